@@ -1,0 +1,151 @@
+#include "fence/attempt.h"
+
+#include "fence/error.h"
+#include "fence/lease.h"
+
+#include <assert.h>
+#include <string.h>
+
+static unsigned size(uint32_t set)
+{
+    return (unsigned)__builtin_popcount(set);
+}
+
+/* Whether too many masters are down, silent or unwilling, whatever the others say. */
+static bool quorum_lost(const struct fence_tally *tally)
+{
+    return fence_tally_unknown(tally) + fence_tally_count(tally, FENCE_PART_REFUSED) >=
+           fence_blocking(tally->n);
+}
+
+/* Fails the attempt once those that agreed and those still open cannot make a majority of N, and it
+ * is clear why: "held" and "contended" ask different things of the caller. */
+static void fail_if_out_of_reach(struct fence_attempt *attempt)
+{
+    const struct fence_tally *tally = &attempt->tally;
+    unsigned majority = fence_majority(tally->n);
+    unsigned open = fence_tally_open(tally);
+    if (fence_tally_count(tally, FENCE_PART_GRANTED) + open >= majority)
+        return;
+    bool clear = quorum_lost(tally) || attempt->holders.votes >= majority ||
+                 attempt->holders.votes + open < majority;
+    if (clear)
+        attempt->state = FENCE_ATTEMPT_FAILED;
+}
+
+void fence_attempt_begin(struct fence_attempt *attempt, uint64_t id, unsigned n, uint32_t active,
+                         uint64_t now_us)
+{
+    memset(attempt, 0, sizeof(*attempt));
+    attempt->state = FENCE_ATTEMPT_TAKING;
+    attempt->id = id;
+    attempt->began_us = now_us;
+    fence_tally_begin(&attempt->tally, n, active);
+    fail_if_out_of_reach(attempt);
+    if (attempt->state == FENCE_ATTEMPT_TAKING)
+        attempt->sent = active;
+}
+
+static int64_t greatest_number(const struct fence_attempt *attempt, uint32_t set)
+{
+    int64_t greatest = 0;
+    for (unsigned i = 0; i < attempt->tally.n; i++)
+        if ((set >> i & 1) && attempt->numbers[i] > greatest)
+            greatest = attempt->numbers[i];
+    return greatest;
+}
+
+static bool all_equal(const struct fence_attempt *attempt, uint32_t set, int64_t number)
+{
+    for (unsigned i = 0; i < attempt->tally.n; i++)
+        if ((set >> i & 1) && attempt->numbers[i] != number)
+            return false;
+    return true;
+}
+
+/* The first q numbers are in: fix the token. Later numbers do not join. */
+static void freeze(struct fence_attempt *attempt)
+{
+    attempt->token = greatest_number(attempt, attempt->frozen);
+    if (all_equal(attempt, attempt->frozen, attempt->token)) {
+        attempt->state = FENCE_ATTEMPT_WON;
+        return;
+    }
+    attempt->state = FENCE_ATTEMPT_CONFIRMING;
+    enum fence_part first_round[FENCE_MASTERS_MAX];
+    memcpy(first_round, attempt->tally.parts, sizeof(first_round));
+    fence_tally_begin(&attempt->tally, attempt->tally.n, attempt->frozen);
+    for (unsigned i = 0; i < attempt->tally.n; i++)
+        if (!(attempt->frozen >> i & 1))
+            attempt->tally.parts[i] = first_round[i];
+}
+
+static void take_reply(struct fence_attempt *attempt, unsigned i, const struct fence_reply *reply)
+{
+    switch (reply->kind) {
+    case FENCE_REPLY_NUMBER:
+        if (!fence_tally_record(&attempt->tally, i, FENCE_PART_GRANTED))
+            return;
+        attempt->numbers[i] = reply->number;
+        attempt->frozen |= UINT32_C(1) << i;
+        if (size(attempt->frozen) >= fence_majority(attempt->tally.n))
+            freeze(attempt);
+        return;
+    case FENCE_REPLY_HELD:
+        if (!fence_tally_record(&attempt->tally, i, FENCE_PART_HELD))
+            return;
+        fence_holders_record(&attempt->holders, i, reply);
+        break;
+    case FENCE_REPLY_LOST:
+        (void)fence_tally_record(&attempt->tally, i, FENCE_PART_TIMEOUT);
+        break;
+    default:
+        (void)fence_tally_record(&attempt->tally, i, FENCE_PART_REFUSED);
+        break;
+    }
+    fail_if_out_of_reach(attempt);
+}
+
+static void confirm_reply(struct fence_attempt *attempt, unsigned i,
+                          const struct fence_reply *reply)
+{
+    enum fence_part part = reply->kind == FENCE_REPLY_YES    ? FENCE_PART_GRANTED
+                           : reply->kind == FENCE_REPLY_LOST ? FENCE_PART_TIMEOUT
+                                                             : FENCE_PART_REFUSED;
+    (void)fence_tally_record(&attempt->tally, i, part);
+
+    /* What was granted in the first round only does not count here: every frozen master answers. */
+    unsigned agreed = 0;
+    for (unsigned j = 0; j < attempt->tally.n; j++)
+        agreed += (attempt->frozen >> j & 1) && attempt->tally.parts[j] == FENCE_PART_GRANTED;
+    unsigned majority = fence_majority(attempt->tally.n);
+    if (agreed >= majority)
+        attempt->state = FENCE_ATTEMPT_WON;
+    else if (agreed + fence_tally_open(&attempt->tally) < majority)
+        attempt->state = FENCE_ATTEMPT_FAILED;
+}
+
+void fence_attempt_reply(struct fence_attempt *attempt, unsigned i, const struct fence_reply *reply)
+{
+    assert(i < attempt->tally.n);
+    if (attempt->state == FENCE_ATTEMPT_TAKING)
+        take_reply(attempt, i, reply);
+    else if (attempt->state == FENCE_ATTEMPT_CONFIRMING)
+        confirm_reply(attempt, i, reply);
+}
+
+void fence_attempt_give_up(struct fence_attempt *attempt)
+{
+    assert(attempt->state == FENCE_ATTEMPT_TAKING || attempt->state == FENCE_ATTEMPT_CONFIRMING);
+    fence_tally_give_up(&attempt->tally);
+    attempt->state = FENCE_ATTEMPT_FAILED;
+}
+
+int fence_attempt_error(const struct fence_attempt *attempt)
+{
+    assert(attempt->state == FENCE_ATTEMPT_FAILED);
+    if (quorum_lost(&attempt->tally))
+        return FENCE_ENOQUORUM;
+    return attempt->holders.votes >= fence_majority(attempt->tally.n) ? FENCE_EHELD
+                                                                      : FENCE_ECONTENDED;
+}

@@ -1,0 +1,66 @@
+/* One attempt to acquire: the two-phase token.
+ *
+ *   TAKING ----q numbers, all equal----------------------> WON
+ *     |  '-----q numbers, not equal--> CONFIRMING --q yes--> WON
+ *     |                                    |
+ *     '--a majority is out of reach--------'--------------> FAILED
+ *
+ *   TAKING      Each master asked adds 1 to the slot's counter, locks, and answers the number.
+ *   CONFIRMING  The first q masters to answer are frozen, the token is the greatest of their
+ *               numbers, and each of them is raised to it, if it still holds this attempt.
+ *
+ * Why two grants never get their tokens in the wrong order: their majorities share a master. There
+ * each held the lock from its TAKE to its last word of agreement, so one of the two came wholly
+ * first and left the counter at its token or higher before the other was given a number.
+ *
+ * Three rules carry that argument. A majority is of all N masters, never of those that answered.
+ * The frozen set never grows: a number that comes later proves nothing, since the lock may have
+ * changed hands at that master in between. And a confirmation goes to this attempt with its number,
+ * not to the lock id (fence_request's @attempt and @token; the master compares).
+ *
+ * Source: S. Sanfilippo, "Distributed Locks with Redis" for the lock; the token is a quorum
+ * max-register with conflict detection on top of it. */
+#ifndef FENCE_ATTEMPT_H
+#define FENCE_ATTEMPT_H
+
+#include "fence/holders.h"
+#include "fence/tally.h"
+
+enum fence_attempt_state {
+    FENCE_ATTEMPT_TAKING,
+    FENCE_ATTEMPT_CONFIRMING,
+    FENCE_ATTEMPT_WON,
+    FENCE_ATTEMPT_FAILED,
+};
+
+struct fence_attempt {
+    enum fence_attempt_state state;
+    uint64_t id;       /* random, new for every attempt */
+    uint64_t began_us; /* before the first request left */
+    uint32_t sent;     /* set of masters that may hold something of this attempt */
+    uint32_t frozen;   /* the first q that gave a number */
+    int64_t token;     /* 0 until the set is frozen */
+    int64_t numbers[FENCE_MASTERS_MAX];
+    struct fence_tally tally;
+    struct fence_holders holders; /* who is in the way: one holder, or a split vote */
+};
+
+/* Begins an attempt @id that asks the masters in @active out of @n. Too few of them: it has FAILED,
+ * and nothing must be sent. */
+void fence_attempt_begin(struct fence_attempt *attempt, uint64_t id, unsigned n, uint32_t active,
+                         uint64_t now_us);
+
+/* Master @i answered the round under way. The caller keeps replies of earlier rounds away. When the
+ * state becomes CONFIRMING, send the second round to @frozen. */
+void fence_attempt_reply(struct fence_attempt *attempt, unsigned i,
+                         const struct fence_reply *reply);
+
+/* The round's deadline came: whoever has not answered counts no more. */
+void fence_attempt_give_up(struct fence_attempt *attempt);
+
+/* Why a FAILED attempt failed: FENCE_ENOQUORUM where too many masters are down, silent or refusing;
+ * FENCE_EHELD where a majority names one holder (see @holders); FENCE_ECONTENDED otherwise, where a
+ * retry after a random delay may do better. */
+int fence_attempt_error(const struct fence_attempt *attempt);
+
+#endif

@@ -1,0 +1,92 @@
+/* The core: the whole protocol as one state machine.
+ *
+ *     fence_step(core, event, effects)
+ *
+ * It is told the time and what happened, and answers with what to do. It knows no socket, no clock
+ * and no thread, and allocates nothing in a step. The server, the simulator and the fuzzers drive
+ * the same code. Not thread-safe: one core belongs to one loop. */
+#ifndef FENCE_CORE_H
+#define FENCE_CORE_H
+
+#include "fence/error.h"
+#include "fence/fleet.h"
+#include "fence/message.h"
+
+struct fence_core;
+
+struct fence_config {
+    unsigned masters; /* N: odd, 1 .. FENCE_MASTERS_MAX */
+    uint32_t calls;   /* calls under way at a time, 1 .. FENCE_CALLS_MAX */
+    uint64_t seed;    /* keys the tables against chosen names */
+};
+
+/* Allocates all that the core will ever use. FENCE_EINVAL (a bound of @config), FENCE_ENOMEM. */
+FENCE_CHECKED int fence_core_new(const struct fence_config *config, struct fence_core **ret_core);
+void fence_core_free(struct fence_core *core);
+
+enum fence_event_kind {
+    FENCE_EVENT_CALL,  /* a client asks */
+    FENCE_EVENT_REPLY, /* a master answered a request, or it is known that none will come */
+    FENCE_EVENT_FACTS, /* a handshake with a master ended; its requests start anew at 0 */
+    FENCE_EVENT_DOWN,  /* the connection to a master ended or could not be made. Each request
+                        * outstanding there gets a FENCE_REPLY_LOST of its own, after this */
+    FENCE_EVENT_TICK,  /* time went by: send one when fence_core_deadline() has come */
+};
+
+struct fence_event {
+    enum fence_event_kind kind;
+    uint64_t now_us; /* CLOCK_BOOTTIME; never less than in the event before */
+    uint64_t random; /* fresh random bits: attempts and delays are made from them */
+    unsigned master; /* REPLY, FACTS, DOWN */
+    union {
+        struct fence_call call;
+        struct fence_reply reply;
+        struct fence_facts facts;
+        enum fence_reason reason; /* DOWN */
+    };
+};
+
+enum fence_effect_kind {
+    FENCE_EFFECT_SEND,    /* send @request to @master, after all sent to it before */
+    FENCE_EFFECT_ANSWER,  /* answer the client */
+    FENCE_EFFECT_RESTAMP, /* renew the run id in @master's marker, then shake hands again */
+    FENCE_EFFECT_RESET,   /* close the connection to @master and open it anew, with backoff. A
+                           * FENCE_EVENT_DOWN for it is not needed: the core knows */
+};
+
+struct fence_effect {
+    enum fence_effect_kind kind;
+    unsigned master;
+    union {
+        struct fence_request request;
+        struct fence_answer answer;
+    };
+};
+
+enum {
+    /* One step ends at most one call and starts at most one other: a clean-up and a new round on
+     * each master, their resets, and the answers. */
+    FENCE_EFFECTS_MAX = 4 * FENCE_MASTERS_MAX + 4,
+};
+
+struct fence_effects {
+    unsigned count;
+    struct fence_effect items[FENCE_EFFECTS_MAX];
+};
+
+/* One step. @effects is emptied, then filled; act on them in order. */
+void fence_step(struct fence_core *core, const struct fence_event *event,
+                struct fence_effects *effects);
+
+/* When the next TICK is due; FENCE_NEVER for none. A tick does a bounded part of what is due, so
+ * after it this may still lie in the past: tick again. */
+uint64_t fence_core_deadline(const struct fence_core *core);
+
+/* What the core knows of the masters; for status pages, and for naming the view in scripts. Valid
+ * until the next step. */
+const struct fence_fleet *fence_core_fleet(const struct fence_core *core);
+
+/* How many calls are under way; 0 when the service is idle. */
+unsigned fence_core_calls(const struct fence_core *core);
+
+#endif

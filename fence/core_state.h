@@ -1,0 +1,110 @@
+/* The core's inside, shared by fence/core*.c and nobody else. */
+#ifndef FENCE_CORE_STATE_H
+#define FENCE_CORE_STATE_H
+
+#include "fence/attempt.h"
+#include "fence/core.h"
+#include "fence/lines.h"
+#include "fence/timers.h"
+#include "fence/vote.h"
+
+/* A call under way.
+ *
+ *             .--- another is first in line ---> QUEUED --.
+ *   ACQUIRE --'                                           | first by now
+ *             '------------> TRYING <---------------------'
+ *                             |   ^
+ *           held, contended   v   | after a random delay, or a release
+ *                           PAUSING
+ *
+ *   EXTEND, RELEASE, INSPECT ---> VOTING
+ *
+ * Each ends in an answer, which frees the slot. Replies that come later name a round that is over,
+ * and are dropped. */
+enum call_state {
+    CALL_FREE,
+    CALL_QUEUED,
+    CALL_TRYING,
+    CALL_PAUSING,
+    CALL_VOTING,
+};
+
+struct call {
+    enum call_state state;
+    enum fence_call_kind kind;
+    uint32_t next_free;
+    uint32_t ttl_ms;
+    uint64_t round; /* which round the masters are answering; part of the tag */
+    uint64_t client;
+    uint64_t arrived_us;
+    uint64_t wait_until_us; /* acquire: 0 does not wait */
+    uint64_t generation;    /* of the view that the attempt works under */
+    int64_t token;
+    unsigned tries;
+    union {
+        struct fence_attempt attempt;
+        struct fence_vote vote;
+    };
+    char lock_id[FENCE_LOCK_ID_MAX + 1];
+    char owner[FENCE_OWNER_MAX + 1];
+    char resource[FENCE_RESOURCE_MAX + 1];
+};
+
+struct fence_core {
+    struct fence_config config;
+    struct fence_fleet fleet;
+    struct fence_timers timers; /* one a call */
+    struct fence_lines lines;   /* acquires, by resource */
+    struct call *calls;
+    uint32_t free;
+    uint32_t busy;
+    uint64_t rounds;
+
+    /* Of the step under way. */
+    uint64_t now_us;
+    uint64_t random;
+    struct fence_effects *effects;
+};
+
+static inline uint32_t core_index(const struct fence_core *core, const struct call *call)
+{
+    return (uint32_t)(call - core->calls);
+}
+
+static inline void core_wake_at(struct fence_core *core, const struct call *call, uint64_t due_us)
+{
+    fence_timers_set(&core->timers, core_index(core, call), due_us);
+}
+
+/* The next random number of this step. */
+uint64_t core_random(struct fence_core *core);
+
+/* Starts a round: replies to earlier ones no longer count. */
+void core_next_round(struct fence_core *core, struct call *call);
+
+/* Sends @request, completed with the call's strings, to each master of @set that is active: to ask
+ * (the replies belong to the call's round), or only to tell (a clean-up, whose replies count for
+ * nothing). */
+void core_ask(struct fence_core *core, const struct call *call, uint32_t set,
+              const struct fence_request *request);
+void core_tell(struct fence_core *core, const struct call *call, uint32_t set,
+               const struct fence_request *request);
+
+/* An answer to @call with what all answers carry. The caller completes it before the step ends. */
+struct fence_answer *core_answer(struct fence_core *core, const struct call *call, int error);
+
+/* Answers went out: the slot is free. Its strings stay for the rest of the step. */
+void core_finish(struct fence_core *core, struct call *call);
+
+/* The parts of a state machine that one kind of call needs (core_acquire.c, core_vote.c). */
+void acquire_begin(struct fence_core *core, struct call *call);
+void acquire_reply(struct fence_core *core, struct call *call, unsigned i,
+                   const struct fence_reply *reply);
+void acquire_timer(struct fence_core *core, struct call *call);
+void acquire_resource_freed(struct fence_core *core, const char *resource);
+void vote_begin(struct fence_core *core, struct call *call);
+void vote_reply(struct fence_core *core, struct call *call, unsigned i,
+                const struct fence_reply *reply);
+void vote_timer(struct fence_core *core, struct call *call);
+
+#endif

@@ -1,0 +1,134 @@
+/* Extend, release and inspect: one round, then the answer. */
+#include "fence/core_state.h"
+#include "fence/lease.h"
+
+#include <assert.h>
+#include <string.h>
+
+static enum fence_request_kind request_for(enum fence_call_kind kind)
+{
+    switch (kind) {
+    case FENCE_CALL_EXTEND:
+        return FENCE_REQUEST_EXTEND;
+    case FENCE_CALL_RELEASE:
+        return FENCE_REQUEST_RELEASE;
+    default:
+        return FENCE_REQUEST_INSPECT;
+    }
+}
+
+static uint64_t patience_us(const struct call *call)
+{
+    return call->kind == FENCE_CALL_EXTEND ? fence_patience_us(call->ttl_ms)
+                                           : FENCE_MASTER_DEADLINE_US;
+}
+
+/* A majority no longer has the lock: what a minority still has of it helps nobody. Bound by the
+ * token, so that a caller who named a wrong one loses nothing. */
+static void drop_remains(struct fence_core *core, const struct call *call)
+{
+    struct fence_request request = {.kind = FENCE_REQUEST_RELEASE, .token = call->token};
+    core_tell(core, call, call->vote.tally.asked, &request);
+}
+
+static int extend_error(const struct fence_core *core, const struct call *call,
+                        enum fence_verdict verdict)
+{
+    switch (verdict) {
+    case FENCE_VERDICT_YES:
+        return fence_validity_us(call->ttl_ms, call->arrived_us, core->now_us) > 0 ? 0
+                                                                                   : FENCE_ETOOSLOW;
+    case FENCE_VERDICT_NO:
+        return FENCE_ELOCKLOST;
+    case FENCE_VERDICT_EXHAUSTED:
+        return FENCE_EEXHAUSTED;
+    default:
+        return FENCE_ENOQUORUM;
+    }
+}
+
+static void answer_extend(struct fence_core *core, const struct call *call,
+                          enum fence_verdict verdict)
+{
+    int error = extend_error(core, call, verdict);
+    struct fence_answer *answer = core_answer(core, call, error);
+    answer->granted = fence_tally_count(&call->vote.tally, FENCE_PART_GRANTED);
+    if (!error)
+        answer->validity_ms =
+            (uint64_t)fence_validity_us(call->ttl_ms, call->arrived_us, core->now_us) / 1000;
+    if (error == FENCE_ELOCKLOST)
+        drop_remains(core, call);
+}
+
+static void answer_release(struct fence_core *core, const struct call *call,
+                           enum fence_verdict verdict)
+{
+    struct fence_answer *answer =
+        core_answer(core, call, verdict == FENCE_VERDICT_UNKNOWN ? FENCE_ENOQUORUM : 0);
+    answer->released = verdict == FENCE_VERDICT_YES;
+    if (verdict != FENCE_VERDICT_UNKNOWN)
+        acquire_resource_freed(core, call->resource);
+}
+
+static void answer_inspect(struct fence_core *core, const struct call *call,
+                           enum fence_verdict verdict)
+{
+    unsigned majority = fence_majority(core->fleet.n);
+    const struct fence_line *line = fence_lines_find(&core->lines, call->resource);
+    struct fence_answer *answer =
+        core_answer(core, call, verdict == FENCE_VERDICT_UNKNOWN ? FENCE_ENOQUORUM : 0);
+    answer->waiters = line ? line->length : 0;
+    if (verdict != FENCE_VERDICT_YES)
+        return;
+    answer->held = true;
+    answer->owner = call->vote.holders.owner;
+    answer->token = fence_holders_token(&call->vote.holders, majority);
+    answer->remaining_ms = fence_holders_remaining_ms(&call->vote.holders, majority);
+}
+
+static void conclude(struct fence_core *core, struct call *call)
+{
+    enum fence_verdict verdict = fence_vote_verdict(&call->vote);
+    if (verdict == FENCE_VERDICT_OPEN)
+        return;
+    unsigned at = core->effects->count;
+    if (call->kind == FENCE_CALL_EXTEND)
+        answer_extend(core, call, verdict);
+    else if (call->kind == FENCE_CALL_RELEASE)
+        answer_release(core, call, verdict);
+    else
+        answer_inspect(core, call, verdict);
+    struct fence_answer *answer = &core->effects->items[at].answer;
+    memcpy(answer->parts, call->vote.tally.parts, sizeof(answer->parts));
+    core_finish(core, call);
+}
+
+void vote_begin(struct fence_core *core, struct call *call)
+{
+    uint32_t active = fence_fleet_active(&core->fleet);
+    call->state = CALL_VOTING;
+    fence_vote_begin(&call->vote, call->kind, core->fleet.n, active);
+    core_next_round(core, call);
+    struct fence_request request = {
+        .kind = request_for(call->kind),
+        .token = call->kind == FENCE_CALL_EXTEND ? call->token : 0,
+        .ttl_ms = call->ttl_ms,
+    };
+    core_ask(core, call, active, &request);
+    core_wake_at(core, call, core->now_us + patience_us(call));
+    conclude(core, call); /* at once, if too few can be asked */
+}
+
+void vote_reply(struct fence_core *core, struct call *call, unsigned i,
+                const struct fence_reply *reply)
+{
+    fence_vote_reply(&call->vote, i, reply);
+    conclude(core, call);
+}
+
+void vote_timer(struct fence_core *core, struct call *call)
+{
+    fence_tally_give_up(&call->vote.tally);
+    assert(fence_vote_verdict(&call->vote) != FENCE_VERDICT_OPEN);
+    conclude(core, call);
+}

@@ -1,0 +1,16 @@
+#include "fence/error.h"
+
+const char *fence_strerror(int error)
+{
+    switch (error) {
+    case FENCE_OK:
+        return "success";
+#define FENCE_ERROR_TEXT(name, code, text)                                                         \
+    case name:                                                                                     \
+        return text;
+        FENCE_ERRORS(FENCE_ERROR_TEXT)
+#undef FENCE_ERROR_TEXT
+    default:
+        return "unknown error";
+    }
+}

@@ -1,0 +1,37 @@
+/* The one list of errors. A function that can fail returns 0 or one of these, always negative, and
+ * the compiler makes the caller look (FENCE_CHECKED). */
+#ifndef FENCE_ERROR_H
+#define FENCE_ERROR_H
+
+#define FENCE_CHECKED __attribute__((warn_unused_result))
+
+/*     name           code  what it means */
+#define FENCE_ERRORS(X)                                                                            \
+    X(FENCE_EHELD, -1, "another holder has the lock")                                              \
+    X(FENCE_EWAITTIMEOUT, -2, "the lock did not become free within the wait")                      \
+    X(FENCE_ECONTENDED, -3, "several contenders split the masters and none won")                   \
+    X(FENCE_ENOQUORUM, -4, "a majority of the masters did not answer")                             \
+    X(FENCE_ETOOSLOW, -5, "the masters answered after the lease had run out")                      \
+    X(FENCE_ENOTREADY, -6, "the service does not know a majority of its fleet")                    \
+    X(FENCE_ELOCKLOST, -7, "the lock is no longer held under this id and token")                   \
+    X(FENCE_EEXHAUSTED, -8, "the lock was extended as often as allowed")                           \
+    X(FENCE_EBUSY, -9, "more calls are under way than the service takes")                          \
+    X(FENCE_ESTALE, -10, "the token is older than one this resource has seen")                     \
+    X(FENCE_ETTL, -11, "the TTL is longer than the fleet allows")                                  \
+    X(FENCE_EINVAL, -12, "a value is malformed or out of bounds")                                  \
+    X(FENCE_ENOMEM, -13, "out of memory")                                                          \
+    X(FENCE_EIO, -14, "the storage below failed")                                                  \
+    X(FENCE_ECONFLICT, -15, "what was compared has changed")                                       \
+    X(FENCE_ENOENT, -16, "no such record")
+
+enum fence_error {
+    FENCE_OK = 0,
+#define FENCE_ERROR_ENUM(name, code, text) name = (code),
+    FENCE_ERRORS(FENCE_ERROR_ENUM)
+#undef FENCE_ERROR_ENUM
+};
+
+/* The text of an error: static, never NULL. */
+const char *fence_strerror(int error);
+
+#endif

@@ -1,0 +1,124 @@
+/* The fleet: what this server knows of each master, and which of them may vote.
+ *
+ *                +--------------------- connection lost ----------------------+
+ *                v                                                            |
+ *   DOWN --handshake--> facts --judged--> ACTIVE     votes                    |
+ *    ^                            |-----> RESTAMP    the run id is being renewed
+ *    |                            |-----> WAITING    no majority of the fleet seen yet
+ *    |                            '-----> REFUSED    with a reason an operator can act on
+ *    '---------- FENCE_EFFECT_RESET: silent for too long, or refused; looked at again later
+ *
+ * Invariants: only an ACTIVE master is sent requests. A fleet id, once learnt from a majority,
+ * never changes for the life of the process. The view only rises. */
+#ifndef FENCE_FLEET_H
+#define FENCE_FLEET_H
+
+#include "fence/error.h"
+#include "fence/limits.h"
+#include "fence/view.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What a handshake found out about one Redis. */
+struct fence_facts {
+    char run_id[FENCE_ID_HEX_LEN + 1]; /* Redis draws a new one at each start */
+    uint32_t version;                  /* major x 10000 + minor x 100 + patch */
+    bool replica;
+    bool cluster;
+    bool durable;         /* appendonly yes, appendfsync always, no-appendfsync-on-rewrite no */
+    char persistence[16]; /* "always", "everysec", "no", "none", or "unknown" (CONFIG refused) */
+
+    bool marked; /* the fleet hash is there; the rest is what it says */
+    char fleet_id[FENCE_ID_HEX_LEN + 1];
+    uint32_t member;                          /* 1 .. n */
+    char marked_run_id[FENCE_ID_HEX_LEN + 1]; /* when it was admitted */
+    bool marked_durable;                      /* was it verified durable then */
+    bool marked_active;                       /* state */
+    uint32_t ttl_max_ms;
+    struct fence_view view;
+};
+
+enum fence_master_state {
+    FENCE_MASTER_DOWN,
+    FENCE_MASTER_WAITING,
+    FENCE_MASTER_RESTAMP,
+    FENCE_MASTER_REFUSED,
+    FENCE_MASTER_ACTIVE,
+};
+
+/* Why a master is not active. Each has a text that says what to do. */
+enum fence_reason {
+    FENCE_REASON_NONE,
+    FENCE_REASON_CONNECTING,   /* not reached yet */
+    FENCE_REASON_UNREACHABLE,  /* the connection failed; the detail says how */
+    FENCE_REASON_SILENT,       /* connected, but did not answer in time */
+    FENCE_REASON_NO_MAJORITY,  /* no majority of masters names one fleet */
+    FENCE_REASON_RESTARTED,    /* durable before and now: being taken back */
+    FENCE_REASON_OLD,          /* Redis before 7.0 */
+    FENCE_REASON_REPLICA,      /* role:slave */
+    FENCE_REASON_CLUSTER,      /* cluster mode */
+    FENCE_REASON_SAME_SERVER,  /* the server of another --master too */
+    FENCE_REASON_BLANK,        /* no marker: new, wiped or replaced */
+    FENCE_REASON_OTHER_FLEET,  /* the marker of another fleet */
+    FENCE_REASON_OTHER_MEMBER, /* the marker of another place in the list */
+    FENCE_REASON_OTHER_TTL,    /* the marker names another maximum TTL than the majority's */
+    FENCE_REASON_FORGOT,       /* restarted, and not verified durable: may have forgotten */
+    FENCE_REASON_SUPERSEDED,   /* others recorded a higher incarnation of it */
+    FENCE_REASON_JOINING,      /* being taken back by some server */
+};
+
+const char *fence_master_state_name(enum fence_master_state state);
+
+/* A machine-readable word, and a sentence that says what to do. Static, never NULL. */
+const char *fence_reason_name(enum fence_reason reason);
+const char *fence_reason_text(enum fence_reason reason);
+
+struct fence_master {
+    enum fence_master_state state;
+    enum fence_reason reason;
+    bool connected; /* @facts are of the connection that stands */
+    struct fence_facts facts;
+    uint32_t in_flight;   /* requests sent and not yet answered or lost */
+    uint64_t progress_us; /* when it last answered, or was first asked after a rest */
+};
+
+struct fence_fleet {
+    unsigned n;                          /* masters, odd */
+    char fleet_id[FENCE_ID_HEX_LEN + 1]; /* "" until a majority named one */
+    uint32_t ttl_max_ms;                 /* the fleet's; 0 until then */
+    struct fence_view view;
+    uint64_t generation; /* counts changes of @view */
+    struct fence_master master[FENCE_MASTERS_MAX];
+};
+
+/* @n is odd, 1 .. FENCE_MASTERS_MAX. */
+void fence_fleet_init(struct fence_fleet *fleet, unsigned n);
+
+/* A handshake with master @i ended with @facts (copied). All masters are judged anew, since one can
+ * change what is known of another. Returns the set (bit i: master i) that became RESTAMP or REFUSED
+ * by it: the first wants its run id renewed, the second to be closed and looked at again later. */
+uint32_t fence_fleet_learn(struct fence_fleet *fleet, unsigned i, const struct fence_facts *facts);
+
+/* The connection to master @i ended or could not be made, for @reason. */
+void fence_fleet_lose(struct fence_fleet *fleet, unsigned i, enum fence_reason reason);
+
+/* The set of masters that may be asked now, and how many they are. */
+uint32_t fence_fleet_active(const struct fence_fleet *fleet);
+unsigned fence_fleet_active_count(const struct fence_fleet *fleet);
+
+/* True when a majority of the fleet is active. */
+bool fence_fleet_ready(const struct fence_fleet *fleet);
+
+/* Book-keeping of requests, for the silence deadline: a master that owes replies and gave none for
+ * FENCE_MASTER_DEADLINE_US is silent. */
+void fence_fleet_sent(struct fence_fleet *fleet, unsigned i, uint64_t now_us);
+void fence_fleet_answered(struct fence_fleet *fleet, unsigned i, uint64_t now_us);
+uint64_t fence_fleet_deadline(const struct fence_fleet *fleet); /* FENCE_NEVER: none */
+uint32_t fence_fleet_silent(const struct fence_fleet *fleet, uint64_t now_us);
+
+/* The judgement itself, on one master's facts alone: whether they fit member @i of the fleet
+ * @fleet_id with @view and @ttl_max_ms. FENCE_REASON_NONE: it may vote. */
+enum fence_reason fence_fleet_judge(const struct fence_fleet *fleet, unsigned i);
+
+#endif

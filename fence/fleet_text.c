@@ -1,0 +1,74 @@
+/* The words for what fence/fleet.h decides. */
+#include "fence/fleet.h"
+
+static const struct {
+    const char *name;
+    const char *text;
+} reasons[] = {
+    [FENCE_REASON_NONE] = {"none", "It votes."},
+    [FENCE_REASON_CONNECTING] = {"connecting", "Not reached yet; pawld keeps trying."},
+    [FENCE_REASON_UNREACHABLE] =
+        {"unreachable",
+         "The connection failed; pawld keeps trying. Check that this Redis runs, its "
+         "address and its password."},
+    [FENCE_REASON_SILENT] =
+        {"silent", "It did not answer in time; pawld keeps trying. Check the machine and the "
+                   "network."},
+    [FENCE_REASON_NO_MAJORITY] =
+        {"no-majority", "A majority of the masters must name one fleet before any may vote. Start "
+                        "the others; if the fleet is new, run pawld init --new once."},
+    [FENCE_REASON_RESTARTED] = {"restarted", "It restarted with its data and is being taken back."},
+    [FENCE_REASON_OLD] = {"old", "This Redis is older than 7.0. Upgrade it."},
+    [FENCE_REASON_REPLICA] =
+        {"replica", "This Redis is a replica, and lacks whatever its master had not sent yet. Give "
+                    "pawld an independent master instead."},
+    [FENCE_REASON_CLUSTER] =
+        {"cluster", "This Redis runs in cluster mode. Give pawld an independent master instead."},
+    [FENCE_REASON_SAME_SERVER] =
+        {"same-server", "Two --master addresses lead to this one Redis, which may vote once at "
+                        "most. Give each its own server."},
+    [FENCE_REASON_BLANK] =
+        {"blank", "It has no marker: it is new, was wiped, or lost its disk. It stays out, since a "
+                  "master that forgot must not vote."},
+    [FENCE_REASON_OTHER_FLEET] = {"other-fleet",
+                                  "It belongs to another fleet. Check the --master addresses."},
+    [FENCE_REASON_OTHER_MEMBER] =
+        {"other-member", "It is another member of the fleet than its place in the list says. Give "
+                         "every pawld the --master addresses in the order that init was given."},
+    [FENCE_REASON_OTHER_TTL] =
+        {"other-ttl", "Its marker names another maximum TTL than the majority's. Someone changed "
+                      "it by hand; it stays out."},
+    [FENCE_REASON_FORGOT] =
+        {"forgot", "It restarted and was not verified durable, so it may have forgotten. It stays "
+                   "out. Set appendonly yes and appendfsync always to be spared this."},
+    [FENCE_REASON_SUPERSEDED] =
+        {"superseded", "Another server has taken its place in the fleet. Retire this one."},
+    [FENCE_REASON_JOINING] = {"joining", "It is being taken back, and may vote when that is done."},
+};
+
+const char *fence_reason_name(enum fence_reason reason)
+{
+    return reasons[reason].name;
+}
+
+const char *fence_reason_text(enum fence_reason reason)
+{
+    return reasons[reason].text;
+}
+
+const char *fence_master_state_name(enum fence_master_state state)
+{
+    switch (state) {
+    case FENCE_MASTER_ACTIVE:
+        return "active";
+    case FENCE_MASTER_WAITING:
+        return "waiting";
+    case FENCE_MASTER_RESTAMP:
+        return "returning";
+    case FENCE_MASTER_REFUSED:
+        return "refused";
+    case FENCE_MASTER_DOWN:
+        break;
+    }
+    return "down";
+}

@@ -1,0 +1,62 @@
+#include "fence/holders.h"
+
+#include "fence/name.h"
+
+#include <assert.h>
+#include <string.h>
+
+static bool names_leader(const struct fence_holders *holders, unsigned i)
+{
+    return (holders->named >> i & 1) && holders->hash[i] == holders->hash[holders->leader];
+}
+
+void fence_holders_record(struct fence_holders *holders, unsigned i,
+                          const struct fence_reply *reply)
+{
+    assert(i < FENCE_MASTERS_MAX && !(holders->named >> i & 1));
+    holders->named |= UINT32_C(1) << i;
+    holders->hash[i] = fence_hash(reply->holder, strlen(reply->holder), 0);
+    holders->number[i] = reply->number;
+    holders->remaining_ms[i] = reply->remaining_ms;
+
+    unsigned votes = 0;
+    for (unsigned j = 0; j < FENCE_MASTERS_MAX; j++)
+        votes += (holders->named >> j & 1) && holders->hash[j] == holders->hash[i];
+    if (votes <= holders->votes)
+        return;
+    holders->votes = votes;
+    holders->leader = i;
+    size_t len = strlen(reply->owner);
+    assert(len <= FENCE_OWNER_MAX);
+    memcpy(holders->owner, reply->owner, len + 1);
+}
+
+uint64_t fence_holders_remaining_ms(const struct fence_holders *holders, unsigned majority)
+{
+    uint64_t best_ms = 0;
+    for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++) {
+        if (!names_leader(holders, i))
+            continue;
+        unsigned as_long = 0;
+        for (unsigned j = 0; j < FENCE_MASTERS_MAX; j++)
+            as_long +=
+                names_leader(holders, j) && holders->remaining_ms[j] >= holders->remaining_ms[i];
+        if (as_long >= majority && holders->remaining_ms[i] > best_ms)
+            best_ms = holders->remaining_ms[i];
+    }
+    return best_ms;
+}
+
+int64_t fence_holders_token(const struct fence_holders *holders, unsigned majority)
+{
+    for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++) {
+        if (!names_leader(holders, i))
+            continue;
+        unsigned same = 0;
+        for (unsigned j = 0; j < FENCE_MASTERS_MAX; j++)
+            same += names_leader(holders, j) && holders->number[j] == holders->number[i];
+        if (same >= majority)
+            return holders->number[i];
+    }
+    return 0;
+}

@@ -1,0 +1,31 @@
+/* The arithmetic of a lease: quorum, drift, validity. Instants are microseconds of one boot-time
+ * clock (CLOCK_BOOTTIME: a suspended machine counts), durations say their unit. */
+#ifndef FENCE_LEASE_H
+#define FENCE_LEASE_H
+
+#include "fence/limits.h"
+
+#include <stdint.h>
+
+/* The majority of a fleet: of all @n masters, never of those that happened to answer. */
+static inline unsigned fence_majority(unsigned n)
+{
+    return n / 2 + 1;
+}
+
+/* How many masters, saying no or nothing, make a majority impossible. */
+static inline unsigned fence_blocking(unsigned n)
+{
+    return n - fence_majority(n) + 1;
+}
+
+/* What the holder may still count on of a lease of @ttl_ms whose first request left at @began_us:
+ * ttl - elapsed - drift, where drift = 1% of the TTL + 2 ms ("Distributed Locks with Redis",
+ * redis.io, "The Redlock algorithm"). Not positive: the lease must not be granted. */
+int64_t fence_validity_us(uint32_t ttl_ms, uint64_t began_us, uint64_t now_us);
+
+/* How long one call waits for one master: the master deadline, or a tenth of the TTL if that is
+ * less, so that a short lease is not eaten by one slow master. */
+uint64_t fence_patience_us(uint32_t ttl_ms);
+
+#endif

@@ -1,0 +1,39 @@
+/* The bounds of the protocol, each with its name. Whatever a client or a master can make large is
+ * held against one of these before it is kept. */
+#ifndef FENCE_LIMITS_H
+#define FENCE_LIMITS_H
+
+#include <stdint.h>
+
+enum {
+    FENCE_MASTERS_MAX = 9,    /* a fleet is 1, 3, 5, 7 or 9 masters */
+    FENCE_RESOURCE_MAX = 255, /* bytes of a resource name */
+    FENCE_LOCK_ID_MIN = 22,   /* base64url characters a client must bring: 128 bits */
+    FENCE_LOCK_ID_MAX = 64,
+    FENCE_LOCK_ID_LEN = 27, /* of the ids that the server makes: 20 random bytes */
+    FENCE_OWNER_MAX = 128,  /* bytes of UTF-8 in the label shown to others */
+    FENCE_ID_HEX_LEN = 40,  /* a Redis run id */
+    FENCE_SLOTS = 16384,    /* token counters a master keeps, whatever the number of names */
+
+    FENCE_TTL_MIN_MS = 100,
+    FENCE_TTL_DEFAULT_MS = 30 * 1000,
+    FENCE_TTL_MAX_DEFAULT_MS = 300 * 1000,
+    FENCE_TTL_CEILING_MS = 24 * 3600 * 1000, /* what an operator may set a fleet's maximum to */
+    FENCE_WAIT_MAX_MS = 300 * 1000,
+    FENCE_EXTENSIONS_MAX = 1000, /* an endless lease would break liveness */
+
+    FENCE_MASTER_DEADLINE_US = 50 * 1000, /* silence after which a master counts as gone */
+    FENCE_TRIES_MAX = 4,                  /* attempts of a call that does not wait */
+    FENCE_RETRY_BASE_US = 2 * 1000,       /* the first random delay is below twice this */
+    FENCE_POLL_MIN_US = 5 * 1000,         /* a waiter looks again after this ... */
+    FENCE_POLL_SPREAD_US = 20 * 1000,     /* ... and up to this much more, at random */
+    FENCE_CALLS_MAX = 65536,              /* a call's index is 16 bits of its tag */
+};
+
+/* Tokens fit a double, so that Lua and JavaScript carry them unharmed. */
+#define FENCE_TOKEN_MAX ((INT64_C(1) << 53) - 1)
+
+/* No deadline. */
+#define FENCE_NEVER UINT64_MAX
+
+#endif

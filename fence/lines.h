@@ -1,0 +1,56 @@
+/* Waiting lines: one for each resource that calls of this server want to acquire. Whoever is first
+ * in a line is the only one to trouble the masters for that resource; the rest stand behind it in
+ * the order they came. A line exists while somebody stands in it.
+ *
+ * A line also remembers what its first learnt last: that the resource is held, by whom and until
+ * when. It is a hint, to spare the masters a question; only the masters grant. */
+#ifndef FENCE_LINES_H
+#define FENCE_LINES_H
+
+#include "fence/error.h"
+#include "fence/limits.h"
+
+#include <stdint.h>
+
+#define FENCE_NOBODY UINT32_MAX
+
+struct fence_line {
+    uint32_t first;
+    uint32_t last;
+    uint32_t length;
+    uint32_t next;          /* line in the same bucket, or on the free list */
+    uint64_t held_until_us; /* 0: not known to be held */
+    char owner[FENCE_OWNER_MAX + 1];
+    char resource[FENCE_RESOURCE_MAX + 1];
+};
+
+struct fence_lines {
+    uint32_t capacity; /* of places, and so of lines */
+    uint32_t free;
+    unsigned long seed;
+    uint32_t *buckets;
+    struct fence_line *lines;
+    struct fence_line_place {
+        uint32_t line;
+        uint32_t before;
+        uint32_t after;
+    } * places;
+};
+
+/* For callers numbered 0 .. @capacity - 1, a power of two. FENCE_ENOMEM. */
+FENCE_CHECKED int fence_lines_init(struct fence_lines *lines, uint32_t capacity,
+                                   unsigned long seed);
+void fence_lines_fini(struct fence_lines *lines);
+
+/* @who, who stands in no line, goes to the end of @resource's. Returns that line. */
+struct fence_line *fence_lines_join(struct fence_lines *lines, uint32_t who, const char *resource);
+
+/* @who leaves its line. Returns who has become first by it, FENCE_NOBODY if @who was not first or
+ * the line is gone. */
+uint32_t fence_lines_leave(struct fence_lines *lines, uint32_t who);
+
+/* The line that @who stands in, and @resource's line; NULL if there is none. */
+struct fence_line *fence_lines_of(const struct fence_lines *lines, uint32_t who);
+struct fence_line *fence_lines_find(const struct fence_lines *lines, const char *resource);
+
+#endif

@@ -1,0 +1,116 @@
+/* What goes into the core and what comes out of it, as plain data.
+ *
+ *   client ----call----> +------+ ----request----> master
+ *   client <---answer--- | core | <----reply------ master
+ *                        +------+
+ *
+ * Strings are borrowed and terminated. Those in an event need live only for the step; those in an
+ * effect live until the next step on the same core. */
+#ifndef FENCE_MESSAGE_H
+#define FENCE_MESSAGE_H
+
+#include "fence/limits.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* ---- between clients and the core ------------------------------------------------------------ */
+
+enum fence_call_kind {
+    FENCE_CALL_ACQUIRE,
+    FENCE_CALL_EXTEND,
+    FENCE_CALL_RELEASE,
+    FENCE_CALL_INSPECT,
+};
+
+/* Names and ids were held against fence/name.h, numbers against fence/limits.h, by the caller; the
+ * core asserts it. Only the fleet's own maximum TTL is the core's to check (FENCE_ETTL). */
+struct fence_call {
+    enum fence_call_kind kind;
+    uint64_t client;      /* comes back in the answer; unique among the calls under way */
+    const char *resource; /* all calls */
+    const char *lock_id;  /* all but inspect; for acquire a fresh random one */
+    const char *owner;    /* acquire: the label, may be "" */
+    int64_t token;        /* extend: the grant's token */
+    uint32_t ttl_ms;      /* acquire, extend */
+    uint32_t wait_ms;     /* acquire: 0 asks once */
+};
+
+/* What one master contributed to one call. */
+enum fence_part {
+    FENCE_PART_PENDING, /* nothing yet; in an answer: not needed any more */
+    FENCE_PART_GRANTED, /* did what it was asked */
+    FENCE_PART_HELD,    /* a holder has the lock there */
+    FENCE_PART_FREE,    /* extend, release, inspect: no such lock there */
+    FENCE_PART_DOWN,    /* not connected, or may not vote: never asked */
+    FENCE_PART_TIMEOUT, /* asked; outcome unknown */
+    FENCE_PART_REFUSED, /* answered, and would not */
+};
+
+/* The API's one word for a part. */
+const char *fence_part_name(enum fence_part part);
+
+/* Which members mean something depends on @kind and @error; the others are 0 or "". */
+struct fence_answer {
+    enum fence_call_kind kind;
+    int error; /* 0 or FENCE_E... */
+    uint64_t client;
+    const char *resource;
+    const char *lock_id;   /* acquire */
+    const char *owner;     /* FENCE_EHELD, inspect: the label of the one who holds it */
+    int64_t token;         /* acquire, inspect (0: the masters differ) */
+    uint32_t ttl_ms;       /* acquire, extend */
+    uint64_t validity_ms;  /* acquire, extend: rounded down */
+    uint64_t served_ms;    /* from the call's event to this answer, rounded down */
+    uint64_t remaining_ms; /* inspect; FENCE_EHELD, FENCE_EWAITTIMEOUT: until a retry makes sense */
+    unsigned waiters;      /* inspect: calls of this server that wait for the resource */
+    bool held;             /* inspect */
+    bool released;         /* release: false if it was no longer held */
+    unsigned granted;      /* acquire, extend: masters that agreed */
+    unsigned total;        /* masters in the fleet */
+    uint32_t ttl_max_ms;   /* FENCE_ETTL: what the fleet allows */
+    enum fence_part parts[FENCE_MASTERS_MAX];
+};
+
+/* ---- between the core and masters ------------------------------------------------------------ */
+
+enum fence_request_kind {
+    FENCE_REQUEST_TAKE,    /* step 1: if free, count and lock; answer the number */
+    FENCE_REQUEST_CONFIRM, /* step 4: raise the counter and the lock's number to the token */
+    FENCE_REQUEST_EXTEND,  /* lengthen where id matches and number <= token */
+    FENCE_REQUEST_RELEASE, /* delete where the id matches; if @token > 0, only a number <= token */
+    FENCE_REQUEST_UNDO,    /* delete where id and attempt match: the clean-up of a failed attempt */
+    FENCE_REQUEST_INSPECT, /* read */
+};
+
+struct fence_request {
+    enum fence_request_kind kind;
+    uint64_t tag; /* comes back in the reply; 0: the reply is only counted (clean-ups) */
+    const char *resource;
+    const char *lock_id;
+    const char *owner;
+    uint64_t attempt;
+    int64_t token;
+    uint32_t ttl_ms;
+};
+
+enum fence_reply_kind {
+    FENCE_REPLY_NUMBER, /* TAKE: locked for this attempt, @number counted */
+    FENCE_REPLY_HELD,   /* TAKE, INSPECT: the lock stands there; @holder, @owner, @remaining_ms */
+    FENCE_REPLY_YES,    /* CONFIRM, EXTEND, RELEASE, UNDO: done */
+    FENCE_REPLY_NO,     /* the same, and INSPECT: no such lock there */
+    FENCE_REPLY_EXHAUSTED, /* EXTEND: the cap on extensions is reached */
+    FENCE_REPLY_REFUSED,   /* nothing was done: another view, no marker, an error */
+    FENCE_REPLY_LOST,      /* outcome unknown: the connection ended first */
+};
+
+struct fence_reply {
+    enum fence_reply_kind kind;
+    uint64_t tag;
+    int64_t number;        /* NUMBER; HELD by INSPECT */
+    const char *holder;    /* HELD: the lock id */
+    const char *owner;     /* HELD: the label, "" without one */
+    uint64_t remaining_ms; /* HELD */
+};
+
+#endif

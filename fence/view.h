@@ -1,0 +1,39 @@
+/* The view: the incarnation of every member of a fleet, in member order. Every script names the
+ * view it works under, and a master that knows otherwise refuses it. */
+#ifndef FENCE_VIEW_H
+#define FENCE_VIEW_H
+
+#include "fence/error.h"
+#include "fence/limits.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+    FENCE_INCARNATION_RANDOM_BITS = 20, /* below them stands how often the member was admitted */
+    FENCE_VIEW_TEXT_MAX = FENCE_MASTERS_MAX * 17, /* 16 digits and a comma each, and the NUL */
+};
+
+/* @incarnation: 0 where unknown; else up to FENCE_TOKEN_MAX, since Lua compares them. */
+struct fence_view {
+    int64_t incarnation[FENCE_MASTERS_MAX];
+};
+
+/* An incarnation above @before, with a random part, so that two admissions that do not know of one
+ * another still differ. */
+int64_t fence_incarnation_next(int64_t before, uint64_t random);
+
+/* Writes the view of @n members as decimal numbers with commas between, terminated. */
+void fence_view_format(const struct fence_view *view, unsigned n,
+                       char ret_text[static FENCE_VIEW_TEXT_MAX]);
+
+/* Reads what fence_view_format() wrote for exactly @n members. FENCE_EINVAL for anything else;
+ * *@ret_view is then untouched. */
+FENCE_CHECKED int fence_view_parse(const char *text, size_t len, unsigned n,
+                                   struct fence_view *ret_view);
+
+/* Raises each incarnation in @view to @other's where that is higher; never lowers one. True if
+ * anything changed. */
+bool fence_view_merge(struct fence_view *view, const struct fence_view *other, unsigned n);
+
+#endif

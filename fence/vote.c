@@ -1,0 +1,78 @@
+#include "fence/vote.h"
+
+#include "fence/lease.h"
+
+#include <assert.h>
+#include <string.h>
+
+void fence_vote_begin(struct fence_vote *vote, enum fence_call_kind kind, unsigned n,
+                      uint32_t active)
+{
+    assert(kind != FENCE_CALL_ACQUIRE);
+    memset(vote, 0, sizeof(*vote));
+    vote->kind = kind;
+    fence_tally_begin(&vote->tally, n, active);
+}
+
+static enum fence_part part_of(enum fence_reply_kind kind)
+{
+    switch (kind) {
+    case FENCE_REPLY_YES:
+        return FENCE_PART_GRANTED;
+    case FENCE_REPLY_HELD:
+        return FENCE_PART_HELD;
+    case FENCE_REPLY_NO:
+        return FENCE_PART_FREE;
+    case FENCE_REPLY_LOST:
+        return FENCE_PART_TIMEOUT;
+    default:
+        return FENCE_PART_REFUSED;
+    }
+}
+
+void fence_vote_reply(struct fence_vote *vote, unsigned i, const struct fence_reply *reply)
+{
+    if (!fence_tally_record(&vote->tally, i, part_of(reply->kind)))
+        return;
+    if (reply->kind == FENCE_REPLY_HELD)
+        fence_holders_record(&vote->holders, i, reply);
+    vote->exhausted += reply->kind == FENCE_REPLY_EXHAUSTED;
+}
+
+/* A reading: one holder at a majority, or certainly none. Whoever is silent may name anybody. */
+static enum fence_verdict reading(const struct fence_vote *vote)
+{
+    const struct fence_tally *tally = &vote->tally;
+    unsigned majority = fence_majority(tally->n);
+    unsigned open = fence_tally_open(tally);
+    unsigned unheard = fence_tally_unknown(tally) + fence_tally_count(tally, FENCE_PART_REFUSED);
+    if (vote->holders.votes >= majority)
+        return FENCE_VERDICT_YES;
+    if (vote->holders.votes + open + unheard < majority)
+        return FENCE_VERDICT_NO;
+    /* Those still open may settle it either way, unless those unheard leave it in doubt anyway. */
+    bool may_be_held = vote->holders.votes + open >= majority;
+    bool may_be_free = vote->holders.votes + unheard < majority;
+    return open > 0 && (may_be_held || may_be_free) ? FENCE_VERDICT_OPEN : FENCE_VERDICT_UNKNOWN;
+}
+
+enum fence_verdict fence_vote_verdict(const struct fence_vote *vote)
+{
+    if (vote->kind == FENCE_CALL_INSPECT)
+        return reading(vote);
+
+    const struct fence_tally *tally = &vote->tally;
+    unsigned majority = fence_majority(tally->n);
+    unsigned blocking = fence_blocking(tally->n);
+    unsigned open = fence_tally_open(tally);
+    unsigned yes = fence_tally_count(tally, FENCE_PART_GRANTED);
+    unsigned no = fence_tally_count(tally, FENCE_PART_FREE);
+    if (yes >= majority)
+        return FENCE_VERDICT_YES;
+    if (no >= blocking)
+        return FENCE_VERDICT_NO;
+    if (vote->exhausted > 0 && vote->exhausted + no >= blocking)
+        return FENCE_VERDICT_EXHAUSTED;
+    bool settled = yes + open < majority && no + vote->exhausted + open < blocking;
+    return settled ? FENCE_VERDICT_UNKNOWN : FENCE_VERDICT_OPEN;
+}

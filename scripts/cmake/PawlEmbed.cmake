@@ -1,0 +1,29 @@
+# pawl_embed_text(<target> <file>...)
+#
+# Makes the text of each file (named from the folder of the calling CMakeLists.txt) a constant that
+# <target> can include, made anew whenever the file changes. In storage/,
+#
+#     pawl_embed_text(pawl_storage lua/take.lua)
+#
+# gives #include "storage/lua/take.lua.h", which defines
+#
+#     static const char storage_lua_take[] = "...";
+function(pawl_embed_text target)
+    set(generated ${PROJECT_BINARY_DIR}/generated)
+    foreach(file IN LISTS ARGN)
+        set(input ${CMAKE_CURRENT_SOURCE_DIR}/${file})
+        file(RELATIVE_PATH path ${PROJECT_SOURCE_DIR} ${input})
+        set(output ${generated}/${path}.h)
+        cmake_path(REMOVE_EXTENSION path LAST_ONLY OUTPUT_VARIABLE symbol)
+        string(MAKE_C_IDENTIFIER ${symbol} symbol)
+        add_custom_command(
+            OUTPUT ${output}
+            COMMAND ${CMAKE_COMMAND} -D INPUT=${input} -D OUTPUT=${output} -D SYMBOL=${symbol}
+                    -P ${PROJECT_SOURCE_DIR}/scripts/cmake/embed_text.cmake
+            DEPENDS ${input} ${PROJECT_SOURCE_DIR}/scripts/cmake/embed_text.cmake
+            COMMENT "Embedding ${path}"
+            VERBATIM)
+        target_sources(${target} PRIVATE ${output})
+    endforeach()
+    target_include_directories(${target} SYSTEM PRIVATE ${generated})
+endfunction()
