@@ -1,0 +1,142 @@
+-- One call carries every request of a loop turn for this master.
+--
+-- KEYS[1]    the fleet hash: marker and counters, which live or die together
+-- KEYS[1+i]  the lock of request i
+-- ARGV[1]    the view that the sender works under
+-- ARGV[2..]  for each request its letter, and what that letter takes
+--
+-- A lock is "<lock id>.<attempt>:<number>:<extensions>:<owner>". Neither id has a '.' or a ':'; the
+-- owner comes last, since it may hold anything. Lua numbers are doubles: whatever may pass 10^14 is
+-- written with %.0f, and no counter passes 2^53 - 1.
+
+local TOKEN_MAX = 9007199254740991
+local fleet = KEYS[1]
+
+local marker = redis.call('HMGET', fleet, 'state', 'view')
+if marker[1] ~= 'active' or marker[2] ~= ARGV[1] then
+    return redis.error_reply('PAWLVIEW state ' .. tostring(marker[1]) ..
+                             ' view ' .. tostring(marker[2]))
+end
+
+local function begins(value, prefix)
+    return value and string.sub(value, 1, #prefix) == prefix
+end
+
+local function parse(value)
+    local id, number, extensions, owner = string.match(value, '^([^:]*):(%d+):(%d+):(.*)$')
+    if not id then
+        error('a lock here was not written by Pawl')
+    end
+    return id, tonumber(number), tonumber(extensions), owner
+end
+
+local function compose(id, number, extensions, owner)
+    return id .. ':' .. string.format('%.0f', number) .. ':' .. extensions .. ':' .. owner
+end
+
+-- Step 1. Asking twice for one attempt changes nothing.
+local function take(key, tag, slot, ttl_ms, owner)
+    local value = redis.call('GET', key)
+    if begins(value, tag .. ':') then
+        local _, number = parse(value)
+        return number
+    elseif value then
+        return {redis.call('PTTL', key), value}
+    end
+    local number = redis.call('HINCRBY', fleet, slot, 1)
+    if number > TOKEN_MAX then
+        redis.call('HINCRBY', fleet, slot, -1)
+        error('the counter of slot ' .. slot .. ' is used up')
+    end
+    redis.call('SET', key, compose(tag, number, 0, owner), 'PX', ttl_ms)
+    return number
+end
+
+-- Step 4. The attempt alone is not enough: a late copy of step 1 may have locked again under it,
+-- after somebody else's turn, and then its number is higher than the token.
+local function confirm(key, tag, slot, token)
+    local value = redis.call('GET', key)
+    if not begins(value, tag .. ':') then
+        return 0
+    end
+    local id, number, extensions, owner = parse(value)
+    if number > tonumber(token) then
+        return 0
+    end
+    local counter = tonumber(redis.call('HGET', fleet, slot) or '0')
+    if counter < tonumber(token) then
+        redis.call('HSET', fleet, slot, token)
+    end
+    if number < tonumber(token) then
+        redis.call('SET', key, compose(id, tonumber(token), extensions, owner), 'KEEPTTL')
+    end
+    return 1
+end
+
+-- Never shortens a lease, and never brings back one that is gone.
+local function extend(key, id, token, ttl_ms, cap)
+    local value = redis.call('GET', key)
+    if not begins(value, id .. '.') then
+        return 0
+    end
+    local tag, number, extensions, owner = parse(value)
+    if number > tonumber(token) then
+        return 0
+    elseif extensions >= tonumber(cap) then
+        return -1
+    end
+    redis.call('SET', key, compose(tag, number, extensions + 1, owner), 'KEEPTTL')
+    redis.call('PEXPIRE', key, ttl_ms, 'GT')
+    return 1
+end
+
+local function release(key, id, token)
+    local value = redis.call('GET', key)
+    if not begins(value, id .. '.') then
+        return 0
+    end
+    if token ~= '0' then
+        local _, number = parse(value)
+        if number > tonumber(token) then
+            return 0
+        end
+    end
+    return redis.call('DEL', key)
+end
+
+-- The clean-up of a failed attempt takes back that attempt only.
+local function undo(key, tag)
+    if not begins(redis.call('GET', key), tag .. ':') then
+        return 0
+    end
+    return redis.call('DEL', key)
+end
+
+local function inspect(key)
+    local value = redis.call('GET', key)
+    if not value then
+        return 0
+    end
+    return {redis.call('PTTL', key), value}
+end
+
+local handlers = {
+    T = {take, 4}, C = {confirm, 3}, E = {extend, 4}, R = {release, 2}, U = {undo, 1},
+    I = {inspect, 0},
+}
+
+-- Each request succeeds or fails by itself: an error half-way keeps what was written before it, so
+-- it must not hide the answers of the others.
+local replies = {}
+local at = 2
+for i = 2, #KEYS do
+    local handler = handlers[ARGV[at]]
+    local ok, reply = pcall(handler[1], KEYS[i], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3],
+                            ARGV[at + 4])
+    if not ok and type(reply) ~= 'table' then
+        reply = redis.error_reply('PAWL ' .. tostring(reply))
+    end
+    replies[i - 1] = reply
+    at = at + 1 + handler[2]
+end
+return replies

@@ -1,0 +1,73 @@
+/* All requests of a loop turn for one master, as one EVALSHA; and its reply, taken apart again
+ * (storage/lua/requests.lua is the other end). */
+#ifndef STORAGE_REDIS_BATCH_H
+#define STORAGE_REDIS_BATCH_H
+
+#include "fence/message.h"
+#include "fence/view.h"
+#include "storage/redis_facts.h"
+
+#include <stddef.h>
+
+#include <hiredis/hiredis.h>
+
+enum {
+    STORAGE_BATCH_MAX = 256,   /* requests a script call carries: what a master does at a stretch */
+    STORAGE_REQUEST_MAX = 768, /* bytes that the arguments of one request can take */
+    STORAGE_SHA_LEN = 40,
+};
+
+/* What is remembered of a batch until its reply comes. */
+struct storage_batch {
+    struct storage_batch *next;
+    uint64_t sent_ns; /* the owner's to use */
+    unsigned count;
+    struct storage_expected {
+        uint64_t tag;
+        enum fence_request_kind kind;
+    } expected[STORAGE_BATCH_MAX];
+};
+
+/* Where a batch is written. Keys and arguments grow apart, as Redis wants all keys first. */
+struct storage_batch_writer {
+    char prefix[STORAGE_KEY_PREFIX_MAX + 1];
+    uint32_t extensions; /* the cap, sent with each extension */
+    size_t keys_len;
+    size_t args_len;
+    unsigned args;
+    char *keys;
+    char *arguments;
+    char *command;
+};
+
+/* FENCE_ENOMEM. @prefix at most STORAGE_KEY_PREFIX_MAX bytes. */
+FENCE_CHECKED int storage_batch_writer_init(struct storage_batch_writer *writer, const char *prefix,
+                                            uint32_t extensions);
+void storage_batch_writer_fini(struct storage_batch_writer *writer);
+
+/* Forgets what was added since the last command. */
+void storage_batch_clear(struct storage_batch_writer *writer);
+
+/* Adds @request to @batch, which has room; the writer holds its bytes. */
+void storage_batch_add(struct storage_batch_writer *writer, struct storage_batch *batch,
+                       const struct fence_request *request);
+
+/* The whole command, under the view @view (text), for the script @sha. Valid until the next call;
+ * the writer is empty after it. */
+const char *storage_batch_command(struct storage_batch_writer *writer,
+                                  const struct storage_batch *batch, const char *sha,
+                                  const char *view, size_t *ret_len);
+
+/* What the reader of replies lends its strings from. */
+struct storage_reply_text {
+    char holder[FENCE_LOCK_ID_MAX + 1];
+    char owner[FENCE_OWNER_MAX + 1];
+};
+
+/* The reply to the @i-th request of @batch. @reply is the whole script's: NULL means that it will
+ * never come. Whatever is not what the script answers counts as refused. Strings point into @text.
+ */
+struct fence_reply storage_batch_reply(const struct storage_batch *batch, unsigned i,
+                                       const redisReply *reply, struct storage_reply_text *text);
+
+#endif

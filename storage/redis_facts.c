@@ -1,0 +1,158 @@
+#include "storage/redis_facts.h"
+
+#include "fence/view.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int storage_question_args(enum storage_question question, const char *fleet_key,
+                          const char *ret_args[static STORAGE_QUESTION_ARGS])
+{
+    static const char *const questions[STORAGE_QUESTIONS][STORAGE_QUESTION_ARGS] = {
+        [STORAGE_ASK_INFO] = {"INFO"},
+        [STORAGE_ASK_CONFIG] = {"CONFIG", "GET", "append*", "no-appendfsync-on-rewrite"},
+        [STORAGE_ASK_MARKER] = {"HMGET", "", "fleet", "member", "run", "max_ttl_ms", "durable",
+                                "state", "view"},
+    };
+    int n = 0;
+    for (; n < STORAGE_QUESTION_ARGS && questions[question][n]; n++)
+        ret_args[n] = questions[question][n][0] ? questions[question][n] : fleet_key;
+    return n;
+}
+
+static bool copy(char *to, size_t size, const char *from, size_t len)
+{
+    if (len >= size)
+        return false;
+    memcpy(to, from, len);
+    to[len] = '\0';
+    return true;
+}
+
+/* ---- INFO ------------------------------------------------------------------------------------ */
+
+/* The value of @field in INFO's "field:value\r\n" lines. NULL if it is not there. */
+static const char *info_field(const char *info, const char *field, size_t *ret_len)
+{
+    size_t len = strlen(field);
+    for (const char *line = info; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, field, len) != 0 || line[len] != ':')
+            continue;
+        *ret_len = strcspn(line + len + 1, "\r\n");
+        return line + len + 1;
+    }
+    return NULL;
+}
+
+static bool info_is(const char *info, const char *field, const char *value)
+{
+    size_t len = 0;
+    const char *found = info_field(info, field, &len);
+    return found && len == strlen(value) && memcmp(found, value, len) == 0;
+}
+
+static int read_info(const redisReply *reply, struct fence_facts *facts)
+{
+    if (reply->type != REDIS_REPLY_STRING)
+        return FENCE_EIO;
+    size_t len = 0;
+    const char *run_id = info_field(reply->str, "run_id", &len);
+    if (!run_id || !copy(facts->run_id, sizeof(facts->run_id), run_id, len))
+        return FENCE_EIO;
+    unsigned major = 0;
+    unsigned minor = 0;
+    unsigned patch = 0;
+    const char *version = info_field(reply->str, "redis_version", &len);
+    if (!version || sscanf(version, "%3u.%2u.%2u", &major, &minor, &patch) < 2)
+        return FENCE_EIO;
+    facts->version = major * 10000 + minor * 100 + patch;
+    facts->replica = info_is(reply->str, "role", "slave");
+    facts->cluster = info_is(reply->str, "cluster_enabled", "1");
+    return 0;
+}
+
+/* ---- CONFIG ---------------------------------------------------------------------------------- */
+
+static const char *config_value(const redisReply *reply, const char *name)
+{
+    for (size_t i = 0; i + 1 < reply->elements; i += 2)
+        if (reply->element[i]->str && strcmp(reply->element[i]->str, name) == 0)
+            return reply->element[i + 1]->str ? reply->element[i + 1]->str : "";
+    return "";
+}
+
+/* A Redis that keeps CONFIG to itself cannot be verified durable. */
+static void read_config(const redisReply *reply, struct fence_facts *facts)
+{
+    const char *persistence = "unknown";
+    if (reply->type == REDIS_REPLY_ARRAY) {
+        bool aof = strcmp(config_value(reply, "appendonly"), "yes") == 0;
+        persistence = aof ? config_value(reply, "appendfsync") : "none";
+        facts->durable = aof && strcmp(persistence, "always") == 0 &&
+                         strcmp(config_value(reply, "no-appendfsync-on-rewrite"), "no") == 0;
+    }
+    snprintf(facts->persistence, sizeof(facts->persistence), "%s", persistence);
+}
+
+/* ---- the marker ------------------------------------------------------------------------------ */
+
+static bool marker_text(const redisReply *field, char *to, size_t size)
+{
+    return field->type == REDIS_REPLY_STRING && field->len > 0 &&
+           copy(to, size, field->str, field->len);
+}
+
+static bool marker_number(const redisReply *field, uint32_t max, uint32_t *ret_number)
+{
+    if (field->type != REDIS_REPLY_STRING || field->len < 1 || field->len > 10 ||
+        strspn(field->str, "0123456789") != field->len)
+        return false;
+    unsigned long number = strtoul(field->str, NULL, 10);
+    if (number < 1 || number > max)
+        return false;
+    *ret_number = (uint32_t)number;
+    return true;
+}
+
+static int read_marker(const redisReply *reply, unsigned n, struct fence_facts *facts)
+{
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 7)
+        return FENCE_EIO;
+    redisReply *const *field = reply->element;
+    bool blank = true;
+    for (size_t i = 0; i < reply->elements; i++)
+        blank = blank && field[i]->type == REDIS_REPLY_NIL;
+    if (blank)
+        return 0;
+    char state[16];
+    char durable[8];
+    if (!marker_text(field[0], facts->fleet_id, sizeof(facts->fleet_id)) ||
+        !marker_number(field[1], FENCE_MASTERS_MAX, &facts->member) ||
+        !marker_text(field[2], facts->marked_run_id, sizeof(facts->marked_run_id)) ||
+        !marker_number(field[3], FENCE_TTL_CEILING_MS, &facts->ttl_max_ms) ||
+        !marker_text(field[4], durable, sizeof(durable)) ||
+        !marker_text(field[5], state, sizeof(state)) || field[6]->type != REDIS_REPLY_STRING ||
+        fence_view_parse(field[6]->str, field[6]->len, n, &facts->view) != 0)
+        return FENCE_EINVAL;
+    facts->marked_durable = strcmp(durable, "yes") == 0;
+    facts->marked_active = strcmp(state, "active") == 0;
+    facts->marked = true;
+    return 0;
+}
+
+int storage_facts_read(enum storage_question question, const redisReply *reply, unsigned n,
+                       struct fence_facts *facts)
+{
+    switch (question) {
+    case STORAGE_ASK_INFO:
+        return read_info(reply, facts);
+    case STORAGE_ASK_CONFIG:
+        read_config(reply, facts);
+        return 0;
+    default:
+        return read_marker(reply, n, facts);
+    }
+}

@@ -1,0 +1,38 @@
+/* The handshake: what to ask a Redis on every new connection, and what its replies say. */
+#ifndef STORAGE_REDIS_FACTS_H
+#define STORAGE_REDIS_FACTS_H
+
+#include "fence/error.h"
+#include "fence/fleet.h"
+
+#include <hiredis/hiredis.h>
+
+/* The questions, in the order of their replies. */
+enum storage_question {
+    STORAGE_ASK_INFO,
+    STORAGE_ASK_CONFIG,
+    STORAGE_ASK_MARKER,
+    STORAGE_QUESTIONS,
+};
+
+enum {
+    STORAGE_QUESTION_ARGS = 12,
+    STORAGE_KEY_PREFIX_MAX = 64, /* bytes */
+    STORAGE_KEY_MAX = STORAGE_KEY_PREFIX_MAX + 16 + FENCE_RESOURCE_MAX,
+};
+
+#define STORAGE_KEY_PREFIX "pawl:"
+
+/* The command that asks @question, as an argument vector of static strings and @fleet_key. Returns
+ * the number of arguments. */
+int storage_question_args(enum storage_question question, const char *fleet_key,
+                          const char *ret_args[static STORAGE_QUESTION_ARGS]);
+
+/* Reads the reply to @question into @facts, which starts zeroed; a fleet of @n members is expected.
+ * The reply may be an error where a Redis keeps a command from us (CONFIG): the fact is then
+ * unknown. FENCE_EIO where it is not what a Redis answers (LOADING, NOPERM on our own keys): shake
+ * hands again later. FENCE_EINVAL: the marker is malformed. */
+FENCE_CHECKED int storage_facts_read(enum storage_question question, const redisReply *reply,
+                                     unsigned n, struct fence_facts *facts);
+
+#endif

@@ -1,0 +1,256 @@
+/* The life of the connection to one master. */
+#include "storage/redis_master.h"
+
+#include "storage/redis_master_state.h"
+#include "storage/redis_uv.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sodium.h>
+
+static void open_link(struct storage_redis_master *master);
+
+/* ---- closing and trying again ---------------------------------------------------------------- */
+
+static void on_backoff_over(uv_timer_t *timer)
+{
+    open_link(timer->data);
+}
+
+/* Half of the delay is random, so that servers do not come back in step. */
+static uint64_t backoff_ms(unsigned failures)
+{
+    uint64_t delay_ms = (uint64_t)STORAGE_BACKOFF_MIN_MS << (failures < 8 ? failures : 8);
+    if (delay_ms > STORAGE_BACKOFF_MAX_MS)
+        delay_ms = STORAGE_BACKOFF_MAX_MS;
+    return delay_ms / 2 + randombytes_uniform((uint32_t)delay_ms / 2 + 1);
+}
+
+/* Everything of the old connection ends here, before the next begins: the requests that were not
+ * sent, and, through hiredis, those that were not answered. */
+static void close_link(struct storage_redis_master *master)
+{
+    redisAsyncContext *context = master->context;
+    master->context = NULL;
+    master->reset_wanted = false;
+    if (context)
+        redisAsyncFree(context);
+    struct storage_batch *batch = master->batch;
+    master->batch = NULL;
+    for (unsigned i = 0; batch && master->state != LINK_CLOSED && i < batch->count; i++) {
+        struct fence_reply lost = storage_batch_reply(batch, i, NULL, NULL);
+        master->config.events.reply(master->config.events.context, master->config.index, &lost);
+    }
+    free(batch);
+    storage_batch_clear(&master->writer);
+}
+
+static void try_again_later(struct storage_redis_master *master)
+{
+    master->state = LINK_BACKOFF;
+    close_link(master);
+    uv_timer_start(&master->timer, on_backoff_over, backoff_ms(master->failures++), 0);
+}
+
+void master_fail(struct storage_redis_master *master, enum fence_reason reason, const char *detail)
+{
+    if (master->state == LINK_BACKOFF || master->state == LINK_CLOSED)
+        return;
+    snprintf(master->detail, sizeof(master->detail), "%s", detail);
+    master->state = LINK_BACKOFF;
+    master->config.events.down(master->config.events.context, master->config.index, reason);
+    try_again_later(master);
+}
+
+void storage_redis_master_reset(struct storage_redis_master *master)
+{
+    master->reset_wanted = true;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static void on_deadline(uv_timer_t *timer)
+{
+    master_fail(timer->data, FENCE_REASON_SILENT, "the handshake was not answered in time");
+}
+
+/* hiredis frees a context whose connection could not be made, or broke, by itself. */
+static void on_connected(const redisAsyncContext *context, int status)
+{
+    struct storage_redis_master *master = context->data;
+    if (master->context != context)
+        return;
+    if (status == REDIS_OK) {
+        master_shake_hands(master);
+        return;
+    }
+    master->context = NULL;
+    master_fail(master, FENCE_REASON_UNREACHABLE, context->c.errstr);
+}
+
+static void on_disconnected(const redisAsyncContext *context, int status)
+{
+    struct storage_redis_master *master = context->data;
+    if (master->context != context)
+        return;
+    master->context = NULL;
+    master_fail(master, FENCE_REASON_UNREACHABLE,
+                status == REDIS_OK ? "closed" : context->c.errstr);
+}
+
+static void adopt(struct storage_redis_master *master, redisAsyncContext *context)
+{
+    if (!context || context->err) {
+        char detail[STORAGE_DETAIL_MAX];
+        snprintf(detail, sizeof(detail), "%s", context ? context->errstr : "out of memory");
+        if (context)
+            redisAsyncFree(context);
+        master_fail(master, FENCE_REASON_UNREACHABLE, detail);
+        return;
+    }
+    if (storage_redis_uv_attach(context, master->config.loop) != 0) {
+        redisAsyncFree(context);
+        master_fail(master, FENCE_REASON_UNREACHABLE, "out of memory or descriptors");
+        return;
+    }
+    master->context = context;
+    master->state = LINK_CONNECTING;
+    context->data = master;
+    context->c.reader->maxbuf = STORAGE_REPLY_BUFFER;
+    redisAsyncSetConnectCallback(context, on_connected);
+    redisAsyncSetDisconnectCallback(context, on_disconnected);
+}
+
+static void free_if_done(struct storage_redis_master *master)
+{
+    if (!master->timer_closed || master->resolving)
+        return;
+    master_free_batches(master);
+    storage_batch_writer_fini(&master->writer);
+    free(master);
+}
+
+static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *found)
+{
+    struct storage_redis_master *master = request->data;
+    master->resolving = false;
+    char ip[INET6_ADDRSTRLEN] = "";
+    if (status == 0)
+        uv_ip_name(found->ai_addr, ip, sizeof(ip));
+    uv_freeaddrinfo(found);
+
+    if (master->state == LINK_CLOSED) {
+        free_if_done(master);
+        return;
+    }
+    if (master->state != LINK_RESOLVING)
+        return; /* the handshake's deadline came first */
+    if (status < 0)
+        master_fail(master, FENCE_REASON_UNREACHABLE, uv_strerror(status));
+    else
+        adopt(master, redisAsyncConnect(ip, master->config.url.port));
+}
+
+/* A name is resolved off the loop: hiredis would block in it. */
+static void resolve(struct storage_redis_master *master)
+{
+    master->state = LINK_RESOLVING;
+    if (master->resolving)
+        return; /* an earlier try's answer is as good */
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    int status = uv_getaddrinfo(master->config.loop, &master->resolve, on_resolved,
+                                master->config.url.host, NULL, &hints);
+    master->resolving = status == 0;
+    if (status != 0)
+        master_fail(master, FENCE_REASON_UNREACHABLE, uv_strerror(status));
+}
+
+static void open_link(struct storage_redis_master *master)
+{
+    const struct storage_redis_url *url = &master->config.url;
+    struct sockaddr_in ipv4;
+    struct sockaddr_in6 ipv6;
+    uv_timer_start(&master->timer, on_deadline, STORAGE_HANDSHAKE_DEADLINE_MS, 0);
+    master->state = LINK_CONNECTING;
+    if (url->path[0])
+        adopt(master, redisAsyncConnectUnix(url->path));
+    else if (uv_ip4_addr(url->host, 0, &ipv4) == 0 || uv_ip6_addr(url->host, 0, &ipv6) == 0)
+        adopt(master, redisAsyncConnect(url->host, url->port));
+    else
+        resolve(master);
+}
+
+void master_ready(struct storage_redis_master *master)
+{
+    uv_timer_stop(&master->timer);
+    master->state = LINK_READY;
+    master->config.events.facts(master->config.events.context, master->config.index,
+                                &master->facts);
+}
+
+/* ---- the owner's side ------------------------------------------------------------------------ */
+
+int storage_redis_master_new(const struct storage_redis_config *config,
+                             struct storage_redis_master **ret_master)
+{
+    assert(config->index < config->members && config->members <= FENCE_MASTERS_MAX);
+    struct storage_redis_master *master = calloc(1, sizeof(*master));
+    if (!master)
+        return FENCE_ENOMEM;
+    int error = storage_batch_writer_init(&master->writer, STORAGE_KEY_PREFIX, config->extensions);
+    if (error) {
+        free(master);
+        return error;
+    }
+    master->config = *config;
+    master->resolve.data = master;
+    snprintf(master->fleet_key, sizeof(master->fleet_key), "%sfleet", STORAGE_KEY_PREFIX);
+    uv_timer_init(config->loop, &master->timer);
+    master->timer.data = master;
+    uv_timer_start(&master->timer, on_backoff_over, 0, 0);
+    *ret_master = master;
+    return 0;
+}
+
+static void on_timer_closed(uv_handle_t *handle)
+{
+    struct storage_redis_master *master = handle->data;
+    master->timer_closed = true;
+    free_if_done(master);
+}
+
+void storage_redis_master_free(struct storage_redis_master *master)
+{
+    if (!master)
+        return;
+    master->state = LINK_CLOSED;
+    close_link(master);
+    if (master->resolving)
+        uv_cancel((uv_req_t *)&master->resolve);
+    uv_close((uv_handle_t *)&master->timer, on_timer_closed);
+}
+
+void storage_redis_master_flush(struct storage_redis_master *master)
+{
+    if (master->reset_wanted) {
+        try_again_later(master);
+        return;
+    }
+    if (master->batch)
+        master_seal(master);
+    if (master->context)
+        storage_redis_uv_flush(master->context);
+}
+
+const char *storage_redis_master_detail(const struct storage_redis_master *master)
+{
+    return master->detail;
+}
+
+uint64_t storage_redis_master_round_trip_us(const struct storage_redis_master *master)
+{
+    return master->round_trip_us;
+}

@@ -1,0 +1,101 @@
+/* Requests on the connection to one master: gathered over a turn, sent as one script call, and
+ * their replies handed out in order. */
+#include "storage/redis_master_state.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct storage_batch *take_batch(struct storage_redis_master *master)
+{
+    struct storage_batch *batch = master->spare;
+    if (batch)
+        master->spare = batch->next;
+    else
+        batch = malloc(sizeof(*batch));
+    assert(batch); /* a few KB: without them hiredis and libuv would be at their end too */
+    batch->count = 0;
+    return batch;
+}
+
+static void put_batch(struct storage_redis_master *master, struct storage_batch *batch)
+{
+    batch->next = master->spare;
+    master->spare = batch;
+}
+
+void master_free_batches(struct storage_redis_master *master)
+{
+    while (master->spare) {
+        struct storage_batch *batch = master->spare;
+        master->spare = batch->next;
+        free(batch);
+    }
+}
+
+static void hand_out(const struct storage_redis_master *master, const struct storage_batch *batch,
+                     const redisReply *reply)
+{
+    const struct storage_master_events *events = &master->config.events;
+    struct storage_reply_text text;
+    for (unsigned i = 0; i < batch->count; i++) {
+        struct fence_reply one = storage_batch_reply(batch, i, reply, &text);
+        events->reply(events->context, master->config.index, &one);
+    }
+}
+
+static void on_batch_reply(redisAsyncContext *context, void *data, void *privdata)
+{
+    struct storage_redis_master *master = context->data;
+    struct storage_batch *batch = privdata;
+    const redisReply *reply = data;
+    bool current = master->context == context && master->state == LINK_READY;
+    if (master->state == LINK_CLOSED) {
+        put_batch(master, batch);
+        return;
+    }
+    if (current && !reply)
+        master_fail(master, FENCE_REASON_UNREACHABLE, context->c.errstr);
+    if (current && reply) {
+        master->round_trip_us = (uv_hrtime() - batch->sent_ns) / 1000;
+        if (reply->type == REDIS_REPLY_ARRAY)
+            master->failures = 0;
+    }
+    hand_out(master, batch, reply);
+    put_batch(master, batch);
+
+    /* The script as a whole was refused: another view, no marker, no such script, no disk. A new
+     * handshake finds out which. */
+    if (current && reply && reply->type != REDIS_REPLY_ARRAY)
+        master_fail(master, FENCE_REASON_UNREACHABLE,
+                    reply->type == REDIS_REPLY_ERROR ? reply->str : "an unexpected reply");
+}
+
+void master_seal(struct storage_redis_master *master)
+{
+    struct storage_batch *batch = master->batch;
+    size_t len = 0;
+    const char *command =
+        storage_batch_command(&master->writer, batch, master->sha, master->view, &len);
+    master->batch = NULL;
+    batch->sent_ns = uv_hrtime();
+    int status = redisAsyncFormattedCommand(master->context, on_batch_reply, batch, command, len);
+    assert(status == REDIS_OK); /* refused only on a connection that is being closed */
+}
+
+void storage_redis_master_submit(struct storage_redis_master *master,
+                                 const struct fence_request *request, const struct fence_view *view,
+                                 uint64_t generation)
+{
+    assert(master->state == LINK_READY);
+    struct storage_batch *batch = master->batch;
+    if (batch && (batch->count == STORAGE_BATCH_MAX || generation != master->generation))
+        master_seal(master);
+    if (!master->batch) {
+        master->batch = take_batch(master);
+        if (generation != master->generation || master->view[0] == '\0')
+            fence_view_format(view, master->config.members, master->view);
+        master->generation = generation;
+    }
+    storage_batch_add(&master->writer, master->batch, request);
+}

@@ -1,0 +1,147 @@
+/* The handshake on a new connection, in one pipeline: authenticate, load the script, ask what this
+ * Redis is and what it remembers. A connection cannot outlive a server process, so asking once a
+ * connection is enough. */
+#include "storage/lua/requests.lua.h"
+#include "storage/lua/restamp.lua.h"
+#include "storage/redis_master_state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct storage_redis_master *master_of(const redisAsyncContext *context)
+{
+    return context->data;
+}
+
+/* Whether a reply still belongs to the handshake under way. */
+static bool is_current(const redisAsyncContext *context, const void *reply)
+{
+    const struct storage_redis_master *master = master_of(context);
+    return reply && master->context == context && master->state == LINK_SHAKING;
+}
+
+static void on_authenticated(redisAsyncContext *context, void *data, void *unused)
+{
+    const redisReply *reply = data;
+    (void)unused;
+    if (is_current(context, reply) && reply->type == REDIS_REPLY_ERROR)
+        master_fail(master_of(context), FENCE_REASON_UNREACHABLE, reply->str);
+}
+
+static void on_script_loaded(redisAsyncContext *context, void *data, void *unused)
+{
+    struct storage_redis_master *master = master_of(context);
+    const redisReply *reply = data;
+    (void)unused;
+    if (!is_current(context, reply))
+        return;
+    if (reply->type == REDIS_REPLY_STRING && reply->len == STORAGE_SHA_LEN)
+        memcpy(master->sha, reply->str, STORAGE_SHA_LEN + 1);
+    else
+        master_fail(master, FENCE_REASON_UNREACHABLE,
+                    reply->type == REDIS_REPLY_ERROR ? reply->str : "SCRIPT LOAD failed");
+}
+
+static void read_fact(struct storage_redis_master *master, enum storage_question question,
+                      const redisReply *reply)
+{
+    int error = storage_facts_read(question, reply, master->config.members, &master->facts);
+    if (error == FENCE_EINVAL) {
+        char detail[STORAGE_DETAIL_MAX];
+        snprintf(detail, sizeof(detail),
+                 "its marker does not describe a fleet of %u: give every --master that init was "
+                 "given",
+                 master->config.members);
+        master_fail(master, FENCE_REASON_UNREACHABLE, detail);
+    } else if (error) {
+        master_fail(master, FENCE_REASON_UNREACHABLE,
+                    reply->type == REDIS_REPLY_ERROR ? reply->str : "not a Redis that Pawl knows");
+    } else if (question + 1 == STORAGE_QUESTIONS) {
+        master_ready(master);
+    }
+}
+
+static void on_info(redisAsyncContext *context, void *reply, void *unused)
+{
+    (void)unused;
+    if (is_current(context, reply))
+        read_fact(master_of(context), STORAGE_ASK_INFO, reply);
+}
+
+static void on_config(redisAsyncContext *context, void *reply, void *unused)
+{
+    (void)unused;
+    if (is_current(context, reply))
+        read_fact(master_of(context), STORAGE_ASK_CONFIG, reply);
+}
+
+static void on_marker(redisAsyncContext *context, void *reply, void *unused)
+{
+    (void)unused;
+    if (is_current(context, reply))
+        read_fact(master_of(context), STORAGE_ASK_MARKER, reply);
+}
+
+static bool authenticate(struct storage_redis_master *master)
+{
+    const struct storage_redis_url *url = &master->config.url;
+    if (!url->password[0])
+        return true;
+    int status = url->user[0] ? redisAsyncCommand(master->context, on_authenticated, NULL,
+                                                  "AUTH %s %s", url->user, url->password)
+                              : redisAsyncCommand(master->context, on_authenticated, NULL,
+                                                  "AUTH %s", url->password);
+    return status == REDIS_OK;
+}
+
+static bool ask_all(struct storage_redis_master *master)
+{
+    static redisCallbackFn *const on_answer[STORAGE_QUESTIONS] = {
+        [STORAGE_ASK_INFO] = on_info,
+        [STORAGE_ASK_CONFIG] = on_config,
+        [STORAGE_ASK_MARKER] = on_marker,
+    };
+    for (int question = 0; question < STORAGE_QUESTIONS; question++) {
+        const char *args[STORAGE_QUESTION_ARGS];
+        int n = storage_question_args((enum storage_question)question, master->fleet_key, args);
+        if (redisAsyncCommandArgv(master->context, on_answer[question], NULL, n, args, NULL) !=
+            REDIS_OK)
+            return false;
+    }
+    return true;
+}
+
+void master_shake_hands(struct storage_redis_master *master)
+{
+    master->state = LINK_SHAKING;
+    memset(&master->facts, 0, sizeof(master->facts));
+    if (!authenticate(master) ||
+        redisAsyncCommand(master->context, on_script_loaded, NULL, "SCRIPT LOAD %s",
+                          storage_lua_requests) != REDIS_OK ||
+        !ask_all(master))
+        master_fail(master, FENCE_REASON_UNREACHABLE, "out of memory");
+}
+
+static void on_restamped(redisAsyncContext *context, void *data, void *unused)
+{
+    struct storage_redis_master *master = master_of(context);
+    const redisReply *reply = data;
+    (void)unused;
+    if (!is_current(context, reply))
+        return;
+    /* A marker that changed meanwhile is no failure: the new facts will say what it is now. */
+    if (reply->type == REDIS_REPLY_ERROR)
+        master_fail(master, FENCE_REASON_UNREACHABLE, reply->str);
+    else
+        master_shake_hands(master);
+}
+
+void storage_redis_master_restamp(struct storage_redis_master *master,
+                                  const struct fence_facts *facts)
+{
+    master->state = LINK_SHAKING;
+    if (redisAsyncCommand(master->context, on_restamped, NULL, "EVAL %s 1 %s %s %u %s %s",
+                          storage_lua_restamp, master->fleet_key, facts->fleet_id, facts->member,
+                          facts->marked_run_id, facts->run_id) != REDIS_OK)
+        storage_redis_master_reset(master);
+}

@@ -1,0 +1,64 @@
+/* The inside of a Redis master, shared by storage/redis_master*.c and nobody else. */
+#ifndef STORAGE_REDIS_MASTER_STATE_H
+#define STORAGE_REDIS_MASTER_STATE_H
+
+#include "storage/redis_batch.h"
+#include "storage/redis_facts.h"
+#include "storage/redis_master.h"
+
+#include <stdbool.h>
+
+#include <hiredis/async.h>
+
+enum link_state {
+    LINK_BACKOFF,
+    LINK_RESOLVING,
+    LINK_CONNECTING,
+    LINK_SHAKING,
+    LINK_READY,
+    LINK_CLOSED, /* freed by its owner: the last callbacks are on their way */
+};
+
+struct storage_redis_master {
+    struct storage_redis_config config;
+    enum link_state state;
+    redisAsyncContext *context; /* NULL unless CONNECTING, SHAKING or READY */
+    uv_timer_t timer;           /* the backoff, or the handshake's deadline */
+    uv_getaddrinfo_t resolve;
+    unsigned failures; /* in a row */
+    bool reset_wanted;
+    bool resolving;
+    bool timer_closed;
+    char detail[STORAGE_DETAIL_MAX];
+
+    /* The handshake under way, and what it brought. */
+    struct fence_facts facts;
+    char fleet_key[STORAGE_KEY_MAX + 1];
+    char sha[STORAGE_SHA_LEN + 1];
+
+    /* Requests: what this turn adds, and batches that wait for reuse. */
+    struct storage_batch_writer writer;
+    struct storage_batch *batch; /* NULL: nothing added yet */
+    struct storage_batch *spare;
+    uint64_t generation;
+    char view[FENCE_VIEW_TEXT_MAX];
+    uint64_t round_trip_us;
+};
+
+/* Sends the handshake's questions in one pipeline (redis_master_shake.c). */
+void master_shake_hands(struct storage_redis_master *master);
+
+/* The connection is of no more use, for @reason and @detail: tell the owner, close it, and open it
+ * anew after the backoff. */
+void master_fail(struct storage_redis_master *master, enum fence_reason reason, const char *detail);
+
+/* The handshake brought all its facts. */
+void master_ready(struct storage_redis_master *master);
+
+/* Seals the batch under way into a command on the connection. */
+void master_seal(struct storage_redis_master *master);
+
+/* Frees batches kept for reuse. */
+void master_free_batches(struct storage_redis_master *master);
+
+#endif

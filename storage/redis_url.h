@@ -1,0 +1,34 @@
+/* Where a master is: redis://[user:password@]host:port or unix:///path. */
+#ifndef STORAGE_REDIS_URL_H
+#define STORAGE_REDIS_URL_H
+
+#include "fence/error.h"
+
+#include <stdint.h>
+
+enum {
+    STORAGE_HOST_MAX = 255,   /* bytes, RFC 1035 */
+    STORAGE_PATH_MAX = 107,   /* of a Unix socket: sun_path, less its end */
+    STORAGE_SECRET_MAX = 255, /* bytes of a user name or a password */
+    STORAGE_REDIS_PORT = 6379,
+    STORAGE_ADDRESS_MAX = STORAGE_HOST_MAX + 32, /* an address as shown, with its scheme */
+};
+
+struct storage_redis_url {
+    char host[STORAGE_HOST_MAX + 1]; /* "" for a Unix socket; without the brackets of IPv6 */
+    uint16_t port;
+    char path[STORAGE_PATH_MAX + 1]; /* "" for TCP */
+    char user[STORAGE_SECRET_MAX + 1];
+    char password[STORAGE_SECRET_MAX + 1]; /* "" for none */
+};
+
+/* Reads @text. User and password may be percent-encoded (RFC 3986, 2.1); the port defaults to 6379.
+ * FENCE_EINVAL, and a static sentence in *@ret_why, for anything else. */
+FENCE_CHECKED int storage_redis_url_parse(const char *text, struct storage_redis_url *ret_url,
+                                          const char **ret_why);
+
+/* The address for people and logs: no user, no password. */
+void storage_redis_url_show(const struct storage_redis_url *url,
+                            char ret_address[static STORAGE_ADDRESS_MAX]);
+
+#endif

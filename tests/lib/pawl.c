@@ -1,0 +1,159 @@
+#include "tests/lib/pawl.h"
+
+#include "tests/lib/case.h"
+#include "tests/lib/http.h"
+#include "tests/lib/port.h"
+#include "tests/lib/process.h"
+#include "tests/lib/wait.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef PAWL_BIN_DIR
+#error "the build says where the programs are"
+#endif
+
+enum {
+    START_TIMEOUT_MS = 10000,
+    READY_TIMEOUT_MS = 10000,
+    INIT_TIMEOUT_MS = 15000,
+    ARGS_MAX = 64,
+};
+
+/* ---- command lines --------------------------------------------------------------------------- */
+
+struct args {
+    unsigned count;
+    const char *items[ARGS_MAX + 1]; /* ended by NULL, as all begins as {0} */
+};
+
+static void add(struct args *args, const char *arg)
+{
+    assert_in_range(args->count, 0, ARGS_MAX - 1);
+    args->items[args->count++] = arg;
+}
+
+static void add_all(struct args *args, const char *const more[])
+{
+    for (; more && *more; more++)
+        add(args, *more);
+}
+
+static void add_masters(struct args *args, const struct redis_fleet *fleet)
+{
+    for (unsigned i = 0; i < fleet->n; i++) {
+        add(args, "--master");
+        add(args, fleet->master[i].url);
+    }
+}
+
+static char *join(const char *first, const char *second)
+{
+    char *text = NULL;
+    if (asprintf(&text, "%s%s", first, second) < 0)
+        fail_msg("out of memory");
+    return text;
+}
+
+char *pawl_program(const char *name)
+{
+    const char *dir = getenv("PAWL_BIN_DIR");
+    char *path = NULL;
+    if (asprintf(&path, "%s/%s", dir ? dir : PAWL_BIN_DIR, name) < 0)
+        fail_msg("out of memory");
+    return path;
+}
+
+/* ---- pawld ----------------------------------------------------------------------------------- */
+
+int pawl_init(struct redis_fleet *fleet, const char *const options[])
+{
+    char *program = pawl_program("pawld");
+    char *log = join(fleet->dir, "/init.log");
+    struct args args = {0};
+    add(&args, program);
+    add(&args, "init");
+    add_all(&args, options);
+    add_masters(&args, fleet);
+    const int status = process_run(args.items, log, INIT_TIMEOUT_MS);
+    free(log);
+    free(program);
+    return status;
+}
+
+void pawl_init_new(struct redis_fleet *fleet)
+{
+    const int status = pawl_init(fleet, (const char *const[]){"--new", NULL});
+    if (status != 0)
+        fail_msg("pawld init --new ended with %d; see %s/init.log", status, fleet->dir);
+}
+
+/* Adds --listen on a free port, starts what stands in @args, waits until it listens. */
+static struct pawl_service serve(struct args *args, const char *log)
+{
+    struct pawl_service service = {.port = port_free()};
+    char listen[32];
+    snprintf(listen, sizeof(listen), "127.0.0.1:%u", (unsigned)service.port);
+    add(args, "--listen");
+    add(args, listen);
+    service.process = process_start(args->items, log);
+    process_wait_line(service.process, "listening on 127\\.0\\.0\\.1:[0-9]+", START_TIMEOUT_MS,
+                      NULL, 0);
+    return service;
+}
+
+struct pawl_service pawld_start(struct redis_fleet *fleet, const char *const options[])
+{
+    char *program = pawl_program("pawld");
+    char *log = join(fleet->dir, "/pawld.log");
+    struct args args = {0};
+    add(&args, program);
+    add_masters(&args, fleet);
+    add_all(&args, options);
+    const struct pawl_service service = serve(&args, log);
+    free(log);
+    free(program);
+    return service;
+}
+
+static bool is_ready(void *arg)
+{
+    const struct pawl_service *service = arg;
+    struct http_response response;
+    http_once(service->port, "GET", "/readyz", NULL, NULL, &response);
+    const bool ready = response.status == 200;
+    http_response_fini(&response);
+    return ready;
+}
+
+void pawl_wait_ready(struct pawl_service service)
+{
+    if (!wait_until(is_ready, &service, READY_TIMEOUT_MS))
+        fail_msg("pawld on port %u did not become ready", (unsigned)service.port);
+}
+
+struct pawl_service pawld_start_new(struct redis_fleet *fleet)
+{
+    pawl_init_new(fleet);
+    const struct pawl_service service = pawld_start(fleet, NULL);
+    pawl_wait_ready(service);
+    return service;
+}
+
+/* ---- the ledger ------------------------------------------------------------------------------ */
+
+struct pawl_service pawl_ledger_start(const char *db, const char *const options[])
+{
+    char *program = pawl_program("pawl-ledger");
+    char *log = join(db, ".log");
+    struct args args = {0};
+    add(&args, program);
+    add(&args, "--db");
+    add(&args, db);
+    add_all(&args, options);
+    const struct pawl_service service = serve(&args, log);
+    free(log);
+    free(program);
+    return service;
+}

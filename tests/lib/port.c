@@ -1,0 +1,46 @@
+#include "tests/lib/port.h"
+
+#include "tests/lib/case.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    PORT_FIRST = 10000,
+    PORT_COUNT = 20000, /* up to 29999; Linux connects from 32768 upwards */
+    PORT_STRIDE = 37,   /* test programs with neighbouring process ids start this far apart */
+};
+
+static bool is_free(uint16_t port)
+{
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return false;
+    /* As servers bind: connections that linger in TIME_WAIT do not count. */
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
+    struct sockaddr_in address = {
+        .sin_family = AF_INET,
+        .sin_port = htons(port),
+        .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+    };
+    bool bound = bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
+    close(fd);
+    return bound;
+}
+
+uint16_t port_free(void)
+{
+    static unsigned next;
+    if (next == 0)
+        next = (unsigned)getpid() * PORT_STRIDE;
+    for (unsigned tries = 0; tries < PORT_COUNT; tries++) {
+        uint16_t port = (uint16_t)(PORT_FIRST + next++ % PORT_COUNT);
+        if (is_free(port))
+            return port;
+    }
+    fail_msg("no free port on 127.0.0.1");
+    return 0;
+}

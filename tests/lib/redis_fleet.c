@@ -1,0 +1,181 @@
+#include "tests/lib/redis_fleet.h"
+
+#include "tests/lib/case.h"
+#include "tests/lib/port.h"
+#include "tests/lib/process.h"
+#include "tests/lib/tempdir.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum {
+    START_TIMEOUT_MS = 10000,
+    COMMAND_TIMEOUT_S = 5,
+};
+
+static char *path_in(const char *dir, const char *name)
+{
+    char *path = NULL;
+    if (asprintf(&path, "%s/%s", dir, name) < 0)
+        fail_msg("out of memory");
+    return path;
+}
+
+/* ---- starting -------------------------------------------------------------------------------- */
+
+static void master_init(struct redis_fleet *fleet, unsigned i)
+{
+    struct redis_master *master = &fleet->master[i];
+    char name[24];
+    snprintf(name, sizeof(name), "redis-%u", i + 1);
+    master->dir = path_in(fleet->dir, name);
+    if (mkdir(master->dir, 0700) != 0)
+        fail_msg("cannot make the folder %s: %s", master->dir, strerror(errno));
+    master->socket = path_in(master->dir, "sock");
+    master->port = port_free();
+    if (asprintf(&master->url, "redis://127.0.0.1:%u", (unsigned)master->port) < 0)
+        fail_msg("out of memory");
+}
+
+/* Does not wait until it is up, so that all of a fleet start side by side. */
+static void spawn(struct redis_fleet *fleet, unsigned i)
+{
+    struct redis_master *master = &fleet->master[i];
+    assert_null(master->process);
+    char port[8];
+    snprintf(port, sizeof(port), "%u", (unsigned)master->port);
+    const bool append = fleet->persistence != REDIS_VOLATILE;
+    const bool always = fleet->persistence == REDIS_ALWAYS;
+    const char *const argv[] = {
+        "redis-server",
+        "--port",
+        port,
+        "--bind",
+        "127.0.0.1",
+        "--unixsocket",
+        master->socket,
+        "--dir",
+        master->dir,
+        "--save",
+        "",
+        "--appendonly",
+        append ? "yes" : "no",
+        "--appendfsync",
+        always ? "always" : "everysec",
+        NULL,
+    };
+    char *log = path_in(master->dir, "log");
+    master->process = process_start(argv, log);
+    free(log);
+}
+
+static void wait_up(struct redis_fleet *fleet, unsigned i)
+{
+    process_wait_line(fleet->master[i].process, "[Rr]eady to accept connections", START_TIMEOUT_MS,
+                      NULL, 0);
+}
+
+struct redis_fleet *redis_fleet_new(unsigned n, enum redis_persistence persistence)
+{
+    assert_in_range(n, 1, FENCE_MASTERS_MAX);
+    struct redis_fleet *fleet = calloc(1, sizeof(*fleet));
+    assert_non_null(fleet);
+    fleet->n = n;
+    fleet->persistence = persistence;
+    fleet->dir = tempdir_new();
+    for (unsigned i = 0; i < n; i++) {
+        master_init(fleet, i);
+        spawn(fleet, i);
+    }
+    for (unsigned i = 0; i < n; i++)
+        wait_up(fleet, i);
+    return fleet;
+}
+
+void redis_fleet_free(struct redis_fleet *fleet)
+{
+    if (!fleet)
+        return;
+    for (unsigned i = 0; i < fleet->n; i++) {
+        struct redis_master *master = &fleet->master[i];
+        process_kill(master->process);
+        free(master->url);
+        free(master->socket);
+        free(master->dir);
+    }
+    tempdir_remove(fleet->dir);
+    free(fleet);
+}
+
+/* ---- what can happen to a master ------------------------------------------------------------- */
+
+void redis_fleet_kill(struct redis_fleet *fleet, unsigned i)
+{
+    process_kill(fleet->master[i].process);
+    fleet->master[i].process = NULL;
+}
+
+void redis_fleet_restart(struct redis_fleet *fleet, unsigned i, bool keep_data)
+{
+    struct redis_master *master = &fleet->master[i];
+    if (!keep_data) {
+        tempdir_remove(strdup(master->dir));
+        if (mkdir(master->dir, 0700) != 0)
+            fail_msg("cannot make the folder %s: %s", master->dir, strerror(errno));
+    }
+    spawn(fleet, i);
+    wait_up(fleet, i);
+}
+
+void redis_fleet_pause(struct redis_fleet *fleet, unsigned i)
+{
+    process_signal(fleet->master[i].process, SIGSTOP);
+}
+
+void redis_fleet_resume(struct redis_fleet *fleet, unsigned i)
+{
+    process_signal(fleet->master[i].process, SIGCONT);
+}
+
+/* ---- looking into a master ------------------------------------------------------------------- */
+
+static redisReply *command(struct redis_fleet *fleet, unsigned i, const char *format, va_list args)
+{
+    const struct timeval timeout = {.tv_sec = COMMAND_TIMEOUT_S};
+    redisContext *redis = redisConnectWithTimeout("127.0.0.1", fleet->master[i].port, timeout);
+    assert_non_null(redis);
+    if (redis->err || redisSetTimeout(redis, timeout) != REDIS_OK)
+        fail_msg("cannot connect to master %u: %s", i + 1, redis->errstr);
+    redisReply *reply = redisvCommand(redis, format, args);
+    if (!reply)
+        fail_msg("master %u did not answer %s: %s", i + 1, format, redis->errstr);
+    if (reply->type == REDIS_REPLY_ERROR)
+        fail_msg("master %u answered %s with %s", i + 1, format, reply->str);
+    redisFree(redis);
+    return reply;
+}
+
+redisReply *redis_fleet_command(struct redis_fleet *fleet, unsigned i, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    redisReply *reply = command(fleet, i, format, args);
+    va_end(args);
+    return reply;
+}
+
+long long redis_fleet_integer(struct redis_fleet *fleet, unsigned i, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    redisReply *reply = command(fleet, i, format, args);
+    va_end(args);
+    assert_int_equal(reply->type, REDIS_REPLY_INTEGER);
+    const long long integer = reply->integer;
+    freeReplyObject(reply);
+    return integer;
+}

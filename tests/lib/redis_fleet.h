@@ -1,0 +1,61 @@
+/* N real redis-server processes on loopback, in a folder of their own, and their accidents. */
+#ifndef TESTS_LIB_REDIS_FLEET_H
+#define TESTS_LIB_REDIS_FLEET_H
+
+#include "fence/limits.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <hiredis/hiredis.h>
+
+struct process;
+
+enum redis_persistence {
+    REDIS_ALWAYS,   /* appendonly yes, appendfsync always: nothing acknowledged is lost */
+    REDIS_EVERYSEC, /* appendonly yes, appendfsync everysec: the last second may be */
+    REDIS_VOLATILE, /* nothing is kept */
+};
+
+struct redis_master {
+    uint16_t port;
+    char *url;               /* redis://127.0.0.1:PORT */
+    char *socket;            /* the path of its Unix socket */
+    char *dir;               /* its folder: data and log */
+    struct process *process; /* NULL while it is down */
+};
+
+struct redis_fleet {
+    unsigned n;
+    enum redis_persistence persistence;
+    char *dir; /* remove nothing in it but through this file; good for the files of a test too */
+    struct redis_master master[FENCE_MASTERS_MAX];
+};
+
+/* Starts @n masters (1 .. FENCE_MASTERS_MAX), without RDB snapshots; all accept connections when
+ * this returns. The caller ends the fleet with redis_fleet_free(). */
+struct redis_fleet *redis_fleet_new(unsigned n, enum redis_persistence persistence);
+
+/* Kills all masters and removes the folder. NULL is fine. Before process_kill_all(), if both. */
+void redis_fleet_free(struct redis_fleet *fleet);
+
+/* SIGKILL: a crash. The connections to it end; its data on disk stay. */
+void redis_fleet_kill(struct redis_fleet *fleet, unsigned i);
+
+/* Starts master @i, which is down, on its port again: with the data it left, or with none. It
+ * accepts connections when this returns. */
+void redis_fleet_restart(struct redis_fleet *fleet, unsigned i, bool keep_data);
+
+/* SIGSTOP: it accepts connections (the kernel does) and answers nothing. SIGCONT: it goes on. */
+void redis_fleet_pause(struct redis_fleet *fleet, unsigned i);
+void redis_fleet_resume(struct redis_fleet *fleet, unsigned i);
+
+/* Runs one command on master @i over a connection of its own and returns the reply, which the
+ * caller frees with freeReplyObject(). @format is hiredis'. Fails the test if there is no reply, or
+ * an error. */
+redisReply *redis_fleet_command(struct redis_fleet *fleet, unsigned i, const char *format, ...);
+
+/* The same for a command that answers with an integer. */
+long long redis_fleet_integer(struct redis_fleet *fleet, unsigned i, const char *format, ...);
+
+#endif

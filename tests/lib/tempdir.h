@@ -1,0 +1,12 @@
+/* A folder for the files of one test. */
+#ifndef TESTS_LIB_TEMPDIR_H
+#define TESTS_LIB_TEMPDIR_H
+
+/* Makes a fresh folder under $TMPDIR (default /tmp) and returns its absolute path, which is short
+ * enough for a Unix socket below it. Give it back with tempdir_remove(). */
+char *tempdir_new(void);
+
+/* Removes the folder with all that is in it, and frees @path. NULL is fine. */
+void tempdir_remove(char *path);
+
+#endif

@@ -1,0 +1,24 @@
+#include "tests/lib/text.h"
+
+#include "tests/lib/case.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+char *text_read(const char *path, off_t from)
+{
+    char *text = NULL;
+    size_t len = 0;
+    FILE *out = open_memstream(&text, &len);
+    assert_non_null(out);
+    FILE *in = fopen(path, "re");
+    if (in && fseeko(in, from, SEEK_SET) == 0) {
+        char chunk[4096];
+        for (size_t n; (n = fread(chunk, 1, sizeof(chunk), in)) > 0;)
+            fwrite(chunk, 1, n, out);
+    }
+    if (in)
+        fclose(in);
+    fclose(out);
+    return text;
+}
