@@ -1,0 +1,30 @@
+/* What the lock calls need from the program that runs them. The program puts a core behind it. */
+#ifndef API_BACKEND_H
+#define API_BACKEND_H
+
+#include "fence/fleet.h"
+#include "fence/message.h"
+
+struct api_backend {
+    void *context;
+
+    /* Takes a call. Its strings live only until this returns. Exactly one api_locks_answer() with
+     * call->client must follow, from inside this function or at any later moment in the loop. */
+    void (*call)(void *context, const struct fence_call *call);
+
+    /* What is known of the fleet; valid until the loop goes on. */
+    const struct fence_fleet *(*fleet)(void *context);
+
+    /* The address of master @i (0 .. n - 1) as people know it, without credentials. */
+    const char *(*master_address)(void *context, unsigned i);
+
+    /* What its last failure was, for people, "" if there was none; and how long its last answer
+     * took, 0 before the first. */
+    const char *(*master_detail)(void *context, unsigned i);
+    uint64_t (*master_round_trip_us)(void *context, unsigned i);
+
+    /* A fresh random lock id (160 bits, base64url), terminated. */
+    void (*new_lock_id)(void *context, char ret[static FENCE_LOCK_ID_LEN + 1]);
+};
+
+#endif

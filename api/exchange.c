@@ -1,0 +1,184 @@
+#include "api/exchange.h"
+
+#include "api/dispatch.h"
+#include "api/problem.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static enum MHD_Result note_header(void *context, enum MHD_ValueKind kind, const char *name,
+                                   const char *value)
+{
+    (void)kind;
+    api_headers_add(context, name, value);
+    return MHD_YES;
+}
+
+static struct api_request *request_new(struct api_http *http, struct MHD_Connection *connection,
+                                       const char *method, const char *url)
+{
+    struct api_headers headers = {0};
+    (void)MHD_get_connection_values(connection, MHD_HEADER_KIND, note_header, &headers);
+
+    /* All that is kept of the request but its body, in one piece. */
+    size_t path_size = strlen(url) + 1;
+    struct api_request *request =
+        calloc(1, sizeof(*request) + path_size + api_headers_size(&headers));
+    if (request == NULL)
+        return NULL;
+    request->http = http;
+    request->connection = connection;
+    request->method = api_method_parse(method);
+    memcpy(request->path, url, path_size);
+    api_headers_own(&headers, request->path + path_size);
+    request->headers = headers;
+    return request;
+}
+
+static int count_values(const struct api_request *request, enum MHD_ValueKind kinds)
+{
+    return MHD_get_connection_values(request->connection, kinds, NULL, NULL);
+}
+
+/* libmicrohttpd has its own 431, for when its memory is out; short of that, the answer still has to
+ * fit beside what came in. */
+static bool head_too_large(const struct api_request *request)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    return info == NULL || info->header_size > API_HTTP_HEAD_MAX ||
+           count_values(request, MHD_HEADER_KIND | MHD_COOKIE_KIND | MHD_GET_ARGUMENT_KIND) >
+               API_HTTP_FIELDS_MAX;
+}
+
+static const char *find_fault(const struct api_request *request, const char *url,
+                              const char *version)
+{
+    const char *fault = api_framing_fault(&request->headers, version);
+    if (fault == NULL && count_values(request, MHD_GET_ARGUMENT_KIND) == 0 &&
+        api_framing_dropped_text(url, version))
+        fault = "The path has a NUL in it; no name has one.";
+    return fault;
+}
+
+/* True if the announced body is too large, and need not be read before the client is told: it asked
+ * first, or it would take too long. */
+static bool body_unwanted(const struct api_request *request)
+{
+    uint64_t length = api_framing_length(&request->headers);
+    bool asked = request->headers.value[API_HEADER_EXPECT] != NULL;
+    return length > (asked ? API_BODY_MAX : API_HTTP_DRAIN_MAX);
+}
+
+/* After the headers came, before the body is read: what must be refused here and now, since the
+ * body would not be understood, or is not worth reading. The connection ends with the answer. */
+static void refuse_unread(struct api_request *request, const char *url, const char *version)
+{
+    const char *fault = find_fault(request, url, version);
+    bool head = head_too_large(request);
+    if (fault == NULL && !head && !body_unwanted(request))
+        return;
+
+    request->close_connection = true;
+    request->state = API_REQUEST_HANDLING;
+    if (fault != NULL)
+        api_problem_answer_detail(request, API_PROBLEM_INVALID, "%s", fault);
+    else
+        api_problem_answer(request, head ? API_PROBLEM_HEAD : API_PROBLEM_TOO_LARGE);
+}
+
+static enum MHD_Result headers_came(struct api_http *http, struct MHD_Connection *connection,
+                                    const char *method, const char *url, const char *version,
+                                    void **ret_request)
+{
+    struct api_request *request = request_new(http, connection, method, url);
+    if (request == NULL)
+        return MHD_NO;
+    *ret_request = request;
+    request->too_large = api_framing_length(&request->headers) > API_BODY_MAX;
+    refuse_unread(request, url, version);
+    return request->state == API_REQUEST_BROKEN ? MHD_NO : MHD_YES;
+}
+
+/* Makes room for @more bytes; false if memory is out. */
+static bool body_reserve(struct api_request *request, size_t more)
+{
+    enum {
+        FIRST = 512
+    }; /* most bodies are less */
+    size_t need = request->body_len + more;
+    if (need <= request->body_size)
+        return true;
+    size_t size = request->body_size > 0 ? request->body_size * 2 : FIRST;
+    size_t announced = (size_t)api_framing_length(&request->headers);
+    size = size < announced ? announced : size;
+    size = size < need ? need : size;
+    char *body = realloc(request->body, size);
+    if (body == NULL)
+        return false;
+    request->body = body;
+    request->body_size = size;
+    return true;
+}
+
+/* libmicrohttpd cannot take an answer while a body comes in: what is too much is dropped, and
+ * refused when the body ends. One that does not end is cut off. */
+static enum MHD_Result body_came(struct api_request *request, const char *data, size_t size)
+{
+    if (size > API_BODY_MAX - request->body_len)
+        request->too_large = true;
+    if (request->too_large) {
+        request->dropped += size;
+        return request->dropped <= API_HTTP_DRAIN_MAX ? MHD_YES : MHD_NO;
+    }
+    if (!body_reserve(request, size))
+        return MHD_NO;
+    memcpy(request->body + request->body_len, data, size);
+    request->body_len += size;
+    return MHD_YES;
+}
+
+static enum MHD_Result request_came(struct api_request *request)
+{
+    request->state = API_REQUEST_HANDLING;
+    api_dispatch(request);
+    if (request->state == API_REQUEST_HANDLING)
+        api_request_park(request);
+    return request->state == API_REQUEST_BROKEN ? MHD_NO : MHD_YES;
+}
+
+enum MHD_Result api_exchange_handle(void *context, struct MHD_Connection *connection,
+                                    const char *url, const char *method, const char *version,
+                                    const char *data, size_t *data_size, void **request)
+{
+    struct api_request *known = *request;
+    if (known == NULL)
+        return headers_came(context, connection, method, url, version, request);
+
+    if (*data_size > 0) {
+        size_t size = *data_size;
+        *data_size = 0;
+        return body_came(known, data, size);
+    }
+    if (known->state == API_REQUEST_READING)
+        return request_came(known);
+
+    /* Called again although an answer was given: it could not be made. */
+    return known->state == API_REQUEST_BROKEN ? MHD_NO : MHD_YES;
+}
+
+void api_exchange_completed(void *context, struct MHD_Connection *connection, void **request,
+                            enum MHD_RequestTerminationCode why)
+{
+    (void)context;
+    (void)connection;
+    (void)why;
+    struct api_request *done = *request;
+    if (done == NULL)
+        return;
+    assert(done->state != API_REQUEST_PARKED);
+    free(done->body);
+    free(done);
+    *request = NULL;
+}

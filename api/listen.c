@@ -1,0 +1,94 @@
+#include "api/listen.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    BACKLOG = 1024,
+};
+
+/* Splits "host:port" and "[host]:port" at the last colon into @host; NULL or the port. */
+static const char *split(const char *address, char *host, size_t host_size)
+{
+    const char *colon = strrchr(address, ':');
+    if (colon == NULL || colon == address || colon[1] == '\0')
+        return NULL;
+    size_t len = (size_t)(colon - address);
+    if (address[0] == '[') {
+        if (address[len - 1] != ']' || len < 3)
+            return NULL;
+        address++;
+        len -= 2;
+    } else if (memchr(address, ':', len) != NULL) {
+        return NULL; /* IPv6 without brackets: which colon is the port's? */
+    }
+    if (len >= host_size)
+        return NULL;
+    memcpy(host, address, len);
+    host[len] = '\0';
+    return colon + 1;
+}
+
+static int resolve(const char *address, struct addrinfo **ret_info)
+{
+    char host[64];
+    const char *port = split(address, host, sizeof(host));
+    if (port == NULL || strspn(port, "0123456789") != strlen(port) || strlen(port) > 5)
+        return FENCE_EINVAL;
+    const struct addrinfo hints = {
+        .ai_family = AF_UNSPEC,
+        .ai_socktype = SOCK_STREAM,
+        .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE,
+    };
+    return getaddrinfo(host, port, &hints, ret_info) == 0 ? 0 : FENCE_EINVAL;
+}
+
+static int open_at(const struct addrinfo *info, bool reuse_port)
+{
+    int fd = socket(info->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -1;
+    const int on = 1;
+    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
+        (reuse_port && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) < 0) ||
+        bind(fd, info->ai_addr, info->ai_addrlen) < 0 || listen(fd, BACKLOG) < 0) {
+        int why = errno;
+        (void)close(fd);
+        errno = why;
+        return -1;
+    }
+    return fd;
+}
+
+int api_listen(const char *address, bool reuse_port, int *ret_fd)
+{
+    struct addrinfo *info = NULL;
+    int result = resolve(address, &info);
+    if (result != 0)
+        return result;
+    int fd = open_at(info, reuse_port);
+    int why = errno;
+    freeaddrinfo(info);
+    if (fd < 0) {
+        errno = why;
+        return FENCE_EIO;
+    }
+    *ret_fd = fd;
+    return 0;
+}
+
+uint16_t api_listen_port(int fd)
+{
+    struct sockaddr_storage address;
+    socklen_t len = sizeof(address);
+    if (getsockname(fd, (struct sockaddr *)&address, &len) < 0)
+        return 0;
+    if (address.ss_family == AF_INET6)
+        return ntohs(((const struct sockaddr_in6 *)&address)->sin6_port);
+    return ntohs(((const struct sockaddr_in *)&address)->sin_port);
+}

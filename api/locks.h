@@ -1,0 +1,17 @@
+/* The lock calls: acquire (POST), extend (PATCH), release (DELETE) and inspect (GET) on
+ * /v1/locks/{resource...}. A call is checked here, handed to the backend, and answered when the
+ * backend says so. */
+#ifndef API_LOCKS_H
+#define API_LOCKS_H
+
+#include "api/backend.h"
+#include "api/route.h"
+
+/* The routes; @backend is borrowed for the life of the server. */
+struct api_routes api_locks_routes(struct api_backend *backend);
+
+/* Turns the answer to a call into its HTTP answer. answer->client is that of the call; each call is
+ * answered exactly once. Allowed inside backend->call() too. */
+void api_locks_answer(const struct fence_answer *answer);
+
+#endif

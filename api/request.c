@@ -1,0 +1,100 @@
+#include "api/request.h"
+
+#include "api/exchange.h"
+
+#include <assert.h>
+
+enum api_method api_request_method(const struct api_request *request)
+{
+    return request->match.route->method;
+}
+
+const char *api_request_param(const struct api_request *request, unsigned i)
+{
+    assert(i < API_PARAMS_MAX && request->match.params[i] != NULL);
+    return request->match.params[i];
+}
+
+const char *api_request_header(const struct api_request *request, enum api_header header)
+{
+    assert(header < API_HEADERS);
+    return request->headers.value[header];
+}
+
+const char *api_request_body(const struct api_request *request, size_t *ret_len)
+{
+    *ret_len = request->body_len;
+    return request->body != NULL ? request->body : "";
+}
+
+uint64_t api_request_client(const struct api_request *request)
+{
+    return (uint64_t)(uintptr_t)request;
+}
+
+struct api_request *api_request_of_client(uint64_t client)
+{
+    return (struct api_request *)(uintptr_t)client;
+}
+
+void api_request_park(struct api_request *request)
+{
+    struct api_http *http = request->http;
+    request->state = API_REQUEST_PARKED;
+    request->next = http->parked;
+    request->link = &http->parked;
+    if (request->next != NULL)
+        request->next->link = &request->next;
+    http->parked = request;
+    http->parked_count++;
+    MHD_suspend_connection(request->connection);
+}
+
+static void unpark(struct api_request *request)
+{
+    *request->link = request->next;
+    if (request->next != NULL)
+        request->next->link = request->link;
+    request->http->parked_count--;
+    MHD_resume_connection(request->connection);
+}
+
+/* NULL if memory is out. */
+static struct MHD_Response *make_response(const struct api_answer *answer, bool close_connection)
+{
+    /* With MUST_COPY the buffer is only read; the parameter is not const for other modes' sake. */
+    struct MHD_Response *response = MHD_create_response_from_buffer(
+        answer->len, (void *)(uintptr_t)answer->body, MHD_RESPMEM_MUST_COPY);
+    if (response == NULL)
+        return NULL;
+
+    const char *type = answer->content_type != NULL ? answer->content_type : "application/json";
+    bool made = MHD_add_response_header(response, "Content-Type", type) == MHD_YES &&
+                MHD_add_response_header(response, "Cache-Control", "no-store") == MHD_YES;
+    if (close_connection)
+        made = made && MHD_add_response_header(response, "Connection", "close") == MHD_YES;
+    for (int i = 0; i < API_FIELDS_MAX && answer->fields[i].name != NULL; i++)
+        made = made && MHD_add_response_header(response, answer->fields[i].name,
+                                               answer->fields[i].value) == MHD_YES;
+    if (!made) {
+        MHD_destroy_response(response);
+        return NULL;
+    }
+    return response;
+}
+
+void api_request_answer(struct api_request *request, const struct api_answer *answer)
+{
+    bool parked = request->state == API_REQUEST_PARKED;
+    assert(parked || request->state == API_REQUEST_HANDLING);
+
+    struct MHD_Response *response = make_response(answer, request->close_connection);
+    request->state = API_REQUEST_BROKEN;
+    if (response != NULL) {
+        if (MHD_queue_response(request->connection, answer->status, response) == MHD_YES)
+            request->state = API_REQUEST_ANSWERED;
+        MHD_destroy_response(response);
+    }
+    if (parked)
+        unpark(request);
+}

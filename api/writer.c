@@ -1,0 +1,126 @@
+#include "api/writer.h"
+
+#include "api/utf8.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static void put(struct api_writer *writer, const char *bytes, size_t len)
+{
+    assert(len <= writer->size - writer->len);
+    memcpy(writer->buffer + writer->len, bytes, len);
+    writer->len += len;
+}
+
+static void put_char(struct api_writer *writer, char c)
+{
+    put(writer, &c, 1);
+}
+
+/* One character of a JSON string: as it is where it may be, else escaped (RFC 8259, section 7).
+ * Returns how many bytes of @text it took. */
+static size_t put_escaped(struct api_writer *writer, const char *text, size_t len)
+{
+    size_t used = api_utf8_sequence(text, len);
+    unsigned char c = (unsigned char)text[0];
+    if (used == 0) {
+        put(writer, "\xef\xbf\xbd", 3);
+        return 1;
+    }
+    if (c == '"' || c == '\\') {
+        put_char(writer, '\\');
+    } else if (c < 0x20 || c == 0x7f) {
+        char escape[7];
+        (void)snprintf(escape, sizeof(escape), "\\u%04x", c);
+        put(writer, escape, 6);
+        return used;
+    }
+    put(writer, text, used);
+    return used;
+}
+
+static void put_quoted(struct api_writer *writer, const char *text)
+{
+    put_char(writer, '"');
+    for (size_t left = strlen(text); left > 0;) {
+        size_t used = put_escaped(writer, text, left);
+        text += used;
+        left -= used;
+    }
+    put_char(writer, '"');
+}
+
+/* What stands before every value: the comma, and the member's name. */
+static void put_prefix(struct api_writer *writer, const char *name)
+{
+    if (writer->comma)
+        put_char(writer, ',');
+    writer->comma = true;
+    if (name == NULL)
+        return;
+    put_quoted(writer, name);
+    put_char(writer, ':');
+}
+
+static void open(struct api_writer *writer, const char *name, char opener, char closer)
+{
+    assert(writer->depth < API_WRITER_DEPTH_MAX);
+    put_prefix(writer, name);
+    put_char(writer, opener);
+    writer->closers[writer->depth++] = closer;
+    writer->comma = false;
+}
+
+void api_writer_init(struct api_writer *writer, char *buffer, size_t size)
+{
+    *writer = (struct api_writer){.buffer = buffer, .size = size};
+}
+
+void api_write_object(struct api_writer *writer, const char *name)
+{
+    open(writer, name, '{', '}');
+}
+
+void api_write_array(struct api_writer *writer, const char *name)
+{
+    open(writer, name, '[', ']');
+}
+
+void api_write_end(struct api_writer *writer)
+{
+    assert(writer->depth > 0);
+    put_char(writer, writer->closers[--writer->depth]);
+    writer->comma = true;
+}
+
+void api_write_string(struct api_writer *writer, const char *name, const char *text)
+{
+    if (text == NULL) {
+        api_write_null(writer, name);
+        return;
+    }
+    put_prefix(writer, name);
+    put_quoted(writer, text);
+}
+
+void api_write_integer(struct api_writer *writer, const char *name, int64_t value)
+{
+    char digits[24];
+    int len = snprintf(digits, sizeof(digits), "%" PRId64, value);
+    put_prefix(writer, name);
+    put(writer, digits, (size_t)len);
+}
+
+void api_write_bool(struct api_writer *writer, const char *name, bool value)
+{
+    put_prefix(writer, name);
+    put(writer, value ? "true" : "false", value ? 4 : 5);
+}
+
+void api_write_null(struct api_writer *writer, const char *name)
+{
+    put_prefix(writer, name);
+    put(writer, "null", 4);
+}

@@ -1,0 +1,247 @@
+#include "server/driver.h"
+
+#include "server/clock.h"
+#include "server/log.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct server_driver {
+    struct server_driver_config config;
+    struct fence_core *core;
+    struct storage_redis_master *masters[FENCE_MASTERS_MAX];
+    char addresses[FENCE_MASTERS_MAX][STORAGE_ADDRESS_MAX];
+    struct {
+        enum fence_master_state state;
+        enum fence_reason reason;
+    } logged[FENCE_MASTERS_MAX];
+    struct server_random random;
+    uv_timer_t timer;
+    uint64_t timer_due_us; /* FENCE_NEVER: not set */
+    bool acting;           /* effects are being carried out: no event may come in between */
+};
+
+/* ---- effects --------------------------------------------------------------------------------- */
+
+static void act(struct server_driver *driver, const struct fence_effect *effect)
+{
+    const struct fence_fleet *fleet = fence_core_fleet(driver->core);
+    struct storage_redis_master *master = driver->masters[effect->master];
+    switch (effect->kind) {
+    case FENCE_EFFECT_SEND:
+        storage_redis_master_submit(master, &effect->request, &fleet->view, fleet->generation);
+        break;
+    case FENCE_EFFECT_RESTAMP:
+        storage_redis_master_restamp(master, &fleet->master[effect->master].facts);
+        break;
+    case FENCE_EFFECT_RESET:
+        storage_redis_master_reset(master);
+        break;
+    case FENCE_EFFECT_ANSWER:
+        driver->config.answer(driver->config.context, &effect->answer);
+        break;
+    }
+}
+
+static void step(struct server_driver *driver, struct fence_event *event)
+{
+    struct fence_effects effects;
+    assert(!driver->acting);
+    event->now_us = server_clock_us();
+    event->random = server_random_u64(&driver->random);
+    fence_step(driver->core, event, &effects);
+    driver->acting = true;
+    for (unsigned i = 0; i < effects.count; i++)
+        act(driver, &effects.items[i]);
+    driver->acting = false;
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+/* Says when a master starts or ceases to vote, and why: once, not at every try. */
+static void log_changes(struct server_driver *driver)
+{
+    const struct fence_fleet *fleet = fence_core_fleet(driver->core);
+    for (unsigned i = 0; i < fleet->n; i++) {
+        const struct fence_master *master = &fleet->master[i];
+        if (master->state == driver->logged[i].state && master->reason == driver->logged[i].reason)
+            continue;
+        driver->logged[i].state = master->state;
+        driver->logged[i].reason = master->reason;
+        if (master->state == FENCE_MASTER_ACTIVE)
+            server_log(SERVER_LOG_INFO, "master %u (%s) votes", i + 1, driver->addresses[i]);
+        else
+            server_log(SERVER_LOG_WARNING, "master %u (%s) does not vote: %s %s", i + 1,
+                       driver->addresses[i], fence_reason_text(master->reason),
+                       server_driver_detail(driver, i));
+    }
+}
+
+static void on_facts(void *context, unsigned i, const struct fence_facts *facts)
+{
+    struct fence_event event = {.kind = FENCE_EVENT_FACTS, .master = i, .facts = *facts};
+    step(context, &event);
+    log_changes(context);
+}
+
+static void on_down(void *context, unsigned i, enum fence_reason reason)
+{
+    struct fence_event event = {.kind = FENCE_EVENT_DOWN, .master = i, .reason = reason};
+    step(context, &event);
+    log_changes(context);
+}
+
+static void on_reply(void *context, unsigned i, const struct fence_reply *reply)
+{
+    struct fence_event event = {.kind = FENCE_EVENT_REPLY, .master = i, .reply = *reply};
+    step(context, &event);
+}
+
+void server_driver_call(struct server_driver *driver, const struct fence_call *call)
+{
+    struct fence_event event = {.kind = FENCE_EVENT_CALL, .call = *call};
+    step(driver, &event);
+}
+
+/* ---- the turn -------------------------------------------------------------------------------- */
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct server_driver *driver = timer->data;
+    driver->timer_due_us = FENCE_NEVER; /* the turn before the next sleep does the rest */
+}
+
+static void tick(struct server_driver *driver)
+{
+    uint64_t now_us = server_clock_us();
+    unsigned ticks = 0;
+    for (; ticks < SERVER_TICKS_A_TURN && fence_core_deadline(driver->core) <= now_us; ticks++) {
+        struct fence_event event = {.kind = FENCE_EVENT_TICK};
+        step(driver, &event);
+    }
+    if (ticks > 0)
+        log_changes(driver);
+}
+
+/* A timer that is set too early costs one idle turn; moving it at each step would cost more. */
+static void set_timer(struct server_driver *driver)
+{
+    uint64_t due_us = fence_core_deadline(driver->core);
+    if (due_us >= driver->timer_due_us)
+        return;
+    uint64_t now_us = server_clock_us();
+    uint64_t delay_ms = due_us > now_us ? (due_us - now_us + 999) / 1000 : 0;
+    uv_update_time(driver->config.loop);
+    uv_timer_start(&driver->timer, on_timer, delay_ms, 0);
+    driver->timer_due_us = due_us;
+}
+
+void server_driver_turn(struct server_driver *driver)
+{
+    tick(driver);
+    for (unsigned i = 0; i < driver->config.n; i++)
+        storage_redis_master_flush(driver->masters[i]);
+    set_timer(driver);
+}
+
+/* ---- setting up ------------------------------------------------------------------------------ */
+
+static int new_masters(struct server_driver *driver)
+{
+    for (unsigned i = 0; i < driver->config.n; i++) {
+        struct storage_redis_config config = {
+            .loop = driver->config.loop,
+            .url = driver->config.masters[i],
+            .index = i,
+            .members = driver->config.n,
+            .extensions = FENCE_EXTENSIONS_MAX,
+            .events = {.context = driver, .facts = on_facts, .down = on_down, .reply = on_reply},
+        };
+        storage_redis_url_show(&config.url, driver->addresses[i]);
+        int error = storage_redis_master_new(&config, &driver->masters[i]);
+        if (error)
+            return error;
+    }
+    return 0;
+}
+
+int server_driver_new(const struct server_driver_config *config, struct server_driver **ret_driver)
+{
+    struct server_driver *driver = calloc(1, sizeof(*driver));
+    if (!driver)
+        return FENCE_ENOMEM;
+    driver->config = *config;
+    driver->timer_due_us = FENCE_NEVER;
+    for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++)
+        driver->logged[i].reason = FENCE_REASON_CONNECTING;
+    int failed = uv_timer_init(config->loop, &driver->timer);
+    assert(!failed);
+    driver->timer.data = driver;
+
+    struct fence_config fence = {
+        .masters = config->n,
+        .calls = SERVER_CALLS,
+        .seed = server_random_u64(&driver->random),
+    };
+    int error = fence_core_new(&fence, &driver->core);
+    if (!error)
+        error = new_masters(driver);
+    if (error) {
+        server_driver_free(driver);
+        return error;
+    }
+    *ret_driver = driver;
+    return 0;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct server_driver *driver = handle->data;
+    fence_core_free(driver->core);
+    free(driver);
+}
+
+void server_driver_free(struct server_driver *driver)
+{
+    if (!driver)
+        return;
+    for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++)
+        storage_redis_master_free(driver->masters[i]);
+    uv_close((uv_handle_t *)&driver->timer, on_closed);
+}
+
+/* ---- what others may know -------------------------------------------------------------------- */
+
+const struct fence_fleet *server_driver_fleet(const struct server_driver *driver)
+{
+    return fence_core_fleet(driver->core);
+}
+
+const char *server_driver_address(const struct server_driver *driver, unsigned i)
+{
+    assert(i < driver->config.n);
+    return driver->addresses[i];
+}
+
+const char *server_driver_detail(const struct server_driver *driver, unsigned i)
+{
+    assert(i < driver->config.n);
+    return storage_redis_master_detail(driver->masters[i]);
+}
+
+uint64_t server_driver_round_trip_us(const struct server_driver *driver, unsigned i)
+{
+    assert(i < driver->config.n);
+    return storage_redis_master_round_trip_us(driver->masters[i]);
+}
+
+unsigned server_driver_calls(const struct server_driver *driver)
+{
+    return fence_core_calls(driver->core);
+}
+
+struct server_random *server_driver_random(struct server_driver *driver)
+{
+    return &driver->random;
+}

@@ -1,0 +1,27 @@
+/* pawld's parts: its command line, and what it does. */
+#ifndef SERVER_PAWLD_H
+#define SERVER_PAWLD_H
+
+#include "fence/limits.h"
+#include "storage/redis_url.h"
+
+#include <stdbool.h>
+
+struct pawld_options {
+    const char *listen;
+    struct storage_redis_url masters[FENCE_MASTERS_MAX];
+    unsigned masters_count;
+    uint32_t ttl_max_ms; /* init */
+    bool is_new;         /* init --new */
+};
+
+/* Read the command lines of "pawld" and "pawld init". 0, or the exit status: one sentence is on
+ * stderr then. */
+int pawld_read_serve_options(int argc, char **argv, struct pawld_options *ret_options);
+int pawld_read_init_options(int argc, char **argv, struct pawld_options *ret_options);
+
+/* Serve until a stop signal; make a fleet. They return the exit status. */
+int pawld_serve(const struct pawld_options *options);
+int pawld_init(const struct pawld_options *options);
+
+#endif

@@ -1,0 +1,28 @@
+/* Random bytes in small pieces: from the operating system, a page at a time, since a system call
+ * for each would cost more than the rest of a step. */
+#ifndef SERVER_RANDOM_H
+#define SERVER_RANDOM_H
+
+#include "fence/limits.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    SERVER_RANDOM_POOL = 4096, /* bytes */
+    SERVER_LOCK_ID_BYTES = 20, /* 160 bits: nobody guesses another's lock id */
+};
+
+/* Zeroed, it is empty and ready. */
+struct server_random {
+    size_t left;
+    unsigned char pool[SERVER_RANDOM_POOL];
+};
+
+/* 64 fresh random bits. Bytes handed out are wiped from the pool. */
+uint64_t server_random_u64(struct server_random *random);
+
+/* A fresh lock id: SERVER_LOCK_ID_BYTES as base64url without padding (RFC 4648, section 5). */
+void server_random_lock_id(struct server_random *random, char ret_id[static FENCE_LOCK_ID_LEN + 1]);
+
+#endif
