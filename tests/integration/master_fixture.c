@@ -1,0 +1,117 @@
+#include "tests/integration/master_fixture.h"
+
+#include "storage/redis_init.h"
+#include "tests/lib/case.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void on_facts(void *context, unsigned i, const struct fence_facts *facts)
+{
+    struct master_fixture *fixture = context;
+    assert_int_equal(i, 0);
+    fixture->facts = *facts;
+    fixture->facts_seen++;
+}
+
+static void on_down(void *context, unsigned i, enum fence_reason reason)
+{
+    struct master_fixture *fixture = context;
+    assert_int_equal(i, 0);
+    fixture->reason = reason;
+    fixture->downs++;
+}
+
+static void on_reply(void *context, unsigned i, const struct fence_reply *reply)
+{
+    struct master_fixture *fixture = context;
+    assert_int_equal(i, 0);
+    assert_true(fixture->replies < FIXTURE_REPLIES_MAX);
+    struct fence_reply *kept = &fixture->reply[fixture->replies++];
+    *kept = *reply;
+    if (reply->kind != FENCE_REPLY_HELD)
+        return;
+    strcpy(fixture->holder, reply->holder);
+    strcpy(fixture->owner, reply->owner);
+    kept->holder = fixture->holder;
+    kept->owner = fixture->owner;
+}
+
+static void make_fleet(const struct storage_redis_url *url)
+{
+    const struct storage_redis_init init = {.masters = url, .n = 1, .ttl_max_ms = 300000};
+    char fleet_id[FENCE_ID_HEX_LEN + 1];
+    char why[STORAGE_WHY_MAX] = "";
+    int error = storage_redis_init_new(&init, fleet_id, why);
+    assert_string_equal(why, "");
+    assert_int_equal(error, 0);
+}
+
+struct master_fixture *master_fixture_new(enum redis_persistence persistence)
+{
+    struct master_fixture *fixture = calloc(1, sizeof(*fixture));
+    assert_non_null(fixture);
+    fixture->fleet = redis_fleet_new(1, persistence);
+    assert_int_equal(uv_loop_init(&fixture->loop), 0);
+    struct storage_redis_config config = {
+        .loop = &fixture->loop,
+        .members = 1,
+        .extensions = 3,
+        .events = {.context = fixture, .facts = on_facts, .down = on_down, .reply = on_reply},
+    };
+    const char *why = NULL;
+    assert_int_equal(storage_redis_url_parse(fixture->fleet->master[0].url, &config.url, &why), 0);
+    make_fleet(&config.url);
+    assert_int_equal(storage_redis_master_new(&config, &fixture->master), 0);
+    master_fixture_await(fixture, &fixture->facts_seen, 1);
+    return fixture;
+}
+
+void master_fixture_free(struct master_fixture *fixture)
+{
+    storage_redis_master_free(fixture->master);
+    uv_run(&fixture->loop, UV_RUN_DEFAULT);
+    assert_int_equal(uv_loop_close(&fixture->loop), 0);
+    redis_fleet_free(fixture->fleet);
+    free(fixture);
+}
+
+static void on_patience_over(uv_timer_t *timer)
+{
+    (void)timer;
+    fail_msg("what was awaited did not come within %d ms", FIXTURE_PATIENCE_MS);
+}
+
+void master_fixture_await(struct master_fixture *fixture, const unsigned *counter, unsigned target)
+{
+    uv_timer_t patience;
+    assert_int_equal(uv_timer_init(&fixture->loop, &patience), 0);
+    uv_update_time(&fixture->loop);
+    uv_timer_start(&patience, on_patience_over, FIXTURE_PATIENCE_MS, 0);
+    while (*counter < target) {
+        storage_redis_master_flush(fixture->master); /* as a service does before each sleep */
+        uv_run(&fixture->loop, UV_RUN_ONCE);
+    }
+    uv_close((uv_handle_t *)&patience, NULL);
+    uv_run(&fixture->loop, UV_RUN_NOWAIT);
+}
+
+void master_fixture_submit(struct master_fixture *fixture, const struct fence_request *request)
+{
+    storage_redis_master_submit(fixture->master, request, &fixture->facts.view, 1);
+}
+
+void master_fixture_flush(struct master_fixture *fixture)
+{
+    storage_redis_master_flush(fixture->master);
+}
+
+const struct fence_reply *master_fixture_ask(struct master_fixture *fixture,
+                                             const struct fence_request *request)
+{
+    fixture->replies = 0;
+    master_fixture_submit(fixture, request);
+    master_fixture_flush(fixture);
+    master_fixture_await(fixture, &fixture->replies, 1);
+    return &fixture->reply[0];
+}

@@ -1,0 +1,49 @@
+/* One storage_redis_master against a real Redis, driven step by step: what tests of the script and of
+ * the connection share. */
+#ifndef TESTS_INTEGRATION_MASTER_FIXTURE_H
+#define TESTS_INTEGRATION_MASTER_FIXTURE_H
+
+#include "storage/redis_master.h"
+#include "tests/lib/redis_fleet.h"
+
+#include <stdbool.h>
+#include <uv.h>
+
+enum {
+    FIXTURE_REPLIES_MAX = 1024,
+    FIXTURE_PATIENCE_MS = 5000, /* for anything awaited; then the test fails */
+};
+
+struct master_fixture {
+    struct redis_fleet *fleet;
+    uv_loop_t loop;
+    struct storage_redis_master *master;
+
+    /* What the master told. */
+    unsigned facts_seen;
+    struct fence_facts facts; /* the last */
+    unsigned downs;
+    enum fence_reason reason; /* of the last */
+    unsigned replies;
+    struct fence_reply reply[FIXTURE_REPLIES_MAX];
+    char holder[FENCE_LOCK_ID_MAX + 1]; /* of the last reply that named one */
+    char owner[FENCE_OWNER_MAX + 1];
+};
+
+/* Starts a Redis, makes it a fleet of one (pawld init --new does the same), connects, and waits for
+ * the handshake. */
+struct master_fixture *master_fixture_new(enum redis_persistence persistence);
+void master_fixture_free(struct master_fixture *fixture);
+
+/* Runs the loop until *@counter is at least @target; fails the test when that takes too long. */
+void master_fixture_await(struct master_fixture *fixture, const unsigned *counter, unsigned target);
+
+/* Submits without sending; sends what was submitted. */
+void master_fixture_submit(struct master_fixture *fixture, const struct fence_request *request);
+void master_fixture_flush(struct master_fixture *fixture);
+
+/* Sends one request and waits for its reply, which stays until the next. */
+const struct fence_reply *master_fixture_ask(struct master_fixture *fixture,
+                                             const struct fence_request *request);
+
+#endif

@@ -1,0 +1,169 @@
+/* The life of a connection to a real Redis: handshake, loss, return. */
+#include "tests/integration/master_fixture.h"
+#include "tests/lib/case.h"
+
+#include <string.h>
+
+static const struct fence_request take = {.kind = FENCE_REQUEST_TAKE,
+                                          .tag = 1 << 16,
+                                          .resource = "name",
+                                          .lock_id = "aaaaaaaaaaaaaaaaaaaaaaaaaaa",
+                                          .owner = "",
+                                          .attempt = 1,
+                                          .ttl_ms = 30000};
+
+static int setup_durable(void **state)
+{
+    *state = master_fixture_new(REDIS_ALWAYS);
+    return 0;
+}
+
+static int setup_volatile(void **state)
+{
+    *state = master_fixture_new(REDIS_VOLATILE);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    master_fixture_free(*state);
+    return 0;
+}
+
+static void handshake_of_a_durable_master_says_so(void **state)
+{
+    const struct master_fixture *fixture = *state;
+    assert_true(fixture->facts.durable);
+    assert_true(fixture->facts.marked);
+    assert_true(fixture->facts.marked_durable);
+    assert_true(fixture->facts.marked_active);
+    assert_string_equal(fixture->facts.persistence, "always");
+    assert_string_equal(fixture->facts.run_id, fixture->facts.marked_run_id);
+    assert_int_equal(fixture->facts.member, 1);
+    assert_int_equal(fixture->facts.ttl_max_ms, 300000);
+    assert_true(fixture->facts.view.incarnation[0] > 0);
+    assert_true(fixture->facts.version >= 70000);
+    assert_false(fixture->facts.replica);
+    assert_false(fixture->facts.cluster);
+}
+
+static void handshake_of_a_volatile_master_says_so(void **state)
+{
+    const struct master_fixture *fixture = *state;
+    assert_false(fixture->facts.durable);
+    assert_false(fixture->facts.marked_durable);
+    assert_string_equal(fixture->facts.persistence, "none");
+}
+
+static void kill_tells_down_once_and_each_request_lost(void **state)
+{
+    struct master_fixture *fixture = *state;
+    redis_fleet_pause(fixture->fleet, 0);
+    for (unsigned i = 0; i < 3; i++)
+        master_fixture_submit(fixture, &take);
+    master_fixture_flush(fixture);
+    master_fixture_submit(fixture, &take); /* not even sent */
+    redis_fleet_kill(fixture->fleet, 0);
+    master_fixture_await(fixture, &fixture->replies, 4);
+    for (unsigned i = 0; i < 4; i++) {
+        assert_int_equal(fixture->reply[i].kind, FENCE_REPLY_LOST);
+        assert_int_equal(fixture->reply[i].tag, take.tag);
+    }
+    assert_true(fixture->downs >= 1);
+    assert_int_equal(fixture->reason, FENCE_REASON_UNREACHABLE);
+    assert_string_not_equal(storage_redis_master_detail(fixture->master), "");
+}
+
+static void master_that_returns_with_its_data_is_met_again_and_restamped(void **state)
+{
+    struct master_fixture *fixture = *state;
+    redis_fleet_kill(fixture->fleet, 0);
+    master_fixture_await(fixture, &fixture->downs, 1);
+    redis_fleet_restart(fixture->fleet, 0, true);
+    master_fixture_await(fixture, &fixture->facts_seen, 2);
+    assert_true(fixture->facts.marked);
+    assert_string_not_equal(fixture->facts.run_id, fixture->facts.marked_run_id);
+
+    struct fence_facts seen = fixture->facts;
+    storage_redis_master_restamp(fixture->master, &seen);
+    master_fixture_flush(fixture);
+    master_fixture_await(fixture, &fixture->facts_seen, 3);
+    assert_string_equal(fixture->facts.run_id, fixture->facts.marked_run_id);
+}
+
+static void restamp_of_a_marker_that_changed_leaves_it_alone(void **state)
+{
+    struct master_fixture *fixture = *state;
+    struct fence_facts other = fixture->facts;
+    strcpy(other.marked_run_id, "somebody-elses");
+    strcpy(other.run_id, "mine");
+    storage_redis_master_restamp(fixture->master, &other);
+    master_fixture_flush(fixture);
+    master_fixture_await(fixture, &fixture->facts_seen, 2);
+    assert_string_equal(fixture->facts.marked_run_id, fixture->facts.run_id);
+}
+
+static void reset_reports_what_is_outstanding_lost_and_no_down(void **state)
+{
+    struct master_fixture *fixture = *state;
+    redis_fleet_pause(fixture->fleet, 0);
+    master_fixture_submit(fixture, &take);
+    master_fixture_flush(fixture);
+    storage_redis_master_reset(fixture->master);
+    master_fixture_flush(fixture);
+    master_fixture_await(fixture, &fixture->replies, 1);
+    assert_int_equal(fixture->reply[0].kind, FENCE_REPLY_LOST);
+    assert_int_equal(fixture->downs, 0);
+    redis_fleet_resume(fixture->fleet, 0);
+    master_fixture_await(fixture, &fixture->facts_seen, 2);
+    assert_int_equal(fixture->replies, 1); /* an answer of the old connection goes nowhere */
+}
+
+static void handshake_that_is_not_answered_is_called_silent(void **state)
+{
+    struct master_fixture *fixture = *state;
+    redis_fleet_pause(fixture->fleet, 0);
+    storage_redis_master_reset(fixture->master);
+    master_fixture_flush(fixture);
+    master_fixture_await(fixture, &fixture->downs, 1);
+    assert_int_equal(fixture->reason, FENCE_REASON_SILENT);
+    redis_fleet_resume(fixture->fleet, 0);
+    master_fixture_await(fixture, &fixture->facts_seen, 2);
+}
+
+static void a_script_that_was_flushed_is_loaded_again(void **state)
+{
+    struct master_fixture *fixture = *state;
+    freeReplyObject(redis_fleet_command(fixture->fleet, 0, "SCRIPT FLUSH"));
+    assert_int_equal(master_fixture_ask(fixture, &take)->kind, FENCE_REPLY_REFUSED);
+    master_fixture_await(fixture, &fixture->facts_seen, 2);
+    assert_int_equal(master_fixture_ask(fixture, &take)->kind, FENCE_REPLY_NUMBER);
+}
+
+static void a_password_set_meanwhile_is_told_in_the_detail(void **state)
+{
+    struct master_fixture *fixture = *state;
+    freeReplyObject(redis_fleet_command(fixture->fleet, 0, "CONFIG SET requirepass secret"));
+    storage_redis_master_reset(fixture->master);
+    master_fixture_flush(fixture);
+    master_fixture_await(fixture, &fixture->downs, 1);
+    assert_int_equal(fixture->reason, FENCE_REASON_UNREACHABLE);
+    assert_non_null(strstr(storage_redis_master_detail(fixture->master), "NOAUTH"));
+}
+
+#define DURABLE(name) cmocka_unit_test_setup_teardown(name, setup_durable, teardown)
+#define VOLATILE(name) cmocka_unit_test_setup_teardown(name, setup_volatile, teardown)
+
+static const struct CMUnitTest cases[] = {
+    DURABLE(handshake_of_a_durable_master_says_so),
+    VOLATILE(handshake_of_a_volatile_master_says_so),
+    VOLATILE(kill_tells_down_once_and_each_request_lost),
+    DURABLE(master_that_returns_with_its_data_is_met_again_and_restamped),
+    VOLATILE(restamp_of_a_marker_that_changed_leaves_it_alone),
+    VOLATILE(reset_reports_what_is_outstanding_lost_and_no_down),
+    VOLATILE(handshake_that_is_not_answered_is_called_silent),
+    VOLATILE(a_script_that_was_flushed_is_loaded_again),
+    VOLATILE(a_password_set_meanwhile_is_told_in_the_detail),
+};
+
+CASE_MAIN(cases, NULL, NULL)
