@@ -7,6 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+    BODY_FIRST = 512, /* room for a body of unknown length; most are less */
+};
+
 static enum MHD_Result note_header(void *context, enum MHD_ValueKind kind, const char *name,
                                    const char *value)
 {
@@ -104,13 +108,10 @@ static enum MHD_Result headers_came(struct api_http *http, struct MHD_Connection
 /* Makes room for @more bytes; false if memory is out. */
 static bool body_reserve(struct api_request *request, size_t more)
 {
-    enum {
-        FIRST = 512
-    }; /* most bodies are less */
     size_t need = request->body_len + more;
     if (need <= request->body_size)
         return true;
-    size_t size = request->body_size > 0 ? request->body_size * 2 : FIRST;
+    size_t size = request->body_size > 0 ? request->body_size * 2 : BODY_FIRST;
     size_t announced = (size_t)api_framing_length(&request->headers);
     size = size < announced ? announced : size;
     size = size < need ? need : size;
@@ -148,6 +149,8 @@ static enum MHD_Result request_came(struct api_request *request)
     return request->state == API_REQUEST_BROKEN ? MHD_NO : MHD_YES;
 }
 
+/* libmicrohttpd calls this once with the headers, once with each piece of the body, and once at the
+ * end. NOLINTNEXTLINE(readability-function-size): the parameters are its own. */
 enum MHD_Result api_exchange_handle(void *context, struct MHD_Connection *connection,
                                     const char *url, const char *method, const char *version,
                                     const char *data, size_t *data_size, void **request)

@@ -7,6 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+    TOKEN_DIGITS_MAX = 16, /* of 2^53 - 1 */
+};
+
 int api_input_body(struct api_request *request, const struct api_json_member *members, size_t count)
 {
     size_t len = 0;
@@ -26,11 +30,8 @@ int api_input_body(struct api_request *request, const struct api_json_member *me
 /* Plain digits only: strtoll() alone would take signs, white space and leading zeros. */
 static int parse_token(const char *text, int64_t *ret_token)
 {
-    enum {
-        DIGITS_MAX = 16
-    }; /* of 2^53 - 1 */
     size_t len = strlen(text);
-    if (len == 0 || len > DIGITS_MAX || strspn(text, "0123456789") != len || text[0] == '0')
+    if (len == 0 || len > TOKEN_DIGITS_MAX || strspn(text, "0123456789") != len || text[0] == '0')
         return FENCE_EINVAL;
     int64_t token = strtoll(text, NULL, 10);
     if (token > FENCE_TOKEN_MAX)

@@ -84,7 +84,7 @@ int api_listen(const char *address, bool reuse_port, int *ret_fd)
 
 uint16_t api_listen_port(int fd)
 {
-    struct sockaddr_storage address;
+    struct sockaddr_storage address = {0};
     socklen_t len = sizeof(address);
     if (getsockname(fd, (struct sockaddr *)&address, &len) < 0)
         return 0;

@@ -28,19 +28,26 @@ static void write_facts(struct api_writer *writer, const struct fence_master *ma
         api_write_null(writer, "durable");
 }
 
-static void write_master(struct api_writer *writer, const struct fence_master *master, unsigned i,
-                         const char *address)
+static void write_master(struct api_writer *writer, const struct api_backend *backend, unsigned i)
 {
+    const struct fence_master *master = &backend->fleet(backend->context)->master[i];
+    const char *failure = backend->master_detail(backend->context, i);
+    uint64_t round_trip_us = backend->master_round_trip_us(backend->context, i);
     bool reasoned = master->reason != FENCE_REASON_NONE;
+
     api_write_object(writer, NULL);
     api_write_integer(writer, "member", i + 1);
-    api_write_string(writer, "address", address);
+    api_write_string(writer, "address", backend->master_address(backend->context, i));
     api_write_string(writer, "state", fence_master_state_name(master->state));
     api_write_string(writer, "reason", reasoned ? fence_reason_name(master->reason) : NULL);
     api_write_string(writer, "detail", reasoned ? fence_reason_text(master->reason) : NULL);
+    api_write_string(writer, "last_failure", failure[0] != '\0' ? failure : NULL);
     write_facts(writer, master);
     api_write_integer(writer, "in_flight", master->in_flight);
-    api_write_null(writer, "round_trip_ms"); /* not measured yet */
+    if (round_trip_us > 0)
+        api_write_integer(writer, "round_trip_us", (int64_t)round_trip_us);
+    else
+        api_write_null(writer, "round_trip_us");
     api_write_end(writer);
 }
 
@@ -65,7 +72,7 @@ static void show_fleet(struct api_request *request, void *context)
         api_write_null(&writer, "ttl_max_ms");
     api_write_array(&writer, "masters");
     for (unsigned i = 0; i < fleet->n; i++)
-        write_master(&writer, &fleet->master[i], i, backend->master_address(backend->context, i));
+        write_master(&writer, backend, i);
     api_write_end(&writer);
     api_write_end(&writer);
     answer_json(request, &writer);

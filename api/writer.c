@@ -64,7 +64,7 @@ static void put_prefix(struct api_writer *writer, const char *name)
     put_char(writer, ':');
 }
 
-static void open(struct api_writer *writer, const char *name, char opener, char closer)
+static void begin(struct api_writer *writer, const char *name, char opener, char closer)
 {
     assert(writer->depth < API_WRITER_DEPTH_MAX);
     put_prefix(writer, name);
@@ -75,17 +75,19 @@ static void open(struct api_writer *writer, const char *name, char opener, char 
 
 void api_writer_init(struct api_writer *writer, char *buffer, size_t size)
 {
-    *writer = (struct api_writer){.buffer = buffer, .size = size};
+    memset(writer, 0, sizeof(*writer));
+    writer->buffer = buffer;
+    writer->size = size;
 }
 
 void api_write_object(struct api_writer *writer, const char *name)
 {
-    open(writer, name, '{', '}');
+    begin(writer, name, '{', '}');
 }
 
 void api_write_array(struct api_writer *writer, const char *name)
 {
-    open(writer, name, '[', ']');
+    begin(writer, name, '[', ']');
 }
 
 void api_write_end(struct api_writer *writer)

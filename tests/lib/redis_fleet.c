@@ -123,7 +123,7 @@ void redis_fleet_restart(struct redis_fleet *fleet, unsigned i, bool keep_data)
 {
     struct redis_master *master = &fleet->master[i];
     if (!keep_data) {
-        tempdir_remove(strdup(master->dir));
+        tempdir_remove_tree(master->dir);
         if (mkdir(master->dir, 0700) != 0)
             fail_msg("cannot make the folder %s: %s", master->dir, strerror(errno));
     }
@@ -139,6 +139,14 @@ void redis_fleet_pause(struct redis_fleet *fleet, unsigned i)
 void redis_fleet_resume(struct redis_fleet *fleet, unsigned i)
 {
     process_signal(fleet->master[i].process, SIGCONT);
+}
+
+void redis_fleet_readdress(struct redis_fleet *fleet, unsigned i, const char *url)
+{
+    char *copy = strdup(url); /* first: @url may be the old one */
+    assert_non_null(copy);
+    free(fleet->master[i].url);
+    fleet->master[i].url = copy;
 }
 
 /* ---- looking into a master ------------------------------------------------------------------- */

@@ -50,6 +50,10 @@ void redis_fleet_restart(struct redis_fleet *fleet, unsigned i, bool keep_data);
 void redis_fleet_pause(struct redis_fleet *fleet, unsigned i);
 void redis_fleet_resume(struct redis_fleet *fleet, unsigned i);
 
+/* Has master @i reached at @url (copied) by the programs started from now on: over its Unix socket,
+ * with a password, or wrongly. */
+void redis_fleet_readdress(struct redis_fleet *fleet, unsigned i, const char *url);
+
 /* Runs one command on master @i over a connection of its own and returns the reply, which the
  * caller frees with freeReplyObject(). @format is hiredis'. Fails the test if there is no reply, or
  * an error. */

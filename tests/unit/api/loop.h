@@ -1,0 +1,34 @@
+/* A server of api/http.h and its clients in one thread: each step lets the server turn and takes
+ * what came. Nothing here waits for longer than LOOP_PATIENCE_MS. */
+#ifndef TESTS_UNIT_API_LOOP_H
+#define TESTS_UNIT_API_LOOP_H
+
+#include "api/http.h"
+
+#include <stdbool.h>
+
+enum {
+    LOOP_PATIENCE_MS = 3000,
+    LOOP_RESPONSE_MAX = 8192,
+};
+
+/* Serves @routes on a free port of loopback. */
+struct api_http *loop_serve(const struct api_routes *routes, unsigned idle_s);
+
+/* A new connection to @http. */
+int loop_connect(const struct api_http *http);
+
+/* Sends @text and lets the server take it. */
+void loop_send(struct api_http *http, int fd, const char *text);
+
+/* Turns until a whole response came on @fd, and returns its status; 0 if the connection ended
+ * first. @response: its bytes, terminated, with what came after it. */
+int loop_receive(struct api_http *http, int fd, char response[static LOOP_RESPONSE_MAX]);
+
+/* Turns until the peer closes @fd; false if it does not. */
+bool loop_closed(struct api_http *http, int fd);
+
+/* Turns for @ms, whatever happens. */
+void loop_turn_for(struct api_http *http, unsigned ms);
+
+#endif
