@@ -84,11 +84,13 @@ int api_listen(const char *address, bool reuse_port, int *ret_fd)
 
 uint16_t api_listen_port(int fd)
 {
-    struct sockaddr_storage address = {0};
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } address = {.any.sa_family = AF_UNSPEC};
     socklen_t len = sizeof(address);
-    if (getsockname(fd, (struct sockaddr *)&address, &len) < 0)
+    if (getsockname(fd, &address.any, &len) < 0)
         return 0;
-    if (address.ss_family == AF_INET6)
-        return ntohs(((const struct sockaddr_in6 *)&address)->sin6_port);
-    return ntohs(((const struct sockaddr_in *)&address)->sin_port);
+    return ntohs(address.any.sa_family == AF_INET6 ? address.v6.sin6_port : address.v4.sin_port);
 }

@@ -100,6 +100,20 @@ static void write_parts(struct api_writer *writer, const struct fence_answer *an
     api_write_end(writer);
 }
 
+/* The bound is the fleet's own, so the table cannot name it. */
+static void answer_long_ttl(struct api_request *request, const struct fence_answer *answer)
+{
+    char detail[API_DETAIL_MAX];
+    (void)snprintf(detail, sizeof(detail),
+                   "ttl_ms is longer than the fleet allows; ask for at most %" PRIu32 ".",
+                   answer->ttl_max_ms);
+    char body[API_PROBLEM_BODY_MAX];
+    struct api_writer writer;
+    api_problem_begin(&writer, body, API_PROBLEM_TTL, detail);
+    api_write_integer(&writer, "ttl_max_ms", answer->ttl_max_ms);
+    api_problem_end(&writer, request, API_PROBLEM_TTL, -1);
+}
+
 static int64_t seconds_rounded_up(uint64_t ms)
 {
     return (int64_t)((ms + 999) / 1000);
@@ -111,13 +125,7 @@ static void answer_failure(struct api_request *request, const struct fence_answe
     int64_t retry_after_s = -1;
     char body[API_PROBLEM_BODY_MAX];
     struct api_writer writer;
-    char detail[API_DETAIL_MAX];
-    if (answer->error == FENCE_ETTL)
-        (void)snprintf(detail, sizeof(detail),
-                       "ttl_ms is longer than the fleet allows; ask for at "
-                       "most %" PRIu32 ".",
-                       answer->ttl_max_ms);
-    api_problem_begin(&writer, body, problem, answer->error == FENCE_ETTL ? detail : NULL);
+    api_problem_begin(&writer, body, problem, NULL);
     api_write_string(&writer, "resource", answer->resource);
 
     switch (answer->error) {
@@ -130,9 +138,6 @@ static void answer_failure(struct api_request *request, const struct fence_answe
     case FENCE_ENOQUORUM:
         write_parts(&writer, answer);
         break;
-    case FENCE_ETTL:
-        api_write_integer(&writer, "ttl_max_ms", answer->ttl_max_ms);
-        break;
     default:
         break;
     }
@@ -144,6 +149,8 @@ void api_locks_answer(const struct fence_answer *answer)
     struct api_request *request = api_request_of_client(answer->client);
     if (answer->error == 0)
         answer_success(request, answer);
+    else if (answer->error == FENCE_ETTL)
+        answer_long_ttl(request, answer);
     else
         answer_failure(request, answer);
 }

@@ -11,6 +11,10 @@
 #include <sys/socket.h>
 #include <time.h>
 
+enum {
+    SLICE_MS = 50, /* how long one turn may sleep */
+};
+
 static int64_t now_ms(void)
 {
     struct timespec now;
@@ -21,9 +25,6 @@ static int64_t now_ms(void)
 /* One turn of the loop, which also wakes up when @fd has something (-1: none). */
 static void turn(struct api_http *http, int fd)
 {
-    enum {
-        SLICE_MS = 50
-    };
     int timeout_ms = api_http_timeout_ms(http);
     if (timeout_ms < 0 || timeout_ms > SLICE_MS)
         timeout_ms = SLICE_MS;

@@ -4,6 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+enum {
+    LONG = 60000, /* bytes, nearly what a body may have */
+};
+
 /* What the last read() wrote. */
 static int64_t ttl_ms;
 static char owner[8 + 1];
@@ -107,13 +111,10 @@ static void unknown_members_are_refused_by_name(void **state)
 static void a_long_member_name_is_cut(void **state)
 {
     (void)state;
-    enum {
-        LEN = 60000
-    };
-    char name[LEN + 1];
-    char text[LEN + 16];
-    memset(name, 'n', LEN);
-    name[LEN] = '\0';
+    char name[LONG + 1];
+    char text[LONG + 16];
+    memset(name, 'n', LONG);
+    name[LONG] = '\0';
     (void)snprintf(text, sizeof(text), "{\"%s\":1}", name);
     assert_refused(text, "unknown member \"nnnn");
 }
@@ -169,13 +170,10 @@ static void strings_are_utf8_without_nul(void **state)
 static void deep_nesting_is_refused(void **state)
 {
     (void)state;
-    enum {
-        DEPTH = 60000
-    };
-    char text[DEPTH + 1];
-    memset(text, '[', DEPTH / 2);
-    memset(text + DEPTH / 2, ']', DEPTH / 2);
-    text[DEPTH] = '\0';
+    char text[LONG + 1];
+    memset(text, '[', LONG / 2);
+    memset(text + LONG / 2, ']', LONG / 2);
+    text[LONG] = '\0';
     assert_refused(text, "not valid JSON");
 }
 
