@@ -62,21 +62,27 @@ static size_t write_number(char *to, uint64_t number)
     return n;
 }
 
-/* A RESP bulk string's head: "$<len>\r\n" (redis.io, "RESP protocol spec"). */
+static size_t end_line(char *to)
+{
+    to[0] = '\r';
+    to[1] = '\n';
+    return 2;
+}
+
+/* A RESP length line: "$<number>\r\n" (redis.io, "RESP protocol spec"). */
 static size_t write_head(char *to, char kind, size_t number)
 {
     to[0] = kind;
     size_t len = 1 + write_number(to + 1, number);
-    memcpy(to + len, "\r\n", 2);
-    return len + 2;
+    return len + end_line(to + len);
 }
 
 static size_t write_bulk(char *to, const char *bytes, size_t len)
 {
-    size_t head = write_head(to, '$', len);
-    memcpy(to + head, bytes, len);
-    memcpy(to + head + len, "\r\n", 2);
-    return head + len + 2;
+    size_t written = write_head(to, '$', len);
+    memcpy(to + written, bytes, len);
+    written += len;
+    return written + end_line(to + written);
 }
 
 static void add_key(struct storage_batch_writer *writer, const char *kind, const char *resource)

@@ -54,6 +54,22 @@ static bool info_is(const char *info, const char *field, const char *value)
     return found && len == strlen(value) && memcmp(found, value, len) == 0;
 }
 
+/* "major.minor.patch" as major x 10000 + minor x 100 + patch. */
+static bool read_version(const char *text, uint32_t *ret_version)
+{
+    uint32_t version = 0;
+    for (int part = 0; part < 3; part++) {
+        char *end = NULL;
+        unsigned long number = strtoul(text, &end, 10);
+        if (end == text || number > 99 || (part < 2 && *end != '.'))
+            return false;
+        version = version * 100 + (uint32_t)number;
+        text = end + 1;
+    }
+    *ret_version = version;
+    return true;
+}
+
 static int read_info(const redisReply *reply, struct fence_facts *facts)
 {
     if (reply->type != REDIS_REPLY_STRING)
@@ -62,13 +78,9 @@ static int read_info(const redisReply *reply, struct fence_facts *facts)
     const char *run_id = info_field(reply->str, "run_id", &len);
     if (!run_id || !copy(facts->run_id, sizeof(facts->run_id), run_id, len))
         return FENCE_EIO;
-    unsigned major = 0;
-    unsigned minor = 0;
-    unsigned patch = 0;
     const char *version = info_field(reply->str, "redis_version", &len);
-    if (!version || sscanf(version, "%3u.%2u.%2u", &major, &minor, &patch) < 2)
+    if (!version || !read_version(version, &facts->version))
         return FENCE_EIO;
-    facts->version = major * 10000 + minor * 100 + patch;
     facts->replica = info_is(reply->str, "role", "slave");
     facts->cluster = info_is(reply->str, "cluster_enabled", "1");
     return 0;

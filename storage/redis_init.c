@@ -21,7 +21,7 @@ struct session {
     redisContext *links[FENCE_MASTERS_MAX];
     char fleet_id[FENCE_ID_HEX_LEN + 1];
     struct fence_view view;
-    char *why;
+    char why[STORAGE_WHY_MAX];
 };
 
 __attribute__((format(printf, 3, 4))) static int because(struct session *session, int error,
@@ -46,8 +46,7 @@ static int master_error(struct session *session, unsigned i, int error, const ch
 static int connect_master(struct session *session, unsigned i)
 {
     const struct storage_redis_url *url = &session->init->masters[i];
-    struct timeval deadline = {.tv_sec = STORAGE_INIT_DEADLINE_MS / 1000,
-                               .tv_usec = STORAGE_INIT_DEADLINE_MS % 1000 * 1000};
+    struct timeval deadline = {.tv_sec = STORAGE_INIT_DEADLINE_S};
     redisContext *link = url->path[0] ? redisConnectUnixWithTimeout(url->path, deadline)
                                       : redisConnectWithTimeout(url->host, url->port, deadline);
     session->links[i] = link;
@@ -171,26 +170,36 @@ static int mark_all(struct session *session)
     return 0;
 }
 
-int storage_redis_init_new(const struct storage_redis_init *init,
-                           char ret_fleet_id[static FENCE_ID_HEX_LEN + 1],
-                           char ret_why[static STORAGE_WHY_MAX])
+static int check_bounds(struct session *session)
 {
-    struct session session = {.init = init, .why = ret_why};
+    const struct storage_redis_init *init = session->init;
     if (init->n % 2 == 0 || init->n > FENCE_MASTERS_MAX)
         return because(
-            &session, FENCE_EINVAL,
+            session, FENCE_EINVAL,
             "a fleet has 1, 3, 5, 7 or 9 masters, not %u: with an even number a majority "
             "is no easier to reach, and no more may fail",
             init->n);
     if (init->ttl_max_ms < FENCE_TTL_MIN_MS || init->ttl_max_ms > FENCE_TTL_CEILING_MS)
-        return because(&session, FENCE_EINVAL, "the maximum TTL must be %d to %d ms",
+        return because(session, FENCE_EINVAL, "the maximum TTL must be %d to %d ms",
                        FENCE_TTL_MIN_MS, FENCE_TTL_CEILING_MS);
-    int error = look(&session);
+    return 0;
+}
+
+int storage_redis_init_new(const struct storage_redis_init *init,
+                           char ret_fleet_id[static FENCE_ID_HEX_LEN + 1],
+                           char ret_why[static STORAGE_WHY_MAX])
+{
+    struct session session = {.init = init};
+    int error = check_bounds(&session);
+    if (!error)
+        error = look(&session);
     if (!error)
         error = mark_all(&session);
-    for (unsigned i = 0; i < init->n; i++)
+    for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++)
         redisFree(session.links[i]);
-    if (!error)
+    if (error)
+        memcpy(ret_why, session.why, sizeof(session.why));
+    else
         memcpy(ret_fleet_id, session.fleet_id, sizeof(session.fleet_id));
     return error;
 }

@@ -8,8 +8,8 @@
 #include "storage/redis_url.h"
 
 enum {
-    STORAGE_INIT_DEADLINE_MS = 2000, /* for each master to connect, and for each of its answers */
-    STORAGE_WHY_MAX = 512,           /* bytes of a reason */
+    STORAGE_INIT_DEADLINE_S = 2, /* for each master to connect, and for each of its answers */
+    STORAGE_WHY_MAX = 512,       /* bytes of a reason */
 };
 
 struct storage_redis_init {

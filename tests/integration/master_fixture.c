@@ -3,8 +3,8 @@
 #include "storage/redis_init.h"
 #include "tests/lib/case.h"
 
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static void on_facts(void *context, unsigned i, const struct fence_facts *facts)
 {
@@ -31,8 +31,8 @@ static void on_reply(void *context, unsigned i, const struct fence_reply *reply)
     *kept = *reply;
     if (reply->kind != FENCE_REPLY_HELD)
         return;
-    strcpy(fixture->holder, reply->holder);
-    strcpy(fixture->owner, reply->owner);
+    snprintf(fixture->holder, sizeof(fixture->holder), "%s", reply->holder);
+    snprintf(fixture->owner, sizeof(fixture->owner), "%s", reply->owner);
     kept->holder = fixture->holder;
     kept->owner = fixture->owner;
 }

@@ -1,5 +1,5 @@
-/* One storage_redis_master against a real Redis, driven step by step: what tests of the script and of
- * the connection share. */
+/* One storage_redis_master against a real Redis, driven step by step: what tests of the script and
+ * of the connection share. */
 #ifndef TESTS_INTEGRATION_MASTER_FIXTURE_H
 #define TESTS_INTEGRATION_MASTER_FIXTURE_H
 
@@ -7,6 +7,7 @@
 #include "tests/lib/redis_fleet.h"
 
 #include <stdbool.h>
+
 #include <uv.h>
 
 enum {

@@ -95,8 +95,7 @@ static void restamp_of_a_marker_that_changed_leaves_it_alone(void **state)
 {
     struct master_fixture *fixture = *state;
     struct fence_facts other = fixture->facts;
-    strcpy(other.marked_run_id, "somebody-elses");
-    strcpy(other.run_id, "mine");
+    other.marked_run_id[0] ^= 1; /* some other run's */
     storage_redis_master_restamp(fixture->master, &other);
     master_fixture_flush(fixture);
     master_fixture_await(fixture, &fixture->facts_seen, 2);
@@ -151,7 +150,7 @@ static void a_password_set_meanwhile_is_told_in_the_detail(void **state)
     assert_non_null(strstr(storage_redis_master_detail(fixture->master), "NOAUTH"));
 }
 
-#define DURABLE(name) cmocka_unit_test_setup_teardown(name, setup_durable, teardown)
+#define DURABLE(name)  cmocka_unit_test_setup_teardown(name, setup_durable, teardown)
 #define VOLATILE(name) cmocka_unit_test_setup_teardown(name, setup_volatile, teardown)
 
 static const struct CMUnitTest cases[] = {

@@ -1,16 +1,17 @@
-/* The script on a master, request by request, on a real Redis: each rule that the protocol's argument
- * leans on. */
+/* The script on a master, request by request, on a real Redis: each rule that the protocol's
+ * argument leans on. */
 #include "fence/name.h"
 #include "tests/integration/master_fixture.h"
 #include "tests/lib/case.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define ID_A "aaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define ID_B "bbbbbbbbbbbbbbbbbbbbbbbbbbb"
 #define NAME "orders/42"
-#define KEY "pawl:lock:" NAME
+#define KEY  "pawl:lock:" NAME
 
 static int setup(void **state)
 {
@@ -71,7 +72,7 @@ static long long counter(struct master_fixture *fixture)
 {
     redisReply *reply = redis_fleet_command(fixture->fleet, 0, "HGET pawl:fleet %u",
                                             fence_slot(NAME, strlen(NAME)));
-    long long value = reply->str ? atoll(reply->str) : 0;
+    long long value = reply->str ? strtoll(reply->str, NULL, 10) : 0;
     freeReplyObject(reply);
     return value;
 }
@@ -140,8 +141,8 @@ static void a_counter_that_is_used_up_refuses_and_stays(void **state)
     set_counter(*state, "9007199254740991");
     assert_int_equal(take(*state, ID_A, 1)->kind, FENCE_REPLY_REFUSED);
     assert_int_equal(counter(*state), 9007199254740991);
-    assert_int_equal(redis_fleet_integer(((struct master_fixture *)*state)->fleet, 0, "EXISTS " KEY),
-                     0);
+    assert_int_equal(
+        redis_fleet_integer(((struct master_fixture *)*state)->fleet, 0, "EXISTS " KEY), 0);
 }
 
 /* ---- confirming ------------------------------------------------------------------------------ */
@@ -291,7 +292,9 @@ static void one_request_that_fails_spares_the_others_of_its_call(void **state)
 
 static void a_value_that_pawl_did_not_write_is_refused_not_obeyed(void **state)
 {
-    static const char *const values[] = {"", "x", ":", "a.b:c:d:e", ID_A ".1:99999999999999999:0:"};
+    static const char *const values[] = {
+        "", "x", ":", "a.b:c:d:e", ID_A ".1:x:0:", ID_A ".1:1", "short.1:1:0:",
+    };
     struct master_fixture *fixture = *state;
     for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
         freeReplyObject(redis_fleet_command(fixture->fleet, 0, "SET " KEY " %s", values[i]));
