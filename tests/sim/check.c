@@ -1,0 +1,199 @@
+#include "tests/sim/check.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void sim_check_init(struct sim_check *check, bool sane)
+{
+    check->sane = sane;
+    check->violation[0] = '\0';
+    check->calls_count = 0;
+    for (unsigned r = 0; r < SIM_RESOURCES_MAX; r++) {
+        check->grants[r].highest = 0;
+        check->grants[r].count = 0;
+        check->grants[r].held_until_us = 0;
+    }
+    memset(check->counters, 0, sizeof(check->counters));
+}
+
+void sim_check_fail(struct sim_check *check, const char *format, ...)
+{
+    if (!sim_check_ok(check))
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(check->violation, sizeof(check->violation), format, arguments);
+    va_end(arguments);
+}
+
+/* ---- calls: each is answered once, with what fits it ----------------------------------------- */
+
+struct sim_call *sim_check_new_call(struct sim_check *check)
+{
+    if (check->calls_count == SIM_CALLS_MAX)
+        return NULL;
+    struct sim_call *call = &check->calls[check->calls_count++];
+    memset(call, 0, sizeof(*call));
+    return call;
+}
+
+void sim_check_begun(struct sim_check *check, struct sim_call *call)
+{
+    call->state = SIM_CALL_UNDER_WAY;
+    call->floor = check->grants[call->resource].highest;
+}
+
+static bool error_fits(const struct sim_call *call, int error)
+{
+    switch (error) {
+    case 0:
+    case FENCE_ENOQUORUM:
+    case FENCE_ENOTREADY:
+    case FENCE_EBUSY:
+        return true;
+    case FENCE_EHELD:
+    case FENCE_ECONTENDED:
+        return call->kind == FENCE_CALL_ACQUIRE;
+    case FENCE_EWAITTIMEOUT:
+        return call->kind == FENCE_CALL_ACQUIRE && call->wait_ms > 0;
+    case FENCE_ETOOSLOW:
+        return call->kind == FENCE_CALL_ACQUIRE || call->kind == FENCE_CALL_EXTEND;
+    case FENCE_ELOCKLOST:
+    case FENCE_EEXHAUSTED:
+        return call->kind == FENCE_CALL_EXTEND;
+    default:
+        return false;
+    }
+}
+
+void sim_check_all_answered(struct sim_check *check)
+{
+    for (uint32_t i = 0; i < check->calls_count; i++)
+        if (check->calls[i].state != SIM_CALL_ANSWERED)
+            sim_check_fail(check, "call %" PRIu32 " was never answered", i);
+}
+
+/* ---- P1: tokens are distinct, and rise from what was returned before ------------------------- */
+
+static void check_order(struct sim_check *check, const struct sim_call *call, int64_t token)
+{
+    struct sim_grants *grants = &check->grants[call->resource];
+    if (token <= call->floor)
+        sim_check_fail(check,
+                       "P1: lock %" PRIu32 " got token %" PRId64 ", though %" PRId64
+                       " was returned before it was asked for",
+                       call->lock, token, call->floor);
+    for (uint32_t i = 0; i < grants->count; i++)
+        if (grants->tokens[i] == token)
+            sim_check_fail(check, "P1: token %" PRId64 " was granted twice, now to lock %" PRIu32,
+                           token, call->lock);
+    grants->tokens[grants->count++] = token;
+    if (grants->highest < token)
+        grants->highest = token;
+}
+
+/* ---- P2: validities do not overlap, where clocks are sane ------------------------------------ */
+
+static void check_exclusion(struct sim_check *check, const struct sim_call *call, uint64_t now_us)
+{
+    const struct sim_grants *grants = &check->grants[call->resource];
+    if (check->sane && grants->held_until_us > now_us && grants->holder != call->lock)
+        sim_check_fail(check,
+                       "P2: lock %" PRIu32 " is valid, while lock %" PRIu32
+                       " is so for another %" PRIu64 " us",
+                       call->lock, grants->holder, grants->held_until_us - now_us);
+}
+
+static void check_not_lost(struct sim_check *check, const struct sim_call *call, uint64_t now_us)
+{
+    const struct sim_grants *grants = &check->grants[call->resource];
+    if (check->sane && grants->held_until_us > now_us && grants->holder == call->lock)
+        sim_check_fail(check, "P2: lock %" PRIu32 " is lost %" PRIu64 " us before its time",
+                       call->lock, grants->held_until_us - now_us);
+}
+
+static void hold_until(struct sim_check *check, const struct sim_call *call, uint64_t until_us)
+{
+    struct sim_grants *grants = &check->grants[call->resource];
+    if (grants->holder != call->lock || grants->held_until_us < until_us)
+        grants->held_until_us = until_us;
+    grants->holder = call->lock;
+}
+
+void sim_check_given_up(struct sim_check *check, uint32_t resource, uint32_t lock, uint64_t now_us)
+{
+    struct sim_grants *grants = &check->grants[resource];
+    if (grants->holder == lock && grants->held_until_us > now_us)
+        grants->held_until_us = now_us;
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static void check_validity(struct sim_check *check, const struct sim_call *call,
+                           const struct fence_answer *answer)
+{
+    if (answer->validity_ms > call->ttl_ms)
+        sim_check_fail(check, "a validity of %" PRIu64 " ms from a lease of %" PRIu32 " ms",
+                       answer->validity_ms, call->ttl_ms);
+}
+
+static void check_granted(struct sim_check *check, const struct sim_call *call,
+                          const struct fence_answer *answer, uint64_t now_us, uint64_t until_us)
+{
+    check_validity(check, call, answer);
+    check_order(check, call, answer->token);
+    check_exclusion(check, call, now_us);
+    hold_until(check, call, until_us);
+}
+
+static void check_extended(struct sim_check *check, const struct sim_call *call,
+                           const struct fence_answer *answer, uint64_t now_us, uint64_t until_us)
+{
+    if (answer->error == FENCE_ELOCKLOST)
+        check_not_lost(check, call, now_us);
+    if (answer->error)
+        return;
+    check_validity(check, call, answer);
+    check_exclusion(check, call, now_us);
+    hold_until(check, call, until_us);
+}
+
+void sim_check_answered(struct sim_check *check, struct sim_call *call,
+                        const struct fence_answer *answer, uint64_t now_us, uint64_t until_us)
+{
+    if (call->state != SIM_CALL_UNDER_WAY) {
+        sim_check_fail(check, "call %" PRIu64 " was answered twice", answer->client);
+        return;
+    }
+    call->state = SIM_CALL_ANSWERED;
+    call->error = answer->error;
+    if (answer->kind != call->kind || !error_fits(call, answer->error))
+        sim_check_fail(check, "call %" PRIu64 " got an answer that does not fit: %s",
+                       answer->client, fence_strerror(answer->error));
+    if (call->kind == FENCE_CALL_ACQUIRE && answer->error == 0) {
+        call->token = answer->token;
+        check_granted(check, call, answer, now_us, until_us);
+    } else if (call->kind == FENCE_CALL_EXTEND) {
+        check_extended(check, call, answer, now_us, until_us);
+    }
+}
+
+/* ---- masters and the account ----------------------------------------------------------------- */
+
+void sim_check_counter(struct sim_check *check, unsigned master, uint32_t slot, int64_t value)
+{
+    int64_t *seen = &check->counters[master][slot];
+    if (value < *seen)
+        sim_check_fail(check, "counter %" PRIu32 " of master %u fell from %" PRId64 " to %" PRId64,
+                       slot, master, *seen, value);
+    *seen = value;
+}
+
+void sim_check_account(struct sim_check *check, const struct sim_account *account)
+{
+    if (account->value != account->accepted)
+        sim_check_fail(check, "P4: an update was lost: %" PRId64 " writes made %" PRId64,
+                       account->accepted, account->value);
+}

@@ -1,0 +1,231 @@
+#include "tests/sim/client.h"
+
+#include "tests/sim/world.h"
+
+#include <inttypes.h>
+
+enum {
+    /* Per mille of what a client may choose to do. */
+    INSPECTS = 100,
+    WAITS = 500,
+    EXTENDS = 350,
+    RELEASES = 850,
+    RELEASES_AGAIN = 500, /* where the first one's outcome is unknown */
+
+    WAIT_HIGH_MS = 300,
+};
+
+static void next_turn(struct sim_world *world, unsigned c, uint64_t after_us)
+{
+    struct sim_event event = {
+        .kind = SIM_EVENT_CLIENT,
+        .client = (uint8_t)c,
+        .id = ++world->clients[c].turn,
+    };
+    sim_world_schedule(world, after_us, &event);
+}
+
+/* Goes on in @state after a while, or after a long one. */
+static void go_on(struct sim_world *world, unsigned c, enum sim_client_state state)
+{
+    world->clients[c].state = state;
+    uint64_t after_us = 1 + sim_rng_below(&world->rng, world->plan.think_us);
+    if (sim_chaos_strikes(&world->chaos, SIM_FAULT_CLIENT_PAUSE)) {
+        after_us += sim_chaos_outage_us(&world->chaos);
+        SIM_SAY(world, "client %u sleeps until %" PRIu64 " us", c, world->now_us + after_us);
+    }
+    next_turn(world, c, after_us);
+}
+
+void sim_client_start(struct sim_world *world, unsigned c)
+{
+    world->clients[c] = (struct sim_client){.rounds = world->plan.rounds};
+    go_on(world, c, SIM_CLIENT_IDLE);
+}
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+/* Sends a call of @kind for this round's lock to server @s. NULL: the world has had enough. */
+static struct sim_call *send(struct sim_world *world, unsigned c, unsigned s,
+                             enum fence_call_kind kind)
+{
+    struct sim_call *call = sim_check_new_call(&world->check);
+    if (!call)
+        return NULL;
+    const struct sim_client *client = &world->clients[c];
+    uint32_t id = (uint32_t)(call - world->check.calls);
+    call->kind = kind;
+    call->client = c;
+    call->server = s;
+    call->resource = client->resource;
+    call->lock = client->lock;
+    call->ttl_ms = client->ttl_ms;
+    call->token = client->token;
+    struct sim_event event = {.kind = SIM_EVENT_CALL, .server = (uint8_t)s, .id = id};
+    sim_world_schedule(world, sim_chaos_delay_us(&world->chaos, 0), &event);
+    return call;
+}
+
+/* The same at any server, and waits for the answer in @state. */
+static struct sim_call *ask(struct sim_world *world, unsigned c, enum fence_call_kind kind,
+                            enum sim_client_state state)
+{
+    struct sim_client *client = &world->clients[c];
+    struct sim_call *call = send(world, c, sim_rng_below(&world->rng, world->plan.servers), kind);
+    client->state = call ? state : SIM_CLIENT_DONE;
+    client->turn++;
+    if (call)
+        client->call = (uint32_t)(call - world->check.calls);
+    return call;
+}
+
+static void acquire(struct sim_world *world, unsigned c)
+{
+    struct sim_call *call = ask(world, c, FENCE_CALL_ACQUIRE, SIM_CLIENT_ACQUIRING);
+    if (!call)
+        return;
+    struct sim_client *client = &world->clients[c];
+    client->lock = call->lock = client->call;
+    if (sim_rng_chance(&world->rng, WAITS))
+        call->wait_ms = sim_rng_between(&world->rng, 1, WAIT_HIGH_MS);
+    if (sim_chaos_strikes(&world->chaos, SIM_FAULT_CLIENT_LEAVES))
+        next_turn(world, c, 1 + sim_chaos_pick(&world->chaos, world->plan.think_us));
+    SIM_SAY(world,
+            "client %u asks server %u for r%" PRIu32 ": lock %" PRIu32 ", %" PRIu32
+            " ms, waits %" PRIu32 " ms",
+            c, call->server, call->resource, call->lock, call->ttl_ms, call->wait_ms);
+}
+
+static void release(struct sim_world *world, unsigned c)
+{
+    const struct sim_client *client = &world->clients[c];
+    sim_check_given_up(&world->check, client->resource, client->lock, world->now_us);
+    (void)ask(world, c, FENCE_CALL_RELEASE, SIM_CLIENT_RELEASING);
+}
+
+/* ---- turns ----------------------------------------------------------------------------------- */
+
+static void begin_round(struct sim_world *world, unsigned c)
+{
+    struct sim_client *client = &world->clients[c];
+    if (client->rounds == 0 || world->chaos.healed) {
+        client->state = SIM_CLIENT_DONE;
+        return;
+    }
+    client->rounds--;
+    client->resource = sim_rng_below(&world->rng, world->plan.resources);
+    client->ttl_ms = sim_rng_between(&world->rng, world->plan.ttl_low_ms, world->plan.ttl_high_ms);
+    client->token = 0;
+    if (sim_rng_chance(&world->rng, INSPECTS))
+        (void)ask(world, c, FENCE_CALL_INSPECT, SIM_CLIENT_INSPECTING);
+    else
+        acquire(world, c);
+}
+
+static void extend_or_write(struct sim_world *world, unsigned c)
+{
+    if (sim_rng_chance(&world->rng, EXTENDS))
+        (void)ask(world, c, FENCE_CALL_EXTEND, SIM_CLIENT_EXTENDING);
+    else
+        go_on(world, c, SIM_CLIENT_WRITING);
+}
+
+static void claim(struct sim_world *world, unsigned c)
+{
+    struct sim_client *client = &world->clients[c];
+    struct sim_account *account = &world->accounts[client->resource];
+    if (sim_account_claim(account, client->token, &client->value)) {
+        world->stats.claims_stale++;
+        SIM_SAY(world, "client %u: claim with token %" PRId64 " refused", c, client->token);
+        go_on(world, c, SIM_CLIENT_IDLE);
+        return;
+    }
+    SIM_SAY(world, "client %u: claim with token %" PRId64 " reads %" PRId64, c, client->token,
+            client->value);
+    extend_or_write(world, c);
+}
+
+static void write(struct sim_world *world, unsigned c)
+{
+    const struct sim_client *client = &world->clients[c];
+    struct sim_account *account = &world->accounts[client->resource];
+    bool stale = sim_account_write(account, client->token, client->value + 1) != 0;
+    world->stats.writes_stale += stale;
+    world->stats.writes += !stale;
+    SIM_SAY(world, "client %u: write of %" PRId64 " with token %" PRId64 "%s", c, client->value + 1,
+            client->token, stale ? " refused" : "");
+    sim_check_account(&world->check, account);
+    if (sim_rng_chance(&world->rng, RELEASES))
+        release(world, c);
+    else
+        go_on(world, c, SIM_CLIENT_IDLE);
+}
+
+void sim_client_act(struct sim_world *world, unsigned c)
+{
+    switch (world->clients[c].state) {
+    case SIM_CLIENT_IDLE:
+        begin_round(world, c);
+        break;
+    case SIM_CLIENT_ACQUIRING:
+        world->stats.waits_abandoned++;
+        SIM_SAY(world, "client %u is tired of waiting", c);
+        world->clients[c].call = UINT32_MAX;
+        go_on(world, c, SIM_CLIENT_IDLE);
+        break;
+    case SIM_CLIENT_CLAIMING:
+        claim(world, c);
+        break;
+    case SIM_CLIENT_WRITING:
+        write(world, c);
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+void sim_client_answered(struct sim_world *world, unsigned c, const struct sim_call *call)
+{
+    struct sim_client *client = &world->clients[c];
+    if (client->call != (uint32_t)(call - world->check.calls))
+        return; /* it did not wait */
+    client->turn++;
+    switch (client->state) {
+    case SIM_CLIENT_ACQUIRING:
+        client->token = call->token;
+        go_on(world, c, call->error ? SIM_CLIENT_IDLE : SIM_CLIENT_CLAIMING);
+        break;
+    case SIM_CLIENT_EXTENDING:
+        if (call->error == FENCE_ELOCKLOST)
+            go_on(world, c, SIM_CLIENT_IDLE);
+        else
+            extend_or_write(world, c);
+        break;
+    case SIM_CLIENT_RELEASING:
+        if (call->error && sim_rng_chance(&world->rng, RELEASES_AGAIN))
+            release(world, c);
+        else
+            go_on(world, c, SIM_CLIENT_IDLE);
+        break;
+    default:
+        go_on(world, c, SIM_CLIENT_IDLE);
+        break;
+    }
+}
+
+void sim_client_probe(struct sim_world *world, uint32_t resource, unsigned s)
+{
+    struct sim_call *call = sim_check_new_call(&world->check);
+    if (!call)
+        return;
+    uint32_t id = (uint32_t)(call - world->check.calls);
+    call->kind = FENCE_CALL_ACQUIRE;
+    call->client = SIM_PROBE;
+    call->server = s;
+    call->resource = resource;
+    call->lock = id;
+    call->ttl_ms = world->plan.ttl_high_ms;
+    sim_server_call(world, s, call);
+}

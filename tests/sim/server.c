@@ -1,0 +1,166 @@
+#include "tests/sim/server.h"
+
+#include "tests/sim/world.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum {
+    STREAM = 16, /* of the seed's random numbers: this and as many as there are servers */
+};
+
+void sim_server_start(struct sim_world *world, unsigned s, uint64_t seed)
+{
+    struct sim_server *server = &world->servers[s];
+    sim_rng_init(&server->rng, seed, STREAM + s);
+    server->clock.rate_ppm = sim_plan_draw_rate(&world->plan, &server->rng);
+    server->clock.offset_us = sim_rng_below(&server->rng, 1000 * 1000);
+    server->tick_at_us = FENCE_NEVER;
+    server->paused_until_us = 0;
+    struct fence_config config = {
+        .masters = world->plan.masters,
+        .calls = world->plan.calls,
+        .seed = seed,
+    };
+    if (fence_core_new(&config, &server->core))
+        abort(); /* no memory */
+}
+
+void sim_server_stop(struct sim_world *world, unsigned s)
+{
+    fence_core_free(world->servers[s].core);
+    world->servers[s].core = NULL;
+}
+
+/* ---- effects --------------------------------------------------------------------------------- */
+
+static void answer(struct sim_world *world, unsigned s, const struct fence_answer *answer)
+{
+    assert(answer->client < world->check.calls_count);
+    const struct sim_server *server = &world->servers[s];
+    struct sim_call *call = &world->check.calls[answer->client];
+    uint64_t valid_us = sim_clock_span(&server->clock, answer->validity_ms * 1000);
+    sim_check_answered(&world->check, call, answer, world->now_us, world->now_us + valid_us);
+    sim_stats_answer(&world->stats, answer, call->confirming);
+    sim_trace_mix(&world->trace, (uint64_t)answer->token ^ (uint64_t)(int64_t)answer->error);
+    SIM_SAY(world,
+            "server %u answers call %" PRIu64 " (lock %" PRIu32 "): %s, token %" PRId64
+            ", valid %" PRIu64 " ms",
+            s, answer->client, call->lock, fence_strerror(answer->error), answer->token,
+            answer->validity_ms);
+    if (call->client == SIM_PROBE) {
+        if (answer->error)
+            sim_check_fail(&world->check, "P3: all is well again, but r%" PRIu32 " is not free: %s",
+                           call->resource, fence_strerror(answer->error));
+        return;
+    }
+    struct sim_event event = {
+        .kind = SIM_EVENT_ANSWER,
+        .client = (uint8_t)call->client,
+        .id = (uint32_t)answer->client,
+    };
+    sim_world_schedule(world, sim_chaos_delay_us(&world->chaos, 0), &event);
+}
+
+static void send(struct sim_world *world, unsigned s, const struct fence_effect *effect)
+{
+    const struct fence_request *request = &effect->request;
+    if (request->kind == FENCE_REQUEST_TAKE || request->kind == FENCE_REQUEST_CONFIRM) {
+        struct sim_call *call = &world->check.calls[sim_lock_number(request->lock_id)];
+        call->confirming = request->kind == FENCE_REQUEST_CONFIRM;
+    }
+    sim_network_send(world, s, effect->master, request);
+}
+
+static void act(struct sim_world *world, unsigned s, const struct fence_effect *effect)
+{
+    sim_trace_mix(&world->trace, (uint64_t)effect->kind << 8 | effect->master);
+    switch (effect->kind) {
+    case FENCE_EFFECT_SEND:
+        send(world, s, effect);
+        break;
+    case FENCE_EFFECT_ANSWER:
+        answer(world, s, &effect->answer);
+        break;
+    case FENCE_EFFECT_RESTAMP:
+        world->stats.restamps++;
+        sim_link_restamp(world, s, effect->master);
+        break;
+    case FENCE_EFFECT_RESET:
+        world->stats.connections_reset++;
+        sim_link_reset(world, s, effect->master);
+        break;
+    }
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+/* Sees to it that a tick comes no later than the core's deadline. One that comes too early is no
+ * harm: it looks again. */
+static void schedule_tick(struct sim_world *world, unsigned s)
+{
+    struct sim_server *server = &world->servers[s];
+    uint64_t deadline_us = fence_core_deadline(server->core);
+    if (deadline_us == FENCE_NEVER)
+        return;
+    uint64_t at_us = sim_clock_when(&server->clock, deadline_us);
+    if (at_us < world->now_us)
+        at_us = world->now_us;
+    if (at_us >= server->tick_at_us)
+        return;
+    server->tick_at_us = at_us;
+    struct sim_event event = {.kind = SIM_EVENT_TICK, .server = (uint8_t)s};
+    sim_world_schedule(world, at_us - world->now_us, &event);
+}
+
+void sim_server_step(struct sim_world *world, unsigned s, struct fence_event *event)
+{
+    struct sim_server *server = &world->servers[s];
+    struct fence_effects *effects = &server->effects;
+    event->now_us = sim_clock_read(&server->clock, world->now_us);
+    event->random = sim_rng_next(&server->rng);
+    fence_step(server->core, event, effects);
+    world->stats.steps++;
+    if (effects->count > FENCE_EFFECTS_MAX)
+        sim_check_fail(&world->check, "%u effects from one step", effects->count);
+    for (unsigned i = 0; i < effects->count && sim_check_ok(&world->check); i++)
+        act(world, s, &effects->items[i]);
+    schedule_tick(world, s);
+}
+
+void sim_server_call(struct sim_world *world, unsigned s, struct sim_call *call)
+{
+    bool has_lock = call->kind != FENCE_CALL_INSPECT;
+    struct fence_event event = {
+        .kind = FENCE_EVENT_CALL,
+        .call =
+            {
+                .kind = call->kind,
+                .client = (uint64_t)(call - world->check.calls),
+                .resource = sim_resource_text(call->resource),
+                .lock_id = has_lock ? sim_lock_text(call->lock) : NULL,
+                .owner = call->kind == FENCE_CALL_ACQUIRE ? sim_owner_text(call->lock) : "",
+                .token = call->kind == FENCE_CALL_EXTEND ? call->token : 0,
+                .ttl_ms = call->ttl_ms,
+                .wait_ms = call->wait_ms,
+            },
+    };
+    sim_check_begun(&world->check, call);
+    sim_server_step(world, s, &event);
+}
+
+void sim_server_tick(struct sim_world *world, unsigned s)
+{
+    struct sim_server *server = &world->servers[s];
+    if (server->tick_at_us > world->now_us)
+        return; /* scheduled before an earlier one, which has looked already */
+    server->tick_at_us = FENCE_NEVER;
+    uint64_t local_us = sim_clock_read(&server->clock, world->now_us);
+    if (fence_core_deadline(server->core) <= local_us) {
+        struct fence_event event = {.kind = FENCE_EVENT_TICK};
+        sim_server_step(world, s, &event);
+    } else {
+        schedule_tick(world, s);
+    }
+}

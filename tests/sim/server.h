@@ -1,0 +1,34 @@
+/* A server: the real core, its clock, and its timer. */
+#ifndef SIM_SERVER_H
+#define SIM_SERVER_H
+
+#include "fence/core.h"
+#include "tests/sim/clock.h"
+#include "tests/sim/rng.h"
+
+struct sim_world;
+struct sim_call;
+
+struct sim_server {
+    struct fence_core *core;
+    struct sim_clock clock;
+    struct sim_rng rng;
+    uint64_t tick_at_us; /* true time; FENCE_NEVER: no tick is scheduled */
+    uint64_t paused_until_us;
+    struct fence_effects effects;
+};
+
+/* Makes server @s anew for this world's plan. */
+void sim_server_start(struct sim_world *world, unsigned s, uint64_t seed);
+void sim_server_stop(struct sim_world *world, unsigned s);
+
+/* Gives @event to the core, with the server's time, and does what it says. */
+void sim_server_step(struct sim_world *world, unsigned s, struct fence_event *event);
+
+/* A call arrives. */
+void sim_server_call(struct sim_world *world, unsigned s, struct sim_call *call);
+
+/* The timer fired. */
+void sim_server_tick(struct sim_world *world, unsigned s);
+
+#endif

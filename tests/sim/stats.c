@@ -1,0 +1,47 @@
+#include "tests/sim/stats.h"
+
+#include "fence/error.h"
+
+static void acquire(struct sim_stats *stats, const struct fence_answer *answer, bool confirmed)
+{
+    stats->granted_fast += answer->error == 0 && !confirmed;
+    stats->granted_confirmed += answer->error == 0 && confirmed;
+    stats->held += answer->error == FENCE_EHELD;
+    stats->wait_timeout += answer->error == FENCE_EWAITTIMEOUT;
+    stats->contended += answer->error == FENCE_ECONTENDED;
+    stats->no_quorum += answer->error == FENCE_ENOQUORUM;
+    stats->too_slow += answer->error == FENCE_ETOOSLOW;
+}
+
+static void extend(struct sim_stats *stats, const struct fence_answer *answer)
+{
+    stats->extended += answer->error == 0;
+    stats->extend_lost += answer->error == FENCE_ELOCKLOST;
+    stats->extend_exhausted += answer->error == FENCE_EEXHAUSTED;
+    stats->extend_unknown += answer->error == FENCE_ENOQUORUM;
+}
+
+void sim_stats_answer(struct sim_stats *stats, const struct fence_answer *answer, bool confirmed)
+{
+    stats->not_ready += answer->error == FENCE_ENOTREADY;
+    stats->busy += answer->error == FENCE_EBUSY;
+    switch (answer->kind) {
+    case FENCE_CALL_ACQUIRE:
+        stats->acquires++;
+        acquire(stats, answer, confirmed);
+        break;
+    case FENCE_CALL_EXTEND:
+        extend(stats, answer);
+        break;
+    case FENCE_CALL_RELEASE:
+        stats->released += answer->released;
+        stats->released_lost += answer->error == 0 && !answer->released;
+        stats->release_unknown += answer->error == FENCE_ENOQUORUM;
+        break;
+    case FENCE_CALL_INSPECT:
+        stats->inspected_held += answer->held;
+        stats->inspected_free += answer->error == 0 && !answer->held;
+        stats->inspect_unknown += answer->error == FENCE_ENOQUORUM;
+        break;
+    }
+}

@@ -1,0 +1,59 @@
+/* What happened, counted: a simulator that never sees a duplicate executed or a majority missing
+ * has shown nothing about them. Each of these must be above 0 at the end of a run. */
+#ifndef SIM_STATS_H
+#define SIM_STATS_H
+
+#include "fence/message.h"
+
+#include <stdint.h>
+
+#define SIM_STATS(X)                                                                               \
+    X(events)                                                                                      \
+    X(steps)                                                                                       \
+    X(acquires)                                                                                    \
+    X(granted_fast)                                                                                \
+    X(granted_confirmed)                                                                           \
+    X(held)                                                                                        \
+    X(wait_timeout)                                                                                \
+    X(contended)                                                                                   \
+    X(no_quorum)                                                                                   \
+    X(too_slow)                                                                                    \
+    X(not_ready)                                                                                   \
+    X(busy)                                                                                        \
+    X(extended)                                                                                    \
+    X(extend_lost)                                                                                 \
+    X(extend_exhausted)                                                                            \
+    X(extend_unknown)                                                                              \
+    X(released)                                                                                    \
+    X(released_lost)                                                                               \
+    X(release_unknown)                                                                             \
+    X(inspected_held)                                                                              \
+    X(inspected_free)                                                                              \
+    X(inspect_unknown)                                                                             \
+    X(waits_abandoned)                                                                             \
+    X(requests)                                                                                    \
+    X(duplicates_executed)                                                                         \
+    X(executed_after_break)                                                                        \
+    X(replies_lost)                                                                                \
+    X(locked_again) /* a TAKE on its own attempt's lock, or after that had gone */                 \
+    X(confirms_refused)                                                                            \
+    X(undone)                                                                                      \
+    X(locks_vanished)                                                                              \
+    X(connections_down)                                                                            \
+    X(connections_reset)                                                                           \
+    X(connects_failed)                                                                             \
+    X(restamps)                                                                                    \
+    X(claims_stale)                                                                                \
+    X(writes_stale)                                                                                \
+    X(writes)
+
+struct sim_stats {
+#define SIM_STATS_MEMBER(name) uint64_t name;
+    SIM_STATS(SIM_STATS_MEMBER)
+#undef SIM_STATS_MEMBER
+};
+
+/* Counts an answer; @confirmed: the grant took a second round. */
+void sim_stats_answer(struct sim_stats *stats, const struct fence_answer *answer, bool confirmed);
+
+#endif
