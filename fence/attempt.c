@@ -36,10 +36,13 @@ static void fail_if_out_of_reach(struct fence_attempt *attempt)
 void fence_attempt_begin(struct fence_attempt *attempt, uint64_t id, unsigned n, uint32_t active,
                          uint64_t now_us)
 {
-    memset(attempt, 0, sizeof(*attempt));
     attempt->state = FENCE_ATTEMPT_TAKING;
     attempt->id = id;
     attempt->began_us = now_us;
+    attempt->sent = 0;
+    attempt->frozen = 0;
+    attempt->token = 0;
+    fence_holders_begin(&attempt->holders);
     fence_tally_begin(&attempt->tally, n, active);
     fail_if_out_of_reach(attempt);
     if (attempt->state == FENCE_ATTEMPT_TAKING)

@@ -5,6 +5,14 @@
 #include <assert.h>
 #include <string.h>
 
+void fence_holders_begin(struct fence_holders *holders)
+{
+    holders->named = 0;
+    holders->leader = 0;
+    holders->votes = 0;
+    holders->owner[0] = '\0';
+}
+
 static bool names_leader(const struct fence_holders *holders, unsigned i)
 {
     return (holders->named >> i & 1) && holders->hash[i] == holders->hash[holders->leader];

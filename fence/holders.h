@@ -15,6 +15,9 @@ struct fence_holders {
     char owner[FENCE_OWNER_MAX + 1]; /* the label that came with the leader */
 };
 
+/* Nobody was named yet. */
+void fence_holders_begin(struct fence_holders *holders);
+
 /* Master @i answered FENCE_REPLY_HELD. At most once a master and round. */
 void fence_holders_record(struct fence_holders *holders, unsigned i,
                           const struct fence_reply *reply);

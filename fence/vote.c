@@ -3,14 +3,14 @@
 #include "fence/lease.h"
 
 #include <assert.h>
-#include <string.h>
 
 void fence_vote_begin(struct fence_vote *vote, enum fence_call_kind kind, unsigned n,
                       uint32_t active)
 {
     assert(kind != FENCE_CALL_ACQUIRE);
-    memset(vote, 0, sizeof(*vote));
     vote->kind = kind;
+    vote->exhausted = 0;
+    fence_holders_begin(&vote->holders);
     fence_tally_begin(&vote->tally, n, active);
 }
 

@@ -94,13 +94,19 @@ static void on_down(void *context, unsigned i, enum fence_reason reason)
 
 static void on_reply(void *context, unsigned i, const struct fence_reply *reply)
 {
-    struct fence_event event = {.kind = FENCE_EVENT_REPLY, .master = i, .reply = *reply};
+    struct fence_event event; /* large; not worth clearing for each reply */
+    event.kind = FENCE_EVENT_REPLY;
+    event.master = i;
+    event.reply = *reply;
     step(context, &event);
 }
 
 void server_driver_call(struct server_driver *driver, const struct fence_call *call)
 {
-    struct fence_event event = {.kind = FENCE_EVENT_CALL, .call = *call};
+    struct fence_event event;
+    event.kind = FENCE_EVENT_CALL;
+    event.master = 0;
+    event.call = *call;
     step(driver, &event);
 }
 

@@ -3,7 +3,6 @@
 #include "fence/name.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@ enum {
     KEYS_SIZE = STORAGE_BATCH_MAX * (STORAGE_KEY_MAX + 16),
     ARGUMENTS_SIZE = STORAGE_BATCH_MAX * STORAGE_REQUEST_MAX,
     HEAD_SIZE = 512 + FENCE_VIEW_TEXT_MAX,
+    ATTEMPT_DIGITS = 16,
     NUMBER_MAX = 24, /* an integer as text, with its end */
 };
 
@@ -21,7 +21,8 @@ int storage_batch_writer_init(struct storage_batch_writer *writer, const char *p
 {
     memset(writer, 0, sizeof(*writer));
     assert(strlen(prefix) <= STORAGE_KEY_PREFIX_MAX);
-    snprintf(writer->prefix, sizeof(writer->prefix), "%s", prefix);
+    snprintf(writer->fleet_key, sizeof(writer->fleet_key), "%sfleet", prefix);
+    snprintf(writer->lock_prefix, sizeof(writer->lock_prefix), "%slock:", prefix);
     writer->extensions = extensions;
     writer->keys = malloc(KEYS_SIZE);
     writer->arguments = malloc(ARGUMENTS_SIZE);
@@ -85,12 +86,20 @@ static size_t write_bulk(char *to, const char *bytes, size_t len)
     return written + end_line(to + written);
 }
 
-static void add_key(struct storage_batch_writer *writer, const char *kind, const char *resource)
+/* The lock's key: prefix and resource. */
+static void add_key(struct storage_batch_writer *writer, const char *resource)
 {
-    char key[STORAGE_KEY_MAX + 1];
-    int len = snprintf(key, sizeof(key), "%s%s%s", writer->prefix, kind, resource);
-    assert(len > 0 && (size_t)len < sizeof(key));
-    writer->keys_len += write_bulk(writer->keys + writer->keys_len, key, (size_t)len);
+    size_t prefix_len = strlen(writer->lock_prefix);
+    size_t resource_len = strlen(resource);
+    assert(resource_len <= FENCE_RESOURCE_MAX);
+    char *to = writer->keys + writer->keys_len;
+    char *at = to + write_head(to, '$', prefix_len + resource_len);
+    memcpy(at, writer->lock_prefix, prefix_len);
+    at += prefix_len;
+    memcpy(at, resource, resource_len);
+    at += resource_len;
+    at += end_line(at);
+    writer->keys_len += (size_t)(at - to);
 }
 
 static void add_bytes(struct storage_batch_writer *writer, const char *bytes, size_t len)
@@ -114,10 +123,14 @@ static void add_number(struct storage_batch_writer *writer, uint64_t number)
 /* "<lock id>.<attempt>" */
 static void add_attempt(struct storage_batch_writer *writer, const struct fence_request *request)
 {
-    char text[FENCE_LOCK_ID_MAX + 32];
-    int len = snprintf(text, sizeof(text), "%s.%016" PRIx64, request->lock_id, request->attempt);
-    assert(len > 0 && (size_t)len < sizeof(text));
-    add_bytes(writer, text, (size_t)len);
+    char text[FENCE_LOCK_ID_MAX + 1 + ATTEMPT_DIGITS];
+    size_t len = strlen(request->lock_id);
+    assert(len <= FENCE_LOCK_ID_MAX);
+    memcpy(text, request->lock_id, len);
+    text[len++] = '.';
+    for (unsigned shift = 64; shift > 0;)
+        text[len++] = "0123456789abcdef"[request->attempt >> (shift -= 4) & 15];
+    add_bytes(writer, text, len);
 }
 
 static void add_slot(struct storage_batch_writer *writer, const char *resource)
@@ -168,7 +181,7 @@ void storage_batch_add(struct storage_batch_writer *writer, struct storage_batch
 {
     assert(batch->count < STORAGE_BATCH_MAX);
     assert(request->token >= 0);
-    add_key(writer, "lock:", request->resource);
+    add_key(writer, request->resource);
     add_arguments(writer, request);
     batch->expected[batch->count++] =
         (struct storage_expected){.tag = request->tag, .kind = request->kind};
@@ -178,8 +191,6 @@ const char *storage_batch_command(struct storage_batch_writer *writer,
                                   const struct storage_batch *batch, const char *sha,
                                   const char *view, size_t *ret_len)
 {
-    char fleet_key[STORAGE_KEY_MAX + 1];
-    int fleet_len = snprintf(fleet_key, sizeof(fleet_key), "%sfleet", writer->prefix);
     char keys[NUMBER_MAX];
     size_t keys_digits = write_number(keys, batch->count + 1);
 
@@ -188,7 +199,7 @@ const char *storage_batch_command(struct storage_batch_writer *writer,
     len += write_bulk(command + len, "EVALSHA", strlen("EVALSHA"));
     len += write_bulk(command + len, sha, STORAGE_SHA_LEN);
     len += write_bulk(command + len, keys, keys_digits);
-    len += write_bulk(command + len, fleet_key, (size_t)fleet_len);
+    len += write_bulk(command + len, writer->fleet_key, strlen(writer->fleet_key));
     memcpy(command + len, writer->keys, writer->keys_len);
     len += writer->keys_len;
     len += write_bulk(command + len, view, strlen(view));

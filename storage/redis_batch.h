@@ -30,7 +30,8 @@ struct storage_batch {
 
 /* Where a batch is written. Keys and arguments grow apart, as Redis wants all keys first. */
 struct storage_batch_writer {
-    char prefix[STORAGE_KEY_PREFIX_MAX + 1];
+    char fleet_key[STORAGE_KEY_PREFIX_MAX + 8];
+    char lock_prefix[STORAGE_KEY_PREFIX_MAX + 8];
     uint32_t extensions; /* the cap, sent with each extension */
     size_t keys_len;
     size_t args_len;

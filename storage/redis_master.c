@@ -35,6 +35,7 @@ static void close_link(struct storage_redis_master *master)
 {
     redisAsyncContext *context = master->context;
     master->context = NULL;
+    master->awaited = 0;
     master->reset_wanted = false;
     if (context)
         redisAsyncFree(context);
@@ -239,7 +240,7 @@ void storage_redis_master_flush(struct storage_redis_master *master)
         try_again_later(master);
         return;
     }
-    if (master->batch)
+    if (master->batch && master->awaited < STORAGE_CALLS_AT_A_TIME)
         master_seal(master);
     if (master->context)
         storage_redis_uv_flush(master->context);

@@ -23,7 +23,9 @@ enum {
     STORAGE_HANDSHAKE_DEADLINE_MS = 500, /* resolving, connecting and all questions */
     STORAGE_BACKOFF_MIN_MS = 5,
     STORAGE_BACKOFF_MAX_MS = 250,
-    STORAGE_DETAIL_MAX = 160,           /* bytes of the text of a failure */
+    STORAGE_CALLS_AT_A_TIME = 1, /* script calls on their way to a master: what is asked meanwhile
+                                  * waits for the next, so that calls grow with the load */
+    STORAGE_DETAIL_MAX = 160,    /* bytes of the text of a failure */
     STORAGE_REPLY_BUFFER = 1024 * 1024, /* bytes hiredis keeps between replies */
 };
 
@@ -68,7 +70,8 @@ void storage_redis_master_submit(struct storage_redis_master *master,
                                  const struct fence_request *request, const struct fence_view *view,
                                  uint64_t generation);
 
-/* Sends what was submitted, and does the resets that were asked for. Once at the end of a loop
+/* Sends what was submitted, unless a script call is still on its way: then it goes with the first
+ * turn after the reply. Does the resets that were asked for. To be called at the end of each loop
  * turn. May call the owner back. */
 void storage_redis_master_flush(struct storage_redis_master *master);
 

@@ -50,6 +50,8 @@ static void on_batch_reply(redisAsyncContext *context, void *data, void *privdat
     struct storage_batch *batch = privdata;
     const redisReply *reply = data;
     bool current = master->context == context && master->state == LINK_READY;
+    if (master->context == context)
+        master->awaited--;
     if (master->state == LINK_CLOSED) {
         put_batch(master, batch);
         return;
@@ -80,6 +82,7 @@ void master_seal(struct storage_redis_master *master)
     master->batch = NULL;
     batch->sent_ns = uv_hrtime();
     int status = redisAsyncFormattedCommand(master->context, on_batch_reply, batch, command, len);
+    master->awaited++;
     assert(status == REDIS_OK); /* refused only on a connection that is being closed */
 }
 
