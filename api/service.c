@@ -5,7 +5,7 @@
 #include "fence/lease.h"
 
 enum {
-    FLEET_BODY_MAX = 32 * 1024, /* nine masters, their addresses, reasons and failures */
+    FLEET_BODY_MAX = 64 * 1024, /* nine masters, their addresses, reasons and failures */
 };
 
 static void answer_json(struct api_request *request, const struct api_writer *writer)

@@ -91,9 +91,11 @@ static void take_reply(struct fence_attempt *attempt, unsigned i, const struct f
             return;
         attempt->numbers[i] = reply->number;
         attempt->frozen |= UINT32_C(1) << i;
-        if (size(attempt->frozen) >= fence_majority(attempt->tally.n))
+        if (size(attempt->frozen) >= fence_majority(attempt->tally.n)) {
             freeze(attempt);
-        return;
+            return;
+        }
+        break;
     case FENCE_REPLY_HELD:
         if (!fence_tally_record(&attempt->tally, i, FENCE_PART_HELD))
             return;
@@ -109,22 +111,30 @@ static void take_reply(struct fence_attempt *attempt, unsigned i, const struct f
     fail_if_out_of_reach(attempt);
 }
 
+/* "No" is a lost race, no sign of trouble: the lock was gone there, or somebody else's. */
+static enum fence_part confirmed_part(enum fence_reply_kind kind)
+{
+    switch (kind) {
+    case FENCE_REPLY_YES:
+        return FENCE_PART_GRANTED;
+    case FENCE_REPLY_NO:
+        return FENCE_PART_FREE;
+    case FENCE_REPLY_LOST:
+        return FENCE_PART_TIMEOUT;
+    default:
+        return FENCE_PART_REFUSED;
+    }
+}
+
 static void confirm_reply(struct fence_attempt *attempt, unsigned i,
                           const struct fence_reply *reply)
 {
-    enum fence_part part = reply->kind == FENCE_REPLY_YES    ? FENCE_PART_GRANTED
-                           : reply->kind == FENCE_REPLY_LOST ? FENCE_PART_TIMEOUT
-                                                             : FENCE_PART_REFUSED;
-    (void)fence_tally_record(&attempt->tally, i, part);
-
-    /* What was granted in the first round only does not count here: every frozen master answers. */
-    unsigned agreed = 0;
-    for (unsigned j = 0; j < attempt->tally.n; j++)
-        agreed += (attempt->frozen >> j & 1) && attempt->tally.parts[j] == FENCE_PART_GRANTED;
-    unsigned majority = fence_majority(attempt->tally.n);
-    if (agreed >= majority)
+    struct fence_tally *tally = &attempt->tally;
+    (void)fence_tally_record(tally, i, confirmed_part(reply->kind));
+    unsigned agreed = fence_tally_count(tally, FENCE_PART_GRANTED);
+    if (agreed >= fence_majority(tally->n))
         attempt->state = FENCE_ATTEMPT_WON;
-    else if (agreed + fence_tally_open(&attempt->tally) < majority)
+    else if (agreed + fence_tally_open(tally) < fence_majority(tally->n))
         attempt->state = FENCE_ATTEMPT_FAILED;
 }
 

@@ -7,11 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A tag is the round in the upper 48 bits and the call's index in the lower 16. */
+/* A tag is an index in its lower 16 bits, of a call or of a debt, and above it which round of the
+ * call or which debt it was. 0 is neither: its reply is only counted. */
 enum {
     TAG_INDEX_BITS = 16,
+    TAG_DEBT_BIT = 16,
+    TAG_SERIAL_SHIFT = 17,
 };
-static_assert(FENCE_CALLS_MAX == 1 << TAG_INDEX_BITS, "an index must fit its bits");
+static_assert(FENCE_CALLS_MAX <= 1 << TAG_INDEX_BITS, "an index must fit its bits");
+static_assert(FENCE_DEBTS_MAX <= 1 << TAG_INDEX_BITS, "an index must fit its bits");
 
 static uint32_t power_of_two(uint32_t at_least)
 {
@@ -44,6 +48,10 @@ int fence_core_new(const struct fence_config *config, struct fence_core **ret_co
     error = fence_lines_init(&core->lines, power_of_two(config->calls), config->seed);
     if (error)
         goto out;
+    error = fence_debts_init(&core->debts,
+                             config->calls < FENCE_DEBTS_MAX ? config->calls : FENCE_DEBTS_MAX);
+    if (error)
+        goto out;
     *ret_core = core;
     core = NULL;
 out:
@@ -57,6 +65,7 @@ void fence_core_free(struct fence_core *core)
         return;
     fence_timers_fini(&core->timers);
     fence_lines_fini(&core->lines);
+    fence_debts_fini(&core->debts);
     free(core->calls);
     free(core);
 }
@@ -75,6 +84,8 @@ uint64_t fence_core_deadline(const struct fence_core *core)
 {
     uint64_t call_us = fence_timers_next_us(&core->timers);
     uint64_t fleet_us = fence_fleet_deadline(&core->fleet);
+    if (core->debts.telling)
+        return core->now_us;
     return call_us < fleet_us ? call_us : fleet_us;
 }
 
@@ -103,8 +114,7 @@ void core_next_round(struct fence_core *core, struct call *call)
     call->round = ++core->rounds;
 }
 
-static void send_each(struct fence_core *core, const struct call *call, uint32_t set,
-                      const struct fence_request *request, uint64_t tag)
+static void send_each(struct fence_core *core, uint32_t set, const struct fence_request *request)
 {
     set &= fence_fleet_active(&core->fleet);
     for (unsigned i = 0; i < core->fleet.n; i++) {
@@ -113,25 +123,89 @@ static void send_each(struct fence_core *core, const struct call *call, uint32_t
         struct fence_effect *effect = add_effect(core, FENCE_EFFECT_SEND);
         effect->master = i;
         effect->request = *request;
-        effect->request.tag = tag;
-        effect->request.resource = call->resource;
-        effect->request.lock_id = call->lock_id;
-        effect->request.owner = call->owner;
         fence_fleet_sent(&core->fleet, i, core->now_us);
     }
+}
+
+static struct fence_request complete(const struct call *call, const struct fence_request *request,
+                                     uint64_t tag)
+{
+    struct fence_request completed = *request;
+    completed.tag = tag;
+    completed.resource = call->resource;
+    completed.lock_id = call->lock_id;
+    completed.owner = call->owner;
+    return completed;
 }
 
 void core_ask(struct fence_core *core, const struct call *call, uint32_t set,
               const struct fence_request *request)
 {
-    send_each(core, call, set, request, call->round << TAG_INDEX_BITS | core_index(core, call));
+    struct fence_request completed =
+        complete(call, request, call->round << TAG_SERIAL_SHIFT | core_index(core, call));
+    send_each(core, set, &completed);
 }
 
 void core_tell(struct fence_core *core, const struct call *call, uint32_t set,
                const struct fence_request *request)
 {
-    send_each(core, call, set, request, 0);
+    struct fence_request completed = complete(call, request, 0);
+    send_each(core, set, &completed);
 }
+
+/* ---- clean-ups ------------------------------------------------------------------------------- */
+
+static void tell_debt(struct fence_core *core, const struct fence_debt *debt, uint32_t set)
+{
+    struct fence_request request = {
+        .kind = FENCE_REQUEST_UNDO,
+        .tag = debt->serial << TAG_SERIAL_SHIFT | UINT64_C(1) << TAG_DEBT_BIT |
+               (uint64_t)(debt - core->debts.debts),
+        .resource = debt->resource,
+        .lock_id = debt->lock_id,
+        .owner = "",
+        .attempt = debt->attempt,
+    };
+    send_each(core, set, &request);
+}
+
+void core_undo(struct fence_core *core, const struct call *call, uint32_t set)
+{
+    uint64_t expires_us =
+        core->now_us + (uint64_t)call->ttl_ms * 1000 + (uint64_t)FENCE_DEBT_SLACK_US;
+    uint32_t index = fence_debts_open(&core->debts, call->resource, call->lock_id, call->attempt.id,
+                                      set, core->now_us, expires_us);
+    if (index == FENCE_NO_DEBT) {
+        /* Too many at once: this one is told without being remembered. */
+        struct fence_request request = {.kind = FENCE_REQUEST_UNDO, .attempt = call->attempt.id};
+        core_tell(core, call, set, &request);
+        return;
+    }
+    struct fence_debt *debt = &core->debts.debts[index];
+    debt->told = set & fence_fleet_active(&core->fleet);
+    tell_debt(core, debt, debt->told);
+}
+
+static void debt_reply(struct fence_core *core, unsigned i, uint32_t index, uint64_t serial,
+                       enum fence_reply_kind kind)
+{
+    /* Refused means that nothing was done, as much as lost may mean it. */
+    if (kind == FENCE_REPLY_LOST || kind == FENCE_REPLY_REFUSED)
+        fence_debts_lose(&core->debts, index, serial, i);
+    else
+        fence_debts_settle(&core->debts, index, serial, i);
+}
+
+static void tell_again(struct fence_core *core)
+{
+    uint32_t set = 0;
+    const struct fence_debt *debt =
+        fence_debts_next(&core->debts, fence_fleet_active(&core->fleet), core->now_us, &set);
+    if (debt)
+        tell_debt(core, debt, set);
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
 
 struct fence_answer *core_answer(struct fence_core *core, const struct call *call, int error)
 {
@@ -155,7 +229,6 @@ void core_finish(struct fence_core *core, struct call *call)
 {
     core_wake_at(core, call, FENCE_NEVER);
     call->state = CALL_FREE;
-    call->round = 0;
     call->next_free = core->free;
     core->free = core_index(core, call);
     core->busy--;
@@ -238,7 +311,11 @@ static void on_reply(struct fence_core *core, unsigned i, const struct fence_rep
 {
     fence_fleet_answered(&core->fleet, i, core->now_us);
     uint32_t index = reply->tag & ((1U << TAG_INDEX_BITS) - 1);
-    uint64_t round = reply->tag >> TAG_INDEX_BITS;
+    uint64_t round = reply->tag >> TAG_SERIAL_SHIFT;
+    if (reply->tag >> TAG_DEBT_BIT & 1) {
+        debt_reply(core, i, index, round, reply->kind);
+        return;
+    }
     if (round == 0 || index >= core->config.calls || core->calls[index].round != round)
         return; /* of a round that is over */
     struct call *call = &core->calls[index];
@@ -257,7 +334,10 @@ static void reset(struct fence_core *core, unsigned i, enum fence_reason reason)
 
 static void on_facts(struct fence_core *core, unsigned i, const struct fence_facts *facts)
 {
+    uint32_t active = fence_fleet_active(&core->fleet);
     uint32_t changed = fence_fleet_learn(&core->fleet, i, facts);
+    if (fence_fleet_active(&core->fleet) & ~active)
+        fence_debts_tell_again(&core->debts);
     for (unsigned j = 0; j < core->fleet.n; j++) {
         if (!(changed >> j & 1))
             continue;
@@ -268,21 +348,30 @@ static void on_facts(struct fence_core *core, unsigned i, const struct fence_fac
     }
 }
 
-static void on_tick(struct fence_core *core)
+static void call_timer(struct fence_core *core)
 {
-    uint32_t silent = fence_fleet_silent(&core->fleet, core->now_us);
-    for (unsigned i = 0; i < core->fleet.n; i++)
-        if (silent >> i & 1)
-            reset(core, i, FENCE_REASON_SILENT);
-
-    if (fence_timers_next_us(&core->timers) > core->now_us)
-        return;
     struct call *call = &core->calls[fence_timers_first(&core->timers)];
     core_wake_at(core, call, FENCE_NEVER);
     if (call->kind == FENCE_CALL_ACQUIRE)
         acquire_timer(core, call);
     else
         vote_timer(core, call);
+}
+
+/* Calls give up before masters are given up: their clean-ups still go out on the old connections,
+ * behind what they clean up. */
+static void on_tick(struct fence_core *core)
+{
+    if (core->debts.telling)
+        tell_again(core);
+    if (fence_timers_next_us(&core->timers) <= core->now_us) {
+        call_timer(core);
+        return;
+    }
+    uint32_t silent = fence_fleet_silent(&core->fleet, core->now_us);
+    for (unsigned i = 0; i < core->fleet.n; i++)
+        if (silent >> i & 1)
+            reset(core, i, FENCE_REASON_SILENT);
 }
 
 void fence_step(struct fence_core *core, const struct fence_event *event,

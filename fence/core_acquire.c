@@ -48,9 +48,23 @@ static uint64_t next_try_us(struct fence_core *core, const struct call *call)
 
 /* ---- endings --------------------------------------------------------------------------------- */
 
+/* The first of a line learnt that the resource is held: that answers those behind it who only ask.
+ */
+static void answer_askers(struct fence_core *core, const struct fence_line *line)
+{
+    if (line->askers == 0)
+        return;
+    for (uint32_t who = line->first; who != FENCE_NOBODY;
+         who = fence_lines_behind(&core->lines, who))
+        if (core->calls[who].state == CALL_QUEUED && !core->calls[who].wait_until_us)
+            core_wake_at(core, &core->calls[who], core->now_us);
+}
+
 /* @call has its answer. Whoever stood behind it is first now. */
 static void leave(struct fence_core *core, struct call *call)
 {
+    if (!call->wait_until_us)
+        fence_lines_of(&core->lines, core_index(core, call))->askers--;
     uint32_t successor = fence_lines_leave(&core->lines, core_index(core, call));
     core_finish(core, call);
     if (successor == FENCE_NOBODY)
@@ -80,6 +94,7 @@ static void answer_grant(struct fence_core *core, struct call *call, uint64_t va
 {
     struct fence_line *line = fence_lines_of(&core->lines, core_index(core, call));
     remember_holder(core, line, call->ttl_ms, call->owner);
+    answer_askers(core, line);
     const struct fence_attempt *attempt = &call->attempt;
     struct fence_answer *answer = core_answer(core, call, 0);
     answer->token = attempt->token;
@@ -95,8 +110,8 @@ static void answer_grant(struct fence_core *core, struct call *call, uint64_t va
  * it cannot undo what a later one was granted. */
 static void undo(struct fence_core *core, const struct call *call)
 {
-    struct fence_request request = {.kind = FENCE_REQUEST_UNDO, .attempt = call->attempt.id};
-    core_tell(core, call, call->attempt.sent, &request);
+    if (call->attempt.sent)
+        core_undo(core, call, call->attempt.sent);
 }
 
 static bool worth_another_try(const struct fence_core *core, const struct call *call, int error)
@@ -118,6 +133,8 @@ static void fail(struct fence_core *core, struct call *call, int error)
                         fence_holders_remaining_ms(holders, fence_majority(core->fleet.n)),
                         holders->owner);
     }
+    if (error == FENCE_EHELD)
+        answer_askers(core, line);
     if (!worth_another_try(core, call, error)) {
         bool waited = call->wait_until_us && error != FENCE_ENOQUORUM && error != FENCE_ETOOSLOW;
         answer_error(core, call, waited ? FENCE_EWAITTIMEOUT : error);
@@ -184,6 +201,7 @@ void acquire_begin(struct fence_core *core, struct call *call)
     uint32_t me = core_index(core, call);
     struct fence_line *line = fence_lines_join(&core->lines, me, call->resource);
     call->state = CALL_QUEUED;
+    line->askers += !call->wait_until_us;
     if (line->first == me)
         try(core, call);
     else if (!call->wait_until_us && known_held(core, line))

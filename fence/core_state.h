@@ -4,6 +4,7 @@
 
 #include "fence/attempt.h"
 #include "fence/core.h"
+#include "fence/debts.h"
 #include "fence/lines.h"
 #include "fence/timers.h"
 #include "fence/vote.h"
@@ -55,6 +56,7 @@ struct fence_core {
     struct fence_fleet fleet;
     struct fence_timers timers; /* one a call */
     struct fence_lines lines;   /* acquires, by resource */
+    struct fence_debts debts;   /* clean-ups on their way */
     struct call *calls;
     uint32_t free;
     uint32_t busy;
@@ -89,6 +91,10 @@ void core_ask(struct fence_core *core, const struct call *call, uint32_t set,
               const struct fence_request *request);
 void core_tell(struct fence_core *core, const struct call *call, uint32_t set,
                const struct fence_request *request);
+
+/* Has the call's attempt undone on each master of @set: now where it is active, else when it is
+ * back. */
+void core_undo(struct fence_core *core, const struct call *call, uint32_t set);
 
 /* An answer to @call with what all answers carry. The caller completes it before the step ends. */
 struct fence_answer *core_answer(struct fence_core *core, const struct call *call, int error);

@@ -66,7 +66,7 @@ static void answer_release(struct fence_core *core, const struct call *call,
     struct fence_answer *answer =
         core_answer(core, call, verdict == FENCE_VERDICT_UNKNOWN ? FENCE_ENOQUORUM : 0);
     answer->released = verdict == FENCE_VERDICT_YES;
-    if (verdict != FENCE_VERDICT_UNKNOWN)
+    if (answer->released)
         acquire_resource_freed(core, call->resource);
 }
 

@@ -130,9 +130,10 @@ static void merge_views(struct fence_fleet *fleet)
 {
     bool changed = false;
     for (unsigned i = 0; i < fleet->n; i++) {
+        /* Only a member in its place, whatever else is wrong with it, says what it recorded. */
         const struct fence_master *master = &fleet->master[i];
-        if (master->connected && master->facts.marked && fleet->fleet_id[0] != '\0' &&
-            strcmp(master->facts.fleet_id, fleet->fleet_id) == 0)
+        if (master->connected && master->facts.marked && master->facts.member == i + 1 &&
+            fleet->fleet_id[0] != '\0' && strcmp(master->facts.fleet_id, fleet->fleet_id) == 0)
             changed |= fence_view_merge(&fleet->view, &master->facts.view, fleet->n);
     }
     fleet->generation += changed;
@@ -154,7 +155,7 @@ uint32_t fence_fleet_learn(struct fence_fleet *fleet, unsigned i, const struct f
         struct fence_master *master = &fleet->master[j];
         if (!master->connected)
             continue;
-        enum fence_master_state before = j == i ? FENCE_MASTER_DOWN : master->state;
+        enum fence_master_state before = master->state;
         master->reason = fence_fleet_judge(fleet, j);
         master->state = state_for(master->reason);
         bool wants_act =
@@ -218,13 +219,23 @@ void fence_fleet_answered(struct fence_fleet *fleet, unsigned i, uint64_t now_us
     master->progress_us = now_us;
 }
 
+/* When a master's patience is over: at once where it owes too much, though it may still answer. */
+static uint64_t silence_us(const struct fence_master *master)
+{
+    if (master->in_flight == 0)
+        return FENCE_NEVER;
+    if (master->in_flight > FENCE_IN_FLIGHT_MAX)
+        return master->progress_us;
+    return master->progress_us + FENCE_MASTER_DEADLINE_US;
+}
+
 uint64_t fence_fleet_deadline(const struct fence_fleet *fleet)
 {
     uint64_t first_us = FENCE_NEVER;
     for (unsigned i = 0; i < fleet->n; i++) {
-        const struct fence_master *master = &fleet->master[i];
-        if (master->in_flight > 0 && master->progress_us + FENCE_MASTER_DEADLINE_US < first_us)
-            first_us = master->progress_us + FENCE_MASTER_DEADLINE_US;
+        uint64_t due_us = silence_us(&fleet->master[i]);
+        if (due_us < first_us)
+            first_us = due_us;
     }
     return first_us;
 }
@@ -233,8 +244,7 @@ uint32_t fence_fleet_silent(const struct fence_fleet *fleet, uint64_t now_us)
 {
     uint32_t set = 0;
     for (unsigned i = 0; i < fleet->n; i++) {
-        const struct fence_master *master = &fleet->master[i];
-        if (master->in_flight > 0 && now_us >= master->progress_us + FENCE_MASTER_DEADLINE_US)
+        if (now_us >= silence_us(&fleet->master[i]))
             set |= UINT32_C(1) << i;
     }
     return set;

@@ -23,11 +23,14 @@ enum {
     FENCE_EXTENSIONS_MAX = 1000, /* an endless lease would break liveness */
 
     FENCE_MASTER_DEADLINE_US = 50 * 1000, /* silence after which a master counts as gone */
+    FENCE_IN_FLIGHT_MAX = 16384,          /* requests one master may owe before it counts as gone */
     FENCE_TRIES_MAX = 4,                  /* attempts of a call that does not wait */
     FENCE_RETRY_BASE_US = 2 * 1000,       /* the first random delay is below twice this */
     FENCE_POLL_MIN_US = 5 * 1000,         /* a waiter looks again after this ... */
     FENCE_POLL_SPREAD_US = 20 * 1000,     /* ... and up to this much more, at random */
-    FENCE_CALLS_MAX = 65536,              /* a call's index is 16 bits of its tag */
+    FENCE_DEBTS_MAX = 4096,               /* clean-ups not yet acknowledged */
+    FENCE_DEBT_SLACK_US = 10 * 1000 * 1000, /* kept beyond the TTL: a late request locks late */
+    FENCE_CALLS_MAX = 65536,                /* a call's index is 16 bits of its tag */
 };
 
 /* Tokens fit a double, so that Lua and JavaScript carry them unharmed. */

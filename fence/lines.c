@@ -64,6 +64,7 @@ static uint32_t open_line(struct fence_lines *lines, const char *resource)
     line->first = FENCE_NOBODY;
     line->last = FENCE_NOBODY;
     line->length = 0;
+    line->askers = 0;
     line->held_until_us = 0;
     uint32_t *bucket = bucket_of(lines, resource);
     line->next = *bucket;
@@ -119,6 +120,12 @@ uint32_t fence_lines_leave(struct fence_lines *lines, uint32_t who)
     uint32_t successor = was_first ? place->after : FENCE_NOBODY;
     place->line = FENCE_NOBODY;
     return successor;
+}
+
+uint32_t fence_lines_behind(const struct fence_lines *lines, uint32_t who)
+{
+    assert(who < lines->capacity && lines->places[who].line != FENCE_NOBODY);
+    return lines->places[who].after;
 }
 
 struct fence_line *fence_lines_of(const struct fence_lines *lines, uint32_t who)

@@ -18,6 +18,7 @@ struct fence_line {
     uint32_t first;
     uint32_t last;
     uint32_t length;
+    uint32_t askers;        /* those in it that do not wait; the caller counts them */
     uint32_t next;          /* line in the same bucket, or on the free list */
     uint64_t held_until_us; /* 0: not known to be held */
     char owner[FENCE_OWNER_MAX + 1];
@@ -48,6 +49,9 @@ struct fence_line *fence_lines_join(struct fence_lines *lines, uint32_t who, con
 /* @who leaves its line. Returns who has become first by it, FENCE_NOBODY if @who was not first or
  * the line is gone. */
 uint32_t fence_lines_leave(struct fence_lines *lines, uint32_t who);
+
+/* Who stands behind @who; FENCE_NOBODY if it is the last. */
+uint32_t fence_lines_behind(const struct fence_lines *lines, uint32_t who);
 
 /* The line that @who stands in, and @resource's line; NULL if there is none. */
 struct fence_line *fence_lines_of(const struct fence_lines *lines, uint32_t who);

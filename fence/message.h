@@ -4,8 +4,8 @@
  *   client <---answer--- | core | <----reply------ master
  *                        +------+
  *
- * Strings are borrowed and terminated. Those in an event need live only for the step; those in an
- * effect live until the next step on the same core. */
+ * Strings are borrowed and terminated. Those in an event need live only until its effects were
+ * acted on; those in an effect live as long, and until the next step on the same core. */
 #ifndef FENCE_MESSAGE_H
 #define FENCE_MESSAGE_H
 

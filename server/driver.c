@@ -18,7 +18,10 @@ struct server_driver {
     } logged[FENCE_MASTERS_MAX];
     struct server_random random;
     uv_timer_t timer;
+    uv_check_t check;
     uint64_t timer_due_us; /* FENCE_NEVER: not set */
+    int handles;           /* not yet closed */
+    bool stepped;          /* an event came since this was cleared */
     bool acting;           /* effects are being carried out: no event may come in between */
 };
 
@@ -51,6 +54,7 @@ static void step(struct server_driver *driver, struct fence_event *event)
     event->now_us = server_clock_us();
     event->random = server_random_u64(&driver->random);
     fence_step(driver->core, event, &effects);
+    driver->stepped = true;
     driver->acting = true;
     for (unsigned i = 0; i < effects.count; i++)
         act(driver, &effects.items[i]);
@@ -115,14 +119,18 @@ void server_driver_call(struct server_driver *driver, const struct fence_call *c
 static void on_timer(uv_timer_t *timer)
 {
     struct server_driver *driver = timer->data;
-    driver->timer_due_us = FENCE_NEVER; /* the turn before the next sleep does the rest */
+    driver->timer_due_us = FENCE_NEVER; /* what is due is done after the poll */
 }
 
-static void tick(struct server_driver *driver)
+/* Right after the sockets were read: a reply that came while this process itself was kept from
+ * running is not late, and must be seen before anybody is judged silent. */
+static void after_poll(uv_check_t *check)
 {
-    uint64_t now_us = server_clock_us();
+    struct server_driver *driver = check->data;
     unsigned ticks = 0;
-    for (; ticks < SERVER_TICKS_A_TURN && fence_core_deadline(driver->core) <= now_us; ticks++) {
+    for (; ticks < SERVER_TICKS_A_TURN; ticks++) {
+        if (fence_core_deadline(driver->core) > server_clock_us())
+            break;
         struct fence_event event = {.kind = FENCE_EVENT_TICK};
         step(driver, &event);
     }
@@ -131,9 +139,9 @@ static void tick(struct server_driver *driver)
 }
 
 /* A timer that is set too early costs one idle turn; moving it at each step would cost more. */
-static void set_timer(struct server_driver *driver)
+static void set_timer(struct server_driver *driver, bool at_once)
 {
-    uint64_t due_us = fence_core_deadline(driver->core);
+    uint64_t due_us = at_once ? 0 : fence_core_deadline(driver->core);
     if (due_us >= driver->timer_due_us)
         return;
     uint64_t now_us = server_clock_us();
@@ -145,10 +153,11 @@ static void set_timer(struct server_driver *driver)
 
 void server_driver_turn(struct server_driver *driver)
 {
-    tick(driver);
+    driver->stepped = false;
     for (unsigned i = 0; i < driver->config.n; i++)
         storage_redis_master_flush(driver->masters[i]);
-    set_timer(driver);
+    /* Losses found while sending may have made something to send to those already flushed. */
+    set_timer(driver, driver->stepped);
 }
 
 /* ---- setting up ------------------------------------------------------------------------------ */
@@ -181,9 +190,14 @@ int server_driver_new(const struct server_driver_config *config, struct server_d
     driver->timer_due_us = FENCE_NEVER;
     for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++)
         driver->logged[i].reason = FENCE_REASON_CONNECTING;
-    int failed = uv_timer_init(config->loop, &driver->timer);
-    assert(!failed);
+    int failed =
+        uv_timer_init(config->loop, &driver->timer) | uv_check_init(config->loop, &driver->check);
+    assert(!failed); /* they only fill in memory */
     driver->timer.data = driver;
+    driver->check.data = driver;
+    driver->handles = 2;
+    failed = uv_check_start(&driver->check, after_poll);
+    assert(!failed);
 
     struct fence_config fence = {
         .masters = config->n,
@@ -204,6 +218,8 @@ int server_driver_new(const struct server_driver_config *config, struct server_d
 static void on_closed(uv_handle_t *handle)
 {
     struct server_driver *driver = handle->data;
+    if (--driver->handles > 0)
+        return;
     fence_core_free(driver->core);
     free(driver);
 }
@@ -215,6 +231,7 @@ void server_driver_free(struct server_driver *driver)
     for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++)
         storage_redis_master_free(driver->masters[i]);
     uv_close((uv_handle_t *)&driver->timer, on_closed);
+    uv_close((uv_handle_t *)&driver->check, on_closed);
 }
 
 /* ---- what others may know -------------------------------------------------------------------- */

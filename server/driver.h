@@ -39,8 +39,8 @@ void server_driver_free(struct server_driver *driver);
 /* A client's call; it is answered by config.answer, perhaps before this returns. */
 void server_driver_call(struct server_driver *driver, const struct fence_call *call);
 
-/* To be called last before the loop sleeps: serves the timers that are due, sends what the turn has
- * gathered, one script call for each master, and sees to it that the loop wakes in time. */
+/* To be called last before the loop sleeps: sends what the turn has gathered, one script call for
+ * each master, and sees to it that the loop wakes when the core's next timer is due. */
 void server_driver_turn(struct server_driver *driver);
 
 /* What is known of the masters; valid until the loop goes on. */

@@ -29,10 +29,9 @@ static void before_sleep(uv_prepare_t *prepare)
     if (glue->before_sleep)
         glue->before_sleep(glue->context);
     int timeout_ms = glue->answered ? 0 : api_http_timeout_ms(glue->http);
-    if (timeout_ms < 0)
-        uv_timer_stop(&glue->timer);
-    else
-        uv_timer_start(&glue->timer, on_timeout, (uint64_t)timeout_ms, 0);
+    if (timeout_ms < 0 || timeout_ms > SERVER_HTTP_HEARTBEAT_MS)
+        timeout_ms = SERVER_HTTP_HEARTBEAT_MS;
+    uv_timer_start(&glue->timer, on_timeout, (uint64_t)timeout_ms, 0);
 }
 
 int server_http_loop_init(struct server_http_loop *glue, uv_loop_t *loop, struct api_http *http)

@@ -1,5 +1,8 @@
 /* The HTTP server inside a libuv loop: polls its descriptor, keeps its timeout, and gives it its
- * turn before the loop goes to sleep whenever there is something to send. */
+ * turn before the loop goes to sleep whenever there is something to send.
+ *
+ * It also gives it a turn now and then without any reason. When descriptors run out, libmicrohttpd
+ * stops listening until a later turn finds some free, and nothing else would make for that turn. */
 #ifndef SERVER_HTTP_LOOP_H
 #define SERVER_HTTP_LOOP_H
 
@@ -9,6 +12,10 @@
 #include <stdbool.h>
 
 #include <uv.h>
+
+enum {
+    SERVER_HTTP_HEARTBEAT_MS = 500, /* the longest that the HTTP server goes without a turn */
+};
 
 /* The caller's memory, until its handles are closed: see the fini. */
 struct server_http_loop {

@@ -2,6 +2,7 @@
  * thread, one loop; every call is a short transaction and is answered before the next is taken. */
 #include "storage/ledger.h"
 
+#include "server/descriptors.h"
 #include "server/http_loop.h"
 #include "server/ledger_backend.h"
 #include "server/log.h"
@@ -143,10 +144,12 @@ static int serve(struct program *program, const struct options *options, struct 
 static int start_listening(const struct options *options, const struct api_routes *routes,
                            struct api_http **ret_http)
 {
+    unsigned connections = server_descriptors_for_clients();
     const struct api_http_config config = {
         .listen = options->listen,
         .routes = routes,
         .routes_count = 1,
+        .connections = connections < API_HTTP_CONNECTIONS ? connections : API_HTTP_CONNECTIONS,
         .log = server_http_log,
     };
     int err = api_http_new(&config, ret_http);

@@ -1,6 +1,7 @@
 /* pawld at work: HTTP in front, the driver behind, one loop around both. */
 #include "api/locks.h"
 #include "api/service.h"
+#include "server/descriptors.h"
 #include "server/driver.h"
 #include "server/http_loop.h"
 #include "server/log.h"
@@ -150,10 +151,12 @@ static int run(struct service *service, const struct pawld_options *options)
 static int start_listening(const struct pawld_options *options, const struct api_routes *routes,
                            size_t routes_count, struct api_http **ret_http)
 {
+    unsigned connections = server_descriptors_for_clients();
     const struct api_http_config config = {
         .listen = options->listen,
         .routes = routes,
         .routes_count = routes_count,
+        .connections = connections < API_HTTP_CONNECTIONS ? connections : API_HTTP_CONNECTIONS,
         .log = server_http_log,
     };
     int error = api_http_new(&config, ret_http);

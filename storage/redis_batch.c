@@ -188,21 +188,30 @@ void storage_batch_add(struct storage_batch_writer *writer, struct storage_batch
 }
 
 const char *storage_batch_command(struct storage_batch_writer *writer,
-                                  const struct storage_batch *batch, const char *sha,
-                                  const char *view, size_t *ret_len)
+                                  const struct storage_batch *batch,
+                                  const struct storage_batch_terms *terms, size_t *ret_len)
 {
-    char keys[NUMBER_MAX];
-    size_t keys_digits = write_number(keys, batch->count + 1);
+    enum {
+        KEYS_FIXED = 1, /* the fleet's */
+        TERMS = 3,
+    };
+    unsigned keys = KEYS_FIXED + batch->count;
+    char keys_text[NUMBER_MAX];
+    size_t keys_digits = write_number(keys_text, keys);
+    char member[NUMBER_MAX];
+    size_t member_digits = write_number(member, terms->member);
 
     char *command = writer->command;
-    size_t len = write_head(command, '*', 3 + (batch->count + 1) + 1 + writer->args);
+    size_t len = write_head(command, '*', 3 + keys + TERMS + writer->args);
     len += write_bulk(command + len, "EVALSHA", strlen("EVALSHA"));
-    len += write_bulk(command + len, sha, STORAGE_SHA_LEN);
-    len += write_bulk(command + len, keys, keys_digits);
+    len += write_bulk(command + len, terms->sha, STORAGE_SHA_LEN);
+    len += write_bulk(command + len, keys_text, keys_digits);
     len += write_bulk(command + len, writer->fleet_key, strlen(writer->fleet_key));
     memcpy(command + len, writer->keys, writer->keys_len);
     len += writer->keys_len;
-    len += write_bulk(command + len, view, strlen(view));
+    len += write_bulk(command + len, terms->view, strlen(terms->view));
+    len += write_bulk(command + len, terms->fleet_id, strlen(terms->fleet_id));
+    len += write_bulk(command + len, member, member_digits);
     memcpy(command + len, writer->arguments, writer->args_len);
     len += writer->args_len;
     storage_batch_clear(writer);
@@ -294,4 +303,21 @@ struct fence_reply storage_batch_reply(const struct storage_batch *batch, unsign
     else if (answer->type == REDIS_REPLY_INTEGER)
         read_integer(expected->kind, answer->integer, &read);
     return read;
+}
+
+bool storage_batch_unwilling(const redisReply *reply, const char **ret_why)
+{
+    static const char *const signs[] = {"READONLY ", "MISCONF ", "OOM "};
+    for (size_t i = 0; i < reply->elements; i++) {
+        const redisReply *answer = reply->element[i];
+        if (answer->type != REDIS_REPLY_ERROR)
+            continue;
+        for (size_t j = 0; j < sizeof(signs) / sizeof(signs[0]); j++) {
+            if (strncmp(answer->str, signs[j], strlen(signs[j])) != 0)
+                continue;
+            *ret_why = answer->str;
+            return true;
+        }
+    }
+    return false;
 }

@@ -7,6 +7,7 @@
 #include "fence/view.h"
 #include "storage/redis_facts.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <hiredis/hiredis.h>
@@ -53,11 +54,23 @@ void storage_batch_clear(struct storage_batch_writer *writer);
 void storage_batch_add(struct storage_batch_writer *writer, struct storage_batch *batch,
                        const struct fence_request *request);
 
-/* The whole command, under the view @view (text), for the script @sha. Valid until the next call;
- * the writer is empty after it. */
+/* What a script call says of its sender's knowledge; the master refuses it if it knows otherwise.
+ */
+struct storage_batch_terms {
+    const char *sha;  /* of the script, STORAGE_SHA_LEN digits */
+    const char *view; /* as text */
+    const char *fleet_id;
+    unsigned member; /* 1 .. n */
+};
+
+/* The whole command. Valid until the next call; the writer is empty after it. */
 const char *storage_batch_command(struct storage_batch_writer *writer,
-                                  const struct storage_batch *batch, const char *sha,
-                                  const char *view, size_t *ret_len);
+                                  const struct storage_batch *batch,
+                                  const struct storage_batch_terms *terms, size_t *ret_len);
+
+/* True if some answer in the script's reply says that this master takes no writes for now, whoever
+ * asks: it is a replica, its disk is full, or its memory. *@ret_why is then its text. */
+bool storage_batch_unwilling(const redisReply *reply, const char **ret_why);
 
 /* What the reader of replies lends its strings from. */
 struct storage_reply_text {

@@ -78,6 +78,11 @@ static void on_deadline(uv_timer_t *timer)
     master_fail(timer->data, FENCE_REASON_SILENT, "the handshake was not answered in time");
 }
 
+void master_set_deadline(struct storage_redis_master *master)
+{
+    uv_timer_start(&master->timer, on_deadline, STORAGE_HANDSHAKE_DEADLINE_MS, 0);
+}
+
 /* hiredis frees a context whose connection could not be made, or broke, by itself. */
 static void on_connected(const redisAsyncContext *context, int status)
 {
@@ -174,7 +179,7 @@ static void open_link(struct storage_redis_master *master)
     const struct storage_redis_url *url = &master->config.url;
     struct sockaddr_in ipv4;
     struct sockaddr_in6 ipv6;
-    uv_timer_start(&master->timer, on_deadline, STORAGE_HANDSHAKE_DEADLINE_MS, 0);
+    master_set_deadline(master);
     master->state = LINK_CONNECTING;
     if (url->path[0])
         adopt(master, redisAsyncConnectUnix(url->path));
@@ -236,14 +241,14 @@ void storage_redis_master_free(struct storage_redis_master *master)
 
 void storage_redis_master_flush(struct storage_redis_master *master)
 {
-    if (master->reset_wanted) {
-        try_again_later(master);
-        return;
-    }
-    if (master->batch && master->awaited < STORAGE_CALLS_AT_A_TIME)
+    /* Before a reset everything goes out: clean-ups reach a master that was only paused behind what
+     * they clean up. */
+    if (master->batch && (master->awaited < STORAGE_CALLS_AT_A_TIME || master->reset_wanted))
         master_seal(master);
     if (master->context)
         storage_redis_uv_flush(master->context);
+    if (master->reset_wanted)
+        try_again_later(master);
 }
 
 const char *storage_redis_master_detail(const struct storage_redis_master *master)

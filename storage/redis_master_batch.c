@@ -44,6 +44,22 @@ static void hand_out(const struct storage_redis_master *master, const struct sto
     }
 }
 
+/* The call as a whole was refused (another view, no marker, no such script), or this master takes
+ * no writes. A new handshake finds out more; until it ended well and a call went through, the
+ * backoff grows. */
+static void look_again_if_refused(struct storage_redis_master *master, const redisReply *reply)
+{
+    const char *why = NULL;
+    if (reply->type == REDIS_REPLY_ERROR)
+        master_fail(master, FENCE_REASON_UNREACHABLE, reply->str);
+    else if (reply->type != REDIS_REPLY_ARRAY)
+        master_fail(master, FENCE_REASON_UNREACHABLE, "an unexpected reply");
+    else if (storage_batch_unwilling(reply, &why))
+        master_fail(master, FENCE_REASON_UNREACHABLE, why);
+    else
+        master->failures = 0;
+}
+
 static void on_batch_reply(redisAsyncContext *context, void *data, void *privdata)
 {
     struct storage_redis_master *master = context->data;
@@ -52,37 +68,32 @@ static void on_batch_reply(redisAsyncContext *context, void *data, void *privdat
     bool current = master->context == context && master->state == LINK_READY;
     if (master->context == context)
         master->awaited--;
-    if (master->state == LINK_CLOSED) {
-        put_batch(master, batch);
-        return;
-    }
     if (current && !reply)
         master_fail(master, FENCE_REASON_UNREACHABLE, context->c.errstr);
-    if (current && reply) {
+    if (current && reply)
         master->round_trip_us = (uv_hrtime() - batch->sent_ns) / 1000;
-        if (reply->type == REDIS_REPLY_ARRAY)
-            master->failures = 0;
-    }
-    hand_out(master, batch, reply);
+    if (master->state != LINK_CLOSED)
+        hand_out(master, batch, reply);
     put_batch(master, batch);
-
-    /* The script as a whole was refused: another view, no marker, no such script, no disk. A new
-     * handshake finds out which. */
-    if (current && reply && reply->type != REDIS_REPLY_ARRAY)
-        master_fail(master, FENCE_REASON_UNREACHABLE,
-                    reply->type == REDIS_REPLY_ERROR ? reply->str : "an unexpected reply");
+    if (current && reply)
+        look_again_if_refused(master, reply);
 }
 
 void master_seal(struct storage_redis_master *master)
 {
     struct storage_batch *batch = master->batch;
+    const struct storage_batch_terms terms = {
+        .sha = master->sha,
+        .view = master->view,
+        .fleet_id = master->facts.fleet_id,
+        .member = master->config.index + 1,
+    };
     size_t len = 0;
-    const char *command =
-        storage_batch_command(&master->writer, batch, master->sha, master->view, &len);
+    const char *command = storage_batch_command(&master->writer, batch, &terms, &len);
     master->batch = NULL;
     batch->sent_ns = uv_hrtime();
-    int status = redisAsyncFormattedCommand(master->context, on_batch_reply, batch, command, len);
     master->awaited++;
+    int status = redisAsyncFormattedCommand(master->context, on_batch_reply, batch, command, len);
     assert(status == REDIS_OK); /* refused only on a connection that is being closed */
 }
 

@@ -140,6 +140,7 @@ void storage_redis_master_restamp(struct storage_redis_master *master,
                                   const struct fence_facts *facts)
 {
     master->state = LINK_SHAKING;
+    master_set_deadline(master);
     if (redisAsyncCommand(master->context, on_restamped, NULL, "EVAL %s 1 %s %s %u %s %s",
                           storage_lua_restamp, master->fleet_key, facts->fleet_id, facts->member,
                           facts->marked_run_id, facts->run_id) != REDIS_OK)

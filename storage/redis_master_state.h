@@ -53,6 +53,9 @@ void master_shake_hands(struct storage_redis_master *master);
  * anew after the backoff. */
 void master_fail(struct storage_redis_master *master, enum fence_reason reason, const char *detail);
 
+/* What was begun has to end within STORAGE_HANDSHAKE_DEADLINE_MS, in master_ready(). */
+void master_set_deadline(struct storage_redis_master *master);
+
 /* The handshake brought all its facts. */
 void master_ready(struct storage_redis_master *master);
 

@@ -2,6 +2,7 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 
 struct link_poll {
     uv_poll_t handle;
@@ -10,19 +11,7 @@ struct link_poll {
     bool connected;
 };
 
-static void on_ready(uv_poll_t *handle, int status, int events)
-{
-    struct link_poll *link = handle->data;
-    /* An error shows in the read or the write that it breaks: let hiredis find it there. */
-    if (status < 0)
-        events = link->events;
-    if (link->context && (events & UV_READABLE))
-        redisAsyncHandleRead(link->context);
-    if (link->context && (events & UV_WRITABLE)) {
-        link->connected = true;
-        redisAsyncHandleWrite(link->context);
-    }
-}
+static void on_ready(uv_poll_t *handle, int status, int events);
 
 static void watch(struct link_poll *link)
 {
@@ -30,6 +19,32 @@ static void watch(struct link_poll *link)
         uv_poll_stop(&link->handle);
     else
         uv_poll_start(&link->handle, link->events, on_ready);
+}
+
+/* hiredis asserts that a reply was asked for. What comes unasked is no Redis: give up on it. */
+static bool unasked(const redisAsyncContext *context)
+{
+    char byte;
+    return context->replies.head == NULL &&
+           recv(context->c.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
+static void on_ready(uv_poll_t *handle, int status, int events)
+{
+    struct link_poll *link = handle->data;
+    /* An error shows in the read or the write that it breaks: let hiredis find it there. */
+    if (status < 0)
+        events = link->events;
+    if (link->context && (events & UV_READABLE) && unasked(link->context))
+        redisAsyncFree(link->context);
+    if (link->context && (events & UV_READABLE))
+        redisAsyncHandleRead(link->context);
+    if (link->context && (events & UV_WRITABLE)) {
+        link->connected = true;
+        redisAsyncHandleWrite(link->context);
+    }
+    if (link->context && status < 0)
+        watch(link); /* libuv stopped at the error; hiredis did not see one yet */
 }
 
 static void add_read(void *data)

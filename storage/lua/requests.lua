@@ -3,19 +3,32 @@
 -- KEYS[1]    the fleet hash: marker and counters, which live or die together
 -- KEYS[1+i]  the lock of request i
 -- ARGV[1]    the view that the sender works under
--- ARGV[2..]  for each request its letter, and what that letter takes
+-- ARGV[2,3]  the fleet, and which member of it this master is taken for
+-- ARGV[4..]  for each request its letter, and what that letter takes
 --
 -- A lock is "<lock id>.<attempt>:<number>:<extensions>:<owner>". Neither id has a '.' or a ':'; the
 -- owner comes last, since it may hold anything. Lua numbers are doubles: whatever may pass 10^14 is
 -- written with %.0f, and no counter passes 2^53 - 1.
 
 local TOKEN_MAX = 9007199254740991
+local VALUE_MAX = 512 -- bytes of a lock; Pawl writes less
 local fleet = KEYS[1]
 
-local marker = redis.call('HMGET', fleet, 'state', 'view')
-if marker[1] ~= 'active' or marker[2] ~= ARGV[1] then
-    return redis.error_reply('PAWLVIEW state ' .. tostring(marker[1]) ..
-                             ' view ' .. tostring(marker[2]))
+-- A connection outlives what its master was: it may have been wiped, or been a replica of another
+-- member for a while.
+local marker = redis.call('HMGET', fleet, 'state', 'view', 'fleet', 'member')
+if marker[1] ~= 'active' or marker[2] ~= ARGV[1] or marker[3] ~= ARGV[2] or
+   marker[4] ~= ARGV[3] then
+    return redis.error_reply('PAWLVIEW state ' .. tostring(marker[1]) .. ' view ' ..
+                             tostring(marker[2]) .. ' member ' .. tostring(marker[4]))
+end
+
+local function lock_at(key)
+    local value = redis.call('GET', key)
+    if value and #value > VALUE_MAX then
+        error('a lock here was not written by Pawl')
+    end
+    return value
 end
 
 local function begins(value, prefix)
@@ -36,7 +49,7 @@ end
 
 -- Step 1. Asking twice for one attempt changes nothing.
 local function take(key, tag, slot, ttl_ms, owner)
-    local value = redis.call('GET', key)
+    local value = lock_at(key)
     if begins(value, tag .. ':') then
         local _, number = parse(value)
         return number
@@ -55,7 +68,7 @@ end
 -- Step 4. The attempt alone is not enough: a late copy of step 1 may have locked again under it,
 -- after somebody else's turn, and then its number is higher than the token.
 local function confirm(key, tag, slot, token)
-    local value = redis.call('GET', key)
+    local value = lock_at(key)
     if not begins(value, tag .. ':') then
         return 0
     end
@@ -75,7 +88,7 @@ end
 
 -- Never shortens a lease, and never brings back one that is gone.
 local function extend(key, id, token, ttl_ms, cap)
-    local value = redis.call('GET', key)
+    local value = lock_at(key)
     if not begins(value, id .. '.') then
         return 0
     end
@@ -91,7 +104,7 @@ local function extend(key, id, token, ttl_ms, cap)
 end
 
 local function release(key, id, token)
-    local value = redis.call('GET', key)
+    local value = lock_at(key)
     if not begins(value, id .. '.') then
         return 0
     end
@@ -106,14 +119,14 @@ end
 
 -- The clean-up of a failed attempt takes back that attempt only.
 local function undo(key, tag)
-    if not begins(redis.call('GET', key), tag .. ':') then
+    if not begins(lock_at(key), tag .. ':') then
         return 0
     end
     return redis.call('DEL', key)
 end
 
 local function inspect(key)
-    local value = redis.call('GET', key)
+    local value = lock_at(key)
     if not value then
         return 0
     end
@@ -128,7 +141,7 @@ local handlers = {
 -- Each request succeeds or fails by itself: an error half-way keeps what was written before it, so
 -- it must not hide the answers of the others.
 local replies = {}
-local at = 2
+local at = 4
 for i = 2, #KEYS do
     local handler = handlers[ARGV[at]]
     local ok, reply = pcall(handler[1], KEYS[i], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3],

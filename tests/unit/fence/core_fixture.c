@@ -33,7 +33,7 @@ struct core_fixture *core_fixture_new_down(void **state, unsigned n)
     assert_non_null(f);
     *state = f;
     f->n = n;
-    f->now_us = 1000 * 1000;
+    f->now_us = 1000000;
     f->random = 1;
     struct fence_config config = {.masters = n, .calls = CORE_CALLS, .seed = 1};
     assert_int_equal(fence_core_new(&config, &f->core), 0);
@@ -188,8 +188,8 @@ uint32_t core_sent(const struct core_fixture *f, enum fence_request_kind kind)
     return set;
 }
 
-const struct fence_request *core_request(const struct core_fixture *f,
-                                         enum fence_request_kind kind, unsigned i)
+const struct fence_request *core_request(const struct core_fixture *f, enum fence_request_kind kind,
+                                         unsigned i)
 {
     for (unsigned e = 0; e < f->effects.count; e++) {
         const struct fence_effect *effect = &f->effects.items[e];

@@ -18,9 +18,9 @@
 
 /* The set of the first @n masters, and of master @i alone. */
 #define CORE_FIRST(n) ((UINT32_C(1) << (n)) - 1)
-#define CORE_SET(i) (UINT32_C(1) << (i))
+#define CORE_SET(i)   (UINT32_C(1) << (i))
 
-#define CORE_RESOURCE "orders/42"
+#define CORE_RESOURCE     "orders/42"
 #define CORE_OTHER_HOLDER "someone-elses-lock-id-00000"
 
 enum {
@@ -33,8 +33,8 @@ struct core_fixture {
     struct fence_core *core;
     unsigned n;
     uint64_t now_us;
-    uint64_t random;              /* of the next event */
-    struct fence_effects effects; /* of the last step */
+    uint64_t random;                 /* of the next event */
+    struct fence_effects effects;    /* of the last step */
     uint64_t tag[FENCE_MASTERS_MAX]; /* of what each master was asked last */
 };
 
@@ -78,8 +78,8 @@ void core_down(struct core_fixture *f, unsigned i);
 
 /* The set of masters that were sent a request of @kind, and the request sent to @i. */
 uint32_t core_sent(const struct core_fixture *f, enum fence_request_kind kind);
-const struct fence_request *core_request(const struct core_fixture *f,
-                                         enum fence_request_kind kind, unsigned i);
+const struct fence_request *core_request(const struct core_fixture *f, enum fence_request_kind kind,
+                                         unsigned i);
 
 /* The set of masters that got an effect of @kind. */
 uint32_t core_effect(const struct core_fixture *f, enum fence_effect_kind kind);

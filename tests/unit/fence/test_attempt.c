@@ -1,5 +1,4 @@
 #include "fence/attempt.h"
-
 #include "fence/error.h"
 #include "tests/lib/case.h"
 
@@ -25,25 +24,25 @@ static struct fence_attempt begin_all(unsigned n)
 
 static void reply(struct fence_attempt *attempt, unsigned i, enum fence_reply_kind kind)
 {
-    struct fence_reply reply = {.kind = kind};
-    fence_attempt_reply(attempt, i, &reply);
+    struct fence_reply answer = {.kind = kind};
+    fence_attempt_reply(attempt, i, &answer);
 }
 
 static void number(struct fence_attempt *attempt, unsigned i, int64_t number)
 {
-    struct fence_reply reply = {.kind = FENCE_REPLY_NUMBER, .number = number};
-    fence_attempt_reply(attempt, i, &reply);
+    struct fence_reply answer = {.kind = FENCE_REPLY_NUMBER, .number = number};
+    fence_attempt_reply(attempt, i, &answer);
 }
 
 static void held(struct fence_attempt *attempt, unsigned i, const char *holder)
 {
-    struct fence_reply reply = {
+    struct fence_reply answer = {
         .kind = FENCE_REPLY_HELD,
         .holder = holder,
         .owner = "",
         .remaining_ms = 100,
     };
-    fence_attempt_reply(attempt, i, &reply);
+    fence_attempt_reply(attempt, i, &answer);
 }
 
 static void assert_failed(const struct fence_attempt *attempt, int error)
@@ -83,12 +82,13 @@ static void wins_as_soon_as_a_majority_gave_one_number(void **state)
 static void majority_is_of_all_masters_not_of_those_that_answered(void **state)
 {
     (void)state;
-    /* Two of three that answer are no majority of five: another two may grant the same number. */
+    /* Two of the three that answer are no majority of five: the others may grant the same number
+     * to somebody else. */
     struct fence_attempt attempt = begin_all(5);
-    number(&attempt, 0, 7);
-    number(&attempt, 1, 7);
     reply(&attempt, 2, FENCE_REPLY_LOST);
     reply(&attempt, 3, FENCE_REPLY_LOST);
+    number(&attempt, 0, 7);
+    number(&attempt, 1, 7);
     assert_int_equal(attempt.state, FENCE_ATTEMPT_TAKING);
     reply(&attempt, 4, FENCE_REPLY_LOST);
     assert_failed(&attempt, FENCE_ENOQUORUM);
@@ -217,10 +217,7 @@ static void confirmation_fails_at_the_first_that_does_not_agree(void **state)
 {
     (void)state;
     static const enum fence_reply_kind kinds[] = {
-        FENCE_REPLY_NO,
-        FENCE_REPLY_HELD,
-        FENCE_REPLY_REFUSED,
-        FENCE_REPLY_LOST,
+        FENCE_REPLY_NUMBER, FENCE_REPLY_HELD, FENCE_REPLY_NO, FENCE_REPLY_REFUSED, FENCE_REPLY_LOST,
     };
     for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
         struct fence_attempt attempt = confirming();

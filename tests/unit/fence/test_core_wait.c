@@ -1,0 +1,295 @@
+/* Waiting, and the line for a resource inside one server. */
+#include "tests/unit/fence/core_fixture.h"
+
+/* Three masters, of which two say that another holds the lock for @remaining_ms. */
+static void meet_holder(struct core_fixture *f, uint64_t remaining_ms)
+{
+    core_held(f, 0, CORE_OTHER_HOLDER, remaining_ms);
+    core_held(f, 1, CORE_OTHER_HOLDER, remaining_ms);
+}
+
+/* Three masters, of which each says something else. */
+static void meet_contenders(struct core_fixture *f)
+{
+    core_number(f, 0, 7);
+    core_held(f, 1, "contender-b", 1000);
+    core_held(f, 2, "contender-c", 1000);
+}
+
+/* Three masters, of which two grant. */
+static void grant(struct core_fixture *f, int64_t token)
+{
+    core_number(f, 0, token);
+    core_number(f, 1, token);
+    assert_int_equal(core_answer_of(f)->error, 0);
+}
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+static void waiter_looks_again_after_a_random_while(void **state)
+{
+    uint64_t least_us = FENCE_NEVER;
+    uint64_t most_us = 0;
+    for (uint64_t random = 0; random < 64; random++) {
+        struct core_fixture *f = core_fixture_new(state, 3);
+        core_acquire(f, 1, 5000);
+        f->random = random << 32;
+        meet_holder(f, 10000);
+        assert_int_equal(core_answers(f), 0);
+        uint64_t paused_us = f->now_us;
+        core_tick(f);
+        assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), CORE_FIRST(3));
+        uint64_t us = f->now_us - paused_us;
+        least_us = us < least_us ? us : least_us;
+        most_us = us > most_us ? us : most_us;
+    }
+    assert_true(least_us >= FENCE_POLL_MIN_US);
+    assert_true(most_us < FENCE_POLL_MIN_US + FENCE_POLL_SPREAD_US);
+    assert_true(most_us - least_us > FENCE_POLL_SPREAD_US / 2);
+}
+
+static void waiter_looks_again_at_the_end_of_the_lease_if_that_is_sooner(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    core_acquire(f, 1, 5000);
+    meet_holder(f, 2);
+    uint64_t paused_us = f->now_us;
+    core_tick(f);
+    assert_int_equal(f->now_us - paused_us, 3000);
+    assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), CORE_FIRST(3));
+}
+
+static void waiter_tries_more_often_than_one_that_does_not_wait(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    core_acquire(f, 1, 5000);
+    for (unsigned t = 0; t < 3 * FENCE_TRIES_MAX; t++) {
+        if (t % 2)
+            meet_contenders(f);
+        else
+            meet_holder(f, 1000);
+        assert_int_equal(core_answers(f), 0);
+        core_tick(f);
+        assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), CORE_FIRST(3));
+    }
+    grant(f, 7);
+    assert_answer(f, 1, 0);
+}
+
+static void wait_ends_on_time(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    core_acquire(f, 1, 4);
+    uint64_t arrived_us = f->now_us;
+    meet_holder(f, 1000);
+    core_tick(f);
+    assert_int_equal(f->now_us - arrived_us, 4000);
+    assert_answer(f, 1, FENCE_EWAITTIMEOUT);
+    assert_int_equal(core_answer_of(f)->remaining_ms, 1000 - 4);
+    assert_string_equal(core_answer_of(f)->owner, "holder");
+    assert_int_equal(core_answer_of(f)->served_ms, 4);
+    assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), 0);
+}
+
+static void attempt_that_ends_after_the_wait_is_the_last(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    core_acquire(f, 1, 4);
+    core_later_us(f, 4000);
+    meet_holder(f, 1000);
+    assert_answer(f, 1, FENCE_EWAITTIMEOUT);
+    f = core_fixture_new(state, 3);
+    core_acquire(f, 1, 4);
+    core_later_us(f, 4000);
+    meet_contenders(f);
+    assert_answer(f, 1, FENCE_EWAITTIMEOUT);
+}
+
+/* ---- the line inside one server -------------------------------------------------------------- */
+
+static void only_the_first_in_line_troubles_the_masters(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    core_acquire(f, 1, 5000);
+    core_acquire(f, 2, 5000);
+    assert_no_effects(f);
+    core_acquire(f, 3, 0);
+    assert_no_effects(f);
+    assert_int_equal(fence_core_calls(f->core), 3);
+}
+
+static void other_resources_are_not_held_up(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    core_acquire(f, 1, 0);
+    core_call(f, (struct fence_call){
+                     .kind = FENCE_CALL_ACQUIRE,
+                     .client = 2,
+                     .resource = "orders/43",
+                     .lock_id = core_lock_id(2),
+                     .owner = "",
+                     .ttl_ms = CORE_TTL_MS,
+                 });
+    assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), CORE_FIRST(3));
+    assert_string_equal(core_request(f, FENCE_REQUEST_TAKE, 0)->resource, "orders/43");
+}
+
+static void those_behind_a_winner_are_told_held_without_asking_the_masters(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    core_acquire(f, 1, 0);
+    core_acquire(f, 2, 0);
+    core_acquire(f, 3, 0);
+    grant(f, 7);
+    assert_answer(f, 1, 0);
+    for (unsigned client = 2; client <= 3; client++) {
+        core_tick(f);
+        assert_answer(f, client, FENCE_EHELD);
+        assert_string_equal(core_answer_of(f)->owner, "worker");
+        assert_int_equal(core_answer_of(f)->remaining_ms, CORE_TTL_MS);
+        assert_int_equal(f->effects.count, 1);
+    }
+    assert_int_equal(fence_core_calls(f->core), 0);
+}
+
+static void those_behind_one_that_was_told_held_are_told_so_too(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    core_acquire(f, 1, 0);
+    core_acquire(f, 2, 0);
+    meet_holder(f, 1000);
+    assert_answer(f, 1, FENCE_EHELD);
+    core_tick(f);
+    assert_answer(f, 2, FENCE_EHELD);
+    assert_int_equal(core_answer_of(f)->remaining_ms, 1000);
+    assert_string_equal(core_answer_of(f)->owner, "holder");
+}
+
+static void who_comes_while_a_waiter_knows_the_holder_is_told_held(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    core_acquire(f, 1, 5000);
+    meet_holder(f, 1000);
+    core_acquire(f, 2, 0);
+    assert_answer(f, 2, FENCE_EHELD);
+    assert_int_equal(core_answer_of(f)->remaining_ms, 1000);
+    assert_int_equal(f->effects.count, 1);
+}
+
+static void those_behind_a_failure_try_for_themselves(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    core_acquire(f, 1, 0);
+    core_acquire(f, 2, 0);
+    core_reply_kind(f, 0, FENCE_REPLY_LOST);
+    core_reply_kind(f, 1, FENCE_REPLY_LOST);
+    assert_answer(f, 1, FENCE_ENOQUORUM);
+    core_tick(f);
+    assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), CORE_FIRST(3));
+    grant(f, 7);
+    assert_answer(f, 2, 0);
+}
+
+static void waiters_are_served_in_the_order_they_came(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    for (unsigned client = 1; client <= 4; client++)
+        core_acquire(f, client, 5000);
+    for (unsigned client = 1; client <= 4; client++) {
+        grant(f, client);
+        assert_answer(f, client, 0);
+        if (client == 4)
+            break;
+        core_tick(f); /* the next looks a while later, as any waiter */
+        assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), CORE_FIRST(3));
+        assert_string_equal(core_request(f, FENCE_REQUEST_TAKE, 0)->lock_id,
+                            core_lock_id(client + 1));
+    }
+}
+
+static void waiter_in_line_times_out_without_holding_up_the_rest(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    core_acquire(f, 1, 5000);
+    core_acquire(f, 2, 2);
+    core_acquire(f, 3, 5000);
+    core_tick(f);
+    assert_answer(f, 2, FENCE_EWAITTIMEOUT);
+    assert_int_equal(f->effects.count, 1);
+    grant(f, 7);
+    assert_answer(f, 1, 0);
+    core_tick(f);
+    assert_string_equal(core_request(f, FENCE_REQUEST_TAKE, 0)->lock_id, core_lock_id(3));
+}
+
+static void release_by(struct core_fixture *f, uint64_t client)
+{
+    core_call(f, (struct fence_call){
+                     .kind = FENCE_CALL_RELEASE,
+                     .client = 100 + client,
+                     .resource = CORE_RESOURCE,
+                     .lock_id = core_lock_id(client),
+                 });
+    core_reply_kind(f, 0, FENCE_REPLY_YES);
+    core_reply_kind(f, 1, FENCE_REPLY_YES);
+    assert_answer(f, 100 + client, 0);
+}
+
+static void release_wakes_the_first_in_line_and_nobody_else(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    core_acquire(f, 1, 0);
+    grant(f, 7);
+    core_acquire(f, 2, 5000);
+    core_acquire(f, 3, 5000);
+    meet_holder(f, 20000);
+    release_by(f, 1);
+    uint64_t released_us = f->now_us;
+    core_tick(f);
+    assert_int_equal(f->now_us, released_us);
+    assert_string_equal(core_request(f, FENCE_REQUEST_TAKE, 0)->lock_id, core_lock_id(2));
+    assert_true(fence_core_deadline(f->core) > released_us);
+}
+
+static void after_a_release_the_lock_is_not_taken_for_held(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    core_acquire(f, 2, 5000);
+    meet_holder(f, 20000);
+    release_by(f, 1);
+    core_acquire(f, 3, 0);
+    assert_no_effects(f); /* it stands in line instead of being turned away */
+}
+
+static void no_wait_caller_behind_a_waiter_is_told_held_when_the_waiter_is(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    core_acquire(f, 1, 300000);
+    core_acquire(f, 2, 0);
+    core_held(f, 0, CORE_OTHER_HOLDER, 60000);
+    core_held(f, 1, CORE_OTHER_HOLDER, 60000);
+    if (core_answers(f) == 0)
+        core_tick(f);
+    assert_answer(f, 2, FENCE_EHELD);
+}
+
+static const struct CMUnitTest cases[] = {
+    CORE_CASE(waiter_looks_again_after_a_random_while),
+    CORE_CASE(waiter_looks_again_at_the_end_of_the_lease_if_that_is_sooner),
+    CORE_CASE(waiter_tries_more_often_than_one_that_does_not_wait),
+    CORE_CASE(wait_ends_on_time),
+    CORE_CASE(attempt_that_ends_after_the_wait_is_the_last),
+    CORE_CASE(only_the_first_in_line_troubles_the_masters),
+    CORE_CASE(other_resources_are_not_held_up),
+    CORE_CASE(those_behind_a_winner_are_told_held_without_asking_the_masters),
+    CORE_CASE(those_behind_one_that_was_told_held_are_told_so_too),
+    CORE_CASE(who_comes_while_a_waiter_knows_the_holder_is_told_held),
+    CORE_CASE(those_behind_a_failure_try_for_themselves),
+    CORE_CASE(waiters_are_served_in_the_order_they_came),
+    CORE_CASE(waiter_in_line_times_out_without_holding_up_the_rest),
+    CORE_CASE(release_wakes_the_first_in_line_and_nobody_else),
+    CORE_CASE(after_a_release_the_lock_is_not_taken_for_held),
+    CORE_CASE(no_wait_caller_behind_a_waiter_is_told_held_when_the_waiter_is),
+};
+
+CASE_MAIN(cases, NULL, NULL)
