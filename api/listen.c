@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -34,11 +34,18 @@ static const char *split(const char *address, char *host, size_t host_size)
     return colon + 1;
 }
 
+/* getaddrinfo() takes numbers past 65535 and drops their upper bits. */
+static bool is_port(const char *text)
+{
+    return strspn(text, "0123456789") == strlen(text) && strlen(text) <= 5 &&
+           strtoul(text, NULL, 10) <= UINT16_MAX;
+}
+
 static int resolve(const char *address, struct addrinfo **ret_info)
 {
     char host[64];
     const char *port = split(address, host, sizeof(host));
-    if (port == NULL || strspn(port, "0123456789") != strlen(port) || strlen(port) > 5)
+    if (port == NULL || !is_port(port))
         return FENCE_EINVAL;
     const struct addrinfo hints = {
         .ai_family = AF_UNSPEC,

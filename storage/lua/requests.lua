@@ -146,8 +146,8 @@ for i = 2, #KEYS do
     local handler = handlers[ARGV[at]]
     local ok, reply = pcall(handler[1], KEYS[i], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3],
                             ARGV[at + 4])
-    if not ok and type(reply) ~= 'table' then
-        reply = redis.error_reply('PAWL ' .. tostring(reply))
+    if not ok then
+        reply = redis.error_reply(tostring(reply)) -- Redis' own code first: "READONLY ..."
     end
     replies[i - 1] = reply
     at = at + 1 + handler[2]

@@ -262,6 +262,31 @@ static void a_master_that_knows_another_view_refuses_everything(void **state)
     master_fixture_await(fixture, &fixture->facts_seen, 2); /* it is looked at anew */
 }
 
+static void a_master_that_became_another_member_refuses_everything(void **state)
+{
+    /* As after it was a replica of that member for a while, on a connection that stood all along. */
+    struct master_fixture *fixture = *state;
+    freeReplyObject(redis_fleet_command(fixture->fleet, 0, "HSET pawl:fleet member 2"));
+    assert_int_equal(take(fixture, ID_A, 1)->kind, FENCE_REPLY_REFUSED);
+    assert_int_equal(redis_fleet_integer(fixture->fleet, 0, "EXISTS " KEY), 0);
+}
+
+static void a_master_that_became_a_replica_is_looked_at_anew(void **state)
+{
+    struct master_fixture *fixture = *state;
+    freeReplyObject(redis_fleet_command(fixture->fleet, 0, "REPLICAOF 127.0.0.1 1"));
+    assert_int_equal(take(fixture, ID_A, 1)->kind, FENCE_REPLY_REFUSED);
+    master_fixture_await(fixture, &fixture->facts_seen, 2);
+    assert_true(fixture->facts.replica);
+}
+
+static void a_value_too_long_for_a_lock_is_refused_not_sent_around(void **state)
+{
+    struct master_fixture *fixture = *state;
+    freeReplyObject(redis_fleet_command(fixture->fleet, 0, "SETRANGE " KEY " 100000 x"));
+    assert_int_equal(take(fixture, ID_A, 1)->kind, FENCE_REPLY_REFUSED);
+}
+
 static void a_master_that_forgot_refuses_everything(void **state)
 {
     struct master_fixture *fixture = *state;
@@ -358,6 +383,9 @@ static const struct CMUnitTest cases[] = {
     CASE(releasing_with_a_token_spares_a_higher_number),
     CASE(undoing_takes_back_its_own_attempt_only),
     CASE(a_master_that_knows_another_view_refuses_everything),
+    CASE(a_master_that_became_another_member_refuses_everything),
+    CASE(a_master_that_became_a_replica_is_looked_at_anew),
+    CASE(a_value_too_long_for_a_lock_is_refused_not_sent_around),
     CASE(a_master_that_forgot_refuses_everything),
     CASE(one_request_that_fails_spares_the_others_of_its_call),
     CASE(a_value_that_pawl_did_not_write_is_refused_not_obeyed),

@@ -200,9 +200,11 @@ static char *take_body(struct http *http, bool head_request, const struct http_r
 
 static void read_response(struct http *http, bool head_request, struct http_response *response)
 {
+    static const char version[] = "HTTP/1.1 ";
     response->head = take_through(http, "\r\n\r\n");
-    if (!response->head || sscanf(response->head, "HTTP/1.%*c %d", &response->status) != 1)
+    if (!response->head || strncmp(response->head, version, strlen(version)) != 0)
         return;
+    response->status = (int)strtol(response->head + strlen(version), NULL, 10);
     response->body = take_body(http, head_request, response, &response->body_len);
     if (!response->body)
         response->status = 0;

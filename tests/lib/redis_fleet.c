@@ -159,10 +159,8 @@ static redisReply *command(struct redis_fleet *fleet, unsigned i, const char *fo
     if (redis->err || redisSetTimeout(redis, timeout) != REDIS_OK)
         fail_msg("cannot connect to master %u: %s", i + 1, redis->errstr);
     redisReply *reply = redisvCommand(redis, format, args);
-    if (!reply)
-        fail_msg("master %u did not answer %s: %s", i + 1, format, redis->errstr);
-    if (reply->type == REDIS_REPLY_ERROR)
-        fail_msg("master %u answered %s with %s", i + 1, format, reply->str);
+    if (!reply || reply->type == REDIS_REPLY_ERROR)
+        fail_msg("master %u on %s: %s", i + 1, format, reply ? reply->str : redis->errstr);
     redisFree(redis);
     return reply;
 }

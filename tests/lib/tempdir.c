@@ -35,12 +35,13 @@ static void note(char *path)
 {
     if (!owner && atexit(remove_standing) == 0)
         owner = getpid();
-    unsigned i = 0;
-    while (i < TEMPDIRS_MAX && standing[i])
-        i++;
-    if (i == TEMPDIRS_MAX)
-        fail_msg("more than %d temporary folders", TEMPDIRS_MAX);
-    standing[i] = path;
+    for (unsigned i = 0; i < TEMPDIRS_MAX; i++) {
+        if (!standing[i]) {
+            standing[i] = path;
+            return;
+        }
+    }
+    fail_msg("more than %d temporary folders", TEMPDIRS_MAX);
 }
 
 char *tempdir_new(void)

@@ -124,7 +124,7 @@ static void paused_master_answers_nothing_until_resumed(void **state)
     redis_fleet_pause(fleet, 0);
     redisContext *redis = redisConnect("127.0.0.1", fleet->master[0].port);
     assert_int_equal(redis->err, 0);
-    redisSetTimeout(redis, (struct timeval){.tv_usec = 100 * 1000});
+    redisSetTimeout(redis, (struct timeval){.tv_usec = 100000});
     assert_null(redisCommand(redis, "PING"));
     redisFree(redis);
     redis_fleet_resume(fleet, 0);

@@ -1,0 +1,53 @@
+#include "tests/bench/tally.h"
+
+#include "tests/bench/clock.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+void tally_begin(struct tally *tally)
+{
+    memset(tally, 0, sizeof(*tally));
+    tally->began_us = clock_us();
+}
+
+void tally_add(struct tally *tally, bool acquire, bool good, int status, uint64_t latency_us)
+{
+    if (tally->ended_us != 0)
+        return;
+    histogram_add(acquire ? &tally->acquire_us : &tally->release_us, latency_us);
+    if (!good)
+        tally->errors[status > 0 && status < TALLY_STATUS_MAX ? status : 0]++;
+    else if (!acquire)
+        tally->pairs++;
+}
+
+void tally_print(const struct tally *tally, unsigned connections, unsigned names)
+{
+    const double seconds = (double)(tally->ended_us - tally->began_us) / 1e6;
+    printf("{\"connections\":%u,\"names\":%u,\"seconds\":%.3f,\"pairs\":%" PRIu64
+           ",\"pairs_per_s\":%.0f,\"acquire_us\":",
+           connections, names, seconds, tally->pairs, (double)tally->pairs / seconds);
+    histogram_print(&tally->acquire_us, stdout);
+    printf(",\"release_us\":");
+    histogram_print(&tally->release_us, stdout);
+    printf(",\"errors\":{");
+    const char *comma = "";
+    for (int status = 0; status < TALLY_STATUS_MAX; status++) {
+        if (tally->errors[status] == 0)
+            continue;
+        printf("%s\"%d\":%" PRIu64, comma, status, tally->errors[status]);
+        comma = ",";
+    }
+    printf("}}\n");
+}
+
+double tally_option(const char *arg, double min, double max, const struct argp_state *state)
+{
+    char *end;
+    const double value = strtod(arg, &end);
+    if (end == arg || *end != '\0' || !(value >= min && value <= max))
+        argp_error(state, "%s is not a number from %.0f to %.0f", arg, min, max);
+    return value;
+}

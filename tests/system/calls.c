@@ -1,0 +1,198 @@
+#include "tests/system/calls.h"
+
+#include "tests/lib/case.h"
+#include "tests/lib/wait.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    HEADERS_MAX = 256,
+    TRIES = 6,
+    PAUSE_MS = 100,
+};
+
+/* The answer that the last call returned. */
+static struct http_response last;
+
+/* ---- sending --------------------------------------------------------------------------------- */
+
+const struct http_response *call(uint16_t port, const char *method, const char *path,
+                                 const char *headers, const char *body)
+{
+    http_response_fini(&last);
+    http_once(port, method, path, headers, body, &last);
+    return &last;
+}
+
+struct http *call_begin(uint16_t port, const char *method, const char *path, const char *body)
+{
+    struct http *http = http_connect(port);
+    char *request = NULL;
+    int len = asprintf(&request, "%s %s HTTP/1.1\r\nHost: test\r\nContent-Length: %zu\r\n\r\n%s",
+                       method, path, strlen(body), body);
+    assert_true(len > 0);
+    assert_true(http_send(http, request, (size_t)len));
+    free(request);
+    return http;
+}
+
+const struct http_response *call_end(struct http *http)
+{
+    http_response_fini(&last);
+    http_receive(http, false, &last);
+    http_close(http);
+    return &last;
+}
+
+/* ---- locks ----------------------------------------------------------------------------------- */
+
+static const struct http_response *lock_call(uint16_t port, const char *method,
+                                             const char *resource, const char *headers,
+                                             const char *body)
+{
+    char path[CALL_PATH_MAX];
+    snprintf(path, sizeof(path), "/v1/locks/%s", resource);
+    return call(port, method, path, headers, body);
+}
+
+static bool is_no_quorum(const struct http_response *response)
+{
+    return response->status == 503 && strstr(response->body, "urn:pawl:no-quorum");
+}
+
+/* Repeats a call for which no majority was found: on a busy machine masters may miss a deadline. */
+static const struct http_response *patient_call(uint16_t port, const char *method,
+                                                const char *resource, const char *headers,
+                                                const char *body)
+{
+    const struct http_response *response = lock_call(port, method, resource, headers, body);
+    for (int i = 1; i < TRIES && is_no_quorum(response); i++) {
+        wait_ms(PAUSE_MS);
+        response = lock_call(port, method, resource, headers, body);
+    }
+    return response;
+}
+
+const struct http_response *call_acquire(uint16_t port, const char *resource, const char *body)
+{
+    return patient_call(port, "POST", resource, NULL, body);
+}
+
+const struct http_response *call_acquire_once(uint16_t port, const char *resource, const char *body)
+{
+    return lock_call(port, "POST", resource, NULL, body);
+}
+
+struct grant call_grant(uint16_t port, const char *resource, const char *body)
+{
+    return grant_of(call_acquire(port, resource, body));
+}
+
+struct grant grant_of(const struct http_response *response)
+{
+    if (response->status != 201)
+        fail_msg("no grant, but %d %s", response->status, response->body);
+    struct grant grant = {
+        .token = http_integer(response, "token"),
+        .validity_ms = http_integer(response, "validity_ms"),
+    };
+    snprintf(grant.lock_id, sizeof(grant.lock_id), "%s", http_string(response, "lock_id"));
+    return grant;
+}
+
+const struct http_response *call_extend(uint16_t port, const char *resource,
+                                        const struct grant *grant, const char *body)
+{
+    char headers[HEADERS_MAX];
+    snprintf(headers, sizeof(headers), "Lock-Id: %s\r\nFencing-Token: %lld\r\n", grant->lock_id,
+             (long long)grant->token);
+    return patient_call(port, "PATCH", resource, headers, body);
+}
+
+const struct http_response *call_release(uint16_t port, const char *resource,
+                                         const struct grant *grant)
+{
+    char headers[HEADERS_MAX];
+    snprintf(headers, sizeof(headers), "Lock-Id: %s\r\n", grant->lock_id);
+    return patient_call(port, "DELETE", resource, headers, NULL);
+}
+
+const struct http_response *call_inspect(uint16_t port, const char *resource)
+{
+    return patient_call(port, "GET", resource, NULL, NULL);
+}
+
+void call_give_back(uint16_t port, const char *resource, const struct grant *grant)
+{
+    assert_true(http_boolean(call_release(port, resource, grant), "released"));
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+/* Fails at @file and @line, showing the whole answer. */
+static void blame(const struct http_response *response, const char *what, const char *file,
+                  int line)
+{
+    print_error("%s in:\n%s%s\n", what, response->head, response->body);
+    _fail(file, line);
+}
+
+void expect_header_at(const struct http_response *response, const char *name, const char *value,
+                      const char *file, int line)
+{
+    char found[HEADERS_MAX];
+    char what[2 * HEADERS_MAX];
+    (void)http_header(response, name, found, sizeof(found));
+    snprintf(what, sizeof(what), "%s is not \"%s\"", name, value);
+    if (strcmp(found, value) != 0)
+        blame(response, what, file, line);
+}
+
+static void expect_object(const struct http_response *response, int status, size_t members,
+                          const char *file, int line)
+{
+    if (response->status != status)
+        blame(response, "another status", file, line);
+    if (!json_is_object(response->json))
+        blame(response, "no JSON object", file, line);
+    if (json_object_size(response->json) != members)
+        blame(response, "more or fewer members", file, line);
+    expect_header_at(response, "Cache-Control", "no-store", file, line);
+}
+
+void expect_json_at(const struct http_response *response, int status, size_t members,
+                    const char *file, int line)
+{
+    expect_object(response, status, members, file, line);
+    expect_header_at(response, "Content-Type", "application/json", file, line);
+}
+
+void expect_problem_at(const struct http_response *response, int status, const char *name,
+                       size_t extra, const char *file, int line)
+{
+    enum {
+        PROBLEM_MEMBERS = 4
+    }; /* type, title, status, detail */
+    char type[64];
+    snprintf(type, sizeof(type), "urn:pawl:%s", name);
+    expect_object(response, status, PROBLEM_MEMBERS + extra, file, line);
+    expect_header_at(response, "Content-Type", "application/problem+json", file, line);
+    if (strcmp(http_string(response, "type"), type) != 0)
+        blame(response, "another type", file, line);
+    if (http_integer(response, "status") != status)
+        blame(response, "another status in the body", file, line);
+    const char *detail = http_string(response, "detail");
+    if (http_string(response, "title")[0] == '\0' || detail[0] == '\0' ||
+        detail[strlen(detail) - 1] != '.')
+        blame(response, "no title, or a detail that is no sentence", file, line);
+}
+
+void expect_masters(const struct http_response *response, int64_t granted, int64_t total)
+{
+    const json_t *masters = json_object_get(response->json, "masters");
+    assert_int_equal(json_object_size(masters), 2);
+    assert_int_equal(json_integer_value(json_object_get(masters, "total")), total);
+    assert_in_range(json_integer_value(json_object_get(masters, "granted")), granted, total);
+}

@@ -1,0 +1,53 @@
+#include "tests/system/masters.h"
+
+#include "tests/lib/case.h"
+#include "tests/lib/wait.h"
+#include "tests/system/calls.h"
+
+#include <string.h>
+
+struct wanted {
+    uint16_t port;
+    unsigned i;
+    const char *state;
+    const char *reason;
+};
+
+static const struct http_response *show(uint16_t port)
+{
+    return call(port, "GET", "/v1/fleet", NULL, NULL);
+}
+
+static bool equal(const json_t *text, const char *wanted)
+{
+    return wanted ? json_is_string(text) && strcmp(json_string_value(text), wanted) == 0
+                  : json_is_null(text);
+}
+
+static bool is_as_wanted(void *arg)
+{
+    const struct wanted *wanted = arg;
+    const json_t *masters = json_object_get(show(wanted->port)->json, "masters");
+    const json_t *master = json_array_get(masters, wanted->i);
+    return equal(json_object_get(master, "state"), wanted->state) &&
+           equal(json_object_get(master, "reason"), wanted->reason);
+}
+
+void masters_wait(uint16_t port, unsigned i, const char *state, const char *reason)
+{
+    struct wanted wanted = {port, i, state, reason};
+    if (!wait_until(is_as_wanted, &wanted, MASTERS_WAIT_MS))
+        fail_msg("master %u is not %s (%s), but: %s", i + 1, state, reason ? reason : "",
+                 show(port)->body);
+}
+
+void masters_wait_all_active(uint16_t port, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        masters_wait(port, i, "active", NULL);
+}
+
+int64_t masters_active(uint16_t port)
+{
+    return http_integer(show(port), "active");
+}

@@ -1,0 +1,134 @@
+/* The same service over one master or three, over Unix sockets, over masters with a password. */
+#include "tests/lib/case.h"
+#include "tests/lib/pawl.h"
+#include "tests/lib/process.h"
+#include "tests/system/calls.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct redis_fleet *fleet;
+
+static int stop(void **state)
+{
+    (void)state;
+    redis_fleet_free(fleet);
+    fleet = NULL;
+    process_kill_all();
+    return 0;
+}
+
+/* Every call on a lock once, over a new fleet of @n. */
+static void use_a_lock(uint16_t port, unsigned n)
+{
+    struct grant grant = call_grant(port, "mode", "{\"owner\": \"me\"}");
+    assert_int_equal(grant.token, 1);
+    EXPECT_PROBLEM(call_acquire(port, "mode", NULL), 409, "held", 3);
+    const struct http_response *response = call_extend(port, "mode", &grant, NULL);
+    EXPECT_JSON(response, 200, 5);
+    expect_masters(response, n / 2 + 1, n);
+    assert_int_equal(http_integer(call_inspect(port, "mode"), "token"), 1);
+    call_give_back(port, "mode", &grant);
+    assert_int_equal(call_grant(port, "mode", NULL).token, 2);
+
+    response = call(port, "GET", "/v1/fleet", NULL, NULL);
+    assert_int_equal(http_integer(response, "n"), n);
+    assert_int_equal(http_integer(response, "majority"), n / 2 + 1);
+}
+
+static void one_master_is_a_fleet(void **state)
+{
+    (void)state;
+    fleet = redis_fleet_new(1, REDIS_VOLATILE);
+    use_a_lock(pawld_start_new(fleet).port, 1);
+}
+
+static void one_master_that_is_down_is_no_quorum(void **state)
+{
+    (void)state;
+    fleet = redis_fleet_new(1, REDIS_VOLATILE);
+    uint16_t port = pawld_start_new(fleet).port;
+    redis_fleet_kill(fleet, 0);
+    const struct http_response *response = call_acquire(port, "alone", NULL);
+    EXPECT_PROBLEM(response, 503, "no-quorum", 2);
+    assert_int_equal(json_array_size(json_object_get(response->json, "masters")), 1);
+}
+
+static void three_masters_are_a_fleet(void **state)
+{
+    (void)state;
+    fleet = redis_fleet_new(3, REDIS_VOLATILE);
+    use_a_lock(pawld_start_new(fleet).port, 3);
+}
+
+static void masters_are_reached_over_unix_sockets(void **state)
+{
+    (void)state;
+    fleet = redis_fleet_new(3, REDIS_VOLATILE);
+    for (unsigned i = 0; i < fleet->n; i++) {
+        char url[256];
+        snprintf(url, sizeof(url), "unix://%s", fleet->master[i].socket);
+        redis_fleet_readdress(fleet, i, url);
+    }
+    uint16_t port = pawld_start_new(fleet).port;
+    use_a_lock(port, 3);
+    const struct http_response *response = call(port, "GET", "/v1/fleet", NULL, NULL);
+    const json_t *first = json_array_get(json_object_get(response->json, "masters"), 0);
+    assert_string_equal(json_string_value(json_object_get(first, "address")), fleet->master[0].url);
+}
+
+static void masters_ask_for_a_password(void **state)
+{
+    (void)state;
+    fleet = redis_fleet_new(3, REDIS_VOLATILE);
+    char url[128];
+    for (unsigned i = 0; i < 2; i++) {
+        freeReplyObject(redis_fleet_command(fleet, i, "CONFIG SET requirepass %s", "s3cr3t@:/"));
+        snprintf(url, sizeof(url), "redis://:s3cr3t%%40%%3a%%2F@127.0.0.1:%u",
+                 (unsigned)fleet->master[i].port);
+        redis_fleet_readdress(fleet, i, url);
+    }
+    freeReplyObject(redis_fleet_command(fleet, 2, "ACL SETUSER pawl on >hunter2 ~pawl:* +@all"));
+    snprintf(url, sizeof(url), "redis://pawl:hunter2@127.0.0.1:%u",
+             (unsigned)fleet->master[2].port);
+    redis_fleet_readdress(fleet, 2, url);
+
+    uint16_t port = pawld_start_new(fleet).port;
+    use_a_lock(port, 3);
+    const struct http_response *response = call(port, "GET", "/v1/fleet", NULL, NULL);
+    assert_int_equal(http_integer(response, "active"), 3);
+    assert_null(strstr(response->body, "s3cr3t"));
+    assert_null(strstr(response->body, "hunter2"));
+}
+
+static void master_with_a_wrong_password_stays_out(void **state)
+{
+    (void)state;
+    fleet = redis_fleet_new(3, REDIS_VOLATILE);
+    pawl_init_new(fleet);
+    freeReplyObject(redis_fleet_command(fleet, 0, "CONFIG SET requirepass right"));
+    char url[128];
+    snprintf(url, sizeof(url), "redis://:wrong@127.0.0.1:%u", (unsigned)fleet->master[0].port);
+    redis_fleet_readdress(fleet, 0, url);
+    struct pawl_service service = pawld_start(fleet, NULL);
+    pawl_wait_ready(service);
+    expect_masters(call_acquire(service.port, "two", NULL), 2, 3);
+
+    const struct http_response *response = call(service.port, "GET", "/v1/fleet", NULL, NULL);
+    const json_t *first = json_array_get(json_object_get(response->json, "masters"), 0);
+    assert_string_equal(json_string_value(json_object_get(first, "state")), "down");
+    assert_string_equal(json_string_value(json_object_get(first, "reason")), "unreachable");
+    assert_non_null(strstr(json_string_value(json_object_get(first, "last_failure")), "WRONGPASS"));
+    assert_null(strstr(response->body, "wrong@"));
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test_teardown(one_master_is_a_fleet, stop),
+    cmocka_unit_test_teardown(one_master_that_is_down_is_no_quorum, stop),
+    cmocka_unit_test_teardown(three_masters_are_a_fleet, stop),
+    cmocka_unit_test_teardown(masters_are_reached_over_unix_sockets, stop),
+    cmocka_unit_test_teardown(masters_ask_for_a_password, stop),
+    cmocka_unit_test_teardown(master_with_a_wrong_password_stays_out, stop),
+};
+
+CASE_MAIN(cases, NULL, NULL)

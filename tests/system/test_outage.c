@@ -1,0 +1,316 @@
+/* Masters that die, freeze and come back, under a service that goes on as long as it may. */
+#include "tests/lib/case.h"
+#include "tests/lib/pawl.h"
+#include "tests/lib/process.h"
+#include "tests/lib/wait.h"
+#include "tests/system/calls.h"
+#include "tests/system/masters.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    MASTERS = 5,
+    SAMPLES = 21,
+    MASTER_DEADLINE_MS = FENCE_MASTER_DEADLINE_US / 1000,
+};
+
+static struct redis_fleet *fleet;
+static uint16_t port;
+
+static int start(void **state)
+{
+    (void)state;
+    fleet = redis_fleet_new(MASTERS, REDIS_ALWAYS);
+    port = pawld_start_new(fleet).port;
+    masters_wait_all_active(port, MASTERS);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    redis_fleet_free(fleet);
+    process_kill_all();
+    return 0;
+}
+
+static void kill_masters(unsigned from, unsigned to)
+{
+    for (unsigned i = from; i < to; i++)
+        redis_fleet_kill(fleet, i);
+}
+
+static void restart_masters(unsigned from, unsigned to)
+{
+    for (unsigned i = from; i < to; i++)
+        redis_fleet_restart(fleet, i, true);
+}
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+static double now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static double median(double samples[SAMPLES])
+{
+    qsort(samples, SAMPLES, sizeof(samples[0]), by_size);
+    return samples[SAMPLES / 2];
+}
+
+/* The median time of acquiring a free lock, which has to succeed. */
+static double acquire_ms(const char *prefix)
+{
+    double samples[SAMPLES];
+    for (int i = 0; i < SAMPLES; i++) {
+        char resource[64];
+        snprintf(resource, sizeof(resource), "%s/%d", prefix, i);
+        const double began_ms = now_ms();
+        struct grant grant = call_grant(port, resource, NULL);
+        samples[i] = now_ms() - began_ms;
+        call_give_back(port, resource, &grant);
+    }
+    return median(samples);
+}
+
+/* ---- a minority down ------------------------------------------------------------------------- */
+
+static void all_goes_on_with_two_of_five_killed(void **state)
+{
+    (void)state;
+    struct grant held = call_grant(port, "held", NULL);
+    kill_masters(0, 2);
+    EXPECT_PROBLEM(call_acquire(port, "held", NULL), 409, "held", 3);
+    EXPECT_JSON(call_extend(port, "held", &held, NULL), 200, 5);
+    assert_int_equal(http_integer(call_inspect(port, "held"), "token"), held.token);
+    call_give_back(port, "held", &held);
+    assert_false(http_boolean(call_inspect(port, "held"), "held"));
+
+    struct grant next = call_grant(port, "held", NULL);
+    assert_true(next.token > held.token);
+    expect_masters(call_extend(port, "held", &next, NULL), 3, MASTERS);
+    masters_wait(port, 0, "down", "unreachable");
+    assert_int_equal(masters_active(port), 3);
+    assert_int_equal(call(port, "GET", "/readyz", NULL, NULL)->status, 200);
+}
+
+static void any_two_of_five_may_be_down_in_turn(void **state)
+{
+    (void)state;
+    int64_t token = 0;
+    for (unsigned i = 0; i < MASTERS; i++) {
+        const unsigned other = (i + 2) % MASTERS;
+        redis_fleet_kill(fleet, i);
+        redis_fleet_kill(fleet, other);
+        struct grant grant = call_grant(port, "turns", NULL);
+        assert_true(grant.token > token);
+        token = grant.token;
+        call_give_back(port, "turns", &grant);
+        redis_fleet_restart(fleet, i, true);
+        redis_fleet_restart(fleet, other, true);
+        masters_wait_all_active(port, MASTERS);
+    }
+}
+
+static void frozen_master_delays_nobody_and_is_taken_back(void **state)
+{
+    (void)state;
+    redis_fleet_pause(fleet, 2);
+    const double one_ms = acquire_ms("frozen/one");
+    redis_fleet_pause(fleet, 4);
+    const double two_ms = acquire_ms("frozen/two");
+    print_message("median acquire: %.1f ms with one of five frozen, %.1f ms with two\n", one_ms,
+                  two_ms);
+    assert_true(one_ms < MASTER_DEADLINE_MS / 2.0);
+    assert_true(two_ms < MASTER_DEADLINE_MS / 2.0);
+    masters_wait(port, 2, "down", "silent");
+
+    redis_fleet_resume(fleet, 2);
+    redis_fleet_resume(fleet, 4);
+    masters_wait_all_active(port, MASTERS);
+}
+
+/* ---- a majority down ------------------------------------------------------------------------- */
+
+/* Refused as no-quorum, naming what became of each master: those in [@from, @to) are gone. */
+static void expect_no_quorum(const struct http_response *response, unsigned from, unsigned to)
+{
+    EXPECT_PROBLEM(response, 503, "no-quorum", 2);
+    EXPECT_HEADER(response, "Retry-After", "1");
+    const json_t *parts = json_object_get(response->json, "masters");
+    assert_int_equal(json_array_size(parts), MASTERS);
+    for (unsigned i = 0; i < MASTERS; i++) {
+        const char *part = json_string_value(json_array_get(parts, i));
+        const bool gone = strcmp(part, "down") == 0 || strcmp(part, "timeout") == 0;
+        if (gone != (i >= from && i < to))
+            fail_msg("master %u is \"%s\" in %s", i + 1, part, response->body);
+    }
+}
+
+/* The median time until an acquire is refused for want of a majority. */
+static double refusal_ms(unsigned from, unsigned to)
+{
+    double samples[SAMPLES];
+    for (int i = 0; i < SAMPLES; i++) {
+        const double began_ms = now_ms();
+        expect_no_quorum(call_acquire_once(port, "refused", NULL), from, to);
+        samples[i] = now_ms() - began_ms;
+    }
+    return median(samples);
+}
+
+struct recovery {
+    const char *resource;
+    const struct grant *before;
+};
+
+/* Granted again, with a later token. */
+static bool is_granted(void *arg)
+{
+    struct recovery *recovery = arg;
+    const struct http_response *response = call_acquire_once(port, recovery->resource, NULL);
+    if (response->status != 201) {
+        assert_int_equal(response->status, 503);
+        return false;
+    }
+    assert_true(grant_of(response).token > recovery->before->token);
+    return true;
+}
+
+static void three_of_five_killed_is_no_quorum_until_they_return(void **state)
+{
+    (void)state;
+    struct grant held = call_grant(port, "held", "{\"ttl_ms\": 60000}");
+    struct grant before = call_grant(port, "before", NULL);
+    call_give_back(port, "before", &before);
+    kill_masters(1, 4);
+    const double ms = refusal_ms(1, 4);
+    print_message("median refusal with three of five killed: %.1f ms\n", ms);
+    assert_true(ms < 2.0 * MASTER_DEADLINE_MS);
+    EXPECT_PROBLEM(call_extend(port, "held", &held, NULL), 503, "no-quorum", 2);
+    EXPECT_PROBLEM(call_release(port, "held", &held), 503, "no-quorum", 2);
+    EXPECT_PROBLEM(call_inspect(port, "held"), 503, "no-quorum", 2);
+    EXPECT_PROBLEM(call(port, "GET", "/readyz", NULL, NULL), 503, "not-ready", 0);
+    assert_int_equal(call(port, "GET", "/livez", NULL, NULL)->status, 200);
+
+    restart_masters(1, 4);
+    struct recovery recovery = {"before", &before};
+    const double began_ms = now_ms();
+    assert_true(wait_until(is_granted, &recovery, 3000));
+    print_message("granting again %.0f ms after their return\n", now_ms() - began_ms);
+    assert_true(now_ms() - began_ms < 1000);
+}
+
+static void release_during_an_outage_may_be_repeated(void **state)
+{
+    (void)state;
+    struct grant held = call_grant(port, "again", "{\"ttl_ms\": 60000}");
+    kill_masters(0, 3);
+    EXPECT_PROBLEM(call_release(port, "again", &held), 503, "no-quorum", 2);
+    restart_masters(0, 3);
+    masters_wait_all_active(port, MASTERS);
+    call_give_back(port, "again", &held);
+    call_grant(port, "again", NULL);
+}
+
+static void extend_during_an_outage_releases_nothing(void **state)
+{
+    (void)state;
+    struct grant held = call_grant(port, "kept", "{\"ttl_ms\": 60000}");
+    kill_masters(0, 3);
+    EXPECT_PROBLEM(call_extend(port, "kept", &held, NULL), 503, "no-quorum", 2);
+    restart_masters(0, 3);
+    masters_wait_all_active(port, MASTERS);
+    EXPECT_PROBLEM(call_acquire(port, "kept", NULL), 409, "held", 3);
+    EXPECT_JSON(call_extend(port, "kept", &held, NULL), 200, 5);
+}
+
+static void three_of_five_frozen_is_no_quorum_within_twice_the_deadline(void **state)
+{
+    (void)state;
+    struct grant before = call_grant(port, "before", NULL);
+    call_give_back(port, "before", &before);
+    for (unsigned i = 2; i < MASTERS; i++)
+        redis_fleet_pause(fleet, i);
+    const double began_ms = now_ms();
+    expect_no_quorum(call_acquire_once(port, "first", NULL), 2, MASTERS);
+    print_message("first refusal with three of five frozen: %.1f ms\n", now_ms() - began_ms);
+    assert_true(now_ms() - began_ms < 4.0 * MASTER_DEADLINE_MS); /* one sample only: lenient */
+    assert_true(refusal_ms(2, MASTERS) < 2.0 * MASTER_DEADLINE_MS);
+
+    for (unsigned i = 2; i < MASTERS; i++)
+        redis_fleet_resume(fleet, i);
+    struct recovery recovery = {"before", &before};
+    assert_true(wait_until(is_granted, &recovery, 3000));
+}
+
+static void what_a_failed_attempt_left_on_frozen_masters_is_taken_back(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 3; i++)
+        redis_fleet_pause(fleet, i);
+    expect_no_quorum(call_acquire_once(port, "remains", "{\"ttl_ms\": 300000}"), 0, 3);
+    for (unsigned i = 0; i < 3; i++) /* where the request waits in the socket, and is carried out */
+        redis_fleet_resume(fleet, i);
+    masters_wait_all_active(port, MASTERS);
+    struct grant grant = call_grant(port, "remains", "{\"wait_ms\": 2000}");
+    call_give_back(port, "remains", &grant);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static void lock_survives_the_restart_of_all_masters(void **state)
+{
+    (void)state;
+    struct grant held = call_grant(port, "durable", "{\"ttl_ms\": 60000, \"owner\": \"me\"}");
+    kill_masters(0, MASTERS);
+    restart_masters(0, MASTERS);
+    masters_wait_all_active(port, MASTERS);
+    const struct http_response *response = call_acquire(port, "durable", NULL);
+    EXPECT_PROBLEM(response, 409, "held", 3);
+    assert_string_equal(http_string(response, "owner"), "me");
+    EXPECT_JSON(call_extend(port, "durable", &held, NULL), 200, 5);
+    call_give_back(port, "durable", &held);
+    assert_true(call_grant(port, "durable", NULL).token > held.token);
+}
+
+static void lock_survives_the_restart_of_the_service(void **state)
+{
+    (void)state;
+    struct grant held = call_grant(port, "service", "{\"ttl_ms\": 60000}");
+    struct pawl_service second = pawld_start(fleet, NULL);
+    pawl_wait_ready(second);
+    EXPECT_PROBLEM(call_acquire(second.port, "service", NULL), 409, "held", 3);
+    EXPECT_JSON(call_extend(second.port, "service", &held, NULL), 200, 5);
+    call_give_back(second.port, "service", &held);
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test_setup_teardown(all_goes_on_with_two_of_five_killed, start, stop),
+    cmocka_unit_test_setup_teardown(any_two_of_five_may_be_down_in_turn, start, stop),
+    cmocka_unit_test_setup_teardown(frozen_master_delays_nobody_and_is_taken_back, start, stop),
+    cmocka_unit_test_setup_teardown(three_of_five_killed_is_no_quorum_until_they_return, start,
+                                    stop),
+    cmocka_unit_test_setup_teardown(release_during_an_outage_may_be_repeated, start, stop),
+    cmocka_unit_test_setup_teardown(extend_during_an_outage_releases_nothing, start, stop),
+    cmocka_unit_test_setup_teardown(three_of_five_frozen_is_no_quorum_within_twice_the_deadline,
+                                    start, stop),
+    cmocka_unit_test_setup_teardown(what_a_failed_attempt_left_on_frozen_masters_is_taken_back,
+                                    start, stop),
+    cmocka_unit_test_setup_teardown(lock_survives_the_restart_of_all_masters, start, stop),
+    cmocka_unit_test_setup_teardown(lock_survives_the_restart_of_the_service, start, stop),
+};
+
+CASE_MAIN(cases, NULL, NULL)

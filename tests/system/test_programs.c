@@ -1,0 +1,337 @@
+/* pawld and pawl-ledger on the command line: options, signals, and the refusals of pawld init. */
+#include "tests/lib/case.h"
+#include "tests/lib/pawl.h"
+#include "tests/lib/port.h"
+#include "tests/lib/process.h"
+#include "tests/lib/tempdir.h"
+#include "tests/lib/text.h"
+#include "tests/system/calls.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    ARGS_MAX = 24,
+    TIMEOUT_MS = 10000,
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static struct redis_fleet *fleet;
+static char *dir;
+static char *output; /* of the program that ran last */
+
+static int start(void **state)
+{
+    (void)state;
+    dir = tempdir_new();
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    redis_fleet_free(fleet);
+    fleet = NULL;
+    process_kill_all();
+    tempdir_remove(dir);
+    free(output);
+    output = NULL;
+    return 0;
+}
+
+/* Runs a program with @args, separated by single spaces; returns its exit status, and leaves what
+ * it wrote in @output. */
+static int run(const char *program, const char *args)
+{
+    char *path = pawl_program(program);
+    char *words = strdup(args);
+    char log[256];
+    const char *argv[ARGS_MAX + 2] = {path};
+    snprintf(log, sizeof(log), "%s/output", dir);
+    unlink(log);
+    char *rest = NULL;
+    size_t n = 1;
+    for (char *word = strtok_r(words, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
+        assert_in_range(n, 1, ARGS_MAX);
+        argv[n++] = word;
+    }
+    const int status = process_run(argv, log, TIMEOUT_MS);
+    free(output);
+    output = text_read(log, 0);
+    free(words);
+    free(path);
+    return status;
+}
+
+/* @status, and one sentence with @what in it. */
+static void expect_sentence(const char *program, const char *args, int status, const char *what)
+{
+    const int ended = run(program, args);
+    const char *end = strchr(output, '\n');
+    if (ended != status || !end || end[1] != '\0' || !strstr(output, what) ||
+        !strstr(output, program))
+        fail_msg("%s %s: status %d, and it wrote: %s", program, args, ended, output);
+}
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static void wrong_options_end_with_2_and_a_sentence(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *program;
+        const char *args;
+        const char *what;
+    } rows[] = {
+        {"pawld", "", "--master"},
+        {"pawld", "--nonsense", "nonsense"},
+        {"pawld", "--master", "master"},
+        {"pawld", "--master redis://127.0.0.1:1 extra", "extra"},
+        {"pawld", "--master 127.0.0.1:6379", "redis://"},
+        {"pawld", "--master redis://", "host"},
+        {"pawld", "--master redis://127.0.0.1:0", "port"},
+        {"pawld", "--master redis://127.0.0.1:65536", "port"},
+        {"pawld", "--master redis://127.0.0.1:6379/0", "port"},
+        {"pawld", "--master redis://secret@127.0.0.1", "password"},
+        {"pawld", "--master unix://relative", "absolute"},
+        {"pawld", "--master redis://a:1 --master redis://a:2", "even"},
+        {"pawld", "--master redis://127.0.0.1:1 --listen localhost:7380", "localhost"},
+        {"pawld", "--master redis://127.0.0.1:1 --listen 127.0.0.1", "--listen"},
+        {"pawld", "--master redis://127.0.0.1:1 --listen 127.0.0.1:65536", "--listen"},
+        {"pawld", "init --master redis://127.0.0.1:1", "--new"},
+        {"pawld", "init --new", "--master"},
+        {"pawld", "init --new --master redis://a:1 --master redis://a:2", "even"},
+        {"pawld", "init --new --master redis://a:1 --max-ttl-ms 99", "--max-ttl-ms"},
+        {"pawld", "init --new --master redis://a:1 --max-ttl-ms 86400001", "--max-ttl-ms"},
+        {"pawld", "init --new --master redis://a:1 --max-ttl-ms 1s", "--max-ttl-ms"},
+        {"pawld", "init --new --master redis://a:1 --listen 127.0.0.1:1", "listen"},
+        {"pawl-ledger", "--nonsense", "nonsense"},
+        {"pawl-ledger", "extra", "extra"},
+        {"pawl-ledger", "--listen nowhere", "--listen"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++)
+        expect_sentence(rows[i].program, rows[i].args, 2, rows[i].what);
+}
+
+static void more_than_nine_masters_are_refused(void **state)
+{
+    (void)state;
+    char args[512] = "";
+    for (size_t i = 0, len = 0; i < 10; i++)
+        len += (size_t)snprintf(args + len, sizeof(args) - len, "--master redis://127.0.0.1:%zu ",
+                                i + 1);
+    const int status = run("pawld", args);
+    assert_int_equal(status, 2);
+    assert_non_null(strstr(output, "9"));
+}
+
+static void password_is_not_repeated_in_a_sentence(void **state)
+{
+    (void)state;
+    assert_int_equal(run("pawld", "--master redis://:hunter2@127.0.0.1:http"), 2);
+    assert_null(strstr(output, "hunter2"));
+}
+
+static void help_and_version_are_told(void **state)
+{
+    (void)state;
+    assert_int_equal(run("pawld", "--help"), 0);
+    assert_non_null(strstr(output, "--master"));
+    assert_non_null(strstr(output, "--listen"));
+    assert_int_equal(run("pawld", "init --help"), 0);
+    assert_non_null(strstr(output, "--new"));
+    assert_non_null(strstr(output, "--max-ttl-ms"));
+    assert_int_equal(run("pawl-ledger", "--help"), 0);
+    assert_non_null(strstr(output, "--unguarded"));
+    assert_int_equal(run("pawld", "--version"), 0);
+    assert_int_equal(strncmp(output, "pawld ", strlen("pawld ")), 0);
+    assert_int_equal(run("pawl-ledger", "--version"), 0);
+    assert_int_equal(strncmp(output, "pawl-ledger ", strlen("pawl-ledger ")), 0);
+}
+
+static void address_that_is_taken_is_told(void **state)
+{
+    (void)state;
+    fleet = redis_fleet_new(1, REDIS_VOLATILE);
+    struct pawl_service service = pawld_start_new(fleet);
+    char args[256];
+    snprintf(args, sizeof(args), "--master %s --listen 127.0.0.1:%u", fleet->master[0].url,
+             (unsigned)service.port);
+    assert_int_equal(run("pawld", args), 1);
+    assert_non_null(strstr(output, "cannot listen"));
+    snprintf(args, sizeof(args), "--db %s/db --listen 127.0.0.1:%u", dir, (unsigned)service.port);
+    assert_int_equal(run("pawl-ledger", args), 1);
+    assert_non_null(strstr(output, "cannot listen"));
+}
+
+/* ---- signals --------------------------------------------------------------------------------- */
+
+static void pawld_ends_cleanly_on_sigterm_and_sigint(void **state)
+{
+    (void)state;
+    static const int signals[] = {SIGTERM, SIGINT};
+    fleet = redis_fleet_new(3, REDIS_VOLATILE);
+    pawl_init_new(fleet);
+    for (size_t i = 0; i < COUNT(signals); i++) {
+        struct pawl_service service = pawld_start(fleet, NULL);
+        pawl_wait_ready(service);
+        struct http *idle = http_connect(service.port);
+        process_signal(service.process, signals[i]);
+        assert_int_equal(process_wait(service.process, TIMEOUT_MS), 0);
+        http_close(idle);
+    }
+}
+
+static void pawld_that_stops_answers_who_waits(void **state)
+{
+    (void)state;
+    fleet = redis_fleet_new(3, REDIS_VOLATILE);
+    struct pawl_service service = pawld_start_new(fleet);
+    call_grant(service.port, "held", NULL);
+    struct http *waiter =
+        call_begin(service.port, "POST", "/v1/locks/held", "{\"wait_ms\": 60000}");
+    while (http_integer(call_inspect(service.port, "held"), "waiters") == 0)
+        continue;
+    process_signal(service.process, SIGTERM);
+    const struct http_response *response = call_end(waiter);
+    EXPECT_PROBLEM(response, 503, "stopping", 0);
+    assert_int_equal(process_wait(service.process, TIMEOUT_MS), 0);
+}
+
+static void ledger_ends_cleanly_on_sigterm_and_sigint(void **state)
+{
+    (void)state;
+    static const int signals[] = {SIGTERM, SIGINT};
+    char db[256];
+    snprintf(db, sizeof(db), "%s/ledger.db", dir);
+    for (size_t i = 0; i < COUNT(signals); i++) {
+        struct pawl_service service = pawl_ledger_start(db, NULL);
+        struct http *idle = http_connect(service.port);
+        process_signal(service.process, signals[i]);
+        assert_int_equal(process_wait(service.process, TIMEOUT_MS), 0);
+        http_close(idle);
+    }
+}
+
+/* ---- pawld init ------------------------------------------------------------------------------ */
+
+/* What pawld init says about the fleet: one sentence, with status 1. */
+static void expect_init_refused(const char *what)
+{
+    char args[512] = "init --new";
+    for (size_t i = 0, len = strlen(args); i < fleet->n; i++)
+        len +=
+            (size_t)snprintf(args + len, sizeof(args) - len, " --master %s", fleet->master[i].url);
+    expect_sentence("pawld", args, 1, what);
+}
+
+/* No master was marked. */
+static void expect_blank(unsigned from, unsigned to)
+{
+    for (unsigned i = from; i < to; i++)
+        assert_int_equal(redis_fleet_integer(fleet, i, "EXISTS pawl:fleet"), 0);
+}
+
+static void init_says_what_it_made(void **state)
+{
+    (void)state;
+    fleet = redis_fleet_new(3, REDIS_VOLATILE);
+    static const char *const options[] = {"--new", "--max-ttl-ms", "5000", NULL};
+    assert_int_equal(pawl_init(fleet, options), 0);
+    char log[256];
+    snprintf(log, sizeof(log), "%s/init.log", fleet->dir);
+    char *text = text_read(log, 0);
+    assert_non_null(strstr(text, "3 masters"));
+    assert_non_null(strstr(text, "start at 1"));
+    free(text);
+
+    struct pawl_service service = pawld_start(fleet, NULL);
+    pawl_wait_ready(service);
+    EXPECT_JSON(call_acquire(service.port, "most", "{\"ttl_ms\": 5000}"), 201, 7);
+    const struct http_response *response = call_acquire(service.port, "more", "{\"ttl_ms\": 5001}");
+    EXPECT_PROBLEM(response, 400, "invalid", 1);
+    assert_int_equal(http_integer(response, "ttl_max_ms"), 5000);
+}
+
+static void init_refuses_a_master_that_is_unreachable(void **state)
+{
+    (void)state;
+    fleet = redis_fleet_new(3, REDIS_VOLATILE);
+    redis_fleet_kill(fleet, 2);
+    expect_init_refused("master 3");
+    expect_blank(0, 2);
+}
+
+static void init_refuses_a_master_that_is_marked(void **state)
+{
+    (void)state;
+    fleet = redis_fleet_new(3, REDIS_VOLATILE);
+    freeReplyObject(redis_fleet_command(fleet, 1, "HSET pawl:fleet fleet other"));
+    expect_init_refused("already marked");
+    assert_non_null(strstr(output, "master 2"));
+    expect_blank(0, 1);
+    expect_blank(2, 3);
+}
+
+static void init_refuses_to_make_a_fleet_twice(void **state)
+{
+    (void)state;
+    fleet = redis_fleet_new(3, REDIS_VOLATILE);
+    pawl_init_new(fleet);
+    expect_init_refused("already marked");
+}
+
+static void init_refuses_a_replica_and_a_server_given_twice(void **state)
+{
+    (void)state;
+    fleet = redis_fleet_new(3, REDIS_VOLATILE);
+    freeReplyObject(
+        redis_fleet_command(fleet, 2, "REPLICAOF 127.0.0.1 %u", (unsigned)fleet->master[0].port));
+    expect_init_refused("replica");
+    freeReplyObject(redis_fleet_command(fleet, 2, "REPLICAOF NO ONE"));
+    redis_fleet_readdress(fleet, 1, fleet->master[0].url);
+    expect_init_refused("one Redis");
+    expect_blank(0, 3);
+}
+
+static void init_that_failed_half_way_says_what_to_undo(void **state)
+{
+    (void)state;
+    fleet = redis_fleet_new(3, REDIS_VOLATILE);
+    /* It answers every question, but takes no write. */
+    freeReplyObject(redis_fleet_command(fleet, 2, "CONFIG SET min-replicas-to-write 1"));
+    expect_init_refused("first 2");
+    assert_non_null(strstr(output, "master 3"));
+    assert_non_null(strstr(output, "pawl:fleet"));
+
+    /* Doing what it says mends it. */
+    freeReplyObject(redis_fleet_command(fleet, 0, "DEL pawl:fleet"));
+    freeReplyObject(redis_fleet_command(fleet, 1, "DEL pawl:fleet"));
+    freeReplyObject(redis_fleet_command(fleet, 2, "CONFIG SET min-replicas-to-write 0"));
+    pawl_init_new(fleet);
+}
+
+#define PROGRAM_CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)
+
+static const struct CMUnitTest cases[] = {
+    PROGRAM_CASE(wrong_options_end_with_2_and_a_sentence),
+    PROGRAM_CASE(more_than_nine_masters_are_refused),
+    PROGRAM_CASE(password_is_not_repeated_in_a_sentence),
+    PROGRAM_CASE(help_and_version_are_told),
+    PROGRAM_CASE(address_that_is_taken_is_told),
+    PROGRAM_CASE(pawld_ends_cleanly_on_sigterm_and_sigint),
+    PROGRAM_CASE(pawld_that_stops_answers_who_waits),
+    PROGRAM_CASE(ledger_ends_cleanly_on_sigterm_and_sigint),
+    PROGRAM_CASE(init_says_what_it_made),
+    PROGRAM_CASE(init_refuses_a_master_that_is_unreachable),
+    PROGRAM_CASE(init_refuses_a_master_that_is_marked),
+    PROGRAM_CASE(init_refuses_to_make_a_fleet_twice),
+    PROGRAM_CASE(init_refuses_a_replica_and_a_server_given_twice),
+    PROGRAM_CASE(init_that_failed_half_way_says_what_to_undo),
+};
+
+CASE_MAIN(cases, NULL, NULL)

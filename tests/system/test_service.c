@@ -1,0 +1,342 @@
+/* /livez, /readyz and /v1/fleet, and who may vote: a master that is not what it should be stays
+ * out, and says why. */
+#include "tests/lib/case.h"
+#include "tests/lib/pawl.h"
+#include "tests/lib/process.h"
+#include "tests/lib/wait.h"
+#include "tests/system/calls.h"
+#include "tests/system/masters.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MASTERS = 3,
+};
+
+static struct redis_fleet *fleet;
+
+static int start(void **state)
+{
+    (void)state;
+    fleet = redis_fleet_new(MASTERS, REDIS_VOLATILE);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    redis_fleet_free(fleet);
+    process_kill_all();
+    return 0;
+}
+
+/* pawld over the fleet as it is, which may be one that it refuses. */
+static uint16_t serve(void)
+{
+    return pawld_start(fleet, NULL).port;
+}
+
+/* One of three is out: the others go on without it. */
+static void expect_two_votes(uint16_t port)
+{
+    struct grant grant = call_grant(port, "two", NULL);
+    expect_masters(call_extend(port, "two", &grant, NULL), 2, MASTERS);
+    call_give_back(port, "two", &grant);
+    assert_int_equal(masters_active(port), 2);
+}
+
+static void expect_not_ready(uint16_t port)
+{
+    const struct http_response *response = call(port, "GET", "/readyz", NULL, NULL);
+    EXPECT_PROBLEM(response, 503, "not-ready", 0);
+    EXPECT_HEADER(response, "Retry-After", "1");
+    assert_int_equal(call_acquire(port, "nobody", NULL)->status, 503);
+    assert_int_equal(call(port, "GET", "/livez", NULL, NULL)->status, 200);
+}
+
+/* ---- what is shown --------------------------------------------------------------------------- */
+
+/* A grant is answered before the last master has; its round trip shows a little later. */
+static bool round_trips_are_known(void *arg)
+{
+    const uint16_t *port = arg;
+    const struct http_response *response = call(*port, "GET", "/v1/fleet", NULL, NULL);
+    return !strstr(response->body, "\"round_trip_us\":null");
+}
+
+static void fleet_that_is_well_is_shown(void **state)
+{
+    (void)state;
+    uint16_t port = pawld_start_new(fleet).port;
+    masters_wait_all_active(port, MASTERS);
+    call_grant(port, "trip", NULL);
+    assert_true(wait_until(round_trips_are_known, &port, 1000));
+    const struct http_response *response = call(port, "GET", "/v1/fleet", NULL, NULL);
+    EXPECT_JSON(response, 200, 7);
+    assert_int_equal(strlen(http_string(response, "fleet_id")), FENCE_ID_HEX_LEN);
+    assert_int_equal(http_integer(response, "n"), 3);
+    assert_int_equal(http_integer(response, "majority"), 2);
+    assert_int_equal(http_integer(response, "active"), 3);
+    assert_true(http_boolean(response, "ready"));
+    assert_int_equal(http_integer(response, "ttl_max_ms"), 300000);
+
+    const json_t *masters = json_object_get(response->json, "masters");
+    assert_int_equal(json_array_size(masters), MASTERS);
+    for (unsigned i = 0; i < MASTERS; i++) {
+        json_t *master = json_array_get(masters, i);
+        const char *address, *state_name, *role, *run_id, *persistence;
+        int member, durable, round_trip_us;
+        assert_int_equal(json_unpack(master, "{s:i, s:s, s:s, s:s, s:s, s:s, s:b, s:i}", "member",
+                                     &member, "address", &address, "state", &state_name, "role",
+                                     &role, "run_id", &run_id, "persistence", &persistence,
+                                     "durable", &durable, "round_trip_us", &round_trip_us),
+                         0);
+        assert_int_equal(member, i + 1);
+        assert_string_equal(address, fleet->master[i].url);
+        assert_string_equal(state_name, "active");
+        assert_string_equal(role, "master");
+        assert_int_equal(strlen(run_id), FENCE_ID_HEX_LEN);
+        assert_string_equal(persistence, "none");
+        assert_false(durable);
+        assert_in_range(round_trip_us, 1, 1000000);
+        assert_true(json_is_null(json_object_get(master, "reason")));
+        assert_true(json_is_null(json_object_get(master, "detail")));
+        assert_true(json_is_null(json_object_get(master, "last_failure")));
+    }
+}
+
+static void service_that_is_well_is_alive_and_ready(void **state)
+{
+    (void)state;
+    uint16_t port = pawld_start_new(fleet).port;
+    const struct http_response *response = call(port, "GET", "/livez", NULL, NULL);
+    EXPECT_JSON(response, 200, 1);
+    assert_string_equal(http_string(response, "status"), "alive");
+    response = call(port, "GET", "/readyz", NULL, NULL);
+    EXPECT_JSON(response, 200, 1);
+    assert_string_equal(http_string(response, "status"), "ready");
+}
+
+static void persistence_is_shown(void **state)
+{
+    (void)state;
+    uint16_t port = pawld_start_new(fleet).port;
+    freeReplyObject(redis_fleet_command(fleet, 0, "CONFIG SET appendonly yes"));
+    freeReplyObject(redis_fleet_command(fleet, 0, "CONFIG SET appendfsync always"));
+    freeReplyObject(redis_fleet_command(fleet, 1, "CONFIG SET appendonly yes"));
+    freeReplyObject(redis_fleet_command(fleet, 0, "CLIENT KILL TYPE normal"));
+    freeReplyObject(redis_fleet_command(fleet, 1, "CLIENT KILL TYPE normal"));
+    wait_ms(100);
+    masters_wait_all_active(port, MASTERS);
+    const struct http_response *response = call(port, "GET", "/v1/fleet", NULL, NULL);
+    static const char *const wanted[MASTERS] = {"always", "everysec", "none"};
+    const json_t *masters = json_object_get(response->json, "masters");
+    for (unsigned i = 0; i < MASTERS; i++) {
+        const json_t *master = json_array_get(masters, i);
+        assert_string_equal(json_string_value(json_object_get(master, "persistence")), wanted[i]);
+        assert_int_equal(json_is_true(json_object_get(master, "durable")), i == 0);
+    }
+}
+
+/* ---- who may not vote ------------------------------------------------------------------------ */
+
+static void fleet_that_was_never_made_is_not_served(void **state)
+{
+    (void)state;
+    uint16_t port = serve();
+    for (unsigned i = 0; i < MASTERS; i++)
+        masters_wait(port, i, "refused", "blank");
+    expect_not_ready(port);
+    const struct http_response *response = call_acquire(port, "nobody", NULL);
+    EXPECT_PROBLEM(response, 503, "not-ready", 1);
+    response = call(port, "GET", "/v1/fleet", NULL, NULL);
+    assert_true(json_is_null(json_object_get(response->json, "fleet_id")));
+    assert_true(json_is_null(json_object_get(response->json, "ttl_max_ms")));
+    assert_false(http_boolean(response, "ready"));
+
+    pawl_init_new(fleet); /* and it comes by itself when the fleet is made */
+    masters_wait_all_active(port, MASTERS);
+    assert_int_equal(call_grant(port, "first", NULL).token, 1);
+}
+
+static void blank_master_stays_out(void **state)
+{
+    (void)state;
+    pawl_init_new(fleet);
+    freeReplyObject(redis_fleet_command(fleet, 1, "DEL pawl:fleet"));
+    uint16_t port = serve();
+    masters_wait(port, 1, "refused", "blank");
+    expect_two_votes(port);
+    assert_int_equal(redis_fleet_integer(fleet, 1, "DBSIZE"), 0);
+}
+
+static void replica_stays_out(void **state)
+{
+    (void)state;
+    uint16_t port = pawld_start_new(fleet).port;
+    freeReplyObject(
+        redis_fleet_command(fleet, 2, "REPLICAOF 127.0.0.1 %u", (unsigned)fleet->master[0].port));
+    /* As where a failover demoted it: the connection breaks. Now it has the marker of master 1. */
+    freeReplyObject(redis_fleet_command(fleet, 2, "CLIENT KILL TYPE normal"));
+    masters_wait(port, 2, "refused", "replica");
+    expect_two_votes(port);
+}
+
+static void server_given_twice_votes_once(void **state)
+{
+    (void)state;
+    pawl_init_new(fleet);
+    redis_fleet_readdress(fleet, 2, fleet->master[0].url);
+    uint16_t port = serve();
+    masters_wait(port, 2, "refused", "same-server");
+    masters_wait(port, 0, "active", NULL);
+    expect_two_votes(port);
+}
+
+static void two_thirds_of_one_server_are_no_majority(void **state)
+{
+    (void)state;
+    pawl_init_new(fleet);
+    redis_fleet_readdress(fleet, 1, fleet->master[0].url);
+    redis_fleet_readdress(fleet, 2, fleet->master[0].url);
+    uint16_t port = serve();
+    masters_wait(port, 1, "refused", "same-server");
+    masters_wait(port, 2, "refused", "same-server");
+    expect_not_ready(port);
+}
+
+static void member_of_another_fleet_stays_out(void **state)
+{
+    (void)state;
+    pawl_init_new(fleet);
+    freeReplyObject(redis_fleet_command(fleet, 1, "HSET pawl:fleet fleet %s",
+                                        "0123456789abcdef0123456789abcdef01234567"));
+    uint16_t port = serve();
+    masters_wait(port, 1, "refused", "other-fleet");
+    expect_two_votes(port);
+}
+
+static void masters_in_another_order_stay_out(void **state)
+{
+    (void)state;
+    pawl_init_new(fleet);
+    char *first = strdup(fleet->master[0].url);
+    redis_fleet_readdress(fleet, 0, fleet->master[1].url);
+    redis_fleet_readdress(fleet, 1, first);
+    free(first);
+    uint16_t port = serve();
+    wait_ms(200); /* whatever it comes to, nobody may be granted anything */
+    expect_not_ready(port);
+    assert_in_range(masters_active(port), 0, 1);
+}
+
+static void member_in_anothers_place_stays_out(void **state)
+{
+    (void)state;
+    redis_fleet_free(fleet);
+    fleet = redis_fleet_new(5, REDIS_VOLATILE);
+    pawl_init_new(fleet);
+    char *first = strdup(fleet->master[0].url);
+    redis_fleet_readdress(fleet, 0, fleet->master[1].url);
+    redis_fleet_readdress(fleet, 1, first);
+    free(first);
+    uint16_t port = serve();
+    masters_wait(port, 0, "refused", "other-member");
+    masters_wait(port, 1, "refused", "other-member");
+    expect_masters(call_acquire(port, "three", NULL), 3, 5);
+}
+
+static void fewer_masters_than_the_fleet_has_are_no_fleet(void **state)
+{
+    (void)state;
+    pawl_init_new(fleet);
+    fleet->n = 1;
+    uint16_t port = serve();
+    fleet->n = MASTERS;
+    wait_ms(200);
+    expect_not_ready(port);
+    assert_int_equal(masters_active(port), 0);
+}
+
+/* ---- who forgot ------------------------------------------------------------------------------ */
+
+static void master_that_restarted_without_its_data_stays_out(void **state)
+{
+    (void)state;
+    uint16_t port = pawld_start_new(fleet).port;
+    redis_fleet_kill(fleet, 0);
+    masters_wait(port, 0, "down", "unreachable");
+    redis_fleet_restart(fleet, 0, true); /* it has none */
+    masters_wait(port, 0, "refused", "blank");
+    expect_two_votes(port);
+
+    redis_fleet_kill(fleet, 1);
+    EXPECT_PROBLEM(call_acquire(port, "one", NULL), 503, "no-quorum", 2);
+}
+
+static void master_that_kept_its_data_but_not_for_certain_stays_out(void **state)
+{
+    (void)state;
+    redis_fleet_free(fleet);
+    fleet = redis_fleet_new(MASTERS, REDIS_EVERYSEC);
+    uint16_t port = pawld_start_new(fleet).port;
+    redis_fleet_kill(fleet, 0);
+    redis_fleet_restart(fleet, 0, true);
+    masters_wait(port, 0, "refused", "forgot");
+    expect_two_votes(port);
+}
+
+static void flushed_master_is_out_and_grants_nothing_twice(void **state)
+{
+    (void)state;
+    uint16_t port = pawld_start_new(fleet).port;
+    masters_wait_all_active(port, MASTERS);
+    struct grant held = call_grant(port, "flushed", NULL);
+    freeReplyObject(redis_fleet_command(fleet, 1, "FLUSHALL"));
+    for (int i = 0; i < 20; i++)
+        EXPECT_PROBLEM(call_acquire(port, "flushed", NULL), 409, "held", 3);
+    masters_wait(port, 1, "refused", "blank");
+    assert_int_equal(http_integer(call_inspect(port, "flushed"), "token"), held.token);
+    call_give_back(port, "flushed", &held);
+    assert_true(call_grant(port, "flushed", NULL).token > held.token);
+    assert_int_equal(redis_fleet_integer(fleet, 1, "DBSIZE"), 0);
+}
+
+static void majority_that_was_flushed_refuses_to_serve(void **state)
+{
+    (void)state;
+    uint16_t port = pawld_start_new(fleet).port;
+    masters_wait_all_active(port, MASTERS);
+    call_grant(port, "flushed", NULL);
+    freeReplyObject(redis_fleet_command(fleet, 0, "FLUSHALL"));
+    freeReplyObject(redis_fleet_command(fleet, 2, "FLUSHALL"));
+    assert_int_equal(call_acquire(port, "flushed", NULL)->status, 503);
+    masters_wait(port, 0, "refused", "blank");
+    masters_wait(port, 2, "refused", "blank");
+    expect_not_ready(port);
+}
+
+#define FLEET_CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)
+
+static const struct CMUnitTest cases[] = {
+    FLEET_CASE(fleet_that_is_well_is_shown),
+    FLEET_CASE(service_that_is_well_is_alive_and_ready),
+    FLEET_CASE(persistence_is_shown),
+    FLEET_CASE(fleet_that_was_never_made_is_not_served),
+    FLEET_CASE(blank_master_stays_out),
+    FLEET_CASE(replica_stays_out),
+    FLEET_CASE(server_given_twice_votes_once),
+    FLEET_CASE(two_thirds_of_one_server_are_no_majority),
+    FLEET_CASE(member_of_another_fleet_stays_out),
+    FLEET_CASE(masters_in_another_order_stay_out),
+    FLEET_CASE(member_in_anothers_place_stays_out),
+    FLEET_CASE(fewer_masters_than_the_fleet_has_are_no_fleet),
+    FLEET_CASE(master_that_restarted_without_its_data_stays_out),
+    FLEET_CASE(master_that_kept_its_data_but_not_for_certain_stays_out),
+    FLEET_CASE(flushed_master_is_out_and_grants_nothing_twice),
+    FLEET_CASE(majority_that_was_flushed_refuses_to_serve),
+};
+
+CASE_MAIN(cases, NULL, NULL)

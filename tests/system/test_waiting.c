@@ -1,0 +1,186 @@
+/* wait_ms: a request that waits until the lock becomes free, or its time is up. */
+#include "tests/lib/case.h"
+#include "tests/lib/pawl.h"
+#include "tests/lib/process.h"
+#include "tests/lib/wait.h"
+#include "tests/system/calls.h"
+
+static struct redis_fleet *fleet;
+static uint16_t port;
+
+static int start(void **state)
+{
+    (void)state;
+    fleet = redis_fleet_new(3, REDIS_VOLATILE);
+    port = pawld_start_new(fleet).port;
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    redis_fleet_free(fleet);
+    process_kill_all();
+    return 0;
+}
+
+/* How many calls stand in the line of the resource; that who tries at the moment is one of them. */
+static int64_t waiters(const char *resource)
+{
+    return http_integer(call_inspect(port, resource), "waiters");
+}
+
+struct line {
+    const char *resource;
+    int64_t length;
+};
+
+static bool has_length(void *arg)
+{
+    const struct line *line = arg;
+    return waiters(line->resource) == line->length;
+}
+
+/* Begins to acquire, and returns when the call stands in a line of @length. */
+static struct http *wait_in_line(const char *path, const char *resource, const char *body,
+                                 int64_t length)
+{
+    struct line line = {resource, length};
+    struct http *http = call_begin(port, "POST", path, body);
+    assert_true(wait_until(has_length, &line, 2000));
+    return http;
+}
+
+static void waiter_is_granted_when_the_holder_releases(void **state)
+{
+    (void)state;
+    struct grant holder = call_grant(port, "release", NULL);
+    struct http *waiter = wait_in_line("/v1/locks/release", "release", "{\"wait_ms\": 10000}", 1);
+    wait_ms(100);
+    call_give_back(port, "release", &holder);
+    const uint64_t released_ms = wait_now_ms();
+    const struct http_response *response = call_end(waiter);
+    assert_in_range(wait_now_ms() - released_ms, 0, 1000);
+    EXPECT_JSON(response, 201, 7);
+    assert_true(grant_of(response).token > holder.token);
+    assert_int_equal(waiters("release"), 0);
+
+    /* The wait is in served_ms, and costs nothing of the validity. */
+    assert_in_range(http_integer(call_inspect(port, "release"), "remaining_ms"), 28000, 30000);
+}
+
+static void wait_is_served_time_and_not_validity(void **state)
+{
+    (void)state;
+    call_grant(port, "served", "{\"ttl_ms\": 500}");
+    const struct http_response *response =
+        call_acquire(port, "served", "{\"ttl_ms\": 1000, \"wait_ms\": 5000}");
+    EXPECT_JSON(response, 201, 7);
+    assert_in_range(http_integer(response, "served_ms"), 300, 2000);
+    assert_in_range(http_integer(response, "validity_ms"), 800, 1000 - 12);
+}
+
+static void waiter_is_granted_when_the_lease_runs_out(void **state)
+{
+    (void)state;
+    struct grant holder = call_grant(port, "expiry", "{\"ttl_ms\": 500}");
+    const uint64_t began_ms = wait_now_ms();
+    struct grant next = call_grant(port, "expiry", "{\"wait_ms\": 10000}");
+    assert_in_range(wait_now_ms() - began_ms, 300, 2000);
+    assert_true(next.token > holder.token);
+}
+
+static void wait_that_was_too_short_is_told(void **state)
+{
+    (void)state;
+    call_grant(port, "timeout", "{\"ttl_ms\": 20000, \"owner\": \"long worker\"}");
+    const uint64_t began_ms = wait_now_ms();
+    const struct http_response *response =
+        call_acquire(port, "timeout", "{\"wait_ms\": 300, \"owner\": \"other\"}");
+    assert_in_range(wait_now_ms() - began_ms, 299, 1500);
+    EXPECT_PROBLEM(response, 409, "wait-timeout", 3);
+    assert_string_equal(http_string(response, "resource"), "timeout");
+    assert_string_equal(http_string(response, "owner"), "long worker");
+    assert_in_range(http_integer(response, "retry_after_ms"), 15000, 20000);
+    EXPECT_HEADER(response, "Retry-After", "20");
+    assert_int_equal(waiters("timeout"), 0);
+}
+
+static void who_waits_zero_does_not_wait(void **state)
+{
+    (void)state;
+    call_grant(port, "zero", NULL);
+    const uint64_t began_ms = wait_now_ms();
+    EXPECT_PROBLEM(call_acquire(port, "zero", "{\"wait_ms\": 0}"), 409, "held", 3);
+    assert_in_range(wait_now_ms() - began_ms, 0, 250);
+}
+
+static void who_does_not_wait_is_refused_although_others_wait(void **state)
+{
+    (void)state;
+    struct grant holder = call_grant(port, "impatient", NULL);
+    struct http *waiter =
+        wait_in_line("/v1/locks/impatient", "impatient", "{\"wait_ms\": 10000}", 1);
+    EXPECT_PROBLEM(call_acquire(port, "impatient", NULL), 409, "held", 3);
+    call_give_back(port, "impatient", &holder);
+    EXPECT_JSON(call_end(waiter), 201, 7);
+}
+
+static void waiters_are_served_in_the_order_in_which_they_came(void **state)
+{
+    (void)state;
+    enum {
+        WAITERS = 5
+    };
+    struct http *line[WAITERS];
+    struct grant holder = call_grant(port, "line", NULL);
+    for (int i = 0; i < WAITERS; i++)
+        line[i] = wait_in_line("/v1/locks/line", "line", "{\"wait_ms\": 10000}", i + 1);
+    for (int i = 0; i < WAITERS; i++) {
+        call_give_back(port, "line", &holder);
+        struct grant next = grant_of(call_end(line[i]));
+        assert_true(next.token > holder.token);
+        holder = next;
+        assert_int_equal(waiters("line"), WAITERS - 1 - i);
+    }
+}
+
+static void waiters_of_other_names_do_not_wait_for_each_other(void **state)
+{
+    (void)state;
+    struct grant first = call_grant(port, "apart/1", NULL);
+    call_grant(port, "apart/2", NULL);
+    struct http *waiter = wait_in_line("/v1/locks/apart/2", "apart/2", "{\"wait_ms\": 10000}", 1);
+    struct http *other = wait_in_line("/v1/locks/apart/1", "apart/1", "{\"wait_ms\": 10000}", 1);
+    call_give_back(port, "apart/1", &first);
+    EXPECT_JSON(call_end(other), 201, 7);
+    assert_int_equal(waiters("apart/2"), 1);
+    http_close(waiter);
+}
+
+static void waiter_is_granted_what_was_released_through_another_server(void **state)
+{
+    (void)state;
+    struct pawl_service second = pawld_start(fleet, NULL);
+    pawl_wait_ready(second);
+    struct grant holder = call_grant(second.port, "servers", NULL);
+    struct http *waiter = wait_in_line("/v1/locks/servers", "servers", "{\"wait_ms\": 10000}", 1);
+    call_give_back(second.port, "servers", &holder);
+    struct grant next = grant_of(call_end(waiter));
+    assert_true(next.token > holder.token);
+    EXPECT_PROBLEM(call_acquire(second.port, "servers", NULL), 409, "held", 3);
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test(waiter_is_granted_when_the_holder_releases),
+    cmocka_unit_test(wait_is_served_time_and_not_validity),
+    cmocka_unit_test(waiter_is_granted_when_the_lease_runs_out),
+    cmocka_unit_test(wait_that_was_too_short_is_told),
+    cmocka_unit_test(who_waits_zero_does_not_wait),
+    cmocka_unit_test(who_does_not_wait_is_refused_although_others_wait),
+    cmocka_unit_test(waiters_are_served_in_the_order_in_which_they_came),
+    cmocka_unit_test(waiters_of_other_names_do_not_wait_for_each_other),
+    cmocka_unit_test(waiter_is_granted_what_was_released_through_another_server),
+};
+
+CASE_MAIN(cases, start, stop)

@@ -1,0 +1,76 @@
+#include "tests/system/untouched.h"
+
+#include "tests/lib/case.h"
+#include "tests/lib/pawl.h"
+#include "tests/lib/process.h"
+#include "tests/system/calls.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct redis_fleet *fleet;
+static struct pawl_service service;
+static char lock_id[64];
+static char *before; /* what the master held when all had started */
+
+/* All keys and values of the master as one text: the order of a hash stays while it is untouched.
+ * The caller frees it. */
+static char *contents(void)
+{
+    static const char script[] = "local all = {} "
+                                 "for _, key in ipairs(redis.call('KEYS', '*')) do"
+                                 "    local hash = redis.call('TYPE', key).ok == 'hash' "
+                                 "    all[#all + 1] = key .. '=' .. (hash and"
+                                 "        table.concat(redis.call('HGETALL', key), ',') or"
+                                 "        redis.call('GET', key)) "
+                                 "end "
+                                 "table.sort(all) "
+                                 "return table.concat(all, '\\n')";
+    redisReply *reply = redis_fleet_command(fleet, 0, "EVAL %s 0", script);
+    char *text = strdup(reply->str);
+    freeReplyObject(reply);
+    return text;
+}
+
+int untouched_start(void **state)
+{
+    (void)state;
+    fleet = redis_fleet_new(1, REDIS_VOLATILE);
+    service = pawld_start_new(fleet);
+    struct grant grant = call_grant(service.port, "held", "{\"ttl_ms\": 300000}");
+    snprintf(lock_id, sizeof(lock_id), "Lock-Id: %s\r\n", grant.lock_id);
+    before = contents();
+    return 0;
+}
+
+int untouched_stop(void **state)
+{
+    (void)state;
+    free(before);
+    redis_fleet_free(fleet);
+    process_kill_all();
+    return 0;
+}
+
+int untouched_check(void **state)
+{
+    (void)state;
+    assert_true(process_alive(service.process));
+    assert_int_equal(call(service.port, "GET", "/readyz", NULL, NULL)->status, 200);
+    char *was = before;
+    before = contents(); /* what one case spoilt is not held against the next */
+    assert_string_equal(before, was);
+    free(was);
+    return 0;
+}
+
+uint16_t untouched_port(void)
+{
+    return service.port;
+}
+
+const char *untouched_lock_id(void)
+{
+    return lock_id;
+}
