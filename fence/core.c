@@ -91,13 +91,20 @@ uint64_t fence_core_deadline(const struct fence_core *core)
 
 /* ---- what the parts of the core share -------------------------------------------------------- */
 
-uint64_t core_random(struct fence_core *core)
+uint64_t fence_core_random(struct fence_core *core)
 {
     /* SplitMix64 (Steele, Lea, Flood 2014) over the random bits that came with the event. */
     uint64_t z = core->random += UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
     return z ^ (z >> 31);
+}
+
+static void copy_text(char *to, size_t size, const char *from)
+{
+    size_t len = from ? strlen(from) : 0;
+    assert(len < size);
+    memcpy(to, from ? from : "", len + 1);
 }
 
 static struct fence_effect *add_effect(struct fence_core *core, enum fence_effect_kind kind)
@@ -109,7 +116,7 @@ static struct fence_effect *add_effect(struct fence_core *core, enum fence_effec
     return effect;
 }
 
-void core_next_round(struct fence_core *core, struct call *call)
+void fence_core_next_round(struct fence_core *core, struct call *call)
 {
     call->round = ++core->rounds;
 }
@@ -138,16 +145,16 @@ static struct fence_request complete(const struct call *call, const struct fence
     return completed;
 }
 
-void core_ask(struct fence_core *core, const struct call *call, uint32_t set,
-              const struct fence_request *request)
+void fence_core_ask(struct fence_core *core, const struct call *call, uint32_t set,
+                    const struct fence_request *request)
 {
     struct fence_request completed =
-        complete(call, request, call->round << TAG_SERIAL_SHIFT | core_index(core, call));
+        complete(call, request, call->round << TAG_SERIAL_SHIFT | fence_core_index(core, call));
     send_each(core, set, &completed);
 }
 
-void core_tell(struct fence_core *core, const struct call *call, uint32_t set,
-               const struct fence_request *request)
+void fence_core_tell(struct fence_core *core, const struct call *call, uint32_t set,
+                     const struct fence_request *request)
 {
     struct fence_request completed = complete(call, request, 0);
     send_each(core, set, &completed);
@@ -169,16 +176,20 @@ static void tell_debt(struct fence_core *core, const struct fence_debt *debt, ui
     send_each(core, set, &request);
 }
 
-void core_undo(struct fence_core *core, const struct call *call, uint32_t set)
+void fence_core_undo(struct fence_core *core, const struct call *call, uint32_t set)
 {
-    uint64_t expires_us =
-        core->now_us + (uint64_t)call->ttl_ms * 1000 + (uint64_t)FENCE_DEBT_SLACK_US;
-    uint32_t index = fence_debts_open(&core->debts, call->resource, call->lock_id, call->attempt.id,
-                                      set, core->now_us, expires_us);
+    struct fence_debt owed = {
+        .attempt = call->attempt.id,
+        .expires_us = core->now_us + call->ttl_ms * UINT64_C(1000) + FENCE_DEBT_SLACK_US,
+        .owed = set,
+    };
+    copy_text(owed.resource, sizeof(owed.resource), call->resource);
+    copy_text(owed.lock_id, sizeof(owed.lock_id), call->lock_id);
+    uint32_t index = fence_debts_open(&core->debts, &owed, core->now_us);
     if (index == FENCE_NO_DEBT) {
         /* Too many at once: this one is told without being remembered. */
         struct fence_request request = {.kind = FENCE_REQUEST_UNDO, .attempt = call->attempt.id};
-        core_tell(core, call, set, &request);
+        fence_core_tell(core, call, set, &request);
         return;
     }
     struct fence_debt *debt = &core->debts.debts[index];
@@ -207,7 +218,7 @@ static void tell_again(struct fence_core *core)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-struct fence_answer *core_answer(struct fence_core *core, const struct call *call, int error)
+struct fence_answer *fence_core_answer(struct fence_core *core, const struct call *call, int error)
 {
     struct fence_answer *answer = &add_effect(core, FENCE_EFFECT_ANSWER)->answer;
     *answer = (struct fence_answer){
@@ -225,23 +236,16 @@ struct fence_answer *core_answer(struct fence_core *core, const struct call *cal
     return answer;
 }
 
-void core_finish(struct fence_core *core, struct call *call)
+void fence_core_finish(struct fence_core *core, struct call *call)
 {
-    core_wake_at(core, call, FENCE_NEVER);
+    fence_core_wake_at(core, call, FENCE_NEVER);
     call->state = CALL_FREE;
     call->next_free = core->free;
-    core->free = core_index(core, call);
+    core->free = fence_core_index(core, call);
     core->busy--;
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
-
-static void copy_text(char *to, size_t size, const char *from)
-{
-    size_t len = from ? strlen(from) : 0;
-    assert(len < size);
-    memcpy(to, from ? from : "", len + 1);
-}
 
 static void check_call(const struct fence_call *call)
 {
@@ -302,9 +306,9 @@ static void on_call(struct fence_core *core, const struct fence_call *asked)
     copy_text(call->lock_id, sizeof(call->lock_id), asked->lock_id);
     copy_text(call->owner, sizeof(call->owner), asked->owner);
     if (call->kind == FENCE_CALL_ACQUIRE)
-        acquire_begin(core, call);
+        fence_core_acquire_begin(core, call);
     else
-        vote_begin(core, call);
+        fence_core_vote_begin(core, call);
 }
 
 static void on_reply(struct fence_core *core, unsigned i, const struct fence_reply *reply)
@@ -320,9 +324,9 @@ static void on_reply(struct fence_core *core, unsigned i, const struct fence_rep
         return; /* of a round that is over */
     struct call *call = &core->calls[index];
     if (call->state == CALL_TRYING)
-        acquire_reply(core, call, i, reply);
+        fence_core_acquire_reply(core, call, i, reply);
     else if (call->state == CALL_VOTING)
-        vote_reply(core, call, i, reply);
+        fence_core_vote_reply(core, call, i, reply);
 }
 
 /* A refused master is looked at again on a new connection: the operator may have mended it. */
@@ -351,11 +355,11 @@ static void on_facts(struct fence_core *core, unsigned i, const struct fence_fac
 static void call_timer(struct fence_core *core)
 {
     struct call *call = &core->calls[fence_timers_first(&core->timers)];
-    core_wake_at(core, call, FENCE_NEVER);
+    fence_core_wake_at(core, call, FENCE_NEVER);
     if (call->kind == FENCE_CALL_ACQUIRE)
-        acquire_timer(core, call);
+        fence_core_acquire_timer(core, call);
     else
-        vote_timer(core, call);
+        fence_core_vote_timer(core, call);
 }
 
 /* Calls give up before masters are given up: their clean-ups still go out on the old connections,

@@ -29,13 +29,14 @@ static void pause_until(struct fence_core *core, struct call *call, uint64_t due
     call->state = CALL_PAUSING;
     if (call->wait_until_us)
         due_us = least(due_us, call->wait_until_us);
-    core_wake_at(core, call, due_us);
+    fence_core_wake_at(core, call, due_us);
 }
 
 /* A waiter looks again soon, at random, so that servers come apart; and at the end of the lease. */
 static uint64_t next_look_us(struct fence_core *core, const struct fence_line *line)
 {
-    uint64_t look_us = core->now_us + FENCE_POLL_MIN_US + core_random(core) % FENCE_POLL_SPREAD_US;
+    uint64_t look_us =
+        core->now_us + FENCE_POLL_MIN_US + fence_core_random(core) % FENCE_POLL_SPREAD_US;
     return known_held(core, line) ? least(look_us, line->held_until_us + 1000) : look_us;
 }
 
@@ -43,7 +44,7 @@ static uint64_t next_look_us(struct fence_core *core, const struct fence_line *l
 static uint64_t next_try_us(struct fence_core *core, const struct call *call)
 {
     unsigned doublings = call->tries < FENCE_TRIES_MAX ? call->tries : FENCE_TRIES_MAX;
-    return core->now_us + core_random(core) % ((uint64_t)FENCE_RETRY_BASE_US << doublings);
+    return core->now_us + fence_core_random(core) % ((uint64_t)FENCE_RETRY_BASE_US << doublings);
 }
 
 /* ---- endings --------------------------------------------------------------------------------- */
@@ -57,16 +58,16 @@ static void answer_askers(struct fence_core *core, const struct fence_line *line
     for (uint32_t who = line->first; who != FENCE_NOBODY;
          who = fence_lines_behind(&core->lines, who))
         if (core->calls[who].state == CALL_QUEUED && !core->calls[who].wait_until_us)
-            core_wake_at(core, &core->calls[who], core->now_us);
+            fence_core_wake_at(core, &core->calls[who], core->now_us);
 }
 
 /* @call has its answer. Whoever stood behind it is first now. */
 static void leave(struct fence_core *core, struct call *call)
 {
     if (!call->wait_until_us)
-        fence_lines_of(&core->lines, core_index(core, call))->askers--;
-    uint32_t successor = fence_lines_leave(&core->lines, core_index(core, call));
-    core_finish(core, call);
+        fence_lines_of(&core->lines, fence_core_index(core, call))->askers--;
+    uint32_t successor = fence_lines_leave(&core->lines, fence_core_index(core, call));
+    fence_core_finish(core, call);
     if (successor == FENCE_NOBODY)
         return;
     struct call *next = &core->calls[successor];
@@ -77,8 +78,8 @@ static void leave(struct fence_core *core, struct call *call)
 
 static void answer_error(struct fence_core *core, struct call *call, int error)
 {
-    const struct fence_line *line = fence_lines_of(&core->lines, core_index(core, call));
-    struct fence_answer *answer = core_answer(core, call, error);
+    const struct fence_line *line = fence_lines_of(&core->lines, fence_core_index(core, call));
+    struct fence_answer *answer = fence_core_answer(core, call, error);
     if (known_held(core, line)) {
         answer->remaining_ms = (line->held_until_us - core->now_us + 999) / 1000;
         answer->owner = line->owner;
@@ -92,11 +93,11 @@ static void answer_error(struct fence_core *core, struct call *call, int error)
 
 static void answer_grant(struct fence_core *core, struct call *call, uint64_t validity_us)
 {
-    struct fence_line *line = fence_lines_of(&core->lines, core_index(core, call));
+    struct fence_line *line = fence_lines_of(&core->lines, fence_core_index(core, call));
     remember_holder(core, line, call->ttl_ms, call->owner);
     answer_askers(core, line);
     const struct fence_attempt *attempt = &call->attempt;
-    struct fence_answer *answer = core_answer(core, call, 0);
+    struct fence_answer *answer = fence_core_answer(core, call, 0);
     answer->token = attempt->token;
     answer->validity_ms = validity_us / 1000;
     answer->granted = fence_tally_count(&attempt->tally, FENCE_PART_GRANTED);
@@ -111,7 +112,7 @@ static void answer_grant(struct fence_core *core, struct call *call, uint64_t va
 static void undo(struct fence_core *core, const struct call *call)
 {
     if (call->attempt.sent)
-        core_undo(core, call, call->attempt.sent);
+        fence_core_undo(core, call, call->attempt.sent);
 }
 
 static bool worth_another_try(const struct fence_core *core, const struct call *call, int error)
@@ -126,7 +127,7 @@ static bool worth_another_try(const struct fence_core *core, const struct call *
 static void fail(struct fence_core *core, struct call *call, int error)
 {
     undo(core, call);
-    struct fence_line *line = fence_lines_of(&core->lines, core_index(core, call));
+    struct fence_line *line = fence_lines_of(&core->lines, fence_core_index(core, call));
     if (error == FENCE_EHELD) {
         const struct fence_holders *holders = &call->attempt.holders;
         remember_holder(core, line,
@@ -140,7 +141,7 @@ static void fail(struct fence_core *core, struct call *call, int error)
         answer_error(core, call, waited ? FENCE_EWAITTIMEOUT : error);
         return;
     }
-    core_next_round(core, call);
+    fence_core_next_round(core, call);
     pause_until(core, call,
                 error == FENCE_EHELD ? next_look_us(core, line) : next_try_us(core, call));
 }
@@ -151,8 +152,9 @@ static void try(struct fence_core *core, struct call *call)
     call->state = CALL_TRYING;
     call->tries++;
     call->generation = core->fleet.generation;
-    core_next_round(core, call);
-    fence_attempt_begin(&call->attempt, core_random(core), core->fleet.n, active, core->now_us);
+    fence_core_next_round(core, call);
+    fence_attempt_begin(&call->attempt, fence_core_random(core), core->fleet.n, active,
+                        core->now_us);
     if (call->attempt.state == FENCE_ATTEMPT_FAILED) {
         fail(core, call, fence_attempt_error(&call->attempt));
         return;
@@ -162,8 +164,8 @@ static void try(struct fence_core *core, struct call *call)
         .attempt = call->attempt.id,
         .ttl_ms = call->ttl_ms,
     };
-    core_ask(core, call, call->attempt.sent, &request);
-    core_wake_at(core, call, core->now_us + fence_patience_us(call->ttl_ms));
+    fence_core_ask(core, call, call->attempt.sent, &request);
+    fence_core_wake_at(core, call, core->now_us + fence_patience_us(call->ttl_ms));
 }
 
 static void confirm(struct fence_core *core, struct call *call)
@@ -175,14 +177,14 @@ static void confirm(struct fence_core *core, struct call *call)
         fail(core, call, FENCE_ECONTENDED);
         return;
     }
-    core_next_round(core, call);
+    fence_core_next_round(core, call);
     struct fence_request request = {
         .kind = FENCE_REQUEST_CONFIRM,
         .attempt = attempt->id,
         .token = attempt->token,
     };
-    core_ask(core, call, attempt->frozen, &request);
-    core_wake_at(core, call, core->now_us + fence_patience_us(call->ttl_ms));
+    fence_core_ask(core, call, attempt->frozen, &request);
+    fence_core_wake_at(core, call, core->now_us + fence_patience_us(call->ttl_ms));
 }
 
 static void win(struct fence_core *core, struct call *call)
@@ -196,9 +198,9 @@ static void win(struct fence_core *core, struct call *call)
 
 /* ---- what the core calls --------------------------------------------------------------------- */
 
-void acquire_begin(struct fence_core *core, struct call *call)
+void fence_core_acquire_begin(struct fence_core *core, struct call *call)
 {
-    uint32_t me = core_index(core, call);
+    uint32_t me = fence_core_index(core, call);
     struct fence_line *line = fence_lines_join(&core->lines, me, call->resource);
     call->state = CALL_QUEUED;
     line->askers += !call->wait_until_us;
@@ -207,11 +209,11 @@ void acquire_begin(struct fence_core *core, struct call *call)
     else if (!call->wait_until_us && known_held(core, line))
         answer_error(core, call, FENCE_EHELD);
     else
-        core_wake_at(core, call, call->wait_until_us ? call->wait_until_us : FENCE_NEVER);
+        fence_core_wake_at(core, call, call->wait_until_us ? call->wait_until_us : FENCE_NEVER);
 }
 
-void acquire_reply(struct fence_core *core, struct call *call, unsigned i,
-                   const struct fence_reply *reply)
+void fence_core_acquire_reply(struct fence_core *core, struct call *call, unsigned i,
+                              const struct fence_reply *reply)
 {
     enum fence_attempt_state before = call->attempt.state;
     fence_attempt_reply(&call->attempt, i, reply);
@@ -232,14 +234,14 @@ void acquire_reply(struct fence_core *core, struct call *call, unsigned i,
     }
 }
 
-void acquire_timer(struct fence_core *core, struct call *call)
+void fence_core_acquire_timer(struct fence_core *core, struct call *call)
 {
     if (call->state == CALL_TRYING) {
         fence_attempt_give_up(&call->attempt);
         fail(core, call, fence_attempt_error(&call->attempt));
         return;
     }
-    const struct fence_line *line = fence_lines_of(&core->lines, core_index(core, call));
+    const struct fence_line *line = fence_lines_of(&core->lines, fence_core_index(core, call));
     if (call->wait_until_us && core->now_us >= call->wait_until_us)
         answer_error(core, call, FENCE_EWAITTIMEOUT);
     else if (!call->wait_until_us && call->tries == 0 && known_held(core, line))
@@ -248,12 +250,12 @@ void acquire_timer(struct fence_core *core, struct call *call)
         try(core, call);
 }
 
-void acquire_resource_freed(struct fence_core *core, const char *resource)
+void fence_core_acquire_resource_freed(struct fence_core *core, const char *resource)
 {
     struct fence_line *line = fence_lines_find(&core->lines, resource);
     if (!line)
         return;
     line->held_until_us = 0;
     if (core->calls[line->first].state == CALL_PAUSING)
-        core_wake_at(core, &core->calls[line->first], core->now_us);
+        fence_core_wake_at(core, &core->calls[line->first], core->now_us);
 }

@@ -68,49 +68,50 @@ struct fence_core {
     struct fence_effects *effects;
 };
 
-static inline uint32_t core_index(const struct fence_core *core, const struct call *call)
+static inline uint32_t fence_core_index(const struct fence_core *core, const struct call *call)
 {
     return (uint32_t)(call - core->calls);
 }
 
-static inline void core_wake_at(struct fence_core *core, const struct call *call, uint64_t due_us)
+static inline void fence_core_wake_at(struct fence_core *core, const struct call *call,
+                                      uint64_t due_us)
 {
-    fence_timers_set(&core->timers, core_index(core, call), due_us);
+    fence_timers_set(&core->timers, fence_core_index(core, call), due_us);
 }
 
 /* The next random number of this step. */
-uint64_t core_random(struct fence_core *core);
+uint64_t fence_core_random(struct fence_core *core);
 
 /* Starts a round: replies to earlier ones no longer count. */
-void core_next_round(struct fence_core *core, struct call *call);
+void fence_core_next_round(struct fence_core *core, struct call *call);
 
 /* Sends @request, completed with the call's strings, to each master of @set that is active: to ask
  * (the replies belong to the call's round), or only to tell (a clean-up, whose replies count for
  * nothing). */
-void core_ask(struct fence_core *core, const struct call *call, uint32_t set,
-              const struct fence_request *request);
-void core_tell(struct fence_core *core, const struct call *call, uint32_t set,
-               const struct fence_request *request);
+void fence_core_ask(struct fence_core *core, const struct call *call, uint32_t set,
+                    const struct fence_request *request);
+void fence_core_tell(struct fence_core *core, const struct call *call, uint32_t set,
+                     const struct fence_request *request);
 
 /* Has the call's attempt undone on each master of @set: now where it is active, else when it is
  * back. */
-void core_undo(struct fence_core *core, const struct call *call, uint32_t set);
+void fence_core_undo(struct fence_core *core, const struct call *call, uint32_t set);
 
 /* An answer to @call with what all answers carry. The caller completes it before the step ends. */
-struct fence_answer *core_answer(struct fence_core *core, const struct call *call, int error);
+struct fence_answer *fence_core_answer(struct fence_core *core, const struct call *call, int error);
 
 /* Answers went out: the slot is free. Its strings stay for the rest of the step. */
-void core_finish(struct fence_core *core, struct call *call);
+void fence_core_finish(struct fence_core *core, struct call *call);
 
 /* The parts of a state machine that one kind of call needs (core_acquire.c, core_vote.c). */
-void acquire_begin(struct fence_core *core, struct call *call);
-void acquire_reply(struct fence_core *core, struct call *call, unsigned i,
-                   const struct fence_reply *reply);
-void acquire_timer(struct fence_core *core, struct call *call);
-void acquire_resource_freed(struct fence_core *core, const char *resource);
-void vote_begin(struct fence_core *core, struct call *call);
-void vote_reply(struct fence_core *core, struct call *call, unsigned i,
-                const struct fence_reply *reply);
-void vote_timer(struct fence_core *core, struct call *call);
+void fence_core_acquire_begin(struct fence_core *core, struct call *call);
+void fence_core_acquire_reply(struct fence_core *core, struct call *call, unsigned i,
+                              const struct fence_reply *reply);
+void fence_core_acquire_timer(struct fence_core *core, struct call *call);
+void fence_core_acquire_resource_freed(struct fence_core *core, const char *resource);
+void fence_core_vote_begin(struct fence_core *core, struct call *call);
+void fence_core_vote_reply(struct fence_core *core, struct call *call, unsigned i,
+                           const struct fence_reply *reply);
+void fence_core_vote_timer(struct fence_core *core, struct call *call);
 
 #endif

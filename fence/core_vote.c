@@ -28,7 +28,7 @@ static uint64_t patience_us(const struct call *call)
 static void drop_remains(struct fence_core *core, const struct call *call)
 {
     struct fence_request request = {.kind = FENCE_REQUEST_RELEASE, .token = call->token};
-    core_tell(core, call, call->vote.tally.asked, &request);
+    fence_core_tell(core, call, call->vote.tally.asked, &request);
 }
 
 static int extend_error(const struct fence_core *core, const struct call *call,
@@ -51,7 +51,7 @@ static void answer_extend(struct fence_core *core, const struct call *call,
                           enum fence_verdict verdict)
 {
     int error = extend_error(core, call, verdict);
-    struct fence_answer *answer = core_answer(core, call, error);
+    struct fence_answer *answer = fence_core_answer(core, call, error);
     answer->granted = fence_tally_count(&call->vote.tally, FENCE_PART_GRANTED);
     if (!error)
         answer->validity_ms =
@@ -64,10 +64,10 @@ static void answer_release(struct fence_core *core, const struct call *call,
                            enum fence_verdict verdict)
 {
     struct fence_answer *answer =
-        core_answer(core, call, verdict == FENCE_VERDICT_UNKNOWN ? FENCE_ENOQUORUM : 0);
+        fence_core_answer(core, call, verdict == FENCE_VERDICT_UNKNOWN ? FENCE_ENOQUORUM : 0);
     answer->released = verdict == FENCE_VERDICT_YES;
     if (answer->released)
-        acquire_resource_freed(core, call->resource);
+        fence_core_acquire_resource_freed(core, call->resource);
 }
 
 static void answer_inspect(struct fence_core *core, const struct call *call,
@@ -76,7 +76,7 @@ static void answer_inspect(struct fence_core *core, const struct call *call,
     unsigned majority = fence_majority(core->fleet.n);
     const struct fence_line *line = fence_lines_find(&core->lines, call->resource);
     struct fence_answer *answer =
-        core_answer(core, call, verdict == FENCE_VERDICT_UNKNOWN ? FENCE_ENOQUORUM : 0);
+        fence_core_answer(core, call, verdict == FENCE_VERDICT_UNKNOWN ? FENCE_ENOQUORUM : 0);
     answer->waiters = line ? line->length : 0;
     if (verdict != FENCE_VERDICT_YES)
         return;
@@ -100,33 +100,33 @@ static void conclude(struct fence_core *core, struct call *call)
         answer_inspect(core, call, verdict);
     struct fence_answer *answer = &core->effects->items[at].answer;
     memcpy(answer->parts, call->vote.tally.parts, sizeof(answer->parts));
-    core_finish(core, call);
+    fence_core_finish(core, call);
 }
 
-void vote_begin(struct fence_core *core, struct call *call)
+void fence_core_vote_begin(struct fence_core *core, struct call *call)
 {
     uint32_t active = fence_fleet_active(&core->fleet);
     call->state = CALL_VOTING;
     fence_vote_begin(&call->vote, call->kind, core->fleet.n, active);
-    core_next_round(core, call);
+    fence_core_next_round(core, call);
     struct fence_request request = {
         .kind = request_for(call->kind),
         .token = call->kind == FENCE_CALL_EXTEND ? call->token : 0,
         .ttl_ms = call->ttl_ms,
     };
-    core_ask(core, call, active, &request);
-    core_wake_at(core, call, core->now_us + patience_us(call));
+    fence_core_ask(core, call, active, &request);
+    fence_core_wake_at(core, call, core->now_us + patience_us(call));
     conclude(core, call); /* at once, if too few can be asked */
 }
 
-void vote_reply(struct fence_core *core, struct call *call, unsigned i,
-                const struct fence_reply *reply)
+void fence_core_vote_reply(struct fence_core *core, struct call *call, unsigned i,
+                           const struct fence_reply *reply)
 {
     fence_vote_reply(&call->vote, i, reply);
     conclude(core, call);
 }
 
-void vote_timer(struct fence_core *core, struct call *call)
+void fence_core_vote_timer(struct fence_core *core, struct call *call)
 {
     fence_tally_give_up(&call->vote.tally);
     assert(fence_vote_verdict(&call->vote) != FENCE_VERDICT_OPEN);

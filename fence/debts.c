@@ -2,7 +2,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     LOOKED_AT_A_TIME = 64, /* slots that one step of the round passes over at most */
@@ -45,25 +44,19 @@ static void reclaim_expired(struct fence_debts *debts, uint64_t now_us)
     }
 }
 
-uint32_t fence_debts_open(struct fence_debts *debts, const char *resource, const char *lock_id,
-                          uint64_t attempt, uint32_t owed, uint64_t now_us, uint64_t expires_us)
+uint32_t fence_debts_open(struct fence_debts *debts, const struct fence_debt *debt, uint64_t now_us)
 {
-    assert(owed != 0);
+    assert(debt->owed != 0 && debt->told == 0);
     if (debts->free == FENCE_NO_DEBT)
         reclaim_expired(debts, now_us);
     uint32_t index = debts->free;
     if (index == FENCE_NO_DEBT)
         return FENCE_NO_DEBT;
-    struct fence_debt *debt = &debts->debts[index];
-    debts->free = debt->next_free;
+    struct fence_debt *opened = &debts->debts[index];
+    debts->free = opened->next_free;
     debts->open++;
-    debt->serial = ++debts->serials;
-    debt->attempt = attempt;
-    debt->expires_us = expires_us;
-    debt->owed = owed;
-    debt->told = 0;
-    memcpy(debt->resource, resource, strlen(resource) + 1);
-    memcpy(debt->lock_id, lock_id, strlen(lock_id) + 1);
+    *opened = *debt;
+    opened->serial = ++debts->serials;
     return index;
 }
 

@@ -43,10 +43,10 @@ struct fence_debts {
 FENCE_CHECKED int fence_debts_init(struct fence_debts *debts, uint32_t capacity);
 void fence_debts_fini(struct fence_debts *debts);
 
-/* Opens a debt of the masters in @owed until @expires_us. Returns its index, FENCE_NO_DEBT if the
- * table is full. */
-uint32_t fence_debts_open(struct fence_debts *debts, const char *resource, const char *lock_id,
-                          uint64_t attempt, uint32_t owed, uint64_t now_us, uint64_t expires_us);
+/* Opens @debt (copied), of which nobody was told yet. Returns its index, FENCE_NO_DEBT if the table
+ * is full. */
+uint32_t fence_debts_open(struct fence_debts *debts, const struct fence_debt *debt,
+                          uint64_t now_us);
 
 /* Master @i acknowledged the debt at @index with @serial, or the connection that it was told on is
  * lost. A debt that was closed meanwhile is passed over. */

@@ -86,20 +86,24 @@ static size_t write_bulk(char *to, const char *bytes, size_t len)
     return written + end_line(to + written);
 }
 
+static char *append(char *to, const char *bytes, size_t len)
+{
+    memcpy(to, bytes, len);
+    return to + len;
+}
+
 /* The lock's key: prefix and resource. */
 static void add_key(struct storage_batch_writer *writer, const char *resource)
 {
     size_t prefix_len = strlen(writer->lock_prefix);
     size_t resource_len = strlen(resource);
     assert(resource_len <= FENCE_RESOURCE_MAX);
-    char *to = writer->keys + writer->keys_len;
-    char *at = to + write_head(to, '$', prefix_len + resource_len);
-    memcpy(at, writer->lock_prefix, prefix_len);
-    at += prefix_len;
-    memcpy(at, resource, resource_len);
-    at += resource_len;
-    at += end_line(at);
-    writer->keys_len += (size_t)(at - to);
+    char *start = writer->keys + writer->keys_len;
+    char *end = start + write_head(start, '$', prefix_len + resource_len);
+    end = append(end, writer->lock_prefix, prefix_len);
+    end = append(end, resource, resource_len);
+    end += end_line(end);
+    writer->keys_len += (size_t)(end - start);
 }
 
 static void add_bytes(struct storage_batch_writer *writer, const char *bytes, size_t len)

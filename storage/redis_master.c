@@ -56,7 +56,8 @@ static void try_again_later(struct storage_redis_master *master)
     uv_timer_start(&master->timer, on_backoff_over, backoff_ms(master->failures++), 0);
 }
 
-void master_fail(struct storage_redis_master *master, enum fence_reason reason, const char *detail)
+void storage_master_fail(struct storage_redis_master *master, enum fence_reason reason,
+                         const char *detail)
 {
     if (master->state == LINK_BACKOFF || master->state == LINK_CLOSED)
         return;
@@ -75,10 +76,10 @@ void storage_redis_master_reset(struct storage_redis_master *master)
 
 static void on_deadline(uv_timer_t *timer)
 {
-    master_fail(timer->data, FENCE_REASON_SILENT, "the handshake was not answered in time");
+    storage_master_fail(timer->data, FENCE_REASON_SILENT, "the handshake was not answered in time");
 }
 
-void master_set_deadline(struct storage_redis_master *master)
+void storage_master_set_deadline(struct storage_redis_master *master)
 {
     uv_timer_start(&master->timer, on_deadline, STORAGE_HANDSHAKE_DEADLINE_MS, 0);
 }
@@ -90,11 +91,11 @@ static void on_connected(const redisAsyncContext *context, int status)
     if (master->context != context)
         return;
     if (status == REDIS_OK) {
-        master_shake_hands(master);
+        storage_master_shake_hands(master);
         return;
     }
     master->context = NULL;
-    master_fail(master, FENCE_REASON_UNREACHABLE, context->c.errstr);
+    storage_master_fail(master, FENCE_REASON_UNREACHABLE, context->c.errstr);
 }
 
 static void on_disconnected(const redisAsyncContext *context, int status)
@@ -103,8 +104,8 @@ static void on_disconnected(const redisAsyncContext *context, int status)
     if (master->context != context)
         return;
     master->context = NULL;
-    master_fail(master, FENCE_REASON_UNREACHABLE,
-                status == REDIS_OK ? "closed" : context->c.errstr);
+    storage_master_fail(master, FENCE_REASON_UNREACHABLE,
+                        status == REDIS_OK ? "closed" : context->c.errstr);
 }
 
 static void adopt(struct storage_redis_master *master, redisAsyncContext *context)
@@ -114,12 +115,12 @@ static void adopt(struct storage_redis_master *master, redisAsyncContext *contex
         snprintf(detail, sizeof(detail), "%s", context ? context->errstr : "out of memory");
         if (context)
             redisAsyncFree(context);
-        master_fail(master, FENCE_REASON_UNREACHABLE, detail);
+        storage_master_fail(master, FENCE_REASON_UNREACHABLE, detail);
         return;
     }
     if (storage_redis_uv_attach(context, master->config.loop) != 0) {
         redisAsyncFree(context);
-        master_fail(master, FENCE_REASON_UNREACHABLE, "out of memory or descriptors");
+        storage_master_fail(master, FENCE_REASON_UNREACHABLE, "out of memory or descriptors");
         return;
     }
     master->context = context;
@@ -134,7 +135,7 @@ static void free_if_done(struct storage_redis_master *master)
 {
     if (!master->timer_closed || master->resolving)
         return;
-    master_free_batches(master);
+    storage_master_free_batches(master);
     storage_batch_writer_fini(&master->writer);
     free(master);
 }
@@ -155,7 +156,7 @@ static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *
     if (master->state != LINK_RESOLVING)
         return; /* the handshake's deadline came first */
     if (status < 0)
-        master_fail(master, FENCE_REASON_UNREACHABLE, uv_strerror(status));
+        storage_master_fail(master, FENCE_REASON_UNREACHABLE, uv_strerror(status));
     else
         adopt(master, redisAsyncConnect(ip, master->config.url.port));
 }
@@ -171,7 +172,7 @@ static void resolve(struct storage_redis_master *master)
                                 master->config.url.host, NULL, &hints);
     master->resolving = status == 0;
     if (status != 0)
-        master_fail(master, FENCE_REASON_UNREACHABLE, uv_strerror(status));
+        storage_master_fail(master, FENCE_REASON_UNREACHABLE, uv_strerror(status));
 }
 
 static void open_link(struct storage_redis_master *master)
@@ -179,7 +180,7 @@ static void open_link(struct storage_redis_master *master)
     const struct storage_redis_url *url = &master->config.url;
     struct sockaddr_in ipv4;
     struct sockaddr_in6 ipv6;
-    master_set_deadline(master);
+    storage_master_set_deadline(master);
     master->state = LINK_CONNECTING;
     if (url->path[0])
         adopt(master, redisAsyncConnectUnix(url->path));
@@ -189,7 +190,7 @@ static void open_link(struct storage_redis_master *master)
         resolve(master);
 }
 
-void master_ready(struct storage_redis_master *master)
+void storage_master_ready(struct storage_redis_master *master)
 {
     uv_timer_stop(&master->timer);
     master->state = LINK_READY;
@@ -244,7 +245,7 @@ void storage_redis_master_flush(struct storage_redis_master *master)
     /* Before a reset everything goes out: clean-ups reach a master that was only paused behind what
      * they clean up. */
     if (master->batch && (master->awaited < STORAGE_CALLS_AT_A_TIME || master->reset_wanted))
-        master_seal(master);
+        storage_master_seal(master);
     if (master->context)
         storage_redis_uv_flush(master->context);
     if (master->reset_wanted)

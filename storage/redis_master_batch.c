@@ -24,7 +24,7 @@ static void put_batch(struct storage_redis_master *master, struct storage_batch 
     master->spare = batch;
 }
 
-void master_free_batches(struct storage_redis_master *master)
+void storage_master_free_batches(struct storage_redis_master *master)
 {
     while (master->spare) {
         struct storage_batch *batch = master->spare;
@@ -51,11 +51,11 @@ static void look_again_if_refused(struct storage_redis_master *master, const red
 {
     const char *why = NULL;
     if (reply->type == REDIS_REPLY_ERROR)
-        master_fail(master, FENCE_REASON_UNREACHABLE, reply->str);
+        storage_master_fail(master, FENCE_REASON_UNREACHABLE, reply->str);
     else if (reply->type != REDIS_REPLY_ARRAY)
-        master_fail(master, FENCE_REASON_UNREACHABLE, "an unexpected reply");
+        storage_master_fail(master, FENCE_REASON_UNREACHABLE, "an unexpected reply");
     else if (storage_batch_unwilling(reply, &why))
-        master_fail(master, FENCE_REASON_UNREACHABLE, why);
+        storage_master_fail(master, FENCE_REASON_UNREACHABLE, why);
     else
         master->failures = 0;
 }
@@ -69,7 +69,7 @@ static void on_batch_reply(redisAsyncContext *context, void *data, void *privdat
     if (master->context == context)
         master->awaited--;
     if (current && !reply)
-        master_fail(master, FENCE_REASON_UNREACHABLE, context->c.errstr);
+        storage_master_fail(master, FENCE_REASON_UNREACHABLE, context->c.errstr);
     if (current && reply)
         master->round_trip_us = (uv_hrtime() - batch->sent_ns) / 1000;
     if (master->state != LINK_CLOSED)
@@ -79,7 +79,7 @@ static void on_batch_reply(redisAsyncContext *context, void *data, void *privdat
         look_again_if_refused(master, reply);
 }
 
-void master_seal(struct storage_redis_master *master)
+void storage_master_seal(struct storage_redis_master *master)
 {
     struct storage_batch *batch = master->batch;
     const struct storage_batch_terms terms = {
@@ -104,7 +104,7 @@ void storage_redis_master_submit(struct storage_redis_master *master,
     assert(master->state == LINK_READY);
     struct storage_batch *batch = master->batch;
     if (batch && (batch->count == STORAGE_BATCH_MAX || generation != master->generation))
-        master_seal(master);
+        storage_master_seal(master);
     if (!master->batch) {
         master->batch = take_batch(master);
         if (generation != master->generation || master->view[0] == '\0')

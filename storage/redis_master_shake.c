@@ -25,7 +25,7 @@ static void on_authenticated(redisAsyncContext *context, void *data, void *unuse
     const redisReply *reply = data;
     (void)unused;
     if (is_current(context, reply) && reply->type == REDIS_REPLY_ERROR)
-        master_fail(master_of(context), FENCE_REASON_UNREACHABLE, reply->str);
+        storage_master_fail(master_of(context), FENCE_REASON_UNREACHABLE, reply->str);
 }
 
 static void on_script_loaded(redisAsyncContext *context, void *data, void *unused)
@@ -38,8 +38,8 @@ static void on_script_loaded(redisAsyncContext *context, void *data, void *unuse
     if (reply->type == REDIS_REPLY_STRING && reply->len == STORAGE_SHA_LEN)
         memcpy(master->sha, reply->str, STORAGE_SHA_LEN + 1);
     else
-        master_fail(master, FENCE_REASON_UNREACHABLE,
-                    reply->type == REDIS_REPLY_ERROR ? reply->str : "SCRIPT LOAD failed");
+        storage_master_fail(master, FENCE_REASON_UNREACHABLE,
+                            reply->type == REDIS_REPLY_ERROR ? reply->str : "SCRIPT LOAD failed");
 }
 
 static void read_fact(struct storage_redis_master *master, enum storage_question question,
@@ -52,12 +52,13 @@ static void read_fact(struct storage_redis_master *master, enum storage_question
                  "its marker does not describe a fleet of %u: give every --master that init was "
                  "given",
                  master->config.members);
-        master_fail(master, FENCE_REASON_UNREACHABLE, detail);
+        storage_master_fail(master, FENCE_REASON_UNREACHABLE, detail);
     } else if (error) {
-        master_fail(master, FENCE_REASON_UNREACHABLE,
-                    reply->type == REDIS_REPLY_ERROR ? reply->str : "not a Redis that Pawl knows");
+        storage_master_fail(master, FENCE_REASON_UNREACHABLE,
+                            reply->type == REDIS_REPLY_ERROR ? reply->str
+                                                             : "not a Redis that Pawl knows");
     } else if (question + 1 == STORAGE_QUESTIONS) {
-        master_ready(master);
+        storage_master_ready(master);
     }
 }
 
@@ -111,7 +112,7 @@ static bool ask_all(struct storage_redis_master *master)
     return true;
 }
 
-void master_shake_hands(struct storage_redis_master *master)
+void storage_master_shake_hands(struct storage_redis_master *master)
 {
     master->state = LINK_SHAKING;
     memset(&master->facts, 0, sizeof(master->facts));
@@ -119,7 +120,7 @@ void master_shake_hands(struct storage_redis_master *master)
         redisAsyncCommand(master->context, on_script_loaded, NULL, "SCRIPT LOAD %s",
                           storage_lua_requests) != REDIS_OK ||
         !ask_all(master))
-        master_fail(master, FENCE_REASON_UNREACHABLE, "out of memory");
+        storage_master_fail(master, FENCE_REASON_UNREACHABLE, "out of memory");
 }
 
 static void on_restamped(redisAsyncContext *context, void *data, void *unused)
@@ -131,16 +132,16 @@ static void on_restamped(redisAsyncContext *context, void *data, void *unused)
         return;
     /* A marker that changed meanwhile is no failure: the new facts will say what it is now. */
     if (reply->type == REDIS_REPLY_ERROR)
-        master_fail(master, FENCE_REASON_UNREACHABLE, reply->str);
+        storage_master_fail(master, FENCE_REASON_UNREACHABLE, reply->str);
     else
-        master_shake_hands(master);
+        storage_master_shake_hands(master);
 }
 
 void storage_redis_master_restamp(struct storage_redis_master *master,
                                   const struct fence_facts *facts)
 {
     master->state = LINK_SHAKING;
-    master_set_deadline(master);
+    storage_master_set_deadline(master);
     if (redisAsyncCommand(master->context, on_restamped, NULL, "EVAL %s 1 %s %s %u %s %s",
                           storage_lua_restamp, master->fleet_key, facts->fleet_id, facts->member,
                           facts->marked_run_id, facts->run_id) != REDIS_OK)

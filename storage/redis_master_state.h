@@ -47,22 +47,23 @@ struct storage_redis_master {
 };
 
 /* Sends the handshake's questions in one pipeline (redis_master_shake.c). */
-void master_shake_hands(struct storage_redis_master *master);
+void storage_master_shake_hands(struct storage_redis_master *master);
 
 /* The connection is of no more use, for @reason and @detail: tell the owner, close it, and open it
  * anew after the backoff. */
-void master_fail(struct storage_redis_master *master, enum fence_reason reason, const char *detail);
+void storage_master_fail(struct storage_redis_master *master, enum fence_reason reason,
+                         const char *detail);
 
-/* What was begun has to end within STORAGE_HANDSHAKE_DEADLINE_MS, in master_ready(). */
-void master_set_deadline(struct storage_redis_master *master);
+/* What was begun has to end within STORAGE_HANDSHAKE_DEADLINE_MS, in storage_master_ready(). */
+void storage_master_set_deadline(struct storage_redis_master *master);
 
 /* The handshake brought all its facts. */
-void master_ready(struct storage_redis_master *master);
+void storage_master_ready(struct storage_redis_master *master);
 
 /* Seals the batch under way into a command on the connection. */
-void master_seal(struct storage_redis_master *master);
+void storage_master_seal(struct storage_redis_master *master);
 
 /* Frees batches kept for reuse. */
-void master_free_batches(struct storage_redis_master *master);
+void storage_master_free_batches(struct storage_redis_master *master);
 
 #endif

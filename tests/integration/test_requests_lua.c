@@ -264,7 +264,8 @@ static void a_master_that_knows_another_view_refuses_everything(void **state)
 
 static void a_master_that_became_another_member_refuses_everything(void **state)
 {
-    /* As after it was a replica of that member for a while, on a connection that stood all along. */
+    /* As after it was a replica of that member for a while, on a connection that stood all along.
+     */
     struct master_fixture *fixture = *state;
     freeReplyObject(redis_fleet_command(fixture->fleet, 0, "HSET pawl:fleet member 2"));
     assert_int_equal(take(fixture, ID_A, 1)->kind, FENCE_REPLY_REFUSED);
