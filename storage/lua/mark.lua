@@ -5,5 +5,8 @@
 if redis.call('EXISTS', KEYS[1]) == 1 then
     return 0
 end
-redis.call('HSET', KEYS[1], unpack(ARGV))
+-- The note is for whoever comes across the key. It is also longer than what Redis keeps in a list of
+-- fields (hash-max-listpack-value), so that a counter is found by hash from the first one on.
+redis.call('HSET', KEYS[1], 'note', "Pawl's marker and token counters of this master. Delete it only " ..
+           'to retire the fleet: a master without it has forgotten, and must not vote.', unpack(ARGV))
 return 1
