@@ -149,8 +149,9 @@ static enum MHD_Result request_came(struct api_request *request)
     return request->state == API_REQUEST_BROKEN ? MHD_NO : MHD_YES;
 }
 
-/* libmicrohttpd calls this once with the headers, once with each piece of the body, and once at the
- * end. NOLINTNEXTLINE(readability-function-size): the parameters are its own. */
+/* libmicrohttpd calls this once with the headers, once with each piece of the body, once at the
+ * end, and then in each turn until there is an answer. The parameters are its own.
+ * NOLINTNEXTLINE(readability-function-size) */
 enum MHD_Result api_exchange_handle(void *context, struct MHD_Connection *connection,
                                     const char *url, const char *method, const char *version,
                                     const char *data, size_t *data_size, void **request)
@@ -166,6 +167,8 @@ enum MHD_Result api_exchange_handle(void *context, struct MHD_Connection *connec
     }
     if (known->state == API_REQUEST_READING)
         return request_came(known);
+    if (known->state == API_REQUEST_PARKED || known->state == API_REQUEST_PREPARED)
+        api_request_look(known);
 
     /* Called again although an answer was given: it could not be made. */
     return known->state == API_REQUEST_BROKEN ? MHD_NO : MHD_YES;
@@ -177,11 +180,7 @@ void api_exchange_completed(void *context, struct MHD_Connection *connection, vo
     (void)context;
     (void)connection;
     (void)why;
-    struct api_request *done = *request;
-    if (done == NULL)
-        return;
-    assert(done->state != API_REQUEST_PARKED);
-    free(done->body);
-    free(done);
+    if (*request != NULL)
+        api_request_close(*request);
     *request = NULL;
 }

@@ -18,15 +18,24 @@ struct api_http {
     size_t routes_count;
     struct api_request *parked; /* list of the requests that wait for their answer */
     unsigned parked_count;
+    unsigned hovering_count; /* of those, how many are not suspended */
     bool stopping;
     void (*log)(void *context, const char *message);
     void *log_context;
 };
 
+/* A parked request hovers first: libmicrohttpd looks at it in each turn, and takes its answer when
+ * it is there. Most answers come within a few turns, and suspending a connection costs two system
+ * calls. One that hovers for too long is suspended, and costs nothing until it is answered. */
+enum {
+    API_HOVER_LOOKS = 16,
+};
+
 enum api_request_state {
     API_REQUEST_READING,
     API_REQUEST_HANDLING,
-    API_REQUEST_PARKED,
+    API_REQUEST_PARKED,   /* hovering, suspended, or its client gone */
+    API_REQUEST_PREPARED, /* the answer is made, and waits for the next look */
     API_REQUEST_ANSWERED,
     API_REQUEST_BROKEN, /* the answer could not be made: the connection is closed instead */
 };
@@ -36,8 +45,12 @@ struct api_request {
     enum api_method method;
     bool too_large;        /* the body, or what was announced of it */
     bool close_connection; /* after the answer */
+    bool suspended;        /* PARKED: libmicrohttpd does not look at it */
+    unsigned looks;        /* PARKED, hovering: how often it was looked at */
+    unsigned status;       /* PREPARED: of the response */
+    struct MHD_Response *response;
     struct api_http *http;
-    struct MHD_Connection *connection;
+    struct MHD_Connection *connection; /* NULL: the client is gone */
     struct api_headers headers;
     struct api_match match;
     char *body; /* NULL until its first byte comes */
@@ -58,5 +71,12 @@ void api_exchange_completed(void *context, struct MHD_Connection *connection, vo
 
 /* Parks a request that its handler kept; called from within api_exchange_handle(). */
 void api_request_park(struct api_request *request);
+
+/* A parked or prepared request is looked at: hands over its answer if there is one, or lets it wait
+ * on. Called from within api_exchange_handle(). */
+void api_request_look(struct api_request *request);
+
+/* The connection is gone. Frees the request, unless its answer is still to come. */
+void api_request_close(struct api_request *request);
 
 #endif

@@ -15,6 +15,9 @@
 enum {
     /* libmicrohttpd takes up to 128 events at a time; this many rounds make one turn. */
     ROUNDS_MAX = 64,
+    /* The longest until the next look at requests that hover, and at what else may be ready then.
+     */
+    HOVER_MS = 1,
     /* Rounds in which the last answers may leave, when everything ends. */
     FAREWELL_ROUNDS = 8,
 };
@@ -110,6 +113,9 @@ int api_http_timeout_ms(struct api_http *http)
     MHD_UNSIGNED_LONG_LONG timeout_ms = 0;
     if (MHD_get_timeout(http->daemon, &timeout_ms) != MHD_YES)
         return -1;
+    /* What hovers makes libmicrohttpd want another turn at once; its answers will bring one. */
+    if (timeout_ms == 0 && http->hovering_count > 0)
+        return HOVER_MS;
     return timeout_ms < INT_MAX ? (int)timeout_ms : INT_MAX;
 }
 

@@ -3,6 +3,7 @@
 #include "api/exchange.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 enum api_method api_request_method(const struct api_request *request)
 {
@@ -47,7 +48,7 @@ void api_request_park(struct api_request *request)
         request->next->link = &request->next;
     http->parked = request;
     http->parked_count++;
-    MHD_suspend_connection(request->connection);
+    http->hovering_count++;
 }
 
 static void unpark(struct api_request *request)
@@ -56,7 +57,14 @@ static void unpark(struct api_request *request)
     if (request->next != NULL)
         request->next->link = request->link;
     request->http->parked_count--;
-    MHD_resume_connection(request->connection);
+}
+
+static void request_free(struct api_request *request)
+{
+    if (request->response != NULL)
+        MHD_destroy_response(request->response);
+    free(request->body);
+    free(request);
 }
 
 /* NULL if memory is out. */
@@ -83,18 +91,61 @@ static struct MHD_Response *make_response(const struct api_answer *answer, bool 
     return response;
 }
 
+static void queue_response(struct api_request *request)
+{
+    request->state = API_REQUEST_BROKEN;
+    if (request->response != NULL &&
+        MHD_queue_response(request->connection, request->status, request->response) == MHD_YES)
+        request->state = API_REQUEST_ANSWERED;
+}
+
+/* The answer to a parked request came: what can be done with it outside a look. */
+static void answer_parked(struct api_request *request)
+{
+    unpark(request);
+    if (request->connection == NULL) {
+        request_free(request);
+    } else if (request->suspended) {
+        queue_response(request);
+        MHD_resume_connection(request->connection);
+    } else {
+        request->http->hovering_count--;
+        request->state = API_REQUEST_PREPARED;
+    }
+}
+
 void api_request_answer(struct api_request *request, const struct api_answer *answer)
 {
-    bool parked = request->state == API_REQUEST_PARKED;
-    assert(parked || request->state == API_REQUEST_HANDLING);
+    assert(request->state == API_REQUEST_PARKED || request->state == API_REQUEST_HANDLING);
+    request->status = answer->status;
+    request->response = make_response(answer, request->close_connection);
+    if (request->state == API_REQUEST_PARKED)
+        answer_parked(request);
+    else
+        queue_response(request);
+}
 
-    struct MHD_Response *response = make_response(answer, request->close_connection);
-    request->state = API_REQUEST_BROKEN;
-    if (response != NULL) {
-        if (MHD_queue_response(request->connection, answer->status, response) == MHD_YES)
-            request->state = API_REQUEST_ANSWERED;
-        MHD_destroy_response(response);
+void api_request_look(struct api_request *request)
+{
+    if (request->state == API_REQUEST_PREPARED) {
+        queue_response(request);
+        return;
     }
-    if (parked)
-        unpark(request);
+    assert(request->state == API_REQUEST_PARKED && !request->suspended);
+    if (++request->looks < API_HOVER_LOOKS)
+        return;
+    request->suspended = true;
+    request->http->hovering_count--;
+    MHD_suspend_connection(request->connection);
+}
+
+void api_request_close(struct api_request *request)
+{
+    if (request->state != API_REQUEST_PARKED) {
+        request_free(request);
+        return;
+    }
+    assert(!request->suspended); /* libmicrohttpd does not see a suspended client leave */
+    request->http->hovering_count--;
+    request->connection = NULL;
 }

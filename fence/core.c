@@ -142,6 +142,7 @@ static struct fence_request complete(const struct call *call, const struct fence
     completed.resource = call->resource;
     completed.lock_id = call->lock_id;
     completed.owner = call->owner;
+    completed.slot = call->slot;
     return completed;
 }
 
@@ -302,6 +303,7 @@ static void on_call(struct fence_core *core, const struct fence_call *asked)
     call->ttl_ms = asked->ttl_ms;
     call->token = asked->token;
     call->tries = 0;
+    call->slot = (uint16_t)fence_slot(asked->resource, strlen(asked->resource));
     copy_text(call->resource, sizeof(call->resource), asked->resource);
     copy_text(call->lock_id, sizeof(call->lock_id), asked->lock_id);
     copy_text(call->owner, sizeof(call->owner), asked->owner);

@@ -42,6 +42,7 @@ struct call {
     uint64_t generation;    /* of the view that the attempt works under */
     int64_t token;
     unsigned tries;
+    uint16_t slot;
     union {
         struct fence_attempt attempt;
         struct fence_vote vote;

@@ -92,6 +92,7 @@ struct fence_request {
     uint64_t attempt;
     int64_t token;
     uint32_t ttl_ms;
+    uint16_t slot; /* TAKE, CONFIRM: the resource's counter */
 };
 
 enum fence_reply_kind {

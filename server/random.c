@@ -9,7 +9,10 @@ static void take(struct server_random *random, void *to, size_t len)
 {
     assert(len <= sizeof(random->pool));
     if (random->left < len) {
-        randombytes_buf(random->pool, sizeof(random->pool));
+        unsigned char seed[randombytes_SEEDBYTES];
+        randombytes_buf(seed, sizeof(seed));
+        randombytes_buf_deterministic(random->pool, sizeof(random->pool), seed);
+        sodium_memzero(seed, sizeof(seed));
         random->left = sizeof(random->pool);
     }
     random->left -= len;

@@ -137,25 +137,20 @@ static void add_attempt(struct storage_batch_writer *writer, const struct fence_
     add_bytes(writer, text, len);
 }
 
-static void add_slot(struct storage_batch_writer *writer, const char *resource)
-{
-    add_number(writer, fence_slot(resource, strlen(resource)));
-}
-
 static void add_arguments(struct storage_batch_writer *writer, const struct fence_request *request)
 {
     switch (request->kind) {
     case FENCE_REQUEST_TAKE:
         add_text(writer, "T");
         add_attempt(writer, request);
-        add_slot(writer, request->resource);
+        add_number(writer, request->slot);
         add_number(writer, request->ttl_ms);
         add_text(writer, request->owner);
         break;
     case FENCE_REQUEST_CONFIRM:
         add_text(writer, "C");
         add_attempt(writer, request);
-        add_slot(writer, request->resource);
+        add_number(writer, request->slot);
         add_number(writer, (uint64_t)request->token);
         break;
     case FENCE_REQUEST_EXTEND:

@@ -6,6 +6,7 @@
  * deadlines, no confirmation, no validity. Pawl is measured against this. Prints one line of
  * JSON. */
 #include "fence/lease.h"
+#include "fence/name.h"
 #include "fence/view.h"
 #include "storage/redis_master.h"
 #include "tests/bench/clock.h"
@@ -17,6 +18,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <uv.h>
@@ -78,6 +80,7 @@ static void ask(struct bench *bench, struct client *client, bool acquire)
         .owner = "",
         .attempt = client->attempt,
         .ttl_ms = FENCE_TTL_DEFAULT_MS,
+        .slot = (uint16_t)fence_slot(client->resource, strlen(client->resource)),
     };
     for (unsigned i = 0; i < bench->options.masters; i++)
         storage_redis_master_submit(bench->masters[i], &request, &bench->view, 1);

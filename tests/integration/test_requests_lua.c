@@ -33,7 +33,8 @@ static struct fence_request request(enum fence_request_kind kind, const char *id
                                   .lock_id = id,
                                   .owner = "",
                                   .attempt = attempt,
-                                  .ttl_ms = 30000};
+                                  .ttl_ms = 30000,
+                                  .slot = (uint16_t)fence_slot(NAME, strlen(NAME))};
 }
 
 static const struct fence_reply *take(struct master_fixture *fixture, const char *id,

@@ -14,19 +14,23 @@ static struct pawl_service service;
 static char lock_id[64];
 static char *before; /* what the master held when all had started */
 
-/* All keys and values of the master as one text: the order of a hash stays while it is untouched.
- * The caller frees it. */
+/* All keys and values of the master as one text, in a stable order. The caller frees it. */
 static char *contents(void)
 {
-    static const char script[] = "local all = {} "
-                                 "for _, key in ipairs(redis.call('KEYS', '*')) do"
-                                 "    local hash = redis.call('TYPE', key).ok == 'hash' "
-                                 "    all[#all + 1] = key .. '=' .. (hash and"
-                                 "        table.concat(redis.call('HGETALL', key), ',') or"
-                                 "        redis.call('GET', key)) "
-                                 "end "
-                                 "table.sort(all) "
-                                 "return table.concat(all, '\\n')";
+    static const char script[] =
+        "local all = {} "
+        "for _, key in ipairs(redis.call('KEYS', '*')) do"
+        "    if redis.call('TYPE', key).ok == 'hash' then"
+        "        local fields = redis.call('HGETALL', key) "
+        "        for i = 1, #fields, 2 do"
+        "            all[#all + 1] = key .. ' ' .. fields[i] .. '=' .. fields[i + 1]"
+        "        end"
+        "    else"
+        "        all[#all + 1] = key .. '=' .. redis.call('GET', key)"
+        "    end "
+        "end "
+        "table.sort(all) "
+        "return table.concat(all, '\\n')";
     redisReply *reply = redis_fleet_command(fleet, 0, "EVAL %s 0", script);
     char *text = strdup(reply->str);
     freeReplyObject(reply);

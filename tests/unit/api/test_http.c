@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define HEAD(method, path) method " " path " HTTP/1.1\r\nHost: h\r\n"
@@ -115,6 +116,36 @@ static void request_is_parked_until_it_is_answered(void **state)
     assert_int_equal(api_http_parked(http), 0);
     assert_int_equal(loop_receive(http, fd, response), 200);
     assert_true(says("\"late\""));
+    assert_int_equal(ask(HEAD("GET", "/at-once") "\r\n"), 200);
+}
+
+/* Before it is suspended, a parked request is looked at in a few turns more. */
+static void request_parked_a_moment_ago_is_answered_at_the_next_look(void **state)
+{
+    (void)state;
+    loop_send(http, fd, HEAD("GET", "/keep") "\r\n");
+    while (api_http_parked(http) == 0)
+        api_http_turn(http);
+    answer_text(kept, "\"soon\"");
+    assert_int_equal(loop_receive(http, fd, response), 200);
+    assert_true(says("\"soon\""));
+    assert_int_equal(ask(HEAD("GET", "/at-once") "\r\n"), 200);
+}
+
+static void client_that_leaves_a_moment_after_it_was_parked_does_no_harm(void **state)
+{
+    (void)state;
+    struct linger reset = {.l_onoff = 1};
+    loop_send(http, fd, HEAD("GET", "/keep") "\r\n");
+    while (api_http_parked(http) == 0)
+        api_http_turn(http);
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)), 0);
+    (void)close(fd);
+    for (int i = 0; i < 8; i++)
+        api_http_turn(http);
+    answer_text(kept, "\"to nobody\"");
+    assert_int_equal(api_http_parked(http), 0);
+    fd = loop_connect(http);
     assert_int_equal(ask(HEAD("GET", "/at-once") "\r\n"), 200);
 }
 
@@ -327,6 +358,8 @@ static void long_head_is_431(void **state)
 static const struct CMUnitTest cases[] = {
     CASE(request_is_answered_in_its_handler),
     CASE(request_is_parked_until_it_is_answered),
+    CASE(request_parked_a_moment_ago_is_answered_at_the_next_look),
+    CASE(client_that_leaves_a_moment_after_it_was_parked_does_no_harm),
     CASE(request_is_answered_from_the_handler_of_another),
     CASE(parked_request_is_not_idle),
     CASE(idle_connection_is_closed),
