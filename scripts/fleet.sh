@@ -21,8 +21,10 @@ fleet_build() {
     local program newer
     [ -z "${PAWL_BUILD:-}" ] || return 0
     for program in "$@"; do
-        newer=$(cd "$pawl_root" && find CMakeLists.txt "${pawl_layers[@]}" tests/bench \
-            -newer "$pawl_build/$program" -print -quit 2>&1)
+        newer=missing
+        [ ! -f "$pawl_build/$program" ] ||
+            newer=$(cd "$pawl_root" && find CMakeLists.txt "${pawl_layers[@]}" tests/bench \
+                -newer "$pawl_build/$program" -print -quit)
         if [ -n "$newer" ]; then
             "$pawl_root/scripts/build"
             return
