@@ -15,9 +15,10 @@
 struct fence_core;
 
 struct fence_config {
-    unsigned masters; /* N: odd, 1 .. FENCE_MASTERS_MAX */
-    uint32_t calls;   /* calls under way at a time, 1 .. FENCE_CALLS_MAX */
-    uint64_t seed;    /* keys the tables against chosen names */
+    unsigned masters;    /* N: odd, 1 .. FENCE_MASTERS_MAX */
+    uint32_t calls;      /* calls under way at a time, 1 .. FENCE_CALLS_MAX */
+    uint32_t extensions; /* cap on the extensions of one grant */
+    uint64_t seed;       /* keys the tables against chosen names */
 };
 
 /* Allocates all that the core will ever use. FENCE_EINVAL (a bound of @config), FENCE_ENOMEM. */
@@ -47,16 +48,17 @@ struct fence_event {
 };
 
 enum fence_effect_kind {
-    FENCE_EFFECT_SEND,    /* send @request to @master, after all sent to it before */
+    FENCE_EFFECT_SEND,    /* send @request to each of @masters, after all sent to them before */
     FENCE_EFFECT_ANSWER,  /* answer the client */
-    FENCE_EFFECT_RESTAMP, /* renew the run id in @master's marker, then shake hands again */
-    FENCE_EFFECT_RESET,   /* close the connection to @master and open it anew, with backoff. A
-                           * FENCE_EVENT_DOWN for it is not needed: the core knows */
+    FENCE_EFFECT_RESTAMP, /* renew the run id in the marker of each of @masters, then shake hands
+                           * with it again */
+    FENCE_EFFECT_RESET,   /* close the connection to each of @masters and open it anew, with
+                           * backoff. A FENCE_EVENT_DOWN for it is not needed: the core knows */
 };
 
 struct fence_effect {
     enum fence_effect_kind kind;
-    unsigned master;
+    uint32_t masters; /* a set: bit i is master i */
     union {
         struct fence_request request;
         struct fence_answer answer;
@@ -64,9 +66,9 @@ struct fence_effect {
 };
 
 enum {
-    /* One step ends at most one call and starts at most one other: a clean-up and a new round on
-     * each master, their resets, and the answers. */
-    FENCE_EFFECTS_MAX = 4 * FENCE_MASTERS_MAX + 4,
+    /* One step ends at most one call and starts at most one other: a clean-up, a new round, the
+     * answer, what a debt or a handshake adds, and room to spare. */
+    FENCE_EFFECTS_MAX = 12,
 };
 
 struct fence_effects {

@@ -9,6 +9,8 @@
 #include "fence/timers.h"
 #include "fence/vote.h"
 
+#include <assert.h>
+
 /* A call under way.
  *
  *             .--- another is first in line ---> QUEUED --.
@@ -69,6 +71,36 @@ struct fence_core {
     struct fence_effects *effects;
 };
 
+/* A tag is an index in its lower 16 bits, of a call or of a debt, and above it which round of the
+ * call or which debt it was. 0 is neither: its reply is only counted. */
+enum {
+    TAG_INDEX_BITS = 16,
+    TAG_DEBT_BIT = 16,
+    TAG_SERIAL_SHIFT = 17,
+};
+static_assert(FENCE_CALLS_MAX <= 1 << TAG_INDEX_BITS, "an index must fit its bits");
+static_assert(FENCE_DEBTS_MAX <= 1 << TAG_INDEX_BITS, "an index must fit its bits");
+
+static inline uint64_t fence_core_tag(uint64_t serial, bool is_debt, uint32_t index)
+{
+    return serial << TAG_SERIAL_SHIFT | (uint64_t)is_debt << TAG_DEBT_BIT | index;
+}
+
+static inline uint32_t fence_core_tag_index(uint64_t tag)
+{
+    return tag & ((UINT32_C(1) << TAG_INDEX_BITS) - 1);
+}
+
+static inline bool fence_core_tag_is_debt(uint64_t tag)
+{
+    return tag >> TAG_DEBT_BIT & 1;
+}
+
+static inline uint64_t fence_core_tag_serial(uint64_t tag)
+{
+    return tag >> TAG_SERIAL_SHIFT;
+}
+
 static inline uint32_t fence_core_index(const struct fence_core *core, const struct call *call)
 {
     return (uint32_t)(call - core->calls);
@@ -80,11 +112,20 @@ static inline void fence_core_wake_at(struct fence_core *core, const struct call
     fence_timers_set(&core->timers, fence_core_index(core, call), due_us);
 }
 
+/* Copies @from (NULL: nothing) to @to, which must have room. */
+void fence_core_copy_text(char *to, size_t size, const char *from);
+
 /* The next random number of this step. */
 uint64_t fence_core_random(struct fence_core *core);
 
 /* Starts a round: replies to earlier ones no longer count. */
 void fence_core_next_round(struct fence_core *core, struct call *call);
+
+/* A fresh effect of this step. */
+struct fence_effect *fence_core_effect(struct fence_core *core, enum fence_effect_kind kind);
+
+/* Sends @request, which is complete, to each master of @set that is active. */
+void fence_core_send(struct fence_core *core, uint32_t set, const struct fence_request *request);
 
 /* Sends @request, completed with the call's strings, to each master of @set that is active: to ask
  * (the replies belong to the call's round), or only to tell (a clean-up, whose replies count for
@@ -97,6 +138,11 @@ void fence_core_tell(struct fence_core *core, const struct call *call, uint32_t 
 /* Has the call's attempt undone on each master of @set: now where it is active, else when it is
  * back. */
 void fence_core_undo(struct fence_core *core, const struct call *call, uint32_t set);
+
+/* Master @i replied to a clean-up; the next of those to be told again. */
+void fence_core_undo_reply(struct fence_core *core, unsigned i, uint32_t index, uint64_t serial,
+                           enum fence_reply_kind kind);
+void fence_core_undo_again(struct fence_core *core);
 
 /* An answer to @call with what all answers carry. The caller completes it before the step ends. */
 struct fence_answer *fence_core_answer(struct fence_core *core, const struct call *call, int error);

@@ -113,6 +113,7 @@ void fence_core_vote_begin(struct fence_core *core, struct call *call)
         .kind = request_for(call->kind),
         .token = call->kind == FENCE_CALL_EXTEND ? call->token : 0,
         .ttl_ms = call->ttl_ms,
+        .extensions = core->config.extensions,
     };
     fence_core_ask(core, call, active, &request);
     fence_core_wake_at(core, call, core->now_us + patience_us(call));

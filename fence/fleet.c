@@ -181,13 +181,18 @@ void fence_fleet_lose(struct fence_fleet *fleet, unsigned i, enum fence_reason r
 
 /* ---- who may be asked ------------------------------------------------------------------------ */
 
-uint32_t fence_fleet_active(const struct fence_fleet *fleet)
+uint32_t fence_fleet_in_state(const struct fence_fleet *fleet, enum fence_master_state state)
 {
     uint32_t set = 0;
     for (unsigned i = 0; i < fleet->n; i++)
-        if (fleet->master[i].state == FENCE_MASTER_ACTIVE)
+        if (fleet->master[i].state == state)
             set |= UINT32_C(1) << i;
     return set;
+}
+
+uint32_t fence_fleet_active(const struct fence_fleet *fleet)
+{
+    return fence_fleet_in_state(fleet, FENCE_MASTER_ACTIVE);
 }
 
 unsigned fence_fleet_active_count(const struct fence_fleet *fleet)

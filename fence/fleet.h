@@ -103,6 +103,9 @@ uint32_t fence_fleet_learn(struct fence_fleet *fleet, unsigned i, const struct f
 /* The connection to master @i ended or could not be made, for @reason. */
 void fence_fleet_lose(struct fence_fleet *fleet, unsigned i, enum fence_reason reason);
 
+/* The set of masters in @state. */
+uint32_t fence_fleet_in_state(const struct fence_fleet *fleet, enum fence_master_state state);
+
 /* The set of masters that may be asked now, and how many they are. */
 uint32_t fence_fleet_active(const struct fence_fleet *fleet);
 unsigned fence_fleet_active_count(const struct fence_fleet *fleet);

@@ -92,7 +92,8 @@ struct fence_request {
     uint64_t attempt;
     int64_t token;
     uint32_t ttl_ms;
-    uint16_t slot; /* TAKE, CONFIRM: the resource's counter */
+    uint32_t extensions; /* EXTEND: the cap */
+    uint16_t slot;       /* TAKE, CONFIRM: the resource's counter */
 };
 
 enum fence_reply_kind {

@@ -27,19 +27,43 @@ struct server_driver {
 
 /* ---- effects --------------------------------------------------------------------------------- */
 
-static void act(struct server_driver *driver, const struct fence_effect *effect)
+static void send_request(struct server_driver *driver, const struct fence_effect *effect)
 {
     const struct fence_fleet *fleet = fence_core_fleet(driver->core);
-    struct storage_redis_master *master = driver->masters[effect->master];
+    struct storage_request encoded; /* the same bytes for all */
+    storage_request_encode(&effect->request, &encoded);
+    for (unsigned i = 0; i < driver->config.n; i++)
+        if (effect->masters >> i & 1)
+            storage_redis_master_submit(driver->masters[i], &encoded, &fleet->view,
+                                        fleet->generation);
+}
+
+static void restamp(struct server_driver *driver, uint32_t masters)
+{
+    const struct fence_fleet *fleet = fence_core_fleet(driver->core);
+    for (unsigned i = 0; i < driver->config.n; i++)
+        if (masters >> i & 1)
+            storage_redis_master_restamp(driver->masters[i], &fleet->master[i].facts);
+}
+
+static void reset(struct server_driver *driver, uint32_t masters)
+{
+    for (unsigned i = 0; i < driver->config.n; i++)
+        if (masters >> i & 1)
+            storage_redis_master_reset(driver->masters[i]);
+}
+
+static void act(struct server_driver *driver, const struct fence_effect *effect)
+{
     switch (effect->kind) {
     case FENCE_EFFECT_SEND:
-        storage_redis_master_submit(master, &effect->request, &fleet->view, fleet->generation);
+        send_request(driver, effect);
         break;
     case FENCE_EFFECT_RESTAMP:
-        storage_redis_master_restamp(master, &fleet->master[effect->master].facts);
+        restamp(driver, effect->masters);
         break;
     case FENCE_EFFECT_RESET:
-        storage_redis_master_reset(master);
+        reset(driver, effect->masters);
         break;
     case FENCE_EFFECT_ANSWER:
         driver->config.answer(driver->config.context, &effect->answer);
@@ -170,7 +194,6 @@ static int new_masters(struct server_driver *driver)
             .url = driver->config.masters[i],
             .index = i,
             .members = driver->config.n,
-            .extensions = FENCE_EXTENSIONS_MAX,
             .events = {.context = driver, .facts = on_facts, .down = on_down, .reply = on_reply},
         };
         storage_redis_url_show(&config.url, driver->addresses[i]);
@@ -202,6 +225,7 @@ int server_driver_new(const struct server_driver_config *config, struct server_d
     struct fence_config fence = {
         .masters = config->n,
         .calls = SERVER_CALLS,
+        .extensions = FENCE_EXTENSIONS_MAX,
         .seed = server_random_u64(&driver->random),
     };
     int error = fence_core_new(&fence, &driver->core);

@@ -9,21 +9,14 @@
 #include <string.h>
 
 enum {
-    KEYS_SIZE = STORAGE_BATCH_MAX * (STORAGE_KEY_MAX + 16),
-    ARGUMENTS_SIZE = STORAGE_BATCH_MAX * STORAGE_REQUEST_MAX,
+    KEYS_SIZE = STORAGE_BATCH_MAX * STORAGE_KEY_BYTES,
+    ARGUMENTS_SIZE = STORAGE_BATCH_MAX * STORAGE_ARGS_BYTES,
     HEAD_SIZE = 512 + FENCE_VIEW_TEXT_MAX,
-    ATTEMPT_DIGITS = 16,
-    NUMBER_MAX = 24, /* an integer as text, with its end */
 };
 
-int storage_batch_writer_init(struct storage_batch_writer *writer, const char *prefix,
-                              uint32_t extensions)
+int storage_batch_writer_init(struct storage_batch_writer *writer)
 {
     memset(writer, 0, sizeof(*writer));
-    assert(strlen(prefix) <= STORAGE_KEY_PREFIX_MAX);
-    snprintf(writer->fleet_key, sizeof(writer->fleet_key), "%sfleet", prefix);
-    snprintf(writer->lock_prefix, sizeof(writer->lock_prefix), "%slock:", prefix);
-    writer->extensions = extensions;
     writer->keys = malloc(KEYS_SIZE);
     writer->arguments = malloc(ARGUMENTS_SIZE);
     writer->command = malloc(HEAD_SIZE + KEYS_SIZE + ARGUMENTS_SIZE);
@@ -50,140 +43,22 @@ void storage_batch_clear(struct storage_batch_writer *writer)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static size_t write_number(char *to, uint64_t number)
-{
-    char digits[NUMBER_MAX];
-    size_t n = 0;
-    do {
-        digits[n++] = (char)('0' + number % 10);
-        number /= 10;
-    } while (number > 0);
-    for (size_t i = 0; i < n; i++)
-        to[i] = digits[n - 1 - i];
-    return n;
-}
-
-static size_t end_line(char *to)
-{
-    to[0] = '\r';
-    to[1] = '\n';
-    return 2;
-}
-
-/* A RESP length line: "$<number>\r\n" (redis.io, "RESP protocol spec"). */
-static size_t write_head(char *to, char kind, size_t number)
-{
-    to[0] = kind;
-    size_t len = 1 + write_number(to + 1, number);
-    return len + end_line(to + len);
-}
-
-static size_t write_bulk(char *to, const char *bytes, size_t len)
-{
-    size_t written = write_head(to, '$', len);
-    memcpy(to + written, bytes, len);
-    written += len;
-    return written + end_line(to + written);
-}
-
-static char *append(char *to, const char *bytes, size_t len)
-{
-    memcpy(to, bytes, len);
-    return to + len;
-}
-
-/* The lock's key: prefix and resource. */
-static void add_key(struct storage_batch_writer *writer, const char *resource)
-{
-    size_t prefix_len = strlen(writer->lock_prefix);
-    size_t resource_len = strlen(resource);
-    assert(resource_len <= FENCE_RESOURCE_MAX);
-    char *start = writer->keys + writer->keys_len;
-    char *end = start + write_head(start, '$', prefix_len + resource_len);
-    end = append(end, writer->lock_prefix, prefix_len);
-    end = append(end, resource, resource_len);
-    end += end_line(end);
-    writer->keys_len += (size_t)(end - start);
-}
-
-static void add_bytes(struct storage_batch_writer *writer, const char *bytes, size_t len)
-{
-    assert(writer->args_len + len + NUMBER_MAX < ARGUMENTS_SIZE);
-    writer->args_len += write_bulk(writer->arguments + writer->args_len, bytes, len);
-    writer->args++;
-}
-
-static void add_text(struct storage_batch_writer *writer, const char *text)
-{
-    add_bytes(writer, text, strlen(text));
-}
-
-static void add_number(struct storage_batch_writer *writer, uint64_t number)
-{
-    char text[NUMBER_MAX];
-    add_bytes(writer, text, write_number(text, number));
-}
-
-/* "<lock id>.<attempt>" */
-static void add_attempt(struct storage_batch_writer *writer, const struct fence_request *request)
-{
-    char text[FENCE_LOCK_ID_MAX + 1 + ATTEMPT_DIGITS];
-    size_t len = strlen(request->lock_id);
-    assert(len <= FENCE_LOCK_ID_MAX);
-    memcpy(text, request->lock_id, len);
-    text[len++] = '.';
-    for (unsigned shift = 64; shift > 0;)
-        text[len++] = "0123456789abcdef"[request->attempt >> (shift -= 4) & 15];
-    add_bytes(writer, text, len);
-}
-
-static void add_arguments(struct storage_batch_writer *writer, const struct fence_request *request)
-{
-    switch (request->kind) {
-    case FENCE_REQUEST_TAKE:
-        add_text(writer, "T");
-        add_attempt(writer, request);
-        add_number(writer, request->slot);
-        add_number(writer, request->ttl_ms);
-        add_text(writer, request->owner);
-        break;
-    case FENCE_REQUEST_CONFIRM:
-        add_text(writer, "C");
-        add_attempt(writer, request);
-        add_number(writer, request->slot);
-        add_number(writer, (uint64_t)request->token);
-        break;
-    case FENCE_REQUEST_EXTEND:
-        add_text(writer, "E");
-        add_text(writer, request->lock_id);
-        add_number(writer, (uint64_t)request->token);
-        add_number(writer, request->ttl_ms);
-        add_number(writer, writer->extensions);
-        break;
-    case FENCE_REQUEST_RELEASE:
-        add_text(writer, "R");
-        add_text(writer, request->lock_id);
-        add_number(writer, (uint64_t)request->token);
-        break;
-    case FENCE_REQUEST_UNDO:
-        add_text(writer, "U");
-        add_attempt(writer, request);
-        break;
-    case FENCE_REQUEST_INSPECT:
-        add_text(writer, "I");
-        break;
-    }
-}
-
 void storage_batch_add(struct storage_batch_writer *writer, struct storage_batch *batch,
-                       const struct fence_request *request)
+                       const struct storage_request *request)
 {
     assert(batch->count < STORAGE_BATCH_MAX);
-    assert(request->token >= 0);
-    add_key(writer, request->resource);
-    add_arguments(writer, request);
+    memcpy(writer->keys + writer->keys_len, request->key_bytes, request->key_len);
+    writer->keys_len += request->key_len;
+    memcpy(writer->arguments + writer->args_len, request->args_bytes, request->args_len);
+    writer->args_len += request->args_len;
+    writer->args += request->args;
     batch->expected[batch->count++] =
         (struct storage_expected){.tag = request->tag, .kind = request->kind};
+}
+
+static size_t write_text(char *to, const char *text)
+{
+    return storage_resp_bulk(to, text, strlen(text));
 }
 
 const char *storage_batch_command(struct storage_batch_writer *writer,
@@ -191,26 +66,21 @@ const char *storage_batch_command(struct storage_batch_writer *writer,
                                   const struct storage_batch_terms *terms, size_t *ret_len)
 {
     enum {
-        KEYS_FIXED = 1, /* the fleet's */
+        COMMAND = 3, /* EVALSHA, the script, the number of keys */
         TERMS = 3,
     };
-    unsigned keys = KEYS_FIXED + batch->count;
-    char keys_text[NUMBER_MAX];
-    size_t keys_digits = write_number(keys_text, keys);
-    char member[NUMBER_MAX];
-    size_t member_digits = write_number(member, terms->member);
-
+    unsigned keys = 1 + batch->count; /* the fleet's, and the locks' */
     char *command = writer->command;
-    size_t len = write_head(command, '*', 3 + keys + TERMS + writer->args);
-    len += write_bulk(command + len, "EVALSHA", strlen("EVALSHA"));
-    len += write_bulk(command + len, terms->sha, STORAGE_SHA_LEN);
-    len += write_bulk(command + len, keys_text, keys_digits);
-    len += write_bulk(command + len, writer->fleet_key, strlen(writer->fleet_key));
+    size_t len = storage_resp_head(command, '*', COMMAND + keys + TERMS + writer->args);
+    len += write_text(command + len, "EVALSHA");
+    len += write_text(command + len, terms->sha);
+    len += storage_resp_number(command + len, keys);
+    len += write_text(command + len, STORAGE_FLEET_KEY);
     memcpy(command + len, writer->keys, writer->keys_len);
     len += writer->keys_len;
-    len += write_bulk(command + len, terms->view, strlen(terms->view));
-    len += write_bulk(command + len, terms->fleet_id, strlen(terms->fleet_id));
-    len += write_bulk(command + len, member, member_digits);
+    len += write_text(command + len, terms->view);
+    len += write_text(command + len, terms->fleet_id);
+    len += storage_resp_number(command + len, terms->member);
     memcpy(command + len, writer->arguments, writer->args_len);
     len += writer->args_len;
     storage_batch_clear(writer);

@@ -5,7 +5,7 @@
 
 #include "fence/message.h"
 #include "fence/view.h"
-#include "storage/redis_facts.h"
+#include "storage/redis_request.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,8 +13,7 @@
 #include <hiredis/hiredis.h>
 
 enum {
-    STORAGE_BATCH_MAX = 256,   /* requests a script call carries: what a master does at a stretch */
-    STORAGE_REQUEST_MAX = 768, /* bytes that the arguments of one request can take */
+    STORAGE_BATCH_MAX = 256, /* requests a script call carries: what a master does at a stretch */
     STORAGE_SHA_LEN = 40,
 };
 
@@ -31,9 +30,6 @@ struct storage_batch {
 
 /* Where a batch is written. Keys and arguments grow apart, as Redis wants all keys first. */
 struct storage_batch_writer {
-    char fleet_key[STORAGE_KEY_PREFIX_MAX + 8];
-    char lock_prefix[STORAGE_KEY_PREFIX_MAX + 8];
-    uint32_t extensions; /* the cap, sent with each extension */
     size_t keys_len;
     size_t args_len;
     unsigned args;
@@ -42,9 +38,8 @@ struct storage_batch_writer {
     char *command;
 };
 
-/* FENCE_ENOMEM. @prefix at most STORAGE_KEY_PREFIX_MAX bytes. */
-FENCE_CHECKED int storage_batch_writer_init(struct storage_batch_writer *writer, const char *prefix,
-                                            uint32_t extensions);
+/* FENCE_ENOMEM. */
+FENCE_CHECKED int storage_batch_writer_init(struct storage_batch_writer *writer);
 void storage_batch_writer_fini(struct storage_batch_writer *writer);
 
 /* Forgets what was added since the last command. */
@@ -52,7 +47,7 @@ void storage_batch_clear(struct storage_batch_writer *writer);
 
 /* Adds @request to @batch, which has room; the writer holds its bytes. */
 void storage_batch_add(struct storage_batch_writer *writer, struct storage_batch *batch,
-                       const struct fence_request *request);
+                       const struct storage_request *request);
 
 /* What a script call says of its sender's knowledge; the master refuses it if it knows otherwise.
  */

@@ -1,24 +1,25 @@
 #include "storage/redis_facts.h"
 
 #include "fence/view.h"
+#include "storage/redis_keys.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-int storage_question_args(enum storage_question question, const char *fleet_key,
+int storage_question_args(enum storage_question question,
                           const char *ret_args[static STORAGE_QUESTION_ARGS])
 {
     static const char *const questions[STORAGE_QUESTIONS][STORAGE_QUESTION_ARGS] = {
         [STORAGE_ASK_INFO] = {"INFO"},
         [STORAGE_ASK_CONFIG] = {"CONFIG", "GET", "append*", "no-appendfsync-on-rewrite"},
-        [STORAGE_ASK_MARKER] = {"HMGET", "", "fleet", "member", "run", "max_ttl_ms", "durable",
-                                "state", "view"},
+        [STORAGE_ASK_MARKER] = {"HMGET", STORAGE_FLEET_KEY, "fleet", "member", "run", "max_ttl_ms",
+                                "durable", "state", "view"},
     };
     int n = 0;
     for (; n < STORAGE_QUESTION_ARGS && questions[question][n]; n++)
-        ret_args[n] = questions[question][n][0] ? questions[question][n] : fleet_key;
+        ret_args[n] = questions[question][n];
     return n;
 }
 

@@ -17,15 +17,11 @@ enum storage_question {
 
 enum {
     STORAGE_QUESTION_ARGS = 12,
-    STORAGE_KEY_PREFIX_MAX = 64, /* bytes */
-    STORAGE_KEY_MAX = STORAGE_KEY_PREFIX_MAX + 16 + FENCE_RESOURCE_MAX,
 };
 
-#define STORAGE_KEY_PREFIX "pawl:"
-
-/* The command that asks @question, as an argument vector of static strings and @fleet_key. Returns
- * the number of arguments. */
-int storage_question_args(enum storage_question question, const char *fleet_key,
+/* The command that asks @question, as an argument vector of static strings. Returns the number of
+ * arguments. */
+int storage_question_args(enum storage_question question,
                           const char *ret_args[static STORAGE_QUESTION_ARGS]);
 
 /* Reads the reply to @question into @facts, which starts zeroed; a fleet of @n members is expected.

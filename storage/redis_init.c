@@ -3,6 +3,7 @@
 #include "fence/fleet.h"
 #include "storage/lua/mark.lua.h"
 #include "storage/redis_facts.h"
+#include "storage/redis_keys.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -12,8 +13,6 @@
 
 #include <hiredis/hiredis.h>
 #include <sodium.h>
-
-#define FLEET_KEY STORAGE_KEY_PREFIX "fleet"
 
 struct session {
     const struct storage_redis_init *init;
@@ -68,7 +67,7 @@ static int connect_master(struct session *session, unsigned i)
 static int ask(struct session *session, unsigned i, enum storage_question question)
 {
     const char *args[STORAGE_QUESTION_ARGS];
-    int n = storage_question_args(question, FLEET_KEY, args);
+    int n = storage_question_args(question, args);
     redisReply *reply = redisCommandArgv(session->links[i], n, args, NULL);
     if (!reply)
         return master_error(session, i, FENCE_EIO, session->links[i]->errstr);
@@ -97,7 +96,7 @@ static int judge(struct session *session)
             return master_error(session, i, FENCE_ECONFLICT,
                                 "it is already marked as a member of a fleet. If that fleet is "
                                 "still in use, do not make a new one; if you are certain that no "
-                                "token of it matters any more, delete the key " FLEET_KEY
+                                "token of it matters any more, delete the key " STORAGE_FLEET_KEY
                                 " on it and run init again.");
         enum fence_reason reason = fence_fleet_judge(&fleet, i);
         if (reason != FENCE_REASON_BLANK)
@@ -128,7 +127,7 @@ static int mark(struct session *session, unsigned i)
     redisReply *reply = redisCommand(
         session->links[i],
         "EVAL %s 1 %s fleet %s member %u run %s max_ttl_ms %u durable %s state %s view %s",
-        storage_lua_mark, FLEET_KEY, session->fleet_id, i + 1, facts->run_id,
+        storage_lua_mark, STORAGE_FLEET_KEY, session->fleet_id, i + 1, facts->run_id,
         session->init->ttl_max_ms, facts->durable ? "yes" : "no", "active", view);
     int error = 0;
     if (!reply || reply->type != REDIS_REPLY_INTEGER)
@@ -145,7 +144,7 @@ static void tell_half_way(struct session *session, unsigned marked)
     size_t len = strlen(session->why);
     if (marked > 0)
         snprintf(session->why + len, STORAGE_WHY_MAX - len,
-                 "; the masters before it are marked already: delete the key " FLEET_KEY
+                 "; the masters before it are marked already: delete the key " STORAGE_FLEET_KEY
                  " on the first %u, and run init again",
                  marked);
 }

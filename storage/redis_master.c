@@ -207,14 +207,13 @@ int storage_redis_master_new(const struct storage_redis_config *config,
     struct storage_redis_master *master = calloc(1, sizeof(*master));
     if (!master)
         return FENCE_ENOMEM;
-    int error = storage_batch_writer_init(&master->writer, STORAGE_KEY_PREFIX, config->extensions);
+    int error = storage_batch_writer_init(&master->writer);
     if (error) {
         free(master);
         return error;
     }
     master->config = *config;
     master->resolve.data = master;
-    snprintf(master->fleet_key, sizeof(master->fleet_key), "%sfleet", STORAGE_KEY_PREFIX);
     uv_timer_init(config->loop, &master->timer);
     master->timer.data = master;
     uv_timer_start(&master->timer, on_backoff_over, 0, 0);

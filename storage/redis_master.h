@@ -15,6 +15,7 @@
 #include "fence/error.h"
 #include "fence/fleet.h"
 #include "fence/message.h"
+#include "storage/redis_request.h"
 #include "storage/redis_url.h"
 
 #include <uv.h>
@@ -47,9 +48,8 @@ struct storage_master_events {
 struct storage_redis_config {
     uv_loop_t *loop;
     struct storage_redis_url url;
-    unsigned index;      /* 0 .. members - 1: which member of the fleet is expected there */
-    unsigned members;    /* N */
-    uint32_t extensions; /* the cap on extensions of one grant */
+    unsigned index;   /* 0 .. members - 1: which member of the fleet is expected there */
+    unsigned members; /* N */
     struct storage_master_events events;
 };
 
@@ -67,8 +67,8 @@ void storage_redis_master_free(struct storage_redis_master *master);
  * under different views never share a script call. Precondition: the handshake ended well, and the
  * connection was not lost or reset since. */
 void storage_redis_master_submit(struct storage_redis_master *master,
-                                 const struct fence_request *request, const struct fence_view *view,
-                                 uint64_t generation);
+                                 const struct storage_request *request,
+                                 const struct fence_view *view, uint64_t generation);
 
 /* Sends what was submitted, unless a script call is still on its way: then it goes with the first
  * turn after the reply. Does the resets that were asked for. To be called at the end of each loop

@@ -98,8 +98,8 @@ void storage_master_seal(struct storage_redis_master *master)
 }
 
 void storage_redis_master_submit(struct storage_redis_master *master,
-                                 const struct fence_request *request, const struct fence_view *view,
-                                 uint64_t generation)
+                                 const struct storage_request *request,
+                                 const struct fence_view *view, uint64_t generation)
 {
     assert(master->state == LINK_READY);
     struct storage_batch *batch = master->batch;

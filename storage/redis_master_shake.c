@@ -3,6 +3,7 @@
  * connection is enough. */
 #include "storage/lua/requests.lua.h"
 #include "storage/lua/restamp.lua.h"
+#include "storage/redis_keys.h"
 #include "storage/redis_master_state.h"
 
 #include <stdio.h>
@@ -104,7 +105,7 @@ static bool ask_all(struct storage_redis_master *master)
     };
     for (int question = 0; question < STORAGE_QUESTIONS; question++) {
         const char *args[STORAGE_QUESTION_ARGS];
-        int n = storage_question_args((enum storage_question)question, master->fleet_key, args);
+        int n = storage_question_args((enum storage_question)question, args);
         if (redisAsyncCommandArgv(master->context, on_answer[question], NULL, n, args, NULL) !=
             REDIS_OK)
             return false;
@@ -143,7 +144,7 @@ void storage_redis_master_restamp(struct storage_redis_master *master,
     master->state = LINK_SHAKING;
     storage_master_set_deadline(master);
     if (redisAsyncCommand(master->context, on_restamped, NULL, "EVAL %s 1 %s %s %u %s %s",
-                          storage_lua_restamp, master->fleet_key, facts->fleet_id, facts->member,
+                          storage_lua_restamp, STORAGE_FLEET_KEY, facts->fleet_id, facts->member,
                           facts->marked_run_id, facts->run_id) != REDIS_OK)
         storage_redis_master_reset(master);
 }

@@ -33,7 +33,6 @@ struct storage_redis_master {
 
     /* The handshake under way, and what it brought. */
     struct fence_facts facts;
-    char fleet_key[STORAGE_KEY_MAX + 1];
     char sha[STORAGE_SHA_LEN + 1];
 
     /* Requests: what this turn adds, and batches that wait for reuse. */

@@ -82,8 +82,10 @@ static void ask(struct bench *bench, struct client *client, bool acquire)
         .ttl_ms = FENCE_TTL_DEFAULT_MS,
         .slot = (uint16_t)fence_slot(client->resource, strlen(client->resource)),
     };
+    struct storage_request encoded;
+    storage_request_encode(&request, &encoded);
     for (unsigned i = 0; i < bench->options.masters; i++)
-        storage_redis_master_submit(bench->masters[i], &request, &bench->view, 1);
+        storage_redis_master_submit(bench->masters[i], &encoded, &bench->view, 1);
     bench->outstanding += bench->options.masters;
 }
 
@@ -160,7 +162,6 @@ static void open_masters(struct bench *bench)
             .loop = &bench->loop,
             .index = i,
             .members = bench->options.masters,
-            .extensions = EXTENSIONS,
             .events = {bench, on_facts, on_down, on_reply},
         };
         const char *why;

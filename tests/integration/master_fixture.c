@@ -56,7 +56,6 @@ struct master_fixture *master_fixture_new(enum redis_persistence persistence)
     struct storage_redis_config config = {
         .loop = &fixture->loop,
         .members = 1,
-        .extensions = 3,
         .events = {.context = fixture, .facts = on_facts, .down = on_down, .reply = on_reply},
     };
     const char *why = NULL;
@@ -98,7 +97,9 @@ void master_fixture_await(struct master_fixture *fixture, const unsigned *counte
 
 void master_fixture_submit(struct master_fixture *fixture, const struct fence_request *request)
 {
-    storage_redis_master_submit(fixture->master, request, &fixture->facts.view, 1);
+    struct storage_request encoded;
+    storage_request_encode(request, &encoded);
+    storage_redis_master_submit(fixture->master, &encoded, &fixture->facts.view, 1);
 }
 
 void master_fixture_flush(struct master_fixture *fixture)

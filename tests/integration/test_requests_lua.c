@@ -34,6 +34,7 @@ static struct fence_request request(enum fence_request_kind kind, const char *id
                                   .owner = "",
                                   .attempt = attempt,
                                   .ttl_ms = 30000,
+                                  .extensions = 3,
                                   .slot = (uint16_t)fence_slot(NAME, strlen(NAME))};
 }
 
@@ -254,7 +255,9 @@ static void a_master_that_knows_another_view_refuses_everything(void **state)
     struct fence_request asked = request(FENCE_REQUEST_TAKE, ID_A, 1);
     struct fence_view other = fixture->facts.view;
     other.incarnation[0]++;
-    storage_redis_master_submit(fixture->master, &asked, &other, 2);
+    struct storage_request encoded;
+    storage_request_encode(&asked, &encoded);
+    storage_redis_master_submit(fixture->master, &encoded, &other, 2);
     master_fixture_flush(fixture);
     master_fixture_await(fixture, &fixture->replies, 1);
     assert_int_equal(fixture->reply[0].kind, FENCE_REPLY_REFUSED);

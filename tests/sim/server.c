@@ -21,6 +21,7 @@ void sim_server_start(struct sim_world *world, unsigned s, uint64_t seed)
     struct fence_config config = {
         .masters = world->plan.masters,
         .calls = world->plan.calls,
+        .extensions = world->plan.extensions,
         .seed = seed,
     };
     if (fence_core_new(&config, &server->core))
@@ -70,12 +71,26 @@ static void send(struct sim_world *world, unsigned s, const struct fence_effect 
         struct sim_call *call = &world->check.calls[sim_lock_number(request->lock_id)];
         call->confirming = request->kind == FENCE_REQUEST_CONFIRM;
     }
-    sim_network_send(world, s, effect->master, request);
+    for (unsigned m = 0; m < world->plan.masters; m++)
+        if (effect->masters >> m & 1)
+            sim_network_send(world, s, m, request);
+}
+
+static void act_on_master(struct sim_world *world, unsigned s, unsigned m,
+                          enum fence_effect_kind kind)
+{
+    if (kind == FENCE_EFFECT_RESTAMP) {
+        world->stats.restamps++;
+        sim_link_restamp(world, s, m);
+    } else {
+        world->stats.connections_reset++;
+        sim_link_reset(world, s, m);
+    }
 }
 
 static void act(struct sim_world *world, unsigned s, const struct fence_effect *effect)
 {
-    sim_trace_mix(&world->trace, (uint64_t)effect->kind << 8 | effect->master);
+    sim_trace_mix(&world->trace, (uint64_t)effect->kind << 16 | effect->masters);
     switch (effect->kind) {
     case FENCE_EFFECT_SEND:
         send(world, s, effect);
@@ -84,12 +99,10 @@ static void act(struct sim_world *world, unsigned s, const struct fence_effect *
         answer(world, s, &effect->answer);
         break;
     case FENCE_EFFECT_RESTAMP:
-        world->stats.restamps++;
-        sim_link_restamp(world, s, effect->master);
-        break;
     case FENCE_EFFECT_RESET:
-        world->stats.connections_reset++;
-        sim_link_reset(world, s, effect->master);
+        for (unsigned m = 0; m < world->plan.masters; m++)
+            if (effect->masters >> m & 1)
+                act_on_master(world, s, m, effect->kind);
         break;
     }
 }

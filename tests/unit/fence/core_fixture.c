@@ -73,8 +73,10 @@ void core_give(struct core_fixture *f, struct fence_event event)
     fence_step(f->core, &event, &f->effects);
     for (unsigned e = 0; e < f->effects.count; e++) {
         const struct fence_effect *effect = &f->effects.items[e];
-        if (effect->kind == FENCE_EFFECT_SEND && effect->request.tag != 0)
-            f->tag[effect->master] = effect->request.tag;
+        for (unsigned i = 0; i < f->n; i++)
+            if (effect->kind == FENCE_EFFECT_SEND && (effect->masters & CORE_SET(i)) &&
+                effect->request.tag != 0)
+                f->tag[i] = effect->request.tag;
     }
 }
 
@@ -182,8 +184,8 @@ uint32_t core_sent(const struct core_fixture *f, enum fence_request_kind kind)
         const struct fence_effect *effect = &f->effects.items[e];
         if (effect->kind != FENCE_EFFECT_SEND || effect->request.kind != kind)
             continue;
-        assert_int_equal(set & CORE_SET(effect->master), 0); /* no master twice in a step */
-        set |= CORE_SET(effect->master);
+        assert_int_equal(set & effect->masters, 0); /* no master twice in a step */
+        set |= effect->masters;
     }
     return set;
 }
@@ -193,7 +195,7 @@ const struct fence_request *core_request(const struct core_fixture *f, enum fenc
 {
     for (unsigned e = 0; e < f->effects.count; e++) {
         const struct fence_effect *effect = &f->effects.items[e];
-        if (effect->kind == FENCE_EFFECT_SEND && effect->master == i &&
+        if (effect->kind == FENCE_EFFECT_SEND && (effect->masters & CORE_SET(i)) &&
             effect->request.kind == kind)
             return &effect->request;
     }
@@ -206,7 +208,7 @@ uint32_t core_effect(const struct core_fixture *f, enum fence_effect_kind kind)
     uint32_t set = 0;
     for (unsigned e = 0; e < f->effects.count; e++)
         if (f->effects.items[e].kind == kind)
-            set |= CORE_SET(f->effects.items[e].master);
+            set |= f->effects.items[e].masters;
     return set;
 }
 

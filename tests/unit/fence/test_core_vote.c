@@ -374,7 +374,7 @@ static void votes_do_not_stand_in_the_line_for_acquires(void **state)
     };
     for (unsigned k = 0; k < 3; k++) {
         core_call(f, call_of(kinds[k]));
-        assert_int_equal(f->effects.count, 3);
+        assert_int_equal(f->effects.count, 1);
         assert_int_equal(core_effect(f, FENCE_EFFECT_SEND), CORE_FIRST(3));
     }
 }
