@@ -24,8 +24,9 @@ enum {
     STORAGE_HANDSHAKE_DEADLINE_MS = 500, /* resolving, connecting and all questions */
     STORAGE_BACKOFF_MIN_MS = 5,
     STORAGE_BACKOFF_MAX_MS = 250,
-    STORAGE_CALLS_AT_A_TIME = 1, /* script calls on their way to a master: what is asked meanwhile
-                                  * waits for the next, so that calls grow with the load */
+    STORAGE_CALLS_AT_A_TIME = 2, /* script calls on their way to a master: one that it works on and
+                                  * one behind it. What is asked meanwhile waits for the next, so
+                                  * that calls grow with the load */
     STORAGE_DETAIL_MAX = 160,    /* bytes of the text of a failure */
     STORAGE_REPLY_BUFFER = 1024 * 1024, /* bytes hiredis keeps between replies */
 };
