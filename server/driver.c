@@ -19,6 +19,7 @@ struct server_driver {
     struct server_random random;
     uv_timer_t timer;
     uv_check_t check;
+    uint64_t now_us;       /* when what is being told to the core happened */
     uint64_t timer_due_us; /* FENCE_NEVER: not set */
     int handles;           /* not yet closed */
     bool stepped;          /* an event came since this was cleared */
@@ -75,7 +76,7 @@ static void step(struct server_driver *driver, struct fence_event *event)
 {
     struct fence_effects effects;
     assert(!driver->acting);
-    event->now_us = server_clock_us();
+    event->now_us = driver->now_us;
     event->random = server_random_u64(&driver->random);
     fence_step(driver->core, event, &effects);
     driver->stepped = true;
@@ -106,9 +107,21 @@ static void log_changes(struct server_driver *driver)
     }
 }
 
+static void refresh_clock(struct server_driver *driver)
+{
+    driver->now_us = server_clock_us();
+}
+
+/* One look at the clock does for all replies of a batch: they were read before it. */
+static void on_batch(void *context)
+{
+    refresh_clock(context);
+}
+
 static void on_facts(void *context, unsigned i, const struct fence_facts *facts)
 {
     struct fence_event event = {.kind = FENCE_EVENT_FACTS, .master = i, .facts = *facts};
+    refresh_clock(context);
     step(context, &event);
     log_changes(context);
 }
@@ -116,6 +129,7 @@ static void on_facts(void *context, unsigned i, const struct fence_facts *facts)
 static void on_down(void *context, unsigned i, enum fence_reason reason)
 {
     struct fence_event event = {.kind = FENCE_EVENT_DOWN, .master = i, .reason = reason};
+    refresh_clock(context);
     step(context, &event);
     log_changes(context);
 }
@@ -132,6 +146,7 @@ static void on_reply(void *context, unsigned i, const struct fence_reply *reply)
 void server_driver_call(struct server_driver *driver, const struct fence_call *call)
 {
     struct fence_event event;
+    refresh_clock(driver); /* the client's deadline counts from here: not before it asked */
     event.kind = FENCE_EVENT_CALL;
     event.master = 0;
     event.call = *call;
@@ -153,7 +168,8 @@ static void after_poll(uv_check_t *check)
     struct server_driver *driver = check->data;
     unsigned ticks = 0;
     for (; ticks < SERVER_TICKS_A_TURN; ticks++) {
-        if (fence_core_deadline(driver->core) > server_clock_us())
+        refresh_clock(driver);
+        if (fence_core_deadline(driver->core) > driver->now_us)
             break;
         struct fence_event event = {.kind = FENCE_EVENT_TICK};
         step(driver, &event);
@@ -194,7 +210,11 @@ static int new_masters(struct server_driver *driver)
             .url = driver->config.masters[i],
             .index = i,
             .members = driver->config.n,
-            .events = {.context = driver, .facts = on_facts, .down = on_down, .reply = on_reply},
+            .events = {.context = driver,
+                       .facts = on_facts,
+                       .down = on_down,
+                       .batch = on_batch,
+                       .reply = on_reply},
         };
         storage_redis_url_show(&config.url, driver->addresses[i]);
         int error = storage_redis_master_new(&config, &driver->masters[i]);

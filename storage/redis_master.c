@@ -41,6 +41,8 @@ static void close_link(struct storage_redis_master *master)
         redisAsyncFree(context);
     struct storage_batch *batch = master->batch;
     master->batch = NULL;
+    if (batch && master->state != LINK_CLOSED)
+        storage_master_announce(master);
     for (unsigned i = 0; batch && master->state != LINK_CLOSED && i < batch->count; i++) {
         struct fence_reply lost = storage_batch_reply(batch, i, NULL, NULL);
         master->config.events.reply(master->config.events.context, master->config.index, &lost);

@@ -42,6 +42,9 @@ struct storage_master_events {
     /* The connection ended or could not be made; not called after storage_redis_master_reset(). */
     void (*down)(void *context, unsigned i, enum fence_reason reason);
 
+    /* Replies follow, all of them read from the socket before this. NULL: not of interest. */
+    void (*batch)(void *context);
+
     /* The answer to one request; FENCE_REPLY_LOST if none will come. Exactly one for each. */
     void (*reply)(void *context, unsigned i, const struct fence_reply *reply);
 };

@@ -33,11 +33,19 @@ void storage_master_free_batches(struct storage_redis_master *master)
     }
 }
 
+void storage_master_announce(const struct storage_redis_master *master)
+{
+    const struct storage_master_events *events = &master->config.events;
+    if (events->batch)
+        events->batch(events->context);
+}
+
 static void hand_out(const struct storage_redis_master *master, const struct storage_batch *batch,
                      const redisReply *reply)
 {
     const struct storage_master_events *events = &master->config.events;
     struct storage_reply_text text;
+    storage_master_announce(master);
     for (unsigned i = 0; i < batch->count; i++) {
         struct fence_reply one = storage_batch_reply(batch, i, reply, &text);
         events->reply(events->context, master->config.index, &one);

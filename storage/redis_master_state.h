@@ -62,6 +62,9 @@ void storage_master_ready(struct storage_redis_master *master);
 /* Seals the batch under way into a command on the connection. */
 void storage_master_seal(struct storage_redis_master *master);
 
+/* Tells the owner that replies follow. */
+void storage_master_announce(const struct storage_redis_master *master);
+
 /* Frees batches kept for reuse. */
 void storage_master_free_batches(struct storage_redis_master *master);
 

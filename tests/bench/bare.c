@@ -162,7 +162,7 @@ static void open_masters(struct bench *bench)
             .loop = &bench->loop,
             .index = i,
             .members = bench->options.masters,
-            .events = {bench, on_facts, on_down, on_reply},
+            .events = {.context = bench, .facts = on_facts, .down = on_down, .reply = on_reply},
         };
         const char *why;
         if (storage_redis_url_parse(bench->options.urls[i], &config.url, &why) != 0)

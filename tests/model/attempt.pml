@@ -1,0 +1,223 @@
+/* Attempts at acquiring the one resource, each by a client of its own.
+ *
+ * A message is a bit: it was sent, and arrives at any later time or never. So messages are late,
+ * lost and reordered without further ado. An arrival that neither changes anything nor is worth a
+ * vote (the lock is held, the view refused) is the same as none, and left out. So is failing, but
+ * where CLEANUPS says otherwise: to P1 an attempt that fails is one that never goes on, and its
+ * clean-up one more lock that expired. */
+
+/* State of the one process, as in promise.pml. */
+#define ATTEMPT_STATE \
+    VIEW named[ATTEMPTS];       /* the view known when it began */ \
+    byte asked[ATTEMPTS];       /* members where its step 1 may still arrive */ \
+    byte answered[ATTEMPTS];    /* members that answered before the token was fixed, */ \
+    byte answer[ATTEMPTS * N];  /* and with what */ \
+    byte confirming[ATTEMPTS];  /* members of the frozen set where its step 4 may still arrive */ \
+    byte confirmed[ATTEMPTS];   /* how many agreed */ \
+    byte undoing[ATTEMPTS];     /* members where its clean-up may still arrive */
+
+#define answer_of(a, m) answer[(a) * N + member(m)]
+
+byte equal; /* 0 between steps */
+
+/* Which of several like attempts is called the first is arbitrary, so they begin in order. */
+#ifdef SAME_LOCK_ID
+#define may_begin(a) (phase[a] == IDLE && (a != 1 || phase[0] != IDLE))
+#else
+#define may_begin(a) (phase[a] == IDLE && (a == 0 || phase[a - (a > 0)] != IDLE))
+#endif
+
+inline begin(a)
+{
+    learn(named[a]);
+    printf("attempt %d: begins under view 0%o\n", a, named[a]);
+    d_step {
+        phase[a] = ASKING;
+        asked[a] = ALL_MEMBERS;
+        remember_grants(a)
+    }
+}
+
+#define BEGINS(a) :: atomic { !over && may_begin(a) -> begin(a) }
+
+/* Step 1. */
+#define may_ask(a, m) (!over && is_at(asked[a], m) && accepts(m, named[a]))
+#define may_take(a, m) (may_ask(a, m) && can_be_taken(m))
+
+inline take(a, m)
+{
+    if
+    :: lock[m] != FREE ->
+        printf("master %d: the lock expires\n", m);
+        expiries = (EXPIRIES == ANY -> ANY : expiries - 1)
+    :: else
+    fi;
+    counter[m]++;
+    lock[m] = of(a);
+    number[m] = counter[m];
+    printf("attempt %d: step 1 at master %d, answer %d\n", a, m, number[m])
+}
+
+inline hear(a, m)
+{
+    if
+    :: phase[a] == ASKING ->
+        put_in(answered[a], m);
+        answer_of(a, m) = number[m]
+#ifdef MUTANT_LATE_ANSWER /* it joins the frozen set */
+    :: phase[a] == CONFIRMING ->
+        put_in(confirming[a], m);
+        answer_of(a, m) = number[m]
+#endif
+    :: else
+    fi
+}
+
+#define TAKES(a, m) \
+    :: d_step { may_take(a, m) -> take(a, m); hear(a, m); take_out(asked[a], m) }
+
+/* The message arrives, and will arrive once more. */
+#define TAKES_FIRST(a, m) \
+    :: d_step { duplicates > 0 && may_take(a, m) -> take(a, m); hear(a, m); duplicates-- }
+
+/* It arrives once more, and the client counts the first of its two answers. */
+#define TAKES_UNHEARD(a, m) \
+    :: d_step { \
+        phase[a] == ASKING && is_at(answered[a], m) && may_take(a, m) -> \
+        take(a, m); \
+        take_out(asked[a], m) \
+    }
+
+/* Meeting its lock id under another attempt, it gets the number stored there. Rule: the lock is of
+ * both from then on. */
+#ifdef SAME_LOCK_ID
+#define has_its_id(a, m) ((a) < 2 && (lock[m] == of(1 - (a)) || lock[m] == STAR))
+#else
+#define has_its_id(a, m) false
+#endif
+#ifdef MUTANT_NOT_OF_BOTH
+#define of_both(m) lock[m]
+#define is_of_both(a, m) has_its_id(a, m)
+#else
+#define of_both(m) STAR
+#define is_of_both(a, m) (has_its_id(a, m) && lock[m] == STAR)
+#endif
+
+#define MEETS_ITS_ID(a, m) \
+    :: d_step { \
+        may_ask(a, m) && has_its_id(a, m) -> \
+        printf("attempt %d: its lock id is at master %d, answer %d\n", a, m, number[m]); \
+        lock[m] = of_both(m); \
+        hear(a, m); \
+        take_out(asked[a], m) \
+    }
+
+/* Steps 2 and 3: the first majority to answer fixes the token, and is frozen. Rule: q of N have to
+ * agree, not of those that answered. */
+#ifdef MUTANT_MAJORITY_OF_ANSWERS
+#define ENOUGH (Q / 2 + 1)
+#else
+#define ENOUGH Q
+#endif
+
+inline fix_token(a, majority)
+{
+    i = 0;
+    do
+    :: i == N -> break
+    :: i < N && (majority & bit(i)) ->
+        if
+        :: answer_of(a, i) > token[a] -> token[a] = answer_of(a, i); equal = 1
+        :: answer_of(a, i) == token[a] -> equal++
+        :: else
+        fi;
+        i++
+    :: else -> i++
+    od;
+    i = 0;
+    printf("attempt %d: freezes set %d, token %d\n", a, majority, token[a])
+}
+
+/* They are needed no more, and states that differ in them alone are one. */
+inline forget_answers(a)
+{
+    answered[a] = 0;
+#ifndef MUTANT_LATE_ANSWER
+    i = 0;
+    do
+    :: i == N -> break
+    :: else -> answer_of(a, i) = 0; i++
+    od;
+    i = 0
+#endif
+}
+
+inline freeze(a, majority)
+{
+    fix_token(a, majority);
+    if
+    :: equal >= ENOUGH -> grant(a)
+    :: else -> phase[a] = CONFIRMING; confirming[a] = majority
+    fi;
+    equal = 0;
+    forget_answers(a)
+}
+
+#define FREEZES(a, majority) \
+    :: d_step { \
+        !over && phase[a] == ASKING && (answered[a] & majority) == majority -> freeze(a, majority) \
+    }
+
+/* Step 4. Rule: the lock is still this attempt's, with a number that its token covers. */
+#if defined(MUTANT_ID_ALONE)
+#define number_fits(a, m) true
+#elif defined(MUTANT_LATE_ANSWER) /* an exact check: fatal only together with the late answer */
+#define number_fits(a, m) (number[m] == answer_of(a, m))
+#else
+#define number_fits(a, m) (number[m] <= token[a])
+#endif
+#define may_confirm(a, m) \
+    (!over && is_at(confirming[a], m) && accepts(m, named[a]) && \
+     (lock[m] == of(a) || is_of_both(a, m)) && number_fits(a, m))
+
+inline confirm(a, m)
+{
+    printf("attempt %d: confirmed at master %d\n", a, m);
+    counter[m] = (counter[m] < token[a] -> token[a] : counter[m]);
+    number[m] = token[a];
+    take_out(confirming[a], m);
+    confirmed[a]++;
+    if
+    :: phase[a] == CONFIRMING && confirmed[a] == ENOUGH ->
+        grant(a);
+        confirming[a] = 0;
+        confirmed[a] = 0
+    :: else
+    fi
+}
+
+#define CONFIRMS(a, m) :: d_step { may_confirm(a, m) -> confirm(a, m) }
+
+/* Failing: a clean-up goes to every member. Rule: it takes back its own attempt alone. */
+#ifdef MUTANT_CLEANUP_BY_LOCK_ID
+#define may_undo(a, m) (lock[m] == of(a) || has_its_id(a, m))
+#else
+#define may_undo(a, m) (lock[m] == of(a))
+#endif
+
+#define FAILS(a) \
+    :: d_step { \
+        !over && (phase[a] == ASKING || phase[a] == CONFIRMING) -> \
+        printf("attempt %d: fails\n", a); \
+        phase[a] = FAILED; \
+        undoing[a] = ALL_MEMBERS; \
+        forget_answers(a) \
+    }
+
+#define UNDOES(a, m) \
+    :: d_step { \
+        !over && is_at(undoing[a], m) && may_undo(a, m) -> \
+        printf("attempt %d: undone at master %d\n", a, m); \
+        remove_lock(m); \
+        take_out(undoing[a], m) \
+    }

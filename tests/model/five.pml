@@ -1,0 +1,3 @@
+/* Five members: acquire and confirm. */
+#define N 5
+#include "pawl.pml"

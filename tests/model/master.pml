@@ -1,0 +1,55 @@
+/* A master: one counter (there is one slot), one lock, and the view it recorded. Each of its steps
+ * is one script, so it happens at once. */
+
+/* A view: three bits a member, its incarnation; 0 where unknown. A master's own stands in its own
+ * view. */
+#define VIEW short
+#define incarnation(v, m) (((v) >> (3 * (m))) & 7)
+#define with_incarnation(v, m, x) (((v) & ~(7 << (3 * (m)))) | ((x) << (3 * (m))))
+#define FIRST_VIEW ((1 | 1 << 3 | 1 << 6 | 1 << 9 | 1 << 12) & ((1 << (3 * N)) - 1))
+
+/* Who holds a lock: nobody; attempt a; or a lock id two of whose attempts met there. */
+#define FREE 0
+#define of(a) ((a) + 1)
+#define STAR (ATTEMPTS + 1)
+
+/* A master votes; or is out, and is sent nothing but a rejoin; or is joining, which is any higher
+ * number: the nonce of the leader that marked it. */
+#define ACTIVE 0
+#define OUT 1
+#define OUT_INTACT 2 /* restarted with its data, and verified durable */
+#define nonce(leader) (3 + (leader))
+
+byte counter[MACHINES];
+byte lock[MACHINES];
+byte number[MACHINES]; /* of the lock: what its attempt was answered, later its token */
+VIEW view[MACHINES];
+byte state[MACHINES];
+
+/* Rule: a master refuses a script that names another incarnation of its own, or a lower one of any
+ * other member than it has recorded. */
+#ifdef MUTANT_NO_OWN_CHECK
+#define own_agrees(m, v) true
+#else
+#define own_agrees(m, v) (incarnation(v, member(m)) == incarnation(view[m], member(m)))
+#endif
+#define is_behind(m, v, other) \
+    ((other) < N && (other) != member(m) && incarnation(v, other) < incarnation(view[m], other))
+#define any_behind(m, v) \
+    (is_behind(m, v, 0) || is_behind(m, v, 1) || is_behind(m, v, 2) || is_behind(m, v, 3) || \
+     is_behind(m, v, 4))
+#ifdef MUTANT_NO_VIEW_CHECK
+#define accepts(m, v) (state[m] == ACTIVE)
+#else
+#define accepts(m, v) (state[m] == ACTIVE && own_agrees(m, v) && !any_behind(m, v))
+#endif
+
+/* No clock is trusted: a lock expires whenever it likes. One that expired and was not taken since
+ * might as well be there still, so locks expire just before they are taken. */
+#define can_be_taken(m) (lock[m] == FREE || expiries > 0)
+
+inline remove_lock(m)
+{
+    lock[m] = FREE;
+    number[m] = 0
+}

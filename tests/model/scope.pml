@@ -1,0 +1,99 @@
+/* The scope of a search: how many of each thing there may be. A configuration says what it needs
+ * before it includes pawl.pml; what it leaves out stays as small as can be. */
+
+#define ANY 255 /* no bound */
+
+#ifndef N
+#define N 3 /* members of the fleet */
+#endif
+#ifndef ATTEMPTS
+#define ATTEMPTS 2
+#endif
+#ifndef GAP
+#define GAP 1 /* how far apart the counters may be at first */
+#endif
+#ifndef DUPLICATES
+#define DUPLICATES 0 /* messages (step 1, admission) that arrive twice */
+#endif
+#ifndef EXPIRIES
+#define EXPIRIES ANY /* locks that expire */
+#endif
+#ifndef CLEANUPS
+#define CLEANUPS 0 /* 1: attempts fail, and clean up after themselves */
+#endif
+#ifndef FORGETTINGS
+#define FORGETTINGS 0 /* masters that lose everything */
+#endif
+#ifndef TAIL_LOSSES
+#define TAIL_LOSSES 0 /* 0 or 1: a master restarts with an older state of its own */
+#endif
+#ifndef RESTARTS
+#define RESTARTS 0 /* 0 or 1: a durable master restarts with all it had */
+#endif
+#ifndef REPLACEMENTS
+#define REPLACEMENTS 0 /* 0 or 1: an empty machine takes a member's name; the old one lives on */
+#endif
+#ifndef LEADERS
+#define LEADERS 0 /* rejoins that may be begun */
+#endif
+#ifndef LEADERS_AT_ONCE
+#define LEADERS_AT_ONCE 1 /* 2: another may take over, whether the first is dead or not */
+#endif
+
+#define FAILURES (FORGETTINGS + TAIL_LOSSES + RESTARTS + REPLACEMENTS)
+
+#if REPLACEMENTS
+#define MACHINES (N + 1)
+#else
+#define MACHINES N
+#endif
+#define OLD_MACHINE N /* what was member 0 before it was replaced */
+
+/* Which member a machine takes itself for. */
+#define member(machine) ((machine) == OLD_MACHINE -> 0 : (machine))
+
+/* Sets of members, or of anything else. */
+#define bit(i) (1 << (i))
+#define is_at(mask, machine) ((mask) & bit(member(machine)))
+#define put_in(mask, machine) mask = mask | bit(member(machine))
+#define take_out(mask, machine) mask = mask & ~bit(member(machine))
+#define members_in(mask) \
+    (((mask) & 1) + ((mask) >> 1 & 1) + ((mask) >> 2 & 1) + ((mask) >> 3 & 1) + ((mask) >> 4 & 1))
+#define ALL_MEMBERS (bit(N) - 1)
+
+/* Options of the main loop: EVENT for each thing it may happen to. A majority is a set of q. */
+#if N == 3
+#define Q 2
+#define EACH_MEMBER(EVENT, who) EVENT(who, 0) EVENT(who, 1) EVENT(who, 2)
+#define EACH_MAJORITY(EVENT, who) EVENT(who, 3) EVENT(who, 5) EVENT(who, 6)
+#elif N == 5
+#define Q 3
+#define EACH_MEMBER(EVENT, who) \
+    EVENT(who, 0) EVENT(who, 1) EVENT(who, 2) EVENT(who, 3) EVENT(who, 4)
+#define EACH_MAJORITY(EVENT, who) \
+    EVENT(who, 7) EVENT(who, 11) EVENT(who, 13) EVENT(who, 14) EVENT(who, 19) \
+    EVENT(who, 21) EVENT(who, 22) EVENT(who, 25) EVENT(who, 26) EVENT(who, 28)
+#endif
+
+#if REPLACEMENTS
+#define EACH_MACHINE(EVENT, who) EACH_MEMBER(EVENT, who) EVENT(who, OLD_MACHINE)
+#else
+#define EACH_MACHINE(EVENT, who) EACH_MEMBER(EVENT, who)
+#endif
+
+#define ONCE(EVENT, who) EVENT(who)
+#if ATTEMPTS == 2
+#define EACH_ATTEMPT(EACH, EVENT) EACH(EVENT, 0) EACH(EVENT, 1)
+#elif ATTEMPTS == 3
+#define EACH_ATTEMPT(EACH, EVENT) EACH(EVENT, 0) EACH(EVENT, 1) EACH(EVENT, 2)
+#endif
+#if LEADERS == 1
+#define EACH_LEADER(EACH, EVENT) EACH(EVENT, 0)
+#elif LEADERS == 2
+#define EACH_LEADER(EACH, EVENT) EACH(EVENT, 0) EACH(EVENT, 1)
+#endif
+
+byte duplicates = DUPLICATES;
+byte expiries = EXPIRIES;
+
+byte i; /* of loops inside a step; 0 between steps */
