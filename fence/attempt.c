@@ -112,25 +112,11 @@ static void take_reply(struct fence_attempt *attempt, unsigned i, const struct f
 }
 
 /* "No" is a lost race, no sign of trouble: the lock was gone there, or somebody else's. */
-static enum fence_part confirmed_part(enum fence_reply_kind kind)
-{
-    switch (kind) {
-    case FENCE_REPLY_YES:
-        return FENCE_PART_GRANTED;
-    case FENCE_REPLY_NO:
-        return FENCE_PART_FREE;
-    case FENCE_REPLY_LOST:
-        return FENCE_PART_TIMEOUT;
-    default:
-        return FENCE_PART_REFUSED;
-    }
-}
-
 static void confirm_reply(struct fence_attempt *attempt, unsigned i,
                           const struct fence_reply *reply)
 {
     struct fence_tally *tally = &attempt->tally;
-    (void)fence_tally_record(tally, i, confirmed_part(reply->kind));
+    (void)fence_tally_record(tally, i, fence_part_of_reply(reply->kind));
     unsigned agreed = fence_tally_count(tally, FENCE_PART_GRANTED);
     if (agreed >= fence_majority(tally->n))
         attempt->state = FENCE_ATTEMPT_WON;

@@ -20,3 +20,19 @@ const char *fence_part_name(enum fence_part part)
     }
     return "pending";
 }
+
+enum fence_part fence_part_of_reply(enum fence_reply_kind kind)
+{
+    switch (kind) {
+    case FENCE_REPLY_YES:
+        return FENCE_PART_GRANTED;
+    case FENCE_REPLY_HELD:
+        return FENCE_PART_HELD;
+    case FENCE_REPLY_NO:
+        return FENCE_PART_FREE;
+    case FENCE_REPLY_LOST:
+        return FENCE_PART_TIMEOUT;
+    default:
+        return FENCE_PART_REFUSED;
+    }
+}

@@ -115,4 +115,7 @@ struct fence_reply {
     uint64_t remaining_ms; /* HELD */
 };
 
+/* What a reply makes of its master's part, where the round asks for a yes or a no. */
+enum fence_part fence_part_of_reply(enum fence_reply_kind kind);
+
 #endif

@@ -14,25 +14,9 @@ void fence_vote_begin(struct fence_vote *vote, enum fence_call_kind kind, unsign
     fence_tally_begin(&vote->tally, n, active);
 }
 
-static enum fence_part part_of(enum fence_reply_kind kind)
-{
-    switch (kind) {
-    case FENCE_REPLY_YES:
-        return FENCE_PART_GRANTED;
-    case FENCE_REPLY_HELD:
-        return FENCE_PART_HELD;
-    case FENCE_REPLY_NO:
-        return FENCE_PART_FREE;
-    case FENCE_REPLY_LOST:
-        return FENCE_PART_TIMEOUT;
-    default:
-        return FENCE_PART_REFUSED;
-    }
-}
-
 void fence_vote_reply(struct fence_vote *vote, unsigned i, const struct fence_reply *reply)
 {
-    if (!fence_tally_record(&vote->tally, i, part_of(reply->kind)))
+    if (!fence_tally_record(&vote->tally, i, fence_part_of_reply(reply->kind)))
         return;
     if (reply->kind == FENCE_REPLY_HELD)
         fence_holders_record(&vote->holders, i, reply);
