@@ -42,6 +42,7 @@ void fence_attempt_begin(struct fence_attempt *attempt, uint64_t id, unsigned n,
     attempt->sent = 0;
     attempt->frozen = 0;
     attempt->token = 0;
+    attempt->stale = false;
     fence_holders_begin(&attempt->holders);
     fence_tally_begin(&attempt->tally, n, active);
     fail_if_out_of_reach(attempt);
@@ -124,10 +125,23 @@ static void confirm_reply(struct fence_attempt *attempt, unsigned i,
         attempt->state = FENCE_ATTEMPT_FAILED;
 }
 
+/* An attempt keeps to the view that it began under, and that one is over. */
+static void outdate(struct fence_attempt *attempt, unsigned i)
+{
+    if (!fence_tally_record(&attempt->tally, i, FENCE_PART_REFUSED))
+        return;
+    attempt->stale = true;
+    attempt->state = FENCE_ATTEMPT_FAILED;
+}
+
 void fence_attempt_reply(struct fence_attempt *attempt, unsigned i, const struct fence_reply *reply)
 {
     assert(i < attempt->tally.n);
-    if (attempt->state == FENCE_ATTEMPT_TAKING)
+    bool is_open =
+        attempt->state == FENCE_ATTEMPT_TAKING || attempt->state == FENCE_ATTEMPT_CONFIRMING;
+    if (is_open && reply->kind == FENCE_REPLY_STALE)
+        outdate(attempt, i);
+    else if (attempt->state == FENCE_ATTEMPT_TAKING)
         take_reply(attempt, i, reply);
     else if (attempt->state == FENCE_ATTEMPT_CONFIRMING)
         confirm_reply(attempt, i, reply);
@@ -143,6 +157,8 @@ void fence_attempt_give_up(struct fence_attempt *attempt)
 int fence_attempt_error(const struct fence_attempt *attempt)
 {
     assert(attempt->state == FENCE_ATTEMPT_FAILED);
+    if (attempt->stale)
+        return FENCE_ECONTENDED;
     if (quorum_lost(&attempt->tally))
         return FENCE_ENOQUORUM;
     return attempt->holders.votes >= fence_majority(attempt->tally.n) ? FENCE_EHELD

@@ -40,6 +40,7 @@ struct fence_attempt {
     uint32_t sent;     /* set of masters that may hold something of this attempt */
     uint32_t frozen;   /* the first q that gave a number */
     int64_t token;     /* 0 until the set is frozen */
+    bool stale; /* a master knows a newer view than the one named: another attempt may do better */
     int64_t numbers[FENCE_MASTERS_MAX];
     struct fence_tally tally;
     struct fence_holders holders; /* who is in the way: one holder, or a split vote */

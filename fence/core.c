@@ -30,6 +30,11 @@ int fence_core_new(const struct fence_config *config, struct fence_core **ret_co
     core->calls = calloc(config->calls, sizeof(*core->calls));
     if (!core->calls)
         goto out;
+    core->rejoins = calloc(config->masters, sizeof(*core->rejoins));
+    if (!core->rejoins)
+        goto out;
+    for (unsigned i = 0; i < config->masters; i++)
+        core->rejoins[i].due_us = FENCE_NEVER;
     for (uint32_t i = 0; i < config->calls; i++)
         core->calls[i].next_free = i + 1 < config->calls ? i + 1 : FENCE_NOBODY;
     error = fence_timers_init(&core->timers, config->calls);
@@ -56,6 +61,7 @@ void fence_core_free(struct fence_core *core)
     fence_timers_fini(&core->timers);
     fence_lines_fini(&core->lines);
     fence_debts_fini(&core->debts);
+    free(core->rejoins);
     free(core->calls);
     free(core);
 }
@@ -70,13 +76,18 @@ unsigned fence_core_calls(const struct fence_core *core)
     return core->busy;
 }
 
+static uint64_t earlier(uint64_t a_us, uint64_t b_us)
+{
+    return a_us < b_us ? a_us : b_us;
+}
+
 uint64_t fence_core_deadline(const struct fence_core *core)
 {
-    uint64_t call_us = fence_timers_next_us(&core->timers);
-    uint64_t fleet_us = fence_fleet_deadline(&core->fleet);
     if (core->debts.telling)
         return core->now_us;
-    return call_us < fleet_us ? call_us : fleet_us;
+    uint64_t masters_us =
+        earlier(fence_fleet_deadline(&core->fleet), fence_core_rejoin_deadline(core));
+    return earlier(fence_timers_next_us(&core->timers), masters_us);
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -149,6 +160,8 @@ static void on_call(struct fence_core *core, const struct fence_call *asked)
 static void on_reply(struct fence_core *core, unsigned i, const struct fence_reply *reply)
 {
     fence_fleet_answered(&core->fleet, i, core->now_us);
+    if (reply->kind == FENCE_REPLY_STALE)
+        fence_core_learn_view(core, i, reply->view);
     uint32_t index = fence_core_tag_index(reply->tag);
     uint64_t round = fence_core_tag_serial(reply->tag);
     if (fence_core_tag_is_debt(reply->tag)) {
@@ -162,30 +175,6 @@ static void on_reply(struct fence_core *core, unsigned i, const struct fence_rep
         fence_core_acquire_reply(core, call, i, reply);
     else if (call->state == CALL_VOTING)
         fence_core_vote_reply(core, call, i, reply);
-}
-
-static void reset(struct fence_core *core, uint32_t set, enum fence_reason reason)
-{
-    if (set == 0)
-        return;
-    for (unsigned i = 0; i < core->fleet.n; i++)
-        if (set >> i & 1)
-            fence_fleet_lose(&core->fleet, i, reason);
-    fence_core_effect(core, FENCE_EFFECT_RESET)->masters = set;
-}
-
-static void on_facts(struct fence_core *core, unsigned i, const struct fence_facts *facts)
-{
-    uint32_t active = fence_fleet_active(&core->fleet);
-    uint32_t changed = fence_fleet_learn(&core->fleet, i, facts);
-    if (fence_fleet_active(&core->fleet) & ~active)
-        fence_debts_tell_again(&core->debts);
-
-    uint32_t returning = changed & fence_fleet_in_state(&core->fleet, FENCE_MASTER_RESTAMP);
-    if (returning)
-        fence_core_effect(core, FENCE_EFFECT_RESTAMP)->masters = returning;
-    /* A refused master is looked at again on a new connection: the operator may have mended it. */
-    reset(core, changed & ~returning, FENCE_REASON_CONNECTING);
 }
 
 static void call_timer(struct fence_core *core)
@@ -208,7 +197,11 @@ static void on_tick(struct fence_core *core)
         call_timer(core);
         return;
     }
-    reset(core, fence_fleet_silent(&core->fleet, core->now_us), FENCE_REASON_SILENT);
+    if (fence_core_rejoin_deadline(core) <= core->now_us) {
+        fence_core_rejoin_tick(core);
+        return;
+    }
+    fence_core_give_up(core, fence_fleet_silent(&core->fleet, core->now_us), FENCE_REASON_SILENT);
 }
 
 void fence_step(struct fence_core *core, const struct fence_event *event,
@@ -228,10 +221,13 @@ void fence_step(struct fence_core *core, const struct fence_event *event,
         on_reply(core, event->master, &event->reply);
         break;
     case FENCE_EVENT_FACTS:
-        on_facts(core, event->master, &event->facts);
+        fence_core_learn(core, event->master, &event->facts);
         break;
     case FENCE_EVENT_DOWN:
-        fence_fleet_lose(&core->fleet, event->master, event->reason);
+        fence_core_lose(core, event->master, event->reason);
+        break;
+    case FENCE_EVENT_REJOIN:
+        fence_core_rejoin_reply(core, event->master, &event->rejoin);
         break;
     case FENCE_EVENT_TICK:
         on_tick(core);

@@ -11,6 +11,7 @@
 #include "fence/error.h"
 #include "fence/fleet.h"
 #include "fence/message.h"
+#include "fence/rejoin.h"
 
 struct fence_core;
 
@@ -26,32 +27,37 @@ FENCE_CHECKED int fence_core_new(const struct fence_config *config, struct fence
 void fence_core_free(struct fence_core *core);
 
 enum fence_event_kind {
-    FENCE_EVENT_CALL,  /* a client asks */
-    FENCE_EVENT_REPLY, /* a master answered a request, or it is known that none will come */
-    FENCE_EVENT_FACTS, /* a handshake with a master ended; its requests start anew at 0 */
-    FENCE_EVENT_DOWN,  /* the connection to a master ended or could not be made. Each request
-                        * outstanding there gets a FENCE_REPLY_LOST of its own, after this */
-    FENCE_EVENT_TICK,  /* time went by: send one when fence_core_deadline() has come */
+    FENCE_EVENT_CALL,   /* a client asks */
+    FENCE_EVENT_REPLY,  /* a master answered a request, or it is known that none will come */
+    FENCE_EVENT_FACTS,  /* a handshake with a master ended; its requests start anew at 0 */
+    FENCE_EVENT_DOWN,   /* the connection to a master ended or could not be made. Each request
+                         * outstanding there gets a FENCE_REPLY_LOST of its own, after this */
+    FENCE_EVENT_REJOIN, /* a master answered a FENCE_EFFECT_REJOIN, or it is known that none will
+                         * come: as for requests, after a DOWN */
+    FENCE_EVENT_TICK,   /* time went by: send one when fence_core_deadline() has come */
 };
 
 struct fence_event {
     enum fence_event_kind kind;
     uint64_t now_us; /* CLOCK_BOOTTIME; never less than in the event before */
     uint64_t random; /* fresh random bits: attempts and delays are made from them */
-    unsigned master; /* REPLY, FACTS, DOWN */
+    unsigned master; /* REPLY, FACTS, DOWN, REJOIN */
     union {
         struct fence_call call;
         struct fence_reply reply;
         struct fence_facts facts;
         enum fence_reason reason; /* DOWN */
+        struct fence_rejoin_reply rejoin;
     };
 };
 
 enum fence_effect_kind {
     FENCE_EFFECT_SEND,    /* send @request to each of @masters, after all sent to them before */
     FENCE_EFFECT_ANSWER,  /* answer the client */
-    FENCE_EFFECT_RESTAMP, /* renew the run id in the marker of each of @masters, then shake hands
-                           * with it again */
+    FENCE_EFFECT_REJOIN,  /* send @rejoin to each of @masters, after all sent to them before */
+    FENCE_EFFECT_RESTAMP, /* renew the run id in the marker of each of @masters, if it is still the
+                           * marker in its facts; then shake hands with it again */
+    FENCE_EFFECT_SHAKE,   /* shake hands with each of @masters again, on the same connection */
     FENCE_EFFECT_RESET,   /* close the connection to each of @masters and open it anew, with
                            * backoff. A FENCE_EVENT_DOWN for it is not needed: the core knows */
 };
@@ -62,6 +68,7 @@ struct fence_effect {
     union {
         struct fence_request request;
         struct fence_answer answer;
+        struct fence_rejoin_request rejoin;
     };
 };
 

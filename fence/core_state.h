@@ -6,6 +6,7 @@
 #include "fence/core.h"
 #include "fence/debts.h"
 #include "fence/lines.h"
+#include "fence/rejoin.h"
 #include "fence/timers.h"
 #include "fence/vote.h"
 
@@ -57,9 +58,10 @@ struct call {
 struct fence_core {
     struct fence_config config;
     struct fence_fleet fleet;
-    struct fence_timers timers; /* one a call */
-    struct fence_lines lines;   /* acquires, by resource */
-    struct fence_debts debts;   /* clean-ups on their way */
+    struct fence_timers timers;   /* one a call */
+    struct fence_lines lines;     /* acquires, by resource */
+    struct fence_debts debts;     /* clean-ups on their way */
+    struct fence_rejoin *rejoins; /* one a member */
     struct call *calls;
     uint32_t free;
     uint32_t busy;
@@ -149,6 +151,20 @@ struct fence_answer *fence_core_answer(struct fence_core *core, const struct cal
 
 /* Answers went out: the slot is free. Its strings stay for the rest of the step. */
 void fence_core_finish(struct fence_core *core, struct call *call);
+
+/* What is learnt of masters, and what follows from it (core_masters.c): a handshake ended, a
+ * refusal carried a view, a connection ended, those in @set are to be given up. */
+void fence_core_learn(struct fence_core *core, unsigned i, const struct fence_facts *facts);
+void fence_core_learn_view(struct fence_core *core, unsigned i, const struct fence_view *view);
+void fence_core_lose(struct fence_core *core, unsigned i, enum fence_reason reason);
+void fence_core_give_up(struct fence_core *core, uint32_t set, enum fence_reason reason);
+
+/* Masters that forgot (core_rejoin.c): @member became REJOIN; master @i replied; time went by. */
+void fence_core_rejoin_begin(struct fence_core *core, unsigned member);
+void fence_core_rejoin_reply(struct fence_core *core, unsigned i,
+                             const struct fence_rejoin_reply *reply);
+uint64_t fence_core_rejoin_deadline(const struct fence_core *core);
+void fence_core_rejoin_tick(struct fence_core *core);
 
 /* The parts of a state machine that one kind of call needs (core_acquire.c, core_vote.c). */
 void fence_core_acquire_begin(struct fence_core *core, struct call *call);

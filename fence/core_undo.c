@@ -39,9 +39,13 @@ void fence_core_undo_reply(struct fence_core *core, unsigned i, uint32_t index, 
                            enum fence_reply_kind kind)
 {
     /* Refused means that nothing was done, as much as lost may mean it. */
-    if (kind == FENCE_REPLY_LOST || kind == FENCE_REPLY_REFUSED)
+    bool done =
+        kind != FENCE_REPLY_LOST && kind != FENCE_REPLY_REFUSED && kind != FENCE_REPLY_STALE;
+    if (!done)
         fence_debts_lose(&core->debts, index, serial, i);
-    else
+    if (kind == FENCE_REPLY_STALE)
+        fence_debts_tell_again(&core->debts); /* under the view learnt from it */
+    if (done)
         fence_debts_settle(&core->debts, index, serial, i);
 }
 

@@ -103,28 +103,49 @@ static void conclude(struct fence_core *core, struct call *call)
     fence_core_finish(core, call);
 }
 
-void fence_core_vote_begin(struct fence_core *core, struct call *call)
+static void ask(struct fence_core *core, const struct call *call, uint32_t set)
 {
-    uint32_t active = fence_fleet_active(&core->fleet);
-    call->state = CALL_VOTING;
-    fence_vote_begin(&call->vote, call->kind, core->fleet.n, active);
-    fence_core_next_round(core, call);
     struct fence_request request = {
         .kind = request_for(call->kind),
         .token = call->kind == FENCE_CALL_EXTEND ? call->token : 0,
         .ttl_ms = call->ttl_ms,
         .extensions = core->config.extensions,
     };
-    fence_core_ask(core, call, active, &request);
+    fence_core_ask(core, call, set, &request);
+}
+
+void fence_core_vote_begin(struct fence_core *core, struct call *call)
+{
+    uint32_t active = fence_fleet_active(&core->fleet);
+    call->state = CALL_VOTING;
+    fence_vote_begin(&call->vote, call->kind, core->fleet.n, active);
+    fence_core_next_round(core, call);
+    ask(core, call, active);
     fence_core_wake_at(core, call, core->now_us + patience_us(call));
     conclude(core, call); /* at once, if too few can be asked */
+}
+
+/* Master @i knew a newer view than the one named, which this server has learnt by now. An extension
+ * keeps to one view, so it begins anew. What was released or read elsewhere stays so. */
+static bool ask_again(struct fence_core *core, struct call *call, unsigned i)
+{
+    uint32_t again = fence_fleet_active(&core->fleet) & UINT32_C(1) << i;
+    if (call->tries++ >= FENCE_TRIES_MAX)
+        return false;
+    if (call->kind == FENCE_CALL_EXTEND)
+        fence_core_vote_begin(core, call);
+    else
+        ask(core, call, again);
+    return call->kind == FENCE_CALL_EXTEND || again != 0;
 }
 
 void fence_core_vote_reply(struct fence_core *core, struct call *call, unsigned i,
                            const struct fence_reply *reply)
 {
-    fence_vote_reply(&call->vote, i, reply);
-    conclude(core, call);
+    if (reply->kind != FENCE_REPLY_STALE || !ask_again(core, call, i))
+        fence_vote_reply(&call->vote, i, reply);
+    if (call->state == CALL_VOTING)
+        conclude(core, call);
 }
 
 void fence_core_vote_timer(struct fence_core *core, struct call *call)

@@ -5,10 +5,6 @@
 #include <assert.h>
 #include <string.h>
 
-enum {
-    OLDEST_REDIS = 70000, /* 7.0.0 */
-};
-
 void fence_fleet_init(struct fence_fleet *fleet, unsigned n)
 {
     assert(n % 2 == 1 && n <= FENCE_MASTERS_MAX);
@@ -18,152 +14,80 @@ void fence_fleet_init(struct fence_fleet *fleet, unsigned n)
         fleet->master[i].reason = FENCE_REASON_CONNECTING;
 }
 
-/* ---- judging --------------------------------------------------------------------------------- */
-
-/* A server reached under two addresses has one vote, at the place that its marker names. */
-static bool same_server_elsewhere(const struct fence_fleet *fleet, unsigned i)
-{
-    const struct fence_facts *facts = &fleet->master[i].facts;
-    if (facts->marked && facts->member == i + 1)
-        return false;
-    for (unsigned j = 0; j < fleet->n; j++) {
-        const struct fence_master *other = &fleet->master[j];
-        if (j != i && other->connected && strcmp(other->facts.run_id, facts->run_id) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* What is wrong with the server itself, whatever it holds. */
-static enum fence_reason judge_server(const struct fence_fleet *fleet, unsigned i)
-{
-    const struct fence_facts *facts = &fleet->master[i].facts;
-    if (facts->version < OLDEST_REDIS)
-        return FENCE_REASON_OLD;
-    if (facts->replica)
-        return FENCE_REASON_REPLICA;
-    if (facts->cluster)
-        return FENCE_REASON_CLUSTER;
-    return same_server_elsewhere(fleet, i) ? FENCE_REASON_SAME_SERVER : FENCE_REASON_NONE;
-}
-
-/* Whether what it holds is what this place in the fleet should hold. */
-static enum fence_reason judge_marker(const struct fence_fleet *fleet, unsigned i)
-{
-    const struct fence_facts *facts = &fleet->master[i].facts;
-    if (!facts->marked)
-        return FENCE_REASON_BLANK;
-    if (fleet->fleet_id[0] == '\0')
-        return FENCE_REASON_NO_MAJORITY;
-    if (strcmp(facts->fleet_id, fleet->fleet_id) != 0)
-        return FENCE_REASON_OTHER_FLEET;
-    if (facts->member != i + 1)
-        return FENCE_REASON_OTHER_MEMBER;
-    if (facts->ttl_max_ms != fleet->ttl_max_ms)
-        return FENCE_REASON_OTHER_TTL;
-    if (!facts->marked_active)
-        return FENCE_REASON_JOINING;
-    if (facts->view.incarnation[i] < fleet->view.incarnation[i])
-        return FENCE_REASON_SUPERSEDED;
-    return FENCE_REASON_NONE;
-}
-
-/* Whether it can have forgotten anything since it was admitted. */
-static enum fence_reason judge_memory(const struct fence_facts *facts)
-{
-    if (strcmp(facts->run_id, facts->marked_run_id) == 0)
-        return FENCE_REASON_NONE;
-    return facts->durable && facts->marked_durable ? FENCE_REASON_RESTARTED : FENCE_REASON_FORGOT;
-}
-
-enum fence_reason fence_fleet_judge(const struct fence_fleet *fleet, unsigned i)
-{
-    enum fence_reason reason = judge_server(fleet, i);
-    if (reason == FENCE_REASON_NONE)
-        reason = judge_marker(fleet, i);
-    if (reason == FENCE_REASON_NONE)
-        reason = judge_memory(&fleet->master[i].facts);
-    return reason;
-}
-
-static enum fence_master_state state_for(enum fence_reason reason)
-{
-    switch (reason) {
-    case FENCE_REASON_NONE:
-        return FENCE_MASTER_ACTIVE;
-    case FENCE_REASON_RESTARTED:
-        return FENCE_MASTER_RESTAMP;
-    case FENCE_REASON_NO_MAJORITY:
-        return FENCE_MASTER_WAITING;
-    default:
-        return FENCE_MASTER_REFUSED;
-    }
-}
-
 /* ---- what a majority says -------------------------------------------------------------------- */
+
+/* A master that was refused stays known between two looks at it. */
+static bool has_voice(const struct fence_fleet *fleet, unsigned i)
+{
+    const struct fence_master *master = &fleet->master[i];
+    return (master->connected || master->known) && master->facts.marked &&
+           master->facts.member == i + 1;
+}
 
 /* A marker counts for its own place only: the same one seen twice is one voice. */
 static bool same_marker(const struct fence_fleet *fleet, unsigned i,
                         const struct fence_facts *facts)
 {
-    const struct fence_master *master = &fleet->master[i];
-    return master->connected && master->facts.marked && master->facts.member == i + 1 &&
-           strcmp(master->facts.fleet_id, facts->fleet_id) == 0 &&
-           master->facts.ttl_max_ms == facts->ttl_max_ms;
+    return has_voice(fleet, i) && strcmp(fleet->master[i].facts.fleet_id, facts->fleet_id) == 0 &&
+           fleet->master[i].facts.ttl_max_ms == facts->ttl_max_ms;
 }
 
+/* Another fleet than before is one that an operator made of the same masters (pawld init): nothing
+ * that was known of the old one holds for it. */
 static void adopt_fleet(struct fence_fleet *fleet)
 {
-    for (unsigned i = 0; i < fleet->n && fleet->fleet_id[0] == '\0'; i++) {
+    for (unsigned i = 0; i < fleet->n; i++) {
         const struct fence_facts *facts = &fleet->master[i].facts;
         unsigned voices = 0;
         for (unsigned j = 0; j < fleet->n; j++)
             voices += same_marker(fleet, i, facts) && same_marker(fleet, j, facts);
-        if (voices < fence_majority(fleet->n))
+        if (voices < fence_majority(fleet->n) || strcmp(fleet->fleet_id, facts->fleet_id) == 0)
             continue;
         memcpy(fleet->fleet_id, facts->fleet_id, sizeof(fleet->fleet_id));
         fleet->ttl_max_ms = facts->ttl_max_ms;
+        memset(&fleet->view, 0, sizeof(fleet->view));
+        fleet->generation++;
+        return;
     }
 }
 
+/* Only a member in its place, whatever else is wrong with it, says what it recorded. */
 static void merge_views(struct fence_fleet *fleet)
 {
     bool changed = false;
     for (unsigned i = 0; i < fleet->n; i++) {
-        /* Only a member in its place, whatever else is wrong with it, says what it recorded. */
-        const struct fence_master *master = &fleet->master[i];
-        if (master->connected && master->facts.marked && master->facts.member == i + 1 &&
-            fleet->fleet_id[0] != '\0' && strcmp(master->facts.fleet_id, fleet->fleet_id) == 0)
-            changed |= fence_view_merge(&fleet->view, &master->facts.view, fleet->n);
+        const struct fence_facts *facts = &fleet->master[i].facts;
+        if (has_voice(fleet, i) && fleet->fleet_id[0] != '\0' &&
+            strcmp(facts->fleet_id, fleet->fleet_id) == 0)
+            changed |= fence_view_merge(&fleet->view, &facts->view, fleet->n);
     }
     fleet->generation += changed;
 }
 
-uint32_t fence_fleet_learn(struct fence_fleet *fleet, unsigned i, const struct fence_facts *facts)
+void fence_fleet_learn(struct fence_fleet *fleet, unsigned i, const struct fence_facts *facts,
+                       uint64_t now_us)
 {
     assert(i < fleet->n);
-    struct fence_master *known = &fleet->master[i];
-    known->facts = *facts;
-    known->connected = true;
-    known->in_flight = 0;
-    known->state = FENCE_MASTER_WAITING;
+    struct fence_master *master = &fleet->master[i];
+    if (facts->nonce != master->facts.nonce || master->nonce_us == 0)
+        master->nonce_us = now_us;
+    master->facts = *facts;
+    master->connected = true;
+    master->known = true;
+    master->in_flight = 0;
+    master->back_us = 0;
+    master->state = FENCE_MASTER_WAITING;
     adopt_fleet(fleet);
     merge_views(fleet);
+}
 
-    uint32_t changed = 0;
-    for (unsigned j = 0; j < fleet->n; j++) {
-        struct fence_master *master = &fleet->master[j];
-        if (!master->connected)
-            continue;
-        enum fence_master_state before = master->state;
-        master->reason = fence_fleet_judge(fleet, j);
-        master->state = state_for(master->reason);
-        bool wants_act =
-            master->state == FENCE_MASTER_RESTAMP || master->state == FENCE_MASTER_REFUSED;
-        if (wants_act && master->state != before)
-            changed |= UINT32_C(1) << j;
-    }
-    return changed;
+bool fence_fleet_learn_view(struct fence_fleet *fleet, unsigned i, const struct fence_view *view)
+{
+    assert(i < fleet->n);
+    uint64_t before = fleet->generation;
+    (void)fence_view_merge(&fleet->master[i].facts.view, view, fleet->n);
+    merge_views(fleet);
+    return fleet->generation != before;
 }
 
 void fence_fleet_lose(struct fence_fleet *fleet, unsigned i, enum fence_reason reason)
@@ -174,6 +98,8 @@ void fence_fleet_lose(struct fence_fleet *fleet, unsigned i, enum fence_reason r
     if (master->state != FENCE_MASTER_REFUSED || reason != FENCE_REASON_CONNECTING) {
         master->state = FENCE_MASTER_DOWN;
         master->reason = reason;
+        master->known = false;
+        master->back_us = 0;
     }
     master->connected = false;
     master->in_flight = 0;

@@ -3,13 +3,14 @@
  *                +--------------------- connection lost ----------------------+
  *                v                                                            |
  *   DOWN --handshake--> facts --judged--> ACTIVE     votes                    |
- *    ^                            |-----> RESTAMP    the run id is being renewed
- *    |                            |-----> WAITING    no majority of the fleet seen yet
+ *    ^                            |-----> REJOIN     forgot, or may have: being taken back
+ *    |                            |-----> RESTAMP    the run id is being renewed
+ *    |                            |-----> WAITING    it depends on masters not looked at yet
  *    |                            '-----> REFUSED    with a reason an operator can act on
  *    '---------- FENCE_EFFECT_RESET: silent for too long, or refused; looked at again later
  *
- * Invariants: only an ACTIVE master is sent requests. A fleet id, once learnt from a majority,
- * never changes for the life of the process. The view only rises. */
+ * Invariants: only an ACTIVE master is sent requests. The fleet id is what a majority names, now or
+ * when last one did. The view of a fleet only rises. */
 #ifndef FENCE_FLEET_H
 #define FENCE_FLEET_H
 
@@ -34,7 +35,8 @@ struct fence_facts {
     uint32_t member;                          /* 1 .. n */
     char marked_run_id[FENCE_ID_HEX_LEN + 1]; /* when it was admitted */
     bool marked_durable;                      /* was it verified durable then */
-    bool marked_active;                       /* state */
+    bool marked_active;                       /* state; else it is joining */
+    uint64_t nonce;                           /* of the server that takes it back; 0: none does */
     uint32_t ttl_max_ms;
     struct fence_view view;
 };
@@ -43,6 +45,7 @@ enum fence_master_state {
     FENCE_MASTER_DOWN,
     FENCE_MASTER_WAITING,
     FENCE_MASTER_RESTAMP,
+    FENCE_MASTER_REJOIN,
     FENCE_MASTER_REFUSED,
     FENCE_MASTER_ACTIVE,
 };
@@ -65,7 +68,7 @@ enum fence_reason {
     FENCE_REASON_OTHER_TTL,    /* the marker names another maximum TTL than the majority's */
     FENCE_REASON_FORGOT,       /* restarted, and not verified durable: may have forgotten */
     FENCE_REASON_SUPERSEDED,   /* others recorded a higher incarnation of it */
-    FENCE_REASON_JOINING,      /* being taken back by some server */
+    FENCE_REASON_JOINING,      /* some server began to take it back */
 };
 
 const char *fence_master_state_name(enum fence_master_state state);
@@ -78,9 +81,13 @@ struct fence_master {
     enum fence_master_state state;
     enum fence_reason reason;
     bool connected; /* @facts are of the connection that stands */
+    bool known;     /* @facts are the last that a handshake found, and were refused meanwhile */
     struct fence_facts facts;
     uint32_t in_flight;   /* requests sent and not yet answered or lost */
     uint64_t progress_us; /* when it last answered, or was first asked after a rest */
+    uint64_t own_nonce;   /* the last that this server wrote into its marker; 0: none */
+    uint64_t nonce_us;    /* when the nonce in @facts was first seen */
+    uint64_t back_us;     /* REJOIN, REFUSED as JOINING: when it should vote again; else 0 */
 };
 
 struct fence_fleet {
@@ -95,13 +102,23 @@ struct fence_fleet {
 /* @n is odd, 1 .. FENCE_MASTERS_MAX. */
 void fence_fleet_init(struct fence_fleet *fleet, unsigned n);
 
-/* A handshake with master @i ended with @facts (copied). All masters are judged anew, since one can
- * change what is known of another. Returns the set (bit i: master i) that became RESTAMP or REFUSED
- * by it: the first wants its run id renewed, the second to be closed and looked at again later. */
-uint32_t fence_fleet_learn(struct fence_fleet *fleet, unsigned i, const struct fence_facts *facts);
+/* A handshake with master @i ended with @facts (copied): what they say of the fleet is taken up,
+ * and fence_fleet_judge_all() is due. */
+void fence_fleet_learn(struct fence_fleet *fleet, unsigned i, const struct fence_facts *facts,
+                       uint64_t now_us);
 
-/* The connection to master @i ended or could not be made, for @reason. */
+/* Master @i refused to act since it knows @view. True if the fleet's view rose by it. Either way
+ * fence_fleet_judge_all() is due. */
+bool fence_fleet_learn_view(struct fence_fleet *fleet, unsigned i, const struct fence_view *view);
+
+/* The connection to master @i ended or could not be made, for @reason; fence_fleet_judge_all() is
+ * due. */
 void fence_fleet_lose(struct fence_fleet *fleet, unsigned i, enum fence_reason reason);
+
+/* Judges all masters that are connected, except those with which something is going on (RESTAMP,
+ * REJOIN): what is learnt of one can change what another may do. Returns the set (bit i: master i)
+ * that became RESTAMP, REJOIN or REFUSED by it. */
+uint32_t fence_fleet_judge_all(struct fence_fleet *fleet, uint64_t now_us);
 
 /* The set of masters in @state. */
 uint32_t fence_fleet_in_state(const struct fence_fleet *fleet, enum fence_master_state state);
@@ -120,8 +137,9 @@ void fence_fleet_answered(struct fence_fleet *fleet, unsigned i, uint64_t now_us
 uint64_t fence_fleet_deadline(const struct fence_fleet *fleet); /* FENCE_NEVER: none */
 uint32_t fence_fleet_silent(const struct fence_fleet *fleet, uint64_t now_us);
 
-/* The judgement itself, on one master's facts alone: whether they fit member @i of the fleet
- * @fleet_id with @view and @ttl_max_ms. FENCE_REASON_NONE: it may vote. */
+/* What is wrong with master @i, by its facts: whether they fit member @i of the fleet @fleet_id
+ * with
+ * @view and @ttl_max_ms. FENCE_REASON_NONE: it may vote. */
 enum fence_reason fence_fleet_judge(const struct fence_fleet *fleet, unsigned i);
 
 #endif

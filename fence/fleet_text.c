@@ -28,8 +28,8 @@ static const struct {
         {"same-server", "Two --master addresses lead to this one Redis, which may vote once at "
                         "most. Give each its own server."},
     [FENCE_REASON_BLANK] =
-        {"blank", "It has no marker: it is new, was wiped, or lost its disk. It stays out, since a "
-                  "master that forgot must not vote."},
+        {"blank", "It has no marker: it is new, was wiped, or lost its disk. It is taken back by "
+                  "itself once a majority of the fleet, without it, is active."},
     [FENCE_REASON_OTHER_FLEET] = {"other-fleet",
                                   "It belongs to another fleet. Check the --master addresses."},
     [FENCE_REASON_OTHER_MEMBER] =
@@ -39,11 +39,18 @@ static const struct {
         {"other-ttl", "Its marker names another maximum TTL than the majority's. Someone changed "
                       "it by hand; it stays out."},
     [FENCE_REASON_FORGOT] =
-        {"forgot", "It restarted and was not verified durable, so it may have forgotten. It stays "
-                   "out. Set appendonly yes and appendfsync always to be spared this."},
+        {"forgot",
+         "It restarted and was not verified durable, so it may have forgotten. It is taken "
+         "back by itself once a majority of the fleet, without it, is active. Set "
+         "appendonly yes and appendfsync always to be spared this."},
     [FENCE_REASON_SUPERSEDED] =
-        {"superseded", "Another server has taken its place in the fleet. Retire this one."},
-    [FENCE_REASON_JOINING] = {"joining", "It is being taken back, and may vote when that is done."},
+        {"superseded",
+         "Another Redis has taken its place in the fleet. Retire this one; if it is to "
+         "serve again at this address, restart it empty."},
+    [FENCE_REASON_JOINING] =
+        {"joining",
+         "A server began to take it back, and it votes when that is done. If that server "
+         "is gone, another one begins anew after the longest lease."},
 };
 
 const char *fence_reason_name(enum fence_reason reason)
@@ -65,6 +72,8 @@ const char *fence_master_state_name(enum fence_master_state state)
         return "waiting";
     case FENCE_MASTER_RESTAMP:
         return "returning";
+    case FENCE_MASTER_REJOIN:
+        return "rejoining";
     case FENCE_MASTER_REFUSED:
         return "refused";
     case FENCE_MASTER_DOWN:

@@ -28,7 +28,12 @@ enum {
     FENCE_RETRY_BASE_US = 2 * 1000,       /* the first random delay is below twice this */
     FENCE_POLL_MIN_US = 5 * 1000,         /* a waiter looks again after this ... */
     FENCE_POLL_SPREAD_US = 20 * 1000,     /* ... and up to this much more, at random */
-    FENCE_DEBTS_MAX = 4096,               /* clean-ups not yet acknowledged */
+    FENCE_REJOIN_DELAY_US = 20 * 1000, /* a random time below it before a server leads a rejoin */
+    FENCE_REJOIN_PATIENCE_US = 1000 * 1000, /* for each round of a rejoin: a wipe may take long */
+    FENCE_REJOIN_SLACK_US =
+        2000 * 1000,             /* beyond the time it takes, before a leader counts as dead */
+    FENCE_REJOIN_ROUNDS_MAX = 8, /* of recording, each under another view, before all anew */
+    FENCE_DEBTS_MAX = 4096,      /* clean-ups not yet acknowledged */
     FENCE_DEBT_SLACK_US = 10 * 1000 * 1000, /* kept beyond the TTL: a late request locks late */
     FENCE_CALLS_MAX = 65536,                /* a call's index is 16 bits of its tag */
 };

@@ -10,6 +10,7 @@
 #define FENCE_MESSAGE_H
 
 #include "fence/limits.h"
+#include "fence/view.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -102,17 +103,20 @@ enum fence_reply_kind {
     FENCE_REPLY_YES,    /* CONFIRM, EXTEND, RELEASE, UNDO: done */
     FENCE_REPLY_NO,     /* the same, and INSPECT: no such lock there */
     FENCE_REPLY_EXHAUSTED, /* EXTEND: the cap on extensions is reached */
-    FENCE_REPLY_REFUSED,   /* nothing was done: another view, no marker, an error */
+    FENCE_REPLY_STALE,     /* nothing was done: this master knows a higher incarnation of some
+                            * member than the view that was named; @view is what it knows */
+    FENCE_REPLY_REFUSED,   /* nothing was done: no marker, an error */
     FENCE_REPLY_LOST,      /* outcome unknown: the connection ended first */
 };
 
 struct fence_reply {
     enum fence_reply_kind kind;
     uint64_t tag;
-    int64_t number;        /* NUMBER; HELD by INSPECT */
-    const char *holder;    /* HELD: the lock id */
-    const char *owner;     /* HELD: the label, "" without one */
-    uint64_t remaining_ms; /* HELD */
+    int64_t number;                /* NUMBER; HELD by INSPECT */
+    const char *holder;            /* HELD: the lock id */
+    const char *owner;             /* HELD: the label, "" without one */
+    uint64_t remaining_ms;         /* HELD */
+    const struct fence_view *view; /* STALE */
 };
 
 /* What a reply makes of its master's part, where the round asks for a yes or a no. */

@@ -39,6 +39,20 @@ static void send_request(struct server_driver *driver, const struct fence_effect
                                         fleet->generation);
 }
 
+static void rejoin(struct server_driver *driver, const struct fence_effect *effect)
+{
+    for (unsigned i = 0; i < driver->config.n; i++)
+        if (effect->masters >> i & 1)
+            storage_redis_master_rejoin(driver->masters[i], &effect->rejoin);
+}
+
+static void shake(struct server_driver *driver, uint32_t masters)
+{
+    for (unsigned i = 0; i < driver->config.n; i++)
+        if (masters >> i & 1)
+            storage_redis_master_shake(driver->masters[i]);
+}
+
 static void restamp(struct server_driver *driver, uint32_t masters)
 {
     const struct fence_fleet *fleet = fence_core_fleet(driver->core);
@@ -59,6 +73,12 @@ static void act(struct server_driver *driver, const struct fence_effect *effect)
     switch (effect->kind) {
     case FENCE_EFFECT_SEND:
         send_request(driver, effect);
+        break;
+    case FENCE_EFFECT_REJOIN:
+        rejoin(driver, effect);
+        break;
+    case FENCE_EFFECT_SHAKE:
+        shake(driver, effect->masters);
         break;
     case FENCE_EFFECT_RESTAMP:
         restamp(driver, effect->masters);
@@ -143,6 +163,14 @@ static void on_reply(void *context, unsigned i, const struct fence_reply *reply)
     step(context, &event);
 }
 
+static void on_rejoin(void *context, unsigned i, const struct fence_rejoin_reply *reply)
+{
+    struct fence_event event = {.kind = FENCE_EVENT_REJOIN, .master = i, .rejoin = *reply};
+    refresh_clock(context);
+    step(context, &event);
+    log_changes(context);
+}
+
 void server_driver_call(struct server_driver *driver, const struct fence_call *call)
 {
     struct fence_event event;
@@ -214,7 +242,8 @@ static int new_masters(struct server_driver *driver)
                        .facts = on_facts,
                        .down = on_down,
                        .batch = on_batch,
-                       .reply = on_reply},
+                       .reply = on_reply,
+                       .rejoin = on_rejoin},
         };
         storage_redis_url_show(&config.url, driver->addresses[i]);
         int error = storage_redis_master_new(&config, &driver->masters[i]);

@@ -8,6 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+    MARKER_FIELDS = 8,
+};
+
 int storage_question_args(enum storage_question question,
                           const char *ret_args[static STORAGE_QUESTION_ARGS])
 {
@@ -15,7 +19,7 @@ int storage_question_args(enum storage_question question,
         [STORAGE_ASK_INFO] = {"INFO"},
         [STORAGE_ASK_CONFIG] = {"CONFIG", "GET", "append*", "no-appendfsync-on-rewrite"},
         [STORAGE_ASK_MARKER] = {"HMGET", STORAGE_FLEET_KEY, "fleet", "member", "run", "max_ttl_ms",
-                                "durable", "state", "view"},
+                                "durable", "state", "view", "nonce"},
     };
     int n = 0;
     for (; n < STORAGE_QUESTION_ARGS && questions[question][n]; n++)
@@ -130,9 +134,21 @@ static bool marker_number(const redisReply *field, uint32_t max, uint32_t *ret_n
     return true;
 }
 
+/* Hex digits; absent while nobody takes the master back. */
+static bool marker_nonce(const redisReply *field, uint64_t *ret_nonce)
+{
+    char *end = NULL;
+    if (field->type == REDIS_REPLY_NIL)
+        return true;
+    if (field->type != REDIS_REPLY_STRING || field->len != STORAGE_NONCE_LEN)
+        return false;
+    *ret_nonce = strtoull(field->str, &end, 16);
+    return *end == '\0';
+}
+
 static int read_marker(const redisReply *reply, unsigned n, struct fence_facts *facts)
 {
-    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 7)
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != MARKER_FIELDS)
         return FENCE_EIO;
     redisReply *const *field = reply->element;
     bool blank = true;
@@ -148,7 +164,8 @@ static int read_marker(const redisReply *reply, unsigned n, struct fence_facts *
         !marker_number(field[3], FENCE_TTL_CEILING_MS, &facts->ttl_max_ms) ||
         !marker_text(field[4], durable, sizeof(durable)) ||
         !marker_text(field[5], state, sizeof(state)) || field[6]->type != REDIS_REPLY_STRING ||
-        fence_view_parse(field[6]->str, field[6]->len, n, &facts->view) != 0)
+        fence_view_parse(field[6]->str, field[6]->len, n, &facts->view) != 0 ||
+        !marker_nonce(field[7], &facts->nonce))
         return FENCE_EINVAL;
     facts->marked_durable = strcmp(durable, "yes") == 0;
     facts->marked_active = strcmp(state, "active") == 0;

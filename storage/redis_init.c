@@ -90,7 +90,8 @@ static int judge(struct session *session)
     struct fence_fleet fleet;
     fence_fleet_init(&fleet, session->init->n);
     for (unsigned i = 0; i < fleet.n; i++)
-        (void)fence_fleet_learn(&fleet, i, &session->facts[i]);
+        fence_fleet_learn(&fleet, i, &session->facts[i], 1);
+    (void)fence_fleet_judge_all(&fleet, 1);
     for (unsigned i = 0; i < fleet.n; i++) {
         if (session->facts[i].marked)
             return master_error(session, i, FENCE_ECONFLICT,

@@ -2,10 +2,23 @@
 #ifndef STORAGE_REDIS_KEYS_H
 #define STORAGE_REDIS_KEYS_H
 
+#include <inttypes.h>
+
 /* One hash: the marker and all counters, which live or die together. */
 #define STORAGE_FLEET_KEY "pawl:fleet"
 
+/* The marker's note, for whoever comes across the key. It is also longer than what Redis keeps in a
+ * list of fields (hash-max-listpack-value), so that a counter is found by hash from the first on.
+ */
+#define STORAGE_FLEET_NOTE                                                                         \
+    "Pawl's marker and token counters of this master. Delete it only to retire the fleet: a "      \
+    "master without it has forgotten, and must not vote."
+
 /* Before a resource: its lock. */
 #define STORAGE_LOCK_KEY "pawl:lock:"
+
+/* Hex digits of the nonce in a marker: which server takes the master back, in which try. */
+#define STORAGE_NONCE_LEN    16
+#define STORAGE_NONCE_FORMAT "%016" PRIx64
 
 #endif

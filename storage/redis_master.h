@@ -3,7 +3,7 @@
  * by the fence, from the facts that a handshake brings.
  *
  *   BACKOFF --> RESOLVING --> CONNECTING --> SHAKING --facts--> READY --.
- *      ^                                        ^                |     | restamp
+ *      ^                                        ^                |     | restamp, shake
  *      |                                        '----------------|-----'
  *      '----- any failure: down(), and reply() LOST for each ----'
  *             request without an answer
@@ -15,6 +15,7 @@
 #include "fence/error.h"
 #include "fence/fleet.h"
 #include "fence/message.h"
+#include "fence/rejoin.h"
 #include "storage/redis_request.h"
 #include "storage/redis_url.h"
 
@@ -47,6 +48,9 @@ struct storage_master_events {
 
     /* The answer to one request; FENCE_REPLY_LOST if none will come. Exactly one for each. */
     void (*reply)(void *context, unsigned i, const struct fence_reply *reply);
+
+    /* The same for a step of a rejoin. NULL: none is ever asked for. */
+    void (*rejoin)(void *context, unsigned i, const struct fence_rejoin_reply *reply);
 };
 
 struct storage_redis_config {
@@ -82,8 +86,17 @@ void storage_redis_master_flush(struct storage_redis_master *master);
 /* Gives up on the connection: at the next flush it is closed, and opened anew after the backoff. */
 void storage_redis_master_reset(struct storage_redis_master *master);
 
+/* Sends one step of a rejoin (copied), at once. Same precondition as storage_redis_master_submit().
+ */
+void storage_redis_master_rejoin(struct storage_redis_master *master,
+                                 const struct fence_rejoin_request *request);
+
+/* Shakes hands again on the same connection: something about this master has changed. Same
+ * precondition. */
+void storage_redis_master_shake(struct storage_redis_master *master);
+
 /* Renews the run id in the marker, if it is still the one in @facts, then shakes hands again. Same
- * precondition as storage_redis_master_submit(). */
+ * precondition. */
 void storage_redis_master_restamp(struct storage_redis_master *master,
                                   const struct fence_facts *facts);
 

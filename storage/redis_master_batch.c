@@ -1,6 +1,7 @@
 /* Requests on the connection to one master: gathered over a turn, sent as one script call, and
  * their replies handed out in order. */
 #include "storage/redis_master_state.h"
+#include "storage/redis_rejoin.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -40,19 +41,24 @@ void storage_master_announce(const struct storage_redis_master *master)
         events->batch(events->context);
 }
 
+/* @known: where the call was refused for its view, what that master knows. */
 static void hand_out(const struct storage_redis_master *master, const struct storage_batch *batch,
-                     const redisReply *reply)
+                     const redisReply *reply, const struct fence_view *known)
 {
     const struct storage_master_events *events = &master->config.events;
     struct storage_reply_text text;
     storage_master_announce(master);
     for (unsigned i = 0; i < batch->count; i++) {
         struct fence_reply one = storage_batch_reply(batch, i, reply, &text);
+        if (known) {
+            one.kind = FENCE_REPLY_STALE;
+            one.view = known;
+        }
         events->reply(events->context, master->config.index, &one);
     }
 }
 
-/* The call as a whole was refused (another view, no marker, no such script), or this master takes
+/* The call as a whole was refused (no marker, no such script), or this master takes
  * no writes. A new handshake finds out more; until it ended well and a call went through, the
  * backoff grows. */
 static void look_again_if_refused(struct storage_redis_master *master, const redisReply *reply)
@@ -80,10 +86,12 @@ static void on_batch_reply(redisAsyncContext *context, void *data, void *privdat
         storage_master_fail(master, FENCE_REASON_UNREACHABLE, context->c.errstr);
     if (current && reply)
         master->round_trip_us = (uv_hrtime() - batch->sent_ns) / 1000;
+    struct fence_view known;
+    bool stale = reply && storage_view_refused(reply, master->config.members, &known);
     if (master->state != LINK_CLOSED)
-        hand_out(master, batch, reply);
+        hand_out(master, batch, reply, stale ? &known : NULL);
     put_batch(master, batch);
-    if (current && reply)
+    if (current && reply && !stale)
         look_again_if_refused(master, reply);
 }
 

@@ -3,6 +3,7 @@
  * connection is enough. */
 #include "storage/lua/requests.lua.h"
 #include "storage/lua/restamp.lua.h"
+#include "storage/lua/view.lua.h"
 #include "storage/redis_keys.h"
 #include "storage/redis_master_state.h"
 
@@ -118,8 +119,8 @@ void storage_master_shake_hands(struct storage_redis_master *master)
     master->state = LINK_SHAKING;
     memset(&master->facts, 0, sizeof(master->facts));
     if (!authenticate(master) ||
-        redisAsyncCommand(master->context, on_script_loaded, NULL, "SCRIPT LOAD %s",
-                          storage_lua_requests) != REDIS_OK ||
+        redisAsyncCommand(master->context, on_script_loaded, NULL, "SCRIPT LOAD %s%s",
+                          storage_lua_view, storage_lua_requests) != REDIS_OK ||
         !ask_all(master))
         storage_master_fail(master, FENCE_REASON_UNREACHABLE, "out of memory");
 }
@@ -141,10 +142,13 @@ static void on_restamped(redisAsyncContext *context, void *data, void *unused)
 void storage_redis_master_restamp(struct storage_redis_master *master,
                                   const struct fence_facts *facts)
 {
+    char nonce[STORAGE_NONCE_LEN + 1] = "";
+    if (facts->nonce)
+        snprintf(nonce, sizeof(nonce), STORAGE_NONCE_FORMAT, facts->nonce);
     master->state = LINK_SHAKING;
     storage_master_set_deadline(master);
-    if (redisAsyncCommand(master->context, on_restamped, NULL, "EVAL %s 1 %s %s %u %s %s",
+    if (redisAsyncCommand(master->context, on_restamped, NULL, "EVAL %s 1 %s %s %u %s %s %s",
                           storage_lua_restamp, STORAGE_FLEET_KEY, facts->fleet_id, facts->member,
-                          facts->marked_run_id, facts->run_id) != REDIS_OK)
+                          facts->marked_run_id, nonce, facts->run_id) != REDIS_OK)
         storage_redis_master_reset(master);
 }

@@ -1,6 +1,6 @@
--- One call carries every request of a loop turn for this master.
+-- One call carries every request of a loop turn for this master. Follows view.lua.
 --
--- KEYS[1]    the fleet hash: marker and counters, which live or die together
+-- KEYS[1]    the fleet hash
 -- KEYS[1+i]  the lock of request i
 -- ARGV[1]    the view that the sender works under
 -- ARGV[2,3]  the fleet, and which member of it this master is taken for
@@ -13,16 +13,13 @@
 
 local TOKEN_MAX = 9007199254740991
 local VALUE_MAX = 512 -- bytes of a lock; Pawl writes less
-local fleet = KEYS[1]
 
--- A connection outlives what its master was: it may have been wiped, or been a replica of another
--- member for a while.
-local marker = redis.call('HMGET', fleet, 'state', 'view', 'fleet', 'member')
-if marker[1] ~= 'active' or marker[2] ~= ARGV[1] or marker[3] ~= ARGV[2] or
-   marker[4] ~= ARGV[3] then
-    return redis.error_reply('PAWLVIEW state ' .. tostring(marker[1]) .. ' view ' ..
-                             tostring(marker[2]) .. ' member ' .. tostring(marker[4]))
+local marker = redis.call('HMGET', fleet, 'state', 'view', 'fleet', 'member', 'floor')
+local refused = refusal(marker, ARGV[1], ARGV[2], ARGV[3])
+if refused then
+    return refused
 end
+local floor = marker[5] -- below it no counter counts: set after a majority lost its memory
 
 local function lock_at(key)
     local value = redis.call('GET', key)
@@ -63,6 +60,10 @@ local function take(key, tag, slot, ttl_ms, owner)
         return {redis.call('PTTL', key), value}
     end
     local number = redis.call('HINCRBY', fleet, slot, '1')
+    if floor and number <= tonumber(floor) then
+        number = tonumber(floor) + 1
+        redis.call('HSET', fleet, slot, decimal(number))
+    end
     if number > TOKEN_MAX then
         redis.call('HINCRBY', fleet, slot, '-1')
         error('the counter of slot ' .. slot .. ' is used up')

@@ -29,6 +29,8 @@ static void on_reply(void *context, unsigned i, const struct fence_reply *reply)
     assert_true(fixture->replies < FIXTURE_REPLIES_MAX);
     struct fence_reply *kept = &fixture->reply[fixture->replies++];
     *kept = *reply;
+    if (reply->kind == FENCE_REPLY_STALE)
+        fixture->known = *reply->view;
     if (reply->kind != FENCE_REPLY_HELD)
         return;
     snprintf(fixture->holder, sizeof(fixture->holder), "%s", reply->holder);

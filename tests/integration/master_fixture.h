@@ -27,6 +27,7 @@ struct master_fixture {
     enum fence_reason reason; /* of the last */
     unsigned replies;
     struct fence_reply reply[FIXTURE_REPLIES_MAX];
+    struct fence_view known;            /* of the last reply that carried one */
     char holder[FENCE_LOCK_ID_MAX + 1]; /* of the last reply that named one */
     char owner[FENCE_OWNER_MAX + 1];
 };

@@ -99,6 +99,9 @@ static void act(struct sim_world *world, unsigned s, const struct fence_effect *
         answer(world, s, &effect->answer);
         break;
     case FENCE_EFFECT_RESTAMP:
+    case FENCE_EFFECT_REJOIN:
+    case FENCE_EFFECT_SHAKE:
+        break; /* its masters forget nothing so far */
     case FENCE_EFFECT_RESET:
         for (unsigned m = 0; m < world->plan.masters; m++)
             if (effect->masters >> m & 1)

@@ -161,15 +161,15 @@ static void fleet_that_was_never_made_is_not_served(void **state)
     assert_int_equal(call_grant(port, "first", NULL).token, 1);
 }
 
-static void blank_master_stays_out(void **state)
+static void blank_master_does_not_vote_yet(void **state)
 {
     (void)state;
     pawl_init_new(fleet);
     freeReplyObject(redis_fleet_command(fleet, 1, "DEL pawl:fleet"));
     uint16_t port = serve();
-    masters_wait(port, 1, "refused", "blank");
+    masters_wait(port, 1, "rejoining", "blank");
     expect_two_votes(port);
-    assert_int_equal(redis_fleet_integer(fleet, 1, "DBSIZE"), 0);
+    assert_true(redis_fleet_integer(fleet, 1, "DBSIZE") <= 1); /* at most its marker */
 }
 
 static void replica_stays_out(void **state)
@@ -262,21 +262,23 @@ static void fewer_masters_than_the_fleet_has_are_no_fleet(void **state)
 
 /* ---- who forgot ------------------------------------------------------------------------------ */
 
-static void master_that_restarted_without_its_data_stays_out(void **state)
+/* The longest lease is five minutes here: nobody is back before that. */
+
+static void master_that_restarted_without_its_data_does_not_vote_yet(void **state)
 {
     (void)state;
     uint16_t port = pawld_start_new(fleet).port;
     redis_fleet_kill(fleet, 0);
     masters_wait(port, 0, "down", "unreachable");
     redis_fleet_restart(fleet, 0, true); /* it has none */
-    masters_wait(port, 0, "refused", "blank");
+    masters_wait(port, 0, "rejoining", "blank");
     expect_two_votes(port);
 
     redis_fleet_kill(fleet, 1);
     EXPECT_PROBLEM(call_acquire(port, "one", NULL), 503, "no-quorum", 2);
 }
 
-static void master_that_kept_its_data_but_not_for_certain_stays_out(void **state)
+static void master_that_kept_its_data_but_not_for_certain_does_not_vote_yet(void **state)
 {
     (void)state;
     redis_fleet_free(fleet);
@@ -284,7 +286,7 @@ static void master_that_kept_its_data_but_not_for_certain_stays_out(void **state
     uint16_t port = pawld_start_new(fleet).port;
     redis_fleet_kill(fleet, 0);
     redis_fleet_restart(fleet, 0, true);
-    masters_wait(port, 0, "refused", "forgot");
+    masters_wait(port, 0, "rejoining", "forgot");
     expect_two_votes(port);
 }
 
@@ -297,11 +299,11 @@ static void flushed_master_is_out_and_grants_nothing_twice(void **state)
     freeReplyObject(redis_fleet_command(fleet, 1, "FLUSHALL"));
     for (int i = 0; i < 20; i++)
         EXPECT_PROBLEM(call_acquire(port, "flushed", NULL), 409, "held", 3);
-    masters_wait(port, 1, "refused", "blank");
+    masters_wait(port, 1, "rejoining", "blank");
     assert_int_equal(http_integer(call_inspect(port, "flushed"), "token"), held.token);
     call_give_back(port, "flushed", &held);
     assert_true(call_grant(port, "flushed", NULL).token > held.token);
-    assert_int_equal(redis_fleet_integer(fleet, 1, "DBSIZE"), 0);
+    assert_true(redis_fleet_integer(fleet, 1, "DBSIZE") <= 1); /* at most its marker */
 }
 
 static void majority_that_was_flushed_refuses_to_serve(void **state)
@@ -325,7 +327,7 @@ static const struct CMUnitTest cases[] = {
     FLEET_CASE(service_that_is_well_is_alive_and_ready),
     FLEET_CASE(persistence_is_shown),
     FLEET_CASE(fleet_that_was_never_made_is_not_served),
-    FLEET_CASE(blank_master_stays_out),
+    FLEET_CASE(blank_master_does_not_vote_yet),
     FLEET_CASE(replica_stays_out),
     FLEET_CASE(server_given_twice_votes_once),
     FLEET_CASE(two_thirds_of_one_server_are_no_majority),
@@ -333,8 +335,8 @@ static const struct CMUnitTest cases[] = {
     FLEET_CASE(masters_in_another_order_stay_out),
     FLEET_CASE(member_in_anothers_place_stays_out),
     FLEET_CASE(fewer_masters_than_the_fleet_has_are_no_fleet),
-    FLEET_CASE(master_that_restarted_without_its_data_stays_out),
-    FLEET_CASE(master_that_kept_its_data_but_not_for_certain_stays_out),
+    FLEET_CASE(master_that_restarted_without_its_data_does_not_vote_yet),
+    FLEET_CASE(master_that_kept_its_data_but_not_for_certain_does_not_vote_yet),
     FLEET_CASE(flushed_master_is_out_and_grants_nothing_twice),
     FLEET_CASE(majority_that_was_flushed_refuses_to_serve),
 };

@@ -77,6 +77,8 @@ void core_give(struct core_fixture *f, struct fence_event event)
             if (effect->kind == FENCE_EFFECT_SEND && (effect->masters & CORE_SET(i)) &&
                 effect->request.tag != 0)
                 f->tag[i] = effect->request.tag;
+        if (effect->kind == FENCE_EFFECT_REJOIN)
+            f->rejoin_tag = effect->rejoin.tag;
     }
 }
 
@@ -161,6 +163,12 @@ void core_held(struct core_fixture *f, unsigned i, const char *holder, uint64_t 
                });
 }
 
+void core_rejoin(struct core_fixture *f, unsigned i, struct fence_rejoin_reply reply)
+{
+    reply.tag = f->rejoin_tag;
+    core_give(f, (struct fence_event){.kind = FENCE_EVENT_REJOIN, .master = i, .rejoin = reply});
+}
+
 void core_shake_hands(struct core_fixture *f, unsigned i, struct fence_facts facts)
 {
     core_give(f, (struct fence_event){.kind = FENCE_EVENT_FACTS, .master = i, .facts = facts});
@@ -176,6 +184,18 @@ void core_down(struct core_fixture *f, unsigned i)
 }
 
 /* ---- effects --------------------------------------------------------------------------------- */
+
+const struct fence_effect *core_step(const struct core_fixture *f)
+{
+    const struct fence_effect *step = NULL;
+    for (unsigned e = 0; e < f->effects.count; e++) {
+        if (f->effects.items[e].kind != FENCE_EFFECT_REJOIN)
+            continue;
+        assert_null(step);
+        step = &f->effects.items[e];
+    }
+    return step;
+}
 
 uint32_t core_sent(const struct core_fixture *f, enum fence_request_kind kind)
 {

@@ -36,6 +36,7 @@ struct core_fixture {
     uint64_t random;                 /* of the next event */
     struct fence_effects effects;    /* of the last step */
     uint64_t tag[FENCE_MASTERS_MAX]; /* of what each master was asked last */
+    uint64_t rejoin_tag;             /* of the last step of a rejoin */
 };
 
 /* What a handshake with master @i finds when all is well. */
@@ -71,6 +72,9 @@ void core_held(struct core_fixture *f, unsigned i, const char *holder, uint64_t 
 /* Master @i replies to the request with @tag, whatever it was asked since. */
 void core_reply_to(struct core_fixture *f, unsigned i, uint64_t tag, struct fence_reply reply);
 
+/* Master @i replies to the last step of a rejoin. */
+void core_rejoin(struct core_fixture *f, unsigned i, struct fence_rejoin_reply reply);
+
 void core_shake_hands(struct core_fixture *f, unsigned i, struct fence_facts facts);
 void core_down(struct core_fixture *f, unsigned i);
 
@@ -80,6 +84,9 @@ void core_down(struct core_fixture *f, unsigned i);
 uint32_t core_sent(const struct core_fixture *f, enum fence_request_kind kind);
 const struct fence_request *core_request(const struct core_fixture *f, enum fence_request_kind kind,
                                          unsigned i);
+
+/* The step of a rejoin that was sent, which must be the only one; NULL for none. */
+const struct fence_effect *core_step(const struct core_fixture *f);
 
 /* The set of masters that got an effect of @kind. */
 uint32_t core_effect(const struct core_fixture *f, enum fence_effect_kind kind);

@@ -3,6 +3,11 @@
 
 #include <string.h>
 
+enum {
+    NOW_US = 1000,
+    HOLD_US = CORE_TTL_MAX_MS * 1010 + 2000, /* the longest lease and its drift */
+};
+
 /* Makes a run id or a fleet id another one. */
 static void become_other(char id[FENCE_ID_HEX_LEN + 1])
 {
@@ -17,15 +22,40 @@ static struct fence_fleet fleet_of(unsigned n)
     fence_fleet_init(&fleet, n);
     for (unsigned i = 0; i < n; i++) {
         struct fence_facts facts = core_facts(i);
-        assert_int_equal(fence_fleet_learn(&fleet, i, &facts), 0);
+        fence_fleet_learn(&fleet, i, &facts, NOW_US);
     }
+    assert_int_equal(fence_fleet_judge_all(&fleet, NOW_US), 0);
     assert_int_equal(fence_fleet_active(&fleet), CORE_FIRST(n));
     return fleet;
 }
 
+static uint32_t learn_at(struct fence_fleet *fleet, unsigned i, struct fence_facts facts,
+                         uint64_t now_us)
+{
+    fence_fleet_learn(fleet, i, &facts, now_us);
+    return fence_fleet_judge_all(fleet, now_us);
+}
+
 static uint32_t learn(struct fence_fleet *fleet, unsigned i, struct fence_facts facts)
 {
-    return fence_fleet_learn(fleet, i, &facts);
+    return learn_at(fleet, i, facts, NOW_US);
+}
+
+/* With @facts, the last of five masters is taken back for @reason; and refused where too few others
+ * are active to tell it what it forgot. */
+static void assert_taken_back(struct fence_facts facts, enum fence_reason reason)
+{
+    struct fence_fleet fleet = fleet_of(5);
+    fence_fleet_lose(&fleet, 4, FENCE_REASON_UNREACHABLE);
+    fence_fleet_lose(&fleet, 3, FENCE_REASON_UNREACHABLE);
+    assert_int_equal(learn(&fleet, 4, facts), CORE_SET(4));
+    assert_int_equal(fleet.master[4].state, FENCE_MASTER_REJOIN);
+    assert_int_equal(fleet.master[4].reason, reason);
+    fence_fleet_lose(&fleet, 4, FENCE_REASON_UNREACHABLE);
+    fence_fleet_lose(&fleet, 2, FENCE_REASON_UNREACHABLE);
+    assert_int_equal(learn(&fleet, 4, facts), CORE_SET(4));
+    assert_int_equal(fleet.master[4].state, FENCE_MASTER_REFUSED);
+    assert_int_equal(fleet.master[4].reason, reason);
 }
 
 /* With @facts, the last of five masters is refused for @reason, and the others go on. */
@@ -75,12 +105,12 @@ static void cluster_mode_is_refused(void **state)
     assert_refused(facts, FENCE_REASON_CLUSTER);
 }
 
-static void blank_master_is_refused(void **state)
+static void blank_master_is_taken_back(void **state)
 {
     (void)state;
     struct fence_facts facts = core_facts(4);
     facts.marked = false;
-    assert_refused(facts, FENCE_REASON_BLANK);
+    assert_taken_back(facts, FENCE_REASON_BLANK);
 }
 
 static void marker_of_another_fleet_is_refused(void **state)
@@ -107,20 +137,72 @@ static void other_maximum_ttl_is_refused(void **state)
     assert_refused(facts, FENCE_REASON_OTHER_TTL);
 }
 
-static void master_that_is_joining_is_refused(void **state)
+static void master_that_another_server_takes_back_is_left_to_it(void **state)
 {
     (void)state;
     struct fence_facts facts = core_facts(4);
     facts.marked_active = false;
+    facts.nonce = 7;
     assert_refused(facts, FENCE_REASON_JOINING);
 }
 
-static void lower_incarnation_than_recorded_elsewhere_is_refused(void **state)
+static void master_whose_leader_is_gone_is_taken_over(void **state)
+{
+    (void)state;
+    struct fence_fleet fleet = fleet_of(5);
+    struct fence_facts facts = core_facts(4);
+    facts.marked_active = false;
+    facts.nonce = 7;
+    const uint64_t patience_us = HOLD_US + FENCE_REJOIN_SLACK_US;
+    learn(&fleet, 4, facts);
+    assert_int_equal(fleet.master[4].back_us, NOW_US + HOLD_US);
+    learn_at(&fleet, 4, facts, NOW_US + patience_us - 1);
+    assert_int_equal(fleet.master[4].state, FENCE_MASTER_REFUSED);
+    learn_at(&fleet, 4, facts, NOW_US + patience_us);
+    assert_int_equal(fleet.master[4].state, FENCE_MASTER_REJOIN);
+}
+
+static void patience_with_a_leader_counts_from_its_own_nonce(void **state)
+{
+    (void)state;
+    struct fence_fleet fleet = fleet_of(5);
+    struct fence_facts facts = core_facts(4);
+    facts.marked_active = false;
+    facts.nonce = 7;
+    learn(&fleet, 4, facts);
+    facts.nonce = 8;
+    learn_at(&fleet, 4, facts, NOW_US + HOLD_US);
+    learn_at(&fleet, 4, facts, NOW_US + HOLD_US + FENCE_REJOIN_SLACK_US);
+    assert_int_equal(fleet.master[4].state, FENCE_MASTER_REFUSED);
+}
+
+static void own_try_that_broke_off_is_begun_anew_at_once(void **state)
+{
+    (void)state;
+    struct fence_fleet fleet = fleet_of(5);
+    struct fence_facts facts = core_facts(4);
+    facts.marked_active = false;
+    facts.nonce = 7;
+    fleet.master[4].own_nonce = 7;
+    learn(&fleet, 4, facts);
+    assert_int_equal(fleet.master[4].state, FENCE_MASTER_REJOIN);
+}
+
+static void master_that_was_replaced_is_refused_while_its_process_lives(void **state)
 {
     (void)state;
     struct fence_facts facts = core_facts(4);
     facts.view.incarnation[4]--;
     assert_refused(facts, FENCE_REASON_SUPERSEDED);
+}
+
+static void master_that_was_replaced_is_taken_back_after_a_restart(void **state)
+{
+    (void)state;
+    struct fence_facts facts = core_facts(4);
+    facts.view.incarnation[4]--;
+    become_other(facts.run_id);
+    assert_taken_back(facts, FENCE_REASON_SUPERSEDED);
 }
 
 static void master_is_superseded_by_what_another_recorded(void **state)
@@ -181,31 +263,67 @@ static struct fence_facts restarted(unsigned i)
     return facts;
 }
 
-static void restart_durable_before_and_now_is_restamped(void **state)
+static void restart_durable_before_and_now_is_taken_back_by_the_others(void **state)
 {
     (void)state;
     struct fence_fleet fleet = fleet_of(5);
     fence_fleet_lose(&fleet, 4, FENCE_REASON_UNREACHABLE);
     assert_int_equal(learn(&fleet, 4, restarted(4)), CORE_SET(4));
-    assert_int_equal(fleet.master[4].state, FENCE_MASTER_RESTAMP);
+    assert_int_equal(fleet.master[4].state, FENCE_MASTER_REJOIN);
     assert_int_equal(fleet.master[4].reason, FENCE_REASON_RESTARTED);
     assert_int_equal(fence_fleet_active(&fleet), CORE_FIRST(4));
 }
 
-static void restart_not_durable_before_is_refused(void **state)
+static void disk_is_trusted_alone_where_no_majority_of_others_can_tell(void **state)
+{
+    (void)state;
+    struct fence_fleet fleet = fleet_of(5);
+    for (unsigned i = 2; i < 5; i++)
+        fence_fleet_lose(&fleet, i, FENCE_REASON_UNREACHABLE);
+    assert_int_equal(learn(&fleet, 4, restarted(4)), CORE_SET(4));
+    assert_int_equal(fleet.master[4].state, FENCE_MASTER_RESTAMP);
+    assert_int_equal(learn(&fleet, 3, restarted(3)), CORE_SET(3));
+    assert_int_equal(fleet.master[3].state, FENCE_MASTER_RESTAMP);
+}
+
+static void disk_is_not_trusted_alone_before_all_others_were_looked_at(void **state)
+{
+    (void)state;
+    struct fence_fleet fleet;
+    fence_fleet_init(&fleet, 5);
+    learn(&fleet, 0, restarted(0));
+    learn(&fleet, 1, core_facts(1));
+    learn(&fleet, 2, core_facts(2));
+    assert_int_equal(fleet.master[0].state, FENCE_MASTER_WAITING);
+    learn(&fleet, 3, core_facts(3)); /* a majority of others is there */
+    assert_int_equal(fleet.master[0].state, FENCE_MASTER_REJOIN);
+}
+
+static void masters_that_all_restarted_do_not_wait_for_each_other(void **state)
+{
+    (void)state;
+    struct fence_fleet fleet;
+    fence_fleet_init(&fleet, 3);
+    learn(&fleet, 0, restarted(0));
+    assert_int_equal(learn(&fleet, 1, restarted(1)), CORE_FIRST(2));
+    assert_int_equal(fleet.master[0].state, FENCE_MASTER_RESTAMP);
+    assert_int_equal(fleet.master[1].state, FENCE_MASTER_RESTAMP);
+}
+
+static void restart_not_durable_before_is_taken_back(void **state)
 {
     (void)state;
     struct fence_facts facts = restarted(4);
     facts.marked_durable = false;
-    assert_refused(facts, FENCE_REASON_FORGOT);
+    assert_taken_back(facts, FENCE_REASON_FORGOT);
 }
 
-static void restart_not_durable_now_is_refused(void **state)
+static void restart_not_durable_now_is_taken_back(void **state)
 {
     (void)state;
     struct fence_facts facts = restarted(4);
     facts.durable = false;
-    assert_refused(facts, FENCE_REASON_FORGOT);
+    assert_taken_back(facts, FENCE_REASON_FORGOT);
 }
 
 static void master_that_runs_on_need_not_be_durable(void **state)
@@ -219,7 +337,7 @@ static void master_that_runs_on_need_not_be_durable(void **state)
     assert_int_equal(fleet.master[2].state, FENCE_MASTER_ACTIVE);
 }
 
-static void restamp_is_asked_for_once_a_handshake(void **state)
+static void taking_back_is_asked_for_once_a_handshake(void **state)
 {
     (void)state;
     struct fence_fleet fleet = fleet_of(5);
@@ -305,18 +423,26 @@ static void majority_must_agree_on_the_maximum_ttl_too(void **state)
     assert_int_equal(fleet.master[0].reason, FENCE_REASON_OTHER_TTL);
 }
 
-static void fleet_id_once_learnt_never_changes(void **state)
+static void masters_may_be_made_another_fleet(void **state)
 {
     (void)state;
     struct fence_fleet fleet = fleet_of(3);
     for (unsigned i = 0; i < 3; i++) {
         struct fence_facts facts = core_facts(i);
         become_other(facts.fleet_id);
-        assert_int_equal(learn(&fleet, i, facts), CORE_SET(i));
-        assert_int_equal(fleet.master[i].reason, FENCE_REASON_OTHER_FLEET);
+        facts.view.incarnation[i] = 1;
+        learn(&fleet, i, facts);
+        if (i == 0) {
+            assert_int_equal(fleet.master[i].reason, FENCE_REASON_OTHER_FLEET);
+            assert_string_equal(fleet.fleet_id, core_facts(0).fleet_id);
+        }
+        fence_fleet_lose(&fleet, i, FENCE_REASON_CONNECTING); /* refused ones are looked at again */
     }
-    assert_string_equal(fleet.fleet_id, core_facts(0).fleet_id);
-    assert_false(fence_fleet_ready(&fleet));
+    struct fence_facts other = core_facts(0);
+    become_other(other.fleet_id);
+    assert_string_equal(fleet.fleet_id, other.fleet_id);
+    assert_int_equal(fleet.view.incarnation[1],
+                     1001); /* the highest in the new fleet's own views */
 }
 
 static void only_master_of_a_single_fleet_is_its_majority(void **state)
@@ -481,27 +607,34 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(redis_7_is_new_enough),
     cmocka_unit_test(replica_is_refused),
     cmocka_unit_test(cluster_mode_is_refused),
-    cmocka_unit_test(blank_master_is_refused),
+    cmocka_unit_test(blank_master_is_taken_back),
     cmocka_unit_test(marker_of_another_fleet_is_refused),
     cmocka_unit_test(marker_of_another_member_is_refused),
     cmocka_unit_test(other_maximum_ttl_is_refused),
-    cmocka_unit_test(master_that_is_joining_is_refused),
-    cmocka_unit_test(lower_incarnation_than_recorded_elsewhere_is_refused),
+    cmocka_unit_test(master_that_another_server_takes_back_is_left_to_it),
+    cmocka_unit_test(master_whose_leader_is_gone_is_taken_over),
+    cmocka_unit_test(patience_with_a_leader_counts_from_its_own_nonce),
+    cmocka_unit_test(own_try_that_broke_off_is_begun_anew_at_once),
+    cmocka_unit_test(master_that_was_replaced_is_refused_while_its_process_lives),
+    cmocka_unit_test(master_that_was_replaced_is_taken_back_after_a_restart),
     cmocka_unit_test(master_is_superseded_by_what_another_recorded),
     cmocka_unit_test(same_server_at_two_places_votes_once),
     cmocka_unit_test(same_server_votes_at_the_place_its_marker_names),
     cmocka_unit_test(unmarked_server_at_two_places_is_named_at_both),
-    cmocka_unit_test(restart_durable_before_and_now_is_restamped),
-    cmocka_unit_test(restart_not_durable_before_is_refused),
-    cmocka_unit_test(restart_not_durable_now_is_refused),
+    cmocka_unit_test(restart_durable_before_and_now_is_taken_back_by_the_others),
+    cmocka_unit_test(disk_is_trusted_alone_where_no_majority_of_others_can_tell),
+    cmocka_unit_test(disk_is_not_trusted_alone_before_all_others_were_looked_at),
+    cmocka_unit_test(masters_that_all_restarted_do_not_wait_for_each_other),
+    cmocka_unit_test(restart_not_durable_before_is_taken_back),
+    cmocka_unit_test(restart_not_durable_now_is_taken_back),
     cmocka_unit_test(master_that_runs_on_need_not_be_durable),
-    cmocka_unit_test(restamp_is_asked_for_once_a_handshake),
+    cmocka_unit_test(taking_back_is_asked_for_once_a_handshake),
     cmocka_unit_test(nobody_votes_before_a_majority_names_one_fleet),
     cmocka_unit_test(minority_of_another_fleet_has_no_say),
     cmocka_unit_test(same_marker_seen_twice_is_one_voice),
     cmocka_unit_test(voice_of_a_lost_master_does_not_count),
     cmocka_unit_test(majority_must_agree_on_the_maximum_ttl_too),
-    cmocka_unit_test(fleet_id_once_learnt_never_changes),
+    cmocka_unit_test(masters_may_be_made_another_fleet),
     cmocka_unit_test(only_master_of_a_single_fleet_is_its_majority),
     cmocka_unit_test(ready_needs_a_majority_of_active_masters),
     cmocka_unit_test(view_only_rises),

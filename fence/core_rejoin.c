@@ -1,0 +1,267 @@
+/* Taking masters back: which requests each step of a rejoin sends, and what their replies lead to.
+ */
+#include "fence/core_state.h"
+#include "fence/lease.h"
+
+#include <assert.h>
+
+/* The tag of a rejoin's requests: whose it is below, which round of it above. */
+enum {
+    REJOIN_MEMBER_BITS = 8,
+};
+static_assert(FENCE_MASTERS_MAX < 1 << REJOIN_MEMBER_BITS, "a member must fit its bits");
+
+static uint32_t bit(unsigned i)
+{
+    return UINT32_C(1) << i;
+}
+
+static void send(struct fence_core *core, unsigned member, enum fence_rejoin_step step,
+                 uint32_t masters)
+{
+    const struct fence_rejoin *rejoin = &core->rejoins[member];
+    bool records = step == FENCE_REJOIN_RECORD;
+    struct fence_effect *effect = fence_core_effect(core, FENCE_EFFECT_REJOIN);
+    effect->masters = masters;
+    effect->rejoin = (struct fence_rejoin_request){
+        .step = step,
+        .tag = rejoin->serial << REJOIN_MEMBER_BITS | member,
+        .member = member,
+        .nonce = rejoin->nonce,
+        .keep_locks = rejoin->keep_locks,
+        .fleet_id = core->fleet.fleet_id,
+        .ttl_max_ms = core->fleet.ttl_max_ms,
+        .seen = &core->fleet.master[member].facts,
+        .cursor = rejoin->cursor,
+        .view = records ? &rejoin->view : &core->fleet.view,
+        .counters = &rejoin->counters,
+    };
+}
+
+static uint64_t patience_end_us(const struct fence_core *core)
+{
+    return core->now_us + FENCE_REJOIN_PATIENCE_US;
+}
+
+/* Back to the beginning, over a new handshake: on the same connection, or on another. */
+static void look_again(struct fence_core *core, unsigned member)
+{
+    fence_rejoin_end(&core->rejoins[member]);
+    fence_core_effect(core, FENCE_EFFECT_SHAKE)->masters = bit(member);
+}
+
+static void break_off(struct fence_core *core, unsigned member, enum fence_reason reason)
+{
+    fence_core_give_up(core, bit(member), reason);
+}
+
+/* It cannot be taken back now. What is wrong with it stays on show until the next look. */
+static void put_off(struct fence_core *core, unsigned member)
+{
+    core->fleet.master[member].state = FENCE_MASTER_REFUSED;
+    core->fleet.master[member].back_us = 0;
+    break_off(core, member, FENCE_REASON_CONNECTING);
+}
+
+/* ---- the steps ------------------------------------------------------------------------------- */
+
+static void show_when_back(struct fence_core *core, unsigned member, uint64_t from_us)
+{
+    const struct fence_rejoin *rejoin = &core->rejoins[member];
+    uint64_t hold_us = rejoin->keep_locks ? 0 : fence_hold_us(core->fleet.ttl_max_ms);
+    core->fleet.master[member].back_us = from_us + hold_us;
+}
+
+static void claim(struct fence_core *core, unsigned member)
+{
+    struct fence_rejoin *rejoin = &core->rejoins[member];
+    rejoin->nonce = fence_core_random(core) | 1; /* 0 is none */
+    core->fleet.master[member].own_nonce = rejoin->nonce;
+    fence_rejoin_enter(rejoin, FENCE_REJOIN_CLAIMING, patience_end_us(core));
+    send(core, member, FENCE_REJOIN_CLAIM, bit(member));
+}
+
+static void wipe(struct fence_core *core, unsigned member)
+{
+    fence_rejoin_enter(&core->rejoins[member], FENCE_REJOIN_WIPING, patience_end_us(core));
+    send(core, member, FENCE_REJOIN_WIPE, bit(member));
+}
+
+/* A majority must be read, and the one that forgot is not of it. */
+static void record(struct fence_core *core, unsigned member)
+{
+    struct fence_rejoin *rejoin = &core->rejoins[member];
+    const struct fence_fleet *fleet = &core->fleet;
+    uint32_t others = fence_fleet_active(fleet) & ~bit(member);
+    bool enough = (unsigned)__builtin_popcount(others) >= fence_majority(fleet->n);
+    if (!enough || rejoin->rounds >= FENCE_REJOIN_ROUNDS_MAX) {
+        put_off(core, member);
+        return;
+    }
+    int64_t incarnation =
+        fence_incarnation_next(fleet->view.incarnation[member], fence_core_random(core));
+    fence_rejoin_record(rejoin, &fleet->view, member, incarnation, patience_end_us(core));
+    send(core, member, FENCE_REJOIN_RECORD, others);
+}
+
+static void admit(struct fence_core *core, unsigned member)
+{
+    struct fence_rejoin *rejoin = &core->rejoins[member];
+    if (core->fleet.view.incarnation[member] != rejoin->incarnation) {
+        look_again(core, member); /* another server recorded a higher one meanwhile */
+        return;
+    }
+    fence_rejoin_enter(rejoin, FENCE_REJOIN_ADMITTING, patience_end_us(core));
+    send(core, member, FENCE_REJOIN_ADMIT, bit(member));
+}
+
+static void hold(struct fence_core *core, unsigned member)
+{
+    uint64_t due_us = core->now_us + fence_hold_us(core->fleet.ttl_max_ms);
+    show_when_back(core, member, core->now_us);
+    fence_rejoin_enter(&core->rejoins[member], FENCE_REJOIN_HOLDING, due_us);
+}
+
+/* ---- replies --------------------------------------------------------------------------------- */
+
+/* All masters that are read must have been read under one view of the others. */
+static bool same_view_of_others(const struct fence_core *core, unsigned member)
+{
+    const struct fence_view *named = &core->rejoins[member].view;
+    for (unsigned k = 0; k < core->fleet.n; k++)
+        if (k != member && named->incarnation[k] != core->fleet.view.incarnation[k])
+            return false;
+    return core->fleet.view.incarnation[member] <= core->rejoins[member].incarnation;
+}
+
+static void recorded(struct fence_core *core, unsigned member, unsigned i,
+                     const struct fence_counters *counters)
+{
+    struct fence_rejoin *rejoin = &core->rejoins[member];
+    if (!same_view_of_others(core, member)) {
+        record(core, member);
+        return;
+    }
+    fence_core_learn_view(core, i, &rejoin->view); /* which holds for it from here on */
+    if (!fence_rejoin_read(rejoin, i, counters, fence_majority(core->fleet.n)))
+        return;
+    if (rejoin->keep_locks)
+        admit(core, member);
+    else
+        hold(core, member);
+}
+
+static void done(struct fence_core *core, unsigned member, unsigned i,
+                 const struct fence_rejoin_reply *reply)
+{
+    struct fence_rejoin *rejoin = &core->rejoins[member];
+    switch (rejoin->state) {
+    case FENCE_REJOIN_CLAIMING:
+        if (rejoin->keep_locks)
+            record(core, member);
+        else
+            wipe(core, member);
+        break;
+    case FENCE_REJOIN_WIPING:
+        rejoin->cursor = reply->cursor;
+        if (rejoin->cursor == 0)
+            record(core, member);
+        else
+            wipe(core, member);
+        break;
+    case FENCE_REJOIN_RECORDING:
+        recorded(core, member, i, reply->counters);
+        break;
+    case FENCE_REJOIN_ADMITTING:
+        look_again(core, member);
+        break;
+    default:
+        break;
+    }
+}
+
+/* The one that was to record knows more than this server, or the marker is not what it was. */
+static void changed(struct fence_core *core, unsigned member, unsigned i,
+                    const struct fence_rejoin_reply *reply)
+{
+    struct fence_rejoin *rejoin = &core->rejoins[member];
+    if (rejoin->state != FENCE_REJOIN_RECORDING) {
+        look_again(core, member);
+        return;
+    }
+    if (reply->view)
+        fence_core_learn_view(core, i, reply->view);
+    record(core, member);
+}
+
+void fence_core_rejoin_reply(struct fence_core *core, unsigned i,
+                             const struct fence_rejoin_reply *reply)
+{
+    unsigned member = reply->tag & ((1U << REJOIN_MEMBER_BITS) - 1);
+    if (member >= core->fleet.n)
+        return;
+    const struct fence_rejoin *rejoin = &core->rejoins[member];
+    if (reply->tag >> REJOIN_MEMBER_BITS != rejoin->serial)
+        return; /* of a round that is over */
+    switch (reply->outcome) {
+    case FENCE_REJOIN_DONE:
+        done(core, member, i, reply);
+        break;
+    case FENCE_REJOIN_CHANGED:
+        changed(core, member, i, reply);
+        break;
+    case FENCE_REJOIN_LOST:
+        /* Of those that record, others may be enough; patience ends the round if not. */
+        if (rejoin->state != FENCE_REJOIN_RECORDING)
+            break_off(core, member, FENCE_REASON_UNREACHABLE);
+        break;
+    }
+}
+
+/* ---- beginning, and time --------------------------------------------------------------------- */
+
+void fence_core_rejoin_begin(struct fence_core *core, unsigned member)
+{
+    bool keep_locks = core->fleet.master[member].reason == FENCE_REASON_RESTARTED;
+    uint64_t delay_us = fence_core_random(core) % FENCE_REJOIN_DELAY_US;
+    fence_rejoin_begin(&core->rejoins[member], keep_locks, core->now_us + delay_us);
+    show_when_back(core, member, core->now_us + delay_us);
+}
+
+static unsigned first_due(const struct fence_core *core)
+{
+    unsigned first = 0;
+    for (unsigned i = 1; i < core->fleet.n; i++)
+        if (core->rejoins[i].due_us < core->rejoins[first].due_us)
+            first = i;
+    return first;
+}
+
+uint64_t fence_core_rejoin_deadline(const struct fence_core *core)
+{
+    return core->rejoins[first_due(core)].due_us;
+}
+
+void fence_core_rejoin_tick(struct fence_core *core)
+{
+    unsigned member = first_due(core);
+    struct fence_rejoin *rejoin = &core->rejoins[member];
+    switch (rejoin->state) {
+    case FENCE_REJOIN_IDLE:
+        break;
+    case FENCE_REJOIN_DELAYED:
+        claim(core, member);
+        break;
+    case FENCE_REJOIN_RECORDING:
+        record(core, member);
+        break;
+    case FENCE_REJOIN_HOLDING:
+        admit(core, member);
+        break;
+    case FENCE_REJOIN_CLAIMING:
+    case FENCE_REJOIN_WIPING:
+    case FENCE_REJOIN_ADMITTING:
+        break_off(core, member, FENCE_REASON_SILENT);
+        break;
+    }
+}

@@ -1,0 +1,188 @@
+/* Judging masters: what is wrong with each, and what is to be done about it. */
+#include "fence/fleet.h"
+#include "fence/lease.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum {
+    OLDEST_REDIS = 70000, /* 7.0.0 */
+};
+
+/* ---- what is wrong --------------------------------------------------------------------------- */
+
+/* A server reached under two addresses has one vote, at the place that its marker names. */
+static bool same_server_elsewhere(const struct fence_fleet *fleet, unsigned i)
+{
+    const struct fence_facts *facts = &fleet->master[i].facts;
+    if (facts->marked && facts->member == i + 1)
+        return false;
+    for (unsigned j = 0; j < fleet->n; j++) {
+        const struct fence_master *other = &fleet->master[j];
+        if (j != i && other->connected && strcmp(other->facts.run_id, facts->run_id) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* What is wrong with the server itself, whatever it holds. */
+static enum fence_reason judge_server(const struct fence_fleet *fleet, unsigned i)
+{
+    const struct fence_facts *facts = &fleet->master[i].facts;
+    if (facts->version < OLDEST_REDIS)
+        return FENCE_REASON_OLD;
+    if (facts->replica)
+        return FENCE_REASON_REPLICA;
+    if (facts->cluster)
+        return FENCE_REASON_CLUSTER;
+    return same_server_elsewhere(fleet, i) ? FENCE_REASON_SAME_SERVER : FENCE_REASON_NONE;
+}
+
+/* Whether what it holds is what this place in the fleet should hold. */
+static enum fence_reason judge_marker(const struct fence_fleet *fleet, unsigned i)
+{
+    const struct fence_facts *facts = &fleet->master[i].facts;
+    if (!facts->marked)
+        return FENCE_REASON_BLANK;
+    if (fleet->fleet_id[0] == '\0')
+        return FENCE_REASON_NO_MAJORITY;
+    if (strcmp(facts->fleet_id, fleet->fleet_id) != 0)
+        return FENCE_REASON_OTHER_FLEET;
+    if (facts->member != i + 1)
+        return FENCE_REASON_OTHER_MEMBER;
+    if (facts->ttl_max_ms != fleet->ttl_max_ms)
+        return FENCE_REASON_OTHER_TTL;
+    if (!facts->marked_active)
+        return FENCE_REASON_JOINING;
+    if (facts->view.incarnation[i] < fleet->view.incarnation[i])
+        return FENCE_REASON_SUPERSEDED;
+    return FENCE_REASON_NONE;
+}
+
+/* Whether it can have forgotten anything since it was admitted. */
+static enum fence_reason judge_memory(const struct fence_facts *facts)
+{
+    if (strcmp(facts->run_id, facts->marked_run_id) == 0)
+        return FENCE_REASON_NONE;
+    return facts->durable && facts->marked_durable ? FENCE_REASON_RESTARTED : FENCE_REASON_FORGOT;
+}
+
+enum fence_reason fence_fleet_judge(const struct fence_fleet *fleet, unsigned i)
+{
+    enum fence_reason reason = judge_server(fleet, i);
+    if (reason == FENCE_REASON_NONE)
+        reason = judge_marker(fleet, i);
+    if (reason == FENCE_REASON_NONE)
+        reason = judge_memory(&fleet->master[i].facts);
+    return reason;
+}
+
+/* ---- what to do ------------------------------------------------------------------------------ */
+
+/* Masters whose own facts leave nothing to be asked of others: they are active, or would be. */
+static unsigned others_active(const struct fence_fleet *fleet, unsigned i)
+{
+    unsigned count = 0;
+    for (unsigned j = 0; j < fleet->n; j++)
+        count +=
+            j != i && fleet->master[j].connected && fleet->master[j].reason == FENCE_REASON_NONE;
+    return count;
+}
+
+/* Masters of which it is not known yet whether they are active. */
+static unsigned others_unknown(const struct fence_fleet *fleet, unsigned i)
+{
+    unsigned count = 0;
+    for (unsigned j = 0; j < fleet->n; j++)
+        count += j != i && (fleet->master[j].reason == FENCE_REASON_CONNECTING ||
+                            fleet->master[j].reason == FENCE_REASON_NO_MAJORITY);
+    return count;
+}
+
+/* Another server began to take it back, not long ago: it is left to that server. A nonce of our own
+ * is of a try that broke off. */
+static bool led_elsewhere(const struct fence_fleet *fleet, struct fence_master *master,
+                          uint64_t now_us)
+{
+    const struct fence_facts *facts = &master->facts;
+    if (facts->nonce == 0 || facts->nonce == master->own_nonce)
+        return false;
+    uint64_t takes_us = facts->marked_active ? 0 : fence_hold_us(fleet->ttl_max_ms);
+    if (now_us >= master->nonce_us + takes_us + FENCE_REJOIN_SLACK_US)
+        return false;
+    master->back_us = master->nonce_us + takes_us;
+    return true;
+}
+
+/* Its disk is trusted alone only where no majority of others could tell: all restarted together. */
+static enum fence_master_state state_of_restarted(const struct fence_fleet *fleet, unsigned i)
+{
+    unsigned majority = fence_majority(fleet->n);
+    if (others_active(fleet, i) >= majority)
+        return FENCE_MASTER_REJOIN;
+    bool may_change = others_active(fleet, i) + others_unknown(fleet, i) >= majority;
+    return may_change ? FENCE_MASTER_WAITING : FENCE_MASTER_RESTAMP;
+}
+
+/* What it was before can still run somewhere, where its process is the one that was admitted: that
+ * one is retired. */
+static bool is_retired(const struct fence_master *master)
+{
+    return master->reason == FENCE_REASON_SUPERSEDED &&
+           strcmp(master->facts.run_id, master->facts.marked_run_id) == 0;
+}
+
+static enum fence_master_state state_for(const struct fence_fleet *fleet, unsigned i)
+{
+    const struct fence_master *master = &fleet->master[i];
+    switch (master->reason) {
+    case FENCE_REASON_NONE:
+        return FENCE_MASTER_ACTIVE;
+    case FENCE_REASON_NO_MAJORITY:
+        return FENCE_MASTER_WAITING;
+    case FENCE_REASON_RESTARTED:
+        return state_of_restarted(fleet, i);
+    case FENCE_REASON_BLANK:
+    case FENCE_REASON_FORGOT:
+    case FENCE_REASON_SUPERSEDED:
+    case FENCE_REASON_JOINING:
+        return !is_retired(master) && others_active(fleet, i) >= fence_majority(fleet->n)
+                   ? FENCE_MASTER_REJOIN
+                   : FENCE_MASTER_REFUSED;
+    default:
+        return FENCE_MASTER_REFUSED;
+    }
+}
+
+static bool is_judged(const struct fence_master *master)
+{
+    return master->connected && master->state != FENCE_MASTER_RESTAMP &&
+           master->state != FENCE_MASTER_REJOIN;
+}
+
+uint32_t fence_fleet_judge_all(struct fence_fleet *fleet, uint64_t now_us)
+{
+    for (unsigned i = 0; i < fleet->n; i++)
+        if (is_judged(&fleet->master[i]))
+            fleet->master[i].reason = fence_fleet_judge(fleet, i);
+
+    uint32_t changed = 0;
+    for (unsigned i = 0; i < fleet->n; i++) {
+        struct fence_master *master = &fleet->master[i];
+        if (!is_judged(master))
+            continue;
+        enum fence_master_state before = master->state;
+        master->state = state_for(fleet, i);
+        bool to_be_taken_back =
+            master->state == FENCE_MASTER_REJOIN || master->state == FENCE_MASTER_RESTAMP;
+        if (to_be_taken_back && led_elsewhere(fleet, master, now_us)) {
+            master->state = FENCE_MASTER_REFUSED;
+            master->reason = FENCE_REASON_JOINING;
+        }
+        bool wants_act = master->state != FENCE_MASTER_ACTIVE &&
+                         master->state != FENCE_MASTER_WAITING && master->state != before;
+        if (wants_act)
+            changed |= UINT32_C(1) << i;
+    }
+    return changed;
+}

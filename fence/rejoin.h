@@ -1,0 +1,127 @@
+/* How a master that forgot is taken back: the steps that one server leads, for one member.
+ *
+ *   CLAIMING --done--> WIPING --all gone--> RECORDING --q others--> HOLDING --time--> ADMITTING
+ *      '--------- keeping its locks ----------^  '---- keeping its locks ---------------^
+ *
+ *   CLAIMING   The master's marker is given a fresh nonce, if it is still the marker that was seen.
+ *              From here on another leader's late requests find a nonce that is not theirs.
+ *   WIPING     Its locks go: it no longer knows that they are all.
+ *   RECORDING  On q OTHER active masters, in one script each: record the new incarnation, then read
+ *              all counters. All of them under one view: begun anew if that changes.
+ *   HOLDING    The longest lease runs out that it may have voted for before.
+ *   ADMITTING  The counters are raised to what was read, and it is active under its new
+ * incarnation, if the nonce is still there.
+ *
+ * Why tokens cannot go back through it: a grant's majority and the q that were read share a master.
+ * Either the grant's act there came before the record, and then the counter that was read is at
+ * least its token; or that master refuses the act, since it knows a higher incarnation. The wait
+ * serves exclusion alone.
+ *
+ * A master that lost nothing (it was durable before and is now) keeps its locks, and needs no wait.
+ *
+ * Steps that fail begin again at CLAIMING with a new nonce. Not thread-safe; no I/O. */
+#ifndef FENCE_REJOIN_H
+#define FENCE_REJOIN_H
+
+#include "fence/error.h"
+#include "fence/limits.h"
+#include "fence/view.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct fence_facts;
+
+/* Every counter of a master. One that is absent counts from @floor. */
+struct fence_counters {
+    int64_t floor;
+    int64_t slot[FENCE_SLOTS]; /* 0: absent */
+};
+
+/* ---- between the core and masters ------------------------------------------------------------ */
+
+enum fence_rejoin_step {
+    FENCE_REJOIN_CLAIM,  /* to the member: write @nonce, if its marker is the one in @seen */
+    FENCE_REJOIN_WIPE,   /* to the member: remove some of its locks, from @cursor on */
+    FENCE_REJOIN_RECORD, /* to others: record its new incarnation, answer all counters */
+    FENCE_REJOIN_ADMIT,  /* to the member: raise the counters to @counters, and be active */
+};
+
+/* What is borrowed lives until the effects were acted on. */
+struct fence_rejoin_request {
+    enum fence_rejoin_step step;
+    uint64_t tag;    /* comes back in the reply */
+    unsigned member; /* index of the master that is taken back */
+    uint64_t nonce;  /* CLAIM writes it; WIPE and ADMIT do nothing where they find another */
+    bool keep_locks; /* CLAIM: its state stays what it was; else it becomes "joining" */
+    const char *fleet_id;
+    uint32_t ttl_max_ms;
+    const struct fence_facts *seen;        /* CLAIM: the facts it was judged by */
+    uint64_t cursor;                       /* WIPE: 0 at first, then what the reply said */
+    const struct fence_view *view;         /* CLAIM: to be known there. RECORD: under which; the
+                                            * member's incarnation in it is the one to record. ADMIT:
+                                            * to be known there, the member's own included */
+    const struct fence_counters *counters; /* ADMIT */
+};
+
+enum fence_rejoin_outcome {
+    FENCE_REJOIN_DONE,
+    FENCE_REJOIN_CHANGED, /* nothing was done: another marker, nonce or view than named */
+    FENCE_REJOIN_LOST,    /* outcome unknown: the connection ended, or an error of the server */
+};
+
+struct fence_rejoin_reply {
+    enum fence_rejoin_outcome outcome;
+    uint64_t tag;
+    uint64_t cursor;                       /* WIPE, DONE: where to go on; 0: all are gone */
+    const struct fence_counters *counters; /* RECORD, DONE */
+    const struct fence_view *view; /* RECORD, CHANGED: what that master knows; may be NULL */
+};
+
+/* ---- the state machine ----------------------------------------------------------------------- */
+
+enum fence_rejoin_state {
+    FENCE_REJOIN_IDLE,
+    FENCE_REJOIN_DELAYED, /* for a short random time, so that servers do not begin in step */
+    FENCE_REJOIN_CLAIMING,
+    FENCE_REJOIN_WIPING,
+    FENCE_REJOIN_RECORDING,
+    FENCE_REJOIN_HOLDING,
+    FENCE_REJOIN_ADMITTING,
+};
+
+struct fence_rejoin {
+    enum fence_rejoin_state state;
+    bool keep_locks;
+    uint64_t nonce;                 /* the last that this server wrote; outlives the end */
+    uint64_t serial;                /* of the round under way; part of the tag */
+    uint64_t due_us;                /* when the state ends, or patience with it does */
+    uint64_t cursor;                /* WIPING */
+    int64_t incarnation;            /* from RECORDING on */
+    uint32_t read;                  /* set of masters that recorded it and were read */
+    unsigned rounds;                /* of RECORDING */
+    struct fence_view view;         /* named to all of those, the new incarnation in it */
+    struct fence_counters counters; /* the maxima of what was read */
+};
+
+/* Begins at DELAYED, until @due_us. */
+void fence_rejoin_begin(struct fence_rejoin *rejoin, bool keep_locks, uint64_t due_us);
+
+/* Enters @state, or another round of it: replies to earlier rounds no longer count. */
+void fence_rejoin_enter(struct fence_rejoin *rejoin, enum fence_rejoin_state state,
+                        uint64_t due_us);
+
+/* Enters RECORDING, anew or for the first time: @incarnation is higher than any known of the
+ * member, @view is what the others are known by. Nothing is read yet. */
+void fence_rejoin_record(struct fence_rejoin *rejoin, const struct fence_view *view,
+                         unsigned member, int64_t incarnation, uint64_t due_us);
+
+/* Master @i recorded the incarnation and was read. True once @quorum others were: later ones do not
+ * matter. */
+bool fence_rejoin_read(struct fence_rejoin *rejoin, unsigned i,
+                       const struct fence_counters *counters, unsigned quorum);
+
+/* Over, in whatever way. */
+void fence_rejoin_end(struct fence_rejoin *rejoin);
+
+#endif

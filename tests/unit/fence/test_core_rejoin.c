@@ -1,0 +1,429 @@
+/* Masters that forgot: what is asked of whom until one votes again, and what breaks it off. */
+#include "fence/lease.h"
+#include "tests/unit/fence/core_fixture.h"
+
+#include <string.h>
+
+enum {
+    MEMBER = 4, /* of five: the one that forgot */
+};
+
+static const struct fence_master *member(const struct core_fixture *f)
+{
+    return &fence_core_fleet(f->core)->master[MEMBER];
+}
+
+static struct fence_facts blank(void)
+{
+    struct fence_facts facts = core_facts(MEMBER);
+    facts.marked = false;
+    memset(facts.run_id, 'b', FENCE_ID_HEX_LEN);
+    return facts;
+}
+
+static struct fence_facts restarted(void)
+{
+    struct fence_facts facts = core_facts(MEMBER);
+    memset(facts.run_id, 'e', FENCE_ID_HEX_LEN);
+    return facts;
+}
+
+/* The step of this name was sent to exactly these masters. */
+static const struct fence_rejoin_request *assert_step(const struct core_fixture *f,
+                                                      enum fence_rejoin_step step, uint32_t masters)
+{
+    const struct fence_effect *effect = core_step(f);
+    assert_non_null(effect);
+    assert_int_equal(effect->rejoin.step, step);
+    assert_int_equal(effect->rejoin.member, MEMBER);
+    assert_int_equal(effect->masters, masters);
+    return &effect->rejoin;
+}
+
+static void done(struct core_fixture *f, unsigned i)
+{
+    core_rejoin(f, i, (struct fence_rejoin_reply){.outcome = FENCE_REJOIN_DONE});
+}
+
+static void counted(struct core_fixture *f, unsigned i, int64_t number)
+{
+    static struct fence_counters counters;
+    memset(&counters, 0, sizeof(counters));
+    counters.slot[i] = number; /* each knows another slot best */
+    counters.slot[100] = number;
+    counters.floor = number;
+    core_rejoin(f, i,
+                (struct fence_rejoin_reply){.outcome = FENCE_REJOIN_DONE, .counters = &counters});
+}
+
+static struct core_fixture *claiming(void **state, struct fence_facts facts)
+{
+    struct core_fixture *f = core_fixture_new(state, 5);
+    core_down(f, MEMBER);
+    core_shake_hands(f, MEMBER, facts);
+    assert_no_effects(f);
+    core_tick(f); /* after a short delay */
+    assert_step(f, FENCE_REJOIN_CLAIM, CORE_SET(MEMBER));
+    return f;
+}
+
+static struct core_fixture *recording(void **state)
+{
+    struct core_fixture *f = claiming(state, blank());
+    done(f, MEMBER);
+    done(f, MEMBER);
+    assert_step(f, FENCE_REJOIN_RECORD, CORE_FIRST(4));
+    return f;
+}
+
+static struct core_fixture *holding(void **state)
+{
+    struct core_fixture *f = recording(state);
+    for (unsigned i = 0; i < 3; i++)
+        counted(f, i, 10 + i);
+    assert_null(core_step(f));
+    return f;
+}
+
+/* ---- the steps ------------------------------------------------------------------------------- */
+
+static void blank_master_is_claimed_as_it_was_seen(void **state)
+{
+    struct core_fixture *f = claiming(state, blank());
+    const struct fence_rejoin_request *claim = &core_step(f)->rejoin;
+    assert_false(claim->keep_locks);
+    assert_false(claim->seen->marked);
+    assert_true(claim->nonce != 0);
+    assert_int_equal(member(f)->state, FENCE_MASTER_REJOIN);
+    assert_int_equal(member(f)->reason, FENCE_REASON_BLANK);
+}
+
+static void locks_are_wiped_until_the_cursor_is_back(void **state)
+{
+    struct core_fixture *f = claiming(state, blank());
+    done(f, MEMBER);
+    assert_int_equal(assert_step(f, FENCE_REJOIN_WIPE, CORE_SET(MEMBER))->cursor, 0);
+    core_rejoin(f, MEMBER, (struct fence_rejoin_reply){.outcome = FENCE_REJOIN_DONE, .cursor = 77});
+    assert_int_equal(assert_step(f, FENCE_REJOIN_WIPE, CORE_SET(MEMBER))->cursor, 77);
+    done(f, MEMBER);
+    assert_step(f, FENCE_REJOIN_RECORD, CORE_FIRST(4));
+}
+
+static void record_names_the_new_incarnation_and_the_view_of_the_others(void **state)
+{
+    struct core_fixture *f = recording(state);
+    const struct fence_view *view = core_step(f)->rejoin.view;
+    assert_true(view->incarnation[MEMBER] > core_facts(0).view.incarnation[MEMBER]);
+    for (unsigned i = 0; i < MEMBER; i++)
+        assert_int_equal(view->incarnation[i], core_facts(0).view.incarnation[i]);
+}
+
+static void two_others_of_five_are_not_enough_to_be_read(void **state)
+{
+    struct core_fixture *f = recording(state);
+    counted(f, 0, 10);
+    counted(f, 3, 10);
+    counted(f, 3, 10); /* twice is once */
+    assert_int_equal(member(f)->state, FENCE_MASTER_REJOIN);
+    assert_true(fence_core_deadline(f->core) <= f->now_us + FENCE_REJOIN_PATIENCE_US);
+}
+
+static void admission_waits_for_the_longest_lease(void **state)
+{
+    struct core_fixture *f = holding(state);
+    const uint64_t hold_us = fence_hold_us(CORE_TTL_MAX_MS);
+    assert_int_equal(fence_core_deadline(f->core), f->now_us + hold_us);
+    assert_int_equal(member(f)->back_us, f->now_us + hold_us);
+    core_tick(f);
+    assert_step(f, FENCE_REJOIN_ADMIT, CORE_SET(MEMBER));
+}
+
+static void admission_brings_the_maxima_of_all_that_were_read(void **state)
+{
+    struct core_fixture *f = holding(state);
+    core_tick(f);
+    const struct fence_rejoin_request *admit = assert_step(f, FENCE_REJOIN_ADMIT, CORE_SET(MEMBER));
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(admit->counters->slot[i], 10 + i);
+    assert_int_equal(admit->counters->slot[3], 0);
+    assert_int_equal(admit->counters->slot[100], 12);
+    assert_int_equal(admit->counters->floor, 12);
+}
+
+static void admitted_master_votes_after_another_handshake(void **state)
+{
+    struct core_fixture *f = holding(state);
+    core_tick(f);
+    struct fence_facts facts = blank();
+    facts.marked = true;
+    facts.view = *core_step(f)->rejoin.view;
+    memcpy(facts.marked_run_id, facts.run_id, sizeof(facts.run_id));
+    done(f, MEMBER);
+    assert_int_equal(core_effect(f, FENCE_EFFECT_SHAKE), CORE_SET(MEMBER));
+    assert_int_equal(fence_fleet_active(fence_core_fleet(f->core)), CORE_FIRST(4));
+    core_shake_hands(f, MEMBER, facts);
+    assert_int_equal(fence_fleet_active(fence_core_fleet(f->core)), CORE_FIRST(5));
+    assert_true(fence_core_deadline(f->core) == FENCE_NEVER);
+}
+
+static void durable_master_keeps_its_locks_and_does_not_wait(void **state)
+{
+    struct core_fixture *f = claiming(state, restarted());
+    assert_true(core_step(f)->rejoin.keep_locks);
+    done(f, MEMBER);
+    assert_step(f, FENCE_REJOIN_RECORD, CORE_FIRST(4));
+    for (unsigned i = 0; i < 3; i++)
+        counted(f, i, 10);
+    assert_step(f, FENCE_REJOIN_ADMIT, CORE_SET(MEMBER));
+}
+
+/* ---- what breaks it off ---------------------------------------------------------------------- */
+
+static void marker_that_changed_is_looked_at_again(void **state)
+{
+    struct core_fixture *f = claiming(state, blank());
+    core_rejoin(f, MEMBER, (struct fence_rejoin_reply){.outcome = FENCE_REJOIN_CHANGED});
+    assert_int_equal(core_effect(f, FENCE_EFFECT_SHAKE), CORE_SET(MEMBER));
+    assert_true(fence_core_deadline(f->core) == FENCE_NEVER);
+}
+
+static void each_try_has_a_nonce_of_its_own(void **state)
+{
+    struct core_fixture *f = claiming(state, blank());
+    const uint64_t first = core_step(f)->rejoin.nonce;
+    core_down(f, MEMBER);
+    struct fence_facts facts = blank();
+    facts.marked = true;
+    facts.marked_active = false;
+    facts.nonce = first;
+    core_shake_hands(f, MEMBER, facts);
+    core_tick(f);
+    const struct fence_rejoin_request *claim = assert_step(f, FENCE_REJOIN_CLAIM, CORE_SET(MEMBER));
+    assert_true(claim->nonce != first);
+    assert_int_equal(claim->seen->nonce, first);
+}
+
+static void broken_connection_begins_anew_even_while_holding(void **state)
+{
+    struct core_fixture *f = holding(state);
+    core_down(f, MEMBER);
+    assert_true(fence_core_deadline(f->core) == FENCE_NEVER);
+    assert_int_equal(member(f)->state, FENCE_MASTER_DOWN);
+}
+
+static void late_reply_of_an_earlier_round_does_not_count(void **state)
+{
+    struct core_fixture *f = recording(state);
+    const uint64_t old = f->rejoin_tag;
+    core_tick(f); /* nobody answered in time: another round */
+    assert_step(f, FENCE_REJOIN_RECORD, CORE_FIRST(4));
+    const uint64_t round = f->rejoin_tag;
+    f->rejoin_tag = old;
+    for (unsigned i = 0; i < 3; i++)
+        counted(f, i, 10);
+    f->rejoin_tag = round;
+    counted(f, 0, 10);
+    counted(f, 1, 10);
+    core_tick(f);
+    assert_step(f, FENCE_REJOIN_RECORD, CORE_FIRST(4)); /* two were not enough */
+}
+
+static void refusal_to_record_teaches_the_view_and_begins_another_round(void **state)
+{
+    struct core_fixture *f = recording(state);
+    counted(f, 0, 10);
+    struct fence_view known = core_facts(0).view;
+    known.incarnation[MEMBER] += INT64_C(1) << 40;
+    core_rejoin(f, 1, (struct fence_rejoin_reply){.outcome = FENCE_REJOIN_CHANGED, .view = &known});
+    const struct fence_rejoin_request *record = assert_step(f, FENCE_REJOIN_RECORD, CORE_FIRST(4));
+    assert_true(record->view->incarnation[MEMBER] > known.incarnation[MEMBER]);
+    counted(f, 1, 10);
+    counted(f, 2, 10);
+    assert_int_equal(fence_core_deadline(f->core), f->now_us + FENCE_REJOIN_PATIENCE_US);
+}
+
+static void masters_are_read_under_one_view_of_the_others(void **state)
+{
+    struct core_fixture *f = recording(state);
+    counted(f, 0, 10);
+    struct fence_facts facts = core_facts(3);
+    facts.view.incarnation[3] += 10; /* it was taken back by another server meanwhile */
+    core_shake_hands(f, 3, facts);
+    counted(f, 1, 10);
+    const struct fence_rejoin_request *record = assert_step(f, FENCE_REJOIN_RECORD, CORE_FIRST(4));
+    assert_int_equal(record->view->incarnation[3], facts.view.incarnation[3]);
+    counted(f, 0, 10);
+    counted(f, 1, 10);
+    assert_int_equal(fence_core_deadline(f->core), f->now_us + FENCE_REJOIN_PATIENCE_US);
+}
+
+static void rejoin_is_put_off_while_too_few_others_are_active(void **state)
+{
+    struct core_fixture *f = claiming(state, blank());
+    core_down(f, 0);
+    core_down(f, 1);
+    done(f, MEMBER);
+    done(f, MEMBER);
+    assert_int_equal(core_effect(f, FENCE_EFFECT_RESET), CORE_SET(MEMBER));
+    assert_int_equal(member(f)->state, FENCE_MASTER_REFUSED);
+    assert_int_equal(member(f)->reason, FENCE_REASON_BLANK);
+}
+
+static void silent_member_is_reset(void **state)
+{
+    struct core_fixture *f = claiming(state, blank());
+    core_tick(f);
+    assert_int_equal(core_effect(f, FENCE_EFFECT_RESET), CORE_SET(MEMBER));
+    assert_int_equal(member(f)->reason, FENCE_REASON_SILENT);
+}
+
+static void higher_incarnation_recorded_meanwhile_stops_the_admission(void **state)
+{
+    struct core_fixture *f = holding(state);
+    struct fence_facts facts = core_facts(0);
+    facts.view.incarnation[MEMBER] += INT64_C(1) << 40;
+    core_shake_hands(f, 0, facts);
+    core_tick(f);
+    assert_null(core_step(f));
+    assert_int_equal(core_effect(f, FENCE_EFFECT_SHAKE), CORE_SET(MEMBER));
+}
+
+/* ---- a newer view ---------------------------------------------------------------------------- */
+
+static void stale(struct core_fixture *f, unsigned i, const struct fence_view *view)
+{
+    core_reply(f, i, (struct fence_reply){.kind = FENCE_REPLY_STALE, .view = view});
+}
+
+static struct fence_view raised(unsigned i)
+{
+    struct fence_view view = core_facts(0).view;
+    view.incarnation[i] += 10;
+    return view;
+}
+
+static void stale_attempt_begins_anew_under_the_view_it_was_told(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 5);
+    const struct fence_view view = raised(MEMBER);
+    core_acquire(f, 1, 0);
+    core_number(f, 0, 7);
+    stale(f, 1, &view);
+    assert_int_equal(core_answers(f), 0);
+    assert_int_equal(core_effect(f, FENCE_EFFECT_RESET), CORE_SET(MEMBER)); /* it is of the past */
+    assert_int_equal(core_sent(f, FENCE_REQUEST_UNDO), CORE_FIRST(4));
+    assert_int_equal(fence_core_fleet(f->core)->view.incarnation[MEMBER], view.incarnation[MEMBER]);
+    core_tick(f);
+    assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), CORE_FIRST(4));
+    for (unsigned i = 0; i < 3; i++)
+        core_number(f, i, 8);
+    assert_answer(f, 1, 0);
+}
+
+static void confirmation_under_a_newer_view_is_not_sent(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 5);
+    core_acquire(f, 1, 0);
+    core_number(f, 0, 7);
+    core_number(f, 1, 8);
+    struct fence_facts facts = core_facts(3);
+    facts.view.incarnation[3] += 10;
+    core_shake_hands(f, 3, facts);
+    core_number(f, 2, 7);
+    assert_int_equal(core_sent(f, FENCE_REQUEST_CONFIRM), 0);
+    assert_int_equal(core_answers(f), 0);
+}
+
+static void vote(struct core_fixture *f, enum fence_call_kind kind)
+{
+    core_call(f, (struct fence_call){
+                     .kind = kind,
+                     .client = 1,
+                     .resource = CORE_RESOURCE,
+                     .lock_id = core_lock_id(1),
+                     .token = 7,
+                     .ttl_ms = kind == FENCE_CALL_EXTEND ? CORE_TTL_MS : 0,
+                 });
+}
+
+static void stale_extension_begins_anew_with_all(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    const struct fence_view view = raised(2);
+    vote(f, FENCE_CALL_EXTEND);
+    core_reply_kind(f, 0, FENCE_REPLY_YES);
+    stale(f, 1, &view);
+    assert_int_equal(core_sent(f, FENCE_REQUEST_EXTEND), CORE_FIRST(2));
+    core_reply_kind(f, 1, FENCE_REPLY_YES);
+    assert_int_equal(core_answers(f), 0); /* what 0 said was said under the old view */
+    core_reply_kind(f, 0, FENCE_REPLY_YES);
+    assert_answer(f, 1, 0);
+}
+
+static void stale_release_is_repeated_where_it_was_refused(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    const struct fence_view view = raised(2);
+    vote(f, FENCE_CALL_RELEASE);
+    core_reply_kind(f, 0, FENCE_REPLY_YES);
+    stale(f, 1, &view);
+    assert_int_equal(core_sent(f, FENCE_REQUEST_RELEASE), CORE_SET(1));
+    core_reply_kind(f, 1, FENCE_REPLY_YES);
+    assert_answer(f, 1, 0);
+    assert_true(core_answer_of(f)->released);
+}
+
+static void master_that_never_agrees_on_a_view_is_not_asked_for_ever(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 1);
+    const struct fence_view view = core_facts(0).view;
+    vote(f, FENCE_CALL_RELEASE);
+    unsigned asked = 1;
+    for (; core_answers(f) == 0; asked++) {
+        assert_true(asked <= FENCE_TRIES_MAX + 1);
+        stale(f, 0, &view);
+    }
+    assert_answer(f, 1, FENCE_ENOQUORUM);
+}
+
+static void clean_up_that_was_stale_is_told_again(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    core_acquire(f, 1, 0);
+    core_held(f, 0, CORE_OTHER_HOLDER, 1000);
+    core_held(f, 1, CORE_OTHER_HOLDER, 1000);
+    assert_answer(f, 1, FENCE_EHELD);
+    assert_int_equal(core_sent(f, FENCE_REQUEST_UNDO), CORE_FIRST(3));
+    const struct fence_view view = raised(2);
+    stale(f, 0, &view);
+    core_tick(f);
+    assert_int_equal(core_sent(f, FENCE_REQUEST_UNDO), CORE_SET(0));
+}
+
+static const struct CMUnitTest cases[] = {
+    CORE_CASE(blank_master_is_claimed_as_it_was_seen),
+    CORE_CASE(locks_are_wiped_until_the_cursor_is_back),
+    CORE_CASE(record_names_the_new_incarnation_and_the_view_of_the_others),
+    CORE_CASE(two_others_of_five_are_not_enough_to_be_read),
+    CORE_CASE(admission_waits_for_the_longest_lease),
+    CORE_CASE(admission_brings_the_maxima_of_all_that_were_read),
+    CORE_CASE(admitted_master_votes_after_another_handshake),
+    CORE_CASE(durable_master_keeps_its_locks_and_does_not_wait),
+    CORE_CASE(marker_that_changed_is_looked_at_again),
+    CORE_CASE(each_try_has_a_nonce_of_its_own),
+    CORE_CASE(broken_connection_begins_anew_even_while_holding),
+    CORE_CASE(late_reply_of_an_earlier_round_does_not_count),
+    CORE_CASE(refusal_to_record_teaches_the_view_and_begins_another_round),
+    CORE_CASE(masters_are_read_under_one_view_of_the_others),
+    CORE_CASE(rejoin_is_put_off_while_too_few_others_are_active),
+    CORE_CASE(silent_member_is_reset),
+    CORE_CASE(higher_incarnation_recorded_meanwhile_stops_the_admission),
+    CORE_CASE(stale_attempt_begins_anew_under_the_view_it_was_told),
+    CORE_CASE(confirmation_under_a_newer_view_is_not_sent),
+    CORE_CASE(stale_extension_begins_anew_with_all),
+    CORE_CASE(stale_release_is_repeated_where_it_was_refused),
+    CORE_CASE(master_that_never_agrees_on_a_view_is_not_asked_for_ever),
+    CORE_CASE(clean_up_that_was_stale_is_told_again),
+};
+
+CASE_MAIN(cases, NULL, NULL)
