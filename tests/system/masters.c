@@ -33,6 +33,12 @@ static bool is_as_wanted(void *arg)
            equal(json_object_get(master, "reason"), wanted->reason);
 }
 
+bool masters_is(uint16_t port, unsigned i, const char *state, const char *reason)
+{
+    struct wanted wanted = {port, i, state, reason};
+    return is_as_wanted(&wanted);
+}
+
 void masters_wait(uint16_t port, unsigned i, const char *state, const char *reason)
 {
     struct wanted wanted = {port, i, state, reason};

@@ -2,6 +2,7 @@
 #ifndef TESTS_SYSTEM_MASTERS_H
 #define TESTS_SYSTEM_MASTERS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum {
@@ -11,6 +12,9 @@ enum {
 /* Waits until master @i (from 0) is in @state for @reason (NULL: none); fails the test if it does
  * not get there. */
 void masters_wait(uint16_t port, unsigned i, const char *state, const char *reason);
+
+/* Whether it is so now. */
+bool masters_is(uint16_t port, unsigned i, const char *state, const char *reason);
 
 /* Waits until all @n are active. */
 void masters_wait_all_active(uint16_t port, unsigned n);

@@ -1,0 +1,297 @@
+/* Masters that forget, under services that go on: taken back by themselves, and never before it is
+ * safe. */
+#include "tests/lib/case.h"
+#include "tests/lib/pawl.h"
+#include "tests/lib/process.h"
+#include "tests/lib/wait.h"
+#include "tests/system/calls.h"
+#include "tests/system/masters.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MASTERS = 5,
+    TTL_MAX_MS = 1500,           /* a master that forgot is out for so long */
+    BACK_MS = TTL_MAX_MS + 5000, /* and is back by then */
+    BACK_DURABLE_MS = 1000,      /* one that forgot nothing */
+    TAKE_OVER_MS = 2 * BACK_MS,  /* one whose leader died: found out, then begun anew */
+};
+
+#define TTL "{\"ttl_ms\":1000}"
+
+static struct redis_fleet *fleet;
+
+static int start(void **state)
+{
+    (void)state;
+    fleet = redis_fleet_new(MASTERS, REDIS_ALWAYS);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    redis_fleet_free(fleet);
+    process_kill_all();
+    return 0;
+}
+
+static void init(void)
+{
+    char ttl_max[16];
+    snprintf(ttl_max, sizeof(ttl_max), "%d", TTL_MAX_MS);
+    const char *const options[] = {"--new", "--max-ttl-ms", ttl_max, NULL};
+    assert_int_equal(pawl_init(fleet, options), 0);
+}
+
+static struct pawl_service serve(void)
+{
+    struct pawl_service service = pawld_start(fleet, NULL);
+    pawl_wait_ready(service);
+    return service;
+}
+
+static struct pawl_service init_and_serve(void)
+{
+    init();
+    struct pawl_service service = serve();
+    masters_wait_all_active(service.port, MASTERS);
+    return service;
+}
+
+/* ---- clients that work on -------------------------------------------------------------------- */
+
+/* One name, locked and given back over and over. */
+struct client {
+    uint16_t port;
+    const char *resource;
+    int64_t token; /* of the last grant; each must be higher */
+};
+
+static void work(struct client *client)
+{
+    struct grant grant = call_grant(client->port, client->resource, TTL);
+    assert_true(grant.token > client->token);
+    client->token = grant.token;
+    call_give_back(client->port, client->resource, &grant);
+}
+
+/* Works until master @i votes again as @port sees it, and says how long that took. */
+static uint64_t work_until_active(struct client *client, uint16_t port, unsigned i)
+{
+    const uint64_t began_ms = wait_now_ms();
+    while (!masters_is(port, i, "active", NULL)) {
+        work(client);
+        assert_true(wait_now_ms() - began_ms < 2 * TAKE_OVER_MS);
+    }
+    return wait_now_ms() - began_ms;
+}
+
+/* With only master @i and two others left, tokens still go on: @i was told what it forgot. */
+static void rely_on(struct client *client, unsigned i)
+{
+    unsigned killed = 0;
+    for (unsigned j = 0; killed < 2; j++) {
+        if (j == i)
+            continue;
+        redis_fleet_kill(fleet, j);
+        killed++;
+    }
+    for (int again = 0; again < 20; again++)
+        work(client);
+}
+
+/* ---- one master forgets ---------------------------------------------------------------------- */
+
+static void empty_master_in_place_of_a_dead_one_is_taken_back_while_clients_work(void **state)
+{
+    (void)state;
+    struct client client = {init_and_serve().port, "orders/1", 0};
+    for (int again = 0; again < 50; again++)
+        work(&client);
+    redis_fleet_kill(fleet, 4);
+    work(&client);
+    redis_fleet_restart(fleet, 4, false);
+    uint64_t took_ms = work_until_active(&client, client.port, 4);
+    assert_in_range(took_ms, TTL_MAX_MS, BACK_MS);
+    rely_on(&client, 4);
+}
+
+static void flushed_master_is_taken_back(void **state)
+{
+    (void)state;
+    struct client client = {init_and_serve().port, "orders/1", 0};
+    work(&client);
+    freeReplyObject(redis_fleet_command(fleet, 2, "FLUSHALL"));
+    work(&client); /* it is found out by this at the latest */
+    masters_wait(client.port, 2, "rejoining", "blank");
+    assert_in_range(work_until_active(&client, client.port, 2), TTL_MAX_MS / 2, BACK_MS);
+    rely_on(&client, 2);
+}
+
+static void master_that_may_have_lost_its_last_second_is_taken_back(void **state)
+{
+    (void)state;
+    freeReplyObject(redis_fleet_command(fleet, 3, "CONFIG SET appendfsync everysec"));
+    struct client client = {init_and_serve().port, "orders/1", 0};
+    work(&client);
+    redis_fleet_kill(fleet, 3);
+    redis_fleet_restart(fleet, 3, true); /* durable now, but it was not */
+    masters_wait(client.port, 3, "rejoining", "forgot");
+    assert_in_range(work_until_active(&client, client.port, 3), TTL_MAX_MS / 2, BACK_MS);
+    rely_on(&client, 3);
+}
+
+static void two_masters_that_forgot_are_taken_back_side_by_side(void **state)
+{
+    (void)state;
+    struct client client = {init_and_serve().port, "orders/1", 0};
+    work(&client);
+    freeReplyObject(redis_fleet_command(fleet, 0, "FLUSHALL"));
+    freeReplyObject(redis_fleet_command(fleet, 1, "FLUSHALL"));
+    work(&client);
+    uint64_t took_ms = work_until_active(&client, client.port, 0);
+    took_ms += work_until_active(&client, client.port, 1);
+    assert_true(took_ms <= BACK_MS);
+    rely_on(&client, 4);
+}
+
+static void durable_master_is_back_within_a_second_and_its_locks_still_exclude(void **state)
+{
+    (void)state;
+    uint16_t port = init_and_serve().port;
+    /* Only the first three hold this lock. */
+    redis_fleet_kill(fleet, 3);
+    redis_fleet_kill(fleet, 4);
+    struct grant held = call_grant(port, "orders/1", "{\"ttl_ms\":1500}");
+    const uint64_t granted_ms = wait_now_ms();
+    redis_fleet_restart(fleet, 3, true);
+    redis_fleet_restart(fleet, 4, true);
+
+    redis_fleet_kill(fleet, 0);
+    redis_fleet_restart(fleet, 0, true);
+    const uint64_t began_ms = wait_now_ms();
+    for (unsigned i = 0; i < MASTERS; i++)
+        masters_wait(port, i, "active", NULL);
+    assert_true(wait_now_ms() - began_ms <= BACK_DURABLE_MS);
+
+    /* The last two would grant it. If the first had forgotten, they would be three. */
+    const struct http_response *contender = call_acquire(port, "orders/1", TTL);
+    if (wait_now_ms() - granted_ms < (uint64_t)held.validity_ms) /* else nothing is shown here */
+        EXPECT_PROBLEM(contender, 409, "held", 3);
+}
+
+/* ---- several servers ------------------------------------------------------------------------- */
+
+static void another_server_learns_of_it_without_its_clients_noticing(void **state)
+{
+    (void)state;
+    struct client client = {init_and_serve().port, "orders/1", 0};
+    struct client other = {serve().port, "orders/2", 0};
+    masters_wait_all_active(other.port, MASTERS);
+    freeReplyObject(redis_fleet_command(fleet, 4, "FLUSHALL"));
+    work(&client);
+    work_until_active(&client, client.port, 4);
+    for (int again = 0; again < 20; again++) {
+        const struct http_response *response = call_acquire_once(other.port, "orders/2", TTL);
+        assert_int_equal(response->status, 201);
+        struct grant grant = grant_of(response);
+        call_give_back(other.port, "orders/2", &grant);
+    }
+    masters_wait_all_active(other.port, MASTERS);
+}
+
+static void server_that_died_while_it_led_is_replaced(void **state)
+{
+    (void)state;
+    struct pawl_service leader = init_and_serve();
+    struct client client = {leader.port, "orders/1", 0};
+    work(&client);
+    redis_fleet_kill(fleet, 4);
+    redis_fleet_restart(fleet, 4, false);
+    masters_wait(leader.port, 4, "rejoining", "blank");
+    wait_ms(TTL_MAX_MS / 3);
+    process_kill(leader.process);
+
+    client.port = serve().port;
+    masters_wait(client.port, 4, "refused", "joining");
+    assert_true(work_until_active(&client, client.port, 4) <= TAKE_OVER_MS);
+    rely_on(&client, 4);
+}
+
+/* The old machine of the first member lives on, and one of two services is still connected to it.
+ */
+static void replaced_master_whose_old_machine_lives_never_votes_again(void **state)
+{
+    (void)state;
+    struct pawl_service before = init_and_serve();
+    struct client client = {before.port, "orders/1", 0};
+    for (int again = 0; again < 10; again++)
+        work(&client);
+
+    struct redis_fleet *replacement = redis_fleet_new(1, REDIS_ALWAYS);
+    redis_fleet_readdress(fleet, 0, replacement->master[0].url);
+    struct client after = {serve().port, "orders/1", 0};
+    work_until_active(&(struct client){after.port, "orders/2", 0}, after.port, 0);
+
+    /* Both work on one name, in turn. */
+    long long last_there = redis_fleet_integer(fleet, 0, "HLEN pawl:fleet");
+    for (int again = 0; again < 20; again++) {
+        after.token = client.token;
+        work(&after);
+        client.token = after.token;
+        work(&client);
+    }
+    masters_wait(client.port, 0, "refused", "superseded");
+    assert_int_equal(redis_fleet_integer(fleet, 0, "HLEN pawl:fleet"), last_there);
+
+    /* Two of the others die: with the old machine there would be three. */
+    redis_fleet_kill(fleet, 1);
+    redis_fleet_kill(fleet, 2);
+    after.token = client.token;
+    for (int again = 0; again < 10; again++) {
+        assert_int_equal(call_acquire_once(client.port, "orders/1", TTL)->status, 503);
+        work(&after);
+    }
+    redis_fleet_free(replacement);
+}
+
+/* ---- a majority forgets ---------------------------------------------------------------------- */
+
+static void majority_that_forgot_grants_nothing_and_says_so(void **state)
+{
+    (void)state;
+    struct client client = {init_and_serve().port, "orders/1", 0};
+    work(&client);
+    for (unsigned i = 0; i < 3; i++)
+        freeReplyObject(redis_fleet_command(fleet, i, "FLUSHALL"));
+    const uint64_t began_ms = wait_now_ms();
+    while (wait_now_ms() - began_ms < 2 * TTL_MAX_MS) {
+        const struct http_response *response = call_acquire_once(client.port, "orders/1", TTL);
+        assert_int_equal(response->status, 503);
+        wait_ms(20);
+    }
+    for (unsigned i = 0; i < 3; i++)
+        masters_wait(client.port, i, "refused", "blank");
+    assert_int_equal(call(client.port, "GET", "/readyz", NULL, NULL)->status, 503);
+    assert_int_equal(call(client.port, "GET", "/livez", NULL, NULL)->status, 200);
+}
+
+#define REJOIN_CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)
+
+static const struct CMUnitTest cases[] = {
+    REJOIN_CASE(empty_master_in_place_of_a_dead_one_is_taken_back_while_clients_work),
+    REJOIN_CASE(flushed_master_is_taken_back),
+    REJOIN_CASE(master_that_may_have_lost_its_last_second_is_taken_back),
+    REJOIN_CASE(two_masters_that_forgot_are_taken_back_side_by_side),
+    REJOIN_CASE(durable_master_is_back_within_a_second_and_its_locks_still_exclude),
+    REJOIN_CASE(another_server_learns_of_it_without_its_clients_noticing),
+    REJOIN_CASE(server_that_died_while_it_led_is_replaced),
+    REJOIN_CASE(replaced_master_whose_old_machine_lives_never_votes_again),
+    REJOIN_CASE(majority_that_forgot_grants_nothing_and_says_so),
+};
+
+CASE_MAIN(cases, NULL, NULL)
