@@ -94,7 +94,8 @@ static void record(struct fence_core *core, unsigned member)
     const struct fence_fleet *fleet = &core->fleet;
     uint32_t others = fence_fleet_active(fleet) & ~bit(member);
     bool enough = (unsigned)__builtin_popcount(others) >= fence_majority(fleet->n);
-    if (!enough || rejoin->rounds >= FENCE_REJOIN_ROUNDS_MAX) {
+    bool last = fleet->view.incarnation[member] > FENCE_INCARNATION_MAX;
+    if (!enough || last || rejoin->rounds >= FENCE_REJOIN_ROUNDS_MAX) {
         put_off(core, member);
         return;
     }

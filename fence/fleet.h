@@ -26,6 +26,7 @@ struct fence_facts {
     char run_id[FENCE_ID_HEX_LEN + 1]; /* Redis draws a new one at each start */
     uint32_t version;                  /* major x 10000 + minor x 100 + patch */
     bool replica;
+    bool promoted; /* it was a replica since it started, and lacks what its master had not sent yet */
     bool cluster;
     bool durable;         /* appendonly yes, appendfsync always, no-appendfsync-on-rewrite no */
     char persistence[16]; /* "always", "everysec", "no", "none", or "unknown" (CONFIG refused) */

@@ -64,7 +64,8 @@ static enum fence_reason judge_memory(const struct fence_facts *facts)
 {
     if (strcmp(facts->run_id, facts->marked_run_id) == 0)
         return FENCE_REASON_NONE;
-    return facts->durable && facts->marked_durable ? FENCE_REASON_RESTARTED : FENCE_REASON_FORGOT;
+    bool kept_all = facts->durable && facts->marked_durable && !facts->promoted;
+    return kept_all ? FENCE_REASON_RESTARTED : FENCE_REASON_FORGOT;
 }
 
 enum fence_reason fence_fleet_judge(const struct fence_fleet *fleet, unsigned i)

@@ -4,8 +4,7 @@
 
 int64_t fence_incarnation_next(int64_t before, uint64_t random)
 {
-    assert(before >= 0 &&
-           before <= FENCE_TOKEN_MAX - (INT64_C(2) << FENCE_INCARNATION_RANDOM_BITS));
+    assert(before >= 0 && before <= FENCE_INCARNATION_MAX);
     int64_t count = (before >> FENCE_INCARNATION_RANDOM_BITS) + 1;
     int64_t mask = (INT64_C(1) << FENCE_INCARNATION_RANDOM_BITS) - 1;
     return count << FENCE_INCARNATION_RANDOM_BITS | ((int64_t)(random >> 1) & mask);
@@ -49,7 +48,7 @@ int fence_view_parse(const char *text, size_t len, unsigned n, struct fence_view
                 return FENCE_EINVAL;
             view.incarnation[i] = view.incarnation[i] * 10 + (text[at] - '0');
         }
-        if (at == start || view.incarnation[i] > FENCE_TOKEN_MAX)
+        if (at == start || view.incarnation[i] > FENCE_INCARNATION_MAX)
             return FENCE_EINVAL;
         if (i + 1 < n && (at >= len || text[at++] != ','))
             return FENCE_EINVAL;

@@ -10,24 +10,29 @@
 #include <stddef.h>
 
 enum {
-    FENCE_INCARNATION_RANDOM_BITS = 20, /* below them stands how often the member was admitted */
+    FENCE_INCARNATION_RANDOM_BITS = 20, /* above them stands how often the member was admitted */
     FENCE_VIEW_TEXT_MAX = FENCE_MASTERS_MAX * 17, /* 16 digits and a comma each, and the NUL */
 };
 
-/* @incarnation: 0 where unknown; else up to FENCE_TOKEN_MAX, since Lua compares them. */
+/* The last that can still be followed by another. A master that names a higher one was changed by
+ * hand, or is none of ours. Below 2^53, since Lua compares them. */
+#define FENCE_INCARNATION_MAX (FENCE_TOKEN_MAX - (INT64_C(2) << FENCE_INCARNATION_RANDOM_BITS))
+
+/* @incarnation: 0 where unknown. */
 struct fence_view {
     int64_t incarnation[FENCE_MASTERS_MAX];
 };
 
-/* An incarnation above @before, with a random part, so that two admissions that do not know of one
- * another still differ. */
+/* An incarnation above @before, which is at most FENCE_INCARNATION_MAX, with a random part, so that
+ * two admissions that do not know of one another still differ. */
 int64_t fence_incarnation_next(int64_t before, uint64_t random);
 
 /* Writes the view of @n members as decimal numbers with commas between, terminated. */
 void fence_view_format(const struct fence_view *view, unsigned n,
                        char ret_text[static FENCE_VIEW_TEXT_MAX]);
 
-/* Reads what fence_view_format() wrote for exactly @n members. FENCE_EINVAL for anything else;
+/* Reads what fence_view_format() wrote for exactly @n members. FENCE_EINVAL for anything else, a
+ * number above FENCE_INCARNATION_MAX included;
  * *@ret_view is then untouched. */
 FENCE_CHECKED int fence_view_parse(const char *text, size_t len, unsigned n,
                                    struct fence_view *ret_view);

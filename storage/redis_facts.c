@@ -87,6 +87,7 @@ static int read_info(const redisReply *reply, struct fence_facts *facts)
     if (!version || !read_version(version, &facts->version))
         return FENCE_EIO;
     facts->replica = info_is(reply->str, "role", "slave");
+    facts->promoted = !info_is(reply->str, "second_repl_offset", "-1");
     facts->cluster = info_is(reply->str, "cluster_enabled", "1");
     return 0;
 }

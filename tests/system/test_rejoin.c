@@ -145,6 +145,28 @@ static void master_that_may_have_lost_its_last_second_is_taken_back(void **state
     rely_on(&client, 3);
 }
 
+/* It has all of the marker, and all settings that a master which kept its data has. */
+static void
+replica_that_was_promoted_in_its_masters_place_is_taken_back_as_blank_ones_are(void **state)
+{
+    (void)state;
+    struct redis_fleet *replica = redis_fleet_new(1, REDIS_ALWAYS);
+    struct pawl_service service = init_and_serve();
+    struct client client = {service.port, "orders/1", 0};
+    work(&client);
+    freeReplyObject(
+        redis_fleet_command(replica, 0, "REPLICAOF 127.0.0.1 %u", (unsigned)fleet->master[0].port));
+    for (long long seen = 0; seen == 0; wait_ms(5))
+        seen = redis_fleet_integer(replica, 0, "EXISTS pawl:fleet");
+    redis_fleet_kill(fleet, 0);
+    freeReplyObject(redis_fleet_command(replica, 0, "REPLICAOF NO ONE"));
+    redis_fleet_readdress(fleet, 0, replica->master[0].url);
+    client.port = serve().port;
+    masters_wait(client.port, 0, "rejoining", "forgot");
+    work_until_active(&client, client.port, 0);
+    redis_fleet_free(replica);
+}
+
 static void two_masters_that_forgot_are_taken_back_side_by_side(void **state)
 {
     (void)state;
@@ -286,6 +308,7 @@ static const struct CMUnitTest cases[] = {
     REJOIN_CASE(empty_master_in_place_of_a_dead_one_is_taken_back_while_clients_work),
     REJOIN_CASE(flushed_master_is_taken_back),
     REJOIN_CASE(master_that_may_have_lost_its_last_second_is_taken_back),
+    REJOIN_CASE(replica_that_was_promoted_in_its_masters_place_is_taken_back_as_blank_ones_are),
     REJOIN_CASE(two_masters_that_forgot_are_taken_back_side_by_side),
     REJOIN_CASE(durable_master_is_back_within_a_second_and_its_locks_still_exclude),
     REJOIN_CASE(another_server_learns_of_it_without_its_clients_noticing),

@@ -326,6 +326,14 @@ static void restart_not_durable_now_is_taken_back(void **state)
     assert_taken_back(facts, FENCE_REASON_FORGOT);
 }
 
+static void replica_that_was_promoted_is_taken_back_as_one_that_forgot(void **state)
+{
+    (void)state;
+    struct fence_facts facts = restarted(4); /* another process than the one that was admitted */
+    facts.promoted = true;
+    assert_taken_back(facts, FENCE_REASON_FORGOT);
+}
+
 static void master_that_runs_on_need_not_be_durable(void **state)
 {
     (void)state;
@@ -627,6 +635,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(masters_that_all_restarted_do_not_wait_for_each_other),
     cmocka_unit_test(restart_not_durable_before_is_taken_back),
     cmocka_unit_test(restart_not_durable_now_is_taken_back),
+    cmocka_unit_test(replica_that_was_promoted_is_taken_back_as_one_that_forgot),
     cmocka_unit_test(master_that_runs_on_need_not_be_durable),
     cmocka_unit_test(taking_back_is_asked_for_once_a_handshake),
     cmocka_unit_test(nobody_votes_before_a_majority_names_one_fleet),

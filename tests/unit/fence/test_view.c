@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static const struct fence_view three = {{7, 0, FENCE_TOKEN_MAX}};
+static const struct fence_view three = {{7, 0, FENCE_INCARNATION_MAX}};
 
 static void assert_refused(const char *text, unsigned n)
 {
@@ -17,7 +17,7 @@ static void format_writes_members_in_order(void **state)
     (void)state;
     char text[FENCE_VIEW_TEXT_MAX];
     fence_view_format(&three, 3, text);
-    assert_string_equal(text, "7,0,9007199254740991");
+    assert_string_equal(text, "7,0,9007199252643839");
     fence_view_format(&three, 1, text);
     assert_string_equal(text, "7");
 }
@@ -27,7 +27,7 @@ static void longest_view_fits_its_text(void **state)
     (void)state;
     struct fence_view view;
     for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++)
-        view.incarnation[i] = FENCE_TOKEN_MAX;
+        view.incarnation[i] = FENCE_INCARNATION_MAX;
     char text[FENCE_VIEW_TEXT_MAX];
     fence_view_format(&view, FENCE_MASTERS_MAX, text);
     assert_int_equal(strlen(text) + 1, FENCE_VIEW_TEXT_MAX);
@@ -77,7 +77,7 @@ static void parse_refuses_what_is_not_a_number(void **state)
 static void parse_refuses_more_than_a_double_holds(void **state)
 {
     (void)state;
-    assert_refused("9007199254740992", 1);
+    assert_refused("9007199252643840", 1);
     assert_refused("00000000000000001", 1);
     assert_refused("99999999999999999999999999", 1);
 }
