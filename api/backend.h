@@ -2,6 +2,7 @@
 #ifndef API_BACKEND_H
 #define API_BACKEND_H
 
+#include "fence/audit.h"
 #include "fence/fleet.h"
 #include "fence/message.h"
 
@@ -22,6 +23,12 @@ struct api_backend {
      * took, 0 before the first. */
     const char *(*master_detail)(void *context, unsigned i);
     uint64_t (*master_round_trip_us)(void *context, unsigned i);
+
+    /* In how many microseconds master @i should vote again; false if nobody can say. */
+    bool (*master_back_us)(void *context, unsigned i, uint64_t *ret_us);
+
+    /* What is wrong with masters that may vote all the same; valid until the loop goes on. */
+    const struct fence_audit *(*audit)(void *context);
 
     /* A fresh random lock id (160 bits, base64url), terminated. */
     void (*new_lock_id)(void *context, char ret[static FENCE_LOCK_ID_LEN + 1]);

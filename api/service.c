@@ -2,6 +2,7 @@
 
 #include "api/problem.h"
 #include "api/writer.h"
+#include "fence/fleet_memory.h"
 #include "fence/lease.h"
 
 enum {
@@ -14,26 +15,68 @@ static void answer_json(struct api_request *request, const struct api_writer *wr
     api_request_answer(request, &answer);
 }
 
-/* What the last handshake found; null where no connection stands. */
-static void write_facts(struct api_writer *writer, const struct fence_master *master)
+/* What was found of the connection that stands; null where none does. */
+static void write_facts(struct api_writer *writer, const struct fence_master *master,
+                        const struct fence_audited *audited)
 {
     const struct fence_facts *facts = master->connected ? &master->facts : NULL;
     const char *role = facts == NULL ? NULL : facts->replica ? "replica" : "master";
     api_write_string(writer, "role", role);
     api_write_string(writer, "run_id", facts != NULL ? facts->run_id : NULL);
-    api_write_string(writer, "persistence", facts != NULL ? facts->persistence : NULL);
+    api_write_string(writer, "persistence", facts != NULL ? audited->persistence : NULL);
     if (facts != NULL)
-        api_write_bool(writer, "durable", facts->durable);
+        api_write_bool(writer, "durable", audited->durable);
     else
         api_write_null(writer, "durable");
+}
+
+/* Begins a finding; what was measured may follow. */
+static void write_finding(struct api_writer *writer, enum fence_finding finding)
+{
+    api_write_object(writer, NULL);
+    api_write_string(writer, "name", fence_finding_name(finding));
+    api_write_string(writer, "detail", fence_finding_text(finding));
+}
+
+static void write_master_audit(struct api_writer *writer, const struct fence_audited *audited)
+{
+    api_write_array(writer, "audit");
+    for (int finding = 0; finding < FENCE_FINDINGS; finding++) {
+        if (!(audited->findings >> finding & 1))
+            continue;
+        write_finding(writer, (enum fence_finding)finding);
+        if (finding == FENCE_FINDING_REPLICAS)
+            api_write_integer(writer, "replicas", audited->replicas);
+        if (finding == FENCE_FINDING_CLOCK)
+            api_write_integer(writer, "strayed_ms", audited->strayed_us / 1000);
+        api_write_end(writer);
+    }
+    api_write_end(writer);
+}
+
+static void write_fleet_audit(struct api_writer *writer, const struct fence_audit *audit)
+{
+    api_write_array(writer, "audit");
+    if (audit->same_host != 0) {
+        write_finding(writer, FENCE_FINDING_SAME_HOST);
+        api_write_array(writer, "members");
+        for (unsigned i = 0; i < audit->n; i++)
+            if (audit->same_host >> i & 1)
+                api_write_integer(writer, NULL, i + 1);
+        api_write_end(writer);
+        api_write_end(writer);
+    }
+    api_write_end(writer);
 }
 
 static void write_master(struct api_writer *writer, const struct api_backend *backend, unsigned i)
 {
     const struct fence_master *master = &backend->fleet(backend->context)->master[i];
+    const struct fence_audited *audited = &backend->audit(backend->context)->master[i];
     const char *failure = backend->master_detail(backend->context, i);
     uint64_t round_trip_us = backend->master_round_trip_us(backend->context, i);
     bool reasoned = master->reason != FENCE_REASON_NONE;
+    uint64_t back_us = 0;
 
     api_write_object(writer, NULL);
     api_write_integer(writer, "member", i + 1);
@@ -41,8 +84,13 @@ static void write_master(struct api_writer *writer, const struct api_backend *ba
     api_write_string(writer, "state", fence_master_state_name(master->state));
     api_write_string(writer, "reason", reasoned ? fence_reason_name(master->reason) : NULL);
     api_write_string(writer, "detail", reasoned ? fence_reason_text(master->reason) : NULL);
+    if (backend->master_back_us(backend->context, i, &back_us))
+        api_write_integer(writer, "back_in_ms", (int64_t)((back_us + 999) / 1000));
+    else
+        api_write_null(writer, "back_in_ms");
     api_write_string(writer, "last_failure", failure[0] != '\0' ? failure : NULL);
-    write_facts(writer, master);
+    write_facts(writer, master, audited);
+    write_master_audit(writer, audited);
     api_write_integer(writer, "in_flight", master->in_flight);
     if (round_trip_us > 0)
         api_write_integer(writer, "round_trip_us", (int64_t)round_trip_us);
@@ -74,6 +122,7 @@ static void show_fleet(struct api_request *request, void *context)
     for (unsigned i = 0; i < fleet->n; i++)
         write_master(&writer, backend, i);
     api_write_end(&writer);
+    write_fleet_audit(&writer, backend->audit(backend->context));
     api_write_end(&writer);
     answer_json(request, &writer);
 }
@@ -96,19 +145,45 @@ static void show_live(struct api_request *request, void *context)
     answer_status(request, "alive");
 }
 
+#define FIND_T                                                                                     \
+    "Find T, the highest token in any guarded database (SELECT max(highest_token) FROM "           \
+    "pawl_guard; 0 if none), then run: pawld init --token-floor T --master ... for each."
+
+/* Nobody knows what was granted; an operator who knows the guards can have it go on. */
+static void answer_lost_memory(struct api_request *request, const struct fence_fleet *fleet)
+{
+    unsigned blank = 0;
+    for (unsigned i = 0; i < fleet->n; i++)
+        blank += fleet->master[i].reason == FENCE_REASON_BLANK;
+    if (blank == fleet->n)
+        api_problem_answer_detail(
+            request, API_PROBLEM_NOT_READY,
+            "None of the %u masters is marked. If this fleet is new, run once: pawld init --new "
+            "--master ... for each. If it ever granted a token, its masters lost their "
+            "memory. " FIND_T,
+            fleet->n);
+    else
+        api_problem_answer_detail(
+            request, API_PROBLEM_NOT_READY,
+            "So many of the %u masters lost their memory (see /v1/fleet) that no majority knows "
+            "which tokens were granted; none is granted until you say where to go on. " FIND_T,
+            fleet->n);
+}
+
 static void show_ready(struct api_request *request, void *context)
 {
     const struct api_backend *backend = context;
     const struct fence_fleet *fleet = backend->fleet(backend->context);
-    if (fence_fleet_ready(fleet)) {
+    if (fence_fleet_ready(fleet))
         answer_status(request, "ready");
-        return;
-    }
-    api_problem_answer_detail(
-        request, API_PROBLEM_NOT_READY,
-        "%u of %u masters are active and %u are needed; see /v1/fleet for what "
-        "each of the others lacks.",
-        fence_fleet_active_count(fleet), fleet->n, fence_majority(fleet->n));
+    else if (fence_fleet_lost_memory(fleet))
+        answer_lost_memory(request, fleet);
+    else
+        api_problem_answer_detail(
+            request, API_PROBLEM_NOT_READY,
+            "%u of %u masters are active and %u are needed; see /v1/fleet for what "
+            "each of the others lacks.",
+            fence_fleet_active_count(fleet), fleet->n, fence_majority(fleet->n));
 }
 
 struct api_routes api_service_routes(struct api_backend *backend)

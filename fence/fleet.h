@@ -14,6 +14,7 @@
 #ifndef FENCE_FLEET_H
 #define FENCE_FLEET_H
 
+#include "fence/clock_watch.h"
 #include "fence/error.h"
 #include "fence/limits.h"
 #include "fence/view.h"
@@ -30,6 +31,11 @@ struct fence_facts {
     bool cluster;
     bool durable;         /* appendonly yes, appendfsync always, no-appendfsync-on-rewrite no */
     char persistence[16]; /* "always", "everysec", "no", "none", or "unknown" (CONFIG refused) */
+
+    bool evicts;                      /* maxmemory is set, and its policy may drop keys */
+    uint32_t replicas;                /* attached to it */
+    char host[FENCE_HOST_MAX + 1];    /* the machine it is on: an IP address, or "local" */
+    struct fence_clock_reading clock; /* all zero in a handshake's facts */
 
     bool marked; /* the fleet hash is there; the rest is what it says */
     char fleet_id[FENCE_ID_HEX_LEN + 1];

@@ -13,6 +13,7 @@ enum {
     FENCE_LOCK_ID_LEN = 27, /* of the ids that the server makes: 20 random bytes */
     FENCE_OWNER_MAX = 128,  /* bytes of UTF-8 in the label shown to others */
     FENCE_ID_HEX_LEN = 40,  /* a Redis run id */
+    FENCE_HOST_MAX = 45,    /* bytes of an IP address as text */
     FENCE_SLOTS = 16384,    /* token counters a master keeps, whatever the number of names */
 
     FENCE_TTL_MIN_MS = 100,

@@ -1,7 +1,9 @@
 #include "server/driver.h"
 
+#include "server/audit.h"
 #include "server/clock.h"
 #include "server/log.h"
+#include "storage/redis_master_look.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -16,6 +18,7 @@ struct server_driver {
         enum fence_master_state state;
         enum fence_reason reason;
     } logged[FENCE_MASTERS_MAX];
+    struct server_audit audit;
     struct server_random random;
     uv_timer_t timer;
     uv_check_t check;
@@ -138,12 +141,27 @@ static void on_batch(void *context)
     refresh_clock(context);
 }
 
+static void audit(struct server_driver *driver, unsigned i, const struct fence_facts *facts)
+{
+    server_audit_look(&driver->audit, i, driver->addresses[i], facts, driver->now_us);
+}
+
 static void on_facts(void *context, unsigned i, const struct fence_facts *facts)
 {
     struct fence_event event = {.kind = FENCE_EVENT_FACTS, .master = i, .facts = *facts};
     refresh_clock(context);
     step(context, &event);
     log_changes(context);
+    audit(context, i, facts);
+}
+
+static void on_looked(void *context, unsigned i, const struct fence_facts *facts)
+{
+    struct server_driver *driver = context;
+    refresh_clock(driver);
+    audit(driver, i, facts);
+    if (fence_audit_overstated(&fence_core_fleet(driver->core)->master[i], facts))
+        storage_redis_master_disclaim(driver->masters[i]);
 }
 
 static void on_down(void *context, unsigned i, enum fence_reason reason)
@@ -232,6 +250,7 @@ void server_driver_turn(struct server_driver *driver)
 
 static int new_masters(struct server_driver *driver)
 {
+    server_audit_init(&driver->audit, driver->config.n);
     for (unsigned i = 0; i < driver->config.n; i++) {
         struct storage_redis_config config = {
             .loop = driver->config.loop,
@@ -240,6 +259,7 @@ static int new_masters(struct server_driver *driver)
             .members = driver->config.n,
             .events = {.context = driver,
                        .facts = on_facts,
+                       .looked = on_looked,
                        .down = on_down,
                        .batch = on_batch,
                        .reply = on_reply,
@@ -330,6 +350,22 @@ uint64_t server_driver_round_trip_us(const struct server_driver *driver, unsigne
 {
     assert(i < driver->config.n);
     return storage_redis_master_round_trip_us(driver->masters[i]);
+}
+
+bool server_driver_back_us(const struct server_driver *driver, unsigned i, uint64_t *ret_us)
+{
+    assert(i < driver->config.n);
+    uint64_t due_us = fence_core_fleet(driver->core)->master[i].back_us;
+    uint64_t now_us = server_clock_us();
+    if (due_us == 0)
+        return false;
+    *ret_us = due_us > now_us ? due_us - now_us : 0;
+    return true;
+}
+
+const struct fence_audit *server_driver_audit(const struct server_driver *driver)
+{
+    return &driver->audit.found;
 }
 
 unsigned server_driver_calls(const struct server_driver *driver)

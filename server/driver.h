@@ -3,6 +3,7 @@
 #ifndef SERVER_DRIVER_H
 #define SERVER_DRIVER_H
 
+#include "fence/audit.h"
 #include "fence/core.h"
 #include "server/random.h"
 #include "storage/redis_master.h"
@@ -48,6 +49,8 @@ const struct fence_fleet *server_driver_fleet(const struct server_driver *driver
 const char *server_driver_address(const struct server_driver *driver, unsigned i);
 const char *server_driver_detail(const struct server_driver *driver, unsigned i);
 uint64_t server_driver_round_trip_us(const struct server_driver *driver, unsigned i);
+bool server_driver_back_us(const struct server_driver *driver, unsigned i, uint64_t *ret_us);
+const struct fence_audit *server_driver_audit(const struct server_driver *driver);
 
 /* Calls without an answer yet. */
 unsigned server_driver_calls(const struct server_driver *driver);

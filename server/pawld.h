@@ -11,8 +11,9 @@ struct pawld_options {
     const char *listen;
     struct storage_redis_url masters[FENCE_MASTERS_MAX];
     unsigned masters_count;
-    uint32_t ttl_max_ms; /* init */
+    uint32_t ttl_max_ms; /* init; 0: not given */
     bool is_new;         /* init --new */
+    int64_t token_floor; /* init --token-floor; negative: not given */
 };
 
 /* Read the command lines of "pawld" and "pawld init". 0, or the exit status: one sentence is on
@@ -20,7 +21,7 @@ struct pawld_options {
 int pawld_read_serve_options(int argc, char **argv, struct pawld_options *ret_options);
 int pawld_read_init_options(int argc, char **argv, struct pawld_options *ret_options);
 
-/* Serve until a stop signal; make a fleet. They return the exit status. */
+/* Serve until a stop signal; make a fleet or have one go on. They return the exit status. */
 int pawld_serve(const struct pawld_options *options);
 int pawld_init(const struct pawld_options *options);
 

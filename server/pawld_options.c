@@ -1,8 +1,10 @@
 #include "server/options.h"
 #include "server/pawld.h"
+#include "storage/redis_init.h"
 
 #include <argp.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 const char *argp_program_version = "pawld " PAWL_VERSION;
@@ -11,6 +13,7 @@ enum {
     OPTION_LISTEN = 0x100, /* beyond characters: there are no short options */
     OPTION_MASTER,
     OPTION_NEW,
+    OPTION_TOKEN_FLOOR,
     OPTION_TTL_MAX,
 };
 
@@ -25,16 +28,33 @@ static error_t add_master(struct pawld_options *options, const char *text)
     return 0;
 }
 
-static error_t read_ttl_max(struct pawld_options *options, const char *text)
+/* Reads a whole decimal number from @min to @max. */
+static bool read_number(const char *text, int64_t min, int64_t max, int64_t *ret_number)
 {
     char *end = NULL;
     errno = 0;
-    unsigned long ttl_ms = strtoul(text, &end, 10);
-    if (errno || text[0] < '0' || text[0] > '9' || *end != '\0' || ttl_ms < FENCE_TTL_MIN_MS ||
-        ttl_ms > FENCE_TTL_CEILING_MS)
+    long long number = strtoll(text, &end, 10);
+    if (errno || text[0] < '0' || text[0] > '9' || *end != '\0' || number < min || number > max)
+        return false;
+    *ret_number = number;
+    return true;
+}
+
+static error_t read_ttl_max(struct pawld_options *options, const char *text)
+{
+    int64_t ttl_ms = 0;
+    if (!read_number(text, FENCE_TTL_MIN_MS, FENCE_TTL_CEILING_MS, &ttl_ms))
         return server_options_error("--max-ttl-ms takes a number from %d to %d, not '%s'",
                                     FENCE_TTL_MIN_MS, FENCE_TTL_CEILING_MS, text);
     options->ttl_max_ms = (uint32_t)ttl_ms;
+    return 0;
+}
+
+static error_t read_token_floor(struct pawld_options *options, const char *text)
+{
+    if (!read_number(text, 0, STORAGE_FLOOR_SEEN_MAX, &options->token_floor))
+        return server_options_error("--token-floor takes a number from 0 to %" PRId64 ", not '%s'",
+                                    STORAGE_FLOOR_SEEN_MAX, text);
     return 0;
 }
 
@@ -65,6 +85,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
     case OPTION_NEW:
         options->is_new = true;
         return 0;
+    case OPTION_TOKEN_FLOOR:
+        return read_token_floor(options, text);
     case OPTION_TTL_MAX:
         return read_ttl_max(options, text);
     case ARGP_KEY_ARG:
@@ -103,26 +125,49 @@ int pawld_read_serve_options(int argc, char **argv, struct pawld_options *ret_op
     return argp_parse(&parser, argc, argv, 0, NULL, ret_options) == 0 ? 0 : SERVER_EXIT_USAGE;
 }
 
+static error_t check_way(const struct pawld_options *options)
+{
+    bool is_floor = options->token_floor >= 0;
+    if (options->is_new && is_floor)
+        return server_options_error("init takes --new or --token-floor, not both: a fleet that "
+                                    "never issued a token needs no floor");
+    if (!options->is_new && !is_floor)
+        return server_options_error("init needs --new, which says that this fleet never issued a "
+                                    "token, or --token-floor T, which has one go on that lost its "
+                                    "memory");
+    return 0;
+}
+
 int pawld_read_init_options(int argc, char **argv, struct pawld_options *ret_options)
 {
     static const struct argp_option list[] = {
         {"new", OPTION_NEW, NULL, 0, "This fleet never issued a token: its tokens start at 1", 0},
+        {"token-floor", OPTION_TOKEN_FLOOR, "T", 0,
+         "A majority of this fleet lost its memory: its tokens go on above T, the highest that any "
+         "guard has seen",
+         0},
         MASTER_OPTION,
         {"max-ttl-ms", OPTION_TTL_MAX, "MS", 0,
-         "The longest lease this fleet will ever grant (default 300000)", 0},
+         "The longest lease this fleet will ever grant (default 300000). With --token-floor: the "
+         "one it had, if no master remembers it",
+         0},
         {0},
     };
     static const struct argp parser = {
         .options = list,
         .parser = parse,
         .doc = "Marks the masters as one fleet, so that pawld knows one that forgot. All must be "
-               "reachable, and none marked.",
+               "reachable. With --new, none may be marked.\v"
+               "With --token-floor, each is blank or still a member of the fleet. Find T in every "
+               "guarded database: SELECT max(highest_token) FROM pawl_guard; where no guard has "
+               "seen a token, T is 0. All locks are removed, the longest lease is waited for, and "
+               "tokens go on 2^32 above T and above every counter that is left. So they stay in "
+               "order as long as fewer than 2^32 were granted that no guard has seen. Guards need "
+               "nothing. First shut down every old machine of this fleet that is not named here: "
+               "it may remember what the others forgot, and grant beside them. What was broken off "
+               "half-way grants nothing, and can be run again.",
     };
-    *ret_options = (struct pawld_options){.ttl_max_ms = FENCE_TTL_MAX_DEFAULT_MS};
-    if (argp_parse(&parser, argc, argv, 0, NULL, ret_options) != 0)
-        return SERVER_EXIT_USAGE;
-    if (ret_options->is_new)
-        return 0;
-    (void)server_options_error("init needs --new, which says that this fleet never issued a token");
-    return SERVER_EXIT_USAGE;
+    *ret_options = (struct pawld_options){.token_floor = -1};
+    bool read = argp_parse(&parser, argc, argv, 0, NULL, ret_options) == 0;
+    return read && check_way(ret_options) == 0 ? 0 : SERVER_EXIT_USAGE;
 }

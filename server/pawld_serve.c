@@ -61,6 +61,18 @@ static uint64_t backend_round_trip(void *context, unsigned i)
     return server_driver_round_trip_us(service->driver, i);
 }
 
+static bool backend_back(void *context, unsigned i, uint64_t *ret_us)
+{
+    struct service *service = context;
+    return server_driver_back_us(service->driver, i, ret_us);
+}
+
+static const struct fence_audit *backend_audit(void *context)
+{
+    struct service *service = context;
+    return server_driver_audit(service->driver);
+}
+
 static void backend_lock_id(void *context, char ret_id[static FENCE_LOCK_ID_LEN + 1])
 {
     struct service *service = context;
@@ -184,6 +196,8 @@ int pawld_serve(const struct pawld_options *options)
                 .master_address = backend_address,
                 .master_detail = backend_detail,
                 .master_round_trip_us = backend_round_trip,
+                .master_back_us = backend_back,
+                .audit = backend_audit,
                 .new_lock_id = backend_lock_id,
             },
     };

@@ -10,6 +10,7 @@
 
 enum {
     MARKER_FIELDS = 8,
+    TIME_DIGITS_MAX = 11, /* of its seconds */
 };
 
 int storage_question_args(enum storage_question question,
@@ -59,6 +60,20 @@ static bool info_is(const char *info, const char *field, const char *value)
     return found && len == strlen(value) && memcmp(found, value, len) == 0;
 }
 
+/* 0 where it is not there, or no number. */
+static uint64_t info_number(const char *info, const char *field)
+{
+    size_t len = 0;
+    const char *found = info_field(info, field, &len);
+    return found ? strtoull(found, NULL, 10) : 0;
+}
+
+/* Locks have a TTL, so that even the "volatile" policies drop them. */
+static bool may_evict(const char *info)
+{
+    return info_number(info, "maxmemory") > 0 && !info_is(info, "maxmemory_policy", "noeviction");
+}
+
 /* "major.minor.patch" as major x 10000 + minor x 100 + patch. */
 static bool read_version(const char *text, uint32_t *ret_version)
 {
@@ -89,6 +104,8 @@ static int read_info(const redisReply *reply, struct fence_facts *facts)
     facts->replica = info_is(reply->str, "role", "slave");
     facts->promoted = !info_is(reply->str, "second_repl_offset", "-1");
     facts->cluster = info_is(reply->str, "cluster_enabled", "1");
+    facts->replicas = (uint32_t)info_number(reply->str, "connected_slaves");
+    facts->evicts = may_evict(reply->str);
     return 0;
 }
 
@@ -106,6 +123,7 @@ static const char *config_value(const redisReply *reply, const char *name)
 static void read_config(const redisReply *reply, struct fence_facts *facts)
 {
     const char *persistence = "unknown";
+    facts->durable = false;
     if (reply->type == REDIS_REPLY_ARRAY) {
         bool aof = strcmp(config_value(reply, "appendonly"), "yes") == 0;
         persistence = aof ? config_value(reply, "appendfsync") : "none";
@@ -172,6 +190,28 @@ static int read_marker(const redisReply *reply, unsigned n, struct fence_facts *
     facts->marked_active = strcmp(state, "active") == 0;
     facts->marked = true;
     return 0;
+}
+
+/* ---- TIME ------------------------------------------------------------------------------------ */
+
+static bool time_part(const redisReply *part, size_t digits_max, uint64_t *ret_number)
+{
+    if (part->type != REDIS_REPLY_STRING || part->len < 1 || part->len > digits_max ||
+        strspn(part->str, "0123456789") != part->len)
+        return false;
+    *ret_number = strtoull(part->str, NULL, 10);
+    return true;
+}
+
+uint64_t storage_facts_time_us(const redisReply *reply)
+{
+    uint64_t seconds = 0;
+    uint64_t us = 0;
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 ||
+        !time_part(reply->element[0], TIME_DIGITS_MAX, &seconds) ||
+        !time_part(reply->element[1], 6, &us))
+        return 0;
+    return seconds * 1000000 + us;
 }
 
 int storage_facts_read(enum storage_question question, const redisReply *reply, unsigned n,

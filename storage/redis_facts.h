@@ -1,4 +1,5 @@
-/* The handshake: what to ask a Redis on every new connection, and what its replies say. */
+/* What to ask a Redis: on every new connection (the handshake), and now and then after that (a
+ * look). And what its replies say. */
 #ifndef STORAGE_REDIS_FACTS_H
 #define STORAGE_REDIS_FACTS_H
 
@@ -7,7 +8,7 @@
 
 #include <hiredis/hiredis.h>
 
-/* The questions, in the order of their replies. */
+/* The handshake's questions, in the order of their replies. */
 enum storage_question {
     STORAGE_ASK_INFO,
     STORAGE_ASK_CONFIG,
@@ -24,11 +25,16 @@ enum {
 int storage_question_args(enum storage_question question,
                           const char *ret_args[static STORAGE_QUESTION_ARGS]);
 
-/* Reads the reply to @question into @facts, which starts zeroed; a fleet of @n members is expected.
- * The reply may be an error where a Redis keeps a command from us (CONFIG): the fact is then
- * unknown. FENCE_EIO where it is not what a Redis answers (LOADING, NOPERM on our own keys): shake
- * hands again later. FENCE_EINVAL: the marker is malformed. */
+/* Reads the reply to @question into @facts, which starts zeroed, or with what an earlier look
+ * found; a fleet of @n members is expected. The reply may be an error where a Redis keeps a command
+ * from us (CONFIG): the fact is then unknown. FENCE_EIO where it is not what a Redis answers
+ * (LOADING, NOPERM on our own keys): shake hands again later. FENCE_EINVAL: the marker is
+ * malformed. */
 FENCE_CHECKED int storage_facts_read(enum storage_question question, const redisReply *reply,
                                      unsigned n, struct fence_facts *facts);
+
+/* Reads the reply to TIME: the wall clock, in microseconds since 1970. 0 where it is not what a
+ * Redis answers, or this one keeps the command from us. */
+uint64_t storage_facts_time_us(const redisReply *reply);
 
 #endif

@@ -194,8 +194,8 @@ static void open_link(struct storage_redis_master *master)
 
 void storage_master_ready(struct storage_redis_master *master)
 {
-    uv_timer_stop(&master->timer);
     master->state = LINK_READY;
+    storage_master_keep_looking(master);
     master->config.events.facts(master->config.events.context, master->config.index,
                                 &master->facts);
 }

@@ -4,6 +4,7 @@
 #include "storage/lua/requests.lua.h"
 #include "storage/lua/restamp.lua.h"
 #include "storage/lua/view.lua.h"
+#include "storage/redis_host.h"
 #include "storage/redis_keys.h"
 #include "storage/redis_master_state.h"
 
@@ -118,6 +119,7 @@ void storage_master_shake_hands(struct storage_redis_master *master)
 {
     master->state = LINK_SHAKING;
     memset(&master->facts, 0, sizeof(master->facts));
+    storage_redis_host(master->context->c.fd, master->facts.host);
     if (!authenticate(master) ||
         redisAsyncCommand(master->context, on_script_loaded, NULL, "SCRIPT LOAD %s%s",
                           storage_lua_view, storage_lua_requests) != REDIS_OK ||

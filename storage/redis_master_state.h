@@ -19,11 +19,18 @@ enum link_state {
     LINK_CLOSED, /* freed by its owner: the last callbacks are on their way */
 };
 
+/* A look under way (redis_master_look.c). */
+struct storage_look {
+    unsigned owed; /* answers */
+    bool failed;   /* it will not be told */
+    struct fence_facts facts;
+};
+
 struct storage_redis_master {
     struct storage_redis_config config;
     enum link_state state;
     redisAsyncContext *context; /* NULL unless CONNECTING, SHAKING or READY */
-    uv_timer_t timer;           /* the backoff, or the handshake's deadline */
+    uv_timer_t timer;           /* the backoff, the handshake's deadline, or the next look */
     uv_getaddrinfo_t resolve;
     unsigned failures; /* in a row */
     bool reset_wanted;
@@ -34,6 +41,7 @@ struct storage_redis_master {
     /* The handshake under way, and what it brought. */
     struct fence_facts facts;
     char sha[STORAGE_SHA_LEN + 1];
+    struct storage_look look;
 
     /* Requests: what this turn adds, and batches that wait for reuse. */
     struct storage_batch_writer writer;
@@ -58,6 +66,10 @@ void storage_master_set_deadline(struct storage_redis_master *master);
 
 /* The handshake brought all its facts. */
 void storage_master_ready(struct storage_redis_master *master);
+
+/* Has the timer look at the master, now and every STORAGE_LOOK_INTERVAL_MS, until it is set to
+ * something else. */
+void storage_master_keep_looking(struct storage_redis_master *master);
 
 /* Seals the batch under way into a command on the connection. */
 void storage_master_seal(struct storage_redis_master *master);

@@ -14,6 +14,14 @@ static void on_facts(void *context, unsigned i, const struct fence_facts *facts)
     fixture->facts_seen++;
 }
 
+static void on_looked(void *context, unsigned i, const struct fence_facts *facts)
+{
+    struct master_fixture *fixture = context;
+    assert_int_equal(i, 0);
+    fixture->seen = *facts;
+    fixture->looks++;
+}
+
 static void on_down(void *context, unsigned i, enum fence_reason reason)
 {
     struct master_fixture *fixture = context;
@@ -58,7 +66,11 @@ struct master_fixture *master_fixture_new(enum redis_persistence persistence)
     struct storage_redis_config config = {
         .loop = &fixture->loop,
         .members = 1,
-        .events = {.context = fixture, .facts = on_facts, .down = on_down, .reply = on_reply},
+        .events = {.context = fixture,
+                   .facts = on_facts,
+                   .looked = on_looked,
+                   .down = on_down,
+                   .reply = on_reply},
     };
     const char *why = NULL;
     assert_int_equal(storage_redis_url_parse(fixture->fleet->master[0].url, &config.url, &why), 0);

@@ -15,7 +15,9 @@
 
 static int setup(void **state)
 {
-    *state = master_fixture_new(REDIS_VOLATILE);
+    struct master_fixture *fixture = master_fixture_new(REDIS_VOLATILE);
+    master_fixture_await(fixture, &fixture->looks, 1); /* it notices a lost marker too */
+    *state = fixture;
     return 0;
 }
 

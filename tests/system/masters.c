@@ -53,6 +53,14 @@ void masters_wait_all_active(uint16_t port, unsigned n)
         masters_wait(port, i, "active", NULL);
 }
 
+int64_t masters_back_in_ms(uint16_t port, unsigned i)
+{
+    const json_t *masters = json_object_get(show(port)->json, "masters");
+    const json_t *back = json_object_get(json_array_get(masters, i), "back_in_ms");
+    assert_true(json_is_integer(back) || json_is_null(back));
+    return json_is_null(back) ? -1 : json_integer_value(back);
+}
+
 int64_t masters_active(uint16_t port)
 {
     return http_integer(show(port), "active");

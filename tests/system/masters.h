@@ -19,6 +19,9 @@ bool masters_is(uint16_t port, unsigned i, const char *state, const char *reason
 /* Waits until all @n are active. */
 void masters_wait_all_active(uint16_t port, unsigned n);
 
+/* When master @i should be back, by what is said now; -1 if nobody can say. */
+int64_t masters_back_in_ms(uint16_t port, unsigned i);
+
 /* How many are active now. */
 int64_t masters_active(uint16_t port);
 

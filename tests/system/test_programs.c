@@ -1,4 +1,4 @@
-/* pawld and pawl-ledger on the command line: options, signals, and the refusals of pawld init. */
+/* pawld and pawl-ledger on the command line: options and signals. */
 #include "tests/lib/case.h"
 #include "tests/lib/pawl.h"
 #include "tests/lib/port.h"
@@ -108,6 +108,12 @@ static void wrong_options_end_with_2_and_a_sentence(void **state)
         {"pawld", "init --new --master redis://a:1 --max-ttl-ms 99", "--max-ttl-ms"},
         {"pawld", "init --new --master redis://a:1 --max-ttl-ms 86400001", "--max-ttl-ms"},
         {"pawld", "init --new --master redis://a:1 --max-ttl-ms 1s", "--max-ttl-ms"},
+        {"pawld", "init --new --token-floor 1 --master redis://a:1", "not both"},
+        {"pawld", "init --token-floor --master redis://a:1", "--token-floor"},
+        {"pawld", "init --token-floor -1 --master redis://a:1", "--token-floor"},
+        {"pawld", "init --token-floor 1e3 --master redis://a:1", "--token-floor"},
+        {"pawld", "init --token-floor 9007190664806400 --master redis://a:1", "9007190664806399"},
+        {"pawld", "init --token-floor 99999999999999999999 --master redis://a:1", "--token-floor"},
         {"pawld", "init --new --master redis://a:1 --listen 127.0.0.1:1", "listen"},
         {"pawl-ledger", "--nonsense", "nonsense"},
         {"pawl-ledger", "extra", "extra"},
@@ -144,6 +150,8 @@ static void help_and_version_are_told(void **state)
     assert_non_null(strstr(output, "--listen"));
     assert_int_equal(run("pawld", "init --help"), 0);
     assert_non_null(strstr(output, "--new"));
+    assert_non_null(strstr(output, "--token-floor"));
+    assert_non_null(strstr(output, "SELECT max(highest_token) FROM pawl_guard"));
     assert_non_null(strstr(output, "--max-ttl-ms"));
     assert_int_equal(run("pawl-ledger", "--help"), 0);
     assert_non_null(strstr(output, "--unguarded"));
@@ -217,104 +225,6 @@ static void ledger_ends_cleanly_on_sigterm_and_sigint(void **state)
     }
 }
 
-/* ---- pawld init ------------------------------------------------------------------------------ */
-
-/* What pawld init says about the fleet: one sentence, with status 1. */
-static void expect_init_refused(const char *what)
-{
-    char args[512] = "init --new";
-    for (size_t i = 0, len = strlen(args); i < fleet->n; i++)
-        len +=
-            (size_t)snprintf(args + len, sizeof(args) - len, " --master %s", fleet->master[i].url);
-    expect_sentence("pawld", args, 1, what);
-}
-
-/* No master was marked. */
-static void expect_blank(unsigned from, unsigned to)
-{
-    for (unsigned i = from; i < to; i++)
-        assert_int_equal(redis_fleet_integer(fleet, i, "EXISTS pawl:fleet"), 0);
-}
-
-static void init_says_what_it_made(void **state)
-{
-    (void)state;
-    fleet = redis_fleet_new(3, REDIS_VOLATILE);
-    static const char *const options[] = {"--new", "--max-ttl-ms", "5000", NULL};
-    assert_int_equal(pawl_init(fleet, options), 0);
-    char log[256];
-    snprintf(log, sizeof(log), "%s/init.log", fleet->dir);
-    char *text = text_read(log, 0);
-    assert_non_null(strstr(text, "3 masters"));
-    assert_non_null(strstr(text, "start at 1"));
-    free(text);
-
-    struct pawl_service service = pawld_start(fleet, NULL);
-    pawl_wait_ready(service);
-    EXPECT_JSON(call_acquire(service.port, "most", "{\"ttl_ms\": 5000}"), 201, 7);
-    const struct http_response *response = call_acquire(service.port, "more", "{\"ttl_ms\": 5001}");
-    EXPECT_PROBLEM(response, 400, "invalid", 1);
-    assert_int_equal(http_integer(response, "ttl_max_ms"), 5000);
-}
-
-static void init_refuses_a_master_that_is_unreachable(void **state)
-{
-    (void)state;
-    fleet = redis_fleet_new(3, REDIS_VOLATILE);
-    redis_fleet_kill(fleet, 2);
-    expect_init_refused("master 3");
-    expect_blank(0, 2);
-}
-
-static void init_refuses_a_master_that_is_marked(void **state)
-{
-    (void)state;
-    fleet = redis_fleet_new(3, REDIS_VOLATILE);
-    freeReplyObject(redis_fleet_command(fleet, 1, "HSET pawl:fleet fleet other"));
-    expect_init_refused("already marked");
-    assert_non_null(strstr(output, "master 2"));
-    expect_blank(0, 1);
-    expect_blank(2, 3);
-}
-
-static void init_refuses_to_make_a_fleet_twice(void **state)
-{
-    (void)state;
-    fleet = redis_fleet_new(3, REDIS_VOLATILE);
-    pawl_init_new(fleet);
-    expect_init_refused("already marked");
-}
-
-static void init_refuses_a_replica_and_a_server_given_twice(void **state)
-{
-    (void)state;
-    fleet = redis_fleet_new(3, REDIS_VOLATILE);
-    freeReplyObject(
-        redis_fleet_command(fleet, 2, "REPLICAOF 127.0.0.1 %u", (unsigned)fleet->master[0].port));
-    expect_init_refused("replica");
-    freeReplyObject(redis_fleet_command(fleet, 2, "REPLICAOF NO ONE"));
-    redis_fleet_readdress(fleet, 1, fleet->master[0].url);
-    expect_init_refused("one Redis");
-    expect_blank(0, 3);
-}
-
-static void init_that_failed_half_way_says_what_to_undo(void **state)
-{
-    (void)state;
-    fleet = redis_fleet_new(3, REDIS_VOLATILE);
-    /* It answers every question, but takes no write. */
-    freeReplyObject(redis_fleet_command(fleet, 2, "CONFIG SET min-replicas-to-write 1"));
-    expect_init_refused("first 2");
-    assert_non_null(strstr(output, "master 3"));
-    assert_non_null(strstr(output, "pawl:fleet"));
-
-    /* Doing what it says mends it. */
-    freeReplyObject(redis_fleet_command(fleet, 0, "DEL pawl:fleet"));
-    freeReplyObject(redis_fleet_command(fleet, 1, "DEL pawl:fleet"));
-    freeReplyObject(redis_fleet_command(fleet, 2, "CONFIG SET min-replicas-to-write 0"));
-    pawl_init_new(fleet);
-}
-
 #define PROGRAM_CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)
 
 static const struct CMUnitTest cases[] = {
@@ -326,12 +236,6 @@ static const struct CMUnitTest cases[] = {
     PROGRAM_CASE(pawld_ends_cleanly_on_sigterm_and_sigint),
     PROGRAM_CASE(pawld_that_stops_answers_who_waits),
     PROGRAM_CASE(ledger_ends_cleanly_on_sigterm_and_sigint),
-    PROGRAM_CASE(init_says_what_it_made),
-    PROGRAM_CASE(init_refuses_a_master_that_is_unreachable),
-    PROGRAM_CASE(init_refuses_a_master_that_is_marked),
-    PROGRAM_CASE(init_refuses_to_make_a_fleet_twice),
-    PROGRAM_CASE(init_refuses_a_replica_and_a_server_given_twice),
-    PROGRAM_CASE(init_that_failed_half_way_says_what_to_undo),
 };
 
 CASE_MAIN(cases, NULL, NULL)

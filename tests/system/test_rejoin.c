@@ -1,5 +1,6 @@
 /* Masters that forget, under services that go on: taken back by themselves, and never before it is
  * safe. */
+#include "storage/redis_master_look.h"
 #include "tests/lib/case.h"
 #include "tests/lib/pawl.h"
 #include "tests/lib/process.h"
@@ -118,6 +119,27 @@ static void empty_master_in_place_of_a_dead_one_is_taken_back_while_clients_work
     uint64_t took_ms = work_until_active(&client, client.port, 4);
     assert_in_range(took_ms, TTL_MAX_MS, BACK_MS);
     rely_on(&client, 4);
+}
+
+/* Both the server that takes it back and the one that looks on say when it will be back. */
+static void it_is_said_when_a_master_will_be_back(void **state)
+{
+    (void)state;
+    uint16_t ports[] = {init_and_serve().port, serve().port};
+    assert_int_equal(masters_back_in_ms(ports[0], 2), -1);
+    redis_fleet_kill(fleet, 2);
+    masters_wait(ports[0], 2, "down", "unreachable");
+    assert_int_equal(masters_back_in_ms(ports[0], 2), -1); /* who knows */
+    redis_fleet_restart(fleet, 2, false);
+    for (int i = 0; i < 2; i++) {
+        int64_t back_ms = -1;
+        for (uint64_t end_ms = wait_now_ms() + TTL_MAX_MS / 2;
+             back_ms < 0 && wait_now_ms() < end_ms; wait_ms(5))
+            back_ms = masters_back_in_ms(ports[i], 2);
+        assert_in_range(back_ms, 1, TTL_MAX_MS + 100);
+    }
+    masters_wait(ports[0], 2, "active", NULL);
+    assert_int_equal(masters_back_in_ms(ports[0], 2), -1);
 }
 
 static void flushed_master_is_taken_back(void **state)
@@ -302,10 +324,27 @@ static void majority_that_forgot_grants_nothing_and_says_so(void **state)
     assert_int_equal(call(client.port, "GET", "/livez", NULL, NULL)->status, 200);
 }
 
+/* Nobody asks for a lock meanwhile. */
+static bool is_not_ready(void *arg)
+{
+    const uint16_t *port = arg;
+    return call(*port, "GET", "/readyz", NULL, NULL)->status == 503;
+}
+
+static void idle_service_notices_that_a_majority_forgot(void **state)
+{
+    (void)state;
+    uint16_t port = init_and_serve().port;
+    for (unsigned i = 0; i < 3; i++)
+        freeReplyObject(redis_fleet_command(fleet, i, "FLUSHALL"));
+    assert_true(wait_until(is_not_ready, &port, 2 * STORAGE_LOOK_INTERVAL_MS));
+}
+
 #define REJOIN_CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)
 
 static const struct CMUnitTest cases[] = {
     REJOIN_CASE(empty_master_in_place_of_a_dead_one_is_taken_back_while_clients_work),
+    REJOIN_CASE(it_is_said_when_a_master_will_be_back),
     REJOIN_CASE(flushed_master_is_taken_back),
     REJOIN_CASE(master_that_may_have_lost_its_last_second_is_taken_back),
     REJOIN_CASE(replica_that_was_promoted_in_its_masters_place_is_taken_back_as_blank_ones_are),
@@ -315,6 +354,7 @@ static const struct CMUnitTest cases[] = {
     REJOIN_CASE(server_that_died_while_it_led_is_replaced),
     REJOIN_CASE(replaced_master_whose_old_machine_lives_never_votes_again),
     REJOIN_CASE(majority_that_forgot_grants_nothing_and_says_so),
+    REJOIN_CASE(idle_service_notices_that_a_majority_forgot),
 };
 
 CASE_MAIN(cases, NULL, NULL)

@@ -1,0 +1,106 @@
+/* The history of calls that clients wrote down, and what must hold of it. Pure but for reading the
+ * files: no clock, no process.
+ *
+ * A line is one call that got an answer, or gave up waiting for one (or the word that one will be
+ * made):
+ *
+ *     acquire 3 17 1200 1450 201 34 901200      (name, client, sent, answered, status, token, till)
+ *
+ * Times are microseconds of the boot clock, which all processes of a machine share. */
+#ifndef TESTS_CHAOS_HISTORY_H
+#define TESTS_CHAOS_HISTORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum {
+    HISTORY_NAMES_MAX = 256,
+    HISTORY_LINE_MAX = 160,
+};
+
+enum history_kind {
+    HISTORY_ACQUIRE,
+    HISTORY_EXTEND,
+    HISTORY_LEAVE, /* written before a release is sent: who is killed over it holds no more */
+    HISTORY_RELEASE,
+    HISTORY_CLAIM, /* at the ledger, as is */
+    HISTORY_WRITE,
+    HISTORY_KINDS,
+};
+
+struct history_call {
+    enum history_kind kind;
+    unsigned name;
+    unsigned client;
+    uint64_t sent_us;     /* before the first byte was sent */
+    uint64_t answered_us; /* after the last was read, or when the client gave up */
+    int status;           /* 0: no answer */
+    int64_t token;        /* of the grant; 0: none */
+    uint64_t till_us;     /* ACQUIRE, EXTEND granted: the end of the lease, as the holder reckons */
+};
+
+struct history {
+    struct history_call *calls;
+    size_t count;
+    size_t size;
+};
+
+/* Between two moments of the boot clock. */
+struct history_window {
+    uint64_t from_us;
+    uint64_t till_us;
+};
+
+/* What the guarded resource wrote down, in the order in which it happened there. */
+struct history_entry {
+    unsigned name;
+    int64_t token;
+    int64_t balance; /* WRITE */
+    int64_t version; /* WRITE: 1 for the first; CLAIM: 0 */
+};
+
+struct history_findings {
+    size_t twice;    /* P1: tokens granted twice */
+    size_t disorder; /* P1: grants with a token no higher than one that was answered before */
+    size_t overlaps; /* P2: holders beside another */
+    size_t fell;     /* P4: claims or writes accepted after a higher token */
+    size_t leases;   /* that P2 was looked at for: those without a touched clock */
+    FILE *told;      /* where each is told in a line, up to so many; NULL: nowhere */
+};
+
+/* Writes @call as one line into @ret_line. */
+void history_format(const struct history_call *call, char ret_line[static HISTORY_LINE_MAX]);
+
+/* Adds what the file @path holds. A last line cut short by the death of its writer is left out;
+ * any other that cannot be read is counted and returned. */
+size_t history_read(struct history *history, const char *path);
+
+void history_add(struct history *history, const struct history_call *call);
+void history_fini(struct history *history);
+
+/* True if @call gave a lock. */
+bool history_is_grant(const struct history_call *call);
+
+/* P1: tokens of one name are distinct, and what was answered before another acquire was sent has
+ * the lower one. */
+void history_check_order(const struct history *history, struct history_findings *findings);
+
+/* P2: nobody knew to hold a name while another did. Leases that lived while a clock was touched (in
+ * one of @count @windows) are left out, on both sides. */
+void history_check_exclusion(const struct history *history, const struct history_window *windows,
+                             size_t count, struct history_findings *findings);
+
+/* P4: at the resource, accepted tokens never fall. Without a guard they may. */
+void history_check_fencing(const struct history_entry *entries, size_t count,
+                           struct history_findings *findings);
+
+/* How many of the writes that were accepted the balances do not show: each adds 1 to what its
+ * writer read. */
+size_t history_lost_updates(const struct history_entry *entries, size_t count);
+
+/* What findings count, without @leases. */
+size_t history_violations(const struct history_findings *findings);
+
+#endif

@@ -1,0 +1,204 @@
+/* chaos_run --seconds S --seed X                what must hold, and the control run beside it
+ * chaos_run --seconds S --seed X --unguarded    the control run alone
+ *
+ * Real processes under faults; then the history is checked. Exit status: 0 all went well; 1 a
+ * promise was broken, and how is told; 2 bad options; 3 the run has shown nothing: no stale write
+ * came, the control run lost no update, or something never happened. */
+#include "tests/chaos/faults.h"
+#include "tests/chaos/run.h"
+
+#include <argp.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    EXIT_VIOLATION = 1,
+    EXIT_SHOWN_NOTHING = 3,
+
+    SECONDS_DEFAULT = 20,
+    SECONDS_FOR_ALL = 120, /* from so long on, every kind of fault must have happened */
+};
+
+struct options {
+    struct run_config run;
+    bool unguarded;
+};
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static uint32_t parse_kind(struct argp_state *state, const char *text)
+{
+    for (unsigned kind = 0; kind < FAULT_KINDS; kind++)
+        if (strcmp(text, faults_name(kind)) == 0)
+            return 1U << kind;
+    argp_error(state, "no such fault: %s", text);
+    return 0;
+}
+
+static error_t parse_option(int key, char *text, struct argp_state *state)
+{
+    struct options *options = state->input;
+    switch (key) {
+    case 't':
+        options->run.seconds = (unsigned)strtoul(text, NULL, 10);
+        if (options->run.seconds == 0)
+            argp_error(state, "not a number of seconds: %s", text);
+        return 0;
+    case 's':
+        options->run.seed = strtoull(text, NULL, 10);
+        return 0;
+    case 'u':
+        options->unguarded = true;
+        return 0;
+    case 'm':
+        options->run.forgetting = false;
+        return 0;
+    case 'w':
+        options->run.without |= parse_kind(state, text);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option option_list[] = {
+    {"seconds", 't', "S", 0, "How long a run lasts (default 20)", 0},
+    {"seed", 's', "X", 0, "What faults and clients are drawn from (default 1)", 0},
+    {"unguarded", 'u', NULL, 0, "Only the control run: the ledger looks at no token", 0},
+    {"no-forgetting", 'm', NULL, 0, "No master loses any of its memory", 0},
+    {"without", 'w', "FAULT", 0, "Leave one kind of fault out, as the table calls it", 0},
+    {0},
+};
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+/* A member of struct run_result, and what it is called. */
+struct row {
+    const char *name;
+    size_t offset;
+};
+
+#define ROW(name, member)                                                                          \
+    {                                                                                              \
+        name, offsetof(struct run_result, member)                                                  \
+    }
+
+static const struct row counts[] = {
+    ROW("all faults", faults.all),
+    ROW("masters that forgot, taken back", faults.taken_back),
+    ROW("grants", grants),
+    ROW("grants a second", grants_a_second),
+    ROW("grants in the worst second", worst_second),
+    ROW("acquires refused: held", held),
+    ROW("acquires refused: unavailable", unavailable),
+    ROW("acquires without an answer", unanswered),
+    ROW("extended", extended),
+    ROW("extensions refused: lost", lost),
+    ROW("released", released),
+    ROW("writes accepted", written),
+    ROW("stale claims and writes refused", stale),
+    ROW("updates lost", updates_lost),
+    ROW("P1: tokens granted twice", findings.twice),
+    ROW("P1: tokens out of order", findings.disorder),
+    ROW("P2: leases looked at", findings.leases),
+    ROW("P2: holders beside another", findings.overlaps),
+    ROW("P3: what did not come back", unhealed),
+    ROW("P4: accepted tokens that fell", findings.fell),
+};
+
+static const struct row seconds[] = {
+    ROW("s until one that forgot was back", faults.mean_s),
+    ROW("s at most", faults.slowest_s),
+    ROW("s without any grant, at most", longest_gap_s),
+    ROW("s from the last fault to all back", healed_s),
+};
+
+/* The runs that were played, one in each column. */
+struct table {
+    unsigned count;
+    const struct run_result *run[2];
+};
+
+static void print_counts(const struct table *table, const char *name, size_t offset)
+{
+    printf("%-36s", name);
+    for (unsigned i = 0; i < table->count; i++)
+        printf("%12zu", *(const size_t *)((const char *)table->run[i] + offset));
+    putchar('\n');
+}
+
+static void print_seconds(const struct table *table, const struct row *row)
+{
+    printf("%-36s", row->name);
+    for (unsigned i = 0; i < table->count; i++)
+        printf("%12.1f", *(const double *)((const char *)table->run[i] + row->offset));
+    putchar('\n');
+}
+
+static void print_table(const struct table *table)
+{
+    for (unsigned kind = 0; kind < FAULT_KINDS; kind++)
+        print_counts(table, faults_name(kind),
+                     offsetof(struct run_result, faults.injected) + kind * sizeof(size_t));
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+        print_counts(table, counts[i].name, counts[i].offset);
+    for (size_t i = 0; i < sizeof(seconds) / sizeof(seconds[0]); i++)
+        print_seconds(table, &seconds[i]);
+}
+
+/* ---- what it shows --------------------------------------------------------------------------- */
+
+/* Over so long a time each thing has to have happened. */
+static bool all_happened(const struct run_config *config, const struct run_result *run)
+{
+    bool all = run->stale > 0;
+    if (run->stale == 0)
+        printf("shown nothing: no stale claim or write was refused\n");
+    for (unsigned kind = 0; kind < FAULT_KINDS && config->seconds >= SECONDS_FOR_ALL; kind++) {
+        if (run->faults.injected[kind] > 0 || config->without & 1U << kind || !config->forgetting)
+            continue;
+        printf("shown nothing about: %s\n", faults_name(kind));
+        all = false;
+    }
+    return all;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp argp = {
+        option_list, parse_option, NULL, "Real processes under faults.", NULL, NULL, NULL,
+    };
+    struct options options = {
+        .run = {.seconds = SECONDS_DEFAULT, .seed = 1, .guarded = true, .forgetting = true},
+    };
+    struct run_result guarded = {0}, control = {0};
+    struct table table = {0};
+    size_t violations = 0;
+    bool shown = true;
+    argp_parse(&argp, argc, argv, 0, NULL, &options);
+
+    if (!options.unguarded) {
+        run_play(&options.run, &guarded);
+        violations += run_violations(&options.run, &guarded);
+        shown = all_happened(&options.run, &guarded);
+        table.run[table.count++] = &guarded;
+    }
+    options.run.guarded = false;
+    run_play(&options.run, &control);
+    violations += run_violations(&options.run, &control);
+    table.run[table.count++] = &control;
+
+    printf("%4u s, seed %-22" PRIu64 "%12s%12s\n", options.run.seconds, options.run.seed,
+           options.unguarded ? "unguarded" : "guarded", options.unguarded ? "" : "unguarded");
+    print_table(&table);
+    printf("violations: %zu\n", violations);
+    if (control.updates_lost == 0) {
+        printf("shown nothing: without the guard no update was lost either\n");
+        shown = false;
+    }
+    if (violations > 0)
+        return EXIT_VIOLATION;
+    return shown ? 0 : EXIT_SHOWN_NOTHING;
+}

@@ -1,0 +1,49 @@
+/* One real redis-server whose memory and wall clock the test decides about. */
+#ifndef TESTS_CHAOS_MASTER_H
+#define TESTS_CHAOS_MASTER_H
+
+#include "tests/lib/redis_fleet.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct chaos_clock;
+
+struct chaos_master {
+    uint16_t port;
+    enum redis_persistence persistence;
+    char *dir;        /* data and log */
+    char *clock_path; /* outlives the data */
+    struct chaos_clock *clock;
+    struct process *process; /* NULL while it is down */
+};
+
+/* Makes the folder @name in @dir, and starts a master in it; it may not be up yet when this
+ * returns. @shim: the path of the preloaded clock. Ended by chaos_master_fini(), which leaves the
+ * folder. */
+void chaos_master_init(struct chaos_master *master, const char *dir, const char *name,
+                       enum redis_persistence persistence, const char *shim);
+void chaos_master_fini(struct chaos_master *master);
+
+/* Waits until it accepts connections. */
+void chaos_master_wait_up(struct chaos_master *master);
+
+/* SIGKILL. What it did not hand to the kernel yet is lost. */
+void chaos_master_kill(struct chaos_master *master);
+
+/* Starts it, after a kill, with what is on its disk; as chaos_master_init(). */
+void chaos_master_start(struct chaos_master *master, const char *shim);
+
+/* While it is down: its disk is empty, or lost the last @bytes that were written to it (all, if
+ * there are no more). */
+void chaos_master_empty(struct chaos_master *master);
+void chaos_master_cut_tail(struct chaos_master *master, size_t bytes);
+
+/* FLUSHALL while it runs. False if it did not answer. */
+bool chaos_master_flush(const struct chaos_master *master);
+
+/* From now on its wall clock is @offset_us ahead, and goes too fast by @rate_ppm. */
+void chaos_master_set_clock(struct chaos_master *master, int64_t offset_us, int64_t rate_ppm);
+
+#endif

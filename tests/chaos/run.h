@@ -1,0 +1,41 @@
+/* One run: the whole stage under faults for so many seconds, healed, and its history checked. */
+#ifndef TESTS_CHAOS_RUN_H
+#define TESTS_CHAOS_RUN_H
+
+#include "tests/chaos/faults.h"
+#include "tests/chaos/history.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct run_config {
+    unsigned seconds;
+    uint64_t seed;
+    bool guarded;
+    bool forgetting;  /* masters may be made to forget */
+    uint32_t without; /* kinds of faults (bit i) that are left out */
+};
+
+/* Of a run, each a row of the table. */
+struct run_result {
+    struct faults_figures faults;
+    struct history_findings findings;
+    size_t unhealed; /* what did not work again after all faults had ended: masters, names */
+    size_t grants, held, unavailable, unanswered; /* acquires: 201, 409, 503, none */
+    size_t extended, lost, released;              /* extends: 200, 409; releases: 200 */
+    size_t stale;                                 /* claims and writes refused with 412 */
+    size_t written;
+    size_t updates_lost;
+    size_t grants_a_second, worst_second; /* on average, at worst */
+    double longest_gap_s;                 /* without a grant of any name */
+    double healed_s;                      /* from the last fault until all masters voted */
+};
+
+/* Plays a run. What was found is told on stdout, and the files are then kept where it says. */
+void run_play(const struct run_config *config, struct run_result *ret_result);
+
+/* What must not be: broken promises, and what does not come back. */
+size_t run_violations(const struct run_config *config, const struct run_result *result);
+
+#endif

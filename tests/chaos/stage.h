@@ -1,0 +1,81 @@
+/* Everything that takes part, each a real process: five masters of different persistence, two
+ * pawld, the ledger, client processes; and the links between them.
+ *
+ *     client --door--> pawld --link--> master        (each arrow is a link of the proxy)
+ *        `-----------> ledger
+ *
+ * One thread. What cannot start ends the test. */
+#ifndef TESTS_CHAOS_STAGE_H
+#define TESTS_CHAOS_STAGE_H
+
+#include "tests/chaos/history.h"
+#include "tests/chaos/master.h"
+#include "tests/lib/pawl.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    STAGE_MASTERS = 5,
+    STAGE_MAJORITY = 3,
+    STAGE_PAWLDS = 2,
+    STAGE_CLIENTS = 8,       /* processes */
+    STAGE_THREADS = 5,       /* clients in each */
+    STAGE_NAMES = 8,         /* that the clients fight for; beside them come seldom ones */
+    STAGE_TTL_MAX_MS = 1000, /* of the fleet: how long one that forgot waits */
+};
+
+struct stage_pawld {
+    uint16_t port;
+    unsigned door;                /* the link that clients come by */
+    unsigned link[STAGE_MASTERS]; /* those to the masters */
+    struct process *process;      /* NULL while it is down */
+};
+
+struct stage {
+    char *dir; /* files of all of them */
+    char *shim;
+    struct proxy *proxy;
+    struct chaos_master master[STAGE_MASTERS];
+    unsigned masters_made;
+    struct stage_pawld pawld[STAGE_PAWLDS];
+    struct pawl_service ledger;
+    struct process *client[STAGE_CLIENTS]; /* NULL while it is down */
+    unsigned clients_made;                 /* each draws from a seed of its own */
+    uint64_t seed;
+};
+
+/* Starts all. The fleet is new and ready; clients run already. */
+struct stage *stage_new(bool guarded, uint64_t seed);
+
+/* Ends all, and removes the files, unless they were moved. NULL is fine. */
+void stage_free(struct stage *stage);
+
+/* Ends the clients and the ledger, so that nothing more is written down. */
+void stage_end_clients(struct stage *stage);
+
+void stage_pawld_start(struct stage *stage, unsigned i);
+void stage_pawld_kill(struct stage *stage, unsigned i);
+
+void stage_client_start(struct stage *stage, unsigned i);
+void stage_client_kill(struct stage *stage, unsigned i);
+
+/* Makes another machine in place of master @i: empty, at another port. The one before becomes
+ * *@ret_old, which the caller ends; no link is changed. */
+void stage_master_replace(struct stage *stage, unsigned i, struct chaos_master *ret_old);
+
+/* The set of masters (bit i) that pawld @i shows as active; none, if it does not answer soon. */
+unsigned stage_active(const struct stage *stage, unsigned i);
+
+/* Prints what pawld @i says of each master. */
+void stage_print_masters(const struct stage *stage, unsigned i);
+
+/* What ended by itself, though nothing may: its name, or NULL. What it wrote is in @dir. */
+const char *stage_fallen(const struct stage *stage);
+
+/* Where the history and the database are; to be freed by the caller. */
+char *stage_history_path(const struct stage *stage);
+char *stage_database_path(const struct stage *stage);
+
+#endif

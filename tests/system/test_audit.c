@@ -1,0 +1,354 @@
+/* The audit in /v1/fleet and in the log: what is wrong with masters that vote all the same. */
+#include "tests/chaos/clock.h"
+#include "tests/lib/case.h"
+#include "tests/lib/pawl.h"
+#include "tests/lib/process.h"
+#include "tests/lib/text.h"
+#include "tests/lib/wait.h"
+#include "tests/system/calls.h"
+#include "tests/system/masters.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum {
+    MASTERS = 3,
+    LOOK_INTERVAL_MS = 5000,                            /* STORAGE_LOOK_INTERVAL_MS */
+    AUDIT_WAIT_MS = LOOK_INTERVAL_MS + MASTERS_WAIT_MS, /* for a change to be seen */
+    STEP_MS = 3000,
+    STEP_UNSURE_MS = 500, /* a busy machine's looks take their time */
+};
+
+static struct redis_fleet *fleet;
+static struct redis_fleet *other; /* a Redis beside it: a replica */
+
+static int start(enum redis_persistence persistence)
+{
+    fleet = redis_fleet_new(MASTERS, persistence);
+    other = NULL;
+    return 0;
+}
+
+static int start_durable(void **state)
+{
+    (void)state;
+    return start(REDIS_ALWAYS);
+}
+
+static int start_volatile(void **state)
+{
+    (void)state;
+    return start(REDIS_VOLATILE);
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    redis_fleet_free(fleet);
+    redis_fleet_free(other);
+    process_kill_all();
+    return 0;
+}
+
+static uint16_t serve_new(void)
+{
+    uint16_t port = pawld_start_new(fleet).port;
+    masters_wait_all_active(port, fleet->n);
+    return port;
+}
+
+static void command(unsigned i, const char *text)
+{
+    freeReplyObject(redis_fleet_command(fleet, i, text));
+}
+
+static void assert_marked_durable(unsigned i, const char *wanted)
+{
+    redisReply *reply = redis_fleet_command(fleet, i, "HGET pawl:fleet durable");
+    assert_string_equal(reply->str, wanted);
+    freeReplyObject(reply);
+}
+
+/* ---- what is shown --------------------------------------------------------------------------- */
+
+static const json_t *show(uint16_t port)
+{
+    return call(port, "GET", "/v1/fleet", NULL, NULL)->json;
+}
+
+static const json_t *show_master(uint16_t port, unsigned i)
+{
+    return json_array_get(json_object_get(show(port), "masters"), i);
+}
+
+/* The finding @name in the list "audit" of @object; NULL if it is not there. */
+static const json_t *finding(const json_t *object, const char *name)
+{
+    const json_t *audit = json_object_get(object, "audit");
+    size_t i;
+    const json_t *found;
+    json_array_foreach(audit, i, found)
+    {
+        assert_true(json_string_length(json_object_get(found, "detail")) > 0);
+        if (strcmp(json_string_value(json_object_get(found, "name")), name) == 0)
+            return found;
+    }
+    return NULL;
+}
+
+static size_t findings(const json_t *object)
+{
+    const json_t *audit = json_object_get(object, "audit");
+    assert_true(json_is_array(audit));
+    return json_array_size(audit);
+}
+
+struct wanted {
+    uint16_t port;
+    unsigned i;
+    const char *name; /* NULL: none at all */
+};
+
+static bool is_as_wanted(void *arg)
+{
+    const struct wanted *wanted = arg;
+    const json_t *master = show_master(wanted->port, wanted->i);
+    return wanted->name ? finding(master, wanted->name) != NULL : findings(master) == 0;
+}
+
+/* Waits until a look at master @i found @name, or (NULL) nothing any more. */
+static void await(uint16_t port, unsigned i, const char *name)
+{
+    struct wanted wanted = {port, i, name};
+    if (!wait_until(is_as_wanted, &wanted, AUDIT_WAIT_MS))
+        fail_msg("master %u does not show %s: %s", i + 1, name ? name : "an empty audit",
+                 json_dumps(show(port), 0));
+}
+
+/* Fails unless pawld's log has exactly @times lines with @text. */
+static void assert_logged(const char *text, unsigned times)
+{
+    char path[512];
+    snprintf(path, sizeof(path), "%s/pawld.log", fleet->dir);
+    char *log = text_read(path, 0);
+    unsigned count = 0;
+    for (const char *at = strstr(log, text); at; at = strstr(at + 1, text))
+        count++;
+    if (count != times)
+        fail_msg("\"%s\" is in the log %u times, not %u:\n%s", text, count, times, log);
+    free(log);
+}
+
+/* ---- as they start --------------------------------------------------------------------------- */
+
+static void durable_masters_show_only_that_they_are_one_machine(void **state)
+{
+    (void)state;
+    char url[256];
+    snprintf(url, sizeof(url), "unix://%s", fleet->master[0].socket);
+    redis_fleet_readdress(fleet, 0, url); /* the same machine by another way */
+    uint16_t port = serve_new();
+    for (unsigned i = 0; i < MASTERS; i++)
+        assert_int_equal(findings(show_master(port, i)), 0);
+    const json_t *shown = show(port);
+    assert_int_equal(findings(shown), 1);
+    const json_t *members = json_object_get(finding(shown, "same-host"), "members");
+    assert_int_equal(json_array_size(members), MASTERS);
+    for (unsigned i = 0; i < MASTERS; i++)
+        assert_int_equal(json_integer_value(json_array_get(members, i)), i + 1);
+    assert_logged("audit: same-host: ", 1);
+    assert_logged("audit: ", 1);
+}
+
+static void one_master_shares_its_machine_with_nobody(void **state)
+{
+    (void)state;
+    fleet->n = 1;
+    uint16_t port = serve_new();
+    assert_int_equal(findings(show(port)), 0);
+    fleet->n = MASTERS;
+}
+
+static void weak_persistence_is_shown_and_logged_once(void **state)
+{
+    (void)state;
+    command(1, "CONFIG SET appendonly yes");
+    command(2, "CONFIG SET appendonly yes");
+    command(2, "CONFIG SET appendfsync always no-appendfsync-on-rewrite yes");
+    uint16_t port = serve_new();
+    static const char *const wanted[MASTERS] = {"no-aof", "fsync", "fsync-on-rewrite"};
+    for (unsigned i = 0; i < MASTERS; i++) {
+        const json_t *master = show_master(port, i);
+        assert_int_equal(findings(master), 1);
+        assert_non_null(finding(master, wanted[i]));
+        assert_true(json_is_false(json_object_get(master, "durable")));
+    }
+    wait_ms(LOOK_INTERVAL_MS + 500); /* it is looked at again, and not logged again */
+    assert_logged("no-aof: ", 1);
+    assert_logged("fsync: ", 1);
+    assert_logged("fsync-on-rewrite: ", 1);
+    assert_int_equal(masters_active(port), MASTERS); /* none of it keeps anybody from voting */
+}
+
+/* ---- as they change -------------------------------------------------------------------------- */
+
+static void replicate(unsigned i)
+{
+    other = redis_fleet_new(1, REDIS_VOLATILE);
+    freeReplyObject(
+        redis_fleet_command(other, 0, "REPLICAOF 127.0.0.1 %u", (unsigned)fleet->master[i].port));
+}
+
+static void spoil_and_see(uint16_t port)
+{
+    command(0, "CONFIG SET appendfsync everysec");
+    command(1, "CONFIG SET maxmemory 1gb maxmemory-policy allkeys-lru");
+    replicate(2);
+    await(port, 0, "fsync");
+    await(port, 1, "eviction");
+    await(port, 2, "replicas");
+    assert_int_equal(findings(show_master(port, 0)), 1);
+    const json_t *master = show_master(port, 0);
+    assert_string_equal(json_string_value(json_object_get(master, "persistence")), "everysec");
+    assert_true(json_is_false(json_object_get(master, "durable")));
+    const json_t *replicas = finding(show_master(port, 2), "replicas");
+    assert_int_equal(json_integer_value(json_object_get(replicas, "replicas")), 1);
+}
+
+static void mend_and_see(uint16_t port)
+{
+    command(0, "CONFIG SET appendfsync always");
+    command(1, "CONFIG SET maxmemory-policy noeviction");
+    freeReplyObject(redis_fleet_command(other, 0, "REPLICAOF NO ONE"));
+    for (unsigned i = 0; i < MASTERS; i++)
+        await(port, i, NULL);
+}
+
+static void changes_at_runtime_are_found_and_so_is_their_end(void **state)
+{
+    (void)state;
+    uint16_t port = serve_new();
+    struct grant held = call_grant(port, "audited", NULL);
+    spoil_and_see(port);
+    assert_int_equal(http_integer(call_inspect(port, "audited"), "token"), held.token);
+    mend_and_see(port);
+    static const char *const names[MASTERS] = {"fsync", "eviction", "replicas"};
+    for (unsigned i = 0; i < MASTERS; i++) {
+        char line[64];
+        snprintf(line, sizeof(line), "): %s", names[i]);
+        assert_logged(line, 2); /* it came, it went */
+        snprintf(line, sizeof(line), "): %s no more", names[i]);
+        assert_logged(line, 1);
+    }
+    call_give_back(port, "audited", &held);
+    assert_int_equal(masters_active(port), MASTERS);
+    assert_logged("votes", MASTERS); /* nobody was disturbed by looking */
+}
+
+/* ---- the marker ------------------------------------------------------------------------------ */
+
+static bool is_marked_weak(void *arg)
+{
+    (void)arg;
+    redisReply *reply = redis_fleet_command(fleet, 0, "HGET pawl:fleet durable");
+    bool weak = strcmp(reply->str, "no") == 0;
+    freeReplyObject(reply);
+    return weak;
+}
+
+static void master_that_is_durable_no_more_is_marked_so_and_stays_marked(void **state)
+{
+    (void)state;
+    uint16_t port = serve_new();
+    command(0, "CONFIG SET appendfsync everysec");
+    assert_true(wait_until(is_marked_weak, NULL, AUDIT_WAIT_MS));
+    assert_marked_durable(1, "yes");
+    assert_marked_durable(2, "yes");
+    command(0, "CONFIG SET appendfsync always");
+    await(port, 0, NULL);
+    wait_ms(100);
+    assert_marked_durable(0, "no"); /* what it lost meanwhile nobody knows */
+}
+
+static void restart_after_a_time_without_durability_is_not_trusted(void **state)
+{
+    (void)state;
+    uint16_t port = serve_new();
+    command(0, "CONFIG SET appendfsync everysec");
+    assert_true(wait_until(is_marked_weak, NULL, AUDIT_WAIT_MS));
+    redis_fleet_kill(fleet, 0);
+    redis_fleet_restart(fleet, 0, true); /* its configuration says always, then and now */
+    masters_wait(port, 0, "rejoining", "forgot");
+}
+
+static void master_that_refuses_config_is_not_taken_for_durable(void **state)
+{
+    (void)state;
+    uint16_t port = serve_new();
+    command(0, "ACL SETUSER default -config");
+    await(port, 0, "persistence-unknown");
+    assert_true(wait_until(is_marked_weak, NULL, MASTERS_WAIT_MS));
+    assert_int_equal(masters_active(port), MASTERS);
+}
+
+/* ---- the clock ------------------------------------------------------------------------------- */
+
+/* Restarts master @i, empty, under a wall clock of its own, which the caller sets. */
+static struct chaos_clock *restart_under_a_clock(unsigned i)
+{
+    char path[512];
+    snprintf(path, sizeof(path), "%s/clock", fleet->dir);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, sizeof(struct chaos_clock)), 0);
+    void *clock = mmap(NULL, sizeof(struct chaos_clock), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    assert_true(clock != MAP_FAILED);
+    close(fd);
+    redis_fleet_kill(fleet, i);
+    setenv(CHAOS_CLOCK_VARIABLE, path, 1);
+    setenv("LD_PRELOAD", PAWL_CLOCK_SHIM, 1);
+    redis_fleet_restart(fleet, i, false);
+    unsetenv("LD_PRELOAD");
+    unsetenv(CHAOS_CLOCK_VARIABLE);
+    return clock;
+}
+
+static void clock_that_is_stepped_is_found_with_its_step(void **state)
+{
+    (void)state;
+    struct chaos_clock *clock = restart_under_a_clock(1);
+    uint16_t port = serve_new();
+    wait_ms(500); /* each was looked at once */
+    clock->setting[1].offset_us = -STEP_MS * INT64_C(1000);
+    atomic_store(&clock->turn, 1);
+    await(port, 1, "clock");
+    const json_t *found = finding(show_master(port, 1), "clock");
+    json_int_t strayed_ms = json_integer_value(json_object_get(found, "strayed_ms"));
+    assert_in_range(-strayed_ms, STEP_MS - STEP_UNSURE_MS, STEP_MS);
+    assert_null(finding(show_master(port, 0), "clock"));
+    assert_null(finding(show_master(port, 2), "clock"));
+    wait_ms(LOOK_INTERVAL_MS + 500);
+    assert_non_null(finding(show_master(port, 1), "clock")); /* one look later it still is */
+    assert_logged("clock (-", 1);
+    munmap(clock, sizeof(*clock));
+}
+
+#define DURABLE(name)  cmocka_unit_test_setup_teardown(name, start_durable, stop)
+#define VOLATILE(name) cmocka_unit_test_setup_teardown(name, start_volatile, stop)
+
+static const struct CMUnitTest cases[] = {
+    DURABLE(durable_masters_show_only_that_they_are_one_machine),
+    DURABLE(one_master_shares_its_machine_with_nobody),
+    VOLATILE(weak_persistence_is_shown_and_logged_once),
+    DURABLE(changes_at_runtime_are_found_and_so_is_their_end),
+    DURABLE(master_that_is_durable_no_more_is_marked_so_and_stays_marked),
+    DURABLE(restart_after_a_time_without_durability_is_not_trusted),
+    DURABLE(master_that_refuses_config_is_not_taken_for_durable),
+    VOLATILE(clock_that_is_stepped_is_found_with_its_step),
+};
+
+CASE_MAIN(cases, NULL, NULL)

@@ -1,0 +1,416 @@
+/* pawld init from outside: what it says, what it refuses, and what pawld makes of it. */
+#include "tests/lib/case.h"
+#include "tests/lib/pawl.h"
+#include "tests/lib/process.h"
+#include "tests/lib/text.h"
+#include "tests/lib/wait.h"
+#include "tests/system/calls.h"
+#include "tests/system/masters.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sqlite3.h>
+
+enum {
+    MASTERS = 3,
+    TIMEOUT_MS = 10000,
+    TTL_MAX_MS = 1000,
+    WORDS_MAX = 8,
+    PATH_SIZE = 256,
+};
+
+#define SHORT        "{\"ttl_ms\": 1000}"
+#define FLOOR_MARGIN (INT64_C(1) << 32) /* a floor is that far above what was seen */
+
+static struct redis_fleet *fleet;
+static char *output; /* of the pawld init that ran last */
+
+static int start(void **state)
+{
+    (void)state;
+    fleet = redis_fleet_new(MASTERS, REDIS_VOLATILE);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    redis_fleet_free(fleet);
+    process_kill_all();
+    free(output);
+    output = NULL;
+    return 0;
+}
+
+/* The words of @text in order, then NULL. They point into @text, which is cut up. */
+static void split(char *text, const char *ret_words[static WORDS_MAX + 1])
+{
+    unsigned n = 0;
+    for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) {
+        assert_in_range(n, 0, WORDS_MAX - 1);
+        ret_words[n++] = word;
+    }
+    ret_words[n] = NULL;
+}
+
+/* Runs pawld init with @options, separated by single spaces; returns its exit status, and leaves
+ * what it wrote in @output. */
+static int init(const char *options)
+{
+    char log[PATH_SIZE];
+    char text[PATH_SIZE];
+    const char *words[WORDS_MAX + 1];
+    snprintf(log, sizeof(log), "%s/init.log", fleet->dir);
+    snprintf(text, sizeof(text), "%s", options);
+    split(text, words);
+    unlink(log);
+    const int status = pawl_init(fleet, words);
+    free(output);
+    output = text_read(log, 0);
+    return status;
+}
+
+/* It does as told, and says @what. */
+static void expect_done(const char *options, const char *what)
+{
+    const int status = init(options);
+    if (status != 0 || !strstr(output, what))
+        fail_msg("init %s: status %d, and it wrote: %s", options, status, output);
+}
+
+/* It refuses with one sentence on a line, in which @what stands. */
+static void expect_refused(const char *options, const char *what)
+{
+    const int status = init(options);
+    const char *end = strchr(output, '\n');
+    if (status != 1 || !end || end[1] != '\0' || !strstr(output, what))
+        fail_msg("init %s: status %d, and it wrote: %s", options, status, output);
+}
+
+/* "--token-floor T". Static, until the next call. */
+static const char *floor_of(int64_t seen)
+{
+    static char option[48];
+    snprintf(option, sizeof(option), "--token-floor %lld", (long long)seen);
+    return option;
+}
+
+static void flush(unsigned i)
+{
+    freeReplyObject(redis_fleet_command(fleet, i, "FLUSHALL"));
+}
+
+static void expect_blank(unsigned from, unsigned to)
+{
+    for (unsigned i = from; i < to; i++)
+        assert_int_equal(redis_fleet_integer(fleet, i, "EXISTS pawl:fleet"), 0);
+}
+
+/* What /readyz says of a fleet that cannot grant. Static, until the next call. */
+static const char *not_ready(uint16_t port)
+{
+    const struct http_response *response = call(port, "GET", "/readyz", NULL, NULL);
+    EXPECT_PROBLEM(response, 503, "not-ready", 0);
+    return http_string(response, "detail");
+}
+
+static bool is_lost(void *arg)
+{
+    const uint16_t *port = arg;
+    const struct http_response *response = call(*port, "GET", "/readyz", NULL, NULL);
+    return response->status == 503 && strstr(response->body, "--token-floor");
+}
+
+static bool is_ready(void *arg)
+{
+    const uint16_t *port = arg;
+    return call(*port, "GET", "/readyz", NULL, NULL)->status == 200;
+}
+
+/* ---- a new fleet ----------------------------------------------------------------------------- */
+
+static void init_says_what_it_made(void **state)
+{
+    (void)state;
+    expect_done("--new --max-ttl-ms 5000", "3 masters");
+    assert_non_null(strstr(output, "start at 1"));
+
+    struct pawl_service service = pawld_start(fleet, NULL);
+    pawl_wait_ready(service);
+    EXPECT_JSON(call_acquire(service.port, "most", "{\"ttl_ms\": 5000}"), 201, 7);
+    const struct http_response *response = call_acquire(service.port, "more", "{\"ttl_ms\": 5001}");
+    EXPECT_PROBLEM(response, 400, "invalid", 1);
+    assert_int_equal(http_integer(response, "ttl_max_ms"), 5000);
+}
+
+static void init_refuses_a_master_that_is_unreachable(void **state)
+{
+    (void)state;
+    redis_fleet_kill(fleet, 2);
+    expect_refused("--new", "master 3");
+    expect_refused("--token-floor 0", "master 3");
+    expect_blank(0, 2);
+}
+
+static void init_refuses_a_master_that_is_silent(void **state)
+{
+    (void)state;
+    redis_fleet_pause(fleet, 2);
+    expect_refused("--new", "did not answer in time");
+    expect_blank(0, 2);
+    redis_fleet_resume(fleet, 2);
+}
+
+static void init_refuses_a_master_that_is_marked(void **state)
+{
+    (void)state;
+    freeReplyObject(redis_fleet_command(fleet, 1, "HSET pawl:fleet fleet other"));
+    expect_refused("--new", "already marked");
+    assert_non_null(strstr(output, "master 2"));
+    expect_blank(0, 1);
+    expect_blank(2, 3);
+}
+
+static void init_refuses_to_make_a_fleet_twice(void **state)
+{
+    (void)state;
+    pawl_init_new(fleet);
+    expect_refused("--new", "already marked as member 1 of the fleet");
+}
+
+static void init_refuses_a_replica_and_a_server_given_twice(void **state)
+{
+    (void)state;
+    freeReplyObject(
+        redis_fleet_command(fleet, 2, "REPLICAOF 127.0.0.1 %u", (unsigned)fleet->master[0].port));
+    expect_refused("--new", "replica");
+    expect_refused("--token-floor 0", "replica");
+    freeReplyObject(redis_fleet_command(fleet, 2, "REPLICAOF NO ONE"));
+    redis_fleet_readdress(fleet, 1, fleet->master[0].url);
+    expect_refused("--new", "one Redis");
+    expect_refused("--token-floor 0", "one Redis");
+    expect_blank(0, 3);
+}
+
+static void init_that_failed_half_way_is_run_again(void **state)
+{
+    (void)state;
+    /* It answers every question, but takes no write. */
+    freeReplyObject(redis_fleet_command(fleet, 2, "CONFIG SET min-replicas-to-write 1"));
+    uint16_t port = pawld_start(fleet, NULL).port;
+    expect_refused("--new", "run init again");
+    assert_non_null(strstr(output, "master 3"));
+    masters_wait(port, 2, "refused", "blank");
+    wait_ms(200); /* whatever pawld makes of the others, it may not grant */
+    assert_int_equal(call_acquire_once(port, "half-made", NULL)->status, 503);
+
+    freeReplyObject(redis_fleet_command(fleet, 2, "CONFIG SET min-replicas-to-write 0"));
+    pawl_init_new(fleet);
+    masters_wait_all_active(port, MASTERS);
+    assert_int_equal(call_grant(port, "first", NULL).token, 1);
+}
+
+/* ---- a fleet that lost its memory ------------------------------------------------------------ */
+
+/* Acquires and releases @times; returns the last token. */
+static int64_t use_up(uint16_t port, const char *resource, int times)
+{
+    struct grant grant = {.token = 0};
+    masters_wait_all_active(port, MASTERS);
+    for (int i = 0; i < times; i++) {
+        grant = call_grant(port, resource, SHORT);
+        call_give_back(port, resource, &grant);
+    }
+    return grant.token;
+}
+
+static void readyz_tells_a_fleet_that_was_never_made_both_ways(void **state)
+{
+    (void)state;
+    uint16_t port = pawld_start(fleet, NULL).port;
+    for (unsigned i = 0; i < MASTERS; i++)
+        masters_wait(port, i, "refused", "blank");
+    assert_non_null(strstr(not_ready(port), "pawld init --new"));
+    assert_non_null(strstr(not_ready(port), "pawld init --token-floor T --master ... for each."));
+}
+
+/* Asks the guarded database as /readyz says: with the statement that it shows. */
+static int64_t ask_guard(const char *path, const char *told)
+{
+    char query[128] = "";
+    const char *begin = strstr(told, "SELECT");
+    sqlite3 *db = NULL;
+    sqlite3_stmt *stmt = NULL;
+    assert_non_null(begin);
+    assert_int_equal(sscanf(begin, "%127[^;]", query), 1);
+    assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, query, -1, &stmt, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+    const int64_t highest = sqlite3_column_int64(stmt, 0);
+    sqlite3_finalize(stmt);
+    sqlite3_close(db);
+    return highest;
+}
+
+/* The status of a write to the guarded ledger with @token. */
+static int write_with(uint16_t ledger, int64_t token)
+{
+    char headers[64];
+    snprintf(headers, sizeof(headers), "Fencing-Token: %lld\r\n", (long long)token);
+    return call(ledger, "PUT", "/v1/accounts/anna", headers, "{\"balance\": 1}")->status;
+}
+
+static void fleet_whose_majority_was_wiped_goes_on_as_readyz_says(void **state)
+{
+    (void)state;
+    char db[PATH_SIZE];
+    snprintf(db, sizeof(db), "%s/ledger.db", fleet->dir);
+    uint16_t ledger = pawl_ledger_start(db, NULL).port;
+    expect_done("--new --max-ttl-ms 1000", "start at 1");
+    uint16_t port = pawld_start(fleet, NULL).port;
+    int64_t token = use_up(port, "accounts/anna", 5);
+    assert_int_equal(write_with(ledger, token), 201);
+    flush(0);
+    flush(2);
+    assert_int_equal(call_acquire_once(port, "accounts/anna", SHORT)->status, 503);
+    assert_true(wait_until(is_lost, &port, TIMEOUT_MS));
+    assert_non_null(strstr(not_ready(port), "lost their memory"));
+    assert_int_equal(call_acquire_once(port, "accounts/anna", SHORT)->status, 503);
+
+    int64_t seen = ask_guard(db, not_ready(port));
+    assert_int_equal(seen, token);
+    expect_done(floor_of(seen), "1 of which remembered it");
+    assert_true(wait_until(is_ready, &port, TIMEOUT_MS)); /* the pawld that ran all the while */
+    int64_t next = call_grant(port, "accounts/anna", SHORT).token;
+    assert_true(next > seen + FLOOR_MARGIN);
+    assert_int_equal(write_with(ledger, next), 200);
+    assert_int_equal(write_with(ledger, token), 412);
+}
+
+static void fleet_that_was_wiped_wholly_goes_on_above_the_floor(void **state)
+{
+    (void)state;
+    uint16_t running = pawld_start_new(fleet).port;
+    call_grant(running, "all", NULL);
+    for (unsigned i = 0; i < MASTERS; i++)
+        flush(i);
+    expect_done("--token-floor 7 --max-ttl-ms 1000", "0 of which remembered it");
+    uint16_t started = pawld_start(fleet, NULL).port;
+    assert_true(wait_until(is_ready, &started, TIMEOUT_MS));
+    assert_true(wait_until(is_ready, &running, TIMEOUT_MS));
+    struct grant grant = call_grant(started, "all", SHORT);
+    assert_in_range(grant.token, 7 + FLOOR_MARGIN + 1, 2 * FLOOR_MARGIN);
+    call_give_back(started, "all", &grant);
+    assert_true(call_grant(running, "all", SHORT).token > grant.token);
+}
+
+static void tokens_go_on_above_what_a_survivor_counted(void **state)
+{
+    (void)state;
+    expect_done("--new --max-ttl-ms 1000", "start at 1");
+    uint16_t port = pawld_start(fleet, NULL).port;
+    int64_t token = use_up(port, "busy", 20);
+    flush(1);
+    flush(2);
+    expect_done("--token-floor 3", "goes on");
+    assert_true(wait_until(is_ready, &port, TIMEOUT_MS));
+    assert_true(call_grant(port, "busy", SHORT).token > token + FLOOR_MARGIN);
+}
+
+static void fleet_that_lost_nothing_is_left_alone(void **state)
+{
+    (void)state;
+    uint16_t port = pawld_start_new(fleet).port;
+    int64_t token = use_up(port, "kept", 3);
+    expect_refused("--token-floor 1000", "nothing was lost: 3 of 3");
+    flush(0);
+    expect_refused("--token-floor 1000", "nothing was lost: 2 of 3");
+    assert_in_range(call_grant(port, "kept", SHORT).token, token + 1, FLOOR_MARGIN);
+}
+
+static void second_run_finds_nothing_lost(void **state)
+{
+    (void)state;
+    expect_done("--token-floor 7 --max-ttl-ms 1000", "goes on");
+    expect_refused("--token-floor 7", "nothing was lost");
+}
+
+/* Starts pawld init, and kills it while it waits. */
+static void kill_while_it_waits(const char *options)
+{
+    char log[PATH_SIZE];
+    char text[2 * PATH_SIZE];
+    const char *words[WORDS_MAX + 2 * MASTERS + 1];
+    char *program = pawl_program("pawld");
+    snprintf(log, sizeof(log), "%s/killed.log", fleet->dir);
+    snprintf(text, sizeof(text), "%s init %s", program, options);
+    split(text, words);
+    unsigned n = 0;
+    while (words[n])
+        n++;
+    for (unsigned i = 0; i < MASTERS; i++) {
+        words[n++] = "--master";
+        words[n++] = fleet->master[i].url;
+    }
+    words[n] = NULL;
+    struct process *process = process_start(words, log);
+    process_wait_line(process, "waiting [0-9.]+ s", TIMEOUT_MS, NULL, 0);
+    process_kill(process);
+    free(program);
+}
+
+static void run_that_was_killed_while_it_waited_grants_nothing_and_is_run_again(void **state)
+{
+    (void)state;
+    expect_done("--new --max-ttl-ms 1000", "start at 1");
+    uint16_t port = pawld_start(fleet, NULL).port;
+    masters_wait_all_active(port, MASTERS);
+    call_grant(port, "killed", SHORT);
+    flush(0);
+    flush(2);
+    kill_while_it_waits("--token-floor 9");
+    wait_ms(2 * TTL_MAX_MS); /* nobody ends what it began */
+    assert_int_equal(call_acquire_once(port, "killed", SHORT)->status, 503);
+    assert_true(wait_until(is_lost, &port, TIMEOUT_MS));
+    assert_int_equal(call_acquire_once(port, "killed", SHORT)->status, 503);
+
+    expect_done("--token-floor 9", "3 of which remembered it");
+    assert_true(wait_until(is_ready, &port, TIMEOUT_MS));
+    assert_true(call_grant(port, "killed", SHORT).token > 9 + FLOOR_MARGIN);
+}
+
+static void run_that_was_killed_on_blank_masters_leaves_them_blank_to_the_next(void **state)
+{
+    (void)state;
+    kill_while_it_waits("--token-floor 9 --max-ttl-ms 60000");
+    expect_done("--token-floor 9 --max-ttl-ms 200", "longest lease 200 ms");
+    uint16_t port = pawld_start(fleet, NULL).port;
+    masters_wait_all_active(port, MASTERS);
+    int64_t token = call_grant(port, "blank", "{\"ttl_ms\": 200}").token;
+    assert_in_range(token, 9 + FLOOR_MARGIN + 1, 2 * FLOOR_MARGIN);
+}
+
+#define INIT_CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)
+
+static const struct CMUnitTest cases[] = {
+    INIT_CASE(init_says_what_it_made),
+    INIT_CASE(init_refuses_a_master_that_is_unreachable),
+    INIT_CASE(init_refuses_a_master_that_is_silent),
+    INIT_CASE(init_refuses_a_master_that_is_marked),
+    INIT_CASE(init_refuses_to_make_a_fleet_twice),
+    INIT_CASE(init_refuses_a_replica_and_a_server_given_twice),
+    INIT_CASE(init_that_failed_half_way_is_run_again),
+    INIT_CASE(readyz_tells_a_fleet_that_was_never_made_both_ways),
+    INIT_CASE(fleet_whose_majority_was_wiped_goes_on_as_readyz_says),
+    INIT_CASE(fleet_that_was_wiped_wholly_goes_on_above_the_floor),
+    INIT_CASE(tokens_go_on_above_what_a_survivor_counted),
+    INIT_CASE(fleet_that_lost_nothing_is_left_alone),
+    INIT_CASE(second_run_finds_nothing_lost),
+    INIT_CASE(run_that_was_killed_while_it_waited_grants_nothing_and_is_run_again),
+    INIT_CASE(run_that_was_killed_on_blank_masters_leaves_them_blank_to_the_next),
+};
+
+CASE_MAIN(cases, NULL, NULL)
