@@ -16,8 +16,8 @@ static uint32_t bit(unsigned i)
     return UINT32_C(1) << i;
 }
 
-static void send(struct fence_core *core, unsigned member, enum fence_rejoin_step step,
-                 uint32_t masters)
+static void send_from(struct fence_core *core, unsigned member, enum fence_rejoin_step step,
+                      uint32_t masters, uint64_t cursor)
 {
     const struct fence_rejoin *rejoin = &core->rejoins[member];
     bool records = step == FENCE_REJOIN_RECORD;
@@ -32,10 +32,17 @@ static void send(struct fence_core *core, unsigned member, enum fence_rejoin_ste
         .fleet_id = core->fleet.fleet_id,
         .ttl_max_ms = core->fleet.ttl_max_ms,
         .seen = &core->fleet.master[member].facts,
-        .cursor = rejoin->cursor,
+        .cursor = cursor,
+        .incarnation = rejoin->incarnation,
         .view = records ? &rejoin->view : &core->fleet.view,
         .counters = &rejoin->counters,
     };
+}
+
+static void send(struct fence_core *core, unsigned member, enum fence_rejoin_step step,
+                 uint32_t masters)
+{
+    send_from(core, member, step, masters, 0);
 }
 
 static uint64_t patience_end_us(const struct fence_core *core)
@@ -63,6 +70,14 @@ static void put_off(struct fence_core *core, unsigned member)
     break_off(core, member, FENCE_REASON_CONNECTING);
 }
 
+/* Another server takes the member back, or another machine as the member: over a new connection,
+ * and after a while, lest two go on like this for ever. */
+static void yield_to_other(struct fence_core *core, unsigned member)
+{
+    core->rejoins[member].beaten = true;
+    put_off(core, member);
+}
+
 /* ---- the steps ------------------------------------------------------------------------------- */
 
 static void show_when_back(struct fence_core *core, unsigned member, uint64_t from_us)
@@ -72,19 +87,35 @@ static void show_when_back(struct fence_core *core, unsigned member, uint64_t fr
     core->fleet.master[member].back_us = from_us + hold_us;
 }
 
+/* The highest incarnation of @member that is known, be it only meant for it. */
+static int64_t highest_incarnation(const struct fence_core *core, unsigned member)
+{
+    const struct fence_facts *facts = &core->fleet.master[member].facts;
+    int64_t highest = core->fleet.view.incarnation[member];
+    if (facts->marked && facts->view.incarnation[member] > highest)
+        highest = facts->view.incarnation[member];
+    return facts->marked && facts->next > highest ? facts->next : highest;
+}
+
 static void claim(struct fence_core *core, unsigned member)
 {
     struct fence_rejoin *rejoin = &core->rejoins[member];
-    rejoin->nonce = fence_core_random(core) | 1; /* 0 is none */
-    core->fleet.master[member].own_nonce = rejoin->nonce;
+    int64_t highest = highest_incarnation(core, member);
+    if (highest > FENCE_INCARNATION_MAX) {
+        put_off(core, member);
+        return;
+    }
+    rejoin->incarnation = fence_incarnation_next(highest, fence_core_random(core));
+    rejoin->nonce = (uint64_t)core->fleet.leader << 32 | (uint32_t)fence_core_random(core);
     fence_rejoin_enter(rejoin, FENCE_REJOIN_CLAIMING, patience_end_us(core));
     send(core, member, FENCE_REJOIN_CLAIM, bit(member));
 }
 
 static void wipe(struct fence_core *core, unsigned member)
 {
-    fence_rejoin_enter(&core->rejoins[member], FENCE_REJOIN_WIPING, patience_end_us(core));
-    send(core, member, FENCE_REJOIN_WIPE, bit(member));
+    struct fence_rejoin *rejoin = &core->rejoins[member];
+    fence_rejoin_enter(rejoin, FENCE_REJOIN_WIPING, patience_end_us(core));
+    send_from(core, member, FENCE_REJOIN_WIPE, bit(member), rejoin->cursor);
 }
 
 /* A majority must be read, and the one that forgot is not of it. */
@@ -94,14 +125,15 @@ static void record(struct fence_core *core, unsigned member)
     const struct fence_fleet *fleet = &core->fleet;
     uint32_t others = fence_fleet_active(fleet) & ~bit(member);
     bool enough = (unsigned)__builtin_popcount(others) >= fence_majority(fleet->n);
-    bool last = fleet->view.incarnation[member] > FENCE_INCARNATION_MAX;
-    if (!enough || last || rejoin->rounds >= FENCE_REJOIN_ROUNDS_MAX) {
+    if (fleet->view.incarnation[member] > rejoin->incarnation) {
+        yield_to_other(core, member);
+        return;
+    }
+    if (!enough || rejoin->rounds >= FENCE_REJOIN_ROUNDS_MAX) {
         put_off(core, member);
         return;
     }
-    int64_t incarnation =
-        fence_incarnation_next(fleet->view.incarnation[member], fence_core_random(core));
-    fence_rejoin_record(rejoin, &fleet->view, member, incarnation, patience_end_us(core));
+    fence_rejoin_record(rejoin, member, &fleet->view, others, patience_end_us(core));
     send(core, member, FENCE_REJOIN_RECORD, others);
 }
 
@@ -109,7 +141,7 @@ static void admit(struct fence_core *core, unsigned member)
 {
     struct fence_rejoin *rejoin = &core->rejoins[member];
     if (core->fleet.view.incarnation[member] != rejoin->incarnation) {
-        look_again(core, member); /* another server recorded a higher one meanwhile */
+        yield_to_other(core, member);
         return;
     }
     fence_rejoin_enter(rejoin, FENCE_REJOIN_ADMITTING, patience_end_us(core));
@@ -132,11 +164,11 @@ static bool same_view_of_others(const struct fence_core *core, unsigned member)
     for (unsigned k = 0; k < core->fleet.n; k++)
         if (k != member && named->incarnation[k] != core->fleet.view.incarnation[k])
             return false;
-    return core->fleet.view.incarnation[member] <= core->rejoins[member].incarnation;
+    return true;
 }
 
 static void recorded(struct fence_core *core, unsigned member, unsigned i,
-                     const struct fence_counters *counters)
+                     const struct fence_rejoin_reply *reply)
 {
     struct fence_rejoin *rejoin = &core->rejoins[member];
     if (!same_view_of_others(core, member)) {
@@ -144,12 +176,39 @@ static void recorded(struct fence_core *core, unsigned member, unsigned i,
         return;
     }
     fence_core_learn_view(core, i, &rejoin->view); /* which holds for it from here on */
-    if (!fence_rejoin_read(rejoin, i, counters, fence_majority(core->fleet.n)))
+    fence_rejoin_add(rejoin, reply->counters);
+    rejoin->due_us = patience_end_us(core);
+    if (reply->cursor != 0) {
+        send_from(core, member, FENCE_REJOIN_RECORD, bit(i), reply->cursor);
+        return;
+    }
+    rejoin->read |= bit(i);
+    if ((unsigned)__builtin_popcount(rejoin->read) < fence_majority(core->fleet.n))
         return;
     if (rejoin->keep_locks)
         admit(core, member);
     else
         hold(core, member);
+}
+
+/* Those that did not record in time are silent, though they may have owed nothing else. */
+static void record_without_the_silent(struct fence_core *core, unsigned member)
+{
+    const struct fence_rejoin *rejoin = &core->rejoins[member];
+    uint32_t silent = rejoin->asked & ~rejoin->read & fence_fleet_active(&core->fleet);
+    fence_core_give_up(core, silent, FENCE_REASON_SILENT);
+    record(core, member);
+}
+
+/* Of those that record, the others may be enough. */
+static void lost(struct fence_core *core, unsigned member)
+{
+    const struct fence_rejoin *rejoin = &core->rejoins[member];
+    uint32_t may_be_read = rejoin->read | (rejoin->asked & fence_fleet_active(&core->fleet));
+    if (rejoin->state != FENCE_REJOIN_RECORDING)
+        break_off(core, member, FENCE_REASON_UNREACHABLE);
+    else if ((unsigned)__builtin_popcount(may_be_read) < fence_majority(core->fleet.n))
+        record(core, member);
 }
 
 static void done(struct fence_core *core, unsigned member, unsigned i,
@@ -171,9 +230,10 @@ static void done(struct fence_core *core, unsigned member, unsigned i,
             wipe(core, member);
         break;
     case FENCE_REJOIN_RECORDING:
-        recorded(core, member, i, reply->counters);
+        recorded(core, member, i, reply);
         break;
     case FENCE_REJOIN_ADMITTING:
+        rejoin->beaten = false;
         look_again(core, member);
         break;
     default:
@@ -212,9 +272,7 @@ void fence_core_rejoin_reply(struct fence_core *core, unsigned i,
         changed(core, member, i, reply);
         break;
     case FENCE_REJOIN_LOST:
-        /* Of those that record, others may be enough; patience ends the round if not. */
-        if (rejoin->state != FENCE_REJOIN_RECORDING)
-            break_off(core, member, FENCE_REASON_UNREACHABLE);
+        lost(core, member);
         break;
     }
 }
@@ -223,9 +281,12 @@ void fence_core_rejoin_reply(struct fence_core *core, unsigned i,
 
 void fence_core_rejoin_begin(struct fence_core *core, unsigned member)
 {
+    struct fence_rejoin *rejoin = &core->rejoins[member];
     bool keep_locks = core->fleet.master[member].reason == FENCE_REASON_RESTARTED;
-    uint64_t delay_us = fence_core_random(core) % FENCE_REJOIN_DELAY_US;
-    fence_rejoin_begin(&core->rejoins[member], keep_locks, core->now_us + delay_us);
+    uint64_t spread_us =
+        rejoin->beaten ? fence_hold_us(core->fleet.ttl_max_ms) : FENCE_REJOIN_DELAY_US;
+    uint64_t delay_us = fence_core_random(core) % spread_us;
+    fence_rejoin_begin(rejoin, keep_locks, core->now_us + delay_us);
     show_when_back(core, member, core->now_us + delay_us);
 }
 
@@ -254,7 +315,7 @@ void fence_core_rejoin_tick(struct fence_core *core)
         claim(core, member);
         break;
     case FENCE_REJOIN_RECORDING:
-        record(core, member);
+        record_without_the_silent(core, member);
         break;
     case FENCE_REJOIN_HOLDING:
         admit(core, member);

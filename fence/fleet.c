@@ -69,7 +69,8 @@ void fence_fleet_learn(struct fence_fleet *fleet, unsigned i, const struct fence
 {
     assert(i < fleet->n);
     struct fence_master *master = &fleet->master[i];
-    if (facts->nonce != master->facts.nonce || master->nonce_us == 0)
+    if (facts->nonce != master->facts.nonce || facts->progress != master->facts.progress ||
+        master->nonce_us == 0)
         master->nonce_us = now_us;
     master->facts = *facts;
     master->connected = true;

@@ -27,7 +27,8 @@ struct fence_facts {
     char run_id[FENCE_ID_HEX_LEN + 1]; /* Redis draws a new one at each start */
     uint32_t version;                  /* major x 10000 + minor x 100 + patch */
     bool replica;
-    bool promoted; /* it was a replica since it started, and lacks what its master had not sent yet */
+    bool promoted; /* it was a replica since it started, and lacks what its master had not sent yet
+                    */
     bool cluster;
     bool durable;         /* appendonly yes, appendfsync always, no-appendfsync-on-rewrite no */
     char persistence[16]; /* "always", "everysec", "no", "none", or "unknown" (CONFIG refused) */
@@ -43,7 +44,9 @@ struct fence_facts {
     char marked_run_id[FENCE_ID_HEX_LEN + 1]; /* when it was admitted */
     bool marked_durable;                      /* was it verified durable then */
     bool marked_active;                       /* state; else it is joining */
-    uint64_t nonce;                           /* of the server that takes it back; 0: none does */
+    uint64_t nonce; /* of the server that takes it back; 0: none does. Its upper half says which */
+    int64_t next;   /* the incarnation that one gives it, and records elsewhere; 0: none */
+    int64_t progress; /* rises while that one removes locks */
     uint32_t ttl_max_ms;
     struct fence_view view;
 };
@@ -92,13 +95,13 @@ struct fence_master {
     struct fence_facts facts;
     uint32_t in_flight;   /* requests sent and not yet answered or lost */
     uint64_t progress_us; /* when it last answered, or was first asked after a rest */
-    uint64_t own_nonce;   /* the last that this server wrote into its marker; 0: none */
-    uint64_t nonce_us;    /* when the nonce in @facts was first seen */
+    uint64_t nonce_us;    /* when the nonce in @facts was first seen, or last seen to get on */
     uint64_t back_us;     /* REJOIN, REFUSED as JOINING: when it should vote again; else 0 */
 };
 
 struct fence_fleet {
     unsigned n;                          /* masters, odd */
+    uint32_t leader;                     /* the upper half of this server's nonces; 0: leads none */
     char fleet_id[FENCE_ID_HEX_LEN + 1]; /* "" until a majority named one */
     uint32_t ttl_max_ms;                 /* the fleet's; 0 until then */
     struct fence_view view;

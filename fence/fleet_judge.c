@@ -38,6 +38,19 @@ static enum fence_reason judge_server(const struct fence_fleet *fleet, unsigned 
     return same_server_elsewhere(fleet, i) ? FENCE_REASON_SAME_SERVER : FENCE_REASON_NONE;
 }
 
+static bool is_restarted(const struct fence_facts *facts)
+{
+    return strcmp(facts->run_id, facts->marked_run_id) != 0;
+}
+
+/* One that was about to be taken back as it is may be known elsewhere by the incarnation that it
+ * was to get. That one is its own, and nobody took its place. */
+static int64_t own_incarnation(const struct fence_facts *facts, unsigned i)
+{
+    int64_t own = facts->view.incarnation[i];
+    return is_restarted(facts) && facts->next > own ? facts->next : own;
+}
+
 /* Whether what it holds is what this place in the fleet should hold. */
 static enum fence_reason judge_marker(const struct fence_fleet *fleet, unsigned i)
 {
@@ -54,7 +67,7 @@ static enum fence_reason judge_marker(const struct fence_fleet *fleet, unsigned 
         return FENCE_REASON_OTHER_TTL;
     if (!facts->marked_active)
         return FENCE_REASON_JOINING;
-    if (facts->view.incarnation[i] < fleet->view.incarnation[i])
+    if (own_incarnation(facts, i) < fleet->view.incarnation[i])
         return FENCE_REASON_SUPERSEDED;
     return FENCE_REASON_NONE;
 }
@@ -62,7 +75,7 @@ static enum fence_reason judge_marker(const struct fence_fleet *fleet, unsigned 
 /* Whether it can have forgotten anything since it was admitted. */
 static enum fence_reason judge_memory(const struct fence_facts *facts)
 {
-    if (strcmp(facts->run_id, facts->marked_run_id) == 0)
+    if (!is_restarted(facts))
         return FENCE_REASON_NONE;
     bool kept_all = facts->durable && facts->marked_durable && !facts->promoted;
     return kept_all ? FENCE_REASON_RESTARTED : FENCE_REASON_FORGOT;
@@ -100,13 +113,14 @@ static unsigned others_unknown(const struct fence_fleet *fleet, unsigned i)
     return count;
 }
 
-/* Another server began to take it back, not long ago: it is left to that server. A nonce of our own
- * is of a try that broke off. */
+/* Another server began to take it back, and may be getting on with it: it is left to that server. A
+ * nonce of our own is of a try that broke off. */
 static bool led_elsewhere(const struct fence_fleet *fleet, struct fence_master *master,
                           uint64_t now_us)
 {
     const struct fence_facts *facts = &master->facts;
-    if (facts->nonce == 0 || facts->nonce == master->own_nonce)
+    bool own = fleet->leader != 0 && facts->nonce >> 32 == fleet->leader;
+    if (facts->nonce == 0 || own)
         return false;
     uint64_t takes_us = facts->marked_active ? 0 : fence_hold_us(fleet->ttl_max_ms);
     if (now_us >= master->nonce_us + takes_us + FENCE_REJOIN_SLACK_US)
@@ -129,8 +143,7 @@ static enum fence_master_state state_of_restarted(const struct fence_fleet *flee
  * one is retired. */
 static bool is_retired(const struct fence_master *master)
 {
-    return master->reason == FENCE_REASON_SUPERSEDED &&
-           strcmp(master->facts.run_id, master->facts.marked_run_id) == 0;
+    return master->reason == FENCE_REASON_SUPERSEDED && !is_restarted(&master->facts);
 }
 
 static enum fence_master_state state_for(const struct fence_fleet *fleet, unsigned i)

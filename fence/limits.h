@@ -32,7 +32,7 @@ enum {
     FENCE_REJOIN_DELAY_US = 20 * 1000, /* a random time below it before a server leads a rejoin */
     FENCE_REJOIN_PATIENCE_US = 1000 * 1000, /* for each round of a rejoin: a wipe may take long */
     FENCE_REJOIN_SLACK_US =
-        2000 * 1000,             /* beyond the time it takes, before a leader counts as dead */
+        3000 * 1000,             /* beyond the time it takes, before a leader counts as dead */
     FENCE_REJOIN_ROUNDS_MAX = 8, /* of recording, each under another view, before all anew */
     FENCE_DEBTS_MAX = 4096,      /* clean-ups not yet acknowledged */
     FENCE_DEBT_SLACK_US = 10 * 1000 * 1000, /* kept beyond the TTL: a late request locks late */

@@ -19,12 +19,12 @@ void fence_rejoin_begin(struct fence_rejoin *rejoin, bool keep_locks, uint64_t d
     fence_rejoin_enter(rejoin, FENCE_REJOIN_DELAYED, due_us);
 }
 
-void fence_rejoin_record(struct fence_rejoin *rejoin, const struct fence_view *view,
-                         unsigned member, int64_t incarnation, uint64_t due_us)
+void fence_rejoin_record(struct fence_rejoin *rejoin, unsigned member,
+                         const struct fence_view *view, uint32_t asked, uint64_t due_us)
 {
     rejoin->view = *view;
-    rejoin->view.incarnation[member] = incarnation;
-    rejoin->incarnation = incarnation;
+    rejoin->view.incarnation[member] = rejoin->incarnation;
+    rejoin->asked = asked;
     rejoin->read = 0;
     rejoin->rounds++;
     memset(&rejoin->counters, 0, sizeof(rejoin->counters));
@@ -37,15 +37,12 @@ static void raise_to(int64_t *counter, int64_t read)
         *counter = read;
 }
 
-bool fence_rejoin_read(struct fence_rejoin *rejoin, unsigned i,
-                       const struct fence_counters *counters, unsigned quorum)
+void fence_rejoin_add(struct fence_rejoin *rejoin, const struct fence_counters *counters)
 {
     assert(rejoin->state == FENCE_REJOIN_RECORDING);
-    rejoin->read |= UINT32_C(1) << i;
     raise_to(&rejoin->counters.floor, counters->floor);
     for (unsigned slot = 0; slot < FENCE_SLOTS; slot++)
         raise_to(&rejoin->counters.slot[slot], counters->slot[slot]);
-    return (unsigned)__builtin_popcount(rejoin->read) >= quorum;
 }
 
 void fence_rejoin_end(struct fence_rejoin *rejoin)

@@ -3,14 +3,14 @@
  *   CLAIMING --done--> WIPING --all gone--> RECORDING --q others--> HOLDING --time--> ADMITTING
  *      '--------- keeping its locks ----------^  '---- keeping its locks ---------------^
  *
- *   CLAIMING   The master's marker is given a fresh nonce, if it is still the marker that was seen.
- *              From here on another leader's late requests find a nonce that is not theirs.
- *   WIPING     Its locks go: it no longer knows that they are all.
- *   RECORDING  On q OTHER active masters, in one script each: record the new incarnation, then read
- *              all counters. All of them under one view: begun anew if that changes.
- *   HOLDING    The longest lease runs out that it may have voted for before.
- *   ADMITTING  The counters are raised to what was read, and it is active under its new
- * incarnation, if the nonce is still there.
+ *   CLAIMING   The master's marker is given a fresh nonce, and the incarnation that it is to get,
+ * if it is still the marker that was seen. From here on another leader's late requests find a nonce
+ * that is not theirs; and that incarnation, if it turns up elsewhere, is known to be no other
+ * machine's. WIPING     Its locks go: it no longer knows that they are all. RECORDING  On q OTHER
+ * active masters: record the new incarnation, then read all counters, some in each script, so that
+ * a master at work is not held up. All of them under one view: begun anew if that changes. HOLDING
+ * The longest lease runs out that it may have voted for before. ADMITTING  The counters are raised
+ * to what was read, and it is active under its new incarnation, if the nonce is still there.
  *
  * Why tokens cannot go back through it: a grant's majority and the q that were read share a master.
  * Either the grant's act there came before the record, and then the counter that was read is at
@@ -19,7 +19,8 @@
  *
  * A master that lost nothing (it was durable before and is now) keeps its locks, and needs no wait.
  *
- * Steps that fail begin again at CLAIMING with a new nonce. Not thread-safe; no I/O. */
+ * A try that fails begins again at CLAIMING, with a new nonce and a higher incarnation. Not
+ * thread-safe; no I/O. */
 #ifndef FENCE_REJOIN_H
 #define FENCE_REJOIN_H
 
@@ -43,7 +44,8 @@ struct fence_counters {
 enum fence_rejoin_step {
     FENCE_REJOIN_CLAIM,  /* to the member: write @nonce, if its marker is the one in @seen */
     FENCE_REJOIN_WIPE,   /* to the member: remove some of its locks, from @cursor on */
-    FENCE_REJOIN_RECORD, /* to others: record its new incarnation, answer all counters */
+    FENCE_REJOIN_RECORD, /* to others: record its new incarnation, answer counters from @cursor on
+                          */
     FENCE_REJOIN_ADMIT,  /* to the member: raise the counters to @counters, and be active */
 };
 
@@ -56,11 +58,13 @@ struct fence_rejoin_request {
     bool keep_locks; /* CLAIM: its state stays what it was; else it becomes "joining" */
     const char *fleet_id;
     uint32_t ttl_max_ms;
-    const struct fence_facts *seen;        /* CLAIM: the facts it was judged by */
-    uint64_t cursor;                       /* WIPE: 0 at first, then what the reply said */
-    const struct fence_view *view;         /* CLAIM: to be known there. RECORD: under which; the
-                                            * member's incarnation in it is the one to record. ADMIT:
-                                            * to be known there, the member's own included */
+    const struct fence_facts *seen; /* CLAIM: the facts it was judged by */
+    uint64_t cursor;                /* WIPE, RECORD: 0 at first, then what the reply said */
+    int64_t incarnation;            /* CLAIM: what the member is going to be, which is written
+                                     * beside the nonce; 0: not known yet */
+    const struct fence_view *view;  /* CLAIM: to be known there. RECORD: under which; the
+                                     * member's incarnation in it is the one to record. ADMIT:
+                                     * to be known there, the member's own included */
     const struct fence_counters *counters; /* ADMIT */
 };
 
@@ -73,8 +77,8 @@ enum fence_rejoin_outcome {
 struct fence_rejoin_reply {
     enum fence_rejoin_outcome outcome;
     uint64_t tag;
-    uint64_t cursor;                       /* WIPE, DONE: where to go on; 0: all are gone */
-    const struct fence_counters *counters; /* RECORD, DONE */
+    uint64_t cursor;                       /* WIPE, RECORD, DONE: where to go on; 0: that was all */
+    const struct fence_counters *counters; /* RECORD, DONE; 0 in slots that were not answered */
     const struct fence_view *view; /* RECORD, CHANGED: what that master knows; may be NULL */
 };
 
@@ -93,12 +97,14 @@ enum fence_rejoin_state {
 struct fence_rejoin {
     enum fence_rejoin_state state;
     bool keep_locks;
-    uint64_t nonce;                 /* the last that this server wrote; outlives the end */
+    bool beaten; /* the last try met a higher incarnation than its own */
+    uint64_t nonce;
     uint64_t serial;                /* of the round under way; part of the tag */
     uint64_t due_us;                /* when the state ends, or patience with it does */
     uint64_t cursor;                /* WIPING */
-    int64_t incarnation;            /* from RECORDING on */
-    uint32_t read;                  /* set of masters that recorded it and were read */
+    int64_t incarnation;            /* from CLAIMING on */
+    uint32_t asked;                 /* set of masters to record it in this round, */
+    uint32_t read;                  /* and of those that did and were read */
     unsigned rounds;                /* of RECORDING */
     struct fence_view view;         /* named to all of those, the new incarnation in it */
     struct fence_counters counters; /* the maxima of what was read */
@@ -111,15 +117,13 @@ void fence_rejoin_begin(struct fence_rejoin *rejoin, bool keep_locks, uint64_t d
 void fence_rejoin_enter(struct fence_rejoin *rejoin, enum fence_rejoin_state state,
                         uint64_t due_us);
 
-/* Enters RECORDING, anew or for the first time: @incarnation is higher than any known of the
- * member, @view is what the others are known by. Nothing is read yet. */
-void fence_rejoin_record(struct fence_rejoin *rejoin, const struct fence_view *view,
-                         unsigned member, int64_t incarnation, uint64_t due_us);
+/* Enters RECORDING, anew or for the first time, on the masters @asked: @view is what the others are
+ * known by. Nothing is read yet. */
+void fence_rejoin_record(struct fence_rejoin *rejoin, unsigned member,
+                         const struct fence_view *view, uint32_t asked, uint64_t due_us);
 
-/* Master @i recorded the incarnation and was read. True once @quorum others were: later ones do not
- * matter. */
-bool fence_rejoin_read(struct fence_rejoin *rejoin, unsigned i,
-                       const struct fence_counters *counters, unsigned quorum);
+/* Adds counters that were read. */
+void fence_rejoin_add(struct fence_rejoin *rejoin, const struct fence_counters *counters);
 
 /* Over, in whatever way. */
 void fence_rejoin_end(struct fence_rejoin *rejoin);

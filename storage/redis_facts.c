@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum {
-    MARKER_FIELDS = 8,
+    MARKER_FIELDS = 10,
     TIME_DIGITS_MAX = 11, /* of its seconds */
 };
 
@@ -20,7 +20,7 @@ int storage_question_args(enum storage_question question,
         [STORAGE_ASK_INFO] = {"INFO"},
         [STORAGE_ASK_CONFIG] = {"CONFIG", "GET", "append*", "no-appendfsync-on-rewrite"},
         [STORAGE_ASK_MARKER] = {"HMGET", STORAGE_FLEET_KEY, "fleet", "member", "run", "max_ttl_ms",
-                                "durable", "state", "view", "nonce"},
+                                "durable", "state", "view", "nonce", "next", "progress"},
     };
     int n = 0;
     for (; n < STORAGE_QUESTION_ARGS && questions[question][n]; n++)
@@ -165,6 +165,18 @@ static bool marker_nonce(const redisReply *field, uint64_t *ret_nonce)
     return *end == '\0';
 }
 
+/* Absent while nobody takes the master back. */
+static bool marker_count(const redisReply *field, int64_t max, int64_t *ret_count)
+{
+    char *end = NULL;
+    if (field->type == REDIS_REPLY_NIL)
+        return true;
+    if (field->type != REDIS_REPLY_STRING || field->len < 1 || field->len > 16)
+        return false;
+    *ret_count = strtoll(field->str, &end, 10);
+    return *end == '\0' && *ret_count >= 0 && *ret_count <= max;
+}
+
 static int read_marker(const redisReply *reply, unsigned n, struct fence_facts *facts)
 {
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements != MARKER_FIELDS)
@@ -184,7 +196,9 @@ static int read_marker(const redisReply *reply, unsigned n, struct fence_facts *
         !marker_text(field[4], durable, sizeof(durable)) ||
         !marker_text(field[5], state, sizeof(state)) || field[6]->type != REDIS_REPLY_STRING ||
         fence_view_parse(field[6]->str, field[6]->len, n, &facts->view) != 0 ||
-        !marker_nonce(field[7], &facts->nonce))
+        !marker_nonce(field[7], &facts->nonce) ||
+        !marker_count(field[8], FENCE_INCARNATION_MAX, &facts->next) ||
+        !marker_count(field[9], INT64_MAX, &facts->progress))
         return FENCE_EINVAL;
     facts->marked_durable = strcmp(durable, "yes") == 0;
     facts->marked_active = strcmp(state, "active") == 0;

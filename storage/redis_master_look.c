@@ -113,6 +113,8 @@ static void on_look_due(uv_timer_t *timer)
     look->facts = master->facts;
     look->facts.marked = false;
     look->facts.nonce = 0;
+    look->facts.next = 0;
+    look->facts.progress = 0;
     look->facts.clock = (struct fence_clock_reading){.before_us = boot_clock_us()};
     if (!ask_all(master))
         storage_redis_master_reset(master);

@@ -56,6 +56,8 @@ void storage_redis_master_rejoin(struct storage_redis_master *master,
         free(pending);
         return;
     }
+    if (master->batch)
+        storage_master_seal(master); /* what was asked before goes before */
     pending->step = request->step;
     pending->tag = request->tag;
     int status =
@@ -67,6 +69,8 @@ void storage_redis_master_rejoin(struct storage_redis_master *master,
 void storage_redis_master_shake(struct storage_redis_master *master)
 {
     assert(master->state == LINK_READY);
+    if (master->batch)
+        storage_master_seal(master);
     storage_master_set_deadline(master);
     storage_master_shake_hands(master);
 }

@@ -124,7 +124,7 @@ void storage_master_shake_hands(struct storage_redis_master *master)
         redisAsyncCommand(master->context, on_script_loaded, NULL, "SCRIPT LOAD %s%s",
                           storage_lua_view, storage_lua_requests) != REDIS_OK ||
         !ask_all(master))
-        storage_master_fail(master, FENCE_REASON_UNREACHABLE, "out of memory");
+        storage_redis_master_reset(master); /* out of memory; the owner may be the one that asked */
 }
 
 static void on_restamped(redisAsyncContext *context, void *data, void *unused)
@@ -147,6 +147,8 @@ void storage_redis_master_restamp(struct storage_redis_master *master,
     char nonce[STORAGE_NONCE_LEN + 1] = "";
     if (facts->nonce)
         snprintf(nonce, sizeof(nonce), STORAGE_NONCE_FORMAT, facts->nonce);
+    if (master->batch)
+        storage_master_seal(master);
     master->state = LINK_SHAKING;
     storage_master_set_deadline(master);
     if (redisAsyncCommand(master->context, on_restamped, NULL, "EVAL %s 1 %s %s %u %s %s %s",

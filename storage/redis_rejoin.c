@@ -36,7 +36,9 @@ static int format_claim(const struct fence_rejoin_request *request, unsigned n, 
     char seen_view[FENCE_VIEW_TEXT_MAX] = "";
     char nonce[STORAGE_NONCE_LEN + 1];
     char view[FENCE_VIEW_TEXT_MAX];
+    char incarnation[NUMBER_MAX];
     const char *state = "";
+    snprintf(incarnation, sizeof(incarnation), "%" PRId64, request->incarnation);
     format_nonce(request->nonce, nonce);
     fence_view_format(request->view, n, view);
     if (seen->marked) {
@@ -48,11 +50,11 @@ static int format_claim(const struct fence_rejoin_request *request, unsigned n, 
     return redisFormatCommand(
         ret_command,
         "EVAL %s 1 " STORAGE_FLEET_KEY " %s %s %s %s %s %s %s %s %s %u %s %u %s "
-        "%s %s",
+        "%s %s %s %s",
         storage_lua_claim, seen->fleet_id, member, seen->marked_run_id, state, seen_nonce,
         seen_view, nonce, request->keep_locks ? "keep" : "join", request->fleet_id,
         request->member + 1, seen->run_id, request->ttl_max_ms, seen->durable ? "yes" : "no", view,
-        STORAGE_FLEET_NOTE);
+        STORAGE_FLEET_NOTE, incarnation);
 }
 
 static int format_wipe(const struct fence_rejoin_request *request, char **ret_command)
@@ -71,12 +73,12 @@ static int format_record(const struct fence_rejoin_request *request, unsigned to
 {
     char view[FENCE_VIEW_TEXT_MAX];
     fence_view_format(request->view, n, view);
-    return redisFormatCommand(ret_command, "EVAL %s%s 1 " STORAGE_FLEET_KEY " %s %s %u",
-                              storage_lua_view, storage_lua_record, view, request->fleet_id,
-                              to + 1);
+    return redisFormatCommand(ret_command, "EVAL %s%s 1 " STORAGE_FLEET_KEY " %s %s %u %u %d",
+                              storage_lua_view, storage_lua_record, view, request->fleet_id, to + 1,
+                              (unsigned)request->cursor, STORAGE_READ_AT_A_TIME);
 }
 
-/* As record.lua answers them. Slots that were never counted in are left out. */
+/* As admit.lua reads them. Slots that were never counted in are left out. */
 static void format_counters(const struct fence_counters *counters, char *to)
 {
     to += sprintf(to, "%" PRId64, counters->floor);
@@ -146,13 +148,16 @@ static bool read_number(const char **text, int64_t max, int64_t *ret_number)
     return true;
 }
 
-static bool read_counters(const redisReply *reply, struct fence_counters *counters)
+static bool read_counters(const redisReply *reply, struct fence_counters *counters,
+                          uint64_t *ret_cursor)
 {
     if (reply->type != REDIS_REPLY_STRING || strlen(reply->str) != reply->len)
         return false;
     const char *text = reply->str;
+    int64_t cursor = 0;
     memset(counters, 0, sizeof(*counters));
-    if (!read_number(&text, FENCE_TOKEN_MAX, &counters->floor))
+    if (!read_number(&text, FENCE_SLOTS - 1, &cursor) ||
+        !read_number(&text, FENCE_TOKEN_MAX, &counters->floor))
         return false;
     while (*text != '\0') {
         int64_t slot = 0;
@@ -160,6 +165,7 @@ static bool read_counters(const redisReply *reply, struct fence_counters *counte
             !read_number(&text, FENCE_TOKEN_MAX, &counters->slot[slot]))
             return false;
     }
+    *ret_cursor = (uint64_t)cursor;
     return true;
 }
 
@@ -204,7 +210,7 @@ struct fence_rejoin_reply storage_rejoin_reply(enum fence_rejoin_step step, cons
     } else if (storage_view_refused(reply, n, view)) {
         read.outcome = FENCE_REJOIN_CHANGED;
         read.view = view;
-    } else if (read_counters(reply, counters)) {
+    } else if (read_counters(reply, counters, &read.cursor)) {
         read.outcome = FENCE_REJOIN_DONE;
         read.counters = counters;
     }

@@ -10,6 +10,7 @@
 
 enum {
     STORAGE_WIPE_AT_A_TIME = 1000, /* keys a step of the wipe looks at */
+    STORAGE_READ_AT_A_TIME = 1024, /* counters that one call answers: about a millisecond */
 };
 
 /* The command for @request to member @to of @n (counted from 0), as hiredis formats it; freed with

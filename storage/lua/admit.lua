@@ -3,7 +3,7 @@
 --
 -- KEYS[1]  the fleet hash
 -- ARGV     the nonce, which member of the fleet this is, the view with its new incarnation, run, durable,
---          then the numbers as record.lua answers them: the floor, slot and counter in turn
+--          then numbers with a space between: the floor, then slot and counter in turn
 local fleet = KEYS[1]
 local FIELDS_AT_A_TIME = 1000 -- of one HSET; unpack() has a bound
 if redis.call('HGET', fleet, 'nonce') ~= ARGV[1] then
@@ -51,5 +51,5 @@ if floor ~= '0' then
 end
 redis.call('HSET', fleet, 'state', 'active', 'run', ARGV[4], 'durable', ARGV[5], 'view',
            table.concat(view, ','))
-redis.call('HDEL', fleet, 'nonce')
+redis.call('HDEL', fleet, 'nonce', 'next', 'progress')
 return 1

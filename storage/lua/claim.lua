@@ -7,6 +7,7 @@
 -- ARGV[8]      'keep': nothing was lost. 'join': it is out until it is admitted, and the rest follows
 -- ARGV[9..14]  fleet, member, run, longest lease, durable, view
 -- ARGV[15]     the note for whoever comes across the key
+-- ARGV[16]     the incarnation that it is to get; '0' if that is not known yet
 local fleet = KEYS[1]
 local seen = redis.call('HMGET', fleet, 'fleet', 'member', 'run', 'state', 'nonce', 'view')
 for i = 1, 6 do
@@ -15,6 +16,11 @@ for i = 1, 6 do
     end
 end
 
+-- If it breaks off, and others know that incarnation by then, it is seen to be this master's own.
+redis.call('HDEL', fleet, 'next', 'progress')
+if ARGV[16] ~= '0' then
+    redis.call('HSET', fleet, 'next', ARGV[16])
+end
 if ARGV[8] == 'keep' then
     redis.call('HSET', fleet, 'nonce', ARGV[7])
     return 1

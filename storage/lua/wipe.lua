@@ -6,6 +6,7 @@
 if redis.call('HGET', KEYS[1], 'nonce') ~= ARGV[1] then
     return false
 end
+redis.call('HINCRBY', KEYS[1], 'progress', 1) -- for those who wait for this leader
 local found = redis.call('SCAN', ARGV[2], 'MATCH', ARGV[3], 'COUNT', ARGV[4])
 if #found[2] > 0 then
     redis.call('UNLINK', unpack(found[2]))

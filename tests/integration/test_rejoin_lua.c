@@ -132,6 +132,7 @@ static void claim_of_a_blank_master_marks_it_as_joining(void **state)
     assert_field("run", RUN_NOW);
     assert_field("max_ttl_ms", "2000");
     assert_field("durable", "yes");
+    assert_field("next", NULL);
     assert_field("state", "joining");
     assert_field("nonce", NONCE_HEX);
     assert_field("view", "10,20,30");
@@ -177,11 +178,14 @@ static void claim_that_keeps_locks_leaves_all_but_the_nonce(void **state)
 {
     (void)state;
     mark("2");
-    struct fence_rejoin_request claim = {.step = FENCE_REJOIN_CLAIM, .keep_locks = true};
+    struct fence_rejoin_request claim = {
+        .step = FENCE_REJOIN_CLAIM, .keep_locks = true, .incarnation = 25};
     assert_int_equal(run(claim, ME).outcome, FENCE_REJOIN_DONE);
     assert_field("state", "active");
     assert_field("run", RUN_THEN);
     assert_field("nonce", NONCE_HEX);
+    assert_field("next", "25");
+    assert_field("view", "10,20,30");
 }
 
 /* ---- wipe ------------------------------------------------------------------------------------ */
@@ -210,7 +214,10 @@ static void wipe_removes_all_locks_and_nothing_else(void **state)
         wipe.cursor = reply.cursor;
         calls++;
     } while (wipe.cursor != 0);
-    assert_true(calls >= 2); /* in bounded steps */
+    assert_true(calls >= 2); /* in bounded steps, */
+    redisReply *progress = redis_fleet_command(fleet, 0, "HGET pawl:fleet progress");
+    assert_int_equal(strtoul(progress->str, NULL, 10), calls); /* each of which others can see */
+    freeReplyObject(progress);
     assert_int_equal(redis_fleet_integer(fleet, 0, "DBSIZE"), 2);
 }
 
@@ -227,11 +234,18 @@ static void wipe_under_another_nonce_removes_nothing(void **state)
 
 /* ---- record ---------------------------------------------------------------------------------- */
 
-static struct fence_rejoin_reply record(int64_t a, int64_t b, int64_t c)
+static struct fence_rejoin_reply record_from(uint64_t cursor, int64_t a, int64_t b, int64_t c)
 {
     static struct fence_view view;
     view = (struct fence_view){{a, b, c}};
-    return run((struct fence_rejoin_request){.step = FENCE_REJOIN_RECORD, .view = &view}, 0);
+    return run(
+        (struct fence_rejoin_request){.step = FENCE_REJOIN_RECORD, .view = &view, .cursor = cursor},
+        0);
+}
+
+static struct fence_rejoin_reply record(int64_t a, int64_t b, int64_t c)
+{
+    return record_from(0, a, b, c);
 }
 
 static void record_answers_every_counter_and_keeps_the_incarnation(void **state)
@@ -242,12 +256,17 @@ static void record_answers_every_counter_and_keeps_the_incarnation(void **state)
     struct fence_rejoin_reply reply = record(10, 25, 30);
     assert_int_equal(reply.outcome, FENCE_REJOIN_DONE);
     assert_true(reply.counters->slot[0] == 7);
-    assert_true(reply.counters->slot[16383] == FENCE_TOKEN_MAX);
     assert_true(reply.counters->slot[42] == INT64_C(100000000000000));
     assert_true(reply.counters->slot[1] == 0);
     assert_true(reply.counters->floor == INT64_C(4294967296));
     assert_field("view", "10,25,30");
-    assert_int_equal(record(10, 25, 30).outcome, FENCE_REJOIN_DONE); /* twice is once */
+    unsigned calls = 1;
+    for (; reply.cursor != 0; calls++) {
+        reply = record_from(reply.cursor, 10, 25, 30);
+        assert_int_equal(reply.outcome, FENCE_REJOIN_DONE);
+    }
+    assert_int_equal(calls, FENCE_SLOTS / STORAGE_READ_AT_A_TIME);
+    assert_true(reply.counters->slot[16383] == FENCE_TOKEN_MAX);
 }
 
 static void record_of_a_lower_incarnation_is_refused_with_what_is_known(void **state)
@@ -302,7 +321,8 @@ static void admission_raises_counters_and_lowers_none(void **state)
     for (unsigned slot = 0; slot < FENCE_SLOTS; slot++)
         read->slot[slot] = slot == 1 ? 0 : INT64_C(4503599627370495) + slot;
     mark("2");
-    redis("HSET pawl:fleet state joining nonce " NONCE_HEX " 1 5 2 9007199254740991 floor 3");
+    redis("HSET pawl:fleet state joining nonce " NONCE_HEX
+          " next 25 progress 9 1 5 2 9007199254740991 floor 3");
     assert_int_equal(admit(read).outcome, FENCE_REJOIN_DONE);
     assert_field("0", "4503599627370495");
     assert_field("1", "5");
@@ -313,6 +333,8 @@ static void admission_raises_counters_and_lowers_none(void **state)
     assert_field("run", RUN_NOW);
     assert_field("durable", "no"); /* as it is now */
     assert_field("nonce", NULL);
+    assert_field("next", NULL);
+    assert_field("progress", NULL);
     assert_field("view", "10,25,31");
     free(read);
 }

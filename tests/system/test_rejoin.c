@@ -228,6 +228,23 @@ static void durable_master_is_back_within_a_second_and_its_locks_still_exclude(v
         EXPECT_PROBLEM(contender, 409, "held", 3);
 }
 
+/* Nobody knows yet that one of the others hangs: it seems to be active, and does not record. What the
+ * restarted one kept must not be lost by that. */
+static void restart_beside_a_master_that_hangs_unnoticed_costs_no_majority(void **state)
+{
+    (void)state;
+    uint16_t port = init_and_serve().port;
+    struct client client = {port, "orders/1", 0};
+    work(&client);
+    redis_fleet_kill(fleet, 4);
+    redis_fleet_kill(fleet, 3);
+    redis_fleet_pause(fleet, 2); /* only its connection stands */
+    redis_fleet_restart(fleet, 4, true);
+    masters_wait(port, 4, "active", NULL);
+    for (int again = 0; again < 10; again++)
+        work(&client); /* by the first two, and the one that restarted */
+}
+
 /* ---- several servers ------------------------------------------------------------------------- */
 
 static void another_server_learns_of_it_without_its_clients_noticing(void **state)
@@ -350,6 +367,7 @@ static const struct CMUnitTest cases[] = {
     REJOIN_CASE(replica_that_was_promoted_in_its_masters_place_is_taken_back_as_blank_ones_are),
     REJOIN_CASE(two_masters_that_forgot_are_taken_back_side_by_side),
     REJOIN_CASE(durable_master_is_back_within_a_second_and_its_locks_still_exclude),
+    REJOIN_CASE(restart_beside_a_master_that_hangs_unnoticed_costs_no_majority),
     REJOIN_CASE(another_server_learns_of_it_without_its_clients_noticing),
     REJOIN_CASE(server_that_died_while_it_led_is_replaced),
     REJOIN_CASE(replaced_master_whose_old_machine_lives_never_votes_again),

@@ -211,12 +211,20 @@ static void broken_connection_begins_anew_even_while_holding(void **state)
     assert_int_equal(member(f)->state, FENCE_MASTER_DOWN);
 }
 
+/* Another member turns out to be another: what was read until now is void. */
+static void begin_another_round(struct core_fixture *f)
+{
+    struct fence_view known = core_facts(0).view;
+    known.incarnation[3] += 10;
+    core_rejoin(f, 1, (struct fence_rejoin_reply){.outcome = FENCE_REJOIN_CHANGED, .view = &known});
+}
+
 static void late_reply_of_an_earlier_round_does_not_count(void **state)
 {
     struct core_fixture *f = recording(state);
     const uint64_t old = f->rejoin_tag;
-    core_tick(f); /* nobody answered in time: another round */
-    assert_step(f, FENCE_REJOIN_RECORD, CORE_FIRST(4));
+    begin_another_round(f);
+    assert_step(f, FENCE_REJOIN_RECORD, CORE_FIRST(3)); /* 3 is out, by what was learnt */
     const uint64_t round = f->rejoin_tag;
     f->rejoin_tag = old;
     for (unsigned i = 0; i < 3; i++)
@@ -224,22 +232,105 @@ static void late_reply_of_an_earlier_round_does_not_count(void **state)
     f->rejoin_tag = round;
     counted(f, 0, 10);
     counted(f, 1, 10);
-    core_tick(f);
-    assert_step(f, FENCE_REJOIN_RECORD, CORE_FIRST(4)); /* two were not enough */
+    assert_int_equal(fence_core_deadline(f->core), f->now_us + FENCE_REJOIN_PATIENCE_US);
+    counted(f, 2, 10);
+    assert_int_equal(fence_core_deadline(f->core), f->now_us + fence_hold_us(CORE_TTL_MAX_MS));
 }
 
 static void refusal_to_record_teaches_the_view_and_begins_another_round(void **state)
 {
     struct core_fixture *f = recording(state);
+    const int64_t incarnation = core_step(f)->rejoin.view->incarnation[MEMBER];
+    begin_another_round(f);
+    const struct fence_view *view = assert_step(f, FENCE_REJOIN_RECORD, CORE_FIRST(3))->view;
+    assert_int_equal(view->incarnation[3], core_facts(0).view.incarnation[3] + 10);
+    assert_int_equal(view->incarnation[MEMBER], incarnation); /* the one in the member's marker */
+}
+
+static void masters_that_do_not_record_in_time_are_given_up(void **state)
+{
+    struct core_fixture *f = recording(state);
     counted(f, 0, 10);
+    counted(f, 1, 10);
+    core_tick(f);
+    const uint32_t silent = CORE_SET(2) | CORE_SET(3);
+    assert_int_equal(core_effect(f, FENCE_EFFECT_RESET) & silent, silent);
+    assert_int_equal(fence_fleet_active(fence_core_fleet(f->core)), CORE_FIRST(2));
+}
+
+static void round_that_lost_too_many_is_not_waited_for(void **state)
+{
+    struct core_fixture *f = recording(state);
+    core_down(f, 0);
+    core_rejoin(f, 0, (struct fence_rejoin_reply){.outcome = FENCE_REJOIN_LOST});
+    assert_no_effects(f); /* three may do it yet */
+    core_down(f, 1);
+    core_rejoin(f, 1, (struct fence_rejoin_reply){.outcome = FENCE_REJOIN_LOST});
+    assert_int_equal(core_effect(f, FENCE_EFFECT_RESET), CORE_SET(MEMBER));
+    assert_int_equal(member(f)->reason, FENCE_REASON_BLANK);
+}
+
+static void counters_are_read_in_parts(void **state)
+{
+    struct core_fixture *f = recording(state);
+    static struct fence_counters part;
+    part.slot[5] = 8;
+    for (unsigned i = 0; i < 3; i++)
+        core_rejoin(f, i,
+                    (struct fence_rejoin_reply){
+                        .outcome = FENCE_REJOIN_DONE, .counters = &part, .cursor = 1024});
+    assert_int_equal(assert_step(f, FENCE_REJOIN_RECORD, CORE_SET(2))->cursor, 1024);
+    for (unsigned i = 0; i < 3; i++)
+        counted(f, i, 7);
+    core_tick(f);
+    const struct fence_rejoin_request *admit = assert_step(f, FENCE_REJOIN_ADMIT, CORE_SET(MEMBER));
+    assert_int_equal(admit->counters->slot[5], 8);
+    assert_int_equal(admit->counters->slot[100], 7);
+}
+
+static void claim_is_above_what_an_earlier_leader_meant_for_it(void **state)
+{
+    struct fence_facts facts = restarted();
+    facts.next = INT64_C(1) << 40;
+    struct core_fixture *f = claiming(state, facts);
+    assert_true(core_step(f)->rejoin.incarnation > facts.next);
+}
+
+static void incarnation_that_nothing_can_follow_is_no_crash(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 5);
+    struct fence_facts facts = core_facts(0);
+    facts.view.incarnation[MEMBER] = FENCE_INCARNATION_MAX + 1;
+    core_shake_hands(f, 0, facts);
+    core_shake_hands(f, MEMBER, blank());
+    core_tick(f);
+    assert_null(core_step(f));
+    assert_int_equal(core_effect(f, FENCE_EFFECT_RESET), CORE_SET(MEMBER));
+}
+
+/* Another machine is that member by now, or another server leads: even a master that kept its locks
+ * must not vote by what this server knows of it. */
+static void higher_incarnation_of_the_member_breaks_the_rejoin_off(void **state)
+{
+    struct core_fixture *f = claiming(state, restarted());
+    done(f, MEMBER);
     struct fence_view known = core_facts(0).view;
     known.incarnation[MEMBER] += INT64_C(1) << 40;
     core_rejoin(f, 1, (struct fence_rejoin_reply){.outcome = FENCE_REJOIN_CHANGED, .view = &known});
-    const struct fence_rejoin_request *record = assert_step(f, FENCE_REJOIN_RECORD, CORE_FIRST(4));
-    assert_true(record->view->incarnation[MEMBER] > known.incarnation[MEMBER]);
-    counted(f, 1, 10);
-    counted(f, 2, 10);
-    assert_int_equal(fence_core_deadline(f->core), f->now_us + FENCE_REJOIN_PATIENCE_US);
+    assert_null(core_step(f));
+    assert_int_equal(core_effect(f, FENCE_EFFECT_RESET), CORE_SET(MEMBER));
+}
+
+static void server_that_was_beaten_waits_before_it_claims_again(void **state)
+{
+    struct core_fixture *f = recording(state);
+    struct fence_view known = core_facts(0).view;
+    known.incarnation[MEMBER] += INT64_C(1) << 40;
+    core_rejoin(f, 1, (struct fence_rejoin_reply){.outcome = FENCE_REJOIN_CHANGED, .view = &known});
+    f->random = UINT64_C(0x123456789abcdef);
+    core_shake_hands(f, MEMBER, blank());
+    assert_true(fence_core_deadline(f->core) > f->now_us + FENCE_REJOIN_DELAY_US);
+    assert_true(fence_core_deadline(f->core) < f->now_us + fence_hold_us(CORE_TTL_MAX_MS));
 }
 
 static void masters_are_read_under_one_view_of_the_others(void **state)
@@ -285,7 +376,7 @@ static void higher_incarnation_recorded_meanwhile_stops_the_admission(void **sta
     core_shake_hands(f, 0, facts);
     core_tick(f);
     assert_null(core_step(f));
-    assert_int_equal(core_effect(f, FENCE_EFFECT_SHAKE), CORE_SET(MEMBER));
+    assert_int_equal(core_effect(f, FENCE_EFFECT_RESET), CORE_SET(MEMBER));
 }
 
 /* ---- a newer view ---------------------------------------------------------------------------- */
@@ -414,6 +505,13 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(broken_connection_begins_anew_even_while_holding),
     CORE_CASE(late_reply_of_an_earlier_round_does_not_count),
     CORE_CASE(refusal_to_record_teaches_the_view_and_begins_another_round),
+    CORE_CASE(masters_that_do_not_record_in_time_are_given_up),
+    CORE_CASE(round_that_lost_too_many_is_not_waited_for),
+    CORE_CASE(counters_are_read_in_parts),
+    CORE_CASE(claim_is_above_what_an_earlier_leader_meant_for_it),
+    CORE_CASE(incarnation_that_nothing_can_follow_is_no_crash),
+    CORE_CASE(higher_incarnation_of_the_member_breaks_the_rejoin_off),
+    CORE_CASE(server_that_was_beaten_waits_before_it_claims_again),
     CORE_CASE(masters_are_read_under_one_view_of_the_others),
     CORE_CASE(rejoin_is_put_off_while_too_few_others_are_active),
     CORE_CASE(silent_member_is_reset),

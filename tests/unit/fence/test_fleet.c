@@ -182,8 +182,8 @@ static void own_try_that_broke_off_is_begun_anew_at_once(void **state)
     struct fence_fleet fleet = fleet_of(5);
     struct fence_facts facts = core_facts(4);
     facts.marked_active = false;
-    facts.nonce = 7;
-    fleet.master[4].own_nonce = 7;
+    fleet.leader = 77;
+    facts.nonce = (uint64_t)fleet.leader << 32 | 7;
     learn(&fleet, 4, facts);
     assert_int_equal(fleet.master[4].state, FENCE_MASTER_REJOIN);
 }
@@ -324,6 +324,42 @@ static void restart_not_durable_now_is_taken_back(void **state)
     struct fence_facts facts = restarted(4);
     facts.durable = false;
     assert_taken_back(facts, FENCE_REASON_FORGOT);
+}
+
+/* It was about to be taken back as 2000, and others know that by now; then its leader died. */
+static void incarnation_that_was_meant_for_a_master_does_not_supersede_it(void **state)
+{
+    (void)state;
+    struct fence_fleet fleet = fleet_of(5);
+    struct fence_facts recorded = core_facts(0);
+    recorded.view.incarnation[4] = 2000;
+    fence_fleet_lose(&fleet, 4, FENCE_REASON_UNREACHABLE);
+    learn(&fleet, 0, recorded);
+    struct fence_facts facts = restarted(4);
+    facts.next = 2000;
+    learn(&fleet, 4, facts);
+    assert_int_equal(fleet.master[4].reason, FENCE_REASON_RESTARTED);
+    assert_int_equal(fleet.master[4].state, FENCE_MASTER_REJOIN);
+
+    fence_fleet_lose(&fleet, 4, FENCE_REASON_UNREACHABLE);
+    facts.next = 1999; /* and 2000 is another machine's */
+    learn(&fleet, 4, facts);
+    assert_int_equal(fleet.master[4].reason, FENCE_REASON_SUPERSEDED);
+}
+
+static void leader_that_gets_on_is_waited_for(void **state)
+{
+    (void)state;
+    struct fence_fleet fleet = fleet_of(5);
+    struct fence_facts facts = core_facts(4);
+    facts.marked_active = false;
+    facts.nonce = 7;
+    const uint64_t patience_us = HOLD_US + FENCE_REJOIN_SLACK_US;
+    learn(&fleet, 4, facts);
+    facts.progress++; /* it removes locks, which takes long */
+    learn_at(&fleet, 4, facts, NOW_US + patience_us - 1);
+    learn_at(&fleet, 4, facts, NOW_US + patience_us);
+    assert_int_equal(fleet.master[4].state, FENCE_MASTER_REFUSED);
 }
 
 static void replica_that_was_promoted_is_taken_back_as_one_that_forgot(void **state)
@@ -635,6 +671,8 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(masters_that_all_restarted_do_not_wait_for_each_other),
     cmocka_unit_test(restart_not_durable_before_is_taken_back),
     cmocka_unit_test(restart_not_durable_now_is_taken_back),
+    cmocka_unit_test(incarnation_that_was_meant_for_a_master_does_not_supersede_it),
+    cmocka_unit_test(leader_that_gets_on_is_waited_for),
     cmocka_unit_test(replica_that_was_promoted_is_taken_back_as_one_that_forgot),
     cmocka_unit_test(master_that_runs_on_need_not_be_durable),
     cmocka_unit_test(taking_back_is_asked_for_once_a_handshake),
