@@ -11,6 +11,7 @@
 #include <string.h>
 
 enum {
+    FIELD_MAX = 256, /* bytes of a marker's field, terminated */
     MASTERS = 3,
     TTL_MAX_MS = 200,
     TTL_MAX_LONG_MS = 60000, /* longer than a test may take */
@@ -77,7 +78,7 @@ static void set(struct scene *scene, unsigned i, const char *field, const char *
 /* The field of master @i's hash; "" where it is not there. Static, until the next call. */
 static const char *get(struct scene *scene, unsigned i, const char *field)
 {
-    static char value[256];
+    static char value[FIELD_MAX];
     redisReply *reply = redis_fleet_command(scene->fleet, i, "HGET pawl:fleet %s", field);
     snprintf(value, sizeof(value), "%s", reply->type == REDIS_REPLY_STRING ? reply->str : "");
     freeReplyObject(reply);
@@ -158,7 +159,7 @@ static void survivors_keep_their_fleet_and_its_longest_lease(void **state)
 {
     struct scene *scene = *state;
     make_new(scene);
-    char fleet_id[64];
+    char fleet_id[FIELD_MAX];
     snprintf(fleet_id, sizeof(fleet_id), "%s", get(scene, 2, "fleet"));
     flush(scene, 0);
     flush(scene, 1);
@@ -180,7 +181,7 @@ static void incarnations_rise_above_all_that_survivors_know(void **state)
     flush(scene, 0);
     flush(scene, 2);
     expect_went_on(scene, 0, STORAGE_FLOOR_MARGIN);
-    char first[128];
+    char first[FIELD_MAX];
     snprintf(first, sizeof(first), "%s", get(scene, 0, "view"));
     struct fence_view view;
     assert_int_equal(fence_view_parse(first, strlen(first), MASTERS, &view), 0);
@@ -212,7 +213,7 @@ static void counter_that_leaves_no_room_is_refused(void **state)
 
 static void look_at_what_waits(struct scene *scene)
 {
-    char nonce[64];
+    char nonce[FIELD_MAX];
     snprintf(nonce, sizeof(nonce), "%s", get(scene, 0, "nonce"));
     assert_int_equal(strlen(nonce), 16);
     for (unsigned i = 0; i < MASTERS; i++) {
