@@ -173,18 +173,18 @@ static struct text lock_headers(const struct lease *lease)
 static bool acquire(struct client *client, struct lease *lease)
 {
     struct sim_rng *rng = &client->rng;
-    const unsigned wait_ms = sim_rng_below(rng, WAIT_MAX_MS);
+    const unsigned patience_ms = sim_rng_below(rng, WAIT_MAX_MS);
     *lease = (struct lease){
         .name = any_name(client),
         .ttl_ms = sim_rng_between(rng, TTL_MIN_MS, TTL_MAX_MS),
     };
     struct text body, path = lock_path(lease);
     snprintf(body.bytes, sizeof(body.bytes), "{\"ttl_ms\": %u, \"wait_ms\": %u}", lease->ttl_ms,
-             wait_ms);
+             patience_ms);
     struct call_answer answer =
         make(client, HISTORY_ACQUIRE, lease,
              &(struct call_request){any_door(client), "POST", path.bytes, NULL, body.bytes,
-                                    wait_ms + TIMEOUT_MS});
+                                    patience_ms + TIMEOUT_MS});
     const bool granted = answer.status == 201;
     if (granted) {
         const char *id = call_string(&answer, "lock_id");

@@ -214,9 +214,9 @@ static bool clocks_are_right(const struct faults *faults)
 
 static void note_outage(struct faults *faults, const struct fault *fault)
 {
-    struct outage *outage = &faults->outage[fault->victim];
     if (!puts_out(fault->kind))
         return;
+    struct outage *outage = &faults->outage[fault->victim];
     outage->forgot = (outage->out && outage->forgot) || fault->kind->forgets & 1U << fault->victim;
     outage->out = true;
     outage->since_ms = wait_now_ms();

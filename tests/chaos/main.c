@@ -124,16 +124,22 @@ struct table {
 static void print_counts(const struct table *table, const char *name, size_t offset)
 {
     printf("%-36s", name);
-    for (unsigned i = 0; i < table->count; i++)
-        printf("%12zu", *(const size_t *)((const char *)table->run[i] + offset));
+    for (unsigned i = 0; i < table->count; i++) {
+        size_t count;
+        memcpy(&count, (const char *)table->run[i] + offset, sizeof(count));
+        printf("%12zu", count);
+    }
     putchar('\n');
 }
 
 static void print_seconds(const struct table *table, const struct row *row)
 {
     printf("%-36s", row->name);
-    for (unsigned i = 0; i < table->count; i++)
-        printf("%12.1f", *(const double *)((const char *)table->run[i] + row->offset));
+    for (unsigned i = 0; i < table->count; i++) {
+        double value;
+        memcpy(&value, (const char *)table->run[i] + row->offset, sizeof(value));
+        printf("%12.1f", value);
+    }
     putchar('\n');
 }
 
