@@ -2,6 +2,7 @@
  */
 #include "fence/core_state.h"
 #include "fence/lease.h"
+#include "fence/mutant.h"
 
 #include <assert.h>
 
@@ -88,12 +89,18 @@ static void wipe(struct fence_core *core, unsigned member)
 }
 
 /* A majority must be read, and the one that forgot is not of it. */
+static unsigned to_be_read(const struct fence_core *core)
+{
+    bool one_fewer = FENCE_MUTANT(ONE_READ_FEWER) || FENCE_MUTANT(READ_ITSELF);
+    return fence_majority(core->fleet.n) - one_fewer;
+}
+
 static void record(struct fence_core *core, unsigned member)
 {
     struct fence_rejoin *rejoin = &core->rejoins[member];
     const struct fence_fleet *fleet = &core->fleet;
     uint32_t others = fence_fleet_active(fleet) & ~bit(member);
-    bool enough = (unsigned)__builtin_popcount(others) >= fence_majority(fleet->n);
+    bool enough = (unsigned)__builtin_popcount(others) >= to_be_read(core);
     bool last = fleet->view.incarnation[member] > FENCE_INCARNATION_MAX;
     if (!enough || last || rejoin->rounds >= FENCE_REJOIN_ROUNDS_MAX) {
         put_off(core, member);
@@ -118,7 +125,8 @@ static void admit(struct fence_core *core, unsigned member)
 
 static void hold(struct fence_core *core, unsigned member)
 {
-    uint64_t due_us = core->now_us + fence_hold_us(core->fleet.ttl_max_ms);
+    uint64_t hold_us = FENCE_MUTANT(NO_WAIT) ? 0 : fence_hold_us(core->fleet.ttl_max_ms);
+    uint64_t due_us = core->now_us + hold_us;
     show_when_back(core, member, core->now_us);
     fence_rejoin_enter(&core->rejoins[member], FENCE_REJOIN_HOLDING, due_us);
 }
@@ -139,12 +147,12 @@ static void recorded(struct fence_core *core, unsigned member, unsigned i,
                      const struct fence_counters *counters)
 {
     struct fence_rejoin *rejoin = &core->rejoins[member];
-    if (!same_view_of_others(core, member)) {
+    if (!same_view_of_others(core, member) && !FENCE_MUTANT(READS_KEPT)) {
         record(core, member);
         return;
     }
     fence_core_learn_view(core, i, &rejoin->view); /* which holds for it from here on */
-    if (!fence_rejoin_read(rejoin, i, counters, fence_majority(core->fleet.n)))
+    if (!fence_rejoin_read(rejoin, i, counters, to_be_read(core)))
         return;
     if (rejoin->keep_locks)
         admit(core, member);
