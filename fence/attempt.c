@@ -2,6 +2,7 @@
 
 #include "fence/error.h"
 #include "fence/lease.h"
+#include "fence/mutant.h"
 
 #include <assert.h>
 #include <string.h>
@@ -18,12 +19,18 @@ static bool quorum_lost(const struct fence_tally *tally)
            fence_blocking(tally->n);
 }
 
+/* How many must agree: a majority of all, whoever is up. */
+static unsigned needed(const struct fence_tally *tally)
+{
+    return fence_majority(FENCE_MUTANT(MAJORITY_OF_ASKED) ? size(tally->asked) : tally->n);
+}
+
 /* Fails the attempt once those that agreed and those still open cannot make a majority of N, and it
  * is clear why: "held" and "contended" ask different things of the caller. */
 static void fail_if_out_of_reach(struct fence_attempt *attempt)
 {
     const struct fence_tally *tally = &attempt->tally;
-    unsigned majority = fence_majority(tally->n);
+    unsigned majority = needed(tally);
     unsigned open = fence_tally_open(tally);
     if (fence_tally_count(tally, FENCE_PART_GRANTED) + open >= majority)
         return;
@@ -78,7 +85,8 @@ static void freeze(struct fence_attempt *attempt)
     attempt->state = FENCE_ATTEMPT_CONFIRMING;
     enum fence_part first_round[FENCE_MASTERS_MAX];
     memcpy(first_round, attempt->tally.parts, sizeof(first_round));
-    fence_tally_begin(&attempt->tally, attempt->tally.n, attempt->frozen);
+    fence_tally_begin(&attempt->tally, attempt->tally.n,
+                      FENCE_MUTANT(LATE_NUMBERS_JOIN) ? attempt->sent : attempt->frozen);
     for (unsigned i = 0; i < attempt->tally.n; i++)
         if (!(attempt->frozen >> i & 1))
             attempt->tally.parts[i] = first_round[i];
@@ -92,7 +100,7 @@ static void take_reply(struct fence_attempt *attempt, unsigned i, const struct f
             return;
         attempt->numbers[i] = reply->number;
         attempt->frozen |= UINT32_C(1) << i;
-        if (size(attempt->frozen) >= fence_majority(attempt->tally.n)) {
+        if (size(attempt->frozen) >= needed(&attempt->tally)) {
             freeze(attempt);
             return;
         }
@@ -119,9 +127,9 @@ static void confirm_reply(struct fence_attempt *attempt, unsigned i,
     struct fence_tally *tally = &attempt->tally;
     (void)fence_tally_record(tally, i, fence_part_of_reply(reply->kind));
     unsigned agreed = fence_tally_count(tally, FENCE_PART_GRANTED);
-    if (agreed >= fence_majority(tally->n))
+    if (agreed >= needed(tally))
         attempt->state = FENCE_ATTEMPT_WON;
-    else if (agreed + fence_tally_open(tally) < fence_majority(tally->n))
+    else if (agreed + fence_tally_open(tally) < needed(tally))
         attempt->state = FENCE_ATTEMPT_FAILED;
 }
 

@@ -183,7 +183,7 @@ static void confirm(struct fence_core *core, struct call *call)
         .attempt = attempt->id,
         .token = attempt->token,
     };
-    fence_core_ask(core, call, attempt->frozen, &request);
+    fence_core_ask(core, call, attempt->tally.asked, &request);
     fence_core_wake_at(core, call, core->now_us + fence_patience_us(call->ttl_ms));
 }
 

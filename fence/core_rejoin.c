@@ -2,6 +2,7 @@
  */
 #include "fence/core_state.h"
 #include "fence/lease.h"
+#include "fence/mutant.h"
 
 #include <assert.h>
 
@@ -119,12 +120,18 @@ static void wipe(struct fence_core *core, unsigned member)
 }
 
 /* A majority must be read, and the one that forgot is not of it. */
+static unsigned to_be_read(const struct fence_core *core)
+{
+    bool one_fewer = FENCE_MUTANT(ONE_READ_FEWER) || FENCE_MUTANT(READ_ITSELF);
+    return fence_majority(core->fleet.n) - one_fewer;
+}
+
 static void record(struct fence_core *core, unsigned member)
 {
     struct fence_rejoin *rejoin = &core->rejoins[member];
     const struct fence_fleet *fleet = &core->fleet;
     uint32_t others = fence_fleet_active(fleet) & ~bit(member);
-    bool enough = (unsigned)__builtin_popcount(others) >= fence_majority(fleet->n);
+    bool enough = (unsigned)__builtin_popcount(others) >= to_be_read(core);
     if (fleet->view.incarnation[member] > rejoin->incarnation) {
         yield_to_other(core, member);
         return;
@@ -150,7 +157,8 @@ static void admit(struct fence_core *core, unsigned member)
 
 static void hold(struct fence_core *core, unsigned member)
 {
-    uint64_t due_us = core->now_us + fence_hold_us(core->fleet.ttl_max_ms);
+    uint64_t hold_us = FENCE_MUTANT(NO_WAIT) ? 0 : fence_hold_us(core->fleet.ttl_max_ms);
+    uint64_t due_us = core->now_us + hold_us;
     show_when_back(core, member, core->now_us);
     fence_rejoin_enter(&core->rejoins[member], FENCE_REJOIN_HOLDING, due_us);
 }
@@ -171,7 +179,7 @@ static void recorded(struct fence_core *core, unsigned member, unsigned i,
                      const struct fence_rejoin_reply *reply)
 {
     struct fence_rejoin *rejoin = &core->rejoins[member];
-    if (!same_view_of_others(core, member)) {
+    if (!same_view_of_others(core, member) && !FENCE_MUTANT(READS_KEPT)) {
         record(core, member);
         return;
     }
@@ -183,7 +191,7 @@ static void recorded(struct fence_core *core, unsigned member, unsigned i,
         return;
     }
     rejoin->read |= bit(i);
-    if ((unsigned)__builtin_popcount(rejoin->read) < fence_majority(core->fleet.n))
+    if ((unsigned)__builtin_popcount(rejoin->read) < to_be_read(core))
         return;
     if (rejoin->keep_locks)
         admit(core, member);
@@ -207,7 +215,7 @@ static void lost(struct fence_core *core, unsigned member)
     uint32_t may_be_read = rejoin->read | (rejoin->asked & fence_fleet_active(&core->fleet));
     if (rejoin->state != FENCE_REJOIN_RECORDING)
         break_off(core, member, FENCE_REASON_UNREACHABLE);
-    else if ((unsigned)__builtin_popcount(may_be_read) < fence_majority(core->fleet.n))
+    else if ((unsigned)__builtin_popcount(may_be_read) < to_be_read(core))
         record(core, member);
 }
 

@@ -1,6 +1,7 @@
 /* Judging masters: what is wrong with each, and what is to be done about it. */
 #include "fence/fleet.h"
 #include "fence/lease.h"
+#include "fence/mutant.h"
 
 #include <assert.h>
 #include <string.h>
@@ -75,10 +76,11 @@ static enum fence_reason judge_marker(const struct fence_fleet *fleet, unsigned 
 /* Whether it can have forgotten anything since it was admitted. */
 static enum fence_reason judge_memory(const struct fence_facts *facts)
 {
-    if (!is_restarted(facts))
+    if (!is_restarted(facts) || FENCE_MUTANT(RESTART_IGNORED))
         return FENCE_REASON_NONE;
     bool kept_all = facts->durable && facts->marked_durable && !facts->promoted;
-    return kept_all ? FENCE_REASON_RESTARTED : FENCE_REASON_FORGOT;
+    return kept_all || FENCE_MUTANT(TAIL_LOSS_IGNORED) ? FENCE_REASON_RESTARTED
+                                                       : FENCE_REASON_FORGOT;
 }
 
 enum fence_reason fence_fleet_judge(const struct fence_fleet *fleet, unsigned i)
@@ -96,7 +98,7 @@ enum fence_reason fence_fleet_judge(const struct fence_fleet *fleet, unsigned i)
 /* Masters whose own facts leave nothing to be asked of others: they are active, or would be. */
 static unsigned others_active(const struct fence_fleet *fleet, unsigned i)
 {
-    unsigned count = 0;
+    unsigned count = FENCE_MUTANT(READ_ITSELF);
     for (unsigned j = 0; j < fleet->n; j++)
         count +=
             j != i && fleet->master[j].connected && fleet->master[j].reason == FENCE_REASON_NONE;

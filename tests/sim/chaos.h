@@ -1,5 +1,7 @@
-/* The one place that decides whether something goes wrong now. Each fault that strikes gets the
- * next number, so a history can be told again with some of them left out. */
+/* The one place that decides whether something goes wrong now.
+ *
+ * Each kind of fault has random numbers of its own, so that one that is left out shifts no other:
+ * the shrinker needs a history to stay much the same without it. */
 #ifndef SIM_CHAOS_H
 #define SIM_CHAOS_H
 
@@ -7,10 +9,9 @@
 
 struct sim_chaos {
     const struct sim_plan *plan;
-    struct sim_rng rng;
+    struct sim_rng rng[SIM_FAULTS];
     bool healed;
-    uint64_t struck; /* faults so far */
-    uint64_t by_kind[SIM_FAULTS];
+    uint64_t struck[SIM_FAULTS]; /* how often each kind did, or was left out of the plan */
 };
 
 /* @plan is borrowed for the life of @chaos. */
@@ -22,14 +23,14 @@ void sim_chaos_heal(struct sim_chaos *chaos);
 /* True if @fault strikes here and now. */
 bool sim_chaos_strikes(struct sim_chaos *chaos, enum sim_fault fault);
 
-/* How long a message is on its way, slow ones included; @slowness is that of its connection. */
-uint64_t sim_chaos_delay_us(struct sim_chaos *chaos, unsigned slowness);
+/* How long a message is on its way, slow ones included: drawn from @rng, which is the sender's.
+ * @slowness is that of its connection. */
+uint64_t sim_chaos_delay_us(struct sim_chaos *chaos, struct sim_rng *rng, unsigned slowness);
 
-/* How long after the original a duplicate comes; how long an outage lasts. */
-uint64_t sim_chaos_lateness_us(struct sim_chaos *chaos);
-uint64_t sim_chaos_outage_us(struct sim_chaos *chaos);
-
-/* A choice that a fault needs: 0 .. @bound - 1. */
-uint32_t sim_chaos_pick(struct sim_chaos *chaos, uint32_t bound);
+/* What a fault that strikes needs: how long after the original a duplicate comes; how long an
+ * outage lasts; a choice, 0 .. @bound - 1. */
+uint64_t sim_chaos_lateness_us(struct sim_chaos *chaos, enum sim_fault fault);
+uint64_t sim_chaos_outage_us(struct sim_chaos *chaos, enum sim_fault fault);
+uint32_t sim_chaos_pick(struct sim_chaos *chaos, enum sim_fault fault, uint32_t bound);
 
 #endif

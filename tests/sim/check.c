@@ -8,6 +8,7 @@
 void sim_check_init(struct sim_check *check, bool sane)
 {
     check->sane = sane;
+    check->lost = false;
     check->violation[0] = '\0';
     check->calls_count = 0;
     for (unsigned r = 0; r < SIM_RESOURCES_MAX; r++) {
@@ -43,6 +44,7 @@ void sim_check_begun(struct sim_check *check, struct sim_call *call)
 {
     call->state = SIM_CALL_UNDER_WAY;
     call->floor = check->grants[call->resource].highest;
+    call->hopeless = check->lost;
 }
 
 static bool error_fits(const struct sim_call *call, int error)
@@ -68,10 +70,18 @@ static bool error_fits(const struct sim_call *call, int error)
     }
 }
 
+void sim_check_dropped(struct sim_check *check, struct sim_call *call)
+{
+    if (call->state != SIM_CALL_UNDER_WAY)
+        sim_check_fail(check, "a call was dropped that was not under way");
+    call->state = SIM_CALL_DROPPED;
+    call->error = FENCE_EIO;
+}
+
 void sim_check_all_answered(struct sim_check *check)
 {
     for (uint32_t i = 0; i < check->calls_count; i++)
-        if (check->calls[i].state != SIM_CALL_ANSWERED)
+        if (check->calls[i].state < SIM_CALL_ANSWERED)
             sim_check_fail(check, "call %" PRIu32 " was never answered", i);
 }
 
@@ -142,6 +152,9 @@ static void check_validity(struct sim_check *check, const struct sim_call *call,
 static void check_granted(struct sim_check *check, const struct sim_call *call,
                           const struct fence_answer *answer, uint64_t now_us, uint64_t until_us)
 {
+    if (call->hopeless && check->lost)
+        sim_check_fail(check, "P5: lock %" PRIu32 " is granted, though a majority has forgotten",
+                       call->lock);
     check_validity(check, call, answer);
     check_order(check, call, answer->token);
     check_exclusion(check, call, now_us);
@@ -182,13 +195,28 @@ void sim_check_answered(struct sim_check *check, struct sim_call *call,
 
 /* ---- masters and the account ----------------------------------------------------------------- */
 
-void sim_check_counter(struct sim_check *check, unsigned master, uint32_t slot, int64_t value)
+void sim_check_counter(struct sim_check *check, unsigned machine, uint32_t slot, int64_t value)
 {
-    int64_t *seen = &check->counters[master][slot];
+    int64_t *seen = &check->counters[machine][slot];
     if (value < *seen)
-        sim_check_fail(check, "counter %" PRIu32 " of master %u fell from %" PRId64 " to %" PRId64,
-                       slot, master, *seen, value);
+        sim_check_fail(check, "counter %" PRIu32 " of machine %u fell from %" PRId64 " to %" PRId64,
+                       slot, machine, *seen, value);
     *seen = value;
+}
+
+void sim_check_forgot(struct sim_check *check, unsigned machine, uint32_t slot, int64_t value)
+{
+    check->counters[machine][slot] = value;
+}
+
+void sim_check_lost(struct sim_check *check)
+{
+    check->lost = true;
+}
+
+void sim_check_mended(struct sim_check *check)
+{
+    check->lost = false;
 }
 
 void sim_check_account(struct sim_check *check, const struct sim_account *account)

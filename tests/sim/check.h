@@ -10,12 +10,14 @@
 
 enum {
     SIM_VIOLATION_TEXT_MAX = 200,
+    SIM_MACHINES_MAX = FENCE_MASTERS_MAX + 2, /* of one world, the replaced ones included */
 };
 
 enum sim_call_state {
     SIM_CALL_SENT,      /* by the client */
     SIM_CALL_UNDER_WAY, /* the core knows it */
     SIM_CALL_ANSWERED,
+    SIM_CALL_DROPPED, /* its server crashed */
 };
 
 struct sim_call {
@@ -29,12 +31,14 @@ struct sim_call {
     uint32_t wait_ms;
     int64_t token;   /* acquire: granted; extend: the grant's */
     int64_t floor;   /* acquire: the highest token returned for the resource before it began */
+    bool hopeless;   /* acquire: begun while a majority had forgotten */
     int error;       /* its answer's */
     bool confirming; /* acquire: its latest attempt needed a second round */
 };
 
 struct sim_check {
     bool sane;                              /* clocks are: exclusion must hold too */
+    bool lost;                              /* a majority forgot: nothing may be granted */
     char violation[SIM_VIOLATION_TEXT_MAX]; /* "": none */
     uint32_t calls_count;
     struct sim_call calls[SIM_CALLS_MAX];
@@ -45,7 +49,7 @@ struct sim_check {
         uint32_t holder;        /* lock of the latest grant */
         uint64_t held_until_us; /* true time: its validity, or its release */
     } grants[SIM_RESOURCES_MAX];
-    int64_t counters[FENCE_MASTERS_MAX][SIM_RESOURCES_MAX];
+    int64_t counters[SIM_MACHINES_MAX][SIM_RESOURCES_MAX];
 };
 
 void sim_check_init(struct sim_check *check, bool sane);
@@ -63,8 +67,16 @@ void sim_check_answered(struct sim_check *check, struct sim_call *call,
 /* The holder of @lock gives it up: it sends the release. */
 void sim_check_given_up(struct sim_check *check, uint32_t resource, uint32_t lock, uint64_t now_us);
 
-/* Master @master's counter of @slot is @value. */
-void sim_check_counter(struct sim_check *check, unsigned master, uint32_t slot, int64_t value);
+/* The server of @call crashed. */
+void sim_check_dropped(struct sim_check *check, struct sim_call *call);
+
+/* The counter of @slot at @machine is @value: it never falls, but where the machine forgot. */
+void sim_check_counter(struct sim_check *check, unsigned machine, uint32_t slot, int64_t value);
+void sim_check_forgot(struct sim_check *check, unsigned machine, uint32_t slot, int64_t value);
+
+/* A majority forgot; an operator mended it. */
+void sim_check_lost(struct sim_check *check);
+void sim_check_mended(struct sim_check *check);
 
 void sim_check_account(struct sim_check *check, const struct sim_account *account);
 

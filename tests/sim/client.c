@@ -5,6 +5,8 @@
 #include <inttypes.h>
 
 enum {
+    STREAM = 32, /* of the seed's random numbers: this and as many as there are clients */
+
     /* Per mille of what a client may choose to do. */
     INSPECTS = 100,
     WAITS = 500,
@@ -13,6 +15,7 @@ enum {
     RELEASES_AGAIN = 500, /* where the first one's outcome is unknown */
 
     WAIT_HIGH_MS = 300,
+    RESERVED = 64, /* calls that are left to the world, for after the healing */
 };
 
 static void next_turn(struct sim_world *world, unsigned c, uint64_t after_us)
@@ -29,17 +32,18 @@ static void next_turn(struct sim_world *world, unsigned c, uint64_t after_us)
 static void go_on(struct sim_world *world, unsigned c, enum sim_client_state state)
 {
     world->clients[c].state = state;
-    uint64_t after_us = 1 + sim_rng_below(&world->rng, world->plan.think_us);
+    uint64_t after_us = 1 + sim_rng_below(&world->clients[c].rng, world->plan.think_us);
     if (sim_chaos_strikes(&world->chaos, SIM_FAULT_CLIENT_PAUSE)) {
-        after_us += sim_chaos_outage_us(&world->chaos);
+        after_us += sim_chaos_outage_us(&world->chaos, SIM_FAULT_CLIENT_PAUSE);
         SIM_SAY(world, "client %u sleeps until %" PRIu64 " us", c, world->now_us + after_us);
     }
     next_turn(world, c, after_us);
 }
 
-void sim_client_start(struct sim_world *world, unsigned c)
+void sim_client_start(struct sim_world *world, unsigned c, uint64_t seed)
 {
     world->clients[c] = (struct sim_client){.rounds = world->plan.rounds};
+    sim_rng_init(&world->clients[c].rng, seed, STREAM + c);
     go_on(world, c, SIM_CLIENT_IDLE);
 }
 
@@ -49,10 +53,12 @@ void sim_client_start(struct sim_world *world, unsigned c)
 static struct sim_call *send(struct sim_world *world, unsigned c, unsigned s,
                              enum fence_call_kind kind)
 {
-    struct sim_call *call = sim_check_new_call(&world->check);
+    struct sim_call *call = world->check.calls_count < SIM_CALLS_MAX - RESERVED
+                                ? sim_check_new_call(&world->check)
+                                : NULL;
     if (!call)
         return NULL;
-    const struct sim_client *client = &world->clients[c];
+    struct sim_client *client = &world->clients[c];
     uint32_t id = (uint32_t)(call - world->check.calls);
     call->kind = kind;
     call->client = c;
@@ -62,8 +68,13 @@ static struct sim_call *send(struct sim_world *world, unsigned c, unsigned s,
     call->ttl_ms = client->ttl_ms;
     call->token = client->token;
     struct sim_event event = {.kind = SIM_EVENT_CALL, .server = (uint8_t)s, .id = id};
-    sim_world_schedule(world, sim_chaos_delay_us(&world->chaos, 0), &event);
+    sim_world_schedule(world, sim_chaos_delay_us(&world->chaos, &client->rng, 0), &event);
     return call;
+}
+
+static unsigned any_server(struct sim_world *world, unsigned c)
+{
+    return sim_rng_between(&world->clients[c].rng, world->plan.quiet, world->plan.servers - 1);
 }
 
 /* The same at any server, and waits for the answer in @state. */
@@ -71,7 +82,7 @@ static struct sim_call *ask(struct sim_world *world, unsigned c, enum fence_call
                             enum sim_client_state state)
 {
     struct sim_client *client = &world->clients[c];
-    struct sim_call *call = send(world, c, sim_rng_below(&world->rng, world->plan.servers), kind);
+    struct sim_call *call = send(world, c, any_server(world, c), kind);
     client->state = call ? state : SIM_CLIENT_DONE;
     client->turn++;
     if (call)
@@ -86,10 +97,11 @@ static void acquire(struct sim_world *world, unsigned c)
         return;
     struct sim_client *client = &world->clients[c];
     client->lock = call->lock = client->call;
-    if (sim_rng_chance(&world->rng, WAITS))
-        call->wait_ms = sim_rng_between(&world->rng, 1, WAIT_HIGH_MS);
+    if (sim_rng_chance(&world->clients[c].rng, WAITS))
+        call->wait_ms = sim_rng_between(&world->clients[c].rng, 1, WAIT_HIGH_MS);
     if (sim_chaos_strikes(&world->chaos, SIM_FAULT_CLIENT_LEAVES))
-        next_turn(world, c, 1 + sim_chaos_pick(&world->chaos, world->plan.think_us));
+        next_turn(world, c,
+                  1 + sim_chaos_pick(&world->chaos, SIM_FAULT_CLIENT_LEAVES, world->plan.think_us));
     SIM_SAY(world,
             "client %u asks server %u for r%" PRIu32 ": lock %" PRIu32 ", %" PRIu32
             " ms, waits %" PRIu32 " ms",
@@ -113,10 +125,11 @@ static void begin_round(struct sim_world *world, unsigned c)
         return;
     }
     client->rounds--;
-    client->resource = sim_rng_below(&world->rng, world->plan.resources);
-    client->ttl_ms = sim_rng_between(&world->rng, world->plan.ttl_low_ms, world->plan.ttl_high_ms);
+    client->resource = sim_rng_below(&world->clients[c].rng, world->plan.resources);
+    client->ttl_ms =
+        sim_rng_between(&world->clients[c].rng, world->plan.ttl_low_ms, world->plan.ttl_high_ms);
     client->token = 0;
-    if (sim_rng_chance(&world->rng, INSPECTS))
+    if (sim_rng_chance(&world->clients[c].rng, INSPECTS))
         (void)ask(world, c, FENCE_CALL_INSPECT, SIM_CLIENT_INSPECTING);
     else
         acquire(world, c);
@@ -124,7 +137,7 @@ static void begin_round(struct sim_world *world, unsigned c)
 
 static void extend_or_write(struct sim_world *world, unsigned c)
 {
-    if (sim_rng_chance(&world->rng, EXTENDS))
+    if (sim_rng_chance(&world->clients[c].rng, EXTENDS))
         (void)ask(world, c, FENCE_CALL_EXTEND, SIM_CLIENT_EXTENDING);
     else
         go_on(world, c, SIM_CLIENT_WRITING);
@@ -155,7 +168,7 @@ static void write(struct sim_world *world, unsigned c)
     SIM_SAY(world, "client %u: write of %" PRId64 " with token %" PRId64 "%s", c, client->value + 1,
             client->token, stale ? " refused" : "");
     sim_check_account(&world->check, account);
-    if (sim_rng_chance(&world->rng, RELEASES))
+    if (sim_rng_chance(&world->clients[c].rng, RELEASES))
         release(world, c);
     else
         go_on(world, c, SIM_CLIENT_IDLE);
@@ -204,7 +217,7 @@ void sim_client_answered(struct sim_world *world, unsigned c, const struct sim_c
             extend_or_write(world, c);
         break;
     case SIM_CLIENT_RELEASING:
-        if (call->error && sim_rng_chance(&world->rng, RELEASES_AGAIN))
+        if (call->error && sim_rng_chance(&world->clients[c].rng, RELEASES_AGAIN))
             release(world, c);
         else
             go_on(world, c, SIM_CLIENT_IDLE);
@@ -215,17 +228,45 @@ void sim_client_answered(struct sim_world *world, unsigned c, const struct sim_c
     }
 }
 
-void sim_client_probe(struct sim_world *world, uint32_t resource, unsigned s)
+void sim_client_expects_answer(struct sim_world *world, const struct sim_call *call)
+{
+    if (call->client == SIM_PROBE && call->error && call->kind == FENCE_CALL_ACQUIRE)
+        sim_check_fail(&world->check, "P3: all is well again, but r%" PRIu32 " is not free: %s",
+                       call->resource, fence_strerror(call->error));
+    if (call->client >= world->plan.clients)
+        return;
+    struct sim_event event = {
+        .kind = SIM_EVENT_ANSWER,
+        .client = (uint8_t)call->client,
+        .id = (uint32_t)(call - world->check.calls),
+    };
+    struct sim_rng *rng = &world->clients[call->client].rng;
+    sim_world_schedule(world, sim_chaos_delay_us(&world->chaos, rng, 0), &event);
+}
+
+/* ---- the world itself, after healing --------------------------------------------------------- */
+
+static void ask_at_once(struct sim_world *world, unsigned s, enum fence_call_kind kind,
+                        uint32_t resource)
 {
     struct sim_call *call = sim_check_new_call(&world->check);
     if (!call)
         return;
-    uint32_t id = (uint32_t)(call - world->check.calls);
-    call->kind = FENCE_CALL_ACQUIRE;
+    call->kind = kind;
     call->client = SIM_PROBE;
     call->server = s;
     call->resource = resource;
-    call->lock = id;
+    call->lock = (uint32_t)(call - world->check.calls);
     call->ttl_ms = world->plan.ttl_high_ms;
     sim_server_call(world, s, call);
+}
+
+void sim_client_probe(struct sim_world *world, uint32_t resource, unsigned s)
+{
+    ask_at_once(world, s, FENCE_CALL_ACQUIRE, resource);
+}
+
+void sim_client_nudge(struct sim_world *world, unsigned s)
+{
+    ask_at_once(world, s, FENCE_CALL_INSPECT, 0);
 }

@@ -7,6 +7,8 @@
 #ifndef SIM_CLIENT_H
 #define SIM_CLIENT_H
 
+#include "tests/sim/rng.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -25,6 +27,7 @@ enum sim_client_state {
 };
 
 struct sim_client {
+    struct sim_rng rng;
     enum sim_client_state state;
     unsigned rounds;   /* still to go */
     uint32_t turn;     /* events for an earlier turn are void */
@@ -40,15 +43,21 @@ enum {
     SIM_PROBE = UINT8_MAX, /* in the place of a client: the world itself, after healing */
 };
 
-void sim_client_start(struct sim_world *world, unsigned c);
+void sim_client_start(struct sim_world *world, unsigned c, uint64_t seed);
 
 /* Its next turn has come. */
 void sim_client_act(struct sim_world *world, unsigned c);
+
+/* @call has its answer, or will have none: that is on its way to the client now. */
+void sim_client_expects_answer(struct sim_world *world, const struct sim_call *call);
 
 /* The answer to @call has arrived. */
 void sim_client_answered(struct sim_world *world, unsigned c, const struct sim_call *call);
 
 /* The world takes the lock of @resource, with the longest lease there is, at server @s. */
 void sim_client_probe(struct sim_world *world, uint32_t resource, unsigned s);
+
+/* The world asks server @s something, whatever the answer. */
+void sim_client_nudge(struct sim_world *world, unsigned s);
 
 #endif

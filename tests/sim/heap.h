@@ -14,25 +14,24 @@ enum {
 enum sim_event_kind {
     /* at a server */
     SIM_EVENT_CALL,    /* call @id arrives */
-    SIM_EVENT_CANCEL,  /* the client of call @id went away */
     SIM_EVENT_REPLY,   /* the reply to message @id arrives from @master */
     SIM_EVENT_TICK,    /* the core's deadline */
     SIM_EVENT_CONNECT, /* the backoff towards @master is over */
-    SIM_EVENT_FACTS,   /* the handshake with @master ended */
     SIM_EVENT_DOWN,    /* the end of the connection to @master is noticed */
     SIM_EVENT_CLOSED,  /* the connection to @master was closed by the server itself */
     /* at a master */
-    SIM_EVENT_REQUEST,   /* message @id arrives */
-    SIM_EVENT_HANDSHAKE, /* @server asks for the facts */
-    SIM_EVENT_RESTAMP,   /* @server renews the run id that it saw, @id */
+    SIM_EVENT_REQUEST, /* message @id arrives */
     /* at a client */
     SIM_EVENT_ANSWER, /* the answer to call @id arrives at @client */
     SIM_EVENT_CLIENT, /* @client goes on, if its turn is still @id */
     /* in the world */
-    SIM_EVENT_FAULT,  /* something breaks */
-    SIM_EVENT_HEAL,   /* nothing breaks any more */
-    SIM_EVENT_PROBE,  /* the lock of resource @id must be free now: take it */
-    SIM_EVENT_FINISH, /* everything must be answered now */
+    SIM_EVENT_FAULT,    /* something may break */
+    SIM_EVENT_DISASTER, /* what this world is about happens */
+    SIM_EVENT_HEAL,     /* nothing breaks any more */
+    SIM_EVENT_OPERATOR, /* takes the next step of mending a fleet that lost its majority */
+    SIM_EVENT_NUDGE,    /* somebody asks @server something, so that it looks at its masters */
+    SIM_EVENT_PROBE,    /* the lock of resource @id must be free now: take it */
+    SIM_EVENT_FINISH,   /* everything must be answered now */
 };
 
 struct sim_event {
@@ -40,7 +39,6 @@ struct sim_event {
     uint32_t order;
     uint32_t id;
     uint32_t generation; /* of the connection it belongs to */
-    uint32_t marked;     /* FACTS: the run id in the marker; @id is the server's own */
     uint8_t kind;
     uint8_t server;
     uint8_t master;

@@ -2,18 +2,14 @@
 
 #include "tests/sim/world.h"
 
-#include <string.h>
-
 enum {
-    BACKOFF_LOW_US = 1000,
-    BACKOFF_HIGH_US = 50 * 1000,
+    STREAM = 128,      /* of the seed's random numbers: this and as many as there are links */
+    BACKOFF_US = 1000, /* after the first failure; it doubles with each */
+    BACKOFF_DOUBLINGS = 8,
+    TOLD = 3, /* failures in a row that a trace tells of */
     HANDSHAKE_DEADLINE_US = 100 * 1000,
-};
 
-/* Why a DOWN event was scheduled, in its id. */
-enum {
-    DOWN_NOTICED,
-    DOWN_NO_HANDSHAKE, /* void if the handshake ended meanwhile */
+    NOTICED = 0, /* the id of a DOWN event; else the handshake that it ends if still unanswered */
 };
 
 struct sim_link *sim_link_of(struct sim_world *world, unsigned s, unsigned i)
@@ -21,7 +17,6 @@ struct sim_link *sim_link_of(struct sim_world *world, unsigned s, unsigned i)
     return &world->links[s][i];
 }
 
-/* Schedules an event of the connection that stands. */
 void sim_link_schedule(struct sim_world *world, uint64_t after_us, enum sim_event_kind kind,
                        unsigned s, unsigned i, uint32_t id)
 {
@@ -35,6 +30,11 @@ void sim_link_schedule(struct sim_world *world, uint64_t after_us, enum sim_even
     sim_world_schedule(world, after_us, &event);
 }
 
+static uint64_t delay_us(struct sim_world *world, struct sim_link *link)
+{
+    return sim_chaos_delay_us(&world->chaos, &link->rng, 0);
+}
+
 /* ---- opening and closing --------------------------------------------------------------------- */
 
 static void connect_after(struct sim_world *world, unsigned s, unsigned i, uint64_t after_us)
@@ -42,151 +42,131 @@ static void connect_after(struct sim_world *world, unsigned s, unsigned i, uint6
     sim_link_schedule(world, after_us, SIM_EVENT_CONNECT, s, i, 0);
 }
 
-static void close_link(struct sim_world *world, unsigned s, unsigned i)
+static void connect_again(struct sim_world *world, unsigned s, unsigned i)
 {
     struct sim_link *link = sim_link_of(world, s, i);
+    unsigned doublings = link->failures < BACKOFF_DOUBLINGS ? link->failures : BACKOFF_DOUBLINGS;
+    uint32_t backoff_us = (uint32_t)BACKOFF_US << doublings;
+    link->failures++;
+    connect_after(world, s, i, sim_rng_between(&link->rng, backoff_us / 2, backoff_us));
+}
+
+static void close_link(struct sim_link *link)
+{
     link->state = SIM_LINK_CLOSED;
     link->generation++;
     link->request_us = link->reply_us = 0;
+    link->shakes = link->shaken = 0;
 }
 
-static uint64_t backoff_us(struct sim_world *world)
+void sim_links_start(struct sim_world *world, unsigned s, uint64_t seed)
 {
-    return BACKOFF_LOW_US + sim_chaos_pick(&world->chaos, BACKOFF_HIGH_US - BACKOFF_LOW_US);
+    for (unsigned i = 0; i < world->plan.masters; i++) {
+        struct sim_link *link = sim_link_of(world, s, i);
+        close_link(link);
+        sim_rng_init(&link->rng, seed, STREAM + s * FENCE_MASTERS_MAX + i);
+        link->generation = 0;
+        link->first = SIM_NO_MESSAGE;
+        link->executed = 0;
+        link->cut_until_us = 0;
+        link->failures = 0;
+        link->slowness = sim_rng_below(&link->rng, world->plan.slowness + 1);
+        connect_after(world, s, i, sim_rng_below(&link->rng, BACKOFF_US));
+    }
 }
 
-void sim_links_start(struct sim_world *world)
+static void tell_down(struct sim_world *world, unsigned s, unsigned i)
 {
-    memset(world->links, 0, sizeof(world->links));
-    for (unsigned s = 0; s < world->plan.servers; s++)
-        for (unsigned i = 0; i < world->plan.masters; i++) {
-            struct sim_link *link = sim_link_of(world, s, i);
-            link->first = SIM_NO_MESSAGE;
-            link->slowness = sim_chaos_pick(&world->chaos, world->plan.slowness + 1);
-            connect_after(world, s, i, sim_chaos_pick(&world->chaos, BACKOFF_LOW_US));
-        }
-}
-
-static void on_down(struct sim_world *world, const struct sim_event *event)
-{
-    unsigned s = event->server;
-    unsigned i = event->master;
-    struct sim_link *link = sim_link_of(world, s, i);
-    if (link->generation != event->generation)
-        return;
-    if (event->id == DOWN_NO_HANDSHAKE && link->state != SIM_LINK_SHAKING)
-        return;
-    world->stats.connections_down++;
-    SIM_SAY(world, "server %u lost master %u", s, i);
     struct fence_event down = {
         .kind = FENCE_EVENT_DOWN,
         .master = i,
         .reason = FENCE_REASON_UNREACHABLE,
     };
     sim_server_step(world, s, &down);
-    close_link(world, s, i);
+}
+
+void sim_link_fail(struct sim_world *world, unsigned s, unsigned i)
+{
+    world->stats.connections_down++;
+    SIM_SAY(world, "server %u lost master %u", s, i);
+    close_link(sim_link_of(world, s, i));
+    tell_down(world, s, i);
     sim_network_lose_all(world, s, i);
-    connect_after(world, s, i, backoff_us(world));
+    connect_again(world, s, i);
+}
+
+static void on_down(struct sim_world *world, const struct sim_event *event)
+{
+    const struct sim_link *link = sim_link_of(world, event->server, event->master);
+    if (link->generation != event->generation)
+        return;
+    if (event->id != NOTICED && link->shaken >= event->id)
+        return;
+    sim_link_fail(world, event->server, event->master);
 }
 
 void sim_link_reset(struct sim_world *world, unsigned s, unsigned i)
 {
-    SIM_SAY(world, "server %u resets its connection to master %u", s, i);
-    close_link(world, s, i);
+    struct sim_link *link = sim_link_of(world, s, i);
+    if (link->state == SIM_LINK_CLOSED)
+        return;
+    if (link->failures < TOLD)
+        SIM_SAY(world, "server %u resets its connection to master %u", s, i);
+    close_link(link);
     sim_link_schedule(world, 0, SIM_EVENT_CLOSED, s, i, 0);
-    connect_after(world, s, i, backoff_us(world));
-}
-
-/* ---- handshakes ------------------------------------------------------------------------------ */
-
-static void shake_hands(struct sim_world *world, unsigned s, unsigned i)
-{
-    sim_link_of(world, s, i)->state = SIM_LINK_SHAKING;
-    sim_link_schedule(world, sim_chaos_delay_us(&world->chaos, 0), SIM_EVENT_HANDSHAKE, s, i, 0);
-    sim_link_schedule(world, HANDSHAKE_DEADLINE_US, SIM_EVENT_DOWN, s, i, DOWN_NO_HANDSHAKE);
+    connect_again(world, s, i);
 }
 
 static void on_connect(struct sim_world *world, const struct sim_event *event)
 {
     unsigned s = event->server;
     unsigned i = event->master;
-    if (sim_link_of(world, s, i)->cut_until_us <= world->now_us) {
-        shake_hands(world, s, i);
-        return;
-    }
-    world->stats.connects_failed++;
-    struct fence_event down = {
-        .kind = FENCE_EVENT_DOWN,
-        .master = i,
-        .reason = FENCE_REASON_UNREACHABLE,
-    };
-    sim_server_step(world, s, &down);
-    connect_after(world, s, i, backoff_us(world));
-}
-
-static void on_handshake(struct sim_world *world, const struct sim_event *event)
-{
-    if (sim_link_of(world, event->server, event->master)->generation != event->generation)
-        return;
-    struct sim_event facts = *event;
-    facts.kind = SIM_EVENT_FACTS;
-    facts.id = world->masters[event->master].run_id;
-    facts.marked = world->masters[event->master].marked_run_id;
-    sim_world_schedule(world, sim_chaos_delay_us(&world->chaos, 0), &facts);
-}
-
-static void hex_id(char ret_text[static FENCE_ID_HEX_LEN + 1], unsigned master, uint32_t start)
-{
-    memset(ret_text, '0', FENCE_ID_HEX_LEN);
-    ret_text[FENCE_ID_HEX_LEN] = '\0';
-    ret_text[0] = (char)('1' + master);
-    for (unsigned at = FENCE_ID_HEX_LEN - 1; start > 0; start /= 10)
-        ret_text[at--] = (char)('0' + start % 10);
-}
-
-static void on_facts(struct sim_world *world, const struct sim_event *event)
-{
-    unsigned s = event->server;
-    unsigned i = event->master;
     struct sim_link *link = sim_link_of(world, s, i);
     if (link->generation != event->generation)
         return;
-    link->state = SIM_LINK_OPEN;
-    struct fence_event learnt = {
-        .kind = FENCE_EVENT_FACTS,
-        .master = i,
-        .facts = {.version = 70000,
-                  .durable = true,
-                  .persistence = "always",
-                  .marked = true,
-                  .member = i + 1,
-                  .marked_durable = true,
-                  .marked_active = true,
-                  .ttl_max_ms = world->plan.ttl_high_ms},
-    };
-    struct fence_facts *facts = &learnt.facts;
-    hex_id(facts->fleet_id, 0, 0);
-    hex_id(facts->run_id, i, event->id);
-    hex_id(facts->marked_run_id, i, event->marked);
-    for (unsigned j = 0; j < world->plan.masters; j++)
-        facts->view.incarnation[j] = INT64_C(1) << FENCE_INCARNATION_RANDOM_BITS;
-    sim_server_step(world, s, &learnt);
+    if (link->cut_until_us > world->now_us) {
+        world->stats.connects_failed++;
+        tell_down(world, s, i);
+        connect_again(world, s, i);
+        return;
+    }
+    link->state = SIM_LINK_SHAKING;
+    link->machine = world->address[i];
+    sim_link_shake(world, s, i);
+}
+
+/* ---- handshakes ------------------------------------------------------------------------------ */
+
+void sim_link_shake(struct sim_world *world, unsigned s, unsigned i)
+{
+    struct sim_link *link = sim_link_of(world, s, i);
+    struct sim_request request = {.ask = SIM_ASK_FACTS, .member = i};
+    link->shakes++;
+    sim_network_send(world, s, i, &request);
+    sim_link_schedule(world, HANDSHAKE_DEADLINE_US, SIM_EVENT_DOWN, s, i, link->shakes);
 }
 
 void sim_link_restamp(struct sim_world *world, unsigned s, unsigned i)
 {
-    sim_link_of(world, s, i)->state = SIM_LINK_SHAKING;
-    sim_link_schedule(world, sim_chaos_delay_us(&world->chaos, 0), SIM_EVENT_RESTAMP, s, i,
-                      world->masters[i].run_id);
+    const struct fence_fleet *fleet = fence_core_fleet(world->servers[s].core);
+    struct sim_request request = sim_restamp_request(&fleet->master[i].facts);
+    request.member = i;
+    sim_network_send(world, s, i, &request);
+    sim_link_shake(world, s, i);
 }
 
-static void on_restamp(struct sim_world *world, const struct sim_event *event)
+void sim_link_learn(struct sim_world *world, unsigned s, unsigned i, const struct sim_reply *reply)
 {
-    struct sim_master *master = &world->masters[event->master];
-    if (master->run_id == event->id)
-        master->marked_run_id = master->run_id;
-    if (sim_link_of(world, event->server, event->master)->generation == event->generation)
-        shake_hands(world, event->server, event->master);
+    struct sim_link *link = sim_link_of(world, s, i);
+    if (link->state == SIM_LINK_SHAKING)
+        link->state = SIM_LINK_OPEN;
+    link->shaken++;
+    struct fence_event learnt = {
+        .kind = FENCE_EVENT_FACTS,
+        .master = i,
+        .facts = sim_facts(reply),
+    };
+    sim_server_step(world, s, &learnt);
 }
 
 /* ---- faults ---------------------------------------------------------------------------------- */
@@ -199,11 +179,9 @@ void sim_link_break(struct sim_world *world, unsigned s, unsigned i, bool half_o
     SIM_SAY(world, "the connection of server %u to master %u breaks%s", s, i,
             half_open ? ", unnoticed" : "");
     sim_network_cut_short(world, link);
-    if (link->state == SIM_LINK_OPEN)
-        link->state = SIM_LINK_BROKEN;
+    link->state = SIM_LINK_BROKEN;
     if (!half_open)
-        sim_link_schedule(world, sim_chaos_delay_us(&world->chaos, 0), SIM_EVENT_DOWN, s, i,
-                          DOWN_NOTICED);
+        sim_link_schedule(world, delay_us(world, link), SIM_EVENT_DOWN, s, i, NOTICED);
 }
 
 void sim_link_cut(struct sim_world *world, unsigned s, unsigned i, uint64_t until_us)
@@ -211,7 +189,19 @@ void sim_link_cut(struct sim_world *world, unsigned s, unsigned i, uint64_t unti
     struct sim_link *link = sim_link_of(world, s, i);
     if (link->cut_until_us < until_us)
         link->cut_until_us = until_us;
-    sim_link_break(world, s, i, sim_chaos_pick(&world->chaos, 2) == 0);
+    sim_link_break(world, s, i, sim_chaos_pick(&world->chaos, SIM_FAULT_CUT, 2) == 0);
+}
+
+void sim_links_forget(struct sim_world *world, unsigned s)
+{
+    for (unsigned i = 0; i < world->plan.masters; i++) {
+        struct sim_link *link = sim_link_of(world, s, i);
+        sim_network_cut_short(world, link);
+        sim_network_forget(world, link);
+        close_link(link);
+        link->failures = 0;
+        connect_again(world, s, i);
+    }
 }
 
 void sim_links_heal(struct sim_world *world)
@@ -222,33 +212,16 @@ void sim_links_heal(struct sim_world *world)
             link->cut_until_us = 0;
             link->slowness = 0;
             if (link->state == SIM_LINK_BROKEN)
-                sim_link_schedule(world, sim_chaos_delay_us(&world->chaos, 0), SIM_EVENT_DOWN, s, i,
-                                  DOWN_NOTICED);
+                sim_link_schedule(world, delay_us(world, link), SIM_EVENT_DOWN, s, i, NOTICED);
         }
 }
 
 void sim_link_act(struct sim_world *world, const struct sim_event *event)
 {
-    switch ((enum sim_event_kind)event->kind) {
-    case SIM_EVENT_CONNECT:
+    if (event->kind == SIM_EVENT_CONNECT)
         on_connect(world, event);
-        break;
-    case SIM_EVENT_HANDSHAKE:
-        on_handshake(world, event);
-        break;
-    case SIM_EVENT_FACTS:
-        on_facts(world, event);
-        break;
-    case SIM_EVENT_RESTAMP:
-        on_restamp(world, event);
-        break;
-    case SIM_EVENT_DOWN:
+    else if (event->kind == SIM_EVENT_DOWN)
         on_down(world, event);
-        break;
-    case SIM_EVENT_CLOSED:
+    else if (sim_link_of(world, event->server, event->master)->generation == event->generation)
         sim_network_lose_all(world, event->server, event->master);
-        break;
-    default:
-        break;
-    }
 }

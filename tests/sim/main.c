@@ -1,9 +1,12 @@
 /* simulate --seeds A..B [--masters N]    plays the seeds A to B - 1, says what happened
+ * simulate --seeds A..B --all            lists the violations instead of telling the first
+ * simulate --shrink SEED [--masters N]   tells a short history that fails as that seed's does
  * simulate --trace SEED [--masters N]    tells one history
  * simulate --repeat A..B [--masters N]   plays each seed twice and compares
  *
  * Exit status: 0 all went well; 1 a promise was broken, and the seed and its history are shown;
  * 2 bad options; 3 something that must happen never did. */
+#include "tests/sim/shrink.h"
 #include "tests/sim/world.h"
 
 #include <argp.h>
@@ -26,6 +29,7 @@ enum mode {
     MODE_SEEDS,
     MODE_TRACE,
     MODE_REPEAT,
+    MODE_SHRINK,
 };
 
 struct options {
@@ -33,6 +37,7 @@ struct options {
     uint64_t first;
     uint64_t end;
     unsigned masters;
+    bool all;
 };
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -68,7 +73,8 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
             argp_error(state, "not a range of seeds: %s", text);
         return 0;
     case 't':
-        options->mode = MODE_TRACE;
+    case 'k':
+        options->mode = key == 't' ? MODE_TRACE : MODE_SHRINK;
         if (!parse_number(text, '\0', &options->first, &rest))
             argp_error(state, "not a seed: %s", text);
         return 0;
@@ -78,9 +84,12 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
             argp_error(state, "masters: 1, 3, 5, 7 or 9");
         options->masters = (unsigned)number;
         return 0;
+    case 'a':
+        options->all = true;
+        return 0;
     case ARGP_KEY_END:
         if (options->mode == MODE_NONE)
-            argp_error(state, "say --seeds, --trace or --repeat");
+            argp_error(state, "say --seeds, --trace, --shrink or --repeat");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -90,8 +99,10 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 static const struct argp_option known_options[] = {
     {"seeds", 's', "A..B", 0, "Play the seeds A to B - 1", 0},
     {"trace", 't', "SEED", 0, "Tell the history of one seed", 0},
+    {"shrink", 'k', "SEED", 0, "Tell a short history that fails like that of SEED", 0},
     {"repeat", 'r', "A..B", 0, "Play each seed twice: the histories must be the same", 0},
     {"masters", 'm', "N", 0, "Masters in each world, instead of a number that the seed chooses", 0},
+    {"all", 'a', NULL, 0, "List the violations of all seeds, instead of telling the first", 0},
     {0},
 };
 
@@ -126,6 +137,19 @@ static int tell(struct sim_world *world, uint64_t seed, unsigned masters)
     printf("seed %" PRIu64 " hash %016" PRIx64 ": %s\n", seed, hash,
            sim_check_ok(&world->check) ? "all promises kept" : world->check.violation);
     return sim_check_ok(&world->check) ? EXIT_SUCCESS : EXIT_VIOLATION;
+}
+
+static int shrink(struct sim_world *world, uint64_t seed, unsigned masters)
+{
+    struct sim_short found;
+    if (!sim_shrink(world, seed, masters, &found)) {
+        printf("seed %" PRIu64 ": all promises kept\n", seed);
+        return EXIT_SUCCESS;
+    }
+    (void)sim_world_play(world, &found.plan, found.seed, stdout);
+    printf("%" PRIu32 " events; %" PRIu32 " histories were played to find it\n", found.events,
+           found.played);
+    return EXIT_VIOLATION;
 }
 
 static int report(const struct sim_world *world, const struct options *options, double seconds)
@@ -163,13 +187,23 @@ static double now_seconds(void)
 static int play_all(struct sim_world *world, const struct options *options)
 {
     double began = now_seconds();
+    uint64_t violations = 0;
     for (uint64_t seed = options->first; seed < options->end; seed++) {
         playing = seed;
         (void)sim_world_run(world, seed, options->masters, NULL);
-        if (!sim_check_ok(&world->check)) {
+        if (sim_check_ok(&world->check))
+            continue;
+        violations++;
+        if (options->all) {
+            printf("%" PRIu64 " %s\n", seed, world->check.violation);
+        } else {
             printf("violation after %" PRIu64 " seeds\n", seed - options->first + 1);
             return tell(world, seed, options->masters);
         }
+    }
+    if (violations > 0) {
+        printf("%" PRIu64 " violations\n", violations);
+        return EXIT_VIOLATION;
     }
     return report(world, options, now_seconds() - began);
 }
@@ -198,9 +232,21 @@ int main(int argc, char **argv)
     if (!world)
         return EXIT_FAILURE;
     signal(SIGABRT, on_abort);
-    int status = options.mode == MODE_SEEDS    ? play_all(world, &options)
-                 : options.mode == MODE_REPEAT ? play_twice(world, &options)
-                                               : tell(world, options.first, options.masters);
+    int status = EXIT_SUCCESS;
+    switch (options.mode) {
+    case MODE_SEEDS:
+        status = play_all(world, &options);
+        break;
+    case MODE_REPEAT:
+        status = play_twice(world, &options);
+        break;
+    case MODE_SHRINK:
+        status = shrink(world, options.first, options.masters);
+        break;
+    default:
+        status = tell(world, options.first, options.masters);
+        break;
+    }
     sim_world_free(world);
     return status;
 }

@@ -1,27 +1,51 @@
 #include "tests/sim/master.h"
 
-#include <string.h>
+#include "tests/sim/marker.h"
+#include "tests/sim/mutant.h"
 
-void sim_master_init(struct sim_master *master, const struct sim_clock *clock, uint32_t slots,
-                     uint32_t extensions)
-{
-    memset(master, 0, sizeof(*master));
-    master->clock = *clock;
-    master->slots = slots;
-    master->extensions = extensions;
-}
+#include <string.h>
 
 uint32_t sim_master_slot(const struct sim_master *master, uint32_t resource)
 {
     return resource % master->slots;
 }
 
+int64_t sim_master_counter(const struct sim_master *master, uint32_t slot)
+{
+    const struct sim_counters *counters = &master->memory.counters;
+    return counters->slot[slot] ? counters->slot[slot] : counters->floor;
+}
+
 bool sim_master_expire(struct sim_master *master, uint32_t resource)
 {
-    bool was_present = master->locks[resource].present;
-    master->locks[resource].present = false;
+    bool was_present = master->memory.locks[resource].present;
+    master->memory.locks[resource].present = false;
     return was_present;
 }
+
+/* ---- crashes --------------------------------------------------------------------------------- */
+
+void sim_master_restart(struct sim_master *master, uint32_t run, bool lost)
+{
+    master->run = run;
+    if (lost || master->persistence == SIM_NONE)
+        sim_master_flush(master);
+    else if (master->persistence == SIM_EVERYSEC)
+        master->memory = master->disk;
+}
+
+void sim_master_flush(struct sim_master *master)
+{
+    memset(&master->memory, 0, sizeof(master->memory));
+    memset(&master->disk, 0, sizeof(master->disk));
+}
+
+void sim_master_save(struct sim_master *master)
+{
+    master->disk = master->memory;
+}
+
+/* ---- the script for locks -------------------------------------------------------------------- */
 
 static struct sim_reply yes_or_no(bool yes)
 {
@@ -38,37 +62,49 @@ static struct sim_reply held(const struct sim_lock *lock, uint64_t local_us)
     };
 }
 
-static struct sim_reply take(struct sim_lock *lock, int64_t *counter,
-                             const struct sim_request *request, uint64_t local_us)
+static struct sim_reply take(struct sim_master *master, struct sim_lock *lock, uint32_t slot,
+                             const struct sim_lock_request *request, bool again, uint64_t local_us)
 {
     bool repeated = lock->present && lock->attempt == request->attempt;
     if (lock->present && !repeated)
         return held(lock, local_us);
-    if (!repeated)
+    if (!repeated) {
         *lock = (struct sim_lock){
             .present = true,
+            .again = again,
             .lock = request->lock,
             .attempt = request->attempt,
-            .number = ++*counter,
+            .number = sim_master_counter(master, slot) + 1,
             .expires_us = local_us + request->ttl_ms * UINT64_C(1000),
         };
+        master->memory.counters.slot[slot] = lock->number;
+    }
     return (struct sim_reply){.kind = FENCE_REPLY_NUMBER, .number = lock->number};
 }
 
-static struct sim_reply confirm(struct sim_lock *lock, int64_t *counter,
-                                const struct sim_request *request)
+/* The number too: a repeated TAKE may have locked again, after somebody else's turn. */
+static bool may_confirm(const struct sim_lock *lock, const struct sim_lock_request *request)
 {
-    /* The number too: a repeated TAKE may have locked again, after somebody else's turn. */
-    if (!lock->present || lock->attempt != request->attempt || lock->number > request->token)
+    if (!lock->present || lock->attempt != request->attempt)
+        return false;
+    if (SIM_MUTANT(CONFIRM_BY_ID))
+        return true;
+    return SIM_MUTANT(CONFIRM_EXACTLY) ? !lock->again : lock->number <= request->token;
+}
+
+static struct sim_reply confirm(struct sim_master *master, struct sim_lock *lock, uint32_t slot,
+                                const struct sim_lock_request *request)
+{
+    if (!may_confirm(lock, request))
         return yes_or_no(false);
-    if (*counter < request->token)
-        *counter = request->token;
+    if (sim_master_counter(master, slot) < request->token)
+        master->memory.counters.slot[slot] = request->token;
     lock->number = request->token;
     return yes_or_no(true);
 }
 
 static struct sim_reply extend(struct sim_lock *lock, uint32_t cap,
-                               const struct sim_request *request, uint64_t local_us)
+                               const struct sim_lock_request *request, uint64_t local_us)
 {
     if (!lock->present || lock->lock != request->lock || lock->number > request->token)
         return yes_or_no(false);
@@ -81,7 +117,7 @@ static struct sim_reply extend(struct sim_lock *lock, uint32_t cap,
     return yes_or_no(true);
 }
 
-static struct sim_reply release(struct sim_lock *lock, const struct sim_request *request)
+static struct sim_reply release(struct sim_lock *lock, const struct sim_lock_request *request)
 {
     bool ours = lock->present && lock->lock == request->lock &&
                 (request->token == 0 || lock->number <= request->token);
@@ -90,28 +126,29 @@ static struct sim_reply release(struct sim_lock *lock, const struct sim_request 
     return yes_or_no(ours);
 }
 
-static struct sim_reply undo(struct sim_lock *lock, const struct sim_request *request)
+static struct sim_reply undo(struct sim_lock *lock, const struct sim_lock_request *request)
 {
-    bool ours = lock->present && lock->lock == request->lock && lock->attempt == request->attempt;
+    bool ours = lock->present && lock->lock == request->lock &&
+                (lock->attempt == request->attempt || SIM_MUTANT(UNDO_BY_LOCK_ID));
     if (ours)
         lock->present = false;
     return yes_or_no(ours);
 }
 
-struct sim_reply sim_master_execute(struct sim_master *master, const struct sim_request *request,
-                                    uint64_t now_us)
+static struct sim_reply execute_lock(struct sim_master *master,
+                                     const struct sim_lock_request *request, bool again,
+                                     uint64_t local_us)
 {
-    uint64_t local_us = sim_clock_read(&master->clock, now_us);
-    struct sim_lock *lock = &master->locks[request->resource];
-    int64_t *counter = &master->counters[sim_master_slot(master, request->resource)];
+    struct sim_lock *lock = &master->memory.locks[request->resource];
+    uint32_t slot = sim_master_slot(master, request->resource);
     if (lock->present && lock->expires_us <= local_us)
         lock->present = false;
 
     switch (request->kind) {
     case FENCE_REQUEST_TAKE:
-        return take(lock, counter, request, local_us);
+        return take(master, lock, slot, request, again, local_us);
     case FENCE_REQUEST_CONFIRM:
-        return confirm(lock, counter, request);
+        return confirm(master, lock, slot, request);
     case FENCE_REQUEST_EXTEND:
         return extend(lock, master->extensions, request, local_us);
     case FENCE_REQUEST_RELEASE:
@@ -122,4 +159,31 @@ struct sim_reply sim_master_execute(struct sim_master *master, const struct sim_
         return lock->present ? held(lock, local_us) : yes_or_no(false);
     }
     return (struct sim_reply){.kind = FENCE_REPLY_REFUSED};
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+static struct sim_reply facts(const struct sim_master *master)
+{
+    return (struct sim_reply){
+        .run = master->run,
+        .persistence = master->persistence,
+        .marker = master->memory.marker,
+    };
+}
+
+struct sim_reply sim_master_execute(struct sim_master *master, const struct sim_request *request,
+                                    bool again, uint64_t now_us)
+{
+    if (request->ask == SIM_ASK_FACTS)
+        return facts(master);
+    if (request->ask == SIM_ASK_RESTAMP)
+        return sim_marker_restamp(master, request);
+    if (request->ask == SIM_ASK_REJOIN)
+        return sim_marker_rejoin(master, request);
+    int refusal = sim_marker_check_view(master, request);
+    if (refusal)
+        return (struct sim_reply){.kind = (enum fence_reply_kind)refusal,
+                                  .marker = master->memory.marker};
+    return execute_lock(master, &request->lock, again, sim_clock_read(&master->clock, now_us));
 }

@@ -1,6 +1,8 @@
 #include "tests/sim/message.h"
 
 #include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -56,17 +58,145 @@ uint32_t sim_lock_number(const char *text)
     return lock;
 }
 
-const char *sim_request_name(enum fence_request_kind kind)
+/* ---- the fleet and its runs ------------------------------------------------------------------ */
+
+#define FLEET_TEXT "f1ee700000000000000000000000000000000000"
+#define RUN_TEXT   "c0de%036x"
+
+static_assert(sizeof(FLEET_TEXT) == FENCE_ID_HEX_LEN + 1, "a fleet id is as long as any");
+
+static void run_text(uint32_t run, char ret_text[static FENCE_ID_HEX_LEN + 1])
+{
+    (void)snprintf(ret_text, FENCE_ID_HEX_LEN + 1, RUN_TEXT, run);
+}
+
+static uint32_t run_number(const char *text)
+{
+    return text[0] ? (uint32_t)strtoul(text + 4, NULL, 16) : 0;
+}
+
+static struct sim_marker marker_of(const struct fence_facts *facts)
+{
+    if (!facts->marked)
+        return (struct sim_marker){.present = false};
+    return (struct sim_marker){
+        .present = true,
+        .active = facts->marked_active,
+        .durable = facts->marked_durable,
+        .member = facts->member - 1,
+        .run = run_number(facts->marked_run_id),
+        .ttl_max_ms = facts->ttl_max_ms,
+        .nonce = facts->nonce,
+        .next = facts->next,
+        .progress = facts->progress,
+        .view = facts->view,
+    };
+}
+
+struct fence_facts sim_facts(const struct sim_reply *reply)
+{
+    static const char *const persistence[] = {
+        [SIM_ALWAYS] = "always", [SIM_EVERYSEC] = "everysec", [SIM_NONE] = "none"};
+    const struct sim_marker *marker = &reply->marker;
+    struct fence_facts facts = {.version = 70000, .durable = reply->persistence == SIM_ALWAYS};
+    (void)snprintf(facts.persistence, sizeof(facts.persistence), "%s",
+                   persistence[reply->persistence]);
+    run_text(reply->run, facts.run_id);
+    if (!marker->present)
+        return facts;
+    facts.marked = true;
+    facts.member = marker->member + 1;
+    facts.marked_durable = marker->durable;
+    facts.marked_active = marker->active;
+    facts.nonce = marker->nonce;
+    facts.next = marker->next;
+    facts.progress = marker->progress;
+    facts.ttl_max_ms = marker->ttl_max_ms;
+    facts.view = marker->view;
+    memcpy(facts.fleet_id, FLEET_TEXT, sizeof(FLEET_TEXT));
+    run_text(marker->run, facts.marked_run_id);
+    return facts;
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+struct sim_request sim_lock_request(const struct fence_request *request)
+{
+    return (struct sim_request){
+        .ask = SIM_ASK_LOCK,
+        .tag = request->tag,
+        .lock = {.kind = request->kind,
+                 .resource = sim_resource_number(request->resource),
+                 .lock = sim_lock_number(request->lock_id),
+                 .ttl_ms = request->ttl_ms,
+                 .attempt = request->attempt,
+                 .token = request->token},
+    };
+}
+
+struct sim_request sim_rejoin_request(const struct fence_rejoin_request *request)
+{
+    struct sim_request made = {
+        .ask = SIM_ASK_REJOIN,
+        .tag = request->tag,
+        .rejoin = {.step = request->step,
+                   .target = request->member,
+                   .keep_locks = request->keep_locks,
+                   .nonce = request->nonce,
+                   .cursor = request->cursor,
+                   .incarnation = request->incarnation,
+                   .ttl_max_ms = request->ttl_max_ms},
+    };
+    if (request->view)
+        made.view = *request->view;
+    if (request->step == FENCE_REJOIN_CLAIM) {
+        assert(strcmp(request->fleet_id, FLEET_TEXT) == 0);
+        made.rejoin.seen = marker_of(request->seen);
+    }
+    if (request->step == FENCE_REJOIN_CLAIM || request->step == FENCE_REJOIN_ADMIT) {
+        made.rejoin.run = run_number(request->seen->run_id);
+        made.rejoin.durable = request->seen->durable;
+    }
+    if (request->step == FENCE_REJOIN_ADMIT) {
+        made.rejoin.counters.floor = request->counters->floor;
+        memcpy(made.rejoin.counters.slot, request->counters->slot,
+               sizeof(made.rejoin.counters.slot));
+    }
+    return made;
+}
+
+struct sim_request sim_restamp_request(const struct fence_facts *seen)
+{
+    return (struct sim_request){
+        .ask = SIM_ASK_RESTAMP,
+        .rejoin = {.seen = marker_of(seen), .run = run_number(seen->run_id)},
+    };
+}
+
+const char *sim_request_name(const struct sim_request *request)
 {
     static const char *const names[] = {
         [FENCE_REQUEST_TAKE] = "TAKE",     [FENCE_REQUEST_CONFIRM] = "CONFIRM",
         [FENCE_REQUEST_EXTEND] = "EXTEND", [FENCE_REQUEST_RELEASE] = "RELEASE",
         [FENCE_REQUEST_UNDO] = "UNDO",     [FENCE_REQUEST_INSPECT] = "INSPECT",
     };
-    return names[kind];
+    static const char *const steps[] = {
+        [FENCE_REJOIN_CLAIM] = "CLAIM",
+        [FENCE_REJOIN_WIPE] = "WIPE",
+        [FENCE_REJOIN_RECORD] = "RECORD",
+        [FENCE_REJOIN_ADMIT] = "ADMIT",
+    };
+    switch (request->ask) {
+    case SIM_ASK_LOCK:
+        return names[request->lock.kind];
+    case SIM_ASK_REJOIN:
+        return steps[request->rejoin.step];
+    default:
+        return request->ask == SIM_ASK_RESTAMP ? "RESTAMP" : "FACTS";
+    }
 }
 
-const char *sim_reply_name(enum fence_reply_kind kind)
+const char *sim_reply_name(const struct sim_request *request, const struct sim_reply *reply)
 {
     static const char *const names[] = {
         [FENCE_REPLY_NUMBER] = "NUMBER",
@@ -74,8 +204,13 @@ const char *sim_reply_name(enum fence_reply_kind kind)
         [FENCE_REPLY_YES] = "YES",
         [FENCE_REPLY_NO] = "NO",
         [FENCE_REPLY_EXHAUSTED] = "EXHAUSTED",
+        [FENCE_REPLY_STALE] = "STALE",
         [FENCE_REPLY_REFUSED] = "REFUSED",
         [FENCE_REPLY_LOST] = "LOST",
     };
-    return names[kind];
+    if (request->ask == SIM_ASK_LOCK)
+        return names[reply->kind];
+    return reply->outcome == FENCE_REJOIN_DONE      ? "done"
+           : reply->outcome == FENCE_REJOIN_CHANGED ? "changed"
+                                                    : "refused";
 }

@@ -1,31 +1,98 @@
 /* A request and its reply on their way, with names as small numbers. Copied freely; owns nothing.
  *
- * A lock id is numbered by the call that acquires with it, a resource by its place in the world. */
+ * A lock id is numbered by the call that acquires with it, a resource by its place in the world, a
+ * run of a Redis by how many there were before it. There is but one fleet in a world. */
 #ifndef SIM_MESSAGE_H
 #define SIM_MESSAGE_H
 
-#include "fence/message.h"
+#include "fence/core.h"
 
 enum {
     SIM_RESOURCES_MAX = 3,
     SIM_CALLS_MAX = 512, /* of one world, from first to last */
 };
 
-struct sim_request {
+/* The marker in the fleet hash (DESIGN section 3). @view: incarnations, the master's own too. */
+struct sim_marker {
+    bool present; /* the other members mean nothing without it */
+    bool active;  /* state; else it is joining */
+    bool durable; /* was it verified durable when it was admitted */
+    unsigned member;
+    uint32_t run; /* of the Redis that was admitted */
+    uint32_t ttl_max_ms;
+    uint64_t nonce; /* 0: none */
+    int64_t next;   /* the incarnation it is to get; 0: none */
+    int64_t progress;
+    struct fence_view view;
+};
+
+enum sim_persistence {
+    SIM_ALWAYS,   /* a crash loses nothing */
+    SIM_EVERYSEC, /* a crash loses the end */
+    SIM_NONE,     /* a crash loses everything */
+};
+
+/* Every counter of a master; see fence_counters. */
+struct sim_counters {
+    int64_t floor;
+    int64_t slot[SIM_RESOURCES_MAX];
+};
+
+/* What a server wants of a master: one of fence's requests about a lock, a step of a rejoin, or
+ * what the driver does by itself. */
+enum sim_ask {
+    SIM_ASK_LOCK,
+    SIM_ASK_REJOIN,
+    SIM_ASK_RESTAMP,
+    SIM_ASK_FACTS, /* the handshake */
+};
+
+struct sim_lock_request {
     enum fence_request_kind kind;
     uint32_t resource;
     uint32_t lock;
     uint32_t ttl_ms;
-    uint64_t tag;
     uint64_t attempt;
     int64_t token;
 };
 
+struct sim_rejoin_request {
+    enum fence_rejoin_step step;
+    unsigned target; /* the member that is taken back */
+    bool keep_locks;
+    uint64_t nonce;
+    uint64_t cursor;
+    int64_t incarnation; /* CLAIM */
+    uint32_t ttl_max_ms;
+    uint32_t run;           /* of the Redis that was judged */
+    bool durable;           /* was it */
+    struct sim_marker seen; /* CLAIM, RESTAMP: the marker that was judged */
+    struct sim_counters counters;
+};
+
+struct sim_request {
+    enum sim_ask ask;
+    unsigned member;        /* which the master is taken for */
+    uint64_t tag;           /* 0 for what the driver does by itself */
+    struct fence_view view; /* the sender works under */
+    struct sim_lock_request lock;
+    struct sim_rejoin_request rejoin; /* REJOIN, RESTAMP */
+};
+
 struct sim_reply {
+    /* LOCK */
     enum fence_reply_kind kind;
     uint32_t lock; /* HELD: the holder's */
     int64_t number;
     uint64_t remaining_ms;
+    /* REJOIN; LOST: the script refused to run */
+    enum fence_rejoin_outcome outcome;
+    uint64_t cursor;
+    struct sim_counters counters;
+    /* FACTS; and the view in the marker: a STALE, a RECORD refused */
+    uint32_t run;
+    enum sim_persistence persistence;
+    struct sim_marker marker;
 };
 
 /* The texts behind the numbers: static, of the form that fence/name.h asks for. */
@@ -37,7 +104,15 @@ const char *sim_owner_text(uint32_t lock);
 uint32_t sim_resource_number(const char *text);
 uint32_t sim_lock_number(const char *text);
 
-const char *sim_request_name(enum fence_request_kind kind);
-const char *sim_reply_name(enum fence_reply_kind kind);
+/* What a server asks, in the simulator's terms; all but the view it works under. */
+struct sim_request sim_lock_request(const struct fence_request *request);
+struct sim_request sim_rejoin_request(const struct fence_rejoin_request *request);
+struct sim_request sim_restamp_request(const struct fence_facts *seen);
+
+/* What a handshake found, in the core's terms. */
+struct fence_facts sim_facts(const struct sim_reply *reply);
+
+const char *sim_request_name(const struct sim_request *request);
+const char *sim_reply_name(const struct sim_request *request, const struct sim_reply *reply);
 
 #endif

@@ -1,12 +1,13 @@
 #include "tests/sim/network.h"
 
+#include "tests/sim/execute.h"
 #include "tests/sim/world.h"
 
 #include <assert.h>
-#include <inttypes.h>
+#include <string.h>
 
-/* Per mille: from this message on, none of those on their way arrives. */
 enum {
+    /* Per mille: from this message on, none of those on their way arrives. */
     CUTS_REQUESTS = 250,
     CUTS_REPLIES = 400,
 };
@@ -59,14 +60,13 @@ static uint32_t dequeue(struct sim_network *network, struct sim_link *link)
     return m;
 }
 
-/* ---- requests and replies -------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 /* When something put on a first-in-first-out way of @link now arrives; *@latest_us is the latest
  * arrival there. */
-static uint64_t arrival_us(struct sim_world *world, const struct sim_link *link,
-                           uint64_t *latest_us)
+static uint64_t arrival_us(struct sim_world *world, struct sim_link *link, uint64_t *latest_us)
 {
-    uint64_t at_us = world->now_us + sim_chaos_delay_us(&world->chaos, link->slowness);
+    uint64_t at_us = world->now_us + sim_chaos_delay_us(&world->chaos, &link->rng, link->slowness);
     if (at_us < *latest_us)
         at_us = *latest_us;
     *latest_us = at_us;
@@ -88,34 +88,52 @@ static void duplicate(struct sim_world *world, unsigned s, unsigned i,
     *copy = *original;
     copy->awaited = false;
     copy->duplicate = true;
-    put_on_wire(world, s, i, m, at_us + sim_chaos_lateness_us(&world->chaos), SIM_EVENT_REQUEST);
+    at_us += sim_chaos_lateness_us(&world->chaos, SIM_FAULT_DUPLICATE);
+    put_on_wire(world, s, i, m, at_us, SIM_EVENT_REQUEST);
+}
+
+/* What is sent from now on does not arrive soon. In worlds with quiet servers only theirs. */
+static void perhaps_lag(struct sim_world *world, unsigned s, struct sim_link *link)
+{
+    bool exempt = world->plan.quiet > 0 && s >= world->plan.quiet;
+    if (exempt || !sim_chaos_strikes(&world->chaos, SIM_FAULT_LAG))
+        return;
+    uint64_t until_us =
+        world->now_us + sim_chaos_pick(&world->chaos, SIM_FAULT_LAG, world->plan.slow_us);
+    if (link->request_us < until_us)
+        link->request_us = until_us;
+}
+
+static bool may_send(const struct sim_link *link, const struct sim_request *request)
+{
+    if (request->ask == SIM_ASK_LOCK || request->ask == SIM_ASK_REJOIN)
+        return link->state != SIM_LINK_CLOSED && link->shaken > 0 && link->shaken == link->shakes;
+    return link->state != SIM_LINK_CLOSED;
 }
 
 void sim_network_send(struct sim_world *world, unsigned s, unsigned i,
-                      const struct fence_request *request)
+                      const struct sim_request *request)
 {
     struct sim_link *link = sim_link_of(world, s, i);
-    if (link->state == SIM_LINK_CLOSED || link->state == SIM_LINK_SHAKING) {
-        sim_check_fail(&world->check, "server %u asks master %u, which is not connected", s, i);
+    if (!may_send(link, request)) {
+        sim_check_fail(&world->check, "server %u asks master %u without a handshake", s, i);
         return;
     }
     uint32_t m = new_message(&world->network);
     struct sim_message *message = &world->network.messages[m];
-    *message = (struct sim_message){
-        .request = {.kind = request->kind,
-                    .resource = sim_resource_number(request->resource),
-                    .lock = sim_lock_number(request->lock_id),
-                    .ttl_ms = request->ttl_ms,
-                    .tag = request->tag,
-                    .attempt = request->attempt,
-                    .token = request->token},
-        .generation = link->generation,
-        .awaited = true,
-    };
-    sim_trace_mix(&world->trace, request->attempt ^ (uint64_t)request->token << 8 ^ m);
+    message->request = *request;
+    message->generation = link->generation;
+    message->machine = link->machine;
+    message->run = world->machines[link->machine].run;
+    message->awaited = true;
+    message->on_wire = message->duplicate = message->executed = false;
+    message->request_cut = message->reply_cut = false;
+    sim_trace_mix(&world->trace, request->tag << 8 ^ m);
     enqueue(&world->network, link, m);
     if (link->state == SIM_LINK_BROKEN)
         return;
+    if (request->ask == SIM_ASK_REJOIN && request->rejoin.step == FENCE_REJOIN_RECORD)
+        perhaps_lag(world, s, link);
     uint64_t at_us = arrival_us(world, link, &link->request_us);
     put_on_wire(world, s, i, m, at_us, SIM_EVENT_REQUEST);
     if (sim_chaos_strikes(&world->chaos, SIM_FAULT_DUPLICATE))
@@ -126,53 +144,14 @@ void sim_network_send(struct sim_world *world, unsigned s, unsigned i,
         sim_link_break(world, s, i, true);
 }
 
-static void say_executed(const struct sim_world *world, const struct sim_event *event,
-                         const struct sim_request *request, const struct sim_reply *reply,
-                         bool again)
-{
-    SIM_SAY(world,
-            "  master %u: %s%s r%" PRIu32 " lock %" PRIu32 " attempt %04x token %" PRId64
-            " of server %u: %s %" PRId64,
-            event->master, again ? "again " : "", sim_request_name(request->kind),
-            request->resource, request->lock, (unsigned)(request->attempt & 0xffff), request->token,
-            event->server, sim_reply_name(reply->kind), reply->number);
-}
+/* ---- at a master ----------------------------------------------------------------------------- */
 
-/* Executes @request at the master of @event. @again: a copy of what was sent once. */
-static struct sim_reply execute(struct sim_world *world, const struct sim_event *event,
-                                const struct sim_request *request, bool again)
+/* A copy finds whoever is there; the original died with the process that it was sent to. */
+static bool arrives(const struct sim_world *world, const struct sim_message *message)
 {
-    struct sim_master *master = &world->masters[event->master];
-    struct sim_stats *stats = &world->stats;
-    if (sim_chaos_strikes(&world->chaos, SIM_FAULT_VANISH))
-        stats->locks_vanished += sim_master_expire(master, request->resource);
-    struct sim_reply reply = sim_master_execute(master, request, world->now_us);
-
-    stats->requests++;
-    stats->duplicates_executed += again;
-    stats->locked_again += again && reply.kind == FENCE_REPLY_NUMBER;
-    stats->confirms_refused +=
-        request->kind == FENCE_REQUEST_CONFIRM && reply.kind == FENCE_REPLY_NO;
-    stats->undone += request->kind == FENCE_REQUEST_UNDO && reply.kind == FENCE_REPLY_YES;
-    uint32_t slot = sim_master_slot(master, request->resource);
-    sim_check_counter(&world->check, event->master, slot, master->counters[slot]);
-    sim_trace_mix(&world->trace, (uint64_t)reply.number << 8 | (uint64_t)reply.kind);
-    say_executed(world, event, request, &reply, again);
-    return reply;
-}
-
-/* The requests of one connection, but for those that are copies anyway, may come twice: the second
- * time just before a later one. */
-static void perhaps_replay(struct sim_world *world, const struct sim_event *event,
-                           const struct sim_request *request)
-{
-    struct sim_link *link = sim_link_of(world, event->server, event->master);
-    if (link->executed > 0 && sim_chaos_strikes(&world->chaos, SIM_FAULT_REPLAY)) {
-        uint32_t count = link->executed < SIM_RECENT ? link->executed : SIM_RECENT;
-        uint32_t which = sim_chaos_pick(&world->chaos, count);
-        (void)execute(world, event, &link->recent[which], true);
-    }
-    link->recent[link->executed++ % SIM_RECENT] = *request;
+    if (message->request_cut)
+        return false;
+    return message->duplicate || message->run == world->machines[message->machine].run;
 }
 
 static void on_request(struct sim_world *world, const struct sim_event *event)
@@ -180,13 +159,11 @@ static void on_request(struct sim_world *world, const struct sim_event *event)
     struct sim_link *link = sim_link_of(world, event->server, event->master);
     struct sim_message *message = &world->network.messages[event->id];
     message->on_wire = false;
-    if (!message->request_cut) {
-        if (!message->duplicate)
-            perhaps_replay(world, event, &message->request);
-        message->reply = execute(world, event, &message->request, message->duplicate);
+    if (arrives(world, message)) {
+        sim_execute(world, event, message);
         message->executed = true;
     }
-    bool connected = link->generation == message->generation && link->state == SIM_LINK_OPEN;
+    bool connected = link->generation == message->generation && link->state != SIM_LINK_BROKEN;
     if (message->executed && connected && !message->duplicate) {
         uint64_t at_us = arrival_us(world, link, &link->reply_us);
         put_on_wire(world, event->server, event->master, event->id, at_us, SIM_EVENT_REPLY);
@@ -194,6 +171,75 @@ static void on_request(struct sim_world *world, const struct sim_event *event)
         world->stats.executed_after_break += message->executed && !connected;
         free_if_done(&world->network, event->id);
     }
+}
+
+/* ---- at a server ----------------------------------------------------------------------------- */
+
+static void tell_lock_reply(struct sim_world *world, unsigned s, unsigned i,
+                            const struct sim_message *message)
+{
+    const struct sim_reply *reply = &message->reply;
+    bool held = reply->kind == FENCE_REPLY_HELD;
+    struct fence_event arrived = {
+        .kind = FENCE_EVENT_REPLY,
+        .master = i,
+        .reply = {.kind = reply->kind,
+                  .tag = message->request.tag,
+                  .number = reply->number,
+                  .holder = held ? sim_lock_text(reply->lock) : "",
+                  .owner = held ? sim_owner_text(reply->lock) : "",
+                  .remaining_ms = reply->remaining_ms,
+                  .view = reply->kind == FENCE_REPLY_STALE ? &reply->marker.view : NULL},
+    };
+    sim_server_step(world, s, &arrived);
+}
+
+static void tell_rejoin_reply(struct sim_world *world, unsigned s, unsigned i,
+                              const struct sim_message *message)
+{
+    const struct sim_reply *reply = &message->reply;
+    bool done = reply->outcome == FENCE_REJOIN_DONE;
+    bool changed = reply->outcome == FENCE_REJOIN_CHANGED;
+    bool recorded = message->request.rejoin.step == FENCE_REJOIN_RECORD;
+    struct fence_counters *counters = &world->network.counters;
+    counters->floor = reply->counters.floor;
+    memcpy(counters->slot, reply->counters.slot, sizeof(reply->counters.slot));
+    struct fence_event arrived = {
+        .kind = FENCE_EVENT_REJOIN,
+        .master = i,
+        .rejoin = {.outcome = reply->outcome,
+                   .tag = message->request.tag,
+                   .cursor = reply->cursor,
+                   .counters = recorded && done ? counters : NULL,
+                   .view = recorded && changed ? &reply->marker.view : NULL},
+    };
+    sim_server_step(world, s, &arrived);
+}
+
+static void hand_out(struct sim_world *world, unsigned s, unsigned i,
+                     const struct sim_message *message)
+{
+    switch (message->request.ask) {
+    case SIM_ASK_LOCK:
+        tell_lock_reply(world, s, i, message);
+        break;
+    case SIM_ASK_REJOIN:
+        tell_rejoin_reply(world, s, i, message);
+        break;
+    case SIM_ASK_FACTS:
+        sim_link_learn(world, s, i, &message->reply);
+        break;
+    case SIM_ASK_RESTAMP:
+        break; /* the handshake behind it says what the marker is now */
+    }
+}
+
+/* The script as a whole did not run. */
+static bool is_refused(const struct sim_message *message)
+{
+    if (message->request.ask == SIM_ASK_LOCK)
+        return message->reply.kind == FENCE_REPLY_REFUSED;
+    return message->request.ask == SIM_ASK_REJOIN && message->reply.outcome == FENCE_REJOIN_LOST;
 }
 
 static void on_reply(struct sim_world *world, const struct sim_event *event)
@@ -210,19 +256,15 @@ static void on_reply(struct sim_world *world, const struct sim_event *event)
     }
     assert(link->first == event->id);
     (void)dequeue(&world->network, link);
-    bool held = message->reply.kind == FENCE_REPLY_HELD;
-    struct fence_event arrived = {
-        .kind = FENCE_EVENT_REPLY,
-        .master = i,
-        .reply = {.kind = message->reply.kind,
-                  .tag = message->request.tag,
-                  .number = message->reply.number,
-                  .holder = held ? sim_lock_text(message->reply.lock) : "",
-                  .owner = held ? sim_owner_text(message->reply.lock) : "",
-                  .remaining_ms = message->reply.remaining_ms},
-    };
+    uint32_t generation = link->generation;
+    bool refused = is_refused(message);
+    if (message->request.ask == SIM_ASK_LOCK && !refused)
+        link->failures = 0;
+    hand_out(world, s, i, message);
     free_if_done(&world->network, event->id);
-    sim_server_step(world, s, &arrived);
+    /* As the driver does: a new handshake tells why. */
+    if (refused && link->generation == generation)
+        sim_link_fail(world, s, i);
 }
 
 /* ---- the end of a connection ----------------------------------------------------------------- */
@@ -232,31 +274,54 @@ void sim_network_lose_all(struct sim_world *world, unsigned s, unsigned i)
     struct sim_link *link = sim_link_of(world, s, i);
     while (link->first != SIM_NO_MESSAGE) {
         uint32_t m = dequeue(&world->network, link);
-        struct fence_event event = {
-            .kind = FENCE_EVENT_REPLY,
-            .master = i,
-            .reply = {.kind = FENCE_REPLY_LOST,
-                      .tag = world->network.messages[m].request.tag,
-                      .holder = "",
-                      .owner = ""},
+        struct sim_message *message = &world->network.messages[m];
+        message->reply = (struct sim_reply){
+            .kind = FENCE_REPLY_LOST,
+            .outcome = FENCE_REJOIN_LOST,
         };
+        if (message->request.ask == SIM_ASK_LOCK)
+            tell_lock_reply(world, s, i, message);
+        else if (message->request.ask == SIM_ASK_REJOIN)
+            tell_rejoin_reply(world, s, i, message);
         free_if_done(&world->network, m);
-        sim_server_step(world, s, &event);
     }
 }
 
-void sim_network_cut_short(struct sim_world *world, const struct sim_link *link)
+void sim_network_forget(struct sim_world *world, struct sim_link *link)
+{
+    while (link->first != SIM_NO_MESSAGE)
+        free_if_done(&world->network, dequeue(&world->network, link));
+}
+
+void sim_network_cut_short(struct sim_world *world, struct sim_link *link)
 {
     bool request_cut = false;
     bool reply_cut = false;
     for (uint32_t m = link->first; m != SIM_NO_MESSAGE; m = world->network.messages[m].next) {
         struct sim_message *message = &world->network.messages[m];
-        reply_cut = reply_cut || sim_chaos_pick(&world->chaos, 1000) < CUTS_REPLIES;
+        reply_cut = reply_cut || sim_rng_chance(&link->rng, CUTS_REPLIES);
         if (!message->executed)
-            request_cut = request_cut || sim_chaos_pick(&world->chaos, 1000) < CUTS_REQUESTS;
+            request_cut = request_cut || sim_rng_chance(&link->rng, CUTS_REQUESTS);
         message->reply_cut = reply_cut;
         message->request_cut = request_cut;
     }
+}
+
+bool sim_network_is_recording(const struct sim_network *network, unsigned target)
+{
+    for (uint32_t m = 0; m < network->used; m++) {
+        const struct sim_message *message = &network->messages[m];
+        if (message->on_wire && !message->executed && message->request.ask == SIM_ASK_REJOIN &&
+            message->request.rejoin.step == FENCE_REJOIN_RECORD &&
+            message->request.rejoin.target == target)
+            return true;
+    }
+    return false;
+}
+
+unsigned sim_network_machine(const struct sim_network *network, const struct sim_event *event)
+{
+    return network->messages[event->id].machine;
 }
 
 void sim_network_act(struct sim_world *world, const struct sim_event *event)

@@ -7,12 +7,14 @@
 #include <string.h>
 
 enum {
+    STREAM = 0, /* of the seed's random numbers */
+
     /* Two clocks of which one gains this and one loses it differ by less than the drift of 1%. */
     SANE_RATE_PPM = 4900,
     WILD_RATE_PPM = 600 * 1000,
 
     EXTREME_RATES = 500, /* of a thousand clocks */
-    STORMS = 250,        /* of a thousand worlds */
+    DISASTER_MAX_US = 300 * 1000,
 };
 
 /* How often a fault strikes in the worlds that have it: seldom, or often. */
@@ -22,6 +24,7 @@ static const struct {
     uint32_t often;
 } faults[SIM_FAULTS] = {
     [SIM_FAULT_SLOW] = {"slow", 20, 150},
+    [SIM_FAULT_LAG] = {"lag", 50, 300},
     [SIM_FAULT_DUPLICATE] = {"duplicate", 20, 250},
     [SIM_FAULT_REPLAY] = {"replay", 20, 250},
     [SIM_FAULT_BREAK] = {"break", 4, 30},
@@ -32,12 +35,27 @@ static const struct {
     [SIM_FAULT_MASTER_STOP] = {"master-stop", 2, 10},
     [SIM_FAULT_MASTER_RESTART] = {"master-restart", 20, 150},
     [SIM_FAULT_SERVER_PAUSE] = {"server-pause", 2, 10},
+    [SIM_FAULT_DISK_LOST] = {"disk-lost", 20, 150},
+    [SIM_FAULT_FLUSH] = {"flush", 20, 150},
+    [SIM_FAULT_REPLACE] = {"replace", 20, 150},
+    [SIM_FAULT_SERVER_CRASH] = {"server-crash", 10, 100},
     [SIM_FAULT_CUT] = {"cut", 50, 400},
+    [SIM_FAULT_CLOCK_JUMP] = {"clock-jump", 20, 150},
 };
 
 const char *sim_fault_name(enum sim_fault fault)
 {
     return faults[fault].name;
+}
+
+const char *sim_world_kind_name(enum sim_world_kind kind)
+{
+    static const char *const names[SIM_WORLD_KINDS] = {
+        [SIM_MIXED] = "mixed",       [SIM_STORM] = "storm", [SIM_AMNESIA] = "amnesia",
+        [SIM_BLACKOUT] = "blackout", [SIM_LOST] = "lost",   [SIM_DUEL] = "duel",
+        [SIM_RECKLESS] = "reckless",
+    };
+    return names[kind];
 }
 
 static unsigned draw_masters(struct sim_rng *rng)
@@ -78,11 +96,11 @@ static void draw_faults(struct sim_plan *plan, struct sim_rng *rng)
         plan->permille[i] = level < 2 ? 0 : level < 4 ? faults[i].seldom : faults[i].often;
     }
     if (plan->sane)
-        plan->permille[SIM_FAULT_VANISH] = 0;
+        plan->permille[SIM_FAULT_VANISH] = plan->permille[SIM_FAULT_CLOCK_JUMP] = 0;
 }
 
-/* A storm: everybody wants one lock, which goes at any moment, requests happen twice, some masters
- * are far away, and all else is well. Here attempts meet each other half-way most often. */
+/* Everybody wants one lock, which goes at any moment, requests happen twice, some masters are far
+ * away, and all else is well. Here attempts meet each other half-way most often. */
 static void draw_storm(struct sim_plan *plan, struct sim_rng *rng)
 {
     plan->sane = false;
@@ -101,17 +119,125 @@ static void draw_storm(struct sim_plan *plan, struct sim_rng *rng)
     plan->permille[SIM_FAULT_BREAK] = sim_rng_chance(rng, 500) ? 10 : 0;
 }
 
-void sim_plan_draw(struct sim_plan *plan, struct sim_rng *rng, unsigned masters)
+/* Short leases, so that masters are taken back soon, and clients that stay long enough to see it.
+ * One or two ways to forget, often, and few other faults. */
+static void draw_amnesia(struct sim_plan *plan, struct sim_rng *rng)
 {
-    memset(plan, 0, sizeof(*plan));
+    static const enum sim_fault ways[] = {SIM_FAULT_MASTER_RESTART, SIM_FAULT_DISK_LOST,
+                                          SIM_FAULT_FLUSH, SIM_FAULT_REPLACE};
+    static const enum sim_fault others[] = {
+        SIM_FAULT_DUPLICATE, SIM_FAULT_REPLAY, SIM_FAULT_BREAK,
+        SIM_FAULT_SLOW,      SIM_FAULT_VANISH, SIM_FAULT_SERVER_CRASH,
+        SIM_FAULT_LAG,       SIM_FAULT_CUT,    SIM_FAULT_SERVER_PAUSE};
+    plan->resources = plan->slots = 1;
+    plan->calls = 8;
+    plan->clients = sim_rng_between(rng, 2, SIM_CLIENTS_MAX);
+    plan->ttl_low_ms = plan->ttl_high_ms = FENCE_TTL_MIN_MS;
+    plan->rounds = 16;
+    plan->think_us = sim_rng_chance(rng, 500) ? 3000 : 30 * 1000;
+    plan->delay_high_us = sim_rng_chance(rng, 500) ? 500 : 5000;
+    plan->fault_us = sim_rng_chance(rng, 500) ? 20 * 1000 : 100 * 1000;
+    memset(plan->permille, 0, sizeof(plan->permille));
+    for (unsigned i = 0; i < 2; i++)
+        plan->permille[ways[sim_rng_below(rng, sizeof(ways) / sizeof(ways[0]))]] = 300;
+    for (unsigned i = 0; i < 3; i++) {
+        enum sim_fault fault = others[sim_rng_below(rng, sizeof(others) / sizeof(others[0]))];
+        plan->permille[fault] = faults[fault].often;
+    }
+    if (plan->sane)
+        plan->permille[SIM_FAULT_VANISH] = 0;
+}
+
+/* One server has no clients, so that nothing but its own steps tells it about the masters, and they
+ * take long. It takes back a replaced master, while the others go on with the old machine, and have
+ * to take back what the first one has just read (faults.c). */
+static void draw_duel(struct sim_plan *plan, struct sim_rng *rng)
+{
+    draw_amnesia(plan, rng);
+    plan->masters = 5;
+    plan->servers = SIM_SERVERS_MAX;
+    plan->quiet = 1;
+    plan->clients = SIM_CLIENTS_MAX;
+    plan->think_us = 3000;
+    plan->delay_high_us = 500;
+    plan->slowness = sim_rng_chance(rng, 500) ? 5 : 0;
+    plan->slow_us = 300 * 1000;
+    plan->rounds = 24;
+    plan->disaster_us /= 4;
+    memset(plan->permille, 0, sizeof(plan->permille));
+    plan->permille[SIM_FAULT_LAG] = 800;
+    plan->permille[SIM_FAULT_REPLAY] = sim_rng_chance(rng, 500) ? 50 : 0;
+    plan->permille[SIM_FAULT_VANISH] = plan->sane ? 0 : 200;
+}
+
+/* So that no server believes for long in masters that it has lost: each could then lead another of
+ * them half-way back, and none all the way. */
+static void draw_blackout(struct sim_plan *plan)
+{
+    static const enum sim_fault absent[] = {
+        SIM_FAULT_SLOW,         SIM_FAULT_HALF_OPEN,    SIM_FAULT_MASTER_STOP,
+        SIM_FAULT_SERVER_PAUSE, SIM_FAULT_SERVER_CRASH, SIM_FAULT_DISK_LOST,
+        SIM_FAULT_FLUSH,        SIM_FAULT_REPLACE,      SIM_FAULT_MASTER_RESTART};
+    for (unsigned i = 0; i < sizeof(absent) / sizeof(absent[0]); i++)
+        plan->permille[absent[i]] = 0;
+}
+
+/* Of twenty worlds. */
+static enum sim_world_kind draw_kind(struct sim_rng *rng)
+{
+    static const unsigned shares[SIM_WORLD_KINDS] = {
+        [SIM_MIXED] = 6, [SIM_STORM] = 5, [SIM_AMNESIA] = 5,  [SIM_BLACKOUT] = 1,
+        [SIM_LOST] = 1,  [SIM_DUEL] = 1,  [SIM_RECKLESS] = 1,
+    };
+    unsigned drawn = sim_rng_below(rng, 20);
+    unsigned kind = 0;
+    for (; drawn >= shares[kind]; kind++)
+        drawn -= shares[kind];
+    return (enum sim_world_kind)kind;
+}
+
+static void draw(struct sim_plan *plan, struct sim_rng *rng, unsigned masters)
+{
     unsigned drawn = draw_masters(rng);
     plan->masters = masters ? masters : drawn;
     plan->sane = sim_rng_chance(rng, 500);
+    plan->disaster_us = 1 + sim_rng_below(rng, DISASTER_MAX_US);
     draw_sizes(plan, rng);
     draw_times(plan, rng);
     draw_faults(plan, rng);
-    if (sim_rng_chance(rng, STORMS))
+    plan->kind = draw_kind(rng);
+    if (plan->kind == SIM_STORM)
         draw_storm(plan, rng);
+    else if (plan->kind == SIM_AMNESIA)
+        draw_amnesia(plan, rng);
+    else if (plan->kind == SIM_DUEL)
+        draw_duel(plan, rng);
+    else if (plan->kind == SIM_BLACKOUT)
+        draw_blackout(plan);
+    else if (plan->kind == SIM_LOST)
+        plan->permille[SIM_FAULT_REPLACE] = 0; /* an old machine would remember */
+}
+
+struct sim_plan sim_plan_of_seed(uint64_t seed, unsigned masters)
+{
+    struct sim_plan plan = {.kind = SIM_MIXED};
+    struct sim_rng rng;
+    sim_rng_init(&rng, seed, STREAM);
+    draw(&plan, &rng, masters);
+    return plan;
+}
+
+bool sim_plan_recovers(const struct sim_plan *plan)
+{
+    return plan->kind != SIM_DUEL && plan->kind != SIM_RECKLESS;
+}
+
+enum sim_persistence sim_plan_draw_persistence(const struct sim_plan *plan, struct sim_rng *rng)
+{
+    static const enum sim_persistence kinds[] = {SIM_ALWAYS, SIM_ALWAYS, SIM_EVERYSEC, SIM_NONE};
+    if (plan->kind == SIM_BLACKOUT)
+        return SIM_ALWAYS;
+    return kinds[sim_rng_below(rng, sizeof(kinds) / sizeof(kinds[0]))];
 }
 
 uint32_t sim_plan_draw_rate(const struct sim_plan *plan, struct sim_rng *rng)

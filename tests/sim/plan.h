@@ -5,6 +5,7 @@
 #ifndef SIM_PLAN_H
 #define SIM_PLAN_H
 
+#include "tests/sim/message.h"
 #include "tests/sim/rng.h"
 
 #include <stdbool.h>
@@ -13,11 +14,26 @@
 enum {
     SIM_SERVERS_MAX = 3,
     SIM_CLIENTS_MAX = 5,
+    SIM_LEFT_OUT_MAX = 64, /* of the faults of one kind, the first so many can be left out */
+};
+
+/* What kind of world it is. In all but the last three a majority that remembers is left at any
+ * time, so that all is well again in the end. */
+enum sim_world_kind {
+    SIM_MIXED,    /* anything, in moderation */
+    SIM_STORM,    /* one lock, and attempts that cross half-way */
+    SIM_AMNESIA,  /* masters that forget, and are taken back, and forget */
+    SIM_BLACKOUT, /* durable masters, which all restart at once */
+    SIM_LOST,     /* a majority forgets at once: no grant until an operator mends it */
+    SIM_DUEL,     /* a replaced master and its old machine, each believed by one server */
+    SIM_RECKLESS, /* whoever forgets forgets: there may be no way back */
+    SIM_WORLD_KINDS,
 };
 
 enum sim_fault {
     /* for each message */
     SIM_FAULT_SLOW,         /* it takes long, perhaps longer than any lease */
+    SIM_FAULT_LAG,          /* a RECORD does, and what is sent behind it */
     SIM_FAULT_DUPLICATE,    /* a request is executed again, some time later */
     SIM_FAULT_REPLAY,       /* an earlier request is executed again, just before this one */
     SIM_FAULT_BREAK,        /* the connection ends: some of what is on its way arrives, some not */
@@ -29,14 +45,21 @@ enum sim_fault {
     SIM_FAULT_CLIENT_PAUSE,
     SIM_FAULT_CLIENT_LEAVES,
     /* now and then */
-    SIM_FAULT_MASTER_RESTART, /* with all its data */
-    SIM_FAULT_CUT,            /* some masters cannot be reached from one server, for a while */
+    SIM_FAULT_MASTER_RESTART, /* with what reached its disk */
+    SIM_FAULT_DISK_LOST,      /* it restarts empty */
+    SIM_FAULT_FLUSH,          /* it runs on, empty */
+    SIM_FAULT_REPLACE,        /* another machine gets its address; connections to it stay */
+    SIM_FAULT_SERVER_CRASH,
+    SIM_FAULT_CUT,        /* some masters cannot be reached from one server, for a while */
+    SIM_FAULT_CLOCK_JUMP, /* of a master, or forward of a server */
     SIM_FAULTS,
 };
 
 struct sim_plan {
+    enum sim_world_kind kind;
     unsigned masters;
     unsigned servers;
+    unsigned quiet; /* of the servers, the first so many have no clients */
     unsigned clients;
     unsigned resources;
     unsigned slots;      /* fewer than resources: some share a counter */
@@ -57,14 +80,26 @@ struct sim_plan {
      * exclusion hold. Elsewhere clocks run as they like, and only the order of tokens is left. */
     bool sane;
     uint32_t permille[SIM_FAULTS];
+    uint64_t disaster_us; /* BLACKOUT, LOST, DUEL: when it comes */
+
+    /* By the shrinker: bit k, the fault of that kind that would have been its k-th does not strike.
+     */
+    uint64_t left_out[SIM_FAULTS];
 };
 
-/* Draws the plan of a world from @rng. @masters: 0 draws that too. */
-void sim_plan_draw(struct sim_plan *plan, struct sim_rng *rng, unsigned masters);
+/* The plan that a seed makes. @masters: 0 lets the seed choose. */
+struct sim_plan sim_plan_of_seed(uint64_t seed, unsigned masters);
 
 /* The rate of a clock in this world, for sim_clock. */
 uint32_t sim_plan_draw_rate(const struct sim_plan *plan, struct sim_rng *rng);
 
+/* What a master of this world keeps of its memory. */
+enum sim_persistence sim_plan_draw_persistence(const struct sim_plan *plan, struct sim_rng *rng);
+
+/* Whether all must be well in the end. */
+bool sim_plan_recovers(const struct sim_plan *plan);
+
 const char *sim_fault_name(enum sim_fault fault);
+const char *sim_world_kind_name(enum sim_world_kind kind);
 
 #endif

@@ -1,5 +1,6 @@
 #include "tests/sim/server.h"
 
+#include "tests/sim/voters.h"
 #include "tests/sim/world.h"
 
 #include <assert.h>
@@ -10,6 +11,18 @@ enum {
     STREAM = 16, /* of the seed's random numbers: this and as many as there are servers */
 };
 
+static void new_core(const struct sim_world *world, struct sim_server *server)
+{
+    struct fence_config config = {
+        .masters = world->plan.masters,
+        .calls = world->plan.calls,
+        .extensions = world->plan.extensions,
+        .seed = sim_rng_next(&server->rng),
+    };
+    if (fence_core_new(&config, &server->core))
+        abort(); /* no memory */
+}
+
 void sim_server_start(struct sim_world *world, unsigned s, uint64_t seed)
 {
     struct sim_server *server = &world->servers[s];
@@ -18,20 +31,37 @@ void sim_server_start(struct sim_world *world, unsigned s, uint64_t seed)
     server->clock.offset_us = sim_rng_below(&server->rng, 1000 * 1000);
     server->tick_at_us = FENCE_NEVER;
     server->paused_until_us = 0;
-    struct fence_config config = {
-        .masters = world->plan.masters,
-        .calls = world->plan.calls,
-        .extensions = world->plan.extensions,
-        .seed = seed,
-    };
-    if (fence_core_new(&config, &server->core))
-        abort(); /* no memory */
+    new_core(world, server);
 }
 
 void sim_server_stop(struct sim_world *world, unsigned s)
 {
     fence_core_free(world->servers[s].core);
     world->servers[s].core = NULL;
+}
+
+/* Its clients learn that the answer will never come. */
+static void drop_calls(struct sim_world *world, unsigned s)
+{
+    for (uint32_t id = 0; id < world->check.calls_count; id++) {
+        struct sim_call *call = &world->check.calls[id];
+        if (call->server != s || call->state != SIM_CALL_UNDER_WAY)
+            continue;
+        sim_check_dropped(&world->check, call);
+        sim_client_expects_answer(world, call);
+    }
+}
+
+void sim_server_crash(struct sim_world *world, unsigned s)
+{
+    struct sim_server *server = &world->servers[s];
+    SIM_SAY(world, "server %u crashes, and starts anew", s);
+    world->stats.server_crashes++;
+    drop_calls(world, s);
+    fence_core_free(server->core);
+    new_core(world, server);
+    server->tick_at_us = FENCE_NEVER;
+    sim_links_forget(world, s);
 }
 
 /* ---- effects --------------------------------------------------------------------------------- */
@@ -50,64 +80,72 @@ static void answer(struct sim_world *world, unsigned s, const struct fence_answe
             ", valid %" PRIu64 " ms",
             s, answer->client, call->lock, fence_strerror(answer->error), answer->token,
             answer->validity_ms);
-    if (call->client == SIM_PROBE) {
-        if (answer->error)
-            sim_check_fail(&world->check, "P3: all is well again, but r%" PRIu32 " is not free: %s",
-                           call->resource, fence_strerror(answer->error));
-        return;
-    }
-    struct sim_event event = {
-        .kind = SIM_EVENT_ANSWER,
-        .client = (uint8_t)call->client,
-        .id = (uint32_t)answer->client,
-    };
-    sim_world_schedule(world, sim_chaos_delay_us(&world->chaos, 0), &event);
+    sim_voters_check(world);
+    sim_client_expects_answer(world, call);
 }
 
-static void send(struct sim_world *world, unsigned s, const struct fence_effect *effect)
+static void send(struct sim_world *world, unsigned s, unsigned m,
+                 const struct fence_request *request)
 {
-    const struct fence_request *request = &effect->request;
+    struct sim_request made = sim_lock_request(request);
+    made.member = m;
+    made.view = fence_core_fleet(world->servers[s].core)->view;
+    sim_network_send(world, s, m, &made);
+}
+
+static void send_rejoin(struct sim_world *world, unsigned s, unsigned m,
+                        const struct fence_rejoin_request *request)
+{
+    struct sim_request made = sim_rejoin_request(request);
+    made.member = m;
+    sim_network_send(world, s, m, &made);
+}
+
+static void note_round(struct sim_world *world, const struct fence_request *request)
+{
     if (request->kind == FENCE_REQUEST_TAKE || request->kind == FENCE_REQUEST_CONFIRM) {
         struct sim_call *call = &world->check.calls[sim_lock_number(request->lock_id)];
         call->confirming = request->kind == FENCE_REQUEST_CONFIRM;
     }
-    for (unsigned m = 0; m < world->plan.masters; m++)
-        if (effect->masters >> m & 1)
-            sim_network_send(world, s, m, request);
 }
 
 static void act_on_master(struct sim_world *world, unsigned s, unsigned m,
-                          enum fence_effect_kind kind)
+                          const struct fence_effect *effect)
 {
-    if (kind == FENCE_EFFECT_RESTAMP) {
-        world->stats.restamps++;
+    switch (effect->kind) {
+    case FENCE_EFFECT_SEND:
+        send(world, s, m, &effect->request);
+        break;
+    case FENCE_EFFECT_REJOIN:
+        send_rejoin(world, s, m, &effect->rejoin);
+        break;
+    case FENCE_EFFECT_RESTAMP:
         sim_link_restamp(world, s, m);
-    } else {
+        break;
+    case FENCE_EFFECT_SHAKE:
+        sim_link_shake(world, s, m);
+        break;
+    case FENCE_EFFECT_RESET:
         world->stats.connections_reset++;
         sim_link_reset(world, s, m);
+        break;
+    case FENCE_EFFECT_ANSWER:
+        break;
     }
 }
 
 static void act(struct sim_world *world, unsigned s, const struct fence_effect *effect)
 {
     sim_trace_mix(&world->trace, (uint64_t)effect->kind << 16 | effect->masters);
-    switch (effect->kind) {
-    case FENCE_EFFECT_SEND:
-        send(world, s, effect);
-        break;
-    case FENCE_EFFECT_ANSWER:
+    if (effect->kind == FENCE_EFFECT_ANSWER) {
         answer(world, s, &effect->answer);
-        break;
-    case FENCE_EFFECT_RESTAMP:
-    case FENCE_EFFECT_REJOIN:
-    case FENCE_EFFECT_SHAKE:
-        break; /* its masters forget nothing so far */
-    case FENCE_EFFECT_RESET:
-        for (unsigned m = 0; m < world->plan.masters; m++)
-            if (effect->masters >> m & 1)
-                act_on_master(world, s, m, effect->kind);
-        break;
+        return;
     }
+    if (effect->kind == FENCE_EFFECT_SEND)
+        note_round(world, &effect->request);
+    for (unsigned m = 0; m < world->plan.masters; m++)
+        if (effect->masters >> m & 1)
+            act_on_master(world, s, m, effect);
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */

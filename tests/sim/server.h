@@ -22,6 +22,10 @@ struct sim_server {
 void sim_server_start(struct sim_world *world, unsigned s, uint64_t seed);
 void sim_server_stop(struct sim_world *world, unsigned s);
 
+/* It loses all that it knew, and its connections; clients learn that no answer will come. Its clock
+ * is the machine's, and goes on. */
+void sim_server_crash(struct sim_world *world, unsigned s);
+
 /* Gives @event to the core, with the server's time, and does what it says. */
 void sim_server_step(struct sim_world *world, unsigned s, struct fence_event *event);
 

@@ -43,6 +43,19 @@
     X(connections_reset)                                                                           \
     X(connects_failed)                                                                             \
     X(restamps)                                                                                    \
+    X(requests_stale)                                                                              \
+    X(requests_refused)                                                                            \
+    X(claims)                                                                                      \
+    X(claims_keeping_locks)                                                                        \
+    X(records)                                                                                     \
+    X(admits)                                                                                      \
+    X(rejoins_changed)                                                                             \
+    X(rejoins_executed_again)                                                                      \
+    X(restarts_intact)                                                                             \
+    X(restarts_forgetful)                                                                          \
+    X(flushes)                                                                                     \
+    X(replacements)                                                                                \
+    X(server_crashes)                                                                              \
     X(claims_stale)                                                                                \
     X(writes_stale)                                                                                \
     X(writes)

@@ -1,25 +1,29 @@
 #include "tests/sim/world.h"
 
+#include "tests/sim/faults.h"
+#include "tests/sim/healing.h"
+
 #include <assert.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    /* Streams of the seed's random numbers; chaos and servers have theirs. */
-    STREAM_PLAN = 0,
-    STREAM_CLIENTS = 1,
+    STREAM = 1, /* of the seed's random numbers */
 
     HEAL_LATEST_US = 60 * 1000 * 1000, /* a history is longer only if somebody waits in vain */
     EVENTS_MAX = 200 * 1000,
-    CALM_US = 8 * 1000 * 1000, /* from healing on, for what was under way to come to its end */
-    PROBE_US = 1000 * 1000,    /* and for one acquire when all is well */
-    CALM_DELAY_US = 500,
     TIMERS_LATE_US = 100,
 };
 
+/* The cores of each world are large and soon gone: their memory is used again, not asked for anew.
+ */
 struct sim_world *sim_world_new(void)
 {
+    (void)mallopt(M_MMAP_MAX, 0);
+    (void)mallopt(M_TRIM_THRESHOLD, INT_MAX);
     return calloc(1, sizeof(struct sim_world));
 }
 
@@ -35,115 +39,93 @@ void sim_world_schedule(struct sim_world *world, uint64_t after_us, const struct
     sim_heap_push(&world->heap, &at);
 }
 
-static void schedule_plain(struct sim_world *world, uint64_t after_us, enum sim_event_kind kind)
+void sim_world_machine_text(const struct sim_world *world, unsigned machine,
+                            char ret_text[static SIM_MACHINE_TEXT_MAX])
 {
-    struct sim_event event = {.kind = (uint8_t)kind};
-    sim_world_schedule(world, after_us, &event);
+    unsigned i = world->machines[machine].member;
+    (void)snprintf(ret_text, SIM_MACHINE_TEXT_MAX, "master %u%s", i,
+                   world->address[i] == machine ? "" : " (the old machine)");
 }
 
 /* ---- the beginning --------------------------------------------------------------------------- */
 
 static void start_masters(struct sim_world *world, struct sim_rng *rng)
 {
-    for (unsigned i = 0; i < world->plan.masters; i++) {
-        struct sim_clock clock = {
-            .offset_us = sim_rng_below(rng, 1000 * 1000),
-            .rate_ppm = sim_plan_draw_rate(&world->plan, rng),
+    const struct sim_plan *plan = &world->plan;
+    world->machines_count = plan->masters;
+    for (unsigned i = 0; i < plan->masters; i++) {
+        world->address[i] = i;
+        struct sim_master *master = &world->machines[i];
+        *master = (struct sim_master){
+            .clock = {.offset_us = sim_rng_below(rng, 1000 * 1000),
+                      .rate_ppm = sim_plan_draw_rate(plan, rng)},
+            .slots = plan->slots,
+            .resources = plan->resources,
+            .extensions = plan->extensions,
+            .member = i,
+            .run = ++world->runs,
+            .persistence = sim_plan_draw_persistence(plan, rng),
         };
-        sim_master_init(&world->masters[i], &clock, world->plan.slots, world->plan.extensions);
+        master->memory.marker = (struct sim_marker){
+            .present = true,
+            .active = true,
+            .durable = master->persistence == SIM_ALWAYS,
+            .member = i,
+            .run = master->run,
+            .ttl_max_ms = plan->ttl_high_ms,
+        };
+        for (unsigned j = 0; j < plan->masters; j++)
+            master->memory.marker.view.incarnation[j] = INT64_C(1) << FENCE_INCARNATION_RANDOM_BITS;
+        sim_master_save(master);
     }
 }
 
 static void say_plan(const struct sim_world *world, uint64_t seed)
 {
+    static const char *const persistence[] = {
+        [SIM_ALWAYS] = "always", [SIM_EVERYSEC] = "everysec", [SIM_NONE] = "none"};
     const struct sim_plan *plan = &world->plan;
-    if (!world->trace.out)
+    FILE *out = world->trace.out;
+    if (!out)
         return;
-    fprintf(world->trace.out,
-            "seed %" PRIu64
-            ": %u masters, %u servers, %u clients, %u resources, %s clocks\nfaults:",
-            seed, plan->masters, plan->servers, plan->clients, plan->resources,
+    fprintf(out,
+            "seed %" PRIu64 ": %s, %u servers, %u clients, %u resources, %s clocks\nmasters:", seed,
+            sim_world_kind_name(plan->kind), plan->servers, plan->clients, plan->resources,
             plan->sane ? "sane" : "wild");
+    for (unsigned i = 0; i < plan->masters; i++)
+        fprintf(out, " %s", persistence[world->machines[i].persistence]);
+    fprintf(out, "\nfaults:");
     for (unsigned i = 0; i < SIM_FAULTS; i++)
         if (plan->permille[i] > 0)
-            fprintf(world->trace.out, " %s", sim_fault_name((enum sim_fault)i));
-    fputc('\n', world->trace.out);
+            fprintf(out, " %s", sim_fault_name((enum sim_fault)i));
+    fputc('\n', out);
 }
 
-static void start(struct sim_world *world, uint64_t seed, unsigned masters, FILE *out)
+static void start(struct sim_world *world, uint64_t seed, FILE *out)
 {
     world->now_us = 0;
-    world->over = false;
+    world->events = 0;
+    world->over = world->struck = world->struck_again = false;
+    world->runs = 0;
     world->trace = (struct sim_trace){.out = out};
-    struct sim_rng rng;
-    sim_rng_init(&rng, seed, STREAM_PLAN);
-    sim_plan_draw(&world->plan, &rng, masters);
-    say_plan(world, seed);
+    sim_rng_init(&world->rng, seed, STREAM);
     sim_chaos_init(&world->chaos, &world->plan, seed);
-    sim_rng_init(&world->rng, seed, STREAM_CLIENTS);
     sim_heap_init(&world->heap);
     sim_check_init(&world->check, world->plan.sane);
     memset(world->accounts, 0, sizeof(world->accounts));
-    start_masters(world, &rng);
-    for (unsigned s = 0; s < world->plan.servers; s++)
-        sim_server_start(world, s, seed);
+    memset(world->admitted, 0, sizeof(world->admitted));
+    start_masters(world, &world->rng);
+    say_plan(world, seed);
     sim_network_init(&world->network);
-    sim_links_start(world);
-    for (unsigned c = 0; c < world->plan.clients; c++)
-        sim_client_start(world, c);
-    schedule_plain(world, world->plan.fault_us, SIM_EVENT_FAULT);
-    schedule_plain(world, HEAL_LATEST_US, SIM_EVENT_HEAL);
-}
-
-/* ---- what goes wrong now and then ------------------------------------------------------------ */
-
-static void restart_master(struct sim_world *world, unsigned i)
-{
-    struct sim_master *master = &world->masters[i];
-    master->run_id++;
-    SIM_SAY(world, "master %u restarts", i);
-    for (unsigned s = 0; s < world->plan.servers; s++)
-        sim_link_break(world, s, i, false);
-}
-
-static void cut_off(struct sim_world *world, unsigned s)
-{
-    uint64_t until_us = world->now_us + sim_chaos_outage_us(&world->chaos);
-    uint32_t set = sim_chaos_pick(&world->chaos, UINT32_C(1) << world->plan.masters);
-    for (unsigned i = 0; i < world->plan.masters; i++)
-        if (set >> i & 1)
-            sim_link_cut(world, s, i, until_us);
-}
-
-static void fault(struct sim_world *world)
-{
-    struct sim_chaos *chaos = &world->chaos;
-    unsigned i = sim_chaos_pick(chaos, world->plan.masters);
-    unsigned s = sim_chaos_pick(chaos, world->plan.servers);
-    if (sim_chaos_strikes(chaos, SIM_FAULT_MASTER_RESTART))
-        restart_master(world, i);
-    if (sim_chaos_strikes(chaos, SIM_FAULT_CUT))
-        cut_off(world, s);
-    if (!chaos->healed)
-        schedule_plain(world, world->plan.fault_us, SIM_EVENT_FAULT);
-}
-
-/* ---- the end --------------------------------------------------------------------------------- */
-
-static void heal(struct sim_world *world)
-{
-    if (world->chaos.healed)
-        return;
-    SIM_SAY(world, "all is well from now on");
-    sim_chaos_heal(&world->chaos);
-    world->plan.delay_high_us = CALM_DELAY_US;
-    sim_links_heal(world);
-    uint64_t after_us = CALM_US + world->plan.slow_us + 2 * world->plan.outage_us;
-    for (unsigned r = 0; r < world->plan.resources; r++, after_us += PROBE_US) {
-        struct sim_event event = {.kind = SIM_EVENT_PROBE, .id = r};
-        sim_world_schedule(world, after_us, &event);
+    for (unsigned s = 0; s < world->plan.servers; s++) {
+        sim_server_start(world, s, seed);
+        sim_links_start(world, s, seed);
     }
-    schedule_plain(world, after_us, SIM_EVENT_FINISH);
+    for (unsigned c = 0; c < world->plan.clients; c++)
+        sim_client_start(world, c, seed);
+    sim_faults_start(world);
+    struct sim_event heal = {.kind = SIM_EVENT_HEAL};
+    sim_world_schedule(world, HEAL_LATEST_US, &heal);
 }
 
 static void heal_if_clients_are_done(struct sim_world *world)
@@ -151,23 +133,7 @@ static void heal_if_clients_are_done(struct sim_world *world)
     for (unsigned c = 0; c < world->plan.clients; c++)
         if (world->clients[c].state != SIM_CLIENT_DONE)
             return;
-    heal(world);
-}
-
-static void probe(struct sim_world *world, uint32_t resource)
-{
-    sim_check_all_answered(&world->check);
-    if (sim_check_ok(&world->check))
-        sim_client_probe(world, resource, resource % world->plan.servers);
-}
-
-static void finish(struct sim_world *world)
-{
-    sim_check_all_answered(&world->check);
-    for (unsigned s = 0; s < world->plan.servers; s++)
-        if (fence_core_calls(world->servers[s].core) > 0)
-            sim_check_fail(&world->check, "server %u is still busy after its last answer", s);
-    world->over = true;
+    sim_healing_begin(world);
 }
 
 /* ---- in between ------------------------------------------------------------------------------ */
@@ -189,24 +155,26 @@ static void act(struct sim_world *world, const struct sim_event *event)
             sim_client_act(world, event->client);
         heal_if_clients_are_done(world);
         break;
-    case SIM_EVENT_FAULT:
-        fault(world);
-        break;
-    case SIM_EVENT_HEAL:
-        heal(world);
-        break;
-    case SIM_EVENT_PROBE:
-        probe(world, event->id);
-        break;
-    case SIM_EVENT_FINISH:
-        finish(world);
-        break;
     case SIM_EVENT_REQUEST:
     case SIM_EVENT_REPLY:
         sim_network_act(world, event);
         break;
-    default:
+    case SIM_EVENT_CONNECT:
+    case SIM_EVENT_DOWN:
+    case SIM_EVENT_CLOSED:
         sim_link_act(world, event);
+        break;
+    case SIM_EVENT_FAULT:
+        sim_faults_act(world);
+        break;
+    case SIM_EVENT_DISASTER:
+        sim_faults_disaster(world);
+        break;
+    case SIM_EVENT_HEAL:
+        sim_healing_begin(world);
+        break;
+    default:
+        sim_healing_act(world, event);
         break;
     }
 }
@@ -219,23 +187,20 @@ static uint64_t stopped_until_us(const struct sim_world *world, const struct sim
     case SIM_EVENT_REPLY:
     case SIM_EVENT_TICK:
     case SIM_EVENT_CONNECT:
-    case SIM_EVENT_FACTS:
     case SIM_EVENT_DOWN:
     case SIM_EVENT_CLOSED:
         return world->servers[event->server].paused_until_us;
     case SIM_EVENT_REQUEST:
-    case SIM_EVENT_HANDSHAKE:
-    case SIM_EVENT_RESTAMP:
-        return world->masters[event->master].stopped_until_us;
+        return world->machines[sim_network_machine(&world->network, event)].stopped_until_us;
     default:
         return 0;
     }
 }
 
 /* Never shortens an outage: what was put off until its end would be overtaken. */
-static void stop_for_a_while(struct sim_world *world, uint64_t *until_us)
+static void stop_for_a_while(struct sim_world *world, enum sim_fault fault, uint64_t *until_us)
 {
-    uint64_t new_us = world->now_us + sim_chaos_outage_us(&world->chaos);
+    uint64_t new_us = world->now_us + sim_chaos_outage_us(&world->chaos, fault);
     if (*until_us < new_us)
         *until_us = new_us;
 }
@@ -245,12 +210,14 @@ static void perhaps_stop(struct sim_world *world, const struct sim_event *event)
 {
     if (event->kind == SIM_EVENT_REQUEST &&
         sim_chaos_strikes(&world->chaos, SIM_FAULT_MASTER_STOP)) {
-        stop_for_a_while(world, &world->masters[event->master].stopped_until_us);
+        unsigned machine = sim_network_machine(&world->network, event);
+        stop_for_a_while(world, SIM_FAULT_MASTER_STOP, &world->machines[machine].stopped_until_us);
         SIM_SAY(world, "master %u stops", event->master);
     }
     if (event->kind == SIM_EVENT_REPLY &&
         sim_chaos_strikes(&world->chaos, SIM_FAULT_SERVER_PAUSE)) {
-        stop_for_a_while(world, &world->servers[event->server].paused_until_us);
+        stop_for_a_while(world, SIM_FAULT_SERVER_PAUSE,
+                         &world->servers[event->server].paused_until_us);
         SIM_SAY(world, "server %u stops", event->server);
     }
 }
@@ -259,15 +226,15 @@ static void perhaps_stop(struct sim_world *world, const struct sim_event *event)
 static void put_off(struct sim_world *world, const struct sim_event *event, uint64_t until_us)
 {
     if (event->kind == SIM_EVENT_TICK)
-        until_us += sim_chaos_pick(&world->chaos, TIMERS_LATE_US);
+        until_us += sim_rng_below(&world->rng, TIMERS_LATE_US);
     sim_heap_put_off(&world->heap, event, until_us);
 }
 
 static void play(struct sim_world *world)
 {
     struct sim_event event;
-    for (uint32_t events = 0; !world->over && sim_check_ok(&world->check); events++) {
-        if (events == EVENTS_MAX) {
+    for (; !world->over && sim_check_ok(&world->check); world->events++) {
+        if (world->events == EVENTS_MAX) {
             sim_check_fail(&world->check, "no end after %u events", (unsigned)EVENTS_MAX);
             return;
         }
@@ -286,13 +253,21 @@ static void play(struct sim_world *world)
     }
 }
 
-uint64_t sim_world_run(struct sim_world *world, uint64_t seed, unsigned masters, FILE *out)
+uint64_t sim_world_play(struct sim_world *world, const struct sim_plan *plan, uint64_t seed,
+                        FILE *out)
 {
-    start(world, seed, masters, out);
+    world->plan = *plan;
+    start(world, seed, out);
     play(world);
     if (out && !sim_check_ok(&world->check))
         sim_trace_say(&world->trace, world->now_us, "VIOLATION: %s", world->check.violation);
     for (unsigned s = 0; s < world->plan.servers; s++)
         sim_server_stop(world, s);
     return world->trace.hash;
+}
+
+uint64_t sim_world_run(struct sim_world *world, uint64_t seed, unsigned masters, FILE *out)
+{
+    struct sim_plan plan = sim_plan_of_seed(seed, masters);
+    return sim_world_play(world, &plan, seed, out);
 }

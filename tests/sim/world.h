@@ -20,19 +20,30 @@
 #include "tests/sim/stats.h"
 #include "tests/sim/trace.h"
 
+enum {
+    SIM_MACHINE_TEXT_MAX = 32,
+};
+
 struct sim_world {
     uint64_t now_us; /* true time */
+    uint32_t events; /* of this history, so far */
     bool over;
+    bool struck; /* by its disaster, and by the second part of it */
+    bool struck_again;
+    uint32_t runs; /* of Redis processes, so far */
     struct sim_trace trace;
     struct sim_stats stats; /* summed over all seeds of this world */
     struct sim_plan plan;
     struct sim_chaos chaos;
-    struct sim_rng rng; /* what clients do */
+    struct sim_rng rng; /* where what goes wrong now and then goes wrong */
     struct sim_heap heap;
     struct sim_check check;
     struct sim_network network;
     struct sim_link links[SIM_SERVERS_MAX][FENCE_MASTERS_MAX];
-    struct sim_master masters[FENCE_MASTERS_MAX];
+    unsigned machines_count;
+    struct sim_master machines[SIM_MACHINES_MAX];
+    unsigned address[FENCE_MASTERS_MAX]; /* the machine that stands for each member now */
+    int64_t admitted[FENCE_MASTERS_MAX]; /* the highest incarnation that each had so far */
     struct sim_server servers[SIM_SERVERS_MAX];
     struct sim_client clients[SIM_CLIENTS_MAX];
     struct sim_account accounts[SIM_RESOURCES_MAX];
@@ -42,12 +53,19 @@ struct sim_world {
 struct sim_world *sim_world_new(void);
 void sim_world_free(struct sim_world *world);
 
-/* Plays seed @seed from its beginning to its end, or to the first violation, which is then in
- * world->check. @masters: 0 lets the seed choose. @out: where to tell it, or NULL. Returns the hash
- * of the history. */
+/* Plays @plan with seed @seed from its beginning to its end, or to the first violation, which is
+ * then in world->check. @out: where to tell it, or NULL. Returns the hash of the history. */
+uint64_t sim_world_play(struct sim_world *world, const struct sim_plan *plan, uint64_t seed,
+                        FILE *out);
+
+/* The same with the plan that the seed makes. @masters: 0 lets the seed choose. */
 uint64_t sim_world_run(struct sim_world *world, uint64_t seed, unsigned masters, FILE *out);
 
 /* Schedules @event @after_us from now. */
 void sim_world_schedule(struct sim_world *world, uint64_t after_us, const struct sim_event *event);
+
+/* What to call @machine in a trace. */
+void sim_world_machine_text(const struct sim_world *world, unsigned machine,
+                            char ret_text[static SIM_MACHINE_TEXT_MAX]);
 
 #endif

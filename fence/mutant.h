@@ -1,0 +1,25 @@
+/* Rules of the protocol that can be switched off, one by one, to see whether the simulator finds
+ * out what they are for (tests/sim/mutants.c). Only in a library built for that with PAWL_MUTANTS:
+ * in what is shipped each FENCE_MUTANT() is a plain 0, and the compiler drops what hangs on it. */
+#ifndef FENCE_MUTANT_H
+#define FENCE_MUTANT_H
+
+enum fence_mutant {
+    FENCE_MUTANT_MAJORITY_OF_ASKED, /* an attempt wins by a majority of those that were up */
+    FENCE_MUTANT_LATE_NUMBERS_JOIN, /* a number that comes after the token is fixed counts too */
+    FENCE_MUTANT_ONE_READ_FEWER,    /* a rejoin reads one master fewer than a majority */
+    FENCE_MUTANT_READ_ITSELF,       /* the master that forgot is one of the majority read */
+    FENCE_MUTANT_READS_KEPT,        /* what was read under an older view still counts */
+    FENCE_MUTANT_NO_WAIT,           /* a master that lost its locks votes at once */
+    FENCE_MUTANT_TAIL_LOSS_IGNORED, /* a master that lost its last second counts as durable */
+    FENCE_MUTANT_RESTART_IGNORED,   /* whoever restarted with its marker votes on */
+};
+
+#ifdef PAWL_MUTANTS
+extern unsigned fence_mutants; /* a set: bit FENCE_MUTANT_X */
+#define FENCE_MUTANT(name) (fence_mutants >> FENCE_MUTANT_##name & 1)
+#else
+#define FENCE_MUTANT(name) 0
+#endif
+
+#endif

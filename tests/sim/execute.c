@@ -1,0 +1,129 @@
+#include "tests/sim/execute.h"
+
+#include "tests/sim/faults.h"
+#include "tests/sim/voters.h"
+#include "tests/sim/world.h"
+
+#include <inttypes.h>
+
+enum {
+    SAVES = 100, /* per mille of the requests to an everysec master: it saves just before them */
+};
+
+/* ---- telling and counting -------------------------------------------------------------------- */
+
+static void say_executed(const struct sim_world *world, const struct sim_event *event,
+                         unsigned machine, const struct sim_request *request,
+                         const struct sim_reply *reply, bool again)
+{
+    char name[SIM_MACHINE_TEXT_MAX];
+    if (!world->trace.out)
+        return;
+    sim_world_machine_text(world, machine, name);
+    if (request->ask == SIM_ASK_LOCK)
+        SIM_SAY(world,
+                "  %s: %s%s r%" PRIu32 " lock %" PRIu32 " attempt %04x token %" PRId64
+                " of server %u: %s %" PRId64,
+                name, again ? "again " : "", sim_request_name(request), request->lock.resource,
+                request->lock.lock, (unsigned)(request->lock.attempt & 0xffff), request->lock.token,
+                event->server, sim_reply_name(request, reply), reply->number);
+    else if (request->ask == SIM_ASK_REJOIN)
+        SIM_SAY(world, "  %s: %s%s for member %u, nonce %04x, of server %u: %s", name,
+                again ? "again " : "", sim_request_name(request), request->rejoin.target,
+                (unsigned)(request->rejoin.nonce & 0xffff), event->server,
+                sim_reply_name(request, reply));
+    else if (request->ask == SIM_ASK_RESTAMP)
+        SIM_SAY(world, "  %s: %sRESTAMP of server %u: %s", name, again ? "again " : "",
+                event->server, sim_reply_name(request, reply));
+}
+
+static void count_lock_request(struct sim_stats *stats, const struct sim_lock_request *request,
+                               const struct sim_reply *reply, bool again)
+{
+    stats->requests++;
+    stats->duplicates_executed += again;
+    stats->locked_again += again && reply->kind == FENCE_REPLY_NUMBER;
+    stats->requests_stale += reply->kind == FENCE_REPLY_STALE;
+    stats->requests_refused += reply->kind == FENCE_REPLY_REFUSED;
+    stats->confirms_refused +=
+        request->kind == FENCE_REQUEST_CONFIRM && reply->kind == FENCE_REPLY_NO;
+    stats->undone += request->kind == FENCE_REQUEST_UNDO && reply->kind == FENCE_REPLY_YES;
+}
+
+static void count_other(struct sim_stats *stats, const struct sim_request *request,
+                        const struct sim_reply *reply, bool again)
+{
+    if (request->ask == SIM_ASK_FACTS)
+        return;
+    bool done = reply->outcome == FENCE_REJOIN_DONE;
+    stats->rejoins_executed_again += again && done;
+    stats->restamps += request->ask == SIM_ASK_RESTAMP && done;
+    if (request->ask != SIM_ASK_REJOIN)
+        return;
+    enum fence_rejoin_step step = request->rejoin.step;
+    stats->rejoins_changed += !done;
+    stats->claims += done && step == FENCE_REJOIN_CLAIM;
+    stats->claims_keeping_locks += done && step == FENCE_REJOIN_CLAIM && request->rejoin.keep_locks;
+    stats->records += done && step == FENCE_REJOIN_RECORD;
+    stats->admits += done && step == FENCE_REJOIN_ADMIT;
+}
+
+/* ---- executing ------------------------------------------------------------------------------- */
+
+/* What was locked before the request, and when it was saved, is up to chance. */
+static void before_executing(struct sim_world *world, struct sim_master *master,
+                             struct sim_link *link, const struct sim_request *request)
+{
+    if (master->persistence == SIM_EVERYSEC && sim_rng_chance(&link->rng, SAVES))
+        sim_master_save(master);
+    if (request->ask == SIM_ASK_LOCK && sim_chaos_strikes(&world->chaos, SIM_FAULT_VANISH))
+        world->stats.locks_vanished += sim_master_expire(master, request->lock.resource);
+}
+
+/* Executes @request at @machine. @again: a copy of what was sent once. */
+static struct sim_reply execute(struct sim_world *world, const struct sim_event *event,
+                                unsigned machine, const struct sim_request *request, bool again)
+{
+    struct sim_master *master = &world->machines[machine];
+    struct sim_link *link = sim_link_of(world, event->server, event->master);
+    before_executing(world, master, link, request);
+    struct sim_reply reply = sim_master_execute(master, request, again, world->now_us);
+    if (request->ask == SIM_ASK_LOCK) {
+        count_lock_request(&world->stats, &request->lock, &reply, again);
+        uint32_t slot = sim_master_slot(master, request->lock.resource);
+        sim_check_counter(&world->check, machine, slot, sim_master_counter(master, slot));
+        sim_trace_mix(&world->trace, (uint64_t)reply.number << 8 | (uint64_t)reply.kind);
+    } else {
+        count_other(&world->stats, request, &reply, again);
+        if (request->ask == SIM_ASK_REJOIN && request->rejoin.step == FENCE_REJOIN_RECORD &&
+            reply.outcome == FENCE_REJOIN_DONE)
+            sim_faults_recorded(world, event->server, event->master);
+        sim_trace_mix(&world->trace, (uint64_t)request->ask << 8 | (uint64_t)reply.outcome);
+        sim_voters_check(world);
+    }
+    say_executed(world, event, machine, request, &reply, again);
+    return reply;
+}
+
+/* The requests of one connection, but for those that are copies anyway, may come twice: the second
+ * time just before a later one. */
+static void perhaps_replay(struct sim_world *world, const struct sim_event *event,
+                           const struct sim_message *message)
+{
+    struct sim_link *link = sim_link_of(world, event->server, event->master);
+    if (message->duplicate || world->plan.permille[SIM_FAULT_REPLAY] == 0)
+        return;
+    if (link->executed > 0 && sim_chaos_strikes(&world->chaos, SIM_FAULT_REPLAY)) {
+        uint32_t count = link->executed < SIM_RECENT ? link->executed : SIM_RECENT;
+        uint32_t which = sim_chaos_pick(&world->chaos, SIM_FAULT_REPLAY, count);
+        (void)execute(world, event, message->machine, &link->recent[which], true);
+    }
+    link->recent[link->executed++ % SIM_RECENT] = message->request;
+}
+
+void sim_execute(struct sim_world *world, const struct sim_event *event,
+                 struct sim_message *message)
+{
+    perhaps_replay(world, event, message);
+    message->reply = execute(world, event, message->machine, &message->request, message->duplicate);
+}

@@ -1,0 +1,15 @@
+/* The end of a history: nothing goes wrong any more, and after a while everything must be well. */
+#ifndef SIM_HEALING_H
+#define SIM_HEALING_H
+
+#include "tests/sim/heap.h"
+
+struct sim_world;
+
+/* From now on nothing goes wrong. What follows is scheduled. */
+void sim_healing_begin(struct sim_world *world);
+
+/* Acts on OPERATOR, NUDGE, PROBE or FINISH. */
+void sim_healing_act(struct sim_world *world, const struct sim_event *event);
+
+#endif

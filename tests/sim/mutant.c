@@ -1,0 +1,3 @@
+#include "tests/sim/mutant.h"
+
+unsigned sim_mutants;

@@ -1,0 +1,177 @@
+/* mutants [--seeds N] [NAME...]    has the simulator look for each mutant, or for those named
+ * mutants --shrink NAME            tells a short history in which that mutant breaks a promise
+ *
+ * A mutant is the protocol with one rule switched off, or two that cover for each other. One that
+ * is not found within so many seeds means that the simulator is too weak.
+ *
+ * Exit status: 0 each was found; 1 one was not; 2 bad options. */
+#include "fence/mutant.h"
+#include "tests/sim/mutant.h"
+#include "tests/sim/shrink.h"
+
+#include <argp.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SEEDS = 1000 * 1000, /* at most, for each */
+};
+
+unsigned fence_mutants;
+
+#define CORE(name)   (1U << FENCE_MUTANT_##name)
+#define MASTER(name) (1U << SIM_MUTANT_##name)
+
+static const struct mutant {
+    const char *name;
+    const char *rule; /* what is not kept */
+    unsigned core;
+    unsigned master;
+} mutants[] = {
+    {"majority-of-asked", "a majority is of all N masters", CORE(MAJORITY_OF_ASKED), 0},
+    {"confirm-by-id", "a confirmation goes to the attempt with its number", 0,
+     MASTER(CONFIRM_BY_ID)},
+    {"late-number", "a number that comes late does not join (with confirm-by-id)",
+     CORE(LATE_NUMBERS_JOIN), MASTER(CONFIRM_BY_ID)},
+    {"late-number-exactly", "the same (with an exact-number check)", CORE(LATE_NUMBERS_JOIN),
+     MASTER(CONFIRM_EXACTLY)},
+    {"undo-by-lock-id", "a clean-up takes back its own attempt only", 0, MASTER(UNDO_BY_LOCK_ID)},
+    {"no-view", "a master compares views (or wipes its locks)", 0,
+     MASTER(VIEW_UNCHECKED) | MASTER(LOCKS_KEPT)},
+    {"old-machine-votes", "a master compares views", 0, MASTER(VIEW_UNCHECKED)},
+    {"nothing-recorded", "the incarnation is recorded where counters are read", 0,
+     MASTER(NOTHING_RECORDED)},
+    {"one-read-fewer", "a rejoin reads a majority of others", CORE(ONE_READ_FEWER), 0},
+    {"reads-itself", "the master that forgot is not one of that majority", CORE(READ_ITSELF), 0},
+    {"reads-kept", "all of them are read under one view", CORE(READS_KEPT), 0},
+    {"counters-not-raised", "the member's counters are raised to what was read", 0,
+     MASTER(COUNTERS_NOT_RAISED)},
+    {"no-nonce", "a member is admitted by its nonce", 0, MASTER(NONCE_UNCHECKED)},
+    {"no-wait", "a master that lost its locks waits", CORE(NO_WAIT), 0},
+    {"tail-loss-ignored", "who lost its last second may not keep its locks",
+     CORE(TAIL_LOSS_IGNORED), 0},
+    {"restart-ignored", "who restarted does not simply vote on", CORE(RESTART_IGNORED), 0},
+};
+
+enum {
+    MUTANTS = sizeof(mutants) / sizeof(mutants[0]),
+};
+
+struct options {
+    uint64_t seeds;
+    bool shrink;
+    bool chosen[MUTANTS];
+    bool any_chosen;
+};
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static error_t parse_option(int key, char *text, struct argp_state *state)
+{
+    struct options *options = state->input;
+    switch (key) {
+    case 's':
+        options->seeds = strtoull(text, NULL, 10);
+        return 0;
+    case 'k':
+        options->shrink = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        options->any_chosen = true;
+        for (unsigned m = 0; m < MUTANTS; m++)
+            if (strcmp(text, mutants[m].name) == 0) {
+                options->chosen[m] = true;
+                return 0;
+            }
+        argp_error(state, "no such mutant: %s", text);
+        return 0;
+    case ARGP_KEY_END:
+        if (options->shrink && !options->any_chosen)
+            argp_error(state, "say which mutant");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option known_options[] = {
+    {"seeds", 's', "N", 0, "How many to look through, at most, for each mutant", 0},
+    {"shrink", 'k', NULL, 0, "Tell a short history of each mutant that is named", 0},
+    {0},
+};
+
+static const struct argp argp = {
+    .options = known_options,
+    .parser = parse_option,
+    .args_doc = "[MUTANT...]",
+    .doc = "Switches off one rule at a time, and lets the simulator find out.",
+};
+
+/* ---- looking --------------------------------------------------------------------------------- */
+
+/* Tokens, exclusion, lost updates: not that something does not come back, or not in time. */
+static bool broke_a_promise(const struct sim_world *world)
+{
+    const char *violation = world->check.violation;
+    return strncmp(violation, "P1", 2) == 0 || strncmp(violation, "P2", 2) == 0 ||
+           strncmp(violation, "P4", 2) == 0;
+}
+
+/* The seeds that it took. 0: it was not found. */
+static uint64_t look_for(struct sim_world *world, const struct mutant *mutant, uint64_t seeds)
+{
+    fence_mutants = mutant->core;
+    sim_mutants = mutant->master;
+    for (uint64_t seed = 0; seed < seeds; seed++) {
+        (void)sim_world_run(world, seed, 0, NULL);
+        if (broke_a_promise(world))
+            return seed + 1;
+    }
+    return 0;
+}
+
+static bool report(struct sim_world *world, const struct mutant *mutant, uint64_t seeds)
+{
+    uint64_t took = look_for(world, mutant, seeds);
+    if (took)
+        printf("%-20s %-64s %7" PRIu64 "  %s\n", mutant->name, mutant->rule, took,
+               world->check.violation);
+    else
+        printf("%-20s %-64s  NOT FOUND in %" PRIu64 " seeds\n", mutant->name, mutant->rule, seeds);
+    fflush(stdout);
+    return took > 0;
+}
+
+static bool tell_short(struct sim_world *world, const struct mutant *mutant, uint64_t seeds)
+{
+    struct sim_short found;
+    uint64_t took = look_for(world, mutant, seeds);
+    if (!took || !sim_shrink(world, took - 1, 0, &found)) {
+        printf("%s: not found\n", mutant->name);
+        return false;
+    }
+    (void)sim_world_play(world, &found.plan, found.seed, stdout);
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options = {.seeds = SEEDS};
+    argp_err_exit_status = 2;
+    argp_parse(&argp, argc, argv, 0, NULL, &options);
+    struct sim_world *world = sim_world_new();
+    if (!world)
+        return EXIT_FAILURE;
+    if (!options.shrink)
+        printf("%-20s %-64s %7s  %s\n", "mutant", "the rule that is off", "seeds", "found by");
+    bool all = true;
+    for (unsigned m = 0; m < MUTANTS; m++) {
+        if (options.any_chosen && !options.chosen[m])
+            continue;
+        all &= options.shrink ? tell_short(world, &mutants[m], options.seeds)
+                              : report(world, &mutants[m], options.seeds);
+    }
+    sim_world_free(world);
+    return all ? EXIT_SUCCESS : EXIT_FAILURE;
+}
