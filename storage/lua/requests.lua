@@ -93,19 +93,20 @@ local function confirm(key, tag, slot, token)
     return 1
 end
 
--- Never shortens a lease, and never brings back one that is gone.
+-- Never shortens a lease, and never brings back one that is gone. What is extended here is the holder's,
+-- by whichever attempt it came: the late clean-up of an attempt that failed must not take it any more.
 local function extend(key, id, token, ttl_ms, cap)
     local value = lock_at(key)
     if not begins(value, id .. '.') then
         return 0
     end
-    local tag, number, extensions, owner = parse(value)
+    local _, number, extensions, owner = parse(value)
     if number > tonumber(token) then
         return 0
     elseif extensions >= tonumber(cap) then
         return -1
     end
-    redis.call('SET', key, compose(tag, number, extensions + 1, owner), 'KEEPTTL')
+    redis.call('SET', key, compose(id .. '.*', number, extensions + 1, owner), 'KEEPTTL')
     redis.call('PEXPIRE', key, ttl_ms, 'GT')
     return 1
 end

@@ -242,6 +242,16 @@ static void releasing_with_a_token_spares_a_higher_number(void **state)
     assert_int_equal(drop(*state, FENCE_REQUEST_RELEASE, ID_A, 0, 10), FENCE_REPLY_YES);
 }
 
+static void what_was_extended_is_not_taken_back_by_a_late_clean_up(void **state)
+{
+    struct master_fixture *fixture = *state;
+    int64_t token = take(fixture, ID_A, 1)->number;
+    assert_int_equal(extend(fixture, ID_A, token, 30000), FENCE_REPLY_YES);
+    assert_int_equal(drop(fixture, FENCE_REQUEST_UNDO, ID_A, 1, 0), FENCE_REPLY_NO);
+    assert_int_equal(extend(fixture, ID_A, token, 30000), FENCE_REPLY_YES);
+    assert_int_equal(drop(fixture, FENCE_REQUEST_RELEASE, ID_A, 0, 0), FENCE_REPLY_YES);
+}
+
 static void undoing_takes_back_its_own_attempt_only(void **state)
 {
     (void)take(*state, ID_A, 2);
@@ -389,6 +399,7 @@ static const struct CMUnitTest cases[] = {
     CASE(extensions_are_counted_and_capped),
     CASE(releasing_needs_the_id_alone),
     CASE(releasing_with_a_token_spares_a_higher_number),
+    CASE(what_was_extended_is_not_taken_back_by_a_late_clean_up),
     CASE(undoing_takes_back_its_own_attempt_only),
     CASE(a_master_that_knows_another_view_refuses_everything_and_says_what_it_knows),
     CASE(a_master_that_became_another_member_refuses_everything),

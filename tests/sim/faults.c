@@ -65,6 +65,15 @@ static void restart(struct sim_world *world, unsigned i, enum sim_fault fault)
     forgot(world, world->address[i]);
 }
 
+void sim_faults_restart_empty(struct sim_world *world, unsigned i)
+{
+    SIM_SAY(world, "the operator restarts master %u, empty", i);
+    sim_master_restart(master_at(world, i), ++world->runs, true);
+    sim_master_save(master_at(world, i));
+    break_links(world, world->address[i]);
+    forgot(world, world->address[i]);
+}
+
 static void flush(struct sim_world *world, unsigned i)
 {
     SIM_SAY(world, "master %u: FLUSHALL", i);

@@ -14,6 +14,9 @@ void sim_faults_act(struct sim_world *world);
 /* BLACKOUT, LOST, DUEL: the one thing that such a world is about. Once; later calls do nothing. */
 void sim_faults_disaster(struct sim_world *world);
 
+/* The operator restarts the master at the address of member @i, empty. */
+void sim_faults_restart_empty(struct sim_world *world, unsigned i);
+
 /* Member @i has just recorded an incarnation for server @s, and was read. */
 void sim_faults_recorded(struct sim_world *world, unsigned s, unsigned i);
 

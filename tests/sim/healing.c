@@ -12,9 +12,11 @@ enum {
     CALM_IN_VAIN_US = 1000 * 1000,
     PROBE_US = 1000 * 1000,
     CALM_DELAY_US = 500,
+    LOOK_US = 8 * 1000 * 1000, /* from healing on until the operator looks what is still wrong */
 
     OPERATOR_MARKS = 0, /* the id of an OPERATOR event */
     OPERATOR_SPEAKS = 1,
+    OPERATOR_LOOKS = 2,
 };
 
 /* Above any token that was given out, and not seen (DESIGN section 4); and the same for
@@ -52,8 +54,10 @@ void sim_healing_begin(struct sim_world *world)
         schedule(world, after_us, SIM_EVENT_OPERATOR, 0, OPERATOR_MARKS);
         after_us += fence_hold_us(world->plan.ttl_high_ms) * 2;
     }
-    if (sim_plan_recovers(&world->plan))
+    if (sim_plan_recovers(&world->plan)) {
         schedule_nudges(world, after_us);
+        schedule(world, after_us + LOOK_US, SIM_EVENT_OPERATOR, 0, OPERATOR_LOOKS);
+    }
     after_us += sim_plan_recovers(&world->plan) ? CALM_US : CALM_IN_VAIN_US;
     for (unsigned r = 0; r < world->plan.resources; r++, after_us += PROBE_US)
         schedule(world, after_us, SIM_EVENT_PROBE, 0, r);
@@ -111,6 +115,26 @@ static void operator_speaks(struct sim_world *world)
     sim_check_mended(&world->check);
 }
 
+/* ---- the operator: the status says what to do --------------------------------------------------
+ */
+
+static bool is_superseded(const struct sim_world *world, unsigned i)
+{
+    for (unsigned s = 0; s < world->plan.servers; s++)
+        if (fence_core_fleet(world->servers[s].core)->master[i].reason == FENCE_REASON_SUPERSEDED)
+            return true;
+    return false;
+}
+
+/* An old machine that was given its address again is taken for what it was, until it is restarted.
+ */
+static void operator_looks(struct sim_world *world)
+{
+    for (unsigned i = 0; i < world->plan.masters; i++)
+        if (is_superseded(world, i))
+            sim_faults_restart_empty(world, i);
+}
+
 /* ---- is all well? ---------------------------------------------------------------------------- */
 
 static void check_all_active(struct sim_world *world)
@@ -150,8 +174,10 @@ void sim_healing_act(struct sim_world *world, const struct sim_event *event)
 {
     if (event->kind == SIM_EVENT_OPERATOR && event->id == OPERATOR_MARKS)
         operator_marks(world);
-    else if (event->kind == SIM_EVENT_OPERATOR)
+    else if (event->kind == SIM_EVENT_OPERATOR && event->id == OPERATOR_SPEAKS)
         operator_speaks(world);
+    else if (event->kind == SIM_EVENT_OPERATOR)
+        operator_looks(world);
     else if (event->kind == SIM_EVENT_NUDGE)
         sim_client_nudge(world, event->server);
     else if (event->kind == SIM_EVENT_PROBE)

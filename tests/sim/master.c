@@ -111,6 +111,7 @@ static struct sim_reply extend(struct sim_lock *lock, uint32_t cap,
     if (lock->extensions >= cap)
         return (struct sim_reply){.kind = FENCE_REPLY_EXHAUSTED};
     lock->extensions++;
+    lock->attempt = 0; /* no attempt's: the holder's */
     uint64_t expires_us = local_us + request->ttl_ms * UINT64_C(1000);
     if (lock->expires_us < expires_us)
         lock->expires_us = expires_us;
