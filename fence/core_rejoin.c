@@ -33,6 +33,7 @@ static void send_from(struct fence_core *core, unsigned member, enum fence_rejoi
         .fleet_id = core->fleet.fleet_id,
         .ttl_max_ms = core->fleet.ttl_max_ms,
         .seen = &core->fleet.master[member].facts,
+        .wiped = rejoin->wiped,
         .cursor = cursor,
         .incarnation = rejoin->incarnation,
         .view = records ? &rejoin->view : &core->fleet.view,
@@ -232,6 +233,7 @@ static void done(struct fence_core *core, unsigned member, unsigned i,
         break;
     case FENCE_REJOIN_WIPING:
         rejoin->cursor = reply->cursor;
+        rejoin->wiped++;
         if (rejoin->cursor == 0)
             record(core, member);
         else

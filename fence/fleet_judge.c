@@ -98,7 +98,7 @@ enum fence_reason fence_fleet_judge(const struct fence_fleet *fleet, unsigned i)
 /* Masters whose own facts leave nothing to be asked of others: they are active, or would be. */
 static unsigned others_active(const struct fence_fleet *fleet, unsigned i)
 {
-    unsigned count = FENCE_MUTANT(READ_ITSELF);
+    unsigned count = FENCE_MUTANT(READ_ITSELF) && fleet->fleet_id[0] != '\0';
     for (unsigned j = 0; j < fleet->n; j++)
         count +=
             j != i && fleet->master[j].connected && fleet->master[j].reason == FENCE_REASON_NONE;

@@ -17,6 +17,7 @@ void fence_rejoin_begin(struct fence_rejoin *rejoin, bool keep_locks, uint64_t d
     assert(rejoin->state == FENCE_REJOIN_IDLE);
     rejoin->keep_locks = keep_locks;
     rejoin->cursor = 0;
+    rejoin->wiped = 0;
     rejoin->rounds = 0;
     fence_rejoin_enter(rejoin, FENCE_REJOIN_DELAYED, due_us);
 }

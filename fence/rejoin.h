@@ -10,7 +10,9 @@
  * active masters: record the new incarnation, then read all counters, some in each script, so that
  * a master at work is not held up. All of them under one view: begun anew if that changes. HOLDING
  * The longest lease runs out that it may have voted for before. ADMITTING  The counters are raised
- * to what was read, and it is active under its new incarnation, if the nonce is still there.
+ * to what was read, and it is active under its new incarnation, if the nonce is still there, and as
+ * much was wiped under it as the leader knows of: a late copy of the claim may bring a nonce back
+ * after the master forgot again.
  *
  * Why tokens cannot go back through it: a grant's majority and the q that were read share a master.
  * Either the grant's act there came before the record, and then the counter that was read is at
@@ -59,6 +61,7 @@ struct fence_rejoin_request {
     const char *fleet_id;
     uint32_t ttl_max_ms;
     const struct fence_facts *seen; /* CLAIM: the facts it was judged by */
+    uint32_t wiped;                 /* ADMIT: how many steps of WIPE were done since the claim */
     uint64_t cursor;                /* WIPE, RECORD: 0 at first, then what the reply said */
     int64_t incarnation;            /* CLAIM: what the member is going to be, which is written
                                      * beside the nonce; 0: not known yet */
@@ -102,6 +105,7 @@ struct fence_rejoin {
     uint64_t serial;                /* of the round under way; part of the tag */
     uint64_t due_us;                /* when the state ends, or patience with it does */
     uint64_t cursor;                /* WIPING */
+    uint32_t wiped;                 /* steps of it that were done */
     int64_t incarnation;            /* from CLAIMING on */
     uint32_t asked;                 /* set of masters to record it in this round, */
     uint32_t read;                  /* and of those that did and were read */

@@ -97,10 +97,10 @@ static int format_admit(const struct fence_rejoin_request *request, unsigned n, 
     format_nonce(request->nonce, nonce);
     fence_view_format(request->view, n, view);
     format_counters(request->counters, numbers);
-    int len =
-        redisFormatCommand(ret_command, "EVAL %s 1 " STORAGE_FLEET_KEY " %s %u %s %s %s %s",
-                           storage_lua_admit, nonce, request->member + 1, view,
-                           request->seen->run_id, request->seen->durable ? "yes" : "no", numbers);
+    int len = redisFormatCommand(
+        ret_command, "EVAL %s 1 " STORAGE_FLEET_KEY " %s %u %s %s %s %u %s", storage_lua_admit,
+        nonce, request->member + 1, view, request->seen->run_id,
+        request->seen->durable ? "yes" : "no", (unsigned)request->wiped, numbers);
     free(numbers);
     return len;
 }

@@ -3,10 +3,11 @@
 --
 -- KEYS[1]  the fleet hash
 -- ARGV     the nonce, which member of the fleet this is, the view with its new incarnation, run, durable,
---          then numbers with a space between: the floor, then slot and counter in turn
+--          how many steps of wipe.lua were done since the claim, then numbers with a space between: the floor, then slot and counter in turn
 local fleet = KEYS[1]
 local FIELDS_AT_A_TIME = 1000 -- of one HSET; unpack() has a bound
-if redis.call('HGET', fleet, 'nonce') ~= ARGV[1] then
+if redis.call('HGET', fleet, 'nonce') ~= ARGV[1] or
+   tonumber(redis.call('HGET', fleet, 'progress') or '0') < tonumber(ARGV[6]) then
     return 0
 end
 
@@ -32,9 +33,9 @@ for i, field in ipairs(redis.call('HGETALL', fleet)) do
         own[key] = field
     end
 end
-local floor = string.match(ARGV[6], '^%d+')
+local floor = string.match(ARGV[7], '^%d+')
 local fields = {}
-for slot, counter in string.gmatch(string.sub(ARGV[6], #floor + 2), '(%d+) (%d+)') do
+for slot, counter in string.gmatch(string.sub(ARGV[7], #floor + 2), '(%d+) (%d+)') do
     fields[#fields + 1] = slot
     fields[#fields + 1] = greater(own[slot], counter)
     if #fields == FIELDS_AT_A_TIME then

@@ -359,6 +359,21 @@ static void admission_happens_once(void **state)
     assert_field("run", "x");
 }
 
+/* The master forgot again, and a late copy of the claim brought the nonce back. */
+static void admission_wants_what_was_wiped_since_the_claim(void **state)
+{
+    (void)state;
+    const struct fence_view view = {{10, 25, 31}};
+    struct fence_rejoin_request request = {
+        .step = FENCE_REJOIN_ADMIT, .view = &view, .counters = counters, .wiped = 1};
+    mark("2");
+    redis("HSET pawl:fleet state joining nonce " NONCE_HEX);
+    assert_int_equal(run(request, ME).outcome, FENCE_REJOIN_CHANGED);
+    assert_field("state", "joining");
+    redis("HSET pawl:fleet progress 1");
+    assert_int_equal(run(request, ME).outcome, FENCE_REJOIN_DONE);
+}
+
 static void admission_under_another_nonce_does_nothing(void **state)
 {
     (void)state;
@@ -386,6 +401,7 @@ static const struct CMUnitTest cases[] = {
     SCRIPT_CASE(admission_raises_counters_and_lowers_none),
     SCRIPT_CASE(admission_keeps_higher_incarnations_of_others),
     SCRIPT_CASE(admission_happens_once),
+    SCRIPT_CASE(admission_wants_what_was_wiped_since_the_claim),
     SCRIPT_CASE(admission_under_another_nonce_does_nothing),
 };
 

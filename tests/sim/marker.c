@@ -105,7 +105,8 @@ static bool admit(struct sim_master *master, const struct sim_request *request)
 {
     const struct sim_rejoin_request *rejoin = &request->rejoin;
     struct sim_marker *marker = &master->memory.marker;
-    bool claimed = marker->present && marker->nonce == rejoin->nonce;
+    bool claimed =
+        marker->present && marker->nonce == rejoin->nonce && marker->progress >= rejoin->wiped;
     if (!claimed && !(marker->present && SIM_MUTANT(NONCE_UNCHECKED)))
         return false;
     raise_to(&master->memory.counters.floor, rejoin->counters.floor);

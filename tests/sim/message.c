@@ -143,6 +143,7 @@ struct sim_request sim_rejoin_request(const struct fence_rejoin_request *request
                    .target = request->member,
                    .keep_locks = request->keep_locks,
                    .nonce = request->nonce,
+                   .wiped = request->wiped,
                    .cursor = request->cursor,
                    .incarnation = request->incarnation,
                    .ttl_max_ms = request->ttl_max_ms},

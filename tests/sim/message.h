@@ -62,6 +62,7 @@ struct sim_rejoin_request {
     bool keep_locks;
     uint64_t nonce;
     uint64_t cursor;
+    uint32_t wiped;      /* ADMIT */
     int64_t incarnation; /* CLAIM */
     uint32_t ttl_max_ms;
     uint32_t run;           /* of the Redis that was judged */

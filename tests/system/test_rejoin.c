@@ -86,7 +86,7 @@ static uint64_t work_until_active(struct client *client, uint16_t port, unsigned
     const uint64_t began_ms = wait_now_ms();
     while (!masters_is(port, i, "active", NULL)) {
         work(client);
-        assert_true(wait_now_ms() - began_ms < 2 * TAKE_OVER_MS);
+        assert_true(wait_now_ms() - began_ms < UINT64_C(2) * TAKE_OVER_MS);
     }
     return wait_now_ms() - began_ms;
 }
@@ -228,8 +228,8 @@ static void durable_master_is_back_within_a_second_and_its_locks_still_exclude(v
         EXPECT_PROBLEM(contender, 409, "held", 3);
 }
 
-/* Nobody knows yet that one of the others hangs: it seems to be active, and does not record. What the
- * restarted one kept must not be lost by that. */
+/* Nobody knows yet that one of the others hangs: it seems to be active, and does not record. What
+ * the restarted one kept must not be lost by that. */
 static void restart_beside_a_master_that_hangs_unnoticed_costs_no_majority(void **state)
 {
     (void)state;
@@ -330,7 +330,7 @@ static void majority_that_forgot_grants_nothing_and_says_so(void **state)
     for (unsigned i = 0; i < 3; i++)
         freeReplyObject(redis_fleet_command(fleet, i, "FLUSHALL"));
     const uint64_t began_ms = wait_now_ms();
-    while (wait_now_ms() - began_ms < 2 * TTL_MAX_MS) {
+    while (wait_now_ms() - began_ms < UINT64_C(2) * TTL_MAX_MS) {
         const struct http_response *response = call_acquire_once(client.port, "orders/1", TTL);
         assert_int_equal(response->status, 503);
         wait_ms(20);
