@@ -96,7 +96,7 @@ static struct sim_reply execute(struct sim_world *world, const struct sim_event 
     } else {
         count_other(&world->stats, request, &reply, again);
         if (request->ask == SIM_ASK_REJOIN && request->rejoin.step == FENCE_REJOIN_RECORD &&
-            reply.outcome == FENCE_REJOIN_DONE)
+            reply.outcome == FENCE_REJOIN_DONE && reply.cursor == 0)
             sim_faults_recorded(world, event->server, event->master);
         sim_trace_mix(&world->trace, (uint64_t)request->ask << 8 | (uint64_t)reply.outcome);
         sim_voters_check(world);

@@ -17,7 +17,7 @@ void sim_faults_disaster(struct sim_world *world);
 /* The operator restarts the master at the address of member @i, empty. */
 void sim_faults_restart_empty(struct sim_world *world, unsigned i);
 
-/* Member @i has just recorded an incarnation for server @s, and was read. */
+/* Member @i has just recorded an incarnation for server @s, and was read to the end. */
 void sim_faults_recorded(struct sim_world *world, unsigned s, unsigned i);
 
 #endif

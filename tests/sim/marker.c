@@ -137,13 +137,14 @@ static enum fence_rejoin_outcome record(struct sim_master *master,
     return refusal == FENCE_REPLY_REFUSED ? FENCE_REJOIN_LOST : done_or_changed(refusal == 0);
 }
 
-/* One counter in each answer: all of them take several. */
-static struct sim_counters read_counters(const struct sim_counters *counters, uint64_t *cursor)
+/* One counter in each answer: where there are several, it takes several. */
+static struct sim_counters read_counters(const struct sim_master *master, uint64_t *cursor)
 {
+    const struct sim_counters *counters = &master->memory.counters;
     struct sim_counters part = {.floor = counters->floor};
-    assert(*cursor < SIM_RESOURCES_MAX);
+    assert(*cursor < master->slots);
     part.slot[*cursor] = counters->slot[*cursor];
-    *cursor = (*cursor + 1) % SIM_RESOURCES_MAX;
+    *cursor = (*cursor + 1) % master->slots;
     return part;
 }
 
@@ -160,7 +161,7 @@ struct sim_reply sim_marker_rejoin(struct sim_master *master, const struct sim_r
     case FENCE_REJOIN_RECORD:
         reply.outcome = record(master, request);
         reply.cursor = request->rejoin.cursor;
-        reply.counters = read_counters(&master->memory.counters, &reply.cursor);
+        reply.counters = read_counters(master, &reply.cursor);
         break;
     case FENCE_REJOIN_ADMIT:
         reply.outcome = done_or_changed(admit(master, request));
