@@ -180,7 +180,7 @@ static void recorded(struct fence_core *core, unsigned member, unsigned i,
                      const struct fence_rejoin_reply *reply)
 {
     struct fence_rejoin *rejoin = &core->rejoins[member];
-    if (!same_view_of_others(core, member) && !FENCE_MUTANT(READS_KEPT)) {
+    if (!same_view_of_others(core, member)) {
         record(core, member);
         return;
     }

@@ -9,7 +9,6 @@ enum fence_mutant {
     FENCE_MUTANT_LATE_NUMBERS_JOIN, /* a number that comes after the token is fixed counts too */
     FENCE_MUTANT_ONE_READ_FEWER,    /* a rejoin reads one master fewer than a majority */
     FENCE_MUTANT_READ_ITSELF,       /* the master that forgot is one of the majority read */
-    FENCE_MUTANT_READS_KEPT,        /* what was read under an older view still counts */
     FENCE_MUTANT_NO_WAIT,           /* a master that lost its locks votes at once */
     FENCE_MUTANT_TAIL_LOSS_IGNORED, /* a master that lost its last second counts as durable */
     FENCE_MUTANT_RESTART_IGNORED,   /* whoever restarted with its marker votes on */

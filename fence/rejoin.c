@@ -1,7 +1,5 @@
 #include "fence/rejoin.h"
 
-#include "fence/mutant.h"
-
 #include <assert.h>
 #include <string.h>
 
@@ -29,10 +27,8 @@ void fence_rejoin_record(struct fence_rejoin *rejoin, unsigned member,
     rejoin->view.incarnation[member] = rejoin->incarnation;
     rejoin->asked = asked;
     rejoin->rounds++;
-    if (!FENCE_MUTANT(READS_KEPT) || rejoin->rounds == 1) {
-        rejoin->read = 0;
-        memset(&rejoin->counters, 0, sizeof(rejoin->counters));
-    }
+    rejoin->read = 0;
+    memset(&rejoin->counters, 0, sizeof(rejoin->counters));
     fence_rejoin_enter(rejoin, FENCE_REJOIN_RECORDING, due_us);
 }
 
