@@ -2,9 +2,9 @@
  *
  * A message is a bit: it was sent, and arrives at any later time or never. So messages are late,
  * lost and reordered without further ado. An arrival that neither changes anything nor is worth a
- * vote (the lock is held, the view refused) is the same as none, and left out. So is failing, but
- * where CLEANUPS says otherwise: to P1 an attempt that fails is one that never goes on, and its
- * clean-up one more lock that expired. */
+ * vote (the lock is held, the view refused) is the same as none, and left out; what it may tell the
+ * master of the view is in view.pml. So is failing, but where CLEANUPS says otherwise: to P1 an
+ * attempt that fails is one that never goes on, and its clean-up one more lock that expired. */
 
 /* State of the one process, as in promise.pml. */
 #define ATTEMPT_STATE \
@@ -40,6 +40,17 @@ inline begin(a)
 
 #define BEGINS(a) :: atomic { !over && may_begin(a) -> begin(a) }
 
+/* Rule: it keeps to that view. */
+#ifdef MUTANT_VIEW_CHANGES
+inline learn_meanwhile(a)
+{
+    learn(named[a]);
+    printf("attempt %d: goes on under view 0%o\n", a, named[a])
+}
+
+#define LEARNS_MEANWHILE(a) :: atomic { !over && phase[a] == ASKING -> learn_meanwhile(a) }
+#endif
+
 /* Step 1. */
 #define may_ask(a, m) (!over && is_at(asked[a], m) && accepts(m, named[a]))
 #define may_take(a, m) (may_ask(a, m) && can_be_taken(m))
@@ -52,6 +63,7 @@ inline take(a, m)
         expiries = (EXPIRIES == ANY -> ANY : expiries - 1)
     :: else
     fi;
+    view[m] = adopted(m, named[a]);
     counter[m]++;
     lock[m] = of(a);
     number[m] = counter[m];
@@ -107,6 +119,7 @@ inline hear(a, m)
     :: d_step { \
         may_ask(a, m) && has_its_id(a, m) -> \
         printf("attempt %d: its lock id is at master %d, answer %d\n", a, m, number[m]); \
+        view[m] = adopted(m, named[a]); \
         lock[m] = of_both(m); \
         hear(a, m); \
         take_out(asked[a], m) \
@@ -183,6 +196,7 @@ inline freeze(a, majority)
 inline confirm(a, m)
 {
     printf("attempt %d: confirmed at master %d\n", a, m);
+    view[m] = adopted(m, named[a]);
     counter[m] = (counter[m] < token[a] -> token[a] : counter[m]);
     number[m] = token[a];
     take_out(confirming[a], m);

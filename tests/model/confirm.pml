@@ -2,6 +2,7 @@
 #define DUPLICATES 1
 #ifdef WIDE
 #define ATTEMPTS 3
+#define GAP 0
 #else
 #define GAP 2
 #endif

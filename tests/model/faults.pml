@@ -79,15 +79,33 @@ inline keep(now_saved, its_counter, its_lock, its_number, its_view)
 #endif
 
 #if RESTARTS
-bool restarted;
+byte restarts = RESTARTS;
 
 #define RESTARTS_INTACT(m) \
     :: d_step { \
-        !restarted && may_fail(m) && state[m] == ACTIVE -> \
+        restarts > 0 && may_fail(m) && state[m] == ACTIVE -> \
         printf("master %d: restarts with all its data\n", m); \
-        state[m] = OUT_INTACT; \
-        restarted = true; \
+        state[m] = INTACT; \
+        restarts--; \
         failures++ \
+    }
+
+/* Rule: who is trusted votes as what it was, not as what it was meant to be: q others may not have
+ * recorded that yet. */
+#ifdef MUTANT_TRUSTED_AS_MEANT
+#define trusted_as(m) own_marked(m)
+#else
+#define trusted_as(m) is_now(m)
+#endif
+
+/* A server that sees no majority of others active takes it at its disk's word, whoever claimed it
+ * meanwhile. (Others may be active all the same, and another server see them.) */
+#define IS_TRUSTED(m) \
+    :: d_step { \
+        !over && is_intact(m) -> \
+        printf("master %d: is trusted\n", m); \
+        view[m] = with_incarnation(view[m], m, trusted_as(m)); \
+        state[m] = ACTIVE \
     }
 #endif
 

@@ -1,7 +1,4 @@
-/* Masters forget twice, the same one or two, and rejoin. WIDE: a message arrives twice. */
+/* Masters forget twice, the same one or two, and rejoin. */
 #define FORGETTINGS 2
 #define LEADERS 2
-#ifdef WIDE
-#define DUPLICATES 1
-#endif
 #include "pawl.pml"

@@ -13,12 +13,16 @@
 #define of(a) ((a) + 1)
 #define STAR (ATTEMPTS + 1)
 
-/* A master votes; or is out, and is sent nothing but a rejoin; or is joining, which is any higher
- * number: the nonce of the leader that marked it. */
+/* A master votes; or is out, and is sent nothing but a rejoin; or has the nonce of the leader that
+ * claimed it. One that restarted with its data, verified durable, is still called active by its
+ * marker, and would do what it is asked; but nobody asks: no connection outlives its process, and
+ * on a new one servers see that the marker names another run. */
 #define ACTIVE 0
 #define OUT 1
-#define OUT_INTACT 2 /* restarted with its data, and verified durable */
-#define nonce(leader) (3 + (leader))
+#define joining(leader) (2 + (leader))
+#define INTACT (2 + LEADERS)
+#define keeping(leader) (3 + LEADERS + (leader)) /* intact, and claimed */
+#define is_intact(m) (state[m] >= INTACT)
 
 byte counter[MACHINES];
 byte lock[MACHINES];
@@ -27,11 +31,18 @@ VIEW view[MACHINES];
 byte state[MACHINES];
 
 /* Rule: a master refuses a script that names another incarnation of its own, or a lower one of any
- * other member than it has recorded. */
-#ifdef MUTANT_NO_OWN_CHECK
+ * other member than it has recorded. Where one is higher the sender knows more: from then on the
+ * master knows it, too. */
+#define own(m, v) incarnation(v, member(m))
+#define adopted(m, v) with_incarnation(v, member(m), own(m, view[m]))
+#if defined(MUTANT_NO_OWN_CHECK)
 #define own_agrees(m, v) true
+#elif defined(MUTANT_OWN_ADOPTED)
+#define own_agrees(m, v) (own(m, v) >= own(m, view[m]))
+#undef adopted
+#define adopted(m, v) (v)
 #else
-#define own_agrees(m, v) (incarnation(v, member(m)) == incarnation(view[m], member(m)))
+#define own_agrees(m, v) (own(m, v) == own(m, view[m]))
 #endif
 #define is_behind(m, v, other) \
     ((other) < N && (other) != member(m) && incarnation(v, other) < incarnation(view[m], other))

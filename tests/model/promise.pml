@@ -35,7 +35,7 @@ inline check_against(a, earlier)
     :: else ->
         assert(token[earlier] != token[a]);
         assert(!(before[a] & bit(earlier)) || token[earlier] < token[a]);
-        assert(EXPIRIES > 0) /* where none expires, exclusion */
+        assert(EXPIRIES > 0 || FAILURES > 0) /* where none expires, exclusion */
     fi
 }
 

@@ -3,96 +3,130 @@
 
 byte begun;
 byte target[LEADERS];  /* 1 + the member; 0 before and after */
-byte fresh[LEADERS];   /* the incarnation that it is to get */
-VIEW knows[LEADERS];   /* the view that the leader's scripts name */
+VIEW knows[LEADERS];   /* the view that the leader's scripts name, the new incarnation in it */
 byte counted[LEADERS]; /* members whose counters were read, */
 byte maximum[LEADERS]; /* and the highest of them */
 
-/* Step 1: marks the master with a nonce of its own, and removes its locks. A durable master that
- * restarted keeps its lock and its counter. */
+#define fresh(r) incarnation(knows[r], target[r] - 1)
+
+/* What the marker says of the member's own incarnation: what it is, and, where it was claimed, what
+ * it is to be. */
+#define is_claimed(m) (state[m] != ACTIVE && state[m] != OUT && state[m] != INTACT)
+#define claimant(m) (state[m] - (is_intact(m) -> keeping(0) : joining(0)))
+#define meant(m) (is_claimed(m) && target[claimant(m)] != 0 -> fresh(claimant(m)) : 0)
+#define is_now(m) incarnation(view[m], m)
+#define own_marked(m) (meant(m) > is_now(m) -> meant(m) : is_now(m))
+
+/* Step 1: claims the master with a nonce of its own, and removes its locks. To judge it and to
+ * claim it is one step here, since a claim does nothing where the marker is not the one judged. */
 #if defined(MUTANT_READ_BEFORE_RECORD)
 #define needs_leader(m) (state[m] == OUT && state[1 - (m)] == ACTIVE) /* so that q can be read */
 #elif LEADERS_AT_ONCE > 1
-#define needs_leader(m) (state[m] != ACTIVE)
+#define needs_leader(m) (state[m] != ACTIVE && own_marked(m) < 3)
 #else
-#define needs_leader(m) (state[m] == OUT || state[m] == OUT_INTACT)
+#define needs_leader(m) (state[m] == OUT || state[m] == INTACT)
 #endif
 
-/* The random parts of two leaders' incarnations may put them in either order. */
+byte known; /* of the member's own incarnation, by the leader that claims it; 0 between steps */
+
+inline learn_own(m)
+{
+    if
+    :: known = 1
+    :: (issued[m] & bit(2)) -> known = 2
+    fi
+}
+
+/* Higher than what this leader knows, and than what the marker says. The random parts of two
+ * leaders' may put them in either order, if the master forgot in between. (Above 3 there would be
+ * 4: which is as if the two that came before were 1 and 2.) */
+#define is_free(m, x) (!(issued[m] & bit(x)) && known < (x) && own_marked(m) < (x))
+
 inline choose_incarnation(r, m)
 {
 #if defined(MUTANT_NOTHING_RECORDED)
-    fresh[r] = 1
+    knows[r] = with_incarnation(knows[r], m, 1)
 #elif LEADERS_AT_ONCE > 1
     if
-    :: !(issued[m] & bit(2)) -> fresh[r] = 2
-    :: !(issued[m] & bit(3)) -> fresh[r] = 3
+    :: is_free(m, 2) -> knows[r] = with_incarnation(knows[r], m, 2)
+    :: is_free(m, 3) -> knows[r] = with_incarnation(knows[r], m, 3)
     fi
 #else
-    fresh[r] = r + 2
+    knows[r] = with_incarnation(knows[r], m, r + 2)
 #endif
 }
 
-inline wipe(m)
+/* One that is intact keeps its locks; but not if it is known by a higher incarnation than it was
+ * ever meant to get, for then another machine took its place. */
+inline claim(r, m)
 {
-    counter[m] = 0;
+    if
+    :: is_intact(m) && known <= own_marked(m) ->
+        printf("master %d: keeps its locks\n", m);
+        state[m] = keeping(r)
+    :: else ->
 #ifndef MUTANT_LOCKS_KEPT
-    remove_lock(m)
+        remove_lock(m);
 #endif
+        state[m] = joining(r)
+    fi;
+#ifdef MUTANT_READ_BEFORE_RECORD
+    maximum[r] = (counter[2] > counter[1 - m] -> counter[2] : counter[1 - m]);
+#endif
+    target[r] = m + 1;
+    begun++
 }
 
-inline mark(r, m)
+inline lead(r, m)
 {
-    choose_incarnation(r, m);
     learn(knows[r]);
+    learn_own(m);
+    choose_incarnation(r, m);
     d_step {
-        knows[r] = with_incarnation(knows[r], m, fresh[r]);
-        issued[m] = issued[m] | bit(fresh[r]);
-        printf("leader %d: marks master %d, incarnation %d, view 0%o\n", r, m, fresh[r], knows[r]);
-        if
-        :: state[m] == OUT_INTACT
-        :: else -> wipe(m)
-        fi;
-#ifdef MUTANT_READ_BEFORE_RECORD
-        maximum[r] = (counter[2] > counter[1 - m] -> counter[2] : counter[1 - m]);
-#endif
-        state[m] = nonce(r);
-        target[r] = m + 1;
-        begun++
+        printf("leader %d: claims master %d, view 0%o\n", r, m, knows[r]);
+        claim(r, m);
+        known = 0;
+        issued[m] = issued[m] | bit(fresh(r))
     }
 }
 
-#define MARKS_0(r) :: atomic { !over && begun == r && needs_leader(0) -> mark(r, 0) }
-#define MARKS_1(r) :: atomic { !over && begun == r && needs_leader(1) -> mark(r, 1) }
+#define CLAIMS_0(r) :: atomic { !over && begun == r && needs_leader(0) -> lead(r, 0) }
+#define CLAIMS_1(r) :: atomic { !over && begun == r && needs_leader(1) -> lead(r, 1) }
+
+/* A late copy of the claim finds the master blank once more. That the admission is refused then,
+ * since nothing was wiped, is for exclusion alone; here it is not. */
+#define CLAIMS_AGAIN(r) \
+    :: d_step { \
+        !over && duplicates > 0 && target[r] != 0 && state[target[r] - 1] == OUT -> \
+        printf("leader %d: claims master %d again\n", r, target[r] - 1); \
+        state[target[r] - 1] = joining(r); \
+        duplicates-- \
+    }
 
 /* Step 2, on q other active masters, in one script each: records the new incarnation, then returns
- * the counter. Like every script it names a view. A higher incarnation that another leader recorded
- * stays, and whether this leader then goes on or begins anew is all the same: under the lower one
- * the member gets no majority. */
+ * the counter. Like every script it names a view, which is all it takes to record it: the master
+ * adopts it, or refuses. (There are many counters, and they are read some at a time, under that
+ * view each time: here, a master may have been told before it is read.) */
 #ifdef MUTANT_ONE_READ_FEWER
 #define TO_READ (Q - 1)
 #else
 #define TO_READ Q
 #endif
 #ifdef MUTANT_LEADER_NAMES_NO_VIEW
-#define leader_accepted(r, m) (state[m] == ACTIVE)
+#define record_accepted(r, m) (state[m] == ACTIVE && !is_behind(m, knows[r], target[r] - 1))
+#define recorded(r, m) with_incarnation(view[m], target[r] - 1, fresh(r))
 #else
-#define leader_accepted(r, m) accepts(m, with_incarnation(knows[r], target[r] - 1, 7))
+#define record_accepted(r, m) accepts(m, knows[r])
+#define recorded(r, m) adopted(m, knows[r])
 #endif
+#define is_reading(r) (!over && target[r] != 0 && members_in(counted[r]) < TO_READ)
 #define may_record(r, m) \
-    (!over && target[r] != 0 && target[r] != 1 + member(m) && !is_at(counted[r], m) && \
-     members_in(counted[r]) < TO_READ && leader_accepted(r, m))
+    (is_reading(r) && target[r] != 1 + member(m) && !is_at(counted[r], m) && record_accepted(r, m))
 
 inline record(r, m)
 {
     printf("leader %d: recorded at master %d, counter %d\n", r, m, counter[m]);
-#ifndef MUTANT_NOTHING_RECORDED
-    if
-    :: incarnation(view[m], target[r] - 1) < fresh[r] ->
-        view[m] = with_incarnation(view[m], target[r] - 1, fresh[r])
-    :: else
-    fi;
-#endif
+    view[m] = recorded(r, m);
 #ifndef MUTANT_READ_BEFORE_RECORD
     maximum[r] = (counter[m] > maximum[r] -> counter[m] : maximum[r]);
 #endif
@@ -101,29 +135,59 @@ inline record(r, m)
 
 #define RECORDS(r, m) :: d_step { may_record(r, m) -> record(r, m) }
 
+/* Rule: a leader that learns of another view reads all anew. */
+inline read_anew(r)
+{
+    known = fresh(r);
+    learn(knows[r]);
+    d_step {
+        knows[r] = with_incarnation(knows[r], target[r] - 1, known);
+        known = 0;
+#ifndef MUTANT_READ_UNDER_TWO_VIEWS
+        counted[r] = 0;
+        maximum[r] = 0;
+#endif
+        printf("leader %d: learns view 0%o\n", r, knows[r])
+    }
+}
+
+#define LEARNS(r) :: atomic { is_reading(r) && counted[r] != 0 -> read_anew(r) }
+
 /* Step 3, the wait, is for exclusion alone.
  *
  * Step 4: admits the master. Rule: only while it has this leader's nonce. */
 #ifdef MUTANT_NO_NONCE
 #define nonce_matches(r) true
 #else
-#define nonce_matches(r) (state[target[r] - 1] == nonce(r))
+#define nonce_matches(r) \
+    (state[target[r] - 1] == joining(r) || state[target[r] - 1] == keeping(r))
 #endif
 #define may_admit(r) \
     (!over && target[r] != 0 && members_in(counted[r]) == TO_READ && nonce_matches(r))
+
+/* Rule: it knows of the others what the leader knows, and what it recorded itself. (What the leader
+ * learnt since it read the counters goes along; here it is told by another script.) */
+#define raised(v, by, whose) \
+    (incarnation(by, whose) > incarnation(v, whose) \
+         -> with_incarnation(v, whose, incarnation(by, whose)) \
+         : (v))
+#ifdef MUTANT_VIEW_NOT_ADMITTED
+#define view_admitted(r, m) with_incarnation(view[m], m, fresh(r))
+#else
+#define view_admitted(r, m) raised(knows[r], view[m], 1 - (m))
+#endif
 
 inline admit(r, m)
 {
     printf("leader %d: admits master %d, counter %d\n", r, m, maximum[r]);
     counter[m] = (maximum[r] > counter[m] -> maximum[r] : counter[m]);
-    view[m] = knows[r];
+    view[m] = view_admitted(r, m);
     state[m] = ACTIVE
 }
 
 inline end_rejoin(r)
 {
     target[r] = 0;
-    fresh[r] = 0;
     knows[r] = 0;
     counted[r] = 0;
     maximum[r] = 0

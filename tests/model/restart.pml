@@ -1,9 +1,10 @@
-/* A durable master restarts with its data and keeps its lock, and some master forgets. WIDE:
- * counters apart. */
+/* A durable master restarts with its data and keeps its locks: two leaders take it back, or it is
+ * trusted meanwhile. WIDE: some master forgets, too. */
 #define RESTARTS 1
-#define FORGETTINGS 1
 #define LEADERS 2
-#ifndef WIDE
+#define LEADERS_AT_ONCE 2
 #define GAP 0
+#ifdef WIDE
+#define FORGETTINGS 1
 #endif
 #include "pawl.pml"

@@ -28,7 +28,7 @@
 #define TAIL_LOSSES 0 /* 0 or 1: a master restarts with an older state of its own */
 #endif
 #ifndef RESTARTS
-#define RESTARTS 0 /* 0 or 1: a durable master restarts with all it had */
+#define RESTARTS 0 /* durable masters that restart with all they had */
 #endif
 #ifndef REPLACEMENTS
 #define REPLACEMENTS 0 /* 0 or 1: an empty machine takes a member's name; the old one lives on */

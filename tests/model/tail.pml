@@ -1,9 +1,8 @@
-/* A master loses what it had not saved, and two leaders take it back. WIDE: a message arrives
- * twice. */
+/* A master loses what it had not saved, and two leaders take it back. WIDE: counters apart. */
 #define TAIL_LOSSES 1
 #define LEADERS 2
 #define LEADERS_AT_ONCE 2
-#ifdef WIDE
-#define DUPLICATES 1
+#ifndef WIDE
+#define GAP 0
 #endif
 #include "pawl.pml"

@@ -1,4 +1,4 @@
-/* What a server may have learned of the view. */
+/* What servers may have learned of the view, and what masters learn from them. */
 
 byte issued[2]; /* incarnations given out so far, as bits, of the two members that may fail */
 
@@ -17,3 +17,18 @@ inline learn(ret_view)
     guess(ret_view, 0);
     guess(ret_view, 1)
 }
+
+/* Any script whatever (a clean-up, a look at a lock that is held) tells the master that accepts it
+ * what its sender knows. So does a record whose reply is lost. */
+#define may_tell(m, whose, x) \
+    (!over && state[m] == ACTIVE && (whose) != member(m) && (issued[whose] & bit(x)) && \
+     incarnation(view[m], whose) < (x))
+
+inline tell(m, whose, x)
+{
+    printf("master %d: is told incarnation %d of member %d\n", m, x, whose);
+    view[m] = with_incarnation(view[m], whose, x)
+}
+
+#define IS_TOLD_2(whose, m) :: d_step { may_tell(m, whose, 2) -> tell(m, whose, 2) }
+#define IS_TOLD_3(whose, m) :: d_step { may_tell(m, whose, 3) -> tell(m, whose, 3) }
