@@ -21,7 +21,7 @@ static void send_from(struct fence_core *core, unsigned member, enum fence_rejoi
                       uint32_t masters, uint64_t cursor)
 {
     const struct fence_rejoin *rejoin = &core->rejoins[member];
-    bool records = step == FENCE_REJOIN_RECORD;
+    bool records = rejoin->state == FENCE_REJOIN_RECORDING;
     struct fence_effect *effect = fence_core_effect(core, FENCE_EFFECT_REJOIN);
     effect->masters = masters;
     effect->rejoin = (struct fence_rejoin_request){
@@ -127,21 +127,34 @@ static unsigned to_be_read(const struct fence_core *core)
     return fence_majority(core->fleet.n) - one_fewer;
 }
 
-static void record(struct fence_core *core, unsigned member)
+static bool enough(const struct fence_core *core, uint32_t set)
+{
+    return (unsigned)__builtin_popcount(set) >= to_be_read(core);
+}
+
+/* Asks the others whether they would record, under the view as it is. */
+static void ask(struct fence_core *core, unsigned member)
 {
     struct fence_rejoin *rejoin = &core->rejoins[member];
     const struct fence_fleet *fleet = &core->fleet;
     uint32_t others = fence_fleet_active(fleet) & ~bit(member);
-    bool enough = (unsigned)__builtin_popcount(others) >= to_be_read(core);
     if (fleet->view.incarnation[member] > rejoin->incarnation) {
         yield_to_other(core, member);
         return;
     }
-    if (!enough || rejoin->rounds >= FENCE_REJOIN_ROUNDS_MAX) {
+    if (!enough(core, others) || rejoin->rounds >= FENCE_REJOIN_ROUNDS_MAX) {
         put_off(core, member);
         return;
     }
-    fence_rejoin_record(rejoin, member, &fleet->view, others, patience_end_us(core));
+    fence_rejoin_ask(rejoin, others, patience_end_us(core));
+    send(core, member, FENCE_REJOIN_RECORD, others);
+}
+
+static void record(struct fence_core *core, unsigned member)
+{
+    struct fence_rejoin *rejoin = &core->rejoins[member];
+    uint32_t others = rejoin->asked & fence_fleet_active(&core->fleet);
+    fence_rejoin_record(rejoin, member, &core->fleet.view, others, patience_end_us(core));
     send(core, member, FENCE_REJOIN_RECORD, others);
 }
 
@@ -181,7 +194,7 @@ static void recorded(struct fence_core *core, unsigned member, unsigned i,
 {
     struct fence_rejoin *rejoin = &core->rejoins[member];
     if (!same_view_of_others(core, member)) {
-        record(core, member);
+        ask(core, member);
         return;
     }
     fence_core_learn_view(core, i, &rejoin->view); /* which holds for it from here on */
@@ -192,7 +205,7 @@ static void recorded(struct fence_core *core, unsigned member, unsigned i,
         return;
     }
     rejoin->read |= bit(i);
-    if ((unsigned)__builtin_popcount(rejoin->read) < to_be_read(core))
+    if (!enough(core, rejoin->read))
         return;
     if (rejoin->keep_locks)
         admit(core, member);
@@ -200,24 +213,37 @@ static void recorded(struct fence_core *core, unsigned member, unsigned i,
         hold(core, member);
 }
 
-/* Those that did not record in time are silent, though they may have owed nothing else. */
-static void record_without_the_silent(struct fence_core *core, unsigned member)
+static void answered(struct fence_core *core, unsigned member, unsigned i)
+{
+    struct fence_rejoin *rejoin = &core->rejoins[member];
+    rejoin->read |= bit(i);
+    if (enough(core, rejoin->read))
+        record(core, member);
+}
+
+/* Those that did not answer in time are silent, though they may have owed nothing else. */
+static void ask_without_the_silent(struct fence_core *core, unsigned member)
 {
     const struct fence_rejoin *rejoin = &core->rejoins[member];
     uint32_t silent = rejoin->asked & ~rejoin->read & fence_fleet_active(&core->fleet);
     fence_core_give_up(core, silent, FENCE_REASON_SILENT);
-    record(core, member);
+    ask(core, member);
 }
 
-/* Of those that record, the others may be enough. */
+static bool is_with_others(const struct fence_rejoin *rejoin)
+{
+    return rejoin->state == FENCE_REJOIN_ASKING || rejoin->state == FENCE_REJOIN_RECORDING;
+}
+
+/* Of several that were asked, the others may be enough. */
 static void lost(struct fence_core *core, unsigned member)
 {
     const struct fence_rejoin *rejoin = &core->rejoins[member];
-    uint32_t may_be_read = rejoin->read | (rejoin->asked & fence_fleet_active(&core->fleet));
-    if (rejoin->state != FENCE_REJOIN_RECORDING)
+    uint32_t may_answer = rejoin->read | (rejoin->asked & fence_fleet_active(&core->fleet));
+    if (!is_with_others(rejoin))
         break_off(core, member, FENCE_REASON_UNREACHABLE);
-    else if ((unsigned)__builtin_popcount(may_be_read) < to_be_read(core))
-        record(core, member);
+    else if (!enough(core, may_answer))
+        ask(core, member);
 }
 
 static void done(struct fence_core *core, unsigned member, unsigned i,
@@ -227,7 +253,7 @@ static void done(struct fence_core *core, unsigned member, unsigned i,
     switch (rejoin->state) {
     case FENCE_REJOIN_CLAIMING:
         if (rejoin->keep_locks)
-            record(core, member);
+            ask(core, member);
         else
             wipe(core, member);
         break;
@@ -235,9 +261,12 @@ static void done(struct fence_core *core, unsigned member, unsigned i,
         rejoin->cursor = reply->cursor;
         rejoin->wiped++;
         if (rejoin->cursor == 0)
-            record(core, member);
+            ask(core, member);
         else
             wipe(core, member);
+        break;
+    case FENCE_REJOIN_ASKING:
+        answered(core, member, i);
         break;
     case FENCE_REJOIN_RECORDING:
         recorded(core, member, i, reply);
@@ -255,14 +284,13 @@ static void done(struct fence_core *core, unsigned member, unsigned i,
 static void changed(struct fence_core *core, unsigned member, unsigned i,
                     const struct fence_rejoin_reply *reply)
 {
-    struct fence_rejoin *rejoin = &core->rejoins[member];
-    if (rejoin->state != FENCE_REJOIN_RECORDING) {
+    if (!is_with_others(&core->rejoins[member])) {
         look_again(core, member);
         return;
     }
     if (reply->view)
         fence_core_learn_view(core, i, reply->view);
-    record(core, member);
+    ask(core, member);
 }
 
 void fence_core_rejoin_reply(struct fence_core *core, unsigned i,
@@ -324,8 +352,9 @@ void fence_core_rejoin_tick(struct fence_core *core)
     case FENCE_REJOIN_DELAYED:
         claim(core, member);
         break;
+    case FENCE_REJOIN_ASKING:
     case FENCE_REJOIN_RECORDING:
-        record_without_the_silent(core, member);
+        ask_without_the_silent(core, member);
         break;
     case FENCE_REJOIN_HOLDING:
         admit(core, member);

@@ -49,7 +49,7 @@ static bool is_restarted(const struct fence_facts *facts)
 static int64_t own_incarnation(const struct fence_facts *facts, unsigned i)
 {
     int64_t own = facts->view.incarnation[i];
-    return is_restarted(facts) && facts->next > own ? facts->next : own;
+    return facts->next > own ? facts->next : own;
 }
 
 /* Whether what it holds is what this place in the fleet should hold. */
@@ -73,10 +73,17 @@ static enum fence_reason judge_marker(const struct fence_fleet *fleet, unsigned 
     return FENCE_REASON_NONE;
 }
 
-/* Whether it can have forgotten anything since it was admitted. */
-static enum fence_reason judge_memory(const struct fence_facts *facts)
+/* Others know it by the incarnation that it was to get: it has to be taken back as such. */
+static bool is_known_as_next(const struct fence_fleet *fleet, unsigned i)
 {
-    if (!is_restarted(facts) || FENCE_MUTANT(RESTART_IGNORED))
+    return fleet->view.incarnation[i] > fleet->master[i].facts.view.incarnation[i];
+}
+
+/* Whether it can have forgotten anything since it was admitted. */
+static enum fence_reason judge_memory(const struct fence_fleet *fleet, unsigned i)
+{
+    const struct fence_facts *facts = &fleet->master[i].facts;
+    if ((!is_restarted(facts) && !is_known_as_next(fleet, i)) || FENCE_MUTANT(RESTART_IGNORED))
         return FENCE_REASON_NONE;
     bool kept_all = facts->durable && facts->marked_durable && !facts->promoted;
     return kept_all || FENCE_MUTANT(TAIL_LOSS_IGNORED) ? FENCE_REASON_RESTARTED
@@ -89,7 +96,7 @@ enum fence_reason fence_fleet_judge(const struct fence_fleet *fleet, unsigned i)
     if (reason == FENCE_REASON_NONE)
         reason = judge_marker(fleet, i);
     if (reason == FENCE_REASON_NONE)
-        reason = judge_memory(&fleet->master[i].facts);
+        reason = judge_memory(fleet, i);
     return reason;
 }
 
@@ -137,8 +144,9 @@ static enum fence_master_state state_of_restarted(const struct fence_fleet *flee
     unsigned majority = fence_majority(fleet->n);
     if (others_active(fleet, i) >= majority)
         return FENCE_MASTER_REJOIN;
-    bool may_change = others_active(fleet, i) + others_unknown(fleet, i) >= majority;
-    return may_change ? FENCE_MASTER_WAITING : FENCE_MASTER_RESTAMP;
+    if (others_active(fleet, i) + others_unknown(fleet, i) >= majority)
+        return FENCE_MASTER_WAITING;
+    return is_known_as_next(fleet, i) ? FENCE_MASTER_REFUSED : FENCE_MASTER_RESTAMP;
 }
 
 /* What it was before can still run somewhere, where its process is the one that was admitted: that

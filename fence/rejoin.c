@@ -20,13 +20,20 @@ void fence_rejoin_begin(struct fence_rejoin *rejoin, bool keep_locks, uint64_t d
     fence_rejoin_enter(rejoin, FENCE_REJOIN_DELAYED, due_us);
 }
 
+void fence_rejoin_ask(struct fence_rejoin *rejoin, uint32_t asked, uint64_t due_us)
+{
+    rejoin->asked = asked;
+    rejoin->read = 0;
+    rejoin->rounds++;
+    fence_rejoin_enter(rejoin, FENCE_REJOIN_ASKING, due_us);
+}
+
 void fence_rejoin_record(struct fence_rejoin *rejoin, unsigned member,
                          const struct fence_view *view, uint32_t asked, uint64_t due_us)
 {
     rejoin->view = *view;
     rejoin->view.incarnation[member] = rejoin->incarnation;
     rejoin->asked = asked;
-    rejoin->rounds++;
     rejoin->read = 0;
     memset(&rejoin->counters, 0, sizeof(rejoin->counters));
     fence_rejoin_enter(rejoin, FENCE_REJOIN_RECORDING, due_us);

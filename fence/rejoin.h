@@ -1,18 +1,22 @@
 /* How a master that forgot is taken back: the steps that one server leads, for one member.
  *
- *   CLAIMING --done--> WIPING --all gone--> RECORDING --q others--> HOLDING --time--> ADMITTING
- *      '--------- keeping its locks ----------^  '---- keeping its locks ---------------^
+ *   CLAIMING --> WIPING --> ASKING --q others--> RECORDING --q others--> HOLDING --> ADMITTING
+ *      '-- keeping its locks ----^                      '--- keeping its locks ---------^
  *
- *   CLAIMING   The master's marker is given a fresh nonce, and the incarnation that it is to get,
- * if it is still the marker that was seen. From here on another leader's late requests find a nonce
- * that is not theirs; and that incarnation, if it turns up elsewhere, is known to be no other
- * machine's. WIPING     Its locks go: it no longer knows that they are all. RECORDING  On q OTHER
- * active masters: record the new incarnation, then read all counters, some in each script, so that
- * a master at work is not held up. All of them under one view: begun anew if that changes. HOLDING
- * The longest lease runs out that it may have voted for before. ADMITTING  The counters are raised
- * to what was read, and it is active under its new incarnation, if the nonce is still there, and as
- * much was wiped under it as the leader knows of: a late copy of the claim may bring a nonce back
- * after the master forgot again.
+ *   CLAIMING   The marker is given a fresh nonce, and the incarnation that the master is to get, if
+ *              it is still the marker that was seen. From here on another leader's late requests
+ *              find a nonce that is not theirs; and that incarnation, if it turns up elsewhere, is
+ *              known to be no other machine's.
+ *   WIPING     Its locks go: it no longer knows that they are all.
+ *   ASKING     q OTHER active masters answer, so that nothing is recorded which nobody ends.
+ *   RECORDING  On q OTHER active masters: record the new incarnation, then read all counters, some
+ *              in each script, so that a master at work is not held up. All of them under one view:
+ *              begun anew if that changes.
+ *   HOLDING    The longest lease runs out that it may have voted for before.
+ *   ADMITTING  The counters are raised to what was read, and it is active under its new
+ *              incarnation, if the nonce is still there, and as much was wiped under it as the
+ *              leader knows of: a late copy of the claim may bring a nonce back after the master
+ *              forgot again.
  *
  * Why tokens cannot go back through it: a grant's majority and the q that were read share a master.
  * Either the grant's act there came before the record, and then the counter that was read is at
@@ -92,6 +96,7 @@ enum fence_rejoin_state {
     FENCE_REJOIN_DELAYED, /* for a short random time, so that servers do not begin in step */
     FENCE_REJOIN_CLAIMING,
     FENCE_REJOIN_WIPING,
+    FENCE_REJOIN_ASKING,
     FENCE_REJOIN_RECORDING,
     FENCE_REJOIN_HOLDING,
     FENCE_REJOIN_ADMITTING,
@@ -107,9 +112,9 @@ struct fence_rejoin {
     uint64_t cursor;                /* WIPING */
     uint32_t wiped;                 /* steps of it that were done */
     int64_t incarnation;            /* from CLAIMING on */
-    uint32_t asked;                 /* set of masters to record it in this round, */
-    uint32_t read;                  /* and of those that did and were read */
-    unsigned rounds;                /* of RECORDING */
+    uint32_t asked;                 /* set of masters in this round of ASKING or RECORDING, */
+    uint32_t read;                  /* and of those that answered all of it */
+    unsigned rounds;                /* of both */
     struct fence_view view;         /* named to all of those, the new incarnation in it */
     struct fence_counters counters; /* the maxima of what was read */
 };
@@ -120,6 +125,9 @@ void fence_rejoin_begin(struct fence_rejoin *rejoin, bool keep_locks, uint64_t d
 /* Enters @state, or another round of it: replies to earlier rounds no longer count. */
 void fence_rejoin_enter(struct fence_rejoin *rejoin, enum fence_rejoin_state state,
                         uint64_t due_us);
+
+/* Enters ASKING, anew or for the first time, of the masters @asked. */
+void fence_rejoin_ask(struct fence_rejoin *rejoin, uint32_t asked, uint64_t due_us);
 
 /* Enters RECORDING, anew or for the first time, on the masters @asked: @view is what the others are
  * known by. Nothing is read yet. */

@@ -178,11 +178,8 @@ struct sim_reply sim_marker_restamp(struct sim_master *master, const struct sim_
     bool unchanged = marker->present && marker->active && marker->member == seen->member &&
                      marker->run == seen->run && marker->nonce == seen->nonce;
     if (unchanged) {
-        if (marker->next != 0)
-            marker->view.incarnation[marker->member] = marker->next;
         marker->run = request->rejoin.run;
         marker->nonce = 0;
-        marker->next = 0;
         marker->progress = 0;
     }
     return (struct sim_reply){.outcome = done_or_changed(unchanged)};

@@ -67,11 +67,27 @@ static struct core_fixture *claiming(void **state, struct fence_facts facts)
     return f;
 }
 
-static struct core_fixture *recording(void **state)
+/* The others are asked first, under the view as it is. */
+static struct core_fixture *asking(void **state)
 {
     struct core_fixture *f = claiming(state, blank());
     done(f, MEMBER);
     done(f, MEMBER);
+    const struct fence_view *view = assert_step(f, FENCE_REJOIN_RECORD, CORE_FIRST(4))->view;
+    assert_int_equal(view->incarnation[MEMBER], core_facts(0).view.incarnation[MEMBER]);
+    return f;
+}
+
+static void answer(struct core_fixture *f)
+{
+    for (unsigned i = 0; i < 3; i++)
+        done(f, i);
+}
+
+static struct core_fixture *recording(void **state)
+{
+    struct core_fixture *f = asking(state);
+    answer(f);
     assert_step(f, FENCE_REJOIN_RECORD, CORE_FIRST(4));
     return f;
 }
@@ -171,6 +187,7 @@ static void durable_master_keeps_its_locks_and_does_not_wait(void **state)
     struct core_fixture *f = claiming(state, restarted());
     assert_true(core_step(f)->rejoin.keep_locks);
     done(f, MEMBER);
+    answer(f);
     assert_step(f, FENCE_REJOIN_RECORD, CORE_FIRST(4));
     for (unsigned i = 0; i < 3; i++)
         counted(f, i, 10);
@@ -224,6 +241,7 @@ static void late_reply_of_an_earlier_round_does_not_count(void **state)
     struct core_fixture *f = recording(state);
     const uint64_t old = f->rejoin_tag;
     begin_another_round(f);
+    answer(f);
     assert_step(f, FENCE_REJOIN_RECORD, CORE_FIRST(3)); /* 3 is out, by what was learnt */
     const uint64_t round = f->rejoin_tag;
     f->rejoin_tag = old;
@@ -242,9 +260,24 @@ static void refusal_to_record_teaches_the_view_and_begins_another_round(void **s
     struct core_fixture *f = recording(state);
     const int64_t incarnation = core_step(f)->rejoin.view->incarnation[MEMBER];
     begin_another_round(f);
+    answer(f);
     const struct fence_view *view = assert_step(f, FENCE_REJOIN_RECORD, CORE_FIRST(3))->view;
     assert_int_equal(view->incarnation[3], core_facts(0).view.incarnation[3] + 10);
     assert_int_equal(view->incarnation[MEMBER], incarnation); /* the one in the member's marker */
+}
+
+/* It hangs, and nobody has noticed so far. Were the incarnation recorded at the others by now, and
+ * nobody to end it, what this master remembers would be of no use any more. */
+static void nothing_is_recorded_before_enough_others_answer(void **state)
+{
+    struct core_fixture *f = asking(state);
+    done(f, 0);
+    done(f, 1);
+    core_tick(f);
+    assert_null(core_step(f));
+    assert_int_equal(fence_core_fleet(f->core)->view.incarnation[MEMBER],
+                     core_facts(0).view.incarnation[MEMBER]);
+    assert_int_equal(fence_fleet_active(fence_core_fleet(f->core)), CORE_FIRST(2));
 }
 
 static void masters_that_do_not_record_in_time_are_given_up(void **state)
@@ -341,6 +374,7 @@ static void masters_are_read_under_one_view_of_the_others(void **state)
     facts.view.incarnation[3] += 10; /* it was taken back by another server meanwhile */
     core_shake_hands(f, 3, facts);
     counted(f, 1, 10);
+    answer(f);
     const struct fence_rejoin_request *record = assert_step(f, FENCE_REJOIN_RECORD, CORE_FIRST(4));
     assert_int_equal(record->view->incarnation[3], facts.view.incarnation[3]);
     counted(f, 0, 10);
@@ -505,6 +539,7 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(broken_connection_begins_anew_even_while_holding),
     CORE_CASE(late_reply_of_an_earlier_round_does_not_count),
     CORE_CASE(refusal_to_record_teaches_the_view_and_begins_another_round),
+    CORE_CASE(nothing_is_recorded_before_enough_others_answer),
     CORE_CASE(masters_that_do_not_record_in_time_are_given_up),
     CORE_CASE(round_that_lost_too_many_is_not_waited_for),
     CORE_CASE(counters_are_read_in_parts),
