@@ -108,6 +108,8 @@ static void claim(struct fence_core *core, unsigned member)
         return;
     }
     rejoin->incarnation = fence_incarnation_next(highest, fence_core_random(core));
+    rejoin->before = core->fleet.view.incarnation[member];
+    rejoin->meant = core->fleet.master[member].facts.next;
     rejoin->nonce = (uint64_t)core->fleet.leader << 32 | (uint32_t)fence_core_random(core);
     fence_rejoin_enter(rejoin, FENCE_REJOIN_CLAIMING, patience_end_us(core));
     send(core, member, FENCE_REJOIN_CLAIM, bit(member));
@@ -132,13 +134,24 @@ static bool enough(const struct fence_core *core, uint32_t set)
     return (unsigned)__builtin_popcount(set) >= to_be_read(core);
 }
 
+/* Another incarnation of the member turned up. A lower one than it is to get is no obstacle, unless
+ * it keeps its locks: that other machine may have voted since. */
+static bool is_replaced_meanwhile(const struct fence_core *core, unsigned member)
+{
+    const struct fence_rejoin *rejoin = &core->rejoins[member];
+    int64_t known = core->fleet.view.incarnation[member];
+    if (known == rejoin->before || known == rejoin->meant || known == rejoin->incarnation)
+        return false;
+    return rejoin->keep_locks || known > rejoin->incarnation;
+}
+
 /* Asks the others whether they would record, under the view as it is. */
 static void ask(struct fence_core *core, unsigned member)
 {
     struct fence_rejoin *rejoin = &core->rejoins[member];
     const struct fence_fleet *fleet = &core->fleet;
     uint32_t others = fence_fleet_active(fleet) & ~bit(member);
-    if (fleet->view.incarnation[member] > rejoin->incarnation) {
+    if (is_replaced_meanwhile(core, member)) {
         yield_to_other(core, member);
         return;
     }

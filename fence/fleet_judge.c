@@ -44,12 +44,13 @@ static bool is_restarted(const struct fence_facts *facts)
     return strcmp(facts->run_id, facts->marked_run_id) != 0;
 }
 
-/* One that was about to be taken back as it is may be known elsewhere by the incarnation that it
- * was to get. That one is its own, and nobody took its place. */
-static int64_t own_incarnation(const struct fence_facts *facts, unsigned i)
+/* Whether the incarnation that is known of a member is that of this machine: the one it has, or the
+ * very one that it was about to get. Any other is another machine's, be it lower than that. */
+static bool is_its_own(const struct fence_fleet *fleet, unsigned i)
 {
-    int64_t own = facts->view.incarnation[i];
-    return facts->next > own ? facts->next : own;
+    const struct fence_facts *facts = &fleet->master[i].facts;
+    int64_t known = fleet->view.incarnation[i];
+    return known <= facts->view.incarnation[i] || known == facts->next;
 }
 
 /* Whether what it holds is what this place in the fleet should hold. */
@@ -68,7 +69,7 @@ static enum fence_reason judge_marker(const struct fence_fleet *fleet, unsigned 
         return FENCE_REASON_OTHER_TTL;
     if (!facts->marked_active)
         return FENCE_REASON_JOINING;
-    if (own_incarnation(facts, i) < fleet->view.incarnation[i])
+    if (!is_its_own(fleet, i))
         return FENCE_REASON_SUPERSEDED;
     return FENCE_REASON_NONE;
 }

@@ -112,6 +112,8 @@ struct fence_rejoin {
     uint64_t cursor;                /* WIPING */
     uint32_t wiped;                 /* steps of it that were done */
     int64_t incarnation;            /* from CLAIMING on */
+    int64_t before;                 /* what was known of the member when it was claimed */
+    int64_t meant;                  /* what an earlier leader meant it to be; 0: nothing */
     uint32_t asked;                 /* set of masters in this round of ASKING or RECORDING, */
     uint32_t read;                  /* and of those that answered all of it */
     unsigned rounds;                /* of both */

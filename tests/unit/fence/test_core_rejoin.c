@@ -354,6 +354,34 @@ static void higher_incarnation_of_the_member_breaks_the_rejoin_off(void **state)
     assert_int_equal(core_effect(f, FENCE_EFFECT_RESET), CORE_SET(MEMBER));
 }
 
+static struct core_fixture *told_while_asking(void **state, int64_t incarnation, int64_t next)
+{
+    struct fence_facts facts = restarted();
+    facts.next = next;
+    struct core_fixture *f = claiming(state, facts);
+    assert_true(core_step(f)->rejoin.keep_locks);
+    done(f, MEMBER);
+    struct fence_view known = core_facts(0).view;
+    known.incarnation[MEMBER] = incarnation;
+    core_rejoin(f, 1, (struct fence_rejoin_reply){.outcome = FENCE_REJOIN_CHANGED, .view = &known});
+    return f;
+}
+
+/* Another machine voted as this member meanwhile, though under a lower incarnation than this one is
+ * to get: the locks that it kept are not all. */
+static void master_that_keeps_its_locks_gives_way_to_any_other_machine(void **state)
+{
+    struct core_fixture *f = told_while_asking(state, 1500, 0);
+    assert_null(core_step(f));
+    assert_int_equal(core_effect(f, FENCE_EFFECT_RESET), CORE_SET(MEMBER));
+}
+
+static void what_an_earlier_leader_recorded_for_it_is_no_other_machine(void **state)
+{
+    struct core_fixture *f = told_while_asking(state, 1500, 1500);
+    assert_step(f, FENCE_REJOIN_RECORD, CORE_FIRST(4));
+}
+
 static void server_that_was_beaten_waits_before_it_claims_again(void **state)
 {
     struct core_fixture *f = recording(state);
@@ -546,6 +574,8 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(claim_is_above_what_an_earlier_leader_meant_for_it),
     CORE_CASE(incarnation_that_nothing_can_follow_is_no_crash),
     CORE_CASE(higher_incarnation_of_the_member_breaks_the_rejoin_off),
+    CORE_CASE(master_that_keeps_its_locks_gives_way_to_any_other_machine),
+    CORE_CASE(what_an_earlier_leader_recorded_for_it_is_no_other_machine),
     CORE_CASE(server_that_was_beaten_waits_before_it_claims_again),
     CORE_CASE(masters_are_read_under_one_view_of_the_others),
     CORE_CASE(rejoin_is_put_off_while_too_few_others_are_active),

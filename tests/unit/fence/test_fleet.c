@@ -355,7 +355,7 @@ static void incarnation_that_was_meant_for_a_master_does_not_supersede_it(void *
     assert_int_equal(fleet.master[4].state, FENCE_MASTER_REJOIN);
 
     fence_fleet_lose(&fleet, 4, FENCE_REASON_UNREACHABLE);
-    facts.next = 1999; /* and 2000 is another machine's */
+    facts.next = 2001; /* and 2000 is another machine's */
     learn(&fleet, 4, facts);
     assert_int_equal(fleet.master[4].reason, FENCE_REASON_SUPERSEDED);
 }
