@@ -1,7 +1,7 @@
 /* The audit: what is wrong with masters that vote all the same. Nothing here keeps a master from
  * voting; it is shown and logged, so that an operator knows of it before it costs something.
  *
- * Not thread-safe; no I/O. Source: DESIGN.md, section 4. */
+ * Not thread-safe; no I/O. */
 #ifndef FENCE_AUDIT_H
 #define FENCE_AUDIT_H
 

@@ -19,8 +19,8 @@ enum {
     OPERATOR_LOOKS = 2,
 };
 
-/* Above any token that was given out, and not seen (DESIGN section 4); and the same for
- * incarnations. As storage/redis_init_floor.c does it. */
+/* Above any token that was given out, and not seen; and the same for incarnations. As
+ * storage/redis_init_floor.c does it. */
 #define FLOOR_MARGIN        (INT64_C(1) << 32)
 #define INCARNATIONS_MISSED (INT64_C(1) << (16 + FENCE_INCARNATION_RANDOM_BITS))
 

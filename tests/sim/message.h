@@ -12,7 +12,7 @@ enum {
     SIM_CALLS_MAX = 512, /* of one world, from first to last */
 };
 
-/* The marker in the fleet hash (DESIGN section 3). @view: incarnations, the master's own too. */
+/* The marker in the fleet hash. @view: incarnations, the master's own too. */
 struct sim_marker {
     bool present; /* the other members mean nothing without it */
     bool active;  /* state; else it is joining */
