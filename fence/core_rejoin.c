@@ -99,17 +99,25 @@ static int64_t highest_incarnation(const struct fence_core *core, unsigned membe
     return facts->marked && facts->next > highest ? facts->next : highest;
 }
 
+/* What it is to be: the same as in an earlier try, if it keeps its locks, since some of the others
+ * may know it as that; else what nobody was before. */
+static int64_t choose_incarnation(struct fence_core *core, unsigned member)
+{
+    int64_t meant = core->fleet.master[member].facts.next;
+    if (core->rejoins[member].keep_locks && meant != 0)
+        return meant;
+    return fence_incarnation_next(highest_incarnation(core, member), fence_core_random(core));
+}
+
 static void claim(struct fence_core *core, unsigned member)
 {
     struct fence_rejoin *rejoin = &core->rejoins[member];
-    int64_t highest = highest_incarnation(core, member);
-    if (highest > FENCE_INCARNATION_MAX) {
+    if (highest_incarnation(core, member) > FENCE_INCARNATION_MAX) {
         put_off(core, member);
         return;
     }
-    rejoin->incarnation = fence_incarnation_next(highest, fence_core_random(core));
+    rejoin->incarnation = choose_incarnation(core, member);
     rejoin->before = core->fleet.view.incarnation[member];
-    rejoin->meant = core->fleet.master[member].facts.next;
     rejoin->nonce = (uint64_t)core->fleet.leader << 32 | (uint32_t)fence_core_random(core);
     fence_rejoin_enter(rejoin, FENCE_REJOIN_CLAIMING, patience_end_us(core));
     send(core, member, FENCE_REJOIN_CLAIM, bit(member));
@@ -122,16 +130,16 @@ static void wipe(struct fence_core *core, unsigned member)
     send_from(core, member, FENCE_REJOIN_WIPE, bit(member), rejoin->cursor);
 }
 
-/* A majority must be read, and the one that forgot is not of it. */
-static unsigned to_be_read(const struct fence_core *core)
+/* A majority must be read. The master itself is of it only if its disk is trusted. */
+static unsigned to_be_read(const struct fence_core *core, const struct fence_rejoin *rejoin)
 {
-    bool one_fewer = FENCE_MUTANT(ONE_READ_FEWER) || FENCE_MUTANT(READ_ITSELF);
+    bool one_fewer = rejoin->counts_itself || FENCE_MUTANT(ONE_READ_FEWER);
     return fence_majority(core->fleet.n) - one_fewer;
 }
 
-static bool enough(const struct fence_core *core, uint32_t set)
+static bool enough(const struct fence_core *core, unsigned member, uint32_t set)
 {
-    return (unsigned)__builtin_popcount(set) >= to_be_read(core);
+    return (unsigned)__builtin_popcount(set) >= to_be_read(core, &core->rejoins[member]);
 }
 
 /* Another incarnation of the member turned up. A lower one than it is to get is no obstacle, unless
@@ -140,7 +148,7 @@ static bool is_replaced_meanwhile(const struct fence_core *core, unsigned member
 {
     const struct fence_rejoin *rejoin = &core->rejoins[member];
     int64_t known = core->fleet.view.incarnation[member];
-    if (known == rejoin->before || known == rejoin->meant || known == rejoin->incarnation)
+    if (known == rejoin->before || known == rejoin->incarnation)
         return false;
     return rejoin->keep_locks || known > rejoin->incarnation;
 }
@@ -155,7 +163,7 @@ static void ask(struct fence_core *core, unsigned member)
         yield_to_other(core, member);
         return;
     }
-    if (!enough(core, others) || rejoin->rounds >= FENCE_REJOIN_ROUNDS_MAX) {
+    if (!enough(core, member, others) || rejoin->rounds >= FENCE_REJOIN_ROUNDS_MAX) {
         put_off(core, member);
         return;
     }
@@ -218,7 +226,7 @@ static void recorded(struct fence_core *core, unsigned member, unsigned i,
         return;
     }
     rejoin->read |= bit(i);
-    if (!enough(core, rejoin->read))
+    if (!enough(core, member, rejoin->read))
         return;
     if (rejoin->keep_locks)
         admit(core, member);
@@ -230,7 +238,7 @@ static void answered(struct fence_core *core, unsigned member, unsigned i)
 {
     struct fence_rejoin *rejoin = &core->rejoins[member];
     rejoin->read |= bit(i);
-    if (enough(core, rejoin->read))
+    if (enough(core, member, rejoin->read))
         record(core, member);
 }
 
@@ -255,7 +263,7 @@ static void lost(struct fence_core *core, unsigned member)
     uint32_t may_answer = rejoin->read | (rejoin->asked & fence_fleet_active(&core->fleet));
     if (!is_with_others(rejoin))
         break_off(core, member, FENCE_REASON_UNREACHABLE);
-    else if (!enough(core, may_answer))
+    else if (!enough(core, member, may_answer))
         ask(core, member);
 }
 
@@ -334,6 +342,9 @@ void fence_core_rejoin_begin(struct fence_core *core, unsigned member)
 {
     struct fence_rejoin *rejoin = &core->rejoins[member];
     bool keep_locks = core->fleet.master[member].reason == FENCE_REASON_RESTARTED;
+    uint32_t others = fence_fleet_active(&core->fleet) & ~bit(member);
+    bool too_few = (unsigned)__builtin_popcount(others) < fence_majority(core->fleet.n);
+    rejoin->counts_itself = (keep_locks && too_few) || FENCE_MUTANT(READ_ITSELF);
     uint64_t spread_us =
         rejoin->beaten ? fence_hold_us(core->fleet.ttl_max_ms) : FENCE_REJOIN_DELAY_US;
     uint64_t delay_us = fence_core_random(core) % spread_us;

@@ -139,15 +139,20 @@ static bool led_elsewhere(const struct fence_fleet *fleet, struct fence_master *
     return true;
 }
 
-/* Its disk is trusted alone only where no majority of others could tell: all restarted together. */
+/* Its disk is trusted only where no majority of others could tell: many restarted together. Trusted
+ * alone it stays what it was; where some of the others know it by another incarnation already, it is
+ * taken back as that one, with so many of them that a majority knows it then, itself included. */
 static enum fence_master_state state_of_restarted(const struct fence_fleet *fleet, unsigned i)
 {
     unsigned majority = fence_majority(fleet->n);
-    if (others_active(fleet, i) >= majority)
+    unsigned active = others_active(fleet, i);
+    if (active >= majority)
         return FENCE_MASTER_REJOIN;
-    if (others_active(fleet, i) + others_unknown(fleet, i) >= majority)
+    if (active + others_unknown(fleet, i) >= majority)
         return FENCE_MASTER_WAITING;
-    return is_known_as_next(fleet, i) ? FENCE_MASTER_REFUSED : FENCE_MASTER_RESTAMP;
+    if (!is_known_as_next(fleet, i))
+        return FENCE_MASTER_RESTAMP;
+    return active >= majority - 1 ? FENCE_MASTER_REJOIN : FENCE_MASTER_REFUSED;
 }
 
 /* What it was before can still run somewhere, where its process is the one that was admitted: that

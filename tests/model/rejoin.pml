@@ -37,6 +37,13 @@ inline learn_own(m)
     fi
 }
 
+/* One that is intact keeps its locks; but not if it is known by another incarnation than it has or
+ * was about to get, for then another machine took its place. One that is known by the one it was to
+ * get may count as one of those that are read: where its leader sees no q others, which may be at
+ * any time. */
+#define keeps_locks(m) (is_intact(m) && (known <= is_now(m) || known == meant(m)))
+byte itself; /* 0 between steps */
+
 /* Higher than what this leader knows, and than what the marker says. The random parts of two
  * leaders' may put them in either order, if the master forgot in between. (Above 3 there would be
  * 4: which is as if the two that came before were 1 and 2.) */
@@ -48,6 +55,7 @@ inline choose_incarnation(r, m)
     knows[r] = with_incarnation(knows[r], m, 1)
 #elif LEADERS_AT_ONCE > 1
     if
+    :: keeps_locks(m) && meant(m) -> knows[r] = with_incarnation(knows[r], m, meant(m))
     :: is_free(m, 2) -> knows[r] = with_incarnation(knows[r], m, 2)
     :: is_free(m, 3) -> knows[r] = with_incarnation(knows[r], m, 3)
     fi
@@ -56,14 +64,13 @@ inline choose_incarnation(r, m)
 #endif
 }
 
-/* One that is intact keeps its locks; but not if it is known by a higher incarnation than it was
- * ever meant to get, for then another machine took its place. */
 inline claim(r, m)
 {
     if
-    :: is_intact(m) && known <= own_marked(m) ->
-        printf("master %d: keeps its locks\n", m);
-        state[m] = keeping(r)
+    :: keeps_locks(m) ->
+        printf("master %d: keeps its locks, and is %d of those that are read\n", m, itself != 0);
+        state[m] = keeping(r);
+        counted[r] = itself
     :: else ->
 #ifndef MUTANT_LOCKS_KEPT
         remove_lock(m);
@@ -82,10 +89,17 @@ inline lead(r, m)
     learn(knows[r]);
     learn_own(m);
     choose_incarnation(r, m);
+#if RESTARTS
+    if
+    :: keeps_locks(m) && known > is_now(m) -> itself = bit(m)
+    :: true
+    fi;
+#endif
     d_step {
         printf("leader %d: claims master %d, view 0%o\n", r, m, knows[r]);
         claim(r, m);
         known = 0;
+        itself = 0;
         issued[m] = issued[m] | bit(fresh(r))
     }
 }
@@ -120,6 +134,7 @@ inline lead(r, m)
 #define recorded(r, m) adopted(m, knows[r])
 #endif
 #define is_reading(r) (!over && target[r] != 0 && members_in(counted[r]) < TO_READ)
+#define counts_itself(r) (counted[r] & bit(target[r] - 1))
 #define may_record(r, m) \
     (is_reading(r) && target[r] != 1 + member(m) && !is_at(counted[r], m) && record_accepted(r, m))
 
@@ -144,14 +159,14 @@ inline read_anew(r)
         knows[r] = with_incarnation(knows[r], target[r] - 1, known);
         known = 0;
 #ifndef MUTANT_READ_UNDER_TWO_VIEWS
-        counted[r] = 0;
+        counted[r] = counts_itself(r);
         maximum[r] = 0;
 #endif
         printf("leader %d: learns view 0%o\n", r, knows[r])
     }
 }
 
-#define LEARNS(r) :: atomic { is_reading(r) && counted[r] != 0 -> read_anew(r) }
+#define LEARNS(r) :: atomic { is_reading(r) && counted[r] != counts_itself(r) -> read_anew(r) }
 
 /* Step 3, the wait, is for exclusion alone.
  *

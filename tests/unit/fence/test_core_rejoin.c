@@ -321,12 +321,64 @@ static void counters_are_read_in_parts(void **state)
     assert_int_equal(admit->counters->slot[100], 7);
 }
 
-static void claim_is_above_what_an_earlier_leader_meant_for_it(void **state)
+static void claim_is_above_what_an_earlier_leader_meant_for_one_that_forgot(void **state)
 {
     struct fence_facts facts = restarted();
+    facts.durable = false;
     facts.next = INT64_C(1) << 40;
     struct core_fixture *f = claiming(state, facts);
     assert_true(core_step(f)->rejoin.incarnation > facts.next);
+}
+
+/* Some others may know it as that: were it to become another, a break-off here would make it look
+ * replaced. */
+static void what_was_meant_for_one_that_keeps_its_locks_stays_so(void **state)
+{
+    struct fence_facts facts = restarted();
+    facts.next = 2000;
+    struct core_fixture *f = claiming(state, facts);
+    assert_int_equal(core_step(f)->rejoin.incarnation, 2000);
+}
+
+/* Of five, two have forgotten: of the two others, one knows this one as 2000. */
+static void master_whose_disk_is_trusted_counts_as_one_that_is_read(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 5);
+    core_down(f, MEMBER);
+    core_down(f, 3);
+    core_down(f, 2);
+    struct fence_facts recorded = core_facts(0);
+    recorded.view.incarnation[MEMBER] = 2000;
+    core_shake_hands(f, 0, recorded);
+    struct fence_facts facts = restarted();
+    facts.next = 2000;
+    core_shake_hands(f, MEMBER, facts);
+    core_tick(f);
+    assert_step(f, FENCE_REJOIN_CLAIM, CORE_SET(MEMBER));
+    done(f, MEMBER);
+    assert_step(f, FENCE_REJOIN_RECORD, CORE_FIRST(2));
+    done(f, 0);
+    assert_null(core_step(f)); /* one other is not enough */
+    done(f, 1);
+    assert_int_equal(assert_step(f, FENCE_REJOIN_RECORD, CORE_FIRST(2))->view->incarnation[MEMBER],
+                     2000);
+    counted(f, 0, 10);
+    assert_null(core_step(f));
+    counted(f, 1, 10);
+    assert_step(f, FENCE_REJOIN_ADMIT, CORE_SET(MEMBER));
+}
+
+/* It counts itself only where there are no q others. */
+static void durable_master_is_read_of_a_majority_of_others_where_there_is_one(void **state)
+{
+    struct fence_facts facts = restarted();
+    facts.next = 2000;
+    struct core_fixture *f = claiming(state, facts);
+    done(f, MEMBER);
+    answer(f);
+    counted(f, 0, 10);
+    counted(f, 1, 10);
+    assert_null(core_step(f));
 }
 
 static void incarnation_that_nothing_can_follow_is_no_crash(void **state)
@@ -571,7 +623,10 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(masters_that_do_not_record_in_time_are_given_up),
     CORE_CASE(round_that_lost_too_many_is_not_waited_for),
     CORE_CASE(counters_are_read_in_parts),
-    CORE_CASE(claim_is_above_what_an_earlier_leader_meant_for_it),
+    CORE_CASE(claim_is_above_what_an_earlier_leader_meant_for_one_that_forgot),
+    CORE_CASE(what_was_meant_for_one_that_keeps_its_locks_stays_so),
+    CORE_CASE(master_whose_disk_is_trusted_counts_as_one_that_is_read),
+    CORE_CASE(durable_master_is_read_of_a_majority_of_others_where_there_is_one),
     CORE_CASE(incarnation_that_nothing_can_follow_is_no_crash),
     CORE_CASE(higher_incarnation_of_the_member_breaks_the_rejoin_off),
     CORE_CASE(master_that_keeps_its_locks_gives_way_to_any_other_machine),

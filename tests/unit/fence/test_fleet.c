@@ -341,12 +341,18 @@ static void incarnation_that_was_meant_for_a_master_does_not_supersede_it(void *
     assert_int_equal(fleet.master[4].reason, FENCE_REASON_RESTARTED);
     assert_int_equal(fleet.master[4].state, FENCE_MASTER_REJOIN);
 
-    /* Its disk, trusted alone, would not make it what the others know it by. */
+    /* Its disk, trusted alone, would not make it what the others know it by. With two of them it is
+     * a majority. */
     fence_fleet_lose(&fleet, 4, FENCE_REASON_UNREACHABLE);
     fence_fleet_lose(&fleet, 3, FENCE_REASON_UNREACHABLE);
     fence_fleet_lose(&fleet, 2, FENCE_REASON_UNREACHABLE);
     learn(&fleet, 4, facts);
+    assert_int_equal(fleet.master[4].state, FENCE_MASTER_REJOIN);
+    fence_fleet_lose(&fleet, 4, FENCE_REASON_UNREACHABLE);
+    fence_fleet_lose(&fleet, 1, FENCE_REASON_UNREACHABLE);
+    learn(&fleet, 4, facts);
     assert_int_equal(fleet.master[4].state, FENCE_MASTER_REFUSED);
+    learn(&fleet, 1, core_facts(1));
     memcpy(facts.marked_run_id, facts.run_id, sizeof(facts.run_id));
     learn(&fleet, 2, core_facts(2));
     learn(&fleet, 3, core_facts(3));
