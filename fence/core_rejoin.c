@@ -89,21 +89,29 @@ static void show_when_back(struct fence_core *core, unsigned member, uint64_t fr
     core->fleet.master[member].back_us = from_us + hold_us;
 }
 
-/* The highest incarnation of @member that is known, be it only meant for it. */
+static int64_t higher(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The highest incarnation of @member that is known, be it only meant for it. Also by a try of this
+ * server that the member forgot since: to record that may still be on its way, and would make a
+ * lower one look replaced. */
 static int64_t highest_incarnation(const struct fence_core *core, unsigned member)
 {
     const struct fence_facts *facts = &core->fleet.master[member].facts;
-    int64_t highest = core->fleet.view.incarnation[member];
-    if (facts->marked && facts->view.incarnation[member] > highest)
-        highest = facts->view.incarnation[member];
-    return facts->marked && facts->next > highest ? facts->next : highest;
+    int64_t highest =
+        higher(core->fleet.view.incarnation[member], core->rejoins[member].incarnation);
+    if (!facts->marked)
+        return highest;
+    return higher(highest, higher(facts->view.incarnation[member], facts->next));
 }
 
 /* What it is to be: the same as in an earlier try, if it keeps its locks, since some of the others
  * may know it as that; else what nobody was before. */
 static int64_t choose_incarnation(struct fence_core *core, unsigned member)
 {
-    int64_t meant = core->fleet.master[member].facts.next;
+    int64_t meant = core->fleet.master[member].facts.next; /* 0: there was none */
     if (core->rejoins[member].keep_locks && meant != 0)
         return meant;
     return fence_incarnation_next(highest_incarnation(core, member), fence_core_random(core));
@@ -153,6 +161,14 @@ static bool is_replaced_meanwhile(const struct fence_core *core, unsigned member
     return rejoin->keep_locks || known > rejoin->incarnation;
 }
 
+static void record(struct fence_core *core, unsigned member)
+{
+    struct fence_rejoin *rejoin = &core->rejoins[member];
+    uint32_t others = rejoin->asked & fence_fleet_active(&core->fleet);
+    fence_rejoin_record(rejoin, member, &core->fleet.view, others, patience_end_us(core));
+    send(core, member, FENCE_REJOIN_RECORD, others);
+}
+
 /* Asks the others whether they would record, under the view as it is. */
 static void ask(struct fence_core *core, unsigned member)
 {
@@ -168,14 +184,6 @@ static void ask(struct fence_core *core, unsigned member)
         return;
     }
     fence_rejoin_ask(rejoin, others, patience_end_us(core));
-    send(core, member, FENCE_REJOIN_RECORD, others);
-}
-
-static void record(struct fence_core *core, unsigned member)
-{
-    struct fence_rejoin *rejoin = &core->rejoins[member];
-    uint32_t others = rejoin->asked & fence_fleet_active(&core->fleet);
-    fence_rejoin_record(rejoin, member, &core->fleet.view, others, patience_end_us(core));
     send(core, member, FENCE_REJOIN_RECORD, others);
 }
 
@@ -200,24 +208,10 @@ static void hold(struct fence_core *core, unsigned member)
 
 /* ---- replies --------------------------------------------------------------------------------- */
 
-/* All masters that are read must have been read under one view of the others. */
-static bool same_view_of_others(const struct fence_core *core, unsigned member)
-{
-    const struct fence_view *named = &core->rejoins[member].view;
-    for (unsigned k = 0; k < core->fleet.n; k++)
-        if (k != member && named->incarnation[k] != core->fleet.view.incarnation[k])
-            return false;
-    return true;
-}
-
 static void recorded(struct fence_core *core, unsigned member, unsigned i,
                      const struct fence_rejoin_reply *reply)
 {
     struct fence_rejoin *rejoin = &core->rejoins[member];
-    if (!same_view_of_others(core, member)) {
-        ask(core, member);
-        return;
-    }
     fence_core_learn_view(core, i, &rejoin->view); /* which holds for it from here on */
     fence_rejoin_add(rejoin, reply->counters);
     rejoin->due_us = patience_end_us(core);
@@ -301,17 +295,33 @@ static void done(struct fence_core *core, unsigned member, unsigned i,
     }
 }
 
+/* Rule off: those that were read under the view before stay read. */
+static void go_on_under_another_view(struct fence_core *core, unsigned member)
+{
+    struct fence_rejoin *rejoin = &core->rejoins[member];
+    rejoin->rounds++;
+    rejoin->view = core->fleet.view;
+    rejoin->view.incarnation[member] = rejoin->incarnation;
+    send(core, member, FENCE_REJOIN_RECORD,
+         rejoin->asked & fence_fleet_active(&core->fleet) & ~rejoin->read);
+}
+
 /* The one that was to record knows more than this server, or the marker is not what it was. */
 static void changed(struct fence_core *core, unsigned member, unsigned i,
                     const struct fence_rejoin_reply *reply)
 {
-    if (!is_with_others(&core->rejoins[member])) {
+    const struct fence_rejoin *rejoin = &core->rejoins[member];
+    if (!is_with_others(rejoin)) {
         look_again(core, member);
         return;
     }
     if (reply->view)
         fence_core_learn_view(core, i, reply->view);
-    ask(core, member);
+    if (FENCE_MUTANT(READ_UNDER_TWO_VIEWS) && rejoin->state == FENCE_REJOIN_RECORDING &&
+        rejoin->rounds < FENCE_REJOIN_ROUNDS_MAX)
+        go_on_under_another_view(core, member);
+    else
+        ask(core, member);
 }
 
 void fence_core_rejoin_reply(struct fence_core *core, unsigned i,

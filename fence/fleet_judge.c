@@ -140,8 +140,9 @@ static bool led_elsewhere(const struct fence_fleet *fleet, struct fence_master *
 }
 
 /* Its disk is trusted only where no majority of others could tell: many restarted together. Trusted
- * alone it stays what it was; where some of the others know it by another incarnation already, it is
- * taken back as that one, with so many of them that a majority knows it then, itself included. */
+ * alone it stays what it was; where some of the others know it by another incarnation already, it
+ * is taken back as that one, with so many of them that a majority knows it then, itself included.
+ */
 static enum fence_master_state state_of_restarted(const struct fence_fleet *fleet, unsigned i)
 {
     unsigned majority = fence_majority(fleet->n);

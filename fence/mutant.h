@@ -5,13 +5,14 @@
 #define FENCE_MUTANT_H
 
 enum fence_mutant {
-    FENCE_MUTANT_MAJORITY_OF_ASKED, /* an attempt wins by a majority of those that were up */
-    FENCE_MUTANT_LATE_NUMBERS_JOIN, /* a number that comes after the token is fixed counts too */
-    FENCE_MUTANT_ONE_READ_FEWER,    /* a rejoin reads one master fewer than a majority */
-    FENCE_MUTANT_READ_ITSELF,       /* the master that forgot is one of the majority read */
-    FENCE_MUTANT_NO_WAIT,           /* a master that lost its locks votes at once */
-    FENCE_MUTANT_TAIL_LOSS_IGNORED, /* a master that lost its last second counts as durable */
-    FENCE_MUTANT_RESTART_IGNORED,   /* whoever restarted with its marker votes on */
+    FENCE_MUTANT_MAJORITY_OF_ASKED,    /* an attempt wins by a majority of those that were up */
+    FENCE_MUTANT_LATE_NUMBERS_JOIN,    /* a number that comes after the token is fixed counts too */
+    FENCE_MUTANT_ONE_READ_FEWER,       /* a rejoin reads one master fewer than a majority */
+    FENCE_MUTANT_READ_ITSELF,          /* the master that forgot is one of the majority read */
+    FENCE_MUTANT_READ_UNDER_TWO_VIEWS, /* masters of a rejoin are read under different views */
+    FENCE_MUTANT_NO_WAIT,              /* a master that lost its locks votes at once */
+    FENCE_MUTANT_TAIL_LOSS_IGNORED,    /* a master that lost its last second counts as durable */
+    FENCE_MUTANT_RESTART_IGNORED,      /* whoever restarted with its marker votes on */
 };
 
 #ifdef PAWL_MUTANTS

@@ -24,13 +24,13 @@
  * serves exclusion alone.
  *
  * A master that lost nothing (it was durable before and is now) keeps its locks, and needs no wait.
- * Where fewer than q others are active, and some know it by the incarnation that an earlier try meant
- * for it, its disk is trusted and itself counts as one of the q: its counters are raised, never
- * replaced, and any q others that are read for another machine in its place meet the q - 1 that
- * recorded it.
+ * Where fewer than q others are active, and some know it by the incarnation that an earlier try
+ * meant for it, its disk is trusted and itself counts as one of the q: its counters are raised,
+ * never replaced, and any q others that are read for another machine in its place meet the q - 1
+ * that recorded it.
  *
- * A try that fails begins again at CLAIMING, with a new nonce, and a higher incarnation unless locks
- * are kept. Not thread-safe; no I/O. */
+ * A try that fails begins again at CLAIMING, with a new nonce, and a higher incarnation unless
+ * locks are kept. Not thread-safe; no I/O. */
 #ifndef FENCE_REJOIN_H
 #define FENCE_REJOIN_H
 
@@ -110,13 +110,13 @@ struct fence_rejoin {
     enum fence_rejoin_state state;
     bool keep_locks;
     bool counts_itself; /* of the majority that is read, since its disk is trusted */
-    bool beaten; /* the last try met a higher incarnation than its own */
+    bool beaten;        /* the last try met a higher incarnation than its own */
     uint64_t nonce;
     uint64_t serial;                /* of the round under way; part of the tag */
     uint64_t due_us;                /* when the state ends, or patience with it does */
     uint64_t cursor;                /* WIPING */
     uint32_t wiped;                 /* steps of it that were done */
-    int64_t incarnation;            /* from CLAIMING on */
+    int64_t incarnation;            /* from CLAIMING on, and kept for the next try; 0: none yet */
     int64_t before;                 /* what was known of the member when it was claimed */
     uint32_t asked;                 /* set of masters in this round of ASKING or RECORDING, */
     uint32_t read;                  /* and of those that answered all of it */

@@ -80,6 +80,22 @@ static void before_executing(struct sim_world *world, struct sim_master *master,
         world->stats.locks_vanished += sim_master_expire(master, request->lock.resource);
 }
 
+/* Whether its sender knows @request's master from here on as one that was read: that recorded what
+ * the member is to be, not one that was only asked. */
+static bool is_read(const struct sim_request *request, const struct sim_reply *reply)
+{
+    const struct sim_rejoin_request *rejoin = &request->rejoin;
+    return request->ask == SIM_ASK_REJOIN && rejoin->step == FENCE_REJOIN_RECORD &&
+           request->view.incarnation[rejoin->target] == rejoin->incarnation &&
+           reply->outcome == FENCE_REJOIN_DONE && reply->cursor == 0;
+}
+
+static bool is_kept(const struct sim_request *request, const struct sim_reply *reply)
+{
+    return request->ask == SIM_ASK_REJOIN && request->rejoin.step == FENCE_REJOIN_CLAIM &&
+           request->rejoin.keep_locks && reply->outcome == FENCE_REJOIN_DONE;
+}
+
 /* Executes @request at @machine. @again: a copy of what was sent once. */
 static struct sim_reply execute(struct sim_world *world, const struct sim_event *event,
                                 unsigned machine, const struct sim_request *request, bool again)
@@ -95,8 +111,9 @@ static struct sim_reply execute(struct sim_world *world, const struct sim_event 
         sim_trace_mix(&world->trace, (uint64_t)reply.number << 8 | (uint64_t)reply.kind);
     } else {
         count_other(&world->stats, request, &reply, again);
-        if (request->ask == SIM_ASK_REJOIN && request->rejoin.step == FENCE_REJOIN_RECORD &&
-            reply.outcome == FENCE_REJOIN_DONE && reply.cursor == 0)
+        if (is_kept(request, &reply) && !again)
+            sim_faults_claimed(world, event->master);
+        if (is_read(request, &reply))
             sim_faults_recorded(world, event->server, event->master);
         sim_trace_mix(&world->trace, (uint64_t)request->ask << 8 | (uint64_t)reply.outcome);
         sim_voters_check(world);

@@ -8,6 +8,7 @@
 
 enum {
     RECONFIGURED = 200, /* per mille of restarts: with other settings than before */
+    WIPED_IN_HASTE = 300,
     SWAPPED_BACK = 500, /* of replacements: the old machine gets its address again */
 };
 
@@ -27,32 +28,22 @@ static void forgot(struct sim_world *world, unsigned machine)
     sim_voters_check(world);
 }
 
-/* In a blackout every server knows at once: one that believed in masters which it had lost, if only
- * for milliseconds, could begin to take back another of them, with no majority to end it with. */
-static void break_link(struct sim_world *world, unsigned s, unsigned i)
-{
-    sim_link_break(world, s, i, false);
-    if (world->plan.kind == SIM_BLACKOUT && sim_link_of(world, s, i)->state == SIM_LINK_BROKEN)
-        sim_link_fail(world, s, i);
-}
-
 static void break_links(struct sim_world *world, unsigned machine)
 {
     for (unsigned s = 0; s < world->plan.servers; s++)
         for (unsigned i = 0; i < world->plan.masters; i++)
             if (sim_link_of(world, s, i)->machine == machine)
-                break_link(world, s, i);
+                sim_link_break(world, s, i, false);
 }
 
 /* The settings are those of the new process; what is lost was up to those of the old one. */
-static void restart(struct sim_world *world, unsigned i, enum sim_fault fault)
+static void restart(struct sim_world *world, unsigned i, enum sim_fault fault, bool reconfigured)
 {
     struct sim_master *master = master_at(world, i);
     bool lost = fault == SIM_FAULT_DISK_LOST;
     bool was_durable = master->persistence == SIM_ALWAYS && !lost;
     sim_master_restart(master, ++world->runs, lost);
-    if (world->plan.kind != SIM_BLACKOUT &&
-        sim_chaos_pick(&world->chaos, fault, 1000) < RECONFIGURED)
+    if (reconfigured)
         master->persistence = (enum sim_persistence)sim_chaos_pick(&world->chaos, fault, 3);
     sim_master_save(master);
     world->stats.restarts_intact += was_durable;
@@ -121,19 +112,31 @@ static void replace(struct sim_world *world, unsigned i)
     world->stats.replacements++;
 }
 
-/* Unless the world is to end badly, a master may only go while the fleet can spare it. */
+/* One that keeps all it knows may restart at any time. (Not where an old machine lives on: it would
+ * help two masters half-way back that have nobody to end it with, once that machine is found out.)
+ */
+static bool keeps_all(struct sim_world *world, unsigned i, enum sim_fault fault)
+{
+    return fault == SIM_FAULT_MASTER_RESTART && master_at(world, i)->persistence == SIM_ALWAYS &&
+           world->machines_count == world->plan.masters;
+}
+
+/* Unless the world is to end badly, a master may only forget while the fleet can spare it. */
 static void perhaps_forget(struct sim_world *world, unsigned i, enum sim_fault fault)
 {
     if (!sim_chaos_strikes(&world->chaos, fault))
         return;
-    if (sim_plan_recovers(&world->plan) && !sim_voters_can_spare(world, i))
+    bool spared = !sim_plan_recovers(&world->plan) || sim_voters_can_spare(world, i);
+    bool reconfigured = spared && world->plan.kind != SIM_BLACKOUT &&
+                        sim_chaos_pick(&world->chaos, fault, 1000) < RECONFIGURED;
+    if (!spared && !keeps_all(world, i, fault))
         return;
     if (fault == SIM_FAULT_FLUSH)
         flush(world, i);
     else if (fault == SIM_FAULT_REPLACE)
         replace(world, i);
     else
-        restart(world, i, fault);
+        restart(world, i, fault, reconfigured);
 }
 
 static void clock_jump(struct sim_world *world, unsigned i, unsigned s)
@@ -192,7 +195,7 @@ static void lose_majority(struct sim_world *world)
         if (sim_rng_chance(&world->rng, 500))
             flush(world, i);
         else
-            restart(world, i, SIM_FAULT_DISK_LOST);
+            restart(world, i, SIM_FAULT_DISK_LOST, false);
     }
     sim_check_lost(&world->check);
 }
@@ -212,7 +215,7 @@ void sim_faults_disaster(struct sim_world *world)
     world->struck = true;
     if (world->plan.kind == SIM_BLACKOUT)
         for (unsigned i = 0; i < world->plan.masters; i++)
-            restart(world, i, SIM_FAULT_MASTER_RESTART);
+            restart(world, i, SIM_FAULT_MASTER_RESTART, false);
     else if (world->plan.kind == SIM_LOST)
         lose_majority(world);
     else if (world->plan.kind == SIM_DUEL)
@@ -225,6 +228,13 @@ void sim_faults_recorded(struct sim_world *world, unsigned s, unsigned i)
         return;
     world->struck_again = true;
     flush(world, i);
+}
+
+void sim_faults_claimed(struct sim_world *world, unsigned i)
+{
+    if (world->plan.kind == SIM_HASTE && !world->chaos.healed &&
+        sim_rng_chance(&world->rng, WIPED_IN_HASTE))
+        flush(world, i);
 }
 
 void sim_faults_start(struct sim_world *world)

@@ -20,4 +20,7 @@ void sim_faults_restart_empty(struct sim_world *world, unsigned i);
 /* Member @i has just recorded an incarnation for server @s, and was read to the end. */
 void sim_faults_recorded(struct sim_world *world, unsigned s, unsigned i);
 
+/* A server has just begun to take back member @i, which keeps its locks. */
+void sim_faults_claimed(struct sim_world *world, unsigned i);
+
 #endif

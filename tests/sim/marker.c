@@ -56,7 +56,7 @@ static bool claim(struct sim_master *master, const struct sim_request *request)
 {
     const struct sim_rejoin_request *rejoin = &request->rejoin;
     struct sim_marker *marker = &master->memory.marker;
-    if (!same_marker(marker, &rejoin->seen))
+    if (!same_marker(marker, &rejoin->seen) && !SIM_MUTANT(CLAIM_UNSEEN))
         return false;
     if (rejoin->keep_locks) {
         marker->nonce = rejoin->nonce;

@@ -11,6 +11,7 @@ enum sim_mutant {
     SIM_MUTANT_LOCKS_KEPT,         /* WIPE removes nothing */
     SIM_MUTANT_NOTHING_RECORDED,   /* RECORD answers the counters, and that is all */
     SIM_MUTANT_NONCE_UNCHECKED,    /* ADMIT does not compare the nonce */
+    SIM_MUTANT_CLAIM_UNSEEN,       /* CLAIM does not compare the marker */
     SIM_MUTANT_COUNTERS_NOT_RAISED /* ADMIT keeps the counters that it finds */
 };
 

@@ -44,6 +44,8 @@ static const struct mutant {
      MASTER(NOTHING_RECORDED)},
     {"one-read-fewer", "a rejoin reads a majority of others", CORE(ONE_READ_FEWER), 0},
     {"reads-itself", "the master that forgot is not one of that majority", CORE(READ_ITSELF), 0},
+    {"two-views", "those that are read are read under one view", CORE(READ_UNDER_TWO_VIEWS), 0},
+    {"claim-unseen", "a marker is claimed only as it was seen", 0, MASTER(CLAIM_UNSEEN)},
     {"counters-not-raised", "the member's counters are raised to what was read", 0,
      MASTER(COUNTERS_NOT_RAISED)},
     {"no-nonce", "a member is admitted by its nonce", 0, MASTER(NONCE_UNCHECKED)},

@@ -51,9 +51,9 @@ const char *sim_fault_name(enum sim_fault fault)
 const char *sim_world_kind_name(enum sim_world_kind kind)
 {
     static const char *const names[SIM_WORLD_KINDS] = {
-        [SIM_MIXED] = "mixed",       [SIM_STORM] = "storm", [SIM_AMNESIA] = "amnesia",
-        [SIM_BLACKOUT] = "blackout", [SIM_LOST] = "lost",   [SIM_DUEL] = "duel",
-        [SIM_RECKLESS] = "reckless",
+        [SIM_MIXED] = "mixed",       [SIM_STORM] = "storm",       [SIM_AMNESIA] = "amnesia",
+        [SIM_BLACKOUT] = "blackout", [SIM_LOST] = "lost",         [SIM_DUEL] = "duel",
+        [SIM_HASTE] = "haste",       [SIM_RECKLESS] = "reckless",
     };
     return names[kind];
 }
@@ -154,7 +154,7 @@ static void draw_amnesia(struct sim_plan *plan, struct sim_rng *rng)
 static void draw_duel(struct sim_plan *plan, struct sim_rng *rng)
 {
     draw_amnesia(plan, rng);
-    plan->masters = 5;
+    plan->masters = sim_rng_chance(rng, 700) ? 3 : 5;
     plan->servers = SIM_SERVERS_MAX;
     plan->quiet = 1;
     plan->clients = SIM_CLIENTS_MAX;
@@ -170,24 +170,31 @@ static void draw_duel(struct sim_plan *plan, struct sim_rng *rng)
     plan->permille[SIM_FAULT_VANISH] = plan->sane ? 0 : 200;
 }
 
-/* So that no server believes for long in masters that it has lost: each could then lead another of
- * them half-way back, and none all the way. */
-static void draw_blackout(struct sim_plan *plan)
+/* Locks outlive what happens to the masters that granted them, and it takes long to take one back
+ * which kept them: time for it to be wiped, and for another server to begin anew (faults.c). */
+static void draw_haste(struct sim_plan *plan, struct sim_rng *rng)
 {
-    static const enum sim_fault absent[] = {
-        SIM_FAULT_SLOW,         SIM_FAULT_HALF_OPEN,    SIM_FAULT_MASTER_STOP,
-        SIM_FAULT_SERVER_PAUSE, SIM_FAULT_SERVER_CRASH, SIM_FAULT_DISK_LOST,
-        SIM_FAULT_FLUSH,        SIM_FAULT_REPLACE,      SIM_FAULT_MASTER_RESTART};
-    for (unsigned i = 0; i < sizeof(absent) / sizeof(absent[0]); i++)
-        plan->permille[absent[i]] = 0;
+    draw_amnesia(plan, rng);
+    plan->sane = true;
+    plan->servers = 2;
+    plan->clients = SIM_CLIENTS_MAX;
+    plan->ttl_low_ms = plan->ttl_high_ms = 1000;
+    plan->resources = plan->slots = SIM_RESOURCES_MAX;
+    plan->slow_us = 100 * 1000;
+    plan->delay_high_us = 500;
+    plan->slowness = 5;
+    plan->think_us = 100 * 1000;
+    memset(plan->permille, 0, sizeof(plan->permille));
+    plan->permille[SIM_FAULT_MASTER_RESTART] = 300;
+    plan->permille[SIM_FAULT_DUPLICATE] = 400;
 }
 
 /* Of twenty worlds. */
 static enum sim_world_kind draw_kind(struct sim_rng *rng)
 {
     static const unsigned shares[SIM_WORLD_KINDS] = {
-        [SIM_MIXED] = 6, [SIM_STORM] = 5, [SIM_AMNESIA] = 5,  [SIM_BLACKOUT] = 1,
-        [SIM_LOST] = 1,  [SIM_DUEL] = 1,  [SIM_RECKLESS] = 1,
+        [SIM_MIXED] = 5, [SIM_STORM] = 5, [SIM_AMNESIA] = 5, [SIM_BLACKOUT] = 1,
+        [SIM_LOST] = 1,  [SIM_DUEL] = 1,  [SIM_HASTE] = 1,   [SIM_RECKLESS] = 1,
     };
     unsigned drawn = sim_rng_below(rng, 20);
     unsigned kind = 0;
@@ -212,8 +219,8 @@ static void draw(struct sim_plan *plan, struct sim_rng *rng, unsigned masters)
         draw_amnesia(plan, rng);
     else if (plan->kind == SIM_DUEL)
         draw_duel(plan, rng);
-    else if (plan->kind == SIM_BLACKOUT)
-        draw_blackout(plan);
+    else if (plan->kind == SIM_HASTE)
+        draw_haste(plan, rng);
     else if (plan->kind == SIM_LOST)
         plan->permille[SIM_FAULT_REPLACE] = 0; /* an old machine would remember */
 }
@@ -229,13 +236,13 @@ struct sim_plan sim_plan_of_seed(uint64_t seed, unsigned masters)
 
 bool sim_plan_recovers(const struct sim_plan *plan)
 {
-    return plan->kind != SIM_DUEL && plan->kind != SIM_RECKLESS;
+    return plan->kind != SIM_DUEL && plan->kind != SIM_HASTE && plan->kind != SIM_RECKLESS;
 }
 
 enum sim_persistence sim_plan_draw_persistence(const struct sim_plan *plan, struct sim_rng *rng)
 {
     static const enum sim_persistence kinds[] = {SIM_ALWAYS, SIM_ALWAYS, SIM_EVERYSEC, SIM_NONE};
-    if (plan->kind == SIM_BLACKOUT)
+    if (plan->kind == SIM_BLACKOUT || plan->kind == SIM_HASTE)
         return SIM_ALWAYS;
     return kinds[sim_rng_below(rng, sizeof(kinds) / sizeof(kinds[0]))];
 }

@@ -26,6 +26,7 @@ enum sim_world_kind {
     SIM_BLACKOUT, /* durable masters, which all restart at once */
     SIM_LOST,     /* a majority forgets at once: no grant until an operator mends it */
     SIM_DUEL,     /* a replaced master and its old machine, each believed by one server */
+    SIM_HASTE, /* durable masters that are wiped while they are taken back for having restarted */
     SIM_RECKLESS, /* whoever forgets forgets: there may be no way back */
     SIM_WORLD_KINDS,
 };
