@@ -26,12 +26,10 @@ enum {
     TRIES = 4,            /* to find a victim of the fault that was drawn */
 };
 
-/* Of a master: whether it has to be taken back, and is not yet known to be. Also one that lost
- * nothing over a restart: it votes only after a majority of others took note of that, and should
- * they become too few half-way, what its disk knows counts no longer. */
+/* Of a master that forgot: whether it is known to have been taken back. One that lost nothing over
+ * a restart is none: what it remembers counts, whoever else fails meanwhile. */
 struct outage {
     bool out;
-    bool forgot;
     uint64_t since_ms; /* it is up since then, as empty as it was made */
 };
 
@@ -129,9 +127,9 @@ static bool clocks_are_due(const struct faults *faults)
     return (wait_now_ms() - faults->begun_ms) % CLOCKS_PERIOD_MS >= CLOCKS_PERIOD_MS / 2;
 }
 
-static bool puts_out(const struct fault_kind *kind)
+static bool puts_out(const struct fault_kind *kind, unsigned victim)
 {
-    return kind->forgets != 0;
+    return kind->forgets >> victim & 1;
 }
 
 /* Whether @kind may befall @victim now. */
@@ -146,9 +144,8 @@ static bool may_happen(struct faults *faults, const struct fault_kind *kind, uns
         return true;
     if (faults->outage[victim].out && !sim_rng_chance(&faults->rng, AGAIN_PERMILLE))
         return false;
-    if (puts_out(kind))
-        return (faults->forgetting || !(kind->forgets & bit)) &&
-               count(out_set(faults) | bit) <= MINORITY &&
+    if (puts_out(kind, victim))
+        return faults->forgetting && count(out_set(faults) | bit) <= MINORITY &&
                count(hurt_set(faults) | bit) <= MINORITY;
     return count(hurt_set(faults) | bit) <= MINORITY ||
            sim_rng_chance(&faults->rng, ALL_HURT_PERMILLE);
@@ -214,10 +211,9 @@ static bool clocks_are_right(const struct faults *faults)
 
 static void note_outage(struct faults *faults, const struct fault *fault)
 {
-    if (!puts_out(fault->kind))
+    if (!puts_out(fault->kind, fault->victim))
         return;
     struct outage *outage = &faults->outage[fault->victim];
-    outage->forgot = (outage->out && outage->forgot) || fault->kind->forgets & 1U << fault->victim;
     outage->out = true;
     outage->since_ms = wait_now_ms();
 }
@@ -309,8 +305,7 @@ static void look_who_is_back(struct faults *faults)
             continue;
         outage->out = false;
         fprintf(faults->log, "%" PRIu64 " back: master %u\n", now_us(), i + 1);
-        if (outage->forgot)
-            note_back(&faults->figures, (double)took_ms / 1e3);
+        note_back(&faults->figures, (double)took_ms / 1e3);
     }
 }
 
