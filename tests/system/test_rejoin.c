@@ -245,6 +245,49 @@ static void restart_beside_a_master_that_hangs_unnoticed_costs_no_majority(void 
         work(&client); /* by the first two, and the one that restarted */
 }
 
+/* What a server leaves that dies while it takes back a master which keeps its locks: the master's
+ * marker says what it is going to be, and master @i knows it as that. */
+static void die_half_way(unsigned member, unsigned i)
+{
+    enum {
+        NEXT = 2000000000
+    };
+    char view[256] = "";
+    redisReply *known = redis_fleet_command(fleet, i, "HGET pawl:fleet view");
+    const char *number = known->str;
+    for (unsigned j = 0; j < MASTERS; j++) {
+        size_t length = strcspn(number, ",");
+        size_t end = strlen(view);
+        snprintf(view + end, sizeof(view) - end, "%s%.*s", j > 0 ? "," : "", (int)length, number);
+        if (j == member)
+            snprintf(view + end + (j > 0), sizeof(view) - end - (j > 0), "%d", NEXT);
+        number += length + (number[length] == ',');
+    }
+    freeReplyObject(known);
+    freeReplyObject(redis_fleet_command(fleet, i, "HSET pawl:fleet view %s", view));
+    freeReplyObject(redis_fleet_command(fleet, member, "HSET pawl:fleet next %d", NEXT));
+}
+
+/* Three of five remember, and that is a majority, though only two of them are active. */
+static void durable_master_known_half_way_is_back_beside_two_that_forgot(void **state)
+{
+    (void)state;
+    struct pawl_service service = init_and_serve();
+    struct client client = {service.port, "orders/1", 0};
+    work(&client);
+    process_kill(service.process);
+    die_half_way(1, 4);
+    for (unsigned i = 0; i < 2; i++)
+        redis_fleet_kill(fleet, i);
+    redis_fleet_kill(fleet, 3);
+    redis_fleet_restart(fleet, 0, false);
+    redis_fleet_restart(fleet, 1, true);
+    redis_fleet_restart(fleet, 3, false);
+    client.port = pawld_start(fleet, NULL).port;
+    masters_wait_all_active(client.port, MASTERS);
+    rely_on(&client, 1);
+}
+
 /* ---- several servers ------------------------------------------------------------------------- */
 
 static void another_server_learns_of_it_without_its_clients_noticing(void **state)
@@ -368,6 +411,7 @@ static const struct CMUnitTest cases[] = {
     REJOIN_CASE(two_masters_that_forgot_are_taken_back_side_by_side),
     REJOIN_CASE(durable_master_is_back_within_a_second_and_its_locks_still_exclude),
     REJOIN_CASE(restart_beside_a_master_that_hangs_unnoticed_costs_no_majority),
+    REJOIN_CASE(durable_master_known_half_way_is_back_beside_two_that_forgot),
     REJOIN_CASE(another_server_learns_of_it_without_its_clients_noticing),
     REJOIN_CASE(server_that_died_while_it_led_is_replaced),
     REJOIN_CASE(replaced_master_whose_old_machine_lives_never_votes_again),
