@@ -44,6 +44,9 @@ int fence_core_new(const struct fence_config *config, struct fence_core **ret_co
     error = fence_lines_init(&core->lines, power_of_two(config->calls), config->seed);
     if (error)
         goto out;
+    error = fence_clients_init(&core->clients, power_of_two(config->calls));
+    if (error)
+        goto out;
     error = fence_debts_init(&core->debts,
                              config->calls < FENCE_DEBTS_MAX ? config->calls : FENCE_DEBTS_MAX);
     if (error)
@@ -61,6 +64,7 @@ void fence_core_free(struct fence_core *core)
         return;
     fence_timers_fini(&core->timers);
     fence_lines_fini(&core->lines);
+    fence_clients_fini(&core->clients);
     fence_debts_fini(&core->debts);
     free(core->rejoins);
     free(core->calls);
@@ -158,6 +162,13 @@ static void on_call(struct fence_core *core, const struct fence_call *asked)
         fence_core_vote_begin(core, call);
 }
 
+static void on_left(struct fence_core *core, uint64_t client)
+{
+    uint32_t index = fence_clients_find(&core->clients, client);
+    if (index != FENCE_NOBODY)
+        fence_core_acquire_abandon(core, &core->calls[index]);
+}
+
 static void on_reply(struct fence_core *core, unsigned i, const struct fence_reply *reply)
 {
     fence_fleet_answered(&core->fleet, i, core->now_us);
@@ -217,6 +228,9 @@ void fence_step(struct fence_core *core, const struct fence_event *event,
     switch (event->kind) {
     case FENCE_EVENT_CALL:
         on_call(core, &event->call);
+        break;
+    case FENCE_EVENT_LEFT:
+        on_left(core, event->client);
         break;
     case FENCE_EVENT_REPLY:
         on_reply(core, event->master, &event->reply);

@@ -34,6 +34,8 @@ enum fence_event_kind {
                          * outstanding there gets a FENCE_REPLY_LOST of its own, after this */
     FENCE_EVENT_REJOIN, /* a master answered a FENCE_EFFECT_REJOIN, or it is known that none will
                          * come: as for requests, after a DOWN */
+    FENCE_EVENT_LEFT,   /* @client has gone. An acquire of its ends with FENCE_ELEFT, and what it
+                         * may have been granted is taken back; any other call goes on */
     FENCE_EVENT_TICK,   /* time went by: send one when fence_core_deadline() has come */
 };
 
@@ -44,6 +46,7 @@ struct fence_event {
     unsigned master; /* REPLY, FACTS, DOWN, REJOIN */
     union {
         struct fence_call call;
+        uint64_t client; /* LEFT */
         struct fence_reply reply;
         struct fence_facts facts;
         enum fence_reason reason; /* DOWN */

@@ -66,6 +66,7 @@ static void leave(struct fence_core *core, struct call *call)
 {
     if (!call->wait_until_us)
         fence_lines_of(&core->lines, fence_core_index(core, call))->askers--;
+    fence_clients_remove(&core->clients, fence_core_index(core, call));
     uint32_t successor = fence_lines_leave(&core->lines, fence_core_index(core, call));
     fence_core_finish(core, call);
     if (successor == FENCE_NOBODY)
@@ -202,6 +203,7 @@ void fence_core_acquire_begin(struct fence_core *core, struct call *call)
 {
     uint32_t me = fence_core_index(core, call);
     struct fence_line *line = fence_lines_join(&core->lines, me, call->resource);
+    fence_clients_add(&core->clients, me, call->client);
     call->state = CALL_QUEUED;
     line->askers += !call->wait_until_us;
     if (line->first == me)
@@ -248,6 +250,13 @@ void fence_core_acquire_timer(struct fence_core *core, struct call *call)
         answer_error(core, call, FENCE_EHELD); /* whoever stood before it has it now */
     else
         try(core, call);
+}
+
+void fence_core_acquire_abandon(struct fence_core *core, struct call *call)
+{
+    if (call->state == CALL_TRYING)
+        undo(core, call);
+    answer_error(core, call, FENCE_ELEFT);
 }
 
 void fence_core_acquire_resource_freed(struct fence_core *core, const char *resource)

@@ -3,6 +3,7 @@
 #define FENCE_CORE_STATE_H
 
 #include "fence/attempt.h"
+#include "fence/clients.h"
 #include "fence/core.h"
 #include "fence/debts.h"
 #include "fence/lines.h"
@@ -60,6 +61,7 @@ struct fence_core {
     struct fence_fleet fleet;
     struct fence_timers timers;   /* one a call */
     struct fence_lines lines;     /* acquires, by resource */
+    struct fence_clients clients; /* acquires, by client */
     struct fence_debts debts;     /* clean-ups on their way */
     struct fence_rejoin *rejoins; /* one a member */
     struct call *calls;
@@ -171,6 +173,7 @@ void fence_core_acquire_begin(struct fence_core *core, struct call *call);
 void fence_core_acquire_reply(struct fence_core *core, struct call *call, unsigned i,
                               const struct fence_reply *reply);
 void fence_core_acquire_timer(struct fence_core *core, struct call *call);
+void fence_core_acquire_abandon(struct fence_core *core, struct call *call);
 void fence_core_acquire_resource_freed(struct fence_core *core, const char *resource);
 void fence_core_vote_begin(struct fence_core *core, struct call *call);
 void fence_core_vote_reply(struct fence_core *core, struct call *call, unsigned i,

@@ -42,6 +42,9 @@ enum {
 /* Tokens fit a double, so that Lua and JavaScript carry them unharmed. */
 #define FENCE_TOKEN_MAX ((INT64_C(1) << 53) - 1)
 
+/* No call, no place in a line. */
+#define FENCE_NOBODY UINT32_MAX
+
 /* No deadline. */
 #define FENCE_NEVER UINT64_MAX
 

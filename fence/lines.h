@@ -12,8 +12,6 @@
 
 #include <stdint.h>
 
-#define FENCE_NOBODY UINT32_MAX
-
 struct fence_line {
     uint32_t first;
     uint32_t last;

@@ -58,6 +58,8 @@ static bool error_fits(const struct sim_call *call, int error)
     case FENCE_EHELD:
     case FENCE_ECONTENDED:
         return call->kind == FENCE_CALL_ACQUIRE;
+    case FENCE_ELEFT:
+        return call->left;
     case FENCE_EWAITTIMEOUT:
         return call->kind == FENCE_CALL_ACQUIRE && call->wait_ms > 0;
     case FENCE_ETOOSLOW:

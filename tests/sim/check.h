@@ -33,6 +33,7 @@ struct sim_call {
     int64_t floor;   /* acquire: the highest token returned for the resource before it began */
     bool hopeless;   /* acquire: begun while a majority had forgotten */
     int error;       /* its answer's */
+    bool left;       /* its client has gone, and its server knows */
     bool confirming; /* acquire: its latest attempt needed a second round */
 };
 

@@ -9,6 +9,7 @@ enum {
 
     /* Per mille of what a client may choose to do. */
     INSPECTS = 100,
+    NOTICED = 700, /* that a client left, by its server */
     WAITS = 500,
     EXTENDS = 350,
     RELEASES = 850,
@@ -115,6 +116,22 @@ static void release(struct sim_world *world, unsigned c)
     (void)ask(world, c, FENCE_CALL_RELEASE, SIM_CLIENT_RELEASING);
 }
 
+/* Its server notices that sooner or later, or not at all. */
+static void leave(struct sim_world *world, unsigned c)
+{
+    struct sim_client *client = &world->clients[c];
+    struct sim_event left = {
+        .kind = SIM_EVENT_LEFT,
+        .server = (uint8_t)world->check.calls[client->call].server,
+        .id = client->call,
+    };
+    world->stats.waits_abandoned++;
+    SIM_SAY(world, "client %u is tired of waiting", c);
+    if (sim_rng_chance(&client->rng, NOTICED))
+        sim_world_schedule(world, sim_chaos_delay_us(&world->chaos, &client->rng, 0), &left);
+    client->call = UINT32_MAX;
+}
+
 /* ---- turns ----------------------------------------------------------------------------------- */
 
 static void begin_round(struct sim_world *world, unsigned c)
@@ -181,9 +198,7 @@ void sim_client_act(struct sim_world *world, unsigned c)
         begin_round(world, c);
         break;
     case SIM_CLIENT_ACQUIRING:
-        world->stats.waits_abandoned++;
-        SIM_SAY(world, "client %u is tired of waiting", c);
-        world->clients[c].call = UINT32_MAX;
+        leave(world, c);
         go_on(world, c, SIM_CLIENT_IDLE);
         break;
     case SIM_CLIENT_CLAIMING:

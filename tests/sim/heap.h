@@ -14,6 +14,7 @@ enum {
 enum sim_event_kind {
     /* at a server */
     SIM_EVENT_CALL,    /* call @id arrives */
+    SIM_EVENT_LEFT,    /* the client of call @id is noticed to have gone */
     SIM_EVENT_REPLY,   /* the reply to message @id arrives from @master */
     SIM_EVENT_TICK,    /* the core's deadline */
     SIM_EVENT_CONNECT, /* the backoff towards @master is over */

@@ -204,6 +204,21 @@ void sim_server_call(struct sim_world *world, unsigned s, struct sim_call *call)
     sim_server_step(world, s, &event);
 }
 
+void sim_server_left(struct sim_world *world, unsigned s, struct sim_call *call)
+{
+    if (call->state != SIM_CALL_UNDER_WAY)
+        return; /* it was answered before, or the server crashed */
+    struct fence_event event = {
+        .kind = FENCE_EVENT_LEFT,
+        .client = (uint64_t)(call - world->check.calls),
+    };
+    call->left = true;
+    sim_server_step(world, s, &event);
+    if (call->state == SIM_CALL_UNDER_WAY)
+        sim_check_fail(&world->check, "call %" PRIu64 " goes on, though its client has gone",
+                       event.client);
+}
+
 void sim_server_tick(struct sim_world *world, unsigned s)
 {
     struct sim_server *server = &world->servers[s];

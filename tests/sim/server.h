@@ -32,6 +32,9 @@ void sim_server_step(struct sim_world *world, unsigned s, struct fence_event *ev
 /* A call arrives. */
 void sim_server_call(struct sim_world *world, unsigned s, struct sim_call *call);
 
+/* Server @s notices that the client of @call has gone. */
+void sim_server_left(struct sim_world *world, unsigned s, struct sim_call *call);
+
 /* The timer fired. */
 void sim_server_tick(struct sim_world *world, unsigned s);
 

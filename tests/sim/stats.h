@@ -31,6 +31,7 @@
     X(inspected_free)                                                                              \
     X(inspect_unknown)                                                                             \
     X(waits_abandoned)                                                                             \
+    X(left)                                                                                        \
     X(requests)                                                                                    \
     X(duplicates_executed)                                                                         \
     X(executed_after_break)                                                                        \
