@@ -13,6 +13,7 @@ struct api_http {
     struct MHD_Daemon *daemon;
     int fd;
     int listen_fd; /* -1 once quiesced */
+    int watch_fd;
     uint16_t port;
     const struct api_routes *routes;
     size_t routes_count;
@@ -20,6 +21,8 @@ struct api_http {
     unsigned parked_count;
     unsigned hovering_count; /* of those, how many are not suspended */
     bool stopping;
+    void (*left)(void *context, uint64_t client); /* may be NULL */
+    void *left_context;
     void (*log)(void *context, const char *message);
     void *log_context;
 };
@@ -75,6 +78,9 @@ void api_request_park(struct api_request *request);
 /* A parked or prepared request is looked at: hands over its answer if there is one, or lets it wait
  * on. Called from within api_exchange_handle(). */
 void api_request_look(struct api_request *request);
+
+/* The client has gone: whoever works on its call is told. */
+void api_request_left(struct api_request *request);
 
 /* The connection is gone. Frees the request, unless its answer is still to come. */
 void api_request_close(struct api_request *request);

@@ -3,6 +3,7 @@
 #include "api/exchange.h"
 #include "api/listen.h"
 #include "api/problem.h"
+#include "api/watch.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -73,15 +74,21 @@ int api_http_new(const struct api_http_config *config, struct api_http **ret_htt
     if (http == NULL)
         return FENCE_ENOMEM;
     http->listen_fd = -1;
+    http->watch_fd = -1;
     http->routes = config->routes;
     http->routes_count = config->routes_count;
     http->log = config->log;
     http->log_context = config->log_context;
+    http->left = config->left;
+    http->left_context = config->left_context;
 
     result = api_listen(config->listen, config->reuse_port, &http->listen_fd);
     if (result != 0)
         goto out;
     http->port = api_listen_port(http->listen_fd);
+    result = api_watch_open(&http->watch_fd);
+    if (result != 0)
+        goto out;
     http->daemon = start_daemon(http, config);
     if (http->daemon == NULL) {
         result = FENCE_EIO;
@@ -94,6 +101,8 @@ int api_http_new(const struct api_http_config *config, struct api_http **ret_htt
 out:
     if (http != NULL && http->listen_fd >= 0)
         (void)close(http->listen_fd);
+    if (http != NULL && http->watch_fd >= 0)
+        (void)close(http->watch_fd);
     free(http);
     return result;
 }
@@ -106,6 +115,16 @@ uint16_t api_http_port(const struct api_http *http)
 int api_http_fd(const struct api_http *http)
 {
     return http->fd;
+}
+
+int api_http_watch_fd(const struct api_http *http)
+{
+    return http->watch_fd;
+}
+
+void api_http_watch_turn(struct api_http *http)
+{
+    api_watch_turn(http->watch_fd, api_request_left);
 }
 
 int api_http_timeout_ms(struct api_http *http)
@@ -157,5 +176,6 @@ void api_http_free(struct api_http *http)
         (void)MHD_run(http->daemon);
     assert(http->parked == NULL);
     MHD_stop_daemon(http->daemon);
+    (void)close(http->watch_fd);
     free(http);
 }

@@ -3,6 +3,8 @@
  *
  *     poll api_http_fd() for reading, at most api_http_timeout_ms()
  *     readable, or the time is up: api_http_turn()
+ *     poll api_http_watch_fd() for reading too
+ *     readable: api_http_watch_turn()
  *     after answering parked requests: api_http_turn() too, or their answers wait for the next poll
  *
  * Handlers run inside api_http_turn(). SIGPIPE must be ignored by the program. */
@@ -37,6 +39,12 @@ struct api_http_config {
     void (*log)(void *context, const char *message); /* what libmicrohttpd has to say; may be NULL.
                                                       * It ends with a newline */
     void *log_context;
+
+    /* The client of a parked request has gone: api_request_client() is its number. The request can
+     * be answered from within, and still has to be, now or later. Not called from within a handler.
+     * May be NULL. */
+    void (*left)(void *context, uint64_t client);
+    void *left_context;
 };
 
 struct api_http;
@@ -61,6 +69,10 @@ int api_http_timeout_ms(struct api_http *http);
 /* Does what there is to do, without waiting. Its work is bounded: what is left shows as a timeout
  * of 0. Not to be called from a handler. */
 void api_http_turn(struct api_http *http);
+
+/* The same for clients that leave while they wait. */
+int api_http_watch_fd(const struct api_http *http);
+void api_http_watch_turn(struct api_http *http);
 
 /* The first step of a clean stop: closes the listening socket, and refuses new requests on open
  * connections with 503. Parked requests can still be answered. */

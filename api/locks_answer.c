@@ -144,13 +144,15 @@ static void answer_failure(struct api_request *request, const struct fence_answe
     api_problem_end(&writer, request, problem, retry_after_s);
 }
 
-void api_locks_answer(const struct fence_answer *answer)
+bool api_locks_answer(const struct fence_answer *answer)
 {
     struct api_request *request = api_request_of_client(answer->client);
+    bool left = api_request_client_left(request);
     if (answer->error == 0)
         answer_success(request, answer);
     else if (answer->error == FENCE_ETTL)
         answer_long_ttl(request, answer);
     else
         answer_failure(request, answer);
+    return !left;
 }

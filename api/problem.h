@@ -36,8 +36,12 @@
       "The service does not know a majority of its fleet; see /v1/fleet, and retry later.")        \
     X(API_PROBLEM_STOPPING, 0, 503, "stopping", "The service is stopping",                         \
       "This process is shutting down; the outcome of the call is unknown, retry at another one.")  \
+    X(API_PROBLEM_LEFT, FENCE_ELEFT, 503, "client-left", "The client left",                        \
+      "The connection was closed before the answer; the lock was not kept, ask for it again.")     \
     X(API_PROBLEM_BUSY, FENCE_EBUSY, 429, "busy", "Too many calls are under way",                  \
       "The service takes no more calls at the moment; retry after the Retry-After seconds.")       \
+    X(API_PROBLEM_WAITERS, FENCE_EWAITERS, 429, "too-many-waiters", "Too many wait already",       \
+      "The service lets no more calls wait; retry later, or ask without wait_ms.")                 \
     X(API_PROBLEM_STALE_TOKEN, FENCE_ESTALE, 412, "stale-token", "The fencing token is stale",     \
       "A newer holder was here; stop the work, acquire the lock anew and read again.")             \
     X(API_PROBLEM_VERSION_MISMATCH, FENCE_ECONFLICT, 412, "version-mismatch",                      \

@@ -1,6 +1,7 @@
 #include "api/request.h"
 
 #include "api/exchange.h"
+#include "api/watch.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -106,6 +107,7 @@ static void answer_parked(struct api_request *request)
     if (request->connection == NULL) {
         request_free(request);
     } else if (request->suspended) {
+        api_watch_remove(request->http->watch_fd, request);
         queue_response(request);
         MHD_resume_connection(request->connection);
     } else {
@@ -137,6 +139,20 @@ void api_request_look(struct api_request *request)
     request->suspended = true;
     request->http->hovering_count--;
     MHD_suspend_connection(request->connection);
+    api_watch_add(request->http->watch_fd, request);
+}
+
+void api_request_left(struct api_request *request)
+{
+    const struct api_http *http = request->http;
+    if (http->left != NULL)
+        http->left(http->left_context, api_request_client(request));
+}
+
+bool api_request_client_left(const struct api_request *request)
+{
+    assert(request->state == API_REQUEST_PARKED || request->state == API_REQUEST_HANDLING);
+    return request->connection == NULL || (request->suspended && api_watch_has_left(request));
 }
 
 void api_request_close(struct api_request *request)
@@ -148,4 +164,5 @@ void api_request_close(struct api_request *request)
     assert(!request->suspended); /* libmicrohttpd does not see a suspended client leave */
     request->http->hovering_count--;
     request->connection = NULL;
+    api_request_left(request); /* which may answer it, and so free it */
 }

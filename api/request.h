@@ -70,7 +70,10 @@ struct api_answer {
  * afterwards: do not touch it again. "Cache-Control: no-store" is added to every answer. */
 void api_request_answer(struct api_request *request, const struct api_answer *answer);
 
-/* A request as a number that a core can carry, and back. */
+/* Whether the client of a parked request is known to have gone; its answer will reach nobody. */
+bool api_request_client_left(const struct api_request *request);
+
+/* A request as a number that a core can carry, and back; never 0. */
 uint64_t api_request_client(const struct api_request *request);
 struct api_request *api_request_of_client(uint64_t client);
 

@@ -18,6 +18,7 @@ struct fence_core;
 struct fence_config {
     unsigned masters;    /* N: odd, 1 .. FENCE_MASTERS_MAX */
     uint32_t calls;      /* calls under way at a time, 1 .. FENCE_CALLS_MAX */
+    uint32_t waiters;    /* acquires among them that may wait; one more is FENCE_EWAITERS */
     uint32_t extensions; /* cap on the extensions of one grant */
     uint64_t seed;       /* keys the tables against chosen names */
 };

@@ -64,7 +64,9 @@ static void answer_askers(struct fence_core *core, const struct fence_line *line
 /* @call has its answer. Whoever stood behind it is first now. */
 static void leave(struct fence_core *core, struct call *call)
 {
-    if (!call->wait_until_us)
+    if (call->wait_until_us)
+        core->waiting--;
+    else
         fence_lines_of(&core->lines, fence_core_index(core, call))->askers--;
     fence_clients_remove(&core->clients, fence_core_index(core, call));
     uint32_t successor = fence_lines_leave(&core->lines, fence_core_index(core, call));
@@ -206,6 +208,7 @@ void fence_core_acquire_begin(struct fence_core *core, struct call *call)
     fence_clients_add(&core->clients, me, call->client);
     call->state = CALL_QUEUED;
     line->askers += !call->wait_until_us;
+    core->waiting += call->wait_until_us != 0;
     if (line->first == me)
         try(core, call);
     else if (!call->wait_until_us && known_held(core, line))

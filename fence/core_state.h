@@ -67,6 +67,7 @@ struct fence_core {
     struct call *calls;
     uint32_t free;
     uint32_t busy;
+    uint32_t waiting; /* of the busy, acquires that wait */
     uint64_t rounds;
 
     /* Of the step under way. */

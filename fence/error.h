@@ -23,7 +23,8 @@
     X(FENCE_EIO, -14, "the storage below failed")                                                  \
     X(FENCE_ECONFLICT, -15, "what was compared has changed")                                       \
     X(FENCE_ENOENT, -16, "no such record")                                                         \
-    X(FENCE_ELEFT, -17, "the client left before its answer")
+    X(FENCE_ELEFT, -17, "the client left before its answer")                                       \
+    X(FENCE_EWAITERS, -18, "as many wait already as the service lets wait")
 
 enum fence_error {
     FENCE_OK = 0,

@@ -6,8 +6,13 @@
 #include "storage/redis_master_look.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum {
+    NOBODY = 0, /* the client of the driver's own calls */
+};
 
 struct server_driver {
     struct server_driver_config config;
@@ -22,11 +27,13 @@ struct server_driver {
     struct server_random random;
     uv_timer_t timer;
     uv_check_t check;
-    uint64_t now_us;       /* when what is being told to the core happened */
-    uint64_t timer_due_us; /* FENCE_NEVER: not set */
-    int handles;           /* not yet closed */
-    bool stepped;          /* an event came since this was cleared */
-    bool acting;           /* effects are being carried out: no event may come in between */
+    uint64_t now_us;                     /* when what is being told to the core happened */
+    uint64_t timer_due_us;               /* FENCE_NEVER: not set */
+    int handles;                         /* not yet closed */
+    bool stepped;                        /* an event came since this was cleared */
+    char orphan[FENCE_RESOURCE_MAX + 1]; /* granted in this step to nobody; "": none */
+    char orphan_id[FENCE_LOCK_ID_MAX + 1];
+    bool acting; /* effects are being carried out: no event may come in between */
 };
 
 /* ---- effects --------------------------------------------------------------------------------- */
@@ -71,6 +78,16 @@ static void reset(struct server_driver *driver, uint32_t masters)
             storage_redis_master_reset(driver->masters[i]);
 }
 
+static void answer(struct server_driver *driver, const struct fence_answer *answer)
+{
+    if (answer->client == NOBODY || driver->config.answer(driver->config.context, answer))
+        return;
+    if (answer->kind != FENCE_CALL_ACQUIRE || answer->error)
+        return;
+    snprintf(driver->orphan, sizeof(driver->orphan), "%s", answer->resource);
+    snprintf(driver->orphan_id, sizeof(driver->orphan_id), "%s", answer->lock_id);
+}
+
 static void act(struct server_driver *driver, const struct fence_effect *effect)
 {
     switch (effect->kind) {
@@ -90,10 +107,12 @@ static void act(struct server_driver *driver, const struct fence_effect *effect)
         reset(driver, effect->masters);
         break;
     case FENCE_EFFECT_ANSWER:
-        driver->config.answer(driver->config.context, &effect->answer);
+        answer(driver, &effect->answer);
         break;
     }
 }
+
+static void release_orphan(struct server_driver *driver);
 
 static void step(struct server_driver *driver, struct fence_event *event)
 {
@@ -107,6 +126,28 @@ static void step(struct server_driver *driver, struct fence_event *event)
     for (unsigned i = 0; i < effects.count; i++)
         act(driver, &effects.items[i]);
     driver->acting = false;
+    if (driver->orphan[0] != '\0')
+        release_orphan(driver);
+}
+
+/* One step grants at most one lock, and its release grants none. */
+static void release_orphan(struct server_driver *driver)
+{
+    char resource[sizeof(driver->orphan)];
+    struct fence_event event = {
+        .kind = FENCE_EVENT_CALL,
+        .call =
+            {
+                .kind = FENCE_CALL_RELEASE,
+                .client = NOBODY,
+                .resource = resource,
+                .lock_id = driver->orphan_id,
+                .owner = "",
+            },
+    };
+    memcpy(resource, driver->orphan, sizeof(resource));
+    driver->orphan[0] = '\0';
+    step(driver, &event);
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -187,6 +228,13 @@ static void on_rejoin(void *context, unsigned i, const struct fence_rejoin_reply
     refresh_clock(context);
     step(context, &event);
     log_changes(context);
+}
+
+void server_driver_left(struct server_driver *driver, uint64_t client)
+{
+    struct fence_event event = {.kind = FENCE_EVENT_LEFT, .client = client};
+    refresh_clock(driver);
+    step(driver, &event);
 }
 
 void server_driver_call(struct server_driver *driver, const struct fence_call *call)
@@ -294,6 +342,7 @@ int server_driver_new(const struct server_driver_config *config, struct server_d
     struct fence_config fence = {
         .masters = config->n,
         .calls = SERVER_CALLS,
+        .waiters = config->waiters,
         .extensions = FENCE_EXTENSIONS_MAX,
         .seed = server_random_u64(&driver->random),
     };

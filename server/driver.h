@@ -12,6 +12,7 @@
 
 enum {
     SERVER_CALLS = 16384,       /* calls under way at a time; one more is turned away (429) */
+    SERVER_WAITERS = 12 * 1024, /* by default, acquires among them that may wait */
     SERVER_TICKS_A_TURN = 1024, /* timers served before the loop looks at its sockets again */
 };
 
@@ -19,10 +20,11 @@ struct server_driver_config {
     uv_loop_t *loop;
     const struct storage_redis_url *masters; /* copied */
     unsigned n;
+    uint32_t waiters; /* acquires that may wait at a time, up to SERVER_CALLS */
 
-    /* A call was answered. @answer lives for this call of the function, which may make new calls.
-     */
-    void (*answer)(void *context, const struct fence_answer *answer);
+    /* A call was answered. @answer lives for this call of the function. False: there is nobody who
+     * could use it, and what it granted is released at once. */
+    bool (*answer)(void *context, const struct fence_answer *answer);
     void *context;
 };
 
@@ -39,6 +41,9 @@ void server_driver_free(struct server_driver *driver);
 
 /* A client's call; it is answered by config.answer, perhaps before this returns. */
 void server_driver_call(struct server_driver *driver, const struct fence_call *call);
+
+/* The client of a call has gone. An acquire of its is answered by that. */
+void server_driver_left(struct server_driver *driver, uint64_t client);
 
 /* To be called last before the loop sleeps: sends what the turn has gathered, one script call for
  * each master, and sees to it that the loop wakes when the core's next timer is due. */

@@ -12,6 +12,13 @@ static void on_readable(uv_poll_t *poll, int status, int events)
     api_http_turn(glue->http);
 }
 
+static void on_left(uv_poll_t *poll, int status, int events)
+{
+    (void)status, (void)events;
+    struct server_http_loop *glue = poll->data;
+    api_http_watch_turn(glue->http);
+}
+
 static void on_timeout(uv_timer_t *timer)
 {
     struct server_http_loop *glue = timer->data;
@@ -39,12 +46,18 @@ int server_http_loop_init(struct server_http_loop *glue, uv_loop_t *loop, struct
     *glue = (struct server_http_loop){.http = http};
     if (uv_poll_init(loop, &glue->poll, api_http_fd(http)) != 0)
         return FENCE_EIO;
+    if (uv_poll_init(loop, &glue->watch, api_http_watch_fd(http)) != 0) {
+        uv_close((uv_handle_t *)&glue->poll, NULL);
+        return FENCE_EIO;
+    }
     int failed = uv_timer_init(loop, &glue->timer) | uv_prepare_init(loop, &glue->prepare);
     assert(!failed); /* these two only fill in memory */
     glue->poll.data = glue;
+    glue->watch.data = glue;
     glue->timer.data = glue;
     glue->prepare.data = glue;
     if (uv_poll_start(&glue->poll, UV_READABLE, on_readable) != 0 ||
+        uv_poll_start(&glue->watch, UV_READABLE, on_left) != 0 ||
         uv_prepare_start(&glue->prepare, before_sleep) != 0) {
         server_http_loop_fini(glue);
         return FENCE_EIO;
@@ -67,6 +80,7 @@ void server_http_loop_before_sleep(struct server_http_loop *glue,
 void server_http_loop_fini(struct server_http_loop *glue)
 {
     uv_close((uv_handle_t *)&glue->poll, NULL);
+    uv_close((uv_handle_t *)&glue->watch, NULL);
     uv_close((uv_handle_t *)&glue->timer, NULL);
     uv_close((uv_handle_t *)&glue->prepare, NULL);
 }

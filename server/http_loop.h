@@ -21,6 +21,7 @@ enum {
 struct server_http_loop {
     struct api_http *http;
     uv_poll_t poll;
+    uv_poll_t watch; /* for clients that leave */
     uv_timer_t timer;
     uv_prepare_t prepare;
     bool answered;

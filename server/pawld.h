@@ -11,9 +11,10 @@ struct pawld_options {
     const char *listen;
     struct storage_redis_url masters[FENCE_MASTERS_MAX];
     unsigned masters_count;
-    uint32_t ttl_max_ms; /* init; 0: not given */
-    bool is_new;         /* init --new */
-    int64_t token_floor; /* init --token-floor; negative: not given */
+    uint32_t waiters_max; /* serve: calls that may wait */
+    uint32_t ttl_max_ms;  /* init; 0: not given */
+    bool is_new;          /* init --new */
+    int64_t token_floor;  /* init --token-floor; negative: not given */
 };
 
 /* Read the command lines of "pawld" and "pawld init". 0, or the exit status: one sentence is on

@@ -1,3 +1,4 @@
+#include "server/driver.h"
 #include "server/options.h"
 #include "server/pawld.h"
 #include "storage/redis_init.h"
@@ -15,6 +16,7 @@ enum {
     OPTION_NEW,
     OPTION_TOKEN_FLOOR,
     OPTION_TTL_MAX,
+    OPTION_WAITERS_MAX,
 };
 
 static error_t add_master(struct pawld_options *options, const char *text)
@@ -47,6 +49,16 @@ static error_t read_ttl_max(struct pawld_options *options, const char *text)
         return server_options_error("--max-ttl-ms takes a number from %d to %d, not '%s'",
                                     FENCE_TTL_MIN_MS, FENCE_TTL_CEILING_MS, text);
     options->ttl_max_ms = (uint32_t)ttl_ms;
+    return 0;
+}
+
+static error_t read_waiters_max(struct pawld_options *options, const char *text)
+{
+    int64_t waiters = 0;
+    if (!read_number(text, 0, SERVER_CALLS, &waiters))
+        return server_options_error("--max-waiters takes a number from 0 to %d, not '%s'",
+                                    SERVER_CALLS, text);
+    options->waiters_max = (uint32_t)waiters;
     return 0;
 }
 
@@ -89,6 +101,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
         return read_token_floor(options, text);
     case OPTION_TTL_MAX:
         return read_ttl_max(options, text);
+    case OPTION_WAITERS_MAX:
+        return read_waiters_max(options, text);
     case ARGP_KEY_ARG:
         return server_options_error("does not know '%s'; see --help", text);
     case ARGP_KEY_END:
@@ -113,6 +127,10 @@ int pawld_read_serve_options(int argc, char **argv, struct pawld_options *ret_op
         {"listen", OPTION_LISTEN, "HOST:PORT", 0,
          "Where to serve HTTP, numeric; port 0 takes a free one (default 127.0.0.1:7380)", 0},
         MASTER_OPTION,
+        {"max-waiters", OPTION_WAITERS_MAX, "N", 0,
+         "How many calls may wait for locks at a time (default 12288); one more is refused with "
+         "429",
+         0},
         {0},
     };
     static const struct argp parser = {
@@ -121,7 +139,10 @@ int pawld_read_serve_options(int argc, char **argv, struct pawld_options *ret_op
         .doc = "Hands out locks with fencing tokens over HTTP, from a majority of Redis masters.\v"
                "Before the first start, mark the masters once: pawld init --new --master ...",
     };
-    *ret_options = (struct pawld_options){.listen = "127.0.0.1:7380"};
+    *ret_options = (struct pawld_options){
+        .listen = "127.0.0.1:7380",
+        .waiters_max = SERVER_WAITERS,
+    };
     return argp_parse(&parser, argc, argv, 0, NULL, ret_options) == 0 ? 0 : SERVER_EXIT_USAGE;
 }
 

@@ -79,11 +79,17 @@ static void backend_lock_id(void *context, char ret_id[static FENCE_LOCK_ID_LEN 
     server_random_lock_id(server_driver_random(service->driver), ret_id);
 }
 
-static void on_answer(void *context, const struct fence_answer *answer)
+static bool on_answer(void *context, const struct fence_answer *answer)
 {
     struct service *service = context;
-    api_locks_answer(answer);
     server_http_loop_answered(&service->http_loop);
+    return api_locks_answer(answer);
+}
+
+static void on_left(void *context, uint64_t client)
+{
+    struct service *service = context;
+    server_driver_left(service->driver, client);
 }
 
 /* ---- stopping -------------------------------------------------------------------------------- */
@@ -143,6 +149,7 @@ static int run(struct service *service, const struct pawld_options *options)
         .loop = &service->loop,
         .masters = options->masters,
         .n = options->masters_count,
+        .waiters = options->waiters_max,
         .answer = on_answer,
         .context = service,
     };
@@ -160,8 +167,8 @@ static int run(struct service *service, const struct pawld_options *options)
     return SERVER_EXIT_DONE;
 }
 
-static int start_listening(const struct pawld_options *options, const struct api_routes *routes,
-                           size_t routes_count, struct api_http **ret_http)
+static int start_listening(struct service *service, const struct pawld_options *options,
+                           const struct api_routes *routes, size_t routes_count)
 {
     unsigned connections = server_descriptors_for_clients();
     const struct api_http_config config = {
@@ -170,8 +177,10 @@ static int start_listening(const struct pawld_options *options, const struct api
         .routes_count = routes_count,
         .connections = connections < API_HTTP_CONNECTIONS ? connections : API_HTTP_CONNECTIONS,
         .log = server_http_log,
+        .left = on_left,
+        .left_context = service,
     };
-    int error = api_http_new(&config, ret_http);
+    int error = api_http_new(&config, &service->http);
     if (error == FENCE_EINVAL) {
         (void)server_options_error("--listen takes a numeric address with a port, such as "
                                    "127.0.0.1:7380, not '%s'",
@@ -206,8 +215,7 @@ int pawld_serve(const struct pawld_options *options)
         api_locks_routes(&service.backend),
         api_service_routes(&service.backend),
     };
-    int status =
-        start_listening(options, routes, sizeof(routes) / sizeof(routes[0]), &service.http);
+    int status = start_listening(&service, options, routes, sizeof(routes) / sizeof(routes[0]));
     if (status != SERVER_EXIT_DONE)
         return status;
     if (uv_loop_init(&service.loop) != 0) {

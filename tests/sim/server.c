@@ -16,6 +16,7 @@ static void new_core(const struct sim_world *world, struct sim_server *server)
     struct fence_config config = {
         .masters = world->plan.masters,
         .calls = world->plan.calls,
+        .waiters = world->plan.calls,
         .extensions = world->plan.extensions,
         .seed = sim_rng_next(&server->rng),
     };

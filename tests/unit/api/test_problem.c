@@ -46,6 +46,8 @@ static void too_many_calls_are_429(void **state)
 {
     (void)state;
     assert_leads_to(FENCE_EBUSY, 429, "busy");
+    assert_leads_to(FENCE_EWAITERS, 429, "too-many-waiters");
+    assert_leads_to(FENCE_ELEFT, 503, "client-left");
 }
 
 static void every_error_of_the_list_has_its_own_row(void **state)

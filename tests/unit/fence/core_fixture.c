@@ -35,7 +35,8 @@ struct core_fixture *core_fixture_new_down(void **state, unsigned n)
     f->n = n;
     f->now_us = 1000000;
     f->random = 1;
-    struct fence_config config = {.masters = n, .calls = CORE_CALLS, .seed = 1};
+    struct fence_config config = {
+        .masters = n, .calls = CORE_CALLS, .waiters = CORE_WAITERS, .seed = 1};
     assert_int_equal(fence_core_new(&config, &f->core), 0);
     return f;
 }
@@ -161,6 +162,26 @@ void core_held(struct core_fixture *f, unsigned i, const char *holder, uint64_t 
                    .owner = "holder",
                    .remaining_ms = remaining_ms,
                });
+}
+
+void core_grant(struct core_fixture *f, int64_t number)
+{
+    core_number(f, 0, number);
+    core_number(f, 1, number);
+    assert_int_equal(core_answer_of(f)->error, 0);
+}
+
+void core_meet_holder(struct core_fixture *f, uint64_t remaining_ms)
+{
+    core_held(f, 0, CORE_OTHER_HOLDER, remaining_ms);
+    core_held(f, 1, CORE_OTHER_HOLDER, remaining_ms);
+}
+
+void core_meet_contenders(struct core_fixture *f)
+{
+    core_number(f, 0, 7);
+    core_held(f, 1, "contender-b", 1000);
+    core_held(f, 2, "contender-c", 1000);
 }
 
 void core_rejoin(struct core_fixture *f, unsigned i, struct fence_rejoin_reply reply)

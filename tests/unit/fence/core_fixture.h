@@ -27,6 +27,7 @@ enum {
     CORE_TTL_MS = 30 * 1000,
     CORE_TTL_MAX_MS = 300 * 1000,
     CORE_CALLS = 8,
+    CORE_WAITERS = 6,
 };
 
 struct core_fixture {
@@ -68,6 +69,12 @@ void core_reply(struct core_fixture *f, unsigned i, struct fence_reply reply);
 void core_reply_kind(struct core_fixture *f, unsigned i, enum fence_reply_kind kind);
 void core_number(struct core_fixture *f, unsigned i, int64_t number);
 void core_held(struct core_fixture *f, unsigned i, const char *holder, uint64_t remaining_ms);
+
+/* Of three masters two grant @number, which is answered; two say that another holds the lock for
+ * @remaining_ms; each says something else. */
+void core_grant(struct core_fixture *f, int64_t number);
+void core_meet_holder(struct core_fixture *f, uint64_t remaining_ms);
+void core_meet_contenders(struct core_fixture *f);
 
 /* Master @i replies to the request with @tag, whatever it was asked since. */
 void core_reply_to(struct core_fixture *f, unsigned i, uint64_t tag, struct fence_reply reply);

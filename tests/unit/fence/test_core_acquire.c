@@ -14,29 +14,6 @@ static struct core_fixture *confirming(void **state, uint32_t wait_ms)
     return f;
 }
 
-/* Three masters, of which two say that another holds the lock for @remaining_ms. */
-static void meet_holder(struct core_fixture *f, uint64_t remaining_ms)
-{
-    core_held(f, 0, CORE_OTHER_HOLDER, remaining_ms);
-    core_held(f, 1, CORE_OTHER_HOLDER, remaining_ms);
-}
-
-/* Three masters, of which each says something else. */
-static void meet_contenders(struct core_fixture *f)
-{
-    core_number(f, 0, 7);
-    core_held(f, 1, "contender-b", 1000);
-    core_held(f, 2, "contender-c", 1000);
-}
-
-/* Three masters, of which two grant. */
-static void grant(struct core_fixture *f, int64_t token)
-{
-    core_number(f, 0, token);
-    core_number(f, 1, token);
-    assert_int_equal(core_answer_of(f)->error, 0);
-}
-
 /* ---- the first round ------------------------------------------------------------------------- */
 
 static void acquire_asks_all_active_masters_at_once(void **state)
@@ -248,7 +225,7 @@ static void reply_between_two_attempts_does_not_count(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
     core_acquire(f, 1, 5000);
-    meet_holder(f, 1000);
+    core_meet_holder(f, 1000);
     core_number(f, 2, 7);
     assert_no_effects(f);
 }
@@ -258,7 +235,7 @@ static void reply_to_an_ended_call_does_not_reach_the_next_in_its_slot(void **st
     struct core_fixture *f = core_fixture_new(state, 3);
     core_acquire(f, 1, 0);
     uint64_t slow = f->tag[2];
-    grant(f, 7);
+    core_grant(f, 7);
     core_acquire(f, 2, 0);
     core_reply_to(f, 2, slow, (struct fence_reply){.kind = FENCE_REPLY_NUMBER, .number = 7});
     core_number(f, 0, 8);
@@ -316,7 +293,7 @@ static void grant_is_not_cleaned_up(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
     core_acquire(f, 1, 0);
-    grant(f, 7);
+    core_grant(f, 7);
     assert_int_equal(core_sent(f, FENCE_REQUEST_UNDO), 0);
 }
 
@@ -326,7 +303,7 @@ static void every_attempt_has_an_id_of_its_own(void **state)
     core_acquire(f, 1, 0);
     uint64_t ids[FENCE_TRIES_MAX] = {core_request(f, FENCE_REQUEST_TAKE, 0)->attempt};
     for (unsigned t = 1; t < FENCE_TRIES_MAX; t++) {
-        meet_contenders(f);
+        core_meet_contenders(f);
         assert_true(core_request(f, FENCE_REQUEST_UNDO, 0)->attempt == ids[t - 1]);
         core_tick(f);
         ids[t] = core_request(f, FENCE_REQUEST_TAKE, 0)->attempt;
@@ -357,12 +334,12 @@ static void contention_is_given_up_after_so_many_tries(void **state)
     struct core_fixture *f = core_fixture_new(state, 3);
     core_acquire(f, 1, 0);
     for (unsigned t = 1; t < FENCE_TRIES_MAX; t++) {
-        meet_contenders(f);
+        core_meet_contenders(f);
         assert_int_equal(core_answers(f), 0);
         core_tick(f);
         assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), CORE_FIRST(3));
     }
-    meet_contenders(f);
+    core_meet_contenders(f);
     assert_answer(f, 1, FENCE_ECONTENDED);
     assert_int_equal(fence_core_calls(f->core), 0);
 }
@@ -373,11 +350,11 @@ static uint64_t delay_us(void **state, unsigned tries, uint64_t random)
     struct core_fixture *f = core_fixture_new(state, 3);
     core_acquire(f, 1, 0);
     for (unsigned t = 1; t < tries; t++) {
-        meet_contenders(f);
+        core_meet_contenders(f);
         core_tick(f);
     }
     f->random = random;
-    meet_contenders(f);
+    core_meet_contenders(f);
     uint64_t paused_us = f->now_us;
     core_tick(f);
     assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), CORE_FIRST(3));
@@ -423,7 +400,7 @@ static void validity_is_what_time_and_drift_leave(void **state)
     struct core_fixture *f = core_fixture_new(state, 3);
     core_acquire(f, 1, 0);
     core_later_us(f, 12500);
-    grant(f, 7);
+    core_grant(f, 7);
     /* 30 s less 12.5 ms less 1% less 2 ms is 29,685.5 ms, rounded down. */
     assert_int_equal(core_answer_of(f)->validity_ms, 29685);
     assert_int_equal(core_answer_of(f)->served_ms, 12);
@@ -435,10 +412,10 @@ static void validity_counts_from_the_winning_attempt(void **state)
     core_acquire(f, 1, 0);
     uint64_t arrived_us = f->now_us;
     core_later_us(f, 40000);
-    meet_contenders(f);
+    core_meet_contenders(f);
     core_tick(f);
     core_later_us(f, 10000);
-    grant(f, 7);
+    core_grant(f, 7);
     assert_int_equal(core_answer_of(f)->validity_ms, 30000 - 10 - 302);
     assert_int_equal(core_answer_of(f)->served_ms, (f->now_us - arrived_us) / 1000);
 }
@@ -471,7 +448,7 @@ static void grant_that_took_too_long_is_refused_and_undone(void **state)
     f = core_fixture_new(state, 3);
     core_acquire_ttl(f, 1, 100);
     core_later_us(f, 96000);
-    grant(f, 7);
+    core_grant(f, 7);
     assert_int_equal(core_answer_of(f)->validity_ms, 1);
 }
 
@@ -511,7 +488,7 @@ static void tick_before_anything_is_due_does_nothing(void **state)
     core_later_us(f, FENCE_MASTER_DEADLINE_US - 1);
     core_give(f, (struct fence_event){.kind = FENCE_EVENT_TICK});
     assert_no_effects(f);
-    grant(f, 7);
+    core_grant(f, 7);
 }
 
 static void contended_at_once_when_the_last_answer_is_a_number(void **state)

@@ -91,11 +91,20 @@ static void ttl_beyond_the_fleets_maximum_is_refused(void **state)
     assert_int_equal(core_answers(f), 0);
 }
 
+static void inspect(struct core_fixture *f, uint64_t client)
+{
+    core_call(f, (struct fence_call){
+                     .kind = FENCE_CALL_INSPECT, .client = client, .resource = "orders/43"});
+}
+
 static void calls_beyond_capacity_are_busy_until_one_ends(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
-    for (unsigned client = 1; client <= CORE_CALLS; client++) {
-        core_acquire(f, client, 5000);
+    for (unsigned client = CORE_CALLS; client >= 1; client--) {
+        if (client > CORE_WAITERS)
+            inspect(f, client);
+        else
+            core_acquire(f, client, 5000);
         assert_int_equal(core_answers(f), 0);
     }
     assert_int_equal(fence_core_calls(f->core), CORE_CALLS);
@@ -104,10 +113,27 @@ static void calls_beyond_capacity_are_busy_until_one_ends(void **state)
     assert_int_equal(f->effects.count, 1);
     core_number(f, 0, 7);
     core_number(f, 1, 7);
-    assert_answer(f, 1, 0);
+    assert_answer(f, CORE_WAITERS, 0);
     core_acquire(f, 100, 5000);
     assert_int_equal(core_answers(f), 0);
     assert_int_equal(fence_core_calls(f->core), CORE_CALLS);
+}
+
+static void only_so_many_may_wait(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    for (unsigned client = 1; client <= CORE_WAITERS; client++)
+        core_acquire(f, client, 5000);
+    core_acquire(f, 98, 5000);
+    assert_answer(f, 98, FENCE_EWAITERS);
+    assert_int_equal(f->effects.count, 1);
+    core_acquire(f, 99, 0); /* who does not wait is welcome */
+    assert_int_equal(core_answers(f), 0);
+    core_number(f, 0, 7);
+    core_number(f, 1, 7);
+    assert_answer(f, 1, 0);
+    core_acquire(f, 100, 5000);
+    assert_int_equal(core_answers(f), 0);
 }
 
 /* ---- silence --------------------------------------------------------------------------------- */
@@ -257,6 +283,7 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(known_fleet_without_a_majority_is_no_quorum),
     CORE_CASE(ttl_beyond_the_fleets_maximum_is_refused),
     CORE_CASE(calls_beyond_capacity_are_busy_until_one_ends),
+    CORE_CASE(only_so_many_may_wait),
     CORE_CASE(silent_master_is_reset_and_asked_no_more),
     CORE_CASE(master_that_answers_something_is_not_silent),
     CORE_CASE(silence_after_a_clean_up_counts_too),

@@ -1,29 +1,6 @@
 /* Waiting, and the line for a resource inside one server. */
 #include "tests/unit/fence/core_fixture.h"
 
-/* Three masters, of which two say that another holds the lock for @remaining_ms. */
-static void meet_holder(struct core_fixture *f, uint64_t remaining_ms)
-{
-    core_held(f, 0, CORE_OTHER_HOLDER, remaining_ms);
-    core_held(f, 1, CORE_OTHER_HOLDER, remaining_ms);
-}
-
-/* Three masters, of which each says something else. */
-static void meet_contenders(struct core_fixture *f)
-{
-    core_number(f, 0, 7);
-    core_held(f, 1, "contender-b", 1000);
-    core_held(f, 2, "contender-c", 1000);
-}
-
-/* Three masters, of which two grant. */
-static void grant(struct core_fixture *f, int64_t token)
-{
-    core_number(f, 0, token);
-    core_number(f, 1, token);
-    assert_int_equal(core_answer_of(f)->error, 0);
-}
-
 /* ---- waiting --------------------------------------------------------------------------------- */
 
 static void waiter_looks_again_after_a_random_while(void **state)
@@ -34,7 +11,7 @@ static void waiter_looks_again_after_a_random_while(void **state)
         struct core_fixture *f = core_fixture_new(state, 3);
         core_acquire(f, 1, 5000);
         f->random = random << 32;
-        meet_holder(f, 10000);
+        core_meet_holder(f, 10000);
         assert_int_equal(core_answers(f), 0);
         uint64_t paused_us = f->now_us;
         core_tick(f);
@@ -52,7 +29,7 @@ static void waiter_looks_again_at_the_end_of_the_lease_if_that_is_sooner(void **
 {
     struct core_fixture *f = core_fixture_new(state, 3);
     core_acquire(f, 1, 5000);
-    meet_holder(f, 2);
+    core_meet_holder(f, 2);
     uint64_t paused_us = f->now_us;
     core_tick(f);
     assert_int_equal(f->now_us - paused_us, 3000);
@@ -65,14 +42,14 @@ static void waiter_tries_more_often_than_one_that_does_not_wait(void **state)
     core_acquire(f, 1, 5000);
     for (unsigned t = 0; t < 3 * FENCE_TRIES_MAX; t++) {
         if (t % 2)
-            meet_contenders(f);
+            core_meet_contenders(f);
         else
-            meet_holder(f, 1000);
+            core_meet_holder(f, 1000);
         assert_int_equal(core_answers(f), 0);
         core_tick(f);
         assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), CORE_FIRST(3));
     }
-    grant(f, 7);
+    core_grant(f, 7);
     assert_answer(f, 1, 0);
 }
 
@@ -81,7 +58,7 @@ static void wait_ends_on_time(void **state)
     struct core_fixture *f = core_fixture_new(state, 3);
     core_acquire(f, 1, 4);
     uint64_t arrived_us = f->now_us;
-    meet_holder(f, 1000);
+    core_meet_holder(f, 1000);
     core_tick(f);
     assert_int_equal(f->now_us - arrived_us, 4000);
     assert_answer(f, 1, FENCE_EWAITTIMEOUT);
@@ -96,12 +73,12 @@ static void attempt_that_ends_after_the_wait_is_the_last(void **state)
     struct core_fixture *f = core_fixture_new(state, 3);
     core_acquire(f, 1, 4);
     core_later_us(f, 4000);
-    meet_holder(f, 1000);
+    core_meet_holder(f, 1000);
     assert_answer(f, 1, FENCE_EWAITTIMEOUT);
     f = core_fixture_new(state, 3);
     core_acquire(f, 1, 4);
     core_later_us(f, 4000);
-    meet_contenders(f);
+    core_meet_contenders(f);
     assert_answer(f, 1, FENCE_EWAITTIMEOUT);
 }
 
@@ -140,7 +117,7 @@ static void those_behind_a_winner_are_told_held_without_asking_the_masters(void 
     core_acquire(f, 1, 0);
     core_acquire(f, 2, 0);
     core_acquire(f, 3, 0);
-    grant(f, 7);
+    core_grant(f, 7);
     assert_answer(f, 1, 0);
     for (unsigned client = 2; client <= 3; client++) {
         core_tick(f);
@@ -157,7 +134,7 @@ static void those_behind_one_that_was_told_held_are_told_so_too(void **state)
     struct core_fixture *f = core_fixture_new(state, 3);
     core_acquire(f, 1, 0);
     core_acquire(f, 2, 0);
-    meet_holder(f, 1000);
+    core_meet_holder(f, 1000);
     assert_answer(f, 1, FENCE_EHELD);
     core_tick(f);
     assert_answer(f, 2, FENCE_EHELD);
@@ -169,7 +146,7 @@ static void who_comes_while_a_waiter_knows_the_holder_is_told_held(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
     core_acquire(f, 1, 5000);
-    meet_holder(f, 1000);
+    core_meet_holder(f, 1000);
     core_acquire(f, 2, 0);
     assert_answer(f, 2, FENCE_EHELD);
     assert_int_equal(core_answer_of(f)->remaining_ms, 1000);
@@ -186,7 +163,7 @@ static void those_behind_a_failure_try_for_themselves(void **state)
     assert_answer(f, 1, FENCE_ENOQUORUM);
     core_tick(f);
     assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), CORE_FIRST(3));
-    grant(f, 7);
+    core_grant(f, 7);
     assert_answer(f, 2, 0);
 }
 
@@ -196,7 +173,7 @@ static void waiters_are_served_in_the_order_they_came(void **state)
     for (unsigned client = 1; client <= 4; client++)
         core_acquire(f, client, 5000);
     for (unsigned client = 1; client <= 4; client++) {
-        grant(f, client);
+        core_grant(f, client);
         assert_answer(f, client, 0);
         if (client == 4)
             break;
@@ -216,7 +193,7 @@ static void waiter_in_line_times_out_without_holding_up_the_rest(void **state)
     core_tick(f);
     assert_answer(f, 2, FENCE_EWAITTIMEOUT);
     assert_int_equal(f->effects.count, 1);
-    grant(f, 7);
+    core_grant(f, 7);
     assert_answer(f, 1, 0);
     core_tick(f);
     assert_string_equal(core_request(f, FENCE_REQUEST_TAKE, 0)->lock_id, core_lock_id(3));
@@ -239,10 +216,10 @@ static void release_wakes_the_first_in_line_and_nobody_else(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
     core_acquire(f, 1, 0);
-    grant(f, 7);
+    core_grant(f, 7);
     core_acquire(f, 2, 5000);
     core_acquire(f, 3, 5000);
-    meet_holder(f, 20000);
+    core_meet_holder(f, 20000);
     release_by(f, 1);
     uint64_t released_us = f->now_us;
     core_tick(f);
@@ -255,7 +232,7 @@ static void after_a_release_the_lock_is_not_taken_for_held(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
     core_acquire(f, 2, 5000);
-    meet_holder(f, 20000);
+    core_meet_holder(f, 20000);
     release_by(f, 1);
     core_acquire(f, 3, 0);
     assert_no_effects(f); /* it stands in line instead of being turned away */
