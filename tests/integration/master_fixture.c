@@ -6,6 +6,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+const struct fence_request master_fixture_take = {
+    .kind = FENCE_REQUEST_TAKE,
+    .tag = 1 << 16,
+    .resource = "name",
+    .lock_id = "aaaaaaaaaaaaaaaaaaaaaaaaaaa",
+    .owner = "",
+    .attempt = 1,
+    .ttl_ms = 30000,
+};
+
 static void on_facts(void *context, unsigned i, const struct fence_facts *facts)
 {
     struct master_fixture *fixture = context;
@@ -87,6 +97,24 @@ void master_fixture_free(struct master_fixture *fixture)
     assert_int_equal(uv_loop_close(&fixture->loop), 0);
     redis_fleet_free(fixture->fleet);
     free(fixture);
+}
+
+int master_fixture_setup_durable(void **state)
+{
+    *state = master_fixture_new(REDIS_ALWAYS);
+    return 0;
+}
+
+int master_fixture_setup_volatile(void **state)
+{
+    *state = master_fixture_new(REDIS_VOLATILE);
+    return 0;
+}
+
+int master_fixture_teardown(void **state)
+{
+    master_fixture_free(*state);
+    return 0;
 }
 
 static void on_patience_over(uv_timer_t *timer)

@@ -39,6 +39,19 @@ struct master_fixture {
 struct master_fixture *master_fixture_new(enum redis_persistence persistence);
 void master_fixture_free(struct master_fixture *fixture);
 
+/* A case over a fixture of its own, which is in *@state. */
+#define MASTER_DURABLE(name)                                                                       \
+    cmocka_unit_test_setup_teardown(name, master_fixture_setup_durable, master_fixture_teardown)
+#define MASTER_VOLATILE(name)                                                                      \
+    cmocka_unit_test_setup_teardown(name, master_fixture_setup_volatile, master_fixture_teardown)
+
+int master_fixture_setup_durable(void **state);
+int master_fixture_setup_volatile(void **state);
+int master_fixture_teardown(void **state);
+
+/* A request that is granted, for whoever does not care which. */
+extern const struct fence_request master_fixture_take;
+
 /* Runs the loop until *@counter is at least @target; fails the test when that takes too long. */
 void master_fixture_await(struct master_fixture *fixture, const unsigned *counter, unsigned target);
 

@@ -70,6 +70,20 @@ static void flush(struct scene *scene, unsigned i)
     freeReplyObject(redis_fleet_command(scene->fleet, i, "FLUSHALL"));
 }
 
+static void flush_all(struct scene *scene)
+{
+    for (unsigned i = 0; i < MASTERS; i++)
+        flush(scene, i);
+}
+
+/* Master @i alone remembers what it was. */
+static void flush_all_but(struct scene *scene, unsigned i)
+{
+    for (unsigned j = 0; j < MASTERS; j++)
+        if (j != i)
+            flush(scene, j);
+}
+
 static void set(struct scene *scene, unsigned i, const char *field, const char *value)
 {
     freeReplyObject(redis_fleet_command(scene->fleet, i, "HSET pawl:fleet %s %s", field, value));
@@ -136,22 +150,18 @@ static void floor_is_above_what_guards_saw_and_what_survivors_counted(void **sta
     struct scene *scene = *state;
     static const char *const counters[] = {"0", "16383", "n:invoices"};
     for (size_t k = 0; k < COUNT(counters); k++) {
-        for (unsigned i = 0; i < MASTERS; i++)
-            flush(scene, i);
+        flush_all(scene);
         make_new(scene);
         set(scene, 1, counters[k], "5000");
         set(scene, 1, "7", "4000");
-        flush(scene, 0);
-        flush(scene, 2);
+        flush_all_but(scene, 1);
         expect_went_on(scene, 4999, 5000 + STORAGE_FLOOR_MARGIN);
 
         /* And once more: now the floor is what the survivor shows. */
-        flush(scene, 0);
-        flush(scene, 2);
+        flush_all_but(scene, 1);
         expect_went_on(scene, 4999, 5000 + 2 * STORAGE_FLOOR_MARGIN);
     }
-    flush(scene, 1);
-    flush(scene, 2);
+    flush_all_but(scene, 0);
     expect_went_on(scene, INT64_C(1) << 40, (INT64_C(1) << 40) + STORAGE_FLOOR_MARGIN);
 }
 
@@ -161,8 +171,7 @@ static void survivors_keep_their_fleet_and_its_longest_lease(void **state)
     make_new(scene);
     char fleet_id[FIELD_MAX];
     snprintf(fleet_id, sizeof(fleet_id), "%s", get(scene, 2, "fleet"));
-    flush(scene, 0);
-    flush(scene, 1);
+    flush_all_but(scene, 2);
     scene->init.ttl_max_ms = TTL_MAX_MS + 1;
     expect_refused(scene, 0, FENCE_ECONFLICT, "--max-ttl-ms");
     scene->init.ttl_max_ms = 0;
@@ -178,8 +187,7 @@ static void incarnations_rise_above_all_that_survivors_know(void **state)
     struct scene *scene = *state;
     make_new(scene);
     set(scene, 1, "view", "99000000000000,5,77000000000000");
-    flush(scene, 0);
-    flush(scene, 2);
+    flush_all_but(scene, 1);
     expect_went_on(scene, 0, STORAGE_FLOOR_MARGIN);
     char first[FIELD_MAX];
     snprintf(first, sizeof(first), "%s", get(scene, 0, "view"));
@@ -198,8 +206,7 @@ static void counter_that_leaves_no_room_is_refused(void **state)
     make_new(scene);
     snprintf(highest, sizeof(highest), "%lld", (long long)STORAGE_FLOOR_SEEN_MAX + 1);
     set(scene, 1, "12", highest);
-    flush(scene, 0);
-    flush(scene, 2);
+    flush_all_but(scene, 1);
     expect_refused(scene, 0, FENCE_ECONFLICT, "2^53");
     expect_refused(scene, STORAGE_FLOOR_SEEN_MAX + 1, FENCE_ECONFLICT, "2^53");
     set(scene, 1, "12", "some");
@@ -228,8 +235,7 @@ static void all_are_joining_without_locks_for_as_long_as_the_longest_lease(void 
 {
     struct scene *scene = *state;
     make_new(scene);
-    flush(scene, 0);
-    flush(scene, 2);
+    flush_all_but(scene, 1);
     freeReplyObject(redis_fleet_command(
         scene->fleet, 1, "EVAL %s 0 %d",
         "for i = 0, ARGV[1] - 1 do redis.call('SET', 'pawl:lock:' .. i, 'x', 'PX', 900000) end",
@@ -355,8 +361,7 @@ static void survivor_in_anothers_place_is_refused(void **state)
 {
     struct scene *scene = *state;
     make_new(scene);
-    flush(scene, 0);
-    flush(scene, 1);
+    flush_all_but(scene, 2);
     set(scene, 2, "member", "1");
     expect_refused(scene, 0, FENCE_ECONFLICT, "member 1");
     assert_string_equal(get(scene, 0, "state"), "");
@@ -369,8 +374,7 @@ static void marker_that_cannot_be_read_is_refused(void **state)
     expect_refused(scene, 0, FENCE_ECONFLICT, "already marked");
     flush(scene, 1);
     make_new(scene);
-    flush(scene, 0);
-    flush(scene, 1);
+    flush_all_but(scene, 2);
     set(scene, 2, "view", "1,2,9007199252643839");
     expect_refused(scene, 0, FENCE_ECONFLICT, "incarnation");
     assert_string_equal(get(scene, 0, "state"), "");
@@ -389,8 +393,7 @@ static void survivors_that_may_have_forgotten_are_no_majority(void **state)
         {"view", "1,1,1"}, /* the first recorded a higher one of it */
     };
     for (size_t k = 0; k < COUNT(rows); k++) {
-        for (unsigned i = 0; i < MASTERS; i++)
-            flush(scene, i);
+        flush_all(scene);
         make_new(scene);
         flush(scene, 2);
         expect_refused(scene, 0, FENCE_ECONFLICT, "nothing was lost: 2 of 3");

@@ -9,26 +9,6 @@ enum {
     REQUESTS = 600, /* more than two script calls carry */
 };
 
-static const struct fence_request take = {.kind = FENCE_REQUEST_TAKE,
-                                          .tag = 1 << 16,
-                                          .resource = "name",
-                                          .lock_id = "aaaaaaaaaaaaaaaaaaaaaaaaaaa",
-                                          .owner = "",
-                                          .attempt = 1,
-                                          .ttl_ms = 30000};
-
-static int setup_durable(void **state)
-{
-    *state = master_fixture_new(REDIS_ALWAYS);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    master_fixture_free(*state);
-    return 0;
-}
-
 static void command(struct master_fixture *fixture, const char *text)
 {
     freeReplyObject(redis_fleet_command(fixture->fleet, 0, text));
@@ -53,7 +33,7 @@ static void assert_marked_durable(struct master_fixture *fixture, const char *wa
 static void disclaim(struct master_fixture *fixture)
 {
     storage_redis_master_disclaim(fixture->master);
-    assert_int_equal(master_fixture_ask(fixture, &take)->kind, FENCE_REPLY_NUMBER);
+    assert_int_equal(master_fixture_ask(fixture, &master_fixture_take)->kind, FENCE_REPLY_NUMBER);
 }
 
 static void look_finds_what_a_handshake_does_and_the_time(void **state)
@@ -90,7 +70,7 @@ static void requests_around_a_look_are_all_answered_in_order(void **state)
     struct master_fixture *fixture = *state;
     assert_int_equal(fixture->looks, 0); /* it is due, and goes out among these */
     for (unsigned i = 0; i < REQUESTS; i++) {
-        struct fence_request request = take;
+        struct fence_request request = master_fixture_take;
         request.tag = (uint64_t)(i + 1) << 16;
         master_fixture_submit(fixture, &request);
     }
@@ -108,7 +88,7 @@ static void look_that_a_lost_connection_cut_short_is_not_told(void **state)
     struct master_fixture *fixture = *state;
     redis_fleet_pause(fixture->fleet, 0);
     uv_run(&fixture->loop, UV_RUN_NOWAIT); /* the look becomes due */
-    master_fixture_submit(fixture, &take);
+    master_fixture_submit(fixture, &master_fixture_take);
     master_fixture_flush(fixture);
     redis_fleet_kill(fixture->fleet, 0);
     master_fixture_await(fixture, &fixture->replies, 1);
@@ -153,7 +133,8 @@ static void marker_that_is_not_the_one_that_was_seen_is_not_disclaimed(void **st
         redisReply *before = redis_fleet_command(fixture->fleet, 0, "DUMP pawl:fleet");
         command(fixture, changes[i]);
         storage_redis_master_disclaim(fixture->master);
-        master_fixture_submit(fixture, &take); /* refused where it is another's marker */
+        /* Refused where it is another's marker. */
+        master_fixture_submit(fixture, &master_fixture_take);
         master_fixture_await(fixture, &fixture->replies, (unsigned)i + 1);
         assert_marked_durable(fixture, "yes");
         freeReplyObject(redis_fleet_command(fixture->fleet, 0, "RESTORE pawl:fleet 0 %b REPLACE",
@@ -169,21 +150,19 @@ static void marker_that_is_gone_is_not_made_anew(void **state)
     master_fixture_await(fixture, &fixture->looks, 1);
     command(fixture, "DEL pawl:fleet");
     storage_redis_master_disclaim(fixture->master);
-    assert_int_equal(master_fixture_ask(fixture, &take)->kind, FENCE_REPLY_REFUSED);
+    assert_int_equal(master_fixture_ask(fixture, &master_fixture_take)->kind, FENCE_REPLY_REFUSED);
     assert_int_equal(redis_fleet_integer(fixture->fleet, 0, "DBSIZE"), 0);
 }
 
-#define LOOK_CASE(name) cmocka_unit_test_setup_teardown(name, setup_durable, teardown)
-
 static const struct CMUnitTest cases[] = {
-    LOOK_CASE(look_finds_what_a_handshake_does_and_the_time),
-    LOOK_CASE(look_finds_what_was_changed_since_the_start),
-    LOOK_CASE(requests_around_a_look_are_all_answered_in_order),
-    LOOK_CASE(look_that_a_lost_connection_cut_short_is_not_told),
-    LOOK_CASE(master_without_config_and_time_is_looked_at_all_the_same),
-    LOOK_CASE(disclaimed_marker_is_durable_no_more),
-    LOOK_CASE(marker_that_is_not_the_one_that_was_seen_is_not_disclaimed),
-    LOOK_CASE(marker_that_is_gone_is_not_made_anew),
+    MASTER_DURABLE(look_finds_what_a_handshake_does_and_the_time),
+    MASTER_DURABLE(look_finds_what_was_changed_since_the_start),
+    MASTER_DURABLE(requests_around_a_look_are_all_answered_in_order),
+    MASTER_DURABLE(look_that_a_lost_connection_cut_short_is_not_told),
+    MASTER_DURABLE(master_without_config_and_time_is_looked_at_all_the_same),
+    MASTER_DURABLE(disclaimed_marker_is_durable_no_more),
+    MASTER_DURABLE(marker_that_is_not_the_one_that_was_seen_is_not_disclaimed),
+    MASTER_DURABLE(marker_that_is_gone_is_not_made_anew),
 };
 
 CASE_MAIN(cases, NULL, NULL)

@@ -4,32 +4,6 @@
 
 #include <string.h>
 
-static const struct fence_request take = {.kind = FENCE_REQUEST_TAKE,
-                                          .tag = 1 << 16,
-                                          .resource = "name",
-                                          .lock_id = "aaaaaaaaaaaaaaaaaaaaaaaaaaa",
-                                          .owner = "",
-                                          .attempt = 1,
-                                          .ttl_ms = 30000};
-
-static int setup_durable(void **state)
-{
-    *state = master_fixture_new(REDIS_ALWAYS);
-    return 0;
-}
-
-static int setup_volatile(void **state)
-{
-    *state = master_fixture_new(REDIS_VOLATILE);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    master_fixture_free(*state);
-    return 0;
-}
-
 static void handshake_of_a_durable_master_says_so(void **state)
 {
     const struct master_fixture *fixture = *state;
@@ -60,14 +34,14 @@ static void kill_tells_down_once_and_each_request_lost(void **state)
     struct master_fixture *fixture = *state;
     redis_fleet_pause(fixture->fleet, 0);
     for (unsigned i = 0; i < 3; i++)
-        master_fixture_submit(fixture, &take);
+        master_fixture_submit(fixture, &master_fixture_take);
     master_fixture_flush(fixture);
-    master_fixture_submit(fixture, &take); /* not even sent */
+    master_fixture_submit(fixture, &master_fixture_take); /* not even sent */
     redis_fleet_kill(fixture->fleet, 0);
     master_fixture_await(fixture, &fixture->replies, 4);
     for (unsigned i = 0; i < 4; i++) {
         assert_int_equal(fixture->reply[i].kind, FENCE_REPLY_LOST);
-        assert_int_equal(fixture->reply[i].tag, take.tag);
+        assert_int_equal(fixture->reply[i].tag, master_fixture_take.tag);
     }
     assert_true(fixture->downs >= 1);
     assert_int_equal(fixture->reason, FENCE_REASON_UNREACHABLE);
@@ -110,7 +84,7 @@ static void reset_reports_what_is_outstanding_lost_and_no_down(void **state)
 {
     struct master_fixture *fixture = *state;
     redis_fleet_pause(fixture->fleet, 0);
-    master_fixture_submit(fixture, &take);
+    master_fixture_submit(fixture, &master_fixture_take);
     master_fixture_flush(fixture);
     storage_redis_master_reset(fixture->master);
     master_fixture_flush(fixture);
@@ -138,9 +112,9 @@ static void a_script_that_was_flushed_is_loaded_again(void **state)
 {
     struct master_fixture *fixture = *state;
     freeReplyObject(redis_fleet_command(fixture->fleet, 0, "SCRIPT FLUSH"));
-    assert_int_equal(master_fixture_ask(fixture, &take)->kind, FENCE_REPLY_REFUSED);
+    assert_int_equal(master_fixture_ask(fixture, &master_fixture_take)->kind, FENCE_REPLY_REFUSED);
     master_fixture_await(fixture, &fixture->facts_seen, 2);
-    assert_int_equal(master_fixture_ask(fixture, &take)->kind, FENCE_REPLY_NUMBER);
+    assert_int_equal(master_fixture_ask(fixture, &master_fixture_take)->kind, FENCE_REPLY_NUMBER);
 }
 
 static void a_password_set_meanwhile_is_told_in_the_detail(void **state)
@@ -154,19 +128,16 @@ static void a_password_set_meanwhile_is_told_in_the_detail(void **state)
     assert_non_null(strstr(storage_redis_master_detail(fixture->master), "NOAUTH"));
 }
 
-#define DURABLE(name)  cmocka_unit_test_setup_teardown(name, setup_durable, teardown)
-#define VOLATILE(name) cmocka_unit_test_setup_teardown(name, setup_volatile, teardown)
-
 static const struct CMUnitTest cases[] = {
-    DURABLE(handshake_of_a_durable_master_says_so),
-    VOLATILE(handshake_of_a_volatile_master_says_so),
-    VOLATILE(kill_tells_down_once_and_each_request_lost),
-    DURABLE(master_that_returns_with_its_data_is_met_again_and_restamped),
-    VOLATILE(restamp_of_a_marker_that_changed_leaves_it_alone),
-    VOLATILE(reset_reports_what_is_outstanding_lost_and_no_down),
-    VOLATILE(handshake_that_is_not_answered_is_called_silent),
-    VOLATILE(a_script_that_was_flushed_is_loaded_again),
-    VOLATILE(a_password_set_meanwhile_is_told_in_the_detail),
+    MASTER_DURABLE(handshake_of_a_durable_master_says_so),
+    MASTER_VOLATILE(handshake_of_a_volatile_master_says_so),
+    MASTER_VOLATILE(kill_tells_down_once_and_each_request_lost),
+    MASTER_DURABLE(master_that_returns_with_its_data_is_met_again_and_restamped),
+    MASTER_VOLATILE(restamp_of_a_marker_that_changed_leaves_it_alone),
+    MASTER_VOLATILE(reset_reports_what_is_outstanding_lost_and_no_down),
+    MASTER_VOLATILE(handshake_that_is_not_answered_is_called_silent),
+    MASTER_VOLATILE(a_script_that_was_flushed_is_loaded_again),
+    MASTER_VOLATILE(a_password_set_meanwhile_is_told_in_the_detail),
 };
 
 CASE_MAIN(cases, NULL, NULL)

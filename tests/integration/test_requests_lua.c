@@ -15,15 +15,9 @@
 
 static int setup(void **state)
 {
-    struct master_fixture *fixture = master_fixture_new(REDIS_VOLATILE);
+    master_fixture_setup_volatile(state);
+    struct master_fixture *fixture = *state;
     master_fixture_await(fixture, &fixture->looks, 1); /* it notices a lost marker too */
-    *state = fixture;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    master_fixture_free(*state);
     return 0;
 }
 
@@ -380,7 +374,7 @@ static void more_requests_than_a_call_takes_become_several_calls(void **state)
     }
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, master_fixture_teardown)
 
 static const struct CMUnitTest cases[] = {
     CASE(taking_a_free_lock_counts_and_locks),

@@ -1,11 +1,10 @@
 /* The audit in /v1/fleet and in the log: what is wrong with masters that vote all the same. */
 #include "tests/chaos/clock.h"
 #include "tests/lib/case.h"
-#include "tests/lib/pawl.h"
-#include "tests/lib/process.h"
 #include "tests/lib/text.h"
 #include "tests/lib/wait.h"
 #include "tests/system/calls.h"
+#include "tests/system/fleet.h"
 #include "tests/system/masters.h"
 
 #include <fcntl.h>
@@ -23,47 +22,11 @@ enum {
     STEP_UNSURE_MS = 500, /* a busy machine's looks take their time */
 };
 
-static struct redis_fleet *fleet;
-static struct redis_fleet *other; /* a Redis beside it: a replica */
-
-static int start(enum redis_persistence persistence)
-{
-    fleet = redis_fleet_new(MASTERS, persistence);
-    other = NULL;
-    return 0;
-}
-
-static int start_durable(void **state)
-{
-    (void)state;
-    return start(REDIS_ALWAYS);
-}
-
-static int start_volatile(void **state)
-{
-    (void)state;
-    return start(REDIS_VOLATILE);
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    redis_fleet_free(fleet);
-    redis_fleet_free(other);
-    process_kill_all();
-    return 0;
-}
-
 static uint16_t serve_new(void)
 {
     uint16_t port = pawld_start_new(fleet).port;
     masters_wait_all_active(port, fleet->n);
     return port;
-}
-
-static void command(unsigned i, const char *text)
-{
-    freeReplyObject(redis_fleet_command(fleet, i, text));
 }
 
 static void assert_marked_durable(unsigned i, const char *wanted)
@@ -176,9 +139,9 @@ static void one_master_shares_its_machine_with_nobody(void **state)
 static void weak_persistence_is_shown_and_logged_once(void **state)
 {
     (void)state;
-    command(1, "CONFIG SET appendonly yes");
-    command(2, "CONFIG SET appendonly yes");
-    command(2, "CONFIG SET appendfsync always no-appendfsync-on-rewrite yes");
+    fleet_command(1, "CONFIG SET appendonly yes");
+    fleet_command(2, "CONFIG SET appendonly yes");
+    fleet_command(2, "CONFIG SET appendfsync always no-appendfsync-on-rewrite yes");
     uint16_t port = serve_new();
     static const char *const wanted[MASTERS] = {"no-aof", "fsync", "fsync-on-rewrite"};
     for (unsigned i = 0; i < MASTERS; i++) {
@@ -196,18 +159,12 @@ static void weak_persistence_is_shown_and_logged_once(void **state)
 
 /* ---- as they change -------------------------------------------------------------------------- */
 
-static void replicate(unsigned i)
+static void spoil_and_see(uint16_t port, struct redis_fleet *replica)
 {
-    other = redis_fleet_new(1, REDIS_VOLATILE);
+    fleet_command(0, "CONFIG SET appendfsync everysec");
+    fleet_command(1, "CONFIG SET maxmemory 1gb maxmemory-policy allkeys-lru");
     freeReplyObject(
-        redis_fleet_command(other, 0, "REPLICAOF 127.0.0.1 %u", (unsigned)fleet->master[i].port));
-}
-
-static void spoil_and_see(uint16_t port)
-{
-    command(0, "CONFIG SET appendfsync everysec");
-    command(1, "CONFIG SET maxmemory 1gb maxmemory-policy allkeys-lru");
-    replicate(2);
+        redis_fleet_command(replica, 0, "REPLICAOF 127.0.0.1 %u", (unsigned)fleet->master[2].port));
     await(port, 0, "fsync");
     await(port, 1, "eviction");
     await(port, 2, "replicas");
@@ -219,11 +176,11 @@ static void spoil_and_see(uint16_t port)
     assert_int_equal(json_integer_value(json_object_get(replicas, "replicas")), 1);
 }
 
-static void mend_and_see(uint16_t port)
+static void mend_and_see(uint16_t port, struct redis_fleet *replica)
 {
-    command(0, "CONFIG SET appendfsync always");
-    command(1, "CONFIG SET maxmemory-policy noeviction");
-    freeReplyObject(redis_fleet_command(other, 0, "REPLICAOF NO ONE"));
+    fleet_command(0, "CONFIG SET appendfsync always");
+    fleet_command(1, "CONFIG SET maxmemory-policy noeviction");
+    freeReplyObject(redis_fleet_command(replica, 0, "REPLICAOF NO ONE"));
     for (unsigned i = 0; i < MASTERS; i++)
         await(port, i, NULL);
 }
@@ -233,9 +190,11 @@ static void changes_at_runtime_are_found_and_so_is_their_end(void **state)
     (void)state;
     uint16_t port = serve_new();
     struct grant held = call_grant(port, "audited", NULL);
-    spoil_and_see(port);
+    struct redis_fleet *replica = redis_fleet_new(1, REDIS_VOLATILE);
+    spoil_and_see(port, replica);
     assert_int_equal(http_integer(call_inspect(port, "audited"), "token"), held.token);
-    mend_and_see(port);
+    mend_and_see(port, replica);
+    redis_fleet_free(replica);
     static const char *const names[MASTERS] = {"fsync", "eviction", "replicas"};
     for (unsigned i = 0; i < MASTERS; i++) {
         char line[64];
@@ -264,11 +223,11 @@ static void master_that_is_durable_no_more_is_marked_so_and_stays_marked(void **
 {
     (void)state;
     uint16_t port = serve_new();
-    command(0, "CONFIG SET appendfsync everysec");
+    fleet_command(0, "CONFIG SET appendfsync everysec");
     assert_true(wait_until(is_marked_weak, NULL, AUDIT_WAIT_MS));
     assert_marked_durable(1, "yes");
     assert_marked_durable(2, "yes");
-    command(0, "CONFIG SET appendfsync always");
+    fleet_command(0, "CONFIG SET appendfsync always");
     await(port, 0, NULL);
     wait_ms(100);
     assert_marked_durable(0, "no"); /* what it lost meanwhile nobody knows */
@@ -278,7 +237,7 @@ static void restart_after_a_time_without_durability_is_not_trusted(void **state)
 {
     (void)state;
     uint16_t port = serve_new();
-    command(0, "CONFIG SET appendfsync everysec");
+    fleet_command(0, "CONFIG SET appendfsync everysec");
     assert_true(wait_until(is_marked_weak, NULL, AUDIT_WAIT_MS));
     redis_fleet_kill(fleet, 0);
     redis_fleet_restart(fleet, 0, true); /* its configuration says always, then and now */
@@ -289,7 +248,7 @@ static void master_that_refuses_config_is_not_taken_for_durable(void **state)
 {
     (void)state;
     uint16_t port = serve_new();
-    command(0, "ACL SETUSER default -config");
+    fleet_command(0, "ACL SETUSER default -config");
     await(port, 0, "persistence-unknown");
     assert_true(wait_until(is_marked_weak, NULL, MASTERS_WAIT_MS));
     assert_int_equal(masters_active(port), MASTERS);
@@ -337,8 +296,8 @@ static void clock_that_is_stepped_is_found_with_its_step(void **state)
     munmap(clock, sizeof(*clock));
 }
 
-#define DURABLE(name)  cmocka_unit_test_setup_teardown(name, start_durable, stop)
-#define VOLATILE(name) cmocka_unit_test_setup_teardown(name, start_volatile, stop)
+#define DURABLE(name)  FLEET_CASE(name, MASTERS, REDIS_ALWAYS)
+#define VOLATILE(name) FLEET_CASE(name, MASTERS, REDIS_VOLATILE)
 
 static const struct CMUnitTest cases[] = {
     DURABLE(durable_masters_show_only_that_they_are_one_machine),

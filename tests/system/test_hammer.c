@@ -2,10 +2,9 @@
  * token is in order, nobody holds a lock beside another, and the guarded ledger loses no update.
  * Without the guard it does, or this test would show nothing. */
 #include "tests/lib/case.h"
-#include "tests/lib/pawl.h"
-#include "tests/lib/process.h"
 #include "tests/lib/wait.h"
 #include "tests/system/calls.h"
+#include "tests/system/fleet.h"
 #include "tests/system/hammer.h"
 #include "tests/system/masters.h"
 
@@ -22,17 +21,15 @@ enum {
     UP_MS = 400,   /* how long all is well between two kills, at most */
 };
 
-static struct redis_fleet *fleet;
 static struct hammer_config config;
 
 static int start_with(const char *const ledger_options[], unsigned sleepers_percent)
 {
     char db[256];
-    fleet = redis_fleet_new(MASTERS, REDIS_ALWAYS);
+    fleet_start(MASTERS, REDIS_ALWAYS);
     snprintf(db, sizeof(db), "%s/ledger.db", fleet->dir);
     struct pawl_service first = pawld_start_new(fleet);
-    struct pawl_service second = pawld_start(fleet, NULL);
-    pawl_wait_ready(second);
+    struct pawl_service second = fleet_serve();
     config = (struct hammer_config){
         .pawld = {first.port, second.port},
         .ledger = pawl_ledger_start(db, ledger_options).port,
@@ -51,14 +48,6 @@ static int start_unguarded(void **state)
 {
     (void)state;
     return start_with((const char *const[]){"--unguarded", NULL}, 10);
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    redis_fleet_free(fleet);
-    process_kill_all();
-    return 0;
 }
 
 /* ---- the masters ----------------------------------------------------------------------------- */
@@ -229,8 +218,9 @@ static void updates_are_lost_without_the_guard(void **state)
 
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test_setup_teardown(tokens_stay_in_order_and_no_update_is_lost_while_masters_die,
-                                    start, stop),
-    cmocka_unit_test_setup_teardown(updates_are_lost_without_the_guard, start_unguarded, stop),
+                                    start, fleet_teardown),
+    cmocka_unit_test_setup_teardown(updates_are_lost_without_the_guard, start_unguarded,
+                                    fleet_teardown),
 };
 
 CASE_MAIN(cases, NULL, NULL)

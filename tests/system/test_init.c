@@ -1,10 +1,10 @@
 /* pawld init from outside: what it says, what it refuses, and what pawld makes of it. */
 #include "tests/lib/case.h"
-#include "tests/lib/pawl.h"
 #include "tests/lib/process.h"
 #include "tests/lib/text.h"
 #include "tests/lib/wait.h"
 #include "tests/system/calls.h"
+#include "tests/system/fleet.h"
 #include "tests/system/masters.h"
 
 #include <stdio.h>
@@ -25,24 +25,20 @@ enum {
 #define SHORT        "{\"ttl_ms\": 1000}"
 #define FLOOR_MARGIN (INT64_C(1) << 32) /* a floor is that far above what was seen */
 
-static struct redis_fleet *fleet;
 static char *output; /* of the pawld init that ran last */
 
 static int start(void **state)
 {
     (void)state;
-    fleet = redis_fleet_new(MASTERS, REDIS_VOLATILE);
+    fleet_start(MASTERS, REDIS_VOLATILE);
     return 0;
 }
 
 static int stop(void **state)
 {
-    (void)state;
-    redis_fleet_free(fleet);
-    process_kill_all();
     free(output);
     output = NULL;
-    return 0;
+    return fleet_teardown(state);
 }
 
 /* The words of @text in order, then NULL. They point into @text, which is cut up. */
@@ -100,7 +96,7 @@ static const char *floor_of(int64_t seen)
 
 static void flush(unsigned i)
 {
-    freeReplyObject(redis_fleet_command(fleet, i, "FLUSHALL"));
+    fleet_command(i, "FLUSHALL");
 }
 
 static void expect_blank(unsigned from, unsigned to)
@@ -138,10 +134,9 @@ static void init_says_what_it_made(void **state)
     expect_done("--new --max-ttl-ms 5000", "3 masters");
     assert_non_null(strstr(output, "start at 1"));
 
-    struct pawl_service service = pawld_start(fleet, NULL);
-    pawl_wait_ready(service);
-    EXPECT_JSON(call_acquire(service.port, "most", "{\"ttl_ms\": 5000}"), 201, 7);
-    const struct http_response *response = call_acquire(service.port, "more", "{\"ttl_ms\": 5001}");
+    uint16_t port = fleet_serve().port;
+    EXPECT_JSON(call_acquire(port, "most", "{\"ttl_ms\": 5000}"), 201, 7);
+    const struct http_response *response = call_acquire(port, "more", "{\"ttl_ms\": 5001}");
     EXPECT_PROBLEM(response, 400, "invalid", 1);
     assert_int_equal(http_integer(response, "ttl_max_ms"), 5000);
 }
@@ -167,7 +162,7 @@ static void init_refuses_a_master_that_is_silent(void **state)
 static void init_refuses_a_master_that_is_marked(void **state)
 {
     (void)state;
-    freeReplyObject(redis_fleet_command(fleet, 1, "HSET pawl:fleet fleet other"));
+    fleet_command(1, "HSET pawl:fleet fleet other");
     expect_refused("--new", "already marked");
     assert_non_null(strstr(output, "master 2"));
     expect_blank(0, 1);
@@ -188,7 +183,7 @@ static void init_refuses_a_replica_and_a_server_given_twice(void **state)
         redis_fleet_command(fleet, 2, "REPLICAOF 127.0.0.1 %u", (unsigned)fleet->master[0].port));
     expect_refused("--new", "replica");
     expect_refused("--token-floor 0", "replica");
-    freeReplyObject(redis_fleet_command(fleet, 2, "REPLICAOF NO ONE"));
+    fleet_command(2, "REPLICAOF NO ONE");
     redis_fleet_readdress(fleet, 1, fleet->master[0].url);
     expect_refused("--new", "one Redis");
     expect_refused("--token-floor 0", "one Redis");
@@ -199,7 +194,7 @@ static void init_that_failed_half_way_is_run_again(void **state)
 {
     (void)state;
     /* It answers every question, but takes no write. */
-    freeReplyObject(redis_fleet_command(fleet, 2, "CONFIG SET min-replicas-to-write 1"));
+    fleet_command(2, "CONFIG SET min-replicas-to-write 1");
     uint16_t port = pawld_start(fleet, NULL).port;
     expect_refused("--new", "run init again");
     assert_non_null(strstr(output, "master 3"));
@@ -207,7 +202,7 @@ static void init_that_failed_half_way_is_run_again(void **state)
     wait_ms(200); /* whatever pawld makes of the others, it may not grant */
     assert_int_equal(call_acquire_once(port, "half-made", NULL)->status, 503);
 
-    freeReplyObject(redis_fleet_command(fleet, 2, "CONFIG SET min-replicas-to-write 0"));
+    fleet_command(2, "CONFIG SET min-replicas-to-write 0");
     pawl_init_new(fleet);
     masters_wait_all_active(port, MASTERS);
     assert_int_equal(call_grant(port, "first", NULL).token, 1);

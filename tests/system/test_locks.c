@@ -1,9 +1,8 @@
 /* The calls on one lock, over five masters: what each does, and every member of what it answers. */
 #include "tests/lib/case.h"
-#include "tests/lib/pawl.h"
-#include "tests/lib/process.h"
 #include "tests/lib/wait.h"
 #include "tests/system/calls.h"
+#include "tests/system/fleet.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,22 +16,13 @@ enum {
 
 #define BRIEFLY "{\"ttl_ms\": 500}"
 
-static struct redis_fleet *fleet;
 static uint16_t port;
 
 static int start(void **state)
 {
     (void)state;
-    fleet = redis_fleet_new(MASTERS, REDIS_VOLATILE);
+    fleet_start(MASTERS, REDIS_VOLATILE);
     port = pawld_start_new(fleet).port;
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    redis_fleet_free(fleet);
-    process_kill_all();
     return 0;
 }
 
@@ -353,4 +343,4 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(head_is_get_without_the_body),
 };
 
-CASE_MAIN(cases, start, stop)
+CASE_MAIN(cases, start, fleet_teardown)

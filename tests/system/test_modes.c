@@ -1,22 +1,10 @@
 /* The same service over one master or three, over Unix sockets, over masters with a password. */
 #include "tests/lib/case.h"
-#include "tests/lib/pawl.h"
-#include "tests/lib/process.h"
 #include "tests/system/calls.h"
+#include "tests/system/fleet.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static struct redis_fleet *fleet;
-
-static int stop(void **state)
-{
-    (void)state;
-    redis_fleet_free(fleet);
-    fleet = NULL;
-    process_kill_all();
-    return 0;
-}
 
 /* Every call on a lock once, over a new fleet of @n. */
 static void use_a_lock(uint16_t port, unsigned n)
@@ -39,14 +27,12 @@ static void use_a_lock(uint16_t port, unsigned n)
 static void one_master_is_a_fleet(void **state)
 {
     (void)state;
-    fleet = redis_fleet_new(1, REDIS_VOLATILE);
     use_a_lock(pawld_start_new(fleet).port, 1);
 }
 
 static void one_master_that_is_down_is_no_quorum(void **state)
 {
     (void)state;
-    fleet = redis_fleet_new(1, REDIS_VOLATILE);
     uint16_t port = pawld_start_new(fleet).port;
     redis_fleet_kill(fleet, 0);
     const struct http_response *response = call_acquire(port, "alone", NULL);
@@ -57,14 +43,12 @@ static void one_master_that_is_down_is_no_quorum(void **state)
 static void three_masters_are_a_fleet(void **state)
 {
     (void)state;
-    fleet = redis_fleet_new(3, REDIS_VOLATILE);
     use_a_lock(pawld_start_new(fleet).port, 3);
 }
 
 static void masters_are_reached_over_unix_sockets(void **state)
 {
     (void)state;
-    fleet = redis_fleet_new(3, REDIS_VOLATILE);
     for (unsigned i = 0; i < fleet->n; i++) {
         char url[256];
         snprintf(url, sizeof(url), "unix://%s", fleet->master[i].socket);
@@ -80,7 +64,6 @@ static void masters_are_reached_over_unix_sockets(void **state)
 static void masters_ask_for_a_password(void **state)
 {
     (void)state;
-    fleet = redis_fleet_new(3, REDIS_VOLATILE);
     char url[128];
     for (unsigned i = 0; i < 2; i++) {
         freeReplyObject(redis_fleet_command(fleet, i, "CONFIG SET requirepass %s", "s3cr3t@:/"));
@@ -88,7 +71,7 @@ static void masters_ask_for_a_password(void **state)
                  (unsigned)fleet->master[i].port);
         redis_fleet_readdress(fleet, i, url);
     }
-    freeReplyObject(redis_fleet_command(fleet, 2, "ACL SETUSER pawl on >hunter2 ~pawl:* +@all"));
+    fleet_command(2, "ACL SETUSER pawl on >hunter2 ~pawl:* +@all");
     snprintf(url, sizeof(url), "redis://pawl:hunter2@127.0.0.1:%u",
              (unsigned)fleet->master[2].port);
     redis_fleet_readdress(fleet, 2, url);
@@ -104,17 +87,15 @@ static void masters_ask_for_a_password(void **state)
 static void master_with_a_wrong_password_stays_out(void **state)
 {
     (void)state;
-    fleet = redis_fleet_new(3, REDIS_VOLATILE);
     pawl_init_new(fleet);
-    freeReplyObject(redis_fleet_command(fleet, 0, "CONFIG SET requirepass right"));
+    fleet_command(0, "CONFIG SET requirepass right");
     char url[128];
     snprintf(url, sizeof(url), "redis://:wrong@127.0.0.1:%u", (unsigned)fleet->master[0].port);
     redis_fleet_readdress(fleet, 0, url);
-    struct pawl_service service = pawld_start(fleet, NULL);
-    pawl_wait_ready(service);
-    expect_masters(call_acquire(service.port, "two", NULL), 2, 3);
+    uint16_t port = fleet_serve().port;
+    expect_masters(call_acquire(port, "two", NULL), 2, 3);
 
-    const struct http_response *response = call(service.port, "GET", "/v1/fleet", NULL, NULL);
+    const struct http_response *response = call(port, "GET", "/v1/fleet", NULL, NULL);
     const json_t *first = json_array_get(json_object_get(response->json, "masters"), 0);
     assert_string_equal(json_string_value(json_object_get(first, "state")), "down");
     assert_string_equal(json_string_value(json_object_get(first, "reason")), "unreachable");
@@ -123,12 +104,12 @@ static void master_with_a_wrong_password_stays_out(void **state)
 }
 
 static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_teardown(one_master_is_a_fleet, stop),
-    cmocka_unit_test_teardown(one_master_that_is_down_is_no_quorum, stop),
-    cmocka_unit_test_teardown(three_masters_are_a_fleet, stop),
-    cmocka_unit_test_teardown(masters_are_reached_over_unix_sockets, stop),
-    cmocka_unit_test_teardown(masters_ask_for_a_password, stop),
-    cmocka_unit_test_teardown(master_with_a_wrong_password_stays_out, stop),
+    FLEET_CASE(one_master_is_a_fleet, 1, REDIS_VOLATILE),
+    FLEET_CASE(one_master_that_is_down_is_no_quorum, 1, REDIS_VOLATILE),
+    FLEET_CASE(three_masters_are_a_fleet, 3, REDIS_VOLATILE),
+    FLEET_CASE(masters_are_reached_over_unix_sockets, 3, REDIS_VOLATILE),
+    FLEET_CASE(masters_ask_for_a_password, 3, REDIS_VOLATILE),
+    FLEET_CASE(master_with_a_wrong_password_stays_out, 3, REDIS_VOLATILE),
 };
 
 CASE_MAIN(cases, NULL, NULL)

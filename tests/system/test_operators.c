@@ -1,10 +1,10 @@
 /* The procedures of server/OPERATORS.md, as they stand there. Those that are not here are in
  * test_init.c and test_rejoin.c. */
 #include "tests/lib/case.h"
-#include "tests/lib/pawl.h"
 #include "tests/lib/process.h"
 #include "tests/lib/wait.h"
 #include "tests/system/calls.h"
+#include "tests/system/fleet.h"
 #include "tests/system/masters.h"
 
 #include <stdio.h>
@@ -13,53 +13,10 @@
 
 enum {
     MASTERS = 3,
+    TTL_MAX_MS = 1000, /* how long a master that forgot is out */
 };
 
-#define TTL_MAX "1000" /* ms: how long a master that forgot is out */
-#define TTL     "{\"ttl_ms\":1000}"
-
-static struct redis_fleet *fleet;
-
-static int start(void **state)
-{
-    (void)state;
-    fleet = redis_fleet_new(MASTERS, REDIS_ALWAYS);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    redis_fleet_free(fleet);
-    process_kill_all();
-    return 0;
-}
-
-static void init(void)
-{
-    const char *const options[] = {"--new", "--max-ttl-ms", TTL_MAX, NULL};
-    assert_int_equal(pawl_init(fleet, options), 0);
-}
-
-static struct pawl_service serve(void)
-{
-    struct pawl_service service = pawld_start(fleet, NULL);
-    pawl_wait_ready(service);
-    return service;
-}
-
-static struct pawl_service init_and_serve(void)
-{
-    init();
-    struct pawl_service service = serve();
-    masters_wait_all_active(service.port, MASTERS);
-    return service;
-}
-
-static void redis(unsigned i, const char *command)
-{
-    freeReplyObject(redis_fleet_command(fleet, i, command));
-}
+#define TTL "{\"ttl_ms\":1000}"
 
 /* Locks the one name and gives it back; its tokens must rise, whoever grants them. */
 static void work(uint16_t port, int64_t *token)
@@ -74,7 +31,7 @@ static void master_is_moved_to_another_address(void **state)
 {
     (void)state;
     int64_t token = 0;
-    struct pawl_service services[] = {init_and_serve(), serve()};
+    struct pawl_service services[] = {fleet_init_and_serve(TTL_MAX_MS), fleet_serve()};
     work(services[0].port, &token);
     work(services[1].port, &token);
 
@@ -83,10 +40,10 @@ static void master_is_moved_to_another_address(void **state)
     redis_fleet_readdress(fleet, 0, elsewhere->master[0].url);
     for (int i = 0; i < 2; i++) {
         process_stop(services[i].process);
-        services[i] = serve();
+        services[i] = fleet_serve();
         masters_wait_all_active(services[i].port, MASTERS);
-        work(services[0].port,
-             &token); /* the one after the other, while both addresses are known */
+        /* The one after the other, while both addresses are known. */
+        work(services[0].port, &token);
         work(services[1].port, &token);
     }
     redis_fleet_kill(fleet, 1); /* the moved one is needed now */
@@ -98,14 +55,14 @@ static void master_is_moved_to_another_address(void **state)
 static void master_is_made_durable(void **state)
 {
     (void)state;
-    redis(0, "CONFIG SET appendonly no");
-    uint16_t port = init_and_serve().port;
+    fleet_command(0, "CONFIG SET appendonly no");
+    uint16_t port = fleet_init_and_serve(TTL_MAX_MS).port;
     int64_t token = 0;
     work(port, &token);
 
-    redis(0, "CONFIG SET appendonly yes");
-    redis(0, "CONFIG SET appendfsync always");
-    redis(0, "FLUSHALL");
+    fleet_command(0, "CONFIG SET appendonly yes");
+    fleet_command(0, "CONFIG SET appendfsync always");
+    fleet_command(0, "FLUSHALL");
     work(port, &token);
     masters_wait(port, 0, "rejoining", "blank");
     masters_wait(port, 0, "active", NULL);
@@ -121,17 +78,17 @@ static void master_is_made_durable(void **state)
 static void everything_is_stopped_and_started_again(void **state)
 {
     (void)state;
-    struct pawl_service service = init_and_serve();
+    struct pawl_service service = fleet_init_and_serve(TTL_MAX_MS);
     int64_t token = 0;
     work(service.port, &token);
-    struct grant held = call_grant(service.port, "held", "{\"ttl_ms\":1000}");
+    struct grant held = call_grant(service.port, "held", TTL);
     assert_true(held.token > 0);
     assert_int_equal(process_stop(service.process), 0);
     for (unsigned i = 0; i < MASTERS; i++)
         redis_fleet_kill(fleet, i);
     for (unsigned i = 0; i < MASTERS; i++)
         redis_fleet_restart(fleet, i, true);
-    service = serve();
+    service = fleet_serve();
     masters_wait_all_active(service.port, MASTERS);
     work(service.port, &token);
 }
@@ -139,13 +96,13 @@ static void everything_is_stopped_and_started_again(void **state)
 static void fleet_is_retired_and_another_made(void **state)
 {
     (void)state;
-    struct pawl_service service = init_and_serve();
+    struct pawl_service service = fleet_init_and_serve(TTL_MAX_MS);
     int64_t token = 0;
     work(service.port, &token);
     assert_int_equal(process_stop(service.process), 0);
     for (unsigned i = 0; i < MASTERS; i++)
-        redis(i, "DEL pawl:fleet");
-    service = init_and_serve();
+        fleet_command(i, "DEL pawl:fleet");
+    service = fleet_init_and_serve(TTL_MAX_MS);
     token = 0;
     work(service.port, &token);
     assert_int_equal(token, 1);
@@ -154,15 +111,15 @@ static void fleet_is_retired_and_another_made(void **state)
 static void marker_that_was_changed_by_hand_is_wiped(void **state)
 {
     (void)state;
-    init();
-    redis(1, "HSET pawl:fleet max_ttl_ms 999");
-    uint16_t port = serve().port;
+    fleet_init(TTL_MAX_MS);
+    fleet_command(1, "HSET pawl:fleet max_ttl_ms 999");
+    uint16_t port = fleet_serve().port;
     masters_wait(port, 1, "refused", "other-ttl");
-    redis(1, "FLUSHALL");
+    fleet_command(1, "FLUSHALL");
     masters_wait(port, 1, "active", NULL);
 }
 
-#define OPERATORS_CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define OPERATORS_CASE(name) FLEET_CASE(name, MASTERS, REDIS_ALWAYS)
 
 static const struct CMUnitTest cases[] = {
     OPERATORS_CASE(master_is_moved_to_another_address),

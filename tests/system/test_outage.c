@@ -1,9 +1,8 @@
 /* Masters that die, freeze and come back, under a service that goes on as long as it may. */
 #include "tests/lib/case.h"
-#include "tests/lib/pawl.h"
-#include "tests/lib/process.h"
 #include "tests/lib/wait.h"
 #include "tests/system/calls.h"
+#include "tests/system/fleet.h"
 #include "tests/system/masters.h"
 
 #include <stdio.h>
@@ -17,23 +16,14 @@ enum {
     MASTER_DEADLINE_MS = FENCE_MASTER_DEADLINE_US / 1000,
 };
 
-static struct redis_fleet *fleet;
 static uint16_t port;
 
 static int start(void **state)
 {
     (void)state;
-    fleet = redis_fleet_new(MASTERS, REDIS_ALWAYS);
+    fleet_start(MASTERS, REDIS_ALWAYS);
     port = pawld_start_new(fleet).port;
     masters_wait_all_active(port, MASTERS);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    redis_fleet_free(fleet);
-    process_kill_all();
     return 0;
 }
 
@@ -290,27 +280,25 @@ static void lock_survives_the_restart_of_the_service(void **state)
 {
     (void)state;
     struct grant held = call_grant(port, "service", "{\"ttl_ms\": 60000}");
-    struct pawl_service second = pawld_start(fleet, NULL);
-    pawl_wait_ready(second);
+    struct pawl_service second = fleet_serve();
     EXPECT_PROBLEM(call_acquire(second.port, "service", NULL), 409, "held", 3);
     EXPECT_JSON(call_extend(second.port, "service", &held, NULL), 200, 5);
     call_give_back(second.port, "service", &held);
 }
 
+#define OUTAGE_CASE(name) cmocka_unit_test_setup_teardown(name, start, fleet_teardown)
+
 static const struct CMUnitTest cases[] = {
-    cmocka_unit_test_setup_teardown(all_goes_on_with_two_of_five_killed, start, stop),
-    cmocka_unit_test_setup_teardown(any_two_of_five_may_be_down_in_turn, start, stop),
-    cmocka_unit_test_setup_teardown(frozen_master_delays_nobody_and_is_taken_back, start, stop),
-    cmocka_unit_test_setup_teardown(three_of_five_killed_is_no_quorum_until_they_return, start,
-                                    stop),
-    cmocka_unit_test_setup_teardown(release_during_an_outage_may_be_repeated, start, stop),
-    cmocka_unit_test_setup_teardown(extend_during_an_outage_releases_nothing, start, stop),
-    cmocka_unit_test_setup_teardown(three_of_five_frozen_is_no_quorum_within_twice_the_deadline,
-                                    start, stop),
-    cmocka_unit_test_setup_teardown(what_a_failed_attempt_left_on_frozen_masters_is_taken_back,
-                                    start, stop),
-    cmocka_unit_test_setup_teardown(lock_survives_the_restart_of_all_masters, start, stop),
-    cmocka_unit_test_setup_teardown(lock_survives_the_restart_of_the_service, start, stop),
+    OUTAGE_CASE(all_goes_on_with_two_of_five_killed),
+    OUTAGE_CASE(any_two_of_five_may_be_down_in_turn),
+    OUTAGE_CASE(frozen_master_delays_nobody_and_is_taken_back),
+    OUTAGE_CASE(three_of_five_killed_is_no_quorum_until_they_return),
+    OUTAGE_CASE(release_during_an_outage_may_be_repeated),
+    OUTAGE_CASE(extend_during_an_outage_releases_nothing),
+    OUTAGE_CASE(three_of_five_frozen_is_no_quorum_within_twice_the_deadline),
+    OUTAGE_CASE(what_a_failed_attempt_left_on_frozen_masters_is_taken_back),
+    OUTAGE_CASE(lock_survives_the_restart_of_all_masters),
+    OUTAGE_CASE(lock_survives_the_restart_of_the_service),
 };
 
 CASE_MAIN(cases, NULL, NULL)

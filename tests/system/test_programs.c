@@ -1,11 +1,11 @@
 /* pawld and pawl-ledger on the command line: options and signals. */
 #include "tests/lib/case.h"
-#include "tests/lib/pawl.h"
 #include "tests/lib/port.h"
 #include "tests/lib/process.h"
 #include "tests/lib/tempdir.h"
 #include "tests/lib/text.h"
 #include "tests/system/calls.h"
+#include "tests/system/fleet.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -20,7 +20,6 @@ enum {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static struct redis_fleet *fleet;
 static char *dir;
 static char *output; /* of the program that ran last */
 
@@ -33,10 +32,7 @@ static int start(void **state)
 
 static int stop(void **state)
 {
-    (void)state;
-    redis_fleet_free(fleet);
-    fleet = NULL;
-    process_kill_all();
+    fleet_teardown(state);
     tempdir_remove(dir);
     free(output);
     output = NULL;
@@ -164,7 +160,7 @@ static void help_and_version_are_told(void **state)
 static void address_that_is_taken_is_told(void **state)
 {
     (void)state;
-    fleet = redis_fleet_new(1, REDIS_VOLATILE);
+    fleet_start(1, REDIS_VOLATILE);
     struct pawl_service service = pawld_start_new(fleet);
     char args[256];
     snprintf(args, sizeof(args), "--master %s --listen 127.0.0.1:%u", fleet->master[0].url,
@@ -182,11 +178,10 @@ static void pawld_ends_cleanly_on_sigterm_and_sigint(void **state)
 {
     (void)state;
     static const int signals[] = {SIGTERM, SIGINT};
-    fleet = redis_fleet_new(3, REDIS_VOLATILE);
+    fleet_start(3, REDIS_VOLATILE);
     pawl_init_new(fleet);
     for (size_t i = 0; i < COUNT(signals); i++) {
-        struct pawl_service service = pawld_start(fleet, NULL);
-        pawl_wait_ready(service);
+        struct pawl_service service = fleet_serve();
         struct http *idle = http_connect(service.port);
         process_signal(service.process, signals[i]);
         assert_int_equal(process_wait(service.process, TIMEOUT_MS), 0);
@@ -197,7 +192,7 @@ static void pawld_ends_cleanly_on_sigterm_and_sigint(void **state)
 static void pawld_that_stops_answers_who_waits(void **state)
 {
     (void)state;
-    fleet = redis_fleet_new(3, REDIS_VOLATILE);
+    fleet_start(3, REDIS_VOLATILE);
     struct pawl_service service = pawld_start_new(fleet);
     call_grant(service.port, "held", NULL);
     struct http *waiter =

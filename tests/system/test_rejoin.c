@@ -2,10 +2,10 @@
  * safe. */
 #include "storage/redis_master_look.h"
 #include "tests/lib/case.h"
-#include "tests/lib/pawl.h"
 #include "tests/lib/process.h"
 #include "tests/lib/wait.h"
 #include "tests/system/calls.h"
+#include "tests/system/fleet.h"
 #include "tests/system/masters.h"
 
 #include <signal.h>
@@ -22,46 +22,6 @@ enum {
 };
 
 #define TTL "{\"ttl_ms\":1000}"
-
-static struct redis_fleet *fleet;
-
-static int start(void **state)
-{
-    (void)state;
-    fleet = redis_fleet_new(MASTERS, REDIS_ALWAYS);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    redis_fleet_free(fleet);
-    process_kill_all();
-    return 0;
-}
-
-static void init(void)
-{
-    char ttl_max[16];
-    snprintf(ttl_max, sizeof(ttl_max), "%d", TTL_MAX_MS);
-    const char *const options[] = {"--new", "--max-ttl-ms", ttl_max, NULL};
-    assert_int_equal(pawl_init(fleet, options), 0);
-}
-
-static struct pawl_service serve(void)
-{
-    struct pawl_service service = pawld_start(fleet, NULL);
-    pawl_wait_ready(service);
-    return service;
-}
-
-static struct pawl_service init_and_serve(void)
-{
-    init();
-    struct pawl_service service = serve();
-    masters_wait_all_active(service.port, MASTERS);
-    return service;
-}
 
 /* ---- clients that work on -------------------------------------------------------------------- */
 
@@ -110,7 +70,7 @@ static void rely_on(struct client *client, unsigned i)
 static void empty_master_in_place_of_a_dead_one_is_taken_back_while_clients_work(void **state)
 {
     (void)state;
-    struct client client = {init_and_serve().port, "orders/1", 0};
+    struct client client = {fleet_init_and_serve(TTL_MAX_MS).port, "orders/1", 0};
     for (int again = 0; again < 50; again++)
         work(&client);
     redis_fleet_kill(fleet, 4);
@@ -125,7 +85,7 @@ static void empty_master_in_place_of_a_dead_one_is_taken_back_while_clients_work
 static void it_is_said_when_a_master_will_be_back(void **state)
 {
     (void)state;
-    uint16_t ports[] = {init_and_serve().port, serve().port};
+    uint16_t ports[] = {fleet_init_and_serve(TTL_MAX_MS).port, fleet_serve().port};
     assert_int_equal(masters_back_in_ms(ports[0], 2), -1);
     redis_fleet_kill(fleet, 2);
     masters_wait(ports[0], 2, "down", "unreachable");
@@ -145,9 +105,9 @@ static void it_is_said_when_a_master_will_be_back(void **state)
 static void flushed_master_is_taken_back(void **state)
 {
     (void)state;
-    struct client client = {init_and_serve().port, "orders/1", 0};
+    struct client client = {fleet_init_and_serve(TTL_MAX_MS).port, "orders/1", 0};
     work(&client);
-    freeReplyObject(redis_fleet_command(fleet, 2, "FLUSHALL"));
+    fleet_command(2, "FLUSHALL");
     work(&client); /* it is found out by this at the latest */
     masters_wait(client.port, 2, "rejoining", "blank");
     assert_in_range(work_until_active(&client, client.port, 2), TTL_MAX_MS / 2, BACK_MS);
@@ -157,8 +117,8 @@ static void flushed_master_is_taken_back(void **state)
 static void master_that_may_have_lost_its_last_second_is_taken_back(void **state)
 {
     (void)state;
-    freeReplyObject(redis_fleet_command(fleet, 3, "CONFIG SET appendfsync everysec"));
-    struct client client = {init_and_serve().port, "orders/1", 0};
+    fleet_command(3, "CONFIG SET appendfsync everysec");
+    struct client client = {fleet_init_and_serve(TTL_MAX_MS).port, "orders/1", 0};
     work(&client);
     redis_fleet_kill(fleet, 3);
     redis_fleet_restart(fleet, 3, true); /* durable now, but it was not */
@@ -173,7 +133,7 @@ replica_that_was_promoted_in_its_masters_place_is_taken_back_as_blank_ones_are(v
 {
     (void)state;
     struct redis_fleet *replica = redis_fleet_new(1, REDIS_ALWAYS);
-    struct pawl_service service = init_and_serve();
+    struct pawl_service service = fleet_init_and_serve(TTL_MAX_MS);
     struct client client = {service.port, "orders/1", 0};
     work(&client);
     freeReplyObject(
@@ -183,7 +143,7 @@ replica_that_was_promoted_in_its_masters_place_is_taken_back_as_blank_ones_are(v
     redis_fleet_kill(fleet, 0);
     freeReplyObject(redis_fleet_command(replica, 0, "REPLICAOF NO ONE"));
     redis_fleet_readdress(fleet, 0, replica->master[0].url);
-    client.port = serve().port;
+    client.port = fleet_serve().port;
     masters_wait(client.port, 0, "rejoining", "forgot");
     work_until_active(&client, client.port, 0);
     redis_fleet_free(replica);
@@ -192,10 +152,10 @@ replica_that_was_promoted_in_its_masters_place_is_taken_back_as_blank_ones_are(v
 static void two_masters_that_forgot_are_taken_back_side_by_side(void **state)
 {
     (void)state;
-    struct client client = {init_and_serve().port, "orders/1", 0};
+    struct client client = {fleet_init_and_serve(TTL_MAX_MS).port, "orders/1", 0};
     work(&client);
-    freeReplyObject(redis_fleet_command(fleet, 0, "FLUSHALL"));
-    freeReplyObject(redis_fleet_command(fleet, 1, "FLUSHALL"));
+    fleet_command(0, "FLUSHALL");
+    fleet_command(1, "FLUSHALL");
     work(&client);
     uint64_t took_ms = work_until_active(&client, client.port, 0);
     took_ms += work_until_active(&client, client.port, 1);
@@ -206,7 +166,7 @@ static void two_masters_that_forgot_are_taken_back_side_by_side(void **state)
 static void durable_master_is_back_within_a_second_and_its_locks_still_exclude(void **state)
 {
     (void)state;
-    uint16_t port = init_and_serve().port;
+    uint16_t port = fleet_init_and_serve(TTL_MAX_MS).port;
     /* Only the first three hold this lock. */
     redis_fleet_kill(fleet, 3);
     redis_fleet_kill(fleet, 4);
@@ -233,7 +193,7 @@ static void durable_master_is_back_within_a_second_and_its_locks_still_exclude(v
 static void restart_beside_a_master_that_hangs_unnoticed_costs_no_majority(void **state)
 {
     (void)state;
-    uint16_t port = init_and_serve().port;
+    uint16_t port = fleet_init_and_serve(TTL_MAX_MS).port;
     struct client client = {port, "orders/1", 0};
     work(&client);
     redis_fleet_kill(fleet, 4);
@@ -272,7 +232,7 @@ static void die_half_way(unsigned member, unsigned i)
 static void durable_master_known_half_way_is_back_beside_two_that_forgot(void **state)
 {
     (void)state;
-    struct pawl_service service = init_and_serve();
+    struct pawl_service service = fleet_init_and_serve(TTL_MAX_MS);
     struct client client = {service.port, "orders/1", 0};
     work(&client);
     process_kill(service.process);
@@ -293,10 +253,10 @@ static void durable_master_known_half_way_is_back_beside_two_that_forgot(void **
 static void another_server_learns_of_it_without_its_clients_noticing(void **state)
 {
     (void)state;
-    struct client client = {init_and_serve().port, "orders/1", 0};
-    struct client other = {serve().port, "orders/2", 0};
+    struct client client = {fleet_init_and_serve(TTL_MAX_MS).port, "orders/1", 0};
+    struct client other = {fleet_serve().port, "orders/2", 0};
     masters_wait_all_active(other.port, MASTERS);
-    freeReplyObject(redis_fleet_command(fleet, 4, "FLUSHALL"));
+    fleet_command(4, "FLUSHALL");
     work(&client);
     work_until_active(&client, client.port, 4);
     for (int again = 0; again < 20; again++) {
@@ -311,7 +271,7 @@ static void another_server_learns_of_it_without_its_clients_noticing(void **stat
 static void server_that_died_while_it_led_is_replaced(void **state)
 {
     (void)state;
-    struct pawl_service leader = init_and_serve();
+    struct pawl_service leader = fleet_init_and_serve(TTL_MAX_MS);
     struct client client = {leader.port, "orders/1", 0};
     work(&client);
     redis_fleet_kill(fleet, 4);
@@ -320,7 +280,7 @@ static void server_that_died_while_it_led_is_replaced(void **state)
     wait_ms(TTL_MAX_MS / 3);
     process_kill(leader.process);
 
-    client.port = serve().port;
+    client.port = fleet_serve().port;
     masters_wait(client.port, 4, "refused", "joining");
     assert_true(work_until_active(&client, client.port, 4) <= TAKE_OVER_MS);
     rely_on(&client, 4);
@@ -331,14 +291,14 @@ static void server_that_died_while_it_led_is_replaced(void **state)
 static void replaced_master_whose_old_machine_lives_never_votes_again(void **state)
 {
     (void)state;
-    struct pawl_service before = init_and_serve();
+    struct pawl_service before = fleet_init_and_serve(TTL_MAX_MS);
     struct client client = {before.port, "orders/1", 0};
     for (int again = 0; again < 10; again++)
         work(&client);
 
     struct redis_fleet *replacement = redis_fleet_new(1, REDIS_ALWAYS);
     redis_fleet_readdress(fleet, 0, replacement->master[0].url);
-    struct client after = {serve().port, "orders/1", 0};
+    struct client after = {fleet_serve().port, "orders/1", 0};
     work_until_active(&(struct client){after.port, "orders/2", 0}, after.port, 0);
 
     /* Both work on one name, in turn. */
@@ -368,10 +328,10 @@ static void replaced_master_whose_old_machine_lives_never_votes_again(void **sta
 static void majority_that_forgot_grants_nothing_and_says_so(void **state)
 {
     (void)state;
-    struct client client = {init_and_serve().port, "orders/1", 0};
+    struct client client = {fleet_init_and_serve(TTL_MAX_MS).port, "orders/1", 0};
     work(&client);
     for (unsigned i = 0; i < 3; i++)
-        freeReplyObject(redis_fleet_command(fleet, i, "FLUSHALL"));
+        fleet_command(i, "FLUSHALL");
     const uint64_t began_ms = wait_now_ms();
     while (wait_now_ms() - began_ms < UINT64_C(2) * TTL_MAX_MS) {
         const struct http_response *response = call_acquire_once(client.port, "orders/1", TTL);
@@ -394,13 +354,13 @@ static bool is_not_ready(void *arg)
 static void idle_service_notices_that_a_majority_forgot(void **state)
 {
     (void)state;
-    uint16_t port = init_and_serve().port;
+    uint16_t port = fleet_init_and_serve(TTL_MAX_MS).port;
     for (unsigned i = 0; i < 3; i++)
-        freeReplyObject(redis_fleet_command(fleet, i, "FLUSHALL"));
+        fleet_command(i, "FLUSHALL");
     assert_true(wait_until(is_not_ready, &port, 2 * STORAGE_LOOK_INTERVAL_MS));
 }
 
-#define REJOIN_CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define REJOIN_CASE(name) FLEET_CASE(name, MASTERS, REDIS_ALWAYS)
 
 static const struct CMUnitTest cases[] = {
     REJOIN_CASE(empty_master_in_place_of_a_dead_one_is_taken_back_while_clients_work),

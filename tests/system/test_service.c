@@ -1,10 +1,9 @@
 /* /livez, /readyz and /v1/fleet, and who may vote: a master that is not what it should be stays
  * out, and says why. */
 #include "tests/lib/case.h"
-#include "tests/lib/pawl.h"
-#include "tests/lib/process.h"
 #include "tests/lib/wait.h"
 #include "tests/system/calls.h"
+#include "tests/system/fleet.h"
 #include "tests/system/masters.h"
 
 #include <stdio.h>
@@ -14,23 +13,6 @@
 enum {
     MASTERS = 3,
 };
-
-static struct redis_fleet *fleet;
-
-static int start(void **state)
-{
-    (void)state;
-    fleet = redis_fleet_new(MASTERS, REDIS_VOLATILE);
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    redis_fleet_free(fleet);
-    process_kill_all();
-    return 0;
-}
 
 /* pawld over the fleet as it is, which may be one that it refuses. */
 static uint16_t serve(void)
@@ -123,11 +105,11 @@ static void persistence_is_shown(void **state)
 {
     (void)state;
     uint16_t port = pawld_start_new(fleet).port;
-    freeReplyObject(redis_fleet_command(fleet, 0, "CONFIG SET appendonly yes"));
-    freeReplyObject(redis_fleet_command(fleet, 0, "CONFIG SET appendfsync always"));
-    freeReplyObject(redis_fleet_command(fleet, 1, "CONFIG SET appendonly yes"));
-    freeReplyObject(redis_fleet_command(fleet, 0, "CLIENT KILL TYPE normal"));
-    freeReplyObject(redis_fleet_command(fleet, 1, "CLIENT KILL TYPE normal"));
+    fleet_command(0, "CONFIG SET appendonly yes");
+    fleet_command(0, "CONFIG SET appendfsync always");
+    fleet_command(1, "CONFIG SET appendonly yes");
+    fleet_command(0, "CLIENT KILL TYPE normal");
+    fleet_command(1, "CLIENT KILL TYPE normal");
     wait_ms(100);
     masters_wait_all_active(port, MASTERS);
     const struct http_response *response = call(port, "GET", "/v1/fleet", NULL, NULL);
@@ -165,7 +147,7 @@ static void blank_master_does_not_vote_yet(void **state)
 {
     (void)state;
     pawl_init_new(fleet);
-    freeReplyObject(redis_fleet_command(fleet, 1, "DEL pawl:fleet"));
+    fleet_command(1, "DEL pawl:fleet");
     uint16_t port = serve();
     masters_wait(port, 1, "rejoining", "blank");
     expect_two_votes(port);
@@ -179,7 +161,7 @@ static void replica_stays_out(void **state)
     freeReplyObject(
         redis_fleet_command(fleet, 2, "REPLICAOF 127.0.0.1 %u", (unsigned)fleet->master[0].port));
     /* As where a failover demoted it: the connection breaks. Now it has the marker of master 1. */
-    freeReplyObject(redis_fleet_command(fleet, 2, "CLIENT KILL TYPE normal"));
+    fleet_command(2, "CLIENT KILL TYPE normal");
     masters_wait(port, 2, "refused", "replica");
     expect_two_votes(port);
 }
@@ -218,14 +200,19 @@ static void member_of_another_fleet_stays_out(void **state)
     expect_two_votes(port);
 }
 
-static void masters_in_another_order_stay_out(void **state)
+static void swap_first_two(void)
 {
-    (void)state;
-    pawl_init_new(fleet);
     char *first = strdup(fleet->master[0].url);
     redis_fleet_readdress(fleet, 0, fleet->master[1].url);
     redis_fleet_readdress(fleet, 1, first);
     free(first);
+}
+
+static void masters_in_another_order_stay_out(void **state)
+{
+    (void)state;
+    pawl_init_new(fleet);
+    swap_first_two();
     uint16_t port = serve();
     wait_ms(200); /* whatever it comes to, nobody may be granted anything */
     expect_not_ready(port);
@@ -235,13 +222,8 @@ static void masters_in_another_order_stay_out(void **state)
 static void member_in_anothers_place_stays_out(void **state)
 {
     (void)state;
-    redis_fleet_free(fleet);
-    fleet = redis_fleet_new(5, REDIS_VOLATILE);
     pawl_init_new(fleet);
-    char *first = strdup(fleet->master[0].url);
-    redis_fleet_readdress(fleet, 0, fleet->master[1].url);
-    redis_fleet_readdress(fleet, 1, first);
-    free(first);
+    swap_first_two();
     uint16_t port = serve();
     masters_wait(port, 0, "refused", "other-member");
     masters_wait(port, 1, "refused", "other-member");
@@ -281,8 +263,6 @@ static void master_that_restarted_without_its_data_does_not_vote_yet(void **stat
 static void master_that_kept_its_data_but_not_for_certain_does_not_vote_yet(void **state)
 {
     (void)state;
-    redis_fleet_free(fleet);
-    fleet = redis_fleet_new(MASTERS, REDIS_EVERYSEC);
     uint16_t port = pawld_start_new(fleet).port;
     redis_fleet_kill(fleet, 0);
     redis_fleet_restart(fleet, 0, true);
@@ -296,7 +276,7 @@ static void flushed_master_is_out_and_grants_nothing_twice(void **state)
     uint16_t port = pawld_start_new(fleet).port;
     masters_wait_all_active(port, MASTERS);
     struct grant held = call_grant(port, "flushed", NULL);
-    freeReplyObject(redis_fleet_command(fleet, 1, "FLUSHALL"));
+    fleet_command(1, "FLUSHALL");
     for (int i = 0; i < 20; i++)
         EXPECT_PROBLEM(call_acquire(port, "flushed", NULL), 409, "held", 3);
     masters_wait(port, 1, "rejoining", "blank");
@@ -312,33 +292,34 @@ static void majority_that_was_flushed_refuses_to_serve(void **state)
     uint16_t port = pawld_start_new(fleet).port;
     masters_wait_all_active(port, MASTERS);
     call_grant(port, "flushed", NULL);
-    freeReplyObject(redis_fleet_command(fleet, 0, "FLUSHALL"));
-    freeReplyObject(redis_fleet_command(fleet, 2, "FLUSHALL"));
+    fleet_command(0, "FLUSHALL");
+    fleet_command(2, "FLUSHALL");
     assert_int_equal(call_acquire(port, "flushed", NULL)->status, 503);
     masters_wait(port, 0, "refused", "blank");
     masters_wait(port, 2, "refused", "blank");
     expect_not_ready(port);
 }
 
-#define FLEET_CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)
+#define THREE(name) FLEET_CASE(name, MASTERS, REDIS_VOLATILE)
 
 static const struct CMUnitTest cases[] = {
-    FLEET_CASE(fleet_that_is_well_is_shown),
-    FLEET_CASE(service_that_is_well_is_alive_and_ready),
-    FLEET_CASE(persistence_is_shown),
-    FLEET_CASE(fleet_that_was_never_made_is_not_served),
-    FLEET_CASE(blank_master_does_not_vote_yet),
-    FLEET_CASE(replica_stays_out),
-    FLEET_CASE(server_given_twice_votes_once),
-    FLEET_CASE(two_thirds_of_one_server_are_no_majority),
-    FLEET_CASE(member_of_another_fleet_stays_out),
-    FLEET_CASE(masters_in_another_order_stay_out),
-    FLEET_CASE(member_in_anothers_place_stays_out),
-    FLEET_CASE(fewer_masters_than_the_fleet_has_are_no_fleet),
-    FLEET_CASE(master_that_restarted_without_its_data_does_not_vote_yet),
-    FLEET_CASE(master_that_kept_its_data_but_not_for_certain_does_not_vote_yet),
-    FLEET_CASE(flushed_master_is_out_and_grants_nothing_twice),
-    FLEET_CASE(majority_that_was_flushed_refuses_to_serve),
+    THREE(fleet_that_is_well_is_shown),
+    THREE(service_that_is_well_is_alive_and_ready),
+    THREE(persistence_is_shown),
+    THREE(fleet_that_was_never_made_is_not_served),
+    THREE(blank_master_does_not_vote_yet),
+    THREE(replica_stays_out),
+    THREE(server_given_twice_votes_once),
+    THREE(two_thirds_of_one_server_are_no_majority),
+    THREE(member_of_another_fleet_stays_out),
+    THREE(masters_in_another_order_stay_out),
+    FLEET_CASE(member_in_anothers_place_stays_out, 5, REDIS_VOLATILE),
+    THREE(fewer_masters_than_the_fleet_has_are_no_fleet),
+    THREE(master_that_restarted_without_its_data_does_not_vote_yet),
+    FLEET_CASE(master_that_kept_its_data_but_not_for_certain_does_not_vote_yet, MASTERS,
+               REDIS_EVERYSEC),
+    THREE(flushed_master_is_out_and_grants_nothing_twice),
+    THREE(majority_that_was_flushed_refuses_to_serve),
 };
 
 CASE_MAIN(cases, NULL, NULL)

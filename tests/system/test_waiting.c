@@ -1,26 +1,16 @@
 /* wait_ms: a request that waits until the lock becomes free, or its time is up. */
 #include "tests/lib/case.h"
-#include "tests/lib/pawl.h"
-#include "tests/lib/process.h"
 #include "tests/lib/wait.h"
 #include "tests/system/calls.h"
+#include "tests/system/fleet.h"
 
-static struct redis_fleet *fleet;
 static uint16_t port;
 
 static int start(void **state)
 {
     (void)state;
-    fleet = redis_fleet_new(3, REDIS_VOLATILE);
+    fleet_start(3, REDIS_VOLATILE);
     port = pawld_start_new(fleet).port;
-    return 0;
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    redis_fleet_free(fleet);
-    process_kill_all();
     return 0;
 }
 
@@ -161,8 +151,7 @@ static void waiters_of_other_names_do_not_wait_for_each_other(void **state)
 static void waiter_is_granted_what_was_released_through_another_server(void **state)
 {
     (void)state;
-    struct pawl_service second = pawld_start(fleet, NULL);
-    pawl_wait_ready(second);
+    struct pawl_service second = fleet_serve();
     struct grant holder = call_grant(second.port, "servers", NULL);
     struct http *waiter = wait_in_line("/v1/locks/servers", "servers", "{\"wait_ms\": 10000}", 1);
     call_give_back(second.port, "servers", &holder);
@@ -183,4 +172,4 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(waiter_is_granted_what_was_released_through_another_server),
 };
 
-CASE_MAIN(cases, start, stop)
+CASE_MAIN(cases, start, fleet_teardown)

@@ -1,15 +1,14 @@
 #include "tests/system/untouched.h"
 
 #include "tests/lib/case.h"
-#include "tests/lib/pawl.h"
 #include "tests/lib/process.h"
 #include "tests/system/calls.h"
+#include "tests/system/fleet.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static struct redis_fleet *fleet;
 static struct pawl_service service;
 static char lock_id[64];
 static char *before; /* what the master held when all had started */
@@ -40,7 +39,7 @@ static char *contents(void)
 int untouched_start(void **state)
 {
     (void)state;
-    fleet = redis_fleet_new(1, REDIS_VOLATILE);
+    fleet_start(1, REDIS_VOLATILE);
     service = pawld_start_new(fleet);
     struct grant grant = call_grant(service.port, "held", "{\"ttl_ms\": 300000}");
     snprintf(lock_id, sizeof(lock_id), "Lock-Id: %s\r\n", grant.lock_id);
@@ -50,11 +49,8 @@ int untouched_start(void **state)
 
 int untouched_stop(void **state)
 {
-    (void)state;
     free(before);
-    redis_fleet_free(fleet);
-    process_kill_all();
-    return 0;
+    return fleet_teardown(state);
 }
 
 int untouched_check(void **state)

@@ -1,0 +1,51 @@
+/* The masters of the case that runs, and services over them: what most tests here begin and end
+ * with.
+ *
+ *     static void master_that_restarts_is_back(void **state)
+ *     {
+ *         uint16_t port = fleet_init_and_serve(TTL_MAX_MS).port;
+ *         redis_fleet_kill(fleet, 0);
+ *         ...
+ *     }
+ *
+ *     FLEET_CASE(master_that_restarts_is_back, 3, REDIS_ALWAYS),
+ */
+#ifndef TESTS_SYSTEM_FLEET_H
+#define TESTS_SYSTEM_FLEET_H
+
+#include "tests/lib/pawl.h"
+
+/* NULL while no case runs that has one. */
+extern struct redis_fleet *fleet;
+
+struct fleet_wanted {
+    unsigned n;
+    enum redis_persistence persistence;
+};
+
+/* A case with @n masters of its own, which end with all services when it does. */
+#define FLEET_CASE(name, n, persistence)                                                           \
+    cmocka_unit_test_prestate_setup_teardown(name, fleet_setup, fleet_teardown,                    \
+                                             &((struct fleet_wanted){n, persistence}))
+
+/* The setup of FLEET_CASE(), which finds a struct fleet_wanted in *@state; and its teardown, also
+ * for whoever called fleet_start(). */
+int fleet_setup(void **state);
+int fleet_teardown(void **state);
+
+/* Starts @n masters, for a setup that does more: fleet_teardown() ends them. */
+void fleet_start(unsigned n, enum redis_persistence persistence);
+
+/* Runs @command (its words apart by spaces, no '%') on master @i, and drops the reply. */
+void fleet_command(unsigned i, const char *command);
+
+/* pawld init --new --max-ttl-ms, which has to succeed. */
+void fleet_init(unsigned ttl_max_ms);
+
+/* pawld over the fleet that was made, when it is ready. */
+struct pawl_service fleet_serve(void);
+
+/* Both, and all masters are active. */
+struct pawl_service fleet_init_and_serve(unsigned ttl_max_ms);
+
+#endif

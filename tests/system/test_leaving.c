@@ -1,0 +1,135 @@
+/* Clients that go away while they wait. */
+#include "tests/lib/case.h"
+#include "tests/lib/process.h"
+#include "tests/lib/wait.h"
+#include "tests/system/calls.h"
+#include "tests/system/fleet.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+
+enum {
+    LEAVERS = 1000,
+    GONE_MS = 1000, /* a queue of them is empty by then */
+};
+
+static struct pawl_service service;
+
+static int start(void **state)
+{
+    (void)state;
+    struct rlimit files = {0};
+    (void)getrlimit(RLIMIT_NOFILE, &files);
+    files.rlim_cur = files.rlim_max; /* of pawld too, which inherits it */
+    (void)setrlimit(RLIMIT_NOFILE, &files);
+    fleet_start(3, REDIS_VOLATILE);
+    service = pawld_start_new(fleet);
+    return 0;
+}
+
+struct line {
+    uint16_t port;
+    const char *resource;
+    int64_t length;
+};
+
+static bool has_length(void *arg)
+{
+    const struct line *line = arg;
+    return http_integer(call_inspect(line->port, line->resource), "waiters") == line->length;
+}
+
+static void wait_for_length(const char *resource, int64_t length, unsigned most_ms)
+{
+    struct line line = {service.port, resource, length};
+    assert_true(wait_until(has_length, &line, most_ms));
+}
+
+static struct http *begin_to_wait(const char *path)
+{
+    return call_begin(service.port, "POST", path, "{\"wait_ms\": 60000}");
+}
+
+static void waiter_that_leaves_is_out_of_the_line(void **state)
+{
+    (void)state;
+    struct grant holder = call_grant(service.port, "one", NULL);
+    struct http *first = begin_to_wait("/v1/locks/one");
+    wait_for_length("one", 1, 2000);
+    struct http *second = begin_to_wait("/v1/locks/one");
+    wait_for_length("one", 2, 2000);
+    http_close(first);
+    wait_for_length("one", 1, GONE_MS);
+    call_give_back(service.port, "one", &holder);
+    struct grant next = grant_of(call_end(second));
+    assert_true(next.token > holder.token);
+}
+
+static void thousand_that_leave_leave_nothing_behind(void **state)
+{
+    (void)state;
+    static struct http *leavers[LEAVERS];
+    struct grant holder = call_grant(service.port, "many", NULL);
+    for (int i = 0; i < LEAVERS; i++)
+        leavers[i] = begin_to_wait("/v1/locks/many");
+    wait_for_length("many", LEAVERS, 20000);
+    struct http *last = begin_to_wait("/v1/locks/many");
+    wait_for_length("many", LEAVERS + 1, 2000);
+    const uint64_t left_ms = wait_now_ms();
+    for (int i = 0; i < LEAVERS; i++)
+        http_close(leavers[i]);
+    wait_for_length("many", 1, 10 * GONE_MS);
+    print_message("%d were out of the line after %d ms\n", LEAVERS, (int)(wait_now_ms() - left_ms));
+    call_give_back(service.port, "many", &holder);
+    struct grant next = grant_of(call_end(last));
+    assert_int_equal(next.token, holder.token + 1); /* so none of them was granted anything */
+}
+
+/* It left while the service was asleep, and the lock became free meanwhile: whichever of the two is
+ * noticed first, nobody holds the lock afterwards. */
+static void lock_is_not_kept_for_one_that_has_left(void **state)
+{
+    (void)state;
+    call_grant(service.port, "asleep", NULL);
+    struct http *waiter = begin_to_wait("/v1/locks/asleep");
+    wait_for_length("asleep", 1, 2000);
+    process_signal(service.process, SIGSTOP);
+    for (unsigned i = 0; i < fleet->n; i++)
+        fleet_command(i, "DEL pawl:lock:asleep");
+    http_close(waiter);
+    process_signal(service.process, SIGCONT);
+    const struct http_response *response =
+        call_acquire(service.port, "asleep", "{\"wait_ms\": 2000}");
+    EXPECT_JSON(response, 201, 7);
+}
+
+static void one_more_than_may_wait_is_refused_at_once(void **state)
+{
+    (void)state;
+    const char *const options[] = {"--max-waiters", "2", NULL};
+    struct pawl_service small = pawld_start(fleet, options);
+    pawl_wait_ready(small);
+    call_grant(small.port, "room", NULL);
+    struct http *waiters[2];
+    for (int i = 0; i < 2; i++)
+        waiters[i] = call_begin(small.port, "POST", "/v1/locks/room", "{\"wait_ms\": 60000}");
+    struct line line = {small.port, "room", 2};
+    assert_true(wait_until(has_length, &line, 2000));
+    const struct http_response *response =
+        call_acquire(small.port, "other/room", "{\"wait_ms\": 60000}");
+    EXPECT_PROBLEM(response, 429, "too-many-waiters", 1);
+    http_close(waiters[0]);
+    line.length = 1;
+    assert_true(wait_until(has_length, &line, GONE_MS));
+    EXPECT_JSON(call_acquire(small.port, "other/room", "{\"wait_ms\": 60000}"), 201, 7);
+    http_close(waiters[1]);
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test(waiter_that_leaves_is_out_of_the_line),
+    cmocka_unit_test(thousand_that_leave_leave_nothing_behind),
+    cmocka_unit_test(lock_is_not_kept_for_one_that_has_left),
+    cmocka_unit_test(one_more_than_may_wait_is_refused_at_once),
+};
+
+CASE_MAIN(cases, start, fleet_teardown)
