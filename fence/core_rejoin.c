@@ -107,25 +107,53 @@ static int64_t highest_incarnation(const struct fence_core *core, unsigned membe
     return higher(highest, higher(facts->view.incarnation[member], facts->next));
 }
 
-/* What it is to be: the same as in an earlier try, if it keeps its locks, since some of the others
- * may know it as that; else what nobody was before. */
+/* Whether another machine was admitted as the member since this one was judged: the locks that it
+ * kept are not all, then. */
+static bool is_replaced(const struct fence_core *core, unsigned member)
+{
+    int64_t own = core->fleet.master[member].facts.view.incarnation[member];
+    int64_t known = core->fleet.view.incarnation[member];
+    return core->rejoins[member].keep_locks && known > own &&
+           !fence_incarnation_same_machine(known, own);
+}
+
+/* The same, or another leader is further with it. */
+static bool is_outdone(const struct fence_core *core, unsigned member)
+{
+    return is_replaced(core, member) ||
+           core->fleet.view.incarnation[member] > core->rejoins[member].incarnation;
+}
+
+/* What a machine is to be that keeps its locks; 0: it has come back too often. */
+static int64_t next_turn(const struct fence_core *core, unsigned member)
+{
+    int64_t own = core->fleet.master[member].facts.view.incarnation[member];
+    return fence_incarnation_back(higher(own, core->fleet.view.incarnation[member]));
+}
+
+/* 0: nothing can follow. */
 static int64_t choose_incarnation(struct fence_core *core, unsigned member)
 {
-    int64_t meant = core->fleet.master[member].facts.next; /* 0: there was none */
-    if (core->rejoins[member].keep_locks && meant != 0)
-        return meant;
-    return fence_incarnation_next(highest_incarnation(core, member), fence_core_random(core));
+    struct fence_rejoin *rejoin = &core->rejoins[member];
+    int64_t turn = rejoin->keep_locks ? next_turn(core, member) : 0;
+    int64_t highest = highest_incarnation(core, member);
+    rejoin->keep_locks = turn != 0;
+    if (turn != 0)
+        return turn;
+    return highest <= FENCE_INCARNATION_MAX
+               ? fence_incarnation_next(highest, fence_core_random(core))
+               : 0;
 }
 
 static void claim(struct fence_core *core, unsigned member)
 {
     struct fence_rejoin *rejoin = &core->rejoins[member];
-    if (highest_incarnation(core, member) > FENCE_INCARNATION_MAX) {
+    int64_t incarnation = is_replaced(core, member) ? 0 : choose_incarnation(core, member);
+    if (incarnation == 0) {
         put_off(core, member);
         return;
     }
-    rejoin->incarnation = choose_incarnation(core, member);
-    rejoin->before = core->fleet.view.incarnation[member];
+    rejoin->incarnation = incarnation;
     rejoin->nonce = (uint64_t)core->fleet.leader << 32 | (uint32_t)fence_core_random(core);
     fence_rejoin_enter(rejoin, FENCE_REJOIN_CLAIMING, patience_end_us(core));
     send(core, member, FENCE_REJOIN_CLAIM, bit(member));
@@ -138,33 +166,26 @@ static void wipe(struct fence_core *core, unsigned member)
     send_from(core, member, FENCE_REJOIN_WIPE, bit(member), rejoin->cursor);
 }
 
-/* A majority must be read. The master itself is of it only if its disk is trusted. */
-static unsigned to_be_read(const struct fence_core *core, const struct fence_rejoin *rejoin)
+/* A majority must be read, and the one that forgot is not of it. */
+static unsigned to_be_read(const struct fence_core *core)
 {
-    bool one_fewer = rejoin->counts_itself || FENCE_MUTANT(ONE_READ_FEWER);
+    bool one_fewer = FENCE_MUTANT(ONE_READ_FEWER) || FENCE_MUTANT(READ_ITSELF);
     return fence_majority(core->fleet.n) - one_fewer;
 }
 
-static bool enough(const struct fence_core *core, unsigned member, uint32_t set)
+static bool enough(const struct fence_core *core, uint32_t set)
 {
-    return (unsigned)__builtin_popcount(set) >= to_be_read(core, &core->rejoins[member]);
-}
-
-/* Another incarnation of the member turned up. A lower one than it is to get is no obstacle, unless
- * it keeps its locks: that other machine may have voted since. */
-static bool is_replaced_meanwhile(const struct fence_core *core, unsigned member)
-{
-    const struct fence_rejoin *rejoin = &core->rejoins[member];
-    int64_t known = core->fleet.view.incarnation[member];
-    if (known == rejoin->before || known == rejoin->incarnation)
-        return false;
-    return rejoin->keep_locks || known > rejoin->incarnation;
+    return (unsigned)__builtin_popcount(set) >= to_be_read(core);
 }
 
 static void record(struct fence_core *core, unsigned member)
 {
     struct fence_rejoin *rejoin = &core->rejoins[member];
     uint32_t others = rejoin->asked & fence_fleet_active(&core->fleet);
+    if (is_outdone(core, member)) {
+        yield_to_other(core, member);
+        return;
+    }
     fence_rejoin_record(rejoin, member, &core->fleet.view, others, patience_end_us(core));
     send(core, member, FENCE_REJOIN_RECORD, others);
 }
@@ -175,11 +196,11 @@ static void ask(struct fence_core *core, unsigned member)
     struct fence_rejoin *rejoin = &core->rejoins[member];
     const struct fence_fleet *fleet = &core->fleet;
     uint32_t others = fence_fleet_active(fleet) & ~bit(member);
-    if (is_replaced_meanwhile(core, member)) {
+    if (is_outdone(core, member)) {
         yield_to_other(core, member);
         return;
     }
-    if (!enough(core, member, others) || rejoin->rounds >= FENCE_REJOIN_ROUNDS_MAX) {
+    if (!enough(core, others) || rejoin->rounds >= FENCE_REJOIN_ROUNDS_MAX) {
         put_off(core, member);
         return;
     }
@@ -220,7 +241,7 @@ static void recorded(struct fence_core *core, unsigned member, unsigned i,
         return;
     }
     rejoin->read |= bit(i);
-    if (!enough(core, member, rejoin->read))
+    if (!enough(core, rejoin->read))
         return;
     if (rejoin->keep_locks)
         admit(core, member);
@@ -232,7 +253,7 @@ static void answered(struct fence_core *core, unsigned member, unsigned i)
 {
     struct fence_rejoin *rejoin = &core->rejoins[member];
     rejoin->read |= bit(i);
-    if (enough(core, member, rejoin->read))
+    if (enough(core, rejoin->read))
         record(core, member);
 }
 
@@ -257,7 +278,7 @@ static void lost(struct fence_core *core, unsigned member)
     uint32_t may_answer = rejoin->read | (rejoin->asked & fence_fleet_active(&core->fleet));
     if (!is_with_others(rejoin))
         break_off(core, member, FENCE_REASON_UNREACHABLE);
-    else if (!enough(core, member, may_answer))
+    else if (!enough(core, may_answer))
         ask(core, member);
 }
 
@@ -352,9 +373,6 @@ void fence_core_rejoin_begin(struct fence_core *core, unsigned member)
 {
     struct fence_rejoin *rejoin = &core->rejoins[member];
     bool keep_locks = core->fleet.master[member].reason == FENCE_REASON_RESTARTED;
-    uint32_t others = fence_fleet_active(&core->fleet) & ~bit(member);
-    bool too_few = (unsigned)__builtin_popcount(others) < fence_majority(core->fleet.n);
-    rejoin->counts_itself = (keep_locks && too_few) || FENCE_MUTANT(READ_ITSELF);
     uint64_t spread_us =
         rejoin->beaten ? fence_hold_us(core->fleet.ttl_max_ms) : FENCE_REJOIN_DELAY_US;
     uint64_t delay_us = fence_core_random(core) % spread_us;

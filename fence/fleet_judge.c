@@ -44,13 +44,12 @@ static bool is_restarted(const struct fence_facts *facts)
     return strcmp(facts->run_id, facts->marked_run_id) != 0;
 }
 
-/* Whether the incarnation that is known of a member is that of this machine: the one it has, or the
- * very one that it was about to get. Any other is another machine's, be it lower than that. */
-static bool is_its_own(const struct fence_fleet *fleet, unsigned i)
+/* Whether another machine was admitted as this member since. */
+static bool is_superseded(const struct fence_fleet *fleet, unsigned i)
 {
-    const struct fence_facts *facts = &fleet->master[i].facts;
+    int64_t own = fleet->master[i].facts.view.incarnation[i];
     int64_t known = fleet->view.incarnation[i];
-    return known <= facts->view.incarnation[i] || known == facts->next;
+    return known > own && !fence_incarnation_same_machine(known, own);
 }
 
 /* Whether what it holds is what this place in the fleet should hold. */
@@ -69,13 +68,13 @@ static enum fence_reason judge_marker(const struct fence_fleet *fleet, unsigned 
         return FENCE_REASON_OTHER_TTL;
     if (!facts->marked_active)
         return FENCE_REASON_JOINING;
-    if (!is_its_own(fleet, i))
+    if (is_superseded(fleet, i))
         return FENCE_REASON_SUPERSEDED;
     return FENCE_REASON_NONE;
 }
 
-/* Others know it by the incarnation that it was to get: it has to be taken back as such. */
-static bool is_known_as_next(const struct fence_fleet *fleet, unsigned i)
+/* Others know it by the incarnation that it was to get when it came back: it has to become that. */
+static bool is_known_as_more(const struct fence_fleet *fleet, unsigned i)
 {
     return fleet->view.incarnation[i] > fleet->master[i].facts.view.incarnation[i];
 }
@@ -84,7 +83,7 @@ static bool is_known_as_next(const struct fence_fleet *fleet, unsigned i)
 static enum fence_reason judge_memory(const struct fence_fleet *fleet, unsigned i)
 {
     const struct fence_facts *facts = &fleet->master[i].facts;
-    if ((!is_restarted(facts) && !is_known_as_next(fleet, i)) || FENCE_MUTANT(RESTART_IGNORED))
+    if ((!is_restarted(facts) && !is_known_as_more(fleet, i)) || FENCE_MUTANT(RESTART_IGNORED))
         return FENCE_REASON_NONE;
     bool kept_all = facts->durable && facts->marked_durable && !facts->promoted;
     return kept_all || FENCE_MUTANT(TAIL_LOSS_IGNORED) ? FENCE_REASON_RESTARTED
@@ -139,9 +138,7 @@ static bool led_elsewhere(const struct fence_fleet *fleet, struct fence_master *
     return true;
 }
 
-/* Its disk is trusted only where no majority of others could tell: many restarted together. Trusted
- * alone it stays what it was; where some of the others know it by another incarnation already, it
- * is taken back as that one, with so many of them that a majority knows it then, itself included.
+/* Its disk is trusted alone only where no majority of others could tell: many restarted together.
  */
 static enum fence_master_state state_of_restarted(const struct fence_fleet *fleet, unsigned i)
 {
@@ -149,11 +146,8 @@ static enum fence_master_state state_of_restarted(const struct fence_fleet *flee
     unsigned active = others_active(fleet, i);
     if (active >= majority)
         return FENCE_MASTER_REJOIN;
-    if (active + others_unknown(fleet, i) >= majority)
-        return FENCE_MASTER_WAITING;
-    if (!is_known_as_next(fleet, i))
-        return FENCE_MASTER_RESTAMP;
-    return active >= majority - 1 ? FENCE_MASTER_REJOIN : FENCE_MASTER_REFUSED;
+    return active + others_unknown(fleet, i) >= majority ? FENCE_MASTER_WAITING
+                                                         : FENCE_MASTER_RESTAMP;
 }
 
 /* What it was before can still run somewhere, where its process is the one that was admitted: that

@@ -11,7 +11,7 @@
  *   ASKING     q OTHER active masters answer, so that nothing is recorded which nobody ends.
  *   RECORDING  On q OTHER active masters: record the new incarnation, then read all counters, some
  *              in each script, so that a master at work is not held up. All of them under one view:
- *              begun anew if that changes.
+ *              begun anew if one of them refuses it.
  *   HOLDING    The longest lease runs out that it may have voted for before.
  *   ADMITTING  The counters are raised to what was read, and it is active under its new
  *              incarnation, if the nonce is still there, and as much was wiped under it as the
@@ -24,13 +24,13 @@
  * serves exclusion alone.
  *
  * A master that lost nothing (it was durable before and is now) keeps its locks, and needs no wait.
- * Where fewer than q others are active, and some know it by the incarnation that an earlier try
- * meant for it, its disk is trusted and itself counts as one of the q: its counters are raised,
- * never replaced, and any q others that are read for another machine in its place meet the q - 1
- * that recorded it.
+ * Its incarnation stays that of its machine (fence/view.h), and so below any that was given to an
+ * empty machine in its place: no recording of it hides that there is one. Where no q others are
+ * active, it is trusted alone, as what it is or as what others know of it (FENCE_EFFECT_RESTAMP):
+ * whoever it votes with meets the q others that know of a machine in its place.
  *
- * A try that fails begins again at CLAIMING, with a new nonce, and a higher incarnation unless
- * locks are kept. Not thread-safe; no I/O. */
+ * A try that fails begins again at CLAIMING, with a new nonce and a higher incarnation. Not
+ * thread-safe; no I/O. */
 #ifndef FENCE_REJOIN_H
 #define FENCE_REJOIN_H
 
@@ -109,15 +109,13 @@ enum fence_rejoin_state {
 struct fence_rejoin {
     enum fence_rejoin_state state;
     bool keep_locks;
-    bool counts_itself; /* of the majority that is read, since its disk is trusted */
-    bool beaten;        /* the last try met a higher incarnation than its own */
+    bool beaten; /* the last try met a higher incarnation than its own */
     uint64_t nonce;
     uint64_t serial;                /* of the round under way; part of the tag */
     uint64_t due_us;                /* when the state ends, or patience with it does */
     uint64_t cursor;                /* WIPING */
     uint32_t wiped;                 /* steps of it that were done */
     int64_t incarnation;            /* from CLAIMING on, and kept for the next try; 0: none yet */
-    int64_t before;                 /* what was known of the member when it was claimed */
     uint32_t asked;                 /* set of masters in this round of ASKING or RECORDING, */
     uint32_t read;                  /* and of those that answered all of it */
     unsigned rounds;                /* of both */

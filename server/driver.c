@@ -68,7 +68,8 @@ static void restamp(struct server_driver *driver, uint32_t masters)
     const struct fence_fleet *fleet = fence_core_fleet(driver->core);
     for (unsigned i = 0; i < driver->config.n; i++)
         if (masters >> i & 1)
-            storage_redis_master_restamp(driver->masters[i], &fleet->master[i].facts);
+            storage_redis_master_restamp(driver->masters[i], &fleet->master[i].facts,
+                                         fleet->view.incarnation[i]);
 }
 
 static void reset(struct server_driver *driver, uint32_t masters)

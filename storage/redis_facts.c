@@ -165,7 +165,7 @@ static bool marker_nonce(const redisReply *field, uint64_t *ret_nonce)
     return *end == '\0';
 }
 
-/* Absent while nobody takes the master back. */
+/* Absent where it does not matter: 0 then. */
 static bool marker_count(const redisReply *field, int64_t max, int64_t *ret_count)
 {
     char *end = NULL;

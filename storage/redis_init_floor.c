@@ -12,7 +12,7 @@
 
 /* An incarnation counts how often its member was admitted. The last times may be known only to
  * masters that forgot, so that all of them go up by more than can have been missed. */
-#define INCARNATIONS_MISSED (INT64_C(1) << (16 + FENCE_INCARNATION_RANDOM_BITS))
+#define INCARNATIONS_MISSED (INT64_C(1) << (12 + FENCE_INCARNATION_MACHINE_SHIFT))
 
 struct run {
     struct storage_init_session session;

@@ -53,6 +53,10 @@ struct storage_master_events {
     /* The answer to one request; FENCE_REPLY_LOST if none will come. Exactly one for each. */
     void (*reply)(void *context, unsigned i, const struct fence_reply *reply);
 
+    /* The lock of @resource, which somebody waited for, was given up by the holder with @lock_id,
+     * or taken back from it, on this master. Some of these get lost. NULL: not of interest. */
+    void (*freed)(void *context, const char *lock_id, const char *resource);
+
     /* The same for a step of a rejoin. NULL: none is ever asked for. */
     void (*rejoin)(void *context, unsigned i, const struct fence_rejoin_reply *reply);
 };
@@ -99,10 +103,10 @@ void storage_redis_master_rejoin(struct storage_redis_master *master,
  * precondition. */
 void storage_redis_master_shake(struct storage_redis_master *master);
 
-/* Renews the run id in the marker, if it is still the one in @facts, then shakes hands again. Same
- * precondition. */
+/* Renews the run id in the marker, and raises its own incarnation to @incarnation, if it is still
+ * the marker in @facts; then shakes hands again. Same precondition. */
 void storage_redis_master_restamp(struct storage_redis_master *master,
-                                  const struct fence_facts *facts);
+                                  const struct fence_facts *facts, int64_t incarnation);
 
 /* What the last failure was, for people; "" if there was none. Valid until the loop goes on. */
 const char *storage_redis_master_detail(const struct storage_redis_master *master);

@@ -142,7 +142,7 @@ static void on_restamped(redisAsyncContext *context, void *data, void *unused)
 }
 
 void storage_redis_master_restamp(struct storage_redis_master *master,
-                                  const struct fence_facts *facts)
+                                  const struct fence_facts *facts, int64_t incarnation)
 {
     char nonce[STORAGE_NONCE_LEN + 1] = "";
     if (facts->nonce)
@@ -151,8 +151,9 @@ void storage_redis_master_restamp(struct storage_redis_master *master,
         storage_master_seal(master);
     master->state = LINK_SHAKING;
     storage_master_set_deadline(master);
-    if (redisAsyncCommand(master->context, on_restamped, NULL, "EVAL %s 1 %s %s %u %s %s %s",
+    if (redisAsyncCommand(master->context, on_restamped, NULL, "EVAL %s 1 %s %s %u %s %s %s %lld",
                           storage_lua_restamp, STORAGE_FLEET_KEY, facts->fleet_id, facts->member,
-                          facts->marked_run_id, nonce, facts->run_id) != REDIS_OK)
+                          facts->marked_run_id, nonce, facts->run_id,
+                          (long long)incarnation) != REDIS_OK)
         storage_redis_master_reset(master);
 }

@@ -375,7 +375,7 @@ static void marker_that_cannot_be_read_is_refused(void **state)
     flush(scene, 1);
     make_new(scene);
     flush_all_but(scene, 2);
-    set(scene, 2, "view", "1,2,9007199252643839");
+    set(scene, 2, "view", "1,2,9007190664806399");
     expect_refused(scene, 0, FENCE_ECONFLICT, "incarnation");
     assert_string_equal(get(scene, 0, "state"), "");
 }

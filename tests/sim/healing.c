@@ -22,7 +22,7 @@ enum {
 /* Above any token that was given out, and not seen; and the same for incarnations. As
  * storage/redis_init_floor.c does it. */
 #define FLOOR_MARGIN        (INT64_C(1) << 32)
-#define INCARNATIONS_MISSED (INT64_C(1) << (16 + FENCE_INCARNATION_RANDOM_BITS))
+#define INCARNATIONS_MISSED (INT64_C(1) << (12 + FENCE_INCARNATION_MACHINE_SHIFT))
 
 static void schedule(struct sim_world *world, uint64_t after_us, enum sim_event_kind kind,
                      unsigned s, uint32_t id)

@@ -149,7 +149,8 @@ void sim_link_shake(struct sim_world *world, unsigned s, unsigned i)
 void sim_link_restamp(struct sim_world *world, unsigned s, unsigned i)
 {
     const struct fence_fleet *fleet = fence_core_fleet(world->servers[s].core);
-    struct sim_request request = sim_restamp_request(&fleet->master[i].facts);
+    struct sim_request request =
+        sim_restamp_request(&fleet->master[i].facts, fleet->view.incarnation[i]);
     request.member = i;
     sim_network_send(world, s, i, &request);
     sim_link_shake(world, s, i);

@@ -178,8 +178,12 @@ struct sim_reply sim_marker_restamp(struct sim_master *master, const struct sim_
     bool unchanged = marker->present && marker->active && marker->member == seen->member &&
                      marker->run == seen->run && marker->nonce == seen->nonce;
     if (unchanged) {
+        int64_t *own = &marker->view.incarnation[marker->member];
+        if (*own < request->rejoin.incarnation)
+            *own = request->rejoin.incarnation;
         marker->run = request->rejoin.run;
         marker->nonce = 0;
+        marker->next = 0;
         marker->progress = 0;
     }
     return (struct sim_reply){.outcome = done_or_changed(unchanged)};

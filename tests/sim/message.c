@@ -166,11 +166,13 @@ struct sim_request sim_rejoin_request(const struct fence_rejoin_request *request
     return made;
 }
 
-struct sim_request sim_restamp_request(const struct fence_facts *seen)
+struct sim_request sim_restamp_request(const struct fence_facts *seen, int64_t incarnation)
 {
     return (struct sim_request){
         .ask = SIM_ASK_RESTAMP,
-        .rejoin = {.seen = marker_of(seen), .run = run_number(seen->run_id)},
+        .rejoin = {.seen = marker_of(seen),
+                   .run = run_number(seen->run_id),
+                   .incarnation = incarnation},
     };
 }
 

@@ -108,7 +108,7 @@ uint32_t sim_lock_number(const char *text);
 /* What a server asks, in the simulator's terms; all but the view it works under. */
 struct sim_request sim_lock_request(const struct fence_request *request);
 struct sim_request sim_rejoin_request(const struct fence_rejoin_request *request);
-struct sim_request sim_restamp_request(const struct fence_facts *seen);
+struct sim_request sim_restamp_request(const struct fence_facts *seen, int64_t incarnation);
 
 /* What a handshake found, in the core's terms. */
 struct fence_facts sim_facts(const struct sim_reply *reply);

@@ -205,27 +205,21 @@ static void restart_beside_a_master_that_hangs_unnoticed_costs_no_majority(void 
         work(&client); /* by the first two, and the one that restarted */
 }
 
-/* What a server leaves that dies while it takes back a master which keeps its locks: the master's
- * marker says what it is going to be, and master @i knows it as that. */
+/* What a server leaves that dies while it takes back a master which keeps its locks: master @i
+ * knows it by what it was going to be. */
 static void die_half_way(unsigned member, unsigned i)
 {
-    enum {
-        NEXT = 2000000000
-    };
     char view[256] = "";
     redisReply *known = redis_fleet_command(fleet, i, "HGET pawl:fleet view");
-    const char *number = known->str;
+    char *number = known->str;
     for (unsigned j = 0; j < MASTERS; j++) {
-        size_t length = strcspn(number, ",");
-        size_t end = strlen(view);
-        snprintf(view + end, sizeof(view) - end, "%s%.*s", j > 0 ? "," : "", (int)length, number);
-        if (j == member)
-            snprintf(view + end + (j > 0), sizeof(view) - end - (j > 0), "%d", NEXT);
-        number += length + (number[length] == ',');
+        long long incarnation = strtoll(number, &number, 10) + (j == member);
+        size_t len = strlen(view);
+        snprintf(view + len, sizeof(view) - len, "%s%lld", j > 0 ? "," : "", incarnation);
+        number += *number == ',';
     }
     freeReplyObject(known);
     freeReplyObject(redis_fleet_command(fleet, i, "HSET pawl:fleet view %s", view));
-    freeReplyObject(redis_fleet_command(fleet, member, "HSET pawl:fleet next %d", NEXT));
 }
 
 /* Three of five remember, and that is a majority, though only two of them are active. */

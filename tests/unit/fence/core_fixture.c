@@ -22,7 +22,7 @@ struct fence_facts core_facts(unsigned i)
     snprintf(facts.run_id, sizeof(facts.run_id), "%040u", i + 1);
     memcpy(facts.marked_run_id, facts.run_id, sizeof(facts.marked_run_id));
     for (unsigned j = 0; j < FENCE_MASTERS_MAX; j++)
-        facts.view.incarnation[j] = 1000 + j;
+        facts.view.incarnation[j] = CORE_MACHINES(1000) + CORE_MACHINES(1) * j;
     return facts;
 }
 

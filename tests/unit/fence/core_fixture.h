@@ -20,6 +20,9 @@
 #define CORE_FIRST(n) ((UINT32_C(1) << (n)) - 1)
 #define CORE_SET(i)   (UINT32_C(1) << (i))
 
+/* How far apart the incarnations of two machines of a member are that stand @n admissions apart. */
+#define CORE_MACHINES(n) (INT64_C(n) << FENCE_INCARNATION_TURN_BITS)
+
 #define CORE_RESOURCE     "orders/42"
 #define CORE_OTHER_HOLDER "someone-elses-lock-id-00000"
 

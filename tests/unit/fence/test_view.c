@@ -17,7 +17,7 @@ static void format_writes_members_in_order(void **state)
     (void)state;
     char text[FENCE_VIEW_TEXT_MAX];
     fence_view_format(&three, 3, text);
-    assert_string_equal(text, "7,0,9007199252643839");
+    assert_string_equal(text, "7,0,9007190664806399");
     fence_view_format(&three, 1, text);
     assert_string_equal(text, "7");
 }
@@ -128,6 +128,22 @@ static void admissions_that_know_nothing_of_one_another_differ(void **state)
     assert_int_not_equal(fence_incarnation_next(0, 0x1234), fence_incarnation_next(0, 0x5678));
 }
 
+/* Whatever the random parts: an empty machine ranks above what the one before it may still be. */
+static void empty_machine_ranks_above_every_turn_of_the_one_before(void **state)
+{
+    (void)state;
+    int64_t before = fence_incarnation_next(0, UINT64_MAX);
+    int64_t empty = fence_incarnation_next(before, 0);
+    unsigned turns = 0;
+    for (int64_t turn = before; turn != 0; turn = fence_incarnation_back(turn)) {
+        assert_true(turn < empty);
+        assert_true(fence_incarnation_same_machine(turn, before));
+        assert_false(fence_incarnation_same_machine(turn, empty));
+        turns++;
+    }
+    assert_int_equal(turns, 1 << FENCE_INCARNATION_TURN_BITS);
+}
+
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test(format_writes_members_in_order),
     cmocka_unit_test(longest_view_fits_its_text),
@@ -141,6 +157,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(merge_looks_at_members_of_the_fleet_only),
     cmocka_unit_test(next_incarnation_is_higher_whatever_the_random_bits),
     cmocka_unit_test(admissions_that_know_nothing_of_one_another_differ),
+    cmocka_unit_test(empty_machine_ranks_above_every_turn_of_the_one_before),
 };
 
 CASE_MAIN(cases, NULL, NULL)
