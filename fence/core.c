@@ -234,6 +234,9 @@ void fence_step(struct fence_core *core, const struct fence_event *event,
     case FENCE_EVENT_LEFT:
         on_left(core, event->client);
         break;
+    case FENCE_EVENT_FREED:
+        fence_core_acquire_freed(core, event->freed.resource, event->freed.lock_id);
+        break;
     case FENCE_EVENT_REPLY:
         on_reply(core, event->master, &event->reply);
         break;

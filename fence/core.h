@@ -37,6 +37,7 @@ enum fence_event_kind {
                          * come: as for requests, after a DOWN */
     FENCE_EVENT_LEFT,   /* @client has gone. An acquire of its ends with FENCE_ELEFT, and what it
                          * may have been granted is taken back; any other call goes on */
+    FENCE_EVENT_FREED,  /* somebody gave up the lock of @freed that calls wait for */
     FENCE_EVENT_TICK,   /* time went by: send one when fence_core_deadline() has come */
 };
 
@@ -48,6 +49,10 @@ struct fence_event {
     union {
         struct fence_call call;
         uint64_t client; /* LEFT */
+        struct {
+            const char *resource;
+            const char *lock_id; /* of who gave it up */
+        } freed;
         struct fence_reply reply;
         struct fence_facts facts;
         enum fence_reason reason; /* DOWN */

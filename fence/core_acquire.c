@@ -16,8 +16,9 @@ static bool known_held(const struct fence_core *core, const struct fence_line *l
 }
 
 static void remember_holder(const struct fence_core *core, struct fence_line *line,
-                            uint64_t remaining_ms, const char *owner)
+                            uint64_t remaining_ms, const char *owner, uint64_t holder)
 {
+    line->holder = holder;
     line->held_until_us = core->now_us + remaining_ms * 1000;
     memcpy(line->owner, owner, strlen(owner) + 1);
 }
@@ -32,11 +33,15 @@ static void pause_until(struct fence_core *core, struct call *call, uint64_t due
     fence_core_wake_at(core, call, due_us);
 }
 
-/* A waiter looks again soon, at random, so that servers come apart; and at the end of the lease. */
-static uint64_t next_look_us(struct fence_core *core, const struct fence_line *line)
+/* A waiter looks soon when it has become the first, so that the masters know that somebody waits.
+ * Then it is told when the lock is free; it looks at the end of the lease, and now and then, since
+ * it may not have been told. At random, so that servers come apart. */
+static uint64_t next_look_us(struct fence_core *core, const struct call *call,
+                             const struct fence_line *line)
 {
+    uint64_t after_us = call->tries == 0 ? FENCE_FIRST_LOOK_US : FENCE_LOOK_US;
     uint64_t look_us =
-        core->now_us + FENCE_POLL_MIN_US + fence_core_random(core) % FENCE_POLL_SPREAD_US;
+        core->now_us + after_us + fence_core_random(core) % (after_us * FENCE_LOOK_SPREADS);
     return known_held(core, line) ? least(look_us, line->held_until_us + 1000) : look_us;
 }
 
@@ -76,7 +81,7 @@ static void leave(struct fence_core *core, struct call *call)
     struct call *next = &core->calls[successor];
     const struct fence_line *line = fence_lines_of(&core->lines, successor);
     bool can_wait = next->wait_until_us > core->now_us && known_held(core, line);
-    pause_until(core, next, can_wait ? next_look_us(core, line) : core->now_us);
+    pause_until(core, next, can_wait ? next_look_us(core, next, line) : core->now_us);
 }
 
 static void answer_error(struct fence_core *core, struct call *call, int error)
@@ -97,7 +102,7 @@ static void answer_error(struct fence_core *core, struct call *call, int error)
 static void answer_grant(struct fence_core *core, struct call *call, uint64_t validity_us)
 {
     struct fence_line *line = fence_lines_of(&core->lines, fence_core_index(core, call));
-    remember_holder(core, line, call->ttl_ms, call->owner);
+    remember_holder(core, line, call->ttl_ms, call->owner, fence_holders_hash(call->lock_id));
     answer_askers(core, line);
     const struct fence_attempt *attempt = &call->attempt;
     struct fence_answer *answer = fence_core_answer(core, call, 0);
@@ -127,6 +132,12 @@ static bool worth_another_try(const struct fence_core *core, const struct call *
     return error == FENCE_ECONTENDED && call->tries < FENCE_TRIES_MAX;
 }
 
+/* It was said to be free before those masters were asked that still have it. */
+static bool is_on_its_way_out(const struct fence_line *line)
+{
+    return line->holder != 0 && line->freed == line->holder;
+}
+
 static void fail(struct fence_core *core, struct call *call, int error)
 {
     undo(core, call);
@@ -135,18 +146,18 @@ static void fail(struct fence_core *core, struct call *call, int error)
         const struct fence_holders *holders = &call->attempt.holders;
         remember_holder(core, line,
                         fence_holders_remaining_ms(holders, fence_majority(core->fleet.n)),
-                        holders->owner);
-    }
-    if (error == FENCE_EHELD)
+                        holders->owner, fence_holders_leader(holders));
         answer_askers(core, line);
+    }
     if (!worth_another_try(core, call, error)) {
         bool waited = call->wait_until_us && error != FENCE_ENOQUORUM && error != FENCE_ETOOSLOW;
         answer_error(core, call, waited ? FENCE_EWAITTIMEOUT : error);
         return;
     }
+    bool is_held = error == FENCE_EHELD && !is_on_its_way_out(line);
+    line->freed = 0;
     fence_core_next_round(core, call);
-    pause_until(core, call,
-                error == FENCE_EHELD ? next_look_us(core, line) : next_try_us(core, call));
+    pause_until(core, call, is_held ? next_look_us(core, call, line) : next_try_us(core, call));
 }
 
 static void try(struct fence_core *core, struct call *call)
@@ -166,6 +177,7 @@ static void try(struct fence_core *core, struct call *call)
         .kind = FENCE_REQUEST_TAKE,
         .attempt = call->attempt.id,
         .ttl_ms = call->ttl_ms,
+        .waits = call->wait_until_us != 0,
     };
     fence_core_ask(core, call, call->attempt.sent, &request);
     fence_core_wake_at(core, call, core->now_us + fence_patience_us(call->ttl_ms));
@@ -262,12 +274,16 @@ void fence_core_acquire_abandon(struct fence_core *core, struct call *call)
     answer_error(core, call, FENCE_ELEFT);
 }
 
-void fence_core_acquire_resource_freed(struct fence_core *core, const char *resource)
+void fence_core_acquire_freed(struct fence_core *core, const char *resource, const char *lock_id)
 {
     struct fence_line *line = fence_lines_find(&core->lines, resource);
     if (!line)
         return;
+    line->freed = fence_holders_hash(lock_id);
+    if (line->holder != 0 && line->holder != line->freed)
+        return; /* somebody had the lock since */
     line->held_until_us = 0;
+    line->holder = 0;
     if (core->calls[line->first].state == CALL_PAUSING)
         fence_core_wake_at(core, &core->calls[line->first], core->now_us);
 }

@@ -175,7 +175,7 @@ void fence_core_acquire_reply(struct fence_core *core, struct call *call, unsign
                               const struct fence_reply *reply);
 void fence_core_acquire_timer(struct fence_core *core, struct call *call);
 void fence_core_acquire_abandon(struct fence_core *core, struct call *call);
-void fence_core_acquire_resource_freed(struct fence_core *core, const char *resource);
+void fence_core_acquire_freed(struct fence_core *core, const char *resource, const char *lock_id);
 void fence_core_vote_begin(struct fence_core *core, struct call *call);
 void fence_core_vote_reply(struct fence_core *core, struct call *call, unsigned i,
                            const struct fence_reply *reply);

@@ -22,6 +22,10 @@ void fence_holders_begin(struct fence_holders *holders);
 void fence_holders_record(struct fence_holders *holders, unsigned i,
                           const struct fence_reply *reply);
 
+/* The hash of that holder's lock id, as fence_holders_hash() makes it; 0: nobody was named. */
+uint64_t fence_holders_leader(const struct fence_holders *holders);
+uint64_t fence_holders_hash(const char *lock_id);
+
 /* How long the holder named most often still has it with @majority masters: the majority-th longest
  * of what they say. 0 if fewer name it. */
 uint64_t fence_holders_remaining_ms(const struct fence_holders *holders, unsigned majority);

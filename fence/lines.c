@@ -66,6 +66,8 @@ static uint32_t open_line(struct fence_lines *lines, const char *resource)
     line->length = 0;
     line->askers = 0;
     line->held_until_us = 0;
+    line->holder = 0;
+    line->freed = 0;
     uint32_t *bucket = bucket_of(lines, resource);
     line->next = *bucket;
     *bucket = at;

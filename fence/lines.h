@@ -19,6 +19,8 @@ struct fence_line {
     uint32_t askers;        /* those in it that do not wait; the caller counts them */
     uint32_t next;          /* line in the same bucket, or on the free list */
     uint64_t held_until_us; /* 0: not known to be held */
+    uint64_t holder;        /* hash of the lock id of who holds it, and */
+    uint64_t freed;         /* of who gave it up last; 0: none */
     char owner[FENCE_OWNER_MAX + 1];
     char resource[FENCE_RESOURCE_MAX + 1];
 };

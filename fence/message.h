@@ -94,6 +94,7 @@ struct fence_request {
     int64_t token;
     uint32_t ttl_ms;
     uint32_t extensions; /* EXTEND: the cap */
+    bool waits;          /* TAKE: where the lock is held, whoever frees it is to say so */
     uint16_t slot;       /* TAKE, CONFIRM: the resource's counter */
 };
 

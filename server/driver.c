@@ -223,6 +223,16 @@ static void on_reply(void *context, unsigned i, const struct fence_reply *reply)
     step(context, &event);
 }
 
+static void on_freed(void *context, const char *lock_id, const char *resource)
+{
+    struct fence_event event = {
+        .kind = FENCE_EVENT_FREED,
+        .freed = {.resource = resource, .lock_id = lock_id},
+    };
+    refresh_clock(context);
+    step(context, &event);
+}
+
 static void on_rejoin(void *context, unsigned i, const struct fence_rejoin_reply *reply)
 {
     struct fence_event event = {.kind = FENCE_EVENT_REJOIN, .master = i, .rejoin = *reply};
@@ -312,6 +322,7 @@ static int new_masters(struct server_driver *driver)
                        .down = on_down,
                        .batch = on_batch,
                        .reply = on_reply,
+                       .freed = on_freed,
                        .rejoin = on_rejoin},
         };
         storage_redis_url_show(&config.url, driver->addresses[i]);

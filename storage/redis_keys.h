@@ -17,6 +17,11 @@
 /* Before a resource: its lock. */
 #define STORAGE_LOCK_KEY "pawl:lock:"
 
+/* Before a resource: there while somebody waits for its lock. Whoever frees that lock removes it,
+ * and publishes "<lock id>:<resource>" on the channel. */
+#define STORAGE_WAIT_KEY      "pawl:wait:"
+#define STORAGE_FREED_CHANNEL "pawl:freed"
+
 /* Hex digits of the nonce in a marker: which server takes the master back, in which try. */
 #define STORAGE_NONCE_LEN    16
 #define STORAGE_NONCE_FORMAT "%016" PRIx64

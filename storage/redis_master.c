@@ -39,6 +39,7 @@ static void close_link(struct storage_redis_master *master)
     master->reset_wanted = false;
     if (context)
         redisAsyncFree(context);
+    storage_master_stop_listening(master);
     struct storage_batch *batch = master->batch;
     master->batch = NULL;
     if (batch && master->state != LINK_CLOSED)
@@ -196,6 +197,7 @@ void storage_master_ready(struct storage_redis_master *master)
 {
     master->state = LINK_READY;
     storage_master_keep_looking(master);
+    storage_master_listen(master);
     master->config.events.facts(master->config.events.context, master->config.index,
                                 &master->facts);
 }

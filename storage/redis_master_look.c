@@ -109,6 +109,7 @@ static void on_look_due(uv_timer_t *timer)
     struct storage_look *look = &master->look;
     if (master->state != LINK_READY || look->owed > 0 || !master->config.events.looked)
         return;
+    storage_master_listen(master);
     look->failed = false;
     look->facts = master->facts;
     look->facts.marked = false;

@@ -29,8 +29,9 @@ struct storage_look {
 struct storage_redis_master {
     struct storage_redis_config config;
     enum link_state state;
-    redisAsyncContext *context; /* NULL unless CONNECTING, SHAKING or READY */
-    uv_timer_t timer;           /* the backoff, the handshake's deadline, or the next look */
+    redisAsyncContext *context;  /* NULL unless CONNECTING, SHAKING or READY */
+    redisAsyncContext *listener; /* NULL: none is open */
+    uv_timer_t timer;            /* the backoff, the handshake's deadline, or the next look */
     uv_getaddrinfo_t resolve;
     unsigned failures; /* in a row */
     bool reset_wanted;
@@ -66,6 +67,11 @@ void storage_master_set_deadline(struct storage_redis_master *master);
 
 /* The handshake brought all its facts. */
 void storage_master_ready(struct storage_redis_master *master);
+
+/* Opens the second connection, for what is published, if it is wanted and not open; closes it
+ * (redis_master_listen.c). */
+void storage_master_listen(struct storage_redis_master *master);
+void storage_master_stop_listening(struct storage_redis_master *master);
 
 /* Has the timer look at the master, now and every STORAGE_LOOK_INTERVAL_MS, until it is set to
  * something else. */

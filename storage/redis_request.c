@@ -92,7 +92,7 @@ static void add_arguments(struct storage_request *encoded, const struct fence_re
 {
     switch (request->kind) {
     case FENCE_REQUEST_TAKE:
-        add_text(encoded, "T");
+        add_text(encoded, request->waits ? "W" : "T");
         add_attempt(encoded, request);
         add_number(encoded, request->slot);
         add_number(encoded, request->ttl_ms);

@@ -111,6 +111,27 @@ local function extend(key, id, token, ttl_ms, cap)
     return 1
 end
 
+-- Beside a lock, a key that is there while somebody waits for it: whoever drops the lock says so then,
+-- and where nobody waits it costs nothing. It lives no longer than the lease, after which waiters look
+-- for themselves.
+local LOCK, WAIT = 'pawl:lock:', 'pawl:wait:'
+
+local function take_or_wait(key, tag, slot, ttl_ms, owner)
+    local reply = take(key, tag, slot, ttl_ms, owner)
+    if type(reply) == 'table' and reply[1] > 0 then
+        redis.call('SET', WAIT .. string.sub(key, #LOCK + 1), '', 'PX', reply[1])
+    end
+    return reply
+end
+
+local function drop(key, id)
+    local resource = string.sub(key, #LOCK + 1)
+    if redis.call('DEL', key, WAIT .. resource) == 2 then
+        redis.pcall('PUBLISH', 'pawl:freed', id .. ':' .. resource) -- freed it is, heard or not
+    end
+    return 1
+end
+
 local function release(key, id, token)
     local value = lock_at(key)
     if not begins(value, id .. '.') then
@@ -122,7 +143,7 @@ local function release(key, id, token)
             return 0
         end
     end
-    return redis.call('DEL', key)
+    return drop(key, id)
 end
 
 -- The clean-up of a failed attempt takes back that attempt only.
@@ -130,7 +151,7 @@ local function undo(key, tag)
     if not begins(lock_at(key), tag .. ':') then
         return 0
     end
-    return redis.call('DEL', key)
+    return drop(key, string.match(tag, '^[^.]*'))
 end
 
 local function inspect(key)
@@ -142,7 +163,7 @@ local function inspect(key)
 end
 
 local handlers = {
-    T = {take, 4}, C = {confirm, 3}, E = {extend, 4}, R = {release, 2}, U = {undo, 1},
+    T = {take, 4}, W = {take_or_wait, 4}, C = {confirm, 3}, E = {extend, 4}, R = {release, 2}, U = {undo, 1},
     I = {inspect, 0},
 }
 

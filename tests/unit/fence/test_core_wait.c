@@ -3,6 +3,24 @@
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
+/* Three masters, which all say that another holds the lock, and have cleaned up: they owe nothing.
+ */
+static void meet_holder_everywhere(struct core_fixture *f, uint64_t remaining_ms)
+{
+    const uint64_t take = f->tag[2];
+    uint64_t undo[3];
+    core_meet_holder(f, remaining_ms);
+    for (unsigned i = 0; i < 3; i++)
+        undo[i] = core_request(f, FENCE_REQUEST_UNDO, i)->tag;
+    core_reply_to(f, 2, take,
+                  (struct fence_reply){.kind = FENCE_REPLY_HELD,
+                                       .holder = CORE_OTHER_HOLDER,
+                                       .owner = "",
+                                       .remaining_ms = remaining_ms});
+    for (unsigned i = 0; i < 3; i++)
+        core_reply_to(f, i, undo[i], (struct fence_reply){.kind = FENCE_REPLY_NO});
+}
+
 static void waiter_looks_again_after_a_random_while(void **state)
 {
     uint64_t least_us = FENCE_NEVER;
@@ -11,7 +29,7 @@ static void waiter_looks_again_after_a_random_while(void **state)
         struct core_fixture *f = core_fixture_new(state, 3);
         core_acquire(f, 1, 5000);
         f->random = random << 32;
-        core_meet_holder(f, 10000);
+        meet_holder_everywhere(f, 10000);
         assert_int_equal(core_answers(f), 0);
         uint64_t paused_us = f->now_us;
         core_tick(f);
@@ -20,9 +38,10 @@ static void waiter_looks_again_after_a_random_while(void **state)
         least_us = us < least_us ? us : least_us;
         most_us = us > most_us ? us : most_us;
     }
-    assert_true(least_us >= FENCE_POLL_MIN_US);
-    assert_true(most_us < FENCE_POLL_MIN_US + FENCE_POLL_SPREAD_US);
-    assert_true(most_us - least_us > FENCE_POLL_SPREAD_US / 2);
+    const uint64_t spread_us = FENCE_LOOK_US * FENCE_LOOK_SPREADS;
+    assert_true(least_us >= FENCE_LOOK_US);
+    assert_true(most_us < FENCE_LOOK_US + spread_us);
+    assert_true(most_us - least_us > spread_us / 2);
 }
 
 static void waiter_looks_again_at_the_end_of_the_lease_if_that_is_sooner(void **state)
@@ -44,7 +63,7 @@ static void waiter_tries_more_often_than_one_that_does_not_wait(void **state)
         if (t % 2)
             core_meet_contenders(f);
         else
-            core_meet_holder(f, 1000);
+            meet_holder_everywhere(f, 10);
         assert_int_equal(core_answers(f), 0);
         core_tick(f);
         assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), CORE_FIRST(3));
@@ -212,6 +231,13 @@ static void release_by(struct core_fixture *f, uint64_t client)
     assert_answer(f, 100 + client, 0);
 }
 
+/* Three masters, of which two say that @client holds the lock. */
+static void meet(struct core_fixture *f, uint64_t client)
+{
+    core_held(f, 0, core_lock_id(client), 20000);
+    core_held(f, 1, core_lock_id(client), 20000);
+}
+
 static void release_wakes_the_first_in_line_and_nobody_else(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
@@ -219,7 +245,7 @@ static void release_wakes_the_first_in_line_and_nobody_else(void **state)
     core_grant(f, 7);
     core_acquire(f, 2, 5000);
     core_acquire(f, 3, 5000);
-    core_meet_holder(f, 20000);
+    meet(f, 1);
     release_by(f, 1);
     uint64_t released_us = f->now_us;
     core_tick(f);
@@ -232,7 +258,7 @@ static void after_a_release_the_lock_is_not_taken_for_held(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
     core_acquire(f, 2, 5000);
-    core_meet_holder(f, 20000);
+    meet(f, 1);
     release_by(f, 1);
     core_acquire(f, 3, 0);
     assert_no_effects(f); /* it stands in line instead of being turned away */
@@ -248,6 +274,91 @@ static void no_wait_caller_behind_a_waiter_is_told_held_when_the_waiter_is(void 
     if (core_answers(f) == 0)
         core_tick(f);
     assert_answer(f, 2, FENCE_EHELD);
+}
+
+/* ---- what masters publish -------------------------------------------------------------------- */
+
+static void freed(struct core_fixture *f, uint64_t client)
+{
+    core_give(f, (struct fence_event){
+                     .kind = FENCE_EVENT_FREED,
+                     .freed = {.resource = CORE_RESOURCE, .lock_id = core_lock_id(client)},
+                 });
+}
+
+static bool is_due(const struct core_fixture *f)
+{
+    return fence_core_deadline(f->core) <= f->now_us;
+}
+
+static void who_waits_says_so_to_the_masters(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    core_acquire(f, 1, 5000);
+    assert_true(core_request(f, FENCE_REQUEST_TAKE, 0)->waits);
+    f = core_fixture_new(state, 3);
+    core_acquire(f, 1, 0);
+    assert_false(core_request(f, FENCE_REQUEST_TAKE, 0)->waits);
+}
+
+static void first_in_line_is_woken_by_what_a_master_publishes(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    core_acquire(f, 2, 5000);
+    core_acquire(f, 3, 5000);
+    meet(f, 1);
+    assert_false(is_due(f));
+    freed(f, 1);
+    assert_true(is_due(f));
+    core_tick(f);
+    assert_string_equal(core_request(f, FENCE_REQUEST_TAKE, 0)->lock_id, core_lock_id(2));
+}
+
+static void late_word_of_an_earlier_holder_wakes_nobody(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    core_acquire(f, 2, 5000);
+    core_acquire(f, 3, 5000);
+    core_grant(f, 7); /* 2 has it now; the other masters tell of 1 */
+    freed(f, 1);
+    assert_false(is_due(f));
+    freed(f, 2);
+    assert_true(is_due(f));
+}
+
+/* The others still had it when they were asked, and their word came first. */
+static void word_that_overtakes_an_answer_is_not_lost(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    core_acquire(f, 2, 5000);
+    freed(f, 1);
+    meet(f, 1);
+    const uint64_t soon_us = f->now_us + (FENCE_RETRY_BASE_US << 1);
+    assert_true(fence_core_deadline(f->core) <= soon_us);
+    core_tick(f);
+    meet(f, 1); /* there it is still: no reason to hurry any more */
+    assert_true(fence_core_deadline(f->core) > soon_us + FENCE_RETRY_BASE_US);
+}
+
+static void word_about_what_nobody_waits_for_is_nothing(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    freed(f, 1);
+    assert_no_effects(f);
+}
+
+/* It may be released through another server before this one has told the masters that somebody
+ * waits. */
+static void new_first_in_line_looks_soon(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    core_acquire(f, 1, 5000);
+    core_acquire(f, 2, 5000);
+    core_grant(f, 7);
+    const uint64_t soon_us = f->now_us + FENCE_FIRST_LOOK_US * (1 + FENCE_LOOK_SPREADS);
+    assert_true(fence_core_deadline(f->core) <= soon_us);
+    core_tick(f);
+    assert_true(core_request(f, FENCE_REQUEST_TAKE, 0)->waits);
 }
 
 static const struct CMUnitTest cases[] = {
@@ -267,6 +378,12 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(release_wakes_the_first_in_line_and_nobody_else),
     CORE_CASE(after_a_release_the_lock_is_not_taken_for_held),
     CORE_CASE(no_wait_caller_behind_a_waiter_is_told_held_when_the_waiter_is),
+    CORE_CASE(who_waits_says_so_to_the_masters),
+    CORE_CASE(first_in_line_is_woken_by_what_a_master_publishes),
+    CORE_CASE(late_word_of_an_earlier_holder_wakes_nobody),
+    CORE_CASE(word_that_overtakes_an_answer_is_not_lost),
+    CORE_CASE(word_about_what_nobody_waits_for_is_nothing),
+    CORE_CASE(new_first_in_line_looks_soon),
 };
 
 CASE_MAIN(cases, NULL, NULL)
