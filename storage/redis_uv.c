@@ -21,11 +21,12 @@ static void watch(struct link_poll *link)
         uv_poll_start(&link->handle, link->events, on_ready);
 }
 
-/* hiredis asserts that a reply was asked for. What comes unasked is no Redis: give up on it. */
+/* hiredis asserts that a reply was asked for, unless it subscribed to something. What comes unasked
+ * is no Redis: give up on it. */
 static bool unasked(const redisAsyncContext *context)
 {
     char byte;
-    return context->replies.head == NULL &&
+    return context->replies.head == NULL && !(context->c.flags & REDIS_SUBSCRIBED) &&
            recv(context->c.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 

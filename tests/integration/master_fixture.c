@@ -57,6 +57,14 @@ static void on_reply(void *context, unsigned i, const struct fence_reply *reply)
     kept->owner = fixture->owner;
 }
 
+static void on_freed(void *context, const char *lock_id, const char *resource)
+{
+    struct master_fixture *fixture = context;
+    snprintf(fixture->freed_id, sizeof(fixture->freed_id), "%s", lock_id);
+    snprintf(fixture->freed_resource, sizeof(fixture->freed_resource), "%s", resource);
+    fixture->freed++;
+}
+
 static void make_fleet(const struct storage_redis_url *url)
 {
     const struct storage_redis_init init = {.masters = url, .n = 1, .ttl_max_ms = 300000};
@@ -80,7 +88,8 @@ struct master_fixture *master_fixture_new(enum redis_persistence persistence)
                    .facts = on_facts,
                    .looked = on_looked,
                    .down = on_down,
-                   .reply = on_reply},
+                   .reply = on_reply,
+                   .freed = on_freed},
     };
     const char *why = NULL;
     assert_int_equal(storage_redis_url_parse(fixture->fleet->master[0].url, &config.url, &why), 0);

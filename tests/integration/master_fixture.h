@@ -32,6 +32,9 @@ struct master_fixture {
     struct fence_view known;            /* of the last reply that carried one */
     char holder[FENCE_LOCK_ID_MAX + 1]; /* of the last reply that named one */
     char owner[FENCE_OWNER_MAX + 1];
+    unsigned freed;
+    char freed_id[FENCE_LOCK_ID_MAX + 1]; /* in the last of them */
+    char freed_resource[FENCE_RESOURCE_MAX + 1];
 };
 
 /* Starts a Redis, makes it a fleet of one (pawld init --new does the same), connects, and waits for

@@ -8,6 +8,7 @@
 
 enum {
     SAVES = 100, /* per mille of the requests to an everysec master: it saves just before them */
+    WORDS_LOST = 200, /* and of what masters publish */
 };
 
 /* ---- telling and counting -------------------------------------------------------------------- */
@@ -96,6 +97,27 @@ static bool is_kept(const struct sim_request *request, const struct sim_reply *r
            request->rejoin.keep_locks && reply->outcome == FENCE_REJOIN_DONE;
 }
 
+/* To every server that listens to that machine, over another connection than its requests: word may
+ * come before or after them, or not at all. */
+static void publish(struct sim_world *world, unsigned machine,
+                    const struct sim_lock_request *request)
+{
+    for (unsigned s = 0; s < world->plan.servers; s++)
+        for (unsigned i = 0; i < world->plan.masters; i++) {
+            struct sim_link *link = sim_link_of(world, s, i);
+            struct sim_event word = {.kind = SIM_EVENT_FREED,
+                                     .server = (uint8_t)s,
+                                     .id = request->resource,
+                                     .generation = request->lock};
+            if (link->machine != machine || link->state == SIM_LINK_CLOSED)
+                continue;
+            if (sim_rng_chance(&link->rng, WORDS_LOST))
+                world->stats.words_lost++;
+            else
+                sim_world_schedule(world, sim_chaos_delay_us(&world->chaos, &link->rng, 0), &word);
+        }
+}
+
 /* Executes @request at @machine. @again: a copy of what was sent once. */
 static struct sim_reply execute(struct sim_world *world, const struct sim_event *event,
                                 unsigned machine, const struct sim_request *request, bool again)
@@ -106,6 +128,8 @@ static struct sim_reply execute(struct sim_world *world, const struct sim_event 
     struct sim_reply reply = sim_master_execute(master, request, again, world->now_us);
     if (request->ask == SIM_ASK_LOCK) {
         count_lock_request(&world->stats, &request->lock, &reply, again);
+        if (reply.freed)
+            publish(world, machine, &request->lock);
         uint32_t slot = sim_master_slot(master, request->lock.resource);
         sim_check_counter(&world->check, machine, slot, sim_master_counter(master, slot));
         sim_trace_mix(&world->trace, (uint64_t)reply.number << 8 | (uint64_t)reply.kind);

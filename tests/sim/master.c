@@ -66,8 +66,10 @@ static struct sim_reply take(struct sim_master *master, struct sim_lock *lock, u
                              const struct sim_lock_request *request, bool again, uint64_t local_us)
 {
     bool repeated = lock->present && lock->attempt == request->attempt;
-    if (lock->present && !repeated)
+    if (lock->present && !repeated) {
+        lock->waited_for |= request->waits;
         return held(lock, local_us);
+    }
     if (!repeated) {
         *lock = (struct sim_lock){
             .present = true,
@@ -118,22 +120,27 @@ static struct sim_reply extend(struct sim_lock *lock, uint32_t cap,
     return yes_or_no(true);
 }
 
+static struct sim_reply drop(struct sim_lock *lock, bool ours)
+{
+    struct sim_reply reply = yes_or_no(ours);
+    reply.freed = ours && lock->waited_for;
+    if (ours)
+        lock->present = false;
+    return reply;
+}
+
 static struct sim_reply release(struct sim_lock *lock, const struct sim_lock_request *request)
 {
     bool ours = lock->present && lock->lock == request->lock &&
                 (request->token == 0 || lock->number <= request->token);
-    if (ours)
-        lock->present = false;
-    return yes_or_no(ours);
+    return drop(lock, ours);
 }
 
 static struct sim_reply undo(struct sim_lock *lock, const struct sim_lock_request *request)
 {
     bool ours = lock->present && lock->lock == request->lock &&
                 (lock->attempt == request->attempt || SIM_MUTANT(UNDO_BY_LOCK_ID));
-    if (ours)
-        lock->present = false;
-    return yes_or_no(ours);
+    return drop(lock, ours);
 }
 
 static struct sim_reply execute_lock(struct sim_master *master,

@@ -19,6 +19,7 @@ struct sim_lock {
     uint64_t attempt;
     int64_t number;
     uint64_t expires_us; /* by the master's own clock */
+    bool waited_for;     /* whoever frees it has to say so */
 };
 
 struct sim_memory {

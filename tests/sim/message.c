@@ -130,7 +130,8 @@ struct sim_request sim_lock_request(const struct fence_request *request)
                  .lock = sim_lock_number(request->lock_id),
                  .ttl_ms = request->ttl_ms,
                  .attempt = request->attempt,
-                 .token = request->token},
+                 .token = request->token,
+                 .waits = request->waits},
     };
 }
 

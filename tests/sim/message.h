@@ -54,6 +54,7 @@ struct sim_lock_request {
     uint32_t ttl_ms;
     uint64_t attempt;
     int64_t token;
+    bool waits;
 };
 
 struct sim_rejoin_request {
@@ -86,6 +87,7 @@ struct sim_reply {
     uint32_t lock; /* HELD: the holder's */
     int64_t number;
     uint64_t remaining_ms;
+    bool freed; /* RELEASE, UNDO: somebody waits for it, and every server is told */
     /* REJOIN; LOST: the script refused to run */
     enum fence_rejoin_outcome outcome;
     uint64_t cursor;

@@ -32,6 +32,9 @@ void sim_server_step(struct sim_world *world, unsigned s, struct fence_event *ev
 /* A call arrives. */
 void sim_server_call(struct sim_world *world, unsigned s, struct sim_call *call);
 
+/* Word comes to server @s that the holder of @lock gave up @resource. */
+void sim_server_freed(struct sim_world *world, unsigned s, uint32_t resource, uint32_t lock);
+
 /* Server @s notices that the client of @call has gone. */
 void sim_server_left(struct sim_world *world, unsigned s, struct sim_call *call);
 

@@ -32,6 +32,8 @@
     X(inspect_unknown)                                                                             \
     X(waits_abandoned)                                                                             \
     X(left)                                                                                        \
+    X(words_heard)                                                                                 \
+    X(words_lost)                                                                                  \
     X(requests)                                                                                    \
     X(duplicates_executed)                                                                         \
     X(executed_after_break)                                                                        \

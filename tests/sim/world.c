@@ -148,6 +148,9 @@ static void act(struct sim_world *world, const struct sim_event *event)
     case SIM_EVENT_LEFT:
         sim_server_left(world, event->server, &world->check.calls[event->id]);
         break;
+    case SIM_EVENT_FREED:
+        sim_server_freed(world, event->server, event->id, event->generation);
+        break;
     case SIM_EVENT_TICK:
         sim_server_tick(world, event->server);
         break;
@@ -189,6 +192,7 @@ static uint64_t stopped_until_us(const struct sim_world *world, const struct sim
     switch ((enum sim_event_kind)event->kind) {
     case SIM_EVENT_CALL:
     case SIM_EVENT_LEFT:
+    case SIM_EVENT_FREED:
     case SIM_EVENT_REPLY:
     case SIM_EVENT_TICK:
     case SIM_EVENT_CONNECT:
