@@ -90,21 +90,22 @@ byte restarts = RESTARTS;
         failures++ \
     }
 
-/* Rule: who is trusted votes as what it was, not as what it was meant to be: q others may not have
- * recorded that yet. */
-#ifdef MUTANT_TRUSTED_AS_MEANT
-#define trusted_as(m) own_marked(m)
-#else
-#define trusted_as(m) is_now(m)
-#endif
-
 /* A server that sees no majority of others active takes it at its disk's word, whoever claimed it
- * meanwhile. (Others may be active all the same, and another server see them.) */
+ * meanwhile: as what it was, or as what it is known by. (Others may be active all the same, and
+ * another server see them.) */
 #define IS_TRUSTED(m) \
     :: d_step { \
         !over && is_intact(m) -> \
         printf("master %d: is trusted\n", m); \
-        view[m] = with_incarnation(view[m], m, trusted_as(m)); \
+        state[m] = ACTIVE \
+    } \
+    IS_TRUSTED_AS(m, 2) IS_TRUSTED_AS(m, 3)
+
+#define IS_TRUSTED_AS(m, x) \
+    :: d_step { \
+        !over && is_intact(m) && is_now(m) == 1 && (of_first[member(m)] & bit(x)) -> \
+        printf("master %d: is trusted as incarnation %d\n", m, x); \
+        view[m] = with_incarnation(view[m], member(m), x); \
         state[m] = ACTIVE \
     }
 #endif
@@ -112,16 +113,22 @@ byte restarts = RESTARTS;
 #if REPLACEMENTS
 bool replaced;
 
+#if RESTARTS
+#define is_running(m) (state[m] == ACTIVE || is_intact(m)) /* on half-way to be taken back, too */
+#else
+#define is_running(m) (state[m] == ACTIVE)
+#endif
+
 /* The old machine knows nothing of it, and clients and leaders reach the one or the other. */
 #define IS_REPLACED(m) \
     :: d_step { \
-        !replaced && may_fail(m) && state[m] == ACTIVE -> \
+        !replaced && may_fail(m) && is_running(m) -> \
         printf("master %d: replaced; its old machine is now %d\n", m, OLD_MACHINE); \
         counter[OLD_MACHINE] = counter[m]; \
         lock[OLD_MACHINE] = lock[m]; \
         number[OLD_MACHINE] = number[m]; \
         view[OLD_MACHINE] = view[m]; \
-        state[OLD_MACHINE] = ACTIVE; \
+        state[OLD_MACHINE] = state[m]; \
         blank(m); \
         replaced = true \
     }

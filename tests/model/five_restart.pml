@@ -1,5 +1,5 @@
-/* A durable master of five restarts: two leaders take it back, with a majority of others or counting
- * itself, or it is trusted meanwhile. No lock expires. */
+/* A durable master of five restarts: two leaders take it back, or it is trusted meanwhile. No lock
+ * expires. */
 #define N 5
 #define EXPIRIES 0
 #include "restart.pml"

@@ -1,5 +1,4 @@
-/* A durable master restarts and keeps its locks, and a member is replaced while its old machine lives
- * on. No lock expires. */
-#define EXPIRIES 0
+/* A durable master restarts and keeps its locks, and is replaced, perhaps while it is taken back; its
+ * old machine comes back beside the new one. */
 #define REPLACEMENTS 1
 #include "restart.pml"

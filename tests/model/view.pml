@@ -1,6 +1,13 @@
 /* What servers may have learned of the view, and what masters learn from them. */
 
 byte issued[2]; /* incarnations given out so far, as bits, of the two members that may fail */
+#if RESTARTS
+byte of_first[2]; /* those among them that are of the member's first machine, as 1 is */
+#define is_of_first(whose, x) ((x) == 1 || (of_first[whose] & bit(x)))
+#else
+#define is_of_first(whose, x) ((x) == 1)
+#endif
+#define is_now(m) incarnation(view[m], member(m)) /* of the machine's own */
 
 #define guess(ret_view, m) \
     if \

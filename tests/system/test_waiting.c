@@ -154,8 +154,11 @@ static void waiter_is_granted_what_was_released_through_another_server(void **st
     struct pawl_service second = fleet_serve();
     struct grant holder = call_grant(second.port, "servers", NULL);
     struct http *waiter = wait_in_line("/v1/locks/servers", "servers", "{\"wait_ms\": 10000}", 1);
+    wait_ms(FENCE_FIRST_LOOK_US * (1 + FENCE_LOOK_SPREADS) / 1000); /* it has told the masters */
     call_give_back(second.port, "servers", &holder);
+    const uint64_t released_ms = wait_now_ms();
     struct grant next = grant_of(call_end(waiter));
+    assert_in_range(wait_now_ms() - released_ms, 0, FENCE_LOOK_US / 1000 - 1); /* it was told */
     assert_true(next.token > holder.token);
     EXPECT_PROBLEM(call_acquire(second.port, "servers", NULL), 409, "held", 3);
 }
