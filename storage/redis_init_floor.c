@@ -183,7 +183,7 @@ int storage_redis_init_floor(const struct storage_redis_init *init,
                              struct storage_redis_floored *ret_floored,
                              char ret_why[static STORAGE_WHY_MAX])
 {
-    struct run run = {.asked = floor};
+    struct run run = {.asked = floor, .marker = {.has_past = true}};
     int error = storage_init_begin(&run.session, init, ret_why);
     if (!error)
         error = set_floor(&run, 0); /* T alone may be too high */

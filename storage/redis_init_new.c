@@ -11,6 +11,11 @@ static int refuse_marked(struct storage_init_session *session)
 {
     for (unsigned i = 0; i < session->init->n; i++) {
         const struct fence_facts *facts = &session->seen[i];
+        if (storage_init_blank(session, i) && storage_init_has_past(session, i))
+            return storage_init_fail_at(
+                session, i, FENCE_ECONFLICT,
+                "a pawld init --token-floor was cut short on it: this fleet has granted tokens, "
+                "and a new one would begin below them. Run that again, with the same T");
         if (!storage_init_blank(session, i))
             return storage_init_fail_at(
                 session, i, FENCE_ECONFLICT,

@@ -178,3 +178,9 @@ bool storage_init_blank(const struct storage_init_session *session, unsigned i)
     return !facts->marked ||
            (!facts->marked_active && memcmp(&facts->view, &nobody, sizeof(nobody)) == 0);
 }
+
+/* Its claim said that it is going to be something, though nobody was admitted yet. */
+bool storage_init_has_past(const struct storage_init_session *session, unsigned i)
+{
+    return session->seen[i].marked && session->seen[i].next != 0;
+}

@@ -51,4 +51,7 @@ void storage_init_meet(const struct storage_init_session *session, struct fence_
  * to its end. */
 bool storage_init_blank(const struct storage_init_session *session, unsigned i);
 
+/* Whether it was claimed so for a fleet that has granted tokens. */
+bool storage_init_has_past(const struct storage_init_session *session, unsigned i);
+
 #endif

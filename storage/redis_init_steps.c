@@ -73,6 +73,7 @@ int storage_init_claim(struct storage_init_session *session,
             .fleet_id = marker->fleet_id,
             .ttl_max_ms = marker->ttl_max_ms,
             .view = &marker->view,
+            .incarnation = marker->has_past,
         };
         error =
             take_step(session, i, &request,

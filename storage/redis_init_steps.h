@@ -15,6 +15,7 @@ struct storage_init_marker {
     char fleet_id[FENCE_ID_HEX_LEN + 1];
     uint32_t ttl_max_ms;
     struct fence_view view;
+    bool has_past; /* tokens were granted: what is claimed for it is not for a new fleet */
 };
 
 /* A new fleet id; and incarnations above those in @before, which leaves room for them. */

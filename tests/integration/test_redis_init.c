@@ -436,6 +436,20 @@ static void new_fleet_that_was_half_made_grants_nothing_and_is_made_again(void *
     assert_string_equal(get(scene, 0, "floor"), "");
 }
 
+/* All masters were blank, so that nothing else tells of the tokens that were granted. */
+static void floor_that_was_cut_short_is_not_made_a_new_fleet(void **state)
+{
+    struct scene *scene = *state;
+    char fleet_id[FENCE_ID_HEX_LEN + 1];
+    write_no_more(scene, 2, "1");
+    assert_int_equal(go_on(scene, 1000), FENCE_EIO);
+    write_no_more(scene, 2, "0");
+    assert_int_equal(storage_redis_init_new(&scene->init, fleet_id, scene->why), FENCE_ECONFLICT);
+    assert_non_null(strstr(scene->why, "--token-floor"));
+    expect_nobody_is_active(scene);
+    expect_went_on(scene, 1000, 1000 + STORAGE_FLOOR_MARGIN);
+}
+
 #define SCENE_CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)
 
 static const struct CMUnitTest cases[] = {
@@ -455,6 +469,7 @@ static const struct CMUnitTest cases[] = {
     SCENE_CASE(survivors_that_may_have_forgotten_are_no_majority),
     SCENE_CASE(survivor_that_restarted_with_all_its_data_remembers),
     SCENE_CASE(new_fleet_that_was_half_made_grants_nothing_and_is_made_again),
+    SCENE_CASE(floor_that_was_cut_short_is_not_made_a_new_fleet),
 };
 
 CASE_MAIN(cases, NULL, NULL)
