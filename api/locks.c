@@ -6,6 +6,14 @@
 
 #include <string.h>
 
+/* What is asked for where the client says nothing: no longer than the fleet allows, if that is
+ * known by now. */
+static int64_t default_ttl_ms(const struct api_backend *backend)
+{
+    uint32_t max_ms = backend->fleet(backend->context)->ttl_max_ms;
+    return max_ms != 0 && max_ms < FENCE_TTL_DEFAULT_MS ? max_ms : FENCE_TTL_DEFAULT_MS;
+}
+
 static void acquire(struct api_request *request, void *context)
 {
     const struct api_backend *backend = context;
@@ -13,7 +21,7 @@ static void acquire(struct api_request *request, void *context)
     if (api_input_resource(request, 0, &resource) != 0)
         return;
 
-    int64_t ttl_ms = FENCE_TTL_DEFAULT_MS;
+    int64_t ttl_ms = default_ttl_ms(backend);
     int64_t wait_ms = 0;
     char owner[FENCE_OWNER_MAX + 1] = "";
     char client_id[FENCE_LOCK_ID_MAX + 1] = "";
@@ -73,7 +81,7 @@ static void extend(struct api_request *request, void *context)
     if (result != 0)
         return;
 
-    int64_t ttl_ms = FENCE_TTL_DEFAULT_MS;
+    int64_t ttl_ms = default_ttl_ms(backend);
     const struct api_json_member member = {
         "ttl_ms", API_JSON_INTEGER, false, FENCE_TTL_MIN_MS, FENCE_TTL_CEILING_MS, &ttl_ms, NULL};
     if (api_input_body(request, &member, 1) != 0)

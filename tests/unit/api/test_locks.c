@@ -42,7 +42,16 @@ static void new_lock_id(void *context, char ret[static FENCE_LOCK_ID_LEN + 1])
     memcpy(ret, LOCK_ID, FENCE_LOCK_ID_LEN + 1);
 }
 
-static struct api_backend backend = {.call = take_call, .new_lock_id = new_lock_id};
+static struct fence_fleet fleet;
+
+static const struct fence_fleet *the_fleet(void *context)
+{
+    (void)context;
+    return &fleet;
+}
+
+static struct api_backend backend = {
+    .call = take_call, .fleet = the_fleet, .new_lock_id = new_lock_id};
 static struct api_routes routes;
 static struct api_http *http;
 static int fd;
@@ -52,6 +61,7 @@ static int setup(void **state)
 {
     (void)state;
     calls = 0;
+    fleet.ttl_max_ms = 0; /* not known yet */
     next = (struct fence_answer){
         .owner = "w-1",
         .token = 34,
@@ -112,6 +122,17 @@ static void acquire_without_a_body_takes_the_defaults(void **state)
     assert_string_equal(seen_owner, "");
     assert_int_equal(seen.ttl_ms, 30000);
     assert_int_equal(seen.wait_ms, 0);
+}
+
+static void default_ttl_is_no_longer_than_the_fleet_allows(void **state)
+{
+    (void)state;
+    fleet.ttl_max_ms = 2000;
+    assert_int_equal(ask(request("POST", "orders/42", "", "")), 201);
+    assert_int_equal(seen.ttl_ms, 2000);
+    fleet.ttl_max_ms = 300000;
+    assert_int_equal(ask(request("POST", "orders/42", "", "")), 201);
+    assert_int_equal(seen.ttl_ms, 30000);
 }
 
 static void acquire_passes_on_what_the_body_says(void **state)
@@ -307,6 +328,7 @@ static void extend_needs_a_token_in_plain_digits(void **state)
 
 static const struct CMUnitTest cases[] = {
     CASE(acquire_without_a_body_takes_the_defaults),
+    CASE(default_ttl_is_no_longer_than_the_fleet_allows),
     CASE(acquire_passes_on_what_the_body_says),
     CASE(extend_passes_on_id_token_and_ttl),
     CASE(release_passes_on_the_id),
