@@ -37,7 +37,7 @@ static long long exists(struct master_fixture *fixture, const char *key)
 /* Waits until somebody hears what is published. */
 static void listening(struct master_fixture *fixture)
 {
-    const uint64_t end_ms = wait_now_ms() + 2 * STORAGE_LOOK_INTERVAL_MS;
+    const uint64_t end_ms = wait_now_ms() + UINT64_C(2) * STORAGE_LOOK_INTERVAL_MS;
     while (redis_fleet_integer(fixture->fleet, 0, "PUBLISH pawl:freed nobody") == 0) {
         assert_true(wait_now_ms() < end_ms);
         master_fixture_flush(fixture);

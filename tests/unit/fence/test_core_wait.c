@@ -38,7 +38,7 @@ static void waiter_looks_again_after_a_random_while(void **state)
         least_us = us < least_us ? us : least_us;
         most_us = us > most_us ? us : most_us;
     }
-    const uint64_t spread_us = FENCE_LOOK_US * FENCE_LOOK_SPREADS;
+    const uint64_t spread_us = UINT64_C(1) * FENCE_LOOK_US * FENCE_LOOK_SPREADS;
     assert_true(least_us >= FENCE_LOOK_US);
     assert_true(most_us < FENCE_LOOK_US + spread_us);
     assert_true(most_us - least_us > spread_us / 2);
@@ -355,7 +355,8 @@ static void new_first_in_line_looks_soon(void **state)
     core_acquire(f, 1, 5000);
     core_acquire(f, 2, 5000);
     core_grant(f, 7);
-    const uint64_t soon_us = f->now_us + FENCE_FIRST_LOOK_US * (1 + FENCE_LOOK_SPREADS);
+    const uint64_t soon_us =
+        f->now_us + UINT64_C(1) * FENCE_FIRST_LOOK_US * (1 + FENCE_LOOK_SPREADS);
     assert_true(fence_core_deadline(f->core) <= soon_us);
     core_tick(f);
     assert_true(core_request(f, FENCE_REQUEST_TAKE, 0)->waits);
