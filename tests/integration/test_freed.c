@@ -106,7 +106,7 @@ static void release_works_though_publishing_is_not_allowed(void **state)
 static void what_others_publish_there_is_passed_over(void **state)
 {
     struct master_fixture *fixture = *state;
-    static const char *const words[] = {"", ":", "no colon", ":" NAME};
+    static const char *const words[] = {"", ":", "no colon", ":name"};
     listening(fixture);
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         assert_int_equal(redis_fleet_integer(fixture->fleet, 0, "PUBLISH pawl:freed %s", words[i]),
