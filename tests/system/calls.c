@@ -62,13 +62,17 @@ static bool is_no_quorum(const struct http_response *response)
     return response->status == 503 && strstr(response->body, "urn:pawl:no-quorum");
 }
 
+static bool was_repeated; /* the last patient_call() */
+
 /* Repeats a call for which no majority was found: on a busy machine masters may miss a deadline. */
 static const struct http_response *patient_call(uint16_t port, const char *method,
                                                 const char *resource, const char *headers,
                                                 const char *body)
 {
     const struct http_response *response = lock_call(port, method, resource, headers, body);
+    was_repeated = false;
     for (int i = 1; i < TRIES && is_no_quorum(response); i++) {
+        was_repeated = true;
         wait_ms(PAUSE_MS);
         response = lock_call(port, method, resource, headers, body);
     }
@@ -126,7 +130,8 @@ const struct http_response *call_inspect(uint16_t port, const char *resource)
 
 void call_give_back(uint16_t port, const char *resource, const struct grant *grant)
 {
-    assert_true(http_boolean(call_release(port, resource, grant), "released"));
+    const struct http_response *response = call_release(port, resource, grant);
+    assert_true(http_boolean(response, "released") || was_repeated); /* by what had no answer */
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
