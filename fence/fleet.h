@@ -3,7 +3,7 @@
  *                +--------------------- connection lost ----------------------+
  *                v                                                            |
  *   DOWN --handshake--> facts --judged--> ACTIVE     votes                    |
- *    ^                            |-----> REJOIN     forgot, or may have: being taken back
+ *    ^                            |-----> REJOIN     restarted, or forgot: being taken back
  *    |                            |-----> RESTAMP    the run id is being renewed
  *    |                            |-----> WAITING    it depends on masters not looked at yet
  *    |                            '-----> REFUSED    with a reason an operator can act on
@@ -147,9 +147,8 @@ void fence_fleet_answered(struct fence_fleet *fleet, unsigned i, uint64_t now_us
 uint64_t fence_fleet_deadline(const struct fence_fleet *fleet); /* FENCE_NEVER: none */
 uint32_t fence_fleet_silent(const struct fence_fleet *fleet, uint64_t now_us);
 
-/* What is wrong with master @i, by its facts: whether they fit member @i of the fleet @fleet_id
- * with
- * @view and @ttl_max_ms. FENCE_REASON_NONE: it may vote. */
+/* What is wrong with master @i, by its facts: whether they fit member @i of this fleet, its view and
+ * its maximum TTL. FENCE_REASON_NONE: it may vote. */
 enum fence_reason fence_fleet_judge(const struct fence_fleet *fleet, unsigned i);
 
 #endif

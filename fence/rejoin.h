@@ -54,8 +54,8 @@ struct fence_counters {
 enum fence_rejoin_step {
     FENCE_REJOIN_CLAIM,  /* to the member: write @nonce, if its marker is the one in @seen */
     FENCE_REJOIN_WIPE,   /* to the member: remove some of its locks, from @cursor on */
-    FENCE_REJOIN_RECORD, /* to others: record its new incarnation, answer counters from @cursor on
-                          */
+    FENCE_REJOIN_RECORD, /* to others: record its new incarnation, answer counters from @cursor on.
+                          * To ASK: the same under the view as it is, which records nothing */
     FENCE_REJOIN_ADMIT,  /* to the member: raise the counters to @counters, and be active */
 };
 
@@ -118,7 +118,7 @@ struct fence_rejoin {
     int64_t incarnation;            /* from CLAIMING on, and kept for the next try; 0: none yet */
     uint32_t asked;                 /* set of masters in this round of ASKING or RECORDING, */
     uint32_t read;                  /* and of those that answered all of it */
-    unsigned rounds;                /* of both */
+    unsigned rounds;                /* of ASKING */
     struct fence_view view;         /* named to all of those, the new incarnation in it */
     struct fence_counters counters; /* the maxima of what was read */
 };

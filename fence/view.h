@@ -48,8 +48,7 @@ void fence_view_format(const struct fence_view *view, unsigned n,
                        char ret_text[static FENCE_VIEW_TEXT_MAX]);
 
 /* Reads what fence_view_format() wrote for exactly @n members. FENCE_EINVAL for anything else, a
- * number above FENCE_INCARNATION_MAX included;
- * *@ret_view is then untouched. */
+ * number above FENCE_INCARNATION_MAX included; *@ret_view is then untouched. */
 FENCE_CHECKED int fence_view_parse(const char *text, size_t len, unsigned n,
                                    struct fence_view *ret_view);
 
