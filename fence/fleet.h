@@ -147,8 +147,8 @@ void fence_fleet_answered(struct fence_fleet *fleet, unsigned i, uint64_t now_us
 uint64_t fence_fleet_deadline(const struct fence_fleet *fleet); /* FENCE_NEVER: none */
 uint32_t fence_fleet_silent(const struct fence_fleet *fleet, uint64_t now_us);
 
-/* What is wrong with master @i, by its facts: whether they fit member @i of this fleet, its view and
- * its maximum TTL. FENCE_REASON_NONE: it may vote. */
+/* What is wrong with master @i, by its facts: whether they fit member @i of this fleet, its view
+ * and its maximum TTL. FENCE_REASON_NONE: it may vote. */
 enum fence_reason fence_fleet_judge(const struct fence_fleet *fleet, unsigned i);
 
 #endif
