@@ -106,7 +106,7 @@ static void operator_speaks(struct sim_world *world)
                                                      sim_rng_next(&world->rng));
     for (unsigned i = 0; i < world->plan.masters; i++) {
         struct sim_memory *memory = &world->machines[world->address[i]].memory;
-        memory->counters = (struct sim_counters){.floor = floor};
+        memory->counters.floor = floor; /* below it stands what survived */
         memory->marker.view = view;
         memory->marker.active = true;
         memory->marker.nonce = 0;

@@ -13,7 +13,7 @@ uint32_t sim_master_slot(const struct sim_master *master, uint32_t resource)
 int64_t sim_master_counter(const struct sim_master *master, uint32_t slot)
 {
     const struct sim_counters *counters = &master->memory.counters;
-    return counters->slot[slot] ? counters->slot[slot] : counters->floor;
+    return counters->slot[slot] > counters->floor ? counters->slot[slot] : counters->floor;
 }
 
 bool sim_master_expire(struct sim_master *master, uint32_t resource)
