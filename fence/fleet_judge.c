@@ -59,7 +59,7 @@ static enum fence_reason judge_marker(const struct fence_fleet *fleet, unsigned 
     if (!facts->marked)
         return FENCE_REASON_BLANK;
     if (fleet->fleet_id[0] == '\0')
-        return FENCE_REASON_NO_MAJORITY;
+        return facts->member == i + 1 ? FENCE_REASON_NO_MAJORITY : FENCE_REASON_OTHER_MEMBER;
     if (strcmp(facts->fleet_id, fleet->fleet_id) != 0)
         return FENCE_REASON_OTHER_FLEET;
     if (facts->member != i + 1)

@@ -28,8 +28,10 @@ static const struct {
         {"same-server", "Two --master addresses lead to this one Redis, which may vote once at "
                         "most. Give each its own server."},
     [FENCE_REASON_BLANK] =
-        {"blank", "It has no marker: it is new, was wiped, or lost its disk. It is taken back by "
-                  "itself once a majority of the fleet, without it, is active."},
+        {"blank",
+         "It has no marker: it is new, was wiped, or lost its disk. If the whole fleet is new, "
+         "run pawld init --new once; else it is taken back by itself once a majority of "
+         "the fleet, without it, is active."},
     [FENCE_REASON_OTHER_FLEET] = {"other-fleet",
                                   "It belongs to another fleet. Check the --master addresses."},
     [FENCE_REASON_OTHER_MEMBER] =

@@ -12,6 +12,7 @@
 
 enum {
     NOBODY = 0, /* the client of the driver's own calls */
+    SETTLED_MS = 2 * STORAGE_HANDSHAKE_DEADLINE_MS,
 };
 
 struct server_driver {
@@ -27,6 +28,7 @@ struct server_driver {
     struct server_random random;
     uv_timer_t timer;
     uv_check_t check;
+    uint64_t settled_us;                 /* every master should have been looked at by then */
     uint64_t now_us;                     /* when what is being told to the core happened */
     uint64_t timer_due_us;               /* FENCE_NEVER: not set */
     int handles;                         /* not yet closed */
@@ -161,6 +163,8 @@ static void log_changes(struct server_driver *driver)
         const struct fence_master *master = &fleet->master[i];
         if (master->state == driver->logged[i].state && master->reason == driver->logged[i].reason)
             continue;
+        if (master->state == FENCE_MASTER_WAITING && driver->now_us < driver->settled_us)
+            continue; /* for those that are still being connected to */
         driver->logged[i].state = master->state;
         driver->logged[i].reason = master->reason;
         if (master->state == FENCE_MASTER_ACTIVE)
@@ -202,6 +206,7 @@ static void on_looked(void *context, unsigned i, const struct fence_facts *facts
     struct server_driver *driver = context;
     refresh_clock(driver);
     audit(driver, i, facts);
+    log_changes(driver);
     if (fence_audit_overstated(&fence_core_fleet(driver->core)->master[i], facts))
         storage_redis_master_disclaim(driver->masters[i]);
 }
@@ -340,6 +345,7 @@ int server_driver_new(const struct server_driver_config *config, struct server_d
         return FENCE_ENOMEM;
     driver->config = *config;
     driver->timer_due_us = FENCE_NEVER;
+    driver->settled_us = server_clock_us() + SETTLED_MS * UINT64_C(1000);
     for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++)
         driver->logged[i].reason = FENCE_REASON_CONNECTING;
     int failed =

@@ -242,14 +242,25 @@ static void restarted_durable_master_is_restamped_before_it_votes(void **state)
 static void one_handshake_can_change_what_is_known_of_all(void **state)
 {
     struct core_fixture *f = core_fixture_new_down(state, 3);
-    core_shake_hands(f, 0, core_facts(1)); /* in another's place */
-    assert_no_effects(f);                  /* nobody can say so yet */
+    struct fence_facts stray = core_facts(0);
+    memset(stray.fleet_id, '5', FENCE_ID_HEX_LEN);
+    core_shake_hands(f, 0, stray);
+    assert_no_effects(f); /* nobody can say yet that it is of another fleet */
     core_shake_hands(f, 2, core_facts(2));
     assert_no_effects(f);
     core_shake_hands(f, 1, core_facts(1));
     assert_int_equal(core_effect(f, FENCE_EFFECT_RESET), CORE_SET(0));
-    assert_int_equal(master(f, 0)->reason, FENCE_REASON_SAME_SERVER);
+    assert_int_equal(master(f, 0)->reason, FENCE_REASON_OTHER_FLEET);
     assert_int_equal(active(f), CORE_SET(1) | CORE_SET(2));
+}
+
+/* Its marker says so itself, whatever the others are. */
+static void master_in_anothers_place_is_told_at_once(void **state)
+{
+    struct core_fixture *f = core_fixture_new_down(state, 3);
+    core_shake_hands(f, 0, core_facts(1));
+    assert_int_equal(core_effect(f, FENCE_EFFECT_RESET), CORE_SET(0));
+    assert_int_equal(master(f, 0)->reason, FENCE_REASON_OTHER_MEMBER);
 }
 
 static void master_that_is_down_is_not_asked(void **state)
@@ -292,6 +303,7 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(refused_master_votes_once_it_is_mended),
     CORE_CASE(restarted_durable_master_is_restamped_before_it_votes),
     CORE_CASE(one_handshake_can_change_what_is_known_of_all),
+    CORE_CASE(master_in_anothers_place_is_told_at_once),
     CORE_CASE(master_that_is_down_is_not_asked),
     CORE_CASE(master_that_comes_back_takes_part_in_the_next_attempt),
 };
