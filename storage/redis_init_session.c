@@ -151,7 +151,8 @@ static int judge_servers(struct storage_init_session *session)
     storage_init_meet(session, &fleet);
     for (unsigned i = 0; i < fleet.n; i++) {
         enum fence_reason reason = fence_fleet_judge(&fleet, i);
-        if (reason != FENCE_REASON_BLANK && reason != FENCE_REASON_NO_MAJORITY)
+        if (reason != FENCE_REASON_BLANK && reason != FENCE_REASON_NO_MAJORITY &&
+            reason != FENCE_REASON_OTHER_MEMBER)
             return storage_init_fail_at(session, i, FENCE_ECONFLICT, "%s",
                                         fence_reason_text(reason));
     }
