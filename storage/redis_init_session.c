@@ -144,7 +144,7 @@ void storage_init_meet(const struct storage_init_session *session, struct fence_
     }
 }
 
-/* To a fleet that has no name yet, no marker is wrong: what is found is wrong with the server. */
+/* What is wrong with a server itself. What its marker says is looked at by who knows what for. */
 static int judge_servers(struct storage_init_session *session)
 {
     struct fence_fleet fleet;
