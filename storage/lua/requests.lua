@@ -163,8 +163,8 @@ local function inspect(key)
 end
 
 local handlers = {
-    T = {take, 4}, W = {take_or_wait, 4}, C = {confirm, 3}, E = {extend, 4}, R = {release, 2}, U = {undo, 1},
-    I = {inspect, 0},
+    T = {take, 4}, W = {take_or_wait, 4}, C = {confirm, 3}, E = {extend, 4}, R = {release, 2},
+    U = {undo, 1}, I = {inspect, 0},
 }
 
 -- Each request succeeds or fails by itself: an error half-way keeps what was written before it, so

@@ -17,7 +17,7 @@ enum {
     SIM_LEFT_OUT_MAX = 64, /* of the faults of one kind, the first so many can be left out */
 };
 
-/* What kind of world it is. In all but the last three a majority that remembers is left at any
+/* What kind of world it is. In all but the last four a majority that remembers is left at any
  * time, so that all is well again in the end. */
 enum sim_world_kind {
     SIM_MIXED,    /* anything, in moderation */

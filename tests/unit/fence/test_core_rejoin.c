@@ -473,118 +473,6 @@ static void higher_incarnation_recorded_meanwhile_stops_the_admission(void **sta
     assert_int_equal(core_effect(f, FENCE_EFFECT_RESET), CORE_SET(MEMBER));
 }
 
-/* ---- a newer view ---------------------------------------------------------------------------- */
-
-static void stale(struct core_fixture *f, unsigned i, const struct fence_view *view)
-{
-    core_reply(f, i, (struct fence_reply){.kind = FENCE_REPLY_STALE, .view = view});
-}
-
-static struct fence_view raised(unsigned i)
-{
-    struct fence_view view = core_facts(0).view;
-    view.incarnation[i] += CORE_MACHINES(10);
-    return view;
-}
-
-static void stale_attempt_begins_anew_under_the_view_it_was_told(void **state)
-{
-    struct core_fixture *f = core_fixture_new(state, 5);
-    const struct fence_view view = raised(MEMBER);
-    core_acquire(f, 1, 0);
-    core_number(f, 0, 7);
-    stale(f, 1, &view);
-    assert_int_equal(core_answers(f), 0);
-    assert_int_equal(core_effect(f, FENCE_EFFECT_RESET), CORE_SET(MEMBER)); /* it is of the past */
-    assert_int_equal(core_sent(f, FENCE_REQUEST_UNDO), CORE_FIRST(4));
-    assert_int_equal(fence_core_fleet(f->core)->view.incarnation[MEMBER], view.incarnation[MEMBER]);
-    core_tick(f);
-    assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), CORE_FIRST(4));
-    for (unsigned i = 0; i < 3; i++)
-        core_number(f, i, 8);
-    assert_answer(f, 1, 0);
-}
-
-static void confirmation_under_a_newer_view_is_not_sent(void **state)
-{
-    struct core_fixture *f = core_fixture_new(state, 5);
-    core_acquire(f, 1, 0);
-    core_number(f, 0, 7);
-    core_number(f, 1, 8);
-    struct fence_facts facts = core_facts(3);
-    facts.view.incarnation[3] += CORE_MACHINES(10);
-    core_shake_hands(f, 3, facts);
-    core_number(f, 2, 7);
-    assert_int_equal(core_sent(f, FENCE_REQUEST_CONFIRM), 0);
-    assert_int_equal(core_answers(f), 0);
-}
-
-static void vote(struct core_fixture *f, enum fence_call_kind kind)
-{
-    core_call(f, (struct fence_call){
-                     .kind = kind,
-                     .client = 1,
-                     .resource = CORE_RESOURCE,
-                     .lock_id = core_lock_id(1),
-                     .token = 7,
-                     .ttl_ms = kind == FENCE_CALL_EXTEND ? CORE_TTL_MS : 0,
-                 });
-}
-
-static void stale_extension_begins_anew_with_all(void **state)
-{
-    struct core_fixture *f = core_fixture_new(state, 3);
-    const struct fence_view view = raised(2);
-    vote(f, FENCE_CALL_EXTEND);
-    core_reply_kind(f, 0, FENCE_REPLY_YES);
-    stale(f, 1, &view);
-    assert_int_equal(core_sent(f, FENCE_REQUEST_EXTEND), CORE_FIRST(2));
-    core_reply_kind(f, 1, FENCE_REPLY_YES);
-    assert_int_equal(core_answers(f), 0); /* what 0 said was said under the old view */
-    core_reply_kind(f, 0, FENCE_REPLY_YES);
-    assert_answer(f, 1, 0);
-}
-
-static void stale_release_is_repeated_where_it_was_refused(void **state)
-{
-    struct core_fixture *f = core_fixture_new(state, 3);
-    const struct fence_view view = raised(2);
-    vote(f, FENCE_CALL_RELEASE);
-    core_reply_kind(f, 0, FENCE_REPLY_YES);
-    stale(f, 1, &view);
-    assert_int_equal(core_sent(f, FENCE_REQUEST_RELEASE), CORE_SET(1));
-    core_reply_kind(f, 1, FENCE_REPLY_YES);
-    assert_answer(f, 1, 0);
-    assert_true(core_answer_of(f)->released);
-}
-
-static void master_that_never_agrees_on_a_view_is_not_asked_for_ever(void **state)
-{
-    struct core_fixture *f = core_fixture_new(state, 1);
-    const struct fence_view view = core_facts(0).view;
-    vote(f, FENCE_CALL_RELEASE);
-    unsigned asked = 1;
-    for (; core_answers(f) == 0; asked++) {
-        assert_true(asked <= FENCE_TRIES_MAX + 1);
-        stale(f, 0, &view);
-    }
-    assert_answer(f, 1, FENCE_ENOQUORUM);
-}
-
-static void clean_up_that_was_stale_is_told_again(void **state)
-{
-    struct core_fixture *f = core_fixture_new(state, 3);
-    core_acquire(f, 1, 0);
-    core_held(f, 0, CORE_OTHER_HOLDER, 1000);
-    core_held(f, 1, CORE_OTHER_HOLDER, 1000);
-    assert_answer(f, 1, FENCE_EHELD);
-    assert_int_equal(core_sent(f, FENCE_REQUEST_UNDO), CORE_FIRST(3));
-    const struct fence_view view = raised(2);
-    stale(f, 0, &view);
-    core_tick(f);
-    assert_int_equal(core_sent(f, FENCE_REQUEST_UNDO), CORE_SET(0));
-}
-
 static const struct CMUnitTest cases[] = {
     CORE_CASE(blank_master_is_claimed_as_it_was_seen),
     CORE_CASE(locks_are_wiped_until_the_cursor_is_back),
@@ -616,12 +504,6 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(rejoin_is_put_off_while_too_few_others_are_active),
     CORE_CASE(silent_member_is_reset),
     CORE_CASE(higher_incarnation_recorded_meanwhile_stops_the_admission),
-    CORE_CASE(stale_attempt_begins_anew_under_the_view_it_was_told),
-    CORE_CASE(confirmation_under_a_newer_view_is_not_sent),
-    CORE_CASE(stale_extension_begins_anew_with_all),
-    CORE_CASE(stale_release_is_repeated_where_it_was_refused),
-    CORE_CASE(master_that_never_agrees_on_a_view_is_not_asked_for_ever),
-    CORE_CASE(clean_up_that_was_stale_is_told_again),
 };
 
 CASE_MAIN(cases, NULL, NULL)
