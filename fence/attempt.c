@@ -40,16 +40,22 @@ static void fail_if_out_of_reach(struct fence_attempt *attempt)
         attempt->state = FENCE_ATTEMPT_FAILED;
 }
 
-void fence_attempt_begin(struct fence_attempt *attempt, uint64_t id, unsigned n, uint32_t active,
-                         uint64_t now_us)
+void fence_attempt_begin(struct fence_attempt *attempt, uint64_t id, struct fence_ballot *ballots,
+                         unsigned count, unsigned n, uint32_t active, uint64_t now_us)
 {
+    assert(count > 0 && count <= FENCE_GROUP_MAX);
     attempt->state = FENCE_ATTEMPT_TAKING;
     attempt->id = id;
     attempt->began_us = now_us;
     attempt->sent = 0;
     attempt->frozen = 0;
-    attempt->token = 0;
+    attempt->found = 0;
+    attempt->remaining_ms = UINT64_MAX;
     attempt->stale = false;
+    attempt->count = count;
+    attempt->ballots = ballots;
+    for (unsigned k = 0; k < count; k++)
+        ballots[k].token = 0;
     fence_holders_begin(&attempt->holders);
     fence_tally_begin(&attempt->tally, n, active);
     fail_if_out_of_reach(attempt);
@@ -57,19 +63,19 @@ void fence_attempt_begin(struct fence_attempt *attempt, uint64_t id, unsigned n,
         attempt->sent = active;
 }
 
-static int64_t greatest_number(const struct fence_attempt *attempt, uint32_t set)
+static int64_t greatest_number(const struct fence_ballot *ballot, unsigned n, uint32_t set)
 {
     int64_t greatest = 0;
-    for (unsigned i = 0; i < attempt->tally.n; i++)
-        if ((set >> i & 1) && attempt->numbers[i] > greatest)
-            greatest = attempt->numbers[i];
+    for (unsigned i = 0; i < n; i++)
+        if ((set >> i & 1) && ballot->numbers[i] > greatest)
+            greatest = ballot->numbers[i];
     return greatest;
 }
 
-static bool all_equal(const struct fence_attempt *attempt, uint32_t set, int64_t number)
+static bool all_equal(const struct fence_ballot *ballot, unsigned n, uint32_t set)
 {
-    for (unsigned i = 0; i < attempt->tally.n; i++)
-        if ((set >> i & 1) && attempt->numbers[i] != number)
+    for (unsigned i = 0; i < n; i++)
+        if ((set >> i & 1) && ballot->numbers[i] != ballot->token)
             return false;
     return true;
 }
@@ -77,8 +83,13 @@ static bool all_equal(const struct fence_attempt *attempt, uint32_t set, int64_t
 /* The first q numbers are in: fix the token. Later numbers do not join. */
 static void freeze(struct fence_attempt *attempt)
 {
-    attempt->token = greatest_number(attempt, attempt->frozen);
-    if (all_equal(attempt, attempt->frozen, attempt->token)) {
+    bool agreed = true;
+    for (unsigned k = 0; k < attempt->count; k++) {
+        struct fence_ballot *ballot = &attempt->ballots[k];
+        ballot->token = greatest_number(ballot, attempt->tally.n, attempt->frozen);
+        agreed = agreed && all_equal(ballot, attempt->tally.n, attempt->frozen);
+    }
+    if (agreed) {
         attempt->state = FENCE_ATTEMPT_WON;
         return;
     }
@@ -92,14 +103,26 @@ static void freeze(struct fence_attempt *attempt)
             attempt->tally.parts[i] = first_round[i];
 }
 
+static void count_numbers(struct fence_attempt *attempt, unsigned i,
+                          const struct fence_reply *reply)
+{
+    assert(attempt->count == 1 || reply->numbers);
+    for (unsigned k = 0; k < attempt->count; k++)
+        attempt->ballots[k].numbers[i] = reply->numbers ? reply->numbers[k] : reply->number;
+    attempt->frozen |= UINT32_C(1) << i;
+    if (reply->found)
+        attempt->found |= UINT32_C(1) << i;
+    if (reply->remaining_ms > 0 && reply->remaining_ms < attempt->remaining_ms)
+        attempt->remaining_ms = reply->remaining_ms;
+}
+
 static void take_reply(struct fence_attempt *attempt, unsigned i, const struct fence_reply *reply)
 {
     switch (reply->kind) {
     case FENCE_REPLY_NUMBER:
         if (!fence_tally_record(&attempt->tally, i, FENCE_PART_GRANTED))
             return;
-        attempt->numbers[i] = reply->number;
-        attempt->frozen |= UINT32_C(1) << i;
+        count_numbers(attempt, i, reply);
         if (size(attempt->frozen) >= needed(&attempt->tally)) {
             freeze(attempt);
             return;
@@ -160,6 +183,12 @@ void fence_attempt_give_up(struct fence_attempt *attempt)
     assert(attempt->state == FENCE_ATTEMPT_TAKING || attempt->state == FENCE_ATTEMPT_CONFIRMING);
     fence_tally_give_up(&attempt->tally);
     attempt->state = FENCE_ATTEMPT_FAILED;
+}
+
+bool fence_attempt_found(const struct fence_attempt *attempt)
+{
+    assert(attempt->state == FENCE_ATTEMPT_WON);
+    return (attempt->frozen & ~attempt->found) == 0;
 }
 
 int fence_attempt_error(const struct fence_attempt *attempt)

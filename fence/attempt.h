@@ -13,6 +13,11 @@
  * each held the lock from its TAKE to its last word of agreement, so one of the two came wholly
  * first and left the counter at its token or higher before the other was given a number.
  *
+ * Several resources are one attempt: a master locks all of them or none, and what is said here of
+ * numbers and tokens holds for each resource by itself. A lock that was found under the attempt's
+ * own lock id (a client asks again, since the answer was lost) gives the number it has: it was held
+ * there ever since, so the argument stands.
+ *
  * Three rules carry that argument. A majority is of all N masters, never of those that answered.
  * The frozen set never grows: a number that comes later proves nothing, since the lock may have
  * changed hands at that master in between. And a confirmation goes to this attempt with its number,
@@ -33,23 +38,32 @@ enum fence_attempt_state {
     FENCE_ATTEMPT_FAILED,
 };
 
+/* The numbers that were given for one resource, and what comes of them. */
+struct fence_ballot {
+    int64_t token; /* 0 until the set is frozen */
+    int64_t numbers[FENCE_MASTERS_MAX];
+};
+
 struct fence_attempt {
     enum fence_attempt_state state;
     uint64_t id;       /* random, new for every attempt */
     uint64_t began_us; /* before the first request left */
     uint32_t sent;     /* set of masters that may hold something of this attempt */
     uint32_t frozen;   /* the first q that gave a number */
-    int64_t token;     /* 0 until the set is frozen */
+    uint32_t found;    /* set of those that had it all locked before, under the same lock id */
+    uint64_t remaining_ms; /* the least that a lock found so has left; UINT64_MAX: none was found */
     bool stale; /* a master knows a newer view than the one named: another attempt may do better */
-    int64_t numbers[FENCE_MASTERS_MAX];
+    unsigned count; /* of resources */
+    struct fence_ballot *ballots; /* one for each; the caller's */
     struct fence_tally tally;
     struct fence_holders holders; /* who is in the way: one holder, or a split vote */
 };
 
-/* Begins an attempt @id that asks the masters in @active out of @n. Too few of them: it has FAILED,
- * and nothing must be sent. */
-void fence_attempt_begin(struct fence_attempt *attempt, uint64_t id, unsigned n, uint32_t active,
-                         uint64_t now_us);
+/* Begins an attempt @id at the @count resources whose numbers go into @ballots, which the attempt
+ * keeps. It asks the masters in @active out of @n. Too few of them: it has FAILED, and nothing must
+ * be sent. */
+void fence_attempt_begin(struct fence_attempt *attempt, uint64_t id, struct fence_ballot *ballots,
+                         unsigned count, unsigned n, uint32_t active, uint64_t now_us);
 
 /* Master @i answered the round under way. The caller keeps replies of earlier rounds away. When the
  * state becomes CONFIRMING, send the second round to @frozen. */
@@ -58,6 +72,9 @@ void fence_attempt_reply(struct fence_attempt *attempt, unsigned i,
 
 /* The round's deadline came: whoever has not answered counts no more. */
 void fence_attempt_give_up(struct fence_attempt *attempt);
+
+/* Whether nothing that a WON attempt counts had to be taken: the lock was there already. */
+bool fence_attempt_found(const struct fence_attempt *attempt);
 
 /* Why a FAILED attempt failed: FENCE_ENOQUORUM where too many masters are down, silent or refusing;
  * FENCE_EHELD where a majority names one holder (see @holders); FENCE_ECONTENDED otherwise, where a

@@ -47,6 +47,10 @@ int fence_core_new(const struct fence_config *config, struct fence_core **ret_co
     error = fence_clients_init(&core->clients, power_of_two(config->calls));
     if (error)
         goto out;
+    error = fence_groups_init(&core->groups, config->calls < FENCE_GROUPS_MAX ? config->calls
+                                                                              : FENCE_GROUPS_MAX);
+    if (error)
+        goto out;
     error = fence_debts_init(&core->debts,
                              config->calls < FENCE_DEBTS_MAX ? config->calls : FENCE_DEBTS_MAX);
     if (error)
@@ -65,6 +69,7 @@ void fence_core_free(struct fence_core *core)
     fence_timers_fini(&core->timers);
     fence_lines_fini(&core->lines);
     fence_clients_fini(&core->clients);
+    fence_groups_fini(&core->groups);
     fence_debts_fini(&core->debts);
     free(core->rejoins);
     free(core->calls);
@@ -97,6 +102,17 @@ uint64_t fence_core_deadline(const struct fence_core *core)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
+static void check_group(const struct fence_group *group)
+{
+    assert(group->count >= FENCE_GROUP_MIN && group->count <= FENCE_GROUP_MAX);
+    for (unsigned k = 0; k < group->count; k++) {
+        const struct fence_group_member *member = &group->members[k];
+        size_t len = strlen(member->resource);
+        assert(fence_resource_valid(member->resource, len));
+        assert(member->slot == fence_slot(member->resource, len));
+    }
+}
+
 static void check_call(const struct fence_call *call)
 {
     assert(fence_resource_valid(call->resource, strlen(call->resource)));
@@ -107,11 +123,13 @@ static void check_call(const struct fence_call *call)
     if (call->kind == FENCE_CALL_ACQUIRE || call->kind == FENCE_CALL_EXTEND)
         assert(call->ttl_ms >= FENCE_TTL_MIN_MS && call->ttl_ms <= FENCE_TTL_CEILING_MS);
     assert(call->wait_ms <= FENCE_WAIT_MAX_MS);
+    if (call->group)
+        check_group(call->group);
 }
 
 static int refusal(const struct fence_core *core, const struct fence_call *call)
 {
-    if (core->free == FENCE_NOBODY)
+    if (core->free == FENCE_NOBODY || (call->group && fence_groups_full(&core->groups)))
         return FENCE_EBUSY;
     if (core->fleet.fleet_id[0] == '\0')
         return FENCE_ENOTREADY;
@@ -153,13 +171,15 @@ static void on_call(struct fence_core *core, const struct fence_call *asked)
     call->wait_until_us = asked->wait_ms ? core->now_us + asked->wait_ms * UINT64_C(1000) : 0;
     call->ttl_ms = asked->ttl_ms;
     call->token = asked->token;
+    call->group = FENCE_NOBODY;
+    call->again = asked->again;
     call->tries = 0;
     call->slot = (uint16_t)fence_slot(asked->resource, strlen(asked->resource));
     fence_core_copy_text(call->resource, sizeof(call->resource), asked->resource);
     fence_core_copy_text(call->lock_id, sizeof(call->lock_id), asked->lock_id);
     fence_core_copy_text(call->owner, sizeof(call->owner), asked->owner);
     if (call->kind == FENCE_CALL_ACQUIRE)
-        fence_core_acquire_begin(core, call);
+        fence_core_acquire_begin(core, call, asked->group);
     else
         fence_core_vote_begin(core, call);
 }
@@ -235,7 +255,7 @@ void fence_step(struct fence_core *core, const struct fence_event *event,
         on_left(core, event->client);
         break;
     case FENCE_EVENT_FREED:
-        fence_core_acquire_freed(core, event->freed.resource, event->freed.lock_id);
+        fence_core_freed(core, event->freed.resource, event->freed.lock_id);
         break;
     case FENCE_EVENT_REPLY:
         on_reply(core, event->master, &event->reply);

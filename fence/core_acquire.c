@@ -1,116 +1,60 @@
-/* Acquire: from the line for a resource, through attempts and pauses, to a grant or a reason. */
+/* Acquire: through attempts and pauses, to a grant or a reason. */
 #include "fence/core_state.h"
 #include "fence/lease.h"
 
 #include <assert.h>
 #include <string.h>
 
-static uint64_t least(uint64_t a, uint64_t b)
+static struct fence_group_call *group_of(const struct fence_core *core, const struct call *call)
 {
-    return a < b ? a : b;
-}
-
-static bool known_held(const struct fence_core *core, const struct fence_line *line)
-{
-    return line->held_until_us > core->now_us;
-}
-
-static void remember_holder(const struct fence_core *core, struct fence_line *line,
-                            uint64_t remaining_ms, const char *owner, uint64_t holder)
-{
-    line->holder = holder;
-    line->held_until_us = core->now_us + remaining_ms * 1000;
-    memcpy(line->owner, owner, strlen(owner) + 1);
-}
-
-/* ---- pauses ---------------------------------------------------------------------------------- */
-
-static void pause_until(struct fence_core *core, struct call *call, uint64_t due_us)
-{
-    call->state = CALL_PAUSING;
-    if (call->wait_until_us)
-        due_us = least(due_us, call->wait_until_us);
-    fence_core_wake_at(core, call, due_us);
-}
-
-/* A waiter looks soon when it has become the first, so that the masters know that somebody waits.
- * Then it is told when the lock is free; it looks at the end of the lease, and now and then, since
- * it may not have been told. At random, so that servers come apart. */
-static uint64_t next_look_us(struct fence_core *core, const struct call *call,
-                             const struct fence_line *line)
-{
-    uint64_t after_us = call->tries == 0 ? FENCE_FIRST_LOOK_US : FENCE_LOOK_US;
-    uint64_t look_us =
-        core->now_us + after_us + fence_core_random(core) % (after_us * FENCE_LOOK_SPREADS);
-    return known_held(core, line) ? least(look_us, line->held_until_us + 1000) : look_us;
-}
-
-/* Contenders that split the masters come apart by random delays, longer with each try. */
-static uint64_t next_try_us(struct fence_core *core, const struct call *call)
-{
-    unsigned doublings = call->tries < FENCE_TRIES_MAX ? call->tries : FENCE_TRIES_MAX;
-    return core->now_us + fence_core_random(core) % ((uint64_t)FENCE_RETRY_BASE_US << doublings);
+    return call->group != FENCE_NOBODY ? &core->groups.calls[call->group] : NULL;
 }
 
 /* ---- endings --------------------------------------------------------------------------------- */
 
-/* The first of a line learnt that the resource is held: that answers those behind it who only ask.
- */
-static void answer_askers(struct fence_core *core, const struct fence_line *line)
-{
-    if (line->askers == 0)
-        return;
-    for (uint32_t who = line->first; who != FENCE_NOBODY;
-         who = fence_lines_behind(&core->lines, who))
-        if (core->calls[who].state == CALL_QUEUED && !core->calls[who].wait_until_us)
-            fence_core_wake_at(core, &core->calls[who], core->now_us);
-}
-
-/* @call has its answer. Whoever stood behind it is first now. */
-static void leave(struct fence_core *core, struct call *call)
-{
-    if (call->wait_until_us)
-        core->waiting--;
-    else
-        fence_lines_of(&core->lines, fence_core_index(core, call))->askers--;
-    fence_clients_remove(&core->clients, fence_core_index(core, call));
-    uint32_t successor = fence_lines_leave(&core->lines, fence_core_index(core, call));
-    fence_core_finish(core, call);
-    if (successor == FENCE_NOBODY)
-        return;
-    struct call *next = &core->calls[successor];
-    const struct fence_line *line = fence_lines_of(&core->lines, successor);
-    bool can_wait = next->wait_until_us > core->now_us && known_held(core, line);
-    pause_until(core, next, can_wait ? next_look_us(core, next, line) : core->now_us);
-}
-
+/* A slot that is given back keeps its strings, and its group, for the rest of the step. */
 static void answer_error(struct fence_core *core, struct call *call, int error)
 {
-    const struct fence_line *line = fence_lines_of(&core->lines, fence_core_index(core, call));
+    const struct fence_sighting *seen = fence_core_seen(core, call);
+    const struct fence_group_call *group = group_of(core, call);
     struct fence_answer *answer = fence_core_answer(core, call, error);
-    if (known_held(core, line)) {
-        answer->remaining_ms = (line->held_until_us - core->now_us + 999) / 1000;
-        answer->owner = line->owner;
+    if (fence_core_knows_held(core, call)) {
+        answer->remaining_ms = (seen->held_until_us - core->now_us + 999) / 1000;
+        answer->owner = seen->owner;
+        if (group)
+            answer->resource = group->group.members[group->blocked].resource;
     }
     if (call->tries > 0) {
         memcpy(answer->parts, call->attempt.tally.parts, sizeof(answer->parts));
         answer->granted = fence_tally_count(&call->attempt.tally, FENCE_PART_GRANTED);
     }
-    leave(core, call);
+    fence_core_leave(core, call);
+}
+
+/* What the grant may count on: all of its own lease, or what the shortest of the locks that were
+ * found still has. */
+static uint32_t lease_ms(const struct call *call)
+{
+    uint64_t found_ms = call->attempt.remaining_ms;
+    return found_ms < call->ttl_ms ? (uint32_t)found_ms : call->ttl_ms;
 }
 
 static void answer_grant(struct fence_core *core, struct call *call, uint64_t validity_us)
 {
-    struct fence_line *line = fence_lines_of(&core->lines, fence_core_index(core, call));
-    remember_holder(core, line, call->ttl_ms, call->owner, fence_holders_hash(call->lock_id));
-    answer_askers(core, line);
     const struct fence_attempt *attempt = &call->attempt;
+    const struct fence_group_call *group = group_of(core, call);
+    fence_sighting_held(fence_core_seen(core, call),
+                        core->now_us + lease_ms(call) * UINT64_C(1000),
+                        fence_holders_hash(call->lock_id), call->owner);
+    fence_core_answer_askers(core, call);
     struct fence_answer *answer = fence_core_answer(core, call, 0);
-    answer->token = attempt->token;
+    answer->group = group ? &group->group : NULL;
+    answer->token = attempt->ballots[0].token;
     answer->validity_ms = validity_us / 1000;
+    answer->found = fence_attempt_found(attempt);
     answer->granted = fence_tally_count(&attempt->tally, FENCE_PART_GRANTED);
     memcpy(answer->parts, attempt->tally.parts, sizeof(answer->parts));
-    leave(core, call);
+    fence_core_leave(core, call);
 }
 
 /* ---- attempts -------------------------------------------------------------------------------- */
@@ -119,7 +63,12 @@ static void answer_grant(struct fence_core *core, struct call *call, uint64_t va
  * it cannot undo what a later one was granted. */
 static void undo(struct fence_core *core, const struct call *call)
 {
-    if (call->attempt.sent)
+    if (!call->attempt.sent)
+        return;
+    const struct fence_group_call *group = group_of(core, call);
+    if (group)
+        fence_core_undo_group(core, call, &group->group, call->attempt.sent);
+    else
         fence_core_undo(core, call, call->attempt.sent);
 }
 
@@ -132,55 +81,78 @@ static bool worth_another_try(const struct fence_core *core, const struct call *
     return error == FENCE_ECONTENDED && call->tries < FENCE_TRIES_MAX;
 }
 
-/* It was said to be free before those masters were asked that still have it. */
-static bool is_on_its_way_out(const struct fence_line *line)
+static void remember_holder(struct fence_core *core, const struct call *call)
 {
-    return line->holder != 0 && line->freed == line->holder;
+    const struct fence_holders *holders = &call->attempt.holders;
+    uint64_t remaining_ms = fence_holders_remaining_ms(holders, fence_majority(core->fleet.n));
+    fence_sighting_held(fence_core_seen(core, call), core->now_us + remaining_ms * 1000,
+                        fence_holders_leader(holders), holders->owner);
+    fence_core_answer_askers(core, call);
+    struct fence_group_call *group = group_of(core, call);
+    if (group)
+        group->blocked = holders->member;
+}
+
+/* Contenders that split the masters come apart by random delays, longer with each try. */
+static uint64_t next_try_us(struct fence_core *core, const struct call *call)
+{
+    unsigned doublings = call->tries < FENCE_TRIES_MAX ? call->tries : FENCE_TRIES_MAX;
+    return core->now_us + fence_core_random(core) % ((uint64_t)FENCE_RETRY_BASE_US << doublings);
 }
 
 static void fail(struct fence_core *core, struct call *call, int error)
 {
     undo(core, call);
-    struct fence_line *line = fence_lines_of(&core->lines, fence_core_index(core, call));
-    if (error == FENCE_EHELD) {
-        const struct fence_holders *holders = &call->attempt.holders;
-        remember_holder(core, line,
-                        fence_holders_remaining_ms(holders, fence_majority(core->fleet.n)),
-                        holders->owner, fence_holders_leader(holders));
-        answer_askers(core, line);
-    }
+    if (error == FENCE_EHELD)
+        remember_holder(core, call);
     if (!worth_another_try(core, call, error)) {
         bool waited = call->wait_until_us && error != FENCE_ENOQUORUM && error != FENCE_ETOOSLOW;
         answer_error(core, call, waited ? FENCE_EWAITTIMEOUT : error);
         return;
     }
-    bool is_held = error == FENCE_EHELD && !is_on_its_way_out(line);
-    line->freed = 0;
+    bool overtaken = fence_sighting_overtaken(fence_core_seen(core, call));
+    bool looks = error == FENCE_EHELD && !overtaken;
     fence_core_next_round(core, call);
-    pause_until(core, call, is_held ? next_look_us(core, call, line) : next_try_us(core, call));
+    fence_core_pause_until(
+        core, call, looks ? fence_core_next_look_us(core, call) : next_try_us(core, call));
+}
+
+static void begin_attempt(struct fence_core *core, struct call *call)
+{
+    struct fence_group_call *group = group_of(core, call);
+    fence_attempt_begin(&call->attempt, fence_core_random(core),
+                        group ? group->ballots : &call->ballot, group ? group->group.count : 1,
+                        core->fleet.n, fence_fleet_active(&core->fleet), core->now_us);
 }
 
 static void try(struct fence_core *core, struct call *call)
 {
-    uint32_t active = fence_fleet_active(&core->fleet);
     call->state = CALL_TRYING;
     call->tries++;
     call->generation = core->fleet.generation;
     fence_core_next_round(core, call);
-    fence_attempt_begin(&call->attempt, fence_core_random(core), core->fleet.n, active,
-                        core->now_us);
+    begin_attempt(core, call);
     if (call->attempt.state == FENCE_ATTEMPT_FAILED) {
         fail(core, call, fence_attempt_error(&call->attempt));
         return;
     }
+    const struct fence_group_call *group = group_of(core, call);
     struct fence_request request = {
         .kind = FENCE_REQUEST_TAKE,
         .attempt = call->attempt.id,
         .ttl_ms = call->ttl_ms,
         .waits = call->wait_until_us != 0,
+        .again = call->again,
+        .group = group ? &group->group : NULL,
     };
     fence_core_ask(core, call, call->attempt.sent, &request);
     fence_core_wake_at(core, call, core->now_us + fence_patience_us(call->ttl_ms));
+}
+
+static void keep_tokens(const struct fence_attempt *attempt, struct fence_group_call *group)
+{
+    for (unsigned k = 0; k < group->group.count; k++)
+        group->group.members[k].token = attempt->ballots[k].token;
 }
 
 static void confirm(struct fence_core *core, struct call *call)
@@ -192,11 +164,16 @@ static void confirm(struct fence_core *core, struct call *call)
         fail(core, call, FENCE_ECONTENDED);
         return;
     }
+    struct fence_group_call *group = group_of(core, call);
+    if (group)
+        keep_tokens(attempt, group);
     fence_core_next_round(core, call);
     struct fence_request request = {
         .kind = FENCE_REQUEST_CONFIRM,
         .attempt = attempt->id,
-        .token = attempt->token,
+        .token = attempt->ballots[0].token,
+        .again = call->again,
+        .group = group ? &group->group : NULL,
     };
     fence_core_ask(core, call, attempt->tally.asked, &request);
     fence_core_wake_at(core, call, core->now_us + fence_patience_us(call->ttl_ms));
@@ -204,7 +181,10 @@ static void confirm(struct fence_core *core, struct call *call)
 
 static void win(struct fence_core *core, struct call *call)
 {
-    int64_t validity_us = fence_validity_us(call->ttl_ms, call->attempt.began_us, core->now_us);
+    struct fence_group_call *group = group_of(core, call);
+    int64_t validity_us = fence_validity_us(lease_ms(call), call->attempt.began_us, core->now_us);
+    if (group)
+        keep_tokens(&call->attempt, group);
     if (validity_us <= 0)
         fail(core, call, FENCE_ETOOSLOW);
     else
@@ -213,17 +193,12 @@ static void win(struct fence_core *core, struct call *call)
 
 /* ---- what the core calls --------------------------------------------------------------------- */
 
-void fence_core_acquire_begin(struct fence_core *core, struct call *call)
+void fence_core_acquire_begin(struct fence_core *core, struct call *call,
+                              const struct fence_group *group)
 {
-    uint32_t me = fence_core_index(core, call);
-    struct fence_line *line = fence_lines_join(&core->lines, me, call->resource);
-    fence_clients_add(&core->clients, me, call->client);
-    call->state = CALL_QUEUED;
-    line->askers += !call->wait_until_us;
-    core->waiting += call->wait_until_us != 0;
-    if (line->first == me)
+    if (fence_core_stand(core, call, group))
         try(core, call);
-    else if (!call->wait_until_us && known_held(core, line))
+    else if (!call->wait_until_us && fence_core_knows_held(core, call))
         answer_error(core, call, FENCE_EHELD);
     else
         fence_core_wake_at(core, call, call->wait_until_us ? call->wait_until_us : FENCE_NEVER);
@@ -258,12 +233,12 @@ void fence_core_acquire_timer(struct fence_core *core, struct call *call)
         fail(core, call, fence_attempt_error(&call->attempt));
         return;
     }
-    const struct fence_line *line = fence_lines_of(&core->lines, fence_core_index(core, call));
+    bool asks_once = !call->wait_until_us && call->tries == 0;
     if (call->wait_until_us && core->now_us >= call->wait_until_us)
         answer_error(core, call, FENCE_EWAITTIMEOUT);
-    else if (!call->wait_until_us && call->tries == 0 && known_held(core, line))
+    else if (asks_once && fence_core_knows_held(core, call))
         answer_error(core, call, FENCE_EHELD); /* whoever stood before it has it now */
-    else
+    else if (call->state == CALL_PAUSING)
         try(core, call);
 }
 
@@ -272,18 +247,4 @@ void fence_core_acquire_abandon(struct fence_core *core, struct call *call)
     if (call->state == CALL_TRYING)
         undo(core, call);
     answer_error(core, call, FENCE_ELEFT);
-}
-
-void fence_core_acquire_freed(struct fence_core *core, const char *resource, const char *lock_id)
-{
-    struct fence_line *line = fence_lines_find(&core->lines, resource);
-    if (!line)
-        return;
-    line->freed = fence_holders_hash(lock_id);
-    if (line->holder != 0 && line->holder != line->freed)
-        return; /* somebody had the lock since */
-    line->held_until_us = 0;
-    line->holder = 0;
-    if (core->calls[line->first].state == CALL_PAUSING)
-        fence_core_wake_at(core, &core->calls[line->first], core->now_us);
 }

@@ -6,6 +6,7 @@
 #include "fence/clients.h"
 #include "fence/core.h"
 #include "fence/debts.h"
+#include "fence/groups.h"
 #include "fence/lines.h"
 #include "fence/rejoin.h"
 #include "fence/timers.h"
@@ -24,6 +25,8 @@
  *
  *   EXTEND, RELEASE, INSPECT ---> VOTING
  *
+ * An acquire of several resources stands in no line: it is TRYING at once.
+ *
  * Each ends in an answer, which frees the slot. Replies that come later name a round that is over,
  * and are dropped. */
 enum call_state {
@@ -39,6 +42,8 @@ struct call {
     enum fence_call_kind kind;
     uint32_t next_free;
     uint32_t ttl_ms;
+    uint32_t group; /* acquire: of several resources, in core->groups; FENCE_NOBODY: of one */
+    bool again;     /* acquire: the lock id is the client's own */
     uint64_t round; /* which round the masters are answering; part of the tag */
     uint64_t client;
     uint64_t arrived_us;
@@ -47,6 +52,7 @@ struct call {
     int64_t token;
     unsigned tries;
     uint16_t slot;
+    struct fence_ballot ballot; /* acquire of one */
     union {
         struct fence_attempt attempt;
         struct fence_vote vote;
@@ -62,6 +68,7 @@ struct fence_core {
     struct fence_timers timers;   /* one a call */
     struct fence_lines lines;     /* acquires, by resource */
     struct fence_clients clients; /* acquires, by client */
+    struct fence_groups groups;   /* acquires of several resources */
     struct fence_debts debts;     /* clean-ups on their way */
     struct fence_rejoin *rejoins; /* one a member */
     struct call *calls;
@@ -144,6 +151,10 @@ void fence_core_tell(struct fence_core *core, const struct call *call, uint32_t 
  * back. */
 void fence_core_undo(struct fence_core *core, const struct call *call, uint32_t set);
 
+/* The same for each of @group's resources, one with each tick that follows at once. */
+void fence_core_undo_group(struct fence_core *core, const struct call *call,
+                           const struct fence_group *group, uint32_t set);
+
 /* Master @i replied to a clean-up; the next of those to be told again. */
 void fence_core_undo_reply(struct fence_core *core, unsigned i, uint32_t index, uint64_t serial,
                            enum fence_reply_kind kind);
@@ -169,13 +180,41 @@ void fence_core_rejoin_reply(struct fence_core *core, unsigned i,
 uint64_t fence_core_rejoin_deadline(const struct fence_core *core);
 void fence_core_rejoin_tick(struct fence_core *core);
 
-/* The parts of a state machine that one kind of call needs (core_acquire.c, core_vote.c). */
-void fence_core_acquire_begin(struct fence_core *core, struct call *call);
+/* Where an acquire stands (core_wait.c). @call, new, goes to the end of the line for its resource,
+ * or stands by itself with @group. True if it may try at once. */
+bool fence_core_stand(struct fence_core *core, struct call *call, const struct fence_group *group);
+
+/* @call has its answer. Whoever stood behind it is first now. */
+void fence_core_leave(struct fence_core *core, struct call *call);
+
+/* What was seen of its resource, or of the one that was in its way; and whether another than its own
+ * lock id is known to hold it. */
+struct fence_sighting *fence_core_seen(const struct fence_core *core, const struct call *call);
+bool fence_core_knows_held(const struct fence_core *core, const struct call *call);
+
+/* @call, the first of a line, learnt that the resource is held: that answers those behind it who
+ * only ask. They came since the last time that somebody learnt it, so they are at the end. */
+void fence_core_answer_askers(struct fence_core *core, const struct call *call);
+
+/* Until @due_us, or until its wait is over. */
+void fence_core_pause_until(struct fence_core *core, struct call *call, uint64_t due_us);
+
+/* A waiter looks soon when it has become the first, so that the masters know that somebody waits.
+ * Then it is told when the lock is free; it looks at the end of the lease, and now and then, since
+ * it may not have been told. At random, so that servers come apart. */
+uint64_t fence_core_next_look_us(struct fence_core *core, const struct call *call);
+
+/* The holder with @lock_id gave up @resource. */
+void fence_core_freed(struct fence_core *core, const char *resource, const char *lock_id);
+
+/* The parts of a state machine that one kind of call needs (core_acquire.c, core_vote.c). @group is
+ * the event's, NULL for one resource. */
+void fence_core_acquire_begin(struct fence_core *core, struct call *call,
+                              const struct fence_group *group);
 void fence_core_acquire_reply(struct fence_core *core, struct call *call, unsigned i,
                               const struct fence_reply *reply);
 void fence_core_acquire_timer(struct fence_core *core, struct call *call);
 void fence_core_acquire_abandon(struct fence_core *core, struct call *call);
-void fence_core_acquire_freed(struct fence_core *core, const char *resource, const char *lock_id);
 void fence_core_vote_begin(struct fence_core *core, struct call *call);
 void fence_core_vote_reply(struct fence_core *core, struct call *call, unsigned i,
                            const struct fence_reply *reply);

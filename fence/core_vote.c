@@ -67,7 +67,7 @@ static void answer_release(struct fence_core *core, const struct call *call,
         fence_core_answer(core, call, verdict == FENCE_VERDICT_UNKNOWN ? FENCE_ENOQUORUM : 0);
     answer->released = verdict == FENCE_VERDICT_YES;
     if (answer->released)
-        fence_core_acquire_freed(core, call->resource, call->lock_id);
+        fence_core_freed(core, call->resource, call->lock_id);
 }
 
 static void answer_inspect(struct fence_core *core, const struct call *call,

@@ -10,6 +10,7 @@ void fence_holders_begin(struct fence_holders *holders)
     holders->named = 0;
     holders->leader = 0;
     holders->votes = 0;
+    holders->member = 0;
     holders->owner[0] = '\0';
 }
 
@@ -44,6 +45,7 @@ void fence_holders_record(struct fence_holders *holders, unsigned i,
         return;
     holders->votes = votes;
     holders->leader = i;
+    holders->member = reply->member;
     size_t len = strlen(reply->owner);
     assert(len <= FENCE_OWNER_MAX);
     memcpy(holders->owner, reply->owner, len + 1);

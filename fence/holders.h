@@ -9,6 +9,7 @@ struct fence_holders {
     uint32_t named;  /* set of masters that named a holder */
     unsigned leader; /* a master that named the one named most often; valid if votes > 0 */
     unsigned votes;  /* how many named that one */
+    unsigned member; /* of several resources: the one that the leader holds */
     uint64_t hash[FENCE_MASTERS_MAX]; /* of the lock id */
     int64_t number[FENCE_MASTERS_MAX];
     uint64_t remaining_ms[FENCE_MASTERS_MAX];

@@ -15,6 +15,8 @@ enum {
     FENCE_ID_HEX_LEN = 40,  /* a Redis run id */
     FENCE_HOST_MAX = 45,    /* bytes of an IP address as text */
     FENCE_SLOTS = 16384,    /* token counters a master keeps, whatever the number of names */
+    FENCE_GROUP_MIN = 2,    /* resources acquired together, all or none */
+    FENCE_GROUP_MAX = 64,
 
     FENCE_TTL_MIN_MS = 100,
     FENCE_TTL_DEFAULT_MS = 30 * 1000,
@@ -37,6 +39,7 @@ enum {
     FENCE_REJOIN_ROUNDS_MAX = 8, /* of recording, each under another view, before all anew */
     FENCE_DEBTS_MAX = 4096,      /* clean-ups not yet acknowledged */
     FENCE_DEBT_SLACK_US = 10 * 1000 * 1000, /* kept beyond the TTL: a late request locks late */
+    FENCE_GROUPS_MAX = 256,                 /* acquires of several resources under way */
     FENCE_CALLS_MAX = 65536,                /* a call's index is 16 bits of its tag */
 };
 

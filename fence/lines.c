@@ -60,14 +60,11 @@ static uint32_t open_line(struct fence_lines *lines, const char *resource)
     size_t len = strlen(resource);
     assert(len <= FENCE_RESOURCE_MAX);
     memcpy(line->resource, resource, len + 1);
-    line->owner[0] = '\0';
+    fence_sighting_clear(&line->seen);
     line->first = FENCE_NOBODY;
     line->last = FENCE_NOBODY;
     line->length = 0;
     line->askers = 0;
-    line->held_until_us = 0;
-    line->holder = 0;
-    line->freed = 0;
     uint32_t *bucket = bucket_of(lines, resource);
     line->next = *bucket;
     *bucket = at;
@@ -122,6 +119,12 @@ uint32_t fence_lines_leave(struct fence_lines *lines, uint32_t who)
     uint32_t successor = was_first ? place->after : FENCE_NOBODY;
     place->line = FENCE_NOBODY;
     return successor;
+}
+
+uint32_t fence_lines_before(const struct fence_lines *lines, uint32_t who)
+{
+    assert(who < lines->capacity && lines->places[who].line != FENCE_NOBODY);
+    return lines->places[who].before;
 }
 
 uint32_t fence_lines_behind(const struct fence_lines *lines, uint32_t who)

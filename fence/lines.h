@@ -1,14 +1,12 @@
 /* Waiting lines: one for each resource that calls of this server want to acquire. Whoever is first
  * in a line is the only one to trouble the masters for that resource; the rest stand behind it in
- * the order they came. A line exists while somebody stands in it.
- *
- * A line also remembers what its first learnt last: that the resource is held, by whom and until
- * when. It is a hint, to spare the masters a question; only the masters grant. */
+ * the order they came. A line exists while somebody stands in it, and remembers what its first
+ * learnt last. */
 #ifndef FENCE_LINES_H
 #define FENCE_LINES_H
 
 #include "fence/error.h"
-#include "fence/limits.h"
+#include "fence/sighting.h"
 
 #include <stdint.h>
 
@@ -16,12 +14,9 @@ struct fence_line {
     uint32_t first;
     uint32_t last;
     uint32_t length;
-    uint32_t askers;        /* those in it that do not wait; the caller counts them */
-    uint32_t next;          /* line in the same bucket, or on the free list */
-    uint64_t held_until_us; /* 0: not known to be held */
-    uint64_t holder;        /* hash of the lock id of who holds it, and */
-    uint64_t freed;         /* of who gave it up last; 0: none */
-    char owner[FENCE_OWNER_MAX + 1];
+    uint32_t askers; /* those in it that do not wait; the caller counts them */
+    uint32_t next;   /* line in the same bucket, or on the free list */
+    struct fence_sighting seen;
     char resource[FENCE_RESOURCE_MAX + 1];
 };
 
@@ -50,7 +45,8 @@ struct fence_line *fence_lines_join(struct fence_lines *lines, uint32_t who, con
  * the line is gone. */
 uint32_t fence_lines_leave(struct fence_lines *lines, uint32_t who);
 
-/* Who stands behind @who; FENCE_NOBODY if it is the last. */
+/* Who stands before @who, FENCE_NOBODY if it is the first; and behind it, if it is the last. */
+uint32_t fence_lines_before(const struct fence_lines *lines, uint32_t who);
 uint32_t fence_lines_behind(const struct fence_lines *lines, uint32_t who);
 
 /* The line that @who stands in, and @resource's line; NULL if there is none. */

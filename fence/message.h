@@ -9,6 +9,7 @@
 #ifndef FENCE_MESSAGE_H
 #define FENCE_MESSAGE_H
 
+#include "fence/group.h"
 #include "fence/limits.h"
 #include "fence/view.h"
 
@@ -30,8 +31,12 @@ struct fence_call {
     enum fence_call_kind kind;
     uint64_t client;      /* comes back in the answer; unique among the calls under way */
     const char *resource; /* all calls */
-    const char *lock_id;  /* all but inspect; for acquire a fresh random one */
+    const char *lock_id;  /* all but inspect; for acquire a fresh random one, or the client's own */
     const char *owner;    /* acquire: the label, may be "" */
+    const struct fence_group *group; /* acquire: all of these or none, @resource is the first; NULL:
+                                      * @resource alone. Borrowed for the step */
+    bool again; /* acquire: @lock_id is the client's own, who may have asked with it before: what it
+                 * already has counts as acquired */
     int64_t token;        /* extend: the grant's token */
     uint32_t ttl_ms;      /* acquire, extend */
     uint32_t wait_ms;     /* acquire: 0 asks once */
@@ -56,8 +61,9 @@ struct fence_answer {
     enum fence_call_kind kind;
     int error; /* 0 or FENCE_E... */
     uint64_t client;
-    const char *resource;
+    const char *resource;  /* acquire of several, FENCE_EHELD, FENCE_EWAITTIMEOUT: the one in the way */
     const char *lock_id;   /* acquire */
+    const struct fence_group *group; /* acquire of several: with the tokens; NULL otherwise */
     const char *owner;     /* FENCE_EHELD, inspect: the label of the one who holds it */
     int64_t token;         /* acquire, inspect (0: the masters differ) */
     uint32_t ttl_ms;       /* acquire, extend */
@@ -67,6 +73,7 @@ struct fence_answer {
     unsigned waiters;      /* inspect: calls of this server that wait for the resource */
     bool held;             /* inspect */
     bool released;         /* release: false if it was no longer held */
+    bool found;            /* acquire: the lock was there under its id, and nothing had to be taken */
     unsigned granted;      /* acquire, extend: masters that agreed */
     unsigned total;        /* masters in the fleet */
     uint32_t ttl_max_ms;   /* FENCE_ETTL: what the fleet allows */
@@ -76,7 +83,8 @@ struct fence_answer {
 /* ---- between the core and masters ------------------------------------------------------------ */
 
 enum fence_request_kind {
-    FENCE_REQUEST_TAKE,    /* step 1: if free, count and lock; answer the number */
+    FENCE_REQUEST_TAKE,    /* step 1: if free, count and lock; answer the number. With a group: if
+                            * all are free, each of them */
     FENCE_REQUEST_CONFIRM, /* step 4: raise the counter and the lock's number to the token */
     FENCE_REQUEST_EXTEND,  /* lengthen where id matches and number <= token */
     FENCE_REQUEST_RELEASE, /* delete where the id matches; if @token > 0, only a number <= token */
@@ -95,11 +103,14 @@ struct fence_request {
     uint32_t ttl_ms;
     uint32_t extensions; /* EXTEND: the cap */
     bool waits;          /* TAKE: where the lock is held, whoever frees it is to say so */
+    bool again;          /* TAKE, CONFIRM: a lock under the same id is as good as this attempt's */
     uint16_t slot;       /* TAKE, CONFIRM: the resource's counter */
+    const struct fence_group *group; /* TAKE, CONFIRM: all of these instead of @resource, @slot and
+                                      * @token; NULL: not */
 };
 
 enum fence_reply_kind {
-    FENCE_REPLY_NUMBER, /* TAKE: locked for this attempt, @number counted */
+    FENCE_REPLY_NUMBER, /* TAKE: locked for this attempt, @number counted, or @numbers */
     FENCE_REPLY_HELD,   /* TAKE, INSPECT: the lock stands there; @holder, @owner, @remaining_ms */
     FENCE_REPLY_YES,    /* CONFIRM, EXTEND, RELEASE, UNDO: done */
     FENCE_REPLY_NO,     /* the same, and INSPECT: no such lock there */
@@ -114,9 +125,13 @@ struct fence_reply {
     enum fence_reply_kind kind;
     uint64_t tag;
     int64_t number;                /* NUMBER; HELD by INSPECT */
+    const int64_t *numbers;        /* NUMBER, of a group: of each member */
+    unsigned member;               /* HELD, of a group: which member is in the way */
+    bool found;                    /* NUMBER: all was locked before under this id; @remaining_ms */
     const char *holder;            /* HELD: the lock id */
     const char *owner;             /* HELD: the label, "" without one */
-    uint64_t remaining_ms;         /* HELD */
+    uint64_t remaining_ms;         /* HELD; NUMBER: the least that was found has left, at least 1;
+                                    * 0: nothing was found */
     const struct fence_view *view; /* STALE */
 };
 

@@ -85,12 +85,12 @@ static void new_line_knows_nothing_of_an_earlier_holder(void **state)
 {
     (void)state;
     struct fence_line *line = fence_lines_join(&lines, 3, "a");
-    line->held_until_us = 1000;
-    memcpy(line->owner, "worker", sizeof("worker"));
+    line->seen.held_until_us = 1000;
+    memcpy(line->seen.owner, "worker", sizeof("worker"));
     (void)fence_lines_leave(&lines, 3);
     line = fence_lines_join(&lines, 3, "a");
-    assert_int_equal(line->held_until_us, 0);
-    assert_string_equal(line->owner, "");
+    assert_int_equal(line->seen.held_until_us, 0);
+    assert_string_equal(line->seen.owner, "");
 }
 
 static void resources_have_lines_of_their_own(void **state)

@@ -1,0 +1,140 @@
+/* Where an acquire stands while others have the lock: in the line for its resource, or, if it wants
+ * several, by itself. How long it pauses, and what wakes it. */
+#include "fence/core_state.h"
+
+#include <assert.h>
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static struct fence_group_call *group_call(const struct fence_core *core, const struct call *call)
+{
+    return &core->groups.calls[call->group];
+}
+
+static struct fence_line *line_of(const struct fence_core *core, const struct call *call)
+{
+    return fence_lines_of(&core->lines, fence_core_index(core, call));
+}
+
+struct fence_sighting *fence_core_seen(const struct fence_core *core, const struct call *call)
+{
+    return call->group != FENCE_NOBODY ? &group_call(core, call)->seen : &line_of(core, call)->seen;
+}
+
+bool fence_core_knows_held(const struct fence_core *core, const struct call *call)
+{
+    const struct fence_sighting *seen = fence_core_seen(core, call);
+    if (seen->held_until_us <= core->now_us)
+        return false;
+    return !call->again || seen->holder != fence_holders_hash(call->lock_id);
+}
+
+/* ---- pauses ---------------------------------------------------------------------------------- */
+
+void fence_core_pause_until(struct fence_core *core, struct call *call, uint64_t due_us)
+{
+    call->state = CALL_PAUSING;
+    if (call->wait_until_us)
+        due_us = least(due_us, call->wait_until_us);
+    fence_core_wake_at(core, call, due_us);
+}
+
+uint64_t fence_core_next_look_us(struct fence_core *core, const struct call *call)
+{
+    uint64_t after_us = call->tries == 0 ? FENCE_FIRST_LOOK_US : FENCE_LOOK_US;
+    uint64_t look_us =
+        core->now_us + after_us + fence_core_random(core) % (after_us * FENCE_LOOK_SPREADS);
+    if (!fence_core_knows_held(core, call))
+        return look_us;
+    return least(look_us, fence_core_seen(core, call)->held_until_us + 1000);
+}
+
+/* ---- standing -------------------------------------------------------------------------------- */
+
+bool fence_core_stand(struct fence_core *core, struct call *call, const struct fence_group *group)
+{
+    uint32_t me = fence_core_index(core, call);
+    fence_clients_add(&core->clients, me, call->client);
+    core->waiting += call->wait_until_us != 0;
+    call->state = CALL_QUEUED;
+    call->group = group ? fence_groups_open(&core->groups, group, me) : FENCE_NOBODY;
+    if (group)
+        return true;
+    struct fence_line *line = fence_lines_join(&core->lines, me, call->resource);
+    line->askers += !call->wait_until_us;
+    return line->first == me;
+}
+
+/* FENCE_NOBODY: there is none. */
+static uint32_t first_asker(const struct fence_core *core, const struct fence_line *line)
+{
+    uint32_t first = FENCE_NOBODY;
+    uint32_t who = line->last;
+    for (uint32_t left = line->askers; left > 0; who = fence_lines_before(&core->lines, who))
+        if (!core->calls[who].wait_until_us) {
+            first = who;
+            left--;
+        }
+    return first;
+}
+
+void fence_core_answer_askers(struct fence_core *core, const struct call *call)
+{
+    if (call->group != FENCE_NOBODY)
+        return;
+    uint32_t who = first_asker(core, line_of(core, call));
+    for (; who != FENCE_NOBODY; who = fence_lines_behind(&core->lines, who))
+        if (core->calls[who].state == CALL_QUEUED && !core->calls[who].wait_until_us)
+            fence_core_wake_at(core, &core->calls[who], core->now_us);
+}
+
+static void step_forward(struct fence_core *core, struct call *next)
+{
+    bool can_wait = next->wait_until_us > core->now_us && fence_core_knows_held(core, next);
+    fence_core_pause_until(core, next,
+                           can_wait ? fence_core_next_look_us(core, next) : core->now_us);
+}
+
+void fence_core_leave(struct fence_core *core, struct call *call)
+{
+    uint32_t me = fence_core_index(core, call);
+    uint32_t successor = FENCE_NOBODY;
+    core->waiting -= call->wait_until_us != 0;
+    fence_clients_remove(&core->clients, me);
+    if (call->group != FENCE_NOBODY) {
+        fence_groups_close(&core->groups, call->group);
+    } else {
+        line_of(core, call)->askers -= !call->wait_until_us;
+        successor = fence_lines_leave(&core->lines, me);
+    }
+    fence_core_finish(core, call);
+    if (successor != FENCE_NOBODY)
+        step_forward(core, &core->calls[successor]);
+}
+
+/* ---- being told ------------------------------------------------------------------------------ */
+
+static void told(struct fence_core *core, const struct call *call, struct fence_sighting *seen,
+                 uint64_t by)
+{
+    if (fence_sighting_freed(seen, by) && call->state == CALL_PAUSING)
+        fence_core_wake_at(core, call, core->now_us);
+}
+
+void fence_core_freed(struct fence_core *core, const char *resource, const char *lock_id)
+{
+    struct fence_line *line = fence_lines_find(&core->lines, resource);
+    if (!line && core->groups.used_count == 0)
+        return;
+    uint64_t by = fence_holders_hash(lock_id);
+    if (line)
+        told(core, &core->calls[line->first], &line->seen, by);
+    for (uint32_t k = 0; k < core->groups.used_count; k++) {
+        struct fence_group_call *group = &core->groups.calls[core->groups.used[k]];
+        if (fence_group_has(&group->group, resource))
+            told(core, &core->calls[group->call], &group->seen, by);
+    }
+}

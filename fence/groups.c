@@ -1,0 +1,71 @@
+#include "fence/groups.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+int fence_groups_init(struct fence_groups *groups, uint32_t capacity)
+{
+    assert(capacity > 0);
+    groups->calls = calloc(capacity, sizeof(*groups->calls));
+    groups->used = calloc(capacity, sizeof(*groups->used));
+    if (!groups->calls || !groups->used) {
+        fence_groups_fini(groups);
+        return FENCE_ENOMEM;
+    }
+    groups->capacity = capacity;
+    groups->used_count = 0;
+    groups->free = 0;
+    for (uint32_t i = 0; i < capacity; i++)
+        groups->calls[i].next_free = i + 1 < capacity ? i + 1 : FENCE_NOBODY;
+    return 0;
+}
+
+void fence_groups_fini(struct fence_groups *groups)
+{
+    free(groups->calls);
+    free(groups->used);
+    *groups = (struct fence_groups){0};
+}
+
+bool fence_groups_full(const struct fence_groups *groups)
+{
+    return groups->free == FENCE_NOBODY;
+}
+
+uint32_t fence_groups_open(struct fence_groups *groups, const struct fence_group *group,
+                           uint32_t call)
+{
+    assert(!fence_groups_full(groups));
+    assert(group->count >= FENCE_GROUP_MIN && group->count <= FENCE_GROUP_MAX);
+    uint32_t index = groups->free;
+    struct fence_group_call *opened = &groups->calls[index];
+    groups->free = opened->next_free;
+    opened->call = call;
+    opened->place = groups->used_count;
+    opened->blocked = 0;
+    fence_sighting_clear(&opened->seen);
+    opened->group.count = group->count;
+    memcpy(opened->group.members, group->members, group->count * sizeof(group->members[0]));
+    groups->used[groups->used_count++] = index;
+    return index;
+}
+
+void fence_groups_close(struct fence_groups *groups, uint32_t index)
+{
+    assert(index < groups->capacity && groups->used_count > 0);
+    struct fence_group_call *closed = &groups->calls[index];
+    uint32_t last = groups->used[--groups->used_count];
+    groups->used[closed->place] = last;
+    groups->calls[last].place = closed->place;
+    closed->next_free = groups->free;
+    groups->free = index;
+}
+
+bool fence_group_has(const struct fence_group *group, const char *resource)
+{
+    for (unsigned k = 0; k < group->count; k++)
+        if (strcmp(group->members[k].resource, resource) == 0)
+            return true;
+    return false;
+}

@@ -1,0 +1,45 @@
+/* Acquires of several resources under way: what one of them needs beyond an acquire of one. They
+ * stand in no line, since whoever stood first in one line and not in another would keep others from
+ * what is free. So this server's own may meet at the masters like those of two servers, and come
+ * apart by random delays. */
+#ifndef FENCE_GROUPS_H
+#define FENCE_GROUPS_H
+
+#include "fence/attempt.h"
+#include "fence/error.h"
+#include "fence/sighting.h"
+
+struct fence_group_call {
+    uint32_t call;  /* whose it is */
+    uint32_t place; /* in the list of those in use */
+    uint32_t next_free;
+    unsigned blocked; /* the member that was in the way last */
+    struct fence_sighting seen; /* of that one */
+    struct fence_ballot ballots[FENCE_GROUP_MAX];
+    struct fence_group group;
+};
+
+struct fence_groups {
+    struct fence_group_call *calls;
+    uint32_t *used; /* the indexes of those in use, in no order */
+    uint32_t used_count;
+    uint32_t capacity;
+    uint32_t free;
+};
+
+/* Room for @capacity of them. FENCE_ENOMEM. */
+FENCE_CHECKED int fence_groups_init(struct fence_groups *groups, uint32_t capacity);
+void fence_groups_fini(struct fence_groups *groups);
+
+bool fence_groups_full(const struct fence_groups *groups);
+
+/* A fresh one, with a copy of @group, for the call at index @call; there is room. Returns its
+ * index. */
+uint32_t fence_groups_open(struct fence_groups *groups, const struct fence_group *group,
+                           uint32_t call);
+void fence_groups_close(struct fence_groups *groups, uint32_t index);
+
+/* Whether @resource is one of @group's. */
+bool fence_group_has(const struct fence_group *group, const char *resource);
+
+#endif
