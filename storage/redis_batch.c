@@ -43,17 +43,27 @@ void storage_batch_clear(struct storage_batch_writer *writer)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
+bool storage_batch_fits(const struct storage_batch *batch, const struct storage_request *request)
+{
+    return batch->locks + request->locks <= STORAGE_BATCH_MAX;
+}
+
 void storage_batch_add(struct storage_batch_writer *writer, struct storage_batch *batch,
                        const struct storage_request *request)
 {
-    assert(batch->count < STORAGE_BATCH_MAX);
-    memcpy(writer->keys + writer->keys_len, request->key_bytes, request->key_len);
-    writer->keys_len += request->key_len;
+    assert(storage_batch_fits(batch, request));
+    memcpy(writer->keys + writer->keys_len, request->keys_bytes, request->keys_len);
+    writer->keys_len += request->keys_len;
     memcpy(writer->arguments + writer->args_len, request->args_bytes, request->args_len);
     writer->args_len += request->args_len;
     writer->args += request->args;
-    batch->expected[batch->count++] =
-        (struct storage_expected){.tag = request->tag, .kind = request->kind};
+    batch->locks += request->locks;
+    batch->expected[batch->count++] = (struct storage_expected){
+        .tag = request->tag,
+        .kind = request->kind,
+        .locks = request->locks,
+        .in_group = request->in_group,
+    };
 }
 
 static size_t write_text(char *to, const char *text)
@@ -69,7 +79,7 @@ const char *storage_batch_command(struct storage_batch_writer *writer,
         COMMAND = 3, /* EVALSHA, the script, the number of keys */
         TERMS = 3,
     };
-    unsigned keys = 1 + batch->count; /* the fleet's, and the locks' */
+    unsigned keys = 1 + batch->locks; /* the fleet's, and theirs */
     char *command = writer->command;
     size_t len = storage_resp_head(command, '*', COMMAND + keys + TERMS + writer->args);
     len += write_text(command + len, "EVALSHA");
@@ -104,32 +114,45 @@ static bool read_number(const char *text, char end, int64_t *ret_number, const c
     return true;
 }
 
-/* "<lock id>.<attempt>:<number>:<extensions>:<owner>" */
+/* "<lock id>.<attempt>:<number>:<extensions>:<incarnation>:<owner>" */
 static bool read_lock(const redisReply *value, struct fence_reply *reply,
                       struct storage_reply_text *text)
 {
     if (value->type != REDIS_REPLY_STRING || strlen(value->str) != value->len)
         return false;
     size_t id_len = strcspn(value->str, ".:");
-    const char *colon = strchr(value->str, ':');
+    const char *at = strchr(value->str, ':');
     int64_t extensions = 0;
-    const char *owner = NULL;
-    if (!fence_lock_id_valid(value->str, id_len) || !colon ||
-        !read_number(colon + 1, ':', &reply->number, &owner) ||
-        !read_number(owner, ':', &extensions, &owner) || strlen(owner) > FENCE_OWNER_MAX)
+    if (!fence_lock_id_valid(value->str, id_len) || !at ||
+        !read_number(at + 1, ':', &reply->number, &at) || !read_number(at, ':', &extensions, &at))
+        return false;
+    at += strspn(at, "0123456789");
+    if (*at != ':' || strlen(at + 1) > FENCE_OWNER_MAX)
         return false;
     memcpy(text->holder, value->str, id_len);
     text->holder[id_len] = '\0';
-    memcpy(text->owner, owner, strlen(owner) + 1);
+    memcpy(text->owner, at + 1, strlen(at + 1) + 1);
     return true;
 }
 
-static void read_held(const redisReply *answer, struct fence_reply *reply,
-                      struct storage_reply_text *text)
+static bool is_integer(const redisReply *value, long long least, long long most)
 {
-    if (answer->elements != 2 || answer->element[0]->type != REDIS_REPLY_INTEGER ||
+    return value->type == REDIS_REPLY_INTEGER && value->integer >= least && value->integer <= most;
+}
+
+/* What is left of a lease, the lock, and of a group which one it is. */
+static void read_held(const redisReply *answer, const struct storage_expected *expected,
+                      struct fence_reply *reply, struct storage_reply_text *text)
+{
+    if (answer->elements != (expected->in_group ? 3 : 2) ||
+        answer->element[0]->type != REDIS_REPLY_INTEGER ||
         !read_lock(answer->element[1], reply, text))
         return;
+    if (expected->in_group) {
+        if (!is_integer(answer->element[2], 0, expected->locks - 1))
+            return;
+        reply->member = (unsigned)answer->element[2]->integer;
+    }
     reply->kind = FENCE_REPLY_HELD;
     reply->remaining_ms =
         answer->element[0]->integer > 0 ? (uint64_t)answer->element[0]->integer : 0;
@@ -137,10 +160,48 @@ static void read_held(const redisReply *answer, struct fence_reply *reply,
     reply->owner = text->owner;
 }
 
-static void read_integer(enum fence_request_kind kind, long long value, struct fence_reply *reply)
+/* Whether all was found, what is left of that, and a number for each lock. */
+static void read_numbers(const redisReply *answer, const struct storage_expected *expected,
+                         struct fence_reply *reply, struct storage_reply_text *text)
 {
-    if (kind == FENCE_REQUEST_TAKE) {
-        if (value < 1 || value > FENCE_TOKEN_MAX)
+    enum {
+        FOUND,
+        REMAINING,
+        NUMBERS,
+    };
+    if (answer->elements != NUMBERS + (size_t)expected->locks ||
+        !is_integer(answer->element[FOUND], 0, 1) ||
+        !is_integer(answer->element[REMAINING], 0, FENCE_TTL_CEILING_MS))
+        return;
+    for (unsigned k = 0; k < expected->locks; k++) {
+        if (!is_integer(answer->element[NUMBERS + k], 1, FENCE_TOKEN_MAX))
+            return;
+        text->numbers[k] = answer->element[NUMBERS + k]->integer;
+    }
+    reply->kind = FENCE_REPLY_NUMBER;
+    reply->found = answer->element[FOUND]->integer == 1;
+    reply->remaining_ms = (uint64_t)answer->element[REMAINING]->integer;
+    reply->number = text->numbers[0];
+    reply->numbers = text->numbers;
+}
+
+static void read_array(const redisReply *answer, const struct storage_expected *expected,
+                       struct fence_reply *reply, struct storage_reply_text *text)
+{
+    bool takes = expected->kind == FENCE_REQUEST_TAKE;
+    if (answer->elements < 2)
+        return;
+    if (takes && answer->element[1]->type == REDIS_REPLY_INTEGER)
+        read_numbers(answer, expected, reply, text);
+    else if (takes || expected->kind == FENCE_REQUEST_INSPECT)
+        read_held(answer, expected, reply, text);
+}
+
+static void read_integer(const struct storage_expected *expected, long long value,
+                         struct fence_reply *reply)
+{
+    if (expected->kind == FENCE_REQUEST_TAKE) {
+        if (value < 1 || value > FENCE_TOKEN_MAX || expected->in_group)
             return;
         reply->kind = FENCE_REPLY_NUMBER;
         reply->number = value;
@@ -148,7 +209,7 @@ static void read_integer(enum fence_request_kind kind, long long value, struct f
         reply->kind = FENCE_REPLY_NO;
     } else if (value == 1) {
         reply->kind = FENCE_REPLY_YES;
-    } else if (value == -1 && kind == FENCE_REQUEST_EXTEND) {
+    } else if (value == -1 && expected->kind == FENCE_REQUEST_EXTEND) {
         reply->kind = FENCE_REPLY_EXHAUSTED;
     }
 }
@@ -166,11 +227,10 @@ struct fence_reply storage_batch_reply(const struct storage_batch *batch, unsign
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements != batch->count)
         return read;
     const redisReply *answer = reply->element[i];
-    bool reads = expected->kind == FENCE_REQUEST_TAKE || expected->kind == FENCE_REQUEST_INSPECT;
-    if (answer->type == REDIS_REPLY_ARRAY && reads)
-        read_held(answer, &read, text);
+    if (answer->type == REDIS_REPLY_ARRAY)
+        read_array(answer, expected, &read, text);
     else if (answer->type == REDIS_REPLY_INTEGER)
-        read_integer(expected->kind, answer->integer, &read);
+        read_integer(expected, answer->integer, &read);
     return read;
 }
 

@@ -13,7 +13,7 @@
 #include <hiredis/hiredis.h>
 
 enum {
-    STORAGE_BATCH_MAX = 256, /* requests a script call carries: what a master does at a stretch */
+    STORAGE_BATCH_MAX = 256, /* locks a script call is about: what a master does at a stretch */
     STORAGE_SHA_LEN = 40,
 };
 
@@ -21,10 +21,13 @@ enum {
 struct storage_batch {
     struct storage_batch *next;
     uint64_t sent_ns; /* the owner's to use */
-    unsigned count;
+    unsigned count; /* of requests */
+    unsigned locks; /* that they are about */
     struct storage_expected {
         uint64_t tag;
         enum fence_request_kind kind;
+        uint16_t locks;
+        bool in_group;
     } expected[STORAGE_BATCH_MAX];
 };
 
@@ -45,7 +48,10 @@ void storage_batch_writer_fini(struct storage_batch_writer *writer);
 /* Forgets what was added since the last command. */
 void storage_batch_clear(struct storage_batch_writer *writer);
 
-/* Adds @request to @batch, which has room; the writer holds its bytes. */
+/* Whether @batch has room for @request. */
+bool storage_batch_fits(const struct storage_batch *batch, const struct storage_request *request);
+
+/* Adds @request to @batch, which it fits; the writer holds its bytes. */
 void storage_batch_add(struct storage_batch_writer *writer, struct storage_batch *batch,
                        const struct storage_request *request);
 
@@ -67,15 +73,16 @@ const char *storage_batch_command(struct storage_batch_writer *writer,
  * asks: it is a replica, its disk is full, or its memory. *@ret_why is then its text. */
 bool storage_batch_unwilling(const redisReply *reply, const char **ret_why);
 
-/* What the reader of replies lends its strings from. */
+/* What the reader of replies lends its strings and numbers from. */
 struct storage_reply_text {
     char holder[FENCE_LOCK_ID_MAX + 1];
     char owner[FENCE_OWNER_MAX + 1];
+    int64_t numbers[FENCE_GROUP_MAX];
 };
 
 /* The reply to the @i-th request of @batch. @reply is the whole script's: NULL means that it will
- * never come. Whatever is not what the script answers counts as refused. Strings point into @text.
- */
+ * never come. Whatever is not what the script answers counts as refused. What the reply points to is in
+ * @text. */
 struct fence_reply storage_batch_reply(const struct storage_batch *batch, unsigned i,
                                        const redisReply *reply, struct storage_reply_text *text);
 

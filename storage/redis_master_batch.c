@@ -16,6 +16,7 @@ static struct storage_batch *take_batch(struct storage_redis_master *master)
         batch = malloc(sizeof(*batch));
     assert(batch); /* a few KB: without them hiredis and libuv would be at their end too */
     batch->count = 0;
+    batch->locks = 0;
     return batch;
 }
 
@@ -119,7 +120,7 @@ void storage_redis_master_submit(struct storage_redis_master *master,
 {
     assert(master->state == LINK_READY);
     struct storage_batch *batch = master->batch;
-    if (batch && (batch->count == STORAGE_BATCH_MAX || generation != master->generation))
+    if (batch && (!storage_batch_fits(batch, request) || generation != master->generation))
         storage_master_seal(master);
     if (!master->batch) {
         master->batch = take_batch(master);

@@ -88,21 +88,73 @@ static void add_attempt(struct storage_request *encoded, const struct fence_requ
     add_bytes(encoded, text, len);
 }
 
+/* What a master is to do otherwise than for most: as letters. */
+static void add_flags(struct storage_request *encoded, const struct fence_request *request)
+{
+    char flags[3] = "";
+    size_t len = 0;
+    if (request->again)
+        flags[len++] = 'a';
+    if (request->waits)
+        flags[len++] = 'w';
+    add_bytes(encoded, flags, len);
+}
+
+static void add_take(struct storage_request *encoded, const struct fence_request *request)
+{
+    bool plain = !request->again && !request->waits;
+    add_text(encoded, plain ? "T" : "F");
+    add_attempt(encoded, request);
+    add_number(encoded, request->slot);
+    add_number(encoded, request->ttl_ms);
+    add_text(encoded, request->owner);
+    if (!plain)
+        add_flags(encoded, request);
+}
+
+static void add_take_group(struct storage_request *encoded, const struct fence_request *request)
+{
+    const struct fence_group *group = request->group;
+    add_text(encoded, "G");
+    add_number(encoded, group->count);
+    add_flags(encoded, request);
+    add_attempt(encoded, request);
+    add_number(encoded, request->ttl_ms);
+    add_text(encoded, request->owner);
+    for (unsigned k = 0; k < group->count; k++)
+        add_number(encoded, group->members[k].slot);
+}
+
+static void add_confirm(struct storage_request *encoded, const struct fence_request *request)
+{
+    add_text(encoded, "C");
+    add_attempt(encoded, request);
+    add_number(encoded, request->slot);
+    add_number(encoded, (uint64_t)request->token);
+    add_flags(encoded, request);
+}
+
+static void add_confirm_group(struct storage_request *encoded, const struct fence_request *request)
+{
+    const struct fence_group *group = request->group;
+    add_text(encoded, "H");
+    add_number(encoded, group->count);
+    add_flags(encoded, request);
+    add_attempt(encoded, request);
+    for (unsigned k = 0; k < group->count; k++) {
+        add_number(encoded, group->members[k].slot);
+        add_number(encoded, (uint64_t)group->members[k].token);
+    }
+}
+
 static void add_arguments(struct storage_request *encoded, const struct fence_request *request)
 {
     switch (request->kind) {
     case FENCE_REQUEST_TAKE:
-        add_text(encoded, request->waits ? "W" : "T");
-        add_attempt(encoded, request);
-        add_number(encoded, request->slot);
-        add_number(encoded, request->ttl_ms);
-        add_text(encoded, request->owner);
+        (request->group ? add_take_group : add_take)(encoded, request);
         break;
     case FENCE_REQUEST_CONFIRM:
-        add_text(encoded, "C");
-        add_attempt(encoded, request);
-        add_number(encoded, request->slot);
-        add_number(encoded, (uint64_t)request->token);
+        (request->group ? add_confirm_group : add_confirm)(encoded, request);
         break;
     case FENCE_REQUEST_EXTEND:
         add_text(encoded, "E");
@@ -126,22 +178,32 @@ static void add_arguments(struct storage_request *encoded, const struct fence_re
     }
 }
 
-static size_t write_key(char *to, const char *resource)
+static void add_key(struct storage_request *encoded, const char *resource)
 {
     char key[sizeof(STORAGE_LOCK_KEY) + FENCE_RESOURCE_MAX];
     int len = snprintf(key, sizeof(key), "%s%s", STORAGE_LOCK_KEY, resource);
     assert(len > 0 && (size_t)len < sizeof(key));
-    return storage_resp_bulk(to, key, (size_t)len);
+    encoded->keys_len =
+        (uint16_t)(encoded->keys_len +
+                   storage_resp_bulk(encoded->keys_bytes + encoded->keys_len, key, (size_t)len));
+    encoded->locks++;
 }
 
 void storage_request_encode(const struct fence_request *request,
                             struct storage_request *ret_encoded)
 {
+    const struct fence_group *group = request->group;
     assert(request->token >= 0);
     ret_encoded->tag = request->tag;
     ret_encoded->kind = request->kind;
+    ret_encoded->in_group = group != NULL;
+    ret_encoded->locks = 0;
+    ret_encoded->keys_len = 0;
     ret_encoded->args = 0;
     ret_encoded->args_len = 0;
-    ret_encoded->key_len = (uint16_t)write_key(ret_encoded->key_bytes, request->resource);
+    if (!group)
+        add_key(ret_encoded, request->resource);
+    for (unsigned k = 0; group && k < group->count; k++)
+        add_key(ret_encoded, group->members[k].resource);
     add_arguments(ret_encoded, request);
 }

@@ -1,4 +1,4 @@
-/* A request as bytes of a script call: its lock's key, and its arguments (storage/lua/requests.lua
+/* A request as bytes of a script call: the keys of its locks, and its arguments (storage/lua/requests.lua
  * is the other end). They are the same for every master, so that they are made once. */
 #ifndef STORAGE_REDIS_REQUEST_H
 #define STORAGE_REDIS_REQUEST_H
@@ -6,23 +6,27 @@
 #include "fence/message.h"
 #include "storage/redis_keys.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum {
     STORAGE_NUMBER_MAX = 20, /* digits of an integer */
     STORAGE_KEY_BYTES = sizeof(STORAGE_LOCK_KEY) + FENCE_RESOURCE_MAX + 16, /* with its length */
-    STORAGE_ARGS_BYTES = 512, /* the longest arguments, with their lengths */
+    STORAGE_ARGS_BYTES = 512, /* the longest arguments for one lock, with their lengths */
+    STORAGE_MEMBER_BYTES = 64, /* and what each one of a group adds to them */
 };
 
 struct storage_request {
     uint64_t tag;
     enum fence_request_kind kind;
-    uint16_t args; /* how many arguments */
-    uint16_t key_len;
+    uint16_t locks; /* that it is about */
+    uint16_t args;  /* how many arguments */
+    uint16_t keys_len;
     uint16_t args_len;
-    char key_bytes[STORAGE_KEY_BYTES];
-    char args_bytes[STORAGE_ARGS_BYTES];
+    bool in_group;
+    char keys_bytes[FENCE_GROUP_MAX * STORAGE_KEY_BYTES];
+    char args_bytes[STORAGE_ARGS_BYTES + FENCE_GROUP_MAX * STORAGE_MEMBER_BYTES];
 };
 
 /* Encodes @request; nothing of it is borrowed afterwards. */

@@ -1,15 +1,16 @@
 -- One call carries every request of a loop turn for this master. Follows view.lua.
 --
 -- KEYS[1]    the fleet hash
--- KEYS[1+i]  the lock of request i
+-- KEYS[2..]  for each request the locks that it is about: one, or as many as it says
 -- ARGV[1]    the view that the sender works under
 -- ARGV[2,3]  the fleet, and which member of it this master is taken for
 -- ARGV[4..]  for each request its letter, and what that letter takes
 --
--- A lock is "<lock id>.<attempt>:<number>:<extensions>:<owner>". Neither id has a '.' or a ':'; the
--- owner comes last, since it may hold anything. Lua numbers are doubles: whatever may pass 10^14 is
--- formatted in full, and no counter passes 2^53 - 1. Numbers go to redis.call() as strings, which
--- spares it a conversion.
+-- A lock is "<lock id>.<attempt>:<number>:<extensions>:<incarnation>:<owner>". Neither id has a '.' or a
+-- ':'; the owner comes last, since it may hold anything. The incarnation is this master's when it gave
+-- the number, of a lock whose id the client chose; empty of others. Lua numbers are doubles: whatever
+-- may pass 10^14 is formatted in full, and no counter passes 2^53 - 1. Numbers go to redis.call() as
+-- strings, which spares it a conversion.
 
 local TOKEN_MAX = 9007199254740991
 local VALUE_MAX = 512 -- bytes of a lock; Pawl writes less
@@ -34,11 +35,12 @@ local function begins(value, prefix)
 end
 
 local function parse(value)
-    local id, number, extensions, owner = string.match(value, '^([^:]*):(%d+):(%d+):(.*)$')
+    local id, number, extensions, made, owner =
+        string.match(value, '^([^:]*):(%d+):(%d+):(%d*):(.*)$')
     if not id then
         error('a lock here was not written by Pawl')
     end
-    return id, tonumber(number), tonumber(extensions), owner
+    return id, tonumber(number), tonumber(extensions), made, owner
 end
 
 -- %.0f is exact for every counter, but slow; %d takes a C long, of 32 bits at the least.
@@ -46,19 +48,36 @@ local function decimal(number)
     return string.format(number < 2147483648 and '%d' or '%.0f', number)
 end
 
-local function compose(id, number, extensions, owner)
-    return id .. ':' .. decimal(number) .. ':' .. extensions .. ':' .. owner
+local function compose(id, number, extensions, made, owner)
+    return id .. ':' .. decimal(number) .. ':' .. extensions .. ':' .. made .. ':' .. owner
 end
 
--- Step 1. Asking twice for one attempt changes nothing.
-local function take(key, tag, slot, ttl_ms, owner)
-    local value = lock_at(key)
-    if begins(value, tag .. ':') then
-        local _, number = parse(value)
-        return number
-    elseif value then
-        return {redis.call('PTTL', key), value}
+local function id_of(tag)
+    return string.match(tag, '^[^.]*')
+end
+
+local function has(flags, flag)
+    return string.find(flags, flag, 1, true) ~= nil
+end
+
+-- Of this master, as the view says.
+local incarnation
+local function own_incarnation()
+    if not incarnation then
+        local at = 0
+        for number in string.gmatch(ARGV[1], '%d+') do
+            at = at + 1
+            if at == tonumber(ARGV[3]) then
+                incarnation = number
+            end
+        end
     end
+    return incarnation
+end
+
+-- ---- taking ---------------------------------------------------------------------------------------
+
+local function count(slot)
     local number = redis.call('HINCRBY', fleet, slot, '1')
     if floor and number <= tonumber(floor) then
         number = tonumber(floor) + 1
@@ -68,30 +87,144 @@ local function take(key, tag, slot, ttl_ms, owner)
         redis.call('HINCRBY', fleet, slot, '-1')
         error('the counter of slot ' .. slot .. ' is used up')
     end
-    redis.call('SET', key, compose(tag, number, '0', owner), 'PX', ttl_ms)
     return number
 end
 
+-- Step 1. Asking twice for one attempt changes nothing.
+local function take(key, tag, slot, ttl_ms, owner, made)
+    local value = lock_at(key)
+    if begins(value, tag .. ':') then
+        local _, number = parse(value)
+        return number
+    elseif value then
+        return {redis.call('PTTL', key), value}
+    end
+    local number = count(slot)
+    redis.call('SET', key, compose(tag, number, '0', made, owner), 'PX', ttl_ms)
+    return number
+end
+
+local function take_new(key, tag, slot, ttl_ms, owner)
+    return take(key, tag, slot, ttl_ms, owner, '')
+end
+
+-- A client asks again with its own lock id: the lock that it has here is its, whichever attempt brought
+-- it, and the clean-up of none may take it any more. What was counted before this master was admitted
+-- anew is counted again. Answers also what is left of the lease, which stays.
+local function take_again(key, tag, slot, ttl_ms, owner)
+    local value = lock_at(key)
+    local id = id_of(tag)
+    if not begins(value, id .. '.') or begins(value, tag .. ':') then
+        return take(key, tag, slot, ttl_ms, owner, own_incarnation())
+    end
+    local _, number, extensions, made, label = parse(value)
+    if made ~= own_incarnation() then
+        number = count(slot)
+    end
+    redis.call('SET', key, compose(id .. '.*', number, extensions, own_incarnation(), label),
+               'KEEPTTL')
+    return {1, math.max(redis.call('PTTL', key), 1), number}
+end
+
+-- Beside a lock, a key that is there while somebody waits for it: whoever drops the lock says so then,
+-- and where nobody waits it costs nothing. It lives no longer than the lease, after which waiters look
+-- for themselves.
+local LOCK, WAIT = 'pawl:lock:', 'pawl:wait:'
+
+local function wait_for(key, remaining_ms)
+    if remaining_ms > 0 then
+        redis.call('SET', WAIT .. string.sub(key, #LOCK + 1), '', 'PX', remaining_ms)
+    end
+end
+
+-- 'a': the lock id is the client's own. 'w': it waits where the lock is held.
+local function take_flagged(key, tag, slot, ttl_ms, owner, flags)
+    local reply = (has(flags, 'a') and take_again or take_new)(key, tag, slot, ttl_ms, owner)
+    if has(flags, 'w') and type(reply) == 'table' and #reply == 2 then
+        wait_for(key, reply[1])
+    end
+    return reply
+end
+
+-- All of the locks from KEYS[first] on, or none of them.
+local function take_group(first, at)
+    local n, flags, tag, ttl_ms, owner = tonumber(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3],
+                                         ARGV[at + 4], ARGV[at + 5]
+    local again = has(flags, 'a')
+    for k = 1, n do
+        local key = KEYS[first + k - 1]
+        local value = lock_at(key)
+        if value and not begins(value, tag .. ':') and
+           not (again and begins(value, id_of(tag) .. '.')) then
+            local remaining_ms = redis.call('PTTL', key)
+            if has(flags, 'w') then
+                wait_for(key, remaining_ms)
+            end
+            return {remaining_ms, value, k - 1}
+        end
+    end
+    local replies = {1, 0} -- all were found; the least that one of those has left
+    for k = 1, n do
+        local number = (again and take_again or take_new)(KEYS[first + k - 1], tag, ARGV[at + 5 + k],
+                                                      ttl_ms, owner)
+        if type(number) == 'table' then
+            replies[2] = replies[2] == 0 and number[2] or math.min(replies[2], number[2])
+            number = number[3]
+        else
+            replies[1] = 0
+        end
+        replies[2 + k] = number
+    end
+    return replies
+end
+
+-- ---- confirming -----------------------------------------------------------------------------------
+
 -- Step 4. The attempt alone is not enough: a late copy of step 1 may have locked again under it,
 -- after somebody else's turn, and then its number is higher than the token.
-local function confirm(key, tag, slot, token)
+local function agrees(key, tag, token, flags)
     local value = lock_at(key)
-    if not begins(value, tag .. ':') then
-        return 0
+    if not begins(value, tag .. ':') and
+       not (has(flags, 'a') and begins(value, id_of(tag) .. '.*:')) then
+        return false
     end
-    local id, number, extensions, owner = parse(value)
-    if number > tonumber(token) then
-        return 0
-    end
+    local _, number = parse(value)
+    return number <= tonumber(token)
+end
+
+local function raise(key, slot, token)
+    local id, number, extensions, made, owner = parse(lock_at(key))
     local counter = tonumber(redis.call('HGET', fleet, slot) or '0')
     if counter < tonumber(token) then
         redis.call('HSET', fleet, slot, token)
     end
     if number < tonumber(token) then
-        redis.call('SET', key, compose(id, tonumber(token), extensions, owner), 'KEEPTTL')
+        redis.call('SET', key, compose(id, tonumber(token), extensions, made, owner), 'KEEPTTL')
+    end
+end
+
+local function confirm(key, tag, slot, token, flags)
+    if not agrees(key, tag, token, flags) then
+        return 0
+    end
+    raise(key, slot, token)
+    return 1
+end
+
+local function confirm_group(first, at)
+    local n, flags, tag = tonumber(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3]
+    for k = 1, n do
+        if not agrees(KEYS[first + k - 1], tag, ARGV[at + 3 + 2 * k], flags) then
+            return 0
+        end
+    end
+    for k = 1, n do
+        raise(KEYS[first + k - 1], ARGV[at + 2 + 2 * k], ARGV[at + 3 + 2 * k])
     end
     return 1
 end
+
+-- ---- the rest -------------------------------------------------------------------------------------
 
 -- Never shortens a lease, and never brings back one that is gone. What is extended here is the holder's,
 -- by whichever attempt it came: the late clean-up of an attempt that failed must not take it any more.
@@ -100,28 +233,15 @@ local function extend(key, id, token, ttl_ms, cap)
     if not begins(value, id .. '.') then
         return 0
     end
-    local _, number, extensions, owner = parse(value)
+    local _, number, extensions, made, owner = parse(value)
     if number > tonumber(token) then
         return 0
     elseif extensions >= tonumber(cap) then
         return -1
     end
-    redis.call('SET', key, compose(id .. '.*', number, extensions + 1, owner), 'KEEPTTL')
+    redis.call('SET', key, compose(id .. '.*', number, extensions + 1, made, owner), 'KEEPTTL')
     redis.call('PEXPIRE', key, ttl_ms, 'GT')
     return 1
-end
-
--- Beside a lock, a key that is there while somebody waits for it: whoever drops the lock says so then,
--- and where nobody waits it costs nothing. It lives no longer than the lease, after which waiters look
--- for themselves.
-local LOCK, WAIT = 'pawl:lock:', 'pawl:wait:'
-
-local function take_or_wait(key, tag, slot, ttl_ms, owner)
-    local reply = take(key, tag, slot, ttl_ms, owner)
-    if type(reply) == 'table' and reply[1] > 0 then
-        redis.call('SET', WAIT .. string.sub(key, #LOCK + 1), '', 'PX', reply[1])
-    end
-    return reply
 end
 
 local function drop(key, id)
@@ -151,7 +271,7 @@ local function undo(key, tag)
     if not begins(lock_at(key), tag .. ':') then
         return 0
     end
-    return drop(key, string.match(tag, '^[^.]*'))
+    return drop(key, id_of(tag))
 end
 
 local function inspect(key)
@@ -163,22 +283,37 @@ local function inspect(key)
 end
 
 local handlers = {
-    T = {take, 4}, W = {take_or_wait, 4}, C = {confirm, 3}, E = {extend, 4}, R = {release, 2},
+    T = {take_new, 4}, F = {take_flagged, 5}, C = {confirm, 4}, E = {extend, 4}, R = {release, 2},
     U = {undo, 1}, I = {inspect, 0},
 }
+
+-- About as many locks as the first argument says. How many arguments there are for each of them, and
+-- besides.
+local group_handlers = {G = {take_group, 1, 5}, H = {confirm_group, 2, 3}}
 
 -- Each request succeeds or fails by itself: an error half-way keeps what was written before it, so
 -- it must not hide the answers of the others.
 local replies = {}
-local at = 4
-for i = 2, #KEYS do
-    local handler = handlers[ARGV[at]]
-    local ok, reply = pcall(handler[1], KEYS[i], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3],
-                            ARGV[at + 4])
+local i, at = 2, 4
+while i <= #KEYS do
+    local letter = ARGV[at]
+    local handler = handlers[letter]
+    local locks, arguments, ok, reply = 1, nil, nil, nil
+    if handler then
+        arguments = handler[2]
+        ok, reply = pcall(handler[1], KEYS[i], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3],
+                          ARGV[at + 4], ARGV[at + 5])
+    else
+        handler = group_handlers[letter]
+        locks = tonumber(ARGV[at + 1])
+        arguments = handler[3] + handler[2] * locks
+        ok, reply = pcall(handler[1], i, at)
+    end
     if not ok then
         reply = redis.error_reply(tostring(reply)) -- Redis' own code first: "READONLY ..."
     end
-    replies[i - 1] = reply
-    at = at + 1 + handler[2]
+    replies[#replies + 1] = reply
+    i = i + locks
+    at = at + 1 + arguments
 end
 return replies

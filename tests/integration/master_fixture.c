@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 const struct fence_request master_fixture_take = {
     .kind = FENCE_REQUEST_TAKE,
@@ -49,6 +50,8 @@ static void on_reply(void *context, unsigned i, const struct fence_reply *reply)
     *kept = *reply;
     if (reply->kind == FENCE_REPLY_STALE)
         fixture->known = *reply->view;
+    if (reply->numbers)
+        memcpy(fixture->numbers, reply->numbers, sizeof(fixture->numbers));
     if (reply->kind != FENCE_REPLY_HELD)
         return;
     snprintf(fixture->holder, sizeof(fixture->holder), "%s", reply->holder);
@@ -150,7 +153,8 @@ void master_fixture_submit(struct master_fixture *fixture, const struct fence_re
 {
     struct storage_request encoded;
     storage_request_encode(request, &encoded);
-    storage_redis_master_submit(fixture->master, &encoded, &fixture->facts.view, 1);
+    storage_redis_master_submit(fixture->master, &encoded, &fixture->facts.view,
+                                fixture->generation);
 }
 
 void master_fixture_flush(struct master_fixture *fixture)

@@ -19,6 +19,7 @@ struct master_fixture {
     struct redis_fleet *fleet;
     uv_loop_t loop;
     struct storage_redis_master *master;
+    uint64_t generation; /* of the view in the facts: another one for each that a test puts there */
 
     /* What the master told. */
     unsigned facts_seen;
@@ -32,6 +33,7 @@ struct master_fixture {
     struct fence_view known;            /* of the last reply that carried one */
     char holder[FENCE_LOCK_ID_MAX + 1]; /* of the last reply that named one */
     char owner[FENCE_OWNER_MAX + 1];
+    int64_t numbers[FENCE_GROUP_MAX];   /* of the last reply to a group */
     unsigned freed;
     char freed_id[FENCE_LOCK_ID_MAX + 1]; /* in the last of them */
     char freed_resource[FENCE_RESOURCE_MAX + 1];

@@ -1,0 +1,146 @@
+/* A client asks again with a lock id of its own: what the script on a master does then. */
+#include "fence/name.h"
+#include "tests/integration/master_fixture.h"
+#include "tests/lib/case.h"
+
+#include <string.h>
+
+#define ID_A "aaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define ID_B "bbbbbbbbbbbbbbbbbbbbbbbbbbb"
+#define NAME "orders/42"
+#define KEY  "pawl:lock:" NAME
+
+static struct fence_request request(enum fence_request_kind kind, const char *id, uint64_t attempt)
+{
+    return (struct fence_request){
+        .kind = kind,
+        .tag = 1 << 16,
+        .resource = NAME,
+        .lock_id = id,
+        .owner = "",
+        .attempt = attempt,
+        .ttl_ms = 30000,
+        .extensions = 3,
+        .again = true,
+        .slot = (uint16_t)fence_slot(NAME, strlen(NAME)),
+    };
+}
+
+static const struct fence_reply *take(void *fixture, const char *id, uint64_t attempt)
+{
+    struct fence_request asked = request(FENCE_REQUEST_TAKE, id, attempt);
+    return master_fixture_ask(fixture, &asked);
+}
+
+static enum fence_reply_kind confirm(void *fixture, uint64_t attempt, int64_t token)
+{
+    struct fence_request asked = request(FENCE_REQUEST_CONFIRM, ID_A, attempt);
+    asked.token = token;
+    return master_fixture_ask(fixture, &asked)->kind;
+}
+
+static enum fence_reply_kind undo(void *fixture, uint64_t attempt)
+{
+    struct fence_request asked = request(FENCE_REQUEST_UNDO, ID_A, attempt);
+    return master_fixture_ask(fixture, &asked)->kind;
+}
+
+static void first_time_it_is_taken_as_any_other(void **state)
+{
+    const struct fence_reply *reply = take(*state, ID_A, 1);
+    assert_int_equal(reply->kind, FENCE_REPLY_NUMBER);
+    assert_int_equal(reply->number, 1);
+    assert_false(reply->found);
+    assert_int_equal(reply->remaining_ms, 0);
+}
+
+static void another_attempt_finds_the_lock_its_number_and_what_is_left(void **state)
+{
+    struct master_fixture *fixture = *state;
+    (void)take(fixture, ID_A, 1);
+    freeReplyObject(redis_fleet_command(fixture->fleet, 0, "PEXPIRE " KEY " 5000"));
+    const struct fence_reply *reply = take(fixture, ID_A, 2);
+    assert_int_equal(reply->kind, FENCE_REPLY_NUMBER);
+    assert_int_equal(reply->number, 1);
+    assert_true(reply->found);
+    assert_in_range(reply->remaining_ms, 4000, 5000);
+    assert_in_range(redis_fleet_integer(fixture->fleet, 0, "PTTL " KEY), 4000, 5000);
+}
+
+static void same_attempt_twice_is_a_copy_and_finds_nothing(void **state)
+{
+    (void)take(*state, ID_A, 1);
+    const struct fence_reply *reply = take(*state, ID_A, 1);
+    assert_int_equal(reply->number, 1);
+    assert_false(reply->found);
+    assert_int_equal(undo(*state, 1), FENCE_REPLY_YES); /* and it is still that attempt's */
+}
+
+static void lock_of_another_id_is_held(void **state)
+{
+    (void)take(*state, ID_A, 1);
+    assert_int_equal(take(*state, ID_B, 2)->kind, FENCE_REPLY_HELD);
+}
+
+static void who_did_not_choose_the_id_finds_it_held(void **state)
+{
+    struct fence_request asked = request(FENCE_REQUEST_TAKE, ID_A, 2);
+    asked.again = false;
+    (void)take(*state, ID_A, 1);
+    assert_int_equal(master_fixture_ask(*state, &asked)->kind, FENCE_REPLY_HELD);
+}
+
+static void no_clean_up_takes_back_what_was_found(void **state)
+{
+    (void)take(*state, ID_A, 1);
+    (void)take(*state, ID_A, 2);
+    assert_int_equal(undo(*state, 1), FENCE_REPLY_NO);
+    assert_int_equal(undo(*state, 2), FENCE_REPLY_NO);
+    struct fence_request released = request(FENCE_REQUEST_RELEASE, ID_A, 0);
+    assert_int_equal(master_fixture_ask(*state, &released)->kind, FENCE_REPLY_YES);
+}
+
+static void what_was_found_is_confirmed_by_either_attempt(void **state)
+{
+    (void)take(*state, ID_A, 1);
+    (void)take(*state, ID_A, 2);
+    assert_int_equal(confirm(*state, 2, 7), FENCE_REPLY_YES);
+    assert_int_equal(confirm(*state, 1, 9), FENCE_REPLY_YES);
+    assert_int_equal(confirm(*state, 1, 8), FENCE_REPLY_NO); /* its number is higher by now */
+    assert_int_equal(take(*state, ID_A, 3)->number, 9);
+}
+
+static void what_was_not_found_is_not_confirmed_by_another_attempt(void **state)
+{
+    (void)take(*state, ID_A, 1);
+    assert_int_equal(confirm(*state, 2, 7), FENCE_REPLY_NO);
+}
+
+static void what_was_counted_before_the_master_was_admitted_anew_is_counted_again(void **state)
+{
+    struct master_fixture *fixture = *state;
+    (void)take(fixture, ID_A, 1);
+    fixture->facts.view.incarnation[0]++;
+    fixture->generation++;
+    freeReplyObject(redis_fleet_command(fixture->fleet, 0, "HSET pawl:fleet view %lld",
+                                        (long long)fixture->facts.view.incarnation[0]));
+    const struct fence_reply *reply = take(fixture, ID_A, 2);
+    assert_int_equal(reply->kind, FENCE_REPLY_NUMBER);
+    assert_int_equal(reply->number, 2);
+    assert_true(reply->found);
+    assert_int_equal(take(fixture, ID_A, 3)->number, 2); /* once is enough */
+}
+
+static const struct CMUnitTest cases[] = {
+    MASTER_VOLATILE(first_time_it_is_taken_as_any_other),
+    MASTER_VOLATILE(another_attempt_finds_the_lock_its_number_and_what_is_left),
+    MASTER_VOLATILE(same_attempt_twice_is_a_copy_and_finds_nothing),
+    MASTER_VOLATILE(lock_of_another_id_is_held),
+    MASTER_VOLATILE(who_did_not_choose_the_id_finds_it_held),
+    MASTER_VOLATILE(no_clean_up_takes_back_what_was_found),
+    MASTER_VOLATILE(what_was_found_is_confirmed_by_either_attempt),
+    MASTER_VOLATILE(what_was_not_found_is_not_confirmed_by_another_attempt),
+    MASTER_VOLATILE(what_was_counted_before_the_master_was_admitted_anew_is_counted_again),
+};
+
+CASE_MAIN(cases, NULL, NULL)
