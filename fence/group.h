@@ -5,6 +5,7 @@
 
 #include "fence/limits.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct fence_group {
@@ -15,5 +16,8 @@ struct fence_group {
         char resource[FENCE_RESOURCE_MAX + 1]; /* each another */
     } members[FENCE_GROUP_MAX];
 };
+
+/* Whether @resource is one of @group's. */
+bool fence_group_has(const struct fence_group *group, const char *resource);
 
 #endif

@@ -61,11 +61,3 @@ void fence_groups_close(struct fence_groups *groups, uint32_t index)
     closed->next_free = groups->free;
     groups->free = index;
 }
-
-bool fence_group_has(const struct fence_group *group, const char *resource)
-{
-    for (unsigned k = 0; k < group->count; k++)
-        if (strcmp(group->members[k].resource, resource) == 0)
-            return true;
-    return false;
-}

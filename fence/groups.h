@@ -39,7 +39,4 @@ uint32_t fence_groups_open(struct fence_groups *groups, const struct fence_group
                            uint32_t call);
 void fence_groups_close(struct fence_groups *groups, uint32_t index);
 
-/* Whether @resource is one of @group's. */
-bool fence_group_has(const struct fence_group *group, const char *resource);
-
 #endif

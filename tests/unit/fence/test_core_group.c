@@ -1,0 +1,210 @@
+/* Several resources at once, all or none. */
+#include "fence/name.h"
+#include "tests/unit/fence/core_fixture.h"
+
+#include <string.h>
+
+static const char *const names[] = {"a", "b", "c"};
+
+static const struct fence_group *three(void)
+{
+    static struct fence_group group = {.count = 3};
+    for (unsigned k = 0; k < group.count; k++) {
+        group.members[k].slot = (uint16_t)fence_slot(names[k], 1);
+        memcpy(group.members[k].resource, names[k], 2);
+    }
+    return &group;
+}
+
+static void acquire_three(struct core_fixture *f, uint64_t client, uint32_t wait_ms)
+{
+    const struct fence_group *group = three();
+    core_call(f, (struct fence_call){
+                     .kind = FENCE_CALL_ACQUIRE,
+                     .client = client,
+                     .resource = group->members[0].resource,
+                     .lock_id = core_lock_id(client),
+                     .owner = "worker",
+                     .group = group,
+                     .ttl_ms = CORE_TTL_MS,
+                     .wait_ms = wait_ms,
+                 });
+}
+
+static void numbers(struct core_fixture *f, unsigned i, int64_t a, int64_t b, int64_t c)
+{
+    const int64_t given[] = {a, b, c};
+    core_reply(f, i, (struct fence_reply){.kind = FENCE_REPLY_NUMBER, .numbers = given});
+}
+
+static void held(struct core_fixture *f, unsigned i, unsigned member, uint64_t remaining_ms)
+{
+    core_reply(f, i,
+               (struct fence_reply){
+                   .kind = FENCE_REPLY_HELD,
+                   .holder = CORE_OTHER_HOLDER,
+                   .owner = "holder",
+                   .member = member,
+                   .remaining_ms = remaining_ms,
+               });
+}
+
+/* Ticks until nothing more is owed at once; returns the names that @kind was sent for. */
+static unsigned undone(struct core_fixture *f)
+{
+    unsigned count = 0;
+    for (unsigned ticks = 0; ticks < 10 && fence_core_deadline(f->core) <= f->now_us; ticks++) {
+        core_tick(f);
+        count += core_sent(f, FENCE_REQUEST_UNDO) == CORE_FIRST(3);
+    }
+    return count;
+}
+
+static void freed(struct core_fixture *f, const char *resource)
+{
+    core_give(f, (struct fence_event){
+                     .kind = FENCE_EVENT_FREED,
+                     .freed = {.resource = resource, .lock_id = CORE_OTHER_HOLDER},
+                 });
+}
+
+static void one_request_a_master_asks_for_all(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    acquire_three(f, 1, 0);
+    assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), CORE_FIRST(3));
+    const struct fence_group *asked = core_request(f, FENCE_REQUEST_TAKE, 0)->group;
+    assert_int_equal(asked->count, 3);
+    assert_string_equal(asked->members[2].resource, "c");
+    assert_int_equal(f->effects.count, 1);
+}
+
+static void equal_numbers_are_granted_each_with_its_token(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    acquire_three(f, 1, 0);
+    numbers(f, 0, 7, 3, 5);
+    numbers(f, 1, 7, 3, 5);
+    assert_answer(f, 1, 0);
+    const struct fence_group *granted = core_answer_of(f)->group;
+    assert_int_equal(granted->members[0].token, 7);
+    assert_int_equal(granted->members[1].token, 3);
+    assert_int_equal(granted->members[2].token, 5);
+    assert_int_equal(fence_core_calls(f->core), 0);
+}
+
+static void one_number_that_differs_has_all_confirmed(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    acquire_three(f, 1, 0);
+    numbers(f, 0, 7, 3, 5);
+    numbers(f, 1, 7, 4, 5);
+    assert_int_equal(core_sent(f, FENCE_REQUEST_CONFIRM), CORE_FIRST(2));
+    const struct fence_group *asked = core_request(f, FENCE_REQUEST_CONFIRM, 0)->group;
+    assert_int_equal(asked->members[0].token, 7);
+    assert_int_equal(asked->members[1].token, 4);
+    core_reply_kind(f, 0, FENCE_REPLY_YES);
+    core_reply_kind(f, 1, FENCE_REPLY_YES);
+    assert_int_equal(core_answer_of(f)->group->members[1].token, 4);
+}
+
+static void one_that_is_held_fails_all_and_is_named(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    acquire_three(f, 1, 0);
+    held(f, 0, 1, 4000);
+    held(f, 1, 1, 4000);
+    assert_answer(f, 1, FENCE_EHELD);
+    assert_string_equal(core_answer_of(f)->resource, "b");
+    assert_string_equal(core_answer_of(f)->owner, "holder");
+    assert_int_equal(core_answer_of(f)->remaining_ms, 4000);
+    assert_int_equal(fence_core_calls(f->core), 0);
+}
+
+static void each_is_taken_back_where_the_attempt_failed(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    acquire_three(f, 1, 0);
+    numbers(f, 2, 1, 1, 1);
+    held(f, 0, 1, 4000);
+    held(f, 1, 1, 4000);
+    assert_int_equal(undone(f), 3);
+}
+
+static void waiter_is_woken_when_the_one_in_its_way_is_freed(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    acquire_three(f, 1, 60000);
+    assert_true(core_request(f, FENCE_REQUEST_TAKE, 0)->waits);
+    held(f, 0, 1, 40000);
+    held(f, 1, 1, 40000);
+    assert_int_equal(core_answers(f), 0);
+    assert_int_equal(undone(f), 3);
+    freed(f, "b");
+    core_tick(f);
+    assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), CORE_FIRST(3));
+}
+
+static void waiter_is_not_woken_by_what_it_did_not_ask_for(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    acquire_three(f, 1, 60000);
+    held(f, 0, 1, 40000);
+    held(f, 1, 1, 40000);
+    assert_int_equal(undone(f), 3);
+    freed(f, "d");
+    assert_true(fence_core_deadline(f->core) > f->now_us);
+}
+
+static void waiter_that_leaves_is_gone(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    acquire_three(f, 1, 60000);
+    core_give(f, (struct fence_event){.kind = FENCE_EVENT_LEFT, .client = 1});
+    assert_answer(f, 1, FENCE_ELEFT);
+    assert_int_equal(undone(f), 3);
+    assert_int_equal(fence_core_calls(f->core), 0);
+}
+
+static void it_stands_in_nobodys_way(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    acquire_three(f, 1, 60000);
+    held(f, 0, 1, 40000);
+    held(f, 1, 1, 40000);
+    core_call(f, (struct fence_call){
+                     .kind = FENCE_CALL_ACQUIRE,
+                     .client = 2,
+                     .resource = "a",
+                     .lock_id = core_lock_id(2),
+                     .owner = "",
+                     .ttl_ms = CORE_TTL_MS,
+                 });
+    assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), CORE_FIRST(3));
+}
+
+static void there_is_no_end_of_them(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    for (unsigned round = 1; round <= 3 * CORE_CALLS; round++) {
+        acquire_three(f, 1, 0);
+        numbers(f, 0, round, round, round);
+        numbers(f, 1, round, round, round);
+        assert_answer(f, 1, 0);
+    }
+}
+
+static const struct CMUnitTest cases[] = {
+    CORE_CASE(one_request_a_master_asks_for_all),
+    CORE_CASE(equal_numbers_are_granted_each_with_its_token),
+    CORE_CASE(one_number_that_differs_has_all_confirmed),
+    CORE_CASE(one_that_is_held_fails_all_and_is_named),
+    CORE_CASE(each_is_taken_back_where_the_attempt_failed),
+    CORE_CASE(waiter_is_woken_when_the_one_in_its_way_is_freed),
+    CORE_CASE(waiter_is_not_woken_by_what_it_did_not_ask_for),
+    CORE_CASE(waiter_that_leaves_is_gone),
+    CORE_CASE(it_stands_in_nobodys_way),
+    CORE_CASE(there_is_no_end_of_them),
+};
+
+CASE_MAIN(cases, NULL, NULL)
