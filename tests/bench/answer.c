@@ -1,11 +1,14 @@
 #include "tests/bench/answer.h"
 
+#include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 enum {
     STATUS_AT = 9,            /* "HTTP/1.1 201 ..." */
     HEAD_MIN = STATUS_AT + 3, /* up to and with the status */
     LENGTH_MAX = 1024 * 1024, /* no answer is near it */
+    MEMBER_MAX = 32,          /* the name of one, with its quotes and colon */
 };
 
 /* Reads decimal digits; -1 if there are none, or too many. */
@@ -55,19 +58,28 @@ enum answer_state answer_read(const char *bytes, size_t len, struct answer *ret_
     return ANSWER_WHOLE;
 }
 
-bool answer_lock_id(const struct answer *answer, const char **ret_id, size_t *ret_len)
+bool answer_string(const struct answer *answer, const char *member, const char **ret_value,
+                   size_t *ret_len)
 {
-    static const char name[] = "\"lock_id\":";
+    char name[MEMBER_MAX];
+    const int name_len = snprintf(name, sizeof(name), "\"%s\":", member);
+    assert(name_len > 0 && (size_t)name_len < sizeof(name));
+
     const char *const end = answer->body + answer->body_len;
-    const char *id = memmem(answer->body, answer->body_len, name, sizeof(name) - 1);
-    if (!id)
+    const char *value = memmem(answer->body, answer->body_len, name, (size_t)name_len);
+    if (!value)
         return false;
-    for (id += sizeof(name) - 1; id < end && (*id == ' ' || *id == '"');)
-        id++;
-    const char *quote = memchr(id, '"', (size_t)(end - id));
+    for (value += name_len; value < end && (*value == ' ' || *value == '"');)
+        value++;
+    const char *quote = memchr(value, '"', (size_t)(end - value));
     if (!quote)
         return false;
-    *ret_id = id;
-    *ret_len = (size_t)(quote - id);
+    *ret_value = value;
+    *ret_len = (size_t)(quote - value);
     return true;
+}
+
+bool answer_lock_id(const struct answer *answer, const char **ret_id, size_t *ret_len)
+{
+    return answer_string(answer, "lock_id", ret_id, ret_len);
 }

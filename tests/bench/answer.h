@@ -22,7 +22,12 @@ struct answer {
 /* Reads an answer from @bytes. *@ret_answer is set only when it is whole. */
 enum answer_state answer_read(const char *bytes, size_t len, struct answer *ret_answer);
 
-/* Finds "lock_id":"..." in the body. False, if it is not there. */
+/* Finds "@member":"..." in the body, at whatever depth. The value is not unescaped. False, if it is
+ * not there. */
+bool answer_string(const struct answer *answer, const char *member, const char **ret_value,
+                   size_t *ret_len);
+
+/* The same for "lock_id":"..." in the body. False, if it is not there. */
 bool answer_lock_id(const struct answer *answer, const char **ret_id, size_t *ret_len);
 
 #endif

@@ -10,6 +10,7 @@
 #include "fence/view.h"
 #include "storage/redis_master.h"
 #include "tests/bench/clock.h"
+#include "tests/bench/names.h"
 #include "tests/bench/tally.h"
 
 #include <argp.h>
@@ -34,13 +35,14 @@ struct options {
     unsigned masters;
     const char *urls[FENCE_MASTERS_MAX];
     unsigned clients;
+    unsigned names;
     double seconds;
     double warmup_s;
 };
 
 struct client {
     uint64_t tag;     /* of the request under way; replies with another come too late */
-    uint64_t attempt; /* counts its locks */
+    unsigned attempt; /* counts its locks */
     bool acquiring;
     unsigned yes; /* masters that did it */
     unsigned no;
@@ -65,10 +67,19 @@ struct bench {
 
 /* ---- clients --------------------------------------------------------------------------------- */
 
+static void next_name(const struct bench *bench, struct client *client)
+{
+    const unsigned name = names_next((unsigned)(client - bench->clients), client->attempt++,
+                                     bench->options.clients, bench->options.names);
+    snprintf(client->resource, sizeof(client->resource), "bare/%d/%0*u", (int)getpid(),
+             NAMES_DIGITS, name);
+}
+
 static void ask(struct bench *bench, struct client *client, bool acquire)
 {
+    if (acquire)
+        next_name(bench, client);
     client->acquiring = acquire;
-    client->attempt += acquire;
     client->tag += UINT64_C(1) << CLIENT_BITS;
     client->yes = client->no = 0;
     client->sent_us = clock_us();
@@ -127,7 +138,6 @@ static void begin(struct bench *bench)
 {
     for (unsigned k = 0; k < bench->options.clients; k++) {
         struct client *client = &bench->clients[k];
-        snprintf(client->resource, sizeof(client->resource), "bare/%d/%u", (int)getpid(), k);
         snprintf(client->lock_id, sizeof(client->lock_id), "%0*u", FENCE_LOCK_ID_LEN, k);
         client->tag = k;
         ask(bench, client, true);
@@ -223,6 +233,7 @@ static const struct argp_option option_list[] = {
     {"master", 'm', "URL", 0, "A master: redis://127.0.0.1:6379; give all of the fleet, in order",
      0},
     {"connections", 'c', "K", 0, "Virtual clients (default 64)", 0},
+    {"names", 'n', "M", 0, "Names in use (default: K, no contention)", 0},
     {"seconds", 's', "S", 0, "How long to measure (default 5)", 0},
     {"warmup", 'w', "S", 0, "How long to run before that (default 0.3)", 0},
     {0},
@@ -239,6 +250,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case 'c':
         options->clients = (unsigned)tally_option(arg, 1, CLIENTS_MAX, state);
+        return 0;
+    case 'n':
+        options->names = (unsigned)tally_option(arg, 1, NAMES_MAX, state);
         return 0;
     case 's':
         options->seconds = tally_option(arg, 0, 86400, state);
@@ -267,11 +281,13 @@ int main(int argc, char **argv)
         err(1, "cannot start");
     bench->options = (struct options){.clients = 64, .seconds = 5, .warmup_s = 0.3};
     argp_parse(&argp, argc, argv, 0, NULL, &bench->options);
+    if (bench->options.names == 0)
+        bench->options.names = bench->options.clients;
     bench->clients = calloc(bench->options.clients, sizeof(*bench->clients));
     if (!bench->clients)
         err(1, "cannot start");
     run(bench);
-    tally_print(&bench->tally, bench->options.clients, bench->options.clients);
+    tally_print(&bench->tally, bench->options.clients, bench->options.names);
     free(bench->clients);
     free(bench);
     return 0;

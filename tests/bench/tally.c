@@ -5,10 +5,28 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+
+static uint64_t microseconds(struct timeval time)
+{
+    return (uint64_t)time.tv_sec * 1000000 + (uint64_t)time.tv_usec;
+}
+
+/* What this process has used so far. */
+static struct tally_cpu cpu_used(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (struct tally_cpu){
+        .user_us = microseconds(usage.ru_utime),
+        .system_us = microseconds(usage.ru_stime),
+    };
+}
 
 void tally_begin(struct tally *tally)
 {
     memset(tally, 0, sizeof(*tally));
+    tally->cpu = cpu_used();
     tally->began_us = clock_us();
 }
 
@@ -40,7 +58,9 @@ void tally_print(const struct tally *tally, unsigned connections, unsigned names
         printf("%s\"%d\":%" PRIu64, comma, status, tally->errors[status]);
         comma = ",";
     }
-    printf("}}\n");
+    const struct tally_cpu cpu = cpu_used();
+    printf("},\"cpu_us\":{\"user\":%" PRIu64 ",\"system\":%" PRIu64 "}}\n",
+           cpu.user_us - tally->cpu.user_us, cpu.system_us - tally->cpu.system_us);
 }
 
 double tally_option(const char *arg, double min, double max, const struct argp_state *state)

@@ -12,6 +12,11 @@ enum {
     TALLY_STATUS_MAX = 600, /* HTTP's end at 599 */
 };
 
+struct tally_cpu {
+    uint64_t user_us;
+    uint64_t system_us;
+};
+
 struct tally {
     uint64_t began_us;
     uint64_t ended_us; /* 0: goes on */
@@ -19,6 +24,7 @@ struct tally {
     struct histogram acquire_us;
     struct histogram release_us;
     uint64_t errors[TALLY_STATUS_MAX]; /* by HTTP status; 0: those without one */
+    struct tally_cpu cpu;              /* this process' until the beginning */
 };
 
 /* Forgets all that was counted, and begins now. */
@@ -28,7 +34,8 @@ void tally_begin(struct tally *tally);
  * was done; a release then completes a pair. Counts nothing after the end. */
 void tally_add(struct tally *tally, bool acquire, bool good, int status, uint64_t latency_us);
 
-/* Prints {"connections":...,"pairs_per_s":...,"acquire_us":{...},...} and a newline to stdout. */
+/* Prints {"connections":...,"pairs_per_s":...,"acquire_us":{...},...,"cpu_us":{...}} and a newline
+ * to stdout. */
 void tally_print(const struct tally *tally, unsigned connections, unsigned names);
 
 /* For argp's parsers: the number that @arg is; ends the program with a sentence unless it is one

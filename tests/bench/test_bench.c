@@ -1,6 +1,7 @@
 /* The benchmark's own arithmetic: numbers that nobody checks are worse than none. */
 #include "tests/bench/answer.h"
 #include "tests/bench/histogram.h"
+#include "tests/bench/names.h"
 #include "tests/lib/case.h"
 
 #include <string.h>
@@ -48,9 +49,41 @@ static void answer_is_whole_only_with_its_last_byte(void **state)
 
     const char *id;
     size_t id_len;
-    assert_true(answer_lock_id(&answer, &id, &id_len));
+    assert_true(answer_string(&answer, "lock_id", &id, &id_len));
     assert_int_equal(id_len, 3);
     assert_memory_equal(id, "abc", 3);
+}
+
+static void answer_string_is_found_by_its_whole_name_only(void **state)
+{
+    (void)state;
+    static const char body[] = "{\"header\":{\"cluster_ID\":\"7\"},\"ID\":\"42\",\"TTL\":\"3600\"}";
+    const struct answer answer = {.body = body, .body_len = strlen(body)};
+    const char *value;
+    size_t len;
+    assert_true(answer_string(&answer, "ID", &value, &len));
+    assert_int_equal(len, 2);
+    assert_memory_equal(value, "42", 2);
+    assert_false(answer_string(&answer, "D", &value, &len));
+    assert_false(answer_string(&answer, "key", &value, &len));
+}
+
+static void clients_meet_on_no_name_and_come_back_to_one_late(void **state)
+{
+    (void)state;
+    enum {
+        CLIENTS = 16,
+        NAMES = 1600
+    };
+    bool seen[NAMES] = {false};
+    for (unsigned turn = 0; turn < NAMES / CLIENTS; turn++) {
+        for (unsigned client = 0; client < CLIENTS; client++) {
+            const unsigned name = names_next(client, turn, CLIENTS, NAMES);
+            assert_false(seen[name]);
+            seen[name] = true;
+        }
+    }
+    assert_int_equal(names_next(3, NAMES / CLIENTS, CLIENTS, NAMES), 3);
 }
 
 static void answer_without_a_length_is_broken(void **state)
@@ -72,6 +105,8 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(every_value_has_a_bucket),
     cmocka_unit_test(answer_is_whole_only_with_its_last_byte),
     cmocka_unit_test(answer_without_a_length_is_broken),
+    cmocka_unit_test(answer_string_is_found_by_its_whole_name_only),
+    cmocka_unit_test(clients_meet_on_no_name_and_come_back_to_one_late),
 };
 
 CASE_MAIN(cases, NULL, NULL)

@@ -1,0 +1,92 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2154 # persistence, masters, peers, bench_out: scripts/bench's
+# Who is measured, on which servers, and how each is loaded. Sourced after fleet.sh and etcd.sh.
+#
+#   pawl         pawld over HTTP, on five masters
+#   bare         pawld's script calls to the same masters, with no service between
+#   redlock      the redlock package from npm, straight on the same masters
+#   redlock-ap   the same with enableAutoPipelining, a setting of its Redis client that is off
+#                unless asked for: all commands of a turn leave in one write
+#   etcd         five members over their HTTP gateway; only where there is fsync: it always does
+
+readonly names=1000000 # each pair has a name that was not locked for long
+
+candidates=()
+pawld_pid= # the service
+pawld_port=
+
+# candidates_start: the servers of all who are measured under this persistence.
+candidates_start() {
+    candidates=(pawl bare)
+    fleet_start_masters "$masters" "$persistence"
+    fleet_init
+    fleet_free_port
+    pawld_port=$fleet_port
+    fleet_start_pawld "$pawld_port"
+    pawld_pid=$fleet_pid
+    ((peers)) || return 0
+
+    candidates+=(redlock redlock-ap)
+    if [ "$persistence" = always ]; then
+        candidates+=(etcd)
+        etcd_start "$masters"
+        etcd_pause
+    fi
+}
+
+candidates_stop() {
+    etcd_stop
+    fleet_stop "$pawld_pid"
+    fleet_stop_masters
+}
+
+# candidate_wake NAME, candidate_rest NAME: around each of its turns. The members of etcd talk to
+# each other all the time, so they are stopped while it is somebody else's turn. The masters and
+# pawld do next to nothing when nobody asks: the profile says how much.
+candidate_wake() {
+    if [ "$1" = etcd ]; then
+        etcd_resume
+    fi
+}
+
+candidate_rest() {
+    if [ "$1" = etcd ]; then
+        etcd_pause
+    fi
+}
+
+# candidate_run NAME CLIENTS OPTION...: loads it; prints the line of JSON. The clients would be on
+# other machines. Here they share the cores with what they load, so at least they do not preempt it
+# (SCHED_BATCH): they run when a core has nothing else to do.
+candidate_run() {
+    local name=$1 options=(--connections "$2" --names "$names" "${@:3}") command
+    case $name in
+    pawl) command=("$bench_out/pawl-bench-load" --port "$pawld_port") ;;
+    bare) command=("$bench_out/pawl-bench-bare" "${fleet_masters[@]}") ;;
+    redlock) command=(node "$bench_out/redlock/bench.mjs" "${fleet_masters[@]}") ;;
+    redlock-ap)
+        command=(node "$bench_out/redlock/bench.mjs" "${fleet_masters[@]}" --autopipelining)
+        ;;
+    etcd) command=("$bench_out/pawl-bench-etcd" "${etcd_options[@]}") ;;
+    *) die "no such candidate: $name" ;;
+    esac
+    chrt --batch 0 "${command[@]}" "${options[@]}" || die "failed: ${command[*]} ${options[*]}"
+}
+
+# redlock_install: the package, at the versions of its lock file, in the build folder.
+redlock_install() {
+    local source=$pawl_root/tests/bench/redlock target=$bench_out/redlock
+    mkdir -p "$target"
+    cp "$source/bench.mjs" "$target"
+    if cmp -s "$source/package-lock.json" "$target/package-lock.json" &&
+        [ -d "$target/node_modules/redlock" ]; then
+        return
+    fi
+    say "installing the redlock package"
+    cp "$source/package.json" "$source/package-lock.json" "$target"
+    npm ci --prefix "$target" --ignore-scripts --no-audit --no-fund >"$target/npm.log" 2>&1 || {
+        cat "$target/npm.log" >&2
+        rm "$target/package-lock.json"
+        die "npm could not install it; what it wrote is above. --no-peers goes on without"
+    }
+}

@@ -1,0 +1,119 @@
+# The tables of the report, from all its runs: jq -rs --argjson cores N -f tables.jq runs.jsonl
+include "runs";
+
+# ---- text ----------------------------------------------------------------------------------------
+
+def spaces($n): if $n > 0 then " " * $n else "" end;
+def commas: tostring | [while(length > 0; .[:-3]) | .[-3:]] | reverse | join(",");
+def fixed($digits):
+    pow(10; $digits) as $scale
+    | (. * $scale | round) as $n
+    | if $digits == 0 then $n | commas
+      else "\($n / $scale | floor | commas).\(($n % $scale) + $scale | tostring | .[1:])" end;
+def ratio($this; $to; $digits):
+    if $this and $to then "\($this / $to | fixed($digits))x" else "-" end;
+def latencies: if . then "\(.p50 | commas) / \(.p99 | commas)" else "-" end;
+
+# Lines from rows of cells, of which the first has the headings. The first column is text.
+def table:
+    map(map(. // "-" | tostring)) as $rows
+    | ($rows | transpose | map(map(length) | max)) as $widths
+    | $rows[]
+    | to_entries
+    | map(spaces($widths[.key] - (.value | length)) as $fill
+          | if .key == 0 then .value + $fill else $fill + .value end)
+    | join("  ");
+
+# A heading and what is below it, or nothing where nothing was measured.
+def section($title; $rows; lines):
+    if $rows | length > 0 then "", $title, "", ($rows | lines) else empty end;
+
+# ---- the tables ----------------------------------------------------------------------------------
+
+def candidates: ["pawl", "bare", "redlock", "redlock-ap", "etcd"];
+
+def pairs:
+    [["persistence", "clients"] + candidates + (candidates[1:] | map("pawl/" + .))]
+    + map(. as $row
+          | [.persistence, .connections]
+            + (candidates | map($row[.].pairs | if . then commas else null end))
+            + (candidates[1:] | map(ratio($row.pawl.pairs; $row[.].pairs; 2))))
+    | table;
+
+def latency:
+    [["persistence", "clients"] + candidates + ["errors"]]
+    + map(. as $row
+          | [.persistence, .connections]
+            + (candidates | map($row[.] | latencies))
+            + [[.[] | objects | .errors] | add])
+    | table;
+
+def one_client:
+    .[] | select(.connections == 1)
+    | "  \(.persistence): \(.pawl.p50) us through pawld, \(.bare.p50) us bare: "
+      + ratio(.pawl.p50; .bare.p50; 2);
+
+def stopped:
+    [["persistence", "healthy", "stopped", "p50 ratio", "p99 ratio", "errors"]]
+    + map([.persistence, (.healthy | latencies), (.stopped | latencies),
+           ratio(.stopped.p50; .healthy.p50; 2), ratio(.stopped.p99; .healthy.p99; 2),
+           .healthy.errors + .stopped.errors])
+    | table;
+
+def waiters:
+    [["persistence", "waiting", "pawlds", "p50 us", "p99 us", "bytes a waiter",
+      "script calls", "in order", "lost", "twice"]]
+    + map([.persistence, (.waiters | commas), .servers, (.handover_us.p50 | commas),
+           (.handover_us.p99 | commas), (.bytes_per_waiter | commas),
+           (.script_calls_per_handover | fixed(1)), (if .in_order then "yes" else "NO" end),
+           .lost, .twice])
+    | table;
+
+# User and system time of a pair, their sum, and how many such pairs the cores could do at most.
+def cpu:
+    def us($pairs): if type == "object" then (.user, .system) / $pairs | fixed(1) else "-", "-" end;
+    [["persistence", "candidate", "servers user", "kernel", "pawld user", "kernel", "client user",
+      "kernel", "together", "\($cores) cores allow"]]
+    + map(.pairs as $pairs
+          | ([.keepers_us, .service_us, .cpu_us | objects | .user, .system] | add / $pairs) as $sum
+          | [.persistence, .what, (.keepers_us, .service_us, .cpu_us | us($pairs)),
+             ($sum | fixed(1)), ($cores * 1000000 / $sum | fixed(0))])
+    | table;
+
+# One column for each of $kinds, one row a part, the greatest first.
+def by_part($kinds; kind; value; $digits):
+    def cells: . as $runs
+        | $kinds | map(. as $kind | [$runs[] | select(kind == $kind) | value] | add
+                       | if . then fixed($digits) else null end);
+    [["part"] + $kinds]
+    + (group_by(.part) | sort_by(-(map(value) | max)) | map([.[0].part] + cells))
+    + [["together"] + cells]
+    | table;
+
+# ---- the report ----------------------------------------------------------------------------------
+
+. as $runs
+| def of($section): $runs | map(select(.section == $section));
+(
+    section("Acquire+release pairs per second";
+            $runs | medians("pairs"); pairs),
+    section("Latency of acquire, p50 / p99 in microseconds";
+            $runs | medians("pairs"); latency),
+    section("Latency of acquire with one client, p50, through pawld and bare";
+            $runs | medians("pairs"); one_client),
+    section("Acquire with one of the masters stopped, p50 / p99 in microseconds";
+            $runs | medians("stopped"); stopped),
+    section("From one holder to the next, while many wait for one name";
+            of("waiters"); waiters),
+    section("CPU microseconds of a pair, \(of("cpu")[0].connections) clients";
+            of("cpu"); cpu),
+    section("Where pawld's time goes, percent";
+            of("time"); by_part(map(.persistence) | unique; .persistence; .percent; 1)),
+    section("Instructions of a pair in pawld, by the number of clients, without the kernel's";
+            of("instructions");
+            by_part(map(.connections) | unique; .connections; .per_pair; 0)),
+    section("The masters and pawld together while it is the turn of others, percent of one core";
+            of("idle");
+            .[] | "  \(.persistence): "
+                  + ((.cpu_us.user + .cpu_us.system) / .seconds / 10000 | fixed(1)))
+)
