@@ -46,14 +46,14 @@ struct fence_ballot {
 
 struct fence_attempt {
     enum fence_attempt_state state;
-    uint64_t id;       /* random, new for every attempt */
-    uint64_t began_us; /* before the first request left */
-    uint32_t sent;     /* set of masters that may hold something of this attempt */
-    uint32_t frozen;   /* the first q that gave a number */
-    uint32_t found;    /* set of those that had it all locked before, under the same lock id */
+    uint64_t id;           /* random, new for every attempt */
+    uint64_t began_us;     /* before the first request left */
+    uint32_t sent;         /* set of masters that may hold something of this attempt */
+    uint32_t frozen;       /* the first q that gave a number */
+    uint32_t found;        /* set of those that had it all locked before, under the same lock id */
     uint64_t remaining_ms; /* the least that a lock found so has left; UINT64_MAX: none was found */
     bool stale; /* a master knows a newer view than the one named: another attempt may do better */
-    unsigned count; /* of resources */
+    unsigned count;               /* of resources */
     struct fence_ballot *ballots; /* one for each; the caller's */
     struct fence_tally tally;
     struct fence_holders holders; /* who is in the way: one holder, or a split vote */

@@ -47,8 +47,8 @@ int fence_core_new(const struct fence_config *config, struct fence_core **ret_co
     error = fence_clients_init(&core->clients, power_of_two(config->calls));
     if (error)
         goto out;
-    error = fence_groups_init(&core->groups, config->calls < FENCE_GROUPS_MAX ? config->calls
-                                                                              : FENCE_GROUPS_MAX);
+    error = fence_groups_init(&core->groups,
+                              config->calls < FENCE_GROUPS_MAX ? config->calls : FENCE_GROUPS_MAX);
     if (error)
         goto out;
     error = fence_debts_init(&core->debts,

@@ -1,6 +1,7 @@
 /* Acquire: through attempts and pauses, to a grant or a reason. */
 #include "fence/core_state.h"
 #include "fence/lease.h"
+#include "fence/mutant.h"
 
 #include <assert.h>
 #include <string.h>
@@ -43,8 +44,7 @@ static void answer_grant(struct fence_core *core, struct call *call, uint64_t va
 {
     const struct fence_attempt *attempt = &call->attempt;
     const struct fence_group_call *group = group_of(core, call);
-    fence_sighting_held(fence_core_seen(core, call),
-                        core->now_us + lease_ms(call) * UINT64_C(1000),
+    fence_sighting_held(fence_core_seen(core, call), core->now_us + lease_ms(call) * UINT64_C(1000),
                         fence_holders_hash(call->lock_id), call->owner);
     fence_core_answer_askers(core, call);
     struct fence_answer *answer = fence_core_answer(core, call, 0);
@@ -78,7 +78,8 @@ static bool worth_another_try(const struct fence_core *core, const struct call *
         return false;
     if (call->wait_until_us)
         return core->now_us < call->wait_until_us;
-    return error == FENCE_ECONTENDED && call->tries < FENCE_TRIES_MAX;
+    unsigned tries_max = call->attempt.stale ? FENCE_STALE_TRIES_MAX : FENCE_TRIES_MAX;
+    return error == FENCE_ECONTENDED && call->tries < tries_max;
 }
 
 static void remember_holder(struct fence_core *core, const struct call *call)
@@ -111,10 +112,10 @@ static void fail(struct fence_core *core, struct call *call, int error)
         return;
     }
     bool overtaken = fence_sighting_overtaken(fence_core_seen(core, call));
-    bool looks = error == FENCE_EHELD && !overtaken;
+    bool looks = error == FENCE_EHELD && (!overtaken || FENCE_MUTANT(EARLY_WORD_IGNORED));
     fence_core_next_round(core, call);
-    fence_core_pause_until(
-        core, call, looks ? fence_core_next_look_us(core, call) : next_try_us(core, call));
+    fence_core_pause_until(core, call,
+                           looks ? fence_core_next_look_us(core, call) : next_try_us(core, call));
 }
 
 static void begin_attempt(struct fence_core *core, struct call *call)
@@ -238,7 +239,7 @@ void fence_core_acquire_timer(struct fence_core *core, struct call *call)
         answer_error(core, call, FENCE_EWAITTIMEOUT);
     else if (asks_once && fence_core_knows_held(core, call))
         answer_error(core, call, FENCE_EHELD); /* whoever stood before it has it now */
-    else if (call->state == CALL_PAUSING)
+    else if (call->state == CALL_PAUSING || FENCE_MUTANT(ASKS_OUT_OF_LINE))
         try(core, call);
 }
 

@@ -187,8 +187,8 @@ bool fence_core_stand(struct fence_core *core, struct call *call, const struct f
 /* @call has its answer. Whoever stood behind it is first now. */
 void fence_core_leave(struct fence_core *core, struct call *call);
 
-/* What was seen of its resource, or of the one that was in its way; and whether another than its own
- * lock id is known to hold it. */
+/* What was seen of its resource, or of the one that was in its way; and whether another than its
+ * own lock id is known to hold it. */
 struct fence_sighting *fence_core_seen(const struct fence_core *core, const struct call *call);
 bool fence_core_knows_held(const struct fence_core *core, const struct call *call);
 

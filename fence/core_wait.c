@@ -1,6 +1,7 @@
 /* Where an acquire stands while others have the lock: in the line for its resource, or, if it wants
  * several, by itself. How long it pauses, and what wakes it. */
 #include "fence/core_state.h"
+#include "fence/mutant.h"
 
 #include <assert.h>
 
@@ -44,12 +45,11 @@ void fence_core_pause_until(struct fence_core *core, struct call *call, uint64_t
 
 uint64_t fence_core_next_look_us(struct fence_core *core, const struct call *call)
 {
+    uint64_t end_us = fence_core_seen(core, call)->held_until_us + 1000;
     uint64_t after_us = call->tries == 0 ? FENCE_FIRST_LOOK_US : FENCE_LOOK_US;
-    uint64_t look_us =
-        core->now_us + after_us + fence_core_random(core) % (after_us * FENCE_LOOK_SPREADS);
-    if (!fence_core_knows_held(core, call))
-        return look_us;
-    return least(look_us, fence_core_seen(core, call)->held_until_us + 1000);
+    uint64_t spread_us = fence_core_random(core) % (after_us * FENCE_LOOK_SPREADS);
+    uint64_t look_us = FENCE_MUTANT(NO_LOOKS) ? end_us : core->now_us + after_us + spread_us;
+    return FENCE_MUTANT(LEASE_END_IGNORED) ? look_us : least(look_us, end_us);
 }
 
 /* ---- standing -------------------------------------------------------------------------------- */
@@ -65,7 +65,7 @@ bool fence_core_stand(struct fence_core *core, struct call *call, const struct f
         return true;
     struct fence_line *line = fence_lines_join(&core->lines, me, call->resource);
     line->askers += !call->wait_until_us;
-    return line->first == me;
+    return line->first == me || FENCE_MUTANT(EVERYBODY_ASKS);
 }
 
 /* FENCE_NOBODY: there is none. */
@@ -111,7 +111,7 @@ void fence_core_leave(struct fence_core *core, struct call *call)
         successor = fence_lines_leave(&core->lines, me);
     }
     fence_core_finish(core, call);
-    if (successor != FENCE_NOBODY)
+    if (successor != FENCE_NOBODY && !FENCE_MUTANT(NEXT_NOT_WOKEN))
         step_forward(core, &core->calls[successor]);
 }
 
@@ -120,7 +120,8 @@ void fence_core_leave(struct fence_core *core, struct call *call)
 static void told(struct fence_core *core, const struct call *call, struct fence_sighting *seen,
                  uint64_t by)
 {
-    if (fence_sighting_freed(seen, by) && call->state == CALL_PAUSING)
+    if (fence_sighting_freed(seen, by) && call->state == CALL_PAUSING &&
+        !FENCE_MUTANT(WORD_IGNORED))
         fence_core_wake_at(core, call, core->now_us);
 }
 

@@ -1,5 +1,5 @@
-/* Several resources that are acquired together, all or none, under one lock id and one attempt, each
- * with a token of its own. */
+/* Several resources that are acquired together, all or none, under one lock id and one attempt,
+ * each with a token of its own. */
 #ifndef FENCE_GROUP_H
 #define FENCE_GROUP_H
 
@@ -11,8 +11,8 @@
 struct fence_group {
     unsigned count; /* FENCE_GROUP_MIN .. FENCE_GROUP_MAX */
     struct fence_group_member {
-        int64_t token; /* once it is fixed; 0 before */
-        uint16_t slot; /* the counter of the resource */
+        int64_t token;                         /* once it is fixed; 0 before */
+        uint16_t slot;                         /* the counter of the resource */
         char resource[FENCE_RESOURCE_MAX + 1]; /* each another */
     } members[FENCE_GROUP_MAX];
 };

@@ -28,6 +28,7 @@ enum {
     FENCE_MASTER_DEADLINE_US = 50 * 1000, /* silence after which a master counts as gone */
     FENCE_IN_FLIGHT_MAX = 16384,          /* requests one master may owe before it counts as gone */
     FENCE_TRIES_MAX = 4,                  /* attempts of a call that does not wait */
+    FENCE_STALE_TRIES_MAX = 16,           /* and where no rival, but a newer view was in the way */
     FENCE_RETRY_BASE_US = 2 * 1000,       /* the first random delay is below twice this */
     FENCE_FIRST_LOOK_US = 5 * 1000,       /* a new first in line asks the masters after this ... */
     FENCE_LOOK_US = 500 * 1000,        /* ... and again after this, in case it was not told, ... */

@@ -1,5 +1,6 @@
 #include "fence/lines.h"
 
+#include "fence/mutant.h"
 #include "fence/name.h"
 
 #include <assert.h>
@@ -116,9 +117,9 @@ uint32_t fence_lines_leave(struct fence_lines *lines, uint32_t who)
         lines->places[place->after].before = place->before;
     if (--line->length == 0)
         close_line(lines, place->line);
-    uint32_t successor = was_first ? place->after : FENCE_NOBODY;
+    uint32_t next = FENCE_MUTANT(LAST_SERVED_FIRST) ? line->last : place->after;
     place->line = FENCE_NOBODY;
-    return successor;
+    return was_first ? next : FENCE_NOBODY;
 }
 
 uint32_t fence_lines_before(const struct fence_lines *lines, uint32_t who)

@@ -37,9 +37,9 @@ struct fence_call {
                                       * @resource alone. Borrowed for the step */
     bool again; /* acquire: @lock_id is the client's own, who may have asked with it before: what it
                  * already has counts as acquired */
-    int64_t token;        /* extend: the grant's token */
-    uint32_t ttl_ms;      /* acquire, extend */
-    uint32_t wait_ms;     /* acquire: 0 asks once */
+    int64_t token;    /* extend: the grant's token */
+    uint32_t ttl_ms;  /* acquire, extend */
+    uint32_t wait_ms; /* acquire: 0 asks once */
 };
 
 /* What one master contributed to one call. */
@@ -61,22 +61,23 @@ struct fence_answer {
     enum fence_call_kind kind;
     int error; /* 0 or FENCE_E... */
     uint64_t client;
-    const char *resource;  /* acquire of several, FENCE_EHELD, FENCE_EWAITTIMEOUT: the one in the way */
-    const char *lock_id;   /* acquire */
+    const char
+        *resource; /* acquire of several, FENCE_EHELD, FENCE_EWAITTIMEOUT: the one in the way */
+    const char *lock_id;             /* acquire */
     const struct fence_group *group; /* acquire of several: with the tokens; NULL otherwise */
-    const char *owner;     /* FENCE_EHELD, inspect: the label of the one who holds it */
-    int64_t token;         /* acquire, inspect (0: the masters differ) */
-    uint32_t ttl_ms;       /* acquire, extend */
-    uint64_t validity_ms;  /* acquire, extend: rounded down */
-    uint64_t served_ms;    /* from the call's event to this answer, rounded down */
+    const char *owner;               /* FENCE_EHELD, inspect: the label of the one who holds it */
+    int64_t token;                   /* acquire, inspect (0: the masters differ) */
+    uint32_t ttl_ms;                 /* acquire, extend */
+    uint64_t validity_ms;            /* acquire, extend: rounded down */
+    uint64_t served_ms;              /* from the call's event to this answer, rounded down */
     uint64_t remaining_ms; /* inspect; FENCE_EHELD, FENCE_EWAITTIMEOUT: until a retry makes sense */
     unsigned waiters;      /* inspect: calls of this server that wait for the resource */
     bool held;             /* inspect */
     bool released;         /* release: false if it was no longer held */
-    bool found;            /* acquire: the lock was there under its id, and nothing had to be taken */
-    unsigned granted;      /* acquire, extend: masters that agreed */
-    unsigned total;        /* masters in the fleet */
-    uint32_t ttl_max_ms;   /* FENCE_ETTL: what the fleet allows */
+    bool found;          /* acquire: the lock was there under its id, and nothing had to be taken */
+    unsigned granted;    /* acquire, extend: masters that agreed */
+    unsigned total;      /* masters in the fleet */
+    uint32_t ttl_max_ms; /* FENCE_ETTL: what the fleet allows */
     enum fence_part parts[FENCE_MASTERS_MAX];
 };
 

@@ -13,6 +13,14 @@ enum fence_mutant {
     FENCE_MUTANT_NO_WAIT,              /* a master that lost its locks votes at once */
     FENCE_MUTANT_TAIL_LOSS_IGNORED,    /* a master that lost its last second counts as durable */
     FENCE_MUTANT_RESTART_IGNORED,      /* whoever restarted with its marker votes on */
+    FENCE_MUTANT_EVERYBODY_ASKS,       /* who comes asks at once, whoever stands before it */
+    FENCE_MUTANT_ASKS_OUT_OF_LINE,     /* who was to be told "held" asks if it is no more so */
+    FENCE_MUTANT_LAST_SERVED_FIRST,    /* the last of a line is its next first */
+    FENCE_MUTANT_NEXT_NOT_WOKEN,       /* who has become the first is not told */
+    FENCE_MUTANT_WORD_IGNORED,         /* word that a lock was given up wakes nobody */
+    FENCE_MUTANT_EARLY_WORD_IGNORED,   /* nor does it count if it came during an attempt */
+    FENCE_MUTANT_LEASE_END_IGNORED,    /* a waiter does not look at the end of the lease */
+    FENCE_MUTANT_NO_LOOKS,             /* nor now and then */
 };
 
 #ifdef PAWL_MUTANTS

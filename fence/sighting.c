@@ -21,9 +21,15 @@ void fence_sighting_held(struct fence_sighting *seen, uint64_t until_us, uint64_
     memcpy(seen->owner, owner, len + 1);
 }
 
+/* Who shares its bit with the holder costs an attempt too many, now and then. */
+static uint64_t bit_of(uint64_t holder)
+{
+    return UINT64_C(1) << (holder & 63);
+}
+
 bool fence_sighting_freed(struct fence_sighting *seen, uint64_t by)
 {
-    seen->freed = by;
+    seen->freed |= bit_of(by);
     if (seen->holder != 0 && seen->holder != by)
         return false;
     seen->held_until_us = 0;
@@ -33,7 +39,7 @@ bool fence_sighting_freed(struct fence_sighting *seen, uint64_t by)
 
 bool fence_sighting_overtaken(struct fence_sighting *seen)
 {
-    bool overtaken = seen->holder != 0 && seen->freed == seen->holder;
+    bool overtaken = seen->holder != 0 && (seen->freed & bit_of(seen->holder));
     seen->freed = 0;
     return overtaken;
 }

@@ -11,8 +11,8 @@
 
 struct fence_sighting {
     uint64_t held_until_us; /* 0: not known to be held */
-    uint64_t holder;        /* hash of the lock id of who holds it, and */
-    uint64_t freed;         /* of who gave it up last; 0: none */
+    uint64_t holder;        /* hash of the lock id of who holds it; 0: nobody known */
+    uint64_t freed;         /* of those who gave it up since it was asked for last, a bit each */
     char owner[FENCE_OWNER_MAX + 1];
 };
 

@@ -21,8 +21,8 @@ enum {
 struct storage_batch {
     struct storage_batch *next;
     uint64_t sent_ns; /* the owner's to use */
-    unsigned count; /* of requests */
-    unsigned locks; /* that they are about */
+    unsigned count;   /* of requests */
+    unsigned locks;   /* that they are about */
     struct storage_expected {
         uint64_t tag;
         enum fence_request_kind kind;
@@ -81,7 +81,8 @@ struct storage_reply_text {
 };
 
 /* The reply to the @i-th request of @batch. @reply is the whole script's: NULL means that it will
- * never come. Whatever is not what the script answers counts as refused. What the reply points to is in
+ * never come. Whatever is not what the script answers counts as refused. What the reply points to
+ * is in
  * @text. */
 struct fence_reply storage_batch_reply(const struct storage_batch *batch, unsigned i,
                                        const redisReply *reply, struct storage_reply_text *text);

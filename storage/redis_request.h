@@ -1,5 +1,6 @@
-/* A request as bytes of a script call: the keys of its locks, and its arguments (storage/lua/requests.lua
- * is the other end). They are the same for every master, so that they are made once. */
+/* A request as bytes of a script call: the keys of its locks, and its arguments
+ * (storage/lua/requests.lua is the other end). They are the same for every master, so that they are
+ * made once. */
 #ifndef STORAGE_REDIS_REQUEST_H
 #define STORAGE_REDIS_REQUEST_H
 
@@ -13,7 +14,7 @@
 enum {
     STORAGE_NUMBER_MAX = 20, /* digits of an integer */
     STORAGE_KEY_BYTES = sizeof(STORAGE_LOCK_KEY) + FENCE_RESOURCE_MAX + 16, /* with its length */
-    STORAGE_ARGS_BYTES = 512, /* the longest arguments for one lock, with their lengths */
+    STORAGE_ARGS_BYTES = 512,  /* the longest arguments for one lock, with their lengths */
     STORAGE_MEMBER_BYTES = 64, /* and what each one of a group adds to them */
 };
 

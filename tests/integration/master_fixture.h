@@ -33,7 +33,7 @@ struct master_fixture {
     struct fence_view known;            /* of the last reply that carried one */
     char holder[FENCE_LOCK_ID_MAX + 1]; /* of the last reply that named one */
     char owner[FENCE_OWNER_MAX + 1];
-    int64_t numbers[FENCE_GROUP_MAX];   /* of the last reply to a group */
+    int64_t numbers[FENCE_GROUP_MAX]; /* of the last reply to a group */
     unsigned freed;
     char freed_id[FENCE_LOCK_ID_MAX + 1]; /* in the last of them */
     char freed_resource[FENCE_RESOURCE_MAX + 1];

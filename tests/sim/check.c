@@ -61,6 +61,7 @@ static bool error_fits(const struct sim_call *call, int error)
     case FENCE_ELEFT:
         return call->left;
     case FENCE_EWAITTIMEOUT:
+    case FENCE_EWAITERS:
         return call->kind == FENCE_CALL_ACQUIRE && call->wait_ms > 0;
     case FENCE_ETOOSLOW:
         return call->kind == FENCE_CALL_ACQUIRE || call->kind == FENCE_CALL_EXTEND;

@@ -29,12 +29,14 @@ struct sim_call {
     uint32_t lock;
     uint32_t ttl_ms;
     uint32_t wait_ms;
-    int64_t token;   /* acquire: granted; extend: the grant's */
-    int64_t floor;   /* acquire: the highest token returned for the resource before it began */
-    bool hopeless;   /* acquire: begun while a majority had forgotten */
-    int error;       /* its answer's */
-    bool left;       /* its client has gone, and its server knows */
-    bool confirming; /* acquire: its latest attempt needed a second round */
+    int64_t token;    /* acquire: granted; extend: the grant's */
+    int64_t floor;    /* acquire: the highest token returned for the resource before it began */
+    bool hopeless;    /* acquire: begun while a majority had forgotten */
+    int error;        /* its answer's */
+    bool left;        /* its client has gone, and its server knows */
+    bool waited;      /* acquire: behind others, or for a holder */
+    uint64_t came_us; /* acquire: true time */
+    bool confirming;  /* acquire: its latest attempt needed a second round */
 };
 
 struct sim_check {

@@ -10,12 +10,10 @@ enum {
     /* Per mille of what a client may choose to do. */
     INSPECTS = 100,
     NOTICED = 700, /* that a client left, by its server */
-    WAITS = 500,
     EXTENDS = 350,
     RELEASES = 850,
     RELEASES_AGAIN = 500, /* where the first one's outcome is unknown */
 
-    WAIT_HIGH_MS = 300,
     RESERVED = 64, /* calls that are left to the world, for after the healing */
 };
 
@@ -98,8 +96,8 @@ static void acquire(struct sim_world *world, unsigned c)
         return;
     struct sim_client *client = &world->clients[c];
     client->lock = call->lock = client->call;
-    if (sim_rng_chance(&world->clients[c].rng, WAITS))
-        call->wait_ms = sim_rng_between(&world->clients[c].rng, 1, WAIT_HIGH_MS);
+    if (sim_rng_chance(&world->clients[c].rng, world->plan.waits))
+        call->wait_ms = sim_rng_between(&world->clients[c].rng, 1, world->plan.wait_high_ms);
     if (sim_chaos_strikes(&world->chaos, SIM_FAULT_CLIENT_LEAVES))
         next_turn(world, c,
                   1 + sim_chaos_pick(&world->chaos, SIM_FAULT_CLIENT_LEAVES, world->plan.think_us));

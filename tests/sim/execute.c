@@ -2,13 +2,13 @@
 
 #include "tests/sim/faults.h"
 #include "tests/sim/voters.h"
+#include "tests/sim/waking.h"
 #include "tests/sim/world.h"
 
 #include <inttypes.h>
 
 enum {
     SAVES = 100, /* per mille of the requests to an everysec master: it saves just before them */
-    WORDS_LOST = 200, /* and of what masters publish */
 };
 
 /* ---- telling and counting -------------------------------------------------------------------- */
@@ -81,6 +81,13 @@ static void before_executing(struct sim_world *world, struct sim_master *master,
         world->stats.locks_vanished += sim_master_expire(master, request->lock.resource);
 }
 
+static bool may_lock(const struct sim_world *world, unsigned machine,
+                     const struct sim_request *request)
+{
+    return request->ask == SIM_ASK_LOCK && request->lock.kind == FENCE_REQUEST_TAKE &&
+           !sim_freedom_is_held(world, machine, request->lock.resource);
+}
+
 /* Whether its sender knows @request's master from here on as one that was read: that recorded what
  * the member is to be, not one that was only asked. */
 static bool is_read(const struct sim_request *request, const struct sim_reply *reply)
@@ -111,7 +118,7 @@ static void publish(struct sim_world *world, unsigned machine,
                                      .generation = request->lock};
             if (link->machine != machine || link->state == SIM_LINK_CLOSED)
                 continue;
-            if (sim_rng_chance(&link->rng, WORDS_LOST))
+            if (sim_rng_chance(&link->rng, world->plan.words_lost))
                 world->stats.words_lost++;
             else
                 sim_world_schedule(world, sim_chaos_delay_us(&world->chaos, &link->rng, 0), &word);
@@ -125,9 +132,12 @@ static struct sim_reply execute(struct sim_world *world, const struct sim_event 
     struct sim_master *master = &world->machines[machine];
     struct sim_link *link = sim_link_of(world, event->server, event->master);
     before_executing(world, master, link, request);
+    if (may_lock(world, machine, request))
+        sim_waking_overtaken(world, request->lock.resource);
     struct sim_reply reply = sim_master_execute(master, request, again, world->now_us);
     if (request->ask == SIM_ASK_LOCK) {
         count_lock_request(&world->stats, &request->lock, &reply, again);
+        sim_freedom_note(world, machine, request->lock.resource);
         if (reply.freed)
             publish(world, machine, &request->lock);
         uint32_t slot = sim_master_slot(master, request->lock.resource);

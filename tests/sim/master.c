@@ -67,7 +67,7 @@ static struct sim_reply take(struct sim_master *master, struct sim_lock *lock, u
 {
     bool repeated = lock->present && lock->attempt == request->attempt;
     if (lock->present && !repeated) {
-        lock->waited_for |= request->waits;
+        lock->waited_for |= request->waits && !SIM_MUTANT(WAITS_UNNOTED);
         return held(lock, local_us);
     }
     if (!repeated) {

@@ -1,6 +1,7 @@
 #include "tests/sim/network.h"
 
 #include "tests/sim/execute.h"
+#include "tests/sim/waking.h"
 #include "tests/sim/world.h"
 
 #include <assert.h>
@@ -180,6 +181,8 @@ static void tell_lock_reply(struct sim_world *world, unsigned s, unsigned i,
 {
     const struct sim_reply *reply = &message->reply;
     bool held = reply->kind == FENCE_REPLY_HELD;
+    if (held)
+        sim_waking_told(world, s, i, &message->request.lock, reply);
     struct fence_event arrived = {
         .kind = FENCE_EVENT_REPLY,
         .master = i,

@@ -14,6 +14,8 @@ enum {
     WILD_RATE_PPM = 600 * 1000,
 
     EXTREME_RATES = 500, /* of a thousand clocks */
+    WORLDS = 21,         /* of which each kind has its share */
+    CLIENTS = 5,         /* in most worlds, at most */
     DISASTER_MAX_US = 300 * 1000,
 };
 
@@ -51,9 +53,9 @@ const char *sim_fault_name(enum sim_fault fault)
 const char *sim_world_kind_name(enum sim_world_kind kind)
 {
     static const char *const names[SIM_WORLD_KINDS] = {
-        [SIM_MIXED] = "mixed",       [SIM_STORM] = "storm",       [SIM_AMNESIA] = "amnesia",
-        [SIM_BLACKOUT] = "blackout", [SIM_LOST] = "lost",         [SIM_DUEL] = "duel",
-        [SIM_HASTE] = "haste",       [SIM_RECKLESS] = "reckless",
+        [SIM_MIXED] = "mixed",     [SIM_QUEUE] = "queue",       [SIM_STORM] = "storm",
+        [SIM_AMNESIA] = "amnesia", [SIM_BLACKOUT] = "blackout", [SIM_LOST] = "lost",
+        [SIM_DUEL] = "duel",       [SIM_HASTE] = "haste",       [SIM_RECKLESS] = "reckless",
     };
     return names[kind];
 }
@@ -67,12 +69,12 @@ static unsigned draw_masters(struct sim_rng *rng)
 static void draw_sizes(struct sim_plan *plan, struct sim_rng *rng)
 {
     plan->servers = sim_rng_chance(rng, 100) ? 1 : sim_rng_between(rng, 2, SIM_SERVERS_MAX);
-    plan->clients = sim_rng_between(rng, 2, SIM_CLIENTS_MAX);
+    plan->clients = sim_rng_between(rng, 2, CLIENTS);
     plan->resources = sim_rng_chance(rng, 600) ? 1 : sim_rng_between(rng, 2, SIM_RESOURCES_MAX);
     plan->slots = sim_rng_between(rng, 1, plan->resources);
     plan->rounds = sim_rng_between(rng, 2, 5);
     plan->extensions = sim_rng_chance(rng, 500) ? FENCE_EXTENSIONS_MAX : 1;
-    plan->calls = sim_rng_chance(rng, 900) ? 8 : 1;
+    plan->calls = plan->waiters = sim_rng_chance(rng, 900) ? 8 : 1;
 }
 
 static void draw_times(struct sim_plan *plan, struct sim_rng *rng)
@@ -86,6 +88,9 @@ static void draw_times(struct sim_plan *plan, struct sim_rng *rng)
     plan->slow_us = plan->ttl_high_ms * (sim_rng_chance(rng, 500) ? 100 : 2500);
     plan->outage_us = plan->ttl_high_ms * (sim_rng_chance(rng, 500) ? 200 : 2000);
     plan->fault_us = sim_rng_chance(rng, 500) ? 10 * 1000 : 50 * 1000;
+    plan->waits = 500;
+    plan->wait_high_ms = 300;
+    plan->words_lost = 200;
 }
 
 static void draw_faults(struct sim_plan *plan, struct sim_rng *rng)
@@ -105,9 +110,9 @@ static void draw_storm(struct sim_plan *plan, struct sim_rng *rng)
 {
     plan->sane = false;
     plan->servers = SIM_SERVERS_MAX;
-    plan->clients = SIM_CLIENTS_MAX;
+    plan->clients = CLIENTS;
     plan->resources = plan->slots = 1;
-    plan->calls = 8;
+    plan->calls = plan->waiters = 8;
     plan->ttl_low_ms = plan->ttl_high_ms = 1000;
     plan->rounds = 8;
     plan->think_us = 3000;
@@ -117,6 +122,46 @@ static void draw_storm(struct sim_plan *plan, struct sim_rng *rng)
     plan->permille[SIM_FAULT_VANISH] = sim_rng_between(rng, 50, 400);
     plan->permille[SIM_FAULT_REPLAY] = sim_rng_between(rng, 50, 500);
     plan->permille[SIM_FAULT_BREAK] = sim_rng_chance(rng, 500) ? 10 : 0;
+}
+
+/* Leases and waits longer than any timer of a waiter, and holders that take their time: the line is
+ * long, and what ends a wait is word, the end of a lease or, without either, a look. */
+static void draw_queue(struct sim_plan *plan, struct sim_rng *rng)
+{
+    static const enum sim_fault others[] = {SIM_FAULT_BREAK,        SIM_FAULT_CUT,
+                                            SIM_FAULT_SERVER_PAUSE, SIM_FAULT_SERVER_CRASH,
+                                            SIM_FAULT_CLIENT_PAUSE, SIM_FAULT_MASTER_STOP,
+                                            SIM_FAULT_REPLAY,       SIM_FAULT_SLOW};
+    static const uint32_t words_lost[] = {0, 200, 900};
+    plan->servers = sim_rng_between(rng, 1, SIM_SERVERS_MAX);
+    plan->clients = SIM_CLIENTS_MAX;
+    plan->resources = plan->slots = sim_rng_chance(rng, 700) ? 1 : 2;
+    plan->calls = 2 * SIM_CLIENTS_MAX;
+    plan->waiters = sim_rng_chance(rng, 800) ? plan->calls : 3;
+    plan->ttl_low_ms = 1000;
+    plan->ttl_high_ms = 6000;
+    plan->waits = 900;
+    plan->wait_high_ms = sim_rng_chance(rng, 700) ? 8000 : 1000;
+    plan->words_lost = words_lost[sim_rng_below(rng, sizeof(words_lost) / sizeof(words_lost[0]))];
+    plan->rounds = 4;
+    plan->think_us = sim_rng_chance(rng, 500) ? 20 * 1000 : 500 * 1000;
+    plan->delay_high_us = 500;
+    plan->slowness = sim_rng_chance(rng, 700) ? 0 : 3;
+    plan->slow_us = 100 * 1000;
+    plan->outage_us = 1000 * 1000;
+    plan->fault_us = 200 * 1000;
+    memset(plan->permille, 0, sizeof(plan->permille));
+    plan->permille[SIM_FAULT_CLIENT_LEAVES] = sim_rng_chance(rng, 500) ? 150 : 0;
+    plan->calm = sim_rng_chance(rng, 300);
+    if (plan->calm) {
+        plan->sane = true;
+        plan->words_lost = 0;
+        return;
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        enum sim_fault fault = others[sim_rng_below(rng, sizeof(others) / sizeof(others[0]))];
+        plan->permille[fault] = faults[fault].seldom;
+    }
 }
 
 /* Short leases, so that masters are taken back soon, and clients that stay long enough to see it.
@@ -130,8 +175,8 @@ static void draw_amnesia(struct sim_plan *plan, struct sim_rng *rng)
         SIM_FAULT_SLOW,      SIM_FAULT_VANISH, SIM_FAULT_SERVER_CRASH,
         SIM_FAULT_LAG,       SIM_FAULT_CUT,    SIM_FAULT_SERVER_PAUSE};
     plan->resources = plan->slots = 1;
-    plan->calls = 8;
-    plan->clients = sim_rng_between(rng, 2, SIM_CLIENTS_MAX);
+    plan->calls = plan->waiters = 8;
+    plan->clients = sim_rng_between(rng, 2, CLIENTS);
     plan->ttl_low_ms = plan->ttl_high_ms = FENCE_TTL_MIN_MS;
     plan->rounds = 16;
     plan->think_us = sim_rng_chance(rng, 500) ? 3000 : 30 * 1000;
@@ -157,7 +202,7 @@ static void draw_duel(struct sim_plan *plan, struct sim_rng *rng)
     plan->masters = sim_rng_chance(rng, 700) ? 3 : 5;
     plan->servers = SIM_SERVERS_MAX;
     plan->quiet = 1;
-    plan->clients = SIM_CLIENTS_MAX;
+    plan->clients = CLIENTS;
     plan->think_us = 3000;
     plan->delay_high_us = 500;
     plan->slowness = sim_rng_chance(rng, 500) ? 5 : 0;
@@ -177,7 +222,7 @@ static void draw_haste(struct sim_plan *plan, struct sim_rng *rng)
     draw_amnesia(plan, rng);
     plan->sane = true;
     plan->servers = 2;
-    plan->clients = SIM_CLIENTS_MAX;
+    plan->clients = CLIENTS;
     plan->ttl_low_ms = plan->ttl_high_ms = 1000;
     plan->resources = plan->slots = SIM_RESOURCES_MAX;
     plan->slow_us = 100 * 1000;
@@ -189,14 +234,14 @@ static void draw_haste(struct sim_plan *plan, struct sim_rng *rng)
     plan->permille[SIM_FAULT_DUPLICATE] = 400;
 }
 
-/* Of twenty worlds. */
+/* Of so many worlds. */
 static enum sim_world_kind draw_kind(struct sim_rng *rng)
 {
     static const unsigned shares[SIM_WORLD_KINDS] = {
-        [SIM_MIXED] = 5, [SIM_STORM] = 5, [SIM_AMNESIA] = 5, [SIM_BLACKOUT] = 1,
-        [SIM_LOST] = 1,  [SIM_DUEL] = 1,  [SIM_HASTE] = 1,   [SIM_RECKLESS] = 1,
+        [SIM_MIXED] = 5, [SIM_QUEUE] = 1, [SIM_STORM] = 5, [SIM_AMNESIA] = 5,  [SIM_BLACKOUT] = 1,
+        [SIM_LOST] = 1,  [SIM_DUEL] = 1,  [SIM_HASTE] = 1, [SIM_RECKLESS] = 1,
     };
-    unsigned drawn = sim_rng_below(rng, 20);
+    unsigned drawn = sim_rng_below(rng, WORLDS);
     unsigned kind = 0;
     for (; drawn >= shares[kind]; kind++)
         drawn -= shares[kind];
@@ -213,7 +258,9 @@ static void draw(struct sim_plan *plan, struct sim_rng *rng, unsigned masters)
     draw_times(plan, rng);
     draw_faults(plan, rng);
     plan->kind = draw_kind(rng);
-    if (plan->kind == SIM_STORM)
+    if (plan->kind == SIM_QUEUE)
+        draw_queue(plan, rng);
+    else if (plan->kind == SIM_STORM)
         draw_storm(plan, rng);
     else if (plan->kind == SIM_AMNESIA)
         draw_amnesia(plan, rng);

@@ -13,7 +13,7 @@
 
 enum {
     SIM_SERVERS_MAX = 3,
-    SIM_CLIENTS_MAX = 5,
+    SIM_CLIENTS_MAX = 8,
     SIM_LEFT_OUT_MAX = 64, /* of the faults of one kind, the first so many can be left out */
 };
 
@@ -21,6 +21,7 @@ enum {
  * time, so that all is well again in the end. */
 enum sim_world_kind {
     SIM_MIXED,    /* anything, in moderation */
+    SIM_QUEUE,    /* many wait long for few locks, and words are lost */
     SIM_STORM,    /* one lock, and attempts that cross half-way */
     SIM_AMNESIA,  /* masters that forget, and are taken back, and forget */
     SIM_BLACKOUT, /* durable masters, which all restart at once */
@@ -66,10 +67,14 @@ struct sim_plan {
     unsigned slots;      /* fewer than resources: some share a counter */
     unsigned rounds;     /* acquires a client */
     unsigned extensions; /* cap */
-    unsigned calls;      /* a core takes at a time */
+    unsigned calls;      /* a core takes at a time, and how many of them may wait */
+    unsigned waiters;
     uint32_t ttl_low_ms;
     uint32_t ttl_high_ms;
-    uint32_t think_us; /* at most, between two acts of a client */
+    uint32_t waits; /* per mille of the acquires, so long at most */
+    uint32_t wait_high_ms;
+    uint32_t words_lost; /* per mille of what masters publish when a lock is given up */
+    uint32_t think_us;   /* at most, between two acts of a client */
     uint32_t delay_low_us;
     uint32_t delay_high_us;
     unsigned slowness;  /* some connections are slower than others: 2 to at most this power */
@@ -80,6 +85,7 @@ struct sim_plan {
     /* Clocks keep within the drift bound and locks last as long as they should: only here can
      * exclusion hold. Elsewhere clocks run as they like, and only the order of tokens is left. */
     bool sane;
+    bool calm; /* QUEUE: clocks are sane, all words arrive, and nothing goes wrong but clients */
     uint32_t permille[SIM_FAULTS];
     uint64_t disaster_us; /* BLACKOUT, LOST, DUEL: when it comes */
 

@@ -1,6 +1,7 @@
 #include "tests/sim/server.h"
 
 #include "tests/sim/voters.h"
+#include "tests/sim/waking.h"
 #include "tests/sim/world.h"
 
 #include <assert.h>
@@ -16,7 +17,7 @@ static void new_core(const struct sim_world *world, struct sim_server *server)
     struct fence_config config = {
         .masters = world->plan.masters,
         .calls = world->plan.calls,
-        .waiters = world->plan.calls,
+        .waiters = world->plan.waiters,
         .extensions = world->plan.extensions,
         .seed = sim_rng_next(&server->rng),
     };
@@ -41,6 +42,12 @@ void sim_server_stop(struct sim_world *world, unsigned s)
     world->servers[s].core = NULL;
 }
 
+/* In a line for its resource, until it is answered. */
+static bool stands_in_line(const struct sim_call *call)
+{
+    return call->kind == FENCE_CALL_ACQUIRE;
+}
+
 /* Its clients learn that the answer will never come. */
 static void drop_calls(struct sim_world *world, unsigned s)
 {
@@ -49,6 +56,8 @@ static void drop_calls(struct sim_world *world, unsigned s)
         if (call->server != s || call->state != SIM_CALL_UNDER_WAY)
             continue;
         sim_check_dropped(&world->check, call);
+        if (stands_in_line(call))
+            sim_waiters_dropped(world, call);
         sim_client_expects_answer(world, call);
     }
 }
@@ -74,6 +83,8 @@ static void answer(struct sim_world *world, unsigned s, const struct fence_answe
     struct sim_call *call = &world->check.calls[answer->client];
     uint64_t valid_us = sim_clock_span(&server->clock, answer->validity_ms * 1000);
     sim_check_answered(&world->check, call, answer, world->now_us, world->now_us + valid_us);
+    if (stands_in_line(call) && sim_check_ok(&world->check))
+        sim_waiters_answered(world, call);
     sim_stats_answer(&world->stats, answer, call->confirming);
     sim_trace_mix(&world->trace, (uint64_t)answer->token ^ (uint64_t)(int64_t)answer->error);
     SIM_SAY(world,
@@ -142,8 +153,10 @@ static void act(struct sim_world *world, unsigned s, const struct fence_effect *
         answer(world, s, &effect->answer);
         return;
     }
-    if (effect->kind == FENCE_EFFECT_SEND)
+    if (effect->kind == FENCE_EFFECT_SEND) {
         note_round(world, &effect->request);
+        sim_waiters_sent(world, s, &effect->request);
+    }
     for (unsigned m = 0; m < world->plan.masters; m++)
         if (effect->masters >> m & 1)
             act_on_master(world, s, m, effect);
@@ -202,6 +215,8 @@ void sim_server_call(struct sim_world *world, unsigned s, struct sim_call *call)
             },
     };
     sim_check_begun(&world->check, call);
+    if (stands_in_line(call))
+        sim_waiters_come(world, call);
     sim_server_step(world, s, &event);
 }
 
@@ -212,6 +227,9 @@ void sim_server_freed(struct sim_world *world, unsigned s, uint32_t resource, ui
         .freed = {.resource = sim_resource_text(resource), .lock_id = sim_lock_text(lock)},
     };
     world->stats.words_heard++;
+    sim_waking_heard(world, s, resource, lock);
+    SIM_SAY(world, "server %u hears that lock %" PRIu32 " of r%" PRIu32 " was given up", s, lock,
+            resource);
     sim_server_step(world, s, &event);
 }
 

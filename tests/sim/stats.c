@@ -9,6 +9,7 @@ static void acquire(struct sim_stats *stats, const struct fence_answer *answer, 
     stats->held += answer->error == FENCE_EHELD;
     stats->wait_timeout += answer->error == FENCE_EWAITTIMEOUT;
     stats->left += answer->error == FENCE_ELEFT;
+    stats->too_many_waiters += answer->error == FENCE_EWAITERS;
     stats->contended += answer->error == FENCE_ECONTENDED;
     stats->no_quorum += answer->error == FENCE_ENOQUORUM;
     stats->too_slow += answer->error == FENCE_ETOOSLOW;

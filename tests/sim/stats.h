@@ -32,6 +32,12 @@
     X(inspect_unknown)                                                                             \
     X(waits_abandoned)                                                                             \
     X(left)                                                                                        \
+    X(waits) /* of those that may wait: behind others, or for a holder */                          \
+    X(hand_overs_by_word)                                                                          \
+    X(hand_overs_by_timer)                                                                         \
+    X(too_many_waiters)                                                                            \
+    X(longest_line)     /* not summed: the most at any time */                                     \
+    X(longest_sleep_us) /* past the moment at which a majority was free */                         \
     X(words_heard)                                                                                 \
     X(words_lost)                                                                                  \
     X(requests)                                                                                    \
@@ -68,6 +74,13 @@ struct sim_stats {
     SIM_STATS(SIM_STATS_MEMBER)
 #undef SIM_STATS_MEMBER
 };
+
+/* Keeps the most of what @stat was at any time. */
+static inline void sim_stats_most(uint64_t *stat, uint64_t now)
+{
+    if (*stat < now)
+        *stat = now;
+}
 
 /* Counts an answer; @confirmed: the grant took a second round. */
 void sim_stats_answer(struct sim_stats *stats, const struct fence_answer *answer, bool confirmed);

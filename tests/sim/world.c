@@ -15,7 +15,6 @@ enum {
 
     HEAL_LATEST_US = 60 * 1000 * 1000, /* a history is longer only if somebody waits in vain */
     EVENTS_MAX = 200 * 1000,
-    TIMERS_LATE_US = 100,
 };
 
 /* The cores of each world are large and soon gone: their memory is used again, not asked for anew.
@@ -113,6 +112,8 @@ static void start(struct sim_world *world, uint64_t seed, FILE *out)
     sim_chaos_init(&world->chaos, &world->plan, seed);
     sim_heap_init(&world->heap);
     sim_check_init(&world->check, world->plan.sane);
+    sim_waiters_init(&world->waiters);
+    memset(&world->freedom, 0, sizeof(world->freedom));
     memset(world->accounts, 0, sizeof(world->accounts));
     memset(world->admitted, 0, sizeof(world->admitted));
     start_masters(world, &world->rng);
@@ -235,7 +236,7 @@ static void perhaps_stop(struct sim_world *world, const struct sim_event *event)
 static void put_off(struct sim_world *world, const struct sim_event *event, uint64_t until_us)
 {
     if (event->kind == SIM_EVENT_TICK)
-        until_us += sim_rng_below(&world->rng, TIMERS_LATE_US);
+        until_us += sim_rng_below(&world->rng, SIM_TIMERS_LATE_US);
     sim_heap_put_off(&world->heap, event, until_us);
 }
 

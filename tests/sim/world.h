@@ -11,6 +11,7 @@
 #include "tests/sim/chaos.h"
 #include "tests/sim/check.h"
 #include "tests/sim/client.h"
+#include "tests/sim/freedom.h"
 #include "tests/sim/heap.h"
 #include "tests/sim/link.h"
 #include "tests/sim/master.h"
@@ -19,9 +20,11 @@
 #include "tests/sim/server.h"
 #include "tests/sim/stats.h"
 #include "tests/sim/trace.h"
+#include "tests/sim/waiters.h"
 
 enum {
     SIM_MACHINE_TEXT_MAX = 32,
+    SIM_TIMERS_LATE_US = 100, /* at most, when a server that was stopped goes on */
 };
 
 struct sim_world {
@@ -38,6 +41,8 @@ struct sim_world {
     struct sim_rng rng; /* where what goes wrong now and then goes wrong */
     struct sim_heap heap;
     struct sim_check check;
+    struct sim_waiters waiters;
+    struct sim_freedom freedom;
     struct sim_network network;
     struct sim_link links[SIM_SERVERS_MAX][FENCE_MASTERS_MAX];
     unsigned machines_count;
