@@ -191,6 +191,16 @@ static void on_left(struct fence_core *core, uint64_t client)
         fence_core_acquire_abandon(core, &core->calls[index]);
 }
 
+static void on_declined(struct fence_core *core, const struct fence_taken *declined)
+{
+    const struct fence_group *group = declined->group;
+    fence_core_undo(core, declined);
+    if (!group)
+        fence_core_freed(core, declined->resource, declined->lock_id);
+    for (unsigned k = 0; group && k < group->count; k++)
+        fence_core_freed(core, group->members[k].resource, declined->lock_id);
+}
+
 static void on_reply(struct fence_core *core, unsigned i, const struct fence_reply *reply)
 {
     fence_fleet_answered(&core->fleet, i, core->now_us);
@@ -253,6 +263,9 @@ void fence_step(struct fence_core *core, const struct fence_event *event,
         break;
     case FENCE_EVENT_LEFT:
         on_left(core, event->client);
+        break;
+    case FENCE_EVENT_DECLINED:
+        on_declined(core, &event->declined);
         break;
     case FENCE_EVENT_FREED:
         fence_core_freed(core, event->freed.resource, event->freed.lock_id);

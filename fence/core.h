@@ -28,17 +28,20 @@ FENCE_CHECKED int fence_core_new(const struct fence_config *config, struct fence
 void fence_core_free(struct fence_core *core);
 
 enum fence_event_kind {
-    FENCE_EVENT_CALL,   /* a client asks */
-    FENCE_EVENT_REPLY,  /* a master answered a request, or it is known that none will come */
-    FENCE_EVENT_FACTS,  /* a handshake with a master ended; its requests start anew at 0 */
-    FENCE_EVENT_DOWN,   /* the connection to a master ended or could not be made. Each request
-                         * outstanding there gets a FENCE_REPLY_LOST of its own, after this */
-    FENCE_EVENT_REJOIN, /* a master answered a FENCE_EFFECT_REJOIN, or it is known that none will
-                         * come: as for requests, after a DOWN */
-    FENCE_EVENT_LEFT,   /* @client has gone. An acquire of its ends with FENCE_ELEFT, and what it
-                         * may have been granted is taken back; any other call goes on */
-    FENCE_EVENT_FREED,  /* somebody gave up the lock of @freed that calls wait for */
-    FENCE_EVENT_TICK,   /* time went by: send one when fence_core_deadline() has come */
+    FENCE_EVENT_CALL,     /* a client asks */
+    FENCE_EVENT_REPLY,    /* a master answered a request, or it is known that none will come */
+    FENCE_EVENT_FACTS,    /* a handshake with a master ended; its requests start anew at 0 */
+    FENCE_EVENT_DOWN,     /* the connection to a master ended or could not be made. Each request
+                           * outstanding there gets a FENCE_REPLY_LOST of its own, after this */
+    FENCE_EVENT_REJOIN,   /* a master answered a FENCE_EFFECT_REJOIN, or it is known that none will
+                           * come: as for requests, after a DOWN */
+    FENCE_EVENT_LEFT,     /* @client has gone. An acquire of its ends with FENCE_ELEFT, and what it
+                           * may have been granted is taken back; any other call goes on */
+    FENCE_EVENT_DECLINED, /* the grant in the last answer found its client gone: @declined is taken
+                           * back, by its attempt, so that whoever was given that lock meanwhile,
+                           * under the same lock id, keeps it */
+    FENCE_EVENT_FREED,    /* somebody gave up the lock of @freed that calls wait for */
+    FENCE_EVENT_TICK,     /* time went by: send one when fence_core_deadline() has come */
 };
 
 struct fence_event {
@@ -49,6 +52,7 @@ struct fence_event {
     union {
         struct fence_call call;
         uint64_t client; /* LEFT */
+        struct fence_taken declined;
         struct {
             const char *resource;
             const char *lock_id; /* of who gave it up */

@@ -46,12 +46,14 @@ static void answer_grant(struct fence_core *core, struct call *call, uint64_t va
     const struct fence_group_call *group = group_of(core, call);
     fence_sighting_held(fence_core_seen(core, call), core->now_us + lease_ms(call) * UINT64_C(1000),
                         fence_holders_hash(call->lock_id), call->owner);
-    fence_core_answer_askers(core, call);
+    fence_core_answer_line(core, call);
     struct fence_answer *answer = fence_core_answer(core, call, 0);
     answer->group = group ? &group->group : NULL;
     answer->token = attempt->ballots[0].token;
     answer->validity_ms = validity_us / 1000;
     answer->found = fence_attempt_found(attempt);
+    answer->attempt = attempt->id;
+    answer->sent = attempt->sent;
     answer->granted = fence_tally_count(&attempt->tally, FENCE_PART_GRANTED);
     memcpy(answer->parts, attempt->tally.parts, sizeof(answer->parts));
     fence_core_leave(core, call);
@@ -63,21 +65,28 @@ static void answer_grant(struct fence_core *core, struct call *call, uint64_t va
  * it cannot undo what a later one was granted. */
 static void undo(struct fence_core *core, const struct call *call)
 {
-    if (!call->attempt.sent)
-        return;
     const struct fence_group_call *group = group_of(core, call);
-    if (group)
-        fence_core_undo_group(core, call, &group->group, call->attempt.sent);
-    else
-        fence_core_undo(core, call, call->attempt.sent);
+    const struct fence_taken taken = {
+        .resource = call->resource,
+        .group = group ? &group->group : NULL,
+        .lock_id = call->lock_id,
+        .attempt = call->attempt.id,
+        .ttl_ms = call->ttl_ms,
+        .masters = call->attempt.sent,
+    };
+    if (taken.masters)
+        fence_core_undo(core, &taken);
 }
 
 static bool worth_another_try(const struct fence_core *core, const struct call *call, int error)
 {
+    bool waits = core->now_us < call->wait_until_us;
+    if (error == FENCE_ETOOSLOW) /* what was found of its own lock ends in a moment */
+        return waits && call->attempt.remaining_ms < call->ttl_ms;
     if (error != FENCE_EHELD && error != FENCE_ECONTENDED)
         return false;
     if (call->wait_until_us)
-        return core->now_us < call->wait_until_us;
+        return waits;
     unsigned tries_max = call->attempt.stale ? FENCE_STALE_TRIES_MAX : FENCE_TRIES_MAX;
     return error == FENCE_ECONTENDED && call->tries < tries_max;
 }
@@ -88,16 +97,18 @@ static void remember_holder(struct fence_core *core, const struct call *call)
     uint64_t remaining_ms = fence_holders_remaining_ms(holders, fence_majority(core->fleet.n));
     fence_sighting_held(fence_core_seen(core, call), core->now_us + remaining_ms * 1000,
                         fence_holders_leader(holders), holders->owner);
-    fence_core_answer_askers(core, call);
+    fence_core_answer_line(core, call);
     struct fence_group_call *group = group_of(core, call);
     if (group)
         group->blocked = holders->member;
 }
 
-/* Contenders that split the masters come apart by random delays, longer with each try. */
+/* Contenders that split the masters come apart by random delays, longer with each try. Who wants
+ * several may find them split for as long as one of them is held. */
 static uint64_t next_try_us(struct fence_core *core, const struct call *call)
 {
-    unsigned doublings = call->tries < FENCE_TRIES_MAX ? call->tries : FENCE_TRIES_MAX;
+    unsigned most = call->group != FENCE_NOBODY ? FENCE_GROUP_DOUBLINGS_MAX : FENCE_TRIES_MAX;
+    unsigned doublings = call->tries < most ? call->tries : most;
     return core->now_us + fence_core_random(core) % ((uint64_t)FENCE_RETRY_BASE_US << doublings);
 }
 
@@ -197,7 +208,7 @@ static void win(struct fence_core *core, struct call *call)
 void fence_core_acquire_begin(struct fence_core *core, struct call *call,
                               const struct fence_group *group)
 {
-    if (fence_core_stand(core, call, group))
+    if (fence_core_stand(core, call, group) || fence_core_holds_itself(core, call))
         try(core, call);
     else if (!call->wait_until_us && fence_core_knows_held(core, call))
         answer_error(core, call, FENCE_EHELD);
@@ -239,7 +250,8 @@ void fence_core_acquire_timer(struct fence_core *core, struct call *call)
         answer_error(core, call, FENCE_EWAITTIMEOUT);
     else if (asks_once && fence_core_knows_held(core, call))
         answer_error(core, call, FENCE_EHELD); /* whoever stood before it has it now */
-    else if (call->state == CALL_PAUSING || FENCE_MUTANT(ASKS_OUT_OF_LINE))
+    else if (call->state == CALL_PAUSING || fence_core_holds_itself(core, call) ||
+             FENCE_MUTANT(ASKS_OUT_OF_LINE))
         try(core, call);
 }
 

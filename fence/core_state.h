@@ -147,13 +147,8 @@ void fence_core_ask(struct fence_core *core, const struct call *call, uint32_t s
 void fence_core_tell(struct fence_core *core, const struct call *call, uint32_t set,
                      const struct fence_request *request);
 
-/* Has the call's attempt undone on each master of @set: now where it is active, else when it is
- * back. */
-void fence_core_undo(struct fence_core *core, const struct call *call, uint32_t set);
-
-/* The same for each of @group's resources, one with each tick that follows at once. */
-void fence_core_undo_group(struct fence_core *core, const struct call *call,
-                           const struct fence_group *group, uint32_t set);
+/* Has @taken undone: now where a master is active, else when it is back. */
+void fence_core_undo(struct fence_core *core, const struct fence_taken *taken);
 
 /* Master @i replied to a clean-up; the next of those to be told again. */
 void fence_core_undo_reply(struct fence_core *core, unsigned i, uint32_t index, uint64_t serial,
@@ -192,9 +187,14 @@ void fence_core_leave(struct fence_core *core, struct call *call);
 struct fence_sighting *fence_core_seen(const struct fence_core *core, const struct call *call);
 bool fence_core_knows_held(const struct fence_core *core, const struct call *call);
 
-/* @call, the first of a line, learnt that the resource is held: that answers those behind it who
- * only ask. They came since the last time that somebody learnt it, so they are at the end. */
-void fence_core_answer_askers(struct fence_core *core, const struct call *call);
+/* Its own lock id is known to hold it: the client asks again, and those before it wait for itself.
+ */
+bool fence_core_holds_itself(const struct fence_core *core, const struct call *call);
+
+/* @call, the first of a line, learnt who holds the resource: that answers those behind it who only
+ * ask, and who ask again for what they hold themselves. Those who ask came since the last time that
+ * somebody learnt it, so they are at the end. */
+void fence_core_answer_line(struct fence_core *core, const struct call *call);
 
 /* Until @due_us, or until its wait is over. */
 void fence_core_pause_until(struct fence_core *core, struct call *call, uint64_t due_us);

@@ -1,54 +1,57 @@
-/* Clean-ups of failed attempts: told, remembered until acknowledged, told again. */
+/* Clean-ups of attempts that came to nothing: told, remembered until acknowledged, told again. */
 #include "fence/core_state.h"
 
-static void tell_debt(struct fence_core *core, const struct fence_debt *debt, uint32_t set)
+#include <assert.h>
+
+static uint64_t debt_tag(const struct fence_core *core, uint32_t index)
 {
-    struct fence_request request = {
-        .kind = FENCE_REQUEST_UNDO,
-        .tag = fence_core_tag(debt->serial, true, (uint32_t)(debt - core->debts.debts)),
-        .resource = debt->resource,
-        .lock_id = debt->lock_id,
-        .owner = "",
-        .attempt = debt->attempt,
-    };
-    fence_core_send(core, set, &request);
+    return fence_core_tag(core->debts.debts[index].serial, true, index);
 }
 
-static uint32_t open_debt(struct fence_core *core, const struct call *call, const char *resource,
-                          uint32_t set)
+static uint32_t open_debt(struct fence_core *core, const struct fence_taken *taken,
+                          const char *resource)
 {
     struct fence_debt owed = {
-        .attempt = call->attempt.id,
-        .expires_us = core->now_us + call->ttl_ms * UINT64_C(1000) + FENCE_DEBT_SLACK_US,
-        .owed = set,
+        .attempt = taken->attempt,
+        .expires_us = core->now_us + taken->ttl_ms * UINT64_C(1000) + FENCE_DEBT_SLACK_US,
+        .owed = taken->masters,
+        .told = taken->masters & fence_fleet_active(&core->fleet),
     };
     fence_core_copy_text(owed.resource, sizeof(owed.resource), resource);
-    fence_core_copy_text(owed.lock_id, sizeof(owed.lock_id), call->lock_id);
+    fence_core_copy_text(owed.lock_id, sizeof(owed.lock_id), taken->lock_id);
     return fence_debts_open(&core->debts, &owed, core->now_us);
 }
 
-void fence_core_undo(struct fence_core *core, const struct call *call, uint32_t set)
+/* Returns the first. What the table has no room for is told without being remembered. */
+static uint32_t open_debts(struct fence_core *core, const struct fence_taken *taken)
 {
-    uint32_t index = open_debt(core, call, call->resource, set);
-    if (index == FENCE_NO_DEBT) {
-        /* Too many at once: this one is told without being remembered. */
-        struct fence_request request = {.kind = FENCE_REQUEST_UNDO, .attempt = call->attempt.id};
-        fence_core_tell(core, call, set, &request);
-        return;
+    if (!taken->group)
+        return open_debt(core, taken, taken->resource);
+    uint32_t first = open_debt(core, taken, taken->group->members[0].resource);
+    uint32_t last = first;
+    for (unsigned k = 1; k < taken->group->count && last != FENCE_NO_DEBT; k++) {
+        uint32_t next = open_debt(core, taken, taken->group->members[k].resource);
+        if (next != FENCE_NO_DEBT)
+            fence_debts_join(&core->debts, last, next);
+        last = next;
     }
-    struct fence_debt *debt = &core->debts.debts[index];
-    debt->told = set & fence_fleet_active(&core->fleet);
-    tell_debt(core, debt, debt->told);
+    return first;
 }
 
-/* Where the table is full the rest stays until its lease ends. */
-void fence_core_undo_group(struct fence_core *core, const struct call *call,
-                           const struct fence_group *group, uint32_t set)
+void fence_core_undo(struct fence_core *core, const struct fence_taken *taken)
 {
-    for (unsigned k = 0; k < group->count; k++)
-        if (open_debt(core, call, group->members[k].resource, set) == FENCE_NO_DEBT)
-            break;
-    fence_debts_tell_again(&core->debts);
+    assert(taken->masters != 0);
+    uint32_t first = open_debts(core, taken);
+    struct fence_request request = {
+        .kind = FENCE_REQUEST_UNDO,
+        .tag = first != FENCE_NO_DEBT ? debt_tag(core, first) : 0,
+        .resource = taken->resource,
+        .lock_id = taken->lock_id,
+        .owner = "",
+        .attempt = taken->attempt,
+        .group = taken->group,
+    };
+    fence_core_send(core, taken->masters, &request);
 }
 
 void fence_core_undo_reply(struct fence_core *core, unsigned i, uint32_t index, uint64_t serial,
@@ -65,11 +68,21 @@ void fence_core_undo_reply(struct fence_core *core, unsigned i, uint32_t index, 
         fence_debts_settle(&core->debts, index, serial, i);
 }
 
+/* One by one, also what was told as a group the first time. */
 void fence_core_undo_again(struct fence_core *core)
 {
     uint32_t set = 0;
     const struct fence_debt *debt =
         fence_debts_next(&core->debts, fence_fleet_active(&core->fleet), core->now_us, &set);
-    if (debt)
-        tell_debt(core, debt, set);
+    if (!debt)
+        return;
+    struct fence_request request = {
+        .kind = FENCE_REQUEST_UNDO,
+        .tag = debt_tag(core, (uint32_t)(debt - core->debts.debts)),
+        .resource = debt->resource,
+        .lock_id = debt->lock_id,
+        .owner = "",
+        .attempt = debt->attempt,
+    };
+    fence_core_send(core, set, &request);
 }

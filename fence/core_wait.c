@@ -25,12 +25,21 @@ struct fence_sighting *fence_core_seen(const struct fence_core *core, const stru
     return call->group != FENCE_NOBODY ? &group_call(core, call)->seen : &line_of(core, call)->seen;
 }
 
+static bool is_own(const struct fence_sighting *seen, const struct call *call)
+{
+    return call->again && seen->holder == fence_holders_hash(call->lock_id);
+}
+
 bool fence_core_knows_held(const struct fence_core *core, const struct call *call)
 {
     const struct fence_sighting *seen = fence_core_seen(core, call);
-    if (seen->held_until_us <= core->now_us)
-        return false;
-    return !call->again || seen->holder != fence_holders_hash(call->lock_id);
+    return seen->held_until_us > core->now_us && !is_own(seen, call);
+}
+
+bool fence_core_holds_itself(const struct fence_core *core, const struct call *call)
+{
+    const struct fence_sighting *seen = fence_core_seen(core, call);
+    return seen->held_until_us > core->now_us && is_own(seen, call);
 }
 
 /* ---- pauses ---------------------------------------------------------------------------------- */
@@ -65,6 +74,7 @@ bool fence_core_stand(struct fence_core *core, struct call *call, const struct f
         return true;
     struct fence_line *line = fence_lines_join(&core->lines, me, call->resource);
     line->askers += !call->wait_until_us;
+    line->own_ids += call->again;
     return line->first == me || FENCE_MUTANT(EVERYBODY_ASKS);
 }
 
@@ -81,11 +91,27 @@ static uint32_t first_asker(const struct fence_core *core, const struct fence_li
     return first;
 }
 
-void fence_core_answer_askers(struct fence_core *core, const struct call *call)
+/* A client that asks again with its own lock id, while its first call got the lock, need not wait
+ * for those before it. It came late, so it is looked for at the end only. */
+static void wake_retries(struct fence_core *core, const struct fence_line *line)
+{
+    uint32_t who = line->last;
+    for (unsigned looked = 0; looked < FENCE_RETRIES_LOOKED_AT && who != FENCE_NOBODY; looked++) {
+        const struct call *retry = &core->calls[who];
+        if (retry->again && retry->state == CALL_QUEUED && fence_core_holds_itself(core, retry))
+            fence_core_wake_at(core, retry, core->now_us);
+        who = fence_lines_before(&core->lines, who);
+    }
+}
+
+void fence_core_answer_line(struct fence_core *core, const struct call *call)
 {
     if (call->group != FENCE_NOBODY)
         return;
-    uint32_t who = first_asker(core, line_of(core, call));
+    const struct fence_line *line = line_of(core, call);
+    if (line->own_ids > 0)
+        wake_retries(core, line);
+    uint32_t who = first_asker(core, line);
     for (; who != FENCE_NOBODY; who = fence_lines_behind(&core->lines, who))
         if (core->calls[who].state == CALL_QUEUED && !core->calls[who].wait_until_us)
             fence_core_wake_at(core, &core->calls[who], core->now_us);
@@ -108,6 +134,7 @@ void fence_core_leave(struct fence_core *core, struct call *call)
         fence_groups_close(&core->groups, call->group);
     } else {
         line_of(core, call)->askers -= !call->wait_until_us;
+        line_of(core, call)->own_ids -= call->again;
         successor = fence_lines_leave(&core->lines, me);
     }
     fence_core_finish(core, call);

@@ -46,7 +46,7 @@ static void reclaim_expired(struct fence_debts *debts, uint64_t now_us)
 
 uint32_t fence_debts_open(struct fence_debts *debts, const struct fence_debt *debt, uint64_t now_us)
 {
-    assert(debt->owed != 0 && debt->told == 0);
+    assert(debt->owed != 0 && (debt->told & ~debt->owed) == 0);
     if (debts->free == FENCE_NO_DEBT)
         reclaim_expired(debts, now_us);
     uint32_t index = debts->free;
@@ -57,7 +57,14 @@ uint32_t fence_debts_open(struct fence_debts *debts, const struct fence_debt *de
     debts->open++;
     *opened = *debt;
     opened->serial = ++debts->serials;
+    opened->next_of_group = FENCE_NO_DEBT;
     return index;
+}
+
+void fence_debts_join(struct fence_debts *debts, uint32_t before, uint32_t index)
+{
+    assert(debts->debts[index].serial == debts->debts[before].serial + 1);
+    debts->debts[before].next_of_group = index;
 }
 
 static struct fence_debt *find(const struct fence_debts *debts, uint32_t index, uint64_t serial)
@@ -67,22 +74,29 @@ static struct fence_debt *find(const struct fence_debts *debts, uint32_t index, 
     return &debts->debts[index];
 }
 
-void fence_debts_settle(struct fence_debts *debts, uint32_t index, uint64_t serial, unsigned i)
+static void settle(struct fence_debts *debts, struct fence_debt *debt, uint32_t master)
 {
-    struct fence_debt *debt = find(debts, index, serial);
-    if (!debt)
-        return;
-    debt->owed &= ~(UINT32_C(1) << i);
+    debt->owed &= ~master;
     debt->told &= debt->owed;
     if (debt->owed == 0)
         close_debt(debts, debt);
 }
 
+/* Those of one group have consecutive serials. */
+void fence_debts_settle(struct fence_debts *debts, uint32_t index, uint64_t serial, unsigned i)
+{
+    for (struct fence_debt *debt; (debt = find(debts, index, serial)); serial++) {
+        index = debt->next_of_group;
+        settle(debts, debt, UINT32_C(1) << i);
+    }
+}
+
 void fence_debts_lose(struct fence_debts *debts, uint32_t index, uint64_t serial, unsigned i)
 {
-    struct fence_debt *debt = find(debts, index, serial);
-    if (debt)
+    for (struct fence_debt *debt; (debt = find(debts, index, serial)); serial++) {
+        index = debt->next_of_group;
         debt->told &= ~(UINT32_C(1) << i);
+    }
 }
 
 void fence_debts_tell_again(struct fence_debts *debts)

@@ -22,6 +22,7 @@ struct fence_debt {
     uint32_t owed;       /* set of masters that have not acknowledged */
     uint32_t told;       /* those of them that were told on a connection that still stands */
     uint32_t next_free;
+    uint32_t next_of_group; /* told together with this one; FENCE_NO_DEBT: the last, or alone */
     char lock_id[FENCE_LOCK_ID_MAX + 1];
     char resource[FENCE_RESOURCE_MAX + 1];
 };
@@ -43,13 +44,16 @@ struct fence_debts {
 FENCE_CHECKED int fence_debts_init(struct fence_debts *debts, uint32_t capacity);
 void fence_debts_fini(struct fence_debts *debts);
 
-/* Opens @debt (copied), of which nobody was told yet. Returns its index, FENCE_NO_DEBT if the table
- * is full. */
+/* Opens @debt (copied). Returns its index, FENCE_NO_DEBT if the table is full. */
 uint32_t fence_debts_open(struct fence_debts *debts, const struct fence_debt *debt,
                           uint64_t now_us);
 
-/* Master @i acknowledged the debt at @index with @serial, or the connection that it was told on is
- * lost. A debt that was closed meanwhile is passed over. */
+/* The debt at @index was opened right after the one at @before, and masters are told of both with
+ * one request. */
+void fence_debts_join(struct fence_debts *debts, uint32_t before, uint32_t index);
+
+/* Master @i acknowledged the debt at @index with @serial, and those joined to it, or the connection
+ * that it was told on is lost. A debt that was closed meanwhile is passed over. */
 void fence_debts_settle(struct fence_debts *debts, uint32_t index, uint64_t serial, unsigned i);
 void fence_debts_lose(struct fence_debts *debts, uint32_t index, uint64_t serial, unsigned i);
 

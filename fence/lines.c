@@ -66,6 +66,7 @@ static uint32_t open_line(struct fence_lines *lines, const char *resource)
     line->last = FENCE_NOBODY;
     line->length = 0;
     line->askers = 0;
+    line->own_ids = 0;
     uint32_t *bucket = bucket_of(lines, resource);
     line->next = *bucket;
     *bucket = at;

@@ -61,8 +61,7 @@ struct fence_answer {
     enum fence_call_kind kind;
     int error; /* 0 or FENCE_E... */
     uint64_t client;
-    const char
-        *resource; /* acquire of several, FENCE_EHELD, FENCE_EWAITTIMEOUT: the one in the way */
+    const char *resource;            /* of an acquire of several that met a holder: which one */
     const char *lock_id;             /* acquire */
     const struct fence_group *group; /* acquire of several: with the tokens; NULL otherwise */
     const char *owner;               /* FENCE_EHELD, inspect: the label of the one who holds it */
@@ -74,11 +73,23 @@ struct fence_answer {
     unsigned waiters;      /* inspect: calls of this server that wait for the resource */
     bool held;             /* inspect */
     bool released;         /* release: false if it was no longer held */
-    bool found;          /* acquire: the lock was there under its id, and nothing had to be taken */
-    unsigned granted;    /* acquire, extend: masters that agreed */
-    unsigned total;      /* masters in the fleet */
-    uint32_t ttl_max_ms; /* FENCE_ETTL: what the fleet allows */
+    bool found;            /* acquire: the lock was there under its id, nothing had to be taken */
+    unsigned granted;      /* acquire, extend: masters that agreed */
+    unsigned total;        /* masters in the fleet */
+    uint32_t ttl_max_ms;   /* FENCE_ETTL: what the fleet allows */
+    uint64_t attempt;      /* acquire: by which the lock was taken, and */
+    uint32_t sent;         /* on which masters it may be; for FENCE_EVENT_DECLINED */
     enum fence_part parts[FENCE_MASTERS_MAX];
+};
+
+/* What an attempt may have locked, and is to be taken back. Borrowed for the call. */
+struct fence_taken {
+    const char *resource;
+    const struct fence_group *group; /* all of these; NULL: @resource alone */
+    const char *lock_id;
+    uint64_t attempt;
+    uint32_t ttl_ms;
+    uint32_t masters; /* the set of those that may hold it */
 };
 
 /* ---- between the core and masters ------------------------------------------------------------ */
@@ -89,7 +100,8 @@ enum fence_request_kind {
     FENCE_REQUEST_CONFIRM, /* step 4: raise the counter and the lock's number to the token */
     FENCE_REQUEST_EXTEND,  /* lengthen where id matches and number <= token */
     FENCE_REQUEST_RELEASE, /* delete where the id matches; if @token > 0, only a number <= token */
-    FENCE_REQUEST_UNDO,    /* delete where id and attempt match: the clean-up of a failed attempt */
+    FENCE_REQUEST_UNDO,    /* delete where id and attempt match, of a group each that does: the
+                            * clean-up of a failed attempt */
     FENCE_REQUEST_INSPECT, /* read */
 };
 
@@ -106,8 +118,8 @@ struct fence_request {
     bool waits;          /* TAKE: where the lock is held, whoever frees it is to say so */
     bool again;          /* TAKE, CONFIRM: a lock under the same id is as good as this attempt's */
     uint16_t slot;       /* TAKE, CONFIRM: the resource's counter */
-    const struct fence_group *group; /* TAKE, CONFIRM: all of these instead of @resource, @slot and
-                                      * @token; NULL: not */
+    const struct fence_group *group; /* TAKE, CONFIRM, UNDO: all of these instead of @resource,
+                                      * @slot and @token; NULL: not */
 };
 
 enum fence_reply_kind {

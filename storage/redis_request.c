@@ -169,7 +169,9 @@ static void add_arguments(struct storage_request *encoded, const struct fence_re
         add_number(encoded, (uint64_t)request->token);
         break;
     case FENCE_REQUEST_UNDO:
-        add_text(encoded, "U");
+        add_text(encoded, request->group ? "V" : "U");
+        if (request->group)
+            add_number(encoded, request->group->count);
         add_attempt(encoded, request);
         break;
     case FENCE_REQUEST_INSPECT:

@@ -274,6 +274,14 @@ local function undo(key, tag)
     return drop(key, id_of(tag))
 end
 
+local function undo_group(first, at)
+    local undone = 0
+    for k = 1, tonumber(ARGV[at + 1]) do
+        undone = math.max(undone, undo(KEYS[first + k - 1], ARGV[at + 2]))
+    end
+    return undone
+end
+
 local function inspect(key)
     local value = lock_at(key)
     if not value then
@@ -289,7 +297,9 @@ local handlers = {
 
 -- About as many locks as the first argument says. How many arguments there are for each of them, and
 -- besides.
-local group_handlers = {G = {take_group, 1, 5}, H = {confirm_group, 2, 3}}
+local group_handlers = {
+    G = {take_group, 1, 5}, H = {confirm_group, 2, 3}, V = {undo_group, 0, 2},
+}
 
 -- Each request succeeds or fails by itself: an error half-way keeps what was written before it, so
 -- it must not hide the answers of the others.

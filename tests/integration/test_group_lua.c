@@ -124,6 +124,22 @@ static void each_is_cleaned_up_by_itself(void **state)
     assert_int_equal(locks(fixture), 1);
 }
 
+static void all_are_cleaned_up_with_one_request_where_the_attempt_is_the_same(void **state)
+{
+    struct master_fixture *fixture = *state;
+    struct fence_group group = group_of(3);
+    struct fence_request asked = request(FENCE_REQUEST_TAKE, &group, 1);
+    (void)master_fixture_ask(fixture, &asked);
+    freeReplyObject(redis_fleet_command(fixture->fleet, 0, "DEL pawl:lock:n2"));
+    (void)take_one(fixture, "n2", ID_B);
+    struct fence_request undo = request(FENCE_REQUEST_UNDO, &group, 2);
+    assert_int_equal(master_fixture_ask(fixture, &undo)->kind, FENCE_REPLY_NO);
+    assert_int_equal(locks(fixture), 3);
+    undo.attempt = 1;
+    assert_int_equal(master_fixture_ask(fixture, &undo)->kind, FENCE_REPLY_YES);
+    assert_int_equal(locks(fixture), 1);
+}
+
 static void confirming_raises_each_to_its_token(void **state)
 {
     struct master_fixture *fixture = *state;
@@ -205,6 +221,7 @@ static const struct CMUnitTest cases[] = {
     MASTER_VOLATILE(who_waits_is_told_when_the_one_in_the_way_is_freed),
     MASTER_VOLATILE(taking_twice_for_one_attempt_changes_nothing),
     MASTER_VOLATILE(each_is_cleaned_up_by_itself),
+    MASTER_VOLATILE(all_are_cleaned_up_with_one_request_where_the_attempt_is_the_same),
     MASTER_VOLATILE(confirming_raises_each_to_its_token),
     MASTER_VOLATILE(one_that_does_not_agree_leaves_all_unconfirmed),
     MASTER_VOLATILE(asking_again_finds_all_or_takes_what_is_missing),

@@ -96,16 +96,45 @@ static void numbers_that_differ_are_confirmed_as_ever(void **state)
 }
 
 /* The first answer got lost, and the client asks the same server again while others wait. */
-static void own_id_is_not_taken_for_another_holder(void **state)
+static void holder_that_asks_again_does_not_wait_for_those_who_wait_for_it(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
     acquire_again(f, 1, 0);
     core_acquire(f, 2, 5000);
     core_grant(f, 7);
     acquire_again(f, 3, 0);
-    assert_int_equal(core_answers(f), 0); /* not told "held", as others are */
+    assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), CORE_FIRST(3));
+    found(f, 0, 7, 20000);
+    found(f, 1, 7, 20000);
+    assert_answer(f, 3, 0);
+    assert_true(core_answer_of(f)->found);
     core_acquire(f, 4, 0);
     assert_answer(f, 4, FENCE_EHELD);
+}
+
+static void retry_that_waits_in_line_is_served_when_its_first_call_is(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    acquire_again(f, 1, 5000);
+    core_acquire(f, 2, 5000);
+    acquire_again(f, 3, 5000);
+    core_grant(f, 7);
+    core_tick(f);
+    assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), CORE_FIRST(3));
+    found(f, 0, 7, 20000);
+    found(f, 1, 7, 20000);
+    assert_answer(f, 3, 0);
+}
+
+static void waiter_whose_own_lock_is_about_to_end_tries_again(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    acquire_again(f, 1, 5000);
+    found(f, 0, 7, 1);
+    found(f, 1, 7, 1);
+    assert_int_equal(core_answers(f), 0);
+    core_tick(f);
+    assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), CORE_FIRST(3));
 }
 
 static const struct CMUnitTest cases[] = {
@@ -115,7 +144,9 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(validity_is_what_the_shortest_of_those_counted_has_left),
     CORE_CASE(lock_that_is_about_to_end_is_not_granted),
     CORE_CASE(numbers_that_differ_are_confirmed_as_ever),
-    CORE_CASE(own_id_is_not_taken_for_another_holder),
+    CORE_CASE(holder_that_asks_again_does_not_wait_for_those_who_wait_for_it),
+    CORE_CASE(retry_that_waits_in_line_is_served_when_its_first_call_is),
+    CORE_CASE(waiter_whose_own_lock_is_about_to_end_tries_again),
 };
 
 CASE_MAIN(cases, NULL, NULL)

@@ -49,15 +49,16 @@ static void held(struct core_fixture *f, unsigned i, unsigned member, uint64_t r
                });
 }
 
-/* Ticks until nothing more is owed at once; returns the names that @kind was sent for. */
-static unsigned undone(struct core_fixture *f)
+/* How many resources the clean-up that was just sent to all takes back. */
+static unsigned undone(const struct core_fixture *f)
 {
-    unsigned count = 0;
-    for (unsigned ticks = 0; ticks < 10 && fence_core_deadline(f->core) <= f->now_us; ticks++) {
-        core_tick(f);
-        count += core_sent(f, FENCE_REQUEST_UNDO) == CORE_FIRST(3);
-    }
-    return count;
+    assert_int_equal(core_sent(f, FENCE_REQUEST_UNDO), CORE_FIRST(3));
+    return core_request(f, FENCE_REQUEST_UNDO, 0)->group->count;
+}
+
+static void acknowledge(struct core_fixture *f, unsigned i)
+{
+    core_reply_kind(f, i, FENCE_REPLY_YES);
 }
 
 static void freed(struct core_fixture *f, const char *resource)
@@ -121,7 +122,7 @@ static void one_that_is_held_fails_all_and_is_named(void **state)
     assert_int_equal(fence_core_calls(f->core), 0);
 }
 
-static void each_is_taken_back_where_the_attempt_failed(void **state)
+static void failed_attempt_is_taken_back_at_once_with_one_request_a_master(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
     acquire_three(f, 1, 0);
@@ -129,6 +130,42 @@ static void each_is_taken_back_where_the_attempt_failed(void **state)
     held(f, 0, 1, 4000);
     held(f, 1, 1, 4000);
     assert_int_equal(undone(f), 3);
+    for (unsigned i = 0; i < 3; i++)
+        acknowledge(f, i);
+    core_shake_hands(f, 1, core_facts(1));
+    assert_true(fence_core_deadline(f->core) > f->now_us); /* nothing is owed any more */
+}
+
+static void what_a_lost_master_owes_is_told_again_one_by_one(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    acquire_three(f, 1, 0);
+    held(f, 0, 1, 4000);
+    held(f, 1, 1, 4000);
+    assert_int_equal(undone(f), 3);
+    const uint64_t tag = f->tag[2];
+    acknowledge(f, 0);
+    acknowledge(f, 1);
+    core_down(f, 2);
+    core_reply_to(f, 2, tag, (struct fence_reply){.kind = FENCE_REPLY_LOST});
+    core_shake_hands(f, 2, core_facts(2));
+    for (unsigned k = 0; k < 3; k++) {
+        core_tick(f);
+        assert_int_equal(core_sent(f, FENCE_REQUEST_UNDO), CORE_SET(2));
+        assert_string_equal(core_request(f, FENCE_REQUEST_UNDO, 2)->resource, names[k]);
+    }
+}
+
+/* More than can be remembered are told all the same. */
+static void every_failed_attempt_is_taken_back_however_many_there_are(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    for (unsigned round = 0; round < 3 * CORE_CALLS; round++) {
+        acquire_three(f, 1, 0);
+        held(f, 0, 1, 4000);
+        held(f, 1, 1, 4000);
+        assert_int_equal(undone(f), 3);
+    }
 }
 
 static void waiter_is_woken_when_the_one_in_its_way_is_freed(void **state)
@@ -139,7 +176,6 @@ static void waiter_is_woken_when_the_one_in_its_way_is_freed(void **state)
     held(f, 0, 1, 40000);
     held(f, 1, 1, 40000);
     assert_int_equal(core_answers(f), 0);
-    assert_int_equal(undone(f), 3);
     freed(f, "b");
     core_tick(f);
     assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), CORE_FIRST(3));
@@ -151,7 +187,6 @@ static void waiter_is_not_woken_by_what_it_did_not_ask_for(void **state)
     acquire_three(f, 1, 60000);
     held(f, 0, 1, 40000);
     held(f, 1, 1, 40000);
-    assert_int_equal(undone(f), 3);
     freed(f, "d");
     assert_true(fence_core_deadline(f->core) > f->now_us);
 }
@@ -199,7 +234,9 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(equal_numbers_are_granted_each_with_its_token),
     CORE_CASE(one_number_that_differs_has_all_confirmed),
     CORE_CASE(one_that_is_held_fails_all_and_is_named),
-    CORE_CASE(each_is_taken_back_where_the_attempt_failed),
+    CORE_CASE(failed_attempt_is_taken_back_at_once_with_one_request_a_master),
+    CORE_CASE(what_a_lost_master_owes_is_told_again_one_by_one),
+    CORE_CASE(every_failed_attempt_is_taken_back_however_many_there_are),
     CORE_CASE(waiter_is_woken_when_the_one_in_its_way_is_freed),
     CORE_CASE(waiter_is_not_woken_by_what_it_did_not_ask_for),
     CORE_CASE(waiter_that_leaves_is_gone),

@@ -82,6 +82,51 @@ static void client_that_was_answered_has_left_nothing(void **state)
     assert_no_effects(f);
 }
 
+/* ---- granted to nobody ----------------------------------------------------------------------- */
+
+/* As its driver does when it cannot hand over what was just granted. */
+static void decline(struct core_fixture *f, struct fence_answer answer)
+{
+    core_give(f, (struct fence_event){
+                     .kind = FENCE_EVENT_DECLINED,
+                     .declined =
+                         {
+                             .resource = answer.resource,
+                             .group = answer.group,
+                             .lock_id = answer.lock_id,
+                             .attempt = answer.attempt,
+                             .ttl_ms = answer.ttl_ms,
+                             .masters = answer.sent,
+                         },
+                 });
+}
+
+/* By its lock id it would take what the client was given elsewhere when it asked again. */
+static void declined_grant_is_taken_back_by_its_attempt(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    core_acquire(f, 1, 0);
+    uint64_t attempt = core_request(f, FENCE_REQUEST_TAKE, 0)->attempt;
+    core_grant(f, 7);
+    decline(f, *core_answer_of(f));
+    assert_int_equal(core_sent(f, FENCE_REQUEST_UNDO), CORE_FIRST(3));
+    assert_int_equal(core_request(f, FENCE_REQUEST_UNDO, 2)->attempt, attempt);
+    assert_int_equal(core_sent(f, FENCE_REQUEST_RELEASE), 0);
+}
+
+static void who_waits_behind_a_declined_grant_tries_at_once(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    core_acquire(f, 1, 0);
+    core_acquire(f, 2, 5000);
+    core_grant(f, 7);
+    decline(f, *core_answer_of(f));
+    uint64_t declined_us = f->now_us;
+    core_tick(f);
+    assert_int_equal(f->now_us, declined_us);
+    assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), CORE_FIRST(3));
+}
+
 static const struct CMUnitTest cases[] = {
     CORE_CASE(waiter_that_left_is_out_of_the_line_at_once),
     CORE_CASE(what_one_that_left_may_have_been_granted_is_taken_back),
@@ -89,6 +134,8 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(caller_that_did_not_wait_is_let_go_too),
     CORE_CASE(other_calls_go_on),
     CORE_CASE(client_that_was_answered_has_left_nothing),
+    CORE_CASE(declined_grant_is_taken_back_by_its_attempt),
+    CORE_CASE(who_waits_behind_a_declined_grant_tries_at_once),
 };
 
 CASE_MAIN(cases, NULL, NULL)
