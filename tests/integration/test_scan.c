@@ -4,7 +4,7 @@
 #include "tests/integration/master_fixture.h"
 #include "tests/lib/case.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -36,10 +36,11 @@ static void on_scanned(void *context, unsigned i, const struct storage_found *fo
     told->count = found->count;
     for (size_t k = 0; k < found->count; k++) {
         const char *name = storage_found_name(found, k);
-        unsigned number = 0;
+        unsigned long number =
+            name && strncmp(name, "n/", 2) == 0 ? strtoul(name + 2, NULL, 10) : 0;
         if (!name)
             told->strangers++;
-        else if (sscanf(name, "n/%u", &number) == 1 && number <= NAMES)
+        else if (number > 0 && number <= NAMES)
             told->seen[number]++;
         else
             told->others++;
