@@ -6,12 +6,27 @@
 #include "fence/fleet.h"
 #include "fence/message.h"
 
+/* How busy the service is: all its workers together, each as it was at the end of its last turn. */
+struct api_figures {
+    unsigned workers;
+    uint64_t calls;       /* under way */
+    uint64_t waiting;     /* those that a client still waits for after a moment */
+    uint64_t connections; /* of clients, open */
+    uint64_t grants;      /* since the start */
+};
+
+struct api_listing_call;
+
 struct api_backend {
     void *context;
 
     /* Takes a call. Its strings live only until this returns. Exactly one api_locks_answer() with
      * call->client must follow, from inside this function or at any later moment in the loop. */
     void (*call)(void *context, const struct fence_call *call);
+
+    /* Takes a call for a page of the listing of locks (api/listing.h); the same holds for it, with
+     * api_listing_answer(). */
+    void (*list)(void *context, const struct api_listing_call *call);
 
     /* What is known of the fleet; valid until the loop goes on. */
     const struct fence_fleet *(*fleet)(void *context);
@@ -29,6 +44,8 @@ struct api_backend {
 
     /* What is wrong with masters that may vote all the same; valid until the loop goes on. */
     const struct fence_audit *(*audit)(void *context);
+
+    void (*figures)(void *context, struct api_figures *ret_figures);
 
     /* A fresh random lock id (160 bits, base64url), terminated. */
     void (*new_lock_id)(void *context, char ret[static FENCE_LOCK_ID_LEN + 1]);

@@ -79,7 +79,8 @@ static enum MHD_Result refuse_query(void *context, enum MHD_ValueKind kind, cons
 
 static bool check_query(struct api_request *request)
 {
-    return MHD_get_connection_values(request->connection, MHD_GET_ARGUMENT_KIND, refuse_query,
+    return request->match.route->takes == API_TAKES_QUERY ||
+           MHD_get_connection_values(request->connection, MHD_GET_ARGUMENT_KIND, refuse_query,
                                      request) == 0;
 }
 
@@ -99,7 +100,7 @@ static bool check_type(struct api_request *request)
 
 static bool check_body(struct api_request *request)
 {
-    return request->match.route->takes_body || api_input_body(request, NULL, 0) == 0;
+    return request->match.route->takes == API_TAKES_BODY || api_input_body(request, NULL, 0) == 0;
 }
 
 void api_dispatch(struct api_request *request)

@@ -19,7 +19,7 @@ static enum MHD_Result note_header(void *context, enum MHD_ValueKind kind, const
     return MHD_YES;
 }
 
-static struct api_request *request_new(struct api_http *http, struct MHD_Connection *connection,
+static struct api_request *request_new(struct api_room *room, struct MHD_Connection *connection,
                                        const char *method, const char *url)
 {
     struct api_headers headers = {0};
@@ -31,7 +31,8 @@ static struct api_request *request_new(struct api_http *http, struct MHD_Connect
         calloc(1, sizeof(*request) + path_size + api_headers_size(&headers));
     if (request == NULL)
         return NULL;
-    request->http = http;
+    request->http = room->http;
+    request->room = room;
     request->connection = connection;
     request->method = api_method_parse(method);
     memcpy(request->path, url, path_size);
@@ -51,18 +52,32 @@ static bool head_too_large(const struct api_request *request)
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
-    return info == NULL || info->header_size > API_HTTP_HEAD_MAX ||
-           count_values(request, MHD_HEADER_KIND | MHD_COOKIE_KIND | MHD_GET_ARGUMENT_KIND) >
-               API_HTTP_FIELDS_MAX;
+    if (info == NULL)
+        return true;
+    const int fields =
+        count_values(request, MHD_HEADER_KIND | MHD_COOKIE_KIND | MHD_GET_ARGUMENT_KIND);
+    return info->header_size + (size_t)fields * API_HTTP_FIELD_COST > API_HTTP_HEAD_MAX;
+}
+
+/* The last text of the request target that was seen; parameters come in their order. */
+static enum MHD_Result note_last(void *context, enum MHD_ValueKind kind, const char *name,
+                                 const char *value)
+{
+    const char **last = context;
+    (void)kind;
+    if (value != NULL || name != NULL)
+        *last = value != NULL ? value : name;
+    return MHD_YES;
 }
 
 static const char *find_fault(const struct api_request *request, const char *url,
                               const char *version)
 {
     const char *fault = api_framing_fault(&request->headers, version);
-    if (fault == NULL && count_values(request, MHD_GET_ARGUMENT_KIND) == 0 &&
-        api_framing_dropped_text(url, version))
-        fault = "The path has a NUL in it; no name has one.";
+    const char *last = url;
+    (void)MHD_get_connection_values(request->connection, MHD_GET_ARGUMENT_KIND, note_last, &last);
+    if (fault == NULL && api_framing_dropped_text(last, version))
+        fault = "The request target has a NUL in it; nothing here has one.";
     return fault;
 }
 
@@ -92,11 +107,11 @@ static void refuse_unread(struct api_request *request, const char *url, const ch
         api_problem_answer(request, head ? API_PROBLEM_HEAD : API_PROBLEM_TOO_LARGE);
 }
 
-static enum MHD_Result headers_came(struct api_http *http, struct MHD_Connection *connection,
+static enum MHD_Result headers_came(struct api_room *room, struct MHD_Connection *connection,
                                     const char *method, const char *url, const char *version,
                                     void **ret_request)
 {
-    struct api_request *request = request_new(http, connection, method, url);
+    struct api_request *request = request_new(room, connection, method, url);
     if (request == NULL)
         return MHD_NO;
     *ret_request = request;

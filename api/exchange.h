@@ -6,13 +6,14 @@
 #include "api/framing.h"
 #include "api/http.h"
 #include "api/request.h"
+#include "api/rooms.h"
 
 #include <microhttpd.h>
 
 struct api_http {
-    struct MHD_Daemon *daemon;
-    int fd;
-    int listen_fd; /* -1 once quiesced */
+    struct api_rooms rooms;
+    int listen_fd;  /* -1 once quiesced */
+    bool accepting; /* false: there is no space, or was none when it was last tried */
     int watch_fd;
     uint16_t port;
     const struct api_routes *routes;
@@ -53,6 +54,7 @@ struct api_request {
     unsigned status;       /* PREPARED: of the response */
     struct MHD_Response *response;
     struct api_http *http;
+    struct api_room *room;
     struct MHD_Connection *connection; /* NULL: the client is gone */
     struct api_headers headers;
     struct api_match match;
@@ -65,7 +67,7 @@ struct api_request {
     char path[];               /* decoded in place; the headers' values stand behind it */
 };
 
-/* libmicrohttpd's callbacks; @context is the struct api_http. */
+/* libmicrohttpd's callbacks; @context is the struct api_room. */
 enum MHD_Result api_exchange_handle(void *context, struct MHD_Connection *connection,
                                     const char *url, const char *method, const char *version,
                                     const char *data, size_t *data_size, void **request);

@@ -74,9 +74,9 @@ void api_headers_own(struct api_headers *headers, char *storage)
     }
 }
 
-bool api_framing_dropped_text(const char *path, const char *version)
+bool api_framing_dropped_text(const char *last, const char *version)
 {
-    const char *end = path + strlen(path);
+    const char *end = last + strlen(last);
     if ((uintptr_t)version < (uintptr_t)end || (uintptr_t)version - (uintptr_t)end > LINE_MAX_BYTES)
         return false; /* not one line after all: nothing can be told */
     for (; end < version; end++)

@@ -25,11 +25,11 @@ size_t api_headers_size(const struct api_headers *headers);
 /* Copies the values into @storage, trimmed and terminated. Only then they may be looked at. */
 void api_headers_own(struct api_headers *headers, char *storage);
 
-/* libmicrohttpd ends the path at a NUL inside the request line and drops the rest unseen, so that
+/* libmicrohttpd ends the target at a NUL inside the request line and drops the rest unseen, so that
  * one name would be taken for another. It keeps the line in one piece, cut up in place, so what it
- * dropped still stands between the end of @path and @version: true if anything does. To be asked
- * only of a request without a query, which stands there too. */
-bool api_framing_dropped_text(const char *path, const char *version);
+ * dropped still stands between the end of @last, the last text of the target that it does show (the
+ * path, or in a query the last value), and @version: true if anything does. */
+bool api_framing_dropped_text(const char *last, const char *version);
 
 /* What is wrong with the framing of a request in @version ("HTTP/1.1"): a sentence, static; NULL if
  * nothing is. A connection with such a request cannot be used any further. */

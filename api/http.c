@@ -6,70 +6,88 @@
 #include "api/watch.h"
 
 #include <assert.h>
-#include <limits.h>
-#include <stdarg.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum {
-    /* libmicrohttpd takes up to 128 events at a time; this many rounds make one turn. */
-    ROUNDS_MAX = 64,
-    /* The longest until the next look at requests that hover, and at what else may be ready then.
-     */
-    HOVER_MS = 1,
-    /* Rounds in which the last answers may leave, when everything ends. */
-    FAREWELL_ROUNDS = 8,
+    ROUNDS_MAX = 64,      /* of work, that make one turn */
+    ACCEPTS_A_TURN = 128, /* connections let in, before those that are in have their turn */
+    FAREWELL_ROUNDS = 8,  /* in which the last answers may leave, when everything ends */
 };
 
-/* Percent-encoding is undone once, by api/path.h; libmicrohttpd must leave it alone. */
-static size_t unescape_nothing(void *context, struct MHD_Connection *connection, char *text)
+/* ---- the door -------------------------------------------------------------------------------- */
+
+/* Lets one in. EAGAIN: there is none; anything else: it cannot be let in. */
+static int accept_into(struct api_room *room)
 {
-    (void)context;
-    (void)connection;
-    return strlen(text);
+    struct sockaddr_storage from;
+    socklen_t from_len = sizeof(from);
+    const int fd = accept4(room->http->listen_fd, (struct sockaddr *)&from, &from_len,
+                           SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd < 0)
+        return errno;
+    room->due = 1;
+    /* It is closed if it cannot be had. */
+    return MHD_add_connection(room->daemon, fd, (struct sockaddr *)&from, from_len) == MHD_YES
+               ? 0
+               : ENOMEM;
 }
 
-static void log_line(void *context, const char *format, va_list args)
-    __attribute__((format(printf, 2, 0)));
-
-static void log_line(void *context, const char *format, va_list args)
+static void log_shortage(const struct api_http *http, int error)
 {
-    const struct api_http *http = context;
-    if (http->log == NULL)
-        return;
-    char line[256];
-    (void)vsnprintf(line, sizeof(line), format, args);
-    http->log(http->log_context, line);
-}
-
-static struct MHD_Daemon *start_daemon(struct api_http *http, const struct api_http_config *config)
-{
-    unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME;
+    char line[128];
+    (void)snprintf(line, sizeof(line), "clients have to wait to be accepted: %s\n",
+                   strerror(error));
     if (http->log != NULL)
-        flags |= MHD_USE_ERROR_LOG;
-    unsigned connections = config->connections > 0 ? config->connections : API_HTTP_CONNECTIONS;
-    unsigned idle_s = config->idle_s > 0 ? config->idle_s : API_HTTP_IDLE_S;
-
-    const struct MHD_OptionItem options[] = {
-        /* The logger comes first, or what goes wrong before it is known goes to stderr. */
-        {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)log_line, http},
-        {MHD_OPTION_LISTEN_SOCKET, http->listen_fd, NULL},
-        {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)api_exchange_completed, http},
-        {MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)unescape_nothing, http},
-        {MHD_OPTION_CONNECTION_LIMIT, connections, NULL},
-        {MHD_OPTION_CONNECTION_TIMEOUT, idle_s, NULL},
-        {MHD_OPTION_CONNECTION_MEMORY_LIMIT, API_HTTP_MEMORY, NULL},
-        {MHD_OPTION_END, 0, NULL},
-    };
-    return MHD_start_daemon(flags, 0, NULL, NULL, api_exchange_handle, http, MHD_OPTION_ARRAY,
-                            options, MHD_OPTION_END);
+        http->log(http->log_context, line);
 }
+
+/* Lets in who knocks; true if anybody was. When all rooms are full, or descriptors run out, the
+ * others wait outside, and each later turn tries again. */
+static bool accept_clients(struct api_http *http)
+{
+    bool anybody = false;
+    int error = 0;
+    for (int i = 0; i < ACCEPTS_A_TURN && error == 0; i++) {
+        struct api_room *room = api_rooms_find_space(&http->rooms);
+        error = room != NULL ? accept_into(room) : ENOSPC;
+        anybody |= error == 0;
+        if (error == EINTR || error == ECONNABORTED)
+            error = 0;
+    }
+    const bool accepting = error == 0 || error == EAGAIN;
+    if (accepting == http->accepting)
+        return anybody;
+    if (!accepting && error != ENOSPC)
+        log_shortage(http, error);
+    struct epoll_event event = {.events = accepting ? EPOLLIN : 0, .data.ptr = NULL};
+    (void)epoll_ctl(http->rooms.fd, EPOLL_CTL_MOD, http->listen_fd, &event);
+    http->accepting = accepting;
+    return anybody;
+}
+
+static int open_door(struct api_http *http, const struct api_http_config *config)
+{
+    int result = api_listen(config->listen, config->reuse_port, &http->listen_fd);
+    if (result != 0)
+        return result;
+    http->port = api_listen_port(http->listen_fd);
+    http->accepting = true;
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
+    return epoll_ctl(http->rooms.fd, EPOLL_CTL_ADD, http->listen_fd, &event) == 0 ? 0 : FENCE_EIO;
+}
+
+/* ---- the server ------------------------------------------------------------------------------ */
 
 int api_http_new(const struct api_http_config *config, struct api_http **ret_http)
 {
     int result = 0;
+    int why = 0;
     struct api_http *http = calloc(1, sizeof(*http));
     if (http == NULL)
         return FENCE_ENOMEM;
@@ -82,28 +100,24 @@ int api_http_new(const struct api_http_config *config, struct api_http **ret_htt
     http->left = config->left;
     http->left_context = config->left_context;
 
-    result = api_listen(config->listen, config->reuse_port, &http->listen_fd);
+    result = api_rooms_init(&http->rooms, http,
+                            config->connections > 0 ? config->connections : API_HTTP_CONNECTIONS,
+                            config->idle_s > 0 ? config->idle_s : API_HTTP_IDLE_S);
     if (result != 0)
         goto out;
-    http->port = api_listen_port(http->listen_fd);
     result = api_watch_open(&http->watch_fd);
     if (result != 0)
         goto out;
-    http->daemon = start_daemon(http, config);
-    if (http->daemon == NULL) {
-        result = FENCE_EIO;
+    result = open_door(http, config);
+    if (result != 0)
         goto out;
-    }
-    http->fd = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
 
     *ret_http = http;
     http = NULL;
 out:
-    if (http != NULL && http->listen_fd >= 0)
-        (void)close(http->listen_fd);
-    if (http != NULL && http->watch_fd >= 0)
-        (void)close(http->watch_fd);
-    free(http);
+    why = errno;
+    api_http_free(http);
+    errno = why;
     return result;
 }
 
@@ -114,7 +128,7 @@ uint16_t api_http_port(const struct api_http *http)
 
 int api_http_fd(const struct api_http *http)
 {
-    return http->fd;
+    return http->rooms.fd;
 }
 
 int api_http_watch_fd(const struct api_http *http)
@@ -129,31 +143,27 @@ void api_http_watch_turn(struct api_http *http)
 
 int api_http_timeout_ms(struct api_http *http)
 {
-    MHD_UNSIGNED_LONG_LONG timeout_ms = 0;
-    if (MHD_get_timeout(http->daemon, &timeout_ms) != MHD_YES)
-        return -1;
-    /* What hovers makes libmicrohttpd want another turn at once; its answers will bring one. */
-    if (timeout_ms == 0 && http->hovering_count > 0)
-        return HOVER_MS;
-    return timeout_ms < INT_MAX ? (int)timeout_ms : INT_MAX;
+    return api_rooms_timeout_ms(&http->rooms);
 }
 
 void api_http_turn(struct api_http *http)
 {
-    for (int round = 0; round < ROUNDS_MAX; round++) {
-        (void)MHD_run(http->daemon);
-        if (api_http_timeout_ms(http) != 0)
-            return;
+    bool somebody_knocks = api_rooms_look(&http->rooms);
+    bool more = true;
+    for (int round = 0; round < ROUNDS_MAX && more; round++) {
+        more = api_rooms_run(&http->rooms);
+        /* Afterwards, since who has just left makes space. */
+        if (http->listen_fd >= 0 && (somebody_knocks || !http->accepting))
+            more |= accept_clients(http);
+        somebody_knocks = false;
     }
 }
 
 void api_http_quiesce(struct api_http *http)
 {
     http->stopping = true;
-    if (http->listen_fd < 0)
-        return;
-    (void)MHD_quiesce_daemon(http->daemon);
-    (void)close(http->listen_fd);
+    if (http->listen_fd >= 0)
+        (void)close(http->listen_fd);
     http->listen_fd = -1;
 }
 
@@ -172,10 +182,13 @@ void api_http_free(struct api_http *http)
         api_problem_answer(http->parked, API_PROBLEM_STOPPING);
     }
     /* A resumed connection is taken up by the next round; none may be suspended when it stops. */
-    for (int round = 0; round < FAREWELL_ROUNDS; round++)
-        (void)MHD_run(http->daemon);
+    for (int round = 0; round < FAREWELL_ROUNDS; round++) {
+        (void)api_rooms_look(&http->rooms);
+        (void)api_rooms_run(&http->rooms);
+    }
     assert(http->parked == NULL);
-    MHD_stop_daemon(http->daemon);
-    (void)close(http->watch_fd);
+    api_rooms_fini(&http->rooms);
+    if (http->watch_fd >= 0)
+        (void)close(http->watch_fd);
     free(http);
 }

@@ -19,14 +19,17 @@
 #include <stdint.h>
 
 enum {
-    API_HTTP_CONNECTIONS = 16384, /* open at a time; more are closed as they come */
+    API_HTTP_CONNECTIONS = 16384, /* open at a time; more wait to be accepted */
     API_HTTP_IDLE_S = 75,         /* a connection that says nothing for so long is closed; one whose
                                    * request is parked is not idle */
-    API_HTTP_MEMORY = 16 * 1024,  /* bytes a connection has for the heads of request and answer */
-    API_HTTP_HEAD_MAX = 8 * 1024, /* bytes of a request's head; more is 431 */
-    API_HTTP_FIELDS_MAX = 100,    /* headers, cookies and query parameters in it; more is 431 */
-    API_HTTP_DRAIN_MAX = 1024 * 1024, /* of a body that is too large, so much is read and dropped,
-                                       * so that the client gets to see its 413 */
+    API_HTTP_MEMORY = 6 * 1024,   /* bytes a connection has for the heads of request and answer:
+                                   * most of what a parked request costs */
+    API_HTTP_FIELD_COST = 64,     /* of them, for each header, cookie and query parameter, beside
+                                   * its bytes */
+    API_HTTP_HEAD_MAX = 5 * 1024 + 512, /* for a request's head, by that reckoning; more is 431. The
+                                         * rest is for the answer's */
+    API_HTTP_DRAIN_MAX = 1024 * 1024,   /* of a body that is too large, so much is read and dropped,
+                                         * so that the client gets to see its 413 */
 };
 
 struct api_http_config {

@@ -27,6 +27,28 @@ int api_input_body(struct api_request *request, const struct api_json_member *me
     return result;
 }
 
+struct reading {
+    struct api_query query;
+    int result;
+    char error[API_QUERY_ERROR_MAX];
+};
+
+static bool take_parameter(void *context, const char *name, const char *value)
+{
+    struct reading *reading = context;
+    reading->result = api_query_take(&reading->query, name, value, reading->error);
+    return reading->result == 0;
+}
+
+int api_input_query(struct api_request *request, const struct api_query_param *params, size_t count)
+{
+    struct reading reading = {.query = {.params = params, .count = count}};
+    api_request_query(request, take_parameter, &reading);
+    if (reading.result != 0)
+        api_problem_answer_detail(request, API_PROBLEM_INVALID, "%s", reading.error);
+    return reading.result;
+}
+
 /* Plain digits only: strtoll() alone would take signs, white space and leading zeros. */
 static int parse_token(const char *text, int64_t *ret_token)
 {
@@ -76,9 +98,7 @@ int api_input_resource(struct api_request *request, unsigned i, const char **ret
     const char *resource = api_request_param(request, i);
     if (!fence_resource_valid(resource, strlen(resource))) {
         api_problem_answer_detail(request, API_PROBLEM_INVALID,
-                                  "The resource must be 1 to %d bytes of A-Z a-z 0-9 . _ ~ : @ / - "
-                                  "with no empty, \".\" or \"..\" segment.",
-                                  FENCE_RESOURCE_MAX);
+                                  "The resource must be " API_RESOURCE_RULE, FENCE_RESOURCE_MAX);
         return FENCE_EINVAL;
     }
     *ret_resource = resource;

@@ -53,6 +53,25 @@ static int read_string(const struct api_json_member *member, const json_t *value
     return 0;
 }
 
+static int read_strings(const struct api_json_member *member, const json_t *value, char *error)
+{
+    size_t count = json_array_size(value);
+    if (!json_is_array(value) || (int64_t)count < member->min || (int64_t)count > member->max)
+        return refuse(error, "%s must be an array of %" PRId64 " to %" PRId64 " strings.",
+                      member->name, member->min, member->max);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *item = json_array_get(value, i);
+        if (!json_is_string(item))
+            return refuse(error, "%s must have strings only; item %zu is something else.",
+                          member->name, i + 1);
+        int result = member->strings->take(member->strings, json_string_value(item),
+                                           json_string_length(item), error);
+        if (result != 0)
+            return result;
+    }
+    return 0;
+}
+
 static int read_member(const struct api_json_member *member, const json_t *value, char *error)
 {
     switch (member->type) {
@@ -60,6 +79,8 @@ static int read_member(const struct api_json_member *member, const json_t *value
         return read_integer(member, value, error);
     case API_JSON_STRING:
         return read_string(member, value, error);
+    case API_JSON_STRINGS:
+        return read_strings(member, value, error);
     }
     abort(); /* a member without a type */
 }

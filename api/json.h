@@ -20,6 +20,7 @@ enum {
 enum api_json_type {
     API_JSON_INTEGER,
     API_JSON_STRING,
+    API_JSON_STRINGS, /* an array of them */
 };
 
 /* A member that the object may have. A member that is absent leaves its target as it is, so set the
@@ -28,10 +29,19 @@ struct api_json_member {
     const char *name;
     enum api_json_type type;
     bool required;
-    int64_t min; /* least and greatest value of an integer, or number of bytes of a string */
+    int64_t min; /* least and greatest value of an integer, or number of bytes of a string, or of
+                  * strings in an array */
     int64_t max;
     int64_t *integer; /* targets: the one that @type names; */
     char *string;     /* a string needs max + 1 bytes */
+    struct api_json_strings *strings;
+};
+
+/* Takes the strings of an array one by one, as they stand in it. */
+struct api_json_strings {
+    /* FENCE_EINVAL: refused, with the reason in @ret_error. */
+    int (*take)(struct api_json_strings *strings, const char *text, size_t len,
+                char ret_error[static API_JSON_ERROR_MAX]);
 };
 
 /* Reads @len bytes of @text; an empty body reads as {}. FENCE_EINVAL: refused, with the reason in

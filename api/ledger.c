@@ -300,10 +300,10 @@ static void get_rejections(struct api_request *request, void *context)
 struct api_routes api_ledger_routes(struct api_ledger_backend *backend)
 {
     static const struct api_route routes[] = {
-        {API_GET, "/v1/accounts/{id}", get_account, false},
-        {API_PUT, "/v1/accounts/{id}", put_account, true},
-        {API_POST, "/v1/accounts/{id}/claim", claim_account, false},
-        {API_GET, "/v1/rejections", get_rejections, false},
+        {API_GET, "/v1/accounts/{id}", get_account, API_TAKES_NOTHING},
+        {API_PUT, "/v1/accounts/{id}", put_account, API_TAKES_BODY},
+        {API_POST, "/v1/accounts/{id}/claim", claim_account, API_TAKES_NOTHING},
+        {API_GET, "/v1/rejections", get_rejections, API_TAKES_NOTHING},
     };
     return (struct api_routes){routes, sizeof(routes) / sizeof(routes[0]), backend};
 }

@@ -89,6 +89,23 @@ int api_listen(const char *address, bool reuse_port, int *ret_fd)
     return 0;
 }
 
+int api_listen_claim(const char *address, int *ret_claim)
+{
+    int claim = -1;
+    int result = api_listen(address, false, &claim);
+    if (result != 0)
+        return result;
+    const int on = 1;
+    if (setsockopt(claim, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) < 0) {
+        int why = errno;
+        (void)close(claim);
+        errno = why;
+        return FENCE_EIO;
+    }
+    *ret_claim = claim;
+    return 0;
+}
+
 uint16_t api_listen_port(int fd)
 {
     union {

@@ -8,6 +8,8 @@
 enum {
     /* A resource and an owner whose every byte is escaped, and the rest. */
     BODY_MAX = 2048,
+    /* And of several: a resource needs no escapes. */
+    GROUP_BODY_MAX = BODY_MAX + FENCE_GROUP_MAX * (FENCE_RESOURCE_MAX + 64),
 };
 
 static void answer_json(struct api_request *request, unsigned status,
@@ -47,7 +49,28 @@ static void answer_grant(struct api_request *request, struct api_writer *writer,
     char token[24];
     (void)snprintf(token, sizeof(token), "%" PRId64, answer->token);
     const struct api_field field = {api_header_name(API_HEADER_FENCING_TOKEN), token};
-    answer_json(request, 201, writer, &field);
+    answer_json(request, answer->found ? 200 : 201, writer, &field);
+}
+
+/* Several at once: one lease, a token for each. */
+static void answer_group(struct api_request *request, const struct fence_answer *answer)
+{
+    char body[GROUP_BODY_MAX];
+    struct api_writer writer;
+    api_writer_init(&writer, body, sizeof(body));
+    api_write_object(&writer, NULL);
+    api_write_string(&writer, "lock_id", answer->lock_id);
+    write_lease(&writer, answer);
+    api_write_array(&writer, "grants");
+    for (unsigned k = 0; k < answer->group->count; k++) {
+        api_write_object(&writer, NULL);
+        api_write_string(&writer, "resource", answer->group->members[k].resource);
+        api_write_integer(&writer, "token", answer->group->members[k].token);
+        api_write_end(&writer);
+    }
+    api_write_end(&writer);
+    api_write_end(&writer);
+    answer_json(request, answer->found ? 200 : 201, &writer, NULL);
 }
 
 static void write_inspection(struct api_writer *writer, const struct fence_answer *answer)
@@ -148,7 +171,9 @@ bool api_locks_answer(const struct fence_answer *answer)
 {
     struct api_request *request = api_request_of_client(answer->client);
     bool left = api_request_client_left(request);
-    if (answer->error == 0)
+    if (answer->error == 0 && answer->group)
+        answer_group(request, answer);
+    else if (answer->error == 0)
         answer_success(request, answer);
     else if (answer->error == FENCE_ETTL)
         answer_long_ttl(request, answer);

@@ -29,6 +29,28 @@ const char *api_request_body(const struct api_request *request, size_t *ret_len)
     return request->body != NULL ? request->body : "";
 }
 
+struct visit {
+    bool (*parameter)(void *context, const char *name, const char *value);
+    void *context;
+};
+
+static enum MHD_Result visit_parameter(void *context, enum MHD_ValueKind kind, const char *name,
+                                       const char *value)
+{
+    const struct visit *visit = context;
+    (void)kind;
+    return visit->parameter(visit->context, name != NULL ? name : "", value) ? MHD_YES : MHD_NO;
+}
+
+void api_request_query(const struct api_request *request,
+                       bool (*visit)(void *context, const char *name, const char *value),
+                       void *context)
+{
+    struct visit each = {visit, context};
+    (void)MHD_get_connection_values(request->connection, MHD_GET_ARGUMENT_KIND, visit_parameter,
+                                    &each);
+}
+
 uint64_t api_request_client(const struct api_request *request)
 {
     return (uint64_t)(uintptr_t)request;
@@ -104,6 +126,7 @@ static void queue_response(struct api_request *request)
 static void answer_parked(struct api_request *request)
 {
     unpark(request);
+    request->room->due = API_ROOM_ANSWER_ROUNDS;
     if (request->connection == NULL) {
         request_free(request);
     } else if (request->suspended) {

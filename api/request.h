@@ -4,8 +4,8 @@
  *                                         '------kept----> PARKED --answered later------^
  *
  * What is checked before a handler runs: framing, percent-encoding, UTF-8, path and method, size
- * and type of the body, query (no route takes one), headers sent twice. What is left to the handler
- * is what its own call means (api/input.h helps).
+ * and type of the body, whether the route takes a body or a query, headers sent twice. What is left
+ * to the handler is what its own call means (api/input.h helps).
  *
  * A request lives until it is answered and its answer is sent; a parked one cannot go away, even
  * if its client does. One loop, one thread. */
@@ -51,6 +51,12 @@ const char *api_request_header(const struct api_request *request, enum api_heade
 
 /* The body, not terminated; never NULL. */
 const char *api_request_body(const struct api_request *request, size_t *ret_len);
+
+/* Calls @visit with each query parameter, as it came but with "+" turned into a space (@value NULL:
+ * without "="), until that says false. */
+void api_request_query(const struct api_request *request,
+                       bool (*visit)(void *context, const char *name, const char *value),
+                       void *context);
 
 struct api_field {
     const char *name;

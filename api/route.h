@@ -33,11 +33,19 @@ enum {
  * answers it exactly once later, from the same loop. @context is that of the table. */
 typedef void api_handler(struct api_request *request, void *context);
 
+/* What a request may bring beside its path and headers. What a route does not take is refused
+ * before its handler; a body that is empty or {} is none. */
+enum api_takes {
+    API_TAKES_NOTHING,
+    API_TAKES_BODY,
+    API_TAKES_QUERY,
+};
+
 struct api_route {
     enum api_method method; /* not API_HEAD, not API_METHOD_OTHER */
     const char *pattern;
     api_handler *handler;
-    bool takes_body; /* false: a body is refused before the handler, unless it is empty or {} */
+    enum api_takes takes;
 };
 
 /* A table of routes that share a context. Everything is borrowed. */

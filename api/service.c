@@ -99,6 +99,18 @@ static void write_master(struct api_writer *writer, const struct api_backend *ba
     api_write_end(writer);
 }
 
+/* Of the whole process, where all else is as the worker sees it that answers. */
+static void write_figures(struct api_writer *writer, const struct api_backend *backend)
+{
+    struct api_figures figures;
+    backend->figures(backend->context, &figures);
+    api_write_integer(writer, "workers", figures.workers);
+    api_write_integer(writer, "connections", (int64_t)figures.connections);
+    api_write_integer(writer, "calls", (int64_t)figures.calls);
+    api_write_integer(writer, "waiting", (int64_t)figures.waiting);
+    api_write_integer(writer, "grants", (int64_t)figures.grants);
+}
+
 static void show_fleet(struct api_request *request, void *context)
 {
     const struct api_backend *backend = context;
@@ -118,6 +130,7 @@ static void show_fleet(struct api_request *request, void *context)
         api_write_integer(&writer, "ttl_max_ms", fleet->ttl_max_ms);
     else
         api_write_null(&writer, "ttl_max_ms");
+    write_figures(&writer, backend);
     api_write_array(&writer, "masters");
     for (unsigned i = 0; i < fleet->n; i++)
         write_master(&writer, backend, i);
@@ -189,9 +202,9 @@ static void show_ready(struct api_request *request, void *context)
 struct api_routes api_service_routes(struct api_backend *backend)
 {
     static const struct api_route routes[] = {
-        {API_GET, "/v1/fleet", show_fleet, false},
-        {API_GET, "/livez", show_live, false},
-        {API_GET, "/readyz", show_ready, false},
+        {API_GET, "/v1/fleet", show_fleet, API_TAKES_NOTHING},
+        {API_GET, "/livez", show_live, API_TAKES_NOTHING},
+        {API_GET, "/readyz", show_ready, API_TAKES_NOTHING},
     };
     return (struct api_routes){routes, sizeof(routes) / sizeof(routes[0]), backend};
 }

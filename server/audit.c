@@ -10,9 +10,10 @@ enum {
     MEASURE_MAX = 64,
 };
 
-void server_audit_init(struct server_audit *audit, unsigned n)
+void server_audit_init(struct server_audit *audit, unsigned n, bool tells)
 {
     memset(audit, 0, sizeof(*audit));
+    audit->tells = tells;
     fence_audit_init(&audit->found, n);
 }
 
@@ -62,6 +63,8 @@ void server_audit_look(struct server_audit *audit, unsigned i, const char *addre
                        const struct fence_facts *facts, uint64_t now_us)
 {
     fence_audit_look(&audit->found, i, facts, now_us);
+    if (!audit->tells)
+        return;
     log_master(audit, i, address);
     log_same_host(audit);
 }

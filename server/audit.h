@@ -9,10 +9,11 @@ struct server_audit {
     struct fence_audit found;
     uint32_t logged[FENCE_MASTERS_MAX]; /* findings of each master that were logged last */
     bool same_host_logged;
+    bool tells;
 };
 
-/* Of @n masters. */
-void server_audit_init(struct server_audit *audit, unsigned n);
+/* Of @n masters. @tells: also in the log. */
+void server_audit_init(struct server_audit *audit, unsigned n, bool tells);
 
 /* Master @i, at @address, was looked at, and @facts were found; @now_us is server_clock_us(). */
 void server_audit_look(struct server_audit *audit, unsigned i, const char *address,

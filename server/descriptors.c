@@ -2,7 +2,7 @@
 
 #include <sys/resource.h>
 
-unsigned server_descriptors_for_clients(void)
+unsigned server_descriptors_for_clients(unsigned loops)
 {
     struct rlimit limit = {.rlim_cur = 1024, .rlim_max = 1024};
     (void)getrlimit(RLIMIT_NOFILE, &limit);
@@ -15,7 +15,6 @@ unsigned server_descriptors_for_clients(void)
     }
     if (limit.rlim_cur > SERVER_DESCRIPTORS_WANTED)
         limit.rlim_cur = SERVER_DESCRIPTORS_WANTED;
-    return limit.rlim_cur > SERVER_DESCRIPTORS_RESERVED
-               ? (unsigned)(limit.rlim_cur - SERVER_DESCRIPTORS_RESERVED)
-               : 1;
+    unsigned share = (unsigned)limit.rlim_cur / loops;
+    return share > SERVER_DESCRIPTORS_RESERVED ? share - SERVER_DESCRIPTORS_RESERVED : 1;
 }

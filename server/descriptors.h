@@ -4,12 +4,12 @@
 
 enum {
     SERVER_DESCRIPTORS_WANTED = 20000,
-    SERVER_DESCRIPTORS_RESERVED = 64, /* for masters, files, the loop's own */
+    SERVER_DESCRIPTORS_RESERVED = 128, /* a loop, for masters, files, its own */
 };
 
 /* Raises the limit as far as the system lets it, up to SERVER_DESCRIPTORS_WANTED, and returns how
- * many connections of clients fit into it: at least 1. With more clients than that, the rest wait
- * to be accepted, and the masters keep their connections. */
-unsigned server_descriptors_for_clients(void);
+ * many connections of clients fit into it for each of @loops: at least 1. With more clients than
+ * that, the rest wait to be accepted, and the masters keep their connections. */
+unsigned server_descriptors_for_clients(unsigned loops);
 
 #endif

@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum {
-    NOBODY = 0, /* the client of the driver's own calls */
+    LONG_SLEEP_US = FENCE_MASTER_DEADLINE_US / 2,
     SETTLED_MS = 2 * STORAGE_HANDSHAKE_DEADLINE_MS,
 };
 
@@ -28,13 +28,20 @@ struct server_driver {
     struct server_random random;
     uv_timer_t timer;
     uv_check_t check;
-    uint64_t settled_us;                 /* every master should have been looked at by then */
-    uint64_t now_us;                     /* when what is being told to the core happened */
-    uint64_t timer_due_us;               /* FENCE_NEVER: not set */
-    int handles;                         /* not yet closed */
-    bool stepped;                        /* an event came since this was cleared */
-    char orphan[FENCE_RESOURCE_MAX + 1]; /* granted in this step to nobody; "": none */
-    char orphan_id[FENCE_LOCK_ID_MAX + 1];
+    uint64_t settled_us;    /* every master should have been looked at by then */
+    uint64_t slept_from_us; /* when the last turn ended */
+    bool looks_again;       /* the sockets, before time is told to the core */
+    uint64_t now_us;        /* when what is being told to the core happened */
+    uint64_t timer_due_us;  /* FENCE_NEVER: not set */
+    int handles;            /* not yet closed */
+    bool stepped;           /* an event came since this was cleared */
+    struct {
+        bool any;
+        struct fence_taken taken; /* its strings are these: */
+        char resource[FENCE_RESOURCE_MAX + 1];
+        char lock_id[FENCE_LOCK_ID_MAX + 1];
+        struct fence_group group;
+    } declined;  /* granted in this step to a client that has gone */
     bool acting; /* effects are being carried out: no event may come in between */
 };
 
@@ -81,14 +88,28 @@ static void reset(struct server_driver *driver, uint32_t masters)
             storage_redis_master_reset(driver->masters[i]);
 }
 
+static void decline(struct server_driver *driver, const struct fence_answer *answer)
+{
+    snprintf(driver->declined.resource, sizeof(driver->declined.resource), "%s", answer->resource);
+    snprintf(driver->declined.lock_id, sizeof(driver->declined.lock_id), "%s", answer->lock_id);
+    if (answer->group)
+        driver->declined.group = *answer->group;
+    driver->declined.any = true;
+    driver->declined.taken = (struct fence_taken){
+        .resource = driver->declined.resource,
+        .group = answer->group ? &driver->declined.group : NULL,
+        .lock_id = driver->declined.lock_id,
+        .attempt = answer->attempt,
+        .ttl_ms = answer->ttl_ms,
+        .masters = answer->sent,
+    };
+}
+
 static void answer(struct server_driver *driver, const struct fence_answer *answer)
 {
-    if (answer->client == NOBODY || driver->config.answer(driver->config.context, answer))
-        return;
-    if (answer->kind != FENCE_CALL_ACQUIRE || answer->error)
-        return;
-    snprintf(driver->orphan, sizeof(driver->orphan), "%s", answer->resource);
-    snprintf(driver->orphan_id, sizeof(driver->orphan_id), "%s", answer->lock_id);
+    bool arrived = driver->config.answer(driver->config.context, answer);
+    if (!arrived && answer->kind == FENCE_CALL_ACQUIRE && !answer->error)
+        decline(driver, answer);
 }
 
 static void act(struct server_driver *driver, const struct fence_effect *effect)
@@ -115,7 +136,7 @@ static void act(struct server_driver *driver, const struct fence_effect *effect)
     }
 }
 
-static void release_orphan(struct server_driver *driver);
+static void take_back(struct server_driver *driver);
 
 static void step(struct server_driver *driver, struct fence_event *event)
 {
@@ -129,27 +150,18 @@ static void step(struct server_driver *driver, struct fence_event *event)
     for (unsigned i = 0; i < effects.count; i++)
         act(driver, &effects.items[i]);
     driver->acting = false;
-    if (driver->orphan[0] != '\0')
-        release_orphan(driver);
+    if (driver->declined.any)
+        take_back(driver);
 }
 
-/* One step grants at most one lock, and its release grants none. */
-static void release_orphan(struct server_driver *driver)
+/* One step answers at most one grant, and taking back grants nothing. */
+static void take_back(struct server_driver *driver)
 {
-    char resource[sizeof(driver->orphan)];
     struct fence_event event = {
-        .kind = FENCE_EVENT_CALL,
-        .call =
-            {
-                .kind = FENCE_CALL_RELEASE,
-                .client = NOBODY,
-                .resource = resource,
-                .lock_id = driver->orphan_id,
-                .owner = "",
-            },
+        .kind = FENCE_EVENT_DECLINED,
+        .declined = driver->declined.taken,
     };
-    memcpy(resource, driver->orphan, sizeof(resource));
-    driver->orphan[0] = '\0';
+    driver->declined.any = false;
     step(driver, &event);
 }
 
@@ -168,11 +180,12 @@ static void log_changes(struct server_driver *driver)
         driver->logged[i].state = master->state;
         driver->logged[i].reason = master->reason;
         if (master->state == FENCE_MASTER_ACTIVE)
-            server_log(SERVER_LOG_INFO, "master %u (%s) votes", i + 1, driver->addresses[i]);
+            server_log(SERVER_LOG_INFO, "%smaster %u (%s) votes", driver->config.label, i + 1,
+                       driver->addresses[i]);
         else
-            server_log(SERVER_LOG_WARNING, "master %u (%s) does not vote: %s %s", i + 1,
-                       driver->addresses[i], fence_reason_text(master->reason),
-                       server_driver_detail(driver, i));
+            server_log(SERVER_LOG_WARNING, "%smaster %u (%s) does not vote: %s %s",
+                       driver->config.label, i + 1, driver->addresses[i],
+                       fence_reason_text(master->reason), server_driver_detail(driver, i));
     }
 }
 
@@ -271,12 +284,22 @@ static void on_timer(uv_timer_t *timer)
     driver->timer_due_us = FENCE_NEVER; /* what is due is done after the poll */
 }
 
+static void set_timer(struct server_driver *driver, bool at_once);
+
 /* Right after the sockets were read: a reply that came while this process itself was kept from
- * running is not late, and must be seen before anybody is judged silent. */
+ * running is not late, and must be seen before anybody is judged silent. After a long sleep it may
+ * be that they were not: a stop ends the poll by a signal, and then libuv goes by the clock. So
+ * they are looked at once more. */
 static void after_poll(uv_check_t *check)
 {
     struct server_driver *driver = check->data;
     unsigned ticks = 0;
+    bool slept_long = server_clock_us() - driver->slept_from_us > LONG_SLEEP_US;
+    driver->looks_again = slept_long && !driver->looks_again;
+    if (driver->looks_again) {
+        set_timer(driver, true);
+        return;
+    }
     for (; ticks < SERVER_TICKS_A_TURN; ticks++) {
         refresh_clock(driver);
         if (fence_core_deadline(driver->core) > driver->now_us)
@@ -308,13 +331,14 @@ void server_driver_turn(struct server_driver *driver)
         storage_redis_master_flush(driver->masters[i]);
     /* Losses found while sending may have made something to send to those already flushed. */
     set_timer(driver, driver->stepped);
+    driver->slept_from_us = server_clock_us();
 }
 
 /* ---- setting up ------------------------------------------------------------------------------ */
 
 static int new_masters(struct server_driver *driver)
 {
-    server_audit_init(&driver->audit, driver->config.n);
+    server_audit_init(&driver->audit, driver->config.n, driver->config.tells_audit);
     for (unsigned i = 0; i < driver->config.n; i++) {
         struct storage_redis_config config = {
             .loop = driver->config.loop,
@@ -359,7 +383,7 @@ int server_driver_new(const struct server_driver_config *config, struct server_d
 
     struct fence_config fence = {
         .masters = config->n,
-        .calls = SERVER_CALLS,
+        .calls = config->calls,
         .waiters = config->waiters,
         .extensions = FENCE_EXTENSIONS_MAX,
         .seed = server_random_u64(&driver->random),
@@ -433,6 +457,12 @@ bool server_driver_back_us(const struct server_driver *driver, unsigned i, uint6
 const struct fence_audit *server_driver_audit(const struct server_driver *driver)
 {
     return &driver->audit.found;
+}
+
+struct storage_redis_master *server_driver_master(struct server_driver *driver, unsigned i)
+{
+    assert(i < driver->config.n);
+    return driver->masters[i];
 }
 
 unsigned server_driver_calls(const struct server_driver *driver)

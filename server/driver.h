@@ -11,7 +11,7 @@
 #include <uv.h>
 
 enum {
-    SERVER_CALLS = 16384,       /* calls under way at a time; one more is turned away (429) */
+    SERVER_CALLS = 16384,       /* of a process; one more is turned away (429) */
     SERVER_WAITERS = 12 * 1024, /* by default, acquires among them that may wait */
     SERVER_TICKS_A_TURN = 1024, /* timers served before the loop looks at its sockets again */
 };
@@ -20,7 +20,11 @@ struct server_driver_config {
     uv_loop_t *loop;
     const struct storage_redis_url *masters; /* copied */
     unsigned n;
-    uint32_t waiters; /* acquires that may wait at a time, up to SERVER_CALLS */
+    uint32_t calls;    /* under way at a time, up to SERVER_CALLS; one more is turned away */
+    uint32_t waiters;  /* acquires among them that may wait */
+    const char *label; /* begins each line of log about the masters: "", or whose they are.
+                        * Borrowed for the driver's life */
+    bool tells_audit;  /* also log what the audit finds: one of several drivers is enough */
 
     /* A call was answered. @answer lives for this call of the function. False: there is nobody who
      * could use it, and what it granted is released at once. */
@@ -56,6 +60,10 @@ const char *server_driver_detail(const struct server_driver *driver, unsigned i)
 uint64_t server_driver_round_trip_us(const struct server_driver *driver, unsigned i);
 bool server_driver_back_us(const struct server_driver *driver, unsigned i, uint64_t *ret_us);
 const struct fence_audit *server_driver_audit(const struct server_driver *driver);
+
+/* Master @i, for questions about what stands there that the core has no part in
+ * (storage/redis_master_scan.h). To be asked while it is active. */
+struct storage_redis_master *server_driver_master(struct server_driver *driver, unsigned i);
 
 /* Calls without an answer yet. */
 unsigned server_driver_calls(const struct server_driver *driver);

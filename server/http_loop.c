@@ -1,8 +1,10 @@
 #include "server/http_loop.h"
 
 #include "server/log.h"
+#include "server/options.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <string.h>
 
 static void on_readable(uv_poll_t *poll, int status, int events)
@@ -85,16 +87,29 @@ void server_http_loop_fini(struct server_http_loop *glue)
     uv_close((uv_handle_t *)&glue->prepare, NULL);
 }
 
-void server_http_announce(const char *listen, const struct api_http *http)
+void server_http_announce(const char *listen, uint16_t port)
 {
     const char *colon = strrchr(listen, ':');
     assert(colon); /* or it could not be listened on */
     server_log(SERVER_LOG_INFO, "listening on %.*s:%u", (int)(colon - listen), listen,
-               (unsigned)api_http_port(http));
+               (unsigned)port);
 }
 
-void server_http_log(void *context, const char *message)
+int server_http_cannot_listen(const char *listen, int error)
 {
-    (void)context;
-    server_log(SERVER_LOG_WARNING, "http: %.*s", (int)strcspn(message, "\n"), message);
+    if (error == FENCE_EINVAL) {
+        (void)server_options_error("--listen takes a numeric address with a port, such as "
+                                   "127.0.0.1:7380, not '%s'",
+                                   listen);
+        return SERVER_EXIT_USAGE;
+    }
+    server_log(SERVER_LOG_ERROR, "cannot listen on %s: %s", listen,
+               error == FENCE_EIO ? strerror(errno) : fence_strerror(error));
+    return SERVER_EXIT_FAILED;
+}
+
+void server_http_log(void *label, const char *message)
+{
+    server_log(SERVER_LOG_WARNING, "%shttp: %.*s", (const char *)label, (int)strcspn(message, "\n"),
+               message);
 }

@@ -1,8 +1,8 @@
 /* The HTTP server inside a libuv loop: polls its descriptor, keeps its timeout, and gives it its
  * turn before the loop goes to sleep whenever there is something to send.
  *
- * It also gives it a turn now and then without any reason. When descriptors run out, libmicrohttpd
- * stops listening until a later turn finds some free, and nothing else would make for that turn. */
+ * It also gives it a turn now and then without any reason. When descriptors run out, the server
+ * accepts nobody until a later turn finds some free, and nothing else would make for that turn. */
 #ifndef SERVER_HTTP_LOOP_H
 #define SERVER_HTTP_LOOP_H
 
@@ -48,9 +48,14 @@ void server_http_loop_before_sleep(struct server_http_loop *glue,
 void server_http_loop_fini(struct server_http_loop *glue);
 
 /* Logs "listening on HOST:PORT", the line that scripts wait for: @listen with the real port. */
-void server_http_announce(const char *listen, const struct api_http *http);
+void server_http_announce(const char *listen, uint16_t port);
 
-/* For api_http_config.log: a warning, without the newline of @message. */
-void server_http_log(void *context, const char *message);
+/* Says why nobody can listen on @listen, by what the API's functions returned and by errno. Returns
+ * the exit status. */
+int server_http_cannot_listen(const char *listen, int error);
+
+/* For api_http_config.log: a warning, without the newline of @message. @label: a string that begins
+ * the line. */
+void server_http_log(void *label, const char *message);
 
 #endif

@@ -127,7 +127,7 @@ static int serve(struct program *program, const struct options *options, struct 
     int status = SERVER_EXIT_FAILED;
     watch_stop_signals(program);
     if (server_http_loop_init(&program->http_loop, &program->loop, http) == 0) {
-        server_http_announce(options->listen, http);
+        server_http_announce(options->listen, api_http_port(http));
         uv_run(&program->loop, UV_RUN_DEFAULT);
         server_log(SERVER_LOG_INFO, "stopping");
         api_http_quiesce(http);
@@ -144,27 +144,18 @@ static int serve(struct program *program, const struct options *options, struct 
 static int start_listening(const struct options *options, const struct api_routes *routes,
                            struct api_http **ret_http)
 {
-    unsigned connections = server_descriptors_for_clients();
+    static char no_label[] = "";
+    unsigned connections = server_descriptors_for_clients(1);
     const struct api_http_config config = {
         .listen = options->listen,
         .routes = routes,
         .routes_count = 1,
         .connections = connections < API_HTTP_CONNECTIONS ? connections : API_HTTP_CONNECTIONS,
         .log = server_http_log,
+        .log_context = no_label,
     };
     int err = api_http_new(&config, ret_http);
-    if (err == FENCE_EINVAL) {
-        (void)server_options_error("--listen takes a numeric address with a port, such as "
-                                   "127.0.0.1:7381, not '%s'",
-                                   options->listen);
-        return SERVER_EXIT_USAGE;
-    }
-    if (err) {
-        server_log(SERVER_LOG_ERROR, "cannot listen on %s: %s", options->listen,
-                   err == FENCE_EIO ? strerror(errno) : fence_strerror(err));
-        return SERVER_EXIT_FAILED;
-    }
-    return SERVER_EXIT_DONE;
+    return err ? server_http_cannot_listen(options->listen, err) : SERVER_EXIT_DONE;
 }
 
 static int open_ledger(const struct options *options, struct storage_ledger *ledger)

@@ -1,6 +1,7 @@
 #include "server/driver.h"
 #include "server/options.h"
 #include "server/pawld.h"
+#include "server/worker.h"
 #include "storage/redis_init.h"
 
 #include <argp.h>
@@ -17,6 +18,8 @@ enum {
     OPTION_TOKEN_FLOOR,
     OPTION_TTL_MAX,
     OPTION_WAITERS_MAX,
+    OPTION_WORKERS,
+    CORES_A_WORKER = 2, /* the masters' connections and the kernel's part keep the other busy */
 };
 
 static error_t add_master(struct pawld_options *options, const char *text)
@@ -62,6 +65,25 @@ static error_t read_waiters_max(struct pawld_options *options, const char *text)
     return 0;
 }
 
+static error_t read_workers(struct pawld_options *options, const char *text)
+{
+    int64_t workers = 0;
+    if (!read_number(text, 1, SERVER_WORKERS_MAX, &workers))
+        return server_options_error("--workers takes a number from 1 to %d, not '%s'",
+                                    SERVER_WORKERS_MAX, text);
+    options->workers = (unsigned)workers;
+    return 0;
+}
+
+/* One for each two of the cores that this process may use. */
+static unsigned default_workers(void)
+{
+    unsigned workers = uv_available_parallelism() / CORES_A_WORKER;
+    if (workers > SERVER_WORKERS_MAX)
+        return SERVER_WORKERS_MAX;
+    return workers > 0 ? workers : 1;
+}
+
 static error_t read_token_floor(struct pawld_options *options, const char *text)
 {
     if (!read_number(text, 0, STORAGE_FLOOR_SEEN_MAX, &options->token_floor))
@@ -103,6 +125,8 @@ static error_t parse(int key, char *text, struct argp_state *state)
         return read_ttl_max(options, text);
     case OPTION_WAITERS_MAX:
         return read_waiters_max(options, text);
+    case OPTION_WORKERS:
+        return read_workers(options, text);
     case ARGP_KEY_ARG:
         return server_options_error("does not know '%s'; see --help", text);
     case ARGP_KEY_END:
@@ -128,8 +152,12 @@ int pawld_read_serve_options(int argc, char **argv, struct pawld_options *ret_op
          "Where to serve HTTP, numeric; port 0 takes a free one (default 127.0.0.1:7380)", 0},
         MASTER_OPTION,
         {"max-waiters", OPTION_WAITERS_MAX, "N", 0,
-         "How many calls may wait for locks at a time (default 12288); one more is refused with "
-         "429",
+         "How many calls may wait for locks at a time (default 12288), in equal shares for the "
+         "workers; one more is refused with 429",
+         0},
+        {"workers", OPTION_WORKERS, "K", 0,
+         "How many loops serve side by side, 1 to 64, each with its own connections to the masters "
+         "(default: one for each two cores)",
          0},
         {0},
     };
@@ -141,6 +169,7 @@ int pawld_read_serve_options(int argc, char **argv, struct pawld_options *ret_op
     };
     *ret_options = (struct pawld_options){
         .listen = "127.0.0.1:7380",
+        .workers = default_workers(),
         .waiters_max = SERVER_WAITERS,
     };
     return argp_parse(&parser, argc, argv, 0, NULL, ret_options) == 0 ? 0 : SERVER_EXIT_USAGE;

@@ -110,6 +110,8 @@ struct pawl_service pawld_start(struct redis_fleet *fleet, const char *const opt
     struct args args = {0};
     add(&args, program);
     add_masters(&args, fleet);
+    add(&args, "--workers"); /* the same on any machine; @options may ask for another number */
+    add(&args, "1");
     add_all(&args, options);
     const struct pawl_service service = serve(&args, log);
     free(log);

@@ -25,8 +25,9 @@ int pawl_init(struct redis_fleet *fleet, const char *const options[]);
 /* `pawld init --new`, which has to succeed. */
 void pawl_init_new(struct redis_fleet *fleet);
 
-/* Starts pawld over the masters of @fleet, on a free port, with more @options (ended by NULL; NULL:
- * none). It listens when this returns, but may not know its masters yet: pawl_wait_ready(). */
+/* Starts pawld over the masters of @fleet, on a free port, with one worker unless @options say
+ * otherwise (more options, ended by NULL; NULL: none). It listens when this returns, but may not
+ * know its masters yet: pawl_wait_ready(). */
 struct pawl_service pawld_start(struct redis_fleet *fleet, const char *const options[]);
 
 /* Waits until /readyz says yes, as many seconds as a slow machine may take. */

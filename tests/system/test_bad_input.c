@@ -144,10 +144,9 @@ static void owner_that_is_no_label_is_refused(void **state)
         EXPECT_PROBLEM(acquire(bodies[i]), 400, "invalid", 0);
 }
 
-static void lock_id_of_the_client_is_refused_for_now(void **state)
+static void lock_id_of_the_client_that_is_malformed_is_refused(void **state)
 {
     (void)state;
-    expect_invalid(acquire("{\"lock_id\": \"abcdefghijklmnopqrstuvwxyz_\"}"), "not supported");
     expect_invalid(acquire("{\"lock_id\": \"abcdefghijklmnopqrstu\"}"), "22");
     expect_invalid(acquire("{\"lock_id\": \"abcdefghijklmnopqrstuvwxyz=\"}"), "base64url");
     expect_invalid(acquire("{\"lock_id\": \"\"}"), "22");
@@ -337,12 +336,12 @@ static void headers_past_their_bounds_are_refused(void **state)
     (void)state;
     char *headers = malloc(HEADERS_MAX);
     assert_non_null(headers);
-    snprintf(headers, HEADERS_MAX, "X-Long: %09000d\r\n", 0);
+    snprintf(headers, HEADERS_MAX, "X-Long: %05600d\r\n", 0);
     EXPECT_PROBLEM(call(untouched_port(), "POST", "/v1/locks/free", headers, NULL), 431,
                    "headers-too-large", 0);
 
     size_t len = 0;
-    for (int i = 0; i < 100; i++) /* and Host */
+    for (int i = 0; i < 80; i++) /* short, but many */
         len += (size_t)snprintf(headers + len, HEADERS_MAX - len, "X-%d: 1\r\n", i);
     EXPECT_PROBLEM(call(untouched_port(), "POST", "/v1/locks/free", headers, NULL), 431,
                    "headers-too-large", 0);
@@ -424,7 +423,7 @@ static const struct CMUnitTest cases[] = {
     REFUSED(number_past_its_bounds_is_refused),
     REFUSED(ttl_longer_than_the_fleet_allows_is_refused),
     REFUSED(owner_that_is_no_label_is_refused),
-    REFUSED(lock_id_of_the_client_is_refused_for_now),
+    REFUSED(lock_id_of_the_client_that_is_malformed_is_refused),
     REFUSED(body_past_64_kib_is_refused),
     REFUSED(body_of_another_type_is_refused),
     REFUSED(body_where_none_belongs_is_refused),

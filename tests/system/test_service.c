@@ -56,7 +56,7 @@ static void fleet_that_is_well_is_shown(void **state)
     call_grant(port, "trip", NULL);
     assert_true(wait_until(round_trips_are_known, &port, 1000));
     const struct http_response *response = call(port, "GET", "/v1/fleet", NULL, NULL);
-    EXPECT_JSON(response, 200, 8);
+    EXPECT_JSON(response, 200, 13);
     assert_int_equal(strlen(http_string(response, "fleet_id")), FENCE_ID_HEX_LEN);
     assert_int_equal(http_integer(response, "n"), 3);
     assert_int_equal(http_integer(response, "majority"), 2);

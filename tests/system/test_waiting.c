@@ -4,11 +4,22 @@
 #include "tests/system/calls.h"
 #include "tests/system/fleet.h"
 
+#include <poll.h>
+#include <sys/resource.h>
+
+enum {
+    CROWD = 2000,
+};
+
 static uint16_t port;
 
 static int start(void **state)
 {
     (void)state;
+    struct rlimit files = {0};
+    (void)getrlimit(RLIMIT_NOFILE, &files);
+    files.rlim_cur = files.rlim_max; /* of pawld too, which inherits it */
+    (void)setrlimit(RLIMIT_NOFILE, &files);
     fleet_start(3, REDIS_VOLATILE);
     port = pawld_start_new(fleet).port;
     return 0;
@@ -135,6 +146,33 @@ static void waiters_are_served_in_the_order_in_which_they_came(void **state)
     }
 }
 
+/* How many of the connections have something to read: an answer, or their end. */
+static int answered(struct http *const *clients, unsigned count)
+{
+    static struct pollfd fds[CROWD];
+    for (unsigned i = 0; i < count; i++)
+        fds[i] = (struct pollfd){.fd = http_fd(clients[i]), .events = POLLIN};
+    return poll(fds, count, 0);
+}
+
+static void crowd_of_waiters_is_served_one_by_one_in_order(void **state)
+{
+    (void)state;
+    static struct http *line[CROWD];
+    struct grant holder = call_grant(port, "crowd", "{\"ttl_ms\": 120000}");
+    for (int i = 0; i < CROWD; i++)
+        line[i] = wait_in_line("/v1/locks/crowd", "crowd",
+                               "{\"wait_ms\": 300000, \"ttl_ms\": 120000}", i + 1);
+    for (unsigned i = 0; i < CROWD; i++) {
+        assert_int_equal(answered(line + i, CROWD - i), 0);
+        call_give_back(port, "crowd", &holder);
+        struct grant next = grant_of(call_end(line[i]));
+        assert_true(next.token > holder.token);
+        holder = next;
+    }
+    assert_int_equal(waiters("crowd"), 0);
+}
+
 static void waiters_of_other_names_do_not_wait_for_each_other(void **state)
 {
     (void)state;
@@ -171,6 +209,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(who_waits_zero_does_not_wait),
     cmocka_unit_test(who_does_not_wait_is_refused_although_others_wait),
     cmocka_unit_test(waiters_are_served_in_the_order_in_which_they_came),
+    cmocka_unit_test(crowd_of_waiters_is_served_one_by_one_in_order),
     cmocka_unit_test(waiters_of_other_names_do_not_wait_for_each_other),
     cmocka_unit_test(waiter_is_granted_what_was_released_through_another_server),
 };

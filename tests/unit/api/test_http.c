@@ -56,9 +56,11 @@ static void show_header(struct api_request *request, void *context)
 }
 
 static const struct api_route items[] = {
-    {API_GET, "/at-once", at_once, false},      {API_GET, "/keep", keep, false},
-    {API_GET, "/release", release_kept, false}, {API_POST, "/body", take_body, true},
-    {API_GET, "/header", show_header, false},
+    {API_GET, "/at-once", at_once, API_TAKES_NOTHING},
+    {API_GET, "/keep", keep, API_TAKES_NOTHING},
+    {API_GET, "/release", release_kept, API_TAKES_NOTHING},
+    {API_POST, "/body", take_body, API_TAKES_BODY},
+    {API_GET, "/header", show_header, API_TAKES_NOTHING},
 };
 static const struct api_routes routes = {items, sizeof(items) / sizeof(items[0]), NULL};
 

@@ -14,8 +14,8 @@ static char owner[8 + 1];
 static char error[API_JSON_ERROR_MAX];
 
 static const struct api_json_member members[] = {
-    {"ttl_ms", API_JSON_INTEGER, false, 100, 5000, &ttl_ms, NULL},
-    {"owner", API_JSON_STRING, false, 0, 8, NULL, owner},
+    {.name = "ttl_ms", .type = API_JSON_INTEGER, .min = 100, .max = 5000, .integer = &ttl_ms},
+    {.name = "owner", .type = API_JSON_STRING, .max = 8, .string = owner},
 };
 
 static int read_bytes(const char *text, size_t len)
@@ -129,7 +129,11 @@ static void required_members_are_missed(void **state)
 {
     (void)state;
     int64_t balance = 0;
-    const struct api_json_member needed = {"balance", API_JSON_INTEGER, true, 0, 9, &balance, NULL};
+    const struct api_json_member needed = {.name = "balance",
+                                           .type = API_JSON_INTEGER,
+                                           .required = true,
+                                           .max = 9,
+                                           .integer = &balance};
     assert_int_equal(api_json_read("{}", 2, &needed, 1, error), FENCE_EINVAL);
     assert_string_equal(error, "The body lacks the member balance.");
     assert_int_equal(api_json_read("{\"balance\":4}", 13, &needed, 1, error), 0);

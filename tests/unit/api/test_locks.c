@@ -1,5 +1,6 @@
 #include "api/http.h"
 #include "api/locks.h"
+#include "fence/name.h"
 #include "tests/lib/case.h"
 #include "tests/unit/api/loop.h"
 
@@ -16,6 +17,7 @@ static struct fence_call seen; /* its strings are copied to these */
 static char seen_resource[FENCE_RESOURCE_MAX + 1];
 static char seen_lock_id[FENCE_LOCK_ID_MAX + 1];
 static char seen_owner[FENCE_OWNER_MAX + 1];
+static struct fence_group seen_group;
 static unsigned calls;
 static struct fence_answer next;
 
@@ -28,7 +30,13 @@ static void take_call(void *context, const struct fence_call *call)
     (void)snprintf(seen_lock_id, sizeof(seen_lock_id), "%s", call->lock_id);
     (void)snprintf(seen_owner, sizeof(seen_owner), "%s", call->owner);
 
+    if (call->group)
+        seen_group = *call->group;
+    for (unsigned k = 0; call->group && k < call->group->count; k++)
+        seen_group.members[k].token = 100 + k;
+
     struct fence_answer answer = next;
+    answer.group = call->group ? &seen_group : NULL;
     answer.kind = call->kind;
     answer.client = call->client;
     answer.resource = call->resource;
@@ -99,6 +107,15 @@ static const char *request(const char *method, const char *resource, const char 
     return text;
 }
 
+static const char *request_several(const char *body)
+{
+    static char text[2048];
+    (void)snprintf(text, sizeof(text),
+                   "POST /v1/locks HTTP/1.1\r\nHost: h\r\nContent-Length: %zu\r\n\r\n%s",
+                   strlen(body), body);
+    return text;
+}
+
 static int ask(const char *text)
 {
     loop_send(http, fd, text);
@@ -145,6 +162,46 @@ static void acquire_passes_on_what_the_body_says(void **state)
     assert_string_equal(seen_owner, "w-7");
     assert_int_equal(seen.ttl_ms, 100);
     assert_int_equal(seen.wait_ms, 300000);
+}
+
+static void acquire_passes_on_the_lock_id_of_the_client(void **state)
+{
+    (void)state;
+    assert_int_equal(ask(request("POST", "x", "", "")), 201);
+    assert_false(seen.again);
+    assert_int_equal(ask(request("POST", "x", "", "{\"lock_id\":\"0123456789012345678901-_\"}")),
+                     201);
+    assert_string_equal(seen_lock_id, "0123456789012345678901-_");
+    assert_true(seen.again);
+}
+
+static void lock_that_was_found_is_answered_with_200(void **state)
+{
+    (void)state;
+    next.found = true;
+    assert_int_equal(ask(request("POST", "x", "", "")), 200);
+    assert_true(says("\"token\":34"));
+}
+
+static void acquire_of_several_passes_on_all_of_them(void **state)
+{
+    (void)state;
+    assert_int_equal(ask(request_several("{\"resources\":[\"b\",\"a/x\"],\"ttl_ms\":500}")), 201);
+    assert_int_equal(seen_group.count, 2);
+    assert_string_equal(seen_resource, "b");
+    assert_string_equal(seen_group.members[1].resource, "a/x");
+    assert_int_equal(seen_group.members[1].slot, fence_slot("a/x", 3));
+    assert_int_equal(seen.ttl_ms, 500);
+}
+
+static void grant_of_several_has_a_token_for_each(void **state)
+{
+    (void)state;
+    assert_int_equal(ask(request_several("{\"resources\":[\"b\",\"a\"]}")), 201);
+    assert_true(says("{\"lock_id\":\"" LOCK_ID "\",\"ttl_ms\":30000,\"validity_ms\":29687,"
+                     "\"served_ms\":2,\"masters\":{\"granted\":3,\"total\":3},"
+                     "\"grants\":[{\"resource\":\"b\",\"token\":100},"
+                     "{\"resource\":\"a\",\"token\":101}]}"));
 }
 
 static void extend_passes_on_id_token_and_ttl(void **state)
@@ -286,12 +343,28 @@ static void owner_has_no_control_characters(void **state)
     assert_refused(request("POST", "x", "", "{\"owner\":\"a\\nb\"}"), "owner");
 }
 
-static void client_chosen_lock_id_is_not_supported_yet(void **state)
+static void client_chosen_lock_id_keeps_to_its_alphabet_and_length(void **state)
 {
     (void)state;
-    assert_refused(request("POST", "x", "", "{\"lock_id\":\"" LOCK_ID "\"}"), "not supported yet");
     assert_refused(request("POST", "x", "", "{\"lock_id\":\"AAAAAAAAAAAAAAAAAAAAAAAAAA!\"}"),
                    "base64url");
+    assert_refused(request("POST", "x", "", "{\"lock_id\":\"AAAAAAAAAAAAAAAAAAAAA\"}"), "from 22");
+}
+
+static void several_keep_to_the_bounds_and_name_each_once(void **state)
+{
+    (void)state;
+    assert_refused(request_several(""), "resources");
+    assert_refused(request_several("{\"resources\":[\"a\"]}"), "2 to 64");
+    assert_refused(request_several("{\"resources\":\"a\"}"), "array");
+    assert_refused(request_several("{\"resources\":[\"a\",7]}"), "item 2");
+    assert_refused(request_several("{\"resources\":[\"a\",\"b//c\"]}"), "Item 2");
+    assert_refused(request_several("{\"resources\":[\"a\",\"b\",\"a\"]}"), "Item 3");
+    char body[1024] = "{\"resources\":[\"n\"";
+    for (unsigned i = 0; i < FENCE_GROUP_MAX; i++)
+        (void)snprintf(body + strlen(body), sizeof(body) - strlen(body), ",\"n%u\"", i);
+    strcat(body, "]}");
+    assert_refused(request_several(body), "2 to 64");
 }
 
 static void extend_and_release_need_a_lock_id(void **state)
@@ -330,6 +403,10 @@ static const struct CMUnitTest cases[] = {
     CASE(acquire_without_a_body_takes_the_defaults),
     CASE(default_ttl_is_no_longer_than_the_fleet_allows),
     CASE(acquire_passes_on_what_the_body_says),
+    CASE(acquire_passes_on_the_lock_id_of_the_client),
+    CASE(lock_that_was_found_is_answered_with_200),
+    CASE(acquire_of_several_passes_on_all_of_them),
+    CASE(grant_of_several_has_a_token_for_each),
     CASE(extend_passes_on_id_token_and_ttl),
     CASE(release_passes_on_the_id),
     CASE(inspect_needs_the_name_alone),
@@ -344,7 +421,8 @@ static const struct CMUnitTest cases[] = {
     CASE(bad_names_are_refused),
     CASE(ttl_and_wait_keep_to_their_bounds),
     CASE(owner_has_no_control_characters),
-    CASE(client_chosen_lock_id_is_not_supported_yet),
+    CASE(client_chosen_lock_id_keeps_to_its_alphabet_and_length),
+    CASE(several_keep_to_the_bounds_and_name_each_once),
     CASE(extend_and_release_need_a_lock_id),
     CASE(extend_needs_a_token_in_plain_digits),
 };
