@@ -65,9 +65,8 @@ static bool accept_clients(struct api_http *http)
         return anybody;
     if (!accepting && error != ENOSPC)
         log_shortage(http, error);
-    struct epoll_event event = {.events = accepting ? EPOLLIN : 0, .data.ptr = NULL};
-    (void)epoll_ctl(http->rooms.fd, EPOLL_CTL_MOD, http->listen_fd, &event);
     http->accepting = accepting;
+    (void)!api_watch_door(http->watch_fd, http->listen_fd, accepting); /* it is there already */
     return anybody;
 }
 
@@ -78,8 +77,7 @@ static int open_door(struct api_http *http, const struct api_http_config *config
         return result;
     http->port = api_listen_port(http->listen_fd);
     http->accepting = true;
-    struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
-    return epoll_ctl(http->rooms.fd, EPOLL_CTL_ADD, http->listen_fd, &event) == 0 ? 0 : FENCE_EIO;
+    return api_watch_door(http->watch_fd, http->listen_fd, true);
 }
 
 /* ---- the server ------------------------------------------------------------------------------ */
@@ -138,7 +136,9 @@ int api_http_watch_fd(const struct api_http *http)
 
 void api_http_watch_turn(struct api_http *http)
 {
-    api_watch_turn(http->watch_fd, api_request_left);
+    if (api_watch_turn(http->watch_fd, api_request_left) && http->listen_fd >= 0 &&
+        accept_clients(http))
+        api_http_turn(http);
 }
 
 int api_http_timeout_ms(struct api_http *http)
@@ -148,14 +148,13 @@ int api_http_timeout_ms(struct api_http *http)
 
 void api_http_turn(struct api_http *http)
 {
-    bool somebody_knocks = api_rooms_look(&http->rooms);
     bool more = true;
+    api_rooms_look(&http->rooms);
     for (int round = 0; round < ROUNDS_MAX && more; round++) {
         more = api_rooms_run(&http->rooms);
         /* Afterwards, since who has just left makes space. */
-        if (http->listen_fd >= 0 && (somebody_knocks || !http->accepting))
+        if (http->listen_fd >= 0 && !http->accepting)
             more |= accept_clients(http);
-        somebody_knocks = false;
     }
 }
 
@@ -183,7 +182,7 @@ void api_http_free(struct api_http *http)
     }
     /* A resumed connection is taken up by the next round; none may be suspended when it stops. */
     for (int round = 0; round < FAREWELL_ROUNDS; round++) {
-        (void)api_rooms_look(&http->rooms);
+        api_rooms_look(&http->rooms);
         (void)api_rooms_run(&http->rooms);
     }
     assert(http->parked == NULL);

@@ -73,7 +73,7 @@ int api_http_timeout_ms(struct api_http *http);
  * of 0. Not to be called from a handler. */
 void api_http_turn(struct api_http *http);
 
-/* The same for clients that leave while they wait. */
+/* The same for clients that come, and those that leave while they wait. */
 int api_http_watch_fd(const struct api_http *http);
 void api_http_watch_turn(struct api_http *http);
 

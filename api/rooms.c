@@ -141,24 +141,24 @@ static int timeout_ms(const struct api_room *room)
     return ms < INT_MAX ? (int)ms : INT_MAX;
 }
 
-bool api_rooms_look(struct api_rooms *rooms)
+void api_rooms_look(struct api_rooms *rooms)
 {
     struct epoll_event events[EVENTS_A_LOOK];
-    bool other = false;
     while (rooms->used > 0 && connections_of(&rooms->room[rooms->used - 1]) == 0)
         rooms->used--;
+    if (rooms->used == 1) { /* there is nothing to choose */
+        rooms->room[0].due = rooms->room[0].due > 0 ? rooms->room[0].due : 1;
+        return;
+    }
     for (unsigned i = 0; i < rooms->used; i++)
         if (rooms->room[i].due == 0 && timeout_ms(&rooms->room[i]) == 0)
             rooms->room[i].due = 1;
     const int count = epoll_wait(rooms->fd, events, EVENTS_A_LOOK, 0);
     for (int i = 0; i < count; i++) {
         struct api_room *room = events[i].data.ptr;
-        if (room == NULL)
-            other = true;
-        else if (room->due == 0)
+        if (room->due == 0)
             room->due = 1;
     }
-    return other;
 }
 
 bool api_rooms_run(struct api_rooms *rooms)

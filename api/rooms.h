@@ -48,9 +48,8 @@ struct api_room *api_rooms_find_space(struct api_rooms *rooms);
 /* How many connections there are, in all of them. */
 unsigned api_rooms_connections(const struct api_rooms *rooms);
 
-/* Finds out which rooms are due. True if something else is ready: a descriptor that the caller
- * added to rooms->fd, with NULL for its data. */
-bool api_rooms_look(struct api_rooms *rooms);
+/* Finds out which rooms are due. */
+void api_rooms_look(struct api_rooms *rooms);
 
 /* Rounds that the answer to a parked request takes to leave: to be taken up, and to be sent. */
 enum {

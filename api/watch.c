@@ -37,12 +37,26 @@ void api_watch_remove(int watch_fd, const struct api_request *request)
     (void)epoll_ctl(watch_fd, EPOLL_CTL_DEL, socket_of(request), NULL);
 }
 
-void api_watch_turn(int watch_fd, void (*left)(struct api_request *request))
+int api_watch_door(int watch_fd, int listen_fd, bool open)
+{
+    struct epoll_event event = {.events = open ? EPOLLIN : 0, .data.ptr = NULL};
+    if (epoll_ctl(watch_fd, EPOLL_CTL_MOD, listen_fd, &event) == 0)
+        return 0;
+    return epoll_ctl(watch_fd, EPOLL_CTL_ADD, listen_fd, &event) == 0 ? 0 : FENCE_EIO;
+}
+
+bool api_watch_turn(int watch_fd, void (*left)(struct api_request *request))
 {
     struct epoll_event events[LEAVERS_A_TURN];
+    bool knocked = false;
     int count = epoll_wait(watch_fd, events, LEAVERS_A_TURN, 0);
-    for (int i = 0; i < count; i++)
-        left(events[i].data.ptr);
+    for (int i = 0; i < count; i++) {
+        if (events[i].data.ptr != NULL)
+            left(events[i].data.ptr);
+        else
+            knocked = true;
+    }
+    return knocked;
 }
 
 bool api_watch_has_left(const struct api_request *request)

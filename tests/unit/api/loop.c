@@ -29,8 +29,10 @@ static void turn(struct api_http *http, int fd)
     if (timeout_ms < 0 || timeout_ms > SLICE_MS)
         timeout_ms = SLICE_MS;
     struct pollfd fds[] = {{.fd = api_http_fd(http), .events = POLLIN},
+                           {.fd = api_http_watch_fd(http), .events = POLLIN},
                            {.fd = fd, .events = POLLIN}};
-    (void)poll(fds, 2, timeout_ms);
+    (void)poll(fds, 3, timeout_ms);
+    api_http_watch_turn(http);
     api_http_turn(http);
 }
 
