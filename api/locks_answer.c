@@ -46,8 +46,8 @@ static void answer_grant(struct api_request *request, struct api_writer *writer,
     write_lease(writer, answer);
     api_write_end(writer);
 
-    char token[24];
-    (void)snprintf(token, sizeof(token), "%" PRId64, answer->token);
+    char token[API_DIGITS_MAX];
+    (void)api_digits(answer->token, token);
     const struct api_field field = {api_header_name(API_HEADER_FENCING_TOKEN), token};
     answer_json(request, answer->found ? 200 : 201, writer, &field);
 }

@@ -3,7 +3,6 @@
 #include "api/utf8.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,13 +40,25 @@ static size_t put_escaped(struct api_writer *writer, const char *text, size_t le
     return used;
 }
 
+/* How many bytes at the beginning of @text stand for themselves: mostly all. */
+static size_t plain_run(const char *text)
+{
+    size_t len = 0;
+    while (text[len] >= 0x20 && text[len] < 0x7f && text[len] != '"' && text[len] != '\\')
+        len++;
+    return len;
+}
+
 static void put_quoted(struct api_writer *writer, const char *text)
 {
     put_char(writer, '"');
-    for (size_t left = strlen(text); left > 0;) {
-        size_t used = put_escaped(writer, text, left);
-        text += used;
-        left -= used;
+    for (;;) {
+        size_t plain = plain_run(text);
+        put(writer, text, plain);
+        text += plain;
+        if (*text == '\0')
+            break;
+        text += put_escaped(writer, text, strlen(text));
     }
     put_char(writer, '"');
 }
@@ -107,12 +118,29 @@ void api_write_string(struct api_writer *writer, const char *name, const char *t
     put_quoted(writer, text);
 }
 
+size_t api_digits(int64_t value, char ret_digits[static API_DIGITS_MAX])
+{
+    char backwards[API_DIGITS_MAX];
+    uint64_t left = value < 0 ? -(uint64_t)value : (uint64_t)value;
+    size_t count = 0;
+    do {
+        backwards[count++] = (char)('0' + left % 10);
+        left /= 10;
+    } while (left > 0);
+    if (value < 0)
+        backwards[count++] = '-';
+    for (size_t i = 0; i < count; i++)
+        ret_digits[i] = backwards[count - 1 - i];
+    ret_digits[count] = '\0';
+    return count;
+}
+
 void api_write_integer(struct api_writer *writer, const char *name, int64_t value)
 {
-    char digits[24];
-    int len = snprintf(digits, sizeof(digits), "%" PRId64, value);
+    char digits[API_DIGITS_MAX];
+    size_t len = api_digits(value, digits);
     put_prefix(writer, name);
-    put(writer, digits, (size_t)len);
+    put(writer, digits, len);
 }
 
 void api_write_bool(struct api_writer *writer, const char *name, bool value)

@@ -16,6 +16,7 @@
 
 enum {
     API_WRITER_DEPTH_MAX = 8,
+    API_DIGITS_MAX = 24, /* of any 64-bit integer, with its sign, terminated */
 };
 
 struct api_writer {
@@ -40,5 +41,8 @@ void api_write_string(struct api_writer *writer, const char *name, const char *t
 void api_write_integer(struct api_writer *writer, const char *name, int64_t value);
 void api_write_bool(struct api_writer *writer, const char *name, bool value);
 void api_write_null(struct api_writer *writer, const char *name);
+
+/* @value in decimal, terminated. Returns its length. */
+size_t api_digits(int64_t value, char ret_digits[static API_DIGITS_MAX]);
 
 #endif

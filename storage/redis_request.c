@@ -1,7 +1,6 @@
 #include "storage/redis_request.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -182,12 +181,16 @@ static void add_arguments(struct storage_request *encoded, const struct fence_re
 
 static void add_key(struct storage_request *encoded, const char *resource)
 {
-    char key[sizeof(STORAGE_LOCK_KEY) + FENCE_RESOURCE_MAX];
-    int len = snprintf(key, sizeof(key), "%s%s", STORAGE_LOCK_KEY, resource);
-    assert(len > 0 && (size_t)len < sizeof(key));
+    static const char prefix[] = STORAGE_LOCK_KEY;
+    char key[sizeof(prefix) + FENCE_RESOURCE_MAX];
+    size_t prefix_len = sizeof(prefix) - 1;
+    size_t len = strlen(resource);
+    assert(len <= FENCE_RESOURCE_MAX);
+    memcpy(key, prefix, prefix_len);
+    memcpy(key + prefix_len, resource, len);
     encoded->keys_len =
-        (uint16_t)(encoded->keys_len +
-                   storage_resp_bulk(encoded->keys_bytes + encoded->keys_len, key, (size_t)len));
+        (uint16_t)(encoded->keys_len + storage_resp_bulk(encoded->keys_bytes + encoded->keys_len,
+                                                         key, prefix_len + len));
     encoded->locks++;
 }
 
