@@ -243,11 +243,25 @@ void storage_redis_master_free(struct storage_redis_master *master)
     uv_close((uv_handle_t *)&master->timer, on_timer_closed);
 }
 
+/* Whether another script call may be sent now, beside those that are on their way. */
+static bool may_call(const struct storage_redis_master *master)
+{
+    if (master->awaited == 0)
+        return true;
+    return master->awaited < STORAGE_CALLS_AT_A_TIME &&
+           uv_hrtime() - master->called_ns > STORAGE_FAR_US * UINT64_C(1000);
+}
+
+bool storage_redis_master_could_send(const struct storage_redis_master *master)
+{
+    return master->batch && (master->reset_wanted || may_call(master));
+}
+
 void storage_redis_master_flush(struct storage_redis_master *master)
 {
     /* Before a reset everything goes out: clean-ups reach a master that was only paused behind what
      * they clean up. */
-    if (master->batch && (master->awaited < STORAGE_CALLS_AT_A_TIME || master->reset_wanted))
+    if (storage_redis_master_could_send(master))
         storage_master_seal(master);
     if (master->context)
         storage_redis_uv_flush(master->context);

@@ -25,9 +25,11 @@ enum {
     STORAGE_HANDSHAKE_DEADLINE_MS = 500, /* resolving, connecting and all questions */
     STORAGE_BACKOFF_MIN_MS = 5,
     STORAGE_BACKOFF_MAX_MS = 250,
-    STORAGE_CALLS_AT_A_TIME = 2, /* script calls on their way to a master: one that it works on and
-                                  * one behind it. What is asked meanwhile waits for the next, so
-                                  * that calls grow with the load */
+    STORAGE_CALLS_AT_A_TIME = 8, /* script calls on their way to a master at most. What is asked
+                                  * while one is waits for the next, so that calls grow with the
+                                  * load, ... */
+    STORAGE_FAR_US = 10 * 1000,  /* ... but for masters so far away that this would take long: they
+                                  * are sent another call when the last one is so old */
     STORAGE_DETAIL_MAX = 160,    /* bytes of the text of a failure */
     STORAGE_REPLY_BUFFER = 1024 * 1024, /* bytes hiredis keeps between replies */
 };
@@ -90,6 +92,9 @@ void storage_redis_master_submit(struct storage_redis_master *master,
  * turn after the reply. Does the resets that were asked for. To be called at the end of each loop
  * turn. May call the owner back. */
 void storage_redis_master_flush(struct storage_redis_master *master);
+
+/* Whether a flush would send a script call. */
+bool storage_redis_master_could_send(const struct storage_redis_master *master);
 
 /* Gives up on the connection: at the next flush it is closed, and opened anew after the backoff. */
 void storage_redis_master_reset(struct storage_redis_master *master);

@@ -109,6 +109,7 @@ void storage_master_seal(struct storage_redis_master *master)
     const char *command = storage_batch_command(&master->writer, batch, &terms, &len);
     master->batch = NULL;
     batch->sent_ns = uv_hrtime();
+    master->called_ns = batch->sent_ns;
     master->awaited++;
     int status = redisAsyncFormattedCommand(master->context, on_batch_reply, batch, command, len);
     assert(status == REDIS_OK); /* refused only on a connection that is being closed */

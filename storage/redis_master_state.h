@@ -48,7 +48,8 @@ struct storage_redis_master {
     struct storage_batch_writer writer;
     struct storage_batch *batch; /* NULL: nothing added yet */
     struct storage_batch *spare;
-    unsigned awaited; /* batches sent and not answered */
+    unsigned awaited;   /* batches sent and not answered */
+    uint64_t called_ns; /* when the last of them was */
     uint64_t generation;
     char view[FENCE_VIEW_TEXT_MAX];
     uint64_t round_trip_us;
