@@ -36,7 +36,7 @@ static void answer_error(struct fence_core *core, struct call *call, int error)
  * found still has. */
 static uint32_t lease_ms(const struct call *call)
 {
-    uint64_t found_ms = call->attempt.remaining_ms;
+    uint64_t found_ms = FENCE_MUTANT(OWN_LEASE_ONLY) ? UINT64_MAX : call->attempt.remaining_ms;
     return found_ms < call->ttl_ms ? (uint32_t)found_ms : call->ttl_ms;
 }
 
@@ -112,6 +112,19 @@ static uint64_t next_try_us(struct fence_core *core, const struct call *call)
     return core->now_us + fence_core_random(core) % ((uint64_t)FENCE_RETRY_BASE_US << doublings);
 }
 
+/* An attempt out of turn came to nothing. What it saw, and the word that came, are for the first of
+ * the line to act on. */
+static void step_back(struct fence_core *core, struct call *call)
+{
+    if (fence_core_holds_itself(core, call)) {
+        fence_core_pause_until(core, call, next_try_us(core, call));
+        return;
+    }
+    call->state = CALL_QUEUED;
+    call->tries = 0;
+    fence_core_wake_at(core, call, call->wait_until_us ? call->wait_until_us : FENCE_NEVER);
+}
+
 static void fail(struct fence_core *core, struct call *call, int error)
 {
     undo(core, call);
@@ -122,9 +135,13 @@ static void fail(struct fence_core *core, struct call *call, int error)
         answer_error(core, call, waited ? FENCE_EWAITTIMEOUT : error);
         return;
     }
+    fence_core_next_round(core, call);
+    if (fence_core_stands_behind(core, call)) {
+        step_back(core, call);
+        return;
+    }
     bool overtaken = fence_sighting_overtaken(fence_core_seen(core, call));
     bool looks = error == FENCE_EHELD && (!overtaken || FENCE_MUTANT(EARLY_WORD_IGNORED));
-    fence_core_next_round(core, call);
     fence_core_pause_until(core, call,
                            looks ? fence_core_next_look_us(core, call) : next_try_us(core, call));
 }
@@ -250,9 +267,11 @@ void fence_core_acquire_timer(struct fence_core *core, struct call *call)
         answer_error(core, call, FENCE_EWAITTIMEOUT);
     else if (asks_once && fence_core_knows_held(core, call))
         answer_error(core, call, FENCE_EHELD); /* whoever stood before it has it now */
-    else if (call->state == CALL_PAUSING || fence_core_holds_itself(core, call) ||
+    else if (!fence_core_stands_behind(core, call) || fence_core_holds_itself(core, call) ||
              FENCE_MUTANT(ASKS_OUT_OF_LINE))
         try(core, call);
+    else
+        step_back(core, call); /* woken, but another has it by now */
 }
 
 void fence_core_acquire_abandon(struct fence_core *core, struct call *call)

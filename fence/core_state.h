@@ -191,6 +191,9 @@ bool fence_core_knows_held(const struct fence_core *core, const struct call *cal
  */
 bool fence_core_holds_itself(const struct fence_core *core, const struct call *call);
 
+/* Whether others stand before @call in its line. It may ask while it holds the resource itself. */
+bool fence_core_stands_behind(const struct fence_core *core, const struct call *call);
+
 /* @call, the first of a line, learnt who holds the resource: that answers those behind it who only
  * ask, and who ask again for what they hold themselves. Those who ask came since the last time that
  * somebody learnt it, so they are at the end. */

@@ -39,7 +39,13 @@ bool fence_core_knows_held(const struct fence_core *core, const struct call *cal
 bool fence_core_holds_itself(const struct fence_core *core, const struct call *call)
 {
     const struct fence_sighting *seen = fence_core_seen(core, call);
-    return seen->held_until_us > core->now_us && is_own(seen, call);
+    return seen->held_until_us > core->now_us && is_own(seen, call) && !FENCE_MUTANT(HOLDER_WAITS);
+}
+
+bool fence_core_stands_behind(const struct fence_core *core, const struct call *call)
+{
+    return call->group == FENCE_NOBODY &&
+           line_of(core, call)->first != fence_core_index(core, call);
 }
 
 /* ---- pauses ---------------------------------------------------------------------------------- */
@@ -117,8 +123,12 @@ void fence_core_answer_line(struct fence_core *core, const struct call *call)
             fence_core_wake_at(core, &core->calls[who], core->now_us);
 }
 
+/* One that asks already, out of its turn, goes on with that. */
 static void step_forward(struct fence_core *core, struct call *next)
 {
+    if (next->state == CALL_TRYING)
+        return;
+    next->tries = 0;
     bool can_wait = next->wait_until_us > core->now_us && fence_core_knows_held(core, next);
     fence_core_pause_until(core, next,
                            can_wait ? fence_core_next_look_us(core, next) : core->now_us);

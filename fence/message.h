@@ -99,7 +99,8 @@ enum fence_request_kind {
                             * all are free, each of them */
     FENCE_REQUEST_CONFIRM, /* step 4: raise the counter and the lock's number to the token */
     FENCE_REQUEST_EXTEND,  /* lengthen where id matches and number <= token */
-    FENCE_REQUEST_RELEASE, /* delete where the id matches; if @token > 0, only a number <= token */
+    FENCE_REQUEST_RELEASE, /* delete where the id matches; if @token > 0, only a number <= token,
+                            * and not under a lock id of the client's own */
     FENCE_REQUEST_UNDO,    /* delete where id and attempt match, of a group each that does: the
                             * clean-up of a failed attempt */
     FENCE_REQUEST_INSPECT, /* read */

@@ -21,6 +21,8 @@ enum fence_mutant {
     FENCE_MUTANT_EARLY_WORD_IGNORED,   /* nor does it count if it came during an attempt */
     FENCE_MUTANT_LEASE_END_IGNORED,    /* a waiter does not look at the end of the lease */
     FENCE_MUTANT_NO_LOOKS,             /* nor now and then */
+    FENCE_MUTANT_OWN_LEASE_ONLY,       /* a grant counts on all of its lease, whatever was found */
+    FENCE_MUTANT_HOLDER_WAITS,         /* who asks again for its lock waits behind others for it */
 };
 
 #ifdef PAWL_MUTANTS

@@ -13,7 +13,7 @@
 enum {
     LONG_SLEEP_US = FENCE_MASTER_DEADLINE_US / 2,
     GATHERING_US = 5000,     /* what is to be sent waits at most so long for more, and */
-    FRUITLESS_TURNS_MAX = 4, /* no longer than so many turns bring nothing */
+    FRUITLESS_TURNS_MAX = 8, /* no longer than so many turns bring nothing */
     SETTLED_MS = 2 * STORAGE_HANDSHAKE_DEADLINE_MS,
 };
 

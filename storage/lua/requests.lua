@@ -252,14 +252,16 @@ local function drop(key, id)
     return 1
 end
 
+-- With a token: what is left of a grant that an extension found lost. Not of a lock id of the client's
+-- own, which may have been given a higher token elsewhere, and then this is a part of what it has.
 local function release(key, id, token)
     local value = lock_at(key)
     if not begins(value, id .. '.') then
         return 0
     end
     if token ~= '0' then
-        local _, number = parse(value)
-        if number > tonumber(token) then
+        local _, number, _, made = parse(value)
+        if number > tonumber(token) or made ~= '' then
             return 0
         end
     end

@@ -100,6 +100,17 @@ static void no_clean_up_takes_back_what_was_found(void **state)
     assert_int_equal(master_fixture_ask(*state, &released)->kind, FENCE_REPLY_YES);
 }
 
+/* The client may have been given a higher token elsewhere. */
+static void extension_that_is_lost_drops_nothing_of_an_own_lock_id(void **state)
+{
+    struct fence_request dropped = request(FENCE_REQUEST_RELEASE, ID_A, 0);
+    (void)take(*state, ID_A, 1);
+    dropped.token = 7;
+    assert_int_equal(master_fixture_ask(*state, &dropped)->kind, FENCE_REPLY_NO);
+    dropped.token = 0;
+    assert_int_equal(master_fixture_ask(*state, &dropped)->kind, FENCE_REPLY_YES);
+}
+
 static void what_was_found_is_confirmed_by_either_attempt(void **state)
 {
     (void)take(*state, ID_A, 1);
@@ -138,6 +149,7 @@ static const struct CMUnitTest cases[] = {
     MASTER_VOLATILE(lock_of_another_id_is_held),
     MASTER_VOLATILE(who_did_not_choose_the_id_finds_it_held),
     MASTER_VOLATILE(no_clean_up_takes_back_what_was_found),
+    MASTER_VOLATILE(extension_that_is_lost_drops_nothing_of_an_own_lock_id),
     MASTER_VOLATILE(what_was_found_is_confirmed_by_either_attempt),
     MASTER_VOLATILE(what_was_not_found_is_not_confirmed_by_another_attempt),
     MASTER_VOLATILE(what_was_counted_before_the_master_was_admitted_anew_is_counted_again),

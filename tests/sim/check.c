@@ -16,6 +16,8 @@ void sim_check_init(struct sim_check *check, bool sane)
         check->grants[r].count = 0;
         check->grants[r].held_until_us = 0;
     }
+    memset(check->asked, 0, sizeof(check->asked));
+    memset(check->given_up, 0, sizeof(check->given_up));
     memset(check->counters, 0, sizeof(check->counters));
 }
 
@@ -43,8 +45,11 @@ struct sim_call *sim_check_new_call(struct sim_check *check)
 void sim_check_begun(struct sim_check *check, struct sim_call *call)
 {
     call->state = SIM_CALL_UNDER_WAY;
-    call->floor = check->grants[call->resource].highest;
     call->hopeless = check->lost;
+    if (call->kind != FENCE_CALL_ACQUIRE)
+        return;
+    check->asked[call->lock]++;
+    sim_grants_begun(check, call);
 }
 
 static bool error_fits(const struct sim_call *call, int error)
@@ -88,60 +93,6 @@ void sim_check_all_answered(struct sim_check *check)
             sim_check_fail(check, "call %" PRIu32 " was never answered", i);
 }
 
-/* ---- P1: tokens are distinct, and rise from what was returned before ------------------------- */
-
-static void check_order(struct sim_check *check, const struct sim_call *call, int64_t token)
-{
-    struct sim_grants *grants = &check->grants[call->resource];
-    if (token <= call->floor)
-        sim_check_fail(check,
-                       "P1: lock %" PRIu32 " got token %" PRId64 ", though %" PRId64
-                       " was returned before it was asked for",
-                       call->lock, token, call->floor);
-    for (uint32_t i = 0; i < grants->count; i++)
-        if (grants->tokens[i] == token)
-            sim_check_fail(check, "P1: token %" PRId64 " was granted twice, now to lock %" PRIu32,
-                           token, call->lock);
-    grants->tokens[grants->count++] = token;
-    if (grants->highest < token)
-        grants->highest = token;
-}
-
-/* ---- P2: validities do not overlap, where clocks are sane ------------------------------------ */
-
-static void check_exclusion(struct sim_check *check, const struct sim_call *call, uint64_t now_us)
-{
-    const struct sim_grants *grants = &check->grants[call->resource];
-    if (check->sane && grants->held_until_us > now_us && grants->holder != call->lock)
-        sim_check_fail(check,
-                       "P2: lock %" PRIu32 " is valid, while lock %" PRIu32
-                       " is so for another %" PRIu64 " us",
-                       call->lock, grants->holder, grants->held_until_us - now_us);
-}
-
-static void check_not_lost(struct sim_check *check, const struct sim_call *call, uint64_t now_us)
-{
-    const struct sim_grants *grants = &check->grants[call->resource];
-    if (check->sane && grants->held_until_us > now_us && grants->holder == call->lock)
-        sim_check_fail(check, "P2: lock %" PRIu32 " is lost %" PRIu64 " us before its time",
-                       call->lock, grants->held_until_us - now_us);
-}
-
-static void hold_until(struct sim_check *check, const struct sim_call *call, uint64_t until_us)
-{
-    struct sim_grants *grants = &check->grants[call->resource];
-    if (grants->holder != call->lock || grants->held_until_us < until_us)
-        grants->held_until_us = until_us;
-    grants->holder = call->lock;
-}
-
-void sim_check_given_up(struct sim_check *check, uint32_t resource, uint32_t lock, uint64_t now_us)
-{
-    struct sim_grants *grants = &check->grants[resource];
-    if (grants->holder == lock && grants->held_until_us > now_us)
-        grants->held_until_us = now_us;
-}
-
 /* ---- answers --------------------------------------------------------------------------------- */
 
 static void check_validity(struct sim_check *check, const struct sim_call *call,
@@ -159,21 +110,32 @@ static void check_granted(struct sim_check *check, const struct sim_call *call,
         sim_check_fail(check, "P5: lock %" PRIu32 " is granted, though a majority has forgotten",
                        call->lock);
     check_validity(check, call, answer);
-    check_order(check, call, answer->token);
-    check_exclusion(check, call, now_us);
-    hold_until(check, call, until_us);
+    sim_grants_granted(check, call, now_us, until_us);
 }
 
 static void check_extended(struct sim_check *check, const struct sim_call *call,
                            const struct fence_answer *answer, uint64_t now_us, uint64_t until_us)
 {
     if (answer->error == FENCE_ELOCKLOST)
-        check_not_lost(check, call, now_us);
+        sim_grants_lost(check, call, now_us);
     if (answer->error)
         return;
     check_validity(check, call, answer);
-    check_exclusion(check, call, now_us);
-    hold_until(check, call, until_us);
+    sim_grants_extended(check, call, now_us, until_us);
+}
+
+/* One token for each resource, in the order in which they were asked for. */
+static void keep_tokens(struct sim_check *check, struct sim_call *call,
+                        const struct fence_answer *answer)
+{
+    const struct fence_group *group = answer->group;
+    call->set.token[0] = answer->token;
+    if ((group != NULL) != (call->set.count > 1) || (group && group->count != call->set.count))
+        sim_check_fail(check, "lock %" PRIu32 " is granted other resources than were asked for",
+                       call->lock);
+    else if (group)
+        for (unsigned k = 0; k < call->set.count; k++)
+            call->set.token[k] = group->members[k].token;
 }
 
 void sim_check_answered(struct sim_check *check, struct sim_call *call,
@@ -185,11 +147,13 @@ void sim_check_answered(struct sim_check *check, struct sim_call *call,
     }
     call->state = SIM_CALL_ANSWERED;
     call->error = answer->error;
+    call->found = answer->found;
     if (answer->kind != call->kind || !error_fits(call, answer->error))
         sim_check_fail(check, "call %" PRIu64 " got an answer that does not fit: %s",
                        answer->client, fence_strerror(answer->error));
     if (call->kind == FENCE_CALL_ACQUIRE && answer->error == 0) {
-        call->token = answer->token;
+        keep_tokens(check, call, answer);
+        call->until_us = until_us;
         check_granted(check, call, answer, now_us, until_us);
     } else if (call->kind == FENCE_CALL_EXTEND) {
         check_extended(check, call, answer, now_us, until_us);

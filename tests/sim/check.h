@@ -4,6 +4,7 @@
 #define SIM_CHECK_H
 
 #include "tests/sim/account.h"
+#include "tests/sim/grants.h"
 #include "tests/sim/message.h"
 
 #include <stdbool.h>
@@ -25,18 +26,30 @@ struct sim_call {
     enum fence_call_kind kind;
     unsigned client;
     unsigned server;
-    uint32_t resource;
+    struct sim_set set; /* its tokens: acquire: granted; extend: the grant's */
     uint32_t lock;
     uint32_t ttl_ms;
     uint32_t wait_ms;
-    int64_t token;    /* acquire: granted; extend: the grant's */
-    int64_t floor;    /* acquire: the highest token returned for the resource before it began */
-    bool hopeless;    /* acquire: begun while a majority had forgotten */
-    int error;        /* its answer's */
-    bool left;        /* its client has gone, and its server knows */
-    bool waited;      /* acquire: behind others, or for a holder */
-    uint64_t came_us; /* acquire: true time */
-    bool confirming;  /* acquire: its latest attempt needed a second round */
+    bool again;                       /* acquire: the lock id is the client's own */
+    int64_t above[SIM_RESOURCES_MAX]; /* acquire: the highest tokens returned before it began, to */
+    int64_t least[SIM_RESOURCES_MAX]; /* other lock ids, and to its own */
+    bool hopeless;                    /* acquire: begun while a majority had forgotten */
+    int error;                        /* its answer's */
+    bool found;                       /* the same */
+    bool unheard;                     /* its answer does not reach the client */
+    bool declined;                    /* acquire: and its server knows: it takes the grant back */
+    bool left;                        /* its client has gone, and its server knows */
+    bool waited;                      /* acquire: behind others, or for a holder */
+    uint64_t came_us;                 /* acquire: true time */
+    uint64_t asked_us;                /* acquire: when it last asked masters, or came */
+    bool asked;                       /* acquire: it did */
+    uint64_t attempt; /* acquire: the one under way, 0: none; sent to these masters, */
+    uint32_t sent;    /* on these connections */
+    uint32_t generation[FENCE_MASTERS_MAX];
+    uint32_t named[FENCE_MASTERS_MAX]; /* and answered by each so far: who has the lock, and for */
+    uint64_t left_ms[FENCE_MASTERS_MAX]; /* how long */
+    uint64_t until_us;                   /* acquire: granted until then, true time */
+    bool confirming;                     /* acquire: its latest attempt needed a second round */
 };
 
 struct sim_check {
@@ -45,13 +58,9 @@ struct sim_check {
     char violation[SIM_VIOLATION_TEXT_MAX]; /* "": none */
     uint32_t calls_count;
     struct sim_call calls[SIM_CALLS_MAX];
-    struct sim_grants {
-        int64_t highest; /* token returned */
-        uint32_t count;
-        int64_t tokens[SIM_CALLS_MAX];
-        uint32_t holder;        /* lock of the latest grant */
-        uint64_t held_until_us; /* true time: its validity, or its release */
-    } grants[SIM_RESOURCES_MAX];
+    struct sim_grants grants[SIM_RESOURCES_MAX];
+    uint16_t asked[SIM_CALLS_MAX];   /* of each lock id: how many acquires there were with it */
+    uint8_t given_up[SIM_CALLS_MAX]; /* and of which resources it was given up: a set */
     int64_t counters[SIM_MACHINES_MAX][SIM_RESOURCES_MAX];
 };
 
@@ -66,9 +75,6 @@ void sim_check_begun(struct sim_check *check, struct sim_call *call);
 /* The core answered. @until_us: now and the validity granted or renewed, in true time. */
 void sim_check_answered(struct sim_check *check, struct sim_call *call,
                         const struct fence_answer *answer, uint64_t now_us, uint64_t until_us);
-
-/* The holder of @lock gives it up: it sends the release. */
-void sim_check_given_up(struct sim_check *check, uint32_t resource, uint32_t lock, uint64_t now_us);
 
 /* The server of @call crashed. */
 void sim_check_dropped(struct sim_check *check, struct sim_call *call);

@@ -1,5 +1,6 @@
 #include "tests/sim/client.h"
 
+#include "tests/sim/asking.h"
 #include "tests/sim/world.h"
 
 #include <inttypes.h>
@@ -9,128 +10,70 @@ enum {
 
     /* Per mille of what a client may choose to do. */
     INSPECTS = 100,
-    NOTICED = 700, /* that a client left, by its server */
     EXTENDS = 350,
     RELEASES = 850,
     RELEASES_AGAIN = 500, /* where the first one's outcome is unknown */
+    ASKS_LATER = 300,     /* of those who ask again: perhaps long after their lease has ended */
+    DOUBTS = 150,         /* asks again for what it has */
+    KEEPS_ID = 150,       /* the lock id of the round before is good for this one */
 
-    RESERVED = 64, /* calls that are left to the world, for after the healing */
+    AGAINS_MAX = 3, /* times that it asks with one lock id, beyond the first */
 };
 
-static void next_turn(struct sim_world *world, unsigned c, uint64_t after_us)
+/* Goes on in @state after @after_us, or after a long while. */
+static void go_on_after(struct sim_world *world, unsigned c, enum sim_client_state state,
+                        uint64_t after_us)
 {
-    struct sim_event event = {
-        .kind = SIM_EVENT_CLIENT,
-        .client = (uint8_t)c,
-        .id = ++world->clients[c].turn,
-    };
-    sim_world_schedule(world, after_us, &event);
-}
-
-/* Goes on in @state after a while, or after a long one. */
-static void go_on(struct sim_world *world, unsigned c, enum sim_client_state state)
-{
-    world->clients[c].state = state;
-    uint64_t after_us = 1 + sim_rng_below(&world->clients[c].rng, world->plan.think_us);
     if (sim_chaos_strikes(&world->chaos, SIM_FAULT_CLIENT_PAUSE)) {
         after_us += sim_chaos_outage_us(&world->chaos, SIM_FAULT_CLIENT_PAUSE);
         SIM_SAY(world, "client %u sleeps until %" PRIu64 " us", c, world->now_us + after_us);
     }
-    next_turn(world, c, after_us);
+    sim_asking_pause(world, c, state, after_us);
+}
+
+static void go_on(struct sim_world *world, unsigned c, enum sim_client_state state)
+{
+    go_on_after(world, c, state, 1 + sim_rng_below(&world->clients[c].rng, world->plan.think_us));
 }
 
 void sim_client_start(struct sim_world *world, unsigned c, uint64_t seed)
 {
-    world->clients[c] = (struct sim_client){.rounds = world->plan.rounds};
+    world->clients[c] = (struct sim_client){
+        .rounds = world->plan.rounds,
+        .awaited = {SIM_NO_CALL, SIM_NO_CALL},
+        .lock = SIM_NO_LOCK,
+    };
     sim_rng_init(&world->clients[c].rng, seed, STREAM + c);
     go_on(world, c, SIM_CLIENT_IDLE);
 }
 
-/* ---- calls ----------------------------------------------------------------------------------- */
+/* ---- rounds ---------------------------------------------------------------------------------- */
 
-/* Sends a call of @kind for this round's lock to server @s. NULL: the world has had enough. */
-static struct sim_call *send(struct sim_world *world, unsigned c, unsigned s,
-                             enum fence_call_kind kind)
+/* One of all resources, or several, in any order. */
+static struct sim_set draw_set(struct sim_rng *rng, const struct sim_plan *plan)
 {
-    struct sim_call *call = world->check.calls_count < SIM_CALLS_MAX - RESERVED
-                                ? sim_check_new_call(&world->check)
-                                : NULL;
-    if (!call)
-        return NULL;
-    struct sim_client *client = &world->clients[c];
-    uint32_t id = (uint32_t)(call - world->check.calls);
-    call->kind = kind;
-    call->client = c;
-    call->server = s;
-    call->resource = client->resource;
-    call->lock = client->lock;
-    call->ttl_ms = client->ttl_ms;
-    call->token = client->token;
-    struct sim_event event = {.kind = SIM_EVENT_CALL, .server = (uint8_t)s, .id = id};
-    sim_world_schedule(world, sim_chaos_delay_us(&world->chaos, &client->rng, 0), &event);
-    return call;
+    struct sim_set set = {.count = 1};
+    if (plan->resources > 1 && sim_rng_chance(rng, plan->groups))
+        set.count = sim_rng_between(rng, 2, plan->resources);
+    for (uint32_t r = 0; r < plan->resources; r++)
+        set.resource[r] = r;
+    for (unsigned k = 0; k < set.count; k++) {
+        uint32_t other = sim_rng_between(rng, k, plan->resources - 1);
+        uint32_t drawn = set.resource[other];
+        set.resource[other] = set.resource[k];
+        set.resource[k] = drawn;
+    }
+    return set;
 }
 
-static unsigned any_server(struct sim_world *world, unsigned c)
+static void draw_lock_id(struct sim_client *client, const struct sim_plan *plan)
 {
-    return sim_rng_between(&world->clients[c].rng, world->plan.quiet, world->plan.servers - 1);
+    bool had_own = client->own_id && client->lock != SIM_NO_LOCK;
+    client->own_id = sim_rng_chance(&client->rng, plan->own_ids);
+    if (!client->own_id || !had_own || !sim_rng_chance(&client->rng, KEEPS_ID))
+        client->lock = SIM_NO_LOCK;
+    client->agains = client->own_id ? sim_rng_between(&client->rng, 0, AGAINS_MAX) : 0;
 }
-
-/* The same at any server, and waits for the answer in @state. */
-static struct sim_call *ask(struct sim_world *world, unsigned c, enum fence_call_kind kind,
-                            enum sim_client_state state)
-{
-    struct sim_client *client = &world->clients[c];
-    struct sim_call *call = send(world, c, any_server(world, c), kind);
-    client->state = call ? state : SIM_CLIENT_DONE;
-    client->turn++;
-    if (call)
-        client->call = (uint32_t)(call - world->check.calls);
-    return call;
-}
-
-static void acquire(struct sim_world *world, unsigned c)
-{
-    struct sim_call *call = ask(world, c, FENCE_CALL_ACQUIRE, SIM_CLIENT_ACQUIRING);
-    if (!call)
-        return;
-    struct sim_client *client = &world->clients[c];
-    client->lock = call->lock = client->call;
-    if (sim_rng_chance(&world->clients[c].rng, world->plan.waits))
-        call->wait_ms = sim_rng_between(&world->clients[c].rng, 1, world->plan.wait_high_ms);
-    if (sim_chaos_strikes(&world->chaos, SIM_FAULT_CLIENT_LEAVES))
-        next_turn(world, c,
-                  1 + sim_chaos_pick(&world->chaos, SIM_FAULT_CLIENT_LEAVES, world->plan.think_us));
-    SIM_SAY(world,
-            "client %u asks server %u for r%" PRIu32 ": lock %" PRIu32 ", %" PRIu32
-            " ms, waits %" PRIu32 " ms",
-            c, call->server, call->resource, call->lock, call->ttl_ms, call->wait_ms);
-}
-
-static void release(struct sim_world *world, unsigned c)
-{
-    const struct sim_client *client = &world->clients[c];
-    sim_check_given_up(&world->check, client->resource, client->lock, world->now_us);
-    (void)ask(world, c, FENCE_CALL_RELEASE, SIM_CLIENT_RELEASING);
-}
-
-/* Its server notices that sooner or later, or not at all. */
-static void leave(struct sim_world *world, unsigned c)
-{
-    struct sim_client *client = &world->clients[c];
-    struct sim_event left = {
-        .kind = SIM_EVENT_LEFT,
-        .server = (uint8_t)world->check.calls[client->call].server,
-        .id = client->call,
-    };
-    world->stats.waits_abandoned++;
-    SIM_SAY(world, "client %u is tired of waiting", c);
-    if (sim_rng_chance(&client->rng, NOTICED))
-        sim_world_schedule(world, sim_chaos_delay_us(&world->chaos, &client->rng, 0), &left);
-    client->call = UINT32_MAX;
-}
-
-/* ---- turns ----------------------------------------------------------------------------------- */
 
 static void begin_round(struct sim_world *world, unsigned c)
 {
@@ -140,20 +83,46 @@ static void begin_round(struct sim_world *world, unsigned c)
         return;
     }
     client->rounds--;
-    client->resource = sim_rng_below(&world->clients[c].rng, world->plan.resources);
-    client->ttl_ms =
-        sim_rng_between(&world->clients[c].rng, world->plan.ttl_low_ms, world->plan.ttl_high_ms);
-    client->token = 0;
-    if (sim_rng_chance(&world->clients[c].rng, INSPECTS))
-        (void)ask(world, c, FENCE_CALL_INSPECT, SIM_CLIENT_INSPECTING);
+    client->set = draw_set(&client->rng, &world->plan);
+    client->at = 0;
+    client->ttl_ms = sim_rng_between(&client->rng, world->plan.ttl_low_ms, world->plan.ttl_high_ms);
+    draw_lock_id(client, &world->plan);
+    if (sim_rng_chance(&client->rng, INSPECTS))
+        sim_asking_send(world, c, FENCE_CALL_INSPECT, SIM_CLIENT_INSPECTING);
     else
-        acquire(world, c);
+        sim_asking_acquire(world, c);
+}
+
+/* Has to do without the locks of this round, or asks for them again instead of beginning another.
+ */
+static void end_or_ask_again(struct sim_world *world, unsigned c)
+{
+    struct sim_client *client = &world->clients[c];
+    if (client->agains == 0 || client->rounds == 0) {
+        go_on(world, c, SIM_CLIENT_IDLE);
+        return;
+    }
+    client->agains--;
+    client->rounds--;
+    uint32_t within_us = sim_rng_chance(&client->rng, ASKS_LATER) ? 2000 * world->plan.ttl_high_ms
+                                                                  : world->plan.think_us;
+    go_on_after(world, c, SIM_CLIENT_TO_ASK_AGAIN, 1 + sim_rng_below(&client->rng, within_us));
+}
+
+/* ---- work ------------------------------------------------------------------------------------ */
+
+/* The next of the locks that it has, or the next round. */
+static void go_to_next(struct sim_world *world, unsigned c)
+{
+    struct sim_client *client = &world->clients[c];
+    bool more = ++client->at < client->set.count;
+    go_on(world, c, more ? SIM_CLIENT_CLAIMING : SIM_CLIENT_IDLE);
 }
 
 static void extend_or_write(struct sim_world *world, unsigned c)
 {
     if (sim_rng_chance(&world->clients[c].rng, EXTENDS))
-        (void)ask(world, c, FENCE_CALL_EXTEND, SIM_CLIENT_EXTENDING);
+        sim_asking_send(world, c, FENCE_CALL_EXTEND, SIM_CLIENT_EXTENDING);
     else
         go_on(world, c, SIM_CLIENT_WRITING);
 }
@@ -161,32 +130,40 @@ static void extend_or_write(struct sim_world *world, unsigned c)
 static void claim(struct sim_world *world, unsigned c)
 {
     struct sim_client *client = &world->clients[c];
-    struct sim_account *account = &world->accounts[client->resource];
-    if (sim_account_claim(account, client->token, &client->value)) {
+    uint32_t resource = client->set.resource[client->at];
+    int64_t token = client->set.token[client->at];
+    if (sim_account_claim(&world->accounts[resource], token, &client->value)) {
         world->stats.claims_stale++;
-        SIM_SAY(world, "client %u: claim with token %" PRId64 " refused", c, client->token);
-        go_on(world, c, SIM_CLIENT_IDLE);
+        SIM_SAY(world, "client %u: claim of r%" PRIu32 " with token %" PRId64 " refused", c,
+                resource, token);
+        go_to_next(world, c);
         return;
     }
-    SIM_SAY(world, "client %u: claim with token %" PRId64 " reads %" PRId64, c, client->token,
-            client->value);
-    extend_or_write(world, c);
+    SIM_SAY(world, "client %u: claim of r%" PRIu32 " with token %" PRId64 " reads %" PRId64, c,
+            resource, token, client->value);
+    bool doubts = client->at == 0 && client->agains > 0 && sim_rng_chance(&client->rng, DOUBTS);
+    if (doubts)
+        end_or_ask_again(world, c);
+    else
+        extend_or_write(world, c);
 }
 
 static void write(struct sim_world *world, unsigned c)
 {
     const struct sim_client *client = &world->clients[c];
-    struct sim_account *account = &world->accounts[client->resource];
-    bool stale = sim_account_write(account, client->token, client->value + 1) != 0;
+    uint32_t resource = client->set.resource[client->at];
+    int64_t token = client->set.token[client->at];
+    struct sim_account *account = &world->accounts[resource];
+    bool stale = sim_account_write(account, token, client->value + 1) != 0;
     world->stats.writes_stale += stale;
     world->stats.writes += !stale;
-    SIM_SAY(world, "client %u: write of %" PRId64 " with token %" PRId64 "%s", c, client->value + 1,
-            client->token, stale ? " refused" : "");
+    SIM_SAY(world, "client %u: write of %" PRId64 " to r%" PRIu32 " with token %" PRId64 "%s", c,
+            client->value + 1, resource, token, stale ? " refused" : "");
     sim_check_account(&world->check, account);
     if (sim_rng_chance(&world->clients[c].rng, RELEASES))
-        release(world, c);
+        sim_asking_release(world, c);
     else
-        go_on(world, c, SIM_CLIENT_IDLE);
+        go_to_next(world, c);
 }
 
 void sim_client_act(struct sim_world *world, unsigned c)
@@ -196,8 +173,11 @@ void sim_client_act(struct sim_world *world, unsigned c)
         begin_round(world, c);
         break;
     case SIM_CLIENT_ACQUIRING:
-        leave(world, c);
-        go_on(world, c, SIM_CLIENT_IDLE);
+        sim_asking_leave(world, c);
+        end_or_ask_again(world, c);
+        break;
+    case SIM_CLIENT_TO_ASK_AGAIN:
+        sim_asking_acquire(world, c);
         break;
     case SIM_CLIENT_CLAIMING:
         claim(world, c);
@@ -212,74 +192,63 @@ void sim_client_act(struct sim_world *world, unsigned c)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
+/* Whether @client waits for @call; from here on it does so no more. */
+static bool awaits(struct sim_client *client, uint32_t call)
+{
+    for (unsigned k = 0; k < SIM_AWAITED_MAX; k++)
+        if (client->awaited[k] == call) {
+            client->awaited[k] = SIM_NO_CALL;
+            return true;
+        }
+    return false;
+}
+
+static bool awaits_any(const struct sim_client *client)
+{
+    for (unsigned k = 0; k < SIM_AWAITED_MAX; k++)
+        if (client->awaited[k] != SIM_NO_CALL)
+            return true;
+    return false;
+}
+
+/* The first grant is good enough, and as long as one may come it waits. */
+static void acquired(struct sim_world *world, unsigned c, const struct sim_call *call)
+{
+    struct sim_client *client = &world->clients[c];
+    if (!call->error && !call->unheard) {
+        client->set = call->set;
+        client->at = 0;
+        client->awaited[0] = client->awaited[1] = SIM_NO_CALL;
+        go_on(world, c, SIM_CLIENT_CLAIMING);
+    } else if (!awaits_any(client)) {
+        end_or_ask_again(world, c);
+    }
+}
+
 void sim_client_answered(struct sim_world *world, unsigned c, const struct sim_call *call)
 {
     struct sim_client *client = &world->clients[c];
-    if (client->call != (uint32_t)(call - world->check.calls))
-        return; /* it did not wait */
-    client->turn++;
+    bool unknown = call->error || call->unheard;
+    if (!awaits(client, (uint32_t)(call - world->check.calls)))
+        return;
     switch (client->state) {
     case SIM_CLIENT_ACQUIRING:
-        client->token = call->token;
-        go_on(world, c, call->error ? SIM_CLIENT_IDLE : SIM_CLIENT_CLAIMING);
+        acquired(world, c, call);
         break;
     case SIM_CLIENT_EXTENDING:
-        if (call->error == FENCE_ELOCKLOST)
-            go_on(world, c, SIM_CLIENT_IDLE);
+        if (call->error == FENCE_ELOCKLOST && !call->unheard)
+            go_to_next(world, c);
         else
             extend_or_write(world, c);
         break;
     case SIM_CLIENT_RELEASING:
-        if (call->error && sim_rng_chance(&world->clients[c].rng, RELEASES_AGAIN))
-            release(world, c);
+        if (unknown && sim_rng_chance(&client->rng, RELEASES_AGAIN))
+            sim_asking_release(world, c);
         else
-            go_on(world, c, SIM_CLIENT_IDLE);
+            go_to_next(world, c);
         break;
     default:
         go_on(world, c, SIM_CLIENT_IDLE);
         break;
     }
-}
-
-void sim_client_expects_answer(struct sim_world *world, const struct sim_call *call)
-{
-    if (call->client == SIM_PROBE && call->error && call->kind == FENCE_CALL_ACQUIRE)
-        sim_check_fail(&world->check, "P3: all is well again, but r%" PRIu32 " is not free: %s",
-                       call->resource, fence_strerror(call->error));
-    if (call->client >= world->plan.clients)
-        return;
-    struct sim_event event = {
-        .kind = SIM_EVENT_ANSWER,
-        .client = (uint8_t)call->client,
-        .id = (uint32_t)(call - world->check.calls),
-    };
-    struct sim_rng *rng = &world->clients[call->client].rng;
-    sim_world_schedule(world, sim_chaos_delay_us(&world->chaos, rng, 0), &event);
-}
-
-/* ---- the world itself, after healing --------------------------------------------------------- */
-
-static void ask_at_once(struct sim_world *world, unsigned s, enum fence_call_kind kind,
-                        uint32_t resource)
-{
-    struct sim_call *call = sim_check_new_call(&world->check);
-    if (!call)
-        return;
-    call->kind = kind;
-    call->client = SIM_PROBE;
-    call->server = s;
-    call->resource = resource;
-    call->lock = (uint32_t)(call - world->check.calls);
-    call->ttl_ms = world->plan.ttl_high_ms;
-    sim_server_call(world, s, call);
-}
-
-void sim_client_probe(struct sim_world *world, uint32_t resource, unsigned s)
-{
-    ask_at_once(world, s, FENCE_CALL_ACQUIRE, resource);
-}
-
-void sim_client_nudge(struct sim_world *world, unsigned s)
-{
-    ask_at_once(world, s, FENCE_CALL_INSPECT, 0);
 }

@@ -6,28 +6,47 @@
 #include "tests/sim/world.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 enum {
-    SAVES = 100, /* per mille of the requests to an everysec master: it saves just before them */
+    /* Per mille of the requests to a master: it saves just before them. */
+    SAVES = 100,  /* everysec */
+    BACKUPS = 30, /* always, where backups are restored */
+
+    NUMBERS_TEXT_MAX = 21 * SIM_RESOURCES_MAX + 1,
 };
 
 /* ---- telling and counting -------------------------------------------------------------------- */
+
+static void numbers_text(const int64_t *numbers, unsigned count,
+                         char ret_text[static NUMBERS_TEXT_MAX])
+{
+    ret_text[0] = '\0';
+    for (unsigned k = 0; k < count; k++) {
+        size_t len = strlen(ret_text);
+        (void)snprintf(ret_text + len, NUMBERS_TEXT_MAX - len, " %" PRId64, numbers[k]);
+    }
+}
 
 static void say_executed(const struct sim_world *world, const struct sim_event *event,
                          unsigned machine, const struct sim_request *request,
                          const struct sim_reply *reply, bool again)
 {
     char name[SIM_MACHINE_TEXT_MAX];
+    char set[SIM_SET_TEXT_MAX];
+    char tokens[NUMBERS_TEXT_MAX];
+    char numbers[NUMBERS_TEXT_MAX];
     if (!world->trace.out)
         return;
     sim_world_machine_text(world, machine, name);
+    sim_set_text(&request->lock.set, set);
+    numbers_text(request->lock.set.token, request->lock.set.count, tokens);
+    numbers_text(reply->number, request->lock.set.count, numbers);
     if (request->ask == SIM_ASK_LOCK)
-        SIM_SAY(world,
-                "  %s: %s%s r%" PRIu32 " lock %" PRIu32 " attempt %04x token %" PRId64
-                " of server %u: %s %" PRId64,
-                name, again ? "again " : "", sim_request_name(request), request->lock.resource,
-                request->lock.lock, (unsigned)(request->lock.attempt & 0xffff), request->lock.token,
-                event->server, sim_reply_name(request, reply), reply->number);
+        SIM_SAY(world, "  %s: %s%s %s lock %" PRIu32 " attempt %04x token%s of server %u: %s%s%s",
+                name, again ? "again " : "", sim_request_name(request), set, request->lock.lock,
+                (unsigned)(request->lock.attempt & 0xffff), tokens, event->server,
+                reply->found ? "FOUND " : "", sim_reply_name(request, reply), numbers);
     else if (request->ask == SIM_ASK_REJOIN)
         SIM_SAY(world, "  %s: %s%s for member %u, nonce %04x, of server %u: %s", name,
                 again ? "again " : "", sim_request_name(request), request->rejoin.target,
@@ -49,6 +68,8 @@ static void count_lock_request(struct sim_stats *stats, const struct sim_lock_re
     stats->confirms_refused +=
         request->kind == FENCE_REQUEST_CONFIRM && reply->kind == FENCE_REPLY_NO;
     stats->undone += request->kind == FENCE_REQUEST_UNDO && reply->kind == FENCE_REPLY_YES;
+    stats->found_at_a_master += reply->found;
+    stats->counted_anew += reply->counted_anew;
 }
 
 static void count_other(struct sim_stats *stats, const struct sim_request *request,
@@ -77,15 +98,58 @@ static void before_executing(struct sim_world *world, struct sim_master *master,
 {
     if (master->persistence == SIM_EVERYSEC && sim_rng_chance(&link->rng, SAVES))
         sim_master_save(master);
-    if (request->ask == SIM_ASK_LOCK && sim_chaos_strikes(&world->chaos, SIM_FAULT_VANISH))
-        world->stats.locks_vanished += sim_master_expire(master, request->lock.resource);
+    bool backed_up =
+        master->persistence == SIM_ALWAYS && world->plan.permille[SIM_FAULT_RESTORE] > 0;
+    if (backed_up && sim_rng_chance(&link->rng, BACKUPS))
+        sim_master_save(master);
+    if (request->ask != SIM_ASK_LOCK)
+        return;
+    for (unsigned k = 0; k < request->lock.set.count; k++)
+        if (sim_chaos_strikes(&world->chaos, SIM_FAULT_VANISH))
+            world->stats.locks_vanished += sim_master_expire(master, request->lock.set.resource[k]);
 }
 
-static bool may_lock(const struct sim_world *world, unsigned machine,
-                     const struct sim_request *request)
+/* Of what @request may lock at @machine. */
+static void note_overtaken(struct sim_world *world, unsigned machine,
+                           const struct sim_request *request)
 {
-    return request->ask == SIM_ASK_LOCK && request->lock.kind == FENCE_REQUEST_TAKE &&
-           !sim_freedom_is_held(world, machine, request->lock.resource);
+    if (request->ask != SIM_ASK_LOCK || request->lock.kind != FENCE_REQUEST_TAKE)
+        return;
+    for (unsigned k = 0; k < request->lock.set.count; k++) {
+        uint32_t resource = request->lock.set.resource[k];
+        if (!sim_freedom_is_held(world, machine, resource))
+            sim_waking_overtaken(world, resource);
+    }
+}
+
+/* What is left of a call that got nothing must go with its clean-up: all that this attempt locked,
+ * and under a lock id that a server made nothing may stand for itself before it was granted. */
+static void check_left_behind(struct sim_world *world, const struct sim_lock *lock,
+                              uint32_t resource, const struct sim_lock_request *request)
+{
+    const struct sim_call *call = &world->check.calls[lock->lock];
+    bool ownerless = lock->attempt == SIM_ADOPTED && !call->again && call->error;
+    bool missed = request->kind == FENCE_REQUEST_UNDO && lock->attempt == request->attempt;
+    if (lock->present && (ownerless || missed))
+        sim_check_fail(
+            &world->check, "P3: lock %" PRIu32 " of r%" PRIu32 " was granted to nobody, and %s",
+            lock->lock, resource, ownerless ? "no clean-up takes it" : "its clean-up leaves it");
+}
+
+/* What @request left at @machine. */
+static void note_locks(struct sim_world *world, unsigned machine, const struct sim_request *request,
+                       const struct sim_reply *reply)
+{
+    bool ran = reply->kind != FENCE_REPLY_STALE && reply->kind != FENCE_REPLY_REFUSED;
+    struct sim_master *master = &world->machines[machine];
+    for (unsigned k = 0; k < request->lock.set.count; k++) {
+        uint32_t resource = request->lock.set.resource[k];
+        uint32_t slot = sim_master_slot(master, resource);
+        sim_freedom_note(world, machine, resource);
+        sim_check_counter(&world->check, machine, slot, sim_master_counter(master, slot));
+        if (ran)
+            check_left_behind(world, &master->memory.locks[resource], resource, &request->lock);
+    }
 }
 
 /* Whether its sender knows @request's master from here on as one that was read: that recorded what
@@ -106,16 +170,13 @@ static bool is_kept(const struct sim_request *request, const struct sim_reply *r
 
 /* To every server that listens to that machine, over another connection than its requests: word may
  * come before or after them, or not at all. */
-static void publish(struct sim_world *world, unsigned machine,
-                    const struct sim_lock_request *request)
+static void publish(struct sim_world *world, unsigned machine, uint32_t resource, uint32_t lock)
 {
     for (unsigned s = 0; s < world->plan.servers; s++)
         for (unsigned i = 0; i < world->plan.masters; i++) {
             struct sim_link *link = sim_link_of(world, s, i);
-            struct sim_event word = {.kind = SIM_EVENT_FREED,
-                                     .server = (uint8_t)s,
-                                     .id = request->resource,
-                                     .generation = request->lock};
+            struct sim_event word = {
+                .kind = SIM_EVENT_FREED, .server = (uint8_t)s, .id = resource, .generation = lock};
             if (link->machine != machine || link->state == SIM_LINK_CLOSED)
                 continue;
             if (sim_rng_chance(&link->rng, world->plan.words_lost))
@@ -132,17 +193,15 @@ static struct sim_reply execute(struct sim_world *world, const struct sim_event 
     struct sim_master *master = &world->machines[machine];
     struct sim_link *link = sim_link_of(world, event->server, event->master);
     before_executing(world, master, link, request);
-    if (may_lock(world, machine, request))
-        sim_waking_overtaken(world, request->lock.resource);
+    note_overtaken(world, machine, request);
     struct sim_reply reply = sim_master_execute(master, request, again, world->now_us);
     if (request->ask == SIM_ASK_LOCK) {
         count_lock_request(&world->stats, &request->lock, &reply, again);
-        sim_freedom_note(world, machine, request->lock.resource);
-        if (reply.freed)
-            publish(world, machine, &request->lock);
-        uint32_t slot = sim_master_slot(master, request->lock.resource);
-        sim_check_counter(&world->check, machine, slot, sim_master_counter(master, slot));
-        sim_trace_mix(&world->trace, (uint64_t)reply.number << 8 | (uint64_t)reply.kind);
+        note_locks(world, machine, request, &reply);
+        for (uint32_t r = 0; reply.freed >> r != 0; r++)
+            if (reply.freed >> r & 1)
+                publish(world, machine, r, request->lock.lock);
+        sim_trace_mix(&world->trace, (uint64_t)reply.number[0] << 8 | (uint64_t)reply.kind);
     } else {
         count_other(&world->stats, request, &reply, again);
         if (is_kept(request, &reply) && !again)

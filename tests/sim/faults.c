@@ -139,6 +139,30 @@ static void perhaps_forget(struct sim_world *world, unsigned i, enum sim_fault f
         restart(world, i, fault, reconfigured);
 }
 
+/* Whether each server counts on all masters now. Whoever does not could trust the disk of one that
+ * comes back, where it should ask the others: for want of them, as far as it knows. */
+static bool all_are_active(const struct sim_world *world)
+{
+    uint32_t all = (UINT32_C(1) << world->plan.masters) - 1;
+    for (unsigned s = 0; s < world->plan.servers; s++)
+        if (fence_fleet_active(fence_core_fleet(world->servers[s].core)) != all)
+            return false;
+    return true;
+}
+
+/* As it was when it was backed up last: its locks too, and its counters. */
+static void perhaps_restore(struct sim_world *world, unsigned i)
+{
+    if (!sim_chaos_strikes(&world->chaos, SIM_FAULT_RESTORE) || !all_are_active(world) ||
+        !sim_voters_can_spare(world, i))
+        return;
+    SIM_SAY(world, "master %u restarts from a backup", i);
+    world->stats.restores++;
+    sim_master_restore(master_at(world, i), ++world->runs);
+    break_links(world, world->address[i]);
+    forgot(world, world->address[i]);
+}
+
 static void clock_jump(struct sim_world *world, unsigned i, unsigned s)
 {
     uint32_t most_us = 2000 * world->plan.ttl_high_ms;
@@ -174,6 +198,7 @@ void sim_faults_act(struct sim_world *world)
     unsigned s = sim_rng_below(&world->rng, world->plan.servers);
     for (unsigned f = 0; f < sizeof(forgetful) / sizeof(forgetful[0]); f++)
         perhaps_forget(world, i, forgetful[f]);
+    perhaps_restore(world, i);
     if (sim_chaos_strikes(chaos, SIM_FAULT_SERVER_CRASH))
         sim_server_crash(world, s);
     if (sim_chaos_strikes(chaos, SIM_FAULT_CLOCK_JUMP))

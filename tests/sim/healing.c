@@ -10,7 +10,6 @@ enum {
      * will ever be well again, only the calls come to their end. */
     CALM_US = 20 * 1000 * 1000,
     CALM_IN_VAIN_US = 1000 * 1000,
-    PROBE_US = 1000 * 1000,
     CALM_DELAY_US = 500,
     LOOK_US = 8 * 1000 * 1000, /* from healing on until the operator looks what is still wrong */
 
@@ -59,8 +58,12 @@ void sim_healing_begin(struct sim_world *world)
         schedule(world, after_us + LOOK_US, SIM_EVENT_OPERATOR, 0, OPERATOR_LOOKS);
     }
     after_us += sim_plan_recovers(&world->plan) ? CALM_US : CALM_IN_VAIN_US;
-    for (unsigned r = 0; r < world->plan.resources; r++, after_us += PROBE_US)
+    for (unsigned r = 0; r < world->plan.resources; r++, after_us += SIM_PROBE_US)
         schedule(world, after_us, SIM_EVENT_PROBE, 0, r);
+    if (world->plan.resources > 1 && sim_plan_recovers(&world->plan)) {
+        schedule(world, after_us, SIM_EVENT_PROBE_GROUPS, 0, 0);
+        after_us += SIM_PROBE_GROUPS_US;
+    }
     schedule(world, after_us, SIM_EVENT_FINISH, 0, 0);
 }
 
@@ -157,7 +160,14 @@ static void probe(struct sim_world *world, uint32_t resource)
         return;
     check_all_active(world);
     if (sim_check_ok(&world->check))
-        sim_client_probe(world, resource, resource % world->plan.servers);
+        sim_probe_one(world, resource);
+}
+
+static void probe_groups(struct sim_world *world)
+{
+    sim_check_all_answered(&world->check);
+    if (sim_check_ok(&world->check))
+        sim_probe_groups(world);
 }
 
 static void finish(struct sim_world *world)
@@ -179,9 +189,13 @@ void sim_healing_act(struct sim_world *world, const struct sim_event *event)
     else if (event->kind == SIM_EVENT_OPERATOR)
         operator_looks(world);
     else if (event->kind == SIM_EVENT_NUDGE)
-        sim_client_nudge(world, event->server);
+        sim_probe_nudge(world, event->server);
     else if (event->kind == SIM_EVENT_PROBE)
         probe(world, event->id);
+    else if (event->kind == SIM_EVENT_PROBE_AGAIN)
+        sim_probe_again(world, event->id);
+    else if (event->kind == SIM_EVENT_PROBE_GROUPS)
+        probe_groups(world);
     else
         finish(world);
 }

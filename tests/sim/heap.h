@@ -27,13 +27,15 @@ enum sim_event_kind {
     SIM_EVENT_ANSWER, /* the answer to call @id arrives at @client */
     SIM_EVENT_CLIENT, /* @client goes on, if its turn is still @id */
     /* in the world */
-    SIM_EVENT_FAULT,    /* something may break */
-    SIM_EVENT_DISASTER, /* what this world is about happens */
-    SIM_EVENT_HEAL,     /* nothing breaks any more */
-    SIM_EVENT_OPERATOR, /* takes the next step of mending a fleet that lost its majority */
-    SIM_EVENT_NUDGE,    /* somebody asks @server something, so that it looks at its masters */
-    SIM_EVENT_PROBE,    /* the lock of resource @id must be free now: take it */
-    SIM_EVENT_FINISH,   /* everything must be answered now */
+    SIM_EVENT_FAULT,        /* something may break */
+    SIM_EVENT_DISASTER,     /* what this world is about happens */
+    SIM_EVENT_HEAL,         /* nothing breaks any more */
+    SIM_EVENT_OPERATOR,     /* takes the next step of mending a fleet that lost its majority */
+    SIM_EVENT_NUDGE,        /* somebody asks @server something, so that it looks at its masters */
+    SIM_EVENT_PROBE,        /* the lock of resource @id must be free now: take it */
+    SIM_EVENT_PROBE_AGAIN,  /* and take it again */
+    SIM_EVENT_PROBE_GROUPS, /* several are taken together */
+    SIM_EVENT_FINISH,       /* everything must be answered now */
 };
 
 struct sim_event {

@@ -1,5 +1,7 @@
 #include "tests/sim/message.h"
 
+#include "fence/name.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,10 +35,10 @@ const char *sim_lock_text(uint32_t lock)
     return text;
 }
 
-/* The label is the number in the lock id: enough to see that it goes round unharmed. */
-const char *sim_owner_text(uint32_t lock)
+/* The label of an acquire is the number of the call: so requests show whose they are. */
+const char *sim_owner_text(uint32_t call)
 {
-    return sim_lock_text(lock) + DIGITS_AT;
+    return sim_lock_text(call) + DIGITS_AT;
 }
 
 uint32_t sim_resource_number(const char *text)
@@ -51,11 +53,60 @@ uint32_t sim_lock_number(const char *text)
     if (text[0] == '\0')
         return 0; /* a call without a lock id: inspect */
     assert(strlen(text) == FENCE_LOCK_ID_LEN);
-    uint32_t lock = 0;
-    for (unsigned i = DIGITS_AT; i < DIGITS_AT + DIGITS; i++)
-        lock = lock * 10 + (uint32_t)(text[i] - '0');
-    assert(lock < SIM_CALLS_MAX);
-    return lock;
+    return sim_owner_number(text + DIGITS_AT);
+}
+
+uint32_t sim_owner_number(const char *text)
+{
+    uint32_t call = 0;
+    for (unsigned i = 0; i < DIGITS; i++)
+        call = call * 10 + (uint32_t)(text[i] - '0');
+    assert(call < SIM_CALLS_MAX);
+    return call;
+}
+
+/* ---- several at once --------------------------------------------------------------------------
+ */
+
+void sim_set_text(const struct sim_set *set, char ret_text[static SIM_SET_TEXT_MAX])
+{
+    char *at = ret_text;
+    for (unsigned k = 0; k < set->count; k++) {
+        if (k > 0)
+            *at++ = '+';
+        memcpy(at, sim_resource_text(set->resource[k]), 2);
+        at += 2;
+    }
+    *at = '\0';
+}
+
+void sim_set_group(const struct sim_set *set, struct fence_group *ret_group)
+{
+    ret_group->count = set->count;
+    for (unsigned k = 0; k < set->count; k++) {
+        struct fence_group_member *member = &ret_group->members[k];
+        const char *text = sim_resource_text(set->resource[k]);
+        size_t len = strlen(text);
+        member->token = 0;
+        member->slot = (uint16_t)fence_slot(text, len);
+        memcpy(member->resource, text, len + 1);
+    }
+}
+
+static struct sim_set set_of(const struct fence_request *request)
+{
+    const struct fence_group *group = request->group;
+    if (!group)
+        return (struct sim_set){.count = 1,
+                                .resource = {sim_resource_number(request->resource)},
+                                .token = {request->token}};
+    assert(group->count <= SIM_RESOURCES_MAX);
+    struct sim_set set = {.count = group->count};
+    for (unsigned k = 0; k < set.count; k++) {
+        set.resource[k] = sim_resource_number(group->members[k].resource);
+        set.token[k] = group->members[k].token;
+    }
+    return set;
 }
 
 /* ---- the fleet and its runs ------------------------------------------------------------------ */
@@ -126,12 +177,13 @@ struct sim_request sim_lock_request(const struct fence_request *request)
         .ask = SIM_ASK_LOCK,
         .tag = request->tag,
         .lock = {.kind = request->kind,
-                 .resource = sim_resource_number(request->resource),
+                 .set = set_of(request),
                  .lock = sim_lock_number(request->lock_id),
+                 .call = request->kind == FENCE_REQUEST_TAKE ? sim_owner_number(request->owner) : 0,
                  .ttl_ms = request->ttl_ms,
                  .attempt = request->attempt,
-                 .token = request->token,
-                 .waits = request->waits},
+                 .waits = request->waits,
+                 .again = request->again},
     };
 }
 

@@ -1,7 +1,7 @@
 /* A request and its reply on their way, with names as small numbers. Copied freely; owns nothing.
  *
- * A lock id is numbered by the call that acquires with it, a resource by its place in the world, a
- * run of a Redis by how many there were before it. There is but one fleet in a world. */
+ * A lock id is numbered by the first call that acquires with it, a resource by its place in the
+ * world, a run of a Redis by how many there were before it. There is but one fleet in a world. */
 #ifndef SIM_MESSAGE_H
 #define SIM_MESSAGE_H
 
@@ -10,6 +10,15 @@
 enum {
     SIM_RESOURCES_MAX = 3,
     SIM_CALLS_MAX = 512, /* of one world, from first to last */
+    SIM_SET_TEXT_MAX = 3 * SIM_RESOURCES_MAX,
+};
+
+/* The resources that a call or a request is about, each another, and the token that goes with each.
+ * More than one: a group, which is acquired all or none. */
+struct sim_set {
+    unsigned count;
+    uint32_t resource[SIM_RESOURCES_MAX];
+    int64_t token[SIM_RESOURCES_MAX];
 };
 
 /* The marker in the fleet hash. @view: incarnations, the master's own too. */
@@ -49,12 +58,13 @@ enum sim_ask {
 
 struct sim_lock_request {
     enum fence_request_kind kind;
-    uint32_t resource;
+    struct sim_set set;
     uint32_t lock;
+    uint32_t call; /* TAKE: for which it is sent */
     uint32_t ttl_ms;
     uint64_t attempt;
-    int64_t token;
     bool waits;
+    bool again;
 };
 
 struct sim_rejoin_request {
@@ -84,10 +94,14 @@ struct sim_request {
 struct sim_reply {
     /* LOCK */
     enum fence_reply_kind kind;
-    uint32_t lock; /* HELD: the holder's */
-    int64_t number;
+    uint32_t lock;   /* HELD: the holder's */
+    unsigned member; /* HELD: which of the set is in the way */
+    int64_t number[SIM_RESOURCES_MAX];
+    bool found;        /* NUMBER: all was locked before under this id */
+    bool counted_anew; /* NUMBER: of what was found, something was so */
     uint64_t remaining_ms;
-    bool freed; /* RELEASE, UNDO: somebody waits for it, and every server is told */
+    uint32_t
+        freed; /* RELEASE, UNDO: a set of resources that somebody waits for; servers are told */
     /* REJOIN; LOST: the script refused to run */
     enum fence_rejoin_outcome outcome;
     uint64_t cursor;
@@ -101,11 +115,18 @@ struct sim_reply {
 /* The texts behind the numbers: static, of the form that fence/name.h asks for. */
 const char *sim_resource_text(uint32_t resource);
 const char *sim_lock_text(uint32_t lock);
-const char *sim_owner_text(uint32_t lock);
+const char *sim_owner_text(uint32_t call);
+
+/* What to call @set in a trace. */
+void sim_set_text(const struct sim_set *set, char ret_text[static SIM_SET_TEXT_MAX]);
+
+/* @set as the core is to be asked for it: one that is a group. */
+void sim_set_group(const struct sim_set *set, struct fence_group *ret_group);
 
 /* Back from the text. Asserts that it is one of ours. */
 uint32_t sim_resource_number(const char *text);
 uint32_t sim_lock_number(const char *text);
+uint32_t sim_owner_number(const char *text);
 
 /* What a server asks, in the simulator's terms; all but the view it works under. */
 struct sim_request sim_lock_request(const struct fence_request *request);

@@ -14,6 +14,15 @@ enum sim_mutant {
     SIM_MUTANT_CLAIM_UNSEEN,        /* CLAIM does not compare the marker */
     SIM_MUTANT_COUNTERS_NOT_RAISED, /* ADMIT keeps the counters that it finds */
     SIM_MUTANT_WAITS_UNNOTED,       /* TAKE does not note that somebody waits for the lock */
+    SIM_MUTANT_ADOPTED_UNMARKED,    /* TAKE finds its own lock id's lock, and leaves the attempt */
+    SIM_MUTANT_STORED_NUMBER_KEPT,  /* ... and answers a number from before the master came back */
+    SIM_MUTANT_ALL_ADOPT,           /* ... for a lock id that a server made, too */
+    SIM_MUTANT_ADOPTED_UNDONE,      /* UNDO takes what was adopted */
+    SIM_MUTANT_ADOPTED_UNCONFIRMED, /* CONFIRM does not know what was adopted */
+    SIM_MUTANT_ADOPTED_BY_ID,       /* CONFIRM does not look at its number */
+    SIM_MUTANT_GROUP_IN_PART,       /* TAKE of several looks at the first only */
+    SIM_MUTANT_GROUP_CONFIRMED_IN_PART, /* CONFIRM of several looks at the first only */
+    SIM_MUTANT_GROUP_UNDONE_IN_PART,    /* UNDO of several does */
 };
 
 /* A set: bit SIM_MUTANT_X. */

@@ -23,8 +23,9 @@ unsigned fence_mutants;
 #define CORE(name)   (1U << FENCE_MUTANT_##name)
 #define MASTER(name) (1U << SIM_MUTANT_##name)
 
-#define TOKENS  "P1 P2 P4" /* tokens, exclusion, lost updates */
-#define WAITING "W1 W2 W3" /* waiters.h */
+#define TOKENS  "P1 P2 P4"    /* tokens, exclusion, lost updates */
+#define COMING  "P3"          /* what comes back, and in time */
+#define WAITING "W1 W2 W3 W4" /* waiters.h */
 
 static const struct mutant {
     const char *name;
@@ -73,6 +74,23 @@ static const struct mutant {
      CORE(LEASE_END_IGNORED), 0},
     {"waits-unnoted", "a master notes that somebody waits", WAITING, 0, MASTER(WAITS_UNNOTED)},
     {"no-looks", "a waiter looks now and then", WAITING, CORE(NO_LOOKS), 0},
+    {"holder-waits", "who asks again for what it has does not wait for itself", WAITING,
+     CORE(HOLDER_WAITS), 0},
+    {"adopted-unmarked", "what is found under its lock id is no attempt's any more", TOKENS, 0,
+     MASTER(ADOPTED_UNMARKED)},
+    {"adopted-undone", "a clean-up does not take that", TOKENS, 0, MASTER(ADOPTED_UNDONE)},
+    {"adopted-unconfirmed", "it may be confirmed", COMING, 0, MASTER(ADOPTED_UNCONFIRMED)},
+    {"adopted-by-id", "... with its number", TOKENS, 0, MASTER(ADOPTED_BY_ID)},
+    {"stored-number-kept", "from before its master came back it is counted anew", TOKENS, 0,
+     MASTER(STORED_NUMBER_KEPT)},
+    {"own-lease-only", "a grant is valid for no longer than what was found", TOKENS,
+     CORE(OWN_LEASE_ONLY), 0},
+    {"all-adopt", "only a client's own lock id finds a lock", COMING, 0, MASTER(ALL_ADOPT)},
+    {"group-in-part", "of several resources all are taken or none", TOKENS, 0,
+     MASTER(GROUP_IN_PART)},
+    {"group-confirmed-in-part", "all of them are confirmed or none", TOKENS, 0,
+     MASTER(GROUP_CONFIRMED_IN_PART)},
+    {"group-undone-in-part", "all of them are taken back", COMING, 0, MASTER(GROUP_UNDONE_IN_PART)},
 };
 
 enum {
@@ -157,10 +175,10 @@ static bool report(struct sim_world *world, const struct mutant *mutant, uint64_
 {
     uint64_t took = look_for(world, mutant, seeds);
     if (took)
-        printf("%-20s %-64s %7" PRIu64 "  %s\n", mutant->name, mutant->rule, took,
+        printf("%-24s %-64s %7" PRIu64 "  %s\n", mutant->name, mutant->rule, took,
                world->check.violation);
     else
-        printf("%-20s %-64s  NOT FOUND in %" PRIu64 " seeds\n", mutant->name, mutant->rule, seeds);
+        printf("%-24s %-64s  NOT FOUND in %" PRIu64 " seeds\n", mutant->name, mutant->rule, seeds);
     fflush(stdout);
     return took > 0;
 }
@@ -186,7 +204,7 @@ int main(int argc, char **argv)
     if (!world)
         return EXIT_FAILURE;
     if (!options.shrink)
-        printf("%-20s %-64s %7s  %s\n", "mutant", "the rule that is off", "seeds", "found by");
+        printf("%-24s %-64s %7s  %s\n", "mutant", "the rule that is off", "seeds", "found by");
     bool all = true;
     for (unsigned m = 0; m < MUTANTS; m++) {
         if (options.any_chosen && !options.chosen[m])

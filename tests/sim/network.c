@@ -181,6 +181,7 @@ static void tell_lock_reply(struct sim_world *world, unsigned s, unsigned i,
 {
     const struct sim_reply *reply = &message->reply;
     bool held = reply->kind == FENCE_REPLY_HELD;
+    bool several = message->request.lock.set.count > 1;
     if (held)
         sim_waking_told(world, s, i, &message->request.lock, reply);
     struct fence_event arrived = {
@@ -188,7 +189,10 @@ static void tell_lock_reply(struct sim_world *world, unsigned s, unsigned i,
         .master = i,
         .reply = {.kind = reply->kind,
                   .tag = message->request.tag,
-                  .number = reply->number,
+                  .number = reply->number[0],
+                  .numbers = several ? reply->number : NULL,
+                  .member = reply->member,
+                  .found = reply->found,
                   .holder = held ? sim_lock_text(reply->lock) : "",
                   .owner = held ? sim_owner_text(reply->lock) : "",
                   .remaining_ms = reply->remaining_ms,

@@ -14,7 +14,7 @@ enum {
     WILD_RATE_PPM = 600 * 1000,
 
     EXTREME_RATES = 500, /* of a thousand clocks */
-    WORLDS = 21,         /* of which each kind has its share */
+    WORLDS = 22,         /* of which each kind has its share */
     CLIENTS = 5,         /* in most worlds, at most */
     DISASTER_MAX_US = 300 * 1000,
 };
@@ -34,11 +34,13 @@ static const struct {
     [SIM_FAULT_VANISH] = {"vanish", 30, 200},
     [SIM_FAULT_CLIENT_PAUSE] = {"client-pause", 30, 200},
     [SIM_FAULT_CLIENT_LEAVES] = {"client-leaves", 30, 150},
+    [SIM_FAULT_ANSWER_LOST] = {"answer-lost", 30, 200},
     [SIM_FAULT_MASTER_STOP] = {"master-stop", 2, 10},
     [SIM_FAULT_MASTER_RESTART] = {"master-restart", 20, 150},
     [SIM_FAULT_SERVER_PAUSE] = {"server-pause", 2, 10},
     [SIM_FAULT_DISK_LOST] = {"disk-lost", 20, 150},
     [SIM_FAULT_FLUSH] = {"flush", 20, 150},
+    [SIM_FAULT_RESTORE] = {"restore", 20, 150},
     [SIM_FAULT_REPLACE] = {"replace", 20, 150},
     [SIM_FAULT_SERVER_CRASH] = {"server-crash", 10, 100},
     [SIM_FAULT_CUT] = {"cut", 50, 400},
@@ -53,9 +55,10 @@ const char *sim_fault_name(enum sim_fault fault)
 const char *sim_world_kind_name(enum sim_world_kind kind)
 {
     static const char *const names[SIM_WORLD_KINDS] = {
-        [SIM_MIXED] = "mixed",     [SIM_QUEUE] = "queue",       [SIM_STORM] = "storm",
-        [SIM_AMNESIA] = "amnesia", [SIM_BLACKOUT] = "blackout", [SIM_LOST] = "lost",
-        [SIM_DUEL] = "duel",       [SIM_HASTE] = "haste",       [SIM_RECKLESS] = "reckless",
+        [SIM_MIXED] = "mixed",       [SIM_QUEUE] = "queue",       [SIM_STORM] = "storm",
+        [SIM_AMNESIA] = "amnesia",   [SIM_BLACKOUT] = "blackout", [SIM_LOST] = "lost",
+        [SIM_DUEL] = "duel",         [SIM_HASTE] = "haste",       [SIM_BACKUP] = "backup",
+        [SIM_RECKLESS] = "reckless",
     };
     return names[kind];
 }
@@ -75,6 +78,18 @@ static void draw_sizes(struct sim_plan *plan, struct sim_rng *rng)
     plan->rounds = sim_rng_between(rng, 2, 5);
     plan->extensions = sim_rng_chance(rng, 500) ? FENCE_EXTENSIONS_MAX : 1;
     plan->calls = plan->waiters = sim_rng_chance(rng, 900) ? 8 : 1;
+}
+
+static uint32_t one_of(struct sim_rng *rng, uint32_t a, uint32_t b, uint32_t c)
+{
+    uint32_t choices[] = {a, b, c};
+    return choices[sim_rng_below(rng, 3)];
+}
+
+static void draw_habits(struct sim_plan *plan, struct sim_rng *rng)
+{
+    plan->own_ids = one_of(rng, 0, 300, 1000);
+    plan->groups = one_of(rng, 0, 300, 700);
 }
 
 static void draw_times(struct sim_plan *plan, struct sim_rng *rng)
@@ -100,8 +115,17 @@ static void draw_faults(struct sim_plan *plan, struct sim_rng *rng)
         unsigned level = sim_rng_below(rng, levels);
         plan->permille[i] = level < 2 ? 0 : level < 4 ? faults[i].seldom : faults[i].often;
     }
+    plan->permille[SIM_FAULT_RESTORE] = 0;
     if (plan->sane)
         plan->permille[SIM_FAULT_VANISH] = plan->permille[SIM_FAULT_CLOCK_JUMP] = 0;
+}
+
+/* Where clients choose their lock ids, so that they have reason to ask again with them. */
+static void draw_lost_answers(struct sim_plan *plan, struct sim_rng *rng)
+{
+    const enum sim_fault fault = SIM_FAULT_ANSWER_LOST;
+    if (plan->own_ids > 0)
+        plan->permille[fault] = one_of(rng, 0, faults[fault].seldom, faults[fault].often);
 }
 
 /* Everybody wants one lock, which goes at any moment, requests happen twice, some masters are far
@@ -111,10 +135,11 @@ static void draw_storm(struct sim_plan *plan, struct sim_rng *rng)
     plan->sane = false;
     plan->servers = SIM_SERVERS_MAX;
     plan->clients = CLIENTS;
-    plan->resources = plan->slots = 1;
+    plan->resources = sim_rng_chance(rng, 750) ? 1 : SIM_RESOURCES_MAX;
+    plan->slots = 1;
     plan->calls = plan->waiters = 8;
     plan->ttl_low_ms = plan->ttl_high_ms = 1000;
-    plan->rounds = 8;
+    plan->rounds = 7;
     plan->think_us = 3000;
     plan->delay_high_us = 500;
     plan->slowness = 6;
@@ -122,6 +147,7 @@ static void draw_storm(struct sim_plan *plan, struct sim_rng *rng)
     plan->permille[SIM_FAULT_VANISH] = sim_rng_between(rng, 50, 400);
     plan->permille[SIM_FAULT_REPLAY] = sim_rng_between(rng, 50, 500);
     plan->permille[SIM_FAULT_BREAK] = sim_rng_chance(rng, 500) ? 10 : 0;
+    draw_lost_answers(plan, rng);
 }
 
 /* Leases and waits longer than any timer of a waiter, and holders that take their time: the line is
@@ -135,7 +161,8 @@ static void draw_queue(struct sim_plan *plan, struct sim_rng *rng)
     static const uint32_t words_lost[] = {0, 200, 900};
     plan->servers = sim_rng_between(rng, 1, SIM_SERVERS_MAX);
     plan->clients = SIM_CLIENTS_MAX;
-    plan->resources = plan->slots = sim_rng_chance(rng, 700) ? 1 : 2;
+    plan->resources = plan->slots =
+        sim_rng_chance(rng, 600) ? 1 : sim_rng_between(rng, 2, SIM_RESOURCES_MAX);
     plan->calls = 2 * SIM_CLIENTS_MAX;
     plan->waiters = sim_rng_chance(rng, 800) ? plan->calls : 3;
     plan->ttl_low_ms = 1000;
@@ -152,6 +179,7 @@ static void draw_queue(struct sim_plan *plan, struct sim_rng *rng)
     plan->fault_us = 200 * 1000;
     memset(plan->permille, 0, sizeof(plan->permille));
     plan->permille[SIM_FAULT_CLIENT_LEAVES] = sim_rng_chance(rng, 500) ? 150 : 0;
+    draw_lost_answers(plan, rng);
     plan->calm = sim_rng_chance(rng, 300);
     if (plan->calm) {
         plan->sane = true;
@@ -178,7 +206,7 @@ static void draw_amnesia(struct sim_plan *plan, struct sim_rng *rng)
     plan->calls = plan->waiters = 8;
     plan->clients = sim_rng_between(rng, 2, CLIENTS);
     plan->ttl_low_ms = plan->ttl_high_ms = FENCE_TTL_MIN_MS;
-    plan->rounds = 16;
+    plan->rounds = 14;
     plan->think_us = sim_rng_chance(rng, 500) ? 3000 : 30 * 1000;
     plan->delay_high_us = sim_rng_chance(rng, 500) ? 500 : 5000;
     plan->fault_us = sim_rng_chance(rng, 500) ? 20 * 1000 : 100 * 1000;
@@ -191,6 +219,7 @@ static void draw_amnesia(struct sim_plan *plan, struct sim_rng *rng)
     }
     if (plan->sane)
         plan->permille[SIM_FAULT_VANISH] = 0;
+    draw_lost_answers(plan, rng);
 }
 
 /* One server has no clients, so that nothing but its own steps tells it about the masters, and they
@@ -234,12 +263,39 @@ static void draw_haste(struct sim_plan *plan, struct sim_rng *rng)
     plan->permille[SIM_FAULT_DUPLICATE] = 400;
 }
 
+/* Locks come back that were gone when others had their turn, on one master after the other, and
+ * with them the clients whose they were. Nothing else goes wrong with masters or on the way to
+ * them: one that comes back so may only vote while the others are there to tell it what it missed.
+ */
+static void draw_backup(struct sim_plan *plan, struct sim_rng *rng)
+{
+    plan->sane = false;
+    plan->masters = plan->masters == 1 ? 3 : plan->masters;
+    plan->clients = CLIENTS;
+    plan->resources = sim_rng_chance(rng, 700) ? 1 : SIM_RESOURCES_MAX;
+    plan->slots = 1;
+    plan->calls = plan->waiters = 8;
+    plan->ttl_low_ms = plan->ttl_high_ms = 1000;
+    plan->rounds = 8;
+    plan->think_us = sim_rng_chance(rng, 500) ? 3000 : 30 * 1000;
+    plan->delay_high_us = 500;
+    plan->slowness = sim_rng_chance(rng, 500) ? 0 : 3;
+    plan->fault_us = 20 * 1000;
+    plan->own_ids = 1000;
+    memset(plan->permille, 0, sizeof(plan->permille));
+    plan->permille[SIM_FAULT_RESTORE] = 300;
+    plan->permille[SIM_FAULT_VANISH] = sim_rng_between(rng, 20, 300);
+    plan->permille[SIM_FAULT_REPLAY] = sim_rng_chance(rng, 500) ? 50 : 0;
+    plan->permille[SIM_FAULT_CLIENT_PAUSE] = 50;
+    draw_lost_answers(plan, rng);
+}
+
 /* Of so many worlds. */
 static enum sim_world_kind draw_kind(struct sim_rng *rng)
 {
     static const unsigned shares[SIM_WORLD_KINDS] = {
-        [SIM_MIXED] = 5, [SIM_QUEUE] = 1, [SIM_STORM] = 5, [SIM_AMNESIA] = 5,  [SIM_BLACKOUT] = 1,
-        [SIM_LOST] = 1,  [SIM_DUEL] = 1,  [SIM_HASTE] = 1, [SIM_RECKLESS] = 1,
+        [SIM_MIXED] = 5, [SIM_QUEUE] = 1, [SIM_STORM] = 5, [SIM_AMNESIA] = 5, [SIM_BLACKOUT] = 1,
+        [SIM_LOST] = 1,  [SIM_DUEL] = 1,  [SIM_HASTE] = 1, [SIM_BACKUP] = 1,  [SIM_RECKLESS] = 1,
     };
     unsigned drawn = sim_rng_below(rng, WORLDS);
     unsigned kind = 0;
@@ -255,6 +311,7 @@ static void draw(struct sim_plan *plan, struct sim_rng *rng, unsigned masters)
     plan->sane = sim_rng_chance(rng, 500);
     plan->disaster_us = 1 + sim_rng_below(rng, DISASTER_MAX_US);
     draw_sizes(plan, rng);
+    draw_habits(plan, rng);
     draw_times(plan, rng);
     draw_faults(plan, rng);
     plan->kind = draw_kind(rng);
@@ -268,6 +325,8 @@ static void draw(struct sim_plan *plan, struct sim_rng *rng, unsigned masters)
         draw_duel(plan, rng);
     else if (plan->kind == SIM_HASTE)
         draw_haste(plan, rng);
+    else if (plan->kind == SIM_BACKUP)
+        draw_backup(plan, rng);
     else if (plan->kind == SIM_LOST)
         plan->permille[SIM_FAULT_REPLACE] = 0; /* an old machine would remember */
 }
@@ -286,10 +345,22 @@ bool sim_plan_recovers(const struct sim_plan *plan)
     return plan->kind != SIM_DUEL && plan->kind != SIM_HASTE && plan->kind != SIM_RECKLESS;
 }
 
+bool sim_plan_remembers(const struct sim_plan *plan)
+{
+    static const enum sim_fault forgetful[] = {SIM_FAULT_MASTER_RESTART, SIM_FAULT_DISK_LOST,
+                                               SIM_FAULT_FLUSH, SIM_FAULT_REPLACE,
+                                               SIM_FAULT_RESTORE};
+    for (unsigned f = 0; f < sizeof(forgetful) / sizeof(forgetful[0]); f++)
+        if (plan->permille[forgetful[f]] > 0)
+            return false;
+    bool disaster = plan->kind == SIM_LOST || plan->kind == SIM_DUEL;
+    return plan->sane && !disaster;
+}
+
 enum sim_persistence sim_plan_draw_persistence(const struct sim_plan *plan, struct sim_rng *rng)
 {
     static const enum sim_persistence kinds[] = {SIM_ALWAYS, SIM_ALWAYS, SIM_EVERYSEC, SIM_NONE};
-    if (plan->kind == SIM_BLACKOUT || plan->kind == SIM_HASTE)
+    if (plan->kind == SIM_BLACKOUT || plan->kind == SIM_HASTE || plan->kind == SIM_BACKUP)
         return SIM_ALWAYS;
     return kinds[sim_rng_below(rng, sizeof(kinds) / sizeof(kinds[0]))];
 }

@@ -17,8 +17,8 @@ enum {
     SIM_LEFT_OUT_MAX = 64, /* of the faults of one kind, the first so many can be left out */
 };
 
-/* What kind of world it is. In all but the last four a majority that remembers is left at any
- * time, so that all is well again in the end. */
+/* What kind of world it is. In all but LOST, DUEL, HASTE and RECKLESS a majority that remembers is
+ * left at any time, so that all is well again in the end. */
 enum sim_world_kind {
     SIM_MIXED,    /* anything, in moderation */
     SIM_QUEUE,    /* many wait long for few locks, and words are lost */
@@ -27,7 +27,8 @@ enum sim_world_kind {
     SIM_BLACKOUT, /* durable masters, which all restart at once */
     SIM_LOST,     /* a majority forgets at once: no grant until an operator mends it */
     SIM_DUEL,     /* a replaced master and its old machine, each believed by one server */
-    SIM_HASTE, /* durable masters that are wiped while they are taken back for having restarted */
+    SIM_HASTE,  /* durable masters that are wiped while they are taken back for having restarted */
+    SIM_BACKUP, /* durable masters that come back as they were some time ago, one at a time */
     SIM_RECKLESS, /* whoever forgets forgets: there may be no way back */
     SIM_WORLD_KINDS,
 };
@@ -46,10 +47,12 @@ enum sim_fault {
     /* for each turn of a client */
     SIM_FAULT_CLIENT_PAUSE,
     SIM_FAULT_CLIENT_LEAVES,
+    SIM_FAULT_ANSWER_LOST, /* on its way to the client, who is told that */
     /* now and then */
     SIM_FAULT_MASTER_RESTART, /* with what reached its disk */
     SIM_FAULT_DISK_LOST,      /* it restarts empty */
     SIM_FAULT_FLUSH,          /* it runs on, empty */
+    SIM_FAULT_RESTORE,        /* it restarts from a backup; only in worlds that are about that */
     SIM_FAULT_REPLACE,        /* another machine gets its address; connections to it stay */
     SIM_FAULT_SERVER_CRASH,
     SIM_FAULT_CUT,        /* some masters cannot be reached from one server, for a while */
@@ -73,6 +76,8 @@ struct sim_plan {
     uint32_t ttl_high_ms;
     uint32_t waits; /* per mille of the acquires, so long at most */
     uint32_t wait_high_ms;
+    uint32_t own_ids;    /* per mille of the acquires: with a lock id of the client's own, */
+    uint32_t groups;     /* and where there are several resources, of more than one of them */
     uint32_t words_lost; /* per mille of what masters publish when a lock is given up */
     uint32_t think_us;   /* at most, between two acts of a client */
     uint32_t delay_low_us;
@@ -105,6 +110,9 @@ enum sim_persistence sim_plan_draw_persistence(const struct sim_plan *plan, stru
 
 /* Whether all must be well in the end. */
 bool sim_plan_recovers(const struct sim_plan *plan);
+
+/* Whether all masters keep what they know as long as they should. */
+bool sim_plan_remembers(const struct sim_plan *plan);
 
 const char *sim_fault_name(enum sim_fault fault);
 const char *sim_world_kind_name(enum sim_world_kind kind);

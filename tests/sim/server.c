@@ -1,5 +1,8 @@
 #include "tests/sim/server.h"
 
+#include "tests/sim/asking.h"
+#include "tests/sim/attempts.h"
+#include "tests/sim/lease.h"
 #include "tests/sim/voters.h"
 #include "tests/sim/waking.h"
 #include "tests/sim/world.h"
@@ -10,6 +13,8 @@
 
 enum {
     STREAM = 16, /* of the seed's random numbers: this and as many as there are servers */
+
+    DECLINES = 600, /* per mille of grants that their clients do not hear of: it notices */
 };
 
 static void new_core(const struct sim_world *world, struct sim_server *server)
@@ -33,6 +38,7 @@ void sim_server_start(struct sim_world *world, unsigned s, uint64_t seed)
     server->clock.offset_us = sim_rng_below(&server->rng, 1000 * 1000);
     server->tick_at_us = FENCE_NEVER;
     server->paused_until_us = 0;
+    server->declines = false;
     new_core(world, server);
 }
 
@@ -42,10 +48,12 @@ void sim_server_stop(struct sim_world *world, unsigned s)
     world->servers[s].core = NULL;
 }
 
-/* In a line for its resource, until it is answered. */
-static bool stands_in_line(const struct sim_call *call)
+static void answer_leaves(struct sim_world *world, struct sim_call *call)
 {
-    return call->kind == FENCE_CALL_ACQUIRE;
+    if (call->client < world->plan.clients)
+        sim_asking_answer_leaves(world, call);
+    else
+        sim_probe_answered(world, call);
 }
 
 /* Its clients learn that the answer will never come. */
@@ -56,9 +64,9 @@ static void drop_calls(struct sim_world *world, unsigned s)
         if (call->server != s || call->state != SIM_CALL_UNDER_WAY)
             continue;
         sim_check_dropped(&world->check, call);
-        if (stands_in_line(call))
+        if (call->kind == FENCE_CALL_ACQUIRE)
             sim_waiters_dropped(world, call);
-        sim_client_expects_answer(world, call);
+        answer_leaves(world, call);
     }
 }
 
@@ -71,10 +79,43 @@ void sim_server_crash(struct sim_world *world, unsigned s)
     fence_core_free(server->core);
     new_core(world, server);
     server->tick_at_us = FENCE_NEVER;
+    server->declines = false;
     sim_links_forget(world, s);
 }
 
 /* ---- effects --------------------------------------------------------------------------------- */
+
+/* A grant whose client is known to be gone is taken back in the next step. */
+static void perhaps_decline(struct sim_world *world, unsigned s, struct sim_call *call,
+                            const struct fence_answer *answer)
+{
+    struct sim_server *server = &world->servers[s];
+    call->declined = !answer->error && call->kind == FENCE_CALL_ACQUIRE && call->unheard &&
+                     sim_rng_chance(&server->rng, DECLINES);
+    if (!call->declined)
+        return;
+    server->declines = true;
+    if (answer->group)
+        sim_set_group(&call->set, &world->group);
+    server->declined = (struct fence_taken){
+        .resource = sim_resource_text(call->set.resource[0]),
+        .group = answer->group ? &world->group : NULL,
+        .lock_id = sim_lock_text(call->lock),
+        .attempt = answer->attempt,
+        .ttl_ms = call->ttl_ms,
+        .masters = answer->sent,
+    };
+    world->stats.declined++;
+    SIM_SAY(world, "server %u finds the client of call %" PRIu64 " gone", s, answer->client);
+}
+
+static void decline(struct sim_world *world, unsigned s)
+{
+    struct sim_server *server = &world->servers[s];
+    struct fence_event event = {.kind = FENCE_EVENT_DECLINED, .declined = server->declined};
+    server->declines = false;
+    sim_server_step(world, s, &event);
+}
 
 static void answer(struct sim_world *world, unsigned s, const struct fence_answer *answer)
 {
@@ -82,10 +123,16 @@ static void answer(struct sim_world *world, unsigned s, const struct fence_answe
     const struct sim_server *server = &world->servers[s];
     struct sim_call *call = &world->check.calls[answer->client];
     uint64_t valid_us = sim_clock_span(&server->clock, answer->validity_ms * 1000);
+    call->unheard = !sim_asking_hears(world, call);
+    perhaps_decline(world, s, call, answer);
     sim_check_answered(&world->check, call, answer, world->now_us, world->now_us + valid_us);
-    if (stands_in_line(call) && sim_check_ok(&world->check))
+    if (call->kind == FENCE_CALL_ACQUIRE && sim_check_ok(&world->check)) {
         sim_waiters_answered(world, call);
-    sim_stats_answer(&world->stats, answer, call->confirming);
+        sim_attempts_answered(world, call);
+    }
+    if (call->kind == FENCE_CALL_ACQUIRE || call->kind == FENCE_CALL_EXTEND)
+        sim_lease_check(world, call, world->now_us + valid_us);
+    sim_stats_answer(&world->stats, answer, call->set.count > 1, call->confirming);
     sim_trace_mix(&world->trace, (uint64_t)answer->token ^ (uint64_t)(int64_t)answer->error);
     SIM_SAY(world,
             "server %u answers call %" PRIu64 " (lock %" PRIu32 "): %s, token %" PRId64
@@ -93,7 +140,7 @@ static void answer(struct sim_world *world, unsigned s, const struct fence_answe
             s, answer->client, call->lock, fence_strerror(answer->error), answer->token,
             answer->validity_ms);
     sim_voters_check(world);
-    sim_client_expects_answer(world, call);
+    answer_leaves(world, call);
 }
 
 static void send(struct sim_world *world, unsigned s, unsigned m,
@@ -115,10 +162,8 @@ static void send_rejoin(struct sim_world *world, unsigned s, unsigned m,
 
 static void note_round(struct sim_world *world, const struct fence_request *request)
 {
-    if (request->kind == FENCE_REQUEST_TAKE || request->kind == FENCE_REQUEST_CONFIRM) {
-        struct sim_call *call = &world->check.calls[sim_lock_number(request->lock_id)];
-        call->confirming = request->kind == FENCE_REQUEST_CONFIRM;
-    }
+    if (request->kind == FENCE_REQUEST_TAKE || request->kind == FENCE_REQUEST_CONFIRM)
+        sim_attempts_call(world, request)->confirming = request->kind == FENCE_REQUEST_CONFIRM;
 }
 
 static void act_on_master(struct sim_world *world, unsigned s, unsigned m,
@@ -156,6 +201,7 @@ static void act(struct sim_world *world, unsigned s, const struct fence_effect *
     if (effect->kind == FENCE_EFFECT_SEND) {
         note_round(world, &effect->request);
         sim_waiters_sent(world, s, &effect->request);
+        sim_attempts_sent(world, s, &effect->request, effect->masters);
     }
     for (unsigned m = 0; m < world->plan.masters; m++)
         if (effect->masters >> m & 1)
@@ -194,30 +240,40 @@ void sim_server_step(struct sim_world *world, unsigned s, struct fence_event *ev
         sim_check_fail(&world->check, "%u effects from one step", effects->count);
     for (unsigned i = 0; i < effects->count && sim_check_ok(&world->check); i++)
         act(world, s, &effects->items[i]);
+    if (server->declines && sim_check_ok(&world->check))
+        decline(world, s);
     schedule_tick(world, s);
 }
 
 void sim_server_call(struct sim_world *world, unsigned s, struct sim_call *call)
 {
     bool has_lock = call->kind != FENCE_CALL_INSPECT;
+    bool several = call->set.count > 1;
+    uint32_t id = (uint32_t)(call - world->check.calls);
+    if (several)
+        sim_set_group(&call->set, &world->group);
     struct fence_event event = {
         .kind = FENCE_EVENT_CALL,
         .call =
             {
                 .kind = call->kind,
-                .client = (uint64_t)(call - world->check.calls),
-                .resource = sim_resource_text(call->resource),
+                .client = id,
+                .resource = sim_resource_text(call->set.resource[0]),
                 .lock_id = has_lock ? sim_lock_text(call->lock) : NULL,
-                .owner = call->kind == FENCE_CALL_ACQUIRE ? sim_owner_text(call->lock) : "",
-                .token = call->kind == FENCE_CALL_EXTEND ? call->token : 0,
+                .owner = call->kind == FENCE_CALL_ACQUIRE ? sim_owner_text(id) : "",
+                .group = several ? &world->group : NULL,
+                .again = call->again,
+                .token = call->kind == FENCE_CALL_EXTEND ? call->set.token[0] : 0,
                 .ttl_ms = call->ttl_ms,
                 .wait_ms = call->wait_ms,
             },
     };
     sim_check_begun(&world->check, call);
-    if (stands_in_line(call))
+    if (call->kind == FENCE_CALL_ACQUIRE)
         sim_waiters_come(world, call);
     sim_server_step(world, s, &event);
+    if (call->kind == FENCE_CALL_ACQUIRE && sim_check_ok(&world->check))
+        sim_waiters_came(world, call);
 }
 
 void sim_server_freed(struct sim_world *world, unsigned s, uint32_t resource, uint32_t lock)

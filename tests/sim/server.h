@@ -15,6 +15,8 @@ struct sim_server {
     struct sim_rng rng;
     uint64_t tick_at_us; /* true time; FENCE_NEVER: no tick is scheduled */
     uint64_t paused_until_us;
+    bool declines; /* the latest answer, a grant, found its client gone */
+    struct fence_taken declined;
     struct fence_effects effects;
 };
 

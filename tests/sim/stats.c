@@ -2,8 +2,13 @@
 
 #include "fence/error.h"
 
-static void acquire(struct sim_stats *stats, const struct fence_answer *answer, bool confirmed)
+static void acquire(struct sim_stats *stats, const struct fence_answer *answer, bool several,
+                    bool confirmed)
 {
+    stats->acquires++;
+    stats->granted_found += answer->found;
+    stats->granted_several += several && answer->error == 0;
+    stats->failed_several += several && answer->error != 0;
     stats->granted_fast += answer->error == 0 && !confirmed;
     stats->granted_confirmed += answer->error == 0 && confirmed;
     stats->held += answer->error == FENCE_EHELD;
@@ -23,14 +28,14 @@ static void extend(struct sim_stats *stats, const struct fence_answer *answer)
     stats->extend_unknown += answer->error == FENCE_ENOQUORUM;
 }
 
-void sim_stats_answer(struct sim_stats *stats, const struct fence_answer *answer, bool confirmed)
+void sim_stats_answer(struct sim_stats *stats, const struct fence_answer *answer, bool several,
+                      bool confirmed)
 {
     stats->not_ready += answer->error == FENCE_ENOTREADY;
     stats->busy += answer->error == FENCE_EBUSY;
     switch (answer->kind) {
     case FENCE_CALL_ACQUIRE:
-        stats->acquires++;
-        acquire(stats, answer, confirmed);
+        acquire(stats, answer, several, confirmed);
         break;
     case FENCE_CALL_EXTEND:
         extend(stats, answer);

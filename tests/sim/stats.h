@@ -13,6 +13,12 @@
     X(acquires)                                                                                    \
     X(granted_fast)                                                                                \
     X(granted_confirmed)                                                                           \
+    X(granted_found) /* all was locked before under the client's lock id */                        \
+    X(granted_several)                                                                             \
+    X(failed_several)                                                                              \
+    X(asked_again) /* with a lock id that was asked with before */                                 \
+    X(declined)    /* a grant that found its client gone */                                        \
+    X(answers_lost)                                                                                \
     X(held)                                                                                        \
     X(wait_timeout)                                                                                \
     X(contended)                                                                                   \
@@ -47,6 +53,8 @@
     X(locked_again) /* a TAKE on its own attempt's lock, or after that had gone */                 \
     X(confirms_refused)                                                                            \
     X(undone)                                                                                      \
+    X(found_at_a_master)                                                                           \
+    X(counted_anew) /* found, and older than the master's return */                                \
     X(locks_vanished)                                                                              \
     X(connections_down)                                                                            \
     X(connections_reset)                                                                           \
@@ -62,6 +70,7 @@
     X(rejoins_executed_again)                                                                      \
     X(restarts_intact)                                                                             \
     X(restarts_forgetful)                                                                          \
+    X(restores)                                                                                    \
     X(flushes)                                                                                     \
     X(replacements)                                                                                \
     X(server_crashes)                                                                              \
@@ -82,7 +91,9 @@ static inline void sim_stats_most(uint64_t *stat, uint64_t now)
         *stat = now;
 }
 
-/* Counts an answer; @confirmed: the grant took a second round. */
-void sim_stats_answer(struct sim_stats *stats, const struct fence_answer *answer, bool confirmed);
+/* Counts an answer; @several: the call was for more than one; @confirmed: the grant took a second
+ * round. */
+void sim_stats_answer(struct sim_stats *stats, const struct fence_answer *answer, bool several,
+                      bool confirmed);
 
 #endif

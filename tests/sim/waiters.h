@@ -1,9 +1,14 @@
 /* Who waits for what at which server, as the world sees it, and what is promised to them:
  *
  *   W1  first come, first served: masters are asked for a resource, and a lock is granted, only for
- *       the first of its line: whoever came to this server before all others that have no answer;
+ *       the first of its line: whoever came to this server before all others that have no answer.
+ *       Who asks again for what its lock id has need not wait for those who wait for just that;
  *   W2  one is woken: no two of a line have an attempt under way;
- *   W3  no wake-up is lost (waking.h). */
+ *   W3  no wake-up is lost (waking.h);
+ *   W4  who asks again for what this server gave its lock id, or was told that it has, asks at
+ * once.
+ *
+ * Who wants several at once stands in no line: it may ask at any time, and must now and then. */
 #ifndef SIM_WAITERS_H
 #define SIM_WAITERS_H
 
@@ -31,10 +36,15 @@ struct sim_line {
     bool asking;       /* it is under way */
     bool by_word;      /* it began since word came; and word came since it ended */
     bool woken;
-    uint32_t holder;                   /* as a majority told it; SIM_NO_LOCK */
-    uint32_t named[FENCE_MASTERS_MAX]; /* the same of each master */
-    uint64_t left_ms[FENCE_MASTERS_MAX];
+    uint32_t holder; /* as a majority told it, or another of the line since; SIM_NO_LOCK */
     bool freed[SIM_CALLS_MAX]; /* locks of which word came since it began */
+
+    /* The lock that this server gave last to one of them, as long as it must know that it is held
+     * (SIM_NO_LOCK: it may not), by its own clock; and until when it can take each for the holder.
+     */
+    uint32_t granted;
+    uint64_t granted_until_us;
+    uint64_t held_until_us[SIM_CALLS_MAX];
 };
 
 #define SIM_NO_LOCK UINT32_MAX
@@ -49,8 +59,10 @@ void sim_waiters_init(struct sim_waiters *waiters);
 /* NULL: nobody stands there. */
 struct sim_call *sim_line_first(struct sim_world *world, const struct sim_line *line);
 
-/* @call, an acquire, reaches its server; its answer leaves; its server crashed. */
+/* @call, an acquire, reaches its server, which has acted on that then; its answer leaves; its
+ * server crashed. */
 void sim_waiters_come(struct sim_world *world, struct sim_call *call);
+void sim_waiters_came(struct sim_world *world, const struct sim_call *call);
 void sim_waiters_answered(struct sim_world *world, struct sim_call *call);
 void sim_waiters_dropped(struct sim_world *world, struct sim_call *call);
 

@@ -64,9 +64,13 @@ static void expect_sooner(const struct sim_world *world, unsigned s, struct sim_
         expect_within(world, s, line, local_us);
 }
 
-void sim_waking_first(const struct sim_world *world, unsigned s, struct sim_line *line,
-                      bool at_once)
+void sim_waking_first(struct sim_world *world, unsigned s, struct sim_line *line, bool at_once)
 {
+    const struct sim_call *first = sim_line_first(world, line);
+    if (first && first->attempt != 0) {
+        sim_waking_begin(world, s, line, first->attempt);
+        return;
+    }
     line->began_us = world->now_us;
     line->attempt = 0;
     line->asking = line->by_word = line->woken = false;
@@ -82,8 +86,6 @@ void sim_waking_begin(struct sim_world *world, unsigned s, struct sim_line *line
     line->by_word = line->woken;
     line->woken = false;
     line->holder = SIM_NO_LOCK;
-    for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++)
-        line->named[i] = SIM_NO_LOCK;
     memset(line->freed, 0, sizeof(line->freed));
     expect_within(world, s, line, longest_sleep_us(sim_line_first(world, line)));
 }
@@ -94,7 +96,8 @@ void sim_waking_begin(struct sim_world *world, unsigned s, struct sim_line *line
 static void check_freedom(struct sim_world *world, const struct sim_call *first,
                           const struct sim_line *line)
 {
-    uint64_t free_us = sim_freedom_since_us(world, first->server, first->resource);
+    uint32_t resource = first->set.resource[0];
+    uint64_t free_us = sim_freedom_since_us(world, first->server, resource);
     if (free_us == FENCE_NEVER || !first->wait_ms)
         return;
     uint64_t from_us = free_us > line->began_us ? free_us : line->began_us;
@@ -105,7 +108,7 @@ static void check_freedom(struct sim_world *world, const struct sim_call *first,
         sim_check_fail(&world->check,
                        "W3: lock %" PRIu32 " sleeps, though r%" PRIu32 " has been free for %" PRIu64
                        " us",
-                       first->lock, first->resource, slept_us);
+                       first->lock, resource, slept_us);
     sim_stats_most(&world->stats.longest_sleep_us, slept_us);
 }
 
@@ -116,7 +119,7 @@ void sim_waking_check(struct sim_world *world, const struct sim_call *first,
     if (world->now_us > due_us)
         sim_check_fail(&world->check,
                        "W3: lock %" PRIu32 " asks for r%" PRIu32 " %" PRIu64 " us too late",
-                       first->lock, first->resource, world->now_us - due_us);
+                       first->lock, first->set.resource[0], world->now_us - due_us);
     if (!line->asking)
         check_freedom(world, first, line);
 }
@@ -129,6 +132,16 @@ void sim_waking_overtaken(struct sim_world *world, uint32_t resource)
         if (first && !line->asking)
             check_freedom(world, first, line);
     }
+}
+
+void sim_waking_check_group(struct sim_world *world, const struct sim_call *call)
+{
+    uint64_t due_us = awake_us(world, call->server, call->asked_us) +
+                      true_span_us(world, call->server, longest_sleep_us(call));
+    if (world->now_us > due_us)
+        sim_check_fail(&world->check,
+                       "W3: lock %" PRIu32 " of several sleeps %" PRIu64 " us too long", call->lock,
+                       world->now_us - due_us);
 }
 
 /* Its attempt may have begun just before its time was over. */
@@ -145,38 +158,76 @@ void sim_waking_check_end(struct sim_world *world, const struct sim_call *call)
 /* ---- what the first learns ------------------------------------------------------------------- */
 
 /* How many masters named @lock, and the most that one of them said it has left. */
-static unsigned count_votes(const struct sim_line *line, uint32_t lock, uint64_t *ret_longest_ms)
+static unsigned count_votes(const struct sim_call *call, uint32_t lock, uint64_t *ret_longest_ms)
 {
     unsigned votes = 0;
     for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++) {
-        if (line->named[i] != lock)
+        if (call->named[i] != lock)
             continue;
         votes++;
-        if (*ret_longest_ms < line->left_ms[i])
-            *ret_longest_ms = line->left_ms[i];
+        if (*ret_longest_ms < call->left_ms[i])
+            *ret_longest_ms = call->left_ms[i];
     }
     return votes;
+}
+
+static void later(uint64_t *us, uint64_t than_us)
+{
+    if (*us < than_us)
+        *us = than_us;
+}
+
+void sim_waking_granted(const struct sim_world *world, const struct sim_call *call,
+                        struct sim_line *line)
+{
+    uint64_t lease_us = true_span_us(world, call->server, call->ttl_ms * UINT64_C(1000));
+    later(&line->held_until_us[call->lock], world->now_us + lease_us);
+    line->granted = line->holder = call->declined ? SIM_NO_LOCK : call->lock;
+    line->granted_until_us = sim_clock_read(&world->servers[call->server].clock, call->until_us);
+}
+
+/* Whatever attempt it was an answer to. */
+static void note_holder(const struct sim_world *world, unsigned s, struct sim_line *line,
+                        const struct sim_reply *reply)
+{
+    uint64_t until_us = world->now_us + true_span_us(world, s, reply->remaining_ms * 1000);
+    later(&line->held_until_us[reply->lock], until_us);
+    if (reply->lock != line->granted)
+        line->granted = SIM_NO_LOCK;
+    until_us = sim_clock_read(&world->servers[s].clock, until_us);
+    if (line->granted_until_us > until_us)
+        line->granted_until_us = until_us;
+}
+
+/* The first was told by a majority; word from before that attempt counts. */
+static void expect_end(const struct sim_world *world, unsigned s, struct sim_line *line,
+                       uint64_t longest_ms)
+{
+    uint64_t lease_end_us = longest_ms * 1000 + LEASE_END_US;
+    line->woken = line->freed[line->holder];
+    bool retries = line->woken || lease_end_us < RETRY_US;
+    expect_sooner(world, s, line, retries ? RETRY_US : lease_end_us);
 }
 
 void sim_waking_told(struct sim_world *world, unsigned s, unsigned i,
                      const struct sim_lock_request *request, const struct sim_reply *reply)
 {
-    struct sim_line *line = &world->waiters.lines[s][request->resource];
-    if (request->kind != FENCE_REQUEST_TAKE || reply->kind != FENCE_REPLY_HELD || !line->asking ||
-        request->attempt != line->attempt)
+    struct sim_line *line = &world->waiters.lines[s][request->set.resource[0]];
+    struct sim_call *call = &world->check.calls[request->call];
+    note_holder(world, s, line, reply);
+    if (request->kind != FENCE_REQUEST_TAKE || request->set.count > 1 || request->attempt == 0 ||
+        request->attempt != call->attempt)
         return;
     uint64_t longest_ms = 0;
-    line->named[i] = reply->lock;
-    line->left_ms[i] = reply->remaining_ms;
-    if (count_votes(line, reply->lock, &longest_ms) < fence_majority(world->plan.masters))
+    call->named[i] = reply->lock;
+    call->left_ms[i] = reply->remaining_ms;
+    if (count_votes(call, reply->lock, &longest_ms) < fence_majority(world->plan.masters))
         return;
     line->holder = reply->lock;
-    sim_line_first(world, line)->waited = true;
-    line->woken = line->freed[reply->lock];
-    uint64_t lease_end_us = longest_ms * 1000 + LEASE_END_US;
-    bool retries =
-        line->woken || lease_end_us < RETRY_US; /* word from before that attempt counts */
-    expect_sooner(world, s, line, retries ? RETRY_US : lease_end_us);
+    if (request->attempt != line->attempt || !line->asking)
+        return;
+    call->waited = true;
+    expect_end(world, s, line, longest_ms);
 }
 
 void sim_waking_heard(struct sim_world *world, unsigned s, uint32_t resource, uint32_t lock)
@@ -184,6 +235,8 @@ void sim_waking_heard(struct sim_world *world, unsigned s, uint32_t resource, ui
     struct sim_line *line = &world->waiters.lines[s][resource];
     if (line->count == 0)
         return;
+    if (line->granted == lock)
+        line->granted = SIM_NO_LOCK;
     line->freed[lock] = true;
     if (line->asking || line->holder != lock)
         return;

@@ -17,6 +17,7 @@
 #include "tests/sim/master.h"
 #include "tests/sim/network.h"
 #include "tests/sim/plan.h"
+#include "tests/sim/probe.h"
 #include "tests/sim/server.h"
 #include "tests/sim/stats.h"
 #include "tests/sim/trace.h"
@@ -52,6 +53,8 @@ struct sim_world {
     struct sim_server servers[SIM_SERVERS_MAX];
     struct sim_client clients[SIM_CLIENTS_MAX];
     struct sim_account accounts[SIM_RESOURCES_MAX];
+    struct sim_probe probes[SIM_SERVERS_MAX];
+    struct fence_group group; /* of the call that the core is given */
 };
 
 /* A world without a history yet. NULL: no memory. */

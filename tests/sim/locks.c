@@ -1,0 +1,241 @@
+#include "tests/sim/locks.h"
+
+#include "tests/sim/mutant.h"
+
+static struct sim_reply yes_or_no(bool yes)
+{
+    return (struct sim_reply){.kind = yes ? FENCE_REPLY_YES : FENCE_REPLY_NO};
+}
+
+static uint64_t left_ms(const struct sim_lock *lock, uint64_t local_us)
+{
+    return (lock->expires_us - local_us) / 1000;
+}
+
+static struct sim_reply held(const struct sim_lock *lock, unsigned member, uint64_t local_us)
+{
+    return (struct sim_reply){
+        .kind = FENCE_REPLY_HELD,
+        .lock = lock->lock,
+        .member = member,
+        .number = {lock->number},
+        .remaining_ms = left_ms(lock, local_us),
+    };
+}
+
+/* ---- taking ---------------------------------------------------------------------------------- */
+
+static int64_t count(struct sim_master *master, uint32_t slot)
+{
+    return master->memory.counters.slot[slot] = sim_master_counter(master, slot) + 1;
+}
+
+static bool is_attempts(const struct sim_lock *lock, const struct sim_lock_request *request)
+{
+    return lock->present && lock->lock == request->lock && lock->attempt == request->attempt;
+}
+
+/* Whether the client's own lock id has it, by whatever attempt. */
+static bool is_found(const struct sim_lock *lock, const struct sim_lock_request *request)
+{
+    bool asks = request->again || SIM_MUTANT(ALL_ADOPT);
+    return asks && lock->present && lock->lock == request->lock && !is_attempts(lock, request);
+}
+
+static bool is_in_the_way(const struct sim_lock *lock, const struct sim_lock_request *request)
+{
+    return lock->present && !is_attempts(lock, request) && !is_found(lock, request);
+}
+
+static int64_t own_incarnation(const struct sim_master *master)
+{
+    return master->memory.marker.view.incarnation[master->memory.marker.member];
+}
+
+static void lock_anew(struct sim_master *master, struct sim_lock *lock, uint32_t slot,
+                      const struct sim_lock_request *request, bool copy, uint64_t local_us)
+{
+    *lock = (struct sim_lock){
+        .present = true,
+        .by_copy = copy,
+        .lock = request->lock,
+        .attempt = request->attempt,
+        .number = count(master, slot),
+        .made = request->again ? own_incarnation(master) : 0,
+        .expires_us = local_us + request->ttl_ms * UINT64_C(1000),
+    };
+}
+
+/* From here on no clean-up takes it. Number and lease stay, unless the number was given before the
+ * master came back: then it is counted anew. */
+static bool adopt(struct sim_master *master, struct sim_lock *lock, uint32_t slot)
+{
+    bool anew = lock->made != own_incarnation(master);
+    if (anew && !SIM_MUTANT(STORED_NUMBER_KEPT))
+        lock->number = count(master, slot);
+    lock->made = own_incarnation(master);
+    if (!SIM_MUTANT(ADOPTED_UNMARKED))
+        lock->attempt = SIM_ADOPTED;
+    return anew;
+}
+
+static void take_one(struct sim_master *master, unsigned k, const struct sim_lock_request *request,
+                     bool copy, uint64_t local_us, struct sim_reply *reply)
+{
+    struct sim_lock *lock = &master->memory.locks[request->set.resource[k]];
+    uint32_t slot = sim_master_slot(master, request->set.resource[k]);
+    if (is_in_the_way(lock, request)) { /* only where a mutant lets it */
+        reply->number[k] = count(master, slot);
+        return;
+    }
+    if (is_found(lock, request)) {
+        uint64_t remaining_ms = left_ms(lock, local_us) > 0 ? left_ms(lock, local_us) : 1;
+        if (reply->remaining_ms == 0 || reply->remaining_ms > remaining_ms)
+            reply->remaining_ms = remaining_ms;
+        reply->counted_anew |= adopt(master, lock, slot);
+    } else {
+        reply->found = false;
+        if (!is_attempts(lock, request))
+            lock_anew(master, lock, slot, request, copy, local_us);
+    }
+    reply->number[k] = lock->number;
+}
+
+/* All or none. */
+static struct sim_reply take(struct sim_master *master, const struct sim_lock_request *request,
+                             bool copy, uint64_t local_us)
+{
+    unsigned looked_at = SIM_MUTANT(GROUP_IN_PART) ? 1 : request->set.count;
+    for (unsigned k = 0; k < looked_at; k++) {
+        struct sim_lock *lock = &master->memory.locks[request->set.resource[k]];
+        if (!is_in_the_way(lock, request))
+            continue;
+        lock->waited_for |= request->waits && !SIM_MUTANT(WAITS_UNNOTED);
+        return held(lock, k, local_us);
+    }
+    struct sim_reply reply = {.kind = FENCE_REPLY_NUMBER, .found = true};
+    for (unsigned k = 0; k < request->set.count; k++)
+        take_one(master, k, request, copy, local_us, &reply);
+    return reply;
+}
+
+/* ---- confirming ------------------------------------------------------------------------------ */
+
+/* The number too: a repeated TAKE may have locked again, after somebody else's turn. */
+static bool agrees(const struct sim_lock *lock, const struct sim_lock_request *request,
+                   int64_t token)
+{
+    bool adopted = lock->present && lock->lock == request->lock && request->again &&
+                   lock->attempt == SIM_ADOPTED && !SIM_MUTANT(ADOPTED_UNCONFIRMED);
+    if (!adopted && !is_attempts(lock, request))
+        return false;
+    if (SIM_MUTANT(CONFIRM_BY_ID) || (adopted && SIM_MUTANT(ADOPTED_BY_ID)))
+        return true;
+    return SIM_MUTANT(CONFIRM_EXACTLY) ? !lock->by_copy : lock->number <= token;
+}
+
+static void raise_to(struct sim_master *master, uint32_t resource, int64_t token)
+{
+    uint32_t slot = sim_master_slot(master, resource);
+    if (sim_master_counter(master, slot) < token)
+        master->memory.counters.slot[slot] = token;
+    master->memory.locks[resource].number = token;
+}
+
+static struct sim_reply confirm(struct sim_master *master, const struct sim_lock_request *request)
+{
+    const struct sim_set *set = &request->set;
+    unsigned looked_at = SIM_MUTANT(GROUP_CONFIRMED_IN_PART) ? 1 : set->count;
+    for (unsigned k = 0; k < looked_at; k++)
+        if (!agrees(&master->memory.locks[set->resource[k]], request, set->token[k]))
+            return yes_or_no(false);
+    for (unsigned k = 0; k < set->count; k++)
+        raise_to(master, set->resource[k], set->token[k]);
+    return yes_or_no(true);
+}
+
+/* ---- the rest -------------------------------------------------------------------------------- */
+
+static struct sim_reply extend(struct sim_lock *lock, uint32_t cap,
+                               const struct sim_lock_request *request, uint64_t local_us)
+{
+    if (!lock->present || lock->lock != request->lock || lock->number > request->set.token[0])
+        return yes_or_no(false);
+    if (lock->extensions >= cap)
+        return (struct sim_reply){.kind = FENCE_REPLY_EXHAUSTED};
+    lock->extensions++;
+    lock->attempt = SIM_ADOPTED;
+    uint64_t expires_us = local_us + request->ttl_ms * UINT64_C(1000);
+    if (lock->expires_us < expires_us)
+        lock->expires_us = expires_us;
+    return yes_or_no(true);
+}
+
+static void drop(struct sim_master *master, uint32_t resource, struct sim_reply *reply)
+{
+    struct sim_lock *lock = &master->memory.locks[resource];
+    reply->kind = FENCE_REPLY_YES;
+    reply->freed |= (uint32_t)lock->waited_for << resource;
+    lock->present = false;
+}
+
+static struct sim_reply release(struct sim_master *master, const struct sim_lock_request *request)
+{
+    const struct sim_lock *lock = &master->memory.locks[request->set.resource[0]];
+    int64_t token = request->set.token[0];
+    struct sim_reply reply = yes_or_no(false);
+    bool remains = lock->number <= token && lock->made == 0; /* of a grant that is lost */
+    if (lock->present && lock->lock == request->lock && (token == 0 || remains))
+        drop(master, request->set.resource[0], &reply);
+    return reply;
+}
+
+static bool may_undo(const struct sim_lock *lock, const struct sim_lock_request *request)
+{
+    bool same_id = lock->present && lock->lock == request->lock;
+    bool adopted = same_id && lock->attempt == SIM_ADOPTED;
+    return is_attempts(lock, request) || (same_id && SIM_MUTANT(UNDO_BY_LOCK_ID)) ||
+           (adopted && SIM_MUTANT(ADOPTED_UNDONE));
+}
+
+/* Of several, each that is the attempt's. */
+static struct sim_reply undo(struct sim_master *master, const struct sim_lock_request *request)
+{
+    struct sim_reply reply = yes_or_no(false);
+    unsigned looked_at = SIM_MUTANT(GROUP_UNDONE_IN_PART) ? 1 : request->set.count;
+    for (unsigned k = 0; k < looked_at; k++)
+        if (may_undo(&master->memory.locks[request->set.resource[k]], request))
+            drop(master, request->set.resource[k], &reply);
+    return reply;
+}
+
+static void expire(struct sim_master *master, const struct sim_set *set, uint64_t local_us)
+{
+    for (unsigned k = 0; k < set->count; k++) {
+        struct sim_lock *lock = &master->memory.locks[set->resource[k]];
+        lock->present = lock->present && lock->expires_us > local_us;
+    }
+}
+
+struct sim_reply sim_locks_execute(struct sim_master *master,
+                                   const struct sim_lock_request *request, bool copy,
+                                   uint64_t local_us)
+{
+    struct sim_lock *lock = &master->memory.locks[request->set.resource[0]];
+    expire(master, &request->set, local_us);
+    switch (request->kind) {
+    case FENCE_REQUEST_TAKE:
+        return take(master, request, copy, local_us);
+    case FENCE_REQUEST_CONFIRM:
+        return confirm(master, request);
+    case FENCE_REQUEST_EXTEND:
+        return extend(lock, master->extensions, request, local_us);
+    case FENCE_REQUEST_RELEASE:
+        return release(master, request);
+    case FENCE_REQUEST_UNDO:
+        return undo(master, request);
+    case FENCE_REQUEST_INSPECT:
+        return lock->present ? held(lock, 0, local_us) : yes_or_no(false);
+    }
+    return (struct sim_reply){.kind = FENCE_REPLY_REFUSED};
+}
