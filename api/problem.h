@@ -62,7 +62,7 @@
     X(API_PROBLEM_MEDIA_TYPE, 0, 415, "unsupported-media-type", "The body is not JSON",            \
       "Send the body as JSON, with Content-Type: application/json.")                               \
     X(API_PROBLEM_HEAD, 0, 431, "headers-too-large", "The headers are too large",                  \
-      "Send at most 5632 bytes of request line and headers, each header counted as 64 more.")        \
+      "Send at most 5632 bytes of request line and headers, each header counted as 64 more.")      \
     X(API_PROBLEM_INTERNAL, FENCE_EIO, 500, "internal", "The service failed",                      \
       "The storage of the service failed; its log says how.")                                      \
     X(API_PROBLEM_NO_MEMORY, FENCE_ENOMEM, 503, "no-memory", "The service is out of memory",       \

@@ -40,10 +40,10 @@ static void fail_if_out_of_reach(struct fence_attempt *attempt)
         attempt->state = FENCE_ATTEMPT_FAILED;
 }
 
-void fence_attempt_begin(struct fence_attempt *attempt, uint64_t id, struct fence_ballot *ballots,
-                         unsigned count, unsigned n, uint32_t active, uint64_t now_us)
+void fence_attempt_begin(struct fence_attempt *attempt, uint64_t id, struct fence_ballots ballots,
+                         unsigned n, uint32_t active, uint64_t now_us)
 {
-    assert(count > 0 && count <= FENCE_GROUP_MAX);
+    assert(ballots.count > 0 && ballots.count <= FENCE_GROUP_MAX);
     attempt->state = FENCE_ATTEMPT_TAKING;
     attempt->id = id;
     attempt->began_us = now_us;
@@ -52,10 +52,9 @@ void fence_attempt_begin(struct fence_attempt *attempt, uint64_t id, struct fenc
     attempt->found = 0;
     attempt->remaining_ms = UINT64_MAX;
     attempt->stale = false;
-    attempt->count = count;
     attempt->ballots = ballots;
-    for (unsigned k = 0; k < count; k++)
-        ballots[k].token = 0;
+    for (unsigned k = 0; k < ballots.count; k++)
+        ballots.each[k].token = 0;
     fence_holders_begin(&attempt->holders);
     fence_tally_begin(&attempt->tally, n, active);
     fail_if_out_of_reach(attempt);
@@ -84,8 +83,8 @@ static bool all_equal(const struct fence_ballot *ballot, unsigned n, uint32_t se
 static void freeze(struct fence_attempt *attempt)
 {
     bool agreed = true;
-    for (unsigned k = 0; k < attempt->count; k++) {
-        struct fence_ballot *ballot = &attempt->ballots[k];
+    for (unsigned k = 0; k < attempt->ballots.count; k++) {
+        struct fence_ballot *ballot = &attempt->ballots.each[k];
         ballot->token = greatest_number(ballot, attempt->tally.n, attempt->frozen);
         agreed = agreed && all_equal(ballot, attempt->tally.n, attempt->frozen);
     }
@@ -106,9 +105,9 @@ static void freeze(struct fence_attempt *attempt)
 static void count_numbers(struct fence_attempt *attempt, unsigned i,
                           const struct fence_reply *reply)
 {
-    assert(attempt->count == 1 || reply->numbers);
-    for (unsigned k = 0; k < attempt->count; k++)
-        attempt->ballots[k].numbers[i] = reply->numbers ? reply->numbers[k] : reply->number;
+    assert(attempt->ballots.count == 1 || reply->numbers);
+    for (unsigned k = 0; k < attempt->ballots.count; k++)
+        attempt->ballots.each[k].numbers[i] = reply->numbers ? reply->numbers[k] : reply->number;
     attempt->frozen |= UINT32_C(1) << i;
     if (reply->found)
         attempt->found |= UINT32_C(1) << i;

@@ -44,6 +44,12 @@ struct fence_ballot {
     int64_t numbers[FENCE_MASTERS_MAX];
 };
 
+/* One for each resource. The caller's; it stays where it is as long as the attempt. */
+struct fence_ballots {
+    unsigned count;
+    struct fence_ballot *each;
+};
+
 struct fence_attempt {
     enum fence_attempt_state state;
     uint64_t id;           /* random, new for every attempt */
@@ -53,17 +59,15 @@ struct fence_attempt {
     uint32_t found;        /* set of those that had it all locked before, under the same lock id */
     uint64_t remaining_ms; /* the least that a lock found so has left; UINT64_MAX: none was found */
     bool stale; /* a master knows a newer view than the one named: another attempt may do better */
-    unsigned count;               /* of resources */
-    struct fence_ballot *ballots; /* one for each; the caller's */
+    struct fence_ballots ballots;
     struct fence_tally tally;
     struct fence_holders holders; /* who is in the way: one holder, or a split vote */
 };
 
-/* Begins an attempt @id at the @count resources whose numbers go into @ballots, which the attempt
- * keeps. It asks the masters in @active out of @n. Too few of them: it has FAILED, and nothing must
- * be sent. */
-void fence_attempt_begin(struct fence_attempt *attempt, uint64_t id, struct fence_ballot *ballots,
-                         unsigned count, unsigned n, uint32_t active, uint64_t now_us);
+/* Begins an attempt @id at as many resources as there are @ballots. It asks the masters in @active
+ * out of @n. Too few of them: it has FAILED, and nothing must be sent. */
+void fence_attempt_begin(struct fence_attempt *attempt, uint64_t id, struct fence_ballots ballots,
+                         unsigned n, uint32_t active, uint64_t now_us);
 
 /* Master @i answered the round under way. The caller keeps replies of earlier rounds away. When the
  * state becomes CONFIRMING, send the second round to @frozen. */

@@ -15,6 +15,26 @@ static uint32_t power_of_two(uint32_t at_least)
     return power;
 }
 
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+static int init_tables(struct fence_core *core, const struct fence_config *config)
+{
+    const uint32_t calls = config->calls;
+    int error = fence_timers_init(&core->timers, calls);
+    if (!error)
+        error = fence_lines_init(&core->lines, power_of_two(calls), config->seed);
+    if (!error)
+        error = fence_clients_init(&core->clients, power_of_two(calls));
+    if (!error)
+        error = fence_groups_init(&core->groups, least(calls, FENCE_GROUPS_MAX));
+    if (!error)
+        error = fence_debts_init(&core->debts, least(calls, FENCE_DEBTS_MAX));
+    return error;
+}
+
 int fence_core_new(const struct fence_config *config, struct fence_core **ret_core)
 {
     if (config->masters % 2 == 0 || config->masters > FENCE_MASTERS_MAX || config->calls == 0 ||
@@ -29,30 +49,14 @@ int fence_core_new(const struct fence_config *config, struct fence_core **ret_co
 
     int error = FENCE_ENOMEM;
     core->calls = calloc(config->calls, sizeof(*core->calls));
-    if (!core->calls)
-        goto out;
     core->rejoins = calloc(config->masters, sizeof(*core->rejoins));
-    if (!core->rejoins)
+    if (!core->calls || !core->rejoins)
         goto out;
     for (unsigned i = 0; i < config->masters; i++)
         core->rejoins[i].due_us = FENCE_NEVER;
     for (uint32_t i = 0; i < config->calls; i++)
         core->calls[i].next_free = i + 1 < config->calls ? i + 1 : FENCE_NOBODY;
-    error = fence_timers_init(&core->timers, config->calls);
-    if (error)
-        goto out;
-    error = fence_lines_init(&core->lines, power_of_two(config->calls), config->seed);
-    if (error)
-        goto out;
-    error = fence_clients_init(&core->clients, power_of_two(config->calls));
-    if (error)
-        goto out;
-    error = fence_groups_init(&core->groups,
-                              config->calls < FENCE_GROUPS_MAX ? config->calls : FENCE_GROUPS_MAX);
-    if (error)
-        goto out;
-    error = fence_debts_init(&core->debts,
-                             config->calls < FENCE_DEBTS_MAX ? config->calls : FENCE_DEBTS_MAX);
+    error = init_tables(core, config);
     if (error)
         goto out;
     *ret_core = core;

@@ -49,7 +49,7 @@ static void answer_grant(struct fence_core *core, struct call *call, uint64_t va
     fence_core_answer_line(core, call);
     struct fence_answer *answer = fence_core_answer(core, call, 0);
     answer->group = group ? &group->group : NULL;
-    answer->token = attempt->ballots[0].token;
+    answer->token = attempt->ballots.each[0].token;
     answer->validity_ms = validity_us / 1000;
     answer->found = fence_attempt_found(attempt);
     answer->attempt = attempt->id;
@@ -149,9 +149,11 @@ static void fail(struct fence_core *core, struct call *call, int error)
 static void begin_attempt(struct fence_core *core, struct call *call)
 {
     struct fence_group_call *group = group_of(core, call);
-    fence_attempt_begin(&call->attempt, fence_core_random(core),
-                        group ? group->ballots : &call->ballot, group ? group->group.count : 1,
-                        core->fleet.n, fence_fleet_active(&core->fleet), core->now_us);
+    struct fence_ballots ballots = {.count = 1, .each = &call->ballot};
+    if (group)
+        ballots = (struct fence_ballots){.count = group->group.count, .each = group->ballots};
+    fence_attempt_begin(&call->attempt, fence_core_random(core), ballots, core->fleet.n,
+                        fence_fleet_active(&core->fleet), core->now_us);
 }
 
 static void try(struct fence_core *core, struct call *call)
@@ -181,7 +183,7 @@ static void try(struct fence_core *core, struct call *call)
 static void keep_tokens(const struct fence_attempt *attempt, struct fence_group_call *group)
 {
     for (unsigned k = 0; k < group->group.count; k++)
-        group->group.members[k].token = attempt->ballots[k].token;
+        group->group.members[k].token = attempt->ballots.each[k].token;
 }
 
 static void confirm(struct fence_core *core, struct call *call)
@@ -200,7 +202,7 @@ static void confirm(struct fence_core *core, struct call *call)
     struct fence_request request = {
         .kind = FENCE_REQUEST_CONFIRM,
         .attempt = attempt->id,
-        .token = attempt->ballots[0].token,
+        .token = attempt->ballots.each[0].token,
         .again = call->again,
         .group = group ? &group->group : NULL,
     };

@@ -187,7 +187,7 @@ static void add_key(struct storage_request *encoded, const char *resource)
     size_t len = strlen(resource);
     assert(len <= FENCE_RESOURCE_MAX);
     memcpy(key, prefix, prefix_len);
-    memcpy(key + prefix_len, resource, len);
+    memcpy(key + prefix_len, resource, len + 1);
     encoded->keys_len =
         (uint16_t)(encoded->keys_len + storage_resp_bulk(encoded->keys_bytes + encoded->keys_len,
                                                          key, prefix_len + len));

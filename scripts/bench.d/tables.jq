@@ -65,7 +65,7 @@ def waiters:
       "script calls", "in order", "lost", "twice"]]
     + map([.persistence, (.waiters | commas), .servers, (.handover_us.p50 | commas),
            (.handover_us.p99 | commas), (.bytes_per_waiter | commas),
-           (.script_calls_per_handover | fixed(1)), (if .in_order then "yes" else "NO" end),
+           (.script_calls_per_handover | if . then fixed(1) else "-" end), (if .in_order then "yes" else "NO" end),
            .lost, .twice])
     | table;
 

@@ -13,20 +13,26 @@ waiters() {
     second_pid=$fleet_pid
     for count in "${waiters[@]}"; do
         say "$persistence: $count waiting"
-        measure_waiters "$count" "$pawld_port"
-        measure_waiters "$count" "$pawld_port" "$second"
+        measure_waiters "$count" "$pawld_port:$pawld_pid"
+        measure_waiters "$count" "$pawld_port:$pawld_pid" "$second:$second_pid"
     done
     fleet_stop "$second_pid"
 }
 
-# measure_waiters COUNT PORT...
+# measure_waiters COUNT PORT:PID...
 measure_waiters() {
-    local count=$1 ports=() port line
+    local count=$1 options=() server url line
     shift
-    for port in "$@"; do
-        ports+=(--port "$port")
+    for server in "$@"; do
+        options+=(--port "${server%:*}" --pid "${server#*:}")
     done
-    line=$(chrt --batch 0 "$bench_out/pawl-bench-waiters" "${ports[@]}" --waiters "$count" \
+    # Where waiters come back to the end of the line, theirs are not the calls of a hand-over.
+    if ((count >= handovers)); then
+        for url in "${fleet_master_urls[@]}"; do
+            options+=(--redis "${url##*:}")
+        done
+    fi
+    line=$(chrt --batch 0 "$bench_out/pawl-bench-waiters" "${options[@]}" --waiters "$count" \
         --handovers "$handovers") || die "pawl-bench-waiters failed with $count waiting"
     record waiters "{\"servers\": $#}" <<<"$line"
 }

@@ -39,7 +39,7 @@ static void insert(uint64_t *sorted, unsigned count, uint64_t us)
 uint64_t sim_freedom_since_us(const struct sim_world *world, unsigned s, uint32_t resource)
 {
     uint32_t active = fence_fleet_active(fence_core_fleet(world->servers[s].core));
-    uint64_t free_us[FENCE_MASTERS_MAX];
+    uint64_t free_us[FENCE_MASTERS_MAX] = {0};
     unsigned count = 0;
     for (unsigned i = 0; i < world->plan.masters; i++) {
         const struct sim_link *link = &world->links[s][i];

@@ -64,8 +64,9 @@ static const char *take_page(const struct http_response *response, unsigned limi
     const json_t *locks = json_object_get(response->json, "locks");
     assert_true(json_is_array(locks));
     assert_in_range(json_array_size(locks), 0, limit > 0 ? limit : 100);
-    names = realloc(names, (count + json_array_size(locks) + 1) * sizeof(names[0]));
-    assert_non_null(names);
+    void *more = realloc(names, (count + json_array_size(locks) + 1) * sizeof(names[0]));
+    assert_non_null(more);
+    names = more;
     size_t i = 0;
     json_t *lock = NULL;
     json_array_foreach(locks, i, lock)

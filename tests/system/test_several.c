@@ -115,7 +115,7 @@ static void sixty_four_are_one_script_call_a_master(void **state)
         size_t len = strlen(body);
         snprintf(body + len, sizeof(body) - len, ", \"many/%u\"", i);
     }
-    strcat(body, "]}");
+    snprintf(body + strlen(body), sizeof(body) - strlen(body), "]}");
     long long before[MASTERS];
     for (unsigned i = 0; i < MASTERS; i++)
         before[i] = script_calls(i);

@@ -292,7 +292,7 @@ static void port_that_was_left_open_is_one_for_all_workers(void **state)
     process_wait_line(process, "listening on 127\\.0\\.0\\.1:([0-9]+)", TIMEOUT_MS, port,
                       sizeof(port));
     for (int i = 0; i < CROWD; i++) {
-        const uint16_t found = (uint16_t)atoi(port);
+        const uint16_t found = (uint16_t)strtol(port, NULL, 10);
         assert_int_equal(call(found, "GET", "/livez", NULL, NULL)->status, 200);
     }
     assert_int_equal(process_stop(process), 0);

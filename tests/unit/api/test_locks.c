@@ -363,7 +363,7 @@ static void several_keep_to_the_bounds_and_name_each_once(void **state)
     char body[1024] = "{\"resources\":[\"n\"";
     for (unsigned i = 0; i < FENCE_GROUP_MAX; i++)
         (void)snprintf(body + strlen(body), sizeof(body) - strlen(body), ",\"n%u\"", i);
-    strcat(body, "]}");
+    (void)snprintf(body + strlen(body), sizeof(body) - strlen(body), "]}");
     assert_refused(request_several(body), "2 to 64");
 }
 

@@ -14,7 +14,8 @@ static const char *const holder_b = "holder-b";
 static struct fence_attempt begin(unsigned n, uint32_t active)
 {
     struct fence_attempt attempt;
-    fence_attempt_begin(&attempt, ID, &ballot, 1, n, active, BEGAN_US);
+    fence_attempt_begin(&attempt, ID, (struct fence_ballots){.count = 1, .each = &ballot}, n,
+                        active, BEGAN_US);
     return attempt;
 }
 

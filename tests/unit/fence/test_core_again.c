@@ -66,7 +66,7 @@ static void validity_is_what_the_shortest_of_those_counted_has_left(void **state
 {
     struct core_fixture *f = core_fixture_new(state, 3);
     acquire_again(f, 1, 0);
-    core_later_us(f, 10 * 1000);
+    core_later_us(f, 10000);
     found(f, 0, 7, 20000);
     found(f, 1, 7, 5000);
     /* 5000 ms, less the 10 since the first request left, less 1 % of it and 2. */

@@ -4,12 +4,16 @@
 
 #include <string.h>
 
-static const char *const names[] = {"a", "b", "c"};
+enum {
+    NAMES = 3,
+};
+
+static const char *const names[NAMES] = {"a", "b", "c"};
 
 static const struct fence_group *three(void)
 {
-    static struct fence_group group = {.count = 3};
-    for (unsigned k = 0; k < group.count; k++) {
+    static struct fence_group group = {.count = NAMES};
+    for (unsigned k = 0; k < NAMES; k++) {
         group.members[k].slot = (uint16_t)fence_slot(names[k], 1);
         memcpy(group.members[k].resource, names[k], 2);
     }
