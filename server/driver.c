@@ -6,6 +6,7 @@
 #include "storage/redis_master_look.h"
 
 #include <assert.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -370,11 +371,16 @@ void server_driver_turn(struct server_driver *driver)
         set_timer(driver, true);
         return;
     }
+    bool sends = could_send(driver);
     driver->stepped = false;
     for (unsigned i = 0; i < driver->config.n; i++)
         storage_redis_master_flush(driver->masters[i]);
     /* Losses found while sending may have made something to send to those already flushed. */
     set_timer(driver, driver->stepped);
+    /* Masters on this machine were woken by that, and those on this core can only run when this
+     * process does not: their replies are read together then, not one by one as each comes. */
+    if (sends)
+        (void)sched_yield();
 }
 
 /* ---- setting up ------------------------------------------------------------------------------ */
