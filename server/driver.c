@@ -2,6 +2,7 @@
 
 #include "server/audit.h"
 #include "server/clock.h"
+#include "server/gathering.h"
 #include "server/log.h"
 #include "storage/redis_master_look.h"
 
@@ -13,8 +14,6 @@
 
 enum {
     LONG_SLEEP_US = FENCE_MASTER_DEADLINE_US / 2,
-    GATHERING_US = 5000,     /* what is to be sent waits at most so long for more, and */
-    FRUITLESS_TURNS_MAX = 8, /* no longer than so many turns bring nothing */
     SETTLED_MS = 2 * STORAGE_HANDSHAKE_DEADLINE_MS,
 };
 
@@ -33,12 +32,7 @@ struct server_driver {
     uv_check_t check;
     uint64_t settled_us;    /* every master should have been looked at by then */
     uint64_t slept_from_us; /* when the last turn ended */
-    struct {
-        unsigned owed;      /* clients that were answered, and may ask again at once */
-        uint64_t since_us;  /* when the first of them was */
-        unsigned asked;     /* calls that came in this turn */
-        unsigned fruitless; /* turns in a row in which none did */
-    } gathering;
+    struct server_gathering gathering;
     bool looks_again;      /* the sockets, before time is told to the core */
     uint64_t now_us;       /* when what is being told to the core happened */
     uint64_t timer_due_us; /* FENCE_NEVER: not set */
@@ -116,8 +110,7 @@ static void decline(struct server_driver *driver, const struct fence_answer *ans
 
 static void answer(struct server_driver *driver, const struct fence_answer *answer)
 {
-    if (driver->gathering.owed++ == 0)
-        driver->gathering.since_us = driver->now_us;
+    server_gathering_answered(&driver->gathering, driver->now_us);
     bool arrived = driver->config.answer(driver->config.context, answer);
     if (!arrived && answer->kind == FENCE_CALL_ACQUIRE && !answer->error)
         decline(driver, answer);
@@ -280,8 +273,7 @@ void server_driver_left(struct server_driver *driver, uint64_t client)
 void server_driver_call(struct server_driver *driver, const struct fence_call *call)
 {
     struct fence_event event;
-    driver->gathering.owed -= driver->gathering.owed > 0;
-    driver->gathering.asked++;
+    server_gathering_asked(&driver->gathering);
     refresh_clock(driver); /* the client's deadline counts from here: not before it asked */
     event.kind = FENCE_EVENT_CALL;
     event.master = 0;
@@ -345,33 +337,14 @@ static bool could_send(const struct server_driver *driver)
     return false;
 }
 
-/* What clients ask comes in bursts: as many answers as went out a moment ago, so many calls come
- * back. A script call that carries more costs less a request, most of all where it ends in an
- * fsync. So what is to be sent waits while they come in, and the sockets are looked at without
- * sleeping. It does not wait for those who take their time, nor where nobody else was answered. */
-static bool gathers(struct server_driver *driver, uint64_t now_us)
-{
-    bool fruitless = driver->gathering.asked == 0;
-    driver->gathering.asked = 0;
-    if (driver->gathering.owed == 0 || !could_send(driver))
-        return false;
-    driver->gathering.fruitless = fruitless ? driver->gathering.fruitless + 1 : 0;
-    if (driver->gathering.fruitless <= FRUITLESS_TURNS_MAX &&
-        now_us - driver->gathering.since_us < GATHERING_US)
-        return true;
-    driver->gathering.owed = 0;
-    driver->gathering.fruitless = 0;
-    return false;
-}
-
 void server_driver_turn(struct server_driver *driver)
 {
+    bool sends = could_send(driver);
     driver->slept_from_us = server_clock_us();
-    if (gathers(driver, driver->slept_from_us)) {
+    if (server_gathering_waits(&driver->gathering, sends, driver->slept_from_us)) {
         set_timer(driver, true);
         return;
     }
-    bool sends = could_send(driver);
     driver->stepped = false;
     for (unsigned i = 0; i < driver->config.n; i++)
         storage_redis_master_flush(driver->masters[i]);
