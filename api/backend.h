@@ -10,7 +10,7 @@
 struct api_figures {
     unsigned workers;
     uint64_t calls;       /* under way */
-    uint64_t waiting;     /* those that a client still waits for after a moment */
+    uint64_t waiting;     /* those of them that may wait for a lock */
     uint64_t connections; /* of clients, open */
     uint64_t grants;      /* since the start */
 };

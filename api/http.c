@@ -171,6 +171,11 @@ unsigned api_http_parked(const struct api_http *http)
     return http->parked_count;
 }
 
+unsigned api_http_connections(const struct api_http *http)
+{
+    return api_rooms_connections(&http->rooms);
+}
+
 void api_http_free(struct api_http *http)
 {
     if (http == NULL)

@@ -81,7 +81,8 @@ void api_http_watch_turn(struct api_http *http);
  * connections with 503. Parked requests can still be answered. */
 void api_http_quiesce(struct api_http *http);
 
-/* How many requests are parked. */
+/* How many requests are parked, and how many connections are open. Between turns. */
 unsigned api_http_parked(const struct api_http *http);
+unsigned api_http_connections(const struct api_http *http);
 
 #endif

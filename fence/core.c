@@ -90,6 +90,11 @@ unsigned fence_core_calls(const struct fence_core *core)
     return core->busy;
 }
 
+unsigned fence_core_waiting(const struct fence_core *core)
+{
+    return core->waiting;
+}
+
 static uint64_t earlier(uint64_t a_us, uint64_t b_us)
 {
     return a_us < b_us ? a_us : b_us;

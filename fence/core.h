@@ -109,7 +109,9 @@ uint64_t fence_core_deadline(const struct fence_core *core);
  * until the next step. */
 const struct fence_fleet *fence_core_fleet(const struct fence_core *core);
 
-/* How many calls are under way; 0 when the service is idle. */
+/* How many calls are under way, 0 when the service is idle; and how many of them are acquires that
+ * may wait. */
 unsigned fence_core_calls(const struct fence_core *core);
+unsigned fence_core_waiting(const struct fence_core *core);
 
 #endif

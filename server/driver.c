@@ -492,6 +492,11 @@ unsigned server_driver_calls(const struct server_driver *driver)
     return fence_core_calls(driver->core);
 }
 
+unsigned server_driver_waiting(const struct server_driver *driver)
+{
+    return fence_core_waiting(driver->core);
+}
+
 struct server_random *server_driver_random(struct server_driver *driver)
 {
     return &driver->random;

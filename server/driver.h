@@ -65,8 +65,9 @@ const struct fence_audit *server_driver_audit(const struct server_driver *driver
  * (storage/redis_master_scan.h). To be asked while it is active. */
 struct storage_redis_master *server_driver_master(struct server_driver *driver, unsigned i);
 
-/* Calls without an answer yet. */
+/* Calls without an answer yet, and those of them that may wait for a lock. */
 unsigned server_driver_calls(const struct server_driver *driver);
+unsigned server_driver_waiting(const struct server_driver *driver);
 
 /* Fresh random bytes, from the driver's own pool. */
 struct server_random *server_driver_random(struct server_driver *driver);

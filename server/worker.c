@@ -1,7 +1,6 @@
 #include "server/worker.h"
 
 #include "api/listing.h"
-#include "api/load.h"
 #include "api/locks.h"
 #include "api/service.h"
 #include "server/descriptors.h"
@@ -148,12 +147,10 @@ static void on_left(void *context, uint64_t client)
 
 static void publish(struct server_worker *worker)
 {
-    struct api_load load;
-    api_http_load(worker->http, &load);
     const struct api_figures now = {
         .calls = server_driver_calls(worker->driver),
-        .waiting = load.waiting,
-        .connections = load.connections,
+        .waiting = server_driver_waiting(worker->driver),
+        .connections = api_http_connections(worker->http),
         .grants = worker->grants,
     };
     server_figures_publish(&worker->config.figures[worker->config.index], &now);

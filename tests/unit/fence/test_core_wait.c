@@ -186,6 +186,18 @@ static void those_behind_a_failure_try_for_themselves(void **state)
     assert_answer(f, 2, 0);
 }
 
+static void those_that_may_wait_are_counted_until_they_have_their_answer(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    core_acquire(f, 1, 5000);
+    core_acquire(f, 2, 0);
+    core_acquire(f, 3, 5000);
+    assert_int_equal(fence_core_calls(f->core), 3);
+    assert_int_equal(fence_core_waiting(f->core), 2);
+    core_grant(f, 7);
+    assert_int_equal(fence_core_waiting(f->core), 1);
+}
+
 static void waiters_are_served_in_the_order_they_came(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
@@ -374,6 +386,7 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(those_behind_one_that_was_told_held_are_told_so_too),
     CORE_CASE(who_comes_while_a_waiter_knows_the_holder_is_told_held),
     CORE_CASE(those_behind_a_failure_try_for_themselves),
+    CORE_CASE(those_that_may_wait_are_counted_until_they_have_their_answer),
     CORE_CASE(waiters_are_served_in_the_order_they_came),
     CORE_CASE(waiter_in_line_times_out_without_holding_up_the_rest),
     CORE_CASE(release_wakes_the_first_in_line_and_nobody_else),
