@@ -103,7 +103,7 @@ int server_http_cannot_listen(const char *listen, int error)
                                    listen);
         return SERVER_EXIT_USAGE;
     }
-    server_log(SERVER_LOG_ERROR, "cannot listen on %s: %s", listen,
+    server_log(SERVER_LOG_ERROR, "cannot listen on %s: %s; choose another with --listen", listen,
                error == FENCE_EIO ? strerror(errno) : fence_strerror(error));
     return SERVER_EXIT_FAILED;
 }
