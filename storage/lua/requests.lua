@@ -10,12 +10,16 @@
 -- ':'; the owner comes last, since it may hold anything. The incarnation is this master's when it gave
 -- the number, of a lock whose id the client chose; empty of others. Lua numbers are doubles: whatever
 -- may pass 10^14 is formatted in full, and no counter passes 2^53 - 1. Numbers go to redis.call() as
--- strings, which spares it a conversion.
+-- strings, which spares it a conversion. What is used for each request is a local: looking up a global
+-- costs as much as a short command.
+
+local KEYS, ARGV = KEYS, ARGV
+local call, byte, find, format = redis.call, string.byte, string.find, string.format
 
 local TOKEN_MAX = 9007199254740991
 local VALUE_MAX = 512 -- bytes of a lock; Pawl writes less
 
-local marker = redis.call('HMGET', fleet, 'state', 'view', 'fleet', 'member', 'floor')
+local marker = call('HMGET', fleet, 'state', 'view', 'fleet', 'member', 'floor')
 local refused = refusal(marker, ARGV[1], ARGV[2], ARGV[3])
 if refused then
     return refused
@@ -23,15 +27,17 @@ end
 local floor = marker[5] -- below it no counter counts: set after a majority lost its memory
 
 local function lock_at(key)
-    local value = redis.call('GET', key)
+    local value = call('GET', key)
     if value and #value > VALUE_MAX then
         error('a lock here was not written by Pawl')
     end
     return value
 end
 
-local function begins(value, prefix)
-    return value and string.sub(value, 1, #prefix) == prefix
+-- Whether a lock begins with a name, its lock id or its tag, and that is all of the name.
+local ID, TAG = byte('.'), byte(':') -- end it
+local function begins(value, name, mark)
+    return value and find(value, name, 1, true) == 1 and byte(value, #name + 1) == mark
 end
 
 local function parse(value)
@@ -45,7 +51,7 @@ end
 
 -- %.0f is exact for every counter, but slow; %d takes a C long, of 32 bits at the least.
 local function decimal(number)
-    return string.format(number < 2147483648 and '%d' or '%.0f', number)
+    return format(number < 2147483648 and '%d' or '%.0f', number)
 end
 
 local function compose(id, number, extensions, made, owner)
@@ -57,7 +63,7 @@ local function id_of(tag)
 end
 
 local function has(flags, flag)
-    return string.find(flags, flag, 1, true) ~= nil
+    return find(flags, flag, 1, true) ~= nil
 end
 
 -- Of this master, as the view says.
@@ -78,13 +84,13 @@ end
 -- ---- taking ---------------------------------------------------------------------------------------
 
 local function count(slot)
-    local number = redis.call('HINCRBY', fleet, slot, '1')
+    local number = call('HINCRBY', fleet, slot, '1')
     if floor and number <= tonumber(floor) then
         number = tonumber(floor) + 1
-        redis.call('HSET', fleet, slot, decimal(number))
+        call('HSET', fleet, slot, decimal(number))
     end
     if number > TOKEN_MAX then
-        redis.call('HINCRBY', fleet, slot, '-1')
+        call('HINCRBY', fleet, slot, '-1')
         error('the counter of slot ' .. slot .. ' is used up')
     end
     return number
@@ -93,14 +99,14 @@ end
 -- Step 1. Asking twice for one attempt changes nothing.
 local function take(key, tag, slot, ttl_ms, owner, made)
     local value = lock_at(key)
-    if begins(value, tag .. ':') then
+    if begins(value, tag, TAG) then
         local _, number = parse(value)
         return number
     elseif value then
-        return {redis.call('PTTL', key), value}
+        return {call('PTTL', key), value}
     end
     local number = count(slot)
-    redis.call('SET', key, compose(tag, number, '0', made, owner), 'PX', ttl_ms)
+    call('SET', key, compose(tag, number, '0', made, owner), 'PX', ttl_ms)
     return number
 end
 
@@ -114,26 +120,32 @@ end
 local function take_again(key, tag, slot, ttl_ms, owner)
     local value = lock_at(key)
     local id = id_of(tag)
-    if not begins(value, id .. '.') or begins(value, tag .. ':') then
+    if not begins(value, id, ID) or begins(value, tag, TAG) then
         return take(key, tag, slot, ttl_ms, owner, own_incarnation())
     end
     local _, number, extensions, made, label = parse(value)
     if made ~= own_incarnation() then
         number = count(slot)
     end
-    redis.call('SET', key, compose(id .. '.*', number, extensions, own_incarnation(), label),
+    call('SET', key, compose(id .. '.*', number, extensions, own_incarnation(), label),
                'KEEPTTL')
-    return {1, math.max(redis.call('PTTL', key), 1), number}
+    return {1, math.max(call('PTTL', key), 1), number}
 end
 
--- Beside a lock, a key that is there while somebody waits for it: whoever drops the lock says so then,
--- and where nobody waits it costs nothing. It lives no longer than the lease, after which waiters look
--- for themselves.
-local LOCK, WAIT = 'pawl:lock:', 'pawl:wait:'
+-- Beside a lock, a key that is there while somebody waits for it: whoever drops the lock says so then.
+-- Another is there while somebody waits for any lock: where nobody does, a drop looks at the lock alone.
+-- A key lives no longer than the lease, after which waiters look for themselves, and the other no
+-- shorter than any of these.
+local LOCK, WAIT, WAITING = 'pawl:lock:', 'pawl:wait:', 'pawl:waiting'
+local somebody_waits -- nil: not yet looked
 
 local function wait_for(key, remaining_ms)
     if remaining_ms > 0 then
-        redis.call('SET', WAIT .. string.sub(key, #LOCK + 1), '', 'PX', remaining_ms)
+        call('SET', WAIT .. string.sub(key, #LOCK + 1), '', 'PX', remaining_ms)
+        if not call('SET', WAITING, '', 'PX', remaining_ms, 'NX') then
+            call('PEXPIRE', WAITING, remaining_ms, 'GT')
+        end
+        somebody_waits = true
     end
 end
 
@@ -154,9 +166,9 @@ local function take_group(first, at)
     for k = 1, n do
         local key = KEYS[first + k - 1]
         local value = lock_at(key)
-        if value and not begins(value, tag .. ':') and
-           not (again and begins(value, id_of(tag) .. '.')) then
-            local remaining_ms = redis.call('PTTL', key)
+        if value and not begins(value, tag, TAG) and
+           not (again and begins(value, id_of(tag), ID)) then
+            local remaining_ms = call('PTTL', key)
             if has(flags, 'w') then
                 wait_for(key, remaining_ms)
             end
@@ -184,8 +196,8 @@ end
 -- after somebody else's turn, and then its number is higher than the token.
 local function agrees(key, tag, token, flags)
     local value = lock_at(key)
-    if not begins(value, tag .. ':') and
-       not (has(flags, 'a') and begins(value, id_of(tag) .. '.*:')) then
+    if not begins(value, tag, TAG) and
+       not (has(flags, 'a') and begins(value, id_of(tag) .. '.*', TAG)) then
         return false
     end
     local _, number = parse(value)
@@ -194,12 +206,12 @@ end
 
 local function raise(key, slot, token)
     local id, number, extensions, made, owner = parse(lock_at(key))
-    local counter = tonumber(redis.call('HGET', fleet, slot) or '0')
+    local counter = tonumber(call('HGET', fleet, slot) or '0')
     if counter < tonumber(token) then
-        redis.call('HSET', fleet, slot, token)
+        call('HSET', fleet, slot, token)
     end
     if number < tonumber(token) then
-        redis.call('SET', key, compose(id, tonumber(token), extensions, made, owner), 'KEEPTTL')
+        call('SET', key, compose(id, tonumber(token), extensions, made, owner), 'KEEPTTL')
     end
 end
 
@@ -230,7 +242,7 @@ end
 -- by whichever attempt it came: the late clean-up of an attempt that failed must not take it any more.
 local function extend(key, id, token, ttl_ms, cap)
     local value = lock_at(key)
-    if not begins(value, id .. '.') then
+    if not begins(value, id, ID) then
         return 0
     end
     local _, number, extensions, made, owner = parse(value)
@@ -239,14 +251,21 @@ local function extend(key, id, token, ttl_ms, cap)
     elseif extensions >= tonumber(cap) then
         return -1
     end
-    redis.call('SET', key, compose(id .. '.*', number, extensions + 1, made, owner), 'KEEPTTL')
-    redis.call('PEXPIRE', key, ttl_ms, 'GT')
+    call('SET', key, compose(id .. '.*', number, extensions + 1, made, owner), 'KEEPTTL')
+    call('PEXPIRE', key, ttl_ms, 'GT')
     return 1
 end
 
 local function drop(key, id)
+    if somebody_waits == nil then
+        somebody_waits = call('EXISTS', WAITING) == 1
+    end
+    if not somebody_waits then
+        call('DEL', key)
+        return 1
+    end
     local resource = string.sub(key, #LOCK + 1)
-    if redis.call('DEL', key, WAIT .. resource) == 2 then
+    if call('DEL', key, WAIT .. resource) == 2 then
         redis.pcall('PUBLISH', 'pawl:freed', id .. ':' .. resource) -- freed it is, heard or not
     end
     return 1
@@ -256,7 +275,7 @@ end
 -- own, which may have been given a higher token elsewhere, and then this is a part of what it has.
 local function release(key, id, token)
     local value = lock_at(key)
-    if not begins(value, id .. '.') then
+    if not begins(value, id, ID) then
         return 0
     end
     if token ~= '0' then
@@ -270,7 +289,7 @@ end
 
 -- The clean-up of a failed attempt takes back that attempt only.
 local function undo(key, tag)
-    if not begins(lock_at(key), tag .. ':') then
+    if not begins(lock_at(key), tag, TAG) then
         return 0
     end
     return drop(key, id_of(tag))
@@ -289,7 +308,7 @@ local function inspect(key)
     if not value then
         return 0
     end
-    return {redis.call('PTTL', key), value}
+    return {call('PTTL', key), value}
 end
 
 local handlers = {

@@ -7,26 +7,34 @@
 
 #include <string.h>
 
-#define ID_A "aaaaaaaaaaaaaaaaaaaaaaaaaaa"
-#define ID_B "bbbbbbbbbbbbbbbbbbbbbbbbbbb"
-#define NAME "orders/42: x"
-#define LOCK "pawl:lock:orders/42: x"
-#define WAIT "pawl:wait:orders/42: x"
+#define ID_A     "aaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define ID_B     "bbbbbbbbbbbbbbbbbbbbbbbbbbb"
+#define NAME     "orders/42: x"
+#define LOCK     "pawl:lock:orders/42: x"
+#define WAIT     "pawl:wait:orders/42: x"
+#define SOMEBODY "pawl:waiting"
+#define TTL_MS   30000
 
-static enum fence_reply_kind ask(struct master_fixture *fixture, enum fence_request_kind kind,
-                                 const char *id, bool waits)
+static enum fence_reply_kind ask_for(struct master_fixture *fixture, enum fence_request_kind kind,
+                                     const char *name, uint32_t ttl_ms, const char *id, bool waits)
 {
     struct fence_request asked = {
         .kind = kind,
         .tag = 1 << 16,
-        .resource = NAME,
+        .resource = name,
         .lock_id = id,
         .owner = "",
         .attempt = 7,
-        .ttl_ms = 30000,
+        .ttl_ms = ttl_ms,
         .waits = waits,
     };
     return master_fixture_ask(fixture, &asked)->kind;
+}
+
+static enum fence_reply_kind ask(struct master_fixture *fixture, enum fence_request_kind kind,
+                                 const char *id, bool waits)
+{
+    return ask_for(fixture, kind, NAME, TTL_MS, id, waits);
 }
 
 static long long exists(struct master_fixture *fixture, const char *key)
@@ -53,6 +61,7 @@ static void nothing_is_kept_or_said_where_nobody_waits(void **state)
     assert_int_equal(ask(fixture, FENCE_REQUEST_TAKE, ID_A, true), FENCE_REPLY_NUMBER);
     assert_int_equal(ask(fixture, FENCE_REQUEST_TAKE, ID_B, false), FENCE_REPLY_HELD);
     assert_int_equal(exists(fixture, WAIT), 0);
+    assert_int_equal(exists(fixture, SOMEBODY), 0);
     assert_int_equal(ask(fixture, FENCE_REQUEST_RELEASE, ID_A, false), FENCE_REPLY_YES);
     assert_int_equal(ask(fixture, FENCE_REQUEST_INSPECT, ID_A, false), FENCE_REPLY_NO);
     assert_int_equal(fixture->freed, 0);
@@ -66,6 +75,39 @@ static void who_waits_leaves_a_key_that_lives_as_long_as_the_lock(void **state)
     long long lock_ms = redis_fleet_integer(fixture->fleet, 0, "PTTL %s", LOCK);
     long long waiting_ms = redis_fleet_integer(fixture->fleet, 0, "PTTL %s", WAIT);
     assert_in_range(waiting_ms, lock_ms - 1000, lock_ms + 1000);
+}
+
+/* Without the key that somebody waits, nobody looks for the key of one lock. */
+static void that_somebody_waits_is_known_as_long_as_anybody_does(void **state)
+{
+    struct master_fixture *fixture = *state;
+    static const struct {
+        const char *name;
+        uint32_t ttl_ms;
+    } locks[] = {{"short", TTL_MS / 3}, {NAME, TTL_MS}, {"shorter", TTL_MS / 6}};
+    for (size_t i = 0; i < sizeof(locks) / sizeof(locks[0]); i++) {
+        ask_for(fixture, FENCE_REQUEST_TAKE, locks[i].name, locks[i].ttl_ms, ID_A, false);
+        assert_int_equal(
+            ask_for(fixture, FENCE_REQUEST_TAKE, locks[i].name, locks[i].ttl_ms, ID_B, true),
+            FENCE_REPLY_HELD);
+    }
+    long long one_ms = redis_fleet_integer(fixture->fleet, 0, "PTTL %s", WAIT);
+    long long any_ms = redis_fleet_integer(fixture->fleet, 0, "PTTL %s", SOMEBODY);
+    assert_in_range(any_ms, one_ms - 100, TTL_MS); /* it was looked at later */
+}
+
+static void release_is_silent_while_somebody_waits_for_another_lock(void **state)
+{
+    struct master_fixture *fixture = *state;
+    listening(fixture);
+    ask_for(fixture, FENCE_REQUEST_TAKE, "other", TTL_MS, ID_A, false);
+    ask_for(fixture, FENCE_REQUEST_TAKE, "other", TTL_MS, ID_B, true);
+    ask(fixture, FENCE_REQUEST_TAKE, ID_A, false);
+    assert_int_equal(ask(fixture, FENCE_REQUEST_RELEASE, ID_A, false), FENCE_REPLY_YES);
+    assert_int_equal(exists(fixture, LOCK), 0);
+    ask_for(fixture, FENCE_REQUEST_RELEASE, "other", TTL_MS, ID_A, false);
+    master_fixture_await(fixture, &fixture->freed, 1);
+    assert_string_equal(fixture->freed_resource, "other");
 }
 
 static void release_tells_whose_lock_was_given_up(void **state)
@@ -129,6 +171,8 @@ static void listener_that_was_cut_is_back_with_a_later_look(void **state)
 static const struct CMUnitTest cases[] = {
     MASTER_VOLATILE(nothing_is_kept_or_said_where_nobody_waits),
     MASTER_VOLATILE(who_waits_leaves_a_key_that_lives_as_long_as_the_lock),
+    MASTER_VOLATILE(that_somebody_waits_is_known_as_long_as_anybody_does),
+    MASTER_VOLATILE(release_is_silent_while_somebody_waits_for_another_lock),
     MASTER_VOLATILE(release_tells_whose_lock_was_given_up),
     MASTER_VOLATILE(clean_up_of_an_attempt_tells_too),
     MASTER_VOLATILE(release_works_though_publishing_is_not_allowed),
