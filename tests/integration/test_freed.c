@@ -15,10 +15,10 @@
 #define SOMEBODY "pawl:waiting"
 #define TTL_MS   30000
 
-static enum fence_reply_kind ask_for(struct master_fixture *fixture, enum fence_request_kind kind,
-                                     const char *name, uint32_t ttl_ms, const char *id, bool waits)
+static struct fence_request request(enum fence_request_kind kind, const char *name, uint32_t ttl_ms,
+                                    const char *id, bool waits)
 {
-    struct fence_request asked = {
+    return (struct fence_request){
         .kind = kind,
         .tag = 1 << 16,
         .resource = name,
@@ -28,6 +28,12 @@ static enum fence_reply_kind ask_for(struct master_fixture *fixture, enum fence_
         .ttl_ms = ttl_ms,
         .waits = waits,
     };
+}
+
+static enum fence_reply_kind ask_for(struct master_fixture *fixture, enum fence_request_kind kind,
+                                     const char *name, uint32_t ttl_ms, const char *id, bool waits)
+{
+    struct fence_request asked = request(kind, name, ttl_ms, id, waits);
     return master_fixture_ask(fixture, &asked)->kind;
 }
 
@@ -108,6 +114,26 @@ static void release_is_silent_while_somebody_waits_for_another_lock(void **state
     ask_for(fixture, FENCE_REQUEST_RELEASE, "other", TTL_MS, ID_A, false);
     master_fixture_await(fixture, &fixture->freed, 1);
     assert_string_equal(fixture->freed_resource, "other");
+    assert_int_equal(fixture->freed, 1);
+}
+
+/* The first release finds that nobody waits; that is no longer so when the last comes. */
+static void who_began_to_wait_in_the_same_script_call_is_told(void **state)
+{
+    struct master_fixture *fixture = *state;
+    listening(fixture);
+    ask_for(fixture, FENCE_REQUEST_TAKE, "other", TTL_MS, ID_A, false);
+    ask(fixture, FENCE_REQUEST_TAKE, ID_A, false);
+    const struct fence_request call[] = {
+        request(FENCE_REQUEST_RELEASE, "other", TTL_MS, ID_A, false),
+        request(FENCE_REQUEST_TAKE, NAME, TTL_MS, ID_B, true),
+        request(FENCE_REQUEST_RELEASE, NAME, TTL_MS, ID_A, false),
+    };
+    for (size_t i = 0; i < sizeof(call) / sizeof(call[0]); i++)
+        master_fixture_submit(fixture, &call[i]);
+    master_fixture_flush(fixture);
+    master_fixture_await(fixture, &fixture->freed, 1);
+    assert_string_equal(fixture->freed_resource, NAME);
 }
 
 static void release_tells_whose_lock_was_given_up(void **state)
@@ -173,6 +199,7 @@ static const struct CMUnitTest cases[] = {
     MASTER_VOLATILE(who_waits_leaves_a_key_that_lives_as_long_as_the_lock),
     MASTER_VOLATILE(that_somebody_waits_is_known_as_long_as_anybody_does),
     MASTER_VOLATILE(release_is_silent_while_somebody_waits_for_another_lock),
+    MASTER_VOLATILE(who_began_to_wait_in_the_same_script_call_is_told),
     MASTER_VOLATILE(release_tells_whose_lock_was_given_up),
     MASTER_VOLATILE(clean_up_of_an_attempt_tells_too),
     MASTER_VOLATILE(release_works_though_publishing_is_not_allowed),
