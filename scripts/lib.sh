@@ -27,6 +27,13 @@ help_if_asked() {
     esac
 }
 
+# at_most COUNT "$@": ends the script where it was given more arguments than it takes.
+at_most() {
+    local count=$1
+    shift
+    (($# <= count)) || die "does not know '${*:count+1:1}'; see --help"
+}
+
 # c_files DIRECTORY...: the C sources and headers below these folders of the project.
 c_files() {
     (cd "$pawl_root" && find "$@" -name '*.[ch]' | sort)
