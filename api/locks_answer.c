@@ -171,7 +171,9 @@ bool api_locks_answer(const struct fence_answer *answer)
 {
     struct api_request *request = api_request_of_client(answer->client);
     bool left = api_request_client_left(request);
-    if (answer->error == 0 && answer->group)
+    if (left && answer->error == 0 && answer->kind == FENCE_CALL_ACQUIRE)
+        api_problem_answer(request, API_PROBLEM_LEFT); /* what it was granted is taken back */
+    else if (answer->error == 0 && answer->group)
         answer_group(request, answer);
     else if (answer->error == 0)
         answer_success(request, answer);
