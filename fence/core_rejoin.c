@@ -229,6 +229,22 @@ static void hold(struct fence_core *core, unsigned member)
 
 /* ---- replies --------------------------------------------------------------------------------- */
 
+static bool is_with_others(const struct fence_rejoin *rejoin)
+{
+    return rejoin->state == FENCE_REJOIN_ASKING || rejoin->state == FENCE_REJOIN_RECORDING;
+}
+
+/* Of several that were asked, the others may be enough. */
+static void lost(struct fence_core *core, unsigned member)
+{
+    const struct fence_rejoin *rejoin = &core->rejoins[member];
+    uint32_t may_answer = rejoin->read | (rejoin->asked & fence_fleet_active(&core->fleet));
+    if (!is_with_others(rejoin))
+        break_off(core, member, FENCE_REASON_UNREACHABLE);
+    else if (!enough(core, may_answer))
+        ask(core, member);
+}
+
 static void recorded(struct fence_core *core, unsigned member, unsigned i,
                      const struct fence_rejoin_reply *reply)
 {
@@ -236,6 +252,10 @@ static void recorded(struct fence_core *core, unsigned member, unsigned i,
     fence_core_learn_view(core, i, &rejoin->view); /* which holds for it from here on */
     fence_rejoin_add(rejoin, reply->counters);
     rejoin->due_us = patience_end_us(core);
+    if (reply->cursor != 0 && !(fence_fleet_active(&core->fleet) & bit(i))) {
+        lost(core, member); /* by now it is taken back itself, and can be asked nothing more */
+        return;
+    }
     if (reply->cursor != 0) {
         send_from(core, member, FENCE_REJOIN_RECORD, bit(i), reply->cursor);
         return;
@@ -264,22 +284,6 @@ static void ask_without_the_silent(struct fence_core *core, unsigned member)
     uint32_t silent = rejoin->asked & ~rejoin->read & fence_fleet_active(&core->fleet);
     fence_core_give_up(core, silent, FENCE_REASON_SILENT);
     ask(core, member);
-}
-
-static bool is_with_others(const struct fence_rejoin *rejoin)
-{
-    return rejoin->state == FENCE_REJOIN_ASKING || rejoin->state == FENCE_REJOIN_RECORDING;
-}
-
-/* Of several that were asked, the others may be enough. */
-static void lost(struct fence_core *core, unsigned member)
-{
-    const struct fence_rejoin *rejoin = &core->rejoins[member];
-    uint32_t may_answer = rejoin->read | (rejoin->asked & fence_fleet_active(&core->fleet));
-    if (!is_with_others(rejoin))
-        break_off(core, member, FENCE_REASON_UNREACHABLE);
-    else if (!enough(core, may_answer))
-        ask(core, member);
 }
 
 static void done(struct fence_core *core, unsigned member, unsigned i,

@@ -473,6 +473,39 @@ static void higher_incarnation_recorded_meanwhile_stops_the_admission(void **sta
     assert_int_equal(core_effect(f, FENCE_EFFECT_RESET), CORE_SET(MEMBER));
 }
 
+/* All restarted but one that is still away. It comes back while the first is read, and knows of it
+ * that it was about to be another turn: the first has to be restamped, and meanwhile takes no
+ * questions. */
+static void master_that_is_taken_back_itself_is_asked_for_no_more_counters(void **state)
+{
+    enum {
+        READ = 0,
+        AWAY = 3
+    };
+    static const struct fence_counters counters;
+    struct core_fixture *f = core_fixture_new_down(state, 5);
+    for (unsigned i = 0; i < AWAY; i++)
+        core_shake_hands(f, i, core_facts(i));
+    core_shake_hands(f, MEMBER, blank());
+    core_tick(f);
+    assert_step(f, FENCE_REJOIN_CLAIM, CORE_SET(MEMBER));
+    done(f, MEMBER);
+    done(f, MEMBER);
+    for (unsigned i = 0; i < AWAY; i++)
+        done(f, i);
+    assert_step(f, FENCE_REJOIN_RECORD, CORE_FIRST(AWAY));
+
+    struct fence_facts away = core_facts(AWAY);
+    memset(away.run_id, 'e', FENCE_ID_HEX_LEN);
+    away.view.incarnation[READ] += 1;
+    core_shake_hands(f, AWAY, away);
+    assert_true(core_effect(f, FENCE_EFFECT_RESTAMP) & CORE_SET(READ));
+    core_rejoin(f, READ,
+                (struct fence_rejoin_reply){
+                    .outcome = FENCE_REJOIN_DONE, .counters = &counters, .cursor = 1024});
+    assert_null(core_step(f));
+}
+
 static const struct CMUnitTest cases[] = {
     CORE_CASE(blank_master_is_claimed_as_it_was_seen),
     CORE_CASE(locks_are_wiped_until_the_cursor_is_back),
@@ -491,6 +524,7 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(masters_that_do_not_record_in_time_are_given_up),
     CORE_CASE(round_that_lost_too_many_is_not_waited_for),
     CORE_CASE(counters_are_read_in_parts),
+    CORE_CASE(master_that_is_taken_back_itself_is_asked_for_no_more_counters),
     CORE_CASE(claim_is_above_what_an_earlier_leader_meant_for_one_that_forgot),
     CORE_CASE(one_that_keeps_its_locks_stays_the_same_machine),
     CORE_CASE(one_that_came_back_too_often_keeps_nothing),
