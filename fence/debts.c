@@ -82,11 +82,17 @@ static void settle(struct fence_debts *debts, struct fence_debt *debt, uint32_t 
         close_debt(debts, debt);
 }
 
+/* The next of those that master @i was told of with one request: a group's, the first time. */
+static uint32_t next_told(const struct fence_debt *debt, unsigned i)
+{
+    return debt->alone >> i & 1 ? FENCE_NO_DEBT : debt->next_of_group;
+}
+
 /* Those of one group have consecutive serials. */
 void fence_debts_settle(struct fence_debts *debts, uint32_t index, uint64_t serial, unsigned i)
 {
     for (struct fence_debt *debt; (debt = find(debts, index, serial)); serial++) {
-        index = debt->next_of_group;
+        index = next_told(debt, i);
         settle(debts, debt, UINT32_C(1) << i);
     }
 }
@@ -94,7 +100,7 @@ void fence_debts_settle(struct fence_debts *debts, uint32_t index, uint64_t seri
 void fence_debts_lose(struct fence_debts *debts, uint32_t index, uint64_t serial, unsigned i)
 {
     for (struct fence_debt *debt; (debt = find(debts, index, serial)); serial++) {
-        index = debt->next_of_group;
+        index = next_told(debt, i);
         debt->told &= ~(UINT32_C(1) << i);
     }
 }
@@ -122,6 +128,7 @@ struct fence_debt *fence_debts_next(struct fence_debts *debts, uint32_t active, 
             close_debt(debts, debt);
         } else if (set != 0) {
             debt->told |= set;
+            debt->alone |= set;
             *ret_set = set;
             return debt;
         }

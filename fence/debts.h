@@ -21,6 +21,7 @@ struct fence_debt {
     uint64_t expires_us; /* the lock is gone by itself */
     uint32_t owed;       /* set of masters that have not acknowledged */
     uint32_t told;       /* those of them that were told on a connection that still stands */
+    uint32_t alone;      /* masters that were told again, of this one and not of its group */
     uint32_t next_free;
     uint32_t next_of_group; /* told together with this one; FENCE_NO_DEBT: the last, or alone */
     char lock_id[FENCE_LOCK_ID_MAX + 1];
@@ -52,8 +53,9 @@ uint32_t fence_debts_open(struct fence_debts *debts, const struct fence_debt *de
  * one request. */
 void fence_debts_join(struct fence_debts *debts, uint32_t before, uint32_t index);
 
-/* Master @i acknowledged the debt at @index with @serial, and those joined to it, or the connection
- * that it was told on is lost. A debt that was closed meanwhile is passed over. */
+/* Master @i acknowledged the debt at @index with @serial, and those that it was told of together
+ * with it, or the connection that it was told on is lost. A debt that was closed meanwhile is
+ * passed over. */
 void fence_debts_settle(struct fence_debts *debts, uint32_t index, uint64_t serial, unsigned i);
 void fence_debts_lose(struct fence_debts *debts, uint32_t index, uint64_t serial, unsigned i);
 

@@ -161,6 +161,60 @@ static void what_a_lost_master_owes_is_told_again_one_by_one(void **state)
 }
 
 /* More than can be remembered are told all the same. */
+/* A group whose clean-up master 0 lost with its connection, which is back. */
+static struct core_fixture *fixture_with_debts(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    acquire_three(f, 1, 0);
+    core_reply_kind(f, 0, FENCE_REPLY_LOST);
+    core_reply_kind(f, 1, FENCE_REPLY_LOST);
+    uint64_t tag = core_request(f, FENCE_REQUEST_UNDO, 0)->tag;
+    core_reply_to(f, 1, tag, (struct fence_reply){.kind = FENCE_REPLY_YES});
+    core_reply_to(f, 2, tag, (struct fence_reply){.kind = FENCE_REPLY_YES});
+    core_down(f, 0);
+    core_reply_to(f, 0, tag, (struct fence_reply){.kind = FENCE_REPLY_LOST});
+    core_shake_hands(f, 0, core_facts(0));
+    return f;
+}
+
+/* What master 0 is told in the next turn; 0: nothing. */
+static uint64_t told_again(struct core_fixture *f)
+{
+    if (fence_core_deadline(f->core) > f->now_us)
+        return 0;
+    core_tick(f);
+    return core_sent(f, FENCE_REQUEST_UNDO) & CORE_SET(0)
+               ? core_request(f, FENCE_REQUEST_UNDO, 0)->tag
+               : 0;
+}
+
+static void acknowledging_one_that_was_told_again_leaves_the_rest_of_its_group(void **state)
+{
+    struct core_fixture *f = fixture_with_debts(state);
+    for (unsigned k = 0; k < NAMES; k++) {
+        const uint64_t tag = told_again(f);
+        assert_true(tag != 0);
+        core_reply_to(f, 0, tag, (struct fence_reply){.kind = FENCE_REPLY_YES});
+    }
+    assert_true(told_again(f) == 0);
+}
+
+static void what_was_told_again_and_lost_again_is_told_once_more(void **state)
+{
+    struct core_fixture *f = fixture_with_debts(state);
+    uint64_t tags[NAMES];
+    for (unsigned k = 0; k < NAMES; k++)
+        tags[k] = told_again(f);
+    core_reply_to(f, 0, tags[0], (struct fence_reply){.kind = FENCE_REPLY_YES});
+    core_down(f, 0);
+    for (unsigned k = 1; k < NAMES; k++)
+        core_reply_to(f, 0, tags[k], (struct fence_reply){.kind = FENCE_REPLY_LOST});
+    core_shake_hands(f, 0, core_facts(0));
+    assert_true(told_again(f) != 0);
+    assert_true(told_again(f) != 0);
+    assert_true(told_again(f) == 0);
+}
+
 static void every_failed_attempt_is_taken_back_however_many_there_are(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
@@ -240,6 +294,8 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(one_that_is_held_fails_all_and_is_named),
     CORE_CASE(failed_attempt_is_taken_back_at_once_with_one_request_a_master),
     CORE_CASE(what_a_lost_master_owes_is_told_again_one_by_one),
+    CORE_CASE(acknowledging_one_that_was_told_again_leaves_the_rest_of_its_group),
+    CORE_CASE(what_was_told_again_and_lost_again_is_told_once_more),
     CORE_CASE(every_failed_attempt_is_taken_back_however_many_there_are),
     CORE_CASE(waiter_is_woken_when_the_one_in_its_way_is_freed),
     CORE_CASE(waiter_is_not_woken_by_what_it_did_not_ask_for),
