@@ -158,6 +158,10 @@ static void begin_attempt(struct fence_core *core, struct call *call)
 
 static void try(struct fence_core *core, struct call *call)
 {
+    if (call->ttl_ms > core->fleet.ttl_max_ms) {
+        answer_error(core, call, FENCE_ETTL); /* it waited, and the fleet was made anew since */
+        return;
+    }
     call->state = CALL_TRYING;
     call->tries++;
     call->generation = core->fleet.generation;

@@ -374,6 +374,30 @@ static void new_first_in_line_looks_soon(void **state)
     assert_true(core_request(f, FENCE_REQUEST_TAKE, 0)->waits);
 }
 
+/* pawld init made the fleet anew, with shorter leases, while somebody waited. */
+static void waiter_is_not_granted_a_longer_lease_than_the_fleet_allows_by_then(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    core_acquire(f, 1, 60000);
+    core_meet_holder(f, 1000);
+    struct fence_facts anew[3];
+    for (unsigned i = 0; i < 3; i++) {
+        anew[i] = core_facts(i);
+        anew[i].fleet_id[0] = 'e';
+        anew[i].ttl_max_ms = CORE_TTL_MS - 1;
+        core_down(f, i);
+    }
+    for (unsigned i = 0; i < 3; i++)
+        core_shake_hands(f, i, anew[i]);
+    core_shake_hands(f, 0, anew[0]); /* the first, before a majority had named the new fleet */
+    assert_int_equal(fence_core_fleet(f->core)->ttl_max_ms, CORE_TTL_MS - 1);
+    for (int ticks = 0; ticks < 10 && core_answers(f) == 0; ticks++) {
+        assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), 0);
+        core_tick(f);
+    }
+    assert_answer(f, 1, FENCE_ETTL);
+}
+
 static const struct CMUnitTest cases[] = {
     CORE_CASE(waiter_looks_again_after_a_random_while),
     CORE_CASE(waiter_looks_again_at_the_end_of_the_lease_if_that_is_sooner),
@@ -398,6 +422,7 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(word_that_overtakes_an_answer_is_not_lost),
     CORE_CASE(word_about_what_nobody_waits_for_is_nothing),
     CORE_CASE(new_first_in_line_looks_soon),
+    CORE_CASE(waiter_is_not_granted_a_longer_lease_than_the_fleet_allows_by_then),
 };
 
 CASE_MAIN(cases, NULL, NULL)
