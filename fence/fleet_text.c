@@ -14,6 +14,10 @@ static const struct {
     [FENCE_REASON_SILENT] =
         {"silent", "It did not answer in time; pawld keeps trying. Check the machine and the "
                    "network."},
+    [FENCE_REASON_UNWILLING] =
+        {"unwilling",
+         "This Redis answers but takes no writes; pawld keeps trying. Mend what it names: free its "
+         "disk or its memory, or change its settings."},
     [FENCE_REASON_NO_MAJORITY] =
         {"no-majority", "A majority of the masters must name one fleet before any may vote. Start "
                         "the others; if the fleet is new, run pawld init --new once."},

@@ -171,6 +171,12 @@ static void take_back(struct server_driver *driver)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
+/* Whether the text of the last failure is about @reason, and not about something long past. */
+static bool has_detail(enum fence_reason reason)
+{
+    return reason == FENCE_REASON_UNREACHABLE || reason == FENCE_REASON_UNWILLING;
+}
+
 /* Says when a master starts or ceases to vote, and why: once, not at every try. */
 static void log_changes(struct server_driver *driver)
 {
@@ -187,9 +193,10 @@ static void log_changes(struct server_driver *driver)
             server_log(SERVER_LOG_INFO, "%smaster %u (%s) votes", driver->config.label, i + 1,
                        driver->addresses[i]);
         else
-            server_log(SERVER_LOG_WARNING, "%smaster %u (%s) does not vote: %s %s",
+            server_log(SERVER_LOG_WARNING, "%smaster %u (%s) does not vote: %s%s%s",
                        driver->config.label, i + 1, driver->addresses[i],
-                       fence_reason_text(master->reason), server_driver_detail(driver, i));
+                       fence_reason_text(master->reason), has_detail(master->reason) ? " " : "",
+                       has_detail(master->reason) ? server_driver_detail(driver, i) : "");
     }
 }
 

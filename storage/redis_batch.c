@@ -234,19 +234,32 @@ struct fence_reply storage_batch_reply(const struct storage_batch *batch, unsign
     return read;
 }
 
+bool storage_reply_unwilling(const redisReply *reply)
+{
+    static const char *const signs[] = {
+        "READONLY ",
+        "MISCONF ",
+        "OOM ",
+        "NOREPLICAS ",
+        "NOPERM ",                                 /* within a script: */
+        "ERR The user executing the script can't", /* Redis 7.0 */
+        "ERR ACL failure in script",               /* Redis 7.2 on */
+    };
+    if (reply->type != REDIS_REPLY_ERROR)
+        return false;
+    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++)
+        if (strncmp(reply->str, signs[i], strlen(signs[i])) == 0)
+            return true;
+    return false;
+}
+
 bool storage_batch_unwilling(const redisReply *reply, const char **ret_why)
 {
-    static const char *const signs[] = {"READONLY ", "MISCONF ", "OOM "};
     for (size_t i = 0; i < reply->elements; i++) {
-        const redisReply *answer = reply->element[i];
-        if (answer->type != REDIS_REPLY_ERROR)
+        if (!storage_reply_unwilling(reply->element[i]))
             continue;
-        for (size_t j = 0; j < sizeof(signs) / sizeof(signs[0]); j++) {
-            if (strncmp(answer->str, signs[j], strlen(signs[j])) != 0)
-                continue;
-            *ret_why = answer->str;
-            return true;
-        }
+        *ret_why = reply->element[i]->str;
+        return true;
     }
     return false;
 }

@@ -69,8 +69,11 @@ const char *storage_batch_command(struct storage_batch_writer *writer,
                                   const struct storage_batch *batch,
                                   const struct storage_batch_terms *terms, size_t *ret_len);
 
-/* True if some answer in the script's reply says that this master takes no writes for now, whoever
- * asks: it is a replica, its disk is full, or its memory. *@ret_why is then its text. */
+/* Whether @reply is an error that says that this master takes no writes for now, whoever asks: its
+ * disk is full, or its memory, it lacks replicas, we lack a permission. */
+bool storage_reply_unwilling(const redisReply *reply);
+
+/* True if some answer in the script's reply says so. *@ret_why is then its text. */
 bool storage_batch_unwilling(const redisReply *reply, const char **ret_why);
 
 /* What the reader of replies lends its strings and numbers from. */

@@ -59,10 +59,19 @@ static void hand_out(const struct storage_redis_master *master, const struct sto
     }
 }
 
-/* The call as a whole was refused (no marker, no such script), or this master takes
- * no writes. A new handshake finds out more; until it ended well and a call went through, the
- * backoff grows. */
-static void look_again_if_refused(struct storage_redis_master *master, const redisReply *reply)
+static bool takes_locks(const struct storage_batch *batch)
+{
+    for (unsigned i = 0; i < batch->count; i++)
+        if (batch->expected[i].kind == FENCE_REQUEST_TAKE)
+            return true;
+    return false;
+}
+
+/* The call as a whole was refused (no marker, no such script), or this master takes no writes. A
+ * new handshake finds out more; until it ended well and a lock was asked for without such an
+ * answer, the backoff grows. A release says nothing: it goes through where memory is out. */
+static void look_again_if_refused(struct storage_redis_master *master,
+                                  const struct storage_batch *batch, const redisReply *reply)
 {
     const char *why = NULL;
     if (reply->type == REDIS_REPLY_ERROR)
@@ -70,8 +79,8 @@ static void look_again_if_refused(struct storage_redis_master *master, const red
     else if (reply->type != REDIS_REPLY_ARRAY)
         storage_master_fail(master, FENCE_REASON_UNREACHABLE, "an unexpected reply");
     else if (storage_batch_unwilling(reply, &why))
-        storage_master_fail(master, FENCE_REASON_UNREACHABLE, why);
-    else
+        storage_master_fail(master, FENCE_REASON_UNWILLING, why);
+    else if (takes_locks(batch))
         master->failures = 0;
 }
 
@@ -91,9 +100,9 @@ static void on_batch_reply(redisAsyncContext *context, void *data, void *privdat
     bool stale = reply && storage_view_refused(reply, master->config.members, &known);
     if (master->state != LINK_CLOSED)
         hand_out(master, batch, reply, stale ? &known : NULL);
-    put_batch(master, batch);
     if (current && reply && !stale)
-        look_again_if_refused(master, reply);
+        look_again_if_refused(master, batch, reply);
+    put_batch(master, batch);
 }
 
 void storage_master_seal(struct storage_redis_master *master)

@@ -103,13 +103,27 @@ static bool ask_all(struct storage_redis_master *master)
            ask(master, on_marker, marker_args, marker) && ask(master, on_time, 1, time);
 }
 
+/* Where nobody asks for locks, nothing else notices that a master went silent. One interval of
+ * grace: after a pause of this process its timers are due before the answers that wait are read. */
+static void miss(struct storage_redis_master *master)
+{
+    if (master->look.overdue)
+        storage_master_fail(master, FENCE_REASON_SILENT, "a look was not answered");
+    master->look.overdue = true;
+}
+
 static void on_look_due(uv_timer_t *timer)
 {
     struct storage_redis_master *master = timer->data;
     struct storage_look *look = &master->look;
-    if (master->state != LINK_READY || look->owed > 0 || !master->config.events.looked)
+    if (master->state != LINK_READY || !master->config.events.looked)
         return;
+    if (look->owed > 0) {
+        miss(master);
+        return;
+    }
     storage_master_listen(master);
+    look->overdue = false;
     look->failed = false;
     look->facts = master->facts;
     look->facts.marked = false;
@@ -118,7 +132,7 @@ static void on_look_due(uv_timer_t *timer)
     look->facts.progress = 0;
     look->facts.clock = (struct fence_clock_reading){.before_us = boot_clock_us()};
     if (!ask_all(master))
-        storage_redis_master_reset(master);
+        storage_master_fail(master, FENCE_REASON_UNREACHABLE, "out of memory");
 }
 
 void storage_master_keep_looking(struct storage_redis_master *master)

@@ -1,6 +1,6 @@
 /* The handshake on a new connection, in one pipeline: authenticate, load the script, ask what this
  * Redis is and what it remembers. A connection cannot outlive a server process, so asking once a
- * connection is enough. */
+ * connection is enough. Then one write, to see whether it takes any. */
 #include "storage/lua/requests.lua.h"
 #include "storage/lua/restamp.lua.h"
 #include "storage/lua/view.lua.h"
@@ -45,6 +45,33 @@ static void on_script_loaded(redisAsyncContext *context, void *data, void *unuse
                             reply->type == REDIS_REPLY_ERROR ? reply->str : "SCRIPT LOAD failed");
 }
 
+/* Any other failure is not the probe's to judge: the first script call meets it too. */
+static void on_probed(redisAsyncContext *context, void *data, void *unused)
+{
+    struct storage_redis_master *master = master_of(context);
+    const redisReply *reply = data;
+    (void)unused;
+    if (!is_current(context, reply))
+        return;
+    if (storage_reply_unwilling(reply))
+        storage_master_fail(master, FENCE_REASON_UNWILLING, reply->str);
+    else
+        storage_master_ready(master);
+}
+
+/* A master whose disk or memory is full answers all questions, and would be taken for one that
+ * votes until the first lock is asked for. Nothing is written to a Redis that is not Pawl's, and
+ * there are better names for why a replica or a cluster refuses. */
+static void probe(struct storage_redis_master *master)
+{
+    const struct fence_facts *facts = &master->facts;
+    if (!facts->marked || facts->replica || facts->cluster)
+        storage_master_ready(master);
+    else if (redisAsyncCommand(master->context, on_probed, NULL, "SET %s 1 PX %d",
+                               STORAGE_PROBE_KEY, STORAGE_HANDSHAKE_DEADLINE_MS) != REDIS_OK)
+        storage_redis_master_reset(master);
+}
+
 static void read_fact(struct storage_redis_master *master, enum storage_question question,
                       const redisReply *reply)
 {
@@ -61,7 +88,7 @@ static void read_fact(struct storage_redis_master *master, enum storage_question
                             reply->type == REDIS_REPLY_ERROR ? reply->str
                                                              : "not a Redis that Pawl knows");
     } else if (question + 1 == STORAGE_QUESTIONS) {
-        storage_master_ready(master);
+        probe(master);
     }
 }
 

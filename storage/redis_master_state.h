@@ -22,6 +22,7 @@ enum link_state {
 /* A look under way (redis_master_look.c). */
 struct storage_look {
     unsigned owed; /* answers */
+    bool overdue;  /* it was still not answered when the next one was due */
     bool failed;   /* it will not be told */
     struct fence_facts facts;
 };

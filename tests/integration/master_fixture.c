@@ -149,6 +149,28 @@ void master_fixture_await(struct master_fixture *fixture, const unsigned *counte
     uv_run(&fixture->loop, UV_RUN_NOWAIT);
 }
 
+static void on_run_over(uv_timer_t *timer)
+{
+    bool *over = timer->data;
+    *over = true;
+}
+
+void master_fixture_run(struct master_fixture *fixture, unsigned for_ms)
+{
+    bool over = false;
+    uv_timer_t end;
+    assert_int_equal(uv_timer_init(&fixture->loop, &end), 0);
+    end.data = &over;
+    uv_update_time(&fixture->loop);
+    uv_timer_start(&end, on_run_over, for_ms, 0);
+    while (!over) {
+        storage_redis_master_flush(fixture->master);
+        uv_run(&fixture->loop, UV_RUN_ONCE);
+    }
+    uv_close((uv_handle_t *)&end, NULL);
+    uv_run(&fixture->loop, UV_RUN_NOWAIT);
+}
+
 void master_fixture_submit(struct master_fixture *fixture, const struct fence_request *request)
 {
     struct storage_request encoded;

@@ -60,6 +60,9 @@ extern const struct fence_request master_fixture_take;
 /* Runs the loop until *@counter is at least @target; fails the test when that takes too long. */
 void master_fixture_await(struct master_fixture *fixture, const unsigned *counter, unsigned target);
 
+/* Runs the loop for so long, whatever comes. */
+void master_fixture_run(struct master_fixture *fixture, unsigned for_ms);
+
 /* Submits without sending; sends what was submitted. */
 void master_fixture_submit(struct master_fixture *fixture, const struct fence_request *request);
 void master_fixture_flush(struct master_fixture *fixture);

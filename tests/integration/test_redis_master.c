@@ -1,4 +1,5 @@
 /* The life of a connection to a real Redis: handshake, loss, return. */
+#include "storage/redis_master_look.h"
 #include "tests/integration/master_fixture.h"
 #include "tests/lib/case.h"
 
@@ -109,6 +110,46 @@ static void handshake_that_is_not_answered_is_called_silent(void **state)
     master_fixture_await(fixture, &fixture->facts_seen, 2);
 }
 
+/* While @refusal stands no handshake ends well, and @words are in the detail. */
+static void expect_unwilling(struct master_fixture *fixture, const char *refusal,
+                             const char *permission, const char *words)
+{
+    const unsigned met = fixture->facts_seen;
+    fixture->downs = 0;
+    freeReplyObject(redis_fleet_command(fixture->fleet, 0, refusal));
+    assert_int_equal(master_fixture_ask(fixture, &master_fixture_take)->kind, FENCE_REPLY_REFUSED);
+    master_fixture_await(fixture, &fixture->downs, 3); /* by the reply; by handshakes after it */
+    assert_int_equal(fixture->reason, FENCE_REASON_UNWILLING);
+    assert_non_null(strstr(storage_redis_master_detail(fixture->master), words));
+    assert_int_equal(fixture->facts_seen, met);
+    freeReplyObject(redis_fleet_command(fixture->fleet, 0, permission));
+    master_fixture_await(fixture, &fixture->facts_seen, met + 1);
+}
+
+static void a_master_that_takes_no_writes_is_unwilling_until_it_does(void **state)
+{
+    struct master_fixture *fixture = *state;
+    expect_unwilling(fixture, "CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0", "OOM");
+    expect_unwilling(fixture, "CONFIG SET min-replicas-to-write 1",
+                     "CONFIG SET min-replicas-to-write 0", "NOREPLICAS");
+    expect_unwilling(fixture, "ACL SETUSER default -set", "ACL SETUSER default +set",
+                     "no permissions");
+}
+
+/* A reply may be late by an interval, as after a pause of this process. */
+static void a_master_that_falls_silent_is_noticed_though_nobody_asks(void **state)
+{
+    struct master_fixture *fixture = *state;
+    master_fixture_await(fixture, &fixture->looks, 1);
+    redis_fleet_pause(fixture->fleet, 0);
+    for (int patience = 0; patience < 4 && fixture->downs == 0; patience++)
+        master_fixture_run(fixture, STORAGE_LOOK_INTERVAL_MS);
+    assert_true(fixture->downs >= 1);
+    assert_int_equal(fixture->reason, FENCE_REASON_SILENT);
+    redis_fleet_resume(fixture->fleet, 0);
+    master_fixture_await(fixture, &fixture->facts_seen, 2);
+}
+
 static void a_script_that_was_flushed_is_loaded_again(void **state)
 {
     struct master_fixture *fixture = *state;
@@ -137,6 +178,8 @@ static const struct CMUnitTest cases[] = {
     MASTER_VOLATILE(restamp_of_a_marker_that_changed_leaves_it_alone),
     MASTER_VOLATILE(reset_reports_what_is_outstanding_lost_and_no_down),
     MASTER_VOLATILE(handshake_that_is_not_answered_is_called_silent),
+    MASTER_VOLATILE(a_master_that_takes_no_writes_is_unwilling_until_it_does),
+    MASTER_VOLATILE(a_master_that_falls_silent_is_noticed_though_nobody_asks),
     MASTER_VOLATILE(a_script_that_was_flushed_is_loaded_again),
     MASTER_VOLATILE(a_password_set_meanwhile_is_told_in_the_detail),
 };

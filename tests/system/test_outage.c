@@ -1,4 +1,5 @@
 /* Masters that die, freeze and come back, under a service that goes on as long as it may. */
+#include "storage/redis_master_look.h"
 #include "tests/lib/case.h"
 #include "tests/lib/wait.h"
 #include "tests/system/calls.h"
@@ -259,6 +260,45 @@ static void what_a_failed_attempt_left_on_frozen_masters_is_taken_back(void **st
     call_give_back(port, "remains", &grant);
 }
 
+/* ---- masters that say no, or nothing --------------------------------------------------------- */
+
+static bool is_not_ready(void *unused)
+{
+    (void)unused;
+    return call(port, "GET", "/readyz", NULL, NULL)->status == 503;
+}
+
+static void masters_that_take_no_writes_do_not_vote_until_they_do(void **state)
+{
+    (void)state;
+    struct grant held = call_grant(port, "held", "{\"ttl_ms\": 60000}");
+    for (unsigned i = 0; i < 3; i++)
+        fleet_command(i, "CONFIG SET min-replicas-to-write 1");
+    EXPECT_PROBLEM(call_acquire_once(port, "wanted", NULL), 503, "no-quorum", 2);
+    for (unsigned i = 0; i < 3; i++)
+        masters_wait(port, i, "down", "unwilling");
+    assert_true(is_not_ready(NULL));
+    wait_ms(500); /* it is not taken back by handshakes either */
+    assert_int_equal(masters_active(port), 2);
+
+    for (unsigned i = 0; i < 3; i++)
+        fleet_command(i, "CONFIG SET min-replicas-to-write 0");
+    masters_wait_all_active(port, MASTERS);
+    EXPECT_JSON(call_extend(port, "held", &held, NULL), 200, 5);
+    call_grant(port, "wanted", NULL);
+}
+
+static void a_silent_majority_is_not_ready_though_nobody_asks(void **state)
+{
+    (void)state;
+    for (unsigned i = 2; i < MASTERS; i++)
+        redis_fleet_pause(fleet, i);
+    assert_true(wait_until(is_not_ready, NULL, 4 * STORAGE_LOOK_INTERVAL_MS));
+    for (unsigned i = 2; i < MASTERS; i++)
+        redis_fleet_resume(fleet, i);
+    masters_wait_all_active(port, MASTERS);
+}
+
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 static void lock_survives_the_restart_of_all_masters(void **state)
@@ -297,6 +337,8 @@ static const struct CMUnitTest cases[] = {
     OUTAGE_CASE(extend_during_an_outage_releases_nothing),
     OUTAGE_CASE(three_of_five_frozen_is_no_quorum_within_twice_the_deadline),
     OUTAGE_CASE(what_a_failed_attempt_left_on_frozen_masters_is_taken_back),
+    OUTAGE_CASE(masters_that_take_no_writes_do_not_vote_until_they_do),
+    OUTAGE_CASE(a_silent_majority_is_not_ready_though_nobody_asks),
     OUTAGE_CASE(lock_survives_the_restart_of_all_masters),
     OUTAGE_CASE(lock_survives_the_restart_of_the_service),
 };
