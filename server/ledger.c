@@ -174,6 +174,7 @@ static int open_ledger(const struct options *options, struct storage_ledger *led
 int main(int argc, char **argv)
 {
     struct options options = {.listen = "127.0.0.1:7381", .db = "pawl-ledger.db"};
+    server_options_streams();
     if (argp_parse(&parser, argc, argv, 0, NULL, &options) != 0)
         return SERVER_EXIT_USAGE;
     (void)signal(SIGPIPE, SIG_IGN); /* a client that went away is an error of its socket */

@@ -29,6 +29,10 @@ enum server_exit {
     SERVER_EXIT_USAGE = 2,
 };
 
+/* First thing in main(): opens /dev/null where a standard descriptor is closed, or the next socket
+ * would take its number, and what is written to stderr would go there. */
+void server_options_streams(void);
+
 /* Silences what argp would add to a mistake; getopt's own sentence stays. */
 void server_options_init(struct argp_state *state);
 

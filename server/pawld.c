@@ -13,6 +13,7 @@ static char init_name[] = "pawld init"; /* how argp calls it in its messages */
 int main(int argc, char **argv)
 {
     struct pawld_options options;
+    server_options_streams();
     if (sodium_init() < 0) {
         (void)server_options_error("the system gives no random numbers");
         return SERVER_EXIT_FAILED;

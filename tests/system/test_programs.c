@@ -226,6 +226,32 @@ static void ledger_ends_cleanly_on_sigterm_and_sigint(void **state)
     }
 }
 
+/* As under a supervisor that gives them none: a socket must not take the number of one. */
+static void programs_without_standard_streams_stop_cleanly(void **state)
+{
+    static const struct {
+        const char *program, *option, *value;
+    } programs[] = {
+        {"pawld", "--master", "redis://127.0.0.1:1"},
+        {"pawl-ledger", "--db", "streams.db"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(programs); i++) {
+        char *path = pawl_program(programs[i].program);
+        char log[256], value[512];
+        snprintf(log, sizeof(log), "%s/streams-%zu", dir, i);
+        snprintf(value, sizeof(value), "%s%s%s", i == 1 ? dir : "", i == 1 ? "/" : "",
+                 programs[i].value);
+        const char *argv[] = {"sh",       "-c",          "exec \"$0\" \"$@\" <&- >&-", path,
+                              "--listen", "127.0.0.1:0", programs[i].option,           value,
+                              NULL};
+        struct process *process = process_start(argv, log);
+        process_wait_line(process, "listening", TIMEOUT_MS, NULL, 0);
+        assert_int_equal(process_stop(process), 0);
+        free(path);
+    }
+}
+
 #define PROGRAM_CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)
 
 static const struct CMUnitTest cases[] = {
@@ -236,6 +262,7 @@ static const struct CMUnitTest cases[] = {
     PROGRAM_CASE(address_that_is_taken_is_told),
     PROGRAM_CASE(pawld_ends_cleanly_on_sigterm_and_sigint),
     PROGRAM_CASE(pawld_that_stops_answers_who_waits),
+    PROGRAM_CASE(programs_without_standard_streams_stop_cleanly),
     PROGRAM_CASE(ledger_ends_cleanly_on_sigterm_and_sigint),
 };
 
