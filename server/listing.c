@@ -364,20 +364,31 @@ static void on_scanned(void *context, unsigned i, const struct storage_found *fo
     settle(listing);
 }
 
-/* Whether the master being walked can be asked, and is the process that it was. */
-static int check_master(const struct listing *listing)
+/* From its first name on: some that were gone through at the one before are listed once more. */
+static int walk_another(struct listing *listing)
+{
+    listing->at.from = 0;
+    listing->at.to = 0;
+    listing->at.after[0] = '\0';
+    return choose_master(listing);
+}
+
+/* Whether the master being walked can be asked, and is the process that it was. Where it went down,
+ * another takes its turn. */
+static int check_master(struct listing *listing)
 {
     const struct fence_fleet *fleet = fleet_of(listing);
     const char *run_id = fleet->master[listing->at.walking].facts.run_id;
-    if (!fence_fleet_ready(fleet) || !is_active(listing, listing->at.walking))
+    if (!fence_fleet_ready(fleet))
         return FENCE_ENOQUORUM;
+    if (!is_active(listing, listing->at.walking))
+        return walk_another(listing);
     return fence_hash(run_id, strlen(run_id), 0) == listing->at.process ? 0 : FENCE_EINVAL;
 }
 
 /* Asks for the names from listing->at on, if the page has room and steps left. */
 static void next_step(struct listing *listing)
 {
-    unsigned i = listing->at.walking;
     server_listing_names_clear(&listing->names);
     if (listing->count == listing->limit || listing->steps == SERVER_LISTING_STEPS) {
         end_page(listing);
@@ -388,6 +399,7 @@ static void next_step(struct listing *listing)
         answer(listing, error, NULL);
         return;
     }
+    unsigned i = listing->at.walking;
     listing->steps++;
     note_asked(listing, i,
                storage_redis_master_scan(server_driver_master(listing->all->config.driver, i),

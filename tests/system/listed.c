@@ -96,11 +96,12 @@ size_t listed_read_while(const uint16_t ports[], const char *prefix, unsigned li
     int first = snprintf(query, sizeof(query), "?prefix=%s", prefix);
     if (limit > 0)
         first += snprintf(query + first, sizeof(query) - (size_t)first, "&limit=%u", limit);
-    for (const char *cursor = ""; cursor != NULL; pages++) {
+    for (bool more = true; more; pages++) {
         assert_true(pages < PAGES_MAX);
-        if (cursor[0] != '\0')
+        const char *cursor = take_page(listed_page(ports[at], query), limit);
+        more = cursor != NULL;
+        if (more)
             snprintf(query + first, sizeof(query) - (size_t)first, "&cursor=%s", cursor);
-        cursor = take_page(listed_page(ports[at], query), limit);
         if (pages == 0)
             change();
         at = ports[at + 1] != 0 ? at + 1 : 0;

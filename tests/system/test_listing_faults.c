@@ -99,6 +99,28 @@ static void cursor_is_good_after_another_master_restarted(void **state)
     EXPECT_JSON(go_on(port, page), 200, 2);
 }
 
+static uint16_t losing; /* the service that lose_the_first() is to have noticed it at */
+
+static void lose_the_first(void)
+{
+    redis_fleet_kill(fleet, 0);
+    masters_wait(losing, 0, "down", "unreachable");
+}
+
+static void another_master_is_walked_when_one_goes_down(void **state)
+{
+    (void)state;
+    losing = fleet_init_and_serve(TTL_MAX_MS).port;
+    listed_put(LISTED_ALL, "lock/", LOCKS, LISTED_ID_A);
+    const uint16_t ports[] = {losing, 0};
+    assert_true(listed_read_while(ports, "", 7, lose_the_first) >= LOCKS);
+    for (unsigned i = 1; i <= LOCKS; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "lock/%u", i);
+        assert_in_range(listed_times(name), 1, 2);
+    }
+}
+
 static void cursor_is_good_at_another_server(void **state)
 {
     (void)state;
@@ -195,6 +217,7 @@ static const struct CMUnitTest cases[] = {
     FLEET_CASE(listing_before_the_fleet_is_known_is_503, 3, REDIS_VOLATILE),
     FLEET_CASE(cursor_is_outdated_when_its_master_restarted, 3, REDIS_ALWAYS),
     FLEET_CASE(cursor_is_good_after_another_master_restarted, 3, REDIS_VOLATILE),
+    FLEET_CASE(another_master_is_walked_when_one_goes_down, 3, REDIS_VOLATILE),
     FLEET_CASE(cursor_is_good_at_another_server, 3, REDIS_VOLATILE),
     FLEET_CASE(master_that_keeps_scan_from_us_is_named, 3, REDIS_VOLATILE),
     FLEET_CASE(master_that_keeps_mget_from_us_is_named, 3, REDIS_VOLATILE),
