@@ -29,7 +29,7 @@
       "No extensions are left",                                                                    \
       "The lock was extended as often as allowed; finish, release it and acquire it anew.")        \
     X(API_PROBLEM_NO_QUORUM, FENCE_ENOQUORUM, 503, "no-quorum", "No majority of masters",          \
-      "A majority of the masters did not answer; see masters, and retry later.")                   \
+      "Too few of the masters could be had; see masters, and /v1/fleet for why. Retry later.")     \
     X(API_PROBLEM_TOO_SLOW, FENCE_ETOOSLOW, 503, "too-slow", "The masters were too slow",          \
       "The lease had run out before it could be handed over; retry, or ask for a longer ttl_ms.")  \
     X(API_PROBLEM_NOT_READY, FENCE_ENOTREADY, 503, "not-ready", "The service is not ready",        \

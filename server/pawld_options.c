@@ -153,7 +153,7 @@ int pawld_read_serve_options(int argc, char **argv, struct pawld_options *ret_op
         MASTER_OPTION,
         {"max-waiters", OPTION_WAITERS_MAX, "N", 0,
          "How many calls may wait for locks at a time (default 12288), in equal shares for the "
-         "workers; one more is refused with 429",
+         "workers, rounded up; one more is refused with 429",
          0},
         {"workers", OPTION_WORKERS, "K", 0,
          "How many loops serve side by side, 1 to 64, each with its own connections to the masters "
