@@ -14,7 +14,7 @@
     "Pawl's marker and token counters of this master. Delete it only to retire the fleet: a "      \
     "master without it has forgotten, and must not vote."
 
-/* Written in a handshake, to see whether the master takes writes; gone soon after. */
+/* Never there: a handshake asks to write nothing to it, to see whether the master takes writes. */
 #define STORAGE_PROBE_KEY "pawl:probe"
 
 /* Before a resource: its lock. */

@@ -1,6 +1,6 @@
 /* The handshake on a new connection, in one pipeline: authenticate, load the script, ask what this
  * Redis is and what it remembers. A connection cannot outlive a server process, so asking once a
- * connection is enough. Then one write, to see whether it takes any. */
+ * connection is enough. Then an empty write, to see whether it takes any. */
 #include "storage/lua/requests.lua.h"
 #include "storage/lua/restamp.lua.h"
 #include "storage/lua/view.lua.h"
@@ -60,15 +60,16 @@ static void on_probed(redisAsyncContext *context, void *data, void *unused)
 }
 
 /* A master whose disk or memory is full answers all questions, and would be taken for one that
- * votes until the first lock is asked for. Nothing is written to a Redis that is not Pawl's, and
- * there are better names for why a replica or a cluster refuses. */
+ * votes until the first lock is asked for. Redis refuses this command where it refuses any write,
+ * and it changes nothing: no bytes at the start of a string that is not there. A replica and a
+ * cluster refuse for reasons that have better names. */
 static void probe(struct storage_redis_master *master)
 {
     const struct fence_facts *facts = &master->facts;
     if (!facts->marked || facts->replica || facts->cluster)
         storage_master_ready(master);
-    else if (redisAsyncCommand(master->context, on_probed, NULL, "SET %s 1 PX %d",
-                               STORAGE_PROBE_KEY, STORAGE_HANDSHAKE_DEADLINE_MS) != REDIS_OK)
+    else if (redisAsyncCommand(master->context, on_probed, NULL, "SETRANGE %s 0 %s",
+                               STORAGE_PROBE_KEY, "") != REDIS_OK)
         storage_redis_master_reset(master);
 }
 

@@ -132,7 +132,7 @@ static void a_master_that_takes_no_writes_is_unwilling_until_it_does(void **stat
     expect_unwilling(fixture, "CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0", "OOM");
     expect_unwilling(fixture, "CONFIG SET min-replicas-to-write 1",
                      "CONFIG SET min-replicas-to-write 0", "NOREPLICAS");
-    expect_unwilling(fixture, "ACL SETUSER default -set", "ACL SETUSER default +set",
+    expect_unwilling(fixture, "ACL SETUSER default -@write", "ACL SETUSER default +@write",
                      "no permissions");
 }
 

@@ -33,6 +33,21 @@ static void delete_on(unsigned first, unsigned last)
         fleet_command(i, "DEL pawl:lock:r");
 }
 
+static bool all_say(void *there)
+{
+    const int64_t *wanted = there;
+    for (unsigned i = 0; i < MASTERS; i++)
+        if (redis_fleet_integer(fleet, i, "EXISTS pawl:lock:r") != *wanted)
+            return false;
+    return true;
+}
+
+/* An answer comes with a majority; the rest of the masters follow. */
+static void wait_for_all(int64_t there)
+{
+    assert_true(wait_until(all_say, &there, 2000));
+}
+
 /* A grant, whether the lock was found or taken. */
 static struct grant either_way(const struct http_response *response)
 {
@@ -65,14 +80,14 @@ static void another_server_gives_the_same(void **state)
     (void)state;
     serve_twice();
     struct grant first = call_grant(port, "r", OWN);
+    wait_for_all(1);
     const struct http_response *response = call_acquire(port_of_other, "r", OWN);
     EXPECT_JSON(response, 200, 7);
     struct grant second = either_way(response);
     assert_true(second.token >= first.token);
     EXPECT_JSON(call_extend(port_of_other, "r", &second, "{\"ttl_ms\": 20000}"), 200, 5);
     call_give_back(port, "r", &second);
-    for (unsigned i = 0; i < MASTERS; i++)
-        assert_int_equal(redis_fleet_integer(fleet, i, "EXISTS pawl:lock:r"), 0);
+    wait_for_all(0);
 }
 
 static void to_everybody_else_it_is_held(void **state)
