@@ -7,7 +7,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,6 +128,8 @@ void call(const struct call_request *request, struct call_answer *ret_answer)
             receive(fd, end_ms, &answer);
         close(fd);
     }
+    if (request->loses_answer)
+        call_answer_fini(&answer);
     *ret_answer = answer;
 }
 

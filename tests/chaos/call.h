@@ -3,6 +3,7 @@
 #ifndef TESTS_CHAOS_CALL_H
 #define TESTS_CHAOS_CALL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <jansson.h>
@@ -14,6 +15,7 @@ struct call_request {
     const char *headers; /* whole lines, each with its "\r\n"; or NULL */
     const char *body;    /* JSON, or NULL */
     unsigned timeout_ms; /* for all of it */
+    bool loses_answer;   /* as if it had never come, though the service believes so */
 };
 
 struct call_answer {

@@ -4,9 +4,14 @@
  * A line is one call that got an answer, or gave up waiting for one (or the word that one will be
  * made):
  *
- *     acquire 3 17 1200 1450 201 34 901200      (name, client, sent, answered, status, token, till)
+ *     acquire 3 17 5 retry 1 0 1200 1450 201 34 901200
  *
- * Times are microseconds of the boot clock, which all processes of a machine share. */
+ * (name, client, turn, ask, names, by nobody, sent, answered, status, token, till). A call for
+ * several names is a line for each of them. Times are microseconds of the boot clock, which all
+ * processes of a machine share.
+ *
+ * A lock is what one client in one of its turns wants of one name: there is one lock id to it, so
+ * that it is the same lock, and the same holder, however often it is asked for and granted. */
 #ifndef TESTS_CHAOS_HISTORY_H
 #define TESTS_CHAOS_HISTORY_H
 
@@ -17,7 +22,7 @@
 
 enum {
     HISTORY_NAMES_MAX = 256,
-    HISTORY_LINE_MAX = 160,
+    HISTORY_LINE_MAX = 192,
 };
 
 enum history_kind {
@@ -30,10 +35,23 @@ enum history_kind {
     HISTORY_KINDS,
 };
 
+/* How a lock was asked for. */
+enum history_ask {
+    HISTORY_PLAIN, /* the service makes the lock id; and all that is no acquire */
+    HISTORY_OWN,   /* with a lock id of the client's own, for the first time */
+    HISTORY_RETRY, /* with it once more, since no answer said what became of it */
+    HISTORY_TOLD,  /* with it once more, though an answer had granted it */
+    HISTORY_ASKS,
+};
+
 struct history_call {
     enum history_kind kind;
     unsigned name;
     unsigned client;
+    unsigned turn; /* of that client */
+    enum history_ask ask;
+    unsigned names;       /* ACQUIRE: how many were asked for at once */
+    bool by_nobody;       /* ACQUIRE refused as held: no other holder was named */
     uint64_t sent_us;     /* before the first byte was sent */
     uint64_t answered_us; /* after the last was read, or when the client gave up */
     int status;           /* 0: no answer */
@@ -65,6 +83,7 @@ struct history_findings {
     size_t twice;    /* P1: tokens granted twice */
     size_t disorder; /* P1: grants with a token no higher than one that was answered before */
     size_t overlaps; /* P2: holders beside another */
+    size_t shut_out; /* who asked again and was refused for the sake of the lock that it has */
     size_t fell;     /* P4: claims or writes accepted after a higher token */
     size_t leases;   /* that P2 was looked at for: those without a touched clock */
     FILE *told;      /* where each is told in a line, up to so many; NULL: nowhere */
@@ -80,17 +99,27 @@ size_t history_read(struct history *history, const char *path);
 void history_add(struct history *history, const struct history_call *call);
 void history_fini(struct history *history);
 
-/* True if @call gave a lock. */
+/* True if @call gave a lock; and if its client had not been told before that it has it. */
 bool history_is_grant(const struct history_call *call);
+bool history_is_new_grant(const struct history_call *call);
 
-/* P1: tokens of one name are distinct, and what was answered before another acquire was sent has
- * the lower one. */
+/* P1: tokens of different locks of a name are distinct, and what was answered before another
+ * acquire was sent has the lower one. A lock that is granted once more may keep its token, or get a
+ * higher one. */
 void history_check_order(const struct history *history, struct history_findings *findings);
 
-/* P2: nobody knew to hold a name while another did. Leases that lived while a clock was touched (in
- * one of @count @windows) are left out, on both sides. */
+/* P2: nobody knew to hold a name while another did: from an answer on, to the end of that lease or
+ * until it left. What became of asking once more takes nothing from a lease. Leases that lived
+ * while a clock was touched (in one of @count @windows) are left out, on both sides; a lock lives
+ * from when it was asked for first, as an answer that was lost may have granted it. */
 void history_check_exclusion(const struct history *history, const struct history_window *windows,
                              size_t count, struct history_findings *findings);
+
+/* Nobody is refused for the sake of the lock that it has: that is what the client's own lock ids
+ * are for. Who was told so a moment ago, and now hears that the lock is held, but of no other
+ * holder, is. @windows: as above. */
+void history_check_asking(const struct history *history, const struct history_window *windows,
+                          size_t count, struct history_findings *findings);
 
 /* P4: at the resource, accepted tokens never fall. Without a guard they may. */
 void history_check_fencing(const struct history_entry *entries, size_t count,

@@ -18,7 +18,8 @@ enum {
     EXIT_SHOWN_NOTHING = 3,
 
     SECONDS_DEFAULT = 20,
-    SECONDS_FOR_ALL = 120, /* from so long on, every kind of fault must have happened */
+    SECONDS_FOR_ALL = 120,   /* from so long on, every kind of fault must have happened, ... */
+    SECONDS_FOR_GRANTS = 60, /* ... and every kind of grant */
 };
 
 struct options {
@@ -89,6 +90,11 @@ static const struct row counts[] = {
     ROW("all faults", faults.all),
     ROW("masters that forgot, taken back", faults.taken_back),
     ROW("grants", grants),
+    ROW("  by a lock id of the client's own", grants_own),
+    ROW("  by asking again with it", grants_retried),
+    ROW("  what a lost answer had granted", grants_found),
+    ROW("  of several at once", grants_grouped),
+    ROW("granted again to their holders", grants_repeated),
     ROW("grants a second", grants_a_second),
     ROW("grants in the worst second", worst_second),
     ROW("acquires refused: held", held),
@@ -104,6 +110,7 @@ static const struct row counts[] = {
     ROW("P1: tokens out of order", findings.disorder),
     ROW("P2: leases looked at", findings.leases),
     ROW("P2: holders beside another", findings.overlaps),
+    ROW("refused for the sake of own lock", findings.shut_out),
     ROW("P3: what did not come back", unhealed),
     ROW("P4: accepted tokens that fell", findings.fell),
 };
@@ -163,10 +170,31 @@ static void print_runs(const struct options *options, const struct table *table)
 
 /* ---- what it shows --------------------------------------------------------------------------- */
 
+static bool all_granted(const struct run_config *config, const struct run_result *run)
+{
+    static const struct row kinds[] = {
+        ROW("lock ids of the client's own", grants_own),
+        ROW("asking again", grants_retried),
+        ROW("lost answers made good by asking again", grants_found),
+        ROW("asking for what one has", grants_repeated),
+        ROW("several locks at once", grants_grouped),
+    };
+    bool all = true;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        size_t count;
+        memcpy(&count, (const char *)run + kinds[i].offset, sizeof(count));
+        if (count > 0 || config->seconds < SECONDS_FOR_GRANTS)
+            continue;
+        printf("shown nothing about: %s\n", kinds[i].name);
+        all = false;
+    }
+    return all;
+}
+
 /* Over so long a time each thing has to have happened. */
 static bool all_happened(const struct run_config *config, const struct run_result *run)
 {
-    bool all = run->stale > 0;
+    bool all = all_granted(config, run) && run->stale > 0;
     if (run->stale == 0)
         printf("shown nothing: no stale claim or write was refused\n");
     for (unsigned kind = 0; kind < FAULT_KINDS && config->seconds >= SECONDS_FOR_ALL; kind++) {

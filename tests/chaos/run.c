@@ -71,12 +71,24 @@ static size_t expect_healed(struct stage *stage, const struct run_config *config
 
 /* ---- the history ----------------------------------------------------------------------------- */
 
-static void count_acquire(struct run_result *result, int status)
+static void count_grant(struct run_result *result, const struct history_call *call)
 {
-    result->grants += status == 201;
-    result->held += status == 409;
-    result->unavailable += status == 503;
-    result->unanswered += status == 0;
+    const bool is_new = history_is_new_grant(call);
+    result->grants += is_new;
+    result->grants_own += is_new && call->ask != HISTORY_PLAIN;
+    result->grants_retried += call->ask == HISTORY_RETRY;
+    result->grants_found += call->ask == HISTORY_RETRY && call->status == 200;
+    result->grants_repeated += !is_new;
+    result->grants_grouped += is_new && call->names > 1;
+}
+
+static void count_acquire(struct run_result *result, const struct history_call *call)
+{
+    if (history_is_grant(call))
+        count_grant(result, call);
+    result->held += call->status == 409;
+    result->unavailable += call->status == 503;
+    result->unanswered += call->status == 0;
 }
 
 static void count_calls(const struct history *history, struct run_result *result)
@@ -85,7 +97,7 @@ static void count_calls(const struct history *history, struct run_result *result
         const struct history_call *call = &history->calls[i];
         switch (call->kind) {
         case HISTORY_ACQUIRE:
-            count_acquire(result, call->status);
+            count_acquire(result, call);
             break;
         case HISTORY_EXTEND:
             result->extended += call->status == 200;
@@ -125,7 +137,8 @@ static void measure_grants(const struct history *history, uint64_t from_us, uint
     times[count++] = from_us;
     for (size_t i = 0; i < history->count; i++) {
         const struct history_call *call = &history->calls[i];
-        if (!history_is_grant(call) || call->answered_us < from_us || call->answered_us >= till_us)
+        if (!history_is_new_grant(call) || call->answered_us < from_us ||
+            call->answered_us >= till_us)
             continue;
         times[count++] = call->answered_us;
         in_second[(call->answered_us - from_us) / SECOND_US]++;
@@ -151,7 +164,7 @@ static size_t expect_grants_after(const struct history *history, uint64_t healed
     bool granted[STAGE_NAMES] = {false};
     size_t missing = 0;
     for (size_t i = 0; i < history->count; i++)
-        if (history_is_grant(&history->calls[i]) && history->calls[i].sent_us > healed_us &&
+        if (history_is_new_grant(&history->calls[i]) && history->calls[i].sent_us > healed_us &&
             history->calls[i].name < STAGE_NAMES)
             granted[history->calls[i].name] = true;
     for (unsigned name = 0; name < STAGE_NAMES; name++) {
@@ -174,6 +187,7 @@ static void check_calls(const struct stage *stage, const struct faults *faults,
         fail_msg("%zu lines of the history cannot be read", unreadable);
     history_check_order(history, &result->findings);
     history_check_exclusion(history, windows, windows_count, &result->findings);
+    history_check_asking(history, windows, windows_count, &result->findings);
     count_calls(history, result);
 }
 

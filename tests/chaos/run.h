@@ -22,9 +22,14 @@ struct run_result {
     struct faults_figures faults;
     struct history_findings findings;
     size_t unhealed; /* what did not work again after all faults had ended: masters, names */
-    size_t grants, held, unavailable, unanswered; /* acquires: 201, 409, 503, none */
-    size_t extended, lost, released;              /* extends: 200, 409; releases: 200 */
-    size_t stale;                                 /* claims and writes refused with 412 */
+    size_t grants, held, unavailable, unanswered; /* acquires: 201 or 200, 409, 503, none */
+    size_t grants_own;      /* of the grants, those under a lock id of the client's own, ... */
+    size_t grants_retried;  /* ... of these, those for which it had to ask more than once, ... */
+    size_t grants_found;    /* ... of these, those that an answer that was lost had given */
+    size_t grants_repeated; /* not of the grants: of what the client had already */
+    size_t grants_grouped;  /* of the grants, those of several locks at once */
+    size_t extended, lost, released; /* extends: 200, 409; releases: 200 */
+    size_t stale;                    /* claims and writes refused with 412 */
     size_t written;
     size_t updates_lost;
     size_t grants_a_second, worst_second; /* on average, at worst */

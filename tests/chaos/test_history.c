@@ -1,47 +1,8 @@
 /* The checker finds what is wrong with a history, and nothing where all is well. */
-#include "tests/chaos/history.h"
-#include "tests/lib/case.h"
+#include "tests/chaos/test_calls.h"
 #include "tests/lib/tempdir.h"
 
 #include <stdlib.h>
-
-/* Ten calls suffice for every case. */
-static struct history history;
-static struct history_findings findings;
-
-static int begin(void **state)
-{
-    (void)state;
-    findings = (struct history_findings){0};
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    history_fini(&history);
-    return 0;
-}
-
-/* Client @client asked at @sent for name 1, and was granted @token at @answered, until @till. */
-static void granted(unsigned client, uint64_t sent, uint64_t answered, int64_t token, uint64_t till)
-{
-    history_add(&history, &(struct history_call){HISTORY_ACQUIRE, 1, client, sent, answered, 201,
-                                                 token, till});
-}
-
-static void called(enum history_kind kind, unsigned client, uint64_t sent, int64_t token,
-                   uint64_t till)
-{
-    history_add(&history,
-                &(struct history_call){kind, 1, client, sent, sent + 1, 200, token, till});
-}
-
-static void check(const struct history_window *windows, size_t count)
-{
-    history_check_order(&history, &findings);
-    history_check_exclusion(&history, windows, count, &findings);
-}
 
 /* ---- P1 -------------------------------------------------------------------------------------- */
 
@@ -64,6 +25,9 @@ static void one_token_twice_is_found(void **state)
     check(NULL, 0);
     assert_int_equal(findings.twice, 1);
     assert_int_equal(findings.disorder, 0); /* it was sent before the other was answered */
+    granted(3, 220, 230, 7, 400);
+    check(NULL, 0);
+    assert_int_equal(findings.disorder, 1);
 }
 
 static void a_lower_token_after_an_answer_is_found(void **state)
@@ -83,6 +47,16 @@ static void a_lower_token_long_after_is_found(void **state)
     granted(2, 300, 310, 8, 400);
     granted(3, 500, 510, 5, 600);
     granted(4, 700, 710, 9, 800);
+    check(NULL, 0);
+    assert_int_equal(findings.disorder, 1);
+}
+
+static void a_token_below_one_that_was_answered_before_the_last_is_found(void **state)
+{
+    (void)state;
+    granted(1, 100, 150, 9, 200);
+    granted(2, 110, 400, 7, 401); /* beside the first, and late */
+    granted(3, 410, 450, 8, 500);
     check(NULL, 0);
     assert_int_equal(findings.disorder, 1);
 }
@@ -222,12 +196,14 @@ static void what_is_written_is_read_but_for_a_torn_last_line(void **state)
     (void)state;
     char *dir = tempdir_new();
     char path[256], line[HISTORY_LINE_MAX], read[HISTORY_LINE_MAX];
-    const struct history_call call = {HISTORY_ACQUIRE, 3, 17, 1200, 1450, 201, 34, 901200};
+    const struct history_call call = {
+        HISTORY_ACQUIRE, 3, 17, 5, HISTORY_RETRY, 2, true, 1200, 1450, 201, 34, 901200,
+    };
     snprintf(path, sizeof(path), "%s/history", dir);
     FILE *file = fopen(path, "we");
     assert_non_null(file);
     history_format(&call, line);
-    assert_string_equal(line, "acquire 3 17 1200 1450 201 34 901200\n");
+    assert_string_equal(line, "acquire 3 17 5 retry 2 1 1200 1450 201 34 901200\n");
     fprintf(file, "%snonsense\n%.*s", line, 20, line);
     fclose(file);
     assert_int_equal(history_read(&history, path), 1);
@@ -237,13 +213,12 @@ static void what_is_written_is_read_but_for_a_torn_last_line(void **state)
     tempdir_remove(dir);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
 static const struct CMUnitTest cases[] = {
     CASE(nothing_is_found_where_holders_follow_each_other),
     CASE(one_token_twice_is_found),
     CASE(a_lower_token_after_an_answer_is_found),
     CASE(a_lower_token_long_after_is_found),
+    CASE(a_token_below_one_that_was_answered_before_the_last_is_found),
     CASE(attempts_side_by_side_may_end_in_any_order),
     CASE(other_names_have_other_tokens),
     CASE(a_refusal_is_no_grant),

@@ -1,0 +1,18 @@
+/* What a client does at pawld, each time at either. */
+#ifndef TESTS_CHAOS_LOCKS_H
+#define TESTS_CHAOS_LOCKS_H
+
+#include "tests/chaos/client.h"
+
+#include <stdbool.h>
+
+/* Draws what the client wants in its next turn, and asks for it. Under a lock id of its own it asks
+ * once more, so many times, while no answer says what became of it; and sometimes though it was
+ * told. False: it has nothing, as far as it knows. */
+bool locks_acquire(struct client *client, struct hold *ret_hold);
+
+/* Extends, or gives up, lock @at of @hold. */
+void locks_extend(struct client *client, const struct hold *hold, unsigned at);
+void locks_release(struct client *client, const struct hold *hold, unsigned at);
+
+#endif

@@ -1,0 +1,201 @@
+#include "tests/chaos/witness.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static uint64_t now_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+struct witness_text witness_resource(unsigned name)
+{
+    struct witness_text text;
+    snprintf(text.bytes, sizeof(text.bytes), "accounts/%u", name);
+    return text;
+}
+
+struct witness_text witness_owner(const struct client *client, const struct hold *hold)
+{
+    struct witness_text text;
+    snprintf(text.bytes, sizeof(text.bytes), "%u.%u", client->number, hold->turn);
+    return text;
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+static void write_down(const struct client *client, const struct history_call *lines,
+                       unsigned count)
+{
+    char text[CLIENT_LOCKS_MAX * HISTORY_LINE_MAX];
+    size_t len = 0;
+    for (unsigned i = 0; i < count; i++) {
+        history_format(&lines[i], text + len);
+        len += strlen(text + len);
+    }
+    if (write(client->history, text, len) != (ssize_t)len) {
+        fprintf(stderr, "cannot write the history: %s\n", strerror(errno));
+        exit(1);
+    }
+}
+
+static struct history_call line_of(const struct client *client, enum history_kind kind,
+                                   const struct hold *hold, unsigned at)
+{
+    return (struct history_call){
+        .kind = kind,
+        .name = hold->name[at],
+        .client = client->number,
+        .turn = hold->turn,
+        .token = hold->token[at],
+    };
+}
+
+/* Sends @request, and fills in what @line says of how it went. */
+static struct call_answer send_one(const struct call_request *request, struct history_call *line)
+{
+    struct call_answer answer;
+    line->sent_us = now_us();
+    call(request, &answer);
+    line->answered_us = now_us();
+    line->status = answer.status;
+    const int64_t validity_ms = call_integer(&answer, "validity_ms");
+    if (validity_ms > 0) /* the contract: reckoned from when the holder asked */
+        line->till_us =
+            line->sent_us + (uint64_t)(call_integer(&answer, "served_ms") + validity_ms) * 1000;
+    return answer;
+}
+
+static void expect_allowed(bool allowed, const struct call_request *request,
+                           const struct call_answer *answer)
+{
+    if (allowed)
+        return;
+    char *body = json_dumps(answer->json, 0);
+    fprintf(stderr, "%s %s %s was answered with %d: %s\n", request->method, request->path,
+            request->body ? request->body : "", answer->status, body ? body : "");
+    exit(1);
+}
+
+/* ---- acquires -------------------------------------------------------------------------------- */
+
+/* The token in @answer for lock @at of @hold; 0: there is none. */
+static int64_t token_of(const struct call_answer *answer, const struct hold *hold, unsigned at)
+{
+    if (hold->count == 1)
+        return call_integer(answer, "token");
+    const struct witness_text resource = witness_resource(hold->name[at]);
+    const json_t *grants = json_object_get(answer->json, "grants");
+    for (size_t i = 0; i < json_array_size(grants); i++) {
+        const json_t *grant = json_array_get(grants, i);
+        const char *granted = json_string_value(json_object_get(grant, "resource"));
+        if (granted && strcmp(granted, resource.bytes) == 0)
+            return json_integer_value(json_object_get(grant, "token"));
+    }
+    return 0;
+}
+
+/* All of it or nothing; under the lock id that was asked with; and only who may have asked before
+ * is told that it has the lock already. */
+static bool grant_allowed(const struct hold *hold, const struct call_answer *answer)
+{
+    const char *lock_id = call_string(answer, "lock_id");
+    for (unsigned at = 0; at < hold->count; at++)
+        if (token_of(answer, hold, at) <= 0)
+            return false;
+    if (!lock_id || strlen(lock_id) > FENCE_LOCK_ID_MAX)
+        return false;
+    return hold->ask == HISTORY_PLAIN ? answer->status == 201 : strcmp(lock_id, hold->lock_id) == 0;
+}
+
+static bool is_grant(int status)
+{
+    return status == 201 || status == 200;
+}
+
+/* Whether @answer says that the lock is held, and names no holder but who asks for it. */
+static bool held_by_nobody(const struct client *client, const struct hold *hold,
+                           const struct call_answer *answer)
+{
+    const char *type = call_string(answer, "type");
+    const char *owner = call_string(answer, "owner");
+    return type && owner && strcmp(type, "urn:pawl:held") == 0 &&
+           (!*owner || strcmp(owner, witness_owner(client, hold).bytes) == 0);
+}
+
+int witness_acquire(const struct client *client, struct hold *hold,
+                    const struct call_request *request)
+{
+    struct history_call lines[CLIENT_LOCKS_MAX];
+    struct history_call asked = {0};
+    struct call_answer answer = send_one(request, &asked);
+    const int status = answer.status;
+    expect_allowed(is_grant(status) ? grant_allowed(hold, &answer)
+                                    : status == 409 || status == 503 || status == 0,
+                   request, &answer);
+    for (unsigned at = 0; at < hold->count; at++) {
+        if (is_grant(status))
+            hold->token[at] = token_of(&answer, hold, at);
+        lines[at] = line_of(client, HISTORY_ACQUIRE, hold, at);
+        lines[at].token = is_grant(status) ? hold->token[at] : 0;
+        lines[at].ask = hold->ask;
+        lines[at].names = hold->count;
+        lines[at].by_nobody = held_by_nobody(client, hold, &answer);
+        lines[at].sent_us = asked.sent_us;
+        lines[at].answered_us = asked.answered_us;
+        lines[at].status = status;
+        lines[at].till_us = asked.till_us;
+    }
+    write_down(client, lines, hold->count);
+    if (is_grant(status))
+        snprintf(hold->lock_id, sizeof(hold->lock_id), "%s", call_string(&answer, "lock_id"));
+    call_answer_fini(&answer);
+    return status;
+}
+
+/* ---- other calls ----------------------------------------------------------------------------- */
+
+static bool allowed(enum history_kind kind, int status)
+{
+    if (status == 0 || status == 503)
+        return true;
+    switch (kind) {
+    case HISTORY_EXTEND:
+        return status == 200 || status == 409;
+    case HISTORY_RELEASE:
+        return status == 200;
+    case HISTORY_CLAIM:
+        return status == 200 || status == 404 || status == 412;
+    case HISTORY_WRITE:
+        return status == 200 || status == 201 || status == 412;
+    case HISTORY_ACQUIRE:
+    case HISTORY_LEAVE:
+    case HISTORY_KINDS:
+        break;
+    }
+    return false;
+}
+
+struct call_answer witness_call(const struct client *client, enum history_kind kind,
+                                const struct hold *hold, unsigned at,
+                                const struct call_request *request)
+{
+    struct history_call line = line_of(client, kind, hold, at);
+    struct call_answer answer = send_one(request, &line);
+    expect_allowed(allowed(kind, answer.status), request, &answer);
+    write_down(client, &line, 1);
+    return answer;
+}
+
+void witness_leave(const struct client *client, const struct hold *hold, unsigned at)
+{
+    struct history_call line = line_of(client, HISTORY_LEAVE, hold, at);
+    line.sent_us = line.answered_us = now_us();
+    write_down(client, &line, 1);
+}
