@@ -33,6 +33,11 @@ bool fence_groups_full(const struct fence_groups *groups)
     return groups->free == FENCE_NOBODY;
 }
 
+bool fence_groups_let_wait(const struct fence_groups *groups)
+{
+    return groups->used_count < groups->capacity - groups->capacity / FENCE_GROUPS_KEPT_PART;
+}
+
 uint32_t fence_groups_open(struct fence_groups *groups, const struct fence_group *group,
                            uint32_t call)
 {

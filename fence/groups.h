@@ -33,6 +33,10 @@ void fence_groups_fini(struct fence_groups *groups);
 
 bool fence_groups_full(const struct fence_groups *groups);
 
+/* Whether one more that waits may come. A part of the room is kept for those that do not: waiting,
+ * all of them could keep everybody else out for as long as a wait may take. */
+bool fence_groups_let_wait(const struct fence_groups *groups);
+
 /* A fresh one, with a copy of @group, for the call at index @call; there is room. Returns its
  * index. */
 uint32_t fence_groups_open(struct fence_groups *groups, const struct fence_group *group,

@@ -43,6 +43,7 @@ enum {
     FENCE_DEBTS_MAX = 4096,      /* clean-ups not yet acknowledged */
     FENCE_DEBT_SLACK_US = 10 * 1000 * 1000, /* kept beyond the TTL: a late request locks late */
     FENCE_GROUPS_MAX = 256,                 /* acquires of several resources under way */
+    FENCE_GROUPS_KEPT_PART = 4,             /* one in so many is for those that do not wait */
     FENCE_CALLS_MAX = 65536,                /* a call's index is 16 bits of its tag */
 };
 

@@ -30,7 +30,7 @@ enum {
     CORE_TTL_MS = 30 * 1000,
     CORE_TTL_MAX_MS = 300 * 1000,
     CORE_CALLS = 8,
-    CORE_WAITERS = 6,
+    CORE_WAITERS = 7,
 };
 
 struct core_fixture {

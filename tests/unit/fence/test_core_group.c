@@ -276,6 +276,21 @@ static void it_stands_in_nobodys_way(void **state)
     assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), CORE_FIRST(3));
 }
 
+static void those_that_wait_leave_room_for_those_that_do_not(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    uint64_t client = 1;
+    for (acquire_three(f, client, 60000); core_answers(f) == 0; acquire_three(f, client, 60000)) {
+        held(f, 0, 1, 40000);
+        held(f, 1, 1, 40000);
+        client++;
+    }
+    assert_answer(f, client, FENCE_EWAITERS);
+    assert_int_equal(client - 1, CORE_CALLS - CORE_CALLS / FENCE_GROUPS_KEPT_PART);
+    acquire_three(f, client + 1, 0);
+    assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), CORE_FIRST(3));
+}
+
 static void there_is_no_end_of_them(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
@@ -301,6 +316,7 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(waiter_is_not_woken_by_what_it_did_not_ask_for),
     CORE_CASE(waiter_that_leaves_is_gone),
     CORE_CASE(it_stands_in_nobodys_way),
+    CORE_CASE(those_that_wait_leave_room_for_those_that_do_not),
     CORE_CASE(there_is_no_end_of_them),
 };
 
