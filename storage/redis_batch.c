@@ -241,9 +241,9 @@ bool storage_reply_unwilling(const redisReply *reply)
         "MISCONF ",
         "OOM ",
         "NOREPLICAS ",
-        "NOPERM ",                                 /* within a script: */
-        "ERR The user executing the script can't", /* Redis 7.0 */
-        "ERR ACL failure in script",               /* Redis 7.2 on */
+        "NOPERM ",
+        "ERR The user executing the script can't", /* NOPERM within a script, of Redis 7.0 ... */
+        "ERR ACL failure in script",               /* ... and of 7.2 on */
     };
     if (reply->type != REDIS_REPLY_ERROR)
         return false;

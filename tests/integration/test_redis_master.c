@@ -2,6 +2,7 @@
 #include "storage/redis_master_look.h"
 #include "tests/integration/master_fixture.h"
 #include "tests/lib/case.h"
+#include "tests/lib/wait.h"
 
 #include <string.h>
 
@@ -136,6 +137,29 @@ static void a_master_that_takes_no_writes_is_unwilling_until_it_does(void **stat
                      "no permissions");
 }
 
+/* The handshake's empty write goes through here, and so does a release: neither may end the
+ * backoff. */
+static void a_master_that_refuses_locks_alone_is_asked_less_and_less_often(void **state)
+{
+    enum {
+        ROUNDS = 10,
+        LEAST_MS = 500
+    }; /* half of 5, 10, ... 160, and 4 times 250 ms */
+    struct master_fixture *fixture = *state;
+    struct fence_request release = master_fixture_take;
+    release.kind = FENCE_REQUEST_RELEASE;
+    freeReplyObject(redis_fleet_command(fixture->fleet, 0, "ACL SETUSER default -hincrby"));
+    const uint64_t began_ms = wait_now_ms();
+    for (unsigned round = 1; round <= ROUNDS; round++) {
+        assert_int_equal(master_fixture_ask(fixture, &master_fixture_take)->kind,
+                         FENCE_REPLY_REFUSED);
+        assert_int_equal(fixture->reason, FENCE_REASON_UNWILLING);
+        master_fixture_await(fixture, &fixture->facts_seen, 1 + round);
+        assert_int_equal(master_fixture_ask(fixture, &release)->kind, FENCE_REPLY_NO);
+    }
+    assert_true(wait_now_ms() - began_ms >= LEAST_MS);
+}
+
 /* A reply may be late by an interval, as after a pause of this process. */
 static void a_master_that_falls_silent_is_noticed_though_nobody_asks(void **state)
 {
@@ -179,6 +203,7 @@ static const struct CMUnitTest cases[] = {
     MASTER_VOLATILE(reset_reports_what_is_outstanding_lost_and_no_down),
     MASTER_VOLATILE(handshake_that_is_not_answered_is_called_silent),
     MASTER_VOLATILE(a_master_that_takes_no_writes_is_unwilling_until_it_does),
+    MASTER_VOLATILE(a_master_that_refuses_locks_alone_is_asked_less_and_less_often),
     MASTER_VOLATILE(a_master_that_falls_silent_is_noticed_though_nobody_asks),
     MASTER_VOLATILE(a_script_that_was_flushed_is_loaded_again),
     MASTER_VOLATILE(a_password_set_meanwhile_is_told_in_the_detail),
