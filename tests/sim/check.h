@@ -40,6 +40,7 @@ struct sim_call {
     bool declined;                    /* acquire: and its server knows: it takes the grant back */
     bool left;                        /* its client has gone, and its server knows */
     bool waited;                      /* acquire: behind others, or for a holder */
+    bool no_room;                     /* acquire: when it came, as many waited as may */
     uint64_t came_us;                 /* acquire: true time */
     uint64_t asked_us;                /* acquire: when it last asked masters, or came */
     bool asked;                       /* acquire: it did */

@@ -15,6 +15,7 @@ static void acquire(struct sim_stats *stats, const struct fence_answer *answer, 
     stats->wait_timeout += answer->error == FENCE_EWAITTIMEOUT;
     stats->left += answer->error == FENCE_ELEFT;
     stats->too_many_waiters += answer->error == FENCE_EWAITERS;
+    stats->too_many_groups += several && answer->error == FENCE_EWAITERS;
     stats->contended += answer->error == FENCE_ECONTENDED;
     stats->no_quorum += answer->error == FENCE_ENOQUORUM;
     stats->too_slow += answer->error == FENCE_ETOOSLOW;

@@ -42,6 +42,7 @@
     X(hand_overs_by_word)                                                                          \
     X(hand_overs_by_timer)                                                                         \
     X(too_many_waiters)                                                                            \
+    X(too_many_groups)                                                                             \
     X(longest_line)     /* not summed: the most at any time */                                     \
     X(longest_sleep_us) /* past the moment at which a majority was free */                         \
     X(words_heard)                                                                                 \

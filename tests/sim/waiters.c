@@ -1,5 +1,6 @@
 #include "tests/sim/waiters.h"
 
+#include "fence/limits.h"
 #include "tests/sim/attempts.h"
 #include "tests/sim/waking.h"
 #include "tests/sim/world.h"
@@ -29,13 +30,54 @@ static bool stands_in_line(const struct sim_call *call)
     return call->set.count == 1;
 }
 
+/* ---- how many may wait ----------------------------------------------------------------------- */
+
+/* Whether @call, which comes, must not wait: of those that want several, some of the room is kept
+ * for those that do not. */
+static bool has_no_room(const struct sim_world *world, const struct sim_call *call)
+{
+    uint32_t waiting = world->waiters.waiting[call->server];
+    uint32_t groups = world->waiters.groups[call->server];
+    uint32_t groups_max = world->plan.calls - world->plan.calls / FENCE_GROUPS_KEPT_PART;
+    return waiting >= world->plan.waiters || (!stands_in_line(call) && groups >= groups_max);
+}
+
+static void is_here(struct sim_world *world, const struct sim_call *call)
+{
+    world->waiters.waiting[call->server] += call->wait_ms > 0;
+    world->waiters.groups[call->server] += !stands_in_line(call);
+}
+
+static void is_gone(struct sim_world *world, const struct sim_call *call)
+{
+    world->waiters.waiting[call->server] -= call->wait_ms > 0;
+    world->waiters.groups[call->server] -= !stands_in_line(call);
+}
+
+/* @call has come. */
+static void check_let_wait(struct sim_world *world, const struct sim_call *call)
+{
+    if (call->state == SIM_CALL_UNDER_WAY && call->wait_ms > 0 && call->no_room)
+        sim_check_fail(&world->check, "lock %" PRIu32 " was let wait, where there was no room",
+                       call->lock);
+}
+
+/* @call is answered. */
+static void check_turned_away(struct sim_world *world, const struct sim_call *call)
+{
+    if (call->error == FENCE_EWAITERS && !(call->wait_ms > 0 && call->no_room))
+        sim_check_fail(&world->check, "lock %" PRIu32 " was not let wait, where there was room",
+                       call->lock);
+}
+
 /* ---- coming and going ------------------------------------------------------------------------ */
 
 void sim_waiters_come(struct sim_world *world, struct sim_call *call)
 {
     struct sim_line *line = line_of(world, call);
     call->came_us = call->asked_us = world->now_us;
-    world->waiters.waiting[call->server] += call->wait_ms > 0;
+    call->no_room = has_no_room(world, call);
+    is_here(world, call);
     if (!stands_in_line(call))
         return;
     assert(line->count < SIM_LINE_MAX);
@@ -48,7 +90,8 @@ void sim_waiters_come(struct sim_world *world, struct sim_call *call)
     sim_waking_first(world, call->server, line, true);
 }
 
-void sim_waiters_came(struct sim_world *world, const struct sim_call *call)
+/* W4. */
+static void check_asks_at_once(struct sim_world *world, const struct sim_call *call)
 {
     const struct sim_line *line = line_of(world, call);
     uint64_t local_us = sim_clock_read(&world->servers[call->server].clock, world->now_us);
@@ -59,6 +102,12 @@ void sim_waiters_came(struct sim_world *world, const struct sim_call *call)
         sim_check_fail(&world->check,
                        "W4: lock %" PRIu32 " has r%" PRIu32 ", and waits behind others to hear so",
                        call->lock, call->set.resource[0]);
+}
+
+void sim_waiters_came(struct sim_world *world, const struct sim_call *call)
+{
+    check_let_wait(world, call);
+    check_asks_at_once(world, call);
 }
 
 static void leave(struct sim_world *world, const struct sim_call *call, uint32_t place)
@@ -79,20 +128,6 @@ static uint32_t place_of(struct sim_world *world, const struct sim_call *call)
         place++;
     assert(place < line->count);
     return place;
-}
-
-static void check_waiters_bound(struct sim_world *world, const struct sim_call *call)
-{
-    if (!call->wait_ms)
-        return;
-    uint32_t others = world->waiters.waiting[call->server] - 1;
-    bool is_full = others >= world->plan.waiters;
-    if (call->error == 0 && is_full)
-        sim_check_fail(&world->check, "lock %" PRIu32 " was let wait beside %" PRIu32 " others",
-                       call->lock, others);
-    if (call->error == FENCE_EWAITERS && !is_full)
-        sim_check_fail(&world->check, "lock %" PRIu32 " was not let wait beside %" PRIu32 " others",
-                       call->lock, others);
 }
 
 static void count(struct sim_stats *stats, const struct sim_call *call, const struct sim_line *line)
@@ -130,8 +165,8 @@ static void leave_line(struct sim_world *world, struct sim_call *call)
 void sim_waiters_answered(struct sim_world *world, struct sim_call *call)
 {
     sim_waking_check_end(world, call);
-    check_waiters_bound(world, call);
-    world->waiters.waiting[call->server] -= call->wait_ms > 0;
+    check_turned_away(world, call);
+    is_gone(world, call);
     if (stands_in_line(call))
         leave_line(world, call);
     else
@@ -140,7 +175,7 @@ void sim_waiters_answered(struct sim_world *world, struct sim_call *call)
 
 void sim_waiters_dropped(struct sim_world *world, struct sim_call *call)
 {
-    world->waiters.waiting[call->server] -= call->wait_ms > 0;
+    is_gone(world, call);
     if (stands_in_line(call))
         leave(world, call, place_of(world, call));
 }

@@ -50,7 +50,8 @@ struct sim_line {
 #define SIM_NO_LOCK UINT32_MAX
 
 struct sim_waiters {
-    uint32_t waiting[SIM_SERVERS_MAX]; /* calls that have time to wait */
+    uint32_t waiting[SIM_SERVERS_MAX]; /* calls that have time to wait, */
+    uint32_t groups[SIM_SERVERS_MAX];  /* and those that want several, with time or without */
     struct sim_line lines[SIM_SERVERS_MAX][SIM_RESOURCES_MAX];
 };
 
