@@ -1,6 +1,7 @@
 #include "api/writer.h"
 
 #include "api/utf8.h"
+#include "fence/decimal.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -120,19 +121,12 @@ void api_write_string(struct api_writer *writer, const char *name, const char *t
 
 size_t api_digits(int64_t value, char ret_digits[static API_DIGITS_MAX])
 {
-    char backwards[API_DIGITS_MAX];
-    uint64_t left = value < 0 ? -(uint64_t)value : (uint64_t)value;
-    size_t count = 0;
-    do {
-        backwards[count++] = (char)('0' + left % 10);
-        left /= 10;
-    } while (left > 0);
+    size_t len = 0;
     if (value < 0)
-        backwards[count++] = '-';
-    for (size_t i = 0; i < count; i++)
-        ret_digits[i] = backwards[count - 1 - i];
-    ret_digits[count] = '\0';
-    return count;
+        ret_digits[len++] = '-';
+    len += fence_decimal(value < 0 ? -(uint64_t)value : (uint64_t)value, ret_digits + len);
+    ret_digits[len] = '\0';
+    return len;
 }
 
 void api_write_integer(struct api_writer *writer, const char *name, int64_t value)

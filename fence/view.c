@@ -1,5 +1,7 @@
 #include "fence/view.h"
 
+#include "fence/decimal.h"
+
 #include <assert.h>
 
 int64_t fence_incarnation_next(int64_t before, uint64_t random)
@@ -21,19 +23,6 @@ bool fence_incarnation_same_machine(int64_t a, int64_t b)
     return a >> FENCE_INCARNATION_TURN_BITS == b >> FENCE_INCARNATION_TURN_BITS;
 }
 
-static size_t format_number(int64_t number, char *out)
-{
-    char digits[20];
-    size_t n = 0;
-    do {
-        digits[n++] = (char)('0' + number % 10);
-        number /= 10;
-    } while (number > 0);
-    for (size_t i = 0; i < n; i++)
-        out[i] = digits[n - 1 - i];
-    return n;
-}
-
 void fence_view_format(const struct fence_view *view, unsigned n,
                        char ret_text[static FENCE_VIEW_TEXT_MAX])
 {
@@ -43,7 +32,7 @@ void fence_view_format(const struct fence_view *view, unsigned n,
         assert(view->incarnation[i] >= 0 && view->incarnation[i] <= FENCE_TOKEN_MAX);
         if (i > 0)
             ret_text[len++] = ',';
-        len += format_number(view->incarnation[i], ret_text + len);
+        len += fence_decimal((uint64_t)view->incarnation[i], ret_text + len);
     }
     ret_text[len] = '\0';
 }

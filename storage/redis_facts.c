@@ -2,6 +2,7 @@
 
 #include "fence/view.h"
 #include "storage/redis_keys.h"
+#include "storage/text.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -26,15 +27,6 @@ int storage_question_args(enum storage_question question,
     for (; n < STORAGE_QUESTION_ARGS && questions[question][n]; n++)
         ret_args[n] = questions[question][n];
     return n;
-}
-
-static bool copy(char *to, size_t size, const char *from, size_t len)
-{
-    if (len >= size)
-        return false;
-    memcpy(to, from, len);
-    to[len] = '\0';
-    return true;
 }
 
 /* ---- INFO ------------------------------------------------------------------------------------ */
@@ -96,7 +88,7 @@ static int read_info(const redisReply *reply, struct fence_facts *facts)
         return FENCE_EIO;
     size_t len = 0;
     const char *run_id = info_field(reply->str, "run_id", &len);
-    if (!run_id || !copy(facts->run_id, sizeof(facts->run_id), run_id, len))
+    if (!run_id || !storage_text_copy(facts->run_id, sizeof(facts->run_id), run_id, len))
         return FENCE_EIO;
     const char *version = info_field(reply->str, "redis_version", &len);
     if (!version || !read_version(version, &facts->version))
@@ -138,7 +130,7 @@ static void read_config(const redisReply *reply, struct fence_facts *facts)
 static bool marker_text(const redisReply *field, char *to, size_t size)
 {
     return field->type == REDIS_REPLY_STRING && field->len > 0 &&
-           copy(to, size, field->str, field->len);
+           storage_text_copy(to, size, field->str, field->len);
 }
 
 static bool marker_number(const redisReply *field, uint32_t max, uint32_t *ret_number)

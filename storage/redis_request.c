@@ -1,5 +1,7 @@
 #include "storage/redis_request.h"
 
+#include "fence/decimal.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -8,19 +10,6 @@ enum {
 };
 
 /* ---- RESP ------------------------------------------------------------------------------------ */
-
-static size_t write_digits(char *to, uint64_t number)
-{
-    char digits[STORAGE_NUMBER_MAX];
-    size_t n = 0;
-    do {
-        digits[n++] = (char)('0' + number % 10);
-        number /= 10;
-    } while (number > 0);
-    for (size_t i = 0; i < n; i++)
-        to[i] = digits[n - 1 - i];
-    return n;
-}
 
 static size_t end_line(char *to)
 {
@@ -32,7 +21,7 @@ static size_t end_line(char *to)
 size_t storage_resp_head(char *to, char kind, size_t number)
 {
     to[0] = kind;
-    size_t len = 1 + write_digits(to + 1, number);
+    size_t len = 1 + fence_decimal(number, to + 1);
     return len + end_line(to + len);
 }
 
@@ -46,8 +35,8 @@ size_t storage_resp_bulk(char *to, const char *bytes, size_t len)
 
 size_t storage_resp_number(char *to, uint64_t number)
 {
-    char digits[STORAGE_NUMBER_MAX];
-    size_t len = write_digits(digits, number);
+    char digits[FENCE_DECIMAL_MAX];
+    size_t len = fence_decimal(number, digits);
     return storage_resp_bulk(to, digits, len);
 }
 
@@ -55,7 +44,7 @@ size_t storage_resp_number(char *to, uint64_t number)
 
 static void add_bytes(struct storage_request *encoded, const char *bytes, size_t len)
 {
-    assert(encoded->args_len + len + STORAGE_NUMBER_MAX < sizeof(encoded->args_bytes));
+    assert(encoded->args_len + len + FENCE_DECIMAL_MAX < sizeof(encoded->args_bytes));
     encoded->args_len =
         (uint16_t)(encoded->args_len +
                    storage_resp_bulk(encoded->args_bytes + encoded->args_len, bytes, len));
@@ -69,8 +58,8 @@ static void add_text(struct storage_request *encoded, const char *text)
 
 static void add_number(struct storage_request *encoded, uint64_t number)
 {
-    char digits[STORAGE_NUMBER_MAX];
-    size_t len = write_digits(digits, number);
+    char digits[FENCE_DECIMAL_MAX];
+    size_t len = fence_decimal(number, digits);
     add_bytes(encoded, digits, len);
 }
 

@@ -12,7 +12,6 @@
 #include <stdint.h>
 
 enum {
-    STORAGE_NUMBER_MAX = 20, /* digits of an integer */
     STORAGE_KEY_BYTES = sizeof(STORAGE_LOCK_KEY) + FENCE_RESOURCE_MAX + 16, /* with its length */
     STORAGE_ARGS_BYTES = 512,  /* the longest arguments for one lock, with their lengths */
     STORAGE_MEMBER_BYTES = 64, /* and what each one of a group adds to them */

@@ -1,18 +1,11 @@
 #include "storage/redis_url.h"
 
+#include "storage/text.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static bool copy(char *to, size_t size, const char *from, size_t len)
-{
-    if (len >= size)
-        return false;
-    memcpy(to, from, len);
-    to[len] = '\0';
-    return true;
-}
 
 static int hex_digit(char c)
 {
@@ -75,7 +68,8 @@ static const char *parse_host(const char *text, struct storage_redis_url *url)
         len = (size_t)(close - host);
         after = close + 1;
     }
-    if (len == 0 || strcspn(host, "/?# ") < len || !copy(url->host, sizeof(url->host), host, len))
+    if (len == 0 || strcspn(host, "/?# ") < len ||
+        !storage_text_copy(url->host, sizeof(url->host), host, len))
         return "the host is missing or malformed; write redis://host:port";
     url->port = STORAGE_REDIS_PORT;
     if (*after == '\0')
@@ -102,7 +96,7 @@ static const char *parse(const char *text, struct storage_redis_url *url)
     if (strncmp(text, "unix://", strlen("unix://")) != 0)
         return "a master is written redis://[user:password@]host:port or unix:///path";
     const char *path = text + strlen("unix://");
-    if (path[0] != '/' || !copy(url->path, sizeof(url->path), path, strlen(path)))
+    if (path[0] != '/' || !storage_text_copy(url->path, sizeof(url->path), path, strlen(path)))
         return "a socket's path must be absolute and at most 107 bytes";
     return NULL;
 }

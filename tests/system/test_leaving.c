@@ -4,9 +4,9 @@
 #include "tests/lib/wait.h"
 #include "tests/system/calls.h"
 #include "tests/system/fleet.h"
+#include "tests/system/line.h"
 
 #include <signal.h>
-#include <sys/resource.h>
 
 enum {
     LEAVERS = 1000,
@@ -18,31 +18,15 @@ static struct pawl_service service;
 static int start(void **state)
 {
     (void)state;
-    struct rlimit files = {0};
-    (void)getrlimit(RLIMIT_NOFILE, &files);
-    files.rlim_cur = files.rlim_max; /* of pawld too, which inherits it */
-    (void)setrlimit(RLIMIT_NOFILE, &files);
+    line_may_be_long();
     fleet_start(3, REDIS_VOLATILE);
     service = pawld_start_new(fleet);
     return 0;
 }
 
-struct line {
-    uint16_t port;
-    const char *resource;
-    int64_t length;
-};
-
-static bool has_length(void *arg)
-{
-    const struct line *line = arg;
-    return http_integer(call_inspect(line->port, line->resource), "waiters") == line->length;
-}
-
 static void wait_for_length(const char *resource, int64_t length, unsigned most_ms)
 {
-    struct line line = {service.port, resource, length};
-    assert_true(wait_until(has_length, &line, most_ms));
+    assert_true(line_becomes(service.port, resource, length, most_ms));
 }
 
 static struct http *begin_to_wait(const char *path)
@@ -113,14 +97,12 @@ static void one_more_than_may_wait_is_refused_at_once(void **state)
     struct http *waiters[2];
     for (int i = 0; i < 2; i++)
         waiters[i] = call_begin(small.port, "POST", "/v1/locks/room", "{\"wait_ms\": 60000}");
-    struct line line = {small.port, "room", 2};
-    assert_true(wait_until(has_length, &line, 2000));
+    assert_true(line_becomes(small.port, "room", 2, 2000));
     const struct http_response *response =
         call_acquire(small.port, "other/room", "{\"wait_ms\": 60000}");
     EXPECT_PROBLEM(response, 429, "too-many-waiters", 1);
     http_close(waiters[0]);
-    line.length = 1;
-    assert_true(wait_until(has_length, &line, GONE_MS));
+    assert_true(line_becomes(small.port, "room", 1, GONE_MS));
     EXPECT_JSON(call_acquire(small.port, "other/room", "{\"wait_ms\": 60000}"), 201, 7);
     http_close(waiters[1]);
 }

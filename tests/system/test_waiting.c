@@ -3,9 +3,9 @@
 #include "tests/lib/wait.h"
 #include "tests/system/calls.h"
 #include "tests/system/fleet.h"
+#include "tests/system/line.h"
 
 #include <poll.h>
-#include <sys/resource.h>
 
 enum {
     CROWD = 2000,
@@ -16,39 +16,18 @@ static uint16_t port;
 static int start(void **state)
 {
     (void)state;
-    struct rlimit files = {0};
-    (void)getrlimit(RLIMIT_NOFILE, &files);
-    files.rlim_cur = files.rlim_max; /* of pawld too, which inherits it */
-    (void)setrlimit(RLIMIT_NOFILE, &files);
+    line_may_be_long();
     fleet_start(3, REDIS_VOLATILE);
     port = pawld_start_new(fleet).port;
     return 0;
-}
-
-/* How many calls stand in the line of the resource; that who tries at the moment is one of them. */
-static int64_t waiters(const char *resource)
-{
-    return http_integer(call_inspect(port, resource), "waiters");
-}
-
-struct line {
-    const char *resource;
-    int64_t length;
-};
-
-static bool has_length(void *arg)
-{
-    const struct line *line = arg;
-    return waiters(line->resource) == line->length;
 }
 
 /* Begins to acquire, and returns when the call stands in a line of @length. */
 static struct http *wait_in_line(const char *path, const char *resource, const char *body,
                                  int64_t length)
 {
-    struct line line = {resource, length};
     struct http *http = call_begin(port, "POST", path, body);
-    assert_true(wait_until(has_length, &line, 2000));
+    assert_true(line_becomes(port, resource, length, 2000));
     return http;
 }
 
@@ -64,7 +43,7 @@ static void waiter_is_granted_when_the_holder_releases(void **state)
     assert_in_range(wait_now_ms() - released_ms, 0, 1000);
     EXPECT_JSON(response, 201, 7);
     assert_true(grant_of(response).token > holder.token);
-    assert_int_equal(waiters("release"), 0);
+    assert_int_equal(line_length(port, "release"), 0);
 
     /* The wait is in served_ms, and costs nothing of the validity. */
     assert_in_range(http_integer(call_inspect(port, "release"), "remaining_ms"), 28000, 30000);
@@ -104,7 +83,7 @@ static void wait_that_was_too_short_is_told(void **state)
     assert_string_equal(http_string(response, "owner"), "long worker");
     assert_in_range(http_integer(response, "retry_after_ms"), 15000, 20000);
     EXPECT_HEADER(response, "Retry-After", "20");
-    assert_int_equal(waiters("timeout"), 0);
+    assert_int_equal(line_length(port, "timeout"), 0);
 }
 
 static void who_waits_zero_does_not_wait(void **state)
@@ -142,7 +121,7 @@ static void waiters_are_served_in_the_order_in_which_they_came(void **state)
         struct grant next = grant_of(call_end(line[i]));
         assert_true(next.token > holder.token);
         holder = next;
-        assert_int_equal(waiters("line"), WAITERS - 1 - i);
+        assert_int_equal(line_length(port, "line"), WAITERS - 1 - i);
     }
 }
 
@@ -170,7 +149,7 @@ static void crowd_of_waiters_is_served_one_by_one_in_order(void **state)
         assert_true(next.token > holder.token);
         holder = next;
     }
-    assert_int_equal(waiters("crowd"), 0);
+    assert_int_equal(line_length(port, "crowd"), 0);
 }
 
 static void waiters_of_other_names_do_not_wait_for_each_other(void **state)
@@ -182,7 +161,7 @@ static void waiters_of_other_names_do_not_wait_for_each_other(void **state)
     struct http *other = wait_in_line("/v1/locks/apart/1", "apart/1", "{\"wait_ms\": 10000}", 1);
     call_give_back(port, "apart/1", &first);
     EXPECT_JSON(call_end(other), 201, 7);
-    assert_int_equal(waiters("apart/2"), 1);
+    assert_int_equal(line_length(port, "apart/2"), 1);
     http_close(waiter);
 }
 
