@@ -1,6 +1,7 @@
 #include "api/exchange.h"
 
 #include "api/dispatch.h"
+#include "api/head.h"
 #include "api/problem.h"
 
 #include <assert.h>
@@ -41,6 +42,14 @@ static struct api_request *request_new(struct api_room *room, struct MHD_Connect
     return request;
 }
 
+/* 0: not known, so not trusted either. */
+static size_t head_size(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    return info != NULL ? info->header_size : 0;
+}
+
 static int count_values(const struct api_request *request, enum MHD_ValueKind kinds)
 {
     return MHD_get_connection_values(request->connection, kinds, NULL, NULL);
@@ -50,34 +59,48 @@ static int count_values(const struct api_request *request, enum MHD_ValueKind ki
  * fit beside what came in. */
 static bool head_too_large(const struct api_request *request)
 {
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
-    if (info == NULL)
-        return true;
+    const size_t size = head_size(request->connection);
     const int fields =
         count_values(request, MHD_HEADER_KIND | MHD_COOKIE_KIND | MHD_GET_ARGUMENT_KIND);
-    return info->header_size + (size_t)fields * API_HTTP_FIELD_COST > API_HTTP_HEAD_MAX;
+    return size + (size_t)fields * API_HTTP_FIELD_COST > API_HTTP_HEAD_MAX;
 }
 
-/* The last text of the request target that was seen; parameters come in their order. */
-static enum MHD_Result note_last(void *context, enum MHD_ValueKind kind, const char *name,
-                                 const char *value)
+static enum MHD_Result note_parameter(void *context, enum MHD_ValueKind kind, const char *name,
+                                      const char *value)
 {
-    const char **last = context;
     (void)kind;
-    if (value != NULL || name != NULL)
-        *last = value != NULL ? value : name;
+    api_head_word(context, name);
+    api_head_word(context, value);
     return MHD_YES;
 }
 
-static const char *find_fault(const struct api_request *request, const char *url,
-                              const char *version)
+static enum MHD_Result note_field(void *context, enum MHD_ValueKind kind, const char *name,
+                                  const char *value)
+{
+    (void)kind;
+    api_head_field(context, name, value);
+    return MHD_YES;
+}
+
+static bool is_hidden(struct MHD_Connection *connection, const char *method, const char *url,
+                      const char *version)
+{
+    struct api_head head;
+    api_head_begin(&head, method, head_size(connection));
+    api_head_word(&head, url);
+    (void)MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, note_parameter, &head);
+    api_head_word(&head, version);
+    (void)MHD_get_connection_values(connection, MHD_HEADER_KIND, note_field, &head);
+    return api_head_end(&head);
+}
+
+static const char *find_fault(const struct api_request *request, const char *method,
+                              const char *url, const char *version)
 {
     const char *fault = api_framing_fault(&request->headers, version);
-    const char *last = url;
-    (void)MHD_get_connection_values(request->connection, MHD_GET_ARGUMENT_KIND, note_last, &last);
-    if (fault == NULL && api_framing_dropped_text(last, version))
-        fault = "The request target has a NUL in it; nothing here has one.";
+    if (fault == NULL && is_hidden(request->connection, method, url, version))
+        fault = "The head has a NUL in it, a header line that goes on on the next line, or one "
+                "without a name. Send none of these.";
     return fault;
 }
 
@@ -92,9 +115,8 @@ static bool body_unwanted(const struct api_request *request)
 
 /* After the headers came, before the body is read: what must be refused here and now, since the
  * body would not be understood, or is not worth reading. The connection ends with the answer. */
-static void refuse_unread(struct api_request *request, const char *url, const char *version)
+static void refuse_unread(struct api_request *request, const char *fault)
 {
-    const char *fault = find_fault(request, url, version);
     bool head = head_too_large(request);
     if (fault == NULL && !head && !body_unwanted(request))
         return;
@@ -116,7 +138,7 @@ static enum MHD_Result headers_came(struct api_room *room, struct MHD_Connection
         return MHD_NO;
     *ret_request = request;
     request->too_large = api_framing_length(&request->headers) > API_BODY_MAX;
-    refuse_unread(request, url, version);
+    refuse_unread(request, find_fault(request, method, url, version));
     return request->state == API_REQUEST_BROKEN ? MHD_NO : MHD_YES;
 }
 

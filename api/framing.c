@@ -1,14 +1,8 @@
 #include "api/framing.h"
 
-#include "api/http.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-enum {
-    LINE_MAX_BYTES = API_HTTP_MEMORY, /* a request line is less than a connection's memory */
-};
 
 static const char *const names[API_HEADERS] = {
     [API_HEADER_HOST] = "Host",
@@ -72,17 +66,6 @@ void api_headers_own(struct api_headers *headers, char *storage)
         headers->value[i] = storage;
         storage += headers->len[i] + 1;
     }
-}
-
-bool api_framing_dropped_text(const char *last, const char *version)
-{
-    const char *end = last + strlen(last);
-    if ((uintptr_t)version < (uintptr_t)end || (uintptr_t)version - (uintptr_t)end > LINE_MAX_BYTES)
-        return false; /* not one line after all: nothing can be told */
-    for (; end < version; end++)
-        if (*end != '\0' && *end != ' ')
-            return true;
-    return false;
 }
 
 static bool is_number(const char *text)

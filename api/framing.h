@@ -25,12 +25,6 @@ size_t api_headers_size(const struct api_headers *headers);
 /* Copies the values into @storage, trimmed and terminated. Only then they may be looked at. */
 void api_headers_own(struct api_headers *headers, char *storage);
 
-/* libmicrohttpd ends the target at a NUL inside the request line and drops the rest unseen, so that
- * one name would be taken for another. It keeps the line in one piece, cut up in place, so what it
- * dropped still stands between the end of @last, the last text of the target that it does show (the
- * path, or in a query the last value), and @version: true if anything does. */
-bool api_framing_dropped_text(const char *last, const char *version);
-
 /* What is wrong with the framing of a request in @version ("HTTP/1.1"): a sentence, static; NULL if
  * nothing is. A connection with such a request cannot be used any further. */
 const char *api_framing_fault(const struct api_headers *headers, const char *version);

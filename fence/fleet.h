@@ -67,6 +67,7 @@ enum fence_reason {
     FENCE_REASON_UNREACHABLE,  /* the connection failed; the detail says how */
     FENCE_REASON_SILENT,       /* connected, but did not answer in time */
     FENCE_REASON_UNWILLING,    /* answers, but takes no writes; the detail says why */
+    FENCE_REASON_ERROR,        /* answers, but with an error; the detail is that */
     FENCE_REASON_NO_MAJORITY,  /* no majority of masters names one fleet */
     FENCE_REASON_RESTARTED,    /* durable before and now: being taken back */
     FENCE_REASON_OLD,          /* Redis before 7.0 */

@@ -9,8 +9,8 @@ static const struct {
     [FENCE_REASON_CONNECTING] = {"connecting", "Not reached yet; pawld keeps trying."},
     [FENCE_REASON_UNREACHABLE] =
         {"unreachable",
-         "The connection failed; pawld keeps trying. Check that this Redis runs, its "
-         "address and its password."},
+         "The connection failed; pawld keeps trying. Check that this Redis runs, and its "
+         "address."},
     [FENCE_REASON_SILENT] =
         {"silent", "It did not answer in time; pawld keeps trying. Check the machine and the "
                    "network."},
@@ -18,6 +18,9 @@ static const struct {
         {"unwilling",
          "This Redis answers but takes no writes; pawld keeps trying. Mend what it names: free its "
          "disk or its memory, or change its settings."},
+    [FENCE_REASON_ERROR] =
+        {"error", "This Redis answers with what pawld cannot use; pawld keeps trying. Mend what it "
+                  "names."},
     [FENCE_REASON_NO_MAJORITY] =
         {"no-majority", "A majority of the masters must name one fleet before any may vote. Start "
                         "the others; if the fleet is new, run pawld init --new once."},
@@ -40,7 +43,9 @@ static const struct {
                                   "It belongs to another fleet. Check the --master addresses."},
     [FENCE_REASON_OTHER_MEMBER] =
         {"other-member", "It is another member of the fleet than its place in the list says. Give "
-                         "every pawld the --master addresses in the order that init was given."},
+                         "every pawld the --master addresses in the order that init was given. "
+                         "If it was a replica of that member and holds a copy of its data, wipe "
+                         "it."},
     [FENCE_REASON_OTHER_TTL] =
         {"other-ttl", "Its marker names another maximum TTL than the majority's. Someone changed "
                       "it by hand; it stays out."},

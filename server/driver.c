@@ -174,7 +174,8 @@ static void take_back(struct server_driver *driver)
 /* Whether the text of the last failure is about @reason, and not about something long past. */
 static bool has_detail(enum fence_reason reason)
 {
-    return reason == FENCE_REASON_UNREACHABLE || reason == FENCE_REASON_UNWILLING;
+    return reason == FENCE_REASON_UNREACHABLE || reason == FENCE_REASON_UNWILLING ||
+           reason == FENCE_REASON_ERROR;
 }
 
 /* Says when a master starts or ceases to vote, and why: once, not at every try. */

@@ -75,9 +75,9 @@ static void look_again_if_refused(struct storage_redis_master *master,
 {
     const char *why = NULL;
     if (reply->type == REDIS_REPLY_ERROR)
-        storage_master_fail(master, FENCE_REASON_UNREACHABLE, reply->str);
+        storage_master_fail(master, FENCE_REASON_ERROR, reply->str);
     else if (reply->type != REDIS_REPLY_ARRAY)
-        storage_master_fail(master, FENCE_REASON_UNREACHABLE, "an unexpected reply");
+        storage_master_fail(master, FENCE_REASON_ERROR, "an unexpected reply");
     else if (storage_batch_unwilling(reply, &why))
         storage_master_fail(master, FENCE_REASON_UNWILLING, why);
     else if (takes_locks(batch))

@@ -65,7 +65,7 @@ static void on_marker(redisAsyncContext *context, void *reply, void *unused)
     (void)unused;
     read_fact(context, STORAGE_ASK_MARKER, reply);
     if (!master->look.failed && master->facts.marked && !master->look.facts.marked)
-        storage_master_fail(master, FENCE_REASON_UNREACHABLE, "its marker is gone");
+        storage_master_fail(master, FENCE_REASON_ERROR, "its marker is gone");
 }
 
 static void on_time(redisAsyncContext *context, void *reply, void *unused)

@@ -28,7 +28,7 @@ static void on_authenticated(redisAsyncContext *context, void *data, void *unuse
     const redisReply *reply = data;
     (void)unused;
     if (is_current(context, reply) && reply->type == REDIS_REPLY_ERROR)
-        storage_master_fail(master_of(context), FENCE_REASON_UNREACHABLE, reply->str);
+        storage_master_fail(master_of(context), FENCE_REASON_ERROR, reply->str);
 }
 
 static void on_script_loaded(redisAsyncContext *context, void *data, void *unused)
@@ -41,7 +41,7 @@ static void on_script_loaded(redisAsyncContext *context, void *data, void *unuse
     if (reply->type == REDIS_REPLY_STRING && reply->len == STORAGE_SHA_LEN)
         memcpy(master->sha, reply->str, STORAGE_SHA_LEN + 1);
     else
-        storage_master_fail(master, FENCE_REASON_UNREACHABLE,
+        storage_master_fail(master, FENCE_REASON_ERROR,
                             reply->type == REDIS_REPLY_ERROR ? reply->str : "SCRIPT LOAD failed");
 }
 
@@ -83,9 +83,9 @@ static void read_fact(struct storage_redis_master *master, enum storage_question
                  "its marker does not describe a fleet of %u: give every --master that init was "
                  "given",
                  master->config.members);
-        storage_master_fail(master, FENCE_REASON_UNREACHABLE, detail);
+        storage_master_fail(master, FENCE_REASON_ERROR, detail);
     } else if (error) {
-        storage_master_fail(master, FENCE_REASON_UNREACHABLE,
+        storage_master_fail(master, FENCE_REASON_ERROR,
                             reply->type == REDIS_REPLY_ERROR ? reply->str
                                                              : "not a Redis that Pawl knows");
     } else if (question + 1 == STORAGE_QUESTIONS) {
@@ -164,7 +164,7 @@ static void on_restamped(redisAsyncContext *context, void *data, void *unused)
         return;
     /* A marker that changed meanwhile is no failure: the new facts will say what it is now. */
     if (reply->type == REDIS_REPLY_ERROR)
-        storage_master_fail(master, FENCE_REASON_UNREACHABLE, reply->str);
+        storage_master_fail(master, FENCE_REASON_ERROR, reply->str);
     else
         storage_master_shake_hands(master);
 }

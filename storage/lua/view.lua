@@ -30,8 +30,8 @@ end
 -- marker   state, view, fleet, member
 local function refusal(marker, view, fleet_id, me)
     if marker[1] ~= 'active' or marker[3] ~= fleet_id or marker[4] ~= me then
-        return redis.error_reply('PAWLGONE state ' .. tostring(marker[1]) .. ' member ' ..
-                                 tostring(marker[4]))
+        return redis.error_reply('PAWLGONE Its marker is gone, or was changed: state ' ..
+                                 tostring(marker[1]) .. ', member ' .. tostring(marker[4]))
     end
     if marker[2] == view then
         return nil

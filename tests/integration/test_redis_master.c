@@ -190,7 +190,7 @@ static void a_password_set_meanwhile_is_told_in_the_detail(void **state)
     storage_redis_master_reset(fixture->master);
     master_fixture_flush(fixture);
     master_fixture_await(fixture, &fixture->downs, 1);
-    assert_int_equal(fixture->reason, FENCE_REASON_UNREACHABLE);
+    assert_int_equal(fixture->reason, FENCE_REASON_ERROR);
     assert_non_null(strstr(storage_redis_master_detail(fixture->master), "NOAUTH"));
 }
 

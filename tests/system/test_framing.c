@@ -31,15 +31,20 @@ static bool is_closed(struct http *http)
 }
 
 /* Refused with a problem, and the connection ends: where the next request begins is not known. */
-static void expect_refused(const char *request)
+static void expect_refused_bytes(const char *request, size_t len)
 {
     struct http *http = http_connect(untouched_port());
-    struct http_response response = exchange(http, request, strlen(request));
+    struct http_response response = exchange(http, request, len);
     EXPECT_PROBLEM(&response, 400, "invalid", 0);
     EXPECT_HEADER(&response, "Connection", "close");
     http_response_fini(&response);
     assert_true(is_closed(http));
     http_close(http);
+}
+
+static void expect_refused(const char *request)
+{
+    expect_refused_bytes(request, strlen(request));
 }
 
 /* Refused in whatever way libmicrohttpd does it: a status of 400 or more, or no answer. */
@@ -123,13 +128,41 @@ static void request_line_that_is_none_is_turned_away(void **state)
         expect_turned_away(requests[i], strlen(requests[i]));
 }
 
-static void bytes_of_zero_are_turned_away(void **state)
+#define REFUSE_BYTES(text) expect_refused_bytes(text, sizeof(text) - 1)
+
+static void bytes_of_zero_are_refused(void **state)
 {
     (void)state;
-    static const char in_path[] = "POST /v1/locks/free\0x HTTP/1.1\r\nHost: test\r\n\r\n";
+    REFUSE_BYTES("POST /v1/locks/free\0x HTTP/1.1\r\nHost: test\r\n\r\n");
+    REFUSE_BYTES("POST /v1/locks/fr\0ee?a=1 HTTP/1.1\r\nHost: test\r\n\r\n");
+    REFUSE_BYTES("POST\0x /v1/locks/free HTTP/1.1\r\nHost: test\r\n\r\n");
+    REFUSE_BYTES("POST /v1/locks/free HTTP/1.1\r\nHost: te\0st\r\n\r\n");
+    REFUSE_BYTES(POST "X: a\0b\r\nY: c\r\n\r\n");
+    REFUSE_BYTES(POST "X: a\0\r\nY: c\r\n\r\n");
+    REFUSE_BYTES(POST "Y: c\r\nX: a\0b\r\n\r\n");
+    REFUSE_BYTES(POST "Content-Length: 2\0003\r\n\r\n{}");
+
     static const char in_body[] = POST "Content-Length: 3\r\n\r\n{}\0";
-    expect_turned_away(in_path, sizeof(in_path) - 1);
     expect_turned_away(in_body, sizeof(in_body) - 1);
+}
+
+/* What is in the second line would else be lost without a word: a precondition, a length. */
+static void header_line_that_goes_on_is_refused(void **state)
+{
+    (void)state;
+    expect_refused(POST "Content-Length:\r\n 2\r\n\r\n{}");
+    expect_refused(POST "Transfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n");
+    expect_refused(POST "If-Match: \"9\r\n\t9\"\r\n\r\n");
+    expect_refused(POST "X: 1\r\n 2\r\n\r\n");
+    expect_refused(POST "X: 1\r\n  \r\nY: 2\r\n\r\n");
+}
+
+static void header_line_without_a_name_is_refused(void **state)
+{
+    (void)state;
+    expect_refused(POST ": x\r\n\r\n");
+    expect_refused(GET ": x\r\n" GET "\r\n");
+    expect_refused(POST "Content-Length: 14\r\n: x\r\n\r\n{\"ttl_ms\":100}");
 }
 
 static void header_name_with_white_space_is_refused(void **state)
@@ -257,7 +290,9 @@ static const struct CMUnitTest cases[] = {
     REFUSED(host_that_is_missing_or_repeated_is_refused),
     REFUSED(http_1_0_needs_no_host),
     REFUSED(request_line_that_is_none_is_turned_away),
-    REFUSED(bytes_of_zero_are_turned_away),
+    REFUSED(bytes_of_zero_are_refused),
+    REFUSED(header_line_that_goes_on_is_refused),
+    REFUSED(header_line_without_a_name_is_refused),
     REFUSED(header_name_with_white_space_is_refused),
     REFUSED(request_that_is_cut_short_is_not_carried_out),
     REFUSED(chunk_that_is_malformed_is_turned_away),

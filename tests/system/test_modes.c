@@ -98,7 +98,7 @@ static void master_with_a_wrong_password_stays_out(void **state)
     const struct http_response *response = call(port, "GET", "/v1/fleet", NULL, NULL);
     const json_t *first = json_array_get(json_object_get(response->json, "masters"), 0);
     assert_string_equal(json_string_value(json_object_get(first, "state")), "down");
-    assert_string_equal(json_string_value(json_object_get(first, "reason")), "unreachable");
+    assert_string_equal(json_string_value(json_object_get(first, "reason")), "error");
     assert_non_null(strstr(json_string_value(json_object_get(first, "last_failure")), "WRONGPASS"));
     assert_null(strstr(response->body, "wrong@"));
 }

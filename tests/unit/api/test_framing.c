@@ -141,17 +141,6 @@ static void repeated_header_is_noticed_and_the_first_kept(void **state)
     assert_string_equal(headers.value[API_HEADER_LOCK_ID], "first");
 }
 
-static void text_behind_a_nul_in_the_path_is_noticed(void **state)
-{
-    (void)state;
-    static const char clean[] = "/v1/locks/a\0HTTP/1.1";
-    static const char empty_query[] = "/v1/locks/a\0\0HTTP/1.1";
-    static const char cut[] = "/v1/locks/a\0b\0HTTP/1.1";
-    assert_false(api_framing_dropped_text(clean, clean + sizeof("/v1/locks/a")));
-    assert_false(api_framing_dropped_text(empty_query, empty_query + sizeof("/v1/locks/a") + 1));
-    assert_true(api_framing_dropped_text(cut, cut + sizeof("/v1/locks/a") + 2));
-}
-
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test(length_alone_is_fine),
     cmocka_unit_test(chunked_alone_is_fine),
@@ -166,7 +155,6 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(announced_length_is_read_without_overflow),
     cmocka_unit_test(owned_values_lose_the_white_space_at_their_end),
     cmocka_unit_test(repeated_header_is_noticed_and_the_first_kept),
-    cmocka_unit_test(text_behind_a_nul_in_the_path_is_noticed),
 };
 
 CASE_MAIN(cases, NULL, NULL)
