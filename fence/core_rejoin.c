@@ -234,10 +234,12 @@ static bool is_with_others(const struct fence_rejoin *rejoin)
     return rejoin->state == FENCE_REJOIN_ASKING || rejoin->state == FENCE_REJOIN_RECORDING;
 }
 
-/* Of several that were asked, the others may be enough. */
-static void lost(struct fence_core *core, unsigned member)
+/* Nothing more comes from master @i, though it may be back by now. Of several that were asked, the
+ * others may be enough. */
+static void lost(struct fence_core *core, unsigned member, unsigned i)
 {
-    const struct fence_rejoin *rejoin = &core->rejoins[member];
+    struct fence_rejoin *rejoin = &core->rejoins[member];
+    rejoin->asked &= ~bit(i);
     uint32_t may_answer = rejoin->read | (rejoin->asked & fence_fleet_active(&core->fleet));
     if (!is_with_others(rejoin))
         break_off(core, member, FENCE_REASON_UNREACHABLE);
@@ -253,7 +255,7 @@ static void recorded(struct fence_core *core, unsigned member, unsigned i,
     fence_rejoin_add(rejoin, reply->counters);
     rejoin->due_us = patience_end_us(core);
     if (reply->cursor != 0 && !(fence_fleet_active(&core->fleet) & bit(i))) {
-        lost(core, member); /* by now it is taken back itself, and can be asked nothing more */
+        lost(core, member, i); /* by now it is taken back itself, and can be asked nothing more */
         return;
     }
     if (reply->cursor != 0) {
@@ -366,7 +368,7 @@ void fence_core_rejoin_reply(struct fence_core *core, unsigned i,
         changed(core, member, i, reply);
         break;
     case FENCE_REJOIN_LOST:
-        lost(core, member);
+        lost(core, member, i);
         break;
     }
 }

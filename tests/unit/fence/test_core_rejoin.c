@@ -303,6 +303,21 @@ static void round_that_lost_too_many_is_not_waited_for(void **state)
     assert_int_equal(member(f)->reason, FENCE_REASON_BLANK);
 }
 
+/* What it was asked went down with its connection. */
+static void master_that_went_and_came_back_is_asked_again(void **state)
+{
+    struct core_fixture *f = recording(state);
+    core_down(f, 0);
+    core_rejoin(f, 0, (struct fence_rejoin_reply){.outcome = FENCE_REJOIN_LOST});
+    core_shake_hands(f, 0, core_facts(0));
+    counted(f, 1, 11);
+    counted(f, 2, 12);
+    assert_no_effects(f); /* the last of the four may do it yet */
+    core_down(f, 3);
+    core_rejoin(f, 3, (struct fence_rejoin_reply){.outcome = FENCE_REJOIN_LOST});
+    assert_step(f, FENCE_REJOIN_RECORD, CORE_FIRST(3));
+}
+
 static void counters_are_read_in_parts(void **state)
 {
     struct core_fixture *f = recording(state);
@@ -523,6 +538,7 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(nothing_is_recorded_before_enough_others_answer),
     CORE_CASE(masters_that_do_not_record_in_time_are_given_up),
     CORE_CASE(round_that_lost_too_many_is_not_waited_for),
+    CORE_CASE(master_that_went_and_came_back_is_asked_again),
     CORE_CASE(counters_are_read_in_parts),
     CORE_CASE(master_that_is_taken_back_itself_is_asked_for_no_more_counters),
     CORE_CASE(claim_is_above_what_an_earlier_leader_meant_for_one_that_forgot),
