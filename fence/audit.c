@@ -76,6 +76,7 @@ void fence_audit_look(struct fence_audit *audit, unsigned i, const struct fence_
     memcpy(master->persistence, facts->persistence, sizeof(master->persistence));
     memcpy(master->host, facts->host, sizeof(master->host));
     master->findings = judge_persistence(facts) | bit(FENCE_FINDING_EVICTION, facts->evicts) |
+                       bit(FENCE_FINDING_MEMORY, facts->full) |
                        bit(FENCE_FINDING_REPLICAS, facts->replicas > 0) |
                        judge_clock(master, &facts->clock, now_us);
     audit->same_host = sharing_a_host(audit);

@@ -16,6 +16,7 @@ enum fence_finding {
     FENCE_FINDING_FSYNC,               /* appendfsync everysec or no */
     FENCE_FINDING_REWRITE,             /* no-appendfsync-on-rewrite yes */
     FENCE_FINDING_EVICTION,            /* it may drop keys to make room */
+    FENCE_FINDING_MEMORY,              /* it has no room for another lock */
     FENCE_FINDING_REPLICAS,            /* something is attached that could be promoted */
     FENCE_FINDING_CLOCK,               /* its TIME moved against our boot clock */
     FENCE_FINDING_SAME_HOST,           /* of the fleet: some masters are one machine */

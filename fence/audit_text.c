@@ -24,6 +24,9 @@ static const struct {
     [FENCE_FINDING_EVICTION] =
         {"eviction", "When its memory is full it may drop locks that are held, or its marker with "
                      "all counters. Set maxmemory-policy noeviction."},
+    [FENCE_FINDING_MEMORY] =
+        {"memory-full", "Its memory is full, so it grants no lock until others end; those that are "
+                        "held can be released. Raise its maxmemory."},
     [FENCE_FINDING_REPLICAS] =
         {"replicas", "Replicas are attached to it. One that is promoted in its place has forgotten "
                      "whatever had not reached it. Detach them, or see to it that nothing promotes "

@@ -34,6 +34,7 @@ struct fence_facts {
     char persistence[16]; /* "always", "everysec", "no", "none", or "unknown" (CONFIG refused) */
 
     bool evicts;                      /* maxmemory is set, and its policy may drop keys */
+    bool full;                        /* maxmemory is used up, and nothing may be dropped */
     uint32_t replicas;                /* attached to it */
     char host[FENCE_HOST_MAX + 1];    /* the machine it is on: an IP address, or "local" */
     struct fence_clock_reading clock; /* all zero in a handshake's facts */

@@ -239,7 +239,6 @@ bool storage_reply_unwilling(const redisReply *reply)
     static const char *const signs[] = {
         "READONLY ",
         "MISCONF ",
-        "OOM ",
         "NOREPLICAS ",
         "NOPERM ",
         "ERR The user executing the script can't", /* NOPERM within a script, of Redis 7.0 ... */

@@ -66,6 +66,14 @@ static bool may_evict(const char *info)
     return info_number(info, "maxmemory") > 0 && !info_is(info, "maxmemory_policy", "noeviction");
 }
 
+/* It refuses what needs more memory, and no more than that: locks are released, and looked at. */
+static bool is_full(const char *info)
+{
+    uint64_t max = info_number(info, "maxmemory");
+    return max > 0 && info_is(info, "maxmemory_policy", "noeviction") &&
+           info_number(info, "used_memory") >= max;
+}
+
 /* "major.minor.patch" as major x 10000 + minor x 100 + patch. */
 static bool read_version(const char *text, uint32_t *ret_version)
 {
@@ -98,6 +106,7 @@ static int read_info(const redisReply *reply, struct fence_facts *facts)
     facts->cluster = info_is(reply->str, "cluster_enabled", "1");
     facts->replicas = (uint32_t)info_number(reply->str, "connected_slaves");
     facts->evicts = may_evict(reply->str);
+    facts->full = is_full(reply->str);
     return 0;
 }
 

@@ -1,6 +1,7 @@
 /* The life of the connection to one master. */
 #include "storage/redis_master.h"
 
+#include "storage/redis_batch.h"
 #include "storage/redis_master_state.h"
 #include "storage/redis_uv.h"
 
@@ -68,6 +69,13 @@ void storage_master_fail(struct storage_redis_master *master, enum fence_reason 
     master->state = LINK_BACKOFF;
     master->config.events.down(master->config.events.context, master->config.index, reason);
     try_again_later(master);
+}
+
+void storage_master_refused(struct storage_redis_master *master, const redisReply *reply)
+{
+    storage_master_fail(
+        master, storage_reply_unwilling(reply) ? FENCE_REASON_UNWILLING : FENCE_REASON_ERROR,
+        reply->str);
 }
 
 void storage_redis_master_reset(struct storage_redis_master *master)
@@ -196,6 +204,7 @@ static void open_link(struct storage_redis_master *master)
 void storage_master_ready(struct storage_redis_master *master)
 {
     master->state = LINK_READY;
+    master->ready_ns = uv_hrtime();
     storage_master_keep_looking(master);
     storage_master_listen(master);
     master->config.events.facts(master->config.events.context, master->config.index,

@@ -25,6 +25,7 @@ enum {
     STORAGE_HANDSHAKE_DEADLINE_MS = 500, /* resolving, connecting and all questions */
     STORAGE_BACKOFF_MIN_MS = 5,
     STORAGE_BACKOFF_MAX_MS = 250,
+    STORAGE_STEADY_MS = 1000, /* a connection that is of use for so long ends a row of failures */
     STORAGE_CALLS_AT_A_TIME = 8, /* script calls on their way to a master at most. What is asked
                                   * while one is waits for the next, so that calls grow with the
                                   * load, ... */

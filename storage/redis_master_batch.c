@@ -67,20 +67,28 @@ static bool takes_locks(const struct storage_batch *batch)
     return false;
 }
 
+/* One that answered so takes writes, at least at times; but it may be one that soon refuses again.
+ */
+static bool is_steady(const struct storage_redis_master *master, const struct storage_batch *batch)
+{
+    return takes_locks(batch) &&
+           batch->sent_ns - master->ready_ns > STORAGE_STEADY_MS * UINT64_C(1000000);
+}
+
 /* The call as a whole was refused (no marker, no such script), or this master takes no writes. A
- * new handshake finds out more; until it ended well and a lock was asked for without such an
- * answer, the backoff grows. A release says nothing: it goes through where memory is out. */
+ * new handshake finds out more; until it ended well and locks were asked for without such an answer
+ * for a while, the backoff grows. */
 static void look_again_if_refused(struct storage_redis_master *master,
                                   const struct storage_batch *batch, const redisReply *reply)
 {
     const char *why = NULL;
     if (reply->type == REDIS_REPLY_ERROR)
-        storage_master_fail(master, FENCE_REASON_ERROR, reply->str);
+        storage_master_refused(master, reply);
     else if (reply->type != REDIS_REPLY_ARRAY)
         storage_master_fail(master, FENCE_REASON_ERROR, "an unexpected reply");
     else if (storage_batch_unwilling(reply, &why))
         storage_master_fail(master, FENCE_REASON_UNWILLING, why);
-    else if (takes_locks(batch))
+    else if (is_steady(master, batch))
         master->failures = 0;
 }
 

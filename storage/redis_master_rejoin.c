@@ -38,7 +38,7 @@ static void on_rejoin_reply(redisAsyncContext *context, void *data, void *privda
     struct fence_view unused;
     if (current && reply && reply->type == REDIS_REPLY_ERROR &&
         !storage_view_refused(reply, master->config.members, &unused))
-        storage_master_fail(master, FENCE_REASON_ERROR, reply->str);
+        storage_master_refused(master, reply);
     free(pending);
 }
 

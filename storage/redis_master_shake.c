@@ -164,7 +164,7 @@ static void on_restamped(redisAsyncContext *context, void *data, void *unused)
         return;
     /* A marker that changed meanwhile is no failure: the new facts will say what it is now. */
     if (reply->type == REDIS_REPLY_ERROR)
-        storage_master_fail(master, FENCE_REASON_ERROR, reply->str);
+        storage_master_refused(master, reply);
     else
         storage_master_shake_hands(master);
 }

@@ -35,6 +35,7 @@ struct storage_redis_master {
     uv_timer_t timer;            /* the backoff, the handshake's deadline, or the next look */
     uv_getaddrinfo_t resolve;
     unsigned failures; /* in a row */
+    uint64_t ready_ns; /* when the last handshake ended well */
     bool reset_wanted;
     bool resolving;
     bool timer_closed;
@@ -63,6 +64,9 @@ void storage_master_shake_hands(struct storage_redis_master *master);
  * anew after the backoff. */
 void storage_master_fail(struct storage_redis_master *master, enum fence_reason reason,
                          const char *detail);
+
+/* The same, where the connection is well and @reply an error. */
+void storage_master_refused(struct storage_redis_master *master, const redisReply *reply);
 
 /* What was begun has to end within STORAGE_HANDSHAKE_DEADLINE_MS, in storage_master_ready(). */
 void storage_master_set_deadline(struct storage_redis_master *master);

@@ -49,6 +49,8 @@ static const char *parse_port(const char *text, struct storage_redis_url *url)
 {
     char *end = NULL;
     unsigned long port = strtoul(text, &end, 10);
+    if (end > text && *end == '/')
+        return "nothing may follow the port: database 0 is used, and no other can be";
     if (text[0] < '0' || text[0] > '9' || *end != '\0' || port < 1 || port > 65535)
         return "the port must be a number from 1 to 65535";
     url->port = (uint16_t)port;

@@ -62,7 +62,11 @@ static void look_finds_what_was_changed_since_the_start(void **state)
     assert_false(fixture->seen.durable);
     assert_string_equal(fixture->seen.persistence, "everysec");
     assert_true(fixture->seen.evicts);
+    assert_false(fixture->seen.full);
     assert_true(fixture->seen.marked_durable);
+    command(fixture, "CONFIG SET maxmemory 1mb maxmemory-policy noeviction"); /* less than empty */
+    look_again(fixture);
+    assert_true(fixture->seen.full);
 }
 
 static void requests_around_a_look_are_all_answered_in_order(void **state)

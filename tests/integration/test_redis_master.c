@@ -130,15 +130,33 @@ static void expect_unwilling(struct master_fixture *fixture, const char *refusal
 static void a_master_that_takes_no_writes_is_unwilling_until_it_does(void **state)
 {
     struct master_fixture *fixture = *state;
-    expect_unwilling(fixture, "CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0", "OOM");
     expect_unwilling(fixture, "CONFIG SET min-replicas-to-write 1",
                      "CONFIG SET min-replicas-to-write 0", "NOREPLICAS");
     expect_unwilling(fixture, "ACL SETUSER default -@write", "ACL SETUSER default +@write",
                      "no permissions");
 }
 
-/* The handshake's empty write goes through here, and so does a release: neither may end the
- * backoff. */
+/* It goes through, where a new lock does not: it is what makes room. */
+static void a_lock_is_released_though_memory_is_out(void **state)
+{
+    struct master_fixture *fixture = *state;
+    struct fence_request other = master_fixture_take;
+    other.resource = "other";
+    assert_int_equal(master_fixture_ask(fixture, &master_fixture_take)->kind, FENCE_REPLY_NUMBER);
+    freeReplyObject(redis_fleet_command(fixture->fleet, 0, "CONFIG SET maxmemory 1"));
+    assert_int_equal(master_fixture_ask(fixture, &other)->kind, FENCE_REPLY_REFUSED);
+    struct fence_request release = master_fixture_take;
+    release.kind = FENCE_REQUEST_RELEASE;
+    assert_int_equal(master_fixture_ask(fixture, &release)->kind, FENCE_REPLY_YES);
+    storage_redis_master_reset(fixture->master);
+    master_fixture_flush(fixture);
+    master_fixture_await(fixture, &fixture->facts_seen, 2); /* nor does it keep the master out */
+    freeReplyObject(redis_fleet_command(fixture->fleet, 0, "CONFIG SET maxmemory 0"));
+    assert_int_equal(master_fixture_ask(fixture, &other)->kind, FENCE_REPLY_NUMBER);
+}
+
+/* The handshake's empty write goes through here, so does a release, and so does the try for a lock
+ * that is held: none of them may end the backoff. */
 static void a_master_that_refuses_locks_alone_is_asked_less_and_less_often(void **state)
 {
     enum {
@@ -148,6 +166,10 @@ static void a_master_that_refuses_locks_alone_is_asked_less_and_less_often(void 
     struct master_fixture *fixture = *state;
     struct fence_request release = master_fixture_take;
     release.kind = FENCE_REQUEST_RELEASE;
+    struct fence_request held = master_fixture_take;
+    held.resource = "held";
+    assert_int_equal(master_fixture_ask(fixture, &held)->kind, FENCE_REPLY_NUMBER);
+    held.lock_id = "bbbbbbbbbbbbbbbbbbbbbbbbbbb";
     freeReplyObject(redis_fleet_command(fixture->fleet, 0, "ACL SETUSER default -hincrby"));
     const uint64_t began_ms = wait_now_ms();
     for (unsigned round = 1; round <= ROUNDS; round++) {
@@ -156,6 +178,7 @@ static void a_master_that_refuses_locks_alone_is_asked_less_and_less_often(void 
         assert_int_equal(fixture->reason, FENCE_REASON_UNWILLING);
         master_fixture_await(fixture, &fixture->facts_seen, 1 + round);
         assert_int_equal(master_fixture_ask(fixture, &release)->kind, FENCE_REPLY_NO);
+        assert_int_equal(master_fixture_ask(fixture, &held)->kind, FENCE_REPLY_HELD);
     }
     assert_true(wait_now_ms() - began_ms >= LEAST_MS);
 }
@@ -203,6 +226,7 @@ static const struct CMUnitTest cases[] = {
     MASTER_VOLATILE(reset_reports_what_is_outstanding_lost_and_no_down),
     MASTER_VOLATILE(handshake_that_is_not_answered_is_called_silent),
     MASTER_VOLATILE(a_master_that_takes_no_writes_is_unwilling_until_it_does),
+    MASTER_VOLATILE(a_lock_is_released_though_memory_is_out),
     MASTER_VOLATILE(a_master_that_refuses_locks_alone_is_asked_less_and_less_often),
     MASTER_VOLATILE(a_master_that_falls_silent_is_noticed_though_nobody_asks),
     MASTER_VOLATILE(a_script_that_was_flushed_is_loaded_again),

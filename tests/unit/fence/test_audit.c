@@ -92,6 +92,18 @@ static void whatever_is_weaker_than_always_is_found_by_its_cause(void **state)
     assert_false(audit.master[0].durable);
 }
 
+static void full_memory_is_found_and_goes_away(void **state)
+{
+    (void)state;
+    struct fence_facts facts = well(1);
+    facts.full = true;
+    look(1, &facts);
+    assert_found(1, FENCE_FINDING_MEMORY);
+    facts.full = false;
+    look(1, &facts);
+    assert_int_equal(audit.master[1].findings, 0);
+}
+
 static void eviction_and_replicas_are_found_and_go_away(void **state)
 {
     (void)state;
@@ -241,6 +253,7 @@ static void every_finding_has_a_name_of_its_own_and_a_sentence(void **state)
 static const struct CMUnitTest cases[] = {
     AUDIT_CASE(nothing_is_found_of_masters_that_are_well),
     AUDIT_CASE(whatever_is_weaker_than_always_is_found_by_its_cause),
+    AUDIT_CASE(full_memory_is_found_and_goes_away),
     AUDIT_CASE(eviction_and_replicas_are_found_and_go_away),
     AUDIT_CASE(findings_of_one_master_are_not_anothers),
     AUDIT_CASE(step_of_the_clock_stays_on_show_for_its_time),

@@ -80,6 +80,16 @@ static void keys_may_be_dropped_where_memory_is_bounded_and_the_policy_drops(voi
     assert_false(info("maxmemory_human:1K\r\nmaxmemory_policy:allkeys-lru\r\n").evicts);
 }
 
+static void memory_is_full_where_it_is_used_up_and_nothing_is_dropped(void **state)
+{
+    (void)state;
+    assert_true(info("used_memory:9\r\nmaxmemory:8\r\nmaxmemory_policy:noeviction\r\n").full);
+    assert_true(info("used_memory:8\r\nmaxmemory:8\r\nmaxmemory_policy:noeviction\r\n").full);
+    assert_false(info("used_memory:7\r\nmaxmemory:8\r\nmaxmemory_policy:noeviction\r\n").full);
+    assert_false(info("used_memory:9\r\nmaxmemory:8\r\nmaxmemory_policy:allkeys-lru\r\n").full);
+    assert_false(info("used_memory:9\r\nmaxmemory:0\r\nmaxmemory_policy:noeviction\r\n").full);
+}
+
 static void attached_replicas_are_counted(void **state)
 {
     (void)state;
@@ -142,6 +152,7 @@ static void time_that_is_no_time_is_none(void **state)
 
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test(keys_may_be_dropped_where_memory_is_bounded_and_the_policy_drops),
+    cmocka_unit_test(memory_is_full_where_it_is_used_up_and_nothing_is_dropped),
     cmocka_unit_test(attached_replicas_are_counted),
     cmocka_unit_test(info_that_is_refused_is_no_look),
     cmocka_unit_test(durable_is_always_and_during_rewrites_too),

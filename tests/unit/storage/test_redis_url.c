@@ -94,6 +94,7 @@ static void anything_else_is_refused_with_a_reason(void **state)
         "redis://h:+1",
         "redis://h:1x",
         "redis://h/0",
+        "redis://h:1/0",
         "redis://h ost",
     };
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
