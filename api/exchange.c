@@ -5,8 +5,10 @@
 #include "api/problem.h"
 
 #include <assert.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 enum {
     BODY_FIRST = 512, /* room for a body of unknown length; most are less */
@@ -211,12 +213,24 @@ enum MHD_Result api_exchange_handle(void *context, struct MHD_Connection *connec
     return known->state == API_REQUEST_BROKEN ? MHD_NO : MHD_YES;
 }
 
+/* The end of what a client sends may have come together with its request. libmicrohttpd takes a
+ * short read for all there is, and is not told of the end a second time: its connection would stay
+ * open until it counts as idle. */
+static void see_end(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct pollfd end = {.fd = info->connect_fd, .events = POLLRDHUP};
+    if (poll(&end, 1, 0) > 0 && (end.revents & POLLRDHUP))
+        (void)shutdown(end.fd, SHUT_RD); /* wakes it; what came before the end is still read */
+}
+
 void api_exchange_completed(void *context, struct MHD_Connection *connection, void **request,
                             enum MHD_RequestTerminationCode why)
 {
     (void)context;
-    (void)connection;
     (void)why;
+    see_end(connection);
     if (*request != NULL)
         api_request_close(*request);
     *request = NULL;

@@ -99,6 +99,42 @@ static bool says(const char *text)
 
 /* ---- the life of a request ------------------------------------------------------------------- */
 
+/* Connections count as idle much later than a test waits for their end. */
+static void serve_without_haste(void)
+{
+    (void)close(fd);
+    api_http_free(http);
+    http = loop_serve(&routes, 0);
+    fd = loop_connect(http);
+}
+
+/* Both are there before the server looks. */
+static void connection_ends_with_the_client_whose_end_came_with_its_request(void **state)
+{
+    (void)state;
+    static const char again[] = HEAD("GET", "/at-once") "\r\n";
+    serve_without_haste();
+    assert_int_equal(ask(again), 200);
+    assert_int_equal(send(fd, again, strlen(again), 0), strlen(again));
+    assert_int_equal(shutdown(fd, SHUT_WR), 0);
+    assert_int_equal(loop_receive(http, fd, response), 200);
+    assert_true(loop_closed(http, fd));
+}
+
+/* Two requests and the end, all at once. */
+static void requests_before_the_end_of_a_client_are_all_answered(void **state)
+{
+    (void)state;
+    static const char two[] = HEAD("GET", "/at-once") "\r\n" HEAD("GET", "/at-once") "\r\n";
+    serve_without_haste();
+    assert_int_equal(send(fd, two, strlen(two), 0), strlen(two));
+    assert_int_equal(shutdown(fd, SHUT_WR), 0);
+    assert_int_equal(loop_receive(http, fd, response), 200);
+    if (strstr(response + 1, "HTTP/1.1 200") == NULL) /* the second came with the first, or: */
+        assert_int_equal(loop_receive(http, fd, response), 200);
+    assert_true(loop_closed(http, fd));
+}
+
 static void request_is_answered_in_its_handler(void **state)
 {
     (void)state;
@@ -358,6 +394,8 @@ static void long_head_is_431(void **state)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 static const struct CMUnitTest cases[] = {
+    CASE(connection_ends_with_the_client_whose_end_came_with_its_request),
+    CASE(requests_before_the_end_of_a_client_are_all_answered),
     CASE(request_is_answered_in_its_handler),
     CASE(request_is_parked_until_it_is_answered),
     CASE(request_parked_a_moment_ago_is_answered_at_the_next_look),
