@@ -145,6 +145,9 @@ static int refuse_text(const char *text, size_t len, const json_error_t *why, ch
         return refuse(error, "The body has a NUL in a string, at byte %d.", why->position);
     case json_error_numeric_overflow:
         return refuse_huge(text, len, why, error);
+    case json_error_duplicate_key:
+        return refuse(error, "The body has a member twice, at byte %d: %s.", why->position,
+                      why->text);
     default:
         return refuse(error, "The body is not valid JSON, at byte %d: %s.", why->position,
                       why->text);
@@ -160,7 +163,7 @@ int api_json_read(const char *text, size_t len, const struct api_json_member *me
     }
 
     json_error_t why;
-    json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES, &why);
+    json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
     if (root == NULL)
         return refuse_text(text, len, &why, ret_error);
 

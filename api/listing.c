@@ -107,8 +107,8 @@ static const char *no_quorum_detail(const struct api_listing *listing)
 {
     for (unsigned i = 0; i < listing->total; i++)
         if (listing->parts[i] == FENCE_PART_REFUSED)
-            return "A master refused to be read; see masters. If it has an access control list, "
-                   "that must allow SCAN and MGET.";
+            return "A master refused to be read, or has a key under pawl:lock: that Pawl did not "
+                   "write; see masters. An access control list must allow SCAN and MGET.";
     return "A majority of the masters is needed, or one that began the listing to go on with it; "
            "see masters, and retry later, or start the listing anew, without a cursor.";
 }
