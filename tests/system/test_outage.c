@@ -288,6 +288,23 @@ static void masters_that_take_no_writes_do_not_vote_until_they_do(void **state)
     call_grant(port, "wanted", NULL);
 }
 
+/* What is held has to end, to make room. */
+static void locks_are_released_while_memory_is_out_on_a_majority(void **state)
+{
+    (void)state;
+    struct grant held = call_grant(port, "held", "{\"ttl_ms\": 60000}");
+    for (unsigned i = 0; i < 3; i++)
+        fleet_command(i, "CONFIG SET maxmemory 1");
+    EXPECT_PROBLEM(call_acquire_once(port, "wanted", NULL), 503, "no-quorum", 2);
+    assert_int_equal(http_integer(call_inspect(port, "held"), "token"), held.token);
+    assert_true(http_boolean(call_release(port, "held", &held), "released"));
+    assert_int_equal(masters_active(port), MASTERS);
+
+    for (unsigned i = 0; i < 3; i++)
+        fleet_command(i, "CONFIG SET maxmemory 0");
+    call_grant(port, "wanted", NULL);
+}
+
 static void a_silent_majority_is_not_ready_though_nobody_asks(void **state)
 {
     (void)state;
@@ -338,6 +355,7 @@ static const struct CMUnitTest cases[] = {
     OUTAGE_CASE(three_of_five_frozen_is_no_quorum_within_twice_the_deadline),
     OUTAGE_CASE(what_a_failed_attempt_left_on_frozen_masters_is_taken_back),
     OUTAGE_CASE(masters_that_take_no_writes_do_not_vote_until_they_do),
+    OUTAGE_CASE(locks_are_released_while_memory_is_out_on_a_majority),
     OUTAGE_CASE(a_silent_majority_is_not_ready_though_nobody_asks),
     OUTAGE_CASE(lock_survives_the_restart_of_all_masters),
     OUTAGE_CASE(lock_survives_the_restart_of_the_service),
