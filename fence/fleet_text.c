@@ -17,7 +17,7 @@ static const struct {
     [FENCE_REASON_UNWILLING] =
         {"unwilling",
          "This Redis answers but takes no writes; pawld keeps trying. Mend what it names: free its "
-         "disk or its memory, or change its settings."},
+         "disk, or change its settings."},
     [FENCE_REASON_ERROR] =
         {"error", "This Redis answers with what pawld cannot use; pawld keeps trying. Mend what it "
                   "names."},

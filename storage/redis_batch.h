@@ -70,7 +70,8 @@ const char *storage_batch_command(struct storage_batch_writer *writer,
                                   const struct storage_batch_terms *terms, size_t *ret_len);
 
 /* Whether @reply is an error that says that this master takes no writes for now, whoever asks: its
- * disk is full, or its memory, it lacks replicas, we lack a permission. */
+ * disk is full, it lacks replicas, we lack a permission. OOM says no such thing: locks are released
+ * then as ever, and have to be, since that makes room. */
 bool storage_reply_unwilling(const redisReply *reply);
 
 /* True if some answer in the script's reply says so. *@ret_why is then its text. */

@@ -59,7 +59,7 @@ static void on_probed(redisAsyncContext *context, void *data, void *unused)
         storage_master_ready(master);
 }
 
-/* A master whose disk or memory is full answers all questions, and would be taken for one that
+/* A master whose disk is full answers all questions, and would be taken for one that
  * votes until the first lock is asked for. Redis refuses this command where it refuses any write,
  * and it changes nothing: no bytes at the start of a string that is not there. A replica and a
  * cluster refuse for reasons that have better names. */

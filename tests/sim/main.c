@@ -6,21 +6,15 @@
  *
  * Exit status: 0 all went well; 1 a promise was broken, and the seed and its history are shown;
  * 2 bad options; 3 something that must happen never did. */
+#include "tests/sim/seeds.h"
 #include "tests/sim/shrink.h"
 #include "tests/sim/world.h"
 
 #include <argp.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 enum {
-    EXIT_VIOLATION = 1,
-    EXIT_NEVER_HAPPENED = 3,
-
     SEEDS_FOR_ALL = 10000, /* from so many on, everything that is counted must have happened */
 };
 
@@ -42,45 +36,25 @@ struct options {
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-static bool parse_number(const char *text, char end, uint64_t *ret_number, const char **ret_rest)
-{
-    char *rest = NULL;
-    uint64_t number = strtoull(text, &rest, 10);
-    if (rest == text || *rest != end)
-        return false;
-    *ret_number = number;
-    *ret_rest = rest;
-    return true;
-}
-
-static bool parse_range(const char *text, uint64_t *ret_first, uint64_t *ret_end)
-{
-    const char *rest = NULL;
-    return parse_number(text, '.', ret_first, &rest) && strncmp(rest, "..", 2) == 0 &&
-           parse_number(rest + 2, '\0', ret_end, &rest) && *ret_first < *ret_end;
-}
-
 static error_t parse_option(int key, char *text, struct argp_state *state)
 {
     struct options *options = state->input;
-    const char *rest = NULL;
     uint64_t number = 0;
     switch (key) {
     case 's':
     case 'r':
         options->mode = key == 's' ? MODE_SEEDS : MODE_REPEAT;
-        if (!parse_range(text, &options->first, &options->end))
+        if (!sim_seeds_range(text, &options->first, &options->end))
             argp_error(state, "not a range of seeds: %s", text);
         return 0;
     case 't':
     case 'k':
         options->mode = key == 't' ? MODE_TRACE : MODE_SHRINK;
-        if (!parse_number(text, '\0', &options->first, &rest))
+        if (!sim_seeds_number(text, &options->first))
             argp_error(state, "not a seed: %s", text);
         return 0;
     case 'm':
-        if (!parse_number(text, '\0', &number, &rest) || number % 2 == 0 ||
-            number > FENCE_MASTERS_MAX)
+        if (!sim_seeds_number(text, &number) || number % 2 == 0 || number > FENCE_MASTERS_MAX)
             argp_error(state, "masters: 1, 3, 5, 7 or 9");
         options->masters = (unsigned)number;
         return 0;
@@ -112,23 +86,6 @@ static const struct argp argp = {
     .doc = "Plays the protocol core in simulated worlds.",
 };
 
-/* ---- a core that ends in an assertion must not hide its seed --------------------------------- */
-
-static volatile uint64_t playing;
-
-static void on_abort(int signal_number)
-{
-    (void)signal_number;
-    char text[] = "seed                     \n";
-    char *digit = text + sizeof(text) - 3;
-    uint64_t seed = playing;
-    do {
-        *digit-- = (char)('0' + seed % 10);
-        seed /= 10;
-    } while (seed > 0);
-    (void)!write(STDERR_FILENO, text, sizeof(text) - 1);
-}
-
 /* ---- modes ----------------------------------------------------------------------------------- */
 
 static int tell(struct sim_world *world, uint64_t seed, unsigned masters)
@@ -136,7 +93,7 @@ static int tell(struct sim_world *world, uint64_t seed, unsigned masters)
     uint64_t hash = sim_world_run(world, seed, masters, stdout);
     printf("seed %" PRIu64 " hash %016" PRIx64 ": %s\n", seed, hash,
            sim_check_ok(&world->check) ? "all promises kept" : world->check.violation);
-    return sim_check_ok(&world->check) ? EXIT_SUCCESS : EXIT_VIOLATION;
+    return sim_check_ok(&world->check) ? EXIT_SUCCESS : SIM_SEEDS_VIOLATION;
 }
 
 static int shrink(struct sim_world *world, uint64_t seed, unsigned masters)
@@ -149,7 +106,7 @@ static int shrink(struct sim_world *world, uint64_t seed, unsigned masters)
     (void)sim_world_play(world, &found.plan, found.seed, stdout);
     printf("%" PRIu32 " events; %" PRIu32 " histories were played to find it\n", found.events,
            found.played);
-    return EXIT_VIOLATION;
+    return SIM_SEEDS_VIOLATION;
 }
 
 static int report(const struct sim_world *world, const struct options *options, double seconds)
@@ -165,31 +122,20 @@ static int report(const struct sim_world *world, const struct options *options, 
     uint64_t seeds = options->end - options->first;
     bool all = seeds >= SEEDS_FOR_ALL && options->masters == 0;
     int status = EXIT_SUCCESS;
-    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-        bool missing = all && lines[i].count == 0;
-        printf("%-24s %12" PRIu64 "%s\n", lines[i].name, lines[i].count,
-               missing ? "  <- never happened" : "");
-        if (missing)
-            status = EXIT_NEVER_HAPPENED;
-    }
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+        if (!sim_seeds_show(lines[i].name, lines[i].count, all))
+            status = SIM_SEEDS_NEVER_HAPPENED;
     printf("%" PRIu64 " seeds, no violation; %.1f s, %.0f seeds a minute\n", seeds, seconds,
            (double)seeds / seconds * 60);
     return status;
 }
 
-static double now_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 static int play_all(struct sim_world *world, const struct options *options)
 {
-    double began = now_seconds();
+    double began = sim_seeds_now_s();
     uint64_t violations = 0;
     for (uint64_t seed = options->first; seed < options->end; seed++) {
-        playing = seed;
+        sim_seeds_playing(seed);
         (void)sim_world_run(world, seed, options->masters, NULL);
         if (sim_check_ok(&world->check))
             continue;
@@ -203,21 +149,21 @@ static int play_all(struct sim_world *world, const struct options *options)
     }
     if (violations > 0) {
         printf("%" PRIu64 " violations\n", violations);
-        return EXIT_VIOLATION;
+        return SIM_SEEDS_VIOLATION;
     }
-    return report(world, options, now_seconds() - began);
+    return report(world, options, sim_seeds_now_s() - began);
 }
 
 static int play_twice(struct sim_world *world, const struct options *options)
 {
     for (uint64_t seed = options->first; seed < options->end; seed++) {
-        playing = seed;
+        sim_seeds_playing(seed);
         uint64_t hash = sim_world_run(world, seed, options->masters, NULL);
         uint64_t again = sim_world_run(world, seed, options->masters, NULL);
         if (hash != again) {
             printf("seed %" PRIu64 " has two histories: %016" PRIx64 " and %016" PRIx64 "\n", seed,
                    hash, again);
-            return EXIT_VIOLATION;
+            return SIM_SEEDS_VIOLATION;
         }
     }
     return EXIT_SUCCESS;
@@ -231,7 +177,7 @@ int main(int argc, char **argv)
     struct sim_world *world = sim_world_new();
     if (!world)
         return EXIT_FAILURE;
-    signal(SIGABRT, on_abort);
+    sim_seeds_watch();
     int status = EXIT_SUCCESS;
     switch (options.mode) {
     case MODE_SEEDS:

@@ -1,0 +1,88 @@
+#include "tests/sim/seeds.h"
+
+#include "fence/decimal.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static bool read_number(const char *text, char end, uint64_t *ret_number, const char **ret_rest)
+{
+    char *rest = NULL;
+    uint64_t number = strtoull(text, &rest, 10);
+    if (rest == text || *rest != end)
+        return false;
+    *ret_number = number;
+    *ret_rest = rest;
+    return true;
+}
+
+bool sim_seeds_number(const char *text, uint64_t *ret_number)
+{
+    const char *rest = NULL;
+    return read_number(text, '\0', ret_number, &rest);
+}
+
+bool sim_seeds_range(const char *text, uint64_t *ret_first, uint64_t *ret_end)
+{
+    const char *rest = NULL;
+    return read_number(text, '.', ret_first, &rest) && strncmp(rest, "..", 2) == 0 &&
+           sim_seeds_number(rest + 2, ret_end) && *ret_first < *ret_end;
+}
+
+/* ---- the seed under way ---------------------------------------------------------------------- */
+
+/* As text beforehand: a handler may call next to nothing. */
+static char playing[FENCE_DECIMAL_MAX];
+static size_t playing_len;
+
+static void say(const char *text, size_t len)
+{
+    (void)!write(STDERR_FILENO, text, len);
+}
+
+static void on_signal(int signal_number)
+{
+    static const char stuck[] = ": a step does not end";
+    say("seed ", strlen("seed "));
+    say(playing, playing_len);
+    if (signal_number == SIGALRM)
+        say(stuck, strlen(stuck));
+    say("\n", 1);
+    _exit(SIM_SEEDS_VIOLATION);
+}
+
+void sim_seeds_watch(void)
+{
+    (void)setvbuf(stdout, NULL, _IOLBF, 0); /* on_signal() leaves no time to flush */
+    (void)signal(SIGABRT, on_signal);
+    (void)signal(SIGALRM, on_signal);
+}
+
+void sim_seeds_playing(uint64_t seed)
+{
+    playing_len = fence_decimal(seed, playing);
+    (void)alarm(SIM_SEEDS_MAX_S);
+}
+
+/* ---- what is told ---------------------------------------------------------------------------- */
+
+double sim_seeds_now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+bool sim_seeds_show(const char *name, uint64_t count, bool needed)
+{
+    bool missing = needed && count == 0;
+    printf("%-24s %12" PRIu64 "%s\n", name, count, missing ? "  <- never happened" : "");
+    return !missing;
+}
