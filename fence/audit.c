@@ -81,8 +81,3 @@ void fence_audit_look(struct fence_audit *audit, unsigned i, const struct fence_
                        judge_clock(master, &facts->clock, now_us);
     audit->same_host = sharing_a_host(audit);
 }
-
-bool fence_audit_overstated(const struct fence_master *master, const struct fence_facts *facts)
-{
-    return master->state == FENCE_MASTER_ACTIVE && facts->marked_durable && !facts->durable;
-}

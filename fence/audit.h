@@ -57,9 +57,4 @@ void fence_audit_init(struct fence_audit *audit, unsigned n);
 void fence_audit_look(struct fence_audit *audit, unsigned i, const struct fence_facts *facts,
                       uint64_t now_us);
 
-/* True if the marker of @master, which votes, promises more than @facts of a later look found: it
- * says durable, and the server is that no more. The marker has to be told, as a restart would be
- * trusted because of it. */
-bool fence_audit_overstated(const struct fence_master *master, const struct fence_facts *facts);
-
 #endif

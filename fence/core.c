@@ -45,7 +45,6 @@ int fence_core_new(const struct fence_config *config, struct fence_core **ret_co
         return FENCE_ENOMEM;
     core->config = *config;
     fence_fleet_init(&core->fleet, config->masters);
-    core->fleet.leader = (uint32_t)(config->seed >> 32 ^ config->seed) | 1;
 
     int error = FENCE_ENOMEM;
     core->calls = calloc(config->calls, sizeof(*core->calls));

@@ -5,6 +5,7 @@
 static void lose(struct fence_core *core, unsigned i, enum fence_reason reason)
 {
     fence_rejoin_end(&core->rejoins[i]);
+    fence_core_rejoin_source_lost(core, i);
     fence_fleet_lose(&core->fleet, i, reason);
 }
 

@@ -6,45 +6,52 @@
 
 #include <assert.h>
 
-/* The tag of a rejoin's requests: whose it is below, which round of it above. */
+/* The tag of a rejoin's requests: whose it is below, then the source and the part of a page that is
+ * merged, and above them which round of it. */
 enum {
-    REJOIN_MEMBER_BITS = 8,
+    REJOIN_INDEX_BITS = 5,
+    REJOIN_SOURCE_SHIFT = REJOIN_INDEX_BITS,
+    REJOIN_PART_SHIFT = 2 * REJOIN_INDEX_BITS,
+    REJOIN_SERIAL_SHIFT = 3 * REJOIN_INDEX_BITS,
+    REJOIN_INDEX_MASK = (1 << REJOIN_INDEX_BITS) - 1,
 };
-static_assert(FENCE_MASTERS_MAX < 1 << REJOIN_MEMBER_BITS, "a member must fit its bits");
+static_assert((int)FENCE_MASTERS_MAX <= (int)REJOIN_INDEX_MASK, "a member must fit its bits");
 
 static uint32_t bit(unsigned i)
 {
     return UINT32_C(1) << i;
 }
 
-static void send_from(struct fence_core *core, unsigned member, enum fence_rejoin_step step,
-                      uint32_t masters, uint64_t cursor)
+static unsigned size(uint32_t set)
+{
+    return (unsigned)__builtin_popcount(set);
+}
+
+static struct fence_master *master_of(struct fence_core *core, unsigned member)
+{
+    return &core->fleet.master[member];
+}
+
+/* A request of the round under way, to be completed. */
+static struct fence_rejoin_request *send(struct fence_core *core, unsigned member,
+                                         enum fence_rejoin_step step, uint32_t masters)
 {
     const struct fence_rejoin *rejoin = &core->rejoins[member];
-    bool records = rejoin->state == FENCE_REJOIN_RECORDING;
     struct fence_effect *effect = fence_core_effect(core, FENCE_EFFECT_REJOIN);
     effect->masters = masters;
     effect->rejoin = (struct fence_rejoin_request){
         .step = step,
-        .tag = rejoin->serial << REJOIN_MEMBER_BITS | member,
+        .tag = rejoin->serial << REJOIN_SERIAL_SHIFT | member,
         .member = member,
-        .nonce = rejoin->nonce,
-        .keep_locks = rejoin->keep_locks,
+        .incarnation = core->fleet.master[member].meant,
         .fleet_id = core->fleet.fleet_id,
         .ttl_max_ms = core->fleet.ttl_max_ms,
         .seen = &core->fleet.master[member].facts,
-        .wiped = rejoin->wiped,
-        .cursor = cursor,
-        .incarnation = rejoin->incarnation,
-        .view = records ? &rejoin->view : &core->fleet.view,
-        .counters = &rejoin->counters,
+        .keeps = fence_fleet_keeps(&core->fleet, member),
+        .steps = rejoin->steps,
+        .view = &core->fleet.view,
     };
-}
-
-static void send(struct fence_core *core, unsigned member, enum fence_rejoin_step step,
-                 uint32_t masters)
-{
-    send_from(core, member, step, masters, 0);
+    return &effect->rejoin;
 }
 
 static uint64_t patience_end_us(const struct fence_core *core)
@@ -52,8 +59,8 @@ static uint64_t patience_end_us(const struct fence_core *core)
     return core->now_us + FENCE_REJOIN_PATIENCE_US;
 }
 
-/* Back to the beginning, over a new handshake: on the same connection, or on another. */
-static void look_again(struct fence_core *core, unsigned member)
+/* Back to the beginning, over a new handshake on the same connection. */
+static void shake_again(struct fence_core *core, unsigned member)
 {
     fence_rejoin_end(&core->rejoins[member]);
     fence_core_effect(core, FENCE_EFFECT_SHAKE)->masters = bit(member);
@@ -64,30 +71,73 @@ static void break_off(struct fence_core *core, unsigned member, enum fence_reaso
     fence_core_give_up(core, bit(member), reason);
 }
 
-/* It cannot be taken back now. What is wrong with it stays on show until the next look. */
+/* It cannot be taken back now. What is wrong with it stays on show until the next handshake. */
 static void put_off(struct fence_core *core, unsigned member)
 {
-    core->fleet.master[member].state = FENCE_MASTER_REFUSED;
-    core->fleet.master[member].back_us = 0;
+    master_of(core, member)->state = FENCE_MASTER_REFUSED;
+    master_of(core, member)->back_us = 0;
     break_off(core, member, FENCE_REASON_CONNECTING);
 }
 
-/* Another server takes the member back, or another machine as the member: over a new connection,
- * and after a while, lest two go on like this for ever. */
+/* Another leader is further with it. The next try comes after a while, lest two go on like this for
+ * ever. */
 static void yield_to_other(struct fence_core *core, unsigned member)
 {
     core->rejoins[member].beaten = true;
     put_off(core, member);
 }
 
-/* ---- the steps ------------------------------------------------------------------------------- */
+/* ---- who is asked ---------------------------------------------------------------------------- */
 
-static void show_when_back(struct fence_core *core, unsigned member, uint64_t from_us)
+/* A majority of others: the member is not of it. */
+static unsigned quorum_of_others(const struct fence_core *core)
 {
-    const struct fence_rejoin *rejoin = &core->rejoins[member];
-    uint64_t hold_us = rejoin->keep_locks ? 0 : fence_hold_us(core->fleet.ttl_max_ms);
-    core->fleet.master[member].back_us = from_us + hold_us;
+    bool one_fewer = FENCE_MUTANT(ONE_READ_FEWER) || FENCE_MUTANT(READ_ITSELF);
+    return fence_majority(core->fleet.n) - one_fewer;
 }
+
+static bool is_enough(const struct fence_core *core, uint32_t set)
+{
+    return size(set) >= quorum_of_others(core);
+}
+
+static uint32_t active_others(const struct fence_core *core, unsigned member)
+{
+    return fence_fleet_active(&core->fleet) & ~bit(member);
+}
+
+/* Asks them whether they would record, under the view as it is. */
+static void ask(struct fence_core *core, unsigned member)
+{
+    uint32_t others = active_others(core, member);
+    if (!is_enough(core, others) || core->rejoins[member].rounds++ >= FENCE_REJOIN_ROUNDS_MAX) {
+        put_off(core, member);
+        return;
+    }
+    fence_rejoin_ask(&core->rejoins[member], FENCE_REJOIN_ASKING, others, patience_end_us(core));
+    send(core, member, FENCE_REJOIN_RECORD, others);
+}
+
+static void record(struct fence_core *core, unsigned member)
+{
+    struct fence_rejoin *rejoin = &core->rejoins[member];
+    const struct fence_fleet *fleet = &core->fleet;
+    uint32_t others = active_others(core, member);
+    if (fleet->view.incarnation[member] > fleet->master[member].meant) {
+        yield_to_other(core, member);
+        return;
+    }
+    if (!is_enough(core, others) || rejoin->rounds++ >= FENCE_REJOIN_ROUNDS_MAX) {
+        put_off(core, member);
+        return;
+    }
+    rejoin->view = fleet->view;
+    rejoin->view.incarnation[member] = fleet->master[member].meant;
+    fence_rejoin_ask(rejoin, FENCE_REJOIN_RECORDING, others, patience_end_us(core));
+    send(core, member, FENCE_REJOIN_RECORD, others)->view = &rejoin->view;
+}
+
+/* ---- the member itself ----------------------------------------------------------------------- */
 
 static int64_t higher(int64_t a, int64_t b)
 {
@@ -95,123 +145,41 @@ static int64_t higher(int64_t a, int64_t b)
 }
 
 /* The highest incarnation of @member that is known, be it only meant for it. Also by a try of this
- * server that the member forgot since: to record that may still be on its way, and would make a
- * lower one look replaced. */
+ * server that the member forgot since: a record of that may still be on its way. */
 static int64_t highest_incarnation(const struct fence_core *core, unsigned member)
 {
-    const struct fence_facts *facts = &core->fleet.master[member].facts;
-    int64_t highest =
-        higher(core->fleet.view.incarnation[member], core->rejoins[member].incarnation);
-    if (!facts->marked)
+    const struct fence_master *master = &core->fleet.master[member];
+    int64_t highest = higher(core->fleet.view.incarnation[member], master->meant);
+    if (!master->facts.marked)
         return highest;
-    return higher(highest, higher(facts->view.incarnation[member], facts->next));
+    return higher(highest, higher(master->facts.view.incarnation[member], master->facts.next));
 }
 
-/* Whether another machine was admitted as the member since this one was judged: the locks that it
- * kept are not all, then. */
-static bool is_replaced(const struct fence_core *core, unsigned member)
-{
-    int64_t own = core->fleet.master[member].facts.view.incarnation[member];
-    int64_t known = core->fleet.view.incarnation[member];
-    return core->rejoins[member].keep_locks && known > own &&
-           !fence_incarnation_same_machine(known, own);
-}
-
-/* The same, or another leader is further with it. */
-static bool is_outdone(const struct fence_core *core, unsigned member)
-{
-    return is_replaced(core, member) ||
-           core->fleet.view.incarnation[member] > core->rejoins[member].incarnation;
-}
-
-/* What a machine is to be that keeps its locks; 0: it has come back too often. */
-static int64_t next_turn(const struct fence_core *core, unsigned member)
-{
-    int64_t own = core->fleet.master[member].facts.view.incarnation[member];
-    return fence_incarnation_back(higher(own, core->fleet.view.incarnation[member]));
-}
-
-/* 0: nothing can follow. */
-static int64_t choose_incarnation(struct fence_core *core, unsigned member)
+static void mark(struct fence_core *core, unsigned member)
 {
     struct fence_rejoin *rejoin = &core->rejoins[member];
-    int64_t turn = rejoin->keep_locks ? next_turn(core, member) : 0;
     int64_t highest = highest_incarnation(core, member);
-    rejoin->keep_locks = turn != 0;
-    if (turn != 0)
-        return turn;
-    return highest <= FENCE_INCARNATION_MAX
-               ? fence_incarnation_next(highest, fence_core_random(core))
-               : 0;
-}
-
-static void claim(struct fence_core *core, unsigned member)
-{
-    struct fence_rejoin *rejoin = &core->rejoins[member];
-    int64_t incarnation = is_replaced(core, member) ? 0 : choose_incarnation(core, member);
-    if (incarnation == 0) {
+    if (highest > FENCE_INCARNATION_MAX) {
         put_off(core, member);
         return;
     }
-    rejoin->incarnation = incarnation;
-    rejoin->nonce = (uint64_t)core->fleet.leader << 32 | (uint32_t)fence_core_random(core);
-    fence_rejoin_enter(rejoin, FENCE_REJOIN_CLAIMING, patience_end_us(core));
-    send(core, member, FENCE_REJOIN_CLAIM, bit(member));
+    if (!FENCE_MUTANT(INCARNATION_REUSED) || highest != master_of(core, member)->meant)
+        master_of(core, member)->meant = fence_incarnation_next(highest, fence_core_random(core));
+    rejoin->steps = 0;
+    fence_rejoin_enter(rejoin, FENCE_REJOIN_MARKING, patience_end_us(core));
+    send(core, member, FENCE_REJOIN_MARK, bit(member));
 }
 
-static void wipe(struct fence_core *core, unsigned member)
+static void clear_locks(struct fence_core *core, unsigned member, uint64_t cursor)
 {
-    struct fence_rejoin *rejoin = &core->rejoins[member];
-    fence_rejoin_enter(rejoin, FENCE_REJOIN_WIPING, patience_end_us(core));
-    send_from(core, member, FENCE_REJOIN_WIPE, bit(member), rejoin->cursor);
-}
-
-/* A majority must be read, and the one that forgot is not of it. */
-static unsigned to_be_read(const struct fence_core *core)
-{
-    bool one_fewer = FENCE_MUTANT(ONE_READ_FEWER) || FENCE_MUTANT(READ_ITSELF);
-    return fence_majority(core->fleet.n) - one_fewer;
-}
-
-static bool enough(const struct fence_core *core, uint32_t set)
-{
-    return (unsigned)__builtin_popcount(set) >= to_be_read(core);
-}
-
-static void record(struct fence_core *core, unsigned member)
-{
-    struct fence_rejoin *rejoin = &core->rejoins[member];
-    uint32_t others = rejoin->asked & fence_fleet_active(&core->fleet);
-    if (is_outdone(core, member)) {
-        yield_to_other(core, member);
-        return;
-    }
-    fence_rejoin_record(rejoin, member, &core->fleet.view, others, patience_end_us(core));
-    send(core, member, FENCE_REJOIN_RECORD, others);
-}
-
-/* Asks the others whether they would record, under the view as it is. */
-static void ask(struct fence_core *core, unsigned member)
-{
-    struct fence_rejoin *rejoin = &core->rejoins[member];
-    const struct fence_fleet *fleet = &core->fleet;
-    uint32_t others = fence_fleet_active(fleet) & ~bit(member);
-    if (is_outdone(core, member)) {
-        yield_to_other(core, member);
-        return;
-    }
-    if (!enough(core, others) || rejoin->rounds >= FENCE_REJOIN_ROUNDS_MAX) {
-        put_off(core, member);
-        return;
-    }
-    fence_rejoin_ask(rejoin, others, patience_end_us(core));
-    send(core, member, FENCE_REJOIN_RECORD, others);
+    fence_rejoin_enter(&core->rejoins[member], FENCE_REJOIN_CLEARING, patience_end_us(core));
+    send(core, member, FENCE_REJOIN_CLEAR, bit(member))->cursor = cursor;
 }
 
 static void admit(struct fence_core *core, unsigned member)
 {
     struct fence_rejoin *rejoin = &core->rejoins[member];
-    if (core->fleet.view.incarnation[member] != rejoin->incarnation) {
+    if (core->fleet.view.incarnation[member] != master_of(core, member)->meant) {
         yield_to_other(core, member);
         return;
     }
@@ -219,19 +187,223 @@ static void admit(struct fence_core *core, unsigned member)
     send(core, member, FENCE_REJOIN_ADMIT, bit(member));
 }
 
+/* ---- the import ------------------------------------------------------------------------------ */
+
+static void read_page(struct fence_core *core, unsigned member, unsigned i)
+{
+    struct fence_rejoin *rejoin = &core->rejoins[member];
+    struct fence_source *source = &rejoin->source[i];
+    struct fence_rejoin_request *request = send(core, member, FENCE_REJOIN_READ, bit(i));
+    request->part = source->part;
+    request->cursor = source->cursor;
+    request->view = &rejoin->view;
+    source->reading = true;
+}
+
+static void merge_page(struct fence_core *core, unsigned member, unsigned i,
+                       enum fence_rejoin_part part, const struct fence_page *page)
+{
+    struct fence_rejoin_request *request = send(core, member, FENCE_REJOIN_INSTALL, bit(member));
+    request->tag |= (uint64_t)part << REJOIN_PART_SHIFT | (uint64_t)i << REJOIN_SOURCE_SHIFT;
+    request->source = i;
+    request->page = page;
+    core->rejoins[member].sign_us = core->now_us;
+    core->rejoins[member].source[i].merging[part]++;
+}
+
+/* Pages without a lock are not merged. Where there are many, others would take the leader for dead.
+ */
+static bool is_sign_due(const struct fence_core *core, unsigned member)
+{
+    return core->now_us >= core->rejoins[member].sign_us + FENCE_REJOIN_ALIVE_US;
+}
+
+/* From the first q that recorded. */
+static void import(struct fence_core *core, unsigned member)
+{
+    struct fence_rejoin *rejoin = &core->rejoins[member];
+    uint32_t sources = rejoin->answered & fence_fleet_active(&core->fleet);
+    if (!is_enough(core, sources)) {
+        record(core, member);
+        return;
+    }
+    rejoin->recorded_us = core->now_us;
+    rejoin->sign_us = core->now_us;
+    fence_rejoin_import(rejoin, sources, patience_end_us(core));
+    for (unsigned i = 0; i < core->fleet.n; i++)
+        if (sources >> i & 1)
+            read_page(core, member, i);
+}
+
+static uint64_t hold_end_us(const struct fence_core *core, unsigned member)
+{
+    return core->rejoins[member].recorded_us + fence_hold_us(core->fleet.ttl_max_ms);
+}
+
+/* The longest lease runs out that the member may have voted for before. Meanwhile others see that
+ * its leader lives. */
 static void hold(struct fence_core *core, unsigned member)
 {
-    uint64_t hold_us = FENCE_MUTANT(NO_WAIT) ? 0 : fence_hold_us(core->fleet.ttl_max_ms);
-    uint64_t due_us = core->now_us + hold_us;
-    show_when_back(core, member, core->now_us);
-    fence_rejoin_enter(&core->rejoins[member], FENCE_REJOIN_HOLDING, due_us);
+    static const struct fence_page nothing = {.bytes = "", .len = 0};
+    struct fence_rejoin *rejoin = &core->rejoins[member];
+    uint64_t end_us = hold_end_us(core, member);
+    if (core->now_us >= end_us || FENCE_MUTANT(NO_WAIT)) {
+        admit(core, member);
+        return;
+    }
+    uint64_t alive_us = core->now_us + FENCE_REJOIN_ALIVE_US;
+    rejoin->due_us = alive_us < end_us ? alive_us : end_us;
+    merge_page(core, member, member, FENCE_REJOIN_COUNTERS, &nothing);
+}
+
+static void begin_hold(struct fence_core *core, unsigned member)
+{
+    struct fence_rejoin *rejoin = &core->rejoins[member];
+    fence_rejoin_hold(rejoin, core->now_us);
+    master_of(core, member)->back_us = hold_end_us(core, member);
+    hold(core, member);
+}
+
+/* A sign of life is due, or the hold is over. The admission goes out behind a sign that is on its
+ * way.
+ */
+static void hold_on(struct fence_core *core, unsigned member)
+{
+    const struct fence_rejoin *rejoin = &core->rejoins[member];
+    if (fence_rejoin_merging(&rejoin->source[member]) > 0 &&
+        core->now_us < hold_end_us(core, member))
+        break_off(core, member, FENCE_REASON_SILENT);
+    else
+        hold(core, member);
+}
+
+/* Whether enough sources have given @part of their state, or still can. */
+static bool may_import(const struct fence_core *core, unsigned member, enum fence_rejoin_part part)
+{
+    const struct fence_rejoin *rejoin = &core->rejoins[member];
+    uint32_t set = fence_rejoin_imported(rejoin, part);
+    for (unsigned i = 0; i < core->fleet.n; i++)
+        if ((rejoin->sources >> i & 1) && !rejoin->source[i].broken)
+            set |= bit(i) & fence_fleet_active(&core->fleet);
+    return is_enough(core, set);
+}
+
+/* The locks will not come from enough sources. If that happens again and again, and the counters
+ * are there, the locks are waited out. */
+static void import_failed(struct fence_core *core, unsigned member)
+{
+    struct fence_rejoin *rejoin = &core->rejoins[member];
+    bool has_counters = is_enough(core, fence_rejoin_imported(rejoin, FENCE_REJOIN_COUNTERS));
+    if (has_counters && ++rejoin->stuck >= FENCE_REJOIN_STUCK_MAX)
+        begin_hold(core, member);
+    else if (has_counters || !may_import(core, member, FENCE_REJOIN_COUNTERS))
+        record(core, member);
+}
+
+/* A page of source @i did not come. The others may be enough. */
+static void source_failed(struct fence_core *core, unsigned member, unsigned i)
+{
+    core->rejoins[member].source[i].broken = true;
+    if (!may_import(core, member, FENCE_REJOIN_LOCKS))
+        import_failed(core, member);
+}
+
+static void go_on_if_imported(struct fence_core *core, unsigned member)
+{
+    const struct fence_rejoin *rejoin = &core->rejoins[member];
+    if (!is_enough(core, fence_rejoin_imported(rejoin, FENCE_REJOIN_LOCKS))) {
+        if (!may_import(core, member, FENCE_REJOIN_LOCKS))
+            import_failed(core, member);
+        return;
+    }
+    if (FENCE_MUTANT(READ_BEFORE_RECORD))
+        record(core, member);
+    else
+        admit(core, member);
+}
+
+static bool may_read(const struct fence_source *source)
+{
+    return source->part < FENCE_REJOIN_PARTS && !source->reading &&
+           fence_rejoin_merging(source) < FENCE_REJOIN_MERGING_MAX;
+}
+
+/* Whether the rest of a source cannot be read: its connection ended, or it may not vote any more.
+ */
+static bool is_cut_off(const struct fence_core *core, unsigned member, unsigned i)
+{
+    const struct fence_source *source = &core->rejoins[member].source[i];
+    bool active = fence_fleet_active(&core->fleet) >> i & 1;
+    return source->part < FENCE_REJOIN_PARTS && (source->broken || !active);
+}
+
+static void page_came(struct fence_core *core, unsigned member, unsigned i,
+                      const struct fence_rejoin_reply *reply)
+{
+    struct fence_rejoin *rejoin = &core->rejoins[member];
+    struct fence_source *source = &rejoin->source[i];
+    if (!source->reading)
+        return; /* it was asked for none */
+    source->reading = false;
+    if (is_cut_off(core, member, i)) {
+        source_failed(core, member, i);
+        return;
+    }
+    rejoin->due_us = patience_end_us(core);
+    if (reply->page.len > 0 || is_sign_due(core, member))
+        merge_page(core, member, i, source->part, &reply->page);
+    source->cursor = reply->cursor;
+    if (reply->cursor == 0)
+        source->part++;
+    if (may_read(source))
+        read_page(core, member, i);
+    go_on_if_imported(core, member);
+}
+
+static void page_merged(struct fence_core *core, unsigned member, uint64_t tag)
+{
+    struct fence_rejoin *rejoin = &core->rejoins[member];
+    unsigned i = tag >> REJOIN_SOURCE_SHIFT & REJOIN_INDEX_MASK;
+    unsigned part = tag >> REJOIN_PART_SHIFT & REJOIN_INDEX_MASK;
+    if (i >= core->fleet.n || part >= FENCE_REJOIN_PARTS || rejoin->source[i].merging[part] == 0)
+        return; /* it was sent none */
+    struct fence_source *source = &rejoin->source[i];
+    source->merging[part]--;
+    rejoin->steps++;
+    if (rejoin->state == FENCE_REJOIN_HOLDING)
+        return;
+    rejoin->due_us = patience_end_us(core);
+    if (is_cut_off(core, member, i)) {
+        source_failed(core, member, i);
+        return;
+    }
+    if (may_read(source))
+        read_page(core, member, i);
+    go_on_if_imported(core, member);
+}
+
+void fence_core_rejoin_source_lost(struct fence_core *core, unsigned i)
+{
+    for (unsigned member = 0; member < core->fleet.n; member++) {
+        struct fence_rejoin *rejoin = &core->rejoins[member];
+        if (rejoin->state == FENCE_REJOIN_IMPORTING && (rejoin->sources >> i & 1))
+            rejoin->source[i].broken = rejoin->source[i].part < FENCE_REJOIN_PARTS;
+    }
 }
 
 /* ---- replies --------------------------------------------------------------------------------- */
 
-static bool is_with_others(const struct fence_rejoin *rejoin)
+static bool is_asking(const struct fence_rejoin *rejoin)
 {
     return rejoin->state == FENCE_REJOIN_ASKING || rejoin->state == FENCE_REJOIN_RECORDING;
+}
+
+static void ask_anew(struct fence_core *core, unsigned member)
+{
+    if (core->rejoins[member].state == FENCE_REJOIN_ASKING)
+        ask(core, member);
+    else
+        record(core, member);
 }
 
 /* Nothing more comes from master @i, though it may be back by now. Of several that were asked, the
@@ -239,53 +411,54 @@ static bool is_with_others(const struct fence_rejoin *rejoin)
 static void lost(struct fence_core *core, unsigned member, unsigned i)
 {
     struct fence_rejoin *rejoin = &core->rejoins[member];
-    rejoin->asked &= ~bit(i);
-    uint32_t may_answer = rejoin->read | (rejoin->asked & fence_fleet_active(&core->fleet));
-    if (!is_with_others(rejoin))
+    if (i == member) {
         break_off(core, member, FENCE_REASON_UNREACHABLE);
-    else if (!enough(core, may_answer))
-        ask(core, member);
+    } else if (is_asking(rejoin)) {
+        rejoin->asked &= ~bit(i);
+        uint32_t may_answer = rejoin->answered | (rejoin->asked & fence_fleet_active(&core->fleet));
+        if (!is_enough(core, may_answer))
+            ask_anew(core, member);
+    } else if (rejoin->state == FENCE_REJOIN_IMPORTING) {
+        source_failed(core, member, i);
+    }
 }
 
-static void recorded(struct fence_core *core, unsigned member, unsigned i,
-                     const struct fence_rejoin_reply *reply)
+/* The locks of the member are gone. */
+static void cleared(struct fence_core *core, unsigned member)
 {
     struct fence_rejoin *rejoin = &core->rejoins[member];
-    fence_core_learn_view(core, i, &rejoin->view); /* which holds for it from here on */
-    fence_rejoin_add(rejoin, reply->counters);
-    rejoin->due_us = patience_end_us(core);
-    if (reply->cursor != 0 && !(fence_fleet_active(&core->fleet) & bit(i))) {
-        lost(core, member, i); /* by now it is taken back itself, and can be asked nothing more */
+    if (FENCE_MUTANT(READ_BEFORE_RECORD)) {
+        rejoin->view = core->fleet.view;
+        rejoin->answered = active_others(core, member);
+        import(core, member);
         return;
     }
-    if (reply->cursor != 0) {
-        send_from(core, member, FENCE_REJOIN_RECORD, bit(i), reply->cursor);
-        return;
-    }
-    rejoin->read |= bit(i);
-    if (!enough(core, rejoin->read))
-        return;
-    if (rejoin->keep_locks)
-        admit(core, member);
-    else
-        hold(core, member);
+    record(core, member);
 }
 
 static void answered(struct fence_core *core, unsigned member, unsigned i)
 {
     struct fence_rejoin *rejoin = &core->rejoins[member];
-    rejoin->read |= bit(i);
-    if (enough(core, rejoin->read))
-        record(core, member);
+    if (rejoin->state == FENCE_REJOIN_RECORDING)
+        fence_core_learn_view(core, i, &rejoin->view); /* which holds for it from here on */
+    rejoin->answered |= bit(i);
+    if (!is_enough(core, rejoin->answered))
+        return;
+    if (rejoin->state == FENCE_REJOIN_ASKING)
+        mark(core, member);
+    else if (FENCE_MUTANT(READ_BEFORE_RECORD))
+        admit(core, member);
+    else
+        import(core, member);
 }
 
 /* Those that did not answer in time are silent, though they may have owed nothing else. */
 static void ask_without_the_silent(struct fence_core *core, unsigned member)
 {
     const struct fence_rejoin *rejoin = &core->rejoins[member];
-    uint32_t silent = rejoin->asked & ~rejoin->read & fence_fleet_active(&core->fleet);
+    uint32_t silent = rejoin->asked & ~rejoin->answered & fence_fleet_active(&core->fleet);
     fence_core_give_up(core, silent, FENCE_REASON_SILENT);
-    ask(core, member);
+    ask_anew(core, member);
 }
 
 static void done(struct fence_core *core, unsigned member, unsigned i,
@@ -293,72 +466,75 @@ static void done(struct fence_core *core, unsigned member, unsigned i,
 {
     struct fence_rejoin *rejoin = &core->rejoins[member];
     switch (rejoin->state) {
-    case FENCE_REJOIN_CLAIMING:
-        if (rejoin->keep_locks)
-            ask(core, member);
-        else
-            wipe(core, member);
-        break;
-    case FENCE_REJOIN_WIPING:
-        rejoin->cursor = reply->cursor;
-        rejoin->wiped++;
-        if (rejoin->cursor == 0)
-            ask(core, member);
-        else
-            wipe(core, member);
-        break;
     case FENCE_REJOIN_ASKING:
+    case FENCE_REJOIN_RECORDING:
         answered(core, member, i);
         break;
-    case FENCE_REJOIN_RECORDING:
-        recorded(core, member, i, reply);
+    case FENCE_REJOIN_MARKING:
+        clear_locks(core, member, 0);
+        break;
+    case FENCE_REJOIN_CLEARING:
+        rejoin->steps++;
+        if (reply->cursor == 0)
+            cleared(core, member);
+        else
+            clear_locks(core, member, reply->cursor);
+        break;
+    case FENCE_REJOIN_IMPORTING:
+    case FENCE_REJOIN_HOLDING:
+        if (i == member)
+            page_merged(core, member, reply->tag);
+        else if (rejoin->state == FENCE_REJOIN_IMPORTING)
+            page_came(core, member, i, reply);
         break;
     case FENCE_REJOIN_ADMITTING:
         rejoin->beaten = false;
-        look_again(core, member);
+        rejoin->stuck = 0;
+        shake_again(core, member);
         break;
     default:
         break;
     }
 }
 
-/* Rule off: those that were read under the view before stay read. */
-static void go_on_under_another_view(struct fence_core *core, unsigned member)
+/* Rule off: those that recorded under the view before stay so. */
+static void record_under_another_view(struct fence_core *core, unsigned member, unsigned i)
 {
     struct fence_rejoin *rejoin = &core->rejoins[member];
-    rejoin->rounds++;
     rejoin->view = core->fleet.view;
-    rejoin->view.incarnation[member] = rejoin->incarnation;
-    send(core, member, FENCE_REJOIN_RECORD,
-         rejoin->asked & fence_fleet_active(&core->fleet) & ~rejoin->read);
+    rejoin->view.incarnation[member] = core->fleet.master[member].meant;
+    send(core, member, FENCE_REJOIN_RECORD, bit(i) & fence_fleet_active(&core->fleet))->view =
+        &rejoin->view;
 }
 
-/* The one that was to record knows more than this server, or the marker is not what it was. */
+/* The one that was asked knows more than this server, or its marker is not what it was. */
 static void changed(struct fence_core *core, unsigned member, unsigned i,
                     const struct fence_rejoin_reply *reply)
 {
-    const struct fence_rejoin *rejoin = &core->rejoins[member];
-    if (!is_with_others(rejoin)) {
-        look_again(core, member);
+    if (i == member) {
+        shake_again(core, member);
         return;
     }
     if (reply->view)
         fence_core_learn_view(core, i, reply->view);
-    if (FENCE_MUTANT(READ_UNDER_TWO_VIEWS) && rejoin->state == FENCE_REJOIN_RECORDING &&
-        rejoin->rounds < FENCE_REJOIN_ROUNDS_MAX)
-        go_on_under_another_view(core, member);
-    else
-        ask(core, member);
+    if (FENCE_MUTANT(RECORDED_UNDER_TWO_VIEWS) &&
+        core->rejoins[member].state == FENCE_REJOIN_RECORDING) {
+        record_under_another_view(core, member, i);
+        return;
+    }
+    if (is_asking(&core->rejoins[member]))
+        ask_anew(core, member);
+    else if (core->rejoins[member].state == FENCE_REJOIN_IMPORTING)
+        source_failed(core, member, i);
 }
 
 void fence_core_rejoin_reply(struct fence_core *core, unsigned i,
                              const struct fence_rejoin_reply *reply)
 {
-    unsigned member = reply->tag & ((1U << REJOIN_MEMBER_BITS) - 1);
+    unsigned member = reply->tag & REJOIN_INDEX_MASK;
     if (member >= core->fleet.n)
         return;
-    const struct fence_rejoin *rejoin = &core->rejoins[member];
-    if (reply->tag >> REJOIN_MEMBER_BITS != rejoin->serial)
+    if (reply->tag >> REJOIN_SERIAL_SHIFT != core->rejoins[member].serial)
         return; /* of a round that is over */
     switch (reply->outcome) {
     case FENCE_REJOIN_DONE:
@@ -378,12 +554,9 @@ void fence_core_rejoin_reply(struct fence_core *core, unsigned i,
 void fence_core_rejoin_begin(struct fence_core *core, unsigned member)
 {
     struct fence_rejoin *rejoin = &core->rejoins[member];
-    bool keep_locks = core->fleet.master[member].reason == FENCE_REASON_RESTARTED;
-    uint64_t spread_us =
-        rejoin->beaten ? fence_hold_us(core->fleet.ttl_max_ms) : FENCE_REJOIN_DELAY_US;
-    uint64_t delay_us = fence_core_random(core) % spread_us;
-    fence_rejoin_begin(rejoin, keep_locks, core->now_us + delay_us);
-    show_when_back(core, member, core->now_us + delay_us);
+    uint64_t spread_us = rejoin->beaten ? FENCE_REJOIN_BEATEN_US : FENCE_REJOIN_DELAY_US;
+    fence_rejoin_begin(rejoin, core->now_us + fence_core_random(core) % spread_us);
+    master_of(core, member)->back_us = 0;
 }
 
 static unsigned first_due(const struct fence_core *core)
@@ -400,25 +573,44 @@ uint64_t fence_core_rejoin_deadline(const struct fence_core *core)
     return core->rejoins[first_due(core)].due_us;
 }
 
+/* No page came, and none was merged, for a while. */
+static void import_without_the_silent(struct fence_core *core, unsigned member)
+{
+    const struct fence_rejoin *rejoin = &core->rejoins[member];
+    uint32_t silent = 0;
+    for (unsigned i = 0; i < core->fleet.n; i++) {
+        if (fence_rejoin_merging(&rejoin->source[i]) > 0) {
+            break_off(core, member, FENCE_REASON_SILENT);
+            return;
+        }
+        if ((rejoin->sources >> i & 1) && rejoin->source[i].reading)
+            silent |= bit(i);
+    }
+    fence_core_give_up(core, silent & fence_fleet_active(&core->fleet), FENCE_REASON_SILENT);
+    import_failed(core, member);
+}
+
 void fence_core_rejoin_tick(struct fence_core *core)
 {
     unsigned member = first_due(core);
-    struct fence_rejoin *rejoin = &core->rejoins[member];
-    switch (rejoin->state) {
+    switch (core->rejoins[member].state) {
     case FENCE_REJOIN_IDLE:
         break;
     case FENCE_REJOIN_DELAYED:
-        claim(core, member);
+        ask(core, member);
         break;
     case FENCE_REJOIN_ASKING:
     case FENCE_REJOIN_RECORDING:
         ask_without_the_silent(core, member);
         break;
-    case FENCE_REJOIN_HOLDING:
-        admit(core, member);
+    case FENCE_REJOIN_IMPORTING:
+        import_without_the_silent(core, member);
         break;
-    case FENCE_REJOIN_CLAIMING:
-    case FENCE_REJOIN_WIPING:
+    case FENCE_REJOIN_HOLDING:
+        hold_on(core, member);
+        break;
+    case FENCE_REJOIN_MARKING:
+    case FENCE_REJOIN_CLEARING:
     case FENCE_REJOIN_ADMITTING:
         break_off(core, member, FENCE_REASON_SILENT);
         break;

@@ -23,14 +23,6 @@ static uint64_t patience_us(const struct call *call)
                                            : FENCE_MASTER_DEADLINE_US;
 }
 
-/* A majority no longer has the lock: what a minority still has of it helps nobody. Bound by the
- * token, so that a caller who named a wrong one loses nothing. */
-static void drop_remains(struct fence_core *core, const struct call *call)
-{
-    struct fence_request request = {.kind = FENCE_REQUEST_RELEASE, .token = call->token};
-    fence_core_tell(core, call, call->vote.tally.asked, &request);
-}
-
 static int extend_error(const struct fence_core *core, const struct call *call,
                         enum fence_verdict verdict)
 {
@@ -47,6 +39,8 @@ static int extend_error(const struct fence_core *core, const struct call *call,
     }
 }
 
+/* Where the lock is lost, what a minority still has of it stays: another round may be extending it,
+ * over another server. */
 static void answer_extend(struct fence_core *core, const struct call *call,
                           enum fence_verdict verdict)
 {
@@ -56,8 +50,6 @@ static void answer_extend(struct fence_core *core, const struct call *call,
     if (!error)
         answer->validity_ms =
             (uint64_t)fence_validity_us(call->ttl_ms, call->arrived_us, core->now_us) / 1000;
-    if (error == FENCE_ELOCKLOST)
-        drop_remains(core, call);
 }
 
 static void answer_release(struct fence_core *core, const struct call *call,
@@ -107,7 +99,7 @@ static void ask(struct fence_core *core, const struct call *call, uint32_t set)
 {
     struct fence_request request = {
         .kind = request_for(call->kind),
-        .token = call->kind == FENCE_CALL_EXTEND ? call->token : 0,
+        .token = call->token,
         .ttl_ms = call->ttl_ms,
         .extensions = core->config.extensions,
     };

@@ -69,9 +69,9 @@ void fence_fleet_learn(struct fence_fleet *fleet, unsigned i, const struct fence
 {
     assert(i < fleet->n);
     struct fence_master *master = &fleet->master[i];
-    if (facts->nonce != master->facts.nonce || facts->progress != master->facts.progress ||
-        master->nonce_us == 0)
-        master->nonce_us = now_us;
+    if (facts->next != master->facts.next || facts->progress != master->facts.progress ||
+        master->led_us == 0)
+        master->led_us = now_us;
     master->facts = *facts;
     master->connected = true;
     master->known = true;
@@ -80,6 +80,7 @@ void fence_fleet_learn(struct fence_fleet *fleet, unsigned i, const struct fence
     master->state = FENCE_MASTER_WAITING;
     adopt_fleet(fleet);
     merge_views(fleet);
+    master->believed = fleet->view.incarnation[i];
 }
 
 bool fence_fleet_learn_view(struct fence_fleet *fleet, unsigned i, const struct fence_view *view)

@@ -24,13 +24,15 @@
 
 /* What a handshake found out about one Redis. */
 struct fence_facts {
-    char run_id[FENCE_ID_HEX_LEN + 1]; /* Redis draws a new one at each start */
-    uint32_t version;                  /* major x 10000 + minor x 100 + patch */
+    char run_id[FENCE_ID_HEX_LEN + 1];   /* Redis draws a new one at each start */
+    char lineage[FENCE_LINEAGE_MAX + 1]; /* what its data descend from: another after anything that
+                                          * may have taken writes back or dropped keys */
+    uint32_t version;                    /* major x 10000 + minor x 100 + patch */
     bool replica;
-    bool promoted; /* it was a replica since it started, and lacks what its master had not sent yet
-                    */
     bool cluster;
-    bool durable;         /* appendonly yes, appendfsync always, no-appendfsync-on-rewrite no */
+    bool intact;  /* its run or its lineage is not the marker's, but by all that it can tell it has
+                   * everything: its disk kept it, or nothing happened to its memory */
+    bool durable; /* appendonly yes, appendfsync always, no-appendfsync-on-rewrite no */
     char persistence[16]; /* "always", "everysec", "no", "none", or "unknown" (CONFIG refused) */
 
     bool evicts;                      /* maxmemory is set, and its policy may drop keys */
@@ -41,13 +43,15 @@ struct fence_facts {
 
     bool marked; /* the fleet hash is there; the rest is what it says */
     char fleet_id[FENCE_ID_HEX_LEN + 1];
-    uint32_t member;                          /* 1 .. n */
-    char marked_run_id[FENCE_ID_HEX_LEN + 1]; /* when it was admitted */
-    bool marked_durable;                      /* was it verified durable then */
-    bool marked_active;                       /* state; else it is joining */
-    uint64_t nonce; /* of the server that takes it back; 0: none does. Its upper half says which */
-    int64_t next;   /* the incarnation that one gives it, and records elsewhere; 0: none */
-    int64_t progress; /* rises while that one removes locks */
+    uint32_t member;                            /* 1 .. n */
+    char marked_run_id[FENCE_ID_HEX_LEN + 1];   /* when it was admitted, */
+    char marked_lineage[FENCE_LINEAGE_MAX + 1]; /* and its lineage then */
+    bool marked_durable;                        /* was it verified durable then */
+    bool marked_active;                         /* state; else it is joining */
+    bool initialising;                          /* joining, by a pawld init that is not done */
+    bool issued;                                /* the same, of a fleet that has issued tokens */
+    int64_t next;     /* joining: the incarnation that it is to get; 0: none */
+    int64_t progress; /* joining: rises while its leader gets on */
     uint32_t ttl_max_ms;
     struct fence_view view;
 };
@@ -64,22 +68,25 @@ enum fence_master_state {
 /* Why a master is not active. Each has a text that says what to do. */
 enum fence_reason {
     FENCE_REASON_NONE,
-    FENCE_REASON_CONNECTING,   /* not reached yet */
-    FENCE_REASON_UNREACHABLE,  /* the connection failed; the detail says how */
-    FENCE_REASON_SILENT,       /* connected, but did not answer in time */
-    FENCE_REASON_UNWILLING,    /* answers, but takes no writes; the detail says why */
-    FENCE_REASON_ERROR,        /* answers, but with an error; the detail is that */
-    FENCE_REASON_NO_MAJORITY,  /* no majority of masters names one fleet */
-    FENCE_REASON_RESTARTED,    /* durable before and now: being taken back */
-    FENCE_REASON_OLD,          /* Redis before 7.0 */
-    FENCE_REASON_REPLICA,      /* role:slave */
-    FENCE_REASON_CLUSTER,      /* cluster mode */
-    FENCE_REASON_SAME_SERVER,  /* the server of another --master too */
-    FENCE_REASON_BLANK,        /* no marker: new, wiped or replaced */
-    FENCE_REASON_OTHER_FLEET,  /* the marker of another fleet */
+    FENCE_REASON_CONNECTING,  /* not reached yet */
+    FENCE_REASON_UNREACHABLE, /* the connection failed; the detail says how */
+    FENCE_REASON_SILENT,      /* connected, but did not answer in time */
+    FENCE_REASON_UNWILLING,   /* answers, but takes no writes; the detail says why */
+    FENCE_REASON_ERROR,       /* answers, but with an error; the detail is that */
+    FENCE_REASON_CHANGED, /* it is not what it was in its handshake; the detail says what is new */
+    FENCE_REASON_NO_MAJORITY, /* no majority of masters names one fleet */
+    FENCE_REASON_RESTARTED,   /* restarted, or its lineage changed, and it seems to have kept all */
+    FENCE_REASON_OLD,         /* Redis before 7.0 */
+    FENCE_REASON_REPLICA,     /* role:slave */
+    FENCE_REASON_EVICTS,      /* it may drop keys when its memory is full */
+    FENCE_REASON_CLUSTER,     /* cluster mode */
+    FENCE_REASON_SAME_SERVER, /* the server of another --master too */
+    FENCE_REASON_BLANK,       /* no marker: new, wiped or replaced */
+    FENCE_REASON_OTHER_FLEET, /* the marker of another fleet */
     FENCE_REASON_OTHER_MEMBER, /* the marker of another place in the list */
     FENCE_REASON_OTHER_TTL,    /* the marker names another maximum TTL than the majority's */
-    FENCE_REASON_FORGOT,       /* restarted, and not verified durable: may have forgotten */
+    FENCE_REASON_UNDURABLE,    /* its marker says durable, and its settings no longer are */
+    FENCE_REASON_FORGOT,       /* restarted, or its lineage changed: may have forgotten */
     FENCE_REASON_SUPERSEDED,   /* others recorded a higher incarnation of it */
     FENCE_REASON_JOINING,      /* some server began to take it back */
 };
@@ -98,13 +105,15 @@ struct fence_master {
     struct fence_facts facts;
     uint32_t in_flight;   /* requests sent and not yet answered or lost */
     uint64_t progress_us; /* when it last answered, or was first asked after a rest */
-    uint64_t nonce_us;    /* when the nonce in @facts was first seen, or last seen to get on */
-    uint64_t back_us;     /* REJOIN, REFUSED as JOINING: when it should vote again; else 0 */
+    uint64_t gone_us;     /* since when it is not connected; 0: it is */
+    int64_t meant;        /* the incarnation that this server last meant it to get; 0: none */
+    int64_t believed;     /* its incarnation in the fleet's view when @facts were found */
+    uint64_t led_us;      /* when @facts first named this incarnation to get, or last got on */
+    uint64_t back_us;     /* REJOIN: when it votes again, where that is known; else 0 */
 };
 
 struct fence_fleet {
     unsigned n;                          /* masters, odd */
-    uint32_t leader;                     /* the upper half of this server's nonces; 0: leads none */
     char fleet_id[FENCE_ID_HEX_LEN + 1]; /* "" until a majority named one */
     uint32_t ttl_max_ms;                 /* the fleet's; 0 until then */
     struct fence_view view;
@@ -149,6 +158,9 @@ void fence_fleet_sent(struct fence_fleet *fleet, unsigned i, uint64_t now_us);
 void fence_fleet_answered(struct fence_fleet *fleet, unsigned i, uint64_t now_us);
 uint64_t fence_fleet_deadline(const struct fence_fleet *fleet); /* FENCE_NEVER: none */
 uint32_t fence_fleet_silent(const struct fence_fleet *fleet, uint64_t now_us);
+
+/* Whether master @i, which is taken back, seems to have kept all it knew since it was admitted. */
+bool fence_fleet_keeps(const struct fence_fleet *fleet, unsigned i);
 
 /* What is wrong with master @i, by its facts: whether they fit member @i of this fleet, its view
  * and its maximum TTL. FENCE_REASON_NONE: it may vote. */

@@ -21,14 +21,20 @@ static const struct {
     [FENCE_REASON_ERROR] =
         {"error", "This Redis answers with what pawld cannot use; pawld keeps trying. Mend what it "
                   "names."},
+    [FENCE_REASON_CHANGED] = {"changed", "This Redis is not what it was; pawld looks at it anew."},
     [FENCE_REASON_NO_MAJORITY] =
         {"no-majority", "A majority of the masters must name one fleet before any may vote. Start "
                         "the others; if the fleet is new, run pawld init --new once."},
-    [FENCE_REASON_RESTARTED] = {"restarted", "It restarted with its data and is being taken back."},
+    [FENCE_REASON_RESTARTED] =
+        {"restarted", "It restarted, or its replication id changed. It is being taken back."},
     [FENCE_REASON_OLD] = {"old", "This Redis is older than 7.0. Upgrade it."},
     [FENCE_REASON_REPLICA] =
         {"replica", "This Redis is a replica, and lacks whatever its master had not sent yet. Give "
                     "pawld an independent master instead."},
+    [FENCE_REASON_EVICTS] =
+        {"evicts",
+         "It has a memory limit, and may drop locks or its marker when that is reached. Set "
+         "maxmemory-policy noeviction, or maxmemory 0."},
     [FENCE_REASON_CLUSTER] =
         {"cluster", "This Redis runs in cluster mode. Give pawld an independent master instead."},
     [FENCE_REASON_SAME_SERVER] =
@@ -49,19 +55,24 @@ static const struct {
     [FENCE_REASON_OTHER_TTL] =
         {"other-ttl", "Its marker names another maximum TTL than the majority's. Someone changed "
                       "it by hand; it stays out."},
+    [FENCE_REASON_UNDURABLE] =
+        {"undurable",
+         "Its marker says that it is durable, and its settings no longer are. Restore appendonly "
+         "yes, appendfsync always and no-appendfsync-on-rewrite no, and let pawld's user ask "
+         "CONFIG GET. To go on without them, stop it, "
+         "remove its data folder, and start it empty: it is then taken back as one that forgets."},
     [FENCE_REASON_FORGOT] =
-        {"forgot",
-         "It restarted and was not verified durable, so it may have forgotten. It is taken "
-         "back by itself once a majority of the fleet, without it, is active. Set "
-         "appendonly yes and appendfsync always to be spared this."},
+        {"forgot", "It restarted, was a replica for a while, or evicted keys, so it may have "
+                   "forgotten. It is "
+                   "taken back by itself once a majority of the fleet, without it, is active."},
     [FENCE_REASON_SUPERSEDED] =
         {"superseded",
          "Another Redis has taken its place in the fleet. Retire this one; if it is to "
          "serve again at this address, restart it empty."},
     [FENCE_REASON_JOINING] =
         {"joining",
-         "A server began to take it back, and it votes when that is done. If that server "
-         "is gone, another one begins anew after the longest lease."},
+         "A server is taking it back, and it votes when that is done. If that server is gone, "
+         "another one begins anew within seconds."},
 };
 
 const char *fence_reason_name(enum fence_reason reason)

@@ -13,6 +13,7 @@ enum {
     FENCE_LOCK_ID_LEN = 27, /* of the ids that the server makes: 20 random bytes */
     FENCE_OWNER_MAX = 128,  /* bytes of UTF-8 in the label shown to others */
     FENCE_ID_HEX_LEN = 40,  /* a Redis run id */
+    FENCE_LINEAGE_MAX = 63, /* bytes of a lineage */
     FENCE_HOST_MAX = 45,    /* bytes of an IP address as text */
     FENCE_SLOTS = 16384,    /* token counters a master keeps, whatever the number of names */
     FENCE_GROUP_MIN = 2,    /* resources acquired together, all or none */
@@ -36,11 +37,16 @@ enum {
     FENCE_LOOK_SPREADS = 4,       /* ... and up to so many times as much more, at random */
     FENCE_RETRIES_LOOKED_AT = 64, /* places at the end of a line, for the holder asking again */
     FENCE_REJOIN_DELAY_US = 20 * 1000, /* a random time below it before a server leads a rejoin */
-    FENCE_REJOIN_PATIENCE_US = 1000 * 1000, /* for each round of a rejoin: a wipe may take long */
-    FENCE_REJOIN_SLACK_US =
-        3000 * 1000,             /* beyond the time it takes, before a leader counts as dead */
-    FENCE_REJOIN_ROUNDS_MAX = 8, /* of recording, each under another view, before all anew */
-    FENCE_DEBTS_MAX = 4096,      /* clean-ups not yet acknowledged */
+    FENCE_REJOIN_PATIENCE_US = 1000 * 1000, /* for each answer to a step of a rejoin */
+    FENCE_REJOIN_BEATEN_US = 1000 * 1000,   /* the same delay, after another leader was further */
+    FENCE_REJOIN_MERGING_MAX = 2,           /* pages of one master on their way into the member */
+    FENCE_REJOIN_STUCK_MAX = 3,          /* reads of locks that fail, before they are waited out */
+    FENCE_REJOIN_ALIVE_US = 1000 * 1000, /* between two signs of life of a leader that holds */
+    FENCE_REJOIN_SLACK_US = 3000 * 1000, /* without progress, after which a leader counts as dead */
+    FENCE_TRUST_GRACE_US = 2000 * 1000,  /* others that were lost are waited for, before a disk is
+                                          * trusted for want of them */
+    FENCE_REJOIN_ROUNDS_MAX = 8,         /* of asking and recording, before all begins anew */
+    FENCE_DEBTS_MAX = 4096,              /* clean-ups not yet acknowledged */
     FENCE_DEBT_SLACK_US = 10 * 1000 * 1000, /* kept beyond the TTL: a late request locks late */
     FENCE_GROUPS_MAX = 256,                 /* acquires of several resources under way */
     FENCE_GROUPS_KEPT_PART = 4,             /* one in so many is for those that do not wait */

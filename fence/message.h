@@ -94,13 +94,15 @@ struct fence_taken {
 
 /* ---- between the core and masters ------------------------------------------------------------ */
 
+/* In place of a lock id: the lock is nobody's, and ends with its time (fence/rejoin.h). */
+#define FENCE_TOMBSTONE "~"
+
 enum fence_request_kind {
     FENCE_REQUEST_TAKE,    /* step 1: if free, count and lock; answer the number. With a group: if
                             * all are free, each of them */
     FENCE_REQUEST_CONFIRM, /* step 4: raise the counter and the lock's number to the token */
     FENCE_REQUEST_EXTEND,  /* lengthen where id matches and number <= token */
-    FENCE_REQUEST_RELEASE, /* delete where the id matches; if @token > 0, only a number <= token,
-                            * and not under a lock id of the client's own */
+    FENCE_REQUEST_RELEASE, /* delete where the id matches */
     FENCE_REQUEST_UNDO,    /* delete where id and attempt match, of a group each that does: the
                             * clean-up of a failed attempt */
     FENCE_REQUEST_INSPECT, /* read */
@@ -125,14 +127,18 @@ struct fence_request {
 
 enum fence_reply_kind {
     FENCE_REPLY_NUMBER, /* TAKE: locked for this attempt, @number counted, or @numbers */
-    FENCE_REPLY_HELD,   /* TAKE, INSPECT: the lock stands there; @holder, @owner, @remaining_ms */
+    FENCE_REPLY_HELD,   /* TAKE, INSPECT: the lock stands there; @holder, @owner, @remaining_ms. A
+                         * tombstone has FENCE_TOMBSTONE for its holder */
     FENCE_REPLY_YES,    /* CONFIRM, EXTEND, RELEASE, UNDO: done */
     FENCE_REPLY_NO,     /* the same, and INSPECT: no such lock there */
-    FENCE_REPLY_EXHAUSTED, /* EXTEND: the cap on extensions is reached */
-    FENCE_REPLY_STALE,     /* nothing was done: this master knows a higher incarnation of some
-                            * member than the view that was named; @view is what it knows */
-    FENCE_REPLY_REFUSED,   /* nothing was done: no marker, an error */
-    FENCE_REPLY_LOST,      /* outcome unknown: the connection ended first */
+    FENCE_REPLY_EXHAUSTED,  /* EXTEND: the cap on extensions is reached */
+    FENCE_REPLY_SUPERSEDED, /* EXTEND: the lock id has it there under a number above the token */
+    FENCE_REPLY_UNCOUNTED,  /* EXTEND, RELEASE: nothing was done, and it counts for neither side: a
+                             * tombstone, or an imported lock that proves nothing */
+    FENCE_REPLY_STALE,      /* nothing was done: this master knows a higher incarnation of some
+                             * member than the view that was named; @view is what it knows */
+    FENCE_REPLY_REFUSED,    /* nothing was done: no marker, an error */
+    FENCE_REPLY_LOST,       /* outcome unknown: the connection ended first */
 };
 
 struct fence_reply {

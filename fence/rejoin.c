@@ -10,47 +10,60 @@ void fence_rejoin_enter(struct fence_rejoin *rejoin, enum fence_rejoin_state sta
     rejoin->due_us = due_us;
 }
 
-void fence_rejoin_begin(struct fence_rejoin *rejoin, bool keep_locks, uint64_t due_us)
+void fence_rejoin_begin(struct fence_rejoin *rejoin, uint64_t due_us)
 {
     assert(rejoin->state == FENCE_REJOIN_IDLE);
-    rejoin->keep_locks = keep_locks;
-    rejoin->cursor = 0;
-    rejoin->wiped = 0;
+    rejoin->steps = 0;
     rejoin->rounds = 0;
     fence_rejoin_enter(rejoin, FENCE_REJOIN_DELAYED, due_us);
 }
 
-void fence_rejoin_ask(struct fence_rejoin *rejoin, uint32_t asked, uint64_t due_us)
+void fence_rejoin_ask(struct fence_rejoin *rejoin, enum fence_rejoin_state state, uint32_t asked,
+                      uint64_t due_us)
 {
+    assert(state == FENCE_REJOIN_ASKING || state == FENCE_REJOIN_RECORDING);
     rejoin->asked = asked;
-    rejoin->read = 0;
-    rejoin->rounds++;
-    fence_rejoin_enter(rejoin, FENCE_REJOIN_ASKING, due_us);
+    rejoin->answered = 0;
+    fence_rejoin_enter(rejoin, state, due_us);
 }
 
-void fence_rejoin_record(struct fence_rejoin *rejoin, unsigned member,
-                         const struct fence_view *view, uint32_t asked, uint64_t due_us)
+void fence_rejoin_import(struct fence_rejoin *rejoin, uint32_t sources, uint64_t due_us)
 {
-    rejoin->view = *view;
-    rejoin->view.incarnation[member] = rejoin->incarnation;
-    rejoin->asked = asked;
-    rejoin->read = 0;
-    memset(&rejoin->counters, 0, sizeof(rejoin->counters));
-    fence_rejoin_enter(rejoin, FENCE_REJOIN_RECORDING, due_us);
+    memset(rejoin->source, 0, sizeof(rejoin->source));
+    rejoin->sources = sources;
+    fence_rejoin_enter(rejoin, FENCE_REJOIN_IMPORTING, due_us);
 }
 
-static void raise_to(int64_t *counter, int64_t read)
+void fence_rejoin_hold(struct fence_rejoin *rejoin, uint64_t due_us)
 {
-    if (*counter < read)
-        *counter = read;
+    assert(rejoin->state == FENCE_REJOIN_IMPORTING);
+    rejoin->state = FENCE_REJOIN_HOLDING;
+    rejoin->due_us = due_us;
 }
 
-void fence_rejoin_add(struct fence_rejoin *rejoin, const struct fence_counters *counters)
+unsigned fence_rejoin_merging(const struct fence_source *source)
 {
-    assert(rejoin->state == FENCE_REJOIN_RECORDING);
-    raise_to(&rejoin->counters.floor, counters->floor);
-    for (unsigned slot = 0; slot < FENCE_SLOTS; slot++)
-        raise_to(&rejoin->counters.slot[slot], counters->slot[slot]);
+    unsigned merging = 0;
+    for (unsigned part = 0; part < FENCE_REJOIN_PARTS; part++)
+        merging += source->merging[part];
+    return merging;
+}
+
+static bool is_imported(const struct fence_source *source, enum fence_rejoin_part part)
+{
+    for (unsigned p = 0; p <= (unsigned)part; p++)
+        if (source->merging[p] > 0)
+            return false;
+    return source->part > part;
+}
+
+uint32_t fence_rejoin_imported(const struct fence_rejoin *rejoin, enum fence_rejoin_part part)
+{
+    uint32_t set = 0;
+    for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++)
+        if ((rejoin->sources >> i & 1) && is_imported(&rejoin->source[i], part))
+            set |= UINT32_C(1) << i;
+    return set;
 }
 
 void fence_rejoin_end(struct fence_rejoin *rejoin)

@@ -1,36 +1,44 @@
-/* How a master that forgot is taken back: the steps that one server leads, for one member.
+/* How a master that may have forgotten something is taken back: it imports what a majority of the
+ * others holds. One server leads the steps, for one member.
  *
- *   CLAIMING --> WIPING --> ASKING --q others--> RECORDING --q others--> HOLDING --> ADMITTING
- *      '-- keeping its locks ----^                      '--- keeping its locks ---------^
+ *   ASKING --q others--> MARKING --> CLEARING --> RECORDING --q others--> IMPORTING --> ADMITTING
+ *                                                                              |           ^
+ *                                                        a page does not come  '--> HOLDING'
  *
- *   CLAIMING   The marker is given a fresh nonce, and the incarnation that the master is to get, if
- *              it is still the marker that was seen. From here on another leader's late requests
- *              find a nonce that is not theirs; and that incarnation, if it turns up elsewhere, is
- *              known to be no other machine's.
- *   WIPING     Its locks go: it no longer knows that they are all.
- *   ASKING     q OTHER active masters answer, so that nothing is recorded which nobody ends.
- *   RECORDING  On q OTHER active masters: record the new incarnation, then read all counters, some
- *              in each script, so that a master at work is not held up. All of them under one view:
- *              begun anew if one of them refuses it.
- *   HOLDING    The longest lease runs out that it may have voted for before.
- *   ADMITTING  The counters are raised to what was read, and it is active under its new
- *              incarnation, if the nonce is still there, and as much was wiped under it as the
- *              leader knows of: a late copy of the claim may bring a nonce back after the master
- *              forgot again.
+ *   ASKING     q OTHER active masters answer, so that nothing is begun which cannot be ended.
+ *   MARKING    The marker says "joining", under the incarnation that the master is to get, if it is
+ *              still the marker that was seen. Each mark has an incarnation of its own, above all
+ *              that were known or meant. It is the nonce of all that follows: late requests of
+ *              another leader find one that is not theirs.
+ *   CLEARING   The locks of the member count no more: nobody knows whether they are all. They go,
+ *              unless the member seems to have kept all it knew: then they stay in the way.
+ *   RECORDING  q OTHER active masters record the new incarnation, all of them under one view; begun
+ *              anew if one of them refuses it. From then on they refuse to grant, confirm or extend
+ *              anything for a sender that knows less.
+ *   IMPORTING  Only after that, page by page: the counters and the locks of q of those are read and
+ *              merged into the member. A page is read only where that master is what it was when it
+ *              recorded, and merged only under the nonce. Merging is commutative and idempotent, so
+ *              pages come in any order, and twice.
+ *   HOLDING    If the locks of a master cannot be read to the end: the counters were read, and the
+ *              longest lease runs out instead. After that no lock of before counts any more.
+ *   ADMITTING  The master is active under its new incarnation, if the nonce is still there, and as
+ *              many steps were done under it as the leader knows of: a late copy of the mark may
+ *              bring a nonce back after the master forgot again.
  *
- * Why tokens cannot go back through it: a grant's majority and the q that were read share a master.
- * Either the grant's act there came before the record, and then the counter that was read is at
- * least its token; or that master refuses the act, since it knows a higher incarnation. The wait
- * serves exclusion alone.
+ * Why neither tokens go back nor two hold a lock: let a grant or an extension count the member as
+ * it was before. Its masters and the q that are read share a master. Either the act there came
+ * before the record, and then its lock and a counter of at least its token are read there; or that
+ * master refuses the act. A master among the q that forgot itself was taken back by the same rule.
  *
- * A master that lost nothing (it was durable before and is now) keeps its locks, and needs no wait.
- * Its incarnation stays that of its machine (fence/view.h), and so below any that was given to an
- * empty machine in its place: no recording of it hides that there is one. Where no q others are
- * active, it is trusted alone, as what it is or as what others know of it (FENCE_EFFECT_RESTAMP):
- * whoever it votes with meets the q others that know of a machine in its place.
+ * What is imported only stands in the way: a lock counts for its holder's extension only where q
+ * masters had it, and its number counts for nothing. Locks of two ids for one name become a
+ * tombstone, which is nobody's, and which its time alone ends.
  *
- * A try that fails begins again at CLAIMING, with a new nonce and a higher incarnation. Not
- * thread-safe; no I/O. */
+ * Where no q others are active (a majority restarted together), nobody can be asked. There a master
+ * is trusted alone if it can say that it lost nothing (fence_facts.intact, FENCE_EFFECT_RESTAMP);
+ * also one that is half-way through an import, which took nothing from it.
+ *
+ * A try that fails begins again at ASKING. Not thread-safe; no I/O. */
 #ifndef FENCE_REJOIN_H
 #define FENCE_REJOIN_H
 
@@ -39,57 +47,71 @@
 #include "fence/view.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct fence_facts;
 
-/* Every counter of a master. One that is absent counts from @floor. */
-struct fence_counters {
-    int64_t floor;
-    int64_t slot[FENCE_SLOTS]; /* 0: absent */
+/* Some counters or locks of one master, as it wrote them. Only masters know the form of @bytes. */
+struct fence_page {
+    const char *bytes;
+    size_t len; /* 0: there was nothing to tell */
 };
 
 /* ---- between the core and masters ------------------------------------------------------------ */
 
 enum fence_rejoin_step {
-    FENCE_REJOIN_CLAIM,  /* to the member: write @nonce, if its marker is the one in @seen */
-    FENCE_REJOIN_WIPE,   /* to the member: remove some of its locks, from @cursor on */
-    FENCE_REJOIN_RECORD, /* to others: record its new incarnation, answer counters from @cursor on.
-                          * To ASK: the same under the view as it is, which records nothing */
-    FENCE_REJOIN_ADMIT,  /* to the member: raise the counters to @counters, and be active */
+    FENCE_REJOIN_MARK,    /* to the member: be joining under @incarnation, if its marker is as in
+                           * @seen */
+    FENCE_REJOIN_CLEAR,   /* to the member: remove some of its locks, from @cursor on */
+    FENCE_REJOIN_RECORD,  /* to others: know the incarnation of the member that is in @view. To ASK:
+                           * the same with the view as it is, which records nothing */
+    FENCE_REJOIN_READ,    /* to others: answer a page of @part, from @cursor on */
+    FENCE_REJOIN_INSTALL, /* to the member: merge @page, which master @source wrote. An empty page
+                           * only shows that the leader lives */
+    FENCE_REJOIN_ADMIT,   /* to the member: be active under @incarnation */
+};
+
+/* What is read of a master, in this order. */
+enum fence_rejoin_part {
+    FENCE_REJOIN_COUNTERS,
+    FENCE_REJOIN_LOCKS,
+    FENCE_REJOIN_PARTS,
 };
 
 /* What is borrowed lives until the effects were acted on. */
 struct fence_rejoin_request {
     enum fence_rejoin_step step;
-    uint64_t tag;    /* comes back in the reply */
-    unsigned member; /* index of the master that is taken back */
-    uint64_t nonce;  /* CLAIM writes it; WIPE and ADMIT do nothing where they find another */
-    bool keep_locks; /* CLAIM: its state stays what it was; else it becomes "joining" */
+    uint64_t tag;        /* comes back in the reply */
+    unsigned member;     /* index of the master that is taken back */
+    int64_t incarnation; /* that the member is to get. MARK writes it; CLEAR, INSTALL and ADMIT do
+                          * nothing where they find another; READ where another is recorded */
     const char *fleet_id;
     uint32_t ttl_max_ms;
-    const struct fence_facts *seen; /* CLAIM: the facts it was judged by */
-    uint32_t wiped;                 /* ADMIT: how many steps of WIPE were done since the claim */
-    uint64_t cursor;                /* WIPE, RECORD: 0 at first, then what the reply said */
-    int64_t incarnation;            /* CLAIM: what the member is going to be, which is written
-                                     * beside the nonce; 0: not known yet */
-    const struct fence_view *view;  /* CLAIM: to be known there. RECORD: under which; the
-                                     * member's incarnation in it is the one to record. ADMIT:
-                                     * to be known there, the member's own included */
-    const struct fence_counters *counters; /* ADMIT */
+    const struct fence_facts *seen; /* MARK: the facts it was judged by, */
+    bool keeps;                     /* and whether it seems to have kept all it knew */
+    uint32_t steps;                 /* CLEAR, ADMIT: of CLEAR and INSTALL that were done since the
+                                     * mark. ADMIT wants so many at least, CLEAR exactly these */
+    uint64_t cursor;                /* CLEAR, READ: 0 at first, then what the reply said */
+    enum fence_rejoin_part part;    /* READ */
+    unsigned source;                /* INSTALL: index of the master that wrote the page */
+    const struct fence_page *page;  /* INSTALL */
+    const struct fence_view *view;  /* MARK: to be known there. RECORD: under which, the member's
+                                     * new incarnation in it. READ: in which the master's own
+                                     * incarnation stands. ADMIT: to be known there */
 };
 
 enum fence_rejoin_outcome {
     FENCE_REJOIN_DONE,
-    FENCE_REJOIN_CHANGED, /* nothing was done: another marker, nonce or view than named */
+    FENCE_REJOIN_CHANGED, /* nothing was done: another marker, incarnation or view than named */
     FENCE_REJOIN_LOST,    /* outcome unknown: the connection ended, or an error of the server */
 };
 
 struct fence_rejoin_reply {
     enum fence_rejoin_outcome outcome;
     uint64_t tag;
-    uint64_t cursor;                       /* WIPE, RECORD, DONE: where to go on; 0: that was all */
-    const struct fence_counters *counters; /* RECORD, DONE; 0 in slots that were not answered */
+    uint64_t cursor;               /* CLEAR, READ, DONE: where to go on; 0: that was all */
+    struct fence_page page;        /* READ, DONE: borrowed until the effects were acted on */
     const struct fence_view *view; /* RECORD, CHANGED: what that master knows; may be NULL */
 };
 
@@ -98,48 +120,64 @@ struct fence_rejoin_reply {
 enum fence_rejoin_state {
     FENCE_REJOIN_IDLE,
     FENCE_REJOIN_DELAYED, /* for a short random time, so that servers do not begin in step */
-    FENCE_REJOIN_CLAIMING,
-    FENCE_REJOIN_WIPING,
     FENCE_REJOIN_ASKING,
+    FENCE_REJOIN_MARKING,
+    FENCE_REJOIN_CLEARING,
     FENCE_REJOIN_RECORDING,
+    FENCE_REJOIN_IMPORTING,
     FENCE_REJOIN_HOLDING,
     FENCE_REJOIN_ADMITTING,
 };
 
+/* One of the masters that are read. */
+struct fence_source {
+    enum fence_rejoin_part part;          /* being read; FENCE_REJOIN_PARTS: all was */
+    bool reading;                         /* it owes a page */
+    bool broken;                          /* its connection ended before all was read */
+    uint64_t cursor;                      /* of the next page */
+    unsigned merging[FENCE_REJOIN_PARTS]; /* its pages that the member has not acknowledged */
+};
+
 struct fence_rejoin {
     enum fence_rejoin_state state;
-    bool keep_locks;
-    bool beaten; /* the last try met a higher incarnation than its own */
-    uint64_t nonce;
-    uint64_t serial;                /* of the round under way; part of the tag */
-    uint64_t due_us;                /* when the state ends, or patience with it does */
-    uint64_t cursor;                /* WIPING */
-    uint32_t wiped;                 /* steps of it that were done */
-    int64_t incarnation;            /* from CLAIMING on, and kept for the next try; 0: none yet */
-    uint32_t asked;                 /* set of masters in this round of ASKING or RECORDING, */
-    uint32_t read;                  /* and of those that answered all of it */
-    unsigned rounds;                /* of ASKING */
-    struct fence_view view;         /* named to all of those, the new incarnation in it */
-    struct fence_counters counters; /* the maxima of what was read */
+    bool beaten;            /* the last try met a higher incarnation than its own */
+    uint64_t serial;        /* of the round under way; part of the tag */
+    uint64_t due_us;        /* when the state ends, or patience with it does */
+    uint64_t sign_us;       /* when the member was last told to merge something */
+    uint64_t recorded_us;   /* when the last of q masters had recorded */
+    uint32_t steps;         /* CLEAR and INSTALL that were done since the mark */
+    uint32_t asked;         /* set of masters in this round of ASKING or RECORDING, */
+    uint32_t answered;      /* and of those that did it */
+    uint32_t sources;       /* IMPORTING: set of those that are read */
+    unsigned rounds;        /* of ASKING and RECORDING */
+    unsigned stuck;         /* times that locks could not be read, over all tries */
+    struct fence_view view; /* named to all of those, the new incarnation in it */
+    struct fence_source source[FENCE_MASTERS_MAX];
 };
 
 /* Begins at DELAYED, until @due_us. */
-void fence_rejoin_begin(struct fence_rejoin *rejoin, bool keep_locks, uint64_t due_us);
+void fence_rejoin_begin(struct fence_rejoin *rejoin, uint64_t due_us);
 
 /* Enters @state, or another round of it: replies to earlier rounds no longer count. */
 void fence_rejoin_enter(struct fence_rejoin *rejoin, enum fence_rejoin_state state,
                         uint64_t due_us);
 
-/* Enters ASKING, anew or for the first time, of the masters @asked. */
-void fence_rejoin_ask(struct fence_rejoin *rejoin, uint32_t asked, uint64_t due_us);
+/* Enters ASKING or RECORDING, anew or for the first time, of the masters @asked. */
+void fence_rejoin_ask(struct fence_rejoin *rejoin, enum fence_rejoin_state state, uint32_t asked,
+                      uint64_t due_us);
 
-/* Enters RECORDING, anew or for the first time, on the masters @asked: @view is what the others are
- * known by. Nothing is read yet. */
-void fence_rejoin_record(struct fence_rejoin *rejoin, unsigned member,
-                         const struct fence_view *view, uint32_t asked, uint64_t due_us);
+/* Enters IMPORTING from @sources, of which nothing was read yet. */
+void fence_rejoin_import(struct fence_rejoin *rejoin, uint32_t sources, uint64_t due_us);
 
-/* Adds counters that were read. */
-void fence_rejoin_add(struct fence_rejoin *rejoin, const struct fence_counters *counters);
+/* Enters HOLDING, in the round of the import: its pages that are on their way still count as steps.
+ */
+void fence_rejoin_hold(struct fence_rejoin *rejoin, uint64_t due_us);
+
+/* Pages of @source, of all its parts, that the member has not acknowledged. */
+unsigned fence_rejoin_merging(const struct fence_source *source);
+
+/* The sources of which all up to and including @part is merged into the member. */
+uint32_t fence_rejoin_imported(const struct fence_rejoin *rejoin, enum fence_rejoin_part part);
 
 /* Over, in whatever way. */
 void fence_rejoin_end(struct fence_rejoin *rejoin);

@@ -7,20 +7,9 @@
 int64_t fence_incarnation_next(int64_t before, uint64_t random)
 {
     assert(before >= 0 && before <= FENCE_INCARNATION_MAX);
-    int64_t count = (before >> FENCE_INCARNATION_MACHINE_SHIFT) + 1;
+    int64_t count = (before >> FENCE_INCARNATION_RANDOM_BITS) + 1;
     int64_t mask = (INT64_C(1) << FENCE_INCARNATION_RANDOM_BITS) - 1;
-    int64_t machine = count << FENCE_INCARNATION_RANDOM_BITS | ((int64_t)(random >> 1) & mask);
-    return machine << FENCE_INCARNATION_TURN_BITS;
-}
-
-int64_t fence_incarnation_back(int64_t before)
-{
-    return fence_incarnation_same_machine(before, before + 1) ? before + 1 : 0;
-}
-
-bool fence_incarnation_same_machine(int64_t a, int64_t b)
-{
-    return a >> FENCE_INCARNATION_TURN_BITS == b >> FENCE_INCARNATION_TURN_BITS;
+    return count << FENCE_INCARNATION_RANDOM_BITS | ((int64_t)(random >> 1) & mask);
 }
 
 void fence_view_format(const struct fence_view *view, unsigned n,

@@ -11,37 +11,25 @@
 
 /* An incarnation, from its highest bit down:
  *
- *     how often the member was admitted empty | random | how often it came back with all it knew
- *     '------------ which machine it is ---------------'
+ *     how often the member was admitted | random
  *
- * So an empty machine that is admitted as a member ranks above all that the machine before it was
- * or is meant to be, whoever knows of it by then. */
+ * So two servers that admit a member without knowing of each other draw different ones. */
 enum {
-    FENCE_INCARNATION_TURN_BITS = 12,
-    FENCE_INCARNATION_RANDOM_BITS = 20,
-    FENCE_INCARNATION_MACHINE_SHIFT = FENCE_INCARNATION_TURN_BITS + FENCE_INCARNATION_RANDOM_BITS,
+    FENCE_INCARNATION_RANDOM_BITS = 32,
     FENCE_VIEW_TEXT_MAX = FENCE_MASTERS_MAX * 17, /* 16 digits and a comma each, and the NUL */
 };
 
 /* The last that can still be followed by another. A master that names a higher one was changed by
  * hand, or is none of ours. Below 2^53, since Lua compares them. */
-#define FENCE_INCARNATION_MAX (FENCE_TOKEN_MAX - (INT64_C(2) << FENCE_INCARNATION_MACHINE_SHIFT))
+#define FENCE_INCARNATION_MAX (FENCE_TOKEN_MAX - (INT64_C(2) << FENCE_INCARNATION_RANDOM_BITS))
 
 /* @incarnation: 0 where unknown. */
 struct fence_view {
     int64_t incarnation[FENCE_MASTERS_MAX];
 };
 
-/* The incarnation of an empty machine, above @before, which is at most FENCE_INCARNATION_MAX. With
- * a random part, so that two admissions that do not know of one another still differ. */
+/* An incarnation above @before, which is at most FENCE_INCARNATION_MAX. */
 int64_t fence_incarnation_next(int64_t before, uint64_t random);
-
-/* The incarnation of the machine of @before when it comes back with all it knew; 0 if it did so too
- * often, and has to come back empty. */
-int64_t fence_incarnation_back(int64_t before);
-
-/* Whether two incarnations of a member are of one machine. */
-bool fence_incarnation_same_machine(int64_t a, int64_t b);
 
 /* Writes the view of @n members as decimal numbers with commas between, terminated. */
 void fence_view_format(const struct fence_view *view, unsigned n,

@@ -10,6 +10,7 @@ void fence_vote_begin(struct fence_vote *vote, enum fence_call_kind kind, unsign
     assert(kind != FENCE_CALL_ACQUIRE);
     vote->kind = kind;
     vote->exhausted = 0;
+    vote->superseded = 0;
     fence_holders_begin(&vote->holders);
     fence_tally_begin(&vote->tally, n, active);
 }
@@ -21,6 +22,7 @@ void fence_vote_reply(struct fence_vote *vote, unsigned i, const struct fence_re
     if (reply->kind == FENCE_REPLY_HELD)
         fence_holders_record(&vote->holders, i, reply);
     vote->exhausted += reply->kind == FENCE_REPLY_EXHAUSTED;
+    vote->superseded += reply->kind == FENCE_REPLY_SUPERSEDED;
 }
 
 /* A reading: one holder at a majority, or certainly none. Whoever is silent may name anybody. */
@@ -53,10 +55,11 @@ enum fence_verdict fence_vote_verdict(const struct fence_vote *vote)
     unsigned no = fence_tally_count(tally, FENCE_PART_FREE);
     if (yes >= majority)
         return FENCE_VERDICT_YES;
-    if (no >= blocking)
+    if (no >= blocking || vote->superseded >= majority)
         return FENCE_VERDICT_NO;
     if (vote->exhausted > 0 && vote->exhausted + no >= blocking)
         return FENCE_VERDICT_EXHAUSTED;
-    bool settled = yes + open < majority && no + vote->exhausted + open < blocking;
+    bool settled = yes + open < majority && no + vote->exhausted + open < blocking &&
+                   vote->superseded + open < majority;
     return settled ? FENCE_VERDICT_UNKNOWN : FENCE_VERDICT_OPEN;
 }

@@ -8,7 +8,8 @@
 enum fence_verdict {
     FENCE_VERDICT_OPEN,      /* wait for more */
     FENCE_VERDICT_YES,       /* a majority did it (inspect: one holder has a majority) */
-    FENCE_VERDICT_NO,        /* so many say no such lock that no majority can have it */
+    FENCE_VERDICT_NO,        /* so many say no such lock that no majority can have it (extend: or a
+                              * majority has it under a higher number) */
     FENCE_VERDICT_EXHAUSTED, /* extend: it stands, but a majority can no more extend it */
     FENCE_VERDICT_UNKNOWN,   /* too few answered: neither is certain, and nothing may be assumed */
 };
@@ -16,6 +17,7 @@ enum fence_verdict {
 struct fence_vote {
     enum fence_call_kind kind; /* EXTEND, RELEASE or INSPECT */
     unsigned exhausted;
+    unsigned superseded;
     struct fence_tally tally;
     struct fence_holders holders; /* INSPECT */
 };

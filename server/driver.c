@@ -4,7 +4,6 @@
 #include "server/clock.h"
 #include "server/gathering.h"
 #include "server/log.h"
-#include "storage/redis_master_look.h"
 
 #include <assert.h>
 #include <sched.h>
@@ -80,8 +79,7 @@ static void restamp(struct server_driver *driver, uint32_t masters)
     const struct fence_fleet *fleet = fence_core_fleet(driver->core);
     for (unsigned i = 0; i < driver->config.n; i++)
         if (masters >> i & 1)
-            storage_redis_master_restamp(driver->masters[i], &fleet->master[i].facts,
-                                         fleet->view.incarnation[i]);
+            storage_redis_master_restamp(driver->masters[i], &fleet->master[i].facts);
 }
 
 static void reset(struct server_driver *driver, uint32_t masters)
@@ -175,7 +173,7 @@ static void take_back(struct server_driver *driver)
 static bool has_detail(enum fence_reason reason)
 {
     return reason == FENCE_REASON_UNREACHABLE || reason == FENCE_REASON_UNWILLING ||
-           reason == FENCE_REASON_ERROR;
+           reason == FENCE_REASON_ERROR || reason == FENCE_REASON_CHANGED;
 }
 
 /* Says when a master starts or ceases to vote, and why: once, not at every try. */
@@ -232,8 +230,6 @@ static void on_looked(void *context, unsigned i, const struct fence_facts *facts
     refresh_clock(driver);
     audit(driver, i, facts);
     log_changes(driver);
-    if (fence_audit_overstated(&fence_core_fleet(driver->core)->master[i], facts))
-        storage_redis_master_disclaim(driver->masters[i]);
 }
 
 static void on_down(void *context, unsigned i, enum fence_reason reason)

@@ -114,7 +114,7 @@ static bool read_number(const char *text, char end, int64_t *ret_number, const c
     return true;
 }
 
-/* "<lock id>.<attempt>:<number>:<extensions>:<incarnation>:<owner>" */
+/* "<lock id>.<attempt>:<number>:<extensions>:<from>:<owner>", or a tombstone. */
 static bool read_lock(const redisReply *value, struct fence_reply *reply,
                       struct storage_reply_text *text)
 {
@@ -123,7 +123,8 @@ static bool read_lock(const redisReply *value, struct fence_reply *reply,
     size_t id_len = strcspn(value->str, ".:");
     const char *at = strchr(value->str, ':');
     int64_t extensions = 0;
-    if (!fence_lock_id_valid(value->str, id_len) || !at ||
+    bool tombstone = id_len == 1 && value->str[0] == FENCE_TOMBSTONE[0];
+    if ((!tombstone && !fence_lock_id_valid(value->str, id_len)) || !at ||
         !read_number(at + 1, ':', &reply->number, &at) || !read_number(at, ':', &extensions, &at))
         return false;
     at += strspn(at, "0123456789");
@@ -211,7 +212,22 @@ static void read_integer(const struct storage_expected *expected, long long valu
         reply->kind = FENCE_REPLY_YES;
     } else if (value == -1 && expected->kind == FENCE_REQUEST_EXTEND) {
         reply->kind = FENCE_REPLY_EXHAUSTED;
+    } else if (value == -2 && expected->kind == FENCE_REQUEST_EXTEND) {
+        reply->kind = FENCE_REPLY_SUPERSEDED;
+    } else if (value == -3) {
+        reply->kind = FENCE_REPLY_UNCOUNTED;
     }
+}
+
+redisReply *storage_reply_take(redisReply *reply)
+{
+    redisReply *taken = malloc(sizeof(*taken));
+    if (!taken)
+        return NULL;
+    *taken = *reply;
+    memset(reply, 0, sizeof(*reply));
+    reply->type = REDIS_REPLY_NIL;
+    return taken;
 }
 
 struct fence_reply storage_batch_reply(const struct storage_batch *batch, unsigned i,

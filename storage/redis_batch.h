@@ -20,9 +20,11 @@ enum {
 /* What is remembered of a batch until its reply comes. */
 struct storage_batch {
     struct storage_batch *next;
-    uint64_t sent_ns; /* the owner's to use */
-    unsigned count;   /* of requests */
-    unsigned locks;   /* that they are about */
+    uint64_t sent_ns;  /* the owner's to use, ... */
+    redisReply *reply; /* ... and this: until the master is known to be durable; NULL: none came */
+    bool judged;       /* a question behind the call says whether its votes count */
+    unsigned count;    /* of requests */
+    unsigned locks;    /* that they are about */
     struct storage_expected {
         uint64_t tag;
         enum fence_request_kind kind;
@@ -68,6 +70,10 @@ struct storage_batch_terms {
 const char *storage_batch_command(struct storage_batch_writer *writer,
                                   const struct storage_batch *batch,
                                   const struct storage_batch_terms *terms, size_t *ret_len);
+
+/* Takes what @reply holds out of it, which hiredis is about to free. The caller frees it with
+ * freeReplyObject(). NULL: no memory. */
+redisReply *storage_reply_take(redisReply *reply);
 
 /* Whether @reply is an error that says that this master takes no writes for now, whoever asks: its
  * disk is full, it lacks replicas, we lack a permission. OOM says no such thing: locks are released

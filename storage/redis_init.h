@@ -4,9 +4,10 @@
  *   look --> claim --all--> [wipe --> read --> hold] --> admit --a majority--> it grants
  *                            '---- token floor ----'
  *
- * Nothing is written before everything was looked at. A claimed master is "joining" under the nonce
- * of this run: nobody grants from it, and nobody else admits it. So a run that ends half-way, in
- * whatever way, leaves masters that grant nothing, and the same command can be run again. */
+ * Nothing is written before everything was looked at. A claimed master is "joining" under an
+ * incarnation of this run: nobody grants from it, and nobody else admits it. So a run that ends
+ * half-way, in whatever way, leaves masters that grant nothing, and the same command can be run
+ * again. */
 #ifndef STORAGE_REDIS_INIT_H
 #define STORAGE_REDIS_INIT_H
 

@@ -12,15 +12,14 @@
 
 /* An incarnation counts how often its member was admitted. The last times may be known only to
  * masters that forgot, so that all of them go up by more than can have been missed. */
-#define INCARNATIONS_MISSED (INT64_C(1) << (12 + FENCE_INCARNATION_MACHINE_SHIFT))
+#define INCARNATIONS_MISSED (INT64_C(1) << (12 + FENCE_INCARNATION_RANDOM_BITS))
 
 struct run {
     struct storage_init_session session;
     const struct storage_redis_floor *asked;
     unsigned survivors;
     struct storage_init_marker marker; /* what they know */
-    struct fence_view view;            /* that the fleet goes on under */
-    int64_t floor;                     /* and above */
+    int64_t floor;                     /* that the fleet goes on above */
 };
 
 /* ---- who survived ---------------------------------------------------------------------------- */
@@ -117,7 +116,7 @@ static int set_view(struct run *run)
                                      (long long)before.incarnation[i], i + 1);
         before.incarnation[i] += INCARNATIONS_MISSED;
     }
-    storage_init_draw_view(&before, n, &run->view);
+    storage_init_draw_view(&before, n, &run->marker.admitted);
     return 0;
 }
 
@@ -166,7 +165,6 @@ static int admit(struct run *run)
 {
     unsigned n = run->session.init->n;
     unsigned admitted = 0;
-    run->marker.view = run->view;
     int error = storage_init_admit(&run->session, &run->marker, run->floor, &admitted);
     if (error && admitted >= fence_majority(n))
         storage_init_advise(&run->session,

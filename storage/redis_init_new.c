@@ -32,7 +32,6 @@ static int admit(struct storage_init_session *session, struct storage_init_marke
 {
     unsigned n = session->init->n;
     unsigned admitted = 0;
-    storage_init_draw_view(&nobody, n, &marker->view);
     int error = storage_init_admit(session, marker, 0, &admitted);
     if (error && admitted >= fence_majority(n))
         storage_init_advise(session, ". The others are a majority: the fleet is made, and pawld "
@@ -46,6 +45,7 @@ static int admit(struct storage_init_session *session, struct storage_init_marke
 /* All are claimed before one is admitted, so that no majority of a half-made fleet ever grants. */
 static int make(struct storage_init_session *session, struct storage_init_marker *marker)
 {
+    storage_init_draw_view(&nobody, session->init->n, &marker->admitted);
     int error = storage_init_claim(session, marker);
     if (error) {
         storage_init_advise(session, ". Nothing can be granted yet: when it is mended, run init "

@@ -9,8 +9,6 @@
 #include <string.h>
 #include <sys/time.h>
 
-#include <sodium.h>
-
 /* ---- reasons --------------------------------------------------------------------------------- */
 
 int storage_init_fail(struct storage_init_session *session, int error, const char *format, ...)
@@ -80,8 +78,6 @@ int storage_init_begin(struct storage_init_session *session, const struct storag
 {
     *session = (struct storage_init_session){.init = init, .why = why};
     why[0] = '\0';
-    randombytes_buf(&session->nonce, sizeof(session->nonce));
-    session->nonce |= 1; /* 0 is none */
     return check_bounds(session);
 }
 
@@ -114,14 +110,15 @@ static int connect_master(struct storage_init_session *session, unsigned i)
     return 0;
 }
 
-static int ask(struct storage_init_session *session, unsigned i, enum storage_question question)
+static int ask(struct storage_init_session *session, unsigned i, enum storage_question question,
+               struct storage_reading *reading)
 {
     const char *args[STORAGE_QUESTION_ARGS];
     int n = storage_question_args(question, args);
     redisReply *reply = redisCommandArgv(session->link[i], n, args, NULL);
     if (!reply)
         return storage_init_fail_reply(session, i, NULL);
-    int error = storage_facts_read(question, reply, session->init->n, &session->seen[i]);
+    int error = storage_facts_read(question, reply, session->init->n, reading);
     if (error != 0 && error != FENCE_EINVAL)
         return storage_init_fail_reply(session, i, reply);
     freeReplyObject(reply);
@@ -162,26 +159,26 @@ static int judge_servers(struct storage_init_session *session)
 int storage_init_look(struct storage_init_session *session)
 {
     for (unsigned i = 0; i < session->init->n; i++) {
+        struct storage_reading reading = {0};
         int error = connect_master(session, i);
         for (int question = 0; !error && question < STORAGE_QUESTIONS; question++)
-            error = ask(session, i, (enum storage_question)question);
+            error = ask(session, i, (enum storage_question)question, &reading);
         if (error)
             return error;
+        session->seen[i] = reading.facts;
     }
     return judge_servers(session);
 }
 
-/* A claim of blank masters names no incarnation: nobody was ever admitted. */
 bool storage_init_blank(const struct storage_init_session *session, unsigned i)
 {
-    static const struct fence_view nobody;
+    static const struct fence_view nobody; /* was ever admitted */
     const struct fence_facts *facts = &session->seen[i];
     return !facts->marked ||
-           (!facts->marked_active && memcmp(&facts->view, &nobody, sizeof(nobody)) == 0);
+           (facts->initialising && memcmp(&facts->view, &nobody, sizeof(nobody)) == 0);
 }
 
-/* Its claim said that it is going to be something, though nobody was admitted yet. */
 bool storage_init_has_past(const struct storage_init_session *session, unsigned i)
 {
-    return session->seen[i].marked && session->seen[i].next != 0;
+    return session->seen[i].issued;
 }

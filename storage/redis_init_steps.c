@@ -35,9 +35,10 @@ void storage_init_draw_view(const struct fence_view *before, unsigned n,
 /* ---- scripts --------------------------------------------------------------------------------- */
 
 /* Has master @i do @request, which lacks what this run says in all of them. @changed: what it means
- * where another marker or nonce stood there. */
+ * where another marker stood there. */
 static int take_step(struct storage_init_session *session, unsigned i,
-                     struct fence_rejoin_request *request, const char *changed)
+                     struct fence_rejoin_request *request, const struct storage_init_terms *terms,
+                     const char *changed)
 {
     unsigned n = session->init->n;
     redisContext *link = session->link[i];
@@ -45,15 +46,15 @@ static int take_step(struct storage_init_session *session, unsigned i,
     size_t len = 0;
     void *reply = NULL;
     request->member = i;
-    request->nonce = session->nonce;
+    request->incarnation = session->meant[i];
     request->seen = &session->seen[i];
-    int error = storage_rejoin_command(request, i, n, &command, &len);
+    int error = storage_rejoin_command(request, terms, i, n, &command, &len);
     if (error)
         return storage_init_fail_at(session, i, error, "%s", fence_strerror(error));
     if (redisAppendFormattedCommand(link, command, len) == REDIS_OK)
         (void)redisGetReply(link, &reply);
     redisFreeCommand(command);
-    struct fence_rejoin_reply read = storage_rejoin_reply(request->step, reply, n, NULL, NULL);
+    struct fence_rejoin_reply read = storage_rejoin_reply(request->step, reply, n, NULL);
     if (read.outcome == FENCE_REJOIN_LOST)
         return storage_init_fail_reply(session, i, reply);
     freeReplyObject(reply);
@@ -66,17 +67,20 @@ static int take_step(struct storage_init_session *session, unsigned i,
 int storage_init_claim(struct storage_init_session *session,
                        const struct storage_init_marker *marker)
 {
+    const struct storage_init_terms terms = {
+        .mark = marker->has_past ? STORAGE_MARK_FLOOR : STORAGE_MARK_NEW,
+    };
     int error = 0;
     for (unsigned i = 0; !error && i < session->init->n; i++) {
         struct fence_rejoin_request request = {
-            .step = FENCE_REJOIN_CLAIM,
+            .step = FENCE_REJOIN_MARK,
             .fleet_id = marker->fleet_id,
             .ttl_max_ms = marker->ttl_max_ms,
             .view = &marker->view,
-            .incarnation = marker->has_past,
         };
+        session->meant[i] = marker->admitted.incarnation[i];
         error =
-            take_step(session, i, &request,
+            take_step(session, i, &request, &terms,
                       "its key " STORAGE_FLEET_KEY " changed just now: pawld taking it back, or "
                       "another pawld init, was faster");
     }
@@ -88,10 +92,11 @@ static const char taken_over[] =
 
 static int wipe_one(struct storage_init_session *session, unsigned i)
 {
-    struct fence_rejoin_request request = {.step = FENCE_REJOIN_WIPE};
+    struct fence_rejoin_request request = {.step = FENCE_REJOIN_CLEAR};
     int error = 0;
     do { /* ends: no lock is added meanwhile, and the cursor goes round once */
-        error = take_step(session, i, &request, taken_over);
+        error = take_step(session, i, &request, NULL, taken_over);
+        request.steps++;
     } while (!error && request.cursor != 0);
     return error;
 }
@@ -108,26 +113,21 @@ int storage_init_admit(struct storage_init_session *session,
                        const struct storage_init_marker *marker, int64_t floor,
                        unsigned *ret_admitted)
 {
-    *ret_admitted = 0;
-    /* No counter is named. Those that survivors kept are at the floor or below, and count no more:
-     * a number that is taken is above the floor. */
-    struct fence_counters *counters = calloc(1, sizeof(*counters));
-    if (!counters)
-        return storage_init_fail(session, FENCE_ENOMEM, "%s", fence_strerror(FENCE_ENOMEM));
-    counters->floor = floor;
+    /* Counters that survivors kept are at the floor or below, and count no more: a number that is
+     * taken is above the floor. */
+    const struct storage_init_terms terms = {.floor = floor};
     int first_error = 0;
+    *ret_admitted = 0;
     for (unsigned i = 0; i < session->init->n; i++) {
         struct fence_rejoin_request request = {
             .step = FENCE_REJOIN_ADMIT,
-            .view = &marker->view,
-            .counters = counters,
+            .view = &marker->admitted,
         };
-        int error = take_step(session, i, &request, taken_over);
+        int error = take_step(session, i, &request, &terms, taken_over);
         *ret_admitted += error == 0;
         if (!first_error)
             first_error = error;
     }
-    free(counters);
     return first_error;
 }
 
@@ -203,13 +203,13 @@ static void sleep_ms(uint64_t ms)
 
 static int check_claims(struct storage_init_session *session)
 {
-    char nonce[STORAGE_NONCE_LEN + 1];
-    snprintf(nonce, sizeof(nonce), STORAGE_NONCE_FORMAT, session->nonce);
     for (unsigned i = 0; i < session->init->n; i++) {
-        redisReply *reply = redisCommand(session->link[i], "HGET " STORAGE_FLEET_KEY " nonce");
+        char meant[24];
+        snprintf(meant, sizeof(meant), "%lld", (long long)session->meant[i]);
+        redisReply *reply = redisCommand(session->link[i], "HGET " STORAGE_FLEET_KEY " next");
         if (!reply || reply->type == REDIS_REPLY_ERROR)
             return storage_init_fail_reply(session, i, reply);
-        bool ours = reply->type == REDIS_REPLY_STRING && strcmp(reply->str, nonce) == 0;
+        bool ours = reply->type == REDIS_REPLY_STRING && strcmp(reply->str, meant) == 0;
         freeReplyObject(reply);
         if (!ours)
             return storage_init_fail_at(session, i, FENCE_ECONFLICT, "%s", taken_over);

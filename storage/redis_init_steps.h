@@ -14,7 +14,8 @@
 struct storage_init_marker {
     char fleet_id[FENCE_ID_HEX_LEN + 1];
     uint32_t ttl_max_ms;
-    struct fence_view view;
+    struct fence_view view;     /* that is known so far, */
+    struct fence_view admitted; /* and that the fleet goes on under */
     bool has_past; /* tokens were granted: what is claimed for it is not for a new fleet */
 };
 
@@ -23,8 +24,8 @@ void storage_init_draw_fleet_id(char ret_fleet_id[static FENCE_ID_HEX_LEN + 1]);
 void storage_init_draw_view(const struct fence_view *before, unsigned n,
                             struct fence_view *ret_view);
 
-/* Marks all masters as joining under the nonce of this run, each only if its marker is still the
- * one that was seen. From here on none of them grants, and nobody else admits one. */
+/* Marks all masters as joining, under the incarnations of this run, each only if its marker is
+ * still the one that was seen. From here on none of them grants, and nobody else admits one. */
 FENCE_CHECKED int storage_init_claim(struct storage_init_session *session,
                                      const struct storage_init_marker *marker);
 
@@ -38,7 +39,7 @@ FENCE_CHECKED int storage_init_read(struct storage_init_session *session, int64_
  * what failed is better known at once than after the longest lease. */
 FENCE_CHECKED int storage_init_hold(struct storage_init_session *session, uint64_t hold_ms);
 
-/* Makes all masters active under @marker->view, with the floor @floor (0: none). Goes on past a
+/* Makes all masters active under @marker->admitted, with the floor @floor (0: none). Goes on past a
  * master that fails; @ret_admitted is set on failure too. */
 FENCE_CHECKED int storage_init_admit(struct storage_init_session *session,
                                      const struct storage_init_marker *marker, int64_t floor,

@@ -2,8 +2,6 @@
 #ifndef STORAGE_REDIS_KEYS_H
 #define STORAGE_REDIS_KEYS_H
 
-#include <inttypes.h>
-
 /* One hash: the marker and all counters, which live or die together. */
 #define STORAGE_FLEET_KEY "pawl:fleet"
 
@@ -17,6 +15,9 @@
 /* Never there: a handshake asks to write nothing to it, to see whether the master takes writes. */
 #define STORAGE_PROBE_KEY "pawl:probe"
 
+/* After a lineage: its statistics were reset since. No marker has it. */
+#define STORAGE_LINEAGE_RESET "?"
+
 /* Before a resource: its lock. */
 #define STORAGE_LOCK_KEY "pawl:lock:"
 
@@ -25,9 +26,5 @@
  * which is there while there may be any of these. */
 #define STORAGE_WAIT_KEY      "pawl:wait:"
 #define STORAGE_FREED_CHANNEL "pawl:freed"
-
-/* Hex digits of the nonce in a marker: which server takes the master back, in which try. */
-#define STORAGE_NONCE_LEN    16
-#define STORAGE_NONCE_FORMAT "%016" PRIx64
 
 #endif

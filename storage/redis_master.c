@@ -40,6 +40,7 @@ static void close_link(struct storage_redis_master *master)
     master->reset_wanted = false;
     if (context)
         redisAsyncFree(context);
+    uv_timer_stop(&master->sweeper);
     storage_master_stop_listening(master);
     struct storage_batch *batch = master->batch;
     master->batch = NULL;
@@ -71,11 +72,29 @@ void storage_master_fail(struct storage_redis_master *master, enum fence_reason 
     try_again_later(master);
 }
 
+/* Our own scripts say so where the master is not the one that shook hands. */
+static bool is_changed(const redisReply *reply, const char **ret_why)
+{
+    static const char *const signs[] = {"PAWLGONE ", "PAWLFORGOT "};
+    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
+        size_t len = strlen(signs[i]);
+        if (strncmp(reply->str, signs[i], len) != 0)
+            continue;
+        *ret_why = reply->str + len;
+        return true;
+    }
+    return false;
+}
+
 void storage_master_refused(struct storage_redis_master *master, const redisReply *reply)
 {
-    storage_master_fail(
-        master, storage_reply_unwilling(reply) ? FENCE_REASON_UNWILLING : FENCE_REASON_ERROR,
-        reply->str);
+    const char *why = reply->str;
+    if (is_changed(reply, &why))
+        storage_master_fail(master, FENCE_REASON_CHANGED, why);
+    else if (storage_reply_unwilling(reply))
+        storage_master_fail(master, FENCE_REASON_UNWILLING, why);
+    else
+        storage_master_fail(master, FENCE_REASON_ERROR, why);
 }
 
 void storage_redis_master_reset(struct storage_redis_master *master)
@@ -144,7 +163,7 @@ static void adopt(struct storage_redis_master *master, redisAsyncContext *contex
 
 static void free_if_done(struct storage_redis_master *master)
 {
-    if (!master->timer_closed || master->resolving)
+    if (master->handles > 0 || master->resolving)
         return;
     storage_master_free_batches(master);
     storage_batch_writer_fini(&master->writer);
@@ -208,7 +227,7 @@ void storage_master_ready(struct storage_redis_master *master)
     storage_master_keep_looking(master);
     storage_master_listen(master);
     master->config.events.facts(master->config.events.context, master->config.index,
-                                &master->facts);
+                                &master->reading.facts);
 }
 
 /* ---- the owner's side ------------------------------------------------------------------------ */
@@ -228,7 +247,10 @@ int storage_redis_master_new(const struct storage_redis_config *config,
     master->config = *config;
     master->resolve.data = master;
     uv_timer_init(config->loop, &master->timer);
+    uv_timer_init(config->loop, &master->sweeper);
     master->timer.data = master;
+    master->sweeper.data = master;
+    master->handles = 2;
     uv_timer_start(&master->timer, on_backoff_over, 0, 0);
     *ret_master = master;
     return 0;
@@ -237,7 +259,7 @@ int storage_redis_master_new(const struct storage_redis_config *config,
 static void on_timer_closed(uv_handle_t *handle)
 {
     struct storage_redis_master *master = handle->data;
-    master->timer_closed = true;
+    master->handles--;
     free_if_done(master);
 }
 
@@ -250,6 +272,7 @@ void storage_redis_master_free(struct storage_redis_master *master)
     if (master->resolving)
         uv_cancel((uv_req_t *)&master->resolve);
     uv_close((uv_handle_t *)&master->timer, on_timer_closed);
+    uv_close((uv_handle_t *)&master->sweeper, on_timer_closed);
 }
 
 /* Whether another script call may be sent now, beside those that are on their way. */

@@ -109,10 +109,10 @@ void storage_redis_master_rejoin(struct storage_redis_master *master,
  * precondition. */
 void storage_redis_master_shake(struct storage_redis_master *master);
 
-/* Renews the run id in the marker, and raises its own incarnation to @incarnation, if it is still
- * the marker in @facts; then shakes hands again. Same precondition. */
+/* Renews the run id and the lineage in the marker, if it is still the marker in @facts; then shakes
+ * hands again. Same precondition. */
 void storage_redis_master_restamp(struct storage_redis_master *master,
-                                  const struct fence_facts *facts, int64_t incarnation);
+                                  const struct fence_facts *facts);
 
 /* What the last failure was, for people; "" if there was none. Valid until the loop goes on. */
 const char *storage_redis_master_detail(const struct storage_redis_master *master);

@@ -17,11 +17,14 @@ static struct storage_batch *take_batch(struct storage_redis_master *master)
     assert(batch); /* a few KB: without them hiredis and libuv would be at their end too */
     batch->count = 0;
     batch->locks = 0;
+    batch->reply = NULL;
     return batch;
 }
 
 static void put_batch(struct storage_redis_master *master, struct storage_batch *batch)
 {
+    if (batch->reply)
+        freeReplyObject(batch->reply);
     batch->next = master->spare;
     master->spare = batch;
 }
@@ -92,11 +95,18 @@ static void look_again_if_refused(struct storage_redis_master *master,
         master->failures = 0;
 }
 
-static void on_batch_reply(redisAsyncContext *context, void *data, void *privdata)
+/* Another server took this master back meanwhile. Whether it is durable now is in its new marker.
+ */
+static bool is_admitted_anew(const struct storage_redis_master *master,
+                             const struct fence_view *known)
 {
-    struct storage_redis_master *master = context->data;
-    struct storage_batch *batch = privdata;
-    const redisReply *reply = data;
+    unsigned me = master->config.index;
+    return known->incarnation[me] != master->reading.facts.view.incarnation[me];
+}
+
+static void batch_answered(struct storage_redis_master *master, struct storage_batch *batch,
+                           const redisAsyncContext *context, const redisReply *reply)
+{
     bool current = master->context == context && master->state == LINK_READY;
     if (master->context == context)
         master->awaited--;
@@ -110,7 +120,41 @@ static void on_batch_reply(redisAsyncContext *context, void *data, void *privdat
         hand_out(master, batch, reply, stale ? &known : NULL);
     if (current && reply && !stale)
         look_again_if_refused(master, batch, reply);
+    else if (current && stale && is_admitted_anew(master, &known))
+        storage_master_fail(master, FENCE_REASON_CHANGED, "Its marker was written anew.");
     put_batch(master, batch);
+}
+
+static void on_batch_reply(redisAsyncContext *context, void *data, void *privdata)
+{
+    struct storage_batch *batch = privdata;
+    redisReply *reply = data;
+    if (!batch->judged)
+        batch_answered(context->data, batch, context, reply);
+    else if (reply)
+        batch->reply = storage_reply_take(reply);
+}
+
+/* The votes of a master that its marker calls durable, and that is not by now, do not count: what
+ * it wrote may be forgotten. It gives its reason in the next handshake. */
+static void on_judged(redisAsyncContext *context, void *data, void *privdata)
+{
+    struct storage_redis_master *master = context->data;
+    struct storage_batch *batch = privdata;
+    const redisReply *reply = data;
+    bool counts = reply && storage_durable_reply(reply);
+    if (reply && !counts && master->context == context && master->state == LINK_READY)
+        storage_master_fail(master, FENCE_REASON_CHANGED, "Its persistence changed.");
+    batch_answered(master, batch, context, counts ? batch->reply : NULL);
+}
+
+/* The script cannot see CONFIG, so the question goes behind it, in the same pipeline. */
+static void ask_whether_durable(struct storage_redis_master *master, struct storage_batch *batch)
+{
+    size_t len = 0;
+    const char *command = storage_durable_command(&len);
+    int status = redisAsyncFormattedCommand(master->context, on_judged, batch, command, len);
+    assert(status == REDIS_OK);
 }
 
 void storage_master_seal(struct storage_redis_master *master)
@@ -119,7 +163,7 @@ void storage_master_seal(struct storage_redis_master *master)
     const struct storage_batch_terms terms = {
         .sha = master->sha,
         .view = master->view,
-        .fleet_id = master->facts.fleet_id,
+        .fleet_id = master->reading.facts.fleet_id,
         .member = master->config.index + 1,
     };
     size_t len = 0;
@@ -130,6 +174,9 @@ void storage_master_seal(struct storage_redis_master *master)
     master->awaited++;
     int status = redisAsyncFormattedCommand(master->context, on_batch_reply, batch, command, len);
     assert(status == REDIS_OK); /* refused only on a connection that is being closed */
+    batch->judged = master->reading.facts.marked_durable;
+    if (batch->judged)
+        ask_whether_durable(master, batch);
 }
 
 void storage_redis_master_submit(struct storage_redis_master *master,

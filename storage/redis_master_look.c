@@ -1,11 +1,17 @@
 #include "storage/redis_master_look.h"
 
-#include "storage/lua/undurable.lua.h"
+#include "storage/lua/lineage.lua.h"
+#include "storage/lua/settle.lua.h"
 #include "storage/redis_keys.h"
 #include "storage/redis_master_state.h"
 
 #include <assert.h>
+#include <string.h>
 #include <time.h>
+
+enum {
+    BYTES_AT_LEAST = 4096, /* between two notes of how many a master received */
+};
 
 /* The fence's clock: it counts while this machine sleeps, as the master's does. */
 static uint64_t boot_clock_us(void)
@@ -43,7 +49,7 @@ static void read_fact(const redisAsyncContext *context, enum storage_question qu
     struct storage_look *look = take_answer(context, reply);
     if (look)
         look->failed =
-            storage_facts_read(question, reply, master->config.members, &look->facts) != 0;
+            storage_facts_read(question, reply, master->config.members, &look->reading) != 0;
 }
 
 static void on_info(redisAsyncContext *context, void *reply, void *unused)
@@ -58,14 +64,64 @@ static void on_config(redisAsyncContext *context, void *reply, void *unused)
     read_fact(context, STORAGE_ASK_CONFIG, reply);
 }
 
-/* Scripts notice a marker that is gone by themselves, but only when somebody asks for a lock. */
+/* What a handshake would judge differently from the last one. Scripts notice most of it by
+ * themselves, but only when somebody asks for a lock. */
+static const char *find_change(const struct storage_redis_master *master)
+{
+    const struct fence_facts *was = &master->reading.facts;
+    const struct fence_facts *is = &master->look.reading.facts;
+    unsigned me = master->config.index;
+    if (was->marked && !is->marked)
+        return "Its marker is gone.";
+    if (was->marked_durable != is->marked_durable ||
+        was->view.incarnation[me] != is->view.incarnation[me])
+        return "Its marker was written anew.";
+    if (was->replica != is->replica)
+        return is->replica ? "It has become a replica." : "It is no longer a replica.";
+    if (strcmp(was->lineage, is->lineage) != 0)
+        return "It was a replica, or evicted keys, or its replication id changed.";
+    if (was->evicts != is->evicts)
+        return "Its maxmemory-policy changed.";
+    if (was->marked_durable && was->durable != is->durable)
+        return "Its persistence changed.";
+    return NULL;
+}
+
+/* The marker notes when the append-only file is known to be complete, and that bytes were counted
+ * (storage/lua/lineage.lua): often at first, then seldom. */
+static bool is_to_be_settled(const struct storage_reading *reading)
+{
+    const struct fence_facts *facts = &reading->facts;
+    bool complete = facts->durable || !facts->marked_durable;
+    bool sets = complete && !reading->rewriting && !reading->settled;
+    bool bytes = reading->bytes > 2 * reading->marked_bytes + BYTES_AT_LEAST;
+    return facts->marked_active && (sets || bytes) &&
+           strcmp(facts->lineage, facts->marked_lineage) == 0;
+}
+
+static void settle(struct storage_redis_master *master)
+{
+    const struct fence_facts *facts = &master->look.reading.facts;
+    if (redisAsyncCommand(master->context, NULL, NULL, "EVAL %s%s 1 %s %s %u", storage_lua_lineage,
+                          storage_lua_settle, STORAGE_FLEET_KEY, facts->fleet_id,
+                          (unsigned)facts->member) != REDIS_OK)
+        storage_master_fail(master, FENCE_REASON_UNREACHABLE, "out of memory");
+}
+
 static void on_marker(redisAsyncContext *context, void *reply, void *unused)
 {
     struct storage_redis_master *master = context->data;
     (void)unused;
     read_fact(context, STORAGE_ASK_MARKER, reply);
-    if (!master->look.failed && master->facts.marked && !master->look.facts.marked)
-        storage_master_fail(master, FENCE_REASON_ERROR, "its marker is gone");
+    if (master->look.failed)
+        return;
+    const char *change = find_change(master);
+    if (change)
+        storage_master_fail(master, FENCE_REASON_CHANGED, change);
+    else if (is_to_be_settled(&master->look.reading))
+        settle(master);
+    if (!change && master->look.reading.unswept)
+        storage_master_sweep(master);
 }
 
 static void on_time(redisAsyncContext *context, void *reply, void *unused)
@@ -75,10 +131,11 @@ static void on_time(redisAsyncContext *context, void *reply, void *unused)
     (void)unused;
     if (!look)
         return;
-    struct fence_clock_reading *clock = &look->facts.clock;
+    struct fence_clock_reading *clock = &look->reading.facts.clock;
     clock->theirs_us = storage_facts_time_us(reply);
     clock->after_us = boot_clock_us();
-    master->config.events.looked(master->config.events.context, master->config.index, &look->facts);
+    master->config.events.looked(master->config.events.context, master->config.index,
+                                 &look->reading.facts);
 }
 
 static bool ask(struct storage_redis_master *master, redisCallbackFn *on_answer, int n,
@@ -125,12 +182,9 @@ static void on_look_due(uv_timer_t *timer)
     storage_master_listen(master);
     look->overdue = false;
     look->failed = false;
-    look->facts = master->facts;
-    look->facts.marked = false;
-    look->facts.nonce = 0;
-    look->facts.next = 0;
-    look->facts.progress = 0;
-    look->facts.clock = (struct fence_clock_reading){.before_us = boot_clock_us()};
+    memset(&look->reading, 0, sizeof(look->reading));
+    memcpy(look->reading.facts.host, master->reading.facts.host, sizeof(look->reading.facts.host));
+    look->reading.facts.clock = (struct fence_clock_reading){.before_us = boot_clock_us()};
     if (!ask_all(master))
         storage_master_fail(master, FENCE_REASON_UNREACHABLE, "out of memory");
 }
@@ -138,27 +192,4 @@ static void on_look_due(uv_timer_t *timer)
 void storage_master_keep_looking(struct storage_redis_master *master)
 {
     uv_timer_start(&master->timer, on_look_due, 0, STORAGE_LOOK_INTERVAL_MS);
-}
-
-/* ---- the marker ------------------------------------------------------------------------------ */
-
-/* Any answer but an error settles it: a marker that was changed meanwhile is another handshake's.
- */
-static void on_disclaimed(redisAsyncContext *context, void *data, void *unused)
-{
-    struct storage_redis_master *master = context->data;
-    const redisReply *reply = data;
-    (void)unused;
-    if (reply && is_current(context) && reply->type == REDIS_REPLY_INTEGER)
-        master->facts.marked_durable = false;
-}
-
-void storage_redis_master_disclaim(struct storage_redis_master *master)
-{
-    const struct fence_facts *facts = &master->facts;
-    assert(master->state == LINK_READY);
-    if (redisAsyncCommand(master->context, on_disclaimed, NULL, "EVAL %s 1 %s %s %u %s",
-                          storage_lua_undurable, STORAGE_FLEET_KEY, facts->fleet_id, facts->member,
-                          facts->run_id) != REDIS_OK)
-        storage_redis_master_reset(master);
 }

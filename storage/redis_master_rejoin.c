@@ -11,15 +11,14 @@ struct pending {
     enum fence_rejoin_step step;
     uint64_t tag;
     struct fence_view view;
-    struct fence_counters counters;
 };
 
 static void hand_out(const struct storage_redis_master *master, struct pending *pending,
                      const redisReply *reply)
 {
     const struct storage_master_events *events = &master->config.events;
-    struct fence_rejoin_reply read = storage_rejoin_reply(
-        pending->step, reply, master->config.members, &pending->counters, &pending->view);
+    struct fence_rejoin_reply read =
+        storage_rejoin_reply(pending->step, reply, master->config.members, &pending->view);
     read.tag = pending->tag;
     if (events->rejoin)
         events->rejoin(events->context, master->config.index, &read);
@@ -49,7 +48,7 @@ void storage_redis_master_rejoin(struct storage_redis_master *master,
     char *command = NULL;
     size_t len = 0;
     struct pending *pending = malloc(sizeof(*pending));
-    int error = pending ? storage_rejoin_command(request, master->config.index,
+    int error = pending ? storage_rejoin_command(request, NULL, master->config.index,
                                                  master->config.members, &command, &len)
                         : FENCE_ENOMEM;
     if (error) { /* no reply: the fence's patience ends it */

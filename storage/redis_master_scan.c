@@ -14,6 +14,7 @@ enum {
     LOCK_KEY_LEN = sizeof(STORAGE_LOCK_KEY) - 1,
     PATTERN_MAX = LOCK_KEY_LEN + 2 * FENCE_RESOURCE_MAX + 2, /* all escaped, a star, the end */
     MGET_HEAD_MAX = 64,
+    IMPORTED_LEN = sizeof("@1795333883000@001@") - 1, /* before a lock (storage/lua/install.lua) */
 };
 
 /* Who wants to know. */
@@ -93,10 +94,13 @@ uint64_t storage_found_holder(const struct storage_found *found, size_t k)
     assert(k < found->count);
     const redisReply *value = found->items->element[k];
     char lock_id[FENCE_LOCK_ID_MAX + 1];
-    size_t len = value->type == REDIS_REPLY_STRING ? strcspn(value->str, ".:") : 0;
+    const char *text = value->type == REDIS_REPLY_STRING ? value->str : "";
+    if (text[0] == '@' && value->len > IMPORTED_LEN)
+        text += IMPORTED_LEN;
+    size_t len = strcspn(text, ".:");
     if (len == 0 || len > FENCE_LOCK_ID_MAX)
         return 0;
-    memcpy(lock_id, value->str, len);
+    memcpy(lock_id, text, len);
     lock_id[len] = '\0';
     return fence_holders_hash(lock_id);
 }

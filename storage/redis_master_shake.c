@@ -1,6 +1,8 @@
-/* The handshake on a new connection, in one pipeline: authenticate, load the script, ask what this
- * Redis is and what it remembers. A connection cannot outlive a server process, so asking once a
- * connection is enough. Then an empty write, to see whether it takes any. */
+/* The handshake on a new connection: authenticate, ask what this Redis is; then, in one pipeline,
+ * load the script and ask what it remembers. Then an empty write, to see whether it takes any. A
+ * connection outlives what its Redis was, so every script asks again, and so does every look. */
+#include "storage/lua/doubt.lua.h"
+#include "storage/lua/lineage.lua.h"
 #include "storage/lua/requests.lua.h"
 #include "storage/lua/restamp.lua.h"
 #include "storage/lua/view.lua.h"
@@ -59,16 +61,30 @@ static void on_probed(redisAsyncContext *context, void *data, void *unused)
         storage_master_ready(master);
 }
 
+/* What was seen once is known after a restart too. A marker that changed meanwhile was judged by
+ * somebody else; a master that takes no writes will be asked again. */
+static bool note_loss(struct storage_redis_master *master)
+{
+    const struct fence_facts *facts = &master->reading.facts;
+    if (!master->reading.lost || master->reading.doubted)
+        return true;
+    return redisAsyncCommand(master->context, NULL, NULL, "EVAL %s 1 %s %s %u %s %s",
+                             storage_lua_doubt, STORAGE_FLEET_KEY, facts->fleet_id,
+                             (unsigned)facts->member, facts->marked_run_id,
+                             facts->marked_lineage) == REDIS_OK;
+}
+
 /* A master whose disk is full answers all questions, and would be taken for one that
  * votes until the first lock is asked for. Redis refuses this command where it refuses any write,
  * and it changes nothing: no bytes at the start of a string that is not there. A replica and a
  * cluster refuse for reasons that have better names. */
 static void probe(struct storage_redis_master *master)
 {
-    const struct fence_facts *facts = &master->facts;
+    const struct fence_facts *facts = &master->reading.facts;
     if (!facts->marked || facts->replica || facts->cluster)
         storage_master_ready(master);
-    else if (redisAsyncCommand(master->context, on_probed, NULL, "SETRANGE %s 0 %s",
+    else if (!note_loss(master) ||
+             redisAsyncCommand(master->context, on_probed, NULL, "SETRANGE %s 0 %s",
                                STORAGE_PROBE_KEY, "") != REDIS_OK)
         storage_redis_master_reset(master);
 }
@@ -76,7 +92,7 @@ static void probe(struct storage_redis_master *master)
 static void read_fact(struct storage_redis_master *master, enum storage_question question,
                       const redisReply *reply)
 {
-    int error = storage_facts_read(question, reply, master->config.members, &master->facts);
+    int error = storage_facts_read(question, reply, master->config.members, &master->reading);
     if (error == FENCE_EINVAL) {
         char detail[STORAGE_DETAIL_MAX];
         snprintf(detail, sizeof(detail),
@@ -91,13 +107,6 @@ static void read_fact(struct storage_redis_master *master, enum storage_question
     } else if (question + 1 == STORAGE_QUESTIONS) {
         probe(master);
     }
-}
-
-static void on_info(redisAsyncContext *context, void *reply, void *unused)
-{
-    (void)unused;
-    if (is_current(context, reply))
-        read_fact(master_of(context), STORAGE_ASK_INFO, reply);
 }
 
 static void on_config(redisAsyncContext *context, void *reply, void *unused)
@@ -126,32 +135,43 @@ static bool authenticate(struct storage_redis_master *master)
     return status == REDIS_OK;
 }
 
-static bool ask_all(struct storage_redis_master *master)
+static bool ask(struct storage_redis_master *master, enum storage_question question,
+                redisCallbackFn *on_answer)
 {
-    static redisCallbackFn *const on_answer[STORAGE_QUESTIONS] = {
-        [STORAGE_ASK_INFO] = on_info,
-        [STORAGE_ASK_CONFIG] = on_config,
-        [STORAGE_ASK_MARKER] = on_marker,
-    };
-    for (int question = 0; question < STORAGE_QUESTIONS; question++) {
-        const char *args[STORAGE_QUESTION_ARGS];
-        int n = storage_question_args((enum storage_question)question, args);
-        if (redisAsyncCommandArgv(master->context, on_answer[question], NULL, n, args, NULL) !=
-            REDIS_OK)
-            return false;
-    }
-    return true;
+    const char *args[STORAGE_QUESTION_ARGS];
+    int n = storage_question_args(question, args);
+    return redisAsyncCommandArgv(master->context, on_answer, NULL, n, args, NULL) == REDIS_OK;
 }
 
+static bool load_script(struct storage_redis_master *master)
+{
+    return redisAsyncCommand(master->context, on_script_loaded, NULL, "SCRIPT LOAD %s%s%s",
+                             storage_lua_lineage, storage_lua_view,
+                             storage_lua_requests) == REDIS_OK;
+}
+
+static void on_info(redisAsyncContext *context, void *reply, void *unused)
+{
+    struct storage_redis_master *master = master_of(context);
+    (void)unused;
+    if (!is_current(context, reply))
+        return;
+    read_fact(master, STORAGE_ASK_INFO, reply);
+    if (!is_current(context, reply))
+        return; /* it failed by that */
+    if (!load_script(master) || !ask(master, STORAGE_ASK_CONFIG, on_config) ||
+        !ask(master, STORAGE_ASK_MARKER, on_marker))
+        storage_redis_master_reset(master);
+}
+
+/* INFO goes first and alone. Where a password is missing, its answer says so (NOAUTH). The script
+ * is longer than what Redis reads from strangers: it would close the connection over that. */
 void storage_master_shake_hands(struct storage_redis_master *master)
 {
     master->state = LINK_SHAKING;
-    memset(&master->facts, 0, sizeof(master->facts));
-    storage_redis_host(master->context->c.fd, master->facts.host);
-    if (!authenticate(master) ||
-        redisAsyncCommand(master->context, on_script_loaded, NULL, "SCRIPT LOAD %s%s",
-                          storage_lua_view, storage_lua_requests) != REDIS_OK ||
-        !ask_all(master))
+    memset(&master->reading, 0, sizeof(master->reading));
+    storage_redis_host(master->context->c.fd, master->reading.facts.host);
+    if (!authenticate(master) || !ask(master, STORAGE_ASK_INFO, on_info))
         storage_redis_master_reset(master); /* out of memory; the owner may be the one that asked */
 }
 
@@ -170,18 +190,17 @@ static void on_restamped(redisAsyncContext *context, void *data, void *unused)
 }
 
 void storage_redis_master_restamp(struct storage_redis_master *master,
-                                  const struct fence_facts *facts, int64_t incarnation)
+                                  const struct fence_facts *facts)
 {
-    char nonce[STORAGE_NONCE_LEN + 1] = "";
-    if (facts->nonce)
-        snprintf(nonce, sizeof(nonce), STORAGE_NONCE_FORMAT, facts->nonce);
+    size_t lineage_len = strcspn(facts->lineage, STORAGE_LINEAGE_RESET);
     if (master->batch)
         storage_master_seal(master);
     master->state = LINK_SHAKING;
     storage_master_set_deadline(master);
-    if (redisAsyncCommand(master->context, on_restamped, NULL, "EVAL %s 1 %s %s %u %s %s %s %lld",
-                          storage_lua_restamp, STORAGE_FLEET_KEY, facts->fleet_id, facts->member,
-                          facts->marked_run_id, nonce, facts->run_id,
-                          (long long)incarnation) != REDIS_OK)
+    if (redisAsyncCommand(master->context, on_restamped, NULL, "EVAL %s%s 1 %s %s %u %s %s %s %b",
+                          storage_lua_lineage, storage_lua_restamp, STORAGE_FLEET_KEY,
+                          facts->fleet_id, facts->member, facts->marked_run_id,
+                          facts->marked_lineage, facts->run_id, facts->lineage,
+                          lineage_len) != REDIS_OK)
         storage_redis_master_reset(master);
 }

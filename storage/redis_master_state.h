@@ -24,7 +24,7 @@ struct storage_look {
     unsigned owed; /* answers */
     bool overdue;  /* it was still not answered when the next one was due */
     bool failed;   /* it will not be told */
-    struct fence_facts facts;
+    struct storage_reading reading;
 };
 
 struct storage_redis_master {
@@ -33,16 +33,17 @@ struct storage_redis_master {
     redisAsyncContext *context;  /* NULL unless CONNECTING, SHAKING or READY */
     redisAsyncContext *listener; /* NULL: none is open */
     uv_timer_t timer;            /* the backoff, the handshake's deadline, or the next look */
+    uv_timer_t sweeper;          /* the next step of a sweep */
     uv_getaddrinfo_t resolve;
     unsigned failures; /* in a row */
     uint64_t ready_ns; /* when the last handshake ended well */
     bool reset_wanted;
     bool resolving;
-    bool timer_closed;
+    int handles; /* timers that are not yet closed */
     char detail[STORAGE_DETAIL_MAX];
 
     /* The handshake under way, and what it brought. */
-    struct fence_facts facts;
+    struct storage_reading reading;
     char sha[STORAGE_SHA_LEN + 1];
     struct storage_look look;
 
@@ -82,6 +83,10 @@ void storage_master_stop_listening(struct storage_redis_master *master);
 /* Has the timer look at the master, now and every STORAGE_LOOK_INTERVAL_MS, until it is set to
  * something else. */
 void storage_master_keep_looking(struct storage_redis_master *master);
+
+/* Imported locks get their expiry, some at a time (redis_master_sweep.c); does nothing where that
+ * is under way. */
+void storage_master_sweep(struct storage_redis_master *master);
 
 /* Seals the batch under way into a command on the connection. */
 void storage_master_seal(struct storage_redis_master *master);

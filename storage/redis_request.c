@@ -154,7 +154,6 @@ static void add_arguments(struct storage_request *encoded, const struct fence_re
     case FENCE_REQUEST_RELEASE:
         add_text(encoded, "R");
         add_text(encoded, request->lock_id);
-        add_number(encoded, (uint64_t)request->token);
         break;
     case FENCE_REQUEST_UNDO:
         add_text(encoded, request->group ? "V" : "U");

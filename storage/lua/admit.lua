@@ -1,56 +1,34 @@
--- The last step of taking this master back: its counters are raised to what the others had, and it is
--- active under its new incarnation.
+-- The last step of taking this master back: it is active under its new incarnation. Follows lineage.lua.
 --
--- KEYS[1]  the fleet hash
--- ARGV     the nonce, which member of the fleet this is, the view with its new incarnation, run, durable,
---          how many steps of wipe.lua were done since the claim, then numbers with a space between: the floor, then slot and counter in turn
-local fleet = KEYS[1]
-local FIELDS_AT_A_TIME = 1000 -- of one HSET; unpack() has a bound
-if redis.call('HGET', fleet, 'nonce') ~= ARGV[1] or
-   tonumber(redis.call('HGET', fleet, 'progress') or '0') < tonumber(ARGV[6]) then
+-- ARGV  the incarnation, which member of the fleet this is, the view that is known, how many steps of
+--       clear.lua and install.lua were done since the mark, and a floor for all counters (0: none)
+-- Answers  1; 0 where another incarnation stands, steps are missing, or the lineage changed since the
+--          mark
+local marker = redis.call('HMGET', fleet, 'state', 'next', 'lineage', 'durable', 'sets', 'bytes',
+                          'progress', 'view', 'floor')
+if marker[1] ~= 'joining' or marker[2] ~= ARGV[1] or
+   strayed(marker[3], marker[4], marker[5], marker[6]) or
+   tonumber(marker[7] or '0') < tonumber(ARGV[4]) then
     return 0
 end
 
-local function greater(own, read)
-    return own and tonumber(own) > tonumber(read) and own or read
+local function greater(own, named)
+    return own and tonumber(own) > tonumber(named) and own or named
 end
 
 local me = tonumber(ARGV[2])
 local known, view = {}, {}
-for number in string.gmatch(redis.call('HGET', fleet, 'view') or '', '%d+') do
+for number in string.gmatch(marker[8] or '', '%d+') do
     known[#known + 1] = number
 end
 for number in string.gmatch(ARGV[3], '%d+') do
     local i = #view + 1
-    view[i] = i == me and number or greater(known[i], number)
+    view[i] = i == me and ARGV[1] or greater(known[i], number)
 end
-
-local own, key = {}, nil
-for i, field in ipairs(redis.call('HGETALL', fleet)) do
-    if i % 2 == 1 then
-        key = field
-    else
-        own[key] = field
-    end
-end
-local floor = string.match(ARGV[7], '^%d+')
-local fields = {}
-for slot, counter in string.gmatch(string.sub(ARGV[7], #floor + 2), '(%d+) (%d+)') do
-    fields[#fields + 1] = slot
-    fields[#fields + 1] = greater(own[slot], counter)
-    if #fields == FIELDS_AT_A_TIME then
-        redis.call('HSET', fleet, unpack(fields))
-        fields = {}
-    end
-end
-if #fields > 0 then
-    redis.call('HSET', fleet, unpack(fields))
-end
-floor = greater(own['floor'], floor)
+local floor = greater(marker[9], ARGV[5])
 if floor ~= '0' then
     redis.call('HSET', fleet, 'floor', floor)
 end
-redis.call('HSET', fleet, 'state', 'active', 'run', ARGV[4], 'durable', ARGV[5], 'view',
-           table.concat(view, ','))
-redis.call('HDEL', fleet, 'nonce', 'next', 'progress')
+redis.call('HSET', fleet, 'state', 'active', 'view', table.concat(view, ','), 'unswept', '0')
+redis.call('HDEL', fleet, 'next', 'progress', 'init', 'intact', 'doubt')
 return 1

@@ -1,4 +1,4 @@
--- One call carries every request of a loop turn for this master. Follows view.lua.
+-- One call carries every request of a loop turn for this master. Follows lineage.lua and view.lua.
 --
 -- KEYS[1]    the fleet hash
 -- KEYS[2..]  for each request the locks that it is about: one, or as many as it says
@@ -6,9 +6,10 @@
 -- ARGV[2,3]  the fleet, and which member of it this master is taken for
 -- ARGV[4..]  for each request its letter, and what that letter takes
 --
--- A lock is "<lock id>.<attempt>:<number>:<extensions>:<incarnation>:<owner>". Neither id has a '.' or a
--- ':'; the owner comes last, since it may hold anything. The incarnation is this master's when it gave
--- the number, of a lock whose id the client chose; empty of others. Lua numbers are doubles: whatever
+-- A lock is "<lock id>.<attempt>:<number>:<extensions>:<from>:<owner>". Neither id has a '.' or a ':';
+-- the owner comes last, since it may hold anything. From is empty where this master gave the number. Of
+-- an imported lock it is the set of masters that had one which counts, as a number. A tombstone has '~'
+-- for its lock id, and is nobody's (install.lua). Lua numbers are doubles: whatever
 -- may pass 10^14 is formatted in full, and no counter passes 2^53 - 1. Numbers go to redis.call() as
 -- strings, which spares it a conversion. What is used for each request is a local: looking up a global
 -- costs as much as a short command.
@@ -19,17 +20,43 @@ local call, byte, find, format = redis.call, string.byte, string.find, string.fo
 local TOKEN_MAX = 9007199254740991
 local VALUE_MAX = 512 -- bytes of a lock; Pawl writes less
 
-local marker = call('HMGET', fleet, 'state', 'view', 'fleet', 'member', 'floor')
+local marker = call('HMGET', fleet, unpack(MARKER_FIELDS))
 local refused = refusal(marker, ARGV[1], ARGV[2], ARGV[3])
 if refused then
     return refused
 end
-local floor = marker[5] -- below it no counter counts: set after a majority lost its memory
+local floor = marker[9] -- below it no counter counts: set after a majority lost its memory
+
+local now_ms
+local function clock_ms()
+    if not now_ms then
+        local time = call('TIME')
+        now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
+    end
+    return now_ms
+end
+
+-- A lock that was imported just now has no expiry, but names it (install.lua). It gets that when it is
+-- asked for first, or by sweep.lua.
+local IMPORTED = byte('@')
+local function settle(key, value)
+    local expiry_ms, from, head, tail =
+        string.match(value, '^@(%d+)@0*(%d+)@([^:]+:%d+:%d+:)(:.*)$')
+    if tonumber(expiry_ms) <= clock_ms() then
+        call('DEL', key)
+        return false
+    end
+    value = head .. from .. tail
+    redis.pcall('SET', key, value, 'PXAT', expiry_ms) -- where memory is out, it may still be released
+    return value
+end
 
 local function lock_at(key)
     local value = call('GET', key)
     if value and #value > VALUE_MAX then
         error('a lock here was not written by Pawl')
+    elseif value and byte(value) == IMPORTED then
+        return settle(key, value)
     end
     return value
 end
@@ -41,12 +68,12 @@ local function begins(value, name, mark)
 end
 
 local function parse(value)
-    local id, number, extensions, made, owner =
+    local id, number, extensions, from, owner =
         string.match(value, '^([^:]*):(%d+):(%d+):(%d*):(.*)$')
     if not id then
         error('a lock here was not written by Pawl')
     end
-    return id, tonumber(number), tonumber(extensions), made, owner
+    return id, tonumber(number), tonumber(extensions), from, owner
 end
 
 -- %.0f is exact for every counter, but slow; %d takes a C long, of 32 bits at the least.
@@ -54,8 +81,8 @@ local function decimal(number)
     return format(number < 2147483648 and '%d' or '%.0f', number)
 end
 
-local function compose(id, number, extensions, made, owner)
-    return id .. ':' .. decimal(number) .. ':' .. extensions .. ':' .. made .. ':' .. owner
+local function compose(id, number, extensions, from, owner)
+    return id .. ':' .. decimal(number) .. ':' .. extensions .. ':' .. from .. ':' .. owner
 end
 
 local function id_of(tag)
@@ -66,19 +93,19 @@ local function has(flags, flag)
     return find(flags, flag, 1, true) ~= nil
 end
 
--- Of this master, as the view says.
-local incarnation
-local function own_incarnation()
-    if not incarnation then
-        local at = 0
-        for number in string.gmatch(ARGV[1], '%d+') do
-            at = at + 1
-            if at == tonumber(ARGV[3]) then
-                incarnation = number
-            end
-        end
+-- Nobody's: not deleted, confirmed or extended by anybody.
+local function is_tombstone(value)
+    return value and byte(value) == byte('~')
+end
+
+-- Whether an imported lock was had by a majority, as one that counts.
+local function counts(from)
+    local set, masters, n = tonumber(from), 0, #incarnations(ARGV[1])
+    while set > 0 do
+        masters = masters + set % 2
+        set = math.floor(set / 2)
     end
-    return incarnation
+    return masters > math.floor(n / 2)
 end
 
 -- ---- taking ---------------------------------------------------------------------------------------
@@ -96,39 +123,43 @@ local function count(slot)
     return number
 end
 
+-- The number of a lock that is found here under the sender's own lock id. One that was imported is no
+-- number of this master's: it is counted anew, and the lock counts from here on. Its lease stays.
+local function found(key, value, tag, slot)
+    local id, number, extensions, from, owner = parse(value)
+    local native = from == ''
+    if not native then
+        number = count(slot)
+    end
+    if not native or id ~= tag then
+        call('SET', key, compose(tag, number, extensions, '', owner), 'KEEPTTL')
+    end
+    return number, native
+end
+
 -- Step 1. Asking twice for one attempt changes nothing.
-local function take(key, tag, slot, ttl_ms, owner, made)
+local function take_new(key, tag, slot, ttl_ms, owner)
     local value = lock_at(key)
     if begins(value, tag, TAG) then
-        local _, number = parse(value)
-        return number
+        local number, native = found(key, value, tag, slot)
+        return native and number or {0, math.max(call('PTTL', key), 1), number}
     elseif value then
         return {call('PTTL', key), value}
     end
     local number = count(slot)
-    call('SET', key, compose(tag, number, '0', made, owner), 'PX', ttl_ms)
+    call('SET', key, compose(tag, number, '0', '', owner), 'PX', ttl_ms)
     return number
 end
 
-local function take_new(key, tag, slot, ttl_ms, owner)
-    return take(key, tag, slot, ttl_ms, owner, '')
-end
-
 -- A client asks again with its own lock id: the lock that it has here is its, whichever attempt brought
--- it, and the clean-up of none may take it any more. What was counted before this master was admitted
--- anew is counted again. Answers also what is left of the lease, which stays.
+-- it, and the clean-up of none may take it any more. Answers also what is left of the lease, which stays.
 local function take_again(key, tag, slot, ttl_ms, owner)
     local value = lock_at(key)
     local id = id_of(tag)
     if not begins(value, id, ID) or begins(value, tag, TAG) then
-        return take(key, tag, slot, ttl_ms, owner, own_incarnation())
+        return take_new(key, tag, slot, ttl_ms, owner)
     end
-    local _, number, extensions, made, label = parse(value)
-    if made ~= own_incarnation() then
-        number = count(slot)
-    end
-    call('SET', key, compose(id .. '.*', number, extensions, own_incarnation(), label),
-               'KEEPTTL')
+    local number = found(key, value, id .. '.*', slot)
     return {1, math.max(call('PTTL', key), 1), number}
 end
 
@@ -180,6 +211,7 @@ local function take_group(first, at)
         local number = (again and take_again or take_new)(KEYS[first + k - 1], tag, ARGV[at + 5 + k],
                                                       ttl_ms, owner)
         if type(number) == 'table' then
+            replies[1] = math.min(replies[1], number[1])
             replies[2] = replies[2] == 0 and number[2] or math.min(replies[2], number[2])
             number = number[3]
         else
@@ -205,13 +237,13 @@ local function agrees(key, tag, token, flags)
 end
 
 local function raise(key, slot, token)
-    local id, number, extensions, made, owner = parse(lock_at(key))
+    local id, number, extensions, from, owner = parse(lock_at(key))
     local counter = tonumber(call('HGET', fleet, slot) or '0')
     if counter < tonumber(token) then
         call('HSET', fleet, slot, token)
     end
     if number < tonumber(token) then
-        call('SET', key, compose(id, tonumber(token), extensions, made, owner), 'KEEPTTL')
+        call('SET', key, compose(id, tonumber(token), extensions, from, owner), 'KEEPTTL')
     end
 end
 
@@ -238,20 +270,27 @@ end
 
 -- ---- the rest -------------------------------------------------------------------------------------
 
+local EXHAUSTED, SUPERSEDED, UNCOUNTED = -1, -2, -3
+
 -- Never shortens a lease, and never brings back one that is gone. What is extended here is the holder's,
 -- by whichever attempt it came: the late clean-up of an attempt that failed must not take it any more.
+-- What was imported proves something only where a majority had it.
 local function extend(key, id, token, ttl_ms, cap)
     local value = lock_at(key)
-    if not begins(value, id, ID) then
+    if is_tombstone(value) then
+        return UNCOUNTED
+    elseif not begins(value, id, ID) then
         return 0
     end
-    local _, number, extensions, made, owner = parse(value)
+    local _, number, extensions, from, owner = parse(value)
     if number > tonumber(token) then
-        return 0
+        return from == '' and SUPERSEDED or UNCOUNTED
+    elseif from ~= '' and not counts(from) then
+        return UNCOUNTED
     elseif extensions >= tonumber(cap) then
-        return -1
+        return EXHAUSTED
     end
-    call('SET', key, compose(id .. '.*', number, extensions + 1, made, owner), 'KEEPTTL')
+    call('SET', key, compose(id .. '.*', number, extensions + 1, from, owner), 'KEEPTTL')
     call('PEXPIRE', key, ttl_ms, 'GT')
     return 1
 end
@@ -271,18 +310,12 @@ local function drop(key, id)
     return 1
 end
 
--- With a token: what is left of a grant that an extension found lost. Not of a lock id of the client's
--- own, which may have been given a higher token elsewhere, and then this is a part of what it has.
-local function release(key, id, token)
+local function release(key, id)
     local value = lock_at(key)
-    if not begins(value, id, ID) then
+    if is_tombstone(value) then
+        return UNCOUNTED
+    elseif not begins(value, id, ID) then
         return 0
-    end
-    if token ~= '0' then
-        local _, number, _, made = parse(value)
-        if number > tonumber(token) or made ~= '' then
-            return 0
-        end
     end
     return drop(key, id)
 end
@@ -312,7 +345,7 @@ local function inspect(key)
 end
 
 local handlers = {
-    T = {take_new, 4}, F = {take_flagged, 5}, C = {confirm, 4}, E = {extend, 4}, R = {release, 2},
+    T = {take_new, 4}, F = {take_flagged, 5}, C = {confirm, 4}, E = {extend, 4}, R = {release, 1},
     U = {undo, 1}, I = {inspect, 0},
 }
 

@@ -1,22 +1,28 @@
--- A master that restarted with its data names its new run in the marker, if the marker is still the one
--- that was judged; and it becomes what others know it by, where an earlier try to take it back told them.
+-- A master that seems to have kept all it knew names its present run and lineage in the marker, if the
+-- marker is still the one that was judged, and the lineage too. If it was being taken back, and nobody is
+-- left to import from, it is active as what it was going to be. Follows lineage.lua.
 --
--- KEYS[1]  the fleet hash
--- ARGV     fleet id, member, run id before, nonce ('' for none), run id now, incarnation
-local fleet = KEYS[1]
-local was = redis.call('HMGET', fleet, 'fleet', 'member', 'run', 'nonce', 'state')
+-- ARGV     fleet id, member, run and lineage in the marker ('' for none), run and lineage now
+-- Answers  1; 0 where something changed
+local was = redis.call('HMGET', fleet, 'fleet', 'member', 'run', 'lineage', 'state', 'intact', 'next',
+                       'view', 'doubt')
+local half_way = was[5] == 'joining' and was[6] == 'yes'
 if was[1] ~= ARGV[1] or was[2] ~= ARGV[2] or was[3] ~= ARGV[3] or (was[4] or '') ~= ARGV[4] or
-   was[5] ~= 'active' then
+   (was[5] ~= 'active' and not half_way) or lineage_now() ~= ARGV[6] or was[9] then
     return 0
 end
-local view = {}
-for number in string.gmatch(redis.call('HGET', fleet, 'view') or '', '%d+') do
-    view[#view + 1] = number
+if half_way then -- its peers may have recorded the incarnation that it was to get
+    local view = {}
+    for number in string.gmatch(was[8], '%d+') do
+        view[#view + 1] = number
+    end
+    view[tonumber(ARGV[2])] = was[7]
+    redis.call('HSET', fleet, 'view', table.concat(view, ','), 'unswept', '0')
 end
-local me = tonumber(ARGV[2])
-if tonumber(view[me]) < tonumber(ARGV[6]) then
-    view[me] = ARGV[6]
+redis.call('HSET', fleet, 'run', ARGV[5], 'lineage', ARGV[6], 'sets', sets_now(), 'bytes',
+           bytes_now(), 'state', 'active')
+redis.call('HDEL', fleet, 'next', 'progress', 'intact')
+if redis.call('HEXISTS', fleet, 'unswept') == 1 then
+    redis.call('HSET', fleet, 'unswept', '0') -- the cursor meant something to another process
 end
-redis.call('HSET', fleet, 'run', ARGV[5], 'view', table.concat(view, ','))
-redis.call('HDEL', fleet, 'nonce', 'next', 'progress')
 return 1

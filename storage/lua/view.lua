@@ -1,10 +1,10 @@
 -- What every script begins with that acts for a fleet: it names the view it works under, and a master
 -- that knows a higher incarnation of any member, or is another one itself, refuses. That is what keeps
--- apart what was asked before a member was replaced from what is counted after.
---
--- KEYS[1]  the fleet hash: marker and counters, which live or die together
+-- apart what was asked before a member was replaced from what is counted after. Follows lineage.lua.
 
-local fleet = KEYS[1]
+-- The fields of the marker that the functions below are given.
+local MARKER_FIELDS = {'state', 'view', 'fleet', 'member', 'lineage', 'durable', 'sets', 'bytes',
+                       'floor'}
 
 local function incarnations(view)
     local list = {}
@@ -24,17 +24,21 @@ local function stands(known, named, me)
     return true
 end
 
--- The error to answer with, or nothing if the sender may go on. A connection outlives what its master
--- was: it may have been wiped, or been a replica of another member for a while.
---
--- marker   state, view, fleet, member
-local function refusal(marker, view, fleet_id, me)
+-- The error to answer with where this master is not that member, or may have forgotten. A connection
+-- outlives what its master was: it may have been wiped, or been a replica for a while.
+local function gone(marker, fleet_id, me)
     if marker[1] ~= 'active' or marker[3] ~= fleet_id or marker[4] ~= me then
         return redis.error_reply('PAWLGONE Its marker is gone, or was changed: state ' ..
                                  tostring(marker[1]) .. ', member ' .. tostring(marker[4]))
     end
-    if marker[2] == view then
-        return nil
+    return strayed(marker[5], marker[6], marker[7], marker[8])
+end
+
+-- The error to answer with, or nothing if the sender may go on.
+local function refusal(marker, view, fleet_id, me)
+    local refused = gone(marker, fleet_id, me)
+    if refused or marker[2] == view then
+        return refused
     end
     if not stands(marker[2], view, tonumber(me)) then
         return redis.error_reply('PAWLVIEW ' .. marker[2])

@@ -11,12 +11,10 @@ enum {
     TTL_MAX_MS = 5000, /* of the fleet; CALLS_TTL_MAX_MS lies above it */
     TTL_MAX_OTHER_MS = 1000,
 
-    RUNS = 2,     /* run ids that a master may have: one more would hardly ever be met again */
-    MACHINES = 4, /* that incarnations are made of */
-    TURNS = 3,
-    TURN_LAST = (1 << FENCE_INCARNATION_TURN_BITS) - 1,
-    RANDOM_PARTS = 2, /* of incarnations */
-    NONCES = 5,       /* of this server's own */
+    RUNS = 2, /* run ids that a master may have: one more would hardly ever be met again */
+    LINEAGES = 2,
+    ADMISSIONS = 4,   /* that incarnations are made of, */
+    RANDOM_PARTS = 2, /* and these */
     NUMBERS = 3,      /* counted; few, so that they meet */
     CURSORS = 3,      /* 0, the end, among them */
     LEASE_MS = 4000,
@@ -29,17 +27,19 @@ enum {
     MARKER_MISSING = 80,
     MARKER_OTHER = 30, /* for each thing that can be another's */
     MARKER_RUN_OTHER = 500,
+    MARKER_LINEAGE_OTHER = 250,
     MARKER_JOINING = 160,
     REPLY_REFUSED = 20,
     REPLY_STALE = 20,
     REJOIN_CHANGED = 170,
     REJOIN_ERROR = 80,
+    LOCKS_UNREADABLE = 950, /* in a play of such masters */
 
     DURABLE = 750,
-    NONCE = 330,
+    INTACT = 500,
     NEXT = 250,
+    NEXT_OWN = 667, /* as this server meant it */
     INCARNATION_LAST = 20,
-    INCARNATION_LAST_TURN = 17,
     VIEW_AS_BELIEVED = 667,
     TAKEN = 750,
     FOUND = 170,
@@ -76,11 +76,8 @@ static int64_t incarnation(struct play *play)
 {
     if (chance(play, INCARNATION_LAST))
         return FENCE_INCARNATION_MAX - below(play, 2);
-    int64_t machine = below(play, MACHINES);
-    int64_t random = below(play, RANDOM_PARTS);
-    int64_t turn = chance(play, INCARNATION_LAST_TURN) ? TURN_LAST : below(play, TURNS);
-    return machine << FENCE_INCARNATION_MACHINE_SHIFT | random << FENCE_INCARNATION_TURN_BITS |
-           turn;
+    int64_t admissions = below(play, ADMISSIONS);
+    return admissions << FENCE_INCARNATION_RANDOM_BITS | below(play, RANDOM_PARTS);
 }
 
 static struct fence_view view(struct play *play)
@@ -104,13 +101,18 @@ static void run_id(struct play *play, unsigned i, char ret_id[static FENCE_ID_HE
     snprintf(ret_id, FENCE_ID_HEX_LEN + 1, "run-%u-of-master-%u", run, i);
 }
 
-static uint64_t nonce(struct play *play)
+static void lineage(struct play *play, unsigned i, char ret_text[static FENCE_LINEAGE_MAX + 1])
 {
-    if (!chance(play, NONCE))
+    unsigned drawn = play->honest ? 0 : below(play, LINEAGES);
+    snprintf(ret_text, FENCE_LINEAGE_MAX + 1, "lineage-%u-of-master-%u", drawn, i);
+}
+
+static int64_t next(struct play *play, unsigned i)
+{
+    if (!chance(play, NEXT))
         return 0;
-    uint64_t leader = fence_core_fleet(play->core)->leader;
-    bool own = chance(play, OFTEN);
-    return own ? leader << 32 | below(play, NONCES) : sim_rng_next(&play->rng) | 1;
+    int64_t meant = fence_core_fleet(play->core)->master[i].meant;
+    return chance(play, NEXT_OWN) ? meant : incarnation(play);
 }
 
 static void mark(struct play *play, unsigned i, struct fence_facts *facts)
@@ -123,10 +125,14 @@ static void mark(struct play *play, unsigned i, struct fence_facts *facts)
         run_id(play, i, facts->marked_run_id);
     else
         memcpy(facts->marked_run_id, facts->run_id, sizeof(facts->run_id));
+    if (wrong(play, MARKER_LINEAGE_OTHER))
+        lineage(play, i, facts->marked_lineage);
+    else
+        memcpy(facts->marked_lineage, facts->lineage, sizeof(facts->lineage));
+    facts->intact = chance(play, INTACT);
     facts->marked_durable = chance(play, DURABLE);
     facts->marked_active = !wrong(play, MARKER_JOINING);
-    facts->nonce = nonce(play);
-    facts->next = chance(play, NEXT) ? incarnation(play) : 0;
+    facts->next = next(play, i);
     facts->progress = below(play, CURSORS);
     facts->ttl_max_ms = wrong(play, MARKER_OTHER) ? TTL_MAX_OTHER_MS : TTL_MAX_MS;
     facts->view = play->honest ? fence_core_fleet(play->core)->view : view(play);
@@ -137,12 +143,13 @@ void lies_facts(struct play *play, unsigned i, struct fence_facts *ret_facts)
     *ret_facts = (struct fence_facts){
         .version = wrong(play, SERVER_WRONG) ? VERSION_OLD : VERSION_GOOD,
         .replica = wrong(play, SERVER_WRONG),
-        .promoted = wrong(play, SERVER_WRONG),
+        .evicts = wrong(play, SERVER_WRONG),
         .cluster = wrong(play, SERVER_WRONG),
         .durable = chance(play, DURABLE),
         .persistence = "always",
     };
     run_id(play, wrong(play, SERVER_TWIN) ? 0 : i, ret_facts->run_id);
+    lineage(play, i, ret_facts->lineage);
     if (!wrong(play, MARKER_MISSING))
         mark(play, i, ret_facts);
 }
@@ -152,8 +159,9 @@ void lies_facts(struct play *play, unsigned i, struct fence_facts *ret_facts)
 static void held(struct play *play, const struct link_request *request, struct fence_reply *reply)
 {
     reply->kind = FENCE_REPLY_HELD;
-    reply->holder = calls_some_lock_id(play);
-    reply->owner = "somebody";
+    bool tombstone = chance(play, RARELY);
+    reply->holder = tombstone ? FENCE_TOMBSTONE : calls_some_lock_id(play);
+    reply->owner = tombstone ? "" : "somebody";
     reply->remaining_ms = below(play, LEASE_MS);
     reply->member = below(play, request->group);
 }
@@ -185,6 +193,12 @@ static void inspected(struct play *play, const struct link_request *request,
 
 static void done(struct play *play, const struct link_request *request, struct fence_reply *reply)
 {
+    static const enum fence_reply_kind extends_not[] = {
+        FENCE_REPLY_NO,
+        FENCE_REPLY_EXHAUSTED,
+        FENCE_REPLY_SUPERSEDED,
+        FENCE_REPLY_UNCOUNTED,
+    };
     switch (request->kind) {
     case FENCE_REQUEST_TAKE:
         if (chance(play, TAKEN))
@@ -196,12 +210,16 @@ static void done(struct play *play, const struct link_request *request, struct f
         inspected(play, request, reply);
         break;
     case FENCE_REQUEST_EXTEND:
+        reply->kind = chance(play, OFTEN)
+                          ? FENCE_REPLY_YES
+                          : extends_not[below(play, sizeof(extends_not) / sizeof(extends_not[0]))];
+        break;
+    case FENCE_REQUEST_RELEASE:
         reply->kind = chance(play, OFTEN)  ? FENCE_REPLY_YES
                       : chance(play, HALF) ? FENCE_REPLY_NO
-                                           : FENCE_REPLY_EXHAUSTED;
+                                           : FENCE_REPLY_UNCOUNTED;
         break;
     case FENCE_REQUEST_CONFIRM:
-    case FENCE_REQUEST_RELEASE:
     case FENCE_REQUEST_UNDO:
         reply->kind = chance(play, OFTEN) ? FENCE_REPLY_YES : FENCE_REPLY_NO;
         break;
@@ -226,23 +244,25 @@ void lies_reply(struct play *play, const struct link_request *request,
 static void rejoin_done(struct play *play, const struct link_request *request,
                         struct fence_rejoin_reply *reply)
 {
-    struct fence_counters *counters = &play->lies.counters;
     reply->outcome = FENCE_REJOIN_DONE;
-    if (request->step == FENCE_REJOIN_WIPE || request->step == FENCE_REJOIN_RECORD)
+    if (request->step == FENCE_REJOIN_CLEAR || request->step == FENCE_REJOIN_READ)
         reply->cursor = chance(play, HALF) ? below(play, CURSORS) : 0;
-    if (request->step == FENCE_REJOIN_RECORD) {
-        counters->slot[below(play, FENCE_SLOTS)] = below(play, NUMBERS) + 1;
-        reply->counters = counters;
-    }
+    if (request->step == FENCE_REJOIN_READ)
+        reply->page = (struct fence_page){
+            .bytes = play->lies.page,
+            .len = below(play, LIES_PAGE_MAX + 1),
+        };
 }
 
 void lies_rejoin(struct play *play, const struct link_request *request,
                  struct fence_rejoin_reply *ret_reply)
 {
     *ret_reply = (struct fence_rejoin_reply){.tag = request->tag};
+    bool unreadable = request->step == FENCE_REJOIN_READ && request->part == FENCE_REJOIN_LOCKS &&
+                      play->unreadable && chance(play, LOCKS_UNREADABLE);
     if (wrong(play, REJOIN_ERROR)) {
         ret_reply->outcome = FENCE_REJOIN_LOST;
-    } else if (wrong(play, REJOIN_CHANGED)) {
+    } else if (wrong(play, REJOIN_CHANGED) || unreadable) {
         ret_reply->outcome = FENCE_REJOIN_CHANGED;
         if (request->step == FENCE_REJOIN_RECORD && chance(play, OFTEN)) {
             play->lies.view = view(play);

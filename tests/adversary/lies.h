@@ -10,10 +10,14 @@
 #include "fence/core.h"
 #include "tests/adversary/links.h"
 
+enum {
+    LIES_PAGE_MAX = 64,
+};
+
 /* What replies point to: valid until the next one is made up. */
 struct lies {
     struct fence_view view;
-    struct fence_counters counters;
+    char page[LIES_PAGE_MAX];
     int64_t numbers[FENCE_GROUP_MAX];
 };
 

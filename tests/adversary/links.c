@@ -3,6 +3,7 @@
 #include "tests/adversary/play.h"
 
 #include <assert.h>
+#include <string.h>
 
 /* Per mille. */
 enum {
@@ -43,14 +44,37 @@ static void send(struct play *play, unsigned i, const struct fence_request *requ
          });
 }
 
+/* A page goes to the member as it was read, or it is a sign of life. */
+static void check_page(struct play *play, const struct fence_rejoin_request *request)
+{
+    const struct fence_page *page = request->page;
+    play->stats.pages_merged += page->len > 0;
+    play->stats.signs_of_life += page->len == 0;
+    if (page->len > LIES_PAGE_MAX || request->source >= play->masters)
+        play_fail(play, "a page of %zu bytes, from master %u", page->len, request->source);
+    else if (page->len > 0 && page->bytes != play->lies.page)
+        play_fail(play, "a page that nobody wrote");
+}
+
 static void send_rejoin(struct play *play, unsigned i, const struct fence_rejoin_request *request)
 {
-    play->stats.claims += request->step == FENCE_REJOIN_CLAIM;
-    play->stats.wipes += request->step == FENCE_REJOIN_WIPE;
-    play->stats.records += request->step == FENCE_REJOIN_RECORD;
-    play->stats.admits += request->step == FENCE_REJOIN_ADMIT;
+    struct stats *stats = &play->stats;
+    stats->marks += request->step == FENCE_REJOIN_MARK;
+    stats->clears += request->step == FENCE_REJOIN_CLEAR;
+    stats->records += request->step == FENCE_REJOIN_RECORD;
+    stats->counters_read +=
+        request->step == FENCE_REJOIN_READ && request->part == FENCE_REJOIN_COUNTERS;
+    stats->locks_read += request->step == FENCE_REJOIN_READ && request->part == FENCE_REJOIN_LOCKS;
+    stats->admits += request->step == FENCE_REJOIN_ADMIT;
+    if (request->step == FENCE_REJOIN_INSTALL)
+        check_page(play, request);
     push(play, i,
-         &(struct link_request){.tag = request->tag, .is_rejoin = true, .step = request->step});
+         &(struct link_request){
+             .tag = request->tag,
+             .is_rejoin = true,
+             .step = request->step,
+             .part = request->part,
+         });
 }
 
 void link_act(struct play *play, unsigned i, const struct fence_effect *effect)
@@ -162,6 +186,10 @@ void link_answer(struct play *play, unsigned i)
     lies_reply(play, &oldest, &event.reply);
     play->stats.requests_stale += event.reply.kind == FENCE_REPLY_STALE;
     play->stats.requests_refused += event.reply.kind == FENCE_REPLY_REFUSED;
+    play->stats.superseded += event.reply.kind == FENCE_REPLY_SUPERSEDED;
+    play->stats.uncounted += event.reply.kind == FENCE_REPLY_UNCOUNTED;
+    play->stats.tombstones_met +=
+        event.reply.kind == FENCE_REPLY_HELD && strcmp(event.reply.holder, FENCE_TOMBSTONE) == 0;
     play_step(play, &event);
 }
 

@@ -33,6 +33,7 @@ struct link_request {
     uint64_t tag;
     bool is_rejoin;
     enum fence_rejoin_step step;  /* of a rejoin */
+    enum fence_rejoin_part part;  /* of a READ */
     enum fence_request_kind kind; /* of any other */
     unsigned group;               /* how many resources it names together; 0: one alone */
 };

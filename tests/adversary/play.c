@@ -33,6 +33,7 @@ enum {
     PAUSES = 250,
     SLEEPS = 25,
     SILENT_END = 500,
+    UNREADABLE = 400, /* of seeds: masters whose locks cannot be read */
 };
 
 void play_fail(struct play *play, const char *format, ...)
@@ -225,6 +226,7 @@ static void begin(struct play *play, uint64_t seed)
     sim_rng_init(&play->rng, seed, STREAM);
     play->masters = masters[below(play, sizeof(masters) / sizeof(masters[0]))];
     play->honesty = honesty[below(play, sizeof(honesty) / sizeof(honesty[0]))];
+    play->unreadable = chance(play, UNREADABLE);
     play->now_us = BEGIN_US;
     play->violation[0] = '\0';
     lies_init(&play->lies);

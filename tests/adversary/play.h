@@ -38,6 +38,7 @@ struct play {
     uint64_t now_us;
     uint32_t honesty; /* of this seed, per mille of its moves */
     bool honest;      /* in the move being made */
+    bool unreadable;  /* pages of locks often fail */
     struct lies lies;
     struct calls calls;
     struct answers answers;

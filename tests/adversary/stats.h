@@ -21,9 +21,16 @@
     X(replies_after_reset) /* on the old connection, before it is closed */                        \
     X(requests_stale)                                                                              \
     X(requests_refused)                                                                            \
-    X(claims)                                                                                      \
-    X(wipes)                                                                                       \
+    X(superseded)                                                                                  \
+    X(uncounted)                                                                                   \
+    X(tombstones_met)                                                                              \
+    X(marks)                                                                                       \
+    X(clears)                                                                                      \
     X(records)                                                                                     \
+    X(counters_read)                                                                               \
+    X(locks_read)                                                                                  \
+    X(pages_merged)                                                                                \
+    X(signs_of_life) /* of a leader that waits for the longest lease */                            \
     X(admits)                                                                                      \
     X(rejoins_changed)                                                                             \
     X(rejoins_lost)                                                                                \

@@ -4,9 +4,9 @@
 
 static const char *const calls[] = {"acquire", "extend", "release", "inspect"};
 static const char *const requests[] = {"take", "confirm", "extend", "release", "undo", "inspect"};
-static const char *const replies[] = {"number",    "held",  "yes",     "no",
-                                      "exhausted", "stale", "refused", "lost"};
-static const char *const steps[] = {"claim", "wipe", "record", "admit"};
+static const char *const replies[] = {"number",     "held",      "yes",   "no",      "exhausted",
+                                      "superseded", "uncounted", "stale", "refused", "lost"};
+static const char *const steps[] = {"mark", "clear", "record", "read", "install", "admit"};
 static const char *const outcomes[] = {"done", "changed", "lost"};
 
 static void tell_call(FILE *to, const struct fence_call *call)
@@ -20,14 +20,14 @@ static void tell_call(FILE *to, const struct fence_call *call)
 
 static void tell_facts(FILE *to, const struct fence_facts *facts)
 {
-    fprintf(to, "it is %s%s%s%s%s", facts->run_id, facts->durable ? ", durable" : "",
-            facts->replica ? ", a replica" : "", facts->promoted ? ", promoted" : "",
-            facts->cluster ? ", a cluster's" : "");
+    fprintf(to, "it is %s of %s%s%s%s%s", facts->run_id, facts->lineage,
+            facts->durable ? ", durable" : "", facts->intact ? ", intact" : "",
+            facts->replica ? ", a replica" : "", facts->cluster ? ", a cluster's" : "");
     if (facts->marked)
-        fprintf(to, "; marked for member %" PRIu32 " of %s by %s, %s%s, nonce %#" PRIx64,
-                facts->member, facts->fleet_id, facts->marked_run_id,
+        fprintf(to, "; marked for member %" PRIu32 " of %s by %s of %s, %s%s, next %#" PRIx64,
+                facts->member, facts->fleet_id, facts->marked_run_id, facts->marked_lineage,
                 facts->marked_active ? "active" : "joining",
-                facts->marked_durable ? ", durable" : "", facts->nonce);
+                facts->marked_durable ? ", durable" : "", (uint64_t)facts->next);
     fprintf(to, "\n");
 }
 

@@ -102,6 +102,16 @@ struct master_fixture *master_fixture_new(enum redis_persistence persistence)
     return fixture;
 }
 
+void master_fixture_make_anew(struct master_fixture *fixture)
+{
+    struct storage_redis_url url;
+    const char *why = NULL;
+    freeReplyObject(redis_fleet_command(fixture->fleet, 0, "FLUSHALL"));
+    assert_int_equal(storage_redis_url_parse(fixture->fleet->master[0].url, &url, &why), 0);
+    make_fleet(&url);
+    fixture->generation++;
+}
+
 void master_fixture_free(struct master_fixture *fixture)
 {
     storage_redis_master_free(fixture->master);

@@ -44,6 +44,10 @@ struct master_fixture {
 struct master_fixture *master_fixture_new(enum redis_persistence persistence);
 void master_fixture_free(struct master_fixture *fixture);
 
+/* Wipes the Redis and makes it a fleet of one again, as it is configured now. The connection that
+ * stands finds that out by itself. */
+void master_fixture_make_anew(struct master_fixture *fixture);
+
 /* A case over a fixture of its own, which is in *@state. */
 #define MASTER_DURABLE(name)                                                                       \
     cmocka_unit_test_setup_teardown(name, master_fixture_setup_durable, master_fixture_teardown)

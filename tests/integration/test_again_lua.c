@@ -100,17 +100,6 @@ static void no_clean_up_takes_back_what_was_found(void **state)
     assert_int_equal(master_fixture_ask(*state, &released)->kind, FENCE_REPLY_YES);
 }
 
-/* The client may have been given a higher token elsewhere. */
-static void extension_that_is_lost_drops_nothing_of_an_own_lock_id(void **state)
-{
-    struct fence_request dropped = request(FENCE_REQUEST_RELEASE, ID_A, 0);
-    (void)take(*state, ID_A, 1);
-    dropped.token = 7;
-    assert_int_equal(master_fixture_ask(*state, &dropped)->kind, FENCE_REPLY_NO);
-    dropped.token = 0;
-    assert_int_equal(master_fixture_ask(*state, &dropped)->kind, FENCE_REPLY_YES);
-}
-
 static void what_was_found_is_confirmed_by_either_attempt(void **state)
 {
     (void)take(*state, ID_A, 1);
@@ -127,19 +116,69 @@ static void what_was_not_found_is_not_confirmed_by_another_attempt(void **state)
     assert_int_equal(confirm(*state, 2, 7), FENCE_REPLY_NO);
 }
 
-static void what_was_counted_before_the_master_was_admitted_anew_is_counted_again(void **state)
+/* ---- imported locks ---------------------------------------------------------------------------
+ */
+
+/* As storage/lua/install.lua writes it, with a lease of 5 s. */
+static void import(struct master_fixture *fixture, const char *value)
+{
+    freeReplyObject(redis_fleet_command(fixture->fleet, 0, "SET " KEY " %s PX 5000", value));
+}
+
+static void assert_lock(struct master_fixture *fixture, const char *expected)
+{
+    redisReply *reply = redis_fleet_command(fixture->fleet, 0, "GET " KEY);
+    assert_string_equal(reply->str, expected);
+    freeReplyObject(reply);
+}
+
+static void imported_lock_of_the_own_attempt_is_counted_anew_and_keeps_its_lease(void **state)
 {
     struct master_fixture *fixture = *state;
-    (void)take(fixture, ID_A, 1);
-    fixture->facts.view.incarnation[0]++;
-    fixture->generation++;
-    freeReplyObject(redis_fleet_command(fixture->fleet, 0, "HSET pawl:fleet view %lld",
-                                        (long long)fixture->facts.view.incarnation[0]));
+    struct fence_request asked = request(FENCE_REQUEST_TAKE, ID_A, 1);
+    for (int again = 0; again < 2; again++) {
+        import(fixture, ID_A ".0000000000000001:7:2:0:me");
+        asked.again = again;
+        const struct fence_reply *reply = master_fixture_ask(fixture, &asked);
+        assert_int_equal(reply->kind, FENCE_REPLY_NUMBER);
+        assert_int_equal(reply->number, 1 + again); /* never the number that was read */
+        assert_in_range(reply->remaining_ms, 4000, 5000);
+        assert_false(reply->found);
+        assert_in_range(redis_fleet_integer(fixture->fleet, 0, "PTTL " KEY), 4000, 5000);
+    }
+    assert_lock(fixture, ID_A ".0000000000000001:2:2::me");           /* it counts from here on */
+    assert_int_equal(master_fixture_ask(fixture, &asked)->number, 2); /* once is enough */
+}
+
+static void imported_lock_of_another_attempt_is_counted_anew_and_becomes_that_of_any(void **state)
+{
+    struct master_fixture *fixture = *state;
+    import(fixture, ID_A ".0000000000000001:7:2:0:me");
     const struct fence_reply *reply = take(fixture, ID_A, 2);
     assert_int_equal(reply->kind, FENCE_REPLY_NUMBER);
-    assert_int_equal(reply->number, 2);
+    assert_int_equal(reply->number, 1);
     assert_true(reply->found);
-    assert_int_equal(take(fixture, ID_A, 3)->number, 2); /* once is enough */
+    assert_in_range(reply->remaining_ms, 4000, 5000);
+    assert_lock(fixture, ID_A ".*:1:2::me");
+    assert_int_equal(take(fixture, ID_A, 3)->number, 1);
+    assert_int_equal(undo(fixture, 2), FENCE_REPLY_NO);
+}
+
+static void imported_lock_of_another_id_is_held(void **state)
+{
+    import(*state, ID_A ".0000000000000001:7:2:0:me");
+    const struct fence_reply *reply = take(*state, ID_B, 2);
+    assert_int_equal(reply->kind, FENCE_REPLY_HELD);
+    assert_string_equal(reply->holder, ID_A);
+}
+
+static void imported_lock_is_confirmed_where_its_number_allows(void **state)
+{
+    struct master_fixture *fixture = *state;
+    import(fixture, ID_A ".0000000000000001:7:2:0:me");
+    assert_int_equal(confirm(fixture, 1, 6), FENCE_REPLY_NO);
+    assert_int_equal(confirm(fixture, 1, 9), FENCE_REPLY_YES);
+    assert_lock(fixture, ID_A ".0000000000000001:9:2:0:me"); /* and is still an imported one */
 }
 
 static const struct CMUnitTest cases[] = {
@@ -149,10 +188,12 @@ static const struct CMUnitTest cases[] = {
     MASTER_VOLATILE(lock_of_another_id_is_held),
     MASTER_VOLATILE(who_did_not_choose_the_id_finds_it_held),
     MASTER_VOLATILE(no_clean_up_takes_back_what_was_found),
-    MASTER_VOLATILE(extension_that_is_lost_drops_nothing_of_an_own_lock_id),
     MASTER_VOLATILE(what_was_found_is_confirmed_by_either_attempt),
     MASTER_VOLATILE(what_was_not_found_is_not_confirmed_by_another_attempt),
-    MASTER_VOLATILE(what_was_counted_before_the_master_was_admitted_anew_is_counted_again),
+    MASTER_VOLATILE(imported_lock_of_the_own_attempt_is_counted_anew_and_keeps_its_lease),
+    MASTER_VOLATILE(imported_lock_of_another_attempt_is_counted_anew_and_becomes_that_of_any),
+    MASTER_VOLATILE(imported_lock_of_another_id_is_held),
+    MASTER_VOLATILE(imported_lock_is_confirmed_where_its_number_allows),
 };
 
 CASE_MAIN(cases, NULL, NULL)

@@ -33,11 +33,11 @@ struct scene {
 
 /* ---- the scene ------------------------------------------------------------------------------- */
 
-static int start(void **state)
+static int start_with(void **state, enum redis_persistence persistence)
 {
     struct scene *scene = calloc(1, sizeof(*scene));
     assert_non_null(scene);
-    scene->fleet = redis_fleet_new(MASTERS, REDIS_VOLATILE);
+    scene->fleet = redis_fleet_new(MASTERS, persistence);
     scene->init =
         (struct storage_redis_init){.masters = scene->url, .n = MASTERS, .ttl_max_ms = TTL_MAX_MS};
     for (unsigned i = 0; i < MASTERS; i++) {
@@ -47,6 +47,16 @@ static int start(void **state)
     }
     *state = scene;
     return 0;
+}
+
+static int start_durable(void **state)
+{
+    return start_with(state, REDIS_ALWAYS);
+}
+
+static int start(void **state)
+{
+    return start_with(state, REDIS_VOLATILE);
 }
 
 static int stop(void **state)
@@ -122,7 +132,8 @@ static void expect_went_on(struct scene *scene, int64_t seen, int64_t floor)
     assert_int_equal(scene->made.floor, floor);
     for (unsigned i = 0; i < MASTERS; i++) {
         assert_string_equal(get(scene, i, "state"), "active");
-        assert_string_equal(get(scene, i, "nonce"), "");
+        assert_string_equal(get(scene, i, "next"), "");
+        assert_string_equal(get(scene, i, "init"), "");
         assert_string_equal(get(scene, i, "fleet"), scene->made.fleet_id);
         assert_int_equal(strtoll(get(scene, i, "member"), NULL, 10), i + 1);
         assert_int_equal(strtoll(get(scene, i, "floor"), NULL, 10), floor);
@@ -220,12 +231,10 @@ static void counter_that_leaves_no_room_is_refused(void **state)
 
 static void look_at_what_waits(struct scene *scene)
 {
-    char nonce[FIELD_MAX];
-    snprintf(nonce, sizeof(nonce), "%s", get(scene, 0, "nonce"));
-    assert_int_equal(strlen(nonce), 16);
     for (unsigned i = 0; i < MASTERS; i++) {
         assert_string_equal(get(scene, i, "state"), "joining");
-        assert_string_equal(get(scene, i, "nonce"), nonce);
+        assert_string_equal(get(scene, i, "init"), "floor");
+        assert_true(strtoll(get(scene, i, "next"), NULL, 10) > 0);
         assert_int_equal(redis_fleet_integer(scene->fleet, i, "EXISTS pawl:lock:0"), 0);
         assert_int_equal(redis_fleet_integer(scene->fleet, i, "DBSIZE"), i == 1 ? 2 : 1);
     }
@@ -403,20 +412,42 @@ static void survivors_that_may_have_forgotten_are_no_majority(void **state)
     }
 }
 
+static void restart(struct scene *scene, unsigned i)
+{
+    redis_fleet_kill(scene->fleet, i);
+    redis_fleet_restart(scene->fleet, i, true);
+}
+
 static void survivor_that_restarted_with_all_its_data_remembers(void **state)
 {
     struct scene *scene = *state;
-    for (unsigned i = 0; i < 2; i++) {
-        freeReplyObject(redis_fleet_command(scene->fleet, i, "CONFIG SET appendonly yes"));
-        freeReplyObject(redis_fleet_command(scene->fleet, i, "CONFIG SET appendfsync always"));
-    }
     make_new(scene);
-    set(scene, 0, "run", FLEET_ID);
-    set(scene, 1, "run", FLEET_ID);
+    restart(scene, 0);
+    restart(scene, 1);
     flush(scene, 2);
     expect_refused(scene, 0, FENCE_ECONFLICT, "nothing was lost: 2 of 3");
     set(scene, 1, "durable", "no");
     expect_went_on(scene, 0, STORAGE_FLOOR_MARGIN);
+}
+
+static void survivor_whose_lineage_alone_changed_remembers(void **state)
+{
+    struct scene *scene = *state;
+    make_new(scene);
+    set(scene, 0, "lineage", FLEET_ID ":0"); /* as after a first replica */
+    flush(scene, 2);
+    expect_refused(scene, 0, FENCE_ECONFLICT, "nothing was lost: 2 of 3");
+}
+
+static void survivor_that_was_a_replica_meanwhile_does_not_remember(void **state)
+{
+    struct scene *scene = *state;
+    make_new(scene);
+    freeReplyObject(redis_fleet_command(scene->fleet, 1, "REPLICAOF 127.0.0.1 1"));
+    freeReplyObject(redis_fleet_command(scene->fleet, 1, "REPLICAOF NO ONE"));
+    flush(scene, 2);
+    expect_went_on(scene, 0, STORAGE_FLOOR_MARGIN);
+    assert_int_equal(scene->made.survivors, 2);
 }
 
 /* ---- a new fleet ----------------------------------------------------------------------------- */
@@ -430,6 +461,7 @@ static void new_fleet_that_was_half_made_grants_nothing_and_is_made_again(void *
     assert_non_null(strstr(scene->why, "master 3"));
     assert_non_null(strstr(scene->why, "run init again"));
     assert_string_equal(get(scene, 0, "state"), "joining");
+    assert_string_equal(get(scene, 0, "init"), "new");
     expect_nobody_is_active(scene);
     write_no_more(scene, 2, "0");
     make_new(scene);
@@ -467,7 +499,10 @@ static const struct CMUnitTest cases[] = {
     SCENE_CASE(survivor_in_anothers_place_is_refused),
     SCENE_CASE(marker_that_cannot_be_read_is_refused),
     SCENE_CASE(survivors_that_may_have_forgotten_are_no_majority),
-    SCENE_CASE(survivor_that_restarted_with_all_its_data_remembers),
+    cmocka_unit_test_setup_teardown(survivor_that_restarted_with_all_its_data_remembers,
+                                    start_durable, stop),
+    SCENE_CASE(survivor_whose_lineage_alone_changed_remembers),
+    SCENE_CASE(survivor_that_was_a_replica_meanwhile_does_not_remember),
     SCENE_CASE(new_fleet_that_was_half_made_grants_nothing_and_is_made_again),
     SCENE_CASE(floor_that_was_cut_short_is_not_made_a_new_fleet),
 };

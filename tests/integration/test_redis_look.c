@@ -1,8 +1,9 @@
-/* Looks at a real Redis on the connection that stands, and what becomes of its marker. */
+/* Looks at a real Redis on the connection that stands, and what they notice. */
 #include "storage/redis_master_look.h"
 #include "tests/integration/master_fixture.h"
 #include "tests/lib/case.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -20,20 +21,6 @@ static void look_again(struct master_fixture *fixture)
     unsigned looks = fixture->looks;
     command(fixture, "CLIENT KILL TYPE normal");
     master_fixture_await(fixture, &fixture->looks, looks + 1);
-}
-
-static void assert_marked_durable(struct master_fixture *fixture, const char *wanted)
-{
-    redisReply *reply = redis_fleet_command(fixture->fleet, 0, "HGET pawl:fleet durable");
-    assert_string_equal(reply->str, wanted);
-    freeReplyObject(reply);
-}
-
-/* What is sent after it is answered after it. */
-static void disclaim(struct master_fixture *fixture)
-{
-    storage_redis_master_disclaim(fixture->master);
-    assert_int_equal(master_fixture_ask(fixture, &master_fixture_take)->kind, FENCE_REPLY_NUMBER);
 }
 
 static void look_finds_what_a_handshake_does_and_the_time(void **state)
@@ -111,51 +98,132 @@ static void master_without_config_and_time_is_looked_at_all_the_same(void **stat
     assert_int_equal(fixture->seen.clock.theirs_us, 0);
 }
 
-/* ---- the marker ------------------------------------------------------------------------------ */
+/* ---- what changed ---------------------------------------------------------------------------- */
 
-static void disclaimed_marker_is_durable_no_more(void **state)
+/* Nobody asks for locks meanwhile: the next look tells, and the handshake after it what it is now.
+ */
+static void expect_change(struct master_fixture *fixture, const char *commands, const char *detail)
 {
-    struct master_fixture *fixture = *state;
-    assert_marked_durable(fixture, "yes");
-    disclaim(fixture);
-    assert_marked_durable(fixture, "no");
-    disclaim(fixture);
-    assert_marked_durable(fixture, "no");
-    look_again(fixture);
-    assert_false(fixture->seen.marked_durable);
+    char text[256];
+    snprintf(text, sizeof(text), "%s", commands);
+    master_fixture_await(fixture, &fixture->looks, 1);
+    fixture->downs = 0;
+    unsigned met = fixture->facts_seen;
+    for (char *one = strtok(text, ";"); one; one = strtok(NULL, ";"))
+        command(fixture, one);
+    master_fixture_await(fixture, &fixture->downs, 1);
+    assert_int_equal(fixture->reason, FENCE_REASON_CHANGED);
+    assert_string_equal(storage_redis_master_detail(fixture->master), detail);
+    master_fixture_await(fixture, &fixture->facts_seen, met + 1);
+    fixture->looks = 0;
+    master_fixture_await(fixture, &fixture->looks, 1);
 }
 
-static void marker_that_is_not_the_one_that_was_seen_is_not_disclaimed(void **state)
+static void look_notices_that_the_marker_is_gone(void **state)
 {
-    static const char *const changes[] = {
-        "HSET pawl:fleet fleet fedcba9876543210fedcba9876543210fedcba98",
-        "HSET pawl:fleet member 2",
-        "HSET pawl:fleet run fedcba9876543210fedcba9876543210fedcba98",
-    };
+    expect_change(*state, "DEL pawl:fleet", "Its marker is gone.");
+}
+
+static void look_notices_a_replica_and_its_end(void **state)
+{
     struct master_fixture *fixture = *state;
-    for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
-        redisReply *before = redis_fleet_command(fixture->fleet, 0, "DUMP pawl:fleet");
-        command(fixture, changes[i]);
-        storage_redis_master_disclaim(fixture->master);
-        /* Refused where it is another's marker. */
-        master_fixture_submit(fixture, &master_fixture_take);
-        master_fixture_await(fixture, &fixture->replies, (unsigned)i + 1);
-        assert_marked_durable(fixture, "yes");
-        freeReplyObject(redis_fleet_command(fixture->fleet, 0, "RESTORE pawl:fleet 0 %b REPLACE",
-                                            before->str, before->len));
-        freeReplyObject(before);
-        look_again(fixture);
+    expect_change(fixture, "REPLICAOF 127.0.0.1 1", "It has become a replica.");
+    assert_true(fixture->facts.replica);
+    expect_change(fixture, "REPLICAOF NO ONE", "It is no longer a replica.");
+    assert_false(fixture->facts.replica);
+    assert_false(fixture->facts.intact);
+}
+
+static void look_notices_that_it_was_a_replica_meanwhile(void **state)
+{
+    struct master_fixture *fixture = *state;
+    expect_change(fixture, "REPLICAOF 127.0.0.1 1;REPLICAOF NO ONE",
+                  "It was a replica, or evicted keys, or its replication id changed.");
+    assert_string_not_equal(fixture->facts.lineage, fixture->facts.marked_lineage);
+    assert_string_equal(fixture->facts.run_id, fixture->facts.marked_run_id);
+    assert_false(fixture->facts.intact);
+}
+
+static void look_notices_a_policy_that_evicts_and_its_end(void **state)
+{
+    struct master_fixture *fixture = *state;
+    expect_change(fixture, "CONFIG SET maxmemory 1gb maxmemory-policy volatile-lru",
+                  "Its maxmemory-policy changed.");
+    assert_true(fixture->facts.evicts);
+    expect_change(fixture, "CONFIG SET maxmemory-policy noeviction",
+                  "Its maxmemory-policy changed.");
+    assert_false(fixture->facts.evicts);
+}
+
+static void look_notices_that_a_durable_master_is_not_and_that_it_is_again(void **state)
+{
+    struct master_fixture *fixture = *state;
+    static const struct {
+        const char *weaken;
+        const char *mend;
+    } rows[] = {
+        {"CONFIG SET appendfsync everysec", "CONFIG SET appendfsync always"},
+        {"CONFIG SET appendonly no", "CONFIG SET appendonly yes"},
+        {"CONFIG SET no-appendfsync-on-rewrite yes", "CONFIG SET no-appendfsync-on-rewrite no"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        expect_change(fixture, rows[i].weaken, "Its persistence changed.");
+        assert_false(fixture->facts.durable);
+        assert_true(fixture->facts.marked_durable); /* it stays what it is to be */
+        expect_change(fixture, rows[i].mend, "Its persistence changed.");
+        assert_true(fixture->facts.durable);
     }
 }
 
-static void marker_that_is_gone_is_not_made_anew(void **state)
+static void master_that_is_not_marked_durable_may_change_its_persistence(void **state)
 {
     struct master_fixture *fixture = *state;
     master_fixture_await(fixture, &fixture->looks, 1);
-    command(fixture, "DEL pawl:fleet");
-    storage_redis_master_disclaim(fixture->master);
-    assert_int_equal(master_fixture_ask(fixture, &master_fixture_take)->kind, FENCE_REPLY_REFUSED);
-    assert_int_equal(redis_fleet_integer(fixture->fleet, 0, "DBSIZE"), 0);
+    command(fixture, "CONFIG SET appendonly yes appendfsync always");
+    master_fixture_await(fixture, &fixture->looks, 3);
+    assert_true(fixture->seen.durable);
+    assert_int_equal(fixture->downs, 0);
+}
+
+/* Another server took it back meanwhile, on settings that it has now. */
+static void look_notices_that_the_master_was_admitted_anew(void **state)
+{
+    struct master_fixture *fixture = *state;
+    expect_change(fixture, "HSET pawl:fleet durable no", "Its marker was written anew.");
+    assert_false(fixture->facts.marked_durable);
+}
+
+static bool is_settled(void *context)
+{
+    struct master_fixture *fixture = context;
+    redisReply *reply = redis_fleet_command(fixture->fleet, 0, "HGET pawl:fleet sets");
+    bool settled = reply->str && strcmp(reply->str, "1::0") == 0;
+    freeReplyObject(reply);
+    return settled;
+}
+
+static void look_notes_that_the_file_is_complete_after_config_set(void **state)
+{
+    struct master_fixture *fixture = *state;
+    master_fixture_await(fixture, &fixture->looks, 1);
+    command(fixture, "CONFIG SET hz 11");
+    assert_false(is_settled(fixture));
+    master_fixture_await(fixture, &fixture->looks, 2);
+    master_fixture_run(fixture, 100);
+    assert_true(is_settled(fixture));
+    assert_int_equal(fixture->downs, 0);
+}
+
+static void look_has_imported_locks_swept(void **state)
+{
+    struct master_fixture *fixture = *state;
+    command(fixture, "SET pawl:lock:a @0000000000001@005@aaaaaaaaaaaaaaaaaaaaaa.1:7:2::");
+    command(fixture, "HSET pawl:fleet unswept 0");
+    master_fixture_await(fixture, &fixture->looks, 2);
+    master_fixture_run(fixture, 200);
+    assert_int_equal(redis_fleet_integer(fixture->fleet, 0, "EXISTS pawl:lock:a"), 0);
+    assert_int_equal(redis_fleet_integer(fixture->fleet, 0, "HEXISTS pawl:fleet unswept"), 0);
+    assert_int_equal(fixture->downs, 0);
 }
 
 static const struct CMUnitTest cases[] = {
@@ -164,9 +232,15 @@ static const struct CMUnitTest cases[] = {
     MASTER_DURABLE(requests_around_a_look_are_all_answered_in_order),
     MASTER_DURABLE(look_that_a_lost_connection_cut_short_is_not_told),
     MASTER_DURABLE(master_without_config_and_time_is_looked_at_all_the_same),
-    MASTER_DURABLE(disclaimed_marker_is_durable_no_more),
-    MASTER_DURABLE(marker_that_is_not_the_one_that_was_seen_is_not_disclaimed),
-    MASTER_DURABLE(marker_that_is_gone_is_not_made_anew),
+    MASTER_VOLATILE(look_notices_that_the_marker_is_gone),
+    MASTER_VOLATILE(look_notices_a_replica_and_its_end),
+    MASTER_VOLATILE(look_notices_that_it_was_a_replica_meanwhile),
+    MASTER_VOLATILE(look_notices_a_policy_that_evicts_and_its_end),
+    MASTER_DURABLE(look_notices_that_a_durable_master_is_not_and_that_it_is_again),
+    MASTER_VOLATILE(master_that_is_not_marked_durable_may_change_its_persistence),
+    MASTER_DURABLE(look_notices_that_the_master_was_admitted_anew),
+    MASTER_VOLATILE(look_has_imported_locks_swept),
+    MASTER_DURABLE(look_notes_that_the_file_is_complete_after_config_set),
 };
 
 CASE_MAIN(cases, NULL, NULL)

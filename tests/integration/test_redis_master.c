@@ -4,6 +4,7 @@
 #include "tests/lib/case.h"
 #include "tests/lib/wait.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static void handshake_of_a_durable_master_says_so(void **state)
@@ -60,16 +61,21 @@ static void master_that_returns_with_its_data_is_met_again_and_restamped(void **
     assert_true(fixture->facts.marked);
     assert_string_not_equal(fixture->facts.run_id, fixture->facts.marked_run_id);
 
+    assert_string_not_equal(fixture->facts.lineage, fixture->facts.marked_lineage);
+    assert_true(fixture->facts.intact);
+
+    /* A rejoin that broke off meant it to be another incarnation. */
     struct fence_facts seen = fixture->facts;
-    /* A rejoin that broke off meant it to be this incarnation; others know it by that now. */
-    const int64_t known = seen.view.incarnation[0] + 1;
     freeReplyObject(redis_fleet_command(fixture->fleet, 0, "HSET pawl:fleet next 1"));
-    storage_redis_master_restamp(fixture->master, &seen, known);
+    storage_redis_master_restamp(fixture->master, &seen);
     master_fixture_flush(fixture);
     master_fixture_await(fixture, &fixture->facts_seen, 3);
     assert_string_equal(fixture->facts.run_id, fixture->facts.marked_run_id);
-    assert_true(fixture->facts.view.incarnation[0] == known);
+    assert_string_equal(fixture->facts.lineage, fixture->facts.marked_lineage);
+    assert_true(fixture->facts.view.incarnation[0] == seen.view.incarnation[0]);
     assert_true(fixture->facts.next == 0);
+    fixture->generation++;
+    assert_int_equal(master_fixture_ask(fixture, &master_fixture_take)->kind, FENCE_REPLY_NUMBER);
 }
 
 static void restamp_of_a_marker_that_changed_leaves_it_alone(void **state)
@@ -77,7 +83,7 @@ static void restamp_of_a_marker_that_changed_leaves_it_alone(void **state)
     struct master_fixture *fixture = *state;
     struct fence_facts other = fixture->facts;
     other.marked_run_id[0] ^= 1; /* some other run's */
-    storage_redis_master_restamp(fixture->master, &other, 0);
+    storage_redis_master_restamp(fixture->master, &other);
     master_fixture_flush(fixture);
     master_fixture_await(fixture, &fixture->facts_seen, 2);
     assert_string_equal(fixture->facts.marked_run_id, fixture->facts.run_id);
@@ -197,6 +203,133 @@ static void a_master_that_falls_silent_is_noticed_though_nobody_asks(void **stat
     master_fixture_await(fixture, &fixture->facts_seen, 2);
 }
 
+/* ---- durable --------------------------------------------------------------------------------- */
+
+/* Calls of CONFIG GET, refused ones too. */
+static unsigned long config_gets(struct master_fixture *fixture)
+{
+    redisReply *reply = redis_fleet_command(fixture->fleet, 0, "INFO commandstats");
+    const char *stats = strstr(reply->str, "cmdstat_config|get:calls=");
+    unsigned long calls = 0;
+    unsigned long rejected = 0;
+    if (stats) {
+        calls = strtoul(strchr(stats, '=') + 1, NULL, 10);
+        rejected = strtoul(strstr(stats, "rejected_calls=") + strlen("rejected_calls="), NULL, 10);
+    }
+    freeReplyObject(reply);
+    return calls + rejected;
+}
+
+static unsigned long config_gets_of(struct master_fixture *fixture, unsigned calls)
+{
+    unsigned long before = config_gets(fixture);
+    for (unsigned i = 0; i < calls; i++)
+        assert_int_equal(master_fixture_ask(fixture, &master_fixture_take)->kind,
+                         FENCE_REPLY_NUMBER);
+    return config_gets(fixture) - before;
+}
+
+static void each_call_to_a_durable_master_is_followed_by_a_question(void **state)
+{
+    assert_in_range(config_gets_of(*state, 100), 100, 105); /* and looks */
+}
+
+static void no_call_to_another_master_is(void **state)
+{
+    assert_in_range(config_gets_of(*state, 100), 0, 5);
+}
+
+static void where_config_is_refused_nothing_is_durable_and_nothing_is_asked(void **state)
+{
+    struct master_fixture *fixture = *state;
+    freeReplyObject(redis_fleet_command(fixture->fleet, 0, "ACL SETUSER default -config"));
+    master_fixture_make_anew(fixture);
+    storage_redis_master_reset(fixture->master);
+    unsigned met = fixture->facts_seen;
+    master_fixture_await(fixture, &fixture->facts_seen, met + 1);
+    assert_false(fixture->facts.durable);
+    assert_false(fixture->facts.marked_durable);
+    assert_string_equal(fixture->facts.persistence, "unknown");
+    assert_in_range(config_gets_of(fixture, 100), 0, 5);
+}
+
+/* What it was asked may be done; but nobody may count on that. */
+static void votes_of_a_master_that_became_weaker_do_not_count(void **state)
+{
+    static const char *const ways[] = {
+        "CONFIG SET appendfsync everysec",
+        "CONFIG SET no-appendfsync-on-rewrite yes",
+        "ACL SETUSER default -config",
+    };
+    static const char *const back[] = {
+        "CONFIG SET appendfsync always",
+        "CONFIG SET no-appendfsync-on-rewrite no",
+        "ACL SETUSER default +config",
+    };
+    struct master_fixture *fixture = *state;
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+        fixture->looks = 0;
+        master_fixture_await(fixture, &fixture->looks, 1); /* the next one is far */
+        fixture->downs = 0;
+        unsigned met = fixture->facts_seen;
+        freeReplyObject(redis_fleet_command(fixture->fleet, 0, ways[i]));
+        assert_int_equal(master_fixture_ask(fixture, &master_fixture_take)->kind, FENCE_REPLY_LOST);
+        assert_int_equal(fixture->downs, 1);
+        assert_int_equal(fixture->reason, FENCE_REASON_CHANGED);
+        assert_string_equal(storage_redis_master_detail(fixture->master),
+                            "Its persistence changed.");
+        master_fixture_await(fixture, &fixture->facts_seen, met + 1);
+        assert_false(fixture->facts.durable);
+        assert_true(fixture->facts.marked_durable);
+
+        freeReplyObject(redis_fleet_command(fixture->fleet, 0, back[i]));
+        storage_redis_master_reset(fixture->master);
+        master_fixture_await(fixture, &fixture->facts_seen, met + 2);
+        assert_int_equal(master_fixture_ask(fixture, &master_fixture_take)->kind,
+                         FENCE_REPLY_NUMBER);
+    }
+}
+
+/* The script itself sees this. */
+static void master_that_was_a_replica_is_told_changed_with_its_words(void **state)
+{
+    struct master_fixture *fixture = *state;
+    master_fixture_await(fixture, &fixture->looks, 1);
+    freeReplyObject(redis_fleet_command(fixture->fleet, 0, "REPLICAOF 127.0.0.1 1"));
+    freeReplyObject(redis_fleet_command(fixture->fleet, 0, "REPLICAOF NO ONE"));
+    assert_int_equal(master_fixture_ask(fixture, &master_fixture_take)->kind, FENCE_REPLY_REFUSED);
+    assert_int_equal(fixture->reason, FENCE_REASON_CHANGED);
+    const char *words = "It was a replica, restarted, or evicted keys: ";
+    assert_int_equal(strncmp(storage_redis_master_detail(fixture->master), words, strlen(words)),
+                     0);
+}
+
+/* By another server, on its new settings: what is asked behind calls depends on them. */
+static void master_that_was_admitted_anew_is_met_again(void **state)
+{
+    struct master_fixture *fixture = *state;
+    master_fixture_await(fixture, &fixture->looks, 1);
+    freeReplyObject(redis_fleet_command(fixture->fleet, 0, "HSET pawl:fleet durable no view %lld",
+                                        (long long)fixture->facts.view.incarnation[0] + 1));
+    assert_int_equal(master_fixture_ask(fixture, &master_fixture_take)->kind, FENCE_REPLY_STALE);
+    assert_int_equal(fixture->reason, FENCE_REASON_CHANGED);
+    master_fixture_await(fixture, &fixture->facts_seen, 2);
+    assert_false(fixture->facts.marked_durable);
+}
+
+static void replies_before_a_question_that_is_not_answered_are_lost(void **state)
+{
+    struct master_fixture *fixture = *state;
+    redis_fleet_pause(fixture->fleet, 0);
+    master_fixture_submit(fixture, &master_fixture_take);
+    master_fixture_submit(fixture, &master_fixture_take);
+    master_fixture_flush(fixture);
+    redis_fleet_kill(fixture->fleet, 0);
+    master_fixture_await(fixture, &fixture->replies, 2);
+    assert_int_equal(fixture->reply[0].kind, FENCE_REPLY_LOST);
+    assert_int_equal(fixture->reply[1].kind, FENCE_REPLY_LOST);
+}
+
 static void a_script_that_was_flushed_is_loaded_again(void **state)
 {
     struct master_fixture *fixture = *state;
@@ -229,6 +362,13 @@ static const struct CMUnitTest cases[] = {
     MASTER_VOLATILE(a_lock_is_released_though_memory_is_out),
     MASTER_VOLATILE(a_master_that_refuses_locks_alone_is_asked_less_and_less_often),
     MASTER_VOLATILE(a_master_that_falls_silent_is_noticed_though_nobody_asks),
+    MASTER_DURABLE(each_call_to_a_durable_master_is_followed_by_a_question),
+    MASTER_VOLATILE(no_call_to_another_master_is),
+    MASTER_DURABLE(where_config_is_refused_nothing_is_durable_and_nothing_is_asked),
+    MASTER_DURABLE(votes_of_a_master_that_became_weaker_do_not_count),
+    MASTER_VOLATILE(master_that_was_a_replica_is_told_changed_with_its_words),
+    MASTER_DURABLE(master_that_was_admitted_anew_is_met_again),
+    MASTER_DURABLE(replies_before_a_question_that_is_not_answered_are_lost),
     MASTER_VOLATILE(a_script_that_was_flushed_is_loaded_again),
     MASTER_VOLATILE(a_password_set_meanwhile_is_told_in_the_detail),
 };

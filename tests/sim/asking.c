@@ -7,7 +7,6 @@
 enum {
     /* Per mille. */
     NOTICED = 700,        /* that a client left, by its server */
-    TWICE = 150,          /* of acquires with the client's own lock id: it asks twice at once */
     RESERVED_CALLS = 128, /* not per mille: left to the world, for after the healing */
 };
 
@@ -99,7 +98,7 @@ void sim_asking_acquire(struct sim_world *world, unsigned c)
     if (!call)
         return;
     complete_acquire(world, c, call);
-    if (client->own_id && sim_rng_chance(&client->rng, TWICE)) {
+    if (client->own_id && sim_rng_chance(&client->rng, world->plan.twice)) {
         struct sim_call *other = send(world, c, FENCE_CALL_ACQUIRE);
         if (other) {
             complete_acquire(world, c, other);

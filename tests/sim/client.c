@@ -10,7 +10,6 @@ enum {
 
     /* Per mille of what a client may choose to do. */
     INSPECTS = 100,
-    EXTENDS = 350,
     RELEASES = 850,
     RELEASES_AGAIN = 500, /* where the first one's outcome is unknown */
     ASKS_LATER = 300,     /* of those who ask again: perhaps long after their lease has ended */
@@ -121,7 +120,7 @@ static void go_to_next(struct sim_world *world, unsigned c)
 
 static void extend_or_write(struct sim_world *world, unsigned c)
 {
-    if (sim_rng_chance(&world->clients[c].rng, EXTENDS))
+    if (sim_rng_chance(&world->clients[c].rng, world->plan.extends))
         sim_asking_send(world, c, FENCE_CALL_EXTEND, SIM_CLIENT_EXTENDING);
     else
         go_on(world, c, SIM_CLIENT_WRITING);

@@ -10,8 +10,7 @@
 
 enum {
     /* Per mille of the requests to a master: it saves just before them. */
-    SAVES = 100,  /* everysec */
-    BACKUPS = 30, /* always, where backups are restored */
+    SAVES = 100, /* everysec */
 
     NUMBERS_TEXT_MAX = 21 * SIM_RESOURCES_MAX + 1,
 };
@@ -48,10 +47,10 @@ static void say_executed(const struct sim_world *world, const struct sim_event *
                 (unsigned)(request->lock.attempt & 0xffff), tokens, event->server,
                 reply->found ? "FOUND " : "", sim_reply_name(request, reply), numbers);
     else if (request->ask == SIM_ASK_REJOIN)
-        SIM_SAY(world, "  %s: %s%s for member %u, nonce %04x, of server %u: %s", name,
+        SIM_SAY(world, "  %s: %s%s for member %u, incarnation %04x, of server %u: %s%s", name,
                 again ? "again " : "", sim_request_name(request), request->rejoin.target,
-                (unsigned)(request->rejoin.nonce & 0xffff), event->server,
-                sim_reply_name(request, reply));
+                (unsigned)(request->rejoin.incarnation & 0xffff), event->server,
+                sim_reply_name(request, reply), reply->undurable ? ", not durable" : "");
     else if (request->ask == SIM_ASK_RESTAMP)
         SIM_SAY(world, "  %s: %sRESTAMP of server %u: %s", name, again ? "again " : "",
                 event->server, sim_reply_name(request, reply));
@@ -70,6 +69,10 @@ static void count_lock_request(struct sim_stats *stats, const struct sim_lock_re
     stats->undone += request->kind == FENCE_REQUEST_UNDO && reply->kind == FENCE_REPLY_YES;
     stats->found_at_a_master += reply->found;
     stats->counted_anew += reply->counted_anew;
+    stats->superseded += reply->kind == FENCE_REPLY_SUPERSEDED;
+    stats->uncounted += reply->kind == FENCE_REPLY_UNCOUNTED;
+    stats->tombstones_met += reply->kind == FENCE_REPLY_HELD && reply->lock == SIM_TOMBSTONE;
+    stats->extended_imported += reply->kind == FENCE_REPLY_YES && reply->imported;
 }
 
 static void count_other(struct sim_stats *stats, const struct sim_request *request,
@@ -84,9 +87,13 @@ static void count_other(struct sim_stats *stats, const struct sim_request *reque
         return;
     enum fence_rejoin_step step = request->rejoin.step;
     stats->rejoins_changed += !done;
-    stats->claims += done && step == FENCE_REJOIN_CLAIM;
-    stats->claims_keeping_locks += done && step == FENCE_REJOIN_CLAIM && request->rejoin.keep_locks;
+    stats->marks += done && step == FENCE_REJOIN_MARK;
+    stats->clears += done && step == FENCE_REJOIN_CLEAR;
     stats->records += done && step == FENCE_REJOIN_RECORD;
+    stats->pages_read += done && step == FENCE_REJOIN_READ;
+    stats->pages_failed += step == FENCE_REJOIN_READ && reply->outcome == FENCE_REJOIN_LOST;
+    stats->pages_merged += done && step == FENCE_REJOIN_INSTALL && request->rejoin.has_page;
+    stats->signs_of_life += done && step == FENCE_REJOIN_INSTALL && !request->rejoin.has_page;
     stats->admits += done && step == FENCE_REJOIN_ADMIT;
 }
 
@@ -98,10 +105,8 @@ static void before_executing(struct sim_world *world, struct sim_master *master,
 {
     if (master->persistence == SIM_EVERYSEC && sim_rng_chance(&link->rng, SAVES))
         sim_master_save(master);
-    bool backed_up =
-        master->persistence == SIM_ALWAYS && world->plan.permille[SIM_FAULT_RESTORE] > 0;
-    if (backed_up && sim_rng_chance(&link->rng, BACKUPS))
-        sim_master_save(master);
+    if (sim_plan_copies(&world->plan) && sim_rng_chance(&link->rng, world->plan.copies))
+        sim_master_copy(master);
     if (request->ask != SIM_ASK_LOCK)
         return;
     for (unsigned k = 0; k < request->lock.set.count; k++)
@@ -127,10 +132,13 @@ static void note_overtaken(struct sim_world *world, unsigned machine,
 static void check_left_behind(struct sim_world *world, const struct sim_lock *lock,
                               uint32_t resource, const struct sim_lock_request *request)
 {
+    if (!lock->present || lock->lock == SIM_TOMBSTONE)
+        return;
     const struct sim_call *call = &world->check.calls[lock->lock];
-    bool ownerless = lock->attempt == SIM_ADOPTED && !call->again && call->error;
+    bool merged = lock->imported; /* from two of its attempts: until its lease ends */
+    bool ownerless = lock->attempt == SIM_ADOPTED && !call->again && call->error && !merged;
     bool missed = request->kind == FENCE_REQUEST_UNDO && lock->attempt == request->attempt;
-    if (lock->present && (ownerless || missed))
+    if (ownerless || missed)
         sim_check_fail(
             &world->check, "P3: lock %" PRIu32 " of r%" PRIu32 " was granted to nobody, and %s",
             lock->lock, resource, ownerless ? "no clean-up takes it" : "its clean-up leaves it");
@@ -152,20 +160,32 @@ static void note_locks(struct sim_world *world, unsigned machine, const struct s
     }
 }
 
-/* Whether its sender knows @request's master from here on as one that was read: that recorded what
- * the member is to be, not one that was only asked. */
-static bool is_read(const struct sim_request *request, const struct sim_reply *reply)
+/* A step of a rejoin was done at member @i: something may go wrong with it just then. */
+static void note_step(struct sim_world *world, const struct sim_event *event,
+                      const struct sim_request *request, const struct sim_reply *reply)
 {
     const struct sim_rejoin_request *rejoin = &request->rejoin;
-    return request->ask == SIM_ASK_REJOIN && rejoin->step == FENCE_REJOIN_RECORD &&
-           request->view.incarnation[rejoin->target] == rejoin->incarnation &&
-           reply->outcome == FENCE_REJOIN_DONE && reply->cursor == 0;
+    if (request->ask != SIM_ASK_REJOIN || reply->outcome != FENCE_REJOIN_DONE)
+        return;
+    bool records = rejoin->step == FENCE_REJOIN_RECORD &&
+                   request->view.incarnation[rejoin->target] == rejoin->incarnation;
+    if (records)
+        sim_faults_recorded(world, event->server, event->master);
+    else if (rejoin->step == FENCE_REJOIN_READ)
+        sim_faults_read(world, event->server, event->master,
+                        rejoin->part == FENCE_REJOIN_LOCKS && reply->cursor == 0);
+    else if (rejoin->target == event->master)
+        sim_faults_importing(world, event->master);
 }
 
-static bool is_kept(const struct sim_request *request, const struct sim_reply *reply)
+/* A page that is too long in coming, again and again. */
+static void perhaps_fail_page(struct sim_world *world, const struct sim_request *request,
+                              struct sim_reply *reply)
 {
-    return request->ask == SIM_ASK_REJOIN && request->rejoin.step == FENCE_REJOIN_CLAIM &&
-           request->rejoin.keep_locks && reply->outcome == FENCE_REJOIN_DONE;
+    const struct sim_rejoin_request *rejoin = &request->rejoin;
+    if (request->ask == SIM_ASK_REJOIN && rejoin->step == FENCE_REJOIN_READ &&
+        rejoin->part == FENCE_REJOIN_LOCKS && sim_chaos_strikes(&world->chaos, SIM_FAULT_PAGES))
+        reply->outcome = FENCE_REJOIN_LOST;
 }
 
 /* To every server that listens to that machine, over another connection than its requests: word may
@@ -203,15 +223,16 @@ static struct sim_reply execute(struct sim_world *world, const struct sim_event 
                 publish(world, machine, r, request->lock.lock);
         sim_trace_mix(&world->trace, (uint64_t)reply.number[0] << 8 | (uint64_t)reply.kind);
     } else {
+        perhaps_fail_page(world, request, &reply);
         count_other(&world->stats, request, &reply, again);
-        if (is_kept(request, &reply) && !again)
-            sim_faults_claimed(world, event->master);
-        if (is_read(request, &reply))
-            sim_faults_recorded(world, event->server, event->master);
+        if (request->ask == SIM_ASK_REJOIN)
+            sim_freedom_note_all(world, machine);
         sim_trace_mix(&world->trace, (uint64_t)request->ask << 8 | (uint64_t)reply.outcome);
         sim_voters_check(world);
     }
     say_executed(world, event, machine, request, &reply, again);
+    if (!again)
+        note_step(world, event, request, &reply);
     return reply;
 }
 

@@ -3,6 +3,8 @@
 #ifndef SIM_FAULTS_H
 #define SIM_FAULTS_H
 
+#include <stdbool.h>
+
 struct sim_world;
 
 /* The first chance of a fault, and the world's disaster if it has one. */
@@ -17,10 +19,17 @@ void sim_faults_disaster(struct sim_world *world);
 /* The operator restarts the master at the address of member @i, empty. */
 void sim_faults_restart_empty(struct sim_world *world, unsigned i);
 
-/* Member @i has just recorded an incarnation for server @s, and was read to the end. */
+/* Member @i has just recorded an incarnation for server @s. */
 void sim_faults_recorded(struct sim_world *world, unsigned s, unsigned i);
 
-/* A server has just begun to take back member @i, which keeps its locks. */
-void sim_faults_claimed(struct sim_world *world, unsigned i);
+/* Server @s has just read a page of member @i; @last: there are no more. */
+void sim_faults_read(struct sim_world *world, unsigned s, unsigned i, bool last);
+
+/* A step was just done at member @i to take it back. */
+void sim_faults_importing(struct sim_world *world, unsigned i);
+
+/* The settings of @machine are put right; everywhere, at once. */
+void sim_faults_mend(struct sim_world *world, unsigned machine);
+void sim_faults_mend_all(struct sim_world *world);
 
 #endif

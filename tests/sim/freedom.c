@@ -22,6 +22,12 @@ void sim_freedom_note(struct sim_world *world, unsigned machine, uint32_t resour
     world->freedom.held_until_us[machine][resource] = held_until_us(world, machine, resource);
 }
 
+void sim_freedom_note_all(struct sim_world *world, unsigned machine)
+{
+    for (uint32_t r = 0; r < world->plan.resources; r++)
+        sim_freedom_note(world, machine, r);
+}
+
 bool sim_freedom_is_held(const struct sim_world *world, unsigned machine, uint32_t resource)
 {
     return held_until_us(world, machine, resource) > world->now_us;

@@ -15,6 +15,9 @@ struct sim_freedom {
 /* @machine has just executed a request about @resource. */
 void sim_freedom_note(struct sim_world *world, unsigned machine, uint32_t resource);
 
+/* Something happened to all that @machine has. */
+void sim_freedom_note_all(struct sim_world *world, unsigned machine);
+
 /* Whether @resource is locked at @machine now. */
 bool sim_freedom_is_held(const struct sim_world *world, unsigned machine, uint32_t resource);
 

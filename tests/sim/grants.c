@@ -85,9 +85,22 @@ void sim_grants_granted(struct sim_check *check, const struct sim_call *call, ui
     }
 }
 
+/* Whoever extends has had the lock ever since: nobody was granted it meanwhile. */
+static void check_continuity(struct sim_check *check, const struct sim_call *call)
+{
+    const struct sim_grants *grants = &check->grants[call->set.resource[0]];
+    for (uint32_t i = 0; i < grants->count && check->sane; i++)
+        if (grants->grants[i].lock != call->lock && grants->grants[i].token > call->set.token[0])
+            sim_check_fail(check,
+                           "P2: lock %" PRIu32 " with token %" PRId64
+                           " is extended, though lock %" PRIu32 " was granted since",
+                           call->lock, call->set.token[0], grants->grants[i].lock);
+}
+
 void sim_grants_extended(struct sim_check *check, const struct sim_call *call, uint64_t now_us,
                          uint64_t until_us)
 {
+    check_continuity(check, call);
     hold_until(check, call, 0, now_us, until_us);
 }
 

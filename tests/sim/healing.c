@@ -16,12 +16,14 @@ enum {
     OPERATOR_MARKS = 0, /* the id of an OPERATOR event */
     OPERATOR_SPEAKS = 1,
     OPERATOR_LOOKS = 2,
+
+    MAINTENANCE_BEGINS = 1, /* the id of a MAINTAIN event */
 };
 
 /* Above any token that was given out, and not seen; and the same for incarnations. As
  * storage/redis_init_floor.c does it. */
 #define FLOOR_MARGIN        (INT64_C(1) << 32)
-#define INCARNATIONS_MISSED (INT64_C(1) << (12 + FENCE_INCARNATION_MACHINE_SHIFT))
+#define INCARNATIONS_MISSED (INT64_C(1) << (12 + FENCE_INCARNATION_RANDOM_BITS))
 
 static void schedule(struct sim_world *world, uint64_t after_us, enum sim_event_kind kind,
                      unsigned s, uint32_t id)
@@ -48,6 +50,7 @@ void sim_healing_begin(struct sim_world *world)
     sim_chaos_heal(&world->chaos);
     world->plan.delay_high_us = CALM_DELAY_US;
     sim_links_heal(world);
+    sim_faults_mend_all(world);
     uint64_t after_us = world->plan.slow_us + 2 * world->plan.outage_us;
     if (world->plan.kind == SIM_LOST) {
         schedule(world, after_us, SIM_EVENT_OPERATOR, 0, OPERATOR_MARKS);
@@ -63,6 +66,10 @@ void sim_healing_begin(struct sim_world *world)
     if (world->plan.resources > 1 && sim_plan_recovers(&world->plan)) {
         schedule(world, after_us, SIM_EVENT_PROBE_GROUPS, 0, 0);
         after_us += SIM_PROBE_GROUPS_US;
+    }
+    if (world->plan.maintains) {
+        schedule(world, after_us, SIM_EVENT_MAINTAIN, 0, MAINTENANCE_BEGINS);
+        after_us += SIM_MAINTAIN_US;
     }
     schedule(world, after_us, SIM_EVENT_FINISH, 0, 0);
 }
@@ -82,7 +89,7 @@ static void operator_marks(struct sim_world *world)
             .run = master->run,
             .ttl_max_ms = world->plan.ttl_high_ms,
             .durable = master->persistence == SIM_ALWAYS,
-            .nonce = UINT64_MAX,
+            .lineage = master->lineage,
             .view = marker->view,
         };
         for (uint32_t r = 0; r < world->plan.resources; r++)
@@ -112,7 +119,6 @@ static void operator_speaks(struct sim_world *world)
         memory->counters.floor = floor; /* below it stands what survived */
         memory->marker.view = view;
         memory->marker.active = true;
-        memory->marker.nonce = 0;
     }
     SIM_SAY(world, "the operator sets all counters to the floor: the masters are active");
     sim_check_mended(&world->check);
@@ -173,6 +179,7 @@ static void probe_groups(struct sim_world *world)
 static void finish(struct sim_world *world)
 {
     sim_check_all_answered(&world->check);
+    sim_maintain_check(world);
     for (unsigned s = 0; s < world->plan.servers; s++)
         if (fence_core_calls(world->servers[s].core) > 0)
             sim_check_fail(&world->check, "server %u is still busy after its last answer", s);
@@ -194,6 +201,10 @@ void sim_healing_act(struct sim_world *world, const struct sim_event *event)
         probe(world, event->id);
     else if (event->kind == SIM_EVENT_PROBE_AGAIN)
         sim_probe_again(world, event->id);
+    else if (event->kind == SIM_EVENT_MAINTAIN && event->id == MAINTENANCE_BEGINS)
+        sim_maintain_begin(world);
+    else if (event->kind == SIM_EVENT_MAINTAIN)
+        sim_maintain_go_on(world);
     else if (event->kind == SIM_EVENT_PROBE_GROUPS)
         probe_groups(world);
     else

@@ -28,6 +28,7 @@ enum sim_event_kind {
     SIM_EVENT_CLIENT, /* @client goes on, if its turn is still @id */
     /* in the world */
     SIM_EVENT_FAULT,        /* something may break */
+    SIM_EVENT_MEND,         /* the settings of machine @id are put right */
     SIM_EVENT_DISASTER,     /* what this world is about happens */
     SIM_EVENT_HEAL,         /* nothing breaks any more */
     SIM_EVENT_OPERATOR,     /* takes the next step of mending a fleet that lost its majority */
@@ -35,6 +36,7 @@ enum sim_event_kind {
     SIM_EVENT_PROBE,        /* the lock of resource @id must be free now: take it */
     SIM_EVENT_PROBE_AGAIN,  /* and take it again */
     SIM_EVENT_PROBE_GROUPS, /* several are taken together */
+    SIM_EVENT_MAINTAIN,     /* a lock is kept by extension, while masters are replaced */
     SIM_EVENT_FINISH,       /* everything must be answered now */
 };
 

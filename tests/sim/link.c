@@ -73,6 +73,9 @@ void sim_links_start(struct sim_world *world, unsigned s, uint64_t seed)
         link->slowness = sim_rng_below(&link->rng, world->plan.slowness + 1);
         connect_after(world, s, i, sim_rng_below(&link->rng, BACKOFF_US));
     }
+    if (world->plan.partial && s >= world->plan.quiet)
+        sim_link_of(world, s, (unsigned)(seed + s) % world->plan.masters)->cut_until_us =
+            FENCE_NEVER;
 }
 
 static void tell_down(struct sim_world *world, unsigned s, unsigned i)
@@ -149,8 +152,7 @@ void sim_link_shake(struct sim_world *world, unsigned s, unsigned i)
 void sim_link_restamp(struct sim_world *world, unsigned s, unsigned i)
 {
     const struct fence_fleet *fleet = fence_core_fleet(world->servers[s].core);
-    struct sim_request request =
-        sim_restamp_request(&fleet->master[i].facts, fleet->view.incarnation[i]);
+    struct sim_request request = sim_restamp_request(&fleet->master[i].facts);
     request.member = i;
     sim_network_send(world, s, i, &request);
     sim_link_shake(world, s, i);

@@ -1,5 +1,6 @@
 #include "tests/sim/locks.h"
 
+#include "tests/sim/import.h"
 #include "tests/sim/mutant.h"
 
 static struct sim_reply yes_or_no(bool yes)
@@ -47,11 +48,6 @@ static bool is_in_the_way(const struct sim_lock *lock, const struct sim_lock_req
     return lock->present && !is_attempts(lock, request) && !is_found(lock, request);
 }
 
-static int64_t own_incarnation(const struct sim_master *master)
-{
-    return master->memory.marker.view.incarnation[master->memory.marker.member];
-}
-
 static void lock_anew(struct sim_master *master, struct sim_lock *lock, uint32_t slot,
                       const struct sim_lock_request *request, bool copy, uint64_t local_us)
 {
@@ -61,22 +57,27 @@ static void lock_anew(struct sim_master *master, struct sim_lock *lock, uint32_t
         .lock = request->lock,
         .attempt = request->attempt,
         .number = count(master, slot),
-        .made = request->again ? own_incarnation(master) : 0,
         .expires_us = local_us + request->ttl_ms * UINT64_C(1000),
     };
 }
 
-/* From here on no clean-up takes it. Number and lease stay, unless the number was given before the
- * master came back: then it is counted anew. */
-static bool adopt(struct sim_master *master, struct sim_lock *lock, uint32_t slot)
+/* A lock that was imported is counted anew, and is this master's from here on. */
+static bool count_if_imported(struct sim_master *master, struct sim_lock *lock, uint32_t slot)
 {
-    bool anew = lock->made != own_incarnation(master);
-    if (anew && !SIM_MUTANT(STORED_NUMBER_KEPT))
+    bool imported = lock->imported;
+    if (imported && !SIM_MUTANT(STORED_NUMBER_KEPT))
         lock->number = count(master, slot);
-    lock->made = own_incarnation(master);
-    if (!SIM_MUTANT(ADOPTED_UNMARKED))
-        lock->attempt = SIM_ADOPTED;
-    return anew;
+    lock->imported = false;
+    lock->from = lock->seen = 0;
+    return imported;
+}
+
+/* What was found grants no more than what is left of its lease. */
+static void limit(const struct sim_lock *lock, uint64_t local_us, struct sim_reply *reply)
+{
+    uint64_t remaining_ms = left_ms(lock, local_us) > 0 ? left_ms(lock, local_us) : 1;
+    if (reply->remaining_ms == 0 || reply->remaining_ms > remaining_ms)
+        reply->remaining_ms = remaining_ms;
 }
 
 static void take_one(struct sim_master *master, unsigned k, const struct sim_lock_request *request,
@@ -89,14 +90,18 @@ static void take_one(struct sim_master *master, unsigned k, const struct sim_loc
         return;
     }
     if (is_found(lock, request)) {
-        uint64_t remaining_ms = left_ms(lock, local_us) > 0 ? left_ms(lock, local_us) : 1;
-        if (reply->remaining_ms == 0 || reply->remaining_ms > remaining_ms)
-            reply->remaining_ms = remaining_ms;
-        reply->counted_anew |= adopt(master, lock, slot);
+        limit(lock, local_us, reply);
+        reply->counted_anew |= count_if_imported(master, lock, slot);
+        if (!SIM_MUTANT(ADOPTED_UNMARKED))
+            lock->attempt = SIM_ADOPTED; /* from here on no clean-up takes it */
     } else {
         reply->found = false;
-        if (!is_attempts(lock, request))
+        if (!is_attempts(lock, request)) {
             lock_anew(master, lock, slot, request, copy, local_us);
+        } else if (lock->imported) {
+            limit(lock, local_us, reply);
+            reply->counted_anew |= count_if_imported(master, lock, slot);
+        }
     }
     reply->number[k] = lock->number;
 }
@@ -156,19 +161,33 @@ static struct sim_reply confirm(struct sim_master *master, const struct sim_lock
 
 /* ---- the rest -------------------------------------------------------------------------------- */
 
-static struct sim_reply extend(struct sim_lock *lock, uint32_t cap,
+static struct sim_reply extend(const struct sim_master *master, struct sim_lock *lock,
                                const struct sim_lock_request *request, uint64_t local_us)
 {
-    if (!lock->present || lock->lock != request->lock || lock->number > request->set.token[0])
+    struct sim_reply reply = {.kind = FENCE_REPLY_UNCOUNTED, .imported = lock->imported};
+    bool counts = sim_import_counts(master, lock) || SIM_MUTANT(EXTEND_ANY_IMPORTED);
+    if (!lock->present || (lock->lock != request->lock && lock->lock != SIM_TOMBSTONE))
         return yes_or_no(false);
-    if (lock->extensions >= cap)
-        return (struct sim_reply){.kind = FENCE_REPLY_EXHAUSTED};
+    if (lock->lock == SIM_TOMBSTONE)
+        return reply;
+    if (lock->number > request->set.token[0]) {
+        reply.kind = lock->imported ? FENCE_REPLY_UNCOUNTED : FENCE_REPLY_SUPERSEDED;
+        return reply;
+    }
+    if (!counts)
+        return reply;
+    if (lock->extensions >= master->extensions) {
+        reply.kind = FENCE_REPLY_EXHAUSTED;
+        return reply;
+    }
     lock->extensions++;
-    lock->attempt = SIM_ADOPTED;
+    if (!SIM_MUTANT(EXTENDED_UNMARKED))
+        lock->attempt = SIM_ADOPTED;
     uint64_t expires_us = local_us + request->ttl_ms * UINT64_C(1000);
     if (lock->expires_us < expires_us)
         lock->expires_us = expires_us;
-    return yes_or_no(true);
+    reply.kind = FENCE_REPLY_YES;
+    return reply;
 }
 
 static void drop(struct sim_master *master, uint32_t resource, struct sim_reply *reply)
@@ -182,10 +201,11 @@ static void drop(struct sim_master *master, uint32_t resource, struct sim_reply 
 static struct sim_reply release(struct sim_master *master, const struct sim_lock_request *request)
 {
     const struct sim_lock *lock = &master->memory.locks[request->set.resource[0]];
-    int64_t token = request->set.token[0];
     struct sim_reply reply = yes_or_no(false);
-    bool remains = lock->number <= token && lock->made == 0; /* of a grant that is lost */
-    if (lock->present && lock->lock == request->lock && (token == 0 || remains))
+    bool tombstone = lock->present && lock->lock == SIM_TOMBSTONE;
+    if (tombstone && !SIM_MUTANT(TOMBSTONE_DELETABLE))
+        reply.kind = FENCE_REPLY_UNCOUNTED;
+    else if (lock->present && (lock->lock == request->lock || tombstone))
         drop(master, request->set.resource[0], &reply);
     return reply;
 }
@@ -194,6 +214,8 @@ static bool may_undo(const struct sim_lock *lock, const struct sim_lock_request 
 {
     bool same_id = lock->present && lock->lock == request->lock;
     bool adopted = same_id && lock->attempt == SIM_ADOPTED;
+    if (lock->present && lock->lock == SIM_TOMBSTONE)
+        return SIM_MUTANT(TOMBSTONE_DELETABLE);
     return is_attempts(lock, request) || (same_id && SIM_MUTANT(UNDO_BY_LOCK_ID)) ||
            (adopted && SIM_MUTANT(ADOPTED_UNDONE));
 }
@@ -209,27 +231,19 @@ static struct sim_reply undo(struct sim_master *master, const struct sim_lock_re
     return reply;
 }
 
-static void expire(struct sim_master *master, const struct sim_set *set, uint64_t local_us)
-{
-    for (unsigned k = 0; k < set->count; k++) {
-        struct sim_lock *lock = &master->memory.locks[set->resource[k]];
-        lock->present = lock->present && lock->expires_us > local_us;
-    }
-}
-
 struct sim_reply sim_locks_execute(struct sim_master *master,
                                    const struct sim_lock_request *request, bool copy,
                                    uint64_t local_us)
 {
     struct sim_lock *lock = &master->memory.locks[request->set.resource[0]];
-    expire(master, &request->set, local_us);
+    sim_master_expire_due(master, local_us);
     switch (request->kind) {
     case FENCE_REQUEST_TAKE:
         return take(master, request, copy, local_us);
     case FENCE_REQUEST_CONFIRM:
         return confirm(master, request);
     case FENCE_REQUEST_EXTEND:
-        return extend(lock, master->extensions, request, local_us);
+        return extend(master, lock, request, local_us);
     case FENCE_REQUEST_RELEASE:
         return release(master, request);
     case FENCE_REQUEST_UNDO:

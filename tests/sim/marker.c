@@ -1,12 +1,12 @@
 #include "tests/sim/marker.h"
 
+#include "tests/sim/import.h"
 #include "tests/sim/mutant.h"
 
-#include <assert.h>
 #include <string.h>
 
 enum {
-    WIPED_AT_A_TIME = 1, /* locks: as with a real SCAN, one call is not enough */
+    CLEARED_AT_A_TIME = 1, /* locks: as with a real SCAN, one call is not enough */
 };
 
 /* ---- views ----------------------------------------------------------------------------------- */
@@ -33,10 +33,18 @@ static bool stands(const struct sim_marker *marker, const struct fence_view *nam
 int sim_marker_check_view(struct sim_master *master, const struct sim_request *request)
 {
     struct sim_marker *marker = &master->memory.marker;
+    bool reads = request->ask == SIM_ASK_REJOIN;
+    bool unchecked =
+        reads ? SIM_MUTANT(LINEAGE_UNCHECKED_READ) : SIM_MUTANT(LINEAGE_UNCHECKED_TAKE);
     if (!marker->present || !marker->active || marker->member != request->member)
         return FENCE_REPLY_REFUSED;
+    if (sim_master_strayed(master) && !unchecked)
+        return FENCE_REPLY_REFUSED;
+    bool extends = !reads && request->lock.kind == FENCE_REQUEST_EXTEND;
     if (!stands(marker, &request->view))
-        return SIM_MUTANT(VIEW_UNCHECKED) ? 0 : FENCE_REPLY_STALE;
+        return SIM_MUTANT(VIEW_UNCHECKED) || (extends && SIM_MUTANT(EXTEND_VIEW_UNCHECKED))
+                   ? 0
+                   : FENCE_REPLY_STALE;
     if (!SIM_MUTANT(NOTHING_RECORDED))
         learn(marker, &request->view);
     return 0;
@@ -48,23 +56,18 @@ static bool same_marker(const struct sim_marker *a, const struct sim_marker *b)
 {
     if (!a->present || !b->present)
         return a->present == b->present;
-    return a->member == b->member && a->run == b->run && a->active == b->active &&
-           a->nonce == b->nonce && memcmp(&a->view, &b->view, sizeof(a->view)) == 0;
+    return a->member == b->member && a->run == b->run && a->lineage == b->lineage &&
+           a->active == b->active && a->next == b->next &&
+           memcmp(&a->view, &b->view, sizeof(a->view)) == 0;
 }
 
-static bool claim(struct sim_master *master, const struct sim_request *request)
+/* What it recorded of others stays, and its own incarnation is what it was. */
+static bool mark(struct sim_master *master, const struct sim_request *request)
 {
     const struct sim_rejoin_request *rejoin = &request->rejoin;
     struct sim_marker *marker = &master->memory.marker;
-    if (!same_marker(marker, &rejoin->seen) && !SIM_MUTANT(CLAIM_UNSEEN))
+    if (!same_marker(marker, &rejoin->seen) && !SIM_MUTANT(MARK_UNSEEN))
         return false;
-    if (rejoin->keep_locks) {
-        marker->nonce = rejoin->nonce;
-        marker->next = rejoin->incarnation;
-        marker->progress = 0;
-        return true;
-    }
-    /* What it recorded of others stays, and its own incarnation is what it was. */
     struct fence_view view = request->view;
     if (marker->present)
         view.incarnation[request->member] = marker->view.incarnation[request->member];
@@ -72,52 +75,81 @@ static bool claim(struct sim_master *master, const struct sim_request *request)
     *marker = (struct sim_marker){
         .present = true,
         .member = request->member,
-        .run = rejoin->run,
+        .run = master->run,
+        .lineage = master->lineage,
+        .durable = rejoin->durable && master->persistence == SIM_ALWAYS,
         .ttl_max_ms = rejoin->ttl_max_ms,
-        .durable = rejoin->durable,
-        .nonce = rejoin->nonce,
         .next = rejoin->incarnation,
+        .intact = rejoin->keeps &&
+                  (rejoin->lineage == master->lineage || SIM_MUTANT(LINEAGE_UNCHECKED_MARK)),
         .view = view,
     };
     return true;
 }
 
-static bool wipe(struct sim_master *master, const struct sim_rejoin_request *rejoin,
-                 uint64_t *ret_cursor)
+/* It counts no more. Of a master that seems to have kept all it knew it stays in the way. */
+static void clear_lock(const struct sim_marker *marker, struct sim_lock *lock)
 {
-    if (!master->memory.marker.present || master->memory.marker.nonce != rejoin->nonce)
+    if (SIM_MUTANT(LOCKS_KEPT))
+        return;
+    lock->present = lock->present && marker->intact;
+    lock->imported = true;
+    lock->from = 0;
+}
+
+/* Whether it is being taken back under the incarnation that is named. */
+static bool is_joining(const struct sim_marker *marker, const struct sim_rejoin_request *rejoin)
+{
+    return marker->present && !marker->active && marker->next == rejoin->incarnation;
+}
+
+static bool clear(struct sim_master *master, const struct sim_rejoin_request *rejoin,
+                  uint64_t *ret_cursor)
+{
+    struct sim_marker *marker = &master->memory.marker;
+    if (!marker->present || marker->next != rejoin->incarnation)
         return false;
-    master->memory.marker.progress++;
-    uint64_t next = rejoin->cursor + WIPED_AT_A_TIME;
-    if (rejoin->cursor < master->resources && !SIM_MUTANT(LOCKS_KEPT))
-        master->memory.locks[rejoin->cursor].present = false;
+    if (marker->progress != rejoin->steps && !SIM_MUTANT(CLEAR_UNCOUNTED))
+        return false; /* a copy: what it would remove was imported since */
+    marker->progress++;
+    uint64_t next = rejoin->cursor + CLEARED_AT_A_TIME;
+    if (rejoin->cursor < master->resources)
+        clear_lock(marker, &master->memory.locks[rejoin->cursor]);
     *ret_cursor = next < master->resources ? next : 0;
     return true;
 }
 
-static void raise_to(int64_t *counter, int64_t given)
+static bool install(struct sim_master *master, const struct sim_rejoin_request *rejoin,
+                    uint64_t local_us)
 {
-    if (*counter < given && !SIM_MUTANT(COUNTERS_NOT_RAISED))
-        *counter = given;
+    struct sim_marker *marker = &master->memory.marker;
+    bool joining = is_joining(marker, rejoin) ||
+                   (SIM_MUTANT(INSTALL_NONCE_UNCHECKED) && marker->present && !marker->active);
+    if (!joining || (sim_master_strayed(master) && !SIM_MUTANT(LINEAGE_UNCHECKED_INSTALL)))
+        return false;
+    marker->progress++;
+    if (rejoin->has_page)
+        sim_import_merge(master, &rejoin->page, rejoin->source, local_us);
+    return true;
 }
 
 static bool admit(struct sim_master *master, const struct sim_request *request)
 {
     const struct sim_rejoin_request *rejoin = &request->rejoin;
     struct sim_marker *marker = &master->memory.marker;
-    bool claimed =
-        marker->present && marker->nonce == rejoin->nonce && marker->progress >= rejoin->wiped;
-    if (!claimed && !(marker->present && SIM_MUTANT(NONCE_UNCHECKED)))
+    bool joining = is_joining(marker, rejoin) ||
+                   (SIM_MUTANT(ADMIT_NONCE_UNCHECKED) && marker->present && !marker->active);
+    int64_t incarnation = SIM_MUTANT(ADMIT_NONCE_UNCHECKED) ? marker->next : rejoin->incarnation;
+    if (!joining || (sim_master_strayed(master) && !SIM_MUTANT(LINEAGE_UNCHECKED_INSTALL)))
         return false;
-    raise_to(&master->memory.counters.floor, rejoin->counters.floor);
-    for (unsigned slot = 0; slot < SIM_RESOURCES_MAX; slot++)
-        raise_to(&master->memory.counters.slot[slot], rejoin->counters.slot[slot]);
+    if (marker->progress < rejoin->steps && !SIM_MUTANT(PROGRESS_UNCHECKED))
+        return false;
+    sim_import_end(master);
     learn(marker, &request->view);
-    marker->view.incarnation[marker->member] = request->view.incarnation[marker->member];
+    marker->view.incarnation[marker->member] = incarnation;
     marker->active = true;
-    marker->run = rejoin->run;
-    marker->durable = rejoin->durable;
-    marker->nonce = 0;
+    marker->intact = false;
+    master->memory.tainted = false;
     marker->next = 0;
     marker->progress = 0;
     return true;
@@ -128,8 +160,7 @@ static enum fence_rejoin_outcome done_or_changed(bool done)
     return done ? FENCE_REJOIN_DONE : FENCE_REJOIN_CHANGED;
 }
 
-/* The view that is named has the incarnation to record in it, so this is a request like any other
- * that answers the counters. */
+/* The view that is named has the incarnation to record in it. */
 static enum fence_rejoin_outcome record(struct sim_master *master,
                                         const struct sim_request *request)
 {
@@ -137,31 +168,45 @@ static enum fence_rejoin_outcome record(struct sim_master *master,
     return refusal == FENCE_REPLY_REFUSED ? FENCE_REJOIN_LOST : done_or_changed(refusal == 0);
 }
 
-/* One counter in each answer: where there are several, it takes several. */
-static struct sim_counters read_counters(const struct sim_master *master, uint64_t *cursor)
+/* A page is of what this master was when it recorded. */
+static enum fence_rejoin_outcome read_page(struct sim_master *master,
+                                           const struct sim_request *request, uint64_t local_us,
+                                           struct sim_reply *reply)
 {
-    const struct sim_counters *counters = &master->memory.counters;
-    struct sim_counters part = {.floor = counters->floor};
-    assert(*cursor < master->slots);
-    part.slot[*cursor] = counters->slot[*cursor];
-    *cursor = (*cursor + 1) % master->slots;
-    return part;
+    const struct sim_rejoin_request *rejoin = &request->rejoin;
+    const struct sim_marker *marker = &master->memory.marker;
+    if (!marker->present || !marker->active || marker->member != request->member ||
+        (sim_master_strayed(master) && !SIM_MUTANT(LINEAGE_UNCHECKED_READ)))
+        return FENCE_REJOIN_LOST;
+    bool same =
+        marker->view.incarnation[request->member] == request->view.incarnation[request->member] &&
+        marker->view.incarnation[rejoin->target] == rejoin->incarnation;
+    if (same || SIM_MUTANT(PAGES_UNCHECKED))
+        sim_import_read(master, rejoin, local_us, reply);
+    return done_or_changed(same || SIM_MUTANT(PAGES_UNCHECKED));
 }
 
-struct sim_reply sim_marker_rejoin(struct sim_master *master, const struct sim_request *request)
+struct sim_reply sim_marker_rejoin(struct sim_master *master, const struct sim_request *request,
+                                   uint64_t local_us)
 {
+    const struct sim_rejoin_request *rejoin = &request->rejoin;
     struct sim_reply reply = {.outcome = FENCE_REJOIN_CHANGED};
-    switch (request->rejoin.step) {
-    case FENCE_REJOIN_CLAIM:
-        reply.outcome = done_or_changed(claim(master, request));
+    sim_master_expire_due(master, local_us);
+    switch (rejoin->step) {
+    case FENCE_REJOIN_MARK:
+        reply.outcome = done_or_changed(mark(master, request));
         break;
-    case FENCE_REJOIN_WIPE:
-        reply.outcome = done_or_changed(wipe(master, &request->rejoin, &reply.cursor));
+    case FENCE_REJOIN_CLEAR:
+        reply.outcome = done_or_changed(clear(master, rejoin, &reply.cursor));
         break;
     case FENCE_REJOIN_RECORD:
         reply.outcome = record(master, request);
-        reply.cursor = request->rejoin.cursor;
-        reply.counters = read_counters(master, &reply.cursor);
+        break;
+    case FENCE_REJOIN_READ:
+        reply.outcome = read_page(master, request, local_us, &reply);
+        break;
+    case FENCE_REJOIN_INSTALL:
+        reply.outcome = done_or_changed(install(master, rejoin, local_us));
         break;
     case FENCE_REJOIN_ADMIT:
         reply.outcome = done_or_changed(admit(master, request));
@@ -173,18 +218,24 @@ struct sim_reply sim_marker_rejoin(struct sim_master *master, const struct sim_r
 
 struct sim_reply sim_marker_restamp(struct sim_master *master, const struct sim_request *request)
 {
+    const struct sim_rejoin_request *rejoin = &request->rejoin;
     struct sim_marker *marker = &master->memory.marker;
-    const struct sim_marker *seen = &request->rejoin.seen;
-    bool unchanged = marker->present && marker->active && marker->member == seen->member &&
-                     marker->run == seen->run && marker->nonce == seen->nonce;
-    if (unchanged) {
-        int64_t *own = &marker->view.incarnation[marker->member];
-        if (*own < request->rejoin.incarnation)
-            *own = request->rejoin.incarnation;
-        marker->run = request->rejoin.run;
-        marker->nonce = 0;
+    const struct sim_marker *seen = &rejoin->seen;
+    bool half_way = marker->present && !marker->active && marker->intact;
+    bool unchanged = marker->present && (marker->active || half_way) &&
+                     marker->member == seen->member && marker->run == seen->run &&
+                     marker->lineage == seen->lineage && master->run == rejoin->run &&
+                     master->lineage == rejoin->lineage;
+    if (unchanged && half_way) {
+        marker->view.incarnation[marker->member] = marker->next;
+        marker->active = true;
+        marker->intact = false;
         marker->next = 0;
         marker->progress = 0;
+    }
+    if (unchanged) {
+        marker->run = rejoin->run;
+        marker->lineage = rejoin->lineage;
     }
     return (struct sim_reply){.outcome = done_or_changed(unchanged)};
 }

@@ -2,6 +2,7 @@
 
 #include "tests/sim/locks.h"
 #include "tests/sim/marker.h"
+#include "tests/sim/mutant.h"
 
 #include <string.h>
 
@@ -23,21 +24,60 @@ bool sim_master_expire(struct sim_master *master, uint32_t resource)
     return was_present;
 }
 
-/* ---- crashes --------------------------------------------------------------------------------- */
-
-void sim_master_restart(struct sim_master *master, uint32_t run, bool lost)
+void sim_master_expire_due(struct sim_master *master, uint64_t local_us)
 {
-    master->run = run;
-    if (lost || master->persistence == SIM_NONE)
-        sim_master_flush(master);
-    else if (master->persistence == SIM_EVERYSEC)
-        master->memory = master->disk;
+    for (uint32_t r = 0; r < master->resources; r++) {
+        struct sim_lock *lock = &master->memory.locks[r];
+        lock->present = lock->present && lock->expires_us > local_us;
+    }
 }
 
-void sim_master_restore(struct sim_master *master, uint32_t run)
+/* ---- crashes --------------------------------------------------------------------------------- */
+
+static void start(struct sim_master *master, uint32_t run, uint32_t lineage, bool was_replica)
 {
     master->run = run;
-    master->memory = master->disk;
+    master->lineage = master->first = master->harmed = lineage;
+    master->was_replica = was_replica;
+    master->persistence = master->usual;
+}
+
+void sim_master_restart(struct sim_master *master, uint32_t run, uint32_t lineage, bool lost)
+{
+    if (lost || master->usual == SIM_NONE)
+        sim_master_flush(master);
+    else if (master->persistence != SIM_ALWAYS)
+        master->memory = master->disk;
+    start(master, run, lineage, false);
+}
+
+void sim_master_restore(struct sim_master *master, uint32_t run, uint32_t lineage, bool was_replica)
+{
+    master->memory = master->copy;
+    master->memory.tainted = true;
+    start(master, run, lineage, was_replica);
+}
+
+void sim_master_roll_back(struct sim_master *master, uint32_t lineage)
+{
+    master->memory = master->copy;
+    master->was_replica = true;
+    sim_master_change(master, lineage, true);
+}
+
+void sim_master_change(struct sim_master *master, uint32_t lineage, bool harmed)
+{
+    master->lineage = lineage;
+    if (harmed)
+        master->harmed = lineage;
+    master->memory.tainted |= harmed;
+}
+
+void sim_master_configure(struct sim_master *master, enum sim_persistence persistence)
+{
+    if (master->persistence == SIM_ALWAYS)
+        sim_master_save(master);
+    master->persistence = persistence;
 }
 
 void sim_master_flush(struct sim_master *master)
@@ -51,29 +91,73 @@ void sim_master_save(struct sim_master *master)
     master->disk = master->memory;
 }
 
+void sim_master_copy(struct sim_master *master)
+{
+    master->copy = master->memory;
+    master->copied = true;
+}
+
+/* ---- what it can tell of itself -------------------------------------------------------------- */
+
+bool sim_master_strayed(const struct sim_master *master)
+{
+    const struct sim_marker *marker = &master->memory.marker;
+    return marker->lineage != master->lineage ||
+           (marker->durable && master->persistence == SIM_NONE && !SIM_MUTANT(UNDURABLE_COUNTS));
+}
+
+bool sim_master_undurable(const struct sim_master *master)
+{
+    const struct sim_marker *marker = &master->memory.marker;
+    return marker->present && marker->durable && master->persistence != SIM_ALWAYS;
+}
+
+static bool is_intact(const struct sim_master *master)
+{
+    const struct sim_marker *marker = &master->memory.marker;
+    if (!marker->active && !marker->intact)
+        return false;
+    if (marker->run != master->run)
+        return marker->durable && master->persistence == SIM_ALWAYS && !master->was_replica &&
+               master->harmed == master->first;
+    return marker->lineage >= master->harmed;
+}
+
 /* ---- all of them ----------------------------------------------------------------------------- */
 
 static struct sim_reply facts(const struct sim_master *master)
 {
     return (struct sim_reply){
         .run = master->run,
+        .lineage = master->lineage,
+        .intact = master->memory.marker.present && is_intact(master),
         .persistence = master->persistence,
         .marker = master->memory.marker,
     };
 }
 
-struct sim_reply sim_master_execute(struct sim_master *master, const struct sim_request *request,
-                                    bool copy, uint64_t now_us)
+static struct sim_reply execute_lock_request(struct sim_master *master,
+                                             const struct sim_request *request, bool copy,
+                                             uint64_t local_us)
 {
-    if (request->ask == SIM_ASK_FACTS)
-        return facts(master);
-    if (request->ask == SIM_ASK_RESTAMP)
-        return sim_marker_restamp(master, request);
-    if (request->ask == SIM_ASK_REJOIN)
-        return sim_marker_rejoin(master, request);
     int refusal = sim_marker_check_view(master, request);
     if (refusal)
         return (struct sim_reply){.kind = (enum fence_reply_kind)refusal,
                                   .marker = master->memory.marker};
-    return sim_locks_execute(master, &request->lock, copy, sim_clock_read(&master->clock, now_us));
+    return sim_locks_execute(master, &request->lock, copy, local_us);
+}
+
+struct sim_reply sim_master_execute(struct sim_master *master, const struct sim_request *request,
+                                    bool copy, uint64_t now_us)
+{
+    uint64_t local_us = sim_clock_read(&master->clock, now_us);
+    if (request->ask == SIM_ASK_FACTS)
+        return facts(master);
+    if (request->ask == SIM_ASK_RESTAMP)
+        return sim_marker_restamp(master, request);
+    struct sim_reply reply = request->ask == SIM_ASK_REJOIN
+                                 ? sim_marker_rejoin(master, request, local_us)
+                                 : execute_lock_request(master, request, copy, local_us);
+    reply.undurable = sim_master_undurable(master);
+    return reply;
 }

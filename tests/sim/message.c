@@ -25,6 +25,8 @@ const char *sim_resource_text(uint32_t resource)
 
 const char *sim_lock_text(uint32_t lock)
 {
+    if (lock == SIM_TOMBSTONE)
+        return FENCE_TOMBSTONE;
     assert(lock < SIM_CALLS_MAX);
     char *text = lock_texts[lock];
     if (text[0] == '\0') {
@@ -38,7 +40,7 @@ const char *sim_lock_text(uint32_t lock)
 /* The label of an acquire is the number of the call: so requests show whose they are. */
 const char *sim_owner_text(uint32_t call)
 {
-    return sim_lock_text(call) + DIGITS_AT;
+    return call == SIM_TOMBSTONE ? "" : sim_lock_text(call) + DIGITS_AT;
 }
 
 uint32_t sim_resource_number(const char *text)
@@ -112,13 +114,16 @@ static struct sim_set set_of(const struct fence_request *request)
 /* ---- the fleet and its runs ------------------------------------------------------------------ */
 
 #define FLEET_TEXT "f1ee700000000000000000000000000000000000"
-#define RUN_TEXT   "c0de%036x"
+#define RUN_TEXT   "c0de000000000000000000000000000000000000" /* and a lineage; its last digits */
 
 static_assert(sizeof(FLEET_TEXT) == FENCE_ID_HEX_LEN + 1, "a fleet id is as long as any");
+static_assert(sizeof(RUN_TEXT) == FENCE_ID_HEX_LEN + 1, "a run id is as long as any");
 
 static void run_text(uint32_t run, char ret_text[static FENCE_ID_HEX_LEN + 1])
 {
-    (void)snprintf(ret_text, FENCE_ID_HEX_LEN + 1, RUN_TEXT, run);
+    memcpy(ret_text, RUN_TEXT, sizeof(RUN_TEXT));
+    for (char *digit = ret_text + FENCE_ID_HEX_LEN - 1; run > 0; run >>= 4)
+        *digit-- = "0123456789abcdef"[run & 15];
 }
 
 static uint32_t run_number(const char *text)
@@ -136,8 +141,8 @@ static struct sim_marker marker_of(const struct fence_facts *facts)
         .durable = facts->marked_durable,
         .member = facts->member - 1,
         .run = run_number(facts->marked_run_id),
+        .lineage = run_number(facts->marked_lineage),
         .ttl_max_ms = facts->ttl_max_ms,
-        .nonce = facts->nonce,
         .next = facts->next,
         .progress = facts->progress,
         .view = facts->view,
@@ -149,23 +154,28 @@ struct fence_facts sim_facts(const struct sim_reply *reply)
     static const char *const persistence[] = {
         [SIM_ALWAYS] = "always", [SIM_EVERYSEC] = "everysec", [SIM_NONE] = "none"};
     const struct sim_marker *marker = &reply->marker;
-    struct fence_facts facts = {.version = 70000, .durable = reply->persistence == SIM_ALWAYS};
-    (void)snprintf(facts.persistence, sizeof(facts.persistence), "%s",
-                   persistence[reply->persistence]);
+    struct fence_facts facts = {
+        .version = 70000,
+        .durable = reply->persistence == SIM_ALWAYS,
+        .intact = reply->intact,
+    };
+    memcpy(facts.persistence, persistence[reply->persistence],
+           strlen(persistence[reply->persistence]) + 1);
     run_text(reply->run, facts.run_id);
+    run_text(reply->lineage, facts.lineage);
     if (!marker->present)
         return facts;
     facts.marked = true;
     facts.member = marker->member + 1;
     facts.marked_durable = marker->durable;
     facts.marked_active = marker->active;
-    facts.nonce = marker->nonce;
     facts.next = marker->next;
     facts.progress = marker->progress;
     facts.ttl_max_ms = marker->ttl_max_ms;
     facts.view = marker->view;
     memcpy(facts.fleet_id, FLEET_TEXT, sizeof(FLEET_TEXT));
     run_text(marker->run, facts.marked_run_id);
+    run_text(marker->lineage, facts.marked_lineage);
     return facts;
 }
 
@@ -187,6 +197,23 @@ struct sim_request sim_lock_request(const struct fence_request *request)
     };
 }
 
+static void name_seen(const struct fence_facts *seen, struct sim_rejoin_request *ret_rejoin)
+{
+    ret_rejoin->seen = marker_of(seen);
+    ret_rejoin->run = run_number(seen->run_id);
+    ret_rejoin->lineage = run_number(seen->lineage);
+    ret_rejoin->durable = seen->durable;
+}
+
+static void name_page(const struct fence_page *page, struct sim_rejoin_request *ret_rejoin)
+{
+    ret_rejoin->has_page = page->len > 0;
+    if (!ret_rejoin->has_page)
+        return;
+    assert(page->len == sizeof(ret_rejoin->page));
+    memcpy(&ret_rejoin->page, page->bytes, sizeof(ret_rejoin->page));
+}
+
 struct sim_request sim_rejoin_request(const struct fence_rejoin_request *request)
 {
     struct sim_request made = {
@@ -194,39 +221,30 @@ struct sim_request sim_rejoin_request(const struct fence_rejoin_request *request
         .tag = request->tag,
         .rejoin = {.step = request->step,
                    .target = request->member,
-                   .keep_locks = request->keep_locks,
-                   .nonce = request->nonce,
-                   .wiped = request->wiped,
-                   .cursor = request->cursor,
                    .incarnation = request->incarnation,
+                   .cursor = request->cursor,
+                   .part = request->part,
+                   .source = request->source,
+                   .steps = request->steps,
                    .ttl_max_ms = request->ttl_max_ms},
     };
     if (request->view)
         made.view = *request->view;
-    if (request->step == FENCE_REJOIN_CLAIM) {
+    if (request->step == FENCE_REJOIN_MARK) {
         assert(strcmp(request->fleet_id, FLEET_TEXT) == 0);
-        made.rejoin.seen = marker_of(request->seen);
+        name_seen(request->seen, &made.rejoin);
+        made.rejoin.keeps = request->keeps;
     }
-    if (request->step == FENCE_REJOIN_CLAIM || request->step == FENCE_REJOIN_ADMIT) {
-        made.rejoin.run = run_number(request->seen->run_id);
-        made.rejoin.durable = request->seen->durable;
-    }
-    if (request->step == FENCE_REJOIN_ADMIT) {
-        made.rejoin.counters.floor = request->counters->floor;
-        memcpy(made.rejoin.counters.slot, request->counters->slot,
-               sizeof(made.rejoin.counters.slot));
-    }
+    if (request->step == FENCE_REJOIN_INSTALL)
+        name_page(request->page, &made.rejoin);
     return made;
 }
 
-struct sim_request sim_restamp_request(const struct fence_facts *seen, int64_t incarnation)
+struct sim_request sim_restamp_request(const struct fence_facts *seen)
 {
-    return (struct sim_request){
-        .ask = SIM_ASK_RESTAMP,
-        .rejoin = {.seen = marker_of(seen),
-                   .run = run_number(seen->run_id),
-                   .incarnation = incarnation},
-    };
+    struct sim_request made = {.ask = SIM_ASK_RESTAMP};
+    name_seen(seen, &made.rejoin);
+    return made;
 }
 
 const char *sim_request_name(const struct sim_request *request)
@@ -237,10 +255,9 @@ const char *sim_request_name(const struct sim_request *request)
         [FENCE_REQUEST_UNDO] = "UNDO",     [FENCE_REQUEST_INSPECT] = "INSPECT",
     };
     static const char *const steps[] = {
-        [FENCE_REJOIN_CLAIM] = "CLAIM",
-        [FENCE_REJOIN_WIPE] = "WIPE",
-        [FENCE_REJOIN_RECORD] = "RECORD",
-        [FENCE_REJOIN_ADMIT] = "ADMIT",
+        [FENCE_REJOIN_MARK] = "MARK",       [FENCE_REJOIN_CLEAR] = "CLEAR",
+        [FENCE_REJOIN_RECORD] = "RECORD",   [FENCE_REJOIN_READ] = "READ",
+        [FENCE_REJOIN_INSTALL] = "INSTALL", [FENCE_REJOIN_ADMIT] = "ADMIT",
     };
     switch (request->ask) {
     case SIM_ASK_LOCK:
@@ -260,6 +277,8 @@ const char *sim_reply_name(const struct sim_request *request, const struct sim_r
         [FENCE_REPLY_YES] = "YES",
         [FENCE_REPLY_NO] = "NO",
         [FENCE_REPLY_EXHAUSTED] = "EXHAUSTED",
+        [FENCE_REPLY_SUPERSEDED] = "SUPERSEDED",
+        [FENCE_REPLY_UNCOUNTED] = "UNCOUNTED",
         [FENCE_REPLY_STALE] = "STALE",
         [FENCE_REPLY_REFUSED] = "REFUSED",
         [FENCE_REPLY_LOST] = "LOST",

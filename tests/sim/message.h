@@ -1,7 +1,8 @@
 /* A request and its reply on their way, with names as small numbers. Copied freely; owns nothing.
  *
  * A lock id is numbered by the first call that acquires with it, a resource by its place in the
- * world, a run of a Redis by how many there were before it. There is but one fleet in a world. */
+ * world, a run and a lineage of a Redis by how many there were before it. There is but one fleet in
+ * a world. */
 #ifndef SIM_MESSAGE_H
 #define SIM_MESSAGE_H
 
@@ -11,6 +12,8 @@ enum {
     SIM_RESOURCES_MAX = 3,
     SIM_CALLS_MAX = 512, /* of one world, from first to last */
     SIM_SET_TEXT_MAX = 3 * SIM_RESOURCES_MAX,
+    SIM_TOMBSTONE = SIM_CALLS_MAX, /* in place of a lock id: nobody's */
+    SIM_HOLDERS_MAX = SIM_CALLS_MAX + 1,
 };
 
 /* The resources that a call or a request is about, each another, and the token that goes with each.
@@ -25,12 +28,13 @@ struct sim_set {
 struct sim_marker {
     bool present; /* the other members mean nothing without it */
     bool active;  /* state; else it is joining */
-    bool durable; /* was it verified durable when it was admitted */
+    bool durable; /* was it verified durable when it was marked */
     unsigned member;
-    uint32_t run; /* of the Redis that was admitted */
+    uint32_t run;     /* of the Redis that was marked or restamped, */
+    uint32_t lineage; /* and of its data */
     uint32_t ttl_max_ms;
-    uint64_t nonce; /* 0: none */
-    int64_t next;   /* the incarnation it is to get; 0: none */
+    int64_t next; /* the incarnation it is to get; 0: none */
+    bool intact;  /* joining, and had kept all it knew when that began */
     int64_t progress;
     struct fence_view view;
 };
@@ -41,10 +45,25 @@ enum sim_persistence {
     SIM_NONE,     /* a crash loses everything */
 };
 
-/* Every counter of a master; see fence_counters. */
+/* Every counter of a master. None counts below the floor. */
 struct sim_counters {
     int64_t floor;
     int64_t slot[SIM_RESOURCES_MAX];
+};
+
+/* What a master answers to a READ: its floor and one counter, or one lock. */
+struct sim_page {
+    enum fence_rejoin_part part;
+    uint32_t slot; /* COUNTERS */
+    int64_t floor;
+    int64_t counter;
+    uint32_t resource; /* LOCKS */
+    uint32_t lock;
+    uint32_t extensions;
+    bool countable; /* it proves something there */
+    uint64_t attempt;
+    int64_t number;
+    uint64_t remaining_ms;
 };
 
 /* What a server wants of a master: one of fence's requests about a lock, a step of a rejoin, or
@@ -70,16 +89,19 @@ struct sim_lock_request {
 struct sim_rejoin_request {
     enum fence_rejoin_step step;
     unsigned target; /* the member that is taken back */
-    bool keep_locks;
-    uint64_t nonce;
+    int64_t incarnation;
     uint64_t cursor;
-    uint32_t wiped;      /* ADMIT */
-    int64_t incarnation; /* CLAIM */
+    enum fence_rejoin_part part; /* READ */
+    unsigned source;             /* INSTALL */
+    bool has_page;
+    struct sim_page page;
+    uint32_t steps; /* CLEAR, ADMIT */
     uint32_t ttl_max_ms;
-    uint32_t run;           /* of the Redis that was judged */
-    bool durable;           /* was it */
-    struct sim_marker seen; /* CLAIM, RESTAMP: the marker that was judged */
-    struct sim_counters counters;
+    struct sim_marker seen; /* MARK, RESTAMP: the marker that was judged, */
+    uint32_t run;           /* of this run, */
+    uint32_t lineage;       /* with this lineage, */
+    bool durable;           /* which was durable or not, */
+    bool keeps;             /* MARK: and seems to have kept all it knew, or not */
 };
 
 struct sim_request {
@@ -99,17 +121,23 @@ struct sim_reply {
     int64_t number[SIM_RESOURCES_MAX];
     bool found;        /* NUMBER: all was locked before under this id */
     bool counted_anew; /* NUMBER: of what was found, something was so */
+    bool imported;     /* EXTEND: the lock is so */
     uint64_t remaining_ms;
     uint32_t
         freed; /* RELEASE, UNDO: a set of resources that somebody waits for; servers are told */
     /* REJOIN; LOST: the script refused to run */
     enum fence_rejoin_outcome outcome;
     uint64_t cursor;
-    struct sim_counters counters;
+    bool has_page;
+    struct sim_page page;
     /* FACTS; and the view in the marker: a STALE, a RECORD refused */
     uint32_t run;
+    uint32_t lineage;
+    bool intact;
     enum sim_persistence persistence;
     struct sim_marker marker;
+    /* The script ran, and CONFIG GET behind it says that the server is not what its marker says. */
+    bool undurable;
 };
 
 /* The texts behind the numbers: static, of the form that fence/name.h asks for. */
@@ -131,7 +159,7 @@ uint32_t sim_owner_number(const char *text);
 /* What a server asks, in the simulator's terms; all but the view it works under. */
 struct sim_request sim_lock_request(const struct fence_request *request);
 struct sim_request sim_rejoin_request(const struct fence_rejoin_request *request);
-struct sim_request sim_restamp_request(const struct fence_facts *seen, int64_t incarnation);
+struct sim_request sim_restamp_request(const struct fence_facts *seen);
 
 /* What a handshake found, in the core's terms. */
 struct fence_facts sim_facts(const struct sim_reply *reply);

@@ -1,3 +1,3 @@
 #include "tests/sim/mutant.h"
 
-unsigned sim_mutants;
+uint64_t sim_mutants;

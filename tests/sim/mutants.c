@@ -1,4 +1,5 @@
 /* mutants [--seeds N] [NAME...]    has the simulator look for each mutant, or for those named
+ * mutants --in KIND [NAME...]      the same, in worlds of one kind only
  * mutants --shrink NAME            tells a short history in which that mutant breaks a promise
  *
  * A mutant is the protocol with one rule switched off, or two that cover for each other. One that
@@ -21,18 +22,19 @@ enum {
 unsigned fence_mutants;
 
 #define CORE(name)   (1U << FENCE_MUTANT_##name)
-#define MASTER(name) (1U << SIM_MUTANT_##name)
+#define MASTER(name) (UINT64_C(1) << SIM_MUTANT_##name)
 
 #define TOKENS  "P1 P2 P4"    /* tokens, exclusion, lost updates */
 #define COMING  "P3"          /* what comes back, and in time */
 #define WAITING "W1 W2 W3 W4" /* waiters.h */
+#define UNFOUND "P1 P2 P4 "   /* tokens, and it is not known to be found */
 
 static const struct mutant {
     const char *name;
     const char *rule;     /* what is not kept */
     const char *promises; /* of which one is broken then */
     unsigned core;
-    unsigned master;
+    uint64_t master;
 } mutants[] = {
     {"majority-of-asked", "a majority is of all N masters", TOKENS, CORE(MAJORITY_OF_ASKED), 0},
     {"confirm-by-id", "a confirmation goes to the attempt with its number", TOKENS, 0,
@@ -43,24 +45,61 @@ static const struct mutant {
      CORE(LATE_NUMBERS_JOIN), MASTER(CONFIRM_EXACTLY)},
     {"undo-by-lock-id", "a clean-up takes back its own attempt only", TOKENS, 0,
      MASTER(UNDO_BY_LOCK_ID)},
-    {"no-view", "a master compares views (or wipes its locks)", TOKENS, 0,
-     MASTER(VIEW_UNCHECKED) | MASTER(LOCKS_KEPT)},
-    {"old-machine-votes", "a master compares views", TOKENS, 0, MASTER(VIEW_UNCHECKED)},
-    {"nothing-recorded", "the incarnation is recorded where counters are read", TOKENS, 0,
-     MASTER(NOTHING_RECORDED)},
+    {"no-view", "a master compares views", TOKENS, 0, MASTER(VIEW_UNCHECKED)},
+    {"extended-in-any-view", "for an extension, too", TOKENS, 0, MASTER(EXTEND_VIEW_UNCHECKED)},
+    {"nothing-recorded", "the incarnation is recorded where pages are read (or pages compare it)",
+     TOKENS, 0, MASTER(NOTHING_RECORDED) | MASTER(PAGES_UNCHECKED)},
     {"one-read-fewer", "a rejoin reads a majority of others", TOKENS, CORE(ONE_READ_FEWER), 0},
     {"reads-itself", "the master that forgot is not one of that majority", TOKENS,
      CORE(READ_ITSELF), 0},
-    {"two-views", "those that are read are read under one view", TOKENS, CORE(READ_UNDER_TWO_VIEWS),
+    {"read-before-record", "it reads after they recorded (or pages compare it)", TOKENS,
+     CORE(READ_BEFORE_RECORD), MASTER(PAGES_UNCHECKED)},
+    {"two-views", "all of them record under one view (or pages compare it)", TOKENS,
+     CORE(RECORDED_UNDER_TWO_VIEWS), MASTER(PAGES_UNCHECKED)},
+    {"locks-kept", "a member that is taken back is cleared", TOKENS, 0, MASTER(LOCKS_KEPT)},
+    {"cleared-again", "a copy of CLEAR removes nothing that was imported", TOKENS, 0,
+     MASTER(CLEAR_UNCOUNTED)},
+    {"incarnation-reused", "each mark has an incarnation of its own", TOKENS,
+     CORE(INCARNATION_REUSED), 0},
+    {"counters-not-imported", "counters are imported", TOKENS, 0, MASTER(COUNTERS_NOT_IMPORTED)},
+    {"locks-not-imported", "locks are imported", TOKENS, 0, MASTER(LOCKS_NOT_IMPORTED)},
+    {"seen-by-majority", "... and not only those that all the masters read had", TOKENS, 0,
+     MASTER(SEEN_BY_MAJORITY)},
+    {"stored-number-kept", "a lock that was imported is counted anew", TOKENS, 0,
+     MASTER(STORED_NUMBER_KEPT)},
+    {"mixed-by-number", "locks of two ids become a tombstone", TOKENS, 0, MASTER(MIXED_BY_NUMBER)},
+    {"mixed-by-first", "the same", TOKENS, 0, MASTER(MIXED_BY_FIRST)},
+    {"tombstone-deletable", "its time alone ends a tombstone", TOKENS, 0,
+     MASTER(TOMBSTONE_DELETABLE)},
+    {"tombstone-not-copied", "a tombstone is imported, too", TOKENS, 0,
+     MASTER(TOMBSTONE_NOT_COPIED)},
+    {"lease-not-max", "of two leases the longer one is kept", TOKENS, 0, MASTER(LEASE_NOT_MAX)},
+    {"merge-keeps-attempt", "a lock of two attempts is neither's to undo", TOKENS, 0,
+     MASTER(MERGE_KEEPS_ATTEMPT)},
+    {"extends-any-imported", "an imported lock is extended only where a majority had it", TOKENS, 0,
+     MASTER(EXTEND_ANY_IMPORTED)},
+    {"no-nonce", "pages are merged and members admitted by their incarnation (or steps count)",
+     TOKENS, 0,
+     MASTER(INSTALL_NONCE_UNCHECKED) | MASTER(ADMIT_NONCE_UNCHECKED) | MASTER(PROGRESS_UNCHECKED)},
+    {"progress-unchecked", "a member is admitted if all steps were done", TOKENS, 0,
+     MASTER(PROGRESS_UNCHECKED)},
+    {"lineage-not-in-take", "requests compare the lineage", TOKENS, 0,
+     MASTER(LINEAGE_UNCHECKED_TAKE)},
+    {"lineage-not-in-mark", "so does the mark of a master that kept all", TOKENS, 0,
+     MASTER(LINEAGE_UNCHECKED_MARK)},
+    {"lineage-not-in-read", "records and pages do", TOKENS, 0, MASTER(LINEAGE_UNCHECKED_READ)},
+    {"lineage-not-in-install", "merging and admitting do (or steps count)", TOKENS, 0,
+     MASTER(LINEAGE_UNCHECKED_INSTALL) | MASTER(PROGRESS_UNCHECKED)},
+    {"change-ignored", "who restarted or was a replica does not vote on (nor act)", TOKENS,
+     CORE(CHANGE_IGNORED),
+     MASTER(LINEAGE_UNCHECKED_TAKE) | MASTER(LINEAGE_UNCHECKED_READ) |
+         MASTER(LINEAGE_UNCHECKED_INSTALL)},
+    {"all-intact", "only who can say that it lost nothing is trusted alone", TOKENS,
+     CORE(ALL_INTACT), 0},
+    {"undurable-votes", "a durable master does not vote while it is not", TOKENS,
+     CORE(UNDURABLE_VOTES), MASTER(UNDURABLE_COUNTS)},
+    {"no-wait", "where locks cannot be imported, the longest lease runs out", TOKENS, CORE(NO_WAIT),
      0},
-    {"claim-unseen", "a marker is claimed only as it was seen", TOKENS, 0, MASTER(CLAIM_UNSEEN)},
-    {"counters-not-raised", "the member's counters are raised to what was read", TOKENS, 0,
-     MASTER(COUNTERS_NOT_RAISED)},
-    {"no-nonce", "a member is admitted by its nonce", TOKENS, 0, MASTER(NONCE_UNCHECKED)},
-    {"no-wait", "a master that lost its locks waits", TOKENS, CORE(NO_WAIT), 0},
-    {"tail-loss-ignored", "who lost its last second may not keep its locks", TOKENS,
-     CORE(TAIL_LOSS_IGNORED), 0},
-    {"restart-ignored", "who restarted does not simply vote on", TOKENS, CORE(RESTART_IGNORED), 0},
     {"everybody-asks", "only the first of a line asks", WAITING, CORE(EVERYBODY_ASKS), 0},
     {"asks-out-of-line", "who only asks stays in line when it may be free", WAITING,
      CORE(ASKS_OUT_OF_LINE), 0},
@@ -81,8 +120,6 @@ static const struct mutant {
     {"adopted-undone", "a clean-up does not take that", TOKENS, 0, MASTER(ADOPTED_UNDONE)},
     {"adopted-unconfirmed", "it may be confirmed", COMING, 0, MASTER(ADOPTED_UNCONFIRMED)},
     {"adopted-by-id", "... with its number", TOKENS, 0, MASTER(ADOPTED_BY_ID)},
-    {"stored-number-kept", "from before its master came back it is counted anew", TOKENS, 0,
-     MASTER(STORED_NUMBER_KEPT)},
     {"own-lease-only", "a grant is valid for no longer than what was found", TOKENS,
      CORE(OWN_LEASE_ONLY), 0},
     {"all-adopt", "only a client's own lock id finds a lock", COMING, 0, MASTER(ALL_ADOPT)},
@@ -91,6 +128,13 @@ static const struct mutant {
     {"group-confirmed-in-part", "all of them are confirmed or none", TOKENS, 0,
      MASTER(GROUP_CONFIRMED_IN_PART)},
     {"group-undone-in-part", "all of them are taken back", COMING, 0, MASTER(GROUP_UNDONE_IN_PART)},
+
+    /* Looked for only by name. README.md says why they are not found. */
+    {"mark-unseen", "a master is marked only as it was seen", UNFOUND, 0, MASTER(MARK_UNSEEN)},
+    {"pages-unchecked", "a page is of the master that recorded", UNFOUND, 0,
+     MASTER(PAGES_UNCHECKED)},
+    {"extended-unmarked", "what was extended is no attempt's any more", UNFOUND, 0,
+     MASTER(EXTENDED_UNMARKED)},
 };
 
 enum {
@@ -100,6 +144,8 @@ enum {
 struct options {
     uint64_t seeds;
     bool shrink;
+    bool kinds[SIM_WORLD_KINDS];
+    bool any_kind;
     bool chosen[MUTANTS];
     bool any_chosen;
 };
@@ -115,6 +161,15 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         return 0;
     case 'k':
         options->shrink = true;
+        return 0;
+    case 'i':
+        options->any_kind = true;
+        for (unsigned k = 0; k < SIM_WORLD_KINDS; k++)
+            if (strcmp(text, sim_world_kind_name((enum sim_world_kind)k)) == 0) {
+                options->kinds[k] = true;
+                return 0;
+            }
+        argp_error(state, "no such kind of world: %s", text);
         return 0;
     case ARGP_KEY_ARG:
         options->any_chosen = true;
@@ -136,6 +191,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
 
 static const struct argp_option known_options[] = {
     {"seeds", 's', "N", 0, "How many to look through, at most, for each mutant", 0},
+    {"in", 'i', "KIND", 0, "Look in worlds of this kind only; may be given more than once", 0},
     {"shrink", 'k', NULL, 0, "Tell a short history of each mutant that is named", 0},
     {0},
 };
@@ -159,34 +215,41 @@ static bool broke_a_promise(const struct sim_world *world, const struct mutant *
 }
 
 /* The seeds that it took. 0: it was not found. */
-static uint64_t look_for(struct sim_world *world, const struct mutant *mutant, uint64_t seeds)
+static uint64_t look_for(struct sim_world *world, const struct mutant *mutant,
+                         const struct options *options)
 {
     fence_mutants = mutant->core;
     sim_mutants = mutant->master;
-    for (uint64_t seed = 0; seed < seeds; seed++) {
-        (void)sim_world_run(world, seed, 0, NULL);
+    for (uint64_t seed = 0; seed < options->seeds; seed++) {
+        struct sim_plan plan = sim_plan_of_seed(seed, 0);
+        if (options->any_kind && !options->kinds[plan.kind])
+            continue;
+        (void)sim_world_play(world, &plan, seed, NULL);
         if (broke_a_promise(world, mutant))
             return seed + 1;
     }
     return 0;
 }
 
-static bool report(struct sim_world *world, const struct mutant *mutant, uint64_t seeds)
+static bool report(struct sim_world *world, const struct mutant *mutant,
+                   const struct options *options)
 {
-    uint64_t took = look_for(world, mutant, seeds);
+    uint64_t took = look_for(world, mutant, options);
     if (took)
-        printf("%-24s %-64s %7" PRIu64 "  %s\n", mutant->name, mutant->rule, took,
+        printf("%-24s %-76s %7" PRIu64 "  %s\n", mutant->name, mutant->rule, took,
                world->check.violation);
     else
-        printf("%-24s %-64s  NOT FOUND in %" PRIu64 " seeds\n", mutant->name, mutant->rule, seeds);
+        printf("%-24s %-76s  NOT FOUND in %" PRIu64 " seeds\n", mutant->name, mutant->rule,
+               options->seeds);
     fflush(stdout);
     return took > 0;
 }
 
-static bool tell_short(struct sim_world *world, const struct mutant *mutant, uint64_t seeds)
+static bool tell_short(struct sim_world *world, const struct mutant *mutant,
+                       const struct options *options)
 {
     struct sim_short found;
-    uint64_t took = look_for(world, mutant, seeds);
+    uint64_t took = look_for(world, mutant, options);
     if (!took || !sim_shrink(world, took - 1, 0, &found)) {
         printf("%s: not found\n", mutant->name);
         return false;
@@ -204,13 +267,14 @@ int main(int argc, char **argv)
     if (!world)
         return EXIT_FAILURE;
     if (!options.shrink)
-        printf("%-24s %-64s %7s  %s\n", "mutant", "the rule that is off", "seeds", "found by");
+        printf("%-24s %-76s %7s  %s\n", "mutant", "the rule that is off", "seeds", "found by");
     bool all = true;
     for (unsigned m = 0; m < MUTANTS; m++) {
-        if (options.any_chosen && !options.chosen[m])
+        bool known = strcmp(mutants[m].promises, UNFOUND) != 0;
+        if (options.any_chosen ? !options.chosen[m] : !known)
             continue;
-        all &= options.shrink ? tell_short(world, &mutants[m], options.seeds)
-                              : report(world, &mutants[m], options.seeds);
+        all &= options.shrink ? tell_short(world, &mutants[m], &options)
+                              : report(world, &mutants[m], &options);
     }
     sim_world_free(world);
     return all ? EXIT_SUCCESS : EXIT_FAILURE;

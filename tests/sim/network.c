@@ -1,6 +1,7 @@
 #include "tests/sim/network.h"
 
 #include "tests/sim/execute.h"
+#include "tests/sim/mutant.h"
 #include "tests/sim/waking.h"
 #include "tests/sim/world.h"
 
@@ -205,20 +206,18 @@ static void tell_rejoin_reply(struct sim_world *world, unsigned s, unsigned i,
                               const struct sim_message *message)
 {
     const struct sim_reply *reply = &message->reply;
-    bool done = reply->outcome == FENCE_REJOIN_DONE;
-    bool changed = reply->outcome == FENCE_REJOIN_CHANGED;
-    bool recorded = message->request.rejoin.step == FENCE_REJOIN_RECORD;
-    struct fence_counters *counters = &world->network.counters;
-    counters->floor = reply->counters.floor;
-    memcpy(counters->slot, reply->counters.slot, sizeof(reply->counters.slot));
+    bool has_page = reply->outcome == FENCE_REJOIN_DONE && reply->has_page;
+    bool has_view = reply->outcome == FENCE_REJOIN_CHANGED &&
+                    message->request.rejoin.step == FENCE_REJOIN_RECORD;
     struct fence_event arrived = {
         .kind = FENCE_EVENT_REJOIN,
         .master = i,
         .rejoin = {.outcome = reply->outcome,
                    .tag = message->request.tag,
                    .cursor = reply->cursor,
-                   .counters = recorded && done ? counters : NULL,
-                   .view = recorded && changed ? &reply->marker.view : NULL},
+                   .page = {.bytes = has_page ? (const char *)&reply->page : "",
+                            .len = has_page ? sizeof(reply->page) : 0},
+                   .view = has_view ? &reply->marker.view : NULL},
     };
     sim_server_step(world, s, &arrived);
 }
@@ -241,7 +240,17 @@ static void hand_out(struct sim_world *world, unsigned s, unsigned i,
     }
 }
 
-/* The script as a whole did not run. */
+/* It ran, and counts for nothing: the driver looks at the settings behind it. */
+static void discount_if_undurable(struct sim_world *world, struct sim_reply *reply)
+{
+    if (!reply->undurable || SIM_MUTANT(UNDURABLE_COUNTS))
+        return;
+    world->stats.replies_discounted++;
+    reply->kind = FENCE_REPLY_REFUSED;
+    reply->outcome = FENCE_REJOIN_LOST;
+}
+
+/* The script as a whole did not run, or might as well not have. */
 static bool is_refused(const struct sim_message *message)
 {
     if (message->request.ask == SIM_ASK_LOCK)
@@ -264,6 +273,7 @@ static void on_reply(struct sim_world *world, const struct sim_event *event)
     assert(link->first == event->id);
     (void)dequeue(&world->network, link);
     uint32_t generation = link->generation;
+    discount_if_undurable(world, &message->reply);
     bool refused = is_refused(message);
     if (message->request.ask == SIM_ASK_LOCK && !refused)
         link->failures = 0;

@@ -40,7 +40,6 @@ struct sim_message {
 struct sim_network {
     uint32_t used; /* messages ever used in this world */
     uint32_t free;
-    struct fence_counters counters; /* of the latest RECORD, for the core to read; sparse */
     struct sim_message messages[SIM_MESSAGES_MAX];
 };
 

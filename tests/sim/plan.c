@@ -14,9 +14,11 @@ enum {
     WILD_RATE_PPM = 600 * 1000,
 
     EXTREME_RATES = 500, /* of a thousand clocks */
-    WORLDS = 22,         /* of which each kind has its share */
+    WORLDS = 26,         /* of which each kind has its share */
+    MAINTAINS = 100,     /* of a thousand worlds that recover */
     CLIENTS = 5,         /* in most worlds, at most */
     DISASTER_MAX_US = 300 * 1000,
+    PAGES_FAIL = 150, /* of a thousand mixed worlds */
 };
 
 /* How often a fault strikes in the worlds that have it: seldom, or often. */
@@ -40,7 +42,13 @@ static const struct {
     [SIM_FAULT_SERVER_PAUSE] = {"server-pause", 2, 10},
     [SIM_FAULT_DISK_LOST] = {"disk-lost", 20, 150},
     [SIM_FAULT_FLUSH] = {"flush", 20, 150},
+    [SIM_FAULT_PAGES] = {"pages", 200, 800},
     [SIM_FAULT_RESTORE] = {"restore", 20, 150},
+    [SIM_FAULT_PROMOTE] = {"promote", 20, 150},
+    [SIM_FAULT_ROLLBACK] = {"rollback", 20, 150},
+    [SIM_FAULT_EVICT] = {"evict", 20, 150},
+    [SIM_FAULT_CHANGE] = {"change", 20, 150},
+    [SIM_FAULT_UNDURABLE] = {"undurable", 20, 150},
     [SIM_FAULT_REPLACE] = {"replace", 20, 150},
     [SIM_FAULT_SERVER_CRASH] = {"server-crash", 10, 100},
     [SIM_FAULT_CUT] = {"cut", 50, 400},
@@ -58,7 +66,7 @@ const char *sim_world_kind_name(enum sim_world_kind kind)
         [SIM_MIXED] = "mixed",       [SIM_QUEUE] = "queue",       [SIM_STORM] = "storm",
         [SIM_AMNESIA] = "amnesia",   [SIM_BLACKOUT] = "blackout", [SIM_LOST] = "lost",
         [SIM_DUEL] = "duel",         [SIM_HASTE] = "haste",       [SIM_BACKUP] = "backup",
-        [SIM_RECKLESS] = "reckless",
+        [SIM_RECKLESS] = "reckless", [SIM_TURNOVER] = "turnover",
     };
     return names[kind];
 }
@@ -106,6 +114,9 @@ static void draw_times(struct sim_plan *plan, struct sim_rng *rng)
     plan->waits = 500;
     plan->wait_high_ms = 300;
     plan->words_lost = 200;
+    plan->extends = 350;
+    plan->twice = 150;
+    plan->copies = one_of(rng, 10, 30, 150);
 }
 
 static void draw_faults(struct sim_plan *plan, struct sim_rng *rng)
@@ -116,6 +127,8 @@ static void draw_faults(struct sim_plan *plan, struct sim_rng *rng)
         plan->permille[i] = level < 2 ? 0 : level < 4 ? faults[i].seldom : faults[i].often;
     }
     plan->permille[SIM_FAULT_RESTORE] = 0;
+    if (!sim_rng_chance(rng, PAGES_FAIL))
+        plan->permille[SIM_FAULT_PAGES] = 0;
     if (plan->sane)
         plan->permille[SIM_FAULT_VANISH] = plan->permille[SIM_FAULT_CLOCK_JUMP] = 0;
 }
@@ -192,16 +205,28 @@ static void draw_queue(struct sim_plan *plan, struct sim_rng *rng)
     }
 }
 
+/* The quiet server is there to take masters back: it reaches all of them. */
+static void draw_reach(struct sim_plan *plan, struct sim_rng *rng, uint32_t permille)
+{
+    plan->partial = sim_rng_chance(rng, permille);
+    if (!plan->partial)
+        return;
+    plan->masters = 3;
+    plan->servers = SIM_SERVERS_MAX;
+    plan->quiet = 1;
+}
+
 /* Short leases, so that masters are taken back soon, and clients that stay long enough to see it.
  * One or two ways to forget, often, and few other faults. */
 static void draw_amnesia(struct sim_plan *plan, struct sim_rng *rng)
 {
-    static const enum sim_fault ways[] = {SIM_FAULT_MASTER_RESTART, SIM_FAULT_DISK_LOST,
-                                          SIM_FAULT_FLUSH, SIM_FAULT_REPLACE};
+    static const enum sim_fault ways[] = {
+        SIM_FAULT_MASTER_RESTART, SIM_FAULT_DISK_LOST, SIM_FAULT_FLUSH, SIM_FAULT_REPLACE,
+        SIM_FAULT_ROLLBACK,       SIM_FAULT_PROMOTE,   SIM_FAULT_EVICT};
     static const enum sim_fault others[] = {
-        SIM_FAULT_DUPLICATE, SIM_FAULT_REPLAY, SIM_FAULT_BREAK,
-        SIM_FAULT_SLOW,      SIM_FAULT_VANISH, SIM_FAULT_SERVER_CRASH,
-        SIM_FAULT_LAG,       SIM_FAULT_CUT,    SIM_FAULT_SERVER_PAUSE};
+        SIM_FAULT_DUPLICATE, SIM_FAULT_REPLAY, SIM_FAULT_BREAK,        SIM_FAULT_SLOW,
+        SIM_FAULT_VANISH,    SIM_FAULT_LAG,    SIM_FAULT_SERVER_CRASH, SIM_FAULT_CUT,
+        SIM_FAULT_PAGES,     SIM_FAULT_CHANGE, SIM_FAULT_SERVER_PAUSE, SIM_FAULT_UNDURABLE};
     plan->resources = plan->slots = 1;
     plan->calls = plan->waiters = 8;
     plan->clients = sim_rng_between(rng, 2, CLIENTS);
@@ -244,8 +269,59 @@ static void draw_duel(struct sim_plan *plan, struct sim_rng *rng)
     plan->permille[SIM_FAULT_VANISH] = plan->sane ? 0 : 200;
 }
 
-/* Locks outlive what happens to the masters that granted them, and it takes long to take one back
- * which kept them: time for it to be wiped, and for another server to begin anew (faults.c). */
+/* Holders keep their locks for long, by extension, while one master after the other forgets. What
+ * they hold is imported again and again, and so is what is left of others. */
+static void draw_turnover(struct sim_plan *plan, struct sim_rng *rng)
+{
+    static const enum sim_fault ways[] = {
+        SIM_FAULT_DISK_LOST, SIM_FAULT_FLUSH,          SIM_FAULT_ROLLBACK, SIM_FAULT_PROMOTE,
+        SIM_FAULT_EVICT,     SIM_FAULT_MASTER_RESTART, SIM_FAULT_REPLACE};
+    static const enum sim_fault others[] = {
+        SIM_FAULT_SLOW,         SIM_FAULT_BREAK,        SIM_FAULT_CUT,
+        SIM_FAULT_DUPLICATE,    SIM_FAULT_REPLAY,       SIM_FAULT_SERVER_PAUSE,
+        SIM_FAULT_SERVER_CRASH, SIM_FAULT_CLIENT_PAUSE, SIM_FAULT_MASTER_STOP,
+        SIM_FAULT_CHANGE,       SIM_FAULT_UNDURABLE};
+    plan->sane = sim_rng_chance(rng, 750);
+    plan->masters = sim_rng_chance(rng, 800) ? 3 : 5;
+    plan->servers = sim_rng_between(rng, 2, SIM_SERVERS_MAX);
+    plan->clients = CLIENTS;
+    plan->resources = sim_rng_chance(rng, 700) ? 1 : SIM_RESOURCES_MAX;
+    plan->slots = 1;
+    plan->calls = plan->waiters = 8;
+    plan->extensions = FENCE_EXTENSIONS_MAX;
+    plan->ttl_low_ms = plan->ttl_high_ms = sim_rng_chance(rng, 500) ? 300 : 1000;
+    plan->rounds = 12;
+    plan->extends = one_of(rng, 350, 750, 950);
+    plan->think_us = plan->ttl_high_ms * one_of(rng, 20, 200, 500);
+    plan->delay_high_us = sim_rng_chance(rng, 500) ? 500 : 2000;
+    plan->slowness = sim_rng_chance(rng, 700) ? 0 : 4;
+    plan->slow_us = plan->ttl_high_ms * (sim_rng_chance(rng, 500) ? 100 : 1000);
+    plan->outage_us = plan->ttl_high_ms * (sim_rng_chance(rng, 500) ? 200 : 1000);
+    plan->fault_us = plan->ttl_high_ms * (sim_rng_chance(rng, 500) ? 30 : 100);
+    memset(plan->permille, 0, sizeof(plan->permille));
+    for (unsigned i = 0; i < 2; i++)
+        plan->permille[ways[sim_rng_below(rng, sizeof(ways) / sizeof(ways[0]))]] = 400;
+    for (unsigned i = 0; i < 2; i++) {
+        enum sim_fault fault = others[sim_rng_below(rng, sizeof(others) / sizeof(others[0]))];
+        plan->permille[fault] = faults[fault].often;
+    }
+    plan->permille[SIM_FAULT_PAGES] = sim_rng_chance(rng, 150) ? 900 : 0;
+    if (sim_rng_chance(rng, 250))
+        plan->permille[SIM_FAULT_CUT] = faults[SIM_FAULT_CUT].often;
+    if (sim_rng_chance(rng, 200))
+        plan->permille[SIM_FAULT_SERVER_PAUSE] = 30;
+    plan->twice = sim_rng_chance(rng, 500) ? 150 : 600;
+    if (sim_rng_chance(rng, 400))
+        plan->own_ids = 1000;
+    if (!plan->sane)
+        plan->permille[SIM_FAULT_VANISH] = 100;
+    draw_reach(plan, rng, 500);
+    draw_lost_answers(plan, rng);
+}
+
+/* Locks outlive what happens to the masters that granted them, and it takes long to take one back:
+ * time for it, and for those that are read, to be wiped, rolled back or restarted, and for another
+ * server to begin anew (faults.c). */
 static void draw_haste(struct sim_plan *plan, struct sim_rng *rng)
 {
     draw_amnesia(plan, rng);
@@ -253,14 +329,19 @@ static void draw_haste(struct sim_plan *plan, struct sim_rng *rng)
     plan->servers = 2;
     plan->clients = CLIENTS;
     plan->ttl_low_ms = plan->ttl_high_ms = 1000;
-    plan->resources = plan->slots = SIM_RESOURCES_MAX;
+    plan->resources = plan->slots = sim_rng_chance(rng, 500) ? 1 : SIM_RESOURCES_MAX;
     plan->slow_us = 100 * 1000;
     plan->delay_high_us = 500;
     plan->slowness = 5;
     plan->think_us = 100 * 1000;
     memset(plan->permille, 0, sizeof(plan->permille));
     plan->permille[SIM_FAULT_MASTER_RESTART] = 300;
-    plan->permille[SIM_FAULT_DUPLICATE] = 400;
+    plan->permille[SIM_FAULT_ROLLBACK] = sim_rng_chance(rng, 500) ? 150 : 0;
+    plan->permille[SIM_FAULT_DUPLICATE] = sim_rng_chance(rng, 500) ? 400 : 0;
+    plan->permille[SIM_FAULT_PAGES] = sim_rng_chance(rng, 300) ? 800 : 0;
+    plan->permille[SIM_FAULT_SLOW] = sim_rng_chance(rng, 300) ? 150 : 0;
+    plan->permille[SIM_FAULT_REPLAY] = sim_rng_chance(rng, 500) ? 400 : 0;
+    draw_reach(plan, rng, 700);
 }
 
 /* Locks come back that were gone when others had their turn, on one master after the other, and
@@ -284,24 +365,74 @@ static void draw_backup(struct sim_plan *plan, struct sim_rng *rng)
     plan->own_ids = 1000;
     memset(plan->permille, 0, sizeof(plan->permille));
     plan->permille[SIM_FAULT_RESTORE] = 300;
+    plan->permille[SIM_FAULT_ROLLBACK] = sim_rng_chance(rng, 500) ? 300 : 0;
+    plan->permille[SIM_FAULT_PROMOTE] = sim_rng_chance(rng, 500) ? 300 : 0;
     plan->permille[SIM_FAULT_VANISH] = sim_rng_between(rng, 20, 300);
     plan->permille[SIM_FAULT_REPLAY] = sim_rng_chance(rng, 500) ? 50 : 0;
     plan->permille[SIM_FAULT_CLIENT_PAUSE] = 50;
     draw_lost_answers(plan, rng);
 }
 
+/* All disks are trusted: none may have been put back, unseen by whoever was up. Settings are
+ * weakened in half of these worlds: what was granted meanwhile must not have counted. */
+static void draw_blackout(struct sim_plan *plan, struct sim_rng *rng)
+{
+    plan->permille[SIM_FAULT_ROLLBACK] = 0;
+    plan->permille[SIM_FAULT_PROMOTE] = 0;
+    plan->permille[SIM_FAULT_EVICT] = 0;
+    plan->permille[SIM_FAULT_UNDURABLE] = sim_rng_chance(rng, 500) ? 300 : 0;
+}
+
 /* Of so many worlds. */
 static enum sim_world_kind draw_kind(struct sim_rng *rng)
 {
     static const unsigned shares[SIM_WORLD_KINDS] = {
-        [SIM_MIXED] = 5, [SIM_QUEUE] = 1, [SIM_STORM] = 5, [SIM_AMNESIA] = 5, [SIM_BLACKOUT] = 1,
-        [SIM_LOST] = 1,  [SIM_DUEL] = 1,  [SIM_HASTE] = 1, [SIM_BACKUP] = 1,  [SIM_RECKLESS] = 1,
+        [SIM_MIXED] = 5,    [SIM_QUEUE] = 1,    [SIM_STORM] = 5,    [SIM_AMNESIA] = 5,
+        [SIM_BLACKOUT] = 1, [SIM_LOST] = 1,     [SIM_DUEL] = 1,     [SIM_HASTE] = 1,
+        [SIM_BACKUP] = 1,   [SIM_RECKLESS] = 1, [SIM_TURNOVER] = 4,
     };
     unsigned drawn = sim_rng_below(rng, WORLDS);
     unsigned kind = 0;
     for (; drawn >= shares[kind]; kind++)
         drawn -= shares[kind];
     return (enum sim_world_kind)kind;
+}
+
+/* What makes its kind. */
+static void draw_world(struct sim_plan *plan, struct sim_rng *rng)
+{
+    switch (plan->kind) {
+    case SIM_QUEUE:
+        draw_queue(plan, rng);
+        break;
+    case SIM_STORM:
+        draw_storm(plan, rng);
+        break;
+    case SIM_AMNESIA:
+        draw_amnesia(plan, rng);
+        draw_reach(plan, rng, 200);
+        break;
+    case SIM_DUEL:
+        draw_duel(plan, rng);
+        break;
+    case SIM_TURNOVER:
+        draw_turnover(plan, rng);
+        break;
+    case SIM_HASTE:
+        draw_haste(plan, rng);
+        break;
+    case SIM_BACKUP:
+        draw_backup(plan, rng);
+        break;
+    case SIM_BLACKOUT:
+        draw_blackout(plan, rng);
+        break;
+    case SIM_LOST:
+        plan->permille[SIM_FAULT_REPLACE] = 0; /* an old machine would remember */
+        break;
+    default:
+        break;
+    }
 }
 
 static void draw(struct sim_plan *plan, struct sim_rng *rng, unsigned masters)
@@ -315,20 +446,9 @@ static void draw(struct sim_plan *plan, struct sim_rng *rng, unsigned masters)
     draw_times(plan, rng);
     draw_faults(plan, rng);
     plan->kind = draw_kind(rng);
-    if (plan->kind == SIM_QUEUE)
-        draw_queue(plan, rng);
-    else if (plan->kind == SIM_STORM)
-        draw_storm(plan, rng);
-    else if (plan->kind == SIM_AMNESIA)
-        draw_amnesia(plan, rng);
-    else if (plan->kind == SIM_DUEL)
-        draw_duel(plan, rng);
-    else if (plan->kind == SIM_HASTE)
-        draw_haste(plan, rng);
-    else if (plan->kind == SIM_BACKUP)
-        draw_backup(plan, rng);
-    else if (plan->kind == SIM_LOST)
-        plan->permille[SIM_FAULT_REPLACE] = 0; /* an old machine would remember */
+    draw_world(plan, rng);
+    plan->maintains = plan->masters > 1 && plan->extensions == FENCE_EXTENSIONS_MAX &&
+                      sim_plan_recovers(plan) && sim_rng_chance(rng, MAINTAINS);
 }
 
 struct sim_plan sim_plan_of_seed(uint64_t seed, unsigned masters)
@@ -340,6 +460,12 @@ struct sim_plan sim_plan_of_seed(uint64_t seed, unsigned masters)
     return plan;
 }
 
+bool sim_plan_copies(const struct sim_plan *plan)
+{
+    return plan->permille[SIM_FAULT_RESTORE] > 0 || plan->permille[SIM_FAULT_PROMOTE] > 0 ||
+           plan->permille[SIM_FAULT_ROLLBACK] > 0 || plan->kind == SIM_HASTE;
+}
+
 bool sim_plan_recovers(const struct sim_plan *plan)
 {
     return plan->kind != SIM_DUEL && plan->kind != SIM_HASTE && plan->kind != SIM_RECKLESS;
@@ -347,9 +473,10 @@ bool sim_plan_recovers(const struct sim_plan *plan)
 
 bool sim_plan_remembers(const struct sim_plan *plan)
 {
-    static const enum sim_fault forgetful[] = {SIM_FAULT_MASTER_RESTART, SIM_FAULT_DISK_LOST,
-                                               SIM_FAULT_FLUSH, SIM_FAULT_REPLACE,
-                                               SIM_FAULT_RESTORE};
+    static const enum sim_fault forgetful[] = {
+        SIM_FAULT_MASTER_RESTART, SIM_FAULT_DISK_LOST, SIM_FAULT_FLUSH,
+        SIM_FAULT_REPLACE,        SIM_FAULT_RESTORE,   SIM_FAULT_PROMOTE,
+        SIM_FAULT_ROLLBACK,       SIM_FAULT_EVICT,     SIM_FAULT_CHANGE};
     for (unsigned f = 0; f < sizeof(forgetful) / sizeof(forgetful[0]); f++)
         if (plan->permille[forgetful[f]] > 0)
             return false;

@@ -27,8 +27,9 @@ enum sim_world_kind {
     SIM_BLACKOUT, /* durable masters, which all restart at once */
     SIM_LOST,     /* a majority forgets at once: no grant until an operator mends it */
     SIM_DUEL,     /* a replaced master and its old machine, each believed by one server */
-    SIM_HASTE,  /* durable masters that are wiped while they are taken back for having restarted */
-    SIM_BACKUP, /* durable masters that come back as they were some time ago, one at a time */
+    SIM_TURNOVER, /* locks outlive the masters under them */
+    SIM_HASTE,    /* masters that are wiped, rolled back or restarted while they are imported */
+    SIM_BACKUP,   /* durable masters that come back as they were some time ago, one at a time */
     SIM_RECKLESS, /* whoever forgets forgets: there may be no way back */
     SIM_WORLD_KINDS,
 };
@@ -44,6 +45,7 @@ enum sim_fault {
     SIM_FAULT_VANISH,       /* the lock that it is about goes just before: a clock did anything */
     SIM_FAULT_MASTER_STOP,  /* where a request arrives, and continues later */
     SIM_FAULT_SERVER_PAUSE, /* where a reply arrives */
+    SIM_FAULT_PAGES,        /* a page of locks is not to be had */
     /* for each turn of a client */
     SIM_FAULT_CLIENT_PAUSE,
     SIM_FAULT_CLIENT_LEAVES,
@@ -53,6 +55,11 @@ enum sim_fault {
     SIM_FAULT_DISK_LOST,      /* it restarts empty */
     SIM_FAULT_FLUSH,          /* it runs on, empty */
     SIM_FAULT_RESTORE,        /* it restarts from a backup; only in worlds that are about that */
+    SIM_FAULT_PROMOTE,        /* its replica does, which knows that it was one */
+    SIM_FAULT_ROLLBACK,       /* it runs on as it was some time ago */
+    SIM_FAULT_EVICT,          /* it runs on without one of its locks */
+    SIM_FAULT_CHANGE,         /* its lineage changes, and nothing is lost */
+    SIM_FAULT_UNDURABLE,      /* it runs on with weaker settings, for a while */
     SIM_FAULT_REPLACE,        /* another machine gets its address; connections to it stay */
     SIM_FAULT_SERVER_CRASH,
     SIM_FAULT_CUT,        /* some masters cannot be reached from one server, for a while */
@@ -65,6 +72,8 @@ struct sim_plan {
     unsigned masters;
     unsigned servers;
     unsigned quiet; /* of the servers, the first so many have no clients */
+    bool partial;   /* each of the others cannot reach one of the masters: its grants are had by so
+                     * few that none of them can be spared */
     unsigned clients;
     unsigned resources;
     unsigned slots;      /* fewer than resources: some share a counter */
@@ -76,7 +85,9 @@ struct sim_plan {
     uint32_t ttl_high_ms;
     uint32_t waits; /* per mille of the acquires, so long at most */
     uint32_t wait_high_ms;
+    uint32_t extends;    /* per mille of the turns of a holder */
     uint32_t own_ids;    /* per mille of the acquires: with a lock id of the client's own, */
+    uint32_t twice;      /* of those: the client asks twice at once, */
     uint32_t groups;     /* and where there are several resources, of more than one of them */
     uint32_t words_lost; /* per mille of what masters publish when a lock is given up */
     uint32_t think_us;   /* at most, between two acts of a client */
@@ -85,11 +96,13 @@ struct sim_plan {
     unsigned slowness;  /* some connections are slower than others: 2 to at most this power */
     uint32_t slow_us;   /* at most, a slow message and a late duplicate */
     uint32_t outage_us; /* at most, a stop, a pause, a cut */
+    uint32_t copies;    /* per mille of the requests to a master: a copy of it is made */
     uint32_t fault_us;  /* between two chances of the faults "now and then" */
 
     /* Clocks keep within the drift bound and locks last as long as they should: only here can
      * exclusion hold. Elsewhere clocks run as they like, and only the order of tokens is left. */
     bool sane;
+    bool maintains; /* at the end, masters are replaced while a lock is kept by extension */
     bool calm; /* QUEUE: clocks are sane, all words arrive, and nothing goes wrong but clients */
     uint32_t permille[SIM_FAULTS];
     uint64_t disaster_us; /* BLACKOUT, LOST, DUEL: when it comes */
@@ -107,6 +120,9 @@ uint32_t sim_plan_draw_rate(const struct sim_plan *plan, struct sim_rng *rng);
 
 /* What a master of this world keeps of its memory. */
 enum sim_persistence sim_plan_draw_persistence(const struct sim_plan *plan, struct sim_rng *rng);
+
+/* Whether older copies of masters are kept, to be put back. */
+bool sim_plan_copies(const struct sim_plan *plan);
 
 /* Whether all must be well in the end. */
 bool sim_plan_recovers(const struct sim_plan *plan);

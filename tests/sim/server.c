@@ -52,6 +52,8 @@ static void answer_leaves(struct sim_world *world, struct sim_call *call)
 {
     if (call->client < world->plan.clients)
         sim_asking_answer_leaves(world, call);
+    else if (call->client == SIM_MAINTAIN)
+        sim_maintain_answered(world, call);
     else
         sim_probe_answered(world, call);
 }

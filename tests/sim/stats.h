@@ -55,7 +55,11 @@
     X(confirms_refused)                                                                            \
     X(undone)                                                                                      \
     X(found_at_a_master)                                                                           \
-    X(counted_anew) /* found, and older than the master's return */                                \
+    X(counted_anew)                                                                                \
+    X(superseded)                                                                                  \
+    X(uncounted)                                                                                   \
+    X(tombstones_met)                                                                              \
+    X(extended_imported)                                                                           \
     X(locks_vanished)                                                                              \
     X(connections_down)                                                                            \
     X(connections_reset)                                                                           \
@@ -63,17 +67,33 @@
     X(restamps)                                                                                    \
     X(requests_stale)                                                                              \
     X(requests_refused)                                                                            \
-    X(claims)                                                                                      \
-    X(claims_keeping_locks)                                                                        \
+    X(marks)                                                                                       \
+    X(clears)                                                                                      \
     X(records)                                                                                     \
+    X(pages_read)                                                                                  \
+    X(pages_failed)                                                                                \
+    X(pages_merged)                                                                                \
+    X(signs_of_life)                                                                               \
     X(admits)                                                                                      \
     X(rejoins_changed)                                                                             \
     X(rejoins_executed_again)                                                                      \
     X(restarts_intact)                                                                             \
     X(restarts_forgetful)                                                                          \
     X(restores)                                                                                    \
+    X(promotions)                                                                                  \
+    X(rollbacks)                                                                                   \
+    X(evictions)                                                                                   \
+    X(lineages_changed)                                                                            \
+    X(undurable)                                                                                   \
+    X(undurable_restarts)                                                                          \
+    X(mended)                                                                                      \
+    X(replies_discounted)                                                                          \
     X(flushes)                                                                                     \
     X(replacements)                                                                                \
+    X(restarts_in_haste)                                                                           \
+    X(rollbacks_in_haste)                                                                          \
+    X(wipes_in_haste)                                                                              \
+    X(maintained)                                                                                  \
     X(server_crashes)                                                                              \
     X(claims_stale)                                                                                \
     X(writes_stale)                                                                                \

@@ -14,7 +14,8 @@ static int64_t own_incarnation(const struct sim_master *machine)
 static bool looks_active(const struct sim_master *machine)
 {
     const struct sim_marker *marker = &machine->memory.marker;
-    return marker->present && marker->active && marker->run == machine->run;
+    return marker->present && marker->active && marker->run == machine->run &&
+           marker->lineage == machine->lineage;
 }
 
 /* The machine that has member @i's vote: of those that look active the one that was admitted last,
@@ -68,7 +69,7 @@ static bool is_superseded(const struct sim_world *world, unsigned i, int64_t inc
 static bool may_be_superseded(const struct sim_world *world, unsigned i)
 {
     for (unsigned m = 0; m < world->machines_count; m++)
-        if (world->machines[m].member == i && world->machines[m].memory.marker.nonce != 0)
+        if (world->machines[m].member == i && world->machines[m].memory.marker.next != 0)
             return true;
     for (unsigned s = 0; s < world->plan.servers; s++) {
         const struct sim_link *link = &world->links[s][i];
@@ -81,19 +82,18 @@ static bool may_be_superseded(const struct sim_world *world, unsigned i)
     return sim_network_is_recording(&world->network, i);
 }
 
-/* Whether member @i is what it should be, and will be so for now: active, by the process that runs
- * at its address, under the highest incarnation that anybody knows of. */
-static bool is_in(const struct sim_world *world, unsigned i)
+bool sim_voters_is_in(const struct sim_world *world, unsigned i)
 {
     const struct sim_master *machine = &world->machines[world->address[i]];
-    return looks_active(machine) && !is_superseded(world, i, own_incarnation(machine)) &&
-           !may_be_superseded(world, i);
+    bool comes_back = world->plan.kind != SIM_BLACKOUT || machine->memory.marker.durable;
+    return looks_active(machine) && !sim_master_undurable(machine) && comes_back &&
+           !is_superseded(world, i, own_incarnation(machine)) && !may_be_superseded(world, i);
 }
 
 bool sim_voters_can_spare(const struct sim_world *world, unsigned i)
 {
     unsigned others_in = 0;
     for (unsigned j = 0; j < world->plan.masters; j++)
-        others_in += j != i && is_in(world, j);
+        others_in += j != i && sim_voters_is_in(world, j);
     return others_in >= fence_majority(world->plan.masters);
 }

@@ -37,14 +37,14 @@ struct sim_line {
     bool by_word;      /* it began since word came; and word came since it ended */
     bool woken;
     uint32_t holder; /* as a majority told it, or another of the line since; SIM_NO_LOCK */
-    bool freed[SIM_CALLS_MAX]; /* locks of which word came since it began */
+    bool freed[SIM_HOLDERS_MAX]; /* locks of which word came since it began */
 
     /* The lock that this server gave last to one of them, as long as it must know that it is held
      * (SIM_NO_LOCK: it may not), by its own clock; and until when it can take each for the holder.
      */
     uint32_t granted;
     uint64_t granted_until_us;
-    uint64_t held_until_us[SIM_CALLS_MAX];
+    uint64_t held_until_us[SIM_HOLDERS_MAX];
 };
 
 #define SIM_NO_LOCK UINT32_MAX

@@ -1,5 +1,6 @@
 #include "tests/sim/world.h"
 
+#include "fence/lease.h"
 #include "tests/sim/faults.h"
 #include "tests/sim/healing.h"
 
@@ -61,21 +62,26 @@ static void start_masters(struct sim_world *world, struct sim_rng *rng)
             .slots = plan->slots,
             .resources = plan->resources,
             .extensions = plan->extensions,
+            .majority = fence_majority(plan->masters),
             .member = i,
             .run = ++world->runs,
-            .persistence = sim_plan_draw_persistence(plan, rng),
+            .lineage = ++world->lineages,
+            .first = world->lineages,
+            .harmed = world->lineages,
+            .usual = sim_plan_draw_persistence(plan, rng),
         };
+        master->persistence = master->usual;
         master->memory.marker = (struct sim_marker){
             .present = true,
             .active = true,
             .durable = master->persistence == SIM_ALWAYS,
             .member = i,
             .run = master->run,
+            .lineage = master->lineage,
             .ttl_max_ms = plan->ttl_high_ms,
         };
         for (unsigned j = 0; j < plan->masters; j++)
-            master->memory.marker.view.incarnation[j] = INT64_C(1)
-                                                        << FENCE_INCARNATION_MACHINE_SHIFT;
+            master->memory.marker.view.incarnation[j] = INT64_C(1) << FENCE_INCARNATION_RANDOM_BITS;
         sim_master_save(master);
     }
 }
@@ -106,7 +112,7 @@ static void start(struct sim_world *world, uint64_t seed, FILE *out)
     world->now_us = 0;
     world->events = 0;
     world->over = world->struck = world->struck_again = false;
-    world->runs = 0;
+    world->runs = world->lineages = 0;
     world->trace = (struct sim_trace){.out = out};
     sim_rng_init(&world->rng, seed, STREAM);
     sim_chaos_init(&world->chaos, &world->plan, seed);
@@ -174,6 +180,9 @@ static void act(struct sim_world *world, const struct sim_event *event)
         break;
     case SIM_EVENT_FAULT:
         sim_faults_act(world);
+        break;
+    case SIM_EVENT_MEND:
+        sim_faults_mend(world, event->id);
         break;
     case SIM_EVENT_DISASTER:
         sim_faults_disaster(world);

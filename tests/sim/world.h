@@ -14,6 +14,7 @@
 #include "tests/sim/freedom.h"
 #include "tests/sim/heap.h"
 #include "tests/sim/link.h"
+#include "tests/sim/maintain.h"
 #include "tests/sim/master.h"
 #include "tests/sim/network.h"
 #include "tests/sim/plan.h"
@@ -34,7 +35,8 @@ struct sim_world {
     bool over;
     bool struck; /* by its disaster, and by the second part of it */
     bool struck_again;
-    uint32_t runs; /* of Redis processes, so far */
+    uint32_t runs;     /* of Redis processes, so far, */
+    uint32_t lineages; /* and of their data */
     struct sim_trace trace;
     struct sim_stats stats; /* summed over all seeds of this world */
     struct sim_plan plan;
@@ -54,6 +56,7 @@ struct sim_world {
     struct sim_client clients[SIM_CLIENTS_MAX];
     struct sim_account accounts[SIM_RESOURCES_MAX];
     struct sim_probe probes[SIM_SERVERS_MAX];
+    struct sim_maintain maintain;
     struct fence_group group; /* of the call that the core is given */
 };
 

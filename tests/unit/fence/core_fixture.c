@@ -21,8 +21,10 @@ struct fence_facts core_facts(unsigned i)
     };
     snprintf(facts.run_id, sizeof(facts.run_id), "%040u", i + 1);
     memcpy(facts.marked_run_id, facts.run_id, sizeof(facts.marked_run_id));
+    snprintf(facts.lineage, sizeof(facts.lineage), "%040u:0", i + 101);
+    memcpy(facts.marked_lineage, facts.lineage, sizeof(facts.marked_lineage));
     for (unsigned j = 0; j < FENCE_MASTERS_MAX; j++)
-        facts.view.incarnation[j] = CORE_MACHINES(1000) + CORE_MACHINES(1) * j;
+        facts.view.incarnation[j] = CORE_ADMISSIONS(1000) + CORE_ADMISSIONS(j);
     return facts;
 }
 
@@ -67,6 +69,17 @@ void core_later_us(struct core_fixture *f, uint64_t us)
     f->now_us += us;
 }
 
+static void owe(struct core_owed *owed, const struct fence_rejoin_request *request)
+{
+    assert_true(owed->count < CORE_OWED);
+    owed->steps[owed->count++] = (struct core_step){
+        .step = request->step,
+        .tag = request->tag,
+        .member = request->member,
+        .view = *request->view,
+    };
+}
+
 void core_give(struct core_fixture *f, struct fence_event event)
 {
     event.now_us = f->now_us;
@@ -74,12 +87,14 @@ void core_give(struct core_fixture *f, struct fence_event event)
     fence_step(f->core, &event, &f->effects);
     for (unsigned e = 0; e < f->effects.count; e++) {
         const struct fence_effect *effect = &f->effects.items[e];
-        for (unsigned i = 0; i < f->n; i++)
-            if (effect->kind == FENCE_EFFECT_SEND && (effect->masters & CORE_SET(i)) &&
-                effect->request.tag != 0)
+        for (unsigned i = 0; i < f->n; i++) {
+            if (!(effect->masters & CORE_SET(i)))
+                continue;
+            if (effect->kind == FENCE_EFFECT_SEND && effect->request.tag != 0)
                 f->tag[i] = effect->request.tag;
-        if (effect->kind == FENCE_EFFECT_REJOIN)
-            f->rejoin_tag = effect->rejoin.tag;
+            if (effect->kind == FENCE_EFFECT_REJOIN)
+                owe(&f->owed[i], &effect->rejoin);
+        }
     }
 }
 
@@ -184,12 +199,6 @@ void core_meet_contenders(struct core_fixture *f)
     core_held(f, 2, "contender-c", 1000);
 }
 
-void core_rejoin(struct core_fixture *f, unsigned i, struct fence_rejoin_reply reply)
-{
-    reply.tag = f->rejoin_tag;
-    core_give(f, (struct fence_event){.kind = FENCE_EVENT_REJOIN, .master = i, .rejoin = reply});
-}
-
 void core_shake_hands(struct core_fixture *f, unsigned i, struct fence_facts facts)
 {
     core_give(f, (struct fence_event){.kind = FENCE_EVENT_FACTS, .master = i, .facts = facts});
@@ -205,18 +214,6 @@ void core_down(struct core_fixture *f, unsigned i)
 }
 
 /* ---- effects --------------------------------------------------------------------------------- */
-
-const struct fence_effect *core_step(const struct core_fixture *f)
-{
-    const struct fence_effect *step = NULL;
-    for (unsigned e = 0; e < f->effects.count; e++) {
-        if (f->effects.items[e].kind != FENCE_EFFECT_REJOIN)
-            continue;
-        assert_null(step);
-        step = &f->effects.items[e];
-    }
-    return step;
-}
 
 uint32_t core_sent(const struct core_fixture *f, enum fence_request_kind kind)
 {

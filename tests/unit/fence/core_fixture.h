@@ -20,8 +20,8 @@
 #define CORE_FIRST(n) ((UINT32_C(1) << (n)) - 1)
 #define CORE_SET(i)   (UINT32_C(1) << (i))
 
-/* How far apart the incarnations of two machines of a member are that stand @n admissions apart. */
-#define CORE_MACHINES(n) (INT64_C(n) << FENCE_INCARNATION_TURN_BITS)
+/* The distance between two incarnations of a member that stand @n admissions apart. */
+#define CORE_ADMISSIONS(n) ((INT64_C(1) << FENCE_INCARNATION_RANDOM_BITS) * (n))
 
 #define CORE_RESOURCE     "orders/42"
 #define CORE_OTHER_HOLDER "someone-elses-lock-id-00000"
@@ -31,6 +31,18 @@ enum {
     CORE_TTL_MAX_MS = 300 * 1000,
     CORE_CALLS = 8,
     CORE_WAITERS = 7,
+    CORE_OWED = 32,
+};
+
+/* The steps of rejoins that one master has not answered, oldest first. */
+struct core_owed {
+    struct core_step {
+        enum fence_rejoin_step step;
+        uint64_t tag;
+        unsigned member;
+        struct fence_view view;
+    } steps[CORE_OWED];
+    unsigned count;
 };
 
 struct core_fixture {
@@ -40,7 +52,7 @@ struct core_fixture {
     uint64_t random;                 /* of the next event */
     struct fence_effects effects;    /* of the last step */
     uint64_t tag[FENCE_MASTERS_MAX]; /* of what each master was asked last */
-    uint64_t rejoin_tag;             /* of the last step of a rejoin */
+    struct core_owed owed[FENCE_MASTERS_MAX];
 };
 
 /* What a handshake with master @i finds when all is well. */
@@ -82,9 +94,6 @@ void core_meet_contenders(struct core_fixture *f);
 /* Master @i replies to the request with @tag, whatever it was asked since. */
 void core_reply_to(struct core_fixture *f, unsigned i, uint64_t tag, struct fence_reply reply);
 
-/* Master @i replies to the last step of a rejoin. */
-void core_rejoin(struct core_fixture *f, unsigned i, struct fence_rejoin_reply reply);
-
 void core_shake_hands(struct core_fixture *f, unsigned i, struct fence_facts facts);
 void core_down(struct core_fixture *f, unsigned i);
 
@@ -94,9 +103,6 @@ void core_down(struct core_fixture *f, unsigned i);
 uint32_t core_sent(const struct core_fixture *f, enum fence_request_kind kind);
 const struct fence_request *core_request(const struct core_fixture *f, enum fence_request_kind kind,
                                          unsigned i);
-
-/* The step of a rejoin that was sent, which must be the only one; NULL for none. */
-const struct fence_effect *core_step(const struct core_fixture *f);
 
 /* The set of masters that got an effect of @kind. */
 uint32_t core_effect(const struct core_fixture *f, enum fence_effect_kind kind);

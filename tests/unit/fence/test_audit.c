@@ -214,25 +214,6 @@ static void hosts_that_are_not_known_are_not_one_machine(void **state)
     assert_int_equal(audit.same_host, 0);
 }
 
-/* ---- the marker ------------------------------------------------------------------------------ */
-
-static void marker_overstates_only_where_a_voter_lost_its_durability(void **state)
-{
-    (void)state;
-    struct fence_master master = {.state = FENCE_MASTER_ACTIVE};
-    struct fence_facts facts = {.marked_durable = true, .durable = false};
-    assert_true(fence_audit_overstated(&master, &facts));
-    facts.durable = true;
-    assert_false(fence_audit_overstated(&master, &facts));
-    facts = (struct fence_facts){.marked_durable = false, .durable = false};
-    assert_false(fence_audit_overstated(&master, &facts));
-    facts.durable = true; /* never from no to yes */
-    assert_false(fence_audit_overstated(&master, &facts));
-    facts = (struct fence_facts){.marked_durable = true, .durable = false};
-    master.state = FENCE_MASTER_REFUSED; /* perhaps of another fleet */
-    assert_false(fence_audit_overstated(&master, &facts));
-}
-
 /* ---- the words ------------------------------------------------------------------------------- */
 
 static void every_finding_has_a_name_of_its_own_and_a_sentence(void **state)
@@ -262,7 +243,6 @@ static const struct CMUnitTest cases[] = {
     AUDIT_CASE(slow_reading_does_not_hide_a_step),
     AUDIT_CASE(masters_on_one_machine_are_found_until_one_moves),
     AUDIT_CASE(hosts_that_are_not_known_are_not_one_machine),
-    AUDIT_CASE(marker_overstates_only_where_a_voter_lost_its_durability),
     AUDIT_CASE(every_finding_has_a_name_of_its_own_and_a_sentence),
 };
 

@@ -222,21 +222,34 @@ static void refused_master_votes_once_it_is_mended(void **state)
     assert_int_equal(active(f), CORE_FIRST(3));
 }
 
-static void restarted_durable_master_is_restamped_before_it_votes(void **state)
+static void assert_restamped_before_it_votes(struct core_fixture *f, struct fence_facts facts)
 {
-    struct core_fixture *f = core_fixture_new(state, 3);
-    core_down(f, 1);
-    core_down(f, 2); /* nobody who could tell more than its disk */
-    struct fence_facts facts = core_facts(1);
-    memset(facts.run_id, 'e', FENCE_ID_HEX_LEN);
     core_shake_hands(f, 1, facts);
     assert_int_equal(f->effects.count, 1);
     assert_int_equal(core_effect(f, FENCE_EFFECT_RESTAMP), CORE_SET(1));
     assert_int_equal(active(f), CORE_SET(0));
     memcpy(facts.marked_run_id, facts.run_id, sizeof(facts.run_id));
+    memcpy(facts.marked_lineage, facts.lineage, sizeof(facts.lineage));
     core_shake_hands(f, 1, facts);
     assert_no_effects(f);
     assert_int_equal(active(f), CORE_FIRST(2));
+}
+
+/* Where nobody can tell more than it knows itself. */
+static void intact_master_is_restamped_before_it_votes(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    core_down(f, 1);
+    core_down(f, 2);
+    f->now_us += FENCE_TRUST_GRACE_US;
+    struct fence_facts facts = core_facts(1);
+    facts.intact = true;
+    memset(facts.run_id, 'e', FENCE_ID_HEX_LEN);
+    assert_restamped_before_it_votes(f, facts);
+    core_down(f, 1);
+    memcpy(facts.marked_run_id, facts.run_id, sizeof(facts.run_id));
+    facts.lineage[0] = 'e';
+    assert_restamped_before_it_votes(f, facts);
 }
 
 static void one_handshake_can_change_what_is_known_of_all(void **state)
@@ -301,7 +314,7 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(replies_lost_with_a_reset_do_not_count_for_the_new_connection),
     CORE_CASE(refused_master_is_reset_and_keeps_its_reason),
     CORE_CASE(refused_master_votes_once_it_is_mended),
-    CORE_CASE(restarted_durable_master_is_restamped_before_it_votes),
+    CORE_CASE(intact_master_is_restamped_before_it_votes),
     CORE_CASE(one_handshake_can_change_what_is_known_of_all),
     CORE_CASE(master_in_anothers_place_is_told_at_once),
     CORE_CASE(master_that_is_down_is_not_asked),

@@ -13,7 +13,7 @@ static void stale(struct core_fixture *f, unsigned i, const struct fence_view *v
 static struct fence_view raised(unsigned i)
 {
     struct fence_view view = core_facts(0).view;
-    view.incarnation[i] += CORE_MACHINES(10);
+    view.incarnation[i] += CORE_ADMISSIONS(10);
     return view;
 }
 
@@ -42,7 +42,7 @@ static void confirmation_under_a_newer_view_is_not_sent(void **state)
     core_number(f, 0, 7);
     core_number(f, 1, 8);
     struct fence_facts facts = core_facts(3);
-    facts.view.incarnation[3] += CORE_MACHINES(10);
+    facts.view.incarnation[3] += CORE_ADMISSIONS(10);
     core_shake_hands(f, 3, facts);
     core_number(f, 2, 7);
     assert_int_equal(core_sent(f, FENCE_REQUEST_CONFIRM), 0);

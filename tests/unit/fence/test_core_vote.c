@@ -92,23 +92,42 @@ static void extend_is_lost_as_soon_as_no_majority_can_hold_it(void **state)
     }
 }
 
-static void remains_of_a_lost_lock_are_dropped_up_to_its_token(void **state)
+/* Another round may be extending it, over another server. */
+static void nothing_is_sent_after_lost(void **state)
 {
-    struct core_fixture *f = core_fixture_new(state, 5);
-    core_down(f, 4);
-    core_call(f, call_of(FENCE_CALL_EXTEND));
-    core_reply_kind(f, 0, FENCE_REPLY_YES);
-    reply_all(f, 1, FENCE_REPLY_YES); /* a duplicate */
-    core_reply_kind(f, 1, FENCE_REPLY_NO);
-    core_reply_kind(f, 2, FENCE_REPLY_NO);
-    core_reply_kind(f, 3, FENCE_REPLY_NO);
-    assert_answer(f, CLIENT, FENCE_ELOCKLOST);
-    assert_int_equal(core_sent(f, FENCE_REQUEST_RELEASE), CORE_FIRST(4));
-    const struct fence_request *release = core_request(f, FENCE_REQUEST_RELEASE, 0);
-    assert_int_equal(release->token, TOKEN);
-    assert_string_equal(release->lock_id, core_lock_id(CLIENT));
-    assert_string_equal(release->resource, CORE_RESOURCE);
-    assert_int_equal(release->tag, 0);
+    static const enum fence_reply_kind lost[] = {FENCE_REPLY_NO, FENCE_REPLY_SUPERSEDED};
+    for (unsigned k = 0; k < 2; k++) {
+        struct core_fixture *f = asked(state, 5, FENCE_CALL_EXTEND);
+        core_reply_kind(f, 4, FENCE_REPLY_YES); /* it still has the lock */
+        reply_all(f, 3, lost[k]);
+        assert_answer(f, CLIENT, FENCE_ELOCKLOST);
+        assert_int_equal(f->effects.count, 1);
+    }
+}
+
+static void extend_is_lost_where_a_majority_has_a_later_grant(void **state)
+{
+    FOR_EACH_SIZE(n)
+    {
+        struct core_fixture *f = asked(state, n, FENCE_CALL_EXTEND);
+        reply_all(f, n / 2 + 1, FENCE_REPLY_SUPERSEDED);
+        assert_answer(f, CLIENT, FENCE_ELOCKLOST);
+        assert_int_equal(core_answer_of(f)->parts[0], FENCE_PART_REFUSED);
+        assert_calls_over(f);
+    }
+}
+
+/* What is imported proves nothing: neither that the lock stands nor that it is lost. */
+static void extend_that_no_majority_counts_is_no_quorum(void **state)
+{
+    FOR_EACH_SIZE(n)
+    {
+        struct core_fixture *f = asked(state, n, FENCE_CALL_EXTEND);
+        reply_all(f, n - n / 2, FENCE_REPLY_UNCOUNTED);
+        assert_answer(f, CLIENT, FENCE_ENOQUORUM);
+        assert_int_equal(f->effects.count, 1);
+        assert_calls_over(f);
+    }
 }
 
 static void extend_fails_when_majority_timed_out(void **state)
@@ -205,6 +224,14 @@ static void release_of_what_was_lost_is_no_error(void **state)
         assert_false(core_answer_of(f)->released);
         assert_calls_over(f);
     }
+}
+
+static void release_of_what_is_nobodys_is_unknown(void **state)
+{
+    struct core_fixture *f = asked(state, 3, FENCE_CALL_RELEASE);
+    core_reply_kind(f, 0, FENCE_REPLY_UNCOUNTED);
+    core_reply_kind(f, 1, FENCE_REPLY_UNCOUNTED);
+    assert_answer(f, CLIENT, FENCE_ENOQUORUM);
 }
 
 static void release_is_unknown_where_too_few_answered(void **state)
@@ -311,6 +338,17 @@ static void split_lock_is_held_by_nobody(void **state)
     assert_false(core_answer_of(f)->held);
 }
 
+static void tombstone_is_held_without_a_token(void **state)
+{
+    struct core_fixture *f = asked(state, 3, FENCE_CALL_INSPECT);
+    inspected(f, 0, FENCE_TOMBSTONE, 0, 500);
+    inspected(f, 1, FENCE_TOMBSTONE, 0, 600);
+    assert_answer(f, CLIENT, 0);
+    assert_true(core_answer_of(f)->held);
+    assert_int_equal(core_answer_of(f)->token, 0);
+    assert_int_equal(core_answer_of(f)->remaining_ms, 500);
+}
+
 static void reading_of_too_few_is_no_quorum(void **state)
 {
     FOR_EACH_SIZE(n)
@@ -383,7 +421,9 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(extend_names_id_token_and_ttl_to_all_active_masters),
     CORE_CASE(extended_as_soon_as_a_majority_agreed),
     CORE_CASE(extend_is_lost_as_soon_as_no_majority_can_hold_it),
-    CORE_CASE(remains_of_a_lost_lock_are_dropped_up_to_its_token),
+    CORE_CASE(nothing_is_sent_after_lost),
+    CORE_CASE(extend_is_lost_where_a_majority_has_a_later_grant),
+    CORE_CASE(extend_that_no_majority_counts_is_no_quorum),
     CORE_CASE(extend_fails_when_majority_timed_out),
     CORE_CASE(unknown_extend_releases_nothing),
     CORE_CASE(patience_of_extend_is_a_tenth_of_a_short_ttl),
@@ -392,6 +432,7 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(release_matches_the_lock_id_alone),
     CORE_CASE(released_as_soon_as_a_majority_deleted_it),
     CORE_CASE(release_of_what_was_lost_is_no_error),
+    CORE_CASE(release_of_what_is_nobodys_is_unknown),
     CORE_CASE(release_is_unknown_where_too_few_answered),
     CORE_CASE(unknown_release_does_not_wake_waiters),
     CORE_CASE(release_is_tried_even_where_a_majority_is_down),
@@ -399,6 +440,7 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(token_is_not_given_where_the_masters_differ),
     CORE_CASE(free_needs_that_no_id_can_have_a_majority),
     CORE_CASE(split_lock_is_held_by_nobody),
+    CORE_CASE(tombstone_is_held_without_a_token),
     CORE_CASE(reading_of_too_few_is_no_quorum),
     CORE_CASE(inspect_counts_those_that_wait),
     CORE_CASE(reply_after_the_answer_is_dropped),

@@ -9,7 +9,7 @@ static void master_is_superseded_by_what_another_recorded(void **state)
     (void)state;
     struct fence_fleet fleet = fleet_active(3);
     struct fence_facts facts = core_facts(0);
-    facts.view.incarnation[2] += CORE_MACHINES(1);
+    facts.view.incarnation[2] += CORE_ADMISSIONS(1);
     assert_int_equal(fleet_learn(&fleet, 0, facts), CORE_SET(2));
     assert_int_equal(fleet.master[2].reason, FENCE_REASON_SUPERSEDED);
     assert_int_equal(fence_fleet_active(&fleet), CORE_FIRST(2));
@@ -137,7 +137,7 @@ static void masters_may_be_made_another_fleet(void **state)
     become_other(other.fleet_id);
     assert_string_equal(fleet.fleet_id, other.fleet_id);
     assert_int_equal(fleet.view.incarnation[1],
-                     CORE_MACHINES(1001)); /* the highest in the new fleet's own views */
+                     CORE_ADMISSIONS(1001)); /* the highest in the new fleet's own views */
 }
 
 static void only_master_of_a_single_fleet_is_its_majority(void **state)
@@ -169,13 +169,13 @@ static void view_only_rises(void **state)
     struct fence_fleet fleet = fleet_active(3);
     uint64_t generation = fleet.generation;
     struct fence_facts facts = core_facts(1);
-    facts.view.incarnation[1] += CORE_MACHINES(10);
+    facts.view.incarnation[1] += CORE_ADMISSIONS(10);
     fleet_learn(&fleet, 1, facts);
-    assert_int_equal(fleet.view.incarnation[1], CORE_MACHINES(1011));
+    assert_int_equal(fleet.view.incarnation[1], CORE_ADMISSIONS(1011));
     assert_int_equal(fleet.generation, generation + 1);
 
     fleet_learn(&fleet, 1, core_facts(1)); /* its old machine, back under the same address */
-    assert_int_equal(fleet.view.incarnation[1], CORE_MACHINES(1011));
+    assert_int_equal(fleet.view.incarnation[1], CORE_ADMISSIONS(1011));
     assert_int_equal(fleet.generation, generation + 1);
     assert_int_equal(fleet.master[1].reason, FENCE_REASON_SUPERSEDED);
 }
@@ -186,9 +186,9 @@ static void views_of_other_fleets_are_not_merged(void **state)
     struct fence_fleet fleet = fleet_active(3);
     struct fence_facts facts = core_facts(1);
     become_other(facts.fleet_id);
-    facts.view.incarnation[0] += CORE_MACHINES(10);
+    facts.view.incarnation[0] += CORE_ADMISSIONS(10);
     fleet_learn(&fleet, 1, facts);
-    assert_int_equal(fleet.view.incarnation[0], CORE_MACHINES(1000));
+    assert_int_equal(fleet.view.incarnation[0], CORE_ADMISSIONS(1000));
     assert_int_equal(fleet.master[0].state, FENCE_MASTER_ACTIVE);
 }
 
@@ -197,11 +197,11 @@ static void views_seen_before_the_fleet_was_known_are_merged_then(void **state)
     (void)state;
     struct fence_fleet fleet = fleet_unmet(3);
     struct fence_facts facts = core_facts(0);
-    facts.view.incarnation[2] += CORE_MACHINES(10);
+    facts.view.incarnation[2] += CORE_ADMISSIONS(10);
     fleet_learn(&fleet, 0, facts);
     assert_int_equal(fleet.view.incarnation[2], 0);
     fleet_learn(&fleet, 1, core_facts(1));
-    assert_int_equal(fleet.view.incarnation[2], CORE_MACHINES(1012));
+    assert_int_equal(fleet.view.incarnation[2], CORE_ADMISSIONS(1012));
 }
 
 /* ---- losing, and silence --------------------------------------------------------------------- */

@@ -1,8 +1,8 @@
 #include "fence/vote.h"
 #include "tests/lib/case.h"
 
-/* Replies as letters, one for each master in order: y yes, n no, x exhausted, r refused, l lost,
- * a and b held by that holder, '-' not asked, '.' no answer yet. */
+/* Replies as letters, one for each master in order: y yes, n no, x exhausted, s superseded,
+ * u uncounted, r refused, l lost, a and b held by that holder, '-' not asked, '.' no answer yet. */
 static struct fence_reply reply_of(char letter)
 {
     switch (letter) {
@@ -12,6 +12,10 @@ static struct fence_reply reply_of(char letter)
         return (struct fence_reply){.kind = FENCE_REPLY_NO};
     case 'x':
         return (struct fence_reply){.kind = FENCE_REPLY_EXHAUSTED};
+    case 's':
+        return (struct fence_reply){.kind = FENCE_REPLY_SUPERSEDED};
+    case 'u':
+        return (struct fence_reply){.kind = FENCE_REPLY_UNCOUNTED};
     case 'r':
         return (struct fence_reply){.kind = FENCE_REPLY_REFUSED};
     case 'l':
@@ -128,6 +132,48 @@ static void exhausted_as_soon_as_no_majority_can_be_extended(void **state)
     EXTEND_IS("xyl", UNKNOWN);
 }
 
+/* The lock id has it under a higher number: its grant is another one by now. */
+static void superseded_by_a_majority_is_lost(void **state)
+{
+    (void)state;
+    EXTEND_IS("s", NO);
+    EXTEND_IS("s..", OPEN);
+    EXTEND_IS("s.s", NO);
+    EXTEND_IS("ss...", OPEN);
+    EXTEND_IS("sss..", NO);
+    EXTEND_IS("yysss", NO);
+}
+
+static void superseded_by_a_minority_settles_nothing(void **state)
+{
+    (void)state;
+    EXTEND_IS("syy", YES);
+    EXTEND_IS("snl", UNKNOWN);
+    EXTEND_IS("syl", UNKNOWN);
+    EXTEND_IS("ssll.", OPEN);
+    EXTEND_IS("ssyy.", OPEN);
+    EXTEND_IS("ssyyl", UNKNOWN);
+    EXTEND_IS("ssnnl", UNKNOWN); /* nor do they add up with those that have no such lock */
+}
+
+static void uncounted_counts_for_neither_side(void **state)
+{
+    (void)state;
+    EXTEND_IS("u", UNKNOWN);
+    EXTEND_IS("uyy", YES);
+    EXTEND_IS("unn", NO);
+    EXTEND_IS("uy.", OPEN);
+    EXTEND_IS("un.", OPEN);
+    EXTEND_IS("uyn", UNKNOWN);
+    EXTEND_IS("uux", UNKNOWN);
+    EXTEND_IS("uus", UNKNOWN);
+    EXTEND_IS("uu.", UNKNOWN);
+    RELEASE_IS("uyy", YES);
+    RELEASE_IS("unn", NO);
+    RELEASE_IS("uy.", OPEN);
+    RELEASE_IS("uyn", UNKNOWN);
+}
+
 static void second_reply_of_one_master_changes_nothing(void **state)
 {
     (void)state;
@@ -144,13 +190,15 @@ static void second_reply_of_one_master_changes_nothing(void **state)
 static void parts_say_what_each_master_did(void **state)
 {
     (void)state;
-    struct fence_vote vote = vote_of(FENCE_CALL_INSPECT, "ynalrx-..");
+    struct fence_vote vote = vote_of(FENCE_CALL_INSPECT, "ynalrxsu-");
     static const enum fence_part parts[] = {
         FENCE_PART_GRANTED, FENCE_PART_FREE,    FENCE_PART_HELD,
         FENCE_PART_TIMEOUT, FENCE_PART_REFUSED, FENCE_PART_REFUSED,
-        FENCE_PART_DOWN,    FENCE_PART_PENDING, FENCE_PART_PENDING,
+        FENCE_PART_REFUSED, FENCE_PART_REFUSED, FENCE_PART_DOWN,
     };
     assert_memory_equal(vote.tally.parts, parts, sizeof(parts));
+    vote = vote_of(FENCE_CALL_INSPECT, "y.-");
+    assert_int_equal(vote.tally.parts[1], FENCE_PART_PENDING);
 }
 
 /* ---- inspect --------------------------------------------------------------------------------- */
@@ -201,7 +249,7 @@ static void reading_ends_once_the_rest_can_settle_nothing(void **state)
 
 static void assert_never_open_at_deadline(enum fence_call_kind kind, unsigned n)
 {
-    static const char letters[] = "yn.-xrlab";
+    static const char letters[] = "yn.-xsurlab";
     char word[FENCE_MASTERS_MAX + 1] = {0};
     unsigned words = 1;
     for (unsigned i = 0; i < n; i++)
@@ -231,6 +279,9 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(neither_is_certain_where_too_few_answered),
     cmocka_unit_test(extend_fails_when_majority_timed_out),
     cmocka_unit_test(exhausted_as_soon_as_no_majority_can_be_extended),
+    cmocka_unit_test(superseded_by_a_majority_is_lost),
+    cmocka_unit_test(superseded_by_a_minority_settles_nothing),
+    cmocka_unit_test(uncounted_counts_for_neither_side),
     cmocka_unit_test(second_reply_of_one_master_changes_nothing),
     cmocka_unit_test(parts_say_what_each_master_did),
     cmocka_unit_test(held_needs_a_majority_that_names_one_holder),

@@ -1,0 +1,50 @@
+-- What a master that is taken back still holds counts no more, from a cursor on. Its locks are removed.
+-- Where it seems to have kept all it knew, they stay, as imported ones that no master had: then they stand
+-- in the way of others, should the import never come to its end. Follows lineage.lua.
+--
+-- ARGV     the incarnation that it is to get, the cursor ('0' at first), a pattern that all locks match,
+--          how many keys at a time, and how many steps were done since the mark
+-- Answers  the next cursor, '0' when all are done; nothing where another incarnation stands, or other
+--          steps were done: a late copy must not touch what was imported since
+local call = redis.call
+local marker = call('HMGET', fleet, 'next', 'intact', 'max_ttl_ms', 'progress')
+if marker[1] ~= ARGV[1] or marker[4] ~= ARGV[5] then
+    return false
+end
+call('HINCRBY', fleet, 'progress', 1) -- for those who wait for this leader
+local found = call('SCAN', ARGV[2], 'MATCH', ARGV[3], 'COUNT', ARGV[4])
+local keys = found[2]
+if #keys == 0 then
+    return found[1]
+elseif marker[2] ~= 'yes' then
+    call('UNLINK', unpack(keys))
+    return found[1]
+end
+
+local time = call('TIME')
+local NOW_MS = time[1] * 1000 + math.floor(time[2] / 1000)
+local values, written, foreign = call('MGET', unpack(keys)), {}, {}
+for i, key in ipairs(keys) do
+    local value = values[i] or ''
+    local expiry_ms, lock = string.match(value, '^@(%d+)@%d+@([^:]+:%d+:%d+::.*)$')
+    if not lock then
+        local head, tail = string.match(value, '^([^:]+:%d+:%d+:)%d*(:.*)$')
+        local left_ms = call('PTTL', key)
+        left_ms = left_ms >= 0 and left_ms or tonumber(marker[3])
+        lock = head and head .. tail
+        expiry_ms = string.format('%013d', NOW_MS + left_ms)
+    end
+    if lock then
+        written[#written + 1] = key
+        written[#written + 1] = '@' .. expiry_ms .. '@000@' .. lock
+    else
+        foreign[#foreign + 1] = key
+    end
+end
+if #written > 0 then
+    call('MSET', unpack(written))
+end
+if #foreign > 0 then
+    call('UNLINK', unpack(foreign)) -- install.lua has no place for what Pawl did not write
+end
+return found[1]

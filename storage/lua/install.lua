@@ -1,0 +1,131 @@
+-- A master that is taken back merges a page of another one's counters or locks (read.lua). Merging is
+-- commutative and idempotent: pages may come in any order, and twice. Follows lineage.lua.
+--
+-- ARGV[1]  the incarnation that it is to get
+-- ARGV[2]  the set that holds the master which wrote the page alone, as a number
+-- ARGV[3]  how many masters are a majority
+-- ARGV[4]  the page; '' only shows that the leader lives
+-- Answers  1; 0 where another incarnation stands, or the lineage changed since the mark
+local call, match, sub, format = redis.call, string.match, string.sub, string.format
+local bor = bit.bor
+
+local marker = call('HMGET', fleet, 'state', 'next', 'lineage', 'durable', 'sets', 'bytes',
+                    'max_ttl_ms')
+if marker[1] ~= 'joining' or marker[2] ~= ARGV[1] or
+   strayed(marker[3], marker[4], marker[5], marker[6]) then
+    return 0
+end
+call('HINCRBY', fleet, 'progress', 1) -- for those who wait for this leader
+if ARGV[4] == '' then
+    return 1
+end
+
+local MAJORITY = tonumber(ARGV[3])
+local TOMBSTONE = '~'
+local FIELDS_AT_A_TIME = 1000 -- of one HSET; unpack() has a bound
+
+-- ---- counters -------------------------------------------------------------------------------------
+
+local function greater(own, read)
+    return own and tonumber(own) > tonumber(read) and own or read
+end
+
+local function merge_counters(page)
+    local floor = greater(call('HGET', fleet, 'floor'), page[2])
+    if floor ~= '0' then
+        call('HSET', fleet, 'floor', floor)
+    end
+    for first = 3, #page, FIELDS_AT_A_TIME do
+        local last = math.min(first + FIELDS_AT_A_TIME, #page + 1) - 1
+        local slots, fields = {}, {}
+        for i = first, last, 2 do
+            slots[#slots + 1] = page[i]
+        end
+        local own = call('HMGET', fleet, unpack(slots))
+        for k, slot in ipairs(slots) do
+            fields[2 * k - 1] = slot
+            fields[2 * k] = greater(own[k], page[first + 2 * k - 1])
+        end
+        call('HSET', fleet, unpack(fields))
+    end
+end
+
+-- ---- locks ----------------------------------------------------------------------------------------
+
+-- Locks of a page are written with one MSET, which costs a fifth of as many SET. So they have no expiry
+-- yet, but name it: "@<expiry>@<from>@" before the lock as a page has it. The expiry is in milliseconds of
+-- this master's wall clock, of 13 digits, and from is the set of masters, of 3. requests.lua and sweep.lua
+-- make an ordinary lock of it.
+local EXPIRY_AT, EXPIRY_END, FROM_AT, FROM_END, LOCK_AT = 2, 14, 16, 18, 20
+local time = call('TIME')
+local NOW_MS = time[1] * 1000 + math.floor(time[2] / 1000)
+local LONGEST_MS = tonumber(marker[7]) -- of all leases
+local NONE, SOURCE = '000', format('%03d', ARGV[2])
+
+-- Of an imported lock: how many masters had one that counts.
+local function masters_in(set)
+    local n = 0
+    while set > 0 do
+        n = n + set % 2
+        set = math.floor(set / 2)
+    end
+    return n
+end
+
+local function counts(from)
+    return from == '' or masters_in(tonumber(from)) >= MAJORITY
+end
+
+-- A lock of the same id is one lock, whichever attempt brought it. A lock of another id, or a tombstone,
+-- makes a tombstone: which of them counts is not to be known here.
+local function unite(own, other)
+    local LOCK = '^([^.:]+)%.?([^:]*):(%d+):(%d+)::(.*)$'
+    local own_id, own_attempt, own_number, own_extensions, owner = match(own, LOCK)
+    local id, attempt, number, extensions = match(other, LOCK)
+    if own_id ~= id or id == TOMBSTONE then
+        return TOMBSTONE .. ':0:0::'
+    end
+    return id .. '.' .. (own_attempt == attempt and attempt or '*') .. ':' ..
+           greater(own_number, number) .. ':' .. greater(own_extensions, extensions) .. '::' .. owner
+end
+
+local function merge(had, lock, from, left_ms)
+    if left_ms < 0 or left_ms > LONGEST_MS then
+        left_ms = LONGEST_MS -- a clock jumped there, or it was done by hand
+    end
+    local expiry_ms = format('%013.0f', NOW_MS + left_ms + 1)
+    local set = counts(from) and SOURCE or NONE
+    if had then
+        local own = sub(had, LOCK_AT)
+        if own ~= lock then
+            lock = unite(own, lock)
+        end
+        set = format('%03d', bor(sub(had, FROM_AT, FROM_END), set))
+        local own_expiry_ms = sub(had, EXPIRY_AT, EXPIRY_END)
+        expiry_ms = own_expiry_ms > expiry_ms and own_expiry_ms or expiry_ms
+    end
+    return '@' .. expiry_ms .. '@' .. set .. '@' .. lock
+end
+
+local function merge_locks(page)
+    local keys = {}
+    for i = 2, #page, 4 do
+        keys[#keys + 1] = page[i]
+    end
+    local own, had, written = call('MGET', unpack(keys)), {}, {}
+    for k, key in ipairs(keys) do
+        local at = 4 * k - 2
+        local value = merge(had[key] or own[k], page[at + 1], page[at + 2], page[at + 3])
+        had[key] = value -- SCAN may name a key twice
+        written[2 * k - 1], written[2 * k] = key, value
+    end
+    call('MSET', unpack(written))
+end
+
+local page = cmsgpack.unpack(ARGV[4])
+if page[1] == 'counters' then
+    merge_counters(page)
+else
+    merge_locks(page)
+end
+return 1

@@ -1,0 +1,86 @@
+-- What this master's data descend from. The marker says what it was when the master was admitted. It
+-- changes when the master becomes a replica, is promoted, restarts, or evicts a key: its locks and
+-- counters may then be those of another time. So every script that acts for a fleet compares it, in the
+-- same atomic step as its acts.
+--
+-- KEYS[1]  the fleet hash: marker and counters, which live or die together
+
+local fleet = KEYS[1]
+
+-- "<calls of CONFIG SET>:<the last CONFIG RESETSTAT>:<calls that change its role>". Few calls of
+-- RESETSTAT take the same time.
+local function config_calls()
+    local stats = redis.call('INFO', 'commandstats')
+    local roles = 0
+    for _, command in ipairs({'replicaof', 'slaveof', 'failover'}) do
+        roles = roles + tonumber(string.match(stats, 'cmdstat_' .. command .. ':calls=(%d+)') or 0)
+    end
+    return (string.match(stats, 'cmdstat_config|set:calls=(%d+)') or '0') .. ':' ..
+           (string.match(stats, 'cmdstat_config|resetstat:(calls=%d+,usec=%d+)') or '') .. ':' .. roles
+end
+
+local function is_rewriting(persistence)
+    return not (string.find(persistence, 'aof_rewrite_in_progress:0', 1, true) and
+                string.find(persistence, 'aof_rewrite_scheduled:0', 1, true))
+end
+
+-- "<replication id>:<keys evicted so far>", of INFO's sections for these.
+local function lineage_in(info)
+    return string.match(info, '\nmaster_replid:(%x+)') .. ':' ..
+           string.match(info, '\nevicted_keys:(%d+)')
+end
+
+local function bytes_in(info)
+    return tonumber(string.match(info, '\ntotal_net_input_bytes:(%d+)'))
+end
+
+local function bytes_now()
+    return bytes_in(redis.call('INFO', 'stats'))
+end
+
+local function lineage_now()
+    return lineage_in(redis.call('INFO', 'replication', 'stats'))
+end
+
+-- For the marker: the same, where the append-only file is known to be complete. A '-' is never equal.
+local function sets_now()
+    local calls = config_calls()
+    if string.find(calls, '^0::') or not is_rewriting(redis.call('INFO', 'persistence')) then
+        return calls
+    end
+    return '-' .. string.match(calls, ':.*$')
+end
+
+local function forgot(text)
+    return redis.error_reply('PAWLFORGOT ' .. text)
+end
+
+-- The error to answer with where this master may not act any more, or nothing.
+--
+-- lineage, durable   what the marker says
+-- sets               config_calls() when the append-only file was last known to be complete. After it was
+--                    switched off and on again, Redis writes to a file that a crash forgets, until a
+--                    rewrite ends
+-- bytes              how many it had received then. Fewer tell of a CONFIG RESETSTAT: evictions are
+--                    counted from 0 again
+local function strayed(lineage, durable, sets, bytes)
+    local info = durable == 'yes' and redis.call('INFO', 'replication', 'stats', 'persistence') or
+                 redis.call('INFO', 'replication', 'stats')
+    local now = lineage_in(info)
+    if not string.find(info, '\nrole:master', 1, true) then
+        return forgot('It is a replica.')
+    elseif now ~= lineage then
+        return forgot('It was a replica, restarted, or evicted keys: ' .. now .. ' is not ' ..
+                      tostring(lineage))
+    elseif bytes_in(info) < tonumber(bytes or 0) then
+        return forgot('Its statistics were reset, so evictions may be hidden.')
+    elseif durable ~= 'yes' then
+        return nil
+    elseif not string.find(info, 'aof_enabled:1', 1, true) then
+        return forgot('Its marker says durable, and appendonly is off.')
+    elseif is_rewriting(info) and config_calls() ~= sets then
+        return forgot('Its append-only file is rewritten after CONFIG SET, and may not be complete yet.')
+    end
+    return nil
+end
+

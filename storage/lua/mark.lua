@@ -1,0 +1,43 @@
+-- A server begins to take this master back: the marker says "joining", and which incarnation the master
+-- is to get, if the marker is still the one that was judged. Whatever another server is still about to
+-- do under an older incarnation, it finds that out here. Follows lineage.lua.
+--
+-- ARGV[1..7]    the marker as seen: fleet, member, run, lineage, state, next, view; '' for what is absent
+-- ARGV[8..13]   fleet, member, run, longest lease, durable, view
+-- ARGV[14]      the incarnation that it is to get
+-- ARGV[15]      'new' or 'floor', where pawld init marks; '' else
+-- ARGV[16]      the note for whoever comes across the key
+-- ARGV[17,18]   'yes' where it seems to have kept all it knew, while its lineage is this one; 'no' else
+local seen = redis.call('HMGET', fleet, 'fleet', 'member', 'run', 'lineage', 'state', 'next', 'view')
+for i = 1, 7 do
+    if (seen[i] or '') ~= ARGV[i] then
+        return 0
+    end
+end
+
+-- What it recorded of others is not forgotten, and its own incarnation stays what it was.
+local function higher(known, named, me)
+    local list, others = {}, {}
+    for number in string.gmatch(known, '%d+') do
+        others[#others + 1] = number
+    end
+    for number in string.gmatch(named, '%d+') do
+        local i = #list + 1
+        local own = others[i] or number
+        list[i] = (i == me or tonumber(own) > tonumber(number)) and own or number
+    end
+    return table.concat(list, ',')
+end
+
+local lineage = lineage_now()
+local intact = ARGV[17] == 'yes' and ARGV[18] == lineage and 'yes' or 'no'
+redis.call('HDEL', fleet, 'init', 'doubt', 'nonce') -- an older pawld wrote a nonce
+redis.call('HSET', fleet, 'note', ARGV[16], 'fleet', ARGV[8], 'member', ARGV[9], 'run', ARGV[10],
+           'lineage', lineage, 'sets', sets_now(), 'bytes', bytes_now(), 'max_ttl_ms', ARGV[11],
+           'durable', ARGV[12], 'state', 'joining', 'next', ARGV[14], 'intact', intact,
+           'progress', '0', 'view',
+           higher(ARGV[7], ARGV[13], tonumber(ARGV[9])))
+if ARGV[15] ~= '' then
+    redis.call('HSET', fleet, 'init', ARGV[15])
+end
+return 1

@@ -1,0 +1,77 @@
+-- A member is taken back, and this master recorded its new incarnation: it answers a page of its
+-- counters or of its locks. Every call checks that it is still what it was when it recorded, so that
+-- what was forgotten between two pages is not taken for what it was. Follows lineage.lua and view.lua.
+--
+-- ARGV[1..3]  the view that it recorded under, the fleet, which member of it this master is
+-- ARGV[4,5]   the member that is taken back, and the incarnation that it is to get
+-- ARGV[6..8]  'counters' or 'locks', the cursor ('0' at first), how many at a time
+-- Answers     the next cursor ('0': that was all), and the page: a MessagePack array for install.lua.
+--             Nothing where another incarnation stands
+local call = redis.call
+local VALUE_MAX = 512 -- bytes of a lock; Pawl writes less
+
+local marker = call('HMGET', fleet, unpack(MARKER_FIELDS))
+local refused = gone(marker, ARGV[2], ARGV[3])
+if refused then
+    return refused
+end
+local me, target = tonumber(ARGV[3]), tonumber(ARGV[4])
+local known, named = incarnations(marker[2]), incarnations(ARGV[1])
+if known[me] ~= named[me] or known[target] ~= tonumber(ARGV[5]) then
+    return false
+end
+
+-- 'counters', the floor, then slot and counter in turn.
+local function read_counters(first, count)
+    local SLOTS = 16384
+    local last = math.min(first + count, SLOTS) - 1
+    local slots = {}
+    for slot = first, last do
+        slots[#slots + 1] = tostring(slot)
+    end
+    local counters = call('HMGET', fleet, unpack(slots))
+    local page = {'counters', marker[9] or '0'}
+    for i, slot in ipairs(slots) do
+        if counters[i] then
+            page[#page + 1] = slot
+            page[#page + 1] = counters[i]
+        end
+    end
+    return {last + 1 < SLOTS and tostring(last + 1) or '0', cmsgpack.pack(page)}
+end
+
+local time = call('TIME')
+local NOW_MS = time[1] * 1000 + math.floor(time[2] / 1000)
+
+-- 'locks', then of each in turn: key, "<lock id>.<attempt>:<number>:<extensions>::<owner>", from, and what
+-- is left of its lease in milliseconds. What Pawl did not write is passed over.
+local function read_locks(cursor, count)
+    local found = call('SCAN', cursor, 'MATCH', 'pawl:lock:*', 'COUNT', count)
+    local keys, page, at = found[2], {'locks'}, 1
+    local values = #keys > 0 and call('MGET', unpack(keys)) or {}
+    for i, key in ipairs(keys) do
+        local value = values[i] or ''
+        local lock, from, left_ms
+        if string.byte(value) == 64 then -- '@': imported just now (install.lua)
+            local expiry_ms
+            expiry_ms, from, lock =
+                string.match(value, '^@(%d+)@0*(%d+)@([^:]+:%d+:%d+::.*)$')
+            left_ms = lock and math.max(expiry_ms - NOW_MS, 0)
+        elseif #value <= VALUE_MAX then
+            local head, tail
+            head, from, tail = string.match(value, '^([^:]+:%d+:%d+:)(%d*)(:.*)$')
+            lock = head and (from == '' and value or head .. tail)
+            left_ms = lock and call('PTTL', key)
+        end
+        if lock then
+            page[at + 1], page[at + 2], page[at + 3], page[at + 4] = key, lock, from, left_ms
+            at = at + 4
+        end
+    end
+    return {found[1], at > 1 and cmsgpack.pack(page) or ''}
+end
+
+if ARGV[6] == 'counters' then
+    return read_counters(tonumber(ARGV[7]), tonumber(ARGV[8]))
+end
+return read_locks(ARGV[7], ARGV[8])
