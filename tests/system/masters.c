@@ -4,12 +4,13 @@
 #include "tests/lib/wait.h"
 #include "tests/system/calls.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct wanted {
     uint16_t port;
     unsigned i;
-    const char *state;
+    const char *state; /* NULL: any but active */
     const char *reason;
 };
 
@@ -29,8 +30,9 @@ static bool is_as_wanted(void *arg)
     const struct wanted *wanted = arg;
     const json_t *masters = json_object_get(show(wanted->port)->json, "masters");
     const json_t *master = json_array_get(masters, wanted->i);
-    return equal(json_object_get(master, "state"), wanted->state) &&
-           equal(json_object_get(master, "reason"), wanted->reason);
+    const json_t *state = json_object_get(master, "state");
+    const bool right = wanted->state ? equal(state, wanted->state) : !equal(state, "active");
+    return right && equal(json_object_get(master, "reason"), wanted->reason);
 }
 
 bool masters_is(uint16_t port, unsigned i, const char *state, const char *reason)
@@ -39,18 +41,38 @@ bool masters_is(uint16_t port, unsigned i, const char *state, const char *reason
     return is_as_wanted(&wanted);
 }
 
-void masters_wait(uint16_t port, unsigned i, const char *state, const char *reason)
+void masters_wait_within(uint16_t port, unsigned i, const char *state, const char *reason,
+                         unsigned timeout_ms)
 {
     struct wanted wanted = {port, i, state, reason};
-    if (!wait_until(is_as_wanted, &wanted, MASTERS_WAIT_MS))
+    if (!wait_until(is_as_wanted, &wanted, timeout_ms))
         fail_msg("master %u is not %s (%s), but: %s", i + 1, state, reason ? reason : "",
                  show(port)->body);
+}
+
+void masters_wait(uint16_t port, unsigned i, const char *state, const char *reason)
+{
+    masters_wait_within(port, i, state, reason, MASTERS_WAIT_MS);
+}
+
+void masters_wait_out(uint16_t port, unsigned i, const char *reason, unsigned timeout_ms)
+{
+    struct wanted wanted = {port, i, NULL, reason};
+    if (!wait_until(is_as_wanted, &wanted, timeout_ms))
+        fail_msg("master %u votes, or is not out for %s: %s", i + 1, reason, show(port)->body);
 }
 
 void masters_wait_all_active(uint16_t port, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
         masters_wait(port, i, "active", NULL);
+}
+
+void masters_detail(uint16_t port, unsigned i, char *ret_detail, size_t cap)
+{
+    const json_t *masters = json_object_get(show(port)->json, "masters");
+    const json_t *detail = json_object_get(json_array_get(masters, i), "detail");
+    snprintf(ret_detail, cap, "%s", json_is_string(detail) ? json_string_value(detail) : "");
 }
 
 int64_t masters_back_in_ms(uint16_t port, unsigned i)

@@ -1,4 +1,5 @@
 /* The audit in /v1/fleet and in the log: what is wrong with masters that vote all the same. */
+#include "storage/redis_master_look.h"
 #include "tests/chaos/clock.h"
 #include "tests/lib/case.h"
 #include "tests/lib/text.h"
@@ -16,8 +17,7 @@
 
 enum {
     MASTERS = 3,
-    LOOK_INTERVAL_MS = 5000,                            /* STORAGE_LOOK_INTERVAL_MS */
-    AUDIT_WAIT_MS = LOOK_INTERVAL_MS + MASTERS_WAIT_MS, /* for a change to be seen */
+    AUDIT_WAIT_MS = STORAGE_LOOK_INTERVAL_MS + MASTERS_WAIT_MS, /* for a change to be seen */
     STEP_MS = 3000,
     STEP_UNSURE_MS = 500, /* a busy machine's looks take their time */
 };
@@ -150,7 +150,7 @@ static void weak_persistence_is_shown_and_logged_once(void **state)
         assert_non_null(finding(master, wanted[i]));
         assert_true(json_is_false(json_object_get(master, "durable")));
     }
-    wait_ms(LOOK_INTERVAL_MS + 500); /* it is looked at again, and not logged again */
+    wait_ms(STORAGE_LOOK_INTERVAL_MS + 500); /* it is looked at again, and not logged again */
     assert_logged("no-aof: ", 1);
     assert_logged("fsync: ", 1);
     assert_logged("fsync-on-rewrite: ", 1);
@@ -159,98 +159,117 @@ static void weak_persistence_is_shown_and_logged_once(void **state)
 
 /* ---- as they change -------------------------------------------------------------------------- */
 
-static void spoil_and_see(uint16_t port, struct redis_fleet *replica)
-{
-    fleet_command(0, "CONFIG SET appendfsync everysec");
-    fleet_command(1, "CONFIG SET maxmemory 1gb maxmemory-policy allkeys-lru");
-    freeReplyObject(
-        redis_fleet_command(replica, 0, "REPLICAOF 127.0.0.1 %u", (unsigned)fleet->master[2].port));
-    await(port, 0, "fsync");
-    await(port, 1, "eviction");
-    await(port, 2, "replicas");
-    assert_int_equal(findings(show_master(port, 0)), 1);
-    const json_t *master = show_master(port, 0);
-    assert_string_equal(json_string_value(json_object_get(master, "persistence")), "everysec");
-    assert_true(json_is_false(json_object_get(master, "durable")));
-    const json_t *replicas = finding(show_master(port, 2), "replicas");
-    assert_int_equal(json_integer_value(json_object_get(replicas, "replicas")), 1);
-}
-
-static void mend_and_see(uint16_t port, struct redis_fleet *replica)
-{
-    fleet_command(0, "CONFIG SET appendfsync always");
-    fleet_command(1, "CONFIG SET maxmemory-policy noeviction");
-    freeReplyObject(redis_fleet_command(replica, 0, "REPLICAOF NO ONE"));
-    for (unsigned i = 0; i < MASTERS; i++)
-        await(port, i, NULL);
-}
-
 static void changes_at_runtime_are_found_and_so_is_their_end(void **state)
 {
     (void)state;
     uint16_t port = serve_new();
     struct grant held = call_grant(port, "audited", NULL);
-    struct redis_fleet *replica = redis_fleet_new(1, REDIS_VOLATILE);
-    spoil_and_see(port, replica);
+    fleet_command(0, "CONFIG SET appendonly yes");
+    await(port, 0, "fsync");
+    fleet_command(0, "CONFIG SET appendonly no");
+    await(port, 0, "no-aof");
+    fleet_command(1, "CONFIG SET maxmemory 1mb"); /* less than it has */
+    await(port, 1, "memory-full");
+    fleet_command(1, "CONFIG SET maxmemory 0");
+    await(port, 1, "no-aof");
     assert_int_equal(http_integer(call_inspect(port, "audited"), "token"), held.token);
-    mend_and_see(port, replica);
-    redis_fleet_free(replica);
-    static const char *const names[MASTERS] = {"fsync", "eviction", "replicas"};
-    for (unsigned i = 0; i < MASTERS; i++) {
-        char line[64];
-        snprintf(line, sizeof(line), "): %s", names[i]);
-        assert_logged(line, 2); /* it came, it went */
-        snprintf(line, sizeof(line), "): %s no more", names[i]);
-        assert_logged(line, 1);
-    }
     call_give_back(port, "audited", &held);
     assert_int_equal(masters_active(port), MASTERS);
+    assert_logged("): fsync: ", 1);
+    assert_logged("): fsync no more", 1);
     assert_logged("votes", MASTERS); /* nobody was disturbed by looking */
 }
 
-/* ---- the marker ------------------------------------------------------------------------------ */
-
-static bool is_marked_weak(void *arg)
+/* The first one gives it another replication id: it is taken back, and says so no more. */
+static void replica_that_is_attached_is_shown_until_it_goes(void **state)
 {
-    (void)arg;
-    redisReply *reply = redis_fleet_command(fleet, 0, "HGET pawl:fleet durable");
-    bool weak = strcmp(reply->str, "no") == 0;
-    freeReplyObject(reply);
-    return weak;
+    (void)state;
+    uint16_t port = serve_new();
+    struct redis_fleet *replica = redis_fleet_new(1, REDIS_VOLATILE);
+    freeReplyObject(
+        redis_fleet_command(replica, 0, "REPLICAOF 127.0.0.1 %u", (unsigned)fleet->master[2].port));
+    await(port, 2, "replicas");
+    masters_wait_all_active(port, MASTERS);
+    const json_t *replicas = finding(show_master(port, 2), "replicas");
+    assert_int_equal(json_integer_value(json_object_get(replicas, "replicas")), 1);
+    freeReplyObject(redis_fleet_command(replica, 0, "REPLICAOF NO ONE"));
+    await(port, 2, NULL);
+    masters_wait_all_active(port, MASTERS);
+    redis_fleet_free(replica);
 }
 
-static void master_that_is_durable_no_more_is_marked_so_and_stays_marked(void **state)
+/* ---- durable as a contract ------------------------------------------------------------------- */
+
+static const struct {
+    const char *weaken;
+    const char *mend;
+} ways[] = {
+    {"CONFIG SET appendfsync everysec", "CONFIG SET appendfsync always"},
+    {"CONFIG SET appendonly no", "CONFIG SET appendonly yes"},
+    {"CONFIG SET no-appendfsync-on-rewrite yes", "CONFIG SET no-appendfsync-on-rewrite no"},
+    {"ACL SETUSER default -config", "ACL SETUSER default +config"},
+};
+
+static void durable_master_that_is_not_any_more_stays_out_until_it_is(void **state)
+{
+    (void)state;
+    uint16_t port = serve_new();
+    int64_t token = 0;
+    for (size_t k = 0; k < sizeof(ways) / sizeof(ways[0]); k++) {
+        fleet_command(0, ways[k].weaken);
+        masters_wait(port, 0, "refused", "undurable");
+        assert_marked_durable(0, "yes"); /* it stays what it is to be */
+        struct grant grant = call_grant(port, "contract", NULL);
+        assert_true(grant.token > token);
+        token = grant.token;
+        call_give_back(port, "contract", &grant);
+        fleet_command(0, ways[k].mend);
+        masters_wait(port, 0, "active", NULL);
+    }
+    assert_marked_durable(0, "yes");
+}
+
+/* Nobody trusts the file that it began to write anew. */
+static void nothing_is_granted_by_durable_masters_that_are_not(void **state)
+{
+    (void)state;
+    uint16_t port = serve_new();
+    struct grant before = call_grant(port, "contract", NULL);
+    for (unsigned i = 0; i < MASTERS; i++)
+        fleet_command(i, "CONFIG SET appendonly no");
+    assert_int_equal(call_acquire_once(port, "other", NULL)->status, 503);
+    for (unsigned i = 0; i < MASTERS; i++)
+        masters_wait(port, i, "refused", "undurable");
+    for (unsigned i = 0; i < MASTERS; i++) {
+        redis_fleet_kill(fleet, i);
+        redis_fleet_restart(fleet, i, true); /* configured durable, then and now */
+    }
+    masters_wait_all_active(port, MASTERS);
+    EXPECT_PROBLEM(call_acquire(port, "contract", NULL), 409, "held", 3);
+    call_give_back(port, "contract", &before);
+    assert_true(call_grant(port, "contract", NULL).token > before.token);
+}
+
+static void master_that_is_made_to_forget_is_taken_back_as_one(void **state)
 {
     (void)state;
     uint16_t port = serve_new();
     fleet_command(0, "CONFIG SET appendfsync everysec");
-    assert_true(wait_until(is_marked_weak, NULL, AUDIT_WAIT_MS));
-    assert_marked_durable(1, "yes");
-    assert_marked_durable(2, "yes");
-    fleet_command(0, "CONFIG SET appendfsync always");
-    await(port, 0, NULL);
-    wait_ms(100);
-    assert_marked_durable(0, "no"); /* what it lost meanwhile nobody knows */
+    masters_wait(port, 0, "refused", "undurable");
+    fleet_command(0, "FLUSHALL");
+    masters_wait(port, 0, "active", NULL);
+    assert_marked_durable(0, "no");
+    await(port, 0, "fsync");
 }
 
-static void restart_after_a_time_without_durability_is_not_trusted(void **state)
+static void master_that_refuses_config_from_the_first_is_not_taken_for_durable(void **state)
 {
     (void)state;
-    uint16_t port = serve_new();
-    fleet_command(0, "CONFIG SET appendfsync everysec");
-    assert_true(wait_until(is_marked_weak, NULL, AUDIT_WAIT_MS));
-    redis_fleet_kill(fleet, 0);
-    redis_fleet_restart(fleet, 0, true); /* its configuration says always, then and now */
-    masters_wait(port, 0, "rejoining", "forgot");
-}
-
-static void master_that_refuses_config_is_not_taken_for_durable(void **state)
-{
-    (void)state;
-    uint16_t port = serve_new();
     fleet_command(0, "ACL SETUSER default -config");
+    uint16_t port = serve_new();
     await(port, 0, "persistence-unknown");
-    assert_true(wait_until(is_marked_weak, NULL, MASTERS_WAIT_MS));
+    assert_marked_durable(0, "no");
+    assert_marked_durable(1, "yes");
     assert_int_equal(masters_active(port), MASTERS);
 }
 
@@ -290,7 +309,7 @@ static void clock_that_is_stepped_is_found_with_its_step(void **state)
     assert_in_range(-strayed_ms, STEP_MS - STEP_UNSURE_MS, STEP_MS);
     assert_null(finding(show_master(port, 0), "clock"));
     assert_null(finding(show_master(port, 2), "clock"));
-    wait_ms(LOOK_INTERVAL_MS + 500);
+    wait_ms(STORAGE_LOOK_INTERVAL_MS + 500);
     assert_non_null(finding(show_master(port, 1), "clock")); /* one look later it still is */
     assert_logged("clock (-", 1);
     munmap(clock, sizeof(*clock));
@@ -303,10 +322,12 @@ static const struct CMUnitTest cases[] = {
     DURABLE(durable_masters_show_only_that_they_are_one_machine),
     DURABLE(one_master_shares_its_machine_with_nobody),
     VOLATILE(weak_persistence_is_shown_and_logged_once),
-    DURABLE(changes_at_runtime_are_found_and_so_is_their_end),
-    DURABLE(master_that_is_durable_no_more_is_marked_so_and_stays_marked),
-    DURABLE(restart_after_a_time_without_durability_is_not_trusted),
-    DURABLE(master_that_refuses_config_is_not_taken_for_durable),
+    VOLATILE(changes_at_runtime_are_found_and_so_is_their_end),
+    DURABLE(replica_that_is_attached_is_shown_until_it_goes),
+    DURABLE(durable_master_that_is_not_any_more_stays_out_until_it_is),
+    DURABLE(nothing_is_granted_by_durable_masters_that_are_not),
+    DURABLE(master_that_is_made_to_forget_is_taken_back_as_one),
+    DURABLE(master_that_refuses_config_from_the_first_is_not_taken_for_durable),
     VOLATILE(clock_that_is_stepped_is_found_with_its_step),
 };
 
