@@ -2,7 +2,8 @@
  *
  * Some clients of the service, each a thread: takes a lock, or a few at once, claims the account of
  * each at the ledger, adds 1 to its balance, and releases. Some sleep through their lease between
- * reading and writing, some extend it, some never release. Every call is written down.
+ * reading and writing, some extend it once or often, some never release. Every call is written
+ * down.
  *
  * It runs until it is killed. It ends by itself, with 1, on an answer that no client may get. */
 #include "tests/chaos/client.h"
@@ -28,6 +29,8 @@ enum {
 
     OVERSLEEP_PERMILLE = 40,
     EXTEND_PERMILLE = 60,
+    STAY_PERMILLE = 30, /* extends again and again, ... */
+    STAY_MAX = 12,      /* ... so often at most */
     KEEP_PERMILLE = 20, /* does not release */
 };
 
@@ -78,6 +81,17 @@ static void put(const struct client *client, const struct hold *hold, unsigned a
 
 /* ---- a turn ---------------------------------------------------------------------------------- */
 
+/* Keeps the locks for some leases, while they can be extended: masters may forget in between. */
+static void stay(struct client *client, const struct hold *hold)
+{
+    for (unsigned left = sim_rng_between(&client->rng, 1, STAY_MAX); left > 0; left--) {
+        wait_ms(hold->ttl_ms / 3);
+        for (unsigned at = 0; at < hold->count; at++)
+            if (!locks_extend(client, hold, at))
+                return;
+    }
+}
+
 /* What happens between reading and writing. */
 static void work(struct client *client, const struct hold *hold)
 {
@@ -87,8 +101,10 @@ static void work(struct client *client, const struct hold *hold)
     } else if (sim_rng_chance(rng, EXTEND_PERMILLE)) {
         wait_ms(sim_rng_below(rng, hold->ttl_ms));
         for (unsigned at = 0; at < hold->count; at++)
-            locks_extend(client, hold, at);
+            (void)locks_extend(client, hold, at);
         wait_ms(sim_rng_below(rng, hold->ttl_ms));
+    } else if (sim_rng_chance(rng, STAY_PERMILLE)) {
+        stay(client, hold);
     } else {
         wait_ms(sim_rng_below(rng, WORK_MAX_MS));
     }

@@ -1,4 +1,5 @@
-/* The kinds of faults: a table of what each does to its victim, and how that is undone. */
+/* The kinds of faults: a table of what each does to its victim, and how that is undone. What stands
+ * in the table is declared in fault_acts.h. */
 #ifndef TESTS_CHAOS_FAULT_KINDS_H
 #define TESTS_CHAOS_FAULT_KINDS_H
 
@@ -7,11 +8,12 @@
 #include "tests/sim/rng.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Whom a fault befalls. One victim suffers one fault of each target at a time. */
 enum fault_target {
-    FAULT_OF_MASTER, /* the process and its memory */
+    FAULT_OF_MASTER, /* the process, its memory, files and settings */
     FAULT_OF_LINKS,  /* between a master and one pawld or both */
     FAULT_OF_CLOCK,  /* of a master */
     FAULT_OF_PAWLD,
@@ -22,9 +24,17 @@ enum fault_target {
 struct fault {
     const struct fault_kind *kind;
     unsigned victim; /* index of the master, pawld or client process */
+    unsigned also;   /* OF_LINKS: one more master whose links suffer; else the victim */
     unsigned pawlds; /* OF_LINKS, and of a replaced master: the set of pawld concerned */
     uint64_t until_ms;
-    struct chaos_master old; /* of a replaced master: the machine before */
+    struct chaos_master other; /* the machine before, a copy or a replica; if it has a port */
+    unsigned phase;            /* the kind's own */
+    unsigned variant;          /* the kind's own */
+    size_t mark;               /* of the append-only file: what is on the disk for certain */
+    uint64_t deadline_ms;      /* when it gives up, in phases that wait for others */
+    bool gave_up;
+    uint64_t harmed_ms;   /* if not with its begin: when it harmed the master, ... */
+    uint64_t incarnation; /* ... which had this incarnation */
 };
 
 struct fault_kind {
@@ -36,7 +46,26 @@ struct fault_kind {
     unsigned forgets;           /* the set of masters that forget by it */
     void (*begin)(struct stage *stage, struct sim_rng *rng, struct fault *fault);
     void (*end)(struct stage *stage, struct sim_rng *rng, struct fault *fault); /* or NULL */
+
+    /* When the time is over: goes on, and returns after how many ms to come back; 0: it is to end.
+     * NULL: it is to end. @end may come before, and has to undo what was done so far. */
+    uint32_t (*go_on)(struct stage *stage, struct sim_rng *rng, struct fault *fault);
+
+    /* Its disk brings back less than the master said, and looks as good as any. Nobody can tell
+     * unless a majority of the others can be asked: that is no promise of the service. */
+    bool lies;
 };
+
+/* The master after @victim, for faults of two. */
+static inline unsigned fault_next(unsigned victim)
+{
+    return (victim + 1) % STAGE_MASTERS;
+}
+
+static inline bool fault_forgets(const struct fault_kind *kind, unsigned victim)
+{
+    return kind->forgets >> victim & 1;
+}
 
 extern const struct fault_kind fault_kinds[FAULT_KINDS];
 

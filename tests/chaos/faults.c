@@ -1,70 +1,22 @@
 #include "tests/chaos/faults.h"
 
-#include "tests/chaos/fault_kinds.h"
+#include "tests/chaos/faults_state.h"
+#include "tests/chaos/master_settings.h"
 #include "tests/chaos/stage.h"
 #include "tests/lib/case.h"
 #include "tests/lib/wait.h"
-#include "tests/sim/rng.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 enum {
-    ACTIVE_MAX = 32,
-    MINORITY = STAGE_MASTERS - STAGE_MAJORITY,
-
-    PAUSE_MAX_MS = 200,         /* between two faults */
-    ALL_HURT_PERMILLE = 60,     /* of the faults of masters, these may reach a majority */
+    PAUSE_MAX_MS = 120,         /* between two faults */
     BOTH_PAWLDS_PERMILLE = 400, /* of the faults of links, these are of a master to both */
-    CLOCKS_PERIOD_MS = 8000,    /* clocks are touched in the second half of it only, ... */
-    CLOCKS_MARGIN_MS = 100,     /* ... which each master takes note of within this */
-    LOOK_MS = 200,              /* how often it is asked who is back */
-    AGAIN_PERMILLE = 200, /* of the faults of a master that forgot: or it would never be back */
-    TRIES = 4,            /* to find a victim of the fault that was drawn */
-};
-
-/* Of a master that forgot: whether it is known to have been taken back. One that lost nothing over
- * a restart is none: what it remembers counts, whoever else fails meanwhile. */
-struct outage {
-    bool out;
-    uint64_t since_ms; /* it is up since then, as empty as it was made */
-};
-
-struct faults {
-    struct stage *stage;
-    struct sim_rng rng;
-    uint32_t without;
-    bool forgetting;
-    uint64_t begun_ms;
-    uint64_t next_ms; /* the next fault */
-    uint64_t look_ms;
-    unsigned active;
-    struct fault fault[ACTIVE_MAX];
-    struct outage outage[STAGE_MASTERS];
-    struct faults_figures figures;
-    struct history_window *windows;
-    size_t windows_count;
-    FILE *log; /* in the folder of the run: what was done, and when */
-};
-
-/* How many there are of each target. */
-static const unsigned victims_of[] = {
-    [FAULT_OF_MASTER] = STAGE_MASTERS, [FAULT_OF_LINKS] = STAGE_MASTERS,
-    [FAULT_OF_CLOCK] = STAGE_MASTERS,  [FAULT_OF_PAWLD] = STAGE_PAWLDS,
-    [FAULT_OF_DOOR] = STAGE_PAWLDS,    [FAULT_OF_CLIENT] = STAGE_CLIENTS,
-};
-
-/* How many of a target may suffer at a time. */
-static const unsigned most_of[] = {
-    [FAULT_OF_MASTER] = STAGE_MASTERS,
-    [FAULT_OF_LINKS] = STAGE_MASTERS,
-    [FAULT_OF_CLOCK] = 2,
-    [FAULT_OF_PAWLD] = 1,
-    [FAULT_OF_DOOR] = 1,
-    [FAULT_OF_CLIENT] = 3,
+    CLOCKS_MARGIN_MS = 100,     /* each master takes note of a touched clock within this */
+    LOOK_MS = 40,               /* how often it is asked who is back */
+    CALM_MS = 500,              /* after it, a pawld sees again what a link or it itself hid */
 };
 
 const char *faults_name(unsigned kind)
@@ -73,96 +25,10 @@ const char *faults_name(unsigned kind)
     return fault_kinds[kind].name;
 }
 
-/* ---- what may happen ------------------------------------------------------------------------- */
-
-static unsigned out_set(const struct faults *faults)
+bool faults_is_of_master(unsigned kind)
 {
-    unsigned set = 0;
-    for (unsigned i = 0; i < STAGE_MASTERS; i++)
-        set |= faults->outage[i].out ? 1U << i : 0;
-    return set;
-}
-
-/* The masters that cannot vote for both pawld now. */
-static unsigned hurt_set(const struct faults *faults)
-{
-    unsigned set = out_set(faults);
-    for (unsigned i = 0; i < faults->active; i++) {
-        const enum fault_target target = faults->fault[i].kind->target;
-        if (target == FAULT_OF_MASTER || target == FAULT_OF_LINKS)
-            set |= 1U << faults->fault[i].victim;
-    }
-    return set;
-}
-
-static unsigned count(unsigned set)
-{
-    return (unsigned)__builtin_popcount(set);
-}
-
-/* A replaced machine has a clock of its own, so its clock is left alone. */
-static bool in_each_others_way(const struct fault *fault, enum fault_target target)
-{
-    return fault->kind->target == target ||
-           (fault->kind->target == FAULT_OF_CLOCK && target == FAULT_OF_MASTER) ||
-           (fault->kind->target == FAULT_OF_MASTER && target == FAULT_OF_CLOCK);
-}
-
-static bool has_room(const struct faults *faults, enum fault_target target, unsigned victim)
-{
-    unsigned suffering = 0;
-    if (faults->active == ACTIVE_MAX)
-        return false;
-    for (unsigned i = 0; i < faults->active; i++) {
-        const struct fault *fault = &faults->fault[i];
-        if (fault->victim == victim && in_each_others_way(fault, target))
-            return false;
-        suffering += fault->kind->target == target;
-    }
-    return suffering < most_of[target];
-}
-
-static bool clocks_are_due(const struct faults *faults)
-{
-    return (wait_now_ms() - faults->begun_ms) % CLOCKS_PERIOD_MS >= CLOCKS_PERIOD_MS / 2;
-}
-
-static bool puts_out(const struct fault_kind *kind, unsigned victim)
-{
-    return kind->forgets >> victim & 1;
-}
-
-/* Whether @kind may befall @victim now. */
-static bool may_happen(struct faults *faults, const struct fault_kind *kind, unsigned victim)
-{
-    const unsigned bit = 1U << victim;
-    if (!(kind->victims & bit) || !has_room(faults, kind->target, victim))
-        return false;
-    if (kind->target == FAULT_OF_CLOCK)
-        return clocks_are_due(faults);
-    if (kind->target != FAULT_OF_MASTER && kind->target != FAULT_OF_LINKS)
-        return true;
-    if (faults->outage[victim].out && !sim_rng_chance(&faults->rng, AGAIN_PERMILLE))
-        return false;
-    if (puts_out(kind, victim))
-        return faults->forgetting && count(out_set(faults) | bit) <= MINORITY &&
-               count(hurt_set(faults) | bit) <= MINORITY;
-    return count(hurt_set(faults) | bit) <= MINORITY ||
-           sim_rng_chance(&faults->rng, ALL_HURT_PERMILLE);
-}
-
-static unsigned draw_kind(struct faults *faults)
-{
-    uint32_t sum = 0, drawn;
-    for (unsigned i = 0; i < FAULT_KINDS; i++)
-        sum += fault_kinds[i].weight;
-    drawn = sim_rng_below(&faults->rng, sum);
-    for (unsigned i = 0; i < FAULT_KINDS; i++) {
-        if (drawn < fault_kinds[i].weight)
-            return i;
-        drawn -= fault_kinds[i].weight;
-    }
-    return 0;
+    assert_in_range(kind, 0, FAULT_KINDS - 1);
+    return fault_kinds[kind].target == FAULT_OF_MASTER;
 }
 
 /* ---- beginning and ending -------------------------------------------------------------------- */
@@ -209,13 +75,40 @@ static bool clocks_are_right(const struct faults *faults)
     return true;
 }
 
-static void note_outage(struct faults *faults, const struct fault *fault)
+static unsigned number_of(const struct fault_kind *kind)
 {
-    if (!puts_out(fault->kind, fault->victim))
+    return (unsigned)(kind - fault_kinds);
+}
+
+/* The victim is well, so that it says what it was before. */
+static void note_absence(struct faults *faults, const struct fault *fault)
+{
+    if (fault->kind->target != FAULT_OF_MASTER)
         return;
-    struct outage *outage = &faults->outage[fault->victim];
-    outage->out = true;
-    outage->since_ms = wait_now_ms();
+    const uint64_t incarnation =
+        chaos_master_incarnation(&faults->stage->master[fault->victim], fault->victim, false);
+    absences_begin(&faults->absences, fault->victim, number_of(fault->kind),
+                   fault_forgets(fault->kind, fault->victim), incarnation, wait_now_ms());
+}
+
+static void note_harm(struct faults *faults, struct fault *fault)
+{
+    if (fault->harmed_ms == 0)
+        return;
+    absences_harm(&faults->absences, fault->victim, fault->incarnation, fault->harmed_ms);
+    fault->harmed_ms = 0;
+    note(faults, "harm", fault);
+}
+
+static void note_calm(struct faults *faults, const struct fault *fault)
+{
+    const uint64_t calm_ms = wait_now_ms() + CALM_MS;
+    for (unsigned i = 0; i < STAGE_PAWLDS; i++)
+        for (unsigned master = 0; master < STAGE_MASTERS; master++)
+            if ((fault->kind->target == FAULT_OF_PAWLD && fault->victim == i) ||
+                (fault->kind->target == FAULT_OF_LINKS && fault->pawlds & 1U << i &&
+                 (fault->victim == master || fault->also == master)))
+                faults->calm_ms[master][i] = calm_ms;
 }
 
 static void end_fault(struct faults *faults, unsigned at)
@@ -224,10 +117,27 @@ static void end_fault(struct faults *faults, unsigned at)
     faults->fault[at] = faults->fault[--faults->active];
     if (fault.kind->end)
         fault.kind->end(faults->stage, &faults->rng, &fault);
-    note(faults, "end", &fault);
-    note_outage(faults, &fault); /* again: from here on it can be taken back */
+    note_harm(faults, &fault);
+    note(faults, fault.gave_up ? "gave up" : "end", &fault);
+    faults->figures.gave_up += fault.gave_up;
+    note_calm(faults, &fault);
+    if (fault.kind->target == FAULT_OF_MASTER)
+        absences_end(&faults->absences, fault.victim, wait_now_ms());
     if (fault.kind->target == FAULT_OF_CLOCK && clocks_are_right(faults))
         close_windows(faults);
+}
+
+/* Its time is over. */
+static void go_on(struct faults *faults, unsigned at)
+{
+    struct fault *fault = &faults->fault[at];
+    const uint32_t again_ms =
+        fault->kind->go_on ? fault->kind->go_on(faults->stage, &faults->rng, fault) : 0;
+    note_harm(faults, fault);
+    if (again_ms == 0)
+        end_fault(faults, at);
+    else
+        fault->until_ms = wait_now_ms() + again_ms;
 }
 
 static void begin_fault(struct faults *faults, unsigned number, unsigned victim)
@@ -237,13 +147,14 @@ static void begin_fault(struct faults *faults, unsigned number, unsigned victim)
     *fault = (struct fault){
         .kind = kind,
         .victim = victim,
+        .also = victim,
         .pawlds = sim_rng_chance(&faults->rng, BOTH_PAWLDS_PERMILLE)
                       ? (1U << STAGE_PAWLDS) - 1
                       : 1U << sim_rng_below(&faults->rng, STAGE_PAWLDS),
         .until_ms = wait_now_ms() + sim_rng_between(&faults->rng, kind->short_ms, kind->long_ms),
     };
     note(faults, "begin", fault);
-    note_outage(faults, fault);
+    note_absence(faults, fault);
     if (kind->target == FAULT_OF_CLOCK)
         open_window(faults);
     kind->begin(faults->stage, &faults->rng, fault);
@@ -252,61 +163,54 @@ static void begin_fault(struct faults *faults, unsigned number, unsigned victim)
     faults->figures.all++;
 }
 
-/* Where what was drawn may not happen nothing does, so that how often each does stays as weighted.
- */
-static void begin_some(struct faults *faults)
-{
-    const unsigned number = draw_kind(faults);
-    const struct fault_kind *kind = &fault_kinds[number];
-    if (faults->without & 1U << number)
-        return;
-    for (unsigned tries = 0; tries < TRIES; tries++) {
-        const unsigned victim = sim_rng_below(&faults->rng, victims_of[kind->target]);
-        if (!may_happen(faults, kind, victim))
-            continue;
-        begin_fault(faults, number, victim);
-        return;
-    }
-}
-
 /* ---- who is back ----------------------------------------------------------------------------- */
 
-static bool is_hurt(const struct faults *faults, enum fault_target target, unsigned victim)
+/* Whether pawld @i sees master @victim as it is: neither the link between them nor the pawld
+ * suffers, or did so a moment ago. */
+static bool sees(const struct faults *faults, unsigned i, unsigned victim)
 {
-    for (unsigned i = 0; i < faults->active; i++)
-        if (faults->fault[i].kind->target == target && faults->fault[i].victim == victim)
-            return true;
-    return false;
+    if (faults_hurt(faults, FAULT_OF_PAWLD, i) || wait_now_ms() < faults->calm_ms[victim][i])
+        return false;
+    for (unsigned at = 0; at < faults->active; at++) {
+        const struct fault *fault = &faults->fault[at];
+        if (fault->kind->target == FAULT_OF_LINKS && fault->pawlds & 1U << i &&
+            (fault->victim == victim || fault->also == victim))
+            return false;
+    }
+    return true;
 }
 
-static void note_back(struct faults_figures *figures, double took_s)
+static void look_at(struct faults *faults, unsigned victim, const struct stage_sight *sights)
 {
-    figures->taken_back++;
-    figures->mean_s += (took_s - figures->mean_s) / (double)figures->taken_back;
-    if (took_s > figures->slowest_s)
-        figures->slowest_s = took_s;
+    struct absences_sight sight = {.active = true, .disturbed = true};
+    for (unsigned i = 0; i < STAGE_PAWLDS; i++) {
+        if (!sights[i].answered || !sees(faults, i, victim))
+            continue;
+        sight.disturbed = false;
+        if (sights[i].active & 1U << victim)
+            continue;
+        sight.active = false;
+        sight.reason = sights[i].reason[victim];
+    }
+    if (!faults_hurt(faults, FAULT_OF_MASTER, victim))
+        sight.incarnation = chaos_master_incarnation(&faults->stage->master[victim], victim, true);
+    if (!absences_look(&faults->absences, victim, &sight, wait_now_ms()))
+        return;
+    fprintf(faults->log, "%" PRIu64 " back: master %u\n", now_us(), victim + 1);
 }
 
-/* It is back where every pawld that can speak says so, and after the wait that it must have taken:
- * one that did not notice yet shows it as it was. */
 static void look_who_is_back(struct faults *faults)
 {
-    unsigned active = ~0U;
-    if (out_set(faults) == 0)
+    struct stage_sight sights[STAGE_PAWLDS] = {{0}};
+    const unsigned open = absences_open(&faults->absences);
+    if (open == 0)
         return;
     for (unsigned i = 0; i < STAGE_PAWLDS; i++)
-        if (!is_hurt(faults, FAULT_OF_PAWLD, i))
-            active &= stage_active(faults->stage, i);
-    for (unsigned i = 0; i < STAGE_MASTERS; i++) {
-        struct outage *outage = &faults->outage[i];
-        const uint64_t took_ms = wait_now_ms() - outage->since_ms;
-        if (!outage->out || !(active & 1U << i) || took_ms < STAGE_TTL_MAX_MS ||
-            is_hurt(faults, FAULT_OF_MASTER, i))
-            continue;
-        outage->out = false;
-        fprintf(faults->log, "%" PRIu64 " back: master %u\n", now_us(), i + 1);
-        note_back(&faults->figures, (double)took_ms / 1e3);
-    }
+        if (!faults_hurt(faults, FAULT_OF_PAWLD, i))
+            stage_look(faults->stage, i, &sights[i]);
+    for (unsigned i = 0; i < STAGE_MASTERS; i++)
+        if (open & 1U << i)
+            look_at(faults, i, sights);
 }
 
 /* ---- the calls ------------------------------------------------------------------------------- */
@@ -322,12 +226,13 @@ static FILE *open_log(const struct stage *stage)
     return log;
 }
 
-struct faults *faults_new(struct stage *stage, uint64_t seed, uint32_t without, bool forgetting)
+struct faults *faults_new(struct stage *stage, uint64_t seed, uint64_t without, bool forgetting)
 {
     struct faults *faults = calloc(1, sizeof(*faults));
     assert_non_null(faults);
     faults->stage = stage;
     faults->without = without;
+    faults->absences.figures = faults->figures.absent;
     faults->forgetting = forgetting;
     faults->begun_ms = wait_now_ms();
     faults->log = open_log(stage);
@@ -344,15 +249,17 @@ void faults_free(struct faults *faults)
 
 void faults_step(struct faults *faults)
 {
+    unsigned kind, victim;
     for (unsigned i = faults->active; i-- > 0;)
         if (wait_now_ms() >= faults->fault[i].until_ms)
-            end_fault(faults, i);
+            go_on(faults, i);
     if (wait_now_ms() >= faults->look_ms) {
         look_who_is_back(faults);
         faults->look_ms = wait_now_ms() + LOOK_MS;
     }
     if (wait_now_ms() >= faults->next_ms) {
-        begin_some(faults);
+        if (faults_draw(faults, &kind, &victim))
+            begin_fault(faults, kind, victim);
         faults->next_ms = wait_now_ms() + sim_rng_below(&faults->rng, PAUSE_MAX_MS);
     }
 }
@@ -363,8 +270,11 @@ void faults_heal(struct faults *faults)
         end_fault(faults, faults->active - 1);
 }
 
-const struct faults_figures *faults_figures(const struct faults *faults)
+const struct faults_figures *faults_figures(struct faults *faults)
 {
+    faults->figures.taken_back = faults->absences.taken_back;
+    faults->figures.mean_s = faults->absences.mean_s;
+    faults->figures.slowest_s = faults->absences.slowest_s;
     return &faults->figures;
 }
 

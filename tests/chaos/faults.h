@@ -2,11 +2,12 @@
  * within faults_step().
  *
  * The service keeps a chance. Masters that have to be taken back are a minority at all times: a
- * majority without memory is another matter, for an operator. And mostly a majority of masters is
- * reachable. */
+ * majority without memory is another matter, for an operator. And mostly one pawld at least
+ * reaches a majority of masters. */
 #ifndef TESTS_CHAOS_FAULTS_H
 #define TESTS_CHAOS_FAULTS_H
 
+#include "tests/chaos/absences.h"
 #include "tests/chaos/history.h"
 
 #include <stdbool.h>
@@ -14,7 +15,7 @@
 #include <stdint.h>
 
 enum {
-    FAULT_KINDS = 19,
+    FAULT_KINDS = 35,
 };
 
 struct stage;
@@ -23,17 +24,22 @@ struct faults;
 struct faults_figures {
     size_t injected[FAULT_KINDS];
     size_t all;
+    size_t gave_up;    /* those that did not come to their harm in time */
     size_t taken_back; /* masters that forgot */
     double mean_s;     /* of those: from being up again to voting again, on average */
     double slowest_s;
+    struct absences_figures absent[FAULT_KINDS]; /* of the kinds that befall a master's process */
 };
 
 /* The name of a kind (0 .. FAULT_KINDS - 1). */
 const char *faults_name(unsigned kind);
 
+/* Whether it befalls a master's process, memory, files or settings. */
+bool faults_is_of_master(unsigned kind);
+
 /* @without: the set of kinds (bit i) that are left out. @forgetting: whether masters may be made to
  * forget. */
-struct faults *faults_new(struct stage *stage, uint64_t seed, uint32_t without, bool forgetting);
+struct faults *faults_new(struct stage *stage, uint64_t seed, uint64_t without, bool forgetting);
 void faults_free(struct faults *faults);
 
 /* Ends what is due, and may begin something. To be called every few milliseconds. */
@@ -42,7 +48,7 @@ void faults_step(struct faults *faults);
 /* Ends all. */
 void faults_heal(struct faults *faults);
 
-const struct faults_figures *faults_figures(const struct faults *faults);
+const struct faults_figures *faults_figures(struct faults *faults);
 
 /* When clocks were touched. Good until the next step. */
 const struct history_window *faults_windows(const struct faults *faults, size_t *ret_count);

@@ -184,7 +184,7 @@ static struct text headers_of(const struct hold *hold, unsigned at)
     return headers;
 }
 
-void locks_extend(struct client *client, const struct hold *hold, unsigned at)
+bool locks_extend(struct client *client, const struct hold *hold, unsigned at)
 {
     const struct text path = path_of(hold, at), headers = headers_of(hold, at);
     struct text body;
@@ -199,7 +199,9 @@ void locks_extend(struct client *client, const struct hold *hold, unsigned at)
         .timeout_ms = TIMEOUT_MS,
     };
     struct call_answer answer = witness_call(client, HISTORY_EXTEND, hold, at, &request);
+    const bool extended = answer.status == 200;
     call_answer_fini(&answer);
+    return extended;
 }
 
 void locks_release(struct client *client, const struct hold *hold, unsigned at)

@@ -11,8 +11,8 @@
  * told. False: it has nothing, as far as it knows. */
 bool locks_acquire(struct client *client, struct hold *ret_hold);
 
-/* Extends, or gives up, lock @at of @hold. */
-void locks_extend(struct client *client, const struct hold *hold, unsigned at);
+/* Extends, or gives up, lock @at of @hold. False: it was not extended, or nobody knows. */
+bool locks_extend(struct client *client, const struct hold *hold, unsigned at);
 void locks_release(struct client *client, const struct hold *hold, unsigned at);
 
 #endif

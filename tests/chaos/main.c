@@ -9,6 +9,7 @@
 
 #include <argp.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,24 +19,33 @@ enum {
     EXIT_SHOWN_NOTHING = 3,
 
     SECONDS_DEFAULT = 20,
-    SECONDS_FOR_ALL = 120,   /* from so long on, every kind of fault must have happened, ... */
+    SECONDS_FOR_ALL = 170,   /* from so long on, every kind of fault must have happened, ... */
     SECONDS_FOR_GRANTS = 60, /* ... and every kind of grant */
 };
 
 struct options {
     struct run_config run;
     bool unguarded;
+    uint64_t only; /* kinds of faults of masters: no others */
 };
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-static uint32_t parse_kind(struct argp_state *state, const char *text)
+static uint64_t parse_kind(struct argp_state *state, const char *text)
 {
     for (unsigned kind = 0; kind < FAULT_KINDS; kind++)
         if (strcmp(text, faults_name(kind)) == 0)
-            return 1U << kind;
+            return UINT64_C(1) << kind;
     argp_error(state, "no such fault: %s", text);
     return 0;
+}
+
+/* Of the faults of masters, all but those that were asked for. */
+static void leave_out_others(struct options *options)
+{
+    for (unsigned kind = 0; kind < FAULT_KINDS && options->only != 0; kind++)
+        if (faults_is_of_master(kind) && !(options->only >> kind & 1))
+            options->run.without |= UINT64_C(1) << kind;
 }
 
 static error_t parse_option(int key, char *text, struct argp_state *state)
@@ -59,6 +69,12 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case 'w':
         options->run.without |= parse_kind(state, text);
         return 0;
+    case 'o':
+        options->only |= parse_kind(state, text);
+        return 0;
+    case ARGP_KEY_END:
+        leave_out_others(options);
+        return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
@@ -70,6 +86,7 @@ static const struct argp_option option_list[] = {
     {"unguarded", 'u', NULL, 0, "Only the control run: the ledger looks at no token", 0},
     {"no-forgetting", 'm', NULL, 0, "No master loses any of its memory", 0},
     {"without", 'w', "FAULT", 0, "Leave one kind of fault out, as the table calls it", 0},
+    {"only", 'o', "FAULT", 0, "Of the faults of masters' processes, only this (or these)", 0},
     {0},
 };
 
@@ -88,6 +105,7 @@ struct row {
 
 static const struct row counts[] = {
     ROW("all faults", faults.all),
+    ROW("  that came to nothing in time", faults.gave_up),
     ROW("masters that forgot, taken back", faults.taken_back),
     ROW("grants", grants),
     ROW("  by a lock id of the client's own", grants_own),
@@ -161,11 +179,35 @@ static void print_table(const struct table *table)
         print_seconds(table, &seconds[i]);
 }
 
+static void print_reasons(const struct absences_figures *figures)
+{
+    for (size_t i = 0; i < ABSENCES_REASONS && figures->reason[i].times > 0; i++)
+        printf("%s%s %zu", i > 0 ? ", " : "  ", figures->reason[i].name, figures->reason[i].times);
+    putchar('\n');
+}
+
+/* Of each kind that befell a master: what was noticed after how long, and when it voted again. */
+static void print_absences(const struct run_result *run)
+{
+    printf("\n%-36s%6s%6s%9s%9s%9s%9s\n", "s until noticed, then until voting", "times", "seen",
+           "noticed", "after", "voting", "at most");
+    for (unsigned kind = 0; kind < FAULT_KINDS; kind++) {
+        const struct absences_figures *figures = &run->faults.absent[kind];
+        if (!faults_is_of_master(kind))
+            continue;
+        printf("%-36s%6zu%6zu%9zu", faults_name(kind), figures->times, figures->seen,
+               figures->noticed);
+        printf("%9.2f%9.2f%9.2f", figures->noticed_s, figures->back_s, figures->back_most_s);
+        print_reasons(figures);
+    }
+}
+
 static void print_runs(const struct options *options, const struct table *table)
 {
     printf("%4u s, seed %-22" PRIu64 "%12s%12s\n", options->run.seconds, options->run.seed,
            options->unguarded ? "unguarded" : "guarded", table->count > 1 ? "unguarded" : "");
     print_table(table);
+    print_absences(table->run[table->count - 1]);
 }
 
 /* ---- what it shows --------------------------------------------------------------------------- */
@@ -198,12 +240,18 @@ static bool all_happened(const struct run_config *config, const struct run_resul
     if (run->stale == 0)
         printf("shown nothing: no stale claim or write was refused\n");
     for (unsigned kind = 0; kind < FAULT_KINDS && config->seconds >= SECONDS_FOR_ALL; kind++) {
-        if (run->faults.injected[kind] > 0 || config->without & 1U << kind || !config->forgetting)
+        if (run->faults.injected[kind] > 0 || config->without >> kind & 1 || !config->forgetting)
             continue;
         printf("shown nothing about: %s\n", faults_name(kind));
         all = false;
     }
     return all;
+}
+
+/* The run sees it within moments, and exits: that ends all processes and removes the files. */
+static void interrupt(int number)
+{
+    run_interrupted = number;
 }
 
 int main(int argc, char **argv)
@@ -219,6 +267,8 @@ int main(int argc, char **argv)
     size_t violations = 0;
     bool shown = true;
     argp_parse(&argp, argc, argv, 0, NULL, &options);
+    signal(SIGINT, interrupt);
+    signal(SIGTERM, interrupt);
 
     if (!options.unguarded) {
         run_play(&options.run, &guarded);

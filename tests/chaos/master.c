@@ -4,11 +4,11 @@
 #include "tests/lib/case.h"
 #include "tests/lib/port.h"
 #include "tests/lib/process.h"
-#include "tests/lib/tempdir.h"
+#include "tests/lib/text.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <hiredis/hiredis.h>
-
 enum {
     UP_TIMEOUT_MS = 20000,
-    FLUSH_TIMEOUT_S = 2,
 };
 
 static char *join(const char *first, const char *second, const char *third)
@@ -77,7 +74,7 @@ void chaos_master_init(struct chaos_master *master, const char *dir, const char 
 
 void chaos_master_fini(struct chaos_master *master)
 {
-    process_kill(master->process);
+    chaos_master_kill(master);
     if (master->clock)
         munmap(master->clock, sizeof(*master->clock));
     free(master->dir);
@@ -111,6 +108,8 @@ void chaos_master_start(struct chaos_master *master, const char *shim)
         master->persistence == REDIS_ALWAYS ? "always" : "everysec",
         "--aof-load-truncated",
         "yes",
+        "--repl-diskless-sync-delay",
+        "0",
         NULL,
     };
     assert_null(master->process);
@@ -125,71 +124,29 @@ void chaos_master_wait_up(struct chaos_master *master)
     process_wait_line(master->process, "[Rr]eady to accept connections", UP_TIMEOUT_MS, NULL, 0);
 }
 
+size_t chaos_master_children(const struct chaos_master *master,
+                             pid_t ret_children[CHAOS_CHILDREN_MAX])
+{
+    char path[64];
+    size_t count = 0;
+    const int pid = (int)process_id(master->process);
+    snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
+    char *text = text_read(path, 0), *at = text, *end;
+    for (long child; count < CHAOS_CHILDREN_MAX && (child = strtol(at, &end, 10)) > 0; at = end)
+        ret_children[count++] = (pid_t)child;
+    free(text);
+    return count;
+}
+
+/* Its children would end with it only when they next write to it. */
 void chaos_master_kill(struct chaos_master *master)
 {
+    pid_t children[CHAOS_CHILDREN_MAX];
+    if (!master->process)
+        return;
+    const size_t count = chaos_master_children(master, children);
     process_kill(master->process);
+    for (size_t i = 0; i < count; i++)
+        kill(children[i], SIGKILL);
     master->process = NULL;
-}
-
-bool chaos_master_flush(const struct chaos_master *master)
-{
-    const struct timeval timeout = {.tv_sec = FLUSH_TIMEOUT_S};
-    redisContext *redis = redisConnectWithTimeout("127.0.0.1", master->port, timeout);
-    redisReply *reply = NULL;
-    if (redis && !redis->err && redisSetTimeout(redis, timeout) == REDIS_OK)
-        reply = redisCommand(redis, "FLUSHALL");
-    const bool flushed = reply && reply->type == REDIS_REPLY_STATUS;
-    freeReplyObject(reply);
-    if (redis)
-        redisFree(redis);
-    return flushed;
-}
-
-/* ---- its disk -------------------------------------------------------------------------------- */
-
-void chaos_master_empty(struct chaos_master *master)
-{
-    tempdir_remove_tree(master->dir);
-    if (mkdir(master->dir, 0700) != 0)
-        fail_msg("cannot make the folder %s: %s", master->dir, strerror(errno));
-}
-
-static unsigned long part_number(const char *name)
-{
-    static const char prefix[] = "appendonly.aof.";
-    return strncmp(name, prefix, strlen(prefix)) == 0 && strstr(name, ".incr.")
-               ? strtoul(name + strlen(prefix), NULL, 10)
-               : 0;
-}
-
-/* The newest of the files that Redis appends to; NULL if there is none. The caller frees it. */
-static char *newest_part(const char *dir)
-{
-    unsigned long newest = 0;
-    char *path = NULL;
-    char *parts = join(dir, "/", "appendonlydir");
-    DIR *listing = opendir(parts);
-    for (struct dirent *entry; listing && (entry = readdir(listing));) {
-        if (part_number(entry->d_name) <= newest)
-            continue;
-        newest = part_number(entry->d_name);
-        free(path);
-        path = join(parts, "/", entry->d_name);
-    }
-    if (listing)
-        closedir(listing);
-    free(parts);
-    return path;
-}
-
-void chaos_master_cut_tail(struct chaos_master *master, size_t bytes)
-{
-    struct stat file;
-    char *path = newest_part(master->dir);
-    if (path && stat(path, &file) == 0) {
-        const off_t left = file.st_size > (off_t)bytes ? file.st_size - (off_t)bytes : 0;
-        if (truncate(path, left) != 0)
-            fail_msg("cannot cut %s: %s", path, strerror(errno));
-    }
-    free(path);
 }

@@ -1,4 +1,5 @@
-/* One real redis-server whose memory and wall clock the test decides about. */
+/* One real redis-server: its life and its wall clock. What can befall its files, its settings and
+ * its data is in master_files.h, master_settings.h and master_replica.h. */
 #ifndef TESTS_CHAOS_MASTER_H
 #define TESTS_CHAOS_MASTER_H
 
@@ -7,8 +8,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct chaos_clock;
+
+enum {
+    CHAOS_CHILDREN_MAX = 4,
+};
 
 struct chaos_master {
     uint16_t port;
@@ -29,19 +35,16 @@ void chaos_master_fini(struct chaos_master *master);
 /* Waits until it accepts connections. */
 void chaos_master_wait_up(struct chaos_master *master);
 
-/* SIGKILL. What it did not hand to the kernel yet is lost. */
+/* SIGKILL, to it and its children. What it did not hand to the kernel yet is lost. Nothing happens
+ * while it is down. */
 void chaos_master_kill(struct chaos_master *master);
+
+/* The processes that write a file for it now. Returns how many. */
+size_t chaos_master_children(const struct chaos_master *master,
+                             pid_t ret_children[CHAOS_CHILDREN_MAX]);
 
 /* Starts it, after a kill, with what is on its disk; as chaos_master_init(). */
 void chaos_master_start(struct chaos_master *master, const char *shim);
-
-/* While it is down: its disk is empty, or lost the last @bytes that were written to it (all, if
- * there are no more). */
-void chaos_master_empty(struct chaos_master *master);
-void chaos_master_cut_tail(struct chaos_master *master, size_t bytes);
-
-/* FLUSHALL while it runs. False if it did not answer. */
-bool chaos_master_flush(const struct chaos_master *master);
 
 /* From now on its wall clock is @offset_us ahead, and goes too fast by @rate_ppm. */
 void chaos_master_set_clock(struct chaos_master *master, int64_t offset_us, int64_t rate_ppm);

@@ -17,6 +17,14 @@ enum {
     SECOND_US = 1000000,
 };
 
+volatile sig_atomic_t run_interrupted;
+
+static void exit_if_interrupted(void)
+{
+    if (run_interrupted)
+        exit(128 + run_interrupted); /* as a shell says it */
+}
+
 /* ---- with all running ------------------------------------------------------------------------ */
 
 static void expect_all_running(const struct stage *stage)
@@ -34,6 +42,7 @@ static void hurt(struct stage *stage, struct faults *faults, unsigned seconds)
 {
     const uint64_t end_ms = wait_now_ms() + (uint64_t)seconds * 1000;
     while (wait_now_ms() < end_ms) {
+        exit_if_interrupted();
         expect_all_running(stage);
         faults_step(faults);
         wait_ms(STEP_MS);
@@ -44,6 +53,7 @@ static void hurt(struct stage *stage, struct faults *faults, unsigned seconds)
 static bool all_active(void *arg)
 {
     const struct stage *stage = arg;
+    exit_if_interrupted();
     for (unsigned i = 0; i < STAGE_PAWLDS; i++)
         if (stage_active(stage, i) != (1U << STAGE_MASTERS) - 1)
             return false;

@@ -5,6 +5,7 @@
 #include "tests/chaos/faults.h"
 #include "tests/chaos/history.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,7 +15,7 @@ struct run_config {
     uint64_t seed;
     bool guarded;
     bool forgetting;  /* masters may be made to forget */
-    uint32_t without; /* kinds of faults (bit i) that are left out */
+    uint64_t without; /* kinds of faults (bit i) that are left out */
 };
 
 /* Of a run, each a row of the table. */
@@ -36,6 +37,9 @@ struct run_result {
     double longest_gap_s;                 /* without a grant of any name */
     double healed_s;                      /* from the last fault until all masters voted */
 };
+
+/* Set by a signal: the run ends the program as soon as it sees this. */
+extern volatile sig_atomic_t run_interrupted;
 
 /* Plays a run. What was found is told on stdout, and the files are then kept where it says. */
 void run_play(const struct run_config *config, struct run_result *ret_result);

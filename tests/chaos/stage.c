@@ -110,6 +110,25 @@ void stage_master_replace(struct stage *stage, unsigned i, struct chaos_master *
     *ret_old = stage->master[i];
     make_master(stage, i);
     chaos_master_wait_up(&stage->master[i]);
+    proxy_point(stage->proxy, stage->feed[i], stage->master[i].port);
+}
+
+void stage_master_add(struct stage *stage, unsigned i, enum redis_persistence kept,
+                      struct chaos_master *ret_other)
+{
+    char name[NUMBER_MAX];
+    snprintf(name, sizeof(name), "other-%u-%u", i + 1, stage->masters_made++);
+    chaos_master_init(ret_other, stage->dir, name, kept, stage->shim);
+}
+
+void stage_master_point(struct stage *stage, unsigned i, unsigned pawlds, uint16_t port)
+{
+    for (unsigned j = 0; j < STAGE_PAWLDS; j++) {
+        if (!(pawlds & 1U << j))
+            continue;
+        proxy_point(stage->proxy, stage->pawld[j].link[i], port);
+        proxy_reset(stage->proxy, stage->pawld[j].link[i]);
+    }
 }
 
 static void init_fleet(struct stage *stage)
@@ -180,15 +199,24 @@ static const char *said_of(const struct call_answer *fleet, unsigned i, const ch
     return text ? text : "";
 }
 
-unsigned stage_active(const struct stage *stage, unsigned i)
+void stage_look(const struct stage *stage, unsigned i, struct stage_sight *ret_sight)
 {
     struct call_answer fleet = ask_for_fleet(stage, i);
-    unsigned active = 0;
-    for (unsigned j = 0; j < STAGE_MASTERS; j++)
+    *ret_sight = (struct stage_sight){.answered = fleet.status == 200};
+    for (unsigned j = 0; j < STAGE_MASTERS; j++) {
         if (strcmp(said_of(&fleet, j, "state"), "active") == 0)
-            active |= 1U << j;
+            ret_sight->active |= 1U << j;
+        snprintf(ret_sight->reason[j], sizeof(ret_sight->reason[j]), "%s",
+                 said_of(&fleet, j, "reason"));
+    }
     call_answer_fini(&fleet);
-    return active;
+}
+
+unsigned stage_active(const struct stage *stage, unsigned i)
+{
+    struct stage_sight sight;
+    stage_look(stage, i, &sight);
+    return sight.active;
 }
 
 void stage_print_masters(const struct stage *stage, unsigned i)
@@ -258,6 +286,9 @@ struct stage *stage_new(bool guarded, uint64_t seed)
         make_master(stage, i);
     for (unsigned i = 0; i < STAGE_MASTERS; i++)
         chaos_master_wait_up(&stage->master[i]);
+    for (unsigned i = 0; i < STAGE_MASTERS; i++)
+        stage->feed[i] = proxy_add(stage->proxy, stage->master[i].port);
+    sentinel_start(&stage->sentinel, stage->dir);
     init_fleet(stage);
     for (unsigned i = 0; i < STAGE_PAWLDS; i++)
         make_pawld(stage, i);
@@ -276,6 +307,7 @@ void stage_free(struct stage *stage)
         stage_pawld_kill(stage, i);
     for (unsigned i = 0; i < STAGE_MASTERS; i++)
         chaos_master_fini(&stage->master[i]);
+    sentinel_stop(&stage->sentinel);
     proxy_free(stage->proxy);
     tempdir_remove(stage->dir);
     free(stage->shim);
@@ -298,5 +330,7 @@ const char *stage_fallen(const struct stage *stage)
     for (unsigned i = 0; i < STAGE_CLIENTS; i++)
         if (fell(stage->client[i]))
             return "a client";
+    if (fell(stage->sentinel.process))
+        return "the Sentinel";
     return fell(stage->ledger.process) ? "the ledger" : NULL;
 }

@@ -1,8 +1,8 @@
 /* Everything that takes part, each a real process: five masters of different persistence, two
- * pawld, the ledger, client processes; and the links between them.
+ * pawld, the ledger, client processes, a Sentinel; and the links between them.
  *
- *     client --door--> pawld --link--> master        (each arrow is a link of the proxy)
- *        `-----------> ledger
+ *     client --door--> pawld --link--> master <--feed-- replica   (each arrow but the ledger's is
+ *        `-----------> ledger                                      a link of the proxy)
  *
  * One thread. What cannot start ends the test. */
 #ifndef TESTS_CHAOS_STAGE_H
@@ -10,6 +10,7 @@
 
 #include "tests/chaos/history.h"
 #include "tests/chaos/master.h"
+#include "tests/chaos/sentinel.h"
 #include "tests/lib/pawl.h"
 
 #include <stdbool.h>
@@ -24,6 +25,7 @@ enum {
     STAGE_THREADS = 5,       /* clients in each */
     STAGE_NAMES = 8,         /* that the clients fight for; beside them come seldom ones */
     STAGE_TTL_MAX_MS = 1000, /* of the fleet: how long one that forgot waits */
+    STAGE_REASON_MAX = 24,
 };
 
 struct stage_pawld {
@@ -38,7 +40,9 @@ struct stage {
     char *shim;
     struct proxy *proxy;
     struct chaos_master master[STAGE_MASTERS];
+    unsigned feed[STAGE_MASTERS]; /* the link that a replica of the master comes by */
     unsigned masters_made;
+    struct sentinel sentinel; /* watches nobody */
     struct stage_pawld pawld[STAGE_PAWLDS];
     struct pawl_service ledger;
     struct process *client[STAGE_CLIENTS]; /* NULL while it is down */
@@ -65,7 +69,26 @@ void stage_client_kill(struct stage *stage, unsigned i);
  * *@ret_old, which the caller ends; no link is changed. */
 void stage_master_replace(struct stage *stage, unsigned i, struct chaos_master *ret_old);
 
-/* The set of masters (bit i) that pawld @i shows as active; none, if it does not answer soon. */
+/* Makes one more server, a copy or replica for master @i, which the caller ends. It may not be up
+ * yet when this returns. No link leads to it. */
+void stage_master_add(struct stage *stage, unsigned i, enum redis_persistence kept,
+                      struct chaos_master *ret_other);
+
+/* From now on the address of master @i, as the pawld in the set @pawlds know it, leads to
+ * 127.0.0.1:@port. Their connections are reset. */
+void stage_master_point(struct stage *stage, unsigned i, unsigned pawlds, uint16_t port);
+
+/* What a pawld says of the masters. */
+struct stage_sight {
+    bool answered;                                /* soon; if not, no master is active */
+    unsigned active;                              /* the set of masters (bit i) */
+    char reason[STAGE_MASTERS][STAGE_REASON_MAX]; /* of each that is not active: one word */
+};
+
+/* What pawld @i says now. */
+void stage_look(const struct stage *stage, unsigned i, struct stage_sight *ret_sight);
+
+/* Only the set. */
 unsigned stage_active(const struct stage *stage, unsigned i);
 
 /* Prints what pawld @i says of each master. */

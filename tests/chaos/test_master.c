@@ -1,77 +1,27 @@
-/* The accidents of a master befall a real one. */
-#include "tests/chaos/master.h"
+/* The life and the clock of a real master. */
+#include "tests/chaos/master_settings.h"
+#include "tests/chaos/redis_call.h"
+#include "tests/chaos/test_masters.h"
 #include "tests/lib/case.h"
-#include "tests/lib/process.h"
-#include "tests/lib/tempdir.h"
+#include "tests/lib/text.h"
 #include "tests/lib/wait.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include <hiredis/hiredis.h>
-
 enum {
-    TIMEOUT_S = 10,
     HOUR_S = 3600,
 };
 
-static char *dir;
-static struct chaos_master master;
-
-static int begin(void **state)
-{
-    dir = tempdir_new();
-    chaos_master_init(&master, dir, "redis", *(const enum redis_persistence *)*state,
-                      CHAOS_CLOCK_SHIM);
-    chaos_master_wait_up(&master);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    chaos_master_fini(&master);
-    tempdir_remove(dir);
-    process_kill_all();
-    return 0;
-}
-
-static redisReply *ask(const char *command)
-{
-    const struct timeval timeout = {.tv_sec = TIMEOUT_S};
-    redisContext *redis = redisConnectWithTimeout("127.0.0.1", master.port, timeout);
-    assert_true(redis && !redis->err && redisSetTimeout(redis, timeout) == REDIS_OK);
-    redisReply *reply = redisCommand(redis, command);
-    assert_non_null(reply);
-    redisFree(redis);
-    return reply;
-}
-
-static void expect_stored(const char *key, const char *value)
-{
-    char command[64];
-    snprintf(command, sizeof(command), "GET %s", key);
-    redisReply *reply = ask(command);
-    if (value)
-        assert_string_equal(reply->str, value);
-    else
-        assert_int_equal(reply->type, REDIS_REPLY_NIL);
-    freeReplyObject(reply);
-}
-
 static long long shown_s(void)
 {
-    redisReply *reply = ask("TIME");
+    redisReply *reply = redis_call(master.port, "TIME");
+    assert_non_null(reply);
     const long long seconds = strtoll(reply->element[0]->str, NULL, 10);
     freeReplyObject(reply);
     return seconds;
-}
-
-static void restart(void)
-{
-    chaos_master_start(&master, CHAOS_CLOCK_SHIM);
-    chaos_master_wait_up(&master);
 }
 
 static void its_clock_jumps_and_comes_back(void **state)
@@ -88,10 +38,10 @@ static void its_clock_jumps_and_comes_back(void **state)
 static void a_key_expires_by_its_clock(void **state)
 {
     (void)state;
-    freeReplyObject(ask("SET k v EX 1000"));
-    expect_stored("k", "v");
+    redis_must(master.port, "SET k v EX 1000");
+    masters_expect(&master, "k", "v");
     chaos_master_set_clock(&master, (int64_t)HOUR_S * 1000000, 0);
-    expect_stored("k", NULL);
+    masters_expect(&master, "k", NULL);
 }
 
 static void its_clock_runs_at_another_rate(void **state)
@@ -106,51 +56,46 @@ static void its_clock_runs_at_another_rate(void **state)
 static void killed_it_keeps_what_was_on_its_disk(void **state)
 {
     (void)state;
-    freeReplyObject(ask("SET k v"));
+    masters_set(&master, "k", "v");
     chaos_master_kill(&master);
-    restart();
-    expect_stored("k", "v");
+    masters_start();
+    masters_expect(&master, "k", "v");
 }
 
-static void emptied_it_knows_nothing(void **state)
+static bool has_child(void *arg)
 {
+    return chaos_master_children(&master, arg) == 1;
+}
+
+/* A zombie that init has not reaped yet does nothing any more. */
+static bool is_gone(void *arg)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)*(pid_t *)arg);
+    char *text = text_read(path, 0);
+    const bool gone = text[0] == '\0' || strstr(text, ") Z ");
+    free(text);
+    return gone;
+}
+
+static void killed_it_leaves_no_child(void **state)
+{
+    pid_t child[CHAOS_CHILDREN_MAX];
     (void)state;
-    freeReplyObject(ask("SET k v"));
+    masters_set(&master, "k", "v");
+    chaos_master_slow_rewrites(&master, 60 * 1000000);
+    chaos_master_rewrite(&master);
+    masters_wait(has_child, child);
     chaos_master_kill(&master);
-    chaos_master_empty(&master);
-    restart();
-    expect_stored("k", NULL);
+    assert_true(wait_until(is_gone, child, 500)); /* by itself it would sleep for a minute */
 }
-
-static void without_its_tail_it_knows_what_came_before(void **state)
-{
-    (void)state;
-    freeReplyObject(ask("SET k1 v"));
-    freeReplyObject(ask("SET k2 v"));
-    chaos_master_kill(&master);
-    chaos_master_cut_tail(&master, 3);
-    restart();
-    expect_stored("k1", "v");
-    expect_stored("k2", NULL);
-}
-
-static void flushed_it_knows_nothing(void **state)
-{
-    (void)state;
-    freeReplyObject(ask("SET k v"));
-    assert_true(chaos_master_flush(&master));
-    expect_stored("k", NULL);
-}
-
-static enum redis_persistence always = REDIS_ALWAYS;
-
-#define CASE(name) cmocka_unit_test_prestate_setup_teardown(name, begin, end, &always)
 
 static const struct CMUnitTest cases[] = {
-    CASE(its_clock_jumps_and_comes_back), CASE(a_key_expires_by_its_clock),
-    CASE(its_clock_runs_at_another_rate), CASE(killed_it_keeps_what_was_on_its_disk),
-    CASE(emptied_it_knows_nothing),       CASE(without_its_tail_it_knows_what_came_before),
-    CASE(flushed_it_knows_nothing),
+    MASTERS_CASE(its_clock_jumps_and_comes_back),
+    MASTERS_CASE(a_key_expires_by_its_clock),
+    MASTERS_CASE(its_clock_runs_at_another_rate),
+    MASTERS_CASE(killed_it_keeps_what_was_on_its_disk),
+    MASTERS_CASE(killed_it_leaves_no_child),
 };
 
 CASE_MAIN(cases, NULL, NULL)

@@ -1,0 +1,98 @@
+#include "tests/chaos/fault_acts.h"
+#include "tests/chaos/proxy.h"
+
+enum {
+    DELAY_MAX_MS = 80,    /* past the deadline of a master, too */
+    RESET_PERMILLE = 300, /* of the links that come back, these begin with a reset */
+};
+
+static void hold(struct stage *stage, const struct fault *fault, unsigned directions)
+{
+    for (unsigned i = 0; i < STAGE_PAWLDS; i++)
+        if (fault->pawlds & 1U << i)
+            proxy_hold(stage->proxy, stage->pawld[i].link[fault->victim], directions);
+}
+
+void act_reset_links(struct stage *stage, struct sim_rng *rng, struct fault *fault)
+{
+    (void)rng;
+    for (unsigned i = 0; i < STAGE_PAWLDS; i++)
+        if (fault->pawlds & 1U << i)
+            proxy_reset(stage->proxy, stage->pawld[i].link[fault->victim]);
+}
+
+void act_black_hole(struct stage *stage, struct sim_rng *rng, struct fault *fault)
+{
+    (void)rng;
+    hold(stage, fault, PROXY_THERE | PROXY_BACK);
+}
+
+void act_cut_one_way(struct stage *stage, struct sim_rng *rng, struct fault *fault)
+{
+    hold(stage, fault, sim_rng_chance(rng, 500) ? PROXY_THERE : PROXY_BACK);
+}
+
+/* What one pawld grants from now on stands on the other masters only. */
+void act_cut_two(struct stage *stage, struct sim_rng *rng, struct fault *fault)
+{
+    fault->also = fault_next(fault->victim);
+    fault->pawlds = 1U << sim_rng_below(rng, STAGE_PAWLDS);
+    for (unsigned i = 0; i < STAGE_PAWLDS; i++) {
+        if (!(fault->pawlds & 1U << i))
+            continue;
+        proxy_refuse(stage->proxy, stage->pawld[i].link[fault->victim], true);
+        proxy_refuse(stage->proxy, stage->pawld[i].link[fault->also], true);
+    }
+}
+
+void act_mend_two(struct stage *stage, struct sim_rng *rng, struct fault *fault)
+{
+    (void)rng;
+    for (unsigned i = 0; i < STAGE_PAWLDS; i++) {
+        if (!(fault->pawlds & 1U << i))
+            continue;
+        proxy_refuse(stage->proxy, stage->pawld[i].link[fault->victim], false);
+        proxy_refuse(stage->proxy, stage->pawld[i].link[fault->also], false);
+    }
+}
+
+void act_let_flow(struct stage *stage, struct sim_rng *rng, struct fault *fault)
+{
+    if (sim_rng_chance(rng, RESET_PERMILLE))
+        act_reset_links(stage, rng, fault);
+    hold(stage, fault, 0);
+}
+
+void act_refuse(struct stage *stage, struct sim_rng *rng, struct fault *fault)
+{
+    (void)rng;
+    for (unsigned i = 0; i < STAGE_PAWLDS; i++)
+        if (fault->pawlds & 1U << i)
+            proxy_refuse(stage->proxy, stage->pawld[i].link[fault->victim], true);
+}
+
+void act_accept_again(struct stage *stage, struct sim_rng *rng, struct fault *fault)
+{
+    (void)rng;
+    for (unsigned i = 0; i < STAGE_PAWLDS; i++)
+        if (fault->pawlds & 1U << i)
+            proxy_refuse(stage->proxy, stage->pawld[i].link[fault->victim], false);
+}
+
+static void delay_by(struct stage *stage, const struct fault *fault, unsigned delay_ms)
+{
+    for (unsigned i = 0; i < STAGE_PAWLDS; i++)
+        if (fault->pawlds & 1U << i)
+            proxy_delay(stage->proxy, stage->pawld[i].link[fault->victim], delay_ms);
+}
+
+void act_delay(struct stage *stage, struct sim_rng *rng, struct fault *fault)
+{
+    delay_by(stage, fault, sim_rng_between(rng, 1, DELAY_MAX_MS));
+}
+
+void act_delay_no_more(struct stage *stage, struct sim_rng *rng, struct fault *fault)
+{
+    (void)rng;
+    delay_by(stage, fault, 0);
+}

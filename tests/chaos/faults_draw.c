@@ -1,0 +1,182 @@
+#include "tests/chaos/fault_acts.h"
+#include "tests/chaos/faults_state.h"
+#include "tests/chaos/stage.h"
+#include "tests/lib/wait.h"
+
+enum {
+    MINORITY = STAGE_MASTERS - STAGE_MAJORITY,
+
+    ALL_HURT_PERMILLE = 60,  /* of the faults of masters, these may reach a majority */
+    CLOCKS_PERIOD_MS = 8000, /* clocks are touched in the second half of it only */
+    AGAIN_PERMILLE = 200,    /* of the link faults of a master that forgot: or it is never back */
+    RAREST_PERMILLE = 200,   /* of the faults, these are of the kind that happened least */
+    TRIES = 4,               /* to find a victim of the fault that was drawn */
+};
+
+/* How many there are of each target. */
+static const unsigned victims_of[] = {
+    [FAULT_OF_MASTER] = STAGE_MASTERS, [FAULT_OF_LINKS] = STAGE_MASTERS,
+    [FAULT_OF_CLOCK] = STAGE_MASTERS,  [FAULT_OF_PAWLD] = STAGE_PAWLDS,
+    [FAULT_OF_DOOR] = STAGE_PAWLDS,    [FAULT_OF_CLIENT] = STAGE_CLIENTS,
+};
+
+/* How many of a target may suffer at a time. */
+static const unsigned most_of[] = {
+    [FAULT_OF_MASTER] = STAGE_MASTERS,
+    [FAULT_OF_LINKS] = STAGE_MASTERS,
+    [FAULT_OF_CLOCK] = 2,
+    [FAULT_OF_PAWLD] = 1,
+    [FAULT_OF_DOOR] = 1,
+    [FAULT_OF_CLIENT] = 3,
+};
+
+bool faults_hurt(const struct faults *faults, enum fault_target target, unsigned victim)
+{
+    for (unsigned i = 0; i < faults->active; i++)
+        if (faults->fault[i].kind->target == target && faults->fault[i].victim == victim)
+            return true;
+    return false;
+}
+
+/* ---- what may happen ------------------------------------------------------------------------- */
+
+/* The masters that cannot vote for @pawld now. */
+static unsigned hurt_set(const struct faults *faults, unsigned pawld)
+{
+    unsigned set = absences_out(&faults->absences);
+    for (unsigned i = 0; i < faults->active; i++) {
+        const struct fault *fault = &faults->fault[i];
+        if (fault->kind->target == FAULT_OF_MASTER ||
+            (fault->kind->target == FAULT_OF_LINKS && fault->pawlds & 1U << pawld))
+            set |= 1U << fault->victim | 1U << fault->also;
+    }
+    return set;
+}
+
+static unsigned count(unsigned set)
+{
+    return (unsigned)__builtin_popcount(set);
+}
+
+/* How many pawld keep a majority if @more are hurt, too. Where one does, the other may see other
+ * masters: so a grant may stand on few masters, and the next one on others. */
+static unsigned keep_majority(const struct faults *faults, unsigned more)
+{
+    unsigned pawlds = 0;
+    for (unsigned pawld = 0; pawld < STAGE_PAWLDS; pawld++)
+        pawlds += count(hurt_set(faults, pawld) | more) <= MINORITY;
+    return pawlds;
+}
+
+/* Whether a master is out by a fault that lies. */
+static bool liar_is_out(const struct faults *faults)
+{
+    const unsigned out = absences_out(&faults->absences);
+    for (unsigned i = 0; i < STAGE_MASTERS; i++)
+        if (out & 1U << i && fault_kinds[faults->absences.absence[i].kind].lies)
+            return true;
+    return false;
+}
+
+/* A replaced machine has a clock of its own, so its clock is left alone. */
+static bool in_each_others_way(const struct fault *fault, enum fault_target target)
+{
+    return fault->kind->target == target ||
+           (fault->kind->target == FAULT_OF_CLOCK && target == FAULT_OF_MASTER) ||
+           (fault->kind->target == FAULT_OF_MASTER && target == FAULT_OF_CLOCK);
+}
+
+static bool has_room(const struct faults *faults, enum fault_target target, unsigned victim)
+{
+    unsigned suffering = 0;
+    if (faults->active == FAULTS_ACTIVE_MAX)
+        return false;
+    for (unsigned i = 0; i < faults->active; i++) {
+        const struct fault *fault = &faults->fault[i];
+        if ((fault->victim == victim || fault->also == victim) && in_each_others_way(fault, target))
+            return false;
+        suffering += fault->kind->target == target;
+    }
+    return suffering < most_of[target];
+}
+
+static bool clocks_are_due(const struct faults *faults)
+{
+    return (wait_now_ms() - faults->begun_ms) % CLOCKS_PERIOD_MS >= CLOCKS_PERIOD_MS / 2;
+}
+
+/* Whether @kind may befall @victim now. */
+static bool may_happen(struct faults *faults, const struct fault_kind *kind, unsigned victim)
+{
+    const unsigned bit = 1U << victim;
+    if (!(kind->victims & bit) || !has_room(faults, kind->target, victim))
+        return false;
+    if (kind->target == FAULT_OF_CLOCK)
+        return clocks_are_due(faults);
+    if (kind->target != FAULT_OF_MASTER && kind->target != FAULT_OF_LINKS)
+        return true;
+    const unsigned out = absences_out(&faults->absences);
+    if (out & bit &&
+        (kind->target == FAULT_OF_MASTER || !sim_rng_chance(&faults->rng, AGAIN_PERMILLE)))
+        return false;
+    if (fault_forgets(kind, victim) && (!faults->forgetting || count(out | bit) > MINORITY))
+        return false;
+    const bool two = kind->begin == act_cut_two;
+    const unsigned pawlds = keep_majority(faults, two ? bit | 1U << fault_next(victim) : bit);
+    if (kind->lies || liar_is_out(faults))
+        return pawlds == STAGE_PAWLDS;
+    return pawlds > 0 || sim_rng_chance(&faults->rng, ALL_HURT_PERMILLE);
+}
+
+/* Whether it may ever happen. */
+static bool is_played(const struct faults *faults, unsigned number)
+{
+    const struct fault_kind *kind = &fault_kinds[number];
+    return !(faults->without >> number & 1) &&
+           (faults->forgetting || kind->victims & ~kind->forgets);
+}
+
+/* The kind that happened least, so that a run of some minutes has shown each. */
+static unsigned rarest_kind(const struct faults *faults)
+{
+    unsigned rarest = 0;
+    for (unsigned i = 0; i < FAULT_KINDS; i++)
+        if (is_played(faults, i) &&
+            (!is_played(faults, rarest) ||
+             faults->figures.injected[i] < faults->figures.injected[rarest]))
+            rarest = i;
+    return rarest;
+}
+
+static unsigned draw_kind(struct faults *faults)
+{
+    uint32_t sum = 0, drawn;
+    if (sim_rng_chance(&faults->rng, RAREST_PERMILLE))
+        return rarest_kind(faults);
+    for (unsigned i = 0; i < FAULT_KINDS; i++)
+        sum += fault_kinds[i].weight;
+    drawn = sim_rng_below(&faults->rng, sum);
+    for (unsigned i = 0; i < FAULT_KINDS; i++) {
+        if (drawn < fault_kinds[i].weight)
+            return i;
+        drawn -= fault_kinds[i].weight;
+    }
+    return 0;
+}
+
+bool faults_draw(struct faults *faults, unsigned *ret_kind, unsigned *ret_victim)
+{
+    const unsigned number = draw_kind(faults);
+    const struct fault_kind *kind = &fault_kinds[number];
+    if (!is_played(faults, number))
+        return false;
+    for (unsigned tries = 0; tries < TRIES; tries++) {
+        const unsigned victim = sim_rng_below(&faults->rng, victims_of[kind->target]);
+        if (!may_happen(faults, kind, victim))
+            continue;
+        *ret_kind = number;
+        *ret_victim = victim;
+        return true;
+    }
+    return false;
+}

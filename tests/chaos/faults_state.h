@@ -1,0 +1,45 @@
+/* The state of the faults. For faults.c, which lets them begin and end, and faults_draw.c, which
+ * says what may happen next. */
+#ifndef TESTS_CHAOS_FAULTS_STATE_H
+#define TESTS_CHAOS_FAULTS_STATE_H
+
+#include "tests/chaos/absences.h"
+#include "tests/chaos/fault_kinds.h"
+#include "tests/chaos/faults.h"
+#include "tests/sim/rng.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum {
+    FAULTS_ACTIVE_MAX = 32,
+};
+
+struct faults {
+    struct stage *stage;
+    struct sim_rng rng;
+    uint64_t without;
+    bool forgetting;
+    uint64_t begun_ms;
+    uint64_t next_ms; /* the next fault */
+    uint64_t look_ms;
+    unsigned active;
+    struct fault fault[FAULTS_ACTIVE_MAX];
+    struct absences absences;
+    uint64_t calm_ms[STAGE_MASTERS][STAGE_PAWLDS]; /* from when on the pawld sees the master */
+    struct faults_figures figures;
+    struct history_window *windows;
+    size_t windows_count;
+    FILE *log; /* in the folder of the run: what was done, and when */
+};
+
+/* Whether @victim suffers a fault of @target now. */
+bool faults_hurt(const struct faults *faults, enum fault_target target, unsigned victim);
+
+/* Draws what happens next. False if what was drawn may not happen now: then nothing does, so that
+ * how often each kind happens stays as weighted. */
+bool faults_draw(struct faults *faults, unsigned *ret_kind, unsigned *ret_victim);
+
+#endif
