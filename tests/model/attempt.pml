@@ -52,21 +52,28 @@ inline learn_meanwhile(a)
 #endif
 
 /* Step 1. */
-#define may_ask(a, m) (!over && is_at(asked[a], m) && accepts(m, named[a]))
+#define may_ask(a, m) (!over && is_at(asked[a], m) && accepts_take(m, named[a]))
 #define may_take(a, m) (may_ask(a, m) && can_be_taken(m))
+
+inline count(m)
+{
+    counter[m]++;
+    number[m] = counter[m];
+    origin[m] = 0
+}
 
 inline take(a, m)
 {
     if
-    :: lock[m] != FREE ->
-        printf("master %d: the lock expires\n", m);
-        expiries = (EXPIRIES == ANY -> ANY : expiries - 1)
+    :: lock[m] != FREE -> expire(m)
     :: else
     fi;
     view[m] = adopted(m, named[a]);
-    counter[m]++;
     lock[m] = of(a);
-    number[m] = counter[m];
+    count(m);
+#if LEASES
+    lease[m] = first_lease(a);
+#endif
     printf("attempt %d: step 1 at master %d, answer %d\n", a, m, number[m])
 }
 
@@ -100,6 +107,30 @@ inline hear(a, m)
         take_out(asked[a], m) \
     }
 
+/* Rule: an imported lock's number is never answered. Its attempt counts anew, and the lock is no
+ * longer an import. */
+#ifdef MUTANT_STORED_NUMBER_ANSWERED
+#define is_counted_anew(m) false
+#else
+#define is_counted_anew(m) (origin[m] != 0)
+#endif
+
+inline find(a, m, holder)
+{
+    if
+    :: is_counted_anew(m) -> count(m)
+    :: else
+    fi;
+    view[m] = adopted(m, named[a]);
+    lock[m] = holder;
+    hear(a, m);
+    take_out(asked[a], m);
+    printf("attempt %d: finds its lock at master %d, answer %d\n", a, m, number[m])
+}
+
+#define FINDS_ITS_COPY(a, m) \
+    :: d_step { may_ask(a, m) && lock[m] == of(a) && origin[m] != 0 -> find(a, m, lock[m]) }
+
 /* Meeting its lock id under another attempt, it gets the number stored there. Rule: the lock is of
  * both from then on. */
 #ifdef SAME_LOCK_ID
@@ -116,14 +147,7 @@ inline hear(a, m)
 #endif
 
 #define MEETS_ITS_ID(a, m) \
-    :: d_step { \
-        may_ask(a, m) && has_its_id(a, m) -> \
-        printf("attempt %d: its lock id is at master %d, answer %d\n", a, m, number[m]); \
-        view[m] = adopted(m, named[a]); \
-        lock[m] = of_both(m); \
-        hear(a, m); \
-        take_out(asked[a], m) \
-    }
+    :: d_step { may_ask(a, m) && has_its_id(a, m) -> find(a, m, of_both(m)) }
 
 /* Steps 2 and 3: the first majority to answer fixes the token, and is frozen. Rule: q of N have to
  * agree, not of those that answered. */
@@ -178,7 +202,9 @@ inline freeze(a, majority)
 
 #define FREEZES(a, majority) \
     :: d_step { \
-        !over && phase[a] == ASKING && (answered[a] & majority) == majority -> freeze(a, majority) \
+        !over && phase[a] == ASKING && may_be_granted(a) && \
+        (answered[a] & majority) == majority -> \
+        freeze(a, majority) \
     }
 
 /* Step 4. Rule: the lock is still this attempt's, with a number that its token covers. */
@@ -189,20 +215,27 @@ inline freeze(a, majority)
 #else
 #define number_fits(a, m) (number[m] <= token[a])
 #endif
+#ifdef MUTANT_CONFIRM_WITHOUT_VIEW
+#define accepts_confirm(a, m) is_active(m)
+#else
+#define accepts_confirm(a, m) accepts(m, named[a])
+#endif
 #define may_confirm(a, m) \
-    (!over && is_at(confirming[a], m) && accepts(m, named[a]) && \
+    (!over && is_at(confirming[a], m) && accepts_confirm(a, m) && \
      (lock[m] == of(a) || is_of_both(a, m)) && number_fits(a, m))
 
 inline confirm(a, m)
 {
     printf("attempt %d: confirmed at master %d\n", a, m);
+#ifndef MUTANT_CONFIRM_WITHOUT_VIEW
     view[m] = adopted(m, named[a]);
+#endif
     counter[m] = (counter[m] < token[a] -> token[a] : counter[m]);
     number[m] = token[a];
     take_out(confirming[a], m);
     confirmed[a]++;
     if
-    :: phase[a] == CONFIRMING && confirmed[a] == ENOUGH ->
+    :: phase[a] == CONFIRMING && confirmed[a] == ENOUGH && may_be_granted(a) ->
         grant(a);
         confirming[a] = 0;
         confirmed[a] = 0
@@ -212,21 +245,43 @@ inline confirm(a, m)
 
 #define CONFIRMS(a, m) :: d_step { may_confirm(a, m) -> confirm(a, m) }
 
-/* Failing: a clean-up goes to every member. Rule: it takes back its own attempt alone. */
+/* Failing: a clean-up goes to every member, and names no view. Rule: it takes back its own attempt
+ * alone. */
 #ifdef MUTANT_CLEANUP_BY_LOCK_ID
-#define may_undo(a, m) (lock[m] == of(a) || has_its_id(a, m))
+#define may_undo_own(a, m) (lock[m] == of(a) || has_its_id(a, m))
 #else
-#define may_undo(a, m) (lock[m] == of(a))
+#define may_undo_own(a, m) (lock[m] == of(a))
 #endif
+#ifdef MUTANT_TOMBSTONE_DELETED
+#define may_undo(a, m) (lock[m] == TOMBSTONE || may_undo_own(a, m))
+#else
+#define may_undo(a, m) may_undo_own(a, m)
+#endif
+
+inline send_undo(a)
+{
+    phase[a] = FAILED;
+    undoing[a] = ALL_MEMBERS;
+    forget_answers(a);
+    rest_if_settled()
+}
 
 #define FAILS(a) \
     :: d_step { \
         !over && (phase[a] == ASKING || phase[a] == CONFIRMING) -> \
         printf("attempt %d: fails\n", a); \
-        phase[a] = FAILED; \
-        undoing[a] = ALL_MEMBERS; \
-        forget_answers(a) \
+        send_undo(a) \
     }
+
+#if RELEASES
+#define RELEASES_IT(a) \
+    :: d_step { \
+        !over && phase[a] == GRANTED -> \
+        printf("attempt %d: releases\n", a); \
+        released = released | bit(a); \
+        send_undo(a) \
+    }
+#endif
 
 #define UNDOES(a, m) \
     :: d_step { \

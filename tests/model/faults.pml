@@ -16,6 +16,7 @@ inline blank(m)
     view[m] = 0;
     state[m] = OUT;
 #endif
+    lineage[m] = KEPT;
     failures++
 }
 
@@ -31,50 +32,79 @@ byte forgettings = FORGETTINGS;
     }
 #endif
 
-#if TAIL_LOSSES
-/* What reached the disk of member 0, for it to find after its crash. */
-bool lost_tail;
-bool saved;
+#if ROLLBACKS
+/* An older state of a member, its marker included, which it is put back to: by a restart with what
+ * had reached its disk, or in one process that was the replica of an older copy for a while. In the
+ * latter connections and scripts on their way live on. */
+bool rolled_back;
+byte saved; /* 1 + the member; 0 before and after */
 byte saved_counter;
 byte saved_lock;
 byte saved_number;
+byte saved_origin;
+byte saved_state;
 VIEW saved_view;
-
-/* Rule: who lost even a second does not vote before it rejoined. */
-#ifdef MUTANT_TAIL_LOSS_VOTES_ON
-#define AFTER_TAIL_LOSS ACTIVE
-#else
-#define AFTER_TAIL_LOSS OUT
+#if LEASES
+byte saved_lease;
 #endif
 
-inline keep(now_saved, its_counter, its_lock, its_number, its_view)
+inline forget_saved()
 {
-    saved = now_saved;
-    saved_counter = its_counter;
-    saved_lock = its_lock;
-    saved_number = its_number;
-    saved_view = its_view
+    saved = 0;
+    saved_counter = 0;
+    saved_lock = FREE;
+    saved_number = 0;
+    saved_origin = 0;
+    saved_state = ACTIVE;
+#if LEASES
+    saved_lease = 0;
+#endif
+    saved_view = 0
+}
+
+inline save(m)
+{
+    saved = (m) + 1;
+    saved_counter = counter[m];
+    saved_lock = lock[m];
+    saved_number = number[m];
+    saved_origin = origin[m];
+    saved_state = state[m];
+#if LEASES
+    saved_lease = lease[m];
+#endif
+    saved_view = view[m]
+}
+
+inline roll_back(m)
+{
+    counter[m] = saved_counter;
+    lock[m] = saved_lock;
+    number[m] = saved_number;
+    origin[m] = saved_origin;
+    state[m] = saved_state;
+#if LEASES
+    lease[m] = saved_lease;
+#endif
+    view[m] = saved_view;
+    lineage[m] = CHANGED;
+    rolled_back = true;
+    failures++;
+    forget_saved()
 }
 
 #define SAVES(m) \
     :: d_step { \
-        !lost_tail && !saved && may_fail(m) && state[m] == ACTIVE -> \
+        !rolled_back && saved == 0 && may_fail(m) && lineage[m] == KEPT -> \
         printf("master %d: saves its state\n", m); \
-        keep(true, counter[m], lock[m], number[m], view[m]) \
+        save(m) \
     }
 
-#define LOSES_TAIL(m) \
+#define ROLLS_BACK(m) \
     :: d_step { \
-        saved && may_fail(m) -> \
-        printf("master %d: restarts with the state it saved\n", m); \
-        counter[m] = saved_counter; \
-        lock[m] = saved_lock; \
-        number[m] = saved_number; \
-        view[m] = saved_view; \
-        keep(false, 0, 0, 0, 0); \
-        state[m] = AFTER_TAIL_LOSS; \
-        lost_tail = true; \
-        failures++ \
+        saved == (m) + 1 && may_fail(m) -> \
+        printf("master %d: goes back to the state that it saved\n", m); \
+        roll_back(m) \
     }
 #endif
 
@@ -83,53 +113,50 @@ byte restarts = RESTARTS;
 
 #define RESTARTS_INTACT(m) \
     :: d_step { \
-        restarts > 0 && may_fail(m) && state[m] == ACTIVE -> \
+        restarts > 0 && may_fail(m) && lineage[m] == KEPT -> \
         printf("master %d: restarts with all its data\n", m); \
-        state[m] = INTACT; \
+        lineage[m] = RESTARTED; \
         restarts--; \
         failures++ \
     }
 
-/* A server that sees no majority of others active takes it at its disk's word, whoever claimed it
- * meanwhile: as what it was, or as what it is known by. (Others may be active all the same, and
- * another server see them.) */
+/* A server that sees no majority of others active takes a durable member at its disk's word: as what
+ * its marker says that it was. (Others may be active all the same, and another server see them.) One
+ * that is joining has to be marked anew. */
 #define IS_TRUSTED(m) \
     :: d_step { \
-        !over && is_intact(m) -> \
+        !over && lineage[m] == RESTARTED && state[m] == ACTIVE -> \
         printf("master %d: is trusted\n", m); \
-        state[m] = ACTIVE \
-    } \
-    IS_TRUSTED_AS(m, 2) IS_TRUSTED_AS(m, 3)
-
-#define IS_TRUSTED_AS(m, x) \
-    :: d_step { \
-        !over && is_intact(m) && is_now(m) == 1 && (of_first[member(m)] & bit(x)) -> \
-        printf("master %d: is trusted as incarnation %d\n", m, x); \
-        view[m] = with_incarnation(view[m], member(m), x); \
-        state[m] = ACTIVE \
+        lineage[m] = KEPT \
     }
 #endif
 
 #if REPLACEMENTS
 bool replaced;
 
-#if RESTARTS
-#define is_running(m) (state[m] == ACTIVE || is_intact(m)) /* on half-way to be taken back, too */
-#else
-#define is_running(m) (state[m] == ACTIVE)
-#endif
-
 /* The old machine knows nothing of it, and clients and leaders reach the one or the other. */
 #define IS_REPLACED(m) \
     :: d_step { \
-        !replaced && may_fail(m) && is_running(m) -> \
+        !replaced && may_fail(m) -> \
         printf("master %d: replaced; its old machine is now %d\n", m, OLD_MACHINE); \
         counter[OLD_MACHINE] = counter[m]; \
         lock[OLD_MACHINE] = lock[m]; \
         number[OLD_MACHINE] = number[m]; \
+        origin[OLD_MACHINE] = origin[m]; \
         view[OLD_MACHINE] = view[m]; \
         state[OLD_MACHINE] = state[m]; \
+        lineage[OLD_MACHINE] = lineage[m]; \
+        copy_lease(OLD_MACHINE, m); \
         blank(m); \
         replaced = true \
     }
+
+inline copy_lease(to, from)
+{
+#if LEASES
+    lease[to] = lease[from]
+#else
+    skip
+#endif
+}
 #endif

@@ -8,27 +8,42 @@
 #define with_incarnation(v, m, x) (((v) & ~(7 << (3 * (m)))) | ((x) << (3 * (m))))
 #define FIRST_VIEW ((1 | 1 << 3 | 1 << 6 | 1 << 9 | 1 << 12) & ((1 << (3 * N)) - 1))
 
-/* Who holds a lock: nobody; attempt a; or a lock id two of whose attempts met there. */
+/* Who holds a lock: nobody; attempt a; a lock id two of whose attempts met there; or a tombstone,
+ * which is nobody's and blocks everybody. */
 #define FREE 0
 #define of(a) ((a) + 1)
 #define STAR (ATTEMPTS + 1)
+#define TOMBSTONE (ATTEMPTS + 2)
 
-/* A master votes; or is out, and is sent nothing but a rejoin; or has the nonce of the leader that
- * claimed it. One that restarted with its data, verified durable, is still called active by its
- * marker, and would do what it is asked; but nobody asks: no connection outlives its process, and
- * on a new one servers see that the marker names another run. */
+/* A master votes; or is blank, without a marker; or is joining, with its new incarnation as nonce. */
 #define ACTIVE 0
 #define OUT 1
-#define joining(leader) (2 + (leader))
-#define INTACT (2 + LEADERS)
-#define keeping(leader) (3 + LEADERS + (leader)) /* intact, and claimed */
-#define is_intact(m) (state[m] >= INTACT)
+#define joining(x) (x) /* from 2 on: no member is joining as the first incarnation */
+
+/* What a master's lineage is to its marker: the same; new since a restart that lost nothing, under
+ * the contract of durable members; or new, whatever was lost. */
+#define KEPT 0
+#define RESTARTED 1
+#define CHANGED 2
 
 byte counter[MACHINES];
 byte lock[MACHINES];
 byte number[MACHINES]; /* of the lock: what its attempt was answered, later its token */
+byte origin[MACHINES]; /* of the lock: 0 if taken here, else IMPORTED and a bit a source */
 VIEW view[MACHINES];
 byte state[MACHINES];
+byte lineage[MACHINES];
+#if LEASES
+byte lease[MACHINES]; /* the leases that have to be over before the lock expires, a bit each */
+#endif
+
+#define IMPORTED bit(N)
+
+/* Rule: a lock counts for its holder where it was taken, or where its copies came from q masters
+ * where it counted. */
+#define counts(m) \
+    (lock[m] != TOMBSTONE && \
+     (origin[m] == 0 || members_in(origin[m] & ALL_MEMBERS) >= Q))
 
 /* Rule: a master refuses a script that names another incarnation of its own, or a lower one of any
  * other member than it has recorded. Where one is higher the sender knows more: from then on the
@@ -50,17 +65,48 @@ byte state[MACHINES];
     (is_behind(m, v, 0) || is_behind(m, v, 1) || is_behind(m, v, 2) || is_behind(m, v, 3) || \
      is_behind(m, v, 4))
 #ifdef MUTANT_NO_VIEW_CHECK
-#define accepts(m, v) (state[m] == ACTIVE)
+#define view_fits(m, v) true
 #else
-#define accepts(m, v) (state[m] == ACTIVE && own_agrees(m, v) && !any_behind(m, v))
+#define view_fits(m, v) (own_agrees(m, v) && !any_behind(m, v))
 #endif
 
-/* No clock is trusted: a lock expires whenever it likes. One that expired and was not taken since
- * might as well be there still, so locks expire just before they are taken. */
-#define can_be_taken(m) (lock[m] == FREE || expiries > 0)
+/* Rule: a master whose lineage is not its marker's refuses everything but a new mark. */
+#define is_active(m) (state[m] == ACTIVE && lineage[m] == KEPT)
+#define accepts(m, v) (is_active(m) && view_fits(m, v))
+#ifdef MUTANT_LINEAGE_UNCHECKED_IN_TAKE
+#define accepts_take(m, v) (state[m] == ACTIVE && view_fits(m, v))
+#else
+#define accepts_take(m, v) accepts(m, v)
+#endif
+#ifdef MUTANT_LINEAGE_UNCHECKED_IN_READ
+#define is_read_active(m) (state[m] == ACTIVE)
+#else
+#define is_read_active(m) is_active(m)
+#endif
+
+/* Where no clock is trusted, a lock expires whenever it likes; else when its leases are over. One
+ * that expired and was not taken since might as well be there still, so locks expire just before
+ * they are taken, or before a page with them is read. */
+#define may_expire(m) (lock[m] != FREE && expiries > 0)
+#define can_be_taken(m) (lock[m] == FREE || may_expire(m))
 
 inline remove_lock(m)
 {
     lock[m] = FREE;
-    number[m] = 0
+    number[m] = 0;
+    origin[m] = 0;
+#if LEASES
+    lease[m] = 0;
+#endif
+}
+
+inline expire(m)
+{
+    printf("master %d: the lock expires\n", m);
+#if LEASES
+    end_leases(m);
+#endif
+    remove_lock(m);
+    rest_if_settled();
+    expiries = (EXPIRIES == ANY -> ANY : expiries - 1)
 }

@@ -1,208 +1,240 @@
-/* How a master that is out is taken back. Any server may lead a rejoin. One that dies just stops;
- * one that was overtaken may go on. */
+/* How a master that is out is taken back, by import. Any server may lead a rejoin. One that dies
+ * just stops; one that was overtaken may go on. */
 
 byte begun;
-byte target[LEADERS];  /* 1 + the machine; 0 before and after */
-VIEW knows[LEADERS];   /* the view that the leader's scripts name, the new incarnation in it */
-byte counted[LEADERS]; /* members whose counters were read, */
-byte maximum[LEADERS]; /* and the highest of them */
+byte target[LEADERS];    /* 1 + the machine; 0 before and after */
+VIEW knows[LEADERS];     /* the view that the leader's scripts name, the new incarnation in it */
+byte recorded[LEADERS];  /* members that recorded it */
+short installed[LEADERS]; /* pages that the member acknowledged, a bit each */
+
+#include "pages.pml"
 
 #define taken_back(r) member(target[r] - 1)
 #define fresh(r) incarnation(knows[r], taken_back(r))
 
-/* What the marker says of the member's own incarnation: what it is, and, where it was claimed, what
- * it is to be. */
-#define is_claimed(m) (state[m] != ACTIVE && state[m] != OUT && state[m] != INTACT)
-#define claimant(m) (state[m] - (is_intact(m) -> keeping(0) : joining(0)))
-#define meant(m) (is_claimed(m) && target[claimant(m)] != 0 -> fresh(claimant(m)) : 0)
+/* What the marker says of the member's own incarnation: what it is, and, where it is joining, what it
+ * is to be. */
+#define meant(m) (state[m] >= 2 -> state[m] : 0)
 #define own_marked(m) (meant(m) > is_now(m) -> meant(m) : is_now(m))
 
-/* Step 1: claims the master with a nonce of its own, and removes its locks. To judge it and to
- * claim it is one step here, since a claim does nothing where the marker is not the one judged. */
-#if defined(MUTANT_READ_BEFORE_RECORD)
-#define needs_leader(m) (state[m] == OUT && state[1 - (m)] == ACTIVE) /* so that q can be read */
-#elif LEADERS_AT_ONCE > 1
-#if RESTARTS /* one turn of the first machine, and one empty machine: there are no more numbers */
-#define needs_leader(m) \
-    (state[m] != ACTIVE && (is_intact(m) -> is_now(m) == 1 : !(issued[member(m)] & bit(3))))
+/* Step 1: marks the master, and removes its locks. To judge it and to mark it is one step here, since
+ * a mark does nothing where the marker is not the one judged.
+ *
+ * One whose incarnation is lower than what others know of it is out, too. */
+#define is_outdated(m) (state[m] == ACTIVE && issued[member(m)] >> (is_now(m) + 1) != 0)
+#if LEADERS_AT_ONCE > 1
+#define needs_leader(m) (state[m] != ACTIVE || lineage[m] != KEPT || is_outdated(m))
 #else
-#define needs_leader(m) (state[m] != ACTIVE && own_marked(m) < 3)
-#endif
-#else
-#define needs_leader(m) (state[m] == OUT || state[m] == INTACT)
+#define needs_leader(m) (state[m] == OUT || lineage[m] != KEPT || is_outdated(m))
 #endif
 
-byte known; /* of the member's own incarnation, by the leader that claims it; 0 between steps */
+/* Rule: the new incarnation is above what the marker says and was never meant before. Each has a
+ * random part, so it may be below another that this leader has not heard of. */
+#ifdef MUTANT_INCARNATION_REUSED
+#define may_be(m, x) (state[m] == joining(x) || may_be_new(m, x))
+#else
+#define may_be(m, x) may_be_new(m, x)
+#endif
+#if LEADERS_AT_ONCE > 1
+#define may_be_new(m, x) \
+    ((x) <= LEADERS + 1 && !(issued[member(m)] & bit(x)) && own_marked(m) < (x))
+#else
+#define may_be_new(m, x) true
+#endif
 
-inline learn_own(m)
+inline mark(r, m, x)
 {
-    if
-    :: known = 1
-    :: (issued[member(m)] & bit(2)) -> known = 2
-#if RESTARTS
-    :: is_intact(m) && (of_first[member(m)] & bit(3)) -> known = 3
-#endif
-    fi
-}
-
-/* One that is intact keeps its locks; but not if another machine is known to have taken its place. */
-#define keeps_locks(m) (is_intact(m) && (known <= is_now(m) || is_of_first(member(m), known)))
-
-/* Higher than what this leader knows, and than what the marker says. The random parts of two
- * leaders' may put them in either order, if the master forgot in between. (Above 3 there would be
- * 4: which is as if the two that came before were 1 and 2.) */
-#define is_free(m, x) (!(issued[member(m)] & bit(x)) && known < (x) && own_marked(m) < (x))
-
-/* Rule: whatever a machine that keeps its locks is going to be ranks below any empty machine in its
- * place, whoever knows of that. So where masters may restart intact, 2 is what the first machine of
- * a member becomes when it comes back, and 3 is the empty one. */
-#ifdef MUTANT_MACHINES_UNRANKED
-#define may_be(m, x) (is_free(m, x) || (is_intact(m) && is_of_first(member(m), x)))
-#else
-#define may_be(m, x) ((x) == (keeps_locks(m) -> 2 : 3))
-#endif
-
-inline choose_incarnation(r, m)
-{
-#if defined(MUTANT_NOTHING_RECORDED)
-    knows[r] = with_incarnation(knows[r], m, 1)
-#elif RESTARTS
-    if
-    :: may_be(m, 2) -> knows[r] = with_incarnation(knows[r], member(m), 2)
-    :: may_be(m, 3) -> knows[r] = with_incarnation(knows[r], member(m), 3)
-    fi
-#elif LEADERS_AT_ONCE > 1
-    if
-    :: is_free(m, 2) -> knows[r] = with_incarnation(knows[r], m, 2)
-    :: is_free(m, 3) -> knows[r] = with_incarnation(knows[r], m, 3)
-    fi
-#else
-    knows[r] = with_incarnation(knows[r], m, r + 2)
-#endif
-}
-
-inline claim(r, m)
-{
-    if
-    :: keeps_locks(m) ->
-        printf("master %d: keeps its locks\n", m);
-        state[m] = keeping(r)
-    :: else ->
+    printf("leader %d: marks master %d, to be %d\n", r, m, x);
 #ifndef MUTANT_LOCKS_KEPT
-        remove_lock(m);
+    remove_lock(m);
 #endif
-        state[m] = joining(r)
-    fi;
-#ifdef MUTANT_READ_BEFORE_RECORD
-    maximum[r] = (counter[2] > counter[1 - m] -> counter[2] : counter[1 - m]);
-#endif
+    state[m] = joining(x);
+    lineage[m] = KEPT;
+    issued[member(m)] = issued[member(m)] | bit(x);
     target[r] = m + 1;
+#ifdef MUTANT_NOTHING_RECORDED
+    knows[r] = FIRST_VIEW;
+#else
+    knows[r] = with_incarnation(FIRST_VIEW, member(m), x);
+#endif
     begun++
 }
 
-inline lead(r, m)
-{
-    learn(knows[r]);
-    learn_own(m);
-    choose_incarnation(r, m);
-    d_step {
-        printf("leader %d: claims master %d, view 0%o\n", r, m, knows[r]);
-        claim(r, m);
-        known = 0;
-        issued[member(m)] = issued[member(m)] | bit(fresh(r));
-#if RESTARTS
-        if
-        :: is_intact(m) -> of_first[member(m)] = of_first[member(m)] | bit(fresh(r))
-        :: else
-        fi
-#endif
-    }
-}
-
-#define CLAIMS_0(r) :: atomic { !over && begun == r && needs_leader(0) -> lead(r, 0) }
-#if RESTARTS && REPLACEMENTS
-#define CLAIMS_OLD(r) \
-    :: atomic { \
-        !over && begun == r && is_intact(OLD_MACHINE) && needs_leader(OLD_MACHINE) -> \
-        lead(r, OLD_MACHINE) \
-    }
-#endif
-#define CLAIMS_1(r) :: atomic { !over && begun == r && needs_leader(1) -> lead(r, 1) }
-
-/* A late copy of the claim finds the master blank once more. That the admission is refused then,
- * since nothing was wiped, is for exclusion alone; here it is not. */
-#define CLAIMS_AGAIN(r) \
-    :: d_step { \
-        !over && duplicates > 0 && target[r] != 0 && state[target[r] - 1] == OUT -> \
-        printf("leader %d: claims master %d again\n", r, target[r] - 1); \
-        state[target[r] - 1] = joining(r); \
-        duplicates-- \
-    }
-
-/* Step 2, on q other active masters, in one script each: records the new incarnation, then returns
- * the counter. Like every script it names a view, which is all it takes to record it: the master
- * adopts it, or refuses. (There are many counters, and they are read some at a time, under that
- * view each time: here, a master may have been told before it is read.) */
-#ifdef MUTANT_ONE_READ_FEWER
-#define TO_READ (Q - 1)
+#if REPLACEMENTS
+#define is_there(m) ((m) != OLD_MACHINE || replaced)
 #else
-#define TO_READ Q
+#define is_there(m) true
+#endif
+
+#define MARKS_AS(r, m, x) \
+    :: d_step { !over && begun == r && is_there(m) && needs_leader(m) && may_be(m, x) -> mark(r, m, x) }
+#if LEADERS_AT_ONCE == 1
+#define MARKS(r, m) MARKS_AS(r, m, r + 2)
+#elif LEADERS > 2
+#define MARKS(r, m) MARKS_AS(r, m, 2) MARKS_AS(r, m, 3) MARKS_AS(r, m, 4)
+#elif LEADERS > 1
+#define MARKS(r, m) MARKS_AS(r, m, 2) MARKS_AS(r, m, 3)
+#else
+#define MARKS(r, m) MARKS_AS(r, m, 2)
+#endif
+#define MARKS_0(r) MARKS(r, 0)
+#define MARKS_1(r) MARKS(r, 1)
+#define MARKS_OLD(r) MARKS(r, OLD_MACHINE)
+
+/* Rule: a mark is sent once. Were it sent again, it would find a member that forgot as blank as
+ * before. */
+#ifdef MUTANT_MARK_SENT_AGAIN
+#define MARKS_AGAIN(r) \
+    :: d_step { \
+        !over && target[r] != 0 && state[target[r] - 1] == OUT -> \
+        printf("leader %d: marks master %d again\n", r, target[r] - 1); \
+        state[target[r] - 1] = joining(fresh(r)) \
+    }
+#else
+#define MARKS_AGAIN(r)
+#endif
+
+/* Step 2: on q other active masters records the new incarnation. Like every script it names a view,
+ * which is all that it takes: the master adopts it, or refuses. */
+#ifdef MUTANT_ONE_READ_FEWER
+#define ENOUGH_READ (Q - 1)
+#else
+#define ENOUGH_READ Q
 #endif
 #ifdef MUTANT_LEADER_NAMES_NO_VIEW
-#define record_accepted(r, m) (state[m] == ACTIVE && !is_behind(m, knows[r], taken_back(r)))
-#define recorded(r, m) with_incarnation(view[m], taken_back(r), fresh(r))
+#define record_accepted(r, m) (is_read_active(m) && !is_behind(m, knows[r], taken_back(r)))
+#define view_recorded(r, m) with_incarnation(view[m], taken_back(r), fresh(r))
 #else
-#define record_accepted(r, m) accepts(m, knows[r])
-#define recorded(r, m) adopted(m, knows[r])
+#define record_accepted(r, m) (is_read_active(m) && view_fits(m, knows[r]))
+#define view_recorded(r, m) adopted(m, knows[r])
 #endif
-#define is_reading(r) (!over && target[r] != 0 && members_in(counted[r]) < TO_READ)
+#define is_recorded(r) (members_in(recorded[r]) == ENOUGH_READ)
 #define may_record(r, m) \
-    (is_reading(r) && taken_back(r) != member(m) && !is_at(counted[r], m) && record_accepted(r, m))
+    (!over && target[r] != 0 && !is_recorded(r) && \
+     taken_back(r) != member(m) && !is_at(recorded[r], m) && record_accepted(r, m))
 
 inline record(r, m)
 {
-    printf("leader %d: recorded at master %d, counter %d\n", r, m, counter[m]);
-    view[m] = recorded(r, m);
-#ifndef MUTANT_READ_BEFORE_RECORD
-    maximum[r] = (counter[m] > maximum[r] -> counter[m] : maximum[r]);
-#endif
-    put_in(counted[r], m)
+    printf("leader %d: recorded at master %d\n", r, m);
+    view[m] = view_recorded(r, m);
+    put_in(recorded[r], m)
 }
 
 #define RECORDS(r, m) :: d_step { may_record(r, m) -> record(r, m) }
 
-/* Rule: a leader that learns of another view reads all anew. */
-inline read_anew(r)
-{
-    known = fresh(r);
-    learn(knows[r]);
-    d_step {
-        knows[r] = with_incarnation(knows[r], taken_back(r), known);
-        known = 0;
-#ifndef MUTANT_READ_UNDER_TWO_VIEWS
-        counted[r] = 0;
-        maximum[r] = 0;
+/* Rule: a leader that learns of another view records and reads all anew. */
+#ifdef MUTANT_RECORDED_UNDER_TWO_VIEWS
+#define KEEPS_RECORDS 1
+#else
+#define KEEPS_RECORDS 0
 #endif
-        printf("leader %d: learns view 0%o\n", r, knows[r])
-    }
+
+inline record_anew(r, x)
+{
+    knows[r] = with_incarnation(knows[r], 1 - taken_back(r), x);
+    printf("leader %d: learns view 0%o\n", r, knows[r]);
+    if
+    :: !KEEPS_RECORDS ->
+        recorded[r] = 0;
+        installed[r] = 0;
+        drop_page(r)
+    :: else
+    fi
 }
 
-#define LEARNS(r) :: atomic { is_reading(r) && counted[r] != 0 -> read_anew(r) }
-
-/* Step 3, the wait, is for exclusion alone.
- *
- * Step 4: admits the master. Rule: only while it has this leader's nonce. */
-#ifdef MUTANT_NO_NONCE
-#define nonce_matches(r) true
+#define LEARNS_OF(r, x) \
+    :: d_step { \
+        !over && target[r] != 0 && (issued[1 - taken_back(r)] & bit(x)) && \
+        incarnation(knows[r], 1 - taken_back(r)) < (x) && !is_imported(r) -> \
+        record_anew(r, x) \
+    }
+#if FAILURES == 1
+#define LEARNS(r)
+#elif LEADERS > 2
+#define LEARNS(r) LEARNS_OF(r, 2) LEARNS_OF(r, 3) LEARNS_OF(r, 4)
+#elif LEADERS > 1
+#define LEARNS(r) LEARNS_OF(r, 2) LEARNS_OF(r, 3)
 #else
-#define nonce_matches(r) \
-    (state[target[r] - 1] == joining(r) || state[target[r] - 1] == keeping(r))
+#define LEARNS(r) LEARNS_OF(r, 2)
 #endif
-#define may_admit(r) \
-    (!over && target[r] != 0 && members_in(counted[r]) == TO_READ && nonce_matches(r))
 
-/* Rule: it knows of the others what the leader knows, and what it recorded itself. (What the leader
- * learnt since it read the counters goes along; here it is told by another script.) */
+/* Rule: pages are read only after q masters recorded it. Each is refused by a master that is not what
+ * the view says, or where the record does not stand. */
+#ifdef MUTANT_READ_BEFORE_RECORD
+#define may_be_read(r, m) (taken_back(r) != member(m) && is_active(m))
+#else
+#define may_be_read(r, m) \
+    (is_recorded(r) && is_at(recorded[r], m) && is_read_active(m) && \
+     is_as_recorded(r, m) && record_stands(r, m))
+#endif
+#ifdef MUTANT_PAGE_OF_ANY_INCARNATION
+#define is_as_recorded(r, m) true
+#else
+#define is_as_recorded(r, m) own_agrees(m, knows[r])
+#endif
+#ifdef MUTANT_PAGE_WITHOUT_RECORD
+#define record_stands(r, m) true
+#else
+#define record_stands(r, m) (incarnation(view[m], taken_back(r)) == fresh(r))
+#endif
+#define may_read(r, m, kind) \
+    (!over && target[r] != 0 && page[r] == NO_PAGE && !(installed[r] & page_bit(m, kind)) && \
+     may_be_read(r, m))
+
+/* Step 3: installs a page. Rule: only while the member is joining with this leader's nonce, in the
+ * same lineage. */
+#ifdef MUTANT_INSTALL_WITHOUT_NONCE
+#define nonce_matches(r) (state[target[r] - 1] != OUT)
+#else
+#define nonce_matches(r) (state[target[r] - 1] == joining(fresh(r)))
+#endif
+#ifdef MUTANT_NOTHING_RECORDED
+#undef nonce_matches
+#define nonce_matches(r) (state[target[r] - 1] >= 2)
+#endif
+#ifdef MUTANT_LINEAGE_UNCHECKED_IN_INSTALL
+#define is_of_lineage(r) true
+#else
+#define is_of_lineage(r) (lineage[target[r] - 1] == KEPT)
+#endif
+#define may_install(r) (!over && target[r] != 0 && nonce_matches(r) && is_of_lineage(r))
+
+#if IN_FLIGHT
+#define INSTALLS(r) :: d_step { page[r] != NO_PAGE && may_install(r) -> install(r, target[r] - 1) }
+#define can_read(r, m, kind) may_read(r, m, kind)
+#define install_at_once(r) skip
+#else
+#define can_read(r, m, kind) (may_read(r, m, kind) && may_install(r))
+#define install_at_once(r) install(r, target[r] - 1)
+#endif
+
+#if PAGES_APART
+#define READS_COUNTER(r, m) \
+    :: d_step { can_read(r, m, COUNTER_PAGE) -> read_counter(r, m); install_at_once(r) }
+#else
+#define READS_COUNTER(r, m)
+#endif
+
+/* A lock that expired is not read; nor is one that expires then. */
+#define READS(r, m) \
+    READS_COUNTER(r, m) \
+    :: d_step { can_read(r, m, LOCK_PAGE) -> read_lock(r, m); install_at_once(r) } \
+    :: d_step { \
+        can_read(r, m, LOCK_PAGE) && may_expire(m) -> \
+        expire(m); \
+        read_lock(r, m); \
+        install_at_once(r) \
+    }
+
+/* Step 4: admits the member, when all pages of q masters are installed. Under the same rule as an
+ * install, with which the nonce ends. */
+#define ALL_PAGES (PAGES_APART -> 3 : 2)
+#define is_from(r, m) ((installed[r] >> (2 * (m)) & ALL_PAGES) == ALL_PAGES)
+#define is_imported(r) \
+    (is_from(r, 0) + is_from(r, 1) + is_from(r, 2) + is_from(r, 3) + is_from(r, 4) == ENOUGH_READ)
+#define may_admit(r) (is_imported(r) && is_recorded(r) && may_install(r))
+
+/* Rule: it knows of the others what the leader knows, and what it recorded itself. */
 #define raised(v, by, whose) \
     (incarnation(by, whose) > incarnation(v, whose) \
          -> with_incarnation(v, whose, incarnation(by, whose)) \
@@ -215,9 +247,9 @@ inline read_anew(r)
 
 inline admit(r, m)
 {
-    printf("leader %d: admits master %d, counter %d\n", r, m, maximum[r]);
-    counter[m] = (maximum[r] > counter[m] -> maximum[r] : counter[m]);
+    printf("leader %d: admits master %d, counter %d\n", r, m, counter[m]);
     view[m] = view_admitted(r, m);
+    lineage[m] = KEPT;
     state[m] = ACTIVE
 }
 
@@ -225,8 +257,9 @@ inline end_rejoin(r)
 {
     target[r] = 0;
     knows[r] = 0;
-    counted[r] = 0;
-    maximum[r] = 0
+    recorded[r] = 0;
+    installed[r] = 0;
+    drop_page(r)
 }
 
 #define ADMITS(r) :: d_step { may_admit(r) -> admit(r, target[r] - 1); end_rejoin(r) }

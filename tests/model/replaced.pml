@@ -1,9 +1,9 @@
-/* An empty machine takes a member's name while the old one is still reachable, and some master
- * forgets. WIDE: counters apart. */
+/* An empty machine takes a member's name while the old one is still reachable. WIDE: and some master
+ * forgets. */
 #define REPLACEMENTS 1
-#define FORGETTINGS 1
 #define LEADERS 2
-#ifndef WIDE
 #define GAP 0
+#ifdef WIDE
+#define FORGETTINGS 1
 #endif
 #include "pawl.pml"

@@ -15,17 +15,26 @@
 #ifndef DUPLICATES
 #define DUPLICATES 0 /* messages (step 1, admission) that arrive twice */
 #endif
+#ifndef LEASES
+#define LEASES 0 /* 1: clocks are trusted: no lock expires before the lease of its holder is over */
+#endif
 #ifndef EXPIRIES
 #define EXPIRIES ANY /* locks that expire */
+#endif
+#ifndef EXTENSIONS
+#define EXTENSIONS 0 /* holders that may extend their lease, once each; needs LEASES */
 #endif
 #ifndef CLEANUPS
 #define CLEANUPS 0 /* 1: attempts fail, and clean up after themselves */
 #endif
+#ifndef RELEASES
+#define RELEASES 0 /* 1: holders release; needs CLEANUPS and LEASES */
+#endif
 #ifndef FORGETTINGS
 #define FORGETTINGS 0 /* masters that lose everything */
 #endif
-#ifndef TAIL_LOSSES
-#define TAIL_LOSSES 0 /* 0 or 1: a master restarts with an older state of its own */
+#ifndef ROLLBACKS
+#define ROLLBACKS 0 /* 0 or 1: a master is put back to an older state of its own */
 #endif
 #ifndef RESTARTS
 #define RESTARTS 0 /* durable masters that restart with all they had */
@@ -36,11 +45,17 @@
 #ifndef LEADERS
 #define LEADERS 0 /* rejoins that may be begun */
 #endif
+#ifndef PAGES_APART
+#define PAGES_APART 0 /* 1: the counter and the lock of a master are read at different moments */
+#endif
+#ifndef IN_FLIGHT
+#define IN_FLIGHT 0 /* 1: time passes between the read of a page and its install */
+#endif
 #ifndef LEADERS_AT_ONCE
 #define LEADERS_AT_ONCE 1 /* 2: another may take over, whether the first is dead or not */
 #endif
 
-#define FAILURES (FORGETTINGS + TAIL_LOSSES + RESTARTS + REPLACEMENTS)
+#define FAILURES (FORGETTINGS + ROLLBACKS + RESTARTS + REPLACEMENTS)
 
 #if REPLACEMENTS
 #define MACHINES (N + 1)
@@ -91,7 +106,11 @@
 #define EACH_LEADER(EACH, EVENT) EACH(EVENT, 0)
 #elif LEADERS == 2
 #define EACH_LEADER(EACH, EVENT) EACH(EVENT, 0) EACH(EVENT, 1)
+#elif LEADERS == 3
+#define EACH_LEADER(EACH, EVENT) EACH(EVENT, 0) EACH(EVENT, 1) EACH(EVENT, 2)
 #endif
+
+#define PROMISES_EXCLUSION (LEASES || EXPIRIES == 0)
 
 byte duplicates = DUPLICATES;
 byte expiries = EXPIRIES;

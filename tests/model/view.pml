@@ -1,12 +1,6 @@
 /* What servers may have learned of the view, and what masters learn from them. */
 
 byte issued[2]; /* incarnations given out so far, as bits, of the two members that may fail */
-#if RESTARTS
-byte of_first[2]; /* those among them that are of the member's first machine, as 1 is */
-#define is_of_first(whose, x) ((x) == 1 || (of_first[whose] & bit(x)))
-#else
-#define is_of_first(whose, x) ((x) == 1)
-#endif
 #define is_now(m) incarnation(view[m], member(m)) /* of the machine's own */
 
 #define guess(ret_view, m) \
@@ -14,6 +8,7 @@ byte of_first[2]; /* those among them that are of the member's first machine, as
     :: ret_view = with_incarnation(ret_view, m, 1) \
     :: (issued[m] & bit(2)) -> ret_view = with_incarnation(ret_view, m, 2) \
     :: (issued[m] & bit(3)) -> ret_view = with_incarnation(ret_view, m, 3) \
+    :: (issued[m] & bit(4)) -> ret_view = with_incarnation(ret_view, m, 4) \
     fi
 
 /* Anything: of each member any incarnation that was ever given out. That is more than servers can
@@ -28,7 +23,7 @@ inline learn(ret_view)
 /* Any script whatever (a clean-up, a look at a lock that is held) tells the master that accepts it
  * what its sender knows. So does a record whose reply is lost. */
 #define may_tell(m, whose, x) \
-    (!over && state[m] == ACTIVE && (whose) != member(m) && (issued[whose] & bit(x)) && \
+    (!over && is_active(m) && (whose) != member(m) && (issued[whose] & bit(x)) && \
      incarnation(view[m], whose) < (x))
 
 inline tell(m, whose, x)
@@ -39,3 +34,4 @@ inline tell(m, whose, x)
 
 #define IS_TOLD_2(whose, m) :: d_step { may_tell(m, whose, 2) -> tell(m, whose, 2) }
 #define IS_TOLD_3(whose, m) :: d_step { may_tell(m, whose, 3) -> tell(m, whose, 3) }
+#define IS_TOLD_4(whose, m) :: d_step { may_tell(m, whose, 4) -> tell(m, whose, 4) }

@@ -1,0 +1,103 @@
+/* Leases, where clocks are trusted. A lease begins before its first lock is taken, so its holder
+ * knows it to be over before any of its locks expires. Each attempt has its first lease, and, where
+ * EXTENSIONS says so, the one that it extends to.
+ *
+ * A master that extends a lock lets it live until the longer lease is over. */
+
+byte leases_over; /* a bit each */
+
+#define first_lease(a) bit(a)
+#define longer_lease(a) bit((a) + ATTEMPTS)
+#define is_over(which) ((leases_over & (which)) != 0)
+
+/* That a lease is over matters where a lock expires, so it ends just before one does. */
+inline end_leases(m)
+{
+    leases_over = leases_over | lease[m]
+}
+
+#if EXTENSIONS
+byte extensions = EXTENSIONS;
+
+/* An extension is one round: a script to every member. It names the view known when it begins. */
+#define NOT_YET 0
+#define EXTENDING 1
+#define EXTENDED 2
+
+#define EXTENSION_STATE \
+    byte extends[ATTEMPTS]; \
+    VIEW extends_under[ATTEMPTS]; \
+    byte extending[ATTEMPTS];  /* members where it may still arrive */ \
+    byte extended_at[ATTEMPTS]; /* how many agreed */
+
+inline begin_extension(a)
+{
+    learn(extends_under[a]);
+    printf("attempt %d: begins to extend under view 0%o\n", a, extends_under[a]);
+    d_step {
+        extensions--;
+        extends[a] = EXTENDING;
+        extending[a] = ALL_MEMBERS
+    }
+}
+
+#define EXTENDS(a) \
+    :: atomic { \
+        !over && extensions > 0 && phase[a] == GRANTED && extends[a] == NOT_YET && !is_over(first_lease(a)) -> \
+        begin_extension(a) \
+    }
+
+/* Rule: the lock has this id and a number that the token covers, and it counts. */
+#ifdef MUTANT_EXTENSION_COUNTS_ANY_IMPORT
+#define may_count(m) (lock[m] != TOMBSTONE)
+#else
+#define may_count(m) counts(m)
+#endif
+#ifdef MUTANT_EXTENSION_WITHOUT_VIEW
+#define accepts_extension(a, m) is_active(m)
+#else
+#define accepts_extension(a, m) accepts(m, extends_under[a])
+#endif
+#ifdef MUTANT_TOMBSTONE_EXTENDED
+#define may_extend_lock(a, m) (lock[m] == TOMBSTONE || may_extend_own(a, m))
+#else
+#define may_extend_lock(a, m) may_extend_own(a, m)
+#endif
+#ifdef MUTANT_EXTENSION_IGNORES_NUMBER
+#define may_extend_own(a, m) (lock[m] == of(a) && may_count(m))
+#else
+#define may_extend_own(a, m) (lock[m] == of(a) && number[m] <= token[a] && may_count(m))
+#endif
+#define may_extend(a, m) \
+    (!over && is_at(extending[a], m) && accepts_extension(a, m) && may_extend_lock(a, m))
+
+inline extend(a, m)
+{
+    printf("attempt %d: extended at master %d\n", a, m);
+#ifndef MUTANT_EXTENSION_WITHOUT_VIEW
+    view[m] = adopted(m, extends_under[a]);
+#endif
+    lease[m] = lease[m] | longer_lease(a);
+    take_out(extending[a], m);
+    extended_at[a]++;
+    if
+    :: extended_at[a] == Q ->
+        if
+        :: !is_over(first_lease(a)) ->
+            printf("attempt %d: holds on\n", a);
+            extends[a] = EXTENDED
+        :: else
+        fi
+    :: else
+    fi
+}
+
+#define EXTENDS_AT(a, m) :: d_step { may_extend(a, m) -> extend(a, m) }
+
+#define holds(a) \
+    (phase[a] == GRANTED && \
+     (!is_over(first_lease(a)) || (extends[a] == EXTENDED && !is_over(longer_lease(a)))))
+#else
+#define EXTENSION_STATE
+#define holds(a) (phase[a] == GRANTED && !is_over(first_lease(a)))
+#endif
