@@ -69,6 +69,11 @@ def waiters:
            .lost, .twice])
     | table;
 
+def imports:
+    [["locks held", "what happened", "ms until it votes"]]
+    + map([(.locks | commas), .what, (.ms | commas)])
+    | table;
+
 # User and system time of a pair, their sum, and how many such pairs the cores could do at most.
 def cpu:
     def us($pairs): if type == "object" then (.user, .system) / $pairs | fixed(1) else "-", "-" end;
@@ -105,6 +110,8 @@ def by_part($kinds; kind; value; $digits):
             $runs | medians("stopped"); stopped),
     section("From one holder to the next, while many wait for one name";
             of("waiters"); waiters),
+    section("How long a master that forgot is out, three masters, 8 clients at work";
+            of("import"); imports),
     section("CPU microseconds of a pair, \(of("cpu")[0].connections) clients";
             of("cpu"); cpu),
     section("Where pawld's time goes, percent";
