@@ -426,8 +426,8 @@ static void lost(struct fence_core *core, unsigned member, unsigned i)
 /* The locks of the member are gone. */
 static void cleared(struct fence_core *core, unsigned member)
 {
-    struct fence_rejoin *rejoin = &core->rejoins[member];
     if (FENCE_MUTANT(READ_BEFORE_RECORD)) {
+        struct fence_rejoin *rejoin = &core->rejoins[member];
         rejoin->view = core->fleet.view;
         rejoin->answered = active_others(core, member);
         import(core, member);

@@ -241,8 +241,10 @@ static void lock_beside_a_tombstone_is_one(void **state)
 
 static const char one_attempt[] = A ".7:5:0::me";
 static const char other_attempt[] = A ".8:6:3::me";
-static const char *const page_one[] = {"locks", KEY,          one_attempt, "",       "#60000",
-                                       KEY "2", A ".1:3:0::", "",          "#30000", NULL};
+static const char second_key[] = KEY "2";
+static const char second_lock[] = A ".1:3:0::";
+static const char *const page_one[] = {"locks",    KEY,         one_attempt, "",       "#60000",
+                                       second_key, second_lock, "",          "#30000", NULL};
 static const char *const page_two[] = {"locks", KEY, other_attempt, "6", "#90000", NULL};
 static const char *const page_three[] = {"locks", KEY "2",      B ".1:3:0::", "",       "#80000",
                                          KEY "3", B ".1:3:0::", "",           "#80000", NULL};
@@ -282,8 +284,10 @@ static void any_order_of_pages_and_any_copies_give_the_same(void **state)
 static void key_that_is_twice_in_a_page_is_merged_twice(void **state)
 {
     (void)state;
-    static const char *const twice[] = {"locks", KEY,          A ".7:5:0::", "",      "#60000",
-                                        KEY,     A ".8:6:0::", "",           "#1000", NULL};
+    static const char first[] = A ".7:5:0::";
+    static const char second[] = A ".8:6:0::";
+    static const char *const twice[] = {"locks", KEY,    first, "",      "#60000",
+                                        KEY,     second, "",    "#1000", NULL};
     assert_int_equal(install(FIRST, twice), FENCE_REJOIN_DONE);
     assert_lock("001@" A ".*:6:0::");
     assert_in_range(remaining_ms(), MINUTE_MS / 2, MINUTE_MS + 1);

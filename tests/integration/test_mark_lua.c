@@ -168,7 +168,8 @@ static void mark_is_intact_though_statistics_were_reset_since(void **state)
     (void)state;
     script_mark_active("2", "yes");
     struct fence_facts seen = script_facts();
-    strcat(seen.lineage, STORAGE_LINEAGE_RESET);
+    size_t len = strlen(seen.lineage);
+    snprintf(seen.lineage + len, sizeof(seen.lineage) - len, "%s", STORAGE_LINEAGE_RESET);
     expect_mark_to_say_intact(&seen, true, "yes");
 }
 

@@ -2,6 +2,8 @@
 
 #include "tests/sim/world.h"
 
+#include <assert.h>
+
 enum {
     STREAM = 128,      /* of the seed's random numbers: this and as many as there are links */
     BACKOFF_US = 1000, /* after the first failure; it doubles with each */
@@ -73,6 +75,7 @@ void sim_links_start(struct sim_world *world, unsigned s, uint64_t seed)
         link->slowness = sim_rng_below(&link->rng, world->plan.slowness + 1);
         connect_after(world, s, i, sim_rng_below(&link->rng, BACKOFF_US));
     }
+    assert(world->plan.masters > 0);
     if (world->plan.partial && s >= world->plan.quiet)
         sim_link_of(world, s, (unsigned)(seed + s) % world->plan.masters)->cut_until_us =
             FENCE_NEVER;

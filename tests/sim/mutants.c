@@ -85,8 +85,6 @@ static const struct mutant {
      MASTER(PROGRESS_UNCHECKED)},
     {"lineage-not-in-take", "requests compare the lineage", TOKENS, 0,
      MASTER(LINEAGE_UNCHECKED_TAKE)},
-    {"lineage-not-in-mark", "so does the mark of a master that kept all", TOKENS, 0,
-     MASTER(LINEAGE_UNCHECKED_MARK)},
     {"lineage-not-in-read", "records and pages do", TOKENS, 0, MASTER(LINEAGE_UNCHECKED_READ)},
     {"lineage-not-in-install", "merging and admitting do (or steps count)", TOKENS, 0,
      MASTER(LINEAGE_UNCHECKED_INSTALL) | MASTER(PROGRESS_UNCHECKED)},
@@ -135,6 +133,8 @@ static const struct mutant {
      MASTER(PAGES_UNCHECKED)},
     {"extended-unmarked", "what was extended is no attempt's any more", UNFOUND, 0,
      MASTER(EXTENDED_UNMARKED)},
+    {"lineage-not-in-mark", "the mark of a master that kept all compares the lineage", UNFOUND, 0,
+     MASTER(LINEAGE_UNCHECKED_MARK)},
 };
 
 enum {
