@@ -1,5 +1,5 @@
-/* Clocks are trusted: a holder extends its lease, while masters forget twice, the same one or two, and
- * are taken back. WIDE: counters apart. */
+/* Clocks are trusted. A holder extends its lease, while masters forget twice and are taken back.
+ * WIDE: counters apart. */
 #define LEASES 1
 #define EXTENSIONS 1
 #ifndef FORGETTINGS

@@ -120,9 +120,9 @@ byte restarts = RESTARTS;
         failures++ \
     }
 
-/* A server that sees no majority of others active takes a durable member at its disk's word: as what
- * its marker says that it was. (Others may be active all the same, and another server see them.) One
- * that is joining has to be marked anew. */
+/* A server that sees no majority of others active trusts the disk of a durable member. The member
+ * is then what its marker says. (Others may be active all the same, and another server see them.)
+ * A member that is joining has to be marked anew. */
 #define IS_TRUSTED(m) \
     :: d_step { \
         !over && lineage[m] == RESTARTED && state[m] == ACTIVE -> \

@@ -1,4 +1,4 @@
-/* A durable master of five restarts: two leaders take it back, or it is trusted meanwhile. No lock
+/* A durable master of five restarts. Two leaders take it back, or its disk is trusted. No lock
  * expires. */
 #define N 5
 #define EXPIRIES 0

@@ -1,5 +1,5 @@
-/* No lock expires, but masters forget twice and are taken back with the locks of the others: two clients
- * never hold the lock at once. WIDE: counters apart. */
+/* No lock expires. Masters forget twice and import the locks of the others, so two clients never
+ * hold the lock at once. WIDE: counters apart. */
 #ifndef FORGETTINGS
 #define FORGETTINGS 2
 #endif

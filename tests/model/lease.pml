@@ -1,8 +1,6 @@
-/* Leases, where clocks are trusted. A lease begins before its first lock is taken, so its holder
- * knows it to be over before any of its locks expires. Each attempt has its first lease, and, where
- * EXTENSIONS says so, the one that it extends to.
- *
- * A master that extends a lock lets it live until the longer lease is over. */
+/* Leases, where clocks are trusted. A lease begins before its first lock is taken, so it is over
+ * before any of its locks expires. Each attempt has a first lease and, with EXTENSIONS, a longer
+ * one. A lock that was extended lives until the longer lease is over. */
 
 byte leases_over; /* a bit each */
 
@@ -43,7 +41,8 @@ inline begin_extension(a)
 
 #define EXTENDS(a) \
     :: atomic { \
-        !over && extensions > 0 && phase[a] == GRANTED && extends[a] == NOT_YET && !is_over(first_lease(a)) -> \
+        !over && extensions > 0 && phase[a] == GRANTED && extends[a] == NOT_YET && \
+        !is_over(first_lease(a)) -> \
         begin_extension(a) \
     }
 

@@ -15,7 +15,7 @@
 #define STAR (ATTEMPTS + 1)
 #define TOMBSTONE (ATTEMPTS + 2)
 
-/* A master votes; or is blank, without a marker; or is joining, with its new incarnation as nonce. */
+/* A master votes; or is blank, without a marker; or is joining, its new incarnation the nonce. */
 #define ACTIVE 0
 #define OUT 1
 #define joining(x) (x) /* from 2 on: no member is joining as the first incarnation */

@@ -1,6 +1,5 @@
-/* What a member that is taken back gets from the others: pages. Each is of one master: one with its
- * counter, one with its lock. Between its read and its install a page may be on its way for any
- * time. The member merges what it gets, in whatever order. */
+/* The pages of an import. Each is of one master: one has its counter, one has its lock. A page may
+ * be on its way for any time between read and install. The member merges pages in any order. */
 
 #define NO_PAGE 0
 #define page_of(m, kind) (1 + 2 * member(m) + (kind))
@@ -156,7 +155,8 @@ inline install_lock(r, m)
 
 inline install(r, m)
 {
-    printf("leader %d: installs counter %d, lock %d at master %d\n", r, page_counter[r], page_lock[r], m);
+    printf("leader %d: installs counter %d, ", r, page_counter[r]);
+    printf("lock %d at master %d\n", page_lock[r], m);
 #ifndef MUTANT_COUNTERS_NOT_IMPORTED
     counter[m] = (page_counter[r] > counter[m] -> page_counter[r] : counter[m]);
 #endif

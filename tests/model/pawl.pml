@@ -115,6 +115,7 @@ end:
 #endif
     EACH_LEADER(ONCE, ADMITS)
     EACH_LEADER(ONCE, MARKS_AGAIN)
+#if TELLS
     EACH_MACHINE(IS_TOLD_2, 0)
 #if LEADERS > 1
     EACH_MACHINE(IS_TOLD_3, 0)
@@ -127,6 +128,7 @@ end:
     EACH_MACHINE(IS_TOLD_3, 1)
 #if LEADERS > 2
     EACH_MACHINE(IS_TOLD_4, 1)
+#endif
 #endif
 #endif
 #if DUPLICATES

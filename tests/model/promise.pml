@@ -2,7 +2,7 @@
  *
  * P1: tokens are distinct, and higher than those of all grants that ended before the attempt began.
  * Two attempts of one client under one lock id are one holder, which never gets a lower token.
- * P2: no attempt is granted while another lock id's holds. It rests on clocks, so it is checked where
+ * P2: no attempt is granted while another lock id holds. P2 rests on clocks, so it is checked where
  * no lock expires, or where none does before its lease is over. */
 
 #define IDLE 0

@@ -12,15 +12,15 @@ short installed[LEADERS]; /* pages that the member acknowledged, a bit each */
 #define taken_back(r) member(target[r] - 1)
 #define fresh(r) incarnation(knows[r], taken_back(r))
 
-/* What the marker says of the member's own incarnation: what it is, and, where it is joining, what it
- * is to be. */
+/* What the marker says of the member's own incarnation: the present one, and the one it is to get
+ * if it is joining. */
 #define meant(m) (state[m] >= 2 -> state[m] : 0)
 #define own_marked(m) (meant(m) > is_now(m) -> meant(m) : is_now(m))
 
-/* Step 1: marks the master, and removes its locks. To judge it and to mark it is one step here, since
- * a mark does nothing where the marker is not the one judged.
+/* Step 1: marks the master, and removes its locks. To judge and to mark is one step here, since a
+ * mark does nothing where the marker is not the one judged.
  *
- * One whose incarnation is lower than what others know of it is out, too. */
+ * A member whose incarnation is lower than others know is out, too. */
 #define is_outdated(m) (state[m] == ACTIVE && issued[member(m)] >> (is_now(m) + 1) != 0)
 #if LEADERS_AT_ONCE > 1
 #define needs_leader(m) (state[m] != ACTIVE || lineage[m] != KEPT || is_outdated(m))
@@ -28,8 +28,8 @@ short installed[LEADERS]; /* pages that the member acknowledged, a bit each */
 #define needs_leader(m) (state[m] == OUT || lineage[m] != KEPT || is_outdated(m))
 #endif
 
-/* Rule: the new incarnation is above what the marker says and was never meant before. Each has a
- * random part, so it may be below another that this leader has not heard of. */
+/* Rule: the new incarnation is above what the marker says, and was never meant before. It may be
+ * below another that this leader does not know, since each has a random part. */
 #ifdef MUTANT_INCARNATION_REUSED
 #define may_be(m, x) (state[m] == joining(x) || may_be_new(m, x))
 #else
@@ -67,7 +67,10 @@ inline mark(r, m, x)
 #endif
 
 #define MARKS_AS(r, m, x) \
-    :: d_step { !over && begun == r && is_there(m) && needs_leader(m) && may_be(m, x) -> mark(r, m, x) }
+    :: d_step { \
+        !over && begun == r && is_there(m) && needs_leader(m) && may_be(m, x) -> \
+        mark(r, m, x) \
+    }
 #if LEADERS_AT_ONCE == 1
 #define MARKS(r, m) MARKS_AS(r, m, r + 2)
 #elif LEADERS > 2
@@ -81,8 +84,8 @@ inline mark(r, m, x)
 #define MARKS_1(r) MARKS(r, 1)
 #define MARKS_OLD(r) MARKS(r, OLD_MACHINE)
 
-/* Rule: a mark is sent once. Were it sent again, it would find a member that forgot as blank as
- * before. */
+/* Rule: a mark is sent once. The same mark sent again would find a member that forgot since as
+ * blank as before, and its pages are gone while the leader counts them as installed. */
 #ifdef MUTANT_MARK_SENT_AGAIN
 #define MARKS_AGAIN(r) \
     :: d_step { \
@@ -158,8 +161,8 @@ inline record_anew(r, x)
 #define LEARNS(r) LEARNS_OF(r, 2)
 #endif
 
-/* Rule: pages are read only after q masters recorded it. Each is refused by a master that is not what
- * the view says, or where the record does not stand. */
+/* Rule: pages are read only after q masters recorded it. A master refuses if it is not the one that
+ * the view names, or if the record does not stand there. */
 #ifdef MUTANT_READ_BEFORE_RECORD
 #define may_be_read(r, m) (taken_back(r) != member(m) && is_active(m))
 #else
@@ -167,7 +170,7 @@ inline record_anew(r, x)
     (is_recorded(r) && is_at(recorded[r], m) && is_read_active(m) && \
      is_as_recorded(r, m) && record_stands(r, m))
 #endif
-#ifdef MUTANT_PAGE_OF_ANY_INCARNATION
+#if defined(MUTANT_PAGE_OF_ANY_INCARNATION) || KEEPS_RECORDS
 #define is_as_recorded(r, m) true
 #else
 #define is_as_recorded(r, m) own_agrees(m, knows[r])

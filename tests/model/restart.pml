@@ -1,5 +1,5 @@
-/* A durable master restarts with its data: two leaders take it back by import, or its disk is trusted
- * meanwhile. WIDE: some master forgets, too. */
+/* A durable master restarts with its data. Two leaders take it back by import, or its disk is
+ * trusted. WIDE: some master forgets, too. */
 #define RESTARTS 1
 #define LEADERS 2
 #define LEADERS_AT_ONCE 2

@@ -45,6 +45,9 @@
 #ifndef LEADERS
 #define LEADERS 0 /* rejoins that may be begun */
 #endif
+#ifndef TELLS
+#define TELLS 1 /* 0: masters learn of incarnations only from step 1, step 4 and records */
+#endif
 #ifndef PAGES_APART
 #define PAGES_APART 0 /* 1: the counter and the lock of a master are read at different moments */
 #endif
