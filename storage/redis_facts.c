@@ -333,7 +333,7 @@ static bool kept_by_its_disk(const struct storage_reading *reading)
     const struct fence_facts *facts = &reading->facts;
     bool switched_on = (reading->rewrites > 0 && reading->config_sets > 0) || reading->reset;
     return facts->marked_durable && reading->appends && !reading->promoted &&
-           reading->role_changes == 0 && !switched_on;
+           reading->role_changes == 0 && reading->evicted == 0 && !switched_on;
 }
 
 static bool has_replication_id_of_marker(const struct fence_facts *facts)
