@@ -70,8 +70,8 @@ def waiters:
     | table;
 
 def imports:
-    [["locks held", "what happened", "ms until it votes"]]
-    + map([(.locks | commas), .what, (.ms | commas)])
+    [["locks held", "what happened", "clients at work", "ms until it votes"]]
+    + map([(.locks | commas), .what, .clients, (.ms | commas)])
     | table;
 
 # User and system time of a pair, their sum, and how many such pairs the cores could do at most.
@@ -110,7 +110,7 @@ def by_part($kinds; kind; value; $digits):
             $runs | medians("stopped"); stopped),
     section("From one holder to the next, while many wait for one name";
             of("waiters"); waiters),
-    section("How long a master that forgot is out, three masters, 8 clients at work";
+    section("How long a master that forgot is out, three masters";
             of("import"); imports),
     section("CPU microseconds of a pair, \(of("cpu")[0].connections) clients";
             of("cpu"); cpu),
