@@ -10,6 +10,7 @@
 
 enum {
     MASTERS = 5,
+    TTL_MAX_MS = 300000,
     MAJORITY = 3,
     BRIEF_MS = 500, /* a shorter lease would give masters less than their usual deadline */
 };
@@ -22,7 +23,7 @@ static int start(void **state)
 {
     (void)state;
     fleet_start(MASTERS, REDIS_VOLATILE);
-    port = pawld_start_new(fleet).port;
+    port = fleet_init_and_serve(TTL_MAX_MS).port;
     return 0;
 }
 

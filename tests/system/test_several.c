@@ -13,6 +13,7 @@
 
 enum {
     MASTERS = 5,
+    TTL_MAX_MS = 300000,
     BODY_MAX = 4096,
 };
 
@@ -22,7 +23,7 @@ static int start(void **state)
 {
     (void)state;
     fleet_start(MASTERS, REDIS_VOLATILE);
-    port = pawld_start_new(fleet).port;
+    port = fleet_init_and_serve(TTL_MAX_MS).port;
     return 0;
 }
 

@@ -276,7 +276,7 @@ static void member_that_answers_with_an_error_is_left_alone(void **state)
 
 static void lost_member_is_begun_anew(void **state)
 {
-    struct core_fixture *(*const at[])(void **) = {
+    static struct core_fixture *(*const at[])(void **) = {
         rejoin_delayed,   rejoin_asking,    rejoin_marking,   rejoin_clearing,
         rejoin_recording, rejoin_importing, rejoin_admitting,
     };
