@@ -64,9 +64,7 @@ static void on_config(redisAsyncContext *context, void *reply, void *unused)
     read_fact(context, STORAGE_ASK_CONFIG, reply);
 }
 
-/* What a handshake would judge differently from the last one. Scripts notice most of it by
- * themselves, but only when somebody asks for a lock. */
-static const char *find_change(const struct storage_redis_master *master)
+static const char *find_change_of_marker(const struct storage_redis_master *master)
 {
     const struct fence_facts *was = &master->reading.facts;
     const struct fence_facts *is = &master->look.reading.facts;
@@ -76,6 +74,18 @@ static const char *find_change(const struct storage_redis_master *master)
     if (was->marked_durable != is->marked_durable ||
         was->view.incarnation[me] != is->view.incarnation[me])
         return "Its marker was written anew.";
+    return NULL;
+}
+
+/* What a handshake would judge differently from the last one. Scripts notice most of it by
+ * themselves, but only when somebody asks for a lock. */
+static const char *find_change(const struct storage_redis_master *master)
+{
+    const struct fence_facts *was = &master->reading.facts;
+    const struct fence_facts *is = &master->look.reading.facts;
+    const char *change = master->leads ? NULL : find_change_of_marker(master);
+    if (change)
+        return change;
     if (was->replica != is->replica)
         return is->replica ? "It has become a replica." : "It is no longer a replica.";
     if (strcmp(was->lineage, is->lineage) != 0)

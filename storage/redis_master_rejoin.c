@@ -57,6 +57,7 @@ void storage_redis_master_rejoin(struct storage_redis_master *master,
     }
     if (master->batch)
         storage_master_seal(master); /* what was asked before goes before */
+    master->leads = master->leads || request->step == FENCE_REJOIN_MARK;
     pending->step = request->step;
     pending->tag = request->tag;
     int status =

@@ -169,6 +169,7 @@ static void on_info(redisAsyncContext *context, void *reply, void *unused)
 void storage_master_shake_hands(struct storage_redis_master *master)
 {
     master->state = LINK_SHAKING;
+    master->leads = false;
     memset(&master->reading, 0, sizeof(master->reading));
     storage_redis_host(master->context->c.fd, master->reading.facts.host);
     if (!authenticate(master) || !ask(master, STORAGE_ASK_INFO, on_info))

@@ -193,6 +193,28 @@ static void look_notices_that_the_master_was_admitted_anew(void **state)
     assert_false(fixture->facts.marked_durable);
 }
 
+/* It would begin anew each second, and would never end where it takes longer. */
+static void look_leaves_a_master_alone_that_this_server_takes_back(void **state)
+{
+    struct master_fixture *fixture = *state;
+    expect_change(fixture, "DEL pawl:fleet", "Its marker is gone.");
+    const struct fence_view view = {{3}};
+    const struct fence_rejoin_request mark = {
+        .step = FENCE_REJOIN_MARK,
+        .incarnation = 7,
+        .fleet_id = "0123456789abcdef0123456789abcdef01234567",
+        .ttl_max_ms = 60000,
+        .seen = &fixture->facts,
+        .view = &view,
+    };
+    storage_redis_master_rejoin(fixture->master, &mark);
+    fixture->downs = 0;
+    master_fixture_await(fixture, &fixture->looks, fixture->looks + 3);
+    assert_true(fixture->seen.marked);
+    assert_int_equal(fixture->seen.next, 7);
+    assert_int_equal(fixture->downs, 0);
+}
+
 static bool is_settled(void *context)
 {
     struct master_fixture *fixture = context;
@@ -239,6 +261,7 @@ static const struct CMUnitTest cases[] = {
     MASTER_DURABLE(look_notices_that_a_durable_master_is_not_and_that_it_is_again),
     MASTER_VOLATILE(master_that_is_not_marked_durable_may_change_its_persistence),
     MASTER_DURABLE(look_notices_that_the_master_was_admitted_anew),
+    MASTER_VOLATILE(look_leaves_a_master_alone_that_this_server_takes_back),
     MASTER_VOLATILE(look_has_imported_locks_swept),
     MASTER_DURABLE(look_notes_that_the_file_is_complete_after_config_set),
 };
