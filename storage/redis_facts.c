@@ -149,6 +149,8 @@ static int read_info(const redisReply *reply, struct storage_reading *reading)
     struct fence_facts *facts = &reading->facts;
     if (reply->type != REDIS_REPLY_STRING)
         return FENCE_EIO;
+    if (info_number(reply->str, "loading") != 0)
+        return FENCE_EBUSY; /* it says that appendonly is off until it has read its file */
     size_t len = 0;
     const char *run_id = info_field(reply->str, "run_id", &len);
     if (!run_id || !storage_text_copy(facts->run_id, sizeof(facts->run_id), run_id, len))

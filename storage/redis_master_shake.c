@@ -100,6 +100,8 @@ static void read_fact(struct storage_redis_master *master, enum storage_question
                  "given",
                  master->config.members);
         storage_master_fail(master, FENCE_REASON_ERROR, detail);
+    } else if (error == FENCE_EBUSY) {
+        storage_master_fail(master, FENCE_REASON_ERROR, "LOADING It is still loading its data");
     } else if (error) {
         storage_master_fail(master, FENCE_REASON_ERROR,
                             reply->type == REDIS_REPLY_ERROR ? reply->str

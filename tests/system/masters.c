@@ -45,9 +45,11 @@ void masters_wait_within(uint16_t port, unsigned i, const char *state, const cha
                          unsigned timeout_ms)
 {
     struct wanted wanted = {port, i, state, reason};
-    if (!wait_until(is_as_wanted, &wanted, timeout_ms))
-        fail_msg("master %u is not %s (%s), but: %s", i + 1, state, reason ? reason : "",
-                 show(port)->body);
+    if (wait_until(is_as_wanted, &wanted, timeout_ms))
+        return;
+    const json_t *masters = json_object_get(show(port)->json, "masters");
+    char *is = json_dumps(json_array_get(masters, i), 0);
+    fail_msg("master %u is not %s (%s), but: %s", i + 1, state, reason ? reason : "", is);
 }
 
 void masters_wait(uint16_t port, unsigned i, const char *state, const char *reason)

@@ -181,6 +181,15 @@ static void info_that_is_refused_is_no_look(void **state)
     assert_int_equal(read_wire(STORAGE_ASK_INFO, "$4\r\n\r\n\r\n\r\n", &reading), FENCE_EIO);
 }
 
+/* Its append-only file is off meanwhile, as if somebody had switched it off. */
+static void info_while_data_are_loaded_is_no_look(void **state)
+{
+    (void)state;
+    struct storage_reading reading = {0};
+    assert_int_equal(read_wire(STORAGE_ASK_INFO, "$9\r\nloading:1\r\n", &reading), FENCE_EBUSY);
+    (void)info("loading:0\r\n");
+}
+
 static void lineage_is_the_replication_id_and_the_keys_evicted(void **state)
 {
     (void)state;
@@ -469,6 +478,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(memory_is_full_where_it_is_used_up_and_nothing_is_dropped),
     cmocka_unit_test(attached_replicas_are_counted),
     cmocka_unit_test(info_that_is_refused_is_no_look),
+    cmocka_unit_test(info_while_data_are_loaded_is_no_look),
     cmocka_unit_test(lineage_is_the_replication_id_and_the_keys_evicted),
     cmocka_unit_test(durable_is_always_and_during_rewrites_too),
     cmocka_unit_test(config_that_is_refused_is_not_durable_any_more),
