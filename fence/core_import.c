@@ -105,6 +105,17 @@ static bool may_import(const struct fence_core *core, unsigned member, enum fenc
     return fence_core_rejoin_is_enough(core, set);
 }
 
+/* A source that answers no page will not do so later. One whose connection ended may. */
+static bool is_hopeless(struct fence_rejoin *rejoin)
+{
+    bool unreadable = false;
+    for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++)
+        unreadable = unreadable || rejoin->source[i].unreadable;
+    if (unreadable)
+        return ++rejoin->stuck >= FENCE_REJOIN_STUCK_MAX;
+    return ++rejoin->cut_off >= FENCE_REJOIN_CUT_OFF_MAX;
+}
+
 /* The locks will not come from enough sources. If that happens again and again, and the counters
  * are there, the locks are waited out. */
 static void import_failed(struct fence_core *core, unsigned member)
@@ -112,18 +123,25 @@ static void import_failed(struct fence_core *core, unsigned member)
     struct fence_rejoin *rejoin = &core->rejoins[member];
     bool has_counters =
         fence_core_rejoin_is_enough(core, fence_rejoin_imported(rejoin, FENCE_REJOIN_COUNTERS));
-    if (has_counters && ++rejoin->stuck >= FENCE_REJOIN_STUCK_MAX)
+    if (has_counters && is_hopeless(rejoin))
         begin_hold(core, member);
     else if (has_counters || !may_import(core, member, FENCE_REJOIN_COUNTERS))
         fence_core_rejoin_record(core, member);
 }
 
-/* A page of source @i did not come. The others may be enough. */
-void fence_core_import_source_failed(struct fence_core *core, unsigned member, unsigned i)
+static void go_on_without(struct fence_core *core, unsigned member, unsigned i)
 {
     core->rejoins[member].source[i].broken = true;
     if (!may_import(core, member, FENCE_REJOIN_LOCKS))
         import_failed(core, member);
+}
+
+/* A page of source @i did not come. The others may be enough. */
+void fence_core_import_source_failed(struct fence_core *core, unsigned member, unsigned i,
+                                     enum fence_rejoin_outcome outcome)
+{
+    core->rejoins[member].source[i].unreadable = outcome == FENCE_REJOIN_REFUSED;
+    go_on_without(core, member, i);
 }
 
 static void go_on_if_imported(struct fence_core *core, unsigned member)
@@ -164,7 +182,7 @@ void fence_core_import_page_came(struct fence_core *core, unsigned member, unsig
         return; /* it was asked for none */
     source->reading = false;
     if (is_cut_off(core, member, i)) {
-        fence_core_import_source_failed(core, member, i);
+        go_on_without(core, member, i);
         return;
     }
     rejoin->due_us = fence_core_patience_end_us(core);
@@ -192,7 +210,7 @@ void fence_core_import_page_merged(struct fence_core *core, unsigned member, uin
         return;
     rejoin->due_us = fence_core_patience_end_us(core);
     if (is_cut_off(core, member, i)) {
-        fence_core_import_source_failed(core, member, i);
+        go_on_without(core, member, i);
         return;
     }
     if (may_read(source))
@@ -212,15 +230,17 @@ void fence_core_rejoin_source_lost(struct fence_core *core, unsigned i)
 /* No page came, and none was merged, for a while. */
 void fence_core_import_tick(struct fence_core *core, unsigned member)
 {
-    const struct fence_rejoin *rejoin = &core->rejoins[member];
+    struct fence_rejoin *rejoin = &core->rejoins[member];
     uint32_t silent = 0;
     for (unsigned i = 0; i < core->fleet.n; i++) {
         if (fence_rejoin_merging(&rejoin->source[i]) > 0) {
             fence_core_rejoin_break_off(core, member, FENCE_REASON_SILENT);
             return;
         }
-        if ((rejoin->sources >> i & 1) && rejoin->source[i].reading)
-            silent |= fence_core_bit(i);
+        if (!(rejoin->sources >> i & 1) || !rejoin->source[i].reading)
+            continue;
+        rejoin->source[i].unreadable = true;
+        silent |= fence_core_bit(i);
     }
     fence_core_give_up(core, silent & fence_fleet_active(&core->fleet), FENCE_REASON_SILENT);
     import_failed(core, member);

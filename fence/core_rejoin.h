@@ -57,7 +57,8 @@ void fence_core_import_begin(struct fence_core *core, unsigned member);
 /* Master @i answered with a page, or with an error. */
 void fence_core_import_page_came(struct fence_core *core, unsigned member, unsigned i,
                                  const struct fence_rejoin_reply *reply);
-void fence_core_import_source_failed(struct fence_core *core, unsigned member, unsigned i);
+void fence_core_import_source_failed(struct fence_core *core, unsigned member, unsigned i,
+                                     enum fence_rejoin_outcome outcome);
 
 /* The member has merged the page that @tag names. */
 void fence_core_import_page_merged(struct fence_core *core, unsigned member, uint64_t tag);

@@ -104,7 +104,8 @@ struct fence_rejoin_request {
 enum fence_rejoin_outcome {
     FENCE_REJOIN_DONE,
     FENCE_REJOIN_CHANGED, /* nothing was done: another marker, incarnation or view than named */
-    FENCE_REJOIN_LOST,    /* outcome unknown: the connection ended, or an error of the server */
+    FENCE_REJOIN_LOST,    /* outcome unknown: the connection ended */
+    FENCE_REJOIN_REFUSED, /* outcome unknown: an error of the server, which is there */
 };
 
 struct fence_rejoin_reply {
@@ -133,7 +134,8 @@ enum fence_rejoin_state {
 struct fence_source {
     enum fence_rejoin_part part;          /* being read; FENCE_REJOIN_PARTS: all was */
     bool reading;                         /* it owes a page */
-    bool broken;                          /* its connection ended before all was read */
+    bool broken;                          /* its connection ended before all was read, */
+    bool unreadable;                      /* or it answers no page, though it is there */
     uint64_t cursor;                      /* of the next page */
     unsigned merging[FENCE_REJOIN_PARTS]; /* its pages that the member has not acknowledged */
 };
@@ -150,7 +152,8 @@ struct fence_rejoin {
     uint32_t answered;      /* and of those that did it */
     uint32_t sources;       /* IMPORTING: set of those that are read */
     unsigned rounds;        /* of ASKING and RECORDING */
-    unsigned stuck;         /* times that locks could not be read, over all tries */
+    unsigned stuck;         /* over all tries: times that a source answered no page, */
+    unsigned cut_off;       /* and that too few were left, as connections ended */
     struct fence_view view; /* named to all of those, the new incarnation in it */
     struct fence_source source[FENCE_MASTERS_MAX];
 };

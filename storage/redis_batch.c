@@ -268,6 +268,21 @@ bool storage_reply_unwilling(const redisReply *reply)
     return false;
 }
 
+bool storage_reply_changed(const redisReply *reply, const char **ret_why)
+{
+    static const char *const signs[] = {"PAWLGONE ", "PAWLFORGOT "}; /* of our own scripts */
+    if (reply->type != REDIS_REPLY_ERROR)
+        return false;
+    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
+        size_t len = strlen(signs[i]);
+        if (strncmp(reply->str, signs[i], len) != 0)
+            continue;
+        *ret_why = reply->str + len;
+        return true;
+    }
+    return false;
+}
+
 bool storage_batch_unwilling(const redisReply *reply, const char **ret_why)
 {
     for (size_t i = 0; i < reply->elements; i++) {

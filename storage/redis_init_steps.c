@@ -55,7 +55,7 @@ static int take_step(struct storage_init_session *session, unsigned i,
         (void)redisGetReply(link, &reply);
     redisFreeCommand(command);
     struct fence_rejoin_reply read = storage_rejoin_reply(request->step, reply, n, NULL);
-    if (read.outcome == FENCE_REJOIN_LOST)
+    if (read.outcome == FENCE_REJOIN_LOST || read.outcome == FENCE_REJOIN_REFUSED)
         return storage_init_fail_reply(session, i, reply);
     freeReplyObject(reply);
     if (read.outcome == FENCE_REJOIN_CHANGED)

@@ -72,24 +72,10 @@ void storage_master_fail(struct storage_redis_master *master, enum fence_reason 
     try_again_later(master);
 }
 
-/* Our own scripts say so where the master is not the one that shook hands. */
-static bool is_changed(const redisReply *reply, const char **ret_why)
-{
-    static const char *const signs[] = {"PAWLGONE ", "PAWLFORGOT "};
-    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
-        size_t len = strlen(signs[i]);
-        if (strncmp(reply->str, signs[i], len) != 0)
-            continue;
-        *ret_why = reply->str + len;
-        return true;
-    }
-    return false;
-}
-
 void storage_master_refused(struct storage_redis_master *master, const redisReply *reply)
 {
     const char *why = reply->str;
-    if (is_changed(reply, &why))
+    if (storage_reply_changed(reply, &why))
         storage_master_fail(master, FENCE_REASON_CHANGED, why);
     else if (storage_reply_unwilling(reply))
         storage_master_fail(master, FENCE_REASON_UNWILLING, why);

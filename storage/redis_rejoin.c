@@ -10,6 +10,7 @@
 #include "storage/lua/read.lua.h"
 #include "storage/lua/record.lua.h"
 #include "storage/lua/view.lua.h"
+#include "storage/redis_batch.h"
 #include "storage/redis_keys.h"
 
 #include <inttypes.h>
@@ -178,7 +179,7 @@ static enum fence_rejoin_outcome read_cleared(const redisReply *reply, uint64_t 
 {
     if (reply->type == REDIS_REPLY_NIL)
         return FENCE_REJOIN_CHANGED;
-    return read_cursor(reply, ret_cursor) ? FENCE_REJOIN_DONE : FENCE_REJOIN_LOST;
+    return read_cursor(reply, ret_cursor) ? FENCE_REJOIN_DONE : FENCE_REJOIN_REFUSED;
 }
 
 static enum fence_rejoin_outcome read_page(const redisReply *reply, struct fence_rejoin_reply *read)
@@ -188,7 +189,7 @@ static enum fence_rejoin_outcome read_page(const redisReply *reply, struct fence
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 ||
         reply->element[1]->type != REDIS_REPLY_STRING ||
         !read_cursor(reply->element[0], &read->cursor))
-        return FENCE_REJOIN_LOST;
+        return FENCE_REJOIN_REFUSED;
     read->page.bytes = reply->element[1]->str;
     read->page.len = reply->element[1]->len;
     return FENCE_REJOIN_DONE;
@@ -197,7 +198,7 @@ static enum fence_rejoin_outcome read_page(const redisReply *reply, struct fence
 static enum fence_rejoin_outcome read_done(const redisReply *reply)
 {
     if (reply->type != REDIS_REPLY_INTEGER)
-        return FENCE_REJOIN_LOST;
+        return FENCE_REJOIN_REFUSED;
     return reply->integer == 1 ? FENCE_REJOIN_DONE : FENCE_REJOIN_CHANGED;
 }
 
@@ -215,7 +216,8 @@ struct fence_rejoin_reply storage_rejoin_reply(enum fence_rejoin_step step, cons
                                                unsigned n, struct fence_view *view)
 {
     struct fence_rejoin_reply read = {.outcome = FENCE_REJOIN_LOST};
-    if (!reply)
+    const char *unused;
+    if (!reply || storage_reply_changed(reply, &unused))
         return read;
     if (step == FENCE_REJOIN_CLEAR) {
         read.outcome = read_cleared(reply, &read.cursor);

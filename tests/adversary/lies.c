@@ -260,9 +260,9 @@ void lies_rejoin(struct play *play, const struct link_request *request,
     *ret_reply = (struct fence_rejoin_reply){.tag = request->tag};
     bool unreadable = request->step == FENCE_REJOIN_READ && request->part == FENCE_REJOIN_LOCKS &&
                       play->unreadable && chance(play, LOCKS_UNREADABLE);
-    if (wrong(play, REJOIN_ERROR)) {
-        ret_reply->outcome = FENCE_REJOIN_LOST;
-    } else if (wrong(play, REJOIN_CHANGED) || unreadable) {
+    if (wrong(play, REJOIN_ERROR) || unreadable) {
+        ret_reply->outcome = FENCE_REJOIN_REFUSED;
+    } else if (wrong(play, REJOIN_CHANGED)) {
         ret_reply->outcome = FENCE_REJOIN_CHANGED;
         if (request->step == FENCE_REJOIN_RECORD && chance(play, OFTEN)) {
             play->lies.view = view(play);

@@ -162,7 +162,7 @@ static void answer_rejoin(struct play *play, unsigned i, const struct link_reque
 {
     struct fence_event event = {.kind = FENCE_EVENT_REJOIN, .master = i};
     lies_rejoin(play, request, &event.rejoin);
-    bool is_error = event.rejoin.outcome == FENCE_REJOIN_LOST;
+    bool is_error = event.rejoin.outcome == FENCE_REJOIN_REFUSED;
     play->stats.rejoins_changed += event.rejoin.outcome == FENCE_REJOIN_CHANGED;
     play->stats.rejoins_lost += is_error;
     play_step(play, &event);

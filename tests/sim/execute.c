@@ -91,7 +91,7 @@ static void count_other(struct sim_stats *stats, const struct sim_request *reque
     stats->clears += done && step == FENCE_REJOIN_CLEAR;
     stats->records += done && step == FENCE_REJOIN_RECORD;
     stats->pages_read += done && step == FENCE_REJOIN_READ;
-    stats->pages_failed += step == FENCE_REJOIN_READ && reply->outcome == FENCE_REJOIN_LOST;
+    stats->pages_failed += step == FENCE_REJOIN_READ && reply->outcome == FENCE_REJOIN_REFUSED;
     stats->pages_merged += done && step == FENCE_REJOIN_INSTALL && request->rejoin.has_page;
     stats->signs_of_life += done && step == FENCE_REJOIN_INSTALL && !request->rejoin.has_page;
     stats->admits += done && step == FENCE_REJOIN_ADMIT;
@@ -178,14 +178,14 @@ static void note_step(struct sim_world *world, const struct sim_event *event,
         sim_faults_importing(world, event->master);
 }
 
-/* A page that is too long in coming, again and again. */
+/* A page that is refused, again and again. */
 static void perhaps_fail_page(struct sim_world *world, const struct sim_request *request,
                               struct sim_reply *reply)
 {
     const struct sim_rejoin_request *rejoin = &request->rejoin;
     if (request->ask == SIM_ASK_REJOIN && rejoin->step == FENCE_REJOIN_READ &&
         rejoin->part == FENCE_REJOIN_LOCKS && sim_chaos_strikes(&world->chaos, SIM_FAULT_PAGES))
-        reply->outcome = FENCE_REJOIN_LOST;
+        reply->outcome = FENCE_REJOIN_REFUSED;
 }
 
 /* To every server that listens to that machine, over another connection than its requests: word may

@@ -255,7 +255,9 @@ static bool is_refused(const struct sim_message *message)
 {
     if (message->request.ask == SIM_ASK_LOCK)
         return message->reply.kind == FENCE_REPLY_REFUSED;
-    return message->request.ask == SIM_ASK_REJOIN && message->reply.outcome == FENCE_REJOIN_LOST;
+    return message->request.ask == SIM_ASK_REJOIN &&
+           (message->reply.outcome == FENCE_REJOIN_LOST ||
+            message->reply.outcome == FENCE_REJOIN_REFUSED);
 }
 
 static void on_reply(struct sim_world *world, const struct sim_event *event)

@@ -2,8 +2,13 @@
 #include "fence/lease.h"
 #include "tests/unit/fence/rejoin_fixture.h"
 
-/* Source 1 fails to answer what it was asked, and all is recorded and read anew. */
+/* Source 1 answers no page, and all is recorded and read anew. */
 static void read_fails(struct core_fixture *f)
+{
+    rejoin_reply(f, 1, (struct fence_rejoin_reply){.outcome = FENCE_REJOIN_REFUSED});
+}
+
+static void read_is_cut_off(struct core_fixture *f)
 {
     rejoin_reply(f, 1, (struct fence_rejoin_reply){.outcome = FENCE_REJOIN_LOST});
 }
@@ -126,6 +131,29 @@ static void failures_count_over_all_tries_until_it_is_admitted(void **state)
     rejoin_goes_well(f);
     locks_fail(f, 1);
     assert_step(f, FENCE_REJOIN_RECORD, CORE_FIRST(4));
+}
+
+/* A busy machine's connections end now and then. Without pages that are refused it goes on reading,
+ * and the longest lease is waited out only where that happens again and again. */
+static void locks_are_read_anew_where_connections_end(void **state)
+{
+    struct core_fixture *f = rejoin_importing(state);
+    for (unsigned time = 0; time + 1 < FENCE_REJOIN_CUT_OFF_MAX; time++) {
+        f->owed[MEMBER].count = 0;
+        rejoin_counters_come(f);
+        read_is_cut_off(f);
+        if (time % FENCE_REJOIN_ROUNDS_MAX < FENCE_REJOIN_ROUNDS_MAX - 2) {
+            import_again(f);
+            continue;
+        }
+        rejoin_begins(f, rejoin_marked(rejoin_meant(f)));
+        rejoin_goes_well(f);
+    }
+    f->owed[MEMBER].count = 0;
+    rejoin_counters_come(f);
+    read_is_cut_off(f);
+    assert_step(f, FENCE_REJOIN_INSTALL, CORE_SET(MEMBER));
+    assert_true(rejoin_member(f)->back_us > f->now_us);
 }
 
 /* ---- meanwhile ------------------------------------------------------------------------------- */
@@ -257,6 +285,7 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(counters_on_their_way_are_waited_for_where_locks_fail),
     CORE_CASE(locks_on_their_way_do_not_keep_it_from_being_waited_out),
     CORE_CASE(failures_count_over_all_tries_until_it_is_admitted),
+    CORE_CASE(locks_are_read_anew_where_connections_end),
     CORE_CASE(leader_that_holds_shows_that_it_lives),
     CORE_CASE(member_that_does_not_take_a_sign_of_life_is_silent),
     CORE_CASE(member_that_refuses_a_sign_of_life_is_looked_at_again),
