@@ -6,7 +6,7 @@
 -- ARGV[3]  how many masters are a majority
 -- ARGV[4]  the page; '' only shows that the leader lives
 -- Answers  1; 0 where another incarnation stands, or the lineage changed since the mark
-local call, match, sub, format = redis.call, string.match, string.sub, string.format
+local call, match, find, sub, format = redis.call, string.match, string.find, string.sub, string.format
 local bor = bit.bor
 
 local marker = call('HMGET', fleet, 'state', 'next', 'lineage', 'durable', 'sets', 'bytes',
@@ -61,6 +61,7 @@ local time = call('TIME')
 local NOW_MS = time[1] * 1000 + math.floor(time[2] / 1000)
 local LONGEST_MS = tonumber(marker[7]) -- of all leases
 local NONE, SOURCE = '000', format('%03d', ARGV[2])
+local UNIONS = {[NONE] = {}, [SOURCE] = {}} -- of sets as text: few are met
 
 -- Of an imported lock: how many masters had one that counts.
 local function masters_in(set)
@@ -89,18 +90,27 @@ local function unite(own, other)
            greater(own_number, number) .. ':' .. greater(own_extensions, extensions) .. '::' .. owner
 end
 
+local function united(own_set, set)
+    local union = UNIONS[set][own_set]
+    if not union then
+        union = format('%03d', bor(own_set, set))
+        UNIONS[set][own_set] = union
+    end
+    return union
+end
+
+-- Runs for each lock: the usual case makes few strings.
 local function merge(had, lock, from, left_ms)
     if left_ms < 0 or left_ms > LONGEST_MS then
         left_ms = LONGEST_MS -- a clock jumped there, or it was done by hand
     end
-    local expiry_ms = format('%013.0f', NOW_MS + left_ms + 1)
+    local expiry_ms = format('%013d', NOW_MS + left_ms + 1)
     local set = counts(from) and SOURCE or NONE
     if had then
-        local own = sub(had, LOCK_AT)
-        if own ~= lock then
-            lock = unite(own, lock)
+        if #had ~= LOCK_AT - 1 + #lock or not find(had, lock, LOCK_AT, true) then
+            lock = unite(sub(had, LOCK_AT), lock)
         end
-        set = format('%03d', bor(sub(had, FROM_AT, FROM_END), set))
+        set = united(sub(had, FROM_AT, FROM_END), set)
         local own_expiry_ms = sub(had, EXPIRY_AT, EXPIRY_END)
         expiry_ms = own_expiry_ms > expiry_ms and own_expiry_ms or expiry_ms
     end

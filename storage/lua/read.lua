@@ -58,10 +58,13 @@ local function read_locks(cursor, count)
                 string.match(value, '^@(%d+)@0*(%d+)@([^:]+:%d+:%d+::.*)$')
             left_ms = lock and math.max(expiry_ms - NOW_MS, 0)
         elseif #value <= VALUE_MAX then
-            local head, tail
-            head, from, tail = string.match(value, '^([^:]+:%d+:%d+:)(%d*)(:.*)$')
-            lock = head and (from == '' and value or head .. tail)
-            left_ms = lock and call('PTTL', key)
+            local from_at, from_end = string.match(value, '^[^:]+:%d+:%d+:()%d*():')
+            if from_at then
+                from = string.sub(value, from_at, from_end - 1)
+                lock = from == '' and value or
+                       string.sub(value, 1, from_at - 1) .. string.sub(value, from_end)
+                left_ms = call('PTTL', key)
+            end
         end
         if lock then
             page[at + 1], page[at + 2], page[at + 3], page[at + 4] = key, lock, from, left_ms
