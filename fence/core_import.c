@@ -10,10 +10,21 @@ static void read_page(struct fence_core *core, unsigned member, unsigned i)
     struct fence_source *source = &rejoin->source[i];
     struct fence_rejoin_request *request =
         fence_core_rejoin_send(core, member, FENCE_REJOIN_READ, fence_core_bit(i));
+    source->number = (source->number + 1) & REJOIN_NUMBER_MASK;
+    source->away_us = 0;
+    source->reading = true;
+    request->tag |= (uint64_t)source->number << REJOIN_NUMBER_SHIFT;
     request->part = source->part;
     request->cursor = source->cursor;
     request->view = &rejoin->view;
-    source->reading = true;
+}
+
+/* Whether @tag is of the last page that the source was asked for. It may have been asked for the
+ * same one before, over another connection. */
+static bool is_awaited(const struct fence_source *source, uint64_t tag)
+{
+    return source->reading &&
+           (tag >> REJOIN_NUMBER_SHIFT & REJOIN_NUMBER_MASK) == source->number;
 }
 
 static void merge_page(struct fence_core *core, unsigned member, unsigned i,
@@ -94,83 +105,96 @@ void fence_core_import_hold_tick(struct fence_core *core, unsigned member)
         hold(core, member);
 }
 
-/* Whether enough sources have given @part of their state, or still can. */
+/* Whether enough sources have given @part of their state, or still may. One that is away may come
+ * back. */
 static bool may_import(const struct fence_core *core, unsigned member, enum fence_rejoin_part part)
 {
     const struct fence_rejoin *rejoin = &core->rejoins[member];
     uint32_t set = fence_rejoin_imported(rejoin, part);
     for (unsigned i = 0; i < core->fleet.n; i++)
-        if ((rejoin->sources >> i & 1) && !rejoin->source[i].broken)
-            set |= fence_core_bit(i) & fence_fleet_active(&core->fleet);
+        if (!rejoin->source[i].broken)
+            set |= fence_core_bit(i) & rejoin->sources;
     return fence_core_rejoin_is_enough(core, set);
 }
 
-/* A source that answers no page will not do so later. One whose connection ended may. */
-static bool is_hopeless(struct fence_rejoin *rejoin)
+static bool has_unreadable_source(const struct fence_rejoin *rejoin)
 {
-    bool unreadable = false;
     for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++)
-        unreadable = unreadable || rejoin->source[i].unreadable;
-    if (unreadable)
-        return ++rejoin->stuck >= FENCE_REJOIN_STUCK_MAX;
-    return ++rejoin->cut_off >= FENCE_REJOIN_CUT_OFF_MAX;
+        if (rejoin->source[i].unreadable)
+            return true;
+    return false;
 }
 
-/* The locks will not come from enough sources. If that happens again and again, and the counters
+/* The locks will not come from enough sources: all is recorded and read anew. Where some source is
+ * there, and answers no page, that will not help. If it happens again and again, and the counters
  * are there, the locks are waited out. */
 static void import_failed(struct fence_core *core, unsigned member)
 {
     struct fence_rejoin *rejoin = &core->rejoins[member];
+    bool unreadable = has_unreadable_source(rejoin);
     bool has_counters =
         fence_core_rejoin_is_enough(core, fence_rejoin_imported(rejoin, FENCE_REJOIN_COUNTERS));
-    if (has_counters && is_hopeless(rejoin))
+    if (unreadable && !has_counters && may_import(core, member, FENCE_REJOIN_COUNTERS))
+        return; /* they are on their way */
+    if (unreadable && has_counters && ++rejoin->stuck >= FENCE_REJOIN_STUCK_MAX)
         begin_hold(core, member);
-    else if (has_counters || !may_import(core, member, FENCE_REJOIN_COUNTERS))
-        fence_core_rejoin_record(core, member);
-}
-
-static void go_on_without(struct fence_core *core, unsigned member, unsigned i)
-{
-    core->rejoins[member].source[i].broken = true;
-    if (!may_import(core, member, FENCE_REJOIN_LOCKS))
-        import_failed(core, member);
-}
-
-/* A page of source @i did not come. The others may be enough. */
-void fence_core_import_source_failed(struct fence_core *core, unsigned member, unsigned i,
-                                     enum fence_rejoin_outcome outcome)
-{
-    core->rejoins[member].source[i].unreadable = outcome == FENCE_REJOIN_REFUSED;
-    go_on_without(core, member, i);
-}
-
-static void go_on_if_imported(struct fence_core *core, unsigned member)
-{
-    const struct fence_rejoin *rejoin = &core->rejoins[member];
-    if (!fence_core_rejoin_is_enough(core, fence_rejoin_imported(rejoin, FENCE_REJOIN_LOCKS))) {
-        if (!may_import(core, member, FENCE_REJOIN_LOCKS))
-            import_failed(core, member);
-        return;
-    }
-    if (FENCE_MUTANT(READ_BEFORE_RECORD))
-        fence_core_rejoin_record(core, member);
     else
-        fence_core_rejoin_admit(core, member);
+        fence_core_rejoin_record(core, member);
 }
 
-static bool may_read(const struct fence_source *source)
-{
-    return source->part < FENCE_REJOIN_PARTS && !source->reading &&
-           fence_rejoin_merging(source) < FENCE_REJOIN_MERGING_MAX;
-}
-
-/* Whether the rest of a source cannot be read: its connection ended, or it may not vote any more.
- */
-static bool is_cut_off(const struct fence_core *core, unsigned member, unsigned i)
+static bool may_read(const struct fence_core *core, unsigned member, unsigned i)
 {
     const struct fence_source *source = &core->rejoins[member].source[i];
-    bool active = fence_fleet_active(&core->fleet) >> i & 1;
-    return source->part < FENCE_REJOIN_PARTS && (source->broken || !active);
+    return source->part < FENCE_REJOIN_PARTS && !source->reading && !source->broken &&
+           fence_rejoin_merging(source) < FENCE_REJOIN_MERGING_MAX &&
+           (fence_fleet_active(&core->fleet) >> i & 1);
+}
+
+/* The connection to it is of no use, or it may not vote just now. */
+static void leave(const struct fence_core *core, struct fence_source *source)
+{
+    source->reading = false;
+    if (source->away_us == 0)
+        source->away_us = core->now_us;
+}
+
+/* Those that are away for too long are not waited for. */
+static void drop_the_absent(struct fence_core *core, unsigned member)
+{
+    for (unsigned i = 0; i < core->fleet.n; i++) {
+        struct fence_source *source = &core->rejoins[member].source[i];
+        bool away = source->away_us > 0 && !(fence_fleet_active(&core->fleet) >> i & 1);
+        if (source->part < FENCE_REJOIN_PARTS && away &&
+            core->now_us >= source->away_us + FENCE_REJOIN_PATIENCE_US)
+            source->broken = true;
+    }
+}
+
+static void read_on(struct fence_core *core, unsigned member)
+{
+    const struct fence_rejoin *rejoin = &core->rejoins[member];
+    for (unsigned i = 0; i < core->fleet.n; i++)
+        if ((rejoin->sources >> i & 1) && may_read(core, member, i))
+            read_page(core, member, i);
+}
+
+/* After each event. */
+static void go_on(struct fence_core *core, unsigned member)
+{
+    const struct fence_rejoin *rejoin = &core->rejoins[member];
+    uint64_t serial = rejoin->serial;
+    drop_the_absent(core, member);
+    if (fence_core_rejoin_is_enough(core, fence_rejoin_imported(rejoin, FENCE_REJOIN_LOCKS))) {
+        if (FENCE_MUTANT(READ_BEFORE_RECORD))
+            fence_core_rejoin_record(core, member);
+        else
+            fence_core_rejoin_admit(core, member);
+        return;
+    }
+    if (!may_import(core, member, FENCE_REJOIN_LOCKS))
+        import_failed(core, member);
+    if (rejoin->serial == serial && rejoin->state == FENCE_REJOIN_IMPORTING)
+        read_on(core, member);
 }
 
 void fence_core_import_page_came(struct fence_core *core, unsigned member, unsigned i,
@@ -178,22 +202,36 @@ void fence_core_import_page_came(struct fence_core *core, unsigned member, unsig
 {
     struct fence_rejoin *rejoin = &core->rejoins[member];
     struct fence_source *source = &rejoin->source[i];
-    if (!source->reading)
-        return; /* it was asked for none */
-    source->reading = false;
-    if (is_cut_off(core, member, i)) {
-        go_on_without(core, member, i);
+    if (!is_awaited(source, reply->tag))
+        return; /* it was asked for none, or for that one again */
+    if (!(fence_fleet_active(&core->fleet) >> i & 1)) {
+        leave(core, source);
+        go_on(core, member);
         return;
     }
+    source->reading = false;
+    source->tries = 0;
     rejoin->due_us = fence_core_patience_end_us(core);
     if (reply->page.len > 0 || is_sign_due(core, member))
         merge_page(core, member, i, source->part, &reply->page);
     source->cursor = reply->cursor;
     if (reply->cursor == 0)
         source->part++;
-    if (may_read(source))
-        read_page(core, member, i);
-    go_on_if_imported(core, member);
+    go_on(core, member);
+}
+
+/* Where its connection ended, the page is asked for again over the next one. */
+void fence_core_import_page_failed(struct fence_core *core, unsigned member, unsigned i,
+                                   const struct fence_rejoin_reply *reply)
+{
+    struct fence_source *source = &core->rejoins[member].source[i];
+    if (!is_awaited(source, reply->tag))
+        return;
+    leave(core, source);
+    source->unreadable =
+        reply->outcome == FENCE_REJOIN_REFUSED || ++source->tries >= FENCE_REJOIN_PAGE_TRIES_MAX;
+    source->broken = source->unreadable || reply->outcome == FENCE_REJOIN_CHANGED;
+    go_on(core, member);
 }
 
 void fence_core_import_page_merged(struct fence_core *core, unsigned member, uint64_t tag)
@@ -203,45 +241,71 @@ void fence_core_import_page_merged(struct fence_core *core, unsigned member, uin
     unsigned part = tag >> REJOIN_PART_SHIFT & REJOIN_INDEX_MASK;
     if (i >= core->fleet.n || part >= FENCE_REJOIN_PARTS || rejoin->source[i].merging[part] == 0)
         return; /* it was sent none */
-    struct fence_source *source = &rejoin->source[i];
-    source->merging[part]--;
+    rejoin->source[i].merging[part]--;
     rejoin->steps++;
     if (rejoin->state == FENCE_REJOIN_HOLDING)
         return;
     rejoin->due_us = fence_core_patience_end_us(core);
-    if (is_cut_off(core, member, i)) {
-        go_on_without(core, member, i);
-        return;
-    }
-    if (may_read(source))
-        read_page(core, member, i);
-    go_on_if_imported(core, member);
+    go_on(core, member);
+}
+
+/* ---- sources that go and come ---------------------------------------------------------------- */
+
+static bool is_read(const struct fence_rejoin *rejoin, unsigned i)
+{
+    return rejoin->state == FENCE_REJOIN_IMPORTING && (rejoin->sources >> i & 1) &&
+           rejoin->source[i].part < FENCE_REJOIN_PARTS;
 }
 
 void fence_core_rejoin_source_lost(struct fence_core *core, unsigned i)
 {
     for (unsigned member = 0; member < core->fleet.n; member++) {
-        struct fence_rejoin *rejoin = &core->rejoins[member];
-        if (rejoin->state == FENCE_REJOIN_IMPORTING && (rejoin->sources >> i & 1))
-            rejoin->source[i].broken = rejoin->source[i].part < FENCE_REJOIN_PARTS;
+        struct fence_source *source = &core->rejoins[member].source[i];
+        if (!is_read(&core->rejoins[member], i))
+            continue;
+        if (source->reading && ++source->tries >= FENCE_REJOIN_PAGE_TRIES_MAX)
+            source->unreadable = source->broken = true;
+        leave(core, source);
     }
 }
 
-/* No page came, and none was merged, for a while. */
+void fence_core_rejoin_source_restarted(struct fence_core *core, unsigned i)
+{
+    for (unsigned member = 0; member < core->fleet.n; member++)
+        if (is_read(&core->rejoins[member], i))
+            core->rejoins[member].source[i].broken = true;
+}
+
+void fence_core_rejoin_sources_are_back(struct fence_core *core)
+{
+    for (unsigned member = 0; member < core->fleet.n; member++)
+        if (core->rejoins[member].state == FENCE_REJOIN_IMPORTING)
+            go_on(core, member);
+}
+
+static bool is_merging(const struct fence_rejoin *rejoin)
+{
+    for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++)
+        if (fence_rejoin_merging(&rejoin->source[i]) > 0)
+            return true;
+    return false;
+}
+
+/* No page came, and none was merged, for a while: the member is silent, or sources are. */
 void fence_core_import_tick(struct fence_core *core, unsigned member)
 {
     struct fence_rejoin *rejoin = &core->rejoins[member];
+    uint64_t serial = rejoin->serial;
     uint32_t silent = 0;
-    for (unsigned i = 0; i < core->fleet.n; i++) {
-        if (fence_rejoin_merging(&rejoin->source[i]) > 0) {
-            fence_core_rejoin_break_off(core, member, FENCE_REASON_SILENT);
-            return;
-        }
-        if (!(rejoin->sources >> i & 1) || !rejoin->source[i].reading)
-            continue;
-        rejoin->source[i].unreadable = true;
-        silent |= fence_core_bit(i);
+    if (is_merging(rejoin)) {
+        fence_core_rejoin_break_off(core, member, FENCE_REASON_SILENT);
+        return;
     }
+    for (unsigned i = 0; i < core->fleet.n; i++)
+        if ((rejoin->sources >> i & 1) && rejoin->source[i].reading)
+            silent |= fence_core_bit(i);
+    rejoin->due_us = fence_core_patience_end_us(core);
     fence_core_give_up(core, silent & fence_fleet_active(&core->fleet), FENCE_REASON_SILENT);
-    import_failed(core, member);
+    if (rejoin->serial == serial && rejoin->state == FENCE_REJOIN_IMPORTING)
+        go_on(core, member);
 }

@@ -1,6 +1,8 @@
 /* What the core learns of masters: handshakes, lost connections, silence, newer views. */
 #include "fence/core_state.h"
 
+#include <string.h>
+
 /* Rejoins end with the connection to their master; a new handshake may begin another. */
 static void lose(struct fence_core *core, unsigned i, enum fence_reason reason)
 {
@@ -24,7 +26,8 @@ static void reconsider(struct fence_core *core, uint32_t active_before)
 {
     struct fence_fleet *fleet = &core->fleet;
     uint32_t changed = fence_fleet_judge_all(fleet, core->now_us);
-    if (fence_fleet_active(fleet) & ~active_before)
+    bool some_are_back = fence_fleet_active(fleet) & ~active_before;
+    if (some_are_back)
         fence_debts_tell_again(&core->debts);
 
     uint32_t restarted = changed & fence_fleet_in_state(fleet, FENCE_MASTER_RESTAMP);
@@ -37,12 +40,16 @@ static void reconsider(struct fence_core *core, uint32_t active_before)
     /* A refused master is looked at again on a new connection: the operator may have mended it. */
     reset(core, changed & fence_fleet_in_state(fleet, FENCE_MASTER_REFUSED),
           FENCE_REASON_CONNECTING);
+    if (some_are_back)
+        fence_core_rejoin_sources_are_back(core);
 }
 
 void fence_core_learn(struct fence_core *core, unsigned i, const struct fence_facts *facts)
 {
     uint32_t active = fence_fleet_active(&core->fleet) & ~(UINT32_C(1) << i);
     fence_rejoin_end(&core->rejoins[i]);
+    if (strcmp(core->fleet.master[i].facts.run_id, facts->run_id) != 0)
+        fence_core_rejoin_source_restarted(core, i);
     fence_fleet_learn(&core->fleet, i, facts, core->now_us);
     reconsider(core, active);
 }

@@ -178,7 +178,7 @@ static void ask_anew(struct fence_core *core, unsigned member)
 /* Nothing more comes from master @i, though it may be back by now. Of several that were asked, the
  * others may be enough. */
 static void lost(struct fence_core *core, unsigned member, unsigned i,
-                 enum fence_rejoin_outcome outcome)
+                 const struct fence_rejoin_reply *reply)
 {
     struct fence_rejoin *rejoin = &core->rejoins[member];
     if (i == member) {
@@ -189,7 +189,7 @@ static void lost(struct fence_core *core, unsigned member, unsigned i,
         if (!fence_core_rejoin_is_enough(core, may_answer))
             ask_anew(core, member);
     } else if (rejoin->state == FENCE_REJOIN_IMPORTING) {
-        fence_core_import_source_failed(core, member, i, outcome);
+        fence_core_import_page_failed(core, member, i, reply);
     }
 }
 
@@ -260,7 +260,6 @@ static void done(struct fence_core *core, unsigned member, unsigned i,
     case FENCE_REJOIN_ADMITTING:
         rejoin->beaten = false;
         rejoin->stuck = 0;
-        rejoin->cut_off = 0;
         shake_again(core, member);
         break;
     default:
@@ -297,7 +296,7 @@ static void changed(struct fence_core *core, unsigned member, unsigned i,
     if (is_asking(&core->rejoins[member]))
         ask_anew(core, member);
     else if (core->rejoins[member].state == FENCE_REJOIN_IMPORTING)
-        fence_core_import_source_failed(core, member, i, reply->outcome);
+        fence_core_import_page_failed(core, member, i, reply);
 }
 
 void fence_core_rejoin_reply(struct fence_core *core, unsigned i,
@@ -317,7 +316,7 @@ void fence_core_rejoin_reply(struct fence_core *core, unsigned i,
         break;
     case FENCE_REJOIN_LOST:
     case FENCE_REJOIN_REFUSED:
-        lost(core, member, i, reply->outcome);
+        lost(core, member, i, reply);
         break;
     }
 }

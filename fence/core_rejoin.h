@@ -5,13 +5,16 @@
 #include "fence/core_state.h"
 
 /* The tag of a rejoin's requests: whose it is below, then the source and the part of a page that is
- * merged, and above them which round of it. */
+ * merged, or the number of one that is read, and above them which round of it. */
 enum {
     REJOIN_INDEX_BITS = 5,
+    REJOIN_NUMBER_BITS = 16,
     REJOIN_SOURCE_SHIFT = REJOIN_INDEX_BITS,
     REJOIN_PART_SHIFT = 2 * REJOIN_INDEX_BITS,
-    REJOIN_SERIAL_SHIFT = 3 * REJOIN_INDEX_BITS,
+    REJOIN_NUMBER_SHIFT = 3 * REJOIN_INDEX_BITS,
+    REJOIN_SERIAL_SHIFT = 3 * REJOIN_INDEX_BITS + REJOIN_NUMBER_BITS,
     REJOIN_INDEX_MASK = (1 << REJOIN_INDEX_BITS) - 1,
+    REJOIN_NUMBER_MASK = (1 << REJOIN_NUMBER_BITS) - 1,
 };
 static_assert((int)FENCE_MASTERS_MAX <= (int)REJOIN_INDEX_MASK, "a member must fit its bits");
 
@@ -57,8 +60,8 @@ void fence_core_import_begin(struct fence_core *core, unsigned member);
 /* Master @i answered with a page, or with an error. */
 void fence_core_import_page_came(struct fence_core *core, unsigned member, unsigned i,
                                  const struct fence_rejoin_reply *reply);
-void fence_core_import_source_failed(struct fence_core *core, unsigned member, unsigned i,
-                                     enum fence_rejoin_outcome outcome);
+void fence_core_import_page_failed(struct fence_core *core, unsigned member, unsigned i,
+                                   const struct fence_rejoin_reply *reply);
 
 /* The member has merged the page that @tag names. */
 void fence_core_import_page_merged(struct fence_core *core, unsigned member, uint64_t tag);

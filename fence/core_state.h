@@ -172,7 +172,13 @@ void fence_core_give_up(struct fence_core *core, uint32_t set, enum fence_reason
 void fence_core_rejoin_begin(struct fence_core *core, unsigned member);
 void fence_core_rejoin_reply(struct fence_core *core, unsigned i,
                              const struct fence_rejoin_reply *reply);
-void fence_core_rejoin_source_lost(struct fence_core *core, unsigned i); /* its connection ended */
+
+/* To those that are read, for the rejoins of others: its connection ended; it is another process; some
+ * may be read again. */
+void fence_core_rejoin_source_lost(struct fence_core *core, unsigned i);
+void fence_core_rejoin_source_restarted(struct fence_core *core, unsigned i);
+void fence_core_rejoin_sources_are_back(struct fence_core *core);
+
 uint64_t fence_core_rejoin_deadline(const struct fence_core *core);
 void fence_core_rejoin_tick(struct fence_core *core);
 

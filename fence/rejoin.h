@@ -18,7 +18,8 @@
  *   IMPORTING  Only after that, page by page: the counters and the locks of q of those are read and
  *              merged into the member. A page is read only where that master is what it was when it
  *              recorded, and merged only under the nonce. Merging is commutative and idempotent, so
- *              pages come in any order, and twice.
+ *              pages come in any order, and twice. Where a connection ends, reading goes on over the
+ *              next one, if the process is the same: a cursor is of no use to another process.
  *   HOLDING    If the locks of a master cannot be read to the end: the counters were read, and the
  *              longest lease runs out instead. After that no lock of before counts any more.
  *   ADMITTING  The master is active under its new incarnation, if the nonce is still there, and as
@@ -134,9 +135,12 @@ enum fence_rejoin_state {
 struct fence_source {
     enum fence_rejoin_part part;          /* being read; FENCE_REJOIN_PARTS: all was */
     bool reading;                         /* it owes a page */
-    bool broken;                          /* its connection ended before all was read, */
-    bool unreadable;                      /* or it answers no page, though it is there */
+    bool broken;                          /* the rest of it will not be read */
+    bool unreadable;                      /* since it answers no page, though it is there */
     uint64_t cursor;                      /* of the next page */
+    unsigned number;                      /* of the last request for a page; part of its tag */
+    unsigned tries;                       /* of the next page that a lost connection ended */
+    uint64_t away_us;                     /* since when no connection to it is of use; 0: one is */
     unsigned merging[FENCE_REJOIN_PARTS]; /* its pages that the member has not acknowledged */
 };
 
@@ -152,8 +156,7 @@ struct fence_rejoin {
     uint32_t answered;      /* and of those that did it */
     uint32_t sources;       /* IMPORTING: set of those that are read */
     unsigned rounds;        /* of ASKING and RECORDING */
-    unsigned stuck;         /* over all tries: times that a source answered no page, */
-    unsigned cut_off;       /* and that too few were left, as connections ended */
+    unsigned stuck;         /* times that locks could not be read, over all tries */
     struct fence_view view; /* named to all of those, the new incarnation in it */
     struct fence_source source[FENCE_MASTERS_MAX];
 };

@@ -8,11 +8,6 @@ static void read_fails(struct core_fixture *f)
     rejoin_reply(f, 1, (struct fence_rejoin_reply){.outcome = FENCE_REJOIN_REFUSED});
 }
 
-static void read_is_cut_off(struct core_fixture *f)
-{
-    rejoin_reply(f, 1, (struct fence_rejoin_reply){.outcome = FENCE_REJOIN_LOST});
-}
-
 static void import_again(struct core_fixture *f)
 {
     assert_step(f, FENCE_REJOIN_RECORD, CORE_FIRST(4));
@@ -65,6 +60,25 @@ static void locks_that_cannot_be_read_are_waited_out(void **state)
     assert_int_equal(alive->page->len, 0);
     assert_int_equal(alive->incarnation, rejoin_meant(f));
     assert_int_equal(rejoin_member(f)->back_us, f->now_us + fence_hold_us(CORE_TTL_MAX_MS));
+}
+
+/* A page that takes its source so long that its connection ends over it, each time. */
+static void locks_whose_page_ends_each_connection_are_waited_out(void **state)
+{
+    struct core_fixture *f = rejoin_importing(state);
+    for (unsigned time = 0; time < FENCE_REJOIN_STUCK_MAX; time++) {
+        rejoin_counters_come(f);
+        for (unsigned try = 1; try < FENCE_REJOIN_PAGE_TRIES_MAX; try++) {
+            rejoin_cut_off(f, 1);
+            core_shake_hands(f, 1, core_facts(1));
+            assert_step(f, FENCE_REJOIN_READ, CORE_SET(1));
+        }
+        rejoin_reply(f, 1, (struct fence_rejoin_reply){.outcome = FENCE_REJOIN_LOST});
+        if (time + 1 < FENCE_REJOIN_STUCK_MAX)
+            import_again(f);
+    }
+    assert_step(f, FENCE_REJOIN_INSTALL, CORE_SET(MEMBER));
+    assert_true(rejoin_member(f)->back_us > f->now_us);
 }
 
 /* There are no tokens to go on from. */
@@ -131,29 +145,6 @@ static void failures_count_over_all_tries_until_it_is_admitted(void **state)
     rejoin_goes_well(f);
     locks_fail(f, 1);
     assert_step(f, FENCE_REJOIN_RECORD, CORE_FIRST(4));
-}
-
-/* A busy machine's connections end now and then. Without pages that are refused it goes on reading,
- * and the longest lease is waited out only where that happens again and again. */
-static void locks_are_read_anew_where_connections_end(void **state)
-{
-    struct core_fixture *f = rejoin_importing(state);
-    for (unsigned time = 0; time + 1 < FENCE_REJOIN_CUT_OFF_MAX; time++) {
-        f->owed[MEMBER].count = 0;
-        rejoin_counters_come(f);
-        read_is_cut_off(f);
-        if (time % FENCE_REJOIN_ROUNDS_MAX < FENCE_REJOIN_ROUNDS_MAX - 2) {
-            import_again(f);
-            continue;
-        }
-        rejoin_begins(f, rejoin_marked(rejoin_meant(f)));
-        rejoin_goes_well(f);
-    }
-    f->owed[MEMBER].count = 0;
-    rejoin_counters_come(f);
-    read_is_cut_off(f);
-    assert_step(f, FENCE_REJOIN_INSTALL, CORE_SET(MEMBER));
-    assert_true(rejoin_member(f)->back_us > f->now_us);
 }
 
 /* ---- meanwhile ------------------------------------------------------------------------------- */
@@ -281,11 +272,11 @@ static void higher_incarnation_recorded_meanwhile_stops_the_admission(void **sta
 
 static const struct CMUnitTest cases[] = {
     CORE_CASE(locks_that_cannot_be_read_are_waited_out),
+    CORE_CASE(locks_whose_page_ends_each_connection_are_waited_out),
     CORE_CASE(nothing_is_waited_out_while_counters_are_missing),
     CORE_CASE(counters_on_their_way_are_waited_for_where_locks_fail),
     CORE_CASE(locks_on_their_way_do_not_keep_it_from_being_waited_out),
     CORE_CASE(failures_count_over_all_tries_until_it_is_admitted),
-    CORE_CASE(locks_are_read_anew_where_connections_end),
     CORE_CASE(leader_that_holds_shows_that_it_lives),
     CORE_CASE(member_that_does_not_take_a_sign_of_life_is_silent),
     CORE_CASE(member_that_refuses_a_sign_of_life_is_looked_at_again),

@@ -132,33 +132,71 @@ static void member_is_admitted_only_when_all_pages_are_merged(void **state)
 
 /* ---- a source goes away ---------------------------------------------------------------------- */
 
-static void source_whose_connection_ended_has_all_read_anew(void **state)
+static void source_whose_connection_ended_is_read_on_over_the_next_one(void **state)
 {
     struct core_fixture *f = rejoin_importing(state);
     rejoin_counters_come(f);
     rejoin_page(f, 1, "", 7);
     rejoin_cut_off(f, 1);
-    assert_begun_anew(f, CORE_FIRST(4) & ~CORE_SET(1));
-    rejoin_page(f, 0, "", 0); /* of the round before */
-    rejoin_page(f, 2, "", 0);
-    rejoin_done(f, 0);
-    rejoin_done(f, 2);
-    rejoin_done(f, 3);
-    assert_step(f, FENCE_REJOIN_READ, CORE_FIRST(4) & ~CORE_SET(1));
-    assert_reads(f, 0, FENCE_REJOIN_COUNTERS, 0);
+    assert_no_step(f);
+    core_shake_hands(f, 1, core_facts(1));
+    assert_step(f, FENCE_REJOIN_READ, CORE_SET(1));
+    assert_reads(f, 1, FENCE_REJOIN_LOCKS, 7);
 }
 
 /* It owes nothing at that moment: the member is the slow one. */
-static void source_that_went_and_came_back_has_all_read_anew(void **state)
+static void source_that_went_and_came_back_is_read_on_when_the_member_is_ready(void **state)
 {
     struct core_fixture *f = rejoin_importing(state);
     for (unsigned page = 1; page <= FENCE_REJOIN_MERGING_MAX; page++)
         rejoin_page(f, 0, "page", page);
     rejoin_cut_off(f, 0);
-    assert_no_step(f);
     core_shake_hands(f, 0, core_facts(0));
+    assert_no_step(f);
     rejoin_done(f, MEMBER);
+    assert_step(f, FENCE_REJOIN_READ, CORE_SET(0));
+    assert_reads(f, 0, FENCE_REJOIN_COUNTERS, FENCE_REJOIN_MERGING_MAX);
+}
+
+/* It counts its locks in another order, though it kept them all and votes. */
+static void source_that_came_back_as_another_process_has_all_read_anew(void **state)
+{
+    struct core_fixture *f = rejoin_importing(state);
+    rejoin_counters_come(f);
+    rejoin_page(f, 1, "", 7);
+    rejoin_cut_off(f, 1);
+    struct fence_facts facts = core_facts(1);
+    memset(facts.run_id, 'e', FENCE_ID_HEX_LEN);
+    memset(facts.marked_run_id, 'e', FENCE_ID_HEX_LEN);
+    core_shake_hands(f, 1, facts);
     assert_begun_anew(f, CORE_FIRST(4));
+}
+
+static void source_that_stays_away_has_all_read_anew(void **state)
+{
+    struct core_fixture *f = rejoin_importing(state);
+    rejoin_cut_off(f, 1);
+    rejoin_page(f, 0, "", 0);
+    rejoin_page(f, 0, "", 0);
+    rejoin_page(f, 2, "", 0);
+    rejoin_page(f, 2, "", 0);
+    assert_int_equal(fence_core_deadline(f->core), f->now_us + FENCE_REJOIN_PATIENCE_US);
+    core_tick(f);
+    assert_begun_anew(f, CORE_FIRST(4) & ~CORE_SET(1));
+}
+
+/* The same page was asked for again meanwhile, and others may follow it. */
+static void page_that_comes_late_is_not_taken_for_another(void **state)
+{
+    struct core_fixture *f = rejoin_importing(state);
+    core_down(f, 1);
+    core_shake_hands(f, 1, core_facts(1));
+    assert_reads(f, 1, FENCE_REJOIN_COUNTERS, 0);
+    rejoin_page(f, 1, "late", 0);
+    assert_no_step(f);
+    rejoin_page(f, 1, "page", 7);
+    assert_merges(f, 1, "page");
+    assert_reads(f, 1, FENCE_REJOIN_COUNTERS, 7);
 }
 
 static void source_that_was_read_to_the_end_may_go(void **state)
@@ -198,6 +236,8 @@ static void silent_source_is_given_up_and_all_is_read_anew(void **state)
     core_tick(f);
     assert_int_equal(core_effect(f, FENCE_EFFECT_RESET), CORE_SET(1));
     assert_int_equal(fence_core_fleet(f->core)->master[1].reason, FENCE_REASON_SILENT);
+    assert_no_step(f);
+    core_tick(f);
     assert_begun_anew(f, CORE_FIRST(4) & ~CORE_SET(1));
 }
 
@@ -336,8 +376,11 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(only_so_many_pages_of_a_source_are_on_their_way),
     CORE_CASE(member_is_admitted_only_when_all_sources_were_read),
     CORE_CASE(member_is_admitted_only_when_all_pages_are_merged),
-    CORE_CASE(source_whose_connection_ended_has_all_read_anew),
-    CORE_CASE(source_that_went_and_came_back_has_all_read_anew),
+    CORE_CASE(source_whose_connection_ended_is_read_on_over_the_next_one),
+    CORE_CASE(source_that_went_and_came_back_is_read_on_when_the_member_is_ready),
+    CORE_CASE(source_that_came_back_as_another_process_has_all_read_anew),
+    CORE_CASE(source_that_stays_away_has_all_read_anew),
+    CORE_CASE(page_that_comes_late_is_not_taken_for_another),
     CORE_CASE(source_that_was_read_to_the_end_may_go),
     CORE_CASE(source_that_is_not_active_is_read_no_more),
     CORE_CASE(silent_source_is_given_up_and_all_is_read_anew),
