@@ -1,5 +1,6 @@
 /* What the core learns of masters: handshakes, lost connections, silence, newer views. */
 #include "fence/core_state.h"
+#include "fence/mutant.h"
 
 #include <string.h>
 
@@ -48,7 +49,8 @@ void fence_core_learn(struct fence_core *core, unsigned i, const struct fence_fa
 {
     uint32_t active = fence_fleet_active(&core->fleet) & ~(UINT32_C(1) << i);
     fence_rejoin_end(&core->rejoins[i]);
-    if (strcmp(core->fleet.master[i].facts.run_id, facts->run_id) != 0)
+    if (strcmp(core->fleet.master[i].facts.run_id, facts->run_id) != 0 &&
+        !FENCE_MUTANT(READ_ON_ELSEWHERE))
         fence_core_rejoin_source_restarted(core, i);
     fence_fleet_learn(&core->fleet, i, facts, core->now_us);
     reconsider(core, active);

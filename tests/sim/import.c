@@ -30,17 +30,19 @@ static void read_counter(const struct sim_master *master, uint64_t cursor, struc
     };
 }
 
+/* Each process counts its locks in another order. */
 static void read_lock(const struct sim_master *master, uint64_t cursor, uint64_t local_us,
                       struct sim_reply *reply)
 {
-    const struct sim_lock *lock = &master->memory.locks[cursor];
+    uint32_t resource = (uint32_t)((cursor + master->run) % master->resources);
+    const struct sim_lock *lock = &master->memory.locks[resource];
     reply->cursor = next_cursor(cursor, master->resources);
     reply->has_page = lock->present;
     if (!lock->present)
         return;
     reply->page = (struct sim_page){
         .part = FENCE_REJOIN_LOCKS,
-        .resource = (uint32_t)cursor,
+        .resource = resource,
         .lock = lock->lock,
         .extensions = lock->extensions,
         .countable = sim_import_counts(master, lock),
