@@ -9,7 +9,7 @@
 
 enum {
     HEADERS_MAX = 256,
-    TRIES = 6,
+    TRIES = 20,
     PAUSE_MS = 100,
 };
 
@@ -57,21 +57,23 @@ static const struct http_response *lock_call(uint16_t port, const char *method,
     return call(port, method, path, headers, body);
 }
 
-static bool is_no_quorum(const struct http_response *response)
+static bool is_undecided(const struct http_response *response)
 {
-    return response->status == 503 && strstr(response->body, "urn:pawl:no-quorum");
+    return (response->status == 503 && strstr(response->body, "urn:pawl:no-quorum")) ||
+           (response->status == 409 && strstr(response->body, "urn:pawl:contended"));
 }
 
 static bool was_repeated; /* the last patient_call() */
 
-/* Repeats a call for which no majority was found: on a busy machine masters may miss a deadline. */
+/* Repeats a call for which no majority was found. On a busy machine masters may miss a deadline, and
+ * one that was just taken back may have a lock that was given back meanwhile. */
 static const struct http_response *patient_call(uint16_t port, const char *method,
                                                 const char *resource, const char *headers,
                                                 const char *body)
 {
     const struct http_response *response = lock_call(port, method, resource, headers, body);
     was_repeated = false;
-    for (int i = 1; i < TRIES && is_no_quorum(response); i++) {
+    for (int i = 1; i < TRIES && is_undecided(response); i++) {
         was_repeated = true;
         wait_ms(PAUSE_MS);
         response = lock_call(port, method, resource, headers, body);
