@@ -23,8 +23,7 @@ static void read_page(struct fence_core *core, unsigned member, unsigned i)
  * same one before, over another connection. */
 static bool is_awaited(const struct fence_source *source, uint64_t tag)
 {
-    return source->reading &&
-           (tag >> REJOIN_NUMBER_SHIFT & REJOIN_NUMBER_MASK) == source->number;
+    return source->reading && (tag >> REJOIN_NUMBER_SHIFT & REJOIN_NUMBER_MASK) == source->number;
 }
 
 static void merge_page(struct fence_core *core, unsigned member, unsigned i,

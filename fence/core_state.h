@@ -173,8 +173,8 @@ void fence_core_rejoin_begin(struct fence_core *core, unsigned member);
 void fence_core_rejoin_reply(struct fence_core *core, unsigned i,
                              const struct fence_rejoin_reply *reply);
 
-/* To those that are read, for the rejoins of others: its connection ended; it is another process; some
- * may be read again. */
+/* To those that are read, for the rejoins of others: its connection ended; it is another process;
+ * some may be read again. */
 void fence_core_rejoin_source_lost(struct fence_core *core, unsigned i);
 void fence_core_rejoin_source_restarted(struct fence_core *core, unsigned i);
 void fence_core_rejoin_sources_are_back(struct fence_core *core);

@@ -40,8 +40,8 @@ enum {
     FENCE_REJOIN_PATIENCE_US = 1000 * 1000, /* for each answer to a step of a rejoin */
     FENCE_REJOIN_BEATEN_US = 1000 * 1000,   /* the same delay, after another leader was further */
     FENCE_REJOIN_MERGING_MAX = 2,           /* pages of one master on their way into the member */
-    FENCE_REJOIN_PAGE_TRIES_MAX = 10, /* of one page, over connections that end */
-    FENCE_REJOIN_STUCK_MAX = 3,       /* times that locks cannot be read, before they are waited out */
+    FENCE_REJOIN_PAGE_TRIES_MAX = 10,       /* of one page, over connections that end */
+    FENCE_REJOIN_STUCK_MAX = 3, /* times that locks cannot be read, before they are waited out */
     FENCE_REJOIN_ALIVE_US = 1000 * 1000, /* between two signs of life of a leader that holds */
     FENCE_REJOIN_SLACK_US = 3000 * 1000, /* without progress, after which a leader counts as dead */
     FENCE_TRUST_GRACE_US = 2000 * 1000,  /* others that were lost are waited for, before a disk is

@@ -18,13 +18,13 @@
  *   IMPORTING  Only after that, page by page: the counters and the locks of q of those are read and
  *              merged into the member. A page is read only where that master is what it was when it
  *              recorded, and merged only under the nonce. Merging is commutative and idempotent, so
- *              pages come in any order, and twice. Where a connection ends, reading goes on over the
- *              next one, if the process is the same: a cursor is of no use to another process.
+ *              pages come in any order, and twice. Where a connection ends, reading goes on
+ *              over the next one, if the process is the same: its cursor is of no use to another.
  *   HOLDING    If the locks of a master cannot be read to the end: the counters were read, and the
  *              longest lease runs out instead. After that no lock of before counts any more.
  *   ADMITTING  The master is active under its new incarnation, if the nonce is still there, and as
- *              many steps were done under it as the leader knows of: a late copy of the mark may
- *              bring a nonce back after the master forgot again.
+ *              many steps were done under it as the leader knows of. The steps count, since a late
+ *              copy of the mark may bring a nonce back after the master forgot again.
  *
  * Why neither tokens go back nor two hold a lock: let a grant or an extension count the member as
  * it was before. Its masters and the q that are read share a master. Either the act there came

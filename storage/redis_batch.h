@@ -80,8 +80,8 @@ redisReply *storage_reply_take(redisReply *reply);
  * then as ever, and have to be, since that makes room. */
 bool storage_reply_unwilling(const redisReply *reply);
 
-/* Whether @reply is an error that says that this master is not the one that shook hands. *@ret_why is
- * then its text. */
+/* Whether @reply is an error that says that this master is not the one that shook hands. *@ret_why
+ * is then its text. */
 bool storage_reply_changed(const redisReply *reply, const char **ret_why);
 
 /* True if some answer in the script's reply says so. *@ret_why is then its text. */

@@ -65,8 +65,8 @@ static bool is_undecided(const struct http_response *response)
 
 static bool was_repeated; /* the last patient_call() */
 
-/* Repeats a call for which no majority was found. On a busy machine masters may miss a deadline, and
- * one that was just taken back may have a lock that was given back meanwhile. */
+/* Repeats a call for which no majority was found. On a busy machine masters may miss a deadline,
+ * and one that was just taken back may have a lock that was given back meanwhile. */
 static const struct http_response *patient_call(uint16_t port, const char *method,
                                                 const char *resource, const char *headers,
                                                 const char *body)

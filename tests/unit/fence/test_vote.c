@@ -1,8 +1,9 @@
 #include "fence/vote.h"
 #include "tests/lib/case.h"
 
-/* Replies as letters, one for each master in order: y yes, n no, x exhausted, s superseded,
- * u uncounted, r refused, l lost, a and b held by that holder, '-' not asked, '.' no answer yet. */
+/* Replies as letters, one for each master in order. Of a vote: y yes, n no, x exhausted, s
+ * superseded, u uncounted. Of an inspection: a and b, held by that holder. Of both: r refused, l
+ * lost, '-' not asked, '.' no answer yet. */
 static struct fence_reply reply_of(char letter)
 {
     switch (letter) {
