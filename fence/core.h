@@ -88,8 +88,9 @@ struct fence_effect {
 
 enum {
     /* One step ends at most one call and starts at most one other: a clean-up, a new round, the
-     * answer, what a debt or a handshake adds, and room to spare. */
-    FENCE_EFFECTS_MAX = 12,
+     * answer, what a debt or a handshake adds, and room to spare: 12. A master that is back may be
+     * read on for each of the 4 members that can be taken back at a time, of 5 sources each: 20. */
+    FENCE_EFFECTS_MAX = 32,
 };
 
 struct fence_effects {

@@ -270,9 +270,13 @@ void fence_core_rejoin_source_lost(struct fence_core *core, unsigned i)
 
 void fence_core_rejoin_source_restarted(struct fence_core *core, unsigned i)
 {
-    for (unsigned member = 0; member < core->fleet.n; member++)
-        if (is_read(&core->rejoins[member], i))
-            core->rejoins[member].source[i].broken = true;
+    for (unsigned member = 0; member < core->fleet.n; member++) {
+        struct fence_source *source = &core->rejoins[member].source[i];
+        if (!is_read(&core->rejoins[member], i))
+            continue;
+        source->broken = true;
+        leave(core, source);
+    }
 }
 
 void fence_core_rejoin_sources_are_back(struct fence_core *core)

@@ -222,6 +222,8 @@ static void source_that_is_not_active_is_read_no_more(void **state)
     core_shake_hands(f, 0, facts); /* it is to be taken back itself */
     assert_int_equal(fence_core_fleet(f->core)->master[0].state, FENCE_MASTER_REJOIN);
     rejoin_page(f, 0, "page", 7);
+    assert_no_step(f);
+    rejoin_page(f, 1, "", 7);
     assert_begun_anew(f, CORE_FIRST(4) & ~CORE_SET(0));
 }
 
