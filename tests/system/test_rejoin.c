@@ -269,6 +269,35 @@ static void master_half_taken_back_counts_as_one_that_forgot(void **state)
     assert_int_equal(call(client.port, "GET", "/readyz", NULL, NULL)->status, 503);
 }
 
+/* Held locks as requests.lua writes them, alike on all masters. */
+static void hold_many_locks(void)
+{
+    for (unsigned i = 0; i < MASTERS; i++)
+        fleet_command(i, "EVAL for\ni=1,30000\ndo\nredis.call('SET',KEYS[1]..i,"
+                         "'lock-id-of-a-client-'..(10000000+i)..'.0123456789abcdef:1:0::x',"
+                         "'PX',60000)\nend 1 pawl:lock:many/");
+}
+
+/* A busy machine's connections end now and then. */
+static void import_goes_on_when_connections_to_its_sources_end(void **state)
+{
+    (void)state;
+    uint16_t port = fleet_init_and_serve(TTL_MAX_MS).port;
+    hold_many_locks();
+    fleet_command(4, "FLUSHALL");
+    while (masters_is(port, 4, "active", NULL))
+        wait_ms(5);
+    for (unsigned i = 0; i < MASTERS - 1; i++) {
+        wait_ms(50);
+        fleet_command(i, "CLIENT KILL TYPE normal");
+    }
+    assert_int_equal(masters_back_in_ms(port, 4), -1);
+    masters_wait_within(port, 4, "active", NULL, MASTERS_WAIT_LONG_MS);
+    assert_int_equal(redis_fleet_integer(fleet, 4, "EXISTS pawl:lock:many/1"), 1);
+    assert_int_equal(redis_fleet_integer(fleet, 4, "DBSIZE"),
+                     redis_fleet_integer(fleet, 0, "DBSIZE"));
+}
+
 /* ---- several servers ------------------------------------------------------------------------- */
 
 static void another_server_learns_of_it_without_its_clients_noticing(void **state)
@@ -388,6 +417,7 @@ static const struct CMUnitTest cases[] = {
     REJOIN_CASE(locks_of_a_master_that_restarts_still_exclude),
     REJOIN_CASE(restart_beside_a_master_that_hangs_unnoticed_costs_no_majority),
     REJOIN_CASE(master_half_taken_back_counts_as_one_that_forgot),
+    REJOIN_CASE(import_goes_on_when_connections_to_its_sources_end),
     REJOIN_CASE(another_server_learns_of_it_without_its_clients_noticing),
     REJOIN_CASE(server_that_died_while_it_led_is_replaced),
     REJOIN_CASE(replaced_master_whose_old_machine_lives_never_votes_again),
