@@ -55,13 +55,14 @@ end
 -- Locks of a page are written with one MSET, which costs a fifth of as many SET. So they have no expiry
 -- yet, but name it: "@<expiry>@<from>@" before the lock as a page has it. The expiry is in milliseconds of
 -- this master's wall clock, of 13 digits, and from is the set of masters, of 3. requests.lua and sweep.lua
--- make an ordinary lock of it.
-local EXPIRY_AT, EXPIRY_END, FROM_AT, FROM_END, LOCK_AT = 2, 14, 16, 18, 20
+-- make an ordinary lock of it. What comes before the lock is put together of two pieces, "@<expiry>" and
+-- "@<from>@".
+local EXPIRY_END, FROM_AT, FROM_END, LOCK_AT = 14, 15, 19, 20
 local time = call('TIME')
 local NOW_MS = time[1] * 1000 + math.floor(time[2] / 1000)
 local LONGEST_MS = tonumber(marker[7]) -- of all leases
-local NONE, SOURCE = '000', format('%03d', ARGV[2])
-local UNIONS = {[NONE] = {}, [SOURCE] = {}} -- of sets as text: few are met
+local NONE, SOURCE = '@000@', format('@%03d@', ARGV[2])
+local UNIONS = {[NONE] = {}, [SOURCE] = {}} -- few are met
 
 -- Of an imported lock: how many masters had one that counts.
 local function masters_in(set)
@@ -93,7 +94,7 @@ end
 local function united(own_set, set)
     local union = UNIONS[set][own_set]
     if not union then
-        union = format('%03d', bor(own_set, set))
+        union = format('@%03d@', bor(match(own_set, '%d+'), match(set, '%d+')))
         UNIONS[set][own_set] = union
     end
     return union
@@ -104,30 +105,30 @@ local function merge(had, lock, from, left_ms)
     if left_ms < 0 or left_ms > LONGEST_MS then
         left_ms = LONGEST_MS -- a clock jumped there, or it was done by hand
     end
-    local expiry_ms = format('%013d', NOW_MS + left_ms + 1)
+    local expiry = format('@%013d', NOW_MS + left_ms + 1)
     local set = counts(from) and SOURCE or NONE
     if had then
         if #had ~= LOCK_AT - 1 + #lock or not find(had, lock, LOCK_AT, true) then
             lock = unite(sub(had, LOCK_AT), lock)
         end
         set = united(sub(had, FROM_AT, FROM_END), set)
-        local own_expiry_ms = sub(had, EXPIRY_AT, EXPIRY_END)
-        expiry_ms = own_expiry_ms > expiry_ms and own_expiry_ms or expiry_ms
+        local own_expiry = sub(had, 1, EXPIRY_END)
+        expiry = own_expiry > expiry and own_expiry or expiry
     end
-    return '@' .. expiry_ms .. '@' .. set .. '@' .. lock
+    return expiry .. set .. lock
 end
 
 local function merge_locks(page)
-    local keys = {}
+    local keys, n = {}, 0
     for i = 2, #page, 4 do
-        keys[#keys + 1] = page[i]
+        n = n + 1
+        keys[n] = page[i]
     end
-    local own, had, written = call('MGET', unpack(keys)), {}, {}
-    for k, key in ipairs(keys) do
+    local own, written = call('MGET', unpack(keys)), {}
+    for k = 1, n do -- SCAN may name a key twice, with the same lock
         local at = 4 * k - 2
-        local value = merge(had[key] or own[k], page[at + 1], page[at + 2], page[at + 3])
-        had[key] = value -- SCAN may name a key twice
-        written[2 * k - 1], written[2 * k] = key, value
+        written[2 * k - 1] = keys[k]
+        written[2 * k] = merge(own[k], page[at + 1], page[at + 2], page[at + 3])
     end
     call('MSET', unpack(written))
 end
