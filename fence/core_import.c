@@ -34,6 +34,7 @@ static void merge_page(struct fence_core *core, unsigned member, unsigned i,
     request->tag |= (uint64_t)part << REJOIN_PART_SHIFT | (uint64_t)i << REJOIN_SOURCE_SHIFT;
     request->source = i;
     request->page = page;
+    core->rejoins[member].steps++;
     core->rejoins[member].sign_us = core->now_us;
     core->rejoins[member].source[i].merging[part]++;
 }
@@ -241,7 +242,6 @@ void fence_core_import_page_merged(struct fence_core *core, unsigned member, uin
     if (i >= core->fleet.n || part >= FENCE_REJOIN_PARTS || rejoin->source[i].merging[part] == 0)
         return; /* it was sent none */
     rejoin->source[i].merging[part]--;
-    rejoin->steps++;
     if (rejoin->state == FENCE_REJOIN_HOLDING)
         return;
     rejoin->due_us = fence_core_patience_end_us(core);

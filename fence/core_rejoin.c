@@ -147,6 +147,7 @@ static void clear_locks(struct fence_core *core, unsigned member, uint64_t curso
                        fence_core_patience_end_us(core));
     fence_core_rejoin_send(core, member, FENCE_REJOIN_CLEAR, fence_core_bit(member))->cursor =
         cursor;
+    core->rejoins[member].steps++;
 }
 
 void fence_core_rejoin_admit(struct fence_core *core, unsigned member)
@@ -244,7 +245,6 @@ static void done(struct fence_core *core, unsigned member, unsigned i,
         clear_locks(core, member, 0);
         break;
     case FENCE_REJOIN_CLEARING:
-        rejoin->steps++;
         if (reply->cursor == 0)
             cleared(core, member);
         else

@@ -22,9 +22,12 @@
  *              over the next one, if the process is the same: its cursor is of no use to another.
  *   HOLDING    If the locks of a master cannot be read to the end: the counters were read, and the
  *              longest lease runs out instead. After that no lock of before counts any more.
- *   ADMITTING  The master is active under its new incarnation, if the nonce is still there, and as
- *              many steps were done under it as the leader knows of. The steps count, since a late
- *              copy of the mark may bring a nonce back after the master forgot again.
+ *   ADMITTING  The master is active under its new incarnation, if the nonce is still there, and all
+ *              steps were done under it.
+ *
+ * The steps from MARKING on are numbered, and each is done only after the one before it. A late
+ * copy of the mark may bring a nonce back after the master forgot again: then the next step finds
+ * that those before it are missing. A copy of a step finds that it was done, and does nothing.
  *
  * Why neither tokens go back nor two hold a lock: let a grant or an extension count the member as
  * it was before. Its masters and the q that are read share a master. Either the act there came
@@ -91,8 +94,8 @@ struct fence_rejoin_request {
     uint32_t ttl_max_ms;
     const struct fence_facts *seen; /* MARK: the facts it was judged by, */
     bool keeps;                     /* and whether it seems to have kept all it knew */
-    uint32_t steps;                 /* CLEAR, ADMIT: of CLEAR and INSTALL that were done since the
-                                     * mark. ADMIT wants so many at least, CLEAR exactly these */
+    uint32_t steps;                 /* CLEAR, INSTALL, ADMIT: how many of CLEAR and INSTALL come
+                                     * before it since the mark. It is done after exactly these */
     uint64_t cursor;                /* CLEAR, READ: 0 at first, then what the reply said */
     enum fence_rejoin_part part;    /* READ */
     unsigned source;                /* INSTALL: index of the master that wrote the page */
@@ -151,7 +154,7 @@ struct fence_rejoin {
     uint64_t due_us;        /* when the state ends, or patience with it does */
     uint64_t sign_us;       /* when the member was last told to merge something */
     uint64_t recorded_us;   /* when the last of q masters had recorded */
-    uint32_t steps;         /* CLEAR and INSTALL that were done since the mark */
+    uint32_t steps;         /* CLEAR and INSTALL that were sent since the mark */
     uint32_t asked;         /* set of masters in this round of ASKING or RECORDING, */
     uint32_t answered;      /* and of those that did it */
     uint32_t sources;       /* IMPORTING: set of those that are read */
@@ -175,8 +178,7 @@ void fence_rejoin_ask(struct fence_rejoin *rejoin, enum fence_rejoin_state state
 /* Enters IMPORTING from @sources, of which nothing was read yet. */
 void fence_rejoin_import(struct fence_rejoin *rejoin, uint32_t sources, uint64_t due_us);
 
-/* Enters HOLDING, in the round of the import: its pages that are on their way still count as steps.
- */
+/* Enters HOLDING, in the round of the import: its pages that are on their way are still awaited. */
 void fence_rejoin_hold(struct fence_rejoin *rejoin, uint64_t due_us);
 
 /* Pages of @source, of all its parts, that the member has not acknowledged. */

@@ -14,8 +14,9 @@ struct storage_init_session {
     const struct storage_redis_init *init;
     redisContext *link[FENCE_MASTERS_MAX];
     struct fence_facts seen[FENCE_MASTERS_MAX]; /* what the look at each found */
-    int64_t meant[FENCE_MASTERS_MAX]; /* the incarnation that this run marked each with; 0: none */
-    char *why;                        /* STORAGE_WHY_MAX bytes; the first reason stays */
+    int64_t meant[FENCE_MASTERS_MAX];  /* the incarnation that this run marked each with; 0: none */
+    uint32_t steps[FENCE_MASTERS_MAX]; /* of wiping, since that mark */
+    char *why;                         /* STORAGE_WHY_MAX bytes; the first reason stays */
 };
 
 /* Empties @why, which takes the reasons from here on. FENCE_EINVAL where @init is out of bounds.

@@ -96,7 +96,7 @@ static int wipe_one(struct storage_init_session *session, unsigned i)
     int error = 0;
     do { /* ends: no lock is added meanwhile, and the cursor goes round once */
         error = take_step(session, i, &request, NULL, taken_over);
-        request.steps++;
+        session->steps[i] = ++request.steps;
     } while (!error && request.cursor != 0);
     return error;
 }
@@ -122,6 +122,7 @@ int storage_init_admit(struct storage_init_session *session,
         struct fence_rejoin_request request = {
             .step = FENCE_REJOIN_ADMIT,
             .view = &marker->admitted,
+            .steps = session->steps[i],
         };
         int error = take_step(session, i, &request, &terms, taken_over);
         *ret_admitted += error == 0;

@@ -112,10 +112,10 @@ static int format_read(const struct fence_rejoin_request *request, unsigned to, 
 static int format_install(const struct fence_rejoin_request *request, unsigned n,
                           char **ret_command)
 {
-    return redisFormatCommand(ret_command, "EVAL %s%s 1 " STORAGE_FLEET_KEY " %s %u %u %b",
-                              storage_lua_lineage, storage_lua_install,
-                              number(request->incarnation).text, 1U << request->source,
-                              fence_majority(n), request->page->bytes, request->page->len);
+    return redisFormatCommand(
+        ret_command, "EVAL %s%s 1 " STORAGE_FLEET_KEY " %s %u %u %b %u", storage_lua_lineage,
+        storage_lua_install, number(request->incarnation).text, 1U << request->source,
+        fence_majority(n), request->page->bytes, request->page->len, (unsigned)request->steps);
 }
 
 static int format_admit(const struct fence_rejoin_request *request,

@@ -8,7 +8,7 @@ local marker = redis.call('HMGET', fleet, 'state', 'next', 'lineage', 'durable',
                           'progress', 'view', 'floor')
 if marker[1] ~= 'joining' or marker[2] ~= ARGV[1] or
    strayed(marker[3], marker[4], marker[5], marker[6]) or
-   tonumber(marker[7] or '0') < tonumber(ARGV[4]) then
+   tonumber(marker[7] or '0') ~= tonumber(ARGV[4]) then
     return 0
 end
 

@@ -5,17 +5,23 @@
 -- ARGV[2]  the set that holds the master which wrote the page alone, as a number
 -- ARGV[3]  how many masters are a majority
 -- ARGV[4]  the page; '' only shows that the leader lives
--- Answers  1; 0 where another incarnation stands, or the lineage changed since the mark
+-- ARGV[5]  how many steps of clear.lua and of this come before it since the mark
+-- Answers  1, also to a copy, which does nothing; 0 where another incarnation stands, the lineage changed
+--          since the mark, or steps before it are missing
 local call, match, find, sub, format = redis.call, string.match, string.find, string.sub, string.format
 local bor = bit.bor
 
 local marker = call('HMGET', fleet, 'state', 'next', 'lineage', 'durable', 'sets', 'bytes',
-                    'max_ttl_ms')
+                    'max_ttl_ms', 'progress')
 if marker[1] ~= 'joining' or marker[2] ~= ARGV[1] or
    strayed(marker[3], marker[4], marker[5], marker[6]) then
     return 0
 end
-call('HINCRBY', fleet, 'progress', 1) -- for those who wait for this leader
+local done, before = tonumber(marker[8] or '0'), tonumber(ARGV[5])
+if done ~= before then
+    return done > before and 1 or 0
+end
+call('HINCRBY', fleet, 'progress', 1)
 if ARGV[4] == '' then
     return 1
 end

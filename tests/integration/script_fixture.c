@@ -140,6 +140,14 @@ void script_mark_joining(const char *durable)
     script_redis("HSET pawl:fleet state joining next %d progress 0", SCRIPT_NEXT);
 }
 
+uint32_t script_progress(void)
+{
+    redisReply *reply = script_reply("HGET pawl:fleet progress");
+    const uint32_t progress = reply->str ? (uint32_t)strtoul(reply->str, NULL, 10) : 0;
+    freeReplyObject(reply);
+    return progress;
+}
+
 void script_assert_field(const char *field, const char *expected)
 {
     redisReply *reply = script_reply("HGET pawl:fleet %s", field);

@@ -56,6 +56,9 @@ void script_assert_field(const char *field, const char *expected);
 /* @reply, which is freed, is an error that begins with @sign. */
 void script_assert_error(redisReply *reply, const char *sign);
 
+/* How many steps of clearing and merging the marker counts. */
+uint32_t script_progress(void);
+
 /* What a look at the second member finds, where script_mark_active() wrote its marker just now. */
 struct fence_facts script_facts(void);
 

@@ -56,6 +56,7 @@ static void admission_wants_every_step_since_the_mark(void **state)
     script_redis("HSET pawl:fleet progress 2");
     assert_int_equal(admit_after(3), FENCE_REJOIN_CHANGED);
     script_assert_field("state", "joining");
+    assert_int_equal(admit_after(1), FENCE_REJOIN_CHANGED); /* and no copy of the admission */
     script_redis("HSET pawl:fleet progress 3");
     assert_int_equal(admit_after(3), FENCE_REJOIN_DONE);
 }

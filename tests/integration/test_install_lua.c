@@ -47,12 +47,19 @@ static struct fence_page page_of(const char *const items[])
     return (struct fence_page){.bytes = bytes, .len = len};
 }
 
-static enum fence_rejoin_outcome install(unsigned source, const char *const items[])
+static enum fence_rejoin_outcome install_after(uint32_t steps, unsigned source,
+                                               const char *const items[])
 {
     const struct fence_page page = page_of(items);
     const struct fence_rejoin_request request = {
-        .step = FENCE_REJOIN_INSTALL, .page = &page, .source = source};
+        .step = FENCE_REJOIN_INSTALL, .page = &page, .source = source, .steps = steps};
     return script_step(request, SCRIPT_ME).outcome;
+}
+
+/* As the next step. */
+static enum fence_rejoin_outcome install(unsigned source, const char *const items[])
+{
+    return install_after(script_progress(), source, items);
 }
 
 /* The lock KEY, as master @source has it: from "" where it gave the number, or of the masters of
@@ -281,6 +288,28 @@ static void any_order_of_pages_and_any_copies_give_the_same(void **state)
 }
 
 /* SCAN may name a key twice, and the lock may have changed in between. */
+/* Of a step before, on its way for long. What it brings was merged then, and is older now. */
+static void copy_of_a_page_does_nothing(void **state)
+{
+    (void)state;
+    static const char *const items[] = {"locks", KEY, A ".7:5:0::", "", "#60000", NULL};
+    script_redis("HSET pawl:fleet progress 3");
+    assert_int_equal(install_after(2, FIRST, items), FENCE_REJOIN_DONE);
+    assert_int_equal(redis_fleet_integer(script_fleet, 0, "EXISTS " KEY), 0);
+    script_assert_field("progress", "3");
+}
+
+/* The master forgot in between, and a late copy of the mark brought the nonce back. */
+static void page_is_not_merged_where_those_before_it_are_missing(void **state)
+{
+    (void)state;
+    static const char *const items[] = {"locks", KEY, A ".7:5:0::", "", "#60000", NULL};
+    script_redis("HSET pawl:fleet progress 3");
+    assert_int_equal(install_after(4, FIRST, items), FENCE_REJOIN_CHANGED);
+    assert_int_equal(redis_fleet_integer(script_fleet, 0, "EXISTS " KEY), 0);
+    script_assert_field("progress", "3");
+}
+
 /* It was read in one step, so it is the same lock. */
 static void key_that_is_twice_in_a_page_is_one_lock(void **state)
 {
@@ -388,6 +417,8 @@ static const struct CMUnitTest cases[] = {
     CASE(tombstone_is_copied),
     CASE(lock_beside_a_tombstone_is_one),
     CASE(any_order_of_pages_and_any_copies_give_the_same),
+    CASE(copy_of_a_page_does_nothing),
+    CASE(page_is_not_merged_where_those_before_it_are_missing),
     CASE(key_that_is_twice_in_a_page_is_one_lock),
     CASE(lock_without_an_end_gets_the_longest_lease),
     CASE(lease_above_the_longest_is_cut),

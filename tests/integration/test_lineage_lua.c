@@ -61,7 +61,8 @@ static struct fence_rejoin_reply read_part(enum fence_rejoin_part part)
 
 static struct fence_rejoin_reply at_member(enum fence_rejoin_step step)
 {
-    return script_step((struct fence_rejoin_request){.step = step}, SCRIPT_ME);
+    const struct fence_rejoin_request next = {.step = step, .steps = script_progress()};
+    return script_step(next, SCRIPT_ME);
 }
 
 static long long settle(void)

@@ -166,7 +166,8 @@ static void install_all(struct pages *pages)
 {
     for (unsigned i = 0; i < pages->count; i++) {
         const struct fence_page page = {.bytes = pages->bytes[i], .len = pages->len[i]};
-        const struct fence_rejoin_request install = {.step = FENCE_REJOIN_INSTALL, .page = &page};
+        const struct fence_rejoin_request install = {
+            .step = FENCE_REJOIN_INSTALL, .page = &page, .steps = script_progress()};
         assert_int_equal(script_step(install, SCRIPT_ME).outcome, FENCE_REJOIN_DONE);
         free(pages->bytes[i]);
     }

@@ -127,6 +127,8 @@ static bool install(struct sim_master *master, const struct sim_rejoin_request *
                    (SIM_MUTANT(INSTALL_NONCE_UNCHECKED) && marker->present && !marker->active);
     if (!joining || (sim_master_strayed(master) && !SIM_MUTANT(LINEAGE_UNCHECKED_INSTALL)))
         return false;
+    if (marker->progress != rejoin->steps && !SIM_MUTANT(PROGRESS_UNCHECKED))
+        return marker->progress > rejoin->steps; /* a copy; or what came before is missing */
     marker->progress++;
     if (rejoin->has_page)
         sim_import_merge(master, &rejoin->page, rejoin->source, local_us);
@@ -142,7 +144,7 @@ static bool admit(struct sim_master *master, const struct sim_request *request)
     int64_t incarnation = SIM_MUTANT(ADMIT_NONCE_UNCHECKED) ? marker->next : rejoin->incarnation;
     if (!joining || (sim_master_strayed(master) && !SIM_MUTANT(LINEAGE_UNCHECKED_INSTALL)))
         return false;
-    if (marker->progress < rejoin->steps && !SIM_MUTANT(PROGRESS_UNCHECKED))
+    if (marker->progress != rejoin->steps && !SIM_MUTANT(PROGRESS_UNCHECKED))
         return false;
     sim_import_end(master);
     learn(marker, &request->view);
