@@ -24,14 +24,19 @@ local function is_rewriting(persistence)
                 string.find(persistence, 'aof_rewrite_scheduled:0', 1, true))
 end
 
+-- The value of a field of INFO. A plain search for its name costs a tenth of a pattern from the start.
+local function field_in(info, name)
+    local _, last = string.find(info, name, 1, true)
+    return string.match(info, '^%x+', last + 1)
+end
+
 -- "<replication id>:<keys evicted so far>", of INFO's sections for these.
 local function lineage_in(info)
-    return string.match(info, '\nmaster_replid:(%x+)') .. ':' ..
-           string.match(info, '\nevicted_keys:(%d+)')
+    return field_in(info, '\nmaster_replid:') .. ':' .. field_in(info, '\nevicted_keys:')
 end
 
 local function bytes_in(info)
-    return tonumber(string.match(info, '\ntotal_net_input_bytes:(%d+)'))
+    return tonumber(field_in(info, '\ntotal_net_input_bytes:'))
 end
 
 local function bytes_now()
