@@ -292,7 +292,8 @@ static void any_order_of_pages_and_any_copies_give_the_same(void **state)
 static void copy_of_a_page_does_nothing(void **state)
 {
     (void)state;
-    static const char *const items[] = {"locks", KEY, A ".7:5:0::", "", "#60000", NULL};
+    static const char lock[] = A ".7:5:0::";
+    static const char *const items[] = {"locks", KEY, lock, "", "#60000", NULL};
     script_redis("HSET pawl:fleet progress 3");
     assert_int_equal(install_after(2, FIRST, items), FENCE_REJOIN_DONE);
     assert_int_equal(redis_fleet_integer(script_fleet, 0, "EXISTS " KEY), 0);
@@ -303,7 +304,8 @@ static void copy_of_a_page_does_nothing(void **state)
 static void page_is_not_merged_where_those_before_it_are_missing(void **state)
 {
     (void)state;
-    static const char *const items[] = {"locks", KEY, A ".7:5:0::", "", "#60000", NULL};
+    static const char lock[] = A ".7:5:0::";
+    static const char *const items[] = {"locks", KEY, lock, "", "#60000", NULL};
     script_redis("HSET pawl:fleet progress 3");
     assert_int_equal(install_after(4, FIRST, items), FENCE_REJOIN_CHANGED);
     assert_int_equal(redis_fleet_integer(script_fleet, 0, "EXISTS " KEY), 0);
