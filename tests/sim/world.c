@@ -163,6 +163,7 @@ static void act(struct sim_world *world, const struct sim_event *event)
         break;
     case SIM_EVENT_ANSWER:
         sim_client_answered(world, event->client, &world->check.calls[event->id]);
+        heal_if_clients_are_done(world); /* the last may have asked as often as it may */
         break;
     case SIM_EVENT_CLIENT:
         if (event->id == world->clients[event->client].turn)
