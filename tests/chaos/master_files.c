@@ -33,14 +33,20 @@ void chaos_master_empty(struct chaos_master *master)
         fail_msg("cannot make the folder %s: %s", master->dir, strerror(errno));
 }
 
-/* Runs a tool that has to succeed. */
-static void run_tool(const struct chaos_master *master, const char *const argv[])
+static int try_tool(const struct chaos_master *master, const char *const argv[])
 {
     char *log = join(master->dir, ".tools.log");
     const int status = process_run(argv, log, TOOL_TIMEOUT_MS);
-    if (status != 0)
-        fail_msg("%s ended with %d; see %s", argv[0], status, log);
     free(log);
+    return status;
+}
+
+/* Runs a tool that has to succeed. */
+static void run_tool(const struct chaos_master *master, const char *const argv[])
+{
+    const int status = try_tool(master, argv);
+    if (status != 0)
+        fail_msg("%s ended with %d; see %s.tools.log", argv[0], status, master->dir);
 }
 
 /* ---- the tail of the append-only file -------------------------------------------------------- */
@@ -115,12 +121,15 @@ void chaos_master_damage_tail(struct chaos_master *master, size_t bytes)
     free(path);
 }
 
-void chaos_master_mend(const struct chaos_master *master)
+/* The tool may refuse, for another reason than the end of the last file. Nothing is left then but
+ * to begin empty. */
+void chaos_master_mend(struct chaos_master *master)
 {
     char *manifest = join(master->dir, "/appendonlydir/appendonly.aof.manifest");
-    if (access(manifest, F_OK) == 0)
-        run_tool(master, (const char *const[]){"sh", "-c", "echo y | redis-check-aof --fix \"$0\"",
-                                               manifest, NULL});
+    const char *const argv[] = {"sh", "-c", "echo y | redis-check-aof --fix \"$0\"", manifest,
+                                NULL};
+    if (access(manifest, F_OK) == 0 && try_tool(master, argv) != 0)
+        chaos_master_empty(master);
     free(manifest);
 }
 

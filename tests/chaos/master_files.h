@@ -22,7 +22,7 @@ void chaos_master_damage_tail(struct chaos_master *master, size_t bytes);
 
 /* While it is down: redis-check-aof --fix, as Redis' own message advises. Every command from the
  * damaged one on is lost. */
-void chaos_master_mend(const struct chaos_master *master);
+void chaos_master_mend(struct chaos_master *master);
 
 /* Copies its data folder. The copy is the folder's path with ".copy" appended; an older one is
  * replaced. */
