@@ -4,8 +4,9 @@
 
 #include "fence/core_state.h"
 
-/* The tag of a rejoin's requests: whose it is below, then the source and the part of a page that is
- * merged, or the number of one that is read, and above them which round of it. */
+/* The tag of a rejoin's requests. The member is in the lowest bits, and the round in the highest.
+ * In between, a page that is merged has its source and its part. One that is read has its number.
+ */
 enum {
     REJOIN_INDEX_BITS = 5,
     REJOIN_NUMBER_BITS = 16,

@@ -132,6 +132,15 @@ static void member_is_admitted_only_when_all_pages_are_merged(void **state)
 
 /* ---- a source goes away ---------------------------------------------------------------------- */
 
+/* To the end, but source 1. */
+static void all_but_one_are_read(struct core_fixture *f)
+{
+    for (unsigned part = 0; part < FENCE_REJOIN_PARTS; part++) {
+        rejoin_page(f, 0, "", 0);
+        rejoin_page(f, 2, "", 0);
+    }
+}
+
 static void source_whose_connection_ended_is_read_on_over_the_next_one(void **state)
 {
     struct core_fixture *f = rejoin_importing(state);
@@ -176,10 +185,7 @@ static void source_that_stays_away_has_all_read_anew(void **state)
 {
     struct core_fixture *f = rejoin_importing(state);
     rejoin_cut_off(f, 1);
-    rejoin_page(f, 0, "", 0);
-    rejoin_page(f, 0, "", 0);
-    rejoin_page(f, 2, "", 0);
-    rejoin_page(f, 2, "", 0);
+    all_but_one_are_read(f);
     assert_int_equal(fence_core_deadline(f->core), f->now_us + FENCE_REJOIN_PATIENCE_US);
     core_tick(f);
     assert_begun_anew(f, CORE_FIRST(4) & ~CORE_SET(1));
@@ -230,10 +236,7 @@ static void source_that_is_not_active_is_read_no_more(void **state)
 static void silent_source_is_given_up_and_all_is_read_anew(void **state)
 {
     struct core_fixture *f = rejoin_importing(state);
-    rejoin_page(f, 0, "", 0);
-    rejoin_page(f, 0, "", 0);
-    rejoin_page(f, 2, "", 0);
-    rejoin_page(f, 2, "", 0);
+    all_but_one_are_read(f);
     assert_int_equal(fence_core_deadline(f->core), f->now_us + FENCE_REJOIN_PATIENCE_US);
     core_tick(f);
     assert_int_equal(core_effect(f, FENCE_EFFECT_RESET), CORE_SET(1));
