@@ -31,6 +31,9 @@ static int init_tables(struct fence_core *core, const struct fence_config *confi
     if (!error)
         error = fence_groups_init(&core->groups, least(calls, FENCE_GROUPS_MAX));
     if (!error)
+        error = fence_admission_init(&core->admission, calls,
+                                     config->owed > 0 ? config->owed : FENCE_OWED_MAX);
+    if (!error)
         error = fence_debts_init(&core->debts, least(calls, FENCE_DEBTS_MAX));
     return error;
 }
@@ -73,6 +76,7 @@ void fence_core_free(struct fence_core *core)
     fence_lines_fini(&core->lines);
     fence_clients_fini(&core->clients);
     fence_groups_fini(&core->groups);
+    fence_admission_fini(&core->admission);
     fence_debts_fini(&core->debts);
     free(core->rejoins);
     free(core->calls);
@@ -99,9 +103,15 @@ static uint64_t earlier(uint64_t a_us, uint64_t b_us)
     return a_us < b_us ? a_us : b_us;
 }
 
+/* What was cleaned up in vain is told again, as much at a time as calls may ask. */
+static bool may_tell_again(const struct fence_core *core)
+{
+    return core->debts.telling && fence_core_has_room(core, FENCE_CLASS_SINGLE);
+}
+
 uint64_t fence_core_deadline(const struct fence_core *core)
 {
-    if (core->debts.telling)
+    if (may_tell_again(core) || fence_core_admit_due(core))
         return core->now_us;
     uint64_t masters_us =
         earlier(fence_fleet_deadline(&core->fleet), fence_core_rejoin_deadline(core));
@@ -213,7 +223,7 @@ static void on_declined(struct fence_core *core, const struct fence_taken *decli
 
 static void on_reply(struct fence_core *core, unsigned i, const struct fence_reply *reply)
 {
-    fence_fleet_answered(&core->fleet, i, core->now_us);
+    fence_fleet_answered(&core->fleet, i, reply->locks, core->now_us);
     if (reply->kind == FENCE_REPLY_STALE)
         fence_core_learn_view(core, i, reply->view);
     uint32_t index = fence_core_tag_index(reply->tag);
@@ -245,8 +255,12 @@ static void call_timer(struct fence_core *core)
  * behind what they clean up. */
 static void on_tick(struct fence_core *core)
 {
-    if (core->debts.telling)
+    if (may_tell_again(core))
         fence_core_undo_again(core);
+    if (fence_core_admit_due(core)) {
+        fence_core_admit_next(core);
+        return;
+    }
     if (fence_timers_next_us(&core->timers) <= core->now_us) {
         call_timer(core);
         return;

@@ -20,6 +20,8 @@ struct fence_config {
     uint32_t calls;      /* calls under way at a time, 1 .. FENCE_CALLS_MAX */
     uint32_t waiters;    /* acquires among them that may wait; one more is FENCE_EWAITERS */
     uint32_t extensions; /* cap on the extensions of one grant */
+    uint32_t owed;       /* locks that a majority owes answers for, beyond which calls wait (see
+                          * fence/admission.h); 0: FENCE_OWED_MAX */
     uint64_t seed;       /* keys the tables against chosen names */
 };
 

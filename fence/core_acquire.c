@@ -162,6 +162,12 @@ static void try(struct fence_core *core, struct call *call)
         answer_error(core, call, FENCE_ETTL); /* it waited, and the fleet was made anew since */
         return;
     }
+    if (fence_core_admit(core, call))
+        fence_core_acquire_admitted(core, call);
+}
+
+void fence_core_acquire_admitted(struct fence_core *core, struct call *call)
+{
     call->state = CALL_TRYING;
     call->tries++;
     call->generation = core->fleet.generation;
@@ -266,6 +272,10 @@ void fence_core_acquire_timer(struct fence_core *core, struct call *call)
     if (call->state == CALL_TRYING) {
         fence_attempt_give_up(&call->attempt);
         fail(core, call, fence_attempt_error(&call->attempt));
+        return;
+    }
+    if (call->state == CALL_ADMITTING) {
+        answer_error(core, call, call->wait_until_us ? FENCE_EWAITTIMEOUT : FENCE_EBUSY);
         return;
     }
     bool asks_once = !call->wait_until_us && call->tries == 0;

@@ -44,7 +44,8 @@ void fence_core_send(struct fence_core *core, uint32_t set, const struct fence_r
     effect->request = *request;
     for (unsigned i = 0; i < core->fleet.n; i++)
         if (set >> i & 1)
-            fence_fleet_sent(&core->fleet, i, core->now_us);
+            fence_fleet_sent(&core->fleet, i, request->group ? request->group->count : 1,
+                             core->now_us);
 }
 
 static struct fence_request complete(const struct call *call, const struct fence_request *request,
@@ -95,6 +96,8 @@ struct fence_answer *fence_core_answer(struct fence_core *core, const struct cal
 void fence_core_finish(struct fence_core *core, struct call *call)
 {
     fence_core_wake_at(core, call, FENCE_NEVER);
+    if (call->state == CALL_ADMITTING)
+        fence_core_admit_leave(core, call);
     call->state = CALL_FREE;
     call->next_free = core->free;
     core->free = fence_core_index(core, call);

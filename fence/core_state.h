@@ -2,6 +2,7 @@
 #ifndef FENCE_CORE_STATE_H
 #define FENCE_CORE_STATE_H
 
+#include "fence/admission.h"
 #include "fence/attempt.h"
 #include "fence/clients.h"
 #include "fence/core.h"
@@ -27,11 +28,14 @@
  *
  * An acquire of several resources stands in no line: it is TRYING at once.
  *
+ * Before TRYING and VOTING a call is ADMITTING while the masters owe too much (fence/admission.h).
+ *
  * Each ends in an answer, which frees the slot. Replies that come later name a round that is over,
  * and are dropped. */
 enum call_state {
     CALL_FREE,
     CALL_QUEUED,
+    CALL_ADMITTING,
     CALL_TRYING,
     CALL_PAUSING,
     CALL_VOTING,
@@ -65,12 +69,13 @@ struct call {
 struct fence_core {
     struct fence_config config;
     struct fence_fleet fleet;
-    struct fence_timers timers;   /* one a call */
-    struct fence_lines lines;     /* acquires, by resource */
-    struct fence_clients clients; /* acquires, by client */
-    struct fence_groups groups;   /* acquires of several resources */
-    struct fence_debts debts;     /* clean-ups on their way */
-    struct fence_rejoin *rejoins; /* one a member */
+    struct fence_timers timers;       /* one a call */
+    struct fence_lines lines;         /* acquires, by resource */
+    struct fence_clients clients;     /* acquires, by client */
+    struct fence_groups groups;       /* acquires of several resources */
+    struct fence_admission admission; /* calls that wait until the masters owe less */
+    struct fence_debts debts;         /* clean-ups on their way */
+    struct fence_rejoin *rejoins;     /* one a member */
     struct call *calls;
     uint32_t free;
     uint32_t busy;
@@ -161,6 +166,21 @@ struct fence_answer *fence_core_answer(struct fence_core *core, const struct cal
 /* Answers went out: the slot is free. Its strings stay for the rest of the step. */
 void fence_core_finish(struct fence_core *core, struct call *call);
 
+/* Admission (core_admit.c). Whether a majority owes so little that more may be asked. */
+bool fence_core_has_room(const struct fence_core *core, enum fence_class class);
+
+/* Whether @call may ask the masters now. If not, it is ADMITTING, and is
+ * begun later with fence_core_acquire_admitted() or fence_core_vote_admitted(), or its timer comes.
+ */
+bool fence_core_admit(struct fence_core *core, struct call *call);
+
+/* @call, which is ADMITTING, is no more. */
+void fence_core_admit_leave(struct fence_core *core, struct call *call);
+
+/* Whether a call that waited may be begun; begins one. */
+bool fence_core_admit_due(const struct fence_core *core);
+void fence_core_admit_next(struct fence_core *core);
+
 /* What is learnt of masters, and what follows from it (core_masters.c): a handshake ended, a
  * refusal carried a view, a connection ended, those in @set are to be given up. */
 void fence_core_learn(struct fence_core *core, unsigned i, const struct fence_facts *facts);
@@ -221,11 +241,13 @@ void fence_core_freed(struct fence_core *core, const char *resource, const char 
  * the event's, NULL for one resource. */
 void fence_core_acquire_begin(struct fence_core *core, struct call *call,
                               const struct fence_group *group);
+void fence_core_acquire_admitted(struct fence_core *core, struct call *call);
 void fence_core_acquire_reply(struct fence_core *core, struct call *call, unsigned i,
                               const struct fence_reply *reply);
 void fence_core_acquire_timer(struct fence_core *core, struct call *call);
 void fence_core_acquire_abandon(struct fence_core *core, struct call *call);
 void fence_core_vote_begin(struct fence_core *core, struct call *call);
+void fence_core_vote_admitted(struct fence_core *core, struct call *call);
 void fence_core_vote_reply(struct fence_core *core, struct call *call, unsigned i,
                            const struct fence_reply *reply);
 void fence_core_vote_timer(struct fence_core *core, struct call *call);

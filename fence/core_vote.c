@@ -108,6 +108,12 @@ static void ask(struct fence_core *core, const struct call *call, uint32_t set)
 
 void fence_core_vote_begin(struct fence_core *core, struct call *call)
 {
+    if (fence_core_admit(core, call))
+        fence_core_vote_admitted(core, call);
+}
+
+void fence_core_vote_admitted(struct fence_core *core, struct call *call)
+{
     uint32_t active = fence_fleet_active(&core->fleet);
     call->state = CALL_VOTING;
     fence_vote_begin(&call->vote, call->kind, core->fleet.n, active);
@@ -142,6 +148,11 @@ void fence_core_vote_reply(struct fence_core *core, struct call *call, unsigned 
 
 void fence_core_vote_timer(struct fence_core *core, struct call *call)
 {
+    if (call->state == CALL_ADMITTING) {
+        (void)fence_core_answer(core, call, FENCE_EBUSY);
+        fence_core_finish(core, call);
+        return;
+    }
     fence_tally_give_up(&call->vote.tally);
     assert(fence_vote_verdict(&call->vote) != FENCE_VERDICT_OPEN);
     conclude(core, call);

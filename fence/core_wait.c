@@ -126,7 +126,7 @@ void fence_core_answer_line(struct fence_core *core, const struct call *call)
 /* One that asks already, out of its turn, goes on with that. */
 static void step_forward(struct fence_core *core, struct call *next)
 {
-    if (next->state == CALL_TRYING)
+    if (next->state == CALL_TRYING || next->state == CALL_ADMITTING)
         return;
     next->tries = 0;
     bool can_wait = next->wait_until_us > core->now_us && fence_core_knows_held(core, next);

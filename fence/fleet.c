@@ -64,6 +64,13 @@ static void merge_views(struct fence_fleet *fleet)
     fleet->generation += changed;
 }
 
+static void owe_nothing(struct fence_master *master)
+{
+    master->in_flight = 0;
+    master->locks = 0;
+    master->group_locks = 0;
+}
+
 void fence_fleet_learn(struct fence_fleet *fleet, unsigned i, const struct fence_facts *facts,
                        uint64_t now_us)
 {
@@ -75,7 +82,7 @@ void fence_fleet_learn(struct fence_fleet *fleet, unsigned i, const struct fence
     master->facts = *facts;
     master->connected = true;
     master->known = true;
-    master->in_flight = 0;
+    owe_nothing(master);
     master->back_us = 0;
     master->state = FENCE_MASTER_WAITING;
     adopt_fleet(fleet);
@@ -104,7 +111,7 @@ void fence_fleet_lose(struct fence_fleet *fleet, unsigned i, enum fence_reason r
         master->back_us = 0;
     }
     master->connected = false;
-    master->in_flight = 0;
+    owe_nothing(master);
 }
 
 /* ---- who may be asked ------------------------------------------------------------------------ */
@@ -135,21 +142,58 @@ bool fence_fleet_ready(const struct fence_fleet *fleet)
 
 /* ---- silence --------------------------------------------------------------------------------- */
 
-void fence_fleet_sent(struct fence_fleet *fleet, unsigned i, uint64_t now_us)
+void fence_fleet_sent(struct fence_fleet *fleet, unsigned i, unsigned locks, uint64_t now_us)
 {
     struct fence_master *master = &fleet->master[i];
     assert(master->state == FENCE_MASTER_ACTIVE);
     if (master->in_flight++ == 0)
         master->progress_us = now_us;
+    master->locks += locks;
+    master->group_locks += locks > 1 ? locks : 0;
 }
 
-void fence_fleet_answered(struct fence_fleet *fleet, unsigned i, uint64_t now_us)
+static uint32_t less(uint32_t from, uint32_t what)
+{
+    return from > what ? from - what : 0;
+}
+
+void fence_fleet_answered(struct fence_fleet *fleet, unsigned i, unsigned locks, uint64_t now_us)
 {
     struct fence_master *master = &fleet->master[i];
     if (master->in_flight == 0)
         return; /* of a connection that was given up meanwhile */
     master->in_flight--;
     master->progress_us = now_us;
+    master->locks = less(master->locks, locks > 0 ? locks : 1);
+    master->group_locks = less(master->group_locks, locks > 1 ? locks : 0);
+    if (master->in_flight == 0)
+        owe_nothing(master);
+}
+
+static uint32_t owed_by(const struct fence_master *master, bool groups)
+{
+    return groups ? master->group_locks : master->locks;
+}
+
+/* How many of the active masters owe no more than @i does. */
+static unsigned count_no_slower(const struct fence_fleet *fleet, unsigned i, bool groups)
+{
+    unsigned count = 0;
+    for (unsigned j = 0; j < fleet->n; j++)
+        count += fleet->master[j].state == FENCE_MASTER_ACTIVE &&
+                 owed_by(&fleet->master[j], groups) <= owed_by(&fleet->master[i], groups);
+    return count;
+}
+
+uint32_t fence_fleet_owed(const struct fence_fleet *fleet, bool groups)
+{
+    uint32_t least = UINT32_MAX;
+    for (unsigned i = 0; i < fleet->n; i++)
+        if (fleet->master[i].state == FENCE_MASTER_ACTIVE &&
+            count_no_slower(fleet, i, groups) >= fence_majority(fleet->n) &&
+            owed_by(&fleet->master[i], groups) < least)
+            least = owed_by(&fleet->master[i], groups);
+    return least < UINT32_MAX ? least : 0;
 }
 
 /* When a master's patience is over: at once where it owes too much, though it may still answer. */

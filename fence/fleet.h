@@ -104,6 +104,8 @@ struct fence_master {
     bool known;     /* @facts are the last that a handshake found, and were refused meanwhile */
     struct fence_facts facts;
     uint32_t in_flight;   /* requests sent and not yet answered or lost */
+    uint32_t locks;       /* that these are about, */
+    uint32_t group_locks; /* and of them, in requests for several */
     uint64_t progress_us; /* when it last answered, or was first asked after a rest */
     uint64_t gone_us;     /* since when it is not connected; 0: it is */
     int64_t meant;        /* the incarnation that this server last meant it to get; 0: none */
@@ -149,13 +151,17 @@ uint32_t fence_fleet_in_state(const struct fence_fleet *fleet, enum fence_master
 uint32_t fence_fleet_active(const struct fence_fleet *fleet);
 unsigned fence_fleet_active_count(const struct fence_fleet *fleet);
 
+/* How many locks the quickest majority owes answers for: what each of its masters owes at most. Of
+ * requests for several, if @groups. 0 where no majority is active. */
+uint32_t fence_fleet_owed(const struct fence_fleet *fleet, bool groups);
+
 /* True when a majority of the fleet is active. */
 bool fence_fleet_ready(const struct fence_fleet *fleet);
 
-/* Book-keeping of requests, for the silence deadline: a master that owes replies and gave none for
- * FENCE_MASTER_DEADLINE_US is silent. */
-void fence_fleet_sent(struct fence_fleet *fleet, unsigned i, uint64_t now_us);
-void fence_fleet_answered(struct fence_fleet *fleet, unsigned i, uint64_t now_us);
+/* Book-keeping of requests, each about @locks locks, for admission and for the silence deadline: a
+ * master that owes replies and gave none for FENCE_MASTER_DEADLINE_US is silent. */
+void fence_fleet_sent(struct fence_fleet *fleet, unsigned i, unsigned locks, uint64_t now_us);
+void fence_fleet_answered(struct fence_fleet *fleet, unsigned i, unsigned locks, uint64_t now_us);
 uint64_t fence_fleet_deadline(const struct fence_fleet *fleet); /* FENCE_NEVER: none */
 uint32_t fence_fleet_silent(const struct fence_fleet *fleet, uint64_t now_us);
 

@@ -28,14 +28,19 @@ enum {
 
     FENCE_MASTER_DEADLINE_US = 50 * 1000, /* silence after which a master counts as gone */
     FENCE_IN_FLIGHT_MAX = 16384,          /* requests one master may owe before it counts as gone */
-    FENCE_TRIES_MAX = 4,                  /* attempts of a call that does not wait */
-    FENCE_STALE_TRIES_MAX = 16,           /* and where no rival, but a newer view was in the way */
-    FENCE_GROUP_DOUBLINGS_MAX = 8,        /* of the random delay of an acquire of several */
-    FENCE_RETRY_BASE_US = 2 * 1000,       /* the first random delay is below twice this */
-    FENCE_FIRST_LOOK_US = 5 * 1000,       /* a new first in line asks the masters after this ... */
-    FENCE_LOOK_US = 500 * 1000,   /* ... and again after this, in case it was not told, ... */
-    FENCE_LOOK_SPREADS = 4,       /* ... and up to so many times as much more, at random */
-    FENCE_RETRIES_LOOKED_AT = 64, /* places at the end of a line, for the holder asking again */
+    FENCE_OWED_MAX = 512,         /* locks that a majority owes answers for, beyond which calls wait
+                                   * (fence/admission.h): of two script calls */
+    FENCE_OWED_GROUPS_PART = 4,   /* one in so many of these is for groups, ... */
+    FENCE_OWED_HOLDERS_TIMES = 2, /* ... and holders wait beyond so many times as much */
+    FENCE_ADMISSION_US = 1000 * 1000, /* how long a call waits for that, if it does not say */
+    FENCE_TRIES_MAX = 4,              /* attempts of a call that does not wait */
+    FENCE_STALE_TRIES_MAX = 16,       /* and where no rival, but a newer view was in the way */
+    FENCE_GROUP_DOUBLINGS_MAX = 8,    /* of the random delay of an acquire of several */
+    FENCE_RETRY_BASE_US = 2 * 1000,   /* the first random delay is below twice this */
+    FENCE_FIRST_LOOK_US = 5 * 1000,   /* a new first in line asks the masters after this ... */
+    FENCE_LOOK_US = 500 * 1000,       /* ... and again after this, in case it was not told, ... */
+    FENCE_LOOK_SPREADS = 4,           /* ... and up to so many times as much more, at random */
+    FENCE_RETRIES_LOOKED_AT = 64,     /* places at the end of a line, for the holder asking again */
     FENCE_REJOIN_DELAY_US = 20 * 1000, /* a random time below it before a server leads a rejoin */
     FENCE_REJOIN_PATIENCE_US = 1000 * 1000, /* for each answer to a step of a rejoin */
     FENCE_REJOIN_BEATEN_US = 1000 * 1000,   /* the same delay, after another leader was further */

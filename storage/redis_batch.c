@@ -235,7 +235,8 @@ struct fence_reply storage_batch_reply(const struct storage_batch *batch, unsign
 {
     assert(i < batch->count);
     const struct storage_expected *expected = &batch->expected[i];
-    struct fence_reply read = {.kind = FENCE_REPLY_REFUSED, .tag = expected->tag};
+    struct fence_reply read = {
+        .kind = FENCE_REPLY_REFUSED, .tag = expected->tag, .locks = expected->locks};
     if (!reply) {
         read.kind = FENCE_REPLY_LOST;
         return read;

@@ -229,7 +229,7 @@ static void done(struct play *play, const struct link_request *request, struct f
 void lies_reply(struct play *play, const struct link_request *request,
                 struct fence_reply *ret_reply)
 {
-    *ret_reply = (struct fence_reply){.tag = request->tag};
+    *ret_reply = (struct fence_reply){.tag = request->tag, .locks = request->group};
     if (wrong(play, REPLY_REFUSED)) {
         ret_reply->kind = FENCE_REPLY_REFUSED;
     } else if (wrong(play, REPLY_STALE)) {

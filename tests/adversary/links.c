@@ -145,7 +145,11 @@ static void lose(struct play *play, unsigned i, const struct link_request *reque
         };
     } else {
         event.kind = FENCE_EVENT_REPLY;
-        event.reply = (struct fence_reply){.kind = FENCE_REPLY_LOST, .tag = request->tag};
+        event.reply = (struct fence_reply){
+            .kind = FENCE_REPLY_LOST,
+            .tag = request->tag,
+            .locks = request->group,
+        };
     }
     play_step(play, &event);
 }

@@ -19,6 +19,9 @@ enum {
     CLIENTS = 5,         /* in most worlds, at most */
     DISASTER_MAX_US = 300 * 1000,
     PAGES_FAIL = 150, /* of a thousand mixed worlds */
+    OWED_WORLDS = 8,  /* one seed in so many, of this remainder, has masters owe few locks */
+    OWED_WORLD = 6,
+    OWED_MAX = 8, /* at most */
 };
 
 /* How often a fault strikes in the worlds that have it: seldom, or often. */
@@ -451,12 +454,20 @@ static void draw(struct sim_plan *plan, struct sim_rng *rng, unsigned masters)
                       sim_plan_recovers(plan) && sim_rng_chance(rng, MAINTAINS);
 }
 
+/* In some worlds calls wait for others where the service would have them wait only under load. By
+ * the seed itself: the rest of a plan is what it was before there was admission. */
+static uint32_t owed_of_seed(uint64_t seed)
+{
+    return seed % OWED_WORLDS == OWED_WORLD ? (uint32_t)(1 + seed / OWED_WORLDS % OWED_MAX) : 0;
+}
+
 struct sim_plan sim_plan_of_seed(uint64_t seed, unsigned masters)
 {
     struct sim_plan plan = {.kind = SIM_MIXED};
     struct sim_rng rng;
     sim_rng_init(&rng, seed, STREAM);
     draw(&plan, &rng, masters);
+    plan.owed = owed_of_seed(seed);
     return plan;
 }
 

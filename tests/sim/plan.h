@@ -81,6 +81,7 @@ struct sim_plan {
     unsigned extensions; /* cap */
     unsigned calls;      /* a core takes at a time, and how many of them may wait */
     unsigned waiters;
+    unsigned owed; /* locks a majority may owe, before calls wait; 0: as many as in the service */
     uint32_t ttl_low_ms;
     uint32_t ttl_high_ms;
     uint32_t waits; /* per mille of the acquires, so long at most */

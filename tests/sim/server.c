@@ -24,6 +24,7 @@ static void new_core(const struct sim_world *world, struct sim_server *server)
         .calls = world->plan.calls,
         .waiters = world->plan.waiters,
         .extensions = world->plan.extensions,
+        .owed = world->plan.owed,
         .seed = sim_rng_next(&server->rng),
     };
     if (fence_core_new(&config, &server->core))

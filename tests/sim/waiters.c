@@ -90,13 +90,13 @@ void sim_waiters_come(struct sim_world *world, struct sim_call *call)
     sim_waking_first(world, call->server, line, true);
 }
 
-/* W4. */
+/* W4. Where masters may owe little, all wait. */
 static void check_asks_at_once(struct sim_world *world, const struct sim_call *call)
 {
     const struct sim_line *line = line_of(world, call);
     uint64_t local_us = sim_clock_read(&world->servers[call->server].clock, world->now_us);
-    bool has_it = call->again && stands_in_line(call) && line->granted == call->lock &&
-                  line->granted_until_us > local_us &&
+    bool has_it = world->plan.owed == 0 && call->again && stands_in_line(call) &&
+                  line->granted == call->lock && line->granted_until_us > local_us &&
                   !sim_grants_is_given_up(&world->check, call->set.resource[0], call->lock);
     if (has_it && call->state == SIM_CALL_UNDER_WAY && !call->asked)
         sim_check_fail(&world->check,

@@ -12,7 +12,8 @@ enum {
     FIRST_LOOK_US = FENCE_FIRST_LOOK_US * (1 + FENCE_LOOK_SPREADS),
     LOOK_US = FENCE_LOOK_US * (1 + FENCE_LOOK_SPREADS),
     LEASE_END_US = 1000, /* it asks so long after the end of a lease */
-    ROUNDING_US = 5,     /* of true time, from one clock to the other */
+    ROUNDS_OF_A_CALL = 2 * FENCE_TRIES_MAX,
+    ROUNDING_US = 5, /* of true time, from one clock to the other */
 };
 
 /* ---- how long -------------------------------------------------------------------------------- */
@@ -33,10 +34,19 @@ static uint64_t calm_sleep_us(const struct sim_world *world, const struct sim_ca
            drift_us;
 }
 
+/* Where masters may owe little, the first of a line waits for all other calls as well. */
+static uint64_t admission_us(const struct sim_world *world)
+{
+    const struct sim_plan *plan = &world->plan;
+    return plan->owed > 0 ? FENCE_ADMISSION_US + (uint64_t)plan->calls * ROUNDS_OF_A_CALL *
+                                                     fence_patience_us(plan->ttl_high_ms)
+                          : 0;
+}
+
 /* @local_us by the clock of server @s, in true time. */
 static uint64_t true_span_us(const struct sim_world *world, unsigned s, uint64_t local_us)
 {
-    return sim_clock_span(&world->servers[s].clock, local_us) + ROUNDING_US;
+    return sim_clock_span(&world->servers[s].clock, local_us + admission_us(world)) + ROUNDING_US;
 }
 
 /* @from_us, or when server @s goes on, if it was stopped then or later. */

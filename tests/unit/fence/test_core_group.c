@@ -223,6 +223,10 @@ static void every_failed_attempt_is_taken_back_however_many_there_are(void **sta
         held(f, 0, 1, 4000);
         held(f, 1, 1, 4000);
         assert_int_equal(undone(f), 3);
+        for (unsigned i = 0; i < 3; i++) {
+            core_reply_to(f, i, 0, (struct fence_reply){.kind = FENCE_REPLY_YES, .locks = 3});
+            assert_no_effects(f);
+        }
     }
 }
 

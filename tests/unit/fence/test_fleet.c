@@ -239,8 +239,8 @@ static void master_that_owes_nothing_is_never_silent(void **state)
     (void)state;
     struct fence_fleet fleet = fleet_active(3);
     assert_true(fence_fleet_deadline(&fleet) == FENCE_NEVER);
-    fence_fleet_sent(&fleet, 1, 1000);
-    fence_fleet_answered(&fleet, 1, 2000);
+    fence_fleet_sent(&fleet, 1, 1, 1000);
+    fence_fleet_answered(&fleet, 1, 1, 2000);
     assert_true(fence_fleet_deadline(&fleet) == FENCE_NEVER);
     assert_int_equal(fence_fleet_silent(&fleet, 1000000000), 0);
 }
@@ -249,10 +249,10 @@ static void silence_is_counted_from_the_last_progress(void **state)
 {
     (void)state;
     struct fence_fleet fleet = fleet_active(3);
-    fence_fleet_sent(&fleet, 1, 1000);
-    fence_fleet_sent(&fleet, 1, 9000); /* asking again does not put the deadline off */
+    fence_fleet_sent(&fleet, 1, 1, 1000);
+    fence_fleet_sent(&fleet, 1, 1, 9000); /* asking again does not put the deadline off */
     assert_int_equal(fence_fleet_deadline(&fleet), 1000 + FENCE_MASTER_DEADLINE_US);
-    fence_fleet_answered(&fleet, 1, 20000);
+    fence_fleet_answered(&fleet, 1, 1, 20000);
     uint64_t deadline_us = 20000 + FENCE_MASTER_DEADLINE_US;
     assert_int_equal(fence_fleet_deadline(&fleet), deadline_us);
     assert_int_equal(fence_fleet_silent(&fleet, deadline_us - 1), 0);
@@ -263,9 +263,9 @@ static void earliest_master_sets_the_deadline(void **state)
 {
     (void)state;
     struct fence_fleet fleet = fleet_active(3);
-    fence_fleet_sent(&fleet, 2, 3000);
-    fence_fleet_sent(&fleet, 1, 2000);
-    fence_fleet_sent(&fleet, 0, 4000);
+    fence_fleet_sent(&fleet, 2, 1, 3000);
+    fence_fleet_sent(&fleet, 1, 1, 2000);
+    fence_fleet_sent(&fleet, 0, 1, 4000);
     assert_int_equal(fence_fleet_deadline(&fleet), 2000 + FENCE_MASTER_DEADLINE_US);
 }
 
@@ -273,11 +273,11 @@ static void new_connection_owes_nothing(void **state)
 {
     (void)state;
     struct fence_fleet fleet = fleet_active(3);
-    fence_fleet_sent(&fleet, 1, 1000);
+    fence_fleet_sent(&fleet, 1, 1, 1000);
     fence_fleet_lose(&fleet, 1, FENCE_REASON_SILENT);
     assert_true(fence_fleet_deadline(&fleet) == FENCE_NEVER);
-    fence_fleet_answered(&fleet, 1, 2000); /* lost, and said so only now */
-    fence_fleet_sent(&fleet, 0, 3000);
+    fence_fleet_answered(&fleet, 1, 1, 2000); /* lost, and said so only now */
+    fence_fleet_sent(&fleet, 0, 1, 3000);
     assert_int_equal(fence_fleet_deadline(&fleet), 3000 + FENCE_MASTER_DEADLINE_US);
 }
 
