@@ -103,14 +103,15 @@ static void notice(struct absence *absence, const char *reason, uint64_t now_ms)
     snprintf(absence->reason, sizeof(absence->reason), "%s", reason);
 }
 
-/* A new incarnation says that the master was taken back after the harm. One that forgot nothing has
- * been back since it was shown as active again. */
+/* A new incarnation says that the master was taken back after the harm. One that forgot nothing is
+ * back when somebody shows it as active again. */
 static bool is_back(const struct absence *absence, const struct absences_sight *sight,
                     uint64_t now_ms)
 {
     if (!absence->ended || !sight->active)
         return false;
-    if (absence->forgot ? sight->incarnation > absence->incarnation : absence->noticed)
+    if (absence->forgot ? sight->incarnation > absence->incarnation
+                        : absence->noticed && !sight->disturbed)
         return true;
     return !sight->disturbed && now_ms - absence->ended_ms >= ABSENCES_UNNOTICED_MS;
 }
@@ -122,6 +123,8 @@ bool absences_look(struct absences *absences, unsigned master, const struct abse
     if (!absence->open)
         return false;
     absence->disturbed |= sight->disturbed;
+    if (sight->reason && strcmp(sight->reason, "forgot") == 0)
+        absence->forgot = true; /* its settings had been weak before, say */
     if (!sight->active)
         notice(absence, sight->reason ? sight->reason : "", now_ms);
     else if (sight->incarnation > absence->incarnation)

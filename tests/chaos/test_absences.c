@@ -103,6 +103,27 @@ static void one_that_forgot_nothing_is_not_out_and_back_once_active(void **state
     assert_seconds(figures[KIND].back_s, 0.1);
 }
 
+static void one_that_nobody_sees_is_not_back(void **state)
+{
+    (void)state;
+    absences_begin(&absences, M, KIND, false, OLD, 1000);
+    assert_false(look(false, "unreachable", 0, 1050));
+    absences_end(&absences, M, 1200);
+    assert_false(look_disturbed(true, OLD, 1300));
+    assert_true(look(true, NULL, OLD, 1400));
+}
+
+static void one_that_is_said_to_have_forgotten_is_out(void **state)
+{
+    (void)state;
+    absences_begin(&absences, M, KIND, false, OLD, 1000);
+    absences_end(&absences, M, 1200);
+    assert_false(look(false, "forgot", 0, 1300));
+    assert_int_equal(absences_out(&absences), 1U << M);
+    assert_false(look(true, NULL, OLD, 1400));
+    assert_true(look(true, NULL, NEW, 1500));
+}
+
 static void what_was_noticed_is_told_by_kind(void **state)
 {
     (void)state;
@@ -192,6 +213,8 @@ static const struct CMUnitTest cases[] = {
     CASE(no_one_is_back_before_its_fault_ended),
     CASE(one_that_was_never_noticed_counts_as_back_after_a_time),
     CASE(one_that_forgot_nothing_is_not_out_and_back_once_active),
+    CASE(one_that_nobody_sees_is_not_back),
+    CASE(one_that_is_said_to_have_forgotten_is_out),
     CASE(what_was_noticed_is_told_by_kind),
     CASE(a_new_incarnation_between_two_looks_was_noticed),
     CASE(harm_that_comes_later_is_what_is_measured),
