@@ -69,6 +69,19 @@ def waiters:
            .lost, .twice])
     | table;
 
+def attacked:
+    def of($what): map(select(.what == $what));
+    [["persistence", "calm", "attacked", "p50 ratio", "p99 ratio", "masters silent",
+      "connections still held", "groups granted", "refused", "503"]]
+    + (group_by([.persistence, .round])
+       | map((of("calm")[0]) as $calm | (of("attacked")[0]) as $attacked
+             | [$calm.persistence, ($calm.acquire_us | latencies), ($attacked.acquire_us | latencies),
+                ratio($attacked.acquire_us.p50; $calm.acquire_us.p50; 2),
+                ratio($attacked.acquire_us.p99; $calm.acquire_us.p99; 2), $attacked.silent,
+                ($attacked.attack.held | commas), $attacked.attack.groups_granted,
+                $attacked.attack.groups_refused, $attacked.attack.groups_unavailable]))
+    | table;
+
 def imports:
     [["locks held", "what happened", "clients at work", "ms until it votes"]]
     + map([(.locks | commas), .what, .clients, (.ms | commas)])
@@ -110,6 +123,8 @@ def by_part($kinds; kind; value; $digits):
             $runs | medians("stopped"); stopped),
     section("From one holder to the next, while many wait for one name";
             of("waiters"); waiters),
+    section("Acquire while the service is attacked, p50 / p99 in microseconds";
+            of("attacked"); attacked),
     section("How long a master that forgot is out, three masters";
             of("import"); imports),
     section("CPU microseconds of a pair, \(of("cpu")[0].connections) clients";

@@ -1,0 +1,50 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2154 # of scripts/bench and fleet.sh
+# How fast others are served while the service is attacked from the network. Sourced after
+# candidates.sh. Three masters, and turns with and without the attack.
+
+readonly attack_masters=3 attack_clients=8 attack_margin=2 # seconds before others are measured
+
+# attacked_measure WHAT ROUND
+attacked_measure() {
+    local line attacker='' said='{}' silent_before silent
+    silent_before=$(attacked_silent)
+    if [ "$1" = attacked ]; then
+        "$bench_out/pawl-bench-attack" --port "$pawld_port" --endless-lines "${attack[0]}" \
+            --half-heads "${attack[1]}" --groups "${attack[2]}" \
+            --seconds $((${seconds%.*} + 2 * attack_margin)) >"$bench_out/attack.json" &
+        attacker=$!
+        sleep "$attack_margin"
+    fi
+    line=$("$bench_out/pawl-bench-load" --port "$pawld_port" --connections "$attack_clients" \
+        --seconds "$seconds" --warmup "$warmup")
+    if [ -n "$attacker" ]; then
+        wait "$attacker"
+        said=$(<"$bench_out/attack.json")
+    fi
+    silent=$(($(attacked_silent) - silent_before))
+    record attacked "{\"what\": \"$1\", \"round\": $2, \"silent\": $silent, \"attack\": $said}" <<<"$line"
+    say "$persistence: $1, round $2: $(jq -c '{pairs_per_s, acquire_us, errors}' <<<"$line"), masters judged silent: $silent, $said"
+}
+
+# attacked_silent: how often pawld judged a master silent so far.
+attacked_silent() {
+    grep -c 'did not answer in time' "$attack_log" || true
+}
+
+attacked() {
+    local round
+    candidates_stop
+    fleet_start_masters "$attack_masters" "$persistence"
+    fleet_init
+    fleet_free_port
+    pawld_port=$fleet_port
+    fleet_start_pawld "$pawld_port"
+    # shellcheck disable=SC2034 # candidates.sh stops it
+    pawld_pid=$fleet_pid
+    attack_log=$(ls -t "$fleet_dir"/pawld-*.log | head -n 1)
+    for ((round = 1; round <= rounds; round++)); do
+        attacked_measure calm "$round"
+        attacked_measure attacked "$round"
+    done
+}
