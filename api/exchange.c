@@ -14,6 +14,19 @@ enum {
     BODY_FIRST = 512, /* room for a body of unknown length; most are less */
 };
 
+static int socket_of(struct MHD_Connection *connection)
+{
+    return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+}
+
+/* What libmicrohttpd has read came through it. */
+static struct api_guard *guard_of(const struct api_http *http, struct MHD_Connection *connection)
+{
+    struct api_guard *guard = api_guards_find(&http->guards, socket_of(connection));
+    assert(guard != NULL && !guard->fresh);
+    return guard;
+}
+
 static enum MHD_Result note_header(void *context, enum MHD_ValueKind kind, const char *name,
                                    const char *value)
 {
@@ -50,21 +63,6 @@ static size_t head_size(struct MHD_Connection *connection)
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
     return info != NULL ? info->header_size : 0;
-}
-
-static int count_values(const struct api_request *request, enum MHD_ValueKind kinds)
-{
-    return MHD_get_connection_values(request->connection, kinds, NULL, NULL);
-}
-
-/* libmicrohttpd has its own 431, for when its memory is out; short of that, the answer still has to
- * fit beside what came in. */
-static bool head_too_large(const struct api_request *request)
-{
-    const size_t size = head_size(request->connection);
-    const int fields =
-        count_values(request, MHD_HEADER_KIND | MHD_COOKIE_KIND | MHD_GET_ARGUMENT_KIND);
-    return size + (size_t)fields * API_HTTP_FIELD_COST > API_HTTP_HEAD_MAX;
 }
 
 static enum MHD_Result note_parameter(void *context, enum MHD_ValueKind kind, const char *name,
@@ -119,16 +117,16 @@ static bool body_unwanted(const struct api_request *request)
  * body would not be understood, or is not worth reading. The connection ends with the answer. */
 static void refuse_unread(struct api_request *request, const char *fault)
 {
-    bool head = head_too_large(request);
-    if (fault == NULL && !head && !body_unwanted(request))
+    if (fault == NULL && !body_unwanted(request))
         return;
 
+    api_guard_refused(guard_of(request->http, request->connection));
     request->close_connection = true;
     request->state = API_REQUEST_HANDLING;
     if (fault != NULL)
         api_problem_answer_detail(request, API_PROBLEM_INVALID, "%s", fault);
     else
-        api_problem_answer(request, head ? API_PROBLEM_HEAD : API_PROBLEM_TOO_LARGE);
+        api_problem_answer(request, API_PROBLEM_TOO_LARGE);
 }
 
 static enum MHD_Result headers_came(struct api_room *room, struct MHD_Connection *connection,
@@ -218,9 +216,7 @@ enum MHD_Result api_exchange_handle(void *context, struct MHD_Connection *connec
  * open until it counts as idle. */
 static void see_end(struct MHD_Connection *connection)
 {
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    struct pollfd end = {.fd = info->connect_fd, .events = POLLRDHUP};
+    struct pollfd end = {.fd = socket_of(connection), .events = POLLRDHUP};
     if (poll(&end, 1, 0) > 0 && (end.revents & POLLRDHUP))
         (void)shutdown(end.fd, SHUT_RD); /* wakes it; what came before the end is still read */
 }
@@ -228,10 +224,20 @@ static void see_end(struct MHD_Connection *connection)
 void api_exchange_completed(void *context, struct MHD_Connection *connection, void **request,
                             enum MHD_RequestTerminationCode why)
 {
-    (void)context;
+    const struct api_room *room = context;
     (void)why;
     see_end(connection);
+    api_guard_answered(guard_of(room->http, connection));
     if (*request != NULL)
         api_request_close(*request);
     *request = NULL;
+}
+
+void api_exchange_connected(void *context, struct MHD_Connection *connection,
+                            void **connection_context, enum MHD_ConnectionNotificationCode code)
+{
+    struct api_room *room = context;
+    (void)connection_context;
+    if (code == MHD_CONNECTION_NOTIFY_CLOSED)
+        api_guards_remove(&room->http->guards, socket_of(connection));
 }

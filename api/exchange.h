@@ -4,6 +4,7 @@
 #define API_EXCHANGE_H
 
 #include "api/framing.h"
+#include "api/guard.h"
 #include "api/http.h"
 #include "api/request.h"
 #include "api/rooms.h"
@@ -12,12 +13,14 @@
 
 struct api_http {
     struct api_rooms rooms;
+    struct api_guards guards;
     int listen_fd;  /* -1 once quiesced */
     bool accepting; /* false: there is no space, or was none when it was last tried */
     int watch_fd;
     uint16_t port;
     const struct api_routes *routes;
     size_t routes_count;
+    struct api_hosts hosts;
     struct api_request *parked; /* list of the requests that wait for their answer */
     unsigned parked_count;
     unsigned hovering_count; /* of those, how many are not suspended */
@@ -73,6 +76,8 @@ enum MHD_Result api_exchange_handle(void *context, struct MHD_Connection *connec
                                     const char *data, size_t *data_size, void **request);
 void api_exchange_completed(void *context, struct MHD_Connection *connection, void **request,
                             enum MHD_RequestTerminationCode why);
+void api_exchange_connected(void *context, struct MHD_Connection *connection,
+                            void **connection_context, enum MHD_ConnectionNotificationCode code);
 
 /* Parks a request that its handler kept; called from within api_exchange_handle(). */
 void api_request_park(struct api_request *request);

@@ -53,5 +53,7 @@ void api_head_field(struct api_head *head, const char *name, const char *value)
 
 bool api_head_end(const struct api_head *head)
 {
-    return head->hidden || !are_separators(head->seen, head->end, "");
+    /* The ends of the last line and of the empty one. More NULs came with the value. */
+    return head->hidden || head->end - head->seen > 2 * LINE_END_MAX ||
+           !are_separators(head->seen, head->end, "");
 }

@@ -31,11 +31,16 @@ static int accept_into(struct api_room *room)
                            SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0)
         return errno;
+    struct api_guards *guards = &room->http->guards;
+    if (api_guards_add(guards, fd) != 0) {
+        (void)close(fd);
+        return ENOMEM;
+    }
     room->due = 1;
-    /* It is closed if it cannot be had. */
-    return MHD_add_connection(room->daemon, fd, (struct sockaddr *)&from, from_len) == MHD_YES
-               ? 0
-               : ENOMEM;
+    if (MHD_add_connection(room->daemon, fd, (struct sockaddr *)&from, from_len) == MHD_YES)
+        return 0;
+    api_guards_remove(guards, fd); /* it is closed already */
+    return ENOMEM;
 }
 
 static void log_shortage(const struct api_http *http, int error)
@@ -98,6 +103,9 @@ int api_http_new(const struct api_http_config *config, struct api_http **ret_htt
     http->left = config->left;
     http->left_context = config->left_context;
 
+    http->hosts = config->hosts;
+    api_guards_init(&http->guards, config->head_ms > 0 ? config->head_ms : API_HTTP_WAIT_MS,
+                    config->body_ms > 0 ? config->body_ms : API_HTTP_WAIT_MS);
     result = api_rooms_init(&http->rooms, http,
                             config->connections > 0 ? config->connections : API_HTTP_CONNECTIONS,
                             config->idle_s > 0 ? config->idle_s : API_HTTP_IDLE_S);
@@ -143,12 +151,17 @@ void api_http_watch_turn(struct api_http *http)
 
 int api_http_timeout_ms(struct api_http *http)
 {
-    return api_rooms_timeout_ms(&http->rooms);
+    const int rooms_ms = api_rooms_timeout_ms(&http->rooms);
+    const int guards_ms = api_guards_timeout_ms(&http->guards);
+    if (rooms_ms < 0 || guards_ms < 0)
+        return rooms_ms < 0 ? guards_ms : rooms_ms;
+    return rooms_ms < guards_ms ? rooms_ms : guards_ms;
 }
 
 void api_http_turn(struct api_http *http)
 {
     bool more = true;
+    api_guards_expire(&http->guards);
     api_rooms_look(&http->rooms);
     for (int round = 0; round < ROUNDS_MAX && more; round++) {
         more = api_rooms_run(&http->rooms);
@@ -192,6 +205,7 @@ void api_http_free(struct api_http *http)
     }
     assert(http->parked == NULL);
     api_rooms_fini(&http->rooms);
+    api_guards_fini(&http->guards);
     if (http->watch_fd >= 0)
         (void)close(http->watch_fd);
     free(http);

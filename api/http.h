@@ -13,6 +13,7 @@
 
 #include "api/request.h"
 #include "api/route.h"
+#include "api/site.h"
 #include "fence/error.h"
 
 #include <stdbool.h>
@@ -22,10 +23,15 @@ enum {
     API_HTTP_CONNECTIONS = 16384, /* open at a time; more wait to be accepted */
     API_HTTP_IDLE_S = 75,         /* a connection that says nothing for so long is closed; one whose
                                    * request is parked is not idle */
-    API_HTTP_MEMORY = 6 * 1024,   /* bytes a connection has for the heads of request and answer:
-                                   * most of what a parked request costs */
-    API_HTTP_FIELD_COST = 64,     /* of them, for each header, cookie and query parameter, beside
-                                   * its bytes */
+    API_HTTP_WAIT_MS = 10000,     /* for the head of a request to come, from its first byte to its
+                                   * last, and for its body; more is 408. A new connection has as
+                                   * long for its first byte */
+    API_HTTP_WAIT_MIN_MS = 100,   /* what the two can be set to */
+    API_HTTP_WAIT_MAX_MS = 3600 * 1000,
+    API_HTTP_MEMORY = 6 * 1024, /* bytes a connection has for the heads of request and answer:
+                                 * most of what a parked request costs */
+    API_HTTP_FIELD_COST = 64,   /* of them, for each header, cookie and query parameter, beside
+                                 * its bytes */
     API_HTTP_HEAD_MAX = 5 * 1024 + 512, /* for a request's head, by that reckoning; more is 431. The
                                          * rest is for the answer's */
     API_HTTP_DRAIN_MAX = 1024 * 1024,   /* of a body that is too large, so much is read and dropped,
@@ -39,6 +45,8 @@ struct api_http_config {
     size_t routes_count;
     unsigned connections;                            /* 0: API_HTTP_CONNECTIONS */
     unsigned idle_s;                                 /* 0: API_HTTP_IDLE_S */
+    uint32_t head_ms, body_ms;                       /* 0: API_HTTP_WAIT_MS */
+    struct api_hosts hosts;                          /* the service's names; borrowed */
     void (*log)(void *context, const char *message); /* what libmicrohttpd has to say; may be NULL.
                                                       * It ends with a newline */
     void *log_context;

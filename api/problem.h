@@ -62,7 +62,15 @@
     X(API_PROBLEM_MEDIA_TYPE, 0, 415, "unsupported-media-type", "The body is not JSON",            \
       "Send the body as JSON, with Content-Type: application/json.")                               \
     X(API_PROBLEM_HEAD, 0, 431, "headers-too-large", "The headers are too large",                  \
-      "Send at most 5632 bytes of request line and headers, each header counted as 64 more.")      \
+      "Send at most 5632 bytes of request line and headers. Each header, cookie and query "        \
+      "parameter counts 64 bytes more.")                                                           \
+    X(API_PROBLEM_REQUEST_TIMEOUT, 0, 408, "request-timeout", "The request came too slowly",       \
+      "The head, or the body, did not arrive in time; send the request anew, at once.")            \
+    X(API_PROBLEM_CROSS_SITE, 0, 403, "cross-site", "The request comes from another site",         \
+      "A page of another site may not change anything here; send no Origin and no "                \
+      "Sec-Fetch-Site but this service's own.")                                                    \
+    X(API_PROBLEM_UNKNOWN_HOST, 0, 421, "unknown-host", "The service is not known by this name",   \
+      "Send an IP address or localhost as Host, or start the service with --host and this name.")  \
     X(API_PROBLEM_INTERNAL, FENCE_EIO, 500, "internal", "The service failed",                      \
       "The storage of the service failed; its log says how.")                                      \
     X(API_PROBLEM_NO_MEMORY, FENCE_ENOMEM, 503, "no-memory", "The service is out of memory",       \

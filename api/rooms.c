@@ -50,6 +50,7 @@ static struct MHD_Daemon *start_daemon(struct api_room *room, unsigned idle_s)
         /* The logger comes first, or what goes wrong before it is known goes to stderr. */
         {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)log_line, room->http},
         {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)api_exchange_completed, room},
+        {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)api_exchange_connected, room},
         {MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)unescape_nothing, room},
         {MHD_OPTION_CONNECTION_LIMIT, room->size, NULL},
         {MHD_OPTION_CONNECTION_TIMEOUT, idle_s, NULL},
@@ -168,7 +169,9 @@ bool api_rooms_run(struct api_rooms *rooms)
         struct api_room *room = &rooms->room[i];
         if (room->due == 0)
             continue;
+        api_guards_watch(&room->http->guards);
         (void)MHD_run(room->daemon);
+        api_guards_watch(NULL);
         /* What hovers has libmicrohttpd want another turn at once; its answers will bring one. */
         room->due--;
         if (room->due == 0 && timeout_ms(room) == 0 && room->http->hovering_count == 0)

@@ -4,6 +4,7 @@
 
 #include "server/descriptors.h"
 #include "server/http_loop.h"
+#include "server/http_options.h"
 #include "server/ledger_backend.h"
 #include "server/log.h"
 #include "server/options.h"
@@ -24,6 +25,7 @@ const char *argp_program_version = "pawl-ledger " PAWL_VERSION;
 
 struct options {
     const char *listen;
+    struct server_http_options http;
     const char *db;
     bool unguarded;
 };
@@ -51,6 +53,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     switch (key) {
     case ARGP_KEY_INIT:
         server_options_init(state);
+        state->child_inputs[0] = &options->http;
         return 0;
     case OPTION_LISTEN:
         options->listen = text;
@@ -70,9 +73,12 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     }
 }
 
+static const struct argp_child children[] = {{&server_http_argp, 0, NULL, 0}, {0}};
+
 static const struct argp parser = {
     .options = option_list,
     .parser = parse_option,
+    .children = children,
     .doc = "Serves accounts whose writes are guarded by fencing tokens, from one SQLite file.",
 };
 
@@ -146,7 +152,7 @@ static int start_listening(const struct options *options, const struct api_route
 {
     static char no_label[] = "";
     unsigned connections = server_descriptors_for_clients(1);
-    const struct api_http_config config = {
+    struct api_http_config config = {
         .listen = options->listen,
         .routes = routes,
         .routes_count = 1,
@@ -154,6 +160,7 @@ static int start_listening(const struct options *options, const struct api_route
         .log = server_http_log,
         .log_context = no_label,
     };
+    server_http_options_apply(&options->http, &config);
     int err = api_http_new(&config, ret_http);
     return err ? server_http_cannot_listen(options->listen, err) : SERVER_EXIT_DONE;
 }

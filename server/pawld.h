@@ -3,12 +3,14 @@
 #define SERVER_PAWLD_H
 
 #include "fence/limits.h"
+#include "server/http_options.h"
 #include "storage/redis_url.h"
 
 #include <stdbool.h>
 
 struct pawld_options {
     const char *listen;
+    struct server_http_options http;
     struct storage_redis_url masters[FENCE_MASTERS_MAX];
     unsigned masters_count;
     unsigned workers;     /* serve: 1 .. SERVER_WORKERS_MAX */

@@ -145,6 +145,14 @@ static error_t parse(int key, char *text, struct argp_state *state)
             0                                                                                      \
     }
 
+static error_t parse_serve(int key, char *text, struct argp_state *state)
+{
+    struct pawld_options *options = state->input;
+    if (key == ARGP_KEY_INIT)
+        state->child_inputs[0] = &options->http;
+    return parse(key, text, state);
+}
+
 int pawld_read_serve_options(int argc, char **argv, struct pawld_options *ret_options)
 {
     static const struct argp_option list[] = {
@@ -161,9 +169,11 @@ int pawld_read_serve_options(int argc, char **argv, struct pawld_options *ret_op
          0},
         {0},
     };
+    static const struct argp_child children[] = {{&server_http_argp, 0, NULL, 0}, {0}};
     static const struct argp parser = {
         .options = list,
-        .parser = parse,
+        .parser = parse_serve,
+        .children = children,
         .doc = "Hands out locks with fencing tokens over HTTP, from a majority of Redis masters.\v"
                "Before the first start, mark the masters once: pawld init --new --master ...",
     };

@@ -78,6 +78,7 @@ static int make_workers(struct service *service, const char *listen)
             .index = service->made,
             .workers = options->workers,
             .listen = listen,
+            .http = &options->http,
             .masters = options->masters,
             .masters_count = options->masters_count,
             .waiters_max = options->waiters_max,

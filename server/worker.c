@@ -192,7 +192,7 @@ static int start_listening(struct server_worker *worker)
     uint32_t connections = server_descriptors_for_clients(worker->config.workers);
     if (connections > share(worker, API_HTTP_CONNECTIONS))
         connections = share(worker, API_HTTP_CONNECTIONS);
-    const struct api_http_config config = {
+    struct api_http_config config = {
         .listen = worker->config.listen,
         .reuse_port = worker->config.workers > 1,
         .routes = worker->routes,
@@ -203,6 +203,7 @@ static int start_listening(struct server_worker *worker)
         .left = on_left,
         .left_context = worker,
     };
+    server_http_options_apply(worker->config.http, &config);
     int error = api_http_new(&config, &worker->http);
     return error ? server_http_cannot_listen(config.listen, error) : 0;
 }

@@ -10,6 +10,7 @@
 
 #include "fence/error.h"
 #include "server/figures.h"
+#include "server/http_options.h"
 #include "storage/redis_url.h"
 
 #include <stdbool.h>
@@ -26,6 +27,7 @@ struct server_worker_config {
     unsigned index;   /* 0 .. workers - 1 */
     unsigned workers; /* of the process */
     const char *listen;
+    const struct server_http_options *http;
     const struct storage_redis_url *masters;
     unsigned masters_count;
     uint32_t waiters_max;           /* of the process, like all bounds: a worker has its share */

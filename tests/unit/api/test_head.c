@@ -89,6 +89,16 @@ static void text_behind_a_nul_is_noticed(void **state)
         assert_true(hides(&readings[i]));
 }
 
+static void nuls_behind_the_last_value_are_noticed(void **state)
+{
+    (void)state;
+    assert_true(hides(&(struct reading){
+        READ("GET\0/a\0HTTP/1.1\0\0Host\0 h\0\0\0\0\0"), /* one, and two line ends */
+        .words = {"/a", "HTTP/1.1"},
+        .fields = {"Host", "h"},
+    }));
+}
+
 static void line_without_a_name_is_noticed(void **state)
 {
     (void)state;
@@ -116,6 +126,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(head_that_is_shown_whole_hides_nothing),
     cmocka_unit_test(value_of_a_parameter_may_be_missing),
     cmocka_unit_test(text_behind_a_nul_is_noticed),
+    cmocka_unit_test(nuls_behind_the_last_value_are_noticed),
     cmocka_unit_test(line_without_a_name_is_noticed),
     cmocka_unit_test(name_that_stands_elsewhere_is_noticed),
 };
