@@ -4,6 +4,7 @@
 #include "api/input.h"
 #include "api/path.h"
 #include "api/problem.h"
+#include "api/site.h"
 
 #include <string.h>
 #include <strings.h>
@@ -16,6 +17,27 @@ static bool check_running(struct api_request *request)
         return true;
     request->close_connection = true;
     api_problem_answer(request, API_PROBLEM_STOPPING);
+    return false;
+}
+
+/* In HTTP/1.0 there may be no Host; no browser speaks that. */
+static bool check_host(struct api_request *request)
+{
+    const char *host = request->headers.value[API_HEADER_HOST];
+    if (host == NULL || api_site_is_known(host, &request->http->hosts))
+        return true;
+    api_problem_answer(request, API_PROBLEM_UNKNOWN_HOST);
+    return false;
+}
+
+static bool check_site(struct api_request *request)
+{
+    const char *const *value = request->headers.value;
+    if (request->method == API_GET || request->method == API_HEAD ||
+        api_site_is_own(value[API_HEADER_HOST], value[API_HEADER_ORIGIN],
+                        value[API_HEADER_SEC_FETCH_SITE]))
+        return true;
+    api_problem_answer(request, API_PROBLEM_CROSS_SITE);
     return false;
 }
 
@@ -105,8 +127,9 @@ static bool check_body(struct api_request *request)
 
 void api_dispatch(struct api_request *request)
 {
-    if (check_running(request) && check_path(request) && check_route(request) &&
-        check_size(request) && check_repeats(request) && check_query(request) &&
-        check_type(request) && check_body(request))
+    if (check_running(request) && check_host(request) && check_site(request) &&
+        check_path(request) && check_route(request) && check_size(request) &&
+        check_repeats(request) && check_query(request) && check_type(request) &&
+        check_body(request))
         request->match.route->handler(request, request->match.context);
 }

@@ -13,6 +13,8 @@ static const char *const names[API_HEADERS] = {
     [API_HEADER_LOCK_ID] = "Lock-Id",
     [API_HEADER_FENCING_TOKEN] = "Fencing-Token",
     [API_HEADER_IF_MATCH] = "If-Match",
+    [API_HEADER_ORIGIN] = "Origin",
+    [API_HEADER_SEC_FETCH_SITE] = "Sec-Fetch-Site",
 };
 
 const char *api_header_name(enum api_header header)

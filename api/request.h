@@ -32,6 +32,8 @@ enum api_header {
     API_HEADER_LOCK_ID,
     API_HEADER_FENCING_TOKEN,
     API_HEADER_IF_MATCH,
+    API_HEADER_ORIGIN,
+    API_HEADER_SEC_FETCH_SITE,
     API_HEADERS, /* how many there are */
 };
 

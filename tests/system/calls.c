@@ -30,8 +30,9 @@ struct http *call_begin(uint16_t port, const char *method, const char *path, con
 {
     struct http *http = http_connect(port);
     char *request = NULL;
-    int len = asprintf(&request, "%s %s HTTP/1.1\r\nHost: test\r\nContent-Length: %zu\r\n\r\n%s",
-                       method, path, strlen(body), body);
+    int len =
+        asprintf(&request, "%s %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %zu\r\n\r\n%s",
+                 method, path, strlen(body), body);
     assert_true(len > 0);
     assert_true(http_send(http, request, (size_t)len));
     free(request);

@@ -68,7 +68,7 @@ static void send_extend(struct http *http, const char *name, const struct grant 
 {
     char *request = NULL;
     const int len = asprintf(&request,
-                             "PATCH /v1/locks/%s HTTP/1.1\r\nHost: test\r\nLock-Id: %s\r\n"
+                             "PATCH /v1/locks/%s HTTP/1.1\r\nHost: localhost\r\nLock-Id: %s\r\n"
                              "Fencing-Token: %lld\r\nContent-Length: %zu\r\n\r\n%s",
                              name, grant->lock_id, (long long)grant->token, strlen(LEASE), LEASE);
     assert_true(len > 0);

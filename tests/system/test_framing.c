@@ -9,8 +9,8 @@
 #include <string.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define POST         "POST /v1/locks/free HTTP/1.1\r\nHost: test\r\n"
-#define GET          "GET /v1/locks/held HTTP/1.1\r\nHost: test\r\n"
+#define POST         "POST /v1/locks/free HTTP/1.1\r\nHost: localhost\r\n"
+#define GET          "GET /v1/locks/held HTTP/1.1\r\nHost: localhost\r\n"
 
 /* Sends the bytes and no more, and reads one answer. */
 static struct http_response exchange(struct http *http, const char *bytes, size_t len)
@@ -116,12 +116,12 @@ static void request_line_that_is_none_is_turned_away(void **state)
     static const char *const requests[] = {
         "POST\r\n\r\n",
         "POST /v1/locks/free\r\n\r\n",
-        "POST /v1/locks/free HTTP/2.0\r\nHost: test\r\n\r\n",
-        "POST /v1/locks/free HTTP/1.1 \r\nHost: test\r\n\r\n",
-        "POST /v1/locks/fr ee HTTP/1.1\r\nHost: test\r\n\r\n",
-        "POST v1/locks/free HTTP/1.1\r\nHost: test\r\n\r\n",
-        "POST * HTTP/1.1\r\nHost: test\r\n\r\n",
-        "CONNECT test:80 HTTP/1.1\r\nHost: test\r\n\r\n",
+        "POST /v1/locks/free HTTP/2.0\r\nHost: localhost\r\n\r\n",
+        "POST /v1/locks/free HTTP/1.1 \r\nHost: localhost\r\n\r\n",
+        "POST /v1/locks/fr ee HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        "POST v1/locks/free HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        "POST * HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        "CONNECT test:80 HTTP/1.1\r\nHost: localhost\r\n\r\n",
         "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
     };
     for (size_t i = 0; i < COUNT(requests); i++)
@@ -133,9 +133,9 @@ static void request_line_that_is_none_is_turned_away(void **state)
 static void bytes_of_zero_are_refused(void **state)
 {
     (void)state;
-    REFUSE_BYTES("POST /v1/locks/free\0x HTTP/1.1\r\nHost: test\r\n\r\n");
-    REFUSE_BYTES("POST /v1/locks/fr\0ee?a=1 HTTP/1.1\r\nHost: test\r\n\r\n");
-    REFUSE_BYTES("POST\0x /v1/locks/free HTTP/1.1\r\nHost: test\r\n\r\n");
+    REFUSE_BYTES("POST /v1/locks/free\0x HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    REFUSE_BYTES("POST /v1/locks/fr\0ee?a=1 HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    REFUSE_BYTES("POST\0x /v1/locks/free HTTP/1.1\r\nHost: localhost\r\n\r\n");
     REFUSE_BYTES("POST /v1/locks/free HTTP/1.1\r\nHost: te\0st\r\n\r\n");
     REFUSE_BYTES(POST "X: a\0b\r\nY: c\r\n\r\n");
     REFUSE_BYTES(POST "X: a\0\r\nY: c\r\n\r\n");

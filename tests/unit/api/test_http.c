@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define HEAD(method, path) method " " path " HTTP/1.1\r\nHost: h\r\n"
+#define HEAD(method, path) method " " path " HTTP/1.1\r\nHost: localhost\r\n"
 
 /* ---- the routes under test ------------------------------------------------------------------- */
 

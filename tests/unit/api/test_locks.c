@@ -112,8 +112,8 @@ static const char *request(const char *method, const char *resource, const char 
 {
     static char text[1024];
     (void)snprintf(text, sizeof(text),
-                   "%s /v1/locks/%s HTTP/1.1\r\nHost: h\r\n%sContent-Length: %zu\r\n\r\n%s", method,
-                   resource, lines, strlen(body), body);
+                   "%s /v1/locks/%s HTTP/1.1\r\nHost: localhost\r\n%sContent-Length: %zu\r\n\r\n%s",
+                   method, resource, lines, strlen(body), body);
     return text;
 }
 
@@ -121,7 +121,7 @@ static const char *request_several(const char *body)
 {
     static char text[2048];
     (void)snprintf(text, sizeof(text),
-                   "POST /v1/locks HTTP/1.1\r\nHost: h\r\nContent-Length: %zu\r\n\r\n%s",
+                   "POST /v1/locks HTTP/1.1\r\nHost: localhost\r\nContent-Length: %zu\r\n\r\n%s",
                    strlen(body), body);
     return text;
 }
