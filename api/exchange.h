@@ -14,8 +14,10 @@
 struct api_http {
     struct api_rooms rooms;
     struct api_guards guards;
-    int listen_fd;  /* -1 once quiesced */
-    bool accepting; /* false: there is no space, or was none when it was last tried */
+    int listen_fd;       /* -1 once quiesced */
+    bool accepting;      /* false: there is no space, or was none when it was last tried */
+    bool short_of_space; /* and that was told; until a tenth of the space is free */
+    unsigned capacity;   /* connections */
     int watch_fd;
     uint16_t port;
     const struct api_routes *routes;

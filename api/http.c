@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 enum {
     ROUNDS_MAX = 64,      /* of work, that make one turn */
     ACCEPTS_A_TURN = 128, /* connections let in, before those that are in have their turn */
+    EVICTIONS = 16,       /* connections without a request ended for others, each time */
     FAREWELL_ROUNDS = 8,  /* in which the last answers may leave, when everything ends */
 };
 
@@ -43,33 +45,60 @@ static int accept_into(struct api_room *room)
     return ENOMEM;
 }
 
-static void log_shortage(const struct api_http *http, int error)
+/* Once in each episode: it ends when a tenth of the connections is free. */
+static void log_shortage(struct api_http *http, int error)
 {
-    char line[128];
-    (void)snprintf(line, sizeof(line), "clients have to wait to be accepted: %s\n",
-                   strerror(error));
-    if (http->log != NULL)
-        http->log(http->log_context, line);
+    char line[160];
+    if (http->short_of_space || http->log == NULL)
+        return;
+    http->short_of_space = true;
+    if (error == ENOSPC)
+        (void)snprintf(line, sizeof(line),
+                       "clients have to wait to be accepted: all %u connections are in use\n",
+                       http->capacity);
+    else
+        (void)snprintf(line, sizeof(line), "clients have to wait to be accepted: %s\n",
+                       strerror(error));
+    http->log(http->log_context, line);
 }
 
-/* Lets in who knocks; true if anybody was. When all rooms are full, or descriptors run out, the
- * others wait outside, and each later turn tries again. */
-static bool accept_clients(struct api_http *http)
+static bool somebody_knocks(const struct api_http *http)
 {
-    bool anybody = false;
+    struct pollfd door = {.fd = http->listen_fd, .events = POLLIN};
+    return poll(&door, 1, 0) > 0;
+}
+
+/* Lets in at most ACCEPTS_A_TURN; returns why it stopped, 0 where there may be more. */
+static int accept_some(struct api_http *http, bool *ret_anybody)
+{
     int error = 0;
     for (int i = 0; i < ACCEPTS_A_TURN && error == 0; i++) {
         struct api_room *room = api_rooms_find_space(&http->rooms);
         error = room != NULL ? accept_into(room) : ENOSPC;
-        anybody |= error == 0;
+        *ret_anybody |= error == 0;
         if (error == EINTR || error == ECONNABORTED)
             error = 0;
     }
+    return error;
+}
+
+/* Lets in who knocks; true if anybody was. When all rooms are full, or descriptors run out, the
+ * others wait outside, and each later turn tries again; clients that do not finish a head make
+ * space for them. */
+static bool accept_clients(struct api_http *http)
+{
+    bool anybody = false;
+    const int error = accept_some(http, &anybody);
     const bool accepting = error == 0 || error == EAGAIN;
+    if (!accepting && somebody_knocks(http)) {
+        log_shortage(http, error);
+        (void)api_guards_evict(&http->guards, EVICTIONS);
+    }
+    if (accepting && http->short_of_space &&
+        api_http_connections(http) < http->capacity - http->capacity / 10)
+        http->short_of_space = false;
     if (accepting == http->accepting)
         return anybody;
-    if (!accepting && error != ENOSPC)
-        log_shortage(http, error);
     http->accepting = accepting;
     (void)!api_watch_door(http->watch_fd, http->listen_fd, accepting); /* it is there already */
     return anybody;
@@ -106,8 +135,8 @@ int api_http_new(const struct api_http_config *config, struct api_http **ret_htt
     http->hosts = config->hosts;
     api_guards_init(&http->guards, config->head_ms > 0 ? config->head_ms : API_HTTP_WAIT_MS,
                     config->body_ms > 0 ? config->body_ms : API_HTTP_WAIT_MS);
-    result = api_rooms_init(&http->rooms, http,
-                            config->connections > 0 ? config->connections : API_HTTP_CONNECTIONS,
+    http->capacity = config->connections > 0 ? config->connections : API_HTTP_CONNECTIONS;
+    result = api_rooms_init(&http->rooms, http, http->capacity,
                             config->idle_s > 0 ? config->idle_s : API_HTTP_IDLE_S);
     if (result != 0)
         goto out;

@@ -39,8 +39,8 @@ enum {
 };
 
 struct api_http_config {
-    const char *listen; /* "127.0.0.1:7380", "[::1]:7380"; numeric; port 0 takes any free one */
-    bool reuse_port;    /* share the port with other processes that say so too */
+    const char *listen;              /* "127.0.0.1:7380", "[::1]:7380", ":7380"; see api/listen.h */
+    bool reuse_port;                 /* share the port with other processes that say so too */
     const struct api_routes *routes; /* borrowed for the life of the server */
     size_t routes_count;
     unsigned connections;                            /* 0: API_HTTP_CONNECTIONS */

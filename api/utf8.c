@@ -42,6 +42,20 @@ size_t api_utf8_sequence(const char *bytes, size_t len)
     return 1 + tail.count;
 }
 
+bool api_utf8_is_control(const char *sequence, size_t len)
+{
+    const unsigned char *byte = (const unsigned char *)sequence;
+    if (len == 1)
+        return byte[0] < 0x20 || byte[0] == 0x7f;
+    if (len == 2)
+        return byte[0] == 0xc2 && byte[1] < 0xa0;
+    if (len != 3 || byte[0] != 0xe2)
+        return false;
+    if (byte[1] == 0x80) /* U+200E, U+200F, U+2028 to U+202E */
+        return byte[2] == 0x8e || byte[2] == 0x8f || (byte[2] >= 0xa8 && byte[2] <= 0xae);
+    return byte[1] == 0x81 && byte[2] >= 0xa6 && byte[2] <= 0xa9; /* U+2066 to U+2069 */
+}
+
 bool api_utf8_valid(const char *bytes, size_t len)
 {
     while (len > 0) {

@@ -19,6 +19,17 @@ static void put_char(struct api_writer *writer, char c)
     put(writer, &c, 1);
 }
 
+/* Of a sequence of at most three bytes. */
+static unsigned code_point(const char *text, size_t len)
+{
+    const unsigned char *byte = (const unsigned char *)text;
+    if (len == 1)
+        return byte[0];
+    if (len == 2)
+        return (byte[0] & 0x1fU) << 6 | (byte[1] & 0x3fU);
+    return (byte[0] & 0x0fU) << 12 | (byte[1] & 0x3fU) << 6 | (byte[2] & 0x3fU);
+}
+
 /* One character of a JSON string: as it is where it may be, else escaped (RFC 8259, section 7).
  * Returns how many bytes of @text it took. */
 static size_t put_escaped(struct api_writer *writer, const char *text, size_t len)
@@ -31,9 +42,9 @@ static size_t put_escaped(struct api_writer *writer, const char *text, size_t le
     }
     if (c == '"' || c == '\\') {
         put_char(writer, '\\');
-    } else if (c < 0x20 || c == 0x7f) {
+    } else if (api_utf8_is_control(text, used)) {
         char escape[7];
-        (void)snprintf(escape, sizeof(escape), "\\u%04x", c);
+        (void)snprintf(escape, sizeof(escape), "\\u%04x", code_point(text, used));
         put(writer, escape, 6);
         return used;
     }

@@ -35,14 +35,16 @@ static void log_master(struct server_audit *audit, unsigned i, const char *addre
         enum fence_finding finding = (enum fence_finding)f;
         bool is = master->findings >> f & 1;
         bool was = audit->logged[i] >> f & 1;
+        const unsigned key = i * FENCE_FINDINGS + (unsigned)f;
         char measured[MEASURE_MAX];
         measure(master, finding, measured);
         if (is && !was)
-            server_log(SERVER_LOG_WARNING, "audit: master %u (%s): %s%s: %s", i + 1, address,
-                       fence_finding_name(finding), measured, fence_finding_text(finding));
+            server_log_few(SERVER_LOG_WARNING, key, "audit: master %u (%s): %s%s: %s", i + 1,
+                           address, fence_finding_name(finding), measured,
+                           fence_finding_text(finding));
         else if (was && !is)
-            server_log(SERVER_LOG_INFO, "audit: master %u (%s): %s no more", i + 1, address,
-                       fence_finding_name(finding));
+            server_log_few(SERVER_LOG_INFO, key, "audit: master %u (%s): %s no more", i + 1,
+                           address, fence_finding_name(finding));
     }
     audit->logged[i] = master->findings;
 }

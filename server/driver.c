@@ -188,14 +188,16 @@ static void log_changes(struct server_driver *driver)
             continue; /* for those that are still being connected to */
         driver->logged[i].state = master->state;
         driver->logged[i].reason = master->reason;
+        /* Each master of each worker is a kind of its own. */
+        const unsigned key = (unsigned)((uintptr_t)driver / FENCE_MASTERS_MAX + i);
         if (master->state == FENCE_MASTER_ACTIVE)
-            server_log(SERVER_LOG_INFO, "%smaster %u (%s) votes", driver->config.label, i + 1,
-                       driver->addresses[i]);
+            server_log_few(SERVER_LOG_INFO, key, "%smaster %u (%s) votes", driver->config.label,
+                           i + 1, driver->addresses[i]);
         else
-            server_log(SERVER_LOG_WARNING, "%smaster %u (%s) does not vote: %s%s%s",
-                       driver->config.label, i + 1, driver->addresses[i],
-                       fence_reason_text(master->reason), has_detail(master->reason) ? " " : "",
-                       has_detail(master->reason) ? server_driver_detail(driver, i) : "");
+            server_log_few(SERVER_LOG_WARNING, key, "%smaster %u (%s) does not vote: %s%s%s",
+                           driver->config.label, i + 1, driver->addresses[i],
+                           fence_reason_text(master->reason), has_detail(master->reason) ? " " : "",
+                           has_detail(master->reason) ? server_driver_detail(driver, i) : "");
     }
 }
 

@@ -7,6 +7,10 @@
 #include <errno.h>
 #include <string.h>
 
+enum {
+    KIND_LEN = 16, /* bytes of a message of libmicrohttpd that tell its kind */
+};
+
 static void on_readable(uv_poll_t *poll, int status, int events)
 {
     (void)status, (void)events; /* whatever it is, the turn finds out */
@@ -35,6 +39,7 @@ static void before_sleep(uv_prepare_t *prepare)
         glue->answered = false;
         api_http_turn(glue->http);
     }
+    server_log_flush();
     if (glue->before_sleep)
         glue->before_sleep(glue->context);
     int timeout_ms = glue->answered ? 0 : api_http_timeout_ms(glue->http);
@@ -98,8 +103,8 @@ void server_http_announce(const char *listen, uint16_t port)
 int server_http_cannot_listen(const char *listen, int error)
 {
     if (error == FENCE_EINVAL) {
-        (void)server_options_error("--listen takes a numeric address with a port, such as "
-                                   "127.0.0.1:7380, not '%s'",
+        (void)server_options_error("--listen takes an IP address or localhost with a port, such "
+                                   "as 127.0.0.1:7380, or only :7380 for all addresses, not '%s'",
                                    listen);
         return SERVER_EXIT_USAGE;
     }
@@ -110,6 +115,9 @@ int server_http_cannot_listen(const char *listen, int error)
 
 void server_http_log(void *label, const char *message)
 {
-    server_log(SERVER_LOG_WARNING, "%shttp: %.*s", (const char *)label, (int)strcspn(message, "\n"),
-               message);
+    unsigned key = 0;
+    for (size_t i = 0; i < KIND_LEN && message[i] != '\0'; i++)
+        key = key * 31 + (unsigned char)message[i];
+    server_log_few(SERVER_LOG_WARNING, key, "%shttp: %.*s", (const char *)label,
+                   (int)strcspn(message, "\n"), message);
 }

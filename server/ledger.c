@@ -38,7 +38,9 @@ enum {
 
 static const struct argp_option option_list[] = {
     {"listen", OPTION_LISTEN, "HOST:PORT", 0,
-     "Where to serve HTTP, numeric; port 0 takes a free one (default 127.0.0.1:7381)", 0},
+     "Where to serve HTTP: an IP address or localhost; nothing before the colon means all "
+     "addresses of the machine; port 0 takes a free one (default 127.0.0.1:7381)",
+     0},
     {"db", OPTION_DB, "FILE", 0, "The database (default pawl-ledger.db)", 0},
     {"unguarded", OPTION_UNGUARDED, NULL, 0,
      "Do not check tokens. Stale holders then overwrite newer ones: for showing what the guard is "
@@ -189,6 +191,7 @@ int main(int argc, char **argv)
     /* The address comes first, so that a mistake in it creates no file. Nothing is served before
      * the loop runs, and by then the ledger is behind its routes. */
     struct program program;
+    server_descriptors_check(1);
     struct api_routes routes = api_ledger_routes(&program.backend.api);
     struct api_http *http = NULL;
     int status = start_listening(&options, &routes, &http);

@@ -17,10 +17,11 @@ static void log_failure(const struct server_ledger_backend *backend, const char 
     if (backend->ledger->error[0] == '\0')
         return;
     if (err == FENCE_ESTALE)
-        server_log(SERVER_LOG_WARNING, "%s: refused a stale token, but could not record it: %s",
-                   call, backend->ledger->error);
+        server_log_few(SERVER_LOG_WARNING, 0,
+                       "%s: refused a stale token, but could not record it: %s", call,
+                       backend->ledger->error);
     else
-        server_log(SERVER_LOG_ERROR, "%s failed: %s", call, backend->ledger->error);
+        server_log_few(SERVER_LOG_ERROR, 0, "%s failed: %s", call, backend->ledger->error);
 }
 
 static struct api_account show(const struct storage_account *account)

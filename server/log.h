@@ -12,12 +12,23 @@ enum server_log_level {
 
 enum {
     SERVER_LOG_LINE_MAX = 1024, /* bytes of a line with its newline; longer ones are cut */
+    SERVER_LOG_FEW = 5,         /* lines of a kind in a second */
+    SERVER_LOG_KINDS = 1024,    /* that are counted at a time */
 };
 
-/* Writes one line, in one write: lines of several threads do not mix. Control characters in it
- * become
- * '?', as text that came from outside must not forge lines. Any thread. */
+/* Writes one line, in one write: lines of several threads do not mix. What came from outside must
+ * neither forge lines nor move a terminal's cursor: see server/printable.h. Any thread. */
 void server_log(enum server_log_level level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* The same for what clients or masters can bring about as often as they like: SERVER_LOG_FEW lines
+ * of a kind in a second, and then one that says how many more there were. A kind is a @format (a
+ * string literal) with a @key of the caller's choice. */
+void server_log_few(enum server_log_level level, unsigned key, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Writes how many more there were of the kinds whose second is over. To be called now and then:
+ * costs nothing where there is nothing to say. Any thread. */
+void server_log_flush(void);
 
 #endif

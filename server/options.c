@@ -1,10 +1,16 @@
 #include "server/options.h"
 
+#include "server/printable.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
+
+enum {
+    SENTENCE_MAX = 4096, /* bytes of an error; longer ones are cut */
+};
 
 void server_options_streams(void)
 {
@@ -22,11 +28,13 @@ void server_options_init(struct argp_state *state)
 
 error_t server_options_error(const char *format, ...)
 {
+    char text[SENTENCE_MAX];
+    char printable[SENTENCE_MAX];
     va_list args;
-    (void)fprintf(stderr, "%s: ", program_invocation_short_name);
     va_start(args, format);
-    (void)vfprintf(stderr, format, args);
+    (void)vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    (void)fputc('\n', stderr);
+    (void)server_printable(text, printable, sizeof(printable));
+    (void)fprintf(stderr, "%s: %s\n", program_invocation_short_name, printable);
     return EINVAL;
 }

@@ -157,7 +157,9 @@ int pawld_read_serve_options(int argc, char **argv, struct pawld_options *ret_op
 {
     static const struct argp_option list[] = {
         {"listen", OPTION_LISTEN, "HOST:PORT", 0,
-         "Where to serve HTTP, numeric; port 0 takes a free one (default 127.0.0.1:7380)", 0},
+         "Where to serve HTTP: an IP address or localhost; nothing before the colon means all "
+         "addresses of the machine; port 0 takes a free one (default 127.0.0.1:7380)",
+         0},
         MASTER_OPTION,
         {"max-waiters", OPTION_WAITERS_MAX, "N", 0,
          "How many calls may wait for locks at a time (default 12288), in equal shares for the "

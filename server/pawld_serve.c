@@ -1,6 +1,7 @@
 /* pawld at work: its workers side by side, and what there is only once in a process: the address,
  * the signals, the exit status. */
 #include "api/listen.h"
+#include "server/descriptors.h"
 #include "server/http_loop.h"
 #include "server/log.h"
 #include "server/options.h"
@@ -143,6 +144,7 @@ static int run_workers(struct service *service)
 int pawld_serve(const struct pawld_options *options)
 {
     struct service service = {.options = options};
+    server_descriptors_check(options->workers);
     int status = options->workers > 1 ? make_sharing_workers(&service)
                                       : make_workers(&service, options->listen);
     if (status == SERVER_EXIT_DONE) {

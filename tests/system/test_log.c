@@ -1,0 +1,264 @@
+/* What clients and masters can have written to the log: little, and nothing that a terminal obeys.
+ */
+#include "tests/lib/case.h"
+#include "tests/lib/port.h"
+#include "tests/lib/process.h"
+#include "tests/lib/tempdir.h"
+#include "tests/lib/text.h"
+#include "tests/lib/wait.h"
+#include "tests/system/calls.h"
+#include "tests/system/fleet.h"
+#include "tests/system/line.h"
+
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    FLOOD = 3000,
+    FEW = 60,    /* lines: far more than are written, far less than a flood */
+    HOUSE = 172, /* connections of a process that may open 300 files */
+    WAIT_MS = 10000,
+};
+
+static char *dir;
+static char log_path[256];
+
+static int start(void **state)
+{
+    (void)state;
+    line_may_be_long();
+    dir = tempdir_new();
+    return 0;
+}
+
+static int stop(void **state)
+{
+    fleet_teardown(state);
+    tempdir_remove(dir);
+    return 0;
+}
+
+/* The ledger, and what it may have open; its log is at log_path. */
+static struct process *start_ledger(const char *limit, uint16_t *ret_port)
+{
+    char script[128], db[256], port[16];
+    char *path = pawl_program("pawl-ledger");
+    (void)snprintf(script, sizeof(script), "ulimit -n %s && exec \"$0\" \"$@\"", limit);
+    (void)snprintf(log_path, sizeof(log_path), "%s/log", dir);
+    (void)snprintf(db, sizeof(db), "%s/db", dir);
+    const char *argv[] = {"sh", "-c", script, path, "--listen", "127.0.0.1:0", "--db", db, NULL};
+    struct process *process = process_start(argv, log_path);
+    process_wait_line(process, "listening on 127.0.0.1:([0-9]+)", WAIT_MS, port, sizeof(port));
+    *ret_port = (uint16_t)strtoul(port, NULL, 10);
+    free(path);
+    return process;
+}
+
+static unsigned count_lines(const char *with)
+{
+    unsigned count = 0;
+    char *text = text_read(log_path, 0);
+    for (const char *at = text; (at = strstr(at, with)) != NULL; at += strlen(with))
+        count++;
+    free(text);
+    return count;
+}
+
+static bool tells_of_more(void *arg)
+{
+    (void)arg;
+    return count_lines("more of this kind") > 0;
+}
+
+static void clients_cannot_flood_the_log(void **state)
+{
+    (void)state;
+    static const char *const halves[] = {"G", "POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n",
+                                         "\x01"};
+    uint16_t port = 0;
+    struct process *process = start_ledger("$(ulimit -H -n)", &port);
+    for (int i = 0; i < FLOOD; i++) {
+        struct http *http = http_connect(port);
+        (void)http_send(http, halves[i % 3], strlen(halves[i % 3]));
+        http_close(http);
+    }
+    wait_ms(1500); /* so that a second is over in which nothing comes */
+    const unsigned lines = count_lines("\n");
+    if (lines > FEW)
+        fail_msg("%u lines for %d requests", lines, FLOOD);
+    assert_true(wait_until(tells_of_more, NULL, 2000));
+    assert_int_equal(process_stop(process), 0);
+}
+
+/* ---- a house that is full -------------------------------------------------------------------- */
+
+static void too_few_files_are_told_at_the_start(void **state)
+{
+    (void)state;
+    uint16_t port = 0;
+    struct process *process = start_ledger("300", &port);
+    assert_true(process_wrote(process, "limit of open files is 300: 172 clients"));
+    assert_true(process_wrote(process, "ulimit -n 16512"));
+    assert_int_equal(process_stop(process), 0);
+}
+
+static bool is_answered(void *arg)
+{
+    struct http_response response;
+    http_once(*(uint16_t *)arg, "GET", "/v1/rejections", NULL, NULL, &response);
+    const bool answered = response.status == 200;
+    http_response_fini(&response);
+    return answered;
+}
+
+/* They say nothing, or never finish a head. */
+static void clients_without_a_request_make_space_for_others(void **state)
+{
+    (void)state;
+    static struct http *crowd[2 * HOUSE];
+    uint16_t port = 0;
+    struct process *process = start_ledger("300", &port);
+    for (int i = 0; i < 2 * HOUSE; i++) {
+        crowd[i] = http_connect(port);
+        (void)http_send(crowd[i], "GET / HT", i % 2 ? 8 : 0);
+    }
+    const uint64_t began_ms = wait_now_ms();
+    assert_true(wait_until(is_answered, &port, 6000));
+    print_message("answered after %d ms\n", (int)(wait_now_ms() - began_ms));
+    for (int i = 0; i < 2 * HOUSE; i++)
+        http_close(crowd[i]);
+    assert_int_equal(count_lines("have to wait to be accepted"), 1);
+    assert_int_equal(process_stop(process), 0);
+}
+
+/* Those inside had their answers, and stay; those outside knock all the time. */
+static void full_house_is_told_once(void **state)
+{
+    (void)state;
+    static struct http *crowd[HOUSE + 20];
+    uint16_t port = 0;
+    struct process *process = start_ledger("300", &port);
+    for (int i = 0; i < HOUSE + 20; i++) {
+        struct http_response response;
+        crowd[i] = http_connect(port);
+        if (i >= HOUSE)
+            continue;
+        http_request(crowd[i], "GET", "/v1/rejections", NULL, NULL, &response);
+        assert_int_equal(response.status, 200);
+        http_response_fini(&response);
+    }
+    for (int i = 0; i < 20; i++) { /* one leaves, and another has its place */
+        http_close(crowd[i]);
+        wait_ms(20);
+    }
+    assert_int_equal(count_lines("all 172 connections are in use"), 1);
+    for (int i = 20; i < HOUSE + 20; i++)
+        http_close(crowd[i]);
+    assert_int_equal(process_stop(process), 0);
+}
+
+/* ---- a master that says what a terminal obeys ------------------------------------------------ */
+
+#define OBEYED                                                                                     \
+    "\x1b[31m \x9b"                                                                                \
+    "31m \xc2\x9b"                                                                                 \
+    "31m \xe2\x80\xae \x07 gr\xc3\xbc\xc3\x9f"
+
+static void answer_all(int fd)
+{
+    static const char error[] = "-ERR " OBEYED "\r\n";
+    char request[4096];
+    while (recv(fd, request, sizeof(request), 0) > 0)
+        (void)send(fd, error, strlen(error), MSG_NOSIGNAL);
+    (void)close(fd);
+}
+
+/* A process that answers with the same error whatever it is asked. */
+static void start_liar(uint16_t port)
+{
+    const struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(listen(fd, 16), 0);
+    const pid_t test = getpid();
+    if (fork() == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        (void)signal(SIGCHLD, SIG_IGN);
+        while (getppid() == test) {
+            const int client = accept(fd, NULL, NULL);
+            if (fork() == 0) {
+                (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+                answer_all(client);
+                _exit(0);
+            }
+            (void)close(client);
+        }
+        _exit(0);
+    }
+    (void)close(fd);
+}
+
+static void expect_nothing_obeyed(const char *text)
+{
+    static const char *const obeyed[] = {"\x1b",
+                                         "\x9b"
+                                         "31m",
+                                         "\xc2\x9b", "\xe2\x80\xae", "\x07"};
+    for (size_t i = 0; i < sizeof(obeyed) / sizeof(obeyed[0]); i++)
+        if (strstr(text, obeyed[i]) != NULL)
+            fail_msg("control character %zu is in \"%s\"", i, text);
+}
+
+static void words_of_a_master_move_no_cursor(void **state)
+{
+    (void)state;
+    char url[64];
+    const uint16_t port = port_free();
+    start_liar(port);
+    (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%u", (unsigned)port);
+    (void)snprintf(log_path, sizeof(log_path), "%s/log", dir);
+    char *path = pawl_program("pawld");
+    char listening[16];
+
+    const char *init[] = {path, "init", "--new", "--master", url, NULL};
+    assert_int_equal(process_run(init, log_path, WAIT_MS), 1);
+    char *said = text_read(log_path, 0);
+    expect_nothing_obeyed(said);
+    assert_non_null(strstr(said, "\\x1b[31m"));
+    assert_non_null(strstr(said, "gr\xc3\xbc\xc3\x9f"));
+    free(said);
+
+    const char *serve[] = {path, "--listen", "127.0.0.1:0", "--master", url, NULL};
+    struct process *process = process_start(serve, log_path);
+    process_wait_line(process, "listening on 127.0.0.1:([0-9]+)", WAIT_MS, listening,
+                      sizeof(listening));
+    process_wait_line(process, "does not vote", WAIT_MS, NULL, 0);
+    wait_ms(500);
+    said = text_read(log_path, 0);
+    expect_nothing_obeyed(said);
+    free(said);
+    const struct http_response *response =
+        call((uint16_t)strtoul(listening, NULL, 10), "GET", "/v1/fleet", NULL, NULL);
+    expect_nothing_obeyed(response->body);
+    assert_int_equal(process_stop(process), 0);
+    free(path);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)
+
+static const struct CMUnitTest cases[] = {
+    CASE(clients_cannot_flood_the_log),
+    CASE(too_few_files_are_told_at_the_start),
+    CASE(clients_without_a_request_make_space_for_others),
+    CASE(full_house_is_told_once),
+    CASE(words_of_a_master_move_no_cursor),
+};
+
+CASE_MAIN(cases, NULL, NULL)
