@@ -8,8 +8,9 @@
 #include <stdint.h>
 
 /* Opens a non-blocking listening socket on @address: numeric "host:port", an IPv6 host in brackets;
- * port 0 takes any free one. The caller closes it. FENCE_EINVAL: not such an address. FENCE_EIO:
- * it cannot be had; errno says why. */
+ * "localhost:port" is 127.0.0.1; ":port" is all addresses of the machine. Port 0 takes any free
+ * one. The caller closes it. FENCE_EINVAL: not such an address. FENCE_EIO: it cannot be had; errno
+ * says why. */
 FENCE_CHECKED int api_listen(const char *address, bool reuse_port, int *ret_fd);
 
 /* Takes @address for several sockets of this process, among which the kernel then divides the

@@ -96,14 +96,14 @@ static void wrong_options_end_with_2_and_a_sentence(void **state)
         {"pawld", "--master redis://secret@127.0.0.1", "password"},
         {"pawld", "--master unix://relative", "absolute"},
         {"pawld", "--master redis://a:1 --master redis://a:2", "even"},
-        {"pawld", "--master redis://127.0.0.1:1 --listen localhost:7380", "localhost"},
+        {"pawld", "--master redis://127.0.0.1:1 --listen locks.example:7380", "locks.example"},
         {"pawld", "--master redis://127.0.0.1:1 --listen 127.0.0.1", "--listen"},
         {"pawld", "--master redis://127.0.0.1:1 --listen 127.0.0.1:65536", "--listen"},
         {"pawld", "--master redis://127.0.0.1:1 --workers 0", "--workers"},
         {"pawld", "--master redis://127.0.0.1:1 --workers 65", "from 1 to 64"},
         {"pawld", "--master redis://127.0.0.1:1 --workers 2x", "2x"},
         {"pawld", "--master redis://127.0.0.1:1 --workers", "workers"},
-        {"pawld", "--master redis://127.0.0.1:1 --workers 2 --listen localhost:7380", "localhost"},
+        {"pawld", "--master redis://127.0.0.1:1 --workers 2 --listen locks:7380", "locks"},
         {"pawld", "init --new --master redis://127.0.0.1:1 --workers 2", "workers"},
         {"pawld", "init --master redis://127.0.0.1:1", "--new"},
         {"pawld", "init --new", "--master"},
@@ -121,6 +121,13 @@ static void wrong_options_end_with_2_and_a_sentence(void **state)
         {"pawl-ledger", "--nonsense", "nonsense"},
         {"pawl-ledger", "extra", "extra"},
         {"pawl-ledger", "--listen nowhere", "--listen"},
+        {"pawl-ledger", "--listen :", "--listen"},
+        {"pawl-ledger", "--listen ::1:80", "--listen"},
+        {"pawl-ledger", "--head-timeout-ms 99", "from 100 to 3600000"},
+        {"pawl-ledger", "--body-timeout-ms 3600001", "from 100 to 3600000"},
+        {"pawld", "--master redis://a:1 --body-timeout-ms 1s", "1s"},
+        {"pawld", "--master redis://a:1 --host a --host http://b", "http://b"},
+        {"pawl-ledger", "--host b:80", "without scheme or port"},
     };
     for (size_t i = 0; i < COUNT(rows); i++)
         expect_sentence(rows[i].program, rows[i].args, 2, rows[i].what);
@@ -177,6 +184,36 @@ static void address_that_is_taken_is_told(void **state)
     snprintf(args, sizeof(args), "--db %s/db --listen 127.0.0.1:%u", dir, (unsigned)service.port);
     assert_int_equal(run("pawl-ledger", args), 1);
     assert_non_null(strstr(output, "cannot listen"));
+}
+
+/* On loopback, and on all addresses of the machine. */
+static void localhost_and_an_empty_host_can_be_listened_on(void **state)
+{
+    static const char *const hosts[] = {"localhost", ""};
+    static const char *const workers[] = {"1", "2"};
+    (void)state;
+    fleet_start(1, REDIS_VOLATILE);
+    char *path = pawl_program("pawld");
+    for (size_t i = 0; i < COUNT(hosts) * COUNT(workers); i++) {
+        char log[256], listen[64], port[16];
+        const char *host = hosts[i / COUNT(workers)];
+        snprintf(log, sizeof(log), "%s/listen-%zu", dir, i);
+        snprintf(listen, sizeof(listen), "%s:0", host);
+        const char *argv[] = {path,
+                              "--listen",
+                              listen,
+                              "--master",
+                              fleet->master[0].url,
+                              "--workers",
+                              workers[i % COUNT(workers)],
+                              NULL};
+        struct process *process = process_start(argv, log);
+        process_wait_line(process, "listening on [a-z]*:([0-9]+)", TIMEOUT_MS, port, sizeof(port));
+        const uint16_t number = (uint16_t)strtoul(port, NULL, 10);
+        assert_int_equal(call(number, "GET", "/livez", NULL, NULL)->status, 200);
+        assert_int_equal(process_stop(process), 0);
+    }
+    free(path);
 }
 
 /* ---- signals --------------------------------------------------------------------------------- */
@@ -256,6 +293,7 @@ static void programs_without_standard_streams_stop_cleanly(void **state)
 
 static const struct CMUnitTest cases[] = {
     PROGRAM_CASE(wrong_options_end_with_2_and_a_sentence),
+    PROGRAM_CASE(localhost_and_an_empty_host_can_be_listened_on),
     PROGRAM_CASE(more_than_nine_masters_are_refused),
     PROGRAM_CASE(password_is_not_repeated_in_a_sentence),
     PROGRAM_CASE(help_and_version_are_told),
