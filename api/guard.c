@@ -148,10 +148,12 @@ static ssize_t fill(struct api_guard *guard, char *buffer, size_t size, size_t *
         *ret_kept += kept;
         const bool drained = (size_t)got < room;
         const enum api_intake_phase phase = api_intake_phase(&guard->intake);
-        const bool whole = phase == API_INTAKE_IDLE || phase == API_INTAKE_LOST;
-        /* A read that is short is all there is; but the end may stand behind half a request. */
-        more = guard->fault == NULL && *ret_kept < size && !(drained && whole) &&
-               phase != API_INTAKE_LOST;
+        const bool whole = phase == API_INTAKE_IDLE;
+        /* A read that is short is all there is; but the end may stand behind half a request, or
+         * behind bytes that are dropped. That behind a whole request is seen when it is answered.
+         */
+        more = guard->fault == NULL && *ret_kept < size && phase != API_INTAKE_LOST &&
+               !(drained && whole && *ret_kept > 0);
     }
     return got;
 }

@@ -68,6 +68,8 @@ FAULT(bad_fold, API_PROBLEM_INVALID,
 FAULT(bad_name, API_PROBLEM_INVALID,
       "A header line has no name, no colon, or white space in the name or before the colon.");
 FAULT(bad_length, API_PROBLEM_INVALID, "Content-Length must be a plain decimal number.");
+FAULT(bad_coding, API_PROBLEM_INVALID,
+      "The only transfer coding known here is chunked, in HTTP/1.1.");
 FAULT(bad_chunk, API_PROBLEM_INVALID,
       "The body is not well-formed in chunks: each is a length in hexadecimal, CR LF, as many "
       "bytes, and CR LF.");
@@ -100,6 +102,7 @@ static int hex_digit(unsigned char c)
 static void word_begin(struct api_intake *intake)
 {
     intake->word_len = 0;
+    intake->gap = false;
 }
 
 static void word_add(struct api_intake *intake, unsigned char c)
@@ -304,6 +307,22 @@ static uint32_t cookie_cost(unsigned char c)
     return c == ';' || c == ',' ? API_HTTP_FIELD_COST + 1 : 1;
 }
 
+/* Of the two headers that frame the body. White space behind the value is no part of it (RFC 9110,
+ * section 5.5), but libmicrohttpd refuses a length with it: it is dropped. Within the value it is
+ * refused, or what is dropped would change what it means. */
+static enum fate in_framing_value(struct feeding *feeding, unsigned char c)
+{
+    struct api_intake *intake = feeding->intake;
+    if (c == ' ' || c == '\t') {
+        intake->gap = true;
+        return DROP;
+    }
+    if (intake->gap)
+        return refuse(feeding, intake->header == CONTENT_LENGTH ? &bad_length : &bad_coding);
+    word_add(intake, c);
+    return KEEP;
+}
+
 static enum fate in_value(struct feeding *feeding, unsigned char c)
 {
     struct api_intake *intake = feeding->intake;
@@ -319,7 +338,8 @@ static enum fate in_value(struct feeding *feeding, unsigned char c)
     intake->state = VALUE;
     if (intake->header == COOKIE && !may_pay(intake, cookie_cost(c)))
         return refuse(feeding, &large_head);
-    word_add(intake, c);
+    if (intake->header == CONTENT_LENGTH || intake->header == TRANSFER_ENCODING)
+        return in_framing_value(feeding, c);
     return KEEP;
 }
 

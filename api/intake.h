@@ -44,6 +44,7 @@ struct api_intake {
     uint8_t state;
     bool cr;            /* the byte before was a CR, and LF has to follow */
     bool in_query;      /* of the target */
+    bool gap;           /* white space came behind the value so far */
     bool is_head;       /* the method is HEAD */
     bool is_1_0;        /* HTTP/1.0 */
     bool has_length;    /* Content-Length came */

@@ -166,11 +166,13 @@ static void client_that_leaves_within_a_request_is_gone_at_once(void **state)
     static const char *const twice[] = {"POST /v1/loc", "ks/free HTTP/1.1\r\nHo"};
     static const char *const body[] = {CHUNKED "20\r\n{\"ttl_ms\""};
     static const char *const behind[] = {GET HALF};
+    static const char *const blanks[] = {GET, "\r\n"};
     for (int reset = 0; reset <= 1; reset++) {
         expect_nothing_to_be_kept(half, 1, reset);
         expect_nothing_to_be_kept(twice, 2, reset);
         expect_nothing_to_be_kept(body, 1, reset);
         expect_nothing_to_be_kept(behind, 1, reset);
+        expect_nothing_to_be_kept(blanks, 2, reset);
     }
 }
 
