@@ -295,7 +295,8 @@ static enum fate value_ends(struct feeding *feeding)
         return length_ends(feeding);
     if (intake->header == TRANSFER_ENCODING) {
         const bool fits = word_end(intake);
-        intake->distrusted |= intake->has_coding || !fits || strcasecmp(intake->word, "chunked");
+        intake->distrusted |=
+            intake->has_coding || !fits || strcasecmp(intake->word, "chunked") != 0;
         intake->has_coding = true;
     }
     return KEEP;

@@ -13,6 +13,8 @@ void api_guards_watch(struct api_guards *guards)
     watching = guards;
 }
 
+/* The C library's parameters have reserved names.
+ * NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
 __attribute__((visibility("default"))) ssize_t recv(int fd, void *buffer, size_t size, int flags)
 {
     struct api_guard *guard = watching != NULL ? api_guards_find(watching, fd) : NULL;
