@@ -82,8 +82,9 @@ FAULT(large_body, API_PROBLEM_TOO_LARGE, NULL);
 
 static bool is_token(unsigned char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           (c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL);
+    /* A bit each: letters, digits, and !#$%&'*+-.^_`|~ (RFC 9110, section 5.6.2). */
+    static const uint32_t tokens[] = {0x00000000, 0x03ff6cfa, 0xc7fffffe, 0x57ffffff};
+    return c < 0x80 && tokens[c / 32] >> (c % 32) & 1;
 }
 
 static bool is_control(unsigned char c)
@@ -486,6 +487,19 @@ static enum fate take(struct feeding *feeding, unsigned char c)
     return intake->state < BODY ? take_in_head(feeding, c) : take_in_chunks(feeding, c);
 }
 
+/* Bytes of a value that nothing here looks at: how many of @len. Most of a head is that. */
+static size_t take_plain(struct api_intake *intake, const char *bytes, size_t len)
+{
+    const size_t most = API_HTTP_HEAD_MAX - intake->cost;
+    size_t run = 0;
+    if (len > most)
+        len = most;
+    while (run < len && !is_control((unsigned char)bytes[run]))
+        run++;
+    intake->cost += (uint32_t)run;
+    return run;
+}
+
 /* Bytes that only have to be counted: how many of @len. */
 static size_t take_data(struct api_intake *intake, size_t len)
 {
@@ -508,9 +522,14 @@ const struct api_fault *api_intake_feed(struct api_intake *intake, char *bytes, 
     size_t whole = 0; /* of what is kept: the requests that came to their end */
     for (size_t i = 0; i < len && intake->state != LOST;) {
         const uint32_t completed = intake->completed;
-        if (intake->state == BODY || intake->state == CHUNK_DATA) {
-            const size_t run = take_data(intake, len - i);
-            memmove(bytes + kept, bytes + i, run);
+        size_t run = 0;
+        if (intake->state == BODY || intake->state == CHUNK_DATA)
+            run = take_data(intake, len - i);
+        else if (intake->state == VALUE && intake->header == OTHER && !intake->cr)
+            run = take_plain(intake, bytes + i, len - i);
+        if (run > 0) {
+            if (kept < i)
+                memmove(bytes + kept, bytes + i, run);
             kept += run;
             i += run;
         } else {
