@@ -168,7 +168,7 @@ static void full_house_is_told_once(void **state)
 #define OBEYED                                                                                     \
     "\x1b[31m \x9b"                                                                                \
     "31m \xc2\x9b"                                                                                 \
-    "31m \xe2\x80\xae \x07 gr\xc3\xbc\xc3\x9f"
+    "31m \xe2\x80\xa8 \x07 gr\xc3\xbc\xc3\x9f"
 
 static void answer_all(int fd)
 {
@@ -207,7 +207,7 @@ static void start_liar(uint16_t port)
 
 static void expect_nothing_obeyed(const char *text)
 {
-    static const char *const obeyed[] = {"\x1b", " \x9b", "\xc2\x9b", "\xe2\x80\xae", "\x07"};
+    static const char *const obeyed[] = {"\x1b", " \x9b", "\xc2\x9b", "\xe2\x80\xa8", "\x07"};
     for (size_t i = 0; i < sizeof(obeyed) / sizeof(obeyed[0]); i++)
         if (strstr(text, obeyed[i]) != NULL)
             fail_msg("control character %zu is in \"%s\"", i, text);

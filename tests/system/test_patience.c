@@ -69,9 +69,13 @@ static long cpu_ms(const struct process *process)
     (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)process_id(process));
     char *text = text_read(path, 0);
     const char *at = strrchr(text, ')');
+    assert_non_null(at);
     for (int field = 2; field < 14 && at != NULL; field++)
         at = strchr(at + 1, ' ');
-    assert_non_null(at);
+    if (at == NULL) {
+        fail_msg("no times in %s: %s", path, text);
+        return 0;
+    }
     char *rest = NULL;
     const long user = strtol(at, &rest, 10);
     const long system = strtol(rest, NULL, 10);

@@ -1,6 +1,7 @@
 #include "api/intake.h"
 #include "tests/lib/case.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -87,8 +88,7 @@ static void nothing_goes_on_behind_a_head_that_contradicts_itself(void **state)
     for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
         char bytes[BYTES_MAX], on[BYTES_MAX];
         struct api_intake intake;
-        strcpy(bytes, heads[i]); /* NOLINT: it fits */
-        strcat(bytes, "GET / HTTP/1.1\r\n\r\n");
+        (void)snprintf(bytes, sizeof(bytes), "%sGET / HTTP/1.1\r\n\r\n", heads[i]);
         assert_null(feed(bytes, 7, on, &intake));
         assert_string_equal(on, heads[i]);
         assert_int_equal(api_intake_phase(&intake), API_INTAKE_LOST);

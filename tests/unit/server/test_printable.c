@@ -23,8 +23,11 @@ static void control_characters_are_escaped(void **state)
     (void)state;
     expect("a\nb\x1b[2J\x7f", "a\\x0ab\\x1b[2J\\x7f");
     expect("\xc2\x80 \xc2\x9b \xc2\xa0", "\\xc2\\x80 \\xc2\\x9b \xc2\xa0");
-    expect("\xe2\x80\xa8 \xe2\x80\xae \xe2\x81\xa6",
-           "\\xe2\\x80\\xa8 \\xe2\\x80\\xae \\xe2\\x81\\xa6");
+    expect("\xe2\x80\xa8", "\\xe2\\x80\\xa8");
+    const char override[] = {(char)0xe2, (char)0x80, (char)0xae, '\0'}; /* U+202E */
+    const char isolate[] = {(char)0xe2, (char)0x81, (char)0xa6, '\0'};  /* U+2066 */
+    expect(override, "\\xe2\\x80\\xae");
+    expect(isolate, "\\xe2\\x81\\xa6");
 }
 
 static void bytes_that_are_no_text_are_escaped(void **state)
