@@ -69,7 +69,7 @@
     X(API_PROBLEM_CROSS_SITE, 0, 403, "cross-site", "The request comes from another site",         \
       "A page of another site may not change anything here; send no Origin and no "                \
       "Sec-Fetch-Site but this service's own.")                                                    \
-    X(API_PROBLEM_UNKNOWN_HOST, 0, 421, "unknown-host", "The service is not known by this name",   \
+    X(API_PROBLEM_UNKNOWN_HOST, 0, 403, "cross-site", "The service is not known by this name",     \
       "Send an IP address or localhost as Host, or start the service with --host and this name.")  \
     X(API_PROBLEM_INTERNAL, FENCE_EIO, 500, "internal", "The service failed",                      \
       "The storage of the service failed; its log says how.")                                      \

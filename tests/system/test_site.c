@@ -112,16 +112,16 @@ static void own_pages_and_programs_are_served(void **state)
     }
 }
 
-static void name_that_is_not_the_services_is_421(void **state)
+static void name_that_is_not_the_services_is_refused(void **state)
 {
     (void)state;
     static const char *const lines[] = {"POST /v1/locks/name", "GET /v1/fleet", "GET /livez"};
     static const char *const hosts[] = {"rebind.example", "rebind.example:80", "localhost.example",
                                         "127.0.0.1.example", ""};
     for (size_t i = 0; i < COUNT(lines) * COUNT(hosts); i++)
-        expect_refused(service.port, lines[i / COUNT(hosts)], hosts[i % COUNT(hosts)], "", 421,
-                       "unknown-host");
-    expect_refused(ledger.port, "GET /v1/rejections", "rebind.example", "", 421, "unknown-host");
+        expect_refused(service.port, lines[i / COUNT(hosts)], hosts[i % COUNT(hosts)], "", 403,
+                       "cross-site");
+    expect_refused(ledger.port, "GET /v1/rejections", "rebind.example", "", 403, "cross-site");
     const struct http_response *response = call_inspect(service.port, "name");
     assert_false(http_boolean(response, "held"));
 }
@@ -148,7 +148,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(page_of_another_site_changes_nothing),
     cmocka_unit_test(page_of_another_site_changes_nothing_in_the_ledger),
     cmocka_unit_test(own_pages_and_programs_are_served),
-    cmocka_unit_test(name_that_is_not_the_services_is_421),
+    cmocka_unit_test(name_that_is_not_the_services_is_refused),
     cmocka_unit_test(addresses_localhost_and_configured_names_are_served),
     cmocka_unit_test(reading_needs_no_origin),
 };
