@@ -15,6 +15,26 @@ static void answer_json(struct api_request *request, const struct api_writer *wr
     api_request_answer(request, &answer);
 }
 
+/* Masters that vote and have no room for another lock. */
+static unsigned count_full(const struct api_backend *backend)
+{
+    const struct fence_fleet *fleet = backend->fleet(backend->context);
+    const struct fence_audit *audit = backend->audit(backend->context);
+    unsigned full = 0;
+    for (unsigned i = 0; i < fleet->n; i++)
+        full += fleet->master[i].state == FENCE_MASTER_ACTIVE &&
+                (audit->master[i].findings >> FENCE_FINDING_MEMORY & 1);
+    return full;
+}
+
+/* Whether a lock could be granted now. */
+static bool is_ready(const struct api_backend *backend)
+{
+    const struct fence_fleet *fleet = backend->fleet(backend->context);
+    unsigned full = count_full(backend);
+    return fence_fleet_active_count(fleet) - full >= fence_majority(fleet->n);
+}
+
 /* What was found of the connection that stands; null where none does. */
 static void write_facts(struct api_writer *writer, const struct fence_master *master,
                         const struct fence_audited *audited)
@@ -125,7 +145,7 @@ static void show_fleet(struct api_request *request, void *context)
     api_write_integer(&writer, "n", fleet->n);
     api_write_integer(&writer, "majority", fence_majority(fleet->n));
     api_write_integer(&writer, "active", fence_fleet_active_count(fleet));
-    api_write_bool(&writer, "ready", fence_fleet_ready(fleet));
+    api_write_bool(&writer, "ready", is_ready(backend));
     if (known)
         api_write_integer(&writer, "ttl_max_ms", fleet->ttl_max_ms);
     else
@@ -183,12 +203,26 @@ static void answer_lost_memory(struct api_request *request, const struct fence_f
             fleet->n);
 }
 
+/* They vote all the same: what is held is extended no more, but looked at and released. */
+static void answer_full(struct api_request *request, const struct api_backend *backend)
+{
+    const struct fence_fleet *fleet = backend->fleet(backend->context);
+    api_problem_answer_detail(
+        request, API_PROBLEM_NOT_READY,
+        "%u of %u masters are active and %u are needed, but %u have used up their maxmemory and "
+        "take no new locks. Raise it (CONFIG SET maxmemory), or release locks; see /v1/fleet for "
+        "which.",
+        fence_fleet_active_count(fleet), fleet->n, fence_majority(fleet->n), count_full(backend));
+}
+
 static void show_ready(struct api_request *request, void *context)
 {
     const struct api_backend *backend = context;
     const struct fence_fleet *fleet = backend->fleet(backend->context);
-    if (fence_fleet_ready(fleet))
+    if (is_ready(backend))
         answer_status(request, "ready");
+    else if (fence_fleet_ready(fleet))
+        answer_full(request, backend);
     else if (fence_fleet_lost_memory(fleet))
         answer_lost_memory(request, fleet);
     else

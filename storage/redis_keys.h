@@ -12,7 +12,9 @@
     "Pawl's marker and token counters of this master. Delete it only to retire the fleet: a "      \
     "master without it has forgotten, and must not vote."
 
-/* Never there: a handshake asks to write nothing to it, to see whether the master takes writes. */
+/* There for a moment after the requests' script was asked whether a lock would be taken. And a
+ * handshake with a master that is taken back asks to write nothing to it, to see whether it takes
+ * writes. */
 #define STORAGE_PROBE_KEY "pawl:probe"
 
 /* After a lineage: its statistics were reset since. No marker has it. */

@@ -148,10 +148,37 @@ static void on_time(redisAsyncContext *context, void *reply, void *unused)
                                  &look->reading.facts);
 }
 
+/* Whether it would take a lock, whatever else this look finds. */
+static void on_probed(redisAsyncContext *context, void *data, void *unused)
+{
+    struct storage_redis_master *master = context->data;
+    const redisReply *reply = data;
+    struct storage_look *look = take_answer(context, reply);
+    (void)unused;
+    if (!reply || !is_current(context))
+        return;
+    const enum storage_probed probed = storage_master_probed(reply);
+    if (probed == STORAGE_PROBED_ERROR || probed == STORAGE_PROBED_CHANGED)
+        storage_master_refused(master, reply);
+    else if (look)
+        look->reading.facts.full = probed == STORAGE_PROBED_FULL;
+}
+
 static bool ask(struct storage_redis_master *master, redisCallbackFn *on_answer, int n,
                 const char *args[])
 {
     bool asked = redisAsyncCommandArgv(master->context, on_answer, NULL, n, args, NULL) == REDIS_OK;
+    master->look.owed += asked;
+    return asked;
+}
+
+/* One that is taken back takes no locks; and while this server does that, its own steps say what
+ * they meet. */
+static bool ask_for_a_write(struct storage_redis_master *master)
+{
+    if (!master->probed || master->leads)
+        return true;
+    bool asked = storage_master_probe(master, on_probed);
     master->look.owed += asked;
     return asked;
 }
@@ -167,16 +194,16 @@ static bool ask_all(struct storage_redis_master *master)
     int config_args = storage_question_args(STORAGE_ASK_CONFIG, config);
     int marker_args = storage_question_args(STORAGE_ASK_MARKER, marker);
     return ask(master, on_info, info_args, info) && ask(master, on_config, config_args, config) &&
-           ask(master, on_marker, marker_args, marker) && ask(master, on_time, 1, time);
+           ask(master, on_marker, marker_args, marker) && ask_for_a_write(master) &&
+           ask(master, on_time, 1, time);
 }
 
-/* Where nobody asks for locks, nothing else notices that a master went silent. One interval of
+/* Where nobody asks for locks, nothing else notices that a master went silent. Some intervals of
  * grace: after a pause of this process its timers are due before the answers that wait are read. */
 static void miss(struct storage_redis_master *master)
 {
-    if (master->look.overdue)
+    if (++master->look.missed >= STORAGE_LOOKS_MISSED_MAX)
         storage_master_fail(master, FENCE_REASON_SILENT, "a look was not answered");
-    master->look.overdue = true;
 }
 
 static void on_look_due(uv_timer_t *timer)
@@ -190,7 +217,7 @@ static void on_look_due(uv_timer_t *timer)
         return;
     }
     storage_master_listen(master);
-    look->overdue = false;
+    look->missed = 0;
     look->failed = false;
     memset(&look->reading, 0, sizeof(look->reading));
     memcpy(look->reading.facts.host, master->reading.facts.host, sizeof(look->reading.facts.host));

@@ -47,8 +47,27 @@ static void on_script_loaded(redisAsyncContext *context, void *data, void *unuse
                             reply->type == REDIS_REPLY_ERROR ? reply->str : "SCRIPT LOAD failed");
 }
 
-/* Any other failure is not the probe's to judge: the first script call meets it too. */
+/* What is wrong with a marker or with data is the fence's to judge, from the facts. */
 static void on_probed(redisAsyncContext *context, void *data, void *unused)
+{
+    struct storage_redis_master *master = master_of(context);
+    const redisReply *reply = data;
+    (void)unused;
+    if (!is_current(context, reply))
+        return;
+    const enum storage_probed probed = storage_master_probed(reply);
+    if (probed == STORAGE_PROBED_ERROR) {
+        storage_master_refused(master, reply);
+        return;
+    }
+    master->probed = probed != STORAGE_PROBED_CHANGED;
+    if (master->probed)
+        master->reading.facts.full = probed == STORAGE_PROBED_FULL;
+    storage_master_ready(master);
+}
+
+/* Any other failure is not the probe's to judge: the steps that take it back meet it too. */
+static void on_joining_probed(redisAsyncContext *context, void *data, void *unused)
 {
     struct storage_redis_master *master = master_of(context);
     const redisReply *reply = data;
@@ -74,18 +93,24 @@ static bool note_loss(struct storage_redis_master *master)
                              facts->marked_lineage) == REDIS_OK;
 }
 
+/* Where no lock would be taken whatever else is well. Redis refuses this command where it refuses
+ * any write, and it changes nothing: no bytes at the start of a string that is not there. */
+static bool probe_joining(struct storage_redis_master *master)
+{
+    return redisAsyncCommand(master->context, on_joining_probed, NULL, "SETRANGE %s 0 %s",
+                             STORAGE_PROBE_KEY, "") == REDIS_OK;
+}
+
 /* A master whose disk is full answers all questions, and would be taken for one that
- * votes until the first lock is asked for. Redis refuses this command where it refuses any write,
- * and it changes nothing: no bytes at the start of a string that is not there. A replica and a
- * cluster refuse for reasons that have better names. */
+ * votes until the first lock is asked for. A replica and a cluster refuse for reasons that have
+ * better names. */
 static void probe(struct storage_redis_master *master)
 {
     const struct fence_facts *facts = &master->reading.facts;
     if (!facts->marked || facts->replica || facts->cluster)
         storage_master_ready(master);
-    else if (!note_loss(master) ||
-             redisAsyncCommand(master->context, on_probed, NULL, "SETRANGE %s 0 %s",
-                               STORAGE_PROBE_KEY, "") != REDIS_OK)
+    else if (!note_loss(master) || !(facts->marked_active ? storage_master_probe(master, on_probed)
+                                                          : probe_joining(master)))
         storage_redis_master_reset(master);
 }
 
@@ -172,6 +197,7 @@ void storage_master_shake_hands(struct storage_redis_master *master)
 {
     master->state = LINK_SHAKING;
     master->leads = false;
+    master->probed = false;
     memset(&master->reading, 0, sizeof(master->reading));
     storage_redis_host(master->context->c.fd, master->reading.facts.host);
     if (!authenticate(master) || !ask(master, STORAGE_ASK_INFO, on_info))

@@ -21,9 +21,9 @@ enum link_state {
 
 /* A look under way (redis_master_look.c). */
 struct storage_look {
-    unsigned owed; /* answers */
-    bool overdue;  /* it was still not answered when the next one was due */
-    bool failed;   /* it will not be told */
+    unsigned owed;   /* answers */
+    unsigned missed; /* looks that were due since, and were not made */
+    bool failed;     /* it will not be told */
     struct storage_reading reading;
 };
 
@@ -46,6 +46,7 @@ struct storage_redis_master {
     struct storage_reading reading;
     char sha[STORAGE_SHA_LEN + 1];
     struct storage_look look;
+    bool probed; /* the handshake found that it takes locks, but for want of memory */
     bool leads; /* it was marked on this connection, after the handshake: what its marker says
                  * changes by this server's own steps, and these notice it where it does not */
 
@@ -62,6 +63,19 @@ struct storage_redis_master {
 
 /* Sends the handshake's questions in one pipeline (redis_master_shake.c). */
 void storage_master_shake_hands(struct storage_redis_master *master);
+
+/* What a master says to storage_master_probe(). */
+enum storage_probed {
+    STORAGE_PROBED_WILLING, /* it takes locks */
+    STORAGE_PROBED_FULL,    /* it would, but its memory is full */
+    STORAGE_PROBED_CHANGED, /* its marker is not active, or its data are not those of the marker */
+    STORAGE_PROBED_ERROR,   /* it does not; the reply says why */
+};
+
+/* Asks whether a lock would be taken on it now (redis_master_probe.c). Precondition: it has the
+ * script, and a marker. False: out of memory. */
+bool storage_master_probe(struct storage_redis_master *master, redisCallbackFn *on_answer);
+enum storage_probed storage_master_probed(const redisReply *reply);
 
 /* The connection is of no more use, for @reason and @detail: tell the owner, close it, and open it
  * anew after the backoff. */

@@ -21,6 +21,24 @@ local TOKEN_MAX = 9007199254740991
 local VALUE_MAX = 512 -- bytes of a lock; Pawl writes less
 
 local marker = call('HMGET', fleet, unpack(MARKER_FIELDS))
+
+-- A call without requests asks whether a lock would be taken here. It uses the commands that take and
+-- confirm one, so Redis refuses it where it refuses those, and it changes nothing that means anything. A
+-- full disk shows only once the file grows by a block, so the file grows by half of one. However many ask,
+-- that happens once in PROBE_MS.
+local PROBE_MS, PROBE_BYTES = '400', 2048
+local function probe()
+    call('HINCRBY', fleet, 'probed', '0')
+    if call('SET', 'pawl:probe', '', 'PX', PROBE_MS, 'NX') then
+        call('HSET', fleet, 'probe', string.rep('.', PROBE_BYTES))
+    end
+    return 1
+end
+
+if #KEYS == 1 then
+    return gone(marker, ARGV[2], ARGV[3]) or probe()
+end
+
 local refused = refusal(marker, ARGV[1], ARGV[2], ARGV[3])
 if refused then
     return refused

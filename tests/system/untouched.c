@@ -14,7 +14,7 @@ static char lock_id[64];
 static char *before; /* what the master held when all had started */
 
 /* All keys and values of the master as one text, in a stable order. The caller frees it. What a
- * look notes of the process (settle.lua) is nobody's input. */
+ * look notes of the process (settle.lua), or writes to see whether it may, is nobody's input. */
 static char *contents(void)
 {
     static const char script[] =
@@ -27,7 +27,7 @@ static char *contents(void)
         "                all[#all + 1] = key .. ' ' .. fields[i] .. '=' .. fields[i + 1]"
         "            end"
         "        end"
-        "    else"
+        "    elseif key ~= 'pawl:probe' then"
         "        all[#all + 1] = key .. '=' .. redis.call('GET', key)"
         "    end "
         "end "
