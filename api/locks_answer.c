@@ -1,9 +1,12 @@
 #include "api/locks.h"
 #include "api/problem.h"
+#include "fence/name.h"
+#include "fence/obstacles.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 enum {
     /* A resource and an owner whose every byte is escaped, and the rest. */
@@ -137,6 +140,55 @@ static void answer_long_ttl(struct api_request *request, const struct fence_answ
     api_problem_end(&writer, request, API_PROBLEM_TTL, -1);
 }
 
+/* What only somebody's help makes good. The sentence names the key, so the table cannot have it. */
+static void explain_obstacle(const struct fence_answer *answer, char ret_detail[static API_DETAIL_MAX])
+{
+    const char *name = answer->resource;
+    unsigned slot = fence_slot(name, strlen(name));
+    switch (answer->error) {
+    case FENCE_EFOREIGN:
+        (void)snprintf(ret_detail, API_DETAIL_MAX,
+                       "The key " FENCE_LOCK_KEY "%s holds what Pawl did not write, on the masters "
+                       "that refused. Find out who wrote it, and delete it there.",
+                       name);
+        break;
+    case FENCE_EENDLESS:
+        (void)snprintf(ret_detail, API_DETAIL_MAX,
+                       "The key " FENCE_LOCK_KEY "%s has no expiry on the masters that refused, so "
+                       "this lock does not end by itself. Release it with its Lock-Id, or give the "
+                       "key an expiry there (PEXPIRE), or delete it once its holder has stopped.",
+                       name);
+        break;
+    case FENCE_ESPENT:
+        (void)snprintf(ret_detail, API_DETAIL_MAX,
+                       "The field %u of " FENCE_FLEET_KEY ", which counts the tokens of this name, "
+                       "is used up on the masters that refused. Use another name. If somebody set "
+                       "the field by hand, set it to the highest token that a guard has seen.",
+                       slot);
+        break;
+    default:
+        (void)snprintf(ret_detail, API_DETAIL_MAX,
+                       "The field %u of " FENCE_FLEET_KEY ", which counts the tokens of this name, "
+                       "is no number that Pawl wrote, on the masters that refused. Set it to the "
+                       "highest token that a guard has seen, or higher.",
+                       slot);
+        break;
+    }
+}
+
+static void answer_obstacle(struct api_request *request, const struct fence_answer *answer)
+{
+    enum api_problem problem = api_problem_of(answer->error);
+    char detail[API_DETAIL_MAX];
+    char body[API_PROBLEM_BODY_MAX];
+    struct api_writer writer;
+    explain_obstacle(answer, detail);
+    api_problem_begin(&writer, body, problem, detail);
+    api_write_string(&writer, "resource", answer->resource);
+    write_parts(&writer, answer);
+    api_problem_end(&writer, request, problem, -1);
+}
+
 static int64_t seconds_rounded_up(uint64_t ms)
 {
     return (int64_t)((ms + 999) / 1000);
@@ -179,6 +231,8 @@ bool api_locks_answer(const struct fence_answer *answer)
         answer_success(request, answer);
     else if (answer->error == FENCE_ETTL)
         answer_long_ttl(request, answer);
+    else if (fence_obstacles_is(answer->error))
+        answer_obstacle(request, answer);
     else
         answer_failure(request, answer);
     return !left;

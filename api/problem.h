@@ -30,6 +30,17 @@
       "The lock was extended as often as allowed; finish, release it and acquire it anew.")        \
     X(API_PROBLEM_NO_QUORUM, FENCE_ENOQUORUM, 503, "no-quorum", "No majority of masters",          \
       "Too few of the masters could be had; see masters, and /v1/fleet for why. Retry later.")     \
+    X(API_PROBLEM_FOREIGN_LOCK, FENCE_EFOREIGN, 409, "foreign-lock",                               \
+      "The key of the lock is not Pawl's",                                                         \
+      "Somebody else wrote the key of this lock on the masters that refused; delete it there.")    \
+    X(API_PROBLEM_NO_EXPIRY, FENCE_EENDLESS, 409, "no-expiry", "The lock has no expiry",           \
+      "Somebody took the expiry from the key of this lock; give it one, or delete it.")            \
+    X(API_PROBLEM_COUNTER_USED_UP, FENCE_ESPENT, 409, "counter-used-up",                           \
+      "The counter is used up",                                                                    \
+      "The counter of this name has no higher token to give; use another name.")                   \
+    X(API_PROBLEM_FOREIGN_COUNTER, FENCE_EMISCOUNTED, 409, "foreign-counter",                      \
+      "The counter is no number of Pawl's",                                                        \
+      "Somebody else wrote the counter of this name on the masters that refused; mend it.")        \
     X(API_PROBLEM_TOO_SLOW, FENCE_ETOOSLOW, 503, "too-slow", "The masters were too slow",          \
       "The lease had run out before it could be handed over; retry, or ask for a longer ttl_ms.")  \
     X(API_PROBLEM_NOT_READY, FENCE_ENOTREADY, 503, "not-ready", "The service is not ready",        \

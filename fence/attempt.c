@@ -56,6 +56,7 @@ void fence_attempt_begin(struct fence_attempt *attempt, uint64_t id, struct fenc
     for (unsigned k = 0; k < ballots.count; k++)
         ballots.each[k].token = 0;
     fence_holders_begin(&attempt->holders);
+    fence_obstacles_begin(&attempt->obstacles);
     fence_tally_begin(&attempt->tally, n, active);
     fail_if_out_of_reach(attempt);
     if (attempt->state == FENCE_ATTEMPT_TAKING)
@@ -136,7 +137,8 @@ static void take_reply(struct fence_attempt *attempt, unsigned i, const struct f
         (void)fence_tally_record(&attempt->tally, i, FENCE_PART_TIMEOUT);
         break;
     default:
-        (void)fence_tally_record(&attempt->tally, i, FENCE_PART_REFUSED);
+        if (fence_tally_record(&attempt->tally, i, FENCE_PART_REFUSED))
+            fence_obstacles_record(&attempt->obstacles, reply);
         break;
     }
     fail_if_out_of_reach(attempt);
@@ -147,7 +149,8 @@ static void confirm_reply(struct fence_attempt *attempt, unsigned i,
                           const struct fence_reply *reply)
 {
     struct fence_tally *tally = &attempt->tally;
-    (void)fence_tally_record(tally, i, fence_part_of_reply(reply->kind));
+    if (fence_tally_record(tally, i, fence_part_of_reply(reply->kind)))
+        fence_obstacles_record(&attempt->obstacles, reply);
     unsigned agreed = fence_tally_count(tally, FENCE_PART_GRANTED);
     if (agreed >= needed(tally))
         attempt->state = FENCE_ATTEMPT_WON;
@@ -190,13 +193,13 @@ bool fence_attempt_found(const struct fence_attempt *attempt)
     return (attempt->frozen & ~attempt->found) == 0;
 }
 
-int fence_attempt_error(const struct fence_attempt *attempt)
+int fence_attempt_error(const struct fence_attempt *attempt, unsigned *ret_member)
 {
     assert(attempt->state == FENCE_ATTEMPT_FAILED);
     if (attempt->stale)
         return FENCE_ECONTENDED;
     if (quorum_lost(&attempt->tally))
-        return FENCE_ENOQUORUM;
+        return fence_obstacles_error(&attempt->obstacles, &attempt->tally, ret_member);
     return attempt->holders.votes >= fence_majority(attempt->tally.n) ? FENCE_EHELD
                                                                       : FENCE_ECONTENDED;
 }

@@ -29,6 +29,7 @@
 #define FENCE_ATTEMPT_H
 
 #include "fence/holders.h"
+#include "fence/obstacles.h"
 #include "fence/tally.h"
 
 enum fence_attempt_state {
@@ -62,6 +63,7 @@ struct fence_attempt {
     struct fence_ballots ballots;
     struct fence_tally tally;
     struct fence_holders holders; /* who is in the way: one holder, or a split vote */
+    struct fence_obstacles obstacles; /* and what */
 };
 
 /* Begins an attempt @id at as many resources as there are @ballots. It asks the masters in @active
@@ -81,8 +83,10 @@ void fence_attempt_give_up(struct fence_attempt *attempt);
 bool fence_attempt_found(const struct fence_attempt *attempt);
 
 /* Why a FAILED attempt failed: FENCE_ENOQUORUM where too many masters are down, silent or refusing;
- * FENCE_EHELD where a majority names one holder (see @holders); FENCE_ECONTENDED otherwise, where a
- * retry after a random delay may do better. */
-int fence_attempt_error(const struct fence_attempt *attempt);
+ * FENCE_EHELD where a majority names one holder (see @holders); FENCE_EFOREIGN, FENCE_EENDLESS,
+ * FENCE_ESPENT or FENCE_EMISCOUNTED where only somebody's help lets it be taken, of a group of
+ * @ret_member (untouched otherwise); FENCE_ECONTENDED otherwise, where a retry after a random delay
+ * may do better. */
+int fence_attempt_error(const struct fence_attempt *attempt, unsigned *ret_member);
 
 #endif

@@ -19,12 +19,14 @@ static void answer_error(struct fence_core *core, struct call *call, int error)
     const struct fence_sighting *seen = fence_core_seen(core, call);
     const struct fence_group_call *group = group_of(core, call);
     struct fence_answer *answer = fence_core_answer(core, call, error);
-    if (fence_core_knows_held(core, call)) {
+    bool obstructed = fence_obstacles_is(error);
+    bool held = !obstructed && fence_core_knows_held(core, call);
+    if (held) {
         answer->remaining_ms = (seen->held_until_us - core->now_us + 999) / 1000;
         answer->owner = seen->owner;
-        if (group)
-            answer->resource = group->group.members[group->blocked].resource;
     }
+    if (group && (held || obstructed))
+        answer->resource = group->group.members[group->blocked].resource;
     if (call->tries > 0) {
         memcpy(answer->parts, call->attempt.tally.parts, sizeof(answer->parts));
         answer->granted = fence_tally_count(&call->attempt.tally, FENCE_PART_GRANTED);
@@ -125,13 +127,19 @@ static void step_back(struct fence_core *core, struct call *call)
     fence_core_wake_at(core, call, call->wait_until_us ? call->wait_until_us : FENCE_NEVER);
 }
 
+/* Waiting would have helped against these. */
+static bool can_be_waited_for(int error)
+{
+    return error != FENCE_ENOQUORUM && error != FENCE_ETOOSLOW && !fence_obstacles_is(error);
+}
+
 static void fail(struct fence_core *core, struct call *call, int error)
 {
     undo(core, call);
     if (error == FENCE_EHELD)
         remember_holder(core, call);
     if (!worth_another_try(core, call, error)) {
-        bool waited = call->wait_until_us && error != FENCE_ENOQUORUM && error != FENCE_ETOOSLOW;
+        bool waited = call->wait_until_us && can_be_waited_for(error);
         answer_error(core, call, waited ? FENCE_EWAITTIMEOUT : error);
         return;
     }
@@ -144,6 +152,14 @@ static void fail(struct fence_core *core, struct call *call, int error)
     bool looks = error == FENCE_EHELD && (!overtaken || FENCE_MUTANT(EARLY_WORD_IGNORED));
     fence_core_pause_until(core, call,
                            looks ? fence_core_next_look_us(core, call) : next_try_us(core, call));
+}
+
+/* Fails for what the attempt met. */
+static void fail_by_attempt(struct fence_core *core, struct call *call)
+{
+    struct fence_group_call *group = group_of(core, call);
+    unsigned only = 0;
+    fail(core, call, fence_attempt_error(&call->attempt, group ? &group->blocked : &only));
 }
 
 static void begin_attempt(struct fence_core *core, struct call *call)
@@ -174,7 +190,7 @@ void fence_core_acquire_admitted(struct fence_core *core, struct call *call)
     fence_core_next_round(core, call);
     begin_attempt(core, call);
     if (call->attempt.state == FENCE_ATTEMPT_FAILED) {
-        fail(core, call, fence_attempt_error(&call->attempt));
+        fail_by_attempt(core, call);
         return;
     }
     const struct fence_group_call *group = group_of(core, call);
@@ -262,7 +278,7 @@ void fence_core_acquire_reply(struct fence_core *core, struct call *call, unsign
         win(core, call);
         break;
     case FENCE_ATTEMPT_FAILED:
-        fail(core, call, fence_attempt_error(&call->attempt));
+        fail_by_attempt(core, call);
         break;
     }
 }
@@ -271,7 +287,7 @@ void fence_core_acquire_timer(struct fence_core *core, struct call *call)
 {
     if (call->state == CALL_TRYING) {
         fence_attempt_give_up(&call->attempt);
-        fail(core, call, fence_attempt_error(&call->attempt));
+        fail_by_attempt(core, call);
         return;
     }
     if (call->state == CALL_ADMITTING) {

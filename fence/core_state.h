@@ -55,6 +55,8 @@ struct call {
     uint64_t generation;    /* of the view that the attempt works under */
     int64_t token;
     unsigned tries;
+    unsigned soon;        /* looks in a row that were due within a moment, at ... */
+    uint64_t soon_holder; /* ... what this one holds */
     uint16_t slot;
     struct fence_ballot ballot; /* acquire of one */
     union {
@@ -232,7 +234,7 @@ void fence_core_pause_until(struct fence_core *core, struct call *call, uint64_t
 /* A waiter looks soon when it has become the first, so that the masters know that somebody waits.
  * Then it is told when the lock is free; it looks at the end of the lease, and now and then, since
  * it may not have been told. At random, so that servers come apart. */
-uint64_t fence_core_next_look_us(struct fence_core *core, const struct call *call);
+uint64_t fence_core_next_look_us(struct fence_core *core, struct call *call);
 
 /* The holder with @lock_id gave up @resource. */
 void fence_core_freed(struct fence_core *core, const char *resource, const char *lock_id);

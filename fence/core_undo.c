@@ -58,8 +58,8 @@ void fence_core_undo_reply(struct fence_core *core, unsigned i, uint32_t index, 
                            enum fence_reply_kind kind)
 {
     /* Refused means that nothing was done, as much as lost may mean it. */
-    bool done =
-        kind != FENCE_REPLY_LOST && kind != FENCE_REPLY_REFUSED && kind != FENCE_REPLY_STALE;
+    bool done = kind != FENCE_REPLY_LOST && kind != FENCE_REPLY_REFUSED &&
+                kind != FENCE_REPLY_STALE && !fence_obstacles_has(kind);
     if (!done)
         fence_debts_lose(&core->debts, index, serial, i);
     if (kind == FENCE_REPLY_STALE)

@@ -35,7 +35,7 @@ static int extend_error(const struct fence_core *core, const struct call *call,
     case FENCE_VERDICT_EXHAUSTED:
         return FENCE_EEXHAUSTED;
     default:
-        return FENCE_ENOQUORUM;
+        return fence_vote_error(&call->vote);
     }
 }
 
@@ -52,11 +52,17 @@ static void answer_extend(struct fence_core *core, const struct call *call,
             (uint64_t)fence_validity_us(call->ttl_ms, call->arrived_us, core->now_us) / 1000;
 }
 
+/* Of a release or an inspection. */
+static int error_of(const struct call *call, enum fence_verdict verdict)
+{
+    return verdict == FENCE_VERDICT_UNKNOWN ? fence_vote_error(&call->vote) : 0;
+}
+
 static void answer_release(struct fence_core *core, const struct call *call,
                            enum fence_verdict verdict)
 {
     struct fence_answer *answer =
-        fence_core_answer(core, call, verdict == FENCE_VERDICT_UNKNOWN ? FENCE_ENOQUORUM : 0);
+        fence_core_answer(core, call, error_of(call, verdict));
     answer->released = verdict == FENCE_VERDICT_YES;
     if (answer->released)
         fence_core_freed(core, call->resource, call->lock_id);
@@ -68,7 +74,7 @@ static void answer_inspect(struct fence_core *core, const struct call *call,
     unsigned majority = fence_majority(core->fleet.n);
     const struct fence_line *line = fence_lines_find(&core->lines, call->resource);
     struct fence_answer *answer =
-        fence_core_answer(core, call, verdict == FENCE_VERDICT_UNKNOWN ? FENCE_ENOQUORUM : 0);
+        fence_core_answer(core, call, error_of(call, verdict));
     answer->waiters = line ? line->length : 0;
     if (verdict != FENCE_VERDICT_YES)
         return;

@@ -58,9 +58,30 @@ void fence_core_pause_until(struct fence_core *core, struct call *call, uint64_t
     fence_core_wake_at(core, call, due_us);
 }
 
-uint64_t fence_core_next_look_us(struct fence_core *core, const struct call *call)
+static uint64_t most(uint64_t a, uint64_t b)
 {
-    uint64_t end_us = fence_core_seen(core, call)->held_until_us + 1000;
+    return a > b ? a : b;
+}
+
+/* When the lease should be over. A holder whose lease ends again and again, and who holds it all the
+ * same, is looked at less and less often: whatever masters say, nobody asks without a pause. */
+static uint64_t lease_end_us(struct fence_core *core, struct call *call)
+{
+    const struct fence_sighting *seen = fence_core_seen(core, call);
+    if (seen->holder != call->soon_holder)
+        call->soon = 0;
+    call->soon_holder = seen->holder;
+    uint64_t soonest_us = core->now_us + ((uint64_t)FENCE_LOOK_LEAST_US << call->soon);
+    uint64_t end_us = seen->held_until_us + FENCE_LOOK_LEAST_US;
+    bool soon = end_us <= core->now_us + ((uint64_t)FENCE_LOOK_LEAST_US << FENCE_LOOK_DOUBLINGS_MAX);
+    if (soon && call->soon < FENCE_LOOK_DOUBLINGS_MAX)
+        call->soon++;
+    return most(end_us, soonest_us);
+}
+
+uint64_t fence_core_next_look_us(struct fence_core *core, struct call *call)
+{
+    uint64_t end_us = lease_end_us(core, call);
     uint64_t after_us = call->tries == 0 ? FENCE_FIRST_LOOK_US : FENCE_LOOK_US;
     uint64_t spread_us = fence_core_random(core) % (after_us * FENCE_LOOK_SPREADS);
     uint64_t look_us = FENCE_MUTANT(NO_LOOKS) ? end_us : core->now_us + after_us + spread_us;

@@ -24,7 +24,11 @@
     X(FENCE_ECONFLICT, -15, "what was compared has changed")                                       \
     X(FENCE_ENOENT, -16, "no such record")                                                         \
     X(FENCE_ELEFT, -17, "the client left before its answer")                                       \
-    X(FENCE_EWAITERS, -18, "as many wait already as the service lets wait")
+    X(FENCE_EWAITERS, -18, "as many wait already as the service lets wait")                        \
+    X(FENCE_EFOREIGN, -19, "the key of the lock holds what Pawl did not write")                    \
+    X(FENCE_EENDLESS, -20, "the key of the lock has no expiry")                                    \
+    X(FENCE_ESPENT, -21, "the counter of the tokens is used up")                                   \
+    X(FENCE_EMISCOUNTED, -22, "the counter of the tokens is no number that Pawl wrote")
 
 enum fence_error {
     FENCE_OK = 0,

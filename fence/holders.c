@@ -36,7 +36,8 @@ void fence_holders_record(struct fence_holders *holders, unsigned i,
     holders->named |= UINT32_C(1) << i;
     holders->hash[i] = fence_holders_hash(reply->holder);
     holders->number[i] = reply->number;
-    holders->remaining_ms[i] = reply->remaining_ms;
+    holders->remaining_ms[i] =
+        reply->remaining_ms < FENCE_REMAINING_MAX_MS ? reply->remaining_ms : FENCE_REMAINING_MAX_MS;
 
     unsigned votes = 0;
     for (unsigned j = 0; j < FENCE_MASTERS_MAX; j++)

@@ -40,6 +40,8 @@ enum {
     FENCE_FIRST_LOOK_US = 5 * 1000,   /* a new first in line asks the masters after this ... */
     FENCE_LOOK_US = 500 * 1000,       /* ... and again after this, in case it was not told, ... */
     FENCE_LOOK_SPREADS = 4,           /* ... and up to so many times as much more, at random */
+    FENCE_LOOK_LEAST_US = 1000,   /* and no sooner than this, ... */
+    FENCE_LOOK_DOUBLINGS_MAX = 5, /* ... which doubles with each look that finds the same holder */
     FENCE_RETRIES_LOOKED_AT = 64,     /* places at the end of a line, for the holder asking again */
     FENCE_REJOIN_DELAY_US = 20 * 1000, /* a random time below it before a server leads a rejoin */
     FENCE_REJOIN_PATIENCE_US = 1000 * 1000, /* for each answer to a step of a rejoin */
@@ -61,6 +63,10 @@ enum {
 
 /* Tokens fit a double, so that Lua and JavaScript carry them unharmed. */
 #define FENCE_TOKEN_MAX ((INT64_C(1) << 53) - 1)
+
+/* The longest that a lock is believed to have left, some 30 years: in microseconds it fits 64 bits,
+ * whatever expiry somebody gave its key by hand. */
+#define FENCE_REMAINING_MAX_MS UINT64_C(1000000000000)
 
 /* No call, no place in a line. */
 #define FENCE_NOBODY UINT32_MAX

@@ -61,7 +61,8 @@ struct fence_answer {
     enum fence_call_kind kind;
     int error; /* 0 or FENCE_E... */
     uint64_t client;
-    const char *resource;            /* of an acquire of several that met a holder: which one */
+    const char *resource;            /* of an acquire of several that met a holder, or a key or
+                                      * counter that is not Pawl's: which one */
     const char *lock_id;             /* acquire */
     const struct fence_group *group; /* acquire of several: with the tokens; NULL otherwise */
     const char *owner;               /* FENCE_EHELD, inspect: the label of the one who holds it */
@@ -137,6 +138,10 @@ enum fence_reply_kind {
                              * tombstone, or an imported lock that proves nothing */
     FENCE_REPLY_STALE,      /* nothing was done: this master knows a higher incarnation of some
                              * member than the view that was named; @view is what it knows */
+    FENCE_REPLY_FOREIGN,    /* nothing was done: the key of the lock holds what Pawl did not write */
+    FENCE_REPLY_ENDLESS,    /* nothing was done: the key of the lock has no expiry */
+    FENCE_REPLY_SPENT,      /* TAKE: nothing was done: the counter is used up */
+    FENCE_REPLY_MISCOUNTED, /* TAKE: nothing was done: the counter is no number that Pawl wrote */
     FENCE_REPLY_REFUSED,    /* nothing was done: no marker, an error */
     FENCE_REPLY_LOST,       /* outcome unknown: the connection ended first */
 };
@@ -145,14 +150,15 @@ struct fence_reply {
     enum fence_reply_kind kind;
     uint64_t tag;
     unsigned locks;         /* that the request was about, of a group each member; 0 counts as 1 */
-    int64_t number;         /* NUMBER; HELD by INSPECT */
-    const int64_t *numbers; /* NUMBER, of a group: of each member */
-    unsigned member;        /* HELD, of a group: which member is in the way */
-    bool found;             /* NUMBER: all was locked before under this id; @remaining_ms */
-    const char *holder;     /* HELD: the lock id */
-    const char *owner;      /* HELD: the label, "" without one */
-    uint64_t remaining_ms;  /* HELD; NUMBER: the least that was found has left, at least 1;
-                             * 0: nothing was found */
+    int64_t number;                /* NUMBER; HELD by INSPECT */
+    const int64_t *numbers;        /* NUMBER, of a group: of each member */
+    unsigned member;               /* HELD, FOREIGN, ENDLESS, SPENT, MISCOUNTED, of a group: which
+                                    * member is in the way */
+    bool found;                    /* NUMBER: all was locked before under this id; @remaining_ms */
+    const char *holder;            /* HELD: the lock id */
+    const char *owner;             /* HELD: the label, "" without one */
+    uint64_t remaining_ms;         /* HELD; NUMBER: the least that was found has left, at least 1;
+                                    * 0: nothing was found */
     const struct fence_view *view; /* STALE */
 };
 

@@ -19,6 +19,11 @@ bool fence_lock_id_valid(const char *id, size_t len);
  * forms, no surrogates) without control characters (C0, DEL, C1). Empty is valid: no label. */
 bool fence_owner_valid(const char *owner, size_t len);
 
+/* What a resource is called on a master: the key of its lock, before its name, and the key of the
+ * hash with all counters, whose fields are their slots. For people: problems name them. */
+#define FENCE_LOCK_KEY  "pawl:lock:"
+#define FENCE_FLEET_KEY "pawl:fleet"
+
 /* The counter slot of a resource: CRC-16/XMODEM mod FENCE_SLOTS, the hash of Redis Cluster
  * ("Redis cluster specification", appendix A), over the whole name: braces are not special here,
  * as no resource name has them. */

@@ -12,6 +12,7 @@ void fence_vote_begin(struct fence_vote *vote, enum fence_call_kind kind, unsign
     vote->exhausted = 0;
     vote->superseded = 0;
     fence_holders_begin(&vote->holders);
+    fence_obstacles_begin(&vote->obstacles);
     fence_tally_begin(&vote->tally, n, active);
 }
 
@@ -23,6 +24,7 @@ void fence_vote_reply(struct fence_vote *vote, unsigned i, const struct fence_re
         fence_holders_record(&vote->holders, i, reply);
     vote->exhausted += reply->kind == FENCE_REPLY_EXHAUSTED;
     vote->superseded += reply->kind == FENCE_REPLY_SUPERSEDED;
+    fence_obstacles_record(&vote->obstacles, reply);
 }
 
 /* A reading: one holder at a majority, or certainly none. Whoever is silent may name anybody. */
@@ -62,4 +64,10 @@ enum fence_verdict fence_vote_verdict(const struct fence_vote *vote)
     bool settled = yes + open < majority && no + vote->exhausted + open < blocking &&
                    vote->superseded + open < majority;
     return settled ? FENCE_VERDICT_UNKNOWN : FENCE_VERDICT_OPEN;
+}
+
+int fence_vote_error(const struct fence_vote *vote)
+{
+    unsigned only = 0;
+    return fence_obstacles_error(&vote->obstacles, &vote->tally, &only);
 }

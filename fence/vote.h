@@ -3,6 +3,7 @@
 #define FENCE_VOTE_H
 
 #include "fence/holders.h"
+#include "fence/obstacles.h"
 #include "fence/tally.h"
 
 enum fence_verdict {
@@ -20,6 +21,7 @@ struct fence_vote {
     unsigned superseded;
     struct fence_tally tally;
     struct fence_holders holders; /* INSPECT */
+    struct fence_obstacles obstacles;
 };
 
 /* Begins a vote of @n masters of which those in @active are asked. */
@@ -32,5 +34,8 @@ void fence_vote_reply(struct fence_vote *vote, unsigned i, const struct fence_re
 /* What is certain by now. Never OPEN once nobody owes an answer, or after
  * fence_tally_give_up(&vote->tally). */
 enum fence_verdict fence_vote_verdict(const struct fence_vote *vote);
+
+/* Why it is FENCE_VERDICT_UNKNOWN: FENCE_ENOQUORUM, FENCE_EFOREIGN or FENCE_EENDLESS. */
+int fence_vote_error(const struct fence_vote *vote);
 
 #endif

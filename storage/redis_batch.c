@@ -146,13 +146,20 @@ static void read_held(const redisReply *answer, const struct storage_expected *e
                       struct fence_reply *reply, struct storage_reply_text *text)
 {
     if (answer->elements != (expected->in_group ? 3 : 2) ||
-        answer->element[0]->type != REDIS_REPLY_INTEGER ||
-        !read_lock(answer->element[1], reply, text))
+        answer->element[0]->type != REDIS_REPLY_INTEGER)
         return;
     if (expected->in_group) {
         if (!is_integer(answer->element[2], 0, expected->locks - 1))
             return;
         reply->member = (unsigned)answer->element[2]->integer;
+    }
+    if (!read_lock(answer->element[1], reply, text)) {
+        reply->kind = FENCE_REPLY_FOREIGN;
+        return;
+    }
+    if (answer->element[0]->integer < 0) {
+        reply->kind = FENCE_REPLY_ENDLESS;
+        return;
     }
     reply->kind = FENCE_REPLY_HELD;
     reply->remaining_ms =
@@ -219,6 +226,30 @@ static void read_integer(const struct storage_expected *expected, long long valu
     }
 }
 
+/* What the script says of one request where it met what Pawl did not write: a sign, and of a group
+ * which member is in the way. */
+static void read_error(const redisReply *answer, const struct storage_expected *expected,
+                       struct fence_reply *reply)
+{
+    static const struct {
+        const char *sign;
+        enum fence_reply_kind kind;
+    } signs[] = {
+        {"PAWLFOREIGN ", FENCE_REPLY_FOREIGN},
+        {"PAWLENDLESS ", FENCE_REPLY_ENDLESS},
+        {"PAWLSPENT ", FENCE_REPLY_SPENT},
+        {"PAWLMISCOUNTED ", FENCE_REPLY_MISCOUNTED},
+    };
+    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
+        size_t len = strlen(signs[i].sign);
+        if (strncmp(answer->str, signs[i].sign, len) != 0)
+            continue;
+        unsigned long member = strtoul(answer->str + len, NULL, 10);
+        reply->kind = signs[i].kind;
+        reply->member = expected->in_group && member < expected->locks ? (unsigned)member : 0;
+    }
+}
+
 redisReply *storage_reply_take(redisReply *reply)
 {
     redisReply *taken = malloc(sizeof(*taken));
@@ -248,6 +279,8 @@ struct fence_reply storage_batch_reply(const struct storage_batch *batch, unsign
         read_array(answer, expected, &read, text);
     else if (answer->type == REDIS_REPLY_INTEGER)
         read_integer(expected, answer->integer, &read);
+    else if (answer->type == REDIS_REPLY_ERROR)
+        read_error(answer, expected, &read);
     return read;
 }
 

@@ -2,8 +2,10 @@
 #ifndef STORAGE_REDIS_KEYS_H
 #define STORAGE_REDIS_KEYS_H
 
+#include "fence/name.h"
+
 /* One hash: the marker and all counters, which live or die together. */
-#define STORAGE_FLEET_KEY "pawl:fleet"
+#define STORAGE_FLEET_KEY FENCE_FLEET_KEY
 
 /* The marker's note, for whoever comes across the key. It is also longer than what Redis keeps in a
  * list of fields (hash-max-listpack-value), so that a counter is found by hash from the first on.
@@ -12,16 +14,14 @@
     "Pawl's marker and token counters of this master. Delete it only to retire the fleet: a "      \
     "master without it has forgotten, and must not vote."
 
-/* There for a moment after the requests' script was asked whether a lock would be taken. And a
- * handshake with a master that is taken back asks to write nothing to it, to see whether it takes
- * writes. */
+/* Never there: a handshake asks to write nothing to it, to see whether the master takes writes. */
 #define STORAGE_PROBE_KEY "pawl:probe"
 
 /* After a lineage: its statistics were reset since. No marker has it. */
 #define STORAGE_LINEAGE_RESET "?"
 
 /* Before a resource: its lock. */
-#define STORAGE_LOCK_KEY "pawl:lock:"
+#define STORAGE_LOCK_KEY FENCE_LOCK_KEY
 
 /* Before a resource: there while somebody waits for its lock. Whoever frees that lock removes it,
  * and publishes "<lock id>:<resource>" on the channel. The script keeps one more, pawl:waiting,

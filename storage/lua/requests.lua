@@ -22,14 +22,27 @@ local VALUE_MAX = 512 -- bytes of a lock; Pawl writes less
 
 local marker = call('HMGET', fleet, unpack(MARKER_FIELDS))
 
+local now_ms
+local function clock_ms()
+    if not now_ms then
+        local time = call('TIME')
+        now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
+    end
+    return now_ms
+end
+
 -- A call without requests asks whether a lock would be taken here. It uses the commands that take and
 -- confirm one, so Redis refuses it where it refuses those, and it changes nothing that means anything. A
 -- full disk shows only once the file grows by a block, so the file grows by half of one. However many ask,
 -- that happens once in PROBE_MS.
-local PROBE_MS, PROBE_BYTES = '400', 2048
+local PROBE_MS, PROBE_BYTES = 400, 2048
 local function probe()
-    call('HINCRBY', fleet, 'probed', '0')
-    if call('SET', 'pawl:probe', '', 'PX', PROBE_MS, 'NX') then
+    local told, time_ms = pcall(clock_ms) -- not where this user may not ask
+    local since_ms = told and time_ms - tonumber(call('HGET', fleet, 'probed') or '0') or PROBE_MS
+    local due = since_ms < 0 or since_ms >= PROBE_MS
+    call('HINCRBY', fleet, 'probed', told and due and format('%.0f', since_ms) or '0')
+    call('SET', 'pawl:probe', '', 'PX', '1', 'XX') -- which is never there
+    if due then
         call('HSET', fleet, 'probe', string.rep('.', PROBE_BYTES))
     end
     return 1
@@ -45,13 +58,23 @@ if refused then
 end
 local floor = marker[9] -- below it no counter counts: set after a majority lost its memory
 
-local now_ms
-local function clock_ms()
-    if not now_ms then
-        local time = call('TIME')
-        now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
+-- What Pawl did not write, and what has come to its end. An error of a request is one of these, and of
+-- several locks which one it is about, from 0; else in Redis' own words.
+local FOREIGN, ENDLESS, SPENT, MISCOUNTED = 'PAWLFOREIGN', 'PAWLENDLESS', 'PAWLSPENT', 'PAWLMISCOUNTED'
+local member -- that is looked at
+local SIGNS = {
+    {'WRONGTYPE', FOREIGN}, {'ERR hash value is not an integer', MISCOUNTED},
+    {'ERR increment or decrement would overflow', SPENT},
+    {FOREIGN, FOREIGN}, {ENDLESS, ENDLESS}, {SPENT, SPENT},
+}
+local function sign_of(problem)
+    local text = tostring(problem)
+    for _, sign in ipairs(SIGNS) do
+        if find(text, sign[1], 1, true) == 1 then
+            return sign[2]
+        end
     end
-    return now_ms
+    return nil
 end
 
 -- A lock that was imported just now has no expiry, but names it (install.lua). It gets that when it is
@@ -60,7 +83,9 @@ local IMPORTED = byte('@')
 local function settle(key, value)
     local expiry_ms, from, head, tail =
         string.match(value, '^@(%d+)@0*(%d+)@([^:]+:%d+:%d+:)(:.*)$')
-    if tonumber(expiry_ms) <= clock_ms() then
+    if not expiry_ms then
+        error(FOREIGN, 0)
+    elseif tonumber(expiry_ms) <= clock_ms() then
         call('DEL', key)
         return false
     end
@@ -72,7 +97,7 @@ end
 local function lock_at(key)
     local value = call('GET', key)
     if value and #value > VALUE_MAX then
-        error('a lock here was not written by Pawl')
+        error(FOREIGN, 0)
     elseif value and byte(value) == IMPORTED then
         return settle(key, value)
     end
@@ -85,13 +110,34 @@ local function begins(value, name, mark)
     return value and find(value, name, 1, true) == 1 and byte(value, #name + 1) == mark
 end
 
+local ID_MIN, TOMBSTONE = 22, byte('~')
 local function parse(value)
     local id, number, extensions, from, owner =
         string.match(value, '^([^:]*):(%d+):(%d+):(%d*):(.*)$')
-    if not id then
-        error('a lock here was not written by Pawl')
+    if not id or (#id < ID_MIN and byte(id) ~= TOMBSTONE) then
+        error(FOREIGN, 0)
     end
     return id, tonumber(number), tonumber(extensions), from, owner
+end
+
+-- What is left of a lease in milliseconds; -1 where nothing ends it. An imported lock may still lack its
+-- expiry where memory is out.
+local function left_ms(key)
+    local left = call('PTTL', key)
+    if left < 0 then
+        local expiry_ms = string.match(call('GET', key) or '', '^@(%d+)@')
+        return expiry_ms and math.max(expiry_ms - clock_ms(), 0) or left
+    end
+    return left
+end
+
+-- The same of one's own lock, at least 1.
+local function own_left_ms(key)
+    local left = left_ms(key)
+    if left < 0 then
+        error(ENDLESS, 0)
+    end
+    return math.max(left, 1)
 end
 
 -- %.0f is exact for every counter, but slow; %d takes a C long, of 32 bits at the least.
@@ -113,7 +159,7 @@ end
 
 -- Nobody's: not deleted, confirmed or extended by anybody.
 local function is_tombstone(value)
-    return value and byte(value) == byte('~')
+    return value and byte(value) == TOMBSTONE
 end
 
 -- Whether an imported lock was had by a majority, as one that counts.
@@ -136,7 +182,7 @@ local function count(slot)
     end
     if number > TOKEN_MAX then
         call('HINCRBY', fleet, slot, '-1')
-        error('the counter of slot ' .. slot .. ' is used up')
+        error(SPENT, 0)
     end
     return number
 end
@@ -159,10 +205,11 @@ end
 local function take_new(key, tag, slot, ttl_ms, owner)
     local value = lock_at(key)
     if begins(value, tag, TAG) then
+        local left = own_left_ms(key)
         local number, native = found(key, value, tag, slot)
-        return native and number or {0, math.max(call('PTTL', key), 1), number}
+        return native and number or {0, left, number}
     elseif value then
-        return {call('PTTL', key), value}
+        return {left_ms(key), value}
     end
     local number = count(slot)
     call('SET', key, compose(tag, number, '0', '', owner), 'PX', ttl_ms)
@@ -177,8 +224,8 @@ local function take_again(key, tag, slot, ttl_ms, owner)
     if not begins(value, id, ID) or begins(value, tag, TAG) then
         return take_new(key, tag, slot, ttl_ms, owner)
     end
-    local number = found(key, value, id .. '.*', slot)
-    return {1, math.max(call('PTTL', key), 1), number}
+    local left = own_left_ms(key)
+    return {1, left, (found(key, value, id .. '.*', slot))}
 end
 
 -- Beside a lock, a key that is there while somebody waits for it: whoever drops the lock says so then.
@@ -186,9 +233,11 @@ end
 -- A key lives no longer than the lease, after which waiters look for themselves, and the other no
 -- shorter than any of these.
 local LOCK, WAIT, WAITING = 'pawl:lock:', 'pawl:wait:', 'pawl:waiting'
+local LEASE_MAX_MS = 86400000 -- nobody waits longer, whatever expiry was written by hand
 local somebody_waits -- nil: not yet looked
 
 local function wait_for(key, remaining_ms)
+    remaining_ms = math.min(remaining_ms, LEASE_MAX_MS)
     if remaining_ms > 0 then
         call('SET', WAIT .. string.sub(key, #LOCK + 1), '', 'PX', remaining_ms)
         if not call('SET', WAITING, '', 'PX', remaining_ms, 'NX') then
@@ -214,10 +263,11 @@ local function take_group(first, at)
     local again = has(flags, 'a')
     for k = 1, n do
         local key = KEYS[first + k - 1]
+        member = k - 1
         local value = lock_at(key)
         if value and not begins(value, tag, TAG) and
            not (again and begins(value, id_of(tag), ID)) then
-            local remaining_ms = call('PTTL', key)
+            local remaining_ms = left_ms(key)
             if has(flags, 'w') then
                 wait_for(key, remaining_ms)
             end
@@ -226,6 +276,7 @@ local function take_group(first, at)
     end
     local replies = {1, 0} -- all were found; the least that one of those has left
     for k = 1, n do
+        member = k - 1
         local number = (again and take_again or take_new)(KEYS[first + k - 1], tag, ARGV[at + 5 + k],
                                                       ttl_ms, owner)
         if type(number) == 'table' then
@@ -297,11 +348,13 @@ local function extend(key, id, token, ttl_ms, cap)
     local value = lock_at(key)
     if is_tombstone(value) then
         return UNCOUNTED
-    elseif not begins(value, id, ID) then
+    elseif not value then
         return 0
     end
     local _, number, extensions, from, owner = parse(value)
-    if number > tonumber(token) then
+    if not begins(value, id, ID) then
+        return 0
+    elseif number > tonumber(token) then
         return from == '' and SUPERSEDED or UNCOUNTED
     elseif from ~= '' and not counts(from) then
         return UNCOUNTED
@@ -309,7 +362,10 @@ local function extend(key, id, token, ttl_ms, cap)
         return EXHAUSTED
     end
     call('SET', key, compose(id .. '.*', number, extensions + 1, from, owner), 'KEEPTTL')
-    call('PEXPIRE', key, ttl_ms, 'GT')
+    if call('PEXPIRE', key, ttl_ms, 'GT') == 0 and call('PTTL', key) < 0 then
+        call('SET', key, value)
+        error(ENDLESS, 0)
+    end
     return 1
 end
 
@@ -332,15 +388,22 @@ local function release(key, id)
     local value = lock_at(key)
     if is_tombstone(value) then
         return UNCOUNTED
+    elseif not value then
+        return 0
     elseif not begins(value, id, ID) then
+        parse(value)
         return 0
     end
     return drop(key, id)
 end
 
--- The clean-up of a failed attempt takes back that attempt only.
+-- The clean-up of a failed attempt takes back that attempt only. It left nothing where another than Pawl
+-- wrote.
 local function undo(key, tag)
-    if not begins(lock_at(key), tag, TAG) then
+    local ok, value = pcall(lock_at, key)
+    if not ok and sign_of(value) ~= FOREIGN then
+        error(value, 0)
+    elseif not ok or not begins(value, tag, TAG) then
         return 0
     end
     return drop(key, id_of(tag))
@@ -359,7 +422,7 @@ local function inspect(key)
     if not value then
         return 0
     end
-    return {call('PTTL', key), value}
+    return {left_ms(key), value}
 end
 
 local handlers = {
@@ -381,6 +444,7 @@ while i <= #KEYS do
     local letter = ARGV[at]
     local handler = handlers[letter]
     local locks, arguments, ok, reply = 1, nil, nil, nil
+    member = 0
     if handler then
         arguments = handler[2]
         ok, reply = pcall(handler[1], KEYS[i], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3],
@@ -392,7 +456,8 @@ while i <= #KEYS do
         ok, reply = pcall(handler[1], i, at)
     end
     if not ok then
-        reply = redis.error_reply(tostring(reply)) -- Redis' own code first: "READONLY ..."
+        local sign = sign_of(reply)
+        reply = redis.error_reply(sign and sign .. ' ' .. member or tostring(reply))
     end
     replies[#replies + 1] = reply
     i = i + locks

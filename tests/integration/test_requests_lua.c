@@ -136,7 +136,7 @@ static void numbers_above_ten_to_the_fourteenth_stay_exact(void **state)
 static void a_counter_that_is_used_up_refuses_and_stays(void **state)
 {
     set_counter(*state, "9007199254740991");
-    assert_int_equal(take(*state, ID_A, 1)->kind, FENCE_REPLY_REFUSED);
+    assert_int_equal(take(*state, ID_A, 1)->kind, FENCE_REPLY_SPENT);
     assert_int_equal(counter(*state), 9007199254740991);
     assert_int_equal(
         redis_fleet_integer(((struct master_fixture *)*state)->fleet, 0, "EXISTS " KEY), 0);
@@ -288,7 +288,7 @@ static void a_value_too_long_for_a_lock_is_refused_not_sent_around(void **state)
 {
     struct master_fixture *fixture = *state;
     freeReplyObject(redis_fleet_command(fixture->fleet, 0, "SETRANGE " KEY " 100000 x"));
-    assert_int_equal(take(fixture, ID_A, 1)->kind, FENCE_REPLY_REFUSED);
+    assert_int_equal(take(fixture, ID_A, 1)->kind, FENCE_REPLY_FOREIGN);
 }
 
 static void a_master_that_forgot_refuses_everything(void **state)
@@ -315,7 +315,7 @@ static void one_request_that_fails_spares_the_others_of_its_call(void **state)
     master_fixture_flush(fixture);
     master_fixture_await(fixture, &fixture->replies, 3);
     assert_int_equal(fixture->reply[0].kind, FENCE_REPLY_NUMBER);
-    assert_int_equal(fixture->reply[1].kind, FENCE_REPLY_REFUSED);
+    assert_int_equal(fixture->reply[1].kind, FENCE_REPLY_FOREIGN);
     assert_int_equal(fixture->reply[2].kind, FENCE_REPLY_NUMBER);
 }
 
@@ -327,9 +327,9 @@ static void a_value_that_pawl_did_not_write_is_refused_not_obeyed(void **state)
     struct master_fixture *fixture = *state;
     for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
         freeReplyObject(redis_fleet_command(fixture->fleet, 0, "SET " KEY " %s", values[i]));
-        assert_int_equal(take(fixture, ID_B, 1)->kind, FENCE_REPLY_REFUSED);
+        assert_int_equal(take(fixture, ID_B, 1)->kind, FENCE_REPLY_FOREIGN);
         struct fence_request look = request(FENCE_REQUEST_INSPECT, ID_A, 0);
-        assert_int_equal(master_fixture_ask(fixture, &look)->kind, FENCE_REPLY_REFUSED);
+        assert_int_equal(master_fixture_ask(fixture, &look)->kind, FENCE_REPLY_FOREIGN);
     }
 }
 

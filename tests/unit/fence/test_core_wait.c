@@ -55,6 +55,27 @@ static void waiter_looks_again_at_the_end_of_the_lease_if_that_is_sooner(void **
     assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), CORE_FIRST(3));
 }
 
+/* Whatever masters say of one holder, again and again. */
+static void a_holder_whose_lease_never_ends_is_looked_at_less_and_less_often(void **state)
+{
+    static const uint64_t remaining_ms[] = {0, 1, 5, UINT64_MAX};
+    for (unsigned i = 0; i < sizeof(remaining_ms) / sizeof(remaining_ms[0]); i++) {
+        struct core_fixture *f = core_fixture_new(state, 3);
+        core_acquire(f, 1, 5000);
+        const uint64_t began_us = f->now_us;
+        unsigned looks = 0;
+        while (f->now_us - began_us < 1000000) {
+            meet_holder_everywhere(f, remaining_ms[i]);
+            assert_int_equal(core_answers(f), 0);
+            core_tick(f);
+            assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), CORE_FIRST(3));
+            looks++;
+        }
+        const uint64_t least_us = (uint64_t)FENCE_LOOK_LEAST_US << FENCE_LOOK_DOUBLINGS_MAX;
+        assert_in_range(looks, 1, 1000000 / least_us + FENCE_LOOK_DOUBLINGS_MAX + 2);
+    }
+}
+
 static void waiter_tries_more_often_than_one_that_does_not_wait(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
@@ -401,6 +422,7 @@ static void waiter_is_not_granted_a_longer_lease_than_the_fleet_allows_by_then(v
 static const struct CMUnitTest cases[] = {
     CORE_CASE(waiter_looks_again_after_a_random_while),
     CORE_CASE(waiter_looks_again_at_the_end_of_the_lease_if_that_is_sooner),
+    CORE_CASE(a_holder_whose_lease_never_ends_is_looked_at_less_and_less_often),
     CORE_CASE(waiter_tries_more_often_than_one_that_does_not_wait),
     CORE_CASE(wait_ends_on_time),
     CORE_CASE(attempt_that_ends_after_the_wait_is_the_last),

@@ -119,7 +119,7 @@ static void lock_that_pawl_did_not_write_is_refused(void **state)
         "short.1:1:0::",
     };
     for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
-        assert_int_equal(read_held(values[i]).kind, FENCE_REPLY_REFUSED);
+        assert_int_equal(read_held(values[i]).kind, FENCE_REPLY_FOREIGN);
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
