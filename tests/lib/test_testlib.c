@@ -5,6 +5,7 @@
 #include "tests/lib/process.h"
 #include "tests/lib/redis_fleet.h"
 #include "tests/lib/tempdir.h"
+#include "tests/lib/text.h"
 #include "tests/lib/wait.h"
 
 #include <arpa/inet.h>
@@ -214,7 +215,32 @@ static void response_cut_short_has_status_0(void **state)
     http_response_fini(&response);
 }
 
+/* ---- what a failed comparison shows ---------------------------------------------------------- */
+
+static void both_texts_are_shown_in_full_however_long(void **state)
+{
+    (void)state;
+    char expected[5000];
+    char came[5000];
+    memset(expected, 'e', sizeof(expected));
+    memset(came, 'c', sizeof(came));
+    memset(came, 'e', 7);
+    expected[sizeof(expected) - 1] = came[sizeof(came) - 1] = '\0';
+    char *shown = NULL;
+    size_t len = 0;
+    FILE *out = open_memstream(&shown, &len);
+    assert_non_null(out);
+    text_show_difference(out, came, expected);
+    fclose(out);
+    assert_non_null(strstr(shown, "from byte 7 on"));
+    assert_non_null(strstr(shown, expected));
+    assert_non_null(strstr(shown, came));
+    assert_true(strstr(shown, expected) < strstr(shown, came));
+    free(shown);
+}
+
 static const struct CMUnitTest cases[] = {
+    cmocka_unit_test(both_texts_are_shown_in_full_however_long),
     cmocka_unit_test(status_is_the_exit_code_or_128_plus_the_signal),
     cmocka_unit_test(waited_line_gives_its_group_and_is_of_this_start),
     cmocka_unit_test(killed_process_is_gone),

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 char *text_read(const char *path, off_t from)
 {
@@ -21,4 +22,20 @@ char *text_read(const char *path, off_t from)
         fclose(in);
     fclose(out);
     return text;
+}
+
+void text_show_difference(FILE *to, const char *came, const char *expected)
+{
+    size_t at = 0;
+    while (came[at] != '\0' && came[at] == expected[at])
+        at++;
+    fprintf(to, "they differ from byte %zu on; expected:\n%s\ncame:\n%s\n", at, expected, came);
+}
+
+void text_expect_at(const char *came, const char *expected, const char *file, int line)
+{
+    if (strcmp(came, expected) == 0)
+        return;
+    text_show_difference(stderr, came, expected);
+    _fail(file, line);
 }

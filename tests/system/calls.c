@@ -3,6 +3,7 @@
 #include "tests/lib/case.h"
 #include "tests/lib/wait.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,11 +140,20 @@ void call_give_back(uint16_t port, const char *resource, const struct grant *gra
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* Fails at @file and @line, showing the whole answer. */
-static void blame(const struct http_response *response, const char *what, const char *file,
-                  int line)
+/* Fails at @file and @line, showing what was expected and the whole answer that came. */
+static void blame(const struct http_response *response, const char *file, int line,
+                  const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+static void blame(const struct http_response *response, const char *file, int line,
+                  const char *format, ...)
 {
-    print_error("%s in:\n%s%s\n", what, response->head, response->body);
+    char expected[2 * HEADERS_MAX];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(expected, sizeof(expected), format, args);
+    va_end(args);
+    /* Not print_error(): it cuts a text after a thousand bytes. */
+    fprintf(stderr, "expected: %s\ncame:\n%s%s\n", expected, response->head, response->body);
     _fail(file, line);
 }
 
@@ -151,22 +161,21 @@ void expect_header_at(const struct http_response *response, const char *name, co
                       const char *file, int line)
 {
     char found[HEADERS_MAX];
-    char what[2 * HEADERS_MAX];
     (void)http_header(response, name, found, sizeof(found));
-    snprintf(what, sizeof(what), "%s is not \"%s\"", name, value);
     if (strcmp(found, value) != 0)
-        blame(response, what, file, line);
+        blame(response, file, line, "%s: %s", name, value);
 }
 
 static void expect_object(const struct http_response *response, int status, size_t members,
                           const char *file, int line)
 {
     if (response->status != status)
-        blame(response, "another status", file, line);
+        blame(response, file, line, "status %d, not %d", status, response->status);
     if (!json_is_object(response->json))
-        blame(response, "no JSON object", file, line);
+        blame(response, file, line, "a JSON object");
     if (json_object_size(response->json) != members)
-        blame(response, "more or fewer members", file, line);
+        blame(response, file, line, "%zu members, not %zu", members,
+              json_object_size(response->json));
     expect_header_at(response, "Cache-Control", "no-store", file, line);
 }
 
@@ -188,13 +197,13 @@ void expect_problem_at(const struct http_response *response, int status, const c
     expect_object(response, status, PROBLEM_MEMBERS + extra, file, line);
     expect_header_at(response, "Content-Type", "application/problem+json", file, line);
     if (strcmp(http_string(response, "type"), type) != 0)
-        blame(response, "another type", file, line);
+        blame(response, file, line, "type %s, not %s", type, http_string(response, "type"));
     if (http_integer(response, "status") != status)
-        blame(response, "another status in the body", file, line);
+        blame(response, file, line, "status %d in the body", status);
     const char *detail = http_string(response, "detail");
     if (http_string(response, "title")[0] == '\0' || detail[0] == '\0' ||
         detail[strlen(detail) - 1] != '.')
-        blame(response, "no title, or a detail that is no sentence", file, line);
+        blame(response, file, line, "a title, and a detail that is a sentence");
 }
 
 void expect_masters(const struct http_response *response, int64_t granted, int64_t total)
