@@ -29,13 +29,14 @@ static int refuse(char error[static API_JSON_ERROR_MAX], const char *format, ...
 
 static int read_integer(const struct api_json_member *member, const json_t *value, char *error)
 {
+    int64_t told_max = member->told_max != 0 ? member->told_max : member->max;
     if (!json_is_integer(value))
         return refuse(error, "%s must be an integer from %" PRId64 " to %" PRId64 ".", member->name,
-                      member->min, member->max);
+                      member->min, told_max);
     int64_t number = json_integer_value(value);
     if (number < member->min || number > member->max)
         return refuse(error, "%s is %" PRId64 "; it must be from %" PRId64 " to %" PRId64 ".",
-                      member->name, number, member->min, member->max);
+                      member->name, number, member->min, told_max);
     *member->integer = number;
     return 0;
 }

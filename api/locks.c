@@ -15,6 +15,20 @@ static int64_t default_ttl_ms(const struct api_backend *backend)
     return max_ms != 0 && max_ms < FENCE_TTL_DEFAULT_MS ? max_ms : FENCE_TTL_DEFAULT_MS;
 }
 
+/* The body's "ttl_ms". What the fleet does not allow is refused by the core; who asks for more than
+ * any fleet allows is told what this one does, if that is known by now. */
+static struct api_json_member ttl_member(const struct api_backend *backend, int64_t *ttl_ms)
+{
+    return (struct api_json_member){
+        .name = "ttl_ms",
+        .type = API_JSON_INTEGER,
+        .min = FENCE_TTL_MIN_MS,
+        .max = FENCE_TTL_CEILING_MS,
+        .told_max = backend->fleet(backend->context)->ttl_max_ms,
+        .integer = ttl_ms,
+    };
+}
+
 /* What the body of an acquire says. */
 struct wish {
     int64_t ttl_ms;
@@ -29,11 +43,7 @@ static int read_wish(struct api_request *request, const struct api_backend *back
 {
     struct wish wish = {.ttl_ms = default_ttl_ms(backend)};
     struct api_json_member members[] = {
-        {.name = "ttl_ms",
-         .type = API_JSON_INTEGER,
-         .min = FENCE_TTL_MIN_MS,
-         .max = FENCE_TTL_CEILING_MS,
-         .integer = &wish.ttl_ms},
+        ttl_member(backend, &wish.ttl_ms),
         {.name = "wait_ms",
          .type = API_JSON_INTEGER,
          .max = FENCE_WAIT_MAX_MS,
@@ -169,13 +179,7 @@ static void extend(struct api_request *request, void *context)
         return;
 
     int64_t ttl_ms = default_ttl_ms(backend);
-    const struct api_json_member member = {
-        .name = "ttl_ms",
-        .type = API_JSON_INTEGER,
-        .min = FENCE_TTL_MIN_MS,
-        .max = FENCE_TTL_CEILING_MS,
-        .integer = &ttl_ms,
-    };
+    const struct api_json_member member = ttl_member(backend, &ttl_ms);
     if (api_input_body(request, &member, 1) != 0)
         return;
     call.ttl_ms = (uint32_t)ttl_ms;
