@@ -5,6 +5,8 @@
 #include "fence/fleet_memory.h"
 #include "fence/lease.h"
 
+#include <inttypes.h>
+
 enum {
     FLEET_BODY_MAX = 64 * 1024, /* nine masters, their addresses, reasons and failures */
 };
@@ -95,15 +97,16 @@ static void write_master(struct api_writer *writer, const struct api_backend *ba
     const struct fence_audited *audited = &backend->audit(backend->context)->master[i];
     const char *failure = backend->master_detail(backend->context, i);
     uint64_t round_trip_us = backend->master_round_trip_us(backend->context, i);
-    bool reasoned = master->reason != FENCE_REASON_NONE;
+    enum fence_reason reason = fence_fleet_told(backend->fleet(backend->context), i);
+    bool reasoned = reason != FENCE_REASON_NONE;
     uint64_t back_us = 0;
 
     api_write_object(writer, NULL);
     api_write_integer(writer, "member", i + 1);
     api_write_string(writer, "address", backend->master_address(backend->context, i));
     api_write_string(writer, "state", fence_master_state_name(master->state));
-    api_write_string(writer, "reason", reasoned ? fence_reason_name(master->reason) : NULL);
-    api_write_string(writer, "detail", reasoned ? fence_reason_text(master->reason) : NULL);
+    api_write_string(writer, "reason", reasoned ? fence_reason_name(reason) : NULL);
+    api_write_string(writer, "detail", reasoned ? fence_reason_text(reason) : NULL);
     if (backend->master_back_us(backend->context, i, &back_us))
         api_write_integer(writer, "back_in_ms", (int64_t)((back_us + 999) / 1000));
     else
@@ -215,6 +218,21 @@ static void answer_full(struct api_request *request, const struct api_backend *b
         fence_fleet_active_count(fleet), fleet->n, fence_majority(fleet->n), count_full(backend));
 }
 
+/* What the operator is to do was done: only its end is to be waited for. */
+static void answer_initialising(struct api_request *request, const struct fence_fleet *fleet)
+{
+    uint32_t lease_ms = fleet->ttl_max_ms;
+    for (unsigned i = 0; i < fleet->n; i++)
+        if (fleet->master[i].facts.initialising && fleet->master[i].facts.ttl_max_ms > lease_ms)
+            lease_ms = fleet->master[i].facts.ttl_max_ms;
+    api_problem_answer_detail(
+        request, API_PROBLEM_NOT_READY,
+        "A pawld init is running on the masters. With --token-floor it waits until the longest "
+        "lease, %" PRIu32 " ms, has run out; then they vote, and this pawld goes on by itself. If "
+        "it was broken off, run it again with the same options.",
+        lease_ms);
+}
+
 static void show_ready(struct api_request *request, void *context)
 {
     const struct api_backend *backend = context;
@@ -223,6 +241,8 @@ static void show_ready(struct api_request *request, void *context)
         answer_status(request, "ready");
     else if (fence_fleet_ready(fleet))
         answer_full(request, backend);
+    else if (fence_fleet_initialising(fleet))
+        answer_initialising(request, fleet);
     else if (fence_fleet_lost_memory(fleet))
         answer_lost_memory(request, fleet);
     else

@@ -89,6 +89,10 @@ enum fence_reason {
     FENCE_REASON_FORGOT,       /* restarted, or its lineage changed: may have forgotten */
     FENCE_REASON_SUPERSEDED,   /* others recorded a higher incarnation of it */
     FENCE_REASON_JOINING,      /* some server began to take it back */
+
+    /* These are told to people (fence_fleet_told()), and never judged. */
+    FENCE_REASON_INIT,  /* joining: a pawld init marked it, and has not let it vote */
+    FENCE_REASON_EMPTY, /* blank, in a fleet that is not new: the same word, another sentence */
 };
 
 const char *fence_master_state_name(enum fence_master_state state);
@@ -167,6 +171,13 @@ uint32_t fence_fleet_silent(const struct fence_fleet *fleet, uint64_t now_us);
 
 /* Whether master @i, which is taken back, seems to have kept all it knew since it was admitted. */
 bool fence_fleet_keeps(const struct fence_fleet *fleet, unsigned i);
+
+/* What is to be told of master @i: its reason, or one that says more about how it came to that. A
+ * higher incarnation that was learnt since the last look is no sign yet of another machine. */
+enum fence_reason fence_fleet_told(const struct fence_fleet *fleet, unsigned i);
+
+/* Whether some master is in the middle of a pawld init. */
+bool fence_fleet_initialising(const struct fence_fleet *fleet);
 
 /* What is wrong with master @i, by its facts: whether they fit member @i of this fleet, its view
  * and its maximum TTL. FENCE_REASON_NONE: it may vote. */

@@ -1,4 +1,4 @@
-/* The words for what fence/fleet.h decides. */
+/* The words for what fence/fleet.h decides, and which of them fit. */
 #include "fence/fleet.h"
 
 static const struct {
@@ -16,10 +16,10 @@ static const struct {
                    "network."},
     [FENCE_REASON_UNWILLING] =
         {"unwilling",
-         "This Redis answers but takes no writes; pawld keeps trying. Mend what it names: free its "
-         "disk, or change its settings."},
+         "This Redis answers but takes no writes; pawld keeps trying. Mend what its last failure "
+         "names: free its disk, or change its settings."},
     [FENCE_REASON_ERROR] =
-        {"error", "This Redis answers with what pawld cannot use; pawld keeps trying. Mend what it "
+        {"error", "This Redis answers with an error; pawld keeps trying. Mend what its last failure "
                   "names."},
     [FENCE_REASON_CHANGED] = {"changed", "This Redis is not what it was; pawld looks at it anew."},
     [FENCE_REASON_NO_MAJORITY] =
@@ -73,6 +73,15 @@ static const struct {
         {"joining",
          "A server is taking it back, and it votes when that is done. If that server is gone, "
          "another one begins anew within seconds."},
+    [FENCE_REASON_INIT] =
+        {"init",
+         "A pawld init is running on it. With --token-floor it waits until the longest lease has "
+         "run out; then all masters vote. Keep this one running. If that init was broken off, run "
+         "it again with the same options."},
+    [FENCE_REASON_EMPTY] =
+        {"blank",
+         "It has no marker: it was replaced, wiped, or lost its disk. It is taken back by itself "
+         "once a majority of the fleet, without it, is active."},
 };
 
 const char *fence_reason_name(enum fence_reason reason)
@@ -102,4 +111,37 @@ const char *fence_master_state_name(enum fence_master_state state)
         break;
     }
     return "down";
+}
+
+/* Whether some master still says which fleet it is of, or once did. */
+static bool is_of_a_fleet(const struct fence_fleet *fleet)
+{
+    bool marked = fleet->fleet_id[0] != '\0';
+    for (unsigned i = 0; i < fleet->n; i++)
+        marked = marked || fleet->master[i].facts.marked;
+    return marked;
+}
+
+enum fence_reason fence_fleet_told(const struct fence_fleet *fleet, unsigned i)
+{
+    const struct fence_master *master = &fleet->master[i];
+    switch (master->reason) {
+    case FENCE_REASON_BLANK:
+        return is_of_a_fleet(fleet) ? FENCE_REASON_EMPTY : FENCE_REASON_BLANK;
+    case FENCE_REASON_JOINING:
+        return master->facts.initialising ? FENCE_REASON_INIT : FENCE_REASON_JOINING;
+    case FENCE_REASON_SUPERSEDED:
+        return fleet->view.incarnation[i] == master->believed ? FENCE_REASON_SUPERSEDED
+                                                              : FENCE_REASON_CHANGED;
+    default:
+        return master->reason;
+    }
+}
+
+bool fence_fleet_initialising(const struct fence_fleet *fleet)
+{
+    for (unsigned i = 0; i < fleet->n; i++)
+        if (fence_fleet_told(fleet, i) == FENCE_REASON_INIT)
+            return true;
+    return false;
 }

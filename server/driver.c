@@ -176,28 +176,45 @@ static bool has_detail(enum fence_reason reason)
            reason == FENCE_REASON_ERROR || reason == FENCE_REASON_CHANGED;
 }
 
+/* Each master of each worker is a kind of its own. */
+static unsigned log_key(const struct server_driver *driver, unsigned i)
+{
+    return (unsigned)((uintptr_t)driver / FENCE_MASTERS_MAX + i);
+}
+
+/* A failure is a sentence of its own, in the words of whoever it is from. */
+static void log_why_not(const struct server_driver *driver, unsigned i, enum fence_reason reason)
+{
+    const enum fence_master_state state = fence_core_fleet(driver->core)->master[i].state;
+    bool failed = state == FENCE_MASTER_DOWN && has_detail(reason);
+    const char *failure = failed ? server_driver_detail(driver, i) : "";
+    size_t len = strlen(failure);
+    bool ends = len > 0 && failure[len - 1] == '.';
+    server_log_few(SERVER_LOG_WARNING, log_key(driver, i),
+                   "%smaster %u (%s) does not vote: %s%s%s%s", driver->config.label, i + 1,
+                   driver->addresses[i], fence_reason_text(reason),
+                   len > 0 ? " Last failure: " : "", failure, len > 0 && !ends ? "." : "");
+}
+
 /* Says when a master starts or ceases to vote, and why: once, not at every try. */
 static void log_changes(struct server_driver *driver)
 {
     const struct fence_fleet *fleet = fence_core_fleet(driver->core);
     for (unsigned i = 0; i < fleet->n; i++) {
-        const struct fence_master *master = &fleet->master[i];
-        if (master->state == driver->logged[i].state && master->reason == driver->logged[i].reason)
+        const enum fence_master_state state = fleet->master[i].state;
+        const enum fence_reason reason = fence_fleet_told(fleet, i);
+        if (state == driver->logged[i].state && reason == driver->logged[i].reason)
             continue;
-        if (master->state == FENCE_MASTER_WAITING && driver->now_us < driver->settled_us)
-            continue; /* for those that are still being connected to */
-        driver->logged[i].state = master->state;
-        driver->logged[i].reason = master->reason;
-        /* Each master of each worker is a kind of its own. */
-        const unsigned key = (unsigned)((uintptr_t)driver / FENCE_MASTERS_MAX + i);
-        if (master->state == FENCE_MASTER_ACTIVE)
-            server_log_few(SERVER_LOG_INFO, key, "%smaster %u (%s) votes", driver->config.label,
-                           i + 1, driver->addresses[i]);
+        bool depends = state == FENCE_MASTER_WAITING || reason == FENCE_REASON_BLANK;
+        if (depends && driver->now_us < driver->settled_us)
+            continue; /* on those that are still being connected to */
+        driver->logged[i].state = state;
+        driver->logged[i].reason = reason;
+        if (state == FENCE_MASTER_ACTIVE)
+            server_log_few(SERVER_LOG_INFO, log_key(driver, i), "%smaster %u (%s) votes",
+                           driver->config.label, i + 1, driver->addresses[i]);
         else
-            server_log_few(SERVER_LOG_WARNING, key, "%smaster %u (%s) does not vote: %s%s%s",
-                           driver->config.label, i + 1, driver->addresses[i],
-                           fence_reason_text(master->reason), has_detail(master->reason) ? " " : "",
-                           has_detail(master->reason) ? server_driver_detail(driver, i) : "");
+            log_why_not(driver, i, reason);
     }
 }
 
