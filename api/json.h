@@ -32,8 +32,8 @@ struct api_json_member {
     int64_t min; /* least and greatest value of an integer, or number of bytes of a string, or of
                   * strings in an array */
     int64_t max;
-    int64_t told_max; /* of an integer: what a refusal names as the greatest, where the caller refuses
-                       * what is above that by itself; 0: @max */
+    int64_t told_max; /* of an integer: what a refusal names as the greatest, where the caller
+                       * refuses what is above that by itself; 0: @max */
     int64_t *integer; /* targets: the one that @type names; */
     char *string;     /* a string needs max + 1 bytes */
     struct api_json_strings *strings;

@@ -141,7 +141,8 @@ static void answer_long_ttl(struct api_request *request, const struct fence_answ
 }
 
 /* What only somebody's help makes good. The sentence names the key, so the table cannot have it. */
-static void explain_obstacle(const struct fence_answer *answer, char ret_detail[static API_DETAIL_MAX])
+static void explain_obstacle(const struct fence_answer *answer,
+                             char ret_detail[static API_DETAIL_MAX])
 {
     const char *name = answer->resource;
     unsigned slot = fence_slot(name, strlen(name));

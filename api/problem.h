@@ -35,8 +35,7 @@
       "Somebody else wrote the key of this lock on the masters that refused; delete it there.")    \
     X(API_PROBLEM_NO_EXPIRY, FENCE_EENDLESS, 409, "no-expiry", "The lock has no expiry",           \
       "Somebody took the expiry from the key of this lock; give it one, or delete it.")            \
-    X(API_PROBLEM_COUNTER_USED_UP, FENCE_ESPENT, 409, "counter-used-up",                           \
-      "The counter is used up",                                                                    \
+    X(API_PROBLEM_COUNTER_USED_UP, FENCE_ESPENT, 409, "counter-used-up", "The counter is used up", \
       "The counter of this name has no higher token to give; use another name.")                   \
     X(API_PROBLEM_FOREIGN_COUNTER, FENCE_EMISCOUNTED, 409, "foreign-counter",                      \
       "The counter is no number of Pawl's",                                                        \

@@ -62,7 +62,7 @@ struct fence_attempt {
     bool stale; /* a master knows a newer view than the one named: another attempt may do better */
     struct fence_ballots ballots;
     struct fence_tally tally;
-    struct fence_holders holders; /* who is in the way: one holder, or a split vote */
+    struct fence_holders holders;     /* who is in the way: one holder, or a split vote */
     struct fence_obstacles obstacles; /* and what */
 };
 

@@ -61,8 +61,7 @@ static int error_of(const struct call *call, enum fence_verdict verdict)
 static void answer_release(struct fence_core *core, const struct call *call,
                            enum fence_verdict verdict)
 {
-    struct fence_answer *answer =
-        fence_core_answer(core, call, error_of(call, verdict));
+    struct fence_answer *answer = fence_core_answer(core, call, error_of(call, verdict));
     answer->released = verdict == FENCE_VERDICT_YES;
     if (answer->released)
         fence_core_freed(core, call->resource, call->lock_id);
@@ -73,8 +72,7 @@ static void answer_inspect(struct fence_core *core, const struct call *call,
 {
     unsigned majority = fence_majority(core->fleet.n);
     const struct fence_line *line = fence_lines_find(&core->lines, call->resource);
-    struct fence_answer *answer =
-        fence_core_answer(core, call, error_of(call, verdict));
+    struct fence_answer *answer = fence_core_answer(core, call, error_of(call, verdict));
     answer->waiters = line ? line->length : 0;
     if (verdict != FENCE_VERDICT_YES)
         return;

@@ -63,8 +63,8 @@ static uint64_t most(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* When the lease should be over. A holder whose lease ends again and again, and who holds it all the
- * same, is looked at less and less often: whatever masters say, nobody asks without a pause. */
+/* When the lease should be over. A holder whose lease ends again and again, and who holds it all
+ * the same, is looked at less and less often: whatever masters say, nobody asks without a pause. */
 static uint64_t lease_end_us(struct fence_core *core, struct call *call)
 {
     const struct fence_sighting *seen = fence_core_seen(core, call);
@@ -73,7 +73,8 @@ static uint64_t lease_end_us(struct fence_core *core, struct call *call)
     call->soon_holder = seen->holder;
     uint64_t soonest_us = core->now_us + ((uint64_t)FENCE_LOOK_LEAST_US << call->soon);
     uint64_t end_us = seen->held_until_us + FENCE_LOOK_LEAST_US;
-    bool soon = end_us <= core->now_us + ((uint64_t)FENCE_LOOK_LEAST_US << FENCE_LOOK_DOUBLINGS_MAX);
+    bool soon =
+        end_us <= core->now_us + ((uint64_t)FENCE_LOOK_LEAST_US << FENCE_LOOK_DOUBLINGS_MAX);
     if (soon && call->soon < FENCE_LOOK_DOUBLINGS_MAX)
         call->soon++;
     return most(end_us, soonest_us);

@@ -19,8 +19,9 @@ static const struct {
          "This Redis answers but takes no writes; pawld keeps trying. Mend what its last failure "
          "names: free its disk, or change its settings."},
     [FENCE_REASON_ERROR] =
-        {"error", "This Redis answers with an error; pawld keeps trying. Mend what its last failure "
-                  "names."},
+        {"error",
+         "This Redis answers with an error; pawld keeps trying. Mend what its last failure "
+         "names."},
     [FENCE_REASON_CHANGED] = {"changed", "This Redis is not what it was; pawld looks at it anew."},
     [FENCE_REASON_NO_MAJORITY] =
         {"no-majority", "A majority of the masters must name one fleet before any may vote. Start "

@@ -138,9 +138,9 @@ enum fence_reply_kind {
                              * tombstone, or an imported lock that proves nothing */
     FENCE_REPLY_STALE,      /* nothing was done: this master knows a higher incarnation of some
                              * member than the view that was named; @view is what it knows */
-    FENCE_REPLY_FOREIGN,    /* nothing was done: the key of the lock holds what Pawl did not write */
-    FENCE_REPLY_ENDLESS,    /* nothing was done: the key of the lock has no expiry */
-    FENCE_REPLY_SPENT,      /* TAKE: nothing was done: the counter is used up */
+    FENCE_REPLY_FOREIGN, /* nothing was done: the key of the lock holds what Pawl did not write */
+    FENCE_REPLY_ENDLESS, /* nothing was done: the key of the lock has no expiry */
+    FENCE_REPLY_SPENT,   /* TAKE: nothing was done: the counter is used up */
     FENCE_REPLY_MISCOUNTED, /* TAKE: nothing was done: the counter is no number that Pawl wrote */
     FENCE_REPLY_REFUSED,    /* nothing was done: no marker, an error */
     FENCE_REPLY_LOST,       /* outcome unknown: the connection ended first */

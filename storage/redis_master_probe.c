@@ -1,8 +1,7 @@
 /* Whether a lock would be taken on a master now: asked in each handshake and each look, with a call
  * of the requests' script that carries none (storage/lua/requests.lua). */
-#include "storage/redis_master_state.h"
-
 #include "storage/redis_keys.h"
+#include "storage/redis_master_state.h"
 
 #include <string.h>
 

@@ -47,8 +47,8 @@ struct storage_redis_master {
     char sha[STORAGE_SHA_LEN + 1];
     struct storage_look look;
     bool probed; /* the handshake found that it takes locks, but for want of memory */
-    bool leads; /* it was marked on this connection, after the handshake: what its marker says
-                 * changes by this server's own steps, and these notice it where it does not */
+    bool leads;  /* it was marked on this connection, after the handshake: what its marker says
+                  * changes by this server's own steps, and these notice it where it does not */
 
     /* Requests: what this turn adds, and batches that wait for reuse. */
     struct storage_batch_writer writer;

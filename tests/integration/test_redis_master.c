@@ -202,7 +202,8 @@ static void a_master_that_falls_silent_is_noticed_though_nobody_asks(void **stat
     struct master_fixture *fixture = *state;
     master_fixture_await(fixture, &fixture->looks, 1);
     redis_fleet_pause(fixture->fleet, 0);
-    for (int patience = 0; patience < STORAGE_LOOKS_MISSED_MAX + 2 && fixture->downs == 0; patience++)
+    for (int patience = 0; patience < STORAGE_LOOKS_MISSED_MAX + 2 && fixture->downs == 0;
+         patience++)
         master_fixture_run(fixture, STORAGE_LOOK_INTERVAL_MS);
     assert_true(fixture->downs >= 1);
     assert_int_equal(fixture->reason, FENCE_REASON_SILENT);

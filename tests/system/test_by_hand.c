@@ -1,13 +1,12 @@
-/* Keys and counters that somebody wrote by hand, and a counter at its end: each has a problem of its
- * own, which names the key, while all masters are active. */
+/* Keys and counters that somebody wrote by hand, and a counter at its end: each has a problem of
+ * its own, which names the key, while all masters are active. */
+#include "fence/name.h"
 #include "tests/lib/case.h"
 #include "tests/lib/process.h"
 #include "tests/lib/wait.h"
 #include "tests/system/calls.h"
 #include "tests/system/fleet.h"
 #include "tests/system/masters.h"
-
-#include "fence/name.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,8 +58,9 @@ static void expect_from_acquires(const char *problem, const char *key)
     expect_named(call_acquire_once(port, NAME, NULL), problem, key);
     expect_named(call_acquire_once(port, NAME, "{\"wait_ms\": 1000}"), problem, key);
     expect_named(call_acquire_once(port, NAME, "{\"lock_id\": \"" OWN_ID "\"}"), problem, key);
-    expect_named(call(port, "POST", "/v1/locks", NULL, "{\"resources\": [\"free/1\", \"" NAME "\"]}"),
-                 problem, key);
+    expect_named(
+        call(port, "POST", "/v1/locks", NULL, "{\"resources\": [\"free/1\", \"" NAME "\"]}"),
+        problem, key);
     expect_named(call(port, "POST", "/v1/locks", NULL,
                       "{\"resources\": [\"free/1\", \"" NAME "\"], \"wait_ms\": 1000}"),
                  problem, key);

@@ -45,11 +45,16 @@ static struct process *begin_token_floor(void)
     char log[512];
     snprintf(log, sizeof(log), "%s/floor.log", fleet->dir);
     const char *const argv[] = {
-        program,    "init",
-        "--master", fleet->master[0].url,
-        "--master", fleet->master[1].url,
-        "--master", fleet->master[2].url,
-        "--token-floor", "1000",
+        program,
+        "init",
+        "--master",
+        fleet->master[0].url,
+        "--master",
+        fleet->master[1].url,
+        "--master",
+        fleet->master[2].url,
+        "--token-floor",
+        "1000",
         NULL,
     };
     struct process *process = process_start(argv, log);
@@ -160,8 +165,8 @@ static void a_lease_out_of_range_is_told_the_range_of_the_fleet(void **state)
 {
     (void)state;
     static const char *const bodies[] = {
-        "{\"ttl_ms\": 2001}", "{\"ttl_ms\": 99}", "{\"ttl_ms\": -1}", "{\"ttl_ms\": 86400001}",
-        "{\"ttl_ms\": 1.5}",  "{\"ttl_ms\": \"1\"}",
+        "{\"ttl_ms\": 2001}",     "{\"ttl_ms\": 99}",  "{\"ttl_ms\": -1}",
+        "{\"ttl_ms\": 86400001}", "{\"ttl_ms\": 1.5}", "{\"ttl_ms\": \"1\"}",
     };
     port = fleet_init_and_serve(2000).port;
     struct grant grant = call_grant(port, "held", NULL);
