@@ -62,14 +62,14 @@ local floor = marker[9] -- below it no counter counts: set after a majority lost
 -- several locks which one it is about, from 0; else in Redis' own words.
 local FOREIGN, ENDLESS, SPENT, MISCOUNTED = 'PAWLFOREIGN', 'PAWLENDLESS', 'PAWLSPENT', 'PAWLMISCOUNTED'
 local member -- that is looked at
-local SIGNS = {
-    {'WRONGTYPE', FOREIGN}, {'ERR hash value is not an integer', MISCOUNTED},
-    {'ERR increment or decrement would overflow', SPENT},
-    {FOREIGN, FOREIGN}, {ENDLESS, ENDLESS}, {SPENT, SPENT},
-}
 local function sign_of(problem)
     local text = tostring(problem)
-    for _, sign in ipairs(SIGNS) do
+    local signs = { -- made here, as few calls need them
+        {'WRONGTYPE', FOREIGN}, {'ERR hash value is not an integer', MISCOUNTED},
+        {'ERR increment or decrement would overflow', SPENT},
+        {FOREIGN, FOREIGN}, {ENDLESS, ENDLESS}, {SPENT, SPENT},
+    }
+    for _, sign in ipairs(signs) do
         if find(text, sign[1], 1, true) == 1 then
             return sign[2]
         end
