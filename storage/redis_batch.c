@@ -128,7 +128,7 @@ static bool read_lock(const redisReply *value, struct fence_reply *reply,
         !read_number(at + 1, ':', &reply->number, &at) || !read_number(at, ':', &extensions, &at))
         return false;
     at += strspn(at, "0123456789");
-    if (*at != ':' || strlen(at + 1) > FENCE_OWNER_MAX)
+    if (*at != ':' || !fence_owner_valid(at + 1, strlen(at + 1)))
         return false;
     memcpy(text->holder, value->str, id_len);
     text->holder[id_len] = '\0';
@@ -162,8 +162,10 @@ static void read_held(const redisReply *answer, const struct storage_expected *e
         return;
     }
     reply->kind = FENCE_REPLY_HELD;
-    reply->remaining_ms =
-        answer->element[0]->integer > 0 ? (uint64_t)answer->element[0]->integer : 0;
+    long long left_ms = answer->element[0]->integer;
+    reply->remaining_ms = left_ms <= 0                     ? 0
+                          : left_ms > FENCE_TTL_CEILING_MS ? FENCE_TTL_CEILING_MS
+                                                           : (uint64_t)left_ms;
     reply->holder = text->holder;
     reply->owner = text->owner;
 }

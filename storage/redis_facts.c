@@ -110,7 +110,7 @@ static bool read_lineage(const char *info, struct storage_reading *reading)
     size_t len = 0;
     const char *id = info_field(info, "master_replid", &len);
     reading->evicted = info_number(info, "evicted_keys");
-    if (!id || len > FENCE_ID_HEX_LEN)
+    if (!id || len > FENCE_ID_HEX_LEN || !storage_text_plain(id, len))
         return false;
     int written = snprintf(to, sizeof(reading->facts.lineage), "%.*s:%" PRIu64, (int)len, id,
                            reading->evicted);
@@ -153,7 +153,8 @@ static int read_info(const redisReply *reply, struct storage_reading *reading)
         return FENCE_EBUSY; /* it says that appendonly is off until it has read its file */
     size_t len = 0;
     const char *run_id = info_field(reply->str, "run_id", &len);
-    if (!run_id || !storage_text_copy(facts->run_id, sizeof(facts->run_id), run_id, len))
+    if (!run_id || !storage_text_plain(run_id, len) ||
+        !storage_text_copy(facts->run_id, sizeof(facts->run_id), run_id, len))
         return FENCE_EIO;
     const char *version = info_field(reply->str, "redis_version", &len);
     if (!version || !read_version(version, &facts->version))
@@ -193,7 +194,8 @@ static void read_config(const redisReply *reply, struct storage_reading *reading
     reading->configured = false;
     if (reply->type == REDIS_REPLY_ARRAY) {
         bool aof = strcmp(config_value(reply, "appendonly"), "yes") == 0;
-        persistence = aof ? config_value(reply, "appendfsync") : "none";
+        const char *fsync = config_value(reply, "appendfsync");
+        persistence = !aof ? "none" : storage_text_plain(fsync, strlen(fsync)) ? fsync : "unknown";
         reading->configured = is_durable(reply);
     }
     snprintf(reading->facts.persistence, sizeof(reading->facts.persistence), "%s", persistence);
@@ -217,6 +219,7 @@ bool storage_durable_reply(const redisReply *reply)
 static bool marker_text(const redisReply *field, char *to, size_t size)
 {
     return field->type == REDIS_REPLY_STRING && field->len > 0 &&
+           storage_text_plain(field->str, field->len) &&
            storage_text_copy(to, size, field->str, field->len);
 }
 

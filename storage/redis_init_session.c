@@ -2,6 +2,7 @@
 
 #include "storage/redis_facts.h"
 #include "storage/redis_keys.h"
+#include "storage/text.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -37,11 +38,14 @@ int storage_init_fail_at(struct storage_init_session *session, unsigned i, int e
 int storage_init_fail_reply(struct storage_init_session *session, unsigned i, redisReply *reply)
 {
     const char *what = "this is not a Redis";
+    char shown[STORAGE_WHY_MAX];
     if (!reply)
-        what = errno == EAGAIN ? "it did not answer in time" : session->link[i]->errstr;
+        what =
+            errno == EAGAIN ? "it did not answer in time" : storage_replies_error(session->link[i]);
     else if (reply->type == REDIS_REPLY_ERROR)
         what = reply->str;
-    int error = storage_init_fail_at(session, i, FENCE_EIO, "%s", what);
+    storage_text_show(shown, sizeof(shown), what, strlen(what));
+    int error = storage_init_fail_at(session, i, FENCE_EIO, "%s", shown);
     freeReplyObject(reply);
     return error;
 }
@@ -87,6 +91,26 @@ void storage_init_fini(struct storage_init_session *session)
         redisFree(session->link[i]);
 }
 
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+redisReply *storage_init_send(struct storage_init_session *session, unsigned i, const char *command,
+                              size_t len)
+{
+    return storage_replies_ask(session->link[i], command, len, STORAGE_INIT_DEADLINE_S * 1000);
+}
+
+redisReply *storage_init_ask(struct storage_init_session *session, unsigned i, int argc,
+                             const char *const argv[])
+{
+    char *command = NULL;
+    int len = redisFormatCommandArgv(&command, argc, (const char **)argv, NULL);
+    if (len < 0)
+        return NULL;
+    redisReply *reply = storage_init_send(session, i, command, (size_t)len);
+    redisFreeCommand(command);
+    return reply;
+}
+
 /* ---- looking --------------------------------------------------------------------------------- */
 
 static int connect_master(struct storage_init_session *session, unsigned i)
@@ -100,10 +124,13 @@ static int connect_master(struct storage_init_session *session, unsigned i)
         return FENCE_ENOMEM;
     if (link->err || redisSetTimeout(link, deadline) != REDIS_OK)
         return storage_init_fail_reply(session, i, NULL);
+    storage_replies_watch(&session->replies[i], link);
     if (!url->password[0])
         return 0;
-    redisReply *reply = url->user[0] ? redisCommand(link, "AUTH %s %s", url->user, url->password)
-                                     : redisCommand(link, "AUTH %s", url->password);
+    const char *as_user[] = {"AUTH", url->user, url->password};
+    const char *as_any[] = {"AUTH", url->password};
+    redisReply *reply = url->user[0] ? storage_init_ask(session, i, 3, as_user)
+                                     : storage_init_ask(session, i, 2, as_any);
     if (!reply || reply->type != REDIS_REPLY_STATUS)
         return storage_init_fail_reply(session, i, reply);
     freeReplyObject(reply);
@@ -115,7 +142,7 @@ static int ask(struct storage_init_session *session, unsigned i, enum storage_qu
 {
     const char *args[STORAGE_QUESTION_ARGS];
     int n = storage_question_args(question, args);
-    redisReply *reply = redisCommandArgv(session->link[i], n, args, NULL);
+    redisReply *reply = storage_init_ask(session, i, n, args);
     if (!reply)
         return storage_init_fail_reply(session, i, NULL);
     int error = storage_facts_read(question, reply, session->init->n, reading);

@@ -5,6 +5,7 @@
 
 #include "fence/fleet.h"
 #include "storage/redis_init.h"
+#include "storage/redis_replies.h"
 
 #include <stdbool.h>
 
@@ -13,7 +14,8 @@
 struct storage_init_session {
     const struct storage_redis_init *init;
     redisContext *link[FENCE_MASTERS_MAX];
-    struct fence_facts seen[FENCE_MASTERS_MAX]; /* what the look at each found */
+    struct storage_replies replies[FENCE_MASTERS_MAX]; /* to what is asked on those */
+    struct fence_facts seen[FENCE_MASTERS_MAX];        /* what the look at each found */
     int64_t meant[FENCE_MASTERS_MAX];  /* the incarnation that this run marked each with; 0: none */
     uint32_t steps[FENCE_MASTERS_MAX]; /* of wiping, since that mark */
     char *why;                         /* STORAGE_WHY_MAX bytes; the first reason stays */
@@ -39,6 +41,13 @@ int storage_init_fail_reply(struct storage_init_session *session, unsigned i, re
 /* Adds to the reason that stands there: what to do now. */
 void storage_init_advise(struct storage_init_session *session, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* Asks master @i, as hiredis formats it: with arguments, or as a whole. NULL: no reply came. The
+ * caller frees it. */
+redisReply *storage_init_ask(struct storage_init_session *session, unsigned i, int argc,
+                             const char *const argv[]);
+redisReply *storage_init_send(struct storage_init_session *session, unsigned i, const char *command,
+                              size_t len);
 
 /* Connects to all masters and asks each what it is and holds. FENCE_EIO for one that cannot be
  * reached; FENCE_ECONFLICT for one that is unfit whatever it holds, or whose marker cannot be

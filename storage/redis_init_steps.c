@@ -2,6 +2,7 @@
 
 #include "storage/redis_keys.h"
 #include "storage/redis_rejoin.h"
+#include "storage/text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -41,18 +42,15 @@ static int take_step(struct storage_init_session *session, unsigned i,
                      const char *changed)
 {
     unsigned n = session->init->n;
-    redisContext *link = session->link[i];
     char *command = NULL;
     size_t len = 0;
-    void *reply = NULL;
     request->member = i;
     request->incarnation = session->meant[i];
     request->seen = &session->seen[i];
     int error = storage_rejoin_command(request, terms, i, n, &command, &len);
     if (error)
         return storage_init_fail_at(session, i, error, "%s", fence_strerror(error));
-    if (redisAppendFormattedCommand(link, command, len) == REDIS_OK)
-        (void)redisGetReply(link, &reply);
+    redisReply *reply = storage_init_send(session, i, command, len);
     redisFreeCommand(command);
     struct fence_rejoin_reply read = storage_rejoin_reply(request->step, reply, n, NULL);
     if (read.outcome == FENCE_REJOIN_LOST || read.outcome == FENCE_REJOIN_REFUSED)
@@ -152,25 +150,45 @@ static bool read_counter(const char *text, int64_t *ret_value)
     return true;
 }
 
+static bool is_string(const redisReply *reply)
+{
+    return reply->type == REDIS_REPLY_STRING;
+}
+
+/* FENCE_EIO: no Redis has such a field. */
+static int read_field(struct storage_init_session *session, unsigned i, const redisReply *field,
+                      const redisReply *text, int64_t *highest)
+{
+    char shown[STORAGE_WHY_MAX];
+    int64_t value = 0;
+    if (!is_string(field) || !is_string(text))
+        return FENCE_EIO;
+    if (!is_counter(field->str))
+        return 0;
+    storage_text_show(shown, sizeof(shown), field->str, field->len);
+    if (!read_counter(text->str, &value))
+        return storage_init_fail_at(session, i, FENCE_ECONFLICT,
+                                    "the counter %s in its key " STORAGE_FLEET_KEY
+                                    " is not one that Pawl wrote: mend or delete it",
+                                    shown);
+    if (value > *highest)
+        *highest = value;
+    return 0;
+}
+
 static int read_one(struct storage_init_session *session, unsigned i, int64_t *highest)
 {
-    redisReply *reply = redisCommand(session->link[i], "HGETALL " STORAGE_FLEET_KEY);
+    redisReply *reply =
+        storage_init_ask(session, i, 2, (const char *const[]){"HGETALL", STORAGE_FLEET_KEY});
     if (!reply || reply->type != REDIS_REPLY_ARRAY)
         return storage_init_fail_reply(session, i, reply);
     int error = 0;
-    for (size_t k = 0; !error && k + 1 < reply->elements; k += 2) {
-        const char *field = reply->element[k]->str;
-        int64_t value = 0;
-        if (!is_counter(field))
-            continue;
-        if (!read_counter(reply->element[k + 1]->str, &value))
-            error = storage_init_fail_at(session, i, FENCE_ECONFLICT,
-                                         "the counter %s in its key " STORAGE_FLEET_KEY
-                                         " is not one that Pawl wrote: mend or delete it",
-                                         field);
-        else if (value > *highest)
-            *highest = value;
-    }
+    for (size_t k = 0; !error && k < reply->elements; k += 2)
+        error = k + 1 < reply->elements
+                    ? read_field(session, i, reply->element[k], reply->element[k + 1], highest)
+                    : FENCE_EIO;
+    if (error == FENCE_EIO)
+        return storage_init_fail_reply(session, i, reply);
     freeReplyObject(reply);
     return error;
 }
@@ -207,7 +225,8 @@ static int check_claims(struct storage_init_session *session)
     for (unsigned i = 0; i < session->init->n; i++) {
         char meant[24];
         snprintf(meant, sizeof(meant), "%lld", (long long)session->meant[i]);
-        redisReply *reply = redisCommand(session->link[i], "HGET " STORAGE_FLEET_KEY " next");
+        const char *const question[] = {"HGET", STORAGE_FLEET_KEY, "next"};
+        redisReply *reply = storage_init_ask(session, i, 3, question);
         if (!reply || reply->type == REDIS_REPLY_ERROR)
             return storage_init_fail_reply(session, i, reply);
         bool ours = reply->type == REDIS_REPLY_STRING && strcmp(reply->str, meant) == 0;

@@ -4,6 +4,7 @@
 #include "storage/redis_batch.h"
 #include "storage/redis_master_state.h"
 #include "storage/redis_uv.h"
+#include "storage/text.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -66,10 +67,20 @@ void storage_master_fail(struct storage_redis_master *master, enum fence_reason 
 {
     if (master->state == LINK_BACKOFF || master->state == LINK_CLOSED)
         return;
-    snprintf(master->detail, sizeof(master->detail), "%s", detail);
+    storage_text_show(master->detail, sizeof(master->detail), detail, strlen(detail));
     master->state = LINK_BACKOFF;
     master->config.events.down(master->config.events.context, master->config.index, reason);
     try_again_later(master);
+}
+
+void storage_master_broke(struct storage_redis_master *master, const redisContext *connection)
+{
+    const char *wrong = storage_replies_wrong(connection);
+    if (wrong)
+        storage_master_fail(master, FENCE_REASON_ERROR, wrong);
+    else
+        storage_master_fail(master, FENCE_REASON_UNREACHABLE,
+                            connection->err ? connection->errstr : "closed");
 }
 
 void storage_master_refused(struct storage_redis_master *master, const redisReply *reply)
@@ -111,17 +122,17 @@ static void on_connected(const redisAsyncContext *context, int status)
         return;
     }
     master->context = NULL;
-    storage_master_fail(master, FENCE_REASON_UNREACHABLE, context->c.errstr);
+    storage_master_broke(master, &context->c);
 }
 
 static void on_disconnected(const redisAsyncContext *context, int status)
 {
     struct storage_redis_master *master = context->data;
+    (void)status;
     if (master->context != context)
         return;
     master->context = NULL;
-    storage_master_fail(master, FENCE_REASON_UNREACHABLE,
-                        status == REDIS_OK ? "closed" : context->c.errstr);
+    storage_master_broke(master, &context->c);
 }
 
 static void adopt(struct storage_redis_master *master, redisAsyncContext *context)
@@ -134,7 +145,7 @@ static void adopt(struct storage_redis_master *master, redisAsyncContext *contex
         storage_master_fail(master, FENCE_REASON_UNREACHABLE, detail);
         return;
     }
-    if (storage_redis_uv_attach(context, master->config.loop) != 0) {
+    if (storage_redis_uv_attach(context, master->config.loop, STORAGE_REPLIES_TO_QUESTIONS) != 0) {
         redisAsyncFree(context);
         storage_master_fail(master, FENCE_REASON_UNREACHABLE, "out of memory or descriptors");
         return;

@@ -111,7 +111,7 @@ static void batch_answered(struct storage_redis_master *master, struct storage_b
     if (master->context == context)
         master->awaited--;
     if (current && !reply)
-        storage_master_fail(master, FENCE_REASON_UNREACHABLE, context->c.errstr);
+        storage_master_broke(master, &context->c);
     if (current && reply)
         master->round_trip_us = (uv_hrtime() - batch->sent_ns) / 1000;
     struct fence_view known;

@@ -43,11 +43,16 @@ static void on_connected(const redisAsyncContext *context, int status)
         master_of(context)->listener = NULL; /* hiredis frees it */
 }
 
+/* What no Redis publishes is as wrong as what no Redis answers: the master is looked at anew. */
 static void on_disconnected(const redisAsyncContext *context, int status)
 {
+    struct storage_redis_master *master = master_of(context);
     (void)status;
-    if (master_of(context))
-        master_of(context)->listener = NULL;
+    if (!master)
+        return;
+    master->listener = NULL;
+    if (storage_replies_wrong(&context->c))
+        storage_master_broke(master, &context->c);
 }
 
 /* To where the first connection leads by now: a name may be another machine's meanwhile. */
@@ -78,7 +83,8 @@ void storage_master_listen(struct storage_redis_master *master)
     redisAsyncContext *listener = connect_like(&master->context->c);
     if (!listener)
         return;
-    if (listener->err || storage_redis_uv_attach(listener, master->config.loop) != 0) {
+    if (listener->err ||
+        storage_redis_uv_attach(listener, master->config.loop, STORAGE_REPLIES_TO_LISTENER) != 0) {
         redisAsyncFree(listener);
         return;
     }

@@ -31,7 +31,7 @@ static void on_rejoin_reply(redisAsyncContext *context, void *data, void *privda
     const redisReply *reply = data;
     bool current = master->context == context && master->state == LINK_READY;
     if (current && !reply)
-        storage_master_fail(master, FENCE_REASON_UNREACHABLE, context->c.errstr);
+        storage_master_broke(master, &context->c);
     if (master->state != LINK_CLOSED)
         hand_out(master, pending, reply);
     struct fence_view unused;

@@ -82,6 +82,9 @@ enum storage_probed storage_master_probed(const redisReply *reply);
 void storage_master_fail(struct storage_redis_master *master, enum fence_reason reason,
                          const char *detail);
 
+/* The same, where @connection broke, or brought what no Redis says. */
+void storage_master_broke(struct storage_redis_master *master, const redisContext *connection);
+
 /* The same, where the connection is well and @reply an error. */
 void storage_master_refused(struct storage_redis_master *master, const redisReply *reply);
 

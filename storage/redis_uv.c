@@ -2,13 +2,13 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 
 struct link_poll {
     uv_poll_t handle;
     redisAsyncContext *context; /* NULL once hiredis let go */
     int events;                 /* what hiredis wants to know */
     bool connected;
+    struct storage_replies replies;
 };
 
 static void on_ready(uv_poll_t *handle, int status, int events);
@@ -21,25 +21,18 @@ static void watch(struct link_poll *link)
         uv_poll_start(&link->handle, link->events, on_ready);
 }
 
-/* hiredis asserts that a reply was asked for, unless it subscribed to something. What comes unasked
- * is no Redis: give up on it. */
-static bool unasked(const redisAsyncContext *context)
-{
-    char byte;
-    return context->replies.head == NULL && !(context->c.flags & REDIS_SUBSCRIBED) &&
-           recv(context->c.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
-}
-
 static void on_ready(uv_poll_t *handle, int status, int events)
 {
     struct link_poll *link = handle->data;
     /* An error shows in the read or the write that it breaks: let hiredis find it there. */
     if (status < 0)
         events = link->events;
-    if (link->context && (events & UV_READABLE) && unasked(link->context))
-        redisAsyncFree(link->context);
-    if (link->context && (events & UV_READABLE))
+    if (link->context && (events & UV_READABLE)) {
+        storage_replies_expect(&link->replies);
         redisAsyncHandleRead(link->context);
+    }
+    if (link->context && !storage_replies_bounded(&link->replies))
+        redisAsyncFree(link->context);
     if (link->context && (events & UV_WRITABLE)) {
         link->connected = true;
         redisAsyncHandleWrite(link->context);
@@ -99,7 +92,7 @@ static void cleanup(void *data)
     uv_close((uv_handle_t *)&link->handle, on_closed);
 }
 
-int storage_redis_uv_attach(redisAsyncContext *context, uv_loop_t *loop)
+int storage_redis_uv_attach(redisAsyncContext *context, uv_loop_t *loop, enum storage_replies_to to)
 {
     struct link_poll *link = calloc(1, sizeof(*link));
     if (!link)
@@ -110,6 +103,7 @@ int storage_redis_uv_attach(redisAsyncContext *context, uv_loop_t *loop)
     }
     link->handle.data = link;
     link->context = context;
+    storage_replies_watch_async(&link->replies, context, to);
     context->ev.data = link;
     context->ev.addRead = add_read;
     context->ev.delRead = del_read;

@@ -5,13 +5,18 @@
 #define STORAGE_REDIS_UV_H
 
 #include "fence/error.h"
+#include "storage/redis_replies.h"
 
 #include <hiredis/async.h>
 #include <uv.h>
 
-/* Polls @context on @loop until hiredis frees it. FENCE_ENOMEM, FENCE_EIO: @context is not
- * attached, and the caller frees it. */
-FENCE_CHECKED int storage_redis_uv_attach(redisAsyncContext *context, uv_loop_t *loop);
+/* Polls @context on @loop until hiredis frees it, and watches what it reads (redis_replies.h). What
+ * no Redis says ends the connection as if it had broken: storage_replies_error() has the reason in
+ * the callbacks of that. FENCE_ENOMEM, FENCE_EIO: @context is not attached, and the caller frees
+ * it.
+ */
+FENCE_CHECKED int storage_redis_uv_attach(redisAsyncContext *context, uv_loop_t *loop,
+                                          enum storage_replies_to to);
 
 /* Sends what was queued since the last call, as far as the socket takes it; the rest follows when
  * it is writable. May free the context, if the connection turns out to be broken: its disconnect

@@ -1,0 +1,77 @@
+/* What a connection takes from a Redis. hiredis 0.14 believes whatever comes: it asserts that each
+ * reply was asked for and that each message has its shape, and it makes room for any size that is
+ * announced. Whoever answers, or is on the way, could end or exhaust this process with a line.
+ *
+ * So its readers are watched. A reply that was not asked for, or is of another shape or size than
+ * any that Pawl asks for, is an error of its connection, and nothing of it is kept. */
+#ifndef STORAGE_REDIS_REPLIES_H
+#define STORAGE_REDIS_REPLIES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <hiredis/async.h>
+#include <hiredis/hiredis.h>
+
+/* Bounds of one reply. The largest that are asked for: the counters of a master, read by pawld init
+ * (some 33,000 elements); a page of locks (some 400 KB in one string); INFO (some 20 KB). */
+enum {
+    STORAGE_REPLY_DEPTH_MAX = 4,                /* of arrays in arrays; 2 are asked for */
+    STORAGE_REPLY_ELEMENTS_MAX = 128 * 1024,    /* in all its arrays together */
+    STORAGE_REPLY_STRING_MAX = 8 * 1024 * 1024, /* bytes of one string, ... */
+    STORAGE_REPLY_BYTES_MAX = 16 * 1024 * 1024, /* ... and of all of them */
+    STORAGE_REPLY_LINE_MAX = 16 * 1024,         /* bytes of an error, or of a status */
+    STORAGE_REPLY_NUMBER_MAX = 32,              /* bytes of a number, or of a length */
+    STORAGE_REPLY_ERROR_MAX = 128,              /* of the text that says what came */
+};
+
+enum storage_replies_to {
+    STORAGE_REPLIES_TO_QUESTIONS, /* one to each command */
+    STORAGE_REPLIES_TO_LISTENER,  /* the same until SUBSCRIBE, then messages */
+};
+
+/* Lives as long as the context that it watches. Thread of the connection. */
+struct storage_replies {
+    const redisReader *reader;
+    const redisReplyObjectFunctions *makers; /* of the reader, before it was watched */
+    const redisAsyncContext *async;          /* NULL: a connection that blocks */
+    enum storage_replies_to to;
+    unsigned owed;   /* replies that may begin in what is being read */
+    bool subscribed; /* a listener: SUBSCRIBE was answered */
+    bool refused;    /* a listener: it was refused, and nothing may come */
+
+    /* Of the reply under way. */
+    bool is_answer; /* to what was asked */
+    bool is_message;
+    size_t elements;
+    size_t bytes;
+
+    char error[STORAGE_REPLY_ERROR_MAX]; /* ""; or what came that should not have */
+};
+
+/* Begins to watch what @context reads, before anything was. @context is of redisConnect*(); it
+ * refers to @replies from here on. */
+void storage_replies_watch(struct storage_replies *replies, redisContext *context);
+void storage_replies_watch_async(struct storage_replies *replies, redisAsyncContext *context,
+                                 enum storage_replies_to to);
+
+/* To be called before each read: only what was asked until then can be answered in it. */
+void storage_replies_expect(struct storage_replies *replies);
+
+/* To be asked after each read: whether what is not complete yet may still become a reply. False:
+ * close the connection; storage_replies_error() says why. */
+bool storage_replies_bounded(struct storage_replies *replies);
+
+/* What was wrong with what came over @context, printable; NULL if nothing was. */
+const char *storage_replies_wrong(const redisContext *context);
+
+/* The same, or else hiredis' own text for what broke the connection. */
+const char *storage_replies_error(const redisContext *context);
+
+/* Sends @command (@len bytes, as hiredis formats it) over a connection that blocks, and waits for
+ * its reply, which the caller frees with freeReplyObject(). NULL: the connection is of no more use;
+ * errno is EAGAIN where no whole reply came within @deadline_ms. */
+redisReply *storage_replies_ask(redisContext *context, const char *command, size_t len,
+                                unsigned deadline_ms);
+
+#endif
