@@ -196,6 +196,7 @@ static void on_call(struct fence_core *core, const struct fence_call *asked)
     call->tries = 0;
     call->soon = 0;
     call->soon_holder = 0;
+    call->unbacked = 0;
     call->slot = (uint16_t)fence_slot(asked->resource, strlen(asked->resource));
     fence_core_copy_text(call->resource, sizeof(call->resource), asked->resource);
     fence_core_copy_text(call->lock_id, sizeof(call->lock_id), asked->lock_id);

@@ -265,7 +265,13 @@ void fence_core_acquire_reply(struct fence_core *core, struct call *call, unsign
                               const struct fence_reply *reply)
 {
     enum fence_attempt_state before = call->attempt.state;
-    fence_attempt_reply(&call->attempt, i, reply);
+    struct fence_reply judged = *reply;
+    /* It refuses the view that still holds. By the next attempt a second master may have said the
+     * same; if not, the others may do without it. */
+    if (reply->kind == FENCE_REPLY_STALE && call->generation == core->fleet.generation &&
+        call->unbacked++ >= FENCE_UNBACKED_TRIES_MAX)
+        judged.kind = FENCE_REPLY_REFUSED;
+    fence_attempt_reply(&call->attempt, i, &judged);
     if (call->attempt.state == before)
         return;
     switch (call->attempt.state) {

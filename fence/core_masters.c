@@ -28,7 +28,8 @@ static void reconsider(struct fence_core *core, uint32_t active_before)
     struct fence_fleet *fleet = &core->fleet;
     uint32_t changed = fence_fleet_judge_all(fleet, core->now_us);
     bool some_are_back = fence_fleet_active(fleet) & ~active_before;
-    if (some_are_back)
+    bool renamed = fence_fleet_name_views(fleet); /* what was told before may be refused */
+    if (some_are_back || renamed)
         fence_debts_tell_again(&core->debts);
 
     uint32_t restarted = changed & fence_fleet_in_state(fleet, FENCE_MASTER_RESTAMP);
@@ -59,8 +60,7 @@ void fence_core_learn(struct fence_core *core, unsigned i, const struct fence_fa
 void fence_core_learn_view(struct fence_core *core, unsigned i, const struct fence_view *view)
 {
     uint32_t active = fence_fleet_active(&core->fleet);
-    if (fence_fleet_learn_view(&core->fleet, i, view))
-        fence_debts_tell_again(&core->debts); /* what was told under the old view may be refused */
+    (void)fence_fleet_learn_view(&core->fleet, i, view);
     reconsider(core, active);
 }
 

@@ -5,6 +5,8 @@
 #include "fence/lease.h"
 #include "fence/mutant.h"
 
+#include <string.h>
+
 /* A request of the round under way, to be completed. */
 struct fence_rejoin_request *fence_core_rejoin_send(struct fence_core *core, unsigned member,
                                                     enum fence_rejoin_step step, uint32_t masters)
@@ -74,6 +76,29 @@ static uint32_t active_others(const struct fence_core *core, unsigned member)
     return fence_fleet_active(&core->fleet) & ~fence_core_bit(member);
 }
 
+/* Has each of @others record under what it is named (fence_fleet), with @incarnation of @member; 0:
+ * as that is. Most are named the same, which is @common. */
+static void have_recorded(struct fence_core *core, unsigned member, uint32_t others,
+                          const struct fence_view *common, int64_t incarnation)
+{
+    struct fence_rejoin *rejoin = &core->rejoins[member];
+    uint32_t alike = 0;
+    for (unsigned i = 0; i < core->fleet.n; i++) {
+        if (!(others >> i & 1))
+            continue;
+        rejoin->named[i] = core->fleet.master[i].named;
+        if (incarnation != 0)
+            rejoin->named[i].incarnation[member] = incarnation;
+        if (memcmp(&rejoin->named[i], common, sizeof(*common)) == 0)
+            alike |= fence_core_bit(i);
+        else
+            fence_core_rejoin_send(core, member, FENCE_REJOIN_RECORD, fence_core_bit(i))->view =
+                &rejoin->named[i];
+    }
+    if (alike != 0)
+        fence_core_rejoin_send(core, member, FENCE_REJOIN_RECORD, alike)->view = common;
+}
+
 /* Asks them whether they would record, under the view as it is. */
 static void ask(struct fence_core *core, unsigned member)
 {
@@ -85,7 +110,7 @@ static void ask(struct fence_core *core, unsigned member)
     }
     fence_rejoin_ask(&core->rejoins[member], FENCE_REJOIN_ASKING, others,
                      fence_core_patience_end_us(core));
-    fence_core_rejoin_send(core, member, FENCE_REJOIN_RECORD, others);
+    have_recorded(core, member, others, &core->fleet.view, 0);
 }
 
 void fence_core_rejoin_record(struct fence_core *core, unsigned member)
@@ -104,7 +129,7 @@ void fence_core_rejoin_record(struct fence_core *core, unsigned member)
     rejoin->view = fleet->view;
     rejoin->view.incarnation[member] = fleet->master[member].meant;
     fence_rejoin_ask(rejoin, FENCE_REJOIN_RECORDING, others, fence_core_patience_end_us(core));
-    fence_core_rejoin_send(core, member, FENCE_REJOIN_RECORD, others)->view = &rejoin->view;
+    have_recorded(core, member, others, &rejoin->view, fleet->master[member].meant);
 }
 
 /* ---- the member itself ----------------------------------------------------------------------- */
@@ -119,7 +144,7 @@ static int64_t higher(int64_t a, int64_t b)
 static int64_t highest_incarnation(const struct fence_core *core, unsigned member)
 {
     const struct fence_master *master = &core->fleet.master[member];
-    int64_t highest = higher(core->fleet.view.incarnation[member], master->meant);
+    int64_t highest = higher(fence_fleet_claimed(&core->fleet, member), master->meant);
     if (!master->facts.marked)
         return highest;
     return higher(highest, higher(master->facts.view.incarnation[member], master->facts.next));
@@ -129,13 +154,15 @@ static void mark(struct fence_core *core, unsigned member)
 {
     struct fence_rejoin *rejoin = &core->rejoins[member];
     int64_t highest = highest_incarnation(core, member);
-    if (highest > FENCE_INCARNATION_MAX) {
+    int64_t next = highest <= FENCE_INCARNATION_MAX
+                       ? fence_incarnation_next(highest, fence_core_random(core))
+                       : highest;
+    if (next > FENCE_INCARNATION_MAX) { /* nobody could read the markers that record it */
         put_off(core, member);
         return;
     }
     if (!FENCE_MUTANT(INCARNATION_REUSED) || highest != fence_core_master(core, member)->meant)
-        fence_core_master(core, member)->meant =
-            fence_incarnation_next(highest, fence_core_random(core));
+        fence_core_master(core, member)->meant = next;
     rejoin->steps = 0;
     fence_rejoin_enter(rejoin, FENCE_REJOIN_MARKING, fence_core_patience_end_us(core));
     fence_core_rejoin_send(core, member, FENCE_REJOIN_MARK, fence_core_bit(member));
@@ -176,6 +203,28 @@ static void ask_anew(struct fence_core *core, unsigned member)
         fence_core_rejoin_record(core, member);
 }
 
+/* One alone knows of a higher incarnation than the member is to get: a leader that broke off, or
+ * another that is further. The next mark is above that. */
+static bool is_beaten(const struct fence_core *core, unsigned member)
+{
+    return core->rejoins[member].state == FENCE_REJOIN_RECORDING &&
+           fence_fleet_claimed(&core->fleet, member) > core->fleet.master[member].meant;
+}
+
+/* Master @i neither does what was asked, nor will it. Others may be enough. */
+static void go_on_without(struct fence_core *core, unsigned member, unsigned i)
+{
+    struct fence_rejoin *rejoin = &core->rejoins[member];
+    rejoin->asked &= ~fence_core_bit(i);
+    uint32_t may_answer = rejoin->answered | (rejoin->asked & fence_fleet_active(&core->fleet));
+    if (fence_core_rejoin_is_enough(core, may_answer))
+        return;
+    if (is_beaten(core, member))
+        yield_to_other(core, member);
+    else
+        ask_anew(core, member);
+}
+
 /* Nothing more comes from master @i, though it may be back by now. Of several that were asked, the
  * others may be enough. */
 static void lost(struct fence_core *core, unsigned member, unsigned i,
@@ -185,10 +234,7 @@ static void lost(struct fence_core *core, unsigned member, unsigned i,
     if (i == member) {
         fence_core_rejoin_break_off(core, member, FENCE_REASON_UNREACHABLE);
     } else if (is_asking(rejoin)) {
-        rejoin->asked &= ~fence_core_bit(i);
-        uint32_t may_answer = rejoin->answered | (rejoin->asked & fence_fleet_active(&core->fleet));
-        if (!fence_core_rejoin_is_enough(core, may_answer))
-            ask_anew(core, member);
+        go_on_without(core, member, i);
     } else if (rejoin->state == FENCE_REJOIN_IMPORTING) {
         fence_core_import_page_failed(core, member, i, reply);
     }
@@ -286,6 +332,7 @@ static void changed(struct fence_core *core, unsigned member, unsigned i,
         shake_again(core, member);
         return;
     }
+    uint64_t generation = core->fleet.generation;
     if (reply->view)
         fence_core_learn_view(core, i, reply->view);
     if (FENCE_MUTANT(RECORDED_UNDER_TWO_VIEWS) &&
@@ -293,8 +340,11 @@ static void changed(struct fence_core *core, unsigned member, unsigned i,
         record_under_another_view(core, member, i);
         return;
     }
-    if (is_asking(&core->rejoins[member]))
+    bool learnt = core->fleet.generation != generation;
+    if (is_asking(&core->rejoins[member]) && (learnt || !reply->view))
         ask_anew(core, member);
+    else if (is_asking(&core->rejoins[member]))
+        go_on_without(core, member, i);
     else if (core->rejoins[member].state == FENCE_REJOIN_IMPORTING)
         fence_core_import_page_failed(core, member, i, reply);
 }

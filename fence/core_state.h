@@ -57,6 +57,7 @@ struct call {
     unsigned tries;
     unsigned soon;        /* looks in a row that were due within a moment, at ... */
     uint64_t soon_holder; /* ... what this one holds */
+    unsigned unbacked;    /* acquire: refusals of the view that held, for which it began anew */
     uint16_t slot;
     struct fence_ballot ballot; /* acquire of one */
     union {

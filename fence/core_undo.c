@@ -16,6 +16,7 @@ static uint32_t open_debt(struct fence_core *core, const struct fence_taken *tak
         .expires_us = core->now_us + taken->ttl_ms * UINT64_C(1000) + FENCE_DEBT_SLACK_US,
         .owed = taken->masters,
         .told = taken->masters & fence_fleet_active(&core->fleet),
+        .generation = core->fleet.generation,
     };
     fence_core_copy_text(owed.resource, sizeof(owed.resource), resource);
     fence_core_copy_text(owed.lock_id, sizeof(owed.lock_id), taken->lock_id);
@@ -60,9 +61,11 @@ void fence_core_undo_reply(struct fence_core *core, unsigned i, uint32_t index, 
     /* Refused means that nothing was done, as much as lost may mean it. */
     bool done = kind != FENCE_REPLY_LOST && kind != FENCE_REPLY_REFUSED &&
                 kind != FENCE_REPLY_STALE && !fence_obstacles_has(kind);
+    bool outdated = kind == FENCE_REPLY_STALE && index < core->debts.capacity &&
+                    core->debts.debts[index].generation != core->fleet.generation;
     if (!done)
         fence_debts_lose(&core->debts, index, serial, i);
-    if (kind == FENCE_REPLY_STALE)
+    if (outdated)
         fence_debts_tell_again(&core->debts); /* under the view learnt from it */
     if (done)
         fence_debts_settle(&core->debts, index, serial, i);
@@ -72,10 +75,11 @@ void fence_core_undo_reply(struct fence_core *core, unsigned i, uint32_t index, 
 void fence_core_undo_again(struct fence_core *core)
 {
     uint32_t set = 0;
-    const struct fence_debt *debt =
+    struct fence_debt *debt =
         fence_debts_next(&core->debts, fence_fleet_active(&core->fleet), core->now_us, &set);
     if (!debt)
         return;
+    debt->generation = core->fleet.generation;
     struct fence_request request = {
         .kind = FENCE_REQUEST_UNDO,
         .tag = debt_tag(core, (uint32_t)(debt - core->debts.debts)),

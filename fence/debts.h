@@ -23,6 +23,7 @@ struct fence_debt {
     uint32_t told;       /* those of them that were told on a connection that still stands */
     uint32_t alone;      /* masters that were told again, of this one and not of its group */
     uint32_t next_free;
+    uint64_t generation;    /* of the views that were named when it was told last */
     uint32_t next_of_group; /* told together with this one; FENCE_NO_DEBT: the last, or alone */
     char lock_id[FENCE_LOCK_ID_MAX + 1];
     char resource[FENCE_RESOURCE_MAX + 1];

@@ -1,6 +1,7 @@
 #include "fence/fleet.h"
 
 #include "fence/lease.h"
+#include "fence/mutant.h"
 
 #include <assert.h>
 #include <string.h>
@@ -52,16 +53,71 @@ static void adopt_fleet(struct fence_fleet *fleet)
 }
 
 /* Only a member in its place, whatever else is wrong with it, says what it recorded. */
+static bool speaks(const struct fence_fleet *fleet, unsigned i)
+{
+    return has_voice(fleet, i) && fleet->fleet_id[0] != '\0' &&
+           strcmp(fleet->master[i].facts.fleet_id, fleet->fleet_id) == 0;
+}
+
+/* Whether anybody but master @i says that member @j has this incarnation, or is to get it. */
+static bool is_backed(const struct fence_fleet *fleet, unsigned i, unsigned j, int64_t incarnation)
+{
+    const struct fence_master *member = &fleet->master[j];
+    bool by_itself = i == j || (speaks(fleet, j) && member->facts.next >= incarnation);
+    if (by_itself || member->meant >= incarnation || FENCE_MUTANT(ONE_BELIEVED))
+        return true;
+    for (unsigned k = 0; k < fleet->n; k++)
+        if (k != i && speaks(fleet, k) && fleet->master[k].facts.view.incarnation[j] >= incarnation)
+            return true;
+    return false;
+}
+
 static void merge_views(struct fence_fleet *fleet)
+{
+    struct fence_view believed = fleet->view;
+    for (unsigned i = 0; i < fleet->n; i++) {
+        const struct fence_view *said = &fleet->master[i].facts.view;
+        for (unsigned j = 0; j < fleet->n && speaks(fleet, i); j++)
+            if (said->incarnation[j] > believed.incarnation[j] &&
+                is_backed(fleet, i, j, said->incarnation[j]))
+                believed.incarnation[j] = said->incarnation[j];
+    }
+    fleet->generation += fence_view_merge(&fleet->view, &believed, fleet->n);
+}
+
+static bool can_be_true(const struct fence_fleet *fleet, unsigned i, int64_t incarnation,
+                        int64_t admissions)
+{
+    return incarnation - fleet->view.incarnation[i] <= admissions << FENCE_INCARNATION_RANDOM_BITS;
+}
+
+int64_t fence_fleet_claimed(const struct fence_fleet *fleet, unsigned i)
+{
+    int64_t claimed = fleet->view.incarnation[i];
+    for (unsigned k = 0; k < fleet->n; k++) {
+        int64_t said = fleet->master[k].facts.view.incarnation[i];
+        if (speaks(fleet, k) && said > claimed && can_be_true(fleet, i, said, FENCE_CLAIM_LEAP_MAX))
+            claimed = said;
+    }
+    return claimed;
+}
+
+bool fence_fleet_name_views(struct fence_fleet *fleet)
 {
     bool changed = false;
     for (unsigned i = 0; i < fleet->n; i++) {
-        const struct fence_facts *facts = &fleet->master[i].facts;
-        if (has_voice(fleet, i) && fleet->fleet_id[0] != '\0' &&
-            strcmp(facts->fleet_id, fleet->fleet_id) == 0)
-            changed |= fence_view_merge(&fleet->view, &facts->view, fleet->n);
+        const struct fence_view *said = &fleet->master[i].facts.view;
+        struct fence_view named = fleet->view;
+        for (unsigned j = 0; j < fleet->n && speaks(fleet, i); j++)
+            if (fleet->master[j].state != FENCE_MASTER_ACTIVE && j != i &&
+                said->incarnation[j] > named.incarnation[j] &&
+                can_be_true(fleet, j, said->incarnation[j], FENCE_CLAIM_LEAP_MAX))
+                named.incarnation[j] = said->incarnation[j];
+        changed |= memcmp(&named, &fleet->master[i].named, sizeof(named)) != 0;
+        fleet->master[i].named = named;
     }
     fleet->generation += changed;
+    return changed;
 }
 
 static void owe_nothing(struct fence_master *master)
@@ -94,7 +150,10 @@ bool fence_fleet_learn_view(struct fence_fleet *fleet, unsigned i, const struct 
 {
     assert(i < fleet->n);
     uint64_t before = fleet->generation;
-    (void)fence_view_merge(&fleet->master[i].facts.view, view, fleet->n);
+    struct fence_view told = *view;
+    if (!can_be_true(fleet, i, told.incarnation[i], FENCE_OWN_LEAP_MAX))
+        told.incarnation[i] = 0; /* its own is in its marker, too: the next handshake tells it */
+    (void)fence_view_merge(&fleet->master[i].facts.view, &told, fleet->n);
     merge_views(fleet);
     return fleet->generation != before;
 }

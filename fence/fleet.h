@@ -10,7 +10,15 @@
  *    '---------- FENCE_EFFECT_RESET: silent for too long, or refused; looked at again later
  *
  * Invariants: only an ACTIVE master is sent requests. The fleet id is what a majority names, now or
- * when last one did. The view of a fleet only rises. */
+ * when last one did. The view of a fleet only rises.
+ *
+ * A master that says that another one was admitted again is believed if that one's own marker says
+ * so, or a second master, or this server meant it. Whoever is admitted was recorded by a majority
+ * of others before, so that what is true comes from two sooner or later. What one alone says of a
+ * member that votes counts for nothing: it is refused by that master, and by no other. What one
+ * alone says of a member that cannot vote now is named to that master alone. So a record that its
+ * leader did not live to bring to a second master is in nobody's way. It is safe: a grant that
+ * counts no vote of a member does not depend on what that member forgot. */
 #ifndef FENCE_FLEET_H
 #define FENCE_FLEET_H
 
@@ -107,23 +115,25 @@ struct fence_master {
     bool connected; /* @facts are of the connection that stands */
     bool known;     /* @facts are the last that a handshake found, and were refused meanwhile */
     struct fence_facts facts;
-    uint32_t in_flight;   /* requests sent and not yet answered or lost */
-    uint32_t locks;       /* that these are about, */
-    uint32_t group_locks; /* and of them, in requests for several */
-    uint64_t progress_us; /* when it last answered, or was first asked after a rest */
-    uint64_t gone_us;     /* since when it is not connected; 0: it is */
-    int64_t meant;        /* the incarnation that this server last meant it to get; 0: none */
-    int64_t believed;     /* its incarnation in the fleet's view when @facts were found */
-    uint64_t led_us;      /* when @facts first named this incarnation to get, or last got on */
-    uint64_t back_us;     /* REJOIN: when it votes again, where that is known; else 0 */
+    struct fence_view named; /* what requests to it name: the fleet's view, and what this one alone
+                              * says of members that cannot vote now */
+    uint32_t in_flight;      /* requests sent and not yet answered or lost */
+    uint32_t locks;          /* that these are about, */
+    uint32_t group_locks;    /* and of them, in requests for several */
+    uint64_t progress_us;    /* when it last answered, or was first asked after a rest */
+    uint64_t gone_us;        /* since when it is not connected; 0: it is */
+    int64_t meant;           /* the incarnation that this server last meant it to get; 0: none */
+    int64_t believed;        /* its incarnation in the fleet's view when @facts were found */
+    uint64_t led_us;         /* when @facts first named this incarnation to get, or last got on */
+    uint64_t back_us;        /* REJOIN: when it votes again, where that is known; else 0 */
 };
 
 struct fence_fleet {
     unsigned n;                          /* masters, odd */
     char fleet_id[FENCE_ID_HEX_LEN + 1]; /* "" until a majority named one */
     uint32_t ttl_max_ms;                 /* the fleet's; 0 until then */
-    struct fence_view view;
-    uint64_t generation; /* counts changes of @view */
+    struct fence_view view;              /* what is believed */
+    uint64_t generation; /* counts changes of @view, and of what masters are named */
     struct fence_master master[FENCE_MASTERS_MAX];
 };
 
@@ -147,6 +157,13 @@ void fence_fleet_lose(struct fence_fleet *fleet, unsigned i, enum fence_reason r
  * REJOIN): what is learnt of one can change what another may do. Returns the set (bit i: master i)
  * that became RESTAMP, REJOIN or REFUSED by it. */
 uint32_t fence_fleet_judge_all(struct fence_fleet *fleet, uint64_t now_us);
+
+/* Brings up to date what each master is named, after judging. True if anything changed. */
+bool fence_fleet_name_views(struct fence_fleet *fleet);
+
+/* The highest incarnation of member @i that any master names and that can be true: no fleet admits
+ * a member so often that it would be many more than what is believed. */
+int64_t fence_fleet_claimed(const struct fence_fleet *fleet, unsigned i);
 
 /* The set of masters in @state. */
 uint32_t fence_fleet_in_state(const struct fence_fleet *fleet, enum fence_master_state state);

@@ -27,6 +27,7 @@ enum fence_mutant {
     FENCE_MUTANT_OWN_LEASE_ONLY,     /* a grant counts on all of its lease, whatever was found */
     FENCE_MUTANT_HOLDER_WAITS,       /* who asks again for its lock waits behind others for it */
     FENCE_MUTANT_READ_ON_ELSEWHERE,  /* a source is read on at its cursor by another process, too */
+    FENCE_MUTANT_ONE_BELIEVED,       /* what one master alone says of another is believed */
 };
 
 #ifdef PAWL_MUTANTS

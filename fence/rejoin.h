@@ -160,7 +160,8 @@ struct fence_rejoin {
     uint32_t sources;       /* IMPORTING: set of those that are read */
     unsigned rounds;        /* of ASKING and RECORDING */
     unsigned stuck;         /* times that locks could not be read, over all tries */
-    struct fence_view view; /* named to all of those, the new incarnation in it */
+    struct fence_view view; /* named to all of those, the new incarnation in it, */
+    struct fence_view named[FENCE_MASTERS_MAX]; /* but for what each alone is named */
     struct fence_source source[FENCE_MASTERS_MAX];
 };
 

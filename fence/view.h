@@ -19,7 +19,7 @@ enum {
     FENCE_VIEW_TEXT_MAX = FENCE_MASTERS_MAX * 17, /* 16 digits and a comma each, and the NUL */
 };
 
-/* The last that can still be followed by another. A master that names a higher one was changed by
+/* The last that anybody is given. A master that names a higher one was changed by
  * hand, or is none of ours. Below 2^53, since Lua compares them. */
 #define FENCE_INCARNATION_MAX (FENCE_TOKEN_MAX - (INT64_C(2) << FENCE_INCARNATION_RANDOM_BITS))
 

@@ -56,7 +56,7 @@ static void send_request(struct server_driver *driver, const struct fence_effect
     storage_request_encode(&effect->request, &encoded);
     for (unsigned i = 0; i < driver->config.n; i++)
         if (effect->masters >> i & 1)
-            storage_redis_master_submit(driver->masters[i], &encoded, &fleet->view,
+            storage_redis_master_submit(driver->masters[i], &encoded, &fleet->master[i].named,
                                         fleet->generation);
 }
 

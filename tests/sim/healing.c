@@ -43,6 +43,7 @@ static void schedule_nudges(struct sim_world *world, uint64_t from_us)
 
 void sim_healing_begin(struct sim_world *world)
 {
+    world->liar.lies = false;
     if (world->chaos.healed)
         return;
     sim_faults_disaster(world);

@@ -54,6 +54,8 @@ static const struct mutant {
      CORE(READ_ITSELF), 0},
     {"read-before-record", "it reads after they recorded (or pages compare it)", TOKENS,
      CORE(READ_BEFORE_RECORD), MASTER(PAGES_UNCHECKED)},
+    {"one-believed", "what one master says of another takes a second one to believe", COMING,
+     CORE(ONE_BELIEVED), 0},
     {"read-on-elsewhere", "a cursor is of no use to another process of its source", TOKENS,
      CORE(READ_ON_ELSEWHERE), 0},
     {"two-views", "all of them record under one view (or pages compare it)", TOKENS,

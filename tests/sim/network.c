@@ -12,6 +12,10 @@ enum {
     /* Per mille: from this message on, none of those on their way arrives. */
     CUTS_REQUESTS = 250,
     CUTS_REPLIES = 400,
+
+    STREAM = 4096, /* of the seed's random numbers */
+    WORLDS_WITH_A_LIAR = 20,
+    LIES = 50, /* of its replies */
 };
 
 void sim_network_init(struct sim_network *network)
@@ -177,6 +181,44 @@ static void on_request(struct sim_world *world, const struct sim_event *event)
 
 /* ---- at a server ----------------------------------------------------------------------------- */
 
+void sim_network_lie(struct sim_world *world, uint64_t seed)
+{
+    struct sim_liar *liar = &world->liar;
+    sim_rng_init(&liar->rng, seed, STREAM);
+    liar->lies = sim_rng_chance(&liar->rng, WORLDS_WITH_A_LIAR) && world->plan.masters > 1 &&
+                 sim_plan_recovers(&world->plan);
+    liar->master = sim_rng_below(&liar->rng, world->plan.masters);
+}
+
+static bool lies_now(struct sim_world *world, unsigned i)
+{
+    struct sim_liar *liar = &world->liar;
+    return liar->lies && i == liar->master && sim_rng_chance(&liar->rng, LIES);
+}
+
+/* That view, with incarnations of all others that nothing ever had. */
+static struct fence_view raise_others(const struct sim_world *world, unsigned i)
+{
+    struct fence_view view = world->machines[world->address[i]].memory.marker.view;
+    for (unsigned j = 0; j < world->plan.masters; j++)
+        if (j != i)
+            view.incarnation[j] = FENCE_INCARNATION_MAX - j;
+    return view;
+}
+
+static void tell_lie(struct sim_world *world, unsigned s, unsigned i,
+                     const struct sim_message *message)
+{
+    struct fence_view view = raise_others(world, i);
+    struct fence_event arrived = {
+        .kind = FENCE_EVENT_REPLY,
+        .master = i,
+        .reply = {.kind = FENCE_REPLY_STALE, .tag = message->request.tag, .view = &view},
+    };
+    world->stats.lies++;
+    sim_server_step(world, s, &arrived);
+}
+
 static void tell_lock_reply(struct sim_world *world, unsigned s, unsigned i,
                             const struct sim_message *message)
 {
@@ -228,7 +270,10 @@ static void hand_out(struct sim_world *world, unsigned s, unsigned i,
 {
     switch (message->request.ask) {
     case SIM_ASK_LOCK:
-        tell_lock_reply(world, s, i, message);
+        if (lies_now(world, i))
+            tell_lie(world, s, i, message);
+        else
+            tell_lock_reply(world, s, i, message);
         break;
     case SIM_ASK_REJOIN:
         tell_rejoin_reply(world, s, i, message);

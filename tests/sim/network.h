@@ -68,4 +68,9 @@ unsigned sim_network_machine(const struct sim_network *network, const struct sim
 /* Acts on REQUEST or REPLY. */
 void sim_network_act(struct sim_world *world, const struct sim_event *event);
 
+/* In some worlds that recover, one master says now and then, in place of its reply, that all others
+ * were admitted again, until the world heals. Of the seed's random numbers it takes a stream of its
+ * own: other worlds stay as they are. */
+void sim_network_lie(struct sim_world *world, uint64_t seed);
+
 #endif

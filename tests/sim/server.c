@@ -151,7 +151,7 @@ static void send(struct sim_world *world, unsigned s, unsigned m,
 {
     struct sim_request made = sim_lock_request(request);
     made.member = m;
-    made.view = fence_core_fleet(world->servers[s].core)->view;
+    made.view = fence_core_fleet(world->servers[s].core)->master[m].named;
     sim_network_send(world, s, m, &made);
 }
 

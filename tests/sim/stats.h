@@ -66,6 +66,7 @@
     X(connects_failed)                                                                             \
     X(restamps)                                                                                    \
     X(requests_stale)                                                                              \
+    X(lies)                                                                                        \
     X(requests_refused)                                                                            \
     X(marks)                                                                                       \
     X(clears)                                                                                      \

@@ -125,6 +125,7 @@ static void start(struct sim_world *world, uint64_t seed, FILE *out)
     start_masters(world, &world->rng);
     say_plan(world, seed);
     sim_network_init(&world->network);
+    sim_network_lie(world, seed);
     for (unsigned s = 0; s < world->plan.servers; s++) {
         sim_server_start(world, s, seed);
         sim_links_start(world, s, seed);

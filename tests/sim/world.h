@@ -42,6 +42,11 @@ struct sim_world {
     struct sim_plan plan;
     struct sim_chaos chaos;
     struct sim_rng rng; /* where what goes wrong now and then goes wrong */
+    struct sim_liar {
+        bool lies;       /* until all is to be well again */
+        unsigned master; /* which one, */
+        struct sim_rng rng;
+    } liar; /* network.c */
     struct sim_heap heap;
     struct sim_check check;
     struct sim_waiters waiters;

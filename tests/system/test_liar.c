@@ -260,6 +260,26 @@ static void a_message_of_another_shape_ends_its_connection_alone(void **state)
         expect_dropped(&lies[i], "published");
 }
 
+/* What no second master says is not believed of those that are there. */
+static void incarnations_that_one_master_makes_up_put_nobody_out(void **state)
+{
+    static const struct lie lies[] = {
+        LIE_TO("EVALSHA", "-PAWLVIEW 9000000000000000,9000000000000000,9000000000000000\r\n"),
+        LIE_TO("EVALSHA", "-PAWLVIEW 9000000000000000,4294967296,4294967296\r\n"),
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(lies); i++) {
+        liar_tells(liar, tell, (void *)&lies[i]);
+        for (unsigned round = 0; round < 10; round++)
+            take_and_give_back();
+        liar_tells(liar, NULL, NULL);
+        for (unsigned m = 0; m < MASTERS; m++)
+            masters_wait_within(service.port, m, "active", NULL, MASTERS_WAIT_LONG_MS);
+        const struct grant grant = call_grant(service.port, "orders", NULL);
+        call_give_back(service.port, "orders", &grant);
+    }
+}
+
 static void a_reply_of_enormous_size_is_not_begun(void **state)
 {
     static const struct lie lies[] = {
@@ -334,6 +354,7 @@ static const struct CMUnitTest cases[] = {
     LIAR_CASE(a_reply_of_no_known_type_ends_its_connection_alone),
     LIAR_CASE(a_reply_of_another_shape_does_no_harm),
     LIAR_CASE(a_message_of_another_shape_ends_its_connection_alone),
+    LIAR_CASE(incarnations_that_one_master_makes_up_put_nobody_out),
     LIAR_CASE(a_reply_of_enormous_size_is_not_begun),
     LIAR_CASE(init_refuses_a_master_that_says_what_no_redis_says),
     LIAR_CASE(init_refuses_counters_that_no_redis_has),

@@ -199,6 +199,11 @@ void core_meet_contenders(struct core_fixture *f)
     core_held(f, 2, "contender-c", 1000);
 }
 
+void core_hear(struct core_fixture *f, unsigned i, const struct fence_view *view)
+{
+    core_reply_to(f, i, 0, (struct fence_reply){.kind = FENCE_REPLY_STALE, .view = view});
+}
+
 void core_shake_hands(struct core_fixture *f, unsigned i, struct fence_facts facts)
 {
     core_give(f, (struct fence_event){.kind = FENCE_EVENT_FACTS, .master = i, .facts = facts});

@@ -94,6 +94,9 @@ void core_meet_contenders(struct core_fixture *f);
 /* Master @i replies to the request with @tag, whatever it was asked since. */
 void core_reply_to(struct core_fixture *f, unsigned i, uint64_t tag, struct fence_reply reply);
 
+/* Master @i says in passing that it knows @view, to nothing that is under way. */
+void core_hear(struct core_fixture *f, unsigned i, const struct fence_view *view);
+
 void core_shake_hands(struct core_fixture *f, unsigned i, struct fence_facts facts);
 void core_down(struct core_fixture *f, unsigned i);
 

@@ -69,6 +69,7 @@ static void master_that_knows_more_is_asked_again_under_its_view(void **state)
     struct core_fixture *f = rejoin_asking(state);
     struct fence_view known = core_facts(0).view;
     known.incarnation[MEMBER] += CORE_ADMISSIONS(3);
+    core_hear(f, 2, &known);
     rejoin_changed(f, 1, &known);
     const struct fence_rejoin_request *ask = assert_step(f, FENCE_REJOIN_RECORD, CORE_FIRST(4));
     assert_int_equal(ask->view->incarnation[MEMBER], known.incarnation[MEMBER]);
@@ -147,9 +148,11 @@ static void mark_is_above_what_others_recorded(void **state)
 static void incarnation_that_nothing_can_follow_is_no_crash(void **state)
 {
     struct core_fixture *f = rejoin_delayed(state);
-    struct fence_facts facts = core_facts(0);
-    facts.view.incarnation[MEMBER] = FENCE_INCARNATION_MAX + 1;
-    core_shake_hands(f, 0, facts);
+    for (unsigned i = 0; i < 2; i++) {
+        struct fence_facts facts = core_facts(i);
+        facts.view.incarnation[MEMBER] = FENCE_INCARNATION_MAX;
+        core_shake_hands(f, i, facts);
+    }
     core_tick(f);
     rejoin_majority_answers(f);
     assert_broken_off(f, FENCE_REASON_BLANK);

@@ -263,6 +263,7 @@ static void higher_incarnation_recorded_meanwhile_stops_the_admission(void **sta
     struct core_fixture *f = holding(state);
     struct fence_facts facts = core_facts(3);
     facts.view.incarnation[MEMBER] = rejoin_meant(f) + CORE_ADMISSIONS(1);
+    core_hear(f, 2, &facts.view);
     core_shake_hands(f, 3, facts);
     hold_until(f, rejoin_member(f)->back_us);
     rejoin_done(f, MEMBER);

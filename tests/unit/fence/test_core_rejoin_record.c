@@ -74,10 +74,11 @@ static void recording_is_put_off_while_too_few_others_are_active(void **state)
 
 /* ---- one view -------------------------------------------------------------------------------- */
 
-/* Member 3 was admitted again meanwhile, and master @i knows. */
+/* Member 3 was admitted again meanwhile, and master @i knows; so does another. */
 static void refuse_to_record(struct core_fixture *f, unsigned i)
 {
     const struct fence_view known = raised(OTHER);
+    core_hear(f, i == 2 ? 1 : 2, &known);
     rejoin_changed(f, i, &known);
 }
 
@@ -179,6 +180,7 @@ static void higher_incarnation_of_the_member_beats_this_leader(void **state)
 {
     struct core_fixture *f = rejoin_recording(state);
     const struct fence_view known = raised(MEMBER);
+    core_hear(f, 2, &known);
     rejoin_changed(f, 1, &known);
     assert_broken_off(f, FENCE_REASON_BLANK);
 }
@@ -187,6 +189,7 @@ static void leader_that_was_beaten_waits_longer_before_the_next_try(void **state
 {
     struct core_fixture *f = rejoin_recording(state);
     const struct fence_view known = raised(MEMBER);
+    core_hear(f, 2, &known);
     rejoin_changed(f, 1, &known);
     f->random = UINT64_C(0x123456789abcdef);
     core_shake_hands(f, MEMBER, rejoin_blank());
@@ -202,9 +205,45 @@ static void higher_incarnation_stops_the_admission(void **state)
     rejoin_page(f, 1, "", 0);
     struct fence_facts facts = core_facts(3);
     facts.view = raised(MEMBER);
+    core_hear(f, 2, &facts.view);
     core_shake_hands(f, 3, facts);
     rejoin_page(f, 2, "", 0);
     assert_broken_off(f, FENCE_REASON_BLANK);
+}
+
+/* Three others are enough. */
+static void what_one_master_alone_says_stops_no_leader(void **state)
+{
+    struct core_fixture *f = rejoin_recording(state);
+    struct fence_view known = raised(MEMBER);
+    known.incarnation[OTHER] = FENCE_INCARNATION_MAX;
+    rejoin_changed(f, 1, &known);
+    rejoin_drop_late(f);
+    rejoin_changed(f, 1, &known); /* also to what it alone is named since */
+    rejoin_done(f, 0);
+    rejoin_done(f, 2);
+    rejoin_done(f, 3);
+    assert_step(f, FENCE_REJOIN_READ, CORE_FIRST(4) & ~CORE_SET(1));
+}
+
+/* It may be true where it is needed: the next mark is above it. */
+static void next_mark_is_above_what_one_master_says_of_the_member(void **state)
+{
+    struct core_fixture *f = rejoin_recording(state);
+    struct fence_view known = raised(MEMBER);
+    rejoin_cut_off(f, 3);
+    rejoin_changed(f, 1, &known);
+    rejoin_drop_late(f);
+    rejoin_changed(f, 1, &known);
+    assert_broken_off(f, FENCE_REASON_BLANK);
+    for (unsigned i = 0; i < 5; i++)
+        f->owed[i].count = 0;
+    core_shake_hands(f, MEMBER, rejoin_blank());
+    core_tick(f);
+    for (unsigned i = 0; i < 3; i++)
+        rejoin_done(f, i);
+    assert_step(f, FENCE_REJOIN_MARK, CORE_SET(MEMBER));
+    assert_true(rejoin_meant(f) > known.incarnation[MEMBER]);
 }
 
 /* ---- two members ----------------------------------------------------------------------------- */
@@ -284,6 +323,8 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(higher_incarnation_of_the_member_beats_this_leader),
     CORE_CASE(leader_that_was_beaten_waits_longer_before_the_next_try),
     CORE_CASE(higher_incarnation_stops_the_admission),
+    CORE_CASE(what_one_master_alone_says_stops_no_leader),
+    CORE_CASE(next_mark_is_above_what_one_master_says_of_the_member),
     CORE_CASE(two_members_are_taken_back_at_once),
 };
 

@@ -4,13 +4,15 @@
 
 /* ---- who is in another's place --------------------------------------------------------------- */
 
-static void master_is_superseded_by_what_another_recorded(void **state)
+static void master_is_superseded_by_what_two_others_recorded(void **state)
 {
     (void)state;
     struct fence_fleet fleet = fleet_active(3);
-    struct fence_facts facts = core_facts(0);
-    facts.view.incarnation[2] += CORE_ADMISSIONS(1);
-    assert_int_equal(fleet_learn(&fleet, 0, facts), CORE_SET(2));
+    struct fence_facts facts[] = {core_facts(0), core_facts(1)};
+    facts[0].view.incarnation[2] += CORE_ADMISSIONS(1);
+    facts[1].view = facts[0].view;
+    assert_int_equal(fleet_learn(&fleet, 0, facts[0]), 0); /* one alone is not believed */
+    assert_int_equal(fleet_learn(&fleet, 1, facts[1]), CORE_SET(2));
     assert_int_equal(fleet.master[2].reason, FENCE_REASON_SUPERSEDED);
     assert_int_equal(fence_fleet_active(&fleet), CORE_FIRST(2));
 }
@@ -200,7 +202,9 @@ static void views_seen_before_the_fleet_was_known_are_merged_then(void **state)
     facts.view.incarnation[2] += CORE_ADMISSIONS(10);
     fleet_learn(&fleet, 0, facts);
     assert_int_equal(fleet.view.incarnation[2], 0);
-    fleet_learn(&fleet, 1, core_facts(1));
+    struct fence_facts same = core_facts(1);
+    same.view = facts.view;
+    fleet_learn(&fleet, 1, same);
     assert_int_equal(fleet.view.incarnation[2], CORE_ADMISSIONS(1012));
 }
 
@@ -295,7 +299,7 @@ static void every_reason_has_a_name_and_says_what_to_do(void **state)
 }
 
 static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(master_is_superseded_by_what_another_recorded),
+    cmocka_unit_test(master_is_superseded_by_what_two_others_recorded),
     cmocka_unit_test(same_server_at_two_places_votes_once),
     cmocka_unit_test(same_server_votes_at_the_place_its_marker_names),
     cmocka_unit_test(unmarked_server_at_two_places_is_named_at_both),
