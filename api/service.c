@@ -3,6 +3,7 @@
 #include "api/problem.h"
 #include "api/writer.h"
 #include "fence/fleet_memory.h"
+#include "fence/fleet_order.h"
 #include "fence/lease.h"
 
 #include <inttypes.h>
@@ -233,6 +234,20 @@ static void answer_initialising(struct api_request *request, const struct fence_
         lease_ms);
 }
 
+static void answer_misordered(struct api_request *request, const struct api_backend *backend,
+                              const struct fence_fleet *fleet)
+{
+    const char *addresses[FENCE_MASTERS_MAX];
+    char order[FENCE_ORDER_TEXT_MAX];
+    for (unsigned i = 0; i < fleet->n; i++)
+        addresses[i] = backend->master_address(backend->context, i);
+    fence_fleet_order_text(fleet, addresses, order);
+    api_problem_answer_detail(request, API_PROBLEM_NOT_READY,
+                              "The --master list is in another order than the fleet. Restart "
+                              "pawld with the addresses in this order: %s.",
+                              order);
+}
+
 static void show_ready(struct api_request *request, void *context)
 {
     const struct api_backend *backend = context;
@@ -243,6 +258,8 @@ static void show_ready(struct api_request *request, void *context)
         answer_full(request, backend);
     else if (fence_fleet_initialising(fleet))
         answer_initialising(request, fleet);
+    else if (fence_fleet_misordered(fleet))
+        answer_misordered(request, backend, fleet);
     else if (fence_fleet_lost_memory(fleet))
         answer_lost_memory(request, fleet);
     else

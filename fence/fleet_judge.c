@@ -1,5 +1,6 @@
 /* Judging masters: what is wrong with each, and what is to be done about it. */
 #include "fence/fleet.h"
+#include "fence/fleet_order.h"
 #include "fence/lease.h"
 #include "fence/mutant.h"
 
@@ -234,7 +235,10 @@ uint32_t fence_fleet_judge_all(struct fence_fleet *fleet, uint64_t now_us)
         master->state = state_for(fleet, i, now_us);
         bool to_be_taken_back =
             master->state == FENCE_MASTER_REJOIN || master->state == FENCE_MASTER_RESTAMP;
-        if (to_be_taken_back && is_led_elsewhere(master, now_us)) {
+        if (master->state == FENCE_MASTER_REJOIN && fence_fleet_misordered(fleet)) {
+            master->state = FENCE_MASTER_REFUSED;
+            master->reason = FENCE_REASON_LIST_ORDER;
+        } else if (to_be_taken_back && is_led_elsewhere(master, now_us)) {
             master->state = FENCE_MASTER_REFUSED;
             master->reason = FENCE_REASON_JOINING;
         }

@@ -53,6 +53,11 @@ static const struct {
                          "every pawld the --master addresses in the order that init was given. "
                          "If it was a replica of that member and holds a copy of its data, wipe "
                          "it."},
+    [FENCE_REASON_LIST_ORDER] =
+        {"list-order",
+         "It is to be taken back, but not by this pawld: another master is another member than its "
+         "place in the --master list says, so this place may be wrong too. Give every pawld the "
+         "--master addresses in the order that init was given."},
     [FENCE_REASON_OTHER_TTL] =
         {"other-ttl", "Its marker names another maximum TTL than the majority's. Someone changed "
                       "it by hand; it stays out."},

@@ -1,5 +1,6 @@
 #include "server/driver.h"
 
+#include "fence/fleet_order.h"
 #include "server/audit.h"
 #include "server/clock.h"
 #include "server/gathering.h"
@@ -196,6 +197,26 @@ static void log_why_not(const struct server_driver *driver, unsigned i, enum fen
                    len > 0 ? " Last failure: " : "", failure, len > 0 && !ends ? "." : "");
 }
 
+static bool is_about_order(enum fence_reason reason)
+{
+    return reason == FENCE_REASON_OTHER_MEMBER || reason == FENCE_REASON_LIST_ORDER;
+}
+
+/* The right order, where a list has another: once for each master that it concerns. */
+static void log_order(const struct server_driver *driver, const struct fence_fleet *fleet)
+{
+    const char *addresses[FENCE_MASTERS_MAX];
+    char order[FENCE_ORDER_TEXT_MAX];
+    if (!fence_fleet_misordered(fleet))
+        return;
+    for (unsigned i = 0; i < fleet->n; i++)
+        addresses[i] = driver->addresses[i];
+    fence_fleet_order_text(fleet, addresses, order);
+    server_log_few(SERVER_LOG_WARNING, log_key(driver, 0),
+                   "%sthe --master list is in another order than the fleet: use %s",
+                   driver->config.label, order);
+}
+
 /* Says when a master starts or ceases to vote, and why: once, not at every try. */
 static void log_changes(struct server_driver *driver)
 {
@@ -215,6 +236,8 @@ static void log_changes(struct server_driver *driver)
                            driver->config.label, i + 1, driver->addresses[i]);
         else
             log_why_not(driver, i, reason);
+        if (is_about_order(reason))
+            log_order(driver, fleet);
     }
 }
 

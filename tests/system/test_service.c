@@ -1,6 +1,7 @@
 /* /livez, /readyz and /v1/fleet, and who may vote: a master that is not what it should be stays
  * out, and says why. */
 #include "tests/lib/case.h"
+#include "tests/lib/process.h"
 #include "tests/lib/wait.h"
 #include "tests/system/calls.h"
 #include "tests/system/fleet.h"
@@ -260,6 +261,28 @@ static void member_in_anothers_place_stays_out(void **state)
     expect_masters(call_acquire(port, "three", NULL), 3, 5);
 }
 
+/* Of A B C D E it is told A B C E D. E is blank, and D, which is member 4, is well. */
+static void a_blank_master_is_not_made_the_member_that_a_wrong_list_says(void **state)
+{
+    (void)state;
+    pawl_init_new(fleet);
+    freeReplyObject(redis_fleet_command(fleet, 4, "FLUSHALL"));
+    char *last = strdup(fleet->master[4].url);
+    redis_fleet_readdress(fleet, 4, fleet->master[3].url);
+    redis_fleet_readdress(fleet, 3, last);
+    const struct pawl_service service = pawld_start(fleet, NULL);
+    pawl_wait_ready(service);
+    masters_wait(service.port, 4, "refused", "other-member");
+    masters_wait(service.port, 3, "refused", "list-order");
+    wait_ms(1000);
+    assert_int_equal(redis_fleet_integer(fleet, 4, "EXISTS pawl:fleet"), 0);
+    char order[128];
+    snprintf(order, sizeof(order), "another order than the fleet: use .*%u, [^,]*%u$",
+             (unsigned)fleet->master[3].port, (unsigned)fleet->master[4].port);
+    assert_true(process_wrote(service.process, order));
+    free(last);
+}
+
 static void fewer_masters_than_the_fleet_has_are_no_fleet(void **state)
 {
     (void)state;
@@ -360,6 +383,7 @@ static const struct CMUnitTest cases[] = {
     THREE(member_of_another_fleet_stays_out),
     THREE(masters_in_another_order_stay_out),
     FLEET_CASE(member_in_anothers_place_stays_out, 5, REDIS_VOLATILE),
+    FLEET_CASE(a_blank_master_is_not_made_the_member_that_a_wrong_list_says, 5, REDIS_VOLATILE),
     THREE(fewer_masters_than_the_fleet_has_are_no_fleet),
     THREE(master_that_restarted_without_its_data_votes_again),
     FLEET_CASE(master_that_restarted_does_not_vote_without_two_others, MASTERS, REDIS_EVERYSEC),
