@@ -212,7 +212,7 @@ void storage_replies_watch(struct storage_replies *replies, redisContext *contex
 {
     *replies = (struct storage_replies){.reader = context->reader, .makers = context->reader->fn};
     context->reader->fn = &watched;
-    redisReaderSetPrivdata(context->reader, replies);
+    context->reader->privdata = replies;
 }
 
 void storage_replies_watch_async(struct storage_replies *replies, redisAsyncContext *context,
