@@ -92,12 +92,12 @@ enum fence_reason {
     FENCE_REASON_BLANK,       /* no marker: new, wiped or replaced */
     FENCE_REASON_OTHER_FLEET, /* the marker of another fleet */
     FENCE_REASON_OTHER_MEMBER, /* the marker of another place in the list */
-    FENCE_REASON_LIST_ORDER,   /* another is in another's place: nobody is taken back by this list */
-    FENCE_REASON_OTHER_TTL,    /* the marker names another maximum TTL than the majority's */
-    FENCE_REASON_UNDURABLE,    /* its marker says durable, and its settings no longer are */
-    FENCE_REASON_FORGOT,       /* restarted, or its lineage changed: may have forgotten */
-    FENCE_REASON_SUPERSEDED,   /* others recorded a higher incarnation of it */
-    FENCE_REASON_JOINING,      /* some server began to take it back */
+    FENCE_REASON_LIST_ORDER, /* another is in another's place: nobody is taken back by this list */
+    FENCE_REASON_OTHER_TTL,  /* the marker names another maximum TTL than the majority's */
+    FENCE_REASON_UNDURABLE,  /* its marker says durable, and its settings no longer are */
+    FENCE_REASON_FORGOT,     /* restarted, or its lineage changed: may have forgotten */
+    FENCE_REASON_SUPERSEDED, /* others recorded a higher incarnation of it */
+    FENCE_REASON_JOINING,    /* some server began to take it back */
 
     /* These are told to people (fence_fleet_told()), and never judged. */
     FENCE_REASON_INIT,  /* joining: a pawld init marked it, and has not let it vote */
