@@ -28,6 +28,7 @@ enum {
     GROWTH_MAX_KB = 96 * 1024,
     SILENCE_MAX_MS = 5000, /* without any grant */
     SOME_BYTES_MAX = 64,
+    WEEK_S = 604800,
 };
 
 static struct options {
@@ -183,7 +184,7 @@ static void tell(void *unused, const struct liar_heard *heard, struct liar_lie *
     if (!sim_rng_chance(&lies.rng, LIES_PERMILLE) || lie->len > LIAR_SAYS_MAX / 2)
         return;
     lies.told++;
-    uint32_t kind = below(sizeof(kinds) / sizeof(kinds[0]) + 2);
+    uint32_t kind = below((uint32_t)(sizeof(kinds) / sizeof(kinds[0])) + 2);
     if (kind < sizeof(kinds) / sizeof(kinds[0]))
         kinds[kind](lie);
     else if (kind % 2 == 0)
@@ -293,7 +294,7 @@ static void run(void **state)
     pawl_wait_ready(service);
 
     const uint64_t began_ms = wait_now_ms();
-    const uint64_t end_ms = began_ms + options.seconds * UINT64_C(1000);
+    const uint64_t end_ms = began_ms + (uint64_t)options.seconds * 1000;
     long before_kb = 0;
     clients.last_grant_ms = began_ms;
     for (uint64_t turn = 0; wait_now_ms() < end_ms; turn++) {
@@ -318,7 +319,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     char *end = NULL;
     unsigned long long value = arg ? strtoull(arg, &end, 10) : 0;
     bool number = arg && *arg >= '0' && *arg <= '9' && *end == '\0';
-    if (key == ARGP_KEY_ARG || (arg && (!number || value > 86400 * 7)))
+    if (key == ARGP_KEY_ARG || (arg && (!number || value > WEEK_S)))
         argp_error(state, "a number is wanted, not: %s", arg);
     else if (key == 's')
         options.seconds = (unsigned)value;

@@ -128,7 +128,7 @@ static bool hand_on(struct liar *liar, struct connection *connection)
 static void take_in(struct liar *liar)
 {
     const struct sockaddr_in address = loopback(liar->target);
-    const struct timeval patience = {.tv_usec = PATIENCE_MS * 1000};
+    const struct timeval patience = {.tv_usec = PATIENCE_MS * 1000L};
     const int client = accept(liar->door, NULL, NULL);
     const int redis = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (client < 0 || redis < 0 || liar->count == CONNECTIONS_MAX ||
@@ -141,7 +141,7 @@ static void take_in(struct liar *liar)
     liar->connection[liar->count++] = (struct connection){.client = client, .redis = redis};
 }
 
-static void let_go(struct liar *liar, unsigned i)
+static void let_go(struct liar *liar, size_t i)
 {
     close(liar->connection[i].client);
     close(liar->connection[i].redis);
@@ -158,9 +158,9 @@ static bool is_to_stop(struct liar *liar)
     return stops;
 }
 
-static void tend(struct liar *liar, const struct pollfd *polled, unsigned count)
+static void tend(struct liar *liar, const struct pollfd *polled, size_t count)
 {
-    for (unsigned i = count; i-- > 0;) {
+    for (size_t i = count; i-- > 0;) {
         struct connection *connection = &liar->connection[i];
         bool stands = true;
         if (polled[2 * i].revents)
@@ -177,8 +177,8 @@ static void *run(void *arg)
     struct liar *liar = arg;
     struct pollfd polled[2 * CONNECTIONS_MAX + 1];
     while (!is_to_stop(liar)) {
-        const unsigned count = liar->count;
-        for (unsigned i = 0; i < count; i++) {
+        const size_t count = liar->count;
+        for (size_t i = 0; i < count; i++) {
             polled[2 * i] = (struct pollfd){.fd = liar->connection[i].client, .events = POLLIN};
             polled[2 * i + 1] = (struct pollfd){.fd = liar->connection[i].redis, .events = POLLIN};
         }
