@@ -150,10 +150,14 @@ bool fence_fleet_learn_view(struct fence_fleet *fleet, unsigned i, const struct 
 {
     assert(i < fleet->n);
     uint64_t before = fleet->generation;
-    struct fence_view told = *view;
-    if (!can_be_true(fleet, i, told.incarnation[i], FENCE_OWN_LEAP_MAX))
-        told.incarnation[i] = 0; /* its own is in its marker, too: the next handshake tells it */
-    (void)fence_view_merge(&fleet->master[i].facts.view, &told, fleet->n);
+    struct fence_view *known = &fleet->master[i].facts.view;
+    const int64_t own = known->incarnation[i];
+    const bool can_be_its_own = can_be_true(fleet, i, view->incarnation[i], FENCE_OWN_LEAP_MAX);
+    /* Its last word counts, even where it is lower than one before: what it knows only rises, so
+     * that one was wrong. Its own is in its marker, too: the next handshake tells it. */
+    *known = *view;
+    if (view->incarnation[i] < own || !can_be_its_own)
+        known->incarnation[i] = own;
     merge_views(fleet);
     return fleet->generation != before;
 }
