@@ -303,6 +303,7 @@ static void master_that_restarted_without_its_data_votes_again(void **state)
 {
     (void)state;
     uint16_t port = pawld_start_new(fleet).port;
+    masters_wait_all_active(port, MASTERS);
     struct grant held = call_grant(port, "held", NULL);
     redis_fleet_kill(fleet, 0);
     masters_wait(port, 0, "down", "unreachable");
@@ -347,6 +348,7 @@ static void flushed_master_has_its_locks_back_and_grants_nothing_twice(void **st
     for (int i = 0; i < 20; i++)
         EXPECT_PROBLEM(call_acquire(port, "flushed", NULL), 409, "held", 3);
     assert_true(wait_until(is_marked_again, &flushed, MASTERS_WAIT_MS));
+    masters_wait_all_active(port, MASTERS); /* pawld has seen that, too */
     assert_int_equal(redis_fleet_integer(fleet, 1, "EXISTS pawl:lock:flushed"), 1);
     assert_int_equal(http_integer(call_inspect(port, "flushed"), "token"), held.token);
     call_give_back(port, "flushed", &held);
