@@ -5,6 +5,7 @@
 
 enum {
     LINE_END_MAX = 2, /* CR LF */
+    LINE_ENDS_MAX = 2 * LINE_END_MAX,
 };
 
 void api_head_begin(struct api_head *head, const char *method, size_t size)
@@ -54,6 +55,6 @@ void api_head_field(struct api_head *head, const char *name, const char *value)
 bool api_head_end(const struct api_head *head)
 {
     /* The ends of the last line and of the empty one. More NULs came with the value. */
-    return head->hidden || head->end - head->seen > 2 * LINE_END_MAX ||
+    return head->hidden || head->end - head->seen > LINE_ENDS_MAX ||
            !are_separators(head->seen, head->end, "");
 }

@@ -2,8 +2,10 @@
  * several, by itself. How long it pauses, and what wakes it. */
 #include "fence/core_state.h"
 #include "fence/mutant.h"
+#include "fence/name.h"
 
 #include <assert.h>
+#include <string.h>
 
 static uint64_t least(uint64_t a, uint64_t b)
 {
@@ -190,11 +192,12 @@ void fence_core_freed(struct fence_core *core, const char *resource, const char 
     if (!line && core->groups.used_count == 0)
         return;
     uint64_t by = fence_holders_hash(lock_id);
+    uint16_t slot = (uint16_t)fence_slot(resource, strlen(resource));
     if (line)
         told(core, &core->calls[line->first], &line->seen, by);
     for (uint32_t k = 0; k < core->groups.used_count; k++) {
         struct fence_group_call *group = &core->groups.calls[core->groups.used[k]];
-        if (fence_group_has(&group->group, resource))
+        if (fence_groups_has(group, slot, resource))
             told(core, &core->calls[group->call], &group->seen, by);
     }
 }

@@ -38,6 +38,26 @@ bool fence_groups_let_wait(const struct fence_groups *groups)
     return groups->used_count < groups->capacity - groups->capacity / FENCE_GROUPS_KEPT_PART;
 }
 
+static bool has_slot(const struct fence_group_call *call, uint16_t slot)
+{
+    unsigned bit = slot % FENCE_GROUP_SLOT_BITS;
+    return call->slots[bit / 64] >> (bit % 64) & 1;
+}
+
+static void note_slots(struct fence_group_call *call)
+{
+    memset(call->slots, 0, sizeof(call->slots));
+    for (unsigned k = 0; k < call->group.count; k++) {
+        unsigned bit = call->group.members[k].slot % FENCE_GROUP_SLOT_BITS;
+        call->slots[bit / 64] |= UINT64_C(1) << (bit % 64);
+    }
+}
+
+bool fence_groups_has(const struct fence_group_call *call, uint16_t slot, const char *resource)
+{
+    return has_slot(call, slot) && fence_group_has(&call->group, resource);
+}
+
 uint32_t fence_groups_open(struct fence_groups *groups, const struct fence_group *group,
                            uint32_t call)
 {
@@ -52,6 +72,7 @@ uint32_t fence_groups_open(struct fence_groups *groups, const struct fence_group
     fence_sighting_clear(&opened->seen);
     opened->group.count = group->count;
     memcpy(opened->group.members, group->members, group->count * sizeof(group->members[0]));
+    note_slots(opened);
     groups->used[groups->used_count++] = index;
     return index;
 }

@@ -9,9 +9,16 @@
 #include "fence/error.h"
 #include "fence/sighting.h"
 
+enum {
+    FENCE_GROUP_SLOT_BITS = 1024,
+    FENCE_GROUP_SLOT_WORDS = FENCE_GROUP_SLOT_BITS / 64,
+};
+
 struct fence_group_call {
-    uint32_t call;  /* whose it is */
-    uint32_t place; /* in the list of those in use */
+    uint64_t
+        slots[FENCE_GROUP_SLOT_WORDS]; /* a bit for each slot of its resources, some share one */
+    uint32_t call;                     /* whose it is */
+    uint32_t place;                    /* in the list of those in use */
     uint32_t next_free;
     unsigned blocked;           /* the member that was in the way last */
     struct fence_sighting seen; /* of that one */
@@ -41,6 +48,11 @@ bool fence_groups_let_wait(const struct fence_groups *groups);
  * index. */
 uint32_t fence_groups_open(struct fence_groups *groups, const struct fence_group *group,
                            uint32_t call);
+
+/* Whether @resource, whose slot is @slot, is one of those of @call. Most that are not are told
+ * apart by their slot. */
+bool fence_groups_has(const struct fence_group_call *call, uint16_t slot, const char *resource);
+
 void fence_groups_close(struct fence_groups *groups, uint32_t index);
 
 #endif

@@ -13,6 +13,7 @@ fleet_master_urls=()
 fleet_masters=()    # the options that name the masters: --master URL ...
 fleet_pid=          # the process started last
 fleet_port=         # where it listens
+fleet_log=          # what the pawld started last writes
 
 # fleet_build PROGRAM...: builds (and installs, on a fresh machine) unless these programs, named from
 # the build folder, are there and newer than all sources. A build folder of the caller's own
@@ -156,6 +157,8 @@ fleet_start_pawld() {
     local tries log
     log=$(mktemp "$fleet_dir/pawld-XXXXXX.log")
     fleet_spawn "$log" "$pawl_build/bin/pawld" --listen "127.0.0.1:$1" "${fleet_masters[@]}"
+    # shellcheck disable=SC2034 # bench.d/attacked.sh reads it
+    fleet_log=$log
     fleet_wait_line "$log" "listening on 127\.0\.0\.1:$1"
     for ((tries = 0; tries < 250; tries++)); do
         curl -sf -o /dev/null "http://127.0.0.1:$1/readyz" && return

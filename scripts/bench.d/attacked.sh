@@ -42,7 +42,7 @@ attacked() {
     fleet_start_pawld "$pawld_port"
     # shellcheck disable=SC2034 # candidates.sh stops it
     pawld_pid=$fleet_pid
-    attack_log=$(ls -t "$fleet_dir"/pawld-*.log | head -n 1)
+    attack_log=$fleet_log
     for ((round = 1; round <= rounds; round++)); do
         attacked_measure calm "$round"
         attacked_measure attacked "$round"
