@@ -250,7 +250,7 @@ static void rejoin_done(struct play *play, const struct link_request *request,
     if (request->step == FENCE_REJOIN_READ)
         reply->page = (struct fence_page){
             .bytes = play->lies.page,
-            .len = below(play, LIES_PAGE_MAX + 1),
+            .len = chance(play, HALF) ? 0 : below(play, LIES_PAGE_MAX + 1),
         };
 }
 
