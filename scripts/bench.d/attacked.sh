@@ -3,7 +3,7 @@
 # How fast others are served while the service is attacked from the network. Sourced after
 # candidates.sh. Three masters, and turns with and without the attack.
 
-readonly attack_masters=3 attack_clients=8 attack_margin=2 # seconds before others are measured
+readonly attack_masters=3 attack_clients=8 attack_margin=5 # seconds, in which all attackers connect
 
 # attacked_measure WHAT ROUND
 attacked_measure() {
