@@ -85,7 +85,7 @@ void storage_master_broke(struct storage_redis_master *master, const redisContex
 
 void storage_master_refused(struct storage_redis_master *master, const redisReply *reply)
 {
-    const char *why = reply->str;
+    const char *why = reply->type == REDIS_REPLY_ERROR ? reply->str : "an unexpected reply";
     if (storage_reply_changed(reply, &why))
         storage_master_fail(master, FENCE_REASON_CHANGED, why);
     else if (storage_reply_unwilling(reply))
