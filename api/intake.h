@@ -2,10 +2,9 @@
  * without harm. Pure: no I/O, no clock.
  *
  * libmicrohttpd 0.9.75 fails on much that a client may send. It spins on a chunk-size line longer
- * than its buffer, answers nothing when its memory is full, sends its own error pages with two
- * heads, and hides what follows a NUL. So each byte passes here first: what it cannot read is
- * found out before it sees it, and what nobody needs (chunk extensions, trailers, empty lines
- * before a request) is taken out.
+ * than its buffer. It answers nothing when its memory is full. Its own error pages have two heads.
+ * It hides what follows a NUL. So each byte passes here first. What libmicrohttpd cannot read is
+ * refused. Chunk extensions, trailers, and empty lines before a request are taken out.
  *
  * Where the head itself contradicts itself about the body (two lengths, an unknown coding), the
  * head goes through, and api/exchange.h refuses it. Nothing after it goes through. */

@@ -1,7 +1,7 @@
-/* The reads of libmicrohttpd, which calls recv(2) and lets nobody between. The program's own recv()
- * comes before the C library's, as the dynamic linker defines it (an executable's names come
- * first), and hands the reads of guarded connections to their guards. All other reads are the
- * system's: the same call with one argument less. */
+/* The reads of libmicrohttpd, which calls recv(2) and has no hook there. The dynamic linker finds
+ * an executable's names first, so this recv() is called instead of the C library's. The reads of
+ * guarded connections go to their guards. All other reads are the system's: the same call with one
+ * argument less. */
 #include "api/guard.h"
 
 #include <sys/socket.h>

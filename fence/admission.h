@@ -1,9 +1,10 @@
-/* Admission control: who waits, before the first request goes out, until the masters owe less.
+/* Admission control: which calls wait, before their first request goes out, until the masters owe
+ * fewer answers.
  *
- * What a master is asked beyond what it does within FENCE_MASTER_DEADLINE_US is answered too late,
- * for everybody. So the locks that a majority still owes an answer for are counted, clean-ups
- * included, and a call that finds too many waits for its turn, in the order of arrival within its
- * class. Each class has a limit of its own, so none of them keeps another out:
+ * A master answers within FENCE_MASTER_DEADLINE_US only so much. What it is asked beyond that comes
+ * too late for all. So the core counts the locks that a majority owes answers for, clean-ups
+ * included. A call that finds too many waits in a queue, in the order of arrival. Each class has a
+ * queue and a limit of its own, so that no class keeps another out:
  *
  * - several resources at once: a small part, since each of them asks for up to FENCE_GROUP_MAX;
  * - one resource: acquire and inspect;

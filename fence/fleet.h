@@ -12,13 +12,14 @@
  * Invariants: only an ACTIVE master is sent requests. The fleet id is what a majority names, now or
  * when last one did. The view of a fleet only rises.
  *
- * A master that says that another one was admitted again is believed if that one's own marker says
- * so, or a second master, or this server meant it. Whoever is admitted was recorded by a majority
- * of others before, so that what is true comes from two sooner or later. What one alone says of a
- * member that votes counts for nothing: it is refused by that master, and by no other. What one
- * alone says of a member that cannot vote now is named to that master alone. So a record that its
- * leader did not live to bring to a second master is in nobody's way. It is safe: a grant that
- * counts no vote of a member does not depend on what that member forgot. */
+ * A higher incarnation of another member needs a second source: that member's own marker, a second
+ * master, or this server's own rejoin. A majority of the others records each incarnation before the
+ * member is admitted. So a true one has two sources sooner or later.
+ *
+ * One master's word about a member that votes counts for nothing. One master's word about a member
+ * that cannot vote is named to that master alone. So the record of a leader that crashed blocks
+ * nobody. This is safe: such a grant counts no vote of that member, and does not depend on what it
+ * forgot. */
 #ifndef FENCE_FLEET_H
 #define FENCE_FLEET_H
 
