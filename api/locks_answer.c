@@ -1,7 +1,7 @@
 #include "api/locks.h"
 #include "api/problem.h"
+#include "fence/error.h"
 #include "fence/name.h"
-#include "fence/obstacles.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -232,7 +232,7 @@ bool api_locks_answer(const struct fence_answer *answer)
         answer_success(request, answer);
     else if (answer->error == FENCE_ETTL)
         answer_long_ttl(request, answer);
-    else if (fence_obstacles_is(answer->error))
+    else if (fence_error_is_obstacle(answer->error))
         answer_obstacle(request, answer);
     else
         answer_failure(request, answer);

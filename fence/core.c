@@ -23,7 +23,7 @@ static uint32_t least(uint32_t a, uint32_t b)
 static int init_tables(struct fence_core *core, const struct fence_config *config)
 {
     const uint32_t calls = config->calls;
-    int error = fence_timers_init(&core->timers, calls);
+    int error = fence_timers_init(&core->timers, calls) ? 0 : FENCE_ENOMEM;
     if (!error)
         error = fence_lines_init(&core->lines, power_of_two(calls), config->seed);
     if (!error)

@@ -11,7 +11,7 @@
 #include "fence/error.h"
 #include "fence/fleet.h"
 #include "fence/message.h"
-#include "fence/rejoin.h"
+#include "fence/rejoin_message.h"
 
 struct fence_core;
 

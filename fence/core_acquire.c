@@ -2,6 +2,7 @@
 #include "fence/core_state.h"
 #include "fence/lease.h"
 #include "fence/mutant.h"
+#include "fence/name.h"
 
 #include <assert.h>
 #include <string.h>
@@ -19,7 +20,7 @@ static void answer_error(struct fence_core *core, struct call *call, int error)
     const struct fence_sighting *seen = fence_core_seen(core, call);
     const struct fence_group_call *group = group_of(core, call);
     struct fence_answer *answer = fence_core_answer(core, call, error);
-    bool obstructed = fence_obstacles_is(error);
+    bool obstructed = fence_error_is_obstacle(error);
     bool held = !obstructed && fence_core_knows_held(core, call);
     if (held) {
         answer->remaining_ms = (seen->held_until_us - core->now_us + 999) / 1000;
@@ -47,7 +48,7 @@ static void answer_grant(struct fence_core *core, struct call *call, uint64_t va
     const struct fence_attempt *attempt = &call->attempt;
     const struct fence_group_call *group = group_of(core, call);
     fence_sighting_held(fence_core_seen(core, call), core->now_us + lease_ms(call) * UINT64_C(1000),
-                        fence_holders_hash(call->lock_id), call->owner);
+                        fence_lock_id_hash(call->lock_id), call->owner);
     fence_core_answer_line(core, call);
     struct fence_answer *answer = fence_core_answer(core, call, 0);
     answer->group = group ? &group->group : NULL;
@@ -130,7 +131,7 @@ static void step_back(struct fence_core *core, struct call *call)
 /* Waiting would have helped against these. */
 static bool can_be_waited_for(int error)
 {
-    return error != FENCE_ENOQUORUM && error != FENCE_ETOOSLOW && !fence_obstacles_is(error);
+    return error != FENCE_ENOQUORUM && error != FENCE_ETOOSLOW && !fence_error_is_obstacle(error);
 }
 
 static void fail(struct fence_core *core, struct call *call, int error)

@@ -29,7 +29,7 @@ struct fence_sighting *fence_core_seen(const struct fence_core *core, const stru
 
 static bool is_own(const struct fence_sighting *seen, const struct call *call)
 {
-    return call->again && seen->holder == fence_holders_hash(call->lock_id);
+    return call->again && seen->holder == fence_lock_id_hash(call->lock_id);
 }
 
 bool fence_core_knows_held(const struct fence_core *core, const struct call *call)
@@ -191,7 +191,7 @@ void fence_core_freed(struct fence_core *core, const char *resource, const char 
     struct fence_line *line = fence_lines_find(&core->lines, resource);
     if (!line && core->groups.used_count == 0)
         return;
-    uint64_t by = fence_holders_hash(lock_id);
+    uint64_t by = fence_lock_id_hash(lock_id);
     uint16_t slot = (uint16_t)fence_slot(resource, strlen(resource));
     if (line)
         told(core, &core->calls[line->first], &line->seen, by);

@@ -14,3 +14,9 @@ const char *fence_strerror(int error)
         return "unknown error";
     }
 }
+
+bool fence_error_is_obstacle(int error)
+{
+    return error == FENCE_EFOREIGN || error == FENCE_EENDLESS || error == FENCE_ESPENT ||
+           error == FENCE_EMISCOUNTED;
+}

@@ -3,7 +3,9 @@
 #ifndef FENCE_ERROR_H
 #define FENCE_ERROR_H
 
-#define FENCE_CHECKED __attribute__((warn_unused_result))
+#include "fence/checked.h"
+
+#include <stdbool.h>
 
 /*     name           code  what it means */
 #define FENCE_ERRORS(X)                                                                            \
@@ -39,5 +41,8 @@ enum fence_error {
 
 /* The text of an error: static, never NULL. */
 const char *fence_strerror(int error);
+
+/* Whether a key or a counter is in the way that an operator has to mend: retrying does not help. */
+bool fence_error_is_obstacle(int error);
 
 #endif

@@ -14,11 +14,6 @@ void fence_holders_begin(struct fence_holders *holders)
     holders->owner[0] = '\0';
 }
 
-uint64_t fence_holders_hash(const char *lock_id)
-{
-    return fence_hash(lock_id, strlen(lock_id), 0);
-}
-
 uint64_t fence_holders_leader(const struct fence_holders *holders)
 {
     return holders->votes > 0 ? holders->hash[holders->leader] : 0;
@@ -34,7 +29,7 @@ void fence_holders_record(struct fence_holders *holders, unsigned i,
 {
     assert(i < FENCE_MASTERS_MAX && !(holders->named >> i & 1));
     holders->named |= UINT32_C(1) << i;
-    holders->hash[i] = fence_holders_hash(reply->holder);
+    holders->hash[i] = fence_lock_id_hash(reply->holder);
     holders->number[i] = reply->number;
     holders->remaining_ms[i] =
         reply->remaining_ms < FENCE_REMAINING_MAX_MS ? reply->remaining_ms : FENCE_REMAINING_MAX_MS;

@@ -23,9 +23,8 @@ void fence_holders_begin(struct fence_holders *holders);
 void fence_holders_record(struct fence_holders *holders, unsigned i,
                           const struct fence_reply *reply);
 
-/* The hash of that holder's lock id, as fence_holders_hash() makes it; 0: nobody was named. */
+/* The fence_lock_id_hash() of that holder; 0: nobody was named. */
 uint64_t fence_holders_leader(const struct fence_holders *holders);
-uint64_t fence_holders_hash(const char *lock_id);
 
 /* How long the holder named most often still has it with @majority masters: the majority-th longest
  * of what they say. 0 if fewer name it. */

@@ -3,6 +3,8 @@
 #ifndef FENCE_LIMITS_H
 #define FENCE_LIMITS_H
 
+#include "fence/time.h"
+
 #include <stdint.h>
 
 enum {
@@ -73,8 +75,5 @@ enum {
 
 /* No call, no place in a line. */
 #define FENCE_NOBODY UINT32_MAX
-
-/* No deadline. */
-#define FENCE_NEVER UINT64_MAX
 
 #endif

@@ -3,6 +3,7 @@
 #include "fence/limits.h"
 
 #include <stdint.h>
+#include <string.h>
 
 /* Not isalnum(): the bounds of a name do not depend on a locale. */
 static bool is_alnum(char c)
@@ -118,4 +119,9 @@ unsigned long fence_hash(const void *bytes, size_t len, unsigned long seed)
     hash ^= hash >> 32;
     hash *= UINT64_C(0xd6e8feb86659fd93);
     return hash ^ (hash >> 32);
+}
+
+uint64_t fence_lock_id_hash(const char *lock_id)
+{
+    return fence_hash(lock_id, strlen(lock_id), 0);
 }

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* True if @name (@len bytes, need not be terminated) is a resource name: 1 to FENCE_RESOURCE_MAX
  * bytes of A-Z a-z 0-9 . _ ~ : @ / - with no empty, "." or ".." segment between its slashes (HTTP
@@ -31,5 +32,8 @@ unsigned fence_slot(const char *name, size_t len);
 
 /* A 64-bit hash of @len bytes, keyed by @seed: for tables, not for secrets. */
 unsigned long fence_hash(const void *bytes, size_t len, unsigned long seed);
+
+/* What stands for a lock id where only equality counts. */
+uint64_t fence_lock_id_hash(const char *lock_id);
 
 #endif

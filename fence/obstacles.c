@@ -52,11 +52,3 @@ int fence_obstacles_error(const struct fence_obstacles *obstacles, const struct 
     *ret_member = obstacles->member[most];
     return rows[most].error;
 }
-
-bool fence_obstacles_is(int error)
-{
-    for (unsigned o = 0; o < FENCE_OBSTACLES; o++)
-        if (rows[o].error == error)
-            return true;
-    return false;
-}

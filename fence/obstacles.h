@@ -35,7 +35,4 @@ void fence_obstacles_record(struct fence_obstacles *obstacles, const struct fenc
 int fence_obstacles_error(const struct fence_obstacles *obstacles, const struct fence_tally *tally,
                           unsigned *ret_member);
 
-/* Whether @error is one of those that an obstacle leads to. */
-bool fence_obstacles_is(int error);
-
 #endif

@@ -18,7 +18,7 @@ struct fence_sighting {
 
 void fence_sighting_clear(struct fence_sighting *seen);
 
-/* It is held until then by @holder (fence_holders_hash()), with the label @owner. */
+/* It is held until then by @holder (fence_lock_id_hash()), with the label @owner. */
 void fence_sighting_held(struct fence_sighting *seen, uint64_t until_us, uint64_t holder,
                          const char *owner);
 

@@ -1,11 +1,9 @@
 #include "fence/timers.h"
 
-#include "fence/limits.h"
-
 #include <assert.h>
 #include <stdlib.h>
 
-int fence_timers_init(struct fence_timers *timers, uint32_t capacity)
+bool fence_timers_init(struct fence_timers *timers, uint32_t capacity)
 {
     timers->capacity = capacity;
     timers->count = 0;
@@ -14,11 +12,11 @@ int fence_timers_init(struct fence_timers *timers, uint32_t capacity)
     timers->due_us = calloc(capacity, sizeof(*timers->due_us));
     if (!timers->heap || !timers->place || !timers->due_us) {
         fence_timers_fini(timers);
-        return FENCE_ENOMEM;
+        return false;
     }
     for (uint32_t i = 0; i < capacity; i++)
         timers->place[i] = FENCE_TIMERS_IDLE;
-    return 0;
+    return true;
 }
 
 void fence_timers_fini(struct fence_timers *timers)

@@ -3,8 +3,10 @@
 #ifndef FENCE_TIMERS_H
 #define FENCE_TIMERS_H
 
-#include "fence/error.h"
+#include "fence/checked.h"
+#include "fence/time.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct fence_timers {
@@ -17,8 +19,8 @@ struct fence_timers {
 
 #define FENCE_TIMERS_IDLE UINT32_MAX
 
-/* FENCE_ENOMEM. */
-FENCE_CHECKED int fence_timers_init(struct fence_timers *timers, uint32_t capacity);
+/* False: no memory. */
+FENCE_CHECKED bool fence_timers_init(struct fence_timers *timers, uint32_t capacity);
 void fence_timers_fini(struct fence_timers *timers);
 
 /* Sets @slot's timer, or moves it; FENCE_NEVER clears it. */

@@ -15,7 +15,7 @@
 #include "fence/error.h"
 #include "fence/fleet.h"
 #include "fence/message.h"
-#include "fence/rejoin.h"
+#include "fence/rejoin_message.h"
 #include "storage/redis_request.h"
 #include "storage/redis_url.h"
 

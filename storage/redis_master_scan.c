@@ -1,6 +1,5 @@
 #include "storage/redis_master_scan.h"
 
-#include "fence/holders.h"
 #include "fence/name.h"
 #include "storage/redis_keys.h"
 #include "storage/redis_master_state.h"
@@ -102,7 +101,7 @@ uint64_t storage_found_holder(const struct storage_found *found, size_t k)
         return 0;
     memcpy(lock_id, text, len);
     lock_id[len] = '\0';
-    return fence_holders_hash(lock_id);
+    return fence_lock_id_hash(lock_id);
 }
 
 /* ---- questions ------------------------------------------------------------------------------- */

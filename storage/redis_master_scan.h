@@ -54,7 +54,7 @@ FENCE_CHECKED int storage_redis_master_holders(struct storage_redis_master *mast
  * @found. */
 const char *storage_found_name(const struct storage_found *found, size_t k);
 
-/* Whose the @k-th of the names asked for is there: fence_holders_hash() of its lock id; 0 where no
+/* Whose the @k-th of the names asked for is there: fence_lock_id_hash() of its lock id; 0 where no
  * lock stands. */
 uint64_t storage_found_holder(const struct storage_found *found, size_t k);
 

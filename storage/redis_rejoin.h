@@ -4,7 +4,7 @@
 #define STORAGE_REDIS_REJOIN_H
 
 #include "fence/error.h"
-#include "fence/rejoin.h"
+#include "fence/rejoin_message.h"
 
 #include <hiredis/hiredis.h>
 

@@ -1,5 +1,5 @@
 /* Reading names and holders off a real Redis. */
-#include "fence/holders.h"
+#include "fence/name.h"
 #include "storage/redis_master_scan.h"
 #include "tests/integration/master_fixture.h"
 #include "tests/lib/case.h"
@@ -153,8 +153,8 @@ static void holders_are_told_by_their_ids(void **state)
     master_fixture_await(fixture, &told.times, 1);
     assert_int_equal(told.part, FENCE_PART_GRANTED);
     assert_int_equal(told.count, 4);
-    assert_true(told.holder[0] == fence_holders_hash(ID_A));
-    assert_true(told.holder[1] == fence_holders_hash(ID_B));
+    assert_true(told.holder[0] == fence_lock_id_hash(ID_A));
+    assert_true(told.holder[1] == fence_lock_id_hash(ID_B));
     assert_true(told.holder[2] == 0);
     assert_true(told.holder[3] == 0);
 }

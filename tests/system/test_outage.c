@@ -76,7 +76,7 @@ static double acquire_ms(const char *prefix)
     return median(samples);
 }
 
-/* ---- locks that every master has -------------------------------------------------------------- */
+/* ---- locks that every master has ------------------------------------------------------------- */
 
 struct copies {
     const char *resource;

@@ -1,4 +1,3 @@
-#include "fence/limits.h"
 #include "fence/timers.h"
 #include "tests/lib/case.h"
 
@@ -13,7 +12,7 @@ static struct fence_timers timers;
 static int set_up(void **state)
 {
     (void)state;
-    return fence_timers_init(&timers, CAPACITY);
+    return fence_timers_init(&timers, CAPACITY) ? 0 : -1;
 }
 
 static int tear_down(void **state)
