@@ -2,9 +2,9 @@
 #ifndef API_BACKEND_H
 #define API_BACKEND_H
 
-#include "fence/audit.h"
-#include "fence/fleet.h"
-#include "fence/message.h"
+#include "fence/fleet/audit.h"
+#include "fence/fleet/fleet.h"
+#include "fence/protocol/message.h"
 
 /* How busy the service is: all its workers together, each as it was at the end of its last turn. */
 struct api_figures {

@@ -11,7 +11,7 @@
 #define API_GUARD_H
 
 #include "api/intake.h"
-#include "fence/error.h"
+#include "fence/protocol/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>

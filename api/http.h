@@ -14,7 +14,7 @@
 #include "api/request.h"
 #include "api/route.h"
 #include "api/site.h"
-#include "fence/error.h"
+#include "fence/protocol/error.h"
 
 #include <stdbool.h>
 #include <stdint.h>

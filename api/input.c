@@ -1,8 +1,8 @@
 #include "api/input.h"
 
 #include "api/problem.h"
-#include "fence/limits.h"
-#include "fence/name.h"
+#include "fence/protocol/limits.h"
+#include "fence/protocol/name.h"
 
 #include <stdlib.h>
 #include <string.h>

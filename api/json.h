@@ -7,7 +7,7 @@
 #ifndef API_JSON_H
 #define API_JSON_H
 
-#include "fence/error.h"
+#include "fence/protocol/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,8 +3,8 @@
 #include "api/input.h"
 #include "api/problem.h"
 #include "api/writer.h"
-#include "fence/guard.h"
-#include "fence/limits.h"
+#include "fence/guard/guard.h"
+#include "fence/protocol/limits.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -18,7 +18,7 @@ enum {
     VERSION_DIGITS_MAX = 16,  /* of 2^53 - 1 */
 };
 
-/* ---- what comes in ---- */
+/* ---- what comes in --------------------------------------------------------------------------- */
 
 static int read_id(struct api_request *request, const struct api_ledger_backend *backend,
                    const char **ret_id)
@@ -122,7 +122,7 @@ static int read_account_body(struct api_request *request, int64_t *ret_balance,
     return 0;
 }
 
-/* ---- what goes out ---- */
+/* ---- what goes out --------------------------------------------------------------------------- */
 
 /* Answers with the account; @tagged with its entity tag too, which only a GET may carry: the answer
  * to a PUT may not, as the account is more than what was sent (RFC 9110, section 9.3.4). */
@@ -187,7 +187,7 @@ static void answer_error(struct api_request *request, int err)
         api_problem_answer(request, api_problem_of(err));
 }
 
-/* ---- the calls ---- */
+/* ---- the calls ------------------------------------------------------------------------------- */
 
 static void get_account(struct api_request *request, void *context)
 {

@@ -12,7 +12,7 @@
 #define API_LEDGER_H
 
 #include "api/route.h"
-#include "fence/error.h"
+#include "fence/protocol/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>

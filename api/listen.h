@@ -2,7 +2,7 @@
 #ifndef API_LISTEN_H
 #define API_LISTEN_H
 
-#include "fence/error.h"
+#include "fence/protocol/error.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 
 #include "api/input.h"
 #include "api/problem.h"
-#include "fence/name.h"
+#include "fence/protocol/name.h"
 
 #include <stdio.h>
 #include <string.h>

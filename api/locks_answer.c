@@ -1,7 +1,7 @@
 #include "api/locks.h"
 #include "api/problem.h"
-#include "fence/error.h"
-#include "fence/name.h"
+#include "fence/protocol/error.h"
+#include "fence/protocol/name.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 #ifndef API_PATH_H
 #define API_PATH_H
 
-#include "fence/error.h"
+#include "fence/protocol/error.h"
 
 /* Decodes the path part of a request target (without its query) in place: an absolute-form target
  * ("http://host/path") loses its scheme and authority, percent-encoding is undone (RFC 3986,

@@ -9,7 +9,7 @@
 
 #include "api/request.h"
 #include "api/writer.h"
-#include "fence/error.h"
+#include "fence/protocol/error.h"
 
 /* The table. @error 0: no error of the protocol leads here, only the HTTP layer.
  *

@@ -6,7 +6,7 @@
 #ifndef API_QUERY_H
 #define API_QUERY_H
 
-#include "fence/error.h"
+#include "fence/protocol/error.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -8,7 +8,7 @@
 #ifndef API_ROOMS_H
 #define API_ROOMS_H
 
-#include "fence/error.h"
+#include "fence/protocol/error.h"
 
 #include <stdbool.h>
 

@@ -2,9 +2,9 @@
 
 #include "api/problem.h"
 #include "api/writer.h"
-#include "fence/fleet_memory.h"
-#include "fence/fleet_order.h"
-#include "fence/lease.h"
+#include "fence/fleet/memory.h"
+#include "fence/fleet/order.h"
+#include "fence/protocol/lease.h"
 
 #include <inttypes.h>
 

@@ -3,7 +3,7 @@
 #ifndef API_WATCH_H
 #define API_WATCH_H
 
-#include "fence/error.h"
+#include "fence/protocol/error.h"
 
 #include <stdbool.h>
 

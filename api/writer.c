@@ -1,7 +1,7 @@
 #include "api/writer.h"
 
 #include "api/utf8.h"
-#include "fence/decimal.h"
+#include "fence/protocol/decimal.h"
 
 #include <assert.h>
 #include <stdio.h>

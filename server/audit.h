@@ -3,7 +3,7 @@
 #ifndef SERVER_AUDIT_H
 #define SERVER_AUDIT_H
 
-#include "fence/audit.h"
+#include "fence/fleet/audit.h"
 
 struct server_audit {
     struct fence_audit found;

@@ -1,6 +1,6 @@
 #include "server/driver.h"
 
-#include "fence/fleet_order.h"
+#include "fence/fleet/order.h"
 #include "server/audit.h"
 #include "server/clock.h"
 #include "server/gathering.h"

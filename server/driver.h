@@ -3,8 +3,8 @@
 #ifndef SERVER_DRIVER_H
 #define SERVER_DRIVER_H
 
-#include "fence/audit.h"
-#include "fence/core.h"
+#include "fence/core/core.h"
+#include "fence/fleet/audit.h"
 #include "server/random.h"
 #include "storage/redis_master.h"
 

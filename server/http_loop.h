@@ -7,7 +7,7 @@
 #define SERVER_HTTP_LOOP_H
 
 #include "api/http.h"
-#include "fence/error.h"
+#include "fence/protocol/error.h"
 
 #include <stdbool.h>
 

@@ -21,7 +21,7 @@
 
 const char *argp_program_version = "pawl-ledger " PAWL_VERSION;
 
-/* ---- options ---- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 struct options {
     const char *listen;
@@ -84,7 +84,7 @@ static const struct argp parser = {
     .doc = "Serves accounts whose writes are guarded by fencing tokens, from one SQLite file.",
 };
 
-/* ---- the program ---- */
+/* ---- the program ----------------------------------------------------------------------------- */
 
 enum {
     STOP_SIGNALS = 2

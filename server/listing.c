@@ -1,7 +1,7 @@
 #include "server/listing.h"
 
-#include "fence/lease.h"
-#include "fence/name.h"
+#include "fence/protocol/lease.h"
+#include "fence/protocol/name.h"
 #include "server/listing_cursor.h"
 #include "server/listing_names.h"
 

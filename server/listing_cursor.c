@@ -1,7 +1,7 @@
 #include "server/listing_cursor.h"
 
-#include "fence/lease.h"
-#include "fence/name.h"
+#include "fence/protocol/lease.h"
+#include "fence/protocol/name.h"
 
 #include <assert.h>
 #include <inttypes.h>

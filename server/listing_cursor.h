@@ -7,8 +7,8 @@
 #ifndef SERVER_LISTING_CURSOR_H
 #define SERVER_LISTING_CURSOR_H
 
-#include "fence/error.h"
-#include "fence/limits.h"
+#include "fence/protocol/error.h"
+#include "fence/protocol/limits.h"
 
 #include <stdint.h>
 

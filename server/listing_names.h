@@ -3,7 +3,7 @@
 #ifndef SERVER_LISTING_NAMES_H
 #define SERVER_LISTING_NAMES_H
 
-#include "fence/limits.h"
+#include "fence/protocol/limits.h"
 #include "storage/redis_master_scan.h"
 
 #include <stddef.h>

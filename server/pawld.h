@@ -2,7 +2,7 @@
 #ifndef SERVER_PAWLD_H
 #define SERVER_PAWLD_H
 
-#include "fence/limits.h"
+#include "fence/protocol/limits.h"
 #include "server/http_options.h"
 #include "storage/redis_url.h"
 

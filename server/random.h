@@ -4,7 +4,7 @@
 #ifndef SERVER_RANDOM_H
 #define SERVER_RANDOM_H
 
-#include "fence/limits.h"
+#include "fence/protocol/limits.h"
 
 #include <stddef.h>
 #include <stdint.h>

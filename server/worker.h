@@ -8,7 +8,7 @@
 #ifndef SERVER_WORKER_H
 #define SERVER_WORKER_H
 
-#include "fence/error.h"
+#include "fence/protocol/error.h"
 #include "server/figures.h"
 #include "server/http_options.h"
 #include "storage/redis_url.h"

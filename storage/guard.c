@@ -1,7 +1,7 @@
 #include "storage/guard.h"
 
-#include "fence/guard.h"
-#include "fence/name.h"
+#include "fence/guard/guard.h"
+#include "fence/protocol/name.h"
 #include "storage/sql.h"
 
 #include <assert.h>
@@ -21,7 +21,7 @@ static struct storage_rejection rejection_of(enum storage_rejection_kind kind, c
     return rejection;
 }
 
-/* ---- by token ---- */
+/* ---- by token -------------------------------------------------------------------------------- */
 
 /* The highest token that @resource has seen, 0 if none. */
 static int read_highest(sqlite3 *db, const char *resource, int64_t *ret_highest)
@@ -85,7 +85,7 @@ int storage_guard_check(sqlite3 *db, const char *resource, int64_t token,
     return judge_and_raise(db, STORAGE_REJECTED_WRITE, resource, token, ret_rejection);
 }
 
-/* ---- by identity ---- */
+/* ---- by identity ----------------------------------------------------------------------------- */
 
 static bool names_valid(const char *resource, const char *lock_id)
 {
@@ -127,7 +127,7 @@ int storage_guard_check_id(sqlite3 *db, const char *resource, const char *lock_i
     return err;
 }
 
-/* ---- the connection ---- */
+/* ---- the connection -------------------------------------------------------------------------- */
 
 int storage_guard_begin(sqlite3 *db)
 {

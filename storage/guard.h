@@ -37,7 +37,7 @@
 #ifndef STORAGE_GUARD_H
 #define STORAGE_GUARD_H
 
-#include "fence/error.h"
+#include "fence/protocol/error.h"
 #include "storage/rejection.h"
 
 #include <stdint.h>

@@ -1,7 +1,7 @@
 #include "storage/ledger.h"
 
-#include "fence/guard.h"
-#include "fence/name.h"
+#include "fence/guard/guard.h"
+#include "fence/protocol/name.h"
 #include "storage/guard.h"
 #include "storage/sql.h"
 
@@ -33,7 +33,7 @@ bool storage_account_id_valid(const char *id)
     return len <= STORAGE_ACCOUNT_ID_MAX && fence_resource_valid(id, len) && !strpbrk(id, "/:@");
 }
 
-/* ---- the table ---- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static int install(sqlite3 *db)
 {
@@ -81,7 +81,7 @@ static int upsert_account(sqlite3 *db, const struct storage_account *account)
     return storage_sql_run(&sql);
 }
 
-/* ---- transactions ---- */
+/* ---- transactions ---------------------------------------------------------------------------- */
 
 /* Keeps the text of a failed database before the next call on it wipes it out. */
 static void keep_error(struct storage_ledger *ledger, int err)
@@ -120,7 +120,7 @@ static void record(struct storage_ledger *ledger, const struct storage_rejection
     assert(!err || ledger->error[0] != '\0');
 }
 
-/* ---- the calls ---- */
+/* ---- the calls ------------------------------------------------------------------------------- */
 
 int storage_ledger_init(struct storage_ledger *ledger, const char *path, bool guarded)
 {

@@ -11,8 +11,8 @@
 #ifndef STORAGE_LEDGER_H
 #define STORAGE_LEDGER_H
 
-#include "fence/error.h"
-#include "fence/limits.h"
+#include "fence/protocol/error.h"
+#include "fence/protocol/limits.h"
 #include "storage/rejection.h"
 
 #include <stdbool.h>

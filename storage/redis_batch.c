@@ -1,6 +1,6 @@
 #include "storage/redis_batch.h"
 
-#include "fence/name.h"
+#include "fence/protocol/name.h"
 
 #include <assert.h>
 #include <stdbool.h>

@@ -3,8 +3,8 @@
 #ifndef STORAGE_REDIS_BATCH_H
 #define STORAGE_REDIS_BATCH_H
 
-#include "fence/message.h"
-#include "fence/view.h"
+#include "fence/protocol/message.h"
+#include "fence/protocol/view.h"
 #include "storage/redis_request.h"
 
 #include <stdbool.h>

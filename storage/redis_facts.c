@@ -1,6 +1,6 @@
 #include "storage/redis_facts.h"
 
-#include "fence/view.h"
+#include "fence/protocol/view.h"
 #include "storage/redis_keys.h"
 #include "storage/text.h"
 

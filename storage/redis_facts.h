@@ -3,8 +3,8 @@
 #ifndef STORAGE_REDIS_FACTS_H
 #define STORAGE_REDIS_FACTS_H
 
-#include "fence/error.h"
-#include "fence/fleet.h"
+#include "fence/fleet/fleet.h"
+#include "fence/protocol/error.h"
 
 #include <stdbool.h>
 #include <stdint.h>

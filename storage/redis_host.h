@@ -2,7 +2,7 @@
 #ifndef STORAGE_REDIS_HOST_H
 #define STORAGE_REDIS_HOST_H
 
-#include "fence/limits.h"
+#include "fence/protocol/limits.h"
 
 /* What this machine is called, under whichever of its addresses it was reached. */
 #define STORAGE_HOST_LOCAL "local"

@@ -11,8 +11,8 @@
 #ifndef STORAGE_REDIS_INIT_H
 #define STORAGE_REDIS_INIT_H
 
-#include "fence/error.h"
-#include "fence/limits.h"
+#include "fence/protocol/error.h"
+#include "fence/protocol/limits.h"
 #include "storage/redis_url.h"
 
 enum {

@@ -4,7 +4,7 @@
  * A token that was granted before is one that a guard saw, and then no higher than the operator's
  * T; or one that a survivor's counter shows; or one of fewer than STORAGE_FLOOR_MARGIN that both
  * missed. The floor is above all three. */
-#include "fence/lease.h"
+#include "fence/protocol/lease.h"
 #include "storage/redis_init_steps.h"
 #include "storage/redis_keys.h"
 

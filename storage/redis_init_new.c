@@ -1,5 +1,5 @@
 /* A new fleet, which never issued a token. */
-#include "fence/lease.h"
+#include "fence/protocol/lease.h"
 #include "storage/redis_init_steps.h"
 #include "storage/redis_keys.h"
 

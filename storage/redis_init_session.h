@@ -3,7 +3,7 @@
 #ifndef STORAGE_REDIS_INIT_SESSION_H
 #define STORAGE_REDIS_INIT_SESSION_H
 
-#include "fence/fleet.h"
+#include "fence/fleet/fleet.h"
 #include "storage/redis_init.h"
 #include "storage/redis_replies.h"
 

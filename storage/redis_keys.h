@@ -2,7 +2,7 @@
 #ifndef STORAGE_REDIS_KEYS_H
 #define STORAGE_REDIS_KEYS_H
 
-#include "fence/name.h"
+#include "fence/protocol/name.h"
 
 /* One hash: the marker and all counters, which live or die together. */
 #define STORAGE_FLEET_KEY FENCE_FLEET_KEY

@@ -12,10 +12,10 @@
 #ifndef STORAGE_REDIS_MASTER_H
 #define STORAGE_REDIS_MASTER_H
 
-#include "fence/error.h"
-#include "fence/fleet.h"
-#include "fence/message.h"
-#include "fence/rejoin_message.h"
+#include "fence/fleet/fleet.h"
+#include "fence/protocol/error.h"
+#include "fence/protocol/message.h"
+#include "fence/protocol/rejoin_message.h"
 #include "storage/redis_request.h"
 #include "storage/redis_url.h"
 

@@ -1,6 +1,6 @@
 #include "storage/redis_master_scan.h"
 
-#include "fence/name.h"
+#include "fence/protocol/name.h"
 #include "storage/redis_keys.h"
 #include "storage/redis_master_state.h"
 

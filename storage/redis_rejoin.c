@@ -1,7 +1,7 @@
 #include "storage/redis_rejoin.h"
 
-#include "fence/fleet.h"
-#include "fence/lease.h"
+#include "fence/fleet/fleet.h"
+#include "fence/protocol/lease.h"
 #include "storage/lua/admit.lua.h"
 #include "storage/lua/clear.lua.h"
 #include "storage/lua/install.lua.h"

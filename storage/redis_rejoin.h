@@ -3,8 +3,8 @@
 #ifndef STORAGE_REDIS_REJOIN_H
 #define STORAGE_REDIS_REJOIN_H
 
-#include "fence/error.h"
-#include "fence/rejoin_message.h"
+#include "fence/protocol/error.h"
+#include "fence/protocol/rejoin_message.h"
 
 #include <hiredis/hiredis.h>
 

@@ -1,6 +1,6 @@
 #include "storage/redis_request.h"
 
-#include "fence/decimal.h"
+#include "fence/protocol/decimal.h"
 
 #include <assert.h>
 #include <string.h>

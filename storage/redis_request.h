@@ -4,7 +4,7 @@
 #ifndef STORAGE_REDIS_REQUEST_H
 #define STORAGE_REDIS_REQUEST_H
 
-#include "fence/message.h"
+#include "fence/protocol/message.h"
 #include "storage/redis_keys.h"
 
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 #ifndef STORAGE_REDIS_URL_H
 #define STORAGE_REDIS_URL_H
 
-#include "fence/error.h"
+#include "fence/protocol/error.h"
 
 #include <stdint.h>
 

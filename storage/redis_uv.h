@@ -4,7 +4,7 @@
 #ifndef STORAGE_REDIS_UV_H
 #define STORAGE_REDIS_UV_H
 
-#include "fence/error.h"
+#include "fence/protocol/error.h"
 #include "storage/redis_replies.h"
 
 #include <hiredis/async.h>

@@ -3,8 +3,8 @@
 #ifndef STORAGE_REJECTION_H
 #define STORAGE_REJECTION_H
 
-#include "fence/error.h"
-#include "fence/limits.h"
+#include "fence/protocol/error.h"
+#include "fence/protocol/limits.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -9,7 +9,7 @@
 #ifndef STORAGE_SQL_H
 #define STORAGE_SQL_H
 
-#include "fence/error.h"
+#include "fence/protocol/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 #include "tests/adversary/answers.h"
 
-#include "fence/lease.h"
+#include "fence/protocol/lease.h"
 #include "tests/adversary/play.h"
 
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 #ifndef TESTS_ADVERSARY_ANSWERS_H
 #define TESTS_ADVERSARY_ANSWERS_H
 
-#include "fence/core.h"
+#include "fence/core/core.h"
 
 #include <stdbool.h>
 #include <stdint.h>

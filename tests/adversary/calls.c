@@ -1,6 +1,6 @@
 #include "tests/adversary/calls.h"
 
-#include "fence/name.h"
+#include "fence/protocol/name.h"
 #include "tests/adversary/play.h"
 
 #include <inttypes.h>

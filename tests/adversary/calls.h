@@ -2,7 +2,7 @@
 #ifndef TESTS_ADVERSARY_CALLS_H
 #define TESTS_ADVERSARY_CALLS_H
 
-#include "fence/core.h"
+#include "fence/core/core.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -7,7 +7,7 @@
 #ifndef TESTS_ADVERSARY_LIES_H
 #define TESTS_ADVERSARY_LIES_H
 
-#include "fence/core.h"
+#include "fence/core/core.h"
 #include "tests/adversary/links.h"
 
 enum {

@@ -1,6 +1,6 @@
 #include "tests/adversary/play.h"
 
-#include "fence/core_state.h"
+#include "fence/core/state.h"
 #include "tests/adversary/tell.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 #include "tests/adversary/stats.h"
 
-#include "fence/error.h"
+#include "fence/protocol/error.h"
 
 static void done(struct stats *stats, const struct fence_answer *answer)
 {

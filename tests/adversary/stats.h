@@ -3,7 +3,7 @@
 #ifndef TESTS_ADVERSARY_STATS_H
 #define TESTS_ADVERSARY_STATS_H
 
-#include "fence/message.h"
+#include "fence/protocol/message.h"
 
 #include <stdint.h>
 

@@ -2,7 +2,7 @@
 #ifndef TESTS_ADVERSARY_TELL_H
 #define TESTS_ADVERSARY_TELL_H
 
-#include "fence/core.h"
+#include "fence/core/core.h"
 
 #include <stdio.h>
 

@@ -5,9 +5,9 @@
  * the next as soon as a majority has answered. There is no HTTP, no JSON, and no protocol: no
  * deadlines, no confirmation, no validity. Pawl is measured against this. Prints one line of
  * JSON. */
-#include "fence/lease.h"
-#include "fence/name.h"
-#include "fence/view.h"
+#include "fence/protocol/lease.h"
+#include "fence/protocol/name.h"
+#include "fence/protocol/view.h"
 #include "storage/redis_master.h"
 #include "tests/bench/clock.h"
 #include "tests/bench/names.h"

@@ -2,7 +2,7 @@
 #ifndef TESTS_CHAOS_CLIENT_H
 #define TESTS_CHAOS_CLIENT_H
 
-#include "fence/limits.h"
+#include "fence/protocol/limits.h"
 #include "tests/chaos/history.h"
 #include "tests/sim/rng.h"
 

@@ -1,6 +1,6 @@
 /* Views come from masters. Whatever text is accepted must mean the same when written and read
  * again. */
-#include "fence/view.h"
+#include "fence/protocol/view.h"
 
 #include <assert.h>
 #include <string.h>

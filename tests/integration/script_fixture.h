@@ -3,7 +3,7 @@
 #ifndef TESTS_INTEGRATION_SCRIPT_FIXTURE_H
 #define TESTS_INTEGRATION_SCRIPT_FIXTURE_H
 
-#include "fence/fleet.h"
+#include "fence/fleet/fleet.h"
 #include "storage/redis_rejoin.h"
 #include "tests/lib/case.h"
 #include "tests/lib/redis_fleet.h"

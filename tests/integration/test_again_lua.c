@@ -1,5 +1,5 @@
 /* A client asks again with a lock id of its own: what the script on a master does then. */
-#include "fence/name.h"
+#include "fence/protocol/name.h"
 #include "tests/integration/master_fixture.h"
 #include "tests/lib/case.h"
 

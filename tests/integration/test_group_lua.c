@@ -1,5 +1,5 @@
 /* Several resources at once, all or none: what the script on a master does. */
-#include "fence/name.h"
+#include "fence/protocol/name.h"
 #include "tests/integration/master_fixture.h"
 #include "tests/lib/case.h"
 

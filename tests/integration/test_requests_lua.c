@@ -1,6 +1,6 @@
 /* The script on a master, request by request, on a real Redis: each rule that the protocol's
  * argument leans on. */
-#include "fence/name.h"
+#include "fence/protocol/name.h"
 #include "tests/integration/master_fixture.h"
 #include "tests/lib/case.h"
 

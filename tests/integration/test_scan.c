@@ -1,5 +1,5 @@
 /* Reading names and holders off a real Redis. */
-#include "fence/name.h"
+#include "fence/protocol/name.h"
 #include "storage/redis_master_scan.h"
 #include "tests/integration/master_fixture.h"
 #include "tests/lib/case.h"

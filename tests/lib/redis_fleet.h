@@ -2,7 +2,7 @@
 #ifndef TESTS_LIB_REDIS_FLEET_H
 #define TESTS_LIB_REDIS_FLEET_H
 
-#include "fence/limits.h"
+#include "fence/protocol/limits.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
 /* The resource that the locks protect: a number that clients read, add 1 to and write back. It
- * keeps the guard rule (fence/guard.h), and knows whether an update was ever lost. */
+ * keeps the guard rule (fence/guard/guard.h), and knows whether an update was ever lost. */
 #ifndef SIM_ACCOUNT_H
 #define SIM_ACCOUNT_H
 
-#include "fence/guard.h"
+#include "fence/guard/guard.h"
 
 struct sim_account {
     int64_t highest; /* token */

@@ -2,7 +2,7 @@
 #ifndef SIM_ASKING_H
 #define SIM_ASKING_H
 
-#include "fence/core.h"
+#include "fence/core/core.h"
 #include "tests/sim/client.h"
 
 /* @c goes on in @state after so long, unless an answer comes before. */

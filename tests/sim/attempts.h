@@ -4,7 +4,7 @@
 #ifndef SIM_ATTEMPTS_H
 #define SIM_ATTEMPTS_H
 
-#include "fence/message.h"
+#include "fence/protocol/message.h"
 
 struct sim_world;
 struct sim_call;

@@ -1,6 +1,6 @@
 #include "tests/sim/freedom.h"
 
-#include "fence/lease.h"
+#include "fence/protocol/lease.h"
 #include "tests/sim/world.h"
 
 static uint64_t sooner(uint64_t a_us, uint64_t b_us)

@@ -1,6 +1,6 @@
 #include "tests/sim/lease.h"
 
-#include "fence/lease.h"
+#include "fence/protocol/lease.h"
 #include "tests/sim/world.h"
 
 #include <inttypes.h>

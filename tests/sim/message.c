@@ -1,6 +1,6 @@
 #include "tests/sim/message.h"
 
-#include "fence/name.h"
+#include "fence/protocol/name.h"
 
 #include <assert.h>
 #include <stdio.h>

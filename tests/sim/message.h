@@ -6,7 +6,7 @@
 #ifndef SIM_MESSAGE_H
 #define SIM_MESSAGE_H
 
-#include "fence/core.h"
+#include "fence/core/core.h"
 
 enum {
     SIM_RESOURCES_MAX = 3,
@@ -140,7 +140,7 @@ struct sim_reply {
     bool undurable;
 };
 
-/* The texts behind the numbers: static, of the form that fence/name.h asks for. */
+/* The texts behind the numbers: static, of the form that fence/protocol/name.h asks for. */
 const char *sim_resource_text(uint32_t resource);
 const char *sim_lock_text(uint32_t lock);
 const char *sim_owner_text(uint32_t call);

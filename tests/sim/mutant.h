@@ -1,5 +1,5 @@
 /* Rules that a master keeps and that can be switched off, to see whether the simulator finds out.
- * Those that the core keeps are in fence/mutant.h. */
+ * Those that the core keeps are in fence/base/mutant.h. */
 #ifndef SIM_MUTANT_H
 #define SIM_MUTANT_H
 

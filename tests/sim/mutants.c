@@ -6,7 +6,7 @@
  * is not found within so many seeds means that the simulator is too weak.
  *
  * Exit status: 0 each was found; 1 one was not; 2 bad options. */
-#include "fence/mutant.h"
+#include "fence/base/mutant.h"
 #include "tests/sim/mutant.h"
 #include "tests/sim/shrink.h"
 

@@ -1,6 +1,6 @@
 #include "tests/sim/plan.h"
 
-#include "fence/limits.h"
+#include "fence/protocol/limits.h"
 #include "tests/sim/clock.h"
 #include "tests/sim/message.h"
 

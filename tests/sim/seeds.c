@@ -1,6 +1,6 @@
 #include "tests/sim/seeds.h"
 
-#include "fence/decimal.h"
+#include "fence/protocol/decimal.h"
 
 #include <inttypes.h>
 #include <signal.h>

@@ -2,7 +2,7 @@
 #ifndef SIM_SERVER_H
 #define SIM_SERVER_H
 
-#include "fence/core.h"
+#include "fence/core/core.h"
 #include "tests/sim/clock.h"
 #include "tests/sim/rng.h"
 

@@ -1,6 +1,6 @@
 #include "tests/sim/stats.h"
 
-#include "fence/error.h"
+#include "fence/protocol/error.h"
 
 static void acquire(struct sim_stats *stats, const struct fence_answer *answer, bool several,
                     bool confirmed)

@@ -3,7 +3,7 @@
 #ifndef SIM_STATS_H
 #define SIM_STATS_H
 
-#include "fence/message.h"
+#include "fence/protocol/message.h"
 
 #include <stdint.h>
 

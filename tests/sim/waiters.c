@@ -1,6 +1,6 @@
 #include "tests/sim/waiters.h"
 
-#include "fence/limits.h"
+#include "fence/protocol/limits.h"
 #include "tests/sim/attempts.h"
 #include "tests/sim/waking.h"
 #include "tests/sim/world.h"

@@ -1,6 +1,6 @@
 #include "tests/sim/world.h"
 
-#include "fence/lease.h"
+#include "fence/protocol/lease.h"
 #include "tests/sim/faults.h"
 #include "tests/sim/healing.h"
 

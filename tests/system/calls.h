@@ -3,7 +3,7 @@
 #ifndef TESTS_SYSTEM_CALLS_H
 #define TESTS_SYSTEM_CALLS_H
 
-#include "fence/limits.h"
+#include "fence/protocol/limits.h"
 #include "tests/lib/http.h"
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 #include "tests/system/hammer.h"
 
-#include "fence/limits.h"
+#include "fence/protocol/limits.h"
 #include "tests/lib/case.h"
 #include "tests/lib/http.h"
 #include "tests/lib/wait.h"

@@ -1,6 +1,6 @@
 /* Keys and counters that somebody wrote by hand, and a counter at its end: each has a problem of
  * its own, which names the key, while all masters are active. */
-#include "fence/name.h"
+#include "fence/protocol/name.h"
 #include "tests/lib/case.h"
 #include "tests/lib/process.h"
 #include "tests/lib/wait.h"

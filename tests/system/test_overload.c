@@ -1,6 +1,6 @@
 /* Some clients ask for as many locks at once as they may, over and over. The masters are asked for
  * no more than they can vote on in time: others get their locks as ever, and so do these. */
-#include "fence/limits.h"
+#include "fence/protocol/limits.h"
 #include "tests/lib/case.h"
 #include "tests/lib/http.h"
 #include "tests/lib/wait.h"

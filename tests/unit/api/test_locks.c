@@ -1,6 +1,6 @@
 #include "api/http.h"
 #include "api/locks.h"
-#include "fence/name.h"
+#include "fence/protocol/name.h"
 #include "tests/lib/case.h"
 #include "tests/unit/api/loop.h"
 

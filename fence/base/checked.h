@@ -1,0 +1,8 @@
+/* What the compiler is told of functions whose result counts. */
+#ifndef FENCE_BASE_CHECKED_H
+#define FENCE_BASE_CHECKED_H
+
+/* The caller has to look at the result. */
+#define FENCE_CHECKED __attribute__((warn_unused_result))
+
+#endif

@@ -1,0 +1,40 @@
+/* Rules of the protocol that can be switched off, one by one, to see whether the simulator finds
+ * out what they are for (tests/sim/mutants.c). Only in a library built for that with PAWL_MUTANTS:
+ * in what is shipped each FENCE_MUTANT() is a plain 0, and the compiler drops what hangs on it. */
+#ifndef FENCE_BASE_MUTANT_H
+#define FENCE_BASE_MUTANT_H
+
+enum fence_mutant {
+    FENCE_MUTANT_MAJORITY_OF_ASKED,  /* an attempt wins by a majority of those that were up */
+    FENCE_MUTANT_LATE_NUMBERS_JOIN,  /* a number that comes after the token is fixed counts too */
+    FENCE_MUTANT_ONE_READ_FEWER,     /* a rejoin reads one master fewer than a majority */
+    FENCE_MUTANT_READ_ITSELF,        /* the master that forgot is one of the majority read */
+    FENCE_MUTANT_READ_BEFORE_RECORD, /* a rejoin reads the others, then has them record */
+    FENCE_MUTANT_RECORDED_UNDER_TWO_VIEWS, /* masters of a rejoin record under different views */
+    FENCE_MUTANT_INCARNATION_REUSED,       /* a try that follows another has its incarnation */
+    FENCE_MUTANT_NO_WAIT,            /* a master whose locks cannot be imported votes at once */
+    FENCE_MUTANT_ALL_INTACT,         /* whoever comes back alone is believed to have kept all */
+    FENCE_MUTANT_CHANGE_IGNORED,     /* whoever restarted, or was a replica, votes on */
+    FENCE_MUTANT_UNDURABLE_VOTES,    /* a durable master votes on while it is not */
+    FENCE_MUTANT_EVERYBODY_ASKS,     /* who comes asks at once, whoever stands before it */
+    FENCE_MUTANT_ASKS_OUT_OF_LINE,   /* who was to be told "held" asks if it is no more so */
+    FENCE_MUTANT_LAST_SERVED_FIRST,  /* the last of a line is its next first */
+    FENCE_MUTANT_NEXT_NOT_WOKEN,     /* who has become the first is not told */
+    FENCE_MUTANT_WORD_IGNORED,       /* word that a lock was given up wakes nobody */
+    FENCE_MUTANT_EARLY_WORD_IGNORED, /* nor does it count if it came during an attempt */
+    FENCE_MUTANT_LEASE_END_IGNORED,  /* a waiter does not look at the end of the lease */
+    FENCE_MUTANT_NO_LOOKS,           /* nor now and then */
+    FENCE_MUTANT_OWN_LEASE_ONLY,     /* a grant counts on all of its lease, whatever was found */
+    FENCE_MUTANT_HOLDER_WAITS,       /* who asks again for its lock waits behind others for it */
+    FENCE_MUTANT_READ_ON_ELSEWHERE,  /* a source is read on at its cursor by another process, too */
+    FENCE_MUTANT_ONE_BELIEVED,       /* what one master alone says of another is believed */
+};
+
+#ifdef PAWL_MUTANTS
+extern unsigned fence_mutants; /* a set: bit FENCE_MUTANT_X */
+#define FENCE_MUTANT(name) (fence_mutants >> FENCE_MUTANT_##name & 1)
+#else
+#define FENCE_MUTANT(name) 0
+#endif
+
+#endif

@@ -1,0 +1,35 @@
+/* One timer for each of a fixed number of slots: a binary heap, earliest first. Setting, moving and
+ * clearing are O(log n) and allocate nothing. */
+#ifndef FENCE_BASE_TIMERS_H
+#define FENCE_BASE_TIMERS_H
+
+#include "fence/base/checked.h"
+#include "fence/base/time.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct fence_timers {
+    uint32_t capacity;
+    uint32_t count;
+    uint32_t *heap;   /* slots, ordered by due_us */
+    uint32_t *place;  /* place[slot]: where in the heap; FENCE_TIMERS_IDLE if not */
+    uint64_t *due_us; /* due_us[slot] */
+};
+
+#define FENCE_TIMERS_IDLE UINT32_MAX
+
+/* False: no memory. */
+FENCE_CHECKED bool fence_timers_init(struct fence_timers *timers, uint32_t capacity);
+void fence_timers_fini(struct fence_timers *timers);
+
+/* Sets @slot's timer, or moves it; FENCE_NEVER clears it. */
+void fence_timers_set(struct fence_timers *timers, uint32_t slot, uint64_t due_us);
+
+/* When the earliest is due; FENCE_NEVER if none is set. */
+uint64_t fence_timers_next_us(const struct fence_timers *timers);
+
+/* Whose it is. Precondition: one is set. */
+uint32_t fence_timers_first(const struct fence_timers *timers);
+
+#endif

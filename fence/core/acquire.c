@@ -1,0 +1,321 @@
+/* Acquire: through attempts and pauses, to a grant or a reason. */
+#include "fence/base/mutant.h"
+#include "fence/core/state.h"
+#include "fence/protocol/lease.h"
+#include "fence/protocol/name.h"
+
+#include <assert.h>
+#include <string.h>
+
+static struct fence_group_call *group_of(const struct fence_core *core, const struct call *call)
+{
+    return call->group != FENCE_NOBODY ? &core->groups.calls[call->group] : NULL;
+}
+
+/* ---- endings --------------------------------------------------------------------------------- */
+
+/* A slot that is given back keeps its strings, and its group, for the rest of the step. */
+static void answer_error(struct fence_core *core, struct call *call, int error)
+{
+    const struct fence_sighting *seen = fence_core_seen(core, call);
+    const struct fence_group_call *group = group_of(core, call);
+    struct fence_answer *answer = fence_core_answer(core, call, error);
+    bool obstructed = fence_error_is_obstacle(error);
+    bool held = !obstructed && fence_core_knows_held(core, call);
+    if (held) {
+        answer->remaining_ms = (seen->held_until_us - core->now_us + 999) / 1000;
+        answer->owner = seen->owner;
+    }
+    if (group && (held || obstructed))
+        answer->resource = group->group.members[group->blocked].resource;
+    if (call->tries > 0) {
+        memcpy(answer->parts, call->attempt.tally.parts, sizeof(answer->parts));
+        answer->granted = fence_tally_count(&call->attempt.tally, FENCE_PART_GRANTED);
+    }
+    fence_core_leave(core, call);
+}
+
+/* What the grant may count on: all of its own lease, or what the shortest of the locks that were
+ * found still has. */
+static uint32_t lease_ms(const struct call *call)
+{
+    uint64_t found_ms = FENCE_MUTANT(OWN_LEASE_ONLY) ? UINT64_MAX : call->attempt.remaining_ms;
+    return found_ms < call->ttl_ms ? (uint32_t)found_ms : call->ttl_ms;
+}
+
+static void answer_grant(struct fence_core *core, struct call *call, uint64_t validity_us)
+{
+    const struct fence_attempt *attempt = &call->attempt;
+    const struct fence_group_call *group = group_of(core, call);
+    fence_sighting_held(fence_core_seen(core, call), core->now_us + lease_ms(call) * UINT64_C(1000),
+                        fence_lock_id_hash(call->lock_id), call->owner);
+    fence_core_answer_line(core, call);
+    struct fence_answer *answer = fence_core_answer(core, call, 0);
+    answer->group = group ? &group->group : NULL;
+    answer->token = attempt->ballots.each[0].token;
+    answer->validity_ms = validity_us / 1000;
+    answer->found = fence_attempt_found(attempt);
+    answer->attempt = attempt->id;
+    answer->sent = attempt->sent;
+    answer->granted = fence_tally_count(&attempt->tally, FENCE_PART_GRANTED);
+    memcpy(answer->parts, attempt->tally.parts, sizeof(answer->parts));
+    fence_core_leave(core, call);
+}
+
+/* ---- attempts -------------------------------------------------------------------------------- */
+
+/* Takes back what a failed attempt may hold, also where no answer came: by its own attempt, so that
+ * it cannot undo what a later one was granted. */
+static void undo(struct fence_core *core, const struct call *call)
+{
+    const struct fence_group_call *group = group_of(core, call);
+    const struct fence_taken taken = {
+        .resource = call->resource,
+        .group = group ? &group->group : NULL,
+        .lock_id = call->lock_id,
+        .attempt = call->attempt.id,
+        .ttl_ms = call->ttl_ms,
+        .masters = call->attempt.sent,
+    };
+    if (taken.masters)
+        fence_core_undo(core, &taken);
+}
+
+static bool worth_another_try(const struct fence_core *core, const struct call *call, int error)
+{
+    bool waits = core->now_us < call->wait_until_us;
+    if (error == FENCE_ETOOSLOW) /* what was found of its own lock ends in a moment */
+        return waits && call->attempt.remaining_ms < call->ttl_ms;
+    if (error != FENCE_EHELD && error != FENCE_ECONTENDED)
+        return false;
+    if (call->wait_until_us)
+        return waits;
+    unsigned tries_max = call->attempt.stale ? FENCE_STALE_TRIES_MAX : FENCE_TRIES_MAX;
+    return error == FENCE_ECONTENDED && call->tries < tries_max;
+}
+
+static void remember_holder(struct fence_core *core, const struct call *call)
+{
+    const struct fence_holders *holders = &call->attempt.holders;
+    uint64_t remaining_ms = fence_holders_remaining_ms(holders, fence_majority(core->fleet.n));
+    fence_sighting_held(fence_core_seen(core, call), core->now_us + remaining_ms * 1000,
+                        fence_holders_leader(holders), holders->owner);
+    fence_core_answer_line(core, call);
+    struct fence_group_call *group = group_of(core, call);
+    if (group)
+        group->blocked = holders->member;
+}
+
+/* Contenders that split the masters come apart by random delays, longer with each try. Who wants
+ * several may find them split for as long as one of them is held. */
+static uint64_t next_try_us(struct fence_core *core, const struct call *call)
+{
+    unsigned most = call->group != FENCE_NOBODY ? FENCE_GROUP_DOUBLINGS_MAX : FENCE_TRIES_MAX;
+    unsigned doublings = call->tries < most ? call->tries : most;
+    return core->now_us + fence_core_random(core) % ((uint64_t)FENCE_RETRY_BASE_US << doublings);
+}
+
+/* An attempt out of turn came to nothing. What it saw, and the word that came, are for the first of
+ * the line to act on. */
+static void step_back(struct fence_core *core, struct call *call)
+{
+    if (fence_core_holds_itself(core, call)) {
+        fence_core_pause_until(core, call, next_try_us(core, call));
+        return;
+    }
+    call->state = CALL_QUEUED;
+    call->tries = 0;
+    fence_core_wake_at(core, call, call->wait_until_us ? call->wait_until_us : FENCE_NEVER);
+}
+
+/* Waiting would have helped against these. */
+static bool can_be_waited_for(int error)
+{
+    return error != FENCE_ENOQUORUM && error != FENCE_ETOOSLOW && !fence_error_is_obstacle(error);
+}
+
+static void fail(struct fence_core *core, struct call *call, int error)
+{
+    undo(core, call);
+    if (error == FENCE_EHELD)
+        remember_holder(core, call);
+    if (!worth_another_try(core, call, error)) {
+        bool waited = call->wait_until_us && can_be_waited_for(error);
+        answer_error(core, call, waited ? FENCE_EWAITTIMEOUT : error);
+        return;
+    }
+    fence_core_next_round(core, call);
+    if (fence_core_stands_behind(core, call)) {
+        step_back(core, call);
+        return;
+    }
+    bool overtaken = fence_sighting_overtaken(fence_core_seen(core, call));
+    bool looks = error == FENCE_EHELD && (!overtaken || FENCE_MUTANT(EARLY_WORD_IGNORED));
+    fence_core_pause_until(core, call,
+                           looks ? fence_core_next_look_us(core, call) : next_try_us(core, call));
+}
+
+/* Fails for what the attempt met. */
+static void fail_by_attempt(struct fence_core *core, struct call *call)
+{
+    struct fence_group_call *group = group_of(core, call);
+    unsigned only = 0;
+    fail(core, call, fence_attempt_error(&call->attempt, group ? &group->blocked : &only));
+}
+
+static void begin_attempt(struct fence_core *core, struct call *call)
+{
+    struct fence_group_call *group = group_of(core, call);
+    struct fence_ballots ballots = {.count = 1, .each = &call->ballot};
+    if (group)
+        ballots = (struct fence_ballots){.count = group->group.count, .each = group->ballots};
+    fence_attempt_begin(&call->attempt, fence_core_random(core), ballots, core->fleet.n,
+                        fence_fleet_active(&core->fleet), core->now_us);
+}
+
+static void try(struct fence_core *core, struct call *call)
+{
+    if (call->ttl_ms > core->fleet.ttl_max_ms) {
+        answer_error(core, call, FENCE_ETTL); /* it waited, and the fleet was made anew since */
+        return;
+    }
+    if (fence_core_admit(core, call))
+        fence_core_acquire_admitted(core, call);
+}
+
+void fence_core_acquire_admitted(struct fence_core *core, struct call *call)
+{
+    call->state = CALL_TRYING;
+    call->tries++;
+    call->generation = core->fleet.generation;
+    fence_core_next_round(core, call);
+    begin_attempt(core, call);
+    if (call->attempt.state == FENCE_ATTEMPT_FAILED) {
+        fail_by_attempt(core, call);
+        return;
+    }
+    const struct fence_group_call *group = group_of(core, call);
+    struct fence_request request = {
+        .kind = FENCE_REQUEST_TAKE,
+        .attempt = call->attempt.id,
+        .ttl_ms = call->ttl_ms,
+        .waits = call->wait_until_us != 0,
+        .again = call->again,
+        .group = group ? &group->group : NULL,
+    };
+    fence_core_ask(core, call, call->attempt.sent, &request);
+    fence_core_wake_at(core, call, core->now_us + fence_patience_us(call->ttl_ms));
+}
+
+static void keep_tokens(const struct fence_attempt *attempt, struct fence_group_call *group)
+{
+    for (unsigned k = 0; k < group->group.count; k++)
+        group->group.members[k].token = attempt->ballots.each[k].token;
+}
+
+static void confirm(struct fence_core *core, struct call *call)
+{
+    /* All of the frozen masters must agree, under the view that the attempt began with. */
+    const struct fence_attempt *attempt = &call->attempt;
+    bool someone_left = (attempt->frozen & ~fence_fleet_active(&core->fleet)) != 0;
+    if (someone_left || call->generation != core->fleet.generation) {
+        fail(core, call, FENCE_ECONTENDED);
+        return;
+    }
+    struct fence_group_call *group = group_of(core, call);
+    if (group)
+        keep_tokens(attempt, group);
+    fence_core_next_round(core, call);
+    struct fence_request request = {
+        .kind = FENCE_REQUEST_CONFIRM,
+        .attempt = attempt->id,
+        .token = attempt->ballots.each[0].token,
+        .again = call->again,
+        .group = group ? &group->group : NULL,
+    };
+    fence_core_ask(core, call, attempt->tally.asked, &request);
+    fence_core_wake_at(core, call, core->now_us + fence_patience_us(call->ttl_ms));
+}
+
+static void win(struct fence_core *core, struct call *call)
+{
+    struct fence_group_call *group = group_of(core, call);
+    int64_t validity_us = fence_validity_us(lease_ms(call), call->attempt.began_us, core->now_us);
+    if (group)
+        keep_tokens(&call->attempt, group);
+    if (validity_us <= 0)
+        fail(core, call, FENCE_ETOOSLOW);
+    else
+        answer_grant(core, call, (uint64_t)validity_us);
+}
+
+/* ---- what the core calls --------------------------------------------------------------------- */
+
+void fence_core_acquire_begin(struct fence_core *core, struct call *call,
+                              const struct fence_group *group)
+{
+    if (fence_core_stand(core, call, group) || fence_core_holds_itself(core, call))
+        try(core, call);
+    else if (!call->wait_until_us && fence_core_knows_held(core, call))
+        answer_error(core, call, FENCE_EHELD);
+    else
+        fence_core_wake_at(core, call, call->wait_until_us ? call->wait_until_us : FENCE_NEVER);
+}
+
+void fence_core_acquire_reply(struct fence_core *core, struct call *call, unsigned i,
+                              const struct fence_reply *reply)
+{
+    enum fence_attempt_state before = call->attempt.state;
+    struct fence_reply judged = *reply;
+    /* It refuses the view that still holds. By the next attempt a second master may have said the
+     * same; if not, the others may do without it. */
+    if (reply->kind == FENCE_REPLY_STALE && call->generation == core->fleet.generation &&
+        call->unbacked++ >= FENCE_UNBACKED_TRIES_MAX)
+        judged.kind = FENCE_REPLY_REFUSED;
+    fence_attempt_reply(&call->attempt, i, &judged);
+    if (call->attempt.state == before)
+        return;
+    switch (call->attempt.state) {
+    case FENCE_ATTEMPT_TAKING:
+        break;
+    case FENCE_ATTEMPT_CONFIRMING:
+        confirm(core, call);
+        break;
+    case FENCE_ATTEMPT_WON:
+        win(core, call);
+        break;
+    case FENCE_ATTEMPT_FAILED:
+        fail_by_attempt(core, call);
+        break;
+    }
+}
+
+void fence_core_acquire_timer(struct fence_core *core, struct call *call)
+{
+    if (call->state == CALL_TRYING) {
+        fence_attempt_give_up(&call->attempt);
+        fail_by_attempt(core, call);
+        return;
+    }
+    if (call->state == CALL_ADMITTING) {
+        answer_error(core, call, call->wait_until_us ? FENCE_EWAITTIMEOUT : FENCE_EBUSY);
+        return;
+    }
+    bool asks_once = !call->wait_until_us && call->tries == 0;
+    if (call->wait_until_us && core->now_us >= call->wait_until_us)
+        answer_error(core, call, FENCE_EWAITTIMEOUT);
+    else if (asks_once && fence_core_knows_held(core, call))
+        answer_error(core, call, FENCE_EHELD); /* whoever stood before it has it now */
+    else if (!fence_core_stands_behind(core, call) || fence_core_holds_itself(core, call) ||
+             FENCE_MUTANT(ASKS_OUT_OF_LINE))
+        try(core, call);
+    else
+        step_back(core, call); /* woken, but another has it by now */
+}
+
+void fence_core_acquire_abandon(struct fence_core *core, struct call *call)
+{
+    if (call->state == CALL_TRYING)
+        undo(core, call);
+    answer_error(core, call, FENCE_ELEFT);
+}

@@ -1,0 +1,57 @@
+/* Admission control: which calls wait, before their first request goes out, until the masters owe
+ * fewer answers.
+ *
+ * A master answers within FENCE_MASTER_DEADLINE_US only so much. What it is asked beyond that comes
+ * too late for all. So the core counts the locks that a majority owes answers for, clean-ups
+ * included. A call that finds too many waits in a queue, in the order of arrival. Each class has a
+ * queue and a limit of its own, so that no class keeps another out:
+ *
+ * - several resources at once: a small part, since each of them asks for up to FENCE_GROUP_MAX;
+ * - one resource: acquire and inspect;
+ * - holders: extend and release. They go on while others wait.
+ *
+ * A queue of calls by their index. Nothing is allocated after init; each operation is O(1). */
+#ifndef FENCE_CORE_ADMISSION_H
+#define FENCE_CORE_ADMISSION_H
+
+#include "fence/protocol/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum fence_class {
+    FENCE_CLASS_HOLDER,
+    FENCE_CLASS_SINGLE,
+    FENCE_CLASS_GROUP,
+    FENCE_CLASSES,
+};
+
+struct fence_admission {
+    struct fence_admission_place {
+        uint32_t before;
+        uint32_t behind;
+    } * places; /* one a call */
+    uint32_t first[FENCE_CLASSES];
+    uint32_t last[FENCE_CLASSES];
+    uint32_t limit[FENCE_CLASSES]; /* locks that a majority owes answers for, beyond which calls
+                                    * wait */
+};
+
+/* For calls numbered 0 .. @capacity - 1, of which those for one resource wait while a majority owes
+ * answers for @owed locks or more. FENCE_ENOMEM. */
+FENCE_CHECKED int fence_admission_init(struct fence_admission *admission, uint32_t capacity,
+                                       uint32_t owed);
+void fence_admission_fini(struct fence_admission *admission);
+
+/* Call @index, which waits nowhere, is the last of @class from now on. */
+void fence_admission_join(struct fence_admission *admission, enum fence_class class,
+                          uint32_t index);
+
+/* Call @index, which waits in @class, does so no more. */
+void fence_admission_leave(struct fence_admission *admission, enum fence_class class,
+                           uint32_t index);
+
+/* Who waits longest in @class; FENCE_NOBODY if nobody does. */
+uint32_t fence_admission_first(const struct fence_admission *admission, enum fence_class class);
+
+#endif

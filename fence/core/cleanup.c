@@ -1,0 +1,92 @@
+/* Clean-ups of attempts that came to nothing: told, remembered until acknowledged, told again. */
+#include "fence/core/state.h"
+
+#include <assert.h>
+
+static uint64_t debt_tag(const struct fence_core *core, uint32_t index)
+{
+    return fence_core_tag(core->debts.debts[index].serial, true, index);
+}
+
+static uint32_t open_debt(struct fence_core *core, const struct fence_taken *taken,
+                          const char *resource)
+{
+    struct fence_debt owed = {
+        .attempt = taken->attempt,
+        .expires_us = core->now_us + taken->ttl_ms * UINT64_C(1000) + FENCE_DEBT_SLACK_US,
+        .owed = taken->masters,
+        .told = taken->masters & fence_fleet_active(&core->fleet),
+        .generation = core->fleet.generation,
+    };
+    fence_core_copy_text(owed.resource, sizeof(owed.resource), resource);
+    fence_core_copy_text(owed.lock_id, sizeof(owed.lock_id), taken->lock_id);
+    return fence_debts_open(&core->debts, &owed, core->now_us);
+}
+
+/* Returns the first. What the table has no room for is told without being remembered. */
+static uint32_t open_debts(struct fence_core *core, const struct fence_taken *taken)
+{
+    if (!taken->group)
+        return open_debt(core, taken, taken->resource);
+    uint32_t first = open_debt(core, taken, taken->group->members[0].resource);
+    uint32_t last = first;
+    for (unsigned k = 1; k < taken->group->count && last != FENCE_NO_DEBT; k++) {
+        uint32_t next = open_debt(core, taken, taken->group->members[k].resource);
+        if (next != FENCE_NO_DEBT)
+            fence_debts_join(&core->debts, last, next);
+        last = next;
+    }
+    return first;
+}
+
+void fence_core_undo(struct fence_core *core, const struct fence_taken *taken)
+{
+    assert(taken->masters != 0);
+    uint32_t first = open_debts(core, taken);
+    struct fence_request request = {
+        .kind = FENCE_REQUEST_UNDO,
+        .tag = first != FENCE_NO_DEBT ? debt_tag(core, first) : 0,
+        .resource = taken->resource,
+        .lock_id = taken->lock_id,
+        .owner = "",
+        .attempt = taken->attempt,
+        .group = taken->group,
+    };
+    fence_core_send(core, taken->masters, &request);
+}
+
+void fence_core_undo_reply(struct fence_core *core, unsigned i, uint32_t index, uint64_t serial,
+                           enum fence_reply_kind kind)
+{
+    /* Refused means that nothing was done, as much as lost may mean it. */
+    bool done = kind != FENCE_REPLY_LOST && kind != FENCE_REPLY_REFUSED &&
+                kind != FENCE_REPLY_STALE && !fence_obstacles_has(kind);
+    bool outdated = kind == FENCE_REPLY_STALE && index < core->debts.capacity &&
+                    core->debts.debts[index].generation != core->fleet.generation;
+    if (!done)
+        fence_debts_lose(&core->debts, index, serial, i);
+    if (outdated)
+        fence_debts_tell_again(&core->debts); /* under the view learnt from it */
+    if (done)
+        fence_debts_settle(&core->debts, index, serial, i);
+}
+
+/* One by one, also what was told as a group the first time. */
+void fence_core_undo_again(struct fence_core *core)
+{
+    uint32_t set = 0;
+    struct fence_debt *debt =
+        fence_debts_next(&core->debts, fence_fleet_active(&core->fleet), core->now_us, &set);
+    if (!debt)
+        return;
+    debt->generation = core->fleet.generation;
+    struct fence_request request = {
+        .kind = FENCE_REQUEST_UNDO,
+        .tag = debt_tag(core, (uint32_t)(debt - core->debts.debts)),
+        .resource = debt->resource,
+        .lock_id = debt->lock_id,
+        .owner = "",
+        .attempt = debt->attempt,
+    };
+    fence_core_send(core, set, &request);
+}

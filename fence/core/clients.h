@@ -1,0 +1,32 @@
+/* Who is waiting for what: finds the call of a client that has gone. A hash table of a fixed number
+ * of places; nothing is allocated after init, and each operation is O(1) on average. */
+#ifndef FENCE_CORE_CLIENTS_H
+#define FENCE_CORE_CLIENTS_H
+
+#include "fence/protocol/error.h"
+
+#include <stdint.h>
+
+struct fence_clients {
+    uint32_t capacity;
+    uint32_t *buckets;
+    struct fence_client_place {
+        uint64_t client;
+        uint32_t next; /* in the same bucket */
+    } * places;
+};
+
+/* For calls numbered 0 .. @capacity - 1, a power of two. FENCE_ENOMEM. */
+FENCE_CHECKED int fence_clients_init(struct fence_clients *clients, uint32_t capacity);
+void fence_clients_fini(struct fence_clients *clients);
+
+/* Call @index, which is not in it, is @client's. No two calls are one client's. */
+void fence_clients_add(struct fence_clients *clients, uint32_t index, uint64_t client);
+
+/* Call @index, which is in it, has its answer. */
+void fence_clients_remove(struct fence_clients *clients, uint32_t index);
+
+/* The call of @client; FENCE_NOBODY if there is none. */
+uint32_t fence_clients_find(const struct fence_clients *clients, uint64_t client);
+
+#endif

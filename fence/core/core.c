@@ -1,0 +1,316 @@
+#include "fence/core/core.h"
+
+#include "fence/core/state.h"
+#include "fence/protocol/name.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t power_of_two(uint32_t at_least)
+{
+    uint32_t power = 1;
+    while (power < at_least)
+        power *= 2;
+    return power;
+}
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+static int init_tables(struct fence_core *core, const struct fence_config *config)
+{
+    const uint32_t calls = config->calls;
+    int error = fence_timers_init(&core->timers, calls) ? 0 : FENCE_ENOMEM;
+    if (!error)
+        error = fence_lines_init(&core->lines, power_of_two(calls), config->seed);
+    if (!error)
+        error = fence_clients_init(&core->clients, power_of_two(calls));
+    if (!error)
+        error = fence_groups_init(&core->groups, least(calls, FENCE_GROUPS_MAX));
+    if (!error)
+        error = fence_admission_init(&core->admission, calls,
+                                     config->owed > 0 ? config->owed : FENCE_OWED_MAX);
+    if (!error)
+        error = fence_debts_init(&core->debts, least(calls, FENCE_DEBTS_MAX));
+    return error;
+}
+
+int fence_core_new(const struct fence_config *config, struct fence_core **ret_core)
+{
+    if (config->masters % 2 == 0 || config->masters > FENCE_MASTERS_MAX || config->calls == 0 ||
+        config->calls > FENCE_CALLS_MAX)
+        return FENCE_EINVAL;
+    struct fence_core *core = calloc(1, sizeof(*core));
+    if (!core)
+        return FENCE_ENOMEM;
+    core->config = *config;
+    fence_fleet_init(&core->fleet, config->masters);
+
+    int error = FENCE_ENOMEM;
+    core->calls = calloc(config->calls, sizeof(*core->calls));
+    core->rejoins = calloc(config->masters, sizeof(*core->rejoins));
+    if (!core->calls || !core->rejoins)
+        goto out;
+    for (unsigned i = 0; i < config->masters; i++)
+        core->rejoins[i].due_us = FENCE_NEVER;
+    for (uint32_t i = 0; i < config->calls; i++)
+        core->calls[i].next_free = i + 1 < config->calls ? i + 1 : FENCE_NOBODY;
+    error = init_tables(core, config);
+    if (error)
+        goto out;
+    *ret_core = core;
+    core = NULL;
+out:
+    fence_core_free(core);
+    return error;
+}
+
+void fence_core_free(struct fence_core *core)
+{
+    if (!core)
+        return;
+    fence_timers_fini(&core->timers);
+    fence_lines_fini(&core->lines);
+    fence_clients_fini(&core->clients);
+    fence_groups_fini(&core->groups);
+    fence_admission_fini(&core->admission);
+    fence_debts_fini(&core->debts);
+    free(core->rejoins);
+    free(core->calls);
+    free(core);
+}
+
+const struct fence_fleet *fence_core_fleet(const struct fence_core *core)
+{
+    return &core->fleet;
+}
+
+unsigned fence_core_calls(const struct fence_core *core)
+{
+    return core->busy;
+}
+
+unsigned fence_core_waiting(const struct fence_core *core)
+{
+    return core->waiting;
+}
+
+static uint64_t earlier(uint64_t a_us, uint64_t b_us)
+{
+    return a_us < b_us ? a_us : b_us;
+}
+
+/* What was cleaned up in vain is told again, as much at a time as calls may ask. */
+static bool may_tell_again(const struct fence_core *core)
+{
+    return core->debts.telling && fence_core_has_room(core, FENCE_CLASS_SINGLE);
+}
+
+uint64_t fence_core_deadline(const struct fence_core *core)
+{
+    if (may_tell_again(core) || fence_core_admit_due(core))
+        return core->now_us;
+    uint64_t masters_us =
+        earlier(fence_fleet_deadline(&core->fleet), fence_core_rejoin_deadline(core));
+    return earlier(fence_timers_next_us(&core->timers), masters_us);
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+static void check_group(const struct fence_group *group)
+{
+    assert(group->count >= FENCE_GROUP_MIN && group->count <= FENCE_GROUP_MAX);
+    for (unsigned k = 0; k < group->count; k++) {
+        const struct fence_group_member *member = &group->members[k];
+        size_t len = strlen(member->resource);
+        assert(fence_resource_valid(member->resource, len));
+        assert(member->slot == fence_slot(member->resource, len));
+    }
+}
+
+static void check_call(const struct fence_call *call)
+{
+    assert(fence_resource_valid(call->resource, strlen(call->resource)));
+    if (call->kind != FENCE_CALL_INSPECT)
+        assert(fence_lock_id_valid(call->lock_id, strlen(call->lock_id)));
+    if (call->kind == FENCE_CALL_ACQUIRE)
+        assert(fence_owner_valid(call->owner, strlen(call->owner)));
+    if (call->kind == FENCE_CALL_ACQUIRE || call->kind == FENCE_CALL_EXTEND)
+        assert(call->ttl_ms >= FENCE_TTL_MIN_MS && call->ttl_ms <= FENCE_TTL_CEILING_MS);
+    assert(call->wait_ms <= FENCE_WAIT_MAX_MS);
+    if (call->group)
+        check_group(call->group);
+}
+
+static int refusal(const struct fence_core *core, const struct fence_call *call)
+{
+    if (core->free == FENCE_NOBODY || (call->group && fence_groups_full(&core->groups)))
+        return FENCE_EBUSY;
+    if (core->fleet.fleet_id[0] == '\0')
+        return FENCE_ENOTREADY;
+    if (call->wait_ms > 0 && core->waiting >= core->config.waiters)
+        return FENCE_EWAITERS;
+    if (call->wait_ms > 0 && call->group && !fence_groups_let_wait(&core->groups))
+        return FENCE_EWAITERS;
+    return call->ttl_ms > core->fleet.ttl_max_ms ? FENCE_ETTL : 0;
+}
+
+/* Turns a call away before it gets a slot: its strings are the event's own. */
+static void refuse(struct fence_core *core, const struct fence_call *call, int error)
+{
+    fence_core_effect(core, FENCE_EFFECT_ANSWER)->answer = (struct fence_answer){
+        .kind = call->kind,
+        .error = error,
+        .client = call->client,
+        .resource = call->resource,
+        .lock_id = "",
+        .owner = "",
+        .ttl_ms = call->ttl_ms,
+        .total = core->fleet.n,
+        .ttl_max_ms = core->fleet.ttl_max_ms,
+    };
+}
+
+static void on_call(struct fence_core *core, const struct fence_call *asked)
+{
+    check_call(asked);
+    int error = refusal(core, asked);
+    if (error) {
+        refuse(core, asked, error);
+        return;
+    }
+    struct call *call = &core->calls[core->free];
+    core->free = call->next_free;
+    core->busy++;
+    call->kind = asked->kind;
+    call->client = asked->client;
+    call->arrived_us = core->now_us;
+    call->wait_until_us = asked->wait_ms ? core->now_us + asked->wait_ms * UINT64_C(1000) : 0;
+    call->ttl_ms = asked->ttl_ms;
+    call->token = asked->token;
+    call->group = FENCE_NOBODY;
+    call->again = asked->again;
+    call->tries = 0;
+    call->soon = 0;
+    call->soon_holder = 0;
+    call->unbacked = 0;
+    call->slot = (uint16_t)fence_slot(asked->resource, strlen(asked->resource));
+    fence_core_copy_text(call->resource, sizeof(call->resource), asked->resource);
+    fence_core_copy_text(call->lock_id, sizeof(call->lock_id), asked->lock_id);
+    fence_core_copy_text(call->owner, sizeof(call->owner), asked->owner);
+    if (call->kind == FENCE_CALL_ACQUIRE)
+        fence_core_acquire_begin(core, call, asked->group);
+    else
+        fence_core_vote_begin(core, call);
+}
+
+static void on_left(struct fence_core *core, uint64_t client)
+{
+    uint32_t index = fence_clients_find(&core->clients, client);
+    if (index != FENCE_NOBODY)
+        fence_core_acquire_abandon(core, &core->calls[index]);
+}
+
+static void on_declined(struct fence_core *core, const struct fence_taken *declined)
+{
+    const struct fence_group *group = declined->group;
+    fence_core_undo(core, declined);
+    if (!group)
+        fence_core_freed(core, declined->resource, declined->lock_id);
+    for (unsigned k = 0; group && k < group->count; k++)
+        fence_core_freed(core, group->members[k].resource, declined->lock_id);
+}
+
+static void on_reply(struct fence_core *core, unsigned i, const struct fence_reply *reply)
+{
+    fence_fleet_answered(&core->fleet, i, reply->locks, core->now_us);
+    if (reply->kind == FENCE_REPLY_STALE)
+        fence_core_learn_view(core, i, reply->view);
+    uint32_t index = fence_core_tag_index(reply->tag);
+    uint64_t round = fence_core_tag_serial(reply->tag);
+    if (fence_core_tag_is_debt(reply->tag)) {
+        fence_core_undo_reply(core, i, index, round, reply->kind);
+        return;
+    }
+    if (round == 0 || index >= core->config.calls || core->calls[index].round != round)
+        return; /* of a round that is over */
+    struct call *call = &core->calls[index];
+    if (call->state == CALL_TRYING)
+        fence_core_acquire_reply(core, call, i, reply);
+    else if (call->state == CALL_VOTING)
+        fence_core_vote_reply(core, call, i, reply);
+}
+
+static void call_timer(struct fence_core *core)
+{
+    struct call *call = &core->calls[fence_timers_first(&core->timers)];
+    fence_core_wake_at(core, call, FENCE_NEVER);
+    if (call->kind == FENCE_CALL_ACQUIRE)
+        fence_core_acquire_timer(core, call);
+    else
+        fence_core_vote_timer(core, call);
+}
+
+/* Calls give up before masters are given up: their clean-ups still go out on the old connections,
+ * behind what they clean up. */
+static void on_tick(struct fence_core *core)
+{
+    if (may_tell_again(core))
+        fence_core_undo_again(core);
+    if (fence_core_admit_due(core)) {
+        fence_core_admit_next(core);
+        return;
+    }
+    if (fence_timers_next_us(&core->timers) <= core->now_us) {
+        call_timer(core);
+        return;
+    }
+    if (fence_core_rejoin_deadline(core) <= core->now_us) {
+        fence_core_rejoin_tick(core);
+        return;
+    }
+    fence_core_give_up(core, fence_fleet_silent(&core->fleet, core->now_us), FENCE_REASON_SILENT);
+}
+
+void fence_step(struct fence_core *core, const struct fence_event *event,
+                struct fence_effects *effects)
+{
+    assert(event->now_us >= core->now_us);
+    assert(event->master < core->fleet.n);
+    core->now_us = event->now_us;
+    core->random = event->random;
+    core->effects = effects;
+    effects->count = 0;
+    switch (event->kind) {
+    case FENCE_EVENT_CALL:
+        on_call(core, &event->call);
+        break;
+    case FENCE_EVENT_LEFT:
+        on_left(core, event->client);
+        break;
+    case FENCE_EVENT_DECLINED:
+        on_declined(core, &event->declined);
+        break;
+    case FENCE_EVENT_FREED:
+        fence_core_freed(core, event->freed.resource, event->freed.lock_id);
+        break;
+    case FENCE_EVENT_REPLY:
+        on_reply(core, event->master, &event->reply);
+        break;
+    case FENCE_EVENT_FACTS:
+        fence_core_learn(core, event->master, &event->facts);
+        break;
+    case FENCE_EVENT_DOWN:
+        fence_core_lose(core, event->master, event->reason);
+        break;
+    case FENCE_EVENT_REJOIN:
+        fence_core_rejoin_reply(core, event->master, &event->rejoin);
+        break;
+    case FENCE_EVENT_TICK:
+        on_tick(core);
+        break;
+    }
+}

@@ -1,0 +1,121 @@
+/* The core: the whole protocol as one state machine.
+ *
+ *     fence_step(core, event, effects)
+ *
+ * It is told the time and what happened, and answers with what to do. It knows no socket, no clock
+ * and no thread, and allocates nothing in a step. The server, the simulator and the fuzzers drive
+ * the same code. Not thread-safe: one core belongs to one loop. */
+#ifndef FENCE_CORE_CORE_H
+#define FENCE_CORE_CORE_H
+
+#include "fence/fleet/fleet.h"
+#include "fence/protocol/error.h"
+#include "fence/protocol/message.h"
+#include "fence/protocol/rejoin_message.h"
+
+struct fence_core;
+
+struct fence_config {
+    unsigned masters;    /* N: odd, 1 .. FENCE_MASTERS_MAX */
+    uint32_t calls;      /* calls under way at a time, 1 .. FENCE_CALLS_MAX */
+    uint32_t waiters;    /* acquires among them that may wait; one more is FENCE_EWAITERS */
+    uint32_t extensions; /* cap on the extensions of one grant */
+    uint32_t owed;       /* locks that a majority owes answers for, beyond which calls wait (see
+                          * fence/core/admission.h); 0: FENCE_OWED_MAX */
+    uint64_t seed;       /* keys the tables against chosen names */
+};
+
+/* Allocates all that the core will ever use. FENCE_EINVAL (a bound of @config), FENCE_ENOMEM. */
+FENCE_CHECKED int fence_core_new(const struct fence_config *config, struct fence_core **ret_core);
+void fence_core_free(struct fence_core *core);
+
+enum fence_event_kind {
+    FENCE_EVENT_CALL,     /* a client asks */
+    FENCE_EVENT_REPLY,    /* a master answered a request, or it is known that none will come */
+    FENCE_EVENT_FACTS,    /* a handshake with a master ended; its requests start anew at 0 */
+    FENCE_EVENT_DOWN,     /* the connection to a master ended or could not be made. Each request
+                           * outstanding there gets a FENCE_REPLY_LOST of its own, after this */
+    FENCE_EVENT_REJOIN,   /* a master answered a FENCE_EFFECT_REJOIN, or it is known that none will
+                           * come: as for requests, after a DOWN */
+    FENCE_EVENT_LEFT,     /* @client has gone. An acquire of its ends with FENCE_ELEFT, and what it
+                           * may have been granted is taken back; any other call goes on */
+    FENCE_EVENT_DECLINED, /* the grant in the last answer found its client gone: @declined is taken
+                           * back, by its attempt, so that whoever was given that lock meanwhile,
+                           * under the same lock id, keeps it */
+    FENCE_EVENT_FREED,    /* somebody gave up the lock of @freed that calls wait for */
+    FENCE_EVENT_TICK,     /* time went by: send one when fence_core_deadline() has come */
+};
+
+struct fence_event {
+    enum fence_event_kind kind;
+    uint64_t now_us; /* CLOCK_BOOTTIME; never less than in the event before */
+    uint64_t random; /* fresh random bits: attempts and delays are made from them */
+    unsigned master; /* REPLY, FACTS, DOWN, REJOIN */
+    union {
+        struct fence_call call;
+        uint64_t client; /* LEFT */
+        struct fence_taken declined;
+        struct {
+            const char *resource;
+            const char *lock_id; /* of who gave it up */
+        } freed;
+        struct fence_reply reply;
+        struct fence_facts facts;
+        enum fence_reason reason; /* DOWN */
+        struct fence_rejoin_reply rejoin;
+    };
+};
+
+enum fence_effect_kind {
+    FENCE_EFFECT_SEND,    /* send @request to each of @masters, after all sent to them before */
+    FENCE_EFFECT_ANSWER,  /* answer the client */
+    FENCE_EFFECT_REJOIN,  /* send @rejoin to each of @masters, after all sent to them before */
+    FENCE_EFFECT_RESTAMP, /* renew run id and lineage in the marker of each of @masters, if marker,
+                           * run and lineage are still those in its facts; then shake hands with it
+                           * again */
+    FENCE_EFFECT_SHAKE,   /* shake hands with each of @masters again, on the same connection */
+    FENCE_EFFECT_RESET,   /* close the connection to each of @masters and open it anew, with
+                           * backoff. A FENCE_EVENT_DOWN for it is not needed: the core knows */
+};
+
+struct fence_effect {
+    enum fence_effect_kind kind;
+    uint32_t masters; /* a set: bit i is master i */
+    union {
+        struct fence_request request;
+        struct fence_answer answer;
+        struct fence_rejoin_request rejoin;
+    };
+};
+
+enum {
+    /* One step ends at most one call and starts at most one other: a clean-up, a new round, the
+     * answer, what a debt or a handshake adds, and room to spare: 12. A master that is back may be
+     * read on for each of the 4 members that can be taken back at a time, of 5 sources each: 20.
+     * Masters that are named views of their own are asked one by one: 8. */
+    FENCE_EFFECTS_MAX = 40,
+};
+
+struct fence_effects {
+    unsigned count;
+    struct fence_effect items[FENCE_EFFECTS_MAX];
+};
+
+/* One step. @effects is emptied, then filled; act on them in order. */
+void fence_step(struct fence_core *core, const struct fence_event *event,
+                struct fence_effects *effects);
+
+/* When the next TICK is due; FENCE_NEVER for none. A tick does a bounded part of what is due, so
+ * after it this may still lie in the past: tick again. */
+uint64_t fence_core_deadline(const struct fence_core *core);
+
+/* What the core knows of the masters; for status pages, and for naming the view in scripts. Valid
+ * until the next step. */
+const struct fence_fleet *fence_core_fleet(const struct fence_core *core);
+
+/* How many calls are under way, 0 when the service is idle; and how many of them are acquires that
+ * may wait. */
+unsigned fence_core_calls(const struct fence_core *core);
+unsigned fence_core_waiting(const struct fence_core *core);
+
+#endif

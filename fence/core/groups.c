@@ -1,0 +1,89 @@
+#include "fence/core/groups.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+int fence_groups_init(struct fence_groups *groups, uint32_t capacity)
+{
+    assert(capacity > 0);
+    groups->calls = calloc(capacity, sizeof(*groups->calls));
+    groups->used = calloc(capacity, sizeof(*groups->used));
+    if (!groups->calls || !groups->used) {
+        fence_groups_fini(groups);
+        return FENCE_ENOMEM;
+    }
+    groups->capacity = capacity;
+    groups->used_count = 0;
+    groups->free = 0;
+    for (uint32_t i = 0; i < capacity; i++)
+        groups->calls[i].next_free = i + 1 < capacity ? i + 1 : FENCE_NOBODY;
+    return 0;
+}
+
+void fence_groups_fini(struct fence_groups *groups)
+{
+    free(groups->calls);
+    free(groups->used);
+    *groups = (struct fence_groups){0};
+}
+
+bool fence_groups_full(const struct fence_groups *groups)
+{
+    return groups->free == FENCE_NOBODY;
+}
+
+bool fence_groups_let_wait(const struct fence_groups *groups)
+{
+    return groups->used_count < groups->capacity - groups->capacity / FENCE_GROUPS_KEPT_PART;
+}
+
+static bool has_slot(const struct fence_group_call *call, uint16_t slot)
+{
+    unsigned bit = slot % FENCE_GROUP_SLOT_BITS;
+    return call->slots[bit / 64] >> (bit % 64) & 1;
+}
+
+static void note_slots(struct fence_group_call *call)
+{
+    memset(call->slots, 0, sizeof(call->slots));
+    for (unsigned k = 0; k < call->group.count; k++) {
+        unsigned bit = call->group.members[k].slot % FENCE_GROUP_SLOT_BITS;
+        call->slots[bit / 64] |= UINT64_C(1) << (bit % 64);
+    }
+}
+
+bool fence_groups_has(const struct fence_group_call *call, uint16_t slot, const char *resource)
+{
+    return has_slot(call, slot) && fence_group_has(&call->group, resource);
+}
+
+uint32_t fence_groups_open(struct fence_groups *groups, const struct fence_group *group,
+                           uint32_t call)
+{
+    assert(!fence_groups_full(groups));
+    assert(group->count >= FENCE_GROUP_MIN && group->count <= FENCE_GROUP_MAX);
+    uint32_t index = groups->free;
+    struct fence_group_call *opened = &groups->calls[index];
+    groups->free = opened->next_free;
+    opened->call = call;
+    opened->place = groups->used_count;
+    opened->blocked = 0;
+    fence_sighting_clear(&opened->seen);
+    opened->group.count = group->count;
+    memcpy(opened->group.members, group->members, group->count * sizeof(group->members[0]));
+    note_slots(opened);
+    groups->used[groups->used_count++] = index;
+    return index;
+}
+
+void fence_groups_close(struct fence_groups *groups, uint32_t index)
+{
+    assert(index < groups->capacity && groups->used_count > 0);
+    struct fence_group_call *closed = &groups->calls[index];
+    uint32_t last = groups->used[--groups->used_count];
+    groups->used[closed->place] = last;
+    groups->calls[last].place = closed->place;
+    closed->next_free = groups->free;
+    groups->free = index;
+}

@@ -1,0 +1,58 @@
+/* Acquires of several resources under way: what one of them needs beyond an acquire of one. They
+ * stand in no line, since whoever stood first in one line and not in another would keep others from
+ * what is free. So this server's own may meet at the masters like those of two servers, and come
+ * apart by random delays. */
+#ifndef FENCE_CORE_GROUPS_H
+#define FENCE_CORE_GROUPS_H
+
+#include "fence/core/holder_hint.h"
+#include "fence/protocol/error.h"
+#include "fence/quorum/attempt.h"
+
+enum {
+    FENCE_GROUP_SLOT_BITS = 1024,
+    FENCE_GROUP_SLOT_WORDS = FENCE_GROUP_SLOT_BITS / 64,
+};
+
+struct fence_group_call {
+    uint64_t
+        slots[FENCE_GROUP_SLOT_WORDS]; /* a bit for each slot of its resources, some share one */
+    uint32_t call;                     /* whose it is */
+    uint32_t place;                    /* in the list of those in use */
+    uint32_t next_free;
+    unsigned blocked;           /* the member that was in the way last */
+    struct fence_sighting seen; /* of that one */
+    struct fence_ballot ballots[FENCE_GROUP_MAX];
+    struct fence_group group;
+};
+
+struct fence_groups {
+    struct fence_group_call *calls;
+    uint32_t *used; /* the indexes of those in use, in no order */
+    uint32_t used_count;
+    uint32_t capacity;
+    uint32_t free;
+};
+
+/* Room for @capacity of them. FENCE_ENOMEM. */
+FENCE_CHECKED int fence_groups_init(struct fence_groups *groups, uint32_t capacity);
+void fence_groups_fini(struct fence_groups *groups);
+
+bool fence_groups_full(const struct fence_groups *groups);
+
+/* Whether one more that waits may come. A part of the room is kept for those that do not: waiting,
+ * all of them could keep everybody else out for as long as a wait may take. */
+bool fence_groups_let_wait(const struct fence_groups *groups);
+
+/* A fresh one, with a copy of @group, for the call at index @call; there is room. Returns its
+ * index. */
+uint32_t fence_groups_open(struct fence_groups *groups, const struct fence_group *group,
+                           uint32_t call);
+
+/* Whether @resource, whose slot is @slot, is one of those of @call. Most that are not are told
+ * apart by their slot. */
+bool fence_groups_has(const struct fence_group_call *call, uint16_t slot, const char *resource);
+
+void fence_groups_close(struct fence_groups *groups, uint32_t index);
+
+#endif

@@ -1,0 +1,45 @@
+#include "fence/core/holder_hint.h"
+
+#include <assert.h>
+#include <string.h>
+
+void fence_sighting_clear(struct fence_sighting *seen)
+{
+    seen->held_until_us = 0;
+    seen->holder = 0;
+    seen->freed = 0;
+    seen->owner[0] = '\0';
+}
+
+void fence_sighting_held(struct fence_sighting *seen, uint64_t until_us, uint64_t holder,
+                         const char *owner)
+{
+    size_t len = strlen(owner);
+    assert(len <= FENCE_OWNER_MAX);
+    seen->held_until_us = until_us;
+    seen->holder = holder;
+    memcpy(seen->owner, owner, len + 1);
+}
+
+/* Who shares its bit with the holder costs an attempt too many, now and then. */
+static uint64_t bit_of(uint64_t holder)
+{
+    return UINT64_C(1) << (holder & 63);
+}
+
+bool fence_sighting_freed(struct fence_sighting *seen, uint64_t by)
+{
+    seen->freed |= bit_of(by);
+    if (seen->holder != 0 && seen->holder != by)
+        return false;
+    seen->held_until_us = 0;
+    seen->holder = 0;
+    return true;
+}
+
+bool fence_sighting_overtaken(struct fence_sighting *seen)
+{
+    bool overtaken = seen->holder != 0 && (seen->freed & bit_of(seen->holder));
+    seen->freed = 0;
+    return overtaken;
+}

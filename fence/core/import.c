@@ -1,0 +1,314 @@
+/* The import: pages of counters and locks of a majority are merged into the member that is taken
+ * back. Where locks cannot be read, the longest lease is waited out. */
+#include "fence/base/mutant.h"
+#include "fence/core/rejoin.h"
+#include "fence/protocol/lease.h"
+
+static void read_page(struct fence_core *core, unsigned member, unsigned i)
+{
+    struct fence_rejoin *rejoin = &core->rejoins[member];
+    struct fence_source *source = &rejoin->source[i];
+    struct fence_rejoin_request *request =
+        fence_core_rejoin_send(core, member, FENCE_REJOIN_READ, fence_core_bit(i));
+    source->number = (source->number + 1) & REJOIN_NUMBER_MASK;
+    source->away_us = 0;
+    source->reading = true;
+    request->tag |= (uint64_t)source->number << REJOIN_NUMBER_SHIFT;
+    request->part = source->part;
+    request->cursor = source->cursor;
+    request->view = &rejoin->view;
+}
+
+/* Whether @tag is of the last page that the source was asked for. It may have been asked for the
+ * same one before, over another connection. */
+static bool is_awaited(const struct fence_source *source, uint64_t tag)
+{
+    return source->reading && (tag >> REJOIN_NUMBER_SHIFT & REJOIN_NUMBER_MASK) == source->number;
+}
+
+static void merge_page(struct fence_core *core, unsigned member, unsigned i,
+                       enum fence_rejoin_part part, const struct fence_page *page)
+{
+    struct fence_rejoin_request *request =
+        fence_core_rejoin_send(core, member, FENCE_REJOIN_INSTALL, fence_core_bit(member));
+    request->tag |= (uint64_t)part << REJOIN_PART_SHIFT | (uint64_t)i << REJOIN_SOURCE_SHIFT;
+    request->source = i;
+    request->page = page;
+    core->rejoins[member].steps++;
+    core->rejoins[member].sign_us = core->now_us;
+    core->rejoins[member].source[i].merging[part]++;
+}
+
+/* Pages without a lock are not merged. Where there are many, others would take the leader for dead.
+ */
+static bool is_sign_due(const struct fence_core *core, unsigned member)
+{
+    return core->now_us >= core->rejoins[member].sign_us + FENCE_REJOIN_ALIVE_US;
+}
+
+/* From the first q that recorded. */
+void fence_core_import_begin(struct fence_core *core, unsigned member)
+{
+    struct fence_rejoin *rejoin = &core->rejoins[member];
+    uint32_t sources = rejoin->answered & fence_fleet_active(&core->fleet);
+    if (!fence_core_rejoin_is_enough(core, sources)) {
+        fence_core_rejoin_record(core, member);
+        return;
+    }
+    rejoin->recorded_us = core->now_us;
+    rejoin->sign_us = core->now_us;
+    fence_rejoin_import(rejoin, sources, fence_core_patience_end_us(core));
+    for (unsigned i = 0; i < core->fleet.n; i++)
+        if (sources >> i & 1)
+            read_page(core, member, i);
+}
+
+static uint64_t hold_end_us(const struct fence_core *core, unsigned member)
+{
+    return core->rejoins[member].recorded_us + fence_hold_us(core->fleet.ttl_max_ms);
+}
+
+/* The longest lease runs out that the member may have voted for before. Meanwhile others see that
+ * its leader lives. */
+static void hold(struct fence_core *core, unsigned member)
+{
+    static const struct fence_page nothing = {.bytes = "", .len = 0};
+    struct fence_rejoin *rejoin = &core->rejoins[member];
+    uint64_t end_us = hold_end_us(core, member);
+    if (core->now_us >= end_us || FENCE_MUTANT(NO_WAIT)) {
+        fence_core_rejoin_admit(core, member);
+        return;
+    }
+    uint64_t alive_us = core->now_us + FENCE_REJOIN_ALIVE_US;
+    rejoin->due_us = alive_us < end_us ? alive_us : end_us;
+    merge_page(core, member, member, FENCE_REJOIN_COUNTERS, &nothing);
+}
+
+static void begin_hold(struct fence_core *core, unsigned member)
+{
+    struct fence_rejoin *rejoin = &core->rejoins[member];
+    fence_rejoin_hold(rejoin, core->now_us);
+    fence_core_master(core, member)->back_us = hold_end_us(core, member);
+    hold(core, member);
+}
+
+/* A sign of life is due, or the hold is over. The admission goes out behind a sign that is on its
+ * way.
+ */
+void fence_core_import_hold_tick(struct fence_core *core, unsigned member)
+{
+    const struct fence_rejoin *rejoin = &core->rejoins[member];
+    if (fence_rejoin_merging(&rejoin->source[member]) > 0 &&
+        core->now_us < hold_end_us(core, member))
+        fence_core_rejoin_break_off(core, member, FENCE_REASON_SILENT);
+    else
+        hold(core, member);
+}
+
+/* Whether enough sources have given @part of their state, or still may. One that is away may come
+ * back. */
+static bool may_import(const struct fence_core *core, unsigned member, enum fence_rejoin_part part)
+{
+    const struct fence_rejoin *rejoin = &core->rejoins[member];
+    uint32_t set = fence_rejoin_imported(rejoin, part);
+    for (unsigned i = 0; i < core->fleet.n; i++)
+        if (!rejoin->source[i].broken)
+            set |= fence_core_bit(i) & rejoin->sources;
+    return fence_core_rejoin_is_enough(core, set);
+}
+
+static bool has_unreadable_source(const struct fence_rejoin *rejoin)
+{
+    for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++)
+        if (rejoin->source[i].unreadable)
+            return true;
+    return false;
+}
+
+/* The locks will not come from enough sources: all is recorded and read anew. Where some source is
+ * there, and answers no page, that will not help. If it happens again and again, and the counters
+ * are there, the locks are waited out. */
+static void import_failed(struct fence_core *core, unsigned member)
+{
+    struct fence_rejoin *rejoin = &core->rejoins[member];
+    bool unreadable = has_unreadable_source(rejoin);
+    bool has_counters =
+        fence_core_rejoin_is_enough(core, fence_rejoin_imported(rejoin, FENCE_REJOIN_COUNTERS));
+    if (unreadable && !has_counters && may_import(core, member, FENCE_REJOIN_COUNTERS))
+        return; /* they are on their way */
+    if (unreadable && has_counters && ++rejoin->stuck >= FENCE_REJOIN_STUCK_MAX)
+        begin_hold(core, member);
+    else
+        fence_core_rejoin_record(core, member);
+}
+
+static bool may_read(const struct fence_core *core, unsigned member, unsigned i)
+{
+    const struct fence_source *source = &core->rejoins[member].source[i];
+    return source->part < FENCE_REJOIN_PARTS && !source->reading && !source->broken &&
+           fence_rejoin_merging(source) < FENCE_REJOIN_MERGING_MAX &&
+           (fence_fleet_active(&core->fleet) >> i & 1);
+}
+
+/* The connection to it is of no use, or it may not vote just now. */
+static void leave(const struct fence_core *core, struct fence_source *source)
+{
+    source->reading = false;
+    if (source->away_us == 0)
+        source->away_us = core->now_us;
+}
+
+/* Those that are away for too long are not waited for. */
+static void drop_the_absent(struct fence_core *core, unsigned member)
+{
+    for (unsigned i = 0; i < core->fleet.n; i++) {
+        struct fence_source *source = &core->rejoins[member].source[i];
+        bool away = source->away_us > 0 && !(fence_fleet_active(&core->fleet) >> i & 1);
+        if (source->part < FENCE_REJOIN_PARTS && away &&
+            core->now_us >= source->away_us + FENCE_REJOIN_PATIENCE_US)
+            source->broken = true;
+    }
+}
+
+static void read_on(struct fence_core *core, unsigned member)
+{
+    const struct fence_rejoin *rejoin = &core->rejoins[member];
+    for (unsigned i = 0; i < core->fleet.n; i++)
+        if ((rejoin->sources >> i & 1) && may_read(core, member, i))
+            read_page(core, member, i);
+}
+
+/* After each event. */
+static void go_on(struct fence_core *core, unsigned member)
+{
+    const struct fence_rejoin *rejoin = &core->rejoins[member];
+    uint64_t serial = rejoin->serial;
+    drop_the_absent(core, member);
+    if (fence_core_rejoin_is_enough(core, fence_rejoin_imported(rejoin, FENCE_REJOIN_LOCKS))) {
+        if (FENCE_MUTANT(READ_BEFORE_RECORD))
+            fence_core_rejoin_record(core, member);
+        else
+            fence_core_rejoin_admit(core, member);
+        return;
+    }
+    if (!may_import(core, member, FENCE_REJOIN_LOCKS))
+        import_failed(core, member);
+    if (rejoin->serial == serial && rejoin->state == FENCE_REJOIN_IMPORTING)
+        read_on(core, member);
+}
+
+void fence_core_import_page_came(struct fence_core *core, unsigned member, unsigned i,
+                                 const struct fence_rejoin_reply *reply)
+{
+    struct fence_rejoin *rejoin = &core->rejoins[member];
+    struct fence_source *source = &rejoin->source[i];
+    if (!is_awaited(source, reply->tag))
+        return; /* it was asked for none, or for that one again */
+    if (!(fence_fleet_active(&core->fleet) >> i & 1)) {
+        leave(core, source);
+        go_on(core, member);
+        return;
+    }
+    source->reading = false;
+    source->tries = 0;
+    rejoin->due_us = fence_core_patience_end_us(core);
+    if (reply->page.len > 0 || is_sign_due(core, member))
+        merge_page(core, member, i, source->part, &reply->page);
+    source->cursor = reply->cursor;
+    if (reply->cursor == 0)
+        source->part++;
+    go_on(core, member);
+}
+
+/* Where its connection ended, the page is asked for again over the next one. */
+void fence_core_import_page_failed(struct fence_core *core, unsigned member, unsigned i,
+                                   const struct fence_rejoin_reply *reply)
+{
+    struct fence_source *source = &core->rejoins[member].source[i];
+    if (!is_awaited(source, reply->tag))
+        return;
+    leave(core, source);
+    source->unreadable =
+        reply->outcome == FENCE_REJOIN_REFUSED || ++source->tries >= FENCE_REJOIN_PAGE_TRIES_MAX;
+    source->broken = source->unreadable || reply->outcome == FENCE_REJOIN_CHANGED;
+    go_on(core, member);
+}
+
+void fence_core_import_page_merged(struct fence_core *core, unsigned member, uint64_t tag)
+{
+    struct fence_rejoin *rejoin = &core->rejoins[member];
+    unsigned i = tag >> REJOIN_SOURCE_SHIFT & REJOIN_INDEX_MASK;
+    unsigned part = tag >> REJOIN_PART_SHIFT & REJOIN_INDEX_MASK;
+    if (i >= core->fleet.n || part >= FENCE_REJOIN_PARTS || rejoin->source[i].merging[part] == 0)
+        return; /* it was sent none */
+    rejoin->source[i].merging[part]--;
+    if (rejoin->state == FENCE_REJOIN_HOLDING)
+        return;
+    rejoin->due_us = fence_core_patience_end_us(core);
+    go_on(core, member);
+}
+
+/* ---- sources that go and come ---------------------------------------------------------------- */
+
+static bool is_read(const struct fence_rejoin *rejoin, unsigned i)
+{
+    return rejoin->state == FENCE_REJOIN_IMPORTING && (rejoin->sources >> i & 1) &&
+           rejoin->source[i].part < FENCE_REJOIN_PARTS;
+}
+
+void fence_core_rejoin_source_lost(struct fence_core *core, unsigned i)
+{
+    for (unsigned member = 0; member < core->fleet.n; member++) {
+        struct fence_source *source = &core->rejoins[member].source[i];
+        if (!is_read(&core->rejoins[member], i))
+            continue;
+        if (source->reading && ++source->tries >= FENCE_REJOIN_PAGE_TRIES_MAX)
+            source->unreadable = source->broken = true;
+        leave(core, source);
+    }
+}
+
+void fence_core_rejoin_source_restarted(struct fence_core *core, unsigned i)
+{
+    for (unsigned member = 0; member < core->fleet.n; member++) {
+        struct fence_source *source = &core->rejoins[member].source[i];
+        if (!is_read(&core->rejoins[member], i))
+            continue;
+        source->broken = true;
+        leave(core, source);
+    }
+}
+
+void fence_core_rejoin_sources_are_back(struct fence_core *core)
+{
+    for (unsigned member = 0; member < core->fleet.n; member++)
+        if (core->rejoins[member].state == FENCE_REJOIN_IMPORTING)
+            go_on(core, member);
+}
+
+static bool is_merging(const struct fence_rejoin *rejoin)
+{
+    for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++)
+        if (fence_rejoin_merging(&rejoin->source[i]) > 0)
+            return true;
+    return false;
+}
+
+/* No page came, and none was merged, for a while: the member is silent, or sources are. */
+void fence_core_import_tick(struct fence_core *core, unsigned member)
+{
+    struct fence_rejoin *rejoin = &core->rejoins[member];
+    uint64_t serial = rejoin->serial;
+    uint32_t silent = 0;
+    if (is_merging(rejoin)) {
+        fence_core_rejoin_break_off(core, member, FENCE_REASON_SILENT);
+        return;
+    }
+    for (unsigned i = 0; i < core->fleet.n; i++)
+        if ((rejoin->sources >> i & 1) && rejoin->source[i].reading)
+            silent |= fence_core_bit(i);
+    rejoin->due_us = fence_core_patience_end_us(core);
+    fence_core_give_up(core, silent & fence_fleet_active(&core->fleet), FENCE_REASON_SILENT);
+    if (rejoin->serial == serial && rejoin->state == FENCE_REJOIN_IMPORTING)
+        go_on(core, member);
+}

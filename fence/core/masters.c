@@ -1,0 +1,81 @@
+/* What the core learns of masters: handshakes, lost connections, silence, newer views. */
+#include "fence/base/mutant.h"
+#include "fence/core/state.h"
+
+#include <string.h>
+
+/* Rejoins end with the connection to their master; a new handshake may begin another. */
+static void lose(struct fence_core *core, unsigned i, enum fence_reason reason)
+{
+    fence_rejoin_end(&core->rejoins[i]);
+    fence_core_rejoin_source_lost(core, i);
+    fence_fleet_lose(&core->fleet, i, reason);
+}
+
+static void reset(struct fence_core *core, uint32_t set, enum fence_reason reason)
+{
+    if (set == 0)
+        return;
+    for (unsigned i = 0; i < core->fleet.n; i++)
+        if (set >> i & 1)
+            lose(core, i, reason);
+    fence_core_effect(core, FENCE_EFFECT_RESET)->masters = set;
+}
+
+/* Something was learnt or lost: judges all masters, and does what follows from it. */
+static void reconsider(struct fence_core *core, uint32_t active_before)
+{
+    struct fence_fleet *fleet = &core->fleet;
+    uint32_t changed = fence_fleet_judge_all(fleet, core->now_us);
+    bool some_are_back = fence_fleet_active(fleet) & ~active_before;
+    bool renamed = fence_fleet_name_views(fleet); /* what was told before may be refused */
+    if (some_are_back || renamed)
+        fence_debts_tell_again(&core->debts);
+
+    uint32_t restarted = changed & fence_fleet_in_state(fleet, FENCE_MASTER_RESTAMP);
+    if (restarted)
+        fence_core_effect(core, FENCE_EFFECT_RESTAMP)->masters = restarted;
+    uint32_t forgot = changed & fence_fleet_in_state(fleet, FENCE_MASTER_REJOIN);
+    for (unsigned i = 0; i < fleet->n; i++)
+        if (forgot >> i & 1)
+            fence_core_rejoin_begin(core, i);
+    /* A refused master is looked at again on a new connection: the operator may have mended it. */
+    reset(core, changed & fence_fleet_in_state(fleet, FENCE_MASTER_REFUSED),
+          FENCE_REASON_CONNECTING);
+    if (some_are_back)
+        fence_core_rejoin_sources_are_back(core);
+}
+
+void fence_core_learn(struct fence_core *core, unsigned i, const struct fence_facts *facts)
+{
+    uint32_t active = fence_fleet_active(&core->fleet) & ~(UINT32_C(1) << i);
+    fence_rejoin_end(&core->rejoins[i]);
+    if (strcmp(core->fleet.master[i].facts.run_id, facts->run_id) != 0 &&
+        !FENCE_MUTANT(READ_ON_ELSEWHERE))
+        fence_core_rejoin_source_restarted(core, i);
+    fence_fleet_learn(&core->fleet, i, facts, core->now_us);
+    reconsider(core, active);
+}
+
+void fence_core_learn_view(struct fence_core *core, unsigned i, const struct fence_view *view)
+{
+    uint32_t active = fence_fleet_active(&core->fleet);
+    (void)fence_fleet_learn_view(&core->fleet, i, view);
+    reconsider(core, active);
+}
+
+void fence_core_lose(struct fence_core *core, unsigned i, enum fence_reason reason)
+{
+    uint32_t active = fence_fleet_active(&core->fleet);
+    lose(core, i, reason);
+    reconsider(core, active);
+}
+
+void fence_core_give_up(struct fence_core *core, uint32_t set, enum fence_reason reason)
+{
+    if (set == 0)
+        return;
+    uint32_t active = fence_fleet_active(&core->fleet);
+    reset(core, set, reason);
+    reconsider(core, active);
+}

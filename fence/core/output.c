@@ -1,0 +1,105 @@
+/* What the parts of the core share: effects, requests, answers. */
+#include "fence/core/state.h"
+
+#include <assert.h>
+#include <string.h>
+
+void fence_core_copy_text(char *to, size_t size, const char *from)
+{
+    size_t len = from ? strlen(from) : 0;
+    assert(len < size);
+    memcpy(to, from ? from : "", len + 1);
+}
+
+uint64_t fence_core_random(struct fence_core *core)
+{
+    /* SplitMix64 (Steele, Lea, Flood 2014) over the random bits that came with the event. */
+    uint64_t z = core->random += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+struct fence_effect *fence_core_effect(struct fence_core *core, enum fence_effect_kind kind)
+{
+    assert(core->effects->count < FENCE_EFFECTS_MAX);
+    struct fence_effect *effect = &core->effects->items[core->effects->count++];
+    effect->kind = kind;
+    effect->masters = 0;
+    return effect;
+}
+
+void fence_core_next_round(struct fence_core *core, struct call *call)
+{
+    call->round = ++core->rounds;
+}
+
+void fence_core_send(struct fence_core *core, uint32_t set, const struct fence_request *request)
+{
+    set &= fence_fleet_active(&core->fleet);
+    if (set == 0)
+        return;
+    struct fence_effect *effect = fence_core_effect(core, FENCE_EFFECT_SEND);
+    effect->masters = set;
+    effect->request = *request;
+    for (unsigned i = 0; i < core->fleet.n; i++)
+        if (set >> i & 1)
+            fence_fleet_sent(&core->fleet, i, request->group ? request->group->count : 1,
+                             core->now_us);
+}
+
+static struct fence_request complete(const struct call *call, const struct fence_request *request,
+                                     uint64_t tag)
+{
+    struct fence_request completed = *request;
+    completed.tag = tag;
+    completed.resource = call->resource;
+    completed.lock_id = call->lock_id;
+    completed.owner = call->owner;
+    completed.slot = call->slot;
+    return completed;
+}
+
+void fence_core_ask(struct fence_core *core, const struct call *call, uint32_t set,
+                    const struct fence_request *request)
+{
+    struct fence_request completed =
+        complete(call, request, fence_core_tag(call->round, false, fence_core_index(core, call)));
+    fence_core_send(core, set, &completed);
+}
+
+void fence_core_tell(struct fence_core *core, const struct call *call, uint32_t set,
+                     const struct fence_request *request)
+{
+    struct fence_request completed = complete(call, request, 0);
+    fence_core_send(core, set, &completed);
+}
+
+struct fence_answer *fence_core_answer(struct fence_core *core, const struct call *call, int error)
+{
+    struct fence_answer *answer = &fence_core_effect(core, FENCE_EFFECT_ANSWER)->answer;
+    *answer = (struct fence_answer){
+        .kind = call->kind,
+        .error = error,
+        .client = call->client,
+        .resource = call->resource,
+        .lock_id = call->lock_id,
+        .owner = "",
+        .ttl_ms = call->ttl_ms,
+        .served_ms = (core->now_us - call->arrived_us) / 1000,
+        .total = core->fleet.n,
+        .ttl_max_ms = core->fleet.ttl_max_ms,
+    };
+    return answer;
+}
+
+void fence_core_finish(struct fence_core *core, struct call *call)
+{
+    fence_core_wake_at(core, call, FENCE_NEVER);
+    if (call->state == CALL_ADMITTING)
+        fence_core_admit_leave(core, call);
+    call->state = CALL_FREE;
+    call->next_free = core->free;
+    core->free = fence_core_index(core, call);
+    core->busy--;
+}

@@ -1,0 +1,72 @@
+/* Clean-ups that masters still owe: a failed attempt must be taken back on every master that may
+ * hold something of it, also where the connection broke before the clean-up was acknowledged. What
+ * is not acknowledged is told again when the master is back; after the lease's own end it is
+ * forgotten, since the lock is gone by then.
+ *
+ * Without this a moment in which all masters stall would block the names asked for in it until
+ * their TTL. It is about liveness only: a clean-up that is never made harms no promise but the
+ * waiting. */
+#ifndef FENCE_CORE_PENDING_CLEANUPS_H
+#define FENCE_CORE_PENDING_CLEANUPS_H
+
+#include "fence/protocol/error.h"
+#include "fence/protocol/limits.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct fence_debt {
+    uint64_t serial;     /* 0: this slot is free */
+    uint64_t attempt;    /* what to undo */
+    uint64_t expires_us; /* the lock is gone by itself */
+    uint32_t owed;       /* set of masters that have not acknowledged */
+    uint32_t told;       /* those of them that were told on a connection that still stands */
+    uint32_t alone;      /* masters that were told again, of this one and not of its group */
+    uint32_t next_free;
+    uint64_t generation;    /* of the views that were named when it was told last */
+    uint32_t next_of_group; /* told together with this one; FENCE_NO_DEBT: the last, or alone */
+    char lock_id[FENCE_LOCK_ID_MAX + 1];
+    char resource[FENCE_RESOURCE_MAX + 1];
+};
+
+struct fence_debts {
+    struct fence_debt *debts;
+    uint32_t capacity;
+    uint32_t free;
+    uint32_t open;
+    uint32_t reclaim; /* where the search for expired ones has got to */
+    uint32_t cursor;  /* where the round of telling again has got to */
+    bool telling;     /* a master came back: go round */
+    uint64_t serials;
+};
+
+#define FENCE_NO_DEBT UINT32_MAX
+
+/* Room for @capacity debts. FENCE_ENOMEM. */
+FENCE_CHECKED int fence_debts_init(struct fence_debts *debts, uint32_t capacity);
+void fence_debts_fini(struct fence_debts *debts);
+
+/* Opens @debt (copied). Returns its index, FENCE_NO_DEBT if the table is full. */
+uint32_t fence_debts_open(struct fence_debts *debts, const struct fence_debt *debt,
+                          uint64_t now_us);
+
+/* The debt at @index was opened right after the one at @before, and masters are told of both with
+ * one request. */
+void fence_debts_join(struct fence_debts *debts, uint32_t before, uint32_t index);
+
+/* Master @i acknowledged the debt at @index with @serial, and those that it was told of together
+ * with it, or the connection that it was told on is lost. A debt that was closed meanwhile is
+ * passed over. */
+void fence_debts_settle(struct fence_debts *debts, uint32_t index, uint64_t serial, unsigned i);
+void fence_debts_lose(struct fence_debts *debts, uint32_t index, uint64_t serial, unsigned i);
+
+/* A master came back: what it owes is to be told again. */
+void fence_debts_tell_again(struct fence_debts *debts);
+
+/* A bounded part of the round of telling again: finds the next debt that one of @active owes and
+ * was not told of, marks those masters as told, and returns it with their set; NULL if this part of
+ * the round had none. debts->telling is false when the round is over. */
+struct fence_debt *fence_debts_next(struct fence_debts *debts, uint32_t active, uint64_t now_us,
+                                    uint32_t *ret_set);
+
+#endif

@@ -1,0 +1,163 @@
+/* Extend, release and inspect: one round, then the answer. */
+#include "fence/core/state.h"
+#include "fence/protocol/lease.h"
+
+#include <assert.h>
+#include <string.h>
+
+static enum fence_request_kind request_for(enum fence_call_kind kind)
+{
+    switch (kind) {
+    case FENCE_CALL_EXTEND:
+        return FENCE_REQUEST_EXTEND;
+    case FENCE_CALL_RELEASE:
+        return FENCE_REQUEST_RELEASE;
+    default:
+        return FENCE_REQUEST_INSPECT;
+    }
+}
+
+static uint64_t patience_us(const struct call *call)
+{
+    return call->kind == FENCE_CALL_EXTEND ? fence_patience_us(call->ttl_ms)
+                                           : FENCE_MASTER_DEADLINE_US;
+}
+
+static int extend_error(const struct fence_core *core, const struct call *call,
+                        enum fence_verdict verdict)
+{
+    switch (verdict) {
+    case FENCE_VERDICT_YES:
+        return fence_validity_us(call->ttl_ms, call->arrived_us, core->now_us) > 0 ? 0
+                                                                                   : FENCE_ETOOSLOW;
+    case FENCE_VERDICT_NO:
+        return FENCE_ELOCKLOST;
+    case FENCE_VERDICT_EXHAUSTED:
+        return FENCE_EEXHAUSTED;
+    default:
+        return fence_vote_error(&call->vote);
+    }
+}
+
+/* Where the lock is lost, what a minority still has of it stays: another round may be extending it,
+ * over another server. */
+static void answer_extend(struct fence_core *core, const struct call *call,
+                          enum fence_verdict verdict)
+{
+    int error = extend_error(core, call, verdict);
+    struct fence_answer *answer = fence_core_answer(core, call, error);
+    answer->granted = fence_tally_count(&call->vote.tally, FENCE_PART_GRANTED);
+    if (!error)
+        answer->validity_ms =
+            (uint64_t)fence_validity_us(call->ttl_ms, call->arrived_us, core->now_us) / 1000;
+}
+
+/* Of a release or an inspection. */
+static int error_of(const struct call *call, enum fence_verdict verdict)
+{
+    return verdict == FENCE_VERDICT_UNKNOWN ? fence_vote_error(&call->vote) : 0;
+}
+
+static void answer_release(struct fence_core *core, const struct call *call,
+                           enum fence_verdict verdict)
+{
+    struct fence_answer *answer = fence_core_answer(core, call, error_of(call, verdict));
+    answer->released = verdict == FENCE_VERDICT_YES;
+    if (answer->released)
+        fence_core_freed(core, call->resource, call->lock_id);
+}
+
+static void answer_inspect(struct fence_core *core, const struct call *call,
+                           enum fence_verdict verdict)
+{
+    unsigned majority = fence_majority(core->fleet.n);
+    const struct fence_line *line = fence_lines_find(&core->lines, call->resource);
+    struct fence_answer *answer = fence_core_answer(core, call, error_of(call, verdict));
+    answer->waiters = line ? line->length : 0;
+    if (verdict != FENCE_VERDICT_YES)
+        return;
+    answer->held = true;
+    answer->owner = call->vote.holders.owner;
+    answer->token = fence_holders_token(&call->vote.holders, majority);
+    answer->remaining_ms = fence_holders_remaining_ms(&call->vote.holders, majority);
+}
+
+static void conclude(struct fence_core *core, struct call *call)
+{
+    enum fence_verdict verdict = fence_vote_verdict(&call->vote);
+    if (verdict == FENCE_VERDICT_OPEN)
+        return;
+    unsigned at = core->effects->count;
+    if (call->kind == FENCE_CALL_EXTEND)
+        answer_extend(core, call, verdict);
+    else if (call->kind == FENCE_CALL_RELEASE)
+        answer_release(core, call, verdict);
+    else
+        answer_inspect(core, call, verdict);
+    struct fence_answer *answer = &core->effects->items[at].answer;
+    memcpy(answer->parts, call->vote.tally.parts, sizeof(answer->parts));
+    fence_core_finish(core, call);
+}
+
+static void ask(struct fence_core *core, const struct call *call, uint32_t set)
+{
+    struct fence_request request = {
+        .kind = request_for(call->kind),
+        .token = call->token,
+        .ttl_ms = call->ttl_ms,
+        .extensions = core->config.extensions,
+    };
+    fence_core_ask(core, call, set, &request);
+}
+
+void fence_core_vote_begin(struct fence_core *core, struct call *call)
+{
+    if (fence_core_admit(core, call))
+        fence_core_vote_admitted(core, call);
+}
+
+void fence_core_vote_admitted(struct fence_core *core, struct call *call)
+{
+    uint32_t active = fence_fleet_active(&core->fleet);
+    call->state = CALL_VOTING;
+    fence_vote_begin(&call->vote, call->kind, core->fleet.n, active);
+    fence_core_next_round(core, call);
+    ask(core, call, active);
+    fence_core_wake_at(core, call, core->now_us + patience_us(call));
+    conclude(core, call); /* at once, if too few can be asked */
+}
+
+/* Master @i knew a newer view than the one named, which this server has learnt by now. An extension
+ * keeps to one view, so it begins anew. What was released or read elsewhere stays so. */
+static bool ask_again(struct fence_core *core, struct call *call, unsigned i)
+{
+    uint32_t again = fence_fleet_active(&core->fleet) & UINT32_C(1) << i;
+    if (call->tries++ >= FENCE_TRIES_MAX)
+        return false;
+    if (call->kind == FENCE_CALL_EXTEND)
+        fence_core_vote_begin(core, call);
+    else
+        ask(core, call, again);
+    return call->kind == FENCE_CALL_EXTEND || again != 0;
+}
+
+void fence_core_vote_reply(struct fence_core *core, struct call *call, unsigned i,
+                           const struct fence_reply *reply)
+{
+    if (reply->kind != FENCE_REPLY_STALE || !ask_again(core, call, i))
+        fence_vote_reply(&call->vote, i, reply);
+    if (call->state == CALL_VOTING)
+        conclude(core, call);
+}
+
+void fence_core_vote_timer(struct fence_core *core, struct call *call)
+{
+    if (call->state == CALL_ADMITTING) {
+        (void)fence_core_answer(core, call, FENCE_EBUSY);
+        fence_core_finish(core, call);
+        return;
+    }
+    fence_tally_give_up(&call->vote.tally);
+    assert(fence_vote_verdict(&call->vote) != FENCE_VERDICT_OPEN);
+    conclude(core, call);
+}

@@ -1,0 +1,72 @@
+#include "fence/core/rejoin_state.h"
+
+#include <assert.h>
+#include <string.h>
+
+void fence_rejoin_enter(struct fence_rejoin *rejoin, enum fence_rejoin_state state, uint64_t due_us)
+{
+    rejoin->state = state;
+    rejoin->serial++;
+    rejoin->due_us = due_us;
+}
+
+void fence_rejoin_begin(struct fence_rejoin *rejoin, uint64_t due_us)
+{
+    assert(rejoin->state == FENCE_REJOIN_IDLE);
+    rejoin->steps = 0;
+    rejoin->rounds = 0;
+    fence_rejoin_enter(rejoin, FENCE_REJOIN_DELAYED, due_us);
+}
+
+void fence_rejoin_ask(struct fence_rejoin *rejoin, enum fence_rejoin_state state, uint32_t asked,
+                      uint64_t due_us)
+{
+    assert(state == FENCE_REJOIN_ASKING || state == FENCE_REJOIN_RECORDING);
+    rejoin->asked = asked;
+    rejoin->answered = 0;
+    fence_rejoin_enter(rejoin, state, due_us);
+}
+
+void fence_rejoin_import(struct fence_rejoin *rejoin, uint32_t sources, uint64_t due_us)
+{
+    memset(rejoin->source, 0, sizeof(rejoin->source));
+    rejoin->sources = sources;
+    fence_rejoin_enter(rejoin, FENCE_REJOIN_IMPORTING, due_us);
+}
+
+void fence_rejoin_hold(struct fence_rejoin *rejoin, uint64_t due_us)
+{
+    assert(rejoin->state == FENCE_REJOIN_IMPORTING);
+    rejoin->state = FENCE_REJOIN_HOLDING;
+    rejoin->due_us = due_us;
+}
+
+unsigned fence_rejoin_merging(const struct fence_source *source)
+{
+    unsigned merging = 0;
+    for (unsigned part = 0; part < FENCE_REJOIN_PARTS; part++)
+        merging += source->merging[part];
+    return merging;
+}
+
+static bool is_imported(const struct fence_source *source, enum fence_rejoin_part part)
+{
+    for (unsigned p = 0; p <= (unsigned)part; p++)
+        if (source->merging[p] > 0)
+            return false;
+    return source->part > part;
+}
+
+uint32_t fence_rejoin_imported(const struct fence_rejoin *rejoin, enum fence_rejoin_part part)
+{
+    uint32_t set = 0;
+    for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++)
+        if ((rejoin->sources >> i & 1) && is_imported(&rejoin->source[i], part))
+            set |= UINT32_C(1) << i;
+    return set;
+}
+
+void fence_rejoin_end(struct fence_rejoin *rejoin)
+{
+    fence_rejoin_enter(rejoin, FENCE_REJOIN_IDLE, FENCE_NEVER);
+}

@@ -1,0 +1,124 @@
+/* How a master that may have forgotten something is taken back: it imports what a majority of the
+ * others holds. One server leads the steps, for one member.
+ *
+ *   ASKING --q others--> MARKING --> CLEARING --> RECORDING --q others--> IMPORTING --> ADMITTING
+ *                                                                              |           ^
+ *                                                        a page does not come  '--> HOLDING'
+ *
+ *   ASKING     q OTHER active masters answer, so that nothing is begun which cannot be ended.
+ *   MARKING    The marker says "joining", under the incarnation that the master is to get, if it is
+ *              still the marker that was seen. Each mark has an incarnation of its own, above all
+ *              that were known or meant. It is the nonce of all that follows: late requests of
+ *              another leader find one that is not theirs.
+ *   CLEARING   The locks of the member count no more: nobody knows whether they are all. They go,
+ *              unless the member seems to have kept all it knew: then they stay in the way.
+ *   RECORDING  q OTHER active masters record the new incarnation, all of them under one view; begun
+ *              anew if one of them refuses it. From then on they refuse to grant, confirm or extend
+ *              anything for a sender that knows less.
+ *   IMPORTING  Only after that, page by page: the counters and the locks of q of those are read and
+ *              merged into the member. A page is read only where that master is what it was when it
+ *              recorded, and merged only under the nonce. Merging is commutative and idempotent, so
+ *              pages come in any order, and twice. Where a connection ends, reading goes on
+ *              over the next one, if the process is the same: its cursor is of no use to another.
+ *   HOLDING    If the locks of a master cannot be read to the end: the counters were read, and the
+ *              longest lease runs out instead. After that no lock of before counts any more.
+ *   ADMITTING  The master is active under its new incarnation, if the nonce is still there, and all
+ *              steps were done under it.
+ *
+ * The steps from MARKING on are numbered, and each is done only after the one before it. A late
+ * copy of the mark may bring a nonce back after the master forgot again: then the next step finds
+ * that those before it are missing. A copy of a step finds that it was done, and does nothing.
+ *
+ * Why neither tokens go back nor two hold a lock: let a grant or an extension count the member as
+ * it was before. Its masters and the q that are read share a master. Either the act there came
+ * before the record, and then its lock and a counter of at least its token are read there; or that
+ * master refuses the act. A master among the q that forgot itself was taken back by the same rule.
+ *
+ * What is imported only stands in the way: a lock counts for its holder's extension only where q
+ * masters had it, and its number counts for nothing. Locks of two ids for one name become a
+ * tombstone, which is nobody's, and which its time alone ends.
+ *
+ * Where no q others are active (a majority restarted together), nobody can be asked. There a master
+ * is trusted alone if it can say that it lost nothing (fence_facts.intact, FENCE_EFFECT_RESTAMP);
+ * also one that is half-way through an import, which took nothing from it.
+ *
+ * A try that fails begins again at ASKING. Not thread-safe; no I/O. */
+#ifndef FENCE_CORE_REJOIN_STATE_H
+#define FENCE_CORE_REJOIN_STATE_H
+
+#include "fence/protocol/limits.h"
+#include "fence/protocol/rejoin_message.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum fence_rejoin_state {
+    FENCE_REJOIN_IDLE,
+    FENCE_REJOIN_DELAYED, /* for a short random time, so that servers do not begin in step */
+    FENCE_REJOIN_ASKING,
+    FENCE_REJOIN_MARKING,
+    FENCE_REJOIN_CLEARING,
+    FENCE_REJOIN_RECORDING,
+    FENCE_REJOIN_IMPORTING,
+    FENCE_REJOIN_HOLDING,
+    FENCE_REJOIN_ADMITTING,
+};
+
+/* One of the masters that are read. */
+struct fence_source {
+    enum fence_rejoin_part part;          /* being read; FENCE_REJOIN_PARTS: all was */
+    bool reading;                         /* it owes a page */
+    bool broken;                          /* the rest of it will not be read */
+    bool unreadable;                      /* since it answers no page, though it is there */
+    uint64_t cursor;                      /* of the next page */
+    unsigned number;                      /* of the last request for a page; part of its tag */
+    unsigned tries;                       /* of the next page that a lost connection ended */
+    uint64_t away_us;                     /* since when no connection to it is of use; 0: one is */
+    unsigned merging[FENCE_REJOIN_PARTS]; /* its pages that the member has not acknowledged */
+};
+
+struct fence_rejoin {
+    enum fence_rejoin_state state;
+    bool beaten;            /* the last try met a higher incarnation than its own */
+    uint64_t serial;        /* of the round under way; part of the tag */
+    uint64_t due_us;        /* when the state ends, or patience with it does */
+    uint64_t sign_us;       /* when the member was last told to merge something */
+    uint64_t recorded_us;   /* when the last of q masters had recorded */
+    uint32_t steps;         /* CLEAR and INSTALL that were sent since the mark */
+    uint32_t asked;         /* set of masters in this round of ASKING or RECORDING, */
+    uint32_t answered;      /* and of those that did it */
+    uint32_t sources;       /* IMPORTING: set of those that are read */
+    unsigned rounds;        /* of ASKING and RECORDING */
+    unsigned stuck;         /* times that locks could not be read, over all tries */
+    struct fence_view view; /* named to all of those, the new incarnation in it, */
+    struct fence_view named[FENCE_MASTERS_MAX]; /* but for what each alone is named */
+    struct fence_source source[FENCE_MASTERS_MAX];
+};
+
+/* Begins at DELAYED, until @due_us. */
+void fence_rejoin_begin(struct fence_rejoin *rejoin, uint64_t due_us);
+
+/* Enters @state, or another round of it: replies to earlier rounds no longer count. */
+void fence_rejoin_enter(struct fence_rejoin *rejoin, enum fence_rejoin_state state,
+                        uint64_t due_us);
+
+/* Enters ASKING or RECORDING, anew or for the first time, of the masters @asked. */
+void fence_rejoin_ask(struct fence_rejoin *rejoin, enum fence_rejoin_state state, uint32_t asked,
+                      uint64_t due_us);
+
+/* Enters IMPORTING from @sources, of which nothing was read yet. */
+void fence_rejoin_import(struct fence_rejoin *rejoin, uint32_t sources, uint64_t due_us);
+
+/* Enters HOLDING, in the round of the import: its pages that are on their way are still awaited. */
+void fence_rejoin_hold(struct fence_rejoin *rejoin, uint64_t due_us);
+
+/* Pages of @source, of all its parts, that the member has not acknowledged. */
+unsigned fence_rejoin_merging(const struct fence_source *source);
+
+/* The sources of which all up to and including @part is merged into the member. */
+uint32_t fence_rejoin_imported(const struct fence_rejoin *rejoin, enum fence_rejoin_part part);
+
+/* Over, in whatever way. */
+void fence_rejoin_end(struct fence_rejoin *rejoin);
+
+#endif

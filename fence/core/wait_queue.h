@@ -1,0 +1,57 @@
+/* Waiting lines: one for each resource that calls of this server want to acquire. Whoever is first
+ * in a line is the only one to trouble the masters for that resource; the rest stand behind it in
+ * the order they came. A line exists while somebody stands in it, and remembers what its first
+ * learnt last. */
+#ifndef FENCE_CORE_WAIT_QUEUE_H
+#define FENCE_CORE_WAIT_QUEUE_H
+
+#include "fence/core/holder_hint.h"
+#include "fence/protocol/error.h"
+
+#include <stdint.h>
+
+struct fence_line {
+    uint32_t first;
+    uint32_t last;
+    uint32_t length;
+    uint32_t askers;  /* those in it that do not wait; the caller counts them */
+    uint32_t own_ids; /* and those with a lock id of the client's own */
+    uint32_t next;    /* line in the same bucket, or on the free list */
+    struct fence_sighting seen;
+    char resource[FENCE_RESOURCE_MAX + 1];
+};
+
+struct fence_lines {
+    uint32_t capacity; /* of places, and so of lines */
+    uint32_t free;
+    unsigned long seed;
+    uint32_t *buckets;
+    struct fence_line *lines;
+    struct fence_line_place {
+        uint32_t line;
+        uint32_t before;
+        uint32_t after;
+    } * places;
+};
+
+/* For callers numbered 0 .. @capacity - 1, a power of two. FENCE_ENOMEM. */
+FENCE_CHECKED int fence_lines_init(struct fence_lines *lines, uint32_t capacity,
+                                   unsigned long seed);
+void fence_lines_fini(struct fence_lines *lines);
+
+/* @who, who stands in no line, goes to the end of @resource's. Returns that line. */
+struct fence_line *fence_lines_join(struct fence_lines *lines, uint32_t who, const char *resource);
+
+/* @who leaves its line. Returns who has become first by it, FENCE_NOBODY if @who was not first or
+ * the line is gone. */
+uint32_t fence_lines_leave(struct fence_lines *lines, uint32_t who);
+
+/* Who stands before @who, FENCE_NOBODY if it is the first; and behind it, if it is the last. */
+uint32_t fence_lines_before(const struct fence_lines *lines, uint32_t who);
+uint32_t fence_lines_behind(const struct fence_lines *lines, uint32_t who);
+
+/* The line that @who stands in, and @resource's line; NULL if there is none. */
+struct fence_line *fence_lines_of(const struct fence_lines *lines, uint32_t who);
+struct fence_line *fence_lines_find(const struct fence_lines *lines, const char *resource);
+
+#endif

@@ -1,0 +1,203 @@
+/* Where an acquire stands while others have the lock: in the line for its resource, or, if it wants
+ * several, by itself. How long it pauses, and what wakes it. */
+#include "fence/base/mutant.h"
+#include "fence/core/state.h"
+#include "fence/protocol/name.h"
+
+#include <assert.h>
+#include <string.h>
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static struct fence_group_call *group_call(const struct fence_core *core, const struct call *call)
+{
+    return &core->groups.calls[call->group];
+}
+
+static struct fence_line *line_of(const struct fence_core *core, const struct call *call)
+{
+    return fence_lines_of(&core->lines, fence_core_index(core, call));
+}
+
+struct fence_sighting *fence_core_seen(const struct fence_core *core, const struct call *call)
+{
+    return call->group != FENCE_NOBODY ? &group_call(core, call)->seen : &line_of(core, call)->seen;
+}
+
+static bool is_own(const struct fence_sighting *seen, const struct call *call)
+{
+    return call->again && seen->holder == fence_lock_id_hash(call->lock_id);
+}
+
+bool fence_core_knows_held(const struct fence_core *core, const struct call *call)
+{
+    const struct fence_sighting *seen = fence_core_seen(core, call);
+    return seen->held_until_us > core->now_us && !is_own(seen, call);
+}
+
+bool fence_core_holds_itself(const struct fence_core *core, const struct call *call)
+{
+    const struct fence_sighting *seen = fence_core_seen(core, call);
+    return seen->held_until_us > core->now_us && is_own(seen, call) && !FENCE_MUTANT(HOLDER_WAITS);
+}
+
+bool fence_core_stands_behind(const struct fence_core *core, const struct call *call)
+{
+    return call->group == FENCE_NOBODY &&
+           line_of(core, call)->first != fence_core_index(core, call);
+}
+
+/* ---- pauses ---------------------------------------------------------------------------------- */
+
+void fence_core_pause_until(struct fence_core *core, struct call *call, uint64_t due_us)
+{
+    call->state = CALL_PAUSING;
+    if (call->wait_until_us)
+        due_us = least(due_us, call->wait_until_us);
+    fence_core_wake_at(core, call, due_us);
+}
+
+static uint64_t most(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* When the lease should be over. A holder whose lease ends again and again, and who holds it all
+ * the same, is looked at less and less often: whatever masters say, nobody asks without a pause. */
+static uint64_t lease_end_us(struct fence_core *core, struct call *call)
+{
+    const struct fence_sighting *seen = fence_core_seen(core, call);
+    if (seen->holder != call->soon_holder)
+        call->soon = 0;
+    call->soon_holder = seen->holder;
+    uint64_t soonest_us = core->now_us + ((uint64_t)FENCE_LOOK_LEAST_US << call->soon);
+    uint64_t end_us = seen->held_until_us + FENCE_LOOK_LEAST_US;
+    bool soon =
+        end_us <= core->now_us + ((uint64_t)FENCE_LOOK_LEAST_US << FENCE_LOOK_DOUBLINGS_MAX);
+    if (soon && call->soon < FENCE_LOOK_DOUBLINGS_MAX)
+        call->soon++;
+    return most(end_us, soonest_us);
+}
+
+uint64_t fence_core_next_look_us(struct fence_core *core, struct call *call)
+{
+    uint64_t end_us = lease_end_us(core, call);
+    uint64_t after_us = call->tries == 0 ? FENCE_FIRST_LOOK_US : FENCE_LOOK_US;
+    uint64_t spread_us = fence_core_random(core) % (after_us * FENCE_LOOK_SPREADS);
+    uint64_t look_us = FENCE_MUTANT(NO_LOOKS) ? end_us : core->now_us + after_us + spread_us;
+    return FENCE_MUTANT(LEASE_END_IGNORED) ? look_us : least(look_us, end_us);
+}
+
+/* ---- standing -------------------------------------------------------------------------------- */
+
+bool fence_core_stand(struct fence_core *core, struct call *call, const struct fence_group *group)
+{
+    uint32_t me = fence_core_index(core, call);
+    fence_clients_add(&core->clients, me, call->client);
+    core->waiting += call->wait_until_us != 0;
+    call->state = CALL_QUEUED;
+    call->group = group ? fence_groups_open(&core->groups, group, me) : FENCE_NOBODY;
+    if (group)
+        return true;
+    struct fence_line *line = fence_lines_join(&core->lines, me, call->resource);
+    line->askers += !call->wait_until_us;
+    line->own_ids += call->again;
+    return line->first == me || FENCE_MUTANT(EVERYBODY_ASKS);
+}
+
+/* FENCE_NOBODY: there is none. */
+static uint32_t first_asker(const struct fence_core *core, const struct fence_line *line)
+{
+    uint32_t first = FENCE_NOBODY;
+    uint32_t who = line->last;
+    for (uint32_t left = line->askers; left > 0; who = fence_lines_before(&core->lines, who))
+        if (!core->calls[who].wait_until_us) {
+            first = who;
+            left--;
+        }
+    return first;
+}
+
+/* A client that asks again with its own lock id, while its first call got the lock, need not wait
+ * for those before it. It came late, so it is looked for at the end only. */
+static void wake_retries(struct fence_core *core, const struct fence_line *line)
+{
+    uint32_t who = line->last;
+    for (unsigned looked = 0; looked < FENCE_RETRIES_LOOKED_AT && who != FENCE_NOBODY; looked++) {
+        const struct call *retry = &core->calls[who];
+        if (retry->again && retry->state == CALL_QUEUED && fence_core_holds_itself(core, retry))
+            fence_core_wake_at(core, retry, core->now_us);
+        who = fence_lines_before(&core->lines, who);
+    }
+}
+
+void fence_core_answer_line(struct fence_core *core, const struct call *call)
+{
+    if (call->group != FENCE_NOBODY)
+        return;
+    const struct fence_line *line = line_of(core, call);
+    if (line->own_ids > 0)
+        wake_retries(core, line);
+    uint32_t who = first_asker(core, line);
+    for (; who != FENCE_NOBODY; who = fence_lines_behind(&core->lines, who))
+        if (core->calls[who].state == CALL_QUEUED && !core->calls[who].wait_until_us)
+            fence_core_wake_at(core, &core->calls[who], core->now_us);
+}
+
+/* One that asks already, out of its turn, goes on with that. */
+static void step_forward(struct fence_core *core, struct call *next)
+{
+    if (next->state == CALL_TRYING || next->state == CALL_ADMITTING)
+        return;
+    next->tries = 0;
+    bool can_wait = next->wait_until_us > core->now_us && fence_core_knows_held(core, next);
+    fence_core_pause_until(core, next,
+                           can_wait ? fence_core_next_look_us(core, next) : core->now_us);
+}
+
+void fence_core_leave(struct fence_core *core, struct call *call)
+{
+    uint32_t me = fence_core_index(core, call);
+    uint32_t successor = FENCE_NOBODY;
+    core->waiting -= call->wait_until_us != 0;
+    fence_clients_remove(&core->clients, me);
+    if (call->group != FENCE_NOBODY) {
+        fence_groups_close(&core->groups, call->group);
+    } else {
+        line_of(core, call)->askers -= !call->wait_until_us;
+        line_of(core, call)->own_ids -= call->again;
+        successor = fence_lines_leave(&core->lines, me);
+    }
+    fence_core_finish(core, call);
+    if (successor != FENCE_NOBODY && !FENCE_MUTANT(NEXT_NOT_WOKEN))
+        step_forward(core, &core->calls[successor]);
+}
+
+/* ---- being told ------------------------------------------------------------------------------ */
+
+static void told(struct fence_core *core, const struct call *call, struct fence_sighting *seen,
+                 uint64_t by)
+{
+    if (fence_sighting_freed(seen, by) && call->state == CALL_PAUSING &&
+        !FENCE_MUTANT(WORD_IGNORED))
+        fence_core_wake_at(core, call, core->now_us);
+}
+
+void fence_core_freed(struct fence_core *core, const char *resource, const char *lock_id)
+{
+    struct fence_line *line = fence_lines_find(&core->lines, resource);
+    if (!line && core->groups.used_count == 0)
+        return;
+    uint64_t by = fence_lock_id_hash(lock_id);
+    uint16_t slot = (uint16_t)fence_slot(resource, strlen(resource));
+    if (line)
+        told(core, &core->calls[line->first], &line->seen, by);
+    for (uint32_t k = 0; k < core->groups.used_count; k++) {
+        struct fence_group_call *group = &core->groups.calls[core->groups.used[k]];
+        if (fence_groups_has(group, slot, resource))
+            told(core, &core->calls[group->call], &group->seen, by);
+    }
+}

@@ -1,0 +1,83 @@
+#include "fence/fleet/audit.h"
+
+#include <assert.h>
+#include <string.h>
+
+static uint32_t bit(enum fence_finding finding, bool found)
+{
+    return (uint32_t)found << finding;
+}
+
+void fence_audit_init(struct fence_audit *audit, unsigned n)
+{
+    assert(n >= 1 && n <= FENCE_MASTERS_MAX);
+    memset(audit, 0, sizeof(*audit));
+    audit->n = n;
+}
+
+/* The first thing that keeps it from being durable; its text names the settings behind it too. */
+static uint32_t judge_persistence(const struct fence_facts *facts)
+{
+    if (facts->durable)
+        return 0;
+    if (strcmp(facts->persistence, "unknown") == 0)
+        return bit(FENCE_FINDING_PERSISTENCE_UNKNOWN, true);
+    if (strcmp(facts->persistence, "none") == 0)
+        return bit(FENCE_FINDING_NO_AOF, true);
+    if (strcmp(facts->persistence, "always") == 0)
+        return bit(FENCE_FINDING_REWRITE, true);
+    return bit(FENCE_FINDING_FSYNC, true);
+}
+
+/* The next is compared with one that took little time: a slow one would hide a step in what it
+ * leaves open. */
+static void keep_if_quick(struct fence_audited *master, const struct fence_clock_reading *clock)
+{
+    if (master->clock.theirs_us == 0 ||
+        clock->after_us - clock->before_us <= FENCE_MASTER_DEADLINE_US)
+        master->clock = *clock;
+}
+
+/* A step is seen once, between two looks, but keys go on expiring by it: so it stays on show. */
+static uint32_t judge_clock(struct fence_audited *master, const struct fence_clock_reading *clock,
+                            uint64_t now_us)
+{
+    if (clock->theirs_us != 0) {
+        int64_t strayed_us =
+            master->clock.theirs_us != 0 ? fence_clock_strayed_us(&master->clock, clock) : 0;
+        if (strayed_us != 0) {
+            master->strayed_us = strayed_us;
+            master->strayed_until_us = now_us + FENCE_AUDIT_CLOCK_SHOWN_US;
+        }
+        keep_if_quick(master, clock);
+    }
+    return bit(FENCE_FINDING_CLOCK, now_us < master->strayed_until_us);
+}
+
+/* The set of masters that are on the machine of another. */
+static uint32_t sharing_a_host(const struct fence_audit *audit)
+{
+    uint32_t sharing = 0;
+    for (unsigned i = 0; i < audit->n; i++)
+        for (unsigned j = i + 1; j < audit->n; j++)
+            if (audit->master[i].host[0] != '\0' &&
+                strcmp(audit->master[i].host, audit->master[j].host) == 0)
+                sharing |= UINT32_C(1) << i | UINT32_C(1) << j;
+    return sharing;
+}
+
+void fence_audit_look(struct fence_audit *audit, unsigned i, const struct fence_facts *facts,
+                      uint64_t now_us)
+{
+    assert(i < audit->n);
+    struct fence_audited *master = &audit->master[i];
+    master->replicas = facts->replicas;
+    master->durable = facts->durable;
+    memcpy(master->persistence, facts->persistence, sizeof(master->persistence));
+    memcpy(master->host, facts->host, sizeof(master->host));
+    master->findings = judge_persistence(facts) | bit(FENCE_FINDING_EVICTION, facts->evicts) |
+                       bit(FENCE_FINDING_MEMORY, facts->full) |
+                       bit(FENCE_FINDING_REPLICAS, facts->replicas > 0) |
+                       judge_clock(master, &facts->clock, now_us);
+    audit->same_host = sharing_a_host(audit);
+}

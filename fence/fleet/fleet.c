@@ -1,0 +1,291 @@
+#include "fence/fleet/fleet.h"
+
+#include "fence/base/mutant.h"
+#include "fence/protocol/lease.h"
+
+#include <assert.h>
+#include <string.h>
+
+void fence_fleet_init(struct fence_fleet *fleet, unsigned n)
+{
+    assert(n % 2 == 1 && n <= FENCE_MASTERS_MAX);
+    memset(fleet, 0, sizeof(*fleet));
+    fleet->n = n;
+    for (unsigned i = 0; i < n; i++)
+        fleet->master[i].reason = FENCE_REASON_CONNECTING;
+}
+
+/* ---- what a majority says -------------------------------------------------------------------- */
+
+/* A master that was refused stays known between two looks at it. */
+static bool has_voice(const struct fence_fleet *fleet, unsigned i)
+{
+    const struct fence_master *master = &fleet->master[i];
+    return (master->connected || master->known) && master->facts.marked &&
+           master->facts.member == i + 1;
+}
+
+/* A marker counts for its own place only: the same one seen twice is one voice. */
+static bool same_marker(const struct fence_fleet *fleet, unsigned i,
+                        const struct fence_facts *facts)
+{
+    return has_voice(fleet, i) && strcmp(fleet->master[i].facts.fleet_id, facts->fleet_id) == 0 &&
+           fleet->master[i].facts.ttl_max_ms == facts->ttl_max_ms;
+}
+
+/* Another fleet than before is one that an operator made of the same masters (pawld init): nothing
+ * that was known of the old one holds for it. */
+static void adopt_fleet(struct fence_fleet *fleet)
+{
+    for (unsigned i = 0; i < fleet->n; i++) {
+        const struct fence_facts *facts = &fleet->master[i].facts;
+        unsigned voices = 0;
+        for (unsigned j = 0; j < fleet->n; j++)
+            voices += same_marker(fleet, i, facts) && same_marker(fleet, j, facts);
+        if (voices < fence_majority(fleet->n) || strcmp(fleet->fleet_id, facts->fleet_id) == 0)
+            continue;
+        memcpy(fleet->fleet_id, facts->fleet_id, sizeof(fleet->fleet_id));
+        fleet->ttl_max_ms = facts->ttl_max_ms;
+        memset(&fleet->view, 0, sizeof(fleet->view));
+        fleet->generation++;
+        return;
+    }
+}
+
+/* Only a member in its place, whatever else is wrong with it, says what it recorded. */
+static bool speaks(const struct fence_fleet *fleet, unsigned i)
+{
+    return has_voice(fleet, i) && fleet->fleet_id[0] != '\0' &&
+           strcmp(fleet->master[i].facts.fleet_id, fleet->fleet_id) == 0;
+}
+
+/* Whether anybody but master @i says that member @j has this incarnation, or is to get it. */
+static bool is_backed(const struct fence_fleet *fleet, unsigned i, unsigned j, int64_t incarnation)
+{
+    const struct fence_master *member = &fleet->master[j];
+    bool by_itself = i == j || (speaks(fleet, j) && member->facts.next >= incarnation);
+    if (by_itself || member->meant >= incarnation || FENCE_MUTANT(ONE_BELIEVED))
+        return true;
+    for (unsigned k = 0; k < fleet->n; k++)
+        if (k != i && speaks(fleet, k) && fleet->master[k].facts.view.incarnation[j] >= incarnation)
+            return true;
+    return false;
+}
+
+static void merge_views(struct fence_fleet *fleet)
+{
+    struct fence_view believed = fleet->view;
+    for (unsigned i = 0; i < fleet->n; i++) {
+        const struct fence_view *said = &fleet->master[i].facts.view;
+        for (unsigned j = 0; j < fleet->n && speaks(fleet, i); j++)
+            if (said->incarnation[j] > believed.incarnation[j] &&
+                is_backed(fleet, i, j, said->incarnation[j]))
+                believed.incarnation[j] = said->incarnation[j];
+    }
+    fleet->generation += fence_view_merge(&fleet->view, &believed, fleet->n);
+}
+
+static bool can_be_true(const struct fence_fleet *fleet, unsigned i, int64_t incarnation,
+                        int64_t admissions)
+{
+    return incarnation - fleet->view.incarnation[i] <= admissions << FENCE_INCARNATION_RANDOM_BITS;
+}
+
+int64_t fence_fleet_claimed(const struct fence_fleet *fleet, unsigned i)
+{
+    int64_t claimed = fleet->view.incarnation[i];
+    for (unsigned k = 0; k < fleet->n; k++) {
+        int64_t said = fleet->master[k].facts.view.incarnation[i];
+        if (speaks(fleet, k) && said > claimed && can_be_true(fleet, i, said, FENCE_CLAIM_LEAP_MAX))
+            claimed = said;
+    }
+    return claimed;
+}
+
+bool fence_fleet_name_views(struct fence_fleet *fleet)
+{
+    bool changed = false;
+    for (unsigned i = 0; i < fleet->n; i++) {
+        const struct fence_view *said = &fleet->master[i].facts.view;
+        struct fence_view named = fleet->view;
+        for (unsigned j = 0; j < fleet->n && speaks(fleet, i); j++)
+            if (fleet->master[j].state != FENCE_MASTER_ACTIVE && j != i &&
+                said->incarnation[j] > named.incarnation[j] &&
+                can_be_true(fleet, j, said->incarnation[j], FENCE_CLAIM_LEAP_MAX))
+                named.incarnation[j] = said->incarnation[j];
+        changed |= memcmp(&named, &fleet->master[i].named, sizeof(named)) != 0;
+        fleet->master[i].named = named;
+    }
+    fleet->generation += changed;
+    return changed;
+}
+
+static void owe_nothing(struct fence_master *master)
+{
+    master->in_flight = 0;
+    master->locks = 0;
+    master->group_locks = 0;
+}
+
+void fence_fleet_learn(struct fence_fleet *fleet, unsigned i, const struct fence_facts *facts,
+                       uint64_t now_us)
+{
+    assert(i < fleet->n);
+    struct fence_master *master = &fleet->master[i];
+    if (facts->next != master->facts.next || facts->progress != master->facts.progress ||
+        master->led_us == 0)
+        master->led_us = now_us;
+    master->facts = *facts;
+    master->connected = true;
+    master->known = true;
+    owe_nothing(master);
+    master->back_us = 0;
+    master->state = FENCE_MASTER_WAITING;
+    adopt_fleet(fleet);
+    merge_views(fleet);
+    master->believed = fleet->view.incarnation[i];
+}
+
+bool fence_fleet_learn_view(struct fence_fleet *fleet, unsigned i, const struct fence_view *view)
+{
+    assert(i < fleet->n);
+    uint64_t before = fleet->generation;
+    struct fence_view *known = &fleet->master[i].facts.view;
+    const int64_t own = known->incarnation[i];
+    const bool can_be_its_own = can_be_true(fleet, i, view->incarnation[i], FENCE_OWN_LEAP_MAX);
+    /* Its last word counts, even where it is lower than one before: what it knows only rises, so
+     * that one was wrong. Its own is in its marker, too: the next handshake tells it. */
+    *known = *view;
+    if (view->incarnation[i] < own || !can_be_its_own)
+        known->incarnation[i] = own;
+    merge_views(fleet);
+    return fleet->generation != before;
+}
+
+void fence_fleet_lose(struct fence_fleet *fleet, unsigned i, enum fence_reason reason)
+{
+    assert(i < fleet->n);
+    struct fence_master *master = &fleet->master[i];
+    /* A refusal stays on show while the connection is reopened: it says more than "connecting". */
+    if (master->state != FENCE_MASTER_REFUSED || reason != FENCE_REASON_CONNECTING) {
+        master->state = FENCE_MASTER_DOWN;
+        master->reason = reason;
+        master->known = false;
+        master->back_us = 0;
+    }
+    master->connected = false;
+    owe_nothing(master);
+}
+
+/* ---- who may be asked ------------------------------------------------------------------------ */
+
+uint32_t fence_fleet_in_state(const struct fence_fleet *fleet, enum fence_master_state state)
+{
+    uint32_t set = 0;
+    for (unsigned i = 0; i < fleet->n; i++)
+        if (fleet->master[i].state == state)
+            set |= UINT32_C(1) << i;
+    return set;
+}
+
+uint32_t fence_fleet_active(const struct fence_fleet *fleet)
+{
+    return fence_fleet_in_state(fleet, FENCE_MASTER_ACTIVE);
+}
+
+unsigned fence_fleet_active_count(const struct fence_fleet *fleet)
+{
+    return (unsigned)__builtin_popcount(fence_fleet_active(fleet));
+}
+
+bool fence_fleet_ready(const struct fence_fleet *fleet)
+{
+    return fence_fleet_active_count(fleet) >= fence_majority(fleet->n);
+}
+
+/* ---- silence --------------------------------------------------------------------------------- */
+
+void fence_fleet_sent(struct fence_fleet *fleet, unsigned i, unsigned locks, uint64_t now_us)
+{
+    struct fence_master *master = &fleet->master[i];
+    assert(master->state == FENCE_MASTER_ACTIVE);
+    if (master->in_flight++ == 0)
+        master->progress_us = now_us;
+    master->locks += locks;
+    master->group_locks += locks > 1 ? locks : 0;
+}
+
+static uint32_t less(uint32_t from, uint32_t what)
+{
+    return from > what ? from - what : 0;
+}
+
+void fence_fleet_answered(struct fence_fleet *fleet, unsigned i, unsigned locks, uint64_t now_us)
+{
+    struct fence_master *master = &fleet->master[i];
+    if (master->in_flight == 0)
+        return; /* of a connection that was given up meanwhile */
+    master->in_flight--;
+    master->progress_us = now_us;
+    master->locks = less(master->locks, locks > 0 ? locks : 1);
+    master->group_locks = less(master->group_locks, locks > 1 ? locks : 0);
+    if (master->in_flight == 0)
+        owe_nothing(master);
+}
+
+static uint32_t owed_by(const struct fence_master *master, bool groups)
+{
+    return groups ? master->group_locks : master->locks;
+}
+
+/* How many of the active masters owe no more than @i does. */
+static unsigned count_no_slower(const struct fence_fleet *fleet, unsigned i, bool groups)
+{
+    unsigned count = 0;
+    for (unsigned j = 0; j < fleet->n; j++)
+        count += fleet->master[j].state == FENCE_MASTER_ACTIVE &&
+                 owed_by(&fleet->master[j], groups) <= owed_by(&fleet->master[i], groups);
+    return count;
+}
+
+uint32_t fence_fleet_owed(const struct fence_fleet *fleet, bool groups)
+{
+    uint32_t least = UINT32_MAX;
+    for (unsigned i = 0; i < fleet->n; i++)
+        if (fleet->master[i].state == FENCE_MASTER_ACTIVE &&
+            count_no_slower(fleet, i, groups) >= fence_majority(fleet->n) &&
+            owed_by(&fleet->master[i], groups) < least)
+            least = owed_by(&fleet->master[i], groups);
+    return least < UINT32_MAX ? least : 0;
+}
+
+/* When a master's patience is over: at once where it owes too much, though it may still answer. */
+static uint64_t silence_us(const struct fence_master *master)
+{
+    if (master->in_flight == 0)
+        return FENCE_NEVER;
+    if (master->in_flight > FENCE_IN_FLIGHT_MAX)
+        return master->progress_us;
+    return master->progress_us + FENCE_MASTER_DEADLINE_US;
+}
+
+uint64_t fence_fleet_deadline(const struct fence_fleet *fleet)
+{
+    uint64_t first_us = FENCE_NEVER;
+    for (unsigned i = 0; i < fleet->n; i++) {
+        uint64_t due_us = silence_us(&fleet->master[i]);
+        if (due_us < first_us)
+            first_us = due_us;
+    }
+    return first_us;
+}
+
+uint32_t fence_fleet_silent(const struct fence_fleet *fleet, uint64_t now_us)
+{
+    uint32_t set = 0;
+    for (unsigned i = 0; i < fleet->n; i++) {
+        if (now_us >= silence_us(&fleet->master[i]))
+            set |= UINT32_C(1) << i;
+    }
+    return set;
+}

@@ -1,0 +1,205 @@
+/* The fleet: what this server knows of each master, and which of them may vote.
+ *
+ *                +--------------------- connection lost ----------------------+
+ *                v                                                            |
+ *   DOWN --handshake--> facts --judged--> ACTIVE     votes                    |
+ *    ^                            |-----> REJOIN     restarted, or forgot: being taken back
+ *    |                            |-----> RESTAMP    the run id is being renewed
+ *    |                            |-----> WAITING    it depends on masters not looked at yet
+ *    |                            '-----> REFUSED    with a reason an operator can act on
+ *    '---------- FENCE_EFFECT_RESET: silent for too long, or refused; looked at again later
+ *
+ * Invariants: only an ACTIVE master is sent requests. The fleet id is what a majority names, now or
+ * when last one did. The view of a fleet only rises.
+ *
+ * A higher incarnation of another member needs a second source: that member's own marker, a second
+ * master, or this server's own rejoin. A majority of the others records each incarnation before the
+ * member is admitted. So a true one has two sources sooner or later.
+ *
+ * One master's word about a member that votes counts for nothing. One master's word about a member
+ * that cannot vote is named to that master alone. So the record of a leader that crashed blocks
+ * nobody. This is safe: such a grant counts no vote of that member, and does not depend on what it
+ * forgot. */
+#ifndef FENCE_FLEET_FLEET_H
+#define FENCE_FLEET_FLEET_H
+
+#include "fence/fleet/clock_watch.h"
+#include "fence/protocol/error.h"
+#include "fence/protocol/limits.h"
+#include "fence/protocol/view.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What a handshake found out about one Redis. */
+struct fence_facts {
+    char run_id[FENCE_ID_HEX_LEN + 1];   /* Redis draws a new one at each start */
+    char lineage[FENCE_LINEAGE_MAX + 1]; /* what its data descend from: another after anything that
+                                          * may have taken writes back or dropped keys */
+    uint32_t version;                    /* major x 10000 + minor x 100 + patch */
+    bool replica;
+    bool cluster;
+    bool intact;  /* its run or its lineage is not the marker's, but by all that it can tell it has
+                   * everything: its disk kept it, or nothing happened to its memory */
+    bool durable; /* appendonly yes, appendfsync always, no-appendfsync-on-rewrite no */
+    char persistence[16]; /* "always", "everysec", "no", "none", or "unknown" (CONFIG refused) */
+
+    bool evicts;                      /* maxmemory is set, and its policy may drop keys */
+    bool full;                        /* maxmemory is used up, and nothing may be dropped */
+    uint32_t replicas;                /* attached to it */
+    char host[FENCE_HOST_MAX + 1];    /* the machine it is on: an IP address, or "local" */
+    struct fence_clock_reading clock; /* all zero in a handshake's facts */
+
+    bool marked; /* the fleet hash is there; the rest is what it says */
+    char fleet_id[FENCE_ID_HEX_LEN + 1];
+    uint32_t member;                            /* 1 .. n */
+    char marked_run_id[FENCE_ID_HEX_LEN + 1];   /* when it was admitted, */
+    char marked_lineage[FENCE_LINEAGE_MAX + 1]; /* and its lineage then */
+    bool marked_durable;                        /* was it verified durable then */
+    bool marked_active;                         /* state; else it is joining */
+    bool initialising;                          /* joining, by a pawld init that is not done */
+    bool issued;                                /* the same, of a fleet that has issued tokens */
+    int64_t next;     /* joining: the incarnation that it is to get; 0: none */
+    int64_t progress; /* joining: rises while its leader gets on */
+    uint32_t ttl_max_ms;
+    struct fence_view view;
+};
+
+enum fence_master_state {
+    FENCE_MASTER_DOWN,
+    FENCE_MASTER_WAITING,
+    FENCE_MASTER_RESTAMP,
+    FENCE_MASTER_REJOIN,
+    FENCE_MASTER_REFUSED,
+    FENCE_MASTER_ACTIVE,
+};
+
+/* Why a master is not active. Each has a text that says what to do. */
+enum fence_reason {
+    FENCE_REASON_NONE,
+    FENCE_REASON_CONNECTING,  /* not reached yet */
+    FENCE_REASON_UNREACHABLE, /* the connection failed; the detail says how */
+    FENCE_REASON_SILENT,      /* connected, but did not answer in time */
+    FENCE_REASON_UNWILLING,   /* answers, but takes no writes; the detail says why */
+    FENCE_REASON_ERROR,       /* answers, but with an error; the detail is that */
+    FENCE_REASON_CHANGED, /* it is not what it was in its handshake; the detail says what is new */
+    FENCE_REASON_NO_MAJORITY, /* no majority of masters names one fleet */
+    FENCE_REASON_RESTARTED,   /* restarted, or its lineage changed, and it seems to have kept all */
+    FENCE_REASON_OLD,         /* Redis before 7.0 */
+    FENCE_REASON_REPLICA,     /* role:slave */
+    FENCE_REASON_EVICTS,      /* it may drop keys when its memory is full */
+    FENCE_REASON_CLUSTER,     /* cluster mode */
+    FENCE_REASON_SAME_SERVER, /* the server of another --master too */
+    FENCE_REASON_BLANK,       /* no marker: new, wiped or replaced */
+    FENCE_REASON_OTHER_FLEET, /* the marker of another fleet */
+    FENCE_REASON_OTHER_MEMBER, /* the marker of another place in the list */
+    FENCE_REASON_LIST_ORDER, /* another is in another's place: nobody is taken back by this list */
+    FENCE_REASON_OTHER_TTL,  /* the marker names another maximum TTL than the majority's */
+    FENCE_REASON_UNDURABLE,  /* its marker says durable, and its settings no longer are */
+    FENCE_REASON_FORGOT,     /* restarted, or its lineage changed: may have forgotten */
+    FENCE_REASON_SUPERSEDED, /* others recorded a higher incarnation of it */
+    FENCE_REASON_JOINING,    /* some server began to take it back */
+
+    /* These are told to people (fence_fleet_told()), and never judged. */
+    FENCE_REASON_INIT,  /* joining: a pawld init marked it, and has not let it vote */
+    FENCE_REASON_EMPTY, /* blank, in a fleet that is not new: the same word, another sentence */
+};
+
+const char *fence_master_state_name(enum fence_master_state state);
+
+/* A machine-readable word, and a sentence that says what to do. Static, never NULL. */
+const char *fence_reason_name(enum fence_reason reason);
+const char *fence_reason_text(enum fence_reason reason);
+
+struct fence_master {
+    enum fence_master_state state;
+    enum fence_reason reason;
+    bool connected; /* @facts are of the connection that stands */
+    bool known;     /* @facts are the last that a handshake found, and were refused meanwhile */
+    struct fence_facts facts;
+    struct fence_view named; /* what requests to it name: the fleet's view, and what this one alone
+                              * says of members that cannot vote now */
+    uint32_t in_flight;      /* requests sent and not yet answered or lost */
+    uint32_t locks;          /* that these are about, */
+    uint32_t group_locks;    /* and of them, in requests for several */
+    uint64_t progress_us;    /* when it last answered, or was first asked after a rest */
+    uint64_t gone_us;        /* since when it is not connected; 0: it is */
+    int64_t meant;           /* the incarnation that this server last meant it to get; 0: none */
+    int64_t believed;        /* its incarnation in the fleet's view when @facts were found */
+    uint64_t led_us;         /* when @facts first named this incarnation to get, or last got on */
+    uint64_t back_us;        /* REJOIN: when it votes again, where that is known; else 0 */
+};
+
+struct fence_fleet {
+    unsigned n;                          /* masters, odd */
+    char fleet_id[FENCE_ID_HEX_LEN + 1]; /* "" until a majority named one */
+    uint32_t ttl_max_ms;                 /* the fleet's; 0 until then */
+    struct fence_view view;              /* what is believed */
+    uint64_t generation; /* counts changes of @view, and of what masters are named */
+    struct fence_master master[FENCE_MASTERS_MAX];
+};
+
+/* @n is odd, 1 .. FENCE_MASTERS_MAX. */
+void fence_fleet_init(struct fence_fleet *fleet, unsigned n);
+
+/* A handshake with master @i ended with @facts (copied): what they say of the fleet is taken up,
+ * and fence_fleet_judge_all() is due. */
+void fence_fleet_learn(struct fence_fleet *fleet, unsigned i, const struct fence_facts *facts,
+                       uint64_t now_us);
+
+/* Master @i refused to act since it knows @view. True if the fleet's view rose by it. Either way
+ * fence_fleet_judge_all() is due. */
+bool fence_fleet_learn_view(struct fence_fleet *fleet, unsigned i, const struct fence_view *view);
+
+/* The connection to master @i ended or could not be made, for @reason; fence_fleet_judge_all() is
+ * due. */
+void fence_fleet_lose(struct fence_fleet *fleet, unsigned i, enum fence_reason reason);
+
+/* Judges all masters that are connected, except those with which something is going on (RESTAMP,
+ * REJOIN): what is learnt of one can change what another may do. Returns the set (bit i: master i)
+ * that became RESTAMP, REJOIN or REFUSED by it. */
+uint32_t fence_fleet_judge_all(struct fence_fleet *fleet, uint64_t now_us);
+
+/* Brings up to date what each master is named, after judging. True if anything changed. */
+bool fence_fleet_name_views(struct fence_fleet *fleet);
+
+/* The highest incarnation of member @i that any master names and that can be true: no fleet admits
+ * a member so often that it would be many more than what is believed. */
+int64_t fence_fleet_claimed(const struct fence_fleet *fleet, unsigned i);
+
+/* The set of masters in @state. */
+uint32_t fence_fleet_in_state(const struct fence_fleet *fleet, enum fence_master_state state);
+
+/* The set of masters that may be asked now, and how many they are. */
+uint32_t fence_fleet_active(const struct fence_fleet *fleet);
+unsigned fence_fleet_active_count(const struct fence_fleet *fleet);
+
+/* How many locks the quickest majority owes answers for: what each of its masters owes at most. Of
+ * requests for several, if @groups. 0 where no majority is active. */
+uint32_t fence_fleet_owed(const struct fence_fleet *fleet, bool groups);
+
+/* True when a majority of the fleet is active. */
+bool fence_fleet_ready(const struct fence_fleet *fleet);
+
+/* Book-keeping of requests, each about @locks locks, for admission and for the silence deadline: a
+ * master that owes replies and gave none for FENCE_MASTER_DEADLINE_US is silent. */
+void fence_fleet_sent(struct fence_fleet *fleet, unsigned i, unsigned locks, uint64_t now_us);
+void fence_fleet_answered(struct fence_fleet *fleet, unsigned i, unsigned locks, uint64_t now_us);
+uint64_t fence_fleet_deadline(const struct fence_fleet *fleet); /* FENCE_NEVER: none */
+uint32_t fence_fleet_silent(const struct fence_fleet *fleet, uint64_t now_us);
+
+/* Whether master @i, which is taken back, seems to have kept all it knew since it was admitted. */
+bool fence_fleet_keeps(const struct fence_fleet *fleet, unsigned i);
+
+/* What is to be told of master @i: its reason, or one that says more about how it came to that. A
+ * higher incarnation that was learnt since the last look is no sign yet of another machine. */
+enum fence_reason fence_fleet_told(const struct fence_fleet *fleet, unsigned i);
+
+/* Whether some master is in the middle of a pawld init. */
+bool fence_fleet_initialising(const struct fence_fleet *fleet);
+
+/* What is wrong with master @i, by its facts: whether they fit member @i of this fleet, its view
+ * and its maximum TTL. FENCE_REASON_NONE: it may vote. */
+enum fence_reason fence_fleet_judge(const struct fence_fleet *fleet, unsigned i);
+
+#endif

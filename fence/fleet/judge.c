@@ -1,0 +1,251 @@
+/* Judging masters: what is wrong with each, and what is to be done about it. */
+#include "fence/base/mutant.h"
+#include "fence/fleet/fleet.h"
+#include "fence/fleet/order.h"
+#include "fence/protocol/lease.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum {
+    OLDEST_REDIS = 70000, /* 7.0.0 */
+};
+
+/* ---- what is wrong --------------------------------------------------------------------------- */
+
+/* A server reached under two addresses has one vote, at the place that its marker names. */
+static bool same_server_elsewhere(const struct fence_fleet *fleet, unsigned i)
+{
+    const struct fence_facts *facts = &fleet->master[i].facts;
+    if (facts->marked && facts->member == i + 1)
+        return false;
+    for (unsigned j = 0; j < fleet->n; j++) {
+        const struct fence_master *other = &fleet->master[j];
+        if (j != i && other->connected && strcmp(other->facts.run_id, facts->run_id) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* What is wrong with the server itself, whatever it holds. */
+static enum fence_reason judge_server(const struct fence_fleet *fleet, unsigned i)
+{
+    const struct fence_facts *facts = &fleet->master[i].facts;
+    if (facts->version < OLDEST_REDIS)
+        return FENCE_REASON_OLD;
+    if (facts->replica)
+        return FENCE_REASON_REPLICA;
+    if (facts->cluster)
+        return FENCE_REASON_CLUSTER;
+    if (facts->evicts)
+        return FENCE_REASON_EVICTS;
+    return same_server_elsewhere(fleet, i) ? FENCE_REASON_SAME_SERVER : FENCE_REASON_NONE;
+}
+
+/* Whether its process or its data are not those that were admitted. */
+static bool is_changed(const struct fence_facts *facts)
+{
+    return strcmp(facts->run_id, facts->marked_run_id) != 0 ||
+           strcmp(facts->lineage, facts->marked_lineage) != 0;
+}
+
+/* Whether it was admitted again since, as others recorded: another machine, or a later life. */
+static bool is_superseded(const struct fence_fleet *fleet, unsigned i)
+{
+    return fleet->view.incarnation[i] > fleet->master[i].facts.view.incarnation[i];
+}
+
+/* Whether what it holds is what this place in the fleet should hold. */
+static enum fence_reason judge_marker(const struct fence_fleet *fleet, unsigned i)
+{
+    const struct fence_facts *facts = &fleet->master[i].facts;
+    if (!facts->marked)
+        return FENCE_REASON_BLANK;
+    if (fleet->fleet_id[0] == '\0')
+        return facts->member == i + 1 ? FENCE_REASON_NO_MAJORITY : FENCE_REASON_OTHER_MEMBER;
+    if (strcmp(facts->fleet_id, fleet->fleet_id) != 0)
+        return FENCE_REASON_OTHER_FLEET;
+    if (facts->member != i + 1)
+        return FENCE_REASON_OTHER_MEMBER;
+    if (facts->ttl_max_ms != fleet->ttl_max_ms)
+        return FENCE_REASON_OTHER_TTL;
+    if (!facts->marked_active)
+        return FENCE_REASON_JOINING;
+    if (is_superseded(fleet, i))
+        return FENCE_REASON_SUPERSEDED;
+    if (facts->marked_durable && !facts->durable && !FENCE_MUTANT(UNDURABLE_VOTES))
+        return FENCE_REASON_UNDURABLE;
+    return FENCE_REASON_NONE;
+}
+
+/* Whether it can have forgotten anything since it was admitted. */
+static enum fence_reason judge_memory(const struct fence_fleet *fleet, unsigned i)
+{
+    const struct fence_facts *facts = &fleet->master[i].facts;
+    if (!is_changed(facts) || FENCE_MUTANT(CHANGE_IGNORED))
+        return FENCE_REASON_NONE;
+    return facts->intact || FENCE_MUTANT(ALL_INTACT) ? FENCE_REASON_RESTARTED : FENCE_REASON_FORGOT;
+}
+
+bool fence_fleet_keeps(const struct fence_fleet *fleet, unsigned i)
+{
+    const struct fence_master *master = &fleet->master[i];
+    const struct fence_facts *facts = &master->facts;
+    bool half_way = facts->marked && !facts->marked_active && facts->intact &&
+                    fleet->view.incarnation[i] <= facts->next && !facts->initialising &&
+                    (!facts->marked_durable || facts->durable);
+    return master->reason == FENCE_REASON_RESTARTED ||
+           (master->reason == FENCE_REASON_JOINING && half_way);
+}
+
+enum fence_reason fence_fleet_judge(const struct fence_fleet *fleet, unsigned i)
+{
+    enum fence_reason reason = judge_server(fleet, i);
+    if (reason == FENCE_REASON_NONE)
+        reason = judge_marker(fleet, i);
+    if (reason == FENCE_REASON_NONE)
+        reason = judge_memory(fleet, i);
+    return reason;
+}
+
+/* ---- what to do ------------------------------------------------------------------------------ */
+
+/* Masters whose own facts leave nothing to be asked of others: they are active, or would be. */
+static unsigned others_active(const struct fence_fleet *fleet, unsigned i)
+{
+    unsigned count = FENCE_MUTANT(READ_ITSELF) && fleet->fleet_id[0] != '\0';
+    for (unsigned j = 0; j < fleet->n; j++)
+        count +=
+            j != i && fleet->master[j].connected && fleet->master[j].reason == FENCE_REASON_NONE;
+    return count;
+}
+
+/* One that was lost just now may be back in a moment, and be asked. */
+static bool is_gone_for_a_moment(const struct fence_master *master, uint64_t now_us)
+{
+    return !master->connected && !master->known && now_us < master->gone_us + FENCE_TRUST_GRACE_US;
+}
+
+/* Whether it is not known yet if it is active. A master that was admitted again since the last look
+ * at it may well be. */
+static bool is_unknown(const struct fence_fleet *fleet, unsigned i, uint64_t now_us)
+{
+    const struct fence_master *master = &fleet->master[i];
+    bool looked_at = fleet->view.incarnation[i] == master->believed;
+    return master->reason == FENCE_REASON_CONNECTING ||
+           master->reason == FENCE_REASON_NO_MAJORITY ||
+           (master->reason == FENCE_REASON_SUPERSEDED && !looked_at) ||
+           is_gone_for_a_moment(master, now_us);
+}
+
+static unsigned others_unknown(const struct fence_fleet *fleet, unsigned i, uint64_t now_us)
+{
+    unsigned count = 0;
+    for (unsigned j = 0; j < fleet->n; j++)
+        count += j != i && is_unknown(fleet, j, now_us);
+    return count;
+}
+
+/* Another server takes it back, and gets on with it: it is left to that server. A mark of our own
+ * is of a try that broke off. */
+static bool is_led_elsewhere(const struct fence_master *master, uint64_t now_us)
+{
+    const struct fence_facts *facts = &master->facts;
+    return facts->marked && !facts->marked_active && facts->next != master->meant &&
+           now_us < master->led_us + FENCE_REJOIN_SLACK_US;
+}
+
+/* Its disk is trusted alone only where no majority of others could tell: many restarted together.
+ */
+static enum fence_master_state state_of_restarted(const struct fence_fleet *fleet, unsigned i,
+                                                  uint64_t now_us)
+{
+    unsigned majority = fence_majority(fleet->n);
+    unsigned active = others_active(fleet, i);
+    if (active >= majority)
+        return FENCE_MASTER_REJOIN;
+    return active + others_unknown(fleet, i, now_us) >= majority ? FENCE_MASTER_WAITING
+                                                                 : FENCE_MASTER_RESTAMP;
+}
+
+/* What it was before can still run somewhere, where its process is the one that was admitted: that
+ * one is retired. Not where the higher incarnation is of our own try, which broke off. */
+static bool is_retired(const struct fence_fleet *fleet, unsigned i)
+{
+    const struct fence_master *master = &fleet->master[i];
+    return master->reason == FENCE_REASON_SUPERSEDED && !is_changed(&master->facts) &&
+           fleet->view.incarnation[i] != master->meant;
+}
+
+static enum fence_master_state state_for(const struct fence_fleet *fleet, unsigned i,
+                                         uint64_t now_us)
+{
+    const struct fence_master *master = &fleet->master[i];
+    switch (master->reason) {
+    case FENCE_REASON_NONE:
+        return FENCE_MASTER_ACTIVE;
+    case FENCE_REASON_NO_MAJORITY:
+        return FENCE_MASTER_WAITING;
+    case FENCE_REASON_RESTARTED:
+        return state_of_restarted(fleet, i, now_us);
+    case FENCE_REASON_BLANK:
+    case FENCE_REASON_FORGOT:
+    case FENCE_REASON_SUPERSEDED:
+    case FENCE_REASON_JOINING:
+        if (fence_fleet_keeps(fleet, i))
+            return state_of_restarted(fleet, i, now_us);
+        return !is_retired(fleet, i) && others_active(fleet, i) >= fence_majority(fleet->n)
+                   ? FENCE_MASTER_REJOIN
+                   : FENCE_MASTER_REFUSED;
+    default:
+        return FENCE_MASTER_REFUSED;
+    }
+}
+
+static void note_who_is_gone(struct fence_fleet *fleet, uint64_t now_us)
+{
+    for (unsigned i = 0; i < fleet->n; i++) {
+        struct fence_master *master = &fleet->master[i];
+        if (master->connected)
+            master->gone_us = 0;
+        else if (master->gone_us == 0)
+            master->gone_us = now_us;
+    }
+}
+
+static bool is_judged(const struct fence_master *master)
+{
+    return master->connected && master->state != FENCE_MASTER_RESTAMP &&
+           master->state != FENCE_MASTER_REJOIN;
+}
+
+uint32_t fence_fleet_judge_all(struct fence_fleet *fleet, uint64_t now_us)
+{
+    note_who_is_gone(fleet, now_us);
+    for (unsigned i = 0; i < fleet->n; i++)
+        if (is_judged(&fleet->master[i]))
+            fleet->master[i].reason = fence_fleet_judge(fleet, i);
+
+    uint32_t changed = 0;
+    for (unsigned i = 0; i < fleet->n; i++) {
+        struct fence_master *master = &fleet->master[i];
+        if (!is_judged(master))
+            continue;
+        enum fence_master_state before = master->state;
+        master->state = state_for(fleet, i, now_us);
+        bool to_be_taken_back =
+            master->state == FENCE_MASTER_REJOIN || master->state == FENCE_MASTER_RESTAMP;
+        if (master->state == FENCE_MASTER_REJOIN && fence_fleet_misordered(fleet)) {
+            master->state = FENCE_MASTER_REFUSED;
+            master->reason = FENCE_REASON_LIST_ORDER;
+        } else if (to_be_taken_back && is_led_elsewhere(master, now_us)) {
+            master->state = FENCE_MASTER_REFUSED;
+            master->reason = FENCE_REASON_JOINING;
+        }
+        bool wants_act = master->state != FENCE_MASTER_ACTIVE &&
+                         master->state != FENCE_MASTER_WAITING && master->state != before;
+        if (wants_act)
+            changed |= UINT32_C(1) << i;
+    }
+    return changed;
+}

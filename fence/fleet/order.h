@@ -1,0 +1,22 @@
+/* Whether the list of masters is in another order than the fleet's. Then a blank master is taken
+ * for a member that it never was, and that may stand somewhere else in the list. */
+#ifndef FENCE_FLEET_ORDER_H
+#define FENCE_FLEET_ORDER_H
+
+#include "fence/fleet/fleet.h"
+
+/* Room for the addresses of a fleet, as the list has them, with commas between. */
+enum {
+    FENCE_ORDER_TEXT_MAX = 2048,
+};
+
+/* True if some master of the fleet is known to be another member than its place says. Pure. */
+bool fence_fleet_misordered(const struct fence_fleet *fleet);
+
+/* Writes @addresses, which are in the order of the list, in the fleet's order. A place that nobody
+ * claims gets the next of those that claim none: one such is certain, of several the order is not.
+ * Terminated; what does not fit is left out. */
+void fence_fleet_order_text(const struct fence_fleet *fleet, const char *const addresses[],
+                            char ret_text[static FENCE_ORDER_TEXT_MAX]);
+
+#endif

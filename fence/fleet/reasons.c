@@ -1,0 +1,153 @@
+/* The words for what fence/fleet/fleet.h decides, and which of them fit. */
+#include "fence/fleet/fleet.h"
+
+static const struct {
+    const char *name;
+    const char *text;
+} reasons[] = {
+    [FENCE_REASON_NONE] = {"none", "It votes."},
+    [FENCE_REASON_CONNECTING] = {"connecting", "Not reached yet; pawld keeps trying."},
+    [FENCE_REASON_UNREACHABLE] =
+        {"unreachable",
+         "The connection failed; pawld keeps trying. Check that this Redis runs, and its "
+         "address."},
+    [FENCE_REASON_SILENT] =
+        {"silent", "It did not answer in time; pawld keeps trying. Check the machine and the "
+                   "network."},
+    [FENCE_REASON_UNWILLING] =
+        {"unwilling",
+         "This Redis answers but takes no writes; pawld keeps trying. Mend what its last failure "
+         "names: free its disk, or change its settings."},
+    [FENCE_REASON_ERROR] =
+        {"error",
+         "This Redis answers with an error; pawld keeps trying. Mend what its last failure "
+         "names."},
+    [FENCE_REASON_CHANGED] = {"changed", "This Redis is not what it was; pawld looks at it anew."},
+    [FENCE_REASON_NO_MAJORITY] =
+        {"no-majority", "A majority of the masters must name one fleet before any may vote. Start "
+                        "the others; if the fleet is new, run pawld init --new once."},
+    [FENCE_REASON_RESTARTED] =
+        {"restarted", "It restarted, or its replication id changed. It is being taken back."},
+    [FENCE_REASON_OLD] = {"old", "This Redis is older than 7.0. Upgrade it."},
+    [FENCE_REASON_REPLICA] =
+        {"replica", "This Redis is a replica, and lacks whatever its master had not sent yet. Give "
+                    "pawld an independent master instead."},
+    [FENCE_REASON_EVICTS] =
+        {"evicts",
+         "It has a memory limit, and may drop locks or its marker when that is reached. Set "
+         "maxmemory-policy noeviction, or maxmemory 0."},
+    [FENCE_REASON_CLUSTER] =
+        {"cluster", "This Redis runs in cluster mode. Give pawld an independent master instead."},
+    [FENCE_REASON_SAME_SERVER] =
+        {"same-server", "Two --master addresses lead to this one Redis, which may vote once at "
+                        "most. Give each its own server."},
+    [FENCE_REASON_BLANK] =
+        {"blank",
+         "It has no marker: it is new, was wiped, or lost its disk. If the whole fleet is new, "
+         "run pawld init --new once; else it is taken back by itself once a majority of "
+         "the fleet, without it, is active."},
+    [FENCE_REASON_OTHER_FLEET] = {"other-fleet",
+                                  "It belongs to another fleet. Check the --master addresses."},
+    [FENCE_REASON_OTHER_MEMBER] =
+        {"other-member", "It is another member of the fleet than its place in the list says. Give "
+                         "every pawld the --master addresses in the order that init was given. "
+                         "If it was a replica of that member and holds a copy of its data, wipe "
+                         "it."},
+    [FENCE_REASON_LIST_ORDER] =
+        {"list-order",
+         "It is to be taken back, but not by this pawld: another master is another member than its "
+         "place in the --master list says, so this place may be wrong too. Give every pawld the "
+         "--master addresses in the order that init was given."},
+    [FENCE_REASON_OTHER_TTL] =
+        {"other-ttl", "Its marker names another maximum TTL than the majority's. Someone changed "
+                      "it by hand; it stays out."},
+    [FENCE_REASON_UNDURABLE] =
+        {"undurable",
+         "Its marker says that it is durable, and its settings no longer are. Restore appendonly "
+         "yes, appendfsync always and no-appendfsync-on-rewrite no, and let pawld's user ask "
+         "CONFIG GET. To go on without them, stop it, "
+         "remove its data folder, and start it empty: it is then taken back as one that forgets."},
+    [FENCE_REASON_FORGOT] =
+        {"forgot", "It restarted, was a replica for a while, or evicted keys, so it may have "
+                   "forgotten. It is "
+                   "taken back by itself once a majority of the fleet, without it, is active."},
+    [FENCE_REASON_SUPERSEDED] =
+        {"superseded",
+         "Another Redis has taken its place in the fleet. Retire this one; if it is to "
+         "serve again at this address, restart it empty."},
+    [FENCE_REASON_JOINING] =
+        {"joining",
+         "A server is taking it back, and it votes when that is done. If that server is gone, "
+         "another one begins anew within seconds."},
+    [FENCE_REASON_INIT] =
+        {"init",
+         "A pawld init is running on it. With --token-floor it waits until the longest lease has "
+         "run out; then all masters vote. Keep this one running. If that init was broken off, run "
+         "it again with the same options."},
+    [FENCE_REASON_EMPTY] =
+        {"blank",
+         "It has no marker: it was replaced, wiped, or lost its disk. It is taken back by itself "
+         "once a majority of the fleet, without it, is active."},
+};
+
+const char *fence_reason_name(enum fence_reason reason)
+{
+    return reasons[reason].name;
+}
+
+const char *fence_reason_text(enum fence_reason reason)
+{
+    return reasons[reason].text;
+}
+
+const char *fence_master_state_name(enum fence_master_state state)
+{
+    switch (state) {
+    case FENCE_MASTER_ACTIVE:
+        return "active";
+    case FENCE_MASTER_WAITING:
+        return "waiting";
+    case FENCE_MASTER_RESTAMP:
+        return "returning";
+    case FENCE_MASTER_REJOIN:
+        return "rejoining";
+    case FENCE_MASTER_REFUSED:
+        return "refused";
+    case FENCE_MASTER_DOWN:
+        break;
+    }
+    return "down";
+}
+
+/* Whether some master still says which fleet it is of, or once did. */
+static bool is_of_a_fleet(const struct fence_fleet *fleet)
+{
+    bool marked = fleet->fleet_id[0] != '\0';
+    for (unsigned i = 0; i < fleet->n; i++)
+        marked = marked || fleet->master[i].facts.marked;
+    return marked;
+}
+
+enum fence_reason fence_fleet_told(const struct fence_fleet *fleet, unsigned i)
+{
+    const struct fence_master *master = &fleet->master[i];
+    switch (master->reason) {
+    case FENCE_REASON_BLANK:
+        return is_of_a_fleet(fleet) ? FENCE_REASON_EMPTY : FENCE_REASON_BLANK;
+    case FENCE_REASON_JOINING:
+        return master->facts.initialising ? FENCE_REASON_INIT : FENCE_REASON_JOINING;
+    case FENCE_REASON_SUPERSEDED:
+        return fleet->view.incarnation[i] == master->believed ? FENCE_REASON_SUPERSEDED
+                                                              : FENCE_REASON_CHANGED;
+    default:
+        return master->reason;
+    }
+}
+
+bool fence_fleet_initialising(const struct fence_fleet *fleet)
+{
+    for (unsigned i = 0; i < fleet->n; i++)
+        if (fence_fleet_told(fleet, i) == FENCE_REASON_INIT)
+            return true;
+    return false;
+}

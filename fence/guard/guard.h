@@ -1,0 +1,34 @@
+/* The guard rule: what a resource does with a token. Pure; a guard stores the highest token seen
+ * and applies this rule in the same transaction as the write (storage/guard.h is one for SQLite).
+ *
+ * Source: M. Kleppmann, "How to do distributed locking" (2016), "Making the lock safe with
+ * fencing"; antirez, "Is Redlock safe?" (2016) for the variant by identity. */
+#ifndef FENCE_GUARD_GUARD_H
+#define FENCE_GUARD_GUARD_H
+
+#include "fence/protocol/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Judges a claim or a write with @token at a resource whose highest seen token is @highest (0:
+ * none yet). Returns 0 and sets *@ret_highest to what must be durable before anything else
+ * happens; FENCE_ESTALE if the token is older: refuse, the caller must stop its work and acquire
+ * anew; FENCE_EINVAL if @token is not 1 .. FENCE_TOKEN_MAX.
+ *
+ * An equal token is allowed: one holder writes many times under one grant. */
+FENCE_CHECKED int fence_guard_judge(int64_t highest, int64_t token, int64_t *ret_highest);
+
+/* The variant without order: a write is accepted only while @lock_id is the one that claimed last.
+ * Returns 0 or FENCE_ESTALE.
+ *
+ * What it cannot do: tell an older claim from a newer one. A holder that slept before its claim
+ * takes the resource from its successor, whose next write is then refused. No update is lost, since
+ * each writer read after its claim, but the rightful holder is the one turned away. Use it only
+ * where no ordered token is to be had. */
+FENCE_CHECKED int fence_guard_judge_id(const char *claimed_id, const char *lock_id);
+
+/* True if @token is a token at all. */
+bool fence_token_valid(int64_t token);
+
+#endif

@@ -1,0 +1,23 @@
+/* Several resources that are acquired together, all or none, under one lock id and one attempt,
+ * each with a token of its own. */
+#ifndef FENCE_PROTOCOL_GROUP_H
+#define FENCE_PROTOCOL_GROUP_H
+
+#include "fence/protocol/limits.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct fence_group {
+    unsigned count; /* FENCE_GROUP_MIN .. FENCE_GROUP_MAX */
+    struct fence_group_member {
+        int64_t token;                         /* once it is fixed; 0 before */
+        uint16_t slot;                         /* the counter of the resource */
+        char resource[FENCE_RESOURCE_MAX + 1]; /* each another */
+    } members[FENCE_GROUP_MAX];
+};
+
+/* Whether @resource is one of @group's. */
+bool fence_group_has(const struct fence_group *group, const char *resource);
+
+#endif

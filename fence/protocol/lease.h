@@ -1,0 +1,35 @@
+/* The arithmetic of a lease: quorum, drift, validity. Instants are microseconds of one boot-time
+ * clock (CLOCK_BOOTTIME: a suspended machine counts), durations say their unit. */
+#ifndef FENCE_PROTOCOL_LEASE_H
+#define FENCE_PROTOCOL_LEASE_H
+
+#include "fence/protocol/limits.h"
+
+#include <stdint.h>
+
+/* The majority of a fleet: of all @n masters, never of those that happened to answer. */
+static inline unsigned fence_majority(unsigned n)
+{
+    return n / 2 + 1;
+}
+
+/* How many masters, saying no or nothing, make a majority impossible. */
+static inline unsigned fence_blocking(unsigned n)
+{
+    return n - fence_majority(n) + 1;
+}
+
+/* What the holder may still count on of a lease of @ttl_ms whose first request left at @began_us:
+ * ttl - elapsed - drift, where drift = 1% of the TTL + 2 ms ("Distributed Locks with Redis",
+ * redis.io, "The Redlock algorithm"). Not positive: the lease must not be granted. */
+int64_t fence_validity_us(uint32_t ttl_ms, uint64_t began_us, uint64_t now_us);
+
+/* How long a master that lost its locks stays out, counted from when no vote that it gave before
+ * can still help anybody: the longest lease and its drift. */
+uint64_t fence_hold_us(uint32_t ttl_max_ms);
+
+/* How long one call waits for one master: the master deadline, or a tenth of the TTL if that is
+ * less, so that a short lease is not eaten by one slow master. */
+uint64_t fence_patience_us(uint32_t ttl_ms);
+
+#endif

@@ -1,0 +1,79 @@
+/* The bounds of the protocol, each with its name. Whatever a client or a master can make large is
+ * held against one of these before it is kept. */
+#ifndef FENCE_PROTOCOL_LIMITS_H
+#define FENCE_PROTOCOL_LIMITS_H
+
+#include "fence/base/time.h"
+
+#include <stdint.h>
+
+enum {
+    FENCE_MASTERS_MAX = 9,    /* a fleet is 1, 3, 5, 7 or 9 masters */
+    FENCE_RESOURCE_MAX = 255, /* bytes of a resource name */
+    FENCE_LOCK_ID_MIN = 22,   /* base64url characters a client must bring: 128 bits */
+    FENCE_LOCK_ID_MAX = 64,
+    FENCE_LOCK_ID_LEN = 27, /* of the ids that the server makes: 20 random bytes */
+    FENCE_OWNER_MAX = 128,  /* bytes of UTF-8 in the label shown to others */
+    FENCE_ID_HEX_LEN = 40,  /* a Redis run id */
+    FENCE_LINEAGE_MAX = 63, /* bytes of a lineage */
+    FENCE_HOST_MAX = 45,    /* bytes of an IP address as text */
+    FENCE_SLOTS = 16384,    /* token counters a master keeps, whatever the number of names */
+    FENCE_GROUP_MIN = 2,    /* resources acquired together, all or none */
+    FENCE_GROUP_MAX = 64,
+
+    FENCE_TTL_MIN_MS = 100,
+    FENCE_TTL_DEFAULT_MS = 30 * 1000,
+    FENCE_TTL_MAX_DEFAULT_MS = 300 * 1000,
+    FENCE_TTL_CEILING_MS = 24 * 3600 * 1000, /* what an operator may set a fleet's maximum to */
+    FENCE_WAIT_MAX_MS = 300 * 1000,
+    FENCE_EXTENSIONS_MAX = 1000, /* an endless lease would break liveness */
+
+    FENCE_MASTER_DEADLINE_US = 50 * 1000, /* silence after which a master counts as gone */
+    FENCE_IN_FLIGHT_MAX = 16384,          /* requests one master may owe before it counts as gone */
+    FENCE_OWED_MAX = 512,         /* locks that a majority owes answers for, beyond which calls wait
+                                   * (fence/core/admission.h): of two script calls */
+    FENCE_OWED_GROUPS_PART = 4,   /* one in so many of these is for groups, ... */
+    FENCE_OWED_HOLDERS_TIMES = 2, /* ... and holders wait beyond so many times as much */
+    FENCE_ADMISSION_US = 1000 * 1000, /* how long a call waits for that, if it does not say */
+    FENCE_TRIES_MAX = 4,              /* attempts of a call that does not wait */
+    FENCE_STALE_TRIES_MAX = 16,       /* and where no rival, but a newer view was in the way */
+    FENCE_GROUP_DOUBLINGS_MAX = 8,    /* of the random delay of an acquire of several */
+    FENCE_RETRY_BASE_US = 2 * 1000,   /* the first random delay is below twice this */
+    FENCE_FIRST_LOOK_US = 5 * 1000,   /* a new first in line asks the masters after this ... */
+    FENCE_LOOK_US = 500 * 1000,       /* ... and again after this, in case it was not told, ... */
+    FENCE_LOOK_SPREADS = 4,           /* ... and up to so many times as much more, at random */
+    FENCE_LOOK_LEAST_US = 1000,       /* and no sooner than this, ... */
+    FENCE_LOOK_DOUBLINGS_MAX = 5, /* ... which doubles with each look that finds the same holder */
+    FENCE_RETRIES_LOOKED_AT = 64, /* places at the end of a line, for the holder asking again */
+    FENCE_REJOIN_DELAY_US = 20 * 1000, /* a random time below it before a server leads a rejoin */
+    FENCE_REJOIN_PATIENCE_US = 1000 * 1000, /* for each answer to a step of a rejoin */
+    FENCE_REJOIN_BEATEN_US = 1000 * 1000,   /* the same delay, after another leader was further */
+    FENCE_REJOIN_MERGING_MAX = 2,           /* pages of one master on their way into the member */
+    FENCE_REJOIN_PAGE_TRIES_MAX = 10,       /* of one page, over connections that end */
+    FENCE_REJOIN_STUCK_MAX = 3,   /* times that locks cannot be read, before they are waited out */
+    FENCE_UNBACKED_TRIES_MAX = 2, /* attempts given up since one master refused their view */
+    FENCE_CLAIM_LEAP_MAX = 64, /* admissions that one master alone may know more of, and be true */
+    FENCE_OWN_LEAP_MAX = 8192, /* that a master may know more of itself: init leaves out 4,096 */
+    FENCE_REJOIN_ALIVE_US = 1000 * 1000, /* between two signs of life of a leader that holds */
+    FENCE_REJOIN_SLACK_US = 3000 * 1000, /* without progress, after which a leader counts as dead */
+    FENCE_TRUST_GRACE_US = 2000 * 1000,  /* others that were lost are waited for, before a disk is
+                                          * trusted for want of them */
+    FENCE_REJOIN_ROUNDS_MAX = 8,         /* of asking and recording, before all begins anew */
+    FENCE_DEBTS_MAX = 4096,              /* clean-ups not yet acknowledged */
+    FENCE_DEBT_SLACK_US = 10 * 1000 * 1000, /* kept beyond the TTL: a late request locks late */
+    FENCE_GROUPS_MAX = 256,                 /* acquires of several resources under way */
+    FENCE_GROUPS_KEPT_PART = 4,             /* one in so many is for those that do not wait */
+    FENCE_CALLS_MAX = 65536,                /* a call's index is 16 bits of its tag */
+};
+
+/* Tokens fit a double, so that Lua and JavaScript carry them unharmed. */
+#define FENCE_TOKEN_MAX ((INT64_C(1) << 53) - 1)
+
+/* The longest that a lock is believed to have left, some 30 years: in microseconds it fits 64 bits,
+ * whatever expiry somebody gave its key by hand. */
+#define FENCE_REMAINING_MAX_MS UINT64_C(1000000000000)
+
+/* No call, no place in a line. */
+#define FENCE_NOBODY UINT32_MAX
+
+#endif

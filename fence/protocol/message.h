@@ -1,0 +1,170 @@
+/* What goes into the core and what comes out of it, as plain data.
+ *
+ *   client ----call----> +------+ ----request----> master
+ *   client <---answer--- | core | <----reply------ master
+ *                        +------+
+ *
+ * Strings are borrowed and terminated. Those in an event need live only until its effects were
+ * acted on; those in an effect live as long, and until the next step on the same core. */
+#ifndef FENCE_PROTOCOL_MESSAGE_H
+#define FENCE_PROTOCOL_MESSAGE_H
+
+#include "fence/protocol/group.h"
+#include "fence/protocol/limits.h"
+#include "fence/protocol/view.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* ---- between clients and the core ------------------------------------------------------------ */
+
+enum fence_call_kind {
+    FENCE_CALL_ACQUIRE,
+    FENCE_CALL_EXTEND,
+    FENCE_CALL_RELEASE,
+    FENCE_CALL_INSPECT,
+};
+
+/* Names and ids were held against fence/protocol/name.h, numbers against fence/protocol/limits.h,
+ * by the caller; the core asserts it. Only the fleet's own maximum TTL is the core's to check
+ * (FENCE_ETTL). */
+struct fence_call {
+    enum fence_call_kind kind;
+    uint64_t client;      /* comes back in the answer; unique among the calls under way */
+    const char *resource; /* all calls */
+    const char *lock_id;  /* all but inspect; for acquire a fresh random one, or the client's own */
+    const char *owner;    /* acquire: the label, may be "" */
+    const struct fence_group *group; /* acquire: all of these or none, @resource is the first; NULL:
+                                      * @resource alone. Borrowed for the step */
+    bool again; /* acquire: @lock_id is the client's own, who may have asked with it before: what it
+                 * already has counts as acquired */
+    int64_t token;    /* extend: the grant's token */
+    uint32_t ttl_ms;  /* acquire, extend */
+    uint32_t wait_ms; /* acquire: 0 asks once */
+};
+
+/* What one master contributed to one call. */
+enum fence_part {
+    FENCE_PART_PENDING, /* nothing yet; in an answer: not needed any more */
+    FENCE_PART_GRANTED, /* did what it was asked */
+    FENCE_PART_HELD,    /* a holder has the lock there */
+    FENCE_PART_FREE,    /* extend, release, inspect: no such lock there */
+    FENCE_PART_DOWN,    /* not connected, or may not vote: never asked */
+    FENCE_PART_TIMEOUT, /* asked; outcome unknown */
+    FENCE_PART_REFUSED, /* answered, and would not */
+};
+
+/* The API's one word for a part. */
+const char *fence_part_name(enum fence_part part);
+
+/* Which members mean something depends on @kind and @error; the others are 0 or "". */
+struct fence_answer {
+    enum fence_call_kind kind;
+    int error; /* 0 or FENCE_E... */
+    uint64_t client;
+    const char *resource;            /* of an acquire of several that met a holder, or a key or
+                                      * counter that is not Pawl's: which one */
+    const char *lock_id;             /* acquire */
+    const struct fence_group *group; /* acquire of several: with the tokens; NULL otherwise */
+    const char *owner;               /* FENCE_EHELD, inspect: the label of the one who holds it */
+    int64_t token;                   /* acquire, inspect (0: the masters differ) */
+    uint32_t ttl_ms;                 /* acquire, extend */
+    uint64_t validity_ms;            /* acquire, extend: rounded down */
+    uint64_t served_ms;              /* from the call's event to this answer, rounded down */
+    uint64_t remaining_ms; /* inspect; FENCE_EHELD, FENCE_EWAITTIMEOUT: until a retry makes sense */
+    unsigned waiters;      /* inspect: calls of this server that wait for the resource */
+    bool held;             /* inspect */
+    bool released;         /* release: false if it was no longer held */
+    bool found;            /* acquire: the lock was there under its id, nothing had to be taken */
+    unsigned granted;      /* acquire, extend: masters that agreed */
+    unsigned total;        /* masters in the fleet */
+    uint32_t ttl_max_ms;   /* FENCE_ETTL: what the fleet allows */
+    uint64_t attempt;      /* acquire: by which the lock was taken, and */
+    uint32_t sent;         /* on which masters it may be; for FENCE_EVENT_DECLINED */
+    enum fence_part parts[FENCE_MASTERS_MAX];
+};
+
+/* What an attempt may have locked, and is to be taken back. Borrowed for the call. */
+struct fence_taken {
+    const char *resource;
+    const struct fence_group *group; /* all of these; NULL: @resource alone */
+    const char *lock_id;
+    uint64_t attempt;
+    uint32_t ttl_ms;
+    uint32_t masters; /* the set of those that may hold it */
+};
+
+/* ---- between the core and masters ------------------------------------------------------------ */
+
+/* In place of a lock id: the lock is nobody's, and ends with its time (fence/core/rejoin_state.h).
+ */
+#define FENCE_TOMBSTONE "~"
+
+enum fence_request_kind {
+    FENCE_REQUEST_TAKE,    /* step 1: if free, count and lock; answer the number. With a group: if
+                            * all are free, each of them */
+    FENCE_REQUEST_CONFIRM, /* step 4: raise the counter and the lock's number to the token */
+    FENCE_REQUEST_EXTEND,  /* lengthen where id matches and number <= token */
+    FENCE_REQUEST_RELEASE, /* delete where the id matches */
+    FENCE_REQUEST_UNDO,    /* delete where id and attempt match, of a group each that does: the
+                            * clean-up of a failed attempt */
+    FENCE_REQUEST_INSPECT, /* read */
+};
+
+struct fence_request {
+    enum fence_request_kind kind;
+    uint64_t tag; /* comes back in the reply; 0: the reply is only counted (clean-ups) */
+    const char *resource;
+    const char *lock_id;
+    const char *owner;
+    uint64_t attempt;
+    int64_t token;
+    uint32_t ttl_ms;
+    uint32_t extensions; /* EXTEND: the cap */
+    bool waits;          /* TAKE: where the lock is held, whoever frees it is to say so */
+    bool again;          /* TAKE, CONFIRM: a lock under the same id is as good as this attempt's */
+    uint16_t slot;       /* TAKE, CONFIRM: the resource's counter */
+    const struct fence_group *group; /* TAKE, CONFIRM, UNDO: all of these instead of @resource,
+                                      * @slot and @token; NULL: not */
+};
+
+enum fence_reply_kind {
+    FENCE_REPLY_NUMBER, /* TAKE: locked for this attempt, @number counted, or @numbers */
+    FENCE_REPLY_HELD,   /* TAKE, INSPECT: the lock stands there; @holder, @owner, @remaining_ms. A
+                         * tombstone has FENCE_TOMBSTONE for its holder */
+    FENCE_REPLY_YES,    /* CONFIRM, EXTEND, RELEASE, UNDO: done */
+    FENCE_REPLY_NO,     /* the same, and INSPECT: no such lock there */
+    FENCE_REPLY_EXHAUSTED,  /* EXTEND: the cap on extensions is reached */
+    FENCE_REPLY_SUPERSEDED, /* EXTEND: the lock id has it there under a number above the token */
+    FENCE_REPLY_UNCOUNTED,  /* EXTEND, RELEASE: nothing was done, and it counts for neither side: a
+                             * tombstone, or an imported lock that proves nothing */
+    FENCE_REPLY_STALE,      /* nothing was done: this master knows a higher incarnation of some
+                             * member than the view that was named; @view is what it knows */
+    FENCE_REPLY_FOREIGN, /* nothing was done: the key of the lock holds what Pawl did not write */
+    FENCE_REPLY_ENDLESS, /* nothing was done: the key of the lock has no expiry */
+    FENCE_REPLY_SPENT,   /* TAKE: nothing was done: the counter is used up */
+    FENCE_REPLY_MISCOUNTED, /* TAKE: nothing was done: the counter is no number that Pawl wrote */
+    FENCE_REPLY_REFUSED,    /* nothing was done: no marker, an error */
+    FENCE_REPLY_LOST,       /* outcome unknown: the connection ended first */
+};
+
+struct fence_reply {
+    enum fence_reply_kind kind;
+    uint64_t tag;
+    unsigned locks;         /* that the request was about, of a group each member; 0 counts as 1 */
+    int64_t number;         /* NUMBER; HELD by INSPECT */
+    const int64_t *numbers; /* NUMBER, of a group: of each member */
+    unsigned member;        /* HELD, FOREIGN, ENDLESS, SPENT, MISCOUNTED, of a group: which
+                             * member is in the way */
+    bool found;             /* NUMBER: all was locked before under this id; @remaining_ms */
+    const char *holder;     /* HELD: the lock id */
+    const char *owner;      /* HELD: the label, "" without one */
+    uint64_t remaining_ms;  /* HELD; NUMBER: the least that was found has left, at least 1;
+                             * 0: nothing was found */
+    const struct fence_view *view; /* STALE */
+};
+
+/* What a reply makes of its master's part, where the round asks for a yes or a no. */
+enum fence_part fence_part_of_reply(enum fence_reply_kind kind);
+
+#endif

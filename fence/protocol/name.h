@@ -1,0 +1,39 @@
+/* What clients may call things: resources, lock ids, owners. */
+#ifndef FENCE_PROTOCOL_NAME_H
+#define FENCE_PROTOCOL_NAME_H
+
+#include "fence/protocol/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* True if @name (@len bytes, need not be terminated) is a resource name: 1 to FENCE_RESOURCE_MAX
+ * bytes of A-Z a-z 0-9 . _ ~ : @ / - with no empty, "." or ".." segment between its slashes (HTTP
+ * clients rewrite those, so two names would silently become one). */
+bool fence_resource_valid(const char *name, size_t len);
+
+/* True if @id is FENCE_LOCK_ID_MIN to FENCE_LOCK_ID_MAX characters of base64url. */
+bool fence_lock_id_valid(const char *id, size_t len);
+
+/* True if @owner is at most FENCE_OWNER_MAX bytes of well-formed UTF-8 (RFC 3629: no overlong
+ * forms, no surrogates) without control characters (C0, DEL, C1). Empty is valid: no label. */
+bool fence_owner_valid(const char *owner, size_t len);
+
+/* What a resource is called on a master: the key of its lock, before its name, and the key of the
+ * hash with all counters, whose fields are their slots. For people: problems name them. */
+#define FENCE_LOCK_KEY  "pawl:lock:"
+#define FENCE_FLEET_KEY "pawl:fleet"
+
+/* The counter slot of a resource: CRC-16/XMODEM mod FENCE_SLOTS, the hash of Redis Cluster
+ * ("Redis cluster specification", appendix A), over the whole name: braces are not special here,
+ * as no resource name has them. */
+unsigned fence_slot(const char *name, size_t len);
+
+/* A 64-bit hash of @len bytes, keyed by @seed: for tables, not for secrets. */
+unsigned long fence_hash(const void *bytes, size_t len, unsigned long seed);
+
+/* What stands for a lock id where only equality counts. */
+uint64_t fence_lock_id_hash(const char *lock_id);
+
+#endif

@@ -1,0 +1,76 @@
+/* What the core and a master say to each other while the master is taken back
+ * (fence/core/rejoin_state.h). */
+#ifndef FENCE_PROTOCOL_REJOIN_MESSAGE_H
+#define FENCE_PROTOCOL_REJOIN_MESSAGE_H
+
+#include "fence/protocol/view.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct fence_facts;
+
+/* Some counters or locks of one master, as it wrote them. Only masters know the form of @bytes. */
+struct fence_page {
+    const char *bytes;
+    size_t len; /* 0: there was nothing to tell */
+};
+
+enum fence_rejoin_step {
+    FENCE_REJOIN_MARK,    /* to the member: be joining under @incarnation, if its marker is as in
+                           * @seen */
+    FENCE_REJOIN_CLEAR,   /* to the member: remove some of its locks, from @cursor on */
+    FENCE_REJOIN_RECORD,  /* to others: know the incarnation of the member that is in @view. To ASK:
+                           * the same with the view as it is, which records nothing */
+    FENCE_REJOIN_READ,    /* to others: answer a page of @part, from @cursor on */
+    FENCE_REJOIN_INSTALL, /* to the member: merge @page, which master @source wrote. An empty page
+                           * only shows that the leader lives */
+    FENCE_REJOIN_ADMIT,   /* to the member: be active under @incarnation */
+};
+
+/* What is read of a master, in this order. */
+enum fence_rejoin_part {
+    FENCE_REJOIN_COUNTERS,
+    FENCE_REJOIN_LOCKS,
+    FENCE_REJOIN_PARTS,
+};
+
+/* What is borrowed lives until the effects were acted on. */
+struct fence_rejoin_request {
+    enum fence_rejoin_step step;
+    uint64_t tag;        /* comes back in the reply */
+    unsigned member;     /* index of the master that is taken back */
+    int64_t incarnation; /* that the member is to get. MARK writes it; CLEAR, INSTALL and ADMIT do
+                          * nothing where they find another; READ where another is recorded */
+    const char *fleet_id;
+    uint32_t ttl_max_ms;
+    const struct fence_facts *seen; /* MARK: the facts it was judged by, */
+    bool keeps;                     /* and whether it seems to have kept all it knew */
+    uint32_t steps;                 /* CLEAR, INSTALL, ADMIT: how many of CLEAR and INSTALL come
+                                     * before it since the mark. It is done after exactly these */
+    uint64_t cursor;                /* CLEAR, READ: 0 at first, then what the reply said */
+    enum fence_rejoin_part part;    /* READ */
+    unsigned source;                /* INSTALL: index of the master that wrote the page */
+    const struct fence_page *page;  /* INSTALL */
+    const struct fence_view *view;  /* MARK: to be known there. RECORD: under which, the member's
+                                     * new incarnation in it. READ: in which the master's own
+                                     * incarnation stands. ADMIT: to be known there */
+};
+
+enum fence_rejoin_outcome {
+    FENCE_REJOIN_DONE,
+    FENCE_REJOIN_CHANGED, /* nothing was done: another marker, incarnation or view than named */
+    FENCE_REJOIN_LOST,    /* outcome unknown: the connection ended */
+    FENCE_REJOIN_REFUSED, /* outcome unknown: an error of the server, which is there */
+};
+
+struct fence_rejoin_reply {
+    enum fence_rejoin_outcome outcome;
+    uint64_t tag;
+    uint64_t cursor;               /* CLEAR, READ, DONE: where to go on; 0: that was all */
+    struct fence_page page;        /* READ, DONE: borrowed until the effects were acted on */
+    const struct fence_view *view; /* RECORD, CHANGED: what that master knows; may be NULL */
+};
+
+#endif

@@ -1,0 +1,47 @@
+/* The view: the incarnation of every member of a fleet, in member order. Every script names the
+ * view it works under, and a master that knows otherwise refuses it. */
+#ifndef FENCE_PROTOCOL_VIEW_H
+#define FENCE_PROTOCOL_VIEW_H
+
+#include "fence/protocol/error.h"
+#include "fence/protocol/limits.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* An incarnation, from its highest bit down:
+ *
+ *     how often the member was admitted | random
+ *
+ * So two servers that admit a member without knowing of each other draw different ones. */
+enum {
+    FENCE_INCARNATION_RANDOM_BITS = 32,
+    FENCE_VIEW_TEXT_MAX = FENCE_MASTERS_MAX * 17, /* 16 digits and a comma each, and the NUL */
+};
+
+/* The last that anybody is given. A master that names a higher one was changed by
+ * hand, or is none of ours. Below 2^53, since Lua compares them. */
+#define FENCE_INCARNATION_MAX (FENCE_TOKEN_MAX - (INT64_C(2) << FENCE_INCARNATION_RANDOM_BITS))
+
+/* @incarnation: 0 where unknown. */
+struct fence_view {
+    int64_t incarnation[FENCE_MASTERS_MAX];
+};
+
+/* An incarnation above @before, which is at most FENCE_INCARNATION_MAX. */
+int64_t fence_incarnation_next(int64_t before, uint64_t random);
+
+/* Writes the view of @n members as decimal numbers with commas between, terminated. */
+void fence_view_format(const struct fence_view *view, unsigned n,
+                       char ret_text[static FENCE_VIEW_TEXT_MAX]);
+
+/* Reads what fence_view_format() wrote for exactly @n members. FENCE_EINVAL for anything else, a
+ * number above FENCE_INCARNATION_MAX included; *@ret_view is then untouched. */
+FENCE_CHECKED int fence_view_parse(const char *text, size_t len, unsigned n,
+                                   struct fence_view *ret_view);
+
+/* Raises each incarnation in @view to @other's where that is higher; never lowers one. True if
+ * anything changed. */
+bool fence_view_merge(struct fence_view *view, const struct fence_view *other, unsigned n);
+
+#endif

@@ -1,0 +1,205 @@
+#include "fence/quorum/attempt.h"
+
+#include "fence/base/mutant.h"
+#include "fence/protocol/error.h"
+#include "fence/protocol/lease.h"
+
+#include <assert.h>
+#include <string.h>
+
+static unsigned size(uint32_t set)
+{
+    return (unsigned)__builtin_popcount(set);
+}
+
+/* Whether too many masters are down, silent or unwilling, whatever the others say. */
+static bool quorum_lost(const struct fence_tally *tally)
+{
+    return fence_tally_unknown(tally) + fence_tally_count(tally, FENCE_PART_REFUSED) >=
+           fence_blocking(tally->n);
+}
+
+/* How many must agree: a majority of all, whoever is up. */
+static unsigned needed(const struct fence_tally *tally)
+{
+    return fence_majority(FENCE_MUTANT(MAJORITY_OF_ASKED) ? size(tally->asked) : tally->n);
+}
+
+/* Fails the attempt once those that agreed and those still open cannot make a majority of N, and it
+ * is clear why: "held" and "contended" ask different things of the caller. */
+static void fail_if_out_of_reach(struct fence_attempt *attempt)
+{
+    const struct fence_tally *tally = &attempt->tally;
+    unsigned majority = needed(tally);
+    unsigned open = fence_tally_open(tally);
+    if (fence_tally_count(tally, FENCE_PART_GRANTED) + open >= majority)
+        return;
+    bool clear = quorum_lost(tally) || attempt->holders.votes >= majority ||
+                 attempt->holders.votes + open < majority;
+    if (clear)
+        attempt->state = FENCE_ATTEMPT_FAILED;
+}
+
+void fence_attempt_begin(struct fence_attempt *attempt, uint64_t id, struct fence_ballots ballots,
+                         unsigned n, uint32_t active, uint64_t now_us)
+{
+    assert(ballots.count > 0 && ballots.count <= FENCE_GROUP_MAX);
+    attempt->state = FENCE_ATTEMPT_TAKING;
+    attempt->id = id;
+    attempt->began_us = now_us;
+    attempt->sent = 0;
+    attempt->frozen = 0;
+    attempt->found = 0;
+    attempt->remaining_ms = UINT64_MAX;
+    attempt->stale = false;
+    attempt->ballots = ballots;
+    for (unsigned k = 0; k < ballots.count; k++)
+        ballots.each[k].token = 0;
+    fence_holders_begin(&attempt->holders);
+    fence_obstacles_begin(&attempt->obstacles);
+    fence_tally_begin(&attempt->tally, n, active);
+    fail_if_out_of_reach(attempt);
+    if (attempt->state == FENCE_ATTEMPT_TAKING)
+        attempt->sent = active;
+}
+
+static int64_t greatest_number(const struct fence_ballot *ballot, unsigned n, uint32_t set)
+{
+    int64_t greatest = 0;
+    for (unsigned i = 0; i < n; i++)
+        if ((set >> i & 1) && ballot->numbers[i] > greatest)
+            greatest = ballot->numbers[i];
+    return greatest;
+}
+
+static bool all_equal(const struct fence_ballot *ballot, unsigned n, uint32_t set)
+{
+    for (unsigned i = 0; i < n; i++)
+        if ((set >> i & 1) && ballot->numbers[i] != ballot->token)
+            return false;
+    return true;
+}
+
+/* The first q numbers are in: fix the token. Later numbers do not join. */
+static void freeze(struct fence_attempt *attempt)
+{
+    bool agreed = true;
+    for (unsigned k = 0; k < attempt->ballots.count; k++) {
+        struct fence_ballot *ballot = &attempt->ballots.each[k];
+        ballot->token = greatest_number(ballot, attempt->tally.n, attempt->frozen);
+        agreed = agreed && all_equal(ballot, attempt->tally.n, attempt->frozen);
+    }
+    if (agreed) {
+        attempt->state = FENCE_ATTEMPT_WON;
+        return;
+    }
+    attempt->state = FENCE_ATTEMPT_CONFIRMING;
+    enum fence_part first_round[FENCE_MASTERS_MAX];
+    memcpy(first_round, attempt->tally.parts, sizeof(first_round));
+    fence_tally_begin(&attempt->tally, attempt->tally.n,
+                      FENCE_MUTANT(LATE_NUMBERS_JOIN) ? attempt->sent : attempt->frozen);
+    for (unsigned i = 0; i < attempt->tally.n; i++)
+        if (!(attempt->frozen >> i & 1))
+            attempt->tally.parts[i] = first_round[i];
+}
+
+static void count_numbers(struct fence_attempt *attempt, unsigned i,
+                          const struct fence_reply *reply)
+{
+    assert(attempt->ballots.count == 1 || reply->numbers);
+    for (unsigned k = 0; k < attempt->ballots.count; k++)
+        attempt->ballots.each[k].numbers[i] = reply->numbers ? reply->numbers[k] : reply->number;
+    attempt->frozen |= UINT32_C(1) << i;
+    if (reply->found)
+        attempt->found |= UINT32_C(1) << i;
+    if (reply->remaining_ms > 0 && reply->remaining_ms < attempt->remaining_ms)
+        attempt->remaining_ms = reply->remaining_ms;
+}
+
+static void take_reply(struct fence_attempt *attempt, unsigned i, const struct fence_reply *reply)
+{
+    switch (reply->kind) {
+    case FENCE_REPLY_NUMBER:
+        if (!fence_tally_record(&attempt->tally, i, FENCE_PART_GRANTED))
+            return;
+        count_numbers(attempt, i, reply);
+        if (size(attempt->frozen) >= needed(&attempt->tally)) {
+            freeze(attempt);
+            return;
+        }
+        break;
+    case FENCE_REPLY_HELD:
+        if (!fence_tally_record(&attempt->tally, i, FENCE_PART_HELD))
+            return;
+        fence_holders_record(&attempt->holders, i, reply);
+        break;
+    case FENCE_REPLY_LOST:
+        (void)fence_tally_record(&attempt->tally, i, FENCE_PART_TIMEOUT);
+        break;
+    default:
+        if (fence_tally_record(&attempt->tally, i, FENCE_PART_REFUSED))
+            fence_obstacles_record(&attempt->obstacles, reply);
+        break;
+    }
+    fail_if_out_of_reach(attempt);
+}
+
+/* "No" is a lost race, no sign of trouble: the lock was gone there, or somebody else's. */
+static void confirm_reply(struct fence_attempt *attempt, unsigned i,
+                          const struct fence_reply *reply)
+{
+    struct fence_tally *tally = &attempt->tally;
+    if (fence_tally_record(tally, i, fence_part_of_reply(reply->kind)))
+        fence_obstacles_record(&attempt->obstacles, reply);
+    unsigned agreed = fence_tally_count(tally, FENCE_PART_GRANTED);
+    if (agreed >= needed(tally))
+        attempt->state = FENCE_ATTEMPT_WON;
+    else if (agreed + fence_tally_open(tally) < needed(tally))
+        attempt->state = FENCE_ATTEMPT_FAILED;
+}
+
+/* An attempt keeps to the view that it began under, and that one is over. */
+static void outdate(struct fence_attempt *attempt, unsigned i)
+{
+    if (!fence_tally_record(&attempt->tally, i, FENCE_PART_REFUSED))
+        return;
+    attempt->stale = true;
+    attempt->state = FENCE_ATTEMPT_FAILED;
+}
+
+void fence_attempt_reply(struct fence_attempt *attempt, unsigned i, const struct fence_reply *reply)
+{
+    assert(i < attempt->tally.n);
+    bool is_open =
+        attempt->state == FENCE_ATTEMPT_TAKING || attempt->state == FENCE_ATTEMPT_CONFIRMING;
+    if (is_open && reply->kind == FENCE_REPLY_STALE)
+        outdate(attempt, i);
+    else if (attempt->state == FENCE_ATTEMPT_TAKING)
+        take_reply(attempt, i, reply);
+    else if (attempt->state == FENCE_ATTEMPT_CONFIRMING)
+        confirm_reply(attempt, i, reply);
+}
+
+void fence_attempt_give_up(struct fence_attempt *attempt)
+{
+    assert(attempt->state == FENCE_ATTEMPT_TAKING || attempt->state == FENCE_ATTEMPT_CONFIRMING);
+    fence_tally_give_up(&attempt->tally);
+    attempt->state = FENCE_ATTEMPT_FAILED;
+}
+
+bool fence_attempt_found(const struct fence_attempt *attempt)
+{
+    assert(attempt->state == FENCE_ATTEMPT_WON);
+    return (attempt->frozen & ~attempt->found) == 0;
+}
+
+int fence_attempt_error(const struct fence_attempt *attempt, unsigned *ret_member)
+{
+    assert(attempt->state == FENCE_ATTEMPT_FAILED);
+    if (attempt->stale)
+        return FENCE_ECONTENDED;
+    if (quorum_lost(&attempt->tally))
+        return fence_obstacles_error(&attempt->obstacles, &attempt->tally, ret_member);
+    return attempt->holders.votes >= fence_majority(attempt->tally.n) ? FENCE_EHELD
+                                                                      : FENCE_ECONTENDED;
+}

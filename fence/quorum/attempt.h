@@ -1,0 +1,92 @@
+/* One attempt to acquire: the two-phase token.
+ *
+ *   TAKING ----q numbers, all equal----------------------> WON
+ *     |  '-----q numbers, not equal--> CONFIRMING --q yes--> WON
+ *     |                                    |
+ *     '--a majority is out of reach--------'--------------> FAILED
+ *
+ *   TAKING      Each master asked adds 1 to the slot's counter, locks, and answers the number.
+ *   CONFIRMING  The first q masters to answer are frozen, the token is the greatest of their
+ *               numbers, and each of them is raised to it, if it still holds this attempt.
+ *
+ * Why two grants never get their tokens in the wrong order: their majorities share a master. There
+ * each held the lock from its TAKE to its last word of agreement, so one of the two came wholly
+ * first and left the counter at its token or higher before the other was given a number.
+ *
+ * Several resources are one attempt: a master locks all of them or none, and what is said here of
+ * numbers and tokens holds for each resource by itself. A lock that was found under the attempt's
+ * own lock id (a client asks again, since the answer was lost) gives the number it has: it was held
+ * there ever since, so the argument stands.
+ *
+ * Three rules carry that argument. A majority is of all N masters, never of those that answered.
+ * The frozen set never grows: a number that comes later proves nothing, since the lock may have
+ * changed hands at that master in between. And a confirmation goes to this attempt with its number,
+ * not to the lock id (fence_request's @attempt and @token; the master compares).
+ *
+ * Source: S. Sanfilippo, "Distributed Locks with Redis" for the lock; the token is a quorum
+ * max-register with conflict detection on top of it. */
+#ifndef FENCE_QUORUM_ATTEMPT_H
+#define FENCE_QUORUM_ATTEMPT_H
+
+#include "fence/quorum/holders.h"
+#include "fence/quorum/obstacles.h"
+#include "fence/quorum/tally.h"
+
+enum fence_attempt_state {
+    FENCE_ATTEMPT_TAKING,
+    FENCE_ATTEMPT_CONFIRMING,
+    FENCE_ATTEMPT_WON,
+    FENCE_ATTEMPT_FAILED,
+};
+
+/* The numbers that were given for one resource, and what comes of them. */
+struct fence_ballot {
+    int64_t token; /* 0 until the set is frozen */
+    int64_t numbers[FENCE_MASTERS_MAX];
+};
+
+/* One for each resource. The caller's; it stays where it is as long as the attempt. */
+struct fence_ballots {
+    unsigned count;
+    struct fence_ballot *each;
+};
+
+struct fence_attempt {
+    enum fence_attempt_state state;
+    uint64_t id;           /* random, new for every attempt */
+    uint64_t began_us;     /* before the first request left */
+    uint32_t sent;         /* set of masters that may hold something of this attempt */
+    uint32_t frozen;       /* the first q that gave a number */
+    uint32_t found;        /* set of those that had it all locked before, under the same lock id */
+    uint64_t remaining_ms; /* the least that a lock found so has left; UINT64_MAX: none was found */
+    bool stale; /* a master knows a newer view than the one named: another attempt may do better */
+    struct fence_ballots ballots;
+    struct fence_tally tally;
+    struct fence_holders holders;     /* who is in the way: one holder, or a split vote */
+    struct fence_obstacles obstacles; /* and what */
+};
+
+/* Begins an attempt @id at as many resources as there are @ballots. It asks the masters in @active
+ * out of @n. Too few of them: it has FAILED, and nothing must be sent. */
+void fence_attempt_begin(struct fence_attempt *attempt, uint64_t id, struct fence_ballots ballots,
+                         unsigned n, uint32_t active, uint64_t now_us);
+
+/* Master @i answered the round under way. The caller keeps replies of earlier rounds away. When the
+ * state becomes CONFIRMING, send the second round to @frozen. */
+void fence_attempt_reply(struct fence_attempt *attempt, unsigned i,
+                         const struct fence_reply *reply);
+
+/* The round's deadline came: whoever has not answered counts no more. */
+void fence_attempt_give_up(struct fence_attempt *attempt);
+
+/* Whether nothing that a WON attempt counts had to be taken: the lock was there already. */
+bool fence_attempt_found(const struct fence_attempt *attempt);
+
+/* Why a FAILED attempt failed: FENCE_ENOQUORUM where too many masters are down, silent or refusing;
+ * FENCE_EHELD where a majority names one holder (see @holders); FENCE_EFOREIGN, FENCE_EENDLESS,
+ * FENCE_ESPENT or FENCE_EMISCOUNTED where only somebody's help lets it be taken, of a group of
+ * @ret_member (untouched otherwise); FENCE_ECONTENDED otherwise, where a retry after a random delay
+ * may do better. */
+int fence_attempt_error(const struct fence_attempt *attempt, unsigned *ret_member);
+
+#endif

@@ -1,0 +1,78 @@
+#include "fence/quorum/holders.h"
+
+#include "fence/protocol/name.h"
+
+#include <assert.h>
+#include <string.h>
+
+void fence_holders_begin(struct fence_holders *holders)
+{
+    holders->named = 0;
+    holders->leader = 0;
+    holders->votes = 0;
+    holders->member = 0;
+    holders->owner[0] = '\0';
+}
+
+uint64_t fence_holders_leader(const struct fence_holders *holders)
+{
+    return holders->votes > 0 ? holders->hash[holders->leader] : 0;
+}
+
+static bool names_leader(const struct fence_holders *holders, unsigned i)
+{
+    return (holders->named >> i & 1) && holders->hash[i] == holders->hash[holders->leader];
+}
+
+void fence_holders_record(struct fence_holders *holders, unsigned i,
+                          const struct fence_reply *reply)
+{
+    assert(i < FENCE_MASTERS_MAX && !(holders->named >> i & 1));
+    holders->named |= UINT32_C(1) << i;
+    holders->hash[i] = fence_lock_id_hash(reply->holder);
+    holders->number[i] = reply->number;
+    holders->remaining_ms[i] =
+        reply->remaining_ms < FENCE_REMAINING_MAX_MS ? reply->remaining_ms : FENCE_REMAINING_MAX_MS;
+
+    unsigned votes = 0;
+    for (unsigned j = 0; j < FENCE_MASTERS_MAX; j++)
+        votes += (holders->named >> j & 1) && holders->hash[j] == holders->hash[i];
+    if (votes <= holders->votes)
+        return;
+    holders->votes = votes;
+    holders->leader = i;
+    holders->member = reply->member;
+    size_t len = strlen(reply->owner);
+    assert(len <= FENCE_OWNER_MAX);
+    memcpy(holders->owner, reply->owner, len + 1);
+}
+
+uint64_t fence_holders_remaining_ms(const struct fence_holders *holders, unsigned majority)
+{
+    uint64_t best_ms = 0;
+    for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++) {
+        if (!names_leader(holders, i))
+            continue;
+        unsigned as_long = 0;
+        for (unsigned j = 0; j < FENCE_MASTERS_MAX; j++)
+            as_long +=
+                names_leader(holders, j) && holders->remaining_ms[j] >= holders->remaining_ms[i];
+        if (as_long >= majority && holders->remaining_ms[i] > best_ms)
+            best_ms = holders->remaining_ms[i];
+    }
+    return best_ms;
+}
+
+int64_t fence_holders_token(const struct fence_holders *holders, unsigned majority)
+{
+    for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++) {
+        if (!names_leader(holders, i))
+            continue;
+        unsigned same = 0;
+        for (unsigned j = 0; j < FENCE_MASTERS_MAX; j++)
+            same += names_leader(holders, j) && holders->number[j] == holders->number[i];
+        if (same >= majority)
+            return holders->number[i];
+    }
+    return 0;
+}

@@ -1,0 +1,36 @@
+/* Who the masters say holds a lock: kept while the replies of one round come in, to find the one
+ * holder that a majority names. */
+#ifndef FENCE_QUORUM_HOLDERS_H
+#define FENCE_QUORUM_HOLDERS_H
+
+#include "fence/protocol/message.h"
+
+struct fence_holders {
+    uint32_t named;  /* set of masters that named a holder */
+    unsigned leader; /* a master that named the one named most often; valid if votes > 0 */
+    unsigned votes;  /* how many named that one */
+    unsigned member; /* of several resources: the one that the leader holds */
+    uint64_t hash[FENCE_MASTERS_MAX]; /* of the lock id */
+    int64_t number[FENCE_MASTERS_MAX];
+    uint64_t remaining_ms[FENCE_MASTERS_MAX];
+    char owner[FENCE_OWNER_MAX + 1]; /* the label that came with the leader */
+};
+
+/* Nobody was named yet. */
+void fence_holders_begin(struct fence_holders *holders);
+
+/* Master @i answered FENCE_REPLY_HELD. At most once a master and round. */
+void fence_holders_record(struct fence_holders *holders, unsigned i,
+                          const struct fence_reply *reply);
+
+/* The fence_lock_id_hash() of that holder; 0: nobody was named. */
+uint64_t fence_holders_leader(const struct fence_holders *holders);
+
+/* How long the holder named most often still has it with @majority masters: the majority-th longest
+ * of what they say. 0 if fewer name it. */
+uint64_t fence_holders_remaining_ms(const struct fence_holders *holders, unsigned majority);
+
+/* The number that at least @majority of those who name that holder agree on; 0 if there is none. */
+int64_t fence_holders_token(const struct fence_holders *holders, unsigned majority);
+
+#endif

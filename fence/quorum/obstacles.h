@@ -1,0 +1,38 @@
+/* What keeps masters that answer from a lock, and does not go away by itself: keys and counters
+ * that somebody wrote by hand, and a counter that came to its end. */
+#ifndef FENCE_QUORUM_OBSTACLES_H
+#define FENCE_QUORUM_OBSTACLES_H
+
+#include "fence/protocol/message.h"
+#include "fence/quorum/tally.h"
+
+enum fence_obstacle {
+    FENCE_OBSTACLE_FOREIGN,    /* FENCE_EFOREIGN */
+    FENCE_OBSTACLE_ENDLESS,    /* FENCE_EENDLESS */
+    FENCE_OBSTACLE_SPENT,      /* FENCE_ESPENT */
+    FENCE_OBSTACLE_MISCOUNTED, /* FENCE_EMISCOUNTED */
+    FENCE_OBSTACLES,
+};
+
+/* Those of one round. */
+struct fence_obstacles {
+    unsigned met; /* masters that named one */
+    unsigned count[FENCE_OBSTACLES];
+    unsigned member[FENCE_OBSTACLES]; /* of several resources: which one, as was last named */
+};
+
+void fence_obstacles_begin(struct fence_obstacles *obstacles);
+
+/* Whether a reply of this @kind names one. */
+bool fence_obstacles_has(enum fence_reply_kind kind);
+
+/* Counts @reply, if it names one. At most once a master and round. */
+void fence_obstacles_record(struct fence_obstacles *obstacles, const struct fence_reply *reply);
+
+/* Why a round of @tally that found no majority did not: what was named most often, where the
+ * masters that are down, silent or refuse otherwise would have left a majority; FENCE_ENOQUORUM
+ * else. @ret_member: the resource in the way; untouched with FENCE_ENOQUORUM. */
+int fence_obstacles_error(const struct fence_obstacles *obstacles, const struct fence_tally *tally,
+                          unsigned *ret_member);
+
+#endif

@@ -1,0 +1,82 @@
+#include "fence/quorum/tally.h"
+#include "tests/lib/case.h"
+
+static void masters_not_asked_count_as_down(void **state)
+{
+    (void)state;
+    struct fence_tally tally;
+    fence_tally_begin(&tally, 5, 0x13);
+    assert_int_equal(fence_tally_count(&tally, FENCE_PART_DOWN), 2);
+    assert_int_equal(tally.parts[2], FENCE_PART_DOWN);
+    assert_int_equal(tally.parts[3], FENCE_PART_DOWN);
+    assert_int_equal(fence_tally_open(&tally), 3);
+}
+
+static void masters_outside_the_fleet_count_for_nothing(void **state)
+{
+    (void)state;
+    struct fence_tally tally;
+    fence_tally_begin(&tally, 3, 0x7);
+    assert_int_equal(fence_tally_count(&tally, FENCE_PART_PENDING), 3);
+    fence_tally_begin(&tally, 3, 0);
+    assert_int_equal(fence_tally_count(&tally, FENCE_PART_DOWN), 3);
+}
+
+static void part_is_recorded_once(void **state)
+{
+    (void)state;
+    struct fence_tally tally;
+    fence_tally_begin(&tally, 3, 0x7);
+    assert_true(fence_tally_record(&tally, 1, FENCE_PART_HELD));
+    assert_false(fence_tally_record(&tally, 1, FENCE_PART_GRANTED));
+    assert_int_equal(tally.parts[1], FENCE_PART_HELD);
+    assert_int_equal(fence_tally_open(&tally), 2);
+}
+
+static void master_not_asked_cannot_take_part(void **state)
+{
+    (void)state;
+    struct fence_tally tally;
+    fence_tally_begin(&tally, 3, 0x3);
+    assert_false(fence_tally_record(&tally, 2, FENCE_PART_GRANTED));
+    assert_int_equal(tally.parts[2], FENCE_PART_DOWN);
+}
+
+static void giving_up_times_out_only_those_that_owe_an_answer(void **state)
+{
+    (void)state;
+    struct fence_tally tally;
+    fence_tally_begin(&tally, 3, 0x3);
+    assert_true(fence_tally_record(&tally, 0, FENCE_PART_GRANTED));
+    fence_tally_give_up(&tally);
+    assert_int_equal(tally.parts[0], FENCE_PART_GRANTED);
+    assert_int_equal(tally.parts[1], FENCE_PART_TIMEOUT);
+    assert_int_equal(tally.parts[2], FENCE_PART_DOWN);
+    assert_int_equal(fence_tally_open(&tally), 0);
+    assert_false(fence_tally_record(&tally, 1, FENCE_PART_GRANTED));
+}
+
+static void unknown_is_down_or_timed_out_and_nothing_else(void **state)
+{
+    (void)state;
+    struct fence_tally tally;
+    fence_tally_begin(&tally, 7, 0x3f);
+    assert_true(fence_tally_record(&tally, 0, FENCE_PART_GRANTED));
+    assert_true(fence_tally_record(&tally, 1, FENCE_PART_HELD));
+    assert_true(fence_tally_record(&tally, 2, FENCE_PART_FREE));
+    assert_true(fence_tally_record(&tally, 3, FENCE_PART_REFUSED));
+    assert_int_equal(fence_tally_unknown(&tally), 1);
+    fence_tally_give_up(&tally);
+    assert_int_equal(fence_tally_unknown(&tally), 3);
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test(masters_not_asked_count_as_down),
+    cmocka_unit_test(masters_outside_the_fleet_count_for_nothing),
+    cmocka_unit_test(part_is_recorded_once),
+    cmocka_unit_test(master_not_asked_cannot_take_part),
+    cmocka_unit_test(giving_up_times_out_only_those_that_owe_an_answer),
+    cmocka_unit_test(unknown_is_down_or_timed_out_and_nothing_else),
+};
+
+CASE_MAIN(cases, NULL, NULL)
