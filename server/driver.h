@@ -6,7 +6,7 @@
 #include "fence/core/core.h"
 #include "fence/fleet/audit.h"
 #include "server/random.h"
-#include "storage/redis_master.h"
+#include "storage/redis/master.h"
 
 #include <uv.h>
 
@@ -62,7 +62,7 @@ bool server_driver_back_us(const struct server_driver *driver, unsigned i, uint6
 const struct fence_audit *server_driver_audit(const struct server_driver *driver);
 
 /* Master @i, for questions about what stands there that the core has no part in
- * (storage/redis_master_scan.h). To be asked while it is active. */
+ * (storage/redis/scan.h). To be asked while it is active. */
 struct storage_redis_master *server_driver_master(struct server_driver *driver, unsigned i);
 
 /* Calls without an answer yet, and those of them that may wait for a lock. */

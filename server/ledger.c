@@ -1,10 +1,9 @@
 /* pawl-ledger: accounts in one SQLite file, guarded by fencing tokens, served over HTTP. One
  * thread, one loop; every call is a short transaction and is answered before the next is taken. */
-#include "storage/ledger.h"
-
 #include "server/descriptors.h"
 #include "server/http_loop.h"
 #include "server/http_options.h"
+#include "server/ledger/tables.h"
 #include "server/ledger_backend.h"
 #include "server/log.h"
 #include "server/options.h"

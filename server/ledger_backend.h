@@ -3,7 +3,7 @@
 #define SERVER_LEDGER_BACKEND_H
 
 #include "api/ledger.h"
-#include "storage/ledger.h"
+#include "server/ledger/tables.h"
 
 /* The caller's memory, not to be moved after the init: it holds what its answers point to. */
 struct server_ledger_backend {

@@ -4,7 +4,7 @@
 #define SERVER_LISTING_NAMES_H
 
 #include "fence/protocol/limits.h"
-#include "storage/redis_master_scan.h"
+#include "storage/redis/scan.h"
 
 #include <stddef.h>
 #include <stdint.h>

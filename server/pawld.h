@@ -4,7 +4,7 @@
 
 #include "fence/protocol/limits.h"
 #include "server/http_options.h"
-#include "storage/redis_url.h"
+#include "storage/redis/url.h"
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* pawld init: make a fleet, or have one go on that lost its memory, and say what came of it. */
 #include "server/options.h"
 #include "server/pawld.h"
-#include "storage/redis_init.h"
+#include "storage/redis/init.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include "server/options.h"
 #include "server/pawld.h"
 #include "server/worker.h"
-#include "storage/redis_init.h"
+#include "storage/redis/init.h"
 
 #include <argp.h>
 #include <errno.h>

@@ -11,7 +11,7 @@
 #include "fence/protocol/error.h"
 #include "server/figures.h"
 #include "server/http_options.h"
-#include "storage/redis_url.h"
+#include "storage/redis/url.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,6 @@
 /* The guard rule: what a resource does with a token. Pure; a guard stores the highest token seen
- * and applies this rule in the same transaction as the write (storage/guard.h is one for SQLite).
+ * and applies this rule in the same transaction as the write (storage/guard/sqlite/guard.h is one
+ * for SQLite).
  *
  * Source: M. Kleppmann, "How to do distributed locking" (2016), "Making the lock safe with
  * fencing"; antirez, "Is Redlock safe?" (2016) for the variant by identity. */

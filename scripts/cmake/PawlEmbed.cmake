@@ -3,11 +3,11 @@
 # Makes the text of each file (named from the folder of the calling CMakeLists.txt) a constant that
 # <target> can include, made anew whenever the file changes. In storage/,
 #
-#     pawl_embed_text(pawl_storage lua/take.lua)
+#     pawl_embed_text(pawl_storage redis/lua/take.lua)
 #
-# gives #include "storage/lua/take.lua.h", which defines
+# gives #include "storage/redis/lua/take.lua.h", which defines
 #
-#     static const char storage_lua_take[] = "...";
+#     static const char storage_redis_lua_take[] = "...";
 function(pawl_embed_text target)
     set(generated ${PROJECT_BINARY_DIR}/generated)
     foreach(file IN LISTS ARGN)

@@ -8,7 +8,7 @@
 #include "fence/protocol/lease.h"
 #include "fence/protocol/name.h"
 #include "fence/protocol/view.h"
-#include "storage/redis_master.h"
+#include "storage/redis/master.h"
 #include "tests/bench/clock.h"
 #include "tests/bench/names.h"
 #include "tests/bench/tally.h"

@@ -1,6 +1,6 @@
 #include "tests/integration/master_fixture.h"
 
-#include "storage/redis_init.h"
+#include "storage/redis/init.h"
 #include "tests/lib/case.h"
 
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef TESTS_INTEGRATION_MASTER_FIXTURE_H
 #define TESTS_INTEGRATION_MASTER_FIXTURE_H
 
-#include "storage/redis_master.h"
+#include "storage/redis/master.h"
 #include "tests/lib/redis_fleet.h"
 
 #include <stdbool.h>

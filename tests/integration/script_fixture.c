@@ -1,6 +1,6 @@
 #include "tests/integration/script_fixture.h"
 
-#include "storage/lua/lineage.lua.h"
+#include "storage/redis/lua/lineage.lua.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,7 +106,7 @@ void script_assert_error(redisReply *reply, const char *sign)
 
 const char *script_lineage(void)
 {
-    static const char *const scripts[] = {storage_lua_lineage, "return (lineage_now())"};
+    static const char *const scripts[] = {storage_redis_lua_lineage, "return (lineage_now())"};
     static char lineage[FENCE_LINEAGE_MAX + 1];
     redisReply *reply = script_eval(scripts, 2, "1 pawl:fleet");
     assert_int_equal(reply->type, REDIS_REPLY_STRING);
@@ -119,7 +119,7 @@ const char *script_lineage(void)
 static void mark_process(void)
 {
     static const char *const scripts[] = {
-        storage_lua_lineage,
+        storage_redis_lua_lineage,
         "return redis.call('HSET', fleet, 'sets', sets_now(), 'bytes', bytes_now())"};
     redisReply *reply = script_eval(scripts, 2, "1 pawl:fleet");
     assert_int_equal(reply->type, REDIS_REPLY_INTEGER);

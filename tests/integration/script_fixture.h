@@ -4,7 +4,7 @@
 #define TESTS_INTEGRATION_SCRIPT_FIXTURE_H
 
 #include "fence/fleet/fleet.h"
-#include "storage/redis_rejoin.h"
+#include "storage/redis/rejoin.h"
 #include "tests/lib/case.h"
 #include "tests/lib/redis_fleet.h"
 

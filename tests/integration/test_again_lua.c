@@ -119,7 +119,7 @@ static void what_was_not_found_is_not_confirmed_by_another_attempt(void **state)
 /* ---- imported locks ---------------------------------------------------------------------------
  */
 
-/* As storage/lua/install.lua writes it, with a lease of 5 s. */
+/* As storage/redis/lua/install.lua writes it, with a lease of 5 s. */
 static void import(struct master_fixture *fixture, const char *value)
 {
     freeReplyObject(redis_fleet_command(fixture->fleet, 0, "SET " KEY " %s PX 5000", value));

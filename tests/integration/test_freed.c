@@ -1,6 +1,6 @@
 /* Who waits is told: the waiting key, what is published when a lock is given up, and the second
  * connection that brings it. */
-#include "storage/redis_master_look.h"
+#include "storage/redis/probe.h"
 #include "tests/integration/master_fixture.h"
 #include "tests/lib/case.h"
 #include "tests/lib/wait.h"

@@ -1,8 +1,8 @@
 /* What may be done with a lock that was imported, and with a tombstone, on a real Redis: the server
  * is the second of three masters. */
-#include "storage/lua/lineage.lua.h"
-#include "storage/lua/requests.lua.h"
-#include "storage/lua/view.lua.h"
+#include "storage/redis/lua/lineage.lua.h"
+#include "storage/redis/lua/requests.lua.h"
+#include "storage/redis/lua/view.lua.h"
 #include "tests/integration/script_fixture.h"
 
 #include <stdio.h>
@@ -22,8 +22,8 @@ enum {
 
 static redisReply *ask(const char *request)
 {
-    static const char *const scripts[] = {storage_lua_lineage, storage_lua_view,
-                                          storage_lua_requests};
+    static const char *const scripts[] = {storage_redis_lua_lineage, storage_redis_lua_view,
+                                          storage_redis_lua_requests};
     char arguments[256];
     snprintf(arguments, sizeof(arguments), "2 pawl:fleet " KEY " 10,20,30 " SCRIPT_FLEET " 2 %s",
              request);

@@ -1,11 +1,11 @@
 /* Every script on a master checks what its data descend from, on a real Redis: after what may have
  * taken writes back, none of them acts. */
-#include "storage/lua/doubt.lua.h"
-#include "storage/lua/lineage.lua.h"
-#include "storage/lua/requests.lua.h"
-#include "storage/lua/restamp.lua.h"
-#include "storage/lua/settle.lua.h"
-#include "storage/lua/view.lua.h"
+#include "storage/redis/lua/doubt.lua.h"
+#include "storage/redis/lua/lineage.lua.h"
+#include "storage/redis/lua/requests.lua.h"
+#include "storage/redis/lua/restamp.lua.h"
+#include "storage/redis/lua/settle.lua.h"
+#include "storage/redis/lua/view.lua.h"
 #include "tests/integration/script_fixture.h"
 #include "tests/lib/wait.h"
 
@@ -40,8 +40,8 @@ static const char *const requests[] = {
 
 static redisReply *ask(const char *request)
 {
-    static const char *const scripts[] = {storage_lua_lineage, storage_lua_view,
-                                          storage_lua_requests};
+    static const char *const scripts[] = {storage_redis_lua_lineage, storage_redis_lua_view,
+                                          storage_redis_lua_requests};
     char arguments[512];
     snprintf(arguments, sizeof(arguments),
              "2 pawl:fleet pawl:lock:1 10,20,30 " SCRIPT_FLEET " 1 %s", request);
@@ -67,7 +67,7 @@ static struct fence_rejoin_reply at_member(enum fence_rejoin_step step)
 
 static long long settle(void)
 {
-    static const char *const scripts[] = {storage_lua_lineage, storage_lua_settle};
+    static const char *const scripts[] = {storage_redis_lua_lineage, storage_redis_lua_settle};
     redisReply *reply = script_eval(scripts, 2, "1 pawl:fleet " SCRIPT_FLEET " 1");
     assert_int_equal(reply->type, REDIS_REPLY_INTEGER);
     long long settled = reply->integer;
@@ -78,7 +78,7 @@ static long long settle(void)
 /* From the marker's @was to the lineage @now, which were looked at before. */
 static long long restamp(const char *was, const char *now)
 {
-    static const char *const scripts[] = {storage_lua_lineage, storage_lua_restamp};
+    static const char *const scripts[] = {storage_redis_lua_lineage, storage_redis_lua_restamp};
     char arguments[512];
     snprintf(arguments, sizeof(arguments),
              "1 pawl:fleet " SCRIPT_FLEET " 1 " SCRIPT_RUN
@@ -422,7 +422,7 @@ static void restamp_names_the_run_and_the_lineage_of_now(void **state)
 
 static long long doubt(const char *run, const char *lineage)
 {
-    static const char *const scripts[] = {storage_lua_doubt};
+    static const char *const scripts[] = {storage_redis_lua_doubt};
     char arguments[512];
     snprintf(arguments, sizeof(arguments), "1 pawl:fleet " SCRIPT_FLEET " 1 %s %s", run, lineage);
     redisReply *reply = script_eval(scripts, 1, arguments);

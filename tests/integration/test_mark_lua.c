@@ -1,5 +1,5 @@
 /* The beginning of taking a master back, on a real Redis: the mark, and the locks that go. */
-#include "storage/redis_keys.h"
+#include "storage/redis/keys.h"
 #include "tests/integration/script_fixture.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* A fleet whose majority lost its memory goes on above a floor: what is left on real masters, and
  * what happens to one of them while the longest lease is waited for. */
 #include "fence/protocol/view.h"
-#include "storage/redis_init.h"
+#include "storage/redis/init.h"
 #include "tests/lib/case.h"
 #include "tests/lib/redis_fleet.h"
 #include "tests/lib/wait.h"

@@ -1,5 +1,5 @@
 /* Looks at a real Redis on the connection that stands, and what they notice. */
-#include "storage/redis_master_look.h"
+#include "storage/redis/probe.h"
 #include "tests/integration/master_fixture.h"
 #include "tests/lib/case.h"
 

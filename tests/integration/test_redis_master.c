@@ -1,5 +1,5 @@
 /* The life of a connection to a real Redis: handshake, loss, return. */
-#include "storage/redis_master_look.h"
+#include "storage/redis/probe.h"
 #include "tests/integration/master_fixture.h"
 #include "tests/lib/case.h"
 #include "tests/lib/wait.h"

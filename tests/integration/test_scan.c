@@ -1,6 +1,6 @@
 /* Reading names and holders off a real Redis. */
 #include "fence/protocol/name.h"
-#include "storage/redis_master_scan.h"
+#include "storage/redis/scan.h"
 #include "tests/integration/master_fixture.h"
 #include "tests/lib/case.h"
 

@@ -1,6 +1,6 @@
 /* What becomes of imported locks that nobody asks for, on a real Redis. */
-#include "storage/lua/lineage.lua.h"
-#include "storage/lua/sweep.lua.h"
+#include "storage/redis/lua/lineage.lua.h"
+#include "storage/redis/lua/sweep.lua.h"
 #include "tests/integration/script_fixture.h"
 
 #include <stdio.h>
@@ -17,7 +17,7 @@ enum {
 
 static long long sweep(void)
 {
-    static const char *const scripts[] = {storage_lua_lineage, storage_lua_sweep};
+    static const char *const scripts[] = {storage_redis_lua_lineage, storage_redis_lua_sweep};
     char arguments[32];
     snprintf(arguments, sizeof(arguments), "1 pawl:fleet %d", AT_A_TIME);
     redisReply *reply = script_eval(scripts, 2, arguments);

@@ -1,7 +1,7 @@
 /* The resource that the locks protect: a number that clients read, add 1 to and write back. It
  * keeps the guard rule (fence/guard/guard.h), and knows whether an update was ever lost. */
-#ifndef SIM_ACCOUNT_H
-#define SIM_ACCOUNT_H
+#ifndef TESTS_SIM_ACCOUNT_H
+#define TESTS_SIM_ACCOUNT_H
 
 #include "fence/guard/guard.h"
 

@@ -1,6 +1,6 @@
 /* What a client sends, and how the answer comes to it, or does not. */
-#ifndef SIM_ASKING_H
-#define SIM_ASKING_H
+#ifndef TESTS_SIM_ASKING_H
+#define TESTS_SIM_ASKING_H
 
 #include "fence/core/core.h"
 #include "tests/sim/client.h"

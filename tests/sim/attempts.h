@@ -1,8 +1,8 @@
 /* The attempts of the acquires that are under way: which call each request is sent for, and that
  * each attempt comes to its end, in a grant or in a clean-up. What is left without either stays
  * locked until its lease ends. */
-#ifndef SIM_ATTEMPTS_H
-#define SIM_ATTEMPTS_H
+#ifndef TESTS_SIM_ATTEMPTS_H
+#define TESTS_SIM_ATTEMPTS_H
 
 #include "fence/protocol/message.h"
 

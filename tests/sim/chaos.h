@@ -2,8 +2,8 @@
  *
  * Each kind of fault has random numbers of its own, so that one that is left out shifts no other:
  * the shrinker needs a history to stay much the same without it. */
-#ifndef SIM_CHAOS_H
-#define SIM_CHAOS_H
+#ifndef TESTS_SIM_CHAOS_H
+#define TESTS_SIM_CHAOS_H
 
 #include "tests/sim/plan.h"
 

@@ -1,7 +1,7 @@
 /* What must hold, whatever went wrong. The history of calls is kept here, and each thing that can
  * break a promise is shown to one of these functions when it happens. The first violation stays. */
-#ifndef SIM_CHECK_H
-#define SIM_CHECK_H
+#ifndef TESTS_SIM_CHECK_H
+#define TESTS_SIM_CHECK_H
 
 #include "tests/sim/account.h"
 #include "tests/sim/grants.h"

@@ -9,8 +9,8 @@
  *    |           |                   ^  |                                      |             ^
  *    |           |                   '--|---------- the next of several -------'             |
  *    '--> INSPECTING --------------- stale, refused, tired of waiting -----------------------' */
-#ifndef SIM_CLIENT_H
-#define SIM_CLIENT_H
+#ifndef TESTS_SIM_CLIENT_H
+#define TESTS_SIM_CLIENT_H
 
 #include "tests/sim/message.h"
 #include "tests/sim/rng.h"

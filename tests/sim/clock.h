@@ -1,7 +1,7 @@
 /* A clock that runs at its own rate. The world has one true time; servers and masters see it
  * through one of these. */
-#ifndef SIM_CLOCK_H
-#define SIM_CLOCK_H
+#ifndef TESTS_SIM_CLOCK_H
+#define TESTS_SIM_CLOCK_H
 
 #include <stdint.h>
 

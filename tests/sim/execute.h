@@ -1,6 +1,6 @@
 /* A message that reached a master: what it does there, told, counted and checked. */
-#ifndef SIM_EXECUTE_H
-#define SIM_EXECUTE_H
+#ifndef TESTS_SIM_EXECUTE_H
+#define TESTS_SIM_EXECUTE_H
 
 #include "tests/sim/heap.h"
 #include "tests/sim/network.h"

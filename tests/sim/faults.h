@@ -1,7 +1,7 @@
 /* What goes wrong now and then: masters and servers that crash, masters that forget, connections
  * that are cut. What goes wrong with each message is in the network. */
-#ifndef SIM_FAULTS_H
-#define SIM_FAULTS_H
+#ifndef TESTS_SIM_FAULTS_H
+#define TESTS_SIM_FAULTS_H
 
 #include <stdbool.h>
 

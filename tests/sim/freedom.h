@@ -1,8 +1,8 @@
 /* When a lock was last in the way, as the world sees it: more than any server can know. Where a
  * lock went without its master being asked (a wipe, a restart, a clock that did anything), it
  * counts as there until its lease would have ended or its master is asked again. */
-#ifndef SIM_FREEDOM_H
-#define SIM_FREEDOM_H
+#ifndef TESTS_SIM_FREEDOM_H
+#define TESTS_SIM_FREEDOM_H
 
 #include "tests/sim/check.h"
 

@@ -5,8 +5,8 @@
  *   P2  validities of different lock ids do not overlap, where clocks are sane. A lock id that its
  *       holder gave up counts no more, even if it is granted once again: its release takes that
  * too, sooner or later. So does a grant that its server takes back. */
-#ifndef SIM_GRANTS_H
-#define SIM_GRANTS_H
+#ifndef TESTS_SIM_GRANTS_H
+#define TESTS_SIM_GRANTS_H
 
 #include "tests/sim/message.h"
 

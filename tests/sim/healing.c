@@ -21,7 +21,7 @@ enum {
 };
 
 /* Above any token that was given out, and not seen; and the same for incarnations. As
- * storage/redis_init_floor.c does it. */
+ * storage/redis/init_floor.c does it. */
 #define FLOOR_MARGIN        (INT64_C(1) << 32)
 #define INCARNATIONS_MISSED (INT64_C(1) << (12 + FENCE_INCARNATION_RANDOM_BITS))
 

@@ -1,6 +1,6 @@
 /* The end of a history: nothing goes wrong any more, and after a while everything must be well. */
-#ifndef SIM_HEALING_H
-#define SIM_HEALING_H
+#ifndef TESTS_SIM_HEALING_H
+#define TESTS_SIM_HEALING_H
 
 #include "tests/sim/heap.h"
 

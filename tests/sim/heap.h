@@ -1,8 +1,8 @@
 /* What will happen, soonest first. Events of one instant come in the order in which they were
  * first scheduled, also when they were put off meanwhile: so a queue that was held up stays a
  * queue. */
-#ifndef SIM_HEAP_H
-#define SIM_HEAP_H
+#ifndef TESTS_SIM_HEAP_H
+#define TESTS_SIM_HEAP_H
 
 #include <stdbool.h>
 #include <stdint.h>

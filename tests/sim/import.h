@@ -1,7 +1,7 @@
 /* What read.lua and install.lua do: pages of one master's counters and locks, merged into another.
  * What is imported only stands in the way, but where so many had it that it proves something. */
-#ifndef SIM_IMPORT_H
-#define SIM_IMPORT_H
+#ifndef TESTS_SIM_IMPORT_H
+#define TESTS_SIM_IMPORT_H
 
 #include "tests/sim/master.h"
 

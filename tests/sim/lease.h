@@ -1,7 +1,7 @@
 /* P2 at its root: a grant's validity lies within the leases that the masters gave. Where no clock
  * and no master is ever out of order, a majority must have the lock until the end of it. */
-#ifndef SIM_LEASE_H
-#define SIM_LEASE_H
+#ifndef TESTS_SIM_LEASE_H
+#define TESTS_SIM_LEASE_H
 
 #include <stdint.h>
 

@@ -7,8 +7,8 @@
  * It is opened again and again; each time is a generation, and what belongs to an earlier one is of
  * no use to the server any more. A connection leads to the machine that stood at the master's
  * address when it was opened, and stays with it. */
-#ifndef SIM_LINK_H
-#define SIM_LINK_H
+#ifndef TESTS_SIM_LINK_H
+#define TESTS_SIM_LINK_H
 
 #include "tests/sim/heap.h"
 #include "tests/sim/message.h"

@@ -1,6 +1,6 @@
-/* What storage/lua/requests.lua does to the locks of a master, as data. */
-#ifndef SIM_LOCKS_H
-#define SIM_LOCKS_H
+/* What storage/redis/lua/requests.lua does to the locks of a master, as data. */
+#ifndef TESTS_SIM_LOCKS_H
+#define TESTS_SIM_LOCKS_H
 
 #include "tests/sim/master.h"
 

@@ -3,8 +3,8 @@
  *
  * That holds of a lock that all masters gave under its token or a lower number. Where one gave a
  * higher number, the lock is had by fewer masters from the beginning, and may be by too few. */
-#ifndef SIM_MAINTAIN_H
-#define SIM_MAINTAIN_H
+#ifndef TESTS_SIM_MAINTAIN_H
+#define TESTS_SIM_MAINTAIN_H
 
 #include "tests/sim/message.h"
 

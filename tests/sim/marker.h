@@ -1,7 +1,7 @@
 /* The scripts that read and write a master's marker: who may ask it what, and how it is taken back.
  * Each is wholly done or not at all. */
-#ifndef SIM_MARKER_H
-#define SIM_MARKER_H
+#ifndef TESTS_SIM_MARKER_H
+#define TESTS_SIM_MARKER_H
 
 #include "tests/sim/master.h"
 

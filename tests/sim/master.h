@@ -8,8 +8,8 @@
  * The lineage is what the data of a process descend from. It changes with whatever may have taken
  * something back: a restart, a turn as a replica, an eviction; and with some things that took
  * nothing. */
-#ifndef SIM_MASTER_H
-#define SIM_MASTER_H
+#ifndef TESTS_SIM_MASTER_H
+#define TESTS_SIM_MASTER_H
 
 #include "tests/sim/clock.h"
 #include "tests/sim/message.h"

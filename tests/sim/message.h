@@ -3,8 +3,8 @@
  * A lock id is numbered by the first call that acquires with it, a resource by its place in the
  * world, a run and a lineage of a Redis by how many there were before it. There is but one fleet in
  * a world. */
-#ifndef SIM_MESSAGE_H
-#define SIM_MESSAGE_H
+#ifndef TESTS_SIM_MESSAGE_H
+#define TESTS_SIM_MESSAGE_H
 
 #include "fence/core/core.h"
 

@@ -1,7 +1,7 @@
 /* Rules that a master keeps and that can be switched off, to see whether the simulator finds out.
  * Those that the core keeps are in fence/base/mutant.h. */
-#ifndef SIM_MUTANT_H
-#define SIM_MUTANT_H
+#ifndef TESTS_SIM_MUTANT_H
+#define TESTS_SIM_MUTANT_H
 
 #include <stdint.h>
 

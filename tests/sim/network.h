@@ -5,8 +5,8 @@
  * request of an old connection can overtake, or be overtaken by, those of the next one. Duplicates
  * and replays obey no order at all: they stand for whatever could make a request happen twice, even
  * to the next process at the same machine. */
-#ifndef SIM_NETWORK_H
-#define SIM_NETWORK_H
+#ifndef TESTS_SIM_NETWORK_H
+#define TESTS_SIM_NETWORK_H
 
 #include "tests/sim/heap.h"
 #include "tests/sim/message.h"

@@ -2,8 +2,8 @@
  *
  * Not every fault in every world: what is always there hides what needs its absence. So each world
  * has its own choice of faults, each with its own rate ("Swarm testing", Groce et al. 2012). */
-#ifndef SIM_PLAN_H
-#define SIM_PLAN_H
+#ifndef TESTS_SIM_PLAN_H
+#define TESTS_SIM_PLAN_H
 
 #include "tests/sim/message.h"
 #include "tests/sim/rng.h"

@@ -1,8 +1,8 @@
 /* The world itself asks, after healing: each lock must be free, and found again by who has it at
  * another server; and those who want several at once, of which each is wanted by another too, must
  * all get them in turn. */
-#ifndef SIM_PROBE_H
-#define SIM_PROBE_H
+#ifndef TESTS_SIM_PROBE_H
+#define TESTS_SIM_PROBE_H
 
 #include "tests/sim/message.h"
 

@@ -4,8 +4,8 @@
  * do afterwards. Source: D. Blackman and S. Vigna, "Scrambled linear pseudorandom number
  * generators" (xoshiro256**); G. Steele et al., "Fast splittable pseudorandom number generators"
  * (SplitMix64, which spreads the seed). */
-#ifndef SIM_RNG_H
-#define SIM_RNG_H
+#ifndef TESTS_SIM_RNG_H
+#define TESTS_SIM_RNG_H
 
 #include <stdbool.h>
 #include <stdint.h>

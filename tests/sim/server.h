@@ -1,6 +1,6 @@
 /* A server: the real core, its clock, and its timer. */
-#ifndef SIM_SERVER_H
-#define SIM_SERVER_H
+#ifndef TESTS_SIM_SERVER_H
+#define TESTS_SIM_SERVER_H
 
 #include "fence/core/core.h"
 #include "tests/sim/clock.h"

@@ -2,8 +2,8 @@
  *
  * Each step is a plan with something less in it, played again. Where the same seed does not fail
  * any more, others get a chance: what is kept is the violation, not the way to it. */
-#ifndef SIM_SHRINK_H
-#define SIM_SHRINK_H
+#ifndef TESTS_SIM_SHRINK_H
+#define TESTS_SIM_SHRINK_H
 
 #include "tests/sim/world.h"
 

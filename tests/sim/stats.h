@@ -1,7 +1,7 @@
 /* What happened, counted: a simulator that never sees a duplicate executed or a majority missing
  * has shown nothing about them. Each of these must be above 0 at the end of a run. */
-#ifndef SIM_STATS_H
-#define SIM_STATS_H
+#ifndef TESTS_SIM_STATS_H
+#define TESTS_SIM_STATS_H
 
 #include "fence/protocol/message.h"
 

@@ -1,6 +1,6 @@
 /* The history of one world: always as a hash, and as text for people where wanted. */
-#ifndef SIM_TRACE_H
-#define SIM_TRACE_H
+#ifndef TESTS_SIM_TRACE_H
+#define TESTS_SIM_TRACE_H
 
 #include <stdint.h>
 #include <stdio.h>

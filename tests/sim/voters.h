@@ -1,6 +1,6 @@
 /* Who may vote, as the world sees it: more than any server can know. */
-#ifndef SIM_VOTERS_H
-#define SIM_VOTERS_H
+#ifndef TESTS_SIM_VOTERS_H
+#define TESTS_SIM_VOTERS_H
 
 #include <stdbool.h>
 

@@ -9,8 +9,8 @@
  * once.
  *
  * Who wants several at once stands in no line: it may ask at any time, and must now and then. */
-#ifndef SIM_WAITERS_H
-#define SIM_WAITERS_H
+#ifndef TESTS_SIM_WAITERS_H
+#define TESTS_SIM_WAITERS_H
 
 #include "tests/sim/check.h"
 #include "tests/sim/plan.h"

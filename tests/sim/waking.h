@@ -12,8 +12,8 @@
  * Who wants several at once is bound by that last one alone.
  *
  * Delays are by the server's own clock; where it was stopped they count from when it goes on. */
-#ifndef SIM_WAKING_H
-#define SIM_WAKING_H
+#ifndef TESTS_SIM_WAKING_H
+#define TESTS_SIM_WAKING_H
 
 #include "tests/sim/waiters.h"
 

@@ -4,8 +4,8 @@
  *
  * Everything that happens is an event on one heap; the next one is taken, acted on and checked
  * until nothing is left to do. A world is large and is used again for the next seed. */
-#ifndef SIM_WORLD_H
-#define SIM_WORLD_H
+#ifndef TESTS_SIM_WORLD_H
+#define TESTS_SIM_WORLD_H
 
 #include "tests/sim/account.h"
 #include "tests/sim/chaos.h"

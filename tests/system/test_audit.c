@@ -1,5 +1,5 @@
 /* The audit in /v1/fleet and in the log: what is wrong with masters that vote all the same. */
-#include "storage/redis_master_look.h"
+#include "storage/redis/probe.h"
 #include "tests/chaos/clock.h"
 #include "tests/lib/case.h"
 #include "tests/lib/text.h"

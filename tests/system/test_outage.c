@@ -1,5 +1,5 @@
 /* Masters that die, freeze and come back, under a service that goes on as long as it may. */
-#include "storage/redis_master_look.h"
+#include "storage/redis/probe.h"
 #include "tests/lib/case.h"
 #include "tests/lib/wait.h"
 #include "tests/system/calls.h"

@@ -1,6 +1,6 @@
 /* Masters that forget, under services that go on: taken back by themselves, with what they forgot.
  */
-#include "storage/redis_master_look.h"
+#include "storage/redis/probe.h"
 #include "tests/lib/case.h"
 #include "tests/lib/process.h"
 #include "tests/lib/wait.h"

@@ -1,0 +1,217 @@
+#include "storage/guard/sqlite/guard.h"
+
+#include "fence/guard/guard.h"
+#include "fence/protocol/name.h"
+#include "storage/sqlite/sql.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A judgement holds only as long as nobody else can write: until the end of a write transaction. */
+static void assert_in_write_transaction(sqlite3 *db)
+{
+    assert(sqlite3_txn_state(db, "main") == SQLITE_TXN_WRITE);
+}
+
+static struct storage_rejection rejection_of(enum storage_rejection_kind kind, const char *resource)
+{
+    struct storage_rejection rejection = {.kind = kind};
+    snprintf(rejection.resource, sizeof rejection.resource, "%s", resource);
+    return rejection;
+}
+
+/* ---- by token -------------------------------------------------------------------------------- */
+
+/* The highest token that @resource has seen, 0 if none. */
+static int read_highest(sqlite3 *db, const char *resource, int64_t *ret_highest)
+{
+    int64_t highest = 0;
+    struct storage_sql sql =
+        storage_sql_prepare(db, "SELECT highest_token FROM pawl_guard WHERE resource = ?1");
+    storage_sql_bind_text(&sql, 1, resource);
+    if (storage_sql_row(&sql))
+        highest = sqlite3_column_int64(sql.stmt, 0);
+    int err = storage_sql_finish(&sql);
+    if (err)
+        return err;
+    *ret_highest = highest;
+    return 0;
+}
+
+static int write_highest(sqlite3 *db, const char *resource, int64_t highest)
+{
+    struct storage_sql sql =
+        storage_sql_prepare(db, "INSERT INTO pawl_guard (resource, highest_token) VALUES (?1, ?2)"
+                                "  ON CONFLICT (resource)"
+                                "  DO UPDATE SET highest_token = excluded.highest_token");
+    storage_sql_bind_text(&sql, 1, resource);
+    storage_sql_bind_int(&sql, 2, highest);
+    return storage_sql_run(&sql);
+}
+
+/* A claim and a check do the same to the guard; they differ in what the caller does next. */
+static int judge_and_raise(sqlite3 *db, enum storage_rejection_kind kind, const char *resource,
+                           int64_t token, struct storage_rejection *ret_rejection)
+{
+    assert_in_write_transaction(db);
+    if (!fence_resource_valid(resource, strlen(resource)))
+        return FENCE_EINVAL;
+    int64_t seen = 0;
+    int err = read_highest(db, resource, &seen);
+    if (err)
+        return err;
+    int64_t highest = seen;
+    err = fence_guard_judge(seen, token, &highest);
+    if (err == FENCE_ESTALE) {
+        *ret_rejection = rejection_of(kind, resource);
+        ret_rejection->token = token;
+        ret_rejection->highest_token = seen;
+    }
+    if (err || highest == seen)
+        return err;
+    return write_highest(db, resource, highest);
+}
+
+int storage_guard_claim(sqlite3 *db, const char *resource, int64_t token,
+                        struct storage_rejection *ret_rejection)
+{
+    return judge_and_raise(db, STORAGE_REJECTED_CLAIM, resource, token, ret_rejection);
+}
+
+int storage_guard_check(sqlite3 *db, const char *resource, int64_t token,
+                        struct storage_rejection *ret_rejection)
+{
+    return judge_and_raise(db, STORAGE_REJECTED_WRITE, resource, token, ret_rejection);
+}
+
+/* ---- by identity ----------------------------------------------------------------------------- */
+
+static bool names_valid(const char *resource, const char *lock_id)
+{
+    return fence_resource_valid(resource, strlen(resource)) &&
+           fence_lock_id_valid(lock_id, strlen(lock_id));
+}
+
+int storage_guard_claim_id(sqlite3 *db, const char *resource, const char *lock_id)
+{
+    assert_in_write_transaction(db);
+    if (!names_valid(resource, lock_id))
+        return FENCE_EINVAL;
+    struct storage_sql sql = storage_sql_prepare(
+        db, "INSERT INTO pawl_guard_id (resource, lock_id) VALUES (?1, ?2)"
+            "  ON CONFLICT (resource) DO UPDATE SET lock_id = excluded.lock_id");
+    storage_sql_bind_text(&sql, 1, resource);
+    storage_sql_bind_text(&sql, 2, lock_id);
+    return storage_sql_run(&sql);
+}
+
+int storage_guard_check_id(sqlite3 *db, const char *resource, const char *lock_id,
+                           struct storage_rejection *ret_rejection)
+{
+    assert_in_write_transaction(db);
+    if (!names_valid(resource, lock_id))
+        return FENCE_EINVAL;
+    char claimed_id[FENCE_LOCK_ID_MAX + 1] = ""; /* no lock id is empty: unclaimed refuses all */
+    struct storage_sql sql =
+        storage_sql_prepare(db, "SELECT lock_id FROM pawl_guard_id WHERE resource = ?1");
+    storage_sql_bind_text(&sql, 1, resource);
+    if (storage_sql_row(&sql))
+        storage_sql_column_text(&sql, 0, claimed_id, sizeof claimed_id);
+    int err = storage_sql_finish(&sql);
+    if (err)
+        return err;
+    err = fence_guard_judge_id(claimed_id, lock_id);
+    if (err == FENCE_ESTALE)
+        *ret_rejection = rejection_of(STORAGE_REJECTED_WRITE_BY_ID, resource);
+    return err;
+}
+
+/* ---- the connection -------------------------------------------------------------------------- */
+
+int storage_guard_begin(sqlite3 *db)
+{
+    return storage_sql_exec(db, "BEGIN IMMEDIATE");
+}
+
+int storage_guard_commit(sqlite3 *db)
+{
+    return storage_sql_exec(db, "COMMIT");
+}
+
+void storage_guard_rollback(sqlite3 *db)
+{
+    /* A full disk or a failed write has rolled back already. Should this fail, the connection keeps
+     * its transaction and the next begin says so; nothing of it can be committed by accident. */
+    if (!sqlite3_get_autocommit(db))
+        sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+}
+
+const char *storage_guard_error(sqlite3 *db)
+{
+    return sqlite3_errmsg(db);
+}
+
+int storage_guard_install(sqlite3 *db)
+{
+    /* The trigger holds the promise against a hand at the SQL prompt, too. */
+    int err = storage_sql_exec(
+        db, "CREATE TABLE IF NOT EXISTS pawl_guard ("
+            "  resource TEXT PRIMARY KEY,"
+            "  highest_token INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
+            "CREATE TRIGGER IF NOT EXISTS pawl_guard_only_rises"
+            "  BEFORE UPDATE ON pawl_guard WHEN new.highest_token < old.highest_token"
+            "  BEGIN SELECT RAISE(ABORT, 'the guard only rises'); END;"
+            "CREATE TABLE IF NOT EXISTS pawl_guard_id ("
+            "  resource TEXT PRIMARY KEY,"
+            "  lock_id TEXT NOT NULL) STRICT, WITHOUT ROWID");
+    return err ? err : storage_rejection_install(db);
+}
+
+/* A database without a file, or whose journal is off or in memory, loses the guard with the process
+ * or the power. */
+static int refuse_forgetful(sqlite3 *db)
+{
+    const char *file = sqlite3_db_filename(db, "main");
+    if (!file || !*file)
+        return FENCE_EINVAL;
+    char mode[16] = "";
+    struct storage_sql sql = storage_sql_prepare(db, "PRAGMA main.journal_mode");
+    if (storage_sql_row(&sql))
+        storage_sql_column_text(&sql, 0, mode, sizeof mode);
+    int err = storage_sql_finish(&sql);
+    if (err)
+        return err;
+    return strcmp(mode, "off") == 0 || strcmp(mode, "memory") == 0 ? FENCE_EINVAL : 0;
+}
+
+int storage_guard_configure(sqlite3 *db)
+{
+    assert(sqlite3_get_autocommit(db)); /* within a transaction SQLite ignores these pragmas */
+    int err = storage_sql_error(sqlite3_busy_timeout(db, STORAGE_BUSY_TIMEOUT_MS));
+    if (!err)
+        err = storage_sql_exec(db, "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON");
+    return err ? err : refuse_forgetful(db);
+}
+
+int storage_guard_open(const char *path, char *text, size_t text_size, sqlite3 **ret_db)
+{
+    sqlite3 *db = NULL;
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXRESCODE;
+    int err = storage_sql_error(sqlite3_open_v2(path, &db, flags, NULL));
+    /* The timeout comes first: another process may be switching the same new file to WAL. */
+    if (!err)
+        err = storage_sql_error(sqlite3_busy_timeout(db, STORAGE_BUSY_TIMEOUT_MS));
+    if (!err)
+        err = storage_sql_exec(db, "PRAGMA journal_mode = WAL");
+    if (!err)
+        err = storage_guard_configure(db);
+    if (err) {
+        const char *why = err == FENCE_EINVAL ? "not a durable database file" : sqlite3_errmsg(db);
+        snprintf(text, text_size, "%s", why);
+        sqlite3_close(db);
+        return err;
+    }
+    *ret_db = db;
+    return 0;
+}

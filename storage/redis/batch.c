@@ -1,0 +1,331 @@
+#include "storage/redis/batch.h"
+
+#include "fence/protocol/name.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    KEYS_SIZE = STORAGE_BATCH_MAX * STORAGE_KEY_BYTES,
+    ARGUMENTS_SIZE = STORAGE_BATCH_MAX * STORAGE_ARGS_BYTES,
+    HEAD_SIZE = 512 + FENCE_VIEW_TEXT_MAX,
+};
+
+int storage_batch_writer_init(struct storage_batch_writer *writer)
+{
+    memset(writer, 0, sizeof(*writer));
+    writer->keys = malloc(KEYS_SIZE);
+    writer->arguments = malloc(ARGUMENTS_SIZE);
+    writer->command = malloc(HEAD_SIZE + KEYS_SIZE + ARGUMENTS_SIZE);
+    if (writer->keys && writer->arguments && writer->command)
+        return 0;
+    storage_batch_writer_fini(writer);
+    return FENCE_ENOMEM;
+}
+
+void storage_batch_writer_fini(struct storage_batch_writer *writer)
+{
+    free(writer->keys);
+    free(writer->arguments);
+    free(writer->command);
+    memset(writer, 0, sizeof(*writer));
+}
+
+void storage_batch_clear(struct storage_batch_writer *writer)
+{
+    writer->keys_len = 0;
+    writer->args_len = 0;
+    writer->args = 0;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+bool storage_batch_fits(const struct storage_batch *batch, const struct storage_request *request)
+{
+    return batch->locks + request->locks <= STORAGE_BATCH_MAX;
+}
+
+void storage_batch_add(struct storage_batch_writer *writer, struct storage_batch *batch,
+                       const struct storage_request *request)
+{
+    assert(storage_batch_fits(batch, request));
+    memcpy(writer->keys + writer->keys_len, request->keys_bytes, request->keys_len);
+    writer->keys_len += request->keys_len;
+    memcpy(writer->arguments + writer->args_len, request->args_bytes, request->args_len);
+    writer->args_len += request->args_len;
+    writer->args += request->args;
+    batch->locks += request->locks;
+    batch->expected[batch->count++] = (struct storage_expected){
+        .tag = request->tag,
+        .kind = request->kind,
+        .locks = request->locks,
+        .in_group = request->in_group,
+    };
+}
+
+static size_t write_text(char *to, const char *text)
+{
+    return storage_resp_bulk(to, text, strlen(text));
+}
+
+const char *storage_batch_command(struct storage_batch_writer *writer,
+                                  const struct storage_batch *batch,
+                                  const struct storage_batch_terms *terms, size_t *ret_len)
+{
+    enum {
+        COMMAND = 3, /* EVALSHA, the script, the number of keys */
+        TERMS = 3,
+    };
+    unsigned keys = 1 + batch->locks; /* the fleet's, and theirs */
+    char *command = writer->command;
+    size_t len = storage_resp_head(command, '*', COMMAND + keys + TERMS + writer->args);
+    len += write_text(command + len, "EVALSHA");
+    len += write_text(command + len, terms->sha);
+    len += storage_resp_number(command + len, keys);
+    len += write_text(command + len, STORAGE_FLEET_KEY);
+    memcpy(command + len, writer->keys, writer->keys_len);
+    len += writer->keys_len;
+    len += write_text(command + len, terms->view);
+    len += write_text(command + len, terms->fleet_id);
+    len += storage_resp_number(command + len, terms->member);
+    memcpy(command + len, writer->arguments, writer->args_len);
+    len += writer->args_len;
+    storage_batch_clear(writer);
+    *ret_len = len;
+    return command;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* A decimal number up to the delimiter @end; sets *ret_after behind it. */
+static bool read_number(const char *text, char end, int64_t *ret_number, const char **ret_after)
+{
+    char *after = NULL;
+    if (*text < '0' || *text > '9')
+        return false;
+    long long number = strtoll(text, &after, 10);
+    if (*after != end || number < 0 || number > FENCE_TOKEN_MAX)
+        return false;
+    *ret_number = number;
+    *ret_after = after + 1;
+    return true;
+}
+
+/* "<lock id>.<attempt>:<number>:<extensions>:<from>:<owner>", or a tombstone. */
+static bool read_lock(const redisReply *value, struct fence_reply *reply,
+                      struct storage_reply_text *text)
+{
+    if (value->type != REDIS_REPLY_STRING || strlen(value->str) != value->len)
+        return false;
+    size_t id_len = strcspn(value->str, ".:");
+    const char *at = strchr(value->str, ':');
+    int64_t extensions = 0;
+    bool tombstone = id_len == 1 && value->str[0] == FENCE_TOMBSTONE[0];
+    if ((!tombstone && !fence_lock_id_valid(value->str, id_len)) || !at ||
+        !read_number(at + 1, ':', &reply->number, &at) || !read_number(at, ':', &extensions, &at))
+        return false;
+    at += strspn(at, "0123456789");
+    if (*at != ':' || !fence_owner_valid(at + 1, strlen(at + 1)))
+        return false;
+    memcpy(text->holder, value->str, id_len);
+    text->holder[id_len] = '\0';
+    memcpy(text->owner, at + 1, strlen(at + 1) + 1);
+    return true;
+}
+
+static bool is_integer(const redisReply *value, long long least, long long most)
+{
+    return value->type == REDIS_REPLY_INTEGER && value->integer >= least && value->integer <= most;
+}
+
+/* What is left of a lease, the lock, and of a group which one it is. */
+static void read_held(const redisReply *answer, const struct storage_expected *expected,
+                      struct fence_reply *reply, struct storage_reply_text *text)
+{
+    if (answer->elements != (expected->in_group ? 3 : 2) ||
+        answer->element[0]->type != REDIS_REPLY_INTEGER)
+        return;
+    if (expected->in_group) {
+        if (!is_integer(answer->element[2], 0, expected->locks - 1))
+            return;
+        reply->member = (unsigned)answer->element[2]->integer;
+    }
+    if (!read_lock(answer->element[1], reply, text)) {
+        reply->kind = FENCE_REPLY_FOREIGN;
+        return;
+    }
+    if (answer->element[0]->integer < 0) {
+        reply->kind = FENCE_REPLY_ENDLESS;
+        return;
+    }
+    reply->kind = FENCE_REPLY_HELD;
+    long long left_ms = answer->element[0]->integer;
+    reply->remaining_ms = left_ms <= 0                     ? 0
+                          : left_ms > FENCE_TTL_CEILING_MS ? FENCE_TTL_CEILING_MS
+                                                           : (uint64_t)left_ms;
+    reply->holder = text->holder;
+    reply->owner = text->owner;
+}
+
+/* Whether all was found, what is left of that, and a number for each lock. */
+static void read_numbers(const redisReply *answer, const struct storage_expected *expected,
+                         struct fence_reply *reply, struct storage_reply_text *text)
+{
+    enum {
+        FOUND,
+        REMAINING,
+        NUMBERS,
+    };
+    if (answer->elements != NUMBERS + (size_t)expected->locks ||
+        !is_integer(answer->element[FOUND], 0, 1) ||
+        !is_integer(answer->element[REMAINING], 0, FENCE_TTL_CEILING_MS))
+        return;
+    for (unsigned k = 0; k < expected->locks; k++) {
+        if (!is_integer(answer->element[NUMBERS + k], 1, FENCE_TOKEN_MAX))
+            return;
+        text->numbers[k] = answer->element[NUMBERS + k]->integer;
+    }
+    reply->kind = FENCE_REPLY_NUMBER;
+    reply->found = answer->element[FOUND]->integer == 1;
+    reply->remaining_ms = (uint64_t)answer->element[REMAINING]->integer;
+    reply->number = text->numbers[0];
+    reply->numbers = text->numbers;
+}
+
+static void read_array(const redisReply *answer, const struct storage_expected *expected,
+                       struct fence_reply *reply, struct storage_reply_text *text)
+{
+    bool takes = expected->kind == FENCE_REQUEST_TAKE;
+    if (answer->elements < 2)
+        return;
+    if (takes && answer->element[1]->type == REDIS_REPLY_INTEGER)
+        read_numbers(answer, expected, reply, text);
+    else if (takes || expected->kind == FENCE_REQUEST_INSPECT)
+        read_held(answer, expected, reply, text);
+}
+
+static void read_integer(const struct storage_expected *expected, long long value,
+                         struct fence_reply *reply)
+{
+    if (expected->kind == FENCE_REQUEST_TAKE) {
+        if (value < 1 || value > FENCE_TOKEN_MAX || expected->in_group)
+            return;
+        reply->kind = FENCE_REPLY_NUMBER;
+        reply->number = value;
+    } else if (value == 0) {
+        reply->kind = FENCE_REPLY_NO;
+    } else if (value == 1) {
+        reply->kind = FENCE_REPLY_YES;
+    } else if (value == -1 && expected->kind == FENCE_REQUEST_EXTEND) {
+        reply->kind = FENCE_REPLY_EXHAUSTED;
+    } else if (value == -2 && expected->kind == FENCE_REQUEST_EXTEND) {
+        reply->kind = FENCE_REPLY_SUPERSEDED;
+    } else if (value == -3) {
+        reply->kind = FENCE_REPLY_UNCOUNTED;
+    }
+}
+
+/* What the script says of one request where it met what Pawl did not write: a sign, and of a group
+ * which member is in the way. */
+static void read_error(const redisReply *answer, const struct storage_expected *expected,
+                       struct fence_reply *reply)
+{
+    static const struct {
+        const char *sign;
+        enum fence_reply_kind kind;
+    } signs[] = {
+        {"PAWLFOREIGN ", FENCE_REPLY_FOREIGN},
+        {"PAWLENDLESS ", FENCE_REPLY_ENDLESS},
+        {"PAWLSPENT ", FENCE_REPLY_SPENT},
+        {"PAWLMISCOUNTED ", FENCE_REPLY_MISCOUNTED},
+    };
+    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
+        size_t len = strlen(signs[i].sign);
+        if (strncmp(answer->str, signs[i].sign, len) != 0)
+            continue;
+        unsigned long member = strtoul(answer->str + len, NULL, 10);
+        reply->kind = signs[i].kind;
+        reply->member = expected->in_group && member < expected->locks ? (unsigned)member : 0;
+    }
+}
+
+redisReply *storage_reply_take(redisReply *reply)
+{
+    redisReply *taken = malloc(sizeof(*taken));
+    if (!taken)
+        return NULL;
+    *taken = *reply;
+    memset(reply, 0, sizeof(*reply));
+    reply->type = REDIS_REPLY_NIL;
+    return taken;
+}
+
+struct fence_reply storage_batch_reply(const struct storage_batch *batch, unsigned i,
+                                       const redisReply *reply, struct storage_reply_text *text)
+{
+    assert(i < batch->count);
+    const struct storage_expected *expected = &batch->expected[i];
+    struct fence_reply read = {
+        .kind = FENCE_REPLY_REFUSED, .tag = expected->tag, .locks = expected->locks};
+    if (!reply) {
+        read.kind = FENCE_REPLY_LOST;
+        return read;
+    }
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != batch->count)
+        return read;
+    const redisReply *answer = reply->element[i];
+    if (answer->type == REDIS_REPLY_ARRAY)
+        read_array(answer, expected, &read, text);
+    else if (answer->type == REDIS_REPLY_INTEGER)
+        read_integer(expected, answer->integer, &read);
+    else if (answer->type == REDIS_REPLY_ERROR)
+        read_error(answer, expected, &read);
+    return read;
+}
+
+bool storage_reply_unwilling(const redisReply *reply)
+{
+    static const char *const signs[] = {
+        "READONLY ",
+        "MISCONF ",
+        "NOREPLICAS ",
+        "NOPERM ",
+        "ERR The user executing the script can't", /* NOPERM within a script, of Redis 7.0 ... */
+        "ERR ACL failure in script",               /* ... and of 7.2 on */
+    };
+    if (reply->type != REDIS_REPLY_ERROR)
+        return false;
+    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++)
+        if (strncmp(reply->str, signs[i], strlen(signs[i])) == 0)
+            return true;
+    return false;
+}
+
+bool storage_reply_changed(const redisReply *reply, const char **ret_why)
+{
+    static const char *const signs[] = {"PAWLGONE ", "PAWLFORGOT "}; /* of our own scripts */
+    if (reply->type != REDIS_REPLY_ERROR)
+        return false;
+    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
+        size_t len = strlen(signs[i]);
+        if (strncmp(reply->str, signs[i], len) != 0)
+            continue;
+        *ret_why = reply->str + len;
+        return true;
+    }
+    return false;
+}
+
+bool storage_batch_unwilling(const redisReply *reply, const char **ret_why)
+{
+    for (size_t i = 0; i < reply->elements; i++) {
+        if (!storage_reply_unwilling(reply->element[i]))
+            continue;
+        *ret_why = reply->element[i]->str;
+        return true;
+    }
+    return false;
+}

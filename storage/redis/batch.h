@@ -1,0 +1,104 @@
+/* All requests of a loop turn for one master, as one EVALSHA; and its reply, taken apart again
+ * (storage/redis/lua/requests.lua is the other end). */
+#ifndef STORAGE_REDIS_BATCH_H
+#define STORAGE_REDIS_BATCH_H
+
+#include "fence/protocol/message.h"
+#include "fence/protocol/view.h"
+#include "storage/redis/request.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <hiredis/hiredis.h>
+
+enum {
+    STORAGE_BATCH_MAX = 256, /* locks a script call is about: what a master does at a stretch */
+    STORAGE_SHA_LEN = 40,
+};
+
+/* What is remembered of a batch until its reply comes. */
+struct storage_batch {
+    struct storage_batch *next;
+    uint64_t sent_ns;  /* the owner's to use, ... */
+    redisReply *reply; /* ... and this: until the master is known to be durable; NULL: none came */
+    bool judged;       /* a question behind the call says whether its votes count */
+    unsigned count;    /* of requests */
+    unsigned locks;    /* that they are about */
+    struct storage_expected {
+        uint64_t tag;
+        enum fence_request_kind kind;
+        uint16_t locks;
+        bool in_group;
+    } expected[STORAGE_BATCH_MAX];
+};
+
+/* Where a batch is written. Keys and arguments grow apart, as Redis wants all keys first. */
+struct storage_batch_writer {
+    size_t keys_len;
+    size_t args_len;
+    unsigned args;
+    char *keys;
+    char *arguments;
+    char *command;
+};
+
+/* FENCE_ENOMEM. */
+FENCE_CHECKED int storage_batch_writer_init(struct storage_batch_writer *writer);
+void storage_batch_writer_fini(struct storage_batch_writer *writer);
+
+/* Forgets what was added since the last command. */
+void storage_batch_clear(struct storage_batch_writer *writer);
+
+/* Whether @batch has room for @request. */
+bool storage_batch_fits(const struct storage_batch *batch, const struct storage_request *request);
+
+/* Adds @request to @batch, which it fits; the writer holds its bytes. */
+void storage_batch_add(struct storage_batch_writer *writer, struct storage_batch *batch,
+                       const struct storage_request *request);
+
+/* What a script call says of its sender's knowledge; the master refuses it if it knows otherwise.
+ */
+struct storage_batch_terms {
+    const char *sha;  /* of the script, STORAGE_SHA_LEN digits */
+    const char *view; /* as text */
+    const char *fleet_id;
+    unsigned member; /* 1 .. n */
+};
+
+/* The whole command. Valid until the next call; the writer is empty after it. */
+const char *storage_batch_command(struct storage_batch_writer *writer,
+                                  const struct storage_batch *batch,
+                                  const struct storage_batch_terms *terms, size_t *ret_len);
+
+/* Takes what @reply holds out of it, which hiredis is about to free. The caller frees it with
+ * freeReplyObject(). NULL: no memory. */
+redisReply *storage_reply_take(redisReply *reply);
+
+/* Whether @reply is an error that says that this master takes no writes for now, whoever asks: its
+ * disk is full, it lacks replicas, we lack a permission. OOM says no such thing: locks are released
+ * then as ever, and have to be, since that makes room. */
+bool storage_reply_unwilling(const redisReply *reply);
+
+/* Whether @reply is an error that says that this master is not the one that shook hands. *@ret_why
+ * is then its text. */
+bool storage_reply_changed(const redisReply *reply, const char **ret_why);
+
+/* True if some answer in the script's reply says so. *@ret_why is then its text. */
+bool storage_batch_unwilling(const redisReply *reply, const char **ret_why);
+
+/* What the reader of replies lends its strings and numbers from. */
+struct storage_reply_text {
+    char holder[FENCE_LOCK_ID_MAX + 1];
+    char owner[FENCE_OWNER_MAX + 1];
+    int64_t numbers[FENCE_GROUP_MAX];
+};
+
+/* The reply to the @i-th request of @batch. @reply is the whole script's: NULL means that it will
+ * never come. Whatever is not what the script answers counts as refused. What the reply points to
+ * is in
+ * @text. */
+struct fence_reply storage_batch_reply(const struct storage_batch *batch, unsigned i,
+                                       const redisReply *reply, struct storage_reply_text *text);
+
+#endif

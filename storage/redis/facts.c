@@ -1,0 +1,430 @@
+#include "storage/redis/facts.h"
+
+#include "fence/protocol/view.h"
+#include "storage/redis/keys.h"
+#include "storage/redis/text.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MARKER_FIELDS = 16,
+    TIME_DIGITS_MAX = 11, /* of its seconds */
+};
+
+int storage_question_args(enum storage_question question,
+                          const char *ret_args[static STORAGE_QUESTION_ARGS])
+{
+    static const char *const questions[STORAGE_QUESTIONS][STORAGE_QUESTION_ARGS] = {
+        [STORAGE_ASK_INFO] = {"INFO", "all"},
+        [STORAGE_ASK_CONFIG] = {"CONFIG", "GET", "append*", "no-appendfsync-on-rewrite"},
+        [STORAGE_ASK_MARKER] = {"HMGET", STORAGE_FLEET_KEY, "fleet", "member", "run", "max_ttl_ms",
+                                "durable", "state", "view", "lineage", "next", "progress", "init",
+                                "sets", "unswept", "bytes", "intact", "doubt"},
+    };
+    int n = 0;
+    for (; n < STORAGE_QUESTION_ARGS && questions[question][n]; n++)
+        ret_args[n] = questions[question][n];
+    return n;
+}
+
+/* ---- INFO ------------------------------------------------------------------------------------ */
+
+/* The value of @field in INFO's "field:value\r\n" lines. NULL if it is not there. */
+static const char *info_field(const char *info, const char *field, size_t *ret_len)
+{
+    size_t len = strlen(field);
+    for (const char *line = info; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, field, len) != 0 || line[len] != ':')
+            continue;
+        *ret_len = strcspn(line + len + 1, "\r\n");
+        return line + len + 1;
+    }
+    return NULL;
+}
+
+static bool info_is(const char *info, const char *field, const char *value)
+{
+    size_t len = 0;
+    const char *found = info_field(info, field, &len);
+    return found && len == strlen(value) && memcmp(found, value, len) == 0;
+}
+
+/* 0 where it is not there, or no number. */
+static uint64_t info_number(const char *info, const char *field)
+{
+    size_t len = 0;
+    const char *found = info_field(info, field, &len);
+    return found ? strtoull(found, NULL, 10) : 0;
+}
+
+/* Locks have a TTL, so that even the "volatile" policies drop them. */
+static bool may_evict(const char *info)
+{
+    return info_number(info, "maxmemory") > 0 && !info_is(info, "maxmemory_policy", "noeviction");
+}
+
+/* It refuses what needs more memory, and no more than that: locks are released, and looked at. */
+static bool is_full(const char *info)
+{
+    uint64_t max = info_number(info, "maxmemory");
+    return max > 0 && info_is(info, "maxmemory_policy", "noeviction") &&
+           info_number(info, "used_memory") >= max;
+}
+
+/* "major.minor.patch" as major x 10000 + minor x 100 + patch. */
+static bool read_version(const char *text, uint32_t *ret_version)
+{
+    uint32_t version = 0;
+    for (int part = 0; part < 3; part++) {
+        char *end = NULL;
+        unsigned long number = strtoul(text, &end, 10);
+        if (end == text || number > 99 || (part < 2 && *end != '.'))
+            return false;
+        version = version * 100 + (uint32_t)number;
+        text = end + 1;
+    }
+    *ret_version = version;
+    return true;
+}
+
+/* Calls of a command since the process started, or since CONFIG RESETSTAT. */
+static uint64_t info_calls(const char *info, const char *command)
+{
+    static const char calls[] = "calls=";
+    size_t len = 0;
+    const char *found = info_field(info, command, &len);
+    return found && strncmp(found, calls, sizeof(calls) - 1) == 0
+               ? strtoull(found + sizeof(calls) - 1, NULL, 10)
+               : 0;
+}
+
+/* As storage/redis/lua/lineage.lua makes it. */
+static bool read_lineage(const char *info, struct storage_reading *reading)
+{
+    char *to = reading->facts.lineage;
+    size_t len = 0;
+    const char *id = info_field(info, "master_replid", &len);
+    reading->evicted = info_number(info, "evicted_keys");
+    if (!id || len > FENCE_ID_HEX_LEN || !storage_text_plain(id, len))
+        return false;
+    int written = snprintf(to, sizeof(reading->facts.lineage), "%.*s:%" PRIu64, (int)len, id,
+                           reading->evicted);
+    return written > 0 && (size_t)written < sizeof(reading->facts.lineage);
+}
+
+static void read_config_calls(const char *info, struct storage_reading *reading)
+{
+    size_t len = 0;
+    const char *reset = info_field(info, "cmdstat_config|resetstat", &len);
+    size_t of_usec = reset ? strcspn(reset, ",") + 1 : 0;
+    of_usec += reset ? strcspn(reset + of_usec, ",") : 0;
+    snprintf(reading->config_calls, sizeof(reading->config_calls), "%" PRIu64 ":%.*s:%" PRIu64,
+             info_calls(info, "cmdstat_config|set"), (int)(of_usec < len ? of_usec : len),
+             reset ? reset : "", reading->role_changes);
+}
+
+static void read_history(const char *info, struct storage_reading *reading)
+{
+    reading->promoted = !info_is(info, "second_repl_offset", "-1");
+    reading->role_changes = info_calls(info, "cmdstat_replicaof") +
+                            info_calls(info, "cmdstat_slaveof") +
+                            info_calls(info, "cmdstat_failover");
+    reading->reset = info_calls(info, "cmdstat_config|resetstat") > 0;
+    read_config_calls(info, reading);
+    reading->bytes = info_number(info, "total_net_input_bytes");
+    reading->rewriting = !info_is(info, "aof_rewrite_in_progress", "0") ||
+                         !info_is(info, "aof_rewrite_scheduled", "0");
+    reading->appends = info_is(info, "aof_enabled", "1");
+    reading->rewrites = info_number(info, "aof_rewrites");
+    reading->config_sets = info_calls(info, "cmdstat_config|set");
+}
+
+static int read_info(const redisReply *reply, struct storage_reading *reading)
+{
+    struct fence_facts *facts = &reading->facts;
+    if (reply->type != REDIS_REPLY_STRING)
+        return FENCE_EIO;
+    if (info_number(reply->str, "loading") != 0)
+        return FENCE_EBUSY; /* it says that appendonly is off until it has read its file */
+    size_t len = 0;
+    const char *run_id = info_field(reply->str, "run_id", &len);
+    if (!run_id || !storage_text_plain(run_id, len) ||
+        !storage_text_copy(facts->run_id, sizeof(facts->run_id), run_id, len))
+        return FENCE_EIO;
+    const char *version = info_field(reply->str, "redis_version", &len);
+    if (!version || !read_version(version, &facts->version))
+        return FENCE_EIO;
+    if (!read_lineage(reply->str, reading))
+        return FENCE_EIO;
+    read_history(reply->str, reading);
+    facts->replica = info_is(reply->str, "role", "slave");
+    facts->cluster = info_is(reply->str, "cluster_enabled", "1");
+    facts->replicas = (uint32_t)info_number(reply->str, "connected_slaves");
+    facts->evicts = may_evict(reply->str);
+    facts->full = is_full(reply->str);
+    return 0;
+}
+
+/* ---- CONFIG ---------------------------------------------------------------------------------- */
+
+static const char *config_value(const redisReply *reply, const char *name)
+{
+    for (size_t i = 0; i + 1 < reply->elements; i += 2)
+        if (reply->element[i]->str && strcmp(reply->element[i]->str, name) == 0)
+            return reply->element[i + 1]->str ? reply->element[i + 1]->str : "";
+    return "";
+}
+
+static bool is_durable(const redisReply *reply)
+{
+    return strcmp(config_value(reply, "appendonly"), "yes") == 0 &&
+           strcmp(config_value(reply, "appendfsync"), "always") == 0 &&
+           strcmp(config_value(reply, "no-appendfsync-on-rewrite"), "no") == 0;
+}
+
+/* A Redis that keeps CONFIG to itself cannot be verified durable. */
+static void read_config(const redisReply *reply, struct storage_reading *reading)
+{
+    const char *persistence = "unknown";
+    reading->configured = false;
+    if (reply->type == REDIS_REPLY_ARRAY) {
+        bool aof = strcmp(config_value(reply, "appendonly"), "yes") == 0;
+        const char *fsync = config_value(reply, "appendfsync");
+        persistence = !aof ? "none" : storage_text_plain(fsync, strlen(fsync)) ? fsync : "unknown";
+        reading->configured = is_durable(reply);
+    }
+    snprintf(reading->facts.persistence, sizeof(reading->facts.persistence), "%s", persistence);
+}
+
+const char *storage_durable_command(size_t *ret_len)
+{
+    static const char command[] = "*5\r\n$6\r\nCONFIG\r\n$3\r\nGET\r\n$10\r\nappendonly\r\n"
+                                  "$11\r\nappendfsync\r\n$25\r\nno-appendfsync-on-rewrite\r\n";
+    *ret_len = sizeof(command) - 1;
+    return command;
+}
+
+bool storage_durable_reply(const redisReply *reply)
+{
+    return reply->type == REDIS_REPLY_ARRAY && is_durable(reply);
+}
+
+/* ---- the marker ------------------------------------------------------------------------------ */
+
+static bool marker_text(const redisReply *field, char *to, size_t size)
+{
+    return field->type == REDIS_REPLY_STRING && field->len > 0 &&
+           storage_text_plain(field->str, field->len) &&
+           storage_text_copy(to, size, field->str, field->len);
+}
+
+static bool marker_number(const redisReply *field, uint32_t max, uint32_t *ret_number)
+{
+    if (field->type != REDIS_REPLY_STRING || field->len < 1 || field->len > 10 ||
+        strspn(field->str, "0123456789") != field->len)
+        return false;
+    unsigned long number = strtoul(field->str, NULL, 10);
+    if (number < 1 || number > max)
+        return false;
+    *ret_number = (uint32_t)number;
+    return true;
+}
+
+/* Absent where it does not matter: 0 then. */
+static bool marker_count(const redisReply *field, int64_t max, int64_t *ret_count)
+{
+    char *end = NULL;
+    if (field->type == REDIS_REPLY_NIL)
+        return true;
+    if (field->type != REDIS_REPLY_STRING || field->len < 1 || field->len > 16)
+        return false;
+    *ret_count = strtoll(field->str, &end, 10);
+    return *end == '\0' && *ret_count >= 0 && *ret_count <= max;
+}
+
+/* Written by an older pawld it is absent, and so another than any. */
+static bool marker_lineage(const redisReply *field, struct fence_facts *facts)
+{
+    return field->type == REDIS_REPLY_NIL ||
+           marker_text(field, facts->marked_lineage, sizeof(facts->marked_lineage));
+}
+
+static bool marker_init(const redisReply *field, struct fence_facts *facts)
+{
+    facts->initialising = field->type == REDIS_REPLY_STRING;
+    facts->issued = facts->initialising && strcmp(field->str, "floor") == 0;
+    return field->type == REDIS_REPLY_NIL || field->type == REDIS_REPLY_STRING;
+}
+
+/* What the marker notes of such calls, beside those until now. */
+static void read_marked_calls(const redisReply *field, struct storage_reading *reading)
+{
+    const char *marked = field->type == REDIS_REPLY_STRING ? field->str : "";
+    const char *reset = strchr(marked, ':');
+    const char *reset_now = strchr(reading->config_calls, ':');
+    const char *roles = reset ? strrchr(marked, ':') : NULL;
+    size_t reset_len = reset ? strcspn(reset + 1, ":") + 1 : 0;
+    reading->settled = strcmp(marked, reading->config_calls) == 0;
+    reading->noted = reset && reset_now;
+    reading->reset_since = reading->noted && (strncmp(reset, reset_now, reset_len) != 0 ||
+                                              reset_now[reset_len] != ':');
+    reading->noted_role_changes = roles && roles > reset ? strtoull(roles + 1, NULL, 10) : 0;
+}
+
+static int read_marker(const redisReply *reply, unsigned n, struct storage_reading *reading)
+{
+    struct fence_facts *facts = &reading->facts;
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != MARKER_FIELDS)
+        return FENCE_EIO;
+    redisReply *const *field = reply->element;
+    bool blank = true;
+    for (size_t i = 0; i < reply->elements; i++)
+        blank = blank && field[i]->type == REDIS_REPLY_NIL;
+    if (blank)
+        return 0;
+    char state[16];
+    char durable[8];
+    if (!marker_text(field[0], facts->fleet_id, sizeof(facts->fleet_id)) ||
+        !marker_number(field[1], FENCE_MASTERS_MAX, &facts->member) ||
+        !marker_text(field[2], facts->marked_run_id, sizeof(facts->marked_run_id)) ||
+        !marker_number(field[3], FENCE_TTL_CEILING_MS, &facts->ttl_max_ms) ||
+        !marker_text(field[4], durable, sizeof(durable)) ||
+        !marker_text(field[5], state, sizeof(state)) || field[6]->type != REDIS_REPLY_STRING ||
+        fence_view_parse(field[6]->str, field[6]->len, n, &facts->view) != 0 ||
+        !marker_lineage(field[7], facts) ||
+        !marker_count(field[8], FENCE_TOKEN_MAX, &facts->next) ||
+        !marker_count(field[9], FENCE_TOKEN_MAX, &facts->progress) ||
+        !marker_init(field[10], facts))
+        return FENCE_EINVAL;
+    read_marked_calls(field[11], reading);
+    reading->unswept = field[12]->type == REDIS_REPLY_STRING;
+    if (field[13]->type == REDIS_REPLY_STRING)
+        reading->marked_bytes = strtoull(field[13]->str, NULL, 10);
+    reading->marked_intact =
+        field[14]->type == REDIS_REPLY_STRING && strcmp(field[14]->str, "yes") == 0;
+    reading->doubted = field[15]->type == REDIS_REPLY_STRING;
+    facts->marked_durable = strcmp(durable, "yes") == 0;
+    facts->marked_active = strcmp(state, "active") == 0;
+    facts->marked = true;
+    return 0;
+}
+
+/* ---- what follows from them ------------------------------------------------------------------ */
+
+/* Keys that were evicted when the marker was written; UINT64_MAX: it does not say. */
+static uint64_t marked_evicted(const struct fence_facts *facts)
+{
+    const char *colon = strchr(facts->marked_lineage, ':');
+    return colon ? strtoull(colon + 1, NULL, 10) : UINT64_MAX;
+}
+
+/* While its file is rewritten after CONFIG SET it may be one that was switched on just now, which
+ * is not complete before that ends. */
+static bool has_complete_file(const struct storage_reading *reading)
+{
+    bool never_set = reading->config_sets == 0 && !reading->reset;
+    bool not_set_since = reading->facts.marked && reading->settled && !reading->reset_since;
+    return !reading->rewriting || never_set || not_set_since;
+}
+
+/* A file that was switched on after the start is not what the process began with. */
+static bool kept_by_its_disk(const struct storage_reading *reading)
+{
+    const struct fence_facts *facts = &reading->facts;
+    bool switched_on = (reading->rewrites > 0 && reading->config_sets > 0) || reading->reset;
+    return facts->marked_durable && reading->appends && !reading->promoted &&
+           reading->role_changes == 0 && reading->evicted == 0 && !switched_on;
+}
+
+static bool has_replication_id_of_marker(const struct fence_facts *facts)
+{
+    size_t len = strcspn(facts->lineage, ":");
+    return strncmp(facts->lineage, facts->marked_lineage, len + 1) == 0;
+}
+
+/* A first replica, or a backlog that is freed, changes the replication id, and nothing else. So it
+ * may be that nothing happened where it changed, and where statistics were reset; not where both
+ * did. */
+static bool kept_in_memory(const struct storage_reading *reading)
+{
+    const struct fence_facts *facts = &reading->facts;
+    if (reading->reset_since)
+        return has_replication_id_of_marker(facts) && reading->evicted == 0 && !facts->evicts &&
+               reading->config_sets == 0;
+    if (!reading->noted && reading->reset)
+        return false;
+    uint64_t marked = marked_evicted(facts);
+    return !reading->promoted && reading->role_changes == reading->noted_role_changes &&
+           (marked == reading->evicted || marked == UINT64_MAX);
+}
+
+/* Evictions of before are no longer counted: another lineage. */
+static void note_reset(struct storage_reading *reading, bool restarted)
+{
+    char *lineage = reading->facts.lineage;
+    size_t len = strlen(lineage);
+    reading->reset_since = reading->reset_since && !restarted;
+    if (reading->reset_since && len < FENCE_LINEAGE_MAX)
+        memcpy(lineage + len, STORAGE_LINEAGE_RESET, sizeof(STORAGE_LINEAGE_RESET));
+}
+
+static void conclude(struct storage_reading *reading)
+{
+    struct fence_facts *facts = &reading->facts;
+    bool restarted = strcmp(facts->run_id, facts->marked_run_id) != 0;
+    reading->reset_since = reading->reset_since || reading->bytes < reading->marked_bytes;
+    if (facts->marked)
+        note_reset(reading, restarted);
+    facts->durable = reading->configured && has_complete_file(reading);
+    bool kept = restarted                                            ? kept_by_its_disk(reading)
+                : strcmp(facts->lineage, facts->marked_lineage) == 0 ? true
+                                                                     : kept_in_memory(reading);
+    reading->lost = facts->marked && !kept;
+    facts->intact = facts->marked && kept && (facts->durable || !restarted) && !reading->doubted &&
+                    (facts->marked_active || reading->marked_intact);
+}
+
+/* ---- TIME ------------------------------------------------------------------------------------ */
+
+static bool time_part(const redisReply *part, size_t digits_max, uint64_t *ret_number)
+{
+    if (part->type != REDIS_REPLY_STRING || part->len < 1 || part->len > digits_max ||
+        strspn(part->str, "0123456789") != part->len)
+        return false;
+    *ret_number = strtoull(part->str, NULL, 10);
+    return true;
+}
+
+uint64_t storage_facts_time_us(const redisReply *reply)
+{
+    uint64_t seconds = 0;
+    uint64_t us = 0;
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 ||
+        !time_part(reply->element[0], TIME_DIGITS_MAX, &seconds) ||
+        !time_part(reply->element[1], 6, &us))
+        return 0;
+    return seconds * 1000000 + us;
+}
+
+int storage_facts_read(enum storage_question question, const redisReply *reply, unsigned n,
+                       struct storage_reading *reading)
+{
+    int error = 0;
+    switch (question) {
+    case STORAGE_ASK_INFO:
+        return read_info(reply, reading);
+    case STORAGE_ASK_CONFIG:
+        read_config(reply, reading);
+        return 0;
+    default:
+        error = read_marker(reply, n, reading);
+        if (!error)
+            conclude(reading);
+        return error;
+    }
+}

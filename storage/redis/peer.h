@@ -1,0 +1,14 @@
+/* Which machine is at the other end of a connection. */
+#ifndef STORAGE_REDIS_PEER_H
+#define STORAGE_REDIS_PEER_H
+
+#include "fence/protocol/limits.h"
+
+/* What this machine is called, under whichever of its addresses it was reached. */
+#define STORAGE_HOST_LOCAL "local"
+
+/* Writes the IP address that the connected socket @fd leads to; STORAGE_HOST_LOCAL for this machine
+ * (loopback, a Unix socket, an address of its own), "" where it cannot be told. */
+void storage_redis_host(int fd, char ret_host[static FENCE_HOST_MAX + 1]);
+
+#endif

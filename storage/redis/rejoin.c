@@ -1,0 +1,235 @@
+#include "storage/redis/rejoin.h"
+
+#include "fence/fleet/fleet.h"
+#include "fence/protocol/lease.h"
+#include "storage/redis/batch.h"
+#include "storage/redis/keys.h"
+#include "storage/redis/lua/admit.lua.h"
+#include "storage/redis/lua/clear.lua.h"
+#include "storage/redis/lua/install.lua.h"
+#include "storage/redis/lua/lineage.lua.h"
+#include "storage/redis/lua/mark.lua.h"
+#include "storage/redis/lua/read.lua.h"
+#include "storage/redis/lua/record.lua.h"
+#include "storage/redis/lua/view.lua.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    NUMBER_MAX = 24, /* characters of one, with its end */
+};
+
+/* ---- commands -------------------------------------------------------------------------------- */
+
+struct number {
+    char text[NUMBER_MAX];
+};
+
+static struct number number(int64_t value)
+{
+    struct number written;
+    snprintf(written.text, sizeof(written.text), "%" PRId64, value);
+    return written;
+}
+
+/* "" for what is absent. */
+static struct number number_or_none(int64_t value)
+{
+    return value != 0 ? number(value) : (struct number){""};
+}
+
+static const char *mark_name(const struct storage_init_terms *init)
+{
+    static const char *const names[] = {
+        [STORAGE_MARK_REJOIN] = "", [STORAGE_MARK_NEW] = "new", [STORAGE_MARK_FLOOR] = "floor"};
+    return names[init->mark];
+}
+
+static const char *state_name(const struct fence_facts *seen)
+{
+    if (!seen->marked)
+        return "";
+    return seen->marked_active ? "active" : "joining";
+}
+
+static int format_mark(const struct fence_rejoin_request *request,
+                       const struct storage_init_terms *init, unsigned n, char **ret_command)
+{
+    const struct fence_facts *seen = request->seen;
+    char seen_view[FENCE_VIEW_TEXT_MAX] = "";
+    char view[FENCE_VIEW_TEXT_MAX];
+    fence_view_format(request->view, n, view);
+    if (seen->marked)
+        fence_view_format(&seen->view, n, seen_view);
+    return redisFormatCommand(
+        ret_command,
+        "EVAL %s%s 1 " STORAGE_FLEET_KEY " %s %s %s %s %s %s %s %s %u %s %u %s %s %s %s %s %s %b",
+        storage_redis_lua_lineage, storage_redis_lua_mark, seen->fleet_id,
+        number_or_none(seen->member).text, seen->marked_run_id, seen->marked_lineage,
+        state_name(seen), number_or_none(seen->next).text, seen_view, request->fleet_id,
+        request->member + 1, seen->run_id, request->ttl_max_ms, seen->durable ? "yes" : "no", view,
+        number(request->incarnation).text, mark_name(init), STORAGE_FLEET_NOTE,
+        request->keeps ? "yes" : "no", seen->lineage,
+        strcspn(seen->lineage, STORAGE_LINEAGE_RESET));
+}
+
+static int format_clear(const struct fence_rejoin_request *request, char **ret_command)
+{
+    return redisFormatCommand(ret_command, "EVAL %s%s 1 " STORAGE_FLEET_KEY " %s %s %s %d %u",
+                              storage_redis_lua_lineage, storage_redis_lua_clear,
+                              number(request->incarnation).text,
+                              number((int64_t)request->cursor).text, STORAGE_LOCK_KEY "*",
+                              STORAGE_CLEAR_AT_A_TIME, (unsigned)request->steps);
+}
+
+static int format_record(const struct fence_rejoin_request *request, unsigned to, unsigned n,
+                         char **ret_command)
+{
+    char view[FENCE_VIEW_TEXT_MAX];
+    fence_view_format(request->view, n, view);
+    return redisFormatCommand(ret_command, "EVAL %s%s%s 1 " STORAGE_FLEET_KEY " %s %s %u",
+                              storage_redis_lua_lineage, storage_redis_lua_view,
+                              storage_redis_lua_record, view, request->fleet_id, to + 1);
+}
+
+static int format_read(const struct fence_rejoin_request *request, unsigned to, unsigned n,
+                       char **ret_command)
+{
+    bool counters = request->part == FENCE_REJOIN_COUNTERS;
+    char view[FENCE_VIEW_TEXT_MAX];
+    char cursor[NUMBER_MAX];
+    fence_view_format(request->view, n, view);
+    snprintf(cursor, sizeof(cursor), "%" PRIu64, request->cursor);
+    return redisFormatCommand(
+        ret_command, "EVAL %s%s%s 1 " STORAGE_FLEET_KEY " %s %s %u %u %s %s %s %d",
+        storage_redis_lua_lineage, storage_redis_lua_view, storage_redis_lua_read, view,
+        request->fleet_id, to + 1, request->member + 1, number(request->incarnation).text,
+        counters ? "counters" : "locks", cursor,
+        counters ? STORAGE_COUNTERS_AT_A_TIME : STORAGE_LOCKS_AT_A_TIME);
+}
+
+static int format_install(const struct fence_rejoin_request *request, unsigned n,
+                          char **ret_command)
+{
+    return redisFormatCommand(
+        ret_command, "EVAL %s%s 1 " STORAGE_FLEET_KEY " %s %u %u %b %u", storage_redis_lua_lineage,
+        storage_redis_lua_install, number(request->incarnation).text, 1U << request->source,
+        fence_majority(n), request->page->bytes, request->page->len, (unsigned)request->steps);
+}
+
+static int format_admit(const struct fence_rejoin_request *request,
+                        const struct storage_init_terms *init, unsigned n, char **ret_command)
+{
+    char view[FENCE_VIEW_TEXT_MAX];
+    fence_view_format(request->view, n, view);
+    return redisFormatCommand(ret_command, "EVAL %s%s 1 " STORAGE_FLEET_KEY " %s %u %s %u %s",
+                              storage_redis_lua_lineage, storage_redis_lua_admit,
+                              number(request->incarnation).text, request->member + 1, view,
+                              (unsigned)request->steps, number(init->floor).text);
+}
+
+static int format_step(const struct fence_rejoin_request *request,
+                       const struct storage_init_terms *init, unsigned to, unsigned n,
+                       char **ret_command)
+{
+    switch (request->step) {
+    case FENCE_REJOIN_MARK:
+        return format_mark(request, init, n, ret_command);
+    case FENCE_REJOIN_CLEAR:
+        return format_clear(request, ret_command);
+    case FENCE_REJOIN_RECORD:
+        return format_record(request, to, n, ret_command);
+    case FENCE_REJOIN_READ:
+        return format_read(request, to, n, ret_command);
+    case FENCE_REJOIN_INSTALL:
+        return format_install(request, n, ret_command);
+    case FENCE_REJOIN_ADMIT:
+        return format_admit(request, init, n, ret_command);
+    }
+    return -1;
+}
+
+int storage_rejoin_command(const struct fence_rejoin_request *request,
+                           const struct storage_init_terms *init, unsigned to, unsigned n,
+                           char **ret_command, size_t *ret_len)
+{
+    static const struct storage_init_terms server = {.mark = STORAGE_MARK_REJOIN};
+    char *command = NULL;
+    int len = format_step(request, init ? init : &server, to, n, &command);
+    if (len < 0)
+        return FENCE_ENOMEM;
+    *ret_command = command;
+    *ret_len = (size_t)len;
+    return 0;
+}
+
+/* ---- replies --------------------------------------------------------------------------------- */
+
+static bool read_cursor(const redisReply *reply, uint64_t *ret_cursor)
+{
+    if (reply->type != REDIS_REPLY_STRING || reply->len == 0 ||
+        strspn(reply->str, "0123456789") != reply->len)
+        return false;
+    *ret_cursor = strtoull(reply->str, NULL, 10);
+    return true;
+}
+
+static enum fence_rejoin_outcome read_cleared(const redisReply *reply, uint64_t *ret_cursor)
+{
+    if (reply->type == REDIS_REPLY_NIL)
+        return FENCE_REJOIN_CHANGED;
+    return read_cursor(reply, ret_cursor) ? FENCE_REJOIN_DONE : FENCE_REJOIN_REFUSED;
+}
+
+static enum fence_rejoin_outcome read_page(const redisReply *reply, struct fence_rejoin_reply *read)
+{
+    if (reply->type == REDIS_REPLY_NIL)
+        return FENCE_REJOIN_CHANGED;
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 ||
+        reply->element[1]->type != REDIS_REPLY_STRING ||
+        !read_cursor(reply->element[0], &read->cursor))
+        return FENCE_REJOIN_REFUSED;
+    read->page.bytes = reply->element[1]->str;
+    read->page.len = reply->element[1]->len;
+    return FENCE_REJOIN_DONE;
+}
+
+static enum fence_rejoin_outcome read_done(const redisReply *reply)
+{
+    if (reply->type != REDIS_REPLY_INTEGER)
+        return FENCE_REJOIN_REFUSED;
+    return reply->integer == 1 ? FENCE_REJOIN_DONE : FENCE_REJOIN_CHANGED;
+}
+
+bool storage_view_refused(const redisReply *reply, unsigned n, struct fence_view *ret_view)
+{
+    static const char sign[] = "PAWLVIEW ";
+    enum {
+        SIGN_LEN = sizeof(sign) - 1,
+    };
+    return reply->type == REDIS_REPLY_ERROR && strncmp(reply->str, sign, SIGN_LEN) == 0 &&
+           fence_view_parse(reply->str + SIGN_LEN, reply->len - SIGN_LEN, n, ret_view) == 0;
+}
+
+struct fence_rejoin_reply storage_rejoin_reply(enum fence_rejoin_step step, const redisReply *reply,
+                                               unsigned n, struct fence_view *view)
+{
+    struct fence_rejoin_reply read = {.outcome = FENCE_REJOIN_LOST};
+    const char *unused;
+    if (!reply || storage_reply_changed(reply, &unused))
+        return read;
+    if (step == FENCE_REJOIN_CLEAR) {
+        read.outcome = read_cleared(reply, &read.cursor);
+    } else if (step == FENCE_REJOIN_READ) {
+        read.outcome = read_page(reply, &read);
+    } else if (step == FENCE_REJOIN_RECORD && storage_view_refused(reply, n, view)) {
+        read.outcome = FENCE_REJOIN_CHANGED;
+        read.view = view;
+    } else {
+        read.outcome = read_done(reply);
+    }
+    return read;
+}

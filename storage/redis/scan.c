@@ -1,0 +1,184 @@
+#include "storage/redis/scan.h"
+
+#include "fence/protocol/name.h"
+#include "storage/redis/connection.h"
+#include "storage/redis/keys.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LOCK_KEY_LEN = sizeof(STORAGE_LOCK_KEY) - 1,
+    PATTERN_MAX = LOCK_KEY_LEN + 2 * FENCE_RESOURCE_MAX + 2, /* all escaped, a star, the end */
+    MGET_HEAD_MAX = 64,
+    IMPORTED_LEN =
+        sizeof("@1795333883000@001@") - 1, /* before a lock (storage/redis/lua/install.lua) */
+};
+
+/* Who wants to know. */
+struct question {
+    storage_found_fn *told;
+    void *context;
+};
+
+static struct question *question_new(storage_found_fn *told, void *context)
+{
+    struct question *question = malloc(sizeof(*question));
+    if (question)
+        *question = (struct question){told, context};
+    return question;
+}
+
+/* Hands over what came back, and forgets the question. */
+static void tell(const redisAsyncContext *context, struct question *question,
+                 const struct storage_found *found)
+{
+    const struct storage_redis_master *master = context->data;
+    if (master->state != LINK_CLOSED)
+        question->told(question->context, master->config.index, found);
+    free(question);
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static bool read_cursor(const redisReply *reply, uint64_t *ret_cursor)
+{
+    if (reply->type != REDIS_REPLY_STRING || reply->len == 0 ||
+        strspn(reply->str, "0123456789") != reply->len)
+        return false;
+    *ret_cursor = strtoull(reply->str, NULL, 10);
+    return true;
+}
+
+static void on_scanned(redisAsyncContext *context, void *data, void *question)
+{
+    const redisReply *reply = data;
+    struct storage_found found = {.part = reply ? FENCE_PART_REFUSED : FENCE_PART_TIMEOUT};
+    if (reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
+        reply->element[1]->type == REDIS_REPLY_ARRAY &&
+        read_cursor(reply->element[0], &found.next)) {
+        found.part = FENCE_PART_GRANTED;
+        found.items = reply->element[1];
+        found.count = found.items->elements;
+    }
+    tell(context, question, &found);
+}
+
+static void on_holders(redisAsyncContext *context, void *data, void *question)
+{
+    const redisReply *reply = data;
+    struct storage_found found = {.part = reply ? FENCE_PART_REFUSED : FENCE_PART_TIMEOUT};
+    if (reply && reply->type == REDIS_REPLY_ARRAY) {
+        found.part = FENCE_PART_GRANTED;
+        found.items = reply;
+        found.count = reply->elements;
+    }
+    tell(context, question, &found);
+}
+
+const char *storage_found_name(const struct storage_found *found, size_t k)
+{
+    assert(k < found->count);
+    const redisReply *key = found->items->element[k];
+    if (key->type != REDIS_REPLY_STRING || key->len <= LOCK_KEY_LEN ||
+        memcmp(key->str, STORAGE_LOCK_KEY, LOCK_KEY_LEN) != 0 ||
+        !fence_resource_valid(key->str + LOCK_KEY_LEN, key->len - LOCK_KEY_LEN))
+        return NULL;
+    return key->str + LOCK_KEY_LEN;
+}
+
+uint64_t storage_found_holder(const struct storage_found *found, size_t k)
+{
+    assert(k < found->count);
+    const redisReply *value = found->items->element[k];
+    char lock_id[FENCE_LOCK_ID_MAX + 1];
+    const char *text = value->type == REDIS_REPLY_STRING ? value->str : "";
+    if (text[0] == '@' && value->len > IMPORTED_LEN)
+        text += IMPORTED_LEN;
+    size_t len = strcspn(text, ".:");
+    if (len == 0 || len > FENCE_LOCK_ID_MAX)
+        return 0;
+    memcpy(lock_id, text, len);
+    lock_id[len] = '\0';
+    return fence_lock_id_hash(lock_id);
+}
+
+/* ---- questions ------------------------------------------------------------------------------- */
+
+/* "pawl:lock:<prefix>*", where nothing in the prefix means anything but itself. */
+static void write_pattern(char pattern[static PATTERN_MAX], const char *prefix)
+{
+    size_t len = LOCK_KEY_LEN;
+    assert(strlen(prefix) <= FENCE_RESOURCE_MAX);
+    memcpy(pattern, STORAGE_LOCK_KEY, LOCK_KEY_LEN);
+    for (; *prefix != '\0'; prefix++) {
+        if (strchr("*?[]^\\", *prefix))
+            pattern[len++] = '\\';
+        pattern[len++] = *prefix;
+    }
+    pattern[len++] = '*';
+    pattern[len] = '\0';
+}
+
+int storage_redis_master_scan(struct storage_redis_master *master, uint64_t cursor,
+                              const char *prefix, unsigned keys, storage_found_fn *told,
+                              void *context)
+{
+    char pattern[PATTERN_MAX];
+    assert(keys >= 1 && keys <= STORAGE_SCAN_KEYS_MAX);
+    if (master->state != LINK_READY)
+        return FENCE_EIO;
+    struct question *question = question_new(told, context);
+    if (!question)
+        return FENCE_ENOMEM;
+    write_pattern(pattern, prefix);
+    if (redisAsyncCommand(master->context, on_scanned, question,
+                          "SCAN %llu MATCH %s COUNT %u TYPE string", (unsigned long long)cursor,
+                          pattern, keys) == REDIS_OK)
+        return 0;
+    free(question);
+    return FENCE_EIO;
+}
+
+/* MGET of all the keys; malloc'd, NULL if memory is out. */
+static char *write_mget(const struct storage_lock_name *names, size_t count, size_t *ret_len)
+{
+    char *command = malloc(MGET_HEAD_MAX + count * STORAGE_KEY_BYTES);
+    if (!command)
+        return NULL;
+    size_t len = storage_resp_head(command, '*', 1 + count);
+    len += storage_resp_bulk(command + len, "MGET", strlen("MGET"));
+    for (size_t i = 0; i < count; i++) {
+        char key[LOCK_KEY_LEN + FENCE_RESOURCE_MAX + 1];
+        int key_len = snprintf(key, sizeof(key), "%s%s", STORAGE_LOCK_KEY, names[i].text);
+        len += storage_resp_bulk(command + len, key, (size_t)key_len);
+    }
+    *ret_len = len;
+    return command;
+}
+
+int storage_redis_master_holders(struct storage_redis_master *master,
+                                 const struct storage_lock_name *names, size_t count,
+                                 storage_found_fn *told, void *context)
+{
+    int error = FENCE_ENOMEM;
+    size_t len = 0;
+    assert(count > 0);
+    if (master->state != LINK_READY)
+        return FENCE_EIO;
+    struct question *question = question_new(told, context);
+    char *command = write_mget(names, count, &len);
+    if (!question || !command)
+        goto out;
+    error = FENCE_EIO;
+    if (redisAsyncFormattedCommand(master->context, on_holders, question, command, len) != REDIS_OK)
+        goto out;
+    question = NULL;
+    error = 0;
+out:
+    free(question);
+    free(command);
+    return error;
+}

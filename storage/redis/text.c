@@ -1,0 +1,41 @@
+#include "storage/redis/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool storage_text_copy(char *to, size_t size, const char *from, size_t len)
+{
+    if (len >= size)
+        return false;
+    memcpy(to, from, len);
+    to[len] = '\0';
+    return true;
+}
+
+static bool is_plain(char c)
+{
+    return c >= ' ' && c <= '~';
+}
+
+bool storage_text_plain(const char *bytes, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (!is_plain(bytes[i]))
+            return false;
+    return true;
+}
+
+void storage_text_show(char *to, size_t size, const char *from, size_t len)
+{
+    enum {
+        ESCAPED = sizeof("\\x00") - 1,
+    };
+    size_t at = 0;
+    for (size_t i = 0; i < len && at + (is_plain(from[i]) ? 1 : ESCAPED) < size; i++) {
+        if (is_plain(from[i]))
+            to[at++] = from[i];
+        else
+            at += (size_t)snprintf(to + at, size - at, "\\x%02x", (unsigned char)from[i]);
+    }
+    to[at] = '\0';
+}

@@ -1,0 +1,128 @@
+#include "storage/redis/url.h"
+
+#include "storage/redis/text.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int hex_digit(char c)
+{
+    const char *digits = "0123456789abcdef";
+    const char *at = c ? strchr(digits, c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c) : NULL;
+    return at ? (int)(at - digits) : -1;
+}
+
+static bool decode(char *to, size_t size, const char *from, size_t len)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < len; i++) {
+        int c = (unsigned char)from[i];
+        if (c == '%') {
+            if (i + 2 >= len || hex_digit(from[i + 1]) < 0 || hex_digit(from[i + 2]) < 0)
+                return false;
+            c = hex_digit(from[i + 1]) * 16 + hex_digit(from[i + 2]);
+            i += 2;
+        }
+        if (c == 0 || used + 1 >= size)
+            return false;
+        to[used++] = (char)c;
+    }
+    to[used] = '\0';
+    return true;
+}
+
+static const char *parse_credentials(const char *text, size_t len, struct storage_redis_url *url)
+{
+    const char *colon = memchr(text, ':', len);
+    if (!colon)
+        return "credentials are written user:password@ or :password@";
+    size_t user_len = (size_t)(colon - text);
+    if (!decode(url->user, sizeof(url->user), text, user_len) ||
+        !decode(url->password, sizeof(url->password), colon + 1, len - user_len - 1))
+        return "the user or the password is too long or wrongly percent-encoded";
+    return url->password[0] ? NULL : "the password is empty";
+}
+
+static const char *parse_port(const char *text, struct storage_redis_url *url)
+{
+    char *end = NULL;
+    unsigned long port = strtoul(text, &end, 10);
+    if (end > text && *end == '/')
+        return "nothing may follow the port: database 0 is used, and no other can be";
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || port < 1 || port > 65535)
+        return "the port must be a number from 1 to 65535";
+    url->port = (uint16_t)port;
+    return NULL;
+}
+
+static const char *parse_host(const char *text, struct storage_redis_url *url)
+{
+    const char *host = text;
+    const char *after = text + strcspn(text, ":");
+    size_t len = (size_t)(after - text);
+    if (text[0] == '[') {
+        const char *close = strchr(text, ']');
+        if (!close)
+            return "an IPv6 address needs its closing bracket";
+        host = text + 1;
+        len = (size_t)(close - host);
+        after = close + 1;
+    }
+    if (len == 0 || strcspn(host, "/?# ") < len ||
+        !storage_text_copy(url->host, sizeof(url->host), host, len))
+        return "the host is missing or malformed; write redis://host:port";
+    url->port = STORAGE_REDIS_PORT;
+    if (*after == '\0')
+        return NULL;
+    return *after == ':' ? parse_port(after + 1, url) : "nothing may follow the host but a port";
+}
+
+static const char *parse_tcp(const char *text, struct storage_redis_url *url)
+{
+    const char *at = strrchr(text, '@');
+    if (at) {
+        const char *why = parse_credentials(text, (size_t)(at - text), url);
+        if (why)
+            return why;
+        text = at + 1;
+    }
+    return parse_host(text, url);
+}
+
+static const char *parse(const char *text, struct storage_redis_url *url)
+{
+    if (strncmp(text, "redis://", strlen("redis://")) == 0)
+        return parse_tcp(text + strlen("redis://"), url);
+    if (strncmp(text, "unix://", strlen("unix://")) != 0)
+        return "a master is written redis://[user:password@]host:port or unix:///path";
+    const char *path = text + strlen("unix://");
+    if (path[0] != '/' || !storage_text_copy(url->path, sizeof(url->path), path, strlen(path)))
+        return "a socket's path must be absolute and at most 107 bytes";
+    return NULL;
+}
+
+int storage_redis_url_parse(const char *text, struct storage_redis_url *ret_url,
+                            const char **ret_why)
+{
+    struct storage_redis_url url = {0};
+    const char *why = parse(text, &url);
+    if (why) {
+        *ret_why = why;
+        return FENCE_EINVAL;
+    }
+    *ret_url = url;
+    return 0;
+}
+
+void storage_redis_url_show(const struct storage_redis_url *url,
+                            char ret_address[static STORAGE_ADDRESS_MAX])
+{
+    bool ipv6 = strchr(url->host, ':') != NULL;
+    if (url->path[0])
+        snprintf(ret_address, STORAGE_ADDRESS_MAX, "unix://%s", url->path);
+    else
+        snprintf(ret_address, STORAGE_ADDRESS_MAX, "redis://%s%s%s:%u", ipv6 ? "[" : "", url->host,
+                 ipv6 ? "]" : "", url->port);
+}

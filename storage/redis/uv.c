@@ -1,0 +1,126 @@
+#include "storage/redis/uv.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+struct link_poll {
+    uv_poll_t handle;
+    redisAsyncContext *context; /* NULL once hiredis let go */
+    int events;                 /* what hiredis wants to know */
+    bool connected;
+    struct storage_replies replies;
+};
+
+static void on_ready(uv_poll_t *handle, int status, int events);
+
+static void watch(struct link_poll *link)
+{
+    if (link->events == 0)
+        uv_poll_stop(&link->handle);
+    else
+        uv_poll_start(&link->handle, link->events, on_ready);
+}
+
+static void on_ready(uv_poll_t *handle, int status, int events)
+{
+    struct link_poll *link = handle->data;
+    /* An error shows in the read or the write that it breaks: let hiredis find it there. */
+    if (status < 0)
+        events = link->events;
+    if (link->context && (events & UV_READABLE)) {
+        storage_replies_expect(&link->replies);
+        redisAsyncHandleRead(link->context);
+    }
+    if (link->context && !storage_replies_bounded(&link->replies))
+        redisAsyncFree(link->context);
+    if (link->context && (events & UV_WRITABLE)) {
+        link->connected = true;
+        redisAsyncHandleWrite(link->context);
+    }
+    if (link->context && status < 0)
+        watch(link); /* libuv stopped at the error; hiredis did not see one yet */
+}
+
+static void add_read(void *data)
+{
+    struct link_poll *link = data;
+    if (link->events & UV_READABLE)
+        return;
+    link->events |= UV_READABLE;
+    watch(link);
+}
+
+static void del_read(void *data)
+{
+    struct link_poll *link = data;
+    if (!(link->events & UV_READABLE))
+        return;
+    link->events &= ~UV_READABLE;
+    watch(link);
+}
+
+static void add_write(void *data)
+{
+    struct link_poll *link = data;
+    if (link->events & UV_WRITABLE)
+        return;
+    link->events |= UV_WRITABLE;
+    /* On a connection that stands, the turn's flush writes at once, and there is mostly nothing
+     * left to wait for. */
+    if (!link->connected)
+        watch(link);
+}
+
+static void del_write(void *data)
+{
+    struct link_poll *link = data;
+    if (!(link->events & UV_WRITABLE))
+        return;
+    link->events &= ~UV_WRITABLE;
+    watch(link);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    free(handle->data);
+}
+
+static void cleanup(void *data)
+{
+    struct link_poll *link = data;
+    link->context = NULL;
+    uv_close((uv_handle_t *)&link->handle, on_closed);
+}
+
+int storage_redis_uv_attach(redisAsyncContext *context, uv_loop_t *loop, enum storage_replies_to to)
+{
+    struct link_poll *link = calloc(1, sizeof(*link));
+    if (!link)
+        return FENCE_ENOMEM;
+    if (uv_poll_init(loop, &link->handle, context->c.fd) < 0) {
+        free(link);
+        return FENCE_EIO;
+    }
+    link->handle.data = link;
+    link->context = context;
+    storage_replies_watch_async(&link->replies, context, to);
+    context->ev.data = link;
+    context->ev.addRead = add_read;
+    context->ev.delRead = del_read;
+    context->ev.addWrite = add_write;
+    context->ev.delWrite = del_write;
+    context->ev.cleanup = cleanup;
+    return 0;
+}
+
+void storage_redis_uv_flush(redisAsyncContext *context)
+{
+    struct link_poll *link = context->ev.data;
+    if (!link->connected || !(link->events & UV_WRITABLE))
+        return;
+    /* Forget the wish, so that hiredis states it anew if the socket does not take everything. */
+    link->events &= ~UV_WRITABLE;
+    redisAsyncHandleWrite(context);
+    if (link->context && (link->events & UV_WRITABLE))
+        watch(link);
+}

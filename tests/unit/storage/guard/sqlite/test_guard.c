@@ -1,0 +1,464 @@
+#include "storage/guard/sqlite/guard.h"
+#include "storage/sqlite/sql.h"
+#include "tests/lib/case.h"
+#include "tests/lib/tempdir.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ORDER "orders/42"
+#define ID_A  "AAAAAAAAAAAAAAAAAAAAAAAAAAA"
+#define ID_B  "BBBBBBBBBBBBBBBBBBBBBBBBBBB"
+
+/* A guarded database in a folder of its own, with one table that is guarded: the log of writes. */
+struct fixture {
+    char *dir;
+    char path[256];
+    sqlite3 *db;
+};
+
+static sqlite3 *open_database(const char *path)
+{
+    sqlite3 *db = NULL;
+    char text[128] = "";
+    if (storage_guard_open(path, text, sizeof text, &db) != 0)
+        fail_msg("cannot open %s: %s", path, text);
+    return db;
+}
+
+static int setup(void **state)
+{
+    struct fixture *fixture = calloc(1, sizeof *fixture);
+    assert_non_null(fixture);
+    fixture->dir = tempdir_new();
+    snprintf(fixture->path, sizeof fixture->path, "%s/guard.db", fixture->dir);
+    fixture->db = open_database(fixture->path);
+    assert_int_equal(storage_guard_install(fixture->db), 0);
+    assert_int_equal(storage_sql_exec(fixture->db, "CREATE TABLE log (token INTEGER)"), 0);
+    *state = fixture;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *fixture = *state;
+    sqlite3_close(fixture->db);
+    tempdir_remove(fixture->dir);
+    free(fixture);
+    return 0;
+}
+
+static int64_t query(sqlite3 *db, const char *text)
+{
+    int64_t value = INT64_MIN;
+    struct storage_sql sql = storage_sql_prepare(db, text);
+    if (storage_sql_row(&sql))
+        value = sqlite3_column_int64(sql.stmt, 0);
+    assert_int_equal(storage_sql_finish(&sql), 0);
+    return value;
+}
+
+static int append_log(sqlite3 *db, int64_t token)
+{
+    struct storage_sql sql = storage_sql_prepare(db, "INSERT INTO log (token) VALUES (?1)");
+    storage_sql_bind_int(&sql, 1, token);
+    return storage_sql_run(&sql);
+}
+
+/* Ends a transaction that came to @err as a user of the guard does. */
+static int finish(sqlite3 *db, int err)
+{
+    if (!err)
+        err = storage_guard_commit(db);
+    if (err)
+        storage_guard_rollback(db);
+    return err;
+}
+
+static int claim(sqlite3 *db, const char *resource, int64_t token,
+                 struct storage_rejection *ret_rejection)
+{
+    int err = storage_guard_begin(db);
+    return err ? err : finish(db, storage_guard_claim(db, resource, token, ret_rejection));
+}
+
+/* A guarded write: check and append in one transaction. */
+static int guarded_write(sqlite3 *db, const char *resource, int64_t token,
+                         struct storage_rejection *ret_rejection)
+{
+    int err = storage_guard_begin(db);
+    if (err)
+        return err;
+    err = storage_guard_check(db, resource, token, ret_rejection);
+    if (!err)
+        err = append_log(db, token);
+    return finish(db, err);
+}
+
+static int claim_id(sqlite3 *db, const char *lock_id)
+{
+    int err = storage_guard_begin(db);
+    return err ? err : finish(db, storage_guard_claim_id(db, ORDER, lock_id));
+}
+
+static int check_id(sqlite3 *db, const char *lock_id, struct storage_rejection *ret_rejection)
+{
+    int err = storage_guard_begin(db);
+    return err ? err : finish(db, storage_guard_check_id(db, ORDER, lock_id, ret_rejection));
+}
+
+/* ---- by token -------------------------------------------------------------------------------- */
+
+static void claim_with_older_token_is_refused_and_names_the_highest(void **state)
+{
+    struct fixture *fixture = *state;
+    struct storage_rejection rejection = {.token = 0};
+    assert_int_equal(claim(fixture->db, ORDER, 34, &rejection), 0);
+    assert_int_equal(claim(fixture->db, ORDER, 33, &rejection), FENCE_ESTALE);
+    assert_int_equal(rejection.token, 33);
+    assert_int_equal(rejection.highest_token, 34);
+    assert_int_equal(rejection.kind, STORAGE_REJECTED_CLAIM);
+    assert_string_equal(rejection.resource, ORDER);
+}
+
+static void write_after_a_newer_claim_is_refused_and_leaves_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+    struct storage_rejection rejection = {.token = 0};
+    assert_int_equal(claim(fixture->db, ORDER, 33, &rejection), 0);
+    assert_int_equal(claim(fixture->db, ORDER, 34, &rejection), 0);
+    assert_int_equal(guarded_write(fixture->db, ORDER, 33, &rejection), FENCE_ESTALE);
+    assert_int_equal(rejection.kind, STORAGE_REJECTED_WRITE);
+    assert_int_equal(rejection.highest_token, 34);
+    assert_int_equal(query(fixture->db, "SELECT count(*) FROM log"), 0);
+}
+
+static void equal_token_claims_and_writes_again(void **state)
+{
+    struct fixture *fixture = *state;
+    struct storage_rejection rejection = {.token = 0};
+    assert_int_equal(claim(fixture->db, ORDER, 34, &rejection), 0);
+    assert_int_equal(claim(fixture->db, ORDER, 34, &rejection), 0);
+    assert_int_equal(guarded_write(fixture->db, ORDER, 34, &rejection), 0);
+    assert_int_equal(guarded_write(fixture->db, ORDER, 34, &rejection), 0);
+    assert_int_equal(query(fixture->db, "SELECT count(*) FROM log"), 2);
+}
+
+static void write_without_a_claim_raises_the_guard(void **state)
+{
+    struct fixture *fixture = *state;
+    struct storage_rejection rejection = {.token = 0};
+    assert_int_equal(guarded_write(fixture->db, ORDER, 34, &rejection), 0);
+    assert_int_equal(claim(fixture->db, ORDER, 33, &rejection), FENCE_ESTALE);
+    assert_int_equal(rejection.highest_token, 34);
+}
+
+static void resources_are_guarded_apart(void **state)
+{
+    struct fixture *fixture = *state;
+    struct storage_rejection rejection = {.token = 0};
+    assert_int_equal(claim(fixture->db, "orders/42", 34, &rejection), 0);
+    assert_int_equal(claim(fixture->db, "orders/4", 1, &rejection), 0);
+    assert_int_equal(claim(fixture->db, "orders/43", 2, &rejection), 0);
+}
+
+static void bad_names_and_tokens_are_invalid_and_leave_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+    struct storage_rejection rejection = {.token = 99};
+    assert_int_equal(claim(fixture->db, "", 34, &rejection), FENCE_EINVAL);
+    assert_int_equal(claim(fixture->db, "orders//42", 34, &rejection), FENCE_EINVAL);
+    assert_int_equal(claim(fixture->db, ORDER, 0, &rejection), FENCE_EINVAL);
+    assert_int_equal(guarded_write(fixture->db, ORDER, -1, &rejection), FENCE_EINVAL);
+    assert_int_equal(claim(fixture->db, ORDER, FENCE_TOKEN_MAX + 1, &rejection), FENCE_EINVAL);
+    assert_int_equal(rejection.token, 99);
+    assert_int_equal(query(fixture->db, "SELECT count(*) FROM pawl_guard"), 0);
+}
+
+static void rolled_back_claim_leaves_no_trace(void **state)
+{
+    struct fixture *fixture = *state;
+    struct storage_rejection rejection = {.token = 0};
+    assert_int_equal(storage_guard_begin(fixture->db), 0);
+    assert_int_equal(storage_guard_claim(fixture->db, ORDER, 34, &rejection), 0);
+    storage_guard_rollback(fixture->db);
+    assert_int_equal(claim(fixture->db, ORDER, 33, &rejection), 0);
+}
+
+static void failed_write_takes_its_raise_of_the_guard_with_it(void **state)
+{
+    struct fixture *fixture = *state;
+    struct storage_rejection rejection = {.token = 0};
+    assert_int_equal(storage_guard_begin(fixture->db), 0);
+    assert_int_equal(storage_guard_check(fixture->db, ORDER, 34, &rejection), 0);
+    int err = storage_sql_exec(fixture->db, "INSERT INTO nowhere VALUES (1)");
+    assert_int_equal(err, FENCE_EIO);
+    assert_string_equal(storage_guard_error(fixture->db), "no such table: nowhere");
+    assert_int_equal(finish(fixture->db, err), FENCE_EIO);
+    assert_int_equal(query(fixture->db, "SELECT count(*) FROM pawl_guard"), 0);
+}
+
+static void guard_cannot_be_lowered_by_hand(void **state)
+{
+    struct fixture *fixture = *state;
+    struct storage_rejection rejection = {.token = 0};
+    assert_int_equal(claim(fixture->db, ORDER, 34, &rejection), 0);
+    assert_int_not_equal(storage_sql_exec(fixture->db, "UPDATE pawl_guard SET highest_token = 1"),
+                         0);
+    assert_int_equal(query(fixture->db, "SELECT highest_token FROM pawl_guard"), 34);
+}
+
+/* ---- several at once ------------------------------------------------------------------------- */
+
+static void second_writer_waits_out_the_first(void **state)
+{
+    struct fixture *fixture = *state;
+    sqlite3 *other = open_database(fixture->path);
+    struct storage_rejection rejection = {.token = 0};
+    assert_int_equal(sqlite3_busy_timeout(other, 0), SQLITE_OK); /* not two seconds in a test */
+
+    assert_int_equal(storage_guard_begin(fixture->db), 0);
+    assert_int_equal(storage_guard_check(fixture->db, ORDER, 34, &rejection), 0);
+    assert_int_equal(claim(other, ORDER, 35, &rejection), FENCE_EBUSY);
+    assert_string_equal(storage_guard_error(other), "database is locked");
+    assert_int_equal(finish(fixture->db, append_log(fixture->db, 34)), 0);
+
+    assert_int_equal(claim(other, ORDER, 35, &rejection), 0);
+    assert_int_equal(guarded_write(fixture->db, ORDER, 34, &rejection), FENCE_ESTALE);
+    sqlite3_close(other);
+}
+
+enum {
+    RACERS = 4,
+    RACER_WRITES = 40,
+};
+
+struct race {
+    const char *path;
+    atomic_llong next_token;
+    atomic_int failures; /* cmocka's asserts belong to the main thread */
+};
+
+static void *racer(void *arg)
+{
+    struct race *race = arg;
+    sqlite3 *db = NULL;
+    char text[128];
+    if (storage_guard_open(race->path, text, sizeof text, &db) != 0) {
+        race->failures++;
+        return NULL;
+    }
+    for (int i = 0; i < RACER_WRITES; i++) {
+        struct storage_rejection rejection;
+        int err = guarded_write(db, ORDER, atomic_fetch_add(&race->next_token, 1), &rejection);
+        if (err && err != FENCE_ESTALE && err != FENCE_EBUSY)
+            race->failures++;
+    }
+    sqlite3_close(db);
+    return NULL;
+}
+
+static void racing_writes_commit_in_the_order_of_their_tokens(void **state)
+{
+    struct fixture *fixture = *state;
+    struct race race = {.path = fixture->path, .next_token = 1};
+    pthread_t threads[RACERS];
+    for (int i = 0; i < RACERS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, racer, &race), 0);
+    for (int i = 0; i < RACERS; i++)
+        pthread_join(threads[i], NULL);
+
+    assert_int_equal(race.failures, 0);
+    assert_true(query(fixture->db, "SELECT count(*) FROM log") > 0);
+    assert_int_equal(query(fixture->db, "SELECT count(*) FROM log AS earlier, log AS later"
+                                        "  WHERE later.rowid > earlier.rowid"
+                                        "  AND later.token < earlier.token"),
+                     0);
+    assert_int_equal(query(fixture->db, "SELECT max(token) FROM log"),
+                     query(fixture->db, "SELECT highest_token FROM pawl_guard"));
+}
+
+/* ---- crashes --------------------------------------------------------------------------------- */
+
+/* Claims with token 34, writes without committing, says so, and waits to be killed. */
+static void hold_until_killed(const char *path, int ready_fd)
+{
+    sqlite3 *db = NULL;
+    char text[128];
+    struct storage_rejection rejection;
+    if (storage_guard_open(path, text, sizeof text, &db) == 0 &&
+        claim(db, ORDER, 34, &rejection) == 0 && storage_guard_begin(db) == 0 &&
+        storage_guard_check(db, ORDER, 34, &rejection) == 0 && append_log(db, 34) == 0 &&
+        write(ready_fd, "!", 1) == 1)
+        pause();
+    _exit(1);
+}
+
+static void claim_outlives_a_kill_before_its_write_and_the_write_does_not(void **state)
+{
+    struct fixture *fixture = *state;
+    sqlite3_close(fixture->db); /* a connection must not be carried through a fork */
+    fixture->db = NULL;
+    int ready[2];
+    assert_int_equal(pipe(ready), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        hold_until_killed(fixture->path, ready[1]);
+    close(ready[1]);
+    char byte = 0;
+    ssize_t got = read(ready[0], &byte, 1);
+    close(ready[0]);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    assert_int_equal(got, 1);
+
+    fixture->db = open_database(fixture->path);
+    struct storage_rejection rejection = {.token = 0};
+    assert_int_equal(query(fixture->db, "SELECT count(*) FROM log"), 0);
+    assert_int_equal(guarded_write(fixture->db, ORDER, 33, &rejection), FENCE_ESTALE);
+    assert_int_equal(rejection.highest_token, 34);
+    assert_int_equal(guarded_write(fixture->db, ORDER, 34, &rejection), 0);
+}
+
+/* ---- by identity ----------------------------------------------------------------------------- */
+
+static void by_identity_only_the_last_claimant_writes(void **state)
+{
+    struct fixture *fixture = *state;
+    struct storage_rejection rejection = {.token = 99};
+    assert_int_equal(claim_id(fixture->db, ID_A), 0);
+    assert_int_equal(check_id(fixture->db, ID_A, &rejection), 0);
+    assert_int_equal(claim_id(fixture->db, ID_B), 0);
+    assert_int_equal(check_id(fixture->db, ID_A, &rejection), FENCE_ESTALE);
+    assert_int_equal(rejection.kind, STORAGE_REJECTED_WRITE_BY_ID);
+    assert_int_equal(rejection.token, 0);
+    assert_int_equal(check_id(fixture->db, ID_B, &rejection), 0);
+}
+
+static void by_identity_an_unclaimed_resource_refuses_all(void **state)
+{
+    struct fixture *fixture = *state;
+    struct storage_rejection rejection = {.token = 0};
+    assert_int_equal(check_id(fixture->db, ID_A, &rejection), FENCE_ESTALE);
+    assert_int_equal(check_id(fixture->db, "", &rejection), FENCE_EINVAL);
+}
+
+/* The known limit: a holder that slept before its claim turns its successor away. */
+static void by_identity_a_late_claim_takes_the_resource_from_its_successor(void **state)
+{
+    struct fixture *fixture = *state;
+    struct storage_rejection rejection = {.token = 0};
+    assert_int_equal(claim_id(fixture->db, ID_B), 0);
+    assert_int_equal(claim_id(fixture->db, ID_A), 0); /* A was granted the lock before B */
+    assert_int_equal(check_id(fixture->db, ID_B, &rejection), FENCE_ESTALE);
+}
+
+/* ---- rejections ------------------------------------------------------------------------------ */
+
+static int record(sqlite3 *db, const struct storage_rejection *rejection)
+{
+    int err = storage_guard_begin(db);
+    return err ? err : finish(db, storage_rejection_record(db, rejection));
+}
+
+static void rejections_are_listed_newest_first(void **state)
+{
+    struct fixture *fixture = *state;
+    struct storage_rejection rejection = {
+        .kind = STORAGE_REJECTED_WRITE, .resource = ORDER, .highest_token = 34};
+    for (rejection.token = 1; rejection.token <= 3; rejection.token++)
+        assert_int_equal(record(fixture->db, &rejection), 0);
+
+    struct storage_rejection list[2];
+    size_t count = 0;
+    assert_int_equal(storage_rejection_list(fixture->db, 2, list, &count), 0);
+    assert_int_equal(count, 2);
+    assert_int_equal(list[0].token, 3);
+    assert_int_equal(list[1].token, 2);
+    assert_string_equal(list[0].resource, ORDER);
+    assert_int_equal(list[0].kind, STORAGE_REJECTED_WRITE);
+    assert_int_equal(list[0].highest_token, 34);
+    assert_true(list[0].at_ms >= list[1].at_ms && list[1].at_ms > 0);
+}
+
+static void rejections_beyond_the_cap_drop_the_oldest(void **state)
+{
+    struct fixture *fixture = *state;
+    assert_int_equal(storage_sql_exec(fixture->db, "PRAGMA synchronous = OFF"), 0); /* for speed */
+    struct storage_rejection rejection = {.kind = STORAGE_REJECTED_CLAIM, .resource = ORDER};
+    for (rejection.token = 1; rejection.token <= STORAGE_REJECTIONS_MAX + 5; rejection.token++)
+        assert_int_equal(record(fixture->db, &rejection), 0);
+    assert_int_equal(query(fixture->db, "SELECT count(*) FROM pawl_rejection"),
+                     STORAGE_REJECTIONS_MAX);
+    assert_int_equal(query(fixture->db, "SELECT min(token) FROM pawl_rejection"), 6);
+}
+
+/* ---- the connection -------------------------------------------------------------------------- */
+
+static void connection_commits_to_the_disk(void **state)
+{
+    struct fixture *fixture = *state;
+    enum {
+        FULL = 2
+    };
+    assert_int_equal(query(fixture->db, "PRAGMA synchronous"), FULL);
+    assert_int_equal(query(fixture->db, "PRAGMA foreign_keys"), 1);
+    assert_int_equal(query(fixture->db, "PRAGMA busy_timeout"), STORAGE_BUSY_TIMEOUT_MS);
+}
+
+static void database_that_forgets_is_refused(void **state)
+{
+    struct fixture *fixture = *state;
+    sqlite3 *db = NULL;
+    char text[128] = "";
+    assert_int_equal(storage_guard_open(":memory:", text, sizeof text, &db), FENCE_EINVAL);
+    assert_string_equal(text, "not a durable database file");
+    assert_int_equal(storage_guard_open("", text, sizeof text, &db), FENCE_EINVAL);
+    assert_null(db);
+
+    assert_int_equal(storage_sql_exec(fixture->db, "PRAGMA journal_mode = MEMORY"), 0);
+    assert_int_equal(storage_guard_configure(fixture->db), FENCE_EINVAL);
+}
+
+static void open_that_fails_says_why(void **state)
+{
+    struct fixture *fixture = *state;
+    sqlite3 *db = NULL;
+    char text[128] = "";
+    assert_int_equal(storage_guard_open(fixture->dir, text, sizeof text, &db), FENCE_EIO);
+    assert_string_equal(text, "unable to open database file");
+    assert_null(db);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+static const struct CMUnitTest cases[] = {
+    CASE(claim_with_older_token_is_refused_and_names_the_highest),
+    CASE(write_after_a_newer_claim_is_refused_and_leaves_nothing),
+    CASE(equal_token_claims_and_writes_again),
+    CASE(write_without_a_claim_raises_the_guard),
+    CASE(resources_are_guarded_apart),
+    CASE(bad_names_and_tokens_are_invalid_and_leave_nothing),
+    CASE(rolled_back_claim_leaves_no_trace),
+    CASE(failed_write_takes_its_raise_of_the_guard_with_it),
+    CASE(guard_cannot_be_lowered_by_hand),
+    CASE(second_writer_waits_out_the_first),
+    CASE(racing_writes_commit_in_the_order_of_their_tokens),
+    CASE(claim_outlives_a_kill_before_its_write_and_the_write_does_not),
+    CASE(by_identity_only_the_last_claimant_writes),
+    CASE(by_identity_an_unclaimed_resource_refuses_all),
+    CASE(by_identity_a_late_claim_takes_the_resource_from_its_successor),
+    CASE(rejections_are_listed_newest_first),
+    CASE(rejections_beyond_the_cap_drop_the_oldest),
+    CASE(connection_commits_to_the_disk),
+    CASE(database_that_forgets_is_refused),
+    CASE(open_that_fails_says_why),
+};
+
+CASE_MAIN(cases, NULL, NULL)

@@ -1,0 +1,182 @@
+/* What a script call's reply says, on replies as they come over the wire. */
+#include "storage/redis/batch.h"
+#include "tests/lib/case.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define A "aaaaaaaaaaaaaaaaaaaaaa"
+
+/* The reply that the bytes @wire are; the caller frees it. */
+static redisReply *reply_of(const char *wire)
+{
+    void *reply = NULL;
+    redisReader *reader = redisReaderCreate();
+    assert_int_equal(redisReaderFeed(reader, wire, strlen(wire)), REDIS_OK);
+    assert_int_equal(redisReaderGetReply(reader, &reply), REDIS_OK);
+    assert_non_null(reply);
+    redisReaderFree(reader);
+    return reply;
+}
+
+static struct storage_reply_text text;
+
+/* The answer @wire to the only request of a call. */
+static struct fence_reply read_one(enum fence_request_kind kind, const char *answer)
+{
+    const struct storage_batch batch = {
+        .count = 1, .locks = 1, .expected = {{.tag = 7, .kind = kind, .locks = 1}}};
+    char wire[1024];
+    snprintf(wire, sizeof(wire), "*1\r\n%s", answer);
+    redisReply *reply = reply_of(wire);
+    struct fence_reply read = storage_batch_reply(&batch, 0, reply, &text);
+    freeReplyObject(reply);
+    assert_int_equal(read.tag, 7);
+    return read;
+}
+
+/* A lock that is held, with 5,000 ms to go. */
+static struct fence_reply read_held(const char *value)
+{
+    char answer[512];
+    snprintf(answer, sizeof(answer), "*2\r\n:5000\r\n$%zu\r\n%s\r\n", strlen(value), value);
+    return read_one(FENCE_REQUEST_INSPECT, answer);
+}
+
+/* ---- replies that are kept ------------------------------------------------------------------- */
+
+static void reply_that_is_taken_has_all_that_was_in_it(void **state)
+{
+    (void)state;
+    redisReply *reply = reply_of("*2\r\n:5\r\n*2\r\n$3\r\nabc\r\n-ERR no\r\n");
+    redisReply *taken = storage_reply_take(reply);
+    freeReplyObject(reply); /* as hiredis does once the callback returned */
+    assert_int_equal(taken->type, REDIS_REPLY_ARRAY);
+    assert_int_equal(taken->elements, 2);
+    assert_int_equal(taken->element[0]->integer, 5);
+    assert_string_equal(taken->element[1]->element[0]->str, "abc");
+    assert_string_equal(taken->element[1]->element[1]->str, "ERR no");
+    freeReplyObject(taken);
+}
+
+static void error_that_is_taken_keeps_its_text(void **state)
+{
+    (void)state;
+    redisReply *reply = reply_of("-PAWLFORGOT It is a replica.\r\n");
+    redisReply *taken = storage_reply_take(reply);
+    assert_int_equal(reply->type, REDIS_REPLY_NIL);
+    freeReplyObject(reply);
+    assert_int_equal(taken->type, REDIS_REPLY_ERROR);
+    assert_string_equal(taken->str, "PAWLFORGOT It is a replica.");
+    freeReplyObject(taken);
+}
+
+/* ---- locks ----------------------------------------------------------------------------------- */
+
+static void lock_is_its_id_its_number_and_its_owner(void **state)
+{
+    (void)state;
+    struct fence_reply reply = read_held(A ".1:17:3::worker: 7");
+    assert_int_equal(reply.kind, FENCE_REPLY_HELD);
+    assert_string_equal(reply.holder, A);
+    assert_string_equal(reply.owner, "worker: 7");
+    assert_int_equal(reply.number, 17);
+    assert_int_equal(reply.remaining_ms, 5000);
+}
+
+static void imported_lock_is_read_as_any_other(void **state)
+{
+    (void)state;
+    struct fence_reply reply = read_held(A ".*:17:3:511:me");
+    assert_int_equal(reply.kind, FENCE_REPLY_HELD);
+    assert_string_equal(reply.holder, A);
+    assert_string_equal(reply.owner, "me");
+}
+
+static void tombstone_is_held_by_its_sign(void **state)
+{
+    (void)state;
+    struct fence_reply reply = read_held("~:0:0:0:");
+    assert_int_equal(reply.kind, FENCE_REPLY_HELD);
+    assert_string_equal(reply.holder, FENCE_TOMBSTONE);
+    assert_string_equal(reply.owner, "");
+}
+
+static void lock_that_pawl_did_not_write_is_refused(void **state)
+{
+    (void)state;
+    static const char *const values[] = {
+        "",
+        "x",
+        "~",
+        "~~:0:0:0:",
+        "~",
+        A ".1:1:0:",
+        A ".1:1:0",
+        A ".1:1:0:x:",
+        A ".1:-1:0::",
+        A ".1:9007199254740992:0::",
+        "short.1:1:0::",
+    };
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+        assert_int_equal(read_held(values[i]).kind, FENCE_REPLY_FOREIGN);
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static void extension_is_answered_in_five_ways(void **state)
+{
+    (void)state;
+    assert_int_equal(read_one(FENCE_REQUEST_EXTEND, ":1\r\n").kind, FENCE_REPLY_YES);
+    assert_int_equal(read_one(FENCE_REQUEST_EXTEND, ":0\r\n").kind, FENCE_REPLY_NO);
+    assert_int_equal(read_one(FENCE_REQUEST_EXTEND, ":-1\r\n").kind, FENCE_REPLY_EXHAUSTED);
+    assert_int_equal(read_one(FENCE_REQUEST_EXTEND, ":-2\r\n").kind, FENCE_REPLY_SUPERSEDED);
+    assert_int_equal(read_one(FENCE_REQUEST_EXTEND, ":-3\r\n").kind, FENCE_REPLY_UNCOUNTED);
+    assert_int_equal(read_one(FENCE_REQUEST_EXTEND, ":-4\r\n").kind, FENCE_REPLY_REFUSED);
+}
+
+static void release_is_answered_in_three_ways(void **state)
+{
+    (void)state;
+    assert_int_equal(read_one(FENCE_REQUEST_RELEASE, ":1\r\n").kind, FENCE_REPLY_YES);
+    assert_int_equal(read_one(FENCE_REQUEST_RELEASE, ":0\r\n").kind, FENCE_REPLY_NO);
+    assert_int_equal(read_one(FENCE_REQUEST_RELEASE, ":-3\r\n").kind, FENCE_REPLY_UNCOUNTED);
+    assert_int_equal(read_one(FENCE_REQUEST_RELEASE, ":-1\r\n").kind, FENCE_REPLY_REFUSED);
+    assert_int_equal(read_one(FENCE_REQUEST_RELEASE, ":-2\r\n").kind, FENCE_REPLY_REFUSED);
+}
+
+static void number_that_was_counted_anew_comes_with_what_is_left(void **state)
+{
+    (void)state;
+    struct fence_reply reply = read_one(FENCE_REQUEST_TAKE, "*3\r\n:0\r\n:4000\r\n:18\r\n");
+    assert_int_equal(reply.kind, FENCE_REPLY_NUMBER);
+    assert_int_equal(reply.number, 18);
+    assert_int_equal(reply.remaining_ms, 4000);
+    assert_false(reply.found);
+}
+
+static void call_without_a_reply_is_lost_in_each_request(void **state)
+{
+    (void)state;
+    const struct storage_batch batch = {.count = 2, .expected = {{.tag = 7}, {.tag = 8}}};
+    for (unsigned i = 0; i < 2; i++) {
+        struct fence_reply reply = storage_batch_reply(&batch, i, NULL, &text);
+        assert_int_equal(reply.kind, FENCE_REPLY_LOST);
+        assert_int_equal(reply.tag, 7 + i);
+    }
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test(reply_that_is_taken_has_all_that_was_in_it),
+    cmocka_unit_test(error_that_is_taken_keeps_its_text),
+    cmocka_unit_test(lock_is_its_id_its_number_and_its_owner),
+    cmocka_unit_test(imported_lock_is_read_as_any_other),
+    cmocka_unit_test(tombstone_is_held_by_its_sign),
+    cmocka_unit_test(lock_that_pawl_did_not_write_is_refused),
+    cmocka_unit_test(extension_is_answered_in_five_ways),
+    cmocka_unit_test(release_is_answered_in_three_ways),
+    cmocka_unit_test(number_that_was_counted_anew_comes_with_what_is_left),
+    cmocka_unit_test(call_without_a_reply_is_lost_in_each_request),
+};
+
+CASE_MAIN(cases, NULL, NULL)
