@@ -1,6 +1,6 @@
 #include "server/descriptors.h"
 
-#include "api/http.h"
+#include "api/http/http.h"
 #include "server/log.h"
 
 #include <sys/resource.h>

@@ -4,7 +4,7 @@
 #ifndef SERVER_FIGURES_H
 #define SERVER_FIGURES_H
 
-#include "api/backend.h"
+#include "api/v1/backend.h"
 
 #include <stdalign.h>
 #include <stdatomic.h>

@@ -6,7 +6,7 @@
 #ifndef SERVER_HTTP_LOOP_H
 #define SERVER_HTTP_LOOP_H
 
-#include "api/http.h"
+#include "api/http/http.h"
 #include "fence/protocol/error.h"
 
 #include <stdbool.h>

@@ -8,7 +8,7 @@
 #ifndef SERVER_HTTP_OPTIONS_H
 #define SERVER_HTTP_OPTIONS_H
 
-#include "api/http.h"
+#include "api/http/http.h"
 
 #include <argp.h>
 

@@ -2,7 +2,7 @@
 #ifndef SERVER_LEDGER_BACKEND_H
 #define SERVER_LEDGER_BACKEND_H
 
-#include "api/ledger.h"
+#include "server/ledger/routes.h"
 #include "server/ledger/tables.h"
 
 /* The caller's memory, not to be moved after the init: it holds what its answers point to. */

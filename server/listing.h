@@ -1,6 +1,6 @@
-/* Listings of held locks, page by page (api/listing.h). Nothing keeps an index of them: the names
- * are read off the masters with SCAN, and each is then inspected as for any client, so a lock is
- * listed exactly if a majority names one holder for it.
+/* Listings of held locks, page by page (api/v1/listing.h). Nothing keeps an index of them: the
+ * names are read off the masters with SCAN, and each is then inspected as for any client, so a lock
+ * is listed exactly if a majority names one holder for it.
  *
  *   SCANNING --names--> SIFTING --new ones--> INSPECTING --.
  *      ^                                                   | next step, until the page is full
@@ -28,7 +28,7 @@
 #ifndef SERVER_LISTING_H
 #define SERVER_LISTING_H
 
-#include "api/listing.h"
+#include "api/v1/listing.h"
 #include "server/driver.h"
 
 enum {

@@ -1,6 +1,6 @@
 /* pawld at work: its workers side by side, and what there is only once in a process: the address,
  * the signals, the exit status. */
-#include "api/listen.h"
+#include "api/http/listen.h"
 #include "server/descriptors.h"
 #include "server/http_loop.h"
 #include "server/log.h"

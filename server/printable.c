@@ -1,6 +1,6 @@
 #include "server/printable.h"
 
-#include "api/utf8.h"
+#include "api/json/utf8.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 #include "server/worker.h"
 
-#include "api/listing.h"
-#include "api/locks.h"
-#include "api/service.h"
+#include "api/v1/listing.h"
+#include "api/v1/locks.h"
+#include "api/v1/service.h"
 #include "server/descriptors.h"
 #include "server/driver.h"
 #include "server/http_loop.h"

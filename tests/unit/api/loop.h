@@ -1,9 +1,9 @@
-/* A server of api/http.h and its clients in one thread: each step lets the server turn and takes
- * what came. Nothing here waits for longer than LOOP_PATIENCE_MS. */
+/* A server of api/http/http.h and its clients in one thread: each step lets the server turn and
+ * takes what came. Nothing here waits for longer than LOOP_PATIENCE_MS. */
 #ifndef TESTS_UNIT_API_LOOP_H
 #define TESTS_UNIT_API_LOOP_H
 
-#include "api/http.h"
+#include "api/http/http.h"
 
 #include <stdbool.h>
 

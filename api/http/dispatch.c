@@ -1,0 +1,135 @@
+#include "api/http/dispatch.h"
+
+#include "api/http/exchange.h"
+#include "api/http/input.h"
+#include "api/http/path.h"
+#include "api/http/problem.h"
+#include "api/http/site.h"
+
+#include <string.h>
+#include <strings.h>
+
+/* Each check returns true if the request may go on; otherwise it has answered it. */
+
+static bool check_running(struct api_request *request)
+{
+    if (!request->http->stopping)
+        return true;
+    request->close_connection = true;
+    api_problem_answer(request, API_PROBLEM_STOPPING);
+    return false;
+}
+
+/* In HTTP/1.0 there may be no Host; no browser speaks that. */
+static bool check_host(struct api_request *request)
+{
+    const char *host = request->headers.value[API_HEADER_HOST];
+    if (host == NULL || api_site_is_known(host, &request->http->hosts))
+        return true;
+    api_problem_answer(request, API_PROBLEM_UNKNOWN_HOST);
+    return false;
+}
+
+static bool check_site(struct api_request *request)
+{
+    const char *const *value = request->headers.value;
+    if (request->method == API_GET || request->method == API_HEAD ||
+        api_site_is_own(value[API_HEADER_HOST], value[API_HEADER_ORIGIN],
+                        value[API_HEADER_SEC_FETCH_SITE]))
+        return true;
+    api_problem_answer(request, API_PROBLEM_CROSS_SITE);
+    return false;
+}
+
+static bool check_path(struct api_request *request)
+{
+    const char *reason = NULL;
+    if (api_path_decode(request->path, &reason) == 0)
+        return true;
+    api_problem_answer_detail(request, API_PROBLEM_INVALID, "%s", reason);
+    return false;
+}
+
+static bool check_route(struct api_request *request)
+{
+    char allow[API_ALLOW_MAX];
+    switch (api_route_find(request->http->routes, request->http->routes_count, request->method,
+                           request->path, &request->match, allow)) {
+    case API_FOUND:
+        return true;
+    case API_FOUND_OTHER_METHOD:
+        api_problem_answer_method(request, allow);
+        return false;
+    case API_FOUND_NOTHING:
+        break;
+    }
+    api_problem_answer(request, API_PROBLEM_NOT_FOUND);
+    return false;
+}
+
+static bool check_size(struct api_request *request)
+{
+    if (!request->too_large)
+        return true;
+    api_problem_answer(request, API_PROBLEM_TOO_LARGE);
+    return false;
+}
+
+static bool check_repeats(struct api_request *request)
+{
+    for (enum api_header header = 0; header < API_HEADERS; header++) {
+        if (!request->headers.repeated[header])
+            continue;
+        api_problem_answer_detail(request, API_PROBLEM_INVALID, "Send the %s header only once.",
+                                  api_header_name(header));
+        return false;
+    }
+    return true;
+}
+
+static enum MHD_Result refuse_query(void *context, enum MHD_ValueKind kind, const char *name,
+                                    const char *value)
+{
+    struct api_request *request = context;
+    (void)kind;
+    (void)value;
+    api_problem_answer_detail(request, API_PROBLEM_INVALID,
+                              "The call takes no query parameter \"%.40s\".",
+                              name != NULL ? name : "");
+    return MHD_NO; /* one is enough */
+}
+
+static bool check_query(struct api_request *request)
+{
+    return request->match.route->takes == API_TAKES_QUERY ||
+           MHD_get_connection_values(request->connection, MHD_GET_ARGUMENT_KIND, refuse_query,
+                                     request) == 0;
+}
+
+/* An absent Content-Type is taken for JSON: nothing else is spoken here. */
+static bool check_type(struct api_request *request)
+{
+    static const char json[] = "application/json";
+    const char *type = request->headers.value[API_HEADER_CONTENT_TYPE];
+    if (request->body_len == 0 || type == NULL)
+        return true;
+    size_t len = sizeof(json) - 1;
+    if (strncasecmp(type, json, len) == 0 && strchr("; \t", type[len]) != NULL)
+        return true;
+    api_problem_answer(request, API_PROBLEM_MEDIA_TYPE);
+    return false;
+}
+
+static bool check_body(struct api_request *request)
+{
+    return request->match.route->takes == API_TAKES_BODY || api_input_body(request, NULL, 0) == 0;
+}
+
+void api_dispatch(struct api_request *request)
+{
+    if (check_running(request) && check_host(request) && check_site(request) &&
+        check_path(request) && check_route(request) && check_size(request) &&
+        check_repeats(request) && check_query(request) && check_type(request) &&
+        check_body(request))
+        request->match.route->handler(request, request->match.context);
+}

@@ -1,0 +1,243 @@
+#include "api/http/exchange.h"
+
+#include "api/http/dispatch.h"
+#include "api/http/head.h"
+#include "api/http/problem.h"
+
+#include <assert.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+enum {
+    BODY_FIRST = 512, /* room for a body of unknown length; most are less */
+};
+
+static int socket_of(struct MHD_Connection *connection)
+{
+    return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+}
+
+/* What libmicrohttpd has read came through it. */
+static struct api_guard *guard_of(const struct api_http *http, struct MHD_Connection *connection)
+{
+    struct api_guard *guard = api_guards_find(&http->guards, socket_of(connection));
+    assert(guard != NULL && !guard->fresh);
+    return guard;
+}
+
+static enum MHD_Result note_header(void *context, enum MHD_ValueKind kind, const char *name,
+                                   const char *value)
+{
+    (void)kind;
+    api_headers_add(context, name, value);
+    return MHD_YES;
+}
+
+static struct api_request *request_new(struct api_room *room, struct MHD_Connection *connection,
+                                       const char *method, const char *url)
+{
+    struct api_headers headers = {0};
+    (void)MHD_get_connection_values(connection, MHD_HEADER_KIND, note_header, &headers);
+
+    /* All that is kept of the request but its body, in one piece. */
+    size_t path_size = strlen(url) + 1;
+    struct api_request *request =
+        calloc(1, sizeof(*request) + path_size + api_headers_size(&headers));
+    if (request == NULL)
+        return NULL;
+    request->http = room->http;
+    request->room = room;
+    request->connection = connection;
+    request->method = api_method_parse(method);
+    memcpy(request->path, url, path_size);
+    api_headers_own(&headers, request->path + path_size);
+    request->headers = headers;
+    return request;
+}
+
+/* 0: not known, so not trusted either. */
+static size_t head_size(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    return info != NULL ? info->header_size : 0;
+}
+
+static enum MHD_Result note_parameter(void *context, enum MHD_ValueKind kind, const char *name,
+                                      const char *value)
+{
+    (void)kind;
+    api_head_word(context, name);
+    api_head_word(context, value);
+    return MHD_YES;
+}
+
+static enum MHD_Result note_field(void *context, enum MHD_ValueKind kind, const char *name,
+                                  const char *value)
+{
+    (void)kind;
+    api_head_field(context, name, value);
+    return MHD_YES;
+}
+
+static bool is_hidden(struct MHD_Connection *connection, const char *method, const char *url,
+                      const char *version)
+{
+    struct api_head head;
+    api_head_begin(&head, method, head_size(connection));
+    api_head_word(&head, url);
+    (void)MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, note_parameter, &head);
+    api_head_word(&head, version);
+    (void)MHD_get_connection_values(connection, MHD_HEADER_KIND, note_field, &head);
+    return api_head_end(&head);
+}
+
+static const char *find_fault(const struct api_request *request, const char *method,
+                              const char *url, const char *version)
+{
+    const char *fault = api_framing_fault(&request->headers, version);
+    if (fault == NULL && is_hidden(request->connection, method, url, version))
+        fault = "The head has a NUL in it, a header line that goes on on the next line, or one "
+                "without a name. Send none of these.";
+    return fault;
+}
+
+/* True if the announced body is too large, and need not be read before the client is told: it asked
+ * first, or it would take too long. */
+static bool body_unwanted(const struct api_request *request)
+{
+    uint64_t length = api_framing_length(&request->headers);
+    bool asked = request->headers.value[API_HEADER_EXPECT] != NULL;
+    return length > (asked ? API_BODY_MAX : API_HTTP_DRAIN_MAX);
+}
+
+/* After the headers came, before the body is read: what must be refused here and now, since the
+ * body would not be understood, or is not worth reading. The connection ends with the answer. */
+static void refuse_unread(struct api_request *request, const char *fault)
+{
+    if (fault == NULL && !body_unwanted(request))
+        return;
+
+    api_guard_refused(guard_of(request->http, request->connection));
+    request->close_connection = true;
+    request->state = API_REQUEST_HANDLING;
+    if (fault != NULL)
+        api_problem_answer_detail(request, API_PROBLEM_INVALID, "%s", fault);
+    else
+        api_problem_answer(request, API_PROBLEM_TOO_LARGE);
+}
+
+static enum MHD_Result headers_came(struct api_room *room, struct MHD_Connection *connection,
+                                    const char *method, const char *url, const char *version,
+                                    void **ret_request)
+{
+    struct api_request *request = request_new(room, connection, method, url);
+    if (request == NULL)
+        return MHD_NO;
+    *ret_request = request;
+    request->too_large = api_framing_length(&request->headers) > API_BODY_MAX;
+    refuse_unread(request, find_fault(request, method, url, version));
+    return request->state == API_REQUEST_BROKEN ? MHD_NO : MHD_YES;
+}
+
+/* Makes room for @more bytes; false if memory is out. */
+static bool body_reserve(struct api_request *request, size_t more)
+{
+    size_t need = request->body_len + more;
+    if (need <= request->body_size)
+        return true;
+    size_t size = request->body_size > 0 ? request->body_size * 2 : BODY_FIRST;
+    size_t announced = (size_t)api_framing_length(&request->headers);
+    size = size < announced ? announced : size;
+    size = size < need ? need : size;
+    char *body = realloc(request->body, size);
+    if (body == NULL)
+        return false;
+    request->body = body;
+    request->body_size = size;
+    return true;
+}
+
+/* libmicrohttpd cannot take an answer while a body comes in: what is too much is dropped, and
+ * refused when the body ends. One that does not end is cut off. */
+static enum MHD_Result body_came(struct api_request *request, const char *data, size_t size)
+{
+    if (size > API_BODY_MAX - request->body_len)
+        request->too_large = true;
+    if (request->too_large) {
+        request->dropped += size;
+        return request->dropped <= API_HTTP_DRAIN_MAX ? MHD_YES : MHD_NO;
+    }
+    if (!body_reserve(request, size))
+        return MHD_NO;
+    memcpy(request->body + request->body_len, data, size);
+    request->body_len += size;
+    return MHD_YES;
+}
+
+static enum MHD_Result request_came(struct api_request *request)
+{
+    request->state = API_REQUEST_HANDLING;
+    api_dispatch(request);
+    if (request->state == API_REQUEST_HANDLING)
+        api_request_park(request);
+    return request->state == API_REQUEST_BROKEN ? MHD_NO : MHD_YES;
+}
+
+/* libmicrohttpd calls this once with the headers, once with each piece of the body, once at the
+ * end, and then in each turn until there is an answer. The parameters are its own.
+ * NOLINTNEXTLINE(readability-function-size) */
+enum MHD_Result api_exchange_handle(void *context, struct MHD_Connection *connection,
+                                    const char *url, const char *method, const char *version,
+                                    const char *data, size_t *data_size, void **request)
+{
+    struct api_request *known = *request;
+    if (known == NULL)
+        return headers_came(context, connection, method, url, version, request);
+
+    if (*data_size > 0) {
+        size_t size = *data_size;
+        *data_size = 0;
+        return body_came(known, data, size);
+    }
+    if (known->state == API_REQUEST_READING)
+        return request_came(known);
+    if (known->state == API_REQUEST_PARKED || known->state == API_REQUEST_PREPARED)
+        api_request_look(known);
+
+    /* Called again although an answer was given: it could not be made. */
+    return known->state == API_REQUEST_BROKEN ? MHD_NO : MHD_YES;
+}
+
+/* The end of what a client sends may have come together with its request. libmicrohttpd takes a
+ * short read for all there is, and is not told of the end a second time: its connection would stay
+ * open until it counts as idle. */
+static void see_end(struct MHD_Connection *connection)
+{
+    struct pollfd end = {.fd = socket_of(connection), .events = POLLRDHUP};
+    if (poll(&end, 1, 0) > 0 && (end.revents & POLLRDHUP))
+        (void)shutdown(end.fd, SHUT_RD); /* wakes it; what came before the end is still read */
+}
+
+void api_exchange_completed(void *context, struct MHD_Connection *connection, void **request,
+                            enum MHD_RequestTerminationCode why)
+{
+    const struct api_room *room = context;
+    (void)why;
+    see_end(connection);
+    api_guard_answered(guard_of(room->http, connection));
+    if (*request != NULL)
+        api_request_close(*request);
+    *request = NULL;
+}
+
+void api_exchange_connected(void *context, struct MHD_Connection *connection,
+                            void **connection_context, enum MHD_ConnectionNotificationCode code)
+{
+    struct api_room *room = context;
+    (void)connection_context;
+    if (code == MHD_CONNECTION_NOTIFY_CLOSED)
+        api_guards_remove(&room->http->guards, socket_of(connection));
+}

@@ -1,0 +1,106 @@
+#include "api/http/framing.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static const char *const names[API_HEADERS] = {
+    [API_HEADER_HOST] = "Host",
+    [API_HEADER_CONTENT_LENGTH] = "Content-Length",
+    [API_HEADER_TRANSFER_ENCODING] = "Transfer-Encoding",
+    [API_HEADER_CONTENT_TYPE] = "Content-Type",
+    [API_HEADER_EXPECT] = "Expect",
+    [API_HEADER_LOCK_ID] = "Lock-Id",
+    [API_HEADER_FENCING_TOKEN] = "Fencing-Token",
+    [API_HEADER_IF_MATCH] = "If-Match",
+    [API_HEADER_ORIGIN] = "Origin",
+    [API_HEADER_SEC_FETCH_SITE] = "Sec-Fetch-Site",
+};
+
+const char *api_header_name(enum api_header header)
+{
+    return names[header];
+}
+
+/* Without the white space at the end, which is not part of a value (RFC 9110, section 5.5); that in
+ * front is gone already. */
+static size_t trimmed_length(const char *value)
+{
+    size_t len = strlen(value);
+    while (len > 0 && (value[len - 1] == ' ' || value[len - 1] == '\t'))
+        len--;
+    return len;
+}
+
+void api_headers_add(struct api_headers *headers, const char *name, const char *value)
+{
+    if (strpbrk(name, " \t") != NULL)
+        headers->bad_name = true;
+    for (int i = 0; i < API_HEADERS; i++) {
+        if (strcasecmp(name, names[i]) != 0)
+            continue;
+        if (headers->value[i] != NULL) {
+            headers->repeated[i] = true;
+            return;
+        }
+        headers->value[i] = value != NULL ? value : "";
+        headers->len[i] = trimmed_length(headers->value[i]);
+        return;
+    }
+}
+
+size_t api_headers_size(const struct api_headers *headers)
+{
+    size_t size = 0;
+    for (int i = 0; i < API_HEADERS; i++)
+        if (headers->value[i] != NULL)
+            size += headers->len[i] + 1;
+    return size;
+}
+
+void api_headers_own(struct api_headers *headers, char *storage)
+{
+    for (int i = 0; i < API_HEADERS; i++) {
+        if (headers->value[i] == NULL)
+            continue;
+        memcpy(storage, headers->value[i], headers->len[i]);
+        storage[headers->len[i]] = '\0';
+        headers->value[i] = storage;
+        storage += headers->len[i] + 1;
+    }
+}
+
+static bool is_number(const char *text)
+{
+    return text[0] != '\0' && strspn(text, "0123456789") == strlen(text);
+}
+
+const char *api_framing_fault(const struct api_headers *headers, const char *version)
+{
+    const char *const length = headers->value[API_HEADER_CONTENT_LENGTH];
+    const char *const coding = headers->value[API_HEADER_TRANSFER_ENCODING];
+    bool http_1_1 = strcmp(version, "HTTP/1.1") == 0;
+
+    if (!http_1_1 && strcmp(version, "HTTP/1.0") != 0)
+        return "Speak HTTP/1.1 or HTTP/1.0.";
+    if (http_1_1 && headers->value[API_HEADER_HOST] == NULL)
+        return "A request in HTTP/1.1 needs a Host header.";
+    if (headers->bad_name)
+        return "A header name has white space in it or before its colon.";
+    if (headers->repeated[API_HEADER_HOST] || headers->repeated[API_HEADER_CONTENT_LENGTH] ||
+        headers->repeated[API_HEADER_TRANSFER_ENCODING])
+        return "Host, Content-Length and Transfer-Encoding may each come only once.";
+    if (length != NULL && coding != NULL)
+        return "Send either Content-Length or Transfer-Encoding, not both.";
+    if (length != NULL && !is_number(length))
+        return "Content-Length must be a plain decimal number.";
+    if (coding != NULL && (!http_1_1 || strcasecmp(coding, "chunked") != 0))
+        return "The only transfer coding known here is chunked, in HTTP/1.1.";
+    return NULL;
+}
+
+uint64_t api_framing_length(const struct api_headers *headers)
+{
+    const char *length = headers->value[API_HEADER_CONTENT_LENGTH];
+    return length != NULL ? strtoull(length, NULL, 10) : 0;
+}

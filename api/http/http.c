@@ -1,0 +1,241 @@
+#include "api/http/http.h"
+
+#include "api/http/exchange.h"
+#include "api/http/listen.h"
+#include "api/http/problem.h"
+#include "api/http/watch.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    ROUNDS_MAX = 64,      /* of work, that make one turn */
+    ACCEPTS_A_TURN = 128, /* connections let in, before those that are in have their turn */
+    EVICTIONS = 16,       /* connections without a request ended for others, each time */
+    FAREWELL_ROUNDS = 8,  /* in which the last answers may leave, when everything ends */
+};
+
+/* ---- the door -------------------------------------------------------------------------------- */
+
+/* Lets one in. EAGAIN: there is none; anything else: it cannot be let in. */
+static int accept_into(struct api_room *room)
+{
+    struct sockaddr_storage from;
+    socklen_t from_len = sizeof(from);
+    const int fd = accept4(room->http->listen_fd, (struct sockaddr *)&from, &from_len,
+                           SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd < 0)
+        return errno;
+    struct api_guards *guards = &room->http->guards;
+    if (api_guards_add(guards, fd) != 0) {
+        (void)close(fd);
+        return ENOMEM;
+    }
+    room->due = 1;
+    if (MHD_add_connection(room->daemon, fd, (struct sockaddr *)&from, from_len) == MHD_YES)
+        return 0;
+    api_guards_remove(guards, fd); /* it is closed already */
+    return ENOMEM;
+}
+
+/* Once in each episode: it ends when a tenth of the connections is free. */
+static void log_shortage(struct api_http *http, int error)
+{
+    char line[160];
+    if (http->short_of_space || http->log == NULL)
+        return;
+    http->short_of_space = true;
+    if (error == ENOSPC)
+        (void)snprintf(line, sizeof(line),
+                       "clients have to wait to be accepted: all %u connections are in use\n",
+                       http->capacity);
+    else
+        (void)snprintf(line, sizeof(line), "clients have to wait to be accepted: %s\n",
+                       strerror(error));
+    http->log(http->log_context, line);
+}
+
+static bool somebody_knocks(const struct api_http *http)
+{
+    struct pollfd door = {.fd = http->listen_fd, .events = POLLIN};
+    return poll(&door, 1, 0) > 0;
+}
+
+/* Lets in at most ACCEPTS_A_TURN; returns why it stopped, 0 where there may be more. */
+static int accept_some(struct api_http *http, bool *ret_anybody)
+{
+    int error = 0;
+    for (int i = 0; i < ACCEPTS_A_TURN && error == 0; i++) {
+        struct api_room *room = api_rooms_find_space(&http->rooms);
+        error = room != NULL ? accept_into(room) : ENOSPC;
+        *ret_anybody |= error == 0;
+        if (error == EINTR || error == ECONNABORTED)
+            error = 0;
+    }
+    return error;
+}
+
+/* Lets in who knocks; true if anybody was. When all rooms are full, or descriptors run out, the
+ * others wait outside, and each later turn tries again; clients that do not finish a head make
+ * space for them. */
+static bool accept_clients(struct api_http *http)
+{
+    bool anybody = false;
+    const int error = accept_some(http, &anybody);
+    const bool accepting = error == 0 || error == EAGAIN;
+    if (!accepting && somebody_knocks(http)) {
+        log_shortage(http, error);
+        (void)api_guards_evict(&http->guards, EVICTIONS);
+    }
+    if (accepting && http->short_of_space &&
+        api_http_connections(http) < http->capacity - http->capacity / 10)
+        http->short_of_space = false;
+    if (accepting == http->accepting)
+        return anybody;
+    http->accepting = accepting;
+    (void)!api_watch_door(http->watch_fd, http->listen_fd, accepting); /* it is there already */
+    return anybody;
+}
+
+static int open_door(struct api_http *http, const struct api_http_config *config)
+{
+    int result = api_listen(config->listen, config->reuse_port, &http->listen_fd);
+    if (result != 0)
+        return result;
+    http->port = api_listen_port(http->listen_fd);
+    http->accepting = true;
+    return api_watch_door(http->watch_fd, http->listen_fd, true);
+}
+
+/* ---- the server ------------------------------------------------------------------------------ */
+
+int api_http_new(const struct api_http_config *config, struct api_http **ret_http)
+{
+    int result = 0;
+    int why = 0;
+    struct api_http *http = calloc(1, sizeof(*http));
+    if (http == NULL)
+        return FENCE_ENOMEM;
+    http->listen_fd = -1;
+    http->watch_fd = -1;
+    http->routes = config->routes;
+    http->routes_count = config->routes_count;
+    http->log = config->log;
+    http->log_context = config->log_context;
+    http->left = config->left;
+    http->left_context = config->left_context;
+
+    http->hosts = config->hosts;
+    api_guards_init(&http->guards, config->head_ms > 0 ? config->head_ms : API_HTTP_WAIT_MS,
+                    config->body_ms > 0 ? config->body_ms : API_HTTP_WAIT_MS);
+    http->capacity = config->connections > 0 ? config->connections : API_HTTP_CONNECTIONS;
+    result = api_rooms_init(&http->rooms, http, http->capacity,
+                            config->idle_s > 0 ? config->idle_s : API_HTTP_IDLE_S);
+    if (result != 0)
+        goto out;
+    result = api_watch_open(&http->watch_fd);
+    if (result != 0)
+        goto out;
+    result = open_door(http, config);
+    if (result != 0)
+        goto out;
+
+    *ret_http = http;
+    http = NULL;
+out:
+    why = errno;
+    api_http_free(http);
+    errno = why;
+    return result;
+}
+
+uint16_t api_http_port(const struct api_http *http)
+{
+    return http->port;
+}
+
+int api_http_fd(const struct api_http *http)
+{
+    return http->rooms.fd;
+}
+
+int api_http_watch_fd(const struct api_http *http)
+{
+    return http->watch_fd;
+}
+
+void api_http_watch_turn(struct api_http *http)
+{
+    if (api_watch_turn(http->watch_fd, api_request_left) && http->listen_fd >= 0 &&
+        accept_clients(http))
+        api_http_turn(http);
+}
+
+int api_http_timeout_ms(struct api_http *http)
+{
+    const int rooms_ms = api_rooms_timeout_ms(&http->rooms);
+    const int guards_ms = api_guards_timeout_ms(&http->guards);
+    if (rooms_ms < 0 || guards_ms < 0)
+        return rooms_ms < 0 ? guards_ms : rooms_ms;
+    return rooms_ms < guards_ms ? rooms_ms : guards_ms;
+}
+
+void api_http_turn(struct api_http *http)
+{
+    bool more = true;
+    api_guards_expire(&http->guards);
+    api_rooms_look(&http->rooms);
+    for (int round = 0; round < ROUNDS_MAX && more; round++) {
+        more = api_rooms_run(&http->rooms);
+        /* Afterwards, since who has just left makes space. */
+        if (http->listen_fd >= 0 && !http->accepting)
+            more |= accept_clients(http);
+    }
+}
+
+void api_http_quiesce(struct api_http *http)
+{
+    http->stopping = true;
+    if (http->listen_fd >= 0)
+        (void)close(http->listen_fd);
+    http->listen_fd = -1;
+}
+
+unsigned api_http_parked(const struct api_http *http)
+{
+    return http->parked_count;
+}
+
+unsigned api_http_connections(const struct api_http *http)
+{
+    return api_rooms_connections(&http->rooms);
+}
+
+void api_http_free(struct api_http *http)
+{
+    if (http == NULL)
+        return;
+    api_http_quiesce(http);
+    while (http->parked != NULL) {
+        http->parked->close_connection = true;
+        api_problem_answer(http->parked, API_PROBLEM_STOPPING);
+    }
+    /* A resumed connection is taken up by the next round; none may be suspended when it stops. */
+    for (int round = 0; round < FAREWELL_ROUNDS; round++) {
+        api_rooms_look(&http->rooms);
+        (void)api_rooms_run(&http->rooms);
+    }
+    assert(http->parked == NULL);
+    api_rooms_fini(&http->rooms);
+    api_guards_fini(&http->guards);
+    if (http->watch_fd >= 0)
+        (void)close(http->watch_fd);
+    free(http);
+}

@@ -1,0 +1,96 @@
+/* The HTTP server: libmicrohttpd, driven by the program's own loop. It has no thread and never
+ * blocks. The loop does this:
+ *
+ *     poll api_http_fd() for reading, at most api_http_timeout_ms()
+ *     readable, or the time is up: api_http_turn()
+ *     poll api_http_watch_fd() for reading too
+ *     readable: api_http_watch_turn()
+ *     after answering parked requests: api_http_turn() too, or their answers wait for the next poll
+ *
+ * Handlers run inside api_http_turn(). SIGPIPE must be ignored by the program. */
+#ifndef API_HTTP_HTTP_H
+#define API_HTTP_HTTP_H
+
+#include "api/http/request.h"
+#include "api/http/route.h"
+#include "api/http/site.h"
+#include "fence/protocol/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    API_HTTP_CONNECTIONS = 16384, /* open at a time; more wait to be accepted */
+    API_HTTP_IDLE_S = 75,         /* a connection that says nothing for so long is closed; one whose
+                                   * request is parked is not idle */
+    API_HTTP_WAIT_MS = 10000,     /* for the head of a request to come, from its first byte to its
+                                   * last, and for its body; more is 408. A new connection has as
+                                   * long for its first byte */
+    API_HTTP_WAIT_MIN_MS = 100,   /* what the two can be set to */
+    API_HTTP_WAIT_MAX_MS = 3600 * 1000,
+    API_HTTP_MEMORY = 6 * 1024, /* bytes a connection has for the heads of request and answer:
+                                 * most of what a parked request costs */
+    API_HTTP_FIELD_COST = 64,   /* of them, for each header, cookie and query parameter, beside
+                                 * its bytes */
+    API_HTTP_HEAD_MAX = 5 * 1024 + 512, /* for a request's head, by that reckoning; more is 431. The
+                                         * rest is for the answer's */
+    API_HTTP_DRAIN_MAX = 1024 * 1024,   /* of a body that is too large, so much is read and dropped,
+                                         * so that the client gets to see its 413 */
+};
+
+struct api_http_config {
+    const char *listen; /* "127.0.0.1:7380", "[::1]:7380", ":7380"; see api/http/listen.h */
+    bool reuse_port;    /* share the port with other processes that say so too */
+    const struct api_routes *routes; /* borrowed for the life of the server */
+    size_t routes_count;
+    unsigned connections;                            /* 0: API_HTTP_CONNECTIONS */
+    unsigned idle_s;                                 /* 0: API_HTTP_IDLE_S */
+    uint32_t head_ms, body_ms;                       /* 0: API_HTTP_WAIT_MS */
+    struct api_hosts hosts;                          /* the service's names; borrowed */
+    void (*log)(void *context, const char *message); /* what libmicrohttpd has to say; may be NULL.
+                                                      * It ends with a newline */
+    void *log_context;
+
+    /* The client of a parked request has gone: api_request_client() is its number. The request can
+     * be answered from within, and still has to be, now or later. Not called from within a handler.
+     * May be NULL. */
+    void (*left)(void *context, uint64_t client);
+    void *left_context;
+};
+
+struct api_http;
+
+/* Listens. FENCE_EINVAL: config->listen is not numeric host:port. FENCE_EIO: the address cannot be
+ * had; errno says why. FENCE_ENOMEM. */
+FENCE_CHECKED int api_http_new(const struct api_http_config *config, struct api_http **ret_http);
+
+/* Answers what is still parked with 503, sends what can be sent at once, closes everything. No
+ * answer may be given to any request of this server afterwards. NULL is fine. */
+void api_http_free(struct api_http *http);
+
+/* The port that it listens on. */
+uint16_t api_http_port(const struct api_http *http);
+
+/* The descriptor to poll for reading. It stays the same for the life of the server. */
+int api_http_fd(const struct api_http *http);
+
+/* How long to poll at most; -1: no limit. */
+int api_http_timeout_ms(struct api_http *http);
+
+/* Does what there is to do, without waiting. Its work is bounded: what is left shows as a timeout
+ * of 0. Not to be called from a handler. */
+void api_http_turn(struct api_http *http);
+
+/* The same for clients that come, and those that leave while they wait. */
+int api_http_watch_fd(const struct api_http *http);
+void api_http_watch_turn(struct api_http *http);
+
+/* The first step of a clean stop: closes the listening socket, and refuses new requests on open
+ * connections with 503. Parked requests can still be answered. */
+void api_http_quiesce(struct api_http *http);
+
+/* How many requests are parked, and how many connections are open. Between turns. */
+unsigned api_http_parked(const struct api_http *http);
+unsigned api_http_connections(const struct api_http *http);
+
+#endif

@@ -1,0 +1,106 @@
+#include "api/http/input.h"
+
+#include "api/http/problem.h"
+#include "fence/protocol/limits.h"
+#include "fence/protocol/name.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    TOKEN_DIGITS_MAX = 16, /* of 2^53 - 1 */
+};
+
+int api_input_body(struct api_request *request, const struct api_json_member *members, size_t count)
+{
+    size_t len = 0;
+    const char *body = api_request_body(request, &len);
+    if (len == 0 && count == 0)
+        return 0;
+
+    char error[API_JSON_ERROR_MAX];
+    int result = api_json_read(body, len, members, count, error);
+    if (result == FENCE_EINVAL)
+        api_problem_answer_detail(request, API_PROBLEM_INVALID, "%s", error);
+    else if (result != 0)
+        api_problem_answer(request, api_problem_of(result));
+    return result;
+}
+
+struct reading {
+    struct api_query query;
+    int result;
+    char error[API_QUERY_ERROR_MAX];
+};
+
+static bool take_parameter(void *context, const char *name, const char *value)
+{
+    struct reading *reading = context;
+    reading->result = api_query_take(&reading->query, name, value, reading->error);
+    return reading->result == 0;
+}
+
+int api_input_query(struct api_request *request, const struct api_query_param *params, size_t count)
+{
+    struct reading reading = {.query = {.params = params, .count = count}};
+    api_request_query(request, take_parameter, &reading);
+    if (reading.result != 0)
+        api_problem_answer_detail(request, API_PROBLEM_INVALID, "%s", reading.error);
+    return reading.result;
+}
+
+/* Plain digits only: strtoll() alone would take signs, white space and leading zeros. */
+static int parse_token(const char *text, int64_t *ret_token)
+{
+    size_t len = strlen(text);
+    if (len == 0 || len > TOKEN_DIGITS_MAX || strspn(text, "0123456789") != len || text[0] == '0')
+        return FENCE_EINVAL;
+    int64_t token = strtoll(text, NULL, 10);
+    if (token > FENCE_TOKEN_MAX)
+        return FENCE_EINVAL;
+    *ret_token = token;
+    return 0;
+}
+
+int api_input_token(struct api_request *request, int64_t *ret_token)
+{
+    const char *text = api_request_header(request, API_HEADER_FENCING_TOKEN);
+    if (text == NULL)
+        return FENCE_ENOENT;
+    int result = parse_token(text, ret_token);
+    if (result != 0)
+        api_problem_answer_detail(request, API_PROBLEM_INVALID,
+                                  "The Fencing-Token header must be a whole number from 1 to "
+                                  "9007199254740991, in plain decimal digits.");
+    return result;
+}
+
+int api_input_lock_id(struct api_request *request, const char **ret_lock_id)
+{
+    const char *lock_id = api_request_header(request, API_HEADER_LOCK_ID);
+    if (lock_id == NULL) {
+        api_problem_answer_detail(request, API_PROBLEM_INVALID,
+                                  "Send the lock_id of the grant in the Lock-Id header.");
+        return FENCE_EINVAL;
+    }
+    if (!fence_lock_id_valid(lock_id, strlen(lock_id))) {
+        api_problem_answer_detail(request, API_PROBLEM_INVALID,
+                                  "The Lock-Id header must be %d to %d characters of base64url.",
+                                  FENCE_LOCK_ID_MIN, FENCE_LOCK_ID_MAX);
+        return FENCE_EINVAL;
+    }
+    *ret_lock_id = lock_id;
+    return 0;
+}
+
+int api_input_resource(struct api_request *request, unsigned i, const char **ret_resource)
+{
+    const char *resource = api_request_param(request, i);
+    if (!fence_resource_valid(resource, strlen(resource))) {
+        api_problem_answer_detail(request, API_PROBLEM_INVALID,
+                                  "The resource must be " API_RESOURCE_RULE, FENCE_RESOURCE_MAX);
+        return FENCE_EINVAL;
+    }
+    *ret_resource = resource;
+    return 0;
+}

@@ -1,0 +1,33 @@
+/* What handlers read from a request. Each function either succeeds or has already answered the
+ * request with 400 that names what is wrong; the handler then just returns. */
+#ifndef API_HTTP_INPUT_H
+#define API_HTTP_INPUT_H
+
+#include "api/http/query.h"
+#include "api/http/request.h"
+#include "api/json/reader.h"
+
+/* Reads the body into the targets of @members. FENCE_EINVAL: answered. */
+FENCE_CHECKED int api_input_body(struct api_request *request, const struct api_json_member *members,
+                                 size_t count);
+
+/* Reads the query into the targets of @params. FENCE_EINVAL: answered. */
+FENCE_CHECKED int api_input_query(struct api_request *request, const struct api_query_param *params,
+                                  size_t count);
+
+/* Reads the Fencing-Token header: 1 to 2^53 - 1 in plain decimal digits. FENCE_EINVAL: malformed,
+ * answered. FENCE_ENOENT: there is none; *not* answered, as calls differ in what that means. */
+FENCE_CHECKED int api_input_token(struct api_request *request, int64_t *ret_token);
+
+/* Reads the Lock-Id header. FENCE_EINVAL: missing or malformed, answered. */
+FENCE_CHECKED int api_input_lock_id(struct api_request *request, const char **ret_lock_id);
+
+/* What the sentence about a bad resource name says; with FENCE_RESOURCE_MAX for the %d. */
+#define API_RESOURCE_RULE                                                                          \
+    "1 to %d bytes of A-Z a-z 0-9 . _ ~ : @ / - with no empty, \".\" or \"..\" segment."
+
+/* Reads a resource name from parameter @i of the path. FENCE_EINVAL: not a name, answered. */
+FENCE_CHECKED int api_input_resource(struct api_request *request, unsigned i,
+                                     const char **ret_resource);
+
+#endif

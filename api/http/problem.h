@@ -1,0 +1,131 @@
+/* Problems: what an HTTP client is told when a call fails (RFC 9457, application/problem+json), and
+ * the one table that turns errors into them.
+ *
+ *     {"type":"urn:pawl:held","title":"...","status":409,"detail":"...", ...}
+ *
+ * The detail is a sentence that says what to do. */
+#ifndef API_HTTP_PROBLEM_H
+#define API_HTTP_PROBLEM_H
+
+#include "api/http/request.h"
+#include "api/json/writer.h"
+#include "fence/protocol/error.h"
+
+/* The table. @error 0: no error of the protocol leads here, only the HTTP layer.
+ *
+ *     problem                   error               status  name  title  detail */
+#define API_PROBLEMS(X)                                                                            \
+    X(API_PROBLEM_HELD, FENCE_EHELD, 409, "held", "The lock is held",                              \
+      "Another holder has the lock; retry after retry_after_ms, or ask with wait_ms.")             \
+    X(API_PROBLEM_WAIT_TIMEOUT, FENCE_EWAITTIMEOUT, 409, "wait-timeout", "The wait timed out",     \
+      "The lock did not become free within wait_ms; retry, or wait longer.")                       \
+    X(API_PROBLEM_CONTENDED, FENCE_ECONTENDED, 409, "contended", "Nobody won",                     \
+      "Several contenders split the masters between them; retry after a short random delay.")      \
+    X(API_PROBLEM_LOCK_LOST, FENCE_ELOCKLOST, 409, "lock-lost", "The lock is lost",                \
+      "The lock is no longer held under this Lock-Id and Fencing-Token; stop the work and "        \
+      "acquire "                                                                                   \
+      "it anew.")                                                                                  \
+    X(API_PROBLEM_EXHAUSTED, FENCE_EEXHAUSTED, 409, "extensions-exhausted",                        \
+      "No extensions are left",                                                                    \
+      "The lock was extended as often as allowed; finish, release it and acquire it anew.")        \
+    X(API_PROBLEM_NO_QUORUM, FENCE_ENOQUORUM, 503, "no-quorum", "No majority of masters",          \
+      "Too few of the masters could be had; see masters, and /v1/fleet for why. Retry later.")     \
+    X(API_PROBLEM_FOREIGN_LOCK, FENCE_EFOREIGN, 409, "foreign-lock",                               \
+      "The key of the lock is not Pawl's",                                                         \
+      "Somebody else wrote the key of this lock on the masters that refused; delete it there.")    \
+    X(API_PROBLEM_NO_EXPIRY, FENCE_EENDLESS, 409, "no-expiry", "The lock has no expiry",           \
+      "Somebody took the expiry from the key of this lock; give it one, or delete it.")            \
+    X(API_PROBLEM_COUNTER_USED_UP, FENCE_ESPENT, 409, "counter-used-up", "The counter is used up", \
+      "The counter of this name has no higher token to give; use another name.")                   \
+    X(API_PROBLEM_FOREIGN_COUNTER, FENCE_EMISCOUNTED, 409, "foreign-counter",                      \
+      "The counter is no number of Pawl's",                                                        \
+      "Somebody else wrote the counter of this name on the masters that refused; mend it.")        \
+    X(API_PROBLEM_TOO_SLOW, FENCE_ETOOSLOW, 503, "too-slow", "The masters were too slow",          \
+      "The lease had run out before it could be handed over; retry, or ask for a longer ttl_ms.")  \
+    X(API_PROBLEM_NOT_READY, FENCE_ENOTREADY, 503, "not-ready", "The service is not ready",        \
+      "The service does not know a majority of its fleet; see /v1/fleet, and retry later.")        \
+    X(API_PROBLEM_STOPPING, 0, 503, "stopping", "The service is stopping",                         \
+      "This process is shutting down; the outcome of the call is unknown, retry at another one.")  \
+    X(API_PROBLEM_LEFT, FENCE_ELEFT, 503, "client-left", "The client left",                        \
+      "The connection was closed before the answer; the lock was not kept, ask for it again.")     \
+    X(API_PROBLEM_BUSY, FENCE_EBUSY, 429, "busy", "Too many calls are under way",                  \
+      "The service takes no more calls at the moment; retry after the Retry-After seconds.")       \
+    X(API_PROBLEM_WAITERS, FENCE_EWAITERS, 429, "too-many-waiters", "Too many wait already",       \
+      "The service lets no more calls wait; retry later, or ask without wait_ms.")                 \
+    X(API_PROBLEM_STALE_TOKEN, FENCE_ESTALE, 412, "stale-token", "The fencing token is stale",     \
+      "A newer holder was here; stop the work, acquire the lock anew and read again.")             \
+    X(API_PROBLEM_VERSION_MISMATCH, FENCE_ECONFLICT, 412, "version-mismatch",                      \
+      "The version does not match",                                                                \
+      "The record changed since it was read; read it again and decide anew.")                      \
+    X(API_PROBLEM_TOKEN_REQUIRED, 0, 428, "token-required", "A fencing token is required",         \
+      "Send the token of the lock's grant in the Fencing-Token header.")                           \
+    X(API_PROBLEM_INVALID, FENCE_EINVAL, 400, "invalid", "The request is invalid",                 \
+      "Mend the request; sent again as it is, it will be refused again.")                          \
+    X(API_PROBLEM_TTL, FENCE_ETTL, 400, "invalid", "The request is invalid",                       \
+      "ttl_ms is longer than the fleet allows; ask for at most ttl_max_ms.")                       \
+    X(API_PROBLEM_NOT_FOUND, FENCE_ENOENT, 404, "not-found", "There is nothing here",              \
+      "Nothing is known under this path; check its spelling.")                                     \
+    X(API_PROBLEM_METHOD, 0, 405, "method-not-allowed", "The method is not allowed",               \
+      "Use one of the methods in the Allow header.")                                               \
+    X(API_PROBLEM_TOO_LARGE, 0, 413, "too-large", "The body is too large",                         \
+      "Send a body of at most 65536 bytes.")                                                       \
+    X(API_PROBLEM_MEDIA_TYPE, 0, 415, "unsupported-media-type", "The body is not JSON",            \
+      "Send the body as JSON, with Content-Type: application/json.")                               \
+    X(API_PROBLEM_HEAD, 0, 431, "headers-too-large", "The headers are too large",                  \
+      "Send at most 5632 bytes of request line and headers. Each header, cookie and query "        \
+      "parameter counts 64 bytes more.")                                                           \
+    X(API_PROBLEM_REQUEST_TIMEOUT, 0, 408, "request-timeout", "The request came too slowly",       \
+      "The head, or the body, did not arrive in time; send the request anew, at once.")            \
+    X(API_PROBLEM_CROSS_SITE, 0, 403, "cross-site", "The request comes from another site",         \
+      "A page of another site may not change anything here; send no Origin and no "                \
+      "Sec-Fetch-Site but this service's own.")                                                    \
+    X(API_PROBLEM_UNKNOWN_HOST, 0, 403, "cross-site", "The service is not known by this name",     \
+      "Send an IP address or localhost as Host, or start the service with --host and this name.")  \
+    X(API_PROBLEM_INTERNAL, FENCE_EIO, 500, "internal", "The service failed",                      \
+      "The storage of the service failed; its log says how.")                                      \
+    X(API_PROBLEM_NO_MEMORY, FENCE_ENOMEM, 503, "no-memory", "The service is out of memory",       \
+      "Retry later.")
+
+enum api_problem {
+#define API_PROBLEM_ENUM(problem, error, status, name, title, detail) problem,
+    API_PROBLEMS(API_PROBLEM_ENUM)
+#undef API_PROBLEM_ENUM
+};
+
+enum {
+    API_DETAIL_MAX = 512,        /* bytes of a detail, terminated; longer ones are cut */
+    API_PROBLEM_BODY_MAX = 4096, /* bytes of a whole problem, with its extra members */
+};
+
+/* The problem that a FENCE_E... @error stands for; API_PROBLEM_INTERNAL for one without a row. */
+enum api_problem api_problem_of(int error);
+
+unsigned api_problem_status(enum api_problem problem);
+const char *api_problem_name(enum api_problem problem);
+
+/* Answers @request with @problem and its detail from the table. */
+void api_problem_answer(struct api_request *request, enum api_problem problem);
+
+/* The same with a detail of its own. Text from the client may be in it: it is cut and cleaned. */
+void api_problem_answer_detail(struct api_request *request, enum api_problem problem,
+                               const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* 405, with the methods that would do in its Allow header. */
+void api_problem_answer_method(struct api_request *request, const char *allow);
+
+/* For problems with extra members: begin, write the members with api/json/writer.h, answer.
+ *
+ *     char body[API_PROBLEM_BODY_MAX];
+ *     struct api_writer writer;
+ *     api_problem_begin(&writer, body, API_PROBLEM_STALE_TOKEN, NULL);
+ *     api_write_integer(&writer, "highest_token", highest);
+ *     api_problem_end(&writer, request, API_PROBLEM_STALE_TOKEN, -1);
+ *
+ * @detail NULL: the table's. @retry_after_s adds a Retry-After header; negative: only where the
+ * status itself calls for one (429, 503: one second). */
+void api_problem_begin(struct api_writer *writer, char body[static API_PROBLEM_BODY_MAX],
+                       enum api_problem problem, const char *detail);
+void api_problem_end(struct api_writer *writer, struct api_request *request,
+                     enum api_problem problem, int64_t retry_after_s);
+
+#endif

@@ -1,0 +1,14 @@
+/* An answer that is written to a socket past libmicrohttpd. Private to guard.c. */
+#ifndef API_HTTP_REFUSAL_H
+#define API_HTTP_REFUSAL_H
+
+#include "api/http/problem.h"
+
+#include <stdbool.h>
+
+/* Writes one whole answer to @fd, as far as the kernel takes it at once: a client that does not
+ * read has to do without. It says that the connection ends. @detail NULL: the problem's own.
+ * @head_only: the request was HEAD. */
+void api_refusal_send(int fd, enum api_problem problem, const char *detail, bool head_only);
+
+#endif

@@ -1,0 +1,88 @@
+/* One HTTP request, as a handler sees it, and its answer.
+ *
+ *   READING --complete, well-formed--> HANDLING --answered in the handler------------> ANSWERED
+ *                                         '------kept----> PARKED --answered later------^
+ *
+ * What is checked before a handler runs: framing, percent-encoding, UTF-8, path and method, size
+ * and type of the body, whether the route takes a body or a query, headers sent twice. What is left
+ * to the handler is what its own call means (api/http/input.h helps).
+ *
+ * A request lives until it is answered and its answer is sent; a parked one cannot go away, even
+ * if its client does. One loop, one thread. */
+#ifndef API_HTTP_REQUEST_H
+#define API_HTTP_REQUEST_H
+
+#include "api/http/route.h"
+
+#include <stdint.h>
+
+enum {
+    API_BODY_MAX = 64 * 1024, /* bytes of a request body; more is 413 */
+    API_FIELDS_MAX = 4,       /* header fields that an answer may add */
+};
+
+/* The request headers that anything here looks at. Each may come at most once: a request that
+ * repeats one is refused with 400 before its handler runs. */
+enum api_header {
+    API_HEADER_HOST,
+    API_HEADER_CONTENT_LENGTH,
+    API_HEADER_TRANSFER_ENCODING,
+    API_HEADER_CONTENT_TYPE,
+    API_HEADER_EXPECT,
+    API_HEADER_LOCK_ID,
+    API_HEADER_FENCING_TOKEN,
+    API_HEADER_IF_MATCH,
+    API_HEADER_ORIGIN,
+    API_HEADER_SEC_FETCH_SITE,
+    API_HEADERS, /* how many there are */
+};
+
+/* The name as it is written in answers: "Fencing-Token". */
+const char *api_header_name(enum api_header header);
+
+/* All that follows is valid until the request is answered. */
+
+/* API_HEAD arrives at GET's handler as API_GET. */
+enum api_method api_request_method(const struct api_request *request);
+
+/* Parameter @i of the route's pattern: decoded, UTF-8, terminated, no NUL inside. */
+const char *api_request_param(const struct api_request *request, unsigned i);
+
+/* The value, without the white space around it; NULL if the client did not send it. */
+const char *api_request_header(const struct api_request *request, enum api_header header);
+
+/* The body, not terminated; never NULL. */
+const char *api_request_body(const struct api_request *request, size_t *ret_len);
+
+/* Calls @visit with each query parameter, as it came but with "+" turned into a space (@value NULL:
+ * without "="), until that says false. */
+void api_request_query(const struct api_request *request,
+                       bool (*visit)(void *context, const char *name, const char *value),
+                       void *context);
+
+struct api_field {
+    const char *name;
+    const char *value;
+};
+
+struct api_answer {
+    unsigned status;
+    const char *content_type; /* NULL: application/json */
+    const char *body;
+    size_t len;
+    struct api_field fields[API_FIELDS_MAX]; /* up to the first without a name */
+};
+
+/* Answers the request, exactly once; @answer is copied. Allowed in the handler, and at any later
+ * moment in the same loop, also from inside the handler of another request. The request is gone
+ * afterwards: do not touch it again. "Cache-Control: no-store" is added to every answer. */
+void api_request_answer(struct api_request *request, const struct api_answer *answer);
+
+/* Whether the client of a parked request is known to have gone; its answer will reach nobody. */
+bool api_request_client_left(const struct api_request *request);
+
+/* A request as a number that a core can carry, and back; never 0. */
+uint64_t api_request_client(const struct api_request *request);
+struct api_request *api_request_of_client(uint64_t client);
+
+#endif

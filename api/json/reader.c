@@ -1,0 +1,178 @@
+#include "api/json/reader.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+/* Quoted in sentences at most: a name can be as long as the body. */
+#define NAME_SHOWN "%.40s"
+
+/* Integers stop short of this: 2^63. */
+#define HUGE_NUMBER 0x1p63
+
+static int refuse(char error[static API_JSON_ERROR_MAX], const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static int refuse(char error[static API_JSON_ERROR_MAX], const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(error, API_JSON_ERROR_MAX, format, args);
+    va_end(args);
+    return FENCE_EINVAL;
+}
+
+static int read_integer(const struct api_json_member *member, const json_t *value, char *error)
+{
+    int64_t told_max = member->told_max != 0 ? member->told_max : member->max;
+    if (!json_is_integer(value))
+        return refuse(error, "%s must be an integer from %" PRId64 " to %" PRId64 ".", member->name,
+                      member->min, told_max);
+    int64_t number = json_integer_value(value);
+    if (number < member->min || number > member->max)
+        return refuse(error, "%s is %" PRId64 "; it must be from %" PRId64 " to %" PRId64 ".",
+                      member->name, number, member->min, told_max);
+    *member->integer = number;
+    return 0;
+}
+
+static int read_string(const struct api_json_member *member, const json_t *value, char *error)
+{
+    if (!json_is_string(value))
+        return refuse(error, "%s must be a string of %" PRId64 " to %" PRId64 " bytes.",
+                      member->name, member->min, member->max);
+    size_t len = json_string_length(value);
+    if ((int64_t)len < member->min || (int64_t)len > member->max)
+        return refuse(error, "%s has %zu bytes; it must have from %" PRId64 " to %" PRId64 ".",
+                      member->name, len, member->min, member->max);
+    memcpy(member->string, json_string_value(value), len + 1);
+    return 0;
+}
+
+static int read_strings(const struct api_json_member *member, const json_t *value, char *error)
+{
+    size_t count = json_array_size(value);
+    if (!json_is_array(value) || (int64_t)count < member->min || (int64_t)count > member->max)
+        return refuse(error, "%s must be an array of %" PRId64 " to %" PRId64 " strings.",
+                      member->name, member->min, member->max);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *item = json_array_get(value, i);
+        if (!json_is_string(item))
+            return refuse(error, "%s must have strings only; item %zu is something else.",
+                          member->name, i + 1);
+        int result = member->strings->take(member->strings, json_string_value(item),
+                                           json_string_length(item), error);
+        if (result != 0)
+            return result;
+    }
+    return 0;
+}
+
+static int read_member(const struct api_json_member *member, const json_t *value, char *error)
+{
+    switch (member->type) {
+    case API_JSON_INTEGER:
+        return read_integer(member, value, error);
+    case API_JSON_STRING:
+        return read_string(member, value, error);
+    case API_JSON_STRINGS:
+        return read_strings(member, value, error);
+    }
+    abort(); /* a member without a type */
+}
+
+static const struct api_json_member *find_member(const struct api_json_member *members,
+                                                 size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(members[i].name, name) == 0)
+            return &members[i];
+    return NULL;
+}
+
+/* Walks what the client sent, so that nothing in it goes unnoticed. */
+static int read_object(json_t *object, const struct api_json_member *members, size_t count,
+                       char *error)
+{
+    const char *name = NULL;
+    json_t *value = NULL;
+    json_object_foreach(object, name, value)
+    {
+        const struct api_json_member *member = find_member(members, count, name);
+        if (member == NULL)
+            return refuse(error, "The body has an unknown member \"" NAME_SHOWN "\".", name);
+        int result = read_member(member, value, error);
+        if (result != 0)
+            return result;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (members[i].required && json_object_get(object, members[i].name) == NULL)
+            return refuse(error, "The body lacks the member %s.", members[i].name);
+    return 0;
+}
+
+/* A number beyond 64 bits stops the parser before it says whose it is: read all numbers as reals,
+ * and name the member with one that large. */
+static int refuse_huge(const char *text, size_t len, const json_error_t *why, char *error)
+{
+    const char *name = NULL;
+    json_t *value = NULL;
+    json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, NULL);
+    json_object_foreach(root, name, value)
+    {
+        if (fabs(json_number_value(value)) < HUGE_NUMBER)
+            continue;
+        int result = refuse(error, NAME_SHOWN " is a number far out of bounds.", name);
+        json_decref(root);
+        return result;
+    }
+    json_decref(root);
+    return refuse(error, "A number in the body is far out of bounds, at byte %d.", why->position);
+}
+
+/* Why the parser refused a text: in its own words, where they mean something to a client. */
+static int refuse_text(const char *text, size_t len, const json_error_t *why, char *error)
+{
+    switch (json_error_code(why)) {
+    case json_error_out_of_memory:
+        return FENCE_ENOMEM;
+    case json_error_null_character:
+    case json_error_null_byte_in_key:
+        return refuse(error, "The body has a NUL in a string, at byte %d.", why->position);
+    case json_error_numeric_overflow:
+        return refuse_huge(text, len, why, error);
+    case json_error_duplicate_key:
+        return refuse(error, "The body has a member twice, at byte %d: %s.", why->position,
+                      why->text);
+    default:
+        return refuse(error, "The body is not valid JSON, at byte %d: %s.", why->position,
+                      why->text);
+    }
+}
+
+int api_json_read(const char *text, size_t len, const struct api_json_member *members, size_t count,
+                  char ret_error[static API_JSON_ERROR_MAX])
+{
+    if (len == 0) {
+        text = "{}";
+        len = 2;
+    }
+
+    json_error_t why;
+    json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
+    if (root == NULL)
+        return refuse_text(text, len, &why, ret_error);
+
+    int result;
+    if (json_is_object(root))
+        result = read_object(root, members, count, ret_error);
+    else
+        result = refuse(ret_error, "The body must be a JSON object.");
+    json_decref(root);
+    return result;
+}

@@ -1,0 +1,54 @@
+/* Strict reading of a request body: one JSON object whose members are all described.
+ *
+ * Refused, with a sentence that names the member and the bound: anything but an object, bad JSON,
+ * bad UTF-8, NUL, duplicate or unknown members, wrong types (a boolean or a real is no integer),
+ * and numbers and lengths out of bounds. Nesting is bounded by the parser (jansson: 2048 levels).
+ */
+#ifndef API_JSON_READER_H
+#define API_JSON_READER_H
+
+#include "fence/protocol/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    API_JSON_ERROR_MAX = 256, /* bytes of a sentence, terminated */
+};
+
+enum api_json_type {
+    API_JSON_INTEGER,
+    API_JSON_STRING,
+    API_JSON_STRINGS, /* an array of them */
+};
+
+/* A member that the object may have. A member that is absent leaves its target as it is, so set the
+ * default before. */
+struct api_json_member {
+    const char *name;
+    enum api_json_type type;
+    bool required;
+    int64_t min; /* least and greatest value of an integer, or number of bytes of a string, or of
+                  * strings in an array */
+    int64_t max;
+    int64_t told_max; /* of an integer: what a refusal names as the greatest, where the caller
+                       * refuses what is above that by itself; 0: @max */
+    int64_t *integer; /* targets: the one that @type names; */
+    char *string;     /* a string needs max + 1 bytes */
+    struct api_json_strings *strings;
+};
+
+/* Takes the strings of an array one by one, as they stand in it. */
+struct api_json_strings {
+    /* FENCE_EINVAL: refused, with the reason in @ret_error. */
+    int (*take)(struct api_json_strings *strings, const char *text, size_t len,
+                char ret_error[static API_JSON_ERROR_MAX]);
+};
+
+/* Reads @len bytes of @text; an empty body reads as {}. FENCE_EINVAL: refused, with the reason in
+ * @ret_error; targets may have been written nevertheless. FENCE_ENOMEM. */
+FENCE_CHECKED int api_json_read(const char *text, size_t len, const struct api_json_member *members,
+                                size_t count, char ret_error[static API_JSON_ERROR_MAX]);
+
+#endif

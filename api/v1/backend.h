@@ -1,0 +1,54 @@
+/* What the lock calls need from the program that runs them. The program puts a core behind it. */
+#ifndef API_V1_BACKEND_H
+#define API_V1_BACKEND_H
+
+#include "fence/fleet/audit.h"
+#include "fence/fleet/fleet.h"
+#include "fence/protocol/message.h"
+
+/* How busy the service is: all its workers together, each as it was at the end of its last turn. */
+struct api_figures {
+    unsigned workers;
+    uint64_t calls;       /* under way */
+    uint64_t waiting;     /* those of them that may wait for a lock */
+    uint64_t connections; /* of clients, open */
+    uint64_t grants;      /* since the start */
+};
+
+struct api_listing_call;
+
+struct api_backend {
+    void *context;
+
+    /* Takes a call. Its strings live only until this returns. Exactly one api_locks_answer() with
+     * call->client must follow, from inside this function or at any later moment in the loop. */
+    void (*call)(void *context, const struct fence_call *call);
+
+    /* Takes a call for a page of the listing of locks (api/v1/listing.h); the same holds for it,
+     * with api_listing_answer(). */
+    void (*list)(void *context, const struct api_listing_call *call);
+
+    /* What is known of the fleet; valid until the loop goes on. */
+    const struct fence_fleet *(*fleet)(void *context);
+
+    /* The address of master @i (0 .. n - 1) as people know it, without credentials. */
+    const char *(*master_address)(void *context, unsigned i);
+
+    /* What its last failure was, for people, "" if there was none; and how long its last answer
+     * took, 0 before the first. */
+    const char *(*master_detail)(void *context, unsigned i);
+    uint64_t (*master_round_trip_us)(void *context, unsigned i);
+
+    /* In how many microseconds master @i should vote again; false if nobody can say. */
+    bool (*master_back_us)(void *context, unsigned i, uint64_t *ret_us);
+
+    /* What is wrong with masters that may vote all the same; valid until the loop goes on. */
+    const struct fence_audit *(*audit)(void *context);
+
+    void (*figures)(void *context, struct api_figures *ret_figures);
+
+    /* A fresh random lock id (160 bits, base64url), terminated. */
+    void (*new_lock_id)(void *context, char ret[static FENCE_LOCK_ID_LEN + 1]);
+};
+
+#endif

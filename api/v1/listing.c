@@ -1,0 +1,144 @@
+#include "api/v1/listing.h"
+
+#include "api/http/input.h"
+#include "api/http/problem.h"
+#include "fence/protocol/name.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    /* A lock as JSON: a control character, which only a stranger could have written into an owner,
+     * becomes six bytes; the names of the members, and two numbers. */
+    LOCK_BODY_MAX = FENCE_RESOURCE_MAX + 6 * FENCE_OWNER_MAX + 128,
+    PAGE_BODY_MAX = 64 + 2 * API_CURSOR_MAX, /* all but the locks */
+};
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+/* Whether some resource begins with it: whatever may follow, an "x" may. */
+static bool prefix_valid(const char *prefix)
+{
+    char name[FENCE_RESOURCE_MAX + 2];
+    size_t len = strlen(prefix);
+    assert(len <= FENCE_RESOURCE_MAX);
+    if (len == FENCE_RESOURCE_MAX)
+        return fence_resource_valid(prefix, len);
+    (void)snprintf(name, sizeof(name), "%sx", prefix);
+    return fence_resource_valid(name, len + 1);
+}
+
+static void list(struct api_request *request, void *context)
+{
+    const struct api_backend *backend = context;
+    char prefix[FENCE_RESOURCE_MAX + 1] = "";
+    char cursor[API_CURSOR_MAX + 1] = "";
+    int64_t limit = API_LISTING_LIMIT_DEFAULT;
+    const struct api_query_param params[] = {
+        {"prefix", API_QUERY_TEXT, 0, FENCE_RESOURCE_MAX, NULL, prefix},
+        {"limit", API_QUERY_INTEGER, 1, API_LISTING_LIMIT_MAX, &limit, NULL},
+        {"cursor", API_QUERY_TEXT, 1, API_CURSOR_MAX, NULL, cursor},
+    };
+    if (api_input_query(request, params, sizeof(params) / sizeof(params[0])) != 0)
+        return;
+    if (!prefix_valid(prefix)) {
+        api_problem_answer_detail(request, API_PROBLEM_INVALID,
+                                  "No resource begins with this prefix: it may have A-Z a-z 0-9 . "
+                                  "_ ~ : @ / - and no empty, \".\" or \"..\" segment.");
+        return;
+    }
+    const struct api_listing_call call = {
+        .client = api_request_client(request),
+        .prefix = prefix,
+        .cursor = cursor,
+        .limit = (unsigned)limit,
+    };
+    backend->list(backend->context, &call);
+}
+
+struct api_routes api_listing_routes(struct api_backend *backend)
+{
+    static const struct api_route routes[] = {
+        {API_GET, "/v1/locks", list, API_TAKES_QUERY},
+    };
+    return (struct api_routes){routes, sizeof(routes) / sizeof(routes[0]), backend};
+}
+
+/* ---- answering ------------------------------------------------------------------------------- */
+
+static void write_lock(struct api_writer *writer, const struct api_listed *lock)
+{
+    api_write_object(writer, NULL);
+    api_write_string(writer, "resource", lock->resource);
+    if (lock->token > 0)
+        api_write_integer(writer, "token", lock->token);
+    else
+        api_write_null(writer, "token");
+    api_write_string(writer, "owner", lock->owner);
+    api_write_integer(writer, "remaining_ms", (int64_t)lock->remaining_ms);
+    api_write_end(writer);
+}
+
+static void answer_page(struct api_request *request, const struct api_listing *listing)
+{
+    size_t size = PAGE_BODY_MAX + listing->count * LOCK_BODY_MAX;
+    char *body = malloc(size);
+    if (body == NULL) {
+        api_problem_answer(request, API_PROBLEM_NO_MEMORY);
+        return;
+    }
+    struct api_writer writer;
+    api_writer_init(&writer, body, size);
+    api_write_object(&writer, NULL);
+    api_write_array(&writer, "locks");
+    for (size_t i = 0; i < listing->count; i++)
+        write_lock(&writer, &listing->locks[i]);
+    api_write_end(&writer);
+    api_write_string(&writer, "next_cursor", listing->next_cursor);
+    api_write_end(&writer);
+    const struct api_answer answer = {.status = 200, .body = body, .len = writer.len};
+    api_request_answer(request, &answer);
+    free(body);
+}
+
+static const char *no_quorum_detail(const struct api_listing *listing)
+{
+    for (unsigned i = 0; i < listing->total; i++)
+        if (listing->parts[i] == FENCE_PART_REFUSED)
+            return "A master refused to be read, or has a key under pawl:lock: that Pawl did not "
+                   "write; see masters. An access control list must allow SCAN and MGET.";
+    return "A majority of the masters is needed, or one that began the listing to go on with it; "
+           "see masters, and retry later, or start the listing anew, without a cursor.";
+}
+
+/* With one word for each master, in the order of the fleet. */
+static void answer_no_quorum(struct api_request *request, const struct api_listing *listing)
+{
+    char body[API_PROBLEM_BODY_MAX];
+    struct api_writer writer;
+    assert(listing->total <= FENCE_MASTERS_MAX);
+    api_problem_begin(&writer, body, API_PROBLEM_NO_QUORUM, no_quorum_detail(listing));
+    api_write_array(&writer, "masters");
+    for (unsigned i = 0; i < listing->total; i++)
+        api_write_string(&writer, NULL, fence_part_name(listing->parts[i]));
+    api_write_end(&writer);
+    api_problem_end(&writer, request, API_PROBLEM_NO_QUORUM, -1);
+}
+
+void api_listing_answer(const struct api_listing *listing)
+{
+    struct api_request *request = api_request_of_client(listing->client);
+    if (listing->error == 0)
+        answer_page(request, listing);
+    else if (listing->error == FENCE_ENOQUORUM)
+        answer_no_quorum(request, listing);
+    else if (listing->error == FENCE_EINVAL)
+        api_problem_answer_detail(request, API_PROBLEM_INVALID,
+                                  "The cursor is not one that was given for this prefix, or it is "
+                                  "outdated, as a master restarted; start the listing anew, "
+                                  "without a cursor.");
+    else
+        api_problem_answer(request, api_problem_of(listing->error));
+}

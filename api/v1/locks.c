@@ -1,0 +1,227 @@
+#include "api/v1/locks.h"
+
+#include "api/http/input.h"
+#include "api/http/problem.h"
+#include "fence/protocol/name.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What is asked for where the client says nothing: no longer than the fleet allows, if that is
+ * known by now. */
+static int64_t default_ttl_ms(const struct api_backend *backend)
+{
+    uint32_t max_ms = backend->fleet(backend->context)->ttl_max_ms;
+    return max_ms != 0 && max_ms < FENCE_TTL_DEFAULT_MS ? max_ms : FENCE_TTL_DEFAULT_MS;
+}
+
+/* The body's "ttl_ms". What the fleet does not allow is refused by the core; who asks for more than
+ * any fleet allows is told what this one does, if that is known by now. */
+static struct api_json_member ttl_member(const struct api_backend *backend, int64_t *ttl_ms)
+{
+    return (struct api_json_member){
+        .name = "ttl_ms",
+        .type = API_JSON_INTEGER,
+        .min = FENCE_TTL_MIN_MS,
+        .max = FENCE_TTL_CEILING_MS,
+        .told_max = backend->fleet(backend->context)->ttl_max_ms,
+        .integer = ttl_ms,
+    };
+}
+
+/* What the body of an acquire says. */
+struct wish {
+    int64_t ttl_ms;
+    int64_t wait_ms;
+    char owner[FENCE_OWNER_MAX + 1];
+    char lock_id[FENCE_LOCK_ID_MAX + 1]; /* "": the client leaves it to us */
+};
+
+/* @resources: a member more, for what the path does not say; NULL: none. FENCE_EINVAL: answered. */
+static int read_wish(struct api_request *request, const struct api_backend *backend,
+                     const struct api_json_member *resources, struct wish *ret_wish)
+{
+    struct wish wish = {.ttl_ms = default_ttl_ms(backend)};
+    struct api_json_member members[] = {
+        ttl_member(backend, &wish.ttl_ms),
+        {.name = "wait_ms",
+         .type = API_JSON_INTEGER,
+         .max = FENCE_WAIT_MAX_MS,
+         .integer = &wish.wait_ms},
+        {.name = "owner", .type = API_JSON_STRING, .max = FENCE_OWNER_MAX, .string = wish.owner},
+        {.name = "lock_id",
+         .type = API_JSON_STRING,
+         .min = FENCE_LOCK_ID_MIN,
+         .max = FENCE_LOCK_ID_MAX,
+         .string = wish.lock_id},
+        {.name = ""},
+    };
+    size_t count = sizeof(members) / sizeof(members[0]) - 1;
+    if (resources != NULL)
+        members[count++] = *resources;
+    int result = api_input_body(request, members, count);
+    if (result != 0)
+        return result;
+
+    const char *refused = NULL;
+    if (!fence_owner_valid(wish.owner, strlen(wish.owner)))
+        refused = "owner must not have control characters.";
+    else if (wish.lock_id[0] != '\0' && !fence_lock_id_valid(wish.lock_id, strlen(wish.lock_id)))
+        refused = "lock_id must be characters of base64url: A-Z a-z 0-9 - _.";
+    if (refused != NULL) {
+        api_problem_answer_detail(request, API_PROBLEM_INVALID, "%s", refused);
+        return FENCE_EINVAL;
+    }
+    *ret_wish = wish;
+    return 0;
+}
+
+static void call_acquire(struct api_request *request, const struct api_backend *backend,
+                         const struct wish *wish, const char *resource,
+                         const struct fence_group *group)
+{
+    char fresh_id[FENCE_LOCK_ID_LEN + 1];
+    bool own_id = wish->lock_id[0] != '\0';
+    if (!own_id)
+        backend->new_lock_id(backend->context, fresh_id);
+    const struct fence_call call = {
+        .kind = FENCE_CALL_ACQUIRE,
+        .client = api_request_client(request),
+        .resource = resource,
+        .lock_id = own_id ? wish->lock_id : fresh_id,
+        .owner = wish->owner,
+        .group = group,
+        .again = own_id,
+        .ttl_ms = (uint32_t)wish->ttl_ms,
+        .wait_ms = (uint32_t)wish->wait_ms,
+    };
+    backend->call(backend->context, &call);
+}
+
+static void acquire(struct api_request *request, void *context)
+{
+    const struct api_backend *backend = context;
+    const char *resource = NULL;
+    struct wish wish;
+    if (api_input_resource(request, 0, &resource) == 0 &&
+        read_wish(request, backend, NULL, &wish) == 0)
+        call_acquire(request, backend, &wish, resource, NULL);
+}
+
+/* ---- several at once ------------------------------------------------------------------------- */
+
+struct group_reader {
+    struct api_json_strings strings;
+    struct fence_group group;
+};
+
+static int take_resource(struct api_json_strings *strings, const char *text, size_t len,
+                         char ret_error[static API_JSON_ERROR_MAX])
+{
+    struct fence_group *group = &((struct group_reader *)strings)->group;
+    if (!fence_resource_valid(text, len)) {
+        (void)snprintf(ret_error, API_JSON_ERROR_MAX,
+                       "Item %u of resources must be " API_RESOURCE_RULE, group->count + 1,
+                       FENCE_RESOURCE_MAX);
+        return FENCE_EINVAL;
+    }
+    if (fence_group_has(group, text)) {
+        (void)snprintf(ret_error, API_JSON_ERROR_MAX,
+                       "Item %u of resources is there twice; name each resource once.",
+                       group->count + 1);
+        return FENCE_EINVAL;
+    }
+    struct fence_group_member *member = &group->members[group->count++];
+    member->token = 0;
+    member->slot = (uint16_t)fence_slot(text, len);
+    memcpy(member->resource, text, len + 1);
+    return 0;
+}
+
+static void acquire_several(struct api_request *request, void *context)
+{
+    const struct api_backend *backend = context;
+    struct wish wish;
+    struct group_reader reader;
+    reader.strings.take = take_resource;
+    reader.group.count = 0;
+    const struct api_json_member resources = {
+        .name = "resources",
+        .type = API_JSON_STRINGS,
+        .required = true,
+        .min = FENCE_GROUP_MIN,
+        .max = FENCE_GROUP_MAX,
+        .strings = &reader.strings,
+    };
+    if (read_wish(request, backend, &resources, &wish) == 0)
+        call_acquire(request, backend, &wish, reader.group.members[0].resource, &reader.group);
+}
+
+/* ---- the rest -------------------------------------------------------------------------------- */
+
+static void extend(struct api_request *request, void *context)
+{
+    const struct api_backend *backend = context;
+    struct fence_call call = {
+        .kind = FENCE_CALL_EXTEND,
+        .client = api_request_client(request),
+        .owner = "",
+    };
+    if (api_input_resource(request, 0, &call.resource) != 0 ||
+        api_input_lock_id(request, &call.lock_id) != 0)
+        return;
+
+    int result = api_input_token(request, &call.token);
+    if (result == FENCE_ENOENT)
+        api_problem_answer_detail(request, API_PROBLEM_INVALID,
+                                  "Send the token of the grant in the Fencing-Token header.");
+    if (result != 0)
+        return;
+
+    int64_t ttl_ms = default_ttl_ms(backend);
+    const struct api_json_member member = ttl_member(backend, &ttl_ms);
+    if (api_input_body(request, &member, 1) != 0)
+        return;
+    call.ttl_ms = (uint32_t)ttl_ms;
+    backend->call(backend->context, &call);
+}
+
+static void release(struct api_request *request, void *context)
+{
+    const struct api_backend *backend = context;
+    struct fence_call call = {
+        .kind = FENCE_CALL_RELEASE,
+        .client = api_request_client(request),
+        .owner = "",
+    };
+    if (api_input_resource(request, 0, &call.resource) != 0 ||
+        api_input_lock_id(request, &call.lock_id) != 0)
+        return;
+    backend->call(backend->context, &call);
+}
+
+static void inspect(struct api_request *request, void *context)
+{
+    const struct api_backend *backend = context;
+    struct fence_call call = {
+        .kind = FENCE_CALL_INSPECT,
+        .client = api_request_client(request),
+        .lock_id = "",
+        .owner = "",
+    };
+    if (api_input_resource(request, 0, &call.resource) != 0)
+        return;
+    backend->call(backend->context, &call);
+}
+
+struct api_routes api_locks_routes(struct api_backend *backend)
+{
+    static const struct api_route routes[] = {
+        {API_POST, "/v1/locks/{resource...}", acquire, API_TAKES_BODY},
+        {API_POST, "/v1/locks", acquire_several, API_TAKES_BODY},
+        {API_PATCH, "/v1/locks/{resource...}", extend, API_TAKES_BODY},
+        {API_DELETE, "/v1/locks/{resource...}", release, API_TAKES_NOTHING},
+        {API_GET, "/v1/locks/{resource...}", inspect, API_TAKES_NOTHING},
+    };
+    return (struct api_routes){routes, sizeof(routes) / sizeof(routes[0]), backend};
+}

@@ -1,0 +1,18 @@
+/* The lock calls: acquire (POST), extend (PATCH), release (DELETE) and inspect (GET) on
+ * /v1/locks/{resource...}. A call is checked here, handed to the backend, and answered when the
+ * backend says so. */
+#ifndef API_V1_LOCKS_H
+#define API_V1_LOCKS_H
+
+#include "api/http/route.h"
+#include "api/v1/backend.h"
+
+/* The routes; @backend is borrowed for the life of the server. */
+struct api_routes api_locks_routes(struct api_backend *backend);
+
+/* Turns the answer to a call into its HTTP answer. answer->client is that of the call; each call is
+ * answered exactly once. Allowed inside backend->call() too. False: the client has gone, and a lock
+ * that was granted has nobody to hold it. */
+bool api_locks_answer(const struct fence_answer *answer);
+
+#endif

@@ -1,0 +1,240 @@
+#include "api/http/problem.h"
+#include "api/v1/locks.h"
+#include "fence/protocol/error.h"
+#include "fence/protocol/name.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    /* A resource and an owner whose every byte is escaped, and the rest. */
+    BODY_MAX = 2048,
+    /* And of several: a resource needs no escapes. */
+    GROUP_BODY_MAX = BODY_MAX + FENCE_GROUP_MAX * (FENCE_RESOURCE_MAX + 64),
+};
+
+static void answer_json(struct api_request *request, unsigned status,
+                        const struct api_writer *writer, const struct api_field *field)
+{
+    struct api_answer answer = {.status = status, .body = writer->buffer, .len = writer->len};
+    if (field != NULL)
+        answer.fields[0] = *field;
+    api_request_answer(request, &answer);
+}
+
+/* How the masters agreed, in a grant and in an extension. */
+static void write_masters(struct api_writer *writer, const struct fence_answer *answer)
+{
+    api_write_object(writer, "masters");
+    api_write_integer(writer, "granted", answer->granted);
+    api_write_integer(writer, "total", answer->total);
+    api_write_end(writer);
+}
+
+static void write_lease(struct api_writer *writer, const struct fence_answer *answer)
+{
+    api_write_integer(writer, "ttl_ms", answer->ttl_ms);
+    api_write_integer(writer, "validity_ms", (int64_t)answer->validity_ms);
+    api_write_integer(writer, "served_ms", (int64_t)answer->served_ms);
+    write_masters(writer, answer);
+}
+
+static void answer_grant(struct api_request *request, struct api_writer *writer,
+                         const struct fence_answer *answer)
+{
+    api_write_string(writer, "lock_id", answer->lock_id);
+    api_write_integer(writer, "token", answer->token);
+    write_lease(writer, answer);
+    api_write_end(writer);
+
+    char token[API_DIGITS_MAX];
+    (void)api_digits(answer->token, token);
+    const struct api_field field = {api_header_name(API_HEADER_FENCING_TOKEN), token};
+    answer_json(request, answer->found ? 200 : 201, writer, &field);
+}
+
+/* Several at once: one lease, a token for each. */
+static void answer_group(struct api_request *request, const struct fence_answer *answer)
+{
+    char body[GROUP_BODY_MAX];
+    struct api_writer writer;
+    api_writer_init(&writer, body, sizeof(body));
+    api_write_object(&writer, NULL);
+    api_write_string(&writer, "lock_id", answer->lock_id);
+    write_lease(&writer, answer);
+    api_write_array(&writer, "grants");
+    for (unsigned k = 0; k < answer->group->count; k++) {
+        api_write_object(&writer, NULL);
+        api_write_string(&writer, "resource", answer->group->members[k].resource);
+        api_write_integer(&writer, "token", answer->group->members[k].token);
+        api_write_end(&writer);
+    }
+    api_write_end(&writer);
+    api_write_end(&writer);
+    answer_json(request, answer->found ? 200 : 201, &writer, NULL);
+}
+
+static void write_inspection(struct api_writer *writer, const struct fence_answer *answer)
+{
+    api_write_bool(writer, "held", answer->held);
+    if (!answer->held)
+        return;
+    if (answer->token > 0)
+        api_write_integer(writer, "token", answer->token);
+    else
+        api_write_null(writer, "token");
+    api_write_string(writer, "owner", answer->owner);
+    api_write_integer(writer, "remaining_ms", (int64_t)answer->remaining_ms);
+    api_write_integer(writer, "waiters", answer->waiters);
+}
+
+static void answer_success(struct api_request *request, const struct fence_answer *answer)
+{
+    char body[BODY_MAX];
+    struct api_writer writer;
+    api_writer_init(&writer, body, sizeof(body));
+    api_write_object(&writer, NULL);
+    api_write_string(&writer, "resource", answer->resource);
+
+    switch (answer->kind) {
+    case FENCE_CALL_ACQUIRE:
+        answer_grant(request, &writer, answer);
+        return;
+    case FENCE_CALL_EXTEND:
+        write_lease(&writer, answer);
+        break;
+    case FENCE_CALL_RELEASE:
+        api_write_bool(&writer, "released", answer->released);
+        break;
+    case FENCE_CALL_INSPECT:
+        write_inspection(&writer, answer);
+        break;
+    }
+    api_write_end(&writer);
+    answer_json(request, 200, &writer, NULL);
+}
+
+/* One word for each master, in the order of the fleet. */
+static void write_parts(struct api_writer *writer, const struct fence_answer *answer)
+{
+    assert(answer->total <= FENCE_MASTERS_MAX);
+    api_write_array(writer, "masters");
+    for (unsigned i = 0; i < answer->total; i++)
+        api_write_string(writer, NULL, fence_part_name(answer->parts[i]));
+    api_write_end(writer);
+}
+
+/* The bound is the fleet's own, so the table cannot name it. */
+static void answer_long_ttl(struct api_request *request, const struct fence_answer *answer)
+{
+    char detail[API_DETAIL_MAX];
+    (void)snprintf(detail, sizeof(detail),
+                   "ttl_ms is longer than the fleet allows; ask for at most %" PRIu32 ".",
+                   answer->ttl_max_ms);
+    char body[API_PROBLEM_BODY_MAX];
+    struct api_writer writer;
+    api_problem_begin(&writer, body, API_PROBLEM_TTL, detail);
+    api_write_integer(&writer, "ttl_max_ms", answer->ttl_max_ms);
+    api_problem_end(&writer, request, API_PROBLEM_TTL, -1);
+}
+
+/* What only somebody's help makes good. The sentence names the key, so the table cannot have it. */
+static void explain_obstacle(const struct fence_answer *answer,
+                             char ret_detail[static API_DETAIL_MAX])
+{
+    const char *name = answer->resource;
+    unsigned slot = fence_slot(name, strlen(name));
+    switch (answer->error) {
+    case FENCE_EFOREIGN:
+        (void)snprintf(ret_detail, API_DETAIL_MAX,
+                       "The key " FENCE_LOCK_KEY "%s holds what Pawl did not write, on the masters "
+                       "that refused. Find out who wrote it, and delete it there.",
+                       name);
+        break;
+    case FENCE_EENDLESS:
+        (void)snprintf(ret_detail, API_DETAIL_MAX,
+                       "The key " FENCE_LOCK_KEY "%s has no expiry on the masters that refused, so "
+                       "this lock does not end by itself. Release it with its Lock-Id, or give the "
+                       "key an expiry there (PEXPIRE), or delete it once its holder has stopped.",
+                       name);
+        break;
+    case FENCE_ESPENT:
+        (void)snprintf(ret_detail, API_DETAIL_MAX,
+                       "The field %u of " FENCE_FLEET_KEY ", which counts the tokens of this name, "
+                       "is used up on the masters that refused. Use another name. If somebody set "
+                       "the field by hand, set it to the highest token that a guard has seen.",
+                       slot);
+        break;
+    default:
+        (void)snprintf(ret_detail, API_DETAIL_MAX,
+                       "The field %u of " FENCE_FLEET_KEY ", which counts the tokens of this name, "
+                       "is no number that Pawl wrote, on the masters that refused. Set it to the "
+                       "highest token that a guard has seen, or higher.",
+                       slot);
+        break;
+    }
+}
+
+static void answer_obstacle(struct api_request *request, const struct fence_answer *answer)
+{
+    enum api_problem problem = api_problem_of(answer->error);
+    char detail[API_DETAIL_MAX];
+    char body[API_PROBLEM_BODY_MAX];
+    struct api_writer writer;
+    explain_obstacle(answer, detail);
+    api_problem_begin(&writer, body, problem, detail);
+    api_write_string(&writer, "resource", answer->resource);
+    write_parts(&writer, answer);
+    api_problem_end(&writer, request, problem, -1);
+}
+
+static int64_t seconds_rounded_up(uint64_t ms)
+{
+    return (int64_t)((ms + 999) / 1000);
+}
+
+static void answer_failure(struct api_request *request, const struct fence_answer *answer)
+{
+    enum api_problem problem = api_problem_of(answer->error);
+    int64_t retry_after_s = -1;
+    char body[API_PROBLEM_BODY_MAX];
+    struct api_writer writer;
+    api_problem_begin(&writer, body, problem, NULL);
+    api_write_string(&writer, "resource", answer->resource);
+
+    switch (answer->error) {
+    case FENCE_EHELD:
+    case FENCE_EWAITTIMEOUT:
+        api_write_integer(&writer, "retry_after_ms", (int64_t)answer->remaining_ms);
+        api_write_string(&writer, "owner", answer->owner);
+        retry_after_s = seconds_rounded_up(answer->remaining_ms);
+        break;
+    case FENCE_ENOQUORUM:
+        write_parts(&writer, answer);
+        break;
+    default:
+        break;
+    }
+    api_problem_end(&writer, request, problem, retry_after_s);
+}
+
+bool api_locks_answer(const struct fence_answer *answer)
+{
+    struct api_request *request = api_request_of_client(answer->client);
+    bool left = api_request_client_left(request);
+    if (left && answer->error == 0 && answer->kind == FENCE_CALL_ACQUIRE)
+        api_problem_answer(request, API_PROBLEM_LEFT); /* what it was granted is taken back */
+    else if (answer->error == 0 && answer->group)
+        answer_group(request, answer);
+    else if (answer->error == 0)
+        answer_success(request, answer);
+    else if (answer->error == FENCE_ETTL)
+        answer_long_ttl(request, answer);
+    else if (fence_error_is_obstacle(answer->error))
+        answer_obstacle(request, answer);
+    else
+        answer_failure(request, answer);
+    return !left;
+}

@@ -1,0 +1,281 @@
+#include "api/v1/service.h"
+
+#include "api/http/problem.h"
+#include "api/json/writer.h"
+#include "fence/fleet/memory.h"
+#include "fence/fleet/order.h"
+#include "fence/protocol/lease.h"
+
+#include <inttypes.h>
+
+enum {
+    FLEET_BODY_MAX = 64 * 1024, /* nine masters, their addresses, reasons and failures */
+};
+
+static void answer_json(struct api_request *request, const struct api_writer *writer)
+{
+    const struct api_answer answer = {.status = 200, .body = writer->buffer, .len = writer->len};
+    api_request_answer(request, &answer);
+}
+
+/* Masters that vote and have no room for another lock. */
+static unsigned count_full(const struct api_backend *backend)
+{
+    const struct fence_fleet *fleet = backend->fleet(backend->context);
+    const struct fence_audit *audit = backend->audit(backend->context);
+    unsigned full = 0;
+    for (unsigned i = 0; i < fleet->n; i++)
+        full += fleet->master[i].state == FENCE_MASTER_ACTIVE &&
+                (audit->master[i].findings >> FENCE_FINDING_MEMORY & 1);
+    return full;
+}
+
+/* Whether a lock could be granted now. */
+static bool is_ready(const struct api_backend *backend)
+{
+    const struct fence_fleet *fleet = backend->fleet(backend->context);
+    unsigned full = count_full(backend);
+    return fence_fleet_active_count(fleet) - full >= fence_majority(fleet->n);
+}
+
+/* What was found of the connection that stands; null where none does. */
+static void write_facts(struct api_writer *writer, const struct fence_master *master,
+                        const struct fence_audited *audited)
+{
+    const struct fence_facts *facts = master->connected ? &master->facts : NULL;
+    const char *role = facts == NULL ? NULL : facts->replica ? "replica" : "master";
+    api_write_string(writer, "role", role);
+    api_write_string(writer, "run_id", facts != NULL ? facts->run_id : NULL);
+    api_write_string(writer, "persistence", facts != NULL ? audited->persistence : NULL);
+    if (facts != NULL)
+        api_write_bool(writer, "durable", audited->durable);
+    else
+        api_write_null(writer, "durable");
+}
+
+/* Begins a finding; what was measured may follow. */
+static void write_finding(struct api_writer *writer, enum fence_finding finding)
+{
+    api_write_object(writer, NULL);
+    api_write_string(writer, "name", fence_finding_name(finding));
+    api_write_string(writer, "detail", fence_finding_text(finding));
+}
+
+static void write_master_audit(struct api_writer *writer, const struct fence_audited *audited)
+{
+    api_write_array(writer, "audit");
+    for (int finding = 0; finding < FENCE_FINDINGS; finding++) {
+        if (!(audited->findings >> finding & 1))
+            continue;
+        write_finding(writer, (enum fence_finding)finding);
+        if (finding == FENCE_FINDING_REPLICAS)
+            api_write_integer(writer, "replicas", audited->replicas);
+        if (finding == FENCE_FINDING_CLOCK)
+            api_write_integer(writer, "strayed_ms", audited->strayed_us / 1000);
+        api_write_end(writer);
+    }
+    api_write_end(writer);
+}
+
+static void write_fleet_audit(struct api_writer *writer, const struct fence_audit *audit)
+{
+    api_write_array(writer, "audit");
+    if (audit->same_host != 0) {
+        write_finding(writer, FENCE_FINDING_SAME_HOST);
+        api_write_array(writer, "members");
+        for (unsigned i = 0; i < audit->n; i++)
+            if (audit->same_host >> i & 1)
+                api_write_integer(writer, NULL, i + 1);
+        api_write_end(writer);
+        api_write_end(writer);
+    }
+    api_write_end(writer);
+}
+
+static void write_master(struct api_writer *writer, const struct api_backend *backend, unsigned i)
+{
+    const struct fence_master *master = &backend->fleet(backend->context)->master[i];
+    const struct fence_audited *audited = &backend->audit(backend->context)->master[i];
+    const char *failure = backend->master_detail(backend->context, i);
+    uint64_t round_trip_us = backend->master_round_trip_us(backend->context, i);
+    enum fence_reason reason = fence_fleet_told(backend->fleet(backend->context), i);
+    bool reasoned = reason != FENCE_REASON_NONE;
+    uint64_t back_us = 0;
+
+    api_write_object(writer, NULL);
+    api_write_integer(writer, "member", i + 1);
+    api_write_string(writer, "address", backend->master_address(backend->context, i));
+    api_write_string(writer, "state", fence_master_state_name(master->state));
+    api_write_string(writer, "reason", reasoned ? fence_reason_name(reason) : NULL);
+    api_write_string(writer, "detail", reasoned ? fence_reason_text(reason) : NULL);
+    if (backend->master_back_us(backend->context, i, &back_us))
+        api_write_integer(writer, "back_in_ms", (int64_t)((back_us + 999) / 1000));
+    else
+        api_write_null(writer, "back_in_ms");
+    api_write_string(writer, "last_failure", failure[0] != '\0' ? failure : NULL);
+    write_facts(writer, master, audited);
+    write_master_audit(writer, audited);
+    api_write_integer(writer, "in_flight", master->in_flight);
+    if (round_trip_us > 0)
+        api_write_integer(writer, "round_trip_us", (int64_t)round_trip_us);
+    else
+        api_write_null(writer, "round_trip_us");
+    api_write_end(writer);
+}
+
+/* Of the whole process, where all else is as the worker sees it that answers. */
+static void write_figures(struct api_writer *writer, const struct api_backend *backend)
+{
+    struct api_figures figures;
+    backend->figures(backend->context, &figures);
+    api_write_integer(writer, "workers", figures.workers);
+    api_write_integer(writer, "connections", (int64_t)figures.connections);
+    api_write_integer(writer, "calls", (int64_t)figures.calls);
+    api_write_integer(writer, "waiting", (int64_t)figures.waiting);
+    api_write_integer(writer, "grants", (int64_t)figures.grants);
+}
+
+static void show_fleet(struct api_request *request, void *context)
+{
+    const struct api_backend *backend = context;
+    const struct fence_fleet *fleet = backend->fleet(backend->context);
+    bool known = fleet->fleet_id[0] != '\0';
+
+    char body[FLEET_BODY_MAX];
+    struct api_writer writer;
+    api_writer_init(&writer, body, sizeof(body));
+    api_write_object(&writer, NULL);
+    api_write_string(&writer, "fleet_id", known ? fleet->fleet_id : NULL);
+    api_write_integer(&writer, "n", fleet->n);
+    api_write_integer(&writer, "majority", fence_majority(fleet->n));
+    api_write_integer(&writer, "active", fence_fleet_active_count(fleet));
+    api_write_bool(&writer, "ready", is_ready(backend));
+    if (known)
+        api_write_integer(&writer, "ttl_max_ms", fleet->ttl_max_ms);
+    else
+        api_write_null(&writer, "ttl_max_ms");
+    write_figures(&writer, backend);
+    api_write_array(&writer, "masters");
+    for (unsigned i = 0; i < fleet->n; i++)
+        write_master(&writer, backend, i);
+    api_write_end(&writer);
+    write_fleet_audit(&writer, backend->audit(backend->context));
+    api_write_end(&writer);
+    answer_json(request, &writer);
+}
+
+static void answer_status(struct api_request *request, const char *status)
+{
+    char body[64];
+    struct api_writer writer;
+    api_writer_init(&writer, body, sizeof(body));
+    api_write_object(&writer, NULL);
+    api_write_string(&writer, "status", status);
+    api_write_end(&writer);
+    answer_json(request, &writer);
+}
+
+/* Alive is whoever answers. */
+static void show_live(struct api_request *request, void *context)
+{
+    (void)context;
+    answer_status(request, "alive");
+}
+
+#define FIND_T                                                                                     \
+    "Find T, the highest token in any guarded database (SELECT max(highest_token) FROM "           \
+    "pawl_guard; 0 if none), then run: pawld init --token-floor T --master ... for each."
+
+/* Nobody knows what was granted; an operator who knows the guards can have it go on. */
+static void answer_lost_memory(struct api_request *request, const struct fence_fleet *fleet)
+{
+    unsigned blank = 0;
+    for (unsigned i = 0; i < fleet->n; i++)
+        blank += fleet->master[i].reason == FENCE_REASON_BLANK;
+    if (blank == fleet->n)
+        api_problem_answer_detail(
+            request, API_PROBLEM_NOT_READY,
+            "None of the %u masters is marked. If this fleet is new, run once: pawld init --new "
+            "--master ... for each. If it ever granted a token, its masters lost their "
+            "memory. " FIND_T,
+            fleet->n);
+    else
+        api_problem_answer_detail(
+            request, API_PROBLEM_NOT_READY,
+            "So many of the %u masters lost their memory (see /v1/fleet) that no majority knows "
+            "which tokens were granted; none is granted until you say where to go on. " FIND_T,
+            fleet->n);
+}
+
+/* They vote all the same: what is held is extended no more, but looked at and released. */
+static void answer_full(struct api_request *request, const struct api_backend *backend)
+{
+    const struct fence_fleet *fleet = backend->fleet(backend->context);
+    api_problem_answer_detail(
+        request, API_PROBLEM_NOT_READY,
+        "%u of %u masters are active and %u are needed, but %u have used up their maxmemory and "
+        "take no new locks. Raise it (CONFIG SET maxmemory), or release locks; see /v1/fleet for "
+        "which.",
+        fence_fleet_active_count(fleet), fleet->n, fence_majority(fleet->n), count_full(backend));
+}
+
+/* What the operator is to do was done: only its end is to be waited for. */
+static void answer_initialising(struct api_request *request, const struct fence_fleet *fleet)
+{
+    uint32_t lease_ms = fleet->ttl_max_ms;
+    for (unsigned i = 0; i < fleet->n; i++)
+        if (fleet->master[i].facts.initialising && fleet->master[i].facts.ttl_max_ms > lease_ms)
+            lease_ms = fleet->master[i].facts.ttl_max_ms;
+    api_problem_answer_detail(
+        request, API_PROBLEM_NOT_READY,
+        "A pawld init is running on the masters. With --token-floor it waits until the longest "
+        "lease, %" PRIu32 " ms, has run out; then they vote, and this pawld goes on by itself. If "
+        "it was broken off, run it again with the same options.",
+        lease_ms);
+}
+
+static void answer_misordered(struct api_request *request, const struct api_backend *backend,
+                              const struct fence_fleet *fleet)
+{
+    const char *addresses[FENCE_MASTERS_MAX];
+    char order[FENCE_ORDER_TEXT_MAX];
+    for (unsigned i = 0; i < fleet->n; i++)
+        addresses[i] = backend->master_address(backend->context, i);
+    fence_fleet_order_text(fleet, addresses, order);
+    api_problem_answer_detail(request, API_PROBLEM_NOT_READY,
+                              "The --master list is in another order than the fleet. Restart "
+                              "pawld with the addresses in this order: %s.",
+                              order);
+}
+
+static void show_ready(struct api_request *request, void *context)
+{
+    const struct api_backend *backend = context;
+    const struct fence_fleet *fleet = backend->fleet(backend->context);
+    if (is_ready(backend))
+        answer_status(request, "ready");
+    else if (fence_fleet_ready(fleet))
+        answer_full(request, backend);
+    else if (fence_fleet_initialising(fleet))
+        answer_initialising(request, fleet);
+    else if (fence_fleet_misordered(fleet))
+        answer_misordered(request, backend, fleet);
+    else if (fence_fleet_lost_memory(fleet))
+        answer_lost_memory(request, fleet);
+    else
+        api_problem_answer_detail(
+            request, API_PROBLEM_NOT_READY,
+            "%u of %u masters are active and %u are needed; see /v1/fleet for what "
+            "each of the others lacks.",
+            fence_fleet_active_count(fleet), fleet->n, fence_majority(fleet->n));
+}
+
+struct api_routes api_service_routes(struct api_backend *backend)
+{
+    static const struct api_route routes[] = {
+        {API_GET, "/v1/fleet", show_fleet, API_TAKES_NOTHING},
+        {API_GET, "/livez", show_live, API_TAKES_NOTHING},
+        {API_GET, "/readyz", show_ready, API_TAKES_NOTHING},
+    };
+    return (struct api_routes){routes, sizeof(routes) / sizeof(routes[0]), backend};
+}

@@ -1,0 +1,309 @@
+#include "server/ledger/routes.h"
+
+#include "api/http/input.h"
+#include "api/http/problem.h"
+#include "api/json/writer.h"
+#include "fence/guard/guard.h"
+#include "fence/protocol/limits.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ACCOUNT_BODY_MAX = 1024,  /* an id, a memo all of which is escaped, and numbers */
+    REJECTION_JSON_MAX = 512, /* a resource of 255 characters, none of them escaped, and numbers */
+    VERSION_DIGITS_MAX = 16,  /* of 2^53 - 1 */
+};
+
+/* ---- what comes in --------------------------------------------------------------------------- */
+
+static int read_id(struct api_request *request, const struct api_ledger_backend *backend,
+                   const char **ret_id)
+{
+    const char *id = api_request_param(request, 0);
+    if (!backend->id_valid(id)) {
+        api_problem_answer_detail(request, API_PROBLEM_INVALID,
+                                  "id is 1 to %d characters of A-Z a-z 0-9 . _ ~ - and neither "
+                                  "\".\" nor \"..\".",
+                                  API_ACCOUNT_ID_MAX);
+        return FENCE_EINVAL;
+    }
+    *ret_id = id;
+    return 0;
+}
+
+/* The token, 0 where none was sent. That it may be missing at all is judged later: what is
+ * malformed is told before what is missing. */
+static int read_token(struct api_request *request, int64_t *ret_token)
+{
+    int err = api_input_token(request, ret_token);
+    if (err == FENCE_ENOENT)
+        *ret_token = 0;
+    return err == FENCE_ENOENT ? 0 : err;
+}
+
+/* True, and answered, if the call needs a token and has none. */
+static bool lacks_token(struct api_request *request, const struct api_ledger_backend *backend,
+                        int64_t token)
+{
+    if (token != 0 || backend->tokens_optional)
+        return false;
+    api_problem_answer(request, API_PROBLEM_TOKEN_REQUIRED);
+    return true;
+}
+
+/* An entity tag as this service makes them: a version in plain decimal digits, quoted (RFC 9110,
+ * section 8.8.3). Nothing else can match an account, so nothing else is understood: no list, no
+ * weak tag, no asterisk. */
+static bool parse_entity_tag(const char *text, int64_t *ret_version)
+{
+    size_t digits = text[0] == '"' ? strspn(text + 1, "0123456789") : 0;
+    if (digits < 1 || digits > VERSION_DIGITS_MAX || text[1] == '0' ||
+        strcmp(text + 1 + digits, "\"") != 0)
+        return false;
+    int64_t version = strtoll(text + 1, NULL, 10);
+    if (version > FENCE_TOKEN_MAX)
+        return false;
+    *ret_version = version;
+    return true;
+}
+
+/* The version in If-Match, 0 where none was sent. */
+static int read_expected_version(struct api_request *request, int64_t *ret_version)
+{
+    const char *text = api_request_header(request, API_HEADER_IF_MATCH);
+    if (!text) {
+        *ret_version = 0;
+        return 0;
+    }
+    if (!parse_entity_tag(text, ret_version)) {
+        api_problem_answer_detail(request, API_PROBLEM_INVALID,
+                                  "If-Match is one version in double quotes, such as \"3\", from "
+                                  "\"1\" to \"%" PRId64 "\".",
+                                  FENCE_TOKEN_MAX);
+        return FENCE_EINVAL;
+    }
+    return 0;
+}
+
+/* C0, DEL and C1 in @text, which is well-formed UTF-8: C1 is C2 80 to C2 9F there. */
+static bool has_control_character(const char *text)
+{
+    for (const unsigned char *byte = (const unsigned char *)text; *byte != '\0'; byte++)
+        if (*byte < 0x20 || *byte == 0x7f || (byte[0] == 0xc2 && byte[1] < 0xa0))
+            return true;
+    return false;
+}
+
+static int read_account_body(struct api_request *request, int64_t *ret_balance,
+                             char memo[static API_MEMO_MAX + 1])
+{
+    const struct api_json_member members[] = {
+        {.name = "balance",
+         .type = API_JSON_INTEGER,
+         .required = true,
+         .min = -API_BALANCE_MAX,
+         .max = API_BALANCE_MAX,
+         .integer = ret_balance},
+        {.name = "memo", .type = API_JSON_STRING, .min = 0, .max = API_MEMO_MAX, .string = memo},
+    };
+    memo[0] = '\0';
+    int err = api_input_body(request, members, sizeof(members) / sizeof(members[0]));
+    if (err)
+        return err;
+    if (has_control_character(memo)) {
+        api_problem_answer_detail(request, API_PROBLEM_INVALID,
+                                  "memo has a control character; send plain text without them.");
+        return FENCE_EINVAL;
+    }
+    return 0;
+}
+
+/* ---- what goes out --------------------------------------------------------------------------- */
+
+/* Answers with the account; @tagged with its entity tag too, which only a GET may carry: the answer
+ * to a PUT may not, as the account is more than what was sent (RFC 9110, section 9.3.4). */
+static void answer_account(struct api_request *request, unsigned status,
+                           const struct api_account *account, bool tagged)
+{
+    char body[ACCOUNT_BODY_MAX];
+    struct api_writer writer;
+    api_writer_init(&writer, body, sizeof(body));
+    api_write_object(&writer, NULL);
+    api_write_string(&writer, "id", account->id);
+    api_write_integer(&writer, "balance", account->balance);
+    api_write_string(&writer, "memo", account->memo);
+    api_write_integer(&writer, "version", account->version);
+    if (account->token != 0)
+        api_write_integer(&writer, "token", account->token);
+    else
+        api_write_null(&writer, "token");
+    api_write_end(&writer);
+
+    struct api_answer answer = {.status = status, .body = body, .len = writer.len};
+    char entity_tag[32];
+    (void)snprintf(entity_tag, sizeof(entity_tag), "\"%" PRId64 "\"", account->version);
+    if (tagged)
+        answer.fields[0] = (struct api_field){"ETag", entity_tag};
+    api_request_answer(request, &answer);
+}
+
+static void answer_stale(struct api_request *request, int64_t token, int64_t highest_token)
+{
+    char body[API_PROBLEM_BODY_MAX];
+    struct api_writer writer;
+    api_problem_begin(&writer, body, API_PROBLEM_STALE_TOKEN, NULL);
+    api_write_integer(&writer, "token", token);
+    api_write_integer(&writer, "highest_token", highest_token);
+    api_problem_end(&writer, request, API_PROBLEM_STALE_TOKEN, -1);
+}
+
+static void answer_version_mismatch(struct api_request *request, int64_t version)
+{
+    char body[API_PROBLEM_BODY_MAX];
+    struct api_writer writer;
+    const char *detail = version != 0 ? NULL
+                                      : "There is no account with this id, so no version matches; "
+                                        "create it without If-Match.";
+    api_problem_begin(&writer, body, API_PROBLEM_VERSION_MISMATCH, detail);
+    if (version != 0)
+        api_write_integer(&writer, "version", version);
+    else
+        api_write_null(&writer, "version");
+    api_problem_end(&writer, request, API_PROBLEM_VERSION_MISMATCH, -1);
+}
+
+/* Failures that mean the same for every call. */
+static void answer_error(struct api_request *request, int err)
+{
+    if (err == FENCE_EBUSY)
+        api_problem_answer_detail(request, API_PROBLEM_NOT_READY,
+                                  "Another process keeps the ledger's file locked; nothing was "
+                                  "changed, retry after the Retry-After seconds.");
+    else
+        api_problem_answer(request, api_problem_of(err));
+}
+
+/* ---- the calls ------------------------------------------------------------------------------- */
+
+static void get_account(struct api_request *request, void *context)
+{
+    const struct api_ledger_backend *backend = context;
+    const char *id = NULL;
+    if (read_id(request, backend, &id) != 0)
+        return;
+
+    struct api_account account;
+    int err = backend->read(backend->context, id, &account);
+    if (err == FENCE_ENOENT)
+        api_problem_answer_detail(request, API_PROBLEM_NOT_FOUND,
+                                  "There is no account with this id; create it with PUT.");
+    else if (err)
+        answer_error(request, err);
+    else
+        answer_account(request, 200, &account, true);
+}
+
+static void claim_account(struct api_request *request, void *context)
+{
+    const struct api_ledger_backend *backend = context;
+    const char *id = NULL;
+    int64_t token = 0;
+    if (read_id(request, backend, &id) != 0 || read_token(request, &token) != 0 ||
+        lacks_token(request, backend, token))
+        return;
+
+    struct api_account account;
+    struct api_account_refusal refusal;
+    int err = backend->claim(backend->context, id, token, &account, &refusal);
+    if (err == FENCE_ESTALE)
+        answer_stale(request, token, refusal.highest_token);
+    else if (err == FENCE_ENOENT)
+        api_problem_answer_detail(request, API_PROBLEM_NOT_FOUND,
+                                  "There is no account with this id; the claim stands, so create "
+                                  "it with PUT and the same token.");
+    else if (err)
+        answer_error(request, err);
+    else
+        answer_account(request, 200, &account, false);
+}
+
+static void put_account(struct api_request *request, void *context)
+{
+    const struct api_ledger_backend *backend = context;
+    struct api_account_write write = {.id = NULL};
+    char memo[API_MEMO_MAX + 1];
+    if (read_id(request, backend, &write.id) != 0 || read_token(request, &write.token) != 0 ||
+        read_expected_version(request, &write.expected_version) != 0 ||
+        read_account_body(request, &write.balance, memo) != 0 ||
+        lacks_token(request, backend, write.token))
+        return;
+    write.memo = memo;
+
+    struct api_account account;
+    struct api_account_refusal refusal;
+    bool created = false;
+    int err = backend->write(backend->context, &write, &account, &created, &refusal);
+    if (err == FENCE_ESTALE)
+        answer_stale(request, write.token, refusal.highest_token);
+    else if (err == FENCE_ECONFLICT)
+        answer_version_mismatch(request, refusal.version);
+    else if (err)
+        answer_error(request, err);
+    else
+        answer_account(request, created ? 201 : 200, &account, false);
+}
+
+static void write_rejection(struct api_writer *writer,
+                            const struct api_account_rejection *rejection)
+{
+    api_write_object(writer, NULL);
+    api_write_string(writer, "resource", rejection->resource);
+    api_write_string(writer, "kind", rejection->kind);
+    api_write_integer(writer, "token", rejection->token);
+    api_write_integer(writer, "highest_token", rejection->highest_token);
+    api_write_integer(writer, "at_ms", rejection->at_ms);
+    api_write_end(writer);
+}
+
+static void get_rejections(struct api_request *request, void *context)
+{
+    const struct api_ledger_backend *backend = context;
+    struct api_account_rejection rejections[API_REJECTIONS_SHOWN];
+    size_t count = 0;
+    int err = backend->rejections(backend->context, rejections, &count);
+    if (err) {
+        answer_error(request, err);
+        return;
+    }
+    assert(count <= API_REJECTIONS_SHOWN);
+
+    char body[(API_REJECTIONS_SHOWN + 1) * REJECTION_JSON_MAX];
+    struct api_writer writer;
+    api_writer_init(&writer, body, sizeof(body));
+    api_write_object(&writer, NULL);
+    api_write_array(&writer, "rejections");
+    for (size_t i = 0; i < count; i++)
+        write_rejection(&writer, &rejections[i]);
+    api_write_end(&writer);
+    api_write_end(&writer);
+    api_request_answer(request, &(struct api_answer){
+                                    .status = 200,
+                                    .body = body,
+                                    .len = writer.len,
+                                });
+}
+
+struct api_routes api_ledger_routes(struct api_ledger_backend *backend)
+{
+    static const struct api_route routes[] = {
+        {API_GET, "/v1/accounts/{id}", get_account, API_TAKES_NOTHING},
+        {API_PUT, "/v1/accounts/{id}", put_account, API_TAKES_BODY},
+        {API_POST, "/v1/accounts/{id}/claim", claim_account, API_TAKES_NOTHING},
+        {API_GET, "/v1/rejections", get_rejections, API_TAKES_NOTHING},
+    };
+    return (struct api_routes){routes, sizeof(routes) / sizeof(routes[0]), backend};
+}

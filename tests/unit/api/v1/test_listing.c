@@ -1,0 +1,263 @@
+#include "api/http/http.h"
+#include "api/v1/listing.h"
+#include "tests/lib/case.h"
+#include "tests/unit/api/loop.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* ---- a backend that notes the call and gives the page that the test has set ------------------ */
+
+static struct api_listing_call seen; /* its strings are copied to these */
+static char seen_prefix[FENCE_RESOURCE_MAX + 1];
+static char seen_cursor[API_CURSOR_MAX + 1];
+static unsigned calls;
+static struct api_listing next;
+
+static void take_call(void *context, const struct api_listing_call *call)
+{
+    (void)context;
+    calls++;
+    seen = *call;
+    (void)snprintf(seen_prefix, sizeof(seen_prefix), "%s", call->prefix);
+    (void)snprintf(seen_cursor, sizeof(seen_cursor), "%s", call->cursor);
+    struct api_listing page = next;
+    page.client = call->client;
+    api_listing_answer(&page);
+}
+
+static struct api_backend backend = {.list = take_call};
+static struct api_routes routes;
+static struct api_http *http;
+static int fd;
+static char response[LOOP_RESPONSE_MAX];
+
+static int setup(void **state)
+{
+    (void)state;
+    calls = 0;
+    next = (struct api_listing){.error = 0};
+    routes = api_listing_routes(&backend);
+    http = loop_serve(&routes, 0);
+    fd = loop_connect(http);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    api_http_free(http);
+    (void)close(fd);
+    return 0;
+}
+
+static int ask_raw(const char *bytes, size_t len)
+{
+    (void)send(fd, bytes, len, 0);
+    return loop_receive(http, fd, response);
+}
+
+static int ask(const char *query)
+{
+    char text[2048];
+    int len =
+        snprintf(text, sizeof(text), "GET /v1/locks%s HTTP/1.1\r\nHost: localhost\r\n\r\n", query);
+    return ask_raw(text, (size_t)len);
+}
+
+static bool says(const char *text)
+{
+    return strstr(response, text) != NULL;
+}
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+static void call_without_a_query_takes_the_defaults(void **state)
+{
+    (void)state;
+    assert_int_equal(ask(""), 200);
+    assert_string_equal(seen_prefix, "");
+    assert_string_equal(seen_cursor, "");
+    assert_int_equal(seen.limit, 100);
+    assert_int_equal(ask("?"), 200);
+    assert_int_equal(ask("?prefix="), 200);
+    assert_int_equal(calls, 3);
+}
+
+static void query_reaches_the_call(void **state)
+{
+    (void)state;
+    assert_int_equal(ask("?cursor=a.b%2Fc&limit=1000&prefix=orders/4%32"), 200);
+    assert_string_equal(seen_prefix, "orders/42");
+    assert_string_equal(seen_cursor, "a.b/c");
+    assert_int_equal(seen.limit, 1000);
+}
+
+static void assert_refused(const char *query, const char *word)
+{
+    assert_int_equal(ask(query), 400);
+    assert_int_equal(calls, 0);
+    if (!says(word))
+        fail_msg("no word of \"%s\" in %s", word, response);
+}
+
+static void limit_keeps_to_its_bounds(void **state)
+{
+    (void)state;
+    assert_refused("?limit=0", "limit must be a whole number from 1 to 1000");
+    assert_refused("?limit=1001", "limit");
+    assert_refused("?limit", "lacks its value");
+}
+
+static void prefix_is_one_that_a_resource_can_have(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"/", "a//", "a/./b", "../", "a%20", "a*", "%c3%bc"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        char query[64];
+        (void)snprintf(query, sizeof(query), "?prefix=%s", bad[i]);
+        assert_refused(query, "No resource begins with this prefix");
+    }
+    static const char *const good[] = {"a/", "a/.", "a/..", ".", "..", "A:@~_-.9"};
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        char query[64];
+        (void)snprintf(query, sizeof(query), "?prefix=%s", good[i]);
+        assert_int_equal(ask(query), 200);
+    }
+}
+
+static void prefix_is_as_long_as_a_resource_at_most(void **state)
+{
+    (void)state;
+    char query[512] = "?prefix=";
+    size_t len = strlen(query);
+    memset(query + len, 'x', FENCE_RESOURCE_MAX + 1);
+    query[len + FENCE_RESOURCE_MAX + 1] = '\0';
+    assert_refused(query, "256 bytes");
+    query[len + FENCE_RESOURCE_MAX] = '\0';
+    assert_int_equal(ask(query), 200);
+    assert_int_equal(strlen(seen_prefix), FENCE_RESOURCE_MAX);
+}
+
+static void unknown_and_repeated_parameters_are_refused(void **state)
+{
+    (void)state;
+    assert_refused("?offset=1", "offset");
+    assert_refused("?limit=1&limit=1", "only once");
+    assert_refused("?=1", "\\\"\\\"");
+}
+
+/* What libmicrohttpd drops behind a NUL would have been part of the prefix. */
+static void nul_in_the_query_is_refused(void **state)
+{
+    (void)state;
+    static const char first[] = "GET /v1/locks?prefix=a\0b HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    assert_int_equal(ask_raw(first, sizeof(first) - 1), 400);
+    assert_int_equal(calls, 0);
+    assert_true(says("NUL"));
+}
+
+/* ---- pages ----------------------------------------------------------------------------------- */
+
+static void page_shows_its_locks_and_where_to_go_on(void **state)
+{
+    (void)state;
+    static const struct api_listed locks[] = {
+        {.resource = "a", .owner = "w \"1\"", .token = 34, .remaining_ms = 1001},
+        {.resource = "b/c", .owner = "", .token = 0, .remaining_ms = 0},
+    };
+    next.locks = locks;
+    next.count = 2;
+    next.next_cursor = "x.y";
+    assert_int_equal(ask(""), 200);
+    assert_true(says("Content-Type: application/json\r\n"));
+    assert_true(says("Cache-Control: no-store\r\n"));
+    assert_true(says("\r\n\r\n{\"locks\":["
+                     "{\"resource\":\"a\",\"token\":34,\"owner\":\"w \\\"1\\\"\","
+                     "\"remaining_ms\":1001},"
+                     "{\"resource\":\"b/c\",\"token\":null,\"owner\":\"\",\"remaining_ms\":0}],"
+                     "\"next_cursor\":\"x.y\"}"));
+}
+
+static void last_page_has_no_cursor(void **state)
+{
+    (void)state;
+    assert_int_equal(ask(""), 200);
+    assert_true(says("{\"locks\":[],\"next_cursor\":null}"));
+}
+
+static void page_of_the_longest_locks_is_written(void **state)
+{
+    (void)state;
+    static struct api_listed locks[3];
+    for (size_t i = 0; i < 3; i++) {
+        memset(locks[i].resource, 'x', FENCE_RESOURCE_MAX);
+        memset(locks[i].owner, '\x01', FENCE_OWNER_MAX); /* six bytes each */
+        locks[i].token = FENCE_TOKEN_MAX;
+        locks[i].remaining_ms = INT64_MAX;
+    }
+    next.locks = locks;
+    next.count = 3;
+    assert_int_equal(ask(""), 200);
+    assert_true(says("\\u0001\",\"remaining_ms\":9223372036854775807}],"));
+}
+
+static void wrong_cursor_is_told_to_start_anew(void **state)
+{
+    (void)state;
+    next.error = FENCE_EINVAL;
+    assert_int_equal(ask("?cursor=x"), 400);
+    assert_true(says("urn:pawl:invalid"));
+    assert_true(says("start the listing anew, without a cursor"));
+}
+
+static void no_quorum_names_each_masters_part(void **state)
+{
+    (void)state;
+    next.error = FENCE_ENOQUORUM;
+    next.total = 3;
+    next.parts[1] = FENCE_PART_DOWN;
+    next.parts[2] = FENCE_PART_TIMEOUT;
+    assert_int_equal(ask(""), 503);
+    assert_true(says("Retry-After: 1\r\n"));
+    assert_true(says("\"masters\":[\"pending\",\"down\",\"timeout\"]"));
+    assert_false(says("SCAN"));
+    next.parts[0] = FENCE_PART_REFUSED;
+    assert_int_equal(ask(""), 503);
+    assert_true(says("must allow SCAN and MGET"));
+}
+
+static void other_failures_are_those_of_the_table(void **state)
+{
+    (void)state;
+    next.error = FENCE_EBUSY;
+    assert_int_equal(ask(""), 429);
+    next.error = FENCE_ENOTREADY;
+    assert_int_equal(ask(""), 503);
+    assert_true(says("urn:pawl:not-ready"));
+    next.error = FENCE_ENOMEM;
+    assert_int_equal(ask(""), 503);
+    assert_true(says("urn:pawl:no-memory"));
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+static const struct CMUnitTest cases[] = {
+    CASE(call_without_a_query_takes_the_defaults),
+    CASE(query_reaches_the_call),
+    CASE(limit_keeps_to_its_bounds),
+    CASE(prefix_is_one_that_a_resource_can_have),
+    CASE(prefix_is_as_long_as_a_resource_at_most),
+    CASE(unknown_and_repeated_parameters_are_refused),
+    CASE(nul_in_the_query_is_refused),
+    CASE(page_shows_its_locks_and_where_to_go_on),
+    CASE(last_page_has_no_cursor),
+    CASE(page_of_the_longest_locks_is_written),
+    CASE(wrong_cursor_is_told_to_start_anew),
+    CASE(no_quorum_names_each_masters_part),
+    CASE(other_failures_are_those_of_the_table),
+};
+
+CASE_MAIN(cases, NULL, NULL)

@@ -1,0 +1,469 @@
+#include "api/http/http.h"
+#include "api/v1/locks.h"
+#include "fence/protocol/name.h"
+#include "tests/lib/case.h"
+#include "tests/unit/api/loop.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define LOCK_ID "AAAAAAAAAAAAAAAAAAAAAAAAAAA"
+#define ID_LINE "Lock-Id: " LOCK_ID "\r\n"
+
+/* ---- a backend that notes the call and gives the answer that the test has set ---------------- */
+
+static struct fence_call seen; /* its strings are copied to these */
+static char seen_resource[FENCE_RESOURCE_MAX + 1];
+static char seen_lock_id[FENCE_LOCK_ID_MAX + 1];
+static char seen_owner[FENCE_OWNER_MAX + 1];
+static struct fence_group seen_group;
+static unsigned calls;
+static struct fence_answer next;
+static bool parks; /* the test answers, later */
+
+/* Gives what the test has set to the call that was seen last. */
+static bool answer_seen(void)
+{
+    struct fence_answer answer = next;
+    answer.group = seen.group ? &seen_group : NULL;
+    answer.kind = seen.kind;
+    answer.client = seen.client;
+    answer.resource = seen_resource;
+    answer.lock_id = seen_lock_id;
+    return api_locks_answer(&answer);
+}
+
+static void take_call(void *context, const struct fence_call *call)
+{
+    (void)context;
+    calls++;
+    seen = *call;
+    (void)snprintf(seen_resource, sizeof(seen_resource), "%s", call->resource);
+    (void)snprintf(seen_lock_id, sizeof(seen_lock_id), "%s", call->lock_id);
+    (void)snprintf(seen_owner, sizeof(seen_owner), "%s", call->owner);
+
+    if (call->group)
+        seen_group = *call->group;
+    for (unsigned k = 0; call->group && k < call->group->count; k++)
+        seen_group.members[k].token = 100 + k;
+
+    if (!parks)
+        (void)answer_seen();
+}
+
+static void new_lock_id(void *context, char ret[static FENCE_LOCK_ID_LEN + 1])
+{
+    (void)context;
+    memcpy(ret, LOCK_ID, FENCE_LOCK_ID_LEN + 1);
+}
+
+static struct fence_fleet fleet;
+
+static const struct fence_fleet *the_fleet(void *context)
+{
+    (void)context;
+    return &fleet;
+}
+
+static struct api_backend backend = {
+    .call = take_call, .fleet = the_fleet, .new_lock_id = new_lock_id};
+static struct api_routes routes;
+static struct api_http *http;
+static int fd;
+static char response[LOOP_RESPONSE_MAX];
+
+static int setup(void **state)
+{
+    (void)state;
+    calls = 0;
+    parks = false;
+    fleet.ttl_max_ms = 0; /* not known yet */
+    next = (struct fence_answer){
+        .owner = "w-1",
+        .token = 34,
+        .ttl_ms = 30000,
+        .validity_ms = 29687,
+        .served_ms = 2,
+        .remaining_ms = 1001,
+        .granted = 3,
+        .total = 3,
+        .ttl_max_ms = 300000,
+        .parts = {FENCE_PART_GRANTED, FENCE_PART_DOWN, FENCE_PART_TIMEOUT},
+    };
+    routes = api_locks_routes(&backend);
+    http = loop_serve(&routes, 0);
+    fd = loop_connect(http);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    api_http_free(http);
+    (void)close(fd);
+    return 0;
+}
+
+/* A request with these header lines and this body; valid until the next. */
+static const char *request(const char *method, const char *resource, const char *lines,
+                           const char *body)
+{
+    static char text[1024];
+    (void)snprintf(text, sizeof(text),
+                   "%s /v1/locks/%s HTTP/1.1\r\nHost: localhost\r\n%sContent-Length: %zu\r\n\r\n%s",
+                   method, resource, lines, strlen(body), body);
+    return text;
+}
+
+static const char *request_several(const char *body)
+{
+    static char text[2048];
+    (void)snprintf(text, sizeof(text),
+                   "POST /v1/locks HTTP/1.1\r\nHost: localhost\r\nContent-Length: %zu\r\n\r\n%s",
+                   strlen(body), body);
+    return text;
+}
+
+static int ask(const char *text)
+{
+    loop_send(http, fd, text);
+    return loop_receive(http, fd, response);
+}
+
+static bool says(const char *text)
+{
+    return strstr(response, text) != NULL;
+}
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+static void acquire_without_a_body_takes_the_defaults(void **state)
+{
+    (void)state;
+    assert_int_equal(ask(request("POST", "orders/42", "", "")), 201);
+    assert_int_equal(seen.kind, FENCE_CALL_ACQUIRE);
+    assert_string_equal(seen_resource, "orders/42");
+    assert_string_equal(seen_lock_id, LOCK_ID);
+    assert_string_equal(seen_owner, "");
+    assert_int_equal(seen.ttl_ms, 30000);
+    assert_int_equal(seen.wait_ms, 0);
+}
+
+static void default_ttl_is_no_longer_than_the_fleet_allows(void **state)
+{
+    (void)state;
+    fleet.ttl_max_ms = 2000;
+    assert_int_equal(ask(request("POST", "orders/42", "", "")), 201);
+    assert_int_equal(seen.ttl_ms, 2000);
+    fleet.ttl_max_ms = 300000;
+    assert_int_equal(ask(request("POST", "orders/42", "", "")), 201);
+    assert_int_equal(seen.ttl_ms, 30000);
+}
+
+static void acquire_passes_on_what_the_body_says(void **state)
+{
+    (void)state;
+    assert_int_equal(ask(request("POST", "a%2Fb", "",
+                                 "{\"ttl_ms\":  100,\"wait_ms\":300000,\"owner\":\"w-7\"}")),
+                     201);
+    assert_string_equal(seen_resource, "a/b");
+    assert_string_equal(seen_owner, "w-7");
+    assert_int_equal(seen.ttl_ms, 100);
+    assert_int_equal(seen.wait_ms, 300000);
+}
+
+static void acquire_passes_on_the_lock_id_of_the_client(void **state)
+{
+    (void)state;
+    assert_int_equal(ask(request("POST", "x", "", "")), 201);
+    assert_false(seen.again);
+    assert_int_equal(ask(request("POST", "x", "", "{\"lock_id\":\"0123456789012345678901-_\"}")),
+                     201);
+    assert_string_equal(seen_lock_id, "0123456789012345678901-_");
+    assert_true(seen.again);
+}
+
+static void lock_that_was_found_is_answered_with_200(void **state)
+{
+    (void)state;
+    next.found = true;
+    assert_int_equal(ask(request("POST", "x", "", "")), 200);
+    assert_true(says("\"token\":34"));
+}
+
+static void acquire_of_several_passes_on_all_of_them(void **state)
+{
+    (void)state;
+    assert_int_equal(ask(request_several("{\"resources\":[\"b\",\"a/x\"],\"ttl_ms\":500}")), 201);
+    assert_int_equal(seen_group.count, 2);
+    assert_string_equal(seen_resource, "b");
+    assert_string_equal(seen_group.members[1].resource, "a/x");
+    assert_int_equal(seen_group.members[1].slot, fence_slot("a/x", 3));
+    assert_int_equal(seen.ttl_ms, 500);
+}
+
+static void grant_of_several_has_a_token_for_each(void **state)
+{
+    (void)state;
+    assert_int_equal(ask(request_several("{\"resources\":[\"b\",\"a\"]}")), 201);
+    assert_true(says("{\"lock_id\":\"" LOCK_ID "\",\"ttl_ms\":30000,\"validity_ms\":29687,"
+                     "\"served_ms\":2,\"masters\":{\"granted\":3,\"total\":3},"
+                     "\"grants\":[{\"resource\":\"b\",\"token\":100},"
+                     "{\"resource\":\"a\",\"token\":101}]}"));
+}
+
+static void extend_passes_on_id_token_and_ttl(void **state)
+{
+    (void)state;
+    assert_int_equal(ask(request("PATCH", "x", ID_LINE "Fencing-Token: 9007199254740991\r\n",
+                                 "{\"ttl_ms\":5000}")),
+                     200);
+    assert_int_equal(seen.kind, FENCE_CALL_EXTEND);
+    assert_string_equal(seen_lock_id, LOCK_ID);
+    assert_true(seen.token == FENCE_TOKEN_MAX);
+    assert_int_equal(seen.ttl_ms, 5000);
+}
+
+static void release_passes_on_the_id(void **state)
+{
+    (void)state;
+    next.released = true;
+    assert_int_equal(ask(request("DELETE", "x", ID_LINE, "")), 200);
+    assert_int_equal(seen.kind, FENCE_CALL_RELEASE);
+    assert_string_equal(seen_lock_id, LOCK_ID);
+    assert_true(says("{\"resource\":\"x\",\"released\":true}"));
+}
+
+static void inspect_needs_the_name_alone(void **state)
+{
+    (void)state;
+    assert_int_equal(ask(request("GET", "x", "", "")), 200);
+    assert_int_equal(seen.kind, FENCE_CALL_INSPECT);
+    assert_true(says("{\"resource\":\"x\",\"held\":false}"));
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static void grant_says_all_that_the_holder_needs(void **state)
+{
+    (void)state;
+    assert_int_equal(ask(request("POST", "x", "", "")), 201);
+    assert_true(says("Fencing-Token: 34\r\n"));
+    assert_true(says("{\"resource\":\"x\",\"lock_id\":\"" LOCK_ID "\",\"token\":34,"
+                     "\"ttl_ms\":30000,\"validity_ms\":29687,\"served_ms\":2,"
+                     "\"masters\":{\"granted\":3,\"total\":3}}"));
+}
+
+static void extension_leaves_out_the_token(void **state)
+{
+    (void)state;
+    assert_int_equal(ask(request("PATCH", "x", ID_LINE "Fencing-Token: 34\r\n", "")), 200);
+    assert_true(says("{\"resource\":\"x\",\"ttl_ms\":30000,\"validity_ms\":29687,\"served_ms\":2,"
+                     "\"masters\":{\"granted\":3,\"total\":3}}"));
+}
+
+static void inspection_of_a_held_lock_never_shows_its_id(void **state)
+{
+    (void)state;
+    next.held = true;
+    next.waiters = 2;
+    assert_int_equal(ask(request("GET", "x", ID_LINE, "")), 200);
+    assert_true(says("{\"resource\":\"x\",\"held\":true,\"token\":34,\"owner\":\"w-1\","
+                     "\"remaining_ms\":1001,\"waiters\":2}"));
+    assert_false(says(LOCK_ID));
+}
+
+static void inspection_has_no_token_where_the_masters_differ(void **state)
+{
+    (void)state;
+    next.held = true;
+    next.token = 0;
+    assert_int_equal(ask(request("GET", "x", "", "")), 200);
+    assert_true(says("\"token\":null"));
+}
+
+static void held_says_when_to_retry_rounded_up(void **state)
+{
+    (void)state;
+    next.error = FENCE_EHELD;
+    assert_int_equal(ask(request("POST", "x", "", "")), 409);
+    assert_true(says("Content-Type: application/problem+json\r\n"));
+    assert_true(says("Retry-After: 2\r\n"));
+    assert_true(says("\"type\":\"urn:pawl:held\""));
+    assert_true(says("\"retry_after_ms\":1001,\"owner\":\"w-1\""));
+}
+
+static void no_quorum_names_each_masters_part(void **state)
+{
+    (void)state;
+    next.error = FENCE_ENOQUORUM;
+    assert_int_equal(ask(request("POST", "x", "", "")), 503);
+    assert_true(says("\"masters\":[\"granted\",\"down\",\"timeout\"]"));
+}
+
+/* Its request is out of libmicrohttpd's hands by then, and it sends no more, but would still read.
+ */
+static void expect_nothing_granted_to_who_left(const char *text)
+{
+    parks = true;
+    loop_send(http, fd, text);
+    loop_turn_for(http, 50);
+    assert_int_equal(shutdown(fd, SHUT_WR), 0);
+    assert_false(answer_seen()); /* so what was granted is taken back ... */
+    assert_int_equal(loop_receive(http, fd, response), 503); /* ... and it has to be told so */
+    assert_true(says("client-left"));
+    assert_false(says("token"));
+}
+
+static void client_that_left_is_not_told_of_a_lock_that_is_taken_back(void **state)
+{
+    (void)state;
+    expect_nothing_granted_to_who_left(request("POST", "orders/42", "", "{\"wait_ms\": 60000}"));
+}
+
+static void client_that_left_is_not_told_of_several_that_are_taken_back(void **state)
+{
+    (void)state;
+    expect_nothing_granted_to_who_left(
+        request_several("{\"resources\": [\"a\", \"b\"], \"wait_ms\": 60000}"));
+}
+
+static void ttl_beyond_the_fleets_names_its_bound(void **state)
+{
+    (void)state;
+    next.error = FENCE_ETTL;
+    assert_int_equal(ask(request("POST", "x", "", "")), 400);
+    assert_true(says("ttl_ms is longer than the fleet allows; ask for at most 300000."));
+    assert_true(says("\"ttl_max_ms\":300000"));
+}
+
+static void busy_says_when_to_retry(void **state)
+{
+    (void)state;
+    next.error = FENCE_EBUSY;
+    assert_int_equal(ask(request("POST", "x", "", "")), 429);
+    assert_true(says("Retry-After: 1\r\n"));
+}
+
+/* ---- what never reaches the backend ---------------------------------------------------------- */
+
+static void assert_refused(const char *text, const char *word)
+{
+    assert_int_equal(ask(text), 400);
+    assert_int_equal(calls, 0);
+    if (!says(word))
+        fail_msg("no word of \"%s\" in %s", word, response);
+}
+
+static void bad_names_are_refused(void **state)
+{
+    (void)state;
+    assert_refused(request("GET", "", "", ""), "resource");
+    assert_refused(request("GET", "a//b", "", ""), "resource");
+    assert_refused(request("GET", "%2e%2e/x", "", ""), "resource");
+    assert_refused(request("GET", "a%20b", "", ""), "resource");
+}
+
+static void ttl_and_wait_keep_to_their_bounds(void **state)
+{
+    (void)state;
+    assert_refused(request("POST", "x", "", "{\"ttl_ms\":99}"), "ttl_ms is 99");
+    assert_refused(request("POST", "x", "", "{\"wait_ms\":-1}"), "wait_ms is -1");
+    assert_refused(request("POST", "x", "", "{\"wait_ms\":300001}"), "to 300000");
+}
+
+static void owner_has_no_control_characters(void **state)
+{
+    (void)state;
+    assert_refused(request("POST", "x", "", "{\"owner\":\"a\\nb\"}"), "owner");
+}
+
+static void client_chosen_lock_id_keeps_to_its_alphabet_and_length(void **state)
+{
+    (void)state;
+    assert_refused(request("POST", "x", "", "{\"lock_id\":\"AAAAAAAAAAAAAAAAAAAAAAAAAA!\"}"),
+                   "base64url");
+    assert_refused(request("POST", "x", "", "{\"lock_id\":\"AAAAAAAAAAAAAAAAAAAAA\"}"), "from 22");
+}
+
+static void several_keep_to_the_bounds_and_name_each_once(void **state)
+{
+    (void)state;
+    assert_refused(request_several(""), "resources");
+    assert_refused(request_several("{\"resources\":[\"a\"]}"), "2 to 64");
+    assert_refused(request_several("{\"resources\":\"a\"}"), "array");
+    assert_refused(request_several("{\"resources\":[\"a\",7]}"), "item 2");
+    assert_refused(request_several("{\"resources\":[\"a\",\"b//c\"]}"), "Item 2");
+    assert_refused(request_several("{\"resources\":[\"a\",\"b\",\"a\"]}"), "Item 3");
+    char body[1024] = "{\"resources\":[\"n\"";
+    for (unsigned i = 0; i < FENCE_GROUP_MAX; i++)
+        (void)snprintf(body + strlen(body), sizeof(body) - strlen(body), ",\"n%u\"", i);
+    (void)snprintf(body + strlen(body), sizeof(body) - strlen(body), "]}");
+    assert_refused(request_several(body), "2 to 64");
+}
+
+static void extend_and_release_need_a_lock_id(void **state)
+{
+    (void)state;
+    assert_refused(request("DELETE", "x", "", ""), "Lock-Id");
+    assert_refused(request("DELETE", "x", "Lock-Id: short\r\n", ""), "Lock-Id");
+    assert_refused(request("PATCH", "x", "Fencing-Token: 34\r\n", ""), "Lock-Id");
+}
+
+static void extend_needs_a_token_in_plain_digits(void **state)
+{
+    (void)state;
+    assert_refused(request("PATCH", "x", ID_LINE, ""), "Fencing-Token");
+    static const char *const malformed[] = {"0",
+                                            "-1",
+                                            "+1",
+                                            "01",
+                                            "1.0",
+                                            "0x1",
+                                            "1,2",
+                                            "9007199254740992",
+                                            "",
+                                            "1e3",
+                                            "99999999999999999999"};
+    for (size_t i = 0; i < sizeof(malformed) / sizeof(malformed[0]); i++) {
+        char lines[128];
+        (void)snprintf(lines, sizeof(lines), ID_LINE "Fencing-Token: %s\r\n", malformed[i]);
+        assert_refused(request("PATCH", "x", lines, ""), "9007199254740991");
+    }
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+static const struct CMUnitTest cases[] = {
+    CASE(acquire_without_a_body_takes_the_defaults),
+    CASE(default_ttl_is_no_longer_than_the_fleet_allows),
+    CASE(acquire_passes_on_what_the_body_says),
+    CASE(acquire_passes_on_the_lock_id_of_the_client),
+    CASE(lock_that_was_found_is_answered_with_200),
+    CASE(acquire_of_several_passes_on_all_of_them),
+    CASE(grant_of_several_has_a_token_for_each),
+    CASE(extend_passes_on_id_token_and_ttl),
+    CASE(release_passes_on_the_id),
+    CASE(inspect_needs_the_name_alone),
+    CASE(grant_says_all_that_the_holder_needs),
+    CASE(extension_leaves_out_the_token),
+    CASE(inspection_of_a_held_lock_never_shows_its_id),
+    CASE(inspection_has_no_token_where_the_masters_differ),
+    CASE(held_says_when_to_retry_rounded_up),
+    CASE(no_quorum_names_each_masters_part),
+    CASE(client_that_left_is_not_told_of_a_lock_that_is_taken_back),
+    CASE(client_that_left_is_not_told_of_several_that_are_taken_back),
+    CASE(ttl_beyond_the_fleets_names_its_bound),
+    CASE(busy_says_when_to_retry),
+    CASE(bad_names_are_refused),
+    CASE(ttl_and_wait_keep_to_their_bounds),
+    CASE(owner_has_no_control_characters),
+    CASE(client_chosen_lock_id_keeps_to_its_alphabet_and_length),
+    CASE(several_keep_to_the_bounds_and_name_each_once),
+    CASE(extend_and_release_need_a_lock_id),
+    CASE(extend_needs_a_token_in_plain_digits),
+};
+
+CASE_MAIN(cases, NULL, NULL)
