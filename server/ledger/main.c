@@ -1,0 +1,207 @@
+/* pawl-ledger: accounts in one SQLite file, guarded by fencing tokens, served over HTTP. One
+ * thread, one loop; every call is a short transaction and is answered before the next is taken. */
+#include "server/ledger/backend.h"
+#include "server/ledger/tables.h"
+#include "server/loop/descriptors.h"
+#include "server/loop/http_loop.h"
+#include "server/loop/http_options.h"
+#include "server/system/log.h"
+#include "server/system/options.h"
+
+#include <argp.h>
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <uv.h>
+
+const char *argp_program_version = "pawl-ledger " PAWL_VERSION;
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+struct options {
+    const char *listen;
+    struct server_http_options http;
+    const char *db;
+    bool unguarded;
+};
+
+enum {
+    OPTION_LISTEN = 0x100, /* beyond characters: there are no short options */
+    OPTION_DB,
+    OPTION_UNGUARDED,
+};
+
+static const struct argp_option option_list[] = {
+    {"listen", OPTION_LISTEN, "HOST:PORT", 0,
+     "Where to serve HTTP: an IP address or localhost; nothing before the colon means all "
+     "addresses of the machine; port 0 takes a free one (default 127.0.0.1:7381)",
+     0},
+    {"db", OPTION_DB, "FILE", 0, "The database (default pawl-ledger.db)", 0},
+    {"unguarded", OPTION_UNGUARDED, NULL, 0,
+     "Do not check tokens. Stale holders then overwrite newer ones: for showing what the guard is "
+     "good for, for nothing else",
+     0},
+    {0},
+};
+
+static error_t parse_option(int key, char *text, struct argp_state *state)
+{
+    struct options *options = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        server_options_init(state);
+        state->child_inputs[0] = &options->http;
+        return 0;
+    case OPTION_LISTEN:
+        options->listen = text;
+        return 0;
+    case OPTION_DB:
+        if (text[0] == '\0')
+            return server_options_error("--db needs the name of a file");
+        options->db = text;
+        return 0;
+    case OPTION_UNGUARDED:
+        options->unguarded = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        return server_options_error("takes options only, not '%s'", text);
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_child children[] = {{&server_http_argp, 0, NULL, 0}, {0}};
+
+static const struct argp parser = {
+    .options = option_list,
+    .parser = parse_option,
+    .children = children,
+    .doc = "Serves accounts whose writes are guarded by fencing tokens, from one SQLite file.",
+};
+
+/* ---- the program ----------------------------------------------------------------------------- */
+
+enum {
+    STOP_SIGNALS = 2
+};
+
+static const int stop_signals[STOP_SIGNALS] = {SIGTERM, SIGINT};
+
+struct program {
+    struct storage_ledger ledger;
+    struct server_ledger_backend backend;
+    uv_loop_t loop;
+    uv_signal_t stop_signals[STOP_SIGNALS];
+    struct server_http_loop http_loop;
+};
+
+static void on_stop_signal(uv_signal_t *handle, int number)
+{
+    (void)number;
+    uv_stop(handle->loop);
+}
+
+static void watch_stop_signals(struct program *program)
+{
+    for (int i = 0; i < STOP_SIGNALS; i++) {
+        int failed = uv_signal_init(&program->loop, &program->stop_signals[i]) |
+                     uv_signal_start(&program->stop_signals[i], on_stop_signal, stop_signals[i]);
+        assert(!failed);
+    }
+}
+
+static void close_loop(struct program *program)
+{
+    for (int i = 0; i < STOP_SIGNALS; i++)
+        uv_close((uv_handle_t *)&program->stop_signals[i], NULL);
+    int pending = uv_run(&program->loop, UV_RUN_DEFAULT); /* closes what was asked to close */
+    assert(!pending);
+    int busy = uv_loop_close(&program->loop);
+    assert(!busy);
+}
+
+/* Serves until a stop signal. Returns the exit status. */
+static int serve(struct program *program, const struct options *options, struct api_http *http)
+{
+    if (uv_loop_init(&program->loop) != 0) {
+        server_log(SERVER_LOG_ERROR, "cannot make an event loop");
+        return SERVER_EXIT_FAILED;
+    }
+    int status = SERVER_EXIT_FAILED;
+    watch_stop_signals(program);
+    if (server_http_loop_init(&program->http_loop, &program->loop, http) == 0) {
+        server_http_announce(options->listen, api_http_port(http));
+        uv_run(&program->loop, UV_RUN_DEFAULT);
+        server_log(SERVER_LOG_INFO, "stopping");
+        api_http_quiesce(http);
+        server_http_loop_fini(&program->http_loop);
+        status = SERVER_EXIT_DONE;
+    } else {
+        server_log(SERVER_LOG_ERROR, "cannot poll the HTTP server");
+    }
+    close_loop(program);
+    return status;
+}
+
+/* Returns the exit status; SERVER_EXIT_DONE sets *@ret_http. */
+static int start_listening(const struct options *options, const struct api_routes *routes,
+                           struct api_http **ret_http)
+{
+    static char no_label[] = "";
+    unsigned connections = server_descriptors_for_clients(1);
+    struct api_http_config config = {
+        .listen = options->listen,
+        .routes = routes,
+        .routes_count = 1,
+        .connections = connections < API_HTTP_CONNECTIONS ? connections : API_HTTP_CONNECTIONS,
+        .log = server_http_log,
+        .log_context = no_label,
+    };
+    server_http_options_apply(&options->http, &config);
+    int err = api_http_new(&config, ret_http);
+    return err ? server_http_cannot_listen(options->listen, err) : SERVER_EXIT_DONE;
+}
+
+static int open_ledger(const struct options *options, struct storage_ledger *ledger)
+{
+    if (options->unguarded)
+        server_log(SERVER_LOG_WARNING,
+                   "UNGUARDED: fencing tokens are NOT checked, stale holders WILL overwrite newer "
+                   "writes; never keep data you want in this file");
+    if (storage_ledger_init(ledger, options->db, !options->unguarded) != 0) {
+        server_log(SERVER_LOG_ERROR, "cannot open the database %s: %s", options->db, ledger->error);
+        return SERVER_EXIT_FAILED;
+    }
+    return SERVER_EXIT_DONE;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options = {.listen = "127.0.0.1:7381", .db = "pawl-ledger.db"};
+    server_options_streams();
+    if (argp_parse(&parser, argc, argv, 0, NULL, &options) != 0)
+        return SERVER_EXIT_USAGE;
+    (void)signal(SIGPIPE, SIG_IGN); /* a client that went away is an error of its socket */
+
+    /* The address comes first, so that a mistake in it creates no file. Nothing is served before
+     * the loop runs, and by then the ledger is behind its routes. */
+    struct program program;
+    server_descriptors_check(1);
+    struct api_routes routes = api_ledger_routes(&program.backend.api);
+    struct api_http *http = NULL;
+    int status = start_listening(&options, &routes, &http);
+    if (status != SERVER_EXIT_DONE)
+        return status;
+    status = open_ledger(&options, &program.ledger);
+    if (status == SERVER_EXIT_DONE) {
+        server_ledger_backend_init(&program.backend, &program.ledger);
+        status = serve(&program, &options, http);
+    }
+    api_http_free(http);
+    storage_ledger_fini(&program.ledger);
+    return status;
+}

@@ -1,0 +1,45 @@
+#include "server/loop/descriptors.h"
+
+#include "api/http/http.h"
+#include "server/system/log.h"
+
+#include <sys/resource.h>
+
+static unsigned wanted(unsigned loops)
+{
+    const unsigned share = (API_HTTP_CONNECTIONS + loops - 1) / loops;
+    return loops * (share + SERVER_DESCRIPTORS_RESERVED);
+}
+
+/* The limit, as high as the system lets it be but no higher than @most. */
+static unsigned raise_limit(unsigned most)
+{
+    struct rlimit limit = {.rlim_cur = 1024, .rlim_max = 1024};
+    (void)getrlimit(RLIMIT_NOFILE, &limit);
+    if (limit.rlim_cur < most) {
+        struct rlimit raised = limit;
+        raised.rlim_cur = limit.rlim_max < most ? limit.rlim_max : most;
+        if (setrlimit(RLIMIT_NOFILE, &raised) == 0)
+            limit = raised;
+    }
+    return limit.rlim_cur < most ? (unsigned)limit.rlim_cur : most;
+}
+
+unsigned server_descriptors_for_clients(unsigned loops)
+{
+    const unsigned share = raise_limit(wanted(loops)) / loops;
+    return share > SERVER_DESCRIPTORS_RESERVED ? share - SERVER_DESCRIPTORS_RESERVED : 1;
+}
+
+void server_descriptors_check(unsigned loops)
+{
+    const unsigned fit = loops * server_descriptors_for_clients(loops);
+    if (fit >= API_HTTP_CONNECTIONS)
+        return;
+    server_log(SERVER_LOG_WARNING,
+               "the limit of open files is %u: %u clients can be connected at a time instead of "
+               "%d, and more have to wait. Raise it to %u: ulimit -n %u, or LimitNOFILE=%u in the "
+               "unit of systemd",
+               raise_limit(wanted(loops)), fit, API_HTTP_CONNECTIONS, wanted(loops), wanted(loops),
+               wanted(loops));
+}

@@ -1,0 +1,549 @@
+#include "server/loop/driver.h"
+
+#include "fence/fleet/order.h"
+#include "server/loop/audit.h"
+#include "server/loop/batch_delay.h"
+#include "server/system/clock.h"
+#include "server/system/log.h"
+
+#include <assert.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LONG_SLEEP_US = FENCE_MASTER_DEADLINE_US / 2,
+    SETTLED_MS = 2 * STORAGE_HANDSHAKE_DEADLINE_MS,
+};
+
+struct server_driver {
+    struct server_driver_config config;
+    struct fence_core *core;
+    struct storage_redis_master *masters[FENCE_MASTERS_MAX];
+    char addresses[FENCE_MASTERS_MAX][STORAGE_ADDRESS_MAX];
+    struct {
+        enum fence_master_state state;
+        enum fence_reason reason;
+    } logged[FENCE_MASTERS_MAX];
+    struct server_audit audit;
+    struct server_random random;
+    uv_timer_t timer;
+    uv_check_t check;
+    uint64_t settled_us;    /* every master should have been looked at by then */
+    uint64_t slept_from_us; /* when the last turn ended */
+    struct server_gathering gathering;
+    bool looks_again;      /* the sockets, before time is told to the core */
+    uint64_t now_us;       /* when what is being told to the core happened */
+    uint64_t timer_due_us; /* FENCE_NEVER: not set */
+    int handles;           /* not yet closed */
+    bool stepped;          /* an event came since this was cleared */
+    struct {
+        bool any;
+        struct fence_taken taken; /* its strings are these: */
+        char resource[FENCE_RESOURCE_MAX + 1];
+        char lock_id[FENCE_LOCK_ID_MAX + 1];
+        struct fence_group group;
+    } declined;  /* granted in this step to a client that has gone */
+    bool acting; /* effects are being carried out: no event may come in between */
+};
+
+/* ---- effects --------------------------------------------------------------------------------- */
+
+static void send_request(struct server_driver *driver, const struct fence_effect *effect)
+{
+    const struct fence_fleet *fleet = fence_core_fleet(driver->core);
+    struct storage_request encoded; /* the same bytes for all */
+    storage_request_encode(&effect->request, &encoded);
+    for (unsigned i = 0; i < driver->config.n; i++)
+        if (effect->masters >> i & 1)
+            storage_redis_master_submit(driver->masters[i], &encoded, &fleet->master[i].named,
+                                        fleet->generation);
+}
+
+static void rejoin(struct server_driver *driver, const struct fence_effect *effect)
+{
+    for (unsigned i = 0; i < driver->config.n; i++)
+        if (effect->masters >> i & 1)
+            storage_redis_master_rejoin(driver->masters[i], &effect->rejoin);
+}
+
+static void shake(struct server_driver *driver, uint32_t masters)
+{
+    for (unsigned i = 0; i < driver->config.n; i++)
+        if (masters >> i & 1)
+            storage_redis_master_shake(driver->masters[i]);
+}
+
+static void restamp(struct server_driver *driver, uint32_t masters)
+{
+    const struct fence_fleet *fleet = fence_core_fleet(driver->core);
+    for (unsigned i = 0; i < driver->config.n; i++)
+        if (masters >> i & 1)
+            storage_redis_master_restamp(driver->masters[i], &fleet->master[i].facts);
+}
+
+static void reset(struct server_driver *driver, uint32_t masters)
+{
+    for (unsigned i = 0; i < driver->config.n; i++)
+        if (masters >> i & 1)
+            storage_redis_master_reset(driver->masters[i]);
+}
+
+static void decline(struct server_driver *driver, const struct fence_answer *answer)
+{
+    snprintf(driver->declined.resource, sizeof(driver->declined.resource), "%s", answer->resource);
+    snprintf(driver->declined.lock_id, sizeof(driver->declined.lock_id), "%s", answer->lock_id);
+    if (answer->group)
+        driver->declined.group = *answer->group;
+    driver->declined.any = true;
+    driver->declined.taken = (struct fence_taken){
+        .resource = driver->declined.resource,
+        .group = answer->group ? &driver->declined.group : NULL,
+        .lock_id = driver->declined.lock_id,
+        .attempt = answer->attempt,
+        .ttl_ms = answer->ttl_ms,
+        .masters = answer->sent,
+    };
+}
+
+static void answer(struct server_driver *driver, const struct fence_answer *answer)
+{
+    server_gathering_answered(&driver->gathering, driver->now_us);
+    bool arrived = driver->config.answer(driver->config.context, answer);
+    if (!arrived && answer->kind == FENCE_CALL_ACQUIRE && !answer->error)
+        decline(driver, answer);
+}
+
+static void act(struct server_driver *driver, const struct fence_effect *effect)
+{
+    switch (effect->kind) {
+    case FENCE_EFFECT_SEND:
+        send_request(driver, effect);
+        break;
+    case FENCE_EFFECT_REJOIN:
+        rejoin(driver, effect);
+        break;
+    case FENCE_EFFECT_SHAKE:
+        shake(driver, effect->masters);
+        break;
+    case FENCE_EFFECT_RESTAMP:
+        restamp(driver, effect->masters);
+        break;
+    case FENCE_EFFECT_RESET:
+        reset(driver, effect->masters);
+        break;
+    case FENCE_EFFECT_ANSWER:
+        answer(driver, &effect->answer);
+        break;
+    }
+}
+
+static void take_back(struct server_driver *driver);
+
+static void step(struct server_driver *driver, struct fence_event *event)
+{
+    struct fence_effects effects;
+    assert(!driver->acting);
+    event->now_us = driver->now_us;
+    event->random = server_random_u64(&driver->random);
+    fence_step(driver->core, event, &effects);
+    driver->stepped = true;
+    driver->acting = true;
+    for (unsigned i = 0; i < effects.count; i++)
+        act(driver, &effects.items[i]);
+    driver->acting = false;
+    if (driver->declined.any)
+        take_back(driver);
+}
+
+/* One step answers at most one grant, and taking back grants nothing. */
+static void take_back(struct server_driver *driver)
+{
+    struct fence_event event = {
+        .kind = FENCE_EVENT_DECLINED,
+        .declined = driver->declined.taken,
+    };
+    driver->declined.any = false;
+    step(driver, &event);
+}
+
+/* ---- events ---------------------------------------------------------------------------------- */
+
+/* Whether the text of the last failure is about @reason, and not about something long past. */
+static bool has_detail(enum fence_reason reason)
+{
+    return reason == FENCE_REASON_UNREACHABLE || reason == FENCE_REASON_UNWILLING ||
+           reason == FENCE_REASON_ERROR || reason == FENCE_REASON_CHANGED;
+}
+
+/* Each master of each worker is a kind of its own. */
+static unsigned log_key(const struct server_driver *driver, unsigned i)
+{
+    return (unsigned)((uintptr_t)driver / FENCE_MASTERS_MAX + i);
+}
+
+/* A failure is a sentence of its own, in the words of whoever it is from. */
+static void log_why_not(const struct server_driver *driver, unsigned i, enum fence_reason reason)
+{
+    const enum fence_master_state state = fence_core_fleet(driver->core)->master[i].state;
+    bool failed = state == FENCE_MASTER_DOWN && has_detail(reason);
+    const char *failure = failed ? server_driver_detail(driver, i) : "";
+    size_t len = strlen(failure);
+    bool ends = len > 0 && failure[len - 1] == '.';
+    server_log_few(SERVER_LOG_WARNING, log_key(driver, i),
+                   "%smaster %u (%s) does not vote: %s%s%s%s", driver->config.label, i + 1,
+                   driver->addresses[i], fence_reason_text(reason),
+                   len > 0 ? " Last failure: " : "", failure, len > 0 && !ends ? "." : "");
+}
+
+static bool is_about_order(enum fence_reason reason)
+{
+    return reason == FENCE_REASON_OTHER_MEMBER || reason == FENCE_REASON_LIST_ORDER;
+}
+
+/* The right order, where a list has another: once for each master that it concerns. */
+static void log_order(const struct server_driver *driver, const struct fence_fleet *fleet)
+{
+    const char *addresses[FENCE_MASTERS_MAX];
+    char order[FENCE_ORDER_TEXT_MAX];
+    if (!fence_fleet_misordered(fleet))
+        return;
+    for (unsigned i = 0; i < fleet->n; i++)
+        addresses[i] = driver->addresses[i];
+    fence_fleet_order_text(fleet, addresses, order);
+    server_log_few(SERVER_LOG_WARNING, log_key(driver, 0),
+                   "%sthe --master list is in another order than the fleet: use %s",
+                   driver->config.label, order);
+}
+
+/* Says when a master starts or ceases to vote, and why: once, not at every try. */
+static void log_changes(struct server_driver *driver)
+{
+    const struct fence_fleet *fleet = fence_core_fleet(driver->core);
+    for (unsigned i = 0; i < fleet->n; i++) {
+        const enum fence_master_state state = fleet->master[i].state;
+        const enum fence_reason reason = fence_fleet_told(fleet, i);
+        if (state == driver->logged[i].state && reason == driver->logged[i].reason)
+            continue;
+        bool depends = state == FENCE_MASTER_WAITING || reason == FENCE_REASON_BLANK;
+        if (depends && driver->now_us < driver->settled_us)
+            continue; /* on those that are still being connected to */
+        driver->logged[i].state = state;
+        driver->logged[i].reason = reason;
+        if (state == FENCE_MASTER_ACTIVE)
+            server_log_few(SERVER_LOG_INFO, log_key(driver, i), "%smaster %u (%s) votes",
+                           driver->config.label, i + 1, driver->addresses[i]);
+        else
+            log_why_not(driver, i, reason);
+        if (is_about_order(reason))
+            log_order(driver, fleet);
+    }
+}
+
+static void refresh_clock(struct server_driver *driver)
+{
+    driver->now_us = server_clock_us();
+}
+
+/* One look at the clock does for all replies of a batch: they were read before it. */
+static void on_batch(void *context)
+{
+    refresh_clock(context);
+}
+
+static void audit(struct server_driver *driver, unsigned i, const struct fence_facts *facts)
+{
+    server_audit_look(&driver->audit, i, driver->addresses[i], facts, driver->now_us);
+}
+
+static void on_facts(void *context, unsigned i, const struct fence_facts *facts)
+{
+    struct fence_event event = {.kind = FENCE_EVENT_FACTS, .master = i, .facts = *facts};
+    refresh_clock(context);
+    step(context, &event);
+    log_changes(context);
+    audit(context, i, facts);
+}
+
+static void on_looked(void *context, unsigned i, const struct fence_facts *facts)
+{
+    struct server_driver *driver = context;
+    refresh_clock(driver);
+    audit(driver, i, facts);
+    log_changes(driver);
+}
+
+static void on_down(void *context, unsigned i, enum fence_reason reason)
+{
+    struct fence_event event = {.kind = FENCE_EVENT_DOWN, .master = i, .reason = reason};
+    refresh_clock(context);
+    step(context, &event);
+    log_changes(context);
+}
+
+static void on_reply(void *context, unsigned i, const struct fence_reply *reply)
+{
+    struct fence_event event; /* large; not worth clearing for each reply */
+    event.kind = FENCE_EVENT_REPLY;
+    event.master = i;
+    event.reply = *reply;
+    step(context, &event);
+}
+
+static void on_freed(void *context, const char *lock_id, const char *resource)
+{
+    struct fence_event event = {
+        .kind = FENCE_EVENT_FREED,
+        .freed = {.resource = resource, .lock_id = lock_id},
+    };
+    refresh_clock(context);
+    step(context, &event);
+}
+
+static void on_rejoin(void *context, unsigned i, const struct fence_rejoin_reply *reply)
+{
+    struct fence_event event = {.kind = FENCE_EVENT_REJOIN, .master = i, .rejoin = *reply};
+    refresh_clock(context);
+    step(context, &event);
+    log_changes(context);
+}
+
+void server_driver_left(struct server_driver *driver, uint64_t client)
+{
+    struct fence_event event = {.kind = FENCE_EVENT_LEFT, .client = client};
+    refresh_clock(driver);
+    step(driver, &event);
+}
+
+void server_driver_call(struct server_driver *driver, const struct fence_call *call)
+{
+    struct fence_event event;
+    server_gathering_asked(&driver->gathering);
+    refresh_clock(driver); /* the client's deadline counts from here: not before it asked */
+    event.kind = FENCE_EVENT_CALL;
+    event.master = 0;
+    event.call = *call;
+    step(driver, &event);
+}
+
+/* ---- the turn -------------------------------------------------------------------------------- */
+
+static void on_timer(uv_timer_t *timer)
+{
+    struct server_driver *driver = timer->data;
+    driver->timer_due_us = FENCE_NEVER; /* what is due is done after the poll */
+}
+
+static void set_timer(struct server_driver *driver, bool at_once);
+
+/* Right after the sockets were read: a reply that came while this process itself was kept from
+ * running is not late, and must be seen before anybody is judged silent. After a long sleep it may
+ * be that they were not: a stop ends the poll by a signal, and then libuv goes by the clock. So
+ * they are looked at once more. */
+static void after_poll(uv_check_t *check)
+{
+    struct server_driver *driver = check->data;
+    unsigned ticks = 0;
+    bool slept_long = server_clock_us() - driver->slept_from_us > LONG_SLEEP_US;
+    driver->looks_again = slept_long && !driver->looks_again;
+    if (driver->looks_again) {
+        set_timer(driver, true);
+        return;
+    }
+    for (; ticks < SERVER_TICKS_A_TURN; ticks++) {
+        refresh_clock(driver);
+        if (fence_core_deadline(driver->core) > driver->now_us)
+            break;
+        struct fence_event event = {.kind = FENCE_EVENT_TICK};
+        step(driver, &event);
+    }
+    if (ticks > 0)
+        log_changes(driver);
+}
+
+/* A timer that is set too early costs one idle turn; moving it at each step would cost more. */
+static void set_timer(struct server_driver *driver, bool at_once)
+{
+    uint64_t due_us = at_once ? 0 : fence_core_deadline(driver->core);
+    if (due_us >= driver->timer_due_us)
+        return;
+    uint64_t now_us = server_clock_us();
+    uint64_t delay_ms = due_us > now_us ? (due_us - now_us + 999) / 1000 : 0;
+    uv_update_time(driver->config.loop);
+    uv_timer_start(&driver->timer, on_timer, delay_ms, 0);
+    driver->timer_due_us = due_us;
+}
+
+static bool could_send(const struct server_driver *driver)
+{
+    for (unsigned i = 0; i < driver->config.n; i++)
+        if (storage_redis_master_could_send(driver->masters[i]))
+            return true;
+    return false;
+}
+
+void server_driver_turn(struct server_driver *driver)
+{
+    bool sends = could_send(driver);
+    driver->slept_from_us = server_clock_us();
+    if (server_gathering_waits(&driver->gathering, sends, driver->slept_from_us)) {
+        set_timer(driver, true);
+        return;
+    }
+    driver->stepped = false;
+    for (unsigned i = 0; i < driver->config.n; i++)
+        storage_redis_master_flush(driver->masters[i]);
+    /* Losses found while sending may have made something to send to those already flushed. */
+    set_timer(driver, driver->stepped);
+    /* Masters on this machine were woken by that, and those on this core can only run when this
+     * process does not: their replies are read together then, not one by one as each comes. */
+    if (sends)
+        (void)sched_yield();
+}
+
+/* ---- setting up ------------------------------------------------------------------------------ */
+
+static int new_masters(struct server_driver *driver)
+{
+    server_audit_init(&driver->audit, driver->config.n, driver->config.tells_audit);
+    for (unsigned i = 0; i < driver->config.n; i++) {
+        struct storage_redis_config config = {
+            .loop = driver->config.loop,
+            .url = driver->config.masters[i],
+            .index = i,
+            .members = driver->config.n,
+            .events = {.context = driver,
+                       .facts = on_facts,
+                       .looked = on_looked,
+                       .down = on_down,
+                       .batch = on_batch,
+                       .reply = on_reply,
+                       .freed = on_freed,
+                       .rejoin = on_rejoin},
+        };
+        storage_redis_url_show(&config.url, driver->addresses[i]);
+        int error = storage_redis_master_new(&config, &driver->masters[i]);
+        if (error)
+            return error;
+    }
+    return 0;
+}
+
+int server_driver_new(const struct server_driver_config *config, struct server_driver **ret_driver)
+{
+    struct server_driver *driver = calloc(1, sizeof(*driver));
+    if (!driver)
+        return FENCE_ENOMEM;
+    driver->config = *config;
+    driver->timer_due_us = FENCE_NEVER;
+    driver->settled_us = server_clock_us() + SETTLED_MS * UINT64_C(1000);
+    for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++)
+        driver->logged[i].reason = FENCE_REASON_CONNECTING;
+    int failed =
+        uv_timer_init(config->loop, &driver->timer) | uv_check_init(config->loop, &driver->check);
+    assert(!failed); /* they only fill in memory */
+    driver->timer.data = driver;
+    driver->check.data = driver;
+    driver->handles = 2;
+    failed = uv_check_start(&driver->check, after_poll);
+    assert(!failed);
+
+    struct fence_config fence = {
+        .masters = config->n,
+        .calls = config->calls,
+        .waiters = config->waiters,
+        .extensions = FENCE_EXTENSIONS_MAX,
+        .seed = server_random_u64(&driver->random),
+    };
+    int error = fence_core_new(&fence, &driver->core);
+    if (!error)
+        error = new_masters(driver);
+    if (error) {
+        server_driver_free(driver);
+        return error;
+    }
+    *ret_driver = driver;
+    return 0;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct server_driver *driver = handle->data;
+    if (--driver->handles > 0)
+        return;
+    fence_core_free(driver->core);
+    free(driver);
+}
+
+void server_driver_free(struct server_driver *driver)
+{
+    if (!driver)
+        return;
+    for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++)
+        storage_redis_master_free(driver->masters[i]);
+    uv_close((uv_handle_t *)&driver->timer, on_closed);
+    uv_close((uv_handle_t *)&driver->check, on_closed);
+}
+
+/* ---- what others may know -------------------------------------------------------------------- */
+
+const struct fence_fleet *server_driver_fleet(const struct server_driver *driver)
+{
+    return fence_core_fleet(driver->core);
+}
+
+const char *server_driver_address(const struct server_driver *driver, unsigned i)
+{
+    assert(i < driver->config.n);
+    return driver->addresses[i];
+}
+
+const char *server_driver_detail(const struct server_driver *driver, unsigned i)
+{
+    assert(i < driver->config.n);
+    return storage_redis_master_detail(driver->masters[i]);
+}
+
+uint64_t server_driver_round_trip_us(const struct server_driver *driver, unsigned i)
+{
+    assert(i < driver->config.n);
+    return storage_redis_master_round_trip_us(driver->masters[i]);
+}
+
+bool server_driver_back_us(const struct server_driver *driver, unsigned i, uint64_t *ret_us)
+{
+    assert(i < driver->config.n);
+    uint64_t due_us = fence_core_fleet(driver->core)->master[i].back_us;
+    uint64_t now_us = server_clock_us();
+    if (due_us == 0)
+        return false;
+    *ret_us = due_us > now_us ? due_us - now_us : 0;
+    return true;
+}
+
+const struct fence_audit *server_driver_audit(const struct server_driver *driver)
+{
+    return &driver->audit.found;
+}
+
+struct storage_redis_master *server_driver_master(struct server_driver *driver, unsigned i)
+{
+    assert(i < driver->config.n);
+    return driver->masters[i];
+}
+
+unsigned server_driver_calls(const struct server_driver *driver)
+{
+    return fence_core_calls(driver->core);
+}
+
+unsigned server_driver_waiting(const struct server_driver *driver)
+{
+    return fence_core_waiting(driver->core);
+}
+
+struct server_random *server_driver_random(struct server_driver *driver)
+{
+    return &driver->random;
+}

@@ -1,0 +1,75 @@
+/* The driver: turns what happens into events for the core, and the core's effects into deeds.
+ * Nothing else knows both the core and the masters. One driver, one core, one loop. */
+#ifndef SERVER_LOOP_DRIVER_H
+#define SERVER_LOOP_DRIVER_H
+
+#include "fence/core/core.h"
+#include "fence/fleet/audit.h"
+#include "server/system/random.h"
+#include "storage/redis/master.h"
+
+#include <uv.h>
+
+enum {
+    SERVER_CALLS = 16384,       /* of a process; one more is turned away (429) */
+    SERVER_WAITERS = 12 * 1024, /* by default, acquires among them that may wait */
+    SERVER_TICKS_A_TURN = 1024, /* timers served before the loop looks at its sockets again */
+};
+
+struct server_driver_config {
+    uv_loop_t *loop;
+    const struct storage_redis_url *masters; /* copied */
+    unsigned n;
+    uint32_t calls;    /* under way at a time, up to SERVER_CALLS; one more is turned away */
+    uint32_t waiters;  /* acquires among them that may wait */
+    const char *label; /* begins each line of log about the masters: "", or whose they are.
+                        * Borrowed for the driver's life */
+    bool tells_audit;  /* also log what the audit finds: one of several drivers is enough */
+
+    /* A call was answered. @answer lives for this call of the function. False: there is nobody who
+     * could use it, and what it granted is released at once. */
+    bool (*answer)(void *context, const struct fence_answer *answer);
+    void *context;
+};
+
+struct server_driver;
+
+/* Starts to connect to the masters when the loop runs. FENCE_EINVAL: an even number of masters, or
+ * too many. FENCE_ENOMEM. */
+FENCE_CHECKED int server_driver_new(const struct server_driver_config *config,
+                                    struct server_driver **ret_driver);
+
+/* Closes all connections; calls under way get no answer. The memory goes when the loop has run the
+ * last callbacks: run it until it is empty. NULL is fine. */
+void server_driver_free(struct server_driver *driver);
+
+/* A client's call; it is answered by config.answer, perhaps before this returns. */
+void server_driver_call(struct server_driver *driver, const struct fence_call *call);
+
+/* The client of a call has gone. An acquire of its is answered by that. */
+void server_driver_left(struct server_driver *driver, uint64_t client);
+
+/* To be called last before the loop sleeps: sends what the turn has gathered, one script call for
+ * each master, and sees to it that the loop wakes when the core's next timer is due. */
+void server_driver_turn(struct server_driver *driver);
+
+/* What is known of the masters; valid until the loop goes on. */
+const struct fence_fleet *server_driver_fleet(const struct server_driver *driver);
+const char *server_driver_address(const struct server_driver *driver, unsigned i);
+const char *server_driver_detail(const struct server_driver *driver, unsigned i);
+uint64_t server_driver_round_trip_us(const struct server_driver *driver, unsigned i);
+bool server_driver_back_us(const struct server_driver *driver, unsigned i, uint64_t *ret_us);
+const struct fence_audit *server_driver_audit(const struct server_driver *driver);
+
+/* Master @i, for questions about what stands there that the core has no part in
+ * (storage/redis/scan.h). To be asked while it is active. */
+struct storage_redis_master *server_driver_master(struct server_driver *driver, unsigned i);
+
+/* Calls without an answer yet, and those of them that may wait for a lock. */
+unsigned server_driver_calls(const struct server_driver *driver);
+unsigned server_driver_waiting(const struct server_driver *driver);
+
+/* Fresh random bytes, from the driver's own pool. */
+struct server_random *server_driver_random(struct server_driver *driver);
+
+#endif

@@ -1,0 +1,123 @@
+#include "server/loop/http_loop.h"
+
+#include "server/system/log.h"
+#include "server/system/options.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+enum {
+    KIND_LEN = 16, /* bytes of a message of libmicrohttpd that tell its kind */
+};
+
+static void on_readable(uv_poll_t *poll, int status, int events)
+{
+    (void)status, (void)events; /* whatever it is, the turn finds out */
+    struct server_http_loop *glue = poll->data;
+    api_http_turn(glue->http);
+}
+
+static void on_left(uv_poll_t *poll, int status, int events)
+{
+    (void)status, (void)events;
+    struct server_http_loop *glue = poll->data;
+    api_http_watch_turn(glue->http);
+}
+
+static void on_timeout(uv_timer_t *timer)
+{
+    struct server_http_loop *glue = timer->data;
+    api_http_turn(glue->http);
+}
+
+/* Runs last before the loop sleeps, after everything that may have answered requests. */
+static void before_sleep(uv_prepare_t *prepare)
+{
+    struct server_http_loop *glue = prepare->data;
+    if (glue->answered) {
+        glue->answered = false;
+        api_http_turn(glue->http);
+    }
+    server_log_flush();
+    if (glue->before_sleep)
+        glue->before_sleep(glue->context);
+    int timeout_ms = glue->answered ? 0 : api_http_timeout_ms(glue->http);
+    if (timeout_ms < 0 || timeout_ms > SERVER_HTTP_HEARTBEAT_MS)
+        timeout_ms = SERVER_HTTP_HEARTBEAT_MS;
+    uv_timer_start(&glue->timer, on_timeout, (uint64_t)timeout_ms, 0);
+}
+
+int server_http_loop_init(struct server_http_loop *glue, uv_loop_t *loop, struct api_http *http)
+{
+    *glue = (struct server_http_loop){.http = http};
+    if (uv_poll_init(loop, &glue->poll, api_http_fd(http)) != 0)
+        return FENCE_EIO;
+    if (uv_poll_init(loop, &glue->watch, api_http_watch_fd(http)) != 0) {
+        uv_close((uv_handle_t *)&glue->poll, NULL);
+        return FENCE_EIO;
+    }
+    int failed = uv_timer_init(loop, &glue->timer) | uv_prepare_init(loop, &glue->prepare);
+    assert(!failed); /* these two only fill in memory */
+    glue->poll.data = glue;
+    glue->watch.data = glue;
+    glue->timer.data = glue;
+    glue->prepare.data = glue;
+    if (uv_poll_start(&glue->poll, UV_READABLE, on_readable) != 0 ||
+        uv_poll_start(&glue->watch, UV_READABLE, on_left) != 0 ||
+        uv_prepare_start(&glue->prepare, before_sleep) != 0) {
+        server_http_loop_fini(glue);
+        return FENCE_EIO;
+    }
+    return 0;
+}
+
+void server_http_loop_answered(struct server_http_loop *glue)
+{
+    glue->answered = true;
+}
+
+void server_http_loop_before_sleep(struct server_http_loop *glue,
+                                   void (*before_sleep_hook)(void *context), void *context)
+{
+    glue->before_sleep = before_sleep_hook;
+    glue->context = context;
+}
+
+void server_http_loop_fini(struct server_http_loop *glue)
+{
+    uv_close((uv_handle_t *)&glue->poll, NULL);
+    uv_close((uv_handle_t *)&glue->watch, NULL);
+    uv_close((uv_handle_t *)&glue->timer, NULL);
+    uv_close((uv_handle_t *)&glue->prepare, NULL);
+}
+
+void server_http_announce(const char *listen, uint16_t port)
+{
+    const char *colon = strrchr(listen, ':');
+    assert(colon); /* or it could not be listened on */
+    server_log(SERVER_LOG_INFO, "listening on %.*s:%u", (int)(colon - listen), listen,
+               (unsigned)port);
+}
+
+int server_http_cannot_listen(const char *listen, int error)
+{
+    if (error == FENCE_EINVAL) {
+        (void)server_options_error("--listen takes an IP address or localhost with a port, such "
+                                   "as 127.0.0.1:7380, or only :7380 for all addresses, not '%s'",
+                                   listen);
+        return SERVER_EXIT_USAGE;
+    }
+    server_log(SERVER_LOG_ERROR, "cannot listen on %s: %s; choose another with --listen", listen,
+               error == FENCE_EIO ? strerror(errno) : fence_strerror(error));
+    return SERVER_EXIT_FAILED;
+}
+
+void server_http_log(void *label, const char *message)
+{
+    unsigned key = 0;
+    for (size_t i = 0; i < KIND_LEN && message[i] != '\0'; i++)
+        key = key * 31 + (unsigned char)message[i];
+    server_log_few(SERVER_LOG_WARNING, key, "%shttp: %.*s", (const char *)label,
+                   (int)strcspn(message, "\n"), message);
+}

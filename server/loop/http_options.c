@@ -1,0 +1,74 @@
+#include "server/loop/http_options.h"
+
+#include "server/system/options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum {
+    OPTION_HEAD = 0x200, /* apart from those of the programs */
+    OPTION_BODY,
+    OPTION_HOST,
+};
+
+static error_t read_wait(const char *option, const char *text, uint32_t *ret_ms)
+{
+    char *end = NULL;
+    errno = 0;
+    const unsigned long ms = strtoul(text, &end, 10);
+    if (errno || text[0] < '0' || text[0] > '9' || *end != '\0' || ms < API_HTTP_WAIT_MIN_MS ||
+        ms > API_HTTP_WAIT_MAX_MS)
+        return server_options_error("%s takes a number of milliseconds from %d to %d, not '%s'",
+                                    option, API_HTTP_WAIT_MIN_MS, API_HTTP_WAIT_MAX_MS, text);
+    *ret_ms = (uint32_t)ms;
+    return 0;
+}
+
+static error_t add_host(struct server_http_options *options, const char *text)
+{
+    if (options->hosts_count == SERVER_HOSTS_MAX)
+        return server_options_error("a service has at most %d names: --host", SERVER_HOSTS_MAX);
+    if (!api_site_is_name(text))
+        return server_options_error("--host takes a name such as locks.example.com, without scheme "
+                                    "or port, not '%s'",
+                                    text);
+    options->hosts[options->hosts_count++] = text;
+    return 0;
+}
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+    struct server_http_options *options = state->input;
+    switch (key) {
+    case OPTION_HEAD:
+        return read_wait("--head-timeout-ms", text, &options->head_ms);
+    case OPTION_BODY:
+        return read_wait("--body-timeout-ms", text, &options->body_ms);
+    case OPTION_HOST:
+        return add_host(options, text);
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option list[] = {
+    {"host", OPTION_HOST, "NAME", 0,
+     "A name under which clients reach the service, without port; up to 16 times. An IP address "
+     "and localhost are always served, requests with any other name as Host are refused",
+     0},
+    {"head-timeout-ms", OPTION_HEAD, "MS", 0,
+     "The time for a request's line and headers to arrive, 100 to 3600000 (default 10000)", 0},
+    {"body-timeout-ms", OPTION_BODY, "MS", 0,
+     "The time for a request's body to arrive, 100 to 3600000 (default 10000)", 0},
+    {0},
+};
+
+const struct argp server_http_argp = {.options = list, .parser = parse};
+
+void server_http_options_apply(const struct server_http_options *options,
+                               struct api_http_config *config)
+{
+    config->head_ms = options->head_ms;
+    config->body_ms = options->body_ms;
+    config->hosts = (struct api_hosts){.names = options->hosts, .count = options->hosts_count};
+}

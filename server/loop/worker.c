@@ -1,0 +1,329 @@
+#include "server/loop/worker.h"
+
+#include "api/v1/listing.h"
+#include "api/v1/locks.h"
+#include "api/v1/service.h"
+#include "server/loop/descriptors.h"
+#include "server/loop/driver.h"
+#include "server/loop/http_loop.h"
+#include "server/loop/listing.h"
+#include "server/system/log.h"
+#include "server/system/options.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    DRAIN_MS = 1000, /* for calls under way to be answered, once told to stop */
+    ROUTES = 3,
+    LABEL_MAX = 32,
+};
+
+struct server_worker {
+    struct server_worker_config config;
+    char label[LABEL_MAX]; /* "worker 2: "; "" if there is only one */
+    uv_loop_t loop;
+    uv_async_t stop;
+    uv_timer_t drain;
+    struct api_backend backend;
+    struct api_routes routes[ROUTES];
+    struct api_http *http;
+    struct server_http_loop http_loop;
+    struct server_driver *driver;
+    struct server_listings *listings;
+    uint64_t grants; /* that somebody took */
+    bool joined;     /* http_loop has handles in the loop */
+    bool stopping;
+};
+
+/* ---- what the API asks for ------------------------------------------------------------------- */
+
+static void backend_call(void *context, const struct fence_call *call)
+{
+    struct server_worker *worker = context;
+    server_driver_call(worker->driver, call);
+}
+
+static void backend_list(void *context, const struct api_listing_call *call)
+{
+    struct server_worker *worker = context;
+    server_listings_call(worker->listings, call);
+}
+
+static const struct fence_fleet *backend_fleet(void *context)
+{
+    struct server_worker *worker = context;
+    return server_driver_fleet(worker->driver);
+}
+
+static const char *backend_address(void *context, unsigned i)
+{
+    struct server_worker *worker = context;
+    return server_driver_address(worker->driver, i);
+}
+
+static const char *backend_detail(void *context, unsigned i)
+{
+    struct server_worker *worker = context;
+    return server_driver_detail(worker->driver, i);
+}
+
+static uint64_t backend_round_trip(void *context, unsigned i)
+{
+    struct server_worker *worker = context;
+    return server_driver_round_trip_us(worker->driver, i);
+}
+
+static bool backend_back(void *context, unsigned i, uint64_t *ret_us)
+{
+    struct server_worker *worker = context;
+    return server_driver_back_us(worker->driver, i, ret_us);
+}
+
+static const struct fence_audit *backend_audit(void *context)
+{
+    struct server_worker *worker = context;
+    return server_driver_audit(worker->driver);
+}
+
+static void backend_figures(void *context, struct api_figures *ret_figures)
+{
+    const struct server_worker *worker = context;
+    server_figures_sum(worker->config.figures, worker->config.workers, ret_figures);
+}
+
+static void backend_lock_id(void *context, char ret_id[static FENCE_LOCK_ID_LEN + 1])
+{
+    struct server_worker *worker = context;
+    server_random_lock_id(server_driver_random(worker->driver), ret_id);
+}
+
+static void set_routes(struct server_worker *worker)
+{
+    worker->backend = (struct api_backend){
+        .context = worker,
+        .call = backend_call,
+        .list = backend_list,
+        .fleet = backend_fleet,
+        .master_address = backend_address,
+        .master_detail = backend_detail,
+        .master_round_trip_us = backend_round_trip,
+        .master_back_us = backend_back,
+        .audit = backend_audit,
+        .figures = backend_figures,
+        .new_lock_id = backend_lock_id,
+    };
+    worker->routes[0] = api_locks_routes(&worker->backend);
+    worker->routes[1] = api_listing_routes(&worker->backend);
+    worker->routes[2] = api_service_routes(&worker->backend);
+}
+
+/* ---- the loop -------------------------------------------------------------------------------- */
+
+static bool on_answer(void *context, const struct fence_answer *answer)
+{
+    struct server_worker *worker = context;
+    if (server_listings_answer(worker->listings, answer))
+        return true;
+    server_http_loop_answered(&worker->http_loop);
+    bool taken = api_locks_answer(answer);
+    worker->grants += taken && answer->kind == FENCE_CALL_ACQUIRE && !answer->error;
+    return taken;
+}
+
+static void on_listed(void *context, const struct api_listing *listing)
+{
+    struct server_worker *worker = context;
+    server_http_loop_answered(&worker->http_loop);
+    api_listing_answer(listing);
+}
+
+static void on_left(void *context, uint64_t client)
+{
+    struct server_worker *worker = context;
+    server_driver_left(worker->driver, client);
+}
+
+static void publish(struct server_worker *worker)
+{
+    const struct api_figures now = {
+        .calls = server_driver_calls(worker->driver),
+        .waiting = server_driver_waiting(worker->driver),
+        .connections = api_http_connections(worker->http),
+        .grants = worker->grants,
+    };
+    server_figures_publish(&worker->config.figures[worker->config.index], &now);
+}
+
+static void before_sleep(void *context)
+{
+    struct server_worker *worker = context;
+    server_driver_turn(worker->driver);
+    publish(worker);
+    if (worker->stopping && server_driver_calls(worker->driver) == 0)
+        uv_stop(&worker->loop);
+}
+
+static void on_drain_over(uv_timer_t *timer)
+{
+    uv_stop(timer->loop);
+}
+
+static void on_stop(uv_async_t *async)
+{
+    struct server_worker *worker = async->data;
+    worker->stopping = true;
+    api_http_quiesce(worker->http);
+    uv_timer_start(&worker->drain, on_drain_over, DRAIN_MS, 0);
+}
+
+/* ---- setting up ------------------------------------------------------------------------------ */
+
+/* Connections come to the workers by chance and bounds are not shared, so a worker may have to
+ * refuse while another has room: the price of sharing nothing. */
+static uint32_t share(const struct server_worker *worker, uint32_t of_process)
+{
+    return (of_process + worker->config.workers - 1) / worker->config.workers;
+}
+
+static int start_listening(struct server_worker *worker)
+{
+    uint32_t connections = server_descriptors_for_clients(worker->config.workers);
+    if (connections > share(worker, API_HTTP_CONNECTIONS))
+        connections = share(worker, API_HTTP_CONNECTIONS);
+    struct api_http_config config = {
+        .listen = worker->config.listen,
+        .reuse_port = worker->config.workers > 1,
+        .routes = worker->routes,
+        .routes_count = ROUTES,
+        .connections = connections,
+        .log = server_http_log,
+        .log_context = worker->label,
+        .left = on_left,
+        .left_context = worker,
+    };
+    server_http_options_apply(worker->config.http, &config);
+    int error = api_http_new(&config, &worker->http);
+    return error ? server_http_cannot_listen(config.listen, error) : 0;
+}
+
+static int start_listings(struct server_worker *worker)
+{
+    const struct server_listings_config config = {
+        .loop = &worker->loop,
+        .driver = worker->driver,
+        .answer = on_listed,
+        .context = worker,
+    };
+    return server_listings_new(&config, &worker->listings);
+}
+
+static int start_driver(struct server_worker *worker)
+{
+    const struct server_driver_config config = {
+        .loop = &worker->loop,
+        .masters = worker->config.masters,
+        .n = worker->config.masters_count,
+        .calls = share(worker, SERVER_CALLS),
+        .waiters = share(worker, worker->config.waiters_max),
+        .label = worker->label,
+        .tells_audit = worker->config.index == 0,
+        .answer = on_answer,
+        .context = worker,
+    };
+    int error = server_driver_new(&config, &worker->driver);
+    if (!error)
+        error = start_listings(worker);
+    if (!error)
+        error = server_http_loop_init(&worker->http_loop, &worker->loop, worker->http);
+    if (error) {
+        server_log(SERVER_LOG_ERROR, "%scannot start: %s", worker->label, fence_strerror(error));
+        return SERVER_EXIT_FAILED;
+    }
+    worker->joined = true;
+    server_http_loop_before_sleep(&worker->http_loop, before_sleep, worker);
+    return 0;
+}
+
+/* The loop, and in it what stops it. */
+static int start_loop(struct server_worker *worker)
+{
+    if (uv_loop_init(&worker->loop) != 0)
+        return FENCE_EIO;
+    int failed = uv_async_init(&worker->loop, &worker->stop, on_stop) |
+                 uv_timer_init(&worker->loop, &worker->drain);
+    assert(!failed); /* a loop that was made has what they need */
+    worker->stop.data = worker;
+    return 0;
+}
+
+int server_worker_new(const struct server_worker_config *config, struct server_worker **ret_worker)
+{
+    struct server_worker *worker = calloc(1, sizeof(*worker));
+    if (!worker || start_loop(worker) != 0) {
+        server_log(SERVER_LOG_ERROR, "cannot make an event loop");
+        free(worker);
+        return SERVER_EXIT_FAILED;
+    }
+    worker->config = *config;
+    if (config->workers > 1)
+        (void)snprintf(worker->label, sizeof(worker->label), "worker %u: ", config->index + 1);
+    set_routes(worker);
+    int status = start_listening(worker);
+    if (!status)
+        status = start_driver(worker);
+    if (status) {
+        server_worker_free(worker);
+        return status;
+    }
+    *ret_worker = worker;
+    return 0;
+}
+
+/* ---- the owner's side ------------------------------------------------------------------------ */
+
+static void leave_http(struct server_worker *worker)
+{
+    if (worker->joined)
+        server_http_loop_fini(&worker->http_loop);
+    worker->joined = false;
+    api_http_free(worker->http);
+    worker->http = NULL;
+}
+
+void server_worker_run(struct server_worker *worker)
+{
+    uv_run(&worker->loop, UV_RUN_DEFAULT);
+    leave_http(worker); /* here, so that workers tell those who wait all at the same time */
+}
+
+void server_worker_stop(struct server_worker *worker)
+{
+    uv_async_send(&worker->stop);
+}
+
+void server_worker_free(struct server_worker *worker)
+{
+    if (!worker)
+        return;
+    leave_http(worker);
+    server_listings_free(worker->listings);
+    server_driver_free(worker->driver);
+    uv_close((uv_handle_t *)&worker->stop, NULL);
+    uv_close((uv_handle_t *)&worker->drain, NULL);
+    uv_run(&worker->loop, UV_RUN_DEFAULT); /* closes what was asked to close */
+    int busy = uv_loop_close(&worker->loop);
+    assert(!busy);
+    free(worker);
+}
+
+uv_loop_t *server_worker_loop(struct server_worker *worker)
+{
+    return &worker->loop;
+}
+
+uint16_t server_worker_port(const struct server_worker *worker)
+{
+    return api_http_port(worker->http);
+}

@@ -1,0 +1,59 @@
+/* A worker: a loop with its own HTTP server, driver and core, and its own connections to the
+ * masters. Workers share nothing but the address they listen on and the figures they show; to the
+ * protocol a second worker is a second server. So nothing here is locked, and a process with one
+ * worker needs no other thread than its first.
+ *
+ *     new --> run, on any one thread, until stop --> free
+ */
+#ifndef SERVER_LOOP_WORKER_H
+#define SERVER_LOOP_WORKER_H
+
+#include "fence/protocol/error.h"
+#include "server/loop/http_options.h"
+#include "server/loop/metrics.h"
+#include "storage/redis/url.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <uv.h>
+
+enum {
+    SERVER_WORKERS_MAX = 64,
+};
+
+/* All is borrowed for the worker's life, but @masters only for the call. */
+struct server_worker_config {
+    unsigned index;   /* 0 .. workers - 1 */
+    unsigned workers; /* of the process */
+    const char *listen;
+    const struct server_http_options *http;
+    const struct storage_redis_url *masters;
+    unsigned masters_count;
+    uint32_t waiters_max;           /* of the process, like all bounds: a worker has its share */
+    struct server_figures *figures; /* one for each worker */
+};
+
+struct server_worker;
+
+/* Makes a worker that listens already, on @config->listen; with several workers, beside whoever
+ * else listens there in that way. Returns 0, or the exit status: the reason is on stderr then. */
+FENCE_CHECKED int server_worker_new(const struct server_worker_config *config,
+                                    struct server_worker **ret_worker);
+
+/* Serves until it is stopped; who waits then is told so. May run on a thread of its own. */
+void server_worker_run(struct server_worker *worker);
+
+/* Asks a worker to end: it accepts nothing more, and has a second for the calls under way. Any
+ * thread, until the worker is freed; more than once is fine. */
+void server_worker_stop(struct server_worker *worker);
+
+/* The loop must hold no handle of others' that is not being closed. NULL is fine. Not while it
+ * runs. */
+void server_worker_free(struct server_worker *worker);
+
+/* The loop, for what belongs to the process and not to a worker; and the port. */
+uv_loop_t *server_worker_loop(struct server_worker *worker);
+uint16_t server_worker_port(const struct server_worker *worker);
+
+#endif

@@ -1,0 +1,29 @@
+/* pawld: the lock service. Without a command it serves; "pawld init" makes a fleet and exits. */
+#include "server/pawld/pawld.h"
+#include "server/system/options.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include <sodium.h>
+
+static char init_name[] = "pawld init"; /* how argp calls it in its messages */
+
+int main(int argc, char **argv)
+{
+    struct pawld_options options;
+    server_options_streams();
+    if (sodium_init() < 0) {
+        (void)server_options_error("the system gives no random numbers");
+        return SERVER_EXIT_FAILED;
+    }
+    (void)signal(SIGPIPE, SIG_IGN); /* a peer that went away is an error of its socket */
+
+    if (argc > 1 && strcmp(argv[1], "init") == 0) {
+        argv[1] = init_name;
+        int status = pawld_read_init_options(argc - 1, argv + 1, &options);
+        return status ? status : pawld_init(&options);
+    }
+    int status = pawld_read_serve_options(argc, argv, &options);
+    return status ? status : pawld_serve(&options);
+}

@@ -1,0 +1,236 @@
+#include "server/system/options.h"
+
+#include "server/loop/driver.h"
+#include "server/loop/worker.h"
+#include "server/pawld/pawld.h"
+#include "storage/redis/init.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+const char *argp_program_version = "pawld " PAWL_VERSION;
+
+enum {
+    OPTION_LISTEN = 0x100, /* beyond characters: there are no short options */
+    OPTION_MASTER,
+    OPTION_NEW,
+    OPTION_TOKEN_FLOOR,
+    OPTION_TTL_MAX,
+    OPTION_WAITERS_MAX,
+    OPTION_WORKERS,
+    CORES_A_WORKER = 2, /* the masters' connections and the kernel's part keep the other busy */
+};
+
+static error_t add_master(struct pawld_options *options, const char *text)
+{
+    const char *why = "";
+    if (options->masters_count == FENCE_MASTERS_MAX)
+        return server_options_error("a fleet has at most %d masters", FENCE_MASTERS_MAX);
+    if (storage_redis_url_parse(text, &options->masters[options->masters_count], &why) != 0)
+        return server_options_error("--master: %s", why); /* not the text: it may hold a password */
+    options->masters_count++;
+    return 0;
+}
+
+/* Reads a whole decimal number from @min to @max. */
+static bool read_number(const char *text, int64_t min, int64_t max, int64_t *ret_number)
+{
+    char *end = NULL;
+    errno = 0;
+    long long number = strtoll(text, &end, 10);
+    if (errno || text[0] < '0' || text[0] > '9' || *end != '\0' || number < min || number > max)
+        return false;
+    *ret_number = number;
+    return true;
+}
+
+static error_t read_ttl_max(struct pawld_options *options, const char *text)
+{
+    int64_t ttl_ms = 0;
+    if (!read_number(text, FENCE_TTL_MIN_MS, FENCE_TTL_CEILING_MS, &ttl_ms))
+        return server_options_error("--max-ttl-ms takes a number from %d to %d, not '%s'",
+                                    FENCE_TTL_MIN_MS, FENCE_TTL_CEILING_MS, text);
+    options->ttl_max_ms = (uint32_t)ttl_ms;
+    return 0;
+}
+
+static error_t read_waiters_max(struct pawld_options *options, const char *text)
+{
+    int64_t waiters = 0;
+    if (!read_number(text, 0, SERVER_CALLS, &waiters))
+        return server_options_error("--max-waiters takes a number from 0 to %d, not '%s'",
+                                    SERVER_CALLS, text);
+    options->waiters_max = (uint32_t)waiters;
+    return 0;
+}
+
+static error_t read_workers(struct pawld_options *options, const char *text)
+{
+    int64_t workers = 0;
+    if (!read_number(text, 1, SERVER_WORKERS_MAX, &workers))
+        return server_options_error("--workers takes a number from 1 to %d, not '%s'",
+                                    SERVER_WORKERS_MAX, text);
+    options->workers = (unsigned)workers;
+    return 0;
+}
+
+/* One for each two of the cores that this process may use. */
+static unsigned default_workers(void)
+{
+    unsigned workers = uv_available_parallelism() / CORES_A_WORKER;
+    if (workers > SERVER_WORKERS_MAX)
+        return SERVER_WORKERS_MAX;
+    return workers > 0 ? workers : 1;
+}
+
+static error_t read_token_floor(struct pawld_options *options, const char *text)
+{
+    if (!read_number(text, 0, STORAGE_FLOOR_SEEN_MAX, &options->token_floor))
+        return server_options_error("--token-floor takes a number from 0 to %" PRId64 ", not '%s'",
+                                    STORAGE_FLOOR_SEEN_MAX, text);
+    return 0;
+}
+
+static error_t check(const struct pawld_options *options)
+{
+    if (options->masters_count == 0)
+        return server_options_error("name the masters: --master redis://HOST:PORT for each of "
+                                    "them, 1, 3, 5, 7 or 9");
+    if (options->masters_count % 2 == 0)
+        return server_options_error("a fleet has 1, 3, 5, 7 or 9 masters, not %u: an even number "
+                                    "survives no more failures than one fewer",
+                                    options->masters_count);
+    return 0;
+}
+
+static error_t parse(int key, char *text, struct argp_state *state)
+{
+    struct pawld_options *options = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        server_options_init(state);
+        return 0;
+    case OPTION_LISTEN:
+        options->listen = text;
+        return 0;
+    case OPTION_MASTER:
+        return add_master(options, text);
+    case OPTION_NEW:
+        options->is_new = true;
+        return 0;
+    case OPTION_TOKEN_FLOOR:
+        return read_token_floor(options, text);
+    case OPTION_TTL_MAX:
+        return read_ttl_max(options, text);
+    case OPTION_WAITERS_MAX:
+        return read_waiters_max(options, text);
+    case OPTION_WORKERS:
+        return read_workers(options, text);
+    case ARGP_KEY_ARG:
+        return server_options_error("does not know '%s'; see --help", text);
+    case ARGP_KEY_END:
+        return check(options);
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+#define MASTER_OPTION                                                                              \
+    {                                                                                              \
+        "master", OPTION_MASTER, "URL", 0,                                                         \
+            "A master: redis://[user:password@]host:port or unix:///path. Once for each, in the "  \
+            "same "                                                                                \
+            "order for every pawld and for init",                                                  \
+            0                                                                                      \
+    }
+
+static error_t parse_serve(int key, char *text, struct argp_state *state)
+{
+    struct pawld_options *options = state->input;
+    if (key == ARGP_KEY_INIT)
+        state->child_inputs[0] = &options->http;
+    return parse(key, text, state);
+}
+
+int pawld_read_serve_options(int argc, char **argv, struct pawld_options *ret_options)
+{
+    static const struct argp_option list[] = {
+        {"listen", OPTION_LISTEN, "HOST:PORT", 0,
+         "Where to serve HTTP: an IP address or localhost; nothing before the colon means all "
+         "addresses of the machine; port 0 takes a free one (default 127.0.0.1:7380)",
+         0},
+        MASTER_OPTION,
+        {"max-waiters", OPTION_WAITERS_MAX, "N", 0,
+         "How many calls may wait for locks at a time (default 12288), in equal shares for the "
+         "workers, rounded up; one more is refused with 429",
+         0},
+        {"workers", OPTION_WORKERS, "K", 0,
+         "How many loops serve side by side, 1 to 64, each with its own connections to the masters "
+         "(default: one for each two cores)",
+         0},
+        {0},
+    };
+    static const struct argp_child children[] = {{&server_http_argp, 0, NULL, 0}, {0}};
+    static const struct argp parser = {
+        .options = list,
+        .parser = parse_serve,
+        .children = children,
+        .doc = "Hands out locks with fencing tokens over HTTP, from a majority of Redis masters.\v"
+               "Before the first start, mark the masters once: pawld init --new --master ...",
+    };
+    *ret_options = (struct pawld_options){
+        .listen = "127.0.0.1:7380",
+        .workers = default_workers(),
+        .waiters_max = SERVER_WAITERS,
+    };
+    return argp_parse(&parser, argc, argv, 0, NULL, ret_options) == 0 ? 0 : SERVER_EXIT_USAGE;
+}
+
+static error_t check_way(const struct pawld_options *options)
+{
+    bool is_floor = options->token_floor >= 0;
+    if (options->is_new && is_floor)
+        return server_options_error("init takes --new or --token-floor, not both: a fleet that "
+                                    "never issued a token needs no floor");
+    if (!options->is_new && !is_floor)
+        return server_options_error("init needs --new, which says that this fleet never issued a "
+                                    "token, or --token-floor T, which has one go on that lost its "
+                                    "memory");
+    return 0;
+}
+
+int pawld_read_init_options(int argc, char **argv, struct pawld_options *ret_options)
+{
+    static const struct argp_option list[] = {
+        {"new", OPTION_NEW, NULL, 0, "This fleet never issued a token: its tokens start at 1", 0},
+        {"token-floor", OPTION_TOKEN_FLOOR, "T", 0,
+         "A majority of this fleet lost its memory: its tokens go on above T, the highest that any "
+         "guard has seen",
+         0},
+        MASTER_OPTION,
+        {"max-ttl-ms", OPTION_TTL_MAX, "MS", 0,
+         "The longest lease this fleet will ever grant (default 300000). With --token-floor: the "
+         "one it had, if no master remembers it",
+         0},
+        {0},
+    };
+    static const struct argp parser = {
+        .options = list,
+        .parser = parse,
+        .doc = "Marks the masters as one fleet, so that pawld knows one that forgot. All must be "
+               "reachable. With --new, none may be marked.\v"
+               "With --token-floor, each is blank or still a member of the fleet. Find T in every "
+               "guarded database: SELECT max(highest_token) FROM pawl_guard; where no guard has "
+               "seen a token, T is 0. All locks are removed, the longest lease is waited for, and "
+               "tokens go on 2^32 above T and above every counter that is left. So they stay in "
+               "order as long as fewer than 2^32 were granted that no guard has seen. Guards need "
+               "nothing. First shut down every old machine of this fleet that is not named here: "
+               "it may remember what the others forgot, and grant beside them. What was broken off "
+               "half-way grants nothing, and can be run again.",
+    };
+    *ret_options = (struct pawld_options){.token_floor = -1};
+    bool read = argp_parse(&parser, argc, argv, 0, NULL, ret_options) == 0;
+    return read && check_way(ret_options) == 0 ? 0 : SERVER_EXIT_USAGE;
+}

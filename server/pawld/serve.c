@@ -1,0 +1,157 @@
+/* pawld at work: its workers side by side, and what there is only once in a process: the address,
+ * the signals, the exit status. */
+#include "api/http/listen.h"
+#include "server/loop/descriptors.h"
+#include "server/loop/http_loop.h"
+#include "server/loop/worker.h"
+#include "server/pawld/pawld.h"
+#include "server/system/log.h"
+#include "server/system/options.h"
+
+#include <assert.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    STOP_SIGNALS = 2,
+    LISTEN_MAX = 128, /* a numeric address with its port */
+};
+
+struct service {
+    const struct pawld_options *options;
+    unsigned made; /* workers */
+    struct server_worker *workers[SERVER_WORKERS_MAX];
+    struct server_figures figures[SERVER_WORKERS_MAX];
+    uv_thread_t threads[SERVER_WORKERS_MAX]; /* the first worker needs none: it has the main one */
+    uv_signal_t stop_signals[STOP_SIGNALS];
+    bool stopping;
+};
+
+/* ---- stopping -------------------------------------------------------------------------------- */
+
+static void stop_workers(struct service *service)
+{
+    service->stopping = true;
+    for (unsigned i = 0; i < service->made; i++)
+        server_worker_stop(service->workers[i]);
+}
+
+static void on_stop_signal(uv_signal_t *handle, int number)
+{
+    struct service *service = handle->data;
+    (void)number;
+    if (service->stopping)
+        return;
+    server_log(SERVER_LOG_INFO, "stopping");
+    stop_workers(service);
+}
+
+/* In the loop on the main thread, whichever thread a signal interrupts. */
+static void watch_signals(struct service *service)
+{
+    static const int signals[STOP_SIGNALS] = {SIGTERM, SIGINT};
+    uv_loop_t *loop = server_worker_loop(service->workers[0]);
+    int failed = 0;
+    for (int i = 0; i < STOP_SIGNALS; i++) {
+        failed |= uv_signal_init(loop, &service->stop_signals[i]);
+        failed |= uv_signal_start(&service->stop_signals[i], on_stop_signal, signals[i]);
+        service->stop_signals[i].data = service;
+    }
+    assert(!failed); /* they only fill in memory and install handlers */
+}
+
+static void forget_signals(struct service *service)
+{
+    for (int i = 0; i < STOP_SIGNALS; i++)
+        uv_close((uv_handle_t *)&service->stop_signals[i], NULL);
+}
+
+/* ---- the workers ----------------------------------------------------------------------------- */
+
+static int make_workers(struct service *service, const char *listen)
+{
+    const struct pawld_options *options = service->options;
+    int status = 0;
+    for (; service->made < options->workers && !status; service->made += !status) {
+        const struct server_worker_config config = {
+            .index = service->made,
+            .workers = options->workers,
+            .listen = listen,
+            .http = &options->http,
+            .masters = options->masters,
+            .masters_count = options->masters_count,
+            .waiters_max = options->waiters_max,
+            .figures = service->figures,
+        };
+        status = server_worker_new(&config, &service->workers[service->made]);
+    }
+    return status;
+}
+
+/* Several workers share an address that is first taken for all of them; port 0 becomes a port. */
+static int make_sharing_workers(struct service *service)
+{
+    const char *listen = service->options->listen;
+    char shared[LISTEN_MAX];
+    int claim = -1;
+    int error = api_listen_claim(listen, &claim);
+    if (error)
+        return server_http_cannot_listen(listen, error);
+    (void)snprintf(shared, sizeof(shared), "%.*s:%u", (int)(strrchr(listen, ':') - listen), listen,
+                   (unsigned)api_listen_port(claim));
+    int status = make_workers(service, shared);
+    (void)close(claim);
+    return status;
+}
+
+static void free_workers(struct service *service)
+{
+    for (unsigned i = 0; i < service->made; i++)
+        server_worker_free(service->workers[i]);
+}
+
+static void run_worker(void *worker)
+{
+    server_worker_run(worker);
+}
+
+/* All of them at once, until they are stopped; the first one here. */
+static int run_workers(struct service *service)
+{
+    int status = SERVER_EXIT_DONE;
+    unsigned started = 1;
+    for (; started < service->made; started++) {
+        int error =
+            uv_thread_create(&service->threads[started], run_worker, service->workers[started]);
+        if (error) {
+            server_log(SERVER_LOG_ERROR, "cannot start worker %u: %s", started + 1,
+                       uv_strerror(error));
+            status = SERVER_EXIT_FAILED;
+            stop_workers(service);
+            break;
+        }
+    }
+    if (status == SERVER_EXIT_DONE)
+        server_http_announce(service->options->listen, server_worker_port(service->workers[0]));
+    server_worker_run(service->workers[0]);
+    for (unsigned i = 1; i < started; i++)
+        uv_thread_join(&service->threads[i]);
+    return status;
+}
+
+int pawld_serve(const struct pawld_options *options)
+{
+    struct service service = {.options = options};
+    server_descriptors_check(options->workers);
+    int status = options->workers > 1 ? make_sharing_workers(&service)
+                                      : make_workers(&service, options->listen);
+    if (status == SERVER_EXIT_DONE) {
+        watch_signals(&service);
+        status = run_workers(&service);
+        forget_signals(&service);
+    }
+    free_workers(&service);
+    return status;
+}

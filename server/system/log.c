@@ -1,0 +1,164 @@
+#include "server/system/log.h"
+
+#include "server/system/printable.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    ABOUT_MAX = 80, /* bytes of a line by which its kind is told */
+    WINDOW_MS = 1000,
+    FLUSH_MS = 250, /* between two walks over all kinds */
+};
+
+static const char *const level_names[] = {
+    [SERVER_LOG_INFO] = "info",
+    [SERVER_LOG_WARNING] = "warning",
+    [SERVER_LOG_ERROR] = "error",
+};
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+/* "2026-11-20T12:04:05.123Z info pawl-ledger: "; returns its length. */
+static size_t print_head(char *line, size_t size, enum server_log_level level)
+{
+    struct timespec now = {.tv_sec = 0};
+    struct tm utc;
+    char second[32] = "";
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    if (gmtime_r(&now.tv_sec, &utc))
+        (void)strftime(second, sizeof(second), "%Y-%m-%dT%H:%M:%S", &utc);
+    int len = snprintf(line, size, "%s.%03ldZ %s %.64s: ", second, now.tv_nsec / 1000000,
+                       level_names[level], program_invocation_short_name);
+    return len > 0 ? (size_t)len : 0;
+}
+
+static void write_line(enum server_log_level level, const char *text)
+{
+    char line[SERVER_LOG_LINE_MAX];
+    size_t len = print_head(line, sizeof(line), level);
+    len += server_printable(text, line + len, sizeof(line) - len);
+    line[len] = '\n'; /* over the terminator: the line is written by its length */
+
+    /* A log that cannot be written has nowhere to be complained about. */
+    ssize_t ignored = write(STDERR_FILENO, line, len + 1);
+    (void)ignored;
+}
+
+void server_log(enum server_log_level level, const char *format, ...)
+{
+    int saved_errno = errno; /* logging a failure must not change what the caller reads of it */
+    char text[SERVER_LOG_LINE_MAX];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    write_line(level, text);
+    errno = saved_errno;
+}
+
+/* ---- kinds ----------------------------------------------------------------------------------- */
+
+struct kind {
+    const char *format; /* NULL: none */
+    unsigned key;
+    enum server_log_level level;
+    uint64_t since_ms; /* when its second began */
+    unsigned lines;    /* in that second */
+    unsigned more;     /* that were not written */
+    char about[ABOUT_MAX];
+};
+
+/* One place for each kind, found by hash: one that comes to a place that is taken has it from then
+ * on. */
+static struct kind kinds[SERVER_LOG_KINDS];
+static pthread_mutex_t kinds_lock = PTHREAD_MUTEX_INITIALIZER;
+static atomic_uint unsaid; /* kinds of which there are more */
+static uint64_t flushed_ms;
+
+static uint64_t now_ms(void)
+{
+    struct timespec now = {.tv_sec = 0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static struct kind *place_of(const char *format, unsigned key)
+{
+    const uint64_t mixed = ((uintptr_t)format ^ ((uint64_t)key << 32)) * 0x9e3779b97f4a7c15U;
+    return &kinds[(mixed >> 32) % SERVER_LOG_KINDS];
+}
+
+/* Says how many more there were, and begins anew. */
+static void close_window(struct kind *kind)
+{
+    char text[ABOUT_MAX + 64];
+    if (kind->more > 0) {
+        (void)snprintf(text, sizeof(text), "%u more of this kind: %s", kind->more, kind->about);
+        write_line(kind->level, text);
+        atomic_fetch_sub(&unsaid, 1);
+    }
+    kind->lines = 0;
+    kind->more = 0;
+}
+
+/* Counts a line; true if it is to be written. */
+static bool count_line(enum server_log_level level, unsigned key, const char *format,
+                       const char *text)
+{
+    struct kind *kind = place_of(format, key);
+    const uint64_t now = now_ms();
+    if (kind->format != format || kind->key != key || now - kind->since_ms >= WINDOW_MS) {
+        close_window(kind);
+        kind->format = format;
+        kind->key = key;
+        kind->since_ms = now;
+    }
+    if (kind->lines < SERVER_LOG_FEW) {
+        kind->lines++;
+        return true;
+    }
+    kind->level = level;
+    if (kind->more++ == 0) {
+        (void)snprintf(kind->about, sizeof(kind->about), "%.*s", ABOUT_MAX - 1, text);
+        atomic_fetch_add(&unsaid, 1);
+    }
+    return false;
+}
+
+void server_log_few(enum server_log_level level, unsigned key, const char *format, ...)
+{
+    int saved_errno = errno;
+    char text[SERVER_LOG_LINE_MAX];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    (void)pthread_mutex_lock(&kinds_lock);
+    if (count_line(level, key, format, text))
+        write_line(level, text);
+    (void)pthread_mutex_unlock(&kinds_lock);
+    errno = saved_errno;
+}
+
+void server_log_flush(void)
+{
+    if (atomic_load_explicit(&unsaid, memory_order_relaxed) == 0)
+        return;
+    (void)pthread_mutex_lock(&kinds_lock);
+    const uint64_t now = now_ms();
+    const bool due = now - flushed_ms >= FLUSH_MS;
+    flushed_ms = due ? now : flushed_ms;
+    for (int i = 0; i < SERVER_LOG_KINDS && due; i++)
+        if (kinds[i].more > 0 && now - kinds[i].since_ms >= WINDOW_MS)
+            close_window(&kinds[i]);
+    (void)pthread_mutex_unlock(&kinds_lock);
+}

@@ -1,0 +1,34 @@
+/* What the programs tell their operator: lines on stderr.
+ *
+ *     2026-11-20T12:04:05.123Z info pawl-ledger: listening on 127.0.0.1:7381 */
+#ifndef SERVER_SYSTEM_LOG_H
+#define SERVER_SYSTEM_LOG_H
+
+enum server_log_level {
+    SERVER_LOG_INFO,
+    SERVER_LOG_WARNING, /* it goes on, but somebody should look */
+    SERVER_LOG_ERROR,   /* something was not done that should have been */
+};
+
+enum {
+    SERVER_LOG_LINE_MAX = 1024, /* bytes of a line with its newline; longer ones are cut */
+    SERVER_LOG_FEW = 5,         /* lines of a kind in a second */
+    SERVER_LOG_KINDS = 1024,    /* that are counted at a time */
+};
+
+/* Writes one line, in one write: lines of several threads do not mix. What came from outside must
+ * neither forge lines nor move a terminal's cursor: see server/system/printable.h. Any thread. */
+void server_log(enum server_log_level level, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The same for what clients or masters can bring about as often as they like: SERVER_LOG_FEW lines
+ * of a kind in a second, and then one that says how many more there were. A kind is a @format (a
+ * string literal) with a @key of the caller's choice. */
+void server_log_few(enum server_log_level level, unsigned key, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Writes how many more there were of the kinds whose second is over. To be called now and then:
+ * costs nothing where there is nothing to say. Any thread. */
+void server_log_flush(void);
+
+#endif

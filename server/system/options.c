@@ -1,0 +1,40 @@
+#include "server/system/options.h"
+
+#include "server/system/printable.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum {
+    SENTENCE_MAX = 4096, /* bytes of an error; longer ones are cut */
+};
+
+void server_options_streams(void)
+{
+    int fd = 0;
+    while (fd >= 0 && fd <= STDERR_FILENO)
+        fd = open("/dev/null", O_RDWR); /* takes the lowest that is free */
+    if (fd >= 0)
+        (void)close(fd);
+}
+
+void server_options_init(struct argp_state *state)
+{
+    state->err_stream = NULL;
+}
+
+error_t server_options_error(const char *format, ...)
+{
+    char text[SENTENCE_MAX];
+    char printable[SENTENCE_MAX];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    (void)server_printable(text, printable, sizeof(printable));
+    (void)fprintf(stderr, "%s: %s\n", program_invocation_short_name, printable);
+    return EINVAL;
+}

@@ -1,0 +1,42 @@
+/* Command lines, for the programs' use of argp: every mistake is one sentence on stderr and exit
+ * status SERVER_EXIT_USAGE, without argp's hints around it.
+ *
+ *     static error_t parse_option(int key, char *text, struct argp_state *state)
+ *     {
+ *         switch (key) {
+ *         case ARGP_KEY_INIT:
+ *             server_options_init(state);
+ *             return 0;
+ *         case OPTION_LISTEN:
+ *             ...
+ *         case ARGP_KEY_ARG:
+ *             return server_options_error("there are no arguments, only options: '%s'", text);
+ *         default:
+ *             return ARGP_ERR_UNKNOWN;
+ *         }
+ *     }
+ *
+ *     if (argp_parse(&parser, argc, argv, 0, NULL, &options) != 0)
+ *         return SERVER_EXIT_USAGE; */
+#ifndef SERVER_SYSTEM_OPTIONS_H
+#define SERVER_SYSTEM_OPTIONS_H
+
+#include <argp.h>
+
+enum server_exit {
+    SERVER_EXIT_DONE = 0,
+    SERVER_EXIT_FAILED = 1, /* the reason is on stderr */
+    SERVER_EXIT_USAGE = 2,
+};
+
+/* First thing in main(): opens /dev/null where a standard descriptor is closed, or the next socket
+ * would take its number, and what is written to stderr would go there. */
+void server_options_streams(void);
+
+/* Silences what argp would add to a mistake; getopt's own sentence stays. */
+void server_options_init(struct argp_state *state);
+
+/* Prints "<program>: <sentence>" to stderr and returns what ends argp_parse(). */
+error_t server_options_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,130 @@
+#include "server/loop/listing_names.h"
+#include "tests/lib/case.h"
+
+#include <string.h>
+
+#include <hiredis/hiredis.h>
+
+enum {
+    KEYS_MAX = 8,
+};
+
+/* What a scan would have found. */
+static redisReply keys[KEYS_MAX];
+static redisReply *elements[KEYS_MAX];
+static redisReply items = {.type = REDIS_REPLY_ARRAY, .element = elements};
+static struct server_listing_names names;
+
+static void take(const char *const found[], size_t count)
+{
+    assert_true(count <= KEYS_MAX);
+    for (size_t k = 0; k < count; k++) {
+        keys[k] = (redisReply){.type = REDIS_REPLY_STRING,
+                               .str = (char *)(uintptr_t)found[k],
+                               .len = strlen(found[k])};
+        elements[k] = &keys[k];
+    }
+    items.elements = count;
+    const struct storage_found scanned = {
+        .part = FENCE_PART_GRANTED, .count = count, .items = &items};
+    assert_int_equal(server_listing_names_take(&names, &scanned), 0);
+}
+
+static int clear(void **state)
+{
+    (void)state;
+    server_listing_names_clear(&names);
+    return 0;
+}
+
+/* The names that are there, "" behind the last. */
+static void assert_names(const char *const want[])
+{
+    size_t i = 0;
+    for (; want[i][0] != '\0'; i++) {
+        assert_true(i < names.count);
+        assert_string_equal(names.name[i].text, want[i]);
+    }
+    assert_int_equal(names.count, i);
+}
+
+static void names_come_in_their_order_each_once(void **state)
+{
+    (void)state;
+    static const char *const found[] = {"pawl:lock:c", "pawl:lock:a", "pawl:lock:c",
+                                        "pawl:lock:b/1", "pawl:lock:a"};
+    take(found, 5);
+    assert_names((const char *const[]){"a", "b/1", "c", ""});
+}
+
+static void keys_that_are_no_locks_are_passed_over(void **state)
+{
+    (void)state;
+    static const char *const found[] = {
+        "pawl:lock:", "pawl:lock:a b", "pawl:lock:a//b", "pawl:wait:a", "a", "", "pawl:lock:x"};
+    take(found, 7);
+    assert_names((const char *const[]){"x", ""});
+}
+
+static void nothing_found_is_nothing_to_free(void **state)
+{
+    (void)state;
+    take(NULL, 0);
+    assert_int_equal(names.count, 0);
+    assert_null(names.name);
+}
+
+static void more_than_a_step_can_find_is_refused(void **state)
+{
+    (void)state;
+    const struct storage_found scanned = {.count = SERVER_LISTING_NAMES_MAX + 1, .items = &items};
+    assert_int_equal(server_listing_names_take(&names, &scanned), FENCE_EIO);
+}
+
+static const char *const letters[] = {"pawl:lock:a", "pawl:lock:b", "pawl:lock:c", "pawl:lock:d"};
+
+static void drop_through_drops_up_to_the_name_and_it(void **state)
+{
+    (void)state;
+    take(letters, 4);
+    server_listing_names_drop_through(&names, "bb");
+    assert_names((const char *const[]){"c", "d", ""});
+    server_listing_names_drop_through(&names, "c");
+    assert_names((const char *const[]){"d", ""});
+    server_listing_names_drop_through(&names, "x");
+    assert_int_equal(names.count, 0);
+}
+
+static void name_is_known_where_a_master_walked_before_names_the_same_holder(void **state)
+{
+    (void)state;
+    enum {
+        WALKING = 2
+    };
+    take(letters, 4);
+    names.holder[0].on[WALKING] = 7; /* a: the same */
+    names.holder[0].on[0] = 7;
+    names.holder[1].on[WALKING] = 7; /* b: somebody else's remains */
+    names.holder[1].on[0] = 8;
+    names.holder[2].on[WALKING] = 7; /* c: the same, but that one was not walked */
+    names.holder[2].on[1] = 7;
+    server_listing_names_drop_known(&names, 1 << 0, WALKING); /* d: nobody's any more */
+    assert_names((const char *const[]){"b", "c", "d", ""});
+    assert_int_equal(names.holder[0].on[0], 8); /* they move with their names */
+    assert_int_equal(names.holder[1].on[1], 7);
+    server_listing_names_drop_known(&names, 1 << 0 | 1 << 1, WALKING);
+    assert_names((const char *const[]){"b", "d", ""});
+}
+
+#define NAMES(name) cmocka_unit_test_teardown(name, clear)
+
+static const struct CMUnitTest cases[] = {
+    NAMES(names_come_in_their_order_each_once),
+    NAMES(keys_that_are_no_locks_are_passed_over),
+    NAMES(nothing_found_is_nothing_to_free),
+    NAMES(more_than_a_step_can_find_is_refused),
+    NAMES(drop_through_drops_up_to_the_name_and_it),
+    NAMES(name_is_known_where_a_master_walked_before_names_the_same_holder),
+};
+
+CASE_MAIN(cases, NULL, NULL)
