@@ -25,8 +25,7 @@ static unsigned count_full(const struct api_backend *backend)
     const struct fence_audit *audit = backend->audit(backend->context);
     unsigned full = 0;
     for (unsigned i = 0; i < fleet->n; i++)
-        full += fleet->master[i].state == FENCE_MASTER_ACTIVE &&
-                (audit->master[i].findings >> FENCE_FINDING_MEMORY & 1);
+        full += fleet->master[i].state == FENCE_MASTER_ACTIVE && audit->master[i].full;
     return full;
 }
 
@@ -54,11 +53,11 @@ static void write_facts(struct api_writer *writer, const struct fence_master *ma
 }
 
 /* Begins a finding; what was measured may follow. */
-static void write_finding(struct api_writer *writer, enum fence_finding finding)
+static void write_finding(struct api_writer *writer, const struct fence_words *words)
 {
     api_write_object(writer, NULL);
-    api_write_string(writer, "name", fence_finding_name(finding));
-    api_write_string(writer, "detail", fence_finding_text(finding));
+    api_write_string(writer, "name", words->name);
+    api_write_string(writer, "detail", words->text);
 }
 
 static void write_master_audit(struct api_writer *writer, const struct fence_audited *audited)
@@ -67,7 +66,7 @@ static void write_master_audit(struct api_writer *writer, const struct fence_aud
     for (int finding = 0; finding < FENCE_FINDINGS; finding++) {
         if (!(audited->findings >> finding & 1))
             continue;
-        write_finding(writer, (enum fence_finding)finding);
+        write_finding(writer, fence_finding_words(audited, (enum fence_finding)finding));
         if (finding == FENCE_FINDING_REPLICAS)
             api_write_integer(writer, "replicas", audited->replicas);
         if (finding == FENCE_FINDING_CLOCK)
@@ -81,7 +80,7 @@ static void write_fleet_audit(struct api_writer *writer, const struct fence_audi
 {
     api_write_array(writer, "audit");
     if (audit->same_host != 0) {
-        write_finding(writer, FENCE_FINDING_SAME_HOST);
+        write_finding(writer, fence_finding_words(NULL, FENCE_FINDING_SAME_HOST));
         api_write_array(writer, "members");
         for (unsigned i = 0; i < audit->n; i++)
             if (audit->same_host >> i & 1)
@@ -100,14 +99,15 @@ static void write_master(struct api_writer *writer, const struct api_backend *ba
     uint64_t round_trip_us = backend->master_round_trip_us(backend->context, i);
     enum fence_reason reason = fence_fleet_told(backend->fleet(backend->context), i);
     bool reasoned = reason != FENCE_REASON_NONE;
+    const struct fence_words *words = fence_reason_words(reason, &master->facts);
     uint64_t back_us = 0;
 
     api_write_object(writer, NULL);
     api_write_integer(writer, "member", i + 1);
     api_write_string(writer, "address", backend->master_address(backend->context, i));
     api_write_string(writer, "state", fence_master_state_name(master->state));
-    api_write_string(writer, "reason", reasoned ? fence_reason_name(reason) : NULL);
-    api_write_string(writer, "detail", reasoned ? fence_reason_text(reason) : NULL);
+    api_write_string(writer, "reason", reasoned ? words->name : NULL);
+    api_write_string(writer, "detail", reasoned ? words->text : NULL);
     if (backend->master_back_us(backend->context, i, &back_us))
         api_write_integer(writer, "back_in_ms", (int64_t)((back_us + 999) / 1000));
     else

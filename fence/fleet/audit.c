@@ -15,20 +15,6 @@ void fence_audit_init(struct fence_audit *audit, unsigned n)
     audit->n = n;
 }
 
-/* The first thing that keeps it from being durable; its text names the settings behind it too. */
-static uint32_t judge_persistence(const struct fence_facts *facts)
-{
-    if (facts->durable)
-        return 0;
-    if (strcmp(facts->persistence, "unknown") == 0)
-        return bit(FENCE_FINDING_PERSISTENCE_UNKNOWN, true);
-    if (strcmp(facts->persistence, "none") == 0)
-        return bit(FENCE_FINDING_NO_AOF, true);
-    if (strcmp(facts->persistence, "always") == 0)
-        return bit(FENCE_FINDING_REWRITE, true);
-    return bit(FENCE_FINDING_FSYNC, true);
-}
-
 /* The next is compared with one that took little time: a slow one would hide a step in what it
  * leaves open. */
 static void keep_if_quick(struct fence_audited *master, const struct fence_clock_reading *clock)
@@ -75,9 +61,10 @@ void fence_audit_look(struct fence_audit *audit, unsigned i, const struct fence_
     master->durable = facts->durable;
     memcpy(master->persistence, facts->persistence, sizeof(master->persistence));
     memcpy(master->host, facts->host, sizeof(master->host));
-    master->findings = judge_persistence(facts) | bit(FENCE_FINDING_EVICTION, facts->evicts) |
-                       bit(FENCE_FINDING_MEMORY, facts->full) |
-                       bit(FENCE_FINDING_REPLICAS, facts->replicas > 0) |
+    assert(facts->findings >> FENCE_FINDINGS_OF_SERVER == 0);
+    master->words = facts->finding_words;
+    master->full = facts->full;
+    master->findings = facts->findings | bit(FENCE_FINDING_REPLICAS, facts->replicas > 0) |
                        judge_clock(master, &facts->clock, now_us);
     audit->same_host = sharing_a_host(audit);
 }

@@ -11,28 +11,22 @@
 #include <stdint.h>
 
 enum fence_finding {
-    FENCE_FINDING_PERSISTENCE_UNKNOWN, /* CONFIG is refused */
-    FENCE_FINDING_NO_AOF,              /* appendonly no */
-    FENCE_FINDING_FSYNC,               /* appendfsync everysec or no */
-    FENCE_FINDING_REWRITE,             /* no-appendfsync-on-rewrite yes */
-    FENCE_FINDING_EVICTION,            /* it may drop keys to make room */
-    FENCE_FINDING_MEMORY,              /* it has no room for another lock */
-    FENCE_FINDING_REPLICAS,            /* something is attached that could be promoted */
-    FENCE_FINDING_CLOCK,               /* its TIME moved against our boot clock */
-    FENCE_FINDING_SAME_HOST,           /* of the fleet: some masters are one machine */
+    /* Below this are the findings of the server, in its own words (fence_facts.findings). */
+    FENCE_FINDINGS_OF_SERVER = 16,
+    FENCE_FINDING_REPLICAS = FENCE_FINDINGS_OF_SERVER, /* attached, and could be promoted */
+    FENCE_FINDING_CLOCK,                               /* its clock moved against our boot clock */
+    FENCE_FINDING_SAME_HOST, /* of the fleet: some masters are one machine */
     FENCE_FINDINGS,
 };
-
-/* A machine-readable word, and a sentence that says what to do. Static, never NULL. */
-const char *fence_finding_name(enum fence_finding finding);
-const char *fence_finding_text(enum fence_finding finding);
 
 /* How long a clock that strayed stays on show, after the last time that it was seen to. */
 #define FENCE_AUDIT_CLOCK_SHOWN_US (UINT64_C(600) * 1000 * 1000)
 
 /* One master as it was last looked at, perhaps on a connection that has ended since. */
 struct fence_audited {
-    uint32_t findings; /* a set: bit f is enum fence_finding f */
+    uint32_t findings;               /* a set: bit f is enum fence_finding f */
+    const struct fence_words *words; /* of those of the server */
+    bool full;                       /* it has no room for another lock */
     uint32_t replicas;
     bool durable;
     char persistence[sizeof(((struct fence_facts *)0)->persistence)]; /* "" before the first look */
@@ -56,5 +50,10 @@ void fence_audit_init(struct fence_audit *audit, unsigned n);
  * @now_us is CLOCK_BOOTTIME. */
 void fence_audit_look(struct fence_audit *audit, unsigned i, const struct fence_facts *facts,
                       uint64_t now_us);
+
+/* The words for @finding: static, never NULL. @master, the one that has it or had it, may be NULL
+ * where the finding is none of a server's. */
+const struct fence_words *fence_finding_words(const struct fence_audited *master,
+                                              enum fence_finding finding);
 
 #endif

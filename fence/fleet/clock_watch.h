@@ -1,5 +1,5 @@
-/* Another machine's wall clock, held against our boot clock. Redis lets keys expire by its wall
- * clock: one that is stepped, or runs at a wrong rate, ends leases early or late. */
+/* Another machine's wall clock, held against our boot clock. A master lets locks expire by its
+ * wall clock: one that is stepped, or runs at a wrong rate, ends leases early or late. */
 #ifndef FENCE_FLEET_CLOCK_WATCH_H
 #define FENCE_FLEET_CLOCK_WATCH_H
 

@@ -24,6 +24,7 @@
 #define FENCE_FLEET_FLEET_H
 
 #include "fence/fleet/clock_watch.h"
+#include "fence/fleet/words.h"
 #include "fence/protocol/error.h"
 #include "fence/protocol/limits.h"
 #include "fence/protocol/view.h"
@@ -31,21 +32,25 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a handshake found out about one Redis. */
+/* What a handshake found out about one master. What follows from the settings of a server is judged
+ * by the room in storage/ that knows such servers, in its own words: static, never freed. */
 struct fence_facts {
-    char run_id[FENCE_ID_HEX_LEN + 1];   /* Redis draws a new one at each start */
+    char run_id[FENCE_ID_HEX_LEN + 1];   /* a server has a new one at each start */
     char lineage[FENCE_LINEAGE_MAX + 1]; /* what its data descend from: another after anything that
                                           * may have taken writes back or dropped keys */
-    uint32_t version;                    /* major x 10000 + minor x 100 + patch */
-    bool replica;
-    bool cluster;
+    const struct fence_words *unfit;     /* why this server may not vote, whatever it holds; NULL:
+                                          * it may */
+    bool replica;                        /* it follows another server */
     bool intact;  /* its run or its lineage is not the marker's, but by all that it can tell it has
                    * everything: its disk kept it, or nothing happened to its memory */
-    bool durable; /* appendonly yes, appendfsync always, no-appendfsync-on-rewrite no */
-    char persistence[16]; /* "always", "everysec", "no", "none", or "unknown" (CONFIG refused) */
+    bool durable; /* what it answered is on its disk, by all of its settings */
+    const struct fence_words *undurable; /* what to do where it no longer is; NULL: no more than
+                                          * FENCE_REASON_UNDURABLE says */
+    char persistence[16]; /* how it keeps writes, in the server's own word; or "unknown" */
 
-    bool evicts;                      /* maxmemory is set, and its policy may drop keys */
-    bool full;                        /* maxmemory is used up, and nothing may be dropped */
+    uint32_t findings; /* for the audit, a set: bit f is @finding_words[f] */
+    const struct fence_words *finding_words;
+    bool full;                        /* it has no room for another lock */
     uint32_t replicas;                /* attached to it */
     char host[FENCE_HOST_MAX + 1];    /* the machine it is on: an IP address, or "local" */
     struct fence_clock_reading clock; /* all zero in a handshake's facts */
@@ -85,10 +90,7 @@ enum fence_reason {
     FENCE_REASON_CHANGED, /* it is not what it was in its handshake; the detail says what is new */
     FENCE_REASON_NO_MAJORITY, /* no majority of masters names one fleet */
     FENCE_REASON_RESTARTED,   /* restarted, or its lineage changed, and it seems to have kept all */
-    FENCE_REASON_OLD,         /* Redis before 7.0 */
-    FENCE_REASON_REPLICA,     /* role:slave */
-    FENCE_REASON_EVICTS,      /* it may drop keys when its memory is full */
-    FENCE_REASON_CLUSTER,     /* cluster mode */
+    FENCE_REASON_UNFIT,       /* fence_facts.unfit says why */
     FENCE_REASON_SAME_SERVER, /* the server of another --master too */
     FENCE_REASON_BLANK,       /* no marker: new, wiped or replaced */
     FENCE_REASON_OTHER_FLEET, /* the marker of another fleet */
@@ -107,9 +109,10 @@ enum fence_reason {
 
 const char *fence_master_state_name(enum fence_master_state state);
 
-/* A machine-readable word, and a sentence that says what to do. Static, never NULL. */
-const char *fence_reason_name(enum fence_reason reason);
-const char *fence_reason_text(enum fence_reason reason);
+/* The words for @reason: static, never NULL. @facts are those of the master that it is about; NULL
+ * where the words of its server are not wanted. */
+const struct fence_words *fence_reason_words(enum fence_reason reason,
+                                             const struct fence_facts *facts);
 
 struct fence_master {
     enum fence_master_state state;

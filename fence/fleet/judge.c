@@ -7,10 +7,6 @@
 #include <assert.h>
 #include <string.h>
 
-enum {
-    OLDEST_REDIS = 70000, /* 7.0.0 */
-};
-
 /* ---- what is wrong --------------------------------------------------------------------------- */
 
 /* A server reached under two addresses has one vote, at the place that its marker names. */
@@ -31,14 +27,8 @@ static bool same_server_elsewhere(const struct fence_fleet *fleet, unsigned i)
 static enum fence_reason judge_server(const struct fence_fleet *fleet, unsigned i)
 {
     const struct fence_facts *facts = &fleet->master[i].facts;
-    if (facts->version < OLDEST_REDIS)
-        return FENCE_REASON_OLD;
-    if (facts->replica)
-        return FENCE_REASON_REPLICA;
-    if (facts->cluster)
-        return FENCE_REASON_CLUSTER;
-    if (facts->evicts)
-        return FENCE_REASON_EVICTS;
+    if (facts->unfit)
+        return FENCE_REASON_UNFIT;
     return same_server_elsewhere(fleet, i) ? FENCE_REASON_SAME_SERVER : FENCE_REASON_NONE;
 }
 

@@ -1,45 +1,33 @@
 /* The words for what fence/fleet/fleet.h decides, and which of them fit. */
 #include "fence/fleet/fleet.h"
 
-static const struct {
-    const char *name;
-    const char *text;
-} reasons[] = {
+static const struct fence_words reasons[] = {
     [FENCE_REASON_NONE] = {"none", "It votes."},
     [FENCE_REASON_CONNECTING] = {"connecting", "Not reached yet; pawld keeps trying."},
     [FENCE_REASON_UNREACHABLE] =
         {"unreachable",
-         "The connection failed; pawld keeps trying. Check that this Redis runs, and its "
+         "The connection failed; pawld keeps trying. Check that this server runs, and its "
          "address."},
     [FENCE_REASON_SILENT] =
         {"silent", "It did not answer in time; pawld keeps trying. Check the machine and the "
                    "network."},
     [FENCE_REASON_UNWILLING] =
         {"unwilling",
-         "This Redis answers but takes no writes; pawld keeps trying. Mend what its last failure "
+         "This server answers but takes no writes; pawld keeps trying. Mend what its last failure "
          "names: free its disk, or change its settings."},
     [FENCE_REASON_ERROR] =
         {"error",
-         "This Redis answers with an error; pawld keeps trying. Mend what its last failure "
+         "This server answers with an error; pawld keeps trying. Mend what its last failure "
          "names."},
-    [FENCE_REASON_CHANGED] = {"changed", "This Redis is not what it was; pawld looks at it anew."},
+    [FENCE_REASON_CHANGED] = {"changed", "This server is not what it was; pawld looks at it anew."},
     [FENCE_REASON_NO_MAJORITY] =
         {"no-majority", "A majority of the masters must name one fleet before any may vote. Start "
                         "the others; if the fleet is new, run pawld init --new once."},
-    [FENCE_REASON_RESTARTED] =
-        {"restarted", "It restarted, or its replication id changed. It is being taken back."},
-    [FENCE_REASON_OLD] = {"old", "This Redis is older than 7.0. Upgrade it."},
-    [FENCE_REASON_REPLICA] =
-        {"replica", "This Redis is a replica, and lacks whatever its master had not sent yet. Give "
-                    "pawld an independent master instead."},
-    [FENCE_REASON_EVICTS] =
-        {"evicts",
-         "It has a memory limit, and may drop locks or its marker when that is reached. Set "
-         "maxmemory-policy noeviction, or maxmemory 0."},
-    [FENCE_REASON_CLUSTER] =
-        {"cluster", "This Redis runs in cluster mode. Give pawld an independent master instead."},
+    [FENCE_REASON_RESTARTED] = {"restarted",
+                                "It restarted, or its lineage changed. It is being taken back."},
+    [FENCE_REASON_UNFIT] = {"unfit", "This server is not fit to be a master."},
     [FENCE_REASON_SAME_SERVER] =
-        {"same-server", "Two --master addresses lead to this one Redis, which may vote once at "
+        {"same-server", "Two --master addresses lead to this one server, which may vote once at "
                         "most. Give each its own server."},
     [FENCE_REASON_BLANK] =
         {"blank",
@@ -63,17 +51,16 @@ static const struct {
                       "it by hand; it stays out."},
     [FENCE_REASON_UNDURABLE] =
         {"undurable",
-         "Its marker says that it is durable, and its settings no longer are. Restore appendonly "
-         "yes, appendfsync always and no-appendfsync-on-rewrite no, and let pawld's user ask "
-         "CONFIG GET. To go on without them, stop it, "
-         "remove its data folder, and start it empty: it is then taken back as one that forgets."},
+         "Its marker says that it is durable, and its settings no longer are. Restore the settings "
+         "that its audit names. To go on without them, stop it, remove its data folder, and start "
+         "it empty: it is then taken back as one that forgets."},
     [FENCE_REASON_FORGOT] =
-        {"forgot", "It restarted, was a replica for a while, or evicted keys, so it may have "
+        {"forgot", "It restarted, was a replica for a while, or dropped keys, so it may have "
                    "forgotten. It is "
                    "taken back by itself once a majority of the fleet, without it, is active."},
     [FENCE_REASON_SUPERSEDED] =
         {"superseded",
-         "Another Redis has taken its place in the fleet. Retire this one; if it is to "
+         "Another server has taken its place in the fleet. Retire this one; if it is to "
          "serve again at this address, restart it empty."},
     [FENCE_REASON_JOINING] =
         {"joining",
@@ -90,14 +77,14 @@ static const struct {
          "once a majority of the fleet, without it, is active."},
 };
 
-const char *fence_reason_name(enum fence_reason reason)
+const struct fence_words *fence_reason_words(enum fence_reason reason,
+                                             const struct fence_facts *facts)
 {
-    return reasons[reason].name;
-}
-
-const char *fence_reason_text(enum fence_reason reason)
-{
-    return reasons[reason].text;
+    if (reason == FENCE_REASON_UNFIT && facts && facts->unfit)
+        return facts->unfit;
+    if (reason == FENCE_REASON_UNDURABLE && facts && facts->undurable)
+        return facts->undurable;
+    return &reasons[reason];
 }
 
 const char *fence_master_state_name(enum fence_master_state state)

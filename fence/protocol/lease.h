@@ -20,8 +20,8 @@ static inline unsigned fence_blocking(unsigned n)
 }
 
 /* What the holder may still count on of a lease of @ttl_ms whose first request left at @began_us:
- * ttl - elapsed - drift, where drift = 1% of the TTL + 2 ms ("Distributed Locks with Redis",
- * redis.io, "The Redlock algorithm"). Not positive: the lease must not be granted. */
+ * ttl - elapsed - drift, where drift = 1% of the TTL + 2 ms (S. Sanfilippo, the Redlock algorithm).
+ * Not positive: the lease must not be granted. */
 int64_t fence_validity_us(uint32_t ttl_ms, uint64_t began_us, uint64_t now_us);
 
 /* How long a master that lost its locks stays out, counted from when no vote that it gave before

@@ -14,7 +14,7 @@ enum {
     FENCE_LOCK_ID_MAX = 64,
     FENCE_LOCK_ID_LEN = 27, /* of the ids that the server makes: 20 random bytes */
     FENCE_OWNER_MAX = 128,  /* bytes of UTF-8 in the label shown to others */
-    FENCE_ID_HEX_LEN = 40,  /* a Redis run id */
+    FENCE_ID_HEX_LEN = 40,  /* the id of a server's process, or of a fleet */
     FENCE_LINEAGE_MAX = 63, /* bytes of a lineage */
     FENCE_HOST_MAX = 45,    /* bytes of an IP address as text */
     FENCE_SLOTS = 16384,    /* token counters a master keeps, whatever the number of names */
@@ -66,7 +66,7 @@ enum {
     FENCE_CALLS_MAX = 65536,                /* a call's index is 16 bits of its tag */
 };
 
-/* Tokens fit a double, so that Lua and JavaScript carry them unharmed. */
+/* Tokens fit a double, so that scripts on a master, and JavaScript, carry them unharmed. */
 #define FENCE_TOKEN_MAX ((INT64_C(1) << 53) - 1)
 
 /* The longest that a lock is believed to have left, some 30 years: in microseconds it fits 64 bits,

@@ -25,9 +25,8 @@ bool fence_owner_valid(const char *owner, size_t len);
 #define FENCE_LOCK_KEY  "pawl:lock:"
 #define FENCE_FLEET_KEY "pawl:fleet"
 
-/* The counter slot of a resource: CRC-16/XMODEM mod FENCE_SLOTS, the hash of Redis Cluster
- * ("Redis cluster specification", appendix A), over the whole name: braces are not special here,
- * as no resource name has them. */
+/* The counter slot of a resource: CRC-16/XMODEM mod FENCE_SLOTS, over the whole name. A client can
+ * compute it with any library for that checksum. */
 unsigned fence_slot(const char *name, size_t len);
 
 /* A 64-bit hash of @len bytes, keyed by @seed: for tables, not for secrets. */

@@ -20,7 +20,7 @@ enum {
 };
 
 /* The last that anybody is given. A master that names a higher one was changed by
- * hand, or is none of ours. Below 2^53, since Lua compares them. */
+ * hand, or is none of ours. Below 2^53, since masters may compare them as doubles. */
 #define FENCE_INCARNATION_MAX (FENCE_TOKEN_MAX - (INT64_C(2) << FENCE_INCARNATION_RANDOM_BITS))
 
 /* @incarnation: 0 where unknown. */

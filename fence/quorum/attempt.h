@@ -23,7 +23,7 @@
  * changed hands at that master in between. And a confirmation goes to this attempt with its number,
  * not to the lock id (fence_request's @attempt and @token; the master compares).
  *
- * Source: S. Sanfilippo, "Distributed Locks with Redis" for the lock; the token is a quorum
+ * Source: S. Sanfilippo, the Redlock algorithm (2014), for the lock. The token is a quorum
  * max-register with conflict detection on top of it. */
 #ifndef FENCE_QUORUM_ATTEMPT_H
 #define FENCE_QUORUM_ATTEMPT_H

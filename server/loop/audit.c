@@ -36,28 +36,29 @@ static void log_master(struct server_audit *audit, unsigned i, const char *addre
         bool is = master->findings >> f & 1;
         bool was = audit->logged[i] >> f & 1;
         const unsigned key = i * FENCE_FINDINGS + (unsigned)f;
+        if (!is && !was)
+            continue;
+        const struct fence_words *words = fence_finding_words(master, finding);
         char measured[MEASURE_MAX];
         measure(master, finding, measured);
-        if (is && !was)
+        if (!was)
             server_log_few(SERVER_LOG_WARNING, key, "audit: master %u (%s): %s%s: %s", i + 1,
-                           address, fence_finding_name(finding), measured,
-                           fence_finding_text(finding));
-        else if (was && !is)
+                           address, words->name, measured, words->text);
+        else if (!is)
             server_log_few(SERVER_LOG_INFO, key, "audit: master %u (%s): %s no more", i + 1,
-                           address, fence_finding_name(finding));
+                           address, words->name);
     }
     audit->logged[i] = master->findings;
 }
 
 static void log_same_host(struct server_audit *audit)
 {
+    const struct fence_words *words = fence_finding_words(NULL, FENCE_FINDING_SAME_HOST);
     bool is = audit->found.same_host != 0;
     if (is && !audit->same_host_logged)
-        server_log(SERVER_LOG_WARNING, "audit: %s: %s", fence_finding_name(FENCE_FINDING_SAME_HOST),
-                   fence_finding_text(FENCE_FINDING_SAME_HOST));
+        server_log(SERVER_LOG_WARNING, "audit: %s: %s", words->name, words->text);
     else if (audit->same_host_logged && !is)
-        server_log(SERVER_LOG_INFO, "audit: %s no more",
-                   fence_finding_name(FENCE_FINDING_SAME_HOST));
+        server_log(SERVER_LOG_INFO, "audit: %s no more", words->name);
     audit->same_host_logged = is;
 }
 

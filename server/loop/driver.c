@@ -186,14 +186,14 @@ static unsigned log_key(const struct server_driver *driver, unsigned i)
 /* A failure is a sentence of its own, in the words of whoever it is from. */
 static void log_why_not(const struct server_driver *driver, unsigned i, enum fence_reason reason)
 {
-    const enum fence_master_state state = fence_core_fleet(driver->core)->master[i].state;
-    bool failed = state == FENCE_MASTER_DOWN && has_detail(reason);
+    const struct fence_master *master = &fence_core_fleet(driver->core)->master[i];
+    bool failed = master->state == FENCE_MASTER_DOWN && has_detail(reason);
     const char *failure = failed ? server_driver_detail(driver, i) : "";
     size_t len = strlen(failure);
     bool ends = len > 0 && failure[len - 1] == '.';
     server_log_few(SERVER_LOG_WARNING, log_key(driver, i),
                    "%smaster %u (%s) does not vote: %s%s%s%s", driver->config.label, i + 1,
-                   driver->addresses[i], fence_reason_text(reason),
+                   driver->addresses[i], fence_reason_words(reason, &master->facts)->text,
                    len > 0 ? " Last failure: " : "", failure, len > 0 && !ends ? "." : "");
 }
 

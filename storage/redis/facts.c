@@ -157,15 +157,16 @@ static int read_info(const redisReply *reply, struct storage_reading *reading)
         !storage_text_copy(facts->run_id, sizeof(facts->run_id), run_id, len))
         return FENCE_EIO;
     const char *version = info_field(reply->str, "redis_version", &len);
-    if (!version || !read_version(version, &facts->version))
+    if (!version || !read_version(version, &reading->server.version))
         return FENCE_EIO;
     if (!read_lineage(reply->str, reading))
         return FENCE_EIO;
     read_history(reply->str, reading);
     facts->replica = info_is(reply->str, "role", "slave");
-    facts->cluster = info_is(reply->str, "cluster_enabled", "1");
+    reading->server.cluster = info_is(reply->str, "cluster_enabled", "1");
     facts->replicas = (uint32_t)info_number(reply->str, "connected_slaves");
-    facts->evicts = may_evict(reply->str);
+    reading->server.evicts = may_evict(reply->str);
+    facts->unfit = storage_redis_unfit(&reading->server, facts->replica);
     facts->full = is_full(reply->str);
     return 0;
 }
@@ -354,8 +355,8 @@ static bool kept_in_memory(const struct storage_reading *reading)
 {
     const struct fence_facts *facts = &reading->facts;
     if (reading->reset_since)
-        return has_replication_id_of_marker(facts) && reading->evicted == 0 && !facts->evicts &&
-               reading->config_sets == 0;
+        return has_replication_id_of_marker(facts) && reading->evicted == 0 &&
+               !reading->server.evicts && reading->config_sets == 0;
     if (!reading->noted && reading->reset)
         return false;
     uint64_t marked = marked_evicted(facts);
@@ -387,6 +388,13 @@ static void conclude(struct storage_reading *reading)
     reading->lost = facts->marked && !kept;
     facts->intact = facts->marked && kept && (facts->durable || !restarted) && !reading->doubted &&
                     (facts->marked_active || reading->marked_intact);
+    storage_redis_find(facts, &reading->server);
+}
+
+void storage_redis_note_full(struct storage_reading *reading, bool full)
+{
+    reading->facts.full = full;
+    storage_redis_find(&reading->facts, &reading->server);
 }
 
 /* ---- TIME ------------------------------------------------------------------------------------ */

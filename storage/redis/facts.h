@@ -5,6 +5,7 @@
 
 #include "fence/fleet/fleet.h"
 #include "fence/protocol/error.h"
+#include "storage/redis/fitness.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,6 +28,7 @@ enum {
 /* What is read, reply by reply. Starts zeroed, or with what an earlier look found. */
 struct storage_reading {
     struct fence_facts facts;
+    struct storage_server server;
 
     /* Of the process: what says whether its data can be what its marker says. */
     bool promoted;               /* it follows another replication history than its own */
@@ -63,6 +65,9 @@ int storage_question_args(enum storage_question question,
  * again later. FENCE_EINVAL: the marker is malformed. */
 FENCE_CHECKED int storage_facts_read(enum storage_question question, const redisReply *reply,
                                      unsigned n, struct storage_reading *reading);
+
+/* A write was tried on it: whether there was no room. */
+void storage_redis_note_full(struct storage_reading *reading, bool full);
 
 /* Asks in the pipeline behind a script call what that cannot see, as hiredis formats it: whether
  * the master is durable. And whether the reply says that it is. */

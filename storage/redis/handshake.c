@@ -62,7 +62,7 @@ static void on_probed(redisAsyncContext *context, void *data, void *unused)
     }
     master->probed = probed != STORAGE_PROBED_CHANGED;
     if (master->probed)
-        master->reading.facts.full = probed == STORAGE_PROBED_FULL;
+        storage_redis_note_full(&master->reading, probed == STORAGE_PROBED_FULL);
     storage_master_ready(master);
 }
 
@@ -107,7 +107,7 @@ static bool probe_joining(struct storage_redis_master *master)
 static void probe(struct storage_redis_master *master)
 {
     const struct fence_facts *facts = &master->reading.facts;
-    if (!facts->marked || facts->replica || facts->cluster)
+    if (!facts->marked || facts->replica || master->reading.server.cluster)
         storage_master_ready(master);
     else if (!note_loss(master) || !(facts->marked_active ? storage_master_probe(master, on_probed)
                                                           : probe_joining(master)))

@@ -178,7 +178,7 @@ static int judge_servers(struct storage_init_session *session)
         if (reason != FENCE_REASON_BLANK && reason != FENCE_REASON_NO_MAJORITY &&
             reason != FENCE_REASON_OTHER_MEMBER)
             return storage_init_fail_at(session, i, FENCE_ECONFLICT, "%s",
-                                        fence_reason_text(reason));
+                                        fence_reason_words(reason, &session->seen[i])->text);
     }
     return 0;
 }

@@ -90,7 +90,7 @@ static const char *find_change(const struct storage_redis_master *master)
         return is->replica ? "It has become a replica." : "It is no longer a replica.";
     if (strcmp(was->lineage, is->lineage) != 0)
         return "It was a replica, or evicted keys, or its replication id changed.";
-    if (was->evicts != is->evicts)
+    if (master->reading.server.evicts != master->look.reading.server.evicts)
         return "Its maxmemory-policy changed.";
     if (was->marked_durable && was->durable != is->durable)
         return "Its persistence changed.";
@@ -161,7 +161,7 @@ static void on_probed(redisAsyncContext *context, void *data, void *unused)
     if (probed == STORAGE_PROBED_ERROR || probed == STORAGE_PROBED_CHANGED)
         storage_master_refused(master, reply);
     else if (look)
-        look->reading.facts.full = probed == STORAGE_PROBED_FULL;
+        storage_redis_note_full(&look->reading, probed == STORAGE_PROBED_FULL);
 }
 
 static bool ask(struct storage_redis_master *master, redisCallbackFn *on_answer, int n,

@@ -6,8 +6,6 @@
 #include <string.h>
 
 enum {
-    VERSION_GOOD = 70015,
-    VERSION_OLD = 60000,
     TTL_MAX_MS = 5000, /* of the fleet; CALLS_TTL_MAX_MS lies above it */
     TTL_MAX_OTHER_MS = 1000,
 
@@ -138,13 +136,13 @@ static void mark(struct play *play, unsigned i, struct fence_facts *facts)
     facts->view = play->honest ? fence_core_fleet(play->core)->view : view(play);
 }
 
+static const struct fence_words unfit = {"unfit", "It cannot serve."};
+
 void lies_facts(struct play *play, unsigned i, struct fence_facts *ret_facts)
 {
     *ret_facts = (struct fence_facts){
-        .version = wrong(play, SERVER_WRONG) ? VERSION_OLD : VERSION_GOOD,
+        .unfit = wrong(play, SERVER_WRONG) ? &unfit : NULL,
         .replica = wrong(play, SERVER_WRONG),
-        .evicts = wrong(play, SERVER_WRONG),
-        .cluster = wrong(play, SERVER_WRONG),
         .durable = chance(play, DURABLE),
         .persistence = "always",
     };

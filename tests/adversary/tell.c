@@ -22,7 +22,7 @@ static void tell_facts(FILE *to, const struct fence_facts *facts)
 {
     fprintf(to, "it is %s of %s%s%s%s%s", facts->run_id, facts->lineage,
             facts->durable ? ", durable" : "", facts->intact ? ", intact" : "",
-            facts->replica ? ", a replica" : "", facts->cluster ? ", a cluster's" : "");
+            facts->replica ? ", a replica" : "", facts->unfit ? ", unfit" : "");
     if (facts->marked)
         fprintf(to, "; marked for member %" PRIu32 " of %s by %s of %s, %s%s, next %#" PRIx64,
                 facts->member, facts->fleet_id, facts->marked_run_id, facts->marked_lineage,
@@ -49,7 +49,8 @@ void tell_event(FILE *to, const struct fence_event *event)
         tell_facts(to, &event->facts);
         break;
     case FENCE_EVENT_DOWN:
-        fprintf(to, "master %u is down: %s\n", event->master, fence_reason_name(event->reason));
+        fprintf(to, "master %u is down: %s\n", event->master,
+                fence_reason_words(event->reason, NULL)->name);
         break;
     case FENCE_EVENT_REJOIN:
         fprintf(to, "master %u, in a rejoin: %s (%" PRIx64 "), cursor %" PRIu64 "\n", event->master,

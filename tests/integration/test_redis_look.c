@@ -34,7 +34,7 @@ static void look_finds_what_a_handshake_does_and_the_time(void **state)
     assert_string_equal(seen->persistence, "always");
     assert_true(seen->durable);
     assert_true(seen->marked_durable);
-    assert_false(seen->evicts);
+    assert_null(seen->unfit);
     assert_int_equal(seen->replicas, 0);
     assert_in_range(seen->clock.theirs_us / 1000000, 1500000000, 100000000000);
     assert_in_range(seen->clock.after_us - seen->clock.before_us, 1, 1000000);
@@ -48,7 +48,7 @@ static void look_finds_what_was_changed_since_the_start(void **state)
     look_again(fixture);
     assert_false(fixture->seen.durable);
     assert_string_equal(fixture->seen.persistence, "everysec");
-    assert_true(fixture->seen.evicts);
+    assert_string_equal(fixture->seen.unfit->name, "evicts");
     assert_false(fixture->seen.full);
     assert_true(fixture->seen.marked_durable);
     command(fixture, "CONFIG SET maxmemory 1mb maxmemory-policy noeviction"); /* less than empty */
@@ -149,10 +149,10 @@ static void look_notices_a_policy_that_evicts_and_its_end(void **state)
     struct master_fixture *fixture = *state;
     expect_change(fixture, "CONFIG SET maxmemory 1gb maxmemory-policy volatile-lru",
                   "Its maxmemory-policy changed.");
-    assert_true(fixture->facts.evicts);
+    assert_string_equal(fixture->facts.unfit->name, "evicts");
     expect_change(fixture, "CONFIG SET maxmemory-policy noeviction",
                   "Its maxmemory-policy changed.");
-    assert_false(fixture->facts.evicts);
+    assert_null(fixture->facts.unfit);
 }
 
 static void look_notices_that_a_durable_master_is_not_and_that_it_is_again(void **state)

@@ -19,9 +19,8 @@ static void handshake_of_a_durable_master_says_so(void **state)
     assert_int_equal(fixture->facts.member, 1);
     assert_int_equal(fixture->facts.ttl_max_ms, 300000);
     assert_true(fixture->facts.view.incarnation[0] > 0);
-    assert_true(fixture->facts.version >= 70000);
+    assert_null(fixture->facts.unfit);
     assert_false(fixture->facts.replica);
-    assert_false(fixture->facts.cluster);
 }
 
 static void handshake_of_a_volatile_master_says_so(void **state)

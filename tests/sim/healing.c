@@ -156,7 +156,7 @@ static void check_all_active(struct sim_world *world)
                 sim_check_fail(&world->check,
                                "P3: all is well again, but to server %u master %u is %s: %s", s, i,
                                fence_master_state_name(fleet->master[i].state),
-                               fence_reason_name(fleet->master[i].reason));
+                               fence_reason_words(fleet->master[i].reason, NULL)->name);
     }
 }
 

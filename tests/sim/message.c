@@ -155,7 +155,6 @@ struct fence_facts sim_facts(const struct sim_reply *reply)
         [SIM_ALWAYS] = "always", [SIM_EVERYSEC] = "everysec", [SIM_NONE] = "none"};
     const struct sim_marker *marker = &reply->marker;
     struct fence_facts facts = {
-        .version = 70000,
         .durable = reply->persistence == SIM_ALWAYS,
         .intact = reply->intact,
     };

@@ -6,10 +6,11 @@
 
 /* ---- a core and its fleet -------------------------------------------------------------------- */
 
+const struct fence_words core_unfit = {"too-small", "It is too small. Get a larger one."};
+
 struct fence_facts core_facts(unsigned i)
 {
     struct fence_facts facts = {
-        .version = 70015,
         .durable = true,
         .persistence = "always",
         .marked = true,

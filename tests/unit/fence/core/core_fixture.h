@@ -55,6 +55,9 @@ struct core_fixture {
     struct core_owed owed[FENCE_MASTERS_MAX];
 };
 
+/* Why a server is unfit, in words that are nobody else's. */
+extern const struct fence_words core_unfit;
+
 /* What a handshake with master @i finds when all is well. */
 struct fence_facts core_facts(unsigned i);
 

@@ -198,12 +198,12 @@ static void refused_master_is_reset_and_keeps_its_reason(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
     struct fence_facts facts = core_facts(2);
-    facts.replica = true;
+    facts.unfit = &core_unfit;
     core_shake_hands(f, 2, facts);
     assert_int_equal(f->effects.count, 1);
     assert_int_equal(core_effect(f, FENCE_EFFECT_RESET), CORE_SET(2));
     assert_int_equal(master(f, 2)->state, FENCE_MASTER_REFUSED);
-    assert_int_equal(master(f, 2)->reason, FENCE_REASON_REPLICA);
+    assert_int_equal(master(f, 2)->reason, FENCE_REASON_UNFIT);
     core_acquire(f, 1, 0);
     assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), CORE_FIRST(2));
 }
@@ -212,7 +212,7 @@ static void refused_master_votes_once_it_is_mended(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
     struct fence_facts facts = core_facts(2);
-    facts.cluster = true;
+    facts.unfit = &core_unfit;
     for (unsigned again = 0; again < 3; again++) {
         core_shake_hands(f, 2, facts);
         assert_int_equal(core_effect(f, FENCE_EFFECT_RESET), CORE_SET(2));

@@ -49,5 +49,6 @@ void assert_master(const struct fence_fleet *fleet, unsigned i, enum fence_maste
 {
     assert_string_equal(fence_master_state_name(fleet->master[i].state),
                         fence_master_state_name(state));
-    assert_string_equal(fence_reason_name(fleet->master[i].reason), fence_reason_name(reason));
+    assert_string_equal(fence_reason_words(fleet->master[i].reason, NULL)->name,
+                        fence_reason_words(reason, NULL)->name);
 }

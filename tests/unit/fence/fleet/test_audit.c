@@ -39,12 +39,22 @@ static void look(unsigned i, const struct fence_facts *facts)
     fence_audit_look(&audit, i, facts, now_us);
 }
 
-static void look_at_volatile(const char *persistence)
+enum {
+    SLEEPY, /* what is wrong with a server, as its own room says it */
+    LEAKY,
+};
+
+static const struct fence_words server_words[] = {
+    [SLEEPY] = {"sleepy", "It sleeps. Wake it."},
+    [LEAKY] = {"leaky", "It leaks. Mend it."},
+};
+
+static void look_at_server(unsigned i, uint32_t findings)
 {
-    struct fence_facts facts = well(0);
-    facts.durable = false;
-    snprintf(facts.persistence, sizeof(facts.persistence), "%s", persistence);
-    look(0, &facts);
+    struct fence_facts facts = well(i);
+    facts.findings = findings;
+    facts.finding_words = server_words;
+    look(i, &facts);
 }
 
 static void assert_found(unsigned i, enum fence_finding finding)
@@ -75,43 +85,40 @@ static void nothing_is_found_of_masters_that_are_well(void **state)
     assert_int_equal(audit.same_host, 0);
 }
 
-static void whatever_is_weaker_than_always_is_found_by_its_cause(void **state)
+static void findings_of_a_server_are_told_in_its_own_words(void **state)
 {
     (void)state;
-    look_at_volatile("unknown");
-    assert_found(0, FENCE_FINDING_PERSISTENCE_UNKNOWN);
-    look_at_volatile("none");
-    assert_found(0, FENCE_FINDING_NO_AOF);
-    look_at_volatile("everysec");
-    assert_found(0, FENCE_FINDING_FSYNC);
-    look_at_volatile("no");
-    assert_found(0, FENCE_FINDING_FSYNC);
-    look_at_volatile("always"); /* durable but for rewrites */
-    assert_found(0, FENCE_FINDING_REWRITE);
-    assert_string_equal(audit.master[0].persistence, "always");
-    assert_false(audit.master[0].durable);
+    look_at_server(0, UINT32_C(1) << LEAKY);
+    assert_found(0, (enum fence_finding)LEAKY);
+    assert_ptr_equal(fence_finding_words(&audit.master[0], (enum fence_finding)LEAKY),
+                     &server_words[LEAKY]);
+    look_at_server(0, 0);
+    assert_int_equal(audit.master[0].findings, 0);
+    assert_ptr_equal(fence_finding_words(&audit.master[0], (enum fence_finding)LEAKY),
+                     &server_words[LEAKY]); /* to be told that it is over */
 }
 
-static void full_memory_is_found_and_goes_away(void **state)
+static void what_is_shown_is_of_the_last_look(void **state)
 {
     (void)state;
     struct fence_facts facts = well(1);
     facts.full = true;
+    facts.durable = false;
+    snprintf(facts.persistence, sizeof(facts.persistence), "everysec");
     look(1, &facts);
-    assert_found(1, FENCE_FINDING_MEMORY);
-    facts.full = false;
+    assert_true(audit.master[1].full);
+    assert_false(audit.master[1].durable);
+    assert_string_equal(audit.master[1].persistence, "everysec");
+    facts = well(1);
     look(1, &facts);
-    assert_int_equal(audit.master[1].findings, 0);
+    assert_false(audit.master[1].full);
+    assert_true(audit.master[1].durable);
 }
 
-static void eviction_and_replicas_are_found_and_go_away(void **state)
+static void replicas_are_found_and_go_away(void **state)
 {
     (void)state;
     struct fence_facts facts = well(1);
-    facts.evicts = true;
-    look(1, &facts);
-    assert_found(1, FENCE_FINDING_EVICTION);
-    facts.evicts = false;
     facts.replicas = 2;
     look(1, &facts);
     assert_found(1, FENCE_FINDING_REPLICAS);
@@ -124,11 +131,11 @@ static void eviction_and_replicas_are_found_and_go_away(void **state)
 static void findings_of_one_master_are_not_anothers(void **state)
 {
     (void)state;
-    look_at_volatile("none");
+    look_at_server(0, UINT32_C(1) << SLEEPY);
     struct fence_facts facts = well(1);
     facts.replicas = 1;
     look(1, &facts);
-    assert_found(0, FENCE_FINDING_NO_AOF);
+    assert_found(0, (enum fence_finding)SLEEPY);
     assert_found(1, FENCE_FINDING_REPLICAS);
     assert_int_equal(audit.master[2].findings, 0);
 }
@@ -219,13 +226,14 @@ static void hosts_that_are_not_known_are_not_one_machine(void **state)
 static void every_finding_has_a_name_of_its_own_and_a_sentence(void **state)
 {
     (void)state;
-    for (int f = 0; f < FENCE_FINDINGS; f++) {
-        const char *name = fence_finding_name((enum fence_finding)f);
-        const char *text = fence_finding_text((enum fence_finding)f);
+    for (int f = FENCE_FINDINGS_OF_SERVER; f < FENCE_FINDINGS; f++) {
+        const char *name = fence_finding_words(NULL, (enum fence_finding)f)->name;
+        const char *text = fence_finding_words(NULL, (enum fence_finding)f)->text;
         assert_int_equal(strspn(name, "abcdefghijklmnopqrstuvwxyz-"), strlen(name));
         assert_int_equal(text[strlen(text) - 1], '.');
-        for (int other = 0; other < f; other++)
-            assert_string_not_equal(name, fence_finding_name((enum fence_finding)other));
+        for (int other = FENCE_FINDINGS_OF_SERVER; other < f; other++)
+            assert_string_not_equal(name,
+                                    fence_finding_words(NULL, (enum fence_finding)other)->name);
     }
 }
 
@@ -233,9 +241,9 @@ static void every_finding_has_a_name_of_its_own_and_a_sentence(void **state)
 
 static const struct CMUnitTest cases[] = {
     AUDIT_CASE(nothing_is_found_of_masters_that_are_well),
-    AUDIT_CASE(whatever_is_weaker_than_always_is_found_by_its_cause),
-    AUDIT_CASE(full_memory_is_found_and_goes_away),
-    AUDIT_CASE(eviction_and_replicas_are_found_and_go_away),
+    AUDIT_CASE(findings_of_a_server_are_told_in_its_own_words),
+    AUDIT_CASE(what_is_shown_is_of_the_last_look),
+    AUDIT_CASE(replicas_are_found_and_go_away),
     AUDIT_CASE(findings_of_one_master_are_not_anothers),
     AUDIT_CASE(step_of_the_clock_stays_on_show_for_its_time),
     AUDIT_CASE(clock_that_goes_on_too_fast_stays_on_show),

@@ -1,6 +1,8 @@
 /* Who belongs to the fleet, what a majority says of it, and who is silent. What is wrong with a
- * master is in test_fleet_judge.c. */
+ * master is in test_judge.c. */
 #include "tests/unit/fence/fleet/fleet_fixture.h"
+
+#include <string.h>
 
 /* ---- who is in another's place --------------------------------------------------------------- */
 
@@ -215,10 +217,10 @@ static void refusal_stays_on_show_while_the_connection_is_reopened(void **state)
     (void)state;
     struct fence_fleet fleet = fleet_active(3);
     struct fence_facts facts = core_facts(2);
-    facts.replica = true;
+    facts.unfit = &core_unfit;
     fleet_learn(&fleet, 2, facts);
     fence_fleet_lose(&fleet, 2, FENCE_REASON_CONNECTING);
-    assert_int_equal(fleet.master[2].reason, FENCE_REASON_REPLICA);
+    assert_int_equal(fleet.master[2].reason, FENCE_REASON_UNFIT);
     fleet_lose(&fleet, 2);
     assert_master(&fleet, 2, FENCE_MASTER_DOWN, FENCE_REASON_UNREACHABLE);
 }
@@ -228,7 +230,7 @@ static void refused_master_is_refused_anew_at_each_handshake(void **state)
     (void)state;
     struct fence_fleet fleet = fleet_active(3);
     struct fence_facts facts = core_facts(2);
-    facts.replica = true;
+    facts.unfit = &core_unfit;
     assert_int_equal(fleet_learn(&fleet, 2, facts), CORE_SET(2));
     fence_fleet_lose(&fleet, 2, FENCE_REASON_CONNECTING);
     assert_int_equal(fleet_learn(&fleet, 0, core_facts(0)), 0);
@@ -291,11 +293,20 @@ static void every_reason_has_a_name_and_says_what_to_do(void **state)
 {
     (void)state;
     for (enum fence_reason reason = FENCE_REASON_NONE; reason <= FENCE_REASON_JOINING; reason++) {
-        assert_non_null(fence_reason_name(reason));
-        assert_non_null(fence_reason_text(reason));
+        const struct fence_words *words = fence_reason_words(reason, NULL);
+        assert_int_equal(words->text[strlen(words->text) - 1], '.');
         for (enum fence_reason other = FENCE_REASON_NONE; other < reason; other++)
-            assert_string_not_equal(fence_reason_name(other), fence_reason_name(reason));
+            assert_string_not_equal(fence_reason_words(other, NULL)->name, words->name);
     }
+}
+
+static void unfit_server_is_told_in_its_own_words(void **state)
+{
+    (void)state;
+    struct fence_facts facts = core_facts(0);
+    facts.unfit = &core_unfit;
+    assert_ptr_equal(fence_reason_words(FENCE_REASON_UNFIT, &facts), &core_unfit);
+    assert_ptr_not_equal(fence_reason_words(FENCE_REASON_FORGOT, &facts), &core_unfit);
 }
 
 static const struct CMUnitTest cases[] = {
@@ -321,6 +332,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(earliest_master_sets_the_deadline),
     cmocka_unit_test(new_connection_owes_nothing),
     cmocka_unit_test(every_reason_has_a_name_and_says_what_to_do),
+    cmocka_unit_test(unfit_server_is_told_in_its_own_words),
 };
 
 CASE_MAIN(cases, NULL, NULL)

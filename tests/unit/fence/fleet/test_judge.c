@@ -104,32 +104,11 @@ static void assert_votes(struct look *look)
 
 /* ---- who is refused -------------------------------------------------------------------------- */
 
-static void redis_before_7_is_refused(void **state)
+static void server_that_is_unfit_is_refused(void **state)
 {
     struct look *look = *state;
-    look->facts.version = 60299;
-    assert_refused(look, FENCE_REASON_OLD);
-}
-
-static void redis_7_is_new_enough(void **state)
-{
-    struct look *look = *state;
-    look->facts.version = 70000;
-    assert_votes(look);
-}
-
-static void replica_is_refused(void **state)
-{
-    struct look *look = *state;
-    look->facts.replica = true;
-    assert_refused(look, FENCE_REASON_REPLICA);
-}
-
-static void cluster_mode_is_refused(void **state)
-{
-    struct look *look = *state;
-    look->facts.cluster = true;
-    assert_refused(look, FENCE_REASON_CLUSTER);
+    look->facts.unfit = &core_unfit;
+    assert_refused(look, FENCE_REASON_UNFIT);
 }
 
 static void marker_of_another_fleet_is_refused(void **state)
@@ -151,13 +130,6 @@ static void other_maximum_ttl_is_refused(void **state)
     struct look *look = *state;
     look->facts.ttl_max_ms--;
     assert_refused(look, FENCE_REASON_OTHER_TTL);
-}
-
-static void master_that_may_evict_is_refused(void **state)
-{
-    struct look *look = *state;
-    look->facts.evicts = true;
-    assert_refused(look, FENCE_REASON_EVICTS);
 }
 
 /* Its marker is a promise that others rely on: it must not vote while it may break it. */
@@ -427,14 +399,10 @@ static void joining_master_is_refused_where_too_few_others_are_active(void **sta
 #define JOINING(name)   cmocka_unit_test_setup(name, another_takes_it_back)
 
 static const struct CMUnitTest cases[] = {
-    WELL(redis_before_7_is_refused),
-    WELL(redis_7_is_new_enough),
-    WELL(replica_is_refused),
-    WELL(cluster_mode_is_refused),
+    WELL(server_that_is_unfit_is_refused),
     WELL(marker_of_another_fleet_is_refused),
     WELL(marker_of_another_member_is_refused),
     WELL(other_maximum_ttl_is_refused),
-    WELL(master_that_may_evict_is_refused),
     WELL(durable_master_that_is_so_no_more_is_refused),
     RESTARTED(undurable_master_is_not_taken_back_before_it_is_mended),
     WELL(undurable_master_votes_once_its_settings_are_restored),

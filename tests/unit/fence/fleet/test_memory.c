@@ -45,7 +45,7 @@ static void masters_that_are_out_for_another_reason_may_remember(void **state)
     (void)state;
     static const enum fence_reason others[] = {
         FENCE_REASON_CONNECTING,  FENCE_REASON_UNREACHABLE, FENCE_REASON_SILENT,
-        FENCE_REASON_NO_MAJORITY, FENCE_REASON_RESTARTED,   FENCE_REASON_REPLICA,
+        FENCE_REASON_NO_MAJORITY, FENCE_REASON_RESTARTED,   FENCE_REASON_UNFIT,
     };
     for (size_t k = 0; k < sizeof(others) / sizeof(others[0]); k++)
         assert_false(lost(3, 3, others[k]));

@@ -53,13 +53,26 @@ static void read_info(const char *more, struct storage_reading *reading)
     assert_int_equal(read_wire(STORAGE_ASK_INFO, wire, reading), 0);
 }
 
-static struct fence_facts info(const char *more)
+static struct storage_reading info_reading(const char *more)
 {
     struct storage_reading reading = {.promoted = true};
     read_info(more, &reading);
     assert_string_equal(reading.facts.run_id, RUN_ID);
-    assert_int_equal(reading.facts.version, 70015);
-    return reading.facts;
+    assert_int_equal(reading.server.version, 70015);
+    return reading;
+}
+
+static struct fence_facts info(const char *more)
+{
+    return info_reading(more).facts;
+}
+
+static bool may_evict(const char *more)
+{
+    struct storage_reading reading = info_reading(more);
+    assert_true(reading.server.evicts ==
+                (reading.facts.unfit && strcmp(reading.facts.unfit->name, "evicts") == 0));
+    return reading.server.evicts;
 }
 
 /* An array of bulk strings; "" where nothing is there. */
@@ -148,11 +161,11 @@ static uint64_t time_us(const char *wire)
 static void keys_may_be_dropped_where_memory_is_bounded_and_the_policy_drops(void **state)
 {
     (void)state;
-    assert_true(info("maxmemory:1048576\r\nmaxmemory_policy:allkeys-lru\r\n").evicts);
-    assert_true(info("maxmemory:1048576\r\nmaxmemory_policy:volatile-ttl\r\n").evicts);
-    assert_false(info("maxmemory:1048576\r\nmaxmemory_policy:noeviction\r\n").evicts);
-    assert_false(info("maxmemory:0\r\nmaxmemory_policy:allkeys-lru\r\n").evicts);
-    assert_false(info("maxmemory_human:1K\r\nmaxmemory_policy:allkeys-lru\r\n").evicts);
+    assert_true(may_evict("maxmemory:1048576\r\nmaxmemory_policy:allkeys-lru\r\n"));
+    assert_true(may_evict("maxmemory:1048576\r\nmaxmemory_policy:volatile-ttl\r\n"));
+    assert_false(may_evict("maxmemory:1048576\r\nmaxmemory_policy:noeviction\r\n"));
+    assert_false(may_evict("maxmemory:0\r\nmaxmemory_policy:allkeys-lru\r\n"));
+    assert_false(may_evict("maxmemory_human:1K\r\nmaxmemory_policy:allkeys-lru\r\n"));
 }
 
 static void memory_is_full_where_it_is_used_up_and_nothing_is_dropped(void **state)

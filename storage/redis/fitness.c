@@ -1,0 +1,89 @@
+#include "storage/redis/fitness.h"
+
+#include <string.h>
+
+enum {
+    OLDEST_VERSION = 70000, /* 7.0.0 */
+};
+
+static const struct fence_words
+    old = {"old", "This Redis is older than 7.0. Upgrade it."},
+    replica_of_another =
+        {"replica", "This Redis is a replica, and lacks whatever its master had not sent yet. Give "
+                    "pawld an independent master instead."},
+    in_cluster = {"cluster",
+                  "This Redis runs in cluster mode. Give pawld an independent master instead."},
+    evicting = {"evicts",
+                "It has a memory limit, and may drop locks or its marker when that is reached. Set "
+                "maxmemory-policy noeviction, or maxmemory 0."};
+
+const struct fence_words *storage_redis_unfit(const struct storage_server *server, bool replica)
+{
+    if (server->version < OLDEST_VERSION)
+        return &old;
+    if (replica)
+        return &replica_of_another;
+    if (server->cluster)
+        return &in_cluster;
+    return server->evicts ? &evicting : NULL;
+}
+
+static const struct fence_words undurable = {
+    "undurable",
+    "Its marker says that it is durable, and its settings no longer are. Restore appendonly yes, "
+    "appendfsync always and no-appendfsync-on-rewrite no, and let pawld's user ask CONFIG GET. To "
+    "go on without them, stop it, remove its data folder, and start it empty: it is then taken "
+    "back as one that forgets."};
+
+static const struct fence_words finding_words[] = {
+    [STORAGE_FINDING_PERSISTENCE_UNKNOWN] =
+        {"persistence-unknown",
+         "It refuses CONFIG GET, so it counts as one that forgets when it restarts. Allow it to "
+         "pawld's user (ACL: +config|get)."},
+    [STORAGE_FINDING_NO_AOF] =
+        {"no-aof", "A restart forgets everything, and until pawld has taken it back it does not "
+                   "vote. Set appendonly yes, appendfsync always and no-appendfsync-on-rewrite "
+                   "no."},
+    [STORAGE_FINDING_FSYNC] =
+        {"fsync", "A crash may forget the last writes, so after a restart it does not vote until "
+                  "pawld has taken it back. Set appendfsync always and no-appendfsync-on-rewrite "
+                  "no."},
+    [STORAGE_FINDING_REWRITE] =
+        {"fsync-on-rewrite", "While its AOF is rewritten a crash may forget the last writes, so "
+                             "after a restart it does not vote until pawld has taken it back. Set "
+                             "no-appendfsync-on-rewrite no."},
+    [STORAGE_FINDING_EVICTION] =
+        {"eviction", "When its memory is full it may drop locks that are held, or its marker with "
+                     "all counters. Set maxmemory-policy noeviction."},
+    [STORAGE_FINDING_MEMORY] =
+        {"memory-full", "Its memory is full, so it grants no lock until others end; those that are "
+                        "held can be released. Raise its maxmemory."},
+};
+
+static uint32_t finding_bit(enum storage_finding finding, bool found)
+{
+    return (uint32_t)found << finding;
+}
+
+/* The first thing that keeps it from being durable; its text names the settings behind it too. */
+static uint32_t find_persistence(const struct fence_facts *facts)
+{
+    if (facts->durable)
+        return 0;
+    if (strcmp(facts->persistence, "unknown") == 0)
+        return finding_bit(STORAGE_FINDING_PERSISTENCE_UNKNOWN, true);
+    if (strcmp(facts->persistence, "none") == 0)
+        return finding_bit(STORAGE_FINDING_NO_AOF, true);
+    if (strcmp(facts->persistence, "always") == 0)
+        return finding_bit(STORAGE_FINDING_REWRITE, true);
+    return finding_bit(STORAGE_FINDING_FSYNC, true);
+}
+
+void storage_redis_find(struct fence_facts *facts, const struct storage_server *server)
+{
+    facts->undurable = &undurable;
+    facts->finding_words = finding_words;
+    facts->findings = find_persistence(facts) |
+                      finding_bit(STORAGE_FINDING_EVICTION, server->evicts) |
+                      finding_bit(STORAGE_FINDING_MEMORY, facts->full);
+}
