@@ -7,7 +7,7 @@
 #include "fence/protocol/message.h"
 
 /* How busy the service is: all its workers together, each as it was at the end of its last turn. */
-struct api_figures {
+struct api_metrics {
     unsigned workers;
     uint64_t calls;       /* under way */
     uint64_t waiting;     /* those of them that may wait for a lock */
@@ -45,7 +45,7 @@ struct api_backend {
     /* What is wrong with masters that may vote all the same; valid until the loop goes on. */
     const struct fence_audit *(*audit)(void *context);
 
-    void (*figures)(void *context, struct api_figures *ret_figures);
+    void (*metrics)(void *context, struct api_metrics *ret_metrics);
 
     /* A fresh random lock id (160 bits, base64url), terminated. */
     void (*new_lock_id)(void *context, char ret[static FENCE_LOCK_ID_LEN + 1]);

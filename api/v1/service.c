@@ -124,15 +124,15 @@ static void write_master(struct api_writer *writer, const struct api_backend *ba
 }
 
 /* Of the whole process, where all else is as the worker sees it that answers. */
-static void write_figures(struct api_writer *writer, const struct api_backend *backend)
+static void write_metrics(struct api_writer *writer, const struct api_backend *backend)
 {
-    struct api_figures figures;
-    backend->figures(backend->context, &figures);
-    api_write_integer(writer, "workers", figures.workers);
-    api_write_integer(writer, "connections", (int64_t)figures.connections);
-    api_write_integer(writer, "calls", (int64_t)figures.calls);
-    api_write_integer(writer, "waiting", (int64_t)figures.waiting);
-    api_write_integer(writer, "grants", (int64_t)figures.grants);
+    struct api_metrics metrics;
+    backend->metrics(backend->context, &metrics);
+    api_write_integer(writer, "workers", metrics.workers);
+    api_write_integer(writer, "connections", (int64_t)metrics.connections);
+    api_write_integer(writer, "calls", (int64_t)metrics.calls);
+    api_write_integer(writer, "waiting", (int64_t)metrics.waiting);
+    api_write_integer(writer, "grants", (int64_t)metrics.grants);
 }
 
 static void show_fleet(struct api_request *request, void *context)
@@ -154,7 +154,7 @@ static void show_fleet(struct api_request *request, void *context)
         api_write_integer(&writer, "ttl_max_ms", fleet->ttl_max_ms);
     else
         api_write_null(&writer, "ttl_max_ms");
-    write_figures(&writer, backend);
+    write_metrics(&writer, backend);
     api_write_array(&writer, "masters");
     for (unsigned i = 0; i < fleet->n; i++)
         write_master(&writer, backend, i);

@@ -1,28 +1,28 @@
 #include "server/loop/batch_delay.h"
 
-void server_gathering_answered(struct server_gathering *gathering, uint64_t now_us)
+void server_batch_delay_answered(struct server_batch_delay *delay, uint64_t now_us)
 {
-    if (gathering->owed++ == 0)
-        gathering->since_us = now_us;
+    if (delay->owed++ == 0)
+        delay->since_us = now_us;
 }
 
-void server_gathering_asked(struct server_gathering *gathering)
+void server_batch_delay_asked(struct server_batch_delay *delay)
 {
-    gathering->owed -= gathering->owed > 0;
-    gathering->asked++;
+    delay->owed -= delay->owed > 0;
+    delay->asked++;
 }
 
-bool server_gathering_waits(struct server_gathering *gathering, bool could_send, uint64_t now_us)
+bool server_batch_delay_waits(struct server_batch_delay *delay, bool could_send, uint64_t now_us)
 {
-    bool fruitless = gathering->asked == 0;
-    gathering->asked = 0;
-    if (gathering->owed == 0 || !could_send)
+    bool fruitless = delay->asked == 0;
+    delay->asked = 0;
+    if (delay->owed == 0 || !could_send)
         return false;
-    gathering->fruitless = fruitless ? gathering->fruitless + 1 : 0;
-    if (gathering->fruitless <= SERVER_GATHERING_FRUITLESS &&
-        now_us - gathering->since_us < SERVER_GATHERING_US)
+    delay->fruitless = fruitless ? delay->fruitless + 1 : 0;
+    if (delay->fruitless <= SERVER_BATCH_DELAY_FRUITLESS &&
+        now_us - delay->since_us < SERVER_BATCH_DELAY_US)
         return true;
-    gathering->owed = 0;
-    gathering->fruitless = 0;
+    delay->owed = 0;
+    delay->fruitless = 0;
     return false;
 }

@@ -1,11 +1,9 @@
-/* When to send what waits for the masters: at once, or when those who were just answered have asked
- * again.
+/* When to send what waits for the masters: at once, or after a short delay that fills the batch.
  *
- * What clients ask comes in bursts: as many answers as went out a moment ago, so many calls come
- * back. A script call that carries more costs less a request, most of all where it ends in an
- * fsync. So what is to be sent waits while they come in, and the sockets are looked at without
- * sleeping. It does not wait for those who take their time, nor where nobody else was answered: the
- * call of a client that is alone goes out as it comes. */
+ * Calls come in bursts: a client that was answered often asks again at once. A script call that
+ * carries more requests costs less for each, most of all where it ends in an fsync. So requests are
+ * held back while such calls come in, and the sockets are read without sleeping. A single client is
+ * never delayed: the delay needs other clients that were just answered. */
 #ifndef SERVER_LOOP_BATCH_DELAY_H
 #define SERVER_LOOP_BATCH_DELAY_H
 
@@ -13,12 +11,12 @@
 #include <stdint.h>
 
 enum {
-    SERVER_GATHERING_US = 5000,     /* since the first of those answers: what waits at most */
-    SERVER_GATHERING_FRUITLESS = 8, /* turns in a row without a call, after which it is given up */
+    SERVER_BATCH_DELAY_US = 5000,     /* since the first of those answers: what waits at most */
+    SERVER_BATCH_DELAY_FRUITLESS = 8, /* turns without a call, after which it is given up */
 };
 
 /* All zero: nobody was answered yet. */
-struct server_gathering {
+struct server_batch_delay {
     unsigned owed;      /* clients that were answered, and may ask again at once */
     uint64_t since_us;  /* when the first of them was */
     unsigned asked;     /* calls that came in this turn */
@@ -26,11 +24,11 @@ struct server_gathering {
 };
 
 /* A client was answered; a call came. */
-void server_gathering_answered(struct server_gathering *gathering, uint64_t now_us);
-void server_gathering_asked(struct server_gathering *gathering);
+void server_batch_delay_answered(struct server_batch_delay *delay, uint64_t now_us);
+void server_batch_delay_asked(struct server_batch_delay *delay);
 
 /* A turn ends. @could_send: there is something to send, and a master that takes it. True: send it
  * in a later turn, and do not sleep before. */
-bool server_gathering_waits(struct server_gathering *gathering, bool could_send, uint64_t now_us);
+bool server_batch_delay_waits(struct server_batch_delay *delay, bool could_send, uint64_t now_us);
 
 #endif

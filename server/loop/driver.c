@@ -32,7 +32,7 @@ struct server_driver {
     uv_check_t check;
     uint64_t settled_us;    /* every master should have been looked at by then */
     uint64_t slept_from_us; /* when the last turn ended */
-    struct server_gathering gathering;
+    struct server_batch_delay batch_delay;
     bool looks_again;      /* the sockets, before time is told to the core */
     uint64_t now_us;       /* when what is being told to the core happened */
     uint64_t timer_due_us; /* FENCE_NEVER: not set */
@@ -109,7 +109,7 @@ static void decline(struct server_driver *driver, const struct fence_answer *ans
 
 static void answer(struct server_driver *driver, const struct fence_answer *answer)
 {
-    server_gathering_answered(&driver->gathering, driver->now_us);
+    server_batch_delay_answered(&driver->batch_delay, driver->now_us);
     bool arrived = driver->config.answer(driver->config.context, answer);
     if (!arrived && answer->kind == FENCE_CALL_ACQUIRE && !answer->error)
         decline(driver, answer);
@@ -319,7 +319,7 @@ void server_driver_left(struct server_driver *driver, uint64_t client)
 void server_driver_call(struct server_driver *driver, const struct fence_call *call)
 {
     struct fence_event event;
-    server_gathering_asked(&driver->gathering);
+    server_batch_delay_asked(&driver->batch_delay);
     refresh_clock(driver); /* the client's deadline counts from here: not before it asked */
     event.kind = FENCE_EVENT_CALL;
     event.master = 0;
@@ -387,7 +387,7 @@ void server_driver_turn(struct server_driver *driver)
 {
     bool sends = could_send(driver);
     driver->slept_from_us = server_clock_us();
-    if (server_gathering_waits(&driver->gathering, sends, driver->slept_from_us)) {
+    if (server_batch_delay_waits(&driver->batch_delay, sends, driver->slept_from_us)) {
         set_timer(driver, true);
         return;
     }

@@ -10,23 +10,23 @@ static uint64_t get(const atomic_uint_least64_t *from)
     return atomic_load_explicit(from, memory_order_relaxed);
 }
 
-void server_figures_publish(struct server_figures *figures, const struct api_figures *now)
+void server_metrics_publish(struct server_metrics *metrics, const struct api_metrics *now)
 {
-    put(&figures->calls, now->calls);
-    put(&figures->waiting, now->waiting);
-    put(&figures->connections, now->connections);
-    put(&figures->grants, now->grants);
+    put(&metrics->calls, now->calls);
+    put(&metrics->waiting, now->waiting);
+    put(&metrics->connections, now->connections);
+    put(&metrics->grants, now->grants);
 }
 
-void server_figures_sum(const struct server_figures figures[], unsigned workers,
-                        struct api_figures *ret_sum)
+void server_metrics_sum(const struct server_metrics metrics[], unsigned workers,
+                        struct api_metrics *ret_sum)
 {
-    struct api_figures sum = {.workers = workers};
+    struct api_metrics sum = {.workers = workers};
     for (unsigned i = 0; i < workers; i++) {
-        sum.calls += get(&figures[i].calls);
-        sum.waiting += get(&figures[i].waiting);
-        sum.connections += get(&figures[i].connections);
-        sum.grants += get(&figures[i].grants);
+        sum.calls += get(&metrics[i].calls);
+        sum.waiting += get(&metrics[i].waiting);
+        sum.connections += get(&metrics[i].connections);
+        sum.grants += get(&metrics[i].grants);
     }
     *ret_sum = sum;
 }

@@ -1,4 +1,4 @@
-/* How busy each worker is, for all of them to see: a worker publishes its figures at the end of a
+/* How busy each worker is, for all of them to see: a worker publishes its metrics at the end of a
  * turn, and the one that is asked adds up all workers'. Nothing is locked, so a sum is of moments
  * that lie a turn apart, and nothing may be decided by it. */
 #ifndef SERVER_LOOP_METRICS_H
@@ -11,22 +11,22 @@
 #include <stdint.h>
 
 enum {
-    SERVER_FIGURES_ALIGN = 64, /* a cache line each: publishing disturbs no other worker */
+    SERVER_METRICS_ALIGN = 64, /* a cache line each: publishing disturbs no other worker */
 };
 
 /* One worker's; zeroed to begin with. It publishes, all read. */
-struct server_figures {
-    alignas(SERVER_FIGURES_ALIGN) atomic_uint_least64_t calls;
+struct server_metrics {
+    alignas(SERVER_METRICS_ALIGN) atomic_uint_least64_t calls;
     atomic_uint_least64_t waiting;
     atomic_uint_least64_t connections;
     atomic_uint_least64_t grants;
 };
 
 /* Publishes what one worker counted; its @now->workers is not looked at. The worker's thread. */
-void server_figures_publish(struct server_figures *figures, const struct api_figures *now);
+void server_metrics_publish(struct server_metrics *metrics, const struct api_metrics *now);
 
-/* The sum over @workers of @figures. Any thread. */
-void server_figures_sum(const struct server_figures figures[], unsigned workers,
-                        struct api_figures *ret_sum);
+/* The sum over @workers of @metrics. Any thread. */
+void server_metrics_sum(const struct server_metrics metrics[], unsigned workers,
+                        struct api_metrics *ret_sum);
 
 #endif

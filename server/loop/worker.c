@@ -87,10 +87,10 @@ static const struct fence_audit *backend_audit(void *context)
     return server_driver_audit(worker->driver);
 }
 
-static void backend_figures(void *context, struct api_figures *ret_figures)
+static void backend_metrics(void *context, struct api_metrics *ret_metrics)
 {
     const struct server_worker *worker = context;
-    server_figures_sum(worker->config.figures, worker->config.workers, ret_figures);
+    server_metrics_sum(worker->config.metrics, worker->config.workers, ret_metrics);
 }
 
 static void backend_lock_id(void *context, char ret_id[static FENCE_LOCK_ID_LEN + 1])
@@ -111,7 +111,7 @@ static void set_routes(struct server_worker *worker)
         .master_round_trip_us = backend_round_trip,
         .master_back_us = backend_back,
         .audit = backend_audit,
-        .figures = backend_figures,
+        .metrics = backend_metrics,
         .new_lock_id = backend_lock_id,
     };
     worker->routes[0] = api_locks_routes(&worker->backend);
@@ -147,13 +147,13 @@ static void on_left(void *context, uint64_t client)
 
 static void publish(struct server_worker *worker)
 {
-    const struct api_figures now = {
+    const struct api_metrics now = {
         .calls = server_driver_calls(worker->driver),
         .waiting = server_driver_waiting(worker->driver),
         .connections = api_http_connections(worker->http),
         .grants = worker->grants,
     };
-    server_figures_publish(&worker->config.figures[worker->config.index], &now);
+    server_metrics_publish(&worker->config.metrics[worker->config.index], &now);
 }
 
 static void before_sleep(void *context)

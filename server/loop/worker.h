@@ -1,5 +1,5 @@
 /* A worker: a loop with its own HTTP server, driver and core, and its own connections to the
- * masters. Workers share nothing but the address they listen on and the figures they show; to the
+ * masters. Workers share nothing but the address they listen on and the metrics they show; to the
  * protocol a second worker is a second server. So nothing here is locked, and a process with one
  * worker needs no other thread than its first.
  *
@@ -31,7 +31,7 @@ struct server_worker_config {
     const struct storage_redis_url *masters;
     unsigned masters_count;
     uint32_t waiters_max;           /* of the process, like all bounds: a worker has its share */
-    struct server_figures *figures; /* one for each worker */
+    struct server_metrics *metrics; /* one for each worker */
 };
 
 struct server_worker;

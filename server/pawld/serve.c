@@ -23,7 +23,7 @@ struct service {
     const struct pawld_options *options;
     unsigned made; /* workers */
     struct server_worker *workers[SERVER_WORKERS_MAX];
-    struct server_figures figures[SERVER_WORKERS_MAX];
+    struct server_metrics metrics[SERVER_WORKERS_MAX];
     uv_thread_t threads[SERVER_WORKERS_MAX]; /* the first worker needs none: it has the main one */
     uv_signal_t stop_signals[STOP_SIGNALS];
     bool stopping;
@@ -83,7 +83,7 @@ static int make_workers(struct service *service, const char *listen)
             .masters = options->masters,
             .masters_count = options->masters_count,
             .waiters_max = options->waiters_max,
-            .figures = service->figures,
+            .metrics = service->metrics,
         };
         status = server_worker_new(&config, &service->workers[service->made]);
     }

@@ -2,27 +2,27 @@
 #include "server/loop/batch_delay.h"
 #include "tests/lib/case.h"
 
-static struct server_gathering gathering;
+static struct server_batch_delay batch_delay;
 
 static int setup(void **state)
 {
     (void)state;
-    gathering = (struct server_gathering){0};
+    batch_delay = (struct server_batch_delay){0};
     return 0;
 }
 
 static void answered(unsigned count, uint64_t now_us)
 {
     for (unsigned i = 0; i < count; i++)
-        server_gathering_answered(&gathering, now_us);
+        server_batch_delay_answered(&batch_delay, now_us);
 }
 
 /* A turn in which @count calls came, so that there is something to send. */
 static bool turn(unsigned count, uint64_t now_us)
 {
     for (unsigned i = 0; i < count; i++)
-        server_gathering_asked(&gathering);
-    return server_gathering_waits(&gathering, true, now_us);
+        server_batch_delay_asked(&batch_delay);
+    return server_batch_delay_waits(&batch_delay, true, now_us);
 }
 
 static void where_nobody_was_answered_it_is_sent_at_once(void **state)
@@ -56,7 +56,7 @@ static void turns_that_bring_nothing_end_it(void **state)
     (void)state;
     answered(10, 1000);
     assert_true(turn(1, 1001));
-    for (unsigned i = 0; i < SERVER_GATHERING_FRUITLESS; i++)
+    for (unsigned i = 0; i < SERVER_BATCH_DELAY_FRUITLESS; i++)
         assert_true(turn(0, 1002));
     assert_false(turn(0, 1002));
     assert_false(turn(1, 1003)); /* and those who are late are not waited for any more */
@@ -67,7 +67,7 @@ static void turns_that_bring_something_keep_it_up(void **state)
     (void)state;
     answered(10, 1000);
     for (unsigned i = 0; i < 5; i++) {
-        for (unsigned j = 0; j < SERVER_GATHERING_FRUITLESS; j++)
+        for (unsigned j = 0; j < SERVER_BATCH_DELAY_FRUITLESS; j++)
             assert_true(turn(0, 1001));
         assert_true(turn(1, 1001));
     }
@@ -77,16 +77,16 @@ static void time_ends_it_whatever_comes(void **state)
 {
     (void)state;
     answered(100, 1000);
-    assert_true(turn(1, 1000 + SERVER_GATHERING_US - 1));
-    assert_false(turn(1, 1000 + SERVER_GATHERING_US));
+    assert_true(turn(1, 1000 + SERVER_BATCH_DELAY_US - 1));
+    assert_false(turn(1, 1000 + SERVER_BATCH_DELAY_US));
 }
 
 static void while_nothing_could_be_sent_nothing_is_given_up(void **state)
 {
     (void)state;
     answered(10, 1000);
-    for (unsigned i = 0; i < 3 * SERVER_GATHERING_FRUITLESS; i++)
-        assert_false(server_gathering_waits(&gathering, false, 1001));
+    for (unsigned i = 0; i < 3 * SERVER_BATCH_DELAY_FRUITLESS; i++)
+        assert_false(server_batch_delay_waits(&batch_delay, false, 1001));
     assert_true(turn(1, 1002));
 }
 
