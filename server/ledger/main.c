@@ -1,7 +1,6 @@
 /* pawl-ledger: accounts in one SQLite file, guarded by fencing tokens, served over HTTP. One
  * thread, one loop; every call is a short transaction and is answered before the next is taken. */
-#include "server/ledger/backend.h"
-#include "server/ledger/tables.h"
+#include "server/ledger/routes.h"
 #include "server/loop/descriptors.h"
 #include "server/loop/http_loop.h"
 #include "server/loop/http_options.h"
@@ -92,8 +91,7 @@ enum {
 static const int stop_signals[STOP_SIGNALS] = {SIGTERM, SIGINT};
 
 struct program {
-    struct storage_ledger ledger;
-    struct server_ledger_backend backend;
+    struct ledger ledger;
     uv_loop_t loop;
     uv_signal_t stop_signals[STOP_SIGNALS];
     struct server_http_loop http_loop;
@@ -166,13 +164,13 @@ static int start_listening(const struct options *options, const struct api_route
     return err ? server_http_cannot_listen(options->listen, err) : SERVER_EXIT_DONE;
 }
 
-static int open_ledger(const struct options *options, struct storage_ledger *ledger)
+static int open_ledger(const struct options *options, struct ledger *ledger)
 {
     if (options->unguarded)
         server_log(SERVER_LOG_WARNING,
                    "UNGUARDED: fencing tokens are NOT checked, stale holders WILL overwrite newer "
                    "writes; never keep data you want in this file");
-    if (storage_ledger_init(ledger, options->db, !options->unguarded) != 0) {
+    if (ledger_init(ledger, options->db, !options->unguarded) != 0) {
         server_log(SERVER_LOG_ERROR, "cannot open the database %s: %s", options->db, ledger->error);
         return SERVER_EXIT_FAILED;
     }
@@ -191,17 +189,15 @@ int main(int argc, char **argv)
      * the loop runs, and by then the ledger is behind its routes. */
     struct program program;
     server_descriptors_check(1);
-    struct api_routes routes = api_ledger_routes(&program.backend.api);
+    struct api_routes routes = ledger_routes(&program.ledger);
     struct api_http *http = NULL;
     int status = start_listening(&options, &routes, &http);
     if (status != SERVER_EXIT_DONE)
         return status;
     status = open_ledger(&options, &program.ledger);
-    if (status == SERVER_EXIT_DONE) {
-        server_ledger_backend_init(&program.backend, &program.ledger);
+    if (status == SERVER_EXIT_DONE)
         status = serve(&program, &options, http);
-    }
     api_http_free(http);
-    storage_ledger_fini(&program.ledger);
+    ledger_fini(&program.ledger);
     return status;
 }

@@ -5,6 +5,7 @@
 #include "api/json/writer.h"
 #include "fence/guard/guard.h"
 #include "fence/protocol/limits.h"
+#include "server/system/log.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -18,17 +19,19 @@ enum {
     VERSION_DIGITS_MAX = 16,  /* of 2^53 - 1 */
 };
 
+static_assert((int)LEDGER_REJECTIONS_SHOWN <= (int)STORAGE_REJECTIONS_MAX,
+              "more are shown than kept");
+
 /* ---- what comes in --------------------------------------------------------------------------- */
 
-static int read_id(struct api_request *request, const struct api_ledger_backend *backend,
-                   const char **ret_id)
+static int read_id(struct api_request *request, const char **ret_id)
 {
     const char *id = api_request_param(request, 0);
-    if (!backend->id_valid(id)) {
+    if (!ledger_id_valid(id)) {
         api_problem_answer_detail(request, API_PROBLEM_INVALID,
                                   "id is 1 to %d characters of A-Z a-z 0-9 . _ ~ - and neither "
                                   "\".\" nor \"..\".",
-                                  API_ACCOUNT_ID_MAX);
+                                  LEDGER_ID_MAX);
         return FENCE_EINVAL;
     }
     *ret_id = id;
@@ -46,10 +49,9 @@ static int read_token(struct api_request *request, int64_t *ret_token)
 }
 
 /* True, and answered, if the call needs a token and has none. */
-static bool lacks_token(struct api_request *request, const struct api_ledger_backend *backend,
-                        int64_t token)
+static bool lacks_token(struct api_request *request, const struct ledger *ledger, int64_t token)
 {
-    if (token != 0 || backend->tokens_optional)
+    if (token != 0 || !ledger->guarded)
         return false;
     api_problem_answer(request, API_PROBLEM_TOKEN_REQUIRED);
     return true;
@@ -99,16 +101,16 @@ static bool has_control_character(const char *text)
 }
 
 static int read_account_body(struct api_request *request, int64_t *ret_balance,
-                             char memo[static API_MEMO_MAX + 1])
+                             char memo[static LEDGER_MEMO_MAX + 1])
 {
     const struct api_json_member members[] = {
         {.name = "balance",
          .type = API_JSON_INTEGER,
          .required = true,
-         .min = -API_BALANCE_MAX,
-         .max = API_BALANCE_MAX,
+         .min = -LEDGER_BALANCE_MAX,
+         .max = LEDGER_BALANCE_MAX,
          .integer = ret_balance},
-        {.name = "memo", .type = API_JSON_STRING, .min = 0, .max = API_MEMO_MAX, .string = memo},
+        {.name = "memo", .type = API_JSON_STRING, .min = 0, .max = LEDGER_MEMO_MAX, .string = memo},
     };
     memo[0] = '\0';
     int err = api_input_body(request, members, sizeof(members) / sizeof(members[0]));
@@ -127,7 +129,7 @@ static int read_account_body(struct api_request *request, int64_t *ret_balance,
 /* Answers with the account; @tagged with its entity tag too, which only a GET may carry: the answer
  * to a PUT may not, as the account is more than what was sent (RFC 9110, section 9.3.4). */
 static void answer_account(struct api_request *request, unsigned status,
-                           const struct api_account *account, bool tagged)
+                           const struct ledger_account *account, bool tagged)
 {
     char body[ACCOUNT_BODY_MAX];
     struct api_writer writer;
@@ -176,6 +178,18 @@ static void answer_version_mismatch(struct api_request *request, int64_t version
     api_problem_end(&writer, request, API_PROBLEM_VERSION_MISMATCH, -1);
 }
 
+static void log_failure(const struct ledger *ledger, const char *call, int err)
+{
+    if (ledger->error[0] == '\0')
+        return;
+    if (err == FENCE_ESTALE)
+        server_log_few(SERVER_LOG_WARNING, 0,
+                       "%s: refused a stale token, but could not record it: %s", call,
+                       ledger->error);
+    else
+        server_log_few(SERVER_LOG_ERROR, 0, "%s failed: %s", call, ledger->error);
+}
+
 /* Failures that mean the same for every call. */
 static void answer_error(struct api_request *request, int err)
 {
@@ -191,13 +205,14 @@ static void answer_error(struct api_request *request, int err)
 
 static void get_account(struct api_request *request, void *context)
 {
-    const struct api_ledger_backend *backend = context;
+    struct ledger *ledger = context;
     const char *id = NULL;
-    if (read_id(request, backend, &id) != 0)
+    if (read_id(request, &id) != 0)
         return;
 
-    struct api_account account;
-    int err = backend->read(backend->context, id, &account);
+    struct ledger_account account;
+    int err = ledger_read(ledger, id, &account);
+    log_failure(ledger, "read", err);
     if (err == FENCE_ENOENT)
         api_problem_answer_detail(request, API_PROBLEM_NOT_FOUND,
                                   "There is no account with this id; create it with PUT.");
@@ -209,18 +224,19 @@ static void get_account(struct api_request *request, void *context)
 
 static void claim_account(struct api_request *request, void *context)
 {
-    const struct api_ledger_backend *backend = context;
+    struct ledger *ledger = context;
     const char *id = NULL;
     int64_t token = 0;
-    if (read_id(request, backend, &id) != 0 || read_token(request, &token) != 0 ||
-        lacks_token(request, backend, token))
+    if (read_id(request, &id) != 0 || read_token(request, &token) != 0 ||
+        lacks_token(request, ledger, token))
         return;
 
-    struct api_account account;
-    struct api_account_refusal refusal;
-    int err = backend->claim(backend->context, id, token, &account, &refusal);
+    struct ledger_account account;
+    int64_t highest_token = 0;
+    int err = ledger_claim(ledger, id, token, &account, &highest_token);
+    log_failure(ledger, "claim", err);
     if (err == FENCE_ESTALE)
-        answer_stale(request, token, refusal.highest_token);
+        answer_stale(request, token, highest_token);
     else if (err == FENCE_ENOENT)
         api_problem_answer_detail(request, API_PROBLEM_NOT_FOUND,
                                   "There is no account with this id; the claim stands, so create "
@@ -233,36 +249,47 @@ static void claim_account(struct api_request *request, void *context)
 
 static void put_account(struct api_request *request, void *context)
 {
-    const struct api_ledger_backend *backend = context;
-    struct api_account_write write = {.id = NULL};
-    char memo[API_MEMO_MAX + 1];
-    if (read_id(request, backend, &write.id) != 0 || read_token(request, &write.token) != 0 ||
+    struct ledger *ledger = context;
+    struct ledger_write write = {.id = NULL};
+    char memo[LEDGER_MEMO_MAX + 1];
+    if (read_id(request, &write.id) != 0 || read_token(request, &write.token) != 0 ||
         read_expected_version(request, &write.expected_version) != 0 ||
         read_account_body(request, &write.balance, memo) != 0 ||
-        lacks_token(request, backend, write.token))
+        lacks_token(request, ledger, write.token))
         return;
     write.memo = memo;
 
-    struct api_account account;
-    struct api_account_refusal refusal;
-    bool created = false;
-    int err = backend->write(backend->context, &write, &account, &created, &refusal);
+    struct ledger_written written;
+    int err = ledger_write(ledger, &write, &written);
+    log_failure(ledger, "write", err);
     if (err == FENCE_ESTALE)
-        answer_stale(request, write.token, refusal.highest_token);
+        answer_stale(request, write.token, written.highest_token);
     else if (err == FENCE_ECONFLICT)
-        answer_version_mismatch(request, refusal.version);
+        answer_version_mismatch(request, written.version);
     else if (err)
         answer_error(request, err);
     else
-        answer_account(request, created ? 201 : 200, &account, false);
+        answer_account(request, written.created ? 201 : 200, &written.account, false);
 }
 
-static void write_rejection(struct api_writer *writer,
-                            const struct api_account_rejection *rejection)
+static const char *kind_name(enum storage_rejection_kind kind)
+{
+    switch (kind) {
+    case STORAGE_REJECTED_CLAIM:
+        return "claim";
+    case STORAGE_REJECTED_WRITE:
+        return "write";
+    case STORAGE_REJECTED_WRITE_BY_ID:
+        return "write-by-id";
+    }
+    return "unknown"; /* a row from another version of this program */
+}
+
+static void write_rejection(struct api_writer *writer, const struct storage_rejection *rejection)
 {
     api_write_object(writer, NULL);
     api_write_string(writer, "resource", rejection->resource);
-    api_write_string(writer, "kind", rejection->kind);
+    api_write_string(writer, "kind", kind_name(rejection->kind));
     api_write_integer(writer, "token", rejection->token);
     api_write_integer(writer, "highest_token", rejection->highest_token);
     api_write_integer(writer, "at_ms", rejection->at_ms);
@@ -271,17 +298,18 @@ static void write_rejection(struct api_writer *writer,
 
 static void get_rejections(struct api_request *request, void *context)
 {
-    const struct api_ledger_backend *backend = context;
-    struct api_account_rejection rejections[API_REJECTIONS_SHOWN];
+    struct ledger *ledger = context;
+    struct storage_rejection rejections[LEDGER_REJECTIONS_SHOWN];
     size_t count = 0;
-    int err = backend->rejections(backend->context, rejections, &count);
+    int err = ledger_rejections(ledger, LEDGER_REJECTIONS_SHOWN, rejections, &count);
+    log_failure(ledger, "rejections", err);
     if (err) {
         answer_error(request, err);
         return;
     }
-    assert(count <= API_REJECTIONS_SHOWN);
+    assert(count <= LEDGER_REJECTIONS_SHOWN);
 
-    char body[(API_REJECTIONS_SHOWN + 1) * REJECTION_JSON_MAX];
+    char body[(LEDGER_REJECTIONS_SHOWN + 1) * REJECTION_JSON_MAX];
     struct api_writer writer;
     api_writer_init(&writer, body, sizeof(body));
     api_write_object(&writer, NULL);
@@ -297,7 +325,7 @@ static void get_rejections(struct api_request *request, void *context)
                                 });
 }
 
-struct api_routes api_ledger_routes(struct api_ledger_backend *backend)
+struct api_routes ledger_routes(struct ledger *ledger)
 {
     static const struct api_route routes[] = {
         {API_GET, "/v1/accounts/{id}", get_account, API_TAKES_NOTHING},
@@ -305,5 +333,5 @@ struct api_routes api_ledger_routes(struct api_ledger_backend *backend)
         {API_POST, "/v1/accounts/{id}/claim", claim_account, API_TAKES_NOTHING},
         {API_GET, "/v1/rejections", get_rejections, API_TAKES_NOTHING},
     };
-    return (struct api_routes){routes, sizeof(routes) / sizeof(routes[0]), backend};
+    return (struct api_routes){routes, sizeof(routes) / sizeof(routes[0]), ledger};
 }

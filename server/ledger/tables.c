@@ -12,7 +12,7 @@
 #define RESOURCE_PREFIX "accounts/"
 
 struct resource_name {
-    char text[sizeof RESOURCE_PREFIX + STORAGE_ACCOUNT_ID_MAX];
+    char text[sizeof RESOURCE_PREFIX + LEDGER_ID_MAX];
 };
 static_assert(sizeof(struct resource_name) <= FENCE_RESOURCE_MAX + 1,
               "every account has a resource");
@@ -26,11 +26,11 @@ static struct resource_name resource_of(const char *id)
     return resource;
 }
 
-bool storage_account_id_valid(const char *id)
+bool ledger_id_valid(const char *id)
 {
     size_t len = strlen(id);
     /* A resource name of one segment, without the ':' and '@' that it could have. */
-    return len <= STORAGE_ACCOUNT_ID_MAX && fence_resource_valid(id, len) && !strpbrk(id, "/:@");
+    return len <= LEDGER_ID_MAX && fence_resource_valid(id, len) && !strpbrk(id, "/:@");
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -45,9 +45,9 @@ static int install(sqlite3 *db)
                                 "  token INTEGER NOT NULL) STRICT, WITHOUT ROWID");
 }
 
-static int select_account(sqlite3 *db, const char *id, struct storage_account *ret_account)
+static int select_account(sqlite3 *db, const char *id, struct ledger_account *ret_account)
 {
-    struct storage_account account = {.version = 0}; /* versions start at 1: 0 is "no row" */
+    struct ledger_account account = {.version = 0}; /* versions start at 1: 0 is "no row" */
     struct storage_sql sql = storage_sql_prepare(
         db, "SELECT id, balance, memo, version, token FROM account WHERE id = ?1");
     storage_sql_bind_text(&sql, 1, id);
@@ -67,7 +67,7 @@ static int select_account(sqlite3 *db, const char *id, struct storage_account *r
     return 0;
 }
 
-static int upsert_account(sqlite3 *db, const struct storage_account *account)
+static int upsert_account(sqlite3 *db, const struct ledger_account *account)
 {
     struct storage_sql sql = storage_sql_prepare(
         db, "INSERT INTO account (id, balance, memo, version, token) VALUES (?1, ?2, ?3, ?4, ?5)"
@@ -84,13 +84,13 @@ static int upsert_account(sqlite3 *db, const struct storage_account *account)
 /* ---- transactions ---------------------------------------------------------------------------- */
 
 /* Keeps the text of a failed database before the next call on it wipes it out. */
-static void keep_error(struct storage_ledger *ledger, int err)
+static void keep_error(struct ledger *ledger, int err)
 {
     if (err == FENCE_EIO || err == FENCE_EBUSY || err == FENCE_ENOMEM)
         snprintf(ledger->error, sizeof ledger->error, "%s", storage_guard_error(ledger->db));
 }
 
-static int begin_transaction(struct storage_ledger *ledger)
+static int begin_transaction(struct ledger *ledger)
 {
     int err = storage_guard_begin(ledger->db);
     keep_error(ledger, err);
@@ -99,7 +99,7 @@ static int begin_transaction(struct storage_ledger *ledger)
 
 /* Ends a transaction that came to @err: commits it, or rolls it back. Returns what came of it all.
  */
-static int end_transaction(struct storage_ledger *ledger, int err)
+static int end_transaction(struct ledger *ledger, int err)
 {
     if (!err)
         err = storage_guard_commit(ledger->db);
@@ -111,7 +111,7 @@ static int end_transaction(struct storage_ledger *ledger, int err)
 
 /* Puts a refusal on record, past its own transaction. It stands even where this fails, which only
  * ledger->error tells. */
-static void record(struct storage_ledger *ledger, const struct storage_rejection *rejection)
+static void record(struct ledger *ledger, const struct storage_rejection *rejection)
 {
     int err = begin_transaction(ledger);
     if (err)
@@ -122,9 +122,9 @@ static void record(struct storage_ledger *ledger, const struct storage_rejection
 
 /* ---- the calls ------------------------------------------------------------------------------- */
 
-int storage_ledger_init(struct storage_ledger *ledger, const char *path, bool guarded)
+int ledger_init(struct ledger *ledger, const char *path, bool guarded)
 {
-    *ledger = (struct storage_ledger){.guarded = guarded};
+    *ledger = (struct ledger){.guarded = guarded};
     int err = storage_guard_open(path, ledger->error, sizeof ledger->error, &ledger->db);
     if (err)
         return err;
@@ -133,43 +133,42 @@ int storage_ledger_init(struct storage_ledger *ledger, const char *path, bool gu
         err = install(ledger->db);
     if (err) {
         keep_error(ledger, err);
-        storage_ledger_fini(ledger);
+        ledger_fini(ledger);
     }
     return err;
 }
 
-void storage_ledger_fini(struct storage_ledger *ledger)
+void ledger_fini(struct ledger *ledger)
 {
     int code = sqlite3_close(ledger->db);
     assert(code == SQLITE_OK); /* no statement outlives its call */
     ledger->db = NULL;
 }
 
-int storage_ledger_read(struct storage_ledger *ledger, const char *id,
-                        struct storage_account *ret_account)
+int ledger_read(struct ledger *ledger, const char *id, struct ledger_account *ret_account)
 {
     ledger->error[0] = '\0';
-    if (!storage_account_id_valid(id))
+    if (!ledger_id_valid(id))
         return FENCE_EINVAL;
     int err = select_account(ledger->db, id, ret_account);
     keep_error(ledger, err);
     return err;
 }
 
-int storage_ledger_claim(struct storage_ledger *ledger, const char *id, int64_t token,
-                         struct storage_account *ret_account, int64_t *ret_highest)
+int ledger_claim(struct ledger *ledger, const char *id, int64_t token,
+                 struct ledger_account *ret_account, int64_t *ret_highest)
 {
     if (!ledger->guarded)
-        return storage_ledger_read(ledger, id, ret_account);
+        return ledger_read(ledger, id, ret_account);
 
     ledger->error[0] = '\0';
-    if (!storage_account_id_valid(id))
+    if (!ledger_id_valid(id))
         return FENCE_EINVAL;
     int err = begin_transaction(ledger);
     if (err)
         return err;
     struct storage_rejection rejection = {.highest_token = 0};
-    struct storage_account account = {.version = 0};
+    struct ledger_account account = {.version = 0};
     bool found = false;
     err = storage_guard_claim(ledger->db, resource_of(id).text, token, &rejection);
     if (!err) {
@@ -191,20 +190,18 @@ int storage_ledger_claim(struct storage_ledger *ledger, const char *id, int64_t 
     return 0;
 }
 
-static bool write_valid(const struct storage_ledger *ledger,
-                        const struct storage_ledger_write *write)
+static bool write_valid(const struct ledger *ledger, const struct ledger_write *write)
 {
     bool token_valid = fence_token_valid(write->token) || (!ledger->guarded && write->token == 0);
-    return token_valid && storage_account_id_valid(write->id) &&
-           write->balance >= -STORAGE_BALANCE_MAX && write->balance <= STORAGE_BALANCE_MAX &&
-           strlen(write->memo) <= STORAGE_MEMO_MAX;
+    return token_valid && ledger_id_valid(write->id) && write->balance >= -LEDGER_BALANCE_MAX &&
+           write->balance <= LEDGER_BALANCE_MAX && strlen(write->memo) <= LEDGER_MEMO_MAX;
 }
 
 /* The writing itself, within the transaction and past the guard. */
-static int write_account(sqlite3 *db, const struct storage_ledger_write *write,
-                         struct storage_ledger_written *written)
+static int write_account(sqlite3 *db, const struct ledger_write *write,
+                         struct ledger_written *written)
 {
-    struct storage_account *account = &written->account;
+    struct ledger_account *account = &written->account;
     int err = select_account(db, write->id, account);
     if (err && err != FENCE_ENOENT)
         return err;
@@ -220,8 +217,8 @@ static int write_account(sqlite3 *db, const struct storage_ledger_write *write,
     return upsert_account(db, account);
 }
 
-int storage_ledger_write(struct storage_ledger *ledger, const struct storage_ledger_write *write,
-                         struct storage_ledger_written *ret_written)
+int ledger_write(struct ledger *ledger, const struct ledger_write *write,
+                 struct ledger_written *ret_written)
 {
     ledger->error[0] = '\0';
     if (!write_valid(ledger, write))
@@ -230,7 +227,7 @@ int storage_ledger_write(struct storage_ledger *ledger, const struct storage_led
     if (err)
         return err;
     struct storage_rejection rejection = {.highest_token = 0};
-    struct storage_ledger_written written = {.created = false};
+    struct ledger_written written = {.created = false};
     if (ledger->guarded)
         err =
             storage_guard_check(ledger->db, resource_of(write->id).text, write->token, &rejection);
@@ -246,8 +243,8 @@ int storage_ledger_write(struct storage_ledger *ledger, const struct storage_led
     return err;
 }
 
-int storage_ledger_rejections(struct storage_ledger *ledger, size_t max,
-                              struct storage_rejection *rejections, size_t *ret_count)
+int ledger_rejections(struct ledger *ledger, size_t max, struct storage_rejection *rejections,
+                      size_t *ret_count)
 {
     ledger->error[0] = '\0';
     int err = storage_rejection_list(ledger->db, max, rejections, ret_count);

@@ -22,52 +22,51 @@
 #include <sqlite3.h>
 
 enum {
-    STORAGE_ACCOUNT_ID_MAX = 64, /* characters of A-Z a-z 0-9 . _ ~ - ; not "." nor ".." */
-    STORAGE_MEMO_MAX = 256,      /* bytes of UTF-8 */
-    STORAGE_ERROR_TEXT_MAX = 255,
+    LEDGER_ID_MAX = 64,    /* characters of A-Z a-z 0-9 . _ ~ - ; not "." nor ".." */
+    LEDGER_MEMO_MAX = 256, /* bytes of UTF-8 */
+    LEDGER_ERROR_TEXT_MAX = 255,
 };
 
 /* A balance lies within plus or minus this: like a token, it fits a double. */
-#define STORAGE_BALANCE_MAX ((INT64_C(1) << 53) - 1)
+#define LEDGER_BALANCE_MAX ((INT64_C(1) << 53) - 1)
 
-struct storage_account {
-    char id[STORAGE_ACCOUNT_ID_MAX + 1];
+struct ledger_account {
+    char id[LEDGER_ID_MAX + 1];
     int64_t balance;
-    char memo[STORAGE_MEMO_MAX + 1];
+    char memo[LEDGER_MEMO_MAX + 1];
     int64_t version; /* 1 when created, one more with each write */
     int64_t token;   /* of the last write; 0 where it brought none (unguarded only) */
 };
 
 /* The caller's memory; @db is open between init and fini, and NULL otherwise. */
-struct storage_ledger {
+struct ledger {
     sqlite3 *db;
     bool guarded;
-    char error[STORAGE_ERROR_TEXT_MAX + 1];
+    char error[LEDGER_ERROR_TEXT_MAX + 1];
 };
 
 /* Opens or creates the file at @path. With @guarded false tokens are optional and not looked at:
  * the control of an experiment, of no other use. On an error ledger->error holds the reason
  * (FENCE_EINVAL: not a durable file), and nothing is left to be undone: a fini does nothing then.
  */
-FENCE_CHECKED int storage_ledger_init(struct storage_ledger *ledger, const char *path,
-                                      bool guarded);
-void storage_ledger_fini(struct storage_ledger *ledger);
+FENCE_CHECKED int ledger_init(struct ledger *ledger, const char *path, bool guarded);
+void ledger_fini(struct ledger *ledger);
 
-/* True if @id is an account's id: see STORAGE_ACCOUNT_ID_MAX. */
-bool storage_account_id_valid(const char *id);
+/* True if @id is an account's id: see LEDGER_ID_MAX. */
+bool ledger_id_valid(const char *id);
 
 /* Reads an account, no token asked. FENCE_ENOENT: there is none. FENCE_EINVAL: not an id. */
-FENCE_CHECKED int storage_ledger_read(struct storage_ledger *ledger, const char *id,
-                                      struct storage_account *ret_account);
+FENCE_CHECKED int ledger_read(struct ledger *ledger, const char *id,
+                              struct ledger_account *ret_account);
 
 /* Raises the guard of the account to @token, then reads it, in one transaction. FENCE_ENOENT: there
  * is no such account, and the claim stands all the same (the holder may create it). FENCE_ESTALE:
  * refused and on record, *@ret_highest is the highest token seen. FENCE_EINVAL: not an id or not a
  * token. Unguarded: just the read. */
-FENCE_CHECKED int storage_ledger_claim(struct storage_ledger *ledger, const char *id, int64_t token,
-                                       struct storage_account *ret_account, int64_t *ret_highest);
+FENCE_CHECKED int ledger_claim(struct ledger *ledger, const char *id, int64_t token,
+                               struct ledger_account *ret_account, int64_t *ret_highest);
 
-struct storage_ledger_write {
+struct ledger_write {
     const char *id;
     int64_t balance;
     const char *memo;         /* replaced like the balance; "" for none */
@@ -75,8 +74,8 @@ struct storage_ledger_write {
     int64_t expected_version; /* of the account as the caller read it; 0: do not compare */
 };
 
-struct storage_ledger_written {
-    struct storage_account account; /* as it is now */
+struct ledger_written {
+    struct ledger_account account; /* as it is now */
     bool created;
     int64_t highest_token; /* on FENCE_ESTALE only */
     int64_t version;       /* on FENCE_ECONFLICT only: the account's; 0: there is none */
@@ -86,13 +85,11 @@ struct storage_ledger_written {
  * transaction, before the version is compared. FENCE_ESTALE: refused and on record.
  * FENCE_ECONFLICT: the account is at another version. FENCE_EINVAL: an id, token, balance or memo
  * out of its bounds. */
-FENCE_CHECKED int storage_ledger_write(struct storage_ledger *ledger,
-                                       const struct storage_ledger_write *write,
-                                       struct storage_ledger_written *ret_written);
+FENCE_CHECKED int ledger_write(struct ledger *ledger, const struct ledger_write *write,
+                               struct ledger_written *ret_written);
 
 /* Reads the newest @max (at most STORAGE_REJECTIONS_MAX) refusals, newest first. */
-FENCE_CHECKED int storage_ledger_rejections(struct storage_ledger *ledger, size_t max,
-                                            struct storage_rejection *rejections,
-                                            size_t *ret_count);
+FENCE_CHECKED int ledger_rejections(struct ledger *ledger, size_t max,
+                                    struct storage_rejection *rejections, size_t *ret_count);
 
 #endif

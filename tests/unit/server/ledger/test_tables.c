@@ -10,12 +10,12 @@
 struct fixture {
     char *dir;
     char path[256];
-    struct storage_ledger ledger;
+    struct ledger ledger;
 };
 
 static void open_ledger(struct fixture *fixture, bool guarded)
 {
-    if (storage_ledger_init(&fixture->ledger, fixture->path, guarded) != 0)
+    if (ledger_init(&fixture->ledger, fixture->path, guarded) != 0)
         fail_msg("cannot open the ledger: %s", fixture->ledger.error);
 }
 
@@ -43,24 +43,23 @@ static int setup_unguarded(void **state)
 static int teardown(void **state)
 {
     struct fixture *fixture = *state;
-    storage_ledger_fini(&fixture->ledger);
+    ledger_fini(&fixture->ledger);
     tempdir_remove(fixture->dir);
     free(fixture);
     return 0;
 }
 
-static int write_balance(struct storage_ledger *ledger, int64_t token, int64_t balance)
+static int write_balance(struct ledger *ledger, int64_t token, int64_t balance)
 {
-    struct storage_ledger_write write = {
-        .id = "alice", .balance = balance, .memo = "", .token = token};
-    struct storage_ledger_written written;
-    return storage_ledger_write(ledger, &write, &written);
+    struct ledger_write write = {.id = "alice", .balance = balance, .memo = "", .token = token};
+    struct ledger_written written;
+    return ledger_write(ledger, &write, &written);
 }
 
-static int64_t balance_of(struct storage_ledger *ledger, const char *id)
+static int64_t balance_of(struct ledger *ledger, const char *id)
 {
-    struct storage_account account;
-    assert_int_equal(storage_ledger_read(ledger, id, &account), 0);
+    struct ledger_account account;
+    assert_int_equal(ledger_read(ledger, id, &account), 0);
     return account.balance;
 }
 
@@ -69,20 +68,20 @@ static int64_t balance_of(struct storage_ledger *ledger, const char *id)
 static void write_creates_the_account_and_then_counts_its_versions(void **state)
 {
     struct fixture *fixture = *state;
-    struct storage_ledger_write write = {
+    struct ledger_write write = {
         .id = "alice", .balance = 100, .memo = "gr\xc3\xbc\xc3\x9f", .token = 7};
-    struct storage_ledger_written written;
-    assert_int_equal(storage_ledger_write(&fixture->ledger, &write, &written), 0);
+    struct ledger_written written;
+    assert_int_equal(ledger_write(&fixture->ledger, &write, &written), 0);
     assert_true(written.created);
     assert_int_equal(written.account.version, 1);
 
     write.balance = -5;
     write.token = 8;
-    assert_int_equal(storage_ledger_write(&fixture->ledger, &write, &written), 0);
+    assert_int_equal(ledger_write(&fixture->ledger, &write, &written), 0);
     assert_false(written.created);
 
-    struct storage_account account;
-    assert_int_equal(storage_ledger_read(&fixture->ledger, "alice", &account), 0);
+    struct ledger_account account;
+    assert_int_equal(ledger_read(&fixture->ledger, "alice", &account), 0);
     assert_memory_equal(&account, &written.account, sizeof account);
     assert_string_equal(account.id, "alice");
     assert_int_equal(account.balance, -5);
@@ -94,8 +93,8 @@ static void write_creates_the_account_and_then_counts_its_versions(void **state)
 static void account_that_is_not_there_is_told(void **state)
 {
     struct fixture *fixture = *state;
-    struct storage_account account;
-    assert_int_equal(storage_ledger_read(&fixture->ledger, "nobody", &account), FENCE_ENOENT);
+    struct ledger_account account;
+    assert_int_equal(ledger_read(&fixture->ledger, "nobody", &account), FENCE_ENOENT);
     assert_string_equal(fixture->ledger.error, "");
 }
 
@@ -103,7 +102,7 @@ static void accounts_and_guards_outlive_the_process(void **state)
 {
     struct fixture *fixture = *state;
     assert_int_equal(write_balance(&fixture->ledger, 34, 100), 0);
-    storage_ledger_fini(&fixture->ledger);
+    ledger_fini(&fixture->ledger);
     open_ledger(fixture, true);
     assert_int_equal(balance_of(&fixture->ledger, "alice"), 100);
     assert_int_equal(write_balance(&fixture->ledger, 33, 200), FENCE_ESTALE);
@@ -114,24 +113,22 @@ static void accounts_and_guards_outlive_the_process(void **state)
 static void claim_reads_the_account_and_shuts_older_tokens_out(void **state)
 {
     struct fixture *fixture = *state;
-    struct storage_account account;
+    struct ledger_account account;
     int64_t highest = 0;
     assert_int_equal(write_balance(&fixture->ledger, 33, 100), 0);
-    assert_int_equal(storage_ledger_claim(&fixture->ledger, "alice", 34, &account, &highest), 0);
+    assert_int_equal(ledger_claim(&fixture->ledger, "alice", 34, &account, &highest), 0);
     assert_int_equal(account.balance, 100);
     assert_int_equal(account.token, 33); /* of the last write: the claim wrote nothing */
-    assert_int_equal(storage_ledger_claim(&fixture->ledger, "alice", 33, &account, &highest),
-                     FENCE_ESTALE);
+    assert_int_equal(ledger_claim(&fixture->ledger, "alice", 33, &account, &highest), FENCE_ESTALE);
     assert_int_equal(highest, 34);
 }
 
 static void claim_of_a_missing_account_stands(void **state)
 {
     struct fixture *fixture = *state;
-    struct storage_account account;
+    struct ledger_account account;
     int64_t highest = 0;
-    assert_int_equal(storage_ledger_claim(&fixture->ledger, "alice", 34, &account, &highest),
-                     FENCE_ENOENT);
+    assert_int_equal(ledger_claim(&fixture->ledger, "alice", 34, &account, &highest), FENCE_ENOENT);
     assert_int_equal(write_balance(&fixture->ledger, 33, 100), FENCE_ESTALE);
     assert_int_equal(write_balance(&fixture->ledger, 34, 100), 0);
 }
@@ -140,18 +137,18 @@ static void claim_of_a_missing_account_stands(void **state)
 static void holder_that_slept_through_its_lease_overwrites_nothing(void **state)
 {
     struct fixture *fixture = *state;
-    struct storage_account seen_by_a;
-    struct storage_account seen_by_b;
+    struct ledger_account seen_by_a;
+    struct ledger_account seen_by_b;
     int64_t highest = 0;
     assert_int_equal(write_balance(&fixture->ledger, 32, 100), 0);
-    assert_int_equal(storage_ledger_claim(&fixture->ledger, "alice", 33, &seen_by_a, &highest), 0);
-    assert_int_equal(storage_ledger_claim(&fixture->ledger, "alice", 34, &seen_by_b, &highest), 0);
+    assert_int_equal(ledger_claim(&fixture->ledger, "alice", 33, &seen_by_a, &highest), 0);
+    assert_int_equal(ledger_claim(&fixture->ledger, "alice", 34, &seen_by_b, &highest), 0);
     assert_int_equal(write_balance(&fixture->ledger, 34, seen_by_b.balance + 50), 0);
 
-    struct storage_ledger_write late = {
+    struct ledger_write late = {
         .id = "alice", .balance = seen_by_a.balance + 1, .memo = "late", .token = 33};
-    struct storage_ledger_written written;
-    assert_int_equal(storage_ledger_write(&fixture->ledger, &late, &written), FENCE_ESTALE);
+    struct ledger_written written;
+    assert_int_equal(ledger_write(&fixture->ledger, &late, &written), FENCE_ESTALE);
     assert_int_equal(written.highest_token, 34);
     assert_int_equal(balance_of(&fixture->ledger, "alice"), 150);
 }
@@ -160,12 +157,12 @@ static void holder_that_slept_through_its_lease_overwrites_nothing(void **state)
 static void unguarded_holder_that_slept_overwrites_its_successor(void **state)
 {
     struct fixture *fixture = *state;
-    struct storage_account seen_by_a;
-    struct storage_account seen_by_b;
+    struct ledger_account seen_by_a;
+    struct ledger_account seen_by_b;
     int64_t highest = 0;
     assert_int_equal(write_balance(&fixture->ledger, 32, 100), 0);
-    assert_int_equal(storage_ledger_claim(&fixture->ledger, "alice", 33, &seen_by_a, &highest), 0);
-    assert_int_equal(storage_ledger_claim(&fixture->ledger, "alice", 34, &seen_by_b, &highest), 0);
+    assert_int_equal(ledger_claim(&fixture->ledger, "alice", 33, &seen_by_a, &highest), 0);
+    assert_int_equal(ledger_claim(&fixture->ledger, "alice", 34, &seen_by_b, &highest), 0);
     assert_int_equal(write_balance(&fixture->ledger, 34, seen_by_b.balance + 50), 0);
     assert_int_equal(write_balance(&fixture->ledger, 33, seen_by_a.balance + 1), 0);
     assert_int_equal(balance_of(&fixture->ledger, "alice"), 101);
@@ -174,12 +171,12 @@ static void unguarded_holder_that_slept_overwrites_its_successor(void **state)
 static void unguarded_token_is_optional(void **state)
 {
     struct fixture *fixture = *state;
-    struct storage_account account;
+    struct ledger_account account;
     int64_t highest = 0;
     assert_int_equal(write_balance(&fixture->ledger, 0, 100), 0);
-    assert_int_equal(storage_ledger_read(&fixture->ledger, "alice", &account), 0);
+    assert_int_equal(ledger_read(&fixture->ledger, "alice", &account), 0);
     assert_int_equal(account.token, 0);
-    assert_int_equal(storage_ledger_claim(&fixture->ledger, "alice", 0, &account, &highest), 0);
+    assert_int_equal(ledger_claim(&fixture->ledger, "alice", 0, &account, &highest), 0);
     assert_int_equal(write_balance(&fixture->ledger, -1, 100), FENCE_EINVAL);
 }
 
@@ -188,37 +185,37 @@ static void unguarded_token_is_optional(void **state)
 static void expected_version_must_be_the_one_there(void **state)
 {
     struct fixture *fixture = *state;
-    struct storage_ledger_write write = {
+    struct ledger_write write = {
         .id = "alice", .balance = 1, .memo = "", .token = 33, .expected_version = 1};
-    struct storage_ledger_written written;
-    assert_int_equal(storage_ledger_write(&fixture->ledger, &write, &written), FENCE_ECONFLICT);
+    struct ledger_written written;
+    assert_int_equal(ledger_write(&fixture->ledger, &write, &written), FENCE_ECONFLICT);
     assert_int_equal(written.version, 0); /* no account yet */
 
     assert_int_equal(write_balance(&fixture->ledger, 33, 100), 0);
-    assert_int_equal(storage_ledger_write(&fixture->ledger, &write, &written), 0);
-    assert_int_equal(storage_ledger_write(&fixture->ledger, &write, &written), FENCE_ECONFLICT);
+    assert_int_equal(ledger_write(&fixture->ledger, &write, &written), 0);
+    assert_int_equal(ledger_write(&fixture->ledger, &write, &written), FENCE_ECONFLICT);
     assert_int_equal(written.version, 2);
 }
 
 static void version_conflict_leaves_account_and_guard_as_they_were(void **state)
 {
     struct fixture *fixture = *state;
-    struct storage_ledger_write write = {
+    struct ledger_write write = {
         .id = "alice", .balance = 1, .memo = "", .token = 99, .expected_version = 5};
-    struct storage_ledger_written written;
+    struct ledger_written written;
     assert_int_equal(write_balance(&fixture->ledger, 33, 100), 0);
-    assert_int_equal(storage_ledger_write(&fixture->ledger, &write, &written), FENCE_ECONFLICT);
+    assert_int_equal(ledger_write(&fixture->ledger, &write, &written), FENCE_ECONFLICT);
     assert_int_equal(write_balance(&fixture->ledger, 34, 200), 0); /* 99 raised nothing */
 }
 
 static void stale_token_is_told_before_a_version_conflict(void **state)
 {
     struct fixture *fixture = *state;
-    struct storage_ledger_write write = {
+    struct ledger_write write = {
         .id = "alice", .balance = 1, .memo = "", .token = 33, .expected_version = 5};
-    struct storage_ledger_written written;
+    struct ledger_written written;
     assert_int_equal(write_balance(&fixture->ledger, 34, 100), 0);
-    assert_int_equal(storage_ledger_write(&fixture->ledger, &write, &written), FENCE_ESTALE);
+    assert_int_equal(ledger_write(&fixture->ledger, &write, &written), FENCE_ESTALE);
 }
 
 /* ---- refusals and failures ------------------------------------------------------------------- */
@@ -226,16 +223,15 @@ static void stale_token_is_told_before_a_version_conflict(void **state)
 static void refusals_are_on_record_newest_first(void **state)
 {
     struct fixture *fixture = *state;
-    struct storage_account account;
+    struct ledger_account account;
     int64_t highest = 0;
     assert_int_equal(write_balance(&fixture->ledger, 34, 100), 0);
     assert_int_equal(write_balance(&fixture->ledger, 33, 1), FENCE_ESTALE);
-    assert_int_equal(storage_ledger_claim(&fixture->ledger, "alice", 32, &account, &highest),
-                     FENCE_ESTALE);
+    assert_int_equal(ledger_claim(&fixture->ledger, "alice", 32, &account, &highest), FENCE_ESTALE);
 
     struct storage_rejection list[8];
     size_t count = 0;
-    assert_int_equal(storage_ledger_rejections(&fixture->ledger, 8, list, &count), 0);
+    assert_int_equal(ledger_rejections(&fixture->ledger, 8, list, &count), 0);
     assert_int_equal(count, 2);
     assert_int_equal(list[0].kind, STORAGE_REJECTED_CLAIM);
     assert_int_equal(list[0].token, 32);
@@ -269,7 +265,7 @@ static void locked_file_is_busy_and_a_later_try_succeeds(void **state)
     assert_int_equal(storage_sql_exec(other.ledger.db, "ROLLBACK"), 0);
     assert_int_equal(write_balance(&fixture->ledger, 34, 100), 0);
     assert_string_equal(fixture->ledger.error, "");
-    storage_ledger_fini(&other.ledger);
+    ledger_fini(&other.ledger);
 }
 
 static void write_that_fails_in_the_database_changes_nothing(void **state)
@@ -292,41 +288,41 @@ static void write_that_fails_in_the_database_changes_nothing(void **state)
 static void account_ids_are_one_segment_of_a_resource_name(void **state)
 {
     (void)state;
-    char longest[STORAGE_ACCOUNT_ID_MAX + 2];
+    char longest[LEDGER_ID_MAX + 2];
     memset(longest, 'a', sizeof longest - 1);
-    longest[STORAGE_ACCOUNT_ID_MAX + 1] = '\0';
+    longest[LEDGER_ID_MAX + 1] = '\0';
     static const char *const bad[] = {"", ".", "..", "a/b", "a:b", "a@b", "a b", "\xc3\xbc"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        assert_false(storage_account_id_valid(bad[i]));
-    assert_false(storage_account_id_valid(longest));
-    assert_true(storage_account_id_valid(longest + 1));
-    assert_true(storage_account_id_valid("A.z-0_9~"));
+        assert_false(ledger_id_valid(bad[i]));
+    assert_false(ledger_id_valid(longest));
+    assert_true(ledger_id_valid(longest + 1));
+    assert_true(ledger_id_valid("A.z-0_9~"));
 }
 
 static void values_out_of_bounds_are_invalid(void **state)
 {
     struct fixture *fixture = *state;
-    char memo[STORAGE_MEMO_MAX + 2];
+    char memo[LEDGER_MEMO_MAX + 2];
     memset(memo, 'm', sizeof memo - 1);
-    memo[STORAGE_MEMO_MAX + 1] = '\0';
-    struct storage_ledger_write write = {.id = "alice", .memo = memo, .token = 34};
-    struct storage_ledger_written written;
-    assert_int_equal(storage_ledger_write(&fixture->ledger, &write, &written), FENCE_EINVAL);
+    memo[LEDGER_MEMO_MAX + 1] = '\0';
+    struct ledger_write write = {.id = "alice", .memo = memo, .token = 34};
+    struct ledger_written written;
+    assert_int_equal(ledger_write(&fixture->ledger, &write, &written), FENCE_EINVAL);
     write.memo = memo + 1;
-    assert_int_equal(storage_ledger_write(&fixture->ledger, &write, &written), 0);
+    assert_int_equal(ledger_write(&fixture->ledger, &write, &written), 0);
 
-    assert_int_equal(write_balance(&fixture->ledger, 34, STORAGE_BALANCE_MAX), 0);
-    assert_int_equal(write_balance(&fixture->ledger, 34, -STORAGE_BALANCE_MAX), 0);
-    assert_int_equal(write_balance(&fixture->ledger, 34, STORAGE_BALANCE_MAX + 1), FENCE_EINVAL);
+    assert_int_equal(write_balance(&fixture->ledger, 34, LEDGER_BALANCE_MAX), 0);
+    assert_int_equal(write_balance(&fixture->ledger, 34, -LEDGER_BALANCE_MAX), 0);
+    assert_int_equal(write_balance(&fixture->ledger, 34, LEDGER_BALANCE_MAX + 1), FENCE_EINVAL);
     assert_int_equal(write_balance(&fixture->ledger, 34, INT64_MIN), FENCE_EINVAL);
     assert_int_equal(write_balance(&fixture->ledger, 0, 100), FENCE_EINVAL); /* guarded */
-    assert_int_equal(balance_of(&fixture->ledger, "alice"), -STORAGE_BALANCE_MAX);
+    assert_int_equal(balance_of(&fixture->ledger, "alice"), -LEDGER_BALANCE_MAX);
 }
 
 static void file_that_is_no_database_is_refused_with_its_reason(void **state)
 {
     struct fixture *fixture = *state;
-    struct storage_ledger ledger;
+    struct ledger ledger;
     char path[300];
     snprintf(path, sizeof path, "%s/text", fixture->dir);
     FILE *file = fopen(path, "w");
@@ -334,7 +330,7 @@ static void file_that_is_no_database_is_refused_with_its_reason(void **state)
     for (int i = 0; i < 100; i++)
         fputs("this is no database\n", file);
     fclose(file);
-    assert_int_equal(storage_ledger_init(&ledger, path, true), FENCE_EIO);
+    assert_int_equal(ledger_init(&ledger, path, true), FENCE_EIO);
     assert_string_equal(ledger.error, "file is not a database");
 }
 
