@@ -1,7 +1,11 @@
-/* Numbers as text, without what printf() costs: they stand in every request and every answer. */
+/* Numbers as text. They stand in every request and every answer, so that printf() costs too much.
+ * strtoull() takes signs, white space and zeros in front, and says nothing of what follows. */
 #ifndef FENCE_PROTOCOL_DECIMAL_H
 #define FENCE_PROTOCOL_DECIMAL_H
 
+#include "fence/base/checked.h"
+
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,5 +16,10 @@ enum {
 /* Writes the digits of @number to @to, which has room for them (FENCE_DECIMAL_MAX is enough for
  * any), with no terminator. Returns how many. Any thread. */
 size_t fence_decimal(uint64_t number, char *to);
+
+/* Reads the @len bytes at @text: digits only, no zero in front but of 0 itself, at most @max. False
+ * otherwise, and *@ret_number is untouched. Any thread. */
+FENCE_CHECKED bool fence_decimal_read(const char *text, size_t len, uint64_t max,
+                                      uint64_t *ret_number);
 
 #endif

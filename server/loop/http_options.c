@@ -13,11 +13,8 @@ enum {
 
 static error_t read_wait(const char *option, const char *text, uint32_t *ret_ms)
 {
-    char *end = NULL;
-    errno = 0;
-    const unsigned long ms = strtoul(text, &end, 10);
-    if (errno || text[0] < '0' || text[0] > '9' || *end != '\0' || ms < API_HTTP_WAIT_MIN_MS ||
-        ms > API_HTTP_WAIT_MAX_MS)
+    int64_t ms = 0;
+    if (!server_options_number(text, API_HTTP_WAIT_MIN_MS, API_HTTP_WAIT_MAX_MS, &ms))
         return server_options_error("%s takes a number of milliseconds from %d to %d, not '%s'",
                                     option, API_HTTP_WAIT_MIN_MS, API_HTTP_WAIT_MAX_MS, text);
     *ret_ms = (uint32_t)ms;

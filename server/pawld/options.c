@@ -34,22 +34,10 @@ static error_t add_master(struct pawld_options *options, const char *text)
     return 0;
 }
 
-/* Reads a whole decimal number from @min to @max. */
-static bool read_number(const char *text, int64_t min, int64_t max, int64_t *ret_number)
-{
-    char *end = NULL;
-    errno = 0;
-    long long number = strtoll(text, &end, 10);
-    if (errno || text[0] < '0' || text[0] > '9' || *end != '\0' || number < min || number > max)
-        return false;
-    *ret_number = number;
-    return true;
-}
-
 static error_t read_ttl_max(struct pawld_options *options, const char *text)
 {
     int64_t ttl_ms = 0;
-    if (!read_number(text, FENCE_TTL_MIN_MS, FENCE_TTL_CEILING_MS, &ttl_ms))
+    if (!server_options_number(text, FENCE_TTL_MIN_MS, FENCE_TTL_CEILING_MS, &ttl_ms))
         return server_options_error("--max-ttl-ms takes a number from %d to %d, not '%s'",
                                     FENCE_TTL_MIN_MS, FENCE_TTL_CEILING_MS, text);
     options->ttl_max_ms = (uint32_t)ttl_ms;
@@ -59,7 +47,7 @@ static error_t read_ttl_max(struct pawld_options *options, const char *text)
 static error_t read_waiters_max(struct pawld_options *options, const char *text)
 {
     int64_t waiters = 0;
-    if (!read_number(text, 0, SERVER_CALLS, &waiters))
+    if (!server_options_number(text, 0, SERVER_CALLS, &waiters))
         return server_options_error("--max-waiters takes a number from 0 to %d, not '%s'",
                                     SERVER_CALLS, text);
     options->waiters_max = (uint32_t)waiters;
@@ -69,7 +57,7 @@ static error_t read_waiters_max(struct pawld_options *options, const char *text)
 static error_t read_workers(struct pawld_options *options, const char *text)
 {
     int64_t workers = 0;
-    if (!read_number(text, 1, SERVER_WORKERS_MAX, &workers))
+    if (!server_options_number(text, 1, SERVER_WORKERS_MAX, &workers))
         return server_options_error("--workers takes a number from 1 to %d, not '%s'",
                                     SERVER_WORKERS_MAX, text);
     options->workers = (unsigned)workers;
@@ -87,7 +75,7 @@ static unsigned default_workers(void)
 
 static error_t read_token_floor(struct pawld_options *options, const char *text)
 {
-    if (!read_number(text, 0, STORAGE_FLOOR_SEEN_MAX, &options->token_floor))
+    if (!server_options_number(text, 0, STORAGE_FLOOR_SEEN_MAX, &options->token_floor))
         return server_options_error("--token-floor takes a number from 0 to %" PRId64 ", not '%s'",
                                     STORAGE_FLOOR_SEEN_MAX, text);
     return 0;

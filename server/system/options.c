@@ -1,11 +1,14 @@
 #include "server/system/options.h"
 
+#include "fence/protocol/decimal.h"
 #include "server/system/printable.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 enum {
@@ -24,6 +27,16 @@ void server_options_streams(void)
 void server_options_init(struct argp_state *state)
 {
     state->err_stream = NULL;
+}
+
+bool server_options_number(const char *text, int64_t min, int64_t max, int64_t *ret_number)
+{
+    uint64_t number = 0;
+    assert(min >= 0 && min <= max);
+    if (!fence_decimal_read(text, strlen(text), (uint64_t)max, &number) || number < (uint64_t)min)
+        return false;
+    *ret_number = (int64_t)number;
+    return true;
 }
 
 error_t server_options_error(const char *format, ...)

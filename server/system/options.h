@@ -22,6 +22,8 @@
 #define SERVER_SYSTEM_OPTIONS_H
 
 #include <argp.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 enum server_exit {
     SERVER_EXIT_DONE = 0,
@@ -35,6 +37,10 @@ void server_options_streams(void);
 
 /* Silences what argp would add to a mistake; getopt's own sentence stays. */
 void server_options_init(struct argp_state *state);
+
+/* Reads a whole decimal number from @min to @max. False otherwise, and *@ret_number is untouched.
+ */
+bool server_options_number(const char *text, int64_t min, int64_t max, int64_t *ret_number);
 
 /* Prints "<program>: <sentence>" to stderr and returns what ends argp_parse(). */
 error_t server_options_error(const char *format, ...) __attribute__((format(printf, 1, 2)));

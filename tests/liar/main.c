@@ -6,6 +6,7 @@
  * go on granting, and memory does not grow.
  *
  * Exit status: 0 all held; 1 something did not, and is told; 2 bad options. */
+#include "fence/protocol/decimal.h"
 #include "tests/lib/case.h"
 #include "tests/lib/http.h"
 #include "tests/lib/liar.h"
@@ -316,10 +317,8 @@ static void run(void **state)
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-    char *end = NULL;
-    unsigned long long value = arg ? strtoull(arg, &end, 10) : 0;
-    bool number = arg && *arg >= '0' && *arg <= '9' && *end == '\0';
-    if (key == ARGP_KEY_ARG || (arg && (!number || value > WEEK_S)))
+    uint64_t value = 0;
+    if (key == ARGP_KEY_ARG || (arg && !fence_decimal_read(arg, strlen(arg), WEEK_S, &value)))
         argp_error(state, "a number is wanted, not: %s", arg);
     else if (key == 's')
         options.seconds = (unsigned)value;

@@ -8,6 +8,7 @@
  * Exit status: 0 each was found; 1 one was not; 2 bad options. */
 #include "fence/base/mutant.h"
 #include "tests/sim/mutant.h"
+#include "tests/sim/seeds.h"
 #include "tests/sim/shrink.h"
 
 #include <argp.h>
@@ -161,7 +162,8 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     struct options *options = state->input;
     switch (key) {
     case 's':
-        options->seeds = strtoull(text, NULL, 10);
+        if (!sim_seeds_number(text, &options->seeds))
+            argp_error(state, "a number of seeds is wanted, not: %s", text);
         return 0;
     case 'k':
         options->shrink = true;

@@ -12,28 +12,16 @@
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-static bool read_number(const char *text, char end, uint64_t *ret_number, const char **ret_rest)
-{
-    char *rest = NULL;
-    uint64_t number = strtoull(text, &rest, 10);
-    if (rest == text || *rest != end)
-        return false;
-    *ret_number = number;
-    *ret_rest = rest;
-    return true;
-}
-
 bool sim_seeds_number(const char *text, uint64_t *ret_number)
 {
-    const char *rest = NULL;
-    return read_number(text, '\0', ret_number, &rest);
+    return fence_decimal_read(text, strlen(text), UINT64_MAX, ret_number);
 }
 
 bool sim_seeds_range(const char *text, uint64_t *ret_first, uint64_t *ret_end)
 {
-    const char *rest = NULL;
-    return read_number(text, '.', ret_first, &rest) && strncmp(rest, "..", 2) == 0 &&
-           sim_seeds_number(rest + 2, ret_end) && *ret_first < *ret_end;
+    const char *dots = strstr(text, "..");
+    return dots && fence_decimal_read(text, (size_t)(dots - text), UINT64_MAX, ret_first) &&
+           sim_seeds_number(dots + 2, ret_end) && *ret_first < *ret_end;
 }
 
 /* ---- the seed under way ---------------------------------------------------------------------- */
