@@ -1,4 +1,4 @@
-/* The core's inside, shared by fence/core*.c and nobody else. */
+/* The core's inside, shared by the files of fence/core/ and nobody else. */
 #ifndef FENCE_CORE_STATE_H
 #define FENCE_CORE_STATE_H
 

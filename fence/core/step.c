@@ -1,87 +1,10 @@
+/* One step: each event goes to the part of the core that it is for. */
 #include "fence/core/core.h"
-
 #include "fence/core/state.h"
 #include "fence/protocol/name.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
-
-static uint32_t power_of_two(uint32_t at_least)
-{
-    uint32_t power = 1;
-    while (power < at_least)
-        power *= 2;
-    return power;
-}
-
-static uint32_t least(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
-
-static int init_tables(struct fence_core *core, const struct fence_config *config)
-{
-    const uint32_t calls = config->calls;
-    int error = fence_timers_init(&core->timers, calls) ? 0 : FENCE_ENOMEM;
-    if (!error)
-        error = fence_lines_init(&core->lines, power_of_two(calls), config->seed);
-    if (!error)
-        error = fence_clients_init(&core->clients, power_of_two(calls));
-    if (!error)
-        error = fence_groups_init(&core->groups, least(calls, FENCE_GROUPS_MAX));
-    if (!error)
-        error = fence_admission_init(&core->admission, calls,
-                                     config->owed > 0 ? config->owed : FENCE_OWED_MAX);
-    if (!error)
-        error = fence_debts_init(&core->debts, least(calls, FENCE_DEBTS_MAX));
-    return error;
-}
-
-int fence_core_new(const struct fence_config *config, struct fence_core **ret_core)
-{
-    if (config->masters % 2 == 0 || config->masters > FENCE_MASTERS_MAX || config->calls == 0 ||
-        config->calls > FENCE_CALLS_MAX)
-        return FENCE_EINVAL;
-    struct fence_core *core = calloc(1, sizeof(*core));
-    if (!core)
-        return FENCE_ENOMEM;
-    core->config = *config;
-    fence_fleet_init(&core->fleet, config->masters);
-
-    int error = FENCE_ENOMEM;
-    core->calls = calloc(config->calls, sizeof(*core->calls));
-    core->rejoins = calloc(config->masters, sizeof(*core->rejoins));
-    if (!core->calls || !core->rejoins)
-        goto out;
-    for (unsigned i = 0; i < config->masters; i++)
-        core->rejoins[i].due_us = FENCE_NEVER;
-    for (uint32_t i = 0; i < config->calls; i++)
-        core->calls[i].next_free = i + 1 < config->calls ? i + 1 : FENCE_NOBODY;
-    error = init_tables(core, config);
-    if (error)
-        goto out;
-    *ret_core = core;
-    core = NULL;
-out:
-    fence_core_free(core);
-    return error;
-}
-
-void fence_core_free(struct fence_core *core)
-{
-    if (!core)
-        return;
-    fence_timers_fini(&core->timers);
-    fence_lines_fini(&core->lines);
-    fence_clients_fini(&core->clients);
-    fence_groups_fini(&core->groups);
-    fence_admission_fini(&core->admission);
-    fence_debts_fini(&core->debts);
-    free(core->rejoins);
-    free(core->calls);
-    free(core);
-}
 
 const struct fence_fleet *fence_core_fleet(const struct fence_core *core)
 {
