@@ -49,17 +49,13 @@ bool fence_core_admit_due(const struct fence_core *core)
     return false;
 }
 
-void fence_core_admit_next(struct fence_core *core)
+struct call *fence_core_admit_next(struct fence_core *core)
 {
     unsigned class = 0;
     while (class < FENCE_CLASSES && !is_next(core, class))
         class ++;
-    if (class == FENCE_CLASSES)
-        return;
+    assert(class < FENCE_CLASSES);
     struct call *call = &core->calls[fence_admission_first(&core->admission, class)];
     fence_core_admit_leave(core, call);
-    if (call->kind == FENCE_CALL_ACQUIRE)
-        fence_core_acquire_admitted(core, call);
-    else
-        fence_core_vote_admitted(core, call);
+    return call;
 }

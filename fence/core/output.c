@@ -92,14 +92,3 @@ struct fence_answer *fence_core_answer(struct fence_core *core, const struct cal
     };
     return answer;
 }
-
-void fence_core_finish(struct fence_core *core, struct call *call)
-{
-    fence_core_wake_at(core, call, FENCE_NEVER);
-    if (call->state == CALL_ADMITTING)
-        fence_core_admit_leave(core, call);
-    call->state = CALL_FREE;
-    call->next_free = core->free;
-    core->free = fence_core_index(core, call);
-    core->busy--;
-}

@@ -167,9 +167,6 @@ void fence_core_undo_again(struct fence_core *core);
 /* An answer to @call with what all answers carry. The caller completes it before the step ends. */
 struct fence_answer *fence_core_answer(struct fence_core *core, const struct call *call, int error);
 
-/* Answers went out: the slot is free. Its strings stay for the rest of the step. */
-void fence_core_finish(struct fence_core *core, struct call *call);
-
 /* Admission (admit.c). Whether a majority owes so little that more may be asked. */
 bool fence_core_has_room(const struct fence_core *core, enum fence_class class);
 
@@ -181,9 +178,15 @@ bool fence_core_admit(struct fence_core *core, struct call *call);
 /* @call, which is ADMITTING, is no more. */
 void fence_core_admit_leave(struct fence_core *core, struct call *call);
 
-/* Whether a call that waited may be begun; begins one. */
+/* Whether a call that waited may be begun; which one, where one may. It waits no more. */
 bool fence_core_admit_due(const struct fence_core *core);
-void fence_core_admit_next(struct fence_core *core);
+struct call *fence_core_admit_next(struct fence_core *core);
+
+/* Calls under way (calls.c). A slot for @asked, of which one is free: not begun yet. */
+struct call *fence_core_open(struct fence_core *core, const struct fence_call *asked);
+
+/* Answers went out: the slot is free. Its strings stay for the rest of the step. */
+void fence_core_finish(struct fence_core *core, struct call *call);
 
 /* What is learnt of masters, and what follows from it (masters.c): a handshake ended, a
  * refusal carried a view, a connection ended, those in @set are to be given up. */

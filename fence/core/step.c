@@ -105,25 +105,7 @@ static void on_call(struct fence_core *core, const struct fence_call *asked)
         refuse(core, asked, error);
         return;
     }
-    struct call *call = &core->calls[core->free];
-    core->free = call->next_free;
-    core->busy++;
-    call->kind = asked->kind;
-    call->client = asked->client;
-    call->arrived_us = core->now_us;
-    call->wait_until_us = asked->wait_ms ? core->now_us + asked->wait_ms * UINT64_C(1000) : 0;
-    call->ttl_ms = asked->ttl_ms;
-    call->token = asked->token;
-    call->group = FENCE_NOBODY;
-    call->again = asked->again;
-    call->tries = 0;
-    call->soon = 0;
-    call->soon_holder = 0;
-    call->unbacked = 0;
-    call->slot = (uint16_t)fence_slot(asked->resource, strlen(asked->resource));
-    fence_core_copy_text(call->resource, sizeof(call->resource), asked->resource);
-    fence_core_copy_text(call->lock_id, sizeof(call->lock_id), asked->lock_id);
-    fence_core_copy_text(call->owner, sizeof(call->owner), asked->owner);
+    struct call *call = fence_core_open(core, asked);
     if (call->kind == FENCE_CALL_ACQUIRE)
         fence_core_acquire_begin(core, call, asked->group);
     else
@@ -177,6 +159,15 @@ static void call_timer(struct fence_core *core)
         fence_core_vote_timer(core, call);
 }
 
+static void start_admitted(struct fence_core *core)
+{
+    struct call *call = fence_core_admit_next(core);
+    if (call->kind == FENCE_CALL_ACQUIRE)
+        fence_core_acquire_admitted(core, call);
+    else
+        fence_core_vote_admitted(core, call);
+}
+
 /* Calls give up before masters are given up: their clean-ups still go out on the old connections,
  * behind what they clean up. */
 static void on_tick(struct fence_core *core)
@@ -184,7 +175,7 @@ static void on_tick(struct fence_core *core)
     if (may_tell_again(core))
         fence_core_undo_again(core);
     if (fence_core_admit_due(core)) {
-        fence_core_admit_next(core);
+        start_admitted(core);
         return;
     }
     if (fence_timers_next_us(&core->timers) <= core->now_us) {

@@ -1,0 +1,42 @@
+/* Calls under way: each has a slot from when it comes until it has its answer. */
+#include "fence/core/state.h"
+#include "fence/protocol/name.h"
+
+#include <assert.h>
+#include <string.h>
+
+struct call *fence_core_open(struct fence_core *core, const struct fence_call *asked)
+{
+    assert(core->free != FENCE_NOBODY);
+    struct call *call = &core->calls[core->free];
+    core->free = call->next_free;
+    core->busy++;
+    call->kind = asked->kind;
+    call->client = asked->client;
+    call->arrived_us = core->now_us;
+    call->wait_until_us = asked->wait_ms ? core->now_us + asked->wait_ms * UINT64_C(1000) : 0;
+    call->ttl_ms = asked->ttl_ms;
+    call->token = asked->token;
+    call->group = FENCE_NOBODY;
+    call->again = asked->again;
+    call->tries = 0;
+    call->soon = 0;
+    call->soon_holder = 0;
+    call->unbacked = 0;
+    call->slot = (uint16_t)fence_slot(asked->resource, strlen(asked->resource));
+    fence_core_copy_text(call->resource, sizeof(call->resource), asked->resource);
+    fence_core_copy_text(call->lock_id, sizeof(call->lock_id), asked->lock_id);
+    fence_core_copy_text(call->owner, sizeof(call->owner), asked->owner);
+    return call;
+}
+
+void fence_core_finish(struct fence_core *core, struct call *call)
+{
+    fence_core_wake_at(core, call, FENCE_NEVER);
+    if (call->state == CALL_ADMITTING)
+        fence_core_admit_leave(core, call);
+    call->state = CALL_FREE;
+    call->next_free = core->free;
+    core->free = fence_core_index(core, call);
+    core->busy--;
+}
