@@ -1,7 +1,7 @@
-/* The import: pages of counters and locks of a majority are merged into the member that is taken
- * back. Where locks cannot be read, the longest lease is waited out. */
+#include "fence/core/import.h"
+
 #include "fence/base/mutant.h"
-#include "fence/core/rejoin.h"
+#include "fence/core/rejoin_steps.h"
 #include "fence/protocol/lease.h"
 
 static void read_page(struct fence_core *core, unsigned member, unsigned i)

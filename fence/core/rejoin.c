@@ -1,191 +1,13 @@
-/* Taking masters back: which requests each step of a rejoin sends, and what their replies lead to.
- */
-#include "fence/core/rejoin.h"
-
+/* Taking masters back: when a rejoin begins, and what the replies to its steps lead to. */
 #include "fence/base/mutant.h"
-#include "fence/protocol/lease.h"
-
-#include <string.h>
-
-/* A request of the round under way, to be completed. */
-struct fence_rejoin_request *fence_core_rejoin_send(struct fence_core *core, unsigned member,
-                                                    enum fence_rejoin_step step, uint32_t masters)
-{
-    const struct fence_rejoin *rejoin = &core->rejoins[member];
-    struct fence_effect *effect = fence_core_effect(core, FENCE_EFFECT_REJOIN);
-    effect->masters = masters;
-    effect->rejoin = (struct fence_rejoin_request){
-        .step = step,
-        .tag = rejoin->serial << REJOIN_SERIAL_SHIFT | member,
-        .member = member,
-        .incarnation = core->fleet.master[member].meant,
-        .fleet_id = core->fleet.fleet_id,
-        .ttl_max_ms = core->fleet.ttl_max_ms,
-        .seen = &core->fleet.master[member].facts,
-        .keeps = fence_fleet_keeps(&core->fleet, member),
-        .steps = rejoin->steps,
-        .view = &core->fleet.view,
-    };
-    return &effect->rejoin;
-}
+#include "fence/core/import.h"
+#include "fence/core/rejoin_steps.h"
 
 /* Back to the beginning, over a new handshake on the same connection. */
 static void shake_again(struct fence_core *core, unsigned member)
 {
     fence_rejoin_end(&core->rejoins[member]);
     fence_core_effect(core, FENCE_EFFECT_SHAKE)->masters = fence_core_bit(member);
-}
-
-void fence_core_rejoin_break_off(struct fence_core *core, unsigned member, enum fence_reason reason)
-{
-    fence_core_give_up(core, fence_core_bit(member), reason);
-}
-
-/* It cannot be taken back now. What is wrong with it stays on show until the next handshake. */
-static void put_off(struct fence_core *core, unsigned member)
-{
-    fence_core_master(core, member)->state = FENCE_MASTER_REFUSED;
-    fence_core_master(core, member)->back_us = 0;
-    fence_core_rejoin_break_off(core, member, FENCE_REASON_CONNECTING);
-}
-
-/* Another leader is further with it. The next try comes after a while, lest two go on like this for
- * ever. */
-static void yield_to_other(struct fence_core *core, unsigned member)
-{
-    core->rejoins[member].beaten = true;
-    put_off(core, member);
-}
-
-/* ---- who is asked ---------------------------------------------------------------------------- */
-
-/* A majority of others: the member is not of it. */
-static unsigned quorum_of_others(const struct fence_core *core)
-{
-    bool one_fewer = FENCE_MUTANT(ONE_READ_FEWER) || FENCE_MUTANT(READ_ITSELF);
-    return fence_majority(core->fleet.n) - one_fewer;
-}
-
-bool fence_core_rejoin_is_enough(const struct fence_core *core, uint32_t set)
-{
-    return (unsigned)__builtin_popcount(set) >= quorum_of_others(core);
-}
-
-static uint32_t active_others(const struct fence_core *core, unsigned member)
-{
-    return fence_fleet_active(&core->fleet) & ~fence_core_bit(member);
-}
-
-/* Has each of @others record under what it is named (fence_fleet), with @incarnation of @member; 0:
- * as that is. Most are named the same, which is @common. */
-static void have_recorded(struct fence_core *core, unsigned member, uint32_t others,
-                          const struct fence_view *common, int64_t incarnation)
-{
-    struct fence_rejoin *rejoin = &core->rejoins[member];
-    uint32_t alike = 0;
-    for (unsigned i = 0; i < core->fleet.n; i++) {
-        if (!(others >> i & 1))
-            continue;
-        rejoin->named[i] = core->fleet.master[i].named;
-        if (incarnation != 0)
-            rejoin->named[i].incarnation[member] = incarnation;
-        if (memcmp(&rejoin->named[i], common, sizeof(*common)) == 0)
-            alike |= fence_core_bit(i);
-        else
-            fence_core_rejoin_send(core, member, FENCE_REJOIN_RECORD, fence_core_bit(i))->view =
-                &rejoin->named[i];
-    }
-    if (alike != 0)
-        fence_core_rejoin_send(core, member, FENCE_REJOIN_RECORD, alike)->view = common;
-}
-
-/* Asks them whether they would record, under the view as it is. */
-static void ask(struct fence_core *core, unsigned member)
-{
-    uint32_t others = active_others(core, member);
-    if (!fence_core_rejoin_is_enough(core, others) ||
-        core->rejoins[member].rounds++ >= FENCE_REJOIN_ROUNDS_MAX) {
-        put_off(core, member);
-        return;
-    }
-    fence_rejoin_ask(&core->rejoins[member], FENCE_REJOIN_ASKING, others,
-                     fence_core_patience_end_us(core));
-    have_recorded(core, member, others, &core->fleet.view, 0);
-}
-
-void fence_core_rejoin_record(struct fence_core *core, unsigned member)
-{
-    struct fence_rejoin *rejoin = &core->rejoins[member];
-    const struct fence_fleet *fleet = &core->fleet;
-    uint32_t others = active_others(core, member);
-    if (fleet->view.incarnation[member] > fleet->master[member].meant) {
-        yield_to_other(core, member);
-        return;
-    }
-    if (!fence_core_rejoin_is_enough(core, others) || rejoin->rounds++ >= FENCE_REJOIN_ROUNDS_MAX) {
-        put_off(core, member);
-        return;
-    }
-    rejoin->view = fleet->view;
-    rejoin->view.incarnation[member] = fleet->master[member].meant;
-    fence_rejoin_ask(rejoin, FENCE_REJOIN_RECORDING, others, fence_core_patience_end_us(core));
-    have_recorded(core, member, others, &rejoin->view, fleet->master[member].meant);
-}
-
-/* ---- the member itself ----------------------------------------------------------------------- */
-
-static int64_t higher(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-/* The highest incarnation of @member that is known, be it only meant for it. Also by a try of this
- * server that the member forgot since: a record of that may still be on its way. */
-static int64_t highest_incarnation(const struct fence_core *core, unsigned member)
-{
-    const struct fence_master *master = &core->fleet.master[member];
-    int64_t highest = higher(fence_fleet_claimed(&core->fleet, member), master->meant);
-    if (!master->facts.marked)
-        return highest;
-    return higher(highest, higher(master->facts.view.incarnation[member], master->facts.next));
-}
-
-static void mark(struct fence_core *core, unsigned member)
-{
-    struct fence_rejoin *rejoin = &core->rejoins[member];
-    int64_t highest = highest_incarnation(core, member);
-    int64_t next = highest <= FENCE_INCARNATION_MAX
-                       ? fence_incarnation_next(highest, fence_core_random(core))
-                       : highest;
-    if (next > FENCE_INCARNATION_MAX) { /* nobody could read the markers that record it */
-        put_off(core, member);
-        return;
-    }
-    if (!FENCE_MUTANT(INCARNATION_REUSED) || highest != fence_core_master(core, member)->meant)
-        fence_core_master(core, member)->meant = next;
-    rejoin->steps = 0;
-    fence_rejoin_enter(rejoin, FENCE_REJOIN_MARKING, fence_core_patience_end_us(core));
-    fence_core_rejoin_send(core, member, FENCE_REJOIN_MARK, fence_core_bit(member));
-}
-
-static void clear_locks(struct fence_core *core, unsigned member, uint64_t cursor)
-{
-    fence_rejoin_enter(&core->rejoins[member], FENCE_REJOIN_CLEARING,
-                       fence_core_patience_end_us(core));
-    fence_core_rejoin_send(core, member, FENCE_REJOIN_CLEAR, fence_core_bit(member))->cursor =
-        cursor;
-    core->rejoins[member].steps++;
-}
-
-void fence_core_rejoin_admit(struct fence_core *core, unsigned member)
-{
-    struct fence_rejoin *rejoin = &core->rejoins[member];
-    if (core->fleet.view.incarnation[member] != fence_core_master(core, member)->meant) {
-        yield_to_other(core, member);
-        return;
-    }
-    fence_rejoin_enter(rejoin, FENCE_REJOIN_ADMITTING, fence_core_patience_end_us(core));
-    fence_core_rejoin_send(core, member, FENCE_REJOIN_ADMIT, fence_core_bit(member));
 }
 
 /* ---- replies --------------------------------------------------------------------------------- */
@@ -198,7 +20,7 @@ static bool is_asking(const struct fence_rejoin *rejoin)
 static void ask_anew(struct fence_core *core, unsigned member)
 {
     if (core->rejoins[member].state == FENCE_REJOIN_ASKING)
-        ask(core, member);
+        fence_core_rejoin_ask(core, member);
     else
         fence_core_rejoin_record(core, member);
 }
@@ -220,7 +42,7 @@ static void go_on_without(struct fence_core *core, unsigned member, unsigned i)
     if (fence_core_rejoin_is_enough(core, may_answer))
         return;
     if (is_beaten(core, member))
-        yield_to_other(core, member);
+        fence_core_rejoin_yield(core, member);
     else
         ask_anew(core, member);
 }
@@ -246,7 +68,7 @@ static void cleared(struct fence_core *core, unsigned member)
     if (FENCE_MUTANT(READ_BEFORE_RECORD)) {
         struct fence_rejoin *rejoin = &core->rejoins[member];
         rejoin->view = core->fleet.view;
-        rejoin->answered = active_others(core, member);
+        rejoin->answered = fence_core_rejoin_others(core, member);
         fence_core_import_begin(core, member);
         return;
     }
@@ -262,7 +84,7 @@ static void answered(struct fence_core *core, unsigned member, unsigned i)
     if (!fence_core_rejoin_is_enough(core, rejoin->answered))
         return;
     if (rejoin->state == FENCE_REJOIN_ASKING)
-        mark(core, member);
+        fence_core_rejoin_mark(core, member);
     else if (FENCE_MUTANT(READ_BEFORE_RECORD))
         fence_core_rejoin_admit(core, member);
     else
@@ -288,13 +110,13 @@ static void done(struct fence_core *core, unsigned member, unsigned i,
         answered(core, member, i);
         break;
     case FENCE_REJOIN_MARKING:
-        clear_locks(core, member, 0);
+        fence_core_rejoin_clear(core, member, 0);
         break;
     case FENCE_REJOIN_CLEARING:
         if (reply->cursor == 0)
             cleared(core, member);
         else
-            clear_locks(core, member, reply->cursor);
+            fence_core_rejoin_clear(core, member, reply->cursor);
         break;
     case FENCE_REJOIN_IMPORTING:
     case FENCE_REJOIN_HOLDING:
@@ -402,7 +224,7 @@ void fence_core_rejoin_tick(struct fence_core *core)
     case FENCE_REJOIN_IDLE:
         break;
     case FENCE_REJOIN_DELAYED:
-        ask(core, member);
+        fence_core_rejoin_ask(core, member);
         break;
     case FENCE_REJOIN_ASKING:
     case FENCE_REJOIN_RECORDING:

@@ -1,6 +1,6 @@
-/* Taking masters back, shared by rejoin.c and import.c, and nobody else. */
-#ifndef FENCE_CORE_REJOIN_H
-#define FENCE_CORE_REJOIN_H
+/* The steps of a rejoin: which requests each of them sends (rejoin_state.h says in which order). */
+#ifndef FENCE_CORE_REJOIN_STEPS_H
+#define FENCE_CORE_REJOIN_STEPS_H
 
 #include "fence/core/state.h"
 
@@ -34,41 +34,35 @@ static inline uint64_t fence_core_patience_end_us(const struct fence_core *core)
     return core->now_us + FENCE_REJOIN_PATIENCE_US;
 }
 
-/* ---- rejoin.c: the steps before and after ---------------------------------------------------- */
-
 /* A request of the round under way, to be completed. */
 struct fence_rejoin_request *fence_core_rejoin_send(struct fence_core *core, unsigned member,
                                                     enum fence_rejoin_step step, uint32_t masters);
 
-/* Whether @set is a majority without the member that is taken back. */
+/* Active masters other than @member, and whether @set is a majority without it. */
+uint32_t fence_core_rejoin_others(const struct fence_core *core, unsigned member);
 bool fence_core_rejoin_is_enough(const struct fence_core *core, uint32_t set);
 
-/* Has a majority of others record the next incarnation of @member. The import begins after that. */
+/* ASKING: whether a majority of others would record, under the view as it is. */
+void fence_core_rejoin_ask(struct fence_core *core, unsigned member);
+
+/* MARKING: the marker of @member names an incarnation that no try before it had. */
+void fence_core_rejoin_mark(struct fence_core *core, unsigned member);
+
+/* CLEARING: the locks of @member go, a part of them at a time, from @cursor on. */
+void fence_core_rejoin_clear(struct fence_core *core, unsigned member, uint64_t cursor);
+
+/* RECORDING: a majority of others records the next incarnation of @member. */
 void fence_core_rejoin_record(struct fence_core *core, unsigned member);
 
-/* The last step. */
+/* ADMITTING: the last step. */
 void fence_core_rejoin_admit(struct fence_core *core, unsigned member);
 
 /* Closes the connection to @member. The next handshake begins anew. */
 void fence_core_rejoin_break_off(struct fence_core *core, unsigned member,
                                  enum fence_reason reason);
 
-/* ---- import.c: the pages, or the wait instead ------------------------------------------------ */
-
-/* Reads from the masters that have recorded. */
-void fence_core_import_begin(struct fence_core *core, unsigned member);
-
-/* Master @i answered with a page, or with an error. */
-void fence_core_import_page_came(struct fence_core *core, unsigned member, unsigned i,
-                                 const struct fence_rejoin_reply *reply);
-void fence_core_import_page_failed(struct fence_core *core, unsigned member, unsigned i,
-                                   const struct fence_rejoin_reply *reply);
-
-/* The member has merged the page that @tag names. */
-void fence_core_import_page_merged(struct fence_core *core, unsigned member, uint64_t tag);
-
-/* The import, or the wait, is due. */
-void fence_core_import_tick(struct fence_core *core, unsigned member);
-void fence_core_import_hold_tick(struct fence_core *core, unsigned member);
+/* Another leader is further with @member. The next try comes after a while, lest two go on like
+ * this for ever. */
+void fence_core_rejoin_yield(struct fence_core *core, unsigned member);
 
 #endif

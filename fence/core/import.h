@@ -1,0 +1,24 @@
+/* The import: pages of counters and locks of a majority are merged into the member that is taken
+ * back. Where locks cannot be read, the longest lease is waited out. */
+#ifndef FENCE_CORE_IMPORT_H
+#define FENCE_CORE_IMPORT_H
+
+#include "fence/core/state.h"
+
+/* Reads from the masters that have recorded. */
+void fence_core_import_begin(struct fence_core *core, unsigned member);
+
+/* Master @i answered with a page, or with an error. */
+void fence_core_import_page_came(struct fence_core *core, unsigned member, unsigned i,
+                                 const struct fence_rejoin_reply *reply);
+void fence_core_import_page_failed(struct fence_core *core, unsigned member, unsigned i,
+                                   const struct fence_rejoin_reply *reply);
+
+/* The member has merged the page that @tag names. */
+void fence_core_import_page_merged(struct fence_core *core, unsigned member, uint64_t tag);
+
+/* The import, or the wait, is due. */
+void fence_core_import_tick(struct fence_core *core, unsigned member);
+void fence_core_import_hold_tick(struct fence_core *core, unsigned member);
+
+#endif

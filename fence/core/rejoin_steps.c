@@ -1,0 +1,176 @@
+#include "fence/core/rejoin_steps.h"
+
+#include "fence/base/mutant.h"
+#include "fence/protocol/lease.h"
+
+#include <string.h>
+
+struct fence_rejoin_request *fence_core_rejoin_send(struct fence_core *core, unsigned member,
+                                                    enum fence_rejoin_step step, uint32_t masters)
+{
+    const struct fence_rejoin *rejoin = &core->rejoins[member];
+    struct fence_effect *effect = fence_core_effect(core, FENCE_EFFECT_REJOIN);
+    effect->masters = masters;
+    effect->rejoin = (struct fence_rejoin_request){
+        .step = step,
+        .tag = rejoin->serial << REJOIN_SERIAL_SHIFT | member,
+        .member = member,
+        .incarnation = core->fleet.master[member].meant,
+        .fleet_id = core->fleet.fleet_id,
+        .ttl_max_ms = core->fleet.ttl_max_ms,
+        .seen = &core->fleet.master[member].facts,
+        .keeps = fence_fleet_keeps(&core->fleet, member),
+        .steps = rejoin->steps,
+        .view = &core->fleet.view,
+    };
+    return &effect->rejoin;
+}
+
+void fence_core_rejoin_break_off(struct fence_core *core, unsigned member, enum fence_reason reason)
+{
+    fence_core_give_up(core, fence_core_bit(member), reason);
+}
+
+/* It cannot be taken back now. What is wrong with it stays on show until the next handshake. */
+static void put_rejoin_off(struct fence_core *core, unsigned member)
+{
+    fence_core_master(core, member)->state = FENCE_MASTER_REFUSED;
+    fence_core_master(core, member)->back_us = 0;
+    fence_core_rejoin_break_off(core, member, FENCE_REASON_CONNECTING);
+}
+
+void fence_core_rejoin_yield(struct fence_core *core, unsigned member)
+{
+    core->rejoins[member].beaten = true;
+    put_rejoin_off(core, member);
+}
+
+/* ---- who is asked ---------------------------------------------------------------------------- */
+
+/* A majority of others: the member is not of it. */
+static unsigned quorum_of_others(const struct fence_core *core)
+{
+    bool one_fewer = FENCE_MUTANT(ONE_READ_FEWER) || FENCE_MUTANT(READ_ITSELF);
+    return fence_majority(core->fleet.n) - one_fewer;
+}
+
+bool fence_core_rejoin_is_enough(const struct fence_core *core, uint32_t set)
+{
+    return (unsigned)__builtin_popcount(set) >= quorum_of_others(core);
+}
+
+uint32_t fence_core_rejoin_others(const struct fence_core *core, unsigned member)
+{
+    return fence_fleet_active(&core->fleet) & ~fence_core_bit(member);
+}
+
+/* Has each of @others record under what it is named (fence_fleet), with @incarnation of @member; 0:
+ * as that is. Most are named the same, which is @common. */
+static void have_recorded(struct fence_core *core, unsigned member, uint32_t others,
+                          const struct fence_view *common, int64_t incarnation)
+{
+    struct fence_rejoin *rejoin = &core->rejoins[member];
+    uint32_t alike = 0;
+    for (unsigned i = 0; i < core->fleet.n; i++) {
+        if (!(others >> i & 1))
+            continue;
+        rejoin->named[i] = core->fleet.master[i].named;
+        if (incarnation != 0)
+            rejoin->named[i].incarnation[member] = incarnation;
+        if (memcmp(&rejoin->named[i], common, sizeof(*common)) == 0)
+            alike |= fence_core_bit(i);
+        else
+            fence_core_rejoin_send(core, member, FENCE_REJOIN_RECORD, fence_core_bit(i))->view =
+                &rejoin->named[i];
+    }
+    if (alike != 0)
+        fence_core_rejoin_send(core, member, FENCE_REJOIN_RECORD, alike)->view = common;
+}
+
+void fence_core_rejoin_ask(struct fence_core *core, unsigned member)
+{
+    uint32_t others = fence_core_rejoin_others(core, member);
+    if (!fence_core_rejoin_is_enough(core, others) ||
+        core->rejoins[member].rounds++ >= FENCE_REJOIN_ROUNDS_MAX) {
+        put_rejoin_off(core, member);
+        return;
+    }
+    fence_rejoin_ask(&core->rejoins[member], FENCE_REJOIN_ASKING, others,
+                     fence_core_patience_end_us(core));
+    have_recorded(core, member, others, &core->fleet.view, 0);
+}
+
+void fence_core_rejoin_record(struct fence_core *core, unsigned member)
+{
+    struct fence_rejoin *rejoin = &core->rejoins[member];
+    const struct fence_fleet *fleet = &core->fleet;
+    uint32_t others = fence_core_rejoin_others(core, member);
+    if (fleet->view.incarnation[member] > fleet->master[member].meant) {
+        fence_core_rejoin_yield(core, member);
+        return;
+    }
+    if (!fence_core_rejoin_is_enough(core, others) || rejoin->rounds++ >= FENCE_REJOIN_ROUNDS_MAX) {
+        put_rejoin_off(core, member);
+        return;
+    }
+    rejoin->view = fleet->view;
+    rejoin->view.incarnation[member] = fleet->master[member].meant;
+    fence_rejoin_ask(rejoin, FENCE_REJOIN_RECORDING, others, fence_core_patience_end_us(core));
+    have_recorded(core, member, others, &rejoin->view, fleet->master[member].meant);
+}
+
+/* ---- the member itself ----------------------------------------------------------------------- */
+
+static int64_t higher(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The highest incarnation of @member that is known, be it only meant for it. Also by a try of this
+ * server that the member forgot since: a record of that may still be on its way. */
+static int64_t highest_incarnation(const struct fence_core *core, unsigned member)
+{
+    const struct fence_master *master = &core->fleet.master[member];
+    int64_t highest = higher(fence_fleet_claimed(&core->fleet, member), master->meant);
+    if (!master->facts.marked)
+        return highest;
+    return higher(highest, higher(master->facts.view.incarnation[member], master->facts.next));
+}
+
+void fence_core_rejoin_mark(struct fence_core *core, unsigned member)
+{
+    struct fence_rejoin *rejoin = &core->rejoins[member];
+    int64_t highest = highest_incarnation(core, member);
+    int64_t next = highest <= FENCE_INCARNATION_MAX
+                       ? fence_incarnation_next(highest, fence_core_random(core))
+                       : highest;
+    if (next > FENCE_INCARNATION_MAX) { /* nobody could read the markers that record it */
+        put_rejoin_off(core, member);
+        return;
+    }
+    if (!FENCE_MUTANT(INCARNATION_REUSED) || highest != fence_core_master(core, member)->meant)
+        fence_core_master(core, member)->meant = next;
+    rejoin->steps = 0;
+    fence_rejoin_enter(rejoin, FENCE_REJOIN_MARKING, fence_core_patience_end_us(core));
+    fence_core_rejoin_send(core, member, FENCE_REJOIN_MARK, fence_core_bit(member));
+}
+
+void fence_core_rejoin_clear(struct fence_core *core, unsigned member, uint64_t cursor)
+{
+    fence_rejoin_enter(&core->rejoins[member], FENCE_REJOIN_CLEARING,
+                       fence_core_patience_end_us(core));
+    fence_core_rejoin_send(core, member, FENCE_REJOIN_CLEAR, fence_core_bit(member))->cursor =
+        cursor;
+    core->rejoins[member].steps++;
+}
+
+void fence_core_rejoin_admit(struct fence_core *core, unsigned member)
+{
+    struct fence_rejoin *rejoin = &core->rejoins[member];
+    if (core->fleet.view.incarnation[member] != fence_core_master(core, member)->meant) {
+        fence_core_rejoin_yield(core, member);
+        return;
+    }
+    fence_rejoin_enter(rejoin, FENCE_REJOIN_ADMITTING, fence_core_patience_end_us(core));
+    fence_core_rejoin_send(core, member, FENCE_REJOIN_ADMIT, fence_core_bit(member));
+}
