@@ -150,14 +150,6 @@ static bool may_read(const struct fence_core *core, unsigned member, unsigned i)
            (fence_fleet_active(&core->fleet) >> i & 1);
 }
 
-/* The connection to it is of no use, or it may not vote just now. */
-static void leave(const struct fence_core *core, struct fence_source *source)
-{
-    source->reading = false;
-    if (source->away_us == 0)
-        source->away_us = core->now_us;
-}
-
 /* Those that are away for too long are not waited for. */
 static void drop_the_absent(struct fence_core *core, unsigned member)
 {
@@ -178,8 +170,7 @@ static void read_on(struct fence_core *core, unsigned member)
             read_page(core, member, i);
 }
 
-/* After each event. */
-static void go_on(struct fence_core *core, unsigned member)
+void fence_core_import_go_on(struct fence_core *core, unsigned member)
 {
     const struct fence_rejoin *rejoin = &core->rejoins[member];
     uint64_t serial = rejoin->serial;
@@ -205,8 +196,8 @@ void fence_core_import_page_came(struct fence_core *core, unsigned member, unsig
     if (!is_awaited(source, reply->tag))
         return; /* it was asked for none, or for that one again */
     if (!(fence_fleet_active(&core->fleet) >> i & 1)) {
-        leave(core, source);
-        go_on(core, member);
+        fence_source_leave(source, core->now_us);
+        fence_core_import_go_on(core, member);
         return;
     }
     source->reading = false;
@@ -217,7 +208,7 @@ void fence_core_import_page_came(struct fence_core *core, unsigned member, unsig
     source->cursor = reply->cursor;
     if (reply->cursor == 0)
         source->part++;
-    go_on(core, member);
+    fence_core_import_go_on(core, member);
 }
 
 /* Where its connection ended, the page is asked for again over the next one. */
@@ -227,11 +218,11 @@ void fence_core_import_page_failed(struct fence_core *core, unsigned member, uns
     struct fence_source *source = &core->rejoins[member].source[i];
     if (!is_awaited(source, reply->tag))
         return;
-    leave(core, source);
+    fence_source_leave(source, core->now_us);
     source->unreadable =
         reply->outcome == FENCE_REJOIN_REFUSED || ++source->tries >= FENCE_REJOIN_PAGE_TRIES_MAX;
     source->broken = source->unreadable || reply->outcome == FENCE_REJOIN_CHANGED;
-    go_on(core, member);
+    fence_core_import_go_on(core, member);
 }
 
 void fence_core_import_page_merged(struct fence_core *core, unsigned member, uint64_t tag)
@@ -245,45 +236,7 @@ void fence_core_import_page_merged(struct fence_core *core, unsigned member, uin
     if (rejoin->state == FENCE_REJOIN_HOLDING)
         return;
     rejoin->due_us = fence_core_patience_end_us(core);
-    go_on(core, member);
-}
-
-/* ---- sources that go and come ---------------------------------------------------------------- */
-
-static bool is_read(const struct fence_rejoin *rejoin, unsigned i)
-{
-    return rejoin->state == FENCE_REJOIN_IMPORTING && (rejoin->sources >> i & 1) &&
-           rejoin->source[i].part < FENCE_REJOIN_PARTS;
-}
-
-void fence_core_rejoin_source_lost(struct fence_core *core, unsigned i)
-{
-    for (unsigned member = 0; member < core->fleet.n; member++) {
-        struct fence_source *source = &core->rejoins[member].source[i];
-        if (!is_read(&core->rejoins[member], i))
-            continue;
-        if (source->reading && ++source->tries >= FENCE_REJOIN_PAGE_TRIES_MAX)
-            source->unreadable = source->broken = true;
-        leave(core, source);
-    }
-}
-
-void fence_core_rejoin_source_restarted(struct fence_core *core, unsigned i)
-{
-    for (unsigned member = 0; member < core->fleet.n; member++) {
-        struct fence_source *source = &core->rejoins[member].source[i];
-        if (!is_read(&core->rejoins[member], i))
-            continue;
-        source->broken = true;
-        leave(core, source);
-    }
-}
-
-void fence_core_rejoin_sources_are_back(struct fence_core *core)
-{
-    for (unsigned member = 0; member < core->fleet.n; member++)
-        if (core->rejoins[member].state == FENCE_REJOIN_IMPORTING)
-            go_on(core, member);
+    fence_core_import_go_on(core, member);
 }
 
 static bool is_merging(const struct fence_rejoin *rejoin)
@@ -310,5 +263,5 @@ void fence_core_import_tick(struct fence_core *core, unsigned member)
     rejoin->due_us = fence_core_patience_end_us(core);
     fence_core_give_up(core, silent & fence_fleet_active(&core->fleet), FENCE_REASON_SILENT);
     if (rejoin->serial == serial && rejoin->state == FENCE_REJOIN_IMPORTING)
-        go_on(core, member);
+        fence_core_import_go_on(core, member);
 }

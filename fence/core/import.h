@@ -17,6 +17,9 @@ void fence_core_import_page_failed(struct fence_core *core, unsigned member, uns
 /* The member has merged the page that @tag names. */
 void fence_core_import_page_merged(struct fence_core *core, unsigned member, uint64_t tag);
 
+/* Reads on, or goes to the next step: after each event, and where sources are back. */
+void fence_core_import_go_on(struct fence_core *core, unsigned member);
+
 /* The import, or the wait, is due. */
 void fence_core_import_tick(struct fence_core *core, unsigned member);
 void fence_core_import_hold_tick(struct fence_core *core, unsigned member);

@@ -1,25 +1,36 @@
-/* What the core learns of masters: handshakes, lost connections, silence, newer views. */
+/* What the core learns of masters: handshakes, lost connections, silence, newer views. Rejoins
+ * under way are only told. They go on at the end of the step, so that none changes under its own
+ * walk. */
 #include "fence/base/mutant.h"
 #include "fence/core/state.h"
 
 #include <string.h>
 
 /* Rejoins end with the connection to their master; a new handshake may begin another. */
-static void lose(struct fence_core *core, unsigned i, enum fence_reason reason)
+static void lose_master(struct fence_core *core, unsigned i, enum fence_reason reason)
 {
     fence_rejoin_end(&core->rejoins[i]);
-    fence_core_rejoin_source_lost(core, i);
+    for (unsigned member = 0; member < core->fleet.n; member++)
+        fence_rejoin_source_lost(&core->rejoins[member], i, core->now_us);
     fence_fleet_lose(&core->fleet, i, reason);
 }
 
-static void reset(struct fence_core *core, uint32_t set, enum fence_reason reason)
+static void reset_masters(struct fence_core *core, uint32_t set, enum fence_reason reason)
 {
     if (set == 0)
         return;
     for (unsigned i = 0; i < core->fleet.n; i++)
         if (set >> i & 1)
-            lose(core, i, reason);
+            lose_master(core, i, reason);
     fence_core_effect(core, FENCE_EFFECT_RESET)->masters = set;
+}
+
+static void begin_rejoin(struct fence_core *core, unsigned member)
+{
+    struct fence_rejoin *rejoin = &core->rejoins[member];
+    uint64_t spread_us = rejoin->beaten ? FENCE_REJOIN_BEATEN_US : FENCE_REJOIN_DELAY_US;
+    fence_rejoin_begin(rejoin, core->now_us + fence_core_random(core) % spread_us);
+    core->fleet.master[member].back_us = 0;
 }
 
 /* Something was learnt or lost: judges all masters, and does what follows from it. */
@@ -38,12 +49,11 @@ static void reconsider(struct fence_core *core, uint32_t active_before)
     uint32_t forgot = changed & fence_fleet_in_state(fleet, FENCE_MASTER_REJOIN);
     for (unsigned i = 0; i < fleet->n; i++)
         if (forgot >> i & 1)
-            fence_core_rejoin_begin(core, i);
+            begin_rejoin(core, i);
     /* A refused master is looked at again on a new connection: the operator may have mended it. */
-    reset(core, changed & fence_fleet_in_state(fleet, FENCE_MASTER_REFUSED),
-          FENCE_REASON_CONNECTING);
-    if (some_are_back)
-        fence_core_rejoin_sources_are_back(core);
+    reset_masters(core, changed & fence_fleet_in_state(fleet, FENCE_MASTER_REFUSED),
+                  FENCE_REASON_CONNECTING);
+    core->some_are_back |= some_are_back;
 }
 
 void fence_core_learn(struct fence_core *core, unsigned i, const struct fence_facts *facts)
@@ -52,7 +62,8 @@ void fence_core_learn(struct fence_core *core, unsigned i, const struct fence_fa
     fence_rejoin_end(&core->rejoins[i]);
     if (strcmp(core->fleet.master[i].facts.run_id, facts->run_id) != 0 &&
         !FENCE_MUTANT(READ_ON_ELSEWHERE))
-        fence_core_rejoin_source_restarted(core, i);
+        for (unsigned member = 0; member < core->fleet.n; member++)
+            fence_rejoin_source_restarted(&core->rejoins[member], i, core->now_us);
     fence_fleet_learn(&core->fleet, i, facts, core->now_us);
     reconsider(core, active);
 }
@@ -67,7 +78,7 @@ void fence_core_learn_view(struct fence_core *core, unsigned i, const struct fen
 void fence_core_lose(struct fence_core *core, unsigned i, enum fence_reason reason)
 {
     uint32_t active = fence_fleet_active(&core->fleet);
-    lose(core, i, reason);
+    lose_master(core, i, reason);
     reconsider(core, active);
 }
 
@@ -76,6 +87,6 @@ void fence_core_give_up(struct fence_core *core, uint32_t set, enum fence_reason
     if (set == 0)
         return;
     uint32_t active = fence_fleet_active(&core->fleet);
-    reset(core, set, reason);
+    reset_masters(core, set, reason);
     reconsider(core, active);
 }

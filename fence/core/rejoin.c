@@ -1,4 +1,4 @@
-/* Taking masters back: when a rejoin begins, and what the replies to its steps lead to. */
+/* Taking masters back: what the replies to the steps of a rejoin lead to, and time. */
 #include "fence/base/mutant.h"
 #include "fence/core/import.h"
 #include "fence/core/rejoin_steps.h"
@@ -193,14 +193,17 @@ void fence_core_rejoin_reply(struct fence_core *core, unsigned i,
     }
 }
 
-/* ---- beginning, and time --------------------------------------------------------------------- */
+/* ---- masters that are back, and time --------------------------------------------------------- */
 
-void fence_core_rejoin_begin(struct fence_core *core, unsigned member)
+void fence_core_rejoin_go_on(struct fence_core *core)
 {
-    struct fence_rejoin *rejoin = &core->rejoins[member];
-    uint64_t spread_us = rejoin->beaten ? FENCE_REJOIN_BEATEN_US : FENCE_REJOIN_DELAY_US;
-    fence_rejoin_begin(rejoin, core->now_us + fence_core_random(core) % spread_us);
-    fence_core_master(core, member)->back_us = 0;
+    /* Reading on may end a rejoin, and that may bring masters back. Each rejoin ends but once. */
+    for (unsigned round = 0; core->some_are_back && round <= core->fleet.n; round++) {
+        core->some_are_back = false;
+        for (unsigned member = 0; member < core->fleet.n; member++)
+            if (core->rejoins[member].state == FENCE_REJOIN_IMPORTING)
+                fence_core_import_go_on(core, member);
+    }
 }
 
 static unsigned first_due(const struct fence_core *core)

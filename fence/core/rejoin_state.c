@@ -66,6 +66,37 @@ uint32_t fence_rejoin_imported(const struct fence_rejoin *rejoin, enum fence_rej
     return set;
 }
 
+static bool is_read(const struct fence_rejoin *rejoin, unsigned i)
+{
+    return rejoin->state == FENCE_REJOIN_IMPORTING && (rejoin->sources >> i & 1) &&
+           rejoin->source[i].part < FENCE_REJOIN_PARTS;
+}
+
+void fence_rejoin_source_lost(struct fence_rejoin *rejoin, unsigned i, uint64_t now_us)
+{
+    struct fence_source *source = &rejoin->source[i];
+    if (!is_read(rejoin, i))
+        return;
+    if (source->reading && ++source->tries >= FENCE_REJOIN_PAGE_TRIES_MAX)
+        source->unreadable = source->broken = true;
+    fence_source_leave(source, now_us);
+}
+
+void fence_rejoin_source_restarted(struct fence_rejoin *rejoin, unsigned i, uint64_t now_us)
+{
+    if (!is_read(rejoin, i))
+        return;
+    rejoin->source[i].broken = true;
+    fence_source_leave(&rejoin->source[i], now_us);
+}
+
+void fence_source_leave(struct fence_source *source, uint64_t now_us)
+{
+    source->reading = false;
+    if (source->away_us == 0)
+        source->away_us = now_us;
+}
+
 void fence_rejoin_end(struct fence_rejoin *rejoin)
 {
     fence_rejoin_enter(rejoin, FENCE_REJOIN_IDLE, FENCE_NEVER);

@@ -118,6 +118,13 @@ unsigned fence_rejoin_merging(const struct fence_source *source);
 /* The sources of which all up to and including @part is merged into the member. */
 uint32_t fence_rejoin_imported(const struct fence_rejoin *rejoin, enum fence_rejoin_part part);
 
+/* To source @i, if it is one: its connection ended; it is another process. */
+void fence_rejoin_source_lost(struct fence_rejoin *rejoin, unsigned i, uint64_t now_us);
+void fence_rejoin_source_restarted(struct fence_rejoin *rejoin, unsigned i, uint64_t now_us);
+
+/* The connection to @source is of no use, or it may not vote just now. */
+void fence_source_leave(struct fence_source *source, uint64_t now_us);
+
 /* Over, in whatever way. */
 void fence_rejoin_end(struct fence_rejoin *rejoin);
 

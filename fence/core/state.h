@@ -80,6 +80,7 @@ struct fence_core {
     struct fence_admission admission; /* calls that wait until the masters owe less */
     struct fence_debts debts;         /* clean-ups on their way */
     struct fence_rejoin *rejoins;     /* one a member */
+    bool some_are_back;               /* masters are active that were not: rejoins may read on */
     struct call *calls;
     uint32_t free;
     uint32_t busy;
@@ -195,19 +196,15 @@ void fence_core_learn_view(struct fence_core *core, unsigned i, const struct fen
 void fence_core_lose(struct fence_core *core, unsigned i, enum fence_reason reason);
 void fence_core_give_up(struct fence_core *core, uint32_t set, enum fence_reason reason);
 
-/* Masters that forgot (rejoin.c): @member became REJOIN; master @i replied; time went by. */
-void fence_core_rejoin_begin(struct fence_core *core, unsigned member);
+/* Masters that forgot (rejoin.c): master @i replied; time went by. */
 void fence_core_rejoin_reply(struct fence_core *core, unsigned i,
                              const struct fence_rejoin_reply *reply);
 
-/* To those that are read, for the rejoins of others: its connection ended; it is another process;
- * some may be read again. */
-void fence_core_rejoin_source_lost(struct fence_core *core, unsigned i);
-void fence_core_rejoin_source_restarted(struct fence_core *core, unsigned i);
-void fence_core_rejoin_sources_are_back(struct fence_core *core);
-
 uint64_t fence_core_rejoin_deadline(const struct fence_core *core);
 void fence_core_rejoin_tick(struct fence_core *core);
+
+/* At the end of each step: where masters are back, they may be read on. */
+void fence_core_rejoin_go_on(struct fence_core *core);
 
 /* Where an acquire stands (waiting.c). @call, new, goes to the end of the line for its resource,
  * or stands by itself with @group. True if it may try at once. */

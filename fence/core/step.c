@@ -227,4 +227,5 @@ void fence_step(struct fence_core *core, const struct fence_event *event,
         on_tick(core);
         break;
     }
+    fence_core_rejoin_go_on(core);
 }
