@@ -1,6 +1,10 @@
-/* Acquire: through attempts and pauses, to a grant or a reason. */
+#include "fence/core/acquire.h"
+
 #include "fence/base/mutant.h"
-#include "fence/core/state.h"
+#include "fence/core/admit.h"
+#include "fence/core/cleanup.h"
+#include "fence/core/output.h"
+#include "fence/core/waiting.h"
 #include "fence/protocol/lease.h"
 #include "fence/protocol/name.h"
 

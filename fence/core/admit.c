@@ -1,5 +1,4 @@
-/* Admission: calls wait here while the masters owe too much. */
-#include "fence/core/state.h"
+#include "fence/core/admit.h"
 
 #include <assert.h>
 

@@ -1,5 +1,7 @@
-/* Calls under way: each has a slot from when it comes until it has its answer. */
-#include "fence/core/state.h"
+#include "fence/core/calls.h"
+
+#include "fence/core/admit.h"
+#include "fence/core/output.h"
 #include "fence/protocol/name.h"
 
 #include <assert.h>

@@ -1,5 +1,7 @@
-/* Clean-ups of attempts that came to nothing: told, remembered until acknowledged, told again. */
-#include "fence/core/state.h"
+#include "fence/core/cleanup.h"
+
+#include "fence/core/output.h"
+#include "fence/core/tag.h"
 
 #include <assert.h>
 

@@ -1,6 +1,7 @@
 #include "fence/core/import.h"
 
 #include "fence/base/mutant.h"
+#include "fence/core/masters.h"
 #include "fence/core/rejoin_steps.h"
 #include "fence/protocol/lease.h"
 

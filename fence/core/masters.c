@@ -1,8 +1,7 @@
-/* What the core learns of masters: handshakes, lost connections, silence, newer views. Rejoins
- * under way are only told. They go on at the end of the step, so that none changes under its own
- * walk. */
+#include "fence/core/masters.h"
+
 #include "fence/base/mutant.h"
-#include "fence/core/state.h"
+#include "fence/core/output.h"
 
 #include <string.h>
 

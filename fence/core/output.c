@@ -1,5 +1,6 @@
-/* What the parts of the core share: effects, requests, answers. */
-#include "fence/core/state.h"
+#include "fence/core/output.h"
+
+#include "fence/core/tag.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,5 +1,9 @@
-/* Extend, release and inspect: one round, then the answer. */
-#include "fence/core/state.h"
+#include "fence/core/quorum_calls.h"
+
+#include "fence/core/admit.h"
+#include "fence/core/calls.h"
+#include "fence/core/output.h"
+#include "fence/core/waiting.h"
 #include "fence/protocol/lease.h"
 
 #include <assert.h>

@@ -1,6 +1,9 @@
-/* Taking masters back: what the replies to the steps of a rejoin lead to, and time. */
+#include "fence/core/rejoin.h"
+
 #include "fence/base/mutant.h"
 #include "fence/core/import.h"
+#include "fence/core/masters.h"
+#include "fence/core/output.h"
 #include "fence/core/rejoin_steps.h"
 
 /* Back to the beginning, over a new handshake on the same connection. */

@@ -1,6 +1,8 @@
 #include "fence/core/rejoin_steps.h"
 
 #include "fence/base/mutant.h"
+#include "fence/core/masters.h"
+#include "fence/core/output.h"
 #include "fence/protocol/lease.h"
 
 #include <string.h>

@@ -4,6 +4,8 @@
 
 #include "fence/core/state.h"
 
+#include <assert.h>
+
 /* The tag of a rejoin's requests. The member is in the lowest bits, and the round in the highest.
  * In between, a page that is merged has its source and its part. One that is read has its number.
  */

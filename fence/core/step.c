@@ -1,6 +1,16 @@
 /* One step: each event goes to the part of the core that it is for. */
+#include "fence/core/acquire.h"
+#include "fence/core/admit.h"
+#include "fence/core/calls.h"
+#include "fence/core/cleanup.h"
 #include "fence/core/core.h"
+#include "fence/core/masters.h"
+#include "fence/core/output.h"
+#include "fence/core/quorum_calls.h"
+#include "fence/core/rejoin.h"
 #include "fence/core/state.h"
+#include "fence/core/tag.h"
+#include "fence/core/waiting.h"
 #include "fence/protocol/name.h"
 
 #include <assert.h>

@@ -1,7 +1,8 @@
-/* Where an acquire stands while others have the lock: in the line for its resource, or, if it wants
- * several, by itself. How long it pauses, and what wakes it. */
+#include "fence/core/waiting.h"
+
 #include "fence/base/mutant.h"
-#include "fence/core/state.h"
+#include "fence/core/calls.h"
+#include "fence/core/output.h"
 #include "fence/protocol/name.h"
 
 #include <assert.h>

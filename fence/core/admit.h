@@ -1,0 +1,21 @@
+/* Admission: calls wait here while the masters owe too much. */
+#ifndef FENCE_CORE_ADMIT_H
+#define FENCE_CORE_ADMIT_H
+
+#include "fence/core/state.h"
+
+/* Whether a majority owes so little that more may be asked. */
+bool fence_core_has_room(const struct fence_core *core, enum fence_class class);
+
+/* Whether @call may ask the masters now. If not, it is ADMITTING: fence_core_admit_next() names it
+ * later, or its timer comes. */
+bool fence_core_admit(struct fence_core *core, struct call *call);
+
+/* @call, which is ADMITTING, is no more. */
+void fence_core_admit_leave(struct fence_core *core, struct call *call);
+
+/* Whether a call that waited may be begun; which one, where one may. It waits no more. */
+bool fence_core_admit_due(const struct fence_core *core);
+struct call *fence_core_admit_next(struct fence_core *core);
+
+#endif
