@@ -49,30 +49,15 @@ void fence_core_send(struct fence_core *core, uint32_t set, const struct fence_r
                              core->now_us);
 }
 
-static struct fence_request complete(const struct call *call, const struct fence_request *request,
-                                     uint64_t tag)
+void fence_core_ask(struct fence_core *core, const struct call *call, uint32_t set,
+                    const struct fence_request *request)
 {
     struct fence_request completed = *request;
-    completed.tag = tag;
+    completed.tag = fence_core_tag(call->round, false, fence_core_index(core, call));
     completed.resource = call->resource;
     completed.lock_id = call->lock_id;
     completed.owner = call->owner;
     completed.slot = call->slot;
-    return completed;
-}
-
-void fence_core_ask(struct fence_core *core, const struct call *call, uint32_t set,
-                    const struct fence_request *request)
-{
-    struct fence_request completed =
-        complete(call, request, fence_core_tag(call->round, false, fence_core_index(core, call)));
-    fence_core_send(core, set, &completed);
-}
-
-void fence_core_tell(struct fence_core *core, const struct call *call, uint32_t set,
-                     const struct fence_request *request)
-{
-    struct fence_request completed = complete(call, request, 0);
     fence_core_send(core, set, &completed);
 }
 

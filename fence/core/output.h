@@ -19,13 +19,10 @@ struct fence_effect *fence_core_effect(struct fence_core *core, enum fence_effec
 /* Sends @request, which is complete, to each master of @set that is active. */
 void fence_core_send(struct fence_core *core, uint32_t set, const struct fence_request *request);
 
-/* Sends @request, completed with the call's strings, to each master of @set that is active: to ask
- * (the replies belong to the call's round), or only to tell (a clean-up, whose replies count for
- * nothing). */
+/* Sends @request, completed with the call's strings, to each master of @set that is active. The
+ * replies belong to the call's round. */
 void fence_core_ask(struct fence_core *core, const struct call *call, uint32_t set,
                     const struct fence_request *request);
-void fence_core_tell(struct fence_core *core, const struct call *call, uint32_t set,
-                     const struct fence_request *request);
 
 /* An answer to @call with what all answers carry. The caller completes it before the step ends. */
 struct fence_answer *fence_core_answer(struct fence_core *core, const struct call *call, int error);
