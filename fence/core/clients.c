@@ -29,7 +29,7 @@ void fence_clients_fini(struct fence_clients *clients)
 
 /* Clients are numbered by the program, often by addresses: their low bits are alike. The upper bits
  * of the product depend on all of them (Knuth, The Art of Computer Programming 3, 6.4). */
-static uint32_t *bucket_of(const struct fence_clients *clients, uint64_t client)
+static uint32_t *client_bucket_of(const struct fence_clients *clients, uint64_t client)
 {
     uint64_t product = client * UINT64_C(0x9e3779b97f4a7c15);
     return &clients->buckets[(product >> 32) & (clients->capacity - 1)];
@@ -37,7 +37,7 @@ static uint32_t *bucket_of(const struct fence_clients *clients, uint64_t client)
 
 void fence_clients_add(struct fence_clients *clients, uint32_t index, uint64_t client)
 {
-    uint32_t *bucket = bucket_of(clients, client);
+    uint32_t *bucket = client_bucket_of(clients, client);
     clients->places[index].client = client;
     clients->places[index].next = *bucket;
     *bucket = index;
@@ -45,7 +45,7 @@ void fence_clients_add(struct fence_clients *clients, uint32_t index, uint64_t c
 
 void fence_clients_remove(struct fence_clients *clients, uint32_t index)
 {
-    uint32_t *at = bucket_of(clients, clients->places[index].client);
+    uint32_t *at = client_bucket_of(clients, clients->places[index].client);
     while (*at != index) {
         assert(*at != FENCE_NOBODY);
         at = &clients->places[*at].next;
@@ -55,7 +55,7 @@ void fence_clients_remove(struct fence_clients *clients, uint32_t index)
 
 uint32_t fence_clients_find(const struct fence_clients *clients, uint64_t client)
 {
-    uint32_t at = *bucket_of(clients, client);
+    uint32_t at = *client_bucket_of(clients, client);
     while (at != FENCE_NOBODY && clients->places[at].client != client)
         at = clients->places[at].next;
     return at;

@@ -67,7 +67,8 @@ void fence_debts_join(struct fence_debts *debts, uint32_t before, uint32_t index
     debts->debts[before].next_of_group = index;
 }
 
-static struct fence_debt *find(const struct fence_debts *debts, uint32_t index, uint64_t serial)
+static struct fence_debt *find_debt(const struct fence_debts *debts, uint32_t index,
+                                    uint64_t serial)
 {
     if (index >= debts->capacity || serial == 0 || debts->debts[index].serial != serial)
         return NULL;
@@ -91,7 +92,7 @@ static uint32_t next_told(const struct fence_debt *debt, unsigned i)
 /* Those of one group have consecutive serials. */
 void fence_debts_settle(struct fence_debts *debts, uint32_t index, uint64_t serial, unsigned i)
 {
-    for (struct fence_debt *debt; (debt = find(debts, index, serial)); serial++) {
+    for (struct fence_debt *debt; (debt = find_debt(debts, index, serial)); serial++) {
         index = next_told(debt, i);
         settle(debts, debt, UINT32_C(1) << i);
     }
@@ -99,7 +100,7 @@ void fence_debts_settle(struct fence_debts *debts, uint32_t index, uint64_t seri
 
 void fence_debts_lose(struct fence_debts *debts, uint32_t index, uint64_t serial, unsigned i)
 {
-    for (struct fence_debt *debt; (debt = find(debts, index, serial)); serial++) {
+    for (struct fence_debt *debt; (debt = find_debt(debts, index, serial)); serial++) {
         index = next_told(debt, i);
         debt->told &= ~(UINT32_C(1) << i);
     }

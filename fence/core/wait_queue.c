@@ -37,15 +37,15 @@ void fence_lines_fini(struct fence_lines *lines)
     *lines = (struct fence_lines){0};
 }
 
-static uint32_t *bucket_of(const struct fence_lines *lines, const char *resource)
+static uint32_t *line_bucket_of(const struct fence_lines *lines, const char *resource)
 {
     unsigned long hash = fence_hash(resource, strlen(resource), lines->seed);
     return &lines->buckets[hash & (lines->capacity - 1)];
 }
 
-static uint32_t find(const struct fence_lines *lines, const char *resource)
+static uint32_t find_line(const struct fence_lines *lines, const char *resource)
 {
-    uint32_t at = *bucket_of(lines, resource);
+    uint32_t at = *line_bucket_of(lines, resource);
     while (at != FENCE_NOBODY && strcmp(lines->lines[at].resource, resource) != 0)
         at = lines->lines[at].next;
     return at;
@@ -67,7 +67,7 @@ static uint32_t open_line(struct fence_lines *lines, const char *resource)
     line->length = 0;
     line->askers = 0;
     line->own_ids = 0;
-    uint32_t *bucket = bucket_of(lines, resource);
+    uint32_t *bucket = line_bucket_of(lines, resource);
     line->next = *bucket;
     *bucket = at;
     return at;
@@ -76,7 +76,7 @@ static uint32_t open_line(struct fence_lines *lines, const char *resource)
 static void close_line(struct fence_lines *lines, uint32_t at)
 {
     struct fence_line *line = &lines->lines[at];
-    uint32_t *link = bucket_of(lines, line->resource);
+    uint32_t *link = line_bucket_of(lines, line->resource);
     while (*link != at)
         link = &lines->lines[*link].next;
     *link = line->next;
@@ -87,7 +87,7 @@ static void close_line(struct fence_lines *lines, uint32_t at)
 struct fence_line *fence_lines_join(struct fence_lines *lines, uint32_t who, const char *resource)
 {
     assert(who < lines->capacity && lines->places[who].line == FENCE_NOBODY);
-    uint32_t at = find(lines, resource);
+    uint32_t at = find_line(lines, resource);
     if (at == FENCE_NOBODY)
         at = open_line(lines, resource);
     struct fence_line *line = &lines->lines[at];
@@ -144,6 +144,6 @@ struct fence_line *fence_lines_of(const struct fence_lines *lines, uint32_t who)
 
 struct fence_line *fence_lines_find(const struct fence_lines *lines, const char *resource)
 {
-    uint32_t at = find(lines, resource);
+    uint32_t at = find_line(lines, resource);
     return at == FENCE_NOBODY ? NULL : &lines->lines[at];
 }
