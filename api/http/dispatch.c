@@ -3,7 +3,7 @@
 #include "api/http/exchange.h"
 #include "api/http/input.h"
 #include "api/http/path.h"
-#include "api/http/problem.h"
+#include "api/http/problem_answer.h"
 #include "api/http/site.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 
 #include "api/http/dispatch.h"
 #include "api/http/head.h"
-#include "api/http/problem.h"
+#include "api/http/problem_answer.h"
 
 #include <assert.h>
 #include <poll.h>

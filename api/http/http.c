@@ -2,7 +2,7 @@
 
 #include "api/http/exchange.h"
 #include "api/http/listen.h"
-#include "api/http/problem.h"
+#include "api/http/problem_answer.h"
 #include "api/http/watch.h"
 
 #include <assert.h>

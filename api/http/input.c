@@ -1,6 +1,6 @@
 #include "api/http/input.h"
 
-#include "api/http/problem.h"
+#include "api/http/problem_answer.h"
 #include "fence/protocol/limits.h"
 #include "fence/protocol/name.h"
 

@@ -1,5 +1,6 @@
 /* Problems: what an HTTP client is told when a call fails (RFC 9457, application/problem+json), and
- * the one table that turns errors into them.
+ * the one table that turns errors into them. Nothing here knows a request: see
+ * api/http/problem_answer.h.
  *
  *     {"type":"urn:pawl:held","title":"...","status":409,"detail":"...", ...}
  *
@@ -7,7 +8,6 @@
 #ifndef API_HTTP_PROBLEM_H
 #define API_HTTP_PROBLEM_H
 
-#include "api/http/request.h"
 #include "api/json/writer.h"
 #include "fence/protocol/error.h"
 
@@ -103,29 +103,9 @@ enum api_problem api_problem_of(int error);
 unsigned api_problem_status(enum api_problem problem);
 const char *api_problem_name(enum api_problem problem);
 
-/* Answers @request with @problem and its detail from the table. */
-void api_problem_answer(struct api_request *request, enum api_problem problem);
-
-/* The same with a detail of its own. Text from the client may be in it: it is cut and cleaned. */
-void api_problem_answer_detail(struct api_request *request, enum api_problem problem,
-                               const char *format, ...) __attribute__((format(printf, 3, 4)));
-
-/* 405, with the methods that would do in its Allow header. */
-void api_problem_answer_method(struct api_request *request, const char *allow);
-
-/* For problems with extra members: begin, write the members with api/json/writer.h, answer.
- *
- *     char body[API_PROBLEM_BODY_MAX];
- *     struct api_writer writer;
- *     api_problem_begin(&writer, body, API_PROBLEM_STALE_TOKEN, NULL);
- *     api_write_integer(&writer, "highest_token", highest);
- *     api_problem_end(&writer, request, API_PROBLEM_STALE_TOKEN, -1);
- *
- * @detail NULL: the table's. @retry_after_s adds a Retry-After header; negative: only where the
- * status itself calls for one (429, 503: one second). */
+/* Begins the body of a problem. Whoever wants extra members writes them with api/json/writer.h, and
+ * ends the object. @detail NULL: the table's. */
 void api_problem_begin(struct api_writer *writer, char body[static API_PROBLEM_BODY_MAX],
                        enum api_problem problem, const char *detail);
-void api_problem_end(struct api_writer *writer, struct api_request *request,
-                     enum api_problem problem, int64_t retry_after_s);
 
 #endif

@@ -1,7 +1,7 @@
 #include "api/v1/listing.h"
 
 #include "api/http/input.h"
-#include "api/http/problem.h"
+#include "api/http/problem_answer.h"
 #include "fence/protocol/name.h"
 
 #include <assert.h>

@@ -1,4 +1,4 @@
-#include "api/http/problem.h"
+#include "api/http/problem_answer.h"
 #include "api/v1/locks.h"
 #include "fence/protocol/error.h"
 #include "fence/protocol/name.h"

@@ -1,6 +1,6 @@
 #include "api/v1/service.h"
 
-#include "api/http/problem.h"
+#include "api/http/problem_answer.h"
 #include "api/json/writer.h"
 #include "fence/fleet/memory.h"
 #include "fence/fleet/order.h"

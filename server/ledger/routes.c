@@ -1,7 +1,7 @@
 #include "server/ledger/routes.h"
 
 #include "api/http/input.h"
-#include "api/http/problem.h"
+#include "api/http/problem_answer.h"
 #include "api/json/writer.h"
 #include "fence/guard/guard.h"
 #include "fence/protocol/limits.h"
