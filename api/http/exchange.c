@@ -2,6 +2,7 @@
 
 #include "api/http/dispatch.h"
 #include "api/http/head.h"
+#include "api/http/limits.h"
 #include "api/http/problem_answer.h"
 
 #include <assert.h>

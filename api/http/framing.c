@@ -4,24 +4,6 @@
 #include <string.h>
 #include <strings.h>
 
-static const char *const names[API_HEADERS] = {
-    [API_HEADER_HOST] = "Host",
-    [API_HEADER_CONTENT_LENGTH] = "Content-Length",
-    [API_HEADER_TRANSFER_ENCODING] = "Transfer-Encoding",
-    [API_HEADER_CONTENT_TYPE] = "Content-Type",
-    [API_HEADER_EXPECT] = "Expect",
-    [API_HEADER_LOCK_ID] = "Lock-Id",
-    [API_HEADER_FENCING_TOKEN] = "Fencing-Token",
-    [API_HEADER_IF_MATCH] = "If-Match",
-    [API_HEADER_ORIGIN] = "Origin",
-    [API_HEADER_SEC_FETCH_SITE] = "Sec-Fetch-Site",
-};
-
-const char *api_header_name(enum api_header header)
-{
-    return names[header];
-}
-
 /* Without the white space at the end, which is not part of a value (RFC 9110, section 5.5); that in
  * front is gone already. */
 static size_t trimmed_length(const char *value)
@@ -37,7 +19,7 @@ void api_headers_add(struct api_headers *headers, const char *name, const char *
     if (strpbrk(name, " \t") != NULL)
         headers->bad_name = true;
     for (int i = 0; i < API_HEADERS; i++) {
-        if (strcasecmp(name, names[i]) != 0)
+        if (strcasecmp(name, api_header_name((enum api_header)i)) != 0)
             continue;
         if (headers->value[i] != NULL) {
             headers->repeated[i] = true;

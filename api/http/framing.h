@@ -3,7 +3,7 @@
 #ifndef API_HTTP_FRAMING_H
 #define API_HTTP_FRAMING_H
 
-#include "api/http/request.h"
+#include "api/http/header.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -11,6 +11,7 @@
 #ifndef API_HTTP_HTTP_H
 #define API_HTTP_HTTP_H
 
+#include "api/http/limits.h"
 #include "api/http/request.h"
 #include "api/http/route.h"
 #include "api/http/site.h"
@@ -28,14 +29,6 @@ enum {
                                    * long for its first byte */
     API_HTTP_WAIT_MIN_MS = 100,   /* what the two can be set to */
     API_HTTP_WAIT_MAX_MS = 3600 * 1000,
-    API_HTTP_MEMORY = 6 * 1024, /* bytes a connection has for the heads of request and answer:
-                                 * most of what a parked request costs */
-    API_HTTP_FIELD_COST = 64,   /* of them, for each header, cookie and query parameter, beside
-                                 * its bytes */
-    API_HTTP_HEAD_MAX = 5 * 1024 + 512, /* for a request's head, by that reckoning; more is 431. The
-                                         * rest is for the answer's */
-    API_HTTP_DRAIN_MAX = 1024 * 1024,   /* of a body that is too large, so much is read and dropped,
-                                         * so that the client gets to see its 413 */
 };
 
 struct api_http_config {

@@ -1,5 +1,7 @@
 #include "api/http/intake.h"
 
+#include "api/http/limits.h"
+
 #include <string.h>
 #include <strings.h>
 

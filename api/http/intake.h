@@ -11,7 +11,6 @@
 #ifndef API_HTTP_INTAKE_H
 #define API_HTTP_INTAKE_H
 
-#include "api/http/http.h"
 #include "api/http/problem.h"
 
 #include <stdbool.h>

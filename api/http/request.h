@@ -12,33 +12,14 @@
 #ifndef API_HTTP_REQUEST_H
 #define API_HTTP_REQUEST_H
 
+#include "api/http/header.h"
 #include "api/http/route.h"
 
 #include <stdint.h>
 
 enum {
-    API_BODY_MAX = 64 * 1024, /* bytes of a request body; more is 413 */
-    API_FIELDS_MAX = 4,       /* header fields that an answer may add */
+    API_FIELDS_MAX = 4, /* header fields that an answer may add */
 };
-
-/* The request headers that anything here looks at. Each may come at most once: a request that
- * repeats one is refused with 400 before its handler runs. */
-enum api_header {
-    API_HEADER_HOST,
-    API_HEADER_CONTENT_LENGTH,
-    API_HEADER_TRANSFER_ENCODING,
-    API_HEADER_CONTENT_TYPE,
-    API_HEADER_EXPECT,
-    API_HEADER_LOCK_ID,
-    API_HEADER_FENCING_TOKEN,
-    API_HEADER_IF_MATCH,
-    API_HEADER_ORIGIN,
-    API_HEADER_SEC_FETCH_SITE,
-    API_HEADERS, /* how many there are */
-};
-
-/* The name as it is written in answers: "Fencing-Token". */
-const char *api_header_name(enum api_header header);
 
 /* All that follows is valid until the request is answered. */
 

@@ -1,6 +1,7 @@
 #include "api/http/shard.h"
 
 #include "api/http/exchange.h"
+#include "api/http/limits.h"
 
 #include <limits.h>
 #include <stdarg.h>
