@@ -1,19 +1,18 @@
 #include "api/http/dispatch.h"
 
-#include "api/http/exchange.h"
 #include "api/http/input.h"
 #include "api/http/path.h"
 #include "api/http/problem_answer.h"
-#include "api/http/site.h"
+#include "api/http/request_state.h"
 
 #include <string.h>
 #include <strings.h>
 
 /* Each check returns true if the request may go on; otherwise it has answered it. */
 
-static bool check_running(struct api_request *request)
+static bool check_running(const struct api_served *served, struct api_request *request)
 {
-    if (!request->http->stopping)
+    if (!served->stopping)
         return true;
     request->close_connection = true;
     api_problem_answer(request, API_PROBLEM_STOPPING);
@@ -21,10 +20,10 @@ static bool check_running(struct api_request *request)
 }
 
 /* In HTTP/1.0 there may be no Host; no browser speaks that. */
-static bool check_host(struct api_request *request)
+static bool check_host(const struct api_served *served, struct api_request *request)
 {
     const char *host = request->headers.value[API_HEADER_HOST];
-    if (host == NULL || api_site_is_known(host, &request->http->hosts))
+    if (host == NULL || api_site_is_known(host, &served->hosts))
         return true;
     api_problem_answer(request, API_PROBLEM_UNKNOWN_HOST);
     return false;
@@ -50,11 +49,11 @@ static bool check_path(struct api_request *request)
     return false;
 }
 
-static bool check_route(struct api_request *request)
+static bool check_route(const struct api_served *served, struct api_request *request)
 {
     char allow[API_ALLOW_MAX];
-    switch (api_route_find(request->http->routes, request->http->routes_count, request->method,
-                           request->path, &request->match, allow)) {
+    switch (api_route_find(served->routes, served->routes_count, request->method, request->path,
+                           &request->match, allow)) {
     case API_FOUND:
         return true;
     case API_FOUND_OTHER_METHOD:
@@ -125,10 +124,10 @@ static bool check_body(struct api_request *request)
     return request->match.route->takes == API_TAKES_BODY || api_input_body(request, NULL, 0) == 0;
 }
 
-void api_dispatch(struct api_request *request)
+void api_dispatch(const struct api_served *served, struct api_request *request)
 {
-    if (check_running(request) && check_host(request) && check_site(request) &&
-        check_path(request) && check_route(request) && check_size(request) &&
+    if (check_running(served, request) && check_host(served, request) && check_site(request) &&
+        check_path(request) && check_route(served, request) && check_size(request) &&
         check_repeats(request) && check_query(request) && check_type(request) &&
         check_body(request))
         request->match.route->handler(request, request->match.context);

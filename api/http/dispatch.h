@@ -3,9 +3,23 @@
 #ifndef API_HTTP_DISPATCH_H
 #define API_HTTP_DISPATCH_H
 
+#include "api/http/route.h"
+#include "api/http/site.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
 struct api_request;
 
+/* What a server serves, and by which names it is known. */
+struct api_served {
+    const struct api_routes *routes;
+    size_t routes_count;
+    struct api_hosts hosts;
+    bool stopping; /* nothing is served any more */
+};
+
 /* Answers the request, or runs its handler. */
-void api_dispatch(struct api_request *request);
+void api_dispatch(const struct api_served *served, struct api_request *request);
 
 #endif

@@ -1,6 +1,5 @@
 #include "api/http/exchange.h"
 
-#include "api/http/dispatch.h"
 #include "api/http/head.h"
 #include "api/http/limits.h"
 #include "api/http/problem_answer.h"
@@ -15,15 +14,16 @@ enum {
     BODY_FIRST = 512, /* room for a body of unknown length; most are less */
 };
 
-static int socket_of(struct MHD_Connection *connection)
+static struct api_exchanges *exchanges_of(const struct api_room *room)
 {
-    return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+    return room->rooms->user.context;
 }
 
 /* What libmicrohttpd has read came through it. */
-static struct api_guard *guard_of(const struct api_http *http, struct MHD_Connection *connection)
+static struct api_guard *guard_of(const struct api_room *room, struct MHD_Connection *connection)
 {
-    struct api_guard *guard = api_guards_find(&http->guards, socket_of(connection));
+    struct api_guard *guard =
+        api_guards_find(room->rooms->user.guards, api_room_socket(connection));
     assert(guard != NULL && !guard->fresh);
     return guard;
 }
@@ -48,7 +48,7 @@ static struct api_request *request_new(struct api_room *room, struct MHD_Connect
         calloc(1, sizeof(*request) + path_size + api_headers_size(&headers));
     if (request == NULL)
         return NULL;
-    request->http = room->http;
+    request->parking = &exchanges_of(room)->parking;
     request->room = room;
     request->connection = connection;
     request->method = api_method_parse(method);
@@ -121,7 +121,7 @@ static void refuse_unread(struct api_request *request, const char *fault)
     if (fault == NULL && !body_unwanted(request))
         return;
 
-    api_guard_refused(guard_of(request->http, request->connection));
+    api_guard_refused(guard_of(request->room, request->connection));
     request->close_connection = true;
     request->state = API_REQUEST_HANDLING;
     if (fault != NULL)
@@ -181,7 +181,7 @@ static enum MHD_Result body_came(struct api_request *request, const char *data, 
 static enum MHD_Result request_came(struct api_request *request)
 {
     request->state = API_REQUEST_HANDLING;
-    api_dispatch(request);
+    api_dispatch(&exchanges_of(request->room)->served, request);
     if (request->state == API_REQUEST_HANDLING)
         api_request_park(request);
     return request->state == API_REQUEST_BROKEN ? MHD_NO : MHD_YES;
@@ -217,7 +217,7 @@ enum MHD_Result api_exchange_handle(void *context, struct MHD_Connection *connec
  * open until it counts as idle. */
 static void see_end(struct MHD_Connection *connection)
 {
-    struct pollfd end = {.fd = socket_of(connection), .events = POLLRDHUP};
+    struct pollfd end = {.fd = api_room_socket(connection), .events = POLLRDHUP};
     if (poll(&end, 1, 0) > 0 && (end.revents & POLLRDHUP))
         (void)shutdown(end.fd, SHUT_RD); /* wakes it; what came before the end is still read */
 }
@@ -228,7 +228,7 @@ void api_exchange_completed(void *context, struct MHD_Connection *connection, vo
     const struct api_room *room = context;
     (void)why;
     see_end(connection);
-    api_guard_answered(guard_of(room->http, connection));
+    api_guard_answered(guard_of(room, connection));
     if (*request != NULL)
         api_request_close(*request);
     *request = NULL;
@@ -237,8 +237,8 @@ void api_exchange_completed(void *context, struct MHD_Connection *connection, vo
 void api_exchange_connected(void *context, struct MHD_Connection *connection,
                             void **connection_context, enum MHD_ConnectionNotificationCode code)
 {
-    struct api_room *room = context;
+    const struct api_room *room = context;
     (void)connection_context;
     if (code == MHD_CONNECTION_NOTIFY_CLOSED)
-        api_guards_remove(&room->http->guards, socket_of(connection));
+        api_guards_remove(room->rooms->user.guards, api_room_socket(connection));
 }

@@ -86,7 +86,4 @@ int api_guards_timeout_ms(const struct api_guards *guards);
  * for others. Returns how many. They are gone after the next round of their room. */
 unsigned api_guards_evict(struct api_guards *guards, unsigned count);
 
-/* While libmicrohttpd runs on this thread, its reads go to these guards; NULL: to nobody. */
-void api_guards_watch(struct api_guards *guards);
-
 #endif

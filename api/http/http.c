@@ -1,8 +1,10 @@
 #include "api/http/http.h"
 
 #include "api/http/exchange.h"
+#include "api/http/guard.h"
 #include "api/http/listen.h"
 #include "api/http/problem_answer.h"
+#include "api/http/shard.h"
 #include "api/http/watch.h"
 
 #include <assert.h>
@@ -22,26 +24,38 @@ enum {
     FAREWELL_ROUNDS = 8,  /* in which the last answers may leave, when everything ends */
 };
 
+struct api_http {
+    struct api_rooms rooms;
+    struct api_guards guards;
+    struct api_exchanges exchanges;
+    int listen_fd;       /* -1 once quiesced */
+    bool accepting;      /* false: there is no space, or was none when it was last tried */
+    bool short_of_space; /* and that was told; until a tenth of the space is free */
+    unsigned capacity;   /* connections */
+    uint16_t port;
+    void (*log)(void *context, const char *message);
+    void *log_context;
+};
+
 /* ---- the door -------------------------------------------------------------------------------- */
 
 /* Lets one in. EAGAIN: there is none; anything else: it cannot be let in. */
-static int accept_into(struct api_room *room)
+static int accept_into(struct api_http *http, struct api_room *room)
 {
     struct sockaddr_storage from;
     socklen_t from_len = sizeof(from);
-    const int fd = accept4(room->http->listen_fd, (struct sockaddr *)&from, &from_len,
-                           SOCK_NONBLOCK | SOCK_CLOEXEC);
+    const int fd =
+        accept4(http->listen_fd, (struct sockaddr *)&from, &from_len, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0)
         return errno;
-    struct api_guards *guards = &room->http->guards;
-    if (api_guards_add(guards, fd) != 0) {
+    if (api_guards_add(&http->guards, fd) != 0) {
         (void)close(fd);
         return ENOMEM;
     }
     room->due = 1;
     if (MHD_add_connection(room->daemon, fd, (struct sockaddr *)&from, from_len) == MHD_YES)
         return 0;
-    api_guards_remove(guards, fd); /* it is closed already */
+    api_guards_remove(&http->guards, fd); /* it is closed already */
     return ENOMEM;
 }
 
@@ -74,7 +88,7 @@ static int accept_some(struct api_http *http, bool *ret_anybody)
     int error = 0;
     for (int i = 0; i < ACCEPTS_A_TURN && error == 0; i++) {
         struct api_room *room = api_rooms_find_space(&http->rooms);
-        error = room != NULL ? accept_into(room) : ENOSPC;
+        error = room != NULL ? accept_into(http, room) : ENOSPC;
         *ret_anybody |= error == 0;
         if (error == EINTR || error == ECONNABORTED)
             error = 0;
@@ -100,7 +114,8 @@ static bool accept_clients(struct api_http *http)
     if (accepting == http->accepting)
         return anybody;
     http->accepting = accepting;
-    (void)!api_watch_door(http->watch_fd, http->listen_fd, accepting); /* it is there already */
+    /* The door is there already. */
+    (void)!api_watch_door(api_http_watch_fd(http), http->listen_fd, accepting);
     return anybody;
 }
 
@@ -111,10 +126,40 @@ static int open_door(struct api_http *http, const struct api_http_config *config
         return result;
     http->port = api_listen_port(http->listen_fd);
     http->accepting = true;
-    return api_watch_door(http->watch_fd, http->listen_fd, true);
+    return api_watch_door(api_http_watch_fd(http), http->listen_fd, true);
 }
 
 /* ---- the server ------------------------------------------------------------------------------ */
+
+/* Takes over what @config says. Opens nothing. */
+static void set_up(struct api_http *http, const struct api_http_config *config)
+{
+    http->listen_fd = -1;
+    http->log = config->log;
+    http->log_context = config->log_context;
+    http->capacity = config->connections > 0 ? config->connections : API_HTTP_CONNECTIONS;
+    http->exchanges = (struct api_exchanges){
+        .served = {config->routes, config->routes_count, config->hosts, false},
+        .parking = {.watch_fd = -1, .left = config->left, .left_context = config->left_context},
+    };
+    api_guards_init(&http->guards, config->head_ms > 0 ? config->head_ms : API_HTTP_WAIT_MS,
+                    config->body_ms > 0 ? config->body_ms : API_HTTP_WAIT_MS);
+}
+
+static int open_rooms(struct api_http *http, const struct api_http_config *config)
+{
+    const struct api_rooms_user user = {
+        .guards = &http->guards,
+        .handle = api_exchange_handle,
+        .completed = api_exchange_completed,
+        .connected = api_exchange_connected,
+        .context = &http->exchanges,
+        .log = config->log,
+        .log_context = config->log_context,
+    };
+    return api_rooms_init(&http->rooms, &user, http->capacity,
+                          config->idle_s > 0 ? config->idle_s : API_HTTP_IDLE_S);
+}
 
 int api_http_new(const struct api_http_config *config, struct api_http **ret_http)
 {
@@ -123,24 +168,11 @@ int api_http_new(const struct api_http_config *config, struct api_http **ret_htt
     struct api_http *http = calloc(1, sizeof(*http));
     if (http == NULL)
         return FENCE_ENOMEM;
-    http->listen_fd = -1;
-    http->watch_fd = -1;
-    http->routes = config->routes;
-    http->routes_count = config->routes_count;
-    http->log = config->log;
-    http->log_context = config->log_context;
-    http->left = config->left;
-    http->left_context = config->left_context;
-
-    http->hosts = config->hosts;
-    api_guards_init(&http->guards, config->head_ms > 0 ? config->head_ms : API_HTTP_WAIT_MS,
-                    config->body_ms > 0 ? config->body_ms : API_HTTP_WAIT_MS);
-    http->capacity = config->connections > 0 ? config->connections : API_HTTP_CONNECTIONS;
-    result = api_rooms_init(&http->rooms, http, http->capacity,
-                            config->idle_s > 0 ? config->idle_s : API_HTTP_IDLE_S);
+    set_up(http, config);
+    result = open_rooms(http, config);
     if (result != 0)
         goto out;
-    result = api_watch_open(&http->watch_fd);
+    result = api_watch_open(&http->exchanges.parking.watch_fd);
     if (result != 0)
         goto out;
     result = open_door(http, config);
@@ -168,12 +200,12 @@ int api_http_fd(const struct api_http *http)
 
 int api_http_watch_fd(const struct api_http *http)
 {
-    return http->watch_fd;
+    return http->exchanges.parking.watch_fd;
 }
 
 void api_http_watch_turn(struct api_http *http)
 {
-    if (api_watch_turn(http->watch_fd, api_request_left) && http->listen_fd >= 0 &&
+    if (api_watch_turn(api_http_watch_fd(http), api_request_left) && http->listen_fd >= 0 &&
         accept_clients(http))
         api_http_turn(http);
 }
@@ -202,7 +234,7 @@ void api_http_turn(struct api_http *http)
 
 void api_http_quiesce(struct api_http *http)
 {
-    http->stopping = true;
+    http->exchanges.served.stopping = true;
     if (http->listen_fd >= 0)
         (void)close(http->listen_fd);
     http->listen_fd = -1;
@@ -210,7 +242,7 @@ void api_http_quiesce(struct api_http *http)
 
 unsigned api_http_parked(const struct api_http *http)
 {
-    return http->parked_count;
+    return http->exchanges.parking.count;
 }
 
 unsigned api_http_connections(const struct api_http *http)
@@ -218,24 +250,30 @@ unsigned api_http_connections(const struct api_http *http)
     return api_rooms_connections(&http->rooms);
 }
 
+static void refuse_parked(struct api_parking *parking)
+{
+    while (parking->first != NULL) {
+        parking->first->close_connection = true;
+        api_problem_answer(parking->first, API_PROBLEM_STOPPING);
+    }
+}
+
 void api_http_free(struct api_http *http)
 {
     if (http == NULL)
         return;
+    struct api_parking *parking = &http->exchanges.parking;
     api_http_quiesce(http);
-    while (http->parked != NULL) {
-        http->parked->close_connection = true;
-        api_problem_answer(http->parked, API_PROBLEM_STOPPING);
-    }
+    refuse_parked(parking);
     /* A resumed connection is taken up by the next round; none may be suspended when it stops. */
     for (int round = 0; round < FAREWELL_ROUNDS; round++) {
         api_rooms_look(&http->rooms);
         (void)api_rooms_run(&http->rooms);
     }
-    assert(http->parked == NULL);
+    assert(parking->first == NULL);
     api_rooms_fini(&http->rooms);
     api_guards_fini(&http->guards);
-    if (http->watch_fd >= 0)
-        (void)close(http->watch_fd);
+    if (parking->watch_fd >= 0)
+        (void)close(parking->watch_fd);
     free(http);
 }

@@ -1,6 +1,6 @@
 #include "api/http/request.h"
 
-#include "api/http/exchange.h"
+#include "api/http/request_state.h"
 #include "api/http/watch.h"
 
 #include <assert.h>
@@ -63,15 +63,15 @@ struct api_request *api_request_of_client(uint64_t client)
 
 void api_request_park(struct api_request *request)
 {
-    struct api_http *http = request->http;
+    struct api_parking *parking = request->parking;
     request->state = API_REQUEST_PARKED;
-    request->next = http->parked;
-    request->link = &http->parked;
+    request->next = parking->first;
+    request->link = &parking->first;
     if (request->next != NULL)
         request->next->link = &request->next;
-    http->parked = request;
-    http->parked_count++;
-    http->hovering_count++;
+    parking->first = request;
+    parking->count++;
+    request->room->rooms->hovering++;
 }
 
 static void unpark(struct api_request *request)
@@ -79,7 +79,7 @@ static void unpark(struct api_request *request)
     *request->link = request->next;
     if (request->next != NULL)
         request->next->link = request->link;
-    request->http->parked_count--;
+    request->parking->count--;
 }
 
 static void request_free(struct api_request *request)
@@ -130,11 +130,11 @@ static void answer_parked(struct api_request *request)
     if (request->connection == NULL) {
         request_free(request);
     } else if (request->suspended) {
-        api_watch_remove(request->http->watch_fd, request);
+        api_watch_remove(request->parking->watch_fd, api_room_socket(request->connection));
         queue_response(request);
         MHD_resume_connection(request->connection);
     } else {
-        request->http->hovering_count--;
+        request->room->rooms->hovering--;
         request->state = API_REQUEST_PREPARED;
     }
 }
@@ -160,22 +160,23 @@ void api_request_look(struct api_request *request)
     if (++request->looks < API_HOVER_LOOKS)
         return;
     request->suspended = true;
-    request->http->hovering_count--;
+    request->room->rooms->hovering--;
     MHD_suspend_connection(request->connection);
-    api_watch_add(request->http->watch_fd, request);
+    api_watch_add(request->parking->watch_fd, api_room_socket(request->connection), request);
 }
 
 void api_request_left(struct api_request *request)
 {
-    const struct api_http *http = request->http;
-    if (http->left != NULL)
-        http->left(http->left_context, api_request_client(request));
+    const struct api_parking *parking = request->parking;
+    if (parking->left != NULL)
+        parking->left(parking->left_context, api_request_client(request));
 }
 
 bool api_request_client_left(const struct api_request *request)
 {
     assert(request->state == API_REQUEST_PARKED || request->state == API_REQUEST_HANDLING);
-    return request->connection == NULL || (request->suspended && api_watch_has_left(request));
+    return request->connection == NULL ||
+           (request->suspended && api_watch_has_left(api_room_socket(request->connection)));
 }
 
 void api_request_close(struct api_request *request)
@@ -185,7 +186,7 @@ void api_request_close(struct api_request *request)
         return;
     }
     assert(!request->suspended); /* libmicrohttpd does not see a suspended client leave */
-    request->http->hovering_count--;
+    request->room->rooms->hovering--;
     request->connection = NULL;
     api_request_left(request); /* which may answer it, and so free it */
 }

@@ -1,7 +1,7 @@
 #include "api/http/shard.h"
 
-#include "api/http/exchange.h"
 #include "api/http/limits.h"
+#include "api/http/recv.h"
 
 #include <limits.h>
 #include <stdarg.h>
@@ -33,33 +33,34 @@ static void log_line(void *context, const char *format, va_list args)
 
 static void log_line(void *context, const char *format, va_list args)
 {
-    const struct api_http *http = context;
-    if (http->log == NULL)
+    const struct api_rooms_user *user = context;
+    if (user->log == NULL)
         return;
     char line[256];
     (void)vsnprintf(line, sizeof(line), format, args);
-    http->log(http->log_context, line);
+    user->log(user->log_context, line);
 }
 
 static struct MHD_Daemon *start_daemon(struct api_room *room, unsigned idle_s)
 {
+    struct api_rooms_user *user = &room->rooms->user;
     unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET;
-    if (room->http->log != NULL)
+    if (user->log != NULL)
         flags |= MHD_USE_ERROR_LOG;
 
     const struct MHD_OptionItem options[] = {
         /* The logger comes first, or what goes wrong before it is known goes to stderr. */
-        {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)log_line, room->http},
-        {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)api_exchange_completed, room},
-        {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)api_exchange_connected, room},
+        {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)log_line, user},
+        {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)user->completed, room},
+        {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)user->connected, room},
         {MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)unescape_nothing, room},
         {MHD_OPTION_CONNECTION_LIMIT, room->size, NULL},
         {MHD_OPTION_CONNECTION_TIMEOUT, idle_s, NULL},
         {MHD_OPTION_CONNECTION_MEMORY_LIMIT, API_HTTP_MEMORY, NULL},
         {MHD_OPTION_END, 0, NULL},
     };
-    return MHD_start_daemon(flags, 0, NULL, NULL, api_exchange_handle, room, MHD_OPTION_ARRAY,
-                            options, MHD_OPTION_END);
+    return MHD_start_daemon(flags, 0, NULL, NULL, user->handle, room, MHD_OPTION_ARRAY, options,
+                            MHD_OPTION_END);
 }
 
 static int open_room(struct api_rooms *rooms, struct api_room *room, unsigned idle_s)
@@ -72,10 +73,11 @@ static int open_room(struct api_rooms *rooms, struct api_room *room, unsigned id
     return epoll_ctl(rooms->fd, EPOLL_CTL_ADD, fd, &event) == 0 ? 0 : FENCE_EIO;
 }
 
-int api_rooms_init(struct api_rooms *rooms, struct api_http *http, unsigned connections,
+int api_rooms_init(struct api_rooms *rooms, const struct api_rooms_user *user, unsigned connections,
                    unsigned idle_s)
 {
     int result = FENCE_ENOMEM;
+    rooms->user = *user;
     rooms->count = (connections + API_ROOM_SIZE - 1) / API_ROOM_SIZE;
     rooms->fd = epoll_create1(EPOLL_CLOEXEC);
     rooms->room = calloc(rooms->count, sizeof(*rooms->room));
@@ -84,7 +86,7 @@ int api_rooms_init(struct api_rooms *rooms, struct api_http *http, unsigned conn
     result = rooms->fd >= 0 ? 0 : FENCE_EIO;
     for (unsigned i = 0; i < rooms->count && result == 0; i++) {
         struct api_room *room = &rooms->room[i];
-        room->http = http;
+        room->rooms = rooms;
         room->size = connections < API_ROOM_SIZE ? connections : API_ROOM_SIZE;
         connections -= room->size;
         result = open_room(rooms, room, idle_s);
@@ -111,6 +113,11 @@ void api_rooms_fini(struct api_rooms *rooms)
 static unsigned connections_of(const struct api_room *room)
 {
     return MHD_get_daemon_info(room->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS)->num_connections;
+}
+
+int api_room_socket(struct MHD_Connection *connection)
+{
+    return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 }
 
 struct api_room *api_rooms_find_space(struct api_rooms *rooms)
@@ -170,12 +177,12 @@ bool api_rooms_run(struct api_rooms *rooms)
         struct api_room *room = &rooms->room[i];
         if (room->due == 0)
             continue;
-        api_guards_watch(&room->http->guards);
+        api_recv_through(rooms->user.guards);
         (void)MHD_run(room->daemon);
-        api_guards_watch(NULL);
+        api_recv_through(NULL);
         /* What hovers has libmicrohttpd want another turn at once; its answers will bring one. */
         room->due--;
-        if (room->due == 0 && timeout_ms(room) == 0 && room->http->hovering_count == 0)
+        if (room->due == 0 && timeout_ms(room) == 0 && rooms->hovering == 0)
             room->due = 1;
         more |= room->due > 0;
     }
@@ -188,7 +195,7 @@ int api_rooms_timeout_ms(const struct api_rooms *rooms)
     for (unsigned i = 0; i < rooms->used; i++) {
         const struct api_room *room = &rooms->room[i];
         int ms = room->due > 0 ? 0 : timeout_ms(room);
-        if (ms == 0 && room->http->hovering_count > 0)
+        if (ms == 0 && rooms->hovering > 0)
             ms = HOVER_MS;
         if (ms >= 0 && ms < least_ms)
             least_ms = ms;

@@ -1,20 +1,12 @@
 #include "api/http/watch.h"
 
-#include "api/http/exchange.h"
-
-#include <assert.h>
 #include <poll.h>
+#include <stddef.h>
 #include <sys/epoll.h>
 
 enum {
     LEAVERS_A_TURN = 64,
 };
-
-static int socket_of(const struct api_request *request)
-{
-    return MHD_get_connection_info(request->connection, MHD_CONNECTION_INFO_CONNECTION_FD)
-        ->connect_fd;
-}
 
 int api_watch_open(int *ret_fd)
 {
@@ -25,16 +17,16 @@ int api_watch_open(int *ret_fd)
     return 0;
 }
 
-void api_watch_add(int watch_fd, struct api_request *request)
+void api_watch_add(int watch_fd, int socket, struct api_request *request)
 {
     /* Once: a call that is not ended by it stays suspended for a moment. */
     struct epoll_event event = {.events = EPOLLRDHUP | EPOLLONESHOT, .data.ptr = request};
-    (void)epoll_ctl(watch_fd, EPOLL_CTL_ADD, socket_of(request), &event);
+    (void)epoll_ctl(watch_fd, EPOLL_CTL_ADD, socket, &event);
 }
 
-void api_watch_remove(int watch_fd, const struct api_request *request)
+void api_watch_remove(int watch_fd, int socket)
 {
-    (void)epoll_ctl(watch_fd, EPOLL_CTL_DEL, socket_of(request), NULL);
+    (void)epoll_ctl(watch_fd, EPOLL_CTL_DEL, socket, NULL);
 }
 
 int api_watch_door(int watch_fd, int listen_fd, bool open)
@@ -59,8 +51,8 @@ bool api_watch_turn(int watch_fd, void (*left)(struct api_request *request))
     return knocked;
 }
 
-bool api_watch_has_left(const struct api_request *request)
+bool api_watch_has_left(int socket)
 {
-    struct pollfd socket = {.fd = socket_of(request), .events = POLLRDHUP};
-    return poll(&socket, 1, 0) > 0 && socket.revents & (POLLRDHUP | POLLHUP | POLLERR);
+    struct pollfd end = {.fd = socket, .events = POLLRDHUP};
+    return poll(&end, 1, 0) > 0 && end.revents & (POLLRDHUP | POLLHUP | POLLERR);
 }

@@ -1,5 +1,6 @@
 /* Clients that go while their request is suspended: libmicrohttpd does not look at those, so their
- * sockets are watched here; and those that knock at the door. Private to http.c and request.c. */
+ * sockets are watched here; and those that knock at the door. A request is no more than a pointer
+ * here, that comes back. Private to http.c and request.c. */
 #ifndef API_HTTP_WATCH_H
 #define API_HTTP_WATCH_H
 
@@ -7,16 +8,15 @@
 
 #include <stdbool.h>
 
-struct api_http;
 struct api_request;
 
 /* Makes the descriptor that becomes readable when somebody leaves. FENCE_EIO. */
 FENCE_CHECKED int api_watch_open(int *ret_fd);
 
-/* @request has just been suspended, or is about to be resumed. One that cannot be watched, since
- * memory is out, waits until its time is up. */
-void api_watch_add(int watch_fd, struct api_request *request);
-void api_watch_remove(int watch_fd, const struct api_request *request);
+/* The request on @socket has just been suspended, or is about to be resumed. One that cannot be
+ * watched, since memory is out, waits until its time is up. */
+void api_watch_add(int watch_fd, int socket, struct api_request *request);
+void api_watch_remove(int watch_fd, int socket);
 
 /* Has the listening socket watched too, or, not @open, left alone for a while. It is forgotten when
  * it is closed. FENCE_EIO. */
@@ -27,7 +27,7 @@ FENCE_CHECKED int api_watch_door(int watch_fd, int listen_fd, bool open);
  */
 bool api_watch_turn(int watch_fd, void (*left)(struct api_request *request));
 
-/* Whether the client of a suspended request has gone by now, noticed or not. */
-bool api_watch_has_left(const struct api_request *request);
+/* Whether the client at @socket has gone by now, noticed or not. */
+bool api_watch_has_left(int socket);
 
 #endif
