@@ -1,8 +1,11 @@
 #include "api/http/exchange.h"
 
+#include "api/http/guard.h"
 #include "api/http/head.h"
 #include "api/http/limits.h"
 #include "api/http/problem_answer.h"
+#include "api/http/request_state.h"
+#include "api/http/shard.h"
 
 #include <assert.h>
 #include <poll.h>
@@ -183,7 +186,7 @@ static enum MHD_Result request_came(struct api_request *request)
     request->state = API_REQUEST_HANDLING;
     api_dispatch(&exchanges_of(request->room)->served, request);
     if (request->state == API_REQUEST_HANDLING)
-        api_request_park(request);
+        api_parking_add(request);
     return request->state == API_REQUEST_BROKEN ? MHD_NO : MHD_YES;
 }
 
@@ -206,7 +209,7 @@ enum MHD_Result api_exchange_handle(void *context, struct MHD_Connection *connec
     if (known->state == API_REQUEST_READING)
         return request_came(known);
     if (known->state == API_REQUEST_PARKED || known->state == API_REQUEST_PREPARED)
-        api_request_look(known);
+        api_parking_look(known);
 
     /* Called again although an answer was given: it could not be made. */
     return known->state == API_REQUEST_BROKEN ? MHD_NO : MHD_YES;
@@ -222,6 +225,15 @@ static void see_end(struct MHD_Connection *connection)
         (void)shutdown(end.fd, SHUT_RD); /* wakes it; what came before the end is still read */
 }
 
+/* A parked one is freed when its answer comes. */
+static void end_of(struct api_request *request)
+{
+    if (request->state == API_REQUEST_PARKED)
+        api_parking_disconnected(request);
+    else
+        api_request_free(request);
+}
+
 void api_exchange_completed(void *context, struct MHD_Connection *connection, void **request,
                             enum MHD_RequestTerminationCode why)
 {
@@ -230,7 +242,7 @@ void api_exchange_completed(void *context, struct MHD_Connection *connection, vo
     see_end(connection);
     api_guard_answered(guard_of(room, connection));
     if (*request != NULL)
-        api_request_close(*request);
+        end_of(*request);
     *request = NULL;
 }
 

@@ -4,7 +4,7 @@
 #define API_HTTP_EXCHANGE_H
 
 #include "api/http/dispatch.h"
-#include "api/http/request_state.h"
+#include "api/http/parking.h"
 
 #include <microhttpd.h>
 

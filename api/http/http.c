@@ -3,6 +3,7 @@
 #include "api/http/exchange.h"
 #include "api/http/guard.h"
 #include "api/http/listen.h"
+#include "api/http/parking.h"
 #include "api/http/problem_answer.h"
 #include "api/http/shard.h"
 #include "api/http/watch.h"
@@ -35,6 +36,8 @@ struct api_http {
     uint16_t port;
     void (*log)(void *context, const char *message);
     void *log_context;
+    void (*left)(void *context, uint64_t client);
+    void *left_context;
 };
 
 /* ---- the door -------------------------------------------------------------------------------- */
@@ -131,16 +134,25 @@ static int open_door(struct api_http *http, const struct api_http_config *config
 
 /* ---- the server ------------------------------------------------------------------------------ */
 
+static void tell_left(void *context, struct api_request *request)
+{
+    const struct api_http *http = context;
+    if (http->left != NULL)
+        http->left(http->left_context, api_request_client(request));
+}
+
 /* Takes over what @config says. Opens nothing. */
 static void set_up(struct api_http *http, const struct api_http_config *config)
 {
     http->listen_fd = -1;
     http->log = config->log;
     http->log_context = config->log_context;
+    http->left = config->left;
+    http->left_context = config->left_context;
     http->capacity = config->connections > 0 ? config->connections : API_HTTP_CONNECTIONS;
     http->exchanges = (struct api_exchanges){
         .served = {config->routes, config->routes_count, config->hosts, false},
-        .parking = {.watch_fd = -1, .left = config->left, .left_context = config->left_context},
+        .parking = {.watch_fd = -1, .left = tell_left, .left_context = http},
     };
     api_guards_init(&http->guards, config->head_ms > 0 ? config->head_ms : API_HTTP_WAIT_MS,
                     config->body_ms > 0 ? config->body_ms : API_HTTP_WAIT_MS);
@@ -205,7 +217,7 @@ int api_http_watch_fd(const struct api_http *http)
 
 void api_http_watch_turn(struct api_http *http)
 {
-    if (api_watch_turn(api_http_watch_fd(http), api_request_left) && http->listen_fd >= 0 &&
+    if (api_watch_turn(api_http_watch_fd(http), api_parking_left) && http->listen_fd >= 0 &&
         accept_clients(http))
         api_http_turn(http);
 }

@@ -1,10 +1,9 @@
 #include "api/http/request.h"
 
+#include "api/http/parking.h"
 #include "api/http/request_state.h"
-#include "api/http/watch.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 enum api_method api_request_method(const struct api_request *request)
 {
@@ -61,35 +60,6 @@ struct api_request *api_request_of_client(uint64_t client)
     return (struct api_request *)(uintptr_t)client;
 }
 
-void api_request_park(struct api_request *request)
-{
-    struct api_parking *parking = request->parking;
-    request->state = API_REQUEST_PARKED;
-    request->next = parking->first;
-    request->link = &parking->first;
-    if (request->next != NULL)
-        request->next->link = &request->next;
-    parking->first = request;
-    parking->count++;
-    request->room->rooms->hovering++;
-}
-
-static void unpark(struct api_request *request)
-{
-    *request->link = request->next;
-    if (request->next != NULL)
-        request->next->link = request->link;
-    request->parking->count--;
-}
-
-static void request_free(struct api_request *request)
-{
-    if (request->response != NULL)
-        MHD_destroy_response(request->response);
-    free(request->body);
-    free(request);
-}
-
 /* NULL if memory is out. */
 static struct MHD_Response *make_response(const struct api_answer *answer, bool close_connection)
 {
@@ -114,79 +84,19 @@ static struct MHD_Response *make_response(const struct api_answer *answer, bool 
     return response;
 }
 
-static void queue_response(struct api_request *request)
-{
-    request->state = API_REQUEST_BROKEN;
-    if (request->response != NULL &&
-        MHD_queue_response(request->connection, request->status, request->response) == MHD_YES)
-        request->state = API_REQUEST_ANSWERED;
-}
-
-/* The answer to a parked request came: what can be done with it outside a look. */
-static void answer_parked(struct api_request *request)
-{
-    unpark(request);
-    request->room->due = API_ROOM_ANSWER_ROUNDS;
-    if (request->connection == NULL) {
-        request_free(request);
-    } else if (request->suspended) {
-        api_watch_remove(request->parking->watch_fd, api_room_socket(request->connection));
-        queue_response(request);
-        MHD_resume_connection(request->connection);
-    } else {
-        request->room->rooms->hovering--;
-        request->state = API_REQUEST_PREPARED;
-    }
-}
-
 void api_request_answer(struct api_request *request, const struct api_answer *answer)
 {
     assert(request->state == API_REQUEST_PARKED || request->state == API_REQUEST_HANDLING);
     request->status = answer->status;
     request->response = make_response(answer, request->close_connection);
     if (request->state == API_REQUEST_PARKED)
-        answer_parked(request);
+        api_parking_answered(request);
     else
-        queue_response(request);
-}
-
-void api_request_look(struct api_request *request)
-{
-    if (request->state == API_REQUEST_PREPARED) {
-        queue_response(request);
-        return;
-    }
-    assert(request->state == API_REQUEST_PARKED && !request->suspended);
-    if (++request->looks < API_HOVER_LOOKS)
-        return;
-    request->suspended = true;
-    request->room->rooms->hovering--;
-    MHD_suspend_connection(request->connection);
-    api_watch_add(request->parking->watch_fd, api_room_socket(request->connection), request);
-}
-
-void api_request_left(struct api_request *request)
-{
-    const struct api_parking *parking = request->parking;
-    if (parking->left != NULL)
-        parking->left(parking->left_context, api_request_client(request));
+        api_request_queue(request);
 }
 
 bool api_request_client_left(const struct api_request *request)
 {
     assert(request->state == API_REQUEST_PARKED || request->state == API_REQUEST_HANDLING);
-    return request->connection == NULL ||
-           (request->suspended && api_watch_has_left(api_room_socket(request->connection)));
-}
-
-void api_request_close(struct api_request *request)
-{
-    if (request->state != API_REQUEST_PARKED) {
-        request_free(request);
-        return;
-    }
-    assert(!request->suspended); /* libmicrohttpd does not see a suspended client leave */
-    request->room->rooms->hovering--;
-    request->connection = NULL;
-    api_request_left(request); /* which may answer it, and so free it */
+    return api_parking_has_left(request);
 }

@@ -1,30 +1,19 @@
-/* One request as the server keeps it: what it brought, how far it is, and where it waits for its
- * answer. Private to request.c, dispatch.c, exchange.c and http.c; handlers see
- * api/http/request.h. */
+/* One request as the server keeps it: what it brought, how far it is, and its response. Private to
+ * request.c, parking.c, dispatch.c, exchange.c and http.c; handlers see api/http/request.h. */
 #ifndef API_HTTP_REQUEST_STATE_H
 #define API_HTTP_REQUEST_STATE_H
 
 #include "api/http/framing.h"
-#include "api/http/request.h"
+#include "api/http/route.h"
 #include "api/http/shard.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include <microhttpd.h>
 
-/* The requests of a server that wait for their answers. */
-struct api_parking {
-    struct api_request *first;
-    unsigned count;
-    int watch_fd; /* of api/http/watch.h: clients that leave meanwhile */
-    void (*left)(void *context, uint64_t client); /* may be NULL */
-    void *left_context;
-};
-
-/* A parked request hovers first: libmicrohttpd looks at it in each turn, and takes its answer when
- * it is there. Most answers come within a few turns, and suspending a connection costs two system
- * calls. One that hovers for too long is suspended, and costs nothing until it is answered. */
-enum {
-    API_HOVER_LOOKS = 16,
-};
+struct api_parking;
 
 enum api_request_state {
     API_REQUEST_READING,
@@ -44,7 +33,7 @@ struct api_request {
     unsigned looks;        /* PARKED, hovering: how often it was looked at */
     unsigned status;       /* PREPARED: of the response */
     struct MHD_Response *response;
-    struct api_parking *parking;
+    struct api_parking *parking; /* where it can wait */
     struct api_room *room;
     struct MHD_Connection *connection; /* NULL: the client is gone */
     struct api_headers headers;
@@ -58,17 +47,10 @@ struct api_request {
     char path[];               /* decoded in place; the headers' values stand behind it */
 };
 
-/* Parks a request that its handler kept; called from within libmicrohttpd's look at it. */
-void api_request_park(struct api_request *request);
+/* Hands the response to libmicrohttpd, which looks at the connection or is about to resume it. The
+ * request is then ANSWERED; or BROKEN, where there is no response or it is not taken. */
+void api_request_queue(struct api_request *request);
 
-/* A parked or prepared request is looked at: hands over its answer if there is one, or lets it wait
- * on. Called from within libmicrohttpd's look at it. */
-void api_request_look(struct api_request *request);
-
-/* The client has gone: whoever works on its call is told. */
-void api_request_left(struct api_request *request);
-
-/* The connection is gone. Frees the request, unless its answer is still to come. */
-void api_request_close(struct api_request *request);
+void api_request_free(struct api_request *request);
 
 #endif

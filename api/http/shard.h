@@ -8,7 +8,6 @@
 #ifndef API_HTTP_SHARD_H
 #define API_HTTP_SHARD_H
 
-#include "api/http/guard.h"
 #include "fence/protocol/error.h"
 
 #include <stdbool.h>
@@ -18,6 +17,8 @@
 enum {
     API_ROOM_SIZE = 512, /* connections */
 };
+
+struct api_guards;
 
 /* Who is told what happens in the rooms: the part above them. */
 struct api_rooms_user {

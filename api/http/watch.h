@@ -1,6 +1,6 @@
 /* Clients that go while their request is suspended: libmicrohttpd does not look at those, so their
  * sockets are watched here; and those that knock at the door. A request is no more than a pointer
- * here, that comes back. Private to http.c and request.c. */
+ * here, that comes back. Private to http.c and parking.c. */
 #ifndef API_HTTP_WATCH_H
 #define API_HTTP_WATCH_H
 

@@ -1,0 +1,77 @@
+#include "api/http/parking.h"
+
+#include "api/http/shard.h"
+#include "api/http/watch.h"
+
+#include <assert.h>
+
+void api_parking_add(struct api_request *request)
+{
+    struct api_parking *parking = request->parking;
+    request->state = API_REQUEST_PARKED;
+    request->next = parking->first;
+    request->link = &parking->first;
+    if (request->next != NULL)
+        request->next->link = &request->next;
+    parking->first = request;
+    parking->count++;
+    request->room->rooms->hovering++;
+}
+
+static void unpark(struct api_request *request)
+{
+    *request->link = request->next;
+    if (request->next != NULL)
+        request->next->link = request->link;
+    request->parking->count--;
+}
+
+void api_parking_answered(struct api_request *request)
+{
+    unpark(request);
+    request->room->due = API_ROOM_ANSWER_ROUNDS;
+    if (request->connection == NULL) {
+        api_request_free(request);
+    } else if (request->suspended) {
+        api_watch_remove(request->parking->watch_fd, api_room_socket(request->connection));
+        api_request_queue(request);
+        MHD_resume_connection(request->connection);
+    } else {
+        request->room->rooms->hovering--;
+        request->state = API_REQUEST_PREPARED;
+    }
+}
+
+void api_parking_look(struct api_request *request)
+{
+    if (request->state == API_REQUEST_PREPARED) {
+        api_request_queue(request);
+        return;
+    }
+    assert(request->state == API_REQUEST_PARKED && !request->suspended);
+    if (++request->looks < API_HOVER_LOOKS)
+        return;
+    request->suspended = true;
+    request->room->rooms->hovering--;
+    MHD_suspend_connection(request->connection);
+    api_watch_add(request->parking->watch_fd, api_room_socket(request->connection), request);
+}
+
+void api_parking_left(struct api_request *request)
+{
+    request->parking->left(request->parking->left_context, request);
+}
+
+bool api_parking_has_left(const struct api_request *request)
+{
+    return request->connection == NULL ||
+           (request->suspended && api_watch_has_left(api_room_socket(request->connection)));
+}
+
+void api_parking_disconnected(struct api_request *request)
+{
+    assert(!request->suspended); /* libmicrohttpd does not see a suspended client leave */
+    request->room->rooms->hovering--;
+    request->connection = NULL;
+    api_parking_left(request); /* which may answer it, and so free it */
+}
