@@ -2,6 +2,7 @@
 
 #include "fence/base/mutant.h"
 #include "fence/core/admit.h"
+#include "fence/core/call_move.h"
 #include "fence/core/cleanup.h"
 #include "fence/core/output.h"
 #include "fence/core/waiting.h"
@@ -127,7 +128,7 @@ static void step_back(struct fence_core *core, struct call *call)
         fence_core_pause_until(core, call, next_try_us(core, call));
         return;
     }
-    call->state = CALL_QUEUED;
+    fence_core_call_move(call, CALL_QUEUED);
     call->tries = 0;
     fence_core_wake_at(core, call, call->wait_until_us ? call->wait_until_us : FENCE_NEVER);
 }
@@ -189,7 +190,7 @@ static void try(struct fence_core *core, struct call *call)
 
 void fence_core_acquire_admitted(struct fence_core *core, struct call *call)
 {
-    call->state = CALL_TRYING;
+    fence_core_call_move(call, CALL_TRYING);
     call->tries++;
     call->generation = core->fleet.generation;
     fence_core_next_round(core, call);

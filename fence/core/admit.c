@@ -1,5 +1,7 @@
 #include "fence/core/admit.h"
 
+#include "fence/core/call_move.h"
+
 #include <assert.h>
 
 static enum fence_class class_of(const struct call *call)
@@ -27,7 +29,7 @@ bool fence_core_admit(struct fence_core *core, struct call *call)
     if (fence_admission_first(&core->admission, class) == FENCE_NOBODY &&
         fence_core_has_room(core, class))
         return true;
-    call->state = CALL_ADMITTING;
+    fence_core_call_move(call, CALL_ADMITTING);
     fence_admission_join(&core->admission, class, fence_core_index(core, call));
     fence_core_wake_at(
         core, call, call->wait_until_us ? call->wait_until_us : core->now_us + FENCE_ADMISSION_US);

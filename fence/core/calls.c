@@ -1,6 +1,7 @@
 #include "fence/core/calls.h"
 
 #include "fence/core/admit.h"
+#include "fence/core/call_move.h"
 #include "fence/core/output.h"
 #include "fence/protocol/name.h"
 
@@ -37,7 +38,7 @@ void fence_core_finish(struct fence_core *core, struct call *call)
     fence_core_wake_at(core, call, FENCE_NEVER);
     if (call->state == CALL_ADMITTING)
         fence_core_admit_leave(core, call);
-    call->state = CALL_FREE;
+    fence_core_call_move(call, CALL_FREE);
     call->next_free = core->free;
     core->free = fence_core_index(core, call);
     core->busy--;

@@ -1,6 +1,7 @@
 #include "fence/core/quorum_calls.h"
 
 #include "fence/core/admit.h"
+#include "fence/core/call_move.h"
 #include "fence/core/calls.h"
 #include "fence/core/output.h"
 #include "fence/core/waiting.h"
@@ -123,7 +124,7 @@ void fence_core_vote_begin(struct fence_core *core, struct call *call)
 void fence_core_vote_admitted(struct fence_core *core, struct call *call)
 {
     uint32_t active = fence_fleet_active(&core->fleet);
-    call->state = CALL_VOTING;
+    fence_core_call_move(call, CALL_VOTING);
     fence_vote_begin(&call->vote, call->kind, core->fleet.n, active);
     fence_core_next_round(core, call);
     ask(core, call, active);

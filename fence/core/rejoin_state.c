@@ -1,11 +1,38 @@
 #include "fence/core/rejoin_state.h"
 
+#include "fence/base/moves.h"
+#include "fence/base/mutant.h"
+
 #include <assert.h>
 #include <string.h>
 
+static const uint32_t rejoin_moves[] = {
+    [FENCE_REJOIN_IDLE] = FENCE_MOVE(FENCE_REJOIN_IDLE) | FENCE_MOVE(FENCE_REJOIN_DELAYED),
+    [FENCE_REJOIN_DELAYED] = FENCE_MOVE(FENCE_REJOIN_IDLE) | FENCE_MOVE(FENCE_REJOIN_ASKING),
+    [FENCE_REJOIN_ASKING] = FENCE_MOVE(FENCE_REJOIN_IDLE) | FENCE_MOVE(FENCE_REJOIN_ASKING) |
+                            FENCE_MOVE(FENCE_REJOIN_MARKING),
+    [FENCE_REJOIN_MARKING] = FENCE_MOVE(FENCE_REJOIN_IDLE) | FENCE_MOVE(FENCE_REJOIN_CLEARING),
+    [FENCE_REJOIN_CLEARING] = FENCE_MOVE(FENCE_REJOIN_IDLE) | FENCE_MOVE(FENCE_REJOIN_CLEARING) |
+                              FENCE_MOVE(FENCE_REJOIN_RECORDING),
+    [FENCE_REJOIN_RECORDING] = FENCE_MOVE(FENCE_REJOIN_IDLE) | FENCE_MOVE(FENCE_REJOIN_RECORDING) |
+                               FENCE_MOVE(FENCE_REJOIN_IMPORTING),
+    [FENCE_REJOIN_IMPORTING] = FENCE_MOVE(FENCE_REJOIN_IDLE) | FENCE_MOVE(FENCE_REJOIN_RECORDING) |
+                               FENCE_MOVE(FENCE_REJOIN_HOLDING) |
+                               FENCE_MOVE(FENCE_REJOIN_ADMITTING),
+    [FENCE_REJOIN_HOLDING] = FENCE_MOVE(FENCE_REJOIN_IDLE) | FENCE_MOVE(FENCE_REJOIN_ADMITTING),
+    [FENCE_REJOIN_ADMITTING] = FENCE_MOVE(FENCE_REJOIN_IDLE),
+};
+
+static void rejoin_move(struct fence_rejoin *rejoin, enum fence_rejoin_state to)
+{
+    assert(fence_move_allowed(rejoin_moves, rejoin->state, to) ||
+           FENCE_MUTANT(READ_BEFORE_RECORD)); /* its order is the other way round */
+    rejoin->state = to;
+}
+
 void fence_rejoin_enter(struct fence_rejoin *rejoin, enum fence_rejoin_state state, uint64_t due_us)
 {
-    rejoin->state = state;
+    rejoin_move(rejoin, state);
     rejoin->serial++;
     rejoin->due_us = due_us;
 }
@@ -37,7 +64,7 @@ void fence_rejoin_import(struct fence_rejoin *rejoin, uint32_t sources, uint64_t
 void fence_rejoin_hold(struct fence_rejoin *rejoin, uint64_t due_us)
 {
     assert(rejoin->state == FENCE_REJOIN_IMPORTING);
-    rejoin->state = FENCE_REJOIN_HOLDING;
+    rejoin_move(rejoin, FENCE_REJOIN_HOLDING);
     rejoin->due_us = due_us;
 }
 

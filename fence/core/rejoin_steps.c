@@ -36,7 +36,7 @@ void fence_core_rejoin_break_off(struct fence_core *core, unsigned member, enum 
 /* It cannot be taken back now. What is wrong with it stays on show until the next handshake. */
 static void put_rejoin_off(struct fence_core *core, unsigned member)
 {
-    fence_core_master(core, member)->state = FENCE_MASTER_REFUSED;
+    fence_master_move(fence_core_master(core, member), FENCE_MASTER_REFUSED);
     fence_core_master(core, member)->back_us = 0;
     fence_core_rejoin_break_off(core, member, FENCE_REASON_CONNECTING);
 }

@@ -1,6 +1,7 @@
 #include "fence/core/waiting.h"
 
 #include "fence/base/mutant.h"
+#include "fence/core/call_move.h"
 #include "fence/core/calls.h"
 #include "fence/core/output.h"
 #include "fence/protocol/name.h"
@@ -55,7 +56,7 @@ bool fence_core_stands_behind(const struct fence_core *core, const struct call *
 
 void fence_core_pause_until(struct fence_core *core, struct call *call, uint64_t due_us)
 {
-    call->state = CALL_PAUSING;
+    fence_core_call_move(call, CALL_PAUSING);
     if (call->wait_until_us)
         due_us = least(due_us, call->wait_until_us);
     fence_core_wake_at(core, call, due_us);
@@ -99,7 +100,7 @@ bool fence_core_stand(struct fence_core *core, struct call *call, const struct f
     uint32_t me = fence_core_index(core, call);
     fence_clients_add(&core->clients, me, call->client);
     core->waiting += call->wait_until_us != 0;
-    call->state = CALL_QUEUED;
+    fence_core_call_move(call, CALL_QUEUED);
     call->group = group ? fence_groups_open(&core->groups, group, me) : FENCE_NOBODY;
     if (group)
         return true;

@@ -1,5 +1,6 @@
 #include "fence/fleet/fleet.h"
 
+#include "fence/base/moves.h"
 #include "fence/base/mutant.h"
 #include "fence/protocol/lease.h"
 
@@ -120,6 +121,31 @@ bool fence_fleet_name_views(struct fence_fleet *fleet)
     return changed;
 }
 
+/* Nothing votes before its facts were judged, and nothing that is taken back before a new
+ * handshake.
+ */
+static const uint32_t master_moves[] = {
+    [FENCE_MASTER_DOWN] = FENCE_MOVE(FENCE_MASTER_DOWN) | FENCE_MOVE(FENCE_MASTER_WAITING),
+    [FENCE_MASTER_WAITING] = FENCE_MOVE(FENCE_MASTER_DOWN) | FENCE_MOVE(FENCE_MASTER_WAITING) |
+                             FENCE_MOVE(FENCE_MASTER_RESTAMP) | FENCE_MOVE(FENCE_MASTER_REJOIN) |
+                             FENCE_MOVE(FENCE_MASTER_REFUSED) | FENCE_MOVE(FENCE_MASTER_ACTIVE),
+    [FENCE_MASTER_RESTAMP] = FENCE_MOVE(FENCE_MASTER_DOWN) | FENCE_MOVE(FENCE_MASTER_WAITING),
+    [FENCE_MASTER_REJOIN] = FENCE_MOVE(FENCE_MASTER_DOWN) | FENCE_MOVE(FENCE_MASTER_WAITING) |
+                            FENCE_MOVE(FENCE_MASTER_REFUSED),
+    [FENCE_MASTER_REFUSED] = FENCE_MOVE(FENCE_MASTER_DOWN) | FENCE_MOVE(FENCE_MASTER_WAITING) |
+                             FENCE_MOVE(FENCE_MASTER_REFUSED),
+    [FENCE_MASTER_ACTIVE] = FENCE_MOVE(FENCE_MASTER_DOWN) | FENCE_MOVE(FENCE_MASTER_WAITING) |
+                            FENCE_MOVE(FENCE_MASTER_RESTAMP) | FENCE_MOVE(FENCE_MASTER_REJOIN) |
+                            FENCE_MOVE(FENCE_MASTER_REFUSED) | FENCE_MOVE(FENCE_MASTER_ACTIVE),
+};
+
+void fence_master_move(struct fence_master *master, enum fence_master_state to)
+{
+    assert(fence_move_allowed(master_moves, master->state, to));
+    assert(to != FENCE_MASTER_ACTIVE || (master->connected && master->reason == FENCE_REASON_NONE));
+    master->state = to;
+}
+
 static void owe_nothing(struct fence_master *master)
 {
     master->in_flight = 0;
@@ -140,7 +166,7 @@ void fence_fleet_learn(struct fence_fleet *fleet, unsigned i, const struct fence
     master->known = true;
     owe_nothing(master);
     master->back_us = 0;
-    master->state = FENCE_MASTER_WAITING;
+    fence_master_move(master, FENCE_MASTER_WAITING);
     adopt_fleet(fleet);
     merge_views(fleet);
     master->believed = fleet->view.incarnation[i];
@@ -168,7 +194,7 @@ void fence_fleet_lose(struct fence_fleet *fleet, unsigned i, enum fence_reason r
     struct fence_master *master = &fleet->master[i];
     /* A refusal stays on show while the connection is reopened: it says more than "connecting". */
     if (master->state != FENCE_MASTER_REFUSED || reason != FENCE_REASON_CONNECTING) {
-        master->state = FENCE_MASTER_DOWN;
+        fence_master_move(master, FENCE_MASTER_DOWN);
         master->reason = reason;
         master->known = false;
         master->back_us = 0;

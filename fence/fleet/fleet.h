@@ -170,6 +170,9 @@ bool fence_fleet_name_views(struct fence_fleet *fleet);
  * a member so often that it would be many more than what is believed. */
 int64_t fence_fleet_claimed(const struct fence_fleet *fleet, unsigned i);
 
+/* The only way in which the state of a master changes. */
+void fence_master_move(struct fence_master *master, enum fence_master_state to);
+
 /* The set of masters in @state. */
 uint32_t fence_fleet_in_state(const struct fence_fleet *fleet, enum fence_master_state state);
 

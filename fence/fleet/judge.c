@@ -222,19 +222,17 @@ uint32_t fence_fleet_judge_all(struct fence_fleet *fleet, uint64_t now_us)
         if (!is_judged(master))
             continue;
         enum fence_master_state before = master->state;
-        master->state = state_for(fleet, i, now_us);
-        bool to_be_taken_back =
-            master->state == FENCE_MASTER_REJOIN || master->state == FENCE_MASTER_RESTAMP;
-        if (master->state == FENCE_MASTER_REJOIN && fence_fleet_misordered(fleet)) {
-            master->state = FENCE_MASTER_REFUSED;
+        enum fence_master_state after = state_for(fleet, i, now_us);
+        bool to_be_taken_back = after == FENCE_MASTER_REJOIN || after == FENCE_MASTER_RESTAMP;
+        if (after == FENCE_MASTER_REJOIN && fence_fleet_misordered(fleet)) {
+            after = FENCE_MASTER_REFUSED;
             master->reason = FENCE_REASON_LIST_ORDER;
         } else if (to_be_taken_back && is_led_elsewhere(master, now_us)) {
-            master->state = FENCE_MASTER_REFUSED;
+            after = FENCE_MASTER_REFUSED;
             master->reason = FENCE_REASON_JOINING;
         }
-        bool wants_act = master->state != FENCE_MASTER_ACTIVE &&
-                         master->state != FENCE_MASTER_WAITING && master->state != before;
-        if (wants_act)
+        fence_master_move(master, after);
+        if (after != FENCE_MASTER_ACTIVE && after != FENCE_MASTER_WAITING && after != before)
             changed |= UINT32_C(1) << i;
     }
     return changed;

@@ -1,11 +1,26 @@
 #include "fence/quorum/attempt.h"
 
+#include "fence/base/moves.h"
 #include "fence/base/mutant.h"
 #include "fence/protocol/error.h"
 #include "fence/protocol/lease.h"
 
 #include <assert.h>
 #include <string.h>
+
+static const uint32_t attempt_moves[] = {
+    [FENCE_ATTEMPT_TAKING] = FENCE_MOVE(FENCE_ATTEMPT_CONFIRMING) | FENCE_MOVE(FENCE_ATTEMPT_WON) |
+                             FENCE_MOVE(FENCE_ATTEMPT_FAILED),
+    [FENCE_ATTEMPT_CONFIRMING] = FENCE_MOVE(FENCE_ATTEMPT_WON) | FENCE_MOVE(FENCE_ATTEMPT_FAILED),
+    [FENCE_ATTEMPT_WON] = 0,
+    [FENCE_ATTEMPT_FAILED] = 0,
+};
+
+static void attempt_move(struct fence_attempt *attempt, enum fence_attempt_state to)
+{
+    assert(fence_move_allowed(attempt_moves, attempt->state, to));
+    attempt->state = to;
+}
 
 static unsigned size(uint32_t set)
 {
@@ -37,7 +52,7 @@ static void fail_if_out_of_reach(struct fence_attempt *attempt)
     bool clear = quorum_lost(tally) || attempt->holders.votes >= majority ||
                  attempt->holders.votes + open < majority;
     if (clear)
-        attempt->state = FENCE_ATTEMPT_FAILED;
+        attempt_move(attempt, FENCE_ATTEMPT_FAILED);
 }
 
 void fence_attempt_begin(struct fence_attempt *attempt, uint64_t id, struct fence_ballots ballots,
@@ -90,10 +105,10 @@ static void freeze(struct fence_attempt *attempt)
         agreed = agreed && all_equal(ballot, attempt->tally.n, attempt->frozen);
     }
     if (agreed) {
-        attempt->state = FENCE_ATTEMPT_WON;
+        attempt_move(attempt, FENCE_ATTEMPT_WON);
         return;
     }
-    attempt->state = FENCE_ATTEMPT_CONFIRMING;
+    attempt_move(attempt, FENCE_ATTEMPT_CONFIRMING);
     enum fence_part first_round[FENCE_MASTERS_MAX];
     memcpy(first_round, attempt->tally.parts, sizeof(first_round));
     fence_tally_begin(&attempt->tally, attempt->tally.n,
@@ -153,9 +168,9 @@ static void confirm_reply(struct fence_attempt *attempt, unsigned i,
         fence_obstacles_record(&attempt->obstacles, reply);
     unsigned agreed = fence_tally_count(tally, FENCE_PART_GRANTED);
     if (agreed >= needed(tally))
-        attempt->state = FENCE_ATTEMPT_WON;
+        attempt_move(attempt, FENCE_ATTEMPT_WON);
     else if (agreed + fence_tally_open(tally) < needed(tally))
-        attempt->state = FENCE_ATTEMPT_FAILED;
+        attempt_move(attempt, FENCE_ATTEMPT_FAILED);
 }
 
 /* An attempt keeps to the view that it began under, and that one is over. */
@@ -164,7 +179,7 @@ static void outdate(struct fence_attempt *attempt, unsigned i)
     if (!fence_tally_record(&attempt->tally, i, FENCE_PART_REFUSED))
         return;
     attempt->stale = true;
-    attempt->state = FENCE_ATTEMPT_FAILED;
+    attempt_move(attempt, FENCE_ATTEMPT_FAILED);
 }
 
 void fence_attempt_reply(struct fence_attempt *attempt, unsigned i, const struct fence_reply *reply)
@@ -184,7 +199,7 @@ void fence_attempt_give_up(struct fence_attempt *attempt)
 {
     assert(attempt->state == FENCE_ATTEMPT_TAKING || attempt->state == FENCE_ATTEMPT_CONFIRMING);
     fence_tally_give_up(&attempt->tally);
-    attempt->state = FENCE_ATTEMPT_FAILED;
+    attempt_move(attempt, FENCE_ATTEMPT_FAILED);
 }
 
 bool fence_attempt_found(const struct fence_attempt *attempt)

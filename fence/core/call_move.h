@@ -1,0 +1,10 @@
+/* The moves of a call: see enum call_state for the picture. */
+#ifndef FENCE_CORE_CALL_MOVE_H
+#define FENCE_CORE_CALL_MOVE_H
+
+#include "fence/core/state.h"
+
+/* The only way in which the state of a call changes. */
+void fence_core_call_move(struct call *call, enum call_state to);
+
+#endif
