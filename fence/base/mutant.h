@@ -32,9 +32,11 @@ enum fence_mutant {
 
 #ifdef PAWL_MUTANTS
 extern unsigned fence_mutants; /* a set: bit FENCE_MUTANT_X */
+#define FENCE_MUTANT_ANY   (fence_mutants != 0)
 #define FENCE_MUTANT(name) (fence_mutants >> FENCE_MUTANT_##name & 1)
 #else
 #define FENCE_MUTANT(name) 0
+#define FENCE_MUTANT_ANY   0
 #endif
 
 #endif

@@ -103,3 +103,19 @@ uint32_t fence_timers_first(const struct fence_timers *timers)
     assert(timers->count > 0);
     return timers->heap[0];
 }
+
+bool fence_timers_is_set(const struct fence_timers *timers, uint32_t slot)
+{
+    assert(slot < timers->capacity);
+    return timers->place[slot] != FENCE_TIMERS_IDLE;
+}
+
+void fence_timers_check(const struct fence_timers *timers)
+{
+    assert(timers->count <= timers->capacity);
+    for (uint32_t at = 0; at < timers->count; at++) {
+        assert(timers->place[timers->heap[at]] == at && "each slot is where it says");
+        assert((at == 0 || due_at(timers, (at - 1) / 2) <= due_at(timers, at)) &&
+               "no timer is due before the one above it");
+    }
+}

@@ -118,4 +118,7 @@ const struct fence_fleet *fence_core_fleet(const struct fence_core *core);
 unsigned fence_core_calls(const struct fence_core *core);
 unsigned fence_core_waiting(const struct fence_core *core);
 
+/* Asserts the invariants of the whole core. O(calls): for tests, between two steps. */
+void fence_core_check(const struct fence_core *core);
+
 #endif

@@ -88,6 +88,7 @@ void play_step(struct play *play, struct fence_event *event)
         event->random = sim_rng_next(&play->rng);
         tell_event(play->story, event);
         fence_step(play->core, event, &play->effects);
+        fence_core_check(play->core);
         play->stats.steps++;
         for (unsigned k = 0; k < play->effects.count && play_ok(play); k++)
             act(play, &play->effects.items[k]);

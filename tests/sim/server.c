@@ -238,6 +238,7 @@ void sim_server_step(struct sim_world *world, unsigned s, struct fence_event *ev
     event->now_us = sim_clock_read(&server->clock, world->now_us);
     event->random = sim_rng_next(&server->rng);
     fence_step(server->core, event, effects);
+    fence_core_check(server->core);
     world->stats.steps++;
     if (effects->count > FENCE_EFFECTS_MAX)
         sim_check_fail(&world->check, "%u effects from one step", effects->count);
