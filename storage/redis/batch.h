@@ -20,7 +20,8 @@ enum {
 /* What is remembered of a batch until its reply comes. */
 struct storage_batch {
     struct storage_batch *next;
-    uint64_t sent_ns;  /* the owner's to use, ... */
+    void *owner;       /* the owner's to use, ... */
+    uint64_t sent_ns;  /* ... and this, ... */
     redisReply *reply; /* ... and this: until the master is known to be durable; NULL: none came */
     bool judged;       /* a question behind the call says whether its votes count */
     unsigned count;    /* of requests */

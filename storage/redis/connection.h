@@ -1,119 +1,124 @@
-/* The inside of a Redis master, shared by storage/redis_master*.c and nobody else. */
+/* The connection to one Redis: it opens, fails, and opens again by itself after a backoff. It knows
+ * nothing of what is asked on it. Its owner and the parts of a master (handshake.h, outbox.h,
+ * probe.h and others) stand above it: they call it, and it tells only the owner.
+ *
+ * Only connection.c moves the link. All functions and callbacks belong to the thread of the loop.
+ */
 #ifndef STORAGE_REDIS_CONNECTION_H
 #define STORAGE_REDIS_CONNECTION_H
 
-#include "storage/redis/batch.h"
-#include "storage/redis/facts.h"
-#include "storage/redis/master.h"
+#include "fence/fleet/fleet.h"
+#include "storage/redis/url.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <hiredis/async.h>
+#include <uv.h>
 
-enum link_state {
-    LINK_BACKOFF,
-    LINK_RESOLVING,
-    LINK_CONNECTING,
-    LINK_SHAKING,
-    LINK_READY,
-    LINK_CLOSED, /* freed by its owner: the last callbacks are on their way */
+enum {
+    STORAGE_BACKOFF_MIN_MS = 5,
+    STORAGE_BACKOFF_MAX_MS = 250,
+    STORAGE_DETAIL_MAX = 160,           /* bytes of the text of a failure */
+    STORAGE_REPLY_BUFFER = 1024 * 1024, /* bytes hiredis keeps between replies */
 };
 
-/* A look under way (probe.c). */
-struct storage_look {
-    unsigned owed;   /* answers */
-    unsigned missed; /* looks that were due since, and were not made */
-    bool failed;     /* it will not be told */
-    struct storage_reading reading;
+enum storage_link {
+    STORAGE_LINK_BACKOFF,
+    STORAGE_LINK_RESOLVING,
+    STORAGE_LINK_CONNECTING,
+    STORAGE_LINK_SHAKING,
+    STORAGE_LINK_READY,
+    STORAGE_LINK_CLOSED, /* by its owner: the last callbacks are on their way */
 };
 
-struct storage_redis_master {
-    struct storage_redis_config config;
-    enum link_state state;
-    redisAsyncContext *context;  /* NULL unless CONNECTING, SHAKING or READY */
-    redisAsyncContext *listener; /* NULL: none is open */
-    uv_timer_t timer;            /* the backoff, the handshake's deadline, or the next look */
-    uv_timer_t sweeper;          /* the next step of a sweep */
+/* What a connection tells its owner. */
+struct storage_connection_events {
+    void *context;
+
+    /* Shake hands now: SHAKING has begun. It ends with storage_connection_ready(), or fails. */
+    void (*connected)(void *context);
+
+    /* storage_connection_ready() was called: READY has begun. */
+    void (*ready)(void *context);
+
+    /* It failed: BACKOFF has begun, and nothing is closed yet. */
+    void (*failed)(void *context, enum fence_reason reason);
+
+    /* What was on its way is answered with NULL. What the owner has in hand for this connection
+     * ends here, before the next one begins. */
+    void (*ended)(void *context);
+
+    /* The last callback, after storage_connection_close(): its memory may go. */
+    void (*closed)(void *context);
+};
+
+struct storage_connection_config {
+    uv_loop_t *loop;
+    const struct storage_redis_url *url; /* borrowed */
+    struct storage_connection_events events;
+};
+
+struct storage_connection {
+    struct storage_connection_config config;
+    enum storage_link link;     /* only connection.c moves it */
+    redisAsyncContext *context; /* NULL unless CONNECTING, SHAKING or READY */
+    uint64_t ready_ns;          /* when the last handshake ended well */
+    bool reset_wanted;
+    char detail[STORAGE_DETAIL_MAX]; /* of the last failure; "" if there was none */
+
+    /* Of connection.c. */
+    uv_timer_t timer; /* the backoff, the handshake's deadline, or what is done every so often */
     uv_getaddrinfo_t resolve;
     unsigned failures; /* in a row */
-    uint64_t ready_ns; /* when the last handshake ended well */
-    bool reset_wanted;
     bool resolving;
-    int handles; /* timers that are not yet closed */
-    char detail[STORAGE_DETAIL_MAX];
-
-    /* The handshake under way, and what it brought. */
-    struct storage_reading reading;
-    char sha[STORAGE_SHA_LEN + 1];
-    struct storage_look look;
-    bool probed; /* the handshake found that it takes locks, but for want of memory */
-    bool leads;  /* it was marked on this connection, after the handshake: what its marker says
-                  * changes by this server's own steps, and these notice it where it does not */
-
-    /* Requests: what this turn adds, and batches that wait for reuse. */
-    struct storage_batch_writer writer;
-    struct storage_batch *batch; /* NULL: nothing added yet */
-    struct storage_batch *spare;
-    unsigned awaited;   /* batches sent and not answered */
-    uint64_t called_ns; /* when the last of them was */
-    uint64_t generation;
-    char view[FENCE_VIEW_TEXT_MAX];
-    uint64_t round_trip_us;
+    bool timer_open;
+    void (*due)(void *context);
+    void *due_context;
 };
 
-/* Sends the handshake's questions in one pipeline (handshake.c). */
-void storage_master_shake_hands(struct storage_redis_master *master);
+/* Starts to connect when the loop runs. @connection is zeroed; it stays where it is. */
+void storage_connection_open(struct storage_connection *connection,
+                             const struct storage_connection_config *config);
 
-/* What a master says to storage_master_probe(). */
-enum storage_probed {
-    STORAGE_PROBED_WILLING, /* it takes locks */
-    STORAGE_PROBED_FULL,    /* it would, but its memory is full */
-    STORAGE_PROBED_CHANGED, /* its marker is not active, or its data are not those of the marker */
-    STORAGE_PROBED_ERROR,   /* it does not; the reply says why */
-};
+/* Ends it without a word of failure; events.closed follows. */
+void storage_connection_close(struct storage_connection *connection);
 
-/* Asks whether a lock would be taken on it now (probe_write.c). Precondition: it has the
- * script, and a marker. False: out of memory. */
-bool storage_master_probe(struct storage_redis_master *master, redisCallbackFn *on_answer);
-enum storage_probed storage_master_probed(const redisReply *reply);
+/* Whether @context is that of the connection that stands, and its link is @link: whether an answer
+ * still belongs to what was under way. */
+bool storage_connection_is(const struct storage_connection *connection,
+                           const redisAsyncContext *context, enum storage_link link);
 
-/* The connection is of no more use, for @reason and @detail: tell the owner, close it, and open it
- * anew after the backoff. */
-void storage_master_fail(struct storage_redis_master *master, enum fence_reason reason,
-                         const char *detail);
+/* It is of no more use, for @reason and @detail: tells the owner, closes it, and opens it anew
+ * after the backoff. Does nothing where that is under way. */
+void storage_connection_fail(struct storage_connection *connection, enum fence_reason reason,
+                             const char *detail);
 
-/* The same, where @connection broke, or brought what no Redis says. */
-void storage_master_broke(struct storage_redis_master *master, const redisContext *connection);
+/* The same, where @broken broke, or brought what no Redis says. */
+void storage_connection_broke(struct storage_connection *connection, const redisContext *broken);
 
 /* The same, where the connection is well and @reply an error. */
-void storage_master_refused(struct storage_redis_master *master, const redisReply *reply);
+void storage_connection_refused(struct storage_connection *connection, const redisReply *reply);
 
-/* What was begun has to end within STORAGE_HANDSHAKE_DEADLINE_MS, in storage_master_ready(). */
-void storage_master_set_deadline(struct storage_redis_master *master);
+/* Gives up on it: the next storage_connection_flush() closes it, and it opens anew after the
+ * backoff. */
+void storage_connection_reset(struct storage_connection *connection);
 
-/* The handshake brought all its facts. */
-void storage_master_ready(struct storage_redis_master *master);
+/* Sends what was asked on it, and does the reset that was asked for. */
+void storage_connection_flush(struct storage_connection *connection);
 
-/* Opens the second connection, for what is published, if it is wanted and not open; closes it
- * (subscribe.c). */
-void storage_master_listen(struct storage_redis_master *master);
-void storage_master_stop_listening(struct storage_redis_master *master);
+/* Another handshake begins on the connection that stands. It has to end within
+ * STORAGE_HANDSHAKE_DEADLINE_MS. */
+void storage_connection_shake(struct storage_connection *connection);
 
-/* Has the timer look at the master, now and every STORAGE_LOOK_INTERVAL_MS, until it is set to
- * something else. */
-void storage_master_keep_looking(struct storage_redis_master *master);
+/* The handshake ended well. */
+void storage_connection_ready(struct storage_connection *connection);
 
-/* Imported locks get their expiry, some at a time (sweep.c); does nothing where that
- * is under way. */
-void storage_master_sweep(struct storage_redis_master *master);
+/* It has been of use for a while: the next failure is the first of a row. */
+void storage_connection_steady(struct storage_connection *connection);
 
-/* Seals the batch under way into a command on the connection. */
-void storage_master_seal(struct storage_redis_master *master);
-
-/* Tells the owner that replies follow. */
-void storage_master_announce(const struct storage_redis_master *master);
-
-/* Frees batches kept for reuse. */
-void storage_master_free_batches(struct storage_redis_master *master);
+/* Calls @due now, and every @interval_ms, as long as no handshake begins and it does not fail. */
+void storage_connection_every(struct storage_connection *connection, unsigned interval_ms,
+                              void (*due)(void *context), void *context);
 
 #endif

@@ -8,61 +8,17 @@
  *      '----- any failure: down(), and reply() LOST for each ----'
  *             request without an answer
  *
- * All functions and callbacks belong to the thread of the loop. */
+ * None of the events comes from within a function below but storage_redis_master_flush(). All
+ * functions and callbacks belong to the thread of the loop. */
 #ifndef STORAGE_REDIS_MASTER_H
 #define STORAGE_REDIS_MASTER_H
 
-#include "fence/fleet/fleet.h"
-#include "fence/protocol/error.h"
-#include "fence/protocol/message.h"
-#include "fence/protocol/rejoin_message.h"
+#include "storage/master.h"
 #include "storage/redis/request.h"
+#include "storage/redis/scan.h"
 #include "storage/redis/url.h"
 
 #include <uv.h>
-
-enum {
-    STORAGE_HANDSHAKE_DEADLINE_MS = 500, /* resolving, connecting and all questions */
-    STORAGE_BACKOFF_MIN_MS = 5,
-    STORAGE_BACKOFF_MAX_MS = 250,
-    STORAGE_STEADY_MS = 1000, /* a connection that is of use for so long ends a row of failures */
-    STORAGE_CALLS_AT_A_TIME = 8, /* script calls on their way to a master at most. What is asked
-                                  * while one is waits for the next, so that calls grow with the
-                                  * load, ... */
-    STORAGE_FAR_US = 10 * 1000,  /* ... but for masters so far away that this would take long: they
-                                  * are sent another call when the last one is so old */
-    STORAGE_DETAIL_MAX = 160,    /* bytes of the text of a failure */
-    STORAGE_REPLY_BUFFER = 1024 * 1024, /* bytes hiredis keeps between replies */
-};
-
-/* What a master tells its owner. None is called from within a function below but
- * storage_redis_master_flush(). Pointers live for the call. */
-struct storage_master_events {
-    void *context;
-
-    /* A handshake ended well. From here on requests are taken, if the fence wants to send any. */
-    void (*facts)(void *context, unsigned i, const struct fence_facts *facts);
-
-    /* A look at the connection that stands ended well: the facts of its handshake, with what may
-     * have changed since (storage/redis/probe.h). NULL: not of interest, and none is made. */
-    void (*looked)(void *context, unsigned i, const struct fence_facts *facts);
-
-    /* The connection ended or could not be made; not called after storage_redis_master_reset(). */
-    void (*down)(void *context, unsigned i, enum fence_reason reason);
-
-    /* Replies follow, all of them read from the socket before this. NULL: not of interest. */
-    void (*batch)(void *context);
-
-    /* The answer to one request; FENCE_REPLY_LOST if none will come. Exactly one for each. */
-    void (*reply)(void *context, unsigned i, const struct fence_reply *reply);
-
-    /* The lock of @resource, which somebody waited for, was given up by the holder with @lock_id,
-     * or taken back from it, on this master. Some of these get lost. NULL: not of interest. */
-    void (*freed)(void *context, const char *lock_id, const char *resource);
-
-    /* The same for a step of a rejoin. NULL: none is ever asked for. */
-    void (*rejoin)(void *context, unsigned i, const struct fence_rejoin_reply *reply);
-};
 
 struct storage_redis_config {
     uv_loop_t *loop;
@@ -113,6 +69,14 @@ void storage_redis_master_shake(struct storage_redis_master *master);
  * hands again. Same precondition. */
 void storage_redis_master_restamp(struct storage_redis_master *master,
                                   const struct fence_facts *facts);
+
+/* Reading which locks stand there (storage/redis/scan.h). */
+FENCE_CHECKED int storage_redis_master_scan(struct storage_redis_master *master, uint64_t cursor,
+                                            const char *prefix, unsigned keys,
+                                            storage_found_fn *told, void *context);
+FENCE_CHECKED int storage_redis_master_holders(struct storage_redis_master *master,
+                                               const struct storage_lock_name *names, size_t count,
+                                               storage_found_fn *told, void *context);
 
 /* What the last failure was, for people; "" if there was none. Valid until the loop goes on. */
 const char *storage_redis_master_detail(const struct storage_redis_master *master);

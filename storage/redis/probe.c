@@ -1,9 +1,9 @@
 #include "storage/redis/probe.h"
 
-#include "storage/redis/connection.h"
 #include "storage/redis/keys.h"
 #include "storage/redis/lua/lineage.lua.h"
 #include "storage/redis/lua/settle.lua.h"
+#include "storage/redis/probe_write.h"
 
 #include <assert.h>
 #include <string.h>
@@ -23,52 +23,46 @@ static uint64_t boot_clock_us(void)
 }
 
 /* Whether a reply is of the connection that stands, and no handshake has begun on it since. */
-static bool is_current(const redisAsyncContext *context)
+static bool is_of_ready(const struct storage_look *look, const redisAsyncContext *context)
 {
-    const struct storage_redis_master *master = context->data;
-    return master->context == context && master->state == LINK_READY;
+    return storage_connection_is(look->session->connection, context, STORAGE_LINK_READY);
 }
 
 /* ---- looking --------------------------------------------------------------------------------- */
 
-/* Takes one answer out of those owed; NULL where it is of no use. A look that is not answered in
+/* Takes one answer out of those owed; false where it is of no use. A look that is not answered in
  * full is dropped: the next one may be. */
-static struct storage_look *take_answer(const redisAsyncContext *context, const redisReply *reply)
+static bool take_answer(struct storage_look *look, const redisAsyncContext *context,
+                        const redisReply *reply)
 {
-    struct storage_redis_master *master = context->data;
-    struct storage_look *look = &master->look;
     look->owed--;
-    look->failed = look->failed || !reply || !is_current(context);
-    return look->failed ? NULL : look;
+    look->failed = look->failed || !reply || !is_of_ready(look, context);
+    return !look->failed;
 }
 
-static void read_fact(const redisAsyncContext *context, enum storage_question question,
-                      const redisReply *reply)
+static void read_look_fact(struct storage_look *look, const redisAsyncContext *context,
+                           enum storage_question question, const redisReply *reply)
 {
-    const struct storage_redis_master *master = context->data;
-    struct storage_look *look = take_answer(context, reply);
-    if (look)
+    if (take_answer(look, context, reply))
         look->failed =
-            storage_facts_read(question, reply, master->config.members, &look->reading) != 0;
+            storage_facts_read(question, reply, look->session->members, &look->reading) != 0;
 }
 
-static void on_info(redisAsyncContext *context, void *reply, void *unused)
+static void on_look_info(redisAsyncContext *context, void *reply, void *look)
 {
-    (void)unused;
-    read_fact(context, STORAGE_ASK_INFO, reply);
+    read_look_fact(look, context, STORAGE_ASK_INFO, reply);
 }
 
-static void on_config(redisAsyncContext *context, void *reply, void *unused)
+static void on_look_config(redisAsyncContext *context, void *reply, void *look)
 {
-    (void)unused;
-    read_fact(context, STORAGE_ASK_CONFIG, reply);
+    read_look_fact(look, context, STORAGE_ASK_CONFIG, reply);
 }
 
-static const char *find_change_of_marker(const struct storage_redis_master *master)
+static const char *find_change_of_marker(const struct storage_look *look)
 {
-    const struct fence_facts *was = &master->reading.facts;
-    const struct fence_facts *is = &master->look.reading.facts;
-    unsigned me = master->config.index;
+    const struct fence_facts *was = &look->session->reading.facts;
+    const struct fence_facts *is = &look->reading.facts;
+    unsigned me = look->session->index;
     if (was->marked && !is->marked)
         return "Its marker is gone.";
     if (was->marked_durable != is->marked_durable ||
@@ -79,18 +73,18 @@ static const char *find_change_of_marker(const struct storage_redis_master *mast
 
 /* What a handshake would judge differently from the last one. Scripts notice most of it by
  * themselves, but only when somebody asks for a lock. */
-static const char *find_change(const struct storage_redis_master *master)
+static const char *find_change(const struct storage_look *look)
 {
-    const struct fence_facts *was = &master->reading.facts;
-    const struct fence_facts *is = &master->look.reading.facts;
-    const char *change = master->leads ? NULL : find_change_of_marker(master);
+    const struct fence_facts *was = &look->session->reading.facts;
+    const struct fence_facts *is = &look->reading.facts;
+    const char *change = look->session->leads ? NULL : find_change_of_marker(look);
     if (change)
         return change;
     if (was->replica != is->replica)
         return is->replica ? "It has become a replica." : "It is no longer a replica.";
     if (strcmp(was->lineage, is->lineage) != 0)
         return "It was a replica, or evicted keys, or its replication id changed.";
-    if (master->reading.server.evicts != master->look.reading.server.evicts)
+    if (look->session->reading.server.evicts != look->reading.server.evicts)
         return "Its maxmemory-policy changed.";
     if (was->marked_durable && was->durable != is->durable)
         return "Its persistence changed.";
@@ -109,82 +103,80 @@ static bool is_to_be_settled(const struct storage_reading *reading)
            strcmp(facts->lineage, facts->marked_lineage) == 0;
 }
 
-static void settle(struct storage_redis_master *master)
+static void settle(const struct storage_look *look)
 {
-    const struct fence_facts *facts = &master->look.reading.facts;
-    if (redisAsyncCommand(master->context, NULL, NULL, "EVAL %s%s 1 %s %s %u",
+    struct storage_connection *connection = look->session->connection;
+    const struct fence_facts *facts = &look->reading.facts;
+    if (redisAsyncCommand(connection->context, NULL, NULL, "EVAL %s%s 1 %s %s %u",
                           storage_redis_lua_lineage, storage_redis_lua_settle, STORAGE_FLEET_KEY,
                           facts->fleet_id, (unsigned)facts->member) != REDIS_OK)
-        storage_master_fail(master, FENCE_REASON_UNREACHABLE, "out of memory");
+        storage_connection_fail(connection, FENCE_REASON_UNREACHABLE, "out of memory");
 }
 
-static void on_marker(redisAsyncContext *context, void *reply, void *unused)
+static void on_look_marker(redisAsyncContext *context, void *reply, void *privdata)
 {
-    struct storage_redis_master *master = context->data;
-    (void)unused;
-    read_fact(context, STORAGE_ASK_MARKER, reply);
-    if (master->look.failed)
+    struct storage_look *look = privdata;
+    read_look_fact(look, context, STORAGE_ASK_MARKER, reply);
+    if (look->failed)
         return;
-    const char *change = find_change(master);
+    const char *change = find_change(look);
     if (change)
-        storage_master_fail(master, FENCE_REASON_CHANGED, change);
-    else if (is_to_be_settled(&master->look.reading))
-        settle(master);
-    if (!change && master->look.reading.unswept)
-        storage_master_sweep(master);
+        storage_connection_fail(look->session->connection, FENCE_REASON_CHANGED, change);
+    else if (is_to_be_settled(&look->reading))
+        settle(look);
+    if (!change && look->reading.unswept)
+        storage_sweeper_start(look->sweeper);
 }
 
-static void on_time(redisAsyncContext *context, void *reply, void *unused)
+static void on_look_time(redisAsyncContext *context, void *reply, void *privdata)
 {
-    const struct storage_redis_master *master = context->data;
-    struct storage_look *look = take_answer(context, reply);
-    (void)unused;
-    if (!look)
+    struct storage_look *look = privdata;
+    const struct storage_master_events *events = look->session->events;
+    if (!take_answer(look, context, reply))
         return;
     struct fence_clock_reading *clock = &look->reading.facts.clock;
     clock->theirs_us = storage_facts_time_us(reply);
     clock->after_us = boot_clock_us();
-    master->config.events.looked(master->config.events.context, master->config.index,
-                                 &look->reading.facts);
+    events->looked(events->context, look->session->index, &look->reading.facts);
 }
 
 /* Whether it would take a lock, whatever else this look finds. */
-static void on_probed(redisAsyncContext *context, void *data, void *unused)
+static void on_look_probed(redisAsyncContext *context, void *data, void *privdata)
 {
-    struct storage_redis_master *master = context->data;
+    struct storage_look *look = privdata;
     const redisReply *reply = data;
-    struct storage_look *look = take_answer(context, reply);
-    (void)unused;
-    if (!reply || !is_current(context))
+    bool of_use = take_answer(look, context, reply);
+    if (!reply || !is_of_ready(look, context))
         return;
-    const enum storage_probed probed = storage_master_probed(reply);
+    const enum storage_probed probed = storage_probe_read(reply);
     if (probed == STORAGE_PROBED_ERROR || probed == STORAGE_PROBED_CHANGED)
-        storage_master_refused(master, reply);
-    else if (look)
+        storage_connection_refused(look->session->connection, reply);
+    else if (of_use)
         storage_redis_note_full(&look->reading, probed == STORAGE_PROBED_FULL);
 }
 
-static bool ask(struct storage_redis_master *master, redisCallbackFn *on_answer, int n,
-                const char *args[])
+static bool ask_look(struct storage_look *look, redisCallbackFn *on_answer, int n,
+                     const char *args[])
 {
-    bool asked = redisAsyncCommandArgv(master->context, on_answer, NULL, n, args, NULL) == REDIS_OK;
-    master->look.owed += asked;
+    bool asked = redisAsyncCommandArgv(look->session->connection->context, on_answer, look, n, args,
+                                       NULL) == REDIS_OK;
+    look->owed += asked;
     return asked;
 }
 
 /* One that is taken back takes no locks; and while this server does that, its own steps say what
  * they meet. */
-static bool ask_for_a_write(struct storage_redis_master *master)
+static bool ask_for_a_write(struct storage_look *look)
 {
-    if (!master->probed || master->leads)
+    if (!look->session->probed || look->session->leads)
         return true;
-    bool asked = storage_master_probe(master, on_probed);
-    master->look.owed += asked;
+    bool asked = storage_probe_write(look->session, on_look_probed, look);
+    look->owed += asked;
     return asked;
 }
 
 /* TIME comes last: its answer ends the look. */
-static bool ask_all(struct storage_redis_master *master)
+static bool ask_all(struct storage_look *look)
 {
     const char *info[STORAGE_QUESTION_ARGS];
     const char *config[STORAGE_QUESTION_ARGS];
@@ -193,40 +185,43 @@ static bool ask_all(struct storage_redis_master *master)
     int info_args = storage_question_args(STORAGE_ASK_INFO, info);
     int config_args = storage_question_args(STORAGE_ASK_CONFIG, config);
     int marker_args = storage_question_args(STORAGE_ASK_MARKER, marker);
-    return ask(master, on_info, info_args, info) && ask(master, on_config, config_args, config) &&
-           ask(master, on_marker, marker_args, marker) && ask_for_a_write(master) &&
-           ask(master, on_time, 1, time);
+    return ask_look(look, on_look_info, info_args, info) &&
+           ask_look(look, on_look_config, config_args, config) &&
+           ask_look(look, on_look_marker, marker_args, marker) && ask_for_a_write(look) &&
+           ask_look(look, on_look_time, 1, time);
 }
 
 /* Where nobody asks for locks, nothing else notices that a master went silent. Some intervals of
  * grace: after a pause of this process its timers are due before the answers that wait are read. */
-static void miss(struct storage_redis_master *master)
+static void miss(struct storage_look *look)
 {
-    if (++master->look.missed >= STORAGE_LOOKS_MISSED_MAX)
-        storage_master_fail(master, FENCE_REASON_SILENT, "a look was not answered");
+    if (++look->missed >= STORAGE_LOOKS_MISSED_MAX)
+        storage_connection_fail(look->session->connection, FENCE_REASON_SILENT,
+                                "a look was not answered");
 }
 
-static void on_look_due(uv_timer_t *timer)
+static void on_look_due(void *context)
 {
-    struct storage_redis_master *master = timer->data;
-    struct storage_look *look = &master->look;
-    if (master->state != LINK_READY || !master->config.events.looked)
+    struct storage_look *look = context;
+    const struct storage_session *session = look->session;
+    if (session->connection->link != STORAGE_LINK_READY || !session->events->looked)
         return;
     if (look->owed > 0) {
-        miss(master);
+        miss(look);
         return;
     }
-    storage_master_listen(master);
+    storage_listener_open(look->listener);
     look->missed = 0;
     look->failed = false;
     memset(&look->reading, 0, sizeof(look->reading));
-    memcpy(look->reading.facts.host, master->reading.facts.host, sizeof(look->reading.facts.host));
+    memcpy(look->reading.facts.host, session->reading.facts.host, sizeof(look->reading.facts.host));
     look->reading.facts.clock = (struct fence_clock_reading){.before_us = boot_clock_us()};
-    if (!ask_all(master))
-        storage_master_fail(master, FENCE_REASON_UNREACHABLE, "out of memory");
+    if (!ask_all(look))
+        storage_connection_fail(session->connection, FENCE_REASON_UNREACHABLE, "out of memory");
 }
 
-void storage_master_keep_looking(struct storage_redis_master *master)
+void storage_look_begin(struct storage_look *look)
 {
-    uv_timer_start(&master->timer, on_look_due, 0, STORAGE_LOOK_INTERVAL_MS);
+    storage_connection_every(look->session->connection, STORAGE_LOOK_INTERVAL_MS, on_look_due,
+                             look);
 }

@@ -1,18 +1,36 @@
 /* Looks at a master on the connection that stands: at once after each handshake, then every
  * STORAGE_LOOK_INTERVAL_MS. The questions wait their turn behind the requests on their way, and
  * hold up those behind them for less than a millisecond. One of them is whether a lock would be
- * taken (storage_master_probe()). What a look finds goes to the owner
+ * taken (storage_probe_write()). What a look finds goes to the owner
  * (storage_master_events.looked). Where it finds what could change whether the master may vote, the
  * connection is given up: the next handshake says what it is. */
 #ifndef STORAGE_REDIS_PROBE_H
 #define STORAGE_REDIS_PROBE_H
 
-#include "storage/redis/master.h"
+#include "storage/redis/session.h"
+#include "storage/redis/subscribe.h"
+#include "storage/redis/sweep.h"
 
 enum {
     STORAGE_LOOK_INTERVAL_MS = 500, /* a full disk takes two looks to be seen: Redis refuses writes
                                      * from the first one on that it could not append */
     STORAGE_LOOKS_MISSED_MAX = 4,   /* due while one is not answered; then the master is silent */
 };
+
+struct storage_look {
+    struct storage_session *session;
+    struct storage_listener *listener; /* opened anew with a look */
+    struct storage_sweeper *sweeper;   /* started where a look finds that there is need */
+
+    /* The one under way. */
+    unsigned owed;   /* answers */
+    unsigned missed; /* looks that were due since, and were not made */
+    bool failed;     /* it will not be told */
+    struct storage_reading reading;
+};
+
+/* Looks now and every STORAGE_LOOK_INTERVAL_MS, until a handshake begins or the connection fails.
+ * Precondition: the link is READY. */
+void storage_look_begin(struct storage_look *look);
 
 #endif

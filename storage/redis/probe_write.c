@@ -1,18 +1,18 @@
-/* Whether a lock would be taken on a master now: asked in each handshake and each look, with a call
- * of the requests' script that carries none (storage/redis/lua/requests.lua). */
-#include "storage/redis/connection.h"
+#include "storage/redis/probe_write.h"
+
 #include "storage/redis/keys.h"
 
 #include <string.h>
 
-bool storage_master_probe(struct storage_redis_master *master, redisCallbackFn *on_answer)
+bool storage_probe_write(const struct storage_session *session, redisCallbackFn *on_answer,
+                         void *privdata)
 {
-    return redisAsyncCommand(master->context, on_answer, NULL, "EVALSHA %s 1 %s %s %s %u",
-                             master->sha, STORAGE_FLEET_KEY, "", master->reading.facts.fleet_id,
-                             master->config.index + 1) == REDIS_OK;
+    return redisAsyncCommand(session->connection->context, on_answer, privdata,
+                             "EVALSHA %s 1 %s %s %s %u", session->sha, STORAGE_FLEET_KEY, "",
+                             session->reading.facts.fleet_id, session->index + 1) == REDIS_OK;
 }
 
-enum storage_probed storage_master_probed(const redisReply *reply)
+enum storage_probed storage_probe_read(const redisReply *reply)
 {
     static const char oom[] = "OOM ";
     const char *why = NULL;

@@ -1,8 +1,9 @@
 #include "storage/redis/scan.h"
 
 #include "fence/protocol/name.h"
-#include "storage/redis/connection.h"
 #include "storage/redis/keys.h"
+#include "storage/redis/request.h"
+#include "storage/redis/session.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -19,25 +20,26 @@ enum {
 
 /* Who wants to know. */
 struct question {
+    const struct storage_session *session;
     storage_found_fn *told;
     void *context;
 };
 
-static struct question *question_new(storage_found_fn *told, void *context)
+static struct question *question_new(const struct storage_session *session, storage_found_fn *told,
+                                     void *context)
 {
     struct question *question = malloc(sizeof(*question));
     if (question)
-        *question = (struct question){told, context};
+        *question = (struct question){session, told, context};
     return question;
 }
 
 /* Hands over what came back, and forgets the question. */
-static void tell(const redisAsyncContext *context, struct question *question,
-                 const struct storage_found *found)
+static void tell_found(struct question *question, const struct storage_found *found)
 {
-    const struct storage_redis_master *master = context->data;
-    if (master->state != LINK_CLOSED)
-        question->told(question->context, master->config.index, found);
+    const struct storage_session *session = question->session;
+    if (session->connection->link != STORAGE_LINK_CLOSED)
+        question->told(question->context, session->index, found);
     free(question);
 }
 
@@ -54,6 +56,7 @@ static bool read_cursor(const redisReply *reply, uint64_t *ret_cursor)
 
 static void on_scanned(redisAsyncContext *context, void *data, void *question)
 {
+    (void)context;
     const redisReply *reply = data;
     struct storage_found found = {.part = reply ? FENCE_PART_REFUSED : FENCE_PART_TIMEOUT};
     if (reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
@@ -63,11 +66,12 @@ static void on_scanned(redisAsyncContext *context, void *data, void *question)
         found.items = reply->element[1];
         found.count = found.items->elements;
     }
-    tell(context, question, &found);
+    tell_found(question, &found);
 }
 
 static void on_holders(redisAsyncContext *context, void *data, void *question)
 {
+    (void)context;
     const redisReply *reply = data;
     struct storage_found found = {.part = reply ? FENCE_PART_REFUSED : FENCE_PART_TIMEOUT};
     if (reply && reply->type == REDIS_REPLY_ARRAY) {
@@ -75,7 +79,7 @@ static void on_holders(redisAsyncContext *context, void *data, void *question)
         found.items = reply;
         found.count = reply->elements;
     }
-    tell(context, question, &found);
+    tell_found(question, &found);
 }
 
 const char *storage_found_name(const struct storage_found *found, size_t k)
@@ -122,19 +126,18 @@ static void write_pattern(char pattern[static PATTERN_MAX], const char *prefix)
     pattern[len] = '\0';
 }
 
-int storage_redis_master_scan(struct storage_redis_master *master, uint64_t cursor,
-                              const char *prefix, unsigned keys, storage_found_fn *told,
-                              void *context)
+int storage_scan_names(struct storage_session *session, uint64_t cursor, const char *prefix,
+                       unsigned keys, storage_found_fn *told, void *context)
 {
     char pattern[PATTERN_MAX];
     assert(keys >= 1 && keys <= STORAGE_SCAN_KEYS_MAX);
-    if (master->state != LINK_READY)
+    if (session->connection->link != STORAGE_LINK_READY)
         return FENCE_EIO;
-    struct question *question = question_new(told, context);
+    struct question *question = question_new(session, told, context);
     if (!question)
         return FENCE_ENOMEM;
     write_pattern(pattern, prefix);
-    if (redisAsyncCommand(master->context, on_scanned, question,
+    if (redisAsyncCommand(session->connection->context, on_scanned, question,
                           "SCAN %llu MATCH %s COUNT %u TYPE string", (unsigned long long)cursor,
                           pattern, keys) == REDIS_OK)
         return 0;
@@ -159,21 +162,21 @@ static char *write_mget(const struct storage_lock_name *names, size_t count, siz
     return command;
 }
 
-int storage_redis_master_holders(struct storage_redis_master *master,
-                                 const struct storage_lock_name *names, size_t count,
-                                 storage_found_fn *told, void *context)
+int storage_scan_holders(struct storage_session *session, const struct storage_lock_name *names,
+                         size_t count, storage_found_fn *told, void *context)
 {
     int error = FENCE_ENOMEM;
     size_t len = 0;
     assert(count > 0);
-    if (master->state != LINK_READY)
+    if (session->connection->link != STORAGE_LINK_READY)
         return FENCE_EIO;
-    struct question *question = question_new(told, context);
+    struct question *question = question_new(session, told, context);
     char *command = write_mget(names, count, &len);
     if (!question || !command)
         goto out;
     error = FENCE_EIO;
-    if (redisAsyncFormattedCommand(master->context, on_holders, question, command, len) != REDIS_OK)
+    if (redisAsyncFormattedCommand(session->connection->context, on_holders, question, command,
+                                   len) != REDIS_OK)
         goto out;
     question = NULL;
     error = 0;

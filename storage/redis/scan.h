@@ -7,7 +7,8 @@
 #ifndef STORAGE_REDIS_SCAN_H
 #define STORAGE_REDIS_SCAN_H
 
-#include "storage/redis/master.h"
+#include "fence/protocol/limits.h"
+#include "fence/protocol/message.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,6 +16,8 @@
 enum {
     STORAGE_SCAN_KEYS_MAX = 256, /* that a step looks at, or few more */
 };
+
+struct storage_session;
 
 struct storage_lock_name {
     char text[FENCE_RESOURCE_MAX + 1];
@@ -41,14 +44,14 @@ typedef void storage_found_fn(void *context, unsigned i, const struct storage_fo
  * found, perhaps more than once. A step may find none, and may find more than @keys.
  *
  * FENCE_EIO: there is no connection to ask on; FENCE_ENOMEM. Then @told is not called. */
-FENCE_CHECKED int storage_redis_master_scan(struct storage_redis_master *master, uint64_t cursor,
-                                            const char *prefix, unsigned keys,
-                                            storage_found_fn *told, void *context);
+FENCE_CHECKED int storage_scan_names(struct storage_session *session, uint64_t cursor,
+                                     const char *prefix, unsigned keys, storage_found_fn *told,
+                                     void *context);
 
 /* Asks under whose ids the locks of @names (@count > 0 of them) stand there. The same errors. */
-FENCE_CHECKED int storage_redis_master_holders(struct storage_redis_master *master,
-                                               const struct storage_lock_name *names, size_t count,
-                                               storage_found_fn *told, void *context);
+FENCE_CHECKED int storage_scan_holders(struct storage_session *session,
+                                       const struct storage_lock_name *names, size_t count,
+                                       storage_found_fn *told, void *context);
 
 /* The @k-th name that a scan found; NULL where that key is no lock of Pawl's. Lives as long as
  * @found. */

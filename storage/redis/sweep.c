@@ -1,7 +1,5 @@
-/* After a master was taken back, its imported locks get their expiry: a few at a time, so that it
- * has time for others in between. Several servers may do so at once; the master notes how far it
- * is. */
-#include "storage/redis/connection.h"
+#include "storage/redis/sweep.h"
+
 #include "storage/redis/keys.h"
 #include "storage/redis/lua/lineage.lua.h"
 #include "storage/redis/lua/sweep.lua.h"
@@ -13,29 +11,54 @@ enum {
 
 static void on_sweep_due(uv_timer_t *timer);
 
-static void on_swept(redisAsyncContext *context, void *data, void *unused)
+static void on_swept(redisAsyncContext *context, void *data, void *privdata)
 {
-    struct storage_redis_master *master = context->data;
+    struct storage_sweeper *sweeper = privdata;
     const redisReply *reply = data;
-    (void)unused;
-    if (!reply || master->context != context || master->state != LINK_READY)
+    if (!reply || !storage_connection_is(sweeper->connection, context, STORAGE_LINK_READY))
         return;
     if (reply->type == REDIS_REPLY_INTEGER && reply->integer == 1)
-        uv_timer_start(&master->sweeper, on_sweep_due, SWEEP_INTERVAL_MS, 0);
+        uv_timer_start(&sweeper->timer, on_sweep_due, SWEEP_INTERVAL_MS, 0);
 }
 
 /* One that gets no answer is begun anew by a later look. */
 static void on_sweep_due(uv_timer_t *timer)
 {
-    const struct storage_redis_master *master = timer->data;
-    if (master->state == LINK_READY)
-        (void)redisAsyncCommand(master->context, on_swept, NULL,
+    struct storage_sweeper *sweeper = timer->data;
+    if (sweeper->connection->link == STORAGE_LINK_READY)
+        (void)redisAsyncCommand(sweeper->connection->context, on_swept, sweeper,
                                 "EVAL %s%s 1 " STORAGE_FLEET_KEY " %d", storage_redis_lua_lineage,
                                 storage_redis_lua_sweep, SWEPT_AT_A_TIME);
 }
 
-void storage_master_sweep(struct storage_redis_master *master)
+void storage_sweeper_init(struct storage_sweeper *sweeper, struct storage_connection *connection)
 {
-    if (!uv_is_active((uv_handle_t *)&master->sweeper))
-        uv_timer_start(&master->sweeper, on_sweep_due, SWEEP_INTERVAL_MS, 0);
+    sweeper->connection = connection;
+    uv_timer_init(connection->config.loop, &sweeper->timer);
+    sweeper->timer.data = sweeper;
+}
+
+static void on_sweeper_closed(uv_handle_t *handle)
+{
+    const struct storage_sweeper *sweeper = handle->data;
+    sweeper->closed(sweeper->context);
+}
+
+void storage_sweeper_fini(struct storage_sweeper *sweeper, void (*closed)(void *context),
+                          void *context)
+{
+    sweeper->closed = closed;
+    sweeper->context = context;
+    uv_close((uv_handle_t *)&sweeper->timer, on_sweeper_closed);
+}
+
+void storage_sweeper_start(struct storage_sweeper *sweeper)
+{
+    if (!uv_is_active((uv_handle_t *)&sweeper->timer))
+        uv_timer_start(&sweeper->timer, on_sweep_due, SWEEP_INTERVAL_MS, 0);
+}
+
+void storage_sweeper_stop(struct storage_sweeper *sweeper)
+{
+    uv_timer_stop(&sweeper->timer);
 }

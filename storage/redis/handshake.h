@@ -1,0 +1,17 @@
+/* The handshake on a new connection: authenticate, ask what this Redis is; then, in one pipeline,
+ * load the script and ask what it remembers. Then an empty write, to see whether it takes any. A
+ * connection outlives what its Redis was, so every script asks again, and so does every look. */
+#ifndef STORAGE_REDIS_HANDSHAKE_H
+#define STORAGE_REDIS_HANDSHAKE_H
+
+#include "storage/redis/session.h"
+
+/* Sends the questions, all or the first of them; their answers end in storage_connection_ready(),
+ * or in a failure. Precondition: the link is SHAKING. */
+void storage_handshake_begin(struct storage_session *session);
+
+/* Renews the run id and the lineage in the marker, if it is still the marker in @facts; then begins
+ * a handshake. The same precondition. */
+void storage_handshake_restamp(struct storage_session *session, const struct fence_facts *facts);
+
+#endif

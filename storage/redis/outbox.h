@@ -1,0 +1,48 @@
+/* Requests on the connection to one master: gathered over a turn, sent as one script call, and
+ * their replies handed out in order. */
+#ifndef STORAGE_REDIS_OUTBOX_H
+#define STORAGE_REDIS_OUTBOX_H
+
+#include "storage/redis/session.h"
+
+enum {
+    STORAGE_STEADY_MS = 1000, /* a connection that is of use for so long ends a row of failures */
+    STORAGE_CALLS_AT_A_TIME = 8, /* script calls on their way to a master at most. What is asked
+                                  * while one is waits for the next, so that calls grow with the
+                                  * load, ... */
+    STORAGE_FAR_US = 10 * 1000,  /* ... but for masters so far away that this would take long: they
+                                  * are sent another call when the last one is so old */
+};
+
+struct storage_outbox {
+    const struct storage_session *session;
+    struct storage_batch_writer writer;
+    struct storage_batch *batch; /* what this turn adds; NULL: nothing yet */
+    struct storage_batch *spare; /* for reuse */
+    unsigned awaited;            /* batches sent and not answered */
+    uint64_t called_ns;          /* when the last of them was */
+    uint64_t generation;
+    char view[FENCE_VIEW_TEXT_MAX];
+    uint64_t round_trip_us; /* of the last script call; 0 before the first */
+};
+
+/* @outbox is zeroed. FENCE_ENOMEM. */
+FENCE_CHECKED int storage_outbox_init(struct storage_outbox *outbox,
+                                      const struct storage_session *session);
+void storage_outbox_fini(struct storage_outbox *outbox);
+
+/* Adds @request, under @view. Precondition: the link is READY. */
+void storage_outbox_submit(struct storage_outbox *outbox, const struct storage_request *request,
+                           const struct fence_view *view, uint64_t generation);
+
+/* Whether a flush would send a script call. */
+bool storage_outbox_could_send(const struct storage_outbox *outbox);
+
+/* Turns what was submitted, if anything was, into a command on the connection: what is asked next
+ * goes behind it. */
+void storage_outbox_seal(struct storage_outbox *outbox);
+
+/* The connection has ended: what was submitted and not sealed is LOST, and nothing is awaited. */
+void storage_outbox_drop(struct storage_outbox *outbox);
+
+#endif

@@ -1,0 +1,19 @@
+/* A second connection to a master, for what it publishes: which locks were freed that somebody
+ * waits for. It comes and goes with the first, and is opened anew with a later look if it ends. A
+ * message may be lost with it: whoever waits looks for himself now and then. */
+#ifndef STORAGE_REDIS_SUBSCRIBE_H
+#define STORAGE_REDIS_SUBSCRIBE_H
+
+#include "storage/redis/session.h"
+
+struct storage_listener {
+    const struct storage_session *session;
+    redisAsyncContext *context; /* NULL: none is open */
+};
+
+/* Opens it if it is wanted and not open; closes it. Precondition of the first: the first connection
+ * stands. */
+void storage_listener_open(struct storage_listener *listener);
+void storage_listener_close(struct storage_listener *listener);
+
+#endif
