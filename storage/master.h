@@ -1,16 +1,31 @@
-/* What a master of any kind tells its owner. */
+/* A master of whichever kind: what a server asks of it, and what it tells. It carries requests,
+ * finds out what the master is, and reads off which locks stand there. It decides nothing: what a
+ * master may do is judged by the fence, from the facts that it brings.
+ *
+ * A kind of master embeds struct storage_master first in a struct of its own, and sets its ops. A
+ * function of its own makes it, and starts to connect when the loop runs. All functions and
+ * callbacks belong to the thread of the loop. */
 #ifndef STORAGE_MASTER_H
 #define STORAGE_MASTER_H
 
 #include "fence/fleet/fleet.h"
+#include "fence/protocol/error.h"
 #include "fence/protocol/message.h"
 #include "fence/protocol/rejoin_message.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 enum {
     STORAGE_HANDSHAKE_DEADLINE_MS = 500, /* resolving, connecting and all questions */
+    STORAGE_SCAN_KEYS_MAX = 256,         /* that a step of a scan looks at, or few more */
 };
 
-/* Pointers live for the call. */
+/* ---- what it tells --------------------------------------------------------------------------- */
+
+/* None is called from within a function below but storage_master_flush(). Pointers live for the
+ * call. @i is the member that the master was made for. */
 struct storage_master_events {
     void *context;
 
@@ -18,10 +33,10 @@ struct storage_master_events {
     void (*facts)(void *context, unsigned i, const struct fence_facts *facts);
 
     /* A look at the connection that stands ended well: the facts of its handshake, with what may
-     * have changed since (storage/redis/probe.h). NULL: not of interest, and none is made. */
+     * have changed since. NULL: not of interest, and none is made. */
     void (*looked)(void *context, unsigned i, const struct fence_facts *facts);
 
-    /* The connection ended or could not be made; not called after storage_redis_master_reset(). */
+    /* The connection ended or could not be made; not called after storage_master_reset(). */
     void (*down)(void *context, unsigned i, enum fence_reason reason);
 
     /* Replies follow, all of them read from the socket before this. NULL: not of interest. */
@@ -37,5 +52,164 @@ struct storage_master_events {
     /* The same for a step of a rejoin. NULL: none is ever asked for. */
     void (*rejoin)(void *context, unsigned i, const struct fence_rejoin_reply *reply);
 };
+
+struct storage_lock_name {
+    char text[FENCE_RESOURCE_MAX + 1];
+};
+
+/* What came back from a scan, or from a question for holders. */
+struct storage_found {
+    enum fence_part part;     /* GRANTED: it answered, and what follows means something. REFUSED: it
+                               * answered, and would not. TIMEOUT: the connection ended first */
+    int error;                /* FENCE_ENOMEM: it answered, and there is no room for what follows */
+    uint64_t next;            /* scan: where the next step begins; 0: this was the last */
+    size_t count;             /* of keys, or of the names asked for */
+    const char *const *names; /* scan: of each key; NULL where it is no lock of Pawl's */
+    const uint64_t *holders;  /* of each name: fence_lock_id_hash() of the id that its lock is
+                               * under there; 0 where no lock stands */
+};
+
+/* Is told what came back from master @i, exactly once, unless the master is freed before; never
+ * from within the function that asked. @found lives for the call. */
+typedef void storage_found_fn(void *context, unsigned i, const struct storage_found *found);
+
+/* ---- what a kind of master brings ------------------------------------------------------------ */
+
+struct storage_master {
+    const struct storage_master_ops *ops;
+};
+
+/* The functions below, under the same names; none is NULL. */
+struct storage_master_ops {
+    void (*submit)(struct storage_master *const masters[], uint32_t set,
+                   const struct fence_request *request, const struct fence_fleet *fleet);
+    bool (*could_send)(const struct storage_master *master);
+    void (*flush)(struct storage_master *master);
+    void (*reset)(struct storage_master *master);
+    void (*rejoin)(struct storage_master *master, const struct fence_rejoin_request *request);
+    void (*shake)(struct storage_master *master);
+    void (*restamp)(struct storage_master *master, const struct fence_facts *facts);
+    int (*scan)(struct storage_master *master, uint64_t cursor, const char *prefix, unsigned keys,
+                storage_found_fn *told, void *context);
+    int (*holders)(struct storage_master *master, const struct storage_lock_name *names,
+                   size_t count, storage_found_fn *told, void *context);
+    const char *(*address)(const struct storage_master *master);
+    const char *(*detail)(const struct storage_master *master);
+    uint64_t (*round_trip_us)(const struct storage_master *master);
+    void (*free)(struct storage_master *master);
+};
+
+/* ---- what is asked of it --------------------------------------------------------------------- */
+
+/* Closes the connection without a word to the owner. The memory goes when the loop has run the last
+ * callbacks: run it until it is empty. NULL is fine. */
+static inline void storage_master_free(struct storage_master *master)
+{
+    if (master)
+        master->ops->free(master);
+}
+
+/* Adds @request to what the next flush sends to each @masters[i] with bit i in @set, under the view
+ * that @fleet names to it. The fleet's generation tells views apart: requests under different views
+ * never go together. One call for all, since a kind makes its form of a request once. Precondition:
+ * the handshake with each ended well, and the connection was not lost or reset since. */
+static inline void storage_masters_submit(struct storage_master *const masters[], uint32_t set,
+                                          const struct fence_request *request,
+                                          const struct fence_fleet *fleet)
+{
+    while (set) {
+        const struct storage_master_ops *ops = masters[__builtin_ctz(set)]->ops;
+        uint32_t of_a_kind = 0;
+        for (uint32_t left = set; left; left &= left - 1)
+            if (masters[__builtin_ctz(left)]->ops == ops)
+                of_a_kind |= left & -left;
+        ops->submit(masters, of_a_kind, request, fleet);
+        set &= ~of_a_kind;
+    }
+}
+
+/* Sends what was submitted, unless a call is still on its way: then it goes with the first turn
+ * after the reply. Does the resets that were asked for. To be called at the end of each loop turn.
+ * May call the owner back. */
+static inline void storage_master_flush(struct storage_master *master)
+{
+    master->ops->flush(master);
+}
+
+/* Whether a flush would send what was submitted. */
+static inline bool storage_master_could_send(const struct storage_master *master)
+{
+    return master->ops->could_send(master);
+}
+
+/* Gives up on the connection: at the next flush it is closed, and opened anew after the backoff. */
+static inline void storage_master_reset(struct storage_master *master)
+{
+    master->ops->reset(master);
+}
+
+/* Sends one step of a rejoin (copied), at once. Same precondition as storage_masters_submit(). */
+static inline void storage_master_rejoin(struct storage_master *master,
+                                         const struct fence_rejoin_request *request)
+{
+    master->ops->rejoin(master, request);
+}
+
+/* Shakes hands again on the same connection: something about this master has changed. Same
+ * precondition. */
+static inline void storage_master_shake(struct storage_master *master)
+{
+    master->ops->shake(master);
+}
+
+/* Renews the run id and the lineage in the marker, if it is still the marker in @facts; then shakes
+ * hands again. Same precondition. */
+static inline void storage_master_restamp(struct storage_master *master,
+                                          const struct fence_facts *facts)
+{
+    master->ops->restamp(master, facts);
+}
+
+/* Asks for the next step of a walk over the names that begin with @prefix. @cursor is 0, or where
+ * the step before says that the next begins, in the same process. @keys: 1 to
+ * STORAGE_SCAN_KEYS_MAX, how many keys to look at.
+ *
+ * A name that stands there from the first step to the last is among those found, perhaps more than
+ * once. A step may find none, and may find more than @keys.
+ *
+ * FENCE_EIO: there is no connection to ask on; FENCE_ENOMEM. Then @told is not called. */
+FENCE_CHECKED static inline int storage_master_scan(struct storage_master *master, uint64_t cursor,
+                                                    const char *prefix, unsigned keys,
+                                                    storage_found_fn *told, void *context)
+{
+    return master->ops->scan(master, cursor, prefix, keys, told, context);
+}
+
+/* Asks under whose ids the locks of @names (@count > 0 of them) stand there. The same errors. */
+FENCE_CHECKED static inline int storage_master_holders(struct storage_master *master,
+                                                       const struct storage_lock_name *names,
+                                                       size_t count, storage_found_fn *told,
+                                                       void *context)
+{
+    return master->ops->holders(master, names, count, told, context);
+}
+
+/* Where it is, for people and logs: no user, no password. Lives as long as the master. */
+static inline const char *storage_master_address(const struct storage_master *master)
+{
+    return master->ops->address(master);
+}
+
+/* What the last failure was, for people; "" if there was none. Valid until the loop goes on. */
+static inline const char *storage_master_detail(const struct storage_master *master)
+{
+    return master->ops->detail(master);
+}
+
+/* How long the last call took there and back, in microseconds; 0 before the first. */
+static inline uint64_t storage_master_round_trip_us(const struct storage_master *master)
+{
+    return master->ops->round_trip_us(master);
+}
 
 #endif

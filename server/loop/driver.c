@@ -3,6 +3,7 @@
 #include "fence/fleet/order.h"
 #include "server/loop/audit.h"
 #include "server/loop/batch_delay.h"
+#include "server/loop/masters.h"
 #include "server/system/clock.h"
 #include "server/system/log.h"
 
@@ -20,8 +21,7 @@ enum {
 struct server_driver {
     struct server_driver_config config;
     struct fence_core *core;
-    struct storage_redis_master *masters[FENCE_MASTERS_MAX];
-    char addresses[FENCE_MASTERS_MAX][STORAGE_ADDRESS_MAX];
+    struct storage_master *masters[FENCE_MASTERS_MAX];
     struct {
         enum fence_master_state state;
         enum fence_reason reason;
@@ -52,27 +52,22 @@ struct server_driver {
 
 static void send_request(struct server_driver *driver, const struct fence_effect *effect)
 {
-    const struct fence_fleet *fleet = fence_core_fleet(driver->core);
-    struct storage_request encoded; /* the same bytes for all */
-    storage_request_encode(&effect->request, &encoded);
-    for (unsigned i = 0; i < driver->config.n; i++)
-        if (effect->masters >> i & 1)
-            storage_redis_master_submit(driver->masters[i], &encoded, &fleet->master[i].named,
-                                        fleet->generation);
+    storage_masters_submit(driver->masters, effect->masters, &effect->request,
+                           fence_core_fleet(driver->core));
 }
 
 static void rejoin(struct server_driver *driver, const struct fence_effect *effect)
 {
     for (unsigned i = 0; i < driver->config.n; i++)
         if (effect->masters >> i & 1)
-            storage_redis_master_rejoin(driver->masters[i], &effect->rejoin);
+            storage_master_rejoin(driver->masters[i], &effect->rejoin);
 }
 
 static void shake(struct server_driver *driver, uint32_t masters)
 {
     for (unsigned i = 0; i < driver->config.n; i++)
         if (masters >> i & 1)
-            storage_redis_master_shake(driver->masters[i]);
+            storage_master_shake(driver->masters[i]);
 }
 
 static void restamp(struct server_driver *driver, uint32_t masters)
@@ -80,14 +75,14 @@ static void restamp(struct server_driver *driver, uint32_t masters)
     const struct fence_fleet *fleet = fence_core_fleet(driver->core);
     for (unsigned i = 0; i < driver->config.n; i++)
         if (masters >> i & 1)
-            storage_redis_master_restamp(driver->masters[i], &fleet->master[i].facts);
+            storage_master_restamp(driver->masters[i], &fleet->master[i].facts);
 }
 
 static void reset(struct server_driver *driver, uint32_t masters)
 {
     for (unsigned i = 0; i < driver->config.n; i++)
         if (masters >> i & 1)
-            storage_redis_master_reset(driver->masters[i]);
+            storage_master_reset(driver->masters[i]);
 }
 
 static void decline(struct server_driver *driver, const struct fence_answer *answer)
@@ -193,7 +188,7 @@ static void log_why_not(const struct server_driver *driver, unsigned i, enum fen
     bool ends = len > 0 && failure[len - 1] == '.';
     server_log_few(SERVER_LOG_WARNING, log_key(driver, i),
                    "%smaster %u (%s) does not vote: %s%s%s%s", driver->config.label, i + 1,
-                   driver->addresses[i], fence_reason_words(reason, &master->facts)->text,
+                   server_driver_address(driver, i), fence_reason_words(reason, &master->facts)->text,
                    len > 0 ? " Last failure: " : "", failure, len > 0 && !ends ? "." : "");
 }
 
@@ -210,7 +205,7 @@ static void log_order(const struct server_driver *driver, const struct fence_fle
     if (!fence_fleet_misordered(fleet))
         return;
     for (unsigned i = 0; i < fleet->n; i++)
-        addresses[i] = driver->addresses[i];
+        addresses[i] = server_driver_address(driver, i);
     fence_fleet_order_text(fleet, addresses, order);
     server_log_few(SERVER_LOG_WARNING, log_key(driver, 0),
                    "%sthe --master list is in another order than the fleet: use %s",
@@ -233,7 +228,7 @@ static void log_changes(struct server_driver *driver)
         driver->logged[i].reason = reason;
         if (state == FENCE_MASTER_ACTIVE)
             server_log_few(SERVER_LOG_INFO, log_key(driver, i), "%smaster %u (%s) votes",
-                           driver->config.label, i + 1, driver->addresses[i]);
+                           driver->config.label, i + 1, server_driver_address(driver, i));
         else
             log_why_not(driver, i, reason);
         if (is_about_order(reason))
@@ -254,7 +249,7 @@ static void on_batch(void *context)
 
 static void audit(struct server_driver *driver, unsigned i, const struct fence_facts *facts)
 {
-    server_audit_look(&driver->audit, i, driver->addresses[i], facts, driver->now_us);
+    server_audit_look(&driver->audit, i, server_driver_address(driver, i), facts, driver->now_us);
 }
 
 static void on_facts(void *context, unsigned i, const struct fence_facts *facts)
@@ -378,7 +373,7 @@ static void set_timer(struct server_driver *driver, bool at_once)
 static bool could_send(const struct server_driver *driver)
 {
     for (unsigned i = 0; i < driver->config.n; i++)
-        if (storage_redis_master_could_send(driver->masters[i]))
+        if (storage_master_could_send(driver->masters[i]))
             return true;
     return false;
 }
@@ -393,7 +388,7 @@ void server_driver_turn(struct server_driver *driver)
     }
     driver->stepped = false;
     for (unsigned i = 0; i < driver->config.n; i++)
-        storage_redis_master_flush(driver->masters[i]);
+        storage_master_flush(driver->masters[i]);
     /* Losses found while sending may have made something to send to those already flushed. */
     set_timer(driver, driver->stepped);
     /* Masters on this machine were woken by that, and those on this core can only run when this
@@ -406,28 +401,19 @@ void server_driver_turn(struct server_driver *driver)
 
 static int new_masters(struct server_driver *driver)
 {
+    const struct storage_master_events events = {
+        .context = driver,
+        .facts = on_facts,
+        .looked = on_looked,
+        .down = on_down,
+        .batch = on_batch,
+        .reply = on_reply,
+        .freed = on_freed,
+        .rejoin = on_rejoin,
+    };
     server_audit_init(&driver->audit, driver->config.n, driver->config.tells_audit);
-    for (unsigned i = 0; i < driver->config.n; i++) {
-        struct storage_redis_config config = {
-            .loop = driver->config.loop,
-            .url = driver->config.masters[i],
-            .index = i,
-            .members = driver->config.n,
-            .events = {.context = driver,
-                       .facts = on_facts,
-                       .looked = on_looked,
-                       .down = on_down,
-                       .batch = on_batch,
-                       .reply = on_reply,
-                       .freed = on_freed,
-                       .rejoin = on_rejoin},
-        };
-        storage_redis_url_show(&config.url, driver->addresses[i]);
-        int error = storage_redis_master_new(&config, &driver->masters[i]);
-        if (error)
-            return error;
-    }
-    return 0;
+    return server_masters_new(driver->config.loop, driver->config.masters, driver->config.n,
+                              &events, driver->masters);
 }
 
 int server_driver_new(const struct server_driver_config *config, struct server_driver **ret_driver)
@@ -481,7 +467,7 @@ void server_driver_free(struct server_driver *driver)
     if (!driver)
         return;
     for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++)
-        storage_redis_master_free(driver->masters[i]);
+        storage_master_free(driver->masters[i]);
     uv_close((uv_handle_t *)&driver->timer, on_closed);
     uv_close((uv_handle_t *)&driver->check, on_closed);
 }
@@ -496,19 +482,19 @@ const struct fence_fleet *server_driver_fleet(const struct server_driver *driver
 const char *server_driver_address(const struct server_driver *driver, unsigned i)
 {
     assert(i < driver->config.n);
-    return driver->addresses[i];
+    return storage_master_address(driver->masters[i]);
 }
 
 const char *server_driver_detail(const struct server_driver *driver, unsigned i)
 {
     assert(i < driver->config.n);
-    return storage_redis_master_detail(driver->masters[i]);
+    return storage_master_detail(driver->masters[i]);
 }
 
 uint64_t server_driver_round_trip_us(const struct server_driver *driver, unsigned i)
 {
     assert(i < driver->config.n);
-    return storage_redis_master_round_trip_us(driver->masters[i]);
+    return storage_master_round_trip_us(driver->masters[i]);
 }
 
 bool server_driver_back_us(const struct server_driver *driver, unsigned i, uint64_t *ret_us)
@@ -527,7 +513,7 @@ const struct fence_audit *server_driver_audit(const struct server_driver *driver
     return &driver->audit.found;
 }
 
-struct storage_redis_master *server_driver_master(struct server_driver *driver, unsigned i)
+struct storage_master *server_driver_master(struct server_driver *driver, unsigned i)
 {
     assert(i < driver->config.n);
     return driver->masters[i];

@@ -6,9 +6,11 @@
 #include "fence/core/core.h"
 #include "fence/fleet/audit.h"
 #include "server/system/random.h"
-#include "storage/redis/master.h"
+#include "storage/master.h"
 
 #include <uv.h>
+
+struct storage_redis_url;
 
 enum {
     SERVER_CALLS = 16384,       /* of a process; one more is turned away (429) */
@@ -62,8 +64,8 @@ bool server_driver_back_us(const struct server_driver *driver, unsigned i, uint6
 const struct fence_audit *server_driver_audit(const struct server_driver *driver);
 
 /* Master @i, for questions about what stands there that the core has no part in
- * (storage/redis/scan.h). To be asked while it is active. */
-struct storage_redis_master *server_driver_master(struct server_driver *driver, unsigned i);
+ * (storage_master_scan()). To be asked while it is active. */
+struct storage_master *server_driver_master(struct server_driver *driver, unsigned i);
 
 /* Calls without an answer yet, and those of them that may wait for a lock. */
 unsigned server_driver_calls(const struct server_driver *driver);

@@ -325,9 +325,11 @@ static void on_holders(void *context, unsigned i, const struct storage_found *fo
     bool told = take_answer(listing, i, found);
     if (told && found->count != listing->names.count)
         note_error(listing, FENCE_EIO);
+    else if (told && found->error)
+        note_error(listing, found->error);
     else if (told)
         for (size_t k = 0; k < found->count; k++)
-            listing->names.holder[k].on[i] = storage_found_holder(found, k);
+            listing->names.holder[k].on[i] = found->holders[k];
     settle(listing);
 }
 
@@ -343,10 +345,9 @@ static void scanned(struct listing *listing)
     uint32_t asked = listing->at.walked | UINT32_C(1) << listing->at.walking;
     for (unsigned i = 0; i < fleet_of(listing)->n; i++)
         if ((asked >> i & 1) && is_active(listing, i))
-            note_asked(
-                listing, i,
-                storage_redis_master_holders(server_driver_master(listing->all->config.driver, i),
-                                             names->name, names->count, on_holders, listing));
+            note_asked(listing, i,
+                       storage_master_holders(server_driver_master(listing->all->config.driver, i),
+                                              names->name, names->count, on_holders, listing));
     await(listing, PHASE_SIFTING);
 }
 
@@ -357,7 +358,7 @@ static void on_scanned(void *context, unsigned i, const struct storage_found *fo
     struct listing *listing = context;
     if (take_answer(listing, i, found)) {
         listing->next = found->next;
-        int error = server_listing_names_take(&listing->names, found);
+        int error = found->error ? found->error : server_listing_names_take(&listing->names, found);
         if (error)
             note_error(listing, error);
     }
@@ -402,9 +403,9 @@ static void next_step(struct listing *listing)
     unsigned i = listing->at.walking;
     listing->steps++;
     note_asked(listing, i,
-               storage_redis_master_scan(server_driver_master(listing->all->config.driver, i),
-                                         listing->at.from, listing->prefix, listing->keys,
-                                         on_scanned, listing));
+               storage_master_scan(server_driver_master(listing->all->config.driver, i),
+                                   listing->at.from, listing->prefix, listing->keys, on_scanned,
+                                   listing));
     await(listing, PHASE_SCANNING);
 }
 

@@ -44,7 +44,7 @@ int server_listing_names_take(struct server_listing_names *names, const struct s
         return FENCE_ENOMEM;
     }
     for (size_t k = 0; k < found->count; k++) {
-        const char *text = storage_found_name(found, k);
+        const char *text = found->names[k];
         if (text)
             memcpy(names->name[names->count++].text, text, strlen(text) + 1);
     }

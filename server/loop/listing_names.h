@@ -4,7 +4,7 @@
 #define SERVER_LOOP_LISTING_NAMES_H
 
 #include "fence/protocol/limits.h"
-#include "storage/redis/scan.h"
+#include "storage/master.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,7 +17,7 @@ struct server_listing_names {
     size_t count;
     struct storage_lock_name *name;
     struct server_listing_holders {
-        uint64_t on[FENCE_MASTERS_MAX]; /* storage_found_holder(); 0: nobody, or not known */
+        uint64_t on[FENCE_MASTERS_MAX]; /* storage_found.holders; 0: nobody, or not known */
     } * holder;                         /* of each name */
 };
 

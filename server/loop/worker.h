@@ -11,12 +11,13 @@
 #include "fence/protocol/error.h"
 #include "server/loop/http_options.h"
 #include "server/loop/metrics.h"
-#include "storage/redis/url.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include <uv.h>
+
+struct storage_redis_url;
 
 enum {
     SERVER_WORKERS_MAX = 64,

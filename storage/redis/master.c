@@ -1,4 +1,4 @@
-/* One master: wires its parts to its connection. */
+/* One master: wires its parts to its connection, and answers to its owner. */
 #include "storage/redis/master.h"
 
 #include "storage/redis/connection.h"
@@ -6,6 +6,7 @@
 #include "storage/redis/outbox.h"
 #include "storage/redis/probe.h"
 #include "storage/redis/rejoin_call.h"
+#include "storage/redis/scan.h"
 #include "storage/redis/session.h"
 #include "storage/redis/subscribe.h"
 #include "storage/redis/sweep.h"
@@ -14,7 +15,9 @@
 #include <stdlib.h>
 
 struct storage_redis_master {
+    struct storage_master base; /* first: ops get a pointer to it */
     struct storage_redis_config config;
+    char address[STORAGE_ADDRESS_MAX];
     struct storage_connection connection;
     struct storage_session session;
     struct storage_outbox outbox;
@@ -68,6 +71,8 @@ static void on_part_closed(void *context)
 
 /* ---- its life -------------------------------------------------------------------------------- */
 
+static const struct storage_master_ops redis_ops;
+
 static void open_connection(struct storage_redis_master *master)
 {
     const struct storage_connection_config config = {
@@ -95,7 +100,9 @@ int storage_redis_master_new(const struct storage_redis_config *config,
         free(master);
         return error;
     }
+    master->base.ops = &redis_ops;
     master->config = *config;
+    storage_redis_url_show(&config->url, master->address);
     master->session.connection = &master->connection;
     master->session.events = &master->config.events;
     master->session.index = config->index;
@@ -119,18 +126,16 @@ void storage_redis_master_free(struct storage_redis_master *master)
     storage_sweeper_fini(&master->sweeper, on_part_closed, master);
 }
 
-/* ---- the owner's side ------------------------------------------------------------------------ */
+struct storage_master *storage_redis_master_base(struct storage_redis_master *master)
+{
+    return &master->base;
+}
 
 void storage_redis_master_submit(struct storage_redis_master *master,
                                  const struct storage_request *request,
                                  const struct fence_view *view, uint64_t generation)
 {
     storage_outbox_submit(&master->outbox, request, view, generation);
-}
-
-bool storage_redis_master_could_send(const struct storage_redis_master *master)
-{
-    return storage_outbox_could_send(&master->outbox);
 }
 
 void storage_redis_master_flush(struct storage_redis_master *master)
@@ -142,57 +147,120 @@ void storage_redis_master_flush(struct storage_redis_master *master)
     storage_connection_flush(&master->connection);
 }
 
-void storage_redis_master_reset(struct storage_redis_master *master)
+const char *storage_redis_master_detail(const struct storage_redis_master *master)
 {
-    storage_connection_reset(&master->connection);
+    return master->connection.detail;
+}
+
+/* ---- as a master of any kind ----------------------------------------------------------------- */
+
+static struct storage_redis_master *redis_of(struct storage_master *base)
+{
+    return (struct storage_redis_master *)base;
+}
+
+static const struct storage_redis_master *redis_of_const(const struct storage_master *base)
+{
+    return (const struct storage_redis_master *)base;
+}
+
+static void redis_submit(struct storage_master *const masters[], uint32_t set,
+                         const struct fence_request *request, const struct fence_fleet *fleet)
+{
+    struct storage_request encoded; /* the same bytes for all */
+    storage_request_encode(request, &encoded);
+    for (unsigned i = 0; i < fleet->n; i++)
+        if (set >> i & 1)
+            storage_outbox_submit(&redis_of(masters[i])->outbox, &encoded, &fleet->master[i].named,
+                                  fleet->generation);
+}
+
+static bool redis_could_send(const struct storage_master *base)
+{
+    return storage_outbox_could_send(&redis_of_const(base)->outbox);
+}
+
+static void redis_flush(struct storage_master *base)
+{
+    storage_redis_master_flush(redis_of(base));
+}
+
+static void redis_reset(struct storage_master *base)
+{
+    storage_connection_reset(&redis_of(base)->connection);
 }
 
 /* What was asked before goes before each of the next three. */
 
-void storage_redis_master_rejoin(struct storage_redis_master *master,
-                                 const struct fence_rejoin_request *request)
+static void redis_rejoin(struct storage_master *base, const struct fence_rejoin_request *request)
 {
+    struct storage_redis_master *master = redis_of(base);
     assert(master->connection.link == STORAGE_LINK_READY);
     storage_outbox_seal(&master->outbox);
     storage_rejoin_send(&master->session, request);
 }
 
-void storage_redis_master_shake(struct storage_redis_master *master)
+static void redis_shake(struct storage_master *base)
 {
+    struct storage_redis_master *master = redis_of(base);
     assert(master->connection.link == STORAGE_LINK_READY);
     storage_outbox_seal(&master->outbox);
     storage_connection_shake(&master->connection);
     storage_handshake_begin(&master->session);
 }
 
-void storage_redis_master_restamp(struct storage_redis_master *master,
-                                  const struct fence_facts *facts)
+static void redis_restamp(struct storage_master *base, const struct fence_facts *facts)
 {
+    struct storage_redis_master *master = redis_of(base);
     storage_outbox_seal(&master->outbox);
     storage_connection_shake(&master->connection);
     storage_handshake_restamp(&master->session, facts);
 }
 
-int storage_redis_master_scan(struct storage_redis_master *master, uint64_t cursor,
-                              const char *prefix, unsigned keys, storage_found_fn *told,
-                              void *context)
+static int redis_scan(struct storage_master *base, uint64_t cursor, const char *prefix,
+                      unsigned keys, storage_found_fn *told, void *context)
 {
-    return storage_scan_names(&master->session, cursor, prefix, keys, told, context);
+    return storage_scan_names(&redis_of(base)->session, cursor, prefix, keys, told, context);
 }
 
-int storage_redis_master_holders(struct storage_redis_master *master,
-                                 const struct storage_lock_name *names, size_t count,
-                                 storage_found_fn *told, void *context)
+static int redis_holders(struct storage_master *base, const struct storage_lock_name *names,
+                         size_t count, storage_found_fn *told, void *context)
 {
-    return storage_scan_holders(&master->session, names, count, told, context);
+    return storage_scan_holders(&redis_of(base)->session, names, count, told, context);
 }
 
-const char *storage_redis_master_detail(const struct storage_redis_master *master)
+static const char *redis_address(const struct storage_master *base)
 {
-    return master->connection.detail;
+    return redis_of_const(base)->address;
 }
 
-uint64_t storage_redis_master_round_trip_us(const struct storage_redis_master *master)
+static const char *redis_detail(const struct storage_master *base)
 {
-    return master->outbox.round_trip_us;
+    return storage_redis_master_detail(redis_of_const(base));
 }
+
+static uint64_t redis_round_trip_us(const struct storage_master *base)
+{
+    return redis_of_const(base)->outbox.round_trip_us;
+}
+
+static void redis_free(struct storage_master *base)
+{
+    storage_redis_master_free(redis_of(base));
+}
+
+static const struct storage_master_ops redis_ops = {
+    .submit = redis_submit,
+    .could_send = redis_could_send,
+    .flush = redis_flush,
+    .reset = redis_reset,
+    .rejoin = redis_rejoin,
+    .shake = redis_shake,
+    .restamp = redis_restamp,
+    .scan = redis_scan,
+    .holders = redis_holders,
+    .address = redis_address,
+    .detail = redis_detail,
+    .round_trip_us = redis_round_trip_us,
+    .free = redis_free,
+};

@@ -3,7 +3,6 @@
 #include "fence/protocol/name.h"
 #include "storage/redis/keys.h"
 #include "storage/redis/request.h"
-#include "storage/redis/session.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -54,38 +53,8 @@ static bool read_cursor(const redisReply *reply, uint64_t *ret_cursor)
     return true;
 }
 
-static void on_scanned(redisAsyncContext *context, void *data, void *question)
+const char *storage_scan_name(const redisReply *key)
 {
-    (void)context;
-    const redisReply *reply = data;
-    struct storage_found found = {.part = reply ? FENCE_PART_REFUSED : FENCE_PART_TIMEOUT};
-    if (reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
-        reply->element[1]->type == REDIS_REPLY_ARRAY &&
-        read_cursor(reply->element[0], &found.next)) {
-        found.part = FENCE_PART_GRANTED;
-        found.items = reply->element[1];
-        found.count = found.items->elements;
-    }
-    tell_found(question, &found);
-}
-
-static void on_holders(redisAsyncContext *context, void *data, void *question)
-{
-    (void)context;
-    const redisReply *reply = data;
-    struct storage_found found = {.part = reply ? FENCE_PART_REFUSED : FENCE_PART_TIMEOUT};
-    if (reply && reply->type == REDIS_REPLY_ARRAY) {
-        found.part = FENCE_PART_GRANTED;
-        found.items = reply;
-        found.count = reply->elements;
-    }
-    tell_found(question, &found);
-}
-
-const char *storage_found_name(const struct storage_found *found, size_t k)
-{
-    assert(k < found->count);
-    const redisReply *key = found->items->element[k];
     if (key->type != REDIS_REPLY_STRING || key->len <= LOCK_KEY_LEN ||
         memcmp(key->str, STORAGE_LOCK_KEY, LOCK_KEY_LEN) != 0 ||
         !fence_resource_valid(key->str + LOCK_KEY_LEN, key->len - LOCK_KEY_LEN))
@@ -93,10 +62,30 @@ const char *storage_found_name(const struct storage_found *found, size_t k)
     return key->str + LOCK_KEY_LEN;
 }
 
-uint64_t storage_found_holder(const struct storage_found *found, size_t k)
+static void on_scanned(redisAsyncContext *context, void *data, void *question)
 {
-    assert(k < found->count);
-    const redisReply *value = found->items->element[k];
+    const redisReply *reply = data;
+    const char **names = NULL;
+    struct storage_found found = {.part = reply ? FENCE_PART_REFUSED : FENCE_PART_TIMEOUT};
+    (void)context;
+    if (reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
+        reply->element[1]->type == REDIS_REPLY_ARRAY &&
+        read_cursor(reply->element[0], &found.next)) {
+        const redisReply *keys = reply->element[1];
+        found.part = FENCE_PART_GRANTED;
+        found.count = keys->elements;
+        names = calloc(found.count + 1, sizeof(*names));
+        found.error = names ? 0 : FENCE_ENOMEM;
+        for (size_t k = 0; names && k < found.count; k++)
+            names[k] = storage_scan_name(keys->element[k]);
+        found.names = names;
+    }
+    tell_found(question, &found);
+    free(names);
+}
+
+uint64_t storage_scan_holder(const redisReply *value)
+{
     char lock_id[FENCE_LOCK_ID_MAX + 1];
     const char *text = value->type == REDIS_REPLY_STRING ? value->str : "";
     if (text[0] == '@' && value->len > IMPORTED_LEN)
@@ -107,6 +96,25 @@ uint64_t storage_found_holder(const struct storage_found *found, size_t k)
     memcpy(lock_id, text, len);
     lock_id[len] = '\0';
     return fence_lock_id_hash(lock_id);
+}
+
+static void on_holders(redisAsyncContext *context, void *data, void *question)
+{
+    const redisReply *reply = data;
+    uint64_t *holders = NULL;
+    struct storage_found found = {.part = reply ? FENCE_PART_REFUSED : FENCE_PART_TIMEOUT};
+    (void)context;
+    if (reply && reply->type == REDIS_REPLY_ARRAY) {
+        found.part = FENCE_PART_GRANTED;
+        found.count = reply->elements;
+        holders = calloc(found.count + 1, sizeof(*holders));
+        found.error = holders ? 0 : FENCE_ENOMEM;
+        for (size_t k = 0; holders && k < found.count; k++)
+            holders[k] = storage_scan_holder(reply->element[k]);
+        found.holders = holders;
+    }
+    tell_found(question, &found);
+    free(holders);
 }
 
 /* ---- questions ------------------------------------------------------------------------------- */
@@ -126,7 +134,7 @@ static void write_pattern(char pattern[static PATTERN_MAX], const char *prefix)
     pattern[len] = '\0';
 }
 
-int storage_scan_names(struct storage_session *session, uint64_t cursor, const char *prefix,
+int storage_scan_names(const struct storage_session *session, uint64_t cursor, const char *prefix,
                        unsigned keys, storage_found_fn *told, void *context)
 {
     char pattern[PATTERN_MAX];
@@ -162,8 +170,9 @@ static char *write_mget(const struct storage_lock_name *names, size_t count, siz
     return command;
 }
 
-int storage_scan_holders(struct storage_session *session, const struct storage_lock_name *names,
-                         size_t count, storage_found_fn *told, void *context)
+int storage_scan_holders(const struct storage_session *session,
+                         const struct storage_lock_name *names, size_t count,
+                         storage_found_fn *told, void *context)
 {
     int error = FENCE_ENOMEM;
     size_t len = 0;

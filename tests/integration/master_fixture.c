@@ -97,7 +97,8 @@ struct master_fixture *master_fixture_new(enum redis_persistence persistence)
     const char *why = NULL;
     assert_int_equal(storage_redis_url_parse(fixture->fleet->master[0].url, &config.url, &why), 0);
     make_fleet(&config.url);
-    assert_int_equal(storage_redis_master_new(&config, &fixture->master), 0);
+    assert_int_equal(storage_redis_master_new(&config, &fixture->redis), 0);
+    fixture->master = storage_redis_master_base(fixture->redis);
     master_fixture_await(fixture, &fixture->facts_seen, 1);
     return fixture;
 }
@@ -114,7 +115,7 @@ void master_fixture_make_anew(struct master_fixture *fixture)
 
 void master_fixture_free(struct master_fixture *fixture)
 {
-    storage_redis_master_free(fixture->master);
+    storage_master_free(fixture->master);
     uv_run(&fixture->loop, UV_RUN_DEFAULT);
     assert_int_equal(uv_loop_close(&fixture->loop), 0);
     redis_fleet_free(fixture->fleet);
@@ -152,7 +153,7 @@ void master_fixture_await(struct master_fixture *fixture, const unsigned *counte
     uv_update_time(&fixture->loop);
     uv_timer_start(&patience, on_patience_over, FIXTURE_PATIENCE_MS, 0);
     while (*counter < target) {
-        storage_redis_master_flush(fixture->master); /* as a service does before each sleep */
+        storage_master_flush(fixture->master); /* as a service does before each sleep */
         uv_run(&fixture->loop, UV_RUN_ONCE);
     }
     uv_close((uv_handle_t *)&patience, NULL);
@@ -174,7 +175,7 @@ void master_fixture_run(struct master_fixture *fixture, unsigned for_ms)
     uv_update_time(&fixture->loop);
     uv_timer_start(&end, on_run_over, for_ms, 0);
     while (!over) {
-        storage_redis_master_flush(fixture->master);
+        storage_master_flush(fixture->master);
         uv_run(&fixture->loop, UV_RUN_ONCE);
     }
     uv_close((uv_handle_t *)&end, NULL);
@@ -185,13 +186,13 @@ void master_fixture_submit(struct master_fixture *fixture, const struct fence_re
 {
     struct storage_request encoded;
     storage_request_encode(request, &encoded);
-    storage_redis_master_submit(fixture->master, &encoded, &fixture->facts.view,
+    storage_redis_master_submit(fixture->redis, &encoded, &fixture->facts.view,
                                 fixture->generation);
 }
 
 void master_fixture_flush(struct master_fixture *fixture)
 {
-    storage_redis_master_flush(fixture->master);
+    storage_master_flush(fixture->master);
 }
 
 const struct fence_reply *master_fixture_ask(struct master_fixture *fixture,

@@ -18,7 +18,8 @@ enum {
 struct master_fixture {
     struct redis_fleet *fleet;
     uv_loop_t loop;
-    struct storage_redis_master *master;
+    struct storage_redis_master *redis;
+    struct storage_master *master; /* the same */
     uint64_t generation; /* of the view in the facts: another one for each that a test puts there */
 
     /* What the master told. */

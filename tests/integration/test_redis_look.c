@@ -113,7 +113,7 @@ static void expect_change(struct master_fixture *fixture, const char *commands, 
         command(fixture, one);
     master_fixture_await(fixture, &fixture->downs, 1);
     assert_int_equal(fixture->reason, FENCE_REASON_CHANGED);
-    assert_string_equal(storage_redis_master_detail(fixture->master), detail);
+    assert_string_equal(storage_master_detail(fixture->master), detail);
     master_fixture_await(fixture, &fixture->facts_seen, met + 1);
     fixture->looks = 0;
     master_fixture_await(fixture, &fixture->looks, 1);
@@ -207,7 +207,7 @@ static void look_leaves_a_master_alone_that_this_server_takes_back(void **state)
         .seen = &fixture->facts,
         .view = &view,
     };
-    storage_redis_master_rejoin(fixture->master, &mark);
+    storage_master_rejoin(fixture->master, &mark);
     fixture->downs = 0;
     master_fixture_await(fixture, &fixture->looks, fixture->looks + 3);
     assert_true(fixture->seen.marked);

@@ -47,7 +47,7 @@ static void kill_tells_down_once_and_each_request_lost(void **state)
     }
     assert_true(fixture->downs >= 1);
     assert_int_equal(fixture->reason, FENCE_REASON_UNREACHABLE);
-    assert_string_not_equal(storage_redis_master_detail(fixture->master), "");
+    assert_string_not_equal(storage_master_detail(fixture->master), "");
 }
 
 static void master_that_returns_with_its_data_is_met_again_and_restamped(void **state)
@@ -66,7 +66,7 @@ static void master_that_returns_with_its_data_is_met_again_and_restamped(void **
     /* A rejoin that broke off meant it to be another incarnation. */
     struct fence_facts seen = fixture->facts;
     freeReplyObject(redis_fleet_command(fixture->fleet, 0, "HSET pawl:fleet next 1"));
-    storage_redis_master_restamp(fixture->master, &seen);
+    storage_master_restamp(fixture->master, &seen);
     master_fixture_flush(fixture);
     master_fixture_await(fixture, &fixture->facts_seen, 3);
     assert_string_equal(fixture->facts.run_id, fixture->facts.marked_run_id);
@@ -82,7 +82,7 @@ static void restamp_of_a_marker_that_changed_leaves_it_alone(void **state)
     struct master_fixture *fixture = *state;
     struct fence_facts other = fixture->facts;
     other.marked_run_id[0] ^= 1; /* some other run's */
-    storage_redis_master_restamp(fixture->master, &other);
+    storage_master_restamp(fixture->master, &other);
     master_fixture_flush(fixture);
     master_fixture_await(fixture, &fixture->facts_seen, 2);
     assert_string_equal(fixture->facts.marked_run_id, fixture->facts.run_id);
@@ -94,7 +94,7 @@ static void reset_reports_what_is_outstanding_lost_and_no_down(void **state)
     redis_fleet_pause(fixture->fleet, 0);
     master_fixture_submit(fixture, &master_fixture_take);
     master_fixture_flush(fixture);
-    storage_redis_master_reset(fixture->master);
+    storage_master_reset(fixture->master);
     master_fixture_flush(fixture);
     master_fixture_await(fixture, &fixture->replies, 1);
     assert_int_equal(fixture->reply[0].kind, FENCE_REPLY_LOST);
@@ -108,7 +108,7 @@ static void handshake_that_is_not_answered_is_called_silent(void **state)
 {
     struct master_fixture *fixture = *state;
     redis_fleet_pause(fixture->fleet, 0);
-    storage_redis_master_reset(fixture->master);
+    storage_master_reset(fixture->master);
     master_fixture_flush(fixture);
     master_fixture_await(fixture, &fixture->downs, 1);
     assert_int_equal(fixture->reason, FENCE_REASON_SILENT);
@@ -133,7 +133,7 @@ static void expect_unwilling(struct master_fixture *fixture, const char *refusal
     assert_int_equal(master_fixture_ask(fixture, &master_fixture_take)->kind, FENCE_REPLY_REFUSED);
     master_fixture_await(fixture, &fixture->downs, 3); /* by the reply; by handshakes after it */
     assert_int_equal(fixture->reason, FENCE_REASON_UNWILLING);
-    assert_non_null(strstr(storage_redis_master_detail(fixture->master), words));
+    assert_non_null(strstr(storage_master_detail(fixture->master), words));
     assert_int_equal(fixture->facts_seen, met);
     freeReplyObject(redis_fleet_command(fixture->fleet, 0, permission));
     master_fixture_await(fixture, &fixture->facts_seen, met + 1);
@@ -160,7 +160,7 @@ static void a_lock_is_released_though_memory_is_out(void **state)
     struct fence_request release = master_fixture_take;
     release.kind = FENCE_REQUEST_RELEASE;
     assert_int_equal(master_fixture_ask(fixture, &release)->kind, FENCE_REPLY_YES);
-    storage_redis_master_reset(fixture->master);
+    storage_master_reset(fixture->master);
     master_fixture_flush(fixture);
     master_fixture_await(fixture, &fixture->facts_seen, 2); /* nor does it keep the master out */
     freeReplyObject(redis_fleet_command(fixture->fleet, 0, "CONFIG SET maxmemory 0"));
@@ -251,7 +251,7 @@ static void where_config_is_refused_nothing_is_durable_and_nothing_is_asked(void
     struct master_fixture *fixture = *state;
     freeReplyObject(redis_fleet_command(fixture->fleet, 0, "ACL SETUSER default -config"));
     master_fixture_make_anew(fixture);
-    storage_redis_master_reset(fixture->master);
+    storage_master_reset(fixture->master);
     unsigned met = fixture->facts_seen;
     master_fixture_await(fixture, &fixture->facts_seen, met + 1);
     assert_false(fixture->facts.durable);
@@ -283,14 +283,13 @@ static void votes_of_a_master_that_became_weaker_do_not_count(void **state)
         assert_int_equal(master_fixture_ask(fixture, &master_fixture_take)->kind, FENCE_REPLY_LOST);
         assert_int_equal(fixture->downs, 1);
         assert_int_equal(fixture->reason, FENCE_REASON_CHANGED);
-        assert_string_equal(storage_redis_master_detail(fixture->master),
-                            "Its persistence changed.");
+        assert_string_equal(storage_master_detail(fixture->master), "Its persistence changed.");
         master_fixture_await(fixture, &fixture->facts_seen, met + 1);
         assert_false(fixture->facts.durable);
         assert_true(fixture->facts.marked_durable);
 
         freeReplyObject(redis_fleet_command(fixture->fleet, 0, back[i]));
-        storage_redis_master_reset(fixture->master);
+        storage_master_reset(fixture->master);
         master_fixture_await(fixture, &fixture->facts_seen, met + 2);
         assert_int_equal(master_fixture_ask(fixture, &master_fixture_take)->kind,
                          FENCE_REPLY_NUMBER);
@@ -307,8 +306,7 @@ static void master_that_was_a_replica_is_told_changed_with_its_words(void **stat
     assert_int_equal(master_fixture_ask(fixture, &master_fixture_take)->kind, FENCE_REPLY_REFUSED);
     assert_int_equal(fixture->reason, FENCE_REASON_CHANGED);
     const char *words = "It was a replica, restarted, or evicted keys: ";
-    assert_int_equal(strncmp(storage_redis_master_detail(fixture->master), words, strlen(words)),
-                     0);
+    assert_int_equal(strncmp(storage_master_detail(fixture->master), words, strlen(words)), 0);
 }
 
 /* By another server, on its new settings: what is asked behind calls depends on them. */
@@ -351,11 +349,11 @@ static void a_password_set_meanwhile_is_told_in_the_detail(void **state)
 {
     struct master_fixture *fixture = *state;
     freeReplyObject(redis_fleet_command(fixture->fleet, 0, "CONFIG SET requirepass secret"));
-    storage_redis_master_reset(fixture->master);
+    storage_master_reset(fixture->master);
     master_fixture_flush(fixture);
     master_fixture_await(fixture, &fixture->downs, 1);
     assert_int_equal(fixture->reason, FENCE_REASON_ERROR);
-    assert_non_null(strstr(storage_redis_master_detail(fixture->master), "NOAUTH"));
+    assert_non_null(strstr(storage_master_detail(fixture->master), "NOAUTH"));
 }
 
 static const struct CMUnitTest cases[] = {

@@ -255,7 +255,7 @@ static void a_master_that_knows_another_view_refuses_everything_and_says_what_it
     other.incarnation[0]++;
     struct storage_request encoded;
     storage_request_encode(&asked, &encoded);
-    storage_redis_master_submit(fixture->master, &encoded, &other, 2);
+    storage_redis_master_submit(fixture->redis, &encoded, &other, 2);
     master_fixture_flush(fixture);
     master_fixture_await(fixture, &fixture->replies, 1);
     assert_int_equal(fixture->reply[0].kind, FENCE_REPLY_STALE);

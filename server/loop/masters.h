@@ -1,0 +1,17 @@
+/* Making the masters of a fleet: the only place that knows of which kind they are. */
+#ifndef SERVER_LOOP_MASTERS_H
+#define SERVER_LOOP_MASTERS_H
+
+#include "storage/master.h"
+
+#include <uv.h>
+
+struct storage_redis_url;
+
+/* Makes the @n masters at @urls (copied), as members 0 .. @n - 1. FENCE_ENOMEM: those made until
+ * then are in @ret_masters. */
+FENCE_CHECKED int server_masters_new(uv_loop_t *loop, const struct storage_redis_url *urls,
+                                     unsigned n, const struct storage_master_events *events,
+                                     struct storage_master *ret_masters[]);
+
+#endif
