@@ -188,7 +188,8 @@ static void log_why_not(const struct server_driver *driver, unsigned i, enum fen
     bool ends = len > 0 && failure[len - 1] == '.';
     server_log_few(SERVER_LOG_WARNING, log_key(driver, i),
                    "%smaster %u (%s) does not vote: %s%s%s%s", driver->config.label, i + 1,
-                   server_driver_address(driver, i), fence_reason_words(reason, &master->facts)->text,
+                   server_driver_address(driver, i),
+                   fence_reason_words(reason, &master->facts)->text,
                    len > 0 ? " Last failure: " : "", failure, len > 0 && !ends ? "." : "");
 }
 
