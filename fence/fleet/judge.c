@@ -136,6 +136,21 @@ static unsigned others_unknown(const struct fence_fleet *fleet, unsigned i, uint
     return count;
 }
 
+/* Whether another master is still to be looked at for the first time. A blank master may stand in
+ * the place of that one: the list may be in another order than the fleet. */
+static bool is_place_unsure(const struct fence_fleet *fleet, unsigned i, uint64_t now_us)
+{
+    for (unsigned j = 0; j < fleet->n; j++) {
+        const struct fence_master *other = &fleet->master[j];
+        const bool never_seen = other->facts.run_id[0] == '\0';
+        const bool may_come =
+            other->reason == FENCE_REASON_CONNECTING || is_gone_for_a_moment(other, now_us);
+        if (j != i && never_seen && may_come)
+            return true;
+    }
+    return false;
+}
+
 /* Another server takes it back, and gets on with it: it is left to that server. A mark of our own
  * is of a try that broke off. */
 static bool is_led_elsewhere(const struct fence_master *master, uint64_t now_us)
@@ -179,17 +194,21 @@ static enum fence_master_state state_for(const struct fence_fleet *fleet, unsign
     case FENCE_REASON_RESTARTED:
         return state_of_restarted(fleet, i, now_us);
     case FENCE_REASON_BLANK:
+        if (is_place_unsure(fleet, i, now_us))
+            return FENCE_MASTER_WAITING;
+        break;
     case FENCE_REASON_FORGOT:
     case FENCE_REASON_SUPERSEDED:
     case FENCE_REASON_JOINING:
-        if (fence_fleet_keeps(fleet, i))
-            return state_of_restarted(fleet, i, now_us);
-        return !is_retired(fleet, i) && others_active(fleet, i) >= fence_majority(fleet->n)
-                   ? FENCE_MASTER_REJOIN
-                   : FENCE_MASTER_REFUSED;
+        break;
     default:
         return FENCE_MASTER_REFUSED;
     }
+    if (fence_fleet_keeps(fleet, i))
+        return state_of_restarted(fleet, i, now_us);
+    return !is_retired(fleet, i) && others_active(fleet, i) >= fence_majority(fleet->n)
+               ? FENCE_MASTER_REJOIN
+               : FENCE_MASTER_REFUSED;
 }
 
 static void note_who_is_gone(struct fence_fleet *fleet, uint64_t now_us)

@@ -202,6 +202,26 @@ static void blank_master_is_taken_back(void **state)
     assert_taken_back(look, FENCE_REASON_BLANK);
 }
 
+/* Of those in the list one may be the member whose place a blank one stands in. */
+static void blank_master_waits_until_all_others_were_looked_at(void **state)
+{
+    (void)state;
+    struct fence_fleet fleet;
+    struct fence_facts blank = core_facts(3);
+    blank.marked = false;
+    fence_fleet_init(&fleet, 5);
+    for (unsigned i = 0; i < 3; i++)
+        fleet_learn(&fleet, i, core_facts(i));
+    fleet_learn(&fleet, 3, blank);
+    assert_master(&fleet, 3, FENCE_MASTER_WAITING, FENCE_REASON_BLANK);
+    fence_fleet_lose(&fleet, 4, FENCE_REASON_UNREACHABLE);
+    fleet_learn(&fleet, 3, blank); /* it may come in a moment */
+    assert_master(&fleet, 3, FENCE_MASTER_WAITING, FENCE_REASON_BLANK);
+    assert_int_equal(fleet_learn_at(&fleet, 3, blank, FLEET_NOW_US + 2 * FENCE_TRUST_GRACE_US),
+                     CORE_SET(3));
+    assert_master(&fleet, 3, FENCE_MASTER_REJOIN, FENCE_REASON_BLANK);
+}
+
 static void restart_that_is_not_intact_is_taken_back(void **state)
 {
     struct look *look = *state;
@@ -411,6 +431,7 @@ static const struct CMUnitTest cases[] = {
     WELL(any_higher_incarnation_supersedes),
     RESTARTED(superseded_master_is_never_trusted_alone),
     WELL(blank_master_is_taken_back),
+    cmocka_unit_test(blank_master_waits_until_all_others_were_looked_at),
     RESTARTED(restart_that_is_not_intact_is_taken_back),
     CHANGED(changed_lineage_that_is_not_intact_is_taken_back),
     cmocka_unit_test(master_that_forgot_is_not_trusted_when_all_restarted),
