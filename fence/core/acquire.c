@@ -22,7 +22,7 @@ static struct fence_group_call *group_of(const struct fence_core *core, const st
 /* A slot that is given back keeps its strings, and its group, for the rest of the step. */
 static void answer_error(struct fence_core *core, struct call *call, int error)
 {
-    const struct fence_sighting *seen = fence_core_seen(core, call);
+    const struct fence_holder_hint *seen = fence_core_hint(core, call);
     const struct fence_group_call *group = group_of(core, call);
     struct fence_answer *answer = fence_core_answer(core, call, error);
     bool obstructed = fence_error_is_obstacle(error);
@@ -52,8 +52,9 @@ static void answer_grant(struct fence_core *core, struct call *call, uint64_t va
 {
     const struct fence_attempt *attempt = &call->attempt;
     const struct fence_group_call *group = group_of(core, call);
-    fence_sighting_held(fence_core_seen(core, call), core->now_us + lease_ms(call) * UINT64_C(1000),
-                        fence_lock_id_hash(call->lock_id), call->owner);
+    fence_holder_hint_held(fence_core_hint(core, call),
+                           core->now_us + lease_ms(call) * UINT64_C(1000),
+                           fence_lock_id_hash(call->lock_id), call->owner);
     fence_core_answer_line(core, call);
     struct fence_answer *answer = fence_core_answer(core, call, 0);
     answer->group = group ? &group->group : NULL;
@@ -103,8 +104,8 @@ static void remember_holder(struct fence_core *core, const struct call *call)
 {
     const struct fence_holders *holders = &call->attempt.holders;
     uint64_t remaining_ms = fence_holders_remaining_ms(holders, fence_majority(core->fleet.n));
-    fence_sighting_held(fence_core_seen(core, call), core->now_us + remaining_ms * 1000,
-                        fence_holders_leader(holders), holders->owner);
+    fence_holder_hint_held(fence_core_hint(core, call), core->now_us + remaining_ms * 1000,
+                           fence_holders_leader(holders), holders->owner);
     fence_core_answer_line(core, call);
     struct fence_group_call *group = group_of(core, call);
     if (group)
@@ -154,7 +155,7 @@ static void fail(struct fence_core *core, struct call *call, int error)
         step_back(core, call);
         return;
     }
-    bool overtaken = fence_sighting_overtaken(fence_core_seen(core, call));
+    bool overtaken = fence_holder_hint_overtaken(fence_core_hint(core, call));
     bool looks = error == FENCE_EHELD && (!overtaken || FENCE_MUTANT(EARLY_WORD_IGNORED));
     fence_core_pause_until(core, call,
                            looks ? fence_core_next_look_us(core, call) : next_try_us(core, call));

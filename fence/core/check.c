@@ -123,7 +123,7 @@ static void check_tables(const struct fence_core *core)
     assert(waiting == core->waiting && "waiters are counted");
     assert(groups == core->groups.used_count && "groups are counted");
     assert(admitting == count_admitting(core) && "who waits for admission is in its queue");
-    assert(core->debts.open <= core->debts.capacity && "clean-ups are bounded");
+    assert(core->cleanups.open <= core->cleanups.capacity && "clean-ups are bounded");
 }
 
 /* ---- masters --------------------------------------------------------------------------------- */

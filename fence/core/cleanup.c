@@ -5,37 +5,37 @@
 
 #include <assert.h>
 
-static uint64_t debt_tag(const struct fence_core *core, uint32_t index)
+static uint64_t cleanup_tag(const struct fence_core *core, uint32_t index)
 {
-    return fence_core_tag(core->debts.debts[index].serial, true, index);
+    return fence_core_tag(core->cleanups.cleanups[index].serial, true, index);
 }
 
-static uint32_t open_debt(struct fence_core *core, const struct fence_taken *taken,
-                          const char *resource)
+static uint32_t open_cleanup(struct fence_core *core, const struct fence_taken *taken,
+                             const char *resource)
 {
-    struct fence_debt owed = {
+    struct fence_cleanup owed = {
         .attempt = taken->attempt,
-        .expires_us = core->now_us + taken->ttl_ms * UINT64_C(1000) + FENCE_DEBT_SLACK_US,
+        .expires_us = core->now_us + taken->ttl_ms * UINT64_C(1000) + FENCE_CLEANUP_SLACK_US,
         .owed = taken->masters,
         .told = taken->masters & fence_fleet_active(&core->fleet),
         .generation = core->fleet.generation,
     };
     fence_core_copy_text(owed.resource, sizeof(owed.resource), resource);
     fence_core_copy_text(owed.lock_id, sizeof(owed.lock_id), taken->lock_id);
-    return fence_debts_open(&core->debts, &owed, core->now_us);
+    return fence_cleanups_open(&core->cleanups, &owed, core->now_us);
 }
 
 /* Returns the first. What the table has no room for is told without being remembered. */
-static uint32_t open_debts(struct fence_core *core, const struct fence_taken *taken)
+static uint32_t open_cleanups(struct fence_core *core, const struct fence_taken *taken)
 {
     if (!taken->group)
-        return open_debt(core, taken, taken->resource);
-    uint32_t first = open_debt(core, taken, taken->group->members[0].resource);
+        return open_cleanup(core, taken, taken->resource);
+    uint32_t first = open_cleanup(core, taken, taken->group->members[0].resource);
     uint32_t last = first;
-    for (unsigned k = 1; k < taken->group->count && last != FENCE_NO_DEBT; k++) {
-        uint32_t next = open_debt(core, taken, taken->group->members[k].resource);
-        if (next != FENCE_NO_DEBT)
-            fence_debts_join(&core->debts, last, next);
+    for (unsigned k = 1; k < taken->group->count && last != FENCE_NO_CLEANUP; k++) {
+        uint32_t next = open_cleanup(core, taken, taken->group->members[k].resource);
+        if (next != FENCE_NO_CLEANUP)
+            fence_cleanups_join(&core->cleanups, last, next);
         last = next;
     }
     return first;
@@ -44,10 +44,10 @@ static uint32_t open_debts(struct fence_core *core, const struct fence_taken *ta
 void fence_core_undo(struct fence_core *core, const struct fence_taken *taken)
 {
     assert(taken->masters != 0);
-    uint32_t first = open_debts(core, taken);
+    uint32_t first = open_cleanups(core, taken);
     struct fence_request request = {
         .kind = FENCE_REQUEST_UNDO,
-        .tag = first != FENCE_NO_DEBT ? debt_tag(core, first) : 0,
+        .tag = first != FENCE_NO_CLEANUP ? cleanup_tag(core, first) : 0,
         .resource = taken->resource,
         .lock_id = taken->lock_id,
         .owner = "",
@@ -63,32 +63,32 @@ void fence_core_undo_reply(struct fence_core *core, unsigned i, uint32_t index, 
     /* Refused means that nothing was done, as much as lost may mean it. */
     bool done = kind != FENCE_REPLY_LOST && kind != FENCE_REPLY_REFUSED &&
                 kind != FENCE_REPLY_STALE && !fence_obstacles_has(kind);
-    bool outdated = kind == FENCE_REPLY_STALE && index < core->debts.capacity &&
-                    core->debts.debts[index].generation != core->fleet.generation;
+    bool outdated = kind == FENCE_REPLY_STALE && index < core->cleanups.capacity &&
+                    core->cleanups.cleanups[index].generation != core->fleet.generation;
     if (!done)
-        fence_debts_lose(&core->debts, index, serial, i);
+        fence_cleanups_lose(&core->cleanups, index, serial, i);
     if (outdated)
-        fence_debts_tell_again(&core->debts); /* under the view learnt from it */
+        fence_cleanups_tell_again(&core->cleanups); /* under the view learnt from it */
     if (done)
-        fence_debts_settle(&core->debts, index, serial, i);
+        fence_cleanups_settle(&core->cleanups, index, serial, i);
 }
 
 /* One by one, also what was told as a group the first time. */
 void fence_core_undo_again(struct fence_core *core)
 {
     uint32_t set = 0;
-    struct fence_debt *debt =
-        fence_debts_next(&core->debts, fence_fleet_active(&core->fleet), core->now_us, &set);
-    if (!debt)
+    struct fence_cleanup *cleanup =
+        fence_cleanups_next(&core->cleanups, fence_fleet_active(&core->fleet), core->now_us, &set);
+    if (!cleanup)
         return;
-    debt->generation = core->fleet.generation;
+    cleanup->generation = core->fleet.generation;
     struct fence_request request = {
         .kind = FENCE_REQUEST_UNDO,
-        .tag = debt_tag(core, (uint32_t)(debt - core->debts.debts)),
-        .resource = debt->resource,
-        .lock_id = debt->lock_id,
+        .tag = cleanup_tag(core, (uint32_t)(cleanup - core->cleanups.cleanups)),
+        .resource = cleanup->resource,
+        .lock_id = cleanup->lock_id,
         .owner = "",
-        .attempt = debt->attempt,
+        .attempt = cleanup->attempt,
     };
     fence_core_send(core, set, &request);
 }

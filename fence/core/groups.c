@@ -69,7 +69,7 @@ uint32_t fence_groups_open(struct fence_groups *groups, const struct fence_group
     opened->call = call;
     opened->place = groups->used_count;
     opened->blocked = 0;
-    fence_sighting_clear(&opened->seen);
+    fence_holder_hint_clear(&opened->seen);
     opened->group.count = group->count;
     memcpy(opened->group.members, group->members, group->count * sizeof(group->members[0]));
     note_slots(opened);

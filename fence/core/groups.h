@@ -20,8 +20,8 @@ struct fence_group_call {
     uint32_t call;                     /* whose it is */
     uint32_t place;                    /* in the list of those in use */
     uint32_t next_free;
-    unsigned blocked;           /* the member that was in the way last */
-    struct fence_sighting seen; /* of that one */
+    unsigned blocked;              /* the member that was in the way last */
+    struct fence_holder_hint seen; /* of that one */
     struct fence_ballot ballots[FENCE_GROUP_MAX];
     struct fence_group group;
 };

@@ -30,7 +30,7 @@ static int init_tables(struct fence_core *core, const struct fence_config *confi
         error = fence_admission_init(&core->admission, calls,
                                      config->owed > 0 ? config->owed : FENCE_OWED_MAX);
     if (!error)
-        error = fence_debts_init(&core->debts, at_most(calls, FENCE_DEBTS_MAX));
+        error = fence_cleanups_init(&core->cleanups, at_most(calls, FENCE_CLEANUPS_MAX));
     return error;
 }
 
@@ -73,7 +73,7 @@ void fence_core_free(struct fence_core *core)
     fence_clients_fini(&core->clients);
     fence_groups_fini(&core->groups);
     fence_admission_fini(&core->admission);
-    fence_debts_fini(&core->debts);
+    fence_cleanups_fini(&core->cleanups);
     free(core->rejoins);
     free(core->calls);
     free(core);

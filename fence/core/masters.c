@@ -40,7 +40,7 @@ static void reconsider(struct fence_core *core, uint32_t active_before)
     bool some_are_back = fence_fleet_active(fleet) & ~active_before;
     bool renamed = fence_fleet_name_views(fleet); /* what was told before may be refused */
     if (some_are_back || renamed)
-        fence_debts_tell_again(&core->debts);
+        fence_cleanups_tell_again(&core->cleanups);
 
     uint32_t restarted = changed & fence_fleet_in_state(fleet, FENCE_MASTER_RESTAMP);
     if (restarted)

@@ -7,131 +7,136 @@ enum {
     LOOKED_AT_A_TIME = 64, /* slots that one step of the round passes over at most */
 };
 
-int fence_debts_init(struct fence_debts *debts, uint32_t capacity)
+int fence_cleanups_init(struct fence_cleanups *cleanups, uint32_t capacity)
 {
     assert(capacity > 0);
-    *debts = (struct fence_debts){.capacity = capacity};
-    debts->debts = calloc(capacity, sizeof(*debts->debts));
-    if (!debts->debts)
+    *cleanups = (struct fence_cleanups){.capacity = capacity};
+    cleanups->cleanups = calloc(capacity, sizeof(*cleanups->cleanups));
+    if (!cleanups->cleanups)
         return FENCE_ENOMEM;
     for (uint32_t i = 0; i < capacity; i++)
-        debts->debts[i].next_free = i + 1 < capacity ? i + 1 : FENCE_NO_DEBT;
+        cleanups->cleanups[i].next_free = i + 1 < capacity ? i + 1 : FENCE_NO_CLEANUP;
     return 0;
 }
 
-void fence_debts_fini(struct fence_debts *debts)
+void fence_cleanups_fini(struct fence_cleanups *cleanups)
 {
-    free(debts->debts);
-    *debts = (struct fence_debts){0};
+    free(cleanups->cleanups);
+    *cleanups = (struct fence_cleanups){0};
 }
 
-static void close_debt(struct fence_debts *debts, struct fence_debt *debt)
+static void close_cleanup(struct fence_cleanups *cleanups, struct fence_cleanup *cleanup)
 {
-    debt->serial = 0;
-    debt->next_free = debts->free;
-    debts->free = (uint32_t)(debt - debts->debts);
-    debts->open--;
+    cleanup->serial = 0;
+    cleanup->next_free = cleanups->free;
+    cleanups->free = (uint32_t)(cleanup - cleanups->cleanups);
+    cleanups->open--;
 }
 
 /* Masters that never come back must not fill the table for good. */
-static void reclaim_expired(struct fence_debts *debts, uint64_t now_us)
+static void reclaim_expired(struct fence_cleanups *cleanups, uint64_t now_us)
 {
     for (unsigned looked = 0; looked < LOOKED_AT_A_TIME; looked++) {
-        debts->reclaim = (debts->reclaim + 1) % debts->capacity;
-        struct fence_debt *debt = &debts->debts[debts->reclaim];
-        if (debt->serial != 0 && now_us >= debt->expires_us)
-            close_debt(debts, debt);
+        cleanups->reclaim = (cleanups->reclaim + 1) % cleanups->capacity;
+        struct fence_cleanup *cleanup = &cleanups->cleanups[cleanups->reclaim];
+        if (cleanup->serial != 0 && now_us >= cleanup->expires_us)
+            close_cleanup(cleanups, cleanup);
     }
 }
 
-uint32_t fence_debts_open(struct fence_debts *debts, const struct fence_debt *debt, uint64_t now_us)
+uint32_t fence_cleanups_open(struct fence_cleanups *cleanups, const struct fence_cleanup *cleanup,
+                             uint64_t now_us)
 {
-    assert(debt->owed != 0 && (debt->told & ~debt->owed) == 0);
-    if (debts->free == FENCE_NO_DEBT)
-        reclaim_expired(debts, now_us);
-    uint32_t index = debts->free;
-    if (index == FENCE_NO_DEBT)
-        return FENCE_NO_DEBT;
-    struct fence_debt *opened = &debts->debts[index];
-    debts->free = opened->next_free;
-    debts->open++;
-    *opened = *debt;
-    opened->serial = ++debts->serials;
-    opened->next_of_group = FENCE_NO_DEBT;
+    assert(cleanup->owed != 0 && (cleanup->told & ~cleanup->owed) == 0);
+    if (cleanups->free == FENCE_NO_CLEANUP)
+        reclaim_expired(cleanups, now_us);
+    uint32_t index = cleanups->free;
+    if (index == FENCE_NO_CLEANUP)
+        return FENCE_NO_CLEANUP;
+    struct fence_cleanup *opened = &cleanups->cleanups[index];
+    cleanups->free = opened->next_free;
+    cleanups->open++;
+    *opened = *cleanup;
+    opened->serial = ++cleanups->serials;
+    opened->next_of_group = FENCE_NO_CLEANUP;
     return index;
 }
 
-void fence_debts_join(struct fence_debts *debts, uint32_t before, uint32_t index)
+void fence_cleanups_join(struct fence_cleanups *cleanups, uint32_t before, uint32_t index)
 {
-    assert(debts->debts[index].serial == debts->debts[before].serial + 1);
-    debts->debts[before].next_of_group = index;
+    assert(cleanups->cleanups[index].serial == cleanups->cleanups[before].serial + 1);
+    cleanups->cleanups[before].next_of_group = index;
 }
 
-static struct fence_debt *find_debt(const struct fence_debts *debts, uint32_t index,
-                                    uint64_t serial)
+static struct fence_cleanup *find_cleanup(const struct fence_cleanups *cleanups, uint32_t index,
+                                          uint64_t serial)
 {
-    if (index >= debts->capacity || serial == 0 || debts->debts[index].serial != serial)
+    if (index >= cleanups->capacity || serial == 0 || cleanups->cleanups[index].serial != serial)
         return NULL;
-    return &debts->debts[index];
+    return &cleanups->cleanups[index];
 }
 
-static void settle(struct fence_debts *debts, struct fence_debt *debt, uint32_t master)
+static void settle(struct fence_cleanups *cleanups, struct fence_cleanup *cleanup, uint32_t master)
 {
-    debt->owed &= ~master;
-    debt->told &= debt->owed;
-    if (debt->owed == 0)
-        close_debt(debts, debt);
+    cleanup->owed &= ~master;
+    cleanup->told &= cleanup->owed;
+    if (cleanup->owed == 0)
+        close_cleanup(cleanups, cleanup);
 }
 
 /* The next of those that master @i was told of with one request: a group's, the first time. */
-static uint32_t next_told(const struct fence_debt *debt, unsigned i)
+static uint32_t next_told(const struct fence_cleanup *cleanup, unsigned i)
 {
-    return debt->alone >> i & 1 ? FENCE_NO_DEBT : debt->next_of_group;
+    return cleanup->alone >> i & 1 ? FENCE_NO_CLEANUP : cleanup->next_of_group;
 }
 
 /* Those of one group have consecutive serials. */
-void fence_debts_settle(struct fence_debts *debts, uint32_t index, uint64_t serial, unsigned i)
+void fence_cleanups_settle(struct fence_cleanups *cleanups, uint32_t index, uint64_t serial,
+                           unsigned i)
 {
-    for (struct fence_debt *debt; (debt = find_debt(debts, index, serial)); serial++) {
-        index = next_told(debt, i);
-        settle(debts, debt, UINT32_C(1) << i);
+    for (struct fence_cleanup *cleanup; (cleanup = find_cleanup(cleanups, index, serial));
+         serial++) {
+        index = next_told(cleanup, i);
+        settle(cleanups, cleanup, UINT32_C(1) << i);
     }
 }
 
-void fence_debts_lose(struct fence_debts *debts, uint32_t index, uint64_t serial, unsigned i)
+void fence_cleanups_lose(struct fence_cleanups *cleanups, uint32_t index, uint64_t serial,
+                         unsigned i)
 {
-    for (struct fence_debt *debt; (debt = find_debt(debts, index, serial)); serial++) {
-        index = next_told(debt, i);
-        debt->told &= ~(UINT32_C(1) << i);
+    for (struct fence_cleanup *cleanup; (cleanup = find_cleanup(cleanups, index, serial));
+         serial++) {
+        index = next_told(cleanup, i);
+        cleanup->told &= ~(UINT32_C(1) << i);
     }
 }
 
-void fence_debts_tell_again(struct fence_debts *debts)
+void fence_cleanups_tell_again(struct fence_cleanups *cleanups)
 {
-    debts->cursor = 0;
-    debts->telling = debts->open > 0;
+    cleanups->cursor = 0;
+    cleanups->telling = cleanups->open > 0;
 }
 
-struct fence_debt *fence_debts_next(struct fence_debts *debts, uint32_t active, uint64_t now_us,
-                                    uint32_t *ret_set)
+struct fence_cleanup *fence_cleanups_next(struct fence_cleanups *cleanups, uint32_t active,
+                                          uint64_t now_us, uint32_t *ret_set)
 {
-    assert(debts->telling);
+    assert(cleanups->telling);
     for (unsigned looked = 0; looked < LOOKED_AT_A_TIME; looked++) {
-        if (debts->cursor == debts->capacity || debts->open == 0) {
-            debts->telling = false;
+        if (cleanups->cursor == cleanups->capacity || cleanups->open == 0) {
+            cleanups->telling = false;
             return NULL;
         }
-        struct fence_debt *debt = &debts->debts[debts->cursor++];
-        if (debt->serial == 0)
+        struct fence_cleanup *cleanup = &cleanups->cleanups[cleanups->cursor++];
+        if (cleanup->serial == 0)
             continue;
-        uint32_t set = debt->owed & ~debt->told & active;
-        if (now_us >= debt->expires_us) {
-            close_debt(debts, debt);
+        uint32_t set = cleanup->owed & ~cleanup->told & active;
+        if (now_us >= cleanup->expires_us) {
+            close_cleanup(cleanups, cleanup);
         } else if (set != 0) {
-            debt->told |= set;
-            debt->alone |= set;
+            cleanup->told |= set;
+            cleanup->alone |= set;
             *ret_set = set;
-            return debt;
+            return cleanup;
         }
     }
     return NULL;

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct fence_debt {
+struct fence_cleanup {
     uint64_t serial;     /* 0: this slot is free */
     uint64_t attempt;    /* what to undo */
     uint64_t expires_us; /* the lock is gone by itself */
@@ -24,13 +24,13 @@ struct fence_debt {
     uint32_t alone;      /* masters that were told again, of this one and not of its group */
     uint32_t next_free;
     uint64_t generation;    /* of the views that were named when it was told last */
-    uint32_t next_of_group; /* told together with this one; FENCE_NO_DEBT: the last, or alone */
+    uint32_t next_of_group; /* told together with this one; FENCE_NO_CLEANUP: the last, or alone */
     char lock_id[FENCE_LOCK_ID_MAX + 1];
     char resource[FENCE_RESOURCE_MAX + 1];
 };
 
-struct fence_debts {
-    struct fence_debt *debts;
+struct fence_cleanups {
+    struct fence_cleanup *cleanups;
     uint32_t capacity;
     uint32_t free;
     uint32_t open;
@@ -40,33 +40,35 @@ struct fence_debts {
     uint64_t serials;
 };
 
-#define FENCE_NO_DEBT UINT32_MAX
+#define FENCE_NO_CLEANUP UINT32_MAX
 
-/* Room for @capacity debts. FENCE_ENOMEM. */
-FENCE_CHECKED int fence_debts_init(struct fence_debts *debts, uint32_t capacity);
-void fence_debts_fini(struct fence_debts *debts);
+/* Room for @capacity cleanups. FENCE_ENOMEM. */
+FENCE_CHECKED int fence_cleanups_init(struct fence_cleanups *cleanups, uint32_t capacity);
+void fence_cleanups_fini(struct fence_cleanups *cleanups);
 
-/* Opens @debt (copied). Returns its index, FENCE_NO_DEBT if the table is full. */
-uint32_t fence_debts_open(struct fence_debts *debts, const struct fence_debt *debt,
-                          uint64_t now_us);
+/* Opens @cleanup (copied). Returns its index, FENCE_NO_CLEANUP if the table is full. */
+uint32_t fence_cleanups_open(struct fence_cleanups *cleanups, const struct fence_cleanup *cleanup,
+                             uint64_t now_us);
 
-/* The debt at @index was opened right after the one at @before, and masters are told of both with
- * one request. */
-void fence_debts_join(struct fence_debts *debts, uint32_t before, uint32_t index);
+/* The cleanup at @index was opened right after the one at @before, and masters are told of both
+ * with one request. */
+void fence_cleanups_join(struct fence_cleanups *cleanups, uint32_t before, uint32_t index);
 
-/* Master @i acknowledged the debt at @index with @serial, and those that it was told of together
- * with it, or the connection that it was told on is lost. A debt that was closed meanwhile is
+/* Master @i acknowledged the cleanup at @index with @serial, and those that it was told of together
+ * with it, or the connection that it was told on is lost. A cleanup that was closed meanwhile is
  * passed over. */
-void fence_debts_settle(struct fence_debts *debts, uint32_t index, uint64_t serial, unsigned i);
-void fence_debts_lose(struct fence_debts *debts, uint32_t index, uint64_t serial, unsigned i);
+void fence_cleanups_settle(struct fence_cleanups *cleanups, uint32_t index, uint64_t serial,
+                           unsigned i);
+void fence_cleanups_lose(struct fence_cleanups *cleanups, uint32_t index, uint64_t serial,
+                         unsigned i);
 
 /* A master came back: what it owes is to be told again. */
-void fence_debts_tell_again(struct fence_debts *debts);
+void fence_cleanups_tell_again(struct fence_cleanups *cleanups);
 
-/* A bounded part of the round of telling again: finds the next debt that one of @active owes and
+/* A bounded part of the round of telling again: finds the next cleanup that one of @active owes and
  * was not told of, marks those masters as told, and returns it with their set; NULL if this part of
- * the round had none. debts->telling is false when the round is over. */
-struct fence_debt *fence_debts_next(struct fence_debts *debts, uint32_t active, uint64_t now_us,
-                                    uint32_t *ret_set);
+ * the round had none. cleanups->telling is false when the round is over. */
+struct fence_cleanup *fence_cleanups_next(struct fence_cleanups *cleanups, uint32_t active,
+                                          uint64_t now_us, uint32_t *ret_set);
 
 #endif

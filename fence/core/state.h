@@ -85,7 +85,7 @@ struct fence_core {
     struct fence_clients clients;     /* acquires, by client */
     struct fence_groups groups;       /* acquires of several resources */
     struct fence_admission admission; /* calls that wait until the masters owe less */
-    struct fence_debts debts;         /* clean-ups on their way */
+    struct fence_cleanups cleanups;   /* clean-ups on their way */
     struct fence_rejoin *rejoins;     /* one a member */
     bool some_are_back;               /* masters are active that were not: rejoins may read on */
     struct call *calls;

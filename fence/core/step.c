@@ -39,7 +39,7 @@ static uint64_t earlier(uint64_t a_us, uint64_t b_us)
 /* What was cleaned up in vain is told again, as much at a time as calls may ask. */
 static bool may_tell_again(const struct fence_core *core)
 {
-    return core->debts.telling && fence_core_has_room(core, FENCE_CLASS_SINGLE);
+    return core->cleanups.telling && fence_core_has_room(core, FENCE_CLASS_SINGLE);
 }
 
 uint64_t fence_core_deadline(const struct fence_core *core)
@@ -146,7 +146,7 @@ static void on_reply(struct fence_core *core, unsigned i, const struct fence_rep
         fence_core_learn_view(core, i, reply->view);
     uint32_t index = fence_core_tag_index(reply->tag);
     uint64_t round = fence_core_tag_serial(reply->tag);
-    if (fence_core_tag_is_debt(reply->tag)) {
+    if (fence_core_tag_is_cleanup(reply->tag)) {
         fence_core_undo_reply(core, i, index, round, reply->kind);
         return;
     }

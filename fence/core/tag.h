@@ -8,19 +8,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A tag is an index in its lower 16 bits, of a call or of a debt, and above it which round of the
- * call or which debt it was. 0 is neither: its reply is only counted. */
+/* A tag is an index in its lower 16 bits, of a call or of a cleanup, and above it which round of
+ * the call or which cleanup it was. 0 is neither: its reply is only counted. */
 enum {
     TAG_INDEX_BITS = 16,
-    TAG_DEBT_BIT = 16,
+    TAG_CLEANUP_BIT = 16,
     TAG_SERIAL_SHIFT = 17,
 };
 static_assert(FENCE_CALLS_MAX <= 1 << TAG_INDEX_BITS, "an index must fit its bits");
-static_assert(FENCE_DEBTS_MAX <= 1 << TAG_INDEX_BITS, "an index must fit its bits");
+static_assert(FENCE_CLEANUPS_MAX <= 1 << TAG_INDEX_BITS, "an index must fit its bits");
 
-static inline uint64_t fence_core_tag(uint64_t serial, bool is_debt, uint32_t index)
+static inline uint64_t fence_core_tag(uint64_t serial, bool is_cleanup, uint32_t index)
 {
-    return serial << TAG_SERIAL_SHIFT | (uint64_t)is_debt << TAG_DEBT_BIT | index;
+    return serial << TAG_SERIAL_SHIFT | (uint64_t)is_cleanup << TAG_CLEANUP_BIT | index;
 }
 
 static inline uint32_t fence_core_tag_index(uint64_t tag)
@@ -28,9 +28,9 @@ static inline uint32_t fence_core_tag_index(uint64_t tag)
     return tag & ((UINT32_C(1) << TAG_INDEX_BITS) - 1);
 }
 
-static inline bool fence_core_tag_is_debt(uint64_t tag)
+static inline bool fence_core_tag_is_cleanup(uint64_t tag)
 {
-    return tag >> TAG_DEBT_BIT & 1;
+    return tag >> TAG_CLEANUP_BIT & 1;
 }
 
 static inline uint64_t fence_core_tag_serial(uint64_t tag)

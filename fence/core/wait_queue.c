@@ -61,7 +61,7 @@ static uint32_t open_line(struct fence_lines *lines, const char *resource)
     size_t len = strlen(resource);
     assert(len <= FENCE_RESOURCE_MAX);
     memcpy(line->resource, resource, len + 1);
-    fence_sighting_clear(&line->seen);
+    fence_holder_hint_clear(&line->seen);
     line->first = FENCE_NOBODY;
     line->last = FENCE_NOBODY;
     line->length = 0;

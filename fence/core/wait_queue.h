@@ -17,7 +17,7 @@ struct fence_line {
     uint32_t askers;  /* those in it that do not wait; the caller counts them */
     uint32_t own_ids; /* and those with a lock id of the client's own */
     uint32_t next;    /* line in the same bucket, or on the free list */
-    struct fence_sighting seen;
+    struct fence_holder_hint seen;
     char resource[FENCE_RESOURCE_MAX + 1];
 };
 

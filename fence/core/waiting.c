@@ -24,25 +24,25 @@ static struct fence_line *line_of(const struct fence_core *core, const struct ca
     return fence_lines_of(&core->lines, fence_core_index(core, call));
 }
 
-struct fence_sighting *fence_core_seen(const struct fence_core *core, const struct call *call)
+struct fence_holder_hint *fence_core_hint(const struct fence_core *core, const struct call *call)
 {
     return call->group != FENCE_NOBODY ? &group_call(core, call)->seen : &line_of(core, call)->seen;
 }
 
-static bool is_own(const struct fence_sighting *seen, const struct call *call)
+static bool is_own(const struct fence_holder_hint *seen, const struct call *call)
 {
     return call->again && seen->holder == fence_lock_id_hash(call->lock_id);
 }
 
 bool fence_core_knows_held(const struct fence_core *core, const struct call *call)
 {
-    const struct fence_sighting *seen = fence_core_seen(core, call);
+    const struct fence_holder_hint *seen = fence_core_hint(core, call);
     return seen->held_until_us > core->now_us && !is_own(seen, call);
 }
 
 bool fence_core_holds_itself(const struct fence_core *core, const struct call *call)
 {
-    const struct fence_sighting *seen = fence_core_seen(core, call);
+    const struct fence_holder_hint *seen = fence_core_hint(core, call);
     return seen->held_until_us > core->now_us && is_own(seen, call) && !FENCE_MUTANT(HOLDER_WAITS);
 }
 
@@ -71,7 +71,7 @@ static uint64_t most(uint64_t a, uint64_t b)
  * the same, is looked at less and less often: whatever masters say, nobody asks without a pause. */
 static uint64_t lease_end_us(struct fence_core *core, struct call *call)
 {
-    const struct fence_sighting *seen = fence_core_seen(core, call);
+    const struct fence_holder_hint *seen = fence_core_hint(core, call);
     if (seen->holder != call->soon_holder)
         call->soon = 0;
     call->soon_holder = seen->holder;
@@ -180,10 +180,10 @@ void fence_core_leave(struct fence_core *core, struct call *call)
 
 /* ---- being told ------------------------------------------------------------------------------ */
 
-static void told(struct fence_core *core, const struct call *call, struct fence_sighting *seen,
+static void told(struct fence_core *core, const struct call *call, struct fence_holder_hint *seen,
                  uint64_t by)
 {
-    if (fence_sighting_freed(seen, by) && call->state == CALL_PAUSING &&
+    if (fence_holder_hint_freed(seen, by) && call->state == CALL_PAUSING &&
         !FENCE_MUTANT(WORD_IGNORED))
         fence_core_wake_at(core, call, core->now_us);
 }

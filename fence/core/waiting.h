@@ -14,7 +14,7 @@ void fence_core_leave(struct fence_core *core, struct call *call);
 
 /* What was seen of its resource, or of the one that was in its way; and whether another than its
  * own lock id is known to hold it. */
-struct fence_sighting *fence_core_seen(const struct fence_core *core, const struct call *call);
+struct fence_holder_hint *fence_core_hint(const struct fence_core *core, const struct call *call);
 bool fence_core_knows_held(const struct fence_core *core, const struct call *call);
 
 /* Its own lock id is known to hold it: the client asks again, and those before it wait for itself.

@@ -59,11 +59,11 @@ enum {
     FENCE_TRUST_GRACE_US = 2000 * 1000,  /* others that were lost are waited for, before a disk is
                                           * trusted for want of them */
     FENCE_REJOIN_ROUNDS_MAX = 8,         /* of asking and recording, before all begins anew */
-    FENCE_DEBTS_MAX = 4096,              /* clean-ups not yet acknowledged */
-    FENCE_DEBT_SLACK_US = 10 * 1000 * 1000, /* kept beyond the TTL: a late request locks late */
-    FENCE_GROUPS_MAX = 256,                 /* acquires of several resources under way */
-    FENCE_GROUPS_KEPT_PART = 4,             /* one in so many is for those that do not wait */
-    FENCE_CALLS_MAX = 65536,                /* a call's index is 16 bits of its tag */
+    FENCE_CLEANUPS_MAX = 4096,           /* clean-ups not yet acknowledged */
+    FENCE_CLEANUP_SLACK_US = 10 * 1000 * 1000, /* kept beyond the TTL: a late request locks late */
+    FENCE_GROUPS_MAX = 256,                    /* acquires of several resources under way */
+    FENCE_GROUPS_KEPT_PART = 4,                /* one in so many is for those that do not wait */
+    FENCE_CALLS_MAX = 65536,                   /* a call's index is 16 bits of its tag */
 };
 
 /* Tokens fit a double, so that scripts on a master, and JavaScript, carry them unharmed. */

@@ -162,7 +162,7 @@ static void what_a_lost_master_owes_is_told_again_one_by_one(void **state)
 
 /* More than can be remembered are told all the same. */
 /* A group whose clean-up master 0 lost with its connection, which is back. */
-static struct core_fixture *fixture_with_debts(void **state)
+static struct core_fixture *fixture_with_cleanups(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
     acquire_three(f, 1, 0);
@@ -190,7 +190,7 @@ static uint64_t told_again(struct core_fixture *f)
 
 static void acknowledging_one_that_was_told_again_leaves_the_rest_of_its_group(void **state)
 {
-    struct core_fixture *f = fixture_with_debts(state);
+    struct core_fixture *f = fixture_with_cleanups(state);
     for (unsigned k = 0; k < NAMES; k++) {
         const uint64_t tag = told_again(f);
         assert_true(tag != 0);
@@ -201,7 +201,7 @@ static void acknowledging_one_that_was_told_again_leaves_the_rest_of_its_group(v
 
 static void what_was_told_again_and_lost_again_is_told_once_more(void **state)
 {
-    struct core_fixture *f = fixture_with_debts(state);
+    struct core_fixture *f = fixture_with_cleanups(state);
     uint64_t tags[NAMES];
     for (unsigned k = 0; k < NAMES; k++)
         tags[k] = told_again(f);

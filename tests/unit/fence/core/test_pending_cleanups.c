@@ -2,7 +2,7 @@
 #include "tests/unit/fence/core/core_fixture.h"
 
 /* An attempt of client 1 that fails at once: 0 and 1 hold something of it, the others refuse. */
-static struct core_fixture *fixture_with_a_debt(void **state)
+static struct core_fixture *fixture_with_a_cleanup(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
     core_acquire(f, 1, 0);
@@ -31,7 +31,7 @@ static void come_back(struct core_fixture *f, unsigned i)
 
 static void unacknowledged_clean_up_is_told_again_when_the_master_is_back(void **state)
 {
-    struct core_fixture *f = fixture_with_a_debt(state);
+    struct core_fixture *f = fixture_with_a_cleanup(state);
     uint64_t attempt = core_request(f, FENCE_REQUEST_UNDO, 1)->attempt;
     uint64_t tag = undo_tag(f, 1);
     settle(f, 0, tag, FENCE_REPLY_YES);
@@ -61,7 +61,7 @@ static void clean_up_of_a_master_that_was_away_waits_for_it(void **state)
 
 static void acknowledged_clean_up_is_not_told_again(void **state)
 {
-    struct core_fixture *f = fixture_with_a_debt(state);
+    struct core_fixture *f = fixture_with_a_cleanup(state);
     uint64_t tag = undo_tag(f, 0);
     for (unsigned i = 0; i < 3; i++)
         settle(f, i, tag, i == 1 ? FENCE_REPLY_NO : FENCE_REPLY_YES);
@@ -72,7 +72,7 @@ static void acknowledged_clean_up_is_not_told_again(void **state)
 
 static void refused_clean_up_is_not_acknowledged(void **state)
 {
-    struct core_fixture *f = fixture_with_a_debt(state);
+    struct core_fixture *f = fixture_with_a_cleanup(state);
     settle(f, 1, undo_tag(f, 1), FENCE_REPLY_REFUSED);
     come_back(f, 1);
     core_tick(f);
@@ -81,9 +81,9 @@ static void refused_clean_up_is_not_acknowledged(void **state)
 
 static void clean_up_is_forgotten_when_the_lease_is_over_anyway(void **state)
 {
-    struct core_fixture *f = fixture_with_a_debt(state);
+    struct core_fixture *f = fixture_with_a_cleanup(state);
     settle(f, 1, undo_tag(f, 1), FENCE_REPLY_LOST);
-    core_later_us(f, CORE_TTL_MS * UINT64_C(1000) + FENCE_DEBT_SLACK_US);
+    core_later_us(f, CORE_TTL_MS * UINT64_C(1000) + FENCE_CLEANUP_SLACK_US);
     come_back(f, 1);
     core_tick(f);
     assert_int_equal(core_sent(f, FENCE_REQUEST_UNDO), 0);
