@@ -55,7 +55,7 @@ static void answer_grant(struct fence_core *core, struct call *call, uint64_t va
     fence_holder_hint_held(fence_core_hint(core, call),
                            core->now_us + lease_ms(call) * UINT64_C(1000),
                            fence_lock_id_hash(call->lock_id), call->owner);
-    fence_core_answer_line(core, call);
+    fence_core_answer_queue(core, call);
     struct fence_answer *answer = fence_core_answer(core, call, 0);
     answer->group = group ? &group->group : NULL;
     answer->token = attempt->ballots.each[0].token;
@@ -106,7 +106,7 @@ static void remember_holder(struct fence_core *core, const struct call *call)
     uint64_t remaining_ms = fence_holders_remaining_ms(holders, fence_majority(core->fleet.n));
     fence_holder_hint_held(fence_core_hint(core, call), core->now_us + remaining_ms * 1000,
                            fence_holders_leader(holders), holders->owner);
-    fence_core_answer_line(core, call);
+    fence_core_answer_queue(core, call);
     struct fence_group_call *group = group_of(core, call);
     if (group)
         group->blocked = holders->member;

@@ -28,7 +28,7 @@ static void check_vote(const struct fence_core *core, const struct call *call)
 static void check_line(const struct fence_core *core, const struct call *call)
 {
     const uint32_t me = fence_core_index(core, call);
-    const struct fence_line *line = fence_lines_of(&core->lines, me);
+    const struct fence_wait_queue *line = fence_wait_queues_of(&core->lines, me);
     assert(line && strcmp(line->resource, call->resource) == 0 &&
            "an acquire of one stands in the line of its resource");
     if (call->state == CALL_QUEUED)

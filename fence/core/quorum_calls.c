@@ -40,7 +40,7 @@ static int extend_error(const struct fence_core *core, const struct call *call,
     case FENCE_VERDICT_EXHAUSTED:
         return FENCE_EEXHAUSTED;
     default:
-        return fence_vote_error(&call->vote);
+        return fence_quorum_call_error(&call->vote);
     }
 }
 
@@ -60,7 +60,7 @@ static void answer_extend(struct fence_core *core, const struct call *call,
 /* Of a release or an inspection. */
 static int error_of(const struct call *call, enum fence_verdict verdict)
 {
-    return verdict == FENCE_VERDICT_UNKNOWN ? fence_vote_error(&call->vote) : 0;
+    return verdict == FENCE_VERDICT_UNKNOWN ? fence_quorum_call_error(&call->vote) : 0;
 }
 
 static void answer_release(struct fence_core *core, const struct call *call,
@@ -76,7 +76,7 @@ static void answer_inspect(struct fence_core *core, const struct call *call,
                            enum fence_verdict verdict)
 {
     unsigned majority = fence_majority(core->fleet.n);
-    const struct fence_line *line = fence_lines_find(&core->lines, call->resource);
+    const struct fence_wait_queue *line = fence_wait_queues_find(&core->lines, call->resource);
     struct fence_answer *answer = fence_core_answer(core, call, error_of(call, verdict));
     answer->waiters = line ? line->length : 0;
     if (verdict != FENCE_VERDICT_YES)
@@ -89,7 +89,7 @@ static void answer_inspect(struct fence_core *core, const struct call *call,
 
 static void conclude(struct fence_core *core, struct call *call)
 {
-    enum fence_verdict verdict = fence_vote_verdict(&call->vote);
+    enum fence_verdict verdict = fence_quorum_call_verdict(&call->vote);
     if (verdict == FENCE_VERDICT_OPEN)
         return;
     unsigned at = core->effects->count;
@@ -115,17 +115,17 @@ static void ask(struct fence_core *core, const struct call *call, uint32_t set)
     fence_core_ask(core, call, set, &request);
 }
 
-void fence_core_vote_begin(struct fence_core *core, struct call *call)
+void fence_core_quorum_call_begin(struct fence_core *core, struct call *call)
 {
     if (fence_core_admit(core, call))
-        fence_core_vote_admitted(core, call);
+        fence_core_quorum_call_admitted(core, call);
 }
 
-void fence_core_vote_admitted(struct fence_core *core, struct call *call)
+void fence_core_quorum_call_admitted(struct fence_core *core, struct call *call)
 {
     uint32_t active = fence_fleet_active(&core->fleet);
     fence_core_call_move(call, CALL_VOTING);
-    fence_vote_begin(&call->vote, call->kind, core->fleet.n, active);
+    fence_quorum_call_begin(&call->vote, call->kind, core->fleet.n, active);
     fence_core_next_round(core, call);
     ask(core, call, active);
     fence_core_wake_at(core, call, core->now_us + patience_us(call));
@@ -140,22 +140,22 @@ static bool ask_again(struct fence_core *core, struct call *call, unsigned i)
     if (call->tries++ >= FENCE_TRIES_MAX)
         return false;
     if (call->kind == FENCE_CALL_EXTEND)
-        fence_core_vote_begin(core, call);
+        fence_core_quorum_call_begin(core, call);
     else
         ask(core, call, again);
     return call->kind == FENCE_CALL_EXTEND || again != 0;
 }
 
-void fence_core_vote_reply(struct fence_core *core, struct call *call, unsigned i,
-                           const struct fence_reply *reply)
+void fence_core_quorum_call_reply(struct fence_core *core, struct call *call, unsigned i,
+                                  const struct fence_reply *reply)
 {
     if (reply->kind != FENCE_REPLY_STALE || !ask_again(core, call, i))
-        fence_vote_reply(&call->vote, i, reply);
+        fence_quorum_call_reply(&call->vote, i, reply);
     if (call->state == CALL_VOTING)
         conclude(core, call);
 }
 
-void fence_core_vote_timer(struct fence_core *core, struct call *call)
+void fence_core_quorum_call_timer(struct fence_core *core, struct call *call)
 {
     if (call->state == CALL_ADMITTING) {
         (void)fence_core_answer(core, call, FENCE_EBUSY);
@@ -163,6 +163,6 @@ void fence_core_vote_timer(struct fence_core *core, struct call *call)
         return;
     }
     fence_tally_give_up(&call->vote.tally);
-    assert(fence_vote_verdict(&call->vote) != FENCE_VERDICT_OPEN);
+    assert(fence_quorum_call_verdict(&call->vote) != FENCE_VERDICT_OPEN);
     conclude(core, call);
 }

@@ -70,7 +70,7 @@ struct call {
     struct fence_ballot ballot; /* acquire of one */
     union {
         struct fence_attempt attempt;
-        struct fence_vote vote;
+        struct fence_quorum_call vote;
     };
     char lock_id[FENCE_LOCK_ID_MAX + 1];
     char owner[FENCE_OWNER_MAX + 1];
@@ -81,7 +81,7 @@ struct fence_core {
     struct fence_config config;
     struct fence_fleet fleet;
     struct fence_timers timers;       /* one a call */
-    struct fence_lines lines;         /* acquires, by resource */
+    struct fence_wait_queues lines;   /* acquires, by resource */
     struct fence_clients clients;     /* acquires, by client */
     struct fence_groups groups;       /* acquires of several resources */
     struct fence_admission admission; /* calls that wait until the masters owe less */

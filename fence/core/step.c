@@ -119,7 +119,7 @@ static void on_call(struct fence_core *core, const struct fence_call *asked)
     if (call->kind == FENCE_CALL_ACQUIRE)
         fence_core_acquire_begin(core, call, asked->group);
     else
-        fence_core_vote_begin(core, call);
+        fence_core_quorum_call_begin(core, call);
 }
 
 static void on_left(struct fence_core *core, uint64_t client)
@@ -156,7 +156,7 @@ static void on_reply(struct fence_core *core, unsigned i, const struct fence_rep
     if (call->state == CALL_TRYING)
         fence_core_acquire_reply(core, call, i, reply);
     else if (call->state == CALL_VOTING)
-        fence_core_vote_reply(core, call, i, reply);
+        fence_core_quorum_call_reply(core, call, i, reply);
 }
 
 static void call_timer(struct fence_core *core)
@@ -166,7 +166,7 @@ static void call_timer(struct fence_core *core)
     if (call->kind == FENCE_CALL_ACQUIRE)
         fence_core_acquire_timer(core, call);
     else
-        fence_core_vote_timer(core, call);
+        fence_core_quorum_call_timer(core, call);
 }
 
 static void start_admitted(struct fence_core *core)
@@ -175,7 +175,7 @@ static void start_admitted(struct fence_core *core)
     if (call->kind == FENCE_CALL_ACQUIRE)
         fence_core_acquire_admitted(core, call);
     else
-        fence_core_vote_admitted(core, call);
+        fence_core_quorum_call_admitted(core, call);
 }
 
 /* Calls give up before masters are given up: their clean-ups still go out on the old connections,

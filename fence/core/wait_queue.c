@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int fence_lines_init(struct fence_lines *lines, uint32_t capacity, unsigned long seed)
+int fence_wait_queues_init(struct fence_wait_queues *lines, uint32_t capacity, unsigned long seed)
 {
     assert(capacity > 0 && (capacity & (capacity - 1)) == 0);
     lines->capacity = capacity;
@@ -17,7 +17,7 @@ int fence_lines_init(struct fence_lines *lines, uint32_t capacity, unsigned long
     lines->lines = calloc(capacity, sizeof(*lines->lines));
     lines->places = calloc(capacity, sizeof(*lines->places));
     if (!lines->buckets || !lines->lines || !lines->places) {
-        fence_lines_fini(lines);
+        fence_wait_queues_fini(lines);
         return FENCE_ENOMEM;
     }
     lines->free = 0;
@@ -29,21 +29,21 @@ int fence_lines_init(struct fence_lines *lines, uint32_t capacity, unsigned long
     return 0;
 }
 
-void fence_lines_fini(struct fence_lines *lines)
+void fence_wait_queues_fini(struct fence_wait_queues *lines)
 {
     free(lines->buckets);
     free(lines->lines);
     free(lines->places);
-    *lines = (struct fence_lines){0};
+    *lines = (struct fence_wait_queues){0};
 }
 
-static uint32_t *line_bucket_of(const struct fence_lines *lines, const char *resource)
+static uint32_t *line_bucket_of(const struct fence_wait_queues *lines, const char *resource)
 {
     unsigned long hash = fence_hash(resource, strlen(resource), lines->seed);
     return &lines->buckets[hash & (lines->capacity - 1)];
 }
 
-static uint32_t find_line(const struct fence_lines *lines, const char *resource)
+static uint32_t find_line(const struct fence_wait_queues *lines, const char *resource)
 {
     uint32_t at = *line_bucket_of(lines, resource);
     while (at != FENCE_NOBODY && strcmp(lines->lines[at].resource, resource) != 0)
@@ -51,11 +51,11 @@ static uint32_t find_line(const struct fence_lines *lines, const char *resource)
     return at;
 }
 
-static uint32_t open_line(struct fence_lines *lines, const char *resource)
+static uint32_t open_line(struct fence_wait_queues *lines, const char *resource)
 {
     uint32_t at = lines->free;
     assert(at != FENCE_NOBODY); /* there are as many lines as callers */
-    struct fence_line *line = &lines->lines[at];
+    struct fence_wait_queue *line = &lines->lines[at];
     lines->free = line->next;
 
     size_t len = strlen(resource);
@@ -73,9 +73,9 @@ static uint32_t open_line(struct fence_lines *lines, const char *resource)
     return at;
 }
 
-static void close_line(struct fence_lines *lines, uint32_t at)
+static void close_line(struct fence_wait_queues *lines, uint32_t at)
 {
-    struct fence_line *line = &lines->lines[at];
+    struct fence_wait_queue *line = &lines->lines[at];
     uint32_t *link = line_bucket_of(lines, line->resource);
     while (*link != at)
         link = &lines->lines[*link].next;
@@ -84,15 +84,16 @@ static void close_line(struct fence_lines *lines, uint32_t at)
     lines->free = at;
 }
 
-struct fence_line *fence_lines_join(struct fence_lines *lines, uint32_t who, const char *resource)
+struct fence_wait_queue *fence_wait_queues_join(struct fence_wait_queues *lines, uint32_t who,
+                                                const char *resource)
 {
     assert(who < lines->capacity && lines->places[who].line == FENCE_NOBODY);
     uint32_t at = find_line(lines, resource);
     if (at == FENCE_NOBODY)
         at = open_line(lines, resource);
-    struct fence_line *line = &lines->lines[at];
+    struct fence_wait_queue *line = &lines->lines[at];
     lines->places[who] =
-        (struct fence_line_place){.line = at, .before = line->last, .after = FENCE_NOBODY};
+        (struct fence_wait_place){.line = at, .before = line->last, .after = FENCE_NOBODY};
     if (line->last == FENCE_NOBODY)
         line->first = who;
     else
@@ -102,11 +103,11 @@ struct fence_line *fence_lines_join(struct fence_lines *lines, uint32_t who, con
     return line;
 }
 
-uint32_t fence_lines_leave(struct fence_lines *lines, uint32_t who)
+uint32_t fence_wait_queues_leave(struct fence_wait_queues *lines, uint32_t who)
 {
-    struct fence_line_place *place = &lines->places[who];
+    struct fence_wait_place *place = &lines->places[who];
     assert(who < lines->capacity && place->line != FENCE_NOBODY);
-    struct fence_line *line = &lines->lines[place->line];
+    struct fence_wait_queue *line = &lines->lines[place->line];
     bool was_first = line->first == who;
     if (was_first)
         line->first = place->after;
@@ -123,26 +124,27 @@ uint32_t fence_lines_leave(struct fence_lines *lines, uint32_t who)
     return was_first ? next : FENCE_NOBODY;
 }
 
-uint32_t fence_lines_before(const struct fence_lines *lines, uint32_t who)
+uint32_t fence_wait_queues_before(const struct fence_wait_queues *lines, uint32_t who)
 {
     assert(who < lines->capacity && lines->places[who].line != FENCE_NOBODY);
     return lines->places[who].before;
 }
 
-uint32_t fence_lines_behind(const struct fence_lines *lines, uint32_t who)
+uint32_t fence_wait_queues_behind(const struct fence_wait_queues *lines, uint32_t who)
 {
     assert(who < lines->capacity && lines->places[who].line != FENCE_NOBODY);
     return lines->places[who].after;
 }
 
-struct fence_line *fence_lines_of(const struct fence_lines *lines, uint32_t who)
+struct fence_wait_queue *fence_wait_queues_of(const struct fence_wait_queues *lines, uint32_t who)
 {
     assert(who < lines->capacity);
     uint32_t at = lines->places[who].line;
     return at == FENCE_NOBODY ? NULL : &lines->lines[at];
 }
 
-struct fence_line *fence_lines_find(const struct fence_lines *lines, const char *resource)
+struct fence_wait_queue *fence_wait_queues_find(const struct fence_wait_queues *lines,
+                                                const char *resource)
 {
     uint32_t at = find_line(lines, resource);
     return at == FENCE_NOBODY ? NULL : &lines->lines[at];

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-struct fence_line {
+struct fence_wait_queue {
     uint32_t first;
     uint32_t last;
     uint32_t length;
@@ -21,13 +21,13 @@ struct fence_line {
     char resource[FENCE_RESOURCE_MAX + 1];
 };
 
-struct fence_lines {
+struct fence_wait_queues {
     uint32_t capacity; /* of places, and so of lines */
     uint32_t free;
     unsigned long seed;
     uint32_t *buckets;
-    struct fence_line *lines;
-    struct fence_line_place {
+    struct fence_wait_queue *lines;
+    struct fence_wait_place {
         uint32_t line;
         uint32_t before;
         uint32_t after;
@@ -35,23 +35,25 @@ struct fence_lines {
 };
 
 /* For callers numbered 0 .. @capacity - 1, a power of two. FENCE_ENOMEM. */
-FENCE_CHECKED int fence_lines_init(struct fence_lines *lines, uint32_t capacity,
-                                   unsigned long seed);
-void fence_lines_fini(struct fence_lines *lines);
+FENCE_CHECKED int fence_wait_queues_init(struct fence_wait_queues *lines, uint32_t capacity,
+                                         unsigned long seed);
+void fence_wait_queues_fini(struct fence_wait_queues *lines);
 
 /* @who, who stands in no line, goes to the end of @resource's. Returns that line. */
-struct fence_line *fence_lines_join(struct fence_lines *lines, uint32_t who, const char *resource);
+struct fence_wait_queue *fence_wait_queues_join(struct fence_wait_queues *lines, uint32_t who,
+                                                const char *resource);
 
 /* @who leaves its line. Returns who has become first by it, FENCE_NOBODY if @who was not first or
  * the line is gone. */
-uint32_t fence_lines_leave(struct fence_lines *lines, uint32_t who);
+uint32_t fence_wait_queues_leave(struct fence_wait_queues *lines, uint32_t who);
 
 /* Who stands before @who, FENCE_NOBODY if it is the first; and behind it, if it is the last. */
-uint32_t fence_lines_before(const struct fence_lines *lines, uint32_t who);
-uint32_t fence_lines_behind(const struct fence_lines *lines, uint32_t who);
+uint32_t fence_wait_queues_before(const struct fence_wait_queues *lines, uint32_t who);
+uint32_t fence_wait_queues_behind(const struct fence_wait_queues *lines, uint32_t who);
 
 /* The line that @who stands in, and @resource's line; NULL if there is none. */
-struct fence_line *fence_lines_of(const struct fence_lines *lines, uint32_t who);
-struct fence_line *fence_lines_find(const struct fence_lines *lines, const char *resource);
+struct fence_wait_queue *fence_wait_queues_of(const struct fence_wait_queues *lines, uint32_t who);
+struct fence_wait_queue *fence_wait_queues_find(const struct fence_wait_queues *lines,
+                                                const char *resource);
 
 #endif

@@ -19,9 +19,9 @@ static struct fence_group_call *group_call(const struct fence_core *core, const 
     return &core->groups.calls[call->group];
 }
 
-static struct fence_line *line_of(const struct fence_core *core, const struct call *call)
+static struct fence_wait_queue *line_of(const struct fence_core *core, const struct call *call)
 {
-    return fence_lines_of(&core->lines, fence_core_index(core, call));
+    return fence_wait_queues_of(&core->lines, fence_core_index(core, call));
 }
 
 struct fence_holder_hint *fence_core_hint(const struct fence_core *core, const struct call *call)
@@ -104,18 +104,18 @@ bool fence_core_stand(struct fence_core *core, struct call *call, const struct f
     call->group = group ? fence_groups_open(&core->groups, group, me) : FENCE_NOBODY;
     if (group)
         return true;
-    struct fence_line *line = fence_lines_join(&core->lines, me, call->resource);
+    struct fence_wait_queue *line = fence_wait_queues_join(&core->lines, me, call->resource);
     line->askers += !call->wait_until_us;
     line->own_ids += call->again;
     return line->first == me || FENCE_MUTANT(EVERYBODY_ASKS);
 }
 
 /* FENCE_NOBODY: there is none. */
-static uint32_t first_asker(const struct fence_core *core, const struct fence_line *line)
+static uint32_t first_asker(const struct fence_core *core, const struct fence_wait_queue *line)
 {
     uint32_t first = FENCE_NOBODY;
     uint32_t who = line->last;
-    for (uint32_t left = line->askers; left > 0; who = fence_lines_before(&core->lines, who))
+    for (uint32_t left = line->askers; left > 0; who = fence_wait_queues_before(&core->lines, who))
         if (!core->calls[who].wait_until_us) {
             first = who;
             left--;
@@ -125,26 +125,26 @@ static uint32_t first_asker(const struct fence_core *core, const struct fence_li
 
 /* A client that asks again with its own lock id, while its first call got the lock, need not wait
  * for those before it. It came late, so it is looked for at the end only. */
-static void wake_retries(struct fence_core *core, const struct fence_line *line)
+static void wake_retries(struct fence_core *core, const struct fence_wait_queue *line)
 {
     uint32_t who = line->last;
     for (unsigned looked = 0; looked < FENCE_RETRIES_LOOKED_AT && who != FENCE_NOBODY; looked++) {
         const struct call *retry = &core->calls[who];
         if (retry->again && retry->state == CALL_QUEUED && fence_core_holds_itself(core, retry))
             fence_core_wake_at(core, retry, core->now_us);
-        who = fence_lines_before(&core->lines, who);
+        who = fence_wait_queues_before(&core->lines, who);
     }
 }
 
-void fence_core_answer_line(struct fence_core *core, const struct call *call)
+void fence_core_answer_queue(struct fence_core *core, const struct call *call)
 {
     if (call->group != FENCE_NOBODY)
         return;
-    const struct fence_line *line = line_of(core, call);
+    const struct fence_wait_queue *line = line_of(core, call);
     if (line->own_ids > 0)
         wake_retries(core, line);
     uint32_t who = first_asker(core, line);
-    for (; who != FENCE_NOBODY; who = fence_lines_behind(&core->lines, who))
+    for (; who != FENCE_NOBODY; who = fence_wait_queues_behind(&core->lines, who))
         if (core->calls[who].state == CALL_QUEUED && !core->calls[who].wait_until_us)
             fence_core_wake_at(core, &core->calls[who], core->now_us);
 }
@@ -171,7 +171,7 @@ void fence_core_leave(struct fence_core *core, struct call *call)
     } else {
         line_of(core, call)->askers -= !call->wait_until_us;
         line_of(core, call)->own_ids -= call->again;
-        successor = fence_lines_leave(&core->lines, me);
+        successor = fence_wait_queues_leave(&core->lines, me);
     }
     fence_core_finish(core, call);
     if (successor != FENCE_NOBODY && !FENCE_MUTANT(NEXT_NOT_WOKEN))
@@ -190,7 +190,7 @@ static void told(struct fence_core *core, const struct call *call, struct fence_
 
 void fence_core_freed(struct fence_core *core, const char *resource, const char *lock_id)
 {
-    struct fence_line *line = fence_lines_find(&core->lines, resource);
+    struct fence_wait_queue *line = fence_wait_queues_find(&core->lines, resource);
     if (!line && core->groups.used_count == 0)
         return;
     uint64_t by = fence_lock_id_hash(lock_id);

@@ -27,7 +27,7 @@ bool fence_core_stands_behind(const struct fence_core *core, const struct call *
 /* @call, the first of a line, learnt who holds the resource: that answers those behind it who only
  * ask, and who ask again for what they hold themselves. Those who ask came since the last time that
  * somebody learnt it, so they are at the end. */
-void fence_core_answer_line(struct fence_core *core, const struct call *call);
+void fence_core_answer_queue(struct fence_core *core, const struct call *call);
 
 /* Until @due_us, or until its wait is over. */
 void fence_core_pause_until(struct fence_core *core, struct call *call, uint64_t due_us);

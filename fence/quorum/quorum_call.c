@@ -4,8 +4,8 @@
 
 #include <assert.h>
 
-void fence_vote_begin(struct fence_vote *vote, enum fence_call_kind kind, unsigned n,
-                      uint32_t active)
+void fence_quorum_call_begin(struct fence_quorum_call *vote, enum fence_call_kind kind, unsigned n,
+                             uint32_t active)
 {
     assert(kind != FENCE_CALL_ACQUIRE);
     vote->kind = kind;
@@ -16,7 +16,8 @@ void fence_vote_begin(struct fence_vote *vote, enum fence_call_kind kind, unsign
     fence_tally_begin(&vote->tally, n, active);
 }
 
-void fence_vote_reply(struct fence_vote *vote, unsigned i, const struct fence_reply *reply)
+void fence_quorum_call_reply(struct fence_quorum_call *vote, unsigned i,
+                             const struct fence_reply *reply)
 {
     if (!fence_tally_record(&vote->tally, i, fence_part_of_reply(reply->kind)))
         return;
@@ -28,7 +29,7 @@ void fence_vote_reply(struct fence_vote *vote, unsigned i, const struct fence_re
 }
 
 /* A reading: one holder at a majority, or certainly none. Whoever is silent may name anybody. */
-static enum fence_verdict reading(const struct fence_vote *vote)
+static enum fence_verdict reading(const struct fence_quorum_call *vote)
 {
     const struct fence_tally *tally = &vote->tally;
     unsigned majority = fence_majority(tally->n);
@@ -44,7 +45,7 @@ static enum fence_verdict reading(const struct fence_vote *vote)
     return open > 0 && (may_be_held || may_be_free) ? FENCE_VERDICT_OPEN : FENCE_VERDICT_UNKNOWN;
 }
 
-enum fence_verdict fence_vote_verdict(const struct fence_vote *vote)
+enum fence_verdict fence_quorum_call_verdict(const struct fence_quorum_call *vote)
 {
     if (vote->kind == FENCE_CALL_INSPECT)
         return reading(vote);
@@ -66,7 +67,7 @@ enum fence_verdict fence_vote_verdict(const struct fence_vote *vote)
     return settled ? FENCE_VERDICT_UNKNOWN : FENCE_VERDICT_OPEN;
 }
 
-int fence_vote_error(const struct fence_vote *vote)
+int fence_quorum_call_error(const struct fence_quorum_call *vote)
 {
     unsigned only = 0;
     return fence_obstacles_error(&vote->obstacles, &vote->tally, &only);

@@ -15,7 +15,7 @@ enum fence_verdict {
     FENCE_VERDICT_UNKNOWN,   /* too few answered: neither is certain, and nothing may be assumed */
 };
 
-struct fence_vote {
+struct fence_quorum_call {
     enum fence_call_kind kind; /* EXTEND, RELEASE or INSPECT */
     unsigned exhausted;
     unsigned superseded;
@@ -25,17 +25,18 @@ struct fence_vote {
 };
 
 /* Begins a vote of @n masters of which those in @active are asked. */
-void fence_vote_begin(struct fence_vote *vote, enum fence_call_kind kind, unsigned n,
-                      uint32_t active);
+void fence_quorum_call_begin(struct fence_quorum_call *vote, enum fence_call_kind kind, unsigned n,
+                             uint32_t active);
 
 /* Master @i answered. */
-void fence_vote_reply(struct fence_vote *vote, unsigned i, const struct fence_reply *reply);
+void fence_quorum_call_reply(struct fence_quorum_call *vote, unsigned i,
+                             const struct fence_reply *reply);
 
 /* What is certain by now. Never OPEN once nobody owes an answer, or after
  * fence_tally_give_up(&vote->tally). */
-enum fence_verdict fence_vote_verdict(const struct fence_vote *vote);
+enum fence_verdict fence_quorum_call_verdict(const struct fence_quorum_call *vote);
 
 /* Why it is FENCE_VERDICT_UNKNOWN: FENCE_ENOQUORUM, FENCE_EFOREIGN or FENCE_EENDLESS. */
-int fence_vote_error(const struct fence_vote *vote);
+int fence_quorum_call_error(const struct fence_quorum_call *vote);
 
 #endif

@@ -28,35 +28,35 @@ static struct fence_reply reply_of(char letter)
     }
 }
 
-static struct fence_vote vote_of(enum fence_call_kind kind, const char *letters)
+static struct fence_quorum_call vote_of(enum fence_call_kind kind, const char *letters)
 {
     unsigned n = 0;
     uint32_t active = 0;
     for (; letters[n] != '\0'; n++)
         if (letters[n] != '-')
             active |= UINT32_C(1) << n;
-    struct fence_vote vote;
-    fence_vote_begin(&vote, kind, n, active);
+    struct fence_quorum_call vote;
+    fence_quorum_call_begin(&vote, kind, n, active);
     for (unsigned i = 0; i < n; i++) {
         if (letters[i] == '-' || letters[i] == '.')
             continue;
         struct fence_reply reply = reply_of(letters[i]);
-        fence_vote_reply(&vote, i, &reply);
+        fence_quorum_call_reply(&vote, i, &reply);
     }
     return vote;
 }
 
 static enum fence_verdict verdict(enum fence_call_kind kind, const char *letters)
 {
-    struct fence_vote vote = vote_of(kind, letters);
-    return fence_vote_verdict(&vote);
+    struct fence_quorum_call vote = vote_of(kind, letters);
+    return fence_quorum_call_verdict(&vote);
 }
 
 static enum fence_verdict verdict_at_deadline(enum fence_call_kind kind, const char *letters)
 {
-    struct fence_vote vote = vote_of(kind, letters);
+    struct fence_quorum_call vote = vote_of(kind, letters);
     fence_tally_give_up(&vote.tally);
-    return fence_vote_verdict(&vote);
+    return fence_quorum_call_verdict(&vote);
 }
 
 #define EXTEND_IS(letters, expected)                                                               \
@@ -178,20 +178,20 @@ static void uncounted_counts_for_neither_side(void **state)
 static void second_reply_of_one_master_changes_nothing(void **state)
 {
     (void)state;
-    struct fence_vote vote = vote_of(FENCE_CALL_EXTEND, "xy.");
+    struct fence_quorum_call vote = vote_of(FENCE_CALL_EXTEND, "xy.");
     struct fence_reply yes = {.kind = FENCE_REPLY_YES};
-    fence_vote_reply(&vote, 1, &yes);
-    fence_vote_reply(&vote, 0, &yes);
+    fence_quorum_call_reply(&vote, 1, &yes);
+    fence_quorum_call_reply(&vote, 0, &yes);
     struct fence_reply exhausted = {.kind = FENCE_REPLY_EXHAUSTED};
-    fence_vote_reply(&vote, 0, &exhausted);
-    fence_vote_reply(&vote, 1, &exhausted);
-    assert_int_equal(fence_vote_verdict(&vote), FENCE_VERDICT_OPEN);
+    fence_quorum_call_reply(&vote, 0, &exhausted);
+    fence_quorum_call_reply(&vote, 1, &exhausted);
+    assert_int_equal(fence_quorum_call_verdict(&vote), FENCE_VERDICT_OPEN);
 }
 
 static void parts_say_what_each_master_did(void **state)
 {
     (void)state;
-    struct fence_vote vote = vote_of(FENCE_CALL_INSPECT, "ynalrxsu-");
+    struct fence_quorum_call vote = vote_of(FENCE_CALL_INSPECT, "ynalrxsu-");
     static const enum fence_part parts[] = {
         FENCE_PART_GRANTED, FENCE_PART_FREE,    FENCE_PART_HELD,
         FENCE_PART_TIMEOUT, FENCE_PART_REFUSED, FENCE_PART_REFUSED,
