@@ -1,15 +1,12 @@
 #include "api/http/input.h"
 
 #include "api/http/problem_answer.h"
+#include "fence/protocol/decimal.h"
 #include "fence/protocol/limits.h"
 #include "fence/protocol/name.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum {
-    TOKEN_DIGITS_MAX = 16, /* of 2^53 - 1 */
-};
 
 int api_input_body(struct api_request *request, const struct api_json_member *members, size_t count)
 {
@@ -49,16 +46,12 @@ int api_input_query(struct api_request *request, const struct api_query_param *p
     return reading.result;
 }
 
-/* Plain digits only: strtoll() alone would take signs, white space and leading zeros. */
 static int parse_token(const char *text, int64_t *ret_token)
 {
-    size_t len = strlen(text);
-    if (len == 0 || len > TOKEN_DIGITS_MAX || strspn(text, "0123456789") != len || text[0] == '0')
+    uint64_t token = 0;
+    if (!fence_decimal_read(text, strlen(text), FENCE_TOKEN_MAX, &token) || token == 0)
         return FENCE_EINVAL;
-    int64_t token = strtoll(text, NULL, 10);
-    if (token > FENCE_TOKEN_MAX)
-        return FENCE_EINVAL;
-    *ret_token = token;
+    *ret_token = (int64_t)token;
     return 0;
 }
 

@@ -1,5 +1,7 @@
 #include "api/http/listen.h"
 
+#include "fence/protocol/decimal.h"
+
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -39,8 +41,8 @@ static const char *split(const char *address, char *host, size_t host_size)
 /* getaddrinfo() takes numbers past 65535 and drops their upper bits. */
 static bool is_port(const char *text)
 {
-    return strspn(text, "0123456789") == strlen(text) && strlen(text) <= 5 &&
-           strtoul(text, NULL, 10) <= UINT16_MAX;
+    uint64_t port = 0;
+    return fence_decimal_read(text, strlen(text), UINT16_MAX, &port);
 }
 
 /* An address of the machine's own network interface, or all of them: @everywhere stands for an

@@ -1,6 +1,7 @@
 #include "api/http/query.h"
 
 #include "api/http/percent.h"
+#include "fence/protocol/decimal.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -11,7 +12,6 @@
 #include <string.h>
 
 enum {
-    DIGITS_MAX = 18,  /* fit 64 bits, whatever they are */
     VALUE_MAX = 4096, /* bytes of an encoded value; far more than any text here, encoded */
 };
 
@@ -37,19 +37,17 @@ static int refuse(char error[static API_QUERY_ERROR_MAX], const char *format, ..
     return FENCE_EINVAL;
 }
 
-/* Plain digits only: strtoll() alone would take signs, white space and leading zeros. */
 static int read_integer(const struct api_query_param *param, const char *text, char *error)
 {
-    size_t len = strlen(text);
-    bool plain = len > 0 && len <= DIGITS_MAX && strspn(text, "0123456789") == len &&
-                 (text[0] != '0' || len == 1);
-    int64_t number = plain ? strtoll(text, NULL, 10) : -1;
-    if (number < param->min || number > param->max)
+    uint64_t number = 0;
+    assert(param->min >= 0 && param->max >= param->min);
+    if (!fence_decimal_read(text, strlen(text), (uint64_t)param->max, &number) ||
+        number < (uint64_t)param->min)
         return refuse(error,
                       "The query parameter %s must be a whole number from %" PRId64 " to %" PRId64
                       ", in plain decimal digits.",
                       param->name, param->min, param->max);
-    *param->integer = number;
+    *param->integer = (int64_t)number;
     return 0;
 }
 

@@ -1,5 +1,6 @@
 #include "storage/redis/batch.h"
 
+#include "fence/protocol/decimal.h"
 #include "fence/protocol/name.h"
 
 #include <assert.h>
@@ -103,13 +104,11 @@ const char *storage_batch_command(struct storage_batch_writer *writer,
 /* A decimal number up to the delimiter @end; sets *ret_after behind it. */
 static bool read_number(const char *text, char end, int64_t *ret_number, const char **ret_after)
 {
-    char *after = NULL;
-    if (*text < '0' || *text > '9')
+    const char *after = strchr(text, end);
+    uint64_t number = 0;
+    if (!after || !fence_decimal_read(text, (size_t)(after - text), FENCE_TOKEN_MAX, &number))
         return false;
-    long long number = strtoll(text, &after, 10);
-    if (*after != end || number < 0 || number > FENCE_TOKEN_MAX)
-        return false;
-    *ret_number = number;
+    *ret_number = (int64_t)number;
     *ret_after = after + 1;
     return true;
 }

@@ -12,7 +12,6 @@
 
 enum {
     MARKER_FIELDS = 16,
-    TIME_DIGITS_MAX = 11, /* of its seconds */
 };
 
 int storage_question_args(enum storage_question question,
@@ -226,11 +225,8 @@ static bool marker_text(const redisReply *field, char *to, size_t size)
 
 static bool marker_number(const redisReply *field, uint32_t max, uint32_t *ret_number)
 {
-    if (field->type != REDIS_REPLY_STRING || field->len < 1 || field->len > 10 ||
-        strspn(field->str, "0123456789") != field->len)
-        return false;
-    unsigned long number = strtoul(field->str, NULL, 10);
-    if (number < 1 || number > max)
+    uint64_t number = 0;
+    if (!storage_text_number(field, max, &number) || number < 1)
         return false;
     *ret_number = (uint32_t)number;
     return true;
@@ -239,13 +235,13 @@ static bool marker_number(const redisReply *field, uint32_t max, uint32_t *ret_n
 /* Absent where it does not matter: 0 then. */
 static bool marker_count(const redisReply *field, int64_t max, int64_t *ret_count)
 {
-    char *end = NULL;
+    uint64_t count = 0;
     if (field->type == REDIS_REPLY_NIL)
         return true;
-    if (field->type != REDIS_REPLY_STRING || field->len < 1 || field->len > 16)
+    if (!storage_text_number(field, (uint64_t)max, &count))
         return false;
-    *ret_count = strtoll(field->str, &end, 10);
-    return *end == '\0' && *ret_count >= 0 && *ret_count <= max;
+    *ret_count = (int64_t)count;
+    return true;
 }
 
 /* Written by an older pawld it is absent, and so another than any. */
@@ -397,24 +393,17 @@ void storage_redis_note_full(struct storage_reading *reading, bool full)
     storage_redis_find(&reading->facts, &reading->server);
 }
 
-/* ---- TIME ------------------------------------------------------------------------------------ */
+#define TIME_SECONDS_MAX UINT64_C(99999999999) /* some 3,000 years */
 
-static bool time_part(const redisReply *part, size_t digits_max, uint64_t *ret_number)
-{
-    if (part->type != REDIS_REPLY_STRING || part->len < 1 || part->len > digits_max ||
-        strspn(part->str, "0123456789") != part->len)
-        return false;
-    *ret_number = strtoull(part->str, NULL, 10);
-    return true;
-}
+/* ---- TIME ------------------------------------------------------------------------------------ */
 
 uint64_t storage_facts_time_us(const redisReply *reply)
 {
     uint64_t seconds = 0;
     uint64_t us = 0;
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 ||
-        !time_part(reply->element[0], TIME_DIGITS_MAX, &seconds) ||
-        !time_part(reply->element[1], 6, &us))
+        !storage_text_number(reply->element[0], TIME_SECONDS_MAX, &seconds) ||
+        !storage_text_number(reply->element[1], 999999, &us))
         return 0;
     return seconds * 1000000 + us;
 }

@@ -1,5 +1,6 @@
 #include "storage/redis/init_steps.h"
 
+#include "fence/protocol/decimal.h"
 #include "storage/redis/keys.h"
 #include "storage/redis/rejoin.h"
 #include "storage/redis/text.h"
@@ -141,12 +142,10 @@ static bool is_counter(const char *field)
 
 static bool read_counter(const char *text, int64_t *ret_value)
 {
-    char *end = NULL;
-    errno = 0;
-    long long value = strtoll(text, &end, 10);
-    if (errno || text[0] < '0' || text[0] > '9' || *end != '\0' || value > FENCE_TOKEN_MAX)
+    uint64_t value = 0;
+    if (!fence_decimal_read(text, strlen(text), FENCE_TOKEN_MAX, &value))
         return false;
-    *ret_value = value;
+    *ret_value = (int64_t)value;
     return true;
 }
 

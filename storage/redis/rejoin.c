@@ -12,6 +12,7 @@
 #include "storage/redis/lua/read.lua.h"
 #include "storage/redis/lua/record.lua.h"
 #include "storage/redis/lua/view.lua.h"
+#include "storage/redis/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -168,20 +169,12 @@ int storage_rejoin_command(const struct fence_rejoin_request *request,
 
 /* ---- replies --------------------------------------------------------------------------------- */
 
-static bool read_cursor(const redisReply *reply, uint64_t *ret_cursor)
-{
-    if (reply->type != REDIS_REPLY_STRING || reply->len == 0 ||
-        strspn(reply->str, "0123456789") != reply->len)
-        return false;
-    *ret_cursor = strtoull(reply->str, NULL, 10);
-    return true;
-}
-
 static enum fence_rejoin_outcome read_cleared(const redisReply *reply, uint64_t *ret_cursor)
 {
     if (reply->type == REDIS_REPLY_NIL)
         return FENCE_REJOIN_CHANGED;
-    return read_cursor(reply, ret_cursor) ? FENCE_REJOIN_DONE : FENCE_REJOIN_REFUSED;
+    return storage_text_number(reply, UINT64_MAX, ret_cursor) ? FENCE_REJOIN_DONE
+                                                              : FENCE_REJOIN_REFUSED;
 }
 
 static enum fence_rejoin_outcome read_page(const redisReply *reply, struct fence_rejoin_reply *read)
@@ -190,7 +183,7 @@ static enum fence_rejoin_outcome read_page(const redisReply *reply, struct fence
         return FENCE_REJOIN_CHANGED;
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 ||
         reply->element[1]->type != REDIS_REPLY_STRING ||
-        !read_cursor(reply->element[0], &read->cursor))
+        !storage_text_number(reply->element[0], UINT64_MAX, &read->cursor))
         return FENCE_REJOIN_REFUSED;
     read->page.bytes = reply->element[1]->str;
     read->page.len = reply->element[1]->len;

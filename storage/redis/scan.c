@@ -3,6 +3,7 @@
 #include "fence/protocol/name.h"
 #include "storage/redis/keys.h"
 #include "storage/redis/request.h"
+#include "storage/redis/text.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -44,15 +45,6 @@ static void tell_found(struct question *question, const struct storage_found *fo
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-static bool read_cursor(const redisReply *reply, uint64_t *ret_cursor)
-{
-    if (reply->type != REDIS_REPLY_STRING || reply->len == 0 ||
-        strspn(reply->str, "0123456789") != reply->len)
-        return false;
-    *ret_cursor = strtoull(reply->str, NULL, 10);
-    return true;
-}
-
 const char *storage_scan_name(const redisReply *key)
 {
     if (key->type != REDIS_REPLY_STRING || key->len <= LOCK_KEY_LEN ||
@@ -70,7 +62,7 @@ static void on_scanned(redisAsyncContext *context, void *data, void *question)
     (void)context;
     if (reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
         reply->element[1]->type == REDIS_REPLY_ARRAY &&
-        read_cursor(reply->element[0], &found.next)) {
+        storage_text_number(reply->element[0], UINT64_MAX, &found.next)) {
         const redisReply *keys = reply->element[1];
         found.part = FENCE_PART_GRANTED;
         found.count = keys->elements;

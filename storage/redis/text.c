@@ -1,5 +1,7 @@
 #include "storage/redis/text.h"
 
+#include "fence/protocol/decimal.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -10,6 +12,12 @@ bool storage_text_copy(char *to, size_t size, const char *from, size_t len)
     memcpy(to, from, len);
     to[len] = '\0';
     return true;
+}
+
+bool storage_text_number(const redisReply *reply, uint64_t max, uint64_t *ret_number)
+{
+    return reply->type == REDIS_REPLY_STRING &&
+           fence_decimal_read(reply->str, reply->len, max, ret_number);
 }
 
 static bool is_plain(char c)

@@ -4,6 +4,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+#include <hiredis/hiredis.h>
 
 /* Copies the @len bytes at @from to @to, terminated. False where its @size has no room for them:
  * @to is as it was. Any thread. */
@@ -13,6 +16,9 @@ bool storage_text_copy(char *to, size_t size, const char *from, size_t len);
  * else as "\xNN", so that no terminal obeys them. Always terminated; what does not fit is left out.
  * Any thread. */
 void storage_text_show(char *to, size_t size, const char *from, size_t len);
+
+/* Reads a reply that is a string of digits, as fence_decimal_read() does. Any thread. */
+bool storage_text_number(const redisReply *reply, uint64_t max, uint64_t *ret_number);
 
 /* Whether these bytes are printable ASCII. Any thread. */
 bool storage_text_plain(const char *bytes, size_t len);

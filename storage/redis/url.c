@@ -1,5 +1,6 @@
 #include "storage/redis/url.h"
 
+#include "fence/protocol/decimal.h"
 #include "storage/redis/text.h"
 
 #include <stdbool.h>
@@ -47,11 +48,11 @@ static const char *parse_credentials(const char *text, size_t len, struct storag
 
 static const char *parse_port(const char *text, struct storage_redis_url *url)
 {
-    char *end = NULL;
-    unsigned long port = strtoul(text, &end, 10);
-    if (end > text && *end == '/')
+    uint64_t port = 0;
+    const char *slash = strchr(text, '/');
+    if (slash && slash != text)
         return "nothing may follow the port: database 0 is used, and no other can be";
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || port < 1 || port > 65535)
+    if (!fence_decimal_read(text, strlen(text), UINT16_MAX, &port) || port == 0)
         return "the port must be a number from 1 to 65535";
     url->port = (uint16_t)port;
     return NULL;

@@ -470,7 +470,7 @@ static void marker_says_which_init_is_not_done(void **state)
 static void time_is_seconds_and_microseconds(void **state)
 {
     (void)state;
-    assert_int_equal(time_us("*2\r\n$10\r\n1795187593\r\n$6\r\n000123\r\n"),
+    assert_int_equal(time_us("*2\r\n$10\r\n1795187593\r\n$3\r\n123\r\n"),
                      UINT64_C(1795187593000123));
     assert_int_equal(time_us("*2\r\n$10\r\n1795187593\r\n$1\r\n7\r\n"), UINT64_C(1795187593000007));
 }
