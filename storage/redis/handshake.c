@@ -1,5 +1,6 @@
 #include "storage/redis/handshake.h"
 
+#include "storage/redis/auth.h"
 #include "storage/redis/keys.h"
 #include "storage/redis/lua/doubt.lua.h"
 #include "storage/redis/lua/lineage.lua.h"
@@ -146,14 +147,10 @@ static void on_shaking_marker(redisAsyncContext *context, void *reply, void *pri
 
 static bool authenticate(struct storage_session *session)
 {
-    const struct storage_redis_url *url = session->connection->config.url;
-    if (!url->password[0])
-        return true;
-    int status = url->user[0] ? redisAsyncCommand(session->connection->context, on_authenticated,
-                                                  session, "AUTH %s %s", url->user, url->password)
-                              : redisAsyncCommand(session->connection->context, on_authenticated,
-                                                  session, "AUTH %s", url->password);
-    return status == REDIS_OK;
+    const char *args[STORAGE_AUTH_ARGS];
+    const int n = storage_auth_args(session->connection->config.url, args);
+    return n == 0 || redisAsyncCommandArgv(session->connection->context, on_authenticated, session,
+                                           n, args, NULL) == REDIS_OK;
 }
 
 static bool ask_shaking(struct storage_session *session, enum storage_question question,

@@ -1,5 +1,6 @@
 #include "storage/redis/init_session.h"
 
+#include "storage/redis/auth.h"
 #include "storage/redis/facts.h"
 #include "storage/redis/keys.h"
 #include "storage/redis/text.h"
@@ -125,12 +126,11 @@ static int connect_master(struct storage_init_session *session, unsigned i)
     if (link->err || redisSetTimeout(link, deadline) != REDIS_OK)
         return storage_init_fail_reply(session, i, NULL);
     storage_replies_watch(&session->replies[i], link);
-    if (!url->password[0])
+    const char *args[STORAGE_AUTH_ARGS];
+    const int n = storage_auth_args(url, args);
+    if (n == 0)
         return 0;
-    const char *as_user[] = {"AUTH", url->user, url->password};
-    const char *as_any[] = {"AUTH", url->password};
-    redisReply *reply = url->user[0] ? storage_init_ask(session, i, 3, as_user)
-                                     : storage_init_ask(session, i, 2, as_any);
+    redisReply *reply = storage_init_ask(session, i, n, args);
     if (!reply || reply->type != REDIS_REPLY_STATUS)
         return storage_init_fail_reply(session, i, reply);
     freeReplyObject(reply);

@@ -1,6 +1,7 @@
 #include "storage/redis/init_steps.h"
 
 #include "fence/protocol/decimal.h"
+#include "storage/redis/clock.h"
 #include "storage/redis/keys.h"
 #include "storage/redis/rejoin.h"
 #include "storage/redis/text.h"
@@ -205,13 +206,6 @@ int storage_init_read(struct storage_init_session *session, int64_t *ret_highest
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
-static uint64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 static void sleep_ms(uint64_t ms)
 {
     struct timespec left = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000};
@@ -238,9 +232,11 @@ static int check_claims(struct storage_init_session *session)
 
 int storage_init_hold(struct storage_init_session *session, uint64_t hold_ms)
 {
-    uint64_t end_ms = now_ms() + hold_ms + 1; /* the clock's milliseconds are cut off */
+    uint64_t end_ms =
+        storage_clock_us() / 1000 + hold_ms + 1; /* the clock's milliseconds are cut off */
     int error = 0;
-    for (uint64_t now = now_ms(); !error && now < end_ms; now = now_ms()) {
+    for (uint64_t now = storage_clock_us() / 1000; !error && now < end_ms;
+         now = storage_clock_us() / 1000) {
         error = check_claims(session);
         if (!error)
             sleep_ms(end_ms - now < WATCH_MS ? end_ms - now : WATCH_MS);

@@ -1,5 +1,6 @@
 #include "storage/redis/probe.h"
 
+#include "storage/redis/clock.h"
 #include "storage/redis/keys.h"
 #include "storage/redis/lua/lineage.lua.h"
 #include "storage/redis/lua/settle.lua.h"
@@ -12,15 +13,6 @@
 enum {
     BYTES_AT_LEAST = 4096, /* between two notes of how many a master received */
 };
-
-/* The fence's clock: it counts while this machine sleeps, as the master's does. */
-static uint64_t boot_clock_us(void)
-{
-    struct timespec now;
-    int failed = clock_gettime(CLOCK_BOOTTIME, &now);
-    assert(!failed);
-    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
 
 /* Whether a reply is of the connection that stands, and no handshake has begun on it since. */
 static bool is_of_ready(const struct storage_look *look, const redisAsyncContext *context)
@@ -136,7 +128,7 @@ static void on_look_time(redisAsyncContext *context, void *reply, void *privdata
         return;
     struct fence_clock_reading *clock = &look->reading.facts.clock;
     clock->theirs_us = storage_facts_time_us(reply);
-    clock->after_us = boot_clock_us();
+    clock->after_us = storage_clock_us();
     events->looked(events->context, look->session->index, &look->reading.facts);
 }
 
@@ -215,7 +207,7 @@ static void on_look_due(void *context)
     look->failed = false;
     memset(&look->reading, 0, sizeof(look->reading));
     memcpy(look->reading.facts.host, session->reading.facts.host, sizeof(look->reading.facts.host));
-    look->reading.facts.clock = (struct fence_clock_reading){.before_us = boot_clock_us()};
+    look->reading.facts.clock = (struct fence_clock_reading){.before_us = storage_clock_us()};
     if (!ask_all(look))
         storage_connection_fail(session->connection, FENCE_REASON_UNREACHABLE, "out of memory");
 }

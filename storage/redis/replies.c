@@ -1,5 +1,6 @@
 #include "storage/redis/replies.h"
 
+#include "storage/redis/clock.h"
 #include "storage/redis/keys.h"
 #include "storage/redis/text.h"
 
@@ -282,13 +283,6 @@ const char *storage_replies_error(const redisContext *context)
 
 /* ---- a connection that blocks ---------------------------------------------------------------- */
 
-static uint64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 /* What is there before the question is no answer to it. */
 static bool is_at_rest(struct storage_replies *replies, const redisContext *context)
 {
@@ -314,7 +308,7 @@ redisReply *storage_replies_ask(redisContext *context, const char *command, size
                                 unsigned deadline_ms)
 {
     struct storage_replies *replies = context->reader->privdata;
-    uint64_t end_ms = now_ms() + deadline_ms;
+    uint64_t end_ms = storage_clock_us() / 1000 + deadline_ms;
     void *reply = NULL;
     if (replies->error[0] || !is_at_rest(replies, context) || !send_all(context, command, len))
         return NULL;
@@ -324,7 +318,7 @@ redisReply *storage_replies_ask(redisContext *context, const char *command, size
         if (redisGetReplyFromReader(context, &reply) != REDIS_OK ||
             (!reply && !storage_replies_bounded(replies)))
             return NULL;
-        if (!reply && now_ms() > end_ms)
+        if (!reply && storage_clock_us() / 1000 > end_ms)
             errno = EAGAIN;
         if (!reply && (errno == EAGAIN || redisBufferRead(context) != REDIS_OK))
             return NULL;

@@ -1,5 +1,6 @@
 #include "storage/redis/subscribe.h"
 
+#include "storage/redis/auth.h"
 #include "storage/redis/keys.h"
 #include "storage/redis/uv.h"
 
@@ -64,11 +65,9 @@ static redisAsyncContext *connect_like(const redisContext *first)
 
 static bool subscribe(const struct storage_redis_url *url, redisAsyncContext *context)
 {
-    if (url->password[0] && url->user[0] &&
-        redisAsyncCommand(context, NULL, NULL, "AUTH %s %s", url->user, url->password) != REDIS_OK)
-        return false;
-    if (url->password[0] && !url->user[0] &&
-        redisAsyncCommand(context, NULL, NULL, "AUTH %s", url->password) != REDIS_OK)
+    const char *args[STORAGE_AUTH_ARGS];
+    const int n = storage_auth_args(url, args);
+    if (n > 0 && redisAsyncCommandArgv(context, NULL, NULL, n, args, NULL) != REDIS_OK)
         return false;
     return redisAsyncCommand(context, on_published, NULL, "SUBSCRIBE " STORAGE_FREED_CHANNEL) ==
            REDIS_OK;
