@@ -311,7 +311,7 @@ void fence_core_acquire_timer(struct fence_core *core, struct call *call)
     if (call->wait_until_us && core->now_us >= call->wait_until_us)
         answer_error(core, call, FENCE_EWAITTIMEOUT);
     else if (asks_once && fence_core_knows_held(core, call))
-        answer_error(core, call, FENCE_EHELD); /* whoever stood before it has it now */
+        answer_error(core, call, FENCE_EHELD); /* the call before it has the lock now */
     else if (!fence_core_stands_behind(core, call) || fence_core_holds_itself(core, call) ||
              FENCE_MUTANT(ASKS_OUT_OF_LINE))
         try(core, call);

@@ -4,17 +4,17 @@
 
 #include "fence/core/state.h"
 
-/* Whether a majority owes so little that more may be asked. */
+/* Whether a majority owes so few answers that another call of @class may begin. */
 bool fence_core_has_room(const struct fence_core *core, enum fence_class class);
 
 /* Whether @call may ask the masters now. If not, it is ADMITTING: fence_core_admit_next() names it
  * later, or its timer comes. */
 bool fence_core_admit(struct fence_core *core, struct call *call);
 
-/* @call, which is ADMITTING, is no more. */
+/* The ADMITTING @call leaves its queue. */
 void fence_core_admit_leave(struct fence_core *core, struct call *call);
 
-/* Whether a call that waited may be begun; which one, where one may. It waits no more. */
+/* Whether a waiting call may begin; and that call, taken out of its queue. */
 bool fence_core_admit_due(const struct fence_core *core);
 struct call *fence_core_admit_next(struct fence_core *core);
 

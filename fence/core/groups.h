@@ -1,7 +1,7 @@
-/* Acquires of several resources under way: what one of them needs beyond an acquire of one. They
- * stand in no line, since whoever stood first in one line and not in another would keep others from
- * what is free. So this server's own may meet at the masters like those of two servers, and come
- * apart by random delays. */
+/* Acquires of several resources: what they need beyond an acquire of one. They stand in no wait
+ * queue. A call that is first in one queue and not in another would keep others from what is free.
+ * So two of this server's groups may meet at the masters, like those of two servers. Random delays
+ * keep them apart. */
 #ifndef FENCE_CORE_GROUPS_H
 #define FENCE_CORE_GROUPS_H
 

@@ -1,13 +1,13 @@
 /* What the core learns of masters: handshakes, lost connections, silence, newer views. Rejoins
- * under way are only told. They go on at the end of the step, so that none changes under its own
- * walk. */
+ * under way only get a note. They act on it at the end of the step, so that no rejoin changes while
+ * its own code runs. */
 #ifndef FENCE_CORE_MASTERS_H
 #define FENCE_CORE_MASTERS_H
 
 #include "fence/core/state.h"
 
-/* A handshake with master @i ended, it refused for a view, its connection ended; those in @set are
- * to be given up. */
+/* In this order: a handshake with master @i ended; it refused a request and told its view; its
+ * connection ended; the masters in @set are given up. */
 void fence_core_learn(struct fence_core *core, unsigned i, const struct fence_facts *facts);
 void fence_core_learn_view(struct fence_core *core, unsigned i, const struct fence_view *view);
 void fence_core_lose(struct fence_core *core, unsigned i, enum fence_reason reason);

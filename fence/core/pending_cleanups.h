@@ -1,11 +1,9 @@
-/* Clean-ups that masters still owe: a failed attempt must be taken back on every master that may
- * hold something of it, also where the connection broke before the clean-up was acknowledged. What
- * is not acknowledged is told again when the master is back; after the lease's own end it is
- * forgotten, since the lock is gone by then.
+/* Pending clean-ups. A failed attempt has to be undone on every master that may hold a part of it,
+ * also where the connection broke before the acknowledgement. Such a clean-up is sent again when
+ * the master is back. It is dropped after the end of the lease, when the lock is gone by itself.
  *
- * Without this a moment in which all masters stall would block the names asked for in it until
- * their TTL. It is about liveness only: a clean-up that is never made harms no promise but the
- * waiting. */
+ * This is for liveness only. Without it, a moment in which all masters stall would block the names
+ * asked for in it until their TTL. */
 #ifndef FENCE_CORE_PENDING_CLEANUPS_H
 #define FENCE_CORE_PENDING_CLEANUPS_H
 

@@ -4,13 +4,13 @@
 
 #include "fence/core/state.h"
 
-/* @call, new, asks at once, or when it may. */
+/* The new @call asks the masters, at once or when it is admitted. */
 void fence_core_quorum_call_begin(struct fence_core *core, struct call *call);
 
-/* It may ask now. */
+/* @call is admitted, and its round begins. */
 void fence_core_quorum_call_admitted(struct fence_core *core, struct call *call);
 
-/* Master @i replied; its timer came. */
+/* Master @i replied; or the timer of @call is due. */
 void fence_core_quorum_call_reply(struct fence_core *core, struct call *call, unsigned i,
                                   const struct fence_reply *reply);
 void fence_core_quorum_call_timer(struct fence_core *core, struct call *call);

@@ -1,4 +1,4 @@
-/* Taking masters back: what the replies to the steps of a rejoin lead to, and time. */
+/* Rejoins: what replies to the steps and the passing of time lead to. */
 #ifndef FENCE_CORE_REJOIN_H
 #define FENCE_CORE_REJOIN_H
 
@@ -8,11 +8,11 @@
 void fence_core_rejoin_reply(struct fence_core *core, unsigned i,
                              const struct fence_rejoin_reply *reply);
 
-/* When the next tick is due; time went by. */
+/* When the next tick is due; and the tick. */
 uint64_t fence_core_rejoin_deadline(const struct fence_core *core);
 void fence_core_rejoin_tick(struct fence_core *core);
 
-/* At the end of each step: where masters are back, they may be read on. */
+/* The end of each step. Imports go on reading from masters that are back. */
 void fence_core_rejoin_go_on(struct fence_core *core);
 
 #endif

@@ -1,4 +1,4 @@
-/* The steps of a rejoin: which requests each of them sends (rejoin_state.h says in which order). */
+/* The steps of a rejoin: the requests that each sends. Their order is in rejoin_state.h. */
 #ifndef FENCE_CORE_REJOIN_STEPS_H
 #define FENCE_CORE_REJOIN_STEPS_H
 
@@ -63,8 +63,8 @@ void fence_core_rejoin_admit(struct fence_core *core, unsigned member);
 void fence_core_rejoin_break_off(struct fence_core *core, unsigned member,
                                  enum fence_reason reason);
 
-/* Another leader is further with @member. The next try comes after a while, lest two go on like
- * this for ever. */
+/* Another leader is further with @member. The next try comes after a longer delay, so that two
+ * leaders do not beat each other for ever. */
 void fence_core_rejoin_yield(struct fence_core *core, unsigned member);
 
 #endif

@@ -1,7 +1,7 @@
-/* Waiting lines: one for each resource that calls of this server want to acquire. Whoever is first
- * in a line is the only one to trouble the masters for that resource; the rest stand behind it in
- * the order they came. A line exists while somebody stands in it, and remembers what its first
- * learnt last. */
+/* Wait queues: one for each resource that calls of this server want to acquire. Only the first of a
+ * queue asks the masters for that resource. The others stand behind it in the order of their
+ * arrival. A queue exists while a call stands in it, and keeps the hint that its first learnt last.
+ */
 #ifndef FENCE_CORE_WAIT_QUEUE_H
 #define FENCE_CORE_WAIT_QUEUE_H
 

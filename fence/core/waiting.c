@@ -149,7 +149,7 @@ void fence_core_answer_queue(struct fence_core *core, const struct call *call)
             fence_core_wake_at(core, &core->calls[who], core->now_us);
 }
 
-/* One that asks already, out of its turn, goes on with that. */
+/* @next is first in its line now. An attempt that it already has in flight goes on. */
 static void step_forward(struct fence_core *core, struct call *next)
 {
     if (next->state == CALL_TRYING || next->state == CALL_ADMITTING)

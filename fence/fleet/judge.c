@@ -100,7 +100,7 @@ enum fence_reason fence_fleet_judge(const struct fence_fleet *fleet, unsigned i)
 
 /* ---- what to do ------------------------------------------------------------------------------ */
 
-/* Masters whose own facts leave nothing to be asked of others: they are active, or would be. */
+/* The number of other masters that are fit to vote by their own facts. */
 static unsigned others_active(const struct fence_fleet *fleet, unsigned i)
 {
     unsigned count = FENCE_MUTANT(READ_ITSELF) && fleet->fleet_id[0] != '\0';
@@ -173,8 +173,9 @@ static enum fence_master_state state_of_restarted(const struct fence_fleet *flee
                                                                  : FENCE_MASTER_RESTAMP;
 }
 
-/* What it was before can still run somewhere, where its process is the one that was admitted: that
- * one is retired. Not where the higher incarnation is of our own try, which broke off. */
+/* Whether @i is the process that was admitted, and another machine has replaced it since: it never
+ * votes again. One that restarted may be taken back. A higher incarnation of this server's own try,
+ * which broke off, is no sign of a replacement. */
 static bool is_retired(const struct fence_fleet *fleet, unsigned i)
 {
     const struct fence_master *master = &fleet->master[i];

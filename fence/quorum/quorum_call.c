@@ -28,7 +28,7 @@ void fence_quorum_call_reply(struct fence_quorum_call *vote, unsigned i,
     fence_obstacles_record(&vote->obstacles, reply);
 }
 
-/* A reading: one holder at a majority, or certainly none. Whoever is silent may name anybody. */
+/* A reading: one holder at a majority, or certainly none. A silent master may name any holder. */
 static enum fence_verdict reading(const struct fence_quorum_call *vote)
 {
     const struct fence_tally *tally = &vote->tally;

@@ -18,7 +18,7 @@ void fence_tally_begin(struct fence_tally *tally, unsigned n, uint32_t asked);
  */
 bool fence_tally_record(struct fence_tally *tally, unsigned i, enum fence_part part);
 
-/* Whoever still owes an answer has taken too long. */
+/* The round is over: masters that still owe an answer count as timed out. */
 void fence_tally_give_up(struct fence_tally *tally);
 
 unsigned fence_tally_count(const struct fence_tally *tally, enum fence_part part);

@@ -142,9 +142,8 @@ static void inspect(struct listing *listing, const char *resource, size_t index)
     server_driver_call(listing->all->config.driver, &call);
 }
 
-/* A master did not answer in time. It is for the core to say who is silent, from what it has itself
- * asked of it: it is given something to ask, or this master would be the first to walk for ever
- * where nobody else asks for a lock. */
+/* The scan timed out. One dummy inspect is sent, so that the core's own deadline can mark the
+ * master silent. Without other calls it would never do so, and each listing would wait. */
 static void give_up(struct listing *listing)
 {
     for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++)

@@ -160,7 +160,7 @@ static void undurable_master_votes_once_its_settings_are_restored(void **state)
 
 /* ---- who was admitted again since ------------------------------------------------------------ */
 
-/* What it was before can still run somewhere. */
+/* The old process of a replaced member is still running. */
 static void superseded_master_is_retired_while_it_is_unchanged(void **state)
 {
     struct look *look = *state;
