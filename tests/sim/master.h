@@ -1,4 +1,4 @@
-/* A simulated master: what the scripts in storage/lua/ do to the keys, as data.
+/* A simulated master: what the scripts in storage/redis/lua/ do to the keys, as data.
  *
  * What Redis holds in memory is one struct, so it is lost as one. A Redis with appendfsync always
  * has the same on its disk at any moment, one with everysec has what it saved some time ago, and
