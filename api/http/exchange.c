@@ -17,16 +17,16 @@ enum {
     BODY_FIRST = 512, /* room for a body of unknown length; most are less */
 };
 
-static struct api_exchanges *exchanges_of(const struct api_room *room)
+static struct api_exchanges *exchanges_of(const struct api_shard *shard)
 {
-    return room->rooms->user.context;
+    return shard->shards->user.context;
 }
 
 /* What libmicrohttpd has read came through it. */
-static struct api_guard *guard_of(const struct api_room *room, struct MHD_Connection *connection)
+static struct api_guard *guard_of(const struct api_shard *shard, struct MHD_Connection *connection)
 {
     struct api_guard *guard =
-        api_guards_find(room->rooms->user.guards, api_room_socket(connection));
+        api_guards_find(shard->shards->user.guards, api_shard_socket(connection));
     assert(guard != NULL && !guard->fresh);
     return guard;
 }
@@ -39,7 +39,7 @@ static enum MHD_Result note_header(void *context, enum MHD_ValueKind kind, const
     return MHD_YES;
 }
 
-static struct api_request *request_new(struct api_room *room, struct MHD_Connection *connection,
+static struct api_request *request_new(struct api_shard *shard, struct MHD_Connection *connection,
                                        const char *method, const char *url)
 {
     struct api_headers headers = {0};
@@ -51,8 +51,8 @@ static struct api_request *request_new(struct api_room *room, struct MHD_Connect
         calloc(1, sizeof(*request) + path_size + api_headers_size(&headers));
     if (request == NULL)
         return NULL;
-    request->parking = &exchanges_of(room)->parking;
-    request->room = room;
+    request->parking = &exchanges_of(shard)->parking;
+    request->shard = shard;
     request->connection = connection;
     request->method = api_method_parse(method);
     memcpy(request->path, url, path_size);
@@ -124,7 +124,7 @@ static void refuse_unread(struct api_request *request, const char *fault)
     if (fault == NULL && !body_unwanted(request))
         return;
 
-    api_guard_refused(guard_of(request->room, request->connection));
+    api_guard_refused(guard_of(request->shard, request->connection));
     request->close_connection = true;
     request->state = API_REQUEST_HANDLING;
     if (fault != NULL)
@@ -133,11 +133,11 @@ static void refuse_unread(struct api_request *request, const char *fault)
         api_problem_answer(request, API_PROBLEM_TOO_LARGE);
 }
 
-static enum MHD_Result headers_came(struct api_room *room, struct MHD_Connection *connection,
+static enum MHD_Result headers_came(struct api_shard *shard, struct MHD_Connection *connection,
                                     const char *method, const char *url, const char *version,
                                     void **ret_request)
 {
-    struct api_request *request = request_new(room, connection, method, url);
+    struct api_request *request = request_new(shard, connection, method, url);
     if (request == NULL)
         return MHD_NO;
     *ret_request = request;
@@ -184,7 +184,7 @@ static enum MHD_Result body_came(struct api_request *request, const char *data, 
 static enum MHD_Result request_came(struct api_request *request)
 {
     request->state = API_REQUEST_HANDLING;
-    api_dispatch(&exchanges_of(request->room)->served, request);
+    api_dispatch(&exchanges_of(request->shard)->served, request);
     if (request->state == API_REQUEST_HANDLING)
         api_parking_add(request);
     return request->state == API_REQUEST_BROKEN ? MHD_NO : MHD_YES;
@@ -220,7 +220,7 @@ enum MHD_Result api_exchange_handle(void *context, struct MHD_Connection *connec
  * open until it counts as idle. */
 static void see_end(struct MHD_Connection *connection)
 {
-    struct pollfd end = {.fd = api_room_socket(connection), .events = POLLRDHUP};
+    struct pollfd end = {.fd = api_shard_socket(connection), .events = POLLRDHUP};
     if (poll(&end, 1, 0) > 0 && (end.revents & POLLRDHUP))
         (void)shutdown(end.fd, SHUT_RD); /* wakes it; what came before the end is still read */
 }
@@ -237,10 +237,10 @@ static void end_of(struct api_request *request)
 void api_exchange_completed(void *context, struct MHD_Connection *connection, void **request,
                             enum MHD_RequestTerminationCode why)
 {
-    const struct api_room *room = context;
+    const struct api_shard *shard = context;
     (void)why;
     see_end(connection);
-    api_guard_answered(guard_of(room, connection));
+    api_guard_answered(guard_of(shard, connection));
     if (*request != NULL)
         end_of(*request);
     *request = NULL;
@@ -249,8 +249,8 @@ void api_exchange_completed(void *context, struct MHD_Connection *connection, vo
 void api_exchange_connected(void *context, struct MHD_Connection *connection,
                             void **connection_context, enum MHD_ConnectionNotificationCode code)
 {
-    const struct api_room *room = context;
+    const struct api_shard *shard = context;
     (void)connection_context;
     if (code == MHD_CONNECTION_NOTIFY_CLOSED)
-        api_guards_remove(room->rooms->user.guards, api_room_socket(connection));
+        api_guards_remove(shard->shards->user.guards, api_shard_socket(connection));
 }

@@ -8,13 +8,13 @@
 
 #include <microhttpd.h>
 
-/* What all exchanges of a server share: the context of its rooms. */
+/* What all exchanges of a server share: the context of its shards. */
 struct api_exchanges {
     struct api_served served;
     struct api_parking parking;
 };
 
-/* libmicrohttpd's callbacks; @context is the struct api_room. */
+/* libmicrohttpd's callbacks; @context is the struct api_shard. */
 enum MHD_Result api_exchange_handle(void *context, struct MHD_Connection *connection,
                                     const char *url, const char *method, const char *version,
                                     const char *data, size_t *data_size, void **request);

@@ -83,7 +83,7 @@ void api_guards_expire(struct api_guards *guards);
 int api_guards_timeout_ms(const struct api_guards *guards);
 
 /* Ends connections whose head is not there yet, the oldest first, at most @count: there is no space
- * for others. Returns how many. They are gone after the next round of their room. */
+ * for others. Returns how many. They are gone after the next round of their shard. */
 unsigned api_guards_evict(struct api_guards *guards, unsigned count);
 
 #endif

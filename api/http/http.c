@@ -26,7 +26,7 @@ enum {
 };
 
 struct api_http {
-    struct api_rooms rooms;
+    struct api_shards shards;
     struct api_guards guards;
     struct api_exchanges exchanges;
     int listen_fd;       /* -1 once quiesced */
@@ -43,7 +43,7 @@ struct api_http {
 /* ---- the door -------------------------------------------------------------------------------- */
 
 /* Lets one in. EAGAIN: there is none; anything else: it cannot be let in. */
-static int accept_into(struct api_http *http, struct api_room *room)
+static int accept_into(struct api_http *http, struct api_shard *shard)
 {
     struct sockaddr_storage from;
     socklen_t from_len = sizeof(from);
@@ -55,8 +55,8 @@ static int accept_into(struct api_http *http, struct api_room *room)
         (void)close(fd);
         return ENOMEM;
     }
-    room->due = 1;
-    if (MHD_add_connection(room->daemon, fd, (struct sockaddr *)&from, from_len) == MHD_YES)
+    shard->due = 1;
+    if (MHD_add_connection(shard->daemon, fd, (struct sockaddr *)&from, from_len) == MHD_YES)
         return 0;
     api_guards_remove(&http->guards, fd); /* it is closed already */
     return ENOMEM;
@@ -90,8 +90,8 @@ static int accept_some(struct api_http *http, bool *ret_anybody)
 {
     int error = 0;
     for (int i = 0; i < ACCEPTS_A_TURN && error == 0; i++) {
-        struct api_room *room = api_rooms_find_space(&http->rooms);
-        error = room != NULL ? accept_into(http, room) : ENOSPC;
+        struct api_shard *shard = api_shards_find_space(&http->shards);
+        error = shard != NULL ? accept_into(http, shard) : ENOSPC;
         *ret_anybody |= error == 0;
         if (error == EINTR || error == ECONNABORTED)
             error = 0;
@@ -99,9 +99,9 @@ static int accept_some(struct api_http *http, bool *ret_anybody)
     return error;
 }
 
-/* Lets in who knocks; true if anybody was. When all rooms are full, or descriptors run out, the
- * others wait outside, and each later turn tries again; clients that do not finish a head make
- * space for them. */
+/* Accepts new connections; true if there was any. When all shards are full, or descriptors run out,
+ * the others wait in the kernel's backlog, and each later turn tries again. Clients that do not
+ * finish a head are ended to make space for them. */
 static bool accept_clients(struct api_http *http)
 {
     bool anybody = false;
@@ -160,7 +160,7 @@ static void set_up(struct api_http *http, const struct api_http_config *config)
 
 static int open_rooms(struct api_http *http, const struct api_http_config *config)
 {
-    const struct api_rooms_user user = {
+    const struct api_shards_user user = {
         .guards = &http->guards,
         .handle = api_exchange_handle,
         .completed = api_exchange_completed,
@@ -169,8 +169,8 @@ static int open_rooms(struct api_http *http, const struct api_http_config *confi
         .log = config->log,
         .log_context = config->log_context,
     };
-    return api_rooms_init(&http->rooms, &user, http->capacity,
-                          config->idle_s > 0 ? config->idle_s : API_HTTP_IDLE_S);
+    return api_shards_init(&http->shards, &user, http->capacity,
+                           config->idle_s > 0 ? config->idle_s : API_HTTP_IDLE_S);
 }
 
 int api_http_new(const struct api_http_config *config, struct api_http **ret_http)
@@ -207,7 +207,7 @@ uint16_t api_http_port(const struct api_http *http)
 
 int api_http_fd(const struct api_http *http)
 {
-    return http->rooms.fd;
+    return http->shards.fd;
 }
 
 int api_http_watch_fd(const struct api_http *http)
@@ -224,20 +224,20 @@ void api_http_watch_turn(struct api_http *http)
 
 int api_http_timeout_ms(struct api_http *http)
 {
-    const int rooms_ms = api_rooms_timeout_ms(&http->rooms);
+    const int shards_ms = api_shards_timeout_ms(&http->shards);
     const int guards_ms = api_guards_timeout_ms(&http->guards);
-    if (rooms_ms < 0 || guards_ms < 0)
-        return rooms_ms < 0 ? guards_ms : rooms_ms;
-    return rooms_ms < guards_ms ? rooms_ms : guards_ms;
+    if (shards_ms < 0 || guards_ms < 0)
+        return shards_ms < 0 ? guards_ms : shards_ms;
+    return shards_ms < guards_ms ? shards_ms : guards_ms;
 }
 
 void api_http_turn(struct api_http *http)
 {
     bool more = true;
     api_guards_expire(&http->guards);
-    api_rooms_look(&http->rooms);
+    api_shards_look(&http->shards);
     for (int round = 0; round < ROUNDS_MAX && more; round++) {
-        more = api_rooms_run(&http->rooms);
+        more = api_shards_run(&http->shards);
         /* Afterwards, since who has just left makes space. */
         if (http->listen_fd >= 0 && !http->accepting)
             more |= accept_clients(http);
@@ -259,7 +259,7 @@ unsigned api_http_parked(const struct api_http *http)
 
 unsigned api_http_connections(const struct api_http *http)
 {
-    return api_rooms_connections(&http->rooms);
+    return api_shards_connections(&http->shards);
 }
 
 static void refuse_parked(struct api_parking *parking)
@@ -279,11 +279,11 @@ void api_http_free(struct api_http *http)
     refuse_parked(parking);
     /* A resumed connection is taken up by the next round; none may be suspended when it stops. */
     for (int round = 0; round < FAREWELL_ROUNDS; round++) {
-        api_rooms_look(&http->rooms);
-        (void)api_rooms_run(&http->rooms);
+        api_shards_look(&http->shards);
+        (void)api_shards_run(&http->shards);
     }
     assert(parking->first == NULL);
-    api_rooms_fini(&http->rooms);
+    api_shards_fini(&http->shards);
     api_guards_fini(&http->guards);
     if (parking->watch_fd >= 0)
         (void)close(parking->watch_fd);

@@ -15,7 +15,7 @@ void api_parking_add(struct api_request *request)
         request->next->link = &request->next;
     parking->first = request;
     parking->count++;
-    request->room->rooms->hovering++;
+    request->shard->shards->hovering++;
 }
 
 static void unpark(struct api_request *request)
@@ -29,15 +29,15 @@ static void unpark(struct api_request *request)
 void api_parking_answered(struct api_request *request)
 {
     unpark(request);
-    request->room->due = API_ROOM_ANSWER_ROUNDS;
+    request->shard->due = API_SHARD_ANSWER_ROUNDS;
     if (request->connection == NULL) {
         api_request_free(request);
     } else if (request->suspended) {
-        api_watch_remove(request->parking->watch_fd, api_room_socket(request->connection));
+        api_watch_remove(request->parking->watch_fd, api_shard_socket(request->connection));
         api_request_queue(request);
         MHD_resume_connection(request->connection);
     } else {
-        request->room->rooms->hovering--;
+        request->shard->shards->hovering--;
         request->state = API_REQUEST_PREPARED;
     }
 }
@@ -52,9 +52,9 @@ void api_parking_look(struct api_request *request)
     if (++request->looks < API_HOVER_LOOKS)
         return;
     request->suspended = true;
-    request->room->rooms->hovering--;
+    request->shard->shards->hovering--;
     MHD_suspend_connection(request->connection);
-    api_watch_add(request->parking->watch_fd, api_room_socket(request->connection), request);
+    api_watch_add(request->parking->watch_fd, api_shard_socket(request->connection), request);
 }
 
 void api_parking_left(struct api_request *request)
@@ -65,13 +65,13 @@ void api_parking_left(struct api_request *request)
 bool api_parking_has_left(const struct api_request *request)
 {
     return request->connection == NULL ||
-           (request->suspended && api_watch_has_left(api_room_socket(request->connection)));
+           (request->suspended && api_watch_has_left(api_shard_socket(request->connection)));
 }
 
 void api_parking_disconnected(struct api_request *request)
 {
     assert(!request->suspended); /* libmicrohttpd does not see a suspended client leave */
-    request->room->rooms->hovering--;
+    request->shard->shards->hovering--;
     request->connection = NULL;
     api_parking_left(request); /* which may answer it, and so free it */
 }

@@ -34,7 +34,7 @@ struct api_request {
     unsigned status;       /* PREPARED: of the response */
     struct MHD_Response *response;
     struct api_parking *parking; /* where it can wait */
-    struct api_room *room;
+    struct api_shard *shard;
     struct MHD_Connection *connection; /* NULL: the client is gone */
     struct api_headers headers;
     struct api_match match;

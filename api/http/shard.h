@@ -1,10 +1,10 @@
-/* Rooms: the connections of a server, spread over daemons of libmicrohttpd that listen to nothing
- * themselves, all driven by the one loop.
+/* Connection shards: the connections of a server, spread over several daemons of libmicrohttpd.
+ * These daemons listen to nothing, and the one loop drives them all.
  *
- * To resume a suspended connection libmicrohttpd walks over all that its daemon has suspended. With
- * ten thousand clients parked in one daemon that walk is near half of what a grant costs; in a room
- * it is never longer than the room. Rooms are filled one after the other, so a server with few
- * clients has one to look after. Private to api/. */
+ * libmicrohttpd resumes a connection by a walk over all suspended connections of its daemon. With
+ * ten thousand parked clients in one daemon that walk is near half of the cost of a grant. In a
+ * shard it is bounded. Shards are filled one after the other, so a server with few clients has one.
+ * Private to api/. */
 #ifndef API_HTTP_SHARD_H
 #define API_HTTP_SHARD_H
 
@@ -15,15 +15,16 @@
 #include <microhttpd.h>
 
 enum {
-    API_ROOM_SIZE = 512, /* connections */
+    API_SHARD_SIZE = 512, /* connections */
 };
 
 struct api_guards;
 
-/* Who is told what happens in the rooms: the part above them. */
-struct api_rooms_user {
-    struct api_guards *guards;        /* of all connections */
-    MHD_AccessHandlerCallback handle; /* libmicrohttpd's callbacks: each gets the struct api_room */
+/* The part above the shards, which is told what happens in them. */
+struct api_shards_user {
+    struct api_guards *guards; /* of all connections */
+    MHD_AccessHandlerCallback
+        handle; /* libmicrohttpd's callbacks: each gets the struct api_shard */
     MHD_RequestCompletedCallback completed;
     MHD_NotifyConnectionCallback connected;
     void *context;                                   /* the user's own */
@@ -31,51 +32,51 @@ struct api_rooms_user {
     void *log_context;
 };
 
-struct api_room {
-    struct api_rooms *rooms;
+struct api_shard {
+    struct api_shards *shards;
     struct MHD_Daemon *daemon;
     unsigned size;
     unsigned due; /* rounds of work: something came, was answered, or has timed out */
 };
 
-struct api_rooms {
-    struct api_rooms_user user;
-    struct api_room *room;
+struct api_shards {
+    struct api_shards_user user;
+    struct api_shard *shard;
     unsigned count;
-    unsigned used;     /* the first so many; nobody is in the others */
+    unsigned used;     /* the first so many have connections, and the others have none */
     unsigned hovering; /* requests that want a look in each turn, though nothing came */
     int fd;            /* readable while there is something to read in one of them */
 };
 
-/* Opens rooms for @connections; those that are idle for @idle_s seconds are ended. FENCE_EIO,
+/* Opens shards for @connections. A connection that is idle for @idle_s seconds is ended. FENCE_EIO,
  * FENCE_ENOMEM: nothing is open. */
-FENCE_CHECKED int api_rooms_init(struct api_rooms *rooms, const struct api_rooms_user *user,
-                                 unsigned connections, unsigned idle_s);
+FENCE_CHECKED int api_shards_init(struct api_shards *shards, const struct api_shards_user *user,
+                                  unsigned connections, unsigned idle_s);
 
 /* Ends all connections, of which none may be suspended. */
-void api_rooms_fini(struct api_rooms *rooms);
+void api_shards_fini(struct api_shards *shards);
 
 /* The socket of a connection. */
-int api_room_socket(struct MHD_Connection *connection);
+int api_shard_socket(struct MHD_Connection *connection);
 
-/* The first that has space for a connection, which is to be added; NULL: all are full. */
-struct api_room *api_rooms_find_space(struct api_rooms *rooms);
+/* The first shard with space for another connection; NULL: all are full. */
+struct api_shard *api_shards_find_space(struct api_shards *shards);
 
 /* How many connections there are, in all of them. */
-unsigned api_rooms_connections(const struct api_rooms *rooms);
+unsigned api_shards_connections(const struct api_shards *shards);
 
-/* Finds out which rooms are due. */
-void api_rooms_look(struct api_rooms *rooms);
+/* Finds out which shards are due. */
+void api_shards_look(struct api_shards *shards);
 
 /* Rounds that the answer to a parked request takes to leave: to be taken up, and to be sent. */
 enum {
-    API_ROOM_ANSWER_ROUNDS = 2,
+    API_SHARD_ANSWER_ROUNDS = 2,
 };
 
-/* A round of work in each room that is due. True: some still are. */
-bool api_rooms_run(struct api_rooms *rooms);
+/* A round of work in each shard that is due. True: some still are. */
+bool api_shards_run(struct api_shards *shards);
 
-/* How long until some room is due although nothing comes; -1: never. */
-int api_rooms_timeout_ms(const struct api_rooms *rooms);
+/* How long until some shard is due although nothing comes; -1: never. */
+int api_shards_timeout_ms(const struct api_shards *shards);
 
 #endif

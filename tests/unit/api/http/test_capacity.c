@@ -13,9 +13,9 @@
 #define GET(path) "GET " path " HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 enum {
-    CROWD = 2 * API_ROOM_SIZE + 10, /* fills two rooms, and needs a third */
-    DESCRIPTORS = 2 * CROWD + 200,  /* both ends of each connection are this process's */
-    PARKED_MS = 50,                 /* so that what is kept does not hover any more */
+    CROWD = 2 * API_SHARD_SIZE + 10, /* fills two shards, and needs a third */
+    DESCRIPTORS = 2 * CROWD + 200,   /* both ends of each connection are this process's */
+    PARKED_MS = 50,                  /* so that what is kept does not hover any more */
     SHUT_MS = 100,
 };
 
