@@ -59,7 +59,7 @@ void fence_core_learn(struct fence_core *core, unsigned i, const struct fence_fa
 {
     uint32_t active = fence_fleet_active(&core->fleet) & ~(UINT32_C(1) << i);
     fence_rejoin_end(&core->rejoins[i]);
-    if (strcmp(core->fleet.master[i].facts.run_id, facts->run_id) != 0 &&
+    if (strcmp(core->fleet.master[i].facts.server_id, facts->server_id) != 0 &&
         !FENCE_MUTANT(READ_ON_ELSEWHERE))
         for (unsigned member = 0; member < core->fleet.n; member++)
             fence_rejoin_source_restarted(&core->rejoins[member], i, core->now_us);

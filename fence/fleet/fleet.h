@@ -4,7 +4,7 @@
  *                v                                                            |
  *   DOWN --handshake--> facts --judged--> ACTIVE     votes                    |
  *    ^                            |-----> REJOIN     restarted, or forgot: being taken back
- *    |                            |-----> RESTAMP    the run id is being renewed
+ *    |                            |-----> RESTAMP    the server id is being renewed
  *    |                            |-----> WAITING    it depends on masters not looked at yet
  *    |                            '-----> REFUSED    with a reason an operator can act on
  *    '---------- FENCE_EFFECT_RESET: silent for too long, or refused; looked at again later
@@ -35,12 +35,12 @@
 /* What a handshake found out about one master. What follows from the settings of a server is judged
  * by the room in storage/ that knows such servers, in its own words: static, never freed. */
 struct fence_facts {
-    char run_id[FENCE_ID_HEX_LEN + 1];   /* a server has a new one at each start */
-    char lineage[FENCE_LINEAGE_MAX + 1]; /* what its data descend from: another after anything that
-                                          * may have taken writes back or dropped keys */
-    const struct fence_words *unfit;     /* why this server may not vote, whatever it holds; NULL:
-                                          * it may */
-    bool replica;                        /* it follows another server */
+    char server_id[FENCE_ID_HEX_LEN + 1]; /* a server has a new one at each start */
+    char lineage[FENCE_LINEAGE_MAX + 1];  /* what its data descend from: another after anything that
+                                           * may have taken writes back or dropped keys */
+    const struct fence_words *unfit;      /* why this server may not vote, whatever it holds; NULL:
+                                           * it may */
+    bool replica;                         /* it follows another server */
     bool intact;  /* its run or its lineage is not the marker's, but by all that it can tell it has
                    * everything: its disk kept it, or nothing happened to its memory */
     bool durable; /* what it answered is on its disk, by all of its settings */
@@ -57,13 +57,13 @@ struct fence_facts {
 
     bool marked; /* the fleet hash is there; the rest is what it says */
     char fleet_id[FENCE_ID_HEX_LEN + 1];
-    uint32_t member;                            /* 1 .. n */
-    char marked_run_id[FENCE_ID_HEX_LEN + 1];   /* when it was admitted, */
-    char marked_lineage[FENCE_LINEAGE_MAX + 1]; /* and its lineage then */
-    bool marked_durable;                        /* was it verified durable then */
-    bool marked_active;                         /* state; else it is joining */
-    bool initialising;                          /* joining, by a pawld init that is not done */
-    bool issued;                                /* the same, of a fleet that has issued tokens */
+    uint32_t member;                             /* 1 .. n */
+    char marked_server_id[FENCE_ID_HEX_LEN + 1]; /* when it was admitted, */
+    char marked_lineage[FENCE_LINEAGE_MAX + 1];  /* and its lineage then */
+    bool marked_durable;                         /* was it verified durable then */
+    bool marked_active;                          /* state; else it is joining */
+    bool initialising;                           /* joining, by a pawld init that is not done */
+    bool issued;                                 /* the same, of a fleet that has issued tokens */
     int64_t next;     /* joining: the incarnation that it is to get; 0: none */
     int64_t progress; /* joining: rises while its leader gets on */
     uint32_t ttl_max_ms;

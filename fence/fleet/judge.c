@@ -17,7 +17,7 @@ static bool same_server_elsewhere(const struct fence_fleet *fleet, unsigned i)
         return false;
     for (unsigned j = 0; j < fleet->n; j++) {
         const struct fence_master *other = &fleet->master[j];
-        if (j != i && other->connected && strcmp(other->facts.run_id, facts->run_id) == 0)
+        if (j != i && other->connected && strcmp(other->facts.server_id, facts->server_id) == 0)
             return true;
     }
     return false;
@@ -35,7 +35,7 @@ static enum fence_reason judge_server(const struct fence_fleet *fleet, unsigned 
 /* Whether its process or its data are not those that were admitted. */
 static bool is_changed(const struct fence_facts *facts)
 {
-    return strcmp(facts->run_id, facts->marked_run_id) != 0 ||
+    return strcmp(facts->server_id, facts->marked_server_id) != 0 ||
            strcmp(facts->lineage, facts->marked_lineage) != 0;
 }
 
@@ -142,7 +142,7 @@ static bool is_place_unsure(const struct fence_fleet *fleet, unsigned i, uint64_
 {
     for (unsigned j = 0; j < fleet->n; j++) {
         const struct fence_master *other = &fleet->master[j];
-        const bool never_seen = other->facts.run_id[0] == '\0';
+        const bool never_seen = other->facts.server_id[0] == '\0';
         const bool may_come =
             other->reason == FENCE_REASON_CONNECTING || is_gone_for_a_moment(other, now_us);
         if (j != i && never_seen && may_come)

@@ -194,7 +194,7 @@ static int choose_master(struct listing *listing)
     if (left == 0)
         return FENCE_ENOQUORUM;
     unsigned i = (unsigned)__builtin_ctz(left);
-    const char *run_id = fleet->master[i].facts.run_id;
+    const char *run_id = fleet->master[i].facts.server_id;
     listing->at.walking = i;
     listing->at.process = fence_hash(run_id, strlen(run_id), 0);
     return 0;
@@ -378,7 +378,7 @@ static int walk_another(struct listing *listing)
 static int check_master(struct listing *listing)
 {
     const struct fence_fleet *fleet = fleet_of(listing);
-    const char *run_id = fleet->master[listing->at.walking].facts.run_id;
+    const char *run_id = fleet->master[listing->at.walking].facts.server_id;
     if (!fence_fleet_ready(fleet))
         return FENCE_ENOQUORUM;
     if (!is_active(listing, listing->at.walking))

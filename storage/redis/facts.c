@@ -153,7 +153,7 @@ static int read_info(const redisReply *reply, struct storage_reading *reading)
     size_t len = 0;
     const char *run_id = info_field(reply->str, "run_id", &len);
     if (!run_id || !storage_text_plain(run_id, len) ||
-        !storage_text_copy(facts->run_id, sizeof(facts->run_id), run_id, len))
+        !storage_text_copy(facts->server_id, sizeof(facts->server_id), run_id, len))
         return FENCE_EIO;
     const char *version = info_field(reply->str, "redis_version", &len);
     if (!version || !read_version(version, &reading->server.version))
@@ -288,7 +288,7 @@ static int read_marker(const redisReply *reply, unsigned n, struct storage_readi
     char durable[8];
     if (!marker_text(field[0], facts->fleet_id, sizeof(facts->fleet_id)) ||
         !marker_number(field[1], FENCE_MASTERS_MAX, &facts->member) ||
-        !marker_text(field[2], facts->marked_run_id, sizeof(facts->marked_run_id)) ||
+        !marker_text(field[2], facts->marked_server_id, sizeof(facts->marked_server_id)) ||
         !marker_number(field[3], FENCE_TTL_CEILING_MS, &facts->ttl_max_ms) ||
         !marker_text(field[4], durable, sizeof(durable)) ||
         !marker_text(field[5], state, sizeof(state)) || field[6]->type != REDIS_REPLY_STRING ||
@@ -373,7 +373,7 @@ static void note_reset(struct storage_reading *reading, bool restarted)
 static void conclude(struct storage_reading *reading)
 {
     struct fence_facts *facts = &reading->facts;
-    bool restarted = strcmp(facts->run_id, facts->marked_run_id) != 0;
+    bool restarted = strcmp(facts->server_id, facts->marked_server_id) != 0;
     reading->reset_since = reading->reset_since || reading->bytes < reading->marked_bytes;
     if (facts->marked)
         note_reset(reading, restarted);

@@ -82,7 +82,7 @@ static bool note_loss(struct storage_session *session)
         return true;
     return redisAsyncCommand(session->connection->context, NULL, NULL, "EVAL %s 1 %s %s %u %s %s",
                              storage_redis_lua_doubt, STORAGE_FLEET_KEY, facts->fleet_id,
-                             (unsigned)facts->member, facts->marked_run_id,
+                             (unsigned)facts->member, facts->marked_server_id,
                              facts->marked_lineage) == REDIS_OK;
 }
 
@@ -214,7 +214,7 @@ void storage_handshake_restamp(struct storage_session *session, const struct fen
     if (redisAsyncCommand(session->connection->context, on_restamped, session,
                           "EVAL %s%s 1 %s %s %u %s %s %s %b", storage_redis_lua_lineage,
                           storage_redis_lua_restamp, STORAGE_FLEET_KEY, facts->fleet_id,
-                          facts->member, facts->marked_run_id, facts->marked_lineage, facts->run_id,
-                          facts->lineage, lineage_len) != REDIS_OK)
+                          facts->member, facts->marked_server_id, facts->marked_lineage,
+                          facts->server_id, facts->lineage, lineage_len) != REDIS_OK)
         storage_connection_reset(session->connection);
 }

@@ -120,9 +120,9 @@ static void mark(struct play *play, unsigned i, struct fence_facts *facts)
     snprintf(facts->fleet_id, sizeof(facts->fleet_id), "%s", fleet);
     facts->member = wrong(play, MARKER_OTHER) ? below(play, play->masters) + 1 : i + 1;
     if (wrong(play, MARKER_RUN_OTHER))
-        run_id(play, i, facts->marked_run_id);
+        run_id(play, i, facts->marked_server_id);
     else
-        memcpy(facts->marked_run_id, facts->run_id, sizeof(facts->run_id));
+        memcpy(facts->marked_server_id, facts->server_id, sizeof(facts->server_id));
     if (wrong(play, MARKER_LINEAGE_OTHER))
         lineage(play, i, facts->marked_lineage);
     else
@@ -146,7 +146,7 @@ void lies_facts(struct play *play, unsigned i, struct fence_facts *ret_facts)
         .durable = chance(play, DURABLE),
         .persistence = "always",
     };
-    run_id(play, wrong(play, SERVER_TWIN) ? 0 : i, ret_facts->run_id);
+    run_id(play, wrong(play, SERVER_TWIN) ? 0 : i, ret_facts->server_id);
     lineage(play, i, ret_facts->lineage);
     if (!wrong(play, MARKER_MISSING))
         mark(play, i, ret_facts);

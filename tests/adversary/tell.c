@@ -20,12 +20,12 @@ static void tell_call(FILE *to, const struct fence_call *call)
 
 static void tell_facts(FILE *to, const struct fence_facts *facts)
 {
-    fprintf(to, "it is %s of %s%s%s%s%s", facts->run_id, facts->lineage,
+    fprintf(to, "it is %s of %s%s%s%s%s", facts->server_id, facts->lineage,
             facts->durable ? ", durable" : "", facts->intact ? ", intact" : "",
             facts->replica ? ", a replica" : "", facts->unfit ? ", unfit" : "");
     if (facts->marked)
         fprintf(to, "; marked for member %" PRIu32 " of %s by %s of %s, %s%s, next %#" PRIx64,
-                facts->member, facts->fleet_id, facts->marked_run_id, facts->marked_lineage,
+                facts->member, facts->fleet_id, facts->marked_server_id, facts->marked_lineage,
                 facts->marked_active ? "active" : "joining",
                 facts->marked_durable ? ", durable" : "", (uint64_t)facts->next);
     fprintf(to, "\n");

@@ -163,11 +163,11 @@ void script_assert_field(const char *field, const char *expected)
 struct fence_facts script_facts(void)
 {
     struct fence_facts facts = {
-        .run_id = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb",
+        .server_id = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb",
         .marked = true,
         .fleet_id = SCRIPT_FLEET,
         .member = SCRIPT_ME + 1,
-        .marked_run_id = SCRIPT_RUN,
+        .marked_server_id = SCRIPT_RUN,
         .marked_durable = true,
         .marked_active = true,
         .ttl_max_ms = SCRIPT_TTL_MAX_MS,

@@ -17,7 +17,7 @@ static void mark_of_a_blank_master_says_joining_and_its_lineage(void **state)
 {
     (void)state;
     static const struct fence_view view = {{10, 20, 30}};
-    const struct fence_facts blank = {.run_id = SCRIPT_RUN, .durable = true};
+    const struct fence_facts blank = {.server_id = SCRIPT_RUN, .durable = true};
     struct fence_rejoin_request request = {
         .step = FENCE_REJOIN_MARK, .seen = &blank, .view = &view};
     assert_int_equal(script_step(request, SCRIPT_ME).outcome, FENCE_REJOIN_DONE);
@@ -38,7 +38,7 @@ static void mark_of_a_blank_master_says_joining_and_its_lineage(void **state)
 static void mark_of_a_master_that_is_not_blank_any_more_changes_nothing(void **state)
 {
     (void)state;
-    const struct fence_facts blank = {.run_id = SCRIPT_RUN};
+    const struct fence_facts blank = {.server_id = SCRIPT_RUN};
     script_mark_active("2", "yes");
     struct fence_rejoin_request request = {.step = FENCE_REJOIN_MARK, .seen = &blank};
     assert_int_equal(script_step(request, SCRIPT_ME).outcome, FENCE_REJOIN_CHANGED);

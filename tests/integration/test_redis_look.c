@@ -28,7 +28,7 @@ static void look_finds_what_a_handshake_does_and_the_time(void **state)
     struct master_fixture *fixture = *state;
     master_fixture_await(fixture, &fixture->looks, 1);
     const struct fence_facts *seen = &fixture->seen;
-    assert_string_equal(seen->run_id, fixture->facts.run_id);
+    assert_string_equal(seen->server_id, fixture->facts.server_id);
     assert_string_equal(seen->fleet_id, fixture->facts.fleet_id);
     assert_string_equal(seen->host, "local");
     assert_string_equal(seen->persistence, "always");
@@ -140,7 +140,7 @@ static void look_notices_that_it_was_a_replica_meanwhile(void **state)
     expect_change(fixture, "REPLICAOF 127.0.0.1 1;REPLICAOF NO ONE",
                   "It was a replica, or evicted keys, or its replication id changed.");
     assert_string_not_equal(fixture->facts.lineage, fixture->facts.marked_lineage);
-    assert_string_equal(fixture->facts.run_id, fixture->facts.marked_run_id);
+    assert_string_equal(fixture->facts.server_id, fixture->facts.marked_server_id);
     assert_false(fixture->facts.intact);
 }
 

@@ -15,7 +15,7 @@ static void handshake_of_a_durable_master_says_so(void **state)
     assert_true(fixture->facts.marked_durable);
     assert_true(fixture->facts.marked_active);
     assert_string_equal(fixture->facts.persistence, "always");
-    assert_string_equal(fixture->facts.run_id, fixture->facts.marked_run_id);
+    assert_string_equal(fixture->facts.server_id, fixture->facts.marked_server_id);
     assert_int_equal(fixture->facts.member, 1);
     assert_int_equal(fixture->facts.ttl_max_ms, 300000);
     assert_true(fixture->facts.view.incarnation[0] > 0);
@@ -58,7 +58,7 @@ static void master_that_returns_with_its_data_is_met_again_and_restamped(void **
     redis_fleet_restart(fixture->fleet, 0, true);
     master_fixture_await(fixture, &fixture->facts_seen, 2);
     assert_true(fixture->facts.marked);
-    assert_string_not_equal(fixture->facts.run_id, fixture->facts.marked_run_id);
+    assert_string_not_equal(fixture->facts.server_id, fixture->facts.marked_server_id);
 
     assert_string_not_equal(fixture->facts.lineage, fixture->facts.marked_lineage);
     assert_true(fixture->facts.intact);
@@ -69,7 +69,7 @@ static void master_that_returns_with_its_data_is_met_again_and_restamped(void **
     storage_master_restamp(fixture->master, &seen);
     master_fixture_flush(fixture);
     master_fixture_await(fixture, &fixture->facts_seen, 3);
-    assert_string_equal(fixture->facts.run_id, fixture->facts.marked_run_id);
+    assert_string_equal(fixture->facts.server_id, fixture->facts.marked_server_id);
     assert_string_equal(fixture->facts.lineage, fixture->facts.marked_lineage);
     assert_true(fixture->facts.view.incarnation[0] == seen.view.incarnation[0]);
     assert_true(fixture->facts.next == 0);
@@ -81,11 +81,11 @@ static void restamp_of_a_marker_that_changed_leaves_it_alone(void **state)
 {
     struct master_fixture *fixture = *state;
     struct fence_facts other = fixture->facts;
-    other.marked_run_id[0] ^= 1; /* some other run's */
+    other.marked_server_id[0] ^= 1; /* some other run's */
     storage_master_restamp(fixture->master, &other);
     master_fixture_flush(fixture);
     master_fixture_await(fixture, &fixture->facts_seen, 2);
-    assert_string_equal(fixture->facts.marked_run_id, fixture->facts.run_id);
+    assert_string_equal(fixture->facts.marked_server_id, fixture->facts.server_id);
 }
 
 static void reset_reports_what_is_outstanding_lost_and_no_down(void **state)

@@ -140,7 +140,7 @@ static struct sim_marker marker_of(const struct fence_facts *facts)
         .active = facts->marked_active,
         .durable = facts->marked_durable,
         .member = facts->member - 1,
-        .run = run_number(facts->marked_run_id),
+        .run = run_number(facts->marked_server_id),
         .lineage = run_number(facts->marked_lineage),
         .ttl_max_ms = facts->ttl_max_ms,
         .next = facts->next,
@@ -160,7 +160,7 @@ struct fence_facts sim_facts(const struct sim_reply *reply)
     };
     memcpy(facts.persistence, persistence[reply->persistence],
            strlen(persistence[reply->persistence]) + 1);
-    run_text(reply->run, facts.run_id);
+    run_text(reply->run, facts.server_id);
     run_text(reply->lineage, facts.lineage);
     if (!marker->present)
         return facts;
@@ -173,7 +173,7 @@ struct fence_facts sim_facts(const struct sim_reply *reply)
     facts.ttl_max_ms = marker->ttl_max_ms;
     facts.view = marker->view;
     memcpy(facts.fleet_id, FLEET_TEXT, sizeof(FLEET_TEXT));
-    run_text(marker->run, facts.marked_run_id);
+    run_text(marker->run, facts.marked_server_id);
     run_text(marker->lineage, facts.marked_lineage);
     return facts;
 }
@@ -199,7 +199,7 @@ struct sim_request sim_lock_request(const struct fence_request *request)
 static void name_seen(const struct fence_facts *seen, struct sim_rejoin_request *ret_rejoin)
 {
     ret_rejoin->seen = marker_of(seen);
-    ret_rejoin->run = run_number(seen->run_id);
+    ret_rejoin->run = run_number(seen->server_id);
     ret_rejoin->lineage = run_number(seen->lineage);
     ret_rejoin->durable = seen->durable;
 }

@@ -20,8 +20,8 @@ struct fence_facts core_facts(unsigned i)
         .marked_active = true,
         .ttl_max_ms = CORE_TTL_MAX_MS,
     };
-    snprintf(facts.run_id, sizeof(facts.run_id), "%040u", i + 1);
-    memcpy(facts.marked_run_id, facts.run_id, sizeof(facts.marked_run_id));
+    snprintf(facts.server_id, sizeof(facts.server_id), "%040u", i + 1);
+    memcpy(facts.marked_server_id, facts.server_id, sizeof(facts.marked_server_id));
     snprintf(facts.lineage, sizeof(facts.lineage), "%040u:0", i + 101);
     memcpy(facts.marked_lineage, facts.lineage, sizeof(facts.marked_lineage));
     for (unsigned j = 0; j < FENCE_MASTERS_MAX; j++)

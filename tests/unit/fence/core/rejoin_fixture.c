@@ -22,7 +22,7 @@ int64_t rejoin_meant(const struct core_fixture *f)
 struct fence_facts rejoin_restarted(void)
 {
     struct fence_facts facts = core_facts(MEMBER);
-    memset(facts.run_id, 'e', FENCE_ID_HEX_LEN);
+    memset(facts.server_id, 'e', FENCE_ID_HEX_LEN);
     facts.intact = true;
     return facts;
 }

@@ -228,7 +228,7 @@ static void assert_restamped_before_it_votes(struct core_fixture *f, struct fenc
     assert_int_equal(f->effects.count, 1);
     assert_int_equal(core_effect(f, FENCE_EFFECT_RESTAMP), CORE_SET(1));
     assert_int_equal(active(f), CORE_SET(0));
-    memcpy(facts.marked_run_id, facts.run_id, sizeof(facts.run_id));
+    memcpy(facts.marked_server_id, facts.server_id, sizeof(facts.server_id));
     memcpy(facts.marked_lineage, facts.lineage, sizeof(facts.lineage));
     core_shake_hands(f, 1, facts);
     assert_no_effects(f);
@@ -244,10 +244,10 @@ static void intact_master_is_restamped_before_it_votes(void **state)
     f->now_us += FENCE_TRUST_GRACE_US;
     struct fence_facts facts = core_facts(1);
     facts.intact = true;
-    memset(facts.run_id, 'e', FENCE_ID_HEX_LEN);
+    memset(facts.server_id, 'e', FENCE_ID_HEX_LEN);
     assert_restamped_before_it_votes(f, facts);
     core_down(f, 1);
-    memcpy(facts.marked_run_id, facts.run_id, sizeof(facts.run_id));
+    memcpy(facts.marked_server_id, facts.server_id, sizeof(facts.server_id));
     facts.lineage[0] = 'e';
     assert_restamped_before_it_votes(f, facts);
 }

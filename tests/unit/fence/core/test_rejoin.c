@@ -82,7 +82,7 @@ static void mark_is_made_only_of_what_was_seen(void **state)
     struct core_fixture *f = rejoin_marking(state);
     const struct fence_rejoin_request *mark = assert_step(f, FENCE_REJOIN_MARK, CORE_SET(MEMBER));
     const struct fence_facts seen = rejoin_blank();
-    assert_memory_equal(mark->seen->run_id, seen.run_id, sizeof(seen.run_id));
+    assert_memory_equal(mark->seen->server_id, seen.server_id, sizeof(seen.server_id));
     assert_false(mark->seen->marked);
     assert_string_equal(mark->fleet_id, core_facts(0).fleet_id);
     assert_int_equal(mark->ttl_max_ms, CORE_TTL_MAX_MS);
@@ -235,7 +235,7 @@ static void admitted_master_votes_after_another_handshake(void **state)
     assert_int_equal(fence_fleet_active(fence_core_fleet(f->core)), CORE_FIRST(4));
     struct fence_facts facts = rejoin_restarted();
     facts.view = fence_core_fleet(f->core)->view;
-    memcpy(facts.marked_run_id, facts.run_id, sizeof(facts.run_id));
+    memcpy(facts.marked_server_id, facts.server_id, sizeof(facts.server_id));
     core_shake_hands(f, MEMBER, facts);
     assert_no_effects(f);
     assert_int_equal(fence_fleet_active(fence_core_fleet(f->core)), CORE_FIRST(5));

@@ -175,8 +175,8 @@ static void source_that_came_back_as_another_process_has_all_read_anew(void **st
     rejoin_page(f, 1, "", 7);
     rejoin_cut_off(f, 1);
     struct fence_facts facts = core_facts(1);
-    memset(facts.run_id, 'e', FENCE_ID_HEX_LEN);
-    memset(facts.marked_run_id, 'e', FENCE_ID_HEX_LEN);
+    memset(facts.server_id, 'e', FENCE_ID_HEX_LEN);
+    memset(facts.marked_server_id, 'e', FENCE_ID_HEX_LEN);
     core_shake_hands(f, 1, facts);
     assert_begun_anew(f, CORE_FIRST(4));
 }
@@ -224,7 +224,7 @@ static void source_that_is_not_active_is_read_no_more(void **state)
 {
     struct core_fixture *f = rejoin_importing(state);
     struct fence_facts facts = core_facts(0);
-    memset(facts.run_id, 'e', FENCE_ID_HEX_LEN);
+    memset(facts.server_id, 'e', FENCE_ID_HEX_LEN);
     core_shake_hands(f, 0, facts); /* it is to be taken back itself */
     assert_int_equal(fence_core_fleet(f->core)->master[0].state, FENCE_MASTER_REJOIN);
     rejoin_page(f, 0, "page", 7);

@@ -28,7 +28,7 @@ static int it_restarted(void **state)
 {
     all_is_well(state);
     struct look *look = *state;
-    become_other(look->facts.run_id);
+    become_other(look->facts.server_id);
     look->facts.intact = true;
     return 0;
 }
@@ -243,7 +243,7 @@ static void master_that_forgot_is_not_trusted_when_all_restarted(void **state)
     struct fence_fleet fleet = fleet_unmet(3);
     for (unsigned i = 0; i < 3; i++) {
         struct fence_facts facts = core_facts(i);
-        become_other(facts.run_id);
+        become_other(facts.server_id);
         fleet_learn(&fleet, i, facts);
     }
     for (unsigned i = 0; i < 3; i++)
@@ -263,7 +263,7 @@ static void master_that_runs_on_need_not_be_durable(void **state)
 static struct fence_facts restarted(unsigned i)
 {
     struct fence_facts facts = core_facts(i);
-    become_other(facts.run_id);
+    become_other(facts.server_id);
     facts.intact = true;
     return facts;
 }

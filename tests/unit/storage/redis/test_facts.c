@@ -57,7 +57,7 @@ static struct storage_reading info_reading(const char *more)
 {
     struct storage_reading reading = {.promoted = true};
     read_info(more, &reading);
-    assert_string_equal(reading.facts.run_id, RUN_ID);
+    assert_string_equal(reading.facts.server_id, RUN_ID);
     assert_int_equal(reading.server.version, 70015);
     return reading;
 }
