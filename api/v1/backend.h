@@ -40,7 +40,7 @@ struct api_backend {
     uint64_t (*master_round_trip_us)(void *context, unsigned i);
 
     /* In how many microseconds master @i should vote again; false if nobody can say. */
-    bool (*master_back_us)(void *context, unsigned i, uint64_t *ret_us);
+    bool (*master_eligible_us)(void *context, unsigned i, uint64_t *ret_us);
 
     /* What is wrong with masters that may vote all the same; valid until the loop goes on. */
     const struct fence_audit *(*audit)(void *context);

@@ -100,7 +100,7 @@ static void write_master(struct api_writer *writer, const struct api_backend *ba
     enum fence_reason reason = fence_fleet_told(backend->fleet(backend->context), i);
     bool reasoned = reason != FENCE_REASON_NONE;
     const struct fence_words *words = fence_reason_words(reason, &master->facts);
-    uint64_t back_us = 0;
+    uint64_t eligible_at_us = 0;
 
     api_write_object(writer, NULL);
     api_write_integer(writer, "member", i + 1);
@@ -108,8 +108,8 @@ static void write_master(struct api_writer *writer, const struct api_backend *ba
     api_write_string(writer, "state", fence_master_state_name(master->state));
     api_write_string(writer, "reason", reasoned ? words->name : NULL);
     api_write_string(writer, "detail", reasoned ? words->text : NULL);
-    if (backend->master_back_us(backend->context, i, &back_us))
-        api_write_integer(writer, "back_in_ms", (int64_t)((back_us + 999) / 1000));
+    if (backend->master_eligible_us(backend->context, i, &eligible_at_us))
+        api_write_integer(writer, "back_in_ms", (int64_t)((eligible_at_us + 999) / 1000));
     else
         api_write_null(writer, "back_in_ms");
     api_write_string(writer, "last_failure", failure[0] != '\0' ? failure : NULL);

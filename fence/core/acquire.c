@@ -210,7 +210,7 @@ void fence_core_acquire_admitted(struct fence_core *core, struct call *call)
         .group = group ? &group->group : NULL,
     };
     fence_core_ask(core, call, call->attempt.sent, &request);
-    fence_core_wake_at(core, call, core->now_us + fence_patience_us(call->ttl_ms));
+    fence_core_wake_at(core, call, core->now_us + fence_round_timeout_us(call->ttl_ms));
 }
 
 static void keep_tokens(const struct fence_attempt *attempt, struct fence_group_call *group)
@@ -240,7 +240,7 @@ static void confirm(struct fence_core *core, struct call *call)
         .group = group ? &group->group : NULL,
     };
     fence_core_ask(core, call, attempt->tally.asked, &request);
-    fence_core_wake_at(core, call, core->now_us + fence_patience_us(call->ttl_ms));
+    fence_core_wake_at(core, call, core->now_us + fence_round_timeout_us(call->ttl_ms));
 }
 
 static void win(struct fence_core *core, struct call *call)

@@ -27,7 +27,7 @@ static uint64_t bit_of(uint64_t holder)
     return UINT64_C(1) << (holder & 63);
 }
 
-bool fence_holder_hint_freed(struct fence_holder_hint *seen, uint64_t by)
+bool fence_holder_hint_released(struct fence_holder_hint *seen, uint64_t by)
 {
     seen->freed |= bit_of(by);
     if (seen->holder != 0 && seen->holder != by)

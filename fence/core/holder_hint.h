@@ -24,7 +24,7 @@ void fence_holder_hint_held(struct fence_holder_hint *seen, uint64_t until_us, u
 
 /* @by released the lock. True if the lock may be free now. False if another holder was seen since.
  */
-bool fence_holder_hint_freed(struct fence_holder_hint *seen, uint64_t by);
+bool fence_holder_hint_released(struct fence_holder_hint *seen, uint64_t by);
 
 /* True if the holder's release arrived before the holder was seen as such: the lock was about to be
  * free. Consumes the release, so that the next call is false. */

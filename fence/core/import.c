@@ -58,7 +58,7 @@ void fence_core_import_begin(struct fence_core *core, unsigned member)
     }
     rejoin->recorded_us = core->now_us;
     rejoin->sign_us = core->now_us;
-    fence_rejoin_import(rejoin, sources, fence_core_patience_end_us(core));
+    fence_rejoin_import(rejoin, sources, fence_core_rejoin_timeout_us(core));
     for (unsigned i = 0; i < core->fleet.n; i++)
         if (sources >> i & 1)
             read_page(core, member, i);
@@ -66,7 +66,7 @@ void fence_core_import_begin(struct fence_core *core, unsigned member)
 
 static uint64_t hold_end_us(const struct fence_core *core, unsigned member)
 {
-    return core->rejoins[member].recorded_us + fence_hold_us(core->fleet.ttl_max_ms);
+    return core->rejoins[member].recorded_us + fence_quarantine_us(core->fleet.ttl_max_ms);
 }
 
 /* The longest lease runs out that the member may have voted for before. Meanwhile others see that
@@ -89,7 +89,7 @@ static void begin_hold(struct fence_core *core, unsigned member)
 {
     struct fence_rejoin *rejoin = &core->rejoins[member];
     fence_rejoin_hold(rejoin, core->now_us);
-    fence_core_master(core, member)->back_us = hold_end_us(core, member);
+    fence_core_master(core, member)->eligible_at_us = hold_end_us(core, member);
     hold(core, member);
 }
 
@@ -158,7 +158,7 @@ static void drop_the_absent(struct fence_core *core, unsigned member)
         struct fence_source *source = &core->rejoins[member].source[i];
         bool away = source->away_us > 0 && !(fence_fleet_active(&core->fleet) >> i & 1);
         if (source->part < FENCE_REJOIN_PARTS && away &&
-            core->now_us >= source->away_us + FENCE_REJOIN_PATIENCE_US)
+            core->now_us >= source->away_us + FENCE_REJOIN_TIMEOUT_US)
             source->broken = true;
     }
 }
@@ -203,7 +203,7 @@ void fence_core_import_page_came(struct fence_core *core, unsigned member, unsig
     }
     source->reading = false;
     source->tries = 0;
-    rejoin->due_us = fence_core_patience_end_us(core);
+    rejoin->due_us = fence_core_rejoin_timeout_us(core);
     if (reply->page.len > 0 || is_sign_due(core, member))
         merge_page(core, member, i, source->part, &reply->page);
     source->cursor = reply->cursor;
@@ -236,7 +236,7 @@ void fence_core_import_page_merged(struct fence_core *core, unsigned member, uin
     rejoin->source[i].merging[part]--;
     if (rejoin->state == FENCE_REJOIN_HOLDING)
         return;
-    rejoin->due_us = fence_core_patience_end_us(core);
+    rejoin->due_us = fence_core_rejoin_timeout_us(core);
     fence_core_import_go_on(core, member);
 }
 
@@ -261,7 +261,7 @@ void fence_core_import_tick(struct fence_core *core, unsigned member)
     for (unsigned i = 0; i < core->fleet.n; i++)
         if ((rejoin->sources >> i & 1) && rejoin->source[i].reading)
             silent |= fence_core_bit(i);
-    rejoin->due_us = fence_core_patience_end_us(core);
+    rejoin->due_us = fence_core_rejoin_timeout_us(core);
     fence_core_give_up(core, silent & fence_fleet_active(&core->fleet), FENCE_REASON_SILENT);
     if (rejoin->serial == serial && rejoin->state == FENCE_REJOIN_IMPORTING)
         fence_core_import_go_on(core, member);

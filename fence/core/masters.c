@@ -29,7 +29,7 @@ static void begin_rejoin(struct fence_core *core, unsigned member)
     struct fence_rejoin *rejoin = &core->rejoins[member];
     uint64_t spread_us = rejoin->beaten ? FENCE_REJOIN_BEATEN_US : FENCE_REJOIN_DELAY_US;
     fence_rejoin_begin(rejoin, core->now_us + fence_core_random(core) % spread_us);
-    core->fleet.master[member].back_us = 0;
+    core->fleet.master[member].eligible_at_us = 0;
 }
 
 /* Something was learnt or lost: judges all masters, and does what follows from it. */

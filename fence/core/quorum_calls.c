@@ -22,9 +22,9 @@ static enum fence_request_kind request_for(enum fence_call_kind kind)
     }
 }
 
-static uint64_t patience_us(const struct call *call)
+static uint64_t timeout_us(const struct call *call)
 {
-    return call->kind == FENCE_CALL_EXTEND ? fence_patience_us(call->ttl_ms)
+    return call->kind == FENCE_CALL_EXTEND ? fence_round_timeout_us(call->ttl_ms)
                                            : FENCE_MASTER_DEADLINE_US;
 }
 
@@ -69,7 +69,7 @@ static void answer_release(struct fence_core *core, const struct call *call,
     struct fence_answer *answer = fence_core_answer(core, call, error_of(call, verdict));
     answer->released = verdict == FENCE_VERDICT_YES;
     if (answer->released)
-        fence_core_freed(core, call->resource, call->lock_id);
+        fence_core_released(core, call->resource, call->lock_id);
 }
 
 static void answer_inspect(struct fence_core *core, const struct call *call,
@@ -128,7 +128,7 @@ void fence_core_quorum_call_admitted(struct fence_core *core, struct call *call)
     fence_quorum_call_begin(&call->vote, call->kind, core->fleet.n, active);
     fence_core_next_round(core, call);
     ask(core, call, active);
-    fence_core_wake_at(core, call, core->now_us + patience_us(call));
+    fence_core_wake_at(core, call, core->now_us + timeout_us(call));
     conclude(core, call); /* at once, if too few can be asked */
 }
 

@@ -81,7 +81,7 @@ struct fence_rejoin {
     enum fence_rejoin_state state;
     bool beaten;            /* the last try met a higher incarnation than its own */
     uint64_t serial;        /* of the round under way; part of the tag */
-    uint64_t due_us;        /* when the state ends, or patience with it does */
+    uint64_t due_us;        /* when the state ends or times out */
     uint64_t sign_us;       /* when the member was last told to merge something */
     uint64_t recorded_us;   /* when the last of q masters had recorded */
     uint32_t steps;         /* CLEAR and INSTALL that were sent since the mark */

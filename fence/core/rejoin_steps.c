@@ -37,7 +37,7 @@ void fence_core_rejoin_break_off(struct fence_core *core, unsigned member, enum 
 static void put_rejoin_off(struct fence_core *core, unsigned member)
 {
     fence_master_move(fence_core_master(core, member), FENCE_MASTER_REFUSED);
-    fence_core_master(core, member)->back_us = 0;
+    fence_core_master(core, member)->eligible_at_us = 0;
     fence_core_rejoin_break_off(core, member, FENCE_REASON_CONNECTING);
 }
 
@@ -98,7 +98,7 @@ void fence_core_rejoin_ask(struct fence_core *core, unsigned member)
         return;
     }
     fence_rejoin_ask(&core->rejoins[member], FENCE_REJOIN_ASKING, others,
-                     fence_core_patience_end_us(core));
+                     fence_core_rejoin_timeout_us(core));
     have_recorded(core, member, others, &core->fleet.view, 0);
 }
 
@@ -117,7 +117,7 @@ void fence_core_rejoin_record(struct fence_core *core, unsigned member)
     }
     rejoin->view = fleet->view;
     rejoin->view.incarnation[member] = fleet->master[member].meant;
-    fence_rejoin_ask(rejoin, FENCE_REJOIN_RECORDING, others, fence_core_patience_end_us(core));
+    fence_rejoin_ask(rejoin, FENCE_REJOIN_RECORDING, others, fence_core_rejoin_timeout_us(core));
     have_recorded(core, member, others, &rejoin->view, fleet->master[member].meant);
 }
 
@@ -153,14 +153,14 @@ void fence_core_rejoin_mark(struct fence_core *core, unsigned member)
     if (!FENCE_MUTANT(INCARNATION_REUSED) || highest != fence_core_master(core, member)->meant)
         fence_core_master(core, member)->meant = next;
     rejoin->steps = 0;
-    fence_rejoin_enter(rejoin, FENCE_REJOIN_MARKING, fence_core_patience_end_us(core));
+    fence_rejoin_enter(rejoin, FENCE_REJOIN_MARKING, fence_core_rejoin_timeout_us(core));
     fence_core_rejoin_send(core, member, FENCE_REJOIN_MARK, fence_core_bit(member));
 }
 
 void fence_core_rejoin_clear(struct fence_core *core, unsigned member, uint64_t cursor)
 {
     fence_rejoin_enter(&core->rejoins[member], FENCE_REJOIN_CLEARING,
-                       fence_core_patience_end_us(core));
+                       fence_core_rejoin_timeout_us(core));
     fence_core_rejoin_send(core, member, FENCE_REJOIN_CLEAR, fence_core_bit(member))->cursor =
         cursor;
     core->rejoins[member].steps++;
@@ -173,6 +173,6 @@ void fence_core_rejoin_admit(struct fence_core *core, unsigned member)
         fence_core_rejoin_yield(core, member);
         return;
     }
-    fence_rejoin_enter(rejoin, FENCE_REJOIN_ADMITTING, fence_core_patience_end_us(core));
+    fence_rejoin_enter(rejoin, FENCE_REJOIN_ADMITTING, fence_core_rejoin_timeout_us(core));
     fence_core_rejoin_send(core, member, FENCE_REJOIN_ADMIT, fence_core_bit(member));
 }

@@ -31,9 +31,9 @@ static inline struct fence_master *fence_core_master(struct fence_core *core, un
     return &core->fleet.master[member];
 }
 
-static inline uint64_t fence_core_patience_end_us(const struct fence_core *core)
+static inline uint64_t fence_core_rejoin_timeout_us(const struct fence_core *core)
 {
-    return core->now_us + FENCE_REJOIN_PATIENCE_US;
+    return core->now_us + FENCE_REJOIN_TIMEOUT_US;
 }
 
 /* A request of the round under way, to be completed. */

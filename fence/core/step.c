@@ -134,9 +134,9 @@ static void on_declined(struct fence_core *core, const struct fence_taken *decli
     const struct fence_group *group = declined->group;
     fence_core_undo(core, declined);
     if (!group)
-        fence_core_freed(core, declined->resource, declined->lock_id);
+        fence_core_released(core, declined->resource, declined->lock_id);
     for (unsigned k = 0; group && k < group->count; k++)
-        fence_core_freed(core, group->members[k].resource, declined->lock_id);
+        fence_core_released(core, group->members[k].resource, declined->lock_id);
 }
 
 static void on_reply(struct fence_core *core, unsigned i, const struct fence_reply *reply)
@@ -218,8 +218,8 @@ void fence_step(struct fence_core *core, const struct fence_event *event,
     case FENCE_EVENT_DECLINED:
         on_declined(core, &event->declined);
         break;
-    case FENCE_EVENT_FREED:
-        fence_core_freed(core, event->freed.resource, event->freed.lock_id);
+    case FENCE_EVENT_RELEASED:
+        fence_core_released(core, event->released.resource, event->released.lock_id);
         break;
     case FENCE_EVENT_REPLY:
         on_reply(core, event->master, &event->reply);

@@ -183,12 +183,12 @@ void fence_core_leave(struct fence_core *core, struct call *call)
 static void told(struct fence_core *core, const struct call *call, struct fence_holder_hint *seen,
                  uint64_t by)
 {
-    if (fence_holder_hint_freed(seen, by) && call->state == CALL_PAUSING &&
+    if (fence_holder_hint_released(seen, by) && call->state == CALL_PAUSING &&
         !FENCE_MUTANT(WORD_IGNORED))
         fence_core_wake_at(core, call, core->now_us);
 }
 
-void fence_core_freed(struct fence_core *core, const char *resource, const char *lock_id)
+void fence_core_released(struct fence_core *core, const char *resource, const char *lock_id)
 {
     struct fence_wait_queue *line = fence_wait_queues_find(&core->lines, resource);
     if (!line && core->groups.used_count == 0)

@@ -38,6 +38,6 @@ void fence_core_pause_until(struct fence_core *core, struct call *call, uint64_t
 uint64_t fence_core_next_look_us(struct fence_core *core, struct call *call);
 
 /* The holder with @lock_id released @resource. */
-void fence_core_freed(struct fence_core *core, const char *resource, const char *lock_id);
+void fence_core_released(struct fence_core *core, const char *resource, const char *lock_id);
 
 #endif

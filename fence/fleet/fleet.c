@@ -165,7 +165,7 @@ void fence_fleet_learn(struct fence_fleet *fleet, unsigned i, const struct fence
     master->connected = true;
     master->known = true;
     owe_nothing(master);
-    master->back_us = 0;
+    master->eligible_at_us = 0;
     fence_master_move(master, FENCE_MASTER_WAITING);
     adopt_fleet(fleet);
     merge_views(fleet);
@@ -197,7 +197,7 @@ void fence_fleet_lose(struct fence_fleet *fleet, unsigned i, enum fence_reason r
         fence_master_move(master, FENCE_MASTER_DOWN);
         master->reason = reason;
         master->known = false;
-        master->back_us = 0;
+        master->eligible_at_us = 0;
     }
     master->connected = false;
     owe_nothing(master);
@@ -285,7 +285,7 @@ uint32_t fence_fleet_owed(const struct fence_fleet *fleet, bool groups)
     return least < UINT32_MAX ? least : 0;
 }
 
-/* When a master's patience is over: at once where it owes too much, though it may still answer. */
+/* When a silent master is given up: at once where it owes too much, though it may still answer. */
 static uint64_t silence_us(const struct fence_master *master)
 {
     if (master->in_flight == 0)

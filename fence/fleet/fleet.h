@@ -130,7 +130,7 @@ struct fence_master {
     int64_t meant;           /* the incarnation that this server last meant it to get; 0: none */
     int64_t believed;        /* its incarnation in the fleet's view when @facts were found */
     uint64_t led_us;         /* when @facts first named this incarnation to get, or last got on */
-    uint64_t back_us;        /* REJOIN: when it votes again, where that is known; else 0 */
+    uint64_t eligible_at_us; /* REJOIN: when it votes again, where that is known; else 0 */
 };
 
 struct fence_fleet {

@@ -10,12 +10,12 @@ int64_t fence_validity_us(uint32_t ttl_ms, uint64_t began_us, uint64_t now_us)
     return ttl_us - (int64_t)(now_us - began_us) - drift_us;
 }
 
-uint64_t fence_hold_us(uint32_t ttl_max_ms)
+uint64_t fence_quarantine_us(uint32_t ttl_max_ms)
 {
     return ttl_max_ms * UINT64_C(1010) + 2000;
 }
 
-uint64_t fence_patience_us(uint32_t ttl_ms)
+uint64_t fence_round_timeout_us(uint32_t ttl_ms)
 {
     uint64_t tenth_us = (uint64_t)ttl_ms * 100;
     return tenth_us < FENCE_MASTER_DEADLINE_US ? tenth_us : FENCE_MASTER_DEADLINE_US;

@@ -26,10 +26,10 @@ int64_t fence_validity_us(uint32_t ttl_ms, uint64_t began_us, uint64_t now_us);
 
 /* How long a master that lost its locks stays out, counted from when no vote that it gave before
  * can still help anybody: the longest lease and its drift. */
-uint64_t fence_hold_us(uint32_t ttl_max_ms);
+uint64_t fence_quarantine_us(uint32_t ttl_max_ms);
 
 /* How long one call waits for one master: the master deadline, or a tenth of the TTL if that is
  * less, so that a short lease is not eaten by one slow master. */
-uint64_t fence_patience_us(uint32_t ttl_ms);
+uint64_t fence_round_timeout_us(uint32_t ttl_ms);
 
 #endif

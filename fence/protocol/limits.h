@@ -46,10 +46,10 @@ enum {
     FENCE_LOOK_DOUBLINGS_MAX = 5, /* ... which doubles with each look that finds the same holder */
     FENCE_RETRIES_LOOKED_AT = 64, /* places at the end of a line, for the holder asking again */
     FENCE_REJOIN_DELAY_US = 20 * 1000, /* a random time below it before a server leads a rejoin */
-    FENCE_REJOIN_PATIENCE_US = 1000 * 1000, /* for each answer to a step of a rejoin */
-    FENCE_REJOIN_BEATEN_US = 1000 * 1000,   /* the same delay, after another leader was further */
-    FENCE_REJOIN_MERGING_MAX = 2,           /* pages of one master on their way into the member */
-    FENCE_REJOIN_PAGE_TRIES_MAX = 10,       /* of one page, over connections that end */
+    FENCE_REJOIN_TIMEOUT_US = 1000 * 1000, /* for each answer to a step of a rejoin */
+    FENCE_REJOIN_BEATEN_US = 1000 * 1000,  /* the same delay, after another leader was further */
+    FENCE_REJOIN_MERGING_MAX = 2,          /* pages of one master on their way into the member */
+    FENCE_REJOIN_PAGE_TRIES_MAX = 10,      /* of one page, over connections that end */
     FENCE_REJOIN_STUCK_MAX = 3,   /* times that locks cannot be read, before they are waited out */
     FENCE_UNBACKED_TRIES_MAX = 2, /* attempts given up since one master refused their view */
     FENCE_CLAIM_LEAP_MAX = 64, /* admissions that one master alone may know more of, and be true */

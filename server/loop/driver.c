@@ -290,8 +290,8 @@ static void on_reply(void *context, unsigned i, const struct fence_reply *reply)
 static void on_freed(void *context, const char *lock_id, const char *resource)
 {
     struct fence_event event = {
-        .kind = FENCE_EVENT_FREED,
-        .freed = {.resource = resource, .lock_id = lock_id},
+        .kind = FENCE_EVENT_RELEASED,
+        .released = {.resource = resource, .lock_id = lock_id},
     };
     refresh_clock(context);
     step(context, &event);
@@ -498,10 +498,10 @@ uint64_t server_driver_round_trip_us(const struct server_driver *driver, unsigne
     return storage_master_round_trip_us(driver->masters[i]);
 }
 
-bool server_driver_back_us(const struct server_driver *driver, unsigned i, uint64_t *ret_us)
+bool server_driver_eligible_us(const struct server_driver *driver, unsigned i, uint64_t *ret_us)
 {
     assert(i < driver->config.n);
-    uint64_t due_us = fence_core_fleet(driver->core)->master[i].back_us;
+    uint64_t due_us = fence_core_fleet(driver->core)->master[i].eligible_at_us;
     uint64_t now_us = server_clock_us();
     if (due_us == 0)
         return false;

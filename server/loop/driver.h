@@ -60,7 +60,7 @@ const struct fence_fleet *server_driver_fleet(const struct server_driver *driver
 const char *server_driver_address(const struct server_driver *driver, unsigned i);
 const char *server_driver_detail(const struct server_driver *driver, unsigned i);
 uint64_t server_driver_round_trip_us(const struct server_driver *driver, unsigned i);
-bool server_driver_back_us(const struct server_driver *driver, unsigned i, uint64_t *ret_us);
+bool server_driver_eligible_us(const struct server_driver *driver, unsigned i, uint64_t *ret_us);
 const struct fence_audit *server_driver_audit(const struct server_driver *driver);
 
 /* Master @i, for questions about what stands there that the core has no part in

@@ -35,7 +35,7 @@ struct listing {
     enum phase phase;
     unsigned owed;    /* answers of masters and of the core */
     uint32_t asked;   /* set of masters that owe one */
-    uv_timer_t timer; /* to go on with, at once; or when patience is over */
+    uv_timer_t timer; /* to go on with, at once; or the timeout of a phase */
     int error;        /* the first */
     enum fence_part parts[FENCE_MASTERS_MAX];
 
@@ -253,7 +253,7 @@ static void inspect_some(struct listing *listing)
         inspected(listing);
         return;
     }
-    /* No patience is needed: the core answers each call in its time. */
+    /* No timeout is needed: the core answers each call in time. */
     uv_timer_stop(&listing->timer);
     listing->phase = PHASE_INSPECTING;
     listing->inspected = end;

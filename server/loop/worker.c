@@ -78,7 +78,7 @@ static uint64_t backend_round_trip(void *context, unsigned i)
 static bool backend_back(void *context, unsigned i, uint64_t *ret_us)
 {
     struct server_worker *worker = context;
-    return server_driver_back_us(worker->driver, i, ret_us);
+    return server_driver_eligible_us(worker->driver, i, ret_us);
 }
 
 static const struct fence_audit *backend_audit(void *context)
@@ -109,7 +109,7 @@ static void set_routes(struct server_worker *worker)
         .master_address = backend_address,
         .master_detail = backend_detail,
         .master_round_trip_us = backend_round_trip,
-        .master_back_us = backend_back,
+        .master_eligible_us = backend_back,
         .audit = backend_audit,
         .metrics = backend_metrics,
         .new_lock_id = backend_lock_id,

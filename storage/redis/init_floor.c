@@ -137,7 +137,7 @@ static int set_floor(struct run *run, int64_t highest)
 /* Whoever held a lock may still count on it, though nobody remembers it. */
 static int hold(struct run *run)
 {
-    uint64_t hold_ms = (fence_hold_us(run->marker.ttl_max_ms) + 999) / 1000;
+    uint64_t hold_ms = (fence_quarantine_us(run->marker.ttl_max_ms) + 999) / 1000;
     if (run->asked->holds)
         run->asked->holds(run->asked->context, hold_ms);
     return storage_init_hold(&run->session, hold_ms);

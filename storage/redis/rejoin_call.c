@@ -51,7 +51,7 @@ void storage_rejoin_send(struct storage_session *session,
     int error = pending ? storage_rejoin_command(request, NULL, session->index, session->members,
                                                  &command, &len)
                         : FENCE_ENOMEM;
-    if (error) { /* no reply: the fence's patience ends it */
+    if (error) { /* no reply comes: the core's timeout ends the step */
         free(pending);
         return;
     }

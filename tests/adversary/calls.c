@@ -152,9 +152,9 @@ void calls_leave(struct play *play)
 void calls_hear(struct play *play)
 {
     struct fence_event event = {
-        .kind = FENCE_EVENT_FREED,
-        .freed = {.resource = resources[below(play, RESOURCES)],
-                  .lock_id = calls_some_lock_id(play)},
+        .kind = FENCE_EVENT_RELEASED,
+        .released = {.resource = resources[below(play, RESOURCES)],
+                     .lock_id = calls_some_lock_id(play)},
     };
     play->stats.words++;
     play_step(play, &event);

@@ -62,8 +62,8 @@ void tell_event(FILE *to, const struct fence_event *event)
     case FENCE_EVENT_DECLINED:
         fprintf(to, "attempt %" PRIx64 " is declined\n", event->declined.attempt);
         break;
-    case FENCE_EVENT_FREED:
-        fprintf(to, "%s gave up %s\n", event->freed.lock_id, event->freed.resource);
+    case FENCE_EVENT_RELEASED:
+        fprintf(to, "%s gave up %s\n", event->released.lock_id, event->released.resource);
         break;
     case FENCE_EVENT_TICK:
         fprintf(to, "time went by\n");

@@ -55,7 +55,7 @@ void sim_healing_begin(struct sim_world *world)
     uint64_t after_us = world->plan.slow_us + 2 * world->plan.outage_us;
     if (world->plan.kind == SIM_LOST) {
         schedule(world, after_us, SIM_EVENT_OPERATOR, 0, OPERATOR_MARKS);
-        after_us += fence_hold_us(world->plan.ttl_high_ms) * 2;
+        after_us += fence_quarantine_us(world->plan.ttl_high_ms) * 2;
     }
     if (sim_plan_recovers(&world->plan)) {
         schedule_nudges(world, after_us);
@@ -96,7 +96,7 @@ static void operator_marks(struct sim_world *world)
         for (uint32_t r = 0; r < world->plan.resources; r++)
             master->memory.locks[r].present = false;
     }
-    schedule(world, fence_hold_us(world->plan.ttl_high_ms) * 11 / 10, SIM_EVENT_OPERATOR, 0,
+    schedule(world, fence_quarantine_us(world->plan.ttl_high_ms) * 11 / 10, SIM_EVENT_OPERATOR, 0,
              OPERATOR_SPEAKS);
 }
 

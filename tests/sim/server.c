@@ -283,8 +283,8 @@ void sim_server_call(struct sim_world *world, unsigned s, struct sim_call *call)
 void sim_server_freed(struct sim_world *world, unsigned s, uint32_t resource, uint32_t lock)
 {
     struct fence_event event = {
-        .kind = FENCE_EVENT_FREED,
-        .freed = {.resource = sim_resource_text(resource), .lock_id = sim_lock_text(lock)},
+        .kind = FENCE_EVENT_RELEASED,
+        .released = {.resource = sim_resource_text(resource), .lock_id = sim_lock_text(lock)},
     };
     world->stats.words_heard++;
     sim_waking_heard(world, s, resource, lock);

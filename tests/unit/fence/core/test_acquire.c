@@ -456,13 +456,13 @@ static void patience_is_a_tenth_of_a_short_ttl_and_at_most_the_master_deadline(v
 {
     static const struct {
         uint32_t ttl_ms;
-        uint64_t patience_us;
+        uint64_t timeout_us;
     } rows[] = {{100, 10000}, {499, 49900}, {500, 50000}, {501, 50000}, {30000, 50000}};
     for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++) {
         struct core_fixture *f = core_fixture_new(state, 5);
         core_acquire_ttl(f, 1, rows[r].ttl_ms);
         uint64_t asked_us = f->now_us;
-        assert_int_equal(fence_core_deadline(f->core), asked_us + rows[r].patience_us);
+        assert_int_equal(fence_core_deadline(f->core), asked_us + rows[r].timeout_us);
         core_tick(f);
         assert_answer(f, 1, FENCE_ENOQUORUM);
         assert_int_equal(core_answer_of(f)->parts[4], FENCE_PART_TIMEOUT);

@@ -68,8 +68,8 @@ static void acknowledge(struct core_fixture *f, unsigned i)
 static void freed(struct core_fixture *f, const char *resource)
 {
     core_give(f, (struct fence_event){
-                     .kind = FENCE_EVENT_FREED,
-                     .freed = {.resource = resource, .lock_id = CORE_OTHER_HOLDER},
+                     .kind = FENCE_EVENT_RELEASED,
+                     .released = {.resource = resource, .lock_id = CORE_OTHER_HOLDER},
                  });
 }
 

@@ -261,7 +261,7 @@ static void silent_member_is_left_alone(void **state)
 {
     for (unsigned k = 0; k < 3; k++) {
         struct core_fixture *f = waits_for_the_member[k](state);
-        assert_int_equal(fence_core_deadline(f->core), f->now_us + FENCE_REJOIN_PATIENCE_US);
+        assert_int_equal(fence_core_deadline(f->core), f->now_us + FENCE_REJOIN_TIMEOUT_US);
         core_tick(f);
         assert_broken_off(f, FENCE_REASON_SILENT);
         assert_int_equal(core_effect(f, FENCE_EFFECT_RESET), CORE_SET(MEMBER));

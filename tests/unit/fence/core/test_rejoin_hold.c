@@ -59,7 +59,8 @@ static void locks_that_cannot_be_read_are_waited_out(void **state)
         assert_step(f, FENCE_REJOIN_INSTALL, CORE_SET(MEMBER));
     assert_int_equal(alive->page->len, 0);
     assert_int_equal(alive->incarnation, rejoin_meant(f));
-    assert_int_equal(rejoin_member(f)->back_us, f->now_us + fence_hold_us(CORE_TTL_MAX_MS));
+    assert_int_equal(rejoin_member(f)->eligible_at_us,
+                     f->now_us + fence_quarantine_us(CORE_TTL_MAX_MS));
 }
 
 /* A page that takes its source so long that its connection ends over it, each time. */
@@ -78,7 +79,7 @@ static void locks_whose_page_ends_each_connection_are_waited_out(void **state)
             import_again(f);
     }
     assert_step(f, FENCE_REJOIN_INSTALL, CORE_SET(MEMBER));
-    assert_true(rejoin_member(f)->back_us > f->now_us);
+    assert_true(rejoin_member(f)->eligible_at_us > f->now_us);
 }
 
 /* There are no tokens to go on from. */
@@ -183,7 +184,7 @@ static void member_that_is_lost_while_holding_is_begun_anew(void **state)
     assert_no_effects(f);
     assert_true(fence_core_deadline(f->core) == FENCE_NEVER);
     core_shake_hands(f, MEMBER, rejoin_marked(rejoin_meant(f)));
-    assert_int_equal(rejoin_member(f)->back_us, 0);
+    assert_int_equal(rejoin_member(f)->eligible_at_us, 0);
     core_tick(f);
     assert_step(f, FENCE_REJOIN_RECORD, CORE_FIRST(4));
 }
@@ -208,10 +209,10 @@ static void hold_lasts_for_the_longest_lease_from_the_record(void **state)
     struct core_fixture *f = rejoin_importing(state);
     locks_fail(f, FENCE_REJOIN_STUCK_MAX - 1);
     import_again(f);
-    const uint64_t end_us = f->now_us + fence_hold_us(CORE_TTL_MAX_MS);
-    core_later_us(f, FENCE_REJOIN_PATIENCE_US / 2); /* it took a while to find out */
+    const uint64_t end_us = f->now_us + fence_quarantine_us(CORE_TTL_MAX_MS);
+    core_later_us(f, FENCE_REJOIN_TIMEOUT_US / 2); /* it took a while to find out */
     locks_fail(f, 1);
-    assert_int_equal(rejoin_member(f)->back_us, end_us);
+    assert_int_equal(rejoin_member(f)->eligible_at_us, end_us);
     hold_until(f, end_us);
     assert_int_equal(fence_core_deadline(f->core), end_us);
     rejoin_done(f, MEMBER);
@@ -224,7 +225,7 @@ static void hold_lasts_for_the_longest_lease_from_the_record(void **state)
 static void sign_of_life_on_its_way_does_not_undo_the_hold(void **state)
 {
     struct core_fixture *f = holding(state);
-    const uint64_t end_us = rejoin_member(f)->back_us;
+    const uint64_t end_us = rejoin_member(f)->eligible_at_us;
     hold_until(f, end_us);
     assert_int_equal(f->owed[MEMBER].count, 1);
     core_tick(f);
@@ -246,7 +247,7 @@ static void admission_after_a_hold_names_all_steps(void **state)
     read_fails(f);
     rejoin_done(f, MEMBER); /* the page */
     uint32_t signs = 1;
-    const uint64_t end_us = rejoin_member(f)->back_us;
+    const uint64_t end_us = rejoin_member(f)->eligible_at_us;
     while (fence_core_deadline(f->core) < end_us) {
         rejoin_done(f, MEMBER);
         core_tick(f);
@@ -265,7 +266,7 @@ static void higher_incarnation_recorded_meanwhile_stops_the_admission(void **sta
     facts.view.incarnation[MEMBER] = rejoin_meant(f) + CORE_ADMISSIONS(1);
     core_hear(f, 2, &facts.view);
     core_shake_hands(f, 3, facts);
-    hold_until(f, rejoin_member(f)->back_us);
+    hold_until(f, rejoin_member(f)->eligible_at_us);
     rejoin_done(f, MEMBER);
     core_tick(f);
     assert_broken_off(f, FENCE_REASON_BLANK);

@@ -186,7 +186,7 @@ static void source_that_stays_away_has_all_read_anew(void **state)
     struct core_fixture *f = rejoin_importing(state);
     rejoin_cut_off(f, 1);
     all_but_one_are_read(f);
-    assert_int_equal(fence_core_deadline(f->core), f->now_us + FENCE_REJOIN_PATIENCE_US);
+    assert_int_equal(fence_core_deadline(f->core), f->now_us + FENCE_REJOIN_TIMEOUT_US);
     core_tick(f);
     assert_begun_anew(f, CORE_FIRST(4) & ~CORE_SET(1));
 }
@@ -237,7 +237,7 @@ static void silent_source_is_given_up_and_all_is_read_anew(void **state)
 {
     struct core_fixture *f = rejoin_importing(state);
     all_but_one_are_read(f);
-    assert_int_equal(fence_core_deadline(f->core), f->now_us + FENCE_REJOIN_PATIENCE_US);
+    assert_int_equal(fence_core_deadline(f->core), f->now_us + FENCE_REJOIN_TIMEOUT_US);
     core_tick(f);
     assert_int_equal(core_effect(f, FENCE_EFFECT_RESET), CORE_SET(1));
     assert_int_equal(fence_core_fleet(f->core)->master[1].reason, FENCE_REASON_SILENT);
@@ -249,12 +249,12 @@ static void silent_source_is_given_up_and_all_is_read_anew(void **state)
 static void each_page_renews_the_patience(void **state)
 {
     struct core_fixture *f = rejoin_importing(state);
-    core_later_us(f, FENCE_REJOIN_PATIENCE_US - 1);
+    core_later_us(f, FENCE_REJOIN_TIMEOUT_US - 1);
     rejoin_page(f, 0, "page", 7);
-    assert_int_equal(fence_core_deadline(f->core), f->now_us + FENCE_REJOIN_PATIENCE_US);
-    core_later_us(f, FENCE_REJOIN_PATIENCE_US - 1);
+    assert_int_equal(fence_core_deadline(f->core), f->now_us + FENCE_REJOIN_TIMEOUT_US);
+    core_later_us(f, FENCE_REJOIN_TIMEOUT_US - 1);
     rejoin_done(f, MEMBER);
-    assert_int_equal(fence_core_deadline(f->core), f->now_us + FENCE_REJOIN_PATIENCE_US);
+    assert_int_equal(fence_core_deadline(f->core), f->now_us + FENCE_REJOIN_TIMEOUT_US);
 }
 
 /* It forgot, or somebody recorded another incarnation of the member there. */

@@ -142,7 +142,7 @@ static void recording_that_is_refused_for_ever_is_put_off(void **state)
 static void masters_that_do_not_record_in_time_are_silent(void **state)
 {
     struct core_fixture *f = rejoin_recording(state);
-    assert_int_equal(fence_core_deadline(f->core), f->now_us + FENCE_REJOIN_PATIENCE_US);
+    assert_int_equal(fence_core_deadline(f->core), f->now_us + FENCE_REJOIN_TIMEOUT_US);
     rejoin_done(f, 0);
     rejoin_done(f, 1);
     core_tick(f);

@@ -314,8 +314,8 @@ static void no_wait_caller_behind_a_waiter_is_told_held_when_the_waiter_is(void 
 static void freed(struct core_fixture *f, uint64_t client)
 {
     core_give(f, (struct fence_event){
-                     .kind = FENCE_EVENT_FREED,
-                     .freed = {.resource = CORE_RESOURCE, .lock_id = core_lock_id(client)},
+                     .kind = FENCE_EVENT_RELEASED,
+                     .released = {.resource = CORE_RESOURCE, .lock_id = core_lock_id(client)},
                  });
 }
 
