@@ -90,7 +90,7 @@ struct fence_effect {
 
 enum {
     /* One step ends at most one call and starts at most one other: a clean-up, a new round, the
-     * answer, what a cleanup or a handshake adds, and room to spare: 12. A master that is back may
+     * answer, what a clean-up or a handshake adds, and room to spare: 12. A master that is back may
      * be read on for each of the 4 members that can be taken back at a time, of 5 sources each: 20.
      * Masters that are named views of their own are asked one by one: 8. */
     FENCE_EFFECTS_MAX = 40,

@@ -48,13 +48,13 @@ void fence_cleanups_fini(struct fence_cleanups *cleanups);
 uint32_t fence_cleanups_open(struct fence_cleanups *cleanups, const struct fence_cleanup *cleanup,
                              uint64_t now_us);
 
-/* The cleanup at @index was opened right after the one at @before, and masters are told of both
+/* The clean-up at @index was opened right after the one at @before, and masters are told of both
  * with one request. */
 void fence_cleanups_join(struct fence_cleanups *cleanups, uint32_t before, uint32_t index);
 
-/* Master @i acknowledged the cleanup at @index with @serial, and those that it was told of together
- * with it, or the connection that it was told on is lost. A cleanup that was closed meanwhile is
- * passed over. */
+/* Master @i acknowledged the clean-up at @index with @serial; or the connection that it was sent on
+ * is lost. The same holds of those that were sent together with it. One that was closed meanwhile
+ * is passed over. */
 void fence_cleanups_settle(struct fence_cleanups *cleanups, uint32_t index, uint64_t serial,
                            unsigned i);
 void fence_cleanups_lose(struct fence_cleanups *cleanups, uint32_t index, uint64_t serial,
@@ -63,9 +63,9 @@ void fence_cleanups_lose(struct fence_cleanups *cleanups, uint32_t index, uint64
 /* A master came back: what it owes is to be told again. */
 void fence_cleanups_tell_again(struct fence_cleanups *cleanups);
 
-/* A bounded part of the round of telling again: finds the next cleanup that one of @active owes and
- * was not told of, marks those masters as told, and returns it with their set; NULL if this part of
- * the round had none. cleanups->telling is false when the round is over. */
+/* A bounded part of the round of telling again: finds the next clean-up that one of @active owes
+ * and was not told of, marks those masters as told, and returns it with their set; NULL if this
+ * part of the round had none. cleanups->telling is false when the round is over. */
 struct fence_cleanup *fence_cleanups_next(struct fence_cleanups *cleanups, uint32_t active,
                                           uint64_t now_us, uint32_t *ret_set);
 

@@ -8,8 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A tag is an index in its lower 16 bits, of a call or of a cleanup, and above it which round of
- * the call or which cleanup it was. 0 is neither: its reply is only counted. */
+/* The lower 16 bits of a tag are the index of a call or of a clean-up; the next bit says which of
+ * the two. The bits above are the round of the call, or the serial of the clean-up. 0 is neither:
+ * its reply is only counted. */
 enum {
     TAG_INDEX_BITS = 16,
     TAG_CLEANUP_BIT = 16,
