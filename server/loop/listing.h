@@ -1,6 +1,6 @@
-/* Listings of held locks, page by page (api/v1/listing.h). Nothing keeps an index of them: the
- * names are read off the masters with SCAN, and each is then inspected as for any client, so a lock
- * is listed exactly if a majority names one holder for it.
+/* Listings of held locks, page by page (api/v1/listing.h). No index is kept. The names are read
+ * from the masters step by step, and each is then inspected as for any client. So a lock is listed
+ * exactly if a majority names one holder for it.
  *
  *   SCANNING --names--> SIFTING --new ones--> INSPECTING --.
  *      ^                                                   | next step, until the page is full
