@@ -4,6 +4,8 @@
 #ifndef FENCE_BASE_MUTANT_H
 #define FENCE_BASE_MUTANT_H
 
+#include <stdint.h>
+
 enum fence_mutant {
     FENCE_MUTANT_MAJORITY_OF_ASKED,  /* an attempt wins by a majority of those that were up */
     FENCE_MUTANT_LATE_NUMBERS_JOIN,  /* a number that comes after the token is fixed counts too */
@@ -28,10 +30,15 @@ enum fence_mutant {
     FENCE_MUTANT_HOLDER_WAITS,       /* who asks again for its lock waits behind others for it */
     FENCE_MUTANT_READ_ON_ELSEWHERE,  /* a source is read on at its cursor by another process, too */
     FENCE_MUTANT_ONE_BELIEVED,       /* what one master alone says of another is believed */
+    FENCE_MUTANT_BOOTSTRAP_NO_WAIT,  /* a token floor does not wait for the longest lease */
+    FENCE_MUTANT_BOOTSTRAP_VIEW_LOW, /* it raises incarnations no higher than survivors know */
+    FENCE_MUTANT_FLOOR_WITHOUT_MARGIN,    /* the floor is what was seen */
+    FENCE_MUTANT_FLOOR_WITHOUT_SURVIVORS, /* ... by the operator alone */
+    FENCE_MUTANT_NEW_OVER_MARKED,         /* a new fleet is made of masters of an older one */
 };
 
 #ifdef PAWL_MUTANTS
-extern unsigned fence_mutants; /* a set: bit FENCE_MUTANT_X */
+extern uint64_t fence_mutants; /* a set: bit FENCE_MUTANT_X */
 #define FENCE_MUTANT_ANY   (fence_mutants != 0)
 #define FENCE_MUTANT(name) (fence_mutants >> FENCE_MUTANT_##name & 1)
 #else

@@ -1,5 +1,5 @@
-/* What the core and a master say to each other while the master is taken back
- * (fence/core/rejoin_state.h). */
+/* What is said to a master, and by it, while it is taken back (fence/core/rejoin_state.h), or made
+ * a member of a fleet (fence/bootstrap/bootstrap.h). */
 #ifndef FENCE_PROTOCOL_REJOIN_MESSAGE_H
 #define FENCE_PROTOCOL_REJOIN_MESSAGE_H
 
@@ -27,6 +27,14 @@ enum fence_rejoin_step {
     FENCE_REJOIN_INSTALL, /* to the member: merge @page, which master @source wrote. An empty page
                            * only shows that the leader lives */
     FENCE_REJOIN_ADMIT,   /* to the member: be active under @incarnation */
+    FENCE_REJOIN_SURVEY,  /* to the member: tell the highest number that any of its counters has */
+};
+
+/* On whose behalf MARK is sent. */
+enum fence_mark {
+    FENCE_MARK_REJOIN, /* a server takes the member back */
+    FENCE_MARK_NEW,    /* a bootstrap of a fleet that never issued a token */
+    FENCE_MARK_FLOOR,  /* a bootstrap of a fleet that did */
 };
 
 /* What is read of a master, in this order. */
@@ -47,6 +55,8 @@ struct fence_rejoin_request {
     uint32_t ttl_max_ms;
     const struct fence_facts *seen; /* MARK: the facts it was judged by, */
     bool keeps;                     /* and whether it seems to have kept all it knew */
+    enum fence_mark mark;           /* MARK */
+    int64_t floor;                  /* ADMIT: of all its counters; 0: none */
     uint32_t steps;                 /* CLEAR, INSTALL, ADMIT: how many of CLEAR and INSTALL come
                                      * before it since the mark. It is done after exactly these */
     uint64_t cursor;                /* CLEAR, READ: 0 at first, then what the reply said */
@@ -71,6 +81,7 @@ struct fence_rejoin_reply {
     uint64_t cursor;               /* CLEAR, READ, DONE: where to go on; 0: that was all */
     struct fence_page page;        /* READ, DONE: borrowed until the effects were acted on */
     const struct fence_view *view; /* RECORD, CHANGED: what that master knows; may be NULL */
+    int64_t highest;               /* SURVEY, DONE */
 };
 
 #endif

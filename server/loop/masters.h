@@ -8,6 +8,9 @@
 
 struct storage_redis_url;
 
+/* What on a master makes it a member of a fleet, for people. */
+#define SERVER_MASTERS_MARKER "the key pawl:fleet"
+
 /* Makes the @n masters at @urls (copied), as members 0 .. @n - 1. FENCE_ENOMEM: those made until
  * then are in @ret_masters. */
 FENCE_CHECKED int server_masters_new(uv_loop_t *loop, const struct storage_redis_url *urls,

@@ -1,9 +1,9 @@
 #include "server/system/options.h"
 
+#include "fence/bootstrap/bootstrap.h"
 #include "server/loop/driver.h"
 #include "server/loop/worker.h"
 #include "server/pawld/pawld.h"
-#include "storage/redis/init.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -75,9 +75,9 @@ static unsigned default_workers(void)
 
 static error_t read_token_floor(struct pawld_options *options, const char *text)
 {
-    if (!server_options_number(text, 0, STORAGE_FLOOR_SEEN_MAX, &options->token_floor))
+    if (!server_options_number(text, 0, FENCE_FLOOR_SEEN_MAX, &options->token_floor))
         return server_options_error("--token-floor takes a number from 0 to %" PRId64 ", not '%s'",
-                                    STORAGE_FLOOR_SEEN_MAX, text);
+                                    FENCE_FLOOR_SEEN_MAX, text);
     return 0;
 }
 

@@ -11,6 +11,7 @@
 #include "storage/redis/lua/mark.lua.h"
 #include "storage/redis/lua/read.lua.h"
 #include "storage/redis/lua/record.lua.h"
+#include "storage/redis/lua/survey.lua.h"
 #include "storage/redis/lua/view.lua.h"
 #include "storage/redis/text.h"
 
@@ -42,11 +43,11 @@ static struct number number_or_none(int64_t value)
     return value != 0 ? number(value) : (struct number){""};
 }
 
-static const char *mark_name(const struct storage_init_terms *init)
+static const char *mark_name(enum fence_mark mark)
 {
     static const char *const names[] = {
-        [STORAGE_MARK_REJOIN] = "", [STORAGE_MARK_NEW] = "new", [STORAGE_MARK_FLOOR] = "floor"};
-    return names[init->mark];
+        [FENCE_MARK_REJOIN] = "", [FENCE_MARK_NEW] = "new", [FENCE_MARK_FLOOR] = "floor"};
+    return names[mark];
 }
 
 static const char *state_name(const struct fence_facts *seen)
@@ -56,8 +57,7 @@ static const char *state_name(const struct fence_facts *seen)
     return seen->marked_active ? "active" : "joining";
 }
 
-static int format_mark(const struct fence_rejoin_request *request,
-                       const struct storage_init_terms *init, unsigned n, char **ret_command)
+static int format_mark(const struct fence_rejoin_request *request, unsigned n, char **ret_command)
 {
     const struct fence_facts *seen = request->seen;
     char seen_view[FENCE_VIEW_TEXT_MAX] = "";
@@ -72,7 +72,7 @@ static int format_mark(const struct fence_rejoin_request *request,
         number_or_none(seen->member).text, seen->marked_server_id, seen->marked_lineage,
         state_name(seen), number_or_none(seen->next).text, seen_view, request->fleet_id,
         request->member + 1, seen->server_id, request->ttl_max_ms, seen->durable ? "yes" : "no",
-        view, number(request->incarnation).text, mark_name(init), STORAGE_FLEET_NOTE,
+        view, number(request->incarnation).text, mark_name(request->mark), STORAGE_FLEET_NOTE,
         request->keeps ? "yes" : "no", seen->lineage,
         strcspn(seen->lineage, STORAGE_LINEAGE_RESET));
 }
@@ -121,24 +121,28 @@ static int format_install(const struct fence_rejoin_request *request, unsigned n
         fence_majority(n), request->page->bytes, request->page->len, (unsigned)request->steps);
 }
 
-static int format_admit(const struct fence_rejoin_request *request,
-                        const struct storage_init_terms *init, unsigned n, char **ret_command)
+static int format_admit(const struct fence_rejoin_request *request, unsigned n, char **ret_command)
 {
     char view[FENCE_VIEW_TEXT_MAX];
     fence_view_format(request->view, n, view);
     return redisFormatCommand(ret_command, "EVAL %s%s 1 " STORAGE_FLEET_KEY " %s %u %s %u %s",
                               storage_redis_lua_lineage, storage_redis_lua_admit,
                               number(request->incarnation).text, request->member + 1, view,
-                              (unsigned)request->steps, number(init->floor).text);
+                              (unsigned)request->steps, number(request->floor).text);
 }
 
-static int format_step(const struct fence_rejoin_request *request,
-                       const struct storage_init_terms *init, unsigned to, unsigned n,
+static int format_survey(const struct fence_rejoin_request *request, char **ret_command)
+{
+    return redisFormatCommand(ret_command, "EVAL %s 1 " STORAGE_FLEET_KEY " %s",
+                              storage_redis_lua_survey, number(request->incarnation).text);
+}
+
+static int format_step(const struct fence_rejoin_request *request, unsigned to, unsigned n,
                        char **ret_command)
 {
     switch (request->step) {
     case FENCE_REJOIN_MARK:
-        return format_mark(request, init, n, ret_command);
+        return format_mark(request, n, ret_command);
     case FENCE_REJOIN_CLEAR:
         return format_clear(request, ret_command);
     case FENCE_REJOIN_RECORD:
@@ -148,18 +152,18 @@ static int format_step(const struct fence_rejoin_request *request,
     case FENCE_REJOIN_INSTALL:
         return format_install(request, n, ret_command);
     case FENCE_REJOIN_ADMIT:
-        return format_admit(request, init, n, ret_command);
+        return format_admit(request, n, ret_command);
+    case FENCE_REJOIN_SURVEY:
+        return format_survey(request, ret_command);
     }
     return -1;
 }
 
-int storage_rejoin_command(const struct fence_rejoin_request *request,
-                           const struct storage_init_terms *init, unsigned to, unsigned n,
+int storage_rejoin_command(const struct fence_rejoin_request *request, unsigned to, unsigned n,
                            char **ret_command, size_t *ret_len)
 {
-    static const struct storage_init_terms server = {.mark = STORAGE_MARK_REJOIN};
     char *command = NULL;
-    int len = format_step(request, init ? init : &server, to, n, &command);
+    int len = format_step(request, to, n, &command);
     if (len < 0)
         return FENCE_ENOMEM;
     *ret_command = command;
@@ -175,6 +179,17 @@ static enum fence_rejoin_outcome read_cleared(const redisReply *reply, uint64_t 
         return FENCE_REJOIN_CHANGED;
     return storage_text_number(reply, UINT64_MAX, ret_cursor) ? FENCE_REJOIN_DONE
                                                               : FENCE_REJOIN_REFUSED;
+}
+
+static enum fence_rejoin_outcome read_highest(const redisReply *reply, int64_t *ret_highest)
+{
+    uint64_t highest = 0;
+    if (reply->type == REDIS_REPLY_NIL)
+        return FENCE_REJOIN_CHANGED;
+    if (!storage_text_number(reply, FENCE_TOKEN_MAX, &highest))
+        return FENCE_REJOIN_REFUSED;
+    *ret_highest = (int64_t)highest;
+    return FENCE_REJOIN_DONE;
 }
 
 static enum fence_rejoin_outcome read_page(const redisReply *reply, struct fence_rejoin_reply *read)
@@ -218,6 +233,8 @@ struct fence_rejoin_reply storage_rejoin_reply(enum fence_rejoin_step step, cons
         read.outcome = read_cleared(reply, &read.cursor);
     } else if (step == FENCE_REJOIN_READ) {
         read.outcome = read_page(reply, &read);
+    } else if (step == FENCE_REJOIN_SURVEY) {
+        read.outcome = read_highest(reply, &read.highest);
     } else if (step == FENCE_REJOIN_RECORD && storage_view_refused(reply, n, view)) {
         read.outcome = FENCE_REJOIN_CHANGED;
         read.view = view;

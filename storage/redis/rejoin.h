@@ -1,5 +1,5 @@
-/* The scripts that take a master back (storage/redis/lua/mark, clear, record, read, install,
- * admit): what goes into each, and what its reply says. */
+/* The scripts that take a master back (storage/redis/lua/mark, clear, record, read, install, admit,
+ * survey): what goes into each, and what its reply says. */
 #ifndef STORAGE_REDIS_REJOIN_H
 #define STORAGE_REDIS_REJOIN_H
 
@@ -15,23 +15,9 @@ enum {
     STORAGE_LOCKS_AT_A_TIME = 500,     /* keys that are looked at for a page of locks */
 };
 
-/* How pawld init marks a master. */
-enum storage_mark {
-    STORAGE_MARK_REJOIN, /* it does not: a server takes it back */
-    STORAGE_MARK_NEW,    /* for a fleet that never issued a token */
-    STORAGE_MARK_FLOOR,  /* for one that did */
-};
-
-/* What init adds to a request of a rejoin. */
-struct storage_init_terms {
-    enum storage_mark mark;
-    int64_t floor; /* ADMIT: of all counters; 0: none */
-};
-
 /* The command for @request to member @to of @n (counted from 0), as hiredis formats it; freed with
- * redisFreeCommand(). @init: NULL for a server. FENCE_ENOMEM. */
-FENCE_CHECKED int storage_rejoin_command(const struct fence_rejoin_request *request,
-                                         const struct storage_init_terms *init, unsigned to,
+ * redisFreeCommand(). FENCE_ENOMEM. */
+FENCE_CHECKED int storage_rejoin_command(const struct fence_rejoin_request *request, unsigned to,
                                          unsigned n, char **ret_command, size_t *ret_len);
 
 /* What @reply (NULL: none will come) to the step @step says. A page points into @reply. @view is

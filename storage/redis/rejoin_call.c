@@ -48,9 +48,9 @@ void storage_rejoin_send(struct storage_session *session,
     char *command = NULL;
     size_t len = 0;
     struct pending *pending = malloc(sizeof(*pending));
-    int error = pending ? storage_rejoin_command(request, NULL, session->index, session->members,
-                                                 &command, &len)
-                        : FENCE_ENOMEM;
+    int error =
+        pending ? storage_rejoin_command(request, session->index, session->members, &command, &len)
+                : FENCE_ENOMEM;
     if (error) { /* no reply comes: the core's timeout ends the step */
         free(pending);
         return;

@@ -1,6 +1,6 @@
 #include "tests/integration/master_fixture.h"
 
-#include "storage/redis/init.h"
+#include "server/loop/bootstrap.h"
 #include "tests/lib/case.h"
 
 #include <stdio.h>
@@ -70,10 +70,10 @@ static void on_freed(void *context, const char *lock_id, const char *resource)
 
 static void make_fleet(const struct storage_redis_url *url)
 {
-    const struct storage_redis_init init = {.masters = url, .n = 1, .ttl_max_ms = 300000};
-    char fleet_id[FENCE_ID_HEX_LEN + 1];
-    char why[STORAGE_WHY_MAX] = "";
-    int error = storage_redis_init_new(&init, fleet_id, why);
+    const struct server_bootstrap_config config = {.masters = url, .n = 1, .ttl_max_ms = 300000};
+    struct fence_bootstrap made;
+    char why[SERVER_BOOTSTRAP_WHY_MAX];
+    int error = server_bootstrap(&config, &made, why);
     assert_string_equal(why, "");
     assert_int_equal(error, 0);
 }

@@ -180,12 +180,6 @@ struct fence_facts script_facts(void)
 
 struct fence_rejoin_reply script_step(struct fence_rejoin_request request, unsigned to)
 {
-    return script_step_of_init(request, NULL, to);
-}
-
-struct fence_rejoin_reply script_step_of_init(struct fence_rejoin_request request,
-                                              const struct storage_init_terms *init, unsigned to)
-{
     static const struct fence_view named = {{10, SCRIPT_NEXT, 30}};
     static const struct fence_page nothing = {.bytes = "", .len = 0};
     struct fence_facts facts = script_facts();
@@ -203,7 +197,7 @@ struct fence_rejoin_reply script_step_of_init(struct fence_rejoin_request reques
     char *command = NULL;
     size_t len = 0;
     void *reply = NULL;
-    assert_int_equal(storage_rejoin_command(&request, init, to, SCRIPT_MASTERS, &command, &len), 0);
+    assert_int_equal(storage_rejoin_command(&request, to, SCRIPT_MASTERS, &command, &len), 0);
     assert_int_equal(redisAppendFormattedCommand(link, command, len), REDIS_OK);
     redisFreeCommand(command);
     assert_int_equal(redisGetReply(link, &reply), REDIS_OK);

@@ -63,10 +63,8 @@ uint32_t script_progress(void);
 struct fence_facts script_facts(void);
 
 /* Does @request, with what it lacks, to member @to (from 0). Pages point into memory that lives
- * until the next call. The second is for pawld init. */
+ * until the next call. */
 struct fence_rejoin_reply script_step(struct fence_rejoin_request request, unsigned to);
-struct fence_rejoin_reply script_step_of_init(struct fence_rejoin_request request,
-                                              const struct storage_init_terms *init, unsigned to);
 
 /* The error that the last step was answered with; "" if it was none. */
 const char *script_error(void);

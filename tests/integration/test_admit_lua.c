@@ -82,10 +82,10 @@ static void admission_by_init_raises_the_floor_and_never_lowers_it(void **state)
         const char *expected;
     } rows[] = {{4294967296, "4294967296"}, {9, "4294967296"}, {4294967297, "4294967297"}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const struct storage_init_terms terms = {.floor = rows[i].named};
-        const struct fence_rejoin_request admit = {.step = FENCE_REJOIN_ADMIT};
+        const struct fence_rejoin_request admit = {.step = FENCE_REJOIN_ADMIT,
+                                                   .floor = rows[i].named};
         script_mark_joining("no");
-        assert_int_equal(script_step_of_init(admit, &terms, SCRIPT_ME).outcome, FENCE_REJOIN_DONE);
+        assert_int_equal(script_step(admit, SCRIPT_ME).outcome, FENCE_REJOIN_DONE);
         script_assert_field("floor", rows[i].expected);
     }
 }

@@ -80,6 +80,7 @@ static bool mark(struct sim_master *master, const struct sim_request *request)
         .durable = rejoin->durable && master->persistence == SIM_ALWAYS,
         .ttl_max_ms = rejoin->ttl_max_ms,
         .next = rejoin->incarnation,
+        .init = rejoin->mark,
         .intact = rejoin->keeps &&
                   (rejoin->lineage == master->lineage || SIM_MUTANT(LINEAGE_UNCHECKED_MARK)),
         .view = view,
@@ -151,9 +152,26 @@ static bool admit(struct sim_master *master, const struct sim_request *request)
     marker->view.incarnation[marker->member] = incarnation;
     marker->active = true;
     marker->intact = false;
+    marker->init = FENCE_MARK_REJOIN;
     master->memory.tainted = false;
     marker->next = 0;
     marker->progress = 0;
+    if (master->memory.counters.floor < rejoin->floor)
+        master->memory.counters.floor = rejoin->floor;
+    return true;
+}
+
+/* The highest number of any counter, or the floor. */
+static bool survey(const struct sim_master *master, const struct sim_rejoin_request *rejoin,
+                   int64_t *ret_highest)
+{
+    const struct sim_memory *memory = &master->memory;
+    if (!memory->marker.present || memory->marker.next != rejoin->incarnation)
+        return false;
+    *ret_highest = memory->counters.floor;
+    for (uint32_t slot = 0; slot < master->slots; slot++)
+        if (*ret_highest < memory->counters.slot[slot])
+            *ret_highest = memory->counters.slot[slot];
     return true;
 }
 
@@ -212,6 +230,9 @@ struct sim_reply sim_marker_rejoin(struct sim_master *master, const struct sim_r
         break;
     case FENCE_REJOIN_ADMIT:
         reply.outcome = done_or_changed(admit(master, request));
+        break;
+    case FENCE_REJOIN_SURVEY:
+        reply.outcome = done_or_changed(survey(master, rejoin, &reply.highest));
         break;
     }
     reply.marker = master->memory.marker;

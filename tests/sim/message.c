@@ -168,6 +168,8 @@ struct fence_facts sim_facts(const struct sim_reply *reply)
     facts.member = marker->member + 1;
     facts.marked_durable = marker->durable;
     facts.marked_active = marker->active;
+    facts.initialising = !marker->active && marker->init != FENCE_MARK_REJOIN;
+    facts.issued = !marker->active && marker->init == FENCE_MARK_FLOOR;
     facts.next = marker->next;
     facts.progress = marker->progress;
     facts.ttl_max_ms = marker->ttl_max_ms;
@@ -225,7 +227,9 @@ struct sim_request sim_rejoin_request(const struct fence_rejoin_request *request
                    .part = request->part,
                    .source = request->source,
                    .steps = request->steps,
-                   .ttl_max_ms = request->ttl_max_ms},
+                   .ttl_max_ms = request->ttl_max_ms,
+                   .mark = request->mark,
+                   .floor = request->floor},
     };
     if (request->view)
         made.view = *request->view;
@@ -257,6 +261,7 @@ const char *sim_request_name(const struct sim_request *request)
         [FENCE_REJOIN_MARK] = "MARK",       [FENCE_REJOIN_CLEAR] = "CLEAR",
         [FENCE_REJOIN_RECORD] = "RECORD",   [FENCE_REJOIN_READ] = "READ",
         [FENCE_REJOIN_INSTALL] = "INSTALL", [FENCE_REJOIN_ADMIT] = "ADMIT",
+        [FENCE_REJOIN_SURVEY] = "SURVEY",
     };
     switch (request->ask) {
     case SIM_ASK_LOCK:

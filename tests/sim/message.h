@@ -33,8 +33,9 @@ struct sim_marker {
     uint32_t run;     /* of the Redis that was marked or restamped, */
     uint32_t lineage; /* and of its data */
     uint32_t ttl_max_ms;
-    int64_t next; /* the incarnation it is to get; 0: none */
-    bool intact;  /* joining, and had kept all it knew when that began */
+    int64_t next;         /* the incarnation it is to get; 0: none */
+    bool intact;          /* joining, and had kept all it knew when that began */
+    enum fence_mark init; /* joining, by a bootstrap */
     int64_t progress;
     struct fence_view view;
 };
@@ -102,6 +103,8 @@ struct sim_rejoin_request {
     uint32_t lineage;       /* with this lineage, */
     bool durable;           /* which was durable or not, */
     bool keeps;             /* MARK: and seems to have kept all it knew, or not */
+    enum fence_mark mark;   /* MARK */
+    int64_t floor;          /* ADMIT */
 };
 
 struct sim_request {
@@ -130,6 +133,7 @@ struct sim_reply {
     uint64_t cursor;
     bool has_page;
     struct sim_page page;
+    int64_t highest; /* SURVEY */
     /* FACTS; and the view in the marker: a STALE, a RECORD refused */
     uint32_t run;
     uint32_t lineage;

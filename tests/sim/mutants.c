@@ -20,9 +20,9 @@ enum {
     SEEDS = 1000 * 1000, /* at most, for each */
 };
 
-unsigned fence_mutants;
+uint64_t fence_mutants;
 
-#define CORE(name)   (1U << FENCE_MUTANT_##name)
+#define CORE(name)   (UINT64_C(1) << FENCE_MUTANT_##name)
 #define MASTER(name) (UINT64_C(1) << SIM_MUTANT_##name)
 
 #define TOKENS  "P1 P2 P4"    /* tokens, exclusion, lost updates */
@@ -34,7 +34,7 @@ static const struct mutant {
     const char *name;
     const char *rule;     /* what is not kept */
     const char *promises; /* of which one is broken then */
-    unsigned core;
+    uint64_t core;
     uint64_t master;
 } mutants[] = {
     {"majority-of-asked", "a majority is of all N masters", TOKENS, CORE(MAJORITY_OF_ASKED), 0},

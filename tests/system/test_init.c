@@ -163,7 +163,7 @@ static void init_refuses_a_master_that_is_marked(void **state)
 {
     (void)state;
     fleet_command(1, "HSET pawl:fleet fleet other");
-    expect_refused("--new", "already marked");
+    expect_refused("--new", "marker does not describe a fleet of 3");
     assert_non_null(strstr(output, "master 2"));
     expect_blank(0, 1);
     expect_blank(2, 3);

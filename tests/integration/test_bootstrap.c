@@ -1,7 +1,8 @@
 /* A fleet whose majority lost its memory goes on above a floor: what is left on real masters, and
  * what happens to one of them while the longest lease is waited for. */
 #include "fence/protocol/view.h"
-#include "storage/redis/init.h"
+#include "server/loop/bootstrap.h"
+#include "storage/redis/url.h"
 #include "tests/lib/case.h"
 #include "tests/lib/redis_fleet.h"
 #include "tests/lib/wait.h"
@@ -24,10 +25,10 @@ enum {
 struct scene {
     struct redis_fleet *fleet;
     struct storage_redis_url url[MASTERS];
-    struct storage_redis_init init;
-    struct storage_redis_floored made;
-    char why[STORAGE_WHY_MAX];
-    uint64_t held_ms;                    /* what was announced */
+    struct server_bootstrap_config config;
+    struct fence_bootstrap made;
+    char why[SERVER_BOOTSTRAP_WHY_MAX];
+    uint64_t waited_ms;                  /* what was announced */
     void (*meanwhile)(struct scene *me); /* happens while it waits; NULL: nothing */
 };
 
@@ -38,8 +39,8 @@ static int start_with(void **state, enum redis_persistence persistence)
     struct scene *scene = calloc(1, sizeof(*scene));
     assert_non_null(scene);
     scene->fleet = redis_fleet_new(MASTERS, persistence);
-    scene->init =
-        (struct storage_redis_init){.masters = scene->url, .n = MASTERS, .ttl_max_ms = TTL_MAX_MS};
+    scene->config = (struct server_bootstrap_config){
+        .masters = scene->url, .n = MASTERS, .ttl_max_ms = TTL_MAX_MS};
     for (unsigned i = 0; i < MASTERS; i++) {
         const char *why = "";
         assert_int_equal(storage_redis_url_parse(scene->fleet->master[i].url, &scene->url[i], &why),
@@ -67,10 +68,17 @@ static int stop(void **state)
     return 0;
 }
 
+/* pawld init --new. */
+static int make(struct scene *scene)
+{
+    scene->config.goes_on = false;
+    scene->config.seen = 0;
+    return server_bootstrap(&scene->config, &scene->made, scene->why);
+}
+
 static void make_new(struct scene *scene)
 {
-    char fleet_id[FENCE_ID_HEX_LEN + 1];
-    int error = storage_redis_init_new(&scene->init, fleet_id, scene->why);
+    int error = make(scene);
     assert_string_equal(scene->why, "");
     assert_int_equal(error, 0);
 }
@@ -109,19 +117,23 @@ static const char *get(struct scene *scene, unsigned i, const char *field)
     return value;
 }
 
-static void on_hold(void *context, uint64_t hold_ms)
+static void on_wait(void *context, uint64_t wait_ms)
 {
     struct scene *scene = context;
-    scene->held_ms = hold_ms;
+    scene->waited_ms = wait_ms;
     if (scene->meanwhile)
         scene->meanwhile(scene);
 }
 
-/* pawld init --token-floor @seen. */
+/* pawld init --token-floor @seen. What it does meanwhile may be another run. */
 static int go_on(struct scene *scene, int64_t seen)
 {
-    const struct storage_redis_floor floor = {.seen = seen, .holds = on_hold, .context = scene};
-    return storage_redis_init_floor(&scene->init, &floor, &scene->made, scene->why);
+    scene->config.goes_on = true;
+    scene->config.seen = seen;
+    scene->config.waits = on_wait;
+    scene->config.context = scene;
+    const struct server_bootstrap_config config = scene->config;
+    return server_bootstrap(&config, &scene->made, scene->why);
 }
 
 static void expect_went_on(struct scene *scene, int64_t seen, int64_t floor)
@@ -166,14 +178,14 @@ static void floor_is_above_what_guards_saw_and_what_survivors_counted(void **sta
         set(scene, 1, counters[k], "5000");
         set(scene, 1, "7", "4000");
         flush_all_but(scene, 1);
-        expect_went_on(scene, 4999, 5000 + STORAGE_FLOOR_MARGIN);
+        expect_went_on(scene, 4999, 5000 + FENCE_FLOOR_MARGIN);
 
         /* And once more: now the floor is what the survivor shows. */
         flush_all_but(scene, 1);
-        expect_went_on(scene, 4999, 5000 + 2 * STORAGE_FLOOR_MARGIN);
+        expect_went_on(scene, 4999, 5000 + 2 * FENCE_FLOOR_MARGIN);
     }
     flush_all_but(scene, 0);
-    expect_went_on(scene, INT64_C(1) << 40, (INT64_C(1) << 40) + STORAGE_FLOOR_MARGIN);
+    expect_went_on(scene, INT64_C(1) << 40, (INT64_C(1) << 40) + FENCE_FLOOR_MARGIN);
 }
 
 static void survivors_keep_their_fleet_and_its_longest_lease(void **state)
@@ -183,10 +195,10 @@ static void survivors_keep_their_fleet_and_its_longest_lease(void **state)
     char fleet_id[FIELD_MAX];
     snprintf(fleet_id, sizeof(fleet_id), "%s", get(scene, 2, "fleet"));
     flush_all_but(scene, 2);
-    scene->init.ttl_max_ms = TTL_MAX_MS + 1;
+    scene->config.ttl_max_ms = TTL_MAX_MS + 1;
     expect_refused(scene, 0, FENCE_ECONFLICT, "--max-ttl-ms");
-    scene->init.ttl_max_ms = 0;
-    expect_went_on(scene, 0, STORAGE_FLOOR_MARGIN);
+    scene->config.ttl_max_ms = 0;
+    expect_went_on(scene, 0, FENCE_FLOOR_MARGIN);
     assert_string_equal(scene->made.fleet_id, fleet_id);
     assert_int_equal(scene->made.ttl_max_ms, TTL_MAX_MS);
     assert_int_equal(scene->made.survivors, 1);
@@ -199,7 +211,7 @@ static void incarnations_rise_above_all_that_survivors_know(void **state)
     make_new(scene);
     set(scene, 1, "view", "99000000000000,5,77000000000000");
     flush_all_but(scene, 1);
-    expect_went_on(scene, 0, STORAGE_FLOOR_MARGIN);
+    expect_went_on(scene, 0, FENCE_FLOOR_MARGIN);
     char first[FIELD_MAX];
     snprintf(first, sizeof(first), "%s", get(scene, 0, "view"));
     struct fence_view view;
@@ -215,16 +227,16 @@ static void counter_that_leaves_no_room_is_refused(void **state)
     struct scene *scene = *state;
     char highest[32];
     make_new(scene);
-    snprintf(highest, sizeof(highest), "%lld", (long long)STORAGE_FLOOR_SEEN_MAX + 1);
+    snprintf(highest, sizeof(highest), "%lld", (long long)FENCE_FLOOR_SEEN_MAX + 1);
     set(scene, 1, "12", highest);
     flush_all_but(scene, 1);
     expect_refused(scene, 0, FENCE_ECONFLICT, "2^53");
-    expect_refused(scene, STORAGE_FLOOR_SEEN_MAX + 1, FENCE_ECONFLICT, "2^53");
+    expect_refused(scene, FENCE_FLOOR_SEEN_MAX + 1, FENCE_ECONFLICT, "2^53");
     set(scene, 1, "12", "some");
-    expect_refused(scene, 0, FENCE_ECONFLICT, "counter 12");
+    expect_refused(scene, 0, FENCE_EIO, "counter 12");
     expect_nobody_is_active(scene);
     set(scene, 1, "12", "12");
-    expect_went_on(scene, STORAGE_FLOOR_SEEN_MAX, STORAGE_FLOOR_SEEN_MAX + STORAGE_FLOOR_MARGIN);
+    expect_went_on(scene, FENCE_FLOOR_SEEN_MAX, FENCE_FLOOR_SEEN_MAX + FENCE_FLOOR_MARGIN);
 }
 
 /* ---- the wait -------------------------------------------------------------------------------- */
@@ -255,9 +267,9 @@ static void all_are_joining_without_locks_for_as_long_as_the_longest_lease(void 
 
     scene->meanwhile = look_at_what_waits;
     uint64_t began_ms = wait_now_ms();
-    expect_went_on(scene, 9, 9 + STORAGE_FLOOR_MARGIN);
-    assert_int_equal(scene->held_ms, TTL_MAX_MS + TTL_MAX_MS / 100 + 2);
-    assert_true(wait_now_ms() - began_ms >= scene->held_ms);
+    expect_went_on(scene, 9, 9 + FENCE_FLOOR_MARGIN);
+    assert_int_equal(scene->waited_ms, TTL_MAX_MS + TTL_MAX_MS / 100 + 2);
+    assert_true(wait_now_ms() - began_ms >= scene->waited_ms);
 }
 
 static void wipe_second(struct scene *scene)
@@ -269,14 +281,14 @@ static void master_that_is_wiped_meanwhile_ends_it_at_once(void **state)
 {
     struct scene *scene = *state;
     scene->meanwhile = wipe_second;
-    scene->init.ttl_max_ms = TTL_MAX_LONG_MS;
+    scene->config.ttl_max_ms = TTL_MAX_LONG_MS;
     expect_refused(scene, 0, FENCE_ECONFLICT, "master 2");
     assert_non_null(strstr(scene->why, "again"));
     expect_nobody_is_active(scene);
 
     scene->meanwhile = NULL;
-    scene->init.ttl_max_ms = TTL_MAX_MS;
-    expect_went_on(scene, 0, STORAGE_FLOOR_MARGIN);
+    scene->config.ttl_max_ms = TTL_MAX_MS;
+    expect_went_on(scene, 0, FENCE_FLOOR_MARGIN);
 }
 
 static void restart_third(struct scene *scene)
@@ -289,15 +301,18 @@ static void master_that_restarts_meanwhile_ends_it_at_once(void **state)
 {
     struct scene *scene = *state;
     scene->meanwhile = restart_third;
-    scene->init.ttl_max_ms = TTL_MAX_LONG_MS;
+    scene->config.ttl_max_ms = TTL_MAX_LONG_MS;
     expect_refused(scene, 0, FENCE_EIO, "master 3");
     expect_nobody_is_active(scene);
 }
 
+/* The run that waits goes on afterwards with what it knows. */
 static void run_another(struct scene *scene)
 {
+    const struct fence_bootstrap waits = scene->made;
     scene->meanwhile = NULL;
-    expect_went_on(scene, 100, 100 + STORAGE_FLOOR_MARGIN);
+    expect_went_on(scene, 100, 100 + FENCE_FLOOR_MARGIN);
+    scene->made = waits;
 }
 
 static void of_two_runs_at_once_the_later_one_counts(void **state)
@@ -307,7 +322,7 @@ static void of_two_runs_at_once_the_later_one_counts(void **state)
     expect_refused(scene, 0, FENCE_ECONFLICT, "another run");
     for (unsigned i = 0; i < MASTERS; i++) {
         assert_string_equal(get(scene, i, "state"), "active");
-        assert_int_equal(strtoll(get(scene, i, "floor"), NULL, 10), 100 + STORAGE_FLOOR_MARGIN);
+        assert_int_equal(strtoll(get(scene, i, "floor"), NULL, 10), 100 + FENCE_FLOOR_MARGIN);
     }
 }
 
@@ -319,39 +334,58 @@ static void write_no_more(struct scene *scene, unsigned i, const char *replicas)
         redis_fleet_command(scene->fleet, i, "CONFIG SET min-replicas-to-write %s", replicas));
 }
 
+/* It takes no step that admits it. The looks at its claim go on. */
+static void admit_no_more(struct scene *scene, unsigned i, const char *sign)
+{
+    freeReplyObject(redis_fleet_command(scene->fleet, i, "ACL SETUSER default %shset", sign));
+}
+
+static void stop_admission_of_first(struct scene *scene)
+{
+    admit_no_more(scene, 0, "-");
+}
+
+static void stop_admission_of_two(struct scene *scene)
+{
+    admit_no_more(scene, 0, "-");
+    admit_no_more(scene, 1, "-");
+}
+
 static void stop_writing_to_first(struct scene *scene)
 {
     write_no_more(scene, 0, "1");
 }
 
-static void stop_writing_to_two(struct scene *scene)
+static void master_that_takes_no_writes_ends_the_wait_before_any_is_admitted(void **state)
 {
-    write_no_more(scene, 0, "1");
-    write_no_more(scene, 1, "1");
+    struct scene *scene = *state;
+    scene->meanwhile = stop_writing_to_first;
+    expect_refused(scene, 0, FENCE_EIO, "NOREPLICAS");
+    expect_nobody_is_active(scene);
 }
 
 static void majority_that_goes_on_is_left_to_pawld(void **state)
 {
     struct scene *scene = *state;
-    scene->meanwhile = stop_writing_to_first;
+    scene->meanwhile = stop_admission_of_first;
     expect_refused(scene, 0, FENCE_EIO, "Do not run init again");
     assert_string_equal(get(scene, 0, "state"), "joining");
     assert_string_equal(get(scene, 1, "state"), "active");
     assert_string_equal(get(scene, 2, "state"), "active");
-    write_no_more(scene, 0, "0");
+    admit_no_more(scene, 0, "+");
     expect_refused(scene, 0, FENCE_ECONFLICT, "nothing was lost: 2 of 3");
 }
 
 static void minority_that_goes_on_counts_in_the_next_run(void **state)
 {
     struct scene *scene = *state;
-    scene->meanwhile = stop_writing_to_two;
+    scene->meanwhile = stop_admission_of_two;
     expect_refused(scene, 5, FENCE_EIO, "same T");
     assert_string_equal(get(scene, 2, "state"), "active");
-    write_no_more(scene, 0, "0");
-    write_no_more(scene, 1, "0");
+    admit_no_more(scene, 0, "+");
+    admit_no_more(scene, 1, "+");
     scene->meanwhile = NULL;
-    expect_went_on(scene, 5, 5 + 2 * STORAGE_FLOOR_MARGIN);
+    expect_went_on(scene, 5, 5 + 2 * FENCE_FLOOR_MARGIN);
 }
 
 /* ---- who may go on --------------------------------------------------------------------------- */
@@ -380,7 +414,7 @@ static void marker_that_cannot_be_read_is_refused(void **state)
 {
     struct scene *scene = *state;
     set(scene, 1, "fleet", FLEET_ID);
-    expect_refused(scene, 0, FENCE_ECONFLICT, "already marked");
+    expect_refused(scene, 0, FENCE_EIO, "marker does not describe a fleet of 3");
     flush(scene, 1);
     make_new(scene);
     flush_all_but(scene, 2);
@@ -407,7 +441,7 @@ static void survivors_that_may_have_forgotten_are_no_majority(void **state)
         flush(scene, 2);
         expect_refused(scene, 0, FENCE_ECONFLICT, "nothing was lost: 2 of 3");
         set(scene, 1, rows[k].field, rows[k].value);
-        expect_went_on(scene, 0, STORAGE_FLOOR_MARGIN);
+        expect_went_on(scene, 0, FENCE_FLOOR_MARGIN);
         assert_int_equal(scene->made.survivors, 2);
     }
 }
@@ -427,7 +461,7 @@ static void survivor_that_restarted_with_all_its_data_remembers(void **state)
     flush(scene, 2);
     expect_refused(scene, 0, FENCE_ECONFLICT, "nothing was lost: 2 of 3");
     set(scene, 1, "durable", "no");
-    expect_went_on(scene, 0, STORAGE_FLOOR_MARGIN);
+    expect_went_on(scene, 0, FENCE_FLOOR_MARGIN);
 }
 
 static void survivor_whose_lineage_alone_changed_remembers(void **state)
@@ -446,7 +480,7 @@ static void survivor_that_was_a_replica_meanwhile_does_not_remember(void **state
     freeReplyObject(redis_fleet_command(scene->fleet, 1, "REPLICAOF 127.0.0.1 1"));
     freeReplyObject(redis_fleet_command(scene->fleet, 1, "REPLICAOF NO ONE"));
     flush(scene, 2);
-    expect_went_on(scene, 0, STORAGE_FLOOR_MARGIN);
+    expect_went_on(scene, 0, FENCE_FLOOR_MARGIN);
     assert_int_equal(scene->made.survivors, 2);
 }
 
@@ -455,9 +489,8 @@ static void survivor_that_was_a_replica_meanwhile_does_not_remember(void **state
 static void new_fleet_that_was_half_made_grants_nothing_and_is_made_again(void **state)
 {
     struct scene *scene = *state;
-    char fleet_id[FENCE_ID_HEX_LEN + 1];
     write_no_more(scene, 2, "1");
-    assert_int_equal(storage_redis_init_new(&scene->init, fleet_id, scene->why), FENCE_EIO);
+    assert_int_equal(make(scene), FENCE_EIO);
     assert_non_null(strstr(scene->why, "master 3"));
     assert_non_null(strstr(scene->why, "run init again"));
     assert_string_equal(get(scene, 0, "state"), "joining");
@@ -472,14 +505,13 @@ static void new_fleet_that_was_half_made_grants_nothing_and_is_made_again(void *
 static void floor_that_was_cut_short_is_not_made_a_new_fleet(void **state)
 {
     struct scene *scene = *state;
-    char fleet_id[FENCE_ID_HEX_LEN + 1];
     write_no_more(scene, 2, "1");
     assert_int_equal(go_on(scene, 1000), FENCE_EIO);
     write_no_more(scene, 2, "0");
-    assert_int_equal(storage_redis_init_new(&scene->init, fleet_id, scene->why), FENCE_ECONFLICT);
+    assert_int_equal(make(scene), FENCE_ECONFLICT);
     assert_non_null(strstr(scene->why, "--token-floor"));
     expect_nobody_is_active(scene);
-    expect_went_on(scene, 1000, 1000 + STORAGE_FLOOR_MARGIN);
+    expect_went_on(scene, 1000, 1000 + FENCE_FLOOR_MARGIN);
 }
 
 #define SCENE_CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)
@@ -493,6 +525,7 @@ static const struct CMUnitTest cases[] = {
     SCENE_CASE(master_that_is_wiped_meanwhile_ends_it_at_once),
     SCENE_CASE(master_that_restarts_meanwhile_ends_it_at_once),
     SCENE_CASE(of_two_runs_at_once_the_later_one_counts),
+    SCENE_CASE(master_that_takes_no_writes_ends_the_wait_before_any_is_admitted),
     SCENE_CASE(majority_that_goes_on_is_left_to_pawld),
     SCENE_CASE(minority_that_goes_on_counts_in_the_next_run),
     SCENE_CASE(survivors_of_two_fleets_are_refused),

@@ -1,0 +1,166 @@
+#include "fence/bootstrap/survivors.h"
+
+#include "fence/base/mutant.h"
+#include "fence/protocol/lease.h"
+
+#include <string.h>
+
+/* An incarnation counts how often its member was admitted. Only masters that forgot may know the
+ * last times. So all incarnations rise by more than can have been missed. */
+#define INCARNATIONS_MISSED (INT64_C(1) << (12 + FENCE_INCARNATION_RANDOM_BITS))
+
+static const struct fence_view nobody; /* was ever admitted */
+
+bool bootstrap_fail(struct fence_bootstrap *bootstrap, enum fence_bootstrap_failure failure,
+                    unsigned master)
+{
+    struct fence_bootstrap_outcome *outcome = &bootstrap->outcome;
+    if (outcome->failure == FENCE_BOOTSTRAP_DONE) {
+        outcome->failure = failure;
+        outcome->state = bootstrap->state;
+        outcome->master = master;
+    }
+    return false;
+}
+
+/* ---- what is there --------------------------------------------------------------------------- */
+
+/* True if master @i never was a member: it has no marker, or one of a bootstrap that broke off. */
+static bool is_blank(const struct fence_bootstrap *bootstrap, unsigned i)
+{
+    const struct fence_facts *facts = &bootstrap->seen[i];
+    return !facts->marked ||
+           (facts->initialising && memcmp(&facts->view, &nobody, sizeof(nobody)) == 0);
+}
+
+/* The masters as they were seen, in the fleet that the markers are to name. */
+static void fill_fleet(const struct fence_bootstrap *bootstrap, struct fence_fleet *ret_fleet)
+{
+    fence_fleet_init(ret_fleet, bootstrap->params.n);
+    for (unsigned i = 0; i < bootstrap->params.n; i++) {
+        ret_fleet->master[i].facts = bootstrap->seen[i];
+        ret_fleet->master[i].connected = true;
+    }
+}
+
+/* Whether each server itself may vote. What its marker says is judged later. */
+static bool judge_servers(struct fence_bootstrap *bootstrap)
+{
+    struct fence_fleet fleet;
+    fill_fleet(bootstrap, &fleet);
+    for (unsigned i = 0; i < fleet.n; i++) {
+        enum fence_reason reason = fence_fleet_judge(&fleet, i);
+        if (reason == FENCE_REASON_BLANK || reason == FENCE_REASON_NO_MAJORITY ||
+            reason == FENCE_REASON_OTHER_MEMBER)
+            continue;
+        bootstrap->outcome.reason = reason;
+        return bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_UNFIT, i);
+    }
+    return true;
+}
+
+/* ---- a new fleet ----------------------------------------------------------------------------- */
+
+static bool judge_blank(struct fence_bootstrap *bootstrap)
+{
+    for (unsigned i = 0; i < bootstrap->params.n; i++) {
+        if (!is_blank(bootstrap, i) && !FENCE_MUTANT(NEW_OVER_MARKED))
+            return bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_MARKED, i);
+        if (bootstrap->seen[i].issued && !FENCE_MUTANT(NEW_OVER_MARKED))
+            return bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_CUT_SHORT, i);
+    }
+    return true;
+}
+
+/* ---- a fleet that goes on -------------------------------------------------------------------- */
+
+/* A server that runs knows the fleet by its id and its longest lease: both stay what they were. */
+static bool take_survivor(struct fence_bootstrap *bootstrap, unsigned i)
+{
+    const struct fence_facts *facts = &bootstrap->seen[i];
+    if (facts->member != i + 1)
+        return bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_PLACE, i);
+    if (bootstrap->survivors > 0 && strcmp(bootstrap->fleet_id, facts->fleet_id) != 0)
+        return bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_OTHER_FLEET, i);
+    if (bootstrap->ttl_max_ms != 0 && bootstrap->ttl_max_ms != facts->ttl_max_ms)
+        return bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_OTHER_TTL, i);
+    memcpy(bootstrap->fleet_id, facts->fleet_id, sizeof(bootstrap->fleet_id));
+    bootstrap->ttl_max_ms = facts->ttl_max_ms;
+    (void)fence_view_merge(&bootstrap->known, &facts->view, bootstrap->params.n);
+    bootstrap->survivors++;
+    return true;
+}
+
+static bool take_survivors(struct fence_bootstrap *bootstrap)
+{
+    for (unsigned i = 0; i < bootstrap->params.n; i++)
+        if (!is_blank(bootstrap, i) && !take_survivor(bootstrap, i))
+            return false;
+    return true;
+}
+
+/* Whether a majority remembers what it voted for: a server would take these masters as they are, or
+ * once they named their new run. */
+static bool judge_loss(struct fence_bootstrap *bootstrap)
+{
+    struct fence_fleet fleet;
+    fill_fleet(bootstrap, &fleet);
+    memcpy(fleet.fleet_id, bootstrap->fleet_id, sizeof(fleet.fleet_id));
+    fleet.ttl_max_ms = bootstrap->ttl_max_ms;
+    fleet.view = bootstrap->known;
+    unsigned count = 0;
+    for (unsigned i = 0; i < fleet.n; i++) {
+        enum fence_reason reason = fence_fleet_judge(&fleet, i);
+        count += reason == FENCE_REASON_NONE || reason == FENCE_REASON_RESTARTED;
+    }
+    if (count < fence_majority(fleet.n))
+        return true;
+    bootstrap->outcome.count = count;
+    return bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_NOTHING_LOST, 0);
+}
+
+static bool set_view(struct fence_bootstrap *bootstrap)
+{
+    const struct fence_bootstrap_params *params = &bootstrap->params;
+    const int64_t missed =
+        params->goes_on && !FENCE_MUTANT(BOOTSTRAP_VIEW_LOW) ? INCARNATIONS_MISSED : 0;
+    for (unsigned i = 0; i < params->n; i++) {
+        int64_t before = bootstrap->known.incarnation[i];
+        if (before > FENCE_TOKEN_MAX - 2 * INCARNATIONS_MISSED)
+            return bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_INCARNATION, i);
+        bootstrap->admitted.incarnation[i] =
+            fence_incarnation_next(before + missed, params->random[i]);
+    }
+    return true;
+}
+
+bool bootstrap_judge(struct fence_bootstrap *bootstrap)
+{
+    const struct fence_bootstrap_params *params = &bootstrap->params;
+    bootstrap->ttl_max_ms = params->ttl_max_ms;
+    if (!judge_servers(bootstrap))
+        return false;
+    bool fine = params->goes_on ? take_survivors(bootstrap) : judge_blank(bootstrap);
+    if (!fine)
+        return false;
+    if (bootstrap->survivors == 0)
+        memcpy(bootstrap->fleet_id, params->fleet_id, sizeof(bootstrap->fleet_id));
+    if (bootstrap->ttl_max_ms == 0)
+        bootstrap->ttl_max_ms = FENCE_TTL_MAX_DEFAULT_MS;
+    if (params->goes_on && !judge_loss(bootstrap))
+        return false;
+    return set_view(bootstrap);
+}
+
+bool bootstrap_set_floor(struct fence_bootstrap *bootstrap, int64_t highest)
+{
+    const int64_t margin = FENCE_MUTANT(FLOOR_WITHOUT_MARGIN) ? 0 : FENCE_FLOOR_MARGIN;
+    int64_t seen = bootstrap->params.seen;
+    if (seen < highest && !FENCE_MUTANT(FLOOR_WITHOUT_SURVIVORS))
+        seen = highest;
+    bootstrap->outcome.seen = seen;
+    if (seen < 0 || seen > FENCE_FLOOR_SEEN_MAX)
+        return bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_FLOOR, 0);
+    bootstrap->floor = seen + margin;
+    return true;
+}

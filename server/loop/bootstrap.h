@@ -1,0 +1,40 @@
+/* Carries out a bootstrap (fence/bootstrap/bootstrap.h) on real masters. Blocking, on a loop of its
+ * own, for a program that does this and exits; one thread. */
+#ifndef SERVER_LOOP_BOOTSTRAP_H
+#define SERVER_LOOP_BOOTSTRAP_H
+
+#include "fence/bootstrap/bootstrap.h"
+#include "fence/protocol/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct storage_redis_url;
+
+enum {
+    SERVER_BOOTSTRAP_DEADLINE_MS = 2000, /* for each master to connect, and for each answer */
+    SERVER_BOOTSTRAP_WHY_MAX = 768,      /* bytes of a reason */
+};
+
+struct server_bootstrap_config {
+    const struct storage_redis_url *masters; /* borrowed; @n of them */
+    unsigned n;                              /* the last four as in struct fence_bootstrap_params */
+    bool goes_on;
+    int64_t seen;
+    uint32_t ttl_max_ms;
+
+    /* The longest lease is waited for now; it takes @wait_ms. NULL: need not be told. */
+    void (*waits)(void *context, uint64_t wait_ms);
+    void *context;
+};
+
+/* Makes a new fleet; or, if @config->goes_on, has a fleet go on whose majority lost its memory. The
+ * latter takes as long as the longest lease. All masters must be reachable.
+ *
+ * *@ret_done is what the run knew at its end. Errors are those of fence_bootstrap_error(), and
+ * FENCE_ENOMEM. On failure a sentence that says what to do is in @ret_why. */
+FENCE_CHECKED int server_bootstrap(const struct server_bootstrap_config *config,
+                                   struct fence_bootstrap *ret_done,
+                                   char ret_why[static SERVER_BOOTSTRAP_WHY_MAX]);
+
+#endif

@@ -1,0 +1,172 @@
+#include "server/loop/bootstrap_words.h"
+
+#include "fence/protocol/lease.h"
+#include "server/loop/masters.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static void add_words(char why[static SERVER_BOOTSTRAP_WHY_MAX], const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void add_words(char why[static SERVER_BOOTSTRAP_WHY_MAX], const char *format, ...)
+{
+    const size_t len = strlen(why);
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(why + len, SERVER_BOOTSTRAP_WHY_MAX - len, format, args);
+    va_end(args);
+}
+
+/* ---- what is wrong --------------------------------------------------------------------------- */
+
+/* Of the run as a whole. False: it is about one master. */
+static bool say_of_run(const struct fence_bootstrap *bootstrap, char *why)
+{
+    const struct fence_bootstrap_outcome *outcome = &bootstrap->outcome;
+    switch (outcome->failure) {
+    case FENCE_BOOTSTRAP_BAD_COUNT:
+        add_words(why,
+                  "a fleet has 1, 3, 5, 7 or 9 masters, not %u: with an even number a majority is "
+                  "no easier to reach, and no more may fail",
+                  bootstrap->params.n);
+        return true;
+    case FENCE_BOOTSTRAP_BAD_TTL:
+        add_words(why, "the maximum TTL must be %d to %d ms", FENCE_TTL_MIN_MS,
+                  FENCE_TTL_CEILING_MS);
+        return true;
+    case FENCE_BOOTSTRAP_NOTHING_LOST:
+        add_words(why,
+                  "nothing was lost: %u of %u masters remember all they voted for, and that is a "
+                  "majority. Run pawld as ever; it takes the others back by itself, and GET "
+                  "/v1/fleet says how far it is",
+                  outcome->count, bootstrap->params.n);
+        return true;
+    case FENCE_BOOTSTRAP_INCARNATION:
+        add_words(why,
+                  "a marker names the incarnation %" PRId64 " of master %u, which leaves no room "
+                  "for higher ones. Pawl did not write that: find out who did",
+                  bootstrap->known.incarnation[outcome->master], outcome->master + 1);
+        return true;
+    case FENCE_BOOTSTRAP_FLOOR:
+        add_words(why,
+                  "no floor fits above %" PRId64 ": too few tokens are left below 2^53. Make a new "
+                  "fleet of blank masters, for resources of other names",
+                  outcome->seen);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Of the marker of a master that was looked at. */
+static void say_of_marker(const struct fence_bootstrap *bootstrap, char *why)
+{
+    const struct fence_bootstrap_outcome *outcome = &bootstrap->outcome;
+    const struct fence_facts *facts = &bootstrap->seen[outcome->master];
+    switch (outcome->failure) {
+    case FENCE_BOOTSTRAP_CUT_SHORT:
+        add_words(why, "a pawld init --token-floor was cut short on it: this fleet has granted "
+                       "tokens, and a new one would begin below them. Run that again, with the "
+                       "same T");
+        break;
+    case FENCE_BOOTSTRAP_MARKED:
+        add_words(why,
+                  "it is already marked as member %u of the fleet %s. If that fleet is still in "
+                  "use, do not make a new one; if a majority of its masters lost their memory, run "
+                  "pawld init --token-floor; if you are certain that no token of it matters any "
+                  "more, delete " SERVER_MASTERS_MARKER " on it and run init again",
+                  (unsigned)facts->member, facts->fleet_id);
+        break;
+    case FENCE_BOOTSTRAP_PLACE:
+        add_words(why,
+                  "it is member %u of its fleet. Give the --master addresses in the order that the "
+                  "fleet was made with",
+                  (unsigned)facts->member);
+        break;
+    case FENCE_BOOTSTRAP_OTHER_FLEET:
+        add_words(why,
+                  "it belongs to the fleet %s, and a master before it to %s. Check the --master "
+                  "addresses; if you are certain that no token of one of the two matters any more, "
+                  "delete " SERVER_MASTERS_MARKER " on its masters",
+                  facts->fleet_id, bootstrap->fleet_id);
+        break;
+    default:
+        add_words(why,
+                  "the longest lease of its fleet is %u ms, not %u ms. Leave --max-ttl-ms out: a "
+                  "fleet goes on with its own",
+                  (unsigned)facts->ttl_max_ms, (unsigned)bootstrap->ttl_max_ms);
+        break;
+    }
+}
+
+static void say_of_master(const struct fence_bootstrap *bootstrap, const char *detail, char *why)
+{
+    const struct fence_bootstrap_outcome *outcome = &bootstrap->outcome;
+    switch (outcome->failure) {
+    case FENCE_BOOTSTRAP_UNFIT:
+        add_words(why, "%s",
+                  fence_reason_words(outcome->reason, &bootstrap->seen[outcome->master])->text);
+        break;
+    case FENCE_BOOTSTRAP_LOST_ONE:
+        add_words(why, "%s", detail);
+        break;
+    case FENCE_BOOTSTRAP_CHANGED:
+        add_words(why, SERVER_MASTERS_MARKER " changed on it just now: pawld taking it back, or "
+                                             "another pawld init, was faster");
+        break;
+    case FENCE_BOOTSTRAP_TAKEN_OVER:
+        add_words(why, "it is no longer claimed for this run of init: it was wiped, or another run "
+                       "claimed it");
+        break;
+    default:
+        say_of_marker(bootstrap, why);
+        break;
+    }
+}
+
+/* ---- what to do now -------------------------------------------------------------------------- */
+
+static void advise_new(const struct fence_bootstrap *bootstrap, char *why)
+{
+    if (bootstrap->outcome.state == FENCE_BOOTSTRAP_CLAIMING)
+        add_words(why, ". Nothing can be granted yet: when it is mended, run init again");
+    else if (bootstrap->outcome.admitted >= fence_majority(bootstrap->params.n))
+        add_words(why, ". The others are a majority: the fleet is made, and pawld takes this one "
+                       "in by itself. Do not run init again");
+    else
+        add_words(why, ". Others may be active already, and may have granted tokens: when it is "
+                       "mended, run pawld init --token-floor 0");
+}
+
+static void advise_floor(const struct fence_bootstrap *bootstrap, char *why)
+{
+    if (bootstrap->outcome.state != FENCE_BOOTSTRAP_ADMITTING)
+        add_words(why, ". Nothing is granted meanwhile: when it is mended, run this again with the "
+                       "same T");
+    else if (bootstrap->outcome.admitted >= fence_majority(bootstrap->params.n))
+        add_words(why,
+                  ". The others are a majority and go on above %" PRId64 ": pawld takes this one "
+                  "back by itself. Do not run init again",
+                  bootstrap->floor);
+    else
+        add_words(why, ". When it is mended, run this again with the same T");
+}
+
+void server_bootstrap_words(const struct fence_bootstrap *bootstrap, const char *address,
+                            const char *detail, char ret_why[static SERVER_BOOTSTRAP_WHY_MAX])
+{
+    ret_why[0] = '\0';
+    if (!say_of_run(bootstrap, ret_why)) {
+        add_words(ret_why, "master %u (%s): ", bootstrap->outcome.master + 1, address);
+        say_of_master(bootstrap, detail, ret_why);
+    }
+    if (bootstrap->outcome.state == FENCE_BOOTSTRAP_LOOKING)
+        return; /* nothing was written */
+    if (bootstrap->params.goes_on)
+        advise_floor(bootstrap, ret_why);
+    else
+        advise_new(bootstrap, ret_why);
+}

@@ -1,0 +1,12 @@
+/* Why a bootstrap failed, and what to do now, in a sentence for people. */
+#ifndef SERVER_LOOP_BOOTSTRAP_WORDS_H
+#define SERVER_LOOP_BOOTSTRAP_WORDS_H
+
+#include "server/loop/bootstrap.h"
+
+/* @address: of the master that the failure is about; "" if it is about none. @detail: what went
+ * wrong with the connection to it. Precondition: the run failed. */
+void server_bootstrap_words(const struct fence_bootstrap *bootstrap, const char *address,
+                            const char *detail, char ret_why[static SERVER_BOOTSTRAP_WHY_MAX]);
+
+#endif

@@ -1,0 +1,25 @@
+-- A bootstrap has marked this master: which number is the highest that any of its counters has, or its
+-- floor. One script, since no number rises meanwhile.
+--
+-- ARGV     the incarnation that it is to get
+-- Answers  the number; nothing where another incarnation stands; an error where a counter is none
+local TOKEN_MAX = 9007199254740991 -- 2^53 - 1
+local fleet = KEYS[1]
+if redis.call('HGET', fleet, 'next') ~= ARGV[1] then
+    return false
+end
+local fields = redis.call('HGETALL', fleet)
+local highest = '0'
+for i = 1, #fields, 2 do
+    local name, value = fields[i], fields[i + 1]
+    if name == 'floor' or string.find(name, '^%d+$') or string.find(name, '^n:') then
+        if not string.find(value, '^%d+$') or #value > 16 or tonumber(value) > TOKEN_MAX then
+            return redis.error_reply('PAWLCOUNTER The counter ' .. name .. ' in its key ' .. fleet ..
+                                     ' is not one that Pawl wrote: mend or delete it')
+        end
+        if tonumber(value) > tonumber(highest) then
+            highest = value
+        end
+    end
+end
+return highest
