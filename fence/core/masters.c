@@ -72,6 +72,10 @@ void fence_core_learn_view(struct fence_core *core, unsigned i, const struct fen
     uint32_t active = fence_fleet_active(&core->fleet);
     (void)fence_fleet_learn_view(&core->fleet, i, view);
     reconsider(core, active);
+    /* Its own incarnation leaps too far to be believed from a refusal. A handshake reads it from
+     * the marker. This happens after two token floors that this server did not see. */
+    if (view->incarnation[i] > core->fleet.view.incarnation[i] && core->fleet.master[i].connected)
+        fence_core_give_up(core, UINT32_C(1) << i, FENCE_REASON_CHANGED);
 }
 
 void fence_core_lose(struct fence_core *core, unsigned i, enum fence_reason reason)
