@@ -9,6 +9,9 @@
  * last times. So all incarnations rise by more than can have been missed. */
 #define INCARNATIONS_MISSED (INT64_C(1) << (12 + FENCE_INCARNATION_RANDOM_BITS))
 
+/* Earlier token floors that are counted. The incarnations of all of them still fit. */
+#define FLOORS_COUNTED 256
+
 static const struct fence_view nobody; /* was ever admitted */
 
 bool bootstrap_fail(struct fence_bootstrap *bootstrap, enum fence_bootstrap_failure failure,
@@ -119,17 +122,30 @@ static bool judge_loss(struct fence_bootstrap *bootstrap)
     return bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_NOTHING_LOST, 0);
 }
 
+/* What the new incarnation is above, where survivors know @known. Survivors may know nothing of an
+ * earlier floor, but servers that run do. Each floor is named to the next run. So the number itself
+ * tells how many there were at most. */
+static int64_t incarnation_before(const struct fence_bootstrap_params *params, int64_t known)
+{
+    int64_t floors = (params->seen + FENCE_FLOOR_MARGIN) / FENCE_FLOOR_MARGIN;
+    if (!params->goes_on || FENCE_MUTANT(BOOTSTRAP_VIEW_LOW))
+        return known;
+    if (floors > FLOORS_COUNTED)
+        floors = FLOORS_COUNTED;
+    int64_t by_survivors = known + INCARNATIONS_MISSED;
+    int64_t by_floors = floors * INCARNATIONS_MISSED;
+    return by_survivors > by_floors ? by_survivors : by_floors;
+}
+
 static bool set_view(struct fence_bootstrap *bootstrap)
 {
     const struct fence_bootstrap_params *params = &bootstrap->params;
-    const int64_t missed =
-        params->goes_on && !FENCE_MUTANT(BOOTSTRAP_VIEW_LOW) ? INCARNATIONS_MISSED : 0;
     for (unsigned i = 0; i < params->n; i++) {
-        int64_t before = bootstrap->known.incarnation[i];
-        if (before > FENCE_TOKEN_MAX - 2 * INCARNATIONS_MISSED)
+        int64_t known = bootstrap->known.incarnation[i];
+        if (known > FENCE_TOKEN_MAX - 2 * INCARNATIONS_MISSED)
             return bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_INCARNATION, i);
         bootstrap->admitted.incarnation[i] =
-            fence_incarnation_next(before + missed, params->random[i]);
+            fence_incarnation_next(incarnation_before(params, known), params->random[i]);
     }
     return true;
 }
