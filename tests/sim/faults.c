@@ -398,7 +398,7 @@ void sim_faults_act(struct sim_world *world)
 
 /* ---- disasters ------------------------------------------------------------------------------- */
 
-static void lose_majority(struct sim_world *world)
+void sim_faults_lose_majority(struct sim_world *world)
 {
     unsigned n = world->plan.masters;
     unsigned first = sim_rng_below(&world->rng, n);
@@ -432,6 +432,13 @@ static void black_out(struct sim_world *world)
         restart(world, i, SIM_FAULT_MASTER_RESTART, false);
 }
 
+static void lose_and_call_operator(struct sim_world *world)
+{
+    sim_faults_lose_majority(world);
+    if (world->plan.early && !world->chaos.healed)
+        sim_operator_begin(world, true);
+}
+
 void sim_faults_disaster(struct sim_world *world)
 {
     if (world->struck)
@@ -440,7 +447,7 @@ void sim_faults_disaster(struct sim_world *world)
     if (world->plan.kind == SIM_BLACKOUT)
         black_out(world);
     else if (world->plan.kind == SIM_LOST)
-        lose_majority(world);
+        lose_and_call_operator(world);
     else if (world->plan.kind == SIM_DUEL)
         replace_for_one(world, sim_rng_below(&world->rng, world->plan.masters));
 }

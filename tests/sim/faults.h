@@ -16,6 +16,9 @@ void sim_faults_act(struct sim_world *world);
 /* BLACKOUT, LOST, DUEL: the one thing that such a world is about. Once; later calls do nothing. */
 void sim_faults_disaster(struct sim_world *world);
 
+/* A majority forgets, in one of several ways. */
+void sim_faults_lose_majority(struct sim_world *world);
+
 /* The operator restarts the master at the address of member @i, empty. */
 void sim_faults_restart_empty(struct sim_world *world, unsigned i);
 

@@ -13,17 +13,10 @@ enum {
     CALM_DELAY_US = 500,
     LOOK_US = 8 * 1000 * 1000, /* from healing on until the operator looks what is still wrong */
 
-    OPERATOR_MARKS = 0, /* the id of an OPERATOR event */
-    OPERATOR_SPEAKS = 1,
-    OPERATOR_LOOKS = 2,
+    LOSES_AGAIN = 500, /* per mille of the worlds whose operator is done by then */
 
     MAINTENANCE_BEGINS = 1, /* the id of a MAINTAIN event */
 };
-
-/* Above any token that was given out, and not seen; and the same for incarnations. As
- * storage/redis/init_floor.c does it. */
-#define FLOOR_MARGIN        (INT64_C(1) << 32)
-#define INCARNATIONS_MISSED (INT64_C(1) << (12 + FENCE_INCARNATION_RANDOM_BITS))
 
 static void schedule(struct sim_world *world, uint64_t after_us, enum sim_event_kind kind,
                      unsigned s, uint32_t id)
@@ -41,25 +34,13 @@ static void schedule_nudges(struct sim_world *world, uint64_t from_us)
             schedule(world, from_us + after_ms[k] * UINT64_C(1000), SIM_EVENT_NUDGE, s, 0);
 }
 
-void sim_healing_begin(struct sim_world *world)
+/* What remains when the fleet is one again. */
+static void schedule_end(struct sim_world *world)
 {
-    world->liar.lies = false;
-    if (world->chaos.healed)
-        return;
-    sim_faults_disaster(world);
-    SIM_SAY(world, "all is well from now on");
-    sim_chaos_heal(&world->chaos);
-    world->plan.delay_high_us = CALM_DELAY_US;
-    sim_links_heal(world);
-    sim_faults_mend_all(world);
     uint64_t after_us = world->plan.slow_us + 2 * world->plan.outage_us;
-    if (world->plan.kind == SIM_LOST) {
-        schedule(world, after_us, SIM_EVENT_OPERATOR, 0, OPERATOR_MARKS);
-        after_us += fence_quarantine_us(world->plan.ttl_high_ms) * 2;
-    }
     if (sim_plan_recovers(&world->plan)) {
         schedule_nudges(world, after_us);
-        schedule(world, after_us + LOOK_US, SIM_EVENT_OPERATOR, 0, OPERATOR_LOOKS);
+        schedule(world, after_us + LOOK_US, SIM_EVENT_OPERATOR, 0, 0);
     }
     after_us += sim_plan_recovers(&world->plan) ? CALM_US : CALM_IN_VAIN_US;
     for (unsigned r = 0; r < world->plan.resources; r++, after_us += SIM_PROBE_US)
@@ -75,54 +56,43 @@ void sim_healing_begin(struct sim_world *world)
     schedule(world, after_us, SIM_EVENT_FINISH, 0, 0);
 }
 
-/* ---- the operator: pawld init --token-floor ---------------------------------------------------
- */
-
-static void operator_marks(struct sim_world *world)
+/* A majority may forget once more: what the operator did is then what survivors tell of. */
+static void perhaps_lose_again(struct sim_world *world)
 {
-    SIM_SAY(world, "the operator marks all masters as joining, and removes their locks");
-    for (unsigned i = 0; i < world->plan.masters; i++) {
-        struct sim_master *master = &world->machines[world->address[i]];
-        struct sim_marker *marker = &master->memory.marker;
-        *marker = (struct sim_marker){
-            .present = true,
-            .member = i,
-            .run = master->run,
-            .ttl_max_ms = world->plan.ttl_high_ms,
-            .durable = master->persistence == SIM_ALWAYS,
-            .lineage = master->lineage,
-            .view = marker->view,
-        };
-        for (uint32_t r = 0; r < world->plan.resources; r++)
-            master->memory.locks[r].present = false;
-    }
-    schedule(world, fence_quarantine_us(world->plan.ttl_high_ms) * 11 / 10, SIM_EVENT_OPERATOR, 0,
-             OPERATOR_SPEAKS);
+    if (world->plan.kind != SIM_LOST || !world->plan.early || world->lost_again ||
+        !sim_rng_chance(&world->operators.rng, LOSES_AGAIN))
+        return;
+    world->lost_again = true;
+    world->stats.losses_again++;
+    sim_faults_lose_majority(world);
+    sim_operator_begin(world, true);
 }
 
-static void operator_speaks(struct sim_world *world)
+void sim_healing_begin(struct sim_world *world)
 {
-    int64_t floor = 0;
-    struct fence_view view = {{0}};
-    for (uint32_t r = 0; r < world->plan.resources; r++)
-        if (floor < world->check.grants[r].highest)
-            floor = world->check.grants[r].highest;
-    floor += FLOOR_MARGIN;
-    for (unsigned i = 0; i < world->plan.masters; i++) {
-        const struct sim_master *master = &world->machines[world->address[i]];
-        (void)fence_view_merge(&view, &master->memory.marker.view, world->plan.masters);
+    world->liar.lies = false;
+    if (world->chaos.healed)
+        return;
+    sim_faults_disaster(world);
+    SIM_SAY(world, "all is well from now on");
+    sim_chaos_heal(&world->chaos);
+    world->plan.delay_high_us = CALM_DELAY_US;
+    sim_links_heal(world);
+    sim_faults_mend_all(world);
+    if (!sim_operators_are_busy(world)) {
+        if (world->plan.kind == SIM_LOST && !world->plan.early)
+            sim_operator_begin(world, true);
+        else
+            perhaps_lose_again(world);
     }
-    for (unsigned i = 0; i < world->plan.masters; i++)
-        view.incarnation[i] = fence_incarnation_next(view.incarnation[i] + INCARNATIONS_MISSED,
-                                                     sim_rng_next(&world->rng));
-    for (unsigned i = 0; i < world->plan.masters; i++) {
-        struct sim_memory *memory = &world->machines[world->address[i]].memory;
-        memory->counters.floor = floor; /* below it stands what survived */
-        memory->marker.view = view;
-        memory->marker.active = true;
-    }
-    SIM_SAY(world, "the operator sets all counters to the floor: the masters are active");
-    sim_check_mended(&world->check);
+    if (!sim_operators_are_busy(world))
+        schedule_end(world);
+}
+
+void sim_healing_fleet_is_made(struct sim_world *world)
+{
+    if (world->chaos.healed)
+        schedule_end(world);
 }
 
 /* ---- the operator: the status says what to do --------------------------------------------------
@@ -190,11 +160,7 @@ static void finish(struct sim_world *world)
 
 void sim_healing_act(struct sim_world *world, const struct sim_event *event)
 {
-    if (event->kind == SIM_EVENT_OPERATOR && event->id == OPERATOR_MARKS)
-        operator_marks(world);
-    else if (event->kind == SIM_EVENT_OPERATOR && event->id == OPERATOR_SPEAKS)
-        operator_speaks(world);
-    else if (event->kind == SIM_EVENT_OPERATOR)
+    if (event->kind == SIM_EVENT_OPERATOR)
         operator_looks(world);
     else if (event->kind == SIM_EVENT_NUDGE)
         sim_probe_nudge(world, event->server);

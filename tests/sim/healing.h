@@ -9,6 +9,9 @@ struct sim_world;
 /* From now on nothing goes wrong. What follows is scheduled. */
 void sim_healing_begin(struct sim_world *world);
 
+/* No operator has anything left to do. */
+void sim_healing_fleet_is_made(struct sim_world *world);
+
 /* Acts on OPERATOR, NUDGE, PROBE or FINISH. */
 void sim_healing_act(struct sim_world *world, const struct sim_event *event);
 

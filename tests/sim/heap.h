@@ -31,7 +31,8 @@ enum sim_event_kind {
     SIM_EVENT_MEND,         /* the settings of machine @id are put right */
     SIM_EVENT_DISASTER,     /* what this world is about happens */
     SIM_EVENT_HEAL,         /* nothing breaks any more */
-    SIM_EVENT_OPERATOR,     /* takes the next step of mending a fleet that lost its majority */
+    SIM_EVENT_OPERATOR,     /* looks what is still wrong */
+    SIM_EVENT_BOOTSTRAP,    /* something happens to a run of pawld init */
     SIM_EVENT_NUDGE,        /* somebody asks @server something, so that it looks at its masters */
     SIM_EVENT_PROBE,        /* the lock of resource @id must be free now: take it */
     SIM_EVENT_PROBE_AGAIN,  /* and take it again */

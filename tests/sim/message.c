@@ -119,6 +119,11 @@ static struct sim_set set_of(const struct fence_request *request)
 static_assert(sizeof(FLEET_TEXT) == FENCE_ID_HEX_LEN + 1, "a fleet id is as long as any");
 static_assert(sizeof(RUN_TEXT) == FENCE_ID_HEX_LEN + 1, "a run id is as long as any");
 
+void sim_fleet_text(char ret_text[static FENCE_ID_HEX_LEN + 1])
+{
+    memcpy(ret_text, FLEET_TEXT, sizeof(FLEET_TEXT));
+}
+
 static void run_text(uint32_t run, char ret_text[static FENCE_ID_HEX_LEN + 1])
 {
     memcpy(ret_text, RUN_TEXT, sizeof(RUN_TEXT));

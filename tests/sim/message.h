@@ -165,6 +165,9 @@ struct sim_request sim_lock_request(const struct fence_request *request);
 struct sim_request sim_rejoin_request(const struct fence_rejoin_request *request);
 struct sim_request sim_restamp_request(const struct fence_facts *seen);
 
+/* The id of the fleet. */
+void sim_fleet_text(char ret_text[static FENCE_ID_HEX_LEN + 1]);
+
 /* What a handshake found, in the core's terms. */
 struct fence_facts sim_facts(const struct sim_reply *reply);
 

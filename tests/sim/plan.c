@@ -22,6 +22,8 @@ enum {
     OWED_WORLDS = 8,  /* one seed in so many, of this remainder, has masters owe few locks */
     OWED_WORLD = 6,
     OWED_MAX = 8, /* at most */
+    BLANK_WORLDS = 16,
+    BLANK_WORLD = 5,
 };
 
 /* How often a fault strikes in the worlds that have it: seldom, or often. */
@@ -461,6 +463,14 @@ static uint32_t owed_of_seed(uint64_t seed)
     return seed % OWED_WORLDS == OWED_WORLD ? (uint32_t)(1 + seed / OWED_WORLDS % OWED_MAX) : 0;
 }
 
+/* In some worlds the fleet is not made yet. By the seed itself, as above. */
+static bool is_blank_of_seed(const struct sim_plan *plan, uint64_t seed)
+{
+    bool usual = plan->kind == SIM_MIXED || plan->kind == SIM_STORM || plan->kind == SIM_AMNESIA ||
+                 plan->kind == SIM_TURNOVER;
+    return usual && seed % BLANK_WORLDS == BLANK_WORLD;
+}
+
 struct sim_plan sim_plan_of_seed(uint64_t seed, unsigned masters)
 {
     struct sim_plan plan = {.kind = SIM_MIXED};
@@ -468,6 +478,8 @@ struct sim_plan sim_plan_of_seed(uint64_t seed, unsigned masters)
     sim_rng_init(&rng, seed, STREAM);
     draw(&plan, &rng, masters);
     plan.owed = owed_of_seed(seed);
+    plan.blank = is_blank_of_seed(&plan, seed);
+    plan.early = plan.kind == SIM_LOST && seed % 2 == 0;
     return plan;
 }
 

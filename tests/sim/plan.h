@@ -107,6 +107,8 @@ struct sim_plan {
     bool calm; /* QUEUE: clocks are sane, all words arrive, and nothing goes wrong but clients */
     uint32_t permille[SIM_FAULTS];
     uint64_t disaster_us; /* BLACKOUT, LOST, DUEL: when it comes */
+    bool blank;           /* the fleet is still to be made when the world begins */
+    bool early;           /* LOST: the operator comes at once, while all else goes wrong */
 
     /* By the shrinker: bit k, the fault of that kind that would have been its k-th does not strike.
      */

@@ -95,6 +95,12 @@
     X(rollbacks_in_haste)                                                                          \
     X(wipes_in_haste)                                                                              \
     X(maintained)                                                                                  \
+    X(bootstraps_new)                                                                              \
+    X(bootstraps_floor)                                                                            \
+    X(bootstraps_broken)                                                                           \
+    X(bootstraps_refused)                                                                          \
+    X(bootstrap_copies)                                                                            \
+    X(losses_again)                                                                                \
     X(server_crashes)                                                                              \
     X(claims_stale)                                                                                \
     X(writes_stale)                                                                                \

@@ -72,7 +72,7 @@ static void start_masters(struct sim_world *world, struct sim_rng *rng)
         };
         master->persistence = master->usual;
         master->memory.marker = (struct sim_marker){
-            .present = true,
+            .present = !plan->blank,
             .active = true,
             .durable = master->persistence == SIM_ALWAYS,
             .member = i,
@@ -80,7 +80,7 @@ static void start_masters(struct sim_world *world, struct sim_rng *rng)
             .lineage = master->lineage,
             .ttl_max_ms = plan->ttl_high_ms,
         };
-        for (unsigned j = 0; j < plan->masters; j++)
+        for (unsigned j = 0; !plan->blank && j < plan->masters; j++)
             master->memory.marker.view.incarnation[j] = INT64_C(1) << FENCE_INCARNATION_RANDOM_BITS;
         sim_master_save(master);
     }
@@ -133,6 +133,12 @@ static void start(struct sim_world *world, uint64_t seed, FILE *out)
     for (unsigned c = 0; c < world->plan.clients; c++)
         sim_client_start(world, c, seed);
     sim_faults_start(world);
+    sim_operators_init(world, seed);
+    world->lost_again = false;
+    if (world->plan.blank) {
+        sim_check_lost(&world->check); /* nothing can be granted yet */
+        sim_operator_begin(world, false);
+    }
     struct sim_event heal = {.kind = SIM_EVENT_HEAL};
     sim_world_schedule(world, HEAL_LATEST_US, &heal);
 }
@@ -191,6 +197,9 @@ static void act(struct sim_world *world, const struct sim_event *event)
         break;
     case SIM_EVENT_HEAL:
         sim_healing_begin(world);
+        break;
+    case SIM_EVENT_BOOTSTRAP:
+        sim_operator_act(world, event);
         break;
     default:
         sim_healing_act(world, event);

@@ -17,6 +17,7 @@
 #include "tests/sim/maintain.h"
 #include "tests/sim/master.h"
 #include "tests/sim/network.h"
+#include "tests/sim/operator.h"
 #include "tests/sim/plan.h"
 #include "tests/sim/probe.h"
 #include "tests/sim/server.h"
@@ -62,6 +63,8 @@ struct sim_world {
     struct sim_account accounts[SIM_RESOURCES_MAX];
     struct sim_probe probes[SIM_SERVERS_MAX];
     struct sim_maintain maintain;
+    struct sim_operators operators;
+    bool lost_again;
     struct fence_group group; /* of the call that the core is given */
 };
 
