@@ -152,7 +152,10 @@ static void advise_floor(const struct fence_bootstrap *bootstrap, char *why)
                   "back by itself. Do not run init again",
                   bootstrap->floor);
     else
-        add_words(why, ". When it is mended, run this again with the same T");
+        add_words(why,
+                  ". Others may be active already, with tokens above %" PRId64 ": when it is "
+                  "mended, run pawld init --token-floor %" PRId64,
+                  bootstrap->floor, bootstrap->floor);
 }
 
 void server_bootstrap_words(const struct fence_bootstrap *bootstrap, const char *address,

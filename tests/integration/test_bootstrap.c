@@ -380,7 +380,9 @@ static void minority_that_goes_on_counts_in_the_next_run(void **state)
 {
     struct scene *scene = *state;
     scene->meanwhile = stop_admission_of_two;
-    expect_refused(scene, 5, FENCE_EIO, "same T");
+    char advice[64];
+    snprintf(advice, sizeof(advice), "--token-floor %lld", (long long)(5 + FENCE_FLOOR_MARGIN));
+    expect_refused(scene, 5, FENCE_EIO, advice);
     assert_string_equal(get(scene, 2, "state"), "active");
     admit_no_more(scene, 0, "+");
     admit_no_more(scene, 1, "+");

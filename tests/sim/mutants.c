@@ -93,6 +93,7 @@ static const struct mutant {
      CORE(ALL_INTACT), 0},
     {"undurable-votes", "a durable master does not vote while it is not", TOKENS,
      CORE(UNDURABLE_VOTES), MASTER(UNDURABLE_COUNTS)},
+    {"mark-unseen", "a master is marked only as it was seen", TOKENS, 0, MASTER(MARK_UNSEEN)},
     {"floor-without-wait", "a token floor waits for the longest lease", TOKENS,
      CORE(BOOTSTRAP_NO_WAIT), 0},
     {"floor-without-margin", "a floor is above tokens that no guard has seen", TOKENS,
@@ -135,7 +136,6 @@ static const struct mutant {
     {"group-undone-in-part", "all of them are taken back", COMING, 0, MASTER(GROUP_UNDONE_IN_PART)},
 
     /* Looked for only by name. README.md says why they are not found. */
-    {"mark-unseen", "a master is marked only as it was seen", UNFOUND, 0, MASTER(MARK_UNSEEN)},
     {"pages-unchecked", "a page is of the master that recorded", UNFOUND, 0,
      MASTER(PAGES_UNCHECKED)},
     {"extended-unmarked", "what was extended is no attempt's any more", UNFOUND, 0,
