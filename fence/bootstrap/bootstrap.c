@@ -86,7 +86,7 @@ static void end_round(struct fence_bootstrap *bootstrap, uint64_t now_us,
 {
     switch (bootstrap->state) {
     case FENCE_BOOTSTRAP_LOOKING:
-        if (!bootstrap_judge(bootstrap)) {
+        if (!fence_bootstrap_judge(bootstrap)) {
             ask_end(bootstrap, effect);
             return;
         }
@@ -106,7 +106,7 @@ static void end_round(struct fence_bootstrap *bootstrap, uint64_t now_us,
         ask_step(bootstrap, FENCE_REJOIN_SURVEY, effect);
         return;
     case FENCE_BOOTSTRAP_SURVEYING:
-        if (bootstrap_set_floor(bootstrap, bootstrap->highest))
+        if (fence_bootstrap_set_floor(bootstrap, bootstrap->highest))
             begin_waiting(bootstrap, now_us, effect);
         else
             ask_end(bootstrap, effect);
@@ -157,19 +157,19 @@ static bool check_params(struct fence_bootstrap *bootstrap)
 {
     const struct fence_bootstrap_params *params = &bootstrap->params;
     if (params->n % 2 == 0 || params->n > FENCE_MASTERS_MAX)
-        return bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_BAD_COUNT, 0);
+        return fence_bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_BAD_COUNT, 0);
     if (params->ttl_max_ms != 0 &&
         (params->ttl_max_ms < FENCE_TTL_MIN_MS || params->ttl_max_ms > FENCE_TTL_CEILING_MS))
-        return bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_BAD_TTL, 0);
+        return fence_bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_BAD_TTL, 0);
     /* The operator's number alone may be too high. */
-    return !params->goes_on || bootstrap_set_floor(bootstrap, 0);
+    return !params->goes_on || fence_bootstrap_set_floor(bootstrap, 0);
 }
 
 /* The first failure ends the run; but all masters are asked to be admitted. */
 static void take_failure(struct fence_bootstrap *bootstrap, enum fence_bootstrap_failure failure,
                          unsigned master, uint64_t now_us, struct fence_bootstrap_effect *effect)
 {
-    (void)bootstrap_fail(bootstrap, failure, master);
+    (void)fence_bootstrap_fail(bootstrap, failure, master);
     if (bootstrap->state == FENCE_BOOTSTRAP_ADMITTING)
         go_on(bootstrap, now_us, effect);
     else

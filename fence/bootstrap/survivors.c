@@ -14,8 +14,8 @@
 
 static const struct fence_view nobody; /* was ever admitted */
 
-bool bootstrap_fail(struct fence_bootstrap *bootstrap, enum fence_bootstrap_failure failure,
-                    unsigned master)
+bool fence_bootstrap_fail(struct fence_bootstrap *bootstrap, enum fence_bootstrap_failure failure,
+                          unsigned master)
 {
     struct fence_bootstrap_outcome *outcome = &bootstrap->outcome;
     if (outcome->failure == FENCE_BOOTSTRAP_DONE) {
@@ -57,7 +57,7 @@ static bool judge_servers(struct fence_bootstrap *bootstrap)
             reason == FENCE_REASON_OTHER_MEMBER)
             continue;
         bootstrap->outcome.reason = reason;
-        return bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_UNFIT, i);
+        return fence_bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_UNFIT, i);
     }
     return true;
 }
@@ -68,9 +68,9 @@ static bool judge_blank(struct fence_bootstrap *bootstrap)
 {
     for (unsigned i = 0; i < bootstrap->params.n; i++) {
         if (!is_blank(bootstrap, i) && !FENCE_MUTANT(NEW_OVER_MARKED))
-            return bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_MARKED, i);
+            return fence_bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_MARKED, i);
         if (bootstrap->seen[i].issued && !FENCE_MUTANT(NEW_OVER_MARKED))
-            return bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_CUT_SHORT, i);
+            return fence_bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_CUT_SHORT, i);
     }
     return true;
 }
@@ -82,11 +82,11 @@ static bool take_survivor(struct fence_bootstrap *bootstrap, unsigned i)
 {
     const struct fence_facts *facts = &bootstrap->seen[i];
     if (facts->member != i + 1)
-        return bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_PLACE, i);
+        return fence_bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_PLACE, i);
     if (bootstrap->survivors > 0 && strcmp(bootstrap->fleet_id, facts->fleet_id) != 0)
-        return bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_OTHER_FLEET, i);
+        return fence_bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_OTHER_FLEET, i);
     if (bootstrap->ttl_max_ms != 0 && bootstrap->ttl_max_ms != facts->ttl_max_ms)
-        return bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_OTHER_TTL, i);
+        return fence_bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_OTHER_TTL, i);
     memcpy(bootstrap->fleet_id, facts->fleet_id, sizeof(bootstrap->fleet_id));
     bootstrap->ttl_max_ms = facts->ttl_max_ms;
     (void)fence_view_merge(&bootstrap->known, &facts->view, bootstrap->params.n);
@@ -119,7 +119,7 @@ static bool judge_loss(struct fence_bootstrap *bootstrap)
     if (count < fence_majority(fleet.n))
         return true;
     bootstrap->outcome.count = count;
-    return bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_NOTHING_LOST, 0);
+    return fence_bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_NOTHING_LOST, 0);
 }
 
 /* What the new incarnation is above, where survivors know @known. Survivors may know nothing of an
@@ -143,14 +143,14 @@ static bool set_view(struct fence_bootstrap *bootstrap)
     for (unsigned i = 0; i < params->n; i++) {
         int64_t known = bootstrap->known.incarnation[i];
         if (known > FENCE_TOKEN_MAX - 2 * INCARNATIONS_MISSED)
-            return bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_INCARNATION, i);
+            return fence_bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_INCARNATION, i);
         bootstrap->admitted.incarnation[i] =
             fence_incarnation_next(incarnation_before(params, known), params->random[i]);
     }
     return true;
 }
 
-bool bootstrap_judge(struct fence_bootstrap *bootstrap)
+bool fence_bootstrap_judge(struct fence_bootstrap *bootstrap)
 {
     const struct fence_bootstrap_params *params = &bootstrap->params;
     bootstrap->ttl_max_ms = params->ttl_max_ms;
@@ -168,7 +168,7 @@ bool bootstrap_judge(struct fence_bootstrap *bootstrap)
     return set_view(bootstrap);
 }
 
-bool bootstrap_set_floor(struct fence_bootstrap *bootstrap, int64_t highest)
+bool fence_bootstrap_set_floor(struct fence_bootstrap *bootstrap, int64_t highest)
 {
     const int64_t margin = FENCE_MUTANT(FLOOR_WITHOUT_MARGIN) ? 0 : FENCE_FLOOR_MARGIN;
     int64_t seen = bootstrap->params.seen;
@@ -176,7 +176,7 @@ bool bootstrap_set_floor(struct fence_bootstrap *bootstrap, int64_t highest)
         seen = highest;
     bootstrap->outcome.seen = seen;
     if (seen < 0 || seen > FENCE_FLOOR_SEEN_MAX)
-        return bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_FLOOR, 0);
+        return fence_bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_FLOOR, 0);
     bootstrap->floor = seen + margin;
     return true;
 }

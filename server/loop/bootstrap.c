@@ -1,6 +1,5 @@
 #include "server/loop/bootstrap.h"
 
-#include "server/loop/bootstrap_words.h"
 #include "server/loop/masters.h"
 #include "server/system/clock.h"
 

@@ -5,6 +5,7 @@
 
 #include "fence/bootstrap/bootstrap.h"
 #include "fence/protocol/error.h"
+#include "server/loop/bootstrap_words.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,7 +14,6 @@ struct storage_redis_url;
 
 enum {
     SERVER_BOOTSTRAP_DEADLINE_MS = 2000, /* for each master to connect, and for each answer */
-    SERVER_BOOTSTRAP_WHY_MAX = 768,      /* bytes of a reason */
 };
 
 struct server_bootstrap_config {

@@ -2,7 +2,11 @@
 #ifndef SERVER_LOOP_BOOTSTRAP_WORDS_H
 #define SERVER_LOOP_BOOTSTRAP_WORDS_H
 
-#include "server/loop/bootstrap.h"
+#include "fence/bootstrap/run.h"
+
+enum {
+    SERVER_BOOTSTRAP_WHY_MAX = 768, /* bytes of a reason */
+};
 
 /* @address: of the master that the failure is about; "" if it is about none. @detail: what went
  * wrong with the connection to it. Precondition: the run failed. */

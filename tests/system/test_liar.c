@@ -335,7 +335,7 @@ static void init_refuses_a_master_that_says_what_no_redis_says(void **state)
         LIE(INSTEAD, "*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n*1\r\n"),
         LIE_ENDLESS("$2147483647\r\n"),
         LIE_ENDLESS("+"),
-        LIE_TO("HMGET", "*-1\r\n"),
+        LIE_TO("SCRIPT", "*-1\r\n"),
         LIE(INSTEAD, ":1\r\n"),
         LIE(INSTEAD, "-ERR \x9b\x31mred\r\n"),
     };
@@ -354,10 +354,10 @@ static void init_refuses_a_master_that_says_what_no_redis_says(void **state)
 static void init_refuses_counters_that_no_redis_has(void **state)
 {
     static const struct lie lies[] = {
-        LIE_TO("HGETALL", "*2\r\n:1\r\n:2\r\n"),
-        LIE_TO("HGETALL", "*1\r\n$1\r\n1\r\n"),
-        LIE_TO("HGETALL", "*2\r\n$1\r\n1\r\n$-1\r\n"),
-        LIE_TO("HGETALL", "*4\r\n*1\r\n:1\r\n*1\r\n:1\r\n$1\r\n1\r\n*0\r\n"),
+        LIE_TO("TOKEN_MAX", "*2\r\n:1\r\n:2\r\n"),
+        LIE_TO("TOKEN_MAX", "$1\r\nx\r\n"),
+        LIE_TO("TOKEN_MAX", "$17\r\n90071992547409920\r\n"),
+        LIE_TO("TOKEN_MAX", "$-1\r\n"),
     };
     (void)state;
     process_stop(service.process);
