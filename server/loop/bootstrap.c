@@ -65,13 +65,13 @@ static void on_bootstrap_step(void *context, unsigned i, const struct fence_rejo
     run->answered = true;
 }
 
-/* No request about a lock is ever sent. */
+/* Never called: no request about a lock is sent. */
 static void on_bootstrap_reply(void *context, unsigned i, const struct fence_reply *reply)
 {
     (void)context;
     (void)i;
     (void)reply;
-    assert(!"a reply that nobody asked for");
+    assert(false);
 }
 
 /* ---- the loop -------------------------------------------------------------------------------- */
