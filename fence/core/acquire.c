@@ -58,7 +58,7 @@ static void answer_grant(struct fence_core *core, struct call *call, uint64_t va
     fence_core_answer_queue(core, call);
     struct fence_answer *answer = fence_core_answer(core, call, 0);
     answer->group = group ? &group->group : NULL;
-    answer->token = attempt->ballots.each[0].token;
+    answer->token = attempt->votes.each[0].token;
     answer->validity_ms = validity_us / 1000;
     answer->found = fence_attempt_found(attempt);
     answer->attempt = attempt->id;
@@ -172,10 +172,10 @@ static void fail_by_attempt(struct fence_core *core, struct call *call)
 static void begin_attempt(struct fence_core *core, struct call *call)
 {
     struct fence_group_call *group = group_of(core, call);
-    struct fence_ballots ballots = {.count = 1, .each = &call->ballot};
+    struct fence_votes votes = {.count = 1, .each = &call->votes};
     if (group)
-        ballots = (struct fence_ballots){.count = group->group.count, .each = group->ballots};
-    fence_attempt_begin(&call->attempt, fence_core_random(core), ballots, core->fleet.n,
+        votes = (struct fence_votes){.count = group->group.count, .each = group->votes};
+    fence_attempt_begin(&call->attempt, fence_core_random(core), votes, core->fleet.n,
                         fence_fleet_active(&core->fleet), core->now_us);
 }
 
@@ -216,7 +216,7 @@ void fence_core_acquire_admitted(struct fence_core *core, struct call *call)
 static void keep_tokens(const struct fence_attempt *attempt, struct fence_group_call *group)
 {
     for (unsigned k = 0; k < group->group.count; k++)
-        group->group.members[k].token = attempt->ballots.each[k].token;
+        group->group.members[k].token = attempt->votes.each[k].token;
 }
 
 static void confirm(struct fence_core *core, struct call *call)
@@ -235,7 +235,7 @@ static void confirm(struct fence_core *core, struct call *call)
     struct fence_request request = {
         .kind = FENCE_REQUEST_CONFIRM,
         .attempt = attempt->id,
-        .token = attempt->ballots.each[0].token,
+        .token = attempt->votes.each[0].token,
         .again = call->again,
         .group = group ? &group->group : NULL,
     };

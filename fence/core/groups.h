@@ -22,7 +22,7 @@ struct fence_group_call {
     uint32_t next_free;
     unsigned blocked;              /* the member that was in the way last */
     struct fence_holder_hint seen; /* of that one */
-    struct fence_ballot ballots[FENCE_GROUP_MAX];
+    struct fence_counter_votes votes[FENCE_GROUP_MAX];
     struct fence_group group;
 };
 

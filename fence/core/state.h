@@ -67,7 +67,7 @@ struct call {
     uint64_t soon_holder; /* ... what this one holds */
     unsigned unbacked;    /* acquire: refusals of the view that held, for which it began anew */
     uint16_t slot;
-    struct fence_ballot ballot; /* acquire of one */
+    struct fence_counter_votes votes; /* acquire of one */
     union {
         struct fence_attempt attempt;
         struct fence_quorum_call vote;

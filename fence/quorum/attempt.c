@@ -55,10 +55,10 @@ static void fail_if_out_of_reach(struct fence_attempt *attempt)
         attempt_move(attempt, FENCE_ATTEMPT_FAILED);
 }
 
-void fence_attempt_begin(struct fence_attempt *attempt, uint64_t id, struct fence_ballots ballots,
+void fence_attempt_begin(struct fence_attempt *attempt, uint64_t id, struct fence_votes votes,
                          unsigned n, uint32_t active, uint64_t now_us)
 {
-    assert(ballots.count > 0 && ballots.count <= FENCE_GROUP_MAX);
+    assert(votes.count > 0 && votes.count <= FENCE_GROUP_MAX);
     attempt->state = FENCE_ATTEMPT_TAKING;
     attempt->id = id;
     attempt->began_us = now_us;
@@ -67,9 +67,9 @@ void fence_attempt_begin(struct fence_attempt *attempt, uint64_t id, struct fenc
     attempt->found = 0;
     attempt->remaining_ms = UINT64_MAX;
     attempt->stale = false;
-    attempt->ballots = ballots;
-    for (unsigned k = 0; k < ballots.count; k++)
-        ballots.each[k].token = 0;
+    attempt->votes = votes;
+    for (unsigned k = 0; k < votes.count; k++)
+        votes.each[k].token = 0;
     fence_holders_begin(&attempt->holders);
     fence_obstacles_begin(&attempt->obstacles);
     fence_tally_begin(&attempt->tally, n, active);
@@ -78,19 +78,19 @@ void fence_attempt_begin(struct fence_attempt *attempt, uint64_t id, struct fenc
         attempt->sent = active;
 }
 
-static int64_t greatest_number(const struct fence_ballot *ballot, unsigned n, uint32_t set)
+static int64_t greatest_number(const struct fence_counter_votes *votes, unsigned n, uint32_t set)
 {
     int64_t greatest = 0;
     for (unsigned i = 0; i < n; i++)
-        if ((set >> i & 1) && ballot->numbers[i] > greatest)
-            greatest = ballot->numbers[i];
+        if ((set >> i & 1) && votes->numbers[i] > greatest)
+            greatest = votes->numbers[i];
     return greatest;
 }
 
-static bool all_equal(const struct fence_ballot *ballot, unsigned n, uint32_t set)
+static bool all_equal(const struct fence_counter_votes *votes, unsigned n, uint32_t set)
 {
     for (unsigned i = 0; i < n; i++)
-        if ((set >> i & 1) && ballot->numbers[i] != ballot->token)
+        if ((set >> i & 1) && votes->numbers[i] != votes->token)
             return false;
     return true;
 }
@@ -99,10 +99,10 @@ static bool all_equal(const struct fence_ballot *ballot, unsigned n, uint32_t se
 static void freeze(struct fence_attempt *attempt)
 {
     bool agreed = true;
-    for (unsigned k = 0; k < attempt->ballots.count; k++) {
-        struct fence_ballot *ballot = &attempt->ballots.each[k];
-        ballot->token = greatest_number(ballot, attempt->tally.n, attempt->frozen);
-        agreed = agreed && all_equal(ballot, attempt->tally.n, attempt->frozen);
+    for (unsigned k = 0; k < attempt->votes.count; k++) {
+        struct fence_counter_votes *votes = &attempt->votes.each[k];
+        votes->token = greatest_number(votes, attempt->tally.n, attempt->frozen);
+        agreed = agreed && all_equal(votes, attempt->tally.n, attempt->frozen);
     }
     if (agreed) {
         attempt_move(attempt, FENCE_ATTEMPT_WON);
@@ -121,9 +121,9 @@ static void freeze(struct fence_attempt *attempt)
 static void count_numbers(struct fence_attempt *attempt, unsigned i,
                           const struct fence_reply *reply)
 {
-    assert(attempt->ballots.count == 1 || reply->numbers);
-    for (unsigned k = 0; k < attempt->ballots.count; k++)
-        attempt->ballots.each[k].numbers[i] = reply->numbers ? reply->numbers[k] : reply->number;
+    assert(attempt->votes.count == 1 || reply->numbers);
+    for (unsigned k = 0; k < attempt->votes.count; k++)
+        attempt->votes.each[k].numbers[i] = reply->numbers ? reply->numbers[k] : reply->number;
     attempt->frozen |= UINT32_C(1) << i;
     if (reply->found)
         attempt->found |= UINT32_C(1) << i;

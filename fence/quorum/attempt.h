@@ -39,16 +39,16 @@ enum fence_attempt_state {
     FENCE_ATTEMPT_FAILED,
 };
 
-/* The numbers that were given for one resource, and what comes of them. */
-struct fence_ballot {
+/* What the masters voted about one counter: their numbers, and the token made of them. */
+struct fence_counter_votes {
     int64_t token; /* 0 until the set is frozen */
     int64_t numbers[FENCE_MASTERS_MAX];
 };
 
 /* One for each resource. The caller's; it stays where it is as long as the attempt. */
-struct fence_ballots {
+struct fence_votes {
     unsigned count;
-    struct fence_ballot *each;
+    struct fence_counter_votes *each;
 };
 
 struct fence_attempt {
@@ -60,15 +60,15 @@ struct fence_attempt {
     uint32_t found;        /* set of those that had it all locked before, under the same lock id */
     uint64_t remaining_ms; /* the least that a lock found so has left; UINT64_MAX: none was found */
     bool stale; /* a master knows a newer view than the one named: another attempt may do better */
-    struct fence_ballots ballots;
+    struct fence_votes votes;
     struct fence_tally tally;
     struct fence_holders holders;     /* who is in the way: one holder, or a split vote */
     struct fence_obstacles obstacles; /* and what */
 };
 
-/* Begins an attempt @id at as many resources as there are @ballots. It asks the masters in @active
+/* Begins an attempt @id. Each resource has one element of @votes. It asks the masters in @active
  * out of @n. Too few of them: it has FAILED, and nothing must be sent. */
-void fence_attempt_begin(struct fence_attempt *attempt, uint64_t id, struct fence_ballots ballots,
+void fence_attempt_begin(struct fence_attempt *attempt, uint64_t id, struct fence_votes votes,
                          unsigned n, uint32_t active, uint64_t now_us);
 
 /* Master @i answered the round under way. The caller keeps replies of earlier rounds away. When the

@@ -7,15 +7,15 @@ enum {
     BEGAN_US = 1000,
 };
 
-static struct fence_ballot ballot; /* of the attempt under test */
+static struct fence_counter_votes votes; /* of the attempt under test */
 static const char *const holder_a = "holder-a";
 static const char *const holder_b = "holder-b";
 
 static struct fence_attempt begin(unsigned n, uint32_t active)
 {
     struct fence_attempt attempt;
-    fence_attempt_begin(&attempt, ID, (struct fence_ballots){.count = 1, .each = &ballot}, n,
-                        active, BEGAN_US);
+    fence_attempt_begin(&attempt, ID, (struct fence_votes){.count = 1, .each = &votes}, n, active,
+                        BEGAN_US);
     return attempt;
 }
 
@@ -78,7 +78,7 @@ static void wins_as_soon_as_a_majority_gave_one_number(void **state)
         }
         number(&attempt, n / 2, 7);
         assert_int_equal(attempt.state, FENCE_ATTEMPT_WON);
-        assert_int_equal(ballot.token, 7);
+        assert_int_equal(votes.token, 7);
     }
 }
 
@@ -135,7 +135,7 @@ static void same_number_twice_from_one_master_is_one_vote(void **state)
     number(&attempt, 0, 8);
     number(&attempt, 1, 7);
     assert_int_equal(attempt.state, FENCE_ATTEMPT_WON);
-    assert_int_equal(ballot.token, 7);
+    assert_int_equal(votes.token, 7);
 }
 
 static void number_after_a_lost_reply_does_not_count(void **state)
@@ -164,7 +164,7 @@ static void token_is_the_greatest_of_the_frozen_numbers(void **state)
 {
     (void)state;
     struct fence_attempt attempt = confirming();
-    assert_int_equal(ballot.token, 9);
+    assert_int_equal(votes.token, 9);
     assert_int_equal(attempt.frozen, 1 << 1 | 1 << 3 | 1 << 4);
 }
 
@@ -175,7 +175,7 @@ static void late_number_does_not_join_after_token_is_fixed(void **state)
     number(&attempt, 0, 12);
     number(&attempt, 2, 9);
     assert_int_equal(attempt.state, FENCE_ATTEMPT_CONFIRMING);
-    assert_int_equal(ballot.token, 9);
+    assert_int_equal(votes.token, 9);
     assert_int_equal(attempt.frozen, 1 << 1 | 1 << 3 | 1 << 4);
 }
 
@@ -192,7 +192,7 @@ static void late_number_is_no_confirmation_by_the_others(void **state)
     assert_int_equal(attempt.state, FENCE_ATTEMPT_CONFIRMING);
     reply(&attempt, 4, FENCE_REPLY_YES);
     assert_int_equal(attempt.state, FENCE_ATTEMPT_WON);
-    assert_int_equal(ballot.token, 9);
+    assert_int_equal(votes.token, 9);
 }
 
 static void master_that_gave_the_token_itself_must_confirm_too(void **state)
@@ -373,7 +373,7 @@ static void ended_attempt_takes_no_more_replies(void **state)
     number(&attempt, 1, 7);
     number(&attempt, 2, 99);
     assert_int_equal(attempt.state, FENCE_ATTEMPT_WON);
-    assert_int_equal(ballot.token, 7);
+    assert_int_equal(votes.token, 7);
 
     attempt = begin_all(3);
     held(&attempt, 0, holder_a);
