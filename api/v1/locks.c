@@ -30,7 +30,7 @@ static struct api_json_member ttl_member(const struct api_backend *backend, int6
 }
 
 /* What the body of an acquire says. */
-struct wish {
+struct acquire_params {
     int64_t ttl_ms;
     int64_t wait_ms;
     char owner[FENCE_OWNER_MAX + 1];
@@ -38,22 +38,23 @@ struct wish {
 };
 
 /* @resources: a member more, for what the path does not say; NULL: none. FENCE_EINVAL: answered. */
-static int read_wish(struct api_request *request, const struct api_backend *backend,
-                     const struct api_json_member *resources, struct wish *ret_wish)
+static int read_acquire_params(struct api_request *request, const struct api_backend *backend,
+                               const struct api_json_member *resources,
+                               struct acquire_params *ret_params)
 {
-    struct wish wish = {.ttl_ms = default_ttl_ms(backend)};
+    struct acquire_params params = {.ttl_ms = default_ttl_ms(backend)};
     struct api_json_member members[] = {
-        ttl_member(backend, &wish.ttl_ms),
+        ttl_member(backend, &params.ttl_ms),
         {.name = "wait_ms",
          .type = API_JSON_INTEGER,
          .max = FENCE_WAIT_MAX_MS,
-         .integer = &wish.wait_ms},
-        {.name = "owner", .type = API_JSON_STRING, .max = FENCE_OWNER_MAX, .string = wish.owner},
+         .integer = &params.wait_ms},
+        {.name = "owner", .type = API_JSON_STRING, .max = FENCE_OWNER_MAX, .string = params.owner},
         {.name = "lock_id",
          .type = API_JSON_STRING,
          .min = FENCE_LOCK_ID_MIN,
          .max = FENCE_LOCK_ID_MAX,
-         .string = wish.lock_id},
+         .string = params.lock_id},
         {.name = ""},
     };
     size_t count = sizeof(members) / sizeof(members[0]) - 1;
@@ -64,36 +65,37 @@ static int read_wish(struct api_request *request, const struct api_backend *back
         return result;
 
     const char *refused = NULL;
-    if (!fence_owner_valid(wish.owner, strlen(wish.owner)))
+    if (!fence_owner_valid(params.owner, strlen(params.owner)))
         refused = "owner must not have control characters.";
-    else if (wish.lock_id[0] != '\0' && !fence_lock_id_valid(wish.lock_id, strlen(wish.lock_id)))
+    else if (params.lock_id[0] != '\0' &&
+             !fence_lock_id_valid(params.lock_id, strlen(params.lock_id)))
         refused = "lock_id must be characters of base64url: A-Z a-z 0-9 - _.";
     if (refused != NULL) {
         api_problem_answer_detail(request, API_PROBLEM_INVALID, "%s", refused);
         return FENCE_EINVAL;
     }
-    *ret_wish = wish;
+    *ret_params = params;
     return 0;
 }
 
 static void call_acquire(struct api_request *request, const struct api_backend *backend,
-                         const struct wish *wish, const char *resource,
+                         const struct acquire_params *params, const char *resource,
                          const struct fence_group *group)
 {
     char fresh_id[FENCE_LOCK_ID_LEN + 1];
-    bool own_id = wish->lock_id[0] != '\0';
+    bool own_id = params->lock_id[0] != '\0';
     if (!own_id)
         backend->new_lock_id(backend->context, fresh_id);
     const struct fence_call call = {
         .kind = FENCE_CALL_ACQUIRE,
         .client = api_request_client(request),
         .resource = resource,
-        .lock_id = own_id ? wish->lock_id : fresh_id,
-        .owner = wish->owner,
+        .lock_id = own_id ? params->lock_id : fresh_id,
+        .owner = params->owner,
         .group = group,
         .again = own_id,
-        .ttl_ms = (uint32_t)wish->ttl_ms,
-        .wait_ms = (uint32_t)wish->wait_ms,
+        .ttl_ms = (uint32_t)params->ttl_ms,
+        .wait_ms = (uint32_t)params->wait_ms,
     };
     backend->call(backend->context, &call);
 }
@@ -102,10 +104,10 @@ static void acquire(struct api_request *request, void *context)
 {
     const struct api_backend *backend = context;
     const char *resource = NULL;
-    struct wish wish;
+    struct acquire_params params;
     if (api_input_resource(request, 0, &resource) == 0 &&
-        read_wish(request, backend, NULL, &wish) == 0)
-        call_acquire(request, backend, &wish, resource, NULL);
+        read_acquire_params(request, backend, NULL, &params) == 0)
+        call_acquire(request, backend, &params, resource, NULL);
 }
 
 /* ---- several at once ------------------------------------------------------------------------- */
@@ -141,7 +143,7 @@ static int take_resource(struct api_json_strings *strings, const char *text, siz
 static void acquire_several(struct api_request *request, void *context)
 {
     const struct api_backend *backend = context;
-    struct wish wish;
+    struct acquire_params params;
     struct group_reader reader;
     reader.strings.take = take_resource;
     reader.group.count = 0;
@@ -153,8 +155,8 @@ static void acquire_several(struct api_request *request, void *context)
         .max = FENCE_GROUP_MAX,
         .strings = &reader.strings,
     };
-    if (read_wish(request, backend, &resources, &wish) == 0)
-        call_acquire(request, backend, &wish, reader.group.members[0].resource, &reader.group);
+    if (read_acquire_params(request, backend, &resources, &params) == 0)
+        call_acquire(request, backend, &params, reader.group.members[0].resource, &reader.group);
 }
 
 /* ---- the rest -------------------------------------------------------------------------------- */

@@ -118,7 +118,7 @@ void storage_redis_uv_flush(redisAsyncContext *context)
     struct link_poll *link = context->ev.data;
     if (!link->connected || !(link->events & UV_WRITABLE))
         return;
-    /* Forget the wish, so that hiredis states it anew if the socket does not take everything. */
+    /* hiredis sets the flag again if the socket does not take everything. */
     link->events &= ~UV_WRITABLE;
     redisAsyncHandleWrite(context);
     if (link->context && (link->events & UV_WRITABLE))
