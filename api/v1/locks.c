@@ -93,7 +93,7 @@ static void call_acquire(struct api_request *request, const struct api_backend *
         .lock_id = own_id ? params->lock_id : fresh_id,
         .owner = params->owner,
         .group = group,
-        .again = own_id,
+        .idempotent = own_id,
         .ttl_ms = (uint32_t)params->ttl_ms,
         .wait_ms = (uint32_t)params->wait_ms,
     };

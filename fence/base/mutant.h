@@ -27,11 +27,11 @@ enum fence_mutant {
     FENCE_MUTANT_LEASE_END_IGNORED,  /* a waiter does not look at the end of the lease */
     FENCE_MUTANT_NO_LOOKS,           /* nor now and then */
     FENCE_MUTANT_OWN_LEASE_ONLY,     /* a grant counts on all of its lease, whatever was found */
-    FENCE_MUTANT_HOLDER_WAITS,       /* who asks again for its lock waits behind others for it */
-    FENCE_MUTANT_READ_ON_ELSEWHERE,  /* a source is read on at its cursor by another process, too */
-    FENCE_MUTANT_ONE_BELIEVED,       /* what one master alone says of another is believed */
-    FENCE_MUTANT_BOOTSTRAP_NO_WAIT,  /* a token floor does not wait for the longest lease */
-    FENCE_MUTANT_BOOTSTRAP_VIEW_LOW, /* it raises incarnations no higher than survivors know */
+    FENCE_MUTANT_HOLDER_WAITS,      /* a retry of the holder waits behind others for its own lock */
+    FENCE_MUTANT_READ_ON_ELSEWHERE, /* a source is read on at its cursor by another process, too */
+    FENCE_MUTANT_ONE_BELIEVED,      /* what one master alone says of another is believed */
+    FENCE_MUTANT_BOOTSTRAP_NO_WAIT, /* a token floor does not wait for the longest lease */
+    FENCE_MUTANT_BOOTSTRAP_VIEW_LOW,      /* it raises incarnations no higher than survivors know */
     FENCE_MUTANT_FLOOR_WITHOUT_MARGIN,    /* the floor is what was seen */
     FENCE_MUTANT_FLOOR_WITHOUT_SURVIVORS, /* ... by the operator alone */
     FENCE_MUTANT_NEW_OVER_MARKED,         /* a new fleet is made of masters of an older one */

@@ -206,7 +206,7 @@ void fence_core_acquire_admitted(struct fence_core *core, struct call *call)
         .attempt = call->attempt.id,
         .ttl_ms = call->ttl_ms,
         .waits = call->wait_until_us != 0,
-        .again = call->again,
+        .idempotent = call->idempotent,
         .group = group ? &group->group : NULL,
     };
     fence_core_ask(core, call, call->attempt.sent, &request);
@@ -236,7 +236,7 @@ static void confirm(struct fence_core *core, struct call *call)
         .kind = FENCE_REQUEST_CONFIRM,
         .attempt = attempt->id,
         .token = attempt->votes.each[0].token,
-        .again = call->again,
+        .idempotent = call->idempotent,
         .group = group ? &group->group : NULL,
     };
     fence_core_ask(core, call, attempt->tally.asked, &request);

@@ -21,7 +21,7 @@ struct call *fence_core_open(struct fence_core *core, const struct fence_call *a
     call->ttl_ms = asked->ttl_ms;
     call->token = asked->token;
     call->group = FENCE_NOBODY;
-    call->again = asked->again;
+    call->idempotent = asked->idempotent;
     call->tries = 0;
     call->soon = 0;
     call->soon_holder = 0;

@@ -31,7 +31,7 @@ struct fence_holder_hint *fence_core_hint(const struct fence_core *core, const s
 
 static bool is_own(const struct fence_holder_hint *seen, const struct call *call)
 {
-    return call->again && seen->holder == fence_lock_id_hash(call->lock_id);
+    return call->idempotent && seen->holder == fence_lock_id_hash(call->lock_id);
 }
 
 bool fence_core_knows_held(const struct fence_core *core, const struct call *call)
@@ -106,7 +106,7 @@ bool fence_core_stand(struct fence_core *core, struct call *call, const struct f
         return true;
     struct fence_wait_queue *line = fence_wait_queues_join(&core->lines, me, call->resource);
     line->askers += !call->wait_until_us;
-    line->own_ids += call->again;
+    line->own_ids += call->idempotent;
     return line->first == me || FENCE_MUTANT(EVERYBODY_ASKS);
 }
 
@@ -123,14 +123,15 @@ static uint32_t first_asker(const struct fence_core *core, const struct fence_wa
     return first;
 }
 
-/* A client that asks again with its own lock id, while its first call got the lock, need not wait
- * for those before it. It came late, so it is looked for at the end only. */
+/* A retry comes with the lock id of a holder. It need not wait for the calls before it. It came
+ * late, so only the end of the queue is searched. */
 static void wake_retries(struct fence_core *core, const struct fence_wait_queue *line)
 {
     uint32_t who = line->last;
     for (unsigned looked = 0; looked < FENCE_RETRIES_LOOKED_AT && who != FENCE_NOBODY; looked++) {
         const struct call *retry = &core->calls[who];
-        if (retry->again && retry->state == CALL_QUEUED && fence_core_holds_itself(core, retry))
+        if (retry->idempotent && retry->state == CALL_QUEUED &&
+            fence_core_holds_itself(core, retry))
             fence_core_wake_at(core, retry, core->now_us);
         who = fence_wait_queues_before(&core->lines, who);
     }
@@ -170,7 +171,7 @@ void fence_core_leave(struct fence_core *core, struct call *call)
         fence_groups_close(&core->groups, call->group);
     } else {
         line_of(core, call)->askers -= !call->wait_until_us;
-        line_of(core, call)->own_ids -= call->again;
+        line_of(core, call)->own_ids -= call->idempotent;
         successor = fence_wait_queues_leave(&core->lines, me);
     }
     fence_core_finish(core, call);

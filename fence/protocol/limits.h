@@ -44,7 +44,7 @@ enum {
     FENCE_LOOK_SPREADS = 4,           /* ... and up to so many times as much more, at random */
     FENCE_LOOK_LEAST_US = 1000,       /* and no sooner than this, ... */
     FENCE_LOOK_DOUBLINGS_MAX = 5, /* ... which doubles with each look that finds the same holder */
-    FENCE_RETRIES_LOOKED_AT = 64, /* places at the end of a line, for the holder asking again */
+    FENCE_RETRIES_LOOKED_AT = 64, /* places at the end of a wait queue: retries of the holder */
     FENCE_REJOIN_DELAY_US = 20 * 1000, /* a random time below it before a server leads a rejoin */
     FENCE_REJOIN_TIMEOUT_US = 1000 * 1000, /* for each answer to a step of a rejoin */
     FENCE_REJOIN_BEATEN_US = 1000 * 1000,  /* the same delay, after another leader was further */

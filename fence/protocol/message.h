@@ -36,8 +36,8 @@ struct fence_call {
     const char *owner;    /* acquire: the label, may be "" */
     const struct fence_group *group; /* acquire: all of these or none, @resource is the first; NULL:
                                       * @resource alone. Borrowed for the step */
-    bool again; /* acquire: @lock_id is the client's own, who may have asked with it before: what it
-                 * already has counts as acquired */
+    bool idempotent;  /* acquire: @lock_id is the client's own, and this may be a retry. A lock that
+                       * is there under it counts as acquired */
     int64_t token;    /* extend: the grant's token */
     uint32_t ttl_ms;  /* acquire, extend */
     uint32_t wait_ms; /* acquire: 0 asks once */
@@ -122,7 +122,7 @@ struct fence_request {
     uint32_t ttl_ms;
     uint32_t extensions; /* EXTEND: the cap */
     bool waits;          /* TAKE: where the lock is held, whoever frees it is to say so */
-    bool again;          /* TAKE, CONFIRM: a lock under the same id is as good as this attempt's */
+    bool idempotent;     /* TAKE, CONFIRM: a lock under the same id is as good as this attempt's */
     uint16_t slot;       /* TAKE, CONFIRM: the resource's counter */
     const struct fence_group *group; /* TAKE, CONFIRM, UNDO: all of these instead of @resource,
                                       * @slot and @token; NULL: not */

@@ -15,7 +15,7 @@
  *
  * Several resources are one attempt: a master locks all of them or none, and what is said here of
  * numbers and tokens holds for each resource by itself. A lock that was found under the attempt's
- * own lock id (a client asks again, since the answer was lost) gives the number it has: it was held
+ * own lock id (an idempotent retry, since an answer was lost) gives the number it has: it was held
  * there ever since, so the argument stands.
  *
  * Three rules carry that argument. A majority is of all N masters, never of those that answered.

@@ -81,7 +81,7 @@ static void add_flags(struct storage_request *encoded, const struct fence_reques
 {
     char flags[3] = "";
     size_t len = 0;
-    if (request->again)
+    if (request->idempotent)
         flags[len++] = 'a';
     if (request->waits)
         flags[len++] = 'w';
@@ -90,7 +90,7 @@ static void add_flags(struct storage_request *encoded, const struct fence_reques
 
 static void add_take(struct storage_request *encoded, const struct fence_request *request)
 {
-    bool plain = !request->again && !request->waits;
+    bool plain = !request->idempotent && !request->waits;
     add_text(encoded, plain ? "T" : "F");
     add_attempt(encoded, request);
     add_number(encoded, request->slot);

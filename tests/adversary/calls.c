@@ -92,8 +92,8 @@ static const struct fence_group *some_group(struct play *play)
 static void fill_acquire(struct play *play, struct fence_call *call)
 {
     call->owner = "somebody";
-    call->again = chance(play, AGAIN);
-    call->lock_id = call->again ? own_ids[below(play, OWN_IDS)] : make_lock_id(&play->calls);
+    call->idempotent = chance(play, AGAIN);
+    call->lock_id = call->idempotent ? own_ids[below(play, OWN_IDS)] : make_lock_id(&play->calls);
     call->wait_ms = chance(play, WAITS) ? below(play, CALLS_WAIT_MAX_MS) + 1 : 0;
     if (!chance(play, SEVERAL))
         return;

@@ -15,7 +15,7 @@ static void tell_call(FILE *to, const struct fence_call *call)
     if (call->group)
         fprintf(to, " and %u more", call->group->count - 1);
     fprintf(to, " as %s, ttl %" PRIu32 " ms, wait %" PRIu32 " ms%s\n", call->lock_id, call->ttl_ms,
-            call->wait_ms, call->again ? ", again" : "");
+            call->wait_ms, call->idempotent ? ", again" : "");
 }
 
 static void tell_facts(FILE *to, const struct fence_facts *facts)

@@ -94,7 +94,7 @@ static bool call(struct play *play, struct fence_event *event)
         .resource = resource(play),
         .lock_id = lock_id(play),
         .owner = "me",
-        .again = below(play, 2),
+        .idempotent = below(play, 2),
         .token = below(play, 8),
         .ttl_ms = FENCE_TTL_MIN_MS + 100 * below(play, 64),
         .wait_ms = 50 * below(play, 8),

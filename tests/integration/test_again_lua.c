@@ -21,7 +21,7 @@ static struct fence_request request(enum fence_request_kind kind, const char *id
         .attempt = attempt,
         .ttl_ms = 30000,
         .extensions = 3,
-        .again = true,
+        .idempotent = true,
         .slot = (uint16_t)fence_slot(NAME, strlen(NAME)),
     };
 }
@@ -85,7 +85,7 @@ static void lock_of_another_id_is_held(void **state)
 static void who_did_not_choose_the_id_finds_it_held(void **state)
 {
     struct fence_request asked = request(FENCE_REQUEST_TAKE, ID_A, 2);
-    asked.again = false;
+    asked.idempotent = false;
     (void)take(*state, ID_A, 1);
     assert_int_equal(master_fixture_ask(*state, &asked)->kind, FENCE_REPLY_HELD);
 }
@@ -138,7 +138,7 @@ static void imported_lock_of_the_own_attempt_is_counted_anew_and_keeps_its_lease
     struct fence_request asked = request(FENCE_REQUEST_TAKE, ID_A, 1);
     for (int again = 0; again < 2; again++) {
         import(fixture, ID_A ".0000000000000001:7:2:0:me");
-        asked.again = again;
+        asked.idempotent = again;
         const struct fence_reply *reply = master_fixture_ask(fixture, &asked);
         assert_int_equal(reply->kind, FENCE_REPLY_NUMBER);
         assert_int_equal(reply->number, 1 + again); /* never the number that was read */

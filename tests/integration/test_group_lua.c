@@ -175,7 +175,7 @@ static void asking_again_finds_all_or_takes_what_is_missing(void **state)
     struct master_fixture *fixture = *state;
     struct fence_group group = group_of(2);
     struct fence_request asked = request(FENCE_REQUEST_TAKE, &group, 1);
-    asked.again = true;
+    asked.idempotent = true;
     assert_false(master_fixture_ask(fixture, &asked)->found);
     asked.attempt = 2;
     const struct fence_reply *reply = master_fixture_ask(fixture, &asked);

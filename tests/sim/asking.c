@@ -79,7 +79,7 @@ static void complete_acquire(struct sim_world *world, unsigned c, struct sim_cal
     char set[SIM_SET_TEXT_MAX];
     bool again = client->lock != SIM_NO_LOCK;
     client->lock = call->lock;
-    call->again = client->own_id;
+    call->idempotent = client->own_id;
     if (sim_rng_chance(&client->rng, world->plan.waits))
         call->wait_ms = sim_rng_between(&client->rng, 1, world->plan.wait_high_ms);
     world->stats.asked_again += again;
@@ -87,8 +87,8 @@ static void complete_acquire(struct sim_world *world, unsigned c, struct sim_cal
     SIM_SAY(world,
             "client %u asks server %u%s for %s: lock %" PRIu32 "%s, %" PRIu32 " ms, waits %" PRIu32
             " ms",
-            c, call->server, again ? " again" : "", set, call->lock, call->again ? ", its own" : "",
-            call->ttl_ms, call->wait_ms);
+            c, call->server, again ? " again" : "", set, call->lock,
+            call->idempotent ? ", its own" : "", call->ttl_ms, call->wait_ms);
 }
 
 void sim_asking_acquire(struct sim_world *world, unsigned c)

@@ -136,7 +136,7 @@ static void check_left_behind(struct sim_world *world, const struct sim_lock *lo
         return;
     const struct sim_call *call = &world->check.calls[lock->lock];
     bool merged = lock->imported; /* from two of its attempts: until its lease ends */
-    bool ownerless = lock->attempt == SIM_ADOPTED && !call->again && call->error && !merged;
+    bool ownerless = lock->attempt == SIM_ADOPTED && !call->idempotent && call->error && !merged;
     bool missed = request->kind == FENCE_REQUEST_UNDO && lock->attempt == request->attempt;
     if (ownerless || missed)
         sim_check_fail(

@@ -39,7 +39,7 @@ static bool is_attempts(const struct sim_lock *lock, const struct sim_lock_reque
 /* Whether the client's own lock id has it, by whatever attempt. */
 static bool is_found(const struct sim_lock *lock, const struct sim_lock_request *request)
 {
-    bool asks = request->again || SIM_MUTANT(ALL_ADOPT);
+    bool asks = request->idempotent || SIM_MUTANT(ALL_ADOPT);
     return asks && lock->present && lock->lock == request->lock && !is_attempts(lock, request);
 }
 
@@ -130,7 +130,7 @@ static struct sim_reply take(struct sim_master *master, const struct sim_lock_re
 static bool agrees(const struct sim_lock *lock, const struct sim_lock_request *request,
                    int64_t token)
 {
-    bool adopted = lock->present && lock->lock == request->lock && request->again &&
+    bool adopted = lock->present && lock->lock == request->lock && request->idempotent &&
                    lock->attempt == SIM_ADOPTED && !SIM_MUTANT(ADOPTED_UNCONFIRMED);
     if (!adopted && !is_attempts(lock, request))
         return false;

@@ -199,7 +199,7 @@ struct sim_request sim_lock_request(const struct fence_request *request)
                  .ttl_ms = request->ttl_ms,
                  .attempt = request->attempt,
                  .waits = request->waits,
-                 .again = request->again},
+                 .idempotent = request->idempotent},
     };
 }
 

@@ -84,7 +84,7 @@ struct sim_lock_request {
     uint32_t ttl_ms;
     uint64_t attempt;
     bool waits;
-    bool again;
+    bool idempotent;
 };
 
 struct sim_rejoin_request {

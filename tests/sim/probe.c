@@ -49,7 +49,7 @@ void sim_probe_one(struct sim_world *world, uint32_t resource)
     if (!call)
         return;
     probe->lock = call->lock;
-    call->again = true;
+    call->idempotent = true;
     sim_server_call(world, s, call);
 }
 
@@ -62,7 +62,7 @@ void sim_probe_again(struct sim_world *world, uint32_t resource)
         return;
     probe->has_found = true;
     call->lock = probe->lock;
-    call->again = true;
+    call->idempotent = true;
     sim_server_call(world, s, call);
     SIM_SAY(world, "lock %" PRIu32 " of r%" PRIu32 " is asked for again at server %u", call->lock,
             resource, s);
@@ -89,7 +89,7 @@ void sim_probe_groups(struct sim_world *world)
         if (!call)
             return;
         probe->lock = call->lock;
-        call->again = s % 2 == 1;
+        call->idempotent = s % 2 == 1;
         call->wait_ms = WAIT_MS;
         sim_server_call(world, s, call);
     }

@@ -266,7 +266,7 @@ void sim_server_call(struct sim_world *world, unsigned s, struct sim_call *call)
                 .lock_id = has_lock ? sim_lock_text(call->lock) : NULL,
                 .owner = call->kind == FENCE_CALL_ACQUIRE ? sim_owner_text(id) : "",
                 .group = several ? &world->group : NULL,
-                .again = call->again,
+                .idempotent = call->idempotent,
                 .token = call->kind == FENCE_CALL_EXTEND ? call->set.token[0] : 0,
                 .ttl_ms = call->ttl_ms,
                 .wait_ms = call->wait_ms,

@@ -95,7 +95,7 @@ static void check_asks_at_once(struct sim_world *world, const struct sim_call *c
 {
     const struct sim_line *line = line_of(world, call);
     uint64_t local_us = sim_clock_read(&world->servers[call->server].clock, world->now_us);
-    bool has_it = world->plan.owed == 0 && call->again && stands_in_line(call) &&
+    bool has_it = world->plan.owed == 0 && call->idempotent && stands_in_line(call) &&
                   line->granted == call->lock && line->granted_until_us > local_us &&
                   !sim_grants_is_given_up(&world->check, call->set.resource[0], call->lock);
     if (has_it && call->state == SIM_CALL_UNDER_WAY && !call->asked)
@@ -143,7 +143,8 @@ static void count(struct sim_stats *stats, const struct sim_call *call, const st
 static bool may_overtake(const struct sim_world *world, const struct sim_line *line,
                          const struct sim_call *call)
 {
-    return call->again && (line->held_until_us[call->lock] >= world->now_us || call->attempt != 0);
+    return call->idempotent &&
+           (line->held_until_us[call->lock] >= world->now_us || call->attempt != 0);
 }
 
 static void leave_line(struct sim_world *world, struct sim_call *call)

@@ -216,9 +216,10 @@ local function take_new(key, tag, slot, ttl_ms, owner)
     return number
 end
 
--- A client asks again with its own lock id: the lock that it has here is its, whichever attempt brought
--- it, and the clean-up of none may take it any more. Answers also what is left of the lease, which stays.
-local function take_again(key, tag, slot, ttl_ms, owner)
+-- An idempotent retry: a client repeats an acquire with its own lock id. A lock under that id is its
+-- lock, whichever attempt brought it. No clean-up may take it any more. The lease stays as it is, and the
+-- answer tells what is left of it.
+local function take_retried(key, tag, slot, ttl_ms, owner)
     local value = lock_at(key)
     local id = id_of(tag)
     if not begins(value, id, ID) or begins(value, tag, TAG) then
@@ -247,9 +248,9 @@ local function wait_for(key, remaining_ms)
     end
 end
 
--- 'a': the lock id is the client's own. 'w': it waits where the lock is held.
+-- 'a': may be an idempotent retry. 'w': the call waits where the lock is held.
 local function take_flagged(key, tag, slot, ttl_ms, owner, flags)
-    local reply = (has(flags, 'a') and take_again or take_new)(key, tag, slot, ttl_ms, owner)
+    local reply = (has(flags, 'a') and take_retried or take_new)(key, tag, slot, ttl_ms, owner)
     if has(flags, 'w') and type(reply) == 'table' and #reply == 2 then
         wait_for(key, reply[1])
     end
@@ -260,13 +261,13 @@ end
 local function take_group(first, at)
     local n, flags, tag, ttl_ms, owner = tonumber(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3],
                                          ARGV[at + 4], ARGV[at + 5]
-    local again = has(flags, 'a')
+    local idempotent = has(flags, 'a')
     for k = 1, n do
         local key = KEYS[first + k - 1]
         member = k - 1
         local value = lock_at(key)
         if value and not begins(value, tag, TAG) and
-           not (again and begins(value, id_of(tag), ID)) then
+           not (idempotent and begins(value, id_of(tag), ID)) then
             local remaining_ms = left_ms(key)
             if has(flags, 'w') then
                 wait_for(key, remaining_ms)
@@ -277,8 +278,8 @@ local function take_group(first, at)
     local replies = {1, 0} -- all were found; the least that one of those has left
     for k = 1, n do
         member = k - 1
-        local number = (again and take_again or take_new)(KEYS[first + k - 1], tag, ARGV[at + 5 + k],
-                                                      ttl_ms, owner)
+        local number = (idempotent and take_retried or take_new)(KEYS[first + k - 1], tag,
+                                                                 ARGV[at + 5 + k], ttl_ms, owner)
         if type(number) == 'table' then
             replies[1] = math.min(replies[1], number[1])
             replies[2] = replies[2] == 0 and number[2] or math.min(replies[2], number[2])

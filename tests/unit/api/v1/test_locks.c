@@ -178,11 +178,11 @@ static void acquire_passes_on_the_lock_id_of_the_client(void **state)
 {
     (void)state;
     assert_int_equal(ask(request("POST", "x", "", "")), 201);
-    assert_false(seen.again);
+    assert_false(seen.idempotent);
     assert_int_equal(ask(request("POST", "x", "", "{\"lock_id\":\"0123456789012345678901-_\"}")),
                      201);
     assert_string_equal(seen_lock_id, "0123456789012345678901-_");
-    assert_true(seen.again);
+    assert_true(seen.idempotent);
 }
 
 static void lock_that_was_found_is_answered_with_200(void **state)

@@ -11,7 +11,7 @@ static void acquire_again(struct core_fixture *f, uint64_t client, uint32_t wait
                      .resource = CORE_RESOURCE,
                      .lock_id = "the-clients-own-lock-id",
                      .owner = "worker",
-                     .again = true,
+                     .idempotent = true,
                      .ttl_ms = CORE_TTL_MS,
                      .wait_ms = wait_ms,
                  });
@@ -32,13 +32,13 @@ static void masters_are_told_that_the_id_is_the_clients_own(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
     acquire_again(f, 1, 0);
-    assert_true(core_request(f, FENCE_REQUEST_TAKE, 0)->again);
+    assert_true(core_request(f, FENCE_REQUEST_TAKE, 0)->idempotent);
     core_number(f, 0, 7);
     core_number(f, 1, 8);
-    assert_true(core_request(f, FENCE_REQUEST_CONFIRM, 0)->again);
+    assert_true(core_request(f, FENCE_REQUEST_CONFIRM, 0)->idempotent);
     core_fixture_new(state, 3);
     core_acquire(*state, 1, 0);
-    assert_false(core_request(*state, FENCE_REQUEST_TAKE, 0)->again);
+    assert_false(core_request(*state, FENCE_REQUEST_TAKE, 0)->idempotent);
 }
 
 static void lock_that_a_majority_finds_is_granted_as_found(void **state)
