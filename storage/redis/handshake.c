@@ -8,7 +8,7 @@
 #include "storage/redis/lua/restamp.lua.h"
 #include "storage/redis/lua/view.lua.h"
 #include "storage/redis/peer.h"
-#include "storage/redis/probe_write.h"
+#include "storage/redis/trial.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -43,25 +43,25 @@ static void on_script_loaded(redisAsyncContext *context, void *data, void *privd
 }
 
 /* What is wrong with a marker or with data is the fence's to judge, from the facts. */
-static void on_shaking_probed(redisAsyncContext *context, void *data, void *privdata)
+static void on_active_trial(redisAsyncContext *context, void *data, void *privdata)
 {
     struct storage_session *session = privdata;
     const redisReply *reply = data;
     if (!is_of_handshake(session, context, reply))
         return;
-    const enum storage_probed probed = storage_probe_read(reply);
-    if (probed == STORAGE_PROBED_ERROR) {
+    const enum storage_trial trial = storage_trial_read(reply);
+    if (trial == STORAGE_TRIAL_ERROR) {
         storage_connection_refused(session->connection, reply);
         return;
     }
-    session->probed = probed != STORAGE_PROBED_CHANGED;
-    if (session->probed)
-        storage_redis_note_full(&session->reading, probed == STORAGE_PROBED_FULL);
+    session->takes_locks = trial != STORAGE_TRIAL_CHANGED;
+    if (session->takes_locks)
+        storage_redis_note_full(&session->reading, trial == STORAGE_TRIAL_FULL);
     storage_connection_ready(session->connection);
 }
 
-/* Any other failure is not the probe's to judge: the steps that take it back meet it too. */
-static void on_joining_probed(redisAsyncContext *context, void *data, void *privdata)
+/* Any other failure is not the trial's to judge: the steps that take it back meet it too. */
+static void on_joining_trial(redisAsyncContext *context, void *data, void *privdata)
 {
     struct storage_session *session = privdata;
     const redisReply *reply = data;
@@ -88,23 +88,23 @@ static bool note_loss(struct storage_session *session)
 
 /* Where no lock would be taken whatever else is well. Redis refuses this command where it refuses
  * any write, and it changes nothing: no bytes at the start of a string that is not there. */
-static bool probe_joining(struct storage_session *session)
+static bool try_write_joining(struct storage_session *session)
 {
-    return redisAsyncCommand(session->connection->context, on_joining_probed, session,
+    return redisAsyncCommand(session->connection->context, on_joining_trial, session,
                              "SETRANGE %s 0 %s", STORAGE_PROBE_KEY, "") == REDIS_OK;
 }
 
 /* A master whose disk is full answers all questions, and would be taken for one that
  * votes until the first lock is asked for. A replica and a cluster refuse for reasons that have
  * better names. */
-static void probe(struct storage_session *session)
+static void try_write(struct storage_session *session)
 {
     const struct fence_facts *facts = &session->reading.facts;
     if (!facts->marked || facts->replica || session->reading.server.cluster)
         storage_connection_ready(session->connection);
     else if (!note_loss(session) ||
-             !(facts->marked_active ? storage_probe_write(session, on_shaking_probed, session)
-                                    : probe_joining(session)))
+             !(facts->marked_active ? storage_trial_ask(session, on_active_trial, session)
+                                    : try_write_joining(session)))
         storage_connection_reset(session->connection);
 }
 
@@ -127,7 +127,7 @@ static void read_shaking_fact(struct storage_session *session, enum storage_ques
                                 reply->type == REDIS_REPLY_ERROR ? reply->str
                                                                  : "not a Redis that Pawl knows");
     } else if (question + 1 == STORAGE_QUESTIONS) {
-        probe(session);
+        try_write(session);
     }
 }
 
@@ -187,7 +187,7 @@ static void on_shaking_info(redisAsyncContext *context, void *reply, void *privd
 void storage_handshake_begin(struct storage_session *session)
 {
     session->leads = false;
-    session->probed = false;
+    session->takes_locks = false;
     memset(&session->reading, 0, sizeof(session->reading));
     storage_redis_host(session->connection->context->c.fd, session->reading.facts.host);
     if (!authenticate(session) || !ask_shaking(session, STORAGE_ASK_INFO, on_shaking_info))

@@ -4,7 +4,7 @@
 #include "storage/redis/keys.h"
 #include "storage/redis/lua/lineage.lua.h"
 #include "storage/redis/lua/settle.lua.h"
-#include "storage/redis/probe_write.h"
+#include "storage/redis/trial.h"
 
 #include <assert.h>
 #include <string.h>
@@ -133,18 +133,18 @@ static void on_look_time(redisAsyncContext *context, void *reply, void *privdata
 }
 
 /* Whether it would take a lock, whatever else this look finds. */
-static void on_look_probed(redisAsyncContext *context, void *data, void *privdata)
+static void on_probe_trial(redisAsyncContext *context, void *data, void *privdata)
 {
     struct storage_look *look = privdata;
     const redisReply *reply = data;
     bool of_use = take_answer(look, context, reply);
     if (!reply || !is_of_ready(look, context))
         return;
-    const enum storage_probed probed = storage_probe_read(reply);
-    if (probed == STORAGE_PROBED_ERROR || probed == STORAGE_PROBED_CHANGED)
+    const enum storage_trial trial = storage_trial_read(reply);
+    if (trial == STORAGE_TRIAL_ERROR || trial == STORAGE_TRIAL_CHANGED)
         storage_connection_refused(look->session->connection, reply);
     else if (of_use)
-        storage_redis_note_full(&look->reading, probed == STORAGE_PROBED_FULL);
+        storage_redis_note_full(&look->reading, trial == STORAGE_TRIAL_FULL);
 }
 
 static bool ask_look(struct storage_look *look, redisCallbackFn *on_answer, int n,
@@ -160,9 +160,9 @@ static bool ask_look(struct storage_look *look, redisCallbackFn *on_answer, int 
  * they meet. */
 static bool ask_for_a_write(struct storage_look *look)
 {
-    if (!look->session->probed || look->session->leads)
+    if (!look->session->takes_locks || look->session->leads)
         return true;
-    bool asked = storage_probe_write(look->session, on_look_probed, look);
+    bool asked = storage_trial_ask(look->session, on_probe_trial, look);
     look->owed += asked;
     return asked;
 }

@@ -1,7 +1,7 @@
 /* Looks at a master on the connection that stands: at once after each handshake, then every
  * STORAGE_LOOK_INTERVAL_MS. The questions wait their turn behind the requests on their way, and
  * hold up those behind them for less than a millisecond. One of them is whether a lock would be
- * taken (storage_probe_write()). What a look finds goes to the owner
+ * taken (storage_trial_ask()). What a look finds goes to the owner
  * (storage_master_events.looked). Where it finds what could change whether the master may vote, the
  * connection is given up: the next handshake says what it is. */
 #ifndef STORAGE_REDIS_PROBE_H

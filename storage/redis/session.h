@@ -18,9 +18,9 @@ struct storage_session {
 
     struct storage_reading reading;
     char sha[STORAGE_SHA_LEN + 1]; /* of the requests' script */
-    bool probed; /* the handshake found that it takes locks, but for want of memory */
-    bool leads;  /* it was marked on this connection, after the handshake: what its marker says
-                  * changes by this server's own steps, and these notice it where it does not */
+    bool takes_locks; /* the handshake found that it takes locks, but for want of memory */
+    bool leads;       /* it was marked on this connection, after the handshake: what its marker says
+                       * changes by this server's own steps, and these notice it where it does not */
 };
 
 #endif
