@@ -32,9 +32,9 @@ struct storage_master_events {
     /* A handshake ended well. From here on requests are taken, if the fence wants to send any. */
     void (*facts)(void *context, unsigned i, const struct fence_facts *facts);
 
-    /* A look at the connection that stands ended well: the facts of its handshake, with what may
+    /* A probe over the connection that stands ended well: the facts of its handshake, with what may
      * have changed since. NULL: not of interest, and none is made. */
-    void (*looked)(void *context, unsigned i, const struct fence_facts *facts);
+    void (*probed)(void *context, unsigned i, const struct fence_facts *facts);
 
     /* The connection ended or could not be made; not called after storage_master_reset(). */
     void (*down)(void *context, unsigned i, enum fence_reason reason);

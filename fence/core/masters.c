@@ -49,7 +49,7 @@ static void reconsider(struct fence_core *core, uint32_t active_before)
     for (unsigned i = 0; i < fleet->n; i++)
         if (forgot >> i & 1)
             begin_rejoin(core, i);
-    /* A refused master is looked at again on a new connection: the operator may have mended it. */
+    /* A refused master is probed again on a new connection: the operator may have mended it. */
     reset_masters(core, changed & fence_fleet_in_state(fleet, FENCE_MASTER_REFUSED),
                   FENCE_REASON_CONNECTING);
     core->some_are_back |= some_are_back;

@@ -24,7 +24,7 @@ static void keep_if_quick(struct fence_audited *master, const struct fence_clock
         master->clock = *clock;
 }
 
-/* A step is seen once, between two looks, but keys go on expiring by it: so it stays on show. */
+/* A step is seen once, between two probes, but keys go on expiring by it: so it stays on show. */
 static uint32_t judge_clock(struct fence_audited *master, const struct fence_clock_reading *clock,
                             uint64_t now_us)
 {
@@ -52,8 +52,8 @@ static uint32_t sharing_a_host(const struct fence_audit *audit)
     return sharing;
 }
 
-void fence_audit_look(struct fence_audit *audit, unsigned i, const struct fence_facts *facts,
-                      uint64_t now_us)
+void fence_audit_probed(struct fence_audit *audit, unsigned i, const struct fence_facts *facts,
+                        uint64_t now_us)
 {
     assert(i < audit->n);
     struct fence_audited *master = &audit->master[i];

@@ -22,15 +22,16 @@ enum fence_finding {
 /* How long a clock that strayed stays on show, after the last time that it was seen to. */
 #define FENCE_AUDIT_CLOCK_SHOWN_US (UINT64_C(600) * 1000 * 1000)
 
-/* One master as it was last looked at, perhaps on a connection that has ended since. */
+/* One master as it was last probed, perhaps on a connection that has ended since. */
 struct fence_audited {
     uint32_t findings;               /* a set: bit f is enum fence_finding f */
     const struct fence_words *words; /* of those of the server */
     bool full;                       /* it has no room for another lock */
     uint32_t replicas;
     bool durable;
-    char persistence[sizeof(((struct fence_facts *)0)->persistence)]; /* "" before the first look */
-    char host[FENCE_HOST_MAX + 1];                                    /* "" likewise */
+    char
+        persistence[sizeof(((struct fence_facts *)0)->persistence)]; /* "" before the first probe */
+    char host[FENCE_HOST_MAX + 1];                                   /* "" likewise */
 
     struct fence_clock_reading clock; /* the last that was quick */
     int64_t strayed_us;               /* what the last wrong one was off by */
@@ -43,13 +44,13 @@ struct fence_audit {
     struct fence_audited master[FENCE_MASTERS_MAX];
 };
 
-/* Of @n masters, 1 .. FENCE_MASTERS_MAX, none of them looked at. */
+/* Of @n masters, 1 .. FENCE_MASTERS_MAX, none of them probed. */
 void fence_audit_init(struct fence_audit *audit, unsigned n);
 
-/* Master @i was looked at, in a handshake or on a connection that stands, and @facts were found.
+/* Master @i was probed, in a handshake or on a connection that stands, and @facts were found.
  * @now_us is CLOCK_BOOTTIME. */
-void fence_audit_look(struct fence_audit *audit, unsigned i, const struct fence_facts *facts,
-                      uint64_t now_us);
+void fence_audit_probed(struct fence_audit *audit, unsigned i, const struct fence_facts *facts,
+                        uint64_t now_us);
 
 /* The words for @finding: static, never NULL. @master, the one that has it or had it, may be NULL
  * where the finding is none of a server's. */

@@ -18,7 +18,7 @@ void fence_fleet_init(struct fence_fleet *fleet, unsigned n)
 
 /* ---- what a majority says -------------------------------------------------------------------- */
 
-/* A master that was refused stays known between two looks at it. */
+/* A master that was refused stays known until it is probed again. */
 static bool has_voice(const struct fence_fleet *fleet, unsigned i)
 {
     const struct fence_master *master = &fleet->master[i];

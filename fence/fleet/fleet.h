@@ -5,9 +5,9 @@
  *   DOWN --handshake--> facts --judged--> ACTIVE     votes                    |
  *    ^                            |-----> REJOIN     restarted, or forgot: being taken back
  *    |                            |-----> RESTAMP    the server id is being renewed
- *    |                            |-----> WAITING    it depends on masters not looked at yet
+ *    |                            |-----> WAITING    it depends on masters not probed yet
  *    |                            '-----> REFUSED    with a reason an operator can act on
- *    '---------- FENCE_EFFECT_RESET: silent for too long, or refused; looked at again later
+ *    '---------- FENCE_EFFECT_RESET: silent for too long, or refused; probed again later
  *
  * Invariants: only an ACTIVE master is sent requests. The fleet id is what a majority names, now or
  * when last one did. The view of a fleet only rises.
@@ -198,7 +198,7 @@ uint32_t fence_fleet_silent(const struct fence_fleet *fleet, uint64_t now_us);
 bool fence_fleet_keeps(const struct fence_fleet *fleet, unsigned i);
 
 /* What is to be told of master @i: its reason, or one that says more about how it came to that. A
- * higher incarnation that was learnt since the last look is no sign yet of another machine. */
+ * higher incarnation that was learnt since the last probe is no sign yet of another machine. */
 enum fence_reason fence_fleet_told(const struct fence_fleet *fleet, unsigned i);
 
 /* Whether some master is in the middle of a pawld init. */

@@ -116,8 +116,8 @@ static bool is_gone_for_a_moment(const struct fence_master *master, uint64_t now
     return !master->connected && !master->known && now_us < master->gone_us + FENCE_TRUST_GRACE_US;
 }
 
-/* Whether it is not known yet if it is active. A master that was admitted again since the last look
- * at it may well be. */
+/* Whether it is not known yet if it is active. A master that was admitted again since the last
+ * probe at it may well be. */
 static bool is_unknown(const struct fence_fleet *fleet, unsigned i, uint64_t now_us)
 {
     const struct fence_master *master = &fleet->master[i];
@@ -136,7 +136,7 @@ static unsigned others_unknown(const struct fence_fleet *fleet, unsigned i, uint
     return count;
 }
 
-/* Whether another master is still to be looked at for the first time. A blank master may stand in
+/* Whether another master is still to be probed for the first time. A blank master may stand in
  * the place of that one: the list may be in another order than the fleet. */
 static bool is_place_unsure(const struct fence_fleet *fleet, unsigned i, uint64_t now_us)
 {

@@ -19,7 +19,7 @@ static const struct fence_words reasons[] = {
         {"error",
          "This server answers with an error; pawld keeps trying. Mend what its last failure "
          "names."},
-    [FENCE_REASON_CHANGED] = {"changed", "This server is not what it was; pawld looks at it anew."},
+    [FENCE_REASON_CHANGED] = {"changed", "This server is not what it was; pawld probes it again."},
     [FENCE_REASON_NO_MAJORITY] =
         {"no-majority", "A majority of the masters must name one fleet before any may vote. Start "
                         "the others; if the fleet is new, run pawld init --new once."},

@@ -38,7 +38,7 @@ import_wait() {
         if [[ $1 == '!'* && $state != "${1#!}" ]] || [ "$state" = "$1" ]; then
             return
         fi
-        sleep 0.05 # each look takes processor time from what is measured
+        sleep 0.05 # each probe takes processor time from what is measured
     done
     die "the master is $state, and not $1"
 }

@@ -62,10 +62,10 @@ static void log_same_host(struct server_audit *audit)
     audit->same_host_logged = is;
 }
 
-void server_audit_look(struct server_audit *audit, unsigned i, const char *address,
-                       const struct fence_facts *facts, uint64_t now_us)
+void server_audit_probed(struct server_audit *audit, unsigned i, const char *address,
+                         const struct fence_facts *facts, uint64_t now_us)
 {
-    fence_audit_look(&audit->found, i, facts, now_us);
+    fence_audit_probed(&audit->found, i, facts, now_us);
     if (!audit->tells)
         return;
     log_master(audit, i, address);

@@ -1,5 +1,5 @@
-/* The audit as the service keeps it: what the fence finds in each look, and a line in the log when
- * that appears or goes away; once, not at each look. */
+/* The audit as the service keeps it: what the fence finds in each probe, and a line in the log when
+ * that appears or goes away; once, not at each probe. */
 #ifndef SERVER_LOOP_AUDIT_H
 #define SERVER_LOOP_AUDIT_H
 
@@ -15,8 +15,8 @@ struct server_audit {
 /* Of @n masters. @tells: also in the log. */
 void server_audit_init(struct server_audit *audit, unsigned n, bool tells);
 
-/* Master @i, at @address, was looked at, and @facts were found; @now_us is server_clock_us(). */
-void server_audit_look(struct server_audit *audit, unsigned i, const char *address,
-                       const struct fence_facts *facts, uint64_t now_us);
+/* Master @i, at @address, was probed, and @facts were found; @now_us is server_clock_us(). */
+void server_audit_probed(struct server_audit *audit, unsigned i, const char *address,
+                         const struct fence_facts *facts, uint64_t now_us);
 
 #endif

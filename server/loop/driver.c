@@ -30,7 +30,7 @@ struct server_driver {
     struct server_random random;
     uv_timer_t timer;
     uv_check_t check;
-    uint64_t settled_us;    /* every master should have been looked at by then */
+    uint64_t settled_us;    /* every master should have been probed by then */
     uint64_t slept_from_us; /* when the last turn ended */
     struct server_batch_delay batch_delay;
     bool looks_again;      /* the sockets, before time is told to the core */
@@ -250,7 +250,7 @@ static void on_batch(void *context)
 
 static void audit(struct server_driver *driver, unsigned i, const struct fence_facts *facts)
 {
-    server_audit_look(&driver->audit, i, server_driver_address(driver, i), facts, driver->now_us);
+    server_audit_probed(&driver->audit, i, server_driver_address(driver, i), facts, driver->now_us);
 }
 
 static void on_facts(void *context, unsigned i, const struct fence_facts *facts)
@@ -262,7 +262,7 @@ static void on_facts(void *context, unsigned i, const struct fence_facts *facts)
     audit(context, i, facts);
 }
 
-static void on_looked(void *context, unsigned i, const struct fence_facts *facts)
+static void on_probed(void *context, unsigned i, const struct fence_facts *facts)
 {
     struct server_driver *driver = context;
     refresh_clock(driver);
@@ -405,7 +405,7 @@ static int new_masters(struct server_driver *driver)
     const struct storage_master_events events = {
         .context = driver,
         .facts = on_facts,
-        .looked = on_looked,
+        .probed = on_probed,
         .down = on_down,
         .batch = on_batch,
         .reply = on_reply,

@@ -25,7 +25,7 @@ enum {
     STORAGE_CONFIG_CALLS_MAX = 80,
 };
 
-/* What is read, reply by reply. Starts zeroed, or with what an earlier look found. */
+/* What is read, reply by reply. Starts zeroed, or with what an earlier probe found. */
 struct storage_reading {
     struct fence_facts facts;
     struct storage_server server;

@@ -23,7 +23,7 @@ struct storage_redis_master {
     struct storage_outbox outbox;
     struct storage_listener listener;
     struct storage_sweeper sweeper;
-    struct storage_look look;
+    struct storage_probe probe;
     int open; /* what is not closed yet: the connection, the sweeper */
 };
 
@@ -39,7 +39,7 @@ static void on_link_ready(void *context)
 {
     struct storage_redis_master *master = context;
     const struct storage_master_events *events = &master->config.events;
-    storage_look_begin(&master->look);
+    storage_probe_begin(&master->probe);
     storage_listener_open(&master->listener);
     events->facts(events->context, master->config.index, &master->session.reading.facts);
 }
@@ -108,9 +108,9 @@ int storage_redis_master_new(const struct storage_redis_config *config,
     master->session.index = config->index;
     master->session.members = config->members;
     master->listener.session = &master->session;
-    master->look.session = &master->session;
-    master->look.listener = &master->listener;
-    master->look.sweeper = &master->sweeper;
+    master->probe.session = &master->session;
+    master->probe.listener = &master->listener;
+    master->probe.sweeper = &master->sweeper;
     open_connection(master);
     storage_sweeper_init(&master->sweeper, &master->connection);
     master->open = 2;

@@ -15,46 +15,46 @@ enum {
 };
 
 /* Whether a reply is of the connection that stands, and no handshake has begun on it since. */
-static bool is_of_ready(const struct storage_look *look, const redisAsyncContext *context)
+static bool is_of_ready(const struct storage_probe *probe, const redisAsyncContext *context)
 {
-    return storage_connection_is(look->session->connection, context, STORAGE_LINK_READY);
+    return storage_connection_is(probe->session->connection, context, STORAGE_LINK_READY);
 }
 
-/* ---- looking --------------------------------------------------------------------------------- */
+/* ---- reading -{81} */
 
-/* Takes one answer out of those owed; false where it is of no use. A look that is not answered in
+/* Takes one answer out of those owed; false where it is of no use. A probe that is not answered in
  * full is dropped: the next one may be. */
-static bool take_answer(struct storage_look *look, const redisAsyncContext *context,
+static bool take_answer(struct storage_probe *probe, const redisAsyncContext *context,
                         const redisReply *reply)
 {
-    look->owed--;
-    look->failed = look->failed || !reply || !is_of_ready(look, context);
-    return !look->failed;
+    probe->owed--;
+    probe->failed = probe->failed || !reply || !is_of_ready(probe, context);
+    return !probe->failed;
 }
 
-static void read_look_fact(struct storage_look *look, const redisAsyncContext *context,
-                           enum storage_question question, const redisReply *reply)
+static void read_probe_fact(struct storage_probe *probe, const redisAsyncContext *context,
+                            enum storage_question question, const redisReply *reply)
 {
-    if (take_answer(look, context, reply))
-        look->failed =
-            storage_facts_read(question, reply, look->session->members, &look->reading) != 0;
+    if (take_answer(probe, context, reply))
+        probe->failed =
+            storage_facts_read(question, reply, probe->session->members, &probe->reading) != 0;
 }
 
-static void on_look_info(redisAsyncContext *context, void *reply, void *look)
+static void on_probe_info(redisAsyncContext *context, void *reply, void *probe)
 {
-    read_look_fact(look, context, STORAGE_ASK_INFO, reply);
+    read_probe_fact(probe, context, STORAGE_ASK_INFO, reply);
 }
 
-static void on_look_config(redisAsyncContext *context, void *reply, void *look)
+static void on_probe_config(redisAsyncContext *context, void *reply, void *probe)
 {
-    read_look_fact(look, context, STORAGE_ASK_CONFIG, reply);
+    read_probe_fact(probe, context, STORAGE_ASK_CONFIG, reply);
 }
 
-static const char *find_change_of_marker(const struct storage_look *look)
+static const char *find_change_of_marker(const struct storage_probe *probe)
 {
-    const struct fence_facts *was = &look->session->reading.facts;
-    const struct fence_facts *is = &look->reading.facts;
-    unsigned me = look->session->index;
+    const struct fence_facts *was = &probe->session->reading.facts;
+    const struct fence_facts *is = &probe->reading.facts;
+    unsigned me = probe->session->index;
     if (was->marked && !is->marked)
         return "Its marker is gone.";
     if (was->marked_durable != is->marked_durable ||
@@ -65,18 +65,18 @@ static const char *find_change_of_marker(const struct storage_look *look)
 
 /* What a handshake would judge differently from the last one. Scripts notice most of it by
  * themselves, but only when somebody asks for a lock. */
-static const char *find_change(const struct storage_look *look)
+static const char *find_change(const struct storage_probe *probe)
 {
-    const struct fence_facts *was = &look->session->reading.facts;
-    const struct fence_facts *is = &look->reading.facts;
-    const char *change = look->session->leads ? NULL : find_change_of_marker(look);
+    const struct fence_facts *was = &probe->session->reading.facts;
+    const struct fence_facts *is = &probe->reading.facts;
+    const char *change = probe->session->leads ? NULL : find_change_of_marker(probe);
     if (change)
         return change;
     if (was->replica != is->replica)
         return is->replica ? "It has become a replica." : "It is no longer a replica.";
     if (strcmp(was->lineage, is->lineage) != 0)
         return "It was a replica, or evicted keys, or its replication id changed.";
-    if (look->session->reading.server.evicts != look->reading.server.evicts)
+    if (probe->session->reading.server.evicts != probe->reading.server.evicts)
         return "Its maxmemory-policy changed.";
     if (was->marked_durable && was->durable != is->durable)
         return "Its persistence changed.";
@@ -95,80 +95,80 @@ static bool is_to_be_settled(const struct storage_reading *reading)
            strcmp(facts->lineage, facts->marked_lineage) == 0;
 }
 
-static void settle(const struct storage_look *look)
+static void settle(const struct storage_probe *probe)
 {
-    struct storage_connection *connection = look->session->connection;
-    const struct fence_facts *facts = &look->reading.facts;
+    struct storage_connection *connection = probe->session->connection;
+    const struct fence_facts *facts = &probe->reading.facts;
     if (redisAsyncCommand(connection->context, NULL, NULL, "EVAL %s%s 1 %s %s %u",
                           storage_redis_lua_lineage, storage_redis_lua_settle, STORAGE_FLEET_KEY,
                           facts->fleet_id, (unsigned)facts->member) != REDIS_OK)
         storage_connection_fail(connection, FENCE_REASON_UNREACHABLE, "out of memory");
 }
 
-static void on_look_marker(redisAsyncContext *context, void *reply, void *privdata)
+static void on_probe_marker(redisAsyncContext *context, void *reply, void *privdata)
 {
-    struct storage_look *look = privdata;
-    read_look_fact(look, context, STORAGE_ASK_MARKER, reply);
-    if (look->failed)
+    struct storage_probe *probe = privdata;
+    read_probe_fact(probe, context, STORAGE_ASK_MARKER, reply);
+    if (probe->failed)
         return;
-    const char *change = find_change(look);
+    const char *change = find_change(probe);
     if (change)
-        storage_connection_fail(look->session->connection, FENCE_REASON_CHANGED, change);
-    else if (is_to_be_settled(&look->reading))
-        settle(look);
-    if (!change && look->reading.unswept)
-        storage_sweeper_start(look->sweeper);
+        storage_connection_fail(probe->session->connection, FENCE_REASON_CHANGED, change);
+    else if (is_to_be_settled(&probe->reading))
+        settle(probe);
+    if (!change && probe->reading.unswept)
+        storage_sweeper_start(probe->sweeper);
 }
 
-static void on_look_time(redisAsyncContext *context, void *reply, void *privdata)
+static void on_probe_time(redisAsyncContext *context, void *reply, void *privdata)
 {
-    struct storage_look *look = privdata;
-    const struct storage_master_events *events = look->session->events;
-    if (!take_answer(look, context, reply))
+    struct storage_probe *probe = privdata;
+    const struct storage_master_events *events = probe->session->events;
+    if (!take_answer(probe, context, reply))
         return;
-    struct fence_clock_reading *clock = &look->reading.facts.clock;
+    struct fence_clock_reading *clock = &probe->reading.facts.clock;
     clock->theirs_us = storage_facts_time_us(reply);
     clock->after_us = storage_clock_us();
-    events->looked(events->context, look->session->index, &look->reading.facts);
+    events->probed(events->context, probe->session->index, &probe->reading.facts);
 }
 
-/* Whether it would take a lock, whatever else this look finds. */
+/* Whether it would take a lock, whatever else this probe finds. */
 static void on_probe_trial(redisAsyncContext *context, void *data, void *privdata)
 {
-    struct storage_look *look = privdata;
+    struct storage_probe *probe = privdata;
     const redisReply *reply = data;
-    bool of_use = take_answer(look, context, reply);
-    if (!reply || !is_of_ready(look, context))
+    bool of_use = take_answer(probe, context, reply);
+    if (!reply || !is_of_ready(probe, context))
         return;
     const enum storage_trial trial = storage_trial_read(reply);
     if (trial == STORAGE_TRIAL_ERROR || trial == STORAGE_TRIAL_CHANGED)
-        storage_connection_refused(look->session->connection, reply);
+        storage_connection_refused(probe->session->connection, reply);
     else if (of_use)
-        storage_redis_note_full(&look->reading, trial == STORAGE_TRIAL_FULL);
+        storage_redis_note_full(&probe->reading, trial == STORAGE_TRIAL_FULL);
 }
 
-static bool ask_look(struct storage_look *look, redisCallbackFn *on_answer, int n,
-                     const char *args[])
+static bool ask_probe(struct storage_probe *probe, redisCallbackFn *on_answer, int n,
+                      const char *args[])
 {
-    bool asked = redisAsyncCommandArgv(look->session->connection->context, on_answer, look, n, args,
-                                       NULL) == REDIS_OK;
-    look->owed += asked;
+    bool asked = redisAsyncCommandArgv(probe->session->connection->context, on_answer, probe, n,
+                                       args, NULL) == REDIS_OK;
+    probe->owed += asked;
     return asked;
 }
 
 /* One that is taken back takes no locks; and while this server does that, its own steps say what
  * they meet. */
-static bool ask_for_a_write(struct storage_look *look)
+static bool ask_for_a_write(struct storage_probe *probe)
 {
-    if (!look->session->takes_locks || look->session->leads)
+    if (!probe->session->takes_locks || probe->session->leads)
         return true;
-    bool asked = storage_trial_ask(look->session, on_probe_trial, look);
-    look->owed += asked;
+    bool asked = storage_trial_ask(probe->session, on_probe_trial, probe);
+    probe->owed += asked;
     return asked;
 }
 
-/* TIME comes last: its answer ends the look. */
-static bool ask_all(struct storage_look *look)
+/* TIME comes last: its answer ends the probe. */
+static bool ask_all(struct storage_probe *probe)
 {
     const char *info[STORAGE_QUESTION_ARGS];
     const char *config[STORAGE_QUESTION_ARGS];
@@ -177,43 +177,44 @@ static bool ask_all(struct storage_look *look)
     int info_args = storage_question_args(STORAGE_ASK_INFO, info);
     int config_args = storage_question_args(STORAGE_ASK_CONFIG, config);
     int marker_args = storage_question_args(STORAGE_ASK_MARKER, marker);
-    return ask_look(look, on_look_info, info_args, info) &&
-           ask_look(look, on_look_config, config_args, config) &&
-           ask_look(look, on_look_marker, marker_args, marker) && ask_for_a_write(look) &&
-           ask_look(look, on_look_time, 1, time);
+    return ask_probe(probe, on_probe_info, info_args, info) &&
+           ask_probe(probe, on_probe_config, config_args, config) &&
+           ask_probe(probe, on_probe_marker, marker_args, marker) && ask_for_a_write(probe) &&
+           ask_probe(probe, on_probe_time, 1, time);
 }
 
 /* Where nobody asks for locks, nothing else notices that a master went silent. Some intervals of
  * grace: after a pause of this process its timers are due before the answers that wait are read. */
-static void miss(struct storage_look *look)
+static void miss(struct storage_probe *probe)
 {
-    if (++look->missed >= STORAGE_LOOKS_MISSED_MAX)
-        storage_connection_fail(look->session->connection, FENCE_REASON_SILENT,
-                                "a look was not answered");
+    if (++probe->missed >= STORAGE_PROBES_MISSED_MAX)
+        storage_connection_fail(probe->session->connection, FENCE_REASON_SILENT,
+                                "a probe was not answered");
 }
 
-static void on_look_due(void *context)
+static void on_probe_due(void *context)
 {
-    struct storage_look *look = context;
-    const struct storage_session *session = look->session;
-    if (session->connection->link != STORAGE_LINK_READY || !session->events->looked)
+    struct storage_probe *probe = context;
+    const struct storage_session *session = probe->session;
+    if (session->connection->link != STORAGE_LINK_READY || !session->events->probed)
         return;
-    if (look->owed > 0) {
-        miss(look);
+    if (probe->owed > 0) {
+        miss(probe);
         return;
     }
-    storage_listener_open(look->listener);
-    look->missed = 0;
-    look->failed = false;
-    memset(&look->reading, 0, sizeof(look->reading));
-    memcpy(look->reading.facts.host, session->reading.facts.host, sizeof(look->reading.facts.host));
-    look->reading.facts.clock = (struct fence_clock_reading){.before_us = storage_clock_us()};
-    if (!ask_all(look))
+    storage_listener_open(probe->listener);
+    probe->missed = 0;
+    probe->failed = false;
+    memset(&probe->reading, 0, sizeof(probe->reading));
+    memcpy(probe->reading.facts.host, session->reading.facts.host,
+           sizeof(probe->reading.facts.host));
+    probe->reading.facts.clock = (struct fence_clock_reading){.before_us = storage_clock_us()};
+    if (!ask_all(probe))
         storage_connection_fail(session->connection, FENCE_REASON_UNREACHABLE, "out of memory");
 }
 
-void storage_look_begin(struct storage_look *look)
+void storage_probe_begin(struct storage_probe *probe)
 {
-    storage_connection_every(look->session->connection, STORAGE_LOOK_INTERVAL_MS, on_look_due,
-                             look);
+    storage_connection_every(probe->session->connection, STORAGE_PROBE_INTERVAL_MS, on_probe_due,
+                             probe);
 }

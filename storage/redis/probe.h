@@ -1,8 +1,8 @@
 /* Looks at a master on the connection that stands: at once after each handshake, then every
- * STORAGE_LOOK_INTERVAL_MS. The questions wait their turn behind the requests on their way, and
+ * STORAGE_PROBE_INTERVAL_MS. The questions wait their turn behind the requests on their way, and
  * hold up those behind them for less than a millisecond. One of them is whether a lock would be
- * taken (storage_trial_ask()). What a look finds goes to the owner
- * (storage_master_events.looked). Where it finds what could change whether the master may vote, the
+ * taken (storage_trial_ask()). What a probe finds goes to the owner
+ * (storage_master_events.probed). Where it finds what could change whether the master may vote, the
  * connection is given up: the next handshake says what it is. */
 #ifndef STORAGE_REDIS_PROBE_H
 #define STORAGE_REDIS_PROBE_H
@@ -12,25 +12,25 @@
 #include "storage/redis/sweep.h"
 
 enum {
-    STORAGE_LOOK_INTERVAL_MS = 500, /* a full disk takes two looks to be seen: Redis refuses writes
-                                     * from the first one on that it could not append */
-    STORAGE_LOOKS_MISSED_MAX = 4,   /* due while one is not answered; then the master is silent */
+    STORAGE_PROBE_INTERVAL_MS = 500, /* a full disk takes two probes to be seen: Redis refuses
+                                      * writes from the first one on that it could not append */
+    STORAGE_PROBES_MISSED_MAX = 4,   /* due while one is not answered; then the master is silent */
 };
 
-struct storage_look {
+struct storage_probe {
     struct storage_session *session;
-    struct storage_listener *listener; /* opened anew with a look */
-    struct storage_sweeper *sweeper;   /* started where a look finds that there is need */
+    struct storage_listener *listener; /* opened anew with a probe */
+    struct storage_sweeper *sweeper;   /* started where a probe finds that there is need */
 
     /* The one under way. */
     unsigned owed;   /* answers */
-    unsigned missed; /* looks that were due since, and were not made */
+    unsigned missed; /* probes that were due since, and were not made */
     bool failed;     /* it will not be told */
     struct storage_reading reading;
 };
 
-/* Looks now and every STORAGE_LOOK_INTERVAL_MS, until a handshake begins or the connection fails.
+/* Looks now and every STORAGE_PROBE_INTERVAL_MS, until a handshake begins or the connection fails.
  * Precondition: the link is READY. */
-void storage_look_begin(struct storage_look *look);
+void storage_probe_begin(struct storage_probe *probe);
 
 #endif

@@ -2,7 +2,7 @@
  * they are under.
  *
  * Both are plain questions in the line of the connection that stands, behind the requests on their
- * way, as a look's are: so they are answered by the very process that shook hands, which a SCAN
+ * way, as those of a probe: so they are answered by the very process that shook hands, which a SCAN
  * cursor means something to. Each holds up those behind it for well below a millisecond, by the
  * bounds on what is asked. */
 #ifndef STORAGE_REDIS_SCAN_H

@@ -43,7 +43,7 @@ static void on_listener_connected(const redisAsyncContext *context, int status)
         listener_of(context)->context = NULL; /* hiredis frees it */
 }
 
-/* What no Redis publishes is as wrong as what no Redis answers: the master is looked at anew. */
+/* What no Redis publishes is as wrong as what no Redis answers: the master is probed anew. */
 static void on_listener_disconnected(const redisAsyncContext *context, int status)
 {
     struct storage_listener *listener = listener_of(context);

@@ -25,12 +25,12 @@ static void on_facts(void *context, unsigned i, const struct fence_facts *facts)
     fixture->facts_seen++;
 }
 
-static void on_looked(void *context, unsigned i, const struct fence_facts *facts)
+static void on_probed(void *context, unsigned i, const struct fence_facts *facts)
 {
     struct master_fixture *fixture = context;
     assert_int_equal(i, 0);
     fixture->seen = *facts;
-    fixture->looks++;
+    fixture->probes++;
 }
 
 static void on_down(void *context, unsigned i, enum fence_reason reason)
@@ -89,7 +89,7 @@ struct master_fixture *master_fixture_new(enum redis_persistence persistence)
         .members = 1,
         .events = {.context = fixture,
                    .facts = on_facts,
-                   .looked = on_looked,
+                   .probed = on_probed,
                    .down = on_down,
                    .reply = on_reply,
                    .freed = on_freed},

@@ -25,7 +25,7 @@ struct master_fixture {
     /* What the master told. */
     unsigned facts_seen;
     struct fence_facts facts; /* the last */
-    unsigned looks;
+    unsigned probes;
     struct fence_facts seen; /* in the last */
     unsigned downs;
     enum fence_reason reason; /* of the last */

@@ -59,7 +59,7 @@ void script_assert_error(redisReply *reply, const char *sign);
 /* How many steps of clearing and merging the marker counts. */
 uint32_t script_progress(void);
 
-/* What a look at the second member finds, where script_mark_active() wrote its marker just now. */
+/* What a probe of the second member finds, where script_mark_active() wrote its marker just now. */
 struct fence_facts script_facts(void);
 
 /* Does @request, with what it lacks, to member @to (from 0). Pages point into memory that lives

@@ -51,7 +51,7 @@ static long long exists(struct master_fixture *fixture, const char *key)
 /* Waits until somebody hears what is published. */
 static void listening(struct master_fixture *fixture)
 {
-    const uint64_t end_ms = wait_now_ms() + UINT64_C(2) * STORAGE_LOOK_INTERVAL_MS;
+    const uint64_t end_ms = wait_now_ms() + UINT64_C(2) * STORAGE_PROBE_INTERVAL_MS;
     while (redis_fleet_integer(fixture->fleet, 0, "PUBLISH pawl:freed nobody") == 0) {
         assert_true(wait_now_ms() < end_ms);
         master_fixture_flush(fixture);
@@ -185,7 +185,7 @@ static void what_others_publish_there_is_passed_over(void **state)
     assert_int_equal(fixture->freed, 1);
 }
 
-static void listener_that_was_cut_is_back_with_a_later_look(void **state)
+static void listener_that_was_cut_is_back_with_a_later_probe(void **state)
 {
     struct master_fixture *fixture = *state;
     listening(fixture);
@@ -204,7 +204,7 @@ static const struct CMUnitTest cases[] = {
     MASTER_VOLATILE(clean_up_of_an_attempt_tells_too),
     MASTER_VOLATILE(release_works_though_publishing_is_not_allowed),
     MASTER_VOLATILE(what_others_publish_there_is_passed_over),
-    MASTER_VOLATILE(listener_that_was_cut_is_back_with_a_later_look),
+    MASTER_VOLATILE(listener_that_was_cut_is_back_with_a_later_probe),
 };
 
 CASE_MAIN(cases, NULL, NULL)

@@ -514,7 +514,7 @@ static void restamp_wants_the_marker_as_it_was_seen(void **state)
     }
 }
 
-/* It was judged by a look, and became a replica for a while after that. */
+/* It was judged by a probe, and became a replica for a while after that. */
 static void restamp_wants_the_lineage_that_was_judged(void **state)
 {
     (void)state;

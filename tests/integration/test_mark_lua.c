@@ -150,7 +150,7 @@ static void mark_is_intact_where_the_master_was_judged_to_have_kept_all(void **s
     expect_mark_to_say_intact(NULL, false, "no");
 }
 
-/* It was judged by a look, and became a replica for a while after that. */
+/* It was judged by a probe, and became a replica for a while after that. */
 static void mark_is_not_intact_under_another_lineage_than_judged(void **state)
 {
     (void)state;

@@ -116,10 +116,10 @@ static void handshake_that_is_not_answered_is_called_silent(void **state)
     master_fixture_await(fixture, &fixture->facts_seen, 2);
 }
 
-/* Nothing but what is asked meets what changes now: a look is due in half a second. */
-static void await_no_look(struct master_fixture *fixture)
+/* Nothing but what is asked meets what changes now: a probe is due in half a second. */
+static void await_no_probe(struct master_fixture *fixture)
 {
-    master_fixture_await(fixture, &fixture->looks, fixture->looks + 1);
+    master_fixture_await(fixture, &fixture->probes, fixture->probes + 1);
 }
 
 /* While @refusal stands no handshake ends well, and @words are in the detail. */
@@ -128,7 +128,7 @@ static void expect_unwilling(struct master_fixture *fixture, const char *refusal
 {
     const unsigned met = fixture->facts_seen;
     fixture->downs = 0;
-    await_no_look(fixture);
+    await_no_probe(fixture);
     freeReplyObject(redis_fleet_command(fixture->fleet, 0, refusal));
     assert_int_equal(master_fixture_ask(fixture, &master_fixture_take)->kind, FENCE_REPLY_REFUSED);
     master_fixture_await(fixture, &fixture->downs, 3); /* by the reply; by handshakes after it */
@@ -199,11 +199,11 @@ static void a_master_that_refuses_some_calls_is_asked_less_and_less_often(void *
 static void a_master_that_falls_silent_is_noticed_though_nobody_asks(void **state)
 {
     struct master_fixture *fixture = *state;
-    master_fixture_await(fixture, &fixture->looks, 1);
+    master_fixture_await(fixture, &fixture->probes, 1);
     redis_fleet_pause(fixture->fleet, 0);
-    for (int patience = 0; patience < STORAGE_LOOKS_MISSED_MAX + 2 && fixture->downs == 0;
+    for (int patience = 0; patience < STORAGE_PROBES_MISSED_MAX + 2 && fixture->downs == 0;
          patience++)
-        master_fixture_run(fixture, STORAGE_LOOK_INTERVAL_MS);
+        master_fixture_run(fixture, STORAGE_PROBE_INTERVAL_MS);
     assert_true(fixture->downs >= 1);
     assert_int_equal(fixture->reason, FENCE_REASON_SILENT);
     redis_fleet_resume(fixture->fleet, 0);
@@ -275,8 +275,8 @@ static void votes_of_a_master_that_became_weaker_do_not_count(void **state)
     };
     struct master_fixture *fixture = *state;
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
-        fixture->looks = 0;
-        master_fixture_await(fixture, &fixture->looks, 1); /* the next one is far */
+        fixture->probes = 0;
+        master_fixture_await(fixture, &fixture->probes, 1); /* the next one is far */
         fixture->downs = 0;
         unsigned met = fixture->facts_seen;
         freeReplyObject(redis_fleet_command(fixture->fleet, 0, ways[i]));
@@ -300,7 +300,7 @@ static void votes_of_a_master_that_became_weaker_do_not_count(void **state)
 static void master_that_was_a_replica_is_told_changed_with_its_words(void **state)
 {
     struct master_fixture *fixture = *state;
-    master_fixture_await(fixture, &fixture->looks, 1);
+    master_fixture_await(fixture, &fixture->probes, 1);
     freeReplyObject(redis_fleet_command(fixture->fleet, 0, "REPLICAOF 127.0.0.1 1"));
     freeReplyObject(redis_fleet_command(fixture->fleet, 0, "REPLICAOF NO ONE"));
     assert_int_equal(master_fixture_ask(fixture, &master_fixture_take)->kind, FENCE_REPLY_REFUSED);
@@ -313,7 +313,7 @@ static void master_that_was_a_replica_is_told_changed_with_its_words(void **stat
 static void master_that_was_admitted_anew_is_met_again(void **state)
 {
     struct master_fixture *fixture = *state;
-    master_fixture_await(fixture, &fixture->looks, 1);
+    master_fixture_await(fixture, &fixture->probes, 1);
     freeReplyObject(redis_fleet_command(fixture->fleet, 0, "HSET pawl:fleet durable no view %lld",
                                         (long long)fixture->facts.view.incarnation[0] + 1));
     assert_int_equal(master_fixture_ask(fixture, &master_fixture_take)->kind, FENCE_REPLY_STALE);
@@ -338,7 +338,7 @@ static void replies_before_a_question_that_is_not_answered_are_lost(void **state
 static void a_script_that_was_flushed_is_loaded_again(void **state)
 {
     struct master_fixture *fixture = *state;
-    await_no_look(fixture);
+    await_no_probe(fixture);
     freeReplyObject(redis_fleet_command(fixture->fleet, 0, "SCRIPT FLUSH"));
     assert_int_equal(master_fixture_ask(fixture, &master_fixture_take)->kind, FENCE_REPLY_REFUSED);
     master_fixture_await(fixture, &fixture->facts_seen, 2);

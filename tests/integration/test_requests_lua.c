@@ -17,7 +17,7 @@ static int setup(void **state)
 {
     master_fixture_setup_volatile(state);
     struct master_fixture *fixture = *state;
-    master_fixture_await(fixture, &fixture->looks, 1); /* it notices a lost marker too */
+    master_fixture_await(fixture, &fixture->probes, 1); /* it notices a lost marker too */
     return 0;
 }
 

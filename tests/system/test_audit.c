@@ -17,7 +17,7 @@
 
 enum {
     MASTERS = 3,
-    AUDIT_WAIT_MS = STORAGE_LOOK_INTERVAL_MS + MASTERS_WAIT_MS, /* for a change to be seen */
+    AUDIT_WAIT_MS = STORAGE_PROBE_INTERVAL_MS + MASTERS_WAIT_MS, /* for a change to be seen */
     STEP_MS = 3000,
     STEP_UNSURE_MS = 500, /* a busy machine's looks take their time */
 };
@@ -83,7 +83,7 @@ static bool is_as_wanted(void *arg)
     return wanted->name ? finding(master, wanted->name) != NULL : findings(master) == 0;
 }
 
-/* Waits until a look at master @i found @name, or (NULL) nothing any more. */
+/* Waits until a probe of master @i found @name, or (NULL) nothing any more. */
 static void await(uint16_t port, unsigned i, const char *name)
 {
     struct wanted wanted = {port, i, name};
@@ -150,7 +150,7 @@ static void weak_persistence_is_shown_and_logged_once(void **state)
         assert_non_null(finding(master, wanted[i]));
         assert_true(json_is_false(json_object_get(master, "durable")));
     }
-    wait_ms(STORAGE_LOOK_INTERVAL_MS + 500); /* it is looked at again, and not logged again */
+    wait_ms(STORAGE_PROBE_INTERVAL_MS + 500); /* it is probed again, and not logged again */
     assert_logged("no-aof: ", 1);
     assert_logged("fsync: ", 1);
     assert_logged("fsync-on-rewrite: ", 1);
@@ -309,8 +309,8 @@ static void clock_that_is_stepped_is_found_with_its_step(void **state)
     assert_in_range(-strayed_ms, STEP_MS - STEP_UNSURE_MS, STEP_MS);
     assert_null(finding(show_master(port, 0), "clock"));
     assert_null(finding(show_master(port, 2), "clock"));
-    wait_ms(STORAGE_LOOK_INTERVAL_MS + 500);
-    assert_non_null(finding(show_master(port, 1), "clock")); /* one look later it still is */
+    wait_ms(STORAGE_PROBE_INTERVAL_MS + 500);
+    assert_non_null(finding(show_master(port, 1), "clock")); /* one probe later it still is */
     assert_logged("clock (-", 1);
     munmap(clock, sizeof(*clock));
 }

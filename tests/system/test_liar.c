@@ -237,10 +237,10 @@ static void a_reply_of_another_shape_does_no_harm(void **state)
     masters_wait_within(service.port, LIES, "active", NULL, MASTERS_WAIT_LONG_MS);
 }
 
-/* The question whether a lock would be taken, which comes with each look. */
+/* The question whether a lock would be taken, which comes with each probe. */
 #define OF_NO_LOCK "\r\n$1\r\n1\r\n"
 
-static void an_answer_of_another_shape_to_a_look_ends_its_connection_alone(void **state)
+static void an_answer_of_another_shape_to_a_probe_ends_its_connection_alone(void **state)
 {
     static const struct lie lies[] = {
         LIE_TO(OF_NO_LOCK, "*0\r\n"),
@@ -375,7 +375,7 @@ static const struct CMUnitTest cases[] = {
     LIAR_CASE(a_reply_that_nobody_asked_for_ends_its_connection_alone),
     LIAR_CASE(a_reply_of_no_known_type_ends_its_connection_alone),
     LIAR_CASE(a_reply_of_another_shape_does_no_harm),
-    LIAR_CASE(an_answer_of_another_shape_to_a_look_ends_its_connection_alone),
+    LIAR_CASE(an_answer_of_another_shape_to_a_probe_ends_its_connection_alone),
     LIAR_CASE(a_message_of_another_shape_ends_its_connection_alone),
     LIAR_CASE(incarnations_that_one_master_makes_up_put_nobody_out),
     LIAR_CASE(a_reply_of_enormous_size_is_not_begun),

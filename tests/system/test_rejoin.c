@@ -401,7 +401,7 @@ static void idle_service_notices_that_a_majority_forgot(void **state)
     uint16_t port = fleet_init_and_serve(TTL_MAX_MS).port;
     for (unsigned i = 0; i < 3; i++)
         fleet_command(i, "FLUSHALL");
-    assert_true(wait_until(is_not_ready, &port, 4 * STORAGE_LOOK_INTERVAL_MS));
+    assert_true(wait_until(is_not_ready, &port, 4 * STORAGE_PROBE_INTERVAL_MS));
 }
 
 #define REJOIN_CASE(name) FLEET_CASE(name, MASTERS, REDIS_ALWAYS)

@@ -36,7 +36,7 @@ static struct fence_facts well(unsigned i)
 
 static void look(unsigned i, const struct fence_facts *facts)
 {
-    fence_audit_look(&audit, i, facts, now_us);
+    fence_audit_probed(&audit, i, facts, now_us);
 }
 
 enum {
@@ -165,7 +165,7 @@ static void clock_that_goes_on_too_fast_stays_on_show(void **state)
     }
 }
 
-static void look_that_brought_no_time_is_no_step(void **state)
+static void probe_that_brought_no_time_is_no_step(void **state)
 {
     (void)state;
     look_later(0, 0);
@@ -247,7 +247,7 @@ static const struct CMUnitTest cases[] = {
     AUDIT_CASE(findings_of_one_master_are_not_anothers),
     AUDIT_CASE(step_of_the_clock_stays_on_show_for_its_time),
     AUDIT_CASE(clock_that_goes_on_too_fast_stays_on_show),
-    AUDIT_CASE(look_that_brought_no_time_is_no_step),
+    AUDIT_CASE(probe_that_brought_no_time_is_no_step),
     AUDIT_CASE(slow_reading_does_not_hide_a_step),
     AUDIT_CASE(masters_on_one_machine_are_found_until_one_moves),
     AUDIT_CASE(hosts_that_are_not_known_are_not_one_machine),

@@ -8,7 +8,7 @@ enum {
     LAST = 4, /* of five masters */
 };
 
-/* Five active masters, and what the next look at the last finds: all is well, until a case says
+/* Five active masters, and what the next probe of the last finds: all is well, until a case says
  * otherwise. */
 struct look {
     struct fence_fleet fleet;
@@ -63,7 +63,7 @@ static uint32_t look_again(struct look *look)
     return look_at(look, FLEET_NOW_US);
 }
 
-/* The next look finds it in @state for @reason. */
+/* The next probe finds it in @state for @reason. */
 static void assert_found(struct look *look, enum fence_master_state state, enum fence_reason reason)
 {
     look_again(look);

@@ -97,7 +97,7 @@ static void read_config(const char *aof, const char *fsync, const char *rewrite,
 
 static struct storage_reading config(const char *aof, const char *fsync, const char *rewrite)
 {
-    struct storage_reading reading = {.configured = true}; /* as an earlier look found it */
+    struct storage_reading reading = {.configured = true}; /* as an earlier probe found it */
     read_config(aof, fsync, rewrite, &reading);
     return reading;
 }
