@@ -133,10 +133,10 @@ static int take_resource(struct api_json_strings *strings, const char *text, siz
                        group->count + 1);
         return FENCE_EINVAL;
     }
-    struct fence_group_member *member = &group->members[group->count++];
-    member->token = 0;
-    member->slot = (uint16_t)fence_slot(text, len);
-    memcpy(member->resource, text, len + 1);
+    struct fence_group_lock *lock = &group->locks[group->count++];
+    lock->token = 0;
+    lock->slot = (uint16_t)fence_slot(text, len);
+    memcpy(lock->resource, text, len + 1);
     return 0;
 }
 
@@ -156,7 +156,7 @@ static void acquire_several(struct api_request *request, void *context)
         .strings = &reader.strings,
     };
     if (read_acquire_params(request, backend, &resources, &params) == 0)
-        call_acquire(request, backend, &params, reader.group.members[0].resource, &reader.group);
+        call_acquire(request, backend, &params, reader.group.locks[0].resource, &reader.group);
 }
 
 /* ---- the rest -------------------------------------------------------------------------------- */

@@ -67,8 +67,8 @@ static void answer_group(struct api_request *request, const struct fence_answer 
     api_write_array(&writer, "grants");
     for (unsigned k = 0; k < answer->group->count; k++) {
         api_write_object(&writer, NULL);
-        api_write_string(&writer, "resource", answer->group->members[k].resource);
-        api_write_integer(&writer, "token", answer->group->members[k].token);
+        api_write_string(&writer, "resource", answer->group->locks[k].resource);
+        api_write_integer(&writer, "token", answer->group->locks[k].token);
         api_write_end(&writer);
     }
     api_write_end(&writer);

@@ -32,7 +32,7 @@ static void answer_error(struct fence_core *core, struct call *call, int error)
         answer->owner = seen->owner;
     }
     if (group && (held || obstructed))
-        answer->resource = group->group.members[group->blocked].resource;
+        answer->resource = group->group.locks[group->blocked].resource;
     if (call->tries > 0) {
         memcpy(answer->parts, call->attempt.tally.parts, sizeof(answer->parts));
         answer->granted = fence_tally_count(&call->attempt.tally, FENCE_PART_GRANTED);
@@ -105,11 +105,11 @@ static void remember_holder(struct fence_core *core, const struct call *call)
     const struct fence_holders *holders = &call->attempt.holders;
     uint64_t remaining_ms = fence_holders_remaining_ms(holders, fence_majority(core->fleet.n));
     fence_holder_hint_held(fence_core_hint(core, call), core->now_us + remaining_ms * 1000,
-                           fence_holders_leader(holders), holders->owner);
+                           fence_holders_top(holders), holders->owner);
     fence_core_answer_queue(core, call);
     struct fence_group_call *group = group_of(core, call);
     if (group)
-        group->blocked = holders->member;
+        group->blocked = holders->blocked;
 }
 
 /* Contenders that split the masters come apart by random delays, longer with each try. Who wants
@@ -216,7 +216,7 @@ void fence_core_acquire_admitted(struct fence_core *core, struct call *call)
 static void keep_tokens(const struct fence_attempt *attempt, struct fence_group_call *group)
 {
     for (unsigned k = 0; k < group->group.count; k++)
-        group->group.members[k].token = attempt->votes.each[k].token;
+        group->group.locks[k].token = attempt->votes.each[k].token;
 }
 
 static void confirm(struct fence_core *core, struct call *call)

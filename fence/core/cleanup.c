@@ -30,10 +30,10 @@ static uint32_t open_cleanups(struct fence_core *core, const struct fence_taken 
 {
     if (!taken->group)
         return open_cleanup(core, taken, taken->resource);
-    uint32_t first = open_cleanup(core, taken, taken->group->members[0].resource);
+    uint32_t first = open_cleanup(core, taken, taken->group->locks[0].resource);
     uint32_t last = first;
     for (unsigned k = 1; k < taken->group->count && last != FENCE_NO_CLEANUP; k++) {
-        uint32_t next = open_cleanup(core, taken, taken->group->members[k].resource);
+        uint32_t next = open_cleanup(core, taken, taken->group->locks[k].resource);
         if (next != FENCE_NO_CLEANUP)
             fence_cleanups_join(&core->cleanups, last, next);
         last = next;

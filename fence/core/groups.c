@@ -48,7 +48,7 @@ static void note_slots(struct fence_group_call *call)
 {
     memset(call->slots, 0, sizeof(call->slots));
     for (unsigned k = 0; k < call->group.count; k++) {
-        unsigned bit = call->group.members[k].slot % FENCE_GROUP_SLOT_BITS;
+        unsigned bit = call->group.locks[k].slot % FENCE_GROUP_SLOT_BITS;
         call->slots[bit / 64] |= UINT64_C(1) << (bit % 64);
     }
 }
@@ -71,7 +71,7 @@ uint32_t fence_groups_open(struct fence_groups *groups, const struct fence_group
     opened->blocked = 0;
     fence_holder_hint_clear(&opened->seen);
     opened->group.count = group->count;
-    memcpy(opened->group.members, group->members, group->count * sizeof(group->members[0]));
+    memcpy(opened->group.locks, group->locks, group->count * sizeof(group->locks[0]));
     note_slots(opened);
     groups->used[groups->used_count++] = index;
     return index;

@@ -20,7 +20,7 @@ struct fence_group_call {
     uint32_t call;                     /* whose it is */
     uint32_t place;                    /* in the list of those in use */
     uint32_t next_free;
-    unsigned blocked;              /* the member that was in the way last */
+    unsigned blocked;              /* the index of the lock that was in the way last */
     struct fence_holder_hint seen; /* of that one */
     struct fence_counter_votes votes[FENCE_GROUP_MAX];
     struct fence_group group;

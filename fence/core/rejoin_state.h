@@ -1,5 +1,6 @@
 /* How a master that may have forgotten something is taken back: it imports what a majority of the
- * others holds. One server leads the steps, for one member.
+ * others holds. One server, the leader of the rejoin, leads
+ * the steps for one member.
  *
  *   ASKING --q others--> MARKING --> CLEARING --> RECORDING --q others--> IMPORTING --> ADMITTING
  *                                                                              |           ^

@@ -57,10 +57,10 @@ static void check_group(const struct fence_group *group)
 {
     assert(group->count >= FENCE_GROUP_MIN && group->count <= FENCE_GROUP_MAX);
     for (unsigned k = 0; k < group->count; k++) {
-        const struct fence_group_member *member = &group->members[k];
-        size_t len = strlen(member->resource);
-        assert(fence_resource_valid(member->resource, len));
-        assert(member->slot == fence_slot(member->resource, len));
+        const struct fence_group_lock *lock = &group->locks[k];
+        size_t len = strlen(lock->resource);
+        assert(fence_resource_valid(lock->resource, len));
+        assert(lock->slot == fence_slot(lock->resource, len));
     }
 }
 
@@ -136,7 +136,7 @@ static void on_declined(struct fence_core *core, const struct fence_taken *decli
     if (!group)
         fence_core_released(core, declined->resource, declined->lock_id);
     for (unsigned k = 0; group && k < group->count; k++)
-        fence_core_released(core, group->members[k].resource, declined->lock_id);
+        fence_core_released(core, group->locks[k].resource, declined->lock_id);
 }
 
 static void on_reply(struct fence_core *core, unsigned i, const struct fence_reply *reply)

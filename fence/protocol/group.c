@@ -5,7 +5,7 @@
 bool fence_group_has(const struct fence_group *group, const char *resource)
 {
     for (unsigned k = 0; k < group->count; k++)
-        if (strcmp(group->members[k].resource, resource) == 0)
+        if (strcmp(group->locks[k].resource, resource) == 0)
             return true;
     return false;
 }

@@ -10,11 +10,11 @@
 
 struct fence_group {
     unsigned count; /* FENCE_GROUP_MIN .. FENCE_GROUP_MAX */
-    struct fence_group_member {
+    struct fence_group_lock {
         int64_t token;                         /* once it is fixed; 0 before */
         uint16_t slot;                         /* the counter of the resource */
         char resource[FENCE_RESOURCE_MAX + 1]; /* each another */
-    } members[FENCE_GROUP_MAX];
+    } locks[FENCE_GROUP_MAX];
 };
 
 /* Whether @resource is one of @group's. */

@@ -151,16 +151,16 @@ enum fence_reply_kind {
 struct fence_reply {
     enum fence_reply_kind kind;
     uint64_t tag;
-    unsigned locks;         /* that the request was about, of a group each member; 0 counts as 1 */
+    unsigned locks;         /* that the request was about; 0 counts as 1 */
     int64_t number;         /* NUMBER; HELD by INSPECT */
-    const int64_t *numbers; /* NUMBER, of a group: of each member */
-    unsigned member;        /* HELD, FOREIGN, ENDLESS, SPENT, MISCOUNTED, of a group: which
-                             * member is in the way */
-    bool found;             /* NUMBER: all was locked before under this id; @remaining_ms */
-    const char *holder;     /* HELD: the lock id */
-    const char *owner;      /* HELD: the label, "" without one */
-    uint64_t remaining_ms;  /* HELD; NUMBER: the least that was found has left, at least 1;
-                             * 0: nothing was found */
+    const int64_t *numbers; /* NUMBER, of a group: of each lock */
+    unsigned blocked;   /* HELD, FOREIGN, ENDLESS, SPENT, MISCOUNTED, of a group: the index of the
+                         * lock in the way */
+    bool found;         /* NUMBER: all was locked before under this id; @remaining_ms */
+    const char *holder; /* HELD: the lock id */
+    const char *owner;  /* HELD: the label, "" without one */
+    uint64_t remaining_ms;         /* HELD; NUMBER: the least that was found has left, at least 1;
+                                    * 0: nothing was found */
     const struct fence_view *view; /* STALE */
 };
 

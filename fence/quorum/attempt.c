@@ -208,13 +208,13 @@ bool fence_attempt_found(const struct fence_attempt *attempt)
     return (attempt->frozen & ~attempt->found) == 0;
 }
 
-int fence_attempt_error(const struct fence_attempt *attempt, unsigned *ret_member)
+int fence_attempt_error(const struct fence_attempt *attempt, unsigned *ret_blocked)
 {
     assert(attempt->state == FENCE_ATTEMPT_FAILED);
     if (attempt->stale)
         return FENCE_ECONTENDED;
     if (quorum_lost(&attempt->tally))
-        return fence_obstacles_error(&attempt->obstacles, &attempt->tally, ret_member);
+        return fence_obstacles_error(&attempt->obstacles, &attempt->tally, ret_blocked);
     return attempt->holders.votes >= fence_majority(attempt->tally.n) ? FENCE_EHELD
                                                                       : FENCE_ECONTENDED;
 }

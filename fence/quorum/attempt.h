@@ -84,9 +84,9 @@ bool fence_attempt_found(const struct fence_attempt *attempt);
 
 /* Why a FAILED attempt failed: FENCE_ENOQUORUM where too many masters are down, silent or refusing;
  * FENCE_EHELD where a majority names one holder (see @holders); FENCE_EFOREIGN, FENCE_EENDLESS,
- * FENCE_ESPENT or FENCE_EMISCOUNTED where only somebody's help lets it be taken, of a group of
- * @ret_member (untouched otherwise); FENCE_ECONTENDED otherwise, where a retry after a random delay
- * may do better. */
-int fence_attempt_error(const struct fence_attempt *attempt, unsigned *ret_member);
+ * FENCE_ESPENT or FENCE_EMISCOUNTED where only somebody's help lets it be taken, of a group the
+ * lock of index @ret_blocked (untouched otherwise); FENCE_ECONTENDED otherwise, where a retry after
+ * a random delay may do better. */
+int fence_attempt_error(const struct fence_attempt *attempt, unsigned *ret_blocked);
 
 #endif

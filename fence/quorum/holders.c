@@ -8,20 +8,20 @@
 void fence_holders_begin(struct fence_holders *holders)
 {
     holders->named = 0;
-    holders->leader = 0;
+    holders->top = 0;
     holders->votes = 0;
-    holders->member = 0;
+    holders->blocked = 0;
     holders->owner[0] = '\0';
 }
 
-uint64_t fence_holders_leader(const struct fence_holders *holders)
+uint64_t fence_holders_top(const struct fence_holders *holders)
 {
-    return holders->votes > 0 ? holders->hash[holders->leader] : 0;
+    return holders->votes > 0 ? holders->hash[holders->top] : 0;
 }
 
-static bool names_leader(const struct fence_holders *holders, unsigned i)
+static bool names_top(const struct fence_holders *holders, unsigned i)
 {
-    return (holders->named >> i & 1) && holders->hash[i] == holders->hash[holders->leader];
+    return (holders->named >> i & 1) && holders->hash[i] == holders->hash[holders->top];
 }
 
 void fence_holders_record(struct fence_holders *holders, unsigned i,
@@ -40,8 +40,8 @@ void fence_holders_record(struct fence_holders *holders, unsigned i,
     if (votes <= holders->votes)
         return;
     holders->votes = votes;
-    holders->leader = i;
-    holders->member = reply->member;
+    holders->top = i;
+    holders->blocked = reply->blocked;
     size_t len = strlen(reply->owner);
     assert(len <= FENCE_OWNER_MAX);
     memcpy(holders->owner, reply->owner, len + 1);
@@ -51,12 +51,12 @@ uint64_t fence_holders_remaining_ms(const struct fence_holders *holders, unsigne
 {
     uint64_t best_ms = 0;
     for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++) {
-        if (!names_leader(holders, i))
+        if (!names_top(holders, i))
             continue;
         unsigned as_long = 0;
         for (unsigned j = 0; j < FENCE_MASTERS_MAX; j++)
             as_long +=
-                names_leader(holders, j) && holders->remaining_ms[j] >= holders->remaining_ms[i];
+                names_top(holders, j) && holders->remaining_ms[j] >= holders->remaining_ms[i];
         if (as_long >= majority && holders->remaining_ms[i] > best_ms)
             best_ms = holders->remaining_ms[i];
     }
@@ -66,11 +66,11 @@ uint64_t fence_holders_remaining_ms(const struct fence_holders *holders, unsigne
 int64_t fence_holders_token(const struct fence_holders *holders, unsigned majority)
 {
     for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++) {
-        if (!names_leader(holders, i))
+        if (!names_top(holders, i))
             continue;
         unsigned same = 0;
         for (unsigned j = 0; j < FENCE_MASTERS_MAX; j++)
-            same += names_leader(holders, j) && holders->number[j] == holders->number[i];
+            same += names_top(holders, j) && holders->number[j] == holders->number[i];
         if (same >= majority)
             return holders->number[i];
     }

@@ -6,14 +6,14 @@
 #include "fence/protocol/message.h"
 
 struct fence_holders {
-    uint32_t named;  /* set of masters that named a holder */
-    unsigned leader; /* a master that named the one named most often; valid if votes > 0 */
-    unsigned votes;  /* how many named that one */
-    unsigned member; /* of several resources: the one that the leader holds */
+    uint32_t named;   /* set of masters that named a holder */
+    unsigned top;     /* a master that named the holder with the most votes; valid if votes > 0 */
+    unsigned votes;   /* how many named that holder */
+    unsigned blocked; /* of a group: the index of a lock that it has */
     uint64_t hash[FENCE_MASTERS_MAX]; /* of the lock id */
     int64_t number[FENCE_MASTERS_MAX];
     uint64_t remaining_ms[FENCE_MASTERS_MAX];
-    char owner[FENCE_OWNER_MAX + 1]; /* the label that came with the leader */
+    char owner[FENCE_OWNER_MAX + 1]; /* the label that came with that holder */
 };
 
 /* Nobody was named yet. */
@@ -24,7 +24,7 @@ void fence_holders_record(struct fence_holders *holders, unsigned i,
                           const struct fence_reply *reply);
 
 /* The fence_lock_id_hash() of that holder; 0: nobody was named. */
-uint64_t fence_holders_leader(const struct fence_holders *holders);
+uint64_t fence_holders_top(const struct fence_holders *holders);
 
 /* How long the holder named most often still has it with @majority masters: the majority-th longest
  * of what they say. 0 if fewer name it. */

@@ -35,12 +35,12 @@ void fence_obstacles_record(struct fence_obstacles *obstacles, const struct fenc
             continue;
         obstacles->met++;
         obstacles->count[o]++;
-        obstacles->member[o] = reply->member;
+        obstacles->blocked[o] = reply->blocked;
     }
 }
 
 int fence_obstacles_error(const struct fence_obstacles *obstacles, const struct fence_tally *tally,
-                          unsigned *ret_member)
+                          unsigned *ret_blocked)
 {
     unsigned most = 0;
     for (unsigned o = 1; o < FENCE_OBSTACLES; o++)
@@ -49,6 +49,6 @@ int fence_obstacles_error(const struct fence_obstacles *obstacles, const struct 
     unsigned unheard = fence_tally_unknown(tally) + fence_tally_count(tally, FENCE_PART_REFUSED);
     if (obstacles->met == 0 || unheard - obstacles->met >= fence_blocking(tally->n))
         return FENCE_ENOQUORUM;
-    *ret_member = obstacles->member[most];
+    *ret_blocked = obstacles->blocked[most];
     return rows[most].error;
 }

@@ -18,7 +18,7 @@ enum fence_obstacle {
 struct fence_obstacles {
     unsigned met; /* masters that named one */
     unsigned count[FENCE_OBSTACLES];
-    unsigned member[FENCE_OBSTACLES]; /* of several resources: which one, as was last named */
+    unsigned blocked[FENCE_OBSTACLES]; /* of a group: the index of the lock that was named last */
 };
 
 void fence_obstacles_begin(struct fence_obstacles *obstacles);
@@ -31,8 +31,9 @@ void fence_obstacles_record(struct fence_obstacles *obstacles, const struct fenc
 
 /* Why a round of @tally that found no majority did not: what was named most often, where the
  * masters that are down, silent or refuse otherwise would have left a majority; FENCE_ENOQUORUM
- * else. @ret_member: the resource in the way; untouched with FENCE_ENOQUORUM. */
+ * else. @ret_blocked: of a group, the index of the lock in the way; untouched with FENCE_ENOQUORUM.
+ */
 int fence_obstacles_error(const struct fence_obstacles *obstacles, const struct fence_tally *tally,
-                          unsigned *ret_member);
+                          unsigned *ret_blocked);
 
 #endif

@@ -150,7 +150,7 @@ static void read_held(const redisReply *answer, const struct storage_expected *e
     if (expected->in_group) {
         if (!is_integer(answer->element[2], 0, expected->locks - 1))
             return;
-        reply->member = (unsigned)answer->element[2]->integer;
+        reply->blocked = (unsigned)answer->element[2]->integer;
     }
     if (!read_lock(answer->element[1], reply, text)) {
         reply->kind = FENCE_REPLY_FOREIGN;
@@ -227,8 +227,8 @@ static void read_integer(const struct storage_expected *expected, long long valu
     }
 }
 
-/* What the script says of one request where it met what Pawl did not write: a sign, and of a group
- * which member is in the way. */
+/* What the script says of one request where it met what Pawl did not write: a sign, and
+ * of a group the index of the lock. */
 static void read_error(const redisReply *answer, const struct storage_expected *expected,
                        struct fence_reply *reply)
 {
@@ -245,9 +245,9 @@ static void read_error(const redisReply *answer, const struct storage_expected *
         size_t len = strlen(signs[i].sign);
         if (strncmp(answer->str, signs[i].sign, len) != 0)
             continue;
-        unsigned long member = strtoul(answer->str + len, NULL, 10);
+        unsigned long index = strtoul(answer->str + len, NULL, 10);
         reply->kind = signs[i].kind;
-        reply->member = expected->in_group && member < expected->locks ? (unsigned)member : 0;
+        reply->blocked = expected->in_group && index < expected->locks ? (unsigned)index : 0;
     }
 }
 

@@ -110,7 +110,7 @@ static void add_take_group(struct storage_request *encoded, const struct fence_r
     add_number(encoded, request->ttl_ms);
     add_text(encoded, request->owner);
     for (unsigned k = 0; k < group->count; k++)
-        add_number(encoded, group->members[k].slot);
+        add_number(encoded, group->locks[k].slot);
 }
 
 static void add_confirm(struct storage_request *encoded, const struct fence_request *request)
@@ -130,8 +130,8 @@ static void add_confirm_group(struct storage_request *encoded, const struct fenc
     add_flags(encoded, request);
     add_attempt(encoded, request);
     for (unsigned k = 0; k < group->count; k++) {
-        add_number(encoded, group->members[k].slot);
-        add_number(encoded, (uint64_t)group->members[k].token);
+        add_number(encoded, group->locks[k].slot);
+        add_number(encoded, (uint64_t)group->locks[k].token);
     }
 }
 
@@ -197,6 +197,6 @@ void storage_request_encode(const struct fence_request *request,
     if (!group)
         add_key(ret_encoded, request->resource);
     for (unsigned k = 0; group && k < group->count; k++)
-        add_key(ret_encoded, group->members[k].resource);
+        add_key(ret_encoded, group->locks[k].resource);
     add_arguments(ret_encoded, request);
 }

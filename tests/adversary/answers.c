@@ -34,7 +34,7 @@ void answers_sent(struct play *play, const struct fence_request *request, uint32
 static bool has_tokens(const struct fence_answer *answer)
 {
     for (unsigned k = 0; answer->group && k < answer->group->count; k++)
-        if (answer->group->members[k].token <= 0)
+        if (answer->group->locks[k].token <= 0)
             return false;
     return answer->token > 0;
 }

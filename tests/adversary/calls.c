@@ -81,10 +81,10 @@ static const struct fence_group *some_group(struct play *play)
     group->count = FENCE_GROUP_MIN + below(play, RESOURCES - FENCE_GROUP_MIN + 1);
     for (unsigned k = 0; k < group->count; k++) {
         const char *resource = resources[(first + k) % RESOURCES];
-        struct fence_group_member *member = &group->members[k];
-        snprintf(member->resource, sizeof(member->resource), "%s", resource);
-        member->slot = (uint16_t)fence_slot(resource, strlen(resource));
-        member->token = 0;
+        struct fence_group_lock *lock = &group->locks[k];
+        snprintf(lock->resource, sizeof(lock->resource), "%s", resource);
+        lock->slot = (uint16_t)fence_slot(resource, strlen(resource));
+        lock->token = 0;
     }
     return group;
 }
@@ -98,7 +98,7 @@ static void fill_acquire(struct play *play, struct fence_call *call)
     if (!chance(play, SEVERAL))
         return;
     call->group = some_group(play);
-    call->resource = call->group->members[0].resource;
+    call->resource = call->group->locks[0].resource;
 }
 
 void calls_make(struct play *play)

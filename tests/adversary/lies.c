@@ -161,7 +161,7 @@ static void held(struct play *play, const struct link_request *request, struct f
     reply->holder = tombstone ? FENCE_TOMBSTONE : calls_some_lock_id(play);
     reply->owner = tombstone ? "" : "somebody";
     reply->remaining_ms = below(play, LEASE_MS);
-    reply->member = below(play, request->group);
+    reply->blocked = below(play, request->group);
 }
 
 static void taken(struct play *play, const struct link_request *request, struct fence_reply *reply)

@@ -75,9 +75,9 @@ static const struct fence_group *group(struct play *play)
         return NULL;
     play->group = (struct fence_group){.count = 2};
     for (unsigned k = 0; k < 2; k++) {
-        struct fence_group_member *member = &play->group.members[k];
-        memcpy(member->resource, resources[k], strlen(resources[k]) + 1);
-        member->slot = (uint16_t)fence_slot(resources[k], strlen(resources[k]));
+        struct fence_group_lock *lock = &play->group.locks[k];
+        memcpy(lock->resource, resources[k], strlen(resources[k]) + 1);
+        lock->slot = (uint16_t)fence_slot(resources[k], strlen(resources[k]));
     }
     return &play->group;
 }
@@ -102,7 +102,7 @@ static bool call(struct play *play, struct fence_event *event)
     if (event->call.kind == FENCE_CALL_ACQUIRE)
         event->call.group = group(play);
     if (event->call.group)
-        event->call.resource = event->call.group->members[0].resource;
+        event->call.resource = event->call.group->locks[0].resource;
     return true;
 }
 
@@ -143,7 +143,7 @@ static void reply(struct play *play, struct fence_reply *ret_reply, struct fence
         .locks = below(play, 3),
         .number = 1 + below(play, 4),
         .numbers = numbers,
-        .member = below(play, 2),
+        .blocked = below(play, 2),
         .found = below(play, 2),
         .holder = lock_id(play),
         .owner = "you",

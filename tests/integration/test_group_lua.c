@@ -14,9 +14,9 @@ static struct fence_group group_of(unsigned count)
 {
     struct fence_group group = {.count = count};
     for (unsigned k = 0; k < count; k++) {
-        struct fence_group_member *member = &group.members[k];
-        int len = snprintf(member->resource, sizeof(member->resource), "n%u", k + 1);
-        member->slot = (uint16_t)fence_slot(member->resource, (size_t)len);
+        struct fence_group_lock *lock = &group.locks[k];
+        int len = snprintf(lock->resource, sizeof(lock->resource), "n%u", k + 1);
+        lock->slot = (uint16_t)fence_slot(lock->resource, (size_t)len);
     }
     return group;
 }
@@ -27,7 +27,7 @@ static struct fence_request request(enum fence_request_kind kind, const struct f
     return (struct fence_request){
         .kind = kind,
         .tag = 1 << 16,
-        .resource = group->members[0].resource,
+        .resource = group->locks[0].resource,
         .lock_id = ID_A,
         .owner = "worker",
         .attempt = attempt,
@@ -80,7 +80,7 @@ static void one_that_is_held_keeps_all_from_being_taken(void **state)
     struct fence_request asked = request(FENCE_REQUEST_TAKE, &group, 1);
     const struct fence_reply *reply = master_fixture_ask(fixture, &asked);
     assert_int_equal(reply->kind, FENCE_REPLY_HELD);
-    assert_int_equal(reply->member, 2);
+    assert_int_equal(reply->blocked, 2);
     assert_string_equal(reply->holder, ID_B);
     assert_string_equal(reply->owner, "holder");
     assert_in_range(reply->remaining_ms, 29000, 30000);
@@ -146,8 +146,8 @@ static void confirming_raises_each_to_its_token(void **state)
     struct fence_group group = group_of(2);
     struct fence_request asked = request(FENCE_REQUEST_TAKE, &group, 1);
     (void)master_fixture_ask(fixture, &asked);
-    group.members[0].token = 5;
-    group.members[1].token = 1;
+    group.locks[0].token = 5;
+    group.locks[1].token = 1;
     struct fence_request confirmed = request(FENCE_REQUEST_CONFIRM, &group, 1);
     assert_int_equal(master_fixture_ask(fixture, &confirmed)->kind, FENCE_REPLY_YES);
     (void)master_fixture_ask(fixture, &asked);
@@ -162,8 +162,8 @@ static void one_that_does_not_agree_leaves_all_unconfirmed(void **state)
     struct fence_request asked = request(FENCE_REQUEST_TAKE, &group, 1);
     (void)master_fixture_ask(fixture, &asked);
     freeReplyObject(redis_fleet_command(fixture->fleet, 0, "DEL pawl:lock:n2"));
-    group.members[0].token = 5;
-    group.members[1].token = 5;
+    group.locks[0].token = 5;
+    group.locks[1].token = 5;
     struct fence_request confirmed = request(FENCE_REQUEST_CONFIRM, &group, 1);
     assert_int_equal(master_fixture_ask(fixture, &confirmed)->kind, FENCE_REPLY_NO);
     (void)master_fixture_ask(fixture, &asked);

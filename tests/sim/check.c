@@ -135,7 +135,7 @@ static void keep_tokens(struct sim_check *check, struct sim_call *call,
                        call->lock);
     else if (group)
         for (unsigned k = 0; k < call->set.count; k++)
-            call->set.token[k] = group->members[k].token;
+            call->set.token[k] = group->locks[k].token;
 }
 
 void sim_check_answered(struct sim_check *check, struct sim_call *call,

@@ -86,12 +86,12 @@ void sim_set_group(const struct sim_set *set, struct fence_group *ret_group)
 {
     ret_group->count = set->count;
     for (unsigned k = 0; k < set->count; k++) {
-        struct fence_group_member *member = &ret_group->members[k];
+        struct fence_group_lock *lock = &ret_group->locks[k];
         const char *text = sim_resource_text(set->resource[k]);
         size_t len = strlen(text);
-        member->token = 0;
-        member->slot = (uint16_t)fence_slot(text, len);
-        memcpy(member->resource, text, len + 1);
+        lock->token = 0;
+        lock->slot = (uint16_t)fence_slot(text, len);
+        memcpy(lock->resource, text, len + 1);
     }
 }
 
@@ -105,8 +105,8 @@ static struct sim_set set_of(const struct fence_request *request)
     assert(group->count <= SIM_RESOURCES_MAX);
     struct sim_set set = {.count = group->count};
     for (unsigned k = 0; k < set.count; k++) {
-        set.resource[k] = sim_resource_number(group->members[k].resource);
-        set.token[k] = group->members[k].token;
+        set.resource[k] = sim_resource_number(group->locks[k].resource);
+        set.token[k] = group->locks[k].token;
     }
     return set;
 }

@@ -61,7 +61,7 @@ local floor = marker[9] -- below it no counter counts: set after a majority lost
 -- What Pawl did not write, and what has come to its end. An error of a request is one of these, and of
 -- several locks which one it is about, from 0; else in Redis' own words.
 local FOREIGN, ENDLESS, SPENT, MISCOUNTED = 'PAWLFOREIGN', 'PAWLENDLESS', 'PAWLSPENT', 'PAWLMISCOUNTED'
-local member -- that is looked at
+local index -- of the lock in hand, counted from 0
 local function sign_of(problem)
     local text = tostring(problem)
     local signs = { -- made here, as few calls need them
@@ -264,7 +264,7 @@ local function take_group(first, at)
     local idempotent = has(flags, 'a')
     for k = 1, n do
         local key = KEYS[first + k - 1]
-        member = k - 1
+        index = k - 1
         local value = lock_at(key)
         if value and not begins(value, tag, TAG) and
            not (idempotent and begins(value, id_of(tag), ID)) then
@@ -277,7 +277,7 @@ local function take_group(first, at)
     end
     local replies = {1, 0} -- all were found; the least that one of those has left
     for k = 1, n do
-        member = k - 1
+        index = k - 1
         local number = (idempotent and take_retried or take_new)(KEYS[first + k - 1], tag,
                                                                  ARGV[at + 5 + k], ttl_ms, owner)
         if type(number) == 'table' then
@@ -445,7 +445,7 @@ while i <= #KEYS do
     local letter = ARGV[at]
     local handler = handlers[letter]
     local locks, arguments, ok, reply = 1, nil, nil, nil
-    member = 0
+    index = 0
     if handler then
         arguments = handler[2]
         ok, reply = pcall(handler[1], KEYS[i], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3],
@@ -458,7 +458,7 @@ while i <= #KEYS do
     end
     if not ok then
         local sign = sign_of(reply)
-        reply = redis.error_reply(sign and sign .. ' ' .. member or tostring(reply))
+        reply = redis.error_reply(sign and sign .. ' ' .. index or tostring(reply))
     end
     replies[#replies + 1] = reply
     i = i + locks

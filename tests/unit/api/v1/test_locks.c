@@ -47,7 +47,7 @@ static void take_call(void *context, const struct fence_call *call)
     if (call->group)
         seen_group = *call->group;
     for (unsigned k = 0; call->group && k < call->group->count; k++)
-        seen_group.members[k].token = 100 + k;
+        seen_group.locks[k].token = 100 + k;
 
     if (!parks)
         (void)answer_seen();
@@ -199,8 +199,8 @@ static void acquire_of_several_passes_on_all_of_them(void **state)
     assert_int_equal(ask(request_several("{\"resources\":[\"b\",\"a/x\"],\"ttl_ms\":500}")), 201);
     assert_int_equal(seen_group.count, 2);
     assert_string_equal(seen_resource, "b");
-    assert_string_equal(seen_group.members[1].resource, "a/x");
-    assert_int_equal(seen_group.members[1].slot, fence_slot("a/x", 3));
+    assert_string_equal(seen_group.locks[1].resource, "a/x");
+    assert_int_equal(seen_group.locks[1].slot, fence_slot("a/x", 3));
     assert_int_equal(seen.ttl_ms, 500);
 }
 

@@ -16,9 +16,9 @@ static const struct fence_group *group(unsigned count)
     static struct fence_group made;
     made.count = count;
     for (unsigned k = 0; k < count; k++) {
-        struct fence_group_member *member = &made.members[k];
-        snprintf(member->resource, sizeof(member->resource), "group/%u", k);
-        member->slot = (uint16_t)fence_slot(member->resource, strlen(member->resource));
+        struct fence_group_lock *lock = &made.locks[k];
+        snprintf(lock->resource, sizeof(lock->resource), "group/%u", k);
+        lock->slot = (uint16_t)fence_slot(lock->resource, strlen(lock->resource));
     }
     return &made;
 }

@@ -14,8 +14,8 @@ static const struct fence_group *three(void)
 {
     static struct fence_group group = {.count = NAMES};
     for (unsigned k = 0; k < NAMES; k++) {
-        group.members[k].slot = (uint16_t)fence_slot(names[k], 1);
-        memcpy(group.members[k].resource, names[k], 2);
+        group.locks[k].slot = (uint16_t)fence_slot(names[k], 1);
+        memcpy(group.locks[k].resource, names[k], 2);
     }
     return &group;
 }
@@ -26,7 +26,7 @@ static void acquire_three(struct core_fixture *f, uint64_t client, uint32_t wait
     core_call(f, (struct fence_call){
                      .kind = FENCE_CALL_ACQUIRE,
                      .client = client,
-                     .resource = group->members[0].resource,
+                     .resource = group->locks[0].resource,
                      .lock_id = core_lock_id(client),
                      .owner = "worker",
                      .group = group,
@@ -41,14 +41,14 @@ static void numbers(struct core_fixture *f, unsigned i, int64_t a, int64_t b, in
     core_reply(f, i, (struct fence_reply){.kind = FENCE_REPLY_NUMBER, .numbers = given});
 }
 
-static void held(struct core_fixture *f, unsigned i, unsigned member, uint64_t remaining_ms)
+static void held(struct core_fixture *f, unsigned i, unsigned blocked, uint64_t remaining_ms)
 {
     core_reply(f, i,
                (struct fence_reply){
                    .kind = FENCE_REPLY_HELD,
                    .holder = CORE_OTHER_HOLDER,
                    .owner = "holder",
-                   .member = member,
+                   .blocked = blocked,
                    .remaining_ms = remaining_ms,
                });
 }
@@ -80,7 +80,7 @@ static void one_request_a_master_asks_for_all(void **state)
     assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), CORE_FIRST(3));
     const struct fence_group *asked = core_request(f, FENCE_REQUEST_TAKE, 0)->group;
     assert_int_equal(asked->count, 3);
-    assert_string_equal(asked->members[2].resource, "c");
+    assert_string_equal(asked->locks[2].resource, "c");
     assert_int_equal(f->effects.count, 1);
 }
 
@@ -92,9 +92,9 @@ static void equal_numbers_are_granted_each_with_its_token(void **state)
     numbers(f, 1, 7, 3, 5);
     assert_answer(f, 1, 0);
     const struct fence_group *granted = core_answer_of(f)->group;
-    assert_int_equal(granted->members[0].token, 7);
-    assert_int_equal(granted->members[1].token, 3);
-    assert_int_equal(granted->members[2].token, 5);
+    assert_int_equal(granted->locks[0].token, 7);
+    assert_int_equal(granted->locks[1].token, 3);
+    assert_int_equal(granted->locks[2].token, 5);
     assert_int_equal(fence_core_calls(f->core), 0);
 }
 
@@ -106,11 +106,11 @@ static void one_number_that_differs_has_all_confirmed(void **state)
     numbers(f, 1, 7, 4, 5);
     assert_int_equal(core_sent(f, FENCE_REQUEST_CONFIRM), CORE_FIRST(2));
     const struct fence_group *asked = core_request(f, FENCE_REQUEST_CONFIRM, 0)->group;
-    assert_int_equal(asked->members[0].token, 7);
-    assert_int_equal(asked->members[1].token, 4);
+    assert_int_equal(asked->locks[0].token, 7);
+    assert_int_equal(asked->locks[1].token, 4);
     core_reply_kind(f, 0, FENCE_REPLY_YES);
     core_reply_kind(f, 1, FENCE_REPLY_YES);
-    assert_int_equal(core_answer_of(f)->group->members[1].token, 4);
+    assert_int_equal(core_answer_of(f)->group->locks[1].token, 4);
 }
 
 static void one_that_is_held_fails_all_and_is_named(void **state)

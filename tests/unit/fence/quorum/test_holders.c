@@ -16,7 +16,7 @@ static void record(struct fence_holders *holders, unsigned i, const char *holder
     fence_holders_record(holders, i, &reply);
 }
 
-static void leader_is_the_holder_named_most_often(void **state)
+static void top_is_the_holder_named_most_often(void **state)
 {
     (void)state;
     struct fence_holders holders = {0};
@@ -27,7 +27,7 @@ static void leader_is_the_holder_named_most_often(void **state)
     record(&holders, 2, "b", 1, 10);
     assert_int_equal(holders.votes, 2);
     assert_string_equal(holders.owner, "b");
-    assert_int_equal(holders.hash[holders.leader], holders.hash[1]);
+    assert_int_equal(holders.hash[holders.top], holders.hash[1]);
     record(&holders, 3, "a", 1, 10);
     assert_int_equal(holders.votes, 2);
     assert_string_equal(holders.owner, "b");
@@ -57,7 +57,7 @@ static void remaining_is_the_majority_th_longest(void **state)
     assert_int_equal(fence_holders_remaining_ms(&holders, 3), 400);
 }
 
-static void remaining_counts_only_those_that_name_the_leader(void **state)
+static void remaining_counts_only_those_that_name_the_top(void **state)
 {
     (void)state;
     struct fence_holders holders = {0};
@@ -113,10 +113,10 @@ static void number_under_another_holder_does_not_count(void **state)
 }
 
 static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(leader_is_the_holder_named_most_often),
+    cmocka_unit_test(top_is_the_holder_named_most_often),
     cmocka_unit_test(longest_label_is_kept_whole),
     cmocka_unit_test(remaining_is_the_majority_th_longest),
-    cmocka_unit_test(remaining_counts_only_those_that_name_the_leader),
+    cmocka_unit_test(remaining_counts_only_those_that_name_the_top),
     cmocka_unit_test(equal_remaining_times_count_each),
     cmocka_unit_test(nothing_remains_without_a_majority),
     cmocka_unit_test(token_is_what_a_majority_of_the_leaders_masters_agree_on),
