@@ -122,7 +122,7 @@ static uint64_t next_try_us(struct fence_core *core, const struct call *call)
 }
 
 /* An attempt out of turn came to nothing. What it saw, and the word that came, are for the first of
- * the line to act on. */
+ * the queue to act on. */
 static void step_back(struct fence_core *core, struct call *call)
 {
     if (fence_core_holds_itself(core, call)) {

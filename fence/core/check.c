@@ -18,21 +18,21 @@ static void check_free(const struct fence_core *core, const struct call *call)
     assert(!is_timed(core, call) && "a free slot has no timer");
 }
 
-static void check_vote(const struct fence_core *core, const struct call *call)
+static void check_quorum_call(const struct fence_core *core, const struct call *call)
 {
     assert(call->kind != FENCE_CALL_ACQUIRE && "only extend, release and inspect vote");
     assert(call->group == FENCE_NOBODY && "only acquires are of several");
     assert(is_timed(core, call) && "each round ends in time");
 }
 
-static void check_line(const struct fence_core *core, const struct call *call)
+static void check_queue(const struct fence_core *core, const struct call *call)
 {
     const uint32_t me = fence_core_index(core, call);
-    const struct fence_wait_queue *line = fence_wait_queues_of(&core->lines, me);
-    assert(line && strcmp(line->resource, call->resource) == 0 &&
-           "an acquire of one stands in the line of its resource");
+    const struct fence_wait_queue *queue = fence_wait_queues_of(&core->queues, me);
+    assert(queue && strcmp(queue->resource, call->resource) == 0 &&
+           "an acquire of one stands in the queue of its resource");
     if (call->state == CALL_QUEUED)
-        assert(line->first != me && "the first of a line is never left behind");
+        assert(queue->first != me && "the first of a queue is never left behind");
     if (call->state == CALL_QUEUED && call->wait_until_us)
         assert(is_timed(core, call) && "a wait ends in time");
 }
@@ -43,7 +43,7 @@ static void check_group(const struct fence_core *core, const struct call *call)
     const struct fence_group_call *group = &core->groups.calls[call->group];
     assert(group->call == fence_core_index(core, call) && "a group is of one call");
     assert(core->groups.used[group->place] == call->group && "a group under way is in use");
-    assert(call->state != CALL_QUEUED && "several stand in no line");
+    assert(call->state != CALL_QUEUED && "several stand in no queue");
 }
 
 static void check_acquire(const struct fence_core *core, const struct call *call)
@@ -61,7 +61,7 @@ static void check_acquire(const struct fence_core *core, const struct call *call
     if (call->group != FENCE_NOBODY)
         check_group(core, call);
     else
-        check_line(core, call);
+        check_queue(core, call);
 }
 
 static void check_call(const struct fence_core *core, const struct call *call)
@@ -72,7 +72,7 @@ static void check_call(const struct fence_core *core, const struct call *call)
     else if (call->kind == FENCE_CALL_ACQUIRE)
         check_acquire(core, call);
     else
-        check_vote(core, call);
+        check_quorum_call(core, call);
 }
 
 /* ---- tables ---------------------------------------------------------------------------------- */

@@ -21,7 +21,7 @@ static int init_tables(struct fence_core *core, const struct fence_config *confi
     const uint32_t calls = config->calls;
     int error = fence_timers_init(&core->timers, calls) ? 0 : FENCE_ENOMEM;
     if (!error)
-        error = fence_wait_queues_init(&core->lines, power_of_two(calls), config->seed);
+        error = fence_wait_queues_init(&core->queues, power_of_two(calls), config->seed);
     if (!error)
         error = fence_clients_init(&core->clients, power_of_two(calls));
     if (!error)
@@ -69,7 +69,7 @@ void fence_core_free(struct fence_core *core)
     if (!core)
         return;
     fence_timers_fini(&core->timers);
-    fence_wait_queues_fini(&core->lines);
+    fence_wait_queues_fini(&core->queues);
     fence_clients_fini(&core->clients);
     fence_groups_fini(&core->groups);
     fence_admission_fini(&core->admission);

@@ -76,9 +76,9 @@ static void answer_inspect(struct fence_core *core, const struct call *call,
                            enum fence_verdict verdict)
 {
     unsigned majority = fence_majority(core->fleet.n);
-    const struct fence_wait_queue *line = fence_wait_queues_find(&core->lines, call->resource);
+    const struct fence_wait_queue *queue = fence_wait_queues_find(&core->queues, call->resource);
     struct fence_answer *answer = fence_core_answer(core, call, error_of(call, verdict));
-    answer->waiters = line ? line->length : 0;
+    answer->waiters = queue ? queue->length : 0;
     if (verdict != FENCE_VERDICT_YES)
         return;
     answer->held = true;

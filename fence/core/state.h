@@ -24,7 +24,7 @@
 
 /* A call under way.
  *
- *             .--- another is first in line ---> QUEUED --.
+ *             .--- another is first in queue --> QUEUED --.
  *   ACQUIRE --'                                           | first by now
  *             '------------> TRYING <---------------------'
  *                             |   ^
@@ -33,7 +33,7 @@
  *
  *   EXTEND, RELEASE, INSPECT ---> VOTING
  *
- * An acquire of several resources stands in no line: it is TRYING at once.
+ * An acquire of several resources stands in no queue: it is TRYING at once.
  *
  * Before TRYING and VOTING a call is ADMITTING while the masters owe too much
  * (fence/core/admission.h).
@@ -81,7 +81,7 @@ struct fence_core {
     struct fence_config config;
     struct fence_fleet fleet;
     struct fence_timers timers;       /* one a call */
-    struct fence_wait_queues lines;   /* acquires, by resource */
+    struct fence_wait_queues queues;  /* acquires, by resource */
     struct fence_clients clients;     /* acquires, by client */
     struct fence_groups groups;       /* acquires of several resources */
     struct fence_admission admission; /* calls that wait until the masters owe less */

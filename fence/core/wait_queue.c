@@ -8,144 +8,144 @@
 #include <stdlib.h>
 #include <string.h>
 
-int fence_wait_queues_init(struct fence_wait_queues *lines, uint32_t capacity, unsigned long seed)
+int fence_wait_queues_init(struct fence_wait_queues *queues, uint32_t capacity, unsigned long seed)
 {
     assert(capacity > 0 && (capacity & (capacity - 1)) == 0);
-    lines->capacity = capacity;
-    lines->seed = seed;
-    lines->buckets = calloc(capacity, sizeof(*lines->buckets));
-    lines->lines = calloc(capacity, sizeof(*lines->lines));
-    lines->places = calloc(capacity, sizeof(*lines->places));
-    if (!lines->buckets || !lines->lines || !lines->places) {
-        fence_wait_queues_fini(lines);
+    queues->capacity = capacity;
+    queues->seed = seed;
+    queues->buckets = calloc(capacity, sizeof(*queues->buckets));
+    queues->queues = calloc(capacity, sizeof(*queues->queues));
+    queues->places = calloc(capacity, sizeof(*queues->places));
+    if (!queues->buckets || !queues->queues || !queues->places) {
+        fence_wait_queues_fini(queues);
         return FENCE_ENOMEM;
     }
-    lines->free = 0;
+    queues->free = 0;
     for (uint32_t i = 0; i < capacity; i++) {
-        lines->buckets[i] = FENCE_NOBODY;
-        lines->places[i].line = FENCE_NOBODY;
-        lines->lines[i].next = i + 1 < capacity ? i + 1 : FENCE_NOBODY;
+        queues->buckets[i] = FENCE_NOBODY;
+        queues->places[i].queue = FENCE_NOBODY;
+        queues->queues[i].next = i + 1 < capacity ? i + 1 : FENCE_NOBODY;
     }
     return 0;
 }
 
-void fence_wait_queues_fini(struct fence_wait_queues *lines)
+void fence_wait_queues_fini(struct fence_wait_queues *queues)
 {
-    free(lines->buckets);
-    free(lines->lines);
-    free(lines->places);
-    *lines = (struct fence_wait_queues){0};
+    free(queues->buckets);
+    free(queues->queues);
+    free(queues->places);
+    *queues = (struct fence_wait_queues){0};
 }
 
-static uint32_t *line_bucket_of(const struct fence_wait_queues *lines, const char *resource)
+static uint32_t *bucket_of(const struct fence_wait_queues *queues, const char *resource)
 {
-    unsigned long hash = fence_hash(resource, strlen(resource), lines->seed);
-    return &lines->buckets[hash & (lines->capacity - 1)];
+    unsigned long hash = fence_hash(resource, strlen(resource), queues->seed);
+    return &queues->buckets[hash & (queues->capacity - 1)];
 }
 
-static uint32_t find_line(const struct fence_wait_queues *lines, const char *resource)
+static uint32_t find_queue(const struct fence_wait_queues *queues, const char *resource)
 {
-    uint32_t at = *line_bucket_of(lines, resource);
-    while (at != FENCE_NOBODY && strcmp(lines->lines[at].resource, resource) != 0)
-        at = lines->lines[at].next;
+    uint32_t at = *bucket_of(queues, resource);
+    while (at != FENCE_NOBODY && strcmp(queues->queues[at].resource, resource) != 0)
+        at = queues->queues[at].next;
     return at;
 }
 
-static uint32_t open_line(struct fence_wait_queues *lines, const char *resource)
+static uint32_t open_queue(struct fence_wait_queues *queues, const char *resource)
 {
-    uint32_t at = lines->free;
-    assert(at != FENCE_NOBODY); /* there are as many lines as callers */
-    struct fence_wait_queue *line = &lines->lines[at];
-    lines->free = line->next;
+    uint32_t at = queues->free;
+    assert(at != FENCE_NOBODY); /* there are as many queues as callers */
+    struct fence_wait_queue *queue = &queues->queues[at];
+    queues->free = queue->next;
 
     size_t len = strlen(resource);
     assert(len <= FENCE_RESOURCE_MAX);
-    memcpy(line->resource, resource, len + 1);
-    fence_holder_hint_clear(&line->seen);
-    line->first = FENCE_NOBODY;
-    line->last = FENCE_NOBODY;
-    line->length = 0;
-    line->askers = 0;
-    line->own_ids = 0;
-    uint32_t *bucket = line_bucket_of(lines, resource);
-    line->next = *bucket;
+    memcpy(queue->resource, resource, len + 1);
+    fence_holder_hint_clear(&queue->seen);
+    queue->first = FENCE_NOBODY;
+    queue->last = FENCE_NOBODY;
+    queue->length = 0;
+    queue->askers = 0;
+    queue->own_ids = 0;
+    uint32_t *bucket = bucket_of(queues, resource);
+    queue->next = *bucket;
     *bucket = at;
     return at;
 }
 
-static void close_line(struct fence_wait_queues *lines, uint32_t at)
+static void close_queue(struct fence_wait_queues *queues, uint32_t at)
 {
-    struct fence_wait_queue *line = &lines->lines[at];
-    uint32_t *link = line_bucket_of(lines, line->resource);
+    struct fence_wait_queue *queue = &queues->queues[at];
+    uint32_t *link = bucket_of(queues, queue->resource);
     while (*link != at)
-        link = &lines->lines[*link].next;
-    *link = line->next;
-    line->next = lines->free;
-    lines->free = at;
+        link = &queues->queues[*link].next;
+    *link = queue->next;
+    queue->next = queues->free;
+    queues->free = at;
 }
 
-struct fence_wait_queue *fence_wait_queues_join(struct fence_wait_queues *lines, uint32_t who,
+struct fence_wait_queue *fence_wait_queues_join(struct fence_wait_queues *queues, uint32_t who,
                                                 const char *resource)
 {
-    assert(who < lines->capacity && lines->places[who].line == FENCE_NOBODY);
-    uint32_t at = find_line(lines, resource);
+    assert(who < queues->capacity && queues->places[who].queue == FENCE_NOBODY);
+    uint32_t at = find_queue(queues, resource);
     if (at == FENCE_NOBODY)
-        at = open_line(lines, resource);
-    struct fence_wait_queue *line = &lines->lines[at];
-    lines->places[who] =
-        (struct fence_wait_place){.line = at, .before = line->last, .after = FENCE_NOBODY};
-    if (line->last == FENCE_NOBODY)
-        line->first = who;
+        at = open_queue(queues, resource);
+    struct fence_wait_queue *queue = &queues->queues[at];
+    queues->places[who] =
+        (struct fence_wait_place){.queue = at, .before = queue->last, .after = FENCE_NOBODY};
+    if (queue->last == FENCE_NOBODY)
+        queue->first = who;
     else
-        lines->places[line->last].after = who;
-    line->last = who;
-    line->length++;
-    return line;
+        queues->places[queue->last].after = who;
+    queue->last = who;
+    queue->length++;
+    return queue;
 }
 
-uint32_t fence_wait_queues_leave(struct fence_wait_queues *lines, uint32_t who)
+uint32_t fence_wait_queues_leave(struct fence_wait_queues *queues, uint32_t who)
 {
-    struct fence_wait_place *place = &lines->places[who];
-    assert(who < lines->capacity && place->line != FENCE_NOBODY);
-    struct fence_wait_queue *line = &lines->lines[place->line];
-    bool was_first = line->first == who;
+    struct fence_wait_place *place = &queues->places[who];
+    assert(who < queues->capacity && place->queue != FENCE_NOBODY);
+    struct fence_wait_queue *queue = &queues->queues[place->queue];
+    bool was_first = queue->first == who;
     if (was_first)
-        line->first = place->after;
+        queue->first = place->after;
     else
-        lines->places[place->before].after = place->after;
-    if (line->last == who)
-        line->last = place->before;
+        queues->places[place->before].after = place->after;
+    if (queue->last == who)
+        queue->last = place->before;
     else
-        lines->places[place->after].before = place->before;
-    if (--line->length == 0)
-        close_line(lines, place->line);
-    uint32_t next = FENCE_MUTANT(LAST_SERVED_FIRST) ? line->last : place->after;
-    place->line = FENCE_NOBODY;
+        queues->places[place->after].before = place->before;
+    if (--queue->length == 0)
+        close_queue(queues, place->queue);
+    uint32_t next = FENCE_MUTANT(LAST_SERVED_FIRST) ? queue->last : place->after;
+    place->queue = FENCE_NOBODY;
     return was_first ? next : FENCE_NOBODY;
 }
 
-uint32_t fence_wait_queues_before(const struct fence_wait_queues *lines, uint32_t who)
+uint32_t fence_wait_queues_before(const struct fence_wait_queues *queues, uint32_t who)
 {
-    assert(who < lines->capacity && lines->places[who].line != FENCE_NOBODY);
-    return lines->places[who].before;
+    assert(who < queues->capacity && queues->places[who].queue != FENCE_NOBODY);
+    return queues->places[who].before;
 }
 
-uint32_t fence_wait_queues_behind(const struct fence_wait_queues *lines, uint32_t who)
+uint32_t fence_wait_queues_behind(const struct fence_wait_queues *queues, uint32_t who)
 {
-    assert(who < lines->capacity && lines->places[who].line != FENCE_NOBODY);
-    return lines->places[who].after;
+    assert(who < queues->capacity && queues->places[who].queue != FENCE_NOBODY);
+    return queues->places[who].after;
 }
 
-struct fence_wait_queue *fence_wait_queues_of(const struct fence_wait_queues *lines, uint32_t who)
+struct fence_wait_queue *fence_wait_queues_of(const struct fence_wait_queues *queues, uint32_t who)
 {
-    assert(who < lines->capacity);
-    uint32_t at = lines->places[who].line;
-    return at == FENCE_NOBODY ? NULL : &lines->lines[at];
+    assert(who < queues->capacity);
+    uint32_t at = queues->places[who].queue;
+    return at == FENCE_NOBODY ? NULL : &queues->queues[at];
 }
 
-struct fence_wait_queue *fence_wait_queues_find(const struct fence_wait_queues *lines,
+struct fence_wait_queue *fence_wait_queues_find(const struct fence_wait_queues *queues,
                                                 const char *resource)
 {
-    uint32_t at = find_line(lines, resource);
-    return at == FENCE_NOBODY ? NULL : &lines->lines[at];
+    uint32_t at = find_queue(queues, resource);
+    return at == FENCE_NOBODY ? NULL : &queues->queues[at];
 }

@@ -19,14 +19,15 @@ static struct fence_group_call *group_call(const struct fence_core *core, const 
     return &core->groups.calls[call->group];
 }
 
-static struct fence_wait_queue *line_of(const struct fence_core *core, const struct call *call)
+static struct fence_wait_queue *queue_of(const struct fence_core *core, const struct call *call)
 {
-    return fence_wait_queues_of(&core->lines, fence_core_index(core, call));
+    return fence_wait_queues_of(&core->queues, fence_core_index(core, call));
 }
 
 struct fence_holder_hint *fence_core_hint(const struct fence_core *core, const struct call *call)
 {
-    return call->group != FENCE_NOBODY ? &group_call(core, call)->seen : &line_of(core, call)->seen;
+    return call->group != FENCE_NOBODY ? &group_call(core, call)->seen
+                                       : &queue_of(core, call)->seen;
 }
 
 static bool is_own(const struct fence_holder_hint *seen, const struct call *call)
@@ -49,7 +50,7 @@ bool fence_core_holds_itself(const struct fence_core *core, const struct call *c
 bool fence_core_stands_behind(const struct fence_core *core, const struct call *call)
 {
     return call->group == FENCE_NOBODY &&
-           line_of(core, call)->first != fence_core_index(core, call);
+           queue_of(core, call)->first != fence_core_index(core, call);
 }
 
 /* ---- pauses ---------------------------------------------------------------------------------- */
@@ -104,18 +105,19 @@ bool fence_core_stand(struct fence_core *core, struct call *call, const struct f
     call->group = group ? fence_groups_open(&core->groups, group, me) : FENCE_NOBODY;
     if (group)
         return true;
-    struct fence_wait_queue *line = fence_wait_queues_join(&core->lines, me, call->resource);
-    line->askers += !call->wait_until_us;
-    line->own_ids += call->idempotent;
-    return line->first == me || FENCE_MUTANT(EVERYBODY_ASKS);
+    struct fence_wait_queue *queue = fence_wait_queues_join(&core->queues, me, call->resource);
+    queue->askers += !call->wait_until_us;
+    queue->own_ids += call->idempotent;
+    return queue->first == me || FENCE_MUTANT(EVERYBODY_ASKS);
 }
 
 /* FENCE_NOBODY: there is none. */
-static uint32_t first_asker(const struct fence_core *core, const struct fence_wait_queue *line)
+static uint32_t first_asker(const struct fence_core *core, const struct fence_wait_queue *queue)
 {
     uint32_t first = FENCE_NOBODY;
-    uint32_t who = line->last;
-    for (uint32_t left = line->askers; left > 0; who = fence_wait_queues_before(&core->lines, who))
+    uint32_t who = queue->last;
+    for (uint32_t left = queue->askers; left > 0;
+         who = fence_wait_queues_before(&core->queues, who))
         if (!core->calls[who].wait_until_us) {
             first = who;
             left--;
@@ -125,15 +127,15 @@ static uint32_t first_asker(const struct fence_core *core, const struct fence_wa
 
 /* A retry comes with the lock id of a holder. It need not wait for the calls before it. It came
  * late, so only the end of the queue is searched. */
-static void wake_retries(struct fence_core *core, const struct fence_wait_queue *line)
+static void wake_retries(struct fence_core *core, const struct fence_wait_queue *queue)
 {
-    uint32_t who = line->last;
+    uint32_t who = queue->last;
     for (unsigned looked = 0; looked < FENCE_RETRIES_LOOKED_AT && who != FENCE_NOBODY; looked++) {
         const struct call *retry = &core->calls[who];
         if (retry->idempotent && retry->state == CALL_QUEUED &&
             fence_core_holds_itself(core, retry))
             fence_core_wake_at(core, retry, core->now_us);
-        who = fence_wait_queues_before(&core->lines, who);
+        who = fence_wait_queues_before(&core->queues, who);
     }
 }
 
@@ -141,16 +143,16 @@ void fence_core_answer_queue(struct fence_core *core, const struct call *call)
 {
     if (call->group != FENCE_NOBODY)
         return;
-    const struct fence_wait_queue *line = line_of(core, call);
-    if (line->own_ids > 0)
-        wake_retries(core, line);
-    uint32_t who = first_asker(core, line);
-    for (; who != FENCE_NOBODY; who = fence_wait_queues_behind(&core->lines, who))
+    const struct fence_wait_queue *queue = queue_of(core, call);
+    if (queue->own_ids > 0)
+        wake_retries(core, queue);
+    uint32_t who = first_asker(core, queue);
+    for (; who != FENCE_NOBODY; who = fence_wait_queues_behind(&core->queues, who))
         if (core->calls[who].state == CALL_QUEUED && !core->calls[who].wait_until_us)
             fence_core_wake_at(core, &core->calls[who], core->now_us);
 }
 
-/* @next is first in its line now. An attempt that it already has in flight goes on. */
+/* @next is first in its queue now. An attempt that it already has in flight goes on. */
 static void step_forward(struct fence_core *core, struct call *next)
 {
     if (next->state == CALL_TRYING || next->state == CALL_ADMITTING)
@@ -170,9 +172,9 @@ void fence_core_leave(struct fence_core *core, struct call *call)
     if (call->group != FENCE_NOBODY) {
         fence_groups_close(&core->groups, call->group);
     } else {
-        line_of(core, call)->askers -= !call->wait_until_us;
-        line_of(core, call)->own_ids -= call->idempotent;
-        successor = fence_wait_queues_leave(&core->lines, me);
+        queue_of(core, call)->askers -= !call->wait_until_us;
+        queue_of(core, call)->own_ids -= call->idempotent;
+        successor = fence_wait_queues_leave(&core->queues, me);
     }
     fence_core_finish(core, call);
     if (successor != FENCE_NOBODY && !FENCE_MUTANT(NEXT_NOT_WOKEN))
@@ -191,13 +193,13 @@ static void told(struct fence_core *core, const struct call *call, struct fence_
 
 void fence_core_released(struct fence_core *core, const char *resource, const char *lock_id)
 {
-    struct fence_wait_queue *line = fence_wait_queues_find(&core->lines, resource);
-    if (!line && core->groups.used_count == 0)
+    struct fence_wait_queue *queue = fence_wait_queues_find(&core->queues, resource);
+    if (!queue && core->groups.used_count == 0)
         return;
     uint64_t by = fence_lock_id_hash(lock_id);
     uint16_t slot = (uint16_t)fence_slot(resource, strlen(resource));
-    if (line)
-        told(core, &core->calls[line->first], &line->seen, by);
+    if (queue)
+        told(core, &core->calls[queue->first], &queue->seen, by);
     for (uint32_t k = 0; k < core->groups.used_count; k++) {
         struct fence_group_call *group = &core->groups.calls[core->groups.used[k]];
         if (fence_groups_has(group, slot, resource))

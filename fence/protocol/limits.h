@@ -39,7 +39,7 @@ enum {
     FENCE_STALE_TRIES_MAX = 16,       /* and where no rival, but a newer view was in the way */
     FENCE_GROUP_DOUBLINGS_MAX = 8,    /* of the random delay of an acquire of several */
     FENCE_RETRY_BASE_US = 2 * 1000,   /* the first random delay is below twice this */
-    FENCE_FIRST_LOOK_US = 5 * 1000,   /* a new first in line asks the masters after this ... */
+    FENCE_FIRST_LOOK_US = 5 * 1000,   /* a new first in a queue asks the masters after this ... */
     FENCE_LOOK_US = 500 * 1000,       /* ... and again after this, in case it was not told, ... */
     FENCE_LOOK_SPREADS = 4,           /* ... and up to so many times as much more, at random */
     FENCE_LOOK_LEAST_US = 1000,       /* and no sooner than this, ... */
@@ -73,7 +73,7 @@ enum {
  * whatever expiry somebody gave its key by hand. */
 #define FENCE_REMAINING_MAX_MS UINT64_C(1000000000000)
 
-/* No call, no place in a line. */
+/* No call, no place in a queue. */
 #define FENCE_NOBODY UINT32_MAX
 
 #endif
