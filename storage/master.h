@@ -47,7 +47,7 @@ struct storage_master_events {
 
     /* The lock of @resource, which somebody waited for, was given up by the holder with @lock_id,
      * or taken back from it, on this master. Some of these get lost. NULL: not of interest. */
-    void (*freed)(void *context, const char *lock_id, const char *resource);
+    void (*released)(void *context, const char *lock_id, const char *resource);
 
     /* The same for a step of a rejoin. NULL: none is ever asked for. */
     void (*rejoin)(void *context, unsigned i, const struct fence_rejoin_reply *reply);

@@ -42,7 +42,7 @@ enum fence_event_kind {
     FENCE_EVENT_DECLINED, /* the grant in the last answer found its client gone: @declined is taken
                            * back, by its attempt, so that whoever was given that lock meanwhile,
                            * under the same lock id, keeps it */
-    FENCE_EVENT_RELEASED, /* somebody gave up the lock of @freed that calls wait for */
+    FENCE_EVENT_RELEASED, /* somebody gave up the lock of @released that calls wait for */
     FENCE_EVENT_TICK,     /* time went by: send one when fence_core_deadline() has come */
 };
 

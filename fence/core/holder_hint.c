@@ -7,7 +7,7 @@ void fence_holder_hint_clear(struct fence_holder_hint *seen)
 {
     seen->held_until_us = 0;
     seen->holder = 0;
-    seen->freed = 0;
+    seen->released = 0;
     seen->owner[0] = '\0';
 }
 
@@ -29,7 +29,7 @@ static uint64_t bit_of(uint64_t holder)
 
 bool fence_holder_hint_released(struct fence_holder_hint *seen, uint64_t by)
 {
-    seen->freed |= bit_of(by);
+    seen->released |= bit_of(by);
     if (seen->holder != 0 && seen->holder != by)
         return false;
     seen->held_until_us = 0;
@@ -39,7 +39,7 @@ bool fence_holder_hint_released(struct fence_holder_hint *seen, uint64_t by)
 
 bool fence_holder_hint_overtaken(struct fence_holder_hint *seen)
 {
-    bool overtaken = seen->holder != 0 && (seen->freed & bit_of(seen->holder));
-    seen->freed = 0;
+    bool overtaken = seen->holder != 0 && (seen->released & bit_of(seen->holder));
+    seen->released = 0;
     return overtaken;
 }

@@ -287,7 +287,7 @@ static void on_reply(void *context, unsigned i, const struct fence_reply *reply)
     step(context, &event);
 }
 
-static void on_freed(void *context, const char *lock_id, const char *resource)
+static void on_released(void *context, const char *lock_id, const char *resource)
 {
     struct fence_event event = {
         .kind = FENCE_EVENT_RELEASED,
@@ -409,7 +409,7 @@ static int new_masters(struct server_driver *driver)
         .down = on_down,
         .batch = on_batch,
         .reply = on_reply,
-        .freed = on_freed,
+        .released = on_released,
         .rejoin = on_rejoin,
     };
     server_audit_init(&driver->audit, driver->config.n, driver->config.tells_audit);

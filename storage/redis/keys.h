@@ -26,7 +26,7 @@
 /* Before a resource: there while somebody waits for its lock. Whoever frees that lock removes it,
  * and publishes "<lock id>:<resource>" on the channel. The script keeps one more, pawl:waiting,
  * which is there while there may be any of these. */
-#define STORAGE_WAIT_KEY      "pawl:wait:"
-#define STORAGE_FREED_CHANNEL "pawl:freed"
+#define STORAGE_WAIT_KEY         "pawl:wait:"
+#define STORAGE_RELEASED_CHANNEL "pawl:freed"
 
 #endif

@@ -98,7 +98,7 @@ static bool is_heard(struct storage_replies *replies, const struct part *part, i
     } else if (index == 0) {
         fits = is_text(part, replies->is_message ? "message" : "subscribe");
     } else if (index == 1) {
-        fits = is_text(part, STORAGE_FREED_CHANNEL);
+        fits = is_text(part, STORAGE_RELEASED_CHANNEL);
     } else {
         fits = part->type == (replies->is_message ? REDIS_REPLY_STRING : REDIS_REPLY_INTEGER);
     }

@@ -14,7 +14,7 @@ static struct storage_listener *listener_of(const redisAsyncContext *context)
 }
 
 /* "<lock id>:<resource>"; anything else was not written by Pawl. */
-static void tell_freed(const struct storage_listener *listener, const char *payload)
+static void tell_released(const struct storage_listener *listener, const char *payload)
 {
     const struct storage_master_events *events = listener->session->events;
     char lock_id[FENCE_LOCK_ID_MAX + 1];
@@ -25,7 +25,7 @@ static void tell_freed(const struct storage_listener *listener, const char *payl
         return;
     memcpy(lock_id, payload, id_len);
     lock_id[id_len] = '\0';
-    events->freed(events->context, lock_id, resource);
+    events->released(events->context, lock_id, resource);
 }
 
 static void on_published(redisAsyncContext *context, void *data, void *unused)
@@ -34,7 +34,7 @@ static void on_published(redisAsyncContext *context, void *data, void *unused)
     (void)unused;
     if (listener_of(context) && reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 3 &&
         reply->element[2]->type == REDIS_REPLY_STRING)
-        tell_freed(listener_of(context), reply->element[2]->str);
+        tell_released(listener_of(context), reply->element[2]->str);
 }
 
 static void on_listener_connected(const redisAsyncContext *context, int status)
@@ -69,14 +69,14 @@ static bool subscribe(const struct storage_redis_url *url, redisAsyncContext *co
     const int n = storage_auth_args(url, args);
     if (n > 0 && redisAsyncCommandArgv(context, NULL, NULL, n, args, NULL) != REDIS_OK)
         return false;
-    return redisAsyncCommand(context, on_published, NULL, "SUBSCRIBE " STORAGE_FREED_CHANNEL) ==
+    return redisAsyncCommand(context, on_published, NULL, "SUBSCRIBE " STORAGE_RELEASED_CHANNEL) ==
            REDIS_OK;
 }
 
 void storage_listener_open(struct storage_listener *listener)
 {
     const struct storage_connection *first = listener->session->connection;
-    if (!listener->session->events->freed || listener->context)
+    if (!listener->session->events->released || listener->context)
         return;
     redisAsyncContext *context = connect_like(&first->context->c);
     if (!context)

@@ -1,4 +1,4 @@
-/* A second connection to a master, for what it publishes: which locks were freed that somebody
+/* A second connection to a master, for what it publishes: which locks were released that somebody
  * waits for. It comes and goes with the first, and is opened anew with a later probe if it ends. A
  * message may be lost with it: whoever waits looks for himself now and then. */
 #ifndef STORAGE_REDIS_SUBSCRIBE_H

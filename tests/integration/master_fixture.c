@@ -60,12 +60,12 @@ static void on_reply(void *context, unsigned i, const struct fence_reply *reply)
     kept->owner = fixture->owner;
 }
 
-static void on_freed(void *context, const char *lock_id, const char *resource)
+static void on_released(void *context, const char *lock_id, const char *resource)
 {
     struct master_fixture *fixture = context;
-    snprintf(fixture->freed_id, sizeof(fixture->freed_id), "%s", lock_id);
-    snprintf(fixture->freed_resource, sizeof(fixture->freed_resource), "%s", resource);
-    fixture->freed++;
+    snprintf(fixture->released_id, sizeof(fixture->released_id), "%s", lock_id);
+    snprintf(fixture->released_resource, sizeof(fixture->released_resource), "%s", resource);
+    fixture->released++;
 }
 
 static void make_fleet(const struct storage_redis_url *url)
@@ -92,7 +92,7 @@ struct master_fixture *master_fixture_new(enum redis_persistence persistence)
                    .probed = on_probed,
                    .down = on_down,
                    .reply = on_reply,
-                   .freed = on_freed},
+                   .released = on_released},
     };
     const char *why = NULL;
     assert_int_equal(storage_redis_url_parse(fixture->fleet->master[0].url, &config.url, &why), 0);

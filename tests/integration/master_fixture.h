@@ -35,9 +35,9 @@ struct master_fixture {
     char holder[FENCE_LOCK_ID_MAX + 1]; /* of the last reply that named one */
     char owner[FENCE_OWNER_MAX + 1];
     int64_t numbers[FENCE_GROUP_MAX]; /* of the last reply to a group */
-    unsigned freed;
-    char freed_id[FENCE_LOCK_ID_MAX + 1]; /* in the last of them */
-    char freed_resource[FENCE_RESOURCE_MAX + 1];
+    unsigned released;
+    char released_id[FENCE_LOCK_ID_MAX + 1]; /* in the last of them */
+    char released_resource[FENCE_RESOURCE_MAX + 1];
 };
 
 /* Starts a Redis, makes it a fleet of one (pawld init --new does the same), connects, and waits for

@@ -87,7 +87,7 @@ static void one_that_is_held_keeps_all_from_being_taken(void **state)
     assert_int_equal(locks(fixture), 1);
 }
 
-static void who_waits_is_told_when_the_one_in_the_way_is_freed(void **state)
+static void who_waits_is_told_when_the_one_in_the_way_is_released(void **state)
 {
     struct master_fixture *fixture = *state;
     struct fence_group group = group_of(2);
@@ -218,7 +218,7 @@ static void many_groups_share_script_calls_with_others(void **state)
 static const struct CMUnitTest cases[] = {
     MASTER_VOLATILE(free_ones_are_all_taken_each_with_its_number),
     MASTER_VOLATILE(one_that_is_held_keeps_all_from_being_taken),
-    MASTER_VOLATILE(who_waits_is_told_when_the_one_in_the_way_is_freed),
+    MASTER_VOLATILE(who_waits_is_told_when_the_one_in_the_way_is_released),
     MASTER_VOLATILE(taking_twice_for_one_attempt_changes_nothing),
     MASTER_VOLATILE(each_is_cleaned_up_by_itself),
     MASTER_VOLATILE(all_are_cleaned_up_with_one_request_where_the_attempt_is_the_same),

@@ -127,7 +127,7 @@ static void sixty_four_are_one_script_call_a_master(void **state)
         assert_int_equal(script_calls(i) - before[i], 1);
 }
 
-static void waiter_gets_all_when_the_last_is_freed(void **state)
+static void waiter_gets_all_when_the_last_is_released(void **state)
 {
     (void)state;
     struct grant one = call_grant(port, "w1", NULL);
@@ -228,7 +228,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(each_has_a_token_and_is_held_for_itself),
     cmocka_unit_test(one_that_is_held_is_named_and_the_others_stay_free),
     cmocka_unit_test(sixty_four_are_one_script_call_a_master),
-    cmocka_unit_test(waiter_gets_all_when_the_last_is_freed),
+    cmocka_unit_test(waiter_gets_all_when_the_last_is_released),
     cmocka_unit_test(waiter_in_vain_is_told_and_leaves_nothing),
     cmocka_unit_test(grant_of_who_left_is_taken_back),
     cmocka_unit_test(overlapping_ones_never_deadlock),

@@ -380,7 +380,7 @@ local function drop(key, id)
     end
     local resource = string.sub(key, #LOCK + 1)
     if call('DEL', key, WAIT .. resource) == 2 then
-        redis.pcall('PUBLISH', 'pawl:freed', id .. ':' .. resource) -- freed it is, heard or not
+        redis.pcall('PUBLISH', 'pawl:freed', id .. ':' .. resource) -- may fail: the lock is released
     end
     return 1
 end

@@ -65,7 +65,7 @@ static void acknowledge(struct core_fixture *f, unsigned i)
     core_reply_kind(f, i, FENCE_REPLY_YES);
 }
 
-static void freed(struct core_fixture *f, const char *resource)
+static void released(struct core_fixture *f, const char *resource)
 {
     core_give(f, (struct fence_event){
                      .kind = FENCE_EVENT_RELEASED,
@@ -230,7 +230,7 @@ static void every_failed_attempt_is_taken_back_however_many_there_are(void **sta
     }
 }
 
-static void waiter_is_woken_when_the_one_in_its_way_is_freed(void **state)
+static void waiter_is_woken_when_the_one_in_its_way_is_released(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
     acquire_three(f, 1, 60000);
@@ -238,7 +238,7 @@ static void waiter_is_woken_when_the_one_in_its_way_is_freed(void **state)
     held(f, 0, 1, 40000);
     held(f, 1, 1, 40000);
     assert_int_equal(core_answers(f), 0);
-    freed(f, "b");
+    released(f, "b");
     core_tick(f);
     assert_int_equal(core_sent(f, FENCE_REQUEST_TAKE), CORE_FIRST(3));
 }
@@ -249,7 +249,7 @@ static void waiter_is_not_woken_by_what_it_did_not_ask_for(void **state)
     acquire_three(f, 1, 60000);
     held(f, 0, 1, 40000);
     held(f, 1, 1, 40000);
-    freed(f, "d");
+    released(f, "d");
     assert_true(fence_core_deadline(f->core) > f->now_us);
 }
 
@@ -316,7 +316,7 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(acknowledging_one_that_was_told_again_leaves_the_rest_of_its_group),
     CORE_CASE(what_was_told_again_and_lost_again_is_told_once_more),
     CORE_CASE(every_failed_attempt_is_taken_back_however_many_there_are),
-    CORE_CASE(waiter_is_woken_when_the_one_in_its_way_is_freed),
+    CORE_CASE(waiter_is_woken_when_the_one_in_its_way_is_released),
     CORE_CASE(waiter_is_not_woken_by_what_it_did_not_ask_for),
     CORE_CASE(waiter_that_leaves_is_gone),
     CORE_CASE(it_stands_in_nobodys_way),

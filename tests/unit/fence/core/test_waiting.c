@@ -311,7 +311,7 @@ static void no_wait_caller_behind_a_waiter_is_told_held_when_the_waiter_is(void 
 
 /* ---- what masters publish -------------------------------------------------------------------- */
 
-static void freed(struct core_fixture *f, uint64_t client)
+static void released(struct core_fixture *f, uint64_t client)
 {
     core_give(f, (struct fence_event){
                      .kind = FENCE_EVENT_RELEASED,
@@ -341,7 +341,7 @@ static void first_in_line_is_woken_by_what_a_master_publishes(void **state)
     core_acquire(f, 3, 5000);
     meet(f, 1);
     assert_false(is_due(f));
-    freed(f, 1);
+    released(f, 1);
     assert_true(is_due(f));
     core_tick(f);
     assert_string_equal(core_request(f, FENCE_REQUEST_TAKE, 0)->lock_id, core_lock_id(2));
@@ -353,9 +353,9 @@ static void late_word_of_an_earlier_holder_wakes_nobody(void **state)
     core_acquire(f, 2, 5000);
     core_acquire(f, 3, 5000);
     core_grant(f, 7); /* 2 has it now; the other masters tell of 1 */
-    freed(f, 1);
+    released(f, 1);
     assert_false(is_due(f));
-    freed(f, 2);
+    released(f, 2);
     assert_true(is_due(f));
 }
 
@@ -364,7 +364,7 @@ static void word_that_overtakes_an_answer_is_not_lost(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
     core_acquire(f, 2, 5000);
-    freed(f, 1);
+    released(f, 1);
     meet(f, 1);
     const uint64_t soon_us = f->now_us + (FENCE_RETRY_BASE_US << 1);
     assert_true(fence_core_deadline(f->core) <= soon_us);
@@ -376,7 +376,7 @@ static void word_that_overtakes_an_answer_is_not_lost(void **state)
 static void word_about_what_nobody_waits_for_is_nothing(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
-    freed(f, 1);
+    released(f, 1);
     assert_no_effects(f);
 }
 

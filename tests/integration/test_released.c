@@ -70,7 +70,7 @@ static void nothing_is_kept_or_said_where_nobody_waits(void **state)
     assert_int_equal(exists(fixture, SOMEBODY), 0);
     assert_int_equal(ask(fixture, FENCE_REQUEST_RELEASE, ID_A, false), FENCE_REPLY_YES);
     assert_int_equal(ask(fixture, FENCE_REQUEST_INSPECT, ID_A, false), FENCE_REPLY_NO);
-    assert_int_equal(fixture->freed, 0);
+    assert_int_equal(fixture->released, 0);
 }
 
 static void who_waits_leaves_a_key_that_lives_as_long_as_the_lock(void **state)
@@ -112,9 +112,9 @@ static void release_is_silent_while_somebody_waits_for_another_lock(void **state
     assert_int_equal(ask(fixture, FENCE_REQUEST_RELEASE, ID_A, false), FENCE_REPLY_YES);
     assert_int_equal(exists(fixture, LOCK), 0);
     ask_for(fixture, FENCE_REQUEST_RELEASE, "other", TTL_MS, ID_A, false);
-    master_fixture_await(fixture, &fixture->freed, 1);
-    assert_string_equal(fixture->freed_resource, "other");
-    assert_int_equal(fixture->freed, 1);
+    master_fixture_await(fixture, &fixture->released, 1);
+    assert_string_equal(fixture->released_resource, "other");
+    assert_int_equal(fixture->released, 1);
 }
 
 /* The first release finds that nobody waits; that is no longer so when the last comes. */
@@ -132,8 +132,8 @@ static void who_began_to_wait_in_the_same_script_call_is_told(void **state)
     for (size_t i = 0; i < sizeof(call) / sizeof(call[0]); i++)
         master_fixture_submit(fixture, &call[i]);
     master_fixture_flush(fixture);
-    master_fixture_await(fixture, &fixture->freed, 1);
-    assert_string_equal(fixture->freed_resource, NAME);
+    master_fixture_await(fixture, &fixture->released, 1);
+    assert_string_equal(fixture->released_resource, NAME);
 }
 
 static void release_tells_whose_lock_was_given_up(void **state)
@@ -143,9 +143,9 @@ static void release_tells_whose_lock_was_given_up(void **state)
     ask(fixture, FENCE_REQUEST_TAKE, ID_A, false);
     ask(fixture, FENCE_REQUEST_TAKE, ID_B, true);
     ask(fixture, FENCE_REQUEST_RELEASE, ID_A, false);
-    master_fixture_await(fixture, &fixture->freed, 1);
-    assert_string_equal(fixture->freed_id, ID_A);
-    assert_string_equal(fixture->freed_resource, NAME);
+    master_fixture_await(fixture, &fixture->released, 1);
+    assert_string_equal(fixture->released_id, ID_A);
+    assert_string_equal(fixture->released_resource, NAME);
     assert_int_equal(exists(fixture, WAIT), 0);
     assert_int_equal(exists(fixture, LOCK), 0);
 }
@@ -157,8 +157,8 @@ static void clean_up_of_an_attempt_tells_too(void **state)
     ask(fixture, FENCE_REQUEST_TAKE, ID_A, false);
     ask(fixture, FENCE_REQUEST_TAKE, ID_B, true);
     ask(fixture, FENCE_REQUEST_UNDO, ID_A, false);
-    master_fixture_await(fixture, &fixture->freed, 1);
-    assert_string_equal(fixture->freed_id, ID_A);
+    master_fixture_await(fixture, &fixture->released, 1);
+    assert_string_equal(fixture->released_id, ID_A);
 }
 
 static void release_works_though_publishing_is_not_allowed(void **state)
@@ -180,9 +180,9 @@ static void what_others_publish_there_is_passed_over(void **state)
         assert_int_equal(redis_fleet_integer(fixture->fleet, 0, "PUBLISH pawl:freed %s", words[i]),
                          1);
     assert_int_equal(redis_fleet_integer(fixture->fleet, 0, "PUBLISH pawl:freed %s", "id:name"), 1);
-    master_fixture_await(fixture, &fixture->freed, 1);
-    assert_string_equal(fixture->freed_id, "id");
-    assert_int_equal(fixture->freed, 1);
+    master_fixture_await(fixture, &fixture->released, 1);
+    assert_string_equal(fixture->released_id, "id");
+    assert_int_equal(fixture->released, 1);
 }
 
 static void listener_that_was_cut_is_back_with_a_later_probe(void **state)
