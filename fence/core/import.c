@@ -64,18 +64,18 @@ void fence_core_import_begin(struct fence_core *core, unsigned member)
             read_page(core, member, i);
 }
 
-static uint64_t hold_end_us(const struct fence_core *core, unsigned member)
+static uint64_t quarantine_end_us(const struct fence_core *core, unsigned member)
 {
     return core->rejoins[member].recorded_us + fence_quarantine_us(core->fleet.ttl_max_ms);
 }
 
 /* The longest lease runs out that the member may have voted for before. Meanwhile others see that
  * its leader lives. */
-static void hold(struct fence_core *core, unsigned member)
+static void keep_quarantine(struct fence_core *core, unsigned member)
 {
     static const struct fence_page nothing = {.bytes = "", .len = 0};
     struct fence_rejoin *rejoin = &core->rejoins[member];
-    uint64_t end_us = hold_end_us(core, member);
+    uint64_t end_us = quarantine_end_us(core, member);
     if (core->now_us >= end_us || FENCE_MUTANT(NO_WAIT)) {
         fence_core_rejoin_admit(core, member);
         return;
@@ -85,25 +85,24 @@ static void hold(struct fence_core *core, unsigned member)
     merge_page(core, member, member, FENCE_REJOIN_COUNTERS, &nothing);
 }
 
-static void begin_hold(struct fence_core *core, unsigned member)
+static void begin_quarantine(struct fence_core *core, unsigned member)
 {
     struct fence_rejoin *rejoin = &core->rejoins[member];
-    fence_rejoin_hold(rejoin, core->now_us);
-    fence_core_master(core, member)->eligible_at_us = hold_end_us(core, member);
-    hold(core, member);
+    fence_rejoin_quarantine(rejoin, core->now_us);
+    fence_core_master(core, member)->eligible_at_us = quarantine_end_us(core, member);
+    keep_quarantine(core, member);
 }
 
-/* A sign of life is due, or the hold is over. The admission goes out behind a sign that is on its
- * way.
- */
-void fence_core_import_hold_tick(struct fence_core *core, unsigned member)
+/* A sign of life is due, or the quarantine is over. The admission goes out behind a sign that is on
+ * its way. */
+void fence_core_import_quarantine_tick(struct fence_core *core, unsigned member)
 {
     const struct fence_rejoin *rejoin = &core->rejoins[member];
     if (fence_rejoin_merging(&rejoin->source[member]) > 0 &&
-        core->now_us < hold_end_us(core, member))
+        core->now_us < quarantine_end_us(core, member))
         fence_core_rejoin_break_off(core, member, FENCE_REASON_SILENT);
     else
-        hold(core, member);
+        keep_quarantine(core, member);
 }
 
 /* Whether enough sources have given @part of their state, or still may. One that is away may come
@@ -138,7 +137,7 @@ static void import_failed(struct fence_core *core, unsigned member)
     if (unreadable && !has_counters && may_import(core, member, FENCE_REJOIN_COUNTERS))
         return; /* they are on their way */
     if (unreadable && has_counters && ++rejoin->stuck >= FENCE_REJOIN_STUCK_MAX)
-        begin_hold(core, member);
+        begin_quarantine(core, member);
     else
         fence_core_rejoin_record(core, member);
 }
@@ -234,7 +233,7 @@ void fence_core_import_page_merged(struct fence_core *core, unsigned member, uin
     if (i >= core->fleet.n || part >= FENCE_REJOIN_PARTS || rejoin->source[i].merging[part] == 0)
         return; /* it was sent none */
     rejoin->source[i].merging[part]--;
-    if (rejoin->state == FENCE_REJOIN_HOLDING)
+    if (rejoin->state == FENCE_REJOIN_QUARANTINED)
         return;
     rejoin->due_us = fence_core_rejoin_timeout_us(core);
     fence_core_import_go_on(core, member);

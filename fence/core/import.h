@@ -22,6 +22,6 @@ void fence_core_import_go_on(struct fence_core *core, unsigned member);
 
 /* The import, or the wait, is due. */
 void fence_core_import_tick(struct fence_core *core, unsigned member);
-void fence_core_import_hold_tick(struct fence_core *core, unsigned member);
+void fence_core_import_quarantine_tick(struct fence_core *core, unsigned member);
 
 #endif

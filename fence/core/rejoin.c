@@ -122,7 +122,7 @@ static void done(struct fence_core *core, unsigned member, unsigned i,
             fence_core_rejoin_clear(core, member, reply->cursor);
         break;
     case FENCE_REJOIN_IMPORTING:
-    case FENCE_REJOIN_HOLDING:
+    case FENCE_REJOIN_QUARANTINED:
         if (i == member)
             fence_core_import_page_merged(core, member, reply->tag);
         else if (rejoin->state == FENCE_REJOIN_IMPORTING)
@@ -239,8 +239,8 @@ void fence_core_rejoin_tick(struct fence_core *core)
     case FENCE_REJOIN_IMPORTING:
         fence_core_import_tick(core, member);
         break;
-    case FENCE_REJOIN_HOLDING:
-        fence_core_import_hold_tick(core, member);
+    case FENCE_REJOIN_QUARANTINED:
+        fence_core_import_quarantine_tick(core, member);
         break;
     case FENCE_REJOIN_MARKING:
     case FENCE_REJOIN_CLEARING:

@@ -17,9 +17,9 @@ static const uint32_t rejoin_moves[] = {
     [FENCE_REJOIN_RECORDING] = FENCE_MOVE(FENCE_REJOIN_IDLE) | FENCE_MOVE(FENCE_REJOIN_RECORDING) |
                                FENCE_MOVE(FENCE_REJOIN_IMPORTING),
     [FENCE_REJOIN_IMPORTING] = FENCE_MOVE(FENCE_REJOIN_IDLE) | FENCE_MOVE(FENCE_REJOIN_RECORDING) |
-                               FENCE_MOVE(FENCE_REJOIN_HOLDING) |
+                               FENCE_MOVE(FENCE_REJOIN_QUARANTINED) |
                                FENCE_MOVE(FENCE_REJOIN_ADMITTING),
-    [FENCE_REJOIN_HOLDING] = FENCE_MOVE(FENCE_REJOIN_IDLE) | FENCE_MOVE(FENCE_REJOIN_ADMITTING),
+    [FENCE_REJOIN_QUARANTINED] = FENCE_MOVE(FENCE_REJOIN_IDLE) | FENCE_MOVE(FENCE_REJOIN_ADMITTING),
     [FENCE_REJOIN_ADMITTING] = FENCE_MOVE(FENCE_REJOIN_IDLE),
 };
 
@@ -61,10 +61,10 @@ void fence_rejoin_import(struct fence_rejoin *rejoin, uint32_t sources, uint64_t
     fence_rejoin_enter(rejoin, FENCE_REJOIN_IMPORTING, due_us);
 }
 
-void fence_rejoin_hold(struct fence_rejoin *rejoin, uint64_t due_us)
+void fence_rejoin_quarantine(struct fence_rejoin *rejoin, uint64_t due_us)
 {
     assert(rejoin->state == FENCE_REJOIN_IMPORTING);
-    rejoin_move(rejoin, FENCE_REJOIN_HOLDING);
+    rejoin_move(rejoin, FENCE_REJOIN_QUARANTINED);
     rejoin->due_us = due_us;
 }
 

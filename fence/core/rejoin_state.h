@@ -1,30 +1,30 @@
 /* How a master that may have forgotten something is taken back: it imports what a majority of the
- * others holds. One server, the leader of the rejoin, leads
- * the steps for one member.
+ * others holds. One server is the leader of a rejoin: it leads the steps for one member.
  *
  *   ASKING --q others--> MARKING --> CLEARING --> RECORDING --q others--> IMPORTING --> ADMITTING
  *                                                                              |           ^
- *                                                        a page does not come  '--> HOLDING'
+ *                                                     a page does not come     '-> QUARANTINED'
  *
- *   ASKING     q OTHER active masters answer, so that nothing is begun which cannot be ended.
- *   MARKING    The marker says "joining", under the incarnation that the master is to get, if it is
- *              still the marker that was seen. Each mark has an incarnation of its own, above all
- *              that were known or meant. It is the nonce of all that follows: late requests of
- *              another leader find one that is not theirs.
- *   CLEARING   The locks of the member count no more: nobody knows whether they are all. They go,
- *              unless the member seems to have kept all it knew: then they stay in the way.
- *   RECORDING  q OTHER active masters record the new incarnation, all of them under one view; begun
- *              anew if one of them refuses it. From then on they refuse to grant, confirm or extend
- *              anything for a sender that knows less.
- *   IMPORTING  Only after that, page by page: the counters and the locks of q of those are read and
- *              merged into the member. A page is read only where that master is what it was when it
- *              recorded, and merged only under the nonce. Merging is commutative and idempotent, so
- *              pages come in any order, and twice. Where a connection ends, reading goes on
- *              over the next one, if the process is the same: its cursor is of no use to another.
- *   HOLDING    If the locks of a master cannot be read to the end: the counters were read, and the
- *              longest lease runs out instead. After that no lock of before counts any more.
- *   ADMITTING  The master is active under its new incarnation, if the nonce is still there, and all
- *              steps were done under it.
+ *   ASKING       q OTHER active masters answer. So no rejoin is begun that cannot be ended.
+ *   MARKING      The marker says "joining", under the incarnation that the master is to get, if it
+ *                is still the marker that was seen. Each mark has an incarnation of its own, above
+ *                all that were known or meant. It is the nonce of all later steps: late requests of
+ *                another leader find another nonce.
+ *   CLEARING     The locks of the member count no more: they may be incomplete. They are removed.
+ *                Where the member seems to have kept all it knew, they stay in the way instead.
+ *   RECORDING    q OTHER active masters record the new incarnation, all under one view. The step
+ *                begins anew if one of them refuses that view. From then on they refuse to grant,
+ *                confirm or extend anything for a sender that knows less.
+ *   IMPORTING    Only then are counters and locks of q of those masters read, page by page, and
+ *                merged into the member. A page is read only where the master is what it was when
+ *                it recorded. A page is merged only under the nonce. Merging is commutative and
+ *                idempotent, so pages come in any order, and twice. If a connection ends, reading
+ *                goes on over the next one to the same process. Another process does not know the
+ *                cursor.
+ *   QUARANTINED  The counters were read, but some locks of a master cannot be. So the longest lease
+ *                runs out. After that no earlier lock counts any more.
+ *   ADMITTING    The master becomes active under its new incarnation, if the nonce is still there,
+ *                and all steps were done under it.
  *
  * The steps from MARKING on are numbered, and each is done only after the one before it. A late
  * copy of the mark may bring a nonce back after the master forgot again: then the next step finds
@@ -61,7 +61,7 @@ enum fence_rejoin_state {
     FENCE_REJOIN_CLEARING,
     FENCE_REJOIN_RECORDING,
     FENCE_REJOIN_IMPORTING,
-    FENCE_REJOIN_HOLDING,
+    FENCE_REJOIN_QUARANTINED,
     FENCE_REJOIN_ADMITTING,
 };
 
@@ -110,8 +110,9 @@ void fence_rejoin_ask(struct fence_rejoin *rejoin, enum fence_rejoin_state state
 /* Enters IMPORTING from @sources, of which nothing was read yet. */
 void fence_rejoin_import(struct fence_rejoin *rejoin, uint32_t sources, uint64_t due_us);
 
-/* Enters HOLDING, in the round of the import: its pages that are on their way are still awaited. */
-void fence_rejoin_hold(struct fence_rejoin *rejoin, uint64_t due_us);
+/* Enters QUARANTINED, in the round of the import: its pages that are on their way are still
+ * awaited. */
+void fence_rejoin_quarantine(struct fence_rejoin *rejoin, uint64_t due_us);
 
 /* Pages of @source, of all its parts, that the member has not acknowledged. */
 unsigned fence_rejoin_merging(const struct fence_source *source);

@@ -28,7 +28,7 @@ static void locks_fail(struct core_fixture *f, unsigned times)
     }
 }
 
-static struct core_fixture *holding(void **state)
+static struct core_fixture *quarantined(void **state)
 {
     struct core_fixture *f = rejoin_importing(state);
     locks_fail(f, FENCE_REJOIN_STUCK_MAX);
@@ -37,7 +37,7 @@ static struct core_fixture *holding(void **state)
 }
 
 /* Each sign of life is answered, until @at_us. */
-static void hold_until(struct core_fixture *f, uint64_t at_us)
+static void quarantine_until(struct core_fixture *f, uint64_t at_us)
 {
     while (fence_core_deadline(f->core) < at_us) {
         if (f->owed[MEMBER].count > 0)
@@ -151,9 +151,9 @@ static void failures_count_over_all_tries_until_it_is_admitted(void **state)
 /* ---- meanwhile ------------------------------------------------------------------------------- */
 
 /* So that no other leader takes over. */
-static void leader_that_holds_shows_that_it_lives(void **state)
+static void leader_in_quarantine_shows_that_it_lives(void **state)
 {
-    struct core_fixture *f = holding(state);
+    struct core_fixture *f = quarantined(state);
     for (unsigned sign = 0; sign < 5; sign++) {
         assert_int_equal(fence_core_deadline(f->core), f->now_us + FENCE_REJOIN_ALIVE_US);
         rejoin_done(f, MEMBER);
@@ -165,21 +165,21 @@ static void leader_that_holds_shows_that_it_lives(void **state)
 
 static void member_that_does_not_take_a_sign_of_life_is_silent(void **state)
 {
-    struct core_fixture *f = holding(state);
+    struct core_fixture *f = quarantined(state);
     core_tick(f);
     assert_broken_off(f, FENCE_REASON_SILENT);
 }
 
 static void member_that_refuses_a_sign_of_life_is_looked_at_again(void **state)
 {
-    struct core_fixture *f = holding(state);
+    struct core_fixture *f = quarantined(state);
     rejoin_changed(f, MEMBER, NULL);
     assert_shaken(f);
 }
 
 static void member_that_is_lost_while_holding_is_begun_anew(void **state)
 {
-    struct core_fixture *f = holding(state);
+    struct core_fixture *f = quarantined(state);
     rejoin_cut_off(f, MEMBER);
     assert_no_effects(f);
     assert_true(fence_core_deadline(f->core) == FENCE_NEVER);
@@ -192,7 +192,7 @@ static void member_that_is_lost_while_holding_is_begun_anew(void **state)
 /* What they hold was read, or is waited out. */
 static void sources_do_not_matter_while_holding(void **state)
 {
-    struct core_fixture *f = holding(state);
+    struct core_fixture *f = quarantined(state);
     f->owed[0].steps[0] = f->owed[0].steps[f->owed[0].count - 1];
     rejoin_page(f, 0, "late", 0);
     assert_no_effects(f);
@@ -204,7 +204,7 @@ static void sources_do_not_matter_while_holding(void **state)
 
 /* ---- its end --------------------------------------------------------------------------------- */
 
-static void hold_lasts_for_the_longest_lease_from_the_record(void **state)
+static void quarantine_lasts_for_the_longest_lease_from_the_record(void **state)
 {
     struct core_fixture *f = rejoin_importing(state);
     locks_fail(f, FENCE_REJOIN_STUCK_MAX - 1);
@@ -213,7 +213,7 @@ static void hold_lasts_for_the_longest_lease_from_the_record(void **state)
     core_later_us(f, FENCE_REJOIN_TIMEOUT_US / 2); /* it took a while to find out */
     locks_fail(f, 1);
     assert_int_equal(rejoin_member(f)->eligible_at_us, end_us);
-    hold_until(f, end_us);
+    quarantine_until(f, end_us);
     assert_int_equal(fence_core_deadline(f->core), end_us);
     rejoin_done(f, MEMBER);
     core_tick(f);
@@ -222,11 +222,11 @@ static void hold_lasts_for_the_longest_lease_from_the_record(void **state)
 }
 
 /* The sign went out just before, and the admission shows soon enough whether it is silent. */
-static void sign_of_life_on_its_way_does_not_undo_the_hold(void **state)
+static void sign_of_life_on_its_way_does_not_undo_the_quarantine(void **state)
 {
-    struct core_fixture *f = holding(state);
+    struct core_fixture *f = quarantined(state);
     const uint64_t end_us = rejoin_member(f)->eligible_at_us;
-    hold_until(f, end_us);
+    quarantine_until(f, end_us);
     assert_int_equal(f->owed[MEMBER].count, 1);
     core_tick(f);
     assert_step(f, FENCE_REJOIN_ADMIT, CORE_SET(MEMBER));
@@ -236,8 +236,9 @@ static void sign_of_life_on_its_way_does_not_undo_the_hold(void **state)
     assert_shaken(f);
 }
 
-/* Pages that were on their way when the hold began were merged too, like the signs of life. */
-static void admission_after_a_hold_names_all_steps(void **state)
+/* Pages that were on their way when the quarantine began were merged too, like the signs of life.
+ */
+static void admission_after_a_quarantine_names_all_steps(void **state)
 {
     struct core_fixture *f = rejoin_importing(state);
     locks_fail(f, FENCE_REJOIN_STUCK_MAX - 1);
@@ -261,12 +262,12 @@ static void admission_after_a_hold_names_all_steps(void **state)
 
 static void higher_incarnation_recorded_meanwhile_stops_the_admission(void **state)
 {
-    struct core_fixture *f = holding(state);
+    struct core_fixture *f = quarantined(state);
     struct fence_facts facts = core_facts(3);
     facts.view.incarnation[MEMBER] = rejoin_meant(f) + CORE_ADMISSIONS(1);
     core_hear(f, 2, &facts.view);
     core_shake_hands(f, 3, facts);
-    hold_until(f, rejoin_member(f)->eligible_at_us);
+    quarantine_until(f, rejoin_member(f)->eligible_at_us);
     rejoin_done(f, MEMBER);
     core_tick(f);
     assert_broken_off(f, FENCE_REASON_BLANK);
@@ -279,14 +280,14 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(counters_on_their_way_are_waited_for_where_locks_fail),
     CORE_CASE(locks_on_their_way_do_not_keep_it_from_being_waited_out),
     CORE_CASE(failures_count_over_all_tries_until_it_is_admitted),
-    CORE_CASE(leader_that_holds_shows_that_it_lives),
+    CORE_CASE(leader_in_quarantine_shows_that_it_lives),
     CORE_CASE(member_that_does_not_take_a_sign_of_life_is_silent),
     CORE_CASE(member_that_refuses_a_sign_of_life_is_looked_at_again),
     CORE_CASE(member_that_is_lost_while_holding_is_begun_anew),
     CORE_CASE(sources_do_not_matter_while_holding),
-    CORE_CASE(hold_lasts_for_the_longest_lease_from_the_record),
-    CORE_CASE(sign_of_life_on_its_way_does_not_undo_the_hold),
-    CORE_CASE(admission_after_a_hold_names_all_steps),
+    CORE_CASE(quarantine_lasts_for_the_longest_lease_from_the_record),
+    CORE_CASE(sign_of_life_on_its_way_does_not_undo_the_quarantine),
+    CORE_CASE(admission_after_a_quarantine_names_all_steps),
     CORE_CASE(higher_incarnation_recorded_meanwhile_stops_the_admission),
 };
 
