@@ -87,7 +87,7 @@ struct storage_master_ops {
     void (*flush)(struct storage_master *master);
     void (*reset)(struct storage_master *master);
     void (*rejoin)(struct storage_master *master, const struct fence_rejoin_request *request);
-    void (*shake)(struct storage_master *master);
+    void (*handshake)(struct storage_master *master);
     void (*restamp)(struct storage_master *master, const struct fence_facts *facts);
     int (*scan)(struct storage_master *master, uint64_t cursor, const char *prefix, unsigned keys,
                 storage_found_fn *told, void *context);
@@ -157,13 +157,13 @@ static inline void storage_master_rejoin(struct storage_master *master,
 
 /* Shakes hands again on the same connection: something about this master has changed. Same
  * precondition. */
-static inline void storage_master_shake(struct storage_master *master)
+static inline void storage_master_handshake(struct storage_master *master)
 {
-    master->ops->shake(master);
+    master->ops->handshake(master);
 }
 
-/* Renews the run id and the lineage in the marker, if it is still the marker in @facts; then shakes
- * hands again. Same precondition. */
+/* Renews the run id and the lineage in the marker, if it is still the marker in @facts; then does a
+ * new handshake. Same precondition. */
 static inline void storage_master_restamp(struct storage_master *master,
                                           const struct fence_facts *facts)
 {

@@ -67,15 +67,15 @@ struct fence_event {
 };
 
 enum fence_effect_kind {
-    FENCE_EFFECT_SEND,    /* send @request to each of @masters, after all sent to them before */
-    FENCE_EFFECT_ANSWER,  /* answer the client */
-    FENCE_EFFECT_REJOIN,  /* send @rejoin to each of @masters, after all sent to them before */
-    FENCE_EFFECT_RESTAMP, /* renew server id and lineage in the marker of each of @masters, if
-                           * marker, server id and lineage are still those in its facts; then shake
-                           * hands with it again */
-    FENCE_EFFECT_SHAKE,   /* shake hands with each of @masters again, on the same connection */
-    FENCE_EFFECT_RESET,   /* close the connection to each of @masters and open it anew, with
-                           * backoff. A FENCE_EVENT_DOWN for it is not needed: the core knows */
+    FENCE_EFFECT_SEND,      /* send @request to each of @masters, after all sent to them before */
+    FENCE_EFFECT_ANSWER,    /* answer the client */
+    FENCE_EFFECT_REJOIN,    /* send @rejoin to each of @masters, after all sent to them before */
+    FENCE_EFFECT_RESTAMP,   /* renew server id and lineage in the marker of each of @masters, if
+                             * marker, server id and lineage are still those in its facts; then do
+                             * a new handshake */
+    FENCE_EFFECT_HANDSHAKE, /* a new handshake with each of @masters on the same connection */
+    FENCE_EFFECT_RESET,     /* close the connection to each of @masters and open it anew, with
+                             * backoff. A FENCE_EVENT_DOWN for it is not needed: the core knows */
 };
 
 struct fence_effect {

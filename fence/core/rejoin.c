@@ -7,10 +7,10 @@
 #include "fence/core/rejoin_steps.h"
 
 /* Back to the beginning, over a new handshake on the same connection. */
-static void shake_again(struct fence_core *core, unsigned member)
+static void ask_for_handshake(struct fence_core *core, unsigned member)
 {
     fence_rejoin_end(&core->rejoins[member]);
-    fence_core_effect(core, FENCE_EFFECT_SHAKE)->masters = fence_core_bit(member);
+    fence_core_effect(core, FENCE_EFFECT_HANDSHAKE)->masters = fence_core_bit(member);
 }
 
 /* ---- replies --------------------------------------------------------------------------------- */
@@ -131,7 +131,7 @@ static void done(struct fence_core *core, unsigned member, unsigned i,
     case FENCE_REJOIN_ADMITTING:
         rejoin->beaten = false;
         rejoin->stuck = 0;
-        shake_again(core, member);
+        ask_for_handshake(core, member);
         break;
     default:
         break;
@@ -154,7 +154,7 @@ static void changed(struct fence_core *core, unsigned member, unsigned i,
                     const struct fence_rejoin_reply *reply)
 {
     if (i == member) {
-        shake_again(core, member);
+        ask_for_handshake(core, member);
         return;
     }
     uint64_t generation = core->fleet.generation;

@@ -63,11 +63,11 @@ static void rejoin(struct server_driver *driver, const struct fence_effect *effe
             storage_master_rejoin(driver->masters[i], &effect->rejoin);
 }
 
-static void shake(struct server_driver *driver, uint32_t masters)
+static void begin_handshakes(struct server_driver *driver, uint32_t masters)
 {
     for (unsigned i = 0; i < driver->config.n; i++)
         if (masters >> i & 1)
-            storage_master_shake(driver->masters[i]);
+            storage_master_handshake(driver->masters[i]);
 }
 
 static void restamp(struct server_driver *driver, uint32_t masters)
@@ -119,8 +119,8 @@ static void act(struct server_driver *driver, const struct fence_effect *effect)
     case FENCE_EFFECT_REJOIN:
         rejoin(driver, effect);
         break;
-    case FENCE_EFFECT_SHAKE:
-        shake(driver, effect->masters);
+    case FENCE_EFFECT_HANDSHAKE:
+        begin_handshakes(driver, effect->masters);
         break;
     case FENCE_EFFECT_RESTAMP:
         restamp(driver, effect->masters);

@@ -20,9 +20,9 @@
 static const unsigned link_allowed[] = {
     [STORAGE_LINK_BACKOFF] = LINK(RESOLVING) | LINK(CONNECTING) | LINK(BACKOFF) | LINK(CLOSED),
     [STORAGE_LINK_RESOLVING] = LINK(CONNECTING) | LINK(BACKOFF) | LINK(CLOSED),
-    [STORAGE_LINK_CONNECTING] = LINK(SHAKING) | LINK(BACKOFF) | LINK(CLOSED),
-    [STORAGE_LINK_SHAKING] = LINK(SHAKING) | LINK(READY) | LINK(BACKOFF) | LINK(CLOSED),
-    [STORAGE_LINK_READY] = LINK(SHAKING) | LINK(BACKOFF) | LINK(CLOSED),
+    [STORAGE_LINK_CONNECTING] = LINK(HANDSHAKE) | LINK(BACKOFF) | LINK(CLOSED),
+    [STORAGE_LINK_HANDSHAKE] = LINK(HANDSHAKE) | LINK(READY) | LINK(BACKOFF) | LINK(CLOSED),
+    [STORAGE_LINK_READY] = LINK(HANDSHAKE) | LINK(BACKOFF) | LINK(CLOSED),
     [STORAGE_LINK_CLOSED] = 0,
 };
 
@@ -156,10 +156,10 @@ void storage_connection_every(struct storage_connection *connection, unsigned in
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-void storage_connection_shake(struct storage_connection *connection)
+void storage_connection_handshake(struct storage_connection *connection)
 {
     set_deadline(connection);
-    link_move(connection, STORAGE_LINK_SHAKING);
+    link_move(connection, STORAGE_LINK_HANDSHAKE);
 }
 
 void storage_connection_ready(struct storage_connection *connection)
@@ -177,7 +177,7 @@ static void on_connected(const redisAsyncContext *context, int status)
     if (connection->context != context)
         return;
     if (status == REDIS_OK) {
-        link_move(connection, STORAGE_LINK_SHAKING);
+        link_move(connection, STORAGE_LINK_HANDSHAKE);
         connection->config.events.connected(connection->config.events.context);
         return;
     }

@@ -27,7 +27,7 @@ enum storage_link {
     STORAGE_LINK_BACKOFF,
     STORAGE_LINK_RESOLVING,
     STORAGE_LINK_CONNECTING,
-    STORAGE_LINK_SHAKING,
+    STORAGE_LINK_HANDSHAKE,
     STORAGE_LINK_READY,
     STORAGE_LINK_CLOSED, /* by its owner: the last callbacks are on their way */
 };
@@ -36,7 +36,8 @@ enum storage_link {
 struct storage_connection_events {
     void *context;
 
-    /* Shake hands now: SHAKING has begun. It ends with storage_connection_ready(), or fails. */
+    /* Do the handshake now: HANDSHAKE has begun. It ends with storage_connection_ready(), or fails.
+     */
     void (*connected)(void *context);
 
     /* storage_connection_ready() was called: READY has begun. */
@@ -62,7 +63,7 @@ struct storage_connection_config {
 struct storage_connection {
     struct storage_connection_config config;
     enum storage_link link;     /* only connection.c moves it */
-    redisAsyncContext *context; /* NULL unless CONNECTING, SHAKING or READY */
+    redisAsyncContext *context; /* NULL unless CONNECTING, HANDSHAKE or READY */
     uint64_t ready_ns;          /* when the last handshake ended well */
     bool reset_wanted;
     char detail[STORAGE_DETAIL_MAX]; /* of the last failure; "" if there was none */
@@ -109,7 +110,7 @@ void storage_connection_flush(struct storage_connection *connection);
 
 /* Another handshake begins on the connection that stands. It has to end within
  * STORAGE_HANDSHAKE_DEADLINE_MS. */
-void storage_connection_shake(struct storage_connection *connection);
+void storage_connection_handshake(struct storage_connection *connection);
 
 /* The handshake ended well. */
 void storage_connection_ready(struct storage_connection *connection);

@@ -17,7 +17,7 @@
 static bool is_of_handshake(const struct storage_session *session, const redisAsyncContext *context,
                             const void *reply)
 {
-    return reply && storage_connection_is(session->connection, context, STORAGE_LINK_SHAKING);
+    return reply && storage_connection_is(session->connection, context, STORAGE_LINK_HANDSHAKE);
 }
 
 static void on_authenticated(redisAsyncContext *context, void *data, void *privdata)
@@ -108,8 +108,8 @@ static void try_write(struct storage_session *session)
         storage_connection_reset(session->connection);
 }
 
-static void read_shaking_fact(struct storage_session *session, enum storage_question question,
-                              const redisReply *reply)
+static void read_handshake_fact(struct storage_session *session, enum storage_question question,
+                                const redisReply *reply)
 {
     int error = storage_facts_read(question, reply, session->members, &session->reading);
     if (error == FENCE_EINVAL) {
@@ -131,18 +131,18 @@ static void read_shaking_fact(struct storage_session *session, enum storage_ques
     }
 }
 
-static void on_shaking_config(redisAsyncContext *context, void *reply, void *privdata)
+static void on_handshake_config(redisAsyncContext *context, void *reply, void *privdata)
 {
     struct storage_session *session = privdata;
     if (is_of_handshake(session, context, reply))
-        read_shaking_fact(session, STORAGE_ASK_CONFIG, reply);
+        read_handshake_fact(session, STORAGE_ASK_CONFIG, reply);
 }
 
-static void on_shaking_marker(redisAsyncContext *context, void *reply, void *privdata)
+static void on_handshake_marker(redisAsyncContext *context, void *reply, void *privdata)
 {
     struct storage_session *session = privdata;
     if (is_of_handshake(session, context, reply))
-        read_shaking_fact(session, STORAGE_ASK_MARKER, reply);
+        read_handshake_fact(session, STORAGE_ASK_MARKER, reply);
 }
 
 static bool authenticate(struct storage_session *session)
@@ -153,8 +153,8 @@ static bool authenticate(struct storage_session *session)
                                            n, args, NULL) == REDIS_OK;
 }
 
-static bool ask_shaking(struct storage_session *session, enum storage_question question,
-                        redisCallbackFn *on_answer)
+static bool ask_in_handshake(struct storage_session *session, enum storage_question question,
+                             redisCallbackFn *on_answer)
 {
     const char *args[STORAGE_QUESTION_ARGS];
     int n = storage_question_args(question, args);
@@ -169,16 +169,17 @@ static bool load_script(struct storage_session *session)
                              storage_redis_lua_view, storage_redis_lua_requests) == REDIS_OK;
 }
 
-static void on_shaking_info(redisAsyncContext *context, void *reply, void *privdata)
+static void on_handshake_info(redisAsyncContext *context, void *reply, void *privdata)
 {
     struct storage_session *session = privdata;
     if (!is_of_handshake(session, context, reply))
         return;
-    read_shaking_fact(session, STORAGE_ASK_INFO, reply);
+    read_handshake_fact(session, STORAGE_ASK_INFO, reply);
     if (!is_of_handshake(session, context, reply))
         return; /* it failed by that */
-    if (!load_script(session) || !ask_shaking(session, STORAGE_ASK_CONFIG, on_shaking_config) ||
-        !ask_shaking(session, STORAGE_ASK_MARKER, on_shaking_marker))
+    if (!load_script(session) ||
+        !ask_in_handshake(session, STORAGE_ASK_CONFIG, on_handshake_config) ||
+        !ask_in_handshake(session, STORAGE_ASK_MARKER, on_handshake_marker))
         storage_connection_reset(session->connection);
 }
 
@@ -190,7 +191,7 @@ void storage_handshake_begin(struct storage_session *session)
     session->takes_locks = false;
     memset(&session->reading, 0, sizeof(session->reading));
     storage_redis_host(session->connection->context->c.fd, session->reading.facts.host);
-    if (!authenticate(session) || !ask_shaking(session, STORAGE_ASK_INFO, on_shaking_info))
+    if (!authenticate(session) || !ask_in_handshake(session, STORAGE_ASK_INFO, on_handshake_info))
         storage_connection_reset(
             session->connection); /* out of memory; the owner may be the one that asked */
 }

@@ -7,7 +7,7 @@
 #include "storage/redis/session.h"
 
 /* Sends the questions, all or the first of them; their answers end in storage_connection_ready(),
- * or in a failure. Precondition: the link is SHAKING. */
+ * or in a failure. Precondition: the link is HANDSHAKE. */
 void storage_handshake_begin(struct storage_session *session);
 
 /* Renews the run id and the lineage in the marker, if it is still the marker in @facts; then begins

@@ -200,12 +200,12 @@ static void redis_rejoin(struct storage_master *base, const struct fence_rejoin_
     storage_rejoin_send(&master->session, request);
 }
 
-static void redis_shake(struct storage_master *base)
+static void redis_handshake(struct storage_master *base)
 {
     struct storage_redis_master *master = redis_of(base);
     assert(master->connection.link == STORAGE_LINK_READY);
     storage_outbox_seal(&master->outbox);
-    storage_connection_shake(&master->connection);
+    storage_connection_handshake(&master->connection);
     storage_handshake_begin(&master->session);
 }
 
@@ -213,7 +213,7 @@ static void redis_restamp(struct storage_master *base, const struct fence_facts 
 {
     struct storage_redis_master *master = redis_of(base);
     storage_outbox_seal(&master->outbox);
-    storage_connection_shake(&master->connection);
+    storage_connection_handshake(&master->connection);
     storage_handshake_restamp(&master->session, facts);
 }
 
@@ -255,7 +255,7 @@ static const struct storage_master_ops redis_ops = {
     .flush = redis_flush,
     .reset = redis_reset,
     .rejoin = redis_rejoin,
-    .shake = redis_shake,
+    .handshake = redis_handshake,
     .restamp = redis_restamp,
     .scan = redis_scan,
     .holders = redis_holders,

@@ -1,9 +1,9 @@
-/* One master on Redis: a single FIFO connection that opens, shakes hands, carries batches of
+/* One master on Redis: a single FIFO connection that opens, does the handshake, carries batches of
  * requests, and reopens by itself with backoff. It decides nothing: what a master may do is judged
  * by the fence, from the facts that a handshake brings.
  *
- *   BACKOFF --> RESOLVING --> CONNECTING --> SHAKING --facts--> READY --.
- *      ^                                        ^                |     | restamp, shake
+ *   BACKOFF --> RESOLVING --> CONNECTING --> HANDSHAKE --facts--> READY --.
+ *      ^                                        ^                |     | restamp, handshake
  *      |                                        '----------------|-----'
  *      '----- any failure: down(), and reply() LOST for each ----'
  *             request without an answer

@@ -83,7 +83,7 @@ void link_act(struct play *play, unsigned i, const struct fence_effect *effect)
         [FENCE_EFFECT_SEND] = "a request",
         [FENCE_EFFECT_REJOIN] = "a step of a rejoin",
         [FENCE_EFFECT_RESTAMP] = "a restamp",
-        [FENCE_EFFECT_SHAKE] = "a handshake",
+        [FENCE_EFFECT_HANDSHAKE] = "a handshake",
     };
     struct link *link = &play->links[i];
     if (effect->kind == FENCE_EFFECT_RESET) {
@@ -105,7 +105,7 @@ void link_act(struct play *play, unsigned i, const struct fence_effect *effect)
         send_rejoin(play, i, &effect->rejoin);
     } else {
         play->stats.restamps += effect->kind == FENCE_EFFECT_RESTAMP;
-        play->stats.shakes += effect->kind == FENCE_EFFECT_SHAKE;
+        play->stats.shakes += effect->kind == FENCE_EFFECT_HANDSHAKE;
         link->state = LINK_SHAKING;
     }
 }

@@ -94,7 +94,7 @@ void tell_effect(FILE *to, const struct fence_effect *effect)
     case FENCE_EFFECT_RESTAMP:
         fprintf(to, "restamp\n");
         break;
-    case FENCE_EFFECT_SHAKE:
+    case FENCE_EFFECT_HANDSHAKE:
         fprintf(to, "shake hands\n");
         break;
     case FENCE_EFFECT_RESET:

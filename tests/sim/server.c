@@ -182,7 +182,7 @@ static void act_on_master(struct sim_world *world, unsigned s, unsigned m,
     case FENCE_EFFECT_RESTAMP:
         sim_link_restamp(world, s, m);
         break;
-    case FENCE_EFFECT_SHAKE:
+    case FENCE_EFFECT_HANDSHAKE:
         sim_link_shake(world, s, m);
         break;
     case FENCE_EFFECT_RESET:

@@ -169,7 +169,7 @@ void assert_broken_off(const struct core_fixture *f, enum fence_reason reason)
 void assert_shaken(const struct core_fixture *f)
 {
     assert_no_step(f);
-    assert_int_equal(core_effect(f, FENCE_EFFECT_SHAKE), CORE_SET(MEMBER));
+    assert_int_equal(core_effect(f, FENCE_EFFECT_HANDSHAKE), CORE_SET(MEMBER));
     assert_true(fence_core_deadline(f->core) == FENCE_NEVER);
 }
 
