@@ -12,7 +12,7 @@
 #include <assert.h>
 #include <string.h>
 
-static struct fence_group_call *group_of(const struct fence_core *core, const struct call *call)
+static struct core_group_call *group_of(const struct fence_core *core, const struct call *call)
 {
     return call->group != FENCE_NOBODY ? &core->groups.calls[call->group] : NULL;
 }
@@ -22,11 +22,11 @@ static struct fence_group_call *group_of(const struct fence_core *core, const st
 /* A slot that is given back keeps its strings, and its group, for the rest of the step. */
 static void answer_error(struct fence_core *core, struct call *call, int error)
 {
-    const struct fence_holder_hint *seen = fence_core_hint(core, call);
-    const struct fence_group_call *group = group_of(core, call);
-    struct fence_answer *answer = fence_core_answer(core, call, error);
+    const struct core_holder_hint *seen = core_hint(core, call);
+    const struct core_group_call *group = group_of(core, call);
+    struct fence_answer *answer = core_answer(core, call, error);
     bool obstructed = fence_error_is_obstacle(error);
-    bool held = !obstructed && fence_core_knows_held(core, call);
+    bool held = !obstructed && core_knows_held(core, call);
     if (held) {
         answer->remaining_ms = (seen->held_until_us - core->now_us + 999) / 1000;
         answer->owner = seen->owner;
@@ -37,7 +37,7 @@ static void answer_error(struct fence_core *core, struct call *call, int error)
         memcpy(answer->parts, call->attempt.tally.parts, sizeof(answer->parts));
         answer->granted = fence_tally_count(&call->attempt.tally, FENCE_PART_GRANTED);
     }
-    fence_core_leave(core, call);
+    core_leave(core, call);
 }
 
 /* What the grant may count on: all of its own lease, or what the shortest of the locks that were
@@ -51,12 +51,11 @@ static uint32_t lease_ms(const struct call *call)
 static void answer_grant(struct fence_core *core, struct call *call, uint64_t validity_us)
 {
     const struct fence_attempt *attempt = &call->attempt;
-    const struct fence_group_call *group = group_of(core, call);
-    fence_holder_hint_held(fence_core_hint(core, call),
-                           core->now_us + lease_ms(call) * UINT64_C(1000),
-                           fence_lock_id_hash(call->lock_id), call->owner);
-    fence_core_answer_queue(core, call);
-    struct fence_answer *answer = fence_core_answer(core, call, 0);
+    const struct core_group_call *group = group_of(core, call);
+    core_holder_hint_held(core_hint(core, call), core->now_us + lease_ms(call) * UINT64_C(1000),
+                          fence_lock_id_hash(call->lock_id), call->owner);
+    core_answer_queue(core, call);
+    struct fence_answer *answer = core_answer(core, call, 0);
     answer->group = group ? &group->group : NULL;
     answer->token = attempt->votes.each[0].token;
     answer->validity_ms = validity_us / 1000;
@@ -65,7 +64,7 @@ static void answer_grant(struct fence_core *core, struct call *call, uint64_t va
     answer->sent = attempt->sent;
     answer->granted = fence_tally_count(&attempt->tally, FENCE_PART_GRANTED);
     memcpy(answer->parts, attempt->tally.parts, sizeof(answer->parts));
-    fence_core_leave(core, call);
+    core_leave(core, call);
 }
 
 /* ---- attempts -------------------------------------------------------------------------------- */
@@ -74,7 +73,7 @@ static void answer_grant(struct fence_core *core, struct call *call, uint64_t va
  * it cannot undo what a later one was granted. */
 static void undo(struct fence_core *core, const struct call *call)
 {
-    const struct fence_group_call *group = group_of(core, call);
+    const struct core_group_call *group = group_of(core, call);
     const struct fence_taken taken = {
         .resource = call->resource,
         .group = group ? &group->group : NULL,
@@ -84,7 +83,7 @@ static void undo(struct fence_core *core, const struct call *call)
         .masters = call->attempt.sent,
     };
     if (taken.masters)
-        fence_core_undo(core, &taken);
+        core_undo(core, &taken);
 }
 
 static bool worth_another_try(const struct fence_core *core, const struct call *call, int error)
@@ -104,10 +103,10 @@ static void remember_holder(struct fence_core *core, const struct call *call)
 {
     const struct fence_holders *holders = &call->attempt.holders;
     uint64_t remaining_ms = fence_holders_remaining_ms(holders, fence_majority(core->fleet.n));
-    fence_holder_hint_held(fence_core_hint(core, call), core->now_us + remaining_ms * 1000,
-                           fence_holders_top(holders), holders->owner);
-    fence_core_answer_queue(core, call);
-    struct fence_group_call *group = group_of(core, call);
+    core_holder_hint_held(core_hint(core, call), core->now_us + remaining_ms * 1000,
+                          fence_holders_top(holders), holders->owner);
+    core_answer_queue(core, call);
+    struct core_group_call *group = group_of(core, call);
     if (group)
         group->blocked = holders->blocked;
 }
@@ -118,20 +117,20 @@ static uint64_t next_try_us(struct fence_core *core, const struct call *call)
 {
     unsigned most = call->group != FENCE_NOBODY ? FENCE_GROUP_DOUBLINGS_MAX : FENCE_TRIES_MAX;
     unsigned doublings = call->tries < most ? call->tries : most;
-    return core->now_us + fence_core_random(core) % ((uint64_t)FENCE_RETRY_BASE_US << doublings);
+    return core->now_us + core_random(core) % ((uint64_t)FENCE_RETRY_BASE_US << doublings);
 }
 
 /* An attempt out of turn came to nothing. What it saw, and the word that came, are for the first of
  * the queue to act on. */
 static void step_back(struct fence_core *core, struct call *call)
 {
-    if (fence_core_holds_itself(core, call)) {
-        fence_core_pause_until(core, call, next_try_us(core, call));
+    if (core_holds_itself(core, call)) {
+        core_pause_until(core, call, next_try_us(core, call));
         return;
     }
-    fence_core_call_move(call, CALL_QUEUED);
+    core_call_move(call, CALL_QUEUED);
     call->tries = 0;
-    fence_core_wake_at(core, call, call->wait_until_us ? call->wait_until_us : FENCE_NEVER);
+    core_wake_at(core, call, call->wait_until_us ? call->wait_until_us : FENCE_NEVER);
 }
 
 /* Waiting would have helped against these. */
@@ -150,32 +149,31 @@ static void fail(struct fence_core *core, struct call *call, int error)
         answer_error(core, call, waited ? FENCE_EWAITTIMEOUT : error);
         return;
     }
-    fence_core_next_round(core, call);
-    if (fence_core_stands_behind(core, call)) {
+    core_next_round(core, call);
+    if (core_stands_behind(core, call)) {
         step_back(core, call);
         return;
     }
-    bool overtaken = fence_holder_hint_overtaken(fence_core_hint(core, call));
+    bool overtaken = core_holder_hint_overtaken(core_hint(core, call));
     bool looks = error == FENCE_EHELD && (!overtaken || FENCE_MUTANT(EARLY_WORD_IGNORED));
-    fence_core_pause_until(core, call,
-                           looks ? fence_core_next_look_us(core, call) : next_try_us(core, call));
+    core_pause_until(core, call, looks ? core_next_look_us(core, call) : next_try_us(core, call));
 }
 
 /* Fails for what the attempt met. */
 static void fail_by_attempt(struct fence_core *core, struct call *call)
 {
-    struct fence_group_call *group = group_of(core, call);
+    struct core_group_call *group = group_of(core, call);
     unsigned only = 0;
     fail(core, call, fence_attempt_error(&call->attempt, group ? &group->blocked : &only));
 }
 
 static void begin_attempt(struct fence_core *core, struct call *call)
 {
-    struct fence_group_call *group = group_of(core, call);
+    struct core_group_call *group = group_of(core, call);
     struct fence_votes votes = {.count = 1, .each = &call->votes};
     if (group)
         votes = (struct fence_votes){.count = group->group.count, .each = group->votes};
-    fence_attempt_begin(&call->attempt, fence_core_random(core), votes, core->fleet.n,
+    fence_attempt_begin(&call->attempt, core_random(core), votes, core->fleet.n,
                         fence_fleet_active(&core->fleet), core->now_us);
 }
 
@@ -185,22 +183,22 @@ static void try(struct fence_core *core, struct call *call)
         answer_error(core, call, FENCE_ETTL); /* it waited, and the fleet was made anew since */
         return;
     }
-    if (fence_core_admit(core, call))
-        fence_core_acquire_admitted(core, call);
+    if (core_admit(core, call))
+        core_acquire_admitted(core, call);
 }
 
-void fence_core_acquire_admitted(struct fence_core *core, struct call *call)
+void core_acquire_admitted(struct fence_core *core, struct call *call)
 {
-    fence_core_call_move(call, CALL_TRYING);
+    core_call_move(call, CALL_TRYING);
     call->tries++;
     call->generation = core->fleet.generation;
-    fence_core_next_round(core, call);
+    core_next_round(core, call);
     begin_attempt(core, call);
     if (call->attempt.state == FENCE_ATTEMPT_FAILED) {
         fail_by_attempt(core, call);
         return;
     }
-    const struct fence_group_call *group = group_of(core, call);
+    const struct core_group_call *group = group_of(core, call);
     struct fence_request request = {
         .kind = FENCE_REQUEST_TAKE,
         .attempt = call->attempt.id,
@@ -209,11 +207,11 @@ void fence_core_acquire_admitted(struct fence_core *core, struct call *call)
         .idempotent = call->idempotent,
         .group = group ? &group->group : NULL,
     };
-    fence_core_ask(core, call, call->attempt.sent, &request);
-    fence_core_wake_at(core, call, core->now_us + fence_round_timeout_us(call->ttl_ms));
+    core_ask(core, call, call->attempt.sent, &request);
+    core_wake_at(core, call, core->now_us + fence_round_timeout_us(call->ttl_ms));
 }
 
-static void keep_tokens(const struct fence_attempt *attempt, struct fence_group_call *group)
+static void keep_tokens(const struct fence_attempt *attempt, struct core_group_call *group)
 {
     for (unsigned k = 0; k < group->group.count; k++)
         group->group.locks[k].token = attempt->votes.each[k].token;
@@ -228,10 +226,10 @@ static void confirm(struct fence_core *core, struct call *call)
         fail(core, call, FENCE_ECONTENDED);
         return;
     }
-    struct fence_group_call *group = group_of(core, call);
+    struct core_group_call *group = group_of(core, call);
     if (group)
         keep_tokens(attempt, group);
-    fence_core_next_round(core, call);
+    core_next_round(core, call);
     struct fence_request request = {
         .kind = FENCE_REQUEST_CONFIRM,
         .attempt = attempt->id,
@@ -239,13 +237,13 @@ static void confirm(struct fence_core *core, struct call *call)
         .idempotent = call->idempotent,
         .group = group ? &group->group : NULL,
     };
-    fence_core_ask(core, call, attempt->tally.asked, &request);
-    fence_core_wake_at(core, call, core->now_us + fence_round_timeout_us(call->ttl_ms));
+    core_ask(core, call, attempt->tally.asked, &request);
+    core_wake_at(core, call, core->now_us + fence_round_timeout_us(call->ttl_ms));
 }
 
 static void win(struct fence_core *core, struct call *call)
 {
-    struct fence_group_call *group = group_of(core, call);
+    struct core_group_call *group = group_of(core, call);
     int64_t validity_us = fence_validity_us(lease_ms(call), call->attempt.began_us, core->now_us);
     if (group)
         keep_tokens(&call->attempt, group);
@@ -257,19 +255,18 @@ static void win(struct fence_core *core, struct call *call)
 
 /* ---- what the core calls --------------------------------------------------------------------- */
 
-void fence_core_acquire_begin(struct fence_core *core, struct call *call,
-                              const struct fence_group *group)
+void core_acquire_begin(struct fence_core *core, struct call *call, const struct fence_group *group)
 {
-    if (fence_core_stand(core, call, group) || fence_core_holds_itself(core, call))
+    if (core_stand(core, call, group) || core_holds_itself(core, call))
         try(core, call);
-    else if (!call->wait_until_us && fence_core_knows_held(core, call))
+    else if (!call->wait_until_us && core_knows_held(core, call))
         answer_error(core, call, FENCE_EHELD);
     else
-        fence_core_wake_at(core, call, call->wait_until_us ? call->wait_until_us : FENCE_NEVER);
+        core_wake_at(core, call, call->wait_until_us ? call->wait_until_us : FENCE_NEVER);
 }
 
-void fence_core_acquire_reply(struct fence_core *core, struct call *call, unsigned i,
-                              const struct fence_reply *reply)
+void core_acquire_reply(struct fence_core *core, struct call *call, unsigned i,
+                        const struct fence_reply *reply)
 {
     enum fence_attempt_state before = call->attempt.state;
     struct fence_reply judged = *reply;
@@ -296,7 +293,7 @@ void fence_core_acquire_reply(struct fence_core *core, struct call *call, unsign
     }
 }
 
-void fence_core_acquire_timer(struct fence_core *core, struct call *call)
+void core_acquire_timer(struct fence_core *core, struct call *call)
 {
     if (call->state == CALL_TRYING) {
         fence_attempt_give_up(&call->attempt);
@@ -310,16 +307,16 @@ void fence_core_acquire_timer(struct fence_core *core, struct call *call)
     bool asks_once = !call->wait_until_us && call->tries == 0;
     if (call->wait_until_us && core->now_us >= call->wait_until_us)
         answer_error(core, call, FENCE_EWAITTIMEOUT);
-    else if (asks_once && fence_core_knows_held(core, call))
+    else if (asks_once && core_knows_held(core, call))
         answer_error(core, call, FENCE_EHELD); /* the call before it has the lock now */
-    else if (!fence_core_stands_behind(core, call) || fence_core_holds_itself(core, call) ||
+    else if (!core_stands_behind(core, call) || core_holds_itself(core, call) ||
              FENCE_MUTANT(ASKS_OUT_OF_LINE))
         try(core, call);
     else
         step_back(core, call); /* woken, but another has it by now */
 }
 
-void fence_core_acquire_abandon(struct fence_core *core, struct call *call)
+void core_acquire_abandon(struct fence_core *core, struct call *call)
 {
     if (call->state == CALL_TRYING)
         undo(core, call);

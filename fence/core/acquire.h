@@ -6,17 +6,17 @@
 
 /* The new @call joins its wait queue, or tries at once. @group is the event's; NULL: one resource.
  */
-void fence_core_acquire_begin(struct fence_core *core, struct call *call,
-                              const struct fence_group *group);
+void core_acquire_begin(struct fence_core *core, struct call *call,
+                        const struct fence_group *group);
 
 /* @call is admitted, and its next attempt begins. */
-void fence_core_acquire_admitted(struct fence_core *core, struct call *call);
+void core_acquire_admitted(struct fence_core *core, struct call *call);
 
 /* In this order: master @i replied to the attempt; the timer of @call is due; its client has gone.
  */
-void fence_core_acquire_reply(struct fence_core *core, struct call *call, unsigned i,
-                              const struct fence_reply *reply);
-void fence_core_acquire_timer(struct fence_core *core, struct call *call);
-void fence_core_acquire_abandon(struct fence_core *core, struct call *call);
+void core_acquire_reply(struct fence_core *core, struct call *call, unsigned i,
+                        const struct fence_reply *reply);
+void core_acquire_timer(struct fence_core *core, struct call *call);
+void core_acquire_abandon(struct fence_core *core, struct call *call);
 
 #endif

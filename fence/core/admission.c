@@ -5,27 +5,27 @@
 #include <assert.h>
 #include <stdlib.h>
 
-int fence_admission_init(struct fence_admission *admission, uint32_t capacity, uint32_t owed)
+int core_admission_init(struct core_admission *admission, uint32_t capacity, uint32_t owed)
 {
     assert(capacity > 0 && owed > 0);
     admission->places = calloc(capacity, sizeof(*admission->places));
     if (!admission->places)
         return FENCE_ENOMEM;
-    for (unsigned class = 0; class < FENCE_CLASSES; class ++)
+    for (unsigned class = 0; class < CORE_CLASSES; class ++)
         admission->first[class] = admission->last[class] = FENCE_NOBODY;
-    admission->limit[FENCE_CLASS_HOLDER] = owed * FENCE_OWED_HOLDERS_TIMES;
-    admission->limit[FENCE_CLASS_SINGLE] = owed;
-    admission->limit[FENCE_CLASS_GROUP] = 1 + (owed - 1) / FENCE_OWED_GROUPS_PART;
+    admission->limit[CORE_CLASS_HOLDER] = owed * FENCE_OWED_HOLDERS_TIMES;
+    admission->limit[CORE_CLASS_SINGLE] = owed;
+    admission->limit[CORE_CLASS_GROUP] = 1 + (owed - 1) / FENCE_OWED_GROUPS_PART;
     return 0;
 }
 
-void fence_admission_fini(struct fence_admission *admission)
+void core_admission_fini(struct core_admission *admission)
 {
     free(admission->places);
-    *admission = (struct fence_admission){0};
+    *admission = (struct core_admission){0};
 }
 
-void fence_admission_join(struct fence_admission *admission, enum fence_class class, uint32_t index)
+void core_admission_join(struct core_admission *admission, enum core_class class, uint32_t index)
 {
     uint32_t last = admission->last[class];
     admission->places[index].before = last;
@@ -37,10 +37,9 @@ void fence_admission_join(struct fence_admission *admission, enum fence_class cl
         admission->places[last].behind = index;
 }
 
-void fence_admission_leave(struct fence_admission *admission, enum fence_class class,
-                           uint32_t index)
+void core_admission_leave(struct core_admission *admission, enum core_class class, uint32_t index)
 {
-    const struct fence_admission_place *place = &admission->places[index];
+    const struct core_admission_place *place = &admission->places[index];
     assert(admission->first[class] != FENCE_NOBODY);
     if (place->before == FENCE_NOBODY)
         admission->first[class] = place->behind;
@@ -52,7 +51,7 @@ void fence_admission_leave(struct fence_admission *admission, enum fence_class c
         admission->places[place->behind].before = place->before;
 }
 
-uint32_t fence_admission_first(const struct fence_admission *admission, enum fence_class class)
+uint32_t core_admission_first(const struct core_admission *admission, enum core_class class)
 {
     return admission->first[class];
 }

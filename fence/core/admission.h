@@ -19,39 +19,37 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum fence_class {
-    FENCE_CLASS_HOLDER,
-    FENCE_CLASS_SINGLE,
-    FENCE_CLASS_GROUP,
-    FENCE_CLASSES,
+enum core_class {
+    CORE_CLASS_HOLDER,
+    CORE_CLASS_SINGLE,
+    CORE_CLASS_GROUP,
+    CORE_CLASSES,
 };
 
-struct fence_admission {
-    struct fence_admission_place {
+struct core_admission {
+    struct core_admission_place {
         uint32_t before;
         uint32_t behind;
     } * places; /* one a call */
-    uint32_t first[FENCE_CLASSES];
-    uint32_t last[FENCE_CLASSES];
-    uint32_t limit[FENCE_CLASSES]; /* locks that a majority owes answers for, beyond which calls
-                                    * wait */
+    uint32_t first[CORE_CLASSES];
+    uint32_t last[CORE_CLASSES];
+    uint32_t limit[CORE_CLASSES]; /* locks that a majority owes answers for, beyond which calls
+                                   * wait */
 };
 
 /* For calls numbered 0 .. @capacity - 1, of which those for one resource wait while a majority owes
  * answers for @owed locks or more. FENCE_ENOMEM. */
-FENCE_CHECKED int fence_admission_init(struct fence_admission *admission, uint32_t capacity,
-                                       uint32_t owed);
-void fence_admission_fini(struct fence_admission *admission);
+FENCE_CHECKED int core_admission_init(struct core_admission *admission, uint32_t capacity,
+                                      uint32_t owed);
+void core_admission_fini(struct core_admission *admission);
 
 /* Call @index, which waits nowhere, is the last of @class from now on. */
-void fence_admission_join(struct fence_admission *admission, enum fence_class class,
-                          uint32_t index);
+void core_admission_join(struct core_admission *admission, enum core_class class, uint32_t index);
 
 /* Call @index, which waits in @class, does so no more. */
-void fence_admission_leave(struct fence_admission *admission, enum fence_class class,
-                           uint32_t index);
+void core_admission_leave(struct core_admission *admission, enum core_class class, uint32_t index);
 
 /* Who waits longest in @class; FENCE_NOBODY if nobody does. */
-uint32_t fence_admission_first(const struct fence_admission *admission, enum fence_class class);
+uint32_t core_admission_first(const struct core_admission *admission, enum core_class class);
 
 #endif

@@ -5,17 +5,17 @@
 #include "fence/core/state.h"
 
 /* Whether a majority owes so few answers that another call of @class may begin. */
-bool fence_core_has_room(const struct fence_core *core, enum fence_class class);
+bool core_has_room(const struct fence_core *core, enum core_class class);
 
-/* Whether @call may ask the masters now. If not, it is ADMITTING: fence_core_admit_next() names it
+/* Whether @call may ask the masters now. If not, it is ADMITTING: core_admit_next() names it
  * later, or its timer comes. */
-bool fence_core_admit(struct fence_core *core, struct call *call);
+bool core_admit(struct fence_core *core, struct call *call);
 
 /* The ADMITTING @call leaves its queue. */
-void fence_core_admit_leave(struct fence_core *core, struct call *call);
+void core_admit_leave(struct fence_core *core, struct call *call);
 
 /* Whether a waiting call may begin; and that call, taken out of its queue. */
-bool fence_core_admit_due(const struct fence_core *core);
-struct call *fence_core_admit_next(struct fence_core *core);
+bool core_admit_due(const struct fence_core *core);
+struct call *core_admit_next(struct fence_core *core);
 
 #endif

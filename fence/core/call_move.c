@@ -15,7 +15,7 @@ static const uint32_t call_moves[] = {
     [CALL_VOTING] = FENCE_MOVE(CALL_FREE) | FENCE_MOVE(CALL_ADMITTING) | FENCE_MOVE(CALL_VOTING),
 };
 
-void fence_core_call_move(struct call *call, enum call_state to)
+void core_call_move(struct call *call, enum call_state to)
 {
     assert(fence_move_allowed(call_moves, call->state, to));
     call->state = to;

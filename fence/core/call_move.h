@@ -5,6 +5,6 @@
 #include "fence/core/state.h"
 
 /* The only way in which the state of a call changes. */
-void fence_core_call_move(struct call *call, enum call_state to);
+void core_call_move(struct call *call, enum call_state to);
 
 #endif

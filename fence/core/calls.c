@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
-struct call *fence_core_open(struct fence_core *core, const struct fence_call *asked)
+struct call *core_open(struct fence_core *core, const struct fence_call *asked)
 {
     assert(core->free != FENCE_NOBODY);
     struct call *call = &core->calls[core->free];
@@ -27,19 +27,19 @@ struct call *fence_core_open(struct fence_core *core, const struct fence_call *a
     call->soon_holder = 0;
     call->unbacked = 0;
     call->slot = (uint16_t)fence_slot(asked->resource, strlen(asked->resource));
-    fence_core_copy_text(call->resource, sizeof(call->resource), asked->resource);
-    fence_core_copy_text(call->lock_id, sizeof(call->lock_id), asked->lock_id);
-    fence_core_copy_text(call->owner, sizeof(call->owner), asked->owner);
+    core_copy_text(call->resource, sizeof(call->resource), asked->resource);
+    core_copy_text(call->lock_id, sizeof(call->lock_id), asked->lock_id);
+    core_copy_text(call->owner, sizeof(call->owner), asked->owner);
     return call;
 }
 
-void fence_core_finish(struct fence_core *core, struct call *call)
+void core_finish(struct fence_core *core, struct call *call)
 {
-    fence_core_wake_at(core, call, FENCE_NEVER);
+    core_wake_at(core, call, FENCE_NEVER);
     if (call->state == CALL_ADMITTING)
-        fence_core_admit_leave(core, call);
-    fence_core_call_move(call, CALL_FREE);
+        core_admit_leave(core, call);
+    core_call_move(call, CALL_FREE);
     call->next_free = core->free;
-    core->free = fence_core_index(core, call);
+    core->free = core_index(core, call);
     core->busy--;
 }

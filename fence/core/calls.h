@@ -5,9 +5,9 @@
 #include "fence/core/state.h"
 
 /* A slot for @asked, of which one is free: not begun yet. */
-struct call *fence_core_open(struct fence_core *core, const struct fence_call *asked);
+struct call *core_open(struct fence_core *core, const struct fence_call *asked);
 
 /* Answers went out: the slot is free. Its strings stay for the rest of the step. */
-void fence_core_finish(struct fence_core *core, struct call *call);
+void core_finish(struct fence_core *core, struct call *call);
 
 #endif

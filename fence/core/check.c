@@ -8,7 +8,7 @@
 
 static bool is_timed(const struct fence_core *core, const struct call *call)
 {
-    return fence_timers_is_set(&core->timers, fence_core_index(core, call));
+    return fence_timers_is_set(&core->timers, core_index(core, call));
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */
@@ -27,8 +27,8 @@ static void check_quorum_call(const struct fence_core *core, const struct call *
 
 static void check_queue(const struct fence_core *core, const struct call *call)
 {
-    const uint32_t me = fence_core_index(core, call);
-    const struct fence_wait_queue *queue = fence_wait_queues_of(&core->queues, me);
+    const uint32_t me = core_index(core, call);
+    const struct core_wait_queue *queue = core_wait_queues_of(&core->queues, me);
     assert(queue && strcmp(queue->resource, call->resource) == 0 &&
            "an acquire of one stands in the queue of its resource");
     if (call->state == CALL_QUEUED)
@@ -40,15 +40,15 @@ static void check_queue(const struct fence_core *core, const struct call *call)
 static void check_group(const struct fence_core *core, const struct call *call)
 {
     assert(call->group < core->groups.capacity);
-    const struct fence_group_call *group = &core->groups.calls[call->group];
-    assert(group->call == fence_core_index(core, call) && "a group is of one call");
+    const struct core_group_call *group = &core->groups.calls[call->group];
+    assert(group->call == core_index(core, call) && "a group is of one call");
     assert(core->groups.used[group->place] == call->group && "a group under way is in use");
     assert(call->state != CALL_QUEUED && "several stand in no queue");
 }
 
 static void check_acquire(const struct fence_core *core, const struct call *call)
 {
-    assert(fence_clients_find(&core->clients, call->client) == fence_core_index(core, call) &&
+    assert(core_clients_find(&core->clients, call->client) == core_index(core, call) &&
            "an acquire is found by its client");
     if (call->state == CALL_TRYING) {
         const enum fence_attempt_state state = call->attempt.state;
@@ -91,8 +91,8 @@ static uint32_t count_free(const struct fence_core *core)
 static uint32_t count_admitting(const struct fence_core *core)
 {
     uint32_t count = 0;
-    for (unsigned class = 0; class < FENCE_CLASSES; class ++) {
-        uint32_t at = fence_admission_first(&core->admission, class);
+    for (unsigned class = 0; class < CORE_CLASSES; class ++) {
+        uint32_t at = core_admission_first(&core->admission, class);
         for (; at != FENCE_NOBODY; at = core->admission.places[at].behind) {
             assert(count < core->config.calls && "the queue for admission is no circle");
             assert(core->calls[at].state == CALL_ADMITTING &&
@@ -131,7 +131,7 @@ static void check_tables(const struct fence_core *core)
 static void check_master(const struct fence_core *core, unsigned i)
 {
     const struct fence_master *master = &core->fleet.master[i];
-    const struct fence_rejoin *rejoin = &core->rejoins[i];
+    const struct core_rejoin *rejoin = &core->rejoins[i];
     if (master->state == FENCE_MASTER_ACTIVE)
         assert(master->connected && master->reason == FENCE_REASON_NONE &&
                "only a master that nothing is wrong with votes");
@@ -139,9 +139,9 @@ static void check_master(const struct fence_core *core, unsigned i)
         assert(master->reason != FENCE_REASON_NONE && "a master that does not vote has a reason");
     if (!master->connected)
         assert(master->in_flight == 0 && "who is not connected owes nothing");
-    if (rejoin->state != FENCE_REJOIN_IDLE)
+    if (rejoin->state != CORE_REJOIN_IDLE)
         assert(master->state == FENCE_MASTER_REJOIN && "only a master that forgot is taken back");
-    assert((rejoin->state == FENCE_REJOIN_IDLE) == (rejoin->due_us == FENCE_NEVER) &&
+    assert((rejoin->state == CORE_REJOIN_IDLE) == (rejoin->due_us == FENCE_NEVER) &&
            "each step of a rejoin ends in time");
 }
 

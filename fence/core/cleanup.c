@@ -7,22 +7,22 @@
 
 static uint64_t cleanup_tag(const struct fence_core *core, uint32_t index)
 {
-    return fence_core_tag(core->cleanups.cleanups[index].serial, true, index);
+    return core_tag(core->cleanups.cleanups[index].serial, true, index);
 }
 
 static uint32_t open_cleanup(struct fence_core *core, const struct fence_taken *taken,
                              const char *resource)
 {
-    struct fence_cleanup owed = {
+    struct core_cleanup owed = {
         .attempt = taken->attempt,
         .expires_us = core->now_us + taken->ttl_ms * UINT64_C(1000) + FENCE_CLEANUP_SLACK_US,
         .owed = taken->masters,
         .told = taken->masters & fence_fleet_active(&core->fleet),
         .generation = core->fleet.generation,
     };
-    fence_core_copy_text(owed.resource, sizeof(owed.resource), resource);
-    fence_core_copy_text(owed.lock_id, sizeof(owed.lock_id), taken->lock_id);
-    return fence_cleanups_open(&core->cleanups, &owed, core->now_us);
+    core_copy_text(owed.resource, sizeof(owed.resource), resource);
+    core_copy_text(owed.lock_id, sizeof(owed.lock_id), taken->lock_id);
+    return core_cleanups_open(&core->cleanups, &owed, core->now_us);
 }
 
 /* Returns the first. What the table has no room for is told without being remembered. */
@@ -32,33 +32,33 @@ static uint32_t open_cleanups(struct fence_core *core, const struct fence_taken 
         return open_cleanup(core, taken, taken->resource);
     uint32_t first = open_cleanup(core, taken, taken->group->locks[0].resource);
     uint32_t last = first;
-    for (unsigned k = 1; k < taken->group->count && last != FENCE_NO_CLEANUP; k++) {
+    for (unsigned k = 1; k < taken->group->count && last != CORE_NO_CLEANUP; k++) {
         uint32_t next = open_cleanup(core, taken, taken->group->locks[k].resource);
-        if (next != FENCE_NO_CLEANUP)
-            fence_cleanups_join(&core->cleanups, last, next);
+        if (next != CORE_NO_CLEANUP)
+            core_cleanups_join(&core->cleanups, last, next);
         last = next;
     }
     return first;
 }
 
-void fence_core_undo(struct fence_core *core, const struct fence_taken *taken)
+void core_undo(struct fence_core *core, const struct fence_taken *taken)
 {
     assert(taken->masters != 0);
     uint32_t first = open_cleanups(core, taken);
     struct fence_request request = {
         .kind = FENCE_REQUEST_UNDO,
-        .tag = first != FENCE_NO_CLEANUP ? cleanup_tag(core, first) : 0,
+        .tag = first != CORE_NO_CLEANUP ? cleanup_tag(core, first) : 0,
         .resource = taken->resource,
         .lock_id = taken->lock_id,
         .owner = "",
         .attempt = taken->attempt,
         .group = taken->group,
     };
-    fence_core_send(core, taken->masters, &request);
+    core_send(core, taken->masters, &request);
 }
 
-void fence_core_undo_reply(struct fence_core *core, unsigned i, uint32_t index, uint64_t serial,
-                           enum fence_reply_kind kind)
+void core_undo_reply(struct fence_core *core, unsigned i, uint32_t index, uint64_t serial,
+                     enum fence_reply_kind kind)
 {
     /* Refused means that nothing was done, as much as lost may mean it. */
     bool done = kind != FENCE_REPLY_LOST && kind != FENCE_REPLY_REFUSED &&
@@ -66,19 +66,19 @@ void fence_core_undo_reply(struct fence_core *core, unsigned i, uint32_t index, 
     bool outdated = kind == FENCE_REPLY_STALE && index < core->cleanups.capacity &&
                     core->cleanups.cleanups[index].generation != core->fleet.generation;
     if (!done)
-        fence_cleanups_lose(&core->cleanups, index, serial, i);
+        core_cleanups_lose(&core->cleanups, index, serial, i);
     if (outdated)
-        fence_cleanups_tell_again(&core->cleanups); /* under the view learnt from it */
+        core_cleanups_tell_again(&core->cleanups); /* under the view learnt from it */
     if (done)
-        fence_cleanups_settle(&core->cleanups, index, serial, i);
+        core_cleanups_settle(&core->cleanups, index, serial, i);
 }
 
 /* One by one, also what was told as a group the first time. */
-void fence_core_undo_again(struct fence_core *core)
+void core_undo_again(struct fence_core *core)
 {
     uint32_t set = 0;
-    struct fence_cleanup *cleanup =
-        fence_cleanups_next(&core->cleanups, fence_fleet_active(&core->fleet), core->now_us, &set);
+    struct core_cleanup *cleanup =
+        core_cleanups_next(&core->cleanups, fence_fleet_active(&core->fleet), core->now_us, &set);
     if (!cleanup)
         return;
     cleanup->generation = core->fleet.generation;
@@ -90,5 +90,5 @@ void fence_core_undo_again(struct fence_core *core)
         .owner = "",
         .attempt = cleanup->attempt,
     };
-    fence_core_send(core, set, &request);
+    core_send(core, set, &request);
 }

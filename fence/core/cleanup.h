@@ -6,11 +6,11 @@
 #include "fence/core/state.h"
 
 /* @taken is undone: now on active masters, and on others when they are back. */
-void fence_core_undo(struct fence_core *core, const struct fence_taken *taken);
+void core_undo(struct fence_core *core, const struct fence_taken *taken);
 
 /* Master @i replied to a clean-up; and the next clean-up that is to be sent again goes out. */
-void fence_core_undo_reply(struct fence_core *core, unsigned i, uint32_t index, uint64_t serial,
-                           enum fence_reply_kind kind);
-void fence_core_undo_again(struct fence_core *core);
+void core_undo_reply(struct fence_core *core, unsigned i, uint32_t index, uint64_t serial,
+                     enum fence_reply_kind kind);
+void core_undo_again(struct fence_core *core);
 
 #endif

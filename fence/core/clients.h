@@ -7,26 +7,26 @@
 
 #include <stdint.h>
 
-struct fence_clients {
+struct core_clients {
     uint32_t capacity;
     uint32_t *buckets;
-    struct fence_client_place {
+    struct core_client_place {
         uint64_t client;
         uint32_t next; /* in the same bucket */
     } * places;
 };
 
 /* For calls numbered 0 .. @capacity - 1, a power of two. FENCE_ENOMEM. */
-FENCE_CHECKED int fence_clients_init(struct fence_clients *clients, uint32_t capacity);
-void fence_clients_fini(struct fence_clients *clients);
+FENCE_CHECKED int core_clients_init(struct core_clients *clients, uint32_t capacity);
+void core_clients_fini(struct core_clients *clients);
 
 /* Call @index, which is not in it, is @client's. No two calls are one client's. */
-void fence_clients_add(struct fence_clients *clients, uint32_t index, uint64_t client);
+void core_clients_add(struct core_clients *clients, uint32_t index, uint64_t client);
 
 /* Call @index, which is in it, has its answer. */
-void fence_clients_remove(struct fence_clients *clients, uint32_t index);
+void core_clients_remove(struct core_clients *clients, uint32_t index);
 
 /* The call of @client; FENCE_NOBODY if there is none. */
-uint32_t fence_clients_find(const struct fence_clients *clients, uint64_t client);
+uint32_t core_clients_find(const struct core_clients *clients, uint64_t client);
 
 #endif

@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-int fence_groups_init(struct fence_groups *groups, uint32_t capacity)
+int core_groups_init(struct core_groups *groups, uint32_t capacity)
 {
     assert(capacity > 0);
     groups->calls = calloc(capacity, sizeof(*groups->calls));
     groups->used = calloc(capacity, sizeof(*groups->used));
     if (!groups->calls || !groups->used) {
-        fence_groups_fini(groups);
+        core_groups_fini(groups);
         return FENCE_ENOMEM;
     }
     groups->capacity = capacity;
@@ -21,55 +21,55 @@ int fence_groups_init(struct fence_groups *groups, uint32_t capacity)
     return 0;
 }
 
-void fence_groups_fini(struct fence_groups *groups)
+void core_groups_fini(struct core_groups *groups)
 {
     free(groups->calls);
     free(groups->used);
-    *groups = (struct fence_groups){0};
+    *groups = (struct core_groups){0};
 }
 
-bool fence_groups_full(const struct fence_groups *groups)
+bool core_groups_full(const struct core_groups *groups)
 {
     return groups->free == FENCE_NOBODY;
 }
 
-bool fence_groups_let_wait(const struct fence_groups *groups)
+bool core_groups_let_wait(const struct core_groups *groups)
 {
     return groups->used_count < groups->capacity - groups->capacity / FENCE_GROUPS_KEPT_PART;
 }
 
-static bool has_slot(const struct fence_group_call *call, uint16_t slot)
+static bool has_slot(const struct core_group_call *call, uint16_t slot)
 {
-    unsigned bit = slot % FENCE_GROUP_SLOT_BITS;
+    unsigned bit = slot % CORE_GROUP_SLOT_BITS;
     return call->slots[bit / 64] >> (bit % 64) & 1;
 }
 
-static void note_slots(struct fence_group_call *call)
+static void note_slots(struct core_group_call *call)
 {
     memset(call->slots, 0, sizeof(call->slots));
     for (unsigned k = 0; k < call->group.count; k++) {
-        unsigned bit = call->group.locks[k].slot % FENCE_GROUP_SLOT_BITS;
+        unsigned bit = call->group.locks[k].slot % CORE_GROUP_SLOT_BITS;
         call->slots[bit / 64] |= UINT64_C(1) << (bit % 64);
     }
 }
 
-bool fence_groups_has(const struct fence_group_call *call, uint16_t slot, const char *resource)
+bool core_groups_has(const struct core_group_call *call, uint16_t slot, const char *resource)
 {
     return has_slot(call, slot) && fence_group_has(&call->group, resource);
 }
 
-uint32_t fence_groups_open(struct fence_groups *groups, const struct fence_group *group,
-                           uint32_t call)
+uint32_t core_groups_open(struct core_groups *groups, const struct fence_group *group,
+                          uint32_t call)
 {
-    assert(!fence_groups_full(groups));
+    assert(!core_groups_full(groups));
     assert(group->count >= FENCE_GROUP_MIN && group->count <= FENCE_GROUP_MAX);
     uint32_t index = groups->free;
-    struct fence_group_call *opened = &groups->calls[index];
+    struct core_group_call *opened = &groups->calls[index];
     groups->free = opened->next_free;
     opened->call = call;
     opened->place = groups->used_count;
     opened->blocked = 0;
-    fence_holder_hint_clear(&opened->seen);
+    core_holder_hint_clear(&opened->seen);
     opened->group.count = group->count;
     memcpy(opened->group.locks, group->locks, group->count * sizeof(group->locks[0]));
     note_slots(opened);
@@ -77,10 +77,10 @@ uint32_t fence_groups_open(struct fence_groups *groups, const struct fence_group
     return index;
 }
 
-void fence_groups_close(struct fence_groups *groups, uint32_t index)
+void core_groups_close(struct core_groups *groups, uint32_t index)
 {
     assert(index < groups->capacity && groups->used_count > 0);
-    struct fence_group_call *closed = &groups->calls[index];
+    struct core_group_call *closed = &groups->calls[index];
     uint32_t last = groups->used[--groups->used_count];
     groups->used[closed->place] = last;
     groups->calls[last].place = closed->place;

@@ -10,24 +10,24 @@
 #include "fence/quorum/attempt.h"
 
 enum {
-    FENCE_GROUP_SLOT_BITS = 1024,
-    FENCE_GROUP_SLOT_WORDS = FENCE_GROUP_SLOT_BITS / 64,
+    CORE_GROUP_SLOT_BITS = 1024,
+    CORE_GROUP_SLOT_WORDS = CORE_GROUP_SLOT_BITS / 64,
 };
 
-struct fence_group_call {
+struct core_group_call {
     uint64_t
-        slots[FENCE_GROUP_SLOT_WORDS]; /* a bit for each slot of its resources, some share one */
-    uint32_t call;                     /* whose it is */
-    uint32_t place;                    /* in the list of those in use */
+        slots[CORE_GROUP_SLOT_WORDS]; /* a bit for each slot of its resources, some share one */
+    uint32_t call;                    /* whose it is */
+    uint32_t place;                   /* in the list of those in use */
     uint32_t next_free;
-    unsigned blocked;              /* the index of the lock that was in the way last */
-    struct fence_holder_hint seen; /* of that one */
+    unsigned blocked;             /* the index of the lock that was in the way last */
+    struct core_holder_hint seen; /* of that one */
     struct fence_counter_votes votes[FENCE_GROUP_MAX];
     struct fence_group group;
 };
 
-struct fence_groups {
-    struct fence_group_call *calls;
+struct core_groups {
+    struct core_group_call *calls;
     uint32_t *used; /* the indexes of those in use, in no order */
     uint32_t used_count;
     uint32_t capacity;
@@ -35,24 +35,24 @@ struct fence_groups {
 };
 
 /* Room for @capacity of them. FENCE_ENOMEM. */
-FENCE_CHECKED int fence_groups_init(struct fence_groups *groups, uint32_t capacity);
-void fence_groups_fini(struct fence_groups *groups);
+FENCE_CHECKED int core_groups_init(struct core_groups *groups, uint32_t capacity);
+void core_groups_fini(struct core_groups *groups);
 
-bool fence_groups_full(const struct fence_groups *groups);
+bool core_groups_full(const struct core_groups *groups);
 
 /* Whether one more that waits may come. A part of the room is kept for those that do not: waiting,
  * all of them could keep everybody else out for as long as a wait may take. */
-bool fence_groups_let_wait(const struct fence_groups *groups);
+bool core_groups_let_wait(const struct core_groups *groups);
 
 /* A fresh one, with a copy of @group, for the call at index @call; there is room. Returns its
  * index. */
-uint32_t fence_groups_open(struct fence_groups *groups, const struct fence_group *group,
-                           uint32_t call);
+uint32_t core_groups_open(struct core_groups *groups, const struct fence_group *group,
+                          uint32_t call);
 
 /* Whether @resource, whose slot is @slot, is one of those of @call. Most that are not are told
  * apart by their slot. */
-bool fence_groups_has(const struct fence_group_call *call, uint16_t slot, const char *resource);
+bool core_groups_has(const struct core_group_call *call, uint16_t slot, const char *resource);
 
-void fence_groups_close(struct fence_groups *groups, uint32_t index);
+void core_groups_close(struct core_groups *groups, uint32_t index);
 
 #endif

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-void fence_holder_hint_clear(struct fence_holder_hint *seen)
+void core_holder_hint_clear(struct core_holder_hint *seen)
 {
     seen->held_until_us = 0;
     seen->holder = 0;
@@ -11,8 +11,8 @@ void fence_holder_hint_clear(struct fence_holder_hint *seen)
     seen->owner[0] = '\0';
 }
 
-void fence_holder_hint_held(struct fence_holder_hint *seen, uint64_t until_us, uint64_t holder,
-                            const char *owner)
+void core_holder_hint_held(struct core_holder_hint *seen, uint64_t until_us, uint64_t holder,
+                           const char *owner)
 {
     size_t len = strlen(owner);
     assert(len <= FENCE_OWNER_MAX);
@@ -27,7 +27,7 @@ static uint64_t bit_of(uint64_t holder)
     return UINT64_C(1) << (holder & 63);
 }
 
-bool fence_holder_hint_released(struct fence_holder_hint *seen, uint64_t by)
+bool core_holder_hint_released(struct core_holder_hint *seen, uint64_t by)
 {
     seen->released |= bit_of(by);
     if (seen->holder != 0 && seen->holder != by)
@@ -37,7 +37,7 @@ bool fence_holder_hint_released(struct fence_holder_hint *seen, uint64_t by)
     return true;
 }
 
-bool fence_holder_hint_overtaken(struct fence_holder_hint *seen)
+bool core_holder_hint_overtaken(struct core_holder_hint *seen)
 {
     bool overtaken = seen->holder != 0 && (seen->released & bit_of(seen->holder));
     seen->released = 0;

@@ -9,25 +9,25 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct fence_holder_hint {
+struct core_holder_hint {
     uint64_t held_until_us; /* 0: not known to be held */
     uint64_t holder;        /* hash of the lock id of who holds it; 0: nobody known */
     uint64_t released;      /* Bloom bits of the lock ids released since the last attempt */
     char owner[FENCE_OWNER_MAX + 1];
 };
 
-void fence_holder_hint_clear(struct fence_holder_hint *seen);
+void core_holder_hint_clear(struct core_holder_hint *seen);
 
 /* The resource is held until @until_us by @holder (fence_lock_id_hash()), with the label @owner. */
-void fence_holder_hint_held(struct fence_holder_hint *seen, uint64_t until_us, uint64_t holder,
-                            const char *owner);
+void core_holder_hint_held(struct core_holder_hint *seen, uint64_t until_us, uint64_t holder,
+                           const char *owner);
 
 /* @by released the lock. True if the lock may be free now. False if another holder was seen since.
  */
-bool fence_holder_hint_released(struct fence_holder_hint *seen, uint64_t by);
+bool core_holder_hint_released(struct core_holder_hint *seen, uint64_t by);
 
 /* True if the holder's release arrived before the holder was seen as such: the lock was about to be
  * free. Consumes the release, so that the next call is false. */
-bool fence_holder_hint_overtaken(struct fence_holder_hint *seen);
+bool core_holder_hint_overtaken(struct core_holder_hint *seen);
 
 #endif

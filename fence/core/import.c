@@ -7,10 +7,10 @@
 
 static void read_page(struct fence_core *core, unsigned member, unsigned i)
 {
-    struct fence_rejoin *rejoin = &core->rejoins[member];
-    struct fence_source *source = &rejoin->source[i];
+    struct core_rejoin *rejoin = &core->rejoins[member];
+    struct core_source *source = &rejoin->source[i];
     struct fence_rejoin_request *request =
-        fence_core_rejoin_send(core, member, FENCE_REJOIN_READ, fence_core_bit(i));
+        core_rejoin_send(core, member, FENCE_REJOIN_READ, core_bit(i));
     source->number = (source->number + 1) & REJOIN_NUMBER_MASK;
     source->away_us = 0;
     source->reading = true;
@@ -22,7 +22,7 @@ static void read_page(struct fence_core *core, unsigned member, unsigned i)
 
 /* Whether @tag is of the last page that the source was asked for. It may have been asked for the
  * same one before, over another connection. */
-static bool is_awaited(const struct fence_source *source, uint64_t tag)
+static bool is_awaited(const struct core_source *source, uint64_t tag)
 {
     return source->reading && (tag >> REJOIN_NUMBER_SHIFT & REJOIN_NUMBER_MASK) == source->number;
 }
@@ -31,7 +31,7 @@ static void merge_page(struct fence_core *core, unsigned member, unsigned i,
                        enum fence_rejoin_part part, const struct fence_page *page)
 {
     struct fence_rejoin_request *request =
-        fence_core_rejoin_send(core, member, FENCE_REJOIN_INSTALL, fence_core_bit(member));
+        core_rejoin_send(core, member, FENCE_REJOIN_INSTALL, core_bit(member));
     request->tag |= (uint64_t)part << REJOIN_PART_SHIFT | (uint64_t)i << REJOIN_SOURCE_SHIFT;
     request->source = i;
     request->page = page;
@@ -48,17 +48,17 @@ static bool is_sign_due(const struct fence_core *core, unsigned member)
 }
 
 /* From the first q that recorded. */
-void fence_core_import_begin(struct fence_core *core, unsigned member)
+void core_import_begin(struct fence_core *core, unsigned member)
 {
-    struct fence_rejoin *rejoin = &core->rejoins[member];
+    struct core_rejoin *rejoin = &core->rejoins[member];
     uint32_t sources = rejoin->answered & fence_fleet_active(&core->fleet);
-    if (!fence_core_rejoin_is_enough(core, sources)) {
-        fence_core_rejoin_record(core, member);
+    if (!core_rejoin_is_enough(core, sources)) {
+        core_rejoin_record(core, member);
         return;
     }
     rejoin->recorded_us = core->now_us;
     rejoin->sign_us = core->now_us;
-    fence_rejoin_import(rejoin, sources, fence_core_rejoin_timeout_us(core));
+    core_rejoin_state_import(rejoin, sources, core_rejoin_timeout_us(core));
     for (unsigned i = 0; i < core->fleet.n; i++)
         if (sources >> i & 1)
             read_page(core, member, i);
@@ -74,10 +74,10 @@ static uint64_t quarantine_end_us(const struct fence_core *core, unsigned member
 static void keep_quarantine(struct fence_core *core, unsigned member)
 {
     static const struct fence_page nothing = {.bytes = "", .len = 0};
-    struct fence_rejoin *rejoin = &core->rejoins[member];
+    struct core_rejoin *rejoin = &core->rejoins[member];
     uint64_t end_us = quarantine_end_us(core, member);
     if (core->now_us >= end_us || FENCE_MUTANT(NO_WAIT)) {
-        fence_core_rejoin_admit(core, member);
+        core_rejoin_admit(core, member);
         return;
     }
     uint64_t alive_us = core->now_us + FENCE_REJOIN_ALIVE_US;
@@ -87,20 +87,20 @@ static void keep_quarantine(struct fence_core *core, unsigned member)
 
 static void begin_quarantine(struct fence_core *core, unsigned member)
 {
-    struct fence_rejoin *rejoin = &core->rejoins[member];
-    fence_rejoin_quarantine(rejoin, core->now_us);
-    fence_core_master(core, member)->eligible_at_us = quarantine_end_us(core, member);
+    struct core_rejoin *rejoin = &core->rejoins[member];
+    core_rejoin_state_quarantine(rejoin, core->now_us);
+    core_master(core, member)->eligible_at_us = quarantine_end_us(core, member);
     keep_quarantine(core, member);
 }
 
 /* A sign of life is due, or the quarantine is over. The admission goes out behind a sign that is on
  * its way. */
-void fence_core_import_quarantine_tick(struct fence_core *core, unsigned member)
+void core_import_quarantine_tick(struct fence_core *core, unsigned member)
 {
-    const struct fence_rejoin *rejoin = &core->rejoins[member];
-    if (fence_rejoin_merging(&rejoin->source[member]) > 0 &&
+    const struct core_rejoin *rejoin = &core->rejoins[member];
+    if (core_rejoin_state_merging(&rejoin->source[member]) > 0 &&
         core->now_us < quarantine_end_us(core, member))
-        fence_core_rejoin_break_off(core, member, FENCE_REASON_SILENT);
+        core_rejoin_break_off(core, member, FENCE_REASON_SILENT);
     else
         keep_quarantine(core, member);
 }
@@ -109,15 +109,15 @@ void fence_core_import_quarantine_tick(struct fence_core *core, unsigned member)
  * back. */
 static bool may_import(const struct fence_core *core, unsigned member, enum fence_rejoin_part part)
 {
-    const struct fence_rejoin *rejoin = &core->rejoins[member];
-    uint32_t set = fence_rejoin_imported(rejoin, part);
+    const struct core_rejoin *rejoin = &core->rejoins[member];
+    uint32_t set = core_rejoin_state_imported(rejoin, part);
     for (unsigned i = 0; i < core->fleet.n; i++)
         if (!rejoin->source[i].broken)
-            set |= fence_core_bit(i) & rejoin->sources;
-    return fence_core_rejoin_is_enough(core, set);
+            set |= core_bit(i) & rejoin->sources;
+    return core_rejoin_is_enough(core, set);
 }
 
-static bool has_unreadable_source(const struct fence_rejoin *rejoin)
+static bool has_unreadable_source(const struct core_rejoin *rejoin)
 {
     for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++)
         if (rejoin->source[i].unreadable)
@@ -130,23 +130,23 @@ static bool has_unreadable_source(const struct fence_rejoin *rejoin)
  * are there, the locks are waited out. */
 static void import_failed(struct fence_core *core, unsigned member)
 {
-    struct fence_rejoin *rejoin = &core->rejoins[member];
+    struct core_rejoin *rejoin = &core->rejoins[member];
     bool unreadable = has_unreadable_source(rejoin);
     bool has_counters =
-        fence_core_rejoin_is_enough(core, fence_rejoin_imported(rejoin, FENCE_REJOIN_COUNTERS));
+        core_rejoin_is_enough(core, core_rejoin_state_imported(rejoin, FENCE_REJOIN_COUNTERS));
     if (unreadable && !has_counters && may_import(core, member, FENCE_REJOIN_COUNTERS))
         return; /* they are on their way */
     if (unreadable && has_counters && ++rejoin->stuck >= FENCE_REJOIN_STUCK_MAX)
         begin_quarantine(core, member);
     else
-        fence_core_rejoin_record(core, member);
+        core_rejoin_record(core, member);
 }
 
 static bool may_read(const struct fence_core *core, unsigned member, unsigned i)
 {
-    const struct fence_source *source = &core->rejoins[member].source[i];
+    const struct core_source *source = &core->rejoins[member].source[i];
     return source->part < FENCE_REJOIN_PARTS && !source->reading && !source->broken &&
-           fence_rejoin_merging(source) < FENCE_REJOIN_MERGING_MAX &&
+           core_rejoin_state_merging(source) < FENCE_REJOIN_MERGING_MAX &&
            (fence_fleet_active(&core->fleet) >> i & 1);
 }
 
@@ -154,7 +154,7 @@ static bool may_read(const struct fence_core *core, unsigned member, unsigned i)
 static void drop_the_absent(struct fence_core *core, unsigned member)
 {
     for (unsigned i = 0; i < core->fleet.n; i++) {
-        struct fence_source *source = &core->rejoins[member].source[i];
+        struct core_source *source = &core->rejoins[member].source[i];
         bool away = source->away_us > 0 && !(fence_fleet_active(&core->fleet) >> i & 1);
         if (source->part < FENCE_REJOIN_PARTS && away &&
             core->now_us >= source->away_us + FENCE_REJOIN_TIMEOUT_US)
@@ -164,104 +164,104 @@ static void drop_the_absent(struct fence_core *core, unsigned member)
 
 static void read_on(struct fence_core *core, unsigned member)
 {
-    const struct fence_rejoin *rejoin = &core->rejoins[member];
+    const struct core_rejoin *rejoin = &core->rejoins[member];
     for (unsigned i = 0; i < core->fleet.n; i++)
         if ((rejoin->sources >> i & 1) && may_read(core, member, i))
             read_page(core, member, i);
 }
 
-void fence_core_import_go_on(struct fence_core *core, unsigned member)
+void core_import_go_on(struct fence_core *core, unsigned member)
 {
-    const struct fence_rejoin *rejoin = &core->rejoins[member];
+    const struct core_rejoin *rejoin = &core->rejoins[member];
     uint64_t serial = rejoin->serial;
     drop_the_absent(core, member);
-    if (fence_core_rejoin_is_enough(core, fence_rejoin_imported(rejoin, FENCE_REJOIN_LOCKS))) {
+    if (core_rejoin_is_enough(core, core_rejoin_state_imported(rejoin, FENCE_REJOIN_LOCKS))) {
         if (FENCE_MUTANT(READ_BEFORE_RECORD))
-            fence_core_rejoin_record(core, member);
+            core_rejoin_record(core, member);
         else
-            fence_core_rejoin_admit(core, member);
+            core_rejoin_admit(core, member);
         return;
     }
     if (!may_import(core, member, FENCE_REJOIN_LOCKS))
         import_failed(core, member);
-    if (rejoin->serial == serial && rejoin->state == FENCE_REJOIN_IMPORTING)
+    if (rejoin->serial == serial && rejoin->state == CORE_REJOIN_IMPORTING)
         read_on(core, member);
 }
 
-void fence_core_import_page_came(struct fence_core *core, unsigned member, unsigned i,
-                                 const struct fence_rejoin_reply *reply)
+void core_import_page_came(struct fence_core *core, unsigned member, unsigned i,
+                           const struct fence_rejoin_reply *reply)
 {
-    struct fence_rejoin *rejoin = &core->rejoins[member];
-    struct fence_source *source = &rejoin->source[i];
+    struct core_rejoin *rejoin = &core->rejoins[member];
+    struct core_source *source = &rejoin->source[i];
     if (!is_awaited(source, reply->tag))
         return; /* it was asked for none, or for that one again */
     if (!(fence_fleet_active(&core->fleet) >> i & 1)) {
-        fence_source_leave(source, core->now_us);
-        fence_core_import_go_on(core, member);
+        core_source_leave(source, core->now_us);
+        core_import_go_on(core, member);
         return;
     }
     source->reading = false;
     source->tries = 0;
-    rejoin->due_us = fence_core_rejoin_timeout_us(core);
+    rejoin->due_us = core_rejoin_timeout_us(core);
     if (reply->page.len > 0 || is_sign_due(core, member))
         merge_page(core, member, i, source->part, &reply->page);
     source->cursor = reply->cursor;
     if (reply->cursor == 0)
         source->part++;
-    fence_core_import_go_on(core, member);
+    core_import_go_on(core, member);
 }
 
 /* Where its connection ended, the page is asked for again over the next one. */
-void fence_core_import_page_failed(struct fence_core *core, unsigned member, unsigned i,
-                                   const struct fence_rejoin_reply *reply)
+void core_import_page_failed(struct fence_core *core, unsigned member, unsigned i,
+                             const struct fence_rejoin_reply *reply)
 {
-    struct fence_source *source = &core->rejoins[member].source[i];
+    struct core_source *source = &core->rejoins[member].source[i];
     if (!is_awaited(source, reply->tag))
         return;
-    fence_source_leave(source, core->now_us);
+    core_source_leave(source, core->now_us);
     source->unreadable =
         reply->outcome == FENCE_REJOIN_REFUSED || ++source->tries >= FENCE_REJOIN_PAGE_TRIES_MAX;
     source->broken = source->unreadable || reply->outcome == FENCE_REJOIN_CHANGED;
-    fence_core_import_go_on(core, member);
+    core_import_go_on(core, member);
 }
 
-void fence_core_import_page_merged(struct fence_core *core, unsigned member, uint64_t tag)
+void core_import_page_merged(struct fence_core *core, unsigned member, uint64_t tag)
 {
-    struct fence_rejoin *rejoin = &core->rejoins[member];
+    struct core_rejoin *rejoin = &core->rejoins[member];
     unsigned i = tag >> REJOIN_SOURCE_SHIFT & REJOIN_INDEX_MASK;
     unsigned part = tag >> REJOIN_PART_SHIFT & REJOIN_INDEX_MASK;
     if (i >= core->fleet.n || part >= FENCE_REJOIN_PARTS || rejoin->source[i].merging[part] == 0)
         return; /* it was sent none */
     rejoin->source[i].merging[part]--;
-    if (rejoin->state == FENCE_REJOIN_QUARANTINED)
+    if (rejoin->state == CORE_REJOIN_QUARANTINED)
         return;
-    rejoin->due_us = fence_core_rejoin_timeout_us(core);
-    fence_core_import_go_on(core, member);
+    rejoin->due_us = core_rejoin_timeout_us(core);
+    core_import_go_on(core, member);
 }
 
-static bool is_merging(const struct fence_rejoin *rejoin)
+static bool is_merging(const struct core_rejoin *rejoin)
 {
     for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++)
-        if (fence_rejoin_merging(&rejoin->source[i]) > 0)
+        if (core_rejoin_state_merging(&rejoin->source[i]) > 0)
             return true;
     return false;
 }
 
 /* No page came, and none was merged, for a while: the member is silent, or sources are. */
-void fence_core_import_tick(struct fence_core *core, unsigned member)
+void core_import_tick(struct fence_core *core, unsigned member)
 {
-    struct fence_rejoin *rejoin = &core->rejoins[member];
+    struct core_rejoin *rejoin = &core->rejoins[member];
     uint64_t serial = rejoin->serial;
     uint32_t silent = 0;
     if (is_merging(rejoin)) {
-        fence_core_rejoin_break_off(core, member, FENCE_REASON_SILENT);
+        core_rejoin_break_off(core, member, FENCE_REASON_SILENT);
         return;
     }
     for (unsigned i = 0; i < core->fleet.n; i++)
         if ((rejoin->sources >> i & 1) && rejoin->source[i].reading)
-            silent |= fence_core_bit(i);
-    rejoin->due_us = fence_core_rejoin_timeout_us(core);
-    fence_core_give_up(core, silent & fence_fleet_active(&core->fleet), FENCE_REASON_SILENT);
-    if (rejoin->serial == serial && rejoin->state == FENCE_REJOIN_IMPORTING)
-        fence_core_import_go_on(core, member);
+            silent |= core_bit(i);
+    rejoin->due_us = core_rejoin_timeout_us(core);
+    core_give_up(core, silent & fence_fleet_active(&core->fleet), FENCE_REASON_SILENT);
+    if (rejoin->serial == serial && rejoin->state == CORE_REJOIN_IMPORTING)
+        core_import_go_on(core, member);
 }

@@ -21,16 +21,16 @@ static int init_tables(struct fence_core *core, const struct fence_config *confi
     const uint32_t calls = config->calls;
     int error = fence_timers_init(&core->timers, calls) ? 0 : FENCE_ENOMEM;
     if (!error)
-        error = fence_wait_queues_init(&core->queues, power_of_two(calls), config->seed);
+        error = core_wait_queues_init(&core->queues, power_of_two(calls), config->seed);
     if (!error)
-        error = fence_clients_init(&core->clients, power_of_two(calls));
+        error = core_clients_init(&core->clients, power_of_two(calls));
     if (!error)
-        error = fence_groups_init(&core->groups, at_most(calls, FENCE_GROUPS_MAX));
+        error = core_groups_init(&core->groups, at_most(calls, FENCE_GROUPS_MAX));
     if (!error)
-        error = fence_admission_init(&core->admission, calls,
-                                     config->owed > 0 ? config->owed : FENCE_OWED_MAX);
+        error = core_admission_init(&core->admission, calls,
+                                    config->owed > 0 ? config->owed : FENCE_OWED_MAX);
     if (!error)
-        error = fence_cleanups_init(&core->cleanups, at_most(calls, FENCE_CLEANUPS_MAX));
+        error = core_cleanups_init(&core->cleanups, at_most(calls, FENCE_CLEANUPS_MAX));
     return error;
 }
 
@@ -69,11 +69,11 @@ void fence_core_free(struct fence_core *core)
     if (!core)
         return;
     fence_timers_fini(&core->timers);
-    fence_wait_queues_fini(&core->queues);
-    fence_clients_fini(&core->clients);
-    fence_groups_fini(&core->groups);
-    fence_admission_fini(&core->admission);
-    fence_cleanups_fini(&core->cleanups);
+    core_wait_queues_fini(&core->queues);
+    core_clients_fini(&core->clients);
+    core_groups_fini(&core->groups);
+    core_admission_fini(&core->admission);
+    core_cleanups_fini(&core->cleanups);
     free(core->rejoins);
     free(core->calls);
     free(core);

@@ -8,9 +8,9 @@
 /* Rejoins end with the connection to their master; a new handshake may begin another. */
 static void lose_master(struct fence_core *core, unsigned i, enum fence_reason reason)
 {
-    fence_rejoin_end(&core->rejoins[i]);
+    core_rejoin_state_end(&core->rejoins[i]);
     for (unsigned member = 0; member < core->fleet.n; member++)
-        fence_rejoin_source_lost(&core->rejoins[member], i, core->now_us);
+        core_rejoin_state_source_lost(&core->rejoins[member], i, core->now_us);
     fence_fleet_lose(&core->fleet, i, reason);
 }
 
@@ -21,14 +21,14 @@ static void reset_masters(struct fence_core *core, uint32_t set, enum fence_reas
     for (unsigned i = 0; i < core->fleet.n; i++)
         if (set >> i & 1)
             lose_master(core, i, reason);
-    fence_core_effect(core, FENCE_EFFECT_RESET)->masters = set;
+    core_add_effect(core, FENCE_EFFECT_RESET)->masters = set;
 }
 
 static void begin_rejoin(struct fence_core *core, unsigned member)
 {
-    struct fence_rejoin *rejoin = &core->rejoins[member];
+    struct core_rejoin *rejoin = &core->rejoins[member];
     uint64_t spread_us = rejoin->beaten ? FENCE_REJOIN_BEATEN_US : FENCE_REJOIN_DELAY_US;
-    fence_rejoin_begin(rejoin, core->now_us + fence_core_random(core) % spread_us);
+    core_rejoin_state_begin(rejoin, core->now_us + core_random(core) % spread_us);
     core->fleet.master[member].eligible_at_us = 0;
 }
 
@@ -40,11 +40,11 @@ static void reconsider(struct fence_core *core, uint32_t active_before)
     bool some_are_back = fence_fleet_active(fleet) & ~active_before;
     bool renamed = fence_fleet_name_views(fleet); /* what was told before may be refused */
     if (some_are_back || renamed)
-        fence_cleanups_tell_again(&core->cleanups);
+        core_cleanups_tell_again(&core->cleanups);
 
     uint32_t restarted = changed & fence_fleet_in_state(fleet, FENCE_MASTER_RESTAMP);
     if (restarted)
-        fence_core_effect(core, FENCE_EFFECT_RESTAMP)->masters = restarted;
+        core_add_effect(core, FENCE_EFFECT_RESTAMP)->masters = restarted;
     uint32_t forgot = changed & fence_fleet_in_state(fleet, FENCE_MASTER_REJOIN);
     for (unsigned i = 0; i < fleet->n; i++)
         if (forgot >> i & 1)
@@ -55,19 +55,19 @@ static void reconsider(struct fence_core *core, uint32_t active_before)
     core->some_are_back |= some_are_back;
 }
 
-void fence_core_learn(struct fence_core *core, unsigned i, const struct fence_facts *facts)
+void core_learn(struct fence_core *core, unsigned i, const struct fence_facts *facts)
 {
     uint32_t active = fence_fleet_active(&core->fleet) & ~(UINT32_C(1) << i);
-    fence_rejoin_end(&core->rejoins[i]);
+    core_rejoin_state_end(&core->rejoins[i]);
     if (strcmp(core->fleet.master[i].facts.server_id, facts->server_id) != 0 &&
         !FENCE_MUTANT(READ_ON_ELSEWHERE))
         for (unsigned member = 0; member < core->fleet.n; member++)
-            fence_rejoin_source_restarted(&core->rejoins[member], i, core->now_us);
+            core_rejoin_state_source_restarted(&core->rejoins[member], i, core->now_us);
     fence_fleet_learn(&core->fleet, i, facts, core->now_us);
     reconsider(core, active);
 }
 
-void fence_core_learn_view(struct fence_core *core, unsigned i, const struct fence_view *view)
+void core_learn_view(struct fence_core *core, unsigned i, const struct fence_view *view)
 {
     uint32_t active = fence_fleet_active(&core->fleet);
     (void)fence_fleet_learn_view(&core->fleet, i, view);
@@ -75,17 +75,17 @@ void fence_core_learn_view(struct fence_core *core, unsigned i, const struct fen
     /* Its own incarnation leaps too far to be believed from a refusal. A handshake reads it from
      * the marker. This happens after two token floors that this server did not see. */
     if (view->incarnation[i] > core->fleet.view.incarnation[i] && core->fleet.master[i].connected)
-        fence_core_give_up(core, UINT32_C(1) << i, FENCE_REASON_CHANGED);
+        core_give_up(core, UINT32_C(1) << i, FENCE_REASON_CHANGED);
 }
 
-void fence_core_lose(struct fence_core *core, unsigned i, enum fence_reason reason)
+void core_lose(struct fence_core *core, unsigned i, enum fence_reason reason)
 {
     uint32_t active = fence_fleet_active(&core->fleet);
     lose_master(core, i, reason);
     reconsider(core, active);
 }
 
-void fence_core_give_up(struct fence_core *core, uint32_t set, enum fence_reason reason)
+void core_give_up(struct fence_core *core, uint32_t set, enum fence_reason reason)
 {
     if (set == 0)
         return;

@@ -8,9 +8,9 @@
 
 /* In this order: a handshake with master @i ended; it refused a request and told its view; its
  * connection ended; the masters in @set are given up. */
-void fence_core_learn(struct fence_core *core, unsigned i, const struct fence_facts *facts);
-void fence_core_learn_view(struct fence_core *core, unsigned i, const struct fence_view *view);
-void fence_core_lose(struct fence_core *core, unsigned i, enum fence_reason reason);
-void fence_core_give_up(struct fence_core *core, uint32_t set, enum fence_reason reason);
+void core_learn(struct fence_core *core, unsigned i, const struct fence_facts *facts);
+void core_learn_view(struct fence_core *core, unsigned i, const struct fence_view *view);
+void core_lose(struct fence_core *core, unsigned i, enum fence_reason reason);
+void core_give_up(struct fence_core *core, uint32_t set, enum fence_reason reason);
 
 #endif

@@ -5,14 +5,14 @@
 #include <assert.h>
 #include <string.h>
 
-void fence_core_copy_text(char *to, size_t size, const char *from)
+void core_copy_text(char *to, size_t size, const char *from)
 {
     size_t len = from ? strlen(from) : 0;
     assert(len < size);
     memcpy(to, from ? from : "", len + 1);
 }
 
-uint64_t fence_core_random(struct fence_core *core)
+uint64_t core_random(struct fence_core *core)
 {
     /* SplitMix64 (Steele, Lea, Flood 2014) over the random bits that came with the event. */
     uint64_t z = core->random += UINT64_C(0x9e3779b97f4a7c15);
@@ -21,7 +21,7 @@ uint64_t fence_core_random(struct fence_core *core)
     return z ^ (z >> 31);
 }
 
-struct fence_effect *fence_core_effect(struct fence_core *core, enum fence_effect_kind kind)
+struct fence_effect *core_add_effect(struct fence_core *core, enum fence_effect_kind kind)
 {
     assert(core->effects->count < FENCE_EFFECTS_MAX);
     struct fence_effect *effect = &core->effects->items[core->effects->count++];
@@ -30,17 +30,17 @@ struct fence_effect *fence_core_effect(struct fence_core *core, enum fence_effec
     return effect;
 }
 
-void fence_core_next_round(struct fence_core *core, struct call *call)
+void core_next_round(struct fence_core *core, struct call *call)
 {
     call->round = ++core->rounds;
 }
 
-void fence_core_send(struct fence_core *core, uint32_t set, const struct fence_request *request)
+void core_send(struct fence_core *core, uint32_t set, const struct fence_request *request)
 {
     set &= fence_fleet_active(&core->fleet);
     if (set == 0)
         return;
-    struct fence_effect *effect = fence_core_effect(core, FENCE_EFFECT_SEND);
+    struct fence_effect *effect = core_add_effect(core, FENCE_EFFECT_SEND);
     effect->masters = set;
     effect->request = *request;
     for (unsigned i = 0; i < core->fleet.n; i++)
@@ -49,21 +49,21 @@ void fence_core_send(struct fence_core *core, uint32_t set, const struct fence_r
                              core->now_us);
 }
 
-void fence_core_ask(struct fence_core *core, const struct call *call, uint32_t set,
-                    const struct fence_request *request)
+void core_ask(struct fence_core *core, const struct call *call, uint32_t set,
+              const struct fence_request *request)
 {
     struct fence_request completed = *request;
-    completed.tag = fence_core_tag(call->round, false, fence_core_index(core, call));
+    completed.tag = core_tag(call->round, false, core_index(core, call));
     completed.resource = call->resource;
     completed.lock_id = call->lock_id;
     completed.owner = call->owner;
     completed.slot = call->slot;
-    fence_core_send(core, set, &completed);
+    core_send(core, set, &completed);
 }
 
-struct fence_answer *fence_core_answer(struct fence_core *core, const struct call *call, int error)
+struct fence_answer *core_answer(struct fence_core *core, const struct call *call, int error)
 {
-    struct fence_answer *answer = &fence_core_effect(core, FENCE_EFFECT_ANSWER)->answer;
+    struct fence_answer *answer = &core_add_effect(core, FENCE_EFFECT_ANSWER)->answer;
     *answer = (struct fence_answer){
         .kind = call->kind,
         .error = error,

@@ -5,26 +5,26 @@
 #include "fence/core/state.h"
 
 /* Copies @from (NULL: nothing) to @to, which must have room. */
-void fence_core_copy_text(char *to, size_t size, const char *from);
+void core_copy_text(char *to, size_t size, const char *from);
 
 /* The next random number of this step. */
-uint64_t fence_core_random(struct fence_core *core);
+uint64_t core_random(struct fence_core *core);
 
 /* Starts a round: replies to earlier ones no longer count. */
-void fence_core_next_round(struct fence_core *core, struct call *call);
+void core_next_round(struct fence_core *core, struct call *call);
 
 /* A fresh effect of this step. */
-struct fence_effect *fence_core_effect(struct fence_core *core, enum fence_effect_kind kind);
+struct fence_effect *core_add_effect(struct fence_core *core, enum fence_effect_kind kind);
 
 /* Sends @request, which is complete, to each master of @set that is active. */
-void fence_core_send(struct fence_core *core, uint32_t set, const struct fence_request *request);
+void core_send(struct fence_core *core, uint32_t set, const struct fence_request *request);
 
 /* Sends @request, completed with the call's strings, to each master of @set that is active. The
  * replies belong to the call's round. */
-void fence_core_ask(struct fence_core *core, const struct call *call, uint32_t set,
-                    const struct fence_request *request);
+void core_ask(struct fence_core *core, const struct call *call, uint32_t set,
+              const struct fence_request *request);
 
 /* An answer to @call with what all answers carry. The caller completes it before the step ends. */
-struct fence_answer *fence_core_answer(struct fence_core *core, const struct call *call, int error);
+struct fence_answer *core_answer(struct fence_core *core, const struct call *call, int error);
 
 #endif

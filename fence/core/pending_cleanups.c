@@ -7,25 +7,25 @@ enum {
     LOOKED_AT_A_TIME = 64, /* slots that one step of the round passes over at most */
 };
 
-int fence_cleanups_init(struct fence_cleanups *cleanups, uint32_t capacity)
+int core_cleanups_init(struct core_cleanups *cleanups, uint32_t capacity)
 {
     assert(capacity > 0);
-    *cleanups = (struct fence_cleanups){.capacity = capacity};
+    *cleanups = (struct core_cleanups){.capacity = capacity};
     cleanups->cleanups = calloc(capacity, sizeof(*cleanups->cleanups));
     if (!cleanups->cleanups)
         return FENCE_ENOMEM;
     for (uint32_t i = 0; i < capacity; i++)
-        cleanups->cleanups[i].next_free = i + 1 < capacity ? i + 1 : FENCE_NO_CLEANUP;
+        cleanups->cleanups[i].next_free = i + 1 < capacity ? i + 1 : CORE_NO_CLEANUP;
     return 0;
 }
 
-void fence_cleanups_fini(struct fence_cleanups *cleanups)
+void core_cleanups_fini(struct core_cleanups *cleanups)
 {
     free(cleanups->cleanups);
-    *cleanups = (struct fence_cleanups){0};
+    *cleanups = (struct core_cleanups){0};
 }
 
-static void close_cleanup(struct fence_cleanups *cleanups, struct fence_cleanup *cleanup)
+static void close_cleanup(struct core_cleanups *cleanups, struct core_cleanup *cleanup)
 {
     cleanup->serial = 0;
     cleanup->next_free = cleanups->free;
@@ -34,49 +34,49 @@ static void close_cleanup(struct fence_cleanups *cleanups, struct fence_cleanup 
 }
 
 /* Masters that never come back must not fill the table for good. */
-static void reclaim_expired(struct fence_cleanups *cleanups, uint64_t now_us)
+static void reclaim_expired(struct core_cleanups *cleanups, uint64_t now_us)
 {
     for (unsigned looked = 0; looked < LOOKED_AT_A_TIME; looked++) {
         cleanups->reclaim = (cleanups->reclaim + 1) % cleanups->capacity;
-        struct fence_cleanup *cleanup = &cleanups->cleanups[cleanups->reclaim];
+        struct core_cleanup *cleanup = &cleanups->cleanups[cleanups->reclaim];
         if (cleanup->serial != 0 && now_us >= cleanup->expires_us)
             close_cleanup(cleanups, cleanup);
     }
 }
 
-uint32_t fence_cleanups_open(struct fence_cleanups *cleanups, const struct fence_cleanup *cleanup,
-                             uint64_t now_us)
+uint32_t core_cleanups_open(struct core_cleanups *cleanups, const struct core_cleanup *cleanup,
+                            uint64_t now_us)
 {
     assert(cleanup->owed != 0 && (cleanup->told & ~cleanup->owed) == 0);
-    if (cleanups->free == FENCE_NO_CLEANUP)
+    if (cleanups->free == CORE_NO_CLEANUP)
         reclaim_expired(cleanups, now_us);
     uint32_t index = cleanups->free;
-    if (index == FENCE_NO_CLEANUP)
-        return FENCE_NO_CLEANUP;
-    struct fence_cleanup *opened = &cleanups->cleanups[index];
+    if (index == CORE_NO_CLEANUP)
+        return CORE_NO_CLEANUP;
+    struct core_cleanup *opened = &cleanups->cleanups[index];
     cleanups->free = opened->next_free;
     cleanups->open++;
     *opened = *cleanup;
     opened->serial = ++cleanups->serials;
-    opened->next_of_group = FENCE_NO_CLEANUP;
+    opened->next_of_group = CORE_NO_CLEANUP;
     return index;
 }
 
-void fence_cleanups_join(struct fence_cleanups *cleanups, uint32_t before, uint32_t index)
+void core_cleanups_join(struct core_cleanups *cleanups, uint32_t before, uint32_t index)
 {
     assert(cleanups->cleanups[index].serial == cleanups->cleanups[before].serial + 1);
     cleanups->cleanups[before].next_of_group = index;
 }
 
-static struct fence_cleanup *find_cleanup(const struct fence_cleanups *cleanups, uint32_t index,
-                                          uint64_t serial)
+static struct core_cleanup *find_cleanup(const struct core_cleanups *cleanups, uint32_t index,
+                                         uint64_t serial)
 {
     if (index >= cleanups->capacity || serial == 0 || cleanups->cleanups[index].serial != serial)
         return NULL;
     return &cleanups->cleanups[index];
 }
 
-static void settle(struct fence_cleanups *cleanups, struct fence_cleanup *cleanup, uint32_t master)
+static void settle(struct core_cleanups *cleanups, struct core_cleanup *cleanup, uint32_t master)
 {
     cleanup->owed &= ~master;
     cleanup->told &= cleanup->owed;
@@ -85,40 +85,39 @@ static void settle(struct fence_cleanups *cleanups, struct fence_cleanup *cleanu
 }
 
 /* The next of those that master @i was told of with one request: a group's, the first time. */
-static uint32_t next_told(const struct fence_cleanup *cleanup, unsigned i)
+static uint32_t next_told(const struct core_cleanup *cleanup, unsigned i)
 {
-    return cleanup->alone >> i & 1 ? FENCE_NO_CLEANUP : cleanup->next_of_group;
+    return cleanup->alone >> i & 1 ? CORE_NO_CLEANUP : cleanup->next_of_group;
 }
 
 /* Those of one group have consecutive serials. */
-void fence_cleanups_settle(struct fence_cleanups *cleanups, uint32_t index, uint64_t serial,
-                           unsigned i)
+void core_cleanups_settle(struct core_cleanups *cleanups, uint32_t index, uint64_t serial,
+                          unsigned i)
 {
-    for (struct fence_cleanup *cleanup; (cleanup = find_cleanup(cleanups, index, serial));
+    for (struct core_cleanup *cleanup; (cleanup = find_cleanup(cleanups, index, serial));
          serial++) {
         index = next_told(cleanup, i);
         settle(cleanups, cleanup, UINT32_C(1) << i);
     }
 }
 
-void fence_cleanups_lose(struct fence_cleanups *cleanups, uint32_t index, uint64_t serial,
-                         unsigned i)
+void core_cleanups_lose(struct core_cleanups *cleanups, uint32_t index, uint64_t serial, unsigned i)
 {
-    for (struct fence_cleanup *cleanup; (cleanup = find_cleanup(cleanups, index, serial));
+    for (struct core_cleanup *cleanup; (cleanup = find_cleanup(cleanups, index, serial));
          serial++) {
         index = next_told(cleanup, i);
         cleanup->told &= ~(UINT32_C(1) << i);
     }
 }
 
-void fence_cleanups_tell_again(struct fence_cleanups *cleanups)
+void core_cleanups_tell_again(struct core_cleanups *cleanups)
 {
     cleanups->cursor = 0;
     cleanups->telling = cleanups->open > 0;
 }
 
-struct fence_cleanup *fence_cleanups_next(struct fence_cleanups *cleanups, uint32_t active,
-                                          uint64_t now_us, uint32_t *ret_set)
+struct core_cleanup *core_cleanups_next(struct core_cleanups *cleanups, uint32_t active,
+                                        uint64_t now_us, uint32_t *ret_set)
 {
     assert(cleanups->telling);
     for (unsigned looked = 0; looked < LOOKED_AT_A_TIME; looked++) {
@@ -126,7 +125,7 @@ struct fence_cleanup *fence_cleanups_next(struct fence_cleanups *cleanups, uint3
             cleanups->telling = false;
             return NULL;
         }
-        struct fence_cleanup *cleanup = &cleanups->cleanups[cleanups->cursor++];
+        struct core_cleanup *cleanup = &cleanups->cleanups[cleanups->cursor++];
         if (cleanup->serial == 0)
             continue;
         uint32_t set = cleanup->owed & ~cleanup->told & active;

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct fence_cleanup {
+struct core_cleanup {
     uint64_t serial;     /* 0: this slot is free */
     uint64_t attempt;    /* what to undo */
     uint64_t expires_us; /* the lock is gone by itself */
@@ -22,13 +22,13 @@ struct fence_cleanup {
     uint32_t alone;      /* masters that were told again, of this one and not of its group */
     uint32_t next_free;
     uint64_t generation;    /* of the views that were named when it was told last */
-    uint32_t next_of_group; /* told together with this one; FENCE_NO_CLEANUP: the last, or alone */
+    uint32_t next_of_group; /* told together with this one; CORE_NO_CLEANUP: the last, or alone */
     char lock_id[FENCE_LOCK_ID_MAX + 1];
     char resource[FENCE_RESOURCE_MAX + 1];
 };
 
-struct fence_cleanups {
-    struct fence_cleanup *cleanups;
+struct core_cleanups {
+    struct core_cleanup *cleanups;
     uint32_t capacity;
     uint32_t free;
     uint32_t open;
@@ -38,35 +38,35 @@ struct fence_cleanups {
     uint64_t serials;
 };
 
-#define FENCE_NO_CLEANUP UINT32_MAX
+#define CORE_NO_CLEANUP UINT32_MAX
 
 /* Room for @capacity cleanups. FENCE_ENOMEM. */
-FENCE_CHECKED int fence_cleanups_init(struct fence_cleanups *cleanups, uint32_t capacity);
-void fence_cleanups_fini(struct fence_cleanups *cleanups);
+FENCE_CHECKED int core_cleanups_init(struct core_cleanups *cleanups, uint32_t capacity);
+void core_cleanups_fini(struct core_cleanups *cleanups);
 
-/* Opens @cleanup (copied). Returns its index, FENCE_NO_CLEANUP if the table is full. */
-uint32_t fence_cleanups_open(struct fence_cleanups *cleanups, const struct fence_cleanup *cleanup,
-                             uint64_t now_us);
+/* Opens @cleanup (copied). Returns its index, CORE_NO_CLEANUP if the table is full. */
+uint32_t core_cleanups_open(struct core_cleanups *cleanups, const struct core_cleanup *cleanup,
+                            uint64_t now_us);
 
 /* The clean-up at @index was opened right after the one at @before, and masters are told of both
  * with one request. */
-void fence_cleanups_join(struct fence_cleanups *cleanups, uint32_t before, uint32_t index);
+void core_cleanups_join(struct core_cleanups *cleanups, uint32_t before, uint32_t index);
 
 /* Master @i acknowledged the clean-up at @index with @serial; or the connection that it was sent on
  * is lost. The same holds of those that were sent together with it. One that was closed meanwhile
  * is passed over. */
-void fence_cleanups_settle(struct fence_cleanups *cleanups, uint32_t index, uint64_t serial,
-                           unsigned i);
-void fence_cleanups_lose(struct fence_cleanups *cleanups, uint32_t index, uint64_t serial,
-                         unsigned i);
+void core_cleanups_settle(struct core_cleanups *cleanups, uint32_t index, uint64_t serial,
+                          unsigned i);
+void core_cleanups_lose(struct core_cleanups *cleanups, uint32_t index, uint64_t serial,
+                        unsigned i);
 
 /* A master came back: what it owes is to be told again. */
-void fence_cleanups_tell_again(struct fence_cleanups *cleanups);
+void core_cleanups_tell_again(struct core_cleanups *cleanups);
 
 /* A bounded part of the round of telling again: finds the next clean-up that one of @active owes
  * and was not told of, marks those masters as told, and returns it with their set; NULL if this
  * part of the round had none. cleanups->telling is false when the round is over. */
-struct fence_cleanup *fence_cleanups_next(struct fence_cleanups *cleanups, uint32_t active,
-                                          uint64_t now_us, uint32_t *ret_set);
+struct core_cleanup *core_cleanups_next(struct core_cleanups *cleanups, uint32_t active,
+                                        uint64_t now_us, uint32_t *ret_set);
 
 #endif

@@ -50,7 +50,7 @@ static void answer_extend(struct fence_core *core, const struct call *call,
                           enum fence_verdict verdict)
 {
     int error = extend_error(core, call, verdict);
-    struct fence_answer *answer = fence_core_answer(core, call, error);
+    struct fence_answer *answer = core_answer(core, call, error);
     answer->granted = fence_tally_count(&call->vote.tally, FENCE_PART_GRANTED);
     if (!error)
         answer->validity_ms =
@@ -66,18 +66,18 @@ static int error_of(const struct call *call, enum fence_verdict verdict)
 static void answer_release(struct fence_core *core, const struct call *call,
                            enum fence_verdict verdict)
 {
-    struct fence_answer *answer = fence_core_answer(core, call, error_of(call, verdict));
+    struct fence_answer *answer = core_answer(core, call, error_of(call, verdict));
     answer->released = verdict == FENCE_VERDICT_YES;
     if (answer->released)
-        fence_core_released(core, call->resource, call->lock_id);
+        core_released(core, call->resource, call->lock_id);
 }
 
 static void answer_inspect(struct fence_core *core, const struct call *call,
                            enum fence_verdict verdict)
 {
     unsigned majority = fence_majority(core->fleet.n);
-    const struct fence_wait_queue *queue = fence_wait_queues_find(&core->queues, call->resource);
-    struct fence_answer *answer = fence_core_answer(core, call, error_of(call, verdict));
+    const struct core_wait_queue *queue = core_wait_queues_find(&core->queues, call->resource);
+    struct fence_answer *answer = core_answer(core, call, error_of(call, verdict));
     answer->waiters = queue ? queue->length : 0;
     if (verdict != FENCE_VERDICT_YES)
         return;
@@ -101,7 +101,7 @@ static void conclude(struct fence_core *core, struct call *call)
         answer_inspect(core, call, verdict);
     struct fence_answer *answer = &core->effects->items[at].answer;
     memcpy(answer->parts, call->vote.tally.parts, sizeof(answer->parts));
-    fence_core_finish(core, call);
+    core_finish(core, call);
 }
 
 static void ask(struct fence_core *core, const struct call *call, uint32_t set)
@@ -112,23 +112,23 @@ static void ask(struct fence_core *core, const struct call *call, uint32_t set)
         .ttl_ms = call->ttl_ms,
         .extensions = core->config.extensions,
     };
-    fence_core_ask(core, call, set, &request);
+    core_ask(core, call, set, &request);
 }
 
-void fence_core_quorum_call_begin(struct fence_core *core, struct call *call)
+void core_quorum_call_begin(struct fence_core *core, struct call *call)
 {
-    if (fence_core_admit(core, call))
-        fence_core_quorum_call_admitted(core, call);
+    if (core_admit(core, call))
+        core_quorum_call_admitted(core, call);
 }
 
-void fence_core_quorum_call_admitted(struct fence_core *core, struct call *call)
+void core_quorum_call_admitted(struct fence_core *core, struct call *call)
 {
     uint32_t active = fence_fleet_active(&core->fleet);
-    fence_core_call_move(call, CALL_VOTING);
+    core_call_move(call, CALL_VOTING);
     fence_quorum_call_begin(&call->vote, call->kind, core->fleet.n, active);
-    fence_core_next_round(core, call);
+    core_next_round(core, call);
     ask(core, call, active);
-    fence_core_wake_at(core, call, core->now_us + timeout_us(call));
+    core_wake_at(core, call, core->now_us + timeout_us(call));
     conclude(core, call); /* at once, if too few can be asked */
 }
 
@@ -140,14 +140,14 @@ static bool ask_again(struct fence_core *core, struct call *call, unsigned i)
     if (call->tries++ >= FENCE_TRIES_MAX)
         return false;
     if (call->kind == FENCE_CALL_EXTEND)
-        fence_core_quorum_call_begin(core, call);
+        core_quorum_call_begin(core, call);
     else
         ask(core, call, again);
     return call->kind == FENCE_CALL_EXTEND || again != 0;
 }
 
-void fence_core_quorum_call_reply(struct fence_core *core, struct call *call, unsigned i,
-                                  const struct fence_reply *reply)
+void core_quorum_call_reply(struct fence_core *core, struct call *call, unsigned i,
+                            const struct fence_reply *reply)
 {
     if (reply->kind != FENCE_REPLY_STALE || !ask_again(core, call, i))
         fence_quorum_call_reply(&call->vote, i, reply);
@@ -155,11 +155,11 @@ void fence_core_quorum_call_reply(struct fence_core *core, struct call *call, un
         conclude(core, call);
 }
 
-void fence_core_quorum_call_timer(struct fence_core *core, struct call *call)
+void core_quorum_call_timer(struct fence_core *core, struct call *call)
 {
     if (call->state == CALL_ADMITTING) {
-        (void)fence_core_answer(core, call, FENCE_EBUSY);
-        fence_core_finish(core, call);
+        (void)core_answer(core, call, FENCE_EBUSY);
+        core_finish(core, call);
         return;
     }
     fence_tally_give_up(&call->vote.tally);

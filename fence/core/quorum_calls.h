@@ -5,14 +5,14 @@
 #include "fence/core/state.h"
 
 /* The new @call asks the masters, at once or when it is admitted. */
-void fence_core_quorum_call_begin(struct fence_core *core, struct call *call);
+void core_quorum_call_begin(struct fence_core *core, struct call *call);
 
 /* @call is admitted, and its round begins. */
-void fence_core_quorum_call_admitted(struct fence_core *core, struct call *call);
+void core_quorum_call_admitted(struct fence_core *core, struct call *call);
 
 /* Master @i replied; or the timer of @call is due. */
-void fence_core_quorum_call_reply(struct fence_core *core, struct call *call, unsigned i,
-                                  const struct fence_reply *reply);
-void fence_core_quorum_call_timer(struct fence_core *core, struct call *call);
+void core_quorum_call_reply(struct fence_core *core, struct call *call, unsigned i,
+                            const struct fence_reply *reply);
+void core_quorum_call_timer(struct fence_core *core, struct call *call);
 
 #endif

@@ -9,43 +9,43 @@
 /* Back to the beginning, over a new handshake on the same connection. */
 static void ask_for_handshake(struct fence_core *core, unsigned member)
 {
-    fence_rejoin_end(&core->rejoins[member]);
-    fence_core_effect(core, FENCE_EFFECT_HANDSHAKE)->masters = fence_core_bit(member);
+    core_rejoin_state_end(&core->rejoins[member]);
+    core_add_effect(core, FENCE_EFFECT_HANDSHAKE)->masters = core_bit(member);
 }
 
 /* ---- replies --------------------------------------------------------------------------------- */
 
-static bool is_asking(const struct fence_rejoin *rejoin)
+static bool is_asking(const struct core_rejoin *rejoin)
 {
-    return rejoin->state == FENCE_REJOIN_ASKING || rejoin->state == FENCE_REJOIN_RECORDING;
+    return rejoin->state == CORE_REJOIN_ASKING || rejoin->state == CORE_REJOIN_RECORDING;
 }
 
 static void ask_anew(struct fence_core *core, unsigned member)
 {
-    if (core->rejoins[member].state == FENCE_REJOIN_ASKING)
-        fence_core_rejoin_ask(core, member);
+    if (core->rejoins[member].state == CORE_REJOIN_ASKING)
+        core_rejoin_ask(core, member);
     else
-        fence_core_rejoin_record(core, member);
+        core_rejoin_record(core, member);
 }
 
 /* One alone knows of a higher incarnation than the member is to get: a leader that broke off, or
  * another that is further. The next mark is above that. */
 static bool is_beaten(const struct fence_core *core, unsigned member)
 {
-    return core->rejoins[member].state == FENCE_REJOIN_RECORDING &&
+    return core->rejoins[member].state == CORE_REJOIN_RECORDING &&
            fence_fleet_claimed(&core->fleet, member) > core->fleet.master[member].meant;
 }
 
 /* Master @i neither does what was asked, nor will it. Others may be enough. */
 static void go_on_without(struct fence_core *core, unsigned member, unsigned i)
 {
-    struct fence_rejoin *rejoin = &core->rejoins[member];
-    rejoin->asked &= ~fence_core_bit(i);
+    struct core_rejoin *rejoin = &core->rejoins[member];
+    rejoin->asked &= ~core_bit(i);
     uint32_t may_answer = rejoin->answered | (rejoin->asked & fence_fleet_active(&core->fleet));
-    if (fence_core_rejoin_is_enough(core, may_answer))
+    if (core_rejoin_is_enough(core, may_answer))
         return;
     if (is_beaten(core, member))
-        fence_core_rejoin_yield(core, member);
+        core_rejoin_yield(core, member);
     else
         ask_anew(core, member);
 }
@@ -55,13 +55,13 @@ static void go_on_without(struct fence_core *core, unsigned member, unsigned i)
 static void lost(struct fence_core *core, unsigned member, unsigned i,
                  const struct fence_rejoin_reply *reply)
 {
-    struct fence_rejoin *rejoin = &core->rejoins[member];
+    struct core_rejoin *rejoin = &core->rejoins[member];
     if (i == member) {
-        fence_core_rejoin_break_off(core, member, FENCE_REASON_UNREACHABLE);
+        core_rejoin_break_off(core, member, FENCE_REASON_UNREACHABLE);
     } else if (is_asking(rejoin)) {
         go_on_without(core, member, i);
-    } else if (rejoin->state == FENCE_REJOIN_IMPORTING) {
-        fence_core_import_page_failed(core, member, i, reply);
+    } else if (rejoin->state == CORE_REJOIN_IMPORTING) {
+        core_import_page_failed(core, member, i, reply);
     }
 }
 
@@ -69,66 +69,66 @@ static void lost(struct fence_core *core, unsigned member, unsigned i,
 static void cleared(struct fence_core *core, unsigned member)
 {
     if (FENCE_MUTANT(READ_BEFORE_RECORD)) {
-        struct fence_rejoin *rejoin = &core->rejoins[member];
+        struct core_rejoin *rejoin = &core->rejoins[member];
         rejoin->view = core->fleet.view;
-        rejoin->answered = fence_core_rejoin_others(core, member);
-        fence_core_import_begin(core, member);
+        rejoin->answered = core_rejoin_others(core, member);
+        core_import_begin(core, member);
         return;
     }
-    fence_core_rejoin_record(core, member);
+    core_rejoin_record(core, member);
 }
 
 static void answered(struct fence_core *core, unsigned member, unsigned i)
 {
-    struct fence_rejoin *rejoin = &core->rejoins[member];
-    if (rejoin->state == FENCE_REJOIN_RECORDING)
-        fence_core_learn_view(core, i, &rejoin->view); /* which holds for it from here on */
-    rejoin->answered |= fence_core_bit(i);
-    if (!fence_core_rejoin_is_enough(core, rejoin->answered))
+    struct core_rejoin *rejoin = &core->rejoins[member];
+    if (rejoin->state == CORE_REJOIN_RECORDING)
+        core_learn_view(core, i, &rejoin->view); /* which holds for it from here on */
+    rejoin->answered |= core_bit(i);
+    if (!core_rejoin_is_enough(core, rejoin->answered))
         return;
-    if (rejoin->state == FENCE_REJOIN_ASKING)
-        fence_core_rejoin_mark(core, member);
+    if (rejoin->state == CORE_REJOIN_ASKING)
+        core_rejoin_mark(core, member);
     else if (FENCE_MUTANT(READ_BEFORE_RECORD))
-        fence_core_rejoin_admit(core, member);
+        core_rejoin_admit(core, member);
     else
-        fence_core_import_begin(core, member);
+        core_import_begin(core, member);
 }
 
 /* Those that did not answer in time are silent, though they may have owed nothing else. */
 static void ask_without_the_silent(struct fence_core *core, unsigned member)
 {
-    const struct fence_rejoin *rejoin = &core->rejoins[member];
+    const struct core_rejoin *rejoin = &core->rejoins[member];
     uint32_t silent = rejoin->asked & ~rejoin->answered & fence_fleet_active(&core->fleet);
-    fence_core_give_up(core, silent, FENCE_REASON_SILENT);
+    core_give_up(core, silent, FENCE_REASON_SILENT);
     ask_anew(core, member);
 }
 
 static void done(struct fence_core *core, unsigned member, unsigned i,
                  const struct fence_rejoin_reply *reply)
 {
-    struct fence_rejoin *rejoin = &core->rejoins[member];
+    struct core_rejoin *rejoin = &core->rejoins[member];
     switch (rejoin->state) {
-    case FENCE_REJOIN_ASKING:
-    case FENCE_REJOIN_RECORDING:
+    case CORE_REJOIN_ASKING:
+    case CORE_REJOIN_RECORDING:
         answered(core, member, i);
         break;
-    case FENCE_REJOIN_MARKING:
-        fence_core_rejoin_clear(core, member, 0);
+    case CORE_REJOIN_MARKING:
+        core_rejoin_clear(core, member, 0);
         break;
-    case FENCE_REJOIN_CLEARING:
+    case CORE_REJOIN_CLEARING:
         if (reply->cursor == 0)
             cleared(core, member);
         else
-            fence_core_rejoin_clear(core, member, reply->cursor);
+            core_rejoin_clear(core, member, reply->cursor);
         break;
-    case FENCE_REJOIN_IMPORTING:
-    case FENCE_REJOIN_QUARANTINED:
+    case CORE_REJOIN_IMPORTING:
+    case CORE_REJOIN_QUARANTINED:
         if (i == member)
-            fence_core_import_page_merged(core, member, reply->tag);
-        else if (rejoin->state == FENCE_REJOIN_IMPORTING)
-            fence_core_import_page_came(core, member, i, reply);
+            core_import_page_merged(core, member, reply->tag);
+        else if (rejoin->state == CORE_REJOIN_IMPORTING)
+            core_import_page_came(core, member, i, reply);
         break;
-    case FENCE_REJOIN_ADMITTING:
+    case CORE_REJOIN_ADMITTING:
         rejoin->beaten = false;
         rejoin->stuck = 0;
         ask_for_handshake(core, member);
@@ -141,11 +141,11 @@ static void done(struct fence_core *core, unsigned member, unsigned i,
 /* Rule off: those that recorded under the view before stay so. */
 static void record_under_another_view(struct fence_core *core, unsigned member, unsigned i)
 {
-    struct fence_rejoin *rejoin = &core->rejoins[member];
+    struct core_rejoin *rejoin = &core->rejoins[member];
     rejoin->view = core->fleet.view;
     rejoin->view.incarnation[member] = core->fleet.master[member].meant;
-    fence_core_rejoin_send(core, member, FENCE_REJOIN_RECORD,
-                           fence_core_bit(i) & fence_fleet_active(&core->fleet))
+    core_rejoin_send(core, member, FENCE_REJOIN_RECORD,
+                     core_bit(i) & fence_fleet_active(&core->fleet))
         ->view = &rejoin->view;
 }
 
@@ -159,9 +159,9 @@ static void changed(struct fence_core *core, unsigned member, unsigned i,
     }
     uint64_t generation = core->fleet.generation;
     if (reply->view)
-        fence_core_learn_view(core, i, reply->view);
+        core_learn_view(core, i, reply->view);
     if (FENCE_MUTANT(RECORDED_UNDER_TWO_VIEWS) &&
-        core->rejoins[member].state == FENCE_REJOIN_RECORDING) {
+        core->rejoins[member].state == CORE_REJOIN_RECORDING) {
         record_under_another_view(core, member, i);
         return;
     }
@@ -170,12 +170,11 @@ static void changed(struct fence_core *core, unsigned member, unsigned i,
         ask_anew(core, member);
     else if (is_asking(&core->rejoins[member]))
         go_on_without(core, member, i);
-    else if (core->rejoins[member].state == FENCE_REJOIN_IMPORTING)
-        fence_core_import_page_failed(core, member, i, reply);
+    else if (core->rejoins[member].state == CORE_REJOIN_IMPORTING)
+        core_import_page_failed(core, member, i, reply);
 }
 
-void fence_core_rejoin_reply(struct fence_core *core, unsigned i,
-                             const struct fence_rejoin_reply *reply)
+void core_rejoin_reply(struct fence_core *core, unsigned i, const struct fence_rejoin_reply *reply)
 {
     unsigned member = reply->tag & REJOIN_INDEX_MASK;
     if (member >= core->fleet.n)
@@ -198,14 +197,14 @@ void fence_core_rejoin_reply(struct fence_core *core, unsigned i,
 
 /* ---- masters that are back, and time --------------------------------------------------------- */
 
-void fence_core_rejoin_go_on(struct fence_core *core)
+void core_rejoin_go_on(struct fence_core *core)
 {
     /* Reading on may end a rejoin, and that may bring masters back. Each rejoin ends but once. */
     for (unsigned round = 0; core->some_are_back && round <= core->fleet.n; round++) {
         core->some_are_back = false;
         for (unsigned member = 0; member < core->fleet.n; member++)
-            if (core->rejoins[member].state == FENCE_REJOIN_IMPORTING)
-                fence_core_import_go_on(core, member);
+            if (core->rejoins[member].state == CORE_REJOIN_IMPORTING)
+                core_import_go_on(core, member);
     }
 }
 
@@ -218,34 +217,34 @@ static unsigned first_due(const struct fence_core *core)
     return first;
 }
 
-uint64_t fence_core_rejoin_deadline(const struct fence_core *core)
+uint64_t core_rejoin_deadline(const struct fence_core *core)
 {
     return core->rejoins[first_due(core)].due_us;
 }
 
-void fence_core_rejoin_tick(struct fence_core *core)
+void core_rejoin_tick(struct fence_core *core)
 {
     unsigned member = first_due(core);
     switch (core->rejoins[member].state) {
-    case FENCE_REJOIN_IDLE:
+    case CORE_REJOIN_IDLE:
         break;
-    case FENCE_REJOIN_DELAYED:
-        fence_core_rejoin_ask(core, member);
+    case CORE_REJOIN_DELAYED:
+        core_rejoin_ask(core, member);
         break;
-    case FENCE_REJOIN_ASKING:
-    case FENCE_REJOIN_RECORDING:
+    case CORE_REJOIN_ASKING:
+    case CORE_REJOIN_RECORDING:
         ask_without_the_silent(core, member);
         break;
-    case FENCE_REJOIN_IMPORTING:
-        fence_core_import_tick(core, member);
+    case CORE_REJOIN_IMPORTING:
+        core_import_tick(core, member);
         break;
-    case FENCE_REJOIN_QUARANTINED:
-        fence_core_import_quarantine_tick(core, member);
+    case CORE_REJOIN_QUARANTINED:
+        core_import_quarantine_tick(core, member);
         break;
-    case FENCE_REJOIN_MARKING:
-    case FENCE_REJOIN_CLEARING:
-    case FENCE_REJOIN_ADMITTING:
-        fence_core_rejoin_break_off(core, member, FENCE_REASON_SILENT);
+    case CORE_REJOIN_MARKING:
+    case CORE_REJOIN_CLEARING:
+    case CORE_REJOIN_ADMITTING:
+        core_rejoin_break_off(core, member, FENCE_REASON_SILENT);
         break;
     }
 }

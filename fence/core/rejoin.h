@@ -5,14 +5,13 @@
 #include "fence/core/state.h"
 
 /* Master @i replied. */
-void fence_core_rejoin_reply(struct fence_core *core, unsigned i,
-                             const struct fence_rejoin_reply *reply);
+void core_rejoin_reply(struct fence_core *core, unsigned i, const struct fence_rejoin_reply *reply);
 
 /* When the next tick is due; and the tick. */
-uint64_t fence_core_rejoin_deadline(const struct fence_core *core);
-void fence_core_rejoin_tick(struct fence_core *core);
+uint64_t core_rejoin_deadline(const struct fence_core *core);
+void core_rejoin_tick(struct fence_core *core);
 
 /* The end of each step. Imports go on reading from masters that are back. */
-void fence_core_rejoin_go_on(struct fence_core *core);
+void core_rejoin_go_on(struct fence_core *core);
 
 #endif

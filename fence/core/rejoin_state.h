@@ -53,20 +53,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum fence_rejoin_state {
-    FENCE_REJOIN_IDLE,
-    FENCE_REJOIN_DELAYED, /* for a short random time, so that servers do not begin in step */
-    FENCE_REJOIN_ASKING,
-    FENCE_REJOIN_MARKING,
-    FENCE_REJOIN_CLEARING,
-    FENCE_REJOIN_RECORDING,
-    FENCE_REJOIN_IMPORTING,
-    FENCE_REJOIN_QUARANTINED,
-    FENCE_REJOIN_ADMITTING,
+enum core_rejoin_state {
+    CORE_REJOIN_IDLE,
+    CORE_REJOIN_DELAYED, /* for a short random time, so that servers do not begin in step */
+    CORE_REJOIN_ASKING,
+    CORE_REJOIN_MARKING,
+    CORE_REJOIN_CLEARING,
+    CORE_REJOIN_RECORDING,
+    CORE_REJOIN_IMPORTING,
+    CORE_REJOIN_QUARANTINED,
+    CORE_REJOIN_ADMITTING,
 };
 
 /* One of the masters that are read. */
-struct fence_source {
+struct core_source {
     enum fence_rejoin_part part;          /* being read; FENCE_REJOIN_PARTS: all was */
     bool reading;                         /* it owes a page */
     bool broken;                          /* the rest of it will not be read */
@@ -78,8 +78,8 @@ struct fence_source {
     unsigned merging[FENCE_REJOIN_PARTS]; /* its pages that the member has not acknowledged */
 };
 
-struct fence_rejoin {
-    enum fence_rejoin_state state;
+struct core_rejoin {
+    enum core_rejoin_state state;
     bool beaten;            /* the last try met a higher incarnation than its own */
     uint64_t serial;        /* of the round under way; part of the tag */
     uint64_t due_us;        /* when the state ends or times out */
@@ -93,41 +93,41 @@ struct fence_rejoin {
     unsigned stuck;         /* times that locks could not be read, over all tries */
     struct fence_view view; /* named to all of those, the new incarnation in it, */
     struct fence_view named[FENCE_MASTERS_MAX]; /* but for what each alone is named */
-    struct fence_source source[FENCE_MASTERS_MAX];
+    struct core_source source[FENCE_MASTERS_MAX];
 };
 
 /* Begins at DELAYED, until @due_us. */
-void fence_rejoin_begin(struct fence_rejoin *rejoin, uint64_t due_us);
+void core_rejoin_state_begin(struct core_rejoin *rejoin, uint64_t due_us);
 
 /* Enters @state, or another round of it: replies to earlier rounds no longer count. */
-void fence_rejoin_enter(struct fence_rejoin *rejoin, enum fence_rejoin_state state,
-                        uint64_t due_us);
+void core_rejoin_state_enter(struct core_rejoin *rejoin, enum core_rejoin_state state,
+                             uint64_t due_us);
 
 /* Enters ASKING or RECORDING, anew or for the first time, of the masters @asked. */
-void fence_rejoin_ask(struct fence_rejoin *rejoin, enum fence_rejoin_state state, uint32_t asked,
-                      uint64_t due_us);
+void core_rejoin_state_ask(struct core_rejoin *rejoin, enum core_rejoin_state state, uint32_t asked,
+                           uint64_t due_us);
 
 /* Enters IMPORTING from @sources, of which nothing was read yet. */
-void fence_rejoin_import(struct fence_rejoin *rejoin, uint32_t sources, uint64_t due_us);
+void core_rejoin_state_import(struct core_rejoin *rejoin, uint32_t sources, uint64_t due_us);
 
 /* Enters QUARANTINED, in the round of the import: its pages that are on their way are still
  * awaited. */
-void fence_rejoin_quarantine(struct fence_rejoin *rejoin, uint64_t due_us);
+void core_rejoin_state_quarantine(struct core_rejoin *rejoin, uint64_t due_us);
 
 /* Pages of @source, of all its parts, that the member has not acknowledged. */
-unsigned fence_rejoin_merging(const struct fence_source *source);
+unsigned core_rejoin_state_merging(const struct core_source *source);
 
 /* The sources of which all up to and including @part is merged into the member. */
-uint32_t fence_rejoin_imported(const struct fence_rejoin *rejoin, enum fence_rejoin_part part);
+uint32_t core_rejoin_state_imported(const struct core_rejoin *rejoin, enum fence_rejoin_part part);
 
 /* To source @i, if it is one: its connection ended; it is another process. */
-void fence_rejoin_source_lost(struct fence_rejoin *rejoin, unsigned i, uint64_t now_us);
-void fence_rejoin_source_restarted(struct fence_rejoin *rejoin, unsigned i, uint64_t now_us);
+void core_rejoin_state_source_lost(struct core_rejoin *rejoin, unsigned i, uint64_t now_us);
+void core_rejoin_state_source_restarted(struct core_rejoin *rejoin, unsigned i, uint64_t now_us);
 
 /* The connection to @source is of no use, or it may not vote just now. */
-void fence_source_leave(struct fence_source *source, uint64_t now_us);
+void core_source_leave(struct core_source *source, uint64_t now_us);
 
 /* Over, in whatever way. */
-void fence_rejoin_end(struct fence_rejoin *rejoin);
+void core_rejoin_state_end(struct core_rejoin *rejoin);
 
 #endif

@@ -7,11 +7,11 @@
 
 #include <string.h>
 
-struct fence_rejoin_request *fence_core_rejoin_send(struct fence_core *core, unsigned member,
-                                                    enum fence_rejoin_step step, uint32_t masters)
+struct fence_rejoin_request *core_rejoin_send(struct fence_core *core, unsigned member,
+                                              enum fence_rejoin_step step, uint32_t masters)
 {
-    const struct fence_rejoin *rejoin = &core->rejoins[member];
-    struct fence_effect *effect = fence_core_effect(core, FENCE_EFFECT_REJOIN);
+    const struct core_rejoin *rejoin = &core->rejoins[member];
+    struct fence_effect *effect = core_add_effect(core, FENCE_EFFECT_REJOIN);
     effect->masters = masters;
     effect->rejoin = (struct fence_rejoin_request){
         .step = step,
@@ -28,20 +28,20 @@ struct fence_rejoin_request *fence_core_rejoin_send(struct fence_core *core, uns
     return &effect->rejoin;
 }
 
-void fence_core_rejoin_break_off(struct fence_core *core, unsigned member, enum fence_reason reason)
+void core_rejoin_break_off(struct fence_core *core, unsigned member, enum fence_reason reason)
 {
-    fence_core_give_up(core, fence_core_bit(member), reason);
+    core_give_up(core, core_bit(member), reason);
 }
 
 /* It cannot be taken back now. What is wrong with it stays on show until the next handshake. */
 static void put_rejoin_off(struct fence_core *core, unsigned member)
 {
-    fence_master_move(fence_core_master(core, member), FENCE_MASTER_REFUSED);
-    fence_core_master(core, member)->eligible_at_us = 0;
-    fence_core_rejoin_break_off(core, member, FENCE_REASON_CONNECTING);
+    fence_master_move(core_master(core, member), FENCE_MASTER_REFUSED);
+    core_master(core, member)->eligible_at_us = 0;
+    core_rejoin_break_off(core, member, FENCE_REASON_CONNECTING);
 }
 
-void fence_core_rejoin_yield(struct fence_core *core, unsigned member)
+void core_rejoin_yield(struct fence_core *core, unsigned member)
 {
     core->rejoins[member].beaten = true;
     put_rejoin_off(core, member);
@@ -56,14 +56,14 @@ static unsigned quorum_of_others(const struct fence_core *core)
     return fence_majority(core->fleet.n) - one_fewer;
 }
 
-bool fence_core_rejoin_is_enough(const struct fence_core *core, uint32_t set)
+bool core_rejoin_is_enough(const struct fence_core *core, uint32_t set)
 {
     return (unsigned)__builtin_popcount(set) >= quorum_of_others(core);
 }
 
-uint32_t fence_core_rejoin_others(const struct fence_core *core, unsigned member)
+uint32_t core_rejoin_others(const struct fence_core *core, unsigned member)
 {
-    return fence_fleet_active(&core->fleet) & ~fence_core_bit(member);
+    return fence_fleet_active(&core->fleet) & ~core_bit(member);
 }
 
 /* Has each of @others record under what it is named (fence_fleet), with @incarnation of @member; 0:
@@ -71,7 +71,7 @@ uint32_t fence_core_rejoin_others(const struct fence_core *core, unsigned member
 static void have_recorded(struct fence_core *core, unsigned member, uint32_t others,
                           const struct fence_view *common, int64_t incarnation)
 {
-    struct fence_rejoin *rejoin = &core->rejoins[member];
+    struct core_rejoin *rejoin = &core->rejoins[member];
     uint32_t alike = 0;
     for (unsigned i = 0; i < core->fleet.n; i++) {
         if (!(others >> i & 1))
@@ -80,44 +80,44 @@ static void have_recorded(struct fence_core *core, unsigned member, uint32_t oth
         if (incarnation != 0)
             rejoin->named[i].incarnation[member] = incarnation;
         if (memcmp(&rejoin->named[i], common, sizeof(*common)) == 0)
-            alike |= fence_core_bit(i);
+            alike |= core_bit(i);
         else
-            fence_core_rejoin_send(core, member, FENCE_REJOIN_RECORD, fence_core_bit(i))->view =
+            core_rejoin_send(core, member, FENCE_REJOIN_RECORD, core_bit(i))->view =
                 &rejoin->named[i];
     }
     if (alike != 0)
-        fence_core_rejoin_send(core, member, FENCE_REJOIN_RECORD, alike)->view = common;
+        core_rejoin_send(core, member, FENCE_REJOIN_RECORD, alike)->view = common;
 }
 
-void fence_core_rejoin_ask(struct fence_core *core, unsigned member)
+void core_rejoin_ask(struct fence_core *core, unsigned member)
 {
-    uint32_t others = fence_core_rejoin_others(core, member);
-    if (!fence_core_rejoin_is_enough(core, others) ||
+    uint32_t others = core_rejoin_others(core, member);
+    if (!core_rejoin_is_enough(core, others) ||
         core->rejoins[member].rounds++ >= FENCE_REJOIN_ROUNDS_MAX) {
         put_rejoin_off(core, member);
         return;
     }
-    fence_rejoin_ask(&core->rejoins[member], FENCE_REJOIN_ASKING, others,
-                     fence_core_rejoin_timeout_us(core));
+    core_rejoin_state_ask(&core->rejoins[member], CORE_REJOIN_ASKING, others,
+                          core_rejoin_timeout_us(core));
     have_recorded(core, member, others, &core->fleet.view, 0);
 }
 
-void fence_core_rejoin_record(struct fence_core *core, unsigned member)
+void core_rejoin_record(struct fence_core *core, unsigned member)
 {
-    struct fence_rejoin *rejoin = &core->rejoins[member];
+    struct core_rejoin *rejoin = &core->rejoins[member];
     const struct fence_fleet *fleet = &core->fleet;
-    uint32_t others = fence_core_rejoin_others(core, member);
+    uint32_t others = core_rejoin_others(core, member);
     if (fleet->view.incarnation[member] > fleet->master[member].meant) {
-        fence_core_rejoin_yield(core, member);
+        core_rejoin_yield(core, member);
         return;
     }
-    if (!fence_core_rejoin_is_enough(core, others) || rejoin->rounds++ >= FENCE_REJOIN_ROUNDS_MAX) {
+    if (!core_rejoin_is_enough(core, others) || rejoin->rounds++ >= FENCE_REJOIN_ROUNDS_MAX) {
         put_rejoin_off(core, member);
         return;
     }
     rejoin->view = fleet->view;
     rejoin->view.incarnation[member] = fleet->master[member].meant;
-    fence_rejoin_ask(rejoin, FENCE_REJOIN_RECORDING, others, fence_core_rejoin_timeout_us(core));
+    core_rejoin_state_ask(rejoin, CORE_REJOIN_RECORDING, others, core_rejoin_timeout_us(core));
     have_recorded(core, member, others, &rejoin->view, fleet->master[member].meant);
 }
 
@@ -139,40 +139,39 @@ static int64_t highest_incarnation(const struct fence_core *core, unsigned membe
     return higher(highest, higher(master->facts.view.incarnation[member], master->facts.next));
 }
 
-void fence_core_rejoin_mark(struct fence_core *core, unsigned member)
+void core_rejoin_mark(struct fence_core *core, unsigned member)
 {
-    struct fence_rejoin *rejoin = &core->rejoins[member];
+    struct core_rejoin *rejoin = &core->rejoins[member];
     int64_t highest = highest_incarnation(core, member);
     int64_t next = highest <= FENCE_INCARNATION_MAX
-                       ? fence_incarnation_next(highest, fence_core_random(core))
+                       ? fence_incarnation_next(highest, core_random(core))
                        : highest;
     if (next > FENCE_INCARNATION_MAX) { /* nobody could read the markers that record it */
         put_rejoin_off(core, member);
         return;
     }
-    if (!FENCE_MUTANT(INCARNATION_REUSED) || highest != fence_core_master(core, member)->meant)
-        fence_core_master(core, member)->meant = next;
+    if (!FENCE_MUTANT(INCARNATION_REUSED) || highest != core_master(core, member)->meant)
+        core_master(core, member)->meant = next;
     rejoin->steps = 0;
-    fence_rejoin_enter(rejoin, FENCE_REJOIN_MARKING, fence_core_rejoin_timeout_us(core));
-    fence_core_rejoin_send(core, member, FENCE_REJOIN_MARK, fence_core_bit(member));
+    core_rejoin_state_enter(rejoin, CORE_REJOIN_MARKING, core_rejoin_timeout_us(core));
+    core_rejoin_send(core, member, FENCE_REJOIN_MARK, core_bit(member));
 }
 
-void fence_core_rejoin_clear(struct fence_core *core, unsigned member, uint64_t cursor)
+void core_rejoin_clear(struct fence_core *core, unsigned member, uint64_t cursor)
 {
-    fence_rejoin_enter(&core->rejoins[member], FENCE_REJOIN_CLEARING,
-                       fence_core_rejoin_timeout_us(core));
-    fence_core_rejoin_send(core, member, FENCE_REJOIN_CLEAR, fence_core_bit(member))->cursor =
-        cursor;
+    core_rejoin_state_enter(&core->rejoins[member], CORE_REJOIN_CLEARING,
+                            core_rejoin_timeout_us(core));
+    core_rejoin_send(core, member, FENCE_REJOIN_CLEAR, core_bit(member))->cursor = cursor;
     core->rejoins[member].steps++;
 }
 
-void fence_core_rejoin_admit(struct fence_core *core, unsigned member)
+void core_rejoin_admit(struct fence_core *core, unsigned member)
 {
-    struct fence_rejoin *rejoin = &core->rejoins[member];
-    if (core->fleet.view.incarnation[member] != fence_core_master(core, member)->meant) {
-        fence_core_rejoin_yield(core, member);
+    struct core_rejoin *rejoin = &core->rejoins[member];
+    if (core->fleet.view.incarnation[member] != core_master(core, member)->meant) {
+        core_rejoin_yield(core, member);
         return;
     }
-    fence_rejoin_enter(rejoin, FENCE_REJOIN_ADMITTING, fence_core_rejoin_timeout_us(core));
-    fence_core_rejoin_send(core, member, FENCE_REJOIN_ADMIT, fence_core_bit(member));
+    core_rejoin_state_enter(rejoin, CORE_REJOIN_ADMITTING, core_rejoin_timeout_us(core));
+    core_rejoin_send(core, member, FENCE_REJOIN_ADMIT, core_bit(member));
 }

@@ -21,50 +21,49 @@ enum {
 };
 static_assert((int)FENCE_MASTERS_MAX <= (int)REJOIN_INDEX_MASK, "a member must fit its bits");
 
-static inline uint32_t fence_core_bit(unsigned i)
+static inline uint32_t core_bit(unsigned i)
 {
     return UINT32_C(1) << i;
 }
 
-static inline struct fence_master *fence_core_master(struct fence_core *core, unsigned member)
+static inline struct fence_master *core_master(struct fence_core *core, unsigned member)
 {
     return &core->fleet.master[member];
 }
 
-static inline uint64_t fence_core_rejoin_timeout_us(const struct fence_core *core)
+static inline uint64_t core_rejoin_timeout_us(const struct fence_core *core)
 {
     return core->now_us + FENCE_REJOIN_TIMEOUT_US;
 }
 
 /* A request of the round under way, to be completed. */
-struct fence_rejoin_request *fence_core_rejoin_send(struct fence_core *core, unsigned member,
-                                                    enum fence_rejoin_step step, uint32_t masters);
+struct fence_rejoin_request *core_rejoin_send(struct fence_core *core, unsigned member,
+                                              enum fence_rejoin_step step, uint32_t masters);
 
 /* Active masters other than @member, and whether @set is a majority without it. */
-uint32_t fence_core_rejoin_others(const struct fence_core *core, unsigned member);
-bool fence_core_rejoin_is_enough(const struct fence_core *core, uint32_t set);
+uint32_t core_rejoin_others(const struct fence_core *core, unsigned member);
+bool core_rejoin_is_enough(const struct fence_core *core, uint32_t set);
 
 /* ASKING: whether a majority of others would record, under the view as it is. */
-void fence_core_rejoin_ask(struct fence_core *core, unsigned member);
+void core_rejoin_ask(struct fence_core *core, unsigned member);
 
 /* MARKING: the marker of @member names an incarnation that no try before it had. */
-void fence_core_rejoin_mark(struct fence_core *core, unsigned member);
+void core_rejoin_mark(struct fence_core *core, unsigned member);
 
 /* CLEARING: the locks of @member go, a part of them at a time, from @cursor on. */
-void fence_core_rejoin_clear(struct fence_core *core, unsigned member, uint64_t cursor);
+void core_rejoin_clear(struct fence_core *core, unsigned member, uint64_t cursor);
 
 /* RECORDING: a majority of others records the next incarnation of @member. */
-void fence_core_rejoin_record(struct fence_core *core, unsigned member);
+void core_rejoin_record(struct fence_core *core, unsigned member);
 
 /* ADMITTING: the last step. */
-void fence_core_rejoin_admit(struct fence_core *core, unsigned member);
+void core_rejoin_admit(struct fence_core *core, unsigned member);
 
 /* Closes the connection to @member. The next handshake begins anew. */
-void fence_core_rejoin_break_off(struct fence_core *core, unsigned member,
-                                 enum fence_reason reason);
+void core_rejoin_break_off(struct fence_core *core, unsigned member, enum fence_reason reason);
 
 /* Another leader is further with @member. The next try comes after a longer delay, so that two
  * leaders do not beat each other for ever. */
-void fence_core_rejoin_yield(struct fence_core *core, unsigned member);
+void core_rejoin_yield(struct fence_core *core, unsigned member);
 
 #endif

@@ -80,14 +80,14 @@ struct call {
 struct fence_core {
     struct fence_config config;
     struct fence_fleet fleet;
-    struct fence_timers timers;       /* one a call */
-    struct fence_wait_queues queues;  /* acquires, by resource */
-    struct fence_clients clients;     /* acquires, by client */
-    struct fence_groups groups;       /* acquires of several resources */
-    struct fence_admission admission; /* calls that wait until the masters owe less */
-    struct fence_cleanups cleanups;   /* clean-ups on their way */
-    struct fence_rejoin *rejoins;     /* one a member */
-    bool some_are_back;               /* masters are active that were not: rejoins may read on */
+    struct fence_timers timers;      /* one a call */
+    struct core_wait_queues queues;  /* acquires, by resource */
+    struct core_clients clients;     /* acquires, by client */
+    struct core_groups groups;       /* acquires of several resources */
+    struct core_admission admission; /* calls that wait until the masters owe less */
+    struct core_cleanups cleanups;   /* clean-ups on their way */
+    struct core_rejoin *rejoins;     /* one a member */
+    bool some_are_back;              /* masters are active that were not: rejoins may read on */
     struct call *calls;
     uint32_t free;
     uint32_t busy;
@@ -100,15 +100,14 @@ struct fence_core {
     struct fence_effects *effects;
 };
 
-static inline uint32_t fence_core_index(const struct fence_core *core, const struct call *call)
+static inline uint32_t core_index(const struct fence_core *core, const struct call *call)
 {
     return (uint32_t)(call - core->calls);
 }
 
-static inline void fence_core_wake_at(struct fence_core *core, const struct call *call,
-                                      uint64_t due_us)
+static inline void core_wake_at(struct fence_core *core, const struct call *call, uint64_t due_us)
 {
-    fence_timers_set(&core->timers, fence_core_index(core, call), due_us);
+    fence_timers_set(&core->timers, core_index(core, call), due_us);
 }
 
 #endif

@@ -39,15 +39,14 @@ static uint64_t earlier(uint64_t a_us, uint64_t b_us)
 /* What was cleaned up in vain is told again, as much at a time as calls may ask. */
 static bool may_tell_again(const struct fence_core *core)
 {
-    return core->cleanups.telling && fence_core_has_room(core, FENCE_CLASS_SINGLE);
+    return core->cleanups.telling && core_has_room(core, CORE_CLASS_SINGLE);
 }
 
 uint64_t fence_core_deadline(const struct fence_core *core)
 {
-    if (may_tell_again(core) || fence_core_admit_due(core))
+    if (may_tell_again(core) || core_admit_due(core))
         return core->now_us;
-    uint64_t masters_us =
-        earlier(fence_fleet_deadline(&core->fleet), fence_core_rejoin_deadline(core));
+    uint64_t masters_us = earlier(fence_fleet_deadline(&core->fleet), core_rejoin_deadline(core));
     return earlier(fence_timers_next_us(&core->timers), masters_us);
 }
 
@@ -80,13 +79,13 @@ static void check_call(const struct fence_call *call)
 
 static int refusal(const struct fence_core *core, const struct fence_call *call)
 {
-    if (core->free == FENCE_NOBODY || (call->group && fence_groups_full(&core->groups)))
+    if (core->free == FENCE_NOBODY || (call->group && core_groups_full(&core->groups)))
         return FENCE_EBUSY;
     if (core->fleet.fleet_id[0] == '\0')
         return FENCE_ENOTREADY;
     if (call->wait_ms > 0 && core->waiting >= core->config.waiters)
         return FENCE_EWAITERS;
-    if (call->wait_ms > 0 && call->group && !fence_groups_let_wait(&core->groups))
+    if (call->wait_ms > 0 && call->group && !core_groups_let_wait(&core->groups))
         return FENCE_EWAITERS;
     return call->ttl_ms > core->fleet.ttl_max_ms ? FENCE_ETTL : 0;
 }
@@ -94,7 +93,7 @@ static int refusal(const struct fence_core *core, const struct fence_call *call)
 /* Turns a call away before it gets a slot: its strings are the event's own. */
 static void refuse(struct fence_core *core, const struct fence_call *call, int error)
 {
-    fence_core_effect(core, FENCE_EFFECT_ANSWER)->answer = (struct fence_answer){
+    core_add_effect(core, FENCE_EFFECT_ANSWER)->answer = (struct fence_answer){
         .kind = call->kind,
         .error = error,
         .client = call->client,
@@ -115,67 +114,67 @@ static void on_call(struct fence_core *core, const struct fence_call *asked)
         refuse(core, asked, error);
         return;
     }
-    struct call *call = fence_core_open(core, asked);
+    struct call *call = core_open(core, asked);
     if (call->kind == FENCE_CALL_ACQUIRE)
-        fence_core_acquire_begin(core, call, asked->group);
+        core_acquire_begin(core, call, asked->group);
     else
-        fence_core_quorum_call_begin(core, call);
+        core_quorum_call_begin(core, call);
 }
 
 static void on_left(struct fence_core *core, uint64_t client)
 {
-    uint32_t index = fence_clients_find(&core->clients, client);
+    uint32_t index = core_clients_find(&core->clients, client);
     if (index != FENCE_NOBODY)
-        fence_core_acquire_abandon(core, &core->calls[index]);
+        core_acquire_abandon(core, &core->calls[index]);
 }
 
 static void on_declined(struct fence_core *core, const struct fence_taken *declined)
 {
     const struct fence_group *group = declined->group;
-    fence_core_undo(core, declined);
+    core_undo(core, declined);
     if (!group)
-        fence_core_released(core, declined->resource, declined->lock_id);
+        core_released(core, declined->resource, declined->lock_id);
     for (unsigned k = 0; group && k < group->count; k++)
-        fence_core_released(core, group->locks[k].resource, declined->lock_id);
+        core_released(core, group->locks[k].resource, declined->lock_id);
 }
 
 static void on_reply(struct fence_core *core, unsigned i, const struct fence_reply *reply)
 {
     fence_fleet_answered(&core->fleet, i, reply->locks, core->now_us);
     if (reply->kind == FENCE_REPLY_STALE)
-        fence_core_learn_view(core, i, reply->view);
-    uint32_t index = fence_core_tag_index(reply->tag);
-    uint64_t round = fence_core_tag_serial(reply->tag);
-    if (fence_core_tag_is_cleanup(reply->tag)) {
-        fence_core_undo_reply(core, i, index, round, reply->kind);
+        core_learn_view(core, i, reply->view);
+    uint32_t index = core_tag_index(reply->tag);
+    uint64_t round = core_tag_serial(reply->tag);
+    if (core_tag_is_cleanup(reply->tag)) {
+        core_undo_reply(core, i, index, round, reply->kind);
         return;
     }
     if (round == 0 || index >= core->config.calls || core->calls[index].round != round)
         return; /* of a round that is over */
     struct call *call = &core->calls[index];
     if (call->state == CALL_TRYING)
-        fence_core_acquire_reply(core, call, i, reply);
+        core_acquire_reply(core, call, i, reply);
     else if (call->state == CALL_VOTING)
-        fence_core_quorum_call_reply(core, call, i, reply);
+        core_quorum_call_reply(core, call, i, reply);
 }
 
 static void call_timer(struct fence_core *core)
 {
     struct call *call = &core->calls[fence_timers_first(&core->timers)];
-    fence_core_wake_at(core, call, FENCE_NEVER);
+    core_wake_at(core, call, FENCE_NEVER);
     if (call->kind == FENCE_CALL_ACQUIRE)
-        fence_core_acquire_timer(core, call);
+        core_acquire_timer(core, call);
     else
-        fence_core_quorum_call_timer(core, call);
+        core_quorum_call_timer(core, call);
 }
 
 static void start_admitted(struct fence_core *core)
 {
-    struct call *call = fence_core_admit_next(core);
+    struct call *call = core_admit_next(core);
     if (call->kind == FENCE_CALL_ACQUIRE)
-        fence_core_acquire_admitted(core, call);
+        core_acquire_admitted(core, call);
     else
-        fence_core_quorum_call_admitted(core, call);
+        core_quorum_call_admitted(core, call);
 }
 
 /* Calls give up before masters are given up: their clean-ups still go out on the old connections,
@@ -183,8 +182,8 @@ static void start_admitted(struct fence_core *core)
 static void on_tick(struct fence_core *core)
 {
     if (may_tell_again(core))
-        fence_core_undo_again(core);
-    if (fence_core_admit_due(core)) {
+        core_undo_again(core);
+    if (core_admit_due(core)) {
         start_admitted(core);
         return;
     }
@@ -192,11 +191,11 @@ static void on_tick(struct fence_core *core)
         call_timer(core);
         return;
     }
-    if (fence_core_rejoin_deadline(core) <= core->now_us) {
-        fence_core_rejoin_tick(core);
+    if (core_rejoin_deadline(core) <= core->now_us) {
+        core_rejoin_tick(core);
         return;
     }
-    fence_core_give_up(core, fence_fleet_silent(&core->fleet, core->now_us), FENCE_REASON_SILENT);
+    core_give_up(core, fence_fleet_silent(&core->fleet, core->now_us), FENCE_REASON_SILENT);
 }
 
 void fence_step(struct fence_core *core, const struct fence_event *event,
@@ -219,23 +218,23 @@ void fence_step(struct fence_core *core, const struct fence_event *event,
         on_declined(core, &event->declined);
         break;
     case FENCE_EVENT_RELEASED:
-        fence_core_released(core, event->released.resource, event->released.lock_id);
+        core_released(core, event->released.resource, event->released.lock_id);
         break;
     case FENCE_EVENT_REPLY:
         on_reply(core, event->master, &event->reply);
         break;
     case FENCE_EVENT_FACTS:
-        fence_core_learn(core, event->master, &event->facts);
+        core_learn(core, event->master, &event->facts);
         break;
     case FENCE_EVENT_DOWN:
-        fence_core_lose(core, event->master, event->reason);
+        core_lose(core, event->master, event->reason);
         break;
     case FENCE_EVENT_REJOIN:
-        fence_core_rejoin_reply(core, event->master, &event->rejoin);
+        core_rejoin_reply(core, event->master, &event->rejoin);
         break;
     case FENCE_EVENT_TICK:
         on_tick(core);
         break;
     }
-    fence_core_rejoin_go_on(core);
+    core_rejoin_go_on(core);
 }

@@ -19,22 +19,22 @@ enum {
 static_assert(FENCE_CALLS_MAX <= 1 << TAG_INDEX_BITS, "an index must fit its bits");
 static_assert(FENCE_CLEANUPS_MAX <= 1 << TAG_INDEX_BITS, "an index must fit its bits");
 
-static inline uint64_t fence_core_tag(uint64_t serial, bool is_cleanup, uint32_t index)
+static inline uint64_t core_tag(uint64_t serial, bool is_cleanup, uint32_t index)
 {
     return serial << TAG_SERIAL_SHIFT | (uint64_t)is_cleanup << TAG_CLEANUP_BIT | index;
 }
 
-static inline uint32_t fence_core_tag_index(uint64_t tag)
+static inline uint32_t core_tag_index(uint64_t tag)
 {
     return tag & ((UINT32_C(1) << TAG_INDEX_BITS) - 1);
 }
 
-static inline bool fence_core_tag_is_cleanup(uint64_t tag)
+static inline bool core_tag_is_cleanup(uint64_t tag)
 {
     return tag >> TAG_CLEANUP_BIT & 1;
 }
 
-static inline uint64_t fence_core_tag_serial(uint64_t tag)
+static inline uint64_t core_tag_serial(uint64_t tag)
 {
     return tag >> TAG_SERIAL_SHIFT;
 }

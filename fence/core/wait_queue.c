@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-int fence_wait_queues_init(struct fence_wait_queues *queues, uint32_t capacity, unsigned long seed)
+int core_wait_queues_init(struct core_wait_queues *queues, uint32_t capacity, unsigned long seed)
 {
     assert(capacity > 0 && (capacity & (capacity - 1)) == 0);
     queues->capacity = capacity;
@@ -17,7 +17,7 @@ int fence_wait_queues_init(struct fence_wait_queues *queues, uint32_t capacity, 
     queues->queues = calloc(capacity, sizeof(*queues->queues));
     queues->places = calloc(capacity, sizeof(*queues->places));
     if (!queues->buckets || !queues->queues || !queues->places) {
-        fence_wait_queues_fini(queues);
+        core_wait_queues_fini(queues);
         return FENCE_ENOMEM;
     }
     queues->free = 0;
@@ -29,21 +29,21 @@ int fence_wait_queues_init(struct fence_wait_queues *queues, uint32_t capacity, 
     return 0;
 }
 
-void fence_wait_queues_fini(struct fence_wait_queues *queues)
+void core_wait_queues_fini(struct core_wait_queues *queues)
 {
     free(queues->buckets);
     free(queues->queues);
     free(queues->places);
-    *queues = (struct fence_wait_queues){0};
+    *queues = (struct core_wait_queues){0};
 }
 
-static uint32_t *bucket_of(const struct fence_wait_queues *queues, const char *resource)
+static uint32_t *bucket_of(const struct core_wait_queues *queues, const char *resource)
 {
     unsigned long hash = fence_hash(resource, strlen(resource), queues->seed);
     return &queues->buckets[hash & (queues->capacity - 1)];
 }
 
-static uint32_t find_queue(const struct fence_wait_queues *queues, const char *resource)
+static uint32_t find_queue(const struct core_wait_queues *queues, const char *resource)
 {
     uint32_t at = *bucket_of(queues, resource);
     while (at != FENCE_NOBODY && strcmp(queues->queues[at].resource, resource) != 0)
@@ -51,17 +51,17 @@ static uint32_t find_queue(const struct fence_wait_queues *queues, const char *r
     return at;
 }
 
-static uint32_t open_queue(struct fence_wait_queues *queues, const char *resource)
+static uint32_t open_queue(struct core_wait_queues *queues, const char *resource)
 {
     uint32_t at = queues->free;
     assert(at != FENCE_NOBODY); /* there are as many queues as callers */
-    struct fence_wait_queue *queue = &queues->queues[at];
+    struct core_wait_queue *queue = &queues->queues[at];
     queues->free = queue->next;
 
     size_t len = strlen(resource);
     assert(len <= FENCE_RESOURCE_MAX);
     memcpy(queue->resource, resource, len + 1);
-    fence_holder_hint_clear(&queue->seen);
+    core_holder_hint_clear(&queue->seen);
     queue->first = FENCE_NOBODY;
     queue->last = FENCE_NOBODY;
     queue->length = 0;
@@ -73,9 +73,9 @@ static uint32_t open_queue(struct fence_wait_queues *queues, const char *resourc
     return at;
 }
 
-static void close_queue(struct fence_wait_queues *queues, uint32_t at)
+static void close_queue(struct core_wait_queues *queues, uint32_t at)
 {
-    struct fence_wait_queue *queue = &queues->queues[at];
+    struct core_wait_queue *queue = &queues->queues[at];
     uint32_t *link = bucket_of(queues, queue->resource);
     while (*link != at)
         link = &queues->queues[*link].next;
@@ -84,16 +84,16 @@ static void close_queue(struct fence_wait_queues *queues, uint32_t at)
     queues->free = at;
 }
 
-struct fence_wait_queue *fence_wait_queues_join(struct fence_wait_queues *queues, uint32_t who,
-                                                const char *resource)
+struct core_wait_queue *core_wait_queues_join(struct core_wait_queues *queues, uint32_t who,
+                                              const char *resource)
 {
     assert(who < queues->capacity && queues->places[who].queue == FENCE_NOBODY);
     uint32_t at = find_queue(queues, resource);
     if (at == FENCE_NOBODY)
         at = open_queue(queues, resource);
-    struct fence_wait_queue *queue = &queues->queues[at];
+    struct core_wait_queue *queue = &queues->queues[at];
     queues->places[who] =
-        (struct fence_wait_place){.queue = at, .before = queue->last, .after = FENCE_NOBODY};
+        (struct core_wait_place){.queue = at, .before = queue->last, .after = FENCE_NOBODY};
     if (queue->last == FENCE_NOBODY)
         queue->first = who;
     else
@@ -103,11 +103,11 @@ struct fence_wait_queue *fence_wait_queues_join(struct fence_wait_queues *queues
     return queue;
 }
 
-uint32_t fence_wait_queues_leave(struct fence_wait_queues *queues, uint32_t who)
+uint32_t core_wait_queues_leave(struct core_wait_queues *queues, uint32_t who)
 {
-    struct fence_wait_place *place = &queues->places[who];
+    struct core_wait_place *place = &queues->places[who];
     assert(who < queues->capacity && place->queue != FENCE_NOBODY);
-    struct fence_wait_queue *queue = &queues->queues[place->queue];
+    struct core_wait_queue *queue = &queues->queues[place->queue];
     bool was_first = queue->first == who;
     if (was_first)
         queue->first = place->after;
@@ -124,27 +124,27 @@ uint32_t fence_wait_queues_leave(struct fence_wait_queues *queues, uint32_t who)
     return was_first ? next : FENCE_NOBODY;
 }
 
-uint32_t fence_wait_queues_before(const struct fence_wait_queues *queues, uint32_t who)
+uint32_t core_wait_queues_before(const struct core_wait_queues *queues, uint32_t who)
 {
     assert(who < queues->capacity && queues->places[who].queue != FENCE_NOBODY);
     return queues->places[who].before;
 }
 
-uint32_t fence_wait_queues_behind(const struct fence_wait_queues *queues, uint32_t who)
+uint32_t core_wait_queues_behind(const struct core_wait_queues *queues, uint32_t who)
 {
     assert(who < queues->capacity && queues->places[who].queue != FENCE_NOBODY);
     return queues->places[who].after;
 }
 
-struct fence_wait_queue *fence_wait_queues_of(const struct fence_wait_queues *queues, uint32_t who)
+struct core_wait_queue *core_wait_queues_of(const struct core_wait_queues *queues, uint32_t who)
 {
     assert(who < queues->capacity);
     uint32_t at = queues->places[who].queue;
     return at == FENCE_NOBODY ? NULL : &queues->queues[at];
 }
 
-struct fence_wait_queue *fence_wait_queues_find(const struct fence_wait_queues *queues,
-                                                const char *resource)
+struct core_wait_queue *core_wait_queues_find(const struct core_wait_queues *queues,
+                                              const char *resource)
 {
     uint32_t at = find_queue(queues, resource);
     return at == FENCE_NOBODY ? NULL : &queues->queues[at];

@@ -10,24 +10,24 @@
 
 #include <stdint.h>
 
-struct fence_wait_queue {
+struct core_wait_queue {
     uint32_t first;
     uint32_t last;
     uint32_t length;
     uint32_t askers;  /* those in it that do not wait; the caller counts them */
     uint32_t own_ids; /* and those with a lock id of the client's own */
     uint32_t next;    /* queue in the same bucket, or on the free list */
-    struct fence_holder_hint seen;
+    struct core_holder_hint seen;
     char resource[FENCE_RESOURCE_MAX + 1];
 };
 
-struct fence_wait_queues {
+struct core_wait_queues {
     uint32_t capacity; /* of places, and so of queues */
     uint32_t free;
     unsigned long seed;
     uint32_t *buckets;
-    struct fence_wait_queue *queues;
-    struct fence_wait_place {
+    struct core_wait_queue *queues;
+    struct core_wait_place {
         uint32_t queue;
         uint32_t before;
         uint32_t after;
@@ -35,25 +35,25 @@ struct fence_wait_queues {
 };
 
 /* For callers numbered 0 .. @capacity - 1, a power of two. FENCE_ENOMEM. */
-FENCE_CHECKED int fence_wait_queues_init(struct fence_wait_queues *queues, uint32_t capacity,
-                                         unsigned long seed);
-void fence_wait_queues_fini(struct fence_wait_queues *queues);
+FENCE_CHECKED int core_wait_queues_init(struct core_wait_queues *queues, uint32_t capacity,
+                                        unsigned long seed);
+void core_wait_queues_fini(struct core_wait_queues *queues);
 
 /* @who, who stands in no queue, goes to the end of @resource's. Returns that queue. */
-struct fence_wait_queue *fence_wait_queues_join(struct fence_wait_queues *queues, uint32_t who,
-                                                const char *resource);
+struct core_wait_queue *core_wait_queues_join(struct core_wait_queues *queues, uint32_t who,
+                                              const char *resource);
 
 /* @who leaves its queue. Returns who has become first by it, FENCE_NOBODY if @who was not first or
  * the queue is gone. */
-uint32_t fence_wait_queues_leave(struct fence_wait_queues *queues, uint32_t who);
+uint32_t core_wait_queues_leave(struct core_wait_queues *queues, uint32_t who);
 
 /* Who stands before @who, FENCE_NOBODY if it is the first; and behind it, if it is the last. */
-uint32_t fence_wait_queues_before(const struct fence_wait_queues *queues, uint32_t who);
-uint32_t fence_wait_queues_behind(const struct fence_wait_queues *queues, uint32_t who);
+uint32_t core_wait_queues_before(const struct core_wait_queues *queues, uint32_t who);
+uint32_t core_wait_queues_behind(const struct core_wait_queues *queues, uint32_t who);
 
 /* The queue that @who stands in, and that of @resource; NULL if there is none. */
-struct fence_wait_queue *fence_wait_queues_of(const struct fence_wait_queues *queues, uint32_t who);
-struct fence_wait_queue *fence_wait_queues_find(const struct fence_wait_queues *queues,
-                                                const char *resource);
+struct core_wait_queue *core_wait_queues_of(const struct core_wait_queues *queues, uint32_t who);
+struct core_wait_queue *core_wait_queues_find(const struct core_wait_queues *queues,
+                                              const char *resource);
 
 #endif

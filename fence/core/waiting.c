@@ -14,53 +14,52 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-static struct fence_group_call *group_call(const struct fence_core *core, const struct call *call)
+static struct core_group_call *group_call(const struct fence_core *core, const struct call *call)
 {
     return &core->groups.calls[call->group];
 }
 
-static struct fence_wait_queue *queue_of(const struct fence_core *core, const struct call *call)
+static struct core_wait_queue *queue_of(const struct fence_core *core, const struct call *call)
 {
-    return fence_wait_queues_of(&core->queues, fence_core_index(core, call));
+    return core_wait_queues_of(&core->queues, core_index(core, call));
 }
 
-struct fence_holder_hint *fence_core_hint(const struct fence_core *core, const struct call *call)
+struct core_holder_hint *core_hint(const struct fence_core *core, const struct call *call)
 {
     return call->group != FENCE_NOBODY ? &group_call(core, call)->seen
                                        : &queue_of(core, call)->seen;
 }
 
-static bool is_own(const struct fence_holder_hint *seen, const struct call *call)
+static bool is_own(const struct core_holder_hint *seen, const struct call *call)
 {
     return call->idempotent && seen->holder == fence_lock_id_hash(call->lock_id);
 }
 
-bool fence_core_knows_held(const struct fence_core *core, const struct call *call)
+bool core_knows_held(const struct fence_core *core, const struct call *call)
 {
-    const struct fence_holder_hint *seen = fence_core_hint(core, call);
+    const struct core_holder_hint *seen = core_hint(core, call);
     return seen->held_until_us > core->now_us && !is_own(seen, call);
 }
 
-bool fence_core_holds_itself(const struct fence_core *core, const struct call *call)
+bool core_holds_itself(const struct fence_core *core, const struct call *call)
 {
-    const struct fence_holder_hint *seen = fence_core_hint(core, call);
+    const struct core_holder_hint *seen = core_hint(core, call);
     return seen->held_until_us > core->now_us && is_own(seen, call) && !FENCE_MUTANT(HOLDER_WAITS);
 }
 
-bool fence_core_stands_behind(const struct fence_core *core, const struct call *call)
+bool core_stands_behind(const struct fence_core *core, const struct call *call)
 {
-    return call->group == FENCE_NOBODY &&
-           queue_of(core, call)->first != fence_core_index(core, call);
+    return call->group == FENCE_NOBODY && queue_of(core, call)->first != core_index(core, call);
 }
 
 /* ---- pauses ---------------------------------------------------------------------------------- */
 
-void fence_core_pause_until(struct fence_core *core, struct call *call, uint64_t due_us)
+void core_pause_until(struct fence_core *core, struct call *call, uint64_t due_us)
 {
-    fence_core_call_move(call, CALL_PAUSING);
+    core_call_move(call, CALL_PAUSING);
     if (call->wait_until_us)
         due_us = least(due_us, call->wait_until_us);
-    fence_core_wake_at(core, call, due_us);
+    core_wake_at(core, call, due_us);
 }
 
 static uint64_t most(uint64_t a, uint64_t b)
@@ -72,7 +71,7 @@ static uint64_t most(uint64_t a, uint64_t b)
  * the same, is looked at less and less often: whatever masters say, nobody asks without a pause. */
 static uint64_t lease_end_us(struct fence_core *core, struct call *call)
 {
-    const struct fence_holder_hint *seen = fence_core_hint(core, call);
+    const struct core_holder_hint *seen = core_hint(core, call);
     if (seen->holder != call->soon_holder)
         call->soon = 0;
     call->soon_holder = seen->holder;
@@ -85,39 +84,38 @@ static uint64_t lease_end_us(struct fence_core *core, struct call *call)
     return most(end_us, soonest_us);
 }
 
-uint64_t fence_core_next_look_us(struct fence_core *core, struct call *call)
+uint64_t core_next_look_us(struct fence_core *core, struct call *call)
 {
     uint64_t end_us = lease_end_us(core, call);
     uint64_t after_us = call->tries == 0 ? FENCE_FIRST_LOOK_US : FENCE_LOOK_US;
-    uint64_t spread_us = fence_core_random(core) % (after_us * FENCE_LOOK_SPREADS);
+    uint64_t spread_us = core_random(core) % (after_us * FENCE_LOOK_SPREADS);
     uint64_t look_us = FENCE_MUTANT(NO_LOOKS) ? end_us : core->now_us + after_us + spread_us;
     return FENCE_MUTANT(LEASE_END_IGNORED) ? look_us : least(look_us, end_us);
 }
 
 /* ---- standing -------------------------------------------------------------------------------- */
 
-bool fence_core_stand(struct fence_core *core, struct call *call, const struct fence_group *group)
+bool core_stand(struct fence_core *core, struct call *call, const struct fence_group *group)
 {
-    uint32_t me = fence_core_index(core, call);
-    fence_clients_add(&core->clients, me, call->client);
+    uint32_t me = core_index(core, call);
+    core_clients_add(&core->clients, me, call->client);
     core->waiting += call->wait_until_us != 0;
-    fence_core_call_move(call, CALL_QUEUED);
-    call->group = group ? fence_groups_open(&core->groups, group, me) : FENCE_NOBODY;
+    core_call_move(call, CALL_QUEUED);
+    call->group = group ? core_groups_open(&core->groups, group, me) : FENCE_NOBODY;
     if (group)
         return true;
-    struct fence_wait_queue *queue = fence_wait_queues_join(&core->queues, me, call->resource);
+    struct core_wait_queue *queue = core_wait_queues_join(&core->queues, me, call->resource);
     queue->askers += !call->wait_until_us;
     queue->own_ids += call->idempotent;
     return queue->first == me || FENCE_MUTANT(EVERYBODY_ASKS);
 }
 
 /* FENCE_NOBODY: there is none. */
-static uint32_t first_asker(const struct fence_core *core, const struct fence_wait_queue *queue)
+static uint32_t first_asker(const struct fence_core *core, const struct core_wait_queue *queue)
 {
     uint32_t first = FENCE_NOBODY;
     uint32_t who = queue->last;
-    for (uint32_t left = queue->askers; left > 0;
-         who = fence_wait_queues_before(&core->queues, who))
+    for (uint32_t left = queue->askers; left > 0; who = core_wait_queues_before(&core->queues, who))
         if (!core->calls[who].wait_until_us) {
             first = who;
             left--;
@@ -127,29 +125,28 @@ static uint32_t first_asker(const struct fence_core *core, const struct fence_wa
 
 /* A retry comes with the lock id of a holder. It need not wait for the calls before it. It came
  * late, so only the end of the queue is searched. */
-static void wake_retries(struct fence_core *core, const struct fence_wait_queue *queue)
+static void wake_retries(struct fence_core *core, const struct core_wait_queue *queue)
 {
     uint32_t who = queue->last;
     for (unsigned looked = 0; looked < FENCE_RETRIES_LOOKED_AT && who != FENCE_NOBODY; looked++) {
         const struct call *retry = &core->calls[who];
-        if (retry->idempotent && retry->state == CALL_QUEUED &&
-            fence_core_holds_itself(core, retry))
-            fence_core_wake_at(core, retry, core->now_us);
-        who = fence_wait_queues_before(&core->queues, who);
+        if (retry->idempotent && retry->state == CALL_QUEUED && core_holds_itself(core, retry))
+            core_wake_at(core, retry, core->now_us);
+        who = core_wait_queues_before(&core->queues, who);
     }
 }
 
-void fence_core_answer_queue(struct fence_core *core, const struct call *call)
+void core_answer_queue(struct fence_core *core, const struct call *call)
 {
     if (call->group != FENCE_NOBODY)
         return;
-    const struct fence_wait_queue *queue = queue_of(core, call);
+    const struct core_wait_queue *queue = queue_of(core, call);
     if (queue->own_ids > 0)
         wake_retries(core, queue);
     uint32_t who = first_asker(core, queue);
-    for (; who != FENCE_NOBODY; who = fence_wait_queues_behind(&core->queues, who))
+    for (; who != FENCE_NOBODY; who = core_wait_queues_behind(&core->queues, who))
         if (core->calls[who].state == CALL_QUEUED && !core->calls[who].wait_until_us)
-            fence_core_wake_at(core, &core->calls[who], core->now_us);
+            core_wake_at(core, &core->calls[who], core->now_us);
 }
 
 /* @next is first in its queue now. An attempt that it already has in flight goes on. */
@@ -158,42 +155,41 @@ static void step_forward(struct fence_core *core, struct call *next)
     if (next->state == CALL_TRYING || next->state == CALL_ADMITTING)
         return;
     next->tries = 0;
-    bool can_wait = next->wait_until_us > core->now_us && fence_core_knows_held(core, next);
-    fence_core_pause_until(core, next,
-                           can_wait ? fence_core_next_look_us(core, next) : core->now_us);
+    bool can_wait = next->wait_until_us > core->now_us && core_knows_held(core, next);
+    core_pause_until(core, next, can_wait ? core_next_look_us(core, next) : core->now_us);
 }
 
-void fence_core_leave(struct fence_core *core, struct call *call)
+void core_leave(struct fence_core *core, struct call *call)
 {
-    uint32_t me = fence_core_index(core, call);
+    uint32_t me = core_index(core, call);
     uint32_t successor = FENCE_NOBODY;
     core->waiting -= call->wait_until_us != 0;
-    fence_clients_remove(&core->clients, me);
+    core_clients_remove(&core->clients, me);
     if (call->group != FENCE_NOBODY) {
-        fence_groups_close(&core->groups, call->group);
+        core_groups_close(&core->groups, call->group);
     } else {
         queue_of(core, call)->askers -= !call->wait_until_us;
         queue_of(core, call)->own_ids -= call->idempotent;
-        successor = fence_wait_queues_leave(&core->queues, me);
+        successor = core_wait_queues_leave(&core->queues, me);
     }
-    fence_core_finish(core, call);
+    core_finish(core, call);
     if (successor != FENCE_NOBODY && !FENCE_MUTANT(NEXT_NOT_WOKEN))
         step_forward(core, &core->calls[successor]);
 }
 
 /* ---- being told ------------------------------------------------------------------------------ */
 
-static void told(struct fence_core *core, const struct call *call, struct fence_holder_hint *seen,
+static void told(struct fence_core *core, const struct call *call, struct core_holder_hint *seen,
                  uint64_t by)
 {
-    if (fence_holder_hint_released(seen, by) && call->state == CALL_PAUSING &&
+    if (core_holder_hint_released(seen, by) && call->state == CALL_PAUSING &&
         !FENCE_MUTANT(WORD_IGNORED))
-        fence_core_wake_at(core, call, core->now_us);
+        core_wake_at(core, call, core->now_us);
 }
 
-void fence_core_released(struct fence_core *core, const char *resource, const char *lock_id)
+void core_released(struct fence_core *core, const char *resource, const char *lock_id)
 {
-    struct fence_wait_queue *queue = fence_wait_queues_find(&core->queues, resource);
+    struct core_wait_queue *queue = core_wait_queues_find(&core->queues, resource);
     if (!queue && core->groups.used_count == 0)
         return;
     uint64_t by = fence_lock_id_hash(lock_id);
@@ -201,8 +197,8 @@ void fence_core_released(struct fence_core *core, const char *resource, const ch
     if (queue)
         told(core, &core->calls[queue->first], &queue->seen, by);
     for (uint32_t k = 0; k < core->groups.used_count; k++) {
-        struct fence_group_call *group = &core->groups.calls[core->groups.used[k]];
-        if (fence_groups_has(group, slot, resource))
+        struct core_group_call *group = &core->groups.calls[core->groups.used[k]];
+        if (core_groups_has(group, slot, resource))
             told(core, &core->calls[group->call], &group->seen, by);
     }
 }

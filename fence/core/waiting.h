@@ -7,37 +7,37 @@
 
 /* The new @call joins the queue of its resource; with @group it stands alone. True if it may try at
  * once. */
-bool fence_core_stand(struct fence_core *core, struct call *call, const struct fence_group *group);
+bool core_stand(struct fence_core *core, struct call *call, const struct fence_group *group);
 
 /* @call has its answer and leaves its queue. The next call in it is first now. */
-void fence_core_leave(struct fence_core *core, struct call *call);
+void core_leave(struct fence_core *core, struct call *call);
 
 /* The hint for the resource of @call; of several, for the one that was in the way last. And whether
  * another lock id is known to hold it. */
-struct fence_holder_hint *fence_core_hint(const struct fence_core *core, const struct call *call);
-bool fence_core_knows_held(const struct fence_core *core, const struct call *call);
+struct core_holder_hint *core_hint(const struct fence_core *core, const struct call *call);
+bool core_knows_held(const struct fence_core *core, const struct call *call);
 
 /* Whether @call's own lock id is known to hold it. The client repeats its request then, and the
  * calls before it in the queue wait for this very holder. */
-bool fence_core_holds_itself(const struct fence_core *core, const struct call *call);
+bool core_holds_itself(const struct fence_core *core, const struct call *call);
 
 /* Whether other calls stand before @call in its queue. */
-bool fence_core_stands_behind(const struct fence_core *core, const struct call *call);
+bool core_stands_behind(const struct fence_core *core, const struct call *call);
 
 /* @call, the first of its queue, learnt who holds the resource. That answers the calls behind it
  * that do not wait, and wakes repeated requests of the holder itself. Both came after the last such
  * answer, so they are at the end of the queue. */
-void fence_core_answer_queue(struct fence_core *core, const struct call *call);
+void core_answer_queue(struct fence_core *core, const struct call *call);
 
 /* @call pauses until @due_us, or until its wait is over. */
-void fence_core_pause_until(struct fence_core *core, struct call *call, uint64_t due_us);
+void core_pause_until(struct fence_core *core, struct call *call, uint64_t due_us);
 
 /* When the first of a queue asks the masters next. A new first asks soon, so that the masters know
  * that somebody waits. Later it is told of a release. It also asks at the end of the lease, and now
  * and then, since that message may be lost. Random delays keep servers apart. */
-uint64_t fence_core_next_look_us(struct fence_core *core, struct call *call);
+uint64_t core_next_look_us(struct fence_core *core, struct call *call);
 
 /* The holder with @lock_id released @resource. */
-void fence_core_released(struct fence_core *core, const char *resource, const char *lock_id);
+void core_released(struct fence_core *core, const char *resource, const char *lock_id);
 
 #endif

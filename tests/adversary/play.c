@@ -212,7 +212,7 @@ static void check_nothing_left(struct play *play)
         play_fail(play, "left: %u calls, %u that wait, %" PRIu32 " groups", fence_core_calls(core),
                   fence_core_waiting(core), core->groups.used_count);
     for (unsigned k = 0; k < CALLS_CLIENTS; k++)
-        if (fence_clients_find(&core->clients, k) != FENCE_NOBODY)
+        if (core_clients_find(&core->clients, k) != FENCE_NOBODY)
             play_fail(play, "client %u is still known", k);
 }
 

@@ -6,18 +6,18 @@ enum {
     CAPACITY = 8,
 };
 
-static struct fence_clients clients;
+static struct core_clients clients;
 
 static int init(void **state)
 {
     (void)state;
-    return fence_clients_init(&clients, CAPACITY);
+    return core_clients_init(&clients, CAPACITY);
 }
 
 static int fini(void **state)
 {
     (void)state;
-    fence_clients_fini(&clients);
+    core_clients_fini(&clients);
     return 0;
 }
 
@@ -30,10 +30,10 @@ static void each_client_is_found_by_its_call(void **state)
 {
     (void)state;
     for (uint32_t i = 0; i < CAPACITY; i++)
-        fence_clients_add(&clients, i, client_of(i));
+        core_clients_add(&clients, i, client_of(i));
     for (uint32_t i = 0; i < CAPACITY; i++)
-        assert_int_equal(fence_clients_find(&clients, client_of(i)), i);
-    assert_int_equal(fence_clients_find(&clients, client_of(CAPACITY)), FENCE_NOBODY);
+        assert_int_equal(core_clients_find(&clients, client_of(i)), i);
+    assert_int_equal(core_clients_find(&clients, client_of(CAPACITY)), FENCE_NOBODY);
 }
 
 static void one_that_was_removed_is_not_found_and_the_others_are(void **state)
@@ -41,25 +41,25 @@ static void one_that_was_removed_is_not_found_and_the_others_are(void **state)
     (void)state;
     for (uint32_t out = 0; out < CAPACITY; out++) {
         for (uint32_t i = 0; i < CAPACITY; i++)
-            fence_clients_add(&clients, i, client_of(i));
-        fence_clients_remove(&clients, out);
+            core_clients_add(&clients, i, client_of(i));
+        core_clients_remove(&clients, out);
         for (uint32_t i = 0; i < CAPACITY; i++)
-            assert_int_equal(fence_clients_find(&clients, client_of(i)),
+            assert_int_equal(core_clients_find(&clients, client_of(i)),
                              i == out ? FENCE_NOBODY : i);
         for (uint32_t i = 0; i < CAPACITY; i++)
             if (i != out)
-                fence_clients_remove(&clients, i);
+                core_clients_remove(&clients, i);
     }
 }
 
 static void call_number_may_be_another_clients_next(void **state)
 {
     (void)state;
-    fence_clients_add(&clients, 3, client_of(1));
-    fence_clients_remove(&clients, 3);
-    fence_clients_add(&clients, 3, client_of(2));
-    assert_int_equal(fence_clients_find(&clients, client_of(1)), FENCE_NOBODY);
-    assert_int_equal(fence_clients_find(&clients, client_of(2)), 3);
+    core_clients_add(&clients, 3, client_of(1));
+    core_clients_remove(&clients, 3);
+    core_clients_add(&clients, 3, client_of(2));
+    assert_int_equal(core_clients_find(&clients, client_of(1)), FENCE_NOBODY);
+    assert_int_equal(core_clients_find(&clients, client_of(2)), 3);
 }
 
 static const struct CMUnitTest cases[] = {

@@ -8,27 +8,27 @@ enum {
     CAPACITY = 8,
 };
 
-static struct fence_wait_queues queues;
+static struct core_wait_queues queues;
 
 static int set_up(void **state)
 {
     (void)state;
-    return fence_wait_queues_init(&queues, CAPACITY, 1);
+    return core_wait_queues_init(&queues, CAPACITY, 1);
 }
 
 static int tear_down(void **state)
 {
     (void)state;
-    fence_wait_queues_fini(&queues);
+    core_wait_queues_fini(&queues);
     return 0;
 }
 
 static void first_to_come_is_first_in_line(void **state)
 {
     (void)state;
-    const struct fence_wait_queue *queue = fence_wait_queues_join(&queues, 4, "a");
+    const struct core_wait_queue *queue = core_wait_queues_join(&queues, 4, "a");
     assert_int_equal(queue->first, 4);
-    assert_ptr_equal(fence_wait_queues_join(&queues, 2, "a"), queue);
+    assert_ptr_equal(core_wait_queues_join(&queues, 2, "a"), queue);
     assert_int_equal(queue->first, 4);
     assert_int_equal(queue->length, 2);
 }
@@ -36,59 +36,59 @@ static void first_to_come_is_first_in_line(void **state)
 static void those_behind_follow_in_the_order_they_came(void **state)
 {
     (void)state;
-    fence_wait_queues_join(&queues, 4, "a");
-    fence_wait_queues_join(&queues, 2, "a");
-    fence_wait_queues_join(&queues, 7, "a");
-    assert_int_equal(fence_wait_queues_leave(&queues, 4), 2);
-    assert_int_equal(fence_wait_queues_leave(&queues, 2), 7);
-    assert_int_equal(fence_wait_queues_leave(&queues, 7), FENCE_NOBODY);
+    core_wait_queues_join(&queues, 4, "a");
+    core_wait_queues_join(&queues, 2, "a");
+    core_wait_queues_join(&queues, 7, "a");
+    assert_int_equal(core_wait_queues_leave(&queues, 4), 2);
+    assert_int_equal(core_wait_queues_leave(&queues, 2), 7);
+    assert_int_equal(core_wait_queues_leave(&queues, 7), FENCE_NOBODY);
 }
 
 static void leaving_from_the_middle_or_the_end_makes_nobody_first(void **state)
 {
     (void)state;
     for (uint32_t who = 0; who < 4; who++)
-        fence_wait_queues_join(&queues, who, "a");
-    assert_int_equal(fence_wait_queues_leave(&queues, 1), FENCE_NOBODY);
-    assert_int_equal(fence_wait_queues_leave(&queues, 3), FENCE_NOBODY);
-    fence_wait_queues_join(&queues, 5, "a");
-    assert_int_equal(fence_wait_queues_leave(&queues, 0), 2);
-    assert_int_equal(fence_wait_queues_leave(&queues, 2), 5);
+        core_wait_queues_join(&queues, who, "a");
+    assert_int_equal(core_wait_queues_leave(&queues, 1), FENCE_NOBODY);
+    assert_int_equal(core_wait_queues_leave(&queues, 3), FENCE_NOBODY);
+    core_wait_queues_join(&queues, 5, "a");
+    assert_int_equal(core_wait_queues_leave(&queues, 0), 2);
+    assert_int_equal(core_wait_queues_leave(&queues, 2), 5);
 }
 
 static void second_may_leave_after_it_became_first(void **state)
 {
     (void)state;
-    fence_wait_queues_join(&queues, 0, "a");
-    fence_wait_queues_join(&queues, 1, "a");
-    fence_wait_queues_join(&queues, 2, "a");
-    assert_int_equal(fence_wait_queues_leave(&queues, 0), 1);
-    fence_wait_queues_join(&queues, 0, "a");
-    assert_int_equal(fence_wait_queues_leave(&queues, 1), 2);
-    assert_int_equal(fence_wait_queues_leave(&queues, 2), 0);
+    core_wait_queues_join(&queues, 0, "a");
+    core_wait_queues_join(&queues, 1, "a");
+    core_wait_queues_join(&queues, 2, "a");
+    assert_int_equal(core_wait_queues_leave(&queues, 0), 1);
+    core_wait_queues_join(&queues, 0, "a");
+    assert_int_equal(core_wait_queues_leave(&queues, 1), 2);
+    assert_int_equal(core_wait_queues_leave(&queues, 2), 0);
 }
 
 static void queue_exists_while_somebody_stands_in_it(void **state)
 {
     (void)state;
-    assert_null(fence_wait_queues_find(&queues, "a"));
-    assert_null(fence_wait_queues_of(&queues, 3));
-    const struct fence_wait_queue *queue = fence_wait_queues_join(&queues, 3, "a");
-    assert_ptr_equal(fence_wait_queues_find(&queues, "a"), queue);
-    assert_ptr_equal(fence_wait_queues_of(&queues, 3), queue);
-    (void)fence_wait_queues_leave(&queues, 3);
-    assert_null(fence_wait_queues_find(&queues, "a"));
-    assert_null(fence_wait_queues_of(&queues, 3));
+    assert_null(core_wait_queues_find(&queues, "a"));
+    assert_null(core_wait_queues_of(&queues, 3));
+    const struct core_wait_queue *queue = core_wait_queues_join(&queues, 3, "a");
+    assert_ptr_equal(core_wait_queues_find(&queues, "a"), queue);
+    assert_ptr_equal(core_wait_queues_of(&queues, 3), queue);
+    (void)core_wait_queues_leave(&queues, 3);
+    assert_null(core_wait_queues_find(&queues, "a"));
+    assert_null(core_wait_queues_of(&queues, 3));
 }
 
 static void new_queue_knows_nothing_of_an_earlier_holder(void **state)
 {
     (void)state;
-    struct fence_wait_queue *queue = fence_wait_queues_join(&queues, 3, "a");
+    struct core_wait_queue *queue = core_wait_queues_join(&queues, 3, "a");
     queue->seen.held_until_us = 1000;
     memcpy(queue->seen.owner, "worker", sizeof("worker"));
-    (void)fence_wait_queues_leave(&queues, 3);
-    queue = fence_wait_queues_join(&queues, 3, "a");
+    (void)core_wait_queues_leave(&queues, 3);
+    queue = core_wait_queues_join(&queues, 3, "a");
     assert_int_equal(queue->seen.held_until_us, 0);
     assert_string_equal(queue->seen.owner, "");
 }
@@ -96,11 +96,11 @@ static void new_queue_knows_nothing_of_an_earlier_holder(void **state)
 static void resources_have_queues_of_their_own(void **state)
 {
     (void)state;
-    const struct fence_wait_queue *a = fence_wait_queues_join(&queues, 0, "a");
-    const struct fence_wait_queue *b = fence_wait_queues_join(&queues, 1, "b");
+    const struct core_wait_queue *a = core_wait_queues_join(&queues, 0, "a");
+    const struct core_wait_queue *b = core_wait_queues_join(&queues, 1, "b");
     assert_ptr_not_equal(a, b);
-    assert_int_equal(fence_wait_queues_leave(&queues, 0), FENCE_NOBODY);
-    assert_ptr_equal(fence_wait_queues_find(&queues, "b"), b);
+    assert_int_equal(core_wait_queues_leave(&queues, 0), FENCE_NOBODY);
+    assert_ptr_equal(core_wait_queues_find(&queues, "b"), b);
 }
 
 /* As many queues as callers share as many buckets: some of them collide. */
@@ -111,16 +111,16 @@ static void every_caller_may_have_a_queue_of_its_own(void **state)
     for (unsigned round = 0; round < 100; round++) {
         for (uint32_t who = 0; who < CAPACITY; who++) {
             snprintf(name, sizeof(name), "r%u-%u", round, who);
-            fence_wait_queues_join(&queues, who, name);
+            core_wait_queues_join(&queues, who, name);
         }
         for (uint32_t at = 0; at < CAPACITY; at++) {
             uint32_t who = (at * 3 + round) % CAPACITY;
             snprintf(name, sizeof(name), "r%u-%u", round, who);
-            const struct fence_wait_queue *queue = fence_wait_queues_find(&queues, name);
+            const struct core_wait_queue *queue = core_wait_queues_find(&queues, name);
             assert_non_null(queue);
             assert_int_equal(queue->first, who);
-            (void)fence_wait_queues_leave(&queues, who);
-            assert_null(fence_wait_queues_find(&queues, name));
+            (void)core_wait_queues_leave(&queues, who);
+            assert_null(core_wait_queues_find(&queues, name));
         }
     }
 }
