@@ -16,7 +16,7 @@ enum {
     DRAINS_A_READ = 16,
 };
 
-static uint64_t now_ms(void)
+static uint64_t guard_now_ms(void)
 {
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
@@ -47,7 +47,7 @@ static void arm(struct api_guard *guard, enum api_guard_wait wait)
     struct api_guards *guards = guard->guards;
     disarm(guard);
     guard->wait = (uint8_t)wait;
-    guard->since_ms = now_ms();
+    guard->since_ms = guard_now_ms();
     guard->next = NULL;
     guard->prev = guards->waits[wait].last;
     if (guard->prev != NULL)
@@ -111,7 +111,7 @@ static ssize_t drain(const struct api_guard *guard)
     return got;
 }
 
-static ssize_t refuse(struct api_guard *guard)
+static ssize_t refuse_connection(struct api_guard *guard)
 {
     api_refusal_send(guard->fd, guard->fault->problem, guard->fault->detail, guard->intake.is_head);
     (void)shutdown(guard->fd, SHUT_WR);
@@ -164,11 +164,11 @@ ssize_t api_guard_read(struct api_guard *guard, char *buffer, size_t size)
     if (guard->ended)
         return 0;
     if (guard->fault != NULL)
-        return guard->wait == API_GUARD_LINGER ? drain(guard) : refuse(guard);
+        return guard->wait == API_GUARD_LINGER ? drain(guard) : refuse_connection(guard);
 
     const ssize_t got = fill(guard, buffer, size, &kept);
     if (guard->fault != NULL && kept == 0)
-        return refuse(guard);
+        return refuse_connection(guard);
     await_rest(guard);
     if (kept == 0) {
         if (got > 0) {
@@ -282,7 +282,7 @@ void api_guards_expire(struct api_guards *guards)
     for (int wait = 0; wait < API_GUARD_WAITS; wait++) {
         if (guards->waits[wait].first == NULL)
             continue;
-        const uint64_t now = now_ms();
+        const uint64_t now = guard_now_ms();
         while (deadline_ms(guards, wait) <= now && left-- > 0)
             expire(guards->waits[wait].first);
     }
@@ -296,7 +296,7 @@ int api_guards_timeout_ms(const struct api_guards *guards)
             next_ms = deadline_ms(guards, wait);
     if (next_ms == UINT64_MAX)
         return -1;
-    const uint64_t now = now_ms();
+    const uint64_t now = guard_now_ms();
     if (next_ms <= now)
         return 0;
     return next_ms - now < INT_MAX ? (int)(next_ms - now) : INT_MAX;
@@ -305,7 +305,7 @@ int api_guards_timeout_ms(const struct api_guards *guards)
 unsigned api_guards_evict(struct api_guards *guards, unsigned count)
 {
     unsigned evicted = 0;
-    const uint64_t now = now_ms();
+    const uint64_t now = guard_now_ms();
     for (; evicted < count; evicted++) {
         struct api_guard *oldest = guards->waits[API_GUARD_HEAD].first;
         if (oldest == NULL || now - oldest->since_ms < API_GUARD_EVICT_MS)

@@ -49,7 +49,7 @@ struct feeding {
     const struct api_fault *fault;
 };
 
-static enum fate refuse(struct feeding *feeding, const struct api_fault *fault)
+static enum fate refuse_bytes(struct feeding *feeding, const struct api_fault *fault)
 {
     feeding->fault = fault;
     feeding->intake->state = LOST;
@@ -94,7 +94,7 @@ static bool is_control(unsigned char c)
     return (c < 0x20 && c != '\t') || c == 0x7f;
 }
 
-static int hex_digit(unsigned char c)
+static int chunk_size_digit(unsigned char c)
 {
     if (c >= '0' && c <= '9')
         return c - '0';
@@ -147,11 +147,12 @@ static enum fate in_start(struct feeding *feeding, unsigned char c)
     struct api_intake *intake = feeding->intake;
     if (c == '\r' || c == '\n') {
         (void)ends_line(intake, c);
-        return ++intake->line_len <= API_INTAKE_BLANKS_MAX ? DROP
-                                                           : refuse(feeding, &bad_request_line);
+        return ++intake->line_len <= API_INTAKE_BLANKS_MAX
+                   ? DROP
+                   : refuse_bytes(feeding, &bad_request_line);
     }
     if (!is_token(c))
-        return refuse(feeding, is_control(c) ? &bad_control : &bad_request_line);
+        return refuse_bytes(feeding, is_control(c) ? &bad_control : &bad_request_line);
     const uint32_t completed = intake->completed;
     *intake = (struct api_intake){.state = METHOD, .completed = completed, .cost = 1};
     word_add(intake, c);
@@ -168,7 +169,7 @@ static enum fate in_method(struct feeding *feeding, unsigned char c)
         return KEEP;
     }
     if (!is_token(c) || intake->word_len == API_INTAKE_METHOD_MAX)
-        return refuse(feeding, is_control(c) ? &bad_control : &bad_request_line);
+        return refuse_bytes(feeding, is_control(c) ? &bad_control : &bad_request_line);
     word_add(intake, c);
     return KEEP;
 }
@@ -182,14 +183,14 @@ static enum fate in_target(struct feeding *feeding, unsigned char c)
         return KEEP;
     }
     if (c == '\r' || c == '\n' || c == ' ')
-        return refuse(feeding, &bad_request_line);
+        return refuse_bytes(feeding, &bad_request_line);
     if (is_control(c) || c == '\t')
-        return refuse(feeding, &bad_control);
+        return refuse_bytes(feeding, &bad_control);
     intake->line_len = 1;
     const bool parameter = intake->in_query ? c == '&' : c == '?';
     intake->in_query |= c == '?';
     if (parameter && !may_pay(intake, API_HTTP_FIELD_COST))
-        return refuse(feeding, &large_head);
+        return refuse_bytes(feeding, &large_head);
     return KEEP;
 }
 
@@ -198,16 +199,16 @@ static enum fate in_version(struct feeding *feeding, unsigned char c)
     struct api_intake *intake = feeding->intake;
     if (c != '\r' && c != '\n') {
         if (c != '\t' && is_control(c))
-            return refuse(feeding, &bad_control);
+            return refuse_bytes(feeding, &bad_control);
         if (intake->word_len == VERSION_LEN)
-            return refuse(feeding, &bad_version);
+            return refuse_bytes(feeding, &bad_version);
         word_add(intake, c);
         return KEEP;
     }
     intake->word[intake->word_len] = '\0';
     intake->is_1_0 = strcmp(intake->word, "HTTP/1.0") == 0;
     if (!intake->is_1_0 && strcmp(intake->word, "HTTP/1.1") != 0)
-        return refuse(feeding, &bad_version);
+        return refuse_bytes(feeding, &bad_version);
     if (ends_line(intake, c))
         intake->state = LINE_BEGIN;
     return KEEP;
@@ -236,11 +237,11 @@ static enum fate in_line_begin(struct feeding *feeding, unsigned char c)
     if (c == '\r' || c == '\n')
         return ends_line(intake, c) ? head_ends(feeding) : KEEP;
     if (c == ' ' || c == '\t')
-        return refuse(feeding, &bad_fold);
+        return refuse_bytes(feeding, &bad_fold);
     if (!is_token(c))
-        return refuse(feeding, c != ':' && is_control(c) ? &bad_control : &bad_name);
+        return refuse_bytes(feeding, c != ':' && is_control(c) ? &bad_control : &bad_name);
     if (!may_pay(intake, API_HTTP_FIELD_COST))
-        return refuse(feeding, &large_head);
+        return refuse_bytes(feeding, &large_head);
     intake->state = NAME;
     word_begin(intake);
     word_add(intake, c);
@@ -268,7 +269,8 @@ static enum fate in_name(struct feeding *feeding, unsigned char c)
         return KEEP;
     }
     if (!is_token(c))
-        return refuse(feeding, c != '\r' && c != '\n' && is_control(c) ? &bad_control : &bad_name);
+        return refuse_bytes(feeding,
+                            c != '\r' && c != '\n' && is_control(c) ? &bad_control : &bad_name);
     word_add(intake, c);
     return KEEP;
 }
@@ -279,9 +281,10 @@ static enum fate length_ends(struct feeding *feeding)
     const bool fits = word_end(intake);
     const size_t digits = strspn(intake->word, "0123456789");
     if (fits && (digits == 0 || digits != intake->word_len))
-        return refuse(feeding, &bad_length);
+        return refuse_bytes(feeding, &bad_length);
     if (!fits || digits > LENGTH_DIGITS_MAX)
-        return refuse(feeding, fits || digits == API_INTAKE_WORD_MAX ? &large_body : &bad_length);
+        return refuse_bytes(feeding,
+                            fits || digits == API_INTAKE_WORD_MAX ? &large_body : &bad_length);
     intake->distrusted |= intake->has_length;
     intake->has_length = true;
     intake->left = 0;
@@ -322,7 +325,7 @@ static enum fate in_framing_value(struct feeding *feeding, unsigned char c)
         return DROP;
     }
     if (intake->gap)
-        return refuse(feeding, intake->header == CONTENT_LENGTH ? &bad_length : &bad_coding);
+        return refuse_bytes(feeding, intake->header == CONTENT_LENGTH ? &bad_length : &bad_coding);
     word_add(intake, c);
     return KEEP;
 }
@@ -333,15 +336,15 @@ static enum fate in_value(struct feeding *feeding, unsigned char c)
     if (c == '\r' || c == '\n')
         return ends_line(intake, c) ? value_ends(feeding) : KEEP;
     if (is_control(c))
-        return refuse(feeding, &bad_control);
+        return refuse_bytes(feeding, &bad_control);
     if (intake->state == VALUE_BLANKS && (c == ' ' || c == '\t'))
         return KEEP;
     if (intake->state == VALUE_BLANKS && intake->header == COOKIE &&
         !may_pay(intake, API_HTTP_FIELD_COST))
-        return refuse(feeding, &large_head);
+        return refuse_bytes(feeding, &large_head);
     intake->state = VALUE;
     if (intake->header == COOKIE && !may_pay(intake, cookie_cost(c)))
-        return refuse(feeding, &large_head);
+        return refuse_bytes(feeding, &large_head);
     if (intake->header == CONTENT_LENGTH || intake->header == TRANSFER_ENCODING)
         return in_framing_value(feeding, c);
     return KEEP;
@@ -355,7 +358,7 @@ static enum fate chunk_line_ends(struct feeding *feeding)
     intake->body += intake->left;
     intake->line_len = 0;
     if (intake->body > API_HTTP_DRAIN_MAX)
-        return refuse(feeding, &large_body);
+        return refuse_bytes(feeding, &large_body);
     intake->state = intake->left > 0 ? CHUNK_DATA : TRAILER_BEGIN;
     return KEEP;
 }
@@ -366,15 +369,15 @@ static enum fate in_chunk_line(struct feeding *feeding, unsigned char c)
     struct api_intake *intake = feeding->intake;
     if (c == '\n')
         return intake->cr ? (intake->cr = false, chunk_line_ends(feeding))
-                          : refuse(feeding, &bad_chunk);
+                          : refuse_bytes(feeding, &bad_chunk);
     if (++intake->line_len > API_INTAKE_CHUNK_LINE_MAX)
-        return refuse(feeding, &long_chunk_line);
+        return refuse_bytes(feeding, &long_chunk_line);
     if (c == '\r') {
         intake->cr = true;
         return KEEP;
     }
     if (is_control(c))
-        return refuse(feeding, &bad_chunk);
+        return refuse_bytes(feeding, &bad_chunk);
     intake->state = CHUNK_EXTENSION;
     return DROP;
 }
@@ -382,19 +385,19 @@ static enum fate in_chunk_line(struct feeding *feeding, unsigned char c)
 static enum fate in_chunk_size(struct feeding *feeding, unsigned char c)
 {
     struct api_intake *intake = feeding->intake;
-    const int digit = hex_digit(c);
+    const int digit = chunk_size_digit(c);
     const bool first = intake->state == CHUNK_BEGIN;
     if (digit < 0) {
         const bool may_end = c == '\r' || c == '\n' || c == ';' || c == ' ' || c == '\t';
-        return first || !may_end ? refuse(feeding, &bad_chunk) : in_chunk_line(feeding, c);
+        return first || !may_end ? refuse_bytes(feeding, &bad_chunk) : in_chunk_line(feeding, c);
     }
     if (++intake->line_len > API_INTAKE_CHUNK_LINE_MAX)
-        return refuse(feeding, &long_chunk_line);
+        return refuse_bytes(feeding, &long_chunk_line);
     const bool another_zero = !first && digit == 0 && intake->left == 0;
     intake->left = (first ? 0 : intake->left * 16) + (uint64_t)digit;
     intake->state = CHUNK_SIZE;
     if (intake->left > API_HTTP_DRAIN_MAX)
-        return refuse(feeding, &large_body);
+        return refuse_bytes(feeding, &large_body);
     return another_zero ? DROP : KEEP;
 }
 
@@ -402,7 +405,7 @@ static enum fate in_chunk_end(struct feeding *feeding, unsigned char c)
 {
     struct api_intake *intake = feeding->intake;
     if (c != '\r' && !(c == '\n' && intake->cr))
-        return refuse(feeding, &bad_chunk);
+        return refuse_bytes(feeding, &bad_chunk);
     if (ends_line(intake, c))
         intake->state = CHUNK_BEGIN;
     return KEEP;
@@ -412,7 +415,7 @@ static enum fate in_trailer_begin(struct feeding *feeding, unsigned char c)
 {
     struct api_intake *intake = feeding->intake;
     if (c == '\n' && !intake->cr)
-        return refuse(feeding, &bad_chunk);
+        return refuse_bytes(feeding, &bad_chunk);
     if (c == '\r' || c == '\n') {
         if (ends_line(intake, c)) {
             intake->state = START;
@@ -421,7 +424,7 @@ static enum fate in_trailer_begin(struct feeding *feeding, unsigned char c)
         return KEEP;
     }
     intake->state = TRAILER;
-    return is_token(c) ? DROP : refuse(feeding, &bad_name);
+    return is_token(c) ? DROP : refuse_bytes(feeding, &bad_name);
 }
 
 static enum fate in_trailer(struct feeding *feeding, unsigned char c)
@@ -432,7 +435,7 @@ static enum fate in_trailer(struct feeding *feeding, unsigned char c)
             intake->state = TRAILER_BEGIN;
         return DROP;
     }
-    return is_control(c) ? refuse(feeding, &bad_control) : DROP;
+    return is_control(c) ? refuse_bytes(feeding, &bad_control) : DROP;
 }
 
 /* ---- all together ---------------------------------------------------------------------------- */
@@ -477,15 +480,15 @@ static bool is_counted(uint8_t state)
     return (state > START && state < BODY) || state == TRAILER_BEGIN || state == TRAILER;
 }
 
-static enum fate take(struct feeding *feeding, unsigned char c)
+static enum fate take_byte(struct feeding *feeding, unsigned char c)
 {
     struct api_intake *intake = feeding->intake;
     if (intake->cr && c != '\n')
-        return refuse(feeding, &bad_line_end);
+        return refuse_bytes(feeding, &bad_line_end);
     if (intake->state == START)
         return in_start(feeding, c);
     if (is_counted(intake->state) && !may_pay(intake, 1))
-        return refuse(feeding, &large_head);
+        return refuse_bytes(feeding, &large_head);
     return intake->state < BODY ? take_in_head(feeding, c) : take_in_chunks(feeding, c);
 }
 
@@ -535,7 +538,7 @@ const struct api_fault *api_intake_feed(struct api_intake *intake, char *bytes, 
             kept += run;
             i += run;
         } else {
-            const enum fate fate = take(&feeding, (unsigned char)bytes[i]);
+            const enum fate fate = take_byte(&feeding, (unsigned char)bytes[i]);
             if (fate == REFUSE)
                 kept = whole;
             else if (fate == KEEP)

@@ -17,7 +17,7 @@ enum {
 };
 
 /* Splits "host:port", "[host]:port" and ":port" at the last colon into @host; NULL or the port. */
-static const char *split(const char *address, char *host, size_t host_size)
+static const char *split_address(const char *address, char *host, size_t host_size)
 {
     const char *colon = strrchr(address, ':');
     if (colon == NULL || colon[1] == '\0')
@@ -39,7 +39,7 @@ static const char *split(const char *address, char *host, size_t host_size)
 }
 
 /* getaddrinfo() takes numbers past 65535 and drops their upper bits. */
-static bool is_port(const char *text)
+static bool is_listen_port(const char *text)
 {
     uint64_t port = 0;
     return fence_decimal_read(text, strlen(text), UINT16_MAX, &port);
@@ -47,12 +47,12 @@ static bool is_port(const char *text)
 
 /* An address of the machine's own network interface, or all of them: @everywhere stands for an
  * empty host. No name but localhost is looked up: what it leads to may change. */
-static int resolve(const char *address, const char *everywhere, struct addrinfo **ret_info)
+static int resolve_address(const char *address, const char *everywhere, struct addrinfo **ret_info)
 {
     char text[HOST_MAX];
     const char *host = text;
-    const char *port = split(address, text, sizeof(text));
-    if (port == NULL || !is_port(port))
+    const char *port = split_address(address, text, sizeof(text));
+    if (port == NULL || !is_listen_port(port))
         return FENCE_EINVAL;
     if (text[0] == '\0')
         host = everywhere;
@@ -90,7 +90,7 @@ static int open_at(const struct addrinfo *info, bool reuse_port, bool both)
 static int listen_at(const char *address, const char *everywhere, bool reuse_port, int *ret_fd)
 {
     struct addrinfo *info = NULL;
-    int result = resolve(address, everywhere, &info);
+    int result = resolve_address(address, everywhere, &info);
     if (result != 0)
         return result;
     const bool both = address[0] == ':' && info->ai_family == AF_INET6;

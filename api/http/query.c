@@ -25,10 +25,10 @@ static const char *const faults[] = {
     [API_PERCENT_UTF8] = "is not valid UTF-8",
 };
 
-static int refuse(char error[static API_QUERY_ERROR_MAX], const char *format, ...)
+static int refuse_parameter(char error[static API_QUERY_ERROR_MAX], const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static int refuse(char error[static API_QUERY_ERROR_MAX], const char *format, ...)
+static int refuse_parameter(char error[static API_QUERY_ERROR_MAX], const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -37,16 +37,16 @@ static int refuse(char error[static API_QUERY_ERROR_MAX], const char *format, ..
     return FENCE_EINVAL;
 }
 
-static int read_integer(const struct api_query_param *param, const char *text, char *error)
+static int read_query_integer(const struct api_query_param *param, const char *text, char *error)
 {
     uint64_t number = 0;
     assert(param->min >= 0 && param->max >= param->min);
     if (!fence_decimal_read(text, strlen(text), (uint64_t)param->max, &number) ||
         number < (uint64_t)param->min)
-        return refuse(error,
-                      "The query parameter %s must be a whole number from %" PRId64 " to %" PRId64
-                      ", in plain decimal digits.",
-                      param->name, param->min, param->max);
+        return refuse_parameter(error,
+                                "The query parameter %s must be a whole number from %" PRId64
+                                " to %" PRId64 ", in plain decimal digits.",
+                                param->name, param->min, param->max);
     *param->integer = (int64_t)number;
     return 0;
 }
@@ -55,10 +55,10 @@ static int read_text(const struct api_query_param *param, const char *text, char
 {
     size_t len = strlen(text);
     if ((int64_t)len < param->min || (int64_t)len > param->max)
-        return refuse(error,
-                      "The query parameter %s has %zu bytes; it must have from %" PRId64
-                      " to %" PRId64 ".",
-                      param->name, len, param->min, param->max);
+        return refuse_parameter(error,
+                                "The query parameter %s has %zu bytes; it must have from %" PRId64
+                                " to %" PRId64 ".",
+                                param->name, len, param->min, param->max);
     memcpy(param->text, text, len + 1);
     return 0;
 }
@@ -67,14 +67,14 @@ static int read_value(const struct api_query_param *param, const char *value, ch
 {
     char text[VALUE_MAX + 1];
     if (value == NULL)
-        return refuse(error, "The query parameter %s lacks its value; write %s=...", param->name,
-                      param->name);
+        return refuse_parameter(error, "The query parameter %s lacks its value; write %s=...",
+                                param->name, param->name);
     if (strlen(value) > VALUE_MAX)
-        return refuse(error, "The query parameter %s is too long.", param->name);
+        return refuse_parameter(error, "The query parameter %s is too long.", param->name);
     enum api_percent found = api_percent_decode(value, text);
     if (found != API_PERCENT_FINE)
-        return refuse(error, "The query parameter %s %s.", param->name, faults[found]);
-    return param->type == API_QUERY_INTEGER ? read_integer(param, text, error)
+        return refuse_parameter(error, "The query parameter %s %s.", param->name, faults[found]);
+    return param->type == API_QUERY_INTEGER ? read_query_integer(param, text, error)
                                             : read_text(param, text, error);
 }
 
@@ -86,9 +86,10 @@ int api_query_take(struct api_query *query, const char *name, const char *value,
         if (strcmp(query->params[i].name, name) != 0)
             continue;
         if (query->seen & 1U << i)
-            return refuse(ret_error, "Send the query parameter %s only once.", name);
+            return refuse_parameter(ret_error, "Send the query parameter %s only once.", name);
         query->seen |= 1U << i;
         return read_value(&query->params[i], value, ret_error);
     }
-    return refuse(ret_error, "The call takes no query parameter \"" NAME_SHOWN "\".", name);
+    return refuse_parameter(ret_error, "The call takes no query parameter \"" NAME_SHOWN "\".",
+                            name);
 }

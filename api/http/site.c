@@ -22,7 +22,7 @@ static bool is_port(const char *text, size_t len)
 }
 
 /* Splits "host", "host:port" and "[address]:port"; false: it is none. */
-static bool split(const char *text, struct authority *ret_parts)
+static bool split_authority(const char *text, struct authority *ret_parts)
 {
     const bool bracketed = text[0] == '[';
     const char *after = strchr(text, bracketed ? ']' : ':');
@@ -67,7 +67,7 @@ bool api_site_is_name(const char *text)
 bool api_site_is_known(const char *host, const struct api_hosts *hosts)
 {
     struct authority parts;
-    if (!split(host, &parts))
+    if (!split_authority(host, &parts))
         return false;
     if (is_address(&parts) || is_named(&parts, "localhost"))
         return true;
@@ -93,8 +93,8 @@ static bool is_same(const char *origin, const char *host)
     const bool secure = strncasecmp(origin, https, strlen(https)) == 0;
     if (!secure && strncasecmp(origin, http, strlen(http)) != 0)
         return false;
-    return split(origin + strlen(secure ? https : http), &of_origin) && split(host, &of_host) &&
-           of_origin.host_len == of_host.host_len &&
+    return split_authority(origin + strlen(secure ? https : http), &of_origin) &&
+           split_authority(host, &of_host) && of_origin.host_len == of_host.host_len &&
            strncasecmp(of_origin.host, of_host.host, of_host.host_len) == 0 &&
            same_port(&of_origin, &of_host, secure ? "443" : "80");
 }

@@ -15,10 +15,10 @@
 /* Integers stop short of this: 2^63. */
 #define HUGE_NUMBER 0x1p63
 
-static int refuse(char error[static API_JSON_ERROR_MAX], const char *format, ...)
+static int refuse_json(char error[static API_JSON_ERROR_MAX], const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static int refuse(char error[static API_JSON_ERROR_MAX], const char *format, ...)
+static int refuse_json(char error[static API_JSON_ERROR_MAX], const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -27,16 +27,16 @@ static int refuse(char error[static API_JSON_ERROR_MAX], const char *format, ...
     return FENCE_EINVAL;
 }
 
-static int read_integer(const struct api_json_member *member, const json_t *value, char *error)
+static int read_json_integer(const struct api_json_member *member, const json_t *value, char *error)
 {
     int64_t told_max = member->told_max != 0 ? member->told_max : member->max;
     if (!json_is_integer(value))
-        return refuse(error, "%s must be an integer from %" PRId64 " to %" PRId64 ".", member->name,
-                      member->min, told_max);
+        return refuse_json(error, "%s must be an integer from %" PRId64 " to %" PRId64 ".",
+                           member->name, member->min, told_max);
     int64_t number = json_integer_value(value);
     if (number < member->min || number > member->max)
-        return refuse(error, "%s is %" PRId64 "; it must be from %" PRId64 " to %" PRId64 ".",
-                      member->name, number, member->min, told_max);
+        return refuse_json(error, "%s is %" PRId64 "; it must be from %" PRId64 " to %" PRId64 ".",
+                           member->name, number, member->min, told_max);
     *member->integer = number;
     return 0;
 }
@@ -44,12 +44,12 @@ static int read_integer(const struct api_json_member *member, const json_t *valu
 static int read_string(const struct api_json_member *member, const json_t *value, char *error)
 {
     if (!json_is_string(value))
-        return refuse(error, "%s must be a string of %" PRId64 " to %" PRId64 " bytes.",
-                      member->name, member->min, member->max);
+        return refuse_json(error, "%s must be a string of %" PRId64 " to %" PRId64 " bytes.",
+                           member->name, member->min, member->max);
     size_t len = json_string_length(value);
     if ((int64_t)len < member->min || (int64_t)len > member->max)
-        return refuse(error, "%s has %zu bytes; it must have from %" PRId64 " to %" PRId64 ".",
-                      member->name, len, member->min, member->max);
+        return refuse_json(error, "%s has %zu bytes; it must have from %" PRId64 " to %" PRId64 ".",
+                           member->name, len, member->min, member->max);
     memcpy(member->string, json_string_value(value), len + 1);
     return 0;
 }
@@ -58,13 +58,13 @@ static int read_strings(const struct api_json_member *member, const json_t *valu
 {
     size_t count = json_array_size(value);
     if (!json_is_array(value) || (int64_t)count < member->min || (int64_t)count > member->max)
-        return refuse(error, "%s must be an array of %" PRId64 " to %" PRId64 " strings.",
-                      member->name, member->min, member->max);
+        return refuse_json(error, "%s must be an array of %" PRId64 " to %" PRId64 " strings.",
+                           member->name, member->min, member->max);
     for (size_t i = 0; i < count; i++) {
         const json_t *item = json_array_get(value, i);
         if (!json_is_string(item))
-            return refuse(error, "%s must have strings only; item %zu is something else.",
-                          member->name, i + 1);
+            return refuse_json(error, "%s must have strings only; item %zu is something else.",
+                               member->name, i + 1);
         int result = member->strings->take(member->strings, json_string_value(item),
                                            json_string_length(item), error);
         if (result != 0)
@@ -77,7 +77,7 @@ static int read_member(const struct api_json_member *member, const json_t *value
 {
     switch (member->type) {
     case API_JSON_INTEGER:
-        return read_integer(member, value, error);
+        return read_json_integer(member, value, error);
     case API_JSON_STRING:
         return read_string(member, value, error);
     case API_JSON_STRINGS:
@@ -105,14 +105,14 @@ static int read_object(json_t *object, const struct api_json_member *members, si
     {
         const struct api_json_member *member = find_member(members, count, name);
         if (member == NULL)
-            return refuse(error, "The body has an unknown member \"" NAME_SHOWN "\".", name);
+            return refuse_json(error, "The body has an unknown member \"" NAME_SHOWN "\".", name);
         int result = read_member(member, value, error);
         if (result != 0)
             return result;
     }
     for (size_t i = 0; i < count; i++)
         if (members[i].required && json_object_get(object, members[i].name) == NULL)
-            return refuse(error, "The body lacks the member %s.", members[i].name);
+            return refuse_json(error, "The body lacks the member %s.", members[i].name);
     return 0;
 }
 
@@ -127,12 +127,13 @@ static int refuse_huge(const char *text, size_t len, const json_error_t *why, ch
     {
         if (fabs(json_number_value(value)) < HUGE_NUMBER)
             continue;
-        int result = refuse(error, NAME_SHOWN " is a number far out of bounds.", name);
+        int result = refuse_json(error, NAME_SHOWN " is a number far out of bounds.", name);
         json_decref(root);
         return result;
     }
     json_decref(root);
-    return refuse(error, "A number in the body is far out of bounds, at byte %d.", why->position);
+    return refuse_json(error, "A number in the body is far out of bounds, at byte %d.",
+                       why->position);
 }
 
 /* Why the parser refused a text: in its own words, where they mean something to a client. */
@@ -143,15 +144,15 @@ static int refuse_text(const char *text, size_t len, const json_error_t *why, ch
         return FENCE_ENOMEM;
     case json_error_null_character:
     case json_error_null_byte_in_key:
-        return refuse(error, "The body has a NUL in a string, at byte %d.", why->position);
+        return refuse_json(error, "The body has a NUL in a string, at byte %d.", why->position);
     case json_error_numeric_overflow:
         return refuse_huge(text, len, why, error);
     case json_error_duplicate_key:
-        return refuse(error, "The body has a member twice, at byte %d: %s.", why->position,
-                      why->text);
+        return refuse_json(error, "The body has a member twice, at byte %d: %s.", why->position,
+                           why->text);
     default:
-        return refuse(error, "The body is not valid JSON, at byte %d: %s.", why->position,
-                      why->text);
+        return refuse_json(error, "The body is not valid JSON, at byte %d: %s.", why->position,
+                           why->text);
     }
 }
 
@@ -172,7 +173,7 @@ int api_json_read(const char *text, size_t len, const struct api_json_member *me
     if (json_is_object(root))
         result = read_object(root, members, count, ret_error);
     else
-        result = refuse(ret_error, "The body must be a JSON object.");
+        result = refuse_json(ret_error, "The body must be a JSON object.");
     json_decref(root);
     return result;
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void put(struct api_writer *writer, const char *bytes, size_t len)
+static void put_bytes(struct api_writer *writer, const char *bytes, size_t len)
 {
     assert(len <= writer->size - writer->len);
     memcpy(writer->buffer + writer->len, bytes, len);
@@ -16,7 +16,7 @@ static void put(struct api_writer *writer, const char *bytes, size_t len)
 
 static void put_char(struct api_writer *writer, char c)
 {
-    put(writer, &c, 1);
+    put_bytes(writer, &c, 1);
 }
 
 /* Of a sequence of at most three bytes. */
@@ -37,7 +37,7 @@ static size_t put_escaped(struct api_writer *writer, const char *text, size_t le
     size_t used = api_utf8_sequence(text, len);
     unsigned char c = (unsigned char)text[0];
     if (used == 0) {
-        put(writer, "\xef\xbf\xbd", 3);
+        put_bytes(writer, "\xef\xbf\xbd", 3);
         return 1;
     }
     if (c == '"' || c == '\\') {
@@ -45,10 +45,10 @@ static size_t put_escaped(struct api_writer *writer, const char *text, size_t le
     } else if (api_utf8_is_control(text, used)) {
         char escape[7];
         (void)snprintf(escape, sizeof(escape), "\\u%04x", code_point(text, used));
-        put(writer, escape, 6);
+        put_bytes(writer, escape, 6);
         return used;
     }
-    put(writer, text, used);
+    put_bytes(writer, text, used);
     return used;
 }
 
@@ -66,7 +66,7 @@ static void put_quoted(struct api_writer *writer, const char *text)
     put_char(writer, '"');
     for (;;) {
         size_t plain = plain_run(text);
-        put(writer, text, plain);
+        put_bytes(writer, text, plain);
         text += plain;
         if (*text == '\0')
             break;
@@ -87,7 +87,7 @@ static void put_prefix(struct api_writer *writer, const char *name)
     put_char(writer, ':');
 }
 
-static void begin(struct api_writer *writer, const char *name, char opener, char closer)
+static void begin_value(struct api_writer *writer, const char *name, char opener, char closer)
 {
     assert(writer->depth < API_WRITER_DEPTH_MAX);
     put_prefix(writer, name);
@@ -105,12 +105,12 @@ void api_writer_init(struct api_writer *writer, char *buffer, size_t size)
 
 void api_write_object(struct api_writer *writer, const char *name)
 {
-    begin(writer, name, '{', '}');
+    begin_value(writer, name, '{', '}');
 }
 
 void api_write_array(struct api_writer *writer, const char *name)
 {
-    begin(writer, name, '[', ']');
+    begin_value(writer, name, '[', ']');
 }
 
 void api_write_end(struct api_writer *writer)
@@ -145,17 +145,17 @@ void api_write_integer(struct api_writer *writer, const char *name, int64_t valu
     char digits[API_DIGITS_MAX];
     size_t len = api_digits(value, digits);
     put_prefix(writer, name);
-    put(writer, digits, len);
+    put_bytes(writer, digits, len);
 }
 
 void api_write_bool(struct api_writer *writer, const char *name, bool value)
 {
     put_prefix(writer, name);
-    put(writer, value ? "true" : "false", value ? 4 : 5);
+    put_bytes(writer, value ? "true" : "false", value ? 4 : 5);
 }
 
 void api_write_null(struct api_writer *writer, const char *name)
 {
     put_prefix(writer, name);
-    put(writer, "null", 4);
+    put_bytes(writer, "null", 4);
 }

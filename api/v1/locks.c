@@ -202,7 +202,7 @@ static void release(struct api_request *request, void *context)
     backend->call(backend->context, &call);
 }
 
-static void inspect(struct api_request *request, void *context)
+static void inspect_lock(struct api_request *request, void *context)
 {
     const struct api_backend *backend = context;
     struct fence_call call = {
@@ -223,7 +223,7 @@ struct api_routes api_locks_routes(struct api_backend *backend)
         {API_POST, "/v1/locks", acquire_several, API_TAKES_BODY},
         {API_PATCH, "/v1/locks/{resource...}", extend, API_TAKES_BODY},
         {API_DELETE, "/v1/locks/{resource...}", release, API_TAKES_NOTHING},
-        {API_GET, "/v1/locks/{resource...}", inspect, API_TAKES_NOTHING},
+        {API_GET, "/v1/locks/{resource...}", inspect_lock, API_TAKES_NOTHING},
     };
     return (struct api_routes){routes, sizeof(routes) / sizeof(routes[0]), backend};
 }

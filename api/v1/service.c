@@ -12,7 +12,7 @@ enum {
     FLEET_BODY_MAX = 64 * 1024, /* nine masters, their addresses, reasons and failures */
 };
 
-static void answer_json(struct api_request *request, const struct api_writer *writer)
+static void answer_document(struct api_request *request, const struct api_writer *writer)
 {
     const struct api_answer answer = {.status = 200, .body = writer->buffer, .len = writer->len};
     api_request_answer(request, &answer);
@@ -161,7 +161,7 @@ static void show_fleet(struct api_request *request, void *context)
     api_write_end(&writer);
     write_fleet_audit(&writer, backend->audit(backend->context));
     api_write_end(&writer);
-    answer_json(request, &writer);
+    answer_document(request, &writer);
 }
 
 static void answer_status(struct api_request *request, const char *status)
@@ -172,7 +172,7 @@ static void answer_status(struct api_request *request, const char *status)
     api_write_object(&writer, NULL);
     api_write_string(&writer, "status", status);
     api_write_end(&writer);
-    answer_json(request, &writer);
+    answer_document(request, &writer);
 }
 
 /* Alive is whoever answers. */

@@ -27,7 +27,7 @@ void fence_timers_fini(struct fence_timers *timers)
     *timers = (struct fence_timers){0};
 }
 
-static void put(struct fence_timers *timers, uint32_t at, uint32_t slot)
+static void put_in_heap(struct fence_timers *timers, uint32_t at, uint32_t slot)
 {
     timers->heap[at] = slot;
     timers->place[slot] = at;
@@ -42,10 +42,10 @@ static void rise(struct fence_timers *timers, uint32_t at)
 {
     uint32_t slot = timers->heap[at];
     while (at > 0 && due_at(timers, (at - 1) / 2) > timers->due_us[slot]) {
-        put(timers, at, timers->heap[(at - 1) / 2]);
+        put_in_heap(timers, at, timers->heap[(at - 1) / 2]);
         at = (at - 1) / 2;
     }
-    put(timers, at, slot);
+    put_in_heap(timers, at, slot);
 }
 
 static void sink(struct fence_timers *timers, uint32_t at)
@@ -59,10 +59,10 @@ static void sink(struct fence_timers *timers, uint32_t at)
             child++;
         if (due_at(timers, child) >= timers->due_us[slot])
             break;
-        put(timers, at, timers->heap[child]);
+        put_in_heap(timers, at, timers->heap[child]);
         at = child;
     }
-    put(timers, at, slot);
+    put_in_heap(timers, at, slot);
 }
 
 static void clear(struct fence_timers *timers, uint32_t slot)
@@ -74,7 +74,7 @@ static void clear(struct fence_timers *timers, uint32_t slot)
     timers->count--;
     if (at == timers->count)
         return;
-    put(timers, at, timers->heap[timers->count]);
+    put_in_heap(timers, at, timers->heap[timers->count]);
     rise(timers, at);
     sink(timers, timers->place[timers->heap[at]]);
 }
@@ -88,7 +88,7 @@ void fence_timers_set(struct fence_timers *timers, uint32_t slot, uint64_t due_u
     }
     timers->due_us[slot] = due_us;
     if (timers->place[slot] == FENCE_TIMERS_IDLE)
-        put(timers, timers->count++, slot);
+        put_in_heap(timers, timers->count++, slot);
     rise(timers, timers->place[slot]);
     sink(timers, timers->place[slot]);
 }

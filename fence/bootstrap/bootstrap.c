@@ -196,8 +196,9 @@ static void take_done(struct fence_bootstrap *bootstrap, const struct fence_rejo
     go_on(bootstrap, now_us, effect);
 }
 
-static void take_reply(struct fence_bootstrap *bootstrap, const struct fence_bootstrap_event *event,
-                       struct fence_bootstrap_effect *effect)
+static void take_step_reply(struct fence_bootstrap *bootstrap,
+                            const struct fence_bootstrap_event *event,
+                            struct fence_bootstrap_effect *effect)
 {
     enum fence_bootstrap_failure failure = FENCE_BOOTSTRAP_LOST_ONE;
     assert(event->master == bootstrap->at);
@@ -240,7 +241,7 @@ void fence_bootstrap_step(struct fence_bootstrap *bootstrap,
         go_on(bootstrap, event->now_us, ret_effect);
         break;
     case FENCE_BOOTSTRAP_REPLY:
-        take_reply(bootstrap, event, ret_effect);
+        take_step_reply(bootstrap, event, ret_effect);
         break;
     case FENCE_BOOTSTRAP_LOST:
         assert(bootstrap->state == FENCE_BOOTSTRAP_WAITING || event->master == bootstrap->at);

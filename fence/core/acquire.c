@@ -20,7 +20,7 @@ static struct core_group_call *group_of(const struct fence_core *core, const str
 /* ---- endings --------------------------------------------------------------------------------- */
 
 /* A slot that is given back keeps its strings, and its group, for the rest of the step. */
-static void answer_error(struct fence_core *core, struct call *call, int error)
+static void answer_failed(struct fence_core *core, struct call *call, int error)
 {
     const struct core_holder_hint *seen = core_hint(core, call);
     const struct core_group_call *group = group_of(core, call);
@@ -48,7 +48,7 @@ static uint32_t lease_ms(const struct call *call)
     return found_ms < call->ttl_ms ? (uint32_t)found_ms : call->ttl_ms;
 }
 
-static void answer_grant(struct fence_core *core, struct call *call, uint64_t validity_us)
+static void answer_granted(struct fence_core *core, struct call *call, uint64_t validity_us)
 {
     const struct fence_attempt *attempt = &call->attempt;
     const struct core_group_call *group = group_of(core, call);
@@ -146,7 +146,7 @@ static void fail(struct fence_core *core, struct call *call, int error)
         remember_holder(core, call);
     if (!worth_another_try(core, call, error)) {
         bool waited = call->wait_until_us && can_be_waited_for(error);
-        answer_error(core, call, waited ? FENCE_EWAITTIMEOUT : error);
+        answer_failed(core, call, waited ? FENCE_EWAITTIMEOUT : error);
         return;
     }
     core_next_round(core, call);
@@ -180,7 +180,7 @@ static void begin_attempt(struct fence_core *core, struct call *call)
 static void try(struct fence_core *core, struct call *call)
 {
     if (call->ttl_ms > core->fleet.ttl_max_ms) {
-        answer_error(core, call, FENCE_ETTL); /* it waited, and the fleet was made anew since */
+        answer_failed(core, call, FENCE_ETTL); /* it waited, and the fleet was made anew since */
         return;
     }
     if (core_admit(core, call))
@@ -250,7 +250,7 @@ static void win(struct fence_core *core, struct call *call)
     if (validity_us <= 0)
         fail(core, call, FENCE_ETOOSLOW);
     else
-        answer_grant(core, call, (uint64_t)validity_us);
+        answer_granted(core, call, (uint64_t)validity_us);
 }
 
 /* ---- what the core calls --------------------------------------------------------------------- */
@@ -260,7 +260,7 @@ void core_acquire_begin(struct fence_core *core, struct call *call, const struct
     if (core_stand(core, call, group) || core_holds_itself(core, call))
         try(core, call);
     else if (!call->wait_until_us && core_knows_held(core, call))
-        answer_error(core, call, FENCE_EHELD);
+        answer_failed(core, call, FENCE_EHELD);
     else
         core_wake_at(core, call, call->wait_until_us ? call->wait_until_us : FENCE_NEVER);
 }
@@ -301,14 +301,14 @@ void core_acquire_timer(struct fence_core *core, struct call *call)
         return;
     }
     if (call->state == CALL_ADMITTING) {
-        answer_error(core, call, call->wait_until_us ? FENCE_EWAITTIMEOUT : FENCE_EBUSY);
+        answer_failed(core, call, call->wait_until_us ? FENCE_EWAITTIMEOUT : FENCE_EBUSY);
         return;
     }
     bool asks_once = !call->wait_until_us && call->tries == 0;
     if (call->wait_until_us && core->now_us >= call->wait_until_us)
-        answer_error(core, call, FENCE_EWAITTIMEOUT);
+        answer_failed(core, call, FENCE_EWAITTIMEOUT);
     else if (asks_once && core_knows_held(core, call))
-        answer_error(core, call, FENCE_EHELD); /* the call before it has the lock now */
+        answer_failed(core, call, FENCE_EHELD); /* the call before it has the lock now */
     else if (!core_stands_behind(core, call) || core_holds_itself(core, call) ||
              FENCE_MUTANT(ASKS_OUT_OF_LINE))
         try(core, call);
@@ -320,5 +320,5 @@ void core_acquire_abandon(struct fence_core *core, struct call *call)
 {
     if (call->state == CALL_TRYING)
         undo(core, call);
-    answer_error(core, call, FENCE_ELEFT);
+    answer_failed(core, call, FENCE_ELEFT);
 }

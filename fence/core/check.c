@@ -128,7 +128,7 @@ static void check_tables(const struct fence_core *core)
 
 /* ---- masters --------------------------------------------------------------------------------- */
 
-static void check_master(const struct fence_core *core, unsigned i)
+static void check_fleet_master(const struct fence_core *core, unsigned i)
 {
     const struct fence_master *master = &core->fleet.master[i];
     const struct core_rejoin *rejoin = &core->rejoins[i];
@@ -152,5 +152,5 @@ void fence_core_check(const struct fence_core *core)
     fence_timers_check(&core->timers);
     check_tables(core);
     for (unsigned i = 0; i < core->fleet.n; i++)
-        check_master(core, i);
+        check_fleet_master(core, i);
 }

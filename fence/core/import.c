@@ -5,7 +5,7 @@
 #include "fence/core/rejoin_steps.h"
 #include "fence/protocol/lease.h"
 
-static void read_page(struct fence_core *core, unsigned member, unsigned i)
+static void ask_for_page(struct fence_core *core, unsigned member, unsigned i)
 {
     struct core_rejoin *rejoin = &core->rejoins[member];
     struct core_source *source = &rejoin->source[i];
@@ -61,7 +61,7 @@ void core_import_begin(struct fence_core *core, unsigned member)
     core_rejoin_state_import(rejoin, sources, core_rejoin_timeout_us(core));
     for (unsigned i = 0; i < core->fleet.n; i++)
         if (sources >> i & 1)
-            read_page(core, member, i);
+            ask_for_page(core, member, i);
 }
 
 static uint64_t quarantine_end_us(const struct fence_core *core, unsigned member)
@@ -167,7 +167,7 @@ static void read_on(struct fence_core *core, unsigned member)
     const struct core_rejoin *rejoin = &core->rejoins[member];
     for (unsigned i = 0; i < core->fleet.n; i++)
         if ((rejoin->sources >> i & 1) && may_read(core, member, i))
-            read_page(core, member, i);
+            ask_for_page(core, member, i);
 }
 
 void core_import_go_on(struct fence_core *core, unsigned member)

@@ -76,7 +76,8 @@ static struct core_cleanup *find_cleanup(const struct core_cleanups *cleanups, u
     return &cleanups->cleanups[index];
 }
 
-static void settle(struct core_cleanups *cleanups, struct core_cleanup *cleanup, uint32_t master)
+static void settle_cleanup(struct core_cleanups *cleanups, struct core_cleanup *cleanup,
+                           uint32_t master)
 {
     cleanup->owed &= ~master;
     cleanup->told &= cleanup->owed;
@@ -97,7 +98,7 @@ void core_cleanups_settle(struct core_cleanups *cleanups, uint32_t index, uint64
     for (struct core_cleanup *cleanup; (cleanup = find_cleanup(cleanups, index, serial));
          serial++) {
         index = next_told(cleanup, i);
-        settle(cleanups, cleanup, UINT32_C(1) << i);
+        settle_cleanup(cleanups, cleanup, UINT32_C(1) << i);
     }
 }
 

@@ -87,7 +87,7 @@ static void answer_inspect(struct fence_core *core, const struct call *call,
     answer->remaining_ms = fence_holders_remaining_ms(&call->vote.holders, majority);
 }
 
-static void conclude(struct fence_core *core, struct call *call)
+static void conclude_round(struct fence_core *core, struct call *call)
 {
     enum fence_verdict verdict = fence_quorum_call_verdict(&call->vote);
     if (verdict == FENCE_VERDICT_OPEN)
@@ -104,7 +104,7 @@ static void conclude(struct fence_core *core, struct call *call)
     core_finish(core, call);
 }
 
-static void ask(struct fence_core *core, const struct call *call, uint32_t set)
+static void ask_masters(struct fence_core *core, const struct call *call, uint32_t set)
 {
     struct fence_request request = {
         .kind = request_for(call->kind),
@@ -127,9 +127,9 @@ void core_quorum_call_admitted(struct fence_core *core, struct call *call)
     core_call_move(call, CALL_VOTING);
     fence_quorum_call_begin(&call->vote, call->kind, core->fleet.n, active);
     core_next_round(core, call);
-    ask(core, call, active);
+    ask_masters(core, call, active);
     core_wake_at(core, call, core->now_us + timeout_us(call));
-    conclude(core, call); /* at once, if too few can be asked */
+    conclude_round(core, call); /* at once, if too few can be asked */
 }
 
 /* Master @i knew a newer view than the one named, which this server has learnt by now. An extension
@@ -142,7 +142,7 @@ static bool ask_again(struct fence_core *core, struct call *call, unsigned i)
     if (call->kind == FENCE_CALL_EXTEND)
         core_quorum_call_begin(core, call);
     else
-        ask(core, call, again);
+        ask_masters(core, call, again);
     return call->kind == FENCE_CALL_EXTEND || again != 0;
 }
 
@@ -152,7 +152,7 @@ void core_quorum_call_reply(struct fence_core *core, struct call *call, unsigned
     if (reply->kind != FENCE_REPLY_STALE || !ask_again(core, call, i))
         fence_quorum_call_reply(&call->vote, i, reply);
     if (call->state == CALL_VOTING)
-        conclude(core, call);
+        conclude_round(core, call);
 }
 
 void core_quorum_call_timer(struct fence_core *core, struct call *call)
@@ -164,5 +164,5 @@ void core_quorum_call_timer(struct fence_core *core, struct call *call)
     }
     fence_tally_give_up(&call->vote.tally);
     assert(fence_quorum_call_verdict(&call->vote) != FENCE_VERDICT_OPEN);
-    conclude(core, call);
+    conclude_round(core, call);
 }

@@ -52,7 +52,7 @@ uint64_t fence_core_deadline(const struct fence_core *core)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static void check_group(const struct fence_group *group)
+static void check_asked_group(const struct fence_group *group)
 {
     assert(group->count >= FENCE_GROUP_MIN && group->count <= FENCE_GROUP_MAX);
     for (unsigned k = 0; k < group->count; k++) {
@@ -63,7 +63,7 @@ static void check_group(const struct fence_group *group)
     }
 }
 
-static void check_call(const struct fence_call *call)
+static void check_asked_call(const struct fence_call *call)
 {
     assert(fence_resource_valid(call->resource, strlen(call->resource)));
     if (call->kind != FENCE_CALL_INSPECT)
@@ -74,7 +74,7 @@ static void check_call(const struct fence_call *call)
         assert(call->ttl_ms >= FENCE_TTL_MIN_MS && call->ttl_ms <= FENCE_TTL_CEILING_MS);
     assert(call->wait_ms <= FENCE_WAIT_MAX_MS);
     if (call->group)
-        check_group(call->group);
+        check_asked_group(call->group);
 }
 
 static int refusal(const struct fence_core *core, const struct fence_call *call)
@@ -91,7 +91,7 @@ static int refusal(const struct fence_core *core, const struct fence_call *call)
 }
 
 /* Turns a call away before it gets a slot: its strings are the event's own. */
-static void refuse(struct fence_core *core, const struct fence_call *call, int error)
+static void refuse_call(struct fence_core *core, const struct fence_call *call, int error)
 {
     core_add_effect(core, FENCE_EFFECT_ANSWER)->answer = (struct fence_answer){
         .kind = call->kind,
@@ -108,10 +108,10 @@ static void refuse(struct fence_core *core, const struct fence_call *call, int e
 
 static void on_call(struct fence_core *core, const struct fence_call *asked)
 {
-    check_call(asked);
+    check_asked_call(asked);
     int error = refusal(core, asked);
     if (error) {
-        refuse(core, asked, error);
+        refuse_call(core, asked, error);
         return;
     }
     struct call *call = core_open(core, asked);
@@ -121,7 +121,7 @@ static void on_call(struct fence_core *core, const struct fence_call *asked)
         core_quorum_call_begin(core, call);
 }
 
-static void on_left(struct fence_core *core, uint64_t client)
+static void on_left_event(struct fence_core *core, uint64_t client)
 {
     uint32_t index = core_clients_find(&core->clients, client);
     if (index != FENCE_NOBODY)
@@ -138,7 +138,7 @@ static void on_declined(struct fence_core *core, const struct fence_taken *decli
         core_released(core, group->locks[k].resource, declined->lock_id);
 }
 
-static void on_reply(struct fence_core *core, unsigned i, const struct fence_reply *reply)
+static void on_reply_event(struct fence_core *core, unsigned i, const struct fence_reply *reply)
 {
     fence_fleet_answered(&core->fleet, i, reply->locks, core->now_us);
     if (reply->kind == FENCE_REPLY_STALE)
@@ -212,7 +212,7 @@ void fence_step(struct fence_core *core, const struct fence_event *event,
         on_call(core, &event->call);
         break;
     case FENCE_EVENT_LEFT:
-        on_left(core, event->client);
+        on_left_event(core, event->client);
         break;
     case FENCE_EVENT_DECLINED:
         on_declined(core, &event->declined);
@@ -221,7 +221,7 @@ void fence_step(struct fence_core *core, const struct fence_event *event,
         core_released(core, event->released.resource, event->released.lock_id);
         break;
     case FENCE_EVENT_REPLY:
-        on_reply(core, event->master, &event->reply);
+        on_reply_event(core, event->master, &event->reply);
         break;
     case FENCE_EVENT_FACTS:
         core_learn(core, event->master, &event->facts);

@@ -97,7 +97,7 @@ struct program {
     struct server_http_loop http_loop;
 };
 
-static void on_stop_signal(uv_signal_t *handle, int number)
+static void on_ledger_signal(uv_signal_t *handle, int number)
 {
     (void)number;
     uv_stop(handle->loop);
@@ -107,7 +107,7 @@ static void watch_stop_signals(struct program *program)
 {
     for (int i = 0; i < STOP_SIGNALS; i++) {
         int failed = uv_signal_init(&program->loop, &program->stop_signals[i]) |
-                     uv_signal_start(&program->stop_signals[i], on_stop_signal, stop_signals[i]);
+                     uv_signal_start(&program->stop_signals[i], on_ledger_signal, stop_signals[i]);
         assert(!failed);
     }
 }
@@ -146,8 +146,8 @@ static int serve(struct program *program, const struct options *options, struct 
 }
 
 /* Returns the exit status; SERVER_EXIT_DONE sets *@ret_http. */
-static int start_listening(const struct options *options, const struct api_routes *routes,
-                           struct api_http **ret_http)
+static int start_ledger_http(const struct options *options, const struct api_routes *routes,
+                             struct api_http **ret_http)
 {
     static char no_label[] = "";
     unsigned connections = server_descriptors_for_clients(1);
@@ -191,7 +191,7 @@ int main(int argc, char **argv)
     server_descriptors_check(1);
     struct api_routes routes = ledger_routes(&program.ledger);
     struct api_http *http = NULL;
-    int status = start_listening(&options, &routes, &http);
+    int status = start_ledger_http(&options, &routes, &http);
     if (status != SERVER_EXIT_DONE)
         return status;
     status = open_ledger(&options, &program.ledger);

@@ -102,7 +102,7 @@ static void decline(struct server_driver *driver, const struct fence_answer *ans
     };
 }
 
-static void answer(struct server_driver *driver, const struct fence_answer *answer)
+static void answer_client(struct server_driver *driver, const struct fence_answer *answer)
 {
     server_batch_delay_answered(&driver->batch_delay, driver->now_us);
     bool arrived = driver->config.answer(driver->config.context, answer);
@@ -129,7 +129,7 @@ static void act(struct server_driver *driver, const struct fence_effect *effect)
         reset(driver, effect->masters);
         break;
     case FENCE_EFFECT_ANSWER:
-        answer(driver, &effect->answer);
+        answer_client(driver, &effect->answer);
         break;
     }
 }
@@ -278,7 +278,7 @@ static void on_down(void *context, unsigned i, enum fence_reason reason)
     log_changes(context);
 }
 
-static void on_reply(void *context, unsigned i, const struct fence_reply *reply)
+static void on_master_reply(void *context, unsigned i, const struct fence_reply *reply)
 {
     struct fence_event event; /* large; not worth clearing for each reply */
     event.kind = FENCE_EVENT_REPLY;
@@ -325,7 +325,7 @@ void server_driver_call(struct server_driver *driver, const struct fence_call *c
 
 /* ---- the turn -------------------------------------------------------------------------------- */
 
-static void on_timer(uv_timer_t *timer)
+static void on_driver_timer(uv_timer_t *timer)
 {
     struct server_driver *driver = timer->data;
     driver->timer_due_us = FENCE_NEVER; /* what is due is done after the poll */
@@ -367,7 +367,7 @@ static void set_timer(struct server_driver *driver, bool at_once)
     uint64_t now_us = server_clock_us();
     uint64_t delay_ms = due_us > now_us ? (due_us - now_us + 999) / 1000 : 0;
     uv_update_time(driver->config.loop);
-    uv_timer_start(&driver->timer, on_timer, delay_ms, 0);
+    uv_timer_start(&driver->timer, on_driver_timer, delay_ms, 0);
     driver->timer_due_us = due_us;
 }
 
@@ -408,7 +408,7 @@ static int new_masters(struct server_driver *driver)
         .probed = on_probed,
         .down = on_down,
         .batch = on_batch,
-        .reply = on_reply,
+        .reply = on_master_reply,
         .released = on_released,
         .rejoin = on_rejoin,
     };
@@ -454,7 +454,7 @@ int server_driver_new(const struct server_driver_config *config, struct server_d
     return 0;
 }
 
-static void on_closed(uv_handle_t *handle)
+static void on_driver_closed(uv_handle_t *handle)
 {
     struct server_driver *driver = handle->data;
     if (--driver->handles > 0)
@@ -469,8 +469,8 @@ void server_driver_free(struct server_driver *driver)
         return;
     for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++)
         storage_master_free(driver->masters[i]);
-    uv_close((uv_handle_t *)&driver->timer, on_closed);
-    uv_close((uv_handle_t *)&driver->check, on_closed);
+    uv_close((uv_handle_t *)&driver->timer, on_driver_closed);
+    uv_close((uv_handle_t *)&driver->check, on_driver_closed);
 }
 
 /* ---- what others may know -------------------------------------------------------------------- */

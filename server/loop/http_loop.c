@@ -18,7 +18,7 @@ static void on_readable(uv_poll_t *poll, int status, int events)
     api_http_turn(glue->http);
 }
 
-static void on_left(uv_poll_t *poll, int status, int events)
+static void on_parked_client_left(uv_poll_t *poll, int status, int events)
 {
     (void)status, (void)events;
     struct server_http_loop *glue = poll->data;
@@ -64,7 +64,7 @@ int server_http_loop_init(struct server_http_loop *glue, uv_loop_t *loop, struct
     glue->timer.data = glue;
     glue->prepare.data = glue;
     if (uv_poll_start(&glue->poll, UV_READABLE, on_readable) != 0 ||
-        uv_poll_start(&glue->watch, UV_READABLE, on_left) != 0 ||
+        uv_poll_start(&glue->watch, UV_READABLE, on_parked_client_left) != 0 ||
         uv_prepare_start(&glue->prepare, before_sleep) != 0) {
         server_http_loop_fini(glue);
         return FENCE_EIO;

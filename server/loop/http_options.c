@@ -33,7 +33,7 @@ static error_t add_host(struct server_http_options *options, const char *text)
     return 0;
 }
 
-static error_t parse(int key, char *text, struct argp_state *state)
+static error_t parse_http_option(int key, char *text, struct argp_state *state)
 {
     struct server_http_options *options = state->input;
     switch (key) {
@@ -60,7 +60,7 @@ static const struct argp_option list[] = {
     {0},
 };
 
-const struct argp server_http_argp = {.options = list, .parser = parse};
+const struct argp server_http_argp = {.options = list, .parser = parse_http_option};
 
 void server_http_options_apply(const struct server_http_options *options,
                                struct api_http_config *config)

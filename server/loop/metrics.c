@@ -1,6 +1,6 @@
 #include "server/loop/metrics.h"
 
-static void put(atomic_uint_least64_t *to, uint64_t value)
+static void publish_count(atomic_uint_least64_t *to, uint64_t value)
 {
     atomic_store_explicit(to, value, memory_order_relaxed);
 }
@@ -12,10 +12,10 @@ static uint64_t get(const atomic_uint_least64_t *from)
 
 void server_metrics_publish(struct server_metrics *metrics, const struct api_metrics *now)
 {
-    put(&metrics->calls, now->calls);
-    put(&metrics->waiting, now->waiting);
-    put(&metrics->connections, now->connections);
-    put(&metrics->grants, now->grants);
+    publish_count(&metrics->calls, now->calls);
+    publish_count(&metrics->waiting, now->waiting);
+    publish_count(&metrics->connections, now->connections);
+    publish_count(&metrics->grants, now->grants);
 }
 
 void server_metrics_sum(const struct server_metrics metrics[], unsigned workers,

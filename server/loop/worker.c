@@ -139,7 +139,7 @@ static void on_listed(void *context, const struct api_listing *listing)
     api_listing_answer(listing);
 }
 
-static void on_left(void *context, uint64_t client)
+static void on_client_left(void *context, uint64_t client)
 {
     struct server_worker *worker = context;
     server_driver_left(worker->driver, client);
@@ -156,7 +156,7 @@ static void publish(struct server_worker *worker)
     server_metrics_publish(&worker->config.metrics[worker->config.index], &now);
 }
 
-static void before_sleep(void *context)
+static void before_worker_sleeps(void *context)
 {
     struct server_worker *worker = context;
     server_driver_turn(worker->driver);
@@ -187,7 +187,7 @@ static uint32_t share(const struct server_worker *worker, uint32_t of_process)
     return (of_process + worker->config.workers - 1) / worker->config.workers;
 }
 
-static int start_listening(struct server_worker *worker)
+static int start_http(struct server_worker *worker)
 {
     uint32_t connections = server_descriptors_for_clients(worker->config.workers);
     if (connections > share(worker, API_HTTP_CONNECTIONS))
@@ -200,7 +200,7 @@ static int start_listening(struct server_worker *worker)
         .connections = connections,
         .log = server_http_log,
         .log_context = worker->label,
-        .left = on_left,
+        .left = on_client_left,
         .left_context = worker,
     };
     server_http_options_apply(worker->config.http, &config);
@@ -242,7 +242,7 @@ static int start_driver(struct server_worker *worker)
         return SERVER_EXIT_FAILED;
     }
     worker->joined = true;
-    server_http_loop_before_sleep(&worker->http_loop, before_sleep, worker);
+    server_http_loop_before_sleep(&worker->http_loop, before_worker_sleeps, worker);
     return 0;
 }
 
@@ -270,7 +270,7 @@ int server_worker_new(const struct server_worker_config *config, struct server_w
     if (config->workers > 1)
         (void)snprintf(worker->label, sizeof(worker->label), "worker %u: ", config->index + 1);
     set_routes(worker);
-    int status = start_listening(worker);
+    int status = start_http(worker);
     if (!status)
         status = start_driver(worker);
     if (status) {

@@ -93,7 +93,7 @@ static error_t check(const struct pawld_options *options)
     return 0;
 }
 
-static error_t parse(int key, char *text, struct argp_state *state)
+static error_t parse_pawld_option(int key, char *text, struct argp_state *state)
 {
     struct pawld_options *options = state->input;
     switch (key) {
@@ -139,7 +139,7 @@ static error_t parse_serve(int key, char *text, struct argp_state *state)
     struct pawld_options *options = state->input;
     if (key == ARGP_KEY_INIT)
         state->child_inputs[0] = &options->http;
-    return parse(key, text, state);
+    return parse_pawld_option(key, text, state);
 }
 
 int pawld_read_serve_options(int argc, char **argv, struct pawld_options *ret_options)
@@ -206,7 +206,7 @@ int pawld_read_init_options(int argc, char **argv, struct pawld_options *ret_opt
     };
     static const struct argp parser = {
         .options = list,
-        .parser = parse,
+        .parser = parse_pawld_option,
         .doc = "Marks the masters as one fleet, so that pawld knows one that forgot. All must be "
                "reachable. With --new, none may be marked.\v"
                "With --token-floor, each is blank or still a member of the fleet. Find T in every "

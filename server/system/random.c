@@ -5,7 +5,7 @@
 
 #include <sodium.h>
 
-static void take(struct server_random *random, void *to, size_t len)
+static void take_random(struct server_random *random, void *to, size_t len)
 {
     assert(len <= sizeof(random->pool));
     if (random->left < len) {
@@ -23,14 +23,14 @@ static void take(struct server_random *random, void *to, size_t len)
 uint64_t server_random_u64(struct server_random *random)
 {
     uint64_t bits = 0;
-    take(random, &bits, sizeof(bits));
+    take_random(random, &bits, sizeof(bits));
     return bits;
 }
 
 void server_random_lock_id(struct server_random *random, char ret_id[static FENCE_LOCK_ID_LEN + 1])
 {
     unsigned char bytes[SERVER_LOCK_ID_BYTES];
-    take(random, bytes, sizeof(bytes));
+    take_random(random, bytes, sizeof(bytes));
     sodium_bin2base64(ret_id, FENCE_LOCK_ID_LEN + 1, bytes, sizeof(bytes),
                       sodium_base64_VARIANT_URLSAFE_NO_PADDING);
 }

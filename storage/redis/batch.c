@@ -206,8 +206,8 @@ static void read_array(const redisReply *answer, const struct storage_expected *
         read_held(answer, expected, reply, text);
 }
 
-static void read_integer(const struct storage_expected *expected, long long value,
-                         struct fence_reply *reply)
+static void read_integer_reply(const struct storage_expected *expected, long long value,
+                               struct fence_reply *reply)
 {
     if (expected->kind == FENCE_REQUEST_TAKE) {
         if (value < 1 || value > FENCE_TOKEN_MAX || expected->in_group)
@@ -279,7 +279,7 @@ struct fence_reply storage_batch_reply(const struct storage_batch *batch, unsign
     if (answer->type == REDIS_REPLY_ARRAY)
         read_array(answer, expected, &read, text);
     else if (answer->type == REDIS_REPLY_INTEGER)
-        read_integer(expected, answer->integer, &read);
+        read_integer_reply(expected, answer->integer, &read);
     else if (answer->type == REDIS_REPLY_ERROR)
         read_error(answer, expected, &read);
     return read;

@@ -254,7 +254,7 @@ static void on_resolved(uv_getaddrinfo_t *request, int status, struct addrinfo *
 }
 
 /* A name is resolved off the loop: hiredis would block in it. */
-static void resolve(struct storage_connection *connection)
+static void resolve_master(struct storage_connection *connection)
 {
     link_move(connection, STORAGE_LINK_RESOLVING);
     if (connection->resolving)
@@ -278,7 +278,7 @@ static void open_link(struct storage_connection *connection)
     else if (uv_ip4_addr(url->host, 0, &ipv4) == 0 || uv_ip6_addr(url->host, 0, &ipv6) == 0)
         connect_to(connection, url->host);
     else
-        resolve(connection);
+        resolve_master(connection);
 }
 
 /* ---- the owner's side ------------------------------------------------------------------------ */

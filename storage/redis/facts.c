@@ -370,7 +370,7 @@ static void note_reset(struct storage_reading *reading, bool restarted)
         memcpy(lineage + len, STORAGE_LINEAGE_RESET, sizeof(STORAGE_LINEAGE_RESET));
 }
 
-static void conclude(struct storage_reading *reading)
+static void conclude_facts(struct storage_reading *reading)
 {
     struct fence_facts *facts = &reading->facts;
     bool restarted = strcmp(facts->server_id, facts->marked_server_id) != 0;
@@ -421,7 +421,7 @@ int storage_facts_read(enum storage_question question, const redisReply *reply, 
     default:
         error = read_marker(reply, n, reading);
         if (!error)
-            conclude(reading);
+            conclude_facts(reading);
         return error;
     }
 }

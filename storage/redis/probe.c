@@ -24,8 +24,8 @@ static bool is_of_ready(const struct storage_probe *probe, const redisAsyncConte
 
 /* Takes one answer out of those owed; false where it is of no use. A probe that is not answered in
  * full is dropped: the next one may be. */
-static bool take_answer(struct storage_probe *probe, const redisAsyncContext *context,
-                        const redisReply *reply)
+static bool take_probe_answer(struct storage_probe *probe, const redisAsyncContext *context,
+                              const redisReply *reply)
 {
     probe->owed--;
     probe->failed = probe->failed || !reply || !is_of_ready(probe, context);
@@ -35,7 +35,7 @@ static bool take_answer(struct storage_probe *probe, const redisAsyncContext *co
 static void read_probe_fact(struct storage_probe *probe, const redisAsyncContext *context,
                             enum storage_question question, const redisReply *reply)
 {
-    if (take_answer(probe, context, reply))
+    if (take_probe_answer(probe, context, reply))
         probe->failed =
             storage_facts_read(question, reply, probe->session->members, &probe->reading) != 0;
 }
@@ -95,7 +95,7 @@ static bool is_to_be_settled(const struct storage_reading *reading)
            strcmp(facts->lineage, facts->marked_lineage) == 0;
 }
 
-static void settle(const struct storage_probe *probe)
+static void settle_marker(const struct storage_probe *probe)
 {
     struct storage_connection *connection = probe->session->connection;
     const struct fence_facts *facts = &probe->reading.facts;
@@ -115,7 +115,7 @@ static void on_probe_marker(redisAsyncContext *context, void *reply, void *privd
     if (change)
         storage_connection_fail(probe->session->connection, FENCE_REASON_CHANGED, change);
     else if (is_to_be_settled(&probe->reading))
-        settle(probe);
+        settle_marker(probe);
     if (!change && probe->reading.unswept)
         storage_sweeper_start(probe->sweeper);
 }
@@ -124,7 +124,7 @@ static void on_probe_time(redisAsyncContext *context, void *reply, void *privdat
 {
     struct storage_probe *probe = privdata;
     const struct storage_master_events *events = probe->session->events;
-    if (!take_answer(probe, context, reply))
+    if (!take_probe_answer(probe, context, reply))
         return;
     struct fence_clock_reading *clock = &probe->reading.facts.clock;
     clock->theirs_us = storage_facts_time_us(reply);
@@ -137,7 +137,7 @@ static void on_probe_trial(redisAsyncContext *context, void *data, void *privdat
 {
     struct storage_probe *probe = privdata;
     const redisReply *reply = data;
-    bool of_use = take_answer(probe, context, reply);
+    bool of_use = take_probe_answer(probe, context, reply);
     if (!reply || !is_of_ready(probe, context))
         return;
     const enum storage_trial trial = storage_trial_read(reply);

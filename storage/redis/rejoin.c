@@ -181,7 +181,7 @@ static enum fence_rejoin_outcome read_cleared(const redisReply *reply, uint64_t 
                                                               : FENCE_REJOIN_REFUSED;
 }
 
-static enum fence_rejoin_outcome read_highest(const redisReply *reply, int64_t *ret_highest)
+static enum fence_rejoin_outcome read_highest_counter(const redisReply *reply, int64_t *ret_highest)
 {
     uint64_t highest = 0;
     if (reply->type == REDIS_REPLY_NIL)
@@ -234,7 +234,7 @@ struct fence_rejoin_reply storage_rejoin_reply(enum fence_rejoin_step step, cons
     } else if (step == FENCE_REJOIN_READ) {
         read.outcome = read_page(reply, &read);
     } else if (step == FENCE_REJOIN_SURVEY) {
-        read.outcome = read_highest(reply, &read.highest);
+        read.outcome = read_highest_counter(reply, &read.highest);
     } else if (step == FENCE_REJOIN_RECORD && storage_view_refused(reply, n, view)) {
         read.outcome = FENCE_REJOIN_CHANGED;
         read.view = view;

@@ -54,7 +54,7 @@ const char *storage_scan_name(const redisReply *key)
     return key->str + LOCK_KEY_LEN;
 }
 
-static void on_scanned(redisAsyncContext *context, void *data, void *question)
+static void on_scan_reply(redisAsyncContext *context, void *data, void *question)
 {
     const redisReply *reply = data;
     const char **names = NULL;
@@ -90,7 +90,7 @@ uint64_t storage_scan_holder(const redisReply *value)
     return fence_lock_id_hash(lock_id);
 }
 
-static void on_holders(redisAsyncContext *context, void *data, void *question)
+static void on_holders_reply(redisAsyncContext *context, void *data, void *question)
 {
     const redisReply *reply = data;
     uint64_t *holders = NULL;
@@ -137,7 +137,7 @@ int storage_scan_names(const struct storage_session *session, uint64_t cursor, c
     if (!question)
         return FENCE_ENOMEM;
     write_pattern(pattern, prefix);
-    if (redisAsyncCommand(session->connection->context, on_scanned, question,
+    if (redisAsyncCommand(session->connection->context, on_scan_reply, question,
                           "SCAN %llu MATCH %s COUNT %u TYPE string", (unsigned long long)cursor,
                           pattern, keys) == REDIS_OK)
         return 0;
@@ -176,8 +176,8 @@ int storage_scan_holders(const struct storage_session *session,
     if (!question || !command)
         goto out;
     error = FENCE_EIO;
-    if (redisAsyncFormattedCommand(session->connection->context, on_holders, question, command,
-                                   len) != REDIS_OK)
+    if (redisAsyncFormattedCommand(session->connection->context, on_holders_reply, question,
+                                   command, len) != REDIS_OK)
         goto out;
     question = NULL;
     error = 0;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int hex_digit(char c)
+static int url_hex_digit(char c)
 {
     const char *digits = "0123456789abcdef";
     const char *at = c ? strchr(digits, c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c) : NULL;
@@ -21,9 +21,9 @@ static bool decode(char *to, size_t size, const char *from, size_t len)
     for (size_t i = 0; i < len; i++) {
         int c = (unsigned char)from[i];
         if (c == '%') {
-            if (i + 2 >= len || hex_digit(from[i + 1]) < 0 || hex_digit(from[i + 2]) < 0)
+            if (i + 2 >= len || url_hex_digit(from[i + 1]) < 0 || url_hex_digit(from[i + 2]) < 0)
                 return false;
-            c = hex_digit(from[i + 1]) * 16 + hex_digit(from[i + 2]);
+            c = url_hex_digit(from[i + 1]) * 16 + url_hex_digit(from[i + 2]);
             i += 2;
         }
         if (c == 0 || used + 1 >= size)
@@ -92,7 +92,7 @@ static const char *parse_tcp(const char *text, struct storage_redis_url *url)
     return parse_host(text, url);
 }
 
-static const char *parse(const char *text, struct storage_redis_url *url)
+static const char *parse_parts(const char *text, struct storage_redis_url *url)
 {
     if (strncmp(text, "redis://", strlen("redis://")) == 0)
         return parse_tcp(text + strlen("redis://"), url);
@@ -108,7 +108,7 @@ int storage_redis_url_parse(const char *text, struct storage_redis_url *ret_url,
                             const char **ret_why)
 {
     struct storage_redis_url url = {0};
-    const char *why = parse(text, &url);
+    const char *why = parse_parts(text, &url);
     if (why) {
         *ret_why = why;
         return FENCE_EINVAL;

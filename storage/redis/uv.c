@@ -80,7 +80,7 @@ static void del_write(void *data)
     watch(link);
 }
 
-static void on_closed(uv_handle_t *handle)
+static void on_poll_closed(uv_handle_t *handle)
 {
     free(handle->data);
 }
@@ -89,7 +89,7 @@ static void cleanup(void *data)
 {
     struct link_poll *link = data;
     link->context = NULL;
-    uv_close((uv_handle_t *)&link->handle, on_closed);
+    uv_close((uv_handle_t *)&link->handle, on_poll_closed);
 }
 
 int storage_redis_uv_attach(redisAsyncContext *context, uv_loop_t *loop, enum storage_replies_to to)
