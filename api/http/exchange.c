@@ -103,13 +103,13 @@ static const char *find_fault(const struct api_request *request, const char *met
 {
     const char *fault = api_framing_fault(&request->headers, version);
     if (fault == NULL && is_hidden(request->connection, method, url, version))
-        fault = "The head has a NUL in it, a header line that goes on on the next line, or one "
+        fault = "The head has a NUL, a header line that continues on the next line, or a header "
                 "without a name. Send none of these.";
     return fault;
 }
 
-/* True if the announced body is too large, and need not be read before the client is told: it asked
- * first, or it would take too long. */
+/* True if the announced body is too large to be read before the client is told. Either the client
+ * asked first, or reading would take too long. */
 static bool body_unwanted(const struct api_request *request)
 {
     uint64_t length = api_framing_length(&request->headers);
@@ -117,8 +117,8 @@ static bool body_unwanted(const struct api_request *request)
     return length > (asked ? API_BODY_MAX : API_HTTP_DRAIN_MAX);
 }
 
-/* After the headers came, before the body is read: what must be refused here and now, since the
- * body would not be understood, or is not worth reading. The connection ends with the answer. */
+/* Refuses a request after its headers came, before its body is read. Such a body would not be
+ * understood, or is not worth reading. The connection ends with the answer. */
 static void refuse_unread(struct api_request *request, const char *fault)
 {
     if (fault == NULL && !body_unwanted(request))
@@ -190,8 +190,8 @@ static enum MHD_Result request_came(struct api_request *request)
     return request->state == API_REQUEST_BROKEN ? MHD_NO : MHD_YES;
 }
 
-/* libmicrohttpd calls this once with the headers, once with each piece of the body, once at the
- * end, and then in each turn until there is an answer. The parameters are its own.
+/* libmicrohttpd calls this once with the headers, once with each piece of the body, and once at the
+ * end. Then it calls in each turn until there is an answer. The parameters are its own.
  * NOLINTNEXTLINE(readability-function-size) */
 enum MHD_Result api_exchange_handle(void *context, struct MHD_Connection *connection,
                                     const char *url, const char *method, const char *version,
@@ -216,7 +216,7 @@ enum MHD_Result api_exchange_handle(void *context, struct MHD_Connection *connec
 }
 
 /* The end of what a client sends may have come together with its request. libmicrohttpd takes a
- * short read for all there is, and is not told of the end a second time: its connection would stay
+ * short read for all there is, and is not told of the end a second time. Its connection would stay
  * open until it counts as idle. */
 static void see_end(struct MHD_Connection *connection)
 {

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* Without the white space at the end, which is not part of a value (RFC 9110, section 5.5); that in
- * front is gone already. */
+/* Removes the white space at the end, which is not part of a value (RFC 9110, section 5.5). White
+ * space in front is gone already. */
 static size_t trimmed_length(const char *value)
 {
     size_t len = strlen(value);

@@ -1,5 +1,5 @@
-/* The headers that matter, and whether a request's framing can be trusted: two readings of where a
- * message ends are how one request is smuggled inside another (RFC 9112, section 11.2). Pure. */
+/* The headers that matter, and whether a request's framing can be trusted. Two readings of where a
+ * message ends let one request be smuggled inside another (RFC 9112, section 11.2). Pure. */
 #ifndef API_HTTP_FRAMING_H
 #define API_HTTP_FRAMING_H
 
@@ -22,7 +22,7 @@ void api_headers_add(struct api_headers *headers, const char *name, const char *
 /* How many bytes api_headers_own() needs. */
 size_t api_headers_size(const struct api_headers *headers);
 
-/* Copies the values into @storage, trimmed and terminated. Only then they may be looked at. */
+/* Copies the values into @storage, trimmed and terminated. Only then may they be read. */
 void api_headers_own(struct api_headers *headers, char *storage);
 
 /* What is wrong with the framing of a request in @version ("HTTP/1.1"): a sentence, static; NULL if

@@ -41,7 +41,7 @@ static void disarm(struct api_guard *guard)
     guard->wait = API_GUARD_FREE;
 }
 
-/* All that wait for the same have the same time, so whoever comes last is last. */
+/* All guards in one list have the same time limit, so a new one goes to the end. */
 static void arm(struct api_guard *guard, enum api_guard_wait wait)
 {
     struct api_guards *guards = guard->guards;
@@ -149,9 +149,9 @@ static ssize_t fill(struct api_guard *guard, char *buffer, size_t size, size_t *
         const bool drained = (size_t)got < room;
         const enum api_intake_phase phase = api_intake_phase(&guard->intake);
         const bool whole = phase == API_INTAKE_IDLE;
-        /* A read that is short is all there is; but the end may stand behind half a request, or
+        /* A read that is short is all there is. But the end may stand behind half a request, or
          * behind bytes that are dropped. That behind a whole request is seen when it is answered.
-         */
+         * */
         more = guard->fault == NULL && *ret_kept < size && phase != API_INTAKE_LOST &&
                !(drained && whole && *ret_kept > 0);
     }

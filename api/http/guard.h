@@ -1,7 +1,7 @@
 /* Guards: one for each connection, from its accept to its end. A guard reads the socket for
  * libmicrohttpd (api/http/recv.c), passes each byte through api/http/intake.h, and gives a head and
- * a body their time. It refuses by itself what libmicrohttpd must not see: it writes the answer to
- * the socket, once all requests before have theirs, and has the connection end.
+ * a body their time. It refuses by itself what libmicrohttpd must not see. It writes the answer to
+ * the socket after those of all earlier requests, and ends the connection.
  *
  *     fresh --first byte--> HEAD --> BODY --> handled --answered--> idle --first byte--> HEAD ...
  *       '-------time is up---'--------'-----> refused: what still comes is dropped --> closed

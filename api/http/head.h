@@ -1,11 +1,11 @@
 /* Whether libmicrohttpd shows the whole head of a request. Pure.
  *
- * It reads a head in place: it cuts it up into texts, each ended by a NUL where a separator was,
- * and shows those. What it did not understand it leaves out: whatever follows a NUL in the target
- * or in a value, the lines after one whose name is empty; and a line that goes on on the next
- * (obs-fold, RFC 9112, section 5.2) becomes part of the header's name, somewhere else. A request
- * that means one thing to us and another to a proxy before us is refused. So all texts are walked
- * through in their order: between one and the next nothing may stand but what separates them. */
+ * libmicrohttpd reads a head in place. It cuts it up into texts, each ended by a NUL where a
+ * separator was, and shows those. It leaves out what it did not understand: all behind a NUL in the
+ * target or in a value, and the lines after one whose name is empty. A line that continues on the
+ * next (obs-fold, RFC 9112, section 5.2) becomes part of another header's name. A request that
+ * means one thing to us and another to a proxy before us is refused. So all texts are walked
+ * through in their order. Between one and the next nothing but separators may stand. */
 #ifndef API_HTTP_HEAD_H
 #define API_HTTP_HEAD_H
 

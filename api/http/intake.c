@@ -66,15 +66,15 @@ FAULT(bad_request_line, API_PROBLEM_INVALID,
       "The request line must be a method, a target and HTTP/1.1, each one space apart.");
 FAULT(bad_version, API_PROBLEM_INVALID, "Speak HTTP/1.1 or HTTP/1.0.");
 FAULT(bad_fold, API_PROBLEM_INVALID,
-      "A header line goes on on the next line. Send each header on one line.");
+      "A header line continues on the next line. Send each header on one line.");
 FAULT(bad_name, API_PROBLEM_INVALID,
       "A header line has no name, no colon, or white space in the name or before the colon.");
 FAULT(bad_length, API_PROBLEM_INVALID, "Content-Length must be a plain decimal number.");
 FAULT(bad_coding, API_PROBLEM_INVALID,
       "The only transfer coding known here is chunked, in HTTP/1.1.");
 FAULT(bad_chunk, API_PROBLEM_INVALID,
-      "The body is not well-formed in chunks: each is a length in hexadecimal, CR LF, as many "
-      "bytes, and CR LF.");
+      "The chunks of the body are not well-formed. A chunk is a length in hexadecimal, CR LF, as "
+      "many bytes, and CR LF.");
 FAULT(long_chunk_line, API_PROBLEM_INVALID,
       "A chunk-size line of the body is too long. Send chunks without extensions.");
 FAULT(large_head, API_PROBLEM_HEAD, NULL);
@@ -314,8 +314,8 @@ static uint32_t cookie_cost(unsigned char c)
     return c == ';' || c == ',' ? API_HTTP_FIELD_COST + 1 : 1;
 }
 
-/* Of the two headers that frame the body. White space behind the value is no part of it (RFC 9110,
- * section 5.5), but libmicrohttpd refuses a length with it: it is dropped. Within the value it is
+/* Of the two headers that frame the body. White space behind a value is no part of it (RFC 9110,
+ * section 5.5). It is dropped, since libmicrohttpd refuses a length with it. Within the value it is
  * refused, or what is dropped would change what it means. */
 static enum fate in_framing_value(struct feeding *feeding, unsigned char c)
 {

@@ -59,8 +59,8 @@ struct api_intake {
 };
 
 /* Takes the next @len bytes, and moves those that may go on to the front of @bytes: *@ret_kept.
- * Returns NULL, or the fault of a request: then only the requests before it may go on, and nothing
- * may be fed any more. */
+ * Returns NULL, or the fault of a request. After a fault only the requests before it may go on, and
+ * nothing may be fed any more. */
 const struct api_fault *api_intake_feed(struct api_intake *intake, char *bytes, size_t len,
                                         size_t *ret_kept);
 

@@ -66,7 +66,7 @@ static int resolve_address(const char *address, const char *everywhere, struct a
     return getaddrinfo(host, port, &hints, ret_info) == 0 ? 0 : FENCE_EINVAL;
 }
 
-/* @both: IPv4 too on an address of IPv6, whatever the system's setting is. */
+/* @both: IPv4 too on an address of IPv6, with any setting of the system. */
 static int open_at(const struct addrinfo *info, bool reuse_port, bool both)
 {
     int fd = socket(info->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);

@@ -35,13 +35,13 @@ void api_parking_look(struct api_request *request);
  * a look. */
 void api_parking_answered(struct api_request *request);
 
-/* The client has gone: whoever works on its call is told. */
+/* The client has gone. The backend of its call is told. */
 void api_parking_left(struct api_request *request);
 
 /* Whether the client of a parked request is known to have gone. */
 bool api_parking_has_left(const struct api_request *request);
 
-/* The connection is gone, and the client of a parked request with it: whoever works on its call is
+/* The connection is gone, and the client of a parked request with it. The backend of its call is
  * told. */
 void api_parking_disconnected(struct api_request *request);
 

@@ -11,8 +11,8 @@ enum api_percent {
     API_PERCENT_UTF8,   /* what comes out is not UTF-8 */
 };
 
-/* Decodes @from to @to, both terminated. @to has room for as many bytes as @from has, and may be
- * @from itself or lie before it in the same buffer. Unless all is fine, @to is undefined. */
+/* Decodes @from to @to, both terminated. @to has room for as many bytes as @from. It may be @from
+ * itself, or lie before it in the same buffer. Unless all is fine, @to is undefined. */
 enum api_percent api_percent_decode(const char *from, char *to);
 
 #endif

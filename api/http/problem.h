@@ -1,6 +1,5 @@
-/* Problems: what an HTTP client is told when a call fails (RFC 9457, application/problem+json), and
- * the one table that turns errors into them. Nothing here knows a request: see
- * api/http/problem_answer.h.
+/* Problems: what an HTTP client is told when a call fails (RFC 9457, application/problem+json). One
+ * table turns errors into problems. Nothing here knows a request: see api/http/problem_answer.h.
  *
  *     {"type":"urn:pawl:held","title":"...","status":409,"detail":"...", ...}
  *
@@ -23,31 +22,30 @@
       "Several contenders split the masters between them; retry after a short random delay.")      \
     X(API_PROBLEM_LOCK_LOST, FENCE_ELOCKLOST, 409, "lock-lost", "The lock is lost",                \
       "The lock is no longer held under this Lock-Id and Fencing-Token; stop the work and "        \
-      "acquire "                                                                                   \
-      "it anew.")                                                                                  \
+      "acquire it anew.")                                                                          \
     X(API_PROBLEM_EXHAUSTED, FENCE_EEXHAUSTED, 409, "extensions-exhausted",                        \
       "No extensions are left",                                                                    \
       "The lock was extended as often as allowed; finish, release it and acquire it anew.")        \
     X(API_PROBLEM_NO_QUORUM, FENCE_ENOQUORUM, 503, "no-quorum", "No majority of masters",          \
-      "Too few of the masters could be had; see masters, and /v1/fleet for why. Retry later.")     \
+      "Too few masters took part; see masters, and /v1/fleet for the reasons. Retry later.")       \
     X(API_PROBLEM_FOREIGN_LOCK, FENCE_EFOREIGN, 409, "foreign-lock",                               \
       "The key of the lock is not Pawl's",                                                         \
-      "Somebody else wrote the key of this lock on the masters that refused; delete it there.")    \
+      "Another program wrote the key of this lock on the masters that refused; delete it there.")  \
     X(API_PROBLEM_NO_EXPIRY, FENCE_EENDLESS, 409, "no-expiry", "The lock has no expiry",           \
-      "Somebody took the expiry from the key of this lock; give it one, or delete it.")            \
+      "The key of this lock has no expiry any more; give it one, or delete it.")                   \
     X(API_PROBLEM_COUNTER_USED_UP, FENCE_ESPENT, 409, "counter-used-up", "The counter is used up", \
       "The counter of this name has no higher token to give; use another name.")                   \
     X(API_PROBLEM_FOREIGN_COUNTER, FENCE_EMISCOUNTED, 409, "foreign-counter",                      \
       "The counter is no number of Pawl's",                                                        \
-      "Somebody else wrote the counter of this name on the masters that refused; mend it.")        \
+      "Another program wrote the counter of this name on the masters that refused; repair it.")    \
     X(API_PROBLEM_TOO_SLOW, FENCE_ETOOSLOW, 503, "too-slow", "The masters were too slow",          \
       "The lease had run out before it could be handed over; retry, or ask for a longer ttl_ms.")  \
     X(API_PROBLEM_NOT_READY, FENCE_ENOTREADY, 503, "not-ready", "The service is not ready",        \
       "The service does not know a majority of its fleet; see /v1/fleet, and retry later.")        \
     X(API_PROBLEM_STOPPING, 0, 503, "stopping", "The service is stopping",                         \
-      "This process is shutting down; the outcome of the call is unknown, retry at another one.")  \
+      "This process is shutting down; the outcome of the call is unknown. Retry at another one.")  \
     X(API_PROBLEM_LEFT, FENCE_ELEFT, 503, "client-left", "The client left",                        \
-      "The connection was closed before the answer; the lock was not kept, ask for it again.")     \
+      "The connection was closed before the answer; the lock was not kept. Acquire it again.")     \
     X(API_PROBLEM_BUSY, FENCE_EBUSY, 429, "busy", "Too many calls are under way",                  \
       "The service takes no more calls at the moment; retry after the Retry-After seconds.")       \
     X(API_PROBLEM_WAITERS, FENCE_EWAITERS, 429, "too-many-waiters", "Too many wait already",       \
@@ -60,7 +58,7 @@
     X(API_PROBLEM_TOKEN_REQUIRED, 0, 428, "token-required", "A fencing token is required",         \
       "Send the token of the lock's grant in the Fencing-Token header.")                           \
     X(API_PROBLEM_INVALID, FENCE_EINVAL, 400, "invalid", "The request is invalid",                 \
-      "Mend the request; sent again as it is, it will be refused again.")                          \
+      "Correct the request; the same request will be refused again.")                              \
     X(API_PROBLEM_TTL, FENCE_ETTL, 400, "invalid", "The request is invalid",                       \
       "ttl_ms is longer than the fleet allows; ask for at most ttl_max_ms.")                       \
     X(API_PROBLEM_NOT_FOUND, FENCE_ENOENT, 404, "not-found", "There is nothing here",              \
@@ -75,10 +73,10 @@
       "Send at most 5632 bytes of request line and headers. Each header, cookie and query "        \
       "parameter counts 64 bytes more.")                                                           \
     X(API_PROBLEM_REQUEST_TIMEOUT, 0, 408, "request-timeout", "The request came too slowly",       \
-      "The head, or the body, did not arrive in time; send the request anew, at once.")            \
+      "The head, or the body, did not arrive in time; send the whole request without pauses.")     \
     X(API_PROBLEM_CROSS_SITE, 0, 403, "cross-site", "The request comes from another site",         \
-      "A page of another site may not change anything here; send no Origin and no "                \
-      "Sec-Fetch-Site but this service's own.")                                                    \
+      "A page of another site may not change anything here; send only this service's own "         \
+      "Origin and Sec-Fetch-Site, or none.")                                                       \
     X(API_PROBLEM_UNKNOWN_HOST, 0, 403, "cross-site", "The service is not known by this name",     \
       "Send an IP address or localhost as Host, or start the service with --host and this name.")  \
     X(API_PROBLEM_INTERNAL, FENCE_EIO, 500, "internal", "The service failed",                      \
@@ -103,8 +101,8 @@ enum api_problem api_problem_of(int error);
 unsigned api_problem_status(enum api_problem problem);
 const char *api_problem_name(enum api_problem problem);
 
-/* Begins the body of a problem. Whoever wants extra members writes them with api/json/writer.h, and
- * ends the object. @detail NULL: the table's. */
+/* Begins the body of a problem. A caller that wants extra members writes them with
+ * api/json/writer.h, and ends the object. @detail NULL: the table's. */
 void api_problem_begin(struct api_writer *writer, char body[static API_PROBLEM_BODY_MAX],
                        enum api_problem problem, const char *detail);
 

@@ -3,12 +3,12 @@
  *   READING --complete, well-formed--> HANDLING --answered in the handler------------> ANSWERED
  *                                         '------kept----> PARKED --answered later------^
  *
- * What is checked before a handler runs: framing, percent-encoding, UTF-8, path and method, size
- * and type of the body, whether the route takes a body or a query, headers sent twice. What is left
- * to the handler is what its own call means (api/http/input.h helps).
+ * Checked before a handler runs: framing, percent-encoding, UTF-8, path and method, headers sent
+ * twice. So are size and type of the body, and whether the route takes a body or a query. What is
+ * left to the handler is what its own call means (api/http/input.h helps).
  *
- * A request lives until it is answered and its answer is sent; a parked one cannot go away, even
- * if its client does. One loop, one thread. */
+ * A request lives until it is answered and its answer is sent. A parked one cannot go away, even if
+ * its client does. One loop, one thread. */
 #ifndef API_HTTP_REQUEST_H
 #define API_HTTP_REQUEST_H
 
@@ -35,8 +35,8 @@ const char *api_request_header(const struct api_request *request, enum api_heade
 /* The body, not terminated; never NULL. */
 const char *api_request_body(const struct api_request *request, size_t *ret_len);
 
-/* Calls @visit with each query parameter, as it came but with "+" turned into a space (@value NULL:
- * without "="), until that says false. */
+/* Calls @visit with each query parameter until @visit returns false. The parameter is not decoded,
+ * but "+" has become a space. @value is NULL where it has no "=". */
 void api_request_query(const struct api_request *request,
                        bool (*visit)(void *context, const char *name, const char *value),
                        void *context);

@@ -21,7 +21,7 @@ enum api_method {
     API_PUT,
     API_PATCH,
     API_DELETE,
-    API_METHOD_OTHER, /* whatever else the client wrote; no route serves it */
+    API_METHOD_OTHER, /* any other word of the client; no route serves it */
 };
 
 enum {

@@ -1,5 +1,5 @@
 /* Whether a request comes from a page of another site. A browser sends such requests for any page
- * that its user looks at, and some of them without asking first (a POST without a body). Pure. */
+ * that its user opens. It sends some of them without asking first (a POST without a body). Pure. */
 #ifndef API_HTTP_SITE_H
 #define API_HTTP_SITE_H
 

@@ -1,6 +1,6 @@
-/* Clients that go while their request is suspended: libmicrohttpd does not look at those, so their
- * sockets are watched here; and those that knock at the door. A request is no more than a pointer
- * here, that comes back. Private to http.c and parking.c. */
+/* Clients that leave while their request is suspended. libmicrohttpd does not read their sockets,
+ * so they are watched here. So are clients that want to connect. A request is no more than a
+ * pointer here, that comes back. Private to http.c and parking.c. */
 #ifndef API_HTTP_WATCH_H
 #define API_HTTP_WATCH_H
 
@@ -23,8 +23,9 @@ void api_watch_remove(int watch_fd, int socket);
 FENCE_CHECKED int api_watch_door(int watch_fd, int listen_fd, bool open);
 
 /* Calls @left once for each request whose client has gone since the last time; it may answer that
- * request. A bounded number: what is left keeps the descriptor readable. True if somebody knocks.
- */
+ * request. A bounded number: what is left keeps the descriptor readable. True if a client wants to
+ * connect.
+ * */
 bool api_watch_turn(int watch_fd, void (*left)(struct api_request *request));
 
 /* Whether the client at @socket has gone by now, noticed or not. */

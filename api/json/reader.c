@@ -116,8 +116,8 @@ static int read_object(json_t *object, const struct api_json_member *members, si
     return 0;
 }
 
-/* A number beyond 64 bits stops the parser before it says whose it is: read all numbers as reals,
- * and name the member with one that large. */
+/* A number beyond 64 bits stops the parser before it says which member it is of. So all numbers are
+ * read as reals, to name the member with one that large. */
 static int refuse_huge(const char *text, size_t len, const json_error_t *why, char *error)
 {
     const char *name = NULL;

@@ -34,8 +34,8 @@ struct api_backend {
     /* The address of master @i (0 .. n - 1) as people know it, without credentials. */
     const char *(*master_address)(void *context, unsigned i);
 
-    /* What its last failure was, for people, "" if there was none; and how long its last answer
-     * took, 0 before the first. */
+    /* Its last failure, for people; "" if there was none. And how long its last answer took; 0
+     * before the first. */
     const char *(*master_detail)(void *context, unsigned i);
     uint64_t (*master_round_trip_us)(void *context, unsigned i);
 

@@ -10,15 +10,15 @@
 #include <string.h>
 
 enum {
-    /* A lock as JSON: a control character, which only a stranger could have written into an owner,
-     * becomes six bytes; the names of the members, and two numbers. */
+    /* The most bytes of a lock as JSON, with the names of its members and two numbers. A control
+     * character in an owner becomes six bytes; only another program could have written one. */
     LOCK_BODY_MAX = FENCE_RESOURCE_MAX + 6 * FENCE_OWNER_MAX + 128,
     PAGE_BODY_MAX = 64 + 2 * API_CURSOR_MAX, /* all but the locks */
 };
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-/* Whether some resource begins with it: whatever may follow, an "x" may. */
+/* Whether some resource begins with it. If any does, one goes on with an "x". */
 static bool prefix_valid(const char *prefix)
 {
     char name[FENCE_RESOURCE_MAX + 2];

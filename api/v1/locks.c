@@ -15,8 +15,8 @@ static int64_t default_ttl_ms(const struct api_backend *backend)
     return max_ms != 0 && max_ms < FENCE_TTL_DEFAULT_MS ? max_ms : FENCE_TTL_DEFAULT_MS;
 }
 
-/* The body's "ttl_ms". What the fleet does not allow is refused by the core; who asks for more than
- * any fleet allows is told what this one does, if that is known by now. */
+/* The body's "ttl_ms". The core refuses what the fleet does not allow. A TTL longer than any fleet
+ * allows is refused here, with this fleet's bound if it is known by now. */
 static struct api_json_member ttl_member(const struct api_backend *backend, int64_t *ttl_ms)
 {
     return (struct api_json_member){

@@ -175,7 +175,7 @@ static void answer_status(struct api_request *request, const char *status)
     answer_document(request, &writer);
 }
 
-/* Alive is whoever answers. */
+/* A process that answers is alive. */
 static void show_live(struct api_request *request, void *context)
 {
     (void)context;
@@ -207,7 +207,7 @@ static void answer_lost_memory(struct api_request *request, const struct fence_f
             fleet->n);
 }
 
-/* They vote all the same: what is held is extended no more, but looked at and released. */
+/* They vote all the same. Their locks can be read and released, but not extended. */
 static void answer_full(struct api_request *request, const struct api_backend *backend)
 {
     const struct fence_fleet *fleet = backend->fleet(backend->context);

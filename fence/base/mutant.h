@@ -1,6 +1,6 @@
-/* Rules of the protocol that can be switched off, one by one, to see whether the simulator finds
- * out what they are for (tests/sim/mutants.c). Only in a library built for that with PAWL_MUTANTS:
- * in what is shipped each FENCE_MUTANT() is a plain 0, and the compiler drops what hangs on it. */
+/* Mutants: rules of the protocol that can be switched off, one by one. The simulator must find out
+ * what each is for (tests/sim/mutants.c). They exist only in a library built with PAWL_MUTANTS.
+ * Elsewhere each FENCE_MUTANT() is a plain 0, and the compiler drops the code behind it. */
 #ifndef FENCE_BASE_MUTANT_H
 #define FENCE_BASE_MUTANT_H
 
@@ -15,10 +15,10 @@ enum fence_mutant {
     FENCE_MUTANT_RECORDED_UNDER_TWO_VIEWS, /* masters of a rejoin record under different views */
     FENCE_MUTANT_INCARNATION_REUSED,       /* a try that follows another has its incarnation */
     FENCE_MUTANT_NO_WAIT,            /* a master whose locks cannot be imported votes at once */
-    FENCE_MUTANT_ALL_INTACT,         /* whoever comes back alone is believed to have kept all */
-    FENCE_MUTANT_CHANGE_IGNORED,     /* whoever restarted, or was a replica, votes on */
+    FENCE_MUTANT_ALL_INTACT,         /* a master that comes back alone is believed intact */
+    FENCE_MUTANT_CHANGE_IGNORED,     /* a master that restarted, or was a replica, votes on */
     FENCE_MUTANT_UNDURABLE_VOTES,    /* a durable master votes on while it is not */
-    FENCE_MUTANT_EVERYBODY_ASKS,     /* who comes asks at once, whoever stands before it */
+    FENCE_MUTANT_EVERYBODY_ASKS,     /* a new call asks at once, also behind others in its queue */
     FENCE_MUTANT_ASKS_OUT_OF_LINE,   /* who was to be told "held" asks if it is no more so */
     FENCE_MUTANT_LAST_SERVED_FIRST,  /* the last of a queue is its next first */
     FENCE_MUTANT_NEXT_NOT_WOKEN,     /* who has become the first is not told */
@@ -26,7 +26,8 @@ enum fence_mutant {
     FENCE_MUTANT_EARLY_WORD_IGNORED, /* nor does it count if it came during an attempt */
     FENCE_MUTANT_LEASE_END_IGNORED,  /* a waiter does not look at the end of the lease */
     FENCE_MUTANT_NO_LOOKS,           /* nor now and then */
-    FENCE_MUTANT_OWN_LEASE_ONLY,     /* a grant counts on all of its lease, whatever was found */
+    FENCE_MUTANT_OWN_LEASE_ONLY,     /* a grant counts on all of its lease, also where older locks
+                                      * were found */
     FENCE_MUTANT_HOLDER_WAITS,      /* a retry of the holder waits behind others for its own lock */
     FENCE_MUTANT_READ_ON_ELSEWHERE, /* a source is read on at its cursor by another process, too */
     FENCE_MUTANT_ONE_BELIEVED,      /* what one master alone says of another is believed */

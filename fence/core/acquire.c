@@ -40,8 +40,8 @@ static void answer_failed(struct fence_core *core, struct call *call, int error)
     core_leave(core, call);
 }
 
-/* What the grant may count on: all of its own lease, or what the shortest of the locks that were
- * found still has. */
+/* The lease that a grant may count on: all of its own, or what is left of the shortest lock that
+ * was found. */
 static uint32_t lease_ms(const struct call *call)
 {
     uint64_t found_ms = FENCE_MUTANT(OWN_LEASE_ONLY) ? UINT64_MAX : call->attempt.remaining_ms;
@@ -69,8 +69,8 @@ static void answer_granted(struct fence_core *core, struct call *call, uint64_t 
 
 /* ---- attempts -------------------------------------------------------------------------------- */
 
-/* Takes back what a failed attempt may hold, also where no answer came: by its own attempt, so that
- * it cannot undo what a later one was granted. */
+/* Takes back what a failed attempt may hold, also where no answer came. The request names the
+ * attempt, so it cannot undo what a later attempt was granted. */
 static void undo(struct fence_core *core, const struct call *call)
 {
     const struct core_group_call *group = group_of(core, call);
@@ -111,8 +111,8 @@ static void remember_holder(struct fence_core *core, const struct call *call)
         group->blocked = holders->blocked;
 }
 
-/* Contenders that split the masters come apart by random delays, longer with each try. Who wants
- * several may find them split for as long as one of them is held. */
+/* Random delays, longer with each try, separate contenders that split the masters. An acquire of
+ * several may find them split for as long as one of its locks is held. */
 static uint64_t next_try_us(struct fence_core *core, const struct call *call)
 {
     unsigned most = call->group != FENCE_NOBODY ? FENCE_GROUP_DOUBLINGS_MAX : FENCE_TRIES_MAX;
@@ -120,8 +120,8 @@ static uint64_t next_try_us(struct fence_core *core, const struct call *call)
     return core->now_us + core_random(core) % ((uint64_t)FENCE_RETRY_BASE_US << doublings);
 }
 
-/* An attempt out of turn came to nothing. What it saw, and the word that came, are for the first of
- * the queue to act on. */
+/* An attempt out of turn failed. The holder that it saw, and a release that arrived, are for the
+ * first of the queue to act on. */
 static void step_back(struct fence_core *core, struct call *call)
 {
     if (core_holds_itself(core, call)) {

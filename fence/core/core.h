@@ -39,9 +39,8 @@ enum fence_event_kind {
                            * come: as for requests, after a DOWN */
     FENCE_EVENT_LEFT,     /* @client has gone. An acquire of its ends with FENCE_ELEFT, and what it
                            * may have been granted is taken back; any other call goes on */
-    FENCE_EVENT_DECLINED, /* the grant in the last answer found its client gone: @declined is taken
-                           * back, by its attempt, so that whoever was given that lock meanwhile,
-                           * under the same lock id, keeps it */
+    FENCE_EVENT_DECLINED, /* the client of the grant in the last answer has gone. @declined is taken
+                           * back by its attempt. So a later grant under the same lock id stays */
     FENCE_EVENT_RELEASED, /* somebody gave up the lock of @released that calls wait for */
     FENCE_EVENT_TICK,     /* time went by: send one when fence_core_deadline() has come */
 };
@@ -70,9 +69,9 @@ enum fence_effect_kind {
     FENCE_EFFECT_SEND,      /* send @request to each of @masters, after all sent to them before */
     FENCE_EFFECT_ANSWER,    /* answer the client */
     FENCE_EFFECT_REJOIN,    /* send @rejoin to each of @masters, after all sent to them before */
-    FENCE_EFFECT_RESTAMP,   /* renew server id and lineage in the marker of each of @masters, if
-                             * marker, server id and lineage are still those in its facts; then do
-                             * a new handshake */
+    FENCE_EFFECT_RESTAMP,   /* renew server id and lineage in the marker of each of @masters, if the
+                             * marker and both are still those in its facts; then do a new handshake
+                             */
     FENCE_EFFECT_HANDSHAKE, /* a new handshake with each of @masters on the same connection */
     FENCE_EFFECT_RESET,     /* close the connection to each of @masters and open it anew, with
                              * backoff. A FENCE_EVENT_DOWN for it is not needed: the core knows */
@@ -89,9 +88,9 @@ struct fence_effect {
 };
 
 enum {
-    /* One step ends at most one call and starts at most one other: a clean-up, a new round, the
-     * answer, what a clean-up or a handshake adds, and room to spare: 12. A master that is back may
-     * be read on for each of the 4 members that can be taken back at a time, of 5 sources each: 20.
+    /* One step ends at most one call and starts at most one other. It makes a clean-up, a new
+     * round, the answer, and what a clean-up or a handshake adds. With room to spare: 12. A master
+     * that is back may be read on for each of the 4 members under import, each with 5 sources: 20.
      * Masters that are named views of their own are asked one by one: 8. */
     FENCE_EFFECTS_MAX = 40,
 };

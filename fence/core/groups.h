@@ -40,8 +40,8 @@ void core_groups_fini(struct core_groups *groups);
 
 bool core_groups_full(const struct core_groups *groups);
 
-/* Whether one more that waits may come. A part of the room is kept for those that do not: waiting,
- * all of them could keep everybody else out for as long as a wait may take. */
+/* Whether one more that waits may come. A part of the room is kept for groups that do not wait.
+ * Else groups that wait could fill it for as long as a wait may take. */
 bool core_groups_let_wait(const struct core_groups *groups);
 
 /* A fresh one, with a copy of @group, for the call at index @call; there is room. Returns its

@@ -6,8 +6,8 @@
 
 #include "fence/core/state.h"
 
-/* In this order: a handshake with master @i ended; it refused a request and told its view; its
- * connection ended; the masters in @set are given up. */
+/* In this order: a handshake with master @i ended. It refused a request and told its view. Its
+ * connection ended. The masters in @set are given up. */
 void core_learn(struct fence_core *core, unsigned i, const struct fence_facts *facts);
 void core_learn_view(struct fence_core *core, unsigned i, const struct fence_view *view);
 void core_lose(struct fence_core *core, unsigned i, enum fence_reason reason);

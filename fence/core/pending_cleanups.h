@@ -1,6 +1,7 @@
-/* Pending clean-ups. A failed attempt has to be undone on every master that may hold a part of it,
- * also where the connection broke before the acknowledgement. Such a clean-up is sent again when
- * the master is back. It is dropped after the end of the lease, when the lock is gone by itself.
+/* Pending clean-ups. A failed attempt has to be undone on every master that may hold a part of it.
+ * That includes masters whose connection broke before the acknowledgement. Such a clean-up is sent
+ * again when the master is back. It is dropped after the end of the lease, when the lock is gone by
+ * itself.
  *
  * This is for liveness only. Without it, a moment in which all masters stall would block the names
  * asked for in it until their TTL. */
@@ -63,9 +64,9 @@ void core_cleanups_lose(struct core_cleanups *cleanups, uint32_t index, uint64_t
 /* A master came back: what it owes is to be told again. */
 void core_cleanups_tell_again(struct core_cleanups *cleanups);
 
-/* A bounded part of the round of telling again: finds the next clean-up that one of @active owes
- * and was not told of, marks those masters as told, and returns it with their set; NULL if this
- * part of the round had none. cleanups->telling is false when the round is over. */
+/* A bounded part of the round of telling again. It finds the next clean-up that one of @active owes
+ * and was not told of. It marks those masters as told, and returns the clean-up with their set.
+ * NULL if this part of the round had none. */
 struct core_cleanup *core_cleanups_next(struct core_cleanups *cleanups, uint32_t active,
                                         uint64_t now_us, uint32_t *ret_set);
 

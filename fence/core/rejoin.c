@@ -28,8 +28,8 @@ static void ask_anew(struct fence_core *core, unsigned member)
         core_rejoin_record(core, member);
 }
 
-/* One alone knows of a higher incarnation than the member is to get: a leader that broke off, or
- * another that is further. The next mark is above that. */
+/* One master alone knows of a higher incarnation than the member is to get. Its source is a leader
+ * that broke off, or another leader that is further. The next mark is above that. */
 static bool is_beaten(const struct fence_core *core, unsigned member)
 {
     return core->rejoins[member].state == CORE_REJOIN_RECORDING &&

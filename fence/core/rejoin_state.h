@@ -6,10 +6,10 @@
  *                                                     a page does not come     '-> QUARANTINED'
  *
  *   ASKING       q OTHER active masters answer. So no rejoin is begun that cannot be ended.
- *   MARKING      The marker says "joining", under the incarnation that the master is to get, if it
- *                is still the marker that was seen. Each mark has an incarnation of its own, above
- *                all that were known or meant. It is the nonce of all later steps: late requests of
- *                another leader find another nonce.
+ *   MARKING      The marker says "joining", under the incarnation that the master is to get. Its
+ *                old marker must be the one that was seen. Each mark has an incarnation of its own,
+ *                above all that were known or meant. It is the nonce of all later steps: late
+ *                requests of another leader find another nonce.
  *   CLEARING     The locks of the member count no more: they may be incomplete. They are removed.
  *                Where the member seems to have kept all it knew, they stay in the way instead.
  *   RECORDING    q OTHER active masters record the new incarnation, all under one view. The step
@@ -27,21 +27,22 @@
  *                and all steps were done under it.
  *
  * The steps from MARKING on are numbered, and each is done only after the one before it. A late
- * copy of the mark may bring a nonce back after the master forgot again: then the next step finds
+ * copy of the mark may bring a nonce back after the master forgot again. Then the next step finds
  * that those before it are missing. A copy of a step finds that it was done, and does nothing.
  *
- * Why neither tokens go back nor two hold a lock: let a grant or an extension count the member as
- * it was before. Its masters and the q that are read share a master. Either the act there came
- * before the record, and then its lock and a counter of at least its token are read there; or that
- * master refuses the act. A master among the q that forgot itself was taken back by the same rule.
+ * Why tokens do not go back, and a lock does not get two holders: take a grant or an extension that
+ * counts the member as it was before. Its masters and the q that are read share a master. Perhaps
+ * the act there came before the record: then its lock, and a counter of at least its token, are
+ * read there. Otherwise that master refuses the act. A master among the q that forgot itself was
+ * taken back by the same rule.
  *
- * What is imported only stands in the way: a lock counts for its holder's extension only where q
- * masters had it, and its number counts for nothing. Locks of two ids for one name become a
- * tombstone, which is nobody's, and which its time alone ends.
+ * What is imported only stands in the way. A lock counts for its holder's extension only where q
+ * masters had it. Its number counts for nothing. Locks of two ids for one name become a tombstone,
+ * which is nobody's, and which its time alone ends.
  *
  * Where no q others are active (a majority restarted together), nobody can be asked. There a master
- * is trusted alone if it can say that it lost nothing (fence_facts.intact, FENCE_EFFECT_RESTAMP);
- * also one that is half-way through an import, which took nothing from it.
+ * is trusted alone if it can say that it lost nothing (fence_facts.intact, FENCE_EFFECT_RESTAMP).
+ * So is one that is half-way through an import, which took nothing from it.
  *
  * A try that fails begins again at ASKING. Not thread-safe; no I/O. */
 #ifndef FENCE_CORE_REJOIN_STATE_H
@@ -127,7 +128,7 @@ void core_rejoin_state_source_restarted(struct core_rejoin *rejoin, unsigned i, 
 /* The connection to @source is of no use, or it may not vote just now. */
 void core_source_leave(struct core_source *source, uint64_t now_us);
 
-/* Over, in whatever way. */
+/* The rejoin is over: done or broken off. */
 void core_rejoin_state_end(struct core_rejoin *rejoin);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The lower 16 bits of a tag are the index of a call or of a clean-up; the next bit says which of
+/* The lower 16 bits of a tag are the index of a call or of a clean-up. The next bit says which of
  * the two. The bits above are the round of the call, or the serial of the clean-up. 0 is neither:
  * its reply is only counted. */
 enum {

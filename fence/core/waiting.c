@@ -67,8 +67,8 @@ static uint64_t most(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-/* When the lease should be over. A holder whose lease ends again and again, and who holds it all
- * the same, is looked at less and less often: whatever masters say, nobody asks without a pause. */
+/* When the lease should be over. A lease may end, and the same holder still has the lock. Then the
+ * next look comes later each time, so that nobody asks without a pause. */
 static uint64_t lease_end_us(struct fence_core *core, struct call *call)
 {
     const struct core_holder_hint *seen = core_hint(core, call);

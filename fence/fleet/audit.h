@@ -1,5 +1,5 @@
 /* The audit: what is wrong with masters that vote all the same. Nothing here keeps a master from
- * voting; it is shown and logged, so that an operator knows of it before it costs something.
+ * voting. It is shown and logged, so that an operator can act in time.
  *
  * Not thread-safe; no I/O. */
 #ifndef FENCE_FLEET_AUDIT_H

@@ -1,13 +1,13 @@
-/* Another machine's wall clock, held against our boot clock. A master lets locks expire by its
- * wall clock: one that is stepped, or runs at a wrong rate, ends leases early or late. */
+/* Another machine's wall clock, held against our boot clock. A master lets locks expire by its wall
+ * clock. A clock that is stepped, or runs at a wrong rate, ends leases early or late. */
 #ifndef FENCE_FLEET_CLOCK_WATCH_H
 #define FENCE_FLEET_CLOCK_WATCH_H
 
 #include <stdint.h>
 
 enum {
-    /* Beyond the uncertainty of two readings a clock may move by 1% and 2 ms more or less than
-     * ours did: what fence_validity_us() takes off a lease for it. */
+    /* A clock may move by 1% and 2 ms more or less than ours, beyond the uncertainty of two
+     * readings. fence_validity_us() takes the same off a lease. */
     FENCE_CLOCK_RATE_DIVISOR = 100,
     FENCE_CLOCK_SLACK_US = 2000,
 };
@@ -21,7 +21,7 @@ struct fence_clock_reading {
 };
 
 /* By how much, at the least, their clock moved more (positive) or less (negative) than ours between
- * two readings, the second of which began after the first ended. 0: it stayed within the bounds. */
+ * two readings. The second reading began after the first ended. 0: it stayed within the bounds. */
 int64_t fence_clock_strayed_us(const struct fence_clock_reading *first,
                                const struct fence_clock_reading *second);
 

@@ -34,8 +34,8 @@ static bool same_marker(const struct fence_fleet *fleet, unsigned i,
            fleet->master[i].facts.ttl_max_ms == facts->ttl_max_ms;
 }
 
-/* Another fleet than before is one that an operator made of the same masters (pawld init): nothing
- * that was known of the old one holds for it. */
+/* An operator made another fleet of the same masters (pawld init). Nothing that was known of the
+ * old fleet holds for it. */
 static void adopt_fleet(struct fence_fleet *fleet)
 {
     for (unsigned i = 0; i < fleet->n; i++) {
@@ -53,7 +53,7 @@ static void adopt_fleet(struct fence_fleet *fleet)
     }
 }
 
-/* Only a member in its place, whatever else is wrong with it, says what it recorded. */
+/* Only a member in its place says what it recorded. Anything else may be wrong with it. */
 static bool speaks(const struct fence_fleet *fleet, unsigned i)
 {
     return has_voice(fleet, i) && fleet->fleet_id[0] != '\0' &&

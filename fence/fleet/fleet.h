@@ -32,17 +32,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a handshake found out about one master. What follows from the settings of a server is judged
- * by the room in storage/ that knows such servers, in its own words: static, never freed. */
+/* What a handshake found out about one master. The room in storage/ that knows such servers judges
+ * their settings, in its own words: static strings that are never freed. */
 struct fence_facts {
     char server_id[FENCE_ID_HEX_LEN + 1]; /* a server has a new one at each start */
     char lineage[FENCE_LINEAGE_MAX + 1];  /* what its data descend from: another after anything that
                                            * may have taken writes back or dropped keys */
-    const struct fence_words *unfit;      /* why this server may not vote, whatever it holds; NULL:
-                                           * it may */
+    const struct fence_words *unfit;      /* why this server may not vote, with any data;
+                                           * NULL: it may */
     bool replica;                         /* it follows another server */
-    bool intact;  /* its run or its lineage is not the marker's, but by all that it can tell it has
-                   * everything: its disk kept it, or nothing happened to its memory */
+    bool intact;  /* its run or its lineage is not the marker's, but it seems to have everything:
+                   * its disk kept it, or its memory was not touched */
     bool durable; /* what it answered is on its disk, by all of its settings */
     const struct fence_words *undurable; /* what to do where it no longer is; NULL: no more than
                                           * FENCE_REASON_UNDURABLE says */
@@ -158,16 +158,16 @@ bool fence_fleet_learn_view(struct fence_fleet *fleet, unsigned i, const struct 
  * due. */
 void fence_fleet_lose(struct fence_fleet *fleet, unsigned i, enum fence_reason reason);
 
-/* Judges all masters that are connected, except those with which something is going on (RESTAMP,
- * REJOIN): what is learnt of one can change what another may do. Returns the set (bit i: master i)
- * that became RESTAMP, REJOIN or REFUSED by it. */
+/* Judges all masters that are connected, except those in RESTAMP or REJOIN. What is learnt of one
+ * master can change what another may do. Returns the set (bit i: master i) that became RESTAMP,
+ * REJOIN or REFUSED by it. */
 uint32_t fence_fleet_judge_all(struct fence_fleet *fleet, uint64_t now_us);
 
 /* Brings up to date what each master is named, after judging. True if anything changed. */
 bool fence_fleet_name_views(struct fence_fleet *fleet);
 
-/* The highest incarnation of member @i that any master names and that can be true: no fleet admits
- * a member so often that it would be many more than what is believed. */
+/* The highest incarnation of member @i that any master names and that can be true. It is not true
+ * if it is many more than what is believed: no fleet admits a member that often. */
 int64_t fence_fleet_claimed(const struct fence_fleet *fleet, unsigned i);
 
 /* The only way in which the state of a master changes. */
@@ -187,8 +187,8 @@ uint32_t fence_fleet_owed(const struct fence_fleet *fleet, bool groups);
 /* True when a majority of the fleet is active. */
 bool fence_fleet_ready(const struct fence_fleet *fleet);
 
-/* Book-keeping of requests, each about @locks locks, for admission and for the silence deadline: a
- * master that owes replies and gave none for FENCE_MASTER_DEADLINE_US is silent. */
+/* Book-keeping of requests, each about @locks locks, for admission and for the silence deadline. A
+ * master is silent if it owes replies and gave none for FENCE_MASTER_DEADLINE_US. */
 void fence_fleet_sent(struct fence_fleet *fleet, unsigned i, unsigned locks, uint64_t now_us);
 void fence_fleet_answered(struct fence_fleet *fleet, unsigned i, unsigned locks, uint64_t now_us);
 uint64_t fence_fleet_deadline(const struct fence_fleet *fleet); /* FENCE_NEVER: none */
@@ -204,8 +204,8 @@ enum fence_reason fence_fleet_told(const struct fence_fleet *fleet, unsigned i);
 /* Whether some master is in the middle of a pawld init. */
 bool fence_fleet_initialising(const struct fence_fleet *fleet);
 
-/* What is wrong with master @i, by its facts: whether they fit member @i of this fleet, its view
- * and its maximum TTL. FENCE_REASON_NONE: it may vote. */
+/* What is wrong with master @i, by its facts. They must fit member @i of this fleet, its view and
+ * its maximum TTL. FENCE_REASON_NONE: it may vote. */
 enum fence_reason fence_fleet_judge(const struct fence_fleet *fleet, unsigned i);
 
 #endif

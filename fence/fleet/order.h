@@ -14,8 +14,8 @@ enum {
 bool fence_fleet_misordered(const struct fence_fleet *fleet);
 
 /* Writes @addresses, which are in the order of the list, in the fleet's order. A place that nobody
- * claims gets the next of those that claim none: one such is certain, of several the order is not.
- * Terminated; what does not fit is left out. */
+ * claims gets the next master of those that claim none. One such place is certain. The order of
+ * several is a guess. Terminated; what does not fit is left out. */
 void fence_fleet_order_text(const struct fence_fleet *fleet, const char *const addresses[],
                             char ret_text[static FENCE_ORDER_TEXT_MAX]);
 

@@ -13,11 +13,11 @@ static const struct fence_words reasons[] = {
                    "network."},
     [FENCE_REASON_UNWILLING] =
         {"unwilling",
-         "This server answers but takes no writes; pawld keeps trying. Mend what its last failure "
-         "names: free its disk, or change its settings."},
+         "This server answers but takes no writes; pawld keeps trying. Repair what its last "
+         "failure names: free its disk, or change its settings."},
     [FENCE_REASON_ERROR] =
         {"error",
-         "This server answers with an error; pawld keeps trying. Mend what its last failure "
+         "This server answers with an error; pawld keeps trying. Repair what its last failure "
          "names."},
     [FENCE_REASON_CHANGED] = {"changed", "This server is not what it was; pawld probes it again."},
     [FENCE_REASON_NO_MAJORITY] =
@@ -27,12 +27,12 @@ static const struct fence_words reasons[] = {
                                 "It restarted, or its lineage changed. It is being taken back."},
     [FENCE_REASON_UNFIT] = {"unfit", "This server is not fit to be a master."},
     [FENCE_REASON_SAME_SERVER] =
-        {"same-server", "Two --master addresses lead to this one server, which may vote once at "
-                        "most. Give each its own server."},
+        {"same-server", "Two --master addresses lead to this one server. A server may vote once at "
+                        "most. Give each address a server of its own."},
     [FENCE_REASON_BLANK] =
         {"blank",
          "It has no marker: it is new, was wiped, or lost its disk. If the whole fleet is new, "
-         "run pawld init --new once; else it is taken back by itself once a majority of "
+         "run pawld init --new once. Otherwise it is taken back by itself once a majority of "
          "the fleet, without it, is active."},
     [FENCE_REASON_OTHER_FLEET] = {"other-fleet",
                                   "It belongs to another fleet. Check the --master addresses."},
@@ -43,8 +43,8 @@ static const struct fence_words reasons[] = {
                          "it."},
     [FENCE_REASON_LIST_ORDER] =
         {"list-order",
-         "It is to be taken back, but not by this pawld: another master is another member than its "
-         "place in the --master list says, so this place may be wrong too. Give every pawld the "
+         "It is to be taken back, but not by this pawld: another master is not the member that its "
+         "place in the --master list says. So this place may be wrong too. Give every pawld the "
          "--master addresses in the order that init was given."},
     [FENCE_REASON_OTHER_TTL] =
         {"other-ttl", "Its marker names another maximum TTL than the majority's. Someone changed "
@@ -53,11 +53,11 @@ static const struct fence_words reasons[] = {
         {"undurable",
          "Its marker says that it is durable, and its settings no longer are. Restore the settings "
          "that its audit names. To go on without them, stop it, remove its data folder, and start "
-         "it empty: it is then taken back as one that forgets."},
+         "it empty: it is then taken back as a master that forgets."},
     [FENCE_REASON_FORGOT] =
         {"forgot", "It restarted, was a replica for a while, or dropped keys, so it may have "
-                   "forgotten. It is "
-                   "taken back by itself once a majority of the fleet, without it, is active."},
+                   "forgotten. It is taken back by itself once a majority of the fleet, without "
+                   "it, is active."},
     [FENCE_REASON_SUPERSEDED] =
         {"superseded",
          "Another server has taken its place in the fleet. Retire this one; if it is to "

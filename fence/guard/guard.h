@@ -1,6 +1,6 @@
-/* The guard rule: what a resource does with a token. Pure; a guard stores the highest token seen
- * and applies this rule in the same transaction as the write (storage/guard/sqlite/guard.h is one
- * for SQLite).
+/* The guard rule: what a resource does with a token. Pure. A guard stores the highest token seen,
+ * and applies this rule in the same transaction as the write. storage/guard/sqlite/guard.h is one
+ * for SQLite.
  *
  * Source: M. Kleppmann, "How to do distributed locking" (2016), "Making the lock safe with
  * fencing"; antirez, "Is Redlock safe?" (2016) for the variant by identity. */
@@ -12,10 +12,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Judges a claim or a write with @token at a resource whose highest seen token is @highest (0:
- * none yet). Returns 0 and sets *@ret_highest to what must be durable before anything else
- * happens; FENCE_ESTALE if the token is older: refuse, the caller must stop its work and acquire
- * anew; FENCE_EINVAL if @token is not 1 .. FENCE_TOKEN_MAX.
+/* Judges a claim or a write with @token at a resource whose highest seen token is @highest (0: none
+ * yet). Returns 0 and sets *@ret_highest to what must be durable before anything else happens.
+ * FENCE_ESTALE: the token is older; the caller must stop its work and acquire anew. FENCE_EINVAL:
+ * @token is not 1 .. FENCE_TOKEN_MAX.
  *
  * An equal token is allowed: one holder writes many times under one grant. */
 FENCE_CHECKED int fence_guard_judge(int64_t highest, int64_t token, int64_t *ret_highest);

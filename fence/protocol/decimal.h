@@ -1,5 +1,6 @@
-/* Numbers as text. They stand in every request and every answer, so that printf() costs too much.
- * strtoull() takes signs, white space and zeros in front, and says nothing of what follows. */
+/* Numbers as text. They stand in every request and every answer, where printf() costs too much.
+ * strtoull() takes signs, white space and leading zeros, and does not say what follows the number.
+ */
 #ifndef FENCE_PROTOCOL_DECIMAL_H
 #define FENCE_PROTOCOL_DECIMAL_H
 

@@ -1,5 +1,5 @@
-/* Several resources that are acquired together, all or none, under one lock id and one attempt,
- * each with a token of its own. */
+/* A group: several resources that are acquired together, all or none. They have one lock id and one
+ * attempt, and each has a token of its own. */
 #ifndef FENCE_PROTOCOL_GROUP_H
 #define FENCE_PROTOCOL_GROUP_H
 

@@ -19,17 +19,17 @@ static inline unsigned fence_blocking(unsigned n)
     return n - fence_majority(n) + 1;
 }
 
-/* What the holder may still count on of a lease of @ttl_ms whose first request left at @began_us:
- * ttl - elapsed - drift, where drift = 1% of the TTL + 2 ms (S. Sanfilippo, the Redlock algorithm).
+/* The validity that is left of a lease of @ttl_ms whose first request left at @began_us:
+ * ttl - elapsed - drift, where drift = 1% of the TTL + 2 ms (Redlock, S. Sanfilippo).
  * Not positive: the lease must not be granted. */
 int64_t fence_validity_us(uint32_t ttl_ms, uint64_t began_us, uint64_t now_us);
 
-/* How long a master that lost its locks stays out, counted from when no vote that it gave before
- * can still help anybody: the longest lease and its drift. */
+/* How long a master that lost its locks stays out: the longest lease and its drift. It is counted
+ * from when no earlier vote of that master can still help a client. */
 uint64_t fence_quarantine_us(uint32_t ttl_max_ms);
 
-/* How long one call waits for one master: the master deadline, or a tenth of the TTL if that is
- * less, so that a short lease is not eaten by one slow master. */
+/* How long one call waits for one master. It is the master deadline, or a tenth of the TTL if that
+ * is less: one slow master must not use up a short lease. */
 uint64_t fence_round_timeout_us(uint32_t ttl_ms);
 
 #endif

@@ -1,5 +1,5 @@
-/* The bounds of the protocol, each with its name. Whatever a client or a master can make large is
- * held against one of these before it is kept. */
+/* The bounds of the protocol, each with its name. What a client or a master can make large is held
+ * against one of these bounds before it is kept. */
 #ifndef FENCE_PROTOCOL_LIMITS_H
 #define FENCE_PROTOCOL_LIMITS_H
 
@@ -17,7 +17,7 @@ enum {
     FENCE_ID_HEX_LEN = 40,  /* the id of a server's process, or of a fleet */
     FENCE_LINEAGE_MAX = 63, /* bytes of a lineage */
     FENCE_HOST_MAX = 45,    /* bytes of an IP address as text */
-    FENCE_SLOTS = 16384,    /* token counters a master keeps, whatever the number of names */
+    FENCE_SLOTS = 16384,    /* token counters that a master keeps, for any number of names */
     FENCE_GROUP_MIN = 2,    /* resources acquired together, all or none */
     FENCE_GROUP_MAX = 64,
 
@@ -70,8 +70,8 @@ enum {
 /* Tokens fit a double, so that scripts on a master, and JavaScript, carry them unharmed. */
 #define FENCE_TOKEN_MAX ((INT64_C(1) << 53) - 1)
 
-/* The longest that a lock is believed to have left, some 30 years: in microseconds it fits 64 bits,
- * whatever expiry somebody gave its key by hand. */
+/* The longest that a lock is believed to have left, some 30 years. In microseconds it fits 64 bits,
+ * also where somebody gave the key a longer expiry by hand. */
 #define FENCE_REMAINING_MAX_MS UINT64_C(1000000000000)
 
 /* No call, no place in a queue. */

@@ -5,7 +5,7 @@
  *                        +------+
  *
  * Strings are borrowed and terminated. Those in an event need live only until its effects were
- * acted on; those in an effect live as long, and until the next step on the same core. */
+ * acted on. Those in an effect live as long, and until the next step on the same core. */
 #ifndef FENCE_PROTOCOL_MESSAGE_H
 #define FENCE_PROTOCOL_MESSAGE_H
 
@@ -121,7 +121,7 @@ struct fence_request {
     int64_t token;
     uint32_t ttl_ms;
     uint32_t extensions; /* EXTEND: the cap */
-    bool waits;          /* TAKE: where the lock is held, whoever frees it is to say so */
+    bool waits;          /* TAKE: where the lock is held, its release is to be published */
     bool idempotent;     /* TAKE, CONFIRM: a lock under the same id is as good as this attempt's */
     uint16_t slot;       /* TAKE, CONFIRM: the resource's counter */
     const struct fence_group *group; /* TAKE, CONFIRM, UNDO: all of these instead of @resource,
@@ -138,8 +138,8 @@ enum fence_reply_kind {
     FENCE_REPLY_SUPERSEDED, /* EXTEND: the lock id has it there under a number above the token */
     FENCE_REPLY_UNCOUNTED,  /* EXTEND, RELEASE: nothing was done, and it counts for neither side: a
                              * tombstone, or an imported lock that proves nothing */
-    FENCE_REPLY_STALE,      /* nothing was done: this master knows a higher incarnation of some
-                             * member than the view that was named; @view is what it knows */
+    FENCE_REPLY_STALE,      /* nothing was done: the view that was named is outdated. @view is what
+                             * this master knows */
     FENCE_REPLY_FOREIGN, /* nothing was done: the key of the lock holds what Pawl did not write */
     FENCE_REPLY_ENDLESS, /* nothing was done: the key of the lock has no expiry */
     FENCE_REPLY_SPENT,   /* TAKE: nothing was done: the counter is used up */

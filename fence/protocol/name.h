@@ -8,20 +8,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* True if @name (@len bytes, need not be terminated) is a resource name: 1 to FENCE_RESOURCE_MAX
- * bytes of A-Z a-z 0-9 . _ ~ : @ / - with no empty, "." or ".." segment between its slashes (HTTP
- * clients rewrite those, so two names would silently become one). */
+/* True if @name (@len bytes, need not be terminated) is a resource name. That is 1 to
+ * FENCE_RESOURCE_MAX bytes of A-Z a-z 0-9 . _ ~ : @ / - in segments between slashes. No segment is
+ * empty, "." or "..": HTTP clients rewrite those, so two names would silently become one. */
 bool fence_resource_valid(const char *name, size_t len);
 
 /* True if @id is FENCE_LOCK_ID_MIN to FENCE_LOCK_ID_MAX characters of base64url. */
 bool fence_lock_id_valid(const char *id, size_t len);
 
-/* True if @owner is at most FENCE_OWNER_MAX bytes of well-formed UTF-8 (RFC 3629: no overlong
- * forms, no surrogates) without control characters (C0, DEL, C1). Empty is valid: no label. */
+/* True if @owner is at most FENCE_OWNER_MAX bytes of well-formed UTF-8 without control characters
+ * (C0, DEL, C1). Well-formed is as in RFC 3629: no overlong forms, no surrogates. Empty is valid:
+ * no label. */
 bool fence_owner_valid(const char *owner, size_t len);
 
-/* What a resource is called on a master: the key of its lock, before its name, and the key of the
- * hash with all counters, whose fields are their slots. For people: problems name them. */
+/* Keys on a master, for people: problems name them. The first stands before a resource and makes
+ * the key of its lock. The second is the hash with all counters, whose fields are the slots. */
 #define FENCE_LOCK_KEY  "pawl:lock:"
 #define FENCE_FLEET_KEY "pawl:fleet"
 

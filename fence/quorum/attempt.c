@@ -27,21 +27,21 @@ static unsigned size(uint32_t set)
     return (unsigned)__builtin_popcount(set);
 }
 
-/* Whether too many masters are down, silent or unwilling, whatever the others say. */
+/* Whether so many masters are down, silent or unwilling that the others do not matter. */
 static bool quorum_lost(const struct fence_tally *tally)
 {
     return fence_tally_unknown(tally) + fence_tally_count(tally, FENCE_PART_REFUSED) >=
            fence_blocking(tally->n);
 }
 
-/* How many must agree: a majority of all, whoever is up. */
+/* How many must agree: a majority of all masters, up or down. */
 static unsigned needed(const struct fence_tally *tally)
 {
     return fence_majority(FENCE_MUTANT(MAJORITY_OF_ASKED) ? size(tally->asked) : tally->n);
 }
 
-/* Fails the attempt once those that agreed and those still open cannot make a majority of N, and it
- * is clear why: "held" and "contended" ask different things of the caller. */
+/* Fails the attempt once those that agreed and those still open cannot make a majority of N. The
+ * reason must be clear by then: "held" and "contended" ask different things of the caller. */
 static void fail_if_out_of_reach(struct fence_attempt *attempt)
 {
     const struct fence_tally *tally = &attempt->tally;

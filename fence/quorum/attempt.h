@@ -6,22 +6,23 @@
  *     '--a majority is out of reach--------'--------------> FAILED
  *
  *   TAKING      Each master asked adds 1 to the slot's counter, locks, and answers the number.
- *   CONFIRMING  The first q masters to answer are frozen, the token is the greatest of their
- *               numbers, and each of them is raised to it, if it still holds this attempt.
+ *   CONFIRMING  The first q masters to answer are frozen. The token is the greatest of their
+ *               numbers. Each of them raises its counter to the token, if it still holds this
+ *               attempt.
  *
  * Why two grants never get their tokens in the wrong order: their majorities share a master. There
- * each held the lock from its TAKE to its last word of agreement, so one of the two came wholly
- * first and left the counter at its token or higher before the other was given a number.
+ * each grant held the lock from its TAKE to its last word of agreement. So one of the two came
+ * wholly first. It left the counter at its token or higher before the other was given a number.
  *
- * Several resources are one attempt: a master locks all of them or none, and what is said here of
- * numbers and tokens holds for each resource by itself. A lock that was found under the attempt's
- * own lock id (an idempotent retry, since an answer was lost) gives the number it has: it was held
- * there ever since, so the argument stands.
+ * Several resources are one attempt: a master locks all of them or none. What is said here of
+ * numbers and tokens holds for each resource by itself. A retry of an acquire may find a lock under
+ * its own lock id, since an earlier answer was lost. Such a lock gives the number it has. It was
+ * held there ever since, so the argument stands.
  *
  * Three rules carry that argument. A majority is of all N masters, never of those that answered.
- * The frozen set never grows: a number that comes later proves nothing, since the lock may have
- * changed hands at that master in between. And a confirmation goes to this attempt with its number,
- * not to the lock id (fence_request's @attempt and @token; the master compares).
+ * The frozen set never grows: a later number proves nothing, since the lock may have changed hands
+ * at that master in between. And a confirmation goes to this attempt with its number, not to the
+ * lock id (fence_request's @attempt and @token; the master compares).
  *
  * Source: S. Sanfilippo, the Redlock algorithm (2014), for the lock. The token is a quorum
  * max-register with conflict detection on top of it. */
@@ -76,17 +77,17 @@ void fence_attempt_begin(struct fence_attempt *attempt, uint64_t id, struct fenc
 void fence_attempt_reply(struct fence_attempt *attempt, unsigned i,
                          const struct fence_reply *reply);
 
-/* The round's deadline came: whoever has not answered counts no more. */
+/* The round's deadline came: a master that has not answered counts no more. */
 void fence_attempt_give_up(struct fence_attempt *attempt);
 
 /* Whether nothing that a WON attempt counts had to be taken: the lock was there already. */
 bool fence_attempt_found(const struct fence_attempt *attempt);
 
-/* Why a FAILED attempt failed: FENCE_ENOQUORUM where too many masters are down, silent or refusing;
- * FENCE_EHELD where a majority names one holder (see @holders); FENCE_EFOREIGN, FENCE_EENDLESS,
- * FENCE_ESPENT or FENCE_EMISCOUNTED where only somebody's help lets it be taken, of a group the
- * lock of index @ret_blocked (untouched otherwise); FENCE_ECONTENDED otherwise, where a retry after
- * a random delay may do better. */
+/* Why a FAILED attempt failed. FENCE_ENOQUORUM: too many masters are down, silent or refusing.
+ * FENCE_EHELD: a majority names one holder (see @holders). FENCE_EFOREIGN, FENCE_EENDLESS,
+ * FENCE_ESPENT, FENCE_EMISCOUNTED: the lock cannot be taken before a person mends it; @ret_blocked
+ * is its index in a group, and is untouched otherwise. FENCE_ECONTENDED: all else; a retry after a
+ * random delay may do better. */
 int fence_attempt_error(const struct fence_attempt *attempt, unsigned *ret_blocked);
 
 #endif

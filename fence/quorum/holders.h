@@ -1,5 +1,5 @@
-/* Who the masters say holds a lock: kept while the replies of one round come in, to find the one
- * holder that a majority names. */
+/* The holders of a lock, as the masters name them. They are kept while the replies of one round
+ * come in, to find the one holder that a majority names. */
 #ifndef FENCE_QUORUM_HOLDERS_H
 #define FENCE_QUORUM_HOLDERS_H
 

@@ -1,5 +1,5 @@
-/* What keeps masters that answer from a lock, and does not go away by itself: keys and counters
- * that somebody wrote by hand, and a counter that came to its end. */
+/* Obstacles: what keeps masters that answer from a lock, and does not go away by itself. These are
+ * keys and counters that somebody wrote by hand, and a counter that came to its end. */
 #ifndef FENCE_QUORUM_OBSTACLES_H
 #define FENCE_QUORUM_OBSTACLES_H
 
@@ -29,9 +29,9 @@ bool fence_obstacles_has(enum fence_reply_kind kind);
 /* Counts @reply, if it names one. At most once a master and round. */
 void fence_obstacles_record(struct fence_obstacles *obstacles, const struct fence_reply *reply);
 
-/* Why a round of @tally that found no majority did not: what was named most often, where the
- * masters that are down, silent or refuse otherwise would have left a majority; FENCE_ENOQUORUM
- * else. @ret_blocked: of a group, the index of the lock in the way; untouched with FENCE_ENOQUORUM.
+/* Why a round of @tally found no majority. It is the obstacle named most often, if a majority was
+ * left without the masters that are down, silent or refuse otherwise. Else it is FENCE_ENOQUORUM.
+ * @ret_blocked: of a group, the index of the lock in the way; untouched with FENCE_ENOQUORUM.
  */
 int fence_obstacles_error(const struct fence_obstacles *obstacles, const struct fence_tally *tally,
                           unsigned *ret_blocked);

@@ -9,8 +9,9 @@ enum {
 static const struct fence_words
     old = {"old", "This Redis is older than 7.0. Upgrade it."},
     replica_of_another =
-        {"replica", "This Redis is a replica, and lacks whatever its master had not sent yet. Give "
-                    "pawld an independent master instead."},
+        {"replica",
+         "This Redis is a replica, and lacks what its master has not sent yet. Give pawld an "
+         "independent master instead."},
     in_cluster = {"cluster",
                   "This Redis runs in cluster mode. Give pawld an independent master instead."},
     evicting = {"evicts",
@@ -33,7 +34,7 @@ static const struct fence_words undurable = {
     "Its marker says that it is durable, and its settings no longer are. Restore appendonly yes, "
     "appendfsync always and no-appendfsync-on-rewrite no, and let pawld's user ask CONFIG GET. To "
     "go on without them, stop it, remove its data folder, and start it empty: it is then taken "
-    "back as one that forgets."};
+    "back as a master that forgets."};
 
 static const struct fence_words finding_words[] = {
     [STORAGE_FINDING_PERSISTENCE_UNKNOWN] =
