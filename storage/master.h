@@ -1,6 +1,6 @@
-/* A master of whichever kind: what a server asks of it, and what it tells. It carries requests,
- * finds out what the master is, and reads off which locks stand there. It decides nothing: what a
- * master may do is judged by the fence, from the facts that it brings.
+/* A master of any kind: what a server asks of it, and what it tells. It carries requests, finds out
+ * what the master is, and reads off which locks stand there. It decides nothing: what a master may
+ * do is judged by the fence, from the facts that it brings.
  *
  * A kind of master embeds struct storage_master first in a struct of its own, and sets its ops. A
  * function of its own makes it, and starts to connect when the loop runs. All functions and
@@ -45,8 +45,8 @@ struct storage_master_events {
     /* The answer to one request; FENCE_REPLY_LOST if none will come. Exactly one for each. */
     void (*reply)(void *context, unsigned i, const struct fence_reply *reply);
 
-    /* The lock of @resource, which somebody waited for, was given up by the holder with @lock_id,
-     * or taken back from it, on this master. Some of these get lost. NULL: not of interest. */
+    /* The holder with @lock_id gave up the lock of @resource on this master, or it was taken back
+     * from that holder. Somebody waited for it. Some of these get lost. NULL: not of interest. */
     void (*released)(void *context, const char *lock_id, const char *resource);
 
     /* The same for a step of a rejoin. NULL: none is ever asked for. */
@@ -69,7 +69,7 @@ struct storage_found {
                                * under there; 0 where no lock stands */
 };
 
-/* Is told what came back from master @i, exactly once, unless the master is freed before; never
+/* Is told what came back from master @i, exactly once, unless the master is freed before. Never
  * from within the function that asked. @found lives for the call. */
 typedef void storage_found_fn(void *context, unsigned i, const struct storage_found *found);
 
@@ -109,7 +109,7 @@ static inline void storage_master_free(struct storage_master *master)
         master->ops->free(master);
 }
 
-/* Adds @request to what the next flush sends to each @masters[i] with bit i in @set, under the view
+/* Adds @request to what the next flush sends to @masters[i] for each bit i in @set, under the view
  * that @fleet names to it. The fleet's generation tells views apart: requests under different views
  * never go together. One call for all, since a kind makes its form of a request once. Precondition:
  * the handshake with each ended well, and the connection was not lost or reset since. */
@@ -162,7 +162,7 @@ static inline void storage_master_handshake(struct storage_master *master)
     master->ops->handshake(master);
 }
 
-/* Renews the run id and the lineage in the marker, if it is still the marker in @facts; then does a
+/* Renews the run id and the lineage in the marker, if it is still the marker in @facts. Then does a
  * new handshake. Same precondition. */
 static inline void storage_master_restamp(struct storage_master *master,
                                           const struct fence_facts *facts)

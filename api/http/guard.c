@@ -151,7 +151,7 @@ static ssize_t fill(struct api_guard *guard, char *buffer, size_t size, size_t *
         const bool whole = phase == API_INTAKE_IDLE;
         /* A read that is short is all there is. But the end may stand behind half a request, or
          * behind bytes that are dropped. That behind a whole request is seen when it is answered.
-         * */
+         */
         more = guard->fault == NULL && *ret_kept < size && phase != API_INTAKE_LOST &&
                !(drained && whole && *ret_kept > 0);
     }

@@ -25,7 +25,7 @@ FENCE_CHECKED int api_watch_door(int watch_fd, int listen_fd, bool open);
 /* Calls @left once for each request whose client has gone since the last time; it may answer that
  * request. A bounded number: what is left keeps the descriptor readable. True if a client wants to
  * connect.
- * */
+ */
 bool api_watch_turn(int watch_fd, void (*left)(struct api_request *request));
 
 /* Whether the client at @socket has gone by now, noticed or not. */

@@ -3,7 +3,7 @@
  * Refused are anything but an object, bad JSON, bad UTF-8, NUL, duplicate or unknown members. So
  * are wrong types (a boolean or a real is no integer), and numbers and lengths out of bounds. The
  * sentence names the member and the bound. Nesting is bounded by the parser (jansson: 2048 levels).
- * */
+ */
 #ifndef API_JSON_READER_H
 #define API_JSON_READER_H
 

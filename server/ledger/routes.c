@@ -126,8 +126,8 @@ static int read_account_body(struct api_request *request, int64_t *ret_balance,
 
 /* ---- what goes out --------------------------------------------------------------------------- */
 
-/* Answers with the account; @tagged with its entity tag too, which only a GET may carry: the answer
- * to a PUT may not, as the account is more than what was sent (RFC 9110, section 9.3.4). */
+/* Answers with the account; @tagged with its entity tag too. Only a GET may carry that tag. The
+ * answer to a PUT may not, as the account is more than what was sent (RFC 9110, section 9.3.4). */
 static void answer_account(struct api_request *request, unsigned status,
                            const struct ledger_account *account, bool tagged)
 {

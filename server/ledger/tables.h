@@ -1,10 +1,10 @@
 /* The ledger, the sample resource: accounts in one SQLite file, each guarded under the fence
- * resource accounts/{id} (storage/guard/sqlite/guard.h). It shows what a program over a guard looks
- * like: claim and read in one transaction, check and write in another, refusals on record.
+ * resource accounts/{id} (storage/guard/sqlite/guard.h). It shows a program over a guard: claim and
+ * read in one transaction, check and write in another, refusals on record.
  *
- * Errors of every call, beside those named at each: FENCE_EBUSY (the file was locked by another
- * process for STORAGE_BUSY_TIMEOUT_MS: try again), FENCE_ENOMEM, FENCE_EIO (the operator must
- * look). A call that failed has changed nothing. The text of what failed in the database stays in
+ * Errors of every call, beside those named at each. FENCE_EBUSY: another process kept the file
+ * locked for STORAGE_BUSY_TIMEOUT_MS; try again. FENCE_ENOMEM. FENCE_EIO: the operator must look. A
+ * call that failed has changed nothing. The text of what failed in the database stays in
  * ledger->error until the next call; it is empty where nothing did.
  *
  * A ledger belongs to one thread. Every call may wait for the disk. */
@@ -47,7 +47,7 @@ struct ledger {
 
 /* Opens or creates the file at @path. With @guarded false tokens are optional and not looked at:
  * the control of an experiment, of no other use. On an error ledger->error holds the reason
- * (FENCE_EINVAL: not a durable file), and nothing is left to be undone: a fini does nothing then.
+ * (FENCE_EINVAL: not a durable file). Nothing is left to be undone: a fini does nothing then.
  */
 FENCE_CHECKED int ledger_init(struct ledger *ledger, const char *path, bool guarded);
 void ledger_fini(struct ledger *ledger);

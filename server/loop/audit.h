@@ -1,5 +1,5 @@
-/* The audit as the service keeps it: what the fence finds in each probe, and a line in the log when
- * that appears or goes away; once, not at each probe. */
+/* The audit as the service keeps it: what the fence finds in each probe. A line goes into the log
+ * when a finding appears or goes away, and not at each probe. */
 #ifndef SERVER_LOOP_AUDIT_H
 #define SERVER_LOOP_AUDIT_H
 

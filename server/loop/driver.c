@@ -178,7 +178,7 @@ static unsigned log_key(const struct server_driver *driver, unsigned i)
     return (unsigned)((uintptr_t)driver / FENCE_MASTERS_MAX + i);
 }
 
-/* A failure is a sentence of its own, in the words of whoever it is from. */
+/* A failure is a sentence of its own, in the words of its source. */
 static void log_why_not(const struct server_driver *driver, unsigned i, enum fence_reason reason)
 {
     const struct fence_master *master = &fence_core_fleet(driver->core)->master[i];
@@ -333,10 +333,10 @@ static void on_driver_timer(uv_timer_t *timer)
 
 static void set_timer(struct server_driver *driver, bool at_once);
 
-/* Right after the sockets were read: a reply that came while this process itself was kept from
- * running is not late, and must be seen before anybody is judged silent. After a long sleep it may
- * be that they were not: a stop ends the poll by a signal, and then libuv goes by the clock. So
- * they are looked at once more. */
+/* Runs right after the sockets were read. A reply may have come while this process itself was kept
+ * from running. It is not late, and must be seen before a master is judged silent. After a long
+ * sleep the sockets may not have been read: a stop ends the poll by a signal, and then libuv goes
+ * by the clock. So they are read once more. */
 static void after_poll(uv_check_t *check)
 {
     struct server_driver *driver = check->data;
@@ -392,8 +392,8 @@ void server_driver_turn(struct server_driver *driver)
         storage_master_flush(driver->masters[i]);
     /* Losses found while sending may have made something to send to those already flushed. */
     set_timer(driver, driver->stepped);
-    /* Masters on this machine were woken by that, and those on this core can only run when this
-     * process does not: their replies are read together then, not one by one as each comes. */
+    /* That woke masters on this machine, and those on this core can run only when this process does
+     * not. So their replies are read together then, not one by one. */
     if (sends)
         (void)sched_yield();
 }

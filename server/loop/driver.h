@@ -51,8 +51,8 @@ void server_driver_call(struct server_driver *driver, const struct fence_call *c
 /* The client of a call has gone. An acquire of its is answered by that. */
 void server_driver_left(struct server_driver *driver, uint64_t client);
 
-/* To be called last before the loop sleeps: sends what the turn has gathered, one script call for
- * each master, and sees to it that the loop wakes when the core's next timer is due. */
+/* To be called last before the loop sleeps. Sends what the turn has gathered, one script call for
+ * each master. The loop will wake when the core's next timer is due. */
 void server_driver_turn(struct server_driver *driver);
 
 /* What is known of the masters; valid until the loop goes on. */

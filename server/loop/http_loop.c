@@ -13,7 +13,7 @@ enum {
 
 static void on_readable(uv_poll_t *poll, int status, int events)
 {
-    (void)status, (void)events; /* whatever it is, the turn finds out */
+    (void)status, (void)events; /* the turn finds out what it is */
     struct server_http_loop *glue = poll->data;
     api_http_turn(glue->http);
 }

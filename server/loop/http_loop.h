@@ -1,8 +1,8 @@
-/* The HTTP server inside a libuv loop: polls its descriptor, keeps its timeout, and gives it its
- * turn before the loop goes to sleep whenever there is something to send.
+/* The HTTP server inside a libuv loop: polls its descriptor and keeps its timeout. It gets its turn
+ * before the loop goes to sleep, if there is something to send.
  *
  * It also gives it a turn now and then without any reason. When descriptors run out, the server
- * accepts nobody until a later turn finds some free, and nothing else would make for that turn. */
+ * accepts no client before a later turn finds some free. Nothing else would cause that turn. */
 #ifndef SERVER_LOOP_HTTP_LOOP_H
 #define SERVER_LOOP_HTTP_LOOP_H
 
@@ -34,11 +34,11 @@ struct server_http_loop {
 FENCE_CHECKED int server_http_loop_init(struct server_http_loop *glue, uv_loop_t *loop,
                                         struct api_http *http);
 
-/* To be called after answering a parked request: the answer leaves before the loop sleeps again,
+/* To be called after answering a parked request. The answer leaves before the loop sleeps again,
  * one turn for all answers of this iteration. */
 void server_http_loop_answered(struct server_http_loop *glue);
 
-/* Has @before_sleep called with @context before each sleep of the loop, after the HTTP turn: what
+/* Has @before_sleep called with @context before each sleep of the loop, after the HTTP turn. What
  * requests made necessary in this iteration can then be sent all at once. It may answer requests.
  */
 void server_http_loop_before_sleep(struct server_http_loop *glue,

@@ -1,5 +1,5 @@
-/* How busy each worker is, for all of them to see: a worker publishes its metrics at the end of a
- * turn, and the one that is asked adds up all workers'. Nothing is locked, so a sum is of moments
+/* How busy each worker is, for all of them to see. A worker publishes its metrics at the end of a
+ * turn. The worker that is asked adds up those of all. Nothing is locked, so a sum is of moments
  * that lie a turn apart, and nothing may be decided by it. */
 #ifndef SERVER_LOOP_METRICS_H
 #define SERVER_LOOP_METRICS_H

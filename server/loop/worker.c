@@ -180,7 +180,7 @@ static void on_stop(uv_async_t *async)
 
 /* ---- setting up ------------------------------------------------------------------------------ */
 
-/* Connections come to the workers by chance and bounds are not shared, so a worker may have to
+/* Connections come to the workers by chance, and bounds are not shared. So a worker may have to
  * refuse while another has room: the price of sharing nothing. */
 static uint32_t share(const struct server_worker *worker, uint32_t of_process)
 {

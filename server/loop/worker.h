@@ -1,7 +1,7 @@
 /* A worker: a loop with its own HTTP server, driver and core, and its own connections to the
- * masters. Workers share nothing but the address they listen on and the metrics they show; to the
- * protocol a second worker is a second server. So nothing here is locked, and a process with one
- * worker needs no other thread than its first.
+ * masters. Workers share the address they listen on and the metrics they show, and nothing else. To
+ * the protocol a second worker is a second server. So nothing here is locked, and a process with
+ * one worker needs no other thread than its first.
  *
  *     new --> run, on any one thread, until stop --> free
  */

@@ -1,4 +1,4 @@
-/* pawld at work: its workers side by side, and what there is only once in a process: the address,
+/* pawld at work: its workers side by side, and what a process has only once: the address,
  * the signals, the exit status. */
 #include "api/http/listen.h"
 #include "server/loop/descriptors.h"
@@ -48,7 +48,7 @@ static void on_stop_signal(uv_signal_t *handle, int number)
     stop_workers(service);
 }
 
-/* In the loop on the main thread, whichever thread a signal interrupts. */
+/* Runs in the loop on the main thread. The signal may have interrupted any thread. */
 static void watch_signals(struct service *service)
 {
     static const int signals[STOP_SIGNALS] = {SIGTERM, SIGINT};

@@ -6,7 +6,7 @@
 
 enum server_log_level {
     SERVER_LOG_INFO,
-    SERVER_LOG_WARNING, /* it goes on, but somebody should look */
+    SERVER_LOG_WARNING, /* it goes on, but an operator should look */
     SERVER_LOG_ERROR,   /* something was not done that should have been */
 };
 
@@ -21,9 +21,9 @@ enum {
 void server_log(enum server_log_level level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The same for what clients or masters can bring about as often as they like: SERVER_LOG_FEW lines
- * of a kind in a second, and then one that says how many more there were. A kind is a @format (a
- * string literal) with a @key of the caller's choice. */
+/* The same for what clients or masters can cause as often as they like. It writes SERVER_LOG_FEW
+ * lines of a kind in a second, and then one that says how many more there were. A kind is a @format
+ * (a string literal) with a @key of the caller's choice. */
 void server_log_few(enum server_log_level level, unsigned key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

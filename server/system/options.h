@@ -1,4 +1,4 @@
-/* Command lines, for the programs' use of argp: every mistake is one sentence on stderr and exit
+/* Command lines, for the programs' use of argp. Every mistake is one sentence on stderr and exit
  * status SERVER_EXIT_USAGE, without argp's hints around it.
  *
  *     static error_t parse_option(int key, char *text, struct argp_state *state)
@@ -31,8 +31,8 @@ enum server_exit {
     SERVER_EXIT_USAGE = 2,
 };
 
-/* First thing in main(): opens /dev/null where a standard descriptor is closed, or the next socket
- * would take its number, and what is written to stderr would go there. */
+/* First thing in main(): opens /dev/null where a standard descriptor is closed. Otherwise the next
+ * socket would take its number, and get what is written to stderr. */
 void server_options_streams(void);
 
 /* Silences what argp would add to a mistake; getopt's own sentence stays. */

@@ -4,9 +4,10 @@
 
 #include <stddef.h>
 
-/* Writes @text to @ret_text (@size bytes, at least 1, terminated; what does not fit is cut) with
- * each byte as \xNN that belongs to a control character (also one of 0x80 to 0x9f, and those that
- * turn the direction of writing) or to no well-formed UTF-8. Returns the length. */
+/* Writes @text to @ret_text (@size bytes, at least 1, terminated; what does not fit is cut). A byte
+ * that may not be shown becomes \xNN. That is each byte of a control character (also of 0x80 to
+ * 0x9f, and of a change of the direction of writing), and each byte outside well-formed UTF-8.
+ * Returns the length. */
 size_t server_printable(const char *text, char *ret_text, size_t size);
 
 #endif

@@ -1,5 +1,6 @@
-/* Random bytes in small pieces: a page at a time, ChaCha20 under a key that the operating system
- * gives for each page, since a system call for each piece would cost more than the rest of a step.
+/* Random bytes in small pieces. A page at a time comes from ChaCha20, under a key that the
+ * operating system gives for each page. A system call for each piece would cost more than the rest
+ * of a step.
  */
 #ifndef SERVER_SYSTEM_RANDOM_H
 #define SERVER_SYSTEM_RANDOM_H

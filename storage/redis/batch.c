@@ -227,8 +227,8 @@ static void read_integer_reply(const struct storage_expected *expected, long lon
     }
 }
 
-/* What the script says of one request where it met what Pawl did not write: a sign, and
- * of a group the index of the lock. */
+/* What the script says of one request that met what Pawl did not write: a sign, and for a group the
+ * index of the lock. */
 static void read_error(const redisReply *answer, const struct storage_expected *expected,
                        struct fence_reply *reply)
 {

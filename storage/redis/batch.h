@@ -1,5 +1,5 @@
-/* All requests of a loop turn for one master, as one EVALSHA; and its reply, taken apart again
- * (storage/redis/lua/requests.lua is the other end). */
+/* All requests of a loop turn for one master, as one EVALSHA. And its reply, taken apart again.
+ * storage/redis/lua/requests.lua is the other end. */
 #ifndef STORAGE_REDIS_BATCH_H
 #define STORAGE_REDIS_BATCH_H
 
@@ -76,9 +76,9 @@ const char *storage_batch_command(struct storage_batch_writer *writer,
  * freeReplyObject(). NULL: no memory. */
 redisReply *storage_reply_take(redisReply *reply);
 
-/* Whether @reply is an error that says that this master takes no writes for now, whoever asks: its
- * disk is full, it lacks replicas, we lack a permission. OOM says no such thing: locks are released
- * then as ever, and have to be, since that makes room. */
+/* Whether @reply is an error that says that this master takes no writes for now, from any client:
+ * its disk is full, it lacks replicas, we lack a permission. OOM says no such thing: locks are
+ * released then as ever, and have to be, since that makes room. */
 bool storage_reply_unwilling(const redisReply *reply);
 
 /* Whether @reply is an error that says that this master is not the one that shook hands. *@ret_why
@@ -96,9 +96,8 @@ struct storage_reply_text {
 };
 
 /* The reply to the @i-th request of @batch. @reply is the whole script's: NULL means that it will
- * never come. Whatever is not what the script answers counts as refused. What the reply points to
- * is in
- * @text. */
+ * never come. An answer that the script does not give counts as refused. What the reply points to
+ * is in @text. */
 struct fence_reply storage_batch_reply(const struct storage_batch *batch, unsigned i,
                                        const redisReply *reply, struct storage_reply_text *text);
 

@@ -56,8 +56,8 @@ static uint64_t backoff_ms(unsigned failures)
     return delay_ms / 2 + randombytes_uniform((uint32_t)delay_ms / 2 + 1);
 }
 
-/* Everything of the old connection ends here, before the next begins: what was not answered,
- * through hiredis, and what was not sent, through the owner. */
+/* Everything of the old connection ends here, before the next begins. hiredis ends what was not
+ * answered, and the owner what was not sent. */
 static void end_link(struct storage_connection *connection)
 {
     redisAsyncContext *context = connection->context;

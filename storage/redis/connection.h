@@ -1,6 +1,6 @@
 /* The connection to one Redis: it opens, fails, and opens again by itself after a backoff. It knows
  * nothing of what is asked on it. Its owner and the parts of a master (handshake.h, outbox.h,
- * probe.h and others) stand above it: they call it, and it tells only the owner.
+ * probe.h and others) stand above it. They call it, and it tells only the owner.
  *
  * Only connection.c moves the link. All functions and callbacks belong to the thread of the loop.
  */
@@ -85,8 +85,8 @@ void storage_connection_open(struct storage_connection *connection,
 /* Ends it without a word of failure; events.closed follows. */
 void storage_connection_close(struct storage_connection *connection);
 
-/* Whether @context is that of the connection that stands, and its link is @link: whether an answer
- * still belongs to what was under way. */
+/* Whether @context is that of the connection that stands, and its link is @link. Only then an
+ * answer belongs to what was under way. */
 bool storage_connection_is(const struct storage_connection *connection,
                            const redisAsyncContext *context, enum storage_link link);
 

@@ -320,8 +320,8 @@ static uint64_t marked_evicted(const struct fence_facts *facts)
     return colon ? strtoull(colon + 1, NULL, 10) : UINT64_MAX;
 }
 
-/* While its file is rewritten after CONFIG SET it may be one that was switched on just now, which
- * is not complete before that ends. */
+/* A file that is rewritten after CONFIG SET may have been switched on just now. Such a file is not
+ * complete before the rewrite ends. */
 static bool has_complete_file(const struct storage_reading *reading)
 {
     bool never_set = reading->config_sets == 0 && !reading->reset;

@@ -60,9 +60,9 @@ int storage_question_args(enum storage_question question,
 
 /* Reads the reply to @question into @reading, in the order of the questions: the last one completes
  * the facts. A fleet of @n members is expected. The reply may be an error where a Redis keeps a
- * command from us (CONFIG): the fact is then unknown. FENCE_EIO where it is not what a Redis
- * answers (LOADING, NOPERM on our own keys), FENCE_EBUSY where it still loads its data: try the
- * handshake again later. FENCE_EINVAL: the marker is malformed. */
+ * command from us (CONFIG): the fact is then unknown. FENCE_EIO: no Redis answers that (or LOADING,
+ * or NOPERM on our own keys). FENCE_EBUSY: it still loads its data; try the handshake again later.
+ * FENCE_EINVAL: the marker is malformed. */
 FENCE_CHECKED int storage_facts_read(enum storage_question question, const redisReply *reply,
                                      unsigned n, struct storage_reading *reading);
 

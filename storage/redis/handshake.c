@@ -86,17 +86,18 @@ static bool note_loss(struct storage_session *session)
                              facts->marked_lineage) == REDIS_OK;
 }
 
-/* Where no lock would be taken whatever else is well. Redis refuses this command where it refuses
- * any write, and it changes nothing: no bytes at the start of a string that is not there. */
+/* Tries a write on a master that is being taken back. It may refuse all writes though all else is
+ * well. Redis refuses this command where it refuses any write. The command changes nothing: it
+ * writes no bytes at the start of a string that is not there. */
 static bool try_write_joining(struct storage_session *session)
 {
     return redisAsyncCommand(session->connection->context, on_joining_trial, session,
                              "SETRANGE %s 0 %s", STORAGE_PROBE_KEY, "") == REDIS_OK;
 }
 
-/* A master whose disk is full answers all questions, and would be taken for one that
- * votes until the first lock is asked for. A replica and a cluster refuse for reasons that have
- * better names. */
+/* A master whose disk is full answers all questions. Without this it would count as one that votes,
+ * until the first lock is asked for. A replica and a cluster refuse for reasons that have better
+ * names. */
 static void try_write(struct storage_session *session)
 {
     const struct fence_facts *facts = &session->reading.facts;

@@ -1,6 +1,7 @@
-/* The handshake on a new connection: authenticate, ask what this Redis is; then, in one pipeline,
- * load the script and ask what it remembers. Then an empty write, to see whether it takes any. A
- * connection outlives what its Redis was, so every script asks again, and so does every probe. */
+/* The handshake on a new connection: authenticate, and ask what this Redis is. Then, in one
+ * pipeline, load the script and ask what it remembers. Then an empty write, to see whether it takes
+ * any. A connection outlives what its Redis was, so every script asks again, and so does every
+ * probe. */
 #ifndef STORAGE_REDIS_HANDSHAKE_H
 #define STORAGE_REDIS_HANDSHAKE_H
 

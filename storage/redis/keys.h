@@ -7,8 +7,8 @@
 /* One hash: the marker and all counters, which live or die together. */
 #define STORAGE_FLEET_KEY FENCE_FLEET_KEY
 
-/* The marker's note, for whoever comes across the key. It is also longer than what Redis keeps in a
- * list of fields (hash-max-listpack-value), so that a counter is found by hash from the first on.
+/* The marker's note, for people who find the key. It is also longer than what Redis keeps in a list
+ * of fields (hash-max-listpack-value). So counters are found by hash from the first on.
  */
 #define STORAGE_FLEET_NOTE                                                                         \
     "Pawl's marker and token counters of this master. Delete it only to retire the fleet: a "      \
@@ -23,7 +23,7 @@
 /* Before a resource: its lock. */
 #define STORAGE_LOCK_KEY FENCE_LOCK_KEY
 
-/* Before a resource: there while somebody waits for its lock. Whoever frees that lock removes it,
+/* Before a resource: there while somebody waits for its lock. The release of that lock removes it,
  * and publishes "<lock id>:<resource>" on the channel. The script keeps one more, pawl:waiting,
  * which is there while there may be any of these. */
 #define STORAGE_WAIT_KEY         "pawl:wait:"

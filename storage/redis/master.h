@@ -1,4 +1,4 @@
-/* One master on Redis: a single FIFO connection that opens, does the handshake, carries batches of
+/* One master on Redis: a single FIFO connection. It opens, does the handshake, carries batches of
  * requests, and reopens by itself with backoff. It decides nothing: what a master may do is judged
  * by the fence, from the facts that a handshake brings.
  *

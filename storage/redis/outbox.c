@@ -69,8 +69,8 @@ static bool is_steady(const struct storage_connection *connection,
 }
 
 /* The call as a whole was refused (no marker, no such script), or this master takes no writes. A
- * new handshake finds out more; until it ended well and locks were asked for without such an answer
- * for a while, the backoff grows. */
+ * new handshake finds out more. The backoff grows until it ended well, and locks were asked for
+ * without such an answer for a while. */
 static void look_again_if_refused(struct storage_connection *connection,
                                   const struct storage_batch *batch, const redisReply *reply)
 {
@@ -126,8 +126,8 @@ static void on_batch_reply(redisAsyncContext *context, void *data, void *privdat
         batch->reply = storage_reply_take(reply);
 }
 
-/* The votes of a master that its marker calls durable, and that is not by now, do not count: what
- * it wrote may be forgotten. It gives its reason in the next handshake. */
+/* The marker of a master may call it durable when it no longer is. Its votes do not count then:
+ * what it wrote may be forgotten. It gives its reason in the next handshake. */
 static void on_judged(redisAsyncContext *context, void *data, void *privdata)
 {
     struct storage_batch *batch = privdata;

@@ -1,5 +1,5 @@
-/* Requests on the connection to one master: gathered over a turn, sent as one script call, and
- * their replies handed out in order. */
+/* Requests on the connection to one master. They are gathered over a turn and sent as one script
+ * call. Their replies are handed out in order. */
 #ifndef STORAGE_REDIS_OUTBOX_H
 #define STORAGE_REDIS_OUTBOX_H
 
@@ -10,8 +10,8 @@ enum {
     STORAGE_CALLS_AT_A_TIME = 8, /* script calls on their way to a master at most. What is asked
                                   * while one is waits for the next, so that calls grow with the
                                   * load, ... */
-    STORAGE_FAR_US = 10 * 1000,  /* ... but for masters so far away that this would take long: they
-                                  * are sent another call when the last one is so old */
+    STORAGE_FAR_US = 10 * 1000,  /* ... but a master that is far away is sent another call when the
+                                  * last one is so old */
 };
 
 struct storage_outbox {

@@ -4,11 +4,11 @@
 
 #include "fence/protocol/limits.h"
 
-/* What this machine is called, under whichever of its addresses it was reached. */
+/* What this machine is called, for each of its addresses. */
 #define STORAGE_HOST_LOCAL "local"
 
-/* Writes the IP address that the connected socket @fd leads to; STORAGE_HOST_LOCAL for this machine
- * (loopback, a Unix socket, an address of its own), "" where it cannot be told. */
+/* Writes the IP address that the connected socket @fd leads to; "" where it cannot be told. It is
+ * STORAGE_HOST_LOCAL for this machine (loopback, a Unix socket, an address of its own). */
 void storage_redis_host(int fd, char ret_host[static FENCE_HOST_MAX + 1]);
 
 #endif

@@ -83,8 +83,8 @@ static const char *find_change(const struct storage_probe *probe)
     return NULL;
 }
 
-/* The marker notes when the append-only file is known to be complete, and that bytes were counted
- * (storage/redis/lua/lineage.lua): often at first, then seldom. */
+/* The marker notes when the append-only file is known to be complete, and how many bytes were
+ * counted (storage/redis/lua/lineage.lua). It does so often at first, then seldom. */
 static bool is_to_be_settled(const struct storage_reading *reading)
 {
     const struct fence_facts *facts = &reading->facts;
@@ -132,7 +132,7 @@ static void on_probe_time(redisAsyncContext *context, void *reply, void *privdat
     events->probed(events->context, probe->session->index, &probe->reading.facts);
 }
 
-/* Whether it would take a lock, whatever else this probe finds. */
+/* Whether it would take a lock. This counts also where the rest of the probe is of no use. */
 static void on_probe_trial(redisAsyncContext *context, void *data, void *privdata)
 {
     struct storage_probe *probe = privdata;

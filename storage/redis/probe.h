@@ -1,9 +1,9 @@
-/* Looks at a master on the connection that stands: at once after each handshake, then every
+/* Probes a master on the connection that stands: at once after each handshake, then every
  * STORAGE_PROBE_INTERVAL_MS. The questions wait their turn behind the requests on their way, and
  * hold up those behind them for less than a millisecond. One of them is whether a lock would be
- * taken (storage_trial_ask()). What a probe finds goes to the owner
- * (storage_master_events.probed). Where it finds what could change whether the master may vote, the
- * connection is given up: the next handshake says what it is. */
+ * taken (storage_trial_ask()). What a probe finds goes to the owner (storage_master_events.probed).
+ * Where a finding could change whether the master may vote, the connection is given up. The next
+ * handshake says what it is. */
 #ifndef STORAGE_REDIS_PROBE_H
 #define STORAGE_REDIS_PROBE_H
 
@@ -29,7 +29,7 @@ struct storage_probe {
     struct storage_reading reading;
 };
 
-/* Looks now and every STORAGE_PROBE_INTERVAL_MS, until a handshake begins or the connection fails.
+/* Probes now and every STORAGE_PROBE_INTERVAL_MS, until a handshake begins or the connection fails.
  * Precondition: the link is READY. */
 void storage_probe_begin(struct storage_probe *probe);
 

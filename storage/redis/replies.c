@@ -83,8 +83,8 @@ static bool is_text(const struct part *part, const char *text)
            memcmp(part->bytes, text, part->len) == 0;
 }
 
-/* A listener is told that it listens, once, and after that nothing but messages. hiredis asserts
- * some of this of what it hears, and none of it is sure. */
+/* A listener is told that it listens, once. After that it gets nothing but messages. hiredis
+ * asserts some of this, and none of it is sure. */
 static bool is_heard(struct storage_replies *replies, const struct part *part, int index)
 {
     bool fits = false;

@@ -1,9 +1,9 @@
-/* What a connection takes from a Redis. hiredis 0.14 believes whatever comes: it asserts that each
- * reply was asked for and that each message has its shape, and it makes room for any size that is
- * announced. Whoever answers, or is on the way, could end or exhaust this process with a line.
+/* What a connection takes from a Redis. hiredis 0.14 believes what comes. It asserts that each
+ * reply was asked for and that each message has its shape. It makes room for any size that is
+ * announced. A peer, or a machine on the way, could end or exhaust this process with a line.
  *
- * So its readers are watched. A reply that was not asked for, or is of another shape or size than
- * any that Pawl asks for, is an error of its connection, and nothing of it is kept. */
+ * So its readers are watched. A reply that was not asked for is an error of its connection. So is
+ * one of another shape or size than any that Pawl asks for. Nothing of it is kept. */
 #ifndef STORAGE_REDIS_REPLIES_H
 #define STORAGE_REDIS_REPLIES_H
 
@@ -13,8 +13,8 @@
 #include <hiredis/async.h>
 #include <hiredis/hiredis.h>
 
-/* Bounds of one reply. The largest that are asked for: the counters of a master, read by pawld init
- * (some 33,000 elements); a page of locks (some 400 KB in one string); INFO (some 20 KB). */
+/* Bounds of one reply. The largest replies that are asked for: the counters of a master for pawld
+ * init (some 33,000 elements), a page of locks (some 400 KB in one string), INFO (some 20 KB). */
 enum {
     STORAGE_REPLY_DEPTH_MAX = 4,                /* of arrays in arrays; 2 are asked for */
     STORAGE_REPLY_ELEMENTS_MAX = 128 * 1024,    /* in all its arrays together */
@@ -68,9 +68,9 @@ const char *storage_replies_wrong(const redisContext *context);
 /* The same, or else hiredis' own text for what broke the connection. */
 const char *storage_replies_error(const redisContext *context);
 
-/* Sends @command (@len bytes, as hiredis formats it) over a connection that blocks, and waits for
- * its reply, which the caller frees with freeReplyObject(). NULL: the connection is of no more use;
- * errno is EAGAIN where no whole reply came within @deadline_ms. */
+/* Sends @command (@len bytes, as hiredis formats it) over a blocking connection, and waits for its
+ * reply. The caller frees it with freeReplyObject(). NULL: the connection is of no more use; errno
+ * is EAGAIN where no whole reply came within @deadline_ms. */
 redisReply *storage_replies_ask(redisContext *context, const char *command, size_t len,
                                 unsigned deadline_ms);
 

@@ -1,10 +1,10 @@
 /* Reading which locks stand on a master (storage/master.h): its names step by step, and whose ids
  * they are under.
  *
- * Both are plain questions in the line of the connection that stands, behind the requests on their
- * way, as those of a probe: so they are answered by the very process that shook hands, which a SCAN
- * cursor means something to. Each holds up those behind it for well below a millisecond, by the
- * bounds on what is asked. */
+ * Both are plain questions on the connection that stands, behind the requests on their way, as
+ * those of a probe. So the process that did the handshake answers them, and a SCAN cursor means
+ * something to it. Each holds up those behind it for well below a millisecond, by the bounds on
+ * what is asked. */
 #ifndef STORAGE_REDIS_SCAN_H
 #define STORAGE_REDIS_SCAN_H
 

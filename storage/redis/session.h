@@ -1,5 +1,5 @@
-/* What is shared by the parts of a Redis master, which do not call its owner: the connection, who
- * is told, and what the last handshake on the connection brought. */
+/* What the parts of a Redis master share, which do not call its owner. They are the connection, the
+ * events, and what the last handshake on the connection brought. */
 #ifndef STORAGE_REDIS_SESSION_H
 #define STORAGE_REDIS_SESSION_H
 
@@ -19,8 +19,8 @@ struct storage_session {
     struct storage_reading reading;
     char sha[STORAGE_SHA_LEN + 1]; /* of the requests' script */
     bool takes_locks; /* the handshake found that it takes locks, but for want of memory */
-    bool leads;       /* it was marked on this connection, after the handshake: what its marker says
-                       * changes by this server's own steps, and these notice it where it does not */
+    bool leads;       /* it was marked on this connection, after the handshake. The steps of this
+                       * server's rejoin change its marker, and notice other changes */
 };
 
 #endif

@@ -12,9 +12,9 @@
  * @to is as it was. Any thread. */
 bool storage_text_copy(char *to, size_t size, const char *from, size_t len);
 
-/* Writes the @len bytes at @from for people and logs: as they are where they are printable ASCII,
- * else as "\xNN", so that no terminal obeys them. Always terminated; what does not fit is left out.
- * Any thread. */
+/* Writes the @len bytes at @from for people and logs. Printable ASCII stays as it is. Any other
+ * byte becomes "\xNN", so that no terminal obeys it. Always terminated; what does not fit is left
+ * out. Any thread. */
 void storage_text_show(char *to, size_t size, const char *from, size_t len);
 
 /* Reads a reply that is a string of digits, as fence_decimal_read() does. Any thread. */

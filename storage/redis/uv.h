@@ -1,6 +1,6 @@
-/* hiredis on libuv. hiredis brings an adapter of its own, but that one returns early on a poll
- * error, so that a refused or reset connection is never noticed. This one hands errors to hiredis,
- * and writes once a turn instead of once a command. */
+/* hiredis on libuv. The adapter of hiredis itself returns early on a poll error, so that a refused
+ * or reset connection is never noticed. This one hands errors to hiredis, and writes once a turn
+ * instead of once a command. */
 #ifndef STORAGE_REDIS_UV_H
 #define STORAGE_REDIS_UV_H
 
@@ -19,7 +19,7 @@ FENCE_CHECKED int storage_redis_uv_attach(redisAsyncContext *context, uv_loop_t 
                                           enum storage_replies_to to);
 
 /* Sends what was queued since the last call, as far as the socket takes it; the rest follows when
- * it is writable. May free the context, if the connection turns out to be broken: its disconnect
+ * it is writable. May free the context, if the connection turns out to be broken. Its disconnect
  * callback and those of its commands have run then. */
 void storage_redis_uv_flush(redisAsyncContext *context);
 

@@ -46,10 +46,10 @@ FENCE_CHECKED int storage_sql_run(struct storage_sql *sql);
 /* Runs statements without parameters, one or several. */
 FENCE_CHECKED int storage_sql_exec(sqlite3 *db, const char *text);
 
-/* What an SQLite code means to the caller: FENCE_EBUSY (another connection kept the database locked
- * for longer than the busy timeout: roll back, try again), FENCE_ENOMEM, or FENCE_EIO for
- * everything else (disk full, file damaged, not a database: roll back, tell the operator). The text
- * is sqlite3_errmsg(db), to be copied before the next call on @db, a rollback included. */
+/* What an SQLite code means to the caller. FENCE_EBUSY: another connection kept the database locked
+ * for longer than the busy timeout; roll back, try again. FENCE_ENOMEM. FENCE_EIO: all else, such
+ * as a full disk, a damaged file, no database; roll back, tell the operator. The text is
+ * sqlite3_errmsg(db), to be copied before the next call on @db, a rollback included. */
 FENCE_CHECKED int storage_sql_error(int code);
 
 #endif

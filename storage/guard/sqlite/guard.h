@@ -1,5 +1,5 @@
-/* The guard of a resource that lives in an SQLite database: it remembers the highest token each
- * resource has seen, and refuses what is older. Lock, then claim, then read, then write:
+/* The guard of a resource that lives in an SQLite database. It remembers the highest token that
+ * each resource has seen, and refuses older ones. Lock, then claim, then read, then write:
  *
  *     storage_guard_begin(db);                                  the holder of token 34 ...
  *     storage_guard_claim(db, "orders/42", 34, &rejection);     ... from here on, 33 is refused
@@ -17,18 +17,17 @@
  * holder has lost its lock: it must drop what it read, stop, and acquire anew. After the rollback,
  * and in a transaction of its own, storage_rejection_record() keeps the refusal for people to see.
  *
- * Why the claim comes before the read: a predecessor that woke up late could otherwise still write
- * between our read and our first write, and we would overwrite what it wrote: a lost update. Why
- * check and write are one transaction: between two, somebody else's claim would fit.
+ * Why the claim comes before the read: a predecessor may wake up late. It could still write between
+ * our read and our first write, and we would overwrite that: a lost update. Why check and write are
+ * one transaction: between two, somebody else's claim would fit.
  *
- * The promise: after a claim or a write with token t has committed, nothing with a token below t is
- * ever accepted, over crashes too. It needs every connection that writes the resource to go through
- * the guard and to have been set up by storage_guard_open() or storage_guard_configure(), as
- * durability is a property of the connection. Tokens are trusted: who may write can raise the
- * guard. The table keeps one row for each resource ever claimed, and must: a row forgotten is a
- * stale holder let in.
+ * The promise: a claim or a write with token t has committed. From then on nothing with a token
+ * below t is accepted, over crashes too. Every connection that writes the resource must go through
+ * the guard. storage_guard_open() or storage_guard_configure() must have set it up, as durability
+ * is a property of the connection. Tokens are trusted: who may write can raise the guard. The table
+ * keeps one row for each resource ever claimed, and must: a row forgotten is a stale holder let in.
  *
- * Errors beside those named: FENCE_EBUSY, FENCE_ENOMEM, FENCE_EIO as in storage/sqlite/sql.h, whose
+ * Errors beside those named: FENCE_EBUSY, FENCE_ENOMEM, FENCE_EIO as in storage/sqlite/sql.h. Their
  * text is storage_guard_error(db) until the next call on @db, the rollback included. A connection
  * belongs to one thread at a time.
  *
@@ -55,10 +54,10 @@ enum {
 FENCE_CHECKED int storage_guard_open(const char *path, char *text, size_t text_size,
                                      sqlite3 **ret_db);
 
-/* Prepares a connection of the caller's own, outside a transaction: synchronous=FULL (a commit is
- * on the disk when it returns, in every journal mode), the busy timeout, foreign keys on.
- * FENCE_EINVAL if it has no file, or its journal is off or in memory: it would forget, so it cannot
- * guard. */
+/* Prepares a connection of the caller's own, outside a transaction: synchronous=FULL, the busy
+ * timeout, foreign keys on. With FULL a commit is on the disk when it returns, in every journal
+ * mode. FENCE_EINVAL if it has no file, or its journal is off or in memory: it would forget, so it
+ * cannot guard. */
 FENCE_CHECKED int storage_guard_configure(sqlite3 *db);
 
 /* Creates the guard's tables (pawl_...) where they are not there yet. */
@@ -87,15 +86,14 @@ FENCE_CHECKED int storage_guard_check(sqlite3 *db, const char *resource, int64_t
                                       struct storage_rejection *ret_rejection);
 
 /* The variant by identity, for a lock service without ordered tokens (antirez, "Is Redlock safe?",
- * 2016): a claim records @lock_id, and a write is accepted only while that is still the one
- * recorded.
+ * 2016). A claim records @lock_id. A write is accepted only while that is still the recorded one.
  *
  * What it cannot do is order two claims. Any claim succeeds, so a holder that slept *before* its
  * claim takes the resource from its successor, whose write is then refused. No update is lost, but
  * the rightful holder is the one turned away; the guard by token refuses the sleeper instead.
  *
  * Guard a resource by token or by identity, never by both. A lock id is a secret and is stored as
- * it is given: where others may read the database, give a hash of it. FENCE_EINVAL: not a resource
+ * it is given. If others may read the database, give a hash of it. FENCE_EINVAL: not a resource
  * name or not a lock id. */
 FENCE_CHECKED int storage_guard_claim_id(sqlite3 *db, const char *resource, const char *lock_id);
 FENCE_CHECKED int storage_guard_check_id(sqlite3 *db, const char *resource, const char *lock_id,

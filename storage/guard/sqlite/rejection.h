@@ -33,7 +33,7 @@ struct storage_rejection {
 FENCE_CHECKED int storage_rejection_install(sqlite3 *db);
 
 /* Adds @rejection and drops the oldest beyond STORAGE_REJECTIONS_MAX, within a transaction of the
- * caller's: not the refused one, which is rolled back before, so that a refused write never commits
+ * caller's. The refused transaction is rolled back before, so that a refused write never commits
  * for the sake of its record. @rejection->at_ms is not read: it is now. As storage_sql_error(); an
  * error changes nothing about the refusal, so answer that all the same. */
 FENCE_CHECKED int storage_rejection_record(sqlite3 *db, const struct storage_rejection *rejection);
