@@ -66,7 +66,7 @@ void core_cleanups_tell_again(struct core_cleanups *cleanups);
 
 /* A bounded part of the round of telling again. It finds the next clean-up that one of @active owes
  * and was not told of. It marks those masters as told, and returns the clean-up with their set.
- * NULL if this part of the round had none. */
+ * NULL if this part of the round had none. cleanups->telling is false when the round is over. */
 struct core_cleanup *core_cleanups_next(struct core_cleanups *cleanups, uint32_t active,
                                         uint64_t now_us, uint32_t *ret_set);
 

@@ -59,10 +59,10 @@ end
 -- ---- locks ----------------------------------------------------------------------------------------
 
 -- Locks of a page are written with one MSET, which costs a fifth of as many SET. So they have no expiry
--- yet, but name it: "@<expiry>@<from>@" before the lock as a page has it. The expiry is in milliseconds of
--- this master's wall clock, of 13 digits, and from is the set of masters, of 3. requests.lua and sweep.lua
--- make an ordinary lock of it. What comes before the lock is put together of two pieces, "@<expiry>" and
--- "@<from>@".
+-- yet, but name it: "@<expiry>@<from>@" before the lock as a page has it. The expiry is in milliseconds
+-- of this master's wall clock, of 13 digits. From is the set of masters, of 3 digits. requests.lua and
+-- sweep.lua make an ordinary lock of it. What comes before the lock is put together of two pieces,
+-- "@<expiry>" and "@<from>@".
 local EXPIRY_END, FROM_AT, FROM_END, LOCK_AT = 14, 15, 19, 20
 local time = call('TIME')
 local NOW_MS = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -84,8 +84,8 @@ local function counts(from)
     return from == '' or masters_in(tonumber(from)) >= MAJORITY
 end
 
--- A lock of the same id is one lock, whichever attempt brought it. A lock of another id, or a tombstone,
--- makes a tombstone: which of them counts is not to be known here.
+-- A lock of the same id is one lock, of any attempt. A lock of another id, or a tombstone, makes a
+-- tombstone: which of them counts is not to be known here.
 local function unite(own, other)
     local LOCK = '^([^.:]+)%.?([^:]*):(%d+):(%d+)::(.*)$'
     local own_id, own_attempt, own_number, own_extensions, owner = match(own, LOCK)

@@ -1,5 +1,5 @@
 -- What this master's data descend from. The marker says what it was when the master was admitted. It
--- changes when the master becomes a replica, is promoted, restarts, or evicts a key: its locks and
+-- changes when the master becomes a replica, is promoted, restarts, or evicts a key. Its locks and
 -- counters may then be those of another time. So every script that acts for a fleet compares it, in the
 -- same atomic step as its acts.
 --

@@ -1,12 +1,12 @@
--- A server begins to take this master back: the marker says "joining", and which incarnation the master
--- is to get, if the marker is still the one that was judged. Whatever another server is still about to
--- do under an older incarnation, it finds that out here. Follows lineage.lua.
+-- A server begins to take this master back, if the marker is still the one that was judged. The marker
+-- then says "joining", and which incarnation the master is to get. Another server may still act under
+-- an older incarnation. It finds that out here. Follows lineage.lua.
 --
 -- ARGV[1..7]    the marker as seen: fleet, member, run, lineage, state, next, view; '' for what is absent
 -- ARGV[8..13]   fleet, member, run, longest lease, durable, view
 -- ARGV[14]      the incarnation that it is to get
 -- ARGV[15]      'new' or 'floor', where pawld init marks; '' else
--- ARGV[16]      the note for whoever comes across the key
+-- ARGV[16]      the note for people who find the key
 -- ARGV[17,18]   'yes' where it seems to have kept all it knew, while its lineage is this one; 'no' else
 local seen = redis.call('HMGET', fleet, 'fleet', 'member', 'run', 'lineage', 'state', 'next', 'view')
 for i = 1, 7 do

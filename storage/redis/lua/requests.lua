@@ -9,10 +9,10 @@
 -- A lock is "<lock id>.<attempt>:<number>:<extensions>:<from>:<owner>". Neither id has a '.' or a ':';
 -- the owner comes last, since it may hold anything. From is empty where this master gave the number. Of
 -- an imported lock it is the set of masters that had one which counts, as a number. A tombstone has '~'
--- for its lock id, and is nobody's (install.lua). Lua numbers are doubles: whatever
--- may pass 10^14 is formatted in full, and no counter passes 2^53 - 1. Numbers go to redis.call() as
--- strings, which spares it a conversion. What is used for each request is a local: looking up a global
--- costs as much as a short command.
+-- for its lock id, and is nobody's (install.lua). Lua numbers are doubles: a number that may pass 10^14
+-- is formatted in full, and no counter passes 2^53 - 1. Numbers go to redis.call() as strings, which
+-- spares it a conversion. What is used for each request is a local: looking up a global costs as much
+-- as a short command.
 
 local KEYS, ARGV = KEYS, ARGV
 local call, byte, find, format = redis.call, string.byte, string.find, string.format
@@ -32,9 +32,9 @@ local function clock_ms()
 end
 
 -- A call without requests asks whether a lock would be taken here. It uses the commands that take and
--- confirm one, so Redis refuses it where it refuses those, and it changes nothing that means anything. A
--- full disk shows only once the file grows by a block, so the file grows by half of one. However many ask,
--- that happens once in PROBE_MS.
+-- confirm one, so Redis refuses it where it refuses those. It changes nothing that means anything. A
+-- full disk shows only once the file grows by a block, so the file grows by half of one. That happens
+-- once in PROBE_MS, for any number of calls.
 local PROBE_MS, PROBE_BYTES = 400, 2048
 local function probe()
     local told, time_ms = pcall(clock_ms) -- not where this user may not ask
@@ -58,8 +58,8 @@ if refused then
 end
 local floor = marker[9] -- below it no counter counts: set after a majority lost its memory
 
--- What Pawl did not write, and what has come to its end. An error of a request is one of these, and of
--- several locks which one it is about, from 0; else in Redis' own words.
+-- What Pawl did not write, and what has come to its end. An error of a request is one of these, and
+-- names the index of the lock in a group. Other errors are in Redis' own words.
 local FOREIGN, ENDLESS, SPENT, MISCOUNTED = 'PAWLFOREIGN', 'PAWLENDLESS', 'PAWLSPENT', 'PAWLMISCOUNTED'
 local index -- of the lock in hand, counted from 0
 local function sign_of(problem)
@@ -217,8 +217,8 @@ local function take_new(key, tag, slot, ttl_ms, owner)
 end
 
 -- An idempotent retry: a client repeats an acquire with its own lock id. A lock under that id is its
--- lock, whichever attempt brought it. No clean-up may take it any more. The lease stays as it is, and the
--- answer tells what is left of it.
+-- lock, of any attempt. No clean-up may take it any more. The lease stays as it is, and the answer
+-- tells what is left of it.
 local function take_retried(key, tag, slot, ttl_ms, owner)
     local value = lock_at(key)
     local id = id_of(tag)
@@ -229,12 +229,12 @@ local function take_retried(key, tag, slot, ttl_ms, owner)
     return {1, left, (found(key, value, id .. '.*', slot))}
 end
 
--- Beside a lock, a key that is there while somebody waits for it: whoever drops the lock says so then.
--- Another is there while somebody waits for any lock: where nobody does, a drop looks at the lock alone.
--- A key lives no longer than the lease, after which waiters look for themselves, and the other no
--- shorter than any of these.
+-- Beside a lock, a key is there while somebody waits for it. The release of the lock is published then.
+-- Another key is there while somebody waits for any lock. Where it is absent, a release reads the lock
+-- alone. The first key lives no longer than the lease, after which waiters ask by themselves. The
+-- second lives at least as long as any of the first.
 local LOCK, WAIT, WAITING = 'pawl:lock:', 'pawl:wait:', 'pawl:waiting'
-local LEASE_MAX_MS = 86400000 -- nobody waits longer, whatever expiry was written by hand
+local LEASE_MAX_MS = 86400000 -- nobody waits longer, also where a key got a longer expiry by hand
 local somebody_waits -- nil: not yet looked
 
 local function wait_for(key, remaining_ms)
@@ -294,8 +294,8 @@ end
 
 -- ---- confirming -----------------------------------------------------------------------------------
 
--- Step 4. The attempt alone is not enough: a late copy of step 1 may have locked again under it,
--- after somebody else's turn, and then its number is higher than the token.
+-- Step 4. The attempt alone is not enough. A late copy of step 1 may have locked again under it, after
+-- another holder's turn. Then its number is higher than the token.
 local function agrees(key, tag, token, flags)
     local value = lock_at(key)
     if not begins(value, tag, TAG) and
@@ -342,9 +342,9 @@ end
 
 local EXHAUSTED, SUPERSEDED, UNCOUNTED = -1, -2, -3
 
--- Never shortens a lease, and never brings back one that is gone. What is extended here is the holder's,
--- by whichever attempt it came: the late clean-up of an attempt that failed must not take it any more.
--- What was imported proves something only where a majority had it.
+-- Never shortens a lease, and never brings back one that is gone. An extended lock is the holder's, of
+-- any attempt. The late clean-up of an attempt that failed must not take it any more. What was imported
+-- proves something only where a majority had it.
 local function extend(key, id, token, ttl_ms, cap)
     local value = lock_at(key)
     if is_tombstone(value) then
@@ -437,8 +437,8 @@ local group_handlers = {
     G = {take_group, 1, 5}, H = {confirm_group, 2, 3}, V = {undo_group, 0, 2},
 }
 
--- Each request succeeds or fails by itself: an error half-way keeps what was written before it, so
--- it must not hide the answers of the others.
+-- Each request succeeds or fails by itself. An error half-way keeps what was written before it, so it
+-- must not hide the answers of the others.
 local replies = {}
 local i, at = 2, 4
 while i <= #KEYS do

@@ -1,6 +1,7 @@
--- A master that seems to have kept all it knew names its present run and lineage in the marker, if the
--- marker is still the one that was judged, and the lineage too. If it was being taken back, and nobody is
--- left to import from, it is active as what it was going to be. Follows lineage.lua.
+-- A master that seems to have kept all it knew writes its present run and lineage into the marker.
+-- Marker and lineage must still be those that were judged. If it was being taken back, and no other
+-- master is left to import from, it becomes active under the incarnation that it was to get. Follows
+-- lineage.lua.
 --
 -- ARGV     fleet id, member, run and lineage in the marker ('' for none), run and lineage now
 -- Answers  1; 0 where something changed

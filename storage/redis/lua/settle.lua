@@ -1,6 +1,5 @@
--- What the marker notes of the process is brought up to date: how many bytes it has received, and
--- where its append-only file is known to be complete now, config_calls().
--- Follows lineage.lua.
+-- Brings up to date what the marker notes of the process. That is how many bytes it has received, and
+-- where its append-only file is known to be complete now, config_calls(). Follows lineage.lua.
 --
 -- ARGV  fleet id, member
 local marker = redis.call('HMGET', fleet, 'fleet', 'member', 'state', 'lineage', 'durable', 'sets',

@@ -1,6 +1,6 @@
--- Gives imported locks their expiry (install.lua), and removes those whose time is over: some keys of this
--- master, from the cursor on that its marker notes. Nothing depends on when this is done, but memory. A
--- cursor means nothing to another process. Follows lineage.lua.
+-- Gives imported locks their expiry (install.lua), and removes those whose time is over. It does so for
+-- some keys of this master, from the cursor on that its marker notes. Only memory depends on when this
+-- is done. A cursor means nothing to another process. Follows lineage.lua.
 --
 -- ARGV     how many keys at a time
 -- Answers  1: there are more; 0: all are done, or nobody was admitted

@@ -1,6 +1,7 @@
--- What every script begins with that acts for a fleet: it names the view it works under, and a master
--- that knows a higher incarnation of any member, or is another one itself, refuses. That is what keeps
--- apart what was asked before a member was replaced from what is counted after. Follows lineage.lua.
+-- The beginning of every script that acts for a fleet. The script names the view that it works under. A
+-- master refuses it if it knows a higher incarnation of any member, or is another one itself. That
+-- separates what was asked before a member was replaced from what is counted after. Follows
+-- lineage.lua.
 
 -- The fields of the marker that the functions below are given.
 local MARKER_FIELDS = {'state', 'view', 'fleet', 'member', 'lineage', 'durable', 'sets', 'bytes',
