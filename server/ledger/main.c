@@ -36,13 +36,13 @@ enum {
 
 static const struct argp_option option_list[] = {
     {"listen", OPTION_LISTEN, "HOST:PORT", 0,
-     "Where to serve HTTP: an IP address or localhost; nothing before the colon means all "
-     "addresses of the machine; port 0 takes a free one (default 127.0.0.1:7381)",
+     "Where to serve HTTP: an IP address or localhost. :PORT means all addresses of the "
+     "machine. Port 0 takes a free one (default 127.0.0.1:7381)",
      0},
     {"db", OPTION_DB, "FILE", 0, "The database (default pawl-ledger.db)", 0},
     {"unguarded", OPTION_UNGUARDED, NULL, 0,
-     "Do not check tokens. Stale holders then overwrite newer ones: for showing what the guard is "
-     "good for, for nothing else",
+     "Do not check tokens. Stale holders then overwrite newer ones. Only for a demonstration of "
+     "what the guard prevents",
      0},
     {0},
 };
@@ -169,7 +169,7 @@ static int open_ledger(const struct options *options, struct ledger *ledger)
     if (options->unguarded)
         server_log(SERVER_LOG_WARNING,
                    "UNGUARDED: fencing tokens are NOT checked, stale holders WILL overwrite newer "
-                   "writes; never keep data you want in this file");
+                   "writes; never keep data that you want in this file");
     if (ledger_init(ledger, options->db, !options->unguarded) != 0) {
         server_log(SERVER_LOG_ERROR, "cannot open the database %s: %s", options->db, ledger->error);
         return SERVER_EXIT_FAILED;

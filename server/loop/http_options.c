@@ -50,8 +50,8 @@ static error_t parse_http_option(int key, char *text, struct argp_state *state)
 
 static const struct argp_option list[] = {
     {"host", OPTION_HOST, "NAME", 0,
-     "A name under which clients reach the service, without port; up to 16 times. An IP address "
-     "and localhost are always served, requests with any other name as Host are refused",
+     "A name under which clients reach the service, without port; up to 16 times. Requests with "
+     "an IP address or localhost as Host are always served, those with any other name are refused",
      0},
     {"head-timeout-ms", OPTION_HEAD, "MS", 0,
      "The time for a request's line and headers to arrive, 100 to 3600000 (default 10000)", 0},

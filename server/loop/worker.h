@@ -37,12 +37,13 @@ struct server_worker_config {
 
 struct server_worker;
 
-/* Makes a worker that listens already, on @config->listen; with several workers, beside whoever
- * else listens there in that way. Returns 0, or the exit status: the reason is on stderr then. */
+/* Makes a worker that listens already, on @config->listen. With several workers, other sockets may
+ * listen there in the same way. Returns 0, or the exit status: the reason is on stderr then. */
 FENCE_CHECKED int server_worker_new(const struct server_worker_config *config,
                                     struct server_worker **ret_worker);
 
-/* Serves until it is stopped; who waits then is told so. May run on a thread of its own. */
+/* Serves until it is stopped. Calls that wait then are answered so. May run on a thread of its own.
+ */
 void server_worker_run(struct server_worker *worker);
 
 /* Asks a worker to end: it accepts nothing more, and has a second for the calls under way. Any

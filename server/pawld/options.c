@@ -128,9 +128,8 @@ static error_t parse_pawld_option(int key, char *text, struct argp_state *state)
 #define MASTER_OPTION                                                                              \
     {                                                                                              \
         "master", OPTION_MASTER, "URL", 0,                                                         \
-            "A master: redis://[user:password@]host:port or unix:///path. Once for each, in the "  \
-            "same "                                                                                \
-            "order for every pawld and for init",                                                  \
+            "A master: redis://[user:password@]host:port or unix:///path. Give it once for each, " \
+            "in the same order for every pawld and for init",                                      \
             0                                                                                      \
     }
 
@@ -146,17 +145,17 @@ int pawld_read_serve_options(int argc, char **argv, struct pawld_options *ret_op
 {
     static const struct argp_option list[] = {
         {"listen", OPTION_LISTEN, "HOST:PORT", 0,
-         "Where to serve HTTP: an IP address or localhost; nothing before the colon means all "
-         "addresses of the machine; port 0 takes a free one (default 127.0.0.1:7380)",
+         "Where to serve HTTP: an IP address or localhost. :PORT means all addresses of the "
+         "machine. Port 0 takes a free one (default 127.0.0.1:7380)",
          0},
         MASTER_OPTION,
         {"max-waiters", OPTION_WAITERS_MAX, "N", 0,
-         "How many calls may wait for locks at a time (default 12288), in equal shares for the "
-         "workers, rounded up; one more is refused with 429",
+         "How many calls may wait for locks at a time (default 12288); one more is refused with "
+         "429. The workers have equal shares, rounded up",
          0},
         {"workers", OPTION_WORKERS, "K", 0,
-         "How many loops serve side by side, 1 to 64, each with its own connections to the masters "
-         "(default: one for each two cores)",
+         "How many event loops serve clients, 1 to 64, each with its own connections to the "
+         "masters (default: one for each two cores)",
          0},
         {0},
     };
@@ -183,9 +182,8 @@ static error_t check_way(const struct pawld_options *options)
         return server_options_error("init takes --new or --token-floor, not both: a fleet that "
                                     "never issued a token needs no floor");
     if (!options->is_new && !is_floor)
-        return server_options_error("init needs --new, which says that this fleet never issued a "
-                                    "token, or --token-floor T, which has one go on that lost its "
-                                    "memory");
+        return server_options_error("init needs --new for a fleet that never issued a token, or "
+                                    "--token-floor T for a fleet that lost its memory");
     return 0;
 }
 
@@ -194,29 +192,30 @@ int pawld_read_init_options(int argc, char **argv, struct pawld_options *ret_opt
     static const struct argp_option list[] = {
         {"new", OPTION_NEW, NULL, 0, "This fleet never issued a token: its tokens start at 1", 0},
         {"token-floor", OPTION_TOKEN_FLOOR, "T", 0,
-         "A majority of this fleet lost its memory: its tokens go on above T, the highest that any "
-         "guard has seen",
+         "A majority of this fleet lost its memory: its tokens go on above T, the highest token "
+         "that any guard has seen",
          0},
         MASTER_OPTION,
         {"max-ttl-ms", OPTION_TTL_MAX, "MS", 0,
-         "The longest lease this fleet will ever grant (default 300000). With --token-floor: the "
-         "one it had, if no master remembers it",
+         "The longest lease that this fleet will ever grant (default 300000). With --token-floor: "
+         "the longest lease that it had, if no master remembers it",
          0},
         {0},
     };
     static const struct argp parser = {
         .options = list,
         .parser = parse_pawld_option,
-        .doc = "Marks the masters as one fleet, so that pawld knows one that forgot. All must be "
-               "reachable. With --new, none may be marked.\v"
-               "With --token-floor, each is blank or still a member of the fleet. Find T in every "
-               "guarded database: SELECT max(highest_token) FROM pawl_guard; where no guard has "
-               "seen a token, T is 0. All locks are removed, the longest lease is waited for, and "
-               "tokens go on 2^32 above T and above every counter that is left. So they stay in "
-               "order as long as fewer than 2^32 were granted that no guard has seen. Guards need "
-               "nothing. First shut down every old machine of this fleet that is not named here: "
-               "it may remember what the others forgot, and grant beside them. What was broken off "
-               "half-way grants nothing, and can be run again.",
+        .doc =
+            "Marks the masters as one fleet, so that pawld knows a master that forgot. All must be "
+            "reachable. With --new, none may be marked.\v"
+            "With --token-floor, each is blank or still a member of the fleet. Find T in every "
+            "guarded database: SELECT max(highest_token) FROM pawl_guard. Where no guard has "
+            "seen a token, T is 0. The command removes all locks and waits for the longest "
+            "lease. Then tokens go on 2^32 above T and above every counter that is left. So "
+            "they stay in order as long as fewer than 2^32 were granted that no guard has seen. "
+            "Guards need nothing. First shut down every old machine of this fleet that is not "
+            "named here. It may remember what the others forgot, and grant beside them. If the "
+            "command is broken off, nothing is granted, and it can be run again.",
     };
     *ret_options = (struct pawld_options){.token_floor = -1};
     bool read = argp_parse(&parser, argc, argv, 0, NULL, ret_options) == 0;
