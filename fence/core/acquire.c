@@ -19,7 +19,7 @@ static struct core_group_call *group_of(const struct fence_core *core, const str
 
 /* ---- endings --------------------------------------------------------------------------------- */
 
-/* A slot that is given back keeps its strings, and its group, for the rest of the step. */
+/* A freed slot keeps its strings, and its group, for the rest of the step. */
 static void answer_failed(struct fence_core *core, struct call *call, int error)
 {
     const struct core_holder_hint *seen = core_hint(core, call);
@@ -89,7 +89,7 @@ static void undo(struct fence_core *core, const struct call *call)
 static bool worth_another_try(const struct fence_core *core, const struct call *call, int error)
 {
     bool waits = core->now_us < call->wait_until_us;
-    if (error == FENCE_ETOOSLOW) /* what was found of its own lock ends in a moment */
+    if (error == FENCE_ETOOSLOW) /* its own lock was found, and ends in a moment */
         return waits && call->attempt.remaining_ms < call->ttl_ms;
     if (error != FENCE_EHELD && error != FENCE_ECONTENDED)
         return false;
@@ -180,7 +180,7 @@ static void begin_attempt(struct fence_core *core, struct call *call)
 static void try(struct fence_core *core, struct call *call)
 {
     if (call->ttl_ms > core->fleet.ttl_max_ms) {
-        answer_failed(core, call, FENCE_ETTL); /* it waited, and the fleet was made anew since */
+        answer_failed(core, call, FENCE_ETTL); /* the fleet was made anew while the call waited */
         return;
     }
     if (core_admit(core, call))
@@ -270,8 +270,8 @@ void core_acquire_reply(struct fence_core *core, struct call *call, unsigned i,
 {
     enum fence_attempt_state before = call->attempt.state;
     struct fence_reply judged = *reply;
-    /* It refuses the view that still holds. By the next attempt a second master may have said the
-     * same; if not, the others may do without it. */
+    /* The master refuses the view that still holds. By the next attempt a second master may have
+     * said the same. If not, the other masters may be enough. */
     if (reply->kind == FENCE_REPLY_STALE && call->generation == core->fleet.generation &&
         call->unbacked++ >= FENCE_UNBACKED_TRIES_MAX)
         judged.kind = FENCE_REPLY_REFUSED;

@@ -1,10 +1,10 @@
 /* Admission control: which calls wait, before their first request goes out, until the masters owe
  * fewer answers.
  *
- * A master answers within FENCE_MASTER_DEADLINE_US only so much. What it is asked beyond that comes
- * too late for all. So the core counts the locks that a majority owes answers for, clean-ups
- * included. A call that finds too many waits in a queue, in the order of arrival. Each class has a
- * queue and a limit of its own, so that no class keeps another out:
+ * A master answers within FENCE_MASTER_DEADLINE_US only so much. Further requests would make all
+ * answers late. So the core counts the locks that a majority owes answers for, clean-ups included.
+ * A call that finds too many waits in a queue, in the order of arrival. Each class has a queue and
+ * a limit of its own, so that no class keeps another out:
  *
  * - several resources at once: a small part, since each of them asks for up to FENCE_GROUP_MAX;
  * - one resource: acquire and inspect;
@@ -43,13 +43,13 @@ FENCE_CHECKED int core_admission_init(struct core_admission *admission, uint32_t
                                       uint32_t owed);
 void core_admission_fini(struct core_admission *admission);
 
-/* Call @index, which waits nowhere, is the last of @class from now on. */
+/* Call @index, which is in no class, becomes the last of @class from now on. */
 void core_admission_join(struct core_admission *admission, enum core_class class, uint32_t index);
 
-/* Call @index, which waits in @class, does so no more. */
+/* Call @index leaves @class. */
 void core_admission_leave(struct core_admission *admission, enum core_class class, uint32_t index);
 
-/* Who waits longest in @class; FENCE_NOBODY if nobody does. */
+/* The call that waits longest in @class; FENCE_NOBODY if there is none. */
 uint32_t core_admission_first(const struct core_admission *admission, enum core_class class);
 
 #endif

@@ -25,7 +25,7 @@ static uint32_t open_cleanup(struct fence_core *core, const struct fence_taken *
     return core_cleanups_open(&core->cleanups, &owed, core->now_us);
 }
 
-/* Returns the first. What the table has no room for is told without being remembered. */
+/* Returns the first. If the table is full, the clean-up is sent without being kept. */
 static uint32_t open_cleanups(struct fence_core *core, const struct fence_taken *taken)
 {
     if (!taken->group)
@@ -60,7 +60,7 @@ void core_undo(struct fence_core *core, const struct fence_taken *taken)
 void core_undo_reply(struct fence_core *core, unsigned i, uint32_t index, uint64_t serial,
                      enum fence_reply_kind kind)
 {
-    /* Refused means that nothing was done, as much as lost may mean it. */
+    /* A refusal means that nothing was done. A lost reply may mean the same. */
     bool done = kind != FENCE_REPLY_LOST && kind != FENCE_REPLY_REFUSED &&
                 kind != FENCE_REPLY_STALE && !fence_obstacles_has(kind);
     bool outdated = kind == FENCE_REPLY_STALE && index < core->cleanups.capacity &&
@@ -73,7 +73,7 @@ void core_undo_reply(struct fence_core *core, unsigned i, uint32_t index, uint64
         core_cleanups_settle(&core->cleanups, index, serial, i);
 }
 
-/* One by one, also what was told as a group the first time. */
+/* Sends clean-ups one by one, also those that were sent as a group the first time. */
 void core_undo_again(struct fence_core *core)
 {
     uint32_t set = 0;

@@ -1,5 +1,6 @@
-/* Who is waiting for what: finds the call of a client that has gone. A hash table of a fixed number
- * of places; nothing is allocated after init, and each operation is O(1) on average. */
+/* A table from clients to their calls: finds the call of a client that has gone. A hash table of a
+ * fixed number of places; nothing is allocated after init, and each operation is O(1) on average.
+ */
 #ifndef FENCE_CORE_CLIENTS_H
 #define FENCE_CORE_CLIENTS_H
 
@@ -20,10 +21,10 @@ struct core_clients {
 FENCE_CHECKED int core_clients_init(struct core_clients *clients, uint32_t capacity);
 void core_clients_fini(struct core_clients *clients);
 
-/* Call @index, which is not in it, is @client's. No two calls are one client's. */
+/* Adds call @index of @client, which is not in the table. No two calls are one client's. */
 void core_clients_add(struct core_clients *clients, uint32_t index, uint64_t client);
 
-/* Call @index, which is in it, has its answer. */
+/* Removes call @index, which is in the table. */
 void core_clients_remove(struct core_clients *clients, uint32_t index);
 
 /* The call of @client; FENCE_NOBODY if there is none. */

@@ -21,7 +21,7 @@ void core_holder_hint_held(struct core_holder_hint *seen, uint64_t until_us, uin
     memcpy(seen->owner, owner, len + 1);
 }
 
-/* Who shares its bit with the holder costs an attempt too many, now and then. */
+/* A lock id that shares its bit with the holder causes an attempt too many, now and then. */
 static uint64_t bit_of(uint64_t holder)
 {
     return UINT64_C(1) << (holder & 63);

@@ -40,7 +40,8 @@ static void merge_page(struct fence_core *core, unsigned member, unsigned i,
     core->rejoins[member].source[i].merging[part]++;
 }
 
-/* Pages without a lock are not merged. Where there are many, others would take the leader for dead.
+/* Pages without a lock are not merged. After many such pages other servers would take the leader
+ * for dead.
  */
 static bool is_sign_due(const struct fence_core *core, unsigned member)
 {
@@ -69,8 +70,8 @@ static uint64_t quarantine_end_us(const struct fence_core *core, unsigned member
     return core->rejoins[member].recorded_us + fence_quarantine_us(core->fleet.ttl_max_ms);
 }
 
-/* The longest lease runs out that the member may have voted for before. Meanwhile others see that
- * its leader lives. */
+/* Waits for the end of the longest lease that the member may have voted for before. Meanwhile
+ * others see that its leader lives. */
 static void keep_quarantine(struct fence_core *core, unsigned member)
 {
     static const struct fence_page nothing = {.bytes = "", .len = 0};
@@ -125,9 +126,9 @@ static bool has_unreadable_source(const struct core_rejoin *rejoin)
     return false;
 }
 
-/* The locks will not come from enough sources: all is recorded and read anew. Where some source is
- * there, and answers no page, that will not help. If it happens again and again, and the counters
- * are there, the locks are waited out. */
+/* The locks will not come from enough sources, so all is recorded and read anew. That does not help
+ * where a source is there and answers no page. If it happens again and again, and the counters are
+ * there, the locks are waited out. */
 static void import_failed(struct fence_core *core, unsigned member)
 {
     struct core_rejoin *rejoin = &core->rejoins[member];
@@ -150,7 +151,7 @@ static bool may_read(const struct fence_core *core, unsigned member, unsigned i)
            (fence_fleet_active(&core->fleet) >> i & 1);
 }
 
-/* Those that are away for too long are not waited for. */
+/* Sources that are away for too long are not waited for. */
 static void drop_the_absent(struct fence_core *core, unsigned member)
 {
     for (unsigned i = 0; i < core->fleet.n; i++) {
@@ -194,7 +195,7 @@ void core_import_page_came(struct fence_core *core, unsigned member, unsigned i,
     struct core_rejoin *rejoin = &core->rejoins[member];
     struct core_source *source = &rejoin->source[i];
     if (!is_awaited(source, reply->tag))
-        return; /* it was asked for none, or for that one again */
+        return; /* no page was asked for, or this one was asked for again */
     if (!(fence_fleet_active(&core->fleet) >> i & 1)) {
         core_source_leave(source, core->now_us);
         core_import_go_on(core, member);
@@ -211,7 +212,7 @@ void core_import_page_came(struct fence_core *core, unsigned member, unsigned i,
     core_import_go_on(core, member);
 }
 
-/* Where its connection ended, the page is asked for again over the next one. */
+/* If the source's connection ended, the page is asked for again over the next one. */
 void core_import_page_failed(struct fence_core *core, unsigned member, unsigned i,
                              const struct fence_rejoin_reply *reply)
 {

@@ -32,7 +32,7 @@ static void begin_rejoin(struct fence_core *core, unsigned member)
     core->fleet.master[member].eligible_at_us = 0;
 }
 
-/* Something was learnt or lost: judges all masters, and does what follows from it. */
+/* Judges all masters after something was learnt or lost, and does what follows from it. */
 static void reconsider(struct fence_core *core, uint32_t active_before)
 {
     struct fence_fleet *fleet = &core->fleet;

@@ -85,13 +85,13 @@ static void settle_cleanup(struct core_cleanups *cleanups, struct core_cleanup *
         close_cleanup(cleanups, cleanup);
 }
 
-/* The next of those that master @i was told of with one request: a group's, the first time. */
+/* The next clean-up that master @i was told of with the same request: a group's, the first time. */
 static uint32_t next_told(const struct core_cleanup *cleanup, unsigned i)
 {
     return cleanup->alone >> i & 1 ? CORE_NO_CLEANUP : cleanup->next_of_group;
 }
 
-/* Those of one group have consecutive serials. */
+/* Clean-ups of one group have consecutive serials. */
 void core_cleanups_settle(struct core_cleanups *cleanups, uint32_t index, uint64_t serial,
                           unsigned i)
 {

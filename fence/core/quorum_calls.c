@@ -44,8 +44,8 @@ static int extend_error(const struct fence_core *core, const struct call *call,
     }
 }
 
-/* Where the lock is lost, what a minority still has of it stays: another round may be extending it,
- * over another server. */
+/* If the lock is lost, the locks of a minority stay: another round may be extending them, through
+ * another server. */
 static void answer_extend(struct fence_core *core, const struct call *call,
                           enum fence_verdict verdict)
 {
@@ -133,7 +133,8 @@ void core_quorum_call_admitted(struct fence_core *core, struct call *call)
 }
 
 /* Master @i knew a newer view than the one named, which this server has learnt by now. An extension
- * keeps to one view, so it begins anew. What was released or read elsewhere stays so. */
+ * keeps to one view, so it begins anew. Answers of others to a release or an inspection
+ * stand. */
 static bool ask_again(struct fence_core *core, struct call *call, unsigned i)
 {
     uint32_t again = fence_fleet_active(&core->fleet) & UINT32_C(1) << i;

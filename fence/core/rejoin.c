@@ -94,7 +94,7 @@ static void answered(struct fence_core *core, unsigned member, unsigned i)
         core_import_begin(core, member);
 }
 
-/* Those that did not answer in time are silent, though they may have owed nothing else. */
+/* Masters that did not answer in time are silent, though they may have owed nothing else. */
 static void ask_without_the_silent(struct fence_core *core, unsigned member)
 {
     const struct core_rejoin *rejoin = &core->rejoins[member];
@@ -138,7 +138,7 @@ static void done(struct fence_core *core, unsigned member, unsigned i,
     }
 }
 
-/* Rule off: those that recorded under the view before stay so. */
+/* The rule is off: masters that recorded under the view before stay so. */
 static void record_under_another_view(struct fence_core *core, unsigned member, unsigned i)
 {
     struct core_rejoin *rejoin = &core->rejoins[member];
@@ -149,7 +149,7 @@ static void record_under_another_view(struct fence_core *core, unsigned member, 
         ->view = &rejoin->view;
 }
 
-/* The one that was asked knows more than this server, or its marker is not what it was. */
+/* The member knows more than this server, or its marker is not what it was. */
 static void changed(struct fence_core *core, unsigned member, unsigned i,
                     const struct fence_rejoin_reply *reply)
 {
@@ -199,7 +199,7 @@ void core_rejoin_reply(struct fence_core *core, unsigned i, const struct fence_r
 
 void core_rejoin_go_on(struct fence_core *core)
 {
-    /* Reading on may end a rejoin, and that may bring masters back. Each rejoin ends but once. */
+    /* Reading on may end a rejoin, and that may bring masters back. Each rejoin ends only once. */
     for (unsigned round = 0; core->some_are_back && round <= core->fleet.n; round++) {
         core->some_are_back = false;
         for (unsigned member = 0; member < core->fleet.n; member++)

@@ -33,7 +33,8 @@ void core_rejoin_break_off(struct fence_core *core, unsigned member, enum fence_
     core_give_up(core, core_bit(member), reason);
 }
 
-/* It cannot be taken back now. What is wrong with it stays on show until the next handshake. */
+/* The member cannot be taken back now. What is wrong with it stays on show until the next
+ * handshake. */
 static void put_rejoin_off(struct fence_core *core, unsigned member)
 {
     fence_master_move(core_master(core, member), FENCE_MASTER_REFUSED);
@@ -66,8 +67,8 @@ uint32_t core_rejoin_others(const struct fence_core *core, unsigned member)
     return fence_fleet_active(&core->fleet) & ~core_bit(member);
 }
 
-/* Has each of @others record under what it is named (fence_fleet), with @incarnation of @member; 0:
- * as that is. Most are named the same, which is @common. */
+/* Has each of @others record under the view that it is named (fence_fleet). @incarnation of @member
+ * goes into the view; 0: the view as it is. Most are named the same view, @common. */
 static void have_recorded(struct fence_core *core, unsigned member, uint32_t others,
                           const struct fence_view *common, int64_t incarnation)
 {
@@ -128,8 +129,8 @@ static int64_t higher(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* The highest incarnation of @member that is known, be it only meant for it. Also by a try of this
- * server that the member forgot since: a record of that may still be on its way. */
+/* The highest incarnation of @member that is known, or that it was only meant to get. That includes
+ * a try of this server that the member forgot since: a record of it may still be on its way. */
 static int64_t highest_incarnation(const struct fence_core *core, unsigned member)
 {
     const struct fence_master *master = &core->fleet.master[member];

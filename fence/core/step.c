@@ -36,7 +36,7 @@ static uint64_t earlier(uint64_t a_us, uint64_t b_us)
     return a_us < b_us ? a_us : b_us;
 }
 
-/* What was cleaned up in vain is told again, as much at a time as calls may ask. */
+/* Clean-ups without an acknowledgement are sent again, as many at a time as calls may ask. */
 static bool may_tell_again(const struct fence_core *core)
 {
     return core->cleanups.telling && core_has_room(core, CORE_CLASS_SINGLE);
