@@ -22,7 +22,7 @@ static struct api_exchanges *exchanges_of(const struct api_shard *shard)
     return shard->shards->user.context;
 }
 
-/* What libmicrohttpd has read came through it. */
+/* libmicrohttpd reads only through the guard. */
 static struct api_guard *guard_of(const struct api_shard *shard, struct MHD_Connection *connection)
 {
     struct api_guard *guard =
@@ -45,7 +45,7 @@ static struct api_request *request_new(struct api_shard *shard, struct MHD_Conne
     struct api_headers headers = {0};
     (void)MHD_get_connection_values(connection, MHD_HEADER_KIND, note_header, &headers);
 
-    /* All that is kept of the request but its body, in one piece. */
+    /* All that is kept of the request, without its body, in one piece. */
     size_t path_size = strlen(url) + 1;
     struct api_request *request =
         calloc(1, sizeof(*request) + path_size + api_headers_size(&headers));
@@ -164,8 +164,8 @@ static bool body_reserve(struct api_request *request, size_t more)
     return true;
 }
 
-/* libmicrohttpd cannot take an answer while a body comes in: what is too much is dropped, and
- * refused when the body ends. One that does not end is cut off. */
+/* libmicrohttpd cannot take an answer while a body comes in. A body that is too large is dropped,
+ * and refused when it ends. A body that does not end is cut off. */
 static enum MHD_Result body_came(struct api_request *request, const char *data, size_t size)
 {
     if (size > API_BODY_MAX - request->body_len)
@@ -222,7 +222,7 @@ static void see_end(struct MHD_Connection *connection)
 {
     struct pollfd end = {.fd = api_shard_socket(connection), .events = POLLRDHUP};
     if (poll(&end, 1, 0) > 0 && (end.revents & POLLRDHUP))
-        (void)shutdown(end.fd, SHUT_RD); /* wakes it; what came before the end is still read */
+        (void)shutdown(end.fd, SHUT_RD); /* wakes it; bytes before the end are still read */
 }
 
 /* A parked one is freed when its answer comes. */

@@ -57,14 +57,14 @@ static void arm(struct api_guard *guard, enum api_guard_wait wait)
     guards->waits[wait].last = guard;
 }
 
-/* Requests that wait for their answers. While there are any, nothing more is read, so the client
- * cannot be blamed for what is missing of the next. */
+/* Requests that wait for their answers. Meanwhile nothing more is read, so the client cannot be
+ * blamed for a next request that is incomplete. */
 static bool is_owed(const struct api_guard *guard)
 {
     return guard->intake.completed != guard->answered;
 }
 
-/* Waits for what is missing of a request. */
+/* Waits for the rest of a request. */
 static void await_rest(struct api_guard *guard)
 {
     enum api_guard_wait wait = API_GUARD_FREE;

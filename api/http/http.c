@@ -20,7 +20,7 @@
 
 enum {
     ROUNDS_MAX = 64,      /* of work, that make one turn */
-    ACCEPTS_A_TURN = 128, /* connections let in, before those that are in have their turn */
+    ACCEPTS_A_TURN = 128, /* connections let in, before the open ones have their turn */
     EVICTIONS = 16,       /* connections without a request ended for others, each time */
     FAREWELL_ROUNDS = 8,  /* in which the last answers may leave, when everything ends */
 };
@@ -238,7 +238,7 @@ void api_http_turn(struct api_http *http)
     api_shards_look(&http->shards);
     for (int round = 0; round < ROUNDS_MAX && more; round++) {
         more = api_shards_run(&http->shards);
-        /* Afterwards, since who has just left makes space. */
+        /* Afterwards, since clients that have just left make space. */
         if (http->listen_fd >= 0 && !http->accepting)
             more |= accept_clients(http);
     }

@@ -116,7 +116,7 @@ static void word_add(struct api_intake *intake, unsigned char c)
         intake->word_len++;
 }
 
-/* Without the white space at its end. False: it is longer than what was kept of it. */
+/* Removes the white space at its end. False: the word is longer than what was kept of it. */
 static bool word_end(struct api_intake *intake)
 {
     if (intake->word_len > API_INTAKE_WORD_MAX)
@@ -315,8 +315,8 @@ static uint32_t cookie_cost(unsigned char c)
 }
 
 /* Of the two headers that frame the body. White space behind a value is no part of it (RFC 9110,
- * section 5.5). It is dropped, since libmicrohttpd refuses a length with it. Within the value it is
- * refused, or what is dropped would change what it means. */
+ * section 5.5). It is dropped, since libmicrohttpd refuses a length with it. White space within the
+ * value is refused: dropping it would change what it means. */
 static enum fate in_framing_value(struct feeding *feeding, unsigned char c)
 {
     struct api_intake *intake = feeding->intake;

@@ -12,7 +12,8 @@
 #include <unistd.h>
 
 enum {
-    /* The longest until the next look at requests that hover, and at what else may be ready then.
+    /* The longest time until the next look at requests that hover, and at what else may be ready
+     * then.
      */
     HOVER_MS = 1,
     EVENTS_A_LOOK = 64, /* as many as there are shards, and more */
@@ -49,7 +50,7 @@ static struct MHD_Daemon *start_daemon(struct api_shard *shard, unsigned idle_s)
         flags |= MHD_USE_ERROR_LOG;
 
     const struct MHD_OptionItem options[] = {
-        /* The logger comes first, or what goes wrong before it is known goes to stderr. */
+        /* The logger comes first. An earlier error would go to stderr. */
         {MHD_OPTION_EXTERNAL_LOGGER, (intptr_t)log_line, user},
         {MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)user->completed, shard},
         {MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)user->connected, shard},
@@ -180,7 +181,8 @@ bool api_shards_run(struct api_shards *shards)
         api_recv_through(shards->user.guards);
         (void)MHD_run(shard->daemon);
         api_recv_through(NULL);
-        /* What hovers has libmicrohttpd want another turn at once; its answers will bring one. */
+        /* Requests that hover make libmicrohttpd want another turn at once. Their answers will
+         * bring one. */
         shard->due--;
         if (shard->due == 0 && timeout_ms(shard) == 0 && shards->hovering == 0)
             shard->due = 1;

@@ -95,7 +95,7 @@ static const struct api_json_member *find_member(const struct api_json_member *m
     return NULL;
 }
 
-/* Walks what the client sent, so that nothing in it goes unnoticed. */
+/* Walks through the client's object, so that no member in it goes unnoticed. */
 static int read_object(json_t *object, const struct api_json_member *members, size_t count,
                        char *error)
 {

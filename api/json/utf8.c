@@ -2,8 +2,8 @@
 
 #include <stdint.h>
 
-/* What may follow a lead byte: so many bytes, the first of them between these two. The others are
- * 80 to BF (RFC 3629, section 4, the ABNF). */
+/* The bytes that may follow a lead byte: so many, the first of them between these two. The others
+ * are 80 to BF (RFC 3629, section 4, the ABNF). */
 struct tail {
     size_t count;
     unsigned char low;

@@ -75,7 +75,7 @@ static void put_quoted(struct api_writer *writer, const char *text)
     put_char(writer, '"');
 }
 
-/* What stands before every value: the comma, and the member's name. */
+/* The beginning of every value: the comma, and the member's name. */
 static void put_prefix(struct api_writer *writer, const char *name)
 {
     if (writer->comma)

@@ -7,8 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is asked for where the client says nothing: no longer than the fleet allows, if that is
- * known by now. */
+/* The TTL where the client names none: no longer than the fleet allows, if that is known by now. */
 static int64_t default_ttl_ms(const struct api_backend *backend)
 {
     uint32_t max_ms = backend->fleet(backend->context)->ttl_max_ms;
@@ -37,7 +36,8 @@ struct acquire_params {
     char lock_id[FENCE_LOCK_ID_MAX + 1]; /* "": the client leaves it to us */
 };
 
-/* @resources: a member more, for what the path does not say; NULL: none. FENCE_EINVAL: answered. */
+/* @resources: one more member, for a call whose path names no resource; NULL: none. FENCE_EINVAL:
+ * answered. */
 static int read_acquire_params(struct api_request *request, const struct api_backend *backend,
                                const struct api_json_member *resources,
                                struct acquire_params *ret_params)

@@ -140,7 +140,7 @@ static void answer_long_ttl(struct api_request *request, const struct fence_answ
     api_problem_end(&writer, request, API_PROBLEM_TTL, -1);
 }
 
-/* What only somebody's help makes good. The sentence names the key, so the table cannot have it. */
+/* Problems that only a person can mend. The sentence names the key, so the table cannot have it. */
 static void explain_obstacle(const struct fence_answer *answer,
                              char ret_detail[static API_DETAIL_MAX])
 {
@@ -225,7 +225,7 @@ bool api_locks_answer(const struct fence_answer *answer)
     struct api_request *request = api_request_of_client(answer->client);
     bool left = api_request_client_left(request);
     if (left && answer->error == 0 && answer->kind == FENCE_CALL_ACQUIRE)
-        api_problem_answer(request, API_PROBLEM_LEFT); /* what it was granted is taken back */
+        api_problem_answer(request, API_PROBLEM_LEFT); /* its grant is taken back */
     else if (answer->error == 0 && answer->group)
         answer_group(request, answer);
     else if (answer->error == 0)

@@ -37,7 +37,7 @@ static bool is_ready(const struct api_backend *backend)
     return fence_fleet_active_count(fleet) - full >= fence_majority(fleet->n);
 }
 
-/* What was found of the connection that stands; null where none does. */
+/* The facts of the connection that stands; null without a connection. */
 static void write_facts(struct api_writer *writer, const struct fence_master *master,
                         const struct fence_audited *audited)
 {
@@ -52,7 +52,7 @@ static void write_facts(struct api_writer *writer, const struct fence_master *ma
         api_write_null(writer, "durable");
 }
 
-/* Begins a finding; what was measured may follow. */
+/* Begins a finding; a measured value may follow. */
 static void write_finding(struct api_writer *writer, const struct fence_words *words)
 {
     api_write_object(writer, NULL);
@@ -123,7 +123,7 @@ static void write_master(struct api_writer *writer, const struct api_backend *ba
     api_write_end(writer);
 }
 
-/* Of the whole process, where all else is as the worker sees it that answers. */
+/* The numbers of the whole process. All else is as the worker that answers sees it. */
 static void write_metrics(struct api_writer *writer, const struct api_backend *backend)
 {
     struct api_metrics metrics;
@@ -186,7 +186,7 @@ static void show_live(struct api_request *request, void *context)
     "Find T, the highest token in any guarded database (SELECT max(highest_token) FROM "           \
     "pawl_guard; 0 if none), then run: pawld init --token-floor T --master ... for each."
 
-/* Nobody knows what was granted; an operator who knows the guards can have it go on. */
+/* No master knows what was granted. An operator who knows the guards can make the fleet go on. */
 static void answer_lost_memory(struct api_request *request, const struct fence_fleet *fleet)
 {
     unsigned blank = 0;
@@ -219,7 +219,7 @@ static void answer_full(struct api_request *request, const struct api_backend *b
         fence_fleet_active_count(fleet), fleet->n, fence_majority(fleet->n), count_full(backend));
 }
 
-/* What the operator is to do was done: only its end is to be waited for. */
+/* The operator has done what is needed, and only has to wait for the end. */
 static void answer_initialising(struct api_request *request, const struct fence_fleet *fleet)
 {
     uint32_t lease_ms = fleet->ttl_max_ms;

@@ -15,8 +15,8 @@ void fence_audit_init(struct fence_audit *audit, unsigned n)
     audit->n = n;
 }
 
-/* The next is compared with one that took little time: a slow one would hide a step in what it
- * leaves open. */
+/* The next reading is compared with one that took little time. A slow one would hide a step in its
+ * uncertainty. */
 static void keep_if_quick(struct fence_audited *master, const struct fence_clock_reading *clock)
 {
     if (master->clock.theirs_us == 0 ||

@@ -60,7 +60,7 @@ static bool speaks(const struct fence_fleet *fleet, unsigned i)
            strcmp(fleet->master[i].facts.fleet_id, fleet->fleet_id) == 0;
 }
 
-/* Whether anybody but master @i says that member @j has this incarnation, or is to get it. */
+/* Whether another master than @i says that member @j has this incarnation, or is to get it. */
 static bool is_backed(const struct fence_fleet *fleet, unsigned i, unsigned j, int64_t incarnation)
 {
     const struct fence_master *member = &fleet->master[j];
@@ -121,7 +121,7 @@ bool fence_fleet_name_views(struct fence_fleet *fleet)
     return changed;
 }
 
-/* Nothing votes before its facts were judged, and nothing that is taken back before a new
+/* No master votes before its facts were judged, and a master that is taken back not before a new
  * handshake.
  */
 static const uint32_t master_moves[] = {
@@ -179,8 +179,9 @@ bool fence_fleet_learn_view(struct fence_fleet *fleet, unsigned i, const struct 
     struct fence_view *known = &fleet->master[i].facts.view;
     const int64_t own = known->incarnation[i];
     const bool can_be_its_own = can_be_true(fleet, i, view->incarnation[i], FENCE_OWN_LEAP_MAX);
-    /* Its last word counts, even where it is lower than one before: what it knows only rises, so
-     * that one was wrong. Its own is in its marker, too: the next handshake tells it. */
+    /* The last number of a master counts, even if it is lower than an earlier one. What it knows
+     * only rises, so the earlier one was wrong. Its own number is in its marker, too: the next
+     * handshake tells it. */
     *known = *view;
     if (view->incarnation[i] < own || !can_be_its_own)
         known->incarnation[i] = own;

@@ -110,14 +110,14 @@ static unsigned others_active(const struct fence_fleet *fleet, unsigned i)
     return count;
 }
 
-/* One that was lost just now may be back in a moment, and be asked. */
+/* A master that was lost just now may be back in a moment, and be asked. */
 static bool is_gone_for_a_moment(const struct fence_master *master, uint64_t now_us)
 {
     return !master->connected && !master->known && now_us < master->gone_us + FENCE_TRUST_GRACE_US;
 }
 
-/* Whether it is not known yet if it is active. A master that was admitted again since the last
- * probe at it may well be. */
+/* Whether it is not known yet if it is active. A master that was admitted again since its last
+ * probe may well be. */
 static bool is_unknown(const struct fence_fleet *fleet, unsigned i, uint64_t now_us)
 {
     const struct fence_master *master = &fleet->master[i];
@@ -136,8 +136,8 @@ static unsigned others_unknown(const struct fence_fleet *fleet, unsigned i, uint
     return count;
 }
 
-/* Whether another master is still to be probed for the first time. A blank master may stand in
- * the place of that one: the list may be in another order than the fleet. */
+/* Whether another master is still to be probed for the first time. A blank master may stand in its
+ * place: the list may be in another order than the fleet. */
 static bool is_place_unsure(const struct fence_fleet *fleet, unsigned i, uint64_t now_us)
 {
     for (unsigned j = 0; j < fleet->n; j++) {

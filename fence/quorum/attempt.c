@@ -159,7 +159,7 @@ static void take_reply(struct fence_attempt *attempt, unsigned i, const struct f
     fail_if_out_of_reach(attempt);
 }
 
-/* "No" is a lost race, no sign of trouble: the lock was gone there, or somebody else's. */
+/* "No" is a lost race, and no sign of trouble: the lock was gone there, or had another holder. */
 static void confirm_reply(struct fence_attempt *attempt, unsigned i,
                           const struct fence_reply *reply)
 {

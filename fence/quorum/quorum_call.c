@@ -39,7 +39,8 @@ static enum fence_verdict reading(const struct fence_quorum_call *vote)
         return FENCE_VERDICT_YES;
     if (vote->holders.votes + open + unheard < majority)
         return FENCE_VERDICT_NO;
-    /* Those still open may settle it either way, unless those unheard leave it in doubt anyway. */
+    /* Masters still open may settle it either way, unless the silent ones leave it in doubt anyway.
+     */
     bool may_be_held = vote->holders.votes + open >= majority;
     bool may_be_free = vote->holders.votes + unheard < majority;
     return open > 0 && (may_be_held || may_be_free) ? FENCE_VERDICT_OPEN : FENCE_VERDICT_UNKNOWN;

@@ -97,7 +97,7 @@ static int begin_transaction(struct ledger *ledger)
     return err;
 }
 
-/* Ends a transaction that came to @err: commits it, or rolls it back. Returns what came of it all.
+/* Ends a transaction that came to @err: commits it, or rolls it back. Returns the final error.
  */
 static int end_transaction(struct ledger *ledger, int err)
 {
@@ -109,8 +109,8 @@ static int end_transaction(struct ledger *ledger, int err)
     return err;
 }
 
-/* Puts a refusal on record, past its own transaction. It stands even where this fails, which only
- * ledger->error tells. */
+/* Puts a refusal on record, past its own transaction. The refusal stands even if this fails, which
+ * only ledger->error tells. */
 static void record(struct ledger *ledger, const struct storage_rejection *rejection)
 {
     int err = begin_transaction(ledger);
@@ -175,7 +175,7 @@ int ledger_claim(struct ledger *ledger, const char *id, int64_t token,
         err = select_account(ledger->db, id, &account);
         found = !err;
         if (err == FENCE_ENOENT)
-            err = 0; /* that there is none is what was read: the claim stands */
+            err = 0; /* there is none, and that was read: the claim stands */
     }
     err = end_transaction(ledger, err);
     if (err == FENCE_ESTALE) {

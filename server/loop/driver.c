@@ -34,7 +34,7 @@ struct server_driver {
     uint64_t slept_from_us; /* when the last turn ended */
     struct server_batch_delay batch_delay;
     bool looks_again;      /* the sockets, before time is told to the core */
-    uint64_t now_us;       /* when what is being told to the core happened */
+    uint64_t now_us;       /* when the present event happened */
     uint64_t timer_due_us; /* FENCE_NEVER: not set */
     int handles;           /* not yet closed */
     bool stepped;          /* an event came since this was cleared */
@@ -224,7 +224,7 @@ static void log_changes(struct server_driver *driver)
             continue;
         bool depends = state == FENCE_MASTER_WAITING || reason == FENCE_REASON_BLANK;
         if (depends && driver->now_us < driver->settled_us)
-            continue; /* on those that are still being connected to */
+            continue; /* on masters that are still being connected to */
         driver->logged[i].state = state;
         driver->logged[i].reason = reason;
         if (state == FENCE_MASTER_ACTIVE)
@@ -242,7 +242,7 @@ static void refresh_clock(struct server_driver *driver)
     driver->now_us = server_clock_us();
 }
 
-/* One look at the clock does for all replies of a batch: they were read before it. */
+/* The clock is read once for all replies of a batch: they were read before it. */
 static void on_batch(void *context)
 {
     refresh_clock(context);
@@ -328,7 +328,7 @@ void server_driver_call(struct server_driver *driver, const struct fence_call *c
 static void on_driver_timer(uv_timer_t *timer)
 {
     struct server_driver *driver = timer->data;
-    driver->timer_due_us = FENCE_NEVER; /* what is due is done after the poll */
+    driver->timer_due_us = FENCE_NEVER; /* due timers are served after the poll */
 }
 
 static void set_timer(struct server_driver *driver, bool at_once);

@@ -246,7 +246,7 @@ static int start_driver(struct server_worker *worker)
     return 0;
 }
 
-/* The loop, and in it what stops it. */
+/* The loop, and the handle that stops it. */
 static int start_loop(struct server_worker *worker)
 {
     if (uv_loop_init(&worker->loop) != 0)
@@ -295,7 +295,7 @@ static void leave_http(struct server_worker *worker)
 void server_worker_run(struct server_worker *worker)
 {
     uv_run(&worker->loop, UV_RUN_DEFAULT);
-    leave_http(worker); /* here, so that workers tell those who wait all at the same time */
+    leave_http(worker); /* here, so that all workers answer their waiting calls at the same time */
 }
 
 void server_worker_stop(struct server_worker *worker)

@@ -77,8 +77,7 @@ struct kind {
     char about[ABOUT_MAX];
 };
 
-/* One place for each kind, found by hash: one that comes to a place that is taken has it from then
- * on. */
+/* One place for each kind, found by hash. A kind that finds its place taken has it from then on. */
 static struct kind kinds[SERVER_LOG_KINDS];
 static pthread_mutex_t kinds_lock = PTHREAD_MUTEX_INITIALIZER;
 static atomic_uint unsaid; /* kinds of which there are more */

@@ -140,7 +140,7 @@ static bool is_integer(const redisReply *value, long long least, long long most)
     return value->type == REDIS_REPLY_INTEGER && value->integer >= least && value->integer <= most;
 }
 
-/* What is left of a lease, the lock, and of a group which one it is. */
+/* Reads what is left of a lease, the lock, and in a group its index. */
 static void read_held(const redisReply *answer, const struct storage_expected *expected,
                       struct fence_reply *reply, struct storage_reply_text *text)
 {
@@ -169,7 +169,7 @@ static void read_held(const redisReply *answer, const struct storage_expected *e
     reply->owner = text->owner;
 }
 
-/* Whether all was found, what is left of that, and a number for each lock. */
+/* Reads whether all was found, what is left of its lease, and a number for each lock. */
 static void read_numbers(const redisReply *answer, const struct storage_expected *expected,
                          struct fence_reply *reply, struct storage_reply_text *text)
 {

@@ -16,7 +16,8 @@
 
 #define LINK(state) (1U << STORAGE_LINK_##state)
 
-/* Where a link may go from each state. A reset may come while it is down: it waits anew. */
+/* The moves that a link may make from each state. A reset may come while it is down: then it waits
+ * anew. */
 static const unsigned link_allowed[] = {
     [STORAGE_LINK_BACKOFF] = LINK(RESOLVING) | LINK(CONNECTING) | LINK(BACKOFF) | LINK(CLOSED),
     [STORAGE_LINK_RESOLVING] = LINK(CONNECTING) | LINK(BACKOFF) | LINK(CLOSED),

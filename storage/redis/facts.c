@@ -67,7 +67,7 @@ static bool may_evict(const char *info)
     return info_number(info, "maxmemory") > 0 && !info_is(info, "maxmemory_policy", "noeviction");
 }
 
-/* It refuses what needs more memory, and no more than that: locks are released, and looked at. */
+/* It refuses only what needs more memory. Locks can still be released and read. */
 static bool is_full(const char *info)
 {
     uint64_t max = info_number(info, "maxmemory");
@@ -258,7 +258,7 @@ static bool marker_init(const redisReply *field, struct fence_facts *facts)
     return field->type == REDIS_REPLY_NIL || field->type == REDIS_REPLY_STRING;
 }
 
-/* What the marker notes of such calls, beside those until now. */
+/* The calls that the marker notes, compared with those until now. */
 static void read_marked_calls(const redisReply *field, struct storage_reading *reading)
 {
     const char *marked = field->type == REDIS_REPLY_STRING ? field->str : "";
@@ -329,7 +329,7 @@ static bool has_complete_file(const struct storage_reading *reading)
     return !reading->rewriting || never_set || not_set_since;
 }
 
-/* A file that was switched on after the start is not what the process began with. */
+/* A file that was switched on after the start does not have what the process began with. */
 static bool kept_by_its_disk(const struct storage_reading *reading)
 {
     const struct fence_facts *facts = &reading->facts;

@@ -42,7 +42,7 @@ static void on_script_loaded(redisAsyncContext *context, void *data, void *privd
                                                                  : "SCRIPT LOAD failed");
 }
 
-/* What is wrong with a marker or with data is the fence's to judge, from the facts. */
+/* The fence judges from the facts what is wrong with a marker or with data. */
 static void on_active_trial(redisAsyncContext *context, void *data, void *privdata)
 {
     struct storage_session *session = privdata;
@@ -73,8 +73,8 @@ static void on_joining_trial(redisAsyncContext *context, void *data, void *privd
         storage_connection_ready(session->connection);
 }
 
-/* What was seen once is known after a restart too. A marker that changed meanwhile was judged by
- * somebody else; a master that takes no writes will be asked again. */
+/* Writes a loss into the marker, so that it is known after a restart too. A marker that changed
+ * meanwhile was judged by another server. A master that takes no writes will be asked again. */
 static bool note_loss(struct storage_session *session)
 {
     const struct fence_facts *facts = &session->reading.facts;
@@ -184,8 +184,9 @@ static void on_handshake_info(redisAsyncContext *context, void *reply, void *pri
         storage_connection_reset(session->connection);
 }
 
-/* INFO goes first and alone. Where a password is missing, its answer says so (NOAUTH). The script
- * is longer than what Redis reads from strangers: it would close the connection over that. */
+/* INFO goes first and alone. Where a password is missing, its answer says so (NOAUTH). Without a
+ * password Redis reads less than the length of the script, and would close the connection over it.
+ */
 void storage_handshake_begin(struct storage_session *session)
 {
     session->leads = false;

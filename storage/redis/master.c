@@ -140,8 +140,8 @@ void storage_redis_master_submit(struct storage_redis_master *master,
 
 void storage_redis_master_flush(struct storage_redis_master *master)
 {
-    /* Before a reset everything goes out: clean-ups reach a master that was only paused behind what
-     * they clean up. */
+    /* Before a reset everything is sent. So clean-ups reach a master that was only paused behind
+     * what they clean up. */
     if (storage_outbox_could_send(&master->outbox))
         storage_outbox_seal(&master->outbox);
     storage_connection_flush(&master->connection);
@@ -190,7 +190,7 @@ static void redis_reset(struct storage_master *base)
     storage_connection_reset(&redis_of(base)->connection);
 }
 
-/* What was asked before goes before each of the next three. */
+/* Earlier requests are sent before each of the next three. */
 
 static void redis_rejoin(struct storage_master *base, const struct fence_rejoin_request *request)
 {

@@ -59,7 +59,7 @@ static bool takes_locks(const struct storage_batch *batch)
     return false;
 }
 
-/* One that answered so takes writes, at least at times; but it may be one that soon refuses again.
+/* A master that answered so takes writes, at least at times. But it may soon refuse again.
  */
 static bool is_steady(const struct storage_connection *connection,
                       const struct storage_batch *batch)

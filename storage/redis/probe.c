@@ -63,8 +63,8 @@ static const char *find_change_of_marker(const struct storage_probe *probe)
     return NULL;
 }
 
-/* What a handshake would judge differently from the last one. Scripts notice most of it by
- * themselves, but only when somebody asks for a lock. */
+/* The change that a handshake would judge differently from the last one. Scripts notice most of it
+ * by themselves, but only when somebody asks for a lock. */
 static const char *find_change(const struct storage_probe *probe)
 {
     const struct fence_facts *was = &probe->session->reading.facts;
@@ -132,7 +132,8 @@ static void on_probe_time(redisAsyncContext *context, void *reply, void *privdat
     events->probed(events->context, probe->session->index, &probe->reading.facts);
 }
 
-/* Whether it would take a lock. This counts also where the rest of the probe is of no use. */
+/* Reads whether the master would take a lock. This counts also where the rest of the probe is of no
+ * use. */
 static void on_probe_trial(redisAsyncContext *context, void *data, void *privdata)
 {
     struct storage_probe *probe = privdata;
@@ -156,7 +157,7 @@ static bool ask_probe(struct storage_probe *probe, redisCallbackFn *on_answer, i
     return asked;
 }
 
-/* One that is taken back takes no locks; and while this server does that, its own steps say what
+/* A master that is taken back takes no locks. While this server does that, its own steps say what
  * they meet. */
 static bool ask_for_a_write(struct storage_probe *probe)
 {

@@ -105,7 +105,7 @@ static bool is_heard(struct storage_replies *replies, const struct part *part, i
     return fits || refuse_part(replies, part, "which is no message");
 }
 
-/* Whether a reply may begin, and a listener's part may be what it is. */
+/* Whether a reply may begin, and whether a listener's part has the right shape. */
 static bool is_asked_for(struct storage_replies *replies, const redisReadTask *task,
                          const struct part *part)
 {
@@ -141,7 +141,7 @@ static bool fits_elements(struct storage_replies *replies, size_t elements)
     return true;
 }
 
-/* Whether a string of so many bytes may come, before they do. */
+/* Whether a string of so many bytes may come, asked before they are read. */
 static bool fits_string(struct storage_replies *replies, unsigned long long len)
 {
     if (len > STORAGE_REPLY_STRING_MAX)
@@ -283,7 +283,7 @@ const char *storage_replies_error(const redisContext *context)
 
 /* ---- a connection that blocks ---------------------------------------------------------------- */
 
-/* What is there before the question is no answer to it. */
+/* Bytes that are there before the question are no answer to it. */
 static bool is_at_rest(struct storage_replies *replies, const redisContext *context)
 {
     char byte;

@@ -76,7 +76,7 @@ static void add_attempt(struct storage_request *encoded, const struct fence_requ
     add_bytes(encoded, text, len);
 }
 
-/* What a master is to do otherwise than for most: as letters. */
+/* The flags of a request, as letters. */
 static void add_flags(struct storage_request *encoded, const struct fence_request *request)
 {
     char flags[3] = "";

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* NULL: the listener has been closed by its master, and nobody wants to hear of it any more. */
+/* NULL: its master has closed the listener, and takes no more messages. */
 static struct storage_listener *listener_of(const redisAsyncContext *context)
 {
     return context->data;
@@ -43,7 +43,8 @@ static void on_listener_connected(const redisAsyncContext *context, int status)
         listener_of(context)->context = NULL; /* hiredis frees it */
 }
 
-/* What no Redis publishes is as wrong as what no Redis answers: the master is probed anew. */
+/* A message that no Redis publishes is as wrong as an answer that no Redis gives: the master is
+ * probed anew. */
 static void on_listener_disconnected(const redisAsyncContext *context, int status)
 {
     struct storage_listener *listener = listener_of(context);

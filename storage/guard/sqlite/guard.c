@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A judgement holds only as long as nobody else can write: until the end of a write transaction. */
+/* A judgement holds only as long as no other connection can write: until the end of a write
+ * transaction. */
 static void assert_in_write_transaction(sqlite3 *db)
 {
     assert(sqlite3_txn_state(db, "main") == SQLITE_TXN_WRITE);
