@@ -15,6 +15,7 @@ struct call *core_open(struct fence_core *core, const struct fence_call *asked)
     core->free = call->next_free;
     core->busy++;
     call->kind = asked->kind;
+    call->origin = asked->origin;
     call->client = asked->client;
     call->arrived_us = core->now_us;
     call->wait_until_us = asked->wait_ms ? core->now_us + asked->wait_ms * UINT64_C(1000) : 0;

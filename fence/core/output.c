@@ -67,6 +67,7 @@ struct fence_answer *core_answer(struct fence_core *core, const struct call *cal
     *answer = (struct fence_answer){
         .kind = call->kind,
         .error = error,
+        .origin = call->origin,
         .client = call->client,
         .resource = call->resource,
         .lock_id = call->lock_id,

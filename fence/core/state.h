@@ -56,7 +56,8 @@ struct call {
     uint32_t ttl_ms;
     uint32_t group;  /* acquire: of several resources, in core->groups; FENCE_NOBODY: of one */
     bool idempotent; /* acquire: the lock id is the client's own; may be a retry */
-    uint64_t round;  /* which round the masters are answering; part of the tag */
+    enum fence_origin origin;
+    uint64_t round; /* which round the masters are answering; part of the tag */
     uint64_t client;
     uint64_t arrived_us;
     uint64_t wait_until_us; /* acquire: 0 does not wait */

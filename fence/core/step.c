@@ -65,6 +65,7 @@ static void check_asked_group(const struct fence_group *group)
 
 static void check_asked_call(const struct fence_call *call)
 {
+    assert(call->origin == FENCE_ORIGIN_CLIENT || call->kind == FENCE_CALL_INSPECT);
     assert(fence_resource_valid(call->resource, strlen(call->resource)));
     if (call->kind != FENCE_CALL_INSPECT)
         assert(fence_lock_id_valid(call->lock_id, strlen(call->lock_id)));
@@ -96,6 +97,7 @@ static void refuse_call(struct fence_core *core, const struct fence_call *call, 
     core_add_effect(core, FENCE_EFFECT_ANSWER)->answer = (struct fence_answer){
         .kind = call->kind,
         .error = error,
+        .origin = call->origin,
         .client = call->client,
         .resource = call->resource,
         .lock_id = "",

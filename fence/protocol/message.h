@@ -25,15 +25,22 @@ enum fence_call_kind {
     FENCE_CALL_INSPECT,
 };
 
+/* Who asks, and gets the answer. */
+enum fence_origin {
+    FENCE_ORIGIN_CLIENT,  /* a client of the service */
+    FENCE_ORIGIN_LISTING, /* a listing of held locks; inspect only */
+};
+
 /* Names and ids were held against fence/protocol/name.h, numbers against fence/protocol/limits.h,
  * by the caller; the core asserts it. Only the fleet's own maximum TTL is the core's to check
  * (FENCE_ETTL). */
 struct fence_call {
     enum fence_call_kind kind;
-    uint64_t client;      /* comes back in the answer; unique among the calls under way */
-    const char *resource; /* all calls */
-    const char *lock_id;  /* all but inspect; for acquire a fresh random one, or the client's own */
-    const char *owner;    /* acquire: the label, may be "" */
+    enum fence_origin origin; /* comes back in the answer, */
+    uint64_t client;          /* and so does this; unique among the calls of clients under way */
+    const char *resource;     /* all calls */
+    const char *lock_id; /* all but inspect; for acquire a fresh random one, or the client's own */
+    const char *owner;   /* acquire: the label, may be "" */
     const struct fence_group *group; /* acquire: all of these or none, @resource is the first; NULL:
                                       * @resource alone. Borrowed for the step */
     bool idempotent;  /* acquire: @lock_id is the client's own, and this may be a retry. A lock that
@@ -61,6 +68,7 @@ const char *fence_part_name(enum fence_part part);
 struct fence_answer {
     enum fence_call_kind kind;
     int error; /* 0 or FENCE_E... */
+    enum fence_origin origin;
     uint64_t client;
     const char *resource;            /* of an acquire of several that met a holder, or a key or
                                       * counter that is not Pawl's: which one */

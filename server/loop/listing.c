@@ -11,12 +11,8 @@
 #include <string.h>
 
 enum {
-    SLOT_SHIFT = 32, /* in a client's number, above which of its calls it is */
     ROOM_SPARED = 8, /* one in so many: a step often finds a few names more than it was to */
 };
-
-/* In a client's number: it is a listing. */
-static const uint64_t listing_client = UINT64_C(1) << 63;
 
 /* Whom a call is for that only has the core find out who is silent. */
 #define ANY_RESOURCE "pawl"
@@ -130,11 +126,12 @@ static void note_error(struct listing *listing, int error)
 }
 
 /* One call to the core, answered to server_listings_answer(). */
-static void inspect(struct listing *listing, const char *resource, size_t index)
+static void inspect(struct listing *listing, const char *resource)
 {
     const struct fence_call call = {
         .kind = FENCE_CALL_INSPECT,
-        .client = listing_client | listing->slot << SLOT_SHIFT | index,
+        .origin = FENCE_ORIGIN_LISTING,
+        .client = listing->slot,
         .resource = resource,
         .lock_id = "",
         .owner = "",
@@ -151,7 +148,7 @@ static void give_up(struct listing *listing)
             listing->parts[i] = FENCE_PART_TIMEOUT;
     answer(listing, FENCE_ENOQUORUM, NULL);
     listing->owed++;
-    inspect(listing, ANY_RESOURCE, 0);
+    inspect(listing, ANY_RESOURCE);
 }
 
 /* What the answer of master @i comes to. Nothing where the listing has given up. */
@@ -259,7 +256,7 @@ static void inspect_some(struct listing *listing)
     listing->inspected = end;
     listing->owed = (unsigned)(end - begin);
     for (size_t k = begin; k < end; k++)
-        inspect(listing, listing->names.name[k].text, k);
+        inspect(listing, listing->names.name[k].text);
 }
 
 static void add_lock(struct listing *listing, const struct fence_answer *seen)
@@ -272,13 +269,10 @@ static void add_lock(struct listing *listing, const struct fence_answer *seen)
     lock->remaining_ms = seen->remaining_ms;
 }
 
-bool server_listings_answer(struct server_listings *listings, const struct fence_answer *answer)
+void server_listings_answer(struct server_listings *listings, const struct fence_answer *answer)
 {
-    if (!(answer->client & listing_client))
-        return false;
-    uint64_t slot = (answer->client & ~listing_client) >> SLOT_SHIFT;
-    assert(slot < SERVER_LISTINGS);
-    struct listing *listing = &listings->listing[slot];
+    assert(answer->origin == FENCE_ORIGIN_LISTING && answer->client < SERVER_LISTINGS);
+    struct listing *listing = &listings->listing[answer->client];
     if (listing->phase == PHASE_INSPECTING && answer->error) {
         note_error(listing, answer->error);
         memcpy(listing->parts, answer->parts, sizeof(listing->parts));
@@ -286,7 +280,6 @@ bool server_listings_answer(struct server_listings *listings, const struct fence
         add_lock(listing, answer);
     }
     settle(listing);
-    return true;
 }
 
 /* ---- sifting --------------------------------------------------------------------------------- */

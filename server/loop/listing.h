@@ -60,9 +60,7 @@ void server_listings_free(struct server_listings *listings);
 /* Takes a call for a page; config.answer follows exactly once, perhaps before this returns. */
 void server_listings_call(struct server_listings *listings, const struct api_listing_call *call);
 
-/* To be told of each answer of the driver. True: it was for a listing, and is dealt with. The
- * clients that listings are to the core have the highest bit of their numbers set, which no address
- * of a request has. */
-bool server_listings_answer(struct server_listings *listings, const struct fence_answer *answer);
+/* To be told of each answer of the driver to FENCE_ORIGIN_LISTING. */
+void server_listings_answer(struct server_listings *listings, const struct fence_answer *answer);
 
 #endif

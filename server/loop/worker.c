@@ -124,8 +124,10 @@ static void set_routes(struct server_worker *worker)
 static bool on_answer(void *context, const struct fence_answer *answer)
 {
     struct server_worker *worker = context;
-    if (server_listings_answer(worker->listings, answer))
+    if (answer->origin == FENCE_ORIGIN_LISTING) {
+        server_listings_answer(worker->listings, answer);
         return true;
+    }
     server_http_loop_answered(&worker->http_loop);
     bool taken = api_locks_answer(answer);
     worker->grants += taken && answer->kind == FENCE_CALL_ACQUIRE && !answer->error;

@@ -362,6 +362,21 @@ static void reading_of_too_few_is_no_quorum(void **state)
     }
 }
 
+static void answer_to_a_listing_says_so(void **state)
+{
+    struct fence_call call = call_of(FENCE_CALL_INSPECT);
+    call.origin = FENCE_ORIGIN_LISTING;
+    struct core_fixture *f = core_fixture_new_down(state, 3);
+    core_call(f, call);
+    assert_answer(f, CLIENT, FENCE_ENOTREADY);
+    assert_int_equal(core_answer_of(f)->origin, FENCE_ORIGIN_LISTING);
+    f = core_fixture_new(state, 3);
+    core_call(f, call);
+    reply_all(f, 2, FENCE_REPLY_NO);
+    assert_answer(f, CLIENT, 0);
+    assert_int_equal(core_answer_of(f)->origin, FENCE_ORIGIN_LISTING);
+}
+
 static void inspect_counts_those_that_wait(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
@@ -442,6 +457,7 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(split_lock_is_held_by_nobody),
     CORE_CASE(tombstone_is_held_without_a_token),
     CORE_CASE(reading_of_too_few_is_no_quorum),
+    CORE_CASE(answer_to_a_listing_says_so),
     CORE_CASE(inspect_counts_those_that_wait),
     CORE_CASE(reply_after_the_answer_is_dropped),
     CORE_CASE(one_master_has_one_vote),
