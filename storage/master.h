@@ -10,6 +10,7 @@
 
 #include "fence/fleet/fleet.h"
 #include "fence/protocol/error.h"
+#include "fence/protocol/listing_message.h"
 #include "fence/protocol/message.h"
 #include "fence/protocol/rejoin_message.h"
 
@@ -19,7 +20,6 @@
 
 enum {
     STORAGE_HANDSHAKE_DEADLINE_MS = 500, /* resolving, connecting and all questions */
-    STORAGE_SCAN_KEYS_MAX = 256,         /* that a step of a scan looks at, or few more */
 };
 
 /* ---- what it tells --------------------------------------------------------------------------- */
@@ -53,25 +53,9 @@ struct storage_master_events {
     void (*rejoin)(void *context, unsigned i, const struct fence_rejoin_reply *reply);
 };
 
-struct storage_lock_name {
-    char text[FENCE_RESOURCE_MAX + 1];
-};
-
-/* What came back from a scan, or from a question for holders. */
-struct storage_found {
-    enum fence_part part;     /* GRANTED: it answered, and what follows means something. REFUSED: it
-                               * answered, and would not. TIMEOUT: the connection ended first */
-    int error;                /* FENCE_ENOMEM: it answered, and there is no room for what follows */
-    uint64_t next;            /* scan: where the next step begins; 0: this was the last */
-    size_t count;             /* of keys, or of the names asked for */
-    const char *const *names; /* scan: of each key; NULL where it is no lock of Pawl's */
-    const uint64_t *holders;  /* of each name: fence_lock_id_hash() of the id that its lock is
-                               * under there; 0 where no lock stands */
-};
-
 /* Is told what came back from master @i, exactly once, unless the master is freed before. Never
  * from within the function that asked. @found lives for the call. */
-typedef void storage_found_fn(void *context, unsigned i, const struct storage_found *found);
+typedef void storage_found_fn(void *context, unsigned i, const struct fence_found *found);
 
 /* ---- what a kind of master brings ------------------------------------------------------------ */
 
@@ -91,8 +75,8 @@ struct storage_master_ops {
     void (*restamp)(struct storage_master *master, const struct fence_facts *facts);
     int (*scan)(struct storage_master *master, uint64_t cursor, const char *prefix, unsigned keys,
                 storage_found_fn *told, void *context);
-    int (*holders)(struct storage_master *master, const struct storage_lock_name *names,
-                   size_t count, storage_found_fn *told, void *context);
+    int (*holders)(struct storage_master *master, const struct fence_lock_name *names, size_t count,
+                   storage_found_fn *told, void *context);
     const char *(*address)(const struct storage_master *master);
     const char *(*detail)(const struct storage_master *master);
     uint64_t (*round_trip_us)(const struct storage_master *master);
@@ -172,7 +156,7 @@ static inline void storage_master_restamp(struct storage_master *master,
 
 /* Asks for the next step of a walk over the names that begin with @prefix. @cursor is 0, or where
  * the step before says that the next begins, in the same process. @keys: 1 to
- * STORAGE_SCAN_KEYS_MAX, how many keys to look at.
+ * FENCE_SCAN_KEYS_MAX, how many keys to look at.
  *
  * A name that stands there from the first step to the last is among those found, perhaps more than
  * once. A step may find none, and may find more than @keys.
@@ -187,7 +171,7 @@ FENCE_CHECKED static inline int storage_master_scan(struct storage_master *maste
 
 /* Asks under whose ids the locks of @names (@count > 0 of them) stand there. The same errors. */
 FENCE_CHECKED static inline int storage_master_holders(struct storage_master *master,
-                                                       const struct storage_lock_name *names,
+                                                       const struct fence_lock_name *names,
                                                        size_t count, storage_found_fn *told,
                                                        void *context)
 {

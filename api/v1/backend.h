@@ -15,7 +15,7 @@ struct api_metrics {
     uint64_t grants;      /* since the start */
 };
 
-struct api_listing_call;
+struct fence_listing_call;
 
 struct api_backend {
     void *context;
@@ -26,7 +26,7 @@ struct api_backend {
 
     /* Takes a call for a page of the listing of locks (api/v1/listing.h); the same holds for it,
      * with api_listing_answer(). */
-    void (*list)(void *context, const struct api_listing_call *call);
+    void (*list)(void *context, const struct fence_listing_call *call);
 
     /* What is known of the fleet; valid until the loop goes on. */
     const struct fence_fleet *(*fleet)(void *context);

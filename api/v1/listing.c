@@ -49,7 +49,7 @@ static void list(struct api_request *request, void *context)
                                   "_ ~ : @ / - and no empty, \".\" or \"..\" segment.");
         return;
     }
-    const struct api_listing_call call = {
+    const struct fence_listing_call call = {
         .client = api_request_client(request),
         .prefix = prefix,
         .cursor = cursor,
@@ -68,7 +68,7 @@ struct api_routes api_listing_routes(struct api_backend *backend)
 
 /* ---- answering ------------------------------------------------------------------------------- */
 
-static void write_lock(struct api_writer *writer, const struct api_listed *lock)
+static void write_lock(struct api_writer *writer, const struct fence_listed *lock)
 {
     api_write_object(writer, NULL);
     api_write_string(writer, "resource", lock->resource);
@@ -81,7 +81,7 @@ static void write_lock(struct api_writer *writer, const struct api_listed *lock)
     api_write_end(writer);
 }
 
-static void answer_page(struct api_request *request, const struct api_listing *listing)
+static void answer_page(struct api_request *request, const struct fence_listing_answer *listing)
 {
     size_t size = PAGE_BODY_MAX + listing->count * LOCK_BODY_MAX;
     char *body = malloc(size);
@@ -103,7 +103,7 @@ static void answer_page(struct api_request *request, const struct api_listing *l
     free(body);
 }
 
-static const char *no_quorum_detail(const struct api_listing *listing)
+static const char *no_quorum_detail(const struct fence_listing_answer *listing)
 {
     for (unsigned i = 0; i < listing->total; i++)
         if (listing->parts[i] == FENCE_PART_REFUSED)
@@ -114,7 +114,8 @@ static const char *no_quorum_detail(const struct api_listing *listing)
 }
 
 /* With one word for each master, in the order of the fleet. */
-static void answer_no_quorum(struct api_request *request, const struct api_listing *listing)
+static void answer_no_quorum(struct api_request *request,
+                             const struct fence_listing_answer *listing)
 {
     char body[API_PROBLEM_BODY_MAX];
     struct api_writer writer;
@@ -127,7 +128,7 @@ static void answer_no_quorum(struct api_request *request, const struct api_listi
     api_problem_end(&writer, request, API_PROBLEM_NO_QUORUM, -1);
 }
 
-void api_listing_answer(const struct api_listing *listing)
+void api_listing_answer(const struct fence_listing_answer *listing)
 {
     struct api_request *request = api_request_of_client(listing->client);
     if (listing->error == 0)

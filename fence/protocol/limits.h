@@ -64,6 +64,7 @@ enum {
     FENCE_CLEANUP_SLACK_US = 10 * 1000 * 1000, /* kept beyond the TTL: a late request locks late */
     FENCE_GROUPS_MAX = 256,                    /* acquires of several resources under way */
     FENCE_GROUPS_KEPT_PART = 4,                /* one in so many is for those that do not wait */
+    FENCE_SCAN_KEYS_MAX = 256,                 /* that a step of a scan looks at, or few more */
     FENCE_CALLS_MAX = 65536,                   /* a call's index is 16 bits of its tag */
 };
 

@@ -50,7 +50,7 @@ struct listing {
     size_t inspected; /* of them, or being so */
 
     /* The page so far. */
-    struct api_listed *locks;
+    struct fence_listed *locks;
     size_t count;
 };
 
@@ -79,7 +79,7 @@ static bool is_active(const struct listing *listing, unsigned i)
 static void answer(struct listing *listing, int error, const char *next_cursor)
 {
     const struct fence_fleet *fleet = fleet_of(listing);
-    struct api_listing page = {
+    struct fence_listing_answer page = {
         .client = listing->client,
         .error = error,
         .locks = listing->locks,
@@ -152,7 +152,7 @@ static void give_up(struct listing *listing)
 }
 
 /* What the answer of master @i comes to. Nothing where the listing has given up. */
-static bool take_answer(struct listing *listing, unsigned i, const struct storage_found *found)
+static bool take_answer(struct listing *listing, unsigned i, const struct fence_found *found)
 {
     listing->asked &= ~(UINT32_C(1) << i);
     listing->parts[i] = found->part;
@@ -201,9 +201,9 @@ static int choose_master(struct listing *listing)
 static unsigned keys_for(size_t room, unsigned keys, size_t found)
 {
     size_t aim = room - room / ROOM_SPARED;
-    size_t wanted = found > 0 ? keys * aim / found : STORAGE_SCAN_KEYS_MAX;
-    if (wanted > STORAGE_SCAN_KEYS_MAX)
-        return STORAGE_SCAN_KEYS_MAX;
+    size_t wanted = found > 0 ? keys * aim / found : FENCE_SCAN_KEYS_MAX;
+    if (wanted > FENCE_SCAN_KEYS_MAX)
+        return FENCE_SCAN_KEYS_MAX;
     return wanted > 0 ? (unsigned)wanted : 1;
 }
 
@@ -262,7 +262,7 @@ static void inspect_some(struct listing *listing)
 static void add_lock(struct listing *listing, const struct fence_answer *seen)
 {
     assert(listing->count < listing->limit);
-    struct api_listed *lock = &listing->locks[listing->count++];
+    struct fence_listed *lock = &listing->locks[listing->count++];
     (void)snprintf(lock->resource, sizeof(lock->resource), "%s", seen->resource);
     (void)snprintf(lock->owner, sizeof(lock->owner), "%s", seen->owner);
     lock->token = seen->token;
@@ -311,7 +311,7 @@ static void sifted(struct listing *listing)
     inspect_some(listing);
 }
 
-static void on_holders(void *context, unsigned i, const struct storage_found *found)
+static void on_holders(void *context, unsigned i, const struct fence_found *found)
 {
     struct listing *listing = context;
     bool told = take_answer(listing, i, found);
@@ -345,7 +345,7 @@ static void scanned(struct listing *listing)
 
 /* ---- scanning -------------------------------------------------------------------------------- */
 
-static void on_scanned(void *context, unsigned i, const struct storage_found *found)
+static void on_scanned(void *context, unsigned i, const struct fence_found *found)
 {
     struct listing *listing = context;
     if (take_answer(listing, i, found)) {
@@ -429,7 +429,7 @@ static int find_start(struct listing *listing, const char *cursor)
     return server_listing_cursor_read(cursor, listing->prefix, fleet->n, &listing->at);
 }
 
-static void begin(struct listing *listing, const struct api_listing_call *call)
+static void begin(struct listing *listing, const struct fence_listing_call *call)
 {
     listing->client = call->client;
     listing->limit = call->limit;
@@ -457,7 +457,7 @@ static void begin(struct listing *listing, const struct api_listing_call *call)
     next_step(listing);
 }
 
-void server_listings_call(struct server_listings *listings, const struct api_listing_call *call)
+void server_listings_call(struct server_listings *listings, const struct fence_listing_call *call)
 {
     assert(call->limit >= 1 && call->limit <= API_LISTING_LIMIT_MAX);
     for (unsigned i = 0; i < SERVER_LISTINGS; i++) {
@@ -466,7 +466,7 @@ void server_listings_call(struct server_listings *listings, const struct api_lis
         begin(&listings->listing[i], call);
         return;
     }
-    const struct api_listing busy = {.client = call->client, .error = FENCE_EBUSY};
+    const struct fence_listing_answer busy = {.client = call->client, .error = FENCE_EBUSY};
     listings->config.answer(listings->config.context, &busy);
 }
 

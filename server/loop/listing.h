@@ -43,7 +43,7 @@ struct server_listings_config {
     struct server_driver *driver; /* borrowed */
 
     /* A page is ready, or has failed. @listing lives for this call. */
-    void (*answer)(void *context, const struct api_listing *listing);
+    void (*answer)(void *context, const struct fence_listing_answer *listing);
     void *context;
 };
 
@@ -58,7 +58,7 @@ FENCE_CHECKED int server_listings_new(const struct server_listings_config *confi
 void server_listings_free(struct server_listings *listings);
 
 /* Takes a call for a page; config.answer follows exactly once, perhaps before this returns. */
-void server_listings_call(struct server_listings *listings, const struct api_listing_call *call);
+void server_listings_call(struct server_listings *listings, const struct fence_listing_call *call);
 
 /* To be told of each answer of the driver to FENCE_ORIGIN_LISTING. */
 void server_listings_answer(struct server_listings *listings, const struct fence_answer *answer);

@@ -7,8 +7,8 @@
 
 static int compare(const void *a, const void *b)
 {
-    const struct storage_lock_name *one = a;
-    const struct storage_lock_name *other = b;
+    const struct fence_lock_name *one = a;
+    const struct fence_lock_name *other = b;
     return strcmp(one->text, other->text);
 }
 
@@ -30,7 +30,7 @@ static void sort_each_once(struct server_listing_names *names)
             keep(names, i);
 }
 
-int server_listing_names_take(struct server_listing_names *names, const struct storage_found *found)
+int server_listing_names_take(struct server_listing_names *names, const struct fence_found *found)
 {
     assert(names->count == 0 && !names->name);
     if (found->count > SERVER_LISTING_NAMES_MAX)

@@ -15,16 +15,16 @@ enum {
 
 struct server_listing_names {
     size_t count;
-    struct storage_lock_name *name;
+    struct fence_lock_name *name;
     struct server_listing_holders {
-        uint64_t on[FENCE_MASTERS_MAX]; /* storage_found.holders; 0: nobody, or not known */
+        uint64_t on[FENCE_MASTERS_MAX]; /* fence_found.holders; 0: nobody, or not known */
     } * holder;                         /* of each name */
 };
 
 /* Takes the names out of what a scan found, in their order, each once; nobody's yet. @names is
  * empty before. FENCE_ENOMEM; FENCE_EIO: too many. */
 FENCE_CHECKED int server_listing_names_take(struct server_listing_names *names,
-                                            const struct storage_found *found);
+                                            const struct fence_found *found);
 
 /* Empties it, and gives its memory back. */
 void server_listing_names_clear(struct server_listing_names *names);

@@ -45,7 +45,7 @@ static void backend_call(void *context, const struct fence_call *call)
     server_driver_call(worker->driver, call);
 }
 
-static void backend_list(void *context, const struct api_listing_call *call)
+static void backend_list(void *context, const struct fence_listing_call *call)
 {
     struct server_worker *worker = context;
     server_listings_call(worker->listings, call);
@@ -134,7 +134,7 @@ static bool on_answer(void *context, const struct fence_answer *answer)
     return taken;
 }
 
-static void on_listed(void *context, const struct api_listing *listing)
+static void on_listed(void *context, const struct fence_listing_answer *listing)
 {
     struct server_worker *worker = context;
     server_http_loop_answered(&worker->http_loop);

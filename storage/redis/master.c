@@ -223,7 +223,7 @@ static int redis_scan(struct storage_master *base, uint64_t cursor, const char *
     return storage_scan_names(&redis_of(base)->session, cursor, prefix, keys, told, context);
 }
 
-static int redis_holders(struct storage_master *base, const struct storage_lock_name *names,
+static int redis_holders(struct storage_master *base, const struct fence_lock_name *names,
                          size_t count, storage_found_fn *told, void *context)
 {
     return storage_scan_holders(&redis_of(base)->session, names, count, told, context);

@@ -35,7 +35,7 @@ static struct question *question_new(const struct storage_session *session, stor
 }
 
 /* Hands over what came back, and forgets the question. */
-static void tell_found(struct question *question, const struct storage_found *found)
+static void tell_found(struct question *question, const struct fence_found *found)
 {
     const struct storage_session *session = question->session;
     if (session->connection->link != STORAGE_LINK_CLOSED)
@@ -58,7 +58,7 @@ static void on_scan_reply(redisAsyncContext *context, void *data, void *question
 {
     const redisReply *reply = data;
     const char **names = NULL;
-    struct storage_found found = {.part = reply ? FENCE_PART_REFUSED : FENCE_PART_TIMEOUT};
+    struct fence_found found = {.part = reply ? FENCE_PART_REFUSED : FENCE_PART_TIMEOUT};
     (void)context;
     if (reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
         reply->element[1]->type == REDIS_REPLY_ARRAY &&
@@ -94,7 +94,7 @@ static void on_holders_reply(redisAsyncContext *context, void *data, void *quest
 {
     const redisReply *reply = data;
     uint64_t *holders = NULL;
-    struct storage_found found = {.part = reply ? FENCE_PART_REFUSED : FENCE_PART_TIMEOUT};
+    struct fence_found found = {.part = reply ? FENCE_PART_REFUSED : FENCE_PART_TIMEOUT};
     (void)context;
     if (reply && reply->type == REDIS_REPLY_ARRAY) {
         found.part = FENCE_PART_GRANTED;
@@ -130,7 +130,7 @@ int storage_scan_names(const struct storage_session *session, uint64_t cursor, c
                        unsigned keys, storage_found_fn *told, void *context)
 {
     char pattern[PATTERN_MAX];
-    assert(keys >= 1 && keys <= STORAGE_SCAN_KEYS_MAX);
+    assert(keys >= 1 && keys <= FENCE_SCAN_KEYS_MAX);
     if (session->connection->link != STORAGE_LINK_READY)
         return FENCE_EIO;
     struct question *question = question_new(session, told, context);
@@ -146,7 +146,7 @@ int storage_scan_names(const struct storage_session *session, uint64_t cursor, c
 }
 
 /* MGET of all the keys; malloc'd, NULL if memory is out. */
-static char *write_mget(const struct storage_lock_name *names, size_t count, size_t *ret_len)
+static char *write_mget(const struct fence_lock_name *names, size_t count, size_t *ret_len)
 {
     char *command = malloc(MGET_HEAD_MAX + count * STORAGE_KEY_BYTES);
     if (!command)
@@ -162,9 +162,8 @@ static char *write_mget(const struct storage_lock_name *names, size_t count, siz
     return command;
 }
 
-int storage_scan_holders(const struct storage_session *session,
-                         const struct storage_lock_name *names, size_t count,
-                         storage_found_fn *told, void *context)
+int storage_scan_holders(const struct storage_session *session, const struct fence_lock_name *names,
+                         size_t count, storage_found_fn *told, void *context)
 {
     int error = FENCE_ENOMEM;
     size_t len = 0;

@@ -15,7 +15,7 @@ FENCE_CHECKED int storage_scan_names(const struct storage_session *session, uint
                                      const char *prefix, unsigned keys, storage_found_fn *told,
                                      void *context);
 FENCE_CHECKED int storage_scan_holders(const struct storage_session *session,
-                                       const struct storage_lock_name *names, size_t count,
+                                       const struct fence_lock_name *names, size_t count,
                                        storage_found_fn *told, void *context);
 
 /* The name of the lock under @key, as SCAN gives it; NULL where that is no lock of Pawl's. Lives as

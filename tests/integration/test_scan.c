@@ -25,7 +25,7 @@ struct told {
     uint64_t holder[4];
 };
 
-static void on_scanned(void *context, unsigned i, const struct storage_found *found)
+static void on_scanned(void *context, unsigned i, const struct fence_found *found)
 {
     struct told *told = context;
     assert_int_equal(i, 0);
@@ -46,7 +46,7 @@ static void on_scanned(void *context, unsigned i, const struct storage_found *fo
     }
 }
 
-static void on_holders(void *context, unsigned i, const struct storage_found *found)
+static void on_holders(void *context, unsigned i, const struct fence_found *found)
 {
     struct told *told = context;
     assert_int_equal(i, 0);
@@ -94,7 +94,7 @@ static void every_name_is_found(void **state)
     assert_true(walk(*state, &told, "", 10) > NAMES / 20);
     for (unsigned i = 1; i <= NAMES; i++)
         assert_int_equal(told.seen[i], 1);
-    assert_true(walk(*state, &told, "", STORAGE_SCAN_KEYS_MAX) < NAMES / 100);
+    assert_true(walk(*state, &told, "", FENCE_SCAN_KEYS_MAX) < NAMES / 100);
     for (unsigned i = 1; i <= NAMES; i++)
         assert_int_equal(told.seen[i], 1);
 }
@@ -144,7 +144,7 @@ static void keys_that_are_no_locks_are_told_apart(void **state)
 static void holders_are_told_by_their_ids(void **state)
 {
     struct master_fixture *fixture = *state;
-    static const struct storage_lock_name names[] = {{"a"}, {"b"}, {"gone"}, {"odd"}};
+    static const struct fence_lock_name names[] = {{"a"}, {"b"}, {"gone"}, {"odd"}};
     struct told told = {0};
     command(fixture, "SET pawl:lock:a " ID_A ".0000000000000001:1:0:x");
     command(fixture, "SET pawl:lock:b " ID_B ".*:7:3:x");
@@ -181,7 +181,7 @@ static void questions_stand_in_line_with_requests(void **state)
 static void master_that_does_not_allow_it_goes_on(void **state)
 {
     struct master_fixture *fixture = *state;
-    static const struct storage_lock_name name = {"a"};
+    static const struct fence_lock_name name = {"a"};
     struct told told = {0};
     command(fixture, "ACL SETUSER default -scan -mget");
     assert_int_equal(storage_master_scan(fixture->master, 0, "", 10, on_scanned, &told), 0);

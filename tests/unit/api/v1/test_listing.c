@@ -10,20 +10,20 @@
 
 /* ---- a backend that notes the call and gives the page that the test has set ------------------ */
 
-static struct api_listing_call seen; /* its strings are copied to these */
+static struct fence_listing_call seen; /* its strings are copied to these */
 static char seen_prefix[FENCE_RESOURCE_MAX + 1];
 static char seen_cursor[API_CURSOR_MAX + 1];
 static unsigned calls;
-static struct api_listing next;
+static struct fence_listing_answer next;
 
-static void take_call(void *context, const struct api_listing_call *call)
+static void take_call(void *context, const struct fence_listing_call *call)
 {
     (void)context;
     calls++;
     seen = *call;
     (void)snprintf(seen_prefix, sizeof(seen_prefix), "%s", call->prefix);
     (void)snprintf(seen_cursor, sizeof(seen_cursor), "%s", call->cursor);
-    struct api_listing page = next;
+    struct fence_listing_answer page = next;
     page.client = call->client;
     api_listing_answer(&page);
 }
@@ -38,7 +38,7 @@ static int setup(void **state)
 {
     (void)state;
     calls = 0;
-    next = (struct api_listing){.error = 0};
+    next = (struct fence_listing_answer){.error = 0};
     routes = api_listing_routes(&backend);
     http = loop_serve(&routes, 0);
     fd = loop_connect(http);
@@ -164,7 +164,7 @@ static void nul_in_the_query_is_refused(void **state)
 static void page_shows_its_locks_and_where_to_go_on(void **state)
 {
     (void)state;
-    static const struct api_listed locks[] = {
+    static const struct fence_listed locks[] = {
         {.resource = "a", .owner = "w \"1\"", .token = 34, .remaining_ms = 1001},
         {.resource = "b/c", .owner = "", .token = 0, .remaining_ms = 0},
     };
@@ -191,7 +191,7 @@ static void last_page_has_no_cursor(void **state)
 static void page_of_the_longest_locks_is_written(void **state)
 {
     (void)state;
-    static struct api_listed locks[3];
+    static struct fence_listed locks[3];
     for (size_t i = 0; i < 3; i++) {
         memset(locks[i].resource, 'x', FENCE_RESOURCE_MAX);
         memset(locks[i].owner, '\x01', FENCE_OWNER_MAX); /* six bytes each */

@@ -8,8 +8,7 @@ static struct server_listing_names names;
 /* As from a scan that found these. */
 static void take(const char *const found[], size_t count)
 {
-    const struct storage_found scanned = {
-        .part = FENCE_PART_GRANTED, .count = count, .names = found};
+    const struct fence_found scanned = {.part = FENCE_PART_GRANTED, .count = count, .names = found};
     assert_int_equal(server_listing_names_take(&names, &scanned), 0);
 }
 
@@ -58,7 +57,7 @@ static void nothing_found_is_nothing_to_free(void **state)
 static void more_than_a_step_can_find_is_refused(void **state)
 {
     (void)state;
-    const struct storage_found scanned = {.count = SERVER_LISTING_NAMES_MAX + 1};
+    const struct fence_found scanned = {.count = SERVER_LISTING_NAMES_MAX + 1};
     assert_int_equal(server_listing_names_take(&names, &scanned), FENCE_EIO);
 }
 
