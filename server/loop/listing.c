@@ -1,9 +1,9 @@
 #include "server/loop/listing.h"
 
+#include "fence/listing/cursor.h"
+#include "fence/listing/names.h"
 #include "fence/protocol/lease.h"
 #include "fence/protocol/name.h"
-#include "server/loop/listing_cursor.h"
-#include "server/loop/listing_names.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -41,12 +41,12 @@ struct listing {
     char prefix[FENCE_RESOURCE_MAX + 1];
 
     /* The step under way. */
-    struct server_listing_cursor at;
+    struct fence_listing_cursor at;
     uint64_t next; /* the SCAN cursor that follows it */
     unsigned keys; /* that it looks at */
     unsigned steps;
     bool split; /* the page ends within it */
-    struct server_listing_names names;
+    struct fence_listing_names names;
     size_t inspected; /* of them, or being so */
 
     /* The page so far. */
@@ -73,6 +73,25 @@ static bool is_active(const struct listing *listing, unsigned i)
     return fence_fleet_active(fleet_of(listing)) >> i & 1;
 }
 
+static void clear_names(struct listing *listing)
+{
+    free(listing->names.name);
+    free(listing->names.holder);
+    memset(&listing->names, 0, sizeof(listing->names));
+}
+
+static int take_names(struct listing *listing, const struct fence_found *found)
+{
+    struct fence_listing_names *names = &listing->names;
+    if (found->count <= FENCE_LISTING_NAMES_MAX) {
+        names->name = calloc(found->count + 1, sizeof(names->name[0]));
+        names->holder = calloc(found->count + 1, sizeof(names->holder[0]));
+        if (!names->name || !names->holder)
+            return FENCE_ENOMEM;
+    }
+    return fence_listing_names_take(names, found);
+}
+
 /* ---- the end of a page ----------------------------------------------------------------------- */
 
 /* Answers. What is still owed keeps the listing's place until it came. */
@@ -91,7 +110,7 @@ static void answer(struct listing *listing, int error, const char *next_cursor)
         page.parts[i] = is_active(listing, i) ? listing->parts[i] : FENCE_PART_DOWN;
     uv_timer_stop(&listing->timer);
     listing->all->config.answer(listing->all->config.context, &page);
-    server_listing_names_clear(&listing->names);
+    clear_names(listing);
     free(listing->locks);
     listing->locks = NULL;
     listing->phase = listing->owed > 0 ? PHASE_ANSWERED : PHASE_IDLE;
@@ -99,8 +118,8 @@ static void answer(struct listing *listing, int error, const char *next_cursor)
 
 static void end_page(struct listing *listing)
 {
-    char text[SERVER_LISTING_CURSOR_MAX];
-    server_listing_cursor_write(&listing->at, listing->prefix, text);
+    char text[FENCE_LISTING_CURSOR_MAX];
+    fence_listing_cursor_write(&listing->at, listing->prefix, text);
     answer(listing, 0, text);
 }
 
@@ -288,7 +307,7 @@ void server_listings_answer(struct server_listings *listings, const struct fence
  * to the next page. */
 static void sifted(struct listing *listing)
 {
-    server_listing_names_drop_known(&listing->names, listing->at.walked, listing->at.walking);
+    fence_listing_names_drop_known(&listing->names, listing->at.walked, listing->at.walking);
     size_t room = listing->limit - listing->count;
     size_t found = listing->names.count;
     if (found > room && listing->keys > 1) {
@@ -327,9 +346,9 @@ static void on_holders(void *context, unsigned i, const struct fence_found *foun
 
 static void scanned(struct listing *listing)
 {
-    const struct server_listing_names *names = &listing->names;
+    const struct fence_listing_names *names = &listing->names;
     if (listing->at.after[0] != '\0' && listing->next == listing->at.to)
-        server_listing_names_drop_through(&listing->names, listing->at.after);
+        fence_listing_names_drop_through(&listing->names, listing->at.after);
     if (listing->at.walked == 0 || names->count == 0) {
         sifted(listing);
         return;
@@ -350,7 +369,7 @@ static void on_scanned(void *context, unsigned i, const struct fence_found *foun
     struct listing *listing = context;
     if (take_answer(listing, i, found)) {
         listing->next = found->next;
-        int error = found->error ? found->error : server_listing_names_take(&listing->names, found);
+        int error = found->error ? found->error : take_names(listing, found);
         if (error)
             note_error(listing, error);
     }
@@ -382,7 +401,7 @@ static int check_master(struct listing *listing)
 /* Asks for the names from listing->at on, if the page has room and steps left. */
 static void next_step(struct listing *listing)
 {
-    server_listing_names_clear(&listing->names);
+    clear_names(listing);
     if (listing->count == listing->limit || listing->steps == SERVER_LISTING_STEPS) {
         end_page(listing);
         return;
@@ -426,7 +445,7 @@ static int find_start(struct listing *listing, const char *cursor)
         return FENCE_ENOTREADY;
     if (cursor[0] == '\0')
         return choose_master(listing);
-    return server_listing_cursor_read(cursor, listing->prefix, fleet->n, &listing->at);
+    return fence_listing_cursor_read(cursor, listing->prefix, fleet->n, &listing->at);
 }
 
 static void begin(struct listing *listing, const struct fence_listing_call *call)
@@ -506,7 +525,7 @@ void server_listings_free(struct server_listings *listings)
         return;
     for (unsigned i = 0; i < SERVER_LISTINGS; i++) {
         struct listing *listing = &listings->listing[i];
-        server_listing_names_clear(&listing->names);
+        clear_names(listing);
         free(listing->locks);
         uv_close((uv_handle_t *)&listing->timer, on_closed);
     }

@@ -1,40 +1,40 @@
 /* Where the next page of a listing begins, and its text form: the opaque cursor that a client sends
- * back. Pure.
+ * back.
  *
  * The text is checked by its sum, which the prefix is part of, and by being what this very code
  * would write: no two texts mean the same. The sum guards against mistakes, not against people; a
  * made-up cursor shows them no more than a listing from the start does. */
-#ifndef SERVER_LOOP_LISTING_CURSOR_H
-#define SERVER_LOOP_LISTING_CURSOR_H
+#ifndef FENCE_LISTING_CURSOR_H
+#define FENCE_LISTING_CURSOR_H
 
 #include "fence/protocol/error.h"
 #include "fence/protocol/limits.h"
 
 #include <stdint.h>
 
-struct server_listing_cursor {
+struct fence_listing_cursor {
     uint32_t walked;  /* set of masters whose names were all gone through */
     unsigned walking; /* the master whose turn it is, 0 .. n - 1; not one of those */
-    uint64_t process; /* fence_hash() of its run id: a SCAN cursor means nothing to another */
-    uint64_t from;    /* its SCAN cursor */
+    uint64_t process; /* fence_hash() of its server id: a scan cursor means nothing to another */
+    uint64_t from;    /* its scan cursor */
 
-    /* Where a page ended within the names of one step (server/loop/listing.h says when): the last
-     * of them that was gone through, "" if it ended between two steps, and the SCAN cursor that
+    /* Where a page ended within the names of one step (fence/listing/page.h says when): the last
+     * of them that was gone through, "" if it ended between two steps, and the scan cursor that
      * followed the step, 0 then. */
     char after[FENCE_RESOURCE_MAX + 1];
     uint64_t to;
 };
 
 enum {
-    SERVER_LISTING_CURSOR_MAX = 128 + FENCE_RESOURCE_MAX, /* bytes of the text, terminated */
+    FENCE_LISTING_CURSOR_MAX = 128 + FENCE_RESOURCE_MAX, /* bytes of the text, terminated */
 };
 
 /* Writes the text of @cursor, a page of the listing of @prefix. */
-void server_listing_cursor_write(const struct server_listing_cursor *cursor, const char *prefix,
-                                 char ret_text[static SERVER_LISTING_CURSOR_MAX]);
+void fence_listing_cursor_write(const struct fence_listing_cursor *cursor, const char *prefix,
+                                char ret_text[static FENCE_LISTING_CURSOR_MAX]);
 
 /* Reads a text again, for @prefix and a fleet of @n. FENCE_EINVAL: it was not written so. */
-FENCE_CHECKED int server_listing_cursor_read(const char *text, const char *prefix, unsigned n,
-                                             struct server_listing_cursor *ret_cursor);
+FENCE_CHECKED int fence_listing_cursor_read(const char *text, const char *prefix, unsigned n,
+                                            struct fence_listing_cursor *ret_cursor);
 
 #endif

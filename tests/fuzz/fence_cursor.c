@@ -1,6 +1,6 @@
 /* Cursors come from clients. One that is accepted is what this code would write: no two texts mean
  * the same. */
-#include "server/loop/listing_cursor.h"
+#include "fence/listing/cursor.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -15,14 +15,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char prefix[] = "a/";
-    struct server_listing_cursor cursor;
-    char again[SERVER_LISTING_CURSOR_MAX];
+    struct fence_listing_cursor cursor;
+    char again[FENCE_LISTING_CURSOR_MAX];
     char *text = malloc(size + 1);
     assert(text);
     memcpy(text, data, size);
     text[size] = '\0';
-    if (server_listing_cursor_read(text, prefix, MEMBERS, &cursor) == 0) {
-        server_listing_cursor_write(&cursor, prefix, again);
+    if (fence_listing_cursor_read(text, prefix, MEMBERS, &cursor) == 0) {
+        fence_listing_cursor_write(&cursor, prefix, again);
         assert(strcmp(text, again) == 0);
         assert(cursor.walking < MEMBERS && !(cursor.walked >> cursor.walking & 1));
     }

@@ -1,22 +1,24 @@
-#include "server/loop/listing_names.h"
+#include "fence/listing/names.h"
 #include "tests/lib/case.h"
 
 #include <string.h>
 
-static struct server_listing_names names;
+enum {
+    ROOM = 64,
+};
+
+static struct fence_lock_name name[ROOM];
+static struct fence_listing_holders holder[ROOM];
+static struct fence_listing_names names;
 
 /* As from a scan that found these. */
 static void take(const char *const found[], size_t count)
 {
     const struct fence_found scanned = {.part = FENCE_PART_GRANTED, .count = count, .names = found};
-    assert_int_equal(server_listing_names_take(&names, &scanned), 0);
-}
-
-static int clear(void **state)
-{
-    (void)state;
-    server_listing_names_clear(&names);
-    return 0;
+    assert_true(count <= ROOM);
+    memset(holder, 0xff, sizeof(holder));
+    names = (struct fence_listing_names){.name = name, .holder = holder};
+    assert_int_equal(fence_listing_names_take(&names, &scanned), 0);
 }
 
 /* The names that are there, "" behind the last. */
@@ -46,19 +48,37 @@ static void keys_that_are_no_locks_are_passed_over(void **state)
     assert_names((const char *const[]){"x", ""});
 }
 
-static void nothing_found_is_nothing_to_free(void **state)
+/* In each of many orders. */
+static void any_order_becomes_the_same(void **state)
 {
+    static const char *const sorted[] = {"a", "aa", "b", "b/1", "c", "d", "e", ""};
+    enum {
+        COUNT = 7,
+    };
     (void)state;
-    take(NULL, 0);
-    assert_int_equal(names.count, 0);
-    assert_null(names.name);
+    for (unsigned step = 1; step < COUNT; step++) {
+        const char *found[COUNT];
+        for (unsigned k = 0; k < COUNT; k++)
+            found[k] = sorted[(k * step + step) % COUNT];
+        take(found, COUNT);
+        assert_names(sorted);
+    }
+}
+
+static void names_are_nobodys_at_first(void **state)
+{
+    static const char *const found[] = {"a", NULL, "b"};
+    (void)state;
+    take(found, 3);
+    assert_true(names.holder[0].on[0] == 0 && names.holder[1].on[FENCE_MASTERS_MAX - 1] == 0);
 }
 
 static void more_than_a_step_can_find_is_refused(void **state)
 {
     (void)state;
-    const struct fence_found scanned = {.count = SERVER_LISTING_NAMES_MAX + 1};
-    assert_int_equal(server_listing_names_take(&names, &scanned), FENCE_EIO);
+    const struct fence_found scanned = {.count = FENCE_LISTING_NAMES_MAX + 1};
+    names = (struct fence_listing_names){.name = name, .holder = holder};
+    assert_int_equal(fence_listing_names_take(&names, &scanned), FENCE_EIO);
 }
 
 static const char *const letters[] = {"a", "b", "c", "d"};
@@ -67,11 +87,11 @@ static void drop_through_drops_up_to_the_name_and_it(void **state)
 {
     (void)state;
     take(letters, 4);
-    server_listing_names_drop_through(&names, "bb");
+    fence_listing_names_drop_through(&names, "bb");
     assert_names((const char *const[]){"c", "d", ""});
-    server_listing_names_drop_through(&names, "c");
+    fence_listing_names_drop_through(&names, "c");
     assert_names((const char *const[]){"d", ""});
-    server_listing_names_drop_through(&names, "x");
+    fence_listing_names_drop_through(&names, "x");
     assert_int_equal(names.count, 0);
 }
 
@@ -88,23 +108,22 @@ static void name_is_known_where_a_master_walked_before_names_the_same_holder(voi
     names.holder[1].on[0] = 8;
     names.holder[2].on[WALKING] = 7; /* c: the same, but that one was not walked */
     names.holder[2].on[1] = 7;
-    server_listing_names_drop_known(&names, 1 << 0, WALKING); /* d: nobody's any more */
+    fence_listing_names_drop_known(&names, 1 << 0, WALKING); /* d: nobody's any more */
     assert_names((const char *const[]){"b", "c", "d", ""});
     assert_int_equal(names.holder[0].on[0], 8); /* they move with their names */
     assert_int_equal(names.holder[1].on[1], 7);
-    server_listing_names_drop_known(&names, 1 << 0 | 1 << 1, WALKING);
+    fence_listing_names_drop_known(&names, 1 << 0 | 1 << 1, WALKING);
     assert_names((const char *const[]){"b", "d", ""});
 }
 
-#define NAMES(name) cmocka_unit_test_teardown(name, clear)
-
 static const struct CMUnitTest cases[] = {
-    NAMES(names_come_in_their_order_each_once),
-    NAMES(keys_that_are_no_locks_are_passed_over),
-    NAMES(nothing_found_is_nothing_to_free),
-    NAMES(more_than_a_step_can_find_is_refused),
-    NAMES(drop_through_drops_up_to_the_name_and_it),
-    NAMES(name_is_known_where_a_master_walked_before_names_the_same_holder),
+    cmocka_unit_test(names_come_in_their_order_each_once),
+    cmocka_unit_test(keys_that_are_no_locks_are_passed_over),
+    cmocka_unit_test(any_order_becomes_the_same),
+    cmocka_unit_test(names_are_nobodys_at_first),
+    cmocka_unit_test(more_than_a_step_can_find_is_refused),
+    cmocka_unit_test(drop_through_drops_up_to_the_name_and_it),
+    cmocka_unit_test(name_is_known_where_a_master_walked_before_names_the_same_holder),
 };
 
 CASE_MAIN(cases, NULL, NULL)

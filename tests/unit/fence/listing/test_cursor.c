@@ -1,17 +1,17 @@
-#include "server/loop/listing_cursor.h"
+#include "fence/listing/cursor.h"
 #include "tests/lib/case.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static const struct server_listing_cursor some = {
+static const struct fence_listing_cursor some = {
     .walked = 1 << 0 | 1 << 3,
     .walking = 1,
     .process = 0xfedcba9876543210,
     .from = UINT64_MAX,
 };
 
-static const struct server_listing_cursor split = {
+static const struct fence_listing_cursor split = {
     .walking = 4,
     .process = 1,
     .from = 0,
@@ -19,18 +19,18 @@ static const struct server_listing_cursor split = {
     .after = "a.b/c:d@e~f-g_h",
 };
 
-static const char *text_of(const struct server_listing_cursor *cursor, const char *prefix)
+static const char *text_of(const struct fence_listing_cursor *cursor, const char *prefix)
 {
-    static char text[SERVER_LISTING_CURSOR_MAX];
-    server_listing_cursor_write(cursor, prefix, text);
+    static char text[FENCE_LISTING_CURSOR_MAX];
+    fence_listing_cursor_write(cursor, prefix, text);
     return text;
 }
 
-static void assert_comes_back(const struct server_listing_cursor *cursor, const char *prefix)
+static void assert_comes_back(const struct fence_listing_cursor *cursor, const char *prefix)
 {
-    struct server_listing_cursor read;
+    struct fence_listing_cursor read;
     memset(&read, 0xff, sizeof(read));
-    assert_int_equal(server_listing_cursor_read(text_of(cursor, prefix), prefix, 5, &read), 0);
+    assert_int_equal(fence_listing_cursor_read(text_of(cursor, prefix), prefix, 5, &read), 0);
     assert_int_equal(read.walked, cursor->walked);
     assert_int_equal(read.walking, cursor->walking);
     assert_true(read.process == cursor->process);
@@ -41,8 +41,8 @@ static void assert_comes_back(const struct server_listing_cursor *cursor, const 
 
 static void assert_refused(const char *text, unsigned n)
 {
-    struct server_listing_cursor read = {.from = 42};
-    if (server_listing_cursor_read(text, "p", n, &read) != FENCE_EINVAL)
+    struct fence_listing_cursor read = {.from = 42};
+    if (fence_listing_cursor_read(text, "p", n, &read) != FENCE_EINVAL)
         fail_msg("taken: %s", text);
     assert_int_equal(read.from, 42); /* untouched */
 }
@@ -58,7 +58,7 @@ static void what_was_written_is_read(void **state)
 static void longest_cursor_fits(void **state)
 {
     (void)state;
-    struct server_listing_cursor longest = some;
+    struct fence_listing_cursor longest = some;
     longest.process = longest.to = UINT64_MAX;
     memset(longest.after, 'x', FENCE_RESOURCE_MAX);
     assert_comes_back(&longest, "x");
@@ -84,7 +84,7 @@ static void cursor_of_another_prefix_is_refused(void **state)
 static void any_other_byte_is_refused(void **state)
 {
     (void)state;
-    char text[SERVER_LISTING_CURSOR_MAX];
+    char text[FENCE_LISTING_CURSOR_MAX];
     (void)snprintf(text, sizeof(text), "%s", text_of(&split, "p"));
     for (size_t i = 0; text[i] != '\0'; i++) {
         const char was = text[i];
@@ -104,7 +104,7 @@ static void any_other_byte_is_refused(void **state)
 static void longer_text_is_refused(void **state)
 {
     (void)state;
-    char text[SERVER_LISTING_CURSOR_MAX + 1];
+    char text[FENCE_LISTING_CURSOR_MAX + 1];
     (void)snprintf(text, sizeof(text), "%sx", text_of(&some, "p"));
     assert_refused(text, 5);
     (void)snprintf(text, sizeof(text), "0%s", text_of(&some, "p"));
@@ -124,7 +124,7 @@ static void what_is_no_cursor_is_refused(void **state)
 static void cursor_that_makes_no_sense_is_refused(void **state)
 {
     (void)state;
-    struct server_listing_cursor cursor = some;
+    struct fence_listing_cursor cursor = some;
     assert_refused(text_of(&some, "p"), 3); /* master 4 of 3 was walked */
     cursor.walking = 5;
     assert_refused(text_of(&cursor, "p"), 5);
