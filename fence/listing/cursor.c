@@ -17,16 +17,18 @@ static unsigned long sum_of(const char *text, const char *prefix)
     return fence_hash(prefix, strlen(prefix), fence_hash(text, strlen(text), FORM));
 }
 
-/* At least @width digits. Returns the end. */
+/* At least @width digits, and a dot. Returns the end. */
 static char *write_hex(char *to, uint64_t number, unsigned width)
 {
-    for (unsigned digits = HEX_MAX; digits > 0; digits--) {
-        unsigned shift = 4 * (digits - 1);
-        if (digits <= width || number >> shift != 0)
-            *to++ = "0123456789abcdef"[number >> shift & 15];
-    }
-    *to++ = '.';
-    return to;
+    char digits[HEX_MAX];
+    unsigned count = 0;
+    do {
+        digits[HEX_MAX - ++count] = "0123456789abcdef"[number & 15];
+        number >>= 4;
+    } while (number != 0 || count < width);
+    memcpy(to, digits + HEX_MAX - count, count);
+    to[count] = '.';
+    return to + count + 1;
 }
 
 void fence_listing_cursor_write(const struct fence_listing_cursor *cursor, const char *prefix,
