@@ -64,6 +64,15 @@ static void longest_cursor_fits(void **state)
     assert_comes_back(&longest, "x");
 }
 
+/* Clients keep cursors while servers are updated. */
+static void text_is_what_it_always_was(void **state)
+{
+    (void)state;
+    assert_string_equal(text_of(&some, "p"),
+                        "6114f60933d25a68.9.1.fedcba9876543210.ffffffffffffffff.0.");
+    assert_string_equal(text_of(&split, "p"), "a2646e11661d4a24.0.4.1.0.7.a.b/c:d@e~f-g_h");
+}
+
 static void text_may_stand_in_a_query_as_it_is(void **state)
 {
     (void)state;
@@ -144,6 +153,7 @@ static void cursor_that_makes_no_sense_is_refused(void **state)
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test(what_was_written_is_read),
     cmocka_unit_test(longest_cursor_fits),
+    cmocka_unit_test(text_is_what_it_always_was),
     cmocka_unit_test(text_may_stand_in_a_query_as_it_is),
     cmocka_unit_test(cursor_of_another_prefix_is_refused),
     cmocka_unit_test(any_other_byte_is_refused),
