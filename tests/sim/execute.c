@@ -213,6 +213,8 @@ static struct sim_reply execute(struct sim_world *world, const struct sim_event 
     struct sim_master *master = &world->machines[machine];
     struct sim_link *link = sim_link_of(world, event->server, event->master);
     before_executing(world, master, link, request);
+    if (request->ask == SIM_ASK_SCAN || request->ask == SIM_ASK_HOLDERS)
+        return sim_listing_execute(world, machine, request);
     note_overtaken(world, machine, request);
     struct sim_reply reply = sim_master_execute(master, request, again, world->now_us);
     if (request->ask == SIM_ASK_LOCK) {

@@ -20,6 +20,7 @@ static uint64_t held_until_us(const struct sim_world *world, unsigned machine, u
 void sim_freedom_note(struct sim_world *world, unsigned machine, uint32_t resource)
 {
     world->freedom.held_until_us[machine][resource] = held_until_us(world, machine, resource);
+    sim_listed_note(world, machine, resource);
 }
 
 void sim_freedom_note_all(struct sim_world *world, unsigned machine)

@@ -151,6 +151,7 @@ static void finish(struct sim_world *world)
 {
     sim_check_all_answered(&world->check);
     sim_maintain_check(world);
+    sim_listing_check_over(world);
     for (unsigned s = 0; s < world->plan.servers; s++)
         if (fence_core_calls(world->servers[s].core) > 0)
             sim_check_fail(&world->check, "server %u is still busy after its last answer", s);

@@ -13,19 +13,21 @@ enum {
 
 enum sim_event_kind {
     /* at a server */
-    SIM_EVENT_CALL,    /* call @id arrives */
-    SIM_EVENT_LEFT,    /* the client of call @id is noticed to have gone */
-    SIM_EVENT_FREED,   /* word comes that lock @generation of resource @id was given up */
-    SIM_EVENT_REPLY,   /* the reply to message @id arrives from @master */
-    SIM_EVENT_TICK,    /* the core's deadline */
-    SIM_EVENT_CONNECT, /* the backoff towards @master is over */
-    SIM_EVENT_DOWN,    /* the end of the connection to @master is noticed */
-    SIM_EVENT_CLOSED,  /* the connection to @master was closed by the server itself */
+    SIM_EVENT_CALL,         /* call @id arrives */
+    SIM_EVENT_LEFT,         /* the client of call @id is noticed to have gone */
+    SIM_EVENT_FREED,        /* word comes that lock @generation of resource @id was given up */
+    SIM_EVENT_REPLY,        /* the reply to message @id arrives from @master */
+    SIM_EVENT_TICK,         /* the core's deadline */
+    SIM_EVENT_LISTING_TICK, /* the deadline of a page of a listing */
+    SIM_EVENT_CONNECT,      /* the backoff towards @master is over */
+    SIM_EVENT_DOWN,         /* the end of the connection to @master is noticed */
+    SIM_EVENT_CLOSED,       /* the connection to @master was closed by the server itself */
     /* at a master */
     SIM_EVENT_REQUEST, /* message @id arrives */
     /* at a client */
     SIM_EVENT_ANSWER, /* the answer to call @id arrives at @client */
     SIM_EVENT_CLIENT, /* @client goes on, if its turn is still @id */
+    SIM_EVENT_LIST,   /* the next page of a listing is asked for */
     /* in the world */
     SIM_EVENT_FAULT,        /* something may break */
     SIM_EVENT_MEND,         /* the settings of machine @id are put right */

@@ -138,6 +138,7 @@ static void on_connect(struct sim_world *world, const struct sim_event *event)
     }
     link->state = SIM_LINK_SHAKING;
     link->machine = world->address[i];
+    sim_listed_connected(world, i);
     sim_link_shake(world, s, i);
 }
 

@@ -273,6 +273,10 @@ const char *sim_request_name(const struct sim_request *request)
         return names[request->lock.kind];
     case SIM_ASK_REJOIN:
         return steps[request->rejoin.step];
+    case SIM_ASK_SCAN:
+        return "SCAN";
+    case SIM_ASK_HOLDERS:
+        return "HOLDERS";
     default:
         return request->ask == SIM_ASK_RESTAMP ? "RESTAMP" : "FACTS";
     }

@@ -14,6 +14,7 @@ enum {
     SIM_SET_TEXT_MAX = 3 * SIM_RESOURCES_MAX,
     SIM_TOMBSTONE = SIM_CALLS_MAX, /* in place of a lock id: nobody's */
     SIM_HOLDERS_MAX = SIM_CALLS_MAX + 1,
+    SIM_FOUND_MAX = SIM_RESOURCES_MAX + 1, /* by a step of a scan: one is given twice */
 };
 
 /* The resources that a call or a request is about, each another, and the token that goes with each.
@@ -73,7 +74,9 @@ enum sim_ask {
     SIM_ASK_LOCK,
     SIM_ASK_REJOIN,
     SIM_ASK_RESTAMP,
-    SIM_ASK_FACTS, /* the handshake */
+    SIM_ASK_FACTS,   /* the handshake */
+    SIM_ASK_SCAN,    /* a step of a listing's scan, */
+    SIM_ASK_HOLDERS, /* and its question for holders */
 };
 
 struct sim_lock_request {
@@ -107,6 +110,21 @@ struct sim_rejoin_request {
     int64_t floor;          /* ADMIT */
 };
 
+struct sim_scan_request {
+    uint64_t cursor; /* SCAN */
+    unsigned keys;
+    unsigned count; /* HOLDERS: of these */
+    uint32_t resource[SIM_RESOURCES_MAX];
+};
+
+struct sim_scan_reply {
+    bool refused;
+    uint64_t next; /* SCAN */
+    unsigned count;
+    uint32_t found[SIM_FOUND_MAX];      /* SCAN: resources */
+    uint64_t holder[SIM_RESOURCES_MAX]; /* HOLDERS: fence_lock_id_hash(); 0: nobody */
+};
+
 struct sim_request {
     enum sim_ask ask;
     unsigned member;        /* which the master is taken for */
@@ -114,6 +132,7 @@ struct sim_request {
     struct fence_view view; /* the sender works under */
     struct sim_lock_request lock;
     struct sim_rejoin_request rejoin; /* REJOIN, RESTAMP */
+    struct sim_scan_request scan;     /* SCAN, HOLDERS */
 };
 
 struct sim_reply {
@@ -140,6 +159,7 @@ struct sim_reply {
     bool intact;
     enum sim_persistence persistence;
     struct sim_marker marker;
+    struct sim_scan_reply scan; /* SCAN, HOLDERS */
     /* The script ran, and CONFIG GET behind it says that the server is not what its marker says. */
     bool undurable;
 };

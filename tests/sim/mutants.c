@@ -28,6 +28,7 @@ uint64_t fence_mutants;
 #define TOKENS  "P1 P2 P4"    /* tokens, exclusion, lost updates */
 #define COMING  "P3"          /* what comes back, and in time */
 #define WAITING "W1 W2 W3 W4" /* waiters.h */
+#define LISTED  "L1 L2 L3"    /* listed.h */
 #define UNFOUND "P1 P2 P4 "   /* tokens, and it is not known to be found */
 
 static const struct mutant {
@@ -134,6 +135,23 @@ static const struct mutant {
     {"group-confirmed-in-part", "all of them are confirmed or none", TOKENS, 0,
      MASTER(GROUP_CONFIRMED_IN_PART)},
     {"group-undone-in-part", "all of them are taken back", COMING, 0, MASTER(GROUP_UNDONE_IN_PART)},
+    {"listing-walks-too-few", "a listing walks N - q + 1 masters", LISTED,
+     CORE(LISTING_WALKS_TOO_FEW), 0},
+    {"listing-skips-unasked", "a name that nobody can be asked about is not passed over", LISTED,
+     CORE(LISTING_SKIPS_UNASKED), 0},
+    {"listing-knows-by-name", "nor is one that has another holder there", LISTED,
+     CORE(LISTING_KNOWS_BY_NAME), 0},
+    {"listing-any-process", "a scan's cursor is of no use to another process", LISTED,
+     CORE(LISTING_PROCESS_UNCHECKED), 0},
+    {"listing-split-loses", "the next page goes on within a step that has no room", LISTED,
+     CORE(LISTING_SPLIT_LOSES), 0},
+    {"listing-ends-behind-step", "a page ends before such a step, not behind it", LISTED,
+     CORE(LISTING_ENDS_BEHIND_STEP), 0},
+    {"listing-part-unchecked", "only the same part of the table is gone on with", LISTED,
+     CORE(LISTING_PART_UNCHECKED), 0},
+    {"listing-held-unchecked", "only what the core says is held is listed", LISTED,
+     CORE(LISTING_HELD_UNCHECKED), 0},
+    {"listing-untimed", "masters are waited for only so long", LISTED, CORE(LISTING_UNTIMED), 0},
 
     /* Looked for only by name. README.md says why they are not found. */
     {"pages-unchecked", "a page is of the master that recorded", UNFOUND, 0,

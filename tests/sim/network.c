@@ -110,18 +110,25 @@ static void perhaps_lag(struct sim_world *world, unsigned s, struct sim_link *li
         link->request_us = until_us;
 }
 
-static bool may_send(const struct sim_link *link, const struct sim_request *request)
+bool sim_network_can_ask(struct sim_world *world, unsigned s, unsigned i)
 {
-    if (request->ask == SIM_ASK_LOCK || request->ask == SIM_ASK_REJOIN)
-        return link->state != SIM_LINK_CLOSED && link->shaken > 0 && link->shaken == link->shakes;
-    return link->state != SIM_LINK_CLOSED;
+    const struct sim_link *link = sim_link_of(world, s, i);
+    return link->state != SIM_LINK_CLOSED && link->shaken > 0 && link->shaken == link->shakes;
+}
+
+static bool may_send(struct sim_world *world, unsigned s, unsigned i,
+                     const struct sim_request *request)
+{
+    if (request->ask == SIM_ASK_FACTS || request->ask == SIM_ASK_RESTAMP)
+        return sim_link_of(world, s, i)->state != SIM_LINK_CLOSED;
+    return sim_network_can_ask(world, s, i);
 }
 
 void sim_network_send(struct sim_world *world, unsigned s, unsigned i,
                       const struct sim_request *request)
 {
     struct sim_link *link = sim_link_of(world, s, i);
-    if (!may_send(link, request)) {
+    if (!may_send(world, s, i, request)) {
         sim_check_fail(&world->check, "server %u asks master %u without a handshake", s, i);
         return;
     }
@@ -281,6 +288,10 @@ static void hand_out(struct sim_world *world, unsigned s, unsigned i,
     case SIM_ASK_FACTS:
         sim_link_learn(world, s, i, &message->reply);
         break;
+    case SIM_ASK_SCAN:
+    case SIM_ASK_HOLDERS:
+        sim_listing_told(world, s, i, message, FENCE_PART_GRANTED);
+        break;
     case SIM_ASK_RESTAMP:
         break; /* the handshake behind it says what the marker is now */
     }
@@ -348,6 +359,8 @@ void sim_network_lose_all(struct sim_world *world, unsigned s, unsigned i)
             tell_lock_reply(world, s, i, message);
         else if (message->request.ask == SIM_ASK_REJOIN)
             tell_rejoin_reply(world, s, i, message);
+        else if (message->request.ask == SIM_ASK_SCAN || message->request.ask == SIM_ASK_HOLDERS)
+            sim_listing_told(world, s, i, message, FENCE_PART_TIMEOUT);
         free_if_done(&world->network, m);
     }
 }

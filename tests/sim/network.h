@@ -45,6 +45,9 @@ struct sim_network {
 
 void sim_network_init(struct sim_network *network);
 
+/* Whether server @s can ask master @i about locks: the handshake on the connection ended. */
+bool sim_network_can_ask(struct sim_world *world, unsigned s, unsigned i);
+
 /* Sends @request from server @s to master @i, on the connection that stands. */
 void sim_network_send(struct sim_world *world, unsigned s, unsigned i,
                       const struct sim_request *request);

@@ -24,6 +24,8 @@ enum {
     OWED_MAX = 8, /* at most */
     BLANK_WORLDS = 16,
     BLANK_WORLD = 5,
+    LIST_WORLDS = 4, /* one seed in so many, of this remainder, has listings */
+    LIST_WORLD = 3,
 };
 
 /* How often a fault strikes in the worlds that have it: seldom, or often. */
@@ -471,6 +473,18 @@ static bool is_blank_of_seed(const struct sim_plan *plan, uint64_t seed)
     return usual && seed % BLANK_WORLDS == BLANK_WORLD;
 }
 
+/* In every other world with listings several locks are held for longer than it takes to list them.
+ */
+static void draw_listings(struct sim_plan *plan, uint64_t seed)
+{
+    plan->lists = seed % LIST_WORLDS == LIST_WORLD;
+    if (!plan->lists || seed / LIST_WORLDS % 2 == 0)
+        return;
+    plan->resources = SIM_RESOURCES_MAX;
+    plan->ttl_low_ms = plan->ttl_high_ms = 1000;
+    plan->think_us = 50 * 1000;
+}
+
 struct sim_plan sim_plan_of_seed(uint64_t seed, unsigned masters)
 {
     struct sim_plan plan = {.kind = SIM_MIXED};
@@ -480,6 +494,7 @@ struct sim_plan sim_plan_of_seed(uint64_t seed, unsigned masters)
     plan.owed = owed_of_seed(seed);
     plan.blank = is_blank_of_seed(&plan, seed);
     plan.early = plan.kind == SIM_LOST && seed % 2 == 0;
+    draw_listings(&plan, seed);
     return plan;
 }
 

@@ -83,6 +83,7 @@ void sim_server_crash(struct sim_world *world, unsigned s)
     new_core(world, server);
     server->tick_at_us = FENCE_NEVER;
     server->declines = false;
+    sim_listing_crashed(world, s);
     sim_links_forget(world, s);
 }
 
@@ -122,6 +123,10 @@ static void decline(struct sim_world *world, unsigned s)
 
 static void answer(struct sim_world *world, unsigned s, const struct fence_answer *answer)
 {
+    if (answer->origin == FENCE_ORIGIN_LISTING) {
+        sim_listing_inspected(world, s, answer);
+        return;
+    }
     assert(answer->client < world->check.calls_count);
     const struct sim_server *server = &world->servers[s];
     struct sim_call *call = &world->check.calls[answer->client];

@@ -76,6 +76,11 @@ static bool drop_parts(struct shrinking *shrinking)
     plan = shrinking->best.plan;
     any |= lower(shrinking, &plan.slowness, 0, &plan);
     plan = shrinking->best.plan;
+    if (plan.lists) {
+        plan.lists = false;
+        any |= try(shrinking, &plan);
+    }
+    plan = shrinking->best.plan;
     if (plan.resources > 1) {
         plan.resources = plan.slots = 1;
         any |= try(shrinking, &plan);

@@ -102,6 +102,16 @@
     X(bootstrap_copies)                                                                            \
     X(losses_again)                                                                                \
     X(server_crashes)                                                                              \
+    X(listing_pages)                                                                               \
+    X(listings_ended)                                                                              \
+    X(listings_failed)                                                                             \
+    X(listings_outdated)                                                                           \
+    X(listings_gave_up)                                                                            \
+    X(listings_put_off)                                                                            \
+    X(scans)                                                                                       \
+    X(holders_asked)                                                                               \
+    X(locks_listed)                                                                                \
+    X(locks_promised) /* to be listed */                                                           \
     X(claims_stale)                                                                                \
     X(writes_stale)                                                                                \
     X(writes)

@@ -132,6 +132,7 @@ static void start(struct sim_world *world, uint64_t seed, FILE *out)
     }
     for (unsigned c = 0; c < world->plan.clients; c++)
         sim_client_start(world, c, seed);
+    sim_listing_start(world, seed);
     sim_faults_start(world);
     sim_operators_init(world, seed);
     world->lost_again = false;
@@ -167,6 +168,12 @@ static void act(struct sim_world *world, const struct sim_event *event)
         break;
     case SIM_EVENT_TICK:
         sim_server_tick(world, event->server);
+        break;
+    case SIM_EVENT_LISTING_TICK:
+        sim_listing_tick(world, event->server);
+        break;
+    case SIM_EVENT_LIST:
+        sim_listing_act(world);
         break;
     case SIM_EVENT_ANSWER:
         sim_client_answered(world, event->client, &world->check.calls[event->id]);
@@ -216,6 +223,7 @@ static uint64_t stopped_until_us(const struct sim_world *world, const struct sim
     case SIM_EVENT_FREED:
     case SIM_EVENT_REPLY:
     case SIM_EVENT_TICK:
+    case SIM_EVENT_LISTING_TICK:
     case SIM_EVENT_CONNECT:
     case SIM_EVENT_DOWN:
     case SIM_EVENT_CLOSED:
@@ -255,7 +263,7 @@ static void perhaps_stop(struct sim_world *world, const struct sim_event *event)
 /* A process that goes on may look at its timers first, or at what has arrived. */
 static void put_off(struct sim_world *world, const struct sim_event *event, uint64_t until_us)
 {
-    if (event->kind == SIM_EVENT_TICK)
+    if (event->kind == SIM_EVENT_TICK || event->kind == SIM_EVENT_LISTING_TICK)
         until_us += sim_rng_below(&world->rng, SIM_TIMERS_LATE_US);
     sim_heap_put_off(&world->heap, event, until_us);
 }

@@ -14,6 +14,7 @@
 #include "tests/sim/freedom.h"
 #include "tests/sim/heap.h"
 #include "tests/sim/link.h"
+#include "tests/sim/listing.h"
 #include "tests/sim/maintain.h"
 #include "tests/sim/master.h"
 #include "tests/sim/network.h"
@@ -65,6 +66,7 @@ struct sim_world {
     struct sim_maintain maintain;
     struct sim_operators operators;
     bool lost_again;
+    struct sim_listing listing;
     struct fence_group group; /* of the call that the core is given */
 };
 
