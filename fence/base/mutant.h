@@ -36,9 +36,9 @@ enum fence_mutant {
     FENCE_MUTANT_FLOOR_WITHOUT_MARGIN,    /* the floor is what was seen */
     FENCE_MUTANT_FLOOR_WITHOUT_SURVIVORS, /* ... by the operator alone */
     FENCE_MUTANT_NEW_OVER_MARKED,         /* a new fleet is made of masters of an older one */
-    FENCE_MUTANT_LISTING_WALKS_TOO_FEW,     /* a listing walks one master fewer than it must */
-    FENCE_MUTANT_LISTING_SKIPS_UNASKED,     /* a name counts as listed where nobody can be asked */
-    FENCE_MUTANT_LISTING_KNOWS_BY_NAME,     /* ... and where the one asked names another holder */
+    FENCE_MUTANT_LISTING_WALKS_TOO_FEW,   /* a listing walks one master fewer than it must */
+    FENCE_MUTANT_LISTING_SKIPS_UNASKED,   /* a name counts as listed where nobody can be asked */
+    FENCE_MUTANT_LISTING_KNOWS_BY_NAME,   /* ... and where the one asked names another holder */
     FENCE_MUTANT_LISTING_PROCESS_UNCHECKED, /* a scan goes on at its cursor in another process */
     FENCE_MUTANT_LISTING_SPLIT_LOSES,      /* what a page has no room for is forgotten: of a step */
     FENCE_MUTANT_LISTING_ENDS_BEHIND_STEP, /* ... that it ends within, and that it ends before */

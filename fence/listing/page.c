@@ -340,7 +340,7 @@ static void on_begin(struct fence_listing *listing, const struct fence_listing_c
     next_step(listing);
 }
 
-static void on_tick(struct fence_listing *listing)
+static void listing_tick(struct fence_listing *listing)
 {
     if (listing->now_us < listing->deadline_us)
         return;
@@ -388,7 +388,7 @@ void fence_listing_step(struct fence_listing *listing, const struct fence_listin
         on_inspected(listing, event->answer);
         break;
     case FENCE_LISTING_EVENT_TICK:
-        on_tick(listing);
+        listing_tick(listing);
         break;
     }
     listing->fleet = NULL;

@@ -24,7 +24,7 @@ struct server_listings {
     struct listing listing[SERVER_LISTINGS];
 };
 
-static void step(struct listing *listing, struct fence_listing_event *event);
+static void listing_step(struct listing *listing, struct fence_listing_event *event);
 
 /* ---- what the machine borrows ---------------------------------------------------------------- */
 
@@ -52,7 +52,7 @@ static int make_room(struct listing *listing, size_t count)
 static void on_timer(uv_timer_t *timer)
 {
     struct fence_listing_event event = {.kind = FENCE_LISTING_EVENT_TICK};
-    step(timer->data, &event);
+    listing_step(timer->data, &event);
 }
 
 static void on_scanned(void *context, unsigned i, const struct fence_found *found)
@@ -65,7 +65,7 @@ static void on_scanned(void *context, unsigned i, const struct fence_found *foun
         .kind = FENCE_LISTING_EVENT_SCANNED,
         .told = {.master = i, .found = &told, .room = listing->room},
     };
-    step(listing, &event);
+    listing_step(listing, &event);
 }
 
 static void on_holders(void *context, unsigned i, const struct fence_found *found)
@@ -74,7 +74,7 @@ static void on_holders(void *context, unsigned i, const struct fence_found *foun
         .kind = FENCE_LISTING_EVENT_HOLDERS,
         .told = {.master = i, .found = found},
     };
-    step(context, &event);
+    listing_step(context, &event);
 }
 
 void server_listings_answer(struct server_listings *listings, const struct fence_answer *answer)
@@ -84,7 +84,7 @@ void server_listings_answer(struct server_listings *listings, const struct fence
         .answer = answer,
     };
     assert(answer->origin == FENCE_ORIGIN_LISTING && answer->client < SERVER_LISTINGS);
-    step(&listings->listing[answer->client], &event);
+    listing_step(&listings->listing[answer->client], &event);
 }
 
 /* ---- effects --------------------------------------------------------------------------------- */
@@ -170,7 +170,7 @@ static void act(struct listing *listing, const struct fence_listing_effect *effe
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-static void set_timer(struct listing *listing, uint64_t now_us)
+static void set_listing_timer(struct listing *listing, uint64_t now_us)
 {
     uint64_t deadline_us = fence_listing_deadline(&listing->page);
     uint64_t left_us = deadline_us > now_us ? deadline_us - now_us : 0;
@@ -181,13 +181,13 @@ static void set_timer(struct listing *listing, uint64_t now_us)
 }
 
 /* The events that effects bring about at once are steps within this one: they have no effects. */
-static void step(struct listing *listing, struct fence_listing_event *event)
+static void listing_step(struct listing *listing, struct fence_listing_event *event)
 {
     struct fence_listing_effects effects;
     event->now_us = server_clock_us();
     event->fleet = server_driver_fleet(listing->all->config.driver);
     fence_listing_step(&listing->page, event, &effects);
-    set_timer(listing, event->now_us);
+    set_listing_timer(listing, event->now_us);
     for (unsigned k = 0; k < effects.count; k++)
         act(listing, &effects.items[k]);
 }
@@ -219,7 +219,7 @@ void server_listings_call(struct server_listings *listings, const struct fence_l
         .kind = FENCE_LISTING_EVENT_BEGIN,
         .begin = {.call = call, .locks = listing->locks},
     };
-    step(listing, &event);
+    listing_step(listing, &event);
 }
 
 /* ---- the owner's side ------------------------------------------------------------------------ */
