@@ -36,7 +36,7 @@ static void free_room(struct listing *listing)
 }
 
 /* For @count names; for none, if these are too many. FENCE_ENOMEM. */
-static int make_room(struct listing *listing, size_t count)
+static int listing_make_room(struct listing *listing, size_t count)
 {
     struct fence_listing_names *room = &listing->room;
     free_room(listing);
@@ -55,11 +55,11 @@ static void on_timer(uv_timer_t *timer)
     listing_step(timer->data, &event);
 }
 
-static void on_scanned(void *context, unsigned i, const struct fence_found *found)
+static void on_listing_scanned(void *context, unsigned i, const struct fence_found *found)
 {
     struct listing *listing = context;
     struct fence_found told = *found;
-    if (listing->locks && make_room(listing, found->count) != 0)
+    if (listing->locks && listing_make_room(listing, found->count) != 0)
         told.error = FENCE_ENOMEM;
     struct fence_listing_event event = {
         .kind = FENCE_LISTING_EVENT_SCANNED,
@@ -68,7 +68,7 @@ static void on_scanned(void *context, unsigned i, const struct fence_found *foun
     listing_step(listing, &event);
 }
 
-static void on_holders(void *context, unsigned i, const struct fence_found *found)
+static void on_listing_holders(void *context, unsigned i, const struct fence_found *found)
 {
     struct fence_listing_event event = {
         .kind = FENCE_LISTING_EVENT_HOLDERS,
@@ -104,10 +104,10 @@ static void scan(struct listing *listing, const struct fence_listing_effect *eff
     unsigned i = (unsigned)__builtin_ctz(effect->masters);
     struct storage_master *master = server_driver_master(listing->all->config.driver, i);
     int error = storage_master_scan(master, effect->scan.cursor, effect->scan.prefix,
-                                    effect->scan.keys, on_scanned, listing);
+                                    effect->scan.keys, on_listing_scanned, listing);
     if (error) {
         const struct fence_found none = unasked(error);
-        on_scanned(listing, i, &none);
+        on_listing_scanned(listing, i, &none);
     }
 }
 
@@ -117,15 +117,15 @@ static void ask_holders(struct listing *listing, const struct fence_listing_effe
         unsigned i = (unsigned)__builtin_ctz(left);
         struct storage_master *master = server_driver_master(listing->all->config.driver, i);
         int error = storage_master_holders(master, effect->names.name, effect->names.count,
-                                           on_holders, listing);
+                                           on_listing_holders, listing);
         if (error) {
             const struct fence_found none = unasked(error);
-            on_holders(listing, i, &none);
+            on_listing_holders(listing, i, &none);
         }
     }
 }
 
-static void inspect(struct listing *listing, const struct fence_listing_effect *effect)
+static void listing_inspect(struct listing *listing, const struct fence_listing_effect *effect)
 {
     for (size_t k = 0; k < effect->names.count; k++) {
         const struct fence_call call = {
@@ -141,7 +141,7 @@ static void inspect(struct listing *listing, const struct fence_listing_effect *
 }
 
 /* The place may be taken by another call before this returns. */
-static void answer(struct listing *listing, const struct fence_listing_answer *page)
+static void listing_answer(struct listing *listing, const struct fence_listing_answer *page)
 {
     struct fence_listed *locks = listing->locks;
     listing->locks = NULL;
@@ -150,7 +150,7 @@ static void answer(struct listing *listing, const struct fence_listing_answer *p
     free(locks);
 }
 
-static void act(struct listing *listing, const struct fence_listing_effect *effect)
+static void listing_act(struct listing *listing, const struct fence_listing_effect *effect)
 {
     switch (effect->kind) {
     case FENCE_LISTING_EFFECT_SCAN:
@@ -160,10 +160,10 @@ static void act(struct listing *listing, const struct fence_listing_effect *effe
         ask_holders(listing, effect);
         break;
     case FENCE_LISTING_EFFECT_INSPECT:
-        inspect(listing, effect);
+        listing_inspect(listing, effect);
         break;
     case FENCE_LISTING_EFFECT_ANSWER:
-        answer(listing, &effect->answer);
+        listing_answer(listing, &effect->answer);
         break;
     }
 }
@@ -189,7 +189,7 @@ static void listing_step(struct listing *listing, struct fence_listing_event *ev
     fence_listing_step(&listing->page, event, &effects);
     set_listing_timer(listing, event->now_us);
     for (unsigned k = 0; k < effects.count; k++)
-        act(listing, &effects.items[k]);
+        listing_act(listing, &effects.items[k]);
 }
 
 /* ---- a call ---------------------------------------------------------------------------------- */
