@@ -10,10 +10,9 @@
 
 struct call *core_open(struct fence_core *core, const struct fence_call *asked)
 {
-    assert(core->free != FENCE_NOBODY);
-    struct call *call = &core->calls[core->free];
-    core->free = call->next_free;
-    core->busy++;
+    uint32_t index = fence_pool_take(&core->pool);
+    assert(index != FENCE_POOL_NONE);
+    struct call *call = &core->calls[index];
     call->kind = asked->kind;
     call->origin = asked->origin;
     call->client = asked->client;
@@ -40,7 +39,5 @@ void core_finish(struct fence_core *core, struct call *call)
     if (call->state == CALL_ADMITTING)
         core_admit_leave(core, call);
     core_call_move(call, CALL_FREE);
-    call->next_free = core->free;
-    core->free = core_index(core, call);
-    core->busy--;
+    fence_pool_give(&core->pool, core_index(core, call));
 }

@@ -39,7 +39,8 @@ static void check_queue(const struct fence_core *core, const struct call *call)
 
 static void check_group(const struct fence_core *core, const struct call *call)
 {
-    assert(call->group < core->groups.capacity);
+    assert(call->group < core->groups.pool.capacity &&
+           fence_pool_is_taken(&core->groups.pool, call->group));
     const struct core_group_call *group = &core->groups.calls[call->group];
     assert(group->call == core_index(core, call) && "a group is of one call");
     assert(core->groups.used[group->place] == call->group && "a group under way is in use");
@@ -80,7 +81,8 @@ static void check_call(const struct fence_core *core, const struct call *call)
 static uint32_t count_free(const struct fence_core *core)
 {
     uint32_t count = 0;
-    for (uint32_t at = core->free; at != FENCE_NOBODY; at = core->calls[at].next_free) {
+    uint32_t at = core->pool.free;
+    for (; at != FENCE_POOL_NONE; at = fence_pool_behind(&core->pool, at)) {
         assert(count < core->config.calls && "the free slots are no circle");
         assert(core->calls[at].state == CALL_FREE && "a free slot has no call");
         count++;
@@ -118,12 +120,12 @@ static void check_tables(const struct fence_core *core)
         waiting += is_acquire && call->wait_until_us != 0;
         groups += is_acquire && call->group != FENCE_NOBODY;
     }
-    assert(busy == core->busy && busy + count_free(core) == core->config.calls &&
+    assert(busy == core->pool.used && busy + count_free(core) == core->config.calls &&
            "each slot is free or busy");
     assert(waiting == core->waiting && "waiters are counted");
     assert(groups == core->groups.used_count && "groups are counted");
     assert(admitting == count_admitting(core) && "who waits for admission is in its queue");
-    assert(core->cleanups.open <= core->cleanups.capacity && "clean-ups are bounded");
+    assert(core->cleanups.pool.used <= core->cleanups.pool.capacity && "clean-ups are bounded");
 }
 
 /* ---- masters --------------------------------------------------------------------------------- */

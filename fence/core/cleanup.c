@@ -63,7 +63,7 @@ void core_undo_reply(struct fence_core *core, unsigned i, uint32_t index, uint64
     /* A refusal means that nothing was done. A lost reply may mean the same. */
     bool done = kind != FENCE_REPLY_LOST && kind != FENCE_REPLY_REFUSED &&
                 kind != FENCE_REPLY_STALE && !fence_obstacles_has(kind);
-    bool outdated = kind == FENCE_REPLY_STALE && index < core->cleanups.capacity &&
+    bool outdated = kind == FENCE_REPLY_STALE && index < core->cleanups.pool.capacity &&
                     core->cleanups.cleanups[index].generation != core->fleet.generation;
     if (!done)
         core_cleanups_lose(&core->cleanups, index, serial, i);

@@ -4,17 +4,14 @@
 #ifndef FENCE_CORE_CLIENTS_H
 #define FENCE_CORE_CLIENTS_H
 
+#include "fence/base/table.h"
 #include "fence/protocol/error.h"
 
 #include <stdint.h>
 
 struct core_clients {
-    uint32_t capacity;
-    uint32_t *buckets;
-    struct core_client_place {
-        uint64_t client;
-        uint32_t next; /* in the same bucket */
-    } * places;
+    struct fence_table table; /* of calls, by their clients */
+    uint64_t *client;         /* of each call in it */
 };
 
 /* For calls numbered 0 .. @capacity - 1, a power of two. FENCE_ENOMEM. */

@@ -9,20 +9,16 @@ int core_groups_init(struct core_groups *groups, uint32_t capacity)
     assert(capacity > 0);
     groups->calls = calloc(capacity, sizeof(*groups->calls));
     groups->used = calloc(capacity, sizeof(*groups->used));
-    if (!groups->calls || !groups->used) {
+    if (!fence_pool_init(&groups->pool, capacity) || !groups->calls || !groups->used) {
         core_groups_fini(groups);
         return FENCE_ENOMEM;
     }
-    groups->capacity = capacity;
-    groups->used_count = 0;
-    groups->free = 0;
-    for (uint32_t i = 0; i < capacity; i++)
-        groups->calls[i].next_free = i + 1 < capacity ? i + 1 : FENCE_NOBODY;
     return 0;
 }
 
 void core_groups_fini(struct core_groups *groups)
 {
+    fence_pool_fini(&groups->pool);
     free(groups->calls);
     free(groups->used);
     *groups = (struct core_groups){0};
@@ -30,12 +26,13 @@ void core_groups_fini(struct core_groups *groups)
 
 bool core_groups_full(const struct core_groups *groups)
 {
-    return groups->free == FENCE_NOBODY;
+    return fence_pool_full(&groups->pool);
 }
 
 bool core_groups_let_wait(const struct core_groups *groups)
 {
-    return groups->used_count < groups->capacity - groups->capacity / FENCE_GROUPS_KEPT_PART;
+    return groups->used_count <
+           groups->pool.capacity - groups->pool.capacity / FENCE_GROUPS_KEPT_PART;
 }
 
 static bool has_slot(const struct core_group_call *call, uint16_t slot)
@@ -63,9 +60,8 @@ uint32_t core_groups_open(struct core_groups *groups, const struct fence_group *
 {
     assert(!core_groups_full(groups));
     assert(group->count >= FENCE_GROUP_MIN && group->count <= FENCE_GROUP_MAX);
-    uint32_t index = groups->free;
+    uint32_t index = fence_pool_take(&groups->pool);
     struct core_group_call *opened = &groups->calls[index];
-    groups->free = opened->next_free;
     opened->call = call;
     opened->place = groups->used_count;
     opened->blocked = 0;
@@ -79,11 +75,10 @@ uint32_t core_groups_open(struct core_groups *groups, const struct fence_group *
 
 void core_groups_close(struct core_groups *groups, uint32_t index)
 {
-    assert(index < groups->capacity && groups->used_count > 0);
+    assert(groups->used_count > 0);
     struct core_group_call *closed = &groups->calls[index];
     uint32_t last = groups->used[--groups->used_count];
     groups->used[closed->place] = last;
     groups->calls[last].place = closed->place;
-    closed->next_free = groups->free;
-    groups->free = index;
+    fence_pool_give(&groups->pool, index);
 }

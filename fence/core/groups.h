@@ -5,6 +5,7 @@
 #ifndef FENCE_CORE_GROUPS_H
 #define FENCE_CORE_GROUPS_H
 
+#include "fence/base/pool.h"
 #include "fence/core/holder_hint.h"
 #include "fence/protocol/error.h"
 #include "fence/quorum/attempt.h"
@@ -19,9 +20,8 @@ struct core_group_call {
         slots[CORE_GROUP_SLOT_WORDS]; /* a bit for each slot of its resources, some share one */
     uint32_t call;                    /* whose it is */
     uint32_t place;                   /* in the list of those in use */
-    uint32_t next_free;
-    unsigned blocked;             /* the index of the lock that was in the way last */
-    struct core_holder_hint seen; /* of that one */
+    unsigned blocked;                 /* the index of the lock that was in the way last */
+    struct core_holder_hint seen;     /* of that one */
     struct fence_counter_votes votes[FENCE_GROUP_MAX];
     struct fence_group group;
 };
@@ -30,8 +30,7 @@ struct core_groups {
     struct core_group_call *calls;
     uint32_t *used; /* the indexes of those in use, in no order */
     uint32_t used_count;
-    uint32_t capacity;
-    uint32_t free;
+    struct fence_pool pool;
 };
 
 /* Room for @capacity of them. FENCE_ENOMEM. */

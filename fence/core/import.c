@@ -1,6 +1,7 @@
 #include "fence/core/import.h"
 
 #include "fence/base/mutant.h"
+#include "fence/base/set.h"
 #include "fence/core/masters.h"
 #include "fence/core/rejoin_steps.h"
 #include "fence/protocol/lease.h"
@@ -10,7 +11,7 @@ static void ask_for_page(struct fence_core *core, unsigned member, unsigned i)
     struct core_rejoin *rejoin = &core->rejoins[member];
     struct core_source *source = &rejoin->source[i];
     struct fence_rejoin_request *request =
-        core_rejoin_send(core, member, FENCE_REJOIN_READ, core_bit(i));
+        core_rejoin_send(core, member, FENCE_REJOIN_READ, fence_set_of(i));
     source->number = (source->number + 1) & REJOIN_NUMBER_MASK;
     source->away_us = 0;
     source->reading = true;
@@ -31,7 +32,7 @@ static void merge_page(struct fence_core *core, unsigned member, unsigned i,
                        enum fence_rejoin_part part, const struct fence_page *page)
 {
     struct fence_rejoin_request *request =
-        core_rejoin_send(core, member, FENCE_REJOIN_INSTALL, core_bit(member));
+        core_rejoin_send(core, member, FENCE_REJOIN_INSTALL, fence_set_of(member));
     request->tag |= (uint64_t)part << REJOIN_PART_SHIFT | (uint64_t)i << REJOIN_SOURCE_SHIFT;
     request->source = i;
     request->page = page;
@@ -61,7 +62,7 @@ void core_import_begin(struct fence_core *core, unsigned member)
     rejoin->sign_us = core->now_us;
     core_rejoin_state_import(rejoin, sources, core_rejoin_timeout_us(core));
     for (unsigned i = 0; i < core->fleet.n; i++)
-        if (sources >> i & 1)
+        if (fence_set_has(sources, i))
             ask_for_page(core, member, i);
 }
 
@@ -114,7 +115,7 @@ static bool may_import(const struct fence_core *core, unsigned member, enum fenc
     uint32_t set = core_rejoin_state_imported(rejoin, part);
     for (unsigned i = 0; i < core->fleet.n; i++)
         if (!rejoin->source[i].broken)
-            set |= core_bit(i) & rejoin->sources;
+            set |= fence_set_of(i) & rejoin->sources;
     return core_rejoin_is_enough(core, set);
 }
 
@@ -148,7 +149,7 @@ static bool may_read(const struct fence_core *core, unsigned member, unsigned i)
     const struct core_source *source = &core->rejoins[member].source[i];
     return source->part < FENCE_REJOIN_PARTS && !source->reading && !source->broken &&
            core_rejoin_state_merging(source) < FENCE_REJOIN_MERGING_MAX &&
-           (fence_fleet_active(&core->fleet) >> i & 1);
+           fence_set_has(fence_fleet_active(&core->fleet), i);
 }
 
 /* Sources that are away for too long are not waited for. */
@@ -156,7 +157,7 @@ static void drop_the_absent(struct fence_core *core, unsigned member)
 {
     for (unsigned i = 0; i < core->fleet.n; i++) {
         struct core_source *source = &core->rejoins[member].source[i];
-        bool away = source->away_us > 0 && !(fence_fleet_active(&core->fleet) >> i & 1);
+        bool away = source->away_us > 0 && !fence_set_has(fence_fleet_active(&core->fleet), i);
         if (source->part < FENCE_REJOIN_PARTS && away &&
             core->now_us >= source->away_us + FENCE_REJOIN_TIMEOUT_US)
             source->broken = true;
@@ -167,7 +168,7 @@ static void read_on(struct fence_core *core, unsigned member)
 {
     const struct core_rejoin *rejoin = &core->rejoins[member];
     for (unsigned i = 0; i < core->fleet.n; i++)
-        if ((rejoin->sources >> i & 1) && may_read(core, member, i))
+        if (fence_set_has(rejoin->sources, i) && may_read(core, member, i))
             ask_for_page(core, member, i);
 }
 
@@ -196,7 +197,7 @@ void core_import_page_came(struct fence_core *core, unsigned member, unsigned i,
     struct core_source *source = &rejoin->source[i];
     if (!is_awaited(source, reply->tag))
         return; /* no page was asked for, or this one was asked for again */
-    if (!(fence_fleet_active(&core->fleet) >> i & 1)) {
+    if (!fence_set_has(fence_fleet_active(&core->fleet), i)) {
         core_source_leave(source, core->now_us);
         core_import_go_on(core, member);
         return;
@@ -259,8 +260,8 @@ void core_import_tick(struct fence_core *core, unsigned member)
         return;
     }
     for (unsigned i = 0; i < core->fleet.n; i++)
-        if ((rejoin->sources >> i & 1) && rejoin->source[i].reading)
-            silent |= core_bit(i);
+        if (fence_set_has(rejoin->sources, i) && rejoin->source[i].reading)
+            silent |= fence_set_of(i);
     rejoin->due_us = core_rejoin_timeout_us(core);
     core_give_up(core, silent & fence_fleet_active(&core->fleet), FENCE_REASON_SILENT);
     if (rejoin->serial == serial && rejoin->state == CORE_REJOIN_IMPORTING)

@@ -48,12 +48,10 @@ int fence_core_new(const struct fence_config *config, struct fence_core **ret_co
     int error = FENCE_ENOMEM;
     core->calls = calloc(config->calls, sizeof(*core->calls));
     core->rejoins = calloc(config->masters, sizeof(*core->rejoins));
-    if (!core->calls || !core->rejoins)
+    if (!core->calls || !core->rejoins || !fence_pool_init(&core->pool, config->calls))
         goto out;
     for (unsigned i = 0; i < config->masters; i++)
         core->rejoins[i].due_us = FENCE_NEVER;
-    for (uint32_t i = 0; i < config->calls; i++)
-        core->calls[i].next_free = i + 1 < config->calls ? i + 1 : FENCE_NOBODY;
     error = init_tables(core, config);
     if (error)
         goto out;
@@ -74,6 +72,7 @@ void fence_core_free(struct fence_core *core)
     core_groups_fini(&core->groups);
     core_admission_fini(&core->admission);
     core_cleanups_fini(&core->cleanups);
+    fence_pool_fini(&core->pool);
     free(core->rejoins);
     free(core->calls);
     free(core);

@@ -1,6 +1,7 @@
 #include "fence/core/masters.h"
 
 #include "fence/base/mutant.h"
+#include "fence/base/set.h"
 #include "fence/core/output.h"
 
 #include <string.h>
@@ -19,7 +20,7 @@ static void reset_masters(struct fence_core *core, uint32_t set, enum fence_reas
     if (set == 0)
         return;
     for (unsigned i = 0; i < core->fleet.n; i++)
-        if (set >> i & 1)
+        if (fence_set_has(set, i))
             lose_master(core, i, reason);
     core_add_effect(core, FENCE_EFFECT_RESET)->masters = set;
 }
@@ -47,7 +48,7 @@ static void reconsider(struct fence_core *core, uint32_t active_before)
         core_add_effect(core, FENCE_EFFECT_RESTAMP)->masters = restarted;
     uint32_t forgot = changed & fence_fleet_in_state(fleet, FENCE_MASTER_REJOIN);
     for (unsigned i = 0; i < fleet->n; i++)
-        if (forgot >> i & 1)
+        if (fence_set_has(forgot, i))
             begin_rejoin(core, i);
     /* A refused master is probed again on a new connection: the operator may have mended it. */
     reset_masters(core, changed & fence_fleet_in_state(fleet, FENCE_MASTER_REFUSED),
@@ -57,7 +58,7 @@ static void reconsider(struct fence_core *core, uint32_t active_before)
 
 void core_learn(struct fence_core *core, unsigned i, const struct fence_facts *facts)
 {
-    uint32_t active = fence_fleet_active(&core->fleet) & ~(UINT32_C(1) << i);
+    uint32_t active = fence_fleet_active(&core->fleet) & ~fence_set_of(i);
     core_rejoin_state_end(&core->rejoins[i]);
     if (strcmp(core->fleet.master[i].facts.server_id, facts->server_id) != 0 &&
         !FENCE_MUTANT(READ_ON_ELSEWHERE))
@@ -75,7 +76,7 @@ void core_learn_view(struct fence_core *core, unsigned i, const struct fence_vie
     /* Its own incarnation leaps too far to be believed from a refusal. A handshake reads it from
      * the marker. This happens after two token floors that this server did not see. */
     if (view->incarnation[i] > core->fleet.view.incarnation[i] && core->fleet.master[i].connected)
-        core_give_up(core, UINT32_C(1) << i, FENCE_REASON_CHANGED);
+        core_give_up(core, fence_set_of(i), FENCE_REASON_CHANGED);
 }
 
 void core_lose(struct fence_core *core, unsigned i, enum fence_reason reason)

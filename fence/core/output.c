@@ -1,5 +1,6 @@
 #include "fence/core/output.h"
 
+#include "fence/base/set.h"
 #include "fence/core/tag.h"
 
 #include <assert.h>
@@ -44,7 +45,7 @@ void core_send(struct fence_core *core, uint32_t set, const struct fence_request
     effect->masters = set;
     effect->request = *request;
     for (unsigned i = 0; i < core->fleet.n; i++)
-        if (set >> i & 1)
+        if (fence_set_has(set, i))
             fence_fleet_sent(&core->fleet, i, request->group ? request->group->count : 1,
                              core->now_us);
 }

@@ -1,5 +1,7 @@
 #include "fence/core/pending_cleanups.h"
 
+#include "fence/base/set.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
@@ -9,18 +11,18 @@ enum {
 
 int core_cleanups_init(struct core_cleanups *cleanups, uint32_t capacity)
 {
-    assert(capacity > 0);
-    *cleanups = (struct core_cleanups){.capacity = capacity};
+    *cleanups = (struct core_cleanups){.serials = 0};
     cleanups->cleanups = calloc(capacity, sizeof(*cleanups->cleanups));
-    if (!cleanups->cleanups)
+    if (!fence_pool_init(&cleanups->pool, capacity) || !cleanups->cleanups) {
+        core_cleanups_fini(cleanups);
         return FENCE_ENOMEM;
-    for (uint32_t i = 0; i < capacity; i++)
-        cleanups->cleanups[i].next_free = i + 1 < capacity ? i + 1 : CORE_NO_CLEANUP;
+    }
     return 0;
 }
 
 void core_cleanups_fini(struct core_cleanups *cleanups)
 {
+    fence_pool_fini(&cleanups->pool);
     free(cleanups->cleanups);
     *cleanups = (struct core_cleanups){0};
 }
@@ -28,16 +30,14 @@ void core_cleanups_fini(struct core_cleanups *cleanups)
 static void close_cleanup(struct core_cleanups *cleanups, struct core_cleanup *cleanup)
 {
     cleanup->serial = 0;
-    cleanup->next_free = cleanups->free;
-    cleanups->free = (uint32_t)(cleanup - cleanups->cleanups);
-    cleanups->open--;
+    fence_pool_give(&cleanups->pool, (uint32_t)(cleanup - cleanups->cleanups));
 }
 
 /* Masters that never come back must not fill the table for good. */
 static void reclaim_expired(struct core_cleanups *cleanups, uint64_t now_us)
 {
     for (unsigned looked = 0; looked < LOOKED_AT_A_TIME; looked++) {
-        cleanups->reclaim = (cleanups->reclaim + 1) % cleanups->capacity;
+        cleanups->reclaim = (cleanups->reclaim + 1) % cleanups->pool.capacity;
         struct core_cleanup *cleanup = &cleanups->cleanups[cleanups->reclaim];
         if (cleanup->serial != 0 && now_us >= cleanup->expires_us)
             close_cleanup(cleanups, cleanup);
@@ -48,14 +48,12 @@ uint32_t core_cleanups_open(struct core_cleanups *cleanups, const struct core_cl
                             uint64_t now_us)
 {
     assert(cleanup->owed != 0 && (cleanup->told & ~cleanup->owed) == 0);
-    if (cleanups->free == CORE_NO_CLEANUP)
+    if (fence_pool_full(&cleanups->pool))
         reclaim_expired(cleanups, now_us);
-    uint32_t index = cleanups->free;
+    uint32_t index = fence_pool_take(&cleanups->pool);
     if (index == CORE_NO_CLEANUP)
         return CORE_NO_CLEANUP;
     struct core_cleanup *opened = &cleanups->cleanups[index];
-    cleanups->free = opened->next_free;
-    cleanups->open++;
     *opened = *cleanup;
     opened->serial = ++cleanups->serials;
     opened->next_of_group = CORE_NO_CLEANUP;
@@ -71,7 +69,8 @@ void core_cleanups_join(struct core_cleanups *cleanups, uint32_t before, uint32_
 static struct core_cleanup *find_cleanup(const struct core_cleanups *cleanups, uint32_t index,
                                          uint64_t serial)
 {
-    if (index >= cleanups->capacity || serial == 0 || cleanups->cleanups[index].serial != serial)
+    if (index >= cleanups->pool.capacity || serial == 0 ||
+        cleanups->cleanups[index].serial != serial)
         return NULL;
     return &cleanups->cleanups[index];
 }
@@ -88,7 +87,7 @@ static void settle_cleanup(struct core_cleanups *cleanups, struct core_cleanup *
 /* The next clean-up that master @i was told of with the same request: a group's, the first time. */
 static uint32_t next_told(const struct core_cleanup *cleanup, unsigned i)
 {
-    return cleanup->alone >> i & 1 ? CORE_NO_CLEANUP : cleanup->next_of_group;
+    return fence_set_has(cleanup->alone, i) ? CORE_NO_CLEANUP : cleanup->next_of_group;
 }
 
 /* Clean-ups of one group have consecutive serials. */
@@ -98,7 +97,7 @@ void core_cleanups_settle(struct core_cleanups *cleanups, uint32_t index, uint64
     for (struct core_cleanup *cleanup; (cleanup = find_cleanup(cleanups, index, serial));
          serial++) {
         index = next_told(cleanup, i);
-        settle_cleanup(cleanups, cleanup, UINT32_C(1) << i);
+        settle_cleanup(cleanups, cleanup, fence_set_of(i));
     }
 }
 
@@ -107,14 +106,14 @@ void core_cleanups_lose(struct core_cleanups *cleanups, uint32_t index, uint64_t
     for (struct core_cleanup *cleanup; (cleanup = find_cleanup(cleanups, index, serial));
          serial++) {
         index = next_told(cleanup, i);
-        cleanup->told &= ~(UINT32_C(1) << i);
+        cleanup->told &= ~fence_set_of(i);
     }
 }
 
 void core_cleanups_tell_again(struct core_cleanups *cleanups)
 {
     cleanups->cursor = 0;
-    cleanups->telling = cleanups->open > 0;
+    cleanups->telling = cleanups->pool.used > 0;
 }
 
 struct core_cleanup *core_cleanups_next(struct core_cleanups *cleanups, uint32_t active,
@@ -122,7 +121,7 @@ struct core_cleanup *core_cleanups_next(struct core_cleanups *cleanups, uint32_t
 {
     assert(cleanups->telling);
     for (unsigned looked = 0; looked < LOOKED_AT_A_TIME; looked++) {
-        if (cleanups->cursor == cleanups->capacity || cleanups->open == 0) {
+        if (cleanups->cursor == cleanups->pool.capacity || cleanups->pool.used == 0) {
             cleanups->telling = false;
             return NULL;
         }

@@ -8,6 +8,7 @@
 #ifndef FENCE_CORE_PENDING_CLEANUPS_H
 #define FENCE_CORE_PENDING_CLEANUPS_H
 
+#include "fence/base/pool.h"
 #include "fence/protocol/error.h"
 #include "fence/protocol/limits.h"
 
@@ -15,13 +16,12 @@
 #include <stdint.h>
 
 struct core_cleanup {
-    uint64_t serial;     /* 0: this slot is free */
-    uint64_t attempt;    /* what to undo */
-    uint64_t expires_us; /* the lock is gone by itself */
-    uint32_t owed;       /* set of masters that have not acknowledged */
-    uint32_t told;       /* those of them that were told on a connection that still stands */
-    uint32_t alone;      /* masters that were told again, of this one and not of its group */
-    uint32_t next_free;
+    uint64_t serial;        /* 0: this slot is free */
+    uint64_t attempt;       /* what to undo */
+    uint64_t expires_us;    /* the lock is gone by itself */
+    uint32_t owed;          /* set of masters that have not acknowledged */
+    uint32_t told;          /* those of them that were told on a connection that still stands */
+    uint32_t alone;         /* masters that were told again, of this one and not of its group */
     uint64_t generation;    /* of the views that were named when it was told last */
     uint32_t next_of_group; /* told together with this one; CORE_NO_CLEANUP: the last, or alone */
     char lock_id[FENCE_LOCK_ID_MAX + 1];
@@ -30,9 +30,7 @@ struct core_cleanup {
 
 struct core_cleanups {
     struct core_cleanup *cleanups;
-    uint32_t capacity;
-    uint32_t free;
-    uint32_t open;
+    struct fence_pool pool;
     uint32_t reclaim; /* where the search for expired ones has got to */
     uint32_t cursor;  /* where the round of telling again has got to */
     bool telling;     /* a master came back: go round */

@@ -1,5 +1,6 @@
 #include "fence/core/quorum_calls.h"
 
+#include "fence/base/set.h"
 #include "fence/core/admit.h"
 #include "fence/core/call_move.h"
 #include "fence/core/calls.h"
@@ -137,7 +138,7 @@ void core_quorum_call_admitted(struct fence_core *core, struct call *call)
  * stand. */
 static bool ask_again(struct fence_core *core, struct call *call, unsigned i)
 {
-    uint32_t again = fence_fleet_active(&core->fleet) & UINT32_C(1) << i;
+    uint32_t again = fence_fleet_active(&core->fleet) & fence_set_of(i);
     if (call->tries++ >= FENCE_TRIES_MAX)
         return false;
     if (call->kind == FENCE_CALL_EXTEND)

@@ -1,6 +1,7 @@
 #include "fence/core/rejoin.h"
 
 #include "fence/base/mutant.h"
+#include "fence/base/set.h"
 #include "fence/core/import.h"
 #include "fence/core/masters.h"
 #include "fence/core/output.h"
@@ -10,7 +11,7 @@
 static void ask_for_handshake(struct fence_core *core, unsigned member)
 {
     core_rejoin_state_end(&core->rejoins[member]);
-    core_add_effect(core, FENCE_EFFECT_HANDSHAKE)->masters = core_bit(member);
+    core_add_effect(core, FENCE_EFFECT_HANDSHAKE)->masters = fence_set_of(member);
 }
 
 /* ---- replies --------------------------------------------------------------------------------- */
@@ -40,7 +41,7 @@ static bool is_beaten(const struct fence_core *core, unsigned member)
 static void go_on_without(struct fence_core *core, unsigned member, unsigned i)
 {
     struct core_rejoin *rejoin = &core->rejoins[member];
-    rejoin->asked &= ~core_bit(i);
+    rejoin->asked &= ~fence_set_of(i);
     uint32_t may_answer = rejoin->answered | (rejoin->asked & fence_fleet_active(&core->fleet));
     if (core_rejoin_is_enough(core, may_answer))
         return;
@@ -83,7 +84,7 @@ static void answered(struct fence_core *core, unsigned member, unsigned i)
     struct core_rejoin *rejoin = &core->rejoins[member];
     if (rejoin->state == CORE_REJOIN_RECORDING)
         core_learn_view(core, i, &rejoin->view); /* which holds for it from here on */
-    rejoin->answered |= core_bit(i);
+    rejoin->answered |= fence_set_of(i);
     if (!core_rejoin_is_enough(core, rejoin->answered))
         return;
     if (rejoin->state == CORE_REJOIN_ASKING)
@@ -145,7 +146,7 @@ static void record_under_another_view(struct fence_core *core, unsigned member, 
     rejoin->view = core->fleet.view;
     rejoin->view.incarnation[member] = core->fleet.master[member].meant;
     core_rejoin_send(core, member, FENCE_REJOIN_RECORD,
-                     core_bit(i) & fence_fleet_active(&core->fleet))
+                     fence_set_of(i) & fence_fleet_active(&core->fleet))
         ->view = &rejoin->view;
 }
 

@@ -2,6 +2,7 @@
 
 #include "fence/base/moves.h"
 #include "fence/base/mutant.h"
+#include "fence/base/set.h"
 
 #include <assert.h>
 #include <string.h>
@@ -89,14 +90,14 @@ uint32_t core_rejoin_state_imported(const struct core_rejoin *rejoin, enum fence
 {
     uint32_t set = 0;
     for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++)
-        if ((rejoin->sources >> i & 1) && is_imported(&rejoin->source[i], part))
-            set |= UINT32_C(1) << i;
+        if (fence_set_has(rejoin->sources, i) && is_imported(&rejoin->source[i], part))
+            set |= fence_set_of(i);
     return set;
 }
 
 static bool is_read(const struct core_rejoin *rejoin, unsigned i)
 {
-    return rejoin->state == CORE_REJOIN_IMPORTING && (rejoin->sources >> i & 1) &&
+    return rejoin->state == CORE_REJOIN_IMPORTING && fence_set_has(rejoin->sources, i) &&
            rejoin->source[i].part < FENCE_REJOIN_PARTS;
 }
 

@@ -1,6 +1,7 @@
 #include "fence/core/rejoin_steps.h"
 
 #include "fence/base/mutant.h"
+#include "fence/base/set.h"
 #include "fence/core/masters.h"
 #include "fence/core/output.h"
 #include "fence/protocol/lease.h"
@@ -30,7 +31,7 @@ struct fence_rejoin_request *core_rejoin_send(struct fence_core *core, unsigned 
 
 void core_rejoin_break_off(struct fence_core *core, unsigned member, enum fence_reason reason)
 {
-    core_give_up(core, core_bit(member), reason);
+    core_give_up(core, fence_set_of(member), reason);
 }
 
 /* The member cannot be taken back now. What is wrong with it stays on show until the next
@@ -59,12 +60,12 @@ static unsigned quorum_of_others(const struct fence_core *core)
 
 bool core_rejoin_is_enough(const struct fence_core *core, uint32_t set)
 {
-    return (unsigned)__builtin_popcount(set) >= quorum_of_others(core);
+    return fence_set_count(set) >= quorum_of_others(core);
 }
 
 uint32_t core_rejoin_others(const struct fence_core *core, unsigned member)
 {
-    return fence_fleet_active(&core->fleet) & ~core_bit(member);
+    return fence_fleet_active(&core->fleet) & ~fence_set_of(member);
 }
 
 /* Has each of @others record under the view that it is named (fence_fleet). @incarnation of @member
@@ -75,15 +76,15 @@ static void have_recorded(struct fence_core *core, unsigned member, uint32_t oth
     struct core_rejoin *rejoin = &core->rejoins[member];
     uint32_t alike = 0;
     for (unsigned i = 0; i < core->fleet.n; i++) {
-        if (!(others >> i & 1))
+        if (!fence_set_has(others, i))
             continue;
         rejoin->named[i] = core->fleet.master[i].named;
         if (incarnation != 0)
             rejoin->named[i].incarnation[member] = incarnation;
         if (memcmp(&rejoin->named[i], common, sizeof(*common)) == 0)
-            alike |= core_bit(i);
+            alike |= fence_set_of(i);
         else
-            core_rejoin_send(core, member, FENCE_REJOIN_RECORD, core_bit(i))->view =
+            core_rejoin_send(core, member, FENCE_REJOIN_RECORD, fence_set_of(i))->view =
                 &rejoin->named[i];
     }
     if (alike != 0)
@@ -155,14 +156,14 @@ void core_rejoin_mark(struct fence_core *core, unsigned member)
         core_master(core, member)->meant = next;
     rejoin->steps = 0;
     core_rejoin_state_enter(rejoin, CORE_REJOIN_MARKING, core_rejoin_timeout_us(core));
-    core_rejoin_send(core, member, FENCE_REJOIN_MARK, core_bit(member));
+    core_rejoin_send(core, member, FENCE_REJOIN_MARK, fence_set_of(member));
 }
 
 void core_rejoin_clear(struct fence_core *core, unsigned member, uint64_t cursor)
 {
     core_rejoin_state_enter(&core->rejoins[member], CORE_REJOIN_CLEARING,
                             core_rejoin_timeout_us(core));
-    core_rejoin_send(core, member, FENCE_REJOIN_CLEAR, core_bit(member))->cursor = cursor;
+    core_rejoin_send(core, member, FENCE_REJOIN_CLEAR, fence_set_of(member))->cursor = cursor;
     core->rejoins[member].steps++;
 }
 
@@ -174,5 +175,5 @@ void core_rejoin_admit(struct fence_core *core, unsigned member)
         return;
     }
     core_rejoin_state_enter(rejoin, CORE_REJOIN_ADMITTING, core_rejoin_timeout_us(core));
-    core_rejoin_send(core, member, FENCE_REJOIN_ADMIT, core_bit(member));
+    core_rejoin_send(core, member, FENCE_REJOIN_ADMIT, fence_set_of(member));
 }

@@ -21,11 +21,6 @@ enum {
 };
 static_assert((int)FENCE_MASTERS_MAX <= (int)REJOIN_INDEX_MASK, "a member must fit its bits");
 
-static inline uint32_t core_bit(unsigned i)
-{
-    return UINT32_C(1) << i;
-}
-
 static inline struct fence_master *core_master(struct fence_core *core, unsigned member)
 {
     return &core->fleet.master[member];

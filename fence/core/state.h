@@ -11,6 +11,7 @@
 #ifndef FENCE_CORE_STATE_H
 #define FENCE_CORE_STATE_H
 
+#include "fence/base/pool.h"
 #include "fence/base/timers.h"
 #include "fence/core/admission.h"
 #include "fence/core/clients.h"
@@ -52,7 +53,6 @@ enum call_state {
 struct call {
     enum call_state state;
     enum fence_call_kind kind;
-    uint32_t next_free;
     uint32_t ttl_ms;
     uint32_t group;  /* acquire: of several resources, in core->groups; FENCE_NOBODY: of one */
     bool idempotent; /* acquire: the lock id is the client's own; may be a retry */
@@ -90,9 +90,8 @@ struct fence_core {
     struct core_rejoin *rejoins;     /* one a member */
     bool some_are_back;              /* masters are active that were not: rejoins may read on */
     struct call *calls;
-    uint32_t free;
-    uint32_t busy;
-    uint32_t waiting; /* of the busy, acquires that wait */
+    struct fence_pool pool; /* of these */
+    uint32_t waiting;       /* of those in use, acquires that wait */
     uint64_t rounds;
 
     /* Of the step under way. */

@@ -23,7 +23,7 @@ const struct fence_fleet *fence_core_fleet(const struct fence_core *core)
 
 unsigned fence_core_calls(const struct fence_core *core)
 {
-    return core->busy;
+    return core->pool.used;
 }
 
 unsigned fence_core_waiting(const struct fence_core *core)
@@ -80,7 +80,7 @@ static void check_asked_call(const struct fence_call *call)
 
 static int refusal(const struct fence_core *core, const struct fence_call *call)
 {
-    if (core->free == FENCE_NOBODY || (call->group && core_groups_full(&core->groups)))
+    if (fence_pool_full(&core->pool) || (call->group && core_groups_full(&core->groups)))
         return FENCE_EBUSY;
     if (core->fleet.fleet_id[0] == '\0')
         return FENCE_ENOTREADY;

@@ -10,53 +10,47 @@
 
 int core_wait_queues_init(struct core_wait_queues *queues, uint32_t capacity, unsigned long seed)
 {
-    assert(capacity > 0 && (capacity & (capacity - 1)) == 0);
     queues->capacity = capacity;
     queues->seed = seed;
-    queues->buckets = calloc(capacity, sizeof(*queues->buckets));
     queues->queues = calloc(capacity, sizeof(*queues->queues));
     queues->places = calloc(capacity, sizeof(*queues->places));
-    if (!queues->buckets || !queues->queues || !queues->places) {
+    if (!fence_pool_init(&queues->pool, capacity) || !fence_table_init(&queues->table, capacity) ||
+        !queues->queues || !queues->places) {
         core_wait_queues_fini(queues);
         return FENCE_ENOMEM;
     }
-    queues->free = 0;
-    for (uint32_t i = 0; i < capacity; i++) {
-        queues->buckets[i] = FENCE_NOBODY;
+    for (uint32_t i = 0; i < capacity; i++)
         queues->places[i].queue = FENCE_NOBODY;
-        queues->queues[i].next = i + 1 < capacity ? i + 1 : FENCE_NOBODY;
-    }
     return 0;
 }
 
 void core_wait_queues_fini(struct core_wait_queues *queues)
 {
-    free(queues->buckets);
+    fence_pool_fini(&queues->pool);
+    fence_table_fini(&queues->table);
     free(queues->queues);
     free(queues->places);
     *queues = (struct core_wait_queues){0};
 }
 
-static uint32_t *bucket_of(const struct core_wait_queues *queues, const char *resource)
+static uint64_t hash_resource(const struct core_wait_queues *queues, const char *resource)
 {
-    unsigned long hash = fence_hash(resource, strlen(resource), queues->seed);
-    return &queues->buckets[hash & (queues->capacity - 1)];
+    return fence_hash(resource, strlen(resource), queues->seed);
 }
 
 static uint32_t find_queue(const struct core_wait_queues *queues, const char *resource)
 {
-    uint32_t at = *bucket_of(queues, resource);
-    while (at != FENCE_NOBODY && strcmp(queues->queues[at].resource, resource) != 0)
-        at = queues->queues[at].next;
+    uint32_t at = fence_table_first(&queues->table, hash_resource(queues, resource));
+    while (at != FENCE_TABLE_NONE && strcmp(queues->queues[at].resource, resource) != 0)
+        at = fence_table_next(&queues->table, at);
     return at;
 }
 
 static uint32_t open_queue(struct core_wait_queues *queues, const char *resource)
 {
-    uint32_t at = queues->free;
-    assert(at != FENCE_NOBODY); /* there are as many queues as callers */
+    uint32_t at = fence_pool_take(&queues->pool);
+    assert(at != FENCE_POOL_NONE); /* there are as many queues as callers */
     struct core_wait_queue *queue = &queues->queues[at];
-    queues->free = queue->next;
 
     size_t len = strlen(resource);
     assert(len <= FENCE_RESOURCE_MAX);
@@ -67,21 +61,14 @@ static uint32_t open_queue(struct core_wait_queues *queues, const char *resource
     queue->length = 0;
     queue->askers = 0;
     queue->own_ids = 0;
-    uint32_t *bucket = bucket_of(queues, resource);
-    queue->next = *bucket;
-    *bucket = at;
+    fence_table_add(&queues->table, hash_resource(queues, resource), at);
     return at;
 }
 
 static void close_queue(struct core_wait_queues *queues, uint32_t at)
 {
-    struct core_wait_queue *queue = &queues->queues[at];
-    uint32_t *link = bucket_of(queues, queue->resource);
-    while (*link != at)
-        link = &queues->queues[*link].next;
-    *link = queue->next;
-    queue->next = queues->free;
-    queues->free = at;
+    fence_table_remove(&queues->table, hash_resource(queues, queues->queues[at].resource), at);
+    fence_pool_give(&queues->pool, at);
 }
 
 struct core_wait_queue *core_wait_queues_join(struct core_wait_queues *queues, uint32_t who,

@@ -5,6 +5,8 @@
 #ifndef FENCE_CORE_WAIT_QUEUE_H
 #define FENCE_CORE_WAIT_QUEUE_H
 
+#include "fence/base/pool.h"
+#include "fence/base/table.h"
 #include "fence/core/holder_hint.h"
 #include "fence/protocol/error.h"
 
@@ -16,16 +18,15 @@ struct core_wait_queue {
     uint32_t length;
     uint32_t askers;  /* those in it that do not wait; the caller counts them */
     uint32_t own_ids; /* and those with a lock id of the client's own */
-    uint32_t next;    /* queue in the same bucket, or on the free list */
     struct core_holder_hint seen;
     char resource[FENCE_RESOURCE_MAX + 1];
 };
 
 struct core_wait_queues {
     uint32_t capacity; /* of places, and so of queues */
-    uint32_t free;
     unsigned long seed;
-    uint32_t *buckets;
+    struct fence_pool pool;   /* of queues, */
+    struct fence_table table; /* by their resources */
     struct core_wait_queue *queues;
     struct core_wait_place {
         uint32_t queue;

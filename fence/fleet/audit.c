@@ -1,5 +1,7 @@
 #include "fence/fleet/audit.h"
 
+#include "fence/base/set.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -48,7 +50,7 @@ static uint32_t sharing_a_host(const struct fence_audit *audit)
         for (unsigned j = i + 1; j < audit->n; j++)
             if (audit->master[i].host[0] != '\0' &&
                 strcmp(audit->master[i].host, audit->master[j].host) == 0)
-                sharing |= UINT32_C(1) << i | UINT32_C(1) << j;
+                sharing |= fence_set_of(i) | fence_set_of(j);
     return sharing;
 }
 

@@ -2,6 +2,7 @@
 
 #include "fence/base/moves.h"
 #include "fence/base/mutant.h"
+#include "fence/base/set.h"
 #include "fence/protocol/lease.h"
 
 #include <assert.h>
@@ -211,7 +212,7 @@ uint32_t fence_fleet_in_state(const struct fence_fleet *fleet, enum fence_master
     uint32_t set = 0;
     for (unsigned i = 0; i < fleet->n; i++)
         if (fleet->master[i].state == state)
-            set |= UINT32_C(1) << i;
+            set |= fence_set_of(i);
     return set;
 }
 
@@ -222,7 +223,7 @@ uint32_t fence_fleet_active(const struct fence_fleet *fleet)
 
 unsigned fence_fleet_active_count(const struct fence_fleet *fleet)
 {
-    return (unsigned)__builtin_popcount(fence_fleet_active(fleet));
+    return fence_set_count(fence_fleet_active(fleet));
 }
 
 bool fence_fleet_ready(const struct fence_fleet *fleet)
@@ -312,7 +313,7 @@ uint32_t fence_fleet_silent(const struct fence_fleet *fleet, uint64_t now_us)
     uint32_t set = 0;
     for (unsigned i = 0; i < fleet->n; i++) {
         if (now_us >= silence_us(&fleet->master[i]))
-            set |= UINT32_C(1) << i;
+            set |= fence_set_of(i);
     }
     return set;
 }

@@ -1,5 +1,6 @@
 /* Judging masters: what is wrong with each, and what is to be done about it. */
 #include "fence/base/mutant.h"
+#include "fence/base/set.h"
 #include "fence/fleet/fleet.h"
 #include "fence/fleet/order.h"
 #include "fence/protocol/lease.h"
@@ -253,7 +254,7 @@ uint32_t fence_fleet_judge_all(struct fence_fleet *fleet, uint64_t now_us)
         }
         fence_master_move(master, after);
         if (after != FENCE_MASTER_ACTIVE && after != FENCE_MASTER_WAITING && after != before)
-            changed |= UINT32_C(1) << i;
+            changed |= fence_set_of(i);
     }
     return changed;
 }

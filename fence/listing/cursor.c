@@ -1,5 +1,6 @@
 #include "fence/listing/cursor.h"
 
+#include "fence/base/set.h"
 #include "fence/protocol/lease.h"
 #include "fence/protocol/name.h"
 
@@ -49,7 +50,7 @@ static bool plausible(const struct fence_listing_cursor *cursor, unsigned n)
     bool split = cursor->after[0] != '\0';
     return cursor->walking < n && cursor->walked >> n == 0 &&
            !(cursor->walked >> cursor->walking & 1) &&
-           (unsigned)__builtin_popcount(cursor->walked) < fence_blocking(n) &&
+           fence_set_count(cursor->walked) < fence_blocking(n) &&
            (split ? fence_resource_valid(cursor->after, strlen(cursor->after)) : cursor->to == 0);
 }
 

@@ -2,6 +2,7 @@
 
 #include "fence/base/moves.h"
 #include "fence/base/mutant.h"
+#include "fence/base/set.h"
 #include "fence/listing/walk.h"
 
 #include <assert.h>
@@ -60,7 +61,7 @@ static void answer(struct fence_listing *listing, int error)
         .total = fleet->n,
     };
     for (unsigned i = 0; i < fleet->n; i++)
-        page->parts[i] = active >> i & 1 ? listing->parts[i] : FENCE_PART_DOWN;
+        page->parts[i] = fence_set_has(active, i) ? listing->parts[i] : FENCE_PART_DOWN;
     listing->deadline_us = FENCE_NEVER;
     listing_move(listing, listing->owed > 0 ? FENCE_LISTING_ANSWERED : FENCE_LISTING_IDLE);
 }
@@ -99,7 +100,7 @@ static void await(struct fence_listing *listing, enum fence_listing_phase phase,
 {
     listing_move(listing, phase);
     listing->asked = masters;
-    listing->owed = (unsigned)__builtin_popcount(masters);
+    listing->owed = fence_set_count(masters);
     listing->deadline_us = listing->now_us + FENCE_LISTING_PATIENCE_US;
     if (FENCE_MUTANT(LISTING_UNTIMED))
         listing->deadline_us = FENCE_NEVER;
@@ -120,7 +121,7 @@ static void inspect(struct fence_listing *listing, const struct fence_lock_name 
 static void give_up(struct fence_listing *listing)
 {
     for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++)
-        if (listing->asked >> i & 1)
+        if (fence_set_has(listing->asked, i))
             listing->parts[i] = FENCE_PART_TIMEOUT;
     answer(listing, FENCE_ENOQUORUM);
     inspect(listing, &any_resource, 1);
@@ -129,7 +130,7 @@ static void give_up(struct fence_listing *listing)
 /* What the answer of a master comes to. Nothing where the listing has given up. */
 static bool take_answer(struct fence_listing *listing, unsigned i, const struct fence_found *found)
 {
-    listing->asked &= ~(UINT32_C(1) << i);
+    listing->asked &= ~fence_set_of(i);
     listing->parts[i] = found->part;
     if (found->error)
         note_error(listing, found->error);
@@ -166,7 +167,7 @@ static void next_step(struct fence_listing *listing)
         return;
     }
     struct fence_listing_effect *effect = add_effect(listing, FENCE_LISTING_EFFECT_SCAN);
-    effect->masters = UINT32_C(1) << listing->at.walking;
+    effect->masters = fence_set_of(listing->at.walking);
     effect->scan.cursor = listing->at.from;
     effect->scan.prefix = listing->prefix;
     effect->scan.keys = listing->keys;
@@ -292,7 +293,7 @@ static void on_scanned(struct fence_listing *listing, unsigned i, const struct f
 static void sift(struct fence_listing *listing)
 {
     struct fence_listing_names *names = &listing->names;
-    uint32_t wanted = listing->at.walked | UINT32_C(1) << listing->at.walking;
+    uint32_t wanted = listing->at.walked | fence_set_of(listing->at.walking);
     uint32_t there = wanted & fence_fleet_active(listing->fleet);
     bool same_part = listing->next == listing->at.to || FENCE_MUTANT(LISTING_PART_UNCHECKED);
     if (listing->at.after[0] != '\0' && same_part)

@@ -1,6 +1,7 @@
 #include "fence/listing/walk.h"
 
 #include "fence/base/mutant.h"
+#include "fence/base/set.h"
 #include "fence/protocol/lease.h"
 #include "fence/protocol/name.h"
 
@@ -24,7 +25,7 @@ int fence_listing_walk_begin(struct fence_listing_cursor *at, const struct fence
     uint32_t left = fence_fleet_active(fleet) & ~at->walked;
     if (left == 0)
         return FENCE_ENOQUORUM;
-    at->walking = (unsigned)__builtin_ctz(left);
+    at->walking = fence_set_first(left);
     at->process = process_of(fleet, at->walking);
     go_to(at, 0);
     return 0;
@@ -35,7 +36,7 @@ bool fence_listing_walk_is_over(const struct fence_listing_cursor *at, unsigned 
     unsigned enough = fence_blocking(n);
     if (FENCE_MUTANT(LISTING_WALKS_TOO_FEW) && enough > 1)
         enough--;
-    return (unsigned)__builtin_popcount(at->walked) >= enough;
+    return fence_set_count(at->walked) >= enough;
 }
 
 int fence_listing_walk_on(struct fence_listing_cursor *at, const struct fence_fleet *fleet,
@@ -44,7 +45,7 @@ int fence_listing_walk_on(struct fence_listing_cursor *at, const struct fence_fl
     go_to(at, next);
     if (next != 0)
         return 0;
-    at->walked |= UINT32_C(1) << at->walking;
+    at->walked |= fence_set_of(at->walking);
     return fence_listing_walk_is_over(at, fleet->n) ? 0 : fence_listing_walk_begin(at, fleet);
 }
 

@@ -2,6 +2,7 @@
 
 #include "fence/base/moves.h"
 #include "fence/base/mutant.h"
+#include "fence/base/set.h"
 #include "fence/protocol/error.h"
 #include "fence/protocol/lease.h"
 
@@ -24,7 +25,7 @@ static void attempt_move(struct fence_attempt *attempt, enum fence_attempt_state
 
 static unsigned size(uint32_t set)
 {
-    return (unsigned)__builtin_popcount(set);
+    return fence_set_count(set);
 }
 
 /* Whether so many masters are down, silent or unwilling that the others do not matter. */
@@ -82,7 +83,7 @@ static int64_t greatest_number(const struct fence_counter_votes *votes, unsigned
 {
     int64_t greatest = 0;
     for (unsigned i = 0; i < n; i++)
-        if ((set >> i & 1) && votes->numbers[i] > greatest)
+        if (fence_set_has(set, i) && votes->numbers[i] > greatest)
             greatest = votes->numbers[i];
     return greatest;
 }
@@ -90,7 +91,7 @@ static int64_t greatest_number(const struct fence_counter_votes *votes, unsigned
 static bool all_equal(const struct fence_counter_votes *votes, unsigned n, uint32_t set)
 {
     for (unsigned i = 0; i < n; i++)
-        if ((set >> i & 1) && votes->numbers[i] != votes->token)
+        if (fence_set_has(set, i) && votes->numbers[i] != votes->token)
             return false;
     return true;
 }
@@ -114,7 +115,7 @@ static void freeze(struct fence_attempt *attempt)
     fence_tally_begin(&attempt->tally, attempt->tally.n,
                       FENCE_MUTANT(LATE_NUMBERS_JOIN) ? attempt->sent : attempt->frozen);
     for (unsigned i = 0; i < attempt->tally.n; i++)
-        if (!(attempt->frozen >> i & 1))
+        if (!fence_set_has(attempt->frozen, i))
             attempt->tally.parts[i] = first_round[i];
 }
 
@@ -124,9 +125,9 @@ static void count_numbers(struct fence_attempt *attempt, unsigned i,
     assert(attempt->votes.count == 1 || reply->numbers);
     for (unsigned k = 0; k < attempt->votes.count; k++)
         attempt->votes.each[k].numbers[i] = reply->numbers ? reply->numbers[k] : reply->number;
-    attempt->frozen |= UINT32_C(1) << i;
+    attempt->frozen |= fence_set_of(i);
     if (reply->found)
-        attempt->found |= UINT32_C(1) << i;
+        attempt->found |= fence_set_of(i);
     if (reply->remaining_ms > 0 && reply->remaining_ms < attempt->remaining_ms)
         attempt->remaining_ms = reply->remaining_ms;
 }

@@ -1,5 +1,6 @@
 #include "fence/quorum/holders.h"
 
+#include "fence/base/set.h"
 #include "fence/protocol/name.h"
 
 #include <assert.h>
@@ -21,14 +22,14 @@ uint64_t fence_holders_top(const struct fence_holders *holders)
 
 static bool names_top(const struct fence_holders *holders, unsigned i)
 {
-    return (holders->named >> i & 1) && holders->hash[i] == holders->hash[holders->top];
+    return fence_set_has(holders->named, i) && holders->hash[i] == holders->hash[holders->top];
 }
 
 void fence_holders_record(struct fence_holders *holders, unsigned i,
                           const struct fence_reply *reply)
 {
-    assert(i < FENCE_MASTERS_MAX && !(holders->named >> i & 1));
-    holders->named |= UINT32_C(1) << i;
+    assert(i < FENCE_MASTERS_MAX && !fence_set_has(holders->named, i));
+    holders->named |= fence_set_of(i);
     holders->hash[i] = fence_lock_id_hash(reply->holder);
     holders->number[i] = reply->number;
     holders->remaining_ms[i] =
@@ -36,7 +37,7 @@ void fence_holders_record(struct fence_holders *holders, unsigned i,
 
     unsigned votes = 0;
     for (unsigned j = 0; j < FENCE_MASTERS_MAX; j++)
-        votes += (holders->named >> j & 1) && holders->hash[j] == holders->hash[i];
+        votes += fence_set_has(holders->named, j) && holders->hash[j] == holders->hash[i];
     if (votes <= holders->votes)
         return;
     holders->votes = votes;

@@ -1,20 +1,22 @@
 #include "fence/quorum/tally.h"
 
+#include "fence/base/set.h"
+
 #include <assert.h>
 
 void fence_tally_begin(struct fence_tally *tally, unsigned n, uint32_t asked)
 {
-    assert(n <= FENCE_MASTERS_MAX && asked < UINT32_C(1) << n);
+    assert(n <= FENCE_MASTERS_MAX && asked < fence_set_of(n));
     tally->n = n;
     tally->asked = asked;
     tally->open = asked;
     for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++)
-        tally->parts[i] = i < n && !(asked >> i & 1) ? FENCE_PART_DOWN : FENCE_PART_PENDING;
+        tally->parts[i] = i < n && !fence_set_has(asked, i) ? FENCE_PART_DOWN : FENCE_PART_PENDING;
 }
 
 bool fence_tally_record(struct fence_tally *tally, unsigned i, enum fence_part part)
 {
-    uint32_t bit = UINT32_C(1) << i;
+    uint32_t bit = fence_set_of(i);
     if (!(tally->open & bit))
         return false;
     tally->open &= ~bit;
@@ -43,5 +45,5 @@ unsigned fence_tally_unknown(const struct fence_tally *tally)
 
 unsigned fence_tally_open(const struct fence_tally *tally)
 {
-    return (unsigned)__builtin_popcount(tally->open);
+    return fence_set_count(tally->open);
 }
