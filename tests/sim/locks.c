@@ -26,9 +26,13 @@ static struct sim_reply held(const struct sim_lock *lock, unsigned member, uint6
 
 /* ---- taking ---------------------------------------------------------------------------------- */
 
-static int64_t count(struct sim_master *master, uint32_t slot)
+/* False where the counter is used up. */
+static bool count(struct sim_master *master, uint32_t slot, int64_t *ret_number)
 {
-    return master->memory.counters.slot[slot] = sim_master_counter(master, slot) + 1;
+    if (sim_master_counter(master, slot) >= FENCE_TOKEN_MAX)
+        return false;
+    *ret_number = master->memory.counters.slot[slot] = sim_master_counter(master, slot) + 1;
+    return true;
 }
 
 static bool is_attempts(const struct sim_lock *lock, const struct sim_lock_request *request)
@@ -48,28 +52,35 @@ static bool is_in_the_way(const struct sim_lock *lock, const struct sim_lock_req
     return lock->present && !is_attempts(lock, request) && !is_found(lock, request);
 }
 
-static void lock_anew(struct sim_master *master, struct sim_lock *lock, uint32_t slot,
+static bool lock_anew(struct sim_master *master, struct sim_lock *lock, uint32_t slot,
                       const struct sim_lock_request *request, bool copy, uint64_t local_us)
 {
+    int64_t number = 0;
+    if (!count(master, slot, &number))
+        return false;
     *lock = (struct sim_lock){
         .present = true,
         .by_copy = copy,
         .lock = request->lock,
         .attempt = request->attempt,
-        .number = count(master, slot),
+        .number = number,
         .expires_us = local_us + request->ttl_ms * UINT64_C(1000),
     };
+    return true;
 }
 
 /* A lock that was imported is counted anew, and is this master's from here on. */
-static bool count_if_imported(struct sim_master *master, struct sim_lock *lock, uint32_t slot)
+static bool count_if_imported(struct sim_master *master, struct sim_lock *lock, uint32_t slot,
+                              struct sim_reply *reply)
 {
-    bool imported = lock->imported;
-    if (imported && !SIM_MUTANT(STORED_NUMBER_KEPT))
-        lock->number = count(master, slot);
+    if (!lock->imported)
+        return true;
+    if (!SIM_MUTANT(STORED_NUMBER_KEPT) && !count(master, slot, &lock->number))
+        return false;
     lock->imported = false;
     lock->from = lock->seen = 0;
-    return imported;
+    reply->counted_anew = true;
+    return true;
 }
 
 /* What was found grants no more than what is left of its lease. */
@@ -80,33 +91,46 @@ static void limit(const struct sim_lock *lock, uint64_t local_us, struct sim_rep
         reply->remaining_ms = remaining_ms;
 }
 
-static void take_one(struct sim_master *master, unsigned k, const struct sim_lock_request *request,
+/* The attempt's own, or a new one. */
+static bool take_own(struct sim_master *master, struct sim_lock *lock, uint32_t slot,
+                     const struct sim_lock_request *request, bool copy, uint64_t local_us,
+                     struct sim_reply *reply)
+{
+    reply->found = false;
+    if (!is_attempts(lock, request))
+        return lock_anew(master, lock, slot, request, copy, local_us);
+    if (lock->imported)
+        limit(lock, local_us, reply);
+    return count_if_imported(master, lock, slot, reply);
+}
+
+static bool take_found(struct sim_master *master, struct sim_lock *lock, uint32_t slot,
+                       uint64_t local_us, struct sim_reply *reply)
+{
+    limit(lock, local_us, reply);
+    if (!count_if_imported(master, lock, slot, reply))
+        return false;
+    if (!SIM_MUTANT(ADOPTED_UNMARKED))
+        lock->attempt = SIM_ADOPTED; /* from here on no clean-up takes it */
+    return true;
+}
+
+/* False where the counter is used up: then nothing was done. */
+static bool take_one(struct sim_master *master, unsigned k, const struct sim_lock_request *request,
                      bool copy, uint64_t local_us, struct sim_reply *reply)
 {
     struct sim_lock *lock = &master->memory.locks[request->set.resource[k]];
     uint32_t slot = sim_master_slot(master, request->set.resource[k]);
-    if (is_in_the_way(lock, request)) { /* only where a mutant lets it */
-        reply->number[k] = count(master, slot);
-        return;
-    }
-    if (is_found(lock, request)) {
-        limit(lock, local_us, reply);
-        reply->counted_anew |= count_if_imported(master, lock, slot);
-        if (!SIM_MUTANT(ADOPTED_UNMARKED))
-            lock->attempt = SIM_ADOPTED; /* from here on no clean-up takes it */
-    } else {
-        reply->found = false;
-        if (!is_attempts(lock, request)) {
-            lock_anew(master, lock, slot, request, copy, local_us);
-        } else if (lock->imported) {
-            limit(lock, local_us, reply);
-            reply->counted_anew |= count_if_imported(master, lock, slot);
-        }
-    }
+    if (is_in_the_way(lock, request)) /* only where a mutant lets it */
+        return count(master, slot, &reply->number[k]);
+    bool taken = is_found(lock, request)
+                     ? take_found(master, lock, slot, local_us, reply)
+                     : take_own(master, lock, slot, request, copy, local_us, reply);
     reply->number[k] = lock->number;
+    return taken;
 }
 
-/* All or none. */
+/* All or none, unless a counter is used up. */
 static struct sim_reply take(struct sim_master *master, const struct sim_lock_request *request,
                              bool copy, uint64_t local_us)
 {
@@ -115,12 +139,14 @@ static struct sim_reply take(struct sim_master *master, const struct sim_lock_re
         struct sim_lock *lock = &master->memory.locks[request->set.resource[k]];
         if (!is_in_the_way(lock, request))
             continue;
-        lock->waited_for |= request->waits && !SIM_MUTANT(WAITS_UNNOTED);
+        if (request->waits && !SIM_MUTANT(WAITS_UNNOTED))
+            lock->waited_until_us = lock->expires_us;
         return held(lock, k, local_us);
     }
     struct sim_reply reply = {.kind = FENCE_REPLY_NUMBER, .found = true};
-    for (unsigned k = 0; k < request->set.count; k++)
-        take_one(master, k, request, copy, local_us, &reply);
+    for (unsigned k = 0; k < request->set.count; k++) /* what was taken before stays */
+        if (!take_one(master, k, request, copy, local_us, &reply))
+            return (struct sim_reply){.kind = FENCE_REPLY_SPENT, .member = k};
     return reply;
 }
 
@@ -190,15 +216,17 @@ static struct sim_reply extend(const struct sim_master *master, struct sim_lock 
     return reply;
 }
 
-static void drop(struct sim_master *master, uint32_t resource, struct sim_reply *reply)
+static void drop(struct sim_master *master, uint32_t resource, uint64_t local_us,
+                 struct sim_reply *reply)
 {
     struct sim_lock *lock = &master->memory.locks[resource];
     reply->kind = FENCE_REPLY_YES;
-    reply->freed |= (uint32_t)lock->waited_for << resource;
+    reply->freed |= (uint32_t)(lock->waited_until_us > local_us) << resource;
     lock->present = false;
 }
 
-static struct sim_reply release(struct sim_master *master, const struct sim_lock_request *request)
+static struct sim_reply release(struct sim_master *master, const struct sim_lock_request *request,
+                                uint64_t local_us)
 {
     const struct sim_lock *lock = &master->memory.locks[request->set.resource[0]];
     struct sim_reply reply = yes_or_no(false);
@@ -206,7 +234,7 @@ static struct sim_reply release(struct sim_master *master, const struct sim_lock
     if (tombstone && !SIM_MUTANT(TOMBSTONE_DELETABLE))
         reply.kind = FENCE_REPLY_UNCOUNTED;
     else if (lock->present && (lock->lock == request->lock || tombstone))
-        drop(master, request->set.resource[0], &reply);
+        drop(master, request->set.resource[0], local_us, &reply);
     return reply;
 }
 
@@ -221,13 +249,14 @@ static bool may_undo(const struct sim_lock *lock, const struct sim_lock_request 
 }
 
 /* Of several, each that is the attempt's. */
-static struct sim_reply undo(struct sim_master *master, const struct sim_lock_request *request)
+static struct sim_reply undo(struct sim_master *master, const struct sim_lock_request *request,
+                             uint64_t local_us)
 {
     struct sim_reply reply = yes_or_no(false);
     unsigned looked_at = SIM_MUTANT(GROUP_UNDONE_IN_PART) ? 1 : request->set.count;
     for (unsigned k = 0; k < looked_at; k++)
         if (may_undo(&master->memory.locks[request->set.resource[k]], request))
-            drop(master, request->set.resource[k], &reply);
+            drop(master, request->set.resource[k], local_us, &reply);
     return reply;
 }
 
@@ -245,9 +274,9 @@ struct sim_reply sim_locks_execute(struct sim_master *master,
     case FENCE_REQUEST_EXTEND:
         return extend(master, lock, request, local_us);
     case FENCE_REQUEST_RELEASE:
-        return release(master, request);
+        return release(master, request, local_us);
     case FENCE_REQUEST_UNDO:
-        return undo(master, request);
+        return undo(master, request, local_us);
     case FENCE_REQUEST_INSPECT:
         return lock->present ? held(lock, 0, local_us) : yes_or_no(false);
     }

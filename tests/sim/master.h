@@ -23,11 +23,12 @@ struct sim_lock {
     uint32_t extensions;
     uint64_t attempt; /* SIM_ADOPTED: it is the holder's, and no attempt's to undo */
     int64_t number;
-    bool imported;       /* another master gave the number */
-    uint32_t from;       /* imported: a set of the masters where it was countable, */
-    uint32_t seen;       /* and of all that had it; only for mutants */
-    uint64_t expires_us; /* by the master's own clock */
-    bool waited_for;     /* whoever frees it has to say so */
+    bool imported;            /* another master gave the number */
+    uint32_t from;            /* imported: a set of the masters where it was countable, */
+    uint32_t seen;            /* and of all that had it; only for mutants */
+    uint64_t expires_us;      /* by the master's own clock */
+    uint64_t waited_until_us; /* who frees it before then has to say so: when its lease was to end
+                               * as somebody was last told to wait */
 };
 
 #define SIM_ADOPTED UINT64_C(0)

@@ -1,6 +1,7 @@
 #include "tests/sim/message.h"
 
 #include "fence/protocol/name.h"
+#include "tests/sim/mutant.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -255,6 +256,52 @@ struct sim_request sim_restamp_request(const struct fence_facts *seen)
     return made;
 }
 
+/* ---- replies --------------------------------------------------------------------------------- */
+
+struct fence_reply sim_lock_reply(const struct sim_request *request, const struct sim_reply *reply)
+{
+    bool held = reply->kind == FENCE_REPLY_HELD;
+    bool several = request->lock.set.count > 1;
+    return (struct fence_reply){
+        .kind = reply->kind,
+        .tag = request->tag,
+        .locks = request->lock.set.count,
+        .number = reply->number[0],
+        .numbers = several ? reply->number : NULL,
+        .blocked = reply->member,
+        .found = reply->found,
+        .holder = held ? sim_lock_text(reply->lock) : "",
+        .owner = held ? sim_owner_text(reply->lock) : "",
+        .remaining_ms = reply->remaining_ms,
+        .view = reply->kind == FENCE_REPLY_STALE ? &reply->marker.view : NULL,
+    };
+}
+
+struct fence_rejoin_reply sim_rejoin_reply(const struct sim_request *request,
+                                           const struct sim_reply *reply)
+{
+    bool has_page = reply->outcome == FENCE_REJOIN_DONE && reply->has_page;
+    bool has_view =
+        reply->outcome == FENCE_REJOIN_CHANGED && request->rejoin.step == FENCE_REJOIN_RECORD;
+    return (struct fence_rejoin_reply){
+        .outcome = reply->outcome,
+        .tag = request->tag,
+        .cursor = reply->cursor,
+        .page = {.bytes = has_page ? (const char *)&reply->page : "",
+                 .len = has_page ? sizeof(reply->page) : 0},
+        .view = has_view ? &reply->marker.view : NULL,
+    };
+}
+
+bool sim_reply_discount(struct sim_reply *reply)
+{
+    if (!reply->undurable || SIM_MUTANT(UNDURABLE_COUNTS))
+        return false;
+    reply->kind = FENCE_REPLY_LOST;
+    reply->outcome = FENCE_REJOIN_LOST;
+    return true;
+}
+
 const char *sim_request_name(const struct sim_request *request)
 {
     static const char *const names[] = {
@@ -293,6 +340,7 @@ const char *sim_reply_name(const struct sim_request *request, const struct sim_r
         [FENCE_REPLY_SUPERSEDED] = "SUPERSEDED",
         [FENCE_REPLY_UNCOUNTED] = "UNCOUNTED",
         [FENCE_REPLY_STALE] = "STALE",
+        [FENCE_REPLY_SPENT] = "SPENT",
         [FENCE_REPLY_REFUSED] = "REFUSED",
         [FENCE_REPLY_LOST] = "LOST",
     };

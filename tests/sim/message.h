@@ -188,8 +188,16 @@ struct sim_request sim_restamp_request(const struct fence_facts *seen);
 /* The id of the fleet. */
 void sim_fleet_text(char ret_text[static FENCE_ID_HEX_LEN + 1]);
 
-/* What a handshake found, in the core's terms. */
+/* What a handshake found, and what a request or a step came to, in the core's terms. What the
+ * replies point to lives as long as @reply. */
 struct fence_facts sim_facts(const struct sim_reply *reply);
+struct fence_reply sim_lock_reply(const struct sim_request *request, const struct sim_reply *reply);
+struct fence_rejoin_reply sim_rejoin_reply(const struct sim_request *request,
+                                           const struct sim_reply *reply);
+
+/* As the driver does: where the settings behind @reply are no longer what the marker says, the
+ * script ran, but the reply counts for nothing. True if so. */
+bool sim_reply_discount(struct sim_reply *reply);
 
 const char *sim_request_name(const struct sim_request *request);
 const char *sim_reply_name(const struct sim_request *request, const struct sim_reply *reply);

@@ -230,24 +230,12 @@ static void tell_lock_reply(struct sim_world *world, unsigned s, unsigned i,
                             const struct sim_message *message)
 {
     const struct sim_reply *reply = &message->reply;
-    bool held = reply->kind == FENCE_REPLY_HELD;
-    bool several = message->request.lock.set.count > 1;
-    if (held)
+    if (reply->kind == FENCE_REPLY_HELD)
         sim_waking_told(world, s, i, &message->request.lock, reply);
     struct fence_event arrived = {
         .kind = FENCE_EVENT_REPLY,
         .master = i,
-        .reply = {.kind = reply->kind,
-                  .tag = message->request.tag,
-                  .locks = message->request.lock.set.count,
-                  .number = reply->number[0],
-                  .numbers = several ? reply->number : NULL,
-                  .blocked = reply->member,
-                  .found = reply->found,
-                  .holder = held ? sim_lock_text(reply->lock) : "",
-                  .owner = held ? sim_owner_text(reply->lock) : "",
-                  .remaining_ms = reply->remaining_ms,
-                  .view = reply->kind == FENCE_REPLY_STALE ? &reply->marker.view : NULL},
+        .reply = sim_lock_reply(&message->request, reply),
     };
     sim_server_step(world, s, &arrived);
 }
@@ -255,19 +243,10 @@ static void tell_lock_reply(struct sim_world *world, unsigned s, unsigned i,
 static void tell_rejoin_reply(struct sim_world *world, unsigned s, unsigned i,
                               const struct sim_message *message)
 {
-    const struct sim_reply *reply = &message->reply;
-    bool has_page = reply->outcome == FENCE_REJOIN_DONE && reply->has_page;
-    bool has_view = reply->outcome == FENCE_REJOIN_CHANGED &&
-                    message->request.rejoin.step == FENCE_REJOIN_RECORD;
     struct fence_event arrived = {
         .kind = FENCE_EVENT_REJOIN,
         .master = i,
-        .rejoin = {.outcome = reply->outcome,
-                   .tag = message->request.tag,
-                   .cursor = reply->cursor,
-                   .page = {.bytes = has_page ? (const char *)&reply->page : "",
-                            .len = has_page ? sizeof(reply->page) : 0},
-                   .view = has_view ? &reply->marker.view : NULL},
+        .rejoin = sim_rejoin_reply(&message->request, &message->reply),
     };
     sim_server_step(world, s, &arrived);
 }
@@ -297,16 +276,6 @@ static void hand_out(struct sim_world *world, unsigned s, unsigned i,
     }
 }
 
-/* It ran, and counts for nothing: the driver looks at the settings behind it. */
-static void discount_if_undurable(struct sim_world *world, struct sim_reply *reply)
-{
-    if (!reply->undurable || SIM_MUTANT(UNDURABLE_COUNTS))
-        return;
-    world->stats.replies_discounted++;
-    reply->kind = FENCE_REPLY_REFUSED;
-    reply->outcome = FENCE_REJOIN_LOST;
-}
-
 /* The script as a whole did not run, or might as well not have. */
 static bool is_refused(const struct sim_message *message)
 {
@@ -332,8 +301,9 @@ static void on_reply(struct sim_world *world, const struct sim_event *event)
     assert(link->first == event->id);
     (void)dequeue(&world->network, link);
     uint32_t generation = link->generation;
-    discount_if_undurable(world, &message->reply);
-    bool refused = is_refused(message);
+    bool discounted = sim_reply_discount(&message->reply);
+    bool refused = discounted || is_refused(message);
+    world->stats.replies_discounted += discounted;
     if (message->request.ask == SIM_ASK_LOCK && !refused)
         link->failures = 0;
     hand_out(world, s, i, message);
