@@ -150,7 +150,8 @@ enum fence_reply_kind {
                              * this master knows */
     FENCE_REPLY_FOREIGN, /* nothing was done: the key of the lock holds what Pawl did not write */
     FENCE_REPLY_ENDLESS, /* nothing was done: the key of the lock has no expiry */
-    FENCE_REPLY_SPENT,   /* TAKE: nothing was done: the counter is used up */
+    FENCE_REPLY_SPENT,   /* TAKE: the counter is used up: nothing was done, but of a group the
+                          * members before @member may be locked */
     FENCE_REPLY_MISCOUNTED, /* TAKE: nothing was done: the counter is no number that Pawl wrote */
     FENCE_REPLY_REFUSED,    /* nothing was done: no marker, an error */
     FENCE_REPLY_LOST,       /* outcome unknown: the connection ended first */

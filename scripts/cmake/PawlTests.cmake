@@ -1,9 +1,9 @@
 # Tests. A test's name says where it belongs: <label>.<what>, where the label is one of unit, sim,
-# integration, system, long (of minutes each; scripts/test --all runs them), lint, fuzz. Each runs in
-# the root of the source tree, with PAWL_BUILD in its environment saying where the build is. Exit
-# status 77 means skipped.
+# contract, integration, system, long (of minutes each; scripts/test --all runs them), lint, fuzz. Each
+# runs in the root of the source tree, with PAWL_BUILD in its environment saying where the build is.
+# Exit status 77 means skipped.
 
-set(PAWL_TEST_LABELS unit sim integration system long lint fuzz)
+set(PAWL_TEST_LABELS unit sim contract integration system long lint fuzz)
 
 # Sets <ret> to the properties that every test has, from its name and timeout.
 function(_pawl_test_properties name timeout ret)

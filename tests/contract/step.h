@@ -1,0 +1,176 @@
+/* The language of the table: a row is a name and a list of steps, a step is what is asked and what
+ * is expected.
+ *
+ *     ROW(held_lock_names_its_holder,
+ *         {TAKE(A, 1), NUMBER(1)},
+ *         {TAKE(B, 2), HELD(A)})
+ *
+ * Before the first step the master is admitted: it is active, and its view is 10, 25, 30. What is
+ * not said has a default: the resource "a", a lease of 30 s, three extensions at the most.
+ *
+ * Resources are letters; "a" and "c" have one counter. Several letters are a group. */
+#ifndef TESTS_CONTRACT_STEP_H
+#define TESTS_CONTRACT_STEP_H
+
+#include "tests/contract/master.h"
+
+enum {
+    CONTRACT_RESOURCES = 3,
+    CONTRACT_TTL_MS = 30000,
+    CONTRACT_EXTENSIONS = 3,
+    CONTRACT_ADMITTED = 25, /* its incarnation before the first step */
+};
+
+/* Lock ids. */
+#define A  "aaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define AA A "aaaa" /* begins as A does */
+#define B  "bbbbbbbbbbbbbbbbbbbbbbbbbbb"
+
+enum contract_doing {
+    CONTRACT_END, /* of a row */
+    CONTRACT_ASK,
+    CONTRACT_REJOIN,
+    CONTRACT_FACTS,
+    CONTRACT_RESTAMP,
+    CONTRACT_HEARD,
+    CONTRACT_PASS,
+    CONTRACT_HARM,
+};
+
+enum contract_marked {
+    CONTRACT_BLANK,
+    CONTRACT_JOINING,
+    CONTRACT_ACTIVE,
+};
+
+struct contract_step {
+    enum contract_doing doing;
+
+    /* ASK */
+    enum fence_request_kind kind;
+    const char *on; /* resources; NULL: "a" */
+    bool group;     /* also of one resource */
+    const char *lock_id;
+    uint64_t attempt;
+    int64_t tokens[CONTRACT_RESOURCES]; /* of each resource */
+    uint32_t ttl_ms;                    /* 0: CONTRACT_TTL_MS */
+    bool waits;
+    bool again;
+
+    /* ASK, READ, RECORD: added to the view that is named, member by member. */
+    int64_t off[CONTRACT_MASTERS];
+
+    /* REJOIN */
+    enum fence_rejoin_step step;
+    int64_t incarnation; /* MARK, RECORD: the new one; CLEAR, READ, INSTALL, ADMIT: so far off */
+    bool unseen;         /* MARK: judged by the facts before the last */
+    bool keeps;          /* MARK */
+    int miscount;        /* CLEAR, INSTALL, ADMIT: added to the number of steps done */
+    unsigned source;     /* READ: the pages are kept as those of member 0 or 2. INSTALL: these */
+    bool empty;          /* INSTALL: an empty page instead */
+
+    /* PASS, HARM */
+    unsigned ms;
+    enum contract_harm harm;
+    int64_t number;
+
+    /* Expected of ASK */
+    enum fence_reply_kind reply;
+    int64_t numbers[CONTRACT_RESOURCES]; /* NUMBER: of each resource. HELD, INSPECT: the first */
+    const char *holder;                  /* HELD */
+    unsigned member;                     /* which of a group is in the way */
+    bool found;
+    unsigned left_ms; /* HELD: at most, 0: CONTRACT_TTL_MS. NUMBER: the same, 0: exactly */
+
+    /* Expected of REJOIN, FACTS, HEARD */
+    enum fence_rejoin_outcome outcome;
+    enum contract_marked marked;
+    int64_t next;         /* FACTS */
+    const char *heard;    /* of which resource, or NULL */
+    const char *heard_id; /* given up by whom */
+};
+
+struct contract_row {
+    const char *name;
+    bool durable; /* of a master that loses nothing */
+    bool blank;   /* it is not admitted before */
+    bool by_hand; /* somebody writes its keys */
+    const struct contract_step *steps;
+};
+
+struct contract_rows {
+    const struct contract_row *rows;
+    size_t count;
+};
+
+/* clang-format off */
+
+/* Defines contract_<what>. */
+#define ROWS(what, ...)                                                                            \
+    static const struct contract_row what##_rows[] = {__VA_ARGS__};                                \
+    const struct contract_rows contract_##what = {what##_rows,                                     \
+                                                  sizeof(what##_rows) / sizeof(what##_rows[0])};
+
+#define STEPS(...)                 .steps = (const struct contract_step[]){__VA_ARGS__, {0}}
+#define ROW(row_name, ...)         {.name = #row_name, STEPS(__VA_ARGS__)}
+#define ROW_BLANK(row_name, ...)   {.name = #row_name, .blank = true, STEPS(__VA_ARGS__)}
+#define ROW_DURABLE(row_name, ...) {.name = #row_name, .durable = true, STEPS(__VA_ARGS__)}
+#define ROW_BY_HAND(row_name, ...) {.name = #row_name, .by_hand = true, STEPS(__VA_ARGS__)}
+
+/* clang-format on */
+
+/* ---- what is asked --------------------------------------------------------------------------- */
+
+#define REQUEST(what, id) .doing = CONTRACT_ASK, .kind = FENCE_REQUEST_##what, .lock_id = (id)
+
+#define TAKE(id, by)         REQUEST(TAKE, id), .attempt = (by)
+#define CONFIRM(id, by, ...) REQUEST(CONFIRM, id), .attempt = (by), .tokens = {__VA_ARGS__}
+#define EXTEND(id, token)    REQUEST(EXTEND, id), .tokens = {token}
+#define RELEASE(id)          REQUEST(RELEASE, id)
+#define UNDO(id, by)         REQUEST(UNDO, id), .attempt = (by)
+#define INSPECT              REQUEST(INSPECT, "")
+
+#define REJOIN(what) .doing = CONTRACT_REJOIN, .step = FENCE_REJOIN_##what
+#define MARK(to)     REJOIN(MARK), .incarnation = (to)
+#define CLEAR        REJOIN(CLEAR)
+#define RECORD(to)   REJOIN(RECORD), .incarnation = (to)
+#define READ(of)     REJOIN(READ), .source = (of)
+#define INSTALL(of)  REJOIN(INSTALL), .source = (of)
+#define ADMIT        REJOIN(ADMIT)
+
+#define RESTAMP       .doing = CONTRACT_RESTAMP
+#define FACTS         .doing = CONTRACT_FACTS
+#define PASS(time_ms) .doing = CONTRACT_PASS, .ms = (time_ms)
+#define HARM(what)    .doing = CONTRACT_HARM, .harm = CONTRACT_##what
+#define FORGET        HARM(FORGET)
+
+/* ---- what is expected ------------------------------------------------------------------------ */
+
+#define NUMBER(...)    .reply = FENCE_REPLY_NUMBER, .numbers = {__VA_ARGS__}
+#define FOUND(ms, ...) NUMBER(__VA_ARGS__), .found = true, .left_ms = (ms)
+#define HELD(id)       .reply = FENCE_REPLY_HELD, .holder = (id)
+#define YES            .reply = FENCE_REPLY_YES
+#define NO             .reply = FENCE_REPLY_NO
+#define EXHAUSTED      .reply = FENCE_REPLY_EXHAUSTED
+#define SUPERSEDED     .reply = FENCE_REPLY_SUPERSEDED
+#define UNCOUNTED      .reply = FENCE_REPLY_UNCOUNTED
+#define STALE          .reply = FENCE_REPLY_STALE
+#define FOREIGN        .reply = FENCE_REPLY_FOREIGN
+#define ENDLESS        .reply = FENCE_REPLY_ENDLESS
+#define SPENT          .reply = FENCE_REPLY_SPENT
+#define MISCOUNTED     .reply = FENCE_REPLY_MISCOUNTED
+#define REFUSED        .reply = FENCE_REPLY_REFUSED
+#define LOST           .reply = FENCE_REPLY_LOST
+
+#define DONE    .outcome = FENCE_REJOIN_DONE
+#define CHANGED .outcome = FENCE_REJOIN_CHANGED
+#define GONE    .outcome = FENCE_REJOIN_LOST
+
+#define IS_BLANK       .marked = CONTRACT_BLANK
+#define IS_JOINING(to) .marked = CONTRACT_JOINING, .next = (to)
+#define IS_ACTIVE      .marked = CONTRACT_ACTIVE
+
+#define HEARD(id, name) .doing = CONTRACT_HEARD, .heard_id = (id), .heard = (name)
+#define HEARD_NOTHING   .doing = CONTRACT_HEARD
+
+#endif
