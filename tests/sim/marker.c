@@ -153,6 +153,7 @@ static bool admit(struct sim_master *master, const struct sim_request *request)
     marker->active = true;
     marker->intact = false;
     marker->init = FENCE_MARK_REJOIN;
+    marker->doubt = false;
     master->memory.tainted = false;
     marker->next = 0;
     marker->progress = 0;
@@ -245,7 +246,7 @@ struct sim_reply sim_marker_restamp(struct sim_master *master, const struct sim_
     struct sim_marker *marker = &master->memory.marker;
     const struct sim_marker *seen = &rejoin->seen;
     bool half_way = marker->present && !marker->active && marker->intact;
-    bool unchanged = marker->present && (marker->active || half_way) &&
+    bool unchanged = marker->present && (marker->active || half_way) && !marker->doubt &&
                      marker->member == seen->member && marker->run == seen->run &&
                      marker->lineage == seen->lineage && master->run == rejoin->run &&
                      master->lineage == rejoin->lineage;

@@ -112,27 +112,37 @@ bool sim_master_undurable(const struct sim_master *master)
     return marker->present && marker->durable && master->persistence != SIM_ALWAYS;
 }
 
+/* Whether a handshake sees that something was taken back since it was marked. What it sees once is
+ * known after a restart too. Settings that would not have kept it are not counted here: they may be
+ * put right, and Redis is stricter. */
+static bool seems_harmed(const struct sim_master *master)
+{
+    const struct sim_marker *marker = &master->memory.marker;
+    if (marker->run != master->run)
+        return master->was_replica || master->harmed != master->first;
+    return marker->lineage < master->harmed;
+}
+
 static bool is_intact(const struct sim_master *master)
 {
     const struct sim_marker *marker = &master->memory.marker;
-    if (!marker->active && !marker->intact)
-        return false;
-    if (marker->run != master->run)
-        return marker->durable && master->persistence == SIM_ALWAYS && !master->was_replica &&
-               master->harmed == master->first;
-    return marker->lineage >= master->harmed;
+    bool kept =
+        marker->run == master->run || (marker->durable && master->persistence == SIM_ALWAYS);
+    return (marker->active || marker->intact) && kept && !marker->doubt;
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-static struct sim_reply facts(const struct sim_master *master)
+static struct sim_reply facts(struct sim_master *master)
 {
+    struct sim_marker *marker = &master->memory.marker;
+    marker->doubt = marker->present && (marker->doubt || seems_harmed(master));
     return (struct sim_reply){
         .run = master->run,
         .lineage = master->lineage,
-        .intact = master->memory.marker.present && is_intact(master),
+        .intact = marker->present && is_intact(master),
         .persistence = master->persistence,
-        .marker = master->memory.marker,
+        .marker = *marker,
     };
 }
 

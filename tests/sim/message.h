@@ -36,6 +36,7 @@ struct sim_marker {
     uint32_t ttl_max_ms;
     int64_t next;         /* the incarnation it is to get; 0: none */
     bool intact;          /* joining, and had kept all it knew when that began */
+    bool doubt;           /* a handshake found that something was lost since it was marked */
     enum fence_mark init; /* joining, by a bootstrap */
     int64_t progress;
     struct fence_view view;
