@@ -112,7 +112,7 @@ static int open_run(struct run *run, const struct server_bootstrap_config *confi
     assert(!failed); /* descriptors are left: the program has just begun */
     uv_timer_init(&run->loop, &run->timer);
     run->timer.data = run;
-    return server_masters_new(&run->loop, config->masters, config->n, &events, run->masters);
+    return server_masters_new(&run->loop, config->masters, config->n, 0, &events, run->masters);
 }
 
 static void close_run(struct run *run)

@@ -414,7 +414,7 @@ static int new_masters(struct server_driver *driver)
     };
     server_audit_init(&driver->audit, driver->config.n, driver->config.tells_audit);
     return server_masters_new(driver->config.loop, driver->config.masters, driver->config.n,
-                              &events, driver->masters);
+                              driver->config.probe_ms, &events, driver->masters);
 }
 
 int server_driver_new(const struct server_driver_config *config, struct server_driver **ret_driver)

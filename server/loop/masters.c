@@ -3,7 +3,7 @@
 #include "storage/redis/master.h"
 
 int server_masters_new(uv_loop_t *loop, const struct storage_redis_url *urls, unsigned n,
-                       const struct storage_master_events *events,
+                       unsigned probe_ms, const struct storage_master_events *events,
                        struct storage_master *ret_masters[])
 {
     for (unsigned i = 0; i < n; i++) {
@@ -12,6 +12,7 @@ int server_masters_new(uv_loop_t *loop, const struct storage_redis_url *urls, un
             .url = urls[i],
             .index = i,
             .members = n,
+            .probe_ms = probe_ms,
             .events = *events,
         };
         struct storage_redis_master *master = NULL;

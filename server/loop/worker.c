@@ -227,6 +227,7 @@ static int start_driver(struct server_worker *worker)
         .loop = &worker->loop,
         .masters = worker->config.masters,
         .n = worker->config.masters_count,
+        .probe_ms = worker->config.probe_ms,
         .calls = share(worker, SERVER_CALLS),
         .waiters = share(worker, worker->config.waiters_max),
         .label = worker->label,

@@ -4,6 +4,7 @@
 #include "server/loop/driver.h"
 #include "server/loop/worker.h"
 #include "server/pawld/pawld.h"
+#include "storage/redis/master.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -16,6 +17,7 @@ enum {
     OPTION_LISTEN = 0x100, /* beyond characters: there are no short options */
     OPTION_MASTER,
     OPTION_NEW,
+    OPTION_PROBE,
     OPTION_TOKEN_FLOOR,
     OPTION_TTL_MAX,
     OPTION_WAITERS_MAX,
@@ -51,6 +53,16 @@ static error_t read_waiters_max(struct pawld_options *options, const char *text)
         return server_options_error("--max-waiters takes a number from 0 to %d, not '%s'",
                                     SERVER_CALLS, text);
     options->waiters_max = (uint32_t)waiters;
+    return 0;
+}
+
+static error_t read_probe(struct pawld_options *options, const char *text)
+{
+    int64_t probe_ms = 0;
+    if (!server_options_number(text, STORAGE_PROBE_MIN_MS, STORAGE_PROBE_MAX_MS, &probe_ms))
+        return server_options_error("--probe-ms takes a number from %d to %d, not '%s'",
+                                    STORAGE_PROBE_MIN_MS, STORAGE_PROBE_MAX_MS, text);
+    options->probe_ms = (unsigned)probe_ms;
     return 0;
 }
 
@@ -110,6 +122,8 @@ static error_t parse_pawld_option(int key, char *text, struct argp_state *state)
         return 0;
     case OPTION_TOKEN_FLOOR:
         return read_token_floor(options, text);
+    case OPTION_PROBE:
+        return read_probe(options, text);
     case OPTION_TTL_MAX:
         return read_ttl_max(options, text);
     case OPTION_WAITERS_MAX:
@@ -153,6 +167,11 @@ int pawld_read_serve_options(int argc, char **argv, struct pawld_options *ret_op
          "How many calls may wait for locks at a time (default 12288); one more is refused with "
          "429. The workers have equal shares, rounded up",
          0},
+        {"probe-ms", OPTION_PROBE, "MS", 0,
+         "How long from one probe of a master to the next, 10 to 10000 (default 500). A master "
+         "that "
+         "is silent for four probes does not vote",
+         0},
         {"workers", OPTION_WORKERS, "K", 0,
          "How many event loops serve clients, 1 to 64, each with its own connections to the "
          "masters (default: one for each two cores)",
@@ -170,6 +189,7 @@ int pawld_read_serve_options(int argc, char **argv, struct pawld_options *ret_op
     *ret_options = (struct pawld_options){
         .listen = "127.0.0.1:7380",
         .workers = default_workers(),
+        .probe_ms = STORAGE_PROBE_MS,
         .waiters_max = SERVER_WAITERS,
     };
     return argp_parse(&parser, argc, argv, 0, NULL, ret_options) == 0 ? 0 : SERVER_EXIT_USAGE;

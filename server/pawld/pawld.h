@@ -14,6 +14,7 @@ struct pawld_options {
     struct storage_redis_url masters[FENCE_MASTERS_MAX];
     unsigned masters_count;
     unsigned workers;     /* serve: 1 .. SERVER_WORKERS_MAX */
+    unsigned probe_ms;    /* serve: from one probe of a master to the next */
     uint32_t waiters_max; /* serve: calls that may wait */
     uint32_t ttl_max_ms;  /* init; 0: not given */
     bool is_new;          /* init --new */

@@ -82,6 +82,7 @@ static int make_workers(struct service *service, const char *listen)
             .http = &options->http,
             .masters = options->masters,
             .masters_count = options->masters_count,
+            .probe_ms = options->probe_ms,
             .waiters_max = options->waiters_max,
             .metrics = service->metrics,
         };

@@ -92,6 +92,8 @@ int storage_redis_master_new(const struct storage_redis_config *config,
                              struct storage_redis_master **ret_master)
 {
     assert(config->index < config->members && config->members <= FENCE_MASTERS_MAX);
+    assert(config->probe_ms == 0 ||
+           (config->probe_ms >= STORAGE_PROBE_MIN_MS && config->probe_ms <= STORAGE_PROBE_MAX_MS));
     struct storage_redis_master *master = calloc(1, sizeof(*master));
     if (!master)
         return FENCE_ENOMEM;
@@ -111,6 +113,7 @@ int storage_redis_master_new(const struct storage_redis_config *config,
     master->probe.session = &master->session;
     master->probe.listener = &master->listener;
     master->probe.sweeper = &master->sweeper;
+    master->probe.interval_ms = config->probe_ms ? config->probe_ms : STORAGE_PROBE_MS;
     open_connection(master);
     storage_sweeper_init(&master->sweeper, &master->connection);
     master->open = 2;

@@ -19,11 +19,20 @@
 
 #include <uv.h>
 
+/* How long from one probe of a master to the next, in milliseconds. */
+enum {
+    STORAGE_PROBE_MS = 500, /* a full disk takes two probes to be seen: Redis refuses writes from
+                             * the first one on that it could not append */
+    STORAGE_PROBE_MIN_MS = 10,
+    STORAGE_PROBE_MAX_MS = 10000,
+};
+
 struct storage_redis_config {
     uv_loop_t *loop;
     struct storage_redis_url url;
-    unsigned index;   /* 0 .. members - 1: which member of the fleet is expected there */
-    unsigned members; /* N */
+    unsigned index;    /* 0 .. members - 1: which member of the fleet is expected there */
+    unsigned members;  /* N */
+    unsigned probe_ms; /* STORAGE_PROBE_MIN_MS .. STORAGE_PROBE_MAX_MS; 0: STORAGE_PROBE_MS */
     struct storage_master_events events;
 };
 

@@ -216,6 +216,5 @@ static void on_probe_due(void *context)
 
 void storage_probe_begin(struct storage_probe *probe)
 {
-    storage_connection_every(probe->session->connection, STORAGE_PROBE_INTERVAL_MS, on_probe_due,
-                             probe);
+    storage_connection_every(probe->session->connection, probe->interval_ms, on_probe_due, probe);
 }

@@ -1,6 +1,6 @@
 /* Probes a master on the connection that stands: at once after each handshake, then every
- * STORAGE_PROBE_INTERVAL_MS. The questions wait their turn behind the requests on their way, and
- * hold up those behind them for less than a millisecond. One of them is whether a lock would be
+ * storage_redis_config.probe_ms. The questions wait their turn behind the requests on their way,
+ * and hold up those behind them for less than a millisecond. One of them is whether a lock would be
  * taken (storage_trial_ask()). What a probe finds goes to the owner (storage_master_events.probed).
  * Where a finding could change whether the master may vote, the connection is given up. The next
  * handshake says what it is. */
@@ -12,15 +12,14 @@
 #include "storage/redis/sweep.h"
 
 enum {
-    STORAGE_PROBE_INTERVAL_MS = 500, /* a full disk takes two probes to be seen: Redis refuses
-                                      * writes from the first one on that it could not append */
-    STORAGE_PROBES_MISSED_MAX = 4,   /* due while one is not answered; then the master is silent */
+    STORAGE_PROBES_MISSED_MAX = 4, /* due while one is not answered; then the master is silent */
 };
 
 struct storage_probe {
     struct storage_session *session;
     struct storage_listener *listener; /* opened anew with a probe */
     struct storage_sweeper *sweeper;   /* started where a probe finds that there is need */
+    unsigned interval_ms;
 
     /* The one under way. */
     unsigned owed;   /* answers */
@@ -29,7 +28,7 @@ struct storage_probe {
     struct storage_reading reading;
 };
 
-/* Probes now and every STORAGE_PROBE_INTERVAL_MS, until a handshake begins or the connection fails.
+/* Probes now and every @probe->interval_ms, until a handshake begins or the connection fails.
  * Precondition: the link is READY. */
 void storage_probe_begin(struct storage_probe *probe);
 

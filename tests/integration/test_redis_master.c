@@ -203,7 +203,7 @@ static void a_master_that_falls_silent_is_noticed_though_nobody_asks(void **stat
     redis_fleet_pause(fixture->fleet, 0);
     for (int patience = 0; patience < STORAGE_PROBES_MISSED_MAX + 2 && fixture->downs == 0;
          patience++)
-        master_fixture_run(fixture, STORAGE_PROBE_INTERVAL_MS);
+        master_fixture_run(fixture, STORAGE_PROBE_MS);
     assert_true(fixture->downs >= 1);
     assert_int_equal(fixture->reason, FENCE_REASON_SILENT);
     redis_fleet_resume(fixture->fleet, 0);

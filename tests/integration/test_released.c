@@ -1,6 +1,5 @@
 /* Who waits is told: the waiting key, what is published when a lock is given up, and the second
  * connection that brings it. */
-#include "storage/redis/probe.h"
 #include "tests/integration/master_fixture.h"
 #include "tests/lib/case.h"
 #include "tests/lib/wait.h"
@@ -51,7 +50,7 @@ static long long exists(struct master_fixture *fixture, const char *key)
 /* Waits until somebody hears what is published. */
 static void listening(struct master_fixture *fixture)
 {
-    const uint64_t end_ms = wait_now_ms() + UINT64_C(2) * STORAGE_PROBE_INTERVAL_MS;
+    const uint64_t end_ms = wait_now_ms() + UINT64_C(2) * STORAGE_PROBE_MS;
     while (redis_fleet_integer(fixture->fleet, 0, "PUBLISH pawl:freed nobody") == 0) {
         assert_true(wait_now_ms() < end_ms);
         master_fixture_flush(fixture);

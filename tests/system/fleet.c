@@ -45,7 +45,7 @@ void fleet_init(unsigned ttl_max_ms)
 
 struct pawl_service fleet_serve(void)
 {
-    struct pawl_service service = pawld_start(fleet, NULL);
+    struct pawl_service service = pawld_start(fleet, (const char *const[]){FLEET_PROBE, NULL});
     pawl_wait_ready(service);
     return service;
 }

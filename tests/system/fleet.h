@@ -42,7 +42,12 @@ void fleet_command(unsigned i, const char *command);
 /* pawld init --new --max-ttl-ms, which has to succeed. */
 void fleet_init(unsigned ttl_max_ms);
 
-/* pawld over the fleet that was made, when it is ready. */
+/* An option and its value, for those who start a pawld of their own: masters are probed often, so
+ * that what a probe finds is found soon. */
+#define FLEET_PROBE    "--probe-ms", "50"
+#define FLEET_PROBE_MS 50
+
+/* pawld over the fleet that was made, when it is ready. With FLEET_PROBE. */
 struct pawl_service fleet_serve(void);
 
 /* Both, and all masters are active. */

@@ -13,8 +13,9 @@ enum {
     CONTENDERS = 3,  /* tries to get "held", one after the other */
     CONTEND_MS = 50, /* between them */
     PATIENCE_MS = 10000,
-    REFUSED_MS = 3000, /* after so long a refusal is taken for one */
-    PAUSE_MS = 25,     /* between looks */
+    REFUSED_MS = 12 * FLEET_PROBE_MS, /* after so long a refusal is taken for one, where nothing is
+                                       * under way with any master */
+    PAUSE_MS = 25,                    /* between looks */
     NOTES_MAX = 512,
 };
 
@@ -251,20 +252,36 @@ void forgetting_judge(const struct forgetting *forgetting)
         release_held(forgetting);
 }
 
-static bool grants(void *arg)
+struct asking {
+    const struct forgetting *forgetting;
+    bool may_refuse;
+    bool granted;
+    uint64_t settled_ms; /* since when nothing is under way with any master; 0: something is */
+};
+
+/* Something is granted, or will not be. */
+static bool is_decided(void *arg)
 {
-    const struct forgetting *forgetting = arg;
+    struct asking *asking = arg;
+    const struct forgetting *forgetting = asking->forgetting;
     const int64_t token = count_past(forgetting);
-    if (token > 0)
+    asking->granted = token > 0;
+    if (asking->granted)
         note_past(forgetting, token);
-    return token > 0;
+    if (!masters_are_settled(forgetting->port))
+        asking->settled_ms = 0;
+    else if (asking->settled_ms == 0)
+        asking->settled_ms = wait_now_ms();
+    return asking->granted || (asking->may_refuse && asking->settled_ms > 0 &&
+                               wait_now_ms() - asking->settled_ms > REFUSED_MS);
 }
 
 void forgetting_judge_all(const struct forgetting *forgetting, bool may_refuse)
 {
     notes[0] = '\0';
-    struct forgetting asked = *forgetting;
-    if (!wait_until(grants, &asked, may_refuse ? REFUSED_MS : PATIENCE_MS)) {
+    struct asking asking = {.forgetting = forgetting, .may_refuse = may_refuse};
+    (void)wait_until(is_decided, &asking, PATIENCE_MS);
+    if (!asking.granted) {
         const int ready = call(forgetting->port, "GET", "/readyz", NULL, NULL)->status;
         if (!may_refuse || ready != 503)
             note("nothing is granted, and /readyz is %d; ", ready);

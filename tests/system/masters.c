@@ -41,6 +41,24 @@ bool masters_is(uint16_t port, unsigned i, const char *state, const char *reason
     return is_as_wanted(&wanted);
 }
 
+bool masters_are_settled(uint16_t port)
+{
+    static const char *const settled[] = {"active", "refused", "down"};
+    const json_t *masters = json_object_get(show(port)->json, "masters");
+    size_t i;
+    const json_t *master;
+    json_array_foreach(masters, i, master)
+    {
+        const json_t *state = json_object_get(master, "state");
+        bool is_settled = false;
+        for (size_t k = 0; k < sizeof(settled) / sizeof(settled[0]); k++)
+            is_settled = is_settled || equal(state, settled[k]);
+        if (!is_settled)
+            return false;
+    }
+    return json_array_size(masters) > 0;
+}
+
 void masters_wait_within(uint16_t port, unsigned i, const char *state, const char *reason,
                          unsigned timeout_ms)
 {

@@ -25,6 +25,9 @@ void masters_wait_out(uint16_t port, unsigned i, const char *reason, unsigned ti
 /* Whether it is so now. */
 bool masters_is(uint16_t port, unsigned i, const char *state, const char *reason);
 
+/* Whether nothing is under way with any: each is active, refused or down now. */
+bool masters_are_settled(uint16_t port);
+
 /* Waits until all @n are active. */
 void masters_wait_all_active(uint16_t port, unsigned n);
 

@@ -85,7 +85,7 @@ masters_without_their_files_grant_nothing_that_is_forgotten_with_pawld_restarted
     assert_int_equal(process_stop(forgetting.process), 0);
     kill_all();
     restart_all();
-    forgetting.port = pawld_start(fleet, NULL).port;
+    forgetting.port = pawld_start(fleet, (const char *const[]){FLEET_PROBE, NULL}).port;
     forgetting_judge_all(&forgetting, false);
     assert_false(forgetting.granted);
 }

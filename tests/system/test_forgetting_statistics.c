@@ -80,7 +80,7 @@ static void masters_that_started_from_older_snapshots_are_not_trusted_after_rese
         redis_wait_rewritten(fleet, i);
         reset_statistics(i);
     }
-    forgetting.port = pawld_start(fleet, NULL).port;
+    forgetting.port = pawld_start(fleet, (const char *const[]){FLEET_PROBE, NULL}).port;
     forgetting_judge_all(&forgetting, true);
 }
 

@@ -195,7 +195,7 @@ static void init_that_failed_half_way_is_run_again(void **state)
     (void)state;
     /* It answers every question, but takes no write. */
     fleet_command(2, "CONFIG SET min-replicas-to-write 1");
-    uint16_t port = pawld_start(fleet, NULL).port;
+    uint16_t port = pawld_start(fleet, (const char *const[]){FLEET_PROBE, NULL}).port;
     expect_refused("--new", "run init again");
     assert_non_null(strstr(output, "master 3"));
     masters_wait(port, 2, "refused", "blank");
@@ -225,7 +225,7 @@ static int64_t use_up(uint16_t port, const char *resource, int times)
 static void readyz_tells_a_fleet_that_was_never_made_both_ways(void **state)
 {
     (void)state;
-    uint16_t port = pawld_start(fleet, NULL).port;
+    uint16_t port = pawld_start(fleet, (const char *const[]){FLEET_PROBE, NULL}).port;
     for (unsigned i = 0; i < MASTERS; i++)
         masters_wait(port, i, "refused", "blank");
     assert_non_null(strstr(not_ready(port), "pawld init --new"));
@@ -265,7 +265,7 @@ static void fleet_whose_majority_was_wiped_goes_on_as_readyz_says(void **state)
     snprintf(db, sizeof(db), "%s/ledger.db", fleet->dir);
     uint16_t ledger = pawl_ledger_start(db, NULL).port;
     expect_done("--new --max-ttl-ms 1000", "start at 1");
-    uint16_t port = pawld_start(fleet, NULL).port;
+    uint16_t port = pawld_start(fleet, (const char *const[]){FLEET_PROBE, NULL}).port;
     int64_t token = use_up(port, "accounts/anna", 5);
     assert_int_equal(write_with(ledger, token), 201);
     flush(0);
@@ -293,7 +293,7 @@ static void fleet_that_was_wiped_wholly_goes_on_above_the_floor(void **state)
     for (unsigned i = 0; i < MASTERS; i++)
         flush(i);
     expect_done("--token-floor 7 --max-ttl-ms 1000", "0 of which remembered it");
-    uint16_t started = pawld_start(fleet, NULL).port;
+    uint16_t started = pawld_start(fleet, (const char *const[]){FLEET_PROBE, NULL}).port;
     assert_true(wait_until(is_ready, &started, TIMEOUT_MS));
     assert_true(wait_until(is_ready, &running, TIMEOUT_MS));
     struct grant grant = call_grant(started, "all", SHORT);
@@ -306,7 +306,7 @@ static void tokens_go_on_above_what_a_survivor_counted(void **state)
 {
     (void)state;
     expect_done("--new --max-ttl-ms 1000", "start at 1");
-    uint16_t port = pawld_start(fleet, NULL).port;
+    uint16_t port = pawld_start(fleet, (const char *const[]){FLEET_PROBE, NULL}).port;
     int64_t token = use_up(port, "busy", 20);
     flush(1);
     flush(2);
@@ -361,7 +361,7 @@ static void run_that_was_killed_while_it_waited_grants_nothing_and_is_run_again(
 {
     (void)state;
     expect_done("--new --max-ttl-ms 1000", "start at 1");
-    uint16_t port = pawld_start(fleet, NULL).port;
+    uint16_t port = pawld_start(fleet, (const char *const[]){FLEET_PROBE, NULL}).port;
     masters_wait_all_active(port, MASTERS);
     call_grant(port, "killed", SHORT);
     flush(0);
@@ -382,7 +382,7 @@ static void run_that_was_killed_on_blank_masters_leaves_them_blank_to_the_next(v
     (void)state;
     kill_while_it_waits("--token-floor 9 --max-ttl-ms 60000");
     expect_done("--token-floor 9 --max-ttl-ms 200", "longest lease 200 ms");
-    uint16_t port = pawld_start(fleet, NULL).port;
+    uint16_t port = pawld_start(fleet, (const char *const[]){FLEET_PROBE, NULL}).port;
     masters_wait_all_active(port, MASTERS);
     int64_t token = call_grant(port, "blank", "{\"ttl_ms\": 200}").token;
     assert_in_range(token, 9 + FLOOR_MARGIN + 1, 2 * FLOOR_MARGIN);

@@ -86,7 +86,7 @@ static int start(void **state)
     liar = liar_start(fleet->master[LIES].port, NULL, NULL);
     snprintf(url, sizeof(url), "redis://127.0.0.1:%u", (unsigned)liar_port(liar));
     redis_fleet_readdress(fleet, LIES, url);
-    service = pawld_start(fleet, NULL);
+    service = pawld_start(fleet, (const char *const[]){FLEET_PROBE, NULL});
     masters_wait_all_active(service.port, MASTERS);
     return 0;
 }

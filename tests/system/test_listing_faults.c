@@ -67,7 +67,7 @@ static void listing_without_a_majority_is_503(void **state)
 static void listing_before_the_fleet_is_known_is_503(void **state)
 {
     (void)state;
-    struct pawl_service service = pawld_start(fleet, NULL);
+    struct pawl_service service = pawld_start(fleet, (const char *const[]){FLEET_PROBE, NULL});
     EXPECT_PROBLEM(call(service.port, "GET", "/v1/locks", NULL, NULL), 503, "not-ready", 0);
 }
 

@@ -1,4 +1,5 @@
 /* Masters that die, freeze and come back, under a service that goes on as long as it may. */
+#include "storage/redis/master.h"
 #include "storage/redis/probe.h"
 #include "tests/lib/case.h"
 #include "tests/lib/wait.h"
@@ -360,8 +361,7 @@ static void a_silent_majority_is_not_ready_though_nobody_asks(void **state)
     (void)state;
     for (unsigned i = 2; i < MASTERS; i++)
         redis_fleet_pause(fleet, i);
-    assert_true(wait_until(is_not_ready, NULL,
-                           (STORAGE_PROBES_MISSED_MAX + 4) * STORAGE_PROBE_INTERVAL_MS));
+    assert_true(wait_until(is_not_ready, NULL, (STORAGE_PROBES_MISSED_MAX + 4) * STORAGE_PROBE_MS));
     for (unsigned i = 2; i < MASTERS; i++)
         redis_fleet_resume(fleet, i);
     masters_wait_all_active(port, MASTERS);

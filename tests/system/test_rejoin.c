@@ -1,5 +1,6 @@
 /* Masters that forget, under services that go on: taken back by themselves, with what they forgot.
  */
+#include "storage/redis/master.h"
 #include "storage/redis/probe.h"
 #include "tests/lib/case.h"
 #include "tests/lib/process.h"
@@ -262,7 +263,7 @@ static void master_half_taken_back_counts_as_one_that_forgot(void **state)
     die_half_way(1);
     fleet_command(0, "FLUSHALL");
     fleet_command(3, "FLUSHALL");
-    client.port = pawld_start(fleet, NULL).port;
+    client.port = pawld_start(fleet, (const char *const[]){FLEET_PROBE, NULL}).port;
     masters_wait(client.port, 0, "refused", "blank");
     masters_wait(client.port, 1, "refused", "joining");
     masters_wait(client.port, 3, "refused", "blank");
@@ -401,7 +402,7 @@ static void idle_service_notices_that_a_majority_forgot(void **state)
     uint16_t port = fleet_init_and_serve(TTL_MAX_MS).port;
     for (unsigned i = 0; i < 3; i++)
         fleet_command(i, "FLUSHALL");
-    assert_true(wait_until(is_not_ready, &port, 4 * STORAGE_PROBE_INTERVAL_MS));
+    assert_true(wait_until(is_not_ready, &port, 4 * STORAGE_PROBE_MS));
 }
 
 #define REJOIN_CASE(name) FLEET_CASE(name, MASTERS, REDIS_ALWAYS)

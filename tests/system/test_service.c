@@ -18,7 +18,7 @@ enum {
 /* pawld over the fleet as it is, which may be one that it refuses. */
 static uint16_t serve(void)
 {
-    return pawld_start(fleet, NULL).port;
+    return pawld_start(fleet, (const char *const[]){FLEET_PROBE, NULL}).port;
 }
 
 /* One of three is out: the others go on without it. */
@@ -270,7 +270,8 @@ static void a_blank_master_is_not_made_the_member_that_a_wrong_list_says(void **
     char *last = strdup(fleet->master[4].url);
     redis_fleet_readdress(fleet, 4, fleet->master[3].url);
     redis_fleet_readdress(fleet, 3, last);
-    const struct pawl_service service = pawld_start(fleet, NULL);
+    const struct pawl_service service =
+        pawld_start(fleet, (const char *const[]){FLEET_PROBE, NULL});
     pawl_wait_ready(service);
     masters_wait(service.port, 4, "refused", "other-member");
     masters_wait(service.port, 3, "refused", "list-order");

@@ -131,7 +131,7 @@ static void an_empty_replacement_is_not_told_to_be_a_new_fleet(void **state)
 static void a_new_fleet_is_told_how_it_is_made(void **state)
 {
     (void)state;
-    port = pawld_start(fleet, NULL).port;
+    port = pawld_start(fleet, (const char *const[]){FLEET_PROBE, NULL}).port;
     wait_ms(SHOWN_MS);
     expect_logged("run pawld init --new once", true);
 }
