@@ -1,6 +1,4 @@
 /* The audit in /v1/fleet and in the log: what is wrong with masters that vote all the same. */
-#include "storage/redis/master.h"
-#include "storage/redis/probe.h"
 #include "tests/chaos/clock.h"
 #include "tests/lib/case.h"
 #include "tests/lib/text.h"
@@ -18,14 +16,15 @@
 
 enum {
     MASTERS = 3,
-    AUDIT_WAIT_MS = STORAGE_PROBE_MS + MASTERS_WAIT_MS, /* for a change to be seen */
+    AUDIT_WAIT_MS = FLEET_PROBE_MS + MASTERS_WAIT_MS, /* for a change to be seen */
     STEP_MS = 3000,
     STEP_UNSURE_MS = 500, /* a busy machine's looks take their time */
 };
 
 static uint16_t serve_new(void)
 {
-    uint16_t port = pawld_start_new(fleet).port;
+    pawl_init_new(fleet);
+    uint16_t port = fleet_serve().port;
     masters_wait_all_active(port, fleet->n);
     return port;
 }
@@ -151,7 +150,7 @@ static void weak_persistence_is_shown_and_logged_once(void **state)
         assert_non_null(finding(master, wanted[i]));
         assert_true(json_is_false(json_object_get(master, "durable")));
     }
-    wait_ms(STORAGE_PROBE_MS + 500); /* it is probed again, and not logged again */
+    wait_ms(12 * FLEET_PROBE_MS); /* it is probed again, and not logged again */
     assert_logged("no-aof: ", 1);
     assert_logged("fsync: ", 1);
     assert_logged("fsync-on-rewrite: ", 1);
@@ -301,7 +300,7 @@ static void clock_that_is_stepped_is_found_with_its_step(void **state)
     (void)state;
     struct chaos_clock *clock = restart_under_a_clock(1);
     uint16_t port = serve_new();
-    wait_ms(500); /* each was looked at once */
+    wait_ms(6 * FLEET_PROBE_MS); /* each was looked at once */
     clock->setting[1].offset_us = -STEP_MS * INT64_C(1000);
     atomic_store(&clock->turn, 1);
     await(port, 1, "clock");
@@ -310,7 +309,7 @@ static void clock_that_is_stepped_is_found_with_its_step(void **state)
     assert_in_range(-strayed_ms, STEP_MS - STEP_UNSURE_MS, STEP_MS);
     assert_null(finding(show_master(port, 0), "clock"));
     assert_null(finding(show_master(port, 2), "clock"));
-    wait_ms(STORAGE_PROBE_MS + 500);
+    wait_ms(12 * FLEET_PROBE_MS);
     assert_non_null(finding(show_master(port, 1), "clock")); /* one probe later it still is */
     assert_logged("clock (-", 1);
     munmap(clock, sizeof(*clock));

@@ -1,5 +1,4 @@
 /* A master, or somebody on the way to it, that says what no Redis says. */
-#include "storage/redis/probe.h"
 #include "tests/lib/case.h"
 #include "tests/lib/liar.h"
 #include "tests/lib/process.h"

@@ -21,8 +21,8 @@
 #define GET "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 enum {
-    TIMEOUT_MS = 1500, /* for a head, and for a body */
-    LATE_MS = 2500,    /* it is over by then */
+    TIMEOUT_MS = 800, /* for a head, and for a body */
+    LATE_MS = 1600,   /* it is over by then */
     CROWD = 500,
     LINE = 9000, /* bytes of a chunk-size line: more than any buffer */
 };
@@ -34,7 +34,7 @@ static struct http *crowd[CROWD];
 static int start(void **state)
 {
     (void)state;
-    static const char *const options[] = {"--head-timeout-ms", "1500", "--body-timeout-ms", "1500",
+    static const char *const options[] = {"--head-timeout-ms", "800", "--body-timeout-ms", "800",
                                           NULL};
     char db[256];
     line_may_be_long();
@@ -160,7 +160,7 @@ static void expect_nothing_to_be_kept(const char *const *pieces, int count, bool
         http_close(crowd[i]);
         crowd[i] = NULL;
     }
-    assert_true(wait_until(has_few_connections, &service.port, 700));
+    assert_true(wait_until(has_few_connections, &service.port, 500));
 }
 
 static void client_that_leaves_within_a_request_is_gone_at_once(void **state)
@@ -252,7 +252,7 @@ static void connection_between_requests_outlives_both_times(void **state)
 static void request_that_waits_is_not_timed(void **state)
 {
     (void)state;
-    static const char body[] = "{\"wait_ms\": 3000}";
+    static const char body[] = "{\"wait_ms\": 1600}";
     char request[256];
     call_grant(service.port, "busy", "{\"ttl_ms\": 60000}");
     (void)snprintf(request, sizeof(request),
@@ -265,7 +265,7 @@ static void request_that_waits_is_not_timed(void **state)
     http_receive(http, false, &response);
     assert_int_equal(response.status, 409);
     http_response_fini(&response);
-    wait_ms(500);
+    wait_ms(300);
     send_text(http, "TP/1.1\r\nHost: localhost\r\n\r\n");
     http_receive(http, false, &response);
     assert_int_equal(response.status, 200);

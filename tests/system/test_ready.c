@@ -16,11 +16,11 @@
 
 enum {
     MASTERS = 3,
-    FAILING = 2,         /* a majority, from the first on */
-    NOTICED_MS = 2000,   /* from what happened to what /readyz says */
-    TTL_MAX_MS = 200,    /* pawld init --token-floor waits that long */
-    STEADY_MS = 1500,    /* several handshakes */
-    DISK_BYTES = 4 << 20 /* of a master: more than it needs */
+    FAILING = 2,                     /* a majority, from the first on */
+    NOTICED_MS = 2000,               /* from what happened to what /readyz says */
+    TTL_MAX_MS = 200,                /* pawld init --token-floor waits that long */
+    STEADY_MS = 12 * FLEET_PROBE_MS, /* several probes, and handshakes */
+    DISK_BYTES = 4 << 20             /* of a master: more than it needs */
 };
 
 static uint16_t port;
@@ -130,7 +130,7 @@ static void one_master_without_memory_takes_nothing_from_readiness(void **state)
     (void)state;
     serve();
     fleet_command(0, "CONFIG SET maxmemory 1");
-    wait_ms(NOTICED_MS);
+    wait_ms(STEADY_MS);
     assert_int_equal(call(port, "GET", "/readyz", NULL, NULL)->status, 200);
     call_grant(port, "afterwards", NULL);
 }

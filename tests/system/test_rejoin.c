@@ -1,7 +1,5 @@
 /* Masters that forget, under services that go on: taken back by themselves, with what they forgot.
  */
-#include "storage/redis/master.h"
-#include "storage/redis/probe.h"
 #include "tests/lib/case.h"
 #include "tests/lib/process.h"
 #include "tests/lib/wait.h"
@@ -402,7 +400,7 @@ static void idle_service_notices_that_a_majority_forgot(void **state)
     uint16_t port = fleet_init_and_serve(TTL_MAX_MS).port;
     for (unsigned i = 0; i < 3; i++)
         fleet_command(i, "FLUSHALL");
-    assert_true(wait_until(is_not_ready, &port, 4 * STORAGE_PROBE_MS));
+    assert_true(wait_until(is_not_ready, &port, 40 * FLEET_PROBE_MS));
 }
 
 #define REJOIN_CASE(name) FLEET_CASE(name, MASTERS, REDIS_ALWAYS)
