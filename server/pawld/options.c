@@ -168,9 +168,8 @@ int pawld_read_serve_options(int argc, char **argv, struct pawld_options *ret_op
          "429. The workers have equal shares, rounded up",
          0},
         {"probe-ms", OPTION_PROBE, "MS", 0,
-         "How long from one probe of a master to the next, 10 to 10000 (default 500). A master "
-         "that "
-         "is silent for four probes does not vote",
+         "How long from one probe of a master to the next, 10 to 10000 (default 500). One that is "
+         "silent for four probes and for two seconds does not vote",
          0},
         {"workers", OPTION_WORKERS, "K", 0,
          "How many event loops serve clients, 1 to 64, each with its own connections to the "

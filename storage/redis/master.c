@@ -113,7 +113,8 @@ int storage_redis_master_new(const struct storage_redis_config *config,
     master->probe.session = &master->session;
     master->probe.listener = &master->listener;
     master->probe.sweeper = &master->sweeper;
-    master->probe.interval_ms = config->probe_ms ? config->probe_ms : STORAGE_PROBE_MS;
+    storage_probe_set_interval(&master->probe,
+                               config->probe_ms ? config->probe_ms : STORAGE_PROBE_MS);
     open_connection(master);
     storage_sweeper_init(&master->sweeper, &master->connection);
     master->open = 2;

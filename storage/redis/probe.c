@@ -188,7 +188,7 @@ static bool ask_all(struct storage_probe *probe)
  * grace: after a pause of this process its timers are due before the answers that wait are read. */
 static void miss(struct storage_probe *probe)
 {
-    if (++probe->missed >= STORAGE_PROBES_MISSED_MAX)
+    if (++probe->missed >= probe->missed_max)
         storage_connection_fail(probe->session->connection, FENCE_REASON_SILENT,
                                 "a probe was not answered");
 }
@@ -212,6 +212,13 @@ static void on_probe_due(void *context)
     probe->reading.facts.clock = (struct fence_clock_reading){.before_us = storage_clock_us()};
     if (!ask_all(probe))
         storage_connection_fail(session->connection, FENCE_REASON_UNREACHABLE, "out of memory");
+}
+
+void storage_probe_set_interval(struct storage_probe *probe, unsigned interval_ms)
+{
+    unsigned missed = STORAGE_PROBE_SILENCE_MS / interval_ms;
+    probe->interval_ms = interval_ms;
+    probe->missed_max = missed > STORAGE_PROBES_MISSED_MAX ? missed : STORAGE_PROBES_MISSED_MAX;
 }
 
 void storage_probe_begin(struct storage_probe *probe)

@@ -12,7 +12,8 @@
 #include "storage/redis/sweep.h"
 
 enum {
-    STORAGE_PROBES_MISSED_MAX = 4, /* due while one is not answered; then the master is silent */
+    STORAGE_PROBES_MISSED_MAX = 4,   /* due while one is not answered; then the master is silent, */
+    STORAGE_PROBE_SILENCE_MS = 2000, /* but not before so long: it may only be busy */
 };
 
 struct storage_probe {
@@ -20,6 +21,7 @@ struct storage_probe {
     struct storage_listener *listener; /* opened anew with a probe */
     struct storage_sweeper *sweeper;   /* started where a probe finds that there is need */
     unsigned interval_ms;
+    unsigned missed_max;
 
     /* The one under way. */
     unsigned owed;   /* answers */
@@ -27,6 +29,9 @@ struct storage_probe {
     bool failed;     /* it will not be told */
     struct storage_reading reading;
 };
+
+/* To be called once, before the first probe. */
+void storage_probe_set_interval(struct storage_probe *probe, unsigned interval_ms);
 
 /* Probes now and every @probe->interval_ms, until a handshake begins or the connection fails.
  * Precondition: the link is READY. */
