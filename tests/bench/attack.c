@@ -6,9 +6,9 @@
  * over. Whatever the service does with a connection is right; one that it ended is not opened anew.
  * Prints one line of JSON: how many connections were made, how many the service still held at the
  * end, and what the groups were answered. */
-#include "tests/bench/answer.h"
-#include "tests/bench/clock.h"
 #include "tests/bench/outside.h"
+#include "tests/lib/answer.h"
+#include "tests/lib/clock.h"
 
 #include <argp.h>
 #include <err.h>

@@ -9,9 +9,9 @@
 #include "fence/protocol/name.h"
 #include "fence/protocol/view.h"
 #include "storage/redis/master.h"
-#include "tests/bench/clock.h"
 #include "tests/bench/names.h"
 #include "tests/bench/tally.h"
+#include "tests/lib/clock.h"
 
 #include <argp.h>
 #include <err.h>

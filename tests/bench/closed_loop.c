@@ -1,9 +1,9 @@
 #include "tests/bench/closed_loop.h"
 
-#include "tests/bench/answer.h"
-#include "tests/bench/clock.h"
 #include "tests/bench/names.h"
 #include "tests/bench/tally.h"
+#include "tests/lib/answer.h"
+#include "tests/lib/clock.h"
 
 #include <arpa/inet.h>
 #include <err.h>

@@ -3,9 +3,9 @@
  *
  * Each connection is granted a lease before it begins, and keeps it: a pair is one lock and one
  * unlock, the least that etcd asks of a client that holds a session. */
-#include "tests/bench/answer.h"
 #include "tests/bench/closed_loop.h"
 #include "tests/bench/names.h"
+#include "tests/lib/answer.h"
 
 #include <argp.h>
 #include <err.h>

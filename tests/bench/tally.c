@@ -1,6 +1,6 @@
 #include "tests/bench/tally.h"
 
-#include "tests/bench/clock.h"
+#include "tests/lib/clock.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

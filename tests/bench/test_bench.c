@@ -1,7 +1,7 @@
 /* The benchmark's own arithmetic: numbers that nobody checks are worse than none. */
-#include "tests/bench/answer.h"
 #include "tests/bench/histogram.h"
 #include "tests/bench/names.h"
+#include "tests/lib/answer.h"
 #include "tests/lib/case.h"
 
 #include <string.h>

@@ -7,11 +7,11 @@
  * is one holder at a time. One thread. Prints one line of JSON; exit status 1 if a check failed.
  *
  * A worker is a server of its own: pawld has to run with one (--workers 1). */
-#include "tests/bench/answer.h"
-#include "tests/bench/clock.h"
 #include "tests/bench/histogram.h"
 #include "tests/bench/outside.h"
 #include "tests/bench/tally.h"
+#include "tests/lib/answer.h"
+#include "tests/lib/clock.h"
 
 #include <argp.h>
 #include <assert.h>

@@ -1,5 +1,6 @@
 #include "tests/chaos/call.h"
 
+#include "tests/lib/answer.h"
 #include "tests/lib/wait.h"
 
 #include <arpa/inet.h>
@@ -46,26 +47,14 @@ static bool send_all(int fd, const char *bytes, size_t len, uint64_t end_ms)
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-/* Where the body begins, once all of it is in @text; NULL before. */
-static const char *whole_body(const char *text, size_t len)
-{
-    const char *end = strstr(text, "\r\n\r\n");
-    const char *length = end ? strcasestr(text, "\r\nContent-Length:") : NULL;
-    if (!length || length > end)
-        return NULL;
-    const char *body = end + strlen("\r\n\r\n");
-    const size_t body_len = strtoul(length + strlen("\r\nContent-Length:"), NULL, 10);
-    return len - (size_t)(body - text) >= body_len ? body : NULL;
-}
-
 static void receive(int fd, uint64_t end_ms, struct call_answer *answer)
 {
-    static const char version[] = "HTTP/1.1 ";
     char text[ANSWER_MAX];
     size_t len = 0;
-    const char *body = NULL;
-    while (!body) {
-        const ssize_t n = recv(fd, text + len, sizeof(text) - 1 - len, 0);
+    struct answer read;
+    enum answer_state state = ANSWER_PARTIAL;
+    while (state == ANSWER_PARTIAL) {
+        const ssize_t n = recv(fd, text + len, sizeof(text) - len, 0);
         if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
             if (!wait_for(fd, POLLIN, end_ms))
                 return;
@@ -74,13 +63,12 @@ static void receive(int fd, uint64_t end_ms, struct call_answer *answer)
         if (n <= 0)
             return;
         len += (size_t)n;
-        text[len] = '\0';
-        body = whole_body(text, len);
+        state = answer_read(text, len, &read);
     }
-    if (strncmp(text, version, strlen(version)) != 0)
+    if (state != ANSWER_WHOLE)
         return;
-    answer->status = (int)strtol(text + strlen(version), NULL, 10);
-    answer->json = json_loads(body, JSON_DECODE_ANY, NULL);
+    answer->status = read.status;
+    answer->json = json_loadb(read.body, read.body_len, JSON_DECODE_ANY, NULL);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */

@@ -4,12 +4,12 @@
 #include "tests/chaos/master_settings.h"
 #include "tests/chaos/stage.h"
 #include "tests/lib/case.h"
+#include "tests/lib/clock.h"
 #include "tests/lib/wait.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum {
     PAUSE_MAX_MS = 120,         /* between two faults */
@@ -33,25 +33,18 @@ bool faults_is_of_master(unsigned kind)
 
 /* ---- beginning and ending -------------------------------------------------------------------- */
 
-static uint64_t now_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
-
 static void open_window(struct faults *faults)
 {
     const size_t size = (faults->windows_count + 1) * sizeof(faults->windows[0]);
     faults->windows = realloc(faults->windows, size);
     assert_non_null(faults->windows);
     faults->windows[faults->windows_count++] =
-        (struct history_window){now_us() - (uint64_t)CLOCKS_MARGIN_MS * 1000, UINT64_MAX};
+        (struct history_window){clock_us() - (uint64_t)CLOCKS_MARGIN_MS * 1000, UINT64_MAX};
 }
 
 static void note(struct faults *faults, const char *what, const struct fault *fault)
 {
-    fprintf(faults->log, "%" PRIu64 " %s: %s, %u", now_us(), what, fault->kind->name,
+    fprintf(faults->log, "%" PRIu64 " %s: %s, %u", clock_us(), what, fault->kind->name,
             fault->victim + 1);
     if (fault->kind->target == FAULT_OF_LINKS)
         fprintf(faults->log, ", set of pawld %u", fault->pawlds);
@@ -64,7 +57,7 @@ static void close_windows(struct faults *faults)
 {
     for (size_t i = faults->windows_count; i-- > 0;)
         if (faults->windows[i].till_us == UINT64_MAX)
-            faults->windows[i].till_us = now_us() + (uint64_t)CLOCKS_MARGIN_MS * 1000;
+            faults->windows[i].till_us = clock_us() + (uint64_t)CLOCKS_MARGIN_MS * 1000;
 }
 
 static bool clocks_are_right(const struct faults *faults)
@@ -196,7 +189,7 @@ static void look_at(struct faults *faults, unsigned victim, const struct stage_s
         sight.incarnation = chaos_master_incarnation(&faults->stage->master[victim], victim, true);
     if (!absences_look(&faults->absences, victim, &sight, wait_now_ms()))
         return;
-    fprintf(faults->log, "%" PRIu64 " back: master %u\n", now_us(), victim + 1);
+    fprintf(faults->log, "%" PRIu64 " back: master %u\n", clock_us(), victim + 1);
 }
 
 static void look_who_is_back(struct faults *faults)

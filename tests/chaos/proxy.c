@@ -1,6 +1,7 @@
 #include "tests/chaos/proxy.h"
 
 #include "tests/lib/case.h"
+#include "tests/lib/clock.h"
 #include "tests/lib/port.h"
 
 #include <arpa/inet.h>
@@ -13,7 +14,6 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -73,13 +73,6 @@ struct proxy {
     struct connection *first;
 };
 
-static uint64_t now_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
-
 static struct sockaddr_in loopback(uint16_t port)
 {
     return (struct sockaddr_in){
@@ -130,7 +123,7 @@ static void keep(struct end *end, const char *bytes, size_t len)
     struct chunk *chunk = malloc(sizeof(*chunk) + len);
     assert_non_null(chunk);
     *chunk = (struct chunk){
-        .due_us = now_us() + (uint64_t)end->connection->link->delay_ms * 1000,
+        .due_us = clock_us() + (uint64_t)end->connection->link->delay_ms * 1000,
         .len = len,
     };
     memcpy(chunk->bytes, bytes, len);
@@ -310,7 +303,7 @@ static void take_event(struct proxy *proxy, const struct epoll_event *event)
 /* Has everything done that can be done now. Returns how long nothing is due. */
 static int tend_all(struct proxy *proxy)
 {
-    const uint64_t now = now_us();
+    const uint64_t now = clock_us();
     uint64_t due_us = UINT64_MAX;
     for (unsigned i = 0; i < proxy->links; i++)
         if (!link_tend(proxy, &proxy->link[i]))

@@ -1,18 +1,12 @@
 #include "tests/chaos/witness.h"
 
+#include "tests/lib/clock.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
-
-static uint64_t now_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
 
 struct witness_text witness_resource(unsigned name)
 {
@@ -61,9 +55,9 @@ static struct history_call line_of(const struct client *client, enum history_kin
 static struct call_answer send_one(const struct call_request *request, struct history_call *line)
 {
     struct call_answer answer;
-    line->sent_us = now_us();
+    line->sent_us = clock_us();
     call(request, &answer);
-    line->answered_us = now_us();
+    line->answered_us = clock_us();
     line->status = answer.status;
     const int64_t validity_ms = call_integer(&answer, "validity_ms");
     if (validity_ms > 0) /* the contract: reckoned from when the holder asked */
@@ -196,6 +190,6 @@ struct call_answer witness_call(const struct client *client, enum history_kind k
 void witness_leave(const struct client *client, const struct hold *hold, unsigned at)
 {
     struct history_call line = line_of(client, HISTORY_LEAVE, hold, at);
-    line.sent_us = line.answered_us = now_us();
+    line.sent_us = line.answered_us = clock_us();
     write_down(client, &line, 1);
 }

@@ -1,5 +1,7 @@
 #include "tests/lib/wait.h"
 
+#include "tests/lib/clock.h"
+
 #include <errno.h>
 #include <time.h>
 
@@ -9,9 +11,7 @@ enum {
 
 uint64_t wait_now_ms(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+    return clock_us() / 1000;
 }
 
 void wait_ms(unsigned ms)

@@ -1,13 +1,13 @@
 #include "tests/sim/seeds.h"
 
 #include "fence/protocol/decimal.h"
+#include "tests/lib/clock.h"
 
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -63,9 +63,7 @@ void sim_seeds_playing(uint64_t seed)
 
 double sim_seeds_now_s(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+    return (double)clock_us() / 1e6;
 }
 
 bool sim_seeds_show(const char *name, uint64_t count, bool needed)

@@ -2,6 +2,7 @@
 
 #include "fence/protocol/limits.h"
 #include "tests/lib/case.h"
+#include "tests/lib/clock.h"
 #include "tests/lib/http.h"
 #include "tests/lib/wait.h"
 
@@ -10,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     TTL_MS = 500,
@@ -41,13 +41,6 @@ struct lease {
     struct hammer_grant *grant;
     char lock_id[FENCE_LOCK_ID_LEN + 1];
 };
-
-static uint64_t now_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_BOOTTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
 
 static unsigned below(struct client *client, unsigned bound)
 {
@@ -94,7 +87,7 @@ static void keep_grant(struct client *client, unsigned name, uint64_t asked_us,
         .name = name,
         .token = http_integer(response, "token"),
         .asked_us = asked_us,
-        .answered_us = now_us(),
+        .answered_us = clock_us(),
         .held_till_us = asked_us + lease_ms * 1000,
     };
     snprintf(ret_lease->lock_id, sizeof(ret_lease->lock_id), "%s",
@@ -107,7 +100,7 @@ static bool acquire(struct client *client, struct lease *ret_lease)
     char path[HAMMER_PATH_MAX], body[64];
     lock_path(name, path);
     snprintf(body, sizeof(body), "{\"ttl_ms\": %d, \"wait_ms\": %d}", TTL_MS, WAIT_MS);
-    const uint64_t asked_us = now_us();
+    const uint64_t asked_us = clock_us();
     struct http_response response;
     http_request(client->pawld, "POST", path, NULL, body, &response);
     const bool granted = response.status == 201;
@@ -175,7 +168,7 @@ static void release(struct client *client, const struct lease *lease)
     struct http_response response;
     lock_path(lease->grant->name, path);
     snprintf(headers, sizeof(headers), "Lock-Id: %s\r\n", lease->lock_id);
-    const uint64_t sent_us = now_us();
+    const uint64_t sent_us = clock_us();
     if (lease->grant->held_till_us > sent_us)
         lease->grant->held_till_us = sent_us;
     http_request(client->pawld, "DELETE", path, headers, NULL, &response);

@@ -1,5 +1,6 @@
 /* Whatever bytes come, there is one answer: one head, and a problem in JSON. Each request is sent
  * on a new connection, behind one that was answered, and together with one before it. */
+#include "tests/lib/answer.h"
 #include "tests/lib/case.h"
 #include "tests/system/calls.h"
 #include "tests/system/untouched.h"
@@ -75,19 +76,16 @@ static void check_answer(const char *name, const char *answer, size_t len, int s
         fail_msg("%s: no answer", name);
     if (count_heads(answer) != 1)
         fail_msg("%s: %u heads in \"%s\"", name, count_heads(answer), answer);
-    const int came = (int)strtol(answer + strlen("HTTP/1.1 "), NULL, 10);
-    const char *body = strstr(answer, "\r\n\r\n");
-    const char *length = strstr(answer, "Content-Length: ");
-    if (body == NULL || length == NULL || length > body ||
-        strtoul(length + 16, NULL, 10) != len - (size_t)(body + 4 - answer))
+    struct answer whole;
+    if (answer_read(answer, len, &whole) != ANSWER_WHOLE || whole.len != len)
         fail_msg("%s: no whole body in \"%s\"", name, answer);
-    json_t *json = json_loads(body + 4, 0, NULL);
+    json_t *json = json_loadb(whole.body, whole.body_len, 0, NULL);
     const char *type = json_string_value(json_object_get(json, "type"));
-    if (type == NULL || json_integer_value(json_object_get(json, "status")) != came)
+    if (type == NULL || json_integer_value(json_object_get(json, "status")) != whole.status)
         fail_msg("%s: no problem in \"%s\"", name, answer);
     json_decref(json);
-    if (status > 0 ? came != status : came < 400)
-        fail_msg("%s: answered with %d", name, came);
+    if (status > 0 ? whole.status != status : whole.status < 400)
+        fail_msg("%s: answered with %d", name, whole.status);
 }
 
 /* @before: a request that is answered with 200 first; "": none. */

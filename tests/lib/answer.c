@@ -1,4 +1,4 @@
-#include "tests/bench/answer.h"
+#include "tests/lib/answer.h"
 
 #include <assert.h>
 #include <stdio.h>

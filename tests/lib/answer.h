@@ -1,7 +1,8 @@
-/* The cheapest reading of an HTTP answer that still tells a whole one from a part: a generator of
- * load shares two cores with what it loads. */
-#ifndef TESTS_BENCH_ANSWER_H
-#define TESTS_BENCH_ANSWER_H
+/* Reading an HTTP answer out of bytes that came, for those who have a socket of their own: load
+ * generators, clients under faults. The cheapest that still tells a whole answer from a part: a
+ * generator shares two cores with what it loads. tests/lib/http.h reads chunks too. */
+#ifndef TESTS_LIB_ANSWER_H
+#define TESTS_LIB_ANSWER_H
 
 #include <stdbool.h>
 #include <stddef.h>
