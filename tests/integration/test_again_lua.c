@@ -1,4 +1,4 @@
-/* A client asks again with a lock id of its own: what the script on a master does then. */
+/* An imported lock that its holder asks for: what the script on a master writes then. */
 #include "fence/protocol/name.h"
 #include "tests/integration/master_fixture.h"
 #include "tests/lib/case.h"
@@ -45,80 +45,6 @@ static enum fence_reply_kind undo(void *fixture, uint64_t attempt)
     return master_fixture_ask(fixture, &asked)->kind;
 }
 
-static void first_time_it_is_taken_as_any_other(void **state)
-{
-    const struct fence_reply *reply = take(*state, ID_A, 1);
-    assert_int_equal(reply->kind, FENCE_REPLY_NUMBER);
-    assert_int_equal(reply->number, 1);
-    assert_false(reply->found);
-    assert_int_equal(reply->remaining_ms, 0);
-}
-
-static void another_attempt_finds_the_lock_its_number_and_what_is_left(void **state)
-{
-    struct master_fixture *fixture = *state;
-    (void)take(fixture, ID_A, 1);
-    freeReplyObject(redis_fleet_command(fixture->fleet, 0, "PEXPIRE " KEY " 5000"));
-    const struct fence_reply *reply = take(fixture, ID_A, 2);
-    assert_int_equal(reply->kind, FENCE_REPLY_NUMBER);
-    assert_int_equal(reply->number, 1);
-    assert_true(reply->found);
-    assert_in_range(reply->remaining_ms, 4000, 5000);
-    assert_in_range(redis_fleet_integer(fixture->fleet, 0, "PTTL " KEY), 4000, 5000);
-}
-
-static void same_attempt_twice_is_a_copy_and_finds_nothing(void **state)
-{
-    (void)take(*state, ID_A, 1);
-    const struct fence_reply *reply = take(*state, ID_A, 1);
-    assert_int_equal(reply->number, 1);
-    assert_false(reply->found);
-    assert_int_equal(undo(*state, 1), FENCE_REPLY_YES); /* and it is still that attempt's */
-}
-
-static void lock_of_another_id_is_held(void **state)
-{
-    (void)take(*state, ID_A, 1);
-    assert_int_equal(take(*state, ID_B, 2)->kind, FENCE_REPLY_HELD);
-}
-
-static void who_did_not_choose_the_id_finds_it_held(void **state)
-{
-    struct fence_request asked = request(FENCE_REQUEST_TAKE, ID_A, 2);
-    asked.idempotent = false;
-    (void)take(*state, ID_A, 1);
-    assert_int_equal(master_fixture_ask(*state, &asked)->kind, FENCE_REPLY_HELD);
-}
-
-static void no_clean_up_takes_back_what_was_found(void **state)
-{
-    (void)take(*state, ID_A, 1);
-    (void)take(*state, ID_A, 2);
-    assert_int_equal(undo(*state, 1), FENCE_REPLY_NO);
-    assert_int_equal(undo(*state, 2), FENCE_REPLY_NO);
-    struct fence_request released = request(FENCE_REQUEST_RELEASE, ID_A, 0);
-    assert_int_equal(master_fixture_ask(*state, &released)->kind, FENCE_REPLY_YES);
-}
-
-static void what_was_found_is_confirmed_by_either_attempt(void **state)
-{
-    (void)take(*state, ID_A, 1);
-    (void)take(*state, ID_A, 2);
-    assert_int_equal(confirm(*state, 2, 7), FENCE_REPLY_YES);
-    assert_int_equal(confirm(*state, 1, 9), FENCE_REPLY_YES);
-    assert_int_equal(confirm(*state, 1, 8), FENCE_REPLY_NO); /* its number is higher by now */
-    assert_int_equal(take(*state, ID_A, 3)->number, 9);
-}
-
-static void what_was_not_found_is_not_confirmed_by_another_attempt(void **state)
-{
-    (void)take(*state, ID_A, 1);
-    assert_int_equal(confirm(*state, 2, 7), FENCE_REPLY_NO);
-}
-
-/* ---- imported locks ---------------------------------------------------------------------------
- */
-
 /* As storage/redis/lua/install.lua writes it, with a lease of 5 s. */
 static void import(struct master_fixture *fixture, const char *value)
 {
@@ -164,14 +90,6 @@ static void imported_lock_of_another_attempt_is_counted_anew_and_becomes_that_of
     assert_int_equal(undo(fixture, 2), FENCE_REPLY_NO);
 }
 
-static void imported_lock_of_another_id_is_held(void **state)
-{
-    import(*state, ID_A ".0000000000000001:7:2:0:me");
-    const struct fence_reply *reply = take(*state, ID_B, 2);
-    assert_int_equal(reply->kind, FENCE_REPLY_HELD);
-    assert_string_equal(reply->holder, ID_A);
-}
-
 static void imported_lock_is_confirmed_where_its_number_allows(void **state)
 {
     struct master_fixture *fixture = *state;
@@ -182,17 +100,8 @@ static void imported_lock_is_confirmed_where_its_number_allows(void **state)
 }
 
 static const struct CMUnitTest cases[] = {
-    MASTER_VOLATILE(first_time_it_is_taken_as_any_other),
-    MASTER_VOLATILE(another_attempt_finds_the_lock_its_number_and_what_is_left),
-    MASTER_VOLATILE(same_attempt_twice_is_a_copy_and_finds_nothing),
-    MASTER_VOLATILE(lock_of_another_id_is_held),
-    MASTER_VOLATILE(who_did_not_choose_the_id_finds_it_held),
-    MASTER_VOLATILE(no_clean_up_takes_back_what_was_found),
-    MASTER_VOLATILE(what_was_found_is_confirmed_by_either_attempt),
-    MASTER_VOLATILE(what_was_not_found_is_not_confirmed_by_another_attempt),
     MASTER_VOLATILE(imported_lock_of_the_own_attempt_is_counted_anew_and_keeps_its_lease),
     MASTER_VOLATILE(imported_lock_of_another_attempt_is_counted_anew_and_becomes_that_of_any),
-    MASTER_VOLATILE(imported_lock_of_another_id_is_held),
     MASTER_VOLATILE(imported_lock_is_confirmed_where_its_number_allows),
 };
 

@@ -56,38 +56,7 @@ static long long locks(struct master_fixture *fixture)
     return redis_fleet_integer(fixture->fleet, 0, "DBSIZE") - 1; /* but for the fleet hash */
 }
 
-static void free_ones_are_all_taken_each_with_its_number(void **state)
-{
-    struct master_fixture *fixture = *state;
-    struct fence_group group = group_of(3);
-    (void)take_one(fixture, "n2", ID_B);
-    freeReplyObject(redis_fleet_command(fixture->fleet, 0, "DEL pawl:lock:n2"));
-    struct fence_request asked = request(FENCE_REQUEST_TAKE, &group, 1);
-    const struct fence_reply *reply = master_fixture_ask(fixture, &asked);
-    assert_int_equal(reply->kind, FENCE_REPLY_NUMBER);
-    assert_false(reply->found);
-    assert_int_equal(fixture->numbers[0], 1);
-    assert_int_equal(fixture->numbers[1], 2);
-    assert_int_equal(fixture->numbers[2], 1);
-    assert_int_equal(locks(fixture), 3);
-}
-
-static void one_that_is_held_keeps_all_from_being_taken(void **state)
-{
-    struct master_fixture *fixture = *state;
-    struct fence_group group = group_of(3);
-    (void)take_one(fixture, "n3", ID_B);
-    struct fence_request asked = request(FENCE_REQUEST_TAKE, &group, 1);
-    const struct fence_reply *reply = master_fixture_ask(fixture, &asked);
-    assert_int_equal(reply->kind, FENCE_REPLY_HELD);
-    assert_int_equal(reply->blocked, 2);
-    assert_string_equal(reply->holder, ID_B);
-    assert_string_equal(reply->owner, "holder");
-    assert_in_range(reply->remaining_ms, 29000, 30000);
-    assert_int_equal(locks(fixture), 1);
-}
-
-static void who_waits_is_told_when_the_one_in_the_way_is_released(void **state)
+static void who_waits_is_told_when_the_one_in_the_way_is_freed(void **state)
 {
     struct master_fixture *fixture = *state;
     struct fence_group group = group_of(2);
@@ -97,98 +66,6 @@ static void who_waits_is_told_when_the_one_in_the_way_is_released(void **state)
     (void)master_fixture_ask(fixture, &asked);
     assert_int_equal(redis_fleet_integer(fixture->fleet, 0, "EXISTS pawl:wait:n2"), 1);
     assert_int_equal(redis_fleet_integer(fixture->fleet, 0, "EXISTS pawl:wait:n1"), 0);
-}
-
-static void taking_twice_for_one_attempt_changes_nothing(void **state)
-{
-    struct master_fixture *fixture = *state;
-    struct fence_group group = group_of(2);
-    struct fence_request asked = request(FENCE_REQUEST_TAKE, &group, 1);
-    (void)master_fixture_ask(fixture, &asked);
-    assert_int_equal(master_fixture_ask(fixture, &asked)->kind, FENCE_REPLY_NUMBER);
-    assert_int_equal(fixture->numbers[0], 1);
-    assert_int_equal(fixture->numbers[1], 1);
-}
-
-static void each_is_cleaned_up_by_itself(void **state)
-{
-    struct master_fixture *fixture = *state;
-    struct fence_group group = group_of(2);
-    struct fence_request asked = request(FENCE_REQUEST_TAKE, &group, 1);
-    (void)master_fixture_ask(fixture, &asked);
-    struct fence_request undo = asked;
-    undo.kind = FENCE_REQUEST_UNDO;
-    undo.group = NULL;
-    undo.resource = "n2";
-    assert_int_equal(master_fixture_ask(fixture, &undo)->kind, FENCE_REPLY_YES);
-    assert_int_equal(locks(fixture), 1);
-}
-
-static void all_are_cleaned_up_with_one_request_where_the_attempt_is_the_same(void **state)
-{
-    struct master_fixture *fixture = *state;
-    struct fence_group group = group_of(3);
-    struct fence_request asked = request(FENCE_REQUEST_TAKE, &group, 1);
-    (void)master_fixture_ask(fixture, &asked);
-    freeReplyObject(redis_fleet_command(fixture->fleet, 0, "DEL pawl:lock:n2"));
-    (void)take_one(fixture, "n2", ID_B);
-    struct fence_request undo = request(FENCE_REQUEST_UNDO, &group, 2);
-    assert_int_equal(master_fixture_ask(fixture, &undo)->kind, FENCE_REPLY_NO);
-    assert_int_equal(locks(fixture), 3);
-    undo.attempt = 1;
-    assert_int_equal(master_fixture_ask(fixture, &undo)->kind, FENCE_REPLY_YES);
-    assert_int_equal(locks(fixture), 1);
-}
-
-static void confirming_raises_each_to_its_token(void **state)
-{
-    struct master_fixture *fixture = *state;
-    struct fence_group group = group_of(2);
-    struct fence_request asked = request(FENCE_REQUEST_TAKE, &group, 1);
-    (void)master_fixture_ask(fixture, &asked);
-    group.locks[0].token = 5;
-    group.locks[1].token = 1;
-    struct fence_request confirmed = request(FENCE_REQUEST_CONFIRM, &group, 1);
-    assert_int_equal(master_fixture_ask(fixture, &confirmed)->kind, FENCE_REPLY_YES);
-    (void)master_fixture_ask(fixture, &asked);
-    assert_int_equal(fixture->numbers[0], 5);
-    assert_int_equal(fixture->numbers[1], 1);
-}
-
-static void one_that_does_not_agree_leaves_all_unconfirmed(void **state)
-{
-    struct master_fixture *fixture = *state;
-    struct fence_group group = group_of(2);
-    struct fence_request asked = request(FENCE_REQUEST_TAKE, &group, 1);
-    (void)master_fixture_ask(fixture, &asked);
-    freeReplyObject(redis_fleet_command(fixture->fleet, 0, "DEL pawl:lock:n2"));
-    group.locks[0].token = 5;
-    group.locks[1].token = 5;
-    struct fence_request confirmed = request(FENCE_REQUEST_CONFIRM, &group, 1);
-    assert_int_equal(master_fixture_ask(fixture, &confirmed)->kind, FENCE_REPLY_NO);
-    (void)master_fixture_ask(fixture, &asked);
-    assert_int_equal(fixture->numbers[0], 1);
-}
-
-static void asking_again_finds_all_or_takes_what_is_missing(void **state)
-{
-    struct master_fixture *fixture = *state;
-    struct fence_group group = group_of(2);
-    struct fence_request asked = request(FENCE_REQUEST_TAKE, &group, 1);
-    asked.idempotent = true;
-    assert_false(master_fixture_ask(fixture, &asked)->found);
-    asked.attempt = 2;
-    const struct fence_reply *reply = master_fixture_ask(fixture, &asked);
-    assert_true(reply->found);
-    assert_in_range(reply->remaining_ms, 29000, 30000);
-    freeReplyObject(redis_fleet_command(fixture->fleet, 0, "DEL pawl:lock:n2"));
-    freeReplyObject(redis_fleet_command(fixture->fleet, 0, "PEXPIRE pawl:lock:n1 9000"));
-    asked.attempt = 3;
-    reply = master_fixture_ask(fixture, &asked);
-    assert_false(reply->found);
-    assert_in_range(reply->remaining_ms, 8000, 9000);
-    assert_int_equal(fixture->numbers[0], 1);
-    assert_int_equal(fixture->numbers[1], 2);
 }
 
 static void many_groups_share_script_calls_with_others(void **state)
@@ -216,15 +93,7 @@ static void many_groups_share_script_calls_with_others(void **state)
 }
 
 static const struct CMUnitTest cases[] = {
-    MASTER_VOLATILE(free_ones_are_all_taken_each_with_its_number),
-    MASTER_VOLATILE(one_that_is_held_keeps_all_from_being_taken),
-    MASTER_VOLATILE(who_waits_is_told_when_the_one_in_the_way_is_released),
-    MASTER_VOLATILE(taking_twice_for_one_attempt_changes_nothing),
-    MASTER_VOLATILE(each_is_cleaned_up_by_itself),
-    MASTER_VOLATILE(all_are_cleaned_up_with_one_request_where_the_attempt_is_the_same),
-    MASTER_VOLATILE(confirming_raises_each_to_its_token),
-    MASTER_VOLATILE(one_that_does_not_agree_leaves_all_unconfirmed),
-    MASTER_VOLATILE(asking_again_finds_all_or_takes_what_is_missing),
+    MASTER_VOLATILE(who_waits_is_told_when_the_one_in_the_way_is_freed),
     MASTER_VOLATILE(many_groups_share_script_calls_with_others),
 };
 
