@@ -289,6 +289,7 @@ struct fence_rejoin_reply sim_rejoin_reply(const struct sim_request *request,
         .cursor = reply->cursor,
         .page = {.bytes = has_page ? (const char *)&reply->page : "",
                  .len = has_page ? sizeof(reply->page) : 0},
+        .highest = reply->highest,
         .view = has_view ? &reply->marker.view : NULL,
     };
 }
