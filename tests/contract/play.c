@@ -218,6 +218,7 @@ static struct fence_rejoin_request counted(const struct play *play,
         .member = CONTRACT_ME,
         .incarnation = play->incarnation + step->incarnation,
         .steps = (uint32_t)((int)play->steps + step->miscount),
+        .floor = step->floor,
         .view = &play->view,
     };
 }
@@ -341,6 +342,15 @@ static enum fence_rejoin_outcome admit(struct play *play, const struct contract_
     return reply.outcome;
 }
 
+static enum fence_rejoin_outcome survey(struct play *play, const struct contract_step *step)
+{
+    struct fence_rejoin_request request = counted(play, step);
+    struct fence_rejoin_reply reply = send(play, &request);
+    if (reply.outcome == FENCE_REJOIN_DONE)
+        assert_int_equal(reply.highest, step->highest);
+    return reply.outcome;
+}
+
 static void rejoin(struct play *play, const struct contract_step *step)
 {
     static enum fence_rejoin_outcome (*const steps[])(struct play *,
@@ -348,6 +358,7 @@ static void rejoin(struct play *play, const struct contract_step *step)
         [FENCE_REJOIN_MARK] = mark,       [FENCE_REJOIN_CLEAR] = clear,
         [FENCE_REJOIN_RECORD] = record,   [FENCE_REJOIN_READ] = read_all,
         [FENCE_REJOIN_INSTALL] = install, [FENCE_REJOIN_ADMIT] = admit,
+        [FENCE_REJOIN_SURVEY] = survey,
     };
     assert_int_equal(steps[step->step](play, step), step->outcome);
 }

@@ -68,6 +68,7 @@ struct contract_step {
     int miscount;        /* CLEAR, INSTALL, ADMIT: added to the number of steps done */
     unsigned source;     /* READ: the pages are kept as those of member 0 or 2. INSTALL: these */
     bool empty;          /* INSTALL: an empty page instead */
+    int64_t floor;       /* ADMIT */
 
     /* PASS, HARM */
     unsigned ms;
@@ -84,6 +85,7 @@ struct contract_step {
 
     /* Expected of REJOIN, FACTS, HEARD */
     enum fence_rejoin_outcome outcome;
+    int64_t highest; /* SURVEY */
     enum contract_marked marked;
     int64_t next;         /* FACTS */
     const char *heard;    /* of which resource, or NULL */
@@ -137,6 +139,7 @@ struct contract_rows {
 #define READ(of)     REJOIN(READ), .source = (of)
 #define INSTALL(of)  REJOIN(INSTALL), .source = (of)
 #define ADMIT        REJOIN(ADMIT)
+#define SURVEY       REJOIN(SURVEY)
 
 #define RESTAMP       .doing = CONTRACT_RESTAMP
 #define FACTS         .doing = CONTRACT_FACTS
