@@ -393,7 +393,7 @@ static void hear(const struct play *play, const struct contract_step *step)
 
 static void harm(const struct play *play, const struct contract_step *step)
 {
-    unsigned r = resource_of(step->on ? step->on[0] : 'a');
+    unsigned r = resource_of(*(step->on ? step->on : "a"));
     struct contract_harming harming = {.harm = step->harm,
                                        .resource = resources[r].text,
                                        .slot = resources[r].slot,

@@ -92,10 +92,11 @@ static void limit(const struct sim_lock *lock, uint64_t local_us, struct sim_rep
 }
 
 /* The attempt's own, or a new one. */
-static bool take_own(struct sim_master *master, struct sim_lock *lock, uint32_t slot,
-                     const struct sim_lock_request *request, bool copy, uint64_t local_us,
-                     struct sim_reply *reply)
+static bool take_own(struct sim_master *master, unsigned k, const struct sim_lock_request *request,
+                     bool copy, uint64_t local_us, struct sim_reply *reply)
 {
+    struct sim_lock *lock = &master->memory.locks[request->set.resource[k]];
+    uint32_t slot = sim_master_slot(master, request->set.resource[k]);
     reply->found = false;
     if (!is_attempts(lock, request))
         return lock_anew(master, lock, slot, request, copy, local_us);
@@ -123,9 +124,8 @@ static bool take_one(struct sim_master *master, unsigned k, const struct sim_loc
     uint32_t slot = sim_master_slot(master, request->set.resource[k]);
     if (is_in_the_way(lock, request)) /* only where a mutant lets it */
         return count(master, slot, &reply->number[k]);
-    bool taken = is_found(lock, request)
-                     ? take_found(master, lock, slot, local_us, reply)
-                     : take_own(master, lock, slot, request, copy, local_us, reply);
+    bool taken = is_found(lock, request) ? take_found(master, lock, slot, local_us, reply)
+                                         : take_own(master, k, request, copy, local_us, reply);
     reply->number[k] = lock->number;
     return taken;
 }
