@@ -19,6 +19,7 @@ static void ask_end(struct fence_bootstrap *bootstrap, struct fence_bootstrap_ef
 static void ask_step(struct fence_bootstrap *bootstrap, enum fence_rejoin_step step,
                      struct fence_bootstrap_effect *effect)
 {
+    assert(bootstrap->at < bootstrap->params.n);
     const unsigned i = bootstrap->at;
     effect->act = FENCE_BOOTSTRAP_SEND;
     effect->master = i;
@@ -48,6 +49,7 @@ static void ask_look(const struct fence_bootstrap *bootstrap, struct fence_boots
 static void ask_wait(const struct fence_bootstrap *bootstrap, uint64_t now_us,
                      struct fence_bootstrap_effect *effect)
 {
+    assert(bootstrap->state == FENCE_BOOTSTRAP_WAITING);
     uint64_t watch_us = now_us + FENCE_BOOTSTRAP_WATCH_US;
     effect->act = FENCE_BOOTSTRAP_WAIT;
     effect->until_us = bootstrap->until_us < watch_us ? bootstrap->until_us : watch_us;
@@ -73,6 +75,7 @@ static void begin_admitting(struct fence_bootstrap *bootstrap,
 static void begin_waiting(struct fence_bootstrap *bootstrap, uint64_t now_us,
                           struct fence_bootstrap_effect *effect)
 {
+    assert(bootstrap->params.goes_on && bootstrap->floor > 0);
     begin_state(bootstrap, FENCE_BOOTSTRAP_WAITING);
     bootstrap->until_us = now_us;
     if (!FENCE_MUTANT(BOOTSTRAP_NO_WAIT))
@@ -84,6 +87,7 @@ static void begin_waiting(struct fence_bootstrap *bootstrap, uint64_t now_us,
 static void end_round(struct fence_bootstrap *bootstrap, uint64_t now_us,
                       struct fence_bootstrap_effect *effect)
 {
+    assert(bootstrap->at == bootstrap->params.n);
     switch (bootstrap->state) {
     case FENCE_BOOTSTRAP_LOOKING:
         if (!fence_bootstrap_judge(bootstrap)) {
@@ -256,11 +260,13 @@ void fence_bootstrap_step(struct fence_bootstrap *bootstrap,
 
 uint64_t fence_bootstrap_wait_ms(const struct fence_bootstrap *bootstrap)
 {
+    assert(bootstrap->ttl_max_ms > 0);
     return (fence_quarantine_us(bootstrap->ttl_max_ms) + 999) / 1000;
 }
 
 int fence_bootstrap_error(const struct fence_bootstrap *bootstrap)
 {
+    assert(bootstrap->state == FENCE_BOOTSTRAP_ENDED);
     switch (bootstrap->outcome.failure) {
     case FENCE_BOOTSTRAP_DONE:
         return 0;

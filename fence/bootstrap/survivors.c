@@ -3,6 +3,7 @@
 #include "fence/base/mutant.h"
 #include "fence/protocol/lease.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* An incarnation counts how often its member was admitted. Only masters that forgot may know the
@@ -127,6 +128,7 @@ static bool judge_loss(struct fence_bootstrap *bootstrap)
  * tells how many there were at most. */
 static int64_t incarnation_before(const struct fence_bootstrap_params *params, int64_t known)
 {
+    assert(known >= 0);
     int64_t floors = (params->seen + FENCE_FLOOR_MARGIN) / FENCE_FLOOR_MARGIN;
     if (!params->goes_on || FENCE_MUTANT(BOOTSTRAP_VIEW_LOW))
         return known;
@@ -152,6 +154,7 @@ static bool set_view(struct fence_bootstrap *bootstrap)
 
 bool fence_bootstrap_judge(struct fence_bootstrap *bootstrap)
 {
+    assert(bootstrap->at == bootstrap->params.n);
     const struct fence_bootstrap_params *params = &bootstrap->params;
     bootstrap->ttl_max_ms = params->ttl_max_ms;
     if (!judge_servers(bootstrap))
@@ -170,6 +173,7 @@ bool fence_bootstrap_judge(struct fence_bootstrap *bootstrap)
 
 bool fence_bootstrap_set_floor(struct fence_bootstrap *bootstrap, int64_t highest)
 {
+    assert(bootstrap->params.goes_on && highest >= 0);
     const int64_t margin = FENCE_MUTANT(FLOOR_WITHOUT_MARGIN) ? 0 : FENCE_FLOOR_MARGIN;
     int64_t seen = bootstrap->params.seen;
     if (seen < highest && !FENCE_MUTANT(FLOOR_WITHOUT_SURVIVORS))

@@ -35,6 +35,7 @@ struct call *core_open(struct fence_core *core, const struct fence_call *asked)
 
 void core_finish(struct fence_core *core, struct call *call)
 {
+    assert(call->state != CALL_FREE);
     core_wake_at(core, call, FENCE_NEVER);
     if (call->state == CALL_ADMITTING)
         core_admit_leave(core, call);

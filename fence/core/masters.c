@@ -4,11 +4,13 @@
 #include "fence/base/set.h"
 #include "fence/core/output.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* Rejoins end with the connection to their master; a new handshake may begin another. */
 static void lose_master(struct fence_core *core, unsigned i, enum fence_reason reason)
 {
+    assert(i < core->fleet.n);
     core_rejoin_state_end(&core->rejoins[i]);
     for (unsigned member = 0; member < core->fleet.n; member++)
         core_rejoin_state_source_lost(&core->rejoins[member], i, core->now_us);
@@ -27,6 +29,7 @@ static void reset_masters(struct fence_core *core, uint32_t set, enum fence_reas
 
 static void begin_rejoin(struct fence_core *core, unsigned member)
 {
+    assert(core->fleet.master[member].state == FENCE_MASTER_REJOIN);
     struct core_rejoin *rejoin = &core->rejoins[member];
     uint64_t spread_us = rejoin->beaten ? FENCE_REJOIN_BEATEN_US : FENCE_REJOIN_DELAY_US;
     core_rejoin_state_begin(rejoin, core->now_us + core_random(core) % spread_us);
@@ -58,6 +61,7 @@ static void reconsider(struct fence_core *core, uint32_t active_before)
 
 void core_learn(struct fence_core *core, unsigned i, const struct fence_facts *facts)
 {
+    assert(i < core->fleet.n);
     uint32_t active = fence_fleet_active(&core->fleet) & ~fence_set_of(i);
     core_rejoin_state_end(&core->rejoins[i]);
     if (strcmp(core->fleet.master[i].facts.server_id, facts->server_id) != 0 &&
@@ -70,6 +74,7 @@ void core_learn(struct fence_core *core, unsigned i, const struct fence_facts *f
 
 void core_learn_view(struct fence_core *core, unsigned i, const struct fence_view *view)
 {
+    assert(i < core->fleet.n);
     uint32_t active = fence_fleet_active(&core->fleet);
     (void)fence_fleet_learn_view(&core->fleet, i, view);
     reconsider(core, active);
@@ -81,6 +86,7 @@ void core_learn_view(struct fence_core *core, unsigned i, const struct fence_vie
 
 void core_lose(struct fence_core *core, unsigned i, enum fence_reason reason)
 {
+    assert(i < core->fleet.n);
     uint32_t active = fence_fleet_active(&core->fleet);
     lose_master(core, i, reason);
     reconsider(core, active);
@@ -88,6 +94,7 @@ void core_lose(struct fence_core *core, unsigned i, enum fence_reason reason)
 
 void core_give_up(struct fence_core *core, uint32_t set, enum fence_reason reason)
 {
+    assert(set < fence_set_of(core->fleet.n));
     if (set == 0)
         return;
     uint32_t active = fence_fleet_active(&core->fleet);

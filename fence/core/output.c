@@ -8,6 +8,7 @@
 
 void core_copy_text(char *to, size_t size, const char *from)
 {
+    assert(size > 0);
     size_t len = from ? strlen(from) : 0;
     assert(len < size);
     memcpy(to, from ? from : "", len + 1);
@@ -38,6 +39,7 @@ void core_next_round(struct fence_core *core, struct call *call)
 
 void core_send(struct fence_core *core, uint32_t set, const struct fence_request *request)
 {
+    assert(set < fence_set_of(core->fleet.n));
     set &= fence_fleet_active(&core->fleet);
     if (set == 0)
         return;
@@ -53,6 +55,7 @@ void core_send(struct fence_core *core, uint32_t set, const struct fence_request
 void core_ask(struct fence_core *core, const struct call *call, uint32_t set,
               const struct fence_request *request)
 {
+    assert(call->round != 0 && call->state != CALL_FREE);
     struct fence_request completed = *request;
     completed.tag = core_tag(call->round, false, core_index(core, call));
     completed.resource = call->resource;

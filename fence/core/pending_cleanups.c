@@ -29,6 +29,7 @@ void core_cleanups_fini(struct core_cleanups *cleanups)
 
 static void close_cleanup(struct core_cleanups *cleanups, struct core_cleanup *cleanup)
 {
+    assert(cleanup->serial != 0);
     cleanup->serial = 0;
     fence_pool_give(&cleanups->pool, (uint32_t)(cleanup - cleanups->cleanups));
 }

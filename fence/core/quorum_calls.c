@@ -118,12 +118,14 @@ static void ask_masters(struct fence_core *core, const struct call *call, uint32
 
 void core_quorum_call_begin(struct fence_core *core, struct call *call)
 {
+    assert(call->kind != FENCE_CALL_ACQUIRE);
     if (core_admit(core, call))
         core_quorum_call_admitted(core, call);
 }
 
 void core_quorum_call_admitted(struct fence_core *core, struct call *call)
 {
+    assert(call->kind != FENCE_CALL_ACQUIRE);
     uint32_t active = fence_fleet_active(&core->fleet);
     core_call_move(call, CALL_VOTING);
     fence_quorum_call_begin(&call->vote, call->kind, core->fleet.n, active);

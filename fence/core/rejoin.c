@@ -7,6 +7,8 @@
 #include "fence/core/output.h"
 #include "fence/core/rejoin_steps.h"
 
+#include <assert.h>
+
 /* Back to the beginning, over a new handshake on the same connection. */
 static void ask_for_handshake(struct fence_core *core, unsigned member)
 {
@@ -107,6 +109,7 @@ static void ask_without_the_silent(struct fence_core *core, unsigned member)
 static void done(struct fence_core *core, unsigned member, unsigned i,
                  const struct fence_rejoin_reply *reply)
 {
+    assert(member < core->fleet.n && i < core->fleet.n);
     struct core_rejoin *rejoin = &core->rejoins[member];
     switch (rejoin->state) {
     case CORE_REJOIN_ASKING:
@@ -154,6 +157,7 @@ static void record_under_another_view(struct fence_core *core, unsigned member, 
 static void changed(struct fence_core *core, unsigned member, unsigned i,
                     const struct fence_rejoin_reply *reply)
 {
+    assert(member < core->fleet.n && i < core->fleet.n);
     if (i == member) {
         ask_for_handshake(core, member);
         return;

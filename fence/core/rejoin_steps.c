@@ -6,11 +6,13 @@
 #include "fence/core/output.h"
 #include "fence/protocol/lease.h"
 
+#include <assert.h>
 #include <string.h>
 
 struct fence_rejoin_request *core_rejoin_send(struct fence_core *core, unsigned member,
                                               enum fence_rejoin_step step, uint32_t masters)
 {
+    assert(member < core->fleet.n);
     const struct core_rejoin *rejoin = &core->rejoins[member];
     struct fence_effect *effect = core_add_effect(core, FENCE_EFFECT_REJOIN);
     effect->masters = masters;
@@ -65,6 +67,7 @@ bool core_rejoin_is_enough(const struct fence_core *core, uint32_t set)
 
 uint32_t core_rejoin_others(const struct fence_core *core, unsigned member)
 {
+    assert(member < core->fleet.n);
     return fence_fleet_active(&core->fleet) & ~fence_set_of(member);
 }
 
@@ -73,6 +76,7 @@ uint32_t core_rejoin_others(const struct fence_core *core, unsigned member)
 static void have_recorded(struct fence_core *core, unsigned member, uint32_t others,
                           const struct fence_view *common, int64_t incarnation)
 {
+    assert(!fence_set_has(others, member));
     struct core_rejoin *rejoin = &core->rejoins[member];
     uint32_t alike = 0;
     for (unsigned i = 0; i < core->fleet.n; i++) {
@@ -143,6 +147,7 @@ static int64_t highest_incarnation(const struct fence_core *core, unsigned membe
 
 void core_rejoin_mark(struct fence_core *core, unsigned member)
 {
+    assert(core->fleet.master[member].state == FENCE_MASTER_REJOIN);
     struct core_rejoin *rejoin = &core->rejoins[member];
     int64_t highest = highest_incarnation(core, member);
     int64_t next = highest <= FENCE_INCARNATION_MAX
@@ -161,6 +166,7 @@ void core_rejoin_mark(struct fence_core *core, unsigned member)
 
 void core_rejoin_clear(struct fence_core *core, unsigned member, uint64_t cursor)
 {
+    assert(core->fleet.master[member].state == FENCE_MASTER_REJOIN);
     core_rejoin_state_enter(&core->rejoins[member], CORE_REJOIN_CLEARING,
                             core_rejoin_timeout_us(core));
     core_rejoin_send(core, member, FENCE_REJOIN_CLEAR, fence_set_of(member))->cursor = cursor;
@@ -169,6 +175,7 @@ void core_rejoin_clear(struct fence_core *core, unsigned member, uint64_t cursor
 
 void core_rejoin_admit(struct fence_core *core, unsigned member)
 {
+    assert(core->fleet.master[member].state == FENCE_MASTER_REJOIN);
     struct core_rejoin *rejoin = &core->rejoins[member];
     if (core->fleet.view.incarnation[member] != core_master(core, member)->meant) {
         core_rejoin_yield(core, member);

@@ -16,6 +16,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 
 static struct core_group_call *group_call(const struct fence_core *core, const struct call *call)
 {
+    assert(call->group != FENCE_NOBODY);
     return &core->groups.calls[call->group];
 }
 
@@ -56,6 +57,7 @@ bool core_stands_behind(const struct fence_core *core, const struct call *call)
 
 void core_pause_until(struct fence_core *core, struct call *call, uint64_t due_us)
 {
+    assert(due_us != FENCE_NEVER);
     core_call_move(call, CALL_PAUSING);
     if (call->wait_until_us)
         due_us = least(due_us, call->wait_until_us);
@@ -97,6 +99,7 @@ uint64_t core_next_look_us(struct fence_core *core, struct call *call)
 
 bool core_stand(struct fence_core *core, struct call *call, const struct fence_group *group)
 {
+    assert(call->kind == FENCE_CALL_ACQUIRE);
     uint32_t me = core_index(core, call);
     core_clients_add(&core->clients, me, call->client);
     core->waiting += call->wait_until_us != 0;
@@ -152,6 +155,7 @@ void core_answer_queue(struct fence_core *core, const struct call *call)
 /* @next is first in its queue now. An attempt that it already has in flight goes on. */
 static void step_forward(struct fence_core *core, struct call *next)
 {
+    assert(next->kind == FENCE_CALL_ACQUIRE);
     if (next->state == CALL_TRYING || next->state == CALL_ADMITTING)
         return;
     next->tries = 0;
@@ -161,6 +165,7 @@ static void step_forward(struct fence_core *core, struct call *next)
 
 void core_leave(struct fence_core *core, struct call *call)
 {
+    assert(call->kind == FENCE_CALL_ACQUIRE);
     uint32_t me = core_index(core, call);
     uint32_t successor = FENCE_NOBODY;
     core->waiting -= call->wait_until_us != 0;

@@ -22,6 +22,7 @@ void fence_fleet_init(struct fence_fleet *fleet, unsigned n)
 /* A master that was refused stays known until it is probed again. */
 static bool has_voice(const struct fence_fleet *fleet, unsigned i)
 {
+    assert(i < fleet->n);
     const struct fence_master *master = &fleet->master[i];
     return (master->connected || master->known) && master->facts.marked &&
            master->facts.member == i + 1;
@@ -64,6 +65,7 @@ static bool speaks(const struct fence_fleet *fleet, unsigned i)
 /* Whether another master than @i says that member @j has this incarnation, or is to get it. */
 static bool is_backed(const struct fence_fleet *fleet, unsigned i, unsigned j, int64_t incarnation)
 {
+    assert(i < fleet->n && j < fleet->n);
     const struct fence_master *member = &fleet->master[j];
     bool by_itself = i == j || (speaks(fleet, j) && member->facts.next >= incarnation);
     if (by_itself || member->meant >= incarnation || FENCE_MUTANT(ONE_BELIEVED))
@@ -90,11 +92,13 @@ static void merge_views(struct fence_fleet *fleet)
 static bool can_be_true(const struct fence_fleet *fleet, unsigned i, int64_t incarnation,
                         int64_t admissions)
 {
+    assert(incarnation >= 0 && admissions > 0);
     return incarnation - fleet->view.incarnation[i] <= admissions << FENCE_INCARNATION_RANDOM_BITS;
 }
 
 int64_t fence_fleet_claimed(const struct fence_fleet *fleet, unsigned i)
 {
+    assert(i < fleet->n);
     int64_t claimed = fleet->view.incarnation[i];
     for (unsigned k = 0; k < fleet->n; k++) {
         int64_t said = fleet->master[k].facts.view.incarnation[i];
@@ -235,6 +239,8 @@ bool fence_fleet_ready(const struct fence_fleet *fleet)
 
 void fence_fleet_sent(struct fence_fleet *fleet, unsigned i, unsigned locks, uint64_t now_us)
 {
+    assert(i < fleet->n && locks > 0);
+    assert(fleet->master[i].state == FENCE_MASTER_ACTIVE);
     struct fence_master *master = &fleet->master[i];
     assert(master->state == FENCE_MASTER_ACTIVE);
     if (master->in_flight++ == 0)
@@ -250,6 +256,7 @@ static uint32_t less(uint32_t from, uint32_t what)
 
 void fence_fleet_answered(struct fence_fleet *fleet, unsigned i, unsigned locks, uint64_t now_us)
 {
+    assert(i < fleet->n);
     struct fence_master *master = &fleet->master[i];
     if (master->in_flight == 0)
         return; /* of a connection that was given up meanwhile */

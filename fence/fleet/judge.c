@@ -80,6 +80,7 @@ static enum fence_reason judge_memory(const struct fence_fleet *fleet, unsigned 
 
 bool fence_fleet_keeps(const struct fence_fleet *fleet, unsigned i)
 {
+    assert(i < fleet->n);
     const struct fence_master *master = &fleet->master[i];
     const struct fence_facts *facts = &master->facts;
     bool half_way = facts->marked && !facts->marked_active && facts->intact &&
@@ -91,6 +92,7 @@ bool fence_fleet_keeps(const struct fence_fleet *fleet, unsigned i)
 
 enum fence_reason fence_fleet_judge(const struct fence_fleet *fleet, unsigned i)
 {
+    assert(i < fleet->n);
     enum fence_reason reason = judge_server(fleet, i);
     if (reason == FENCE_REASON_NONE)
         reason = judge_marker(fleet, i);
@@ -166,6 +168,7 @@ static bool is_led_elsewhere(const struct fence_master *master, uint64_t now_us)
 static enum fence_master_state state_of_restarted(const struct fence_fleet *fleet, unsigned i,
                                                   uint64_t now_us)
 {
+    assert(i < fleet->n);
     unsigned majority = fence_majority(fleet->n);
     unsigned active = others_active(fleet, i);
     if (active >= majority)
@@ -187,6 +190,7 @@ static bool is_retired(const struct fence_fleet *fleet, unsigned i)
 static enum fence_master_state state_for(const struct fence_fleet *fleet, unsigned i,
                                          uint64_t now_us)
 {
+    assert(fleet->master[i].connected);
     const struct fence_master *master = &fleet->master[i];
     switch (master->reason) {
     case FENCE_REASON_NONE:

@@ -50,6 +50,7 @@ int fence_view_parse(const char *text, size_t len, unsigned n, struct fence_view
 
 bool fence_view_merge(struct fence_view *view, const struct fence_view *other, unsigned n)
 {
+    assert(n <= FENCE_MASTERS_MAX);
     bool changed = false;
     for (unsigned i = 0; i < n; i++) {
         if (other->incarnation[i] <= view->incarnation[i])

@@ -81,6 +81,7 @@ void fence_attempt_begin(struct fence_attempt *attempt, uint64_t id, struct fenc
 
 static int64_t greatest_number(const struct fence_counter_votes *votes, unsigned n, uint32_t set)
 {
+    assert(set != 0 && n <= FENCE_MASTERS_MAX);
     int64_t greatest = 0;
     for (unsigned i = 0; i < n; i++)
         if (fence_set_has(set, i) && votes->numbers[i] > greatest)
@@ -90,6 +91,7 @@ static int64_t greatest_number(const struct fence_counter_votes *votes, unsigned
 
 static bool all_equal(const struct fence_counter_votes *votes, unsigned n, uint32_t set)
 {
+    assert(set != 0 && n <= FENCE_MASTERS_MAX);
     for (unsigned i = 0; i < n; i++)
         if (fence_set_has(set, i) && votes->numbers[i] != votes->token)
             return false;
@@ -99,6 +101,7 @@ static bool all_equal(const struct fence_counter_votes *votes, unsigned n, uint3
 /* The first q numbers are in: fix the token. Later numbers do not join. */
 static void freeze(struct fence_attempt *attempt)
 {
+    assert(attempt->state == FENCE_ATTEMPT_TAKING);
     bool agreed = true;
     for (unsigned k = 0; k < attempt->votes.count; k++) {
         struct fence_counter_votes *votes = &attempt->votes.each[k];
@@ -134,6 +137,7 @@ static void count_numbers(struct fence_attempt *attempt, unsigned i,
 
 static void take_reply(struct fence_attempt *attempt, unsigned i, const struct fence_reply *reply)
 {
+    assert(attempt->state == FENCE_ATTEMPT_TAKING);
     switch (reply->kind) {
     case FENCE_REPLY_NUMBER:
         if (!fence_tally_record(&attempt->tally, i, FENCE_PART_GRANTED))
@@ -164,6 +168,7 @@ static void take_reply(struct fence_attempt *attempt, unsigned i, const struct f
 static void confirm_reply(struct fence_attempt *attempt, unsigned i,
                           const struct fence_reply *reply)
 {
+    assert(attempt->state == FENCE_ATTEMPT_CONFIRMING);
     struct fence_tally *tally = &attempt->tally;
     if (fence_tally_record(tally, i, fence_part_of_reply(reply->kind)))
         fence_obstacles_record(&attempt->obstacles, reply);

@@ -22,6 +22,7 @@ uint64_t fence_holders_top(const struct fence_holders *holders)
 
 static bool names_top(const struct fence_holders *holders, unsigned i)
 {
+    assert(i < FENCE_MASTERS_MAX);
     return fence_set_has(holders->named, i) && holders->hash[i] == holders->hash[holders->top];
 }
 
@@ -50,6 +51,7 @@ void fence_holders_record(struct fence_holders *holders, unsigned i,
 
 uint64_t fence_holders_remaining_ms(const struct fence_holders *holders, unsigned majority)
 {
+    assert(majority > 0);
     uint64_t best_ms = 0;
     for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++) {
         if (!names_top(holders, i))
@@ -66,6 +68,7 @@ uint64_t fence_holders_remaining_ms(const struct fence_holders *holders, unsigne
 
 int64_t fence_holders_token(const struct fence_holders *holders, unsigned majority)
 {
+    assert(majority > 0);
     for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++) {
         if (!names_top(holders, i))
             continue;

@@ -19,6 +19,7 @@ void fence_quorum_call_begin(struct fence_quorum_call *vote, enum fence_call_kin
 void fence_quorum_call_reply(struct fence_quorum_call *vote, unsigned i,
                              const struct fence_reply *reply)
 {
+    assert(i < vote->tally.n);
     if (!fence_tally_record(&vote->tally, i, fence_part_of_reply(reply->kind)))
         return;
     if (reply->kind == FENCE_REPLY_HELD)

@@ -16,6 +16,7 @@ void fence_tally_begin(struct fence_tally *tally, unsigned n, uint32_t asked)
 
 bool fence_tally_record(struct fence_tally *tally, unsigned i, enum fence_part part)
 {
+    assert(i < tally->n);
     uint32_t bit = fence_set_of(i);
     if (!(tally->open & bit))
         return false;
