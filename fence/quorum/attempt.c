@@ -79,36 +79,11 @@ void fence_attempt_begin(struct fence_attempt *attempt, uint64_t id, struct fenc
         attempt->sent = active;
 }
 
-static int64_t greatest_number(const struct fence_counter_votes *votes, unsigned n, uint32_t set)
-{
-    assert(set != 0 && n <= FENCE_MASTERS_MAX);
-    int64_t greatest = 0;
-    for (unsigned i = 0; i < n; i++)
-        if (fence_set_has(set, i) && votes->numbers[i] > greatest)
-            greatest = votes->numbers[i];
-    return greatest;
-}
-
-static bool all_equal(const struct fence_counter_votes *votes, unsigned n, uint32_t set)
-{
-    assert(set != 0 && n <= FENCE_MASTERS_MAX);
-    for (unsigned i = 0; i < n; i++)
-        if (fence_set_has(set, i) && votes->numbers[i] != votes->token)
-            return false;
-    return true;
-}
-
 /* The first q numbers are in: fix the token. Later numbers do not join. */
 static void freeze(struct fence_attempt *attempt)
 {
     assert(attempt->state == FENCE_ATTEMPT_TAKING);
-    bool agreed = true;
-    for (unsigned k = 0; k < attempt->votes.count; k++) {
-        struct fence_counter_votes *votes = &attempt->votes.each[k];
-        votes->token = greatest_number(votes, attempt->tally.n, attempt->frozen);
-        agreed = agreed && all_equal(votes, attempt->tally.n, attempt->frozen);
-    }
-    if (agreed) {
+    if (fence_votes_fix(&attempt->votes, attempt->tally.n, attempt->frozen)) {
         attempt_move(attempt, FENCE_ATTEMPT_WON);
         return;
     }

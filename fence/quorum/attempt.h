@@ -32,24 +32,13 @@
 #include "fence/quorum/holders.h"
 #include "fence/quorum/obstacles.h"
 #include "fence/quorum/tally.h"
+#include "fence/quorum/votes.h"
 
 enum fence_attempt_state {
     FENCE_ATTEMPT_TAKING,
     FENCE_ATTEMPT_CONFIRMING,
     FENCE_ATTEMPT_WON,
     FENCE_ATTEMPT_FAILED,
-};
-
-/* What the masters voted about one counter: their numbers, and the token made of them. */
-struct fence_counter_votes {
-    int64_t token; /* 0 until the set is frozen */
-    int64_t numbers[FENCE_MASTERS_MAX];
-};
-
-/* One for each resource. The caller's; it stays where it is as long as the attempt. */
-struct fence_votes {
-    unsigned count;
-    struct fence_counter_votes *each;
 };
 
 struct fence_attempt {

@@ -1,0 +1,35 @@
+#include "fence/quorum/votes.h"
+
+#include "fence/base/set.h"
+
+#include <assert.h>
+
+static int64_t greatest_number(const struct fence_counter_votes *votes, unsigned n, uint32_t set)
+{
+    assert(set != 0 && n <= FENCE_MASTERS_MAX);
+    int64_t greatest = 0;
+    for (unsigned i = 0; i < n; i++)
+        if (fence_set_has(set, i) && votes->numbers[i] > greatest)
+            greatest = votes->numbers[i];
+    return greatest;
+}
+
+static bool all_equal(const struct fence_counter_votes *votes, unsigned n, uint32_t set)
+{
+    assert(set != 0 && n <= FENCE_MASTERS_MAX);
+    for (unsigned i = 0; i < n; i++)
+        if (fence_set_has(set, i) && votes->numbers[i] != votes->token)
+            return false;
+    return true;
+}
+
+bool fence_votes_fix(const struct fence_votes *votes, unsigned n, uint32_t set)
+{
+    bool agreed = true;
+    for (unsigned k = 0; k < votes->count; k++) {
+        struct fence_counter_votes *counter = &votes->each[k];
+        counter->token = greatest_number(counter, n, set);
+        agreed = agreed && all_equal(counter, n, set);
+    }
+    return agreed;
+}
