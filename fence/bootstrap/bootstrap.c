@@ -75,7 +75,7 @@ static void begin_admitting(struct fence_bootstrap *bootstrap,
 static void begin_waiting(struct fence_bootstrap *bootstrap, uint64_t now_us,
                           struct fence_bootstrap_effect *effect)
 {
-    assert(bootstrap->params.goes_on && bootstrap->floor > 0);
+    assert(bootstrap->params.goes_on);
     begin_state(bootstrap, FENCE_BOOTSTRAP_WAITING);
     bootstrap->until_us = now_us;
     if (!FENCE_MUTANT(BOOTSTRAP_NO_WAIT))
