@@ -4,7 +4,7 @@
 
 #include "fence/protocol/limits.h"
 #include "tests/chaos/history.h"
-#include "tests/sim/rng.h"
+#include "tests/sim/world/rng.h"
 
 #include <pthread.h>
 #include <stdint.h>

@@ -5,7 +5,7 @@
 
 #include "tests/chaos/faults.h"
 #include "tests/chaos/stage.h"
-#include "tests/sim/rng.h"
+#include "tests/sim/world/rng.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,7 +6,7 @@
 #include "tests/chaos/absences.h"
 #include "tests/chaos/fault_kinds.h"
 #include "tests/chaos/faults.h"
-#include "tests/sim/rng.h"
+#include "tests/sim/world/rng.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* The master that the simulator has. Names are numbers there, and this is where they are told
  * apart; README.md says what else is not the same. */
 #include "tests/contract/master.h"
-#include "tests/sim/master.h"
+#include "tests/sim/masters/master.h"
 
 #include <assert.h>
 #include <stdio.h>

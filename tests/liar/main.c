@@ -13,7 +13,7 @@
 #include "tests/lib/pawl.h"
 #include "tests/lib/process.h"
 #include "tests/lib/wait.h"
-#include "tests/sim/rng.h"
+#include "tests/sim/world/rng.h"
 
 #include <argp.h>
 #include <inttypes.h>

@@ -6,9 +6,9 @@
  *
  * Exit status: 0 all went well; 1 a promise was broken, and the seed and its history are shown;
  * 2 bad options; 3 something that must happen never did. */
-#include "tests/sim/seeds.h"
-#include "tests/sim/shrink.h"
-#include "tests/sim/world.h"
+#include "tests/sim/world/seeds.h"
+#include "tests/sim/world/shrink.h"
+#include "tests/sim/world/world.h"
 
 #include <argp.h>
 #include <inttypes.h>

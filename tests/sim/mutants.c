@@ -7,9 +7,9 @@
  *
  * Exit status: 0 each was found; 1 one was not; 2 bad options. */
 #include "fence/base/mutant.h"
-#include "tests/sim/mutant.h"
-#include "tests/sim/seeds.h"
-#include "tests/sim/shrink.h"
+#include "tests/sim/masters/mutant.h"
+#include "tests/sim/world/seeds.h"
+#include "tests/sim/world/shrink.h"
 
 #include <argp.h>
 #include <inttypes.h>

@@ -1,0 +1,42 @@
+#include "tests/sim/adversary/stats.h"
+
+#include "fence/protocol/error.h"
+
+static void done(struct stats *stats, const struct fence_answer *answer)
+{
+    switch (answer->kind) {
+    case FENCE_CALL_ACQUIRE:
+        stats->granted++;
+        stats->granted_several += answer->group != NULL;
+        stats->granted_found += answer->found;
+        break;
+    case FENCE_CALL_EXTEND:
+        stats->extended++;
+        break;
+    case FENCE_CALL_RELEASE:
+        stats->released += answer->released;
+        stats->released_lost += !answer->released;
+        break;
+    case FENCE_CALL_INSPECT:
+        stats->inspected++;
+        break;
+    }
+}
+
+void stats_answer(struct stats *stats, const struct fence_answer *answer)
+{
+    if (answer->error == 0)
+        done(stats, answer);
+    stats->held += answer->error == FENCE_EHELD;
+    stats->wait_timeout += answer->error == FENCE_EWAITTIMEOUT;
+    stats->contended += answer->error == FENCE_ECONTENDED;
+    stats->no_quorum += answer->error == FENCE_ENOQUORUM;
+    stats->too_slow += answer->error == FENCE_ETOOSLOW;
+    stats->not_ready += answer->error == FENCE_ENOTREADY;
+    stats->lock_lost += answer->error == FENCE_ELOCKLOST;
+    stats->exhausted += answer->error == FENCE_EEXHAUSTED;
+    stats->busy += answer->error == FENCE_EBUSY;
+    stats->ttl_too_long += answer->error == FENCE_ETTL;
+    stats->left += answer->error == FENCE_ELEFT;
+    stats->too_many_waiters += answer->error == FENCE_EWAITERS;
+}

@@ -1,0 +1,13 @@
+/* The history of a seed, told line by line: what happened, and what the core wanted. */
+#ifndef TESTS_SIM_ADVERSARY_TELL_H
+#define TESTS_SIM_ADVERSARY_TELL_H
+
+#include "fence/core/core.h"
+
+#include <stdio.h>
+
+/* To @to; NULL: to nobody. */
+void tell_event(FILE *to, const struct fence_event *event);
+void tell_effect(FILE *to, const struct fence_effect *effect);
+
+#endif

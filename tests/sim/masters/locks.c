@@ -1,0 +1,284 @@
+#include "tests/sim/masters/locks.h"
+
+#include "tests/sim/masters/import.h"
+#include "tests/sim/masters/mutant.h"
+
+static struct sim_reply yes_or_no(bool yes)
+{
+    return (struct sim_reply){.kind = yes ? FENCE_REPLY_YES : FENCE_REPLY_NO};
+}
+
+static uint64_t left_ms(const struct sim_lock *lock, uint64_t local_us)
+{
+    return (lock->expires_us - local_us) / 1000;
+}
+
+static struct sim_reply held(const struct sim_lock *lock, unsigned member, uint64_t local_us)
+{
+    return (struct sim_reply){
+        .kind = FENCE_REPLY_HELD,
+        .lock = lock->lock,
+        .member = member,
+        .number = {lock->number},
+        .remaining_ms = left_ms(lock, local_us),
+    };
+}
+
+/* ---- taking ---------------------------------------------------------------------------------- */
+
+/* False where the counter is used up. */
+static bool count(struct sim_master *master, uint32_t slot, int64_t *ret_number)
+{
+    if (sim_master_counter(master, slot) >= FENCE_TOKEN_MAX)
+        return false;
+    *ret_number = master->memory.counters.slot[slot] = sim_master_counter(master, slot) + 1;
+    return true;
+}
+
+static bool is_attempts(const struct sim_lock *lock, const struct sim_lock_request *request)
+{
+    return lock->present && lock->lock == request->lock && lock->attempt == request->attempt;
+}
+
+/* Whether the client's own lock id has it, by whatever attempt. */
+static bool is_found(const struct sim_lock *lock, const struct sim_lock_request *request)
+{
+    bool asks = request->idempotent || SIM_MUTANT(ALL_ADOPT);
+    return asks && lock->present && lock->lock == request->lock && !is_attempts(lock, request);
+}
+
+static bool is_in_the_way(const struct sim_lock *lock, const struct sim_lock_request *request)
+{
+    return lock->present && !is_attempts(lock, request) && !is_found(lock, request);
+}
+
+static bool lock_anew(struct sim_master *master, struct sim_lock *lock, uint32_t slot,
+                      const struct sim_lock_request *request, bool copy, uint64_t local_us)
+{
+    int64_t number = 0;
+    if (!count(master, slot, &number))
+        return false;
+    *lock = (struct sim_lock){
+        .present = true,
+        .by_copy = copy,
+        .lock = request->lock,
+        .attempt = request->attempt,
+        .number = number,
+        .expires_us = local_us + request->ttl_ms * UINT64_C(1000),
+    };
+    return true;
+}
+
+/* A lock that was imported is counted anew, and is this master's from here on. */
+static bool count_if_imported(struct sim_master *master, struct sim_lock *lock, uint32_t slot,
+                              struct sim_reply *reply)
+{
+    if (!lock->imported)
+        return true;
+    if (!SIM_MUTANT(STORED_NUMBER_KEPT) && !count(master, slot, &lock->number))
+        return false;
+    lock->imported = false;
+    lock->from = lock->seen = 0;
+    reply->counted_anew = true;
+    return true;
+}
+
+/* What was found grants no more than what is left of its lease. */
+static void limit(const struct sim_lock *lock, uint64_t local_us, struct sim_reply *reply)
+{
+    uint64_t remaining_ms = left_ms(lock, local_us) > 0 ? left_ms(lock, local_us) : 1;
+    if (reply->remaining_ms == 0 || reply->remaining_ms > remaining_ms)
+        reply->remaining_ms = remaining_ms;
+}
+
+/* The attempt's own, or a new one. */
+static bool take_own(struct sim_master *master, unsigned k, const struct sim_lock_request *request,
+                     bool copy, uint64_t local_us, struct sim_reply *reply)
+{
+    struct sim_lock *lock = &master->memory.locks[request->set.resource[k]];
+    uint32_t slot = sim_master_slot(master, request->set.resource[k]);
+    reply->found = false;
+    if (!is_attempts(lock, request))
+        return lock_anew(master, lock, slot, request, copy, local_us);
+    if (lock->imported)
+        limit(lock, local_us, reply);
+    return count_if_imported(master, lock, slot, reply);
+}
+
+static bool take_found(struct sim_master *master, struct sim_lock *lock, uint32_t slot,
+                       uint64_t local_us, struct sim_reply *reply)
+{
+    limit(lock, local_us, reply);
+    if (!count_if_imported(master, lock, slot, reply))
+        return false;
+    if (!SIM_MUTANT(ADOPTED_UNMARKED))
+        lock->attempt = SIM_ADOPTED; /* from here on no clean-up takes it */
+    return true;
+}
+
+/* False where the counter is used up: then nothing was done. */
+static bool take_one(struct sim_master *master, unsigned k, const struct sim_lock_request *request,
+                     bool copy, uint64_t local_us, struct sim_reply *reply)
+{
+    struct sim_lock *lock = &master->memory.locks[request->set.resource[k]];
+    uint32_t slot = sim_master_slot(master, request->set.resource[k]);
+    if (is_in_the_way(lock, request)) /* only where a mutant lets it */
+        return count(master, slot, &reply->number[k]);
+    bool taken = is_found(lock, request) ? take_found(master, lock, slot, local_us, reply)
+                                         : take_own(master, k, request, copy, local_us, reply);
+    reply->number[k] = lock->number;
+    return taken;
+}
+
+/* All or none, unless a counter is used up. */
+static struct sim_reply take(struct sim_master *master, const struct sim_lock_request *request,
+                             bool copy, uint64_t local_us)
+{
+    unsigned looked_at = SIM_MUTANT(GROUP_IN_PART) ? 1 : request->set.count;
+    for (unsigned k = 0; k < looked_at; k++) {
+        struct sim_lock *lock = &master->memory.locks[request->set.resource[k]];
+        if (!is_in_the_way(lock, request))
+            continue;
+        if (request->waits && !SIM_MUTANT(WAITS_UNNOTED))
+            lock->waited_until_us = lock->expires_us;
+        return held(lock, k, local_us);
+    }
+    struct sim_reply reply = {.kind = FENCE_REPLY_NUMBER, .found = true};
+    for (unsigned k = 0; k < request->set.count; k++) /* what was taken before stays */
+        if (!take_one(master, k, request, copy, local_us, &reply))
+            return (struct sim_reply){.kind = FENCE_REPLY_SPENT, .member = k};
+    return reply;
+}
+
+/* ---- confirming ------------------------------------------------------------------------------ */
+
+/* The number too: a repeated TAKE may have locked again, after somebody else's turn. */
+static bool agrees(const struct sim_lock *lock, const struct sim_lock_request *request,
+                   int64_t token)
+{
+    bool adopted = lock->present && lock->lock == request->lock && request->idempotent &&
+                   lock->attempt == SIM_ADOPTED && !SIM_MUTANT(ADOPTED_UNCONFIRMED);
+    if (!adopted && !is_attempts(lock, request))
+        return false;
+    if (SIM_MUTANT(CONFIRM_BY_ID) || (adopted && SIM_MUTANT(ADOPTED_BY_ID)))
+        return true;
+    return SIM_MUTANT(CONFIRM_EXACTLY) ? !lock->by_copy : lock->number <= token;
+}
+
+static void raise_to(struct sim_master *master, uint32_t resource, int64_t token)
+{
+    uint32_t slot = sim_master_slot(master, resource);
+    if (sim_master_counter(master, slot) < token)
+        master->memory.counters.slot[slot] = token;
+    master->memory.locks[resource].number = token;
+}
+
+static struct sim_reply confirm(struct sim_master *master, const struct sim_lock_request *request)
+{
+    const struct sim_set *set = &request->set;
+    unsigned looked_at = SIM_MUTANT(GROUP_CONFIRMED_IN_PART) ? 1 : set->count;
+    for (unsigned k = 0; k < looked_at; k++)
+        if (!agrees(&master->memory.locks[set->resource[k]], request, set->token[k]))
+            return yes_or_no(false);
+    for (unsigned k = 0; k < set->count; k++)
+        raise_to(master, set->resource[k], set->token[k]);
+    return yes_or_no(true);
+}
+
+/* ---- the rest -------------------------------------------------------------------------------- */
+
+static struct sim_reply extend(const struct sim_master *master, struct sim_lock *lock,
+                               const struct sim_lock_request *request, uint64_t local_us)
+{
+    struct sim_reply reply = {.kind = FENCE_REPLY_UNCOUNTED, .imported = lock->imported};
+    bool counts = sim_import_counts(master, lock) || SIM_MUTANT(EXTEND_ANY_IMPORTED);
+    if (!lock->present || (lock->lock != request->lock && lock->lock != SIM_TOMBSTONE))
+        return yes_or_no(false);
+    if (lock->lock == SIM_TOMBSTONE)
+        return reply;
+    if (lock->number > request->set.token[0]) {
+        reply.kind = lock->imported ? FENCE_REPLY_UNCOUNTED : FENCE_REPLY_SUPERSEDED;
+        return reply;
+    }
+    if (!counts)
+        return reply;
+    if (lock->extensions >= master->extensions) {
+        reply.kind = FENCE_REPLY_EXHAUSTED;
+        return reply;
+    }
+    lock->extensions++;
+    if (!SIM_MUTANT(EXTENDED_UNMARKED))
+        lock->attempt = SIM_ADOPTED;
+    uint64_t expires_us = local_us + request->ttl_ms * UINT64_C(1000);
+    if (lock->expires_us < expires_us)
+        lock->expires_us = expires_us;
+    reply.kind = FENCE_REPLY_YES;
+    return reply;
+}
+
+static void drop(struct sim_master *master, uint32_t resource, uint64_t local_us,
+                 struct sim_reply *reply)
+{
+    struct sim_lock *lock = &master->memory.locks[resource];
+    reply->kind = FENCE_REPLY_YES;
+    reply->freed |= (uint32_t)(lock->waited_until_us > local_us) << resource;
+    lock->present = false;
+}
+
+static struct sim_reply release(struct sim_master *master, const struct sim_lock_request *request,
+                                uint64_t local_us)
+{
+    const struct sim_lock *lock = &master->memory.locks[request->set.resource[0]];
+    struct sim_reply reply = yes_or_no(false);
+    bool tombstone = lock->present && lock->lock == SIM_TOMBSTONE;
+    if (tombstone && !SIM_MUTANT(TOMBSTONE_DELETABLE))
+        reply.kind = FENCE_REPLY_UNCOUNTED;
+    else if (lock->present && (lock->lock == request->lock || tombstone))
+        drop(master, request->set.resource[0], local_us, &reply);
+    return reply;
+}
+
+static bool may_undo(const struct sim_lock *lock, const struct sim_lock_request *request)
+{
+    bool same_id = lock->present && lock->lock == request->lock;
+    bool adopted = same_id && lock->attempt == SIM_ADOPTED;
+    if (lock->present && lock->lock == SIM_TOMBSTONE)
+        return SIM_MUTANT(TOMBSTONE_DELETABLE);
+    return is_attempts(lock, request) || (same_id && SIM_MUTANT(UNDO_BY_LOCK_ID)) ||
+           (adopted && SIM_MUTANT(ADOPTED_UNDONE));
+}
+
+/* Of several, each that is the attempt's. */
+static struct sim_reply undo(struct sim_master *master, const struct sim_lock_request *request,
+                             uint64_t local_us)
+{
+    struct sim_reply reply = yes_or_no(false);
+    unsigned looked_at = SIM_MUTANT(GROUP_UNDONE_IN_PART) ? 1 : request->set.count;
+    for (unsigned k = 0; k < looked_at; k++)
+        if (may_undo(&master->memory.locks[request->set.resource[k]], request))
+            drop(master, request->set.resource[k], local_us, &reply);
+    return reply;
+}
+
+struct sim_reply sim_locks_execute(struct sim_master *master,
+                                   const struct sim_lock_request *request, bool copy,
+                                   uint64_t local_us)
+{
+    struct sim_lock *lock = &master->memory.locks[request->set.resource[0]];
+    sim_master_expire_due(master, local_us);
+    switch (request->kind) {
+    case FENCE_REQUEST_TAKE:
+        return take(master, request, copy, local_us);
+    case FENCE_REQUEST_CONFIRM:
+        return confirm(master, request);
+    case FENCE_REQUEST_EXTEND:
+        return extend(master, lock, request, local_us);
+    case FENCE_REQUEST_RELEASE:
+        return release(master, request, local_us);
+    case FENCE_REQUEST_UNDO:
+        return undo(master, request, local_us);
+    case FENCE_REQUEST_INSPECT:
+        return lock->present ? held(lock, 0, local_us) : yes_or_no(false);
+    }
+    return (struct sim_reply){.kind = FENCE_REPLY_REFUSED};
+}

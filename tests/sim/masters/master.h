@@ -1,0 +1,113 @@
+/* A simulated master: what the scripts in storage/redis/lua/ do to the keys, as data.
+ *
+ * What Redis holds in memory is one struct, so it is lost as one. A Redis with appendfsync always
+ * has the same on its disk at any moment, one with everysec has what it saved some time ago, and
+ * one without persistence has nothing. A running Redis may be given other settings: while its
+ * append-only file is off, its disk stays as it was.
+ *
+ * The lineage is what the data of a process descend from. It changes with whatever may have taken
+ * something back: a restart, a turn as a replica, an eviction; and with some things that took
+ * nothing. */
+#ifndef TESTS_SIM_MASTERS_MASTER_H
+#define TESTS_SIM_MASTERS_MASTER_H
+
+#include "tests/sim/world/clock.h"
+#include "tests/sim/world/message.h"
+
+#include <stdbool.h>
+
+struct sim_lock {
+    bool present;
+    bool by_copy; /* a copy of its TAKE took it, after an earlier turn of the same attempt */
+    uint32_t lock;
+    uint32_t extensions;
+    uint64_t attempt; /* SIM_ADOPTED: it is the holder's, and no attempt's to undo */
+    int64_t number;
+    bool imported;            /* another master gave the number */
+    uint32_t from;            /* imported: a set of the masters where it was countable, */
+    uint32_t seen;            /* and of all that had it; only for mutants */
+    uint64_t expires_us;      /* by the master's own clock */
+    uint64_t waited_until_us; /* who frees it before then has to say so: when its lease was to end
+                               * as somebody was last told to wait */
+};
+
+#define SIM_ADOPTED UINT64_C(0)
+
+struct sim_memory {
+    bool tainted; /* it lost something since it was admitted, and a restart would hide that */
+    struct sim_marker marker;
+    struct sim_counters counters;
+    struct sim_lock locks[SIM_RESOURCES_MAX];
+};
+
+struct sim_master {
+    struct sim_clock clock;
+    uint32_t slots;      /* counters in use: resource r counts in slot r mod slots */
+    uint32_t resources;  /* in use */
+    uint32_t extensions; /* cap on the extensions of one grant */
+    unsigned majority;   /* of the fleet */
+    unsigned member;     /* at whose address it stands, or stood */
+    uint32_t run;
+    uint32_t lineage;
+    uint32_t first;   /* lineage of this process, and the first one after the last change that */
+    uint32_t harmed;  /* may have taken something */
+    bool was_replica; /* and this process knows */
+    enum sim_persistence usual;       /* its configuration when it starts, */
+    enum sim_persistence persistence; /* and now */
+    uint64_t stopped_until_us;        /* true time; 0: runs */
+    struct sim_memory memory;
+    struct sim_memory disk; /* what it would find after a crash, unless @persistence is ALWAYS */
+    struct sim_memory copy; /* of its memory, some time ago: a backup, or a replica's */
+    bool copied;
+};
+
+/* The slot whose counter gives @resource its numbers. */
+uint32_t sim_master_slot(const struct sim_master *master, uint32_t resource);
+
+/* The next number that it gives out would be one more than this. */
+int64_t sim_master_counter(const struct sim_master *master, uint32_t slot);
+
+/* The lock of @resource goes, as if its time had come. False if there was none. */
+bool sim_master_expire(struct sim_master *master, uint32_t resource);
+
+/* It restarts, as run @run with lineage @lineage, with what its persistence kept; with nothing if
+ * its disk is @lost. Its settings are the usual ones. */
+void sim_master_restart(struct sim_master *master, uint32_t run, uint32_t lineage, bool lost);
+
+/* It restarts on its copy. Whether the new process knows that it was a replica. */
+void sim_master_restore(struct sim_master *master, uint32_t run, uint32_t lineage,
+                        bool was_replica);
+
+/* The same process becomes a replica of its copy, and is promoted. */
+void sim_master_roll_back(struct sim_master *master, uint32_t lineage);
+
+/* Its lineage changes. @harmed: it may have lost something by it. */
+void sim_master_change(struct sim_master *master, uint32_t lineage, bool harmed);
+
+/* Other settings, while it runs. */
+void sim_master_configure(struct sim_master *master, enum sim_persistence persistence);
+
+/* FLUSHALL: everything goes, from its disk too. */
+void sim_master_flush(struct sim_master *master);
+
+/* The end of what an everysec master wrote reaches its disk. */
+void sim_master_save(struct sim_master *master);
+
+/* Its copy is made anew. */
+void sim_master_copy(struct sim_master *master);
+
+/* Whether it may not act any more: its lineage is not the marker's, or the marker says durable and
+ * the append-only file is off. */
+bool sim_master_strayed(const struct sim_master *master);
+
+/* Whether its marker says durable, and its settings no longer are. */
+bool sim_master_undurable(const struct sim_master *master);
+
+/* The locks that have run out go. */
+void sim_master_expire_due(struct sim_master *master, uint64_t local_us);
+
+/* Executes @request at true time @now_us, wholly and at once. @copy: it is one. */
+struct sim_reply sim_master_execute(struct sim_master *master, const struct sim_request *request,
+                                    bool copy, uint64_t now_us);
+
+#endif

@@ -1,0 +1,194 @@
+#include "tests/sim/promises/check.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void sim_check_init(struct sim_check *check, bool sane)
+{
+    check->sane = sane;
+    check->lost = false;
+    check->violation[0] = '\0';
+    check->calls_count = 0;
+    for (unsigned r = 0; r < SIM_RESOURCES_MAX; r++) {
+        check->grants[r].highest = 0;
+        check->grants[r].count = 0;
+        check->grants[r].held_until_us = 0;
+    }
+    memset(check->asked, 0, sizeof(check->asked));
+    memset(check->given_up, 0, sizeof(check->given_up));
+    memset(check->counters, 0, sizeof(check->counters));
+}
+
+void sim_check_fail(struct sim_check *check, const char *format, ...)
+{
+    if (!sim_check_ok(check))
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(check->violation, sizeof(check->violation), format, arguments);
+    va_end(arguments);
+}
+
+/* ---- calls: each is answered once, with what fits it ----------------------------------------- */
+
+struct sim_call *sim_check_new_call(struct sim_check *check)
+{
+    if (check->calls_count == SIM_CALLS_MAX)
+        return NULL;
+    struct sim_call *call = &check->calls[check->calls_count++];
+    memset(call, 0, sizeof(*call));
+    return call;
+}
+
+void sim_check_begun(struct sim_check *check, struct sim_call *call)
+{
+    call->state = SIM_CALL_UNDER_WAY;
+    call->hopeless = check->lost;
+    if (call->kind != FENCE_CALL_ACQUIRE)
+        return;
+    check->asked[call->lock]++;
+    sim_grants_begun(check, call);
+}
+
+static bool error_fits(const struct sim_call *call, int error)
+{
+    switch (error) {
+    case 0:
+    case FENCE_ENOQUORUM:
+    case FENCE_ENOTREADY:
+    case FENCE_EBUSY:
+        return true;
+    case FENCE_EHELD:
+    case FENCE_ECONTENDED:
+        return call->kind == FENCE_CALL_ACQUIRE;
+    case FENCE_ELEFT:
+        return call->left;
+    case FENCE_EWAITTIMEOUT:
+    case FENCE_EWAITERS:
+        return call->kind == FENCE_CALL_ACQUIRE && call->wait_ms > 0;
+    case FENCE_ETOOSLOW:
+        return call->kind == FENCE_CALL_ACQUIRE || call->kind == FENCE_CALL_EXTEND;
+    case FENCE_ELOCKLOST:
+    case FENCE_EEXHAUSTED:
+        return call->kind == FENCE_CALL_EXTEND;
+    default:
+        return false;
+    }
+}
+
+void sim_check_dropped(struct sim_check *check, struct sim_call *call)
+{
+    if (call->state != SIM_CALL_UNDER_WAY)
+        sim_check_fail(check, "a call was dropped that was not under way");
+    call->state = SIM_CALL_DROPPED;
+    call->error = FENCE_EIO;
+}
+
+void sim_check_all_answered(struct sim_check *check)
+{
+    for (uint32_t i = 0; i < check->calls_count; i++)
+        if (check->calls[i].state < SIM_CALL_ANSWERED)
+            sim_check_fail(check, "call %" PRIu32 " was never answered", i);
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static void check_validity(struct sim_check *check, const struct sim_call *call,
+                           const struct fence_answer *answer)
+{
+    if (answer->validity_ms > call->ttl_ms)
+        sim_check_fail(check, "a validity of %" PRIu64 " ms from a lease of %" PRIu32 " ms",
+                       answer->validity_ms, call->ttl_ms);
+}
+
+static void check_granted(struct sim_check *check, const struct sim_call *call,
+                          const struct fence_answer *answer, uint64_t now_us, uint64_t until_us)
+{
+    if (call->hopeless && check->lost)
+        sim_check_fail(check, "P5: lock %" PRIu32 " is granted, though a majority has forgotten",
+                       call->lock);
+    check_validity(check, call, answer);
+    sim_grants_granted(check, call, now_us, until_us);
+}
+
+static void check_extended(struct sim_check *check, const struct sim_call *call,
+                           const struct fence_answer *answer, uint64_t now_us, uint64_t until_us)
+{
+    if (answer->error == FENCE_ELOCKLOST)
+        sim_grants_lost(check, call, now_us);
+    if (answer->error)
+        return;
+    check_validity(check, call, answer);
+    sim_grants_extended(check, call, now_us, until_us);
+}
+
+/* One token for each resource, in the order in which they were asked for. */
+static void keep_tokens(struct sim_check *check, struct sim_call *call,
+                        const struct fence_answer *answer)
+{
+    const struct fence_group *group = answer->group;
+    call->set.token[0] = answer->token;
+    if ((group != NULL) != (call->set.count > 1) || (group && group->count != call->set.count))
+        sim_check_fail(check, "lock %" PRIu32 " is granted other resources than were asked for",
+                       call->lock);
+    else if (group)
+        for (unsigned k = 0; k < call->set.count; k++)
+            call->set.token[k] = group->locks[k].token;
+}
+
+void sim_check_answered(struct sim_check *check, struct sim_call *call,
+                        const struct fence_answer *answer, uint64_t now_us, uint64_t until_us)
+{
+    if (call->state != SIM_CALL_UNDER_WAY) {
+        sim_check_fail(check, "call %" PRIu64 " was answered twice", answer->client);
+        return;
+    }
+    call->state = SIM_CALL_ANSWERED;
+    call->error = answer->error;
+    call->found = answer->found;
+    if (answer->kind != call->kind || !error_fits(call, answer->error))
+        sim_check_fail(check, "call %" PRIu64 " got an answer that does not fit: %s",
+                       answer->client, fence_strerror(answer->error));
+    if (call->kind == FENCE_CALL_ACQUIRE && answer->error == 0) {
+        keep_tokens(check, call, answer);
+        call->until_us = until_us;
+        check_granted(check, call, answer, now_us, until_us);
+    } else if (call->kind == FENCE_CALL_EXTEND) {
+        check_extended(check, call, answer, now_us, until_us);
+    }
+}
+
+/* ---- masters and the account ----------------------------------------------------------------- */
+
+void sim_check_counter(struct sim_check *check, unsigned machine, uint32_t slot, int64_t value)
+{
+    int64_t *seen = &check->counters[machine][slot];
+    if (value < *seen)
+        sim_check_fail(check, "counter %" PRIu32 " of machine %u fell from %" PRId64 " to %" PRId64,
+                       slot, machine, *seen, value);
+    *seen = value;
+}
+
+void sim_check_forgot(struct sim_check *check, unsigned machine, uint32_t slot, int64_t value)
+{
+    check->counters[machine][slot] = value;
+}
+
+void sim_check_lost(struct sim_check *check)
+{
+    check->lost = true;
+}
+
+void sim_check_mended(struct sim_check *check)
+{
+    check->lost = false;
+}
+
+void sim_check_account(struct sim_check *check, const struct sim_account *account)
+{
+    if (account->value != account->accepted)
+        sim_check_fail(check, "P4: an update was lost: %" PRId64 " writes made %" PRId64,
+                       account->accepted, account->value);
+}

@@ -1,0 +1,124 @@
+#include "tests/sim/promises/grants.h"
+
+#include "tests/sim/promises/check.h"
+
+#include <inttypes.h>
+
+/* ---- P1: tokens are distinct, and rise from what was returned before ------------------------- */
+
+void sim_grants_begun(const struct sim_check *check, struct sim_call *call)
+{
+    for (unsigned k = 0; k < call->set.count; k++) {
+        const struct sim_grants *grants = &check->grants[call->set.resource[k]];
+        call->above[k] = call->least[k] = 0;
+        for (uint32_t i = 0; i < grants->count; i++) {
+            const struct sim_grant *grant = &grants->grants[i];
+            int64_t *bound = grant->lock == call->lock ? &call->least[k] : &call->above[k];
+            if (*bound < grant->token)
+                *bound = grant->token;
+        }
+    }
+}
+
+static void check_order(struct sim_check *check, const struct sim_call *call, unsigned k)
+{
+    struct sim_grants *grants = &check->grants[call->set.resource[k]];
+    int64_t token = call->set.token[k];
+    if (token <= call->above[k])
+        sim_check_fail(check,
+                       "P1: lock %" PRIu32 " got token %" PRId64 ", though %" PRId64
+                       " was returned before it was asked for",
+                       call->lock, token, call->above[k]);
+    if (token < call->least[k])
+        sim_check_fail(check,
+                       "P1: lock %" PRIu32 " got token %" PRId64 ", though it had %" PRId64
+                       " before it was asked for again",
+                       call->lock, token, call->least[k]);
+    for (uint32_t i = 0; i < grants->count; i++)
+        if (grants->grants[i].token == token && grants->grants[i].lock != call->lock)
+            sim_check_fail(check, "P1: token %" PRId64 " was granted twice, now to lock %" PRIu32,
+                           token, call->lock);
+    grants->grants[grants->count++] = (struct sim_grant){.token = token, .lock = call->lock};
+    if (grants->highest < token)
+        grants->highest = token;
+}
+
+/* ---- P2: validities do not overlap, where clocks are sane ------------------------------------ */
+
+bool sim_grants_is_given_up(const struct sim_check *check, uint32_t resource, uint32_t lock)
+{
+    return check->given_up[lock] >> resource & 1;
+}
+
+static void check_exclusion(struct sim_check *check, const struct sim_call *call, uint32_t resource,
+                            uint64_t now_us)
+{
+    const struct sim_grants *grants = &check->grants[resource];
+    if (check->sane && grants->held_until_us > now_us && grants->holder != call->lock)
+        sim_check_fail(check,
+                       "P2: lock %" PRIu32 " is valid, while lock %" PRIu32
+                       " is so for another %" PRIu64 " us",
+                       call->lock, grants->holder, grants->held_until_us - now_us);
+}
+
+static void hold_until(struct sim_check *check, const struct sim_call *call, unsigned k,
+                       uint64_t now_us, uint64_t until_us)
+{
+    uint32_t resource = call->set.resource[k];
+    struct sim_grants *grants = &check->grants[resource];
+    if (sim_grants_is_given_up(check, resource, call->lock))
+        return;
+    check_exclusion(check, call, resource, now_us);
+    if (call->declined)
+        return;
+    if (grants->holder != call->lock || grants->held_until_us < until_us)
+        grants->held_until_us = until_us;
+    grants->holder = call->lock;
+}
+
+void sim_grants_granted(struct sim_check *check, const struct sim_call *call, uint64_t now_us,
+                        uint64_t until_us)
+{
+    for (unsigned k = 0; k < call->set.count; k++) {
+        check_order(check, call, k);
+        hold_until(check, call, k, now_us, until_us);
+    }
+}
+
+/* Whoever extends has had the lock ever since: nobody was granted it meanwhile. */
+static void check_continuity(struct sim_check *check, const struct sim_call *call)
+{
+    const struct sim_grants *grants = &check->grants[call->set.resource[0]];
+    for (uint32_t i = 0; i < grants->count && check->sane; i++)
+        if (grants->grants[i].lock != call->lock && grants->grants[i].token > call->set.token[0])
+            sim_check_fail(check,
+                           "P2: lock %" PRIu32 " with token %" PRId64
+                           " is extended, though lock %" PRIu32 " was granted since",
+                           call->lock, call->set.token[0], grants->grants[i].lock);
+}
+
+void sim_grants_extended(struct sim_check *check, const struct sim_call *call, uint64_t now_us,
+                         uint64_t until_us)
+{
+    check_continuity(check, call);
+    hold_until(check, call, 0, now_us, until_us);
+}
+
+/* Whoever asked again may have been given a higher token, or be about to: the one that is named is
+ * lost then, as it should be. The lock is not: its lock id has it still. */
+void sim_grants_lost(struct sim_check *check, const struct sim_call *call, uint64_t now_us)
+{
+    const struct sim_grants *grants = &check->grants[call->set.resource[0]];
+    bool asked_once = check->asked[call->lock] == 1;
+    if (asked_once && check->sane && grants->held_until_us > now_us && grants->holder == call->lock)
+        sim_check_fail(check, "P2: lock %" PRIu32 " is lost %" PRIu64 " us before its time",
+                       call->lock, grants->held_until_us - now_us);
+}
+
+void sim_grants_given_up(struct sim_check *check, uint32_t resource, uint32_t lock, uint64_t now_us)
+{
+    struct sim_grants *grants = &check->grants[resource];
+    check->given_up[lock] |= (uint8_t)(1U << resource);
+    if (grants->holder == lock && grants->held_until_us > now_us)
+        grants->held_until_us = now_us;
+}

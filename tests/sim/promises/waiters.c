@@ -1,0 +1,224 @@
+#include "tests/sim/promises/waiters.h"
+
+#include "fence/protocol/limits.h"
+#include "tests/sim/promises/attempts.h"
+#include "tests/sim/promises/waking.h"
+#include "tests/sim/world/world.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+void sim_waiters_init(struct sim_waiters *waiters)
+{
+    memset(waiters, 0, sizeof(*waiters));
+}
+
+struct sim_call *sim_line_first(struct sim_world *world, const struct sim_line *line)
+{
+    return line->count > 0 ? &world->check.calls[line->calls[0]] : NULL;
+}
+
+static struct sim_line *line_of(struct sim_world *world, const struct sim_call *call)
+{
+    return &world->waiters.lines[call->server][call->set.resource[0]];
+}
+
+/* One of several stands in none. */
+static bool stands_in_line(const struct sim_call *call)
+{
+    return call->set.count == 1;
+}
+
+/* ---- how many may wait ----------------------------------------------------------------------- */
+
+/* Whether @call, which comes, must not wait: of those that want several, some of the room is kept
+ * for those that do not. */
+static bool has_no_room(const struct sim_world *world, const struct sim_call *call)
+{
+    uint32_t waiting = world->waiters.waiting[call->server];
+    uint32_t groups = world->waiters.groups[call->server];
+    uint32_t groups_max = world->plan.calls - world->plan.calls / FENCE_GROUPS_KEPT_PART;
+    return waiting >= world->plan.waiters || (!stands_in_line(call) && groups >= groups_max);
+}
+
+static void is_here(struct sim_world *world, const struct sim_call *call)
+{
+    world->waiters.waiting[call->server] += call->wait_ms > 0;
+    world->waiters.groups[call->server] += !stands_in_line(call);
+}
+
+static void is_gone(struct sim_world *world, const struct sim_call *call)
+{
+    world->waiters.waiting[call->server] -= call->wait_ms > 0;
+    world->waiters.groups[call->server] -= !stands_in_line(call);
+}
+
+/* @call has come. */
+static void check_let_wait(struct sim_world *world, const struct sim_call *call)
+{
+    if (call->state == SIM_CALL_UNDER_WAY && call->wait_ms > 0 && call->no_room)
+        sim_check_fail(&world->check, "lock %" PRIu32 " was let wait, where there was no room",
+                       call->lock);
+}
+
+/* @call is answered. */
+static void check_turned_away(struct sim_world *world, const struct sim_call *call)
+{
+    if (call->error == FENCE_EWAITERS && !(call->wait_ms > 0 && call->no_room))
+        sim_check_fail(&world->check, "lock %" PRIu32 " was not let wait, where there was room",
+                       call->lock);
+}
+
+/* ---- coming and going ------------------------------------------------------------------------ */
+
+void sim_waiters_come(struct sim_world *world, struct sim_call *call)
+{
+    struct sim_line *line = line_of(world, call);
+    call->came_us = call->asked_us = world->now_us;
+    call->no_room = has_no_room(world, call);
+    is_here(world, call);
+    if (!stands_in_line(call))
+        return;
+    assert(line->count < SIM_LINE_MAX);
+    call->waited = line->count > 0;
+    line->calls[line->count++] = (uint32_t)(call - world->check.calls);
+    sim_stats_most(&world->stats.longest_line, line->count);
+    if (line->count > 1)
+        return;
+    line->granted = SIM_NO_LOCK;
+    sim_waking_first(world, call->server, line, true);
+}
+
+/* W4. Where masters may owe little, all wait. */
+static void check_asks_at_once(struct sim_world *world, const struct sim_call *call)
+{
+    const struct sim_line *line = line_of(world, call);
+    uint64_t local_us = sim_clock_read(&world->servers[call->server].clock, world->now_us);
+    bool has_it = world->plan.owed == 0 && call->idempotent && stands_in_line(call) &&
+                  line->granted == call->lock && line->granted_until_us > local_us &&
+                  !sim_grants_is_given_up(&world->check, call->set.resource[0], call->lock);
+    if (has_it && call->state == SIM_CALL_UNDER_WAY && !call->asked)
+        sim_check_fail(&world->check,
+                       "W4: lock %" PRIu32 " has r%" PRIu32 ", and waits behind others to hear so",
+                       call->lock, call->set.resource[0]);
+}
+
+void sim_waiters_came(struct sim_world *world, const struct sim_call *call)
+{
+    check_let_wait(world, call);
+    check_asks_at_once(world, call);
+}
+
+static void leave(struct sim_world *world, const struct sim_call *call, uint32_t place)
+{
+    struct sim_line *line = line_of(world, call);
+    line->count--;
+    memmove(&line->calls[place], &line->calls[place + 1],
+            (line->count - place) * sizeof(line->calls[0]));
+    if (place == 0)
+        sim_waking_first(world, call->server, line, false);
+}
+
+static uint32_t place_of(struct sim_world *world, const struct sim_call *call)
+{
+    const struct sim_line *line = line_of(world, call);
+    uint32_t place = 0;
+    while (place < line->count && &world->check.calls[line->calls[place]] != call)
+        place++;
+    assert(place < line->count);
+    return place;
+}
+
+static void count(struct sim_stats *stats, const struct sim_call *call, const struct sim_line *line)
+{
+    bool waited = call->wait_ms > 0 && call->waited;
+    stats->waits += waited;
+    stats->hand_overs_by_word += waited && call->error == 0 && line->by_word;
+    stats->hand_overs_by_timer += waited && call->error == 0 && !line->by_word;
+}
+
+/* Whether it need not wait for those before it: its lock id may have the lock, as far as its server
+ * can know, or had it when it asked. */
+static bool may_overtake(const struct sim_world *world, const struct sim_line *line,
+                         const struct sim_call *call)
+{
+    return call->idempotent &&
+           (line->held_until_us[call->lock] >= world->now_us || call->attempt != 0);
+}
+
+static void leave_line(struct sim_world *world, struct sim_call *call)
+{
+    struct sim_line *line = line_of(world, call);
+    uint32_t place = place_of(world, call);
+    if (call->error == 0 && place > 0 && !may_overtake(world, line, call))
+        sim_check_fail(&world->check,
+                       "W1: lock %" PRIu32 " is granted, though lock %" PRIu32 " came before it",
+                       call->lock, sim_line_first(world, line)->lock);
+    if (place == 0)
+        sim_waking_check(world, call, line);
+    if (call->error == 0)
+        sim_waking_granted(world, call, line);
+    count(&world->stats, call, line);
+    leave(world, call, place);
+}
+
+void sim_waiters_answered(struct sim_world *world, struct sim_call *call)
+{
+    sim_waking_check_end(world, call);
+    check_turned_away(world, call);
+    is_gone(world, call);
+    if (stands_in_line(call))
+        leave_line(world, call);
+    else
+        sim_waking_check_group(world, call);
+}
+
+void sim_waiters_dropped(struct sim_world *world, struct sim_call *call)
+{
+    is_gone(world, call);
+    if (stands_in_line(call))
+        leave(world, call, place_of(world, call));
+}
+
+/* ---- W1 and W2: who asks --------------------------------------------------------------------- */
+
+/* Whether it is the turn of @call to ask. */
+static bool check_turn(struct sim_world *world, const struct sim_line *line,
+                       const struct sim_call *call)
+{
+    const struct sim_call *first = sim_line_first(world, line);
+    if (!first)
+        sim_check_fail(&world->check, "W1: lock %" PRIu32 " asks, and stands in no line",
+                       call->lock);
+    else if (first != call && !may_overtake(world, line, call))
+        sim_check_fail(&world->check, "%s: lock %" PRIu32 " asks, though lock %" PRIu32 " %s",
+                       line->asking ? "W2" : "W1", call->lock, first->lock,
+                       line->asking ? "is asking" : "came before it");
+    return first == call;
+}
+
+static void takes(struct sim_world *world, unsigned s, const struct fence_request *request)
+{
+    struct sim_call *call = sim_attempts_call(world, request);
+    struct sim_line *line = line_of(world, call);
+    if (!stands_in_line(call)) {
+        sim_waking_check_group(world, call);
+    } else if (check_turn(world, line, call)) {
+        sim_waking_check(world, call, line);
+        sim_waking_begin(world, s, line, request->attempt);
+    }
+    call->asked = true;
+    call->asked_us = world->now_us;
+}
+
+void sim_waiters_sent(struct sim_world *world, unsigned s, const struct fence_request *request)
+{
+    struct sim_line *line = &world->waiters.lines[s][sim_resource_number(request->resource)];
+    if (request->kind == FENCE_REQUEST_TAKE)
+        takes(world, s, request);
+    else if (request->kind == FENCE_REQUEST_CONFIRM && !request->group)
+        (void)check_turn(world, line, sim_attempts_call(world, request));
+    else if (request->kind == FENCE_REQUEST_UNDO) /* how an attempt that failed ends */
+        line->asking &= request->attempt != line->attempt;
+}

@@ -1,0 +1,166 @@
+#include "tests/sim/world/asking.h"
+
+#include "tests/sim/world/world.h"
+
+#include <inttypes.h>
+
+enum {
+    /* Per mille. */
+    NOTICED = 700,        /* that a client left, by its server */
+    RESERVED_CALLS = 128, /* not per mille: left to the world, for after the healing */
+};
+
+void sim_asking_pause(struct sim_world *world, unsigned c, enum sim_client_state state,
+                      uint64_t after_us)
+{
+    struct sim_event event = {
+        .kind = SIM_EVENT_CLIENT,
+        .client = (uint8_t)c,
+        .id = ++world->clients[c].turn,
+    };
+    world->clients[c].state = state;
+    sim_world_schedule(world, after_us, &event);
+}
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+/* What a call of @kind is about: all that it wants, or the one that it works at. */
+static struct sim_set set_for(const struct sim_client *client, enum fence_call_kind kind)
+{
+    if (kind == FENCE_CALL_ACQUIRE)
+        return client->set;
+    return (struct sim_set){.count = 1,
+                            .resource = {client->set.resource[client->at]},
+                            .token = {client->set.token[client->at]}};
+}
+
+/* NULL: the world has had enough. */
+static struct sim_call *send(struct sim_world *world, unsigned c, enum fence_call_kind kind)
+{
+    struct sim_call *call = world->check.calls_count < SIM_CALLS_MAX - RESERVED_CALLS
+                                ? sim_check_new_call(&world->check)
+                                : NULL;
+    if (!call)
+        return NULL;
+    struct sim_client *client = &world->clients[c];
+    uint32_t id = (uint32_t)(call - world->check.calls);
+    call->kind = kind;
+    call->client = c;
+    call->server = sim_rng_between(&client->rng, world->plan.quiet, world->plan.servers - 1);
+    call->set = set_for(client, kind);
+    call->lock = client->lock != SIM_NO_LOCK ? client->lock : id;
+    call->ttl_ms = client->ttl_ms;
+    struct sim_event event = {.kind = SIM_EVENT_CALL, .server = (uint8_t)call->server, .id = id};
+    sim_world_schedule(world, sim_chaos_delay_us(&world->chaos, &client->rng, 0), &event);
+    return call;
+}
+
+static struct sim_call *ask(struct sim_world *world, unsigned c, enum fence_call_kind kind,
+                            enum sim_client_state state)
+{
+    struct sim_client *client = &world->clients[c];
+    struct sim_call *call = send(world, c, kind);
+    client->state = call ? state : SIM_CLIENT_DONE;
+    client->turn++;
+    client->awaited[0] = call ? (uint32_t)(call - world->check.calls) : SIM_NO_CALL;
+    client->awaited[1] = SIM_NO_CALL;
+    return call;
+}
+
+void sim_asking_send(struct sim_world *world, unsigned c, enum fence_call_kind kind,
+                     enum sim_client_state state)
+{
+    (void)ask(world, c, kind, state);
+}
+
+static void complete_acquire(struct sim_world *world, unsigned c, struct sim_call *call)
+{
+    struct sim_client *client = &world->clients[c];
+    char set[SIM_SET_TEXT_MAX];
+    bool again = client->lock != SIM_NO_LOCK;
+    client->lock = call->lock;
+    call->idempotent = client->own_id;
+    if (sim_rng_chance(&client->rng, world->plan.waits))
+        call->wait_ms = sim_rng_between(&client->rng, 1, world->plan.wait_high_ms);
+    world->stats.asked_again += again;
+    sim_set_text(&call->set, set);
+    SIM_SAY(world,
+            "client %u asks server %u%s for %s: lock %" PRIu32 "%s, %" PRIu32 " ms, waits %" PRIu32
+            " ms",
+            c, call->server, again ? " again" : "", set, call->lock,
+            call->idempotent ? ", its own" : "", call->ttl_ms, call->wait_ms);
+}
+
+void sim_asking_acquire(struct sim_world *world, unsigned c)
+{
+    struct sim_client *client = &world->clients[c];
+    struct sim_call *call = ask(world, c, FENCE_CALL_ACQUIRE, SIM_CLIENT_ACQUIRING);
+    if (!call)
+        return;
+    complete_acquire(world, c, call);
+    if (client->own_id && sim_rng_chance(&client->rng, world->plan.twice)) {
+        struct sim_call *other = send(world, c, FENCE_CALL_ACQUIRE);
+        if (other) {
+            complete_acquire(world, c, other);
+            client->awaited[1] = (uint32_t)(other - world->check.calls);
+        }
+    }
+    if (sim_chaos_strikes(&world->chaos, SIM_FAULT_CLIENT_LEAVES))
+        sim_asking_pause(
+            world, c, SIM_CLIENT_ACQUIRING,
+            1 + sim_chaos_pick(&world->chaos, SIM_FAULT_CLIENT_LEAVES, world->plan.think_us));
+}
+
+void sim_asking_release(struct sim_world *world, unsigned c)
+{
+    const struct sim_client *client = &world->clients[c];
+    sim_grants_given_up(&world->check, client->set.resource[client->at], client->lock,
+                        world->now_us);
+    (void)ask(world, c, FENCE_CALL_RELEASE, SIM_CLIENT_RELEASING);
+}
+
+void sim_asking_leave(struct sim_world *world, unsigned c)
+{
+    struct sim_client *client = &world->clients[c];
+    world->stats.waits_abandoned++;
+    SIM_SAY(world, "client %u is tired of waiting", c);
+    for (unsigned k = 0; k < SIM_AWAITED_MAX; k++) {
+        if (client->awaited[k] == SIM_NO_CALL)
+            continue;
+        struct sim_event left = {
+            .kind = SIM_EVENT_LEFT,
+            .server = (uint8_t)world->check.calls[client->awaited[k]].server,
+            .id = client->awaited[k],
+        };
+        if (sim_rng_chance(&client->rng, NOTICED))
+            sim_world_schedule(world, sim_chaos_delay_us(&world->chaos, &client->rng, 0), &left);
+        client->awaited[k] = SIM_NO_CALL;
+    }
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static bool awaits(const struct sim_client *client, uint32_t call)
+{
+    return client->awaited[0] == call || client->awaited[1] == call;
+}
+
+bool sim_asking_hears(struct sim_world *world, const struct sim_call *call)
+{
+    if (call->client >= world->plan.clients)
+        return true;
+    bool lost = sim_chaos_strikes(&world->chaos, SIM_FAULT_ANSWER_LOST);
+    world->stats.answers_lost += lost;
+    return !lost && awaits(&world->clients[call->client], (uint32_t)(call - world->check.calls));
+}
+
+void sim_asking_answer_leaves(struct sim_world *world, const struct sim_call *call)
+{
+    struct sim_event event = {
+        .kind = SIM_EVENT_ANSWER,
+        .client = (uint8_t)call->client,
+        .id = (uint32_t)(call - world->check.calls),
+    };
+    struct sim_rng *rng = &world->clients[call->client].rng;
+    sim_world_schedule(world, sim_chaos_delay_us(&world->chaos, rng, 0), &event);
+}

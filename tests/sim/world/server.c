@@ -1,0 +1,329 @@
+#include "tests/sim/world/server.h"
+
+#include "tests/sim/promises/attempts.h"
+#include "tests/sim/promises/lease.h"
+#include "tests/sim/promises/voters.h"
+#include "tests/sim/promises/waking.h"
+#include "tests/sim/world/asking.h"
+#include "tests/sim/world/world.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum {
+    STREAM = 16, /* of the seed's random numbers: this and as many as there are servers */
+
+    DECLINES = 600, /* per mille of grants that their clients do not hear of: it notices */
+};
+
+static void new_core(const struct sim_world *world, struct sim_server *server)
+{
+    struct fence_config config = {
+        .masters = world->plan.masters,
+        .calls = world->plan.calls,
+        .waiters = world->plan.waiters,
+        .extensions = world->plan.extensions,
+        .owed = world->plan.owed,
+        .seed = sim_rng_next(&server->rng),
+    };
+    if (fence_core_new(&config, &server->core))
+        abort(); /* no memory */
+}
+
+void sim_server_start(struct sim_world *world, unsigned s, uint64_t seed)
+{
+    struct sim_server *server = &world->servers[s];
+    sim_rng_init(&server->rng, seed, STREAM + s);
+    server->clock.rate_ppm = sim_plan_draw_rate(&world->plan, &server->rng);
+    server->clock.offset_us = sim_rng_below(&server->rng, 1000 * 1000);
+    server->tick_at_us = FENCE_NEVER;
+    server->paused_until_us = 0;
+    server->declines = false;
+    new_core(world, server);
+}
+
+void sim_server_stop(struct sim_world *world, unsigned s)
+{
+    fence_core_free(world->servers[s].core);
+    world->servers[s].core = NULL;
+}
+
+static void answer_leaves(struct sim_world *world, struct sim_call *call)
+{
+    if (call->client < world->plan.clients)
+        sim_asking_answer_leaves(world, call);
+    else if (call->client == SIM_MAINTAIN)
+        sim_maintain_answered(world, call);
+    else
+        sim_probe_answered(world, call);
+}
+
+/* Its clients learn that the answer will never come. */
+static void drop_calls(struct sim_world *world, unsigned s)
+{
+    for (uint32_t id = 0; id < world->check.calls_count; id++) {
+        struct sim_call *call = &world->check.calls[id];
+        if (call->server != s || call->state != SIM_CALL_UNDER_WAY)
+            continue;
+        sim_check_dropped(&world->check, call);
+        if (call->kind == FENCE_CALL_ACQUIRE)
+            sim_waiters_dropped(world, call);
+        answer_leaves(world, call);
+    }
+}
+
+void sim_server_crash(struct sim_world *world, unsigned s)
+{
+    struct sim_server *server = &world->servers[s];
+    SIM_SAY(world, "server %u crashes, and starts anew", s);
+    world->stats.server_crashes++;
+    drop_calls(world, s);
+    fence_core_free(server->core);
+    new_core(world, server);
+    server->tick_at_us = FENCE_NEVER;
+    server->declines = false;
+    sim_listing_crashed(world, s);
+    sim_links_forget(world, s);
+}
+
+/* ---- effects --------------------------------------------------------------------------------- */
+
+/* A grant whose client is known to be gone is taken back in the next step. */
+static void perhaps_decline(struct sim_world *world, unsigned s, struct sim_call *call,
+                            const struct fence_answer *answer)
+{
+    struct sim_server *server = &world->servers[s];
+    call->declined = !answer->error && call->kind == FENCE_CALL_ACQUIRE && call->unheard &&
+                     sim_rng_chance(&server->rng, DECLINES);
+    if (!call->declined)
+        return;
+    server->declines = true;
+    if (answer->group)
+        sim_set_group(&call->set, &world->group);
+    server->declined = (struct fence_taken){
+        .resource = sim_resource_text(call->set.resource[0]),
+        .group = answer->group ? &world->group : NULL,
+        .lock_id = sim_lock_text(call->lock),
+        .attempt = answer->attempt,
+        .ttl_ms = call->ttl_ms,
+        .masters = answer->sent,
+    };
+    world->stats.declined++;
+    SIM_SAY(world, "server %u finds the client of call %" PRIu64 " gone", s, answer->client);
+}
+
+static void decline(struct sim_world *world, unsigned s)
+{
+    struct sim_server *server = &world->servers[s];
+    struct fence_event event = {.kind = FENCE_EVENT_DECLINED, .declined = server->declined};
+    server->declines = false;
+    sim_server_step(world, s, &event);
+}
+
+static void answer(struct sim_world *world, unsigned s, const struct fence_answer *answer)
+{
+    if (answer->origin == FENCE_ORIGIN_LISTING) {
+        sim_listing_inspected(world, s, answer);
+        return;
+    }
+    assert(answer->client < world->check.calls_count);
+    const struct sim_server *server = &world->servers[s];
+    struct sim_call *call = &world->check.calls[answer->client];
+    uint64_t valid_us = sim_clock_span(&server->clock, answer->validity_ms * 1000);
+    call->unheard = !sim_asking_hears(world, call);
+    perhaps_decline(world, s, call, answer);
+    sim_check_answered(&world->check, call, answer, world->now_us, world->now_us + valid_us);
+    if (call->kind == FENCE_CALL_ACQUIRE && sim_check_ok(&world->check)) {
+        sim_waiters_answered(world, call);
+        sim_attempts_answered(world, call);
+    }
+    if (call->kind == FENCE_CALL_ACQUIRE || call->kind == FENCE_CALL_EXTEND)
+        sim_lease_check(world, call, world->now_us + valid_us);
+    sim_stats_answer(&world->stats, answer, call->set.count > 1, call->confirming);
+    sim_trace_mix(&world->trace, (uint64_t)answer->token ^ (uint64_t)(int64_t)answer->error);
+    SIM_SAY(world,
+            "server %u answers call %" PRIu64 " (lock %" PRIu32 "): %s, token %" PRId64
+            ", valid %" PRIu64 " ms",
+            s, answer->client, call->lock, fence_strerror(answer->error), answer->token,
+            answer->validity_ms);
+    sim_voters_check(world);
+    answer_leaves(world, call);
+}
+
+static void send(struct sim_world *world, unsigned s, unsigned m,
+                 const struct fence_request *request)
+{
+    struct sim_request made = sim_lock_request(request);
+    made.member = m;
+    made.view = fence_core_fleet(world->servers[s].core)->master[m].named;
+    sim_network_send(world, s, m, &made);
+}
+
+static void send_rejoin(struct sim_world *world, unsigned s, unsigned m,
+                        const struct fence_rejoin_request *request)
+{
+    struct sim_request made = sim_rejoin_request(request);
+    made.member = m;
+    sim_network_send(world, s, m, &made);
+}
+
+static void note_round(struct sim_world *world, const struct fence_request *request)
+{
+    if (request->kind == FENCE_REQUEST_TAKE || request->kind == FENCE_REQUEST_CONFIRM)
+        sim_attempts_call(world, request)->confirming = request->kind == FENCE_REQUEST_CONFIRM;
+}
+
+static void act_on_master(struct sim_world *world, unsigned s, unsigned m,
+                          const struct fence_effect *effect)
+{
+    switch (effect->kind) {
+    case FENCE_EFFECT_SEND:
+        send(world, s, m, &effect->request);
+        break;
+    case FENCE_EFFECT_REJOIN:
+        send_rejoin(world, s, m, &effect->rejoin);
+        break;
+    case FENCE_EFFECT_RESTAMP:
+        sim_link_restamp(world, s, m);
+        break;
+    case FENCE_EFFECT_HANDSHAKE:
+        sim_link_shake(world, s, m);
+        break;
+    case FENCE_EFFECT_RESET:
+        world->stats.connections_reset++;
+        sim_link_reset(world, s, m);
+        break;
+    case FENCE_EFFECT_ANSWER:
+        break;
+    }
+}
+
+static void act(struct sim_world *world, unsigned s, const struct fence_effect *effect)
+{
+    sim_trace_mix(&world->trace, (uint64_t)effect->kind << 16 | effect->masters);
+    if (effect->kind == FENCE_EFFECT_ANSWER) {
+        answer(world, s, &effect->answer);
+        return;
+    }
+    if (effect->kind == FENCE_EFFECT_SEND) {
+        note_round(world, &effect->request);
+        sim_waiters_sent(world, s, &effect->request);
+        sim_attempts_sent(world, s, &effect->request, effect->masters);
+    }
+    for (unsigned m = 0; m < world->plan.masters; m++)
+        if (effect->masters >> m & 1)
+            act_on_master(world, s, m, effect);
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+/* Sees to it that a tick comes no later than the core's deadline. One that comes too early is no
+ * harm: it looks again. */
+static void schedule_tick(struct sim_world *world, unsigned s)
+{
+    struct sim_server *server = &world->servers[s];
+    uint64_t deadline_us = fence_core_deadline(server->core);
+    if (deadline_us == FENCE_NEVER)
+        return;
+    uint64_t at_us = sim_clock_when(&server->clock, deadline_us);
+    if (at_us < world->now_us)
+        at_us = world->now_us;
+    if (at_us >= server->tick_at_us)
+        return;
+    server->tick_at_us = at_us;
+    struct sim_event event = {.kind = SIM_EVENT_TICK, .server = (uint8_t)s};
+    sim_world_schedule(world, at_us - world->now_us, &event);
+}
+
+void sim_server_step(struct sim_world *world, unsigned s, struct fence_event *event)
+{
+    struct sim_server *server = &world->servers[s];
+    struct fence_effects *effects = &server->effects;
+    event->now_us = sim_clock_read(&server->clock, world->now_us);
+    event->random = sim_rng_next(&server->rng);
+    fence_step(server->core, event, effects);
+    fence_core_check(server->core);
+    world->stats.steps++;
+    if (effects->count > FENCE_EFFECTS_MAX)
+        sim_check_fail(&world->check, "%u effects from one step", effects->count);
+    for (unsigned i = 0; i < effects->count && sim_check_ok(&world->check); i++)
+        act(world, s, &effects->items[i]);
+    if (server->declines && sim_check_ok(&world->check))
+        decline(world, s);
+    schedule_tick(world, s);
+}
+
+void sim_server_call(struct sim_world *world, unsigned s, struct sim_call *call)
+{
+    bool has_lock = call->kind != FENCE_CALL_INSPECT;
+    bool several = call->set.count > 1;
+    uint32_t id = (uint32_t)(call - world->check.calls);
+    if (several)
+        sim_set_group(&call->set, &world->group);
+    struct fence_event event = {
+        .kind = FENCE_EVENT_CALL,
+        .call =
+            {
+                .kind = call->kind,
+                .client = id,
+                .resource = sim_resource_text(call->set.resource[0]),
+                .lock_id = has_lock ? sim_lock_text(call->lock) : NULL,
+                .owner = call->kind == FENCE_CALL_ACQUIRE ? sim_owner_text(id) : "",
+                .group = several ? &world->group : NULL,
+                .idempotent = call->idempotent,
+                .token = call->kind == FENCE_CALL_EXTEND ? call->set.token[0] : 0,
+                .ttl_ms = call->ttl_ms,
+                .wait_ms = call->wait_ms,
+            },
+    };
+    sim_check_begun(&world->check, call);
+    if (call->kind == FENCE_CALL_ACQUIRE)
+        sim_waiters_come(world, call);
+    sim_server_step(world, s, &event);
+    if (call->kind == FENCE_CALL_ACQUIRE && sim_check_ok(&world->check))
+        sim_waiters_came(world, call);
+}
+
+void sim_server_freed(struct sim_world *world, unsigned s, uint32_t resource, uint32_t lock)
+{
+    struct fence_event event = {
+        .kind = FENCE_EVENT_RELEASED,
+        .released = {.resource = sim_resource_text(resource), .lock_id = sim_lock_text(lock)},
+    };
+    world->stats.words_heard++;
+    sim_waking_heard(world, s, resource, lock);
+    SIM_SAY(world, "server %u hears that lock %" PRIu32 " of r%" PRIu32 " was given up", s, lock,
+            resource);
+    sim_server_step(world, s, &event);
+}
+
+void sim_server_left(struct sim_world *world, unsigned s, struct sim_call *call)
+{
+    if (call->state != SIM_CALL_UNDER_WAY)
+        return; /* it was answered before, or the server crashed */
+    struct fence_event event = {
+        .kind = FENCE_EVENT_LEFT,
+        .client = (uint64_t)(call - world->check.calls),
+    };
+    call->left = true;
+    sim_server_step(world, s, &event);
+    if (call->state == SIM_CALL_UNDER_WAY)
+        sim_check_fail(&world->check, "call %" PRIu64 " goes on, though its client has gone",
+                       event.client);
+}
+
+void sim_server_tick(struct sim_world *world, unsigned s)
+{
+    struct sim_server *server = &world->servers[s];
+    if (server->tick_at_us > world->now_us)
+        return; /* scheduled before an earlier one, which has looked already */
+    server->tick_at_us = FENCE_NEVER;
+    uint64_t local_us = sim_clock_read(&server->clock, world->now_us);
+    if (fence_core_deadline(server->core) <= local_us) {
+        struct fence_event event = {.kind = FENCE_EVENT_TICK};
+        sim_server_step(world, s, &event);
+    } else {
+        schedule_tick(world, s);
+    }
+}
