@@ -208,7 +208,7 @@ static void simulated_harm(struct contract_master *master, const struct contract
         memory->counters.floor = harming->number;
         break;
     default:
-        assert(!"it has no keys");
+        assert(false); /* it has no keys */
     }
 }
 
