@@ -16,7 +16,9 @@
  *
  * So a lock that is held, by the same holder on the same masters, from the first page to the last
  * is listed: once, but perhaps again if a master goes down or resizes its table in between. One
- * taken or released meanwhile may be listed or not.
+ * taken or released meanwhile may be listed or not. Where a machine takes the place of a master
+ * that was walked, a lock that it got by import may be passed over: the cursor does not tell the
+ * two apart.
  *
  * A page ends between two steps, and a step that has more names than there is room is asked for
  * again with fewer keys: what is left over is not missed whatever changes meanwhile. Only where the
