@@ -63,10 +63,10 @@ void fence_bootstrap_step(struct fence_bootstrap *bootstrap,
 uint64_t fence_bootstrap_wait_ms(const struct fence_bootstrap *bootstrap);
 
 /* The error of a run that ended:
- * 0               it did what it was to do
- * FENCE_EINVAL    its parameters are out of bounds
- * FENCE_ECONFLICT a master is unfit, is marked, or was changed by somebody else meanwhile
- * FENCE_EIO       a master could not be reached, or failed */
+ * 0               done.
+ * FENCE_EINVAL    A parameter is out of bounds.
+ * FENCE_ECONFLICT A master is unfit or marked, or another program changed it meanwhile.
+ * FENCE_EIO       A master could not be reached, or failed. */
 FENCE_CHECKED int fence_bootstrap_error(const struct fence_bootstrap *bootstrap);
 
 #endif

@@ -6,8 +6,8 @@
  *                     ^                                                   | until the page is full
  *                     '---------------------- next step ------------------'
  *
- *   SCANNING    A lock that q of N masters hold stands on at least one of any N - q + 1, so that
- *               many are walked, one after the other, in as many pages as it takes.
+ *   SCANNING    A lock that q of N masters hold stands on at least one of any N - q + 1. So many
+ *               are walked, one after the other, in as many pages as it takes.
  *   SIFTING     A lock that stands on two of these is listed with the first: a name is passed over
  *               where a master walked before names the same holder for it as the one being walked.
  *               Where those cannot be asked it is not passed over.
@@ -20,11 +20,11 @@
  * that was walked, a lock that it got by import may be passed over: the cursor does not tell the
  * two apart.
  *
- * A page ends between two steps, and a step that has more names than there is room is asked for
- * again with fewer keys: what is left over is not missed whatever changes meanwhile. Only where the
- * smallest step has more names than a whole page has room, a page ends within it: the next page
- * passes over its names up to the last one, unless the step now covers another part of the table
- * (its scan cursor tells), when they are listed again.
+ * A page ends between two steps. A step that has more names than there is room is asked for again
+ * with fewer keys. So nothing is missed by what is left over. Only where the smallest step has more
+ * names than a whole page has room, a page ends within it. The next page then passes over its names
+ * up to the last one. If the step now covers another part of the table (its scan cursor tells), all
+ * of them are listed again.
  *
  * A page is bounded by its limit and by FENCE_LISTING_STEPS, so it may be short, even empty,
  * though more follow. */

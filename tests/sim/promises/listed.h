@@ -1,7 +1,7 @@
 /* The promises of a listing (fence/listing/page.h), held against the locks of all masters:
  *
- *   L1  a lock that was under the same lock id on the same masters, a majority, from before the
- *       first page until after the last is listed, if no machine took another's place meanwhile;
+ *   L1  a lock is listed that was under one lock id on the same majority of masters from before the
+ *       first page until after the last. No machine took another's place meanwhile;
  *   L2  what is listed was under that lock id on a majority, each at some moment while its page was
  *       made;
  *   L3  each page is answered, once, and nothing is waited for without an end. */

@@ -3,7 +3,7 @@
  *
  *   operator --request--> [lost, late, copied] --> master --reply--> [lost] --> bootstrap
  *
- * A run that breaks off is made again, as the sentence that it ends with says. In some worlds a
+ * A run that breaks off is made again. Its last sentence says how. In some worlds a
  * second operator begins while the first is at it. */
 #ifndef TESTS_SIM_WORLD_OPERATOR_H
 #define TESTS_SIM_WORLD_OPERATOR_H
