@@ -8,7 +8,7 @@
 
 /* An incarnation counts how often its member was admitted. Only masters that forgot may know the
  * last times. So all incarnations rise by more than can have been missed. */
-#define INCARNATIONS_MISSED (INT64_C(1) << (12 + FENCE_INCARNATION_RANDOM_BITS))
+#define INCARNATIONS_MISSED (INT64_C(1) << (12 + FENCE_INCARNATION_MEMORY_SHIFT))
 
 /* Earlier token floors that are counted. The incarnations of all of them still fit. */
 #define FLOORS_COUNTED 256

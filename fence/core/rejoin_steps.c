@@ -24,7 +24,6 @@ struct fence_rejoin_request *core_rejoin_send(struct fence_core *core, unsigned 
         .fleet_id = core->fleet.fleet_id,
         .ttl_max_ms = core->fleet.ttl_max_ms,
         .seen = &core->fleet.master[member].facts,
-        .keeps = fence_fleet_keeps(&core->fleet, member),
         .steps = rejoin->steps,
         .view = &core->fleet.view,
     };
@@ -145,23 +144,43 @@ static int64_t highest_incarnation(const struct fence_core *core, unsigned membe
     return higher(highest, higher(master->facts.view.incarnation[member], master->facts.next));
 }
 
+/* Whether the member is to be marked as one that seems to have kept all it knew, and the
+ * incarnation for it. Where a higher memory is known or meant, the member is marked as one that
+ * forgot: it lacks what that memory voted for. */
+static bool draw_incarnation(struct fence_core *core, unsigned member, int64_t *ret_next)
+{
+    const struct fence_facts *facts = &core->fleet.master[member].facts;
+    const int64_t highest = highest_incarnation(core, member);
+    const uint64_t random = core_random(core);
+    *ret_next = highest;
+    if (highest > FENCE_INCARNATION_MAX)
+        return false;
+    const bool keeps = fence_fleet_keeps(&core->fleet, member);
+    const int64_t of_its_memory =
+        keeps ? fence_incarnation_next_try(facts->view.incarnation[member], highest, random) : 0;
+    *ret_next = of_its_memory != 0 && !FENCE_MUTANT(MEMORY_UNNAMED)
+                    ? of_its_memory
+                    : fence_incarnation_next(highest, random);
+    return FENCE_MUTANT(MEMORY_UNNAMED) ? keeps : of_its_memory != 0;
+}
+
 void core_rejoin_mark(struct fence_core *core, unsigned member)
 {
     assert(core->fleet.master[member].state == FENCE_MASTER_REJOIN);
     struct core_rejoin *rejoin = &core->rejoins[member];
-    int64_t highest = highest_incarnation(core, member);
-    int64_t next = highest <= FENCE_INCARNATION_MAX
-                       ? fence_incarnation_next(highest, core_random(core))
-                       : highest;
+    struct fence_master *master = core_master(core, member);
+    const int64_t highest = highest_incarnation(core, member);
+    int64_t next;
+    const bool keeps = draw_incarnation(core, member, &next);
     if (next > FENCE_INCARNATION_MAX) { /* nobody could read the markers that record it */
         put_rejoin_off(core, member);
         return;
     }
-    if (!FENCE_MUTANT(INCARNATION_REUSED) || highest != core_master(core, member)->meant)
-        core_master(core, member)->meant = next;
+    if (!FENCE_MUTANT(INCARNATION_REUSED) || highest != master->meant)
+        master->meant = next;
     rejoin->steps = 0;
     core_rejoin_state_enter(rejoin, CORE_REJOIN_MARKING, core_rejoin_timeout_us(core));
-    core_rejoin_send(core, member, FENCE_REJOIN_MARK, fence_set_of(member));
+    core_rejoin_send(core, member, FENCE_REJOIN_MARK, fence_set_of(member))->keeps = keeps;
 }
 
 void core_rejoin_clear(struct fence_core *core, unsigned member, uint64_t cursor)

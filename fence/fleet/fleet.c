@@ -93,7 +93,7 @@ static bool can_be_true(const struct fence_fleet *fleet, unsigned i, int64_t inc
                         int64_t admissions)
 {
     assert(incarnation >= 0 && admissions > 0);
-    return incarnation - fleet->view.incarnation[i] <= admissions << FENCE_INCARNATION_RANDOM_BITS;
+    return incarnation - fleet->view.incarnation[i] <= admissions << FENCE_INCARNATION_MEMORY_SHIFT;
 }
 
 int64_t fence_fleet_claimed(const struct fence_fleet *fleet, unsigned i)

@@ -62,7 +62,7 @@ static struct fence_view view(struct play *play)
 {
     struct fence_view view = {.incarnation = {0}};
     for (unsigned i = 0; i < MASTERS; i++)
-        view.incarnation[i] = (INT64_C(1) + below(play, 4)) << FENCE_INCARNATION_RANDOM_BITS;
+        view.incarnation[i] = (INT64_C(1) + below(play, 4)) << FENCE_INCARNATION_MEMORY_SHIFT;
     return view;
 }
 

@@ -166,6 +166,8 @@ static const struct mutant {
      MASTER(LINEAGE_UNCHECKED_INSTALL) | MASTER(PROGRESS_UNCHECKED)},
     {"merge-keeps-attempt", "a lock of two attempts is neither's to undo", UNFOUND, 0,
      MASTER(MERGE_KEEPS_ATTEMPT)},
+    {"memory-unnamed", "a machine with its old memory is below its replacement", UNFOUND,
+     CORE(MEMORY_UNNAMED), 0},
     {"lineage-not-in-mark", "the mark of a master that kept all compares the lineage", UNFOUND, 0,
      MASTER(LINEAGE_UNCHECKED_MARK)},
 };

@@ -75,7 +75,7 @@ static int64_t incarnation(struct play *play)
     if (chance(play, INCARNATION_LAST))
         return FENCE_INCARNATION_MAX - below(play, 2);
     int64_t admissions = below(play, ADMISSIONS);
-    return admissions << FENCE_INCARNATION_RANDOM_BITS | below(play, RANDOM_PARTS);
+    return admissions << FENCE_INCARNATION_MEMORY_SHIFT | below(play, RANDOM_PARTS);
 }
 
 static struct fence_view view(struct play *play)

@@ -141,7 +141,7 @@ static unsigned old_machine(const struct sim_world *world, unsigned i)
 static void replace(struct sim_world *world, unsigned i)
 {
     unsigned old = old_machine(world, i);
-    bool back = old != UINT_MAX && world->plan.kind != SIM_BLACKOUT &&
+    bool back = old != UINT_MAX &&
                 sim_chaos_pick(&world->chaos, SIM_FAULT_REPLACE, 1000) < SWAPPED_BACK;
     if (!back && world->machines_count == SIM_MACHINES_MAX)
         return;
@@ -420,7 +420,7 @@ static void replace_for_one(struct sim_world *world, unsigned i)
         sim_link_break(world, s, i, false);
 }
 
-/* Old machines do not come back. */
+/* Machines that were replaced lose their power, too. */
 static void black_out(struct sim_world *world)
 {
     for (unsigned m = 0; m < world->machines_count; m++)

@@ -58,7 +58,7 @@ static void survive(struct run *run, unsigned i)
     memcpy(facts->marked_server_id, facts->server_id, sizeof(facts->server_id));
     memcpy(facts->marked_lineage, facts->lineage, sizeof(facts->lineage));
     for (unsigned j = 0; j < MASTERS; j++)
-        facts->view.incarnation[j] = INT64_C(7) << FENCE_INCARNATION_RANDOM_BITS;
+        facts->view.incarnation[j] = INT64_C(7) << FENCE_INCARNATION_MEMORY_SHIFT;
 }
 
 static void tell(struct run *run, struct fence_bootstrap_event event)
@@ -319,7 +319,7 @@ static void incarnations_rise_above_those_of_an_earlier_floor(void **state)
     for (unsigned i = 0; i < MASTERS; i++)
         assert_true(second.bootstrap.admitted.incarnation[i] >
                     first.bootstrap.admitted.incarnation[i] +
-                        (INT64_C(1) << FENCE_INCARNATION_RANDOM_BITS));
+                        (INT64_C(1) << FENCE_INCARNATION_MEMORY_SHIFT));
 }
 
 static const struct CMUnitTest cases[] = {

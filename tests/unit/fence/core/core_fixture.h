@@ -21,7 +21,7 @@
 #define CORE_SET(i)   (UINT32_C(1) << (i))
 
 /* The distance between two incarnations of a member that stand @n admissions apart. */
-#define CORE_ADMISSIONS(n) ((INT64_C(1) << FENCE_INCARNATION_RANDOM_BITS) * (n))
+#define CORE_ADMISSIONS(n) ((INT64_C(1) << FENCE_INCARNATION_MEMORY_SHIFT) * (n))
 
 #define CORE_RESOURCE     "orders/42"
 #define CORE_OTHER_HOLDER "someone-elses-lock-id-00000"

@@ -145,6 +145,74 @@ static void mark_is_above_what_others_recorded(void **state)
     assert_true(next_mark(f, rejoin_blank()) > facts.view.incarnation[MEMBER]);
 }
 
+/* ---- the memory of the member ---------------------------------------------------------------- */
+
+static const struct fence_rejoin_request *mark_of(struct core_fixture *f)
+{
+    core_tick(f);
+    rejoin_majority_answers(f);
+    return assert_step(f, FENCE_REJOIN_MARK, CORE_SET(MEMBER));
+}
+
+/* The member is at its place with @facts when its rejoin begins. */
+static const struct fence_rejoin_request *mark_with(void **state, struct fence_facts facts)
+{
+    struct core_fixture *f = rejoin_delayed(state);
+    rejoin_begins(f, facts);
+    return mark_of(f);
+}
+
+static void member_that_restarted_is_marked_within_its_memory(void **state)
+{
+    const struct fence_rejoin_request *mark = mark_with(state, rejoin_restarted());
+    assert_true(mark->keeps);
+    assert_true(fence_incarnation_same_memory(mark->incarnation, rejoin_before()));
+}
+
+static void another_try_is_within_the_same_memory(void **state)
+{
+    struct core_fixture *f = rejoin_delayed(state);
+    rejoin_begins(f, rejoin_restarted());
+    const int64_t first = mark_of(f)->incarnation;
+    rejoin_begins(f, rejoin_marked(first));
+    for (unsigned i = 0; i < MEMBER; i++)
+        f->owed[i].count = 0;
+    const struct fence_rejoin_request *mark = mark_of(f);
+    assert_true(mark->keeps);
+    assert_true(mark->incarnation > first);
+    assert_true(fence_incarnation_same_memory(mark->incarnation, first));
+}
+
+static void member_that_forgot_is_marked_with_a_new_memory(void **state)
+{
+    const struct fence_rejoin_request *mark = mark_with(state, rejoin_blank());
+    assert_false(mark->keeps);
+    assert_false(fence_incarnation_same_memory(mark->incarnation, rejoin_before()));
+}
+
+/* Another server may have taken back a replacement under an incarnation between. */
+static void member_is_marked_as_one_that_forgot_where_a_replacement_is_heard_of(void **state)
+{
+    struct core_fixture *f = rejoin_delayed(state);
+    struct fence_facts facts = core_facts(0);
+    facts.view.incarnation[MEMBER] += CORE_ADMISSIONS(1);
+    core_shake_hands(f, 0, facts);
+    rejoin_begins(f, rejoin_restarted());
+    const struct fence_rejoin_request *mark = mark_of(f);
+    assert_false(mark->keeps);
+    assert_true(mark->incarnation > facts.view.incarnation[MEMBER]);
+}
+
+static void member_whose_tries_are_used_up_is_marked_as_one_that_forgot(void **state)
+{
+    const int64_t last = rejoin_before() | ((1 << FENCE_INCARNATION_TRY_BITS) - 1);
+    struct fence_facts facts = rejoin_restarted();
+    facts.view.incarnation[MEMBER] = last;
+    const struct fence_rejoin_request *mark = mark_with(state, facts);
+    assert_false(mark->keeps);
+    assert_true(mark->incarnation > last);
+}
+
 static void incarnation_that_nothing_can_follow_is_no_crash(void **state)
 {
     struct core_fixture *f = rejoin_delayed(state);
@@ -309,6 +377,11 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(mark_is_above_the_one_of_another_leader),
     CORE_CASE(mark_is_above_what_the_member_was),
     CORE_CASE(mark_is_above_what_others_recorded),
+    CORE_CASE(member_that_restarted_is_marked_within_its_memory),
+    CORE_CASE(another_try_is_within_the_same_memory),
+    CORE_CASE(member_that_forgot_is_marked_with_a_new_memory),
+    CORE_CASE(member_is_marked_as_one_that_forgot_where_a_replacement_is_heard_of),
+    CORE_CASE(member_whose_tries_are_used_up_is_marked_as_one_that_forgot),
     CORE_CASE(incarnation_that_nothing_can_follow_is_no_crash),
     CORE_CASE(marker_that_is_not_the_one_seen_is_looked_at_again),
     CORE_CASE(all_locks_are_cleared_before_anything_is_recorded),
