@@ -17,6 +17,9 @@ inline blank(m)
     state[m] = OUT;
 #endif
     lineage[m] = KEPT;
+#if HALF_WAY
+    keeps[m] = false;
+#endif
     failures++
 }
 
@@ -122,13 +125,25 @@ byte restarts = RESTARTS;
 
 /* A server that sees no majority of others active trusts the disk of a durable member. The member
  * is then what its marker says. (Others may be active all the same, and another server see them.)
- * A member that is joining has to be marked anew. */
+ * A member that is joining has to be marked anew, unless it kept all it knew (HALF_WAY). */
 #define IS_TRUSTED(m) \
     :: d_step { \
         !over && lineage[m] == RESTARTED && state[m] == ACTIVE -> \
         printf("master %d: is trusted\n", m); \
         lineage[m] = KEPT \
     }
+
+#if HALF_WAY
+#define IS_TRUSTED_HALF_WAY(m) \
+    :: d_step { \
+        !over && state[m] >= 2 && keeps[m] -> \
+        printf("master %d: is trusted half-way, as %d\n", m, state[m]); \
+        view[m] = with_incarnation(view[m], member(m), state[m]); \
+        state[m] = ACTIVE; \
+        lineage[m] = KEPT; \
+        keeps[m] = false \
+    }
+#endif
 #endif
 
 #if REPLACEMENTS
@@ -147,6 +162,7 @@ bool replaced;
         state[OLD_MACHINE] = state[m]; \
         lineage[OLD_MACHINE] = lineage[m]; \
         copy_lease(OLD_MACHINE, m); \
+        copy_keeps(OLD_MACHINE, m); \
         blank(m); \
         replaced = true \
     }
@@ -155,6 +171,15 @@ inline copy_lease(to, from)
 {
 #if LEASES
     lease[to] = lease[from]
+#else
+    skip
+#endif
+}
+
+inline copy_keeps(to, from)
+{
+#if HALF_WAY
+    keeps[to] = keeps[from]
 #else
     skip
 #endif

@@ -33,6 +33,9 @@ byte origin[MACHINES]; /* of the lock: 0 if taken here, else IMPORTED and a bit 
 VIEW view[MACHINES];
 byte state[MACHINES];
 byte lineage[MACHINES];
+#if HALF_WAY
+bool keeps[MACHINES]; /* it is joining, and kept all it knew */
+#endif
 #if LEASES
 byte lease[MACHINES]; /* the leases that have to be over before the lock expires, a bit each */
 #endif

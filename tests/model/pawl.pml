@@ -93,10 +93,16 @@ end:
     IS_TRUSTED(1)
 #endif
 #endif
+#if HALF_WAY
+    IS_TRUSTED_HALF_WAY(0)
+#endif
 #if REPLACEMENTS
     IS_REPLACED(0)
 #if RESTARTS
     IS_TRUSTED(OLD_MACHINE)
+#endif
+#if HALF_WAY
+    IS_TRUSTED_HALF_WAY(OLD_MACHINE)
 #endif
 #endif
 #if LEADERS

@@ -37,16 +37,47 @@ short installed[LEADERS]; /* pages that the member acknowledged, a bit each */
 #endif
 #if LEADERS_AT_ONCE > 1
 #define may_be_new(m, x) \
-    ((x) <= LEADERS + 1 && !(issued[member(m)] & bit(x)) && own_marked(m) < (x))
+    ((x) <= LEADERS + 1 && !(issued[member(m)] & bit(x)) && own_marked(m) < (x) && \
+     is_of_memory(m, x))
 #else
 #define may_be_new(m, x) true
 #endif
+
+/* Rule: incarnations of a memory that was kept are below all that a replacement is given. Here 2 is
+ * left for the former. */
+#if HALF_WAY
+#define kept_all(m) (keeps[m] || (state[m] == ACTIVE && lineage[m] == RESTARTED))
+#else
+#define kept_all(m) false
+#endif
+#if HALF_WAY && !defined(MUTANT_MEMORY_UNNAMED)
+#define is_of_memory(m, x) (kept_all(m) == ((x) == 2))
+#else
+#define is_of_memory(m, x) true
+#endif
+
+/* The locks of a member that kept all it knew stay in the way, and count for nobody. */
+inline clear(m)
+{
+#if HALF_WAY
+    keeps[m] = kept_all(m);
+#endif
+#if HALF_WAY && !defined(MUTANT_KEPT_LOCKS_REMOVED)
+    if
+    :: keeps[m] && lock[m] != FREE -> origin[m] = IMPORTED
+    :: keeps[m] && lock[m] == FREE
+    :: else -> remove_lock(m)
+    fi
+#else
+    remove_lock(m)
+#endif
+}
 
 inline mark(r, m, x)
 {
     printf("leader %d: marks master %d, to be %d\n", r, m, x);
 #ifndef MUTANT_LOCKS_KEPT
-    remove_lock(m);
+    clear(m);
 #endif
     state[m] = joining(x);
     lineage[m] = KEPT;
@@ -253,6 +284,9 @@ inline admit(r, m)
     printf("leader %d: admits master %d, counter %d\n", r, m, counter[m]);
     view[m] = view_admitted(r, m);
     lineage[m] = KEPT;
+#if HALF_WAY
+    keeps[m] = false;
+#endif
     state[m] = ACTIVE
 }
 

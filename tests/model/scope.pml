@@ -42,6 +42,9 @@
 #ifndef REPLACEMENTS
 #define REPLACEMENTS 0 /* 0 or 1: an empty machine takes a member's name; the old one lives on */
 #endif
+#ifndef HALF_WAY
+#define HALF_WAY 0 /* 1: a durable master that restarted is trusted half-way through its import, too */
+#endif
 #ifndef LEADERS
 #define LEADERS 0 /* rejoins that may be begun */
 #endif
