@@ -1,6 +1,6 @@
 #include "api/http/exchange.h"
 
-#include "api/http/guard.h"
+#include "api/http/connection.h"
 #include "api/http/head.h"
 #include "api/http/limits.h"
 #include "api/http/problem_answer.h"
@@ -22,13 +22,14 @@ static struct api_exchanges *exchanges_of(const struct api_shard *shard)
     return shard->shards->user.context;
 }
 
-/* libmicrohttpd reads only through the guard. */
-static struct api_guard *guard_of(const struct api_shard *shard, struct MHD_Connection *connection)
+/* libmicrohttpd reads only through the connection. */
+static struct api_connection *connection_of(const struct api_shard *shard,
+                                            struct MHD_Connection *mhd)
 {
-    struct api_guard *guard =
-        api_guards_find(shard->shards->user.guards, api_shard_socket(connection));
-    assert(guard != NULL && !guard->fresh);
-    return guard;
+    struct api_connection *connection =
+        api_connections_find(shard->shards->user.connections, api_shard_socket(mhd));
+    assert(connection != NULL && !connection->fresh);
+    return connection;
 }
 
 static enum MHD_Result note_header(void *context, enum MHD_ValueKind kind, const char *name,
@@ -124,7 +125,7 @@ static void refuse_unread(struct api_request *request, const char *fault)
     if (fault == NULL && !body_unwanted(request))
         return;
 
-    api_guard_refused(guard_of(request->shard, request->connection));
+    api_connection_refused(connection_of(request->shard, request->connection));
     request->close_connection = true;
     request->state = API_REQUEST_HANDLING;
     if (fault != NULL)
@@ -240,7 +241,7 @@ void api_exchange_completed(void *context, struct MHD_Connection *connection, vo
     const struct api_shard *shard = context;
     (void)why;
     see_end(connection);
-    api_guard_answered(guard_of(shard, connection));
+    api_connection_answered(connection_of(shard, connection));
     if (*request != NULL)
         end_of(*request);
     *request = NULL;
@@ -252,5 +253,5 @@ void api_exchange_connected(void *context, struct MHD_Connection *connection,
     const struct api_shard *shard = context;
     (void)connection_context;
     if (code == MHD_CONNECTION_NOTIFY_CLOSED)
-        api_guards_remove(shard->shards->user.guards, api_shard_socket(connection));
+        api_connections_remove(shard->shards->user.connections, api_shard_socket(connection));
 }

@@ -1,5 +1,5 @@
 /* One exchange, request and answer, as libmicrohttpd drives it: reads the request, has it
- * dispatched, and keeps its connection's guard informed. Private to http.c. */
+ * dispatched, and keeps its connection informed. Private to http.c. */
 #ifndef API_HTTP_EXCHANGE_H
 #define API_HTTP_EXCHANGE_H
 

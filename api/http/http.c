@@ -1,7 +1,7 @@
 #include "api/http/http.h"
 
+#include "api/http/connection.h"
 #include "api/http/exchange.h"
-#include "api/http/guard.h"
 #include "api/http/listen.h"
 #include "api/http/parking.h"
 #include "api/http/problem_answer.h"
@@ -27,7 +27,7 @@ enum {
 
 struct api_http {
     struct api_shards shards;
-    struct api_guards guards;
+    struct api_connections connections;
     struct api_exchanges exchanges;
     int listen_fd;       /* -1 once quiesced */
     bool accepting;      /* false: there is no space, or was none when it was last tried */
@@ -51,14 +51,14 @@ static int accept_into(struct api_http *http, struct api_shard *shard)
         accept4(http->listen_fd, (struct sockaddr *)&from, &from_len, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0)
         return errno;
-    if (api_guards_add(&http->guards, fd) != 0) {
+    if (api_connections_add(&http->connections, fd) != 0) {
         (void)close(fd);
         return ENOMEM;
     }
     shard->due = 1;
     if (MHD_add_connection(shard->daemon, fd, (struct sockaddr *)&from, from_len) == MHD_YES)
         return 0;
-    api_guards_remove(&http->guards, fd); /* it is closed already */
+    api_connections_remove(&http->connections, fd); /* it is closed already */
     return ENOMEM;
 }
 
@@ -109,7 +109,7 @@ static bool accept_clients(struct api_http *http)
     const bool accepting = error == 0 || error == EAGAIN;
     if (!accepting && somebody_knocks(http)) {
         log_shortage(http, error);
-        (void)api_guards_evict(&http->guards, EVICTIONS);
+        (void)api_connections_evict(&http->connections, EVICTIONS);
     }
     if (accepting && http->short_of_space &&
         api_http_connections(http) < http->capacity - http->capacity / 10)
@@ -154,14 +154,15 @@ static void set_up(struct api_http *http, const struct api_http_config *config)
         .served = {config->routes, config->routes_count, config->hosts, false},
         .parking = {.watch_fd = -1, .left = tell_left, .left_context = http},
     };
-    api_guards_init(&http->guards, config->head_ms > 0 ? config->head_ms : API_HTTP_WAIT_MS,
-                    config->body_ms > 0 ? config->body_ms : API_HTTP_WAIT_MS);
+    api_connections_init(&http->connections,
+                         config->head_ms > 0 ? config->head_ms : API_HTTP_WAIT_MS,
+                         config->body_ms > 0 ? config->body_ms : API_HTTP_WAIT_MS);
 }
 
 static int open_rooms(struct api_http *http, const struct api_http_config *config)
 {
     const struct api_shards_user user = {
-        .guards = &http->guards,
+        .connections = &http->connections,
         .handle = api_exchange_handle,
         .completed = api_exchange_completed,
         .connected = api_exchange_connected,
@@ -225,16 +226,16 @@ void api_http_watch_turn(struct api_http *http)
 int api_http_timeout_ms(struct api_http *http)
 {
     const int shards_ms = api_shards_timeout_ms(&http->shards);
-    const int guards_ms = api_guards_timeout_ms(&http->guards);
-    if (shards_ms < 0 || guards_ms < 0)
-        return shards_ms < 0 ? guards_ms : shards_ms;
-    return shards_ms < guards_ms ? shards_ms : guards_ms;
+    const int connections_ms = api_connections_timeout_ms(&http->connections);
+    if (shards_ms < 0 || connections_ms < 0)
+        return shards_ms < 0 ? connections_ms : shards_ms;
+    return shards_ms < connections_ms ? shards_ms : connections_ms;
 }
 
 void api_http_turn(struct api_http *http)
 {
     bool more = true;
-    api_guards_expire(&http->guards);
+    api_connections_expire(&http->connections);
     api_shards_look(&http->shards);
     for (int round = 0; round < ROUNDS_MAX && more; round++) {
         more = api_shards_run(&http->shards);
@@ -284,7 +285,7 @@ void api_http_free(struct api_http *http)
     }
     assert(parking->first == NULL);
     api_shards_fini(&http->shards);
-    api_guards_fini(&http->guards);
+    api_connections_fini(&http->connections);
     if (parking->watch_fd >= 0)
         (void)close(parking->watch_fd);
     free(http);

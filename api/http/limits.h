@@ -1,4 +1,4 @@
-/* What a request may be: bounds that its reader, its guard and its answer share. */
+/* What a request may be: bounds that its reader, its connection and its answer share. */
 #ifndef API_HTTP_LIMITS_H
 #define API_HTTP_LIMITS_H
 

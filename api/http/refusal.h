@@ -1,4 +1,4 @@
-/* An answer that is written to a socket past libmicrohttpd. Private to guard.c. */
+/* An answer that is written to a socket past libmicrohttpd. Private to connection.c. */
 #ifndef API_HTTP_REFUSAL_H
 #define API_HTTP_REFUSAL_H
 

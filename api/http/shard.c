@@ -178,7 +178,7 @@ bool api_shards_run(struct api_shards *shards)
         struct api_shard *shard = &shards->shard[i];
         if (shard->due == 0)
             continue;
-        api_recv_through(shards->user.guards);
+        api_recv_through(shards->user.connections);
         (void)MHD_run(shard->daemon);
         api_recv_through(NULL);
         /* Requests that hover make libmicrohttpd want another turn at once. Their answers will

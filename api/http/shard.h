@@ -18,11 +18,11 @@ enum {
     API_SHARD_SIZE = 512, /* connections */
 };
 
-struct api_guards;
+struct api_connections;
 
 /* The part above the shards, which is told what happens in them. */
 struct api_shards_user {
-    struct api_guards *guards; /* of all connections */
+    struct api_connections *connections; /* of all connections */
     MHD_AccessHandlerCallback
         handle; /* libmicrohttpd's callbacks: each gets the struct api_shard */
     MHD_RequestCompletedCallback completed;

@@ -21,7 +21,7 @@ enum {
     FENCE_INCARNATION_TRY_BITS = 8,
     FENCE_INCARNATION_RANDOM_BITS = 24,
     FENCE_INCARNATION_MEMORY_SHIFT = FENCE_INCARNATION_TRY_BITS + FENCE_INCARNATION_RANDOM_BITS,
-    FENCE_INCARNATION_TRY_LEAP_BITS = 4, /* a try is 1 to 2^4 above the one before */
+    FENCE_INCARNATION_TRY_LEAP_BITS = 4,          /* a try is 1 to 2^4 above the one before */
     FENCE_VIEW_TEXT_MAX = FENCE_MASTERS_MAX * 17, /* 16 digits and a comma each, and the NUL */
 };
 

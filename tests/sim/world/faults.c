@@ -141,8 +141,8 @@ static unsigned old_machine(const struct sim_world *world, unsigned i)
 static void replace(struct sim_world *world, unsigned i)
 {
     unsigned old = old_machine(world, i);
-    bool back = old != UINT_MAX &&
-                sim_chaos_pick(&world->chaos, SIM_FAULT_REPLACE, 1000) < SWAPPED_BACK;
+    bool back =
+        old != UINT_MAX && sim_chaos_pick(&world->chaos, SIM_FAULT_REPLACE, 1000) < SWAPPED_BACK;
     if (!back && world->machines_count == SIM_MACHINES_MAX)
         return;
     if (back) {

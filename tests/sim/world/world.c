@@ -81,7 +81,8 @@ static void start_masters(struct sim_world *world, struct sim_rng *rng)
             .ttl_max_ms = plan->ttl_high_ms,
         };
         for (unsigned j = 0; !plan->blank && j < plan->masters; j++)
-            master->memory.marker.view.incarnation[j] = INT64_C(1) << FENCE_INCARNATION_MEMORY_SHIFT;
+            master->memory.marker.view.incarnation[j] = INT64_C(1)
+                                                        << FENCE_INCARNATION_MEMORY_SHIFT;
         sim_master_save(master);
     }
 }

@@ -1,0 +1,322 @@
+#include "api/http/connection.h"
+
+#include "api/http/refusal.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+enum {
+    FDS_FIRST = 256,
+    DRAIN_SIZE = 4096,
+    DRAINS_A_READ = 16,
+};
+
+static uint64_t connection_now_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* ---- waits ----------------------------------------------------------------------------------- */
+
+static void disarm(struct api_connection *connection)
+{
+    struct api_connections *connections = connection->connections;
+    if (connection->wait == API_CONNECTION_FREE)
+        return;
+    if (connection->prev != NULL)
+        connection->prev->next = connection->next;
+    else
+        connections->waits[connection->wait].first = connection->next;
+    if (connection->next != NULL)
+        connection->next->prev = connection->prev;
+    else
+        connections->waits[connection->wait].last = connection->prev;
+    connection->wait = API_CONNECTION_FREE;
+}
+
+/* All connections in one list have the same time limit, so a new one goes to the end. */
+static void arm(struct api_connection *connection, enum api_connection_wait wait)
+{
+    struct api_connections *connections = connection->connections;
+    disarm(connection);
+    connection->wait = (uint8_t)wait;
+    connection->since_ms = connection_now_ms();
+    connection->next = NULL;
+    connection->prev = connections->waits[wait].last;
+    if (connection->prev != NULL)
+        connection->prev->next = connection;
+    else
+        connections->waits[wait].first = connection;
+    connections->waits[wait].last = connection;
+}
+
+/* Requests that wait for their answers. Meanwhile nothing more is read, so the client cannot be
+ * blamed for a next request that is incomplete. */
+static bool is_owed(const struct api_connection *connection)
+{
+    return connection->intake.completed != connection->answered;
+}
+
+/* Waits for the rest of a request. */
+static void await_rest(struct api_connection *connection)
+{
+    enum api_connection_wait wait = API_CONNECTION_FREE;
+    const enum api_intake_phase phase = api_intake_phase(&connection->intake);
+    if (!is_owed(connection) && phase == API_INTAKE_HEAD)
+        wait = API_CONNECTION_HEAD;
+    else if (!is_owed(connection) && phase == API_INTAKE_BODY)
+        wait = API_CONNECTION_BODY;
+    if (wait == connection->wait)
+        return;
+    if (wait == API_CONNECTION_FREE)
+        disarm(connection);
+    else
+        arm(connection, wait);
+}
+
+/* ---- ends ------------------------------------------------------------------------------------ */
+
+/* libmicrohttpd looks at the connection again: its next read learns the end. */
+static void wake(const struct api_connection *connection)
+{
+    (void)shutdown(connection->fd, SHUT_RD);
+}
+
+static void end(struct api_connection *connection)
+{
+    disarm(connection);
+    connection->ended = true;
+    (void)shutdown(connection->fd, SHUT_RDWR);
+}
+
+/* Reads what a refused client still sends, or the kernel would reset the connection before the
+ * client has read why. 0 at the end, or -1 with EAGAIN. */
+static ssize_t drain(const struct api_connection *connection)
+{
+    char dropped[DRAIN_SIZE];
+    ssize_t got = 1;
+    for (int i = 0; i < DRAINS_A_READ && got > 0; i++)
+        got = recvfrom(connection->fd, dropped, sizeof(dropped), MSG_DONTWAIT, NULL, NULL);
+    if (got > 0) {
+        errno = EAGAIN;
+        got = -1;
+    }
+    return got;
+}
+
+static ssize_t refuse_connection(struct api_connection *connection)
+{
+    api_refusal_send(connection->fd, connection->fault->problem, connection->fault->detail,
+                     connection->intake.is_head);
+    (void)shutdown(connection->fd, SHUT_WR);
+    arm(connection, API_CONNECTION_LINGER);
+    return drain(connection);
+}
+
+static void expire(struct api_connection *connection)
+{
+    if (connection->wait != API_CONNECTION_LINGER && !connection->fresh)
+        api_refusal_send(connection->fd, API_PROBLEM_REQUEST_TIMEOUT, NULL,
+                         connection->intake.is_head);
+    end(connection);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* Reads until the kernel has no more, the buffer is full, a request is whole, or one is refused.
+ * Returns what the last read did. */
+static ssize_t fill(struct api_connection *connection, char *buffer, size_t size, size_t *ret_kept)
+{
+    ssize_t got = 0;
+    bool more = true;
+    *ret_kept = 0;
+    while (more) {
+        const size_t room = size - *ret_kept;
+        size_t kept = 0;
+        got = recvfrom(connection->fd, buffer + *ret_kept, room, 0, NULL, NULL);
+        if (got <= 0)
+            break;
+        if (connection->fresh)
+            disarm(connection); /* from its first byte on, the head has its whole time */
+        connection->fresh = false;
+        connection->fault =
+            api_intake_feed(&connection->intake, buffer + *ret_kept, (size_t)got, &kept);
+        *ret_kept += kept;
+        const bool drained = (size_t)got < room;
+        const enum api_intake_phase phase = api_intake_phase(&connection->intake);
+        const bool whole = phase == API_INTAKE_IDLE;
+        /* A read that is short is all there is. But the end may stand behind half a request, or
+         * behind bytes that are dropped. That behind a whole request is seen when it is answered.
+         */
+        more = connection->fault == NULL && *ret_kept < size && phase != API_INTAKE_LOST &&
+               !(drained && whole && *ret_kept > 0);
+    }
+    return got;
+}
+
+ssize_t api_connection_read(struct api_connection *connection, char *buffer, size_t size)
+{
+    size_t kept = 0;
+    if (connection->ended)
+        return 0;
+    if (connection->fault != NULL)
+        return connection->wait == API_CONNECTION_LINGER ? drain(connection)
+                                                         : refuse_connection(connection);
+
+    const ssize_t got = fill(connection, buffer, size, &kept);
+    if (connection->fault != NULL && kept == 0)
+        return refuse_connection(connection);
+    await_rest(connection);
+    if (kept == 0) {
+        if (got > 0) {
+            errno = EAGAIN;
+            return -1;
+        }
+        return got;
+    }
+    if (connection->fault != NULL || got == 0)
+        wake(connection); /* it is not told of the end, or of more, a second time */
+    return (ssize_t)kept;
+}
+
+/* ---- the exchange's side --------------------------------------------------------------------- */
+
+void api_connection_refused(struct api_connection *connection)
+{
+    disarm(connection);
+}
+
+void api_connection_answered(struct api_connection *connection)
+{
+    if (!is_owed(connection)) { /* answered before it came whole: the connection ends */
+        disarm(connection);
+        connection->ended = true;
+        return;
+    }
+    connection->answered++;
+    if (!connection->ended && connection->fault == NULL)
+        await_rest(connection);
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+void api_connections_init(struct api_connections *connections, uint32_t head_ms, uint32_t body_ms)
+{
+    *connections = (struct api_connections){.by_fd = NULL};
+    connections->waits[API_CONNECTION_HEAD].limit_ms = head_ms;
+    connections->waits[API_CONNECTION_BODY].limit_ms = body_ms;
+    connections->waits[API_CONNECTION_LINGER].limit_ms = API_CONNECTION_LINGER_MS;
+}
+
+void api_connections_fini(struct api_connections *connections)
+{
+    for (size_t i = 0; i < connections->size; i++)
+        free(connections->by_fd[i]);
+    free(connections->by_fd);
+    *connections = (struct api_connections){.by_fd = NULL};
+}
+
+/* The kernel bounds how high a descriptor can be. */
+static int make_room(struct api_connections *connections, size_t fd)
+{
+    size_t size = connections->size > 0 ? connections->size : FDS_FIRST;
+    if (fd < connections->size)
+        return 0;
+    while (size <= fd)
+        size *= 2;
+    struct api_connection **by_fd =
+        realloc(connections->by_fd, size * sizeof(struct api_connection *));
+    if (by_fd == NULL)
+        return FENCE_ENOMEM;
+    memset(by_fd + connections->size, 0,
+           (size - connections->size) * sizeof(struct api_connection *));
+    connections->by_fd = by_fd;
+    connections->size = size;
+    return 0;
+}
+
+int api_connections_add(struct api_connections *connections, int fd)
+{
+    assert(fd >= 0);
+    const int result = make_room(connections, (size_t)fd);
+    if (result != 0)
+        return result;
+    assert(connections->by_fd[fd] == NULL);
+    struct api_connection *connection = calloc(1, sizeof(*connection));
+    if (connection == NULL)
+        return FENCE_ENOMEM;
+    connection->connections = connections;
+    connection->fd = fd;
+    connection->fresh = true;
+    connection->wait = API_CONNECTION_FREE;
+    connections->by_fd[fd] = connection;
+    arm(connection, API_CONNECTION_HEAD);
+    return 0;
+}
+
+void api_connections_remove(struct api_connections *connections, int fd)
+{
+    struct api_connection *connection = api_connections_find(connections, fd);
+    if (connection == NULL)
+        return;
+    disarm(connection);
+    connections->by_fd[fd] = NULL;
+    free(connection);
+}
+
+struct api_connection *api_connections_find(const struct api_connections *connections, int fd)
+{
+    return fd >= 0 && (size_t)fd < connections->size ? connections->by_fd[fd] : NULL;
+}
+
+static uint64_t deadline_ms(const struct api_connections *connections, int wait)
+{
+    const struct api_connection *first = connections->waits[wait].first;
+    return first != NULL ? first->since_ms + connections->waits[wait].limit_ms : UINT64_MAX;
+}
+
+void api_connections_expire(struct api_connections *connections)
+{
+    int left = API_CONNECTION_EXPIRE_MAX;
+    for (int wait = 0; wait < API_CONNECTION_WAITS; wait++) {
+        if (connections->waits[wait].first == NULL)
+            continue;
+        const uint64_t now = connection_now_ms();
+        while (deadline_ms(connections, wait) <= now && left-- > 0)
+            expire(connections->waits[wait].first);
+    }
+}
+
+int api_connections_timeout_ms(const struct api_connections *connections)
+{
+    uint64_t next_ms = UINT64_MAX;
+    for (int wait = 0; wait < API_CONNECTION_WAITS; wait++)
+        if (deadline_ms(connections, wait) < next_ms)
+            next_ms = deadline_ms(connections, wait);
+    if (next_ms == UINT64_MAX)
+        return -1;
+    const uint64_t now = connection_now_ms();
+    if (next_ms <= now)
+        return 0;
+    return next_ms - now < INT_MAX ? (int)(next_ms - now) : INT_MAX;
+}
+
+unsigned api_connections_evict(struct api_connections *connections, unsigned count)
+{
+    unsigned evicted = 0;
+    const uint64_t now = connection_now_ms();
+    for (; evicted < count; evicted++) {
+        struct api_connection *oldest = connections->waits[API_CONNECTION_HEAD].first;
+        if (oldest == NULL || now - oldest->since_ms < API_CONNECTION_EVICT_MS)
+            break;
+        expire(oldest);
+    }
+    return evicted;
+}

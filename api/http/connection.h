@@ -1,0 +1,90 @@
+/* The connections of clients, each from its accept to its end. A connection reads the socket for
+ * libmicrohttpd (api/http/recv.c), passes each byte through api/http/intake.h, and gives a head and
+ * a body their time. It refuses by itself what libmicrohttpd must not see: it writes the answer to
+ * the socket after those of all earlier requests, and ends.
+ *
+ *     fresh --first byte--> HEAD --> BODY --> handled --answered--> idle --first byte--> HEAD ...
+ *       '-------time is up---'--------'-----> refused: what still comes is dropped --> closed
+ *
+ * Private to api/. One loop, one thread. */
+#ifndef API_HTTP_CONNECTION_H
+#define API_HTTP_CONNECTION_H
+
+#include "api/http/intake.h"
+#include "fence/protocol/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum {
+    API_CONNECTION_LINGER_MS =
+        1000, /* for a refused client to read why, before the connection ends */
+    API_CONNECTION_EVICT_MS = 1000, /* a head that takes longer may be ended where space is short */
+    API_CONNECTION_EXPIRE_MAX = 512, /* connections ended in one turn */
+};
+
+/* What a connection has a limited time for. */
+enum api_connection_wait {
+    API_CONNECTION_HEAD, /* also for its first byte */
+    API_CONNECTION_BODY,
+    API_CONNECTION_LINGER,
+    API_CONNECTION_WAITS, /* how many there are */
+    API_CONNECTION_FREE = API_CONNECTION_WAITS,
+};
+
+struct api_connection {
+    struct api_connections *connections;
+    struct api_connection *prev, *next; /* in the list of what it waits for */
+    const struct api_fault *fault;      /* found, and to be told */
+    uint64_t since_ms;                  /* when the wait began; CLOCK_MONOTONIC */
+    int fd;
+    uint32_t answered; /* requests; wraps, as intake.completed does */
+    uint8_t wait;      /* enum api_connection_wait */
+    bool fresh;        /* nothing came yet */
+    bool ended;        /* libmicrohttpd is told that the client has gone */
+    struct api_intake intake;
+};
+
+struct api_connections {
+    struct api_connection **by_fd;
+    size_t size; /* of by_fd */
+    struct {
+        struct api_connection *first, *last; /* the longest wait first */
+        uint32_t limit_ms;
+    } waits[API_CONNECTION_WAITS];
+};
+
+void api_connections_init(struct api_connections *connections, uint32_t head_ms, uint32_t body_ms);
+void api_connections_fini(struct api_connections *connections);
+
+/* The client behind @fd was accepted. FENCE_ENOMEM. */
+FENCE_CHECKED int api_connections_add(struct api_connections *connections, int fd);
+
+/* The connection @fd is about to be closed. One that was not added is fine. */
+void api_connections_remove(struct api_connections *connections, int fd);
+
+/* NULL: @fd is not one of theirs. */
+struct api_connection *api_connections_find(const struct api_connections *connections, int fd);
+
+/* recv(2) for libmicrohttpd: bytes that it may see; 0 at the end; -1 with errno. */
+ssize_t api_connection_read(struct api_connection *connection, char *buffer, size_t size);
+
+/* A request was refused before it came whole: nothing more is waited for. */
+void api_connection_refused(struct api_connection *connection);
+
+/* A request that reached a handler has its answer, or its connection ends. */
+void api_connection_answered(struct api_connection *connection);
+
+/* Ends those whose time is up, at most API_CONNECTION_EXPIRE_MAX. */
+void api_connections_expire(struct api_connections *connections);
+
+/* How long until the next time is up; -1: never. */
+int api_connections_timeout_ms(const struct api_connections *connections);
+
+/* Ends connections whose head is not there yet, the oldest first, at most @count: there is no space
+ * for others. Returns how many. They are gone after the next round of their shard. */
+unsigned api_connections_evict(struct api_connections *connections, unsigned count);
+
+#endif
