@@ -170,9 +170,9 @@ static void fail_by_attempt(struct fence_core *core, struct call *call)
 static void begin_attempt(struct fence_core *core, struct call *call)
 {
     struct core_group_call *group = group_of(core, call);
-    struct fence_votes votes = {.count = 1, .each = &call->votes};
+    struct fence_token_votes votes = {.count = 1, .each = &call->votes};
     if (group)
-        votes = (struct fence_votes){.count = group->group.count, .each = group->votes};
+        votes = (struct fence_token_votes){.count = group->group.count, .each = group->votes};
     fence_attempt_begin(&call->attempt, core_random(core), votes, core->fleet.n,
                         fence_fleet_active(&core->fleet), core->now_us);
 }

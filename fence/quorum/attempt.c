@@ -56,7 +56,7 @@ static void fail_if_out_of_reach(struct fence_attempt *attempt)
         attempt_move(attempt, FENCE_ATTEMPT_FAILED);
 }
 
-void fence_attempt_begin(struct fence_attempt *attempt, uint64_t id, struct fence_votes votes,
+void fence_attempt_begin(struct fence_attempt *attempt, uint64_t id, struct fence_token_votes votes,
                          unsigned n, uint32_t active, uint64_t now_us)
 {
     assert(votes.count > 0 && votes.count <= FENCE_GROUP_MAX);
@@ -83,7 +83,7 @@ void fence_attempt_begin(struct fence_attempt *attempt, uint64_t id, struct fenc
 static void freeze(struct fence_attempt *attempt)
 {
     assert(attempt->state == FENCE_ATTEMPT_TAKING);
-    if (fence_votes_fix(&attempt->votes, attempt->tally.n, attempt->frozen)) {
+    if (fence_token_votes_fix(&attempt->votes, attempt->tally.n, attempt->frozen)) {
         attempt_move(attempt, FENCE_ATTEMPT_WON);
         return;
     }

@@ -32,7 +32,7 @@
 #include "fence/quorum/holders.h"
 #include "fence/quorum/obstacles.h"
 #include "fence/quorum/tally.h"
-#include "fence/quorum/votes.h"
+#include "fence/quorum/token_votes.h"
 
 enum fence_attempt_state {
     FENCE_ATTEMPT_TAKING,
@@ -50,7 +50,7 @@ struct fence_attempt {
     uint32_t found;        /* set of those that had it all locked before, under the same lock id */
     uint64_t remaining_ms; /* the least that a lock found so has left; UINT64_MAX: none was found */
     bool stale; /* a master knows a newer view than the one named: another attempt may do better */
-    struct fence_votes votes;
+    struct fence_token_votes votes;
     struct fence_tally tally;
     struct fence_holders holders;     /* who is in the way: one holder, or a split vote */
     struct fence_obstacles obstacles; /* and what */
@@ -58,7 +58,7 @@ struct fence_attempt {
 
 /* Begins an attempt @id. Each resource has one element of @votes. It asks the masters in @active
  * out of @n. Too few of them: it has FAILED, and nothing must be sent. */
-void fence_attempt_begin(struct fence_attempt *attempt, uint64_t id, struct fence_votes votes,
+void fence_attempt_begin(struct fence_attempt *attempt, uint64_t id, struct fence_token_votes votes,
                          unsigned n, uint32_t active, uint64_t now_us);
 
 /* Master @i answered the round under way. The caller keeps replies of earlier rounds away. When the

@@ -14,8 +14,8 @@ static const char *const holder_b = "holder-b";
 static struct fence_attempt begin(unsigned n, uint32_t active)
 {
     struct fence_attempt attempt;
-    fence_attempt_begin(&attempt, ID, (struct fence_votes){.count = 1, .each = &votes}, n, active,
-                        BEGAN_US);
+    fence_attempt_begin(&attempt, ID, (struct fence_token_votes){.count = 1, .each = &votes}, n,
+                        active, BEGAN_US);
     return attempt;
 }
 

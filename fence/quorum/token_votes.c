@@ -1,4 +1,4 @@
-#include "fence/quorum/votes.h"
+#include "fence/quorum/token_votes.h"
 
 #include "fence/base/set.h"
 
@@ -23,7 +23,7 @@ static bool all_equal(const struct fence_counter_votes *votes, unsigned n, uint3
     return true;
 }
 
-bool fence_votes_fix(const struct fence_votes *votes, unsigned n, uint32_t set)
+bool fence_token_votes_fix(const struct fence_token_votes *votes, unsigned n, uint32_t set)
 {
     bool agreed = true;
     for (unsigned k = 0; k < votes->count; k++) {

@@ -1,7 +1,7 @@
 /* The numbers that masters gave for each resource, and the token that they make: the greatest of
  * the first majority. */
-#ifndef FENCE_QUORUM_VOTES_H
-#define FENCE_QUORUM_VOTES_H
+#ifndef FENCE_QUORUM_TOKEN_VOTES_H
+#define FENCE_QUORUM_TOKEN_VOTES_H
 
 #include "fence/protocol/limits.h"
 
@@ -15,13 +15,13 @@ struct fence_counter_votes {
 };
 
 /* One for each resource. The caller's; it stays where it is as long as the attempt. */
-struct fence_votes {
+struct fence_token_votes {
     unsigned count;
     struct fence_counter_votes *each;
 };
 
 /* Fixes the token of each resource: the greatest number that a master of @set gave, out of @n.
  * True if all of @set gave the same number for each. Precondition: @set is not empty. */
-bool fence_votes_fix(const struct fence_votes *votes, unsigned n, uint32_t set);
+bool fence_token_votes_fix(const struct fence_token_votes *votes, unsigned n, uint32_t set);
 
 #endif
