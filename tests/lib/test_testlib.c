@@ -138,15 +138,15 @@ static void paused_master_answers_nothing_until_resumed(void **state)
 /* A peer that sends @bytes to whoever connects, then ends the connection. Returns its port. */
 static uint16_t peer(const char *bytes)
 {
-    const uint16_t port = port_free();
-    const struct sockaddr_in address = {
-        .sin_family = AF_INET,
-        .sin_port = htons(port),
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, /* any port */
         .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
     };
+    socklen_t size = sizeof(address);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(bind(fd, (const struct sockaddr *)&address, size), 0);
     assert_int_equal(listen(fd, 1), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &size), 0);
     if (fork() == 0) {
         alarm(10); /* whatever happens to the test, it does not stay */
         int client = accept(fd, NULL, NULL);
@@ -157,7 +157,7 @@ static uint16_t peer(const char *bytes)
                   : 1);
     }
     close(fd);
-    return port;
+    return ntohs(address.sin_port);
 }
 
 static void body_ends_where_its_length_says(void **state)
