@@ -83,7 +83,7 @@ endfunction()
 # pawl_add_fuzzer(<what> SOURCES <file>... [LINK <library>...])
 #
 # A libFuzzer target, built by the fuzz preset only. As a test, fuzz.<what>, it goes through the
-# corpus kept in corpus/<what>/ and then looks for something new for ten seconds.
+# corpus kept in corpus/<what>/ and then looks for something new for a minute.
 function(pawl_add_fuzzer what)
     if(NOT PAWL_FUZZ)
         return()
@@ -94,7 +94,7 @@ function(pawl_add_fuzzer what)
     # New finds go to the first folder: the build's, so that the source tree stays as it was.
     set(found ${CMAKE_CURRENT_BINARY_DIR}/${what})
     file(MAKE_DIRECTORY ${found})
-    pawl_add_check(fuzz.${what} TIMEOUT 60
-        COMMAND fuzz.${what} -max_total_time=10 -artifact_prefix=${found}/
+    pawl_add_check(fuzz.${what} TIMEOUT 150
+        COMMAND fuzz.${what} -max_total_time=60 -artifact_prefix=${found}/
                 ${found} ${CMAKE_CURRENT_SOURCE_DIR}/corpus/${what})
 endfunction()
