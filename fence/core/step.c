@@ -4,6 +4,7 @@
 #include "fence/core/calls.h"
 #include "fence/core/cleanup.h"
 #include "fence/core/core.h"
+#include "fence/core/left.h"
 #include "fence/core/masters.h"
 #include "fence/core/output.h"
 #include "fence/core/quorum_calls.h"
@@ -123,23 +124,6 @@ static void on_call(struct fence_core *core, const struct fence_call *asked)
         core_quorum_call_begin(core, call);
 }
 
-static void on_left_event(struct fence_core *core, uint64_t client)
-{
-    uint32_t index = core_clients_find(&core->clients, client);
-    if (index != FENCE_NOBODY)
-        core_acquire_abandon(core, &core->calls[index]);
-}
-
-static void on_declined(struct fence_core *core, const struct fence_taken *declined)
-{
-    const struct fence_group *group = declined->group;
-    core_undo(core, declined);
-    if (!group)
-        core_released(core, declined->resource, declined->lock_id);
-    for (unsigned k = 0; group && k < group->count; k++)
-        core_released(core, group->locks[k].resource, declined->lock_id);
-}
-
 static void on_reply_event(struct fence_core *core, unsigned i, const struct fence_reply *reply)
 {
     fence_fleet_answered(&core->fleet, i, reply->locks, core->now_us);
@@ -214,10 +198,10 @@ void fence_step(struct fence_core *core, const struct fence_event *event,
         on_call(core, &event->call);
         break;
     case FENCE_EVENT_LEFT:
-        on_left_event(core, event->client);
+        core_left(core, event->client);
         break;
     case FENCE_EVENT_DECLINED:
-        on_declined(core, &event->declined);
+        core_left_grant(core, &event->declined);
         break;
     case FENCE_EVENT_RELEASED:
         core_released(core, event->released.resource, event->released.lock_id);
