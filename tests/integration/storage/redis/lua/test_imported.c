@@ -1,0 +1,347 @@
+/* What may be done with a lock that was imported, and with a tombstone, on a real Redis: the server
+ * is the second of three masters. */
+#include "storage/redis/lua/lineage.lua.h"
+#include "storage/redis/lua/requests.lua.h"
+#include "storage/redis/lua/view.lua.h"
+#include "tests/integration/storage/redis/lua/script_fixture.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define A   "aaaaaaaaaaaaaaaaaaaaaa"
+#define B   "bbbbbbbbbbbbbbbbbbbbbb"
+#define KEY "pawl:lock:name"
+
+enum {
+    NO = 0,
+    YES = 1,
+    EXHAUSTED = -1,
+    SUPERSEDED = -2,
+    UNCOUNTED = -3,
+};
+
+static redisReply *ask(const char *request)
+{
+    static const char *const scripts[] = {storage_redis_lua_lineage, storage_redis_lua_view,
+                                          storage_redis_lua_requests};
+    char arguments[256];
+    snprintf(arguments, sizeof(arguments), "2 pawl:fleet " KEY " 10,20,30 " SCRIPT_FLEET " 2 %s",
+             request);
+    redisReply *reply = script_eval(scripts, 3, arguments);
+    assert_int_equal(reply->type, REDIS_REPLY_ARRAY);
+    assert_int_equal(reply->elements, 1);
+    return reply;
+}
+
+static long long answer(const char *request)
+{
+    redisReply *reply = ask(request);
+    assert_int_equal(reply->element[0]->type, REDIS_REPLY_INTEGER);
+    long long integer = reply->element[0]->integer;
+    freeReplyObject(reply);
+    return integer;
+}
+
+/* It is answered as held, with the lock as it is. */
+static void expect_held(const char *request, const char *value)
+{
+    redisReply *reply = ask(request);
+    const redisReply *held = reply->element[0];
+    assert_int_equal(held->type, REDIS_REPLY_ARRAY);
+    assert_true(held->elements >= 2);
+    assert_string_equal(held->element[1]->str, value);
+    freeReplyObject(reply);
+}
+
+static void put(const char *value)
+{
+    script_redis("SET " KEY " %s PX 5000", value);
+}
+
+static void assert_lock(const char *expected)
+{
+    redisReply *reply = script_reply("GET " KEY);
+    assert_string_equal(reply->type == REDIS_REPLY_STRING ? reply->str : "", expected);
+    freeReplyObject(reply);
+    assert_in_range(redis_fleet_integer(script_fleet, 0, "PTTL " KEY), 4000, 5000);
+}
+
+static int start(void **state)
+{
+    int error = script_start(state);
+    if (!error)
+        script_mark_active("2", "no");
+    return error;
+}
+
+/* ---- tombstones ------------------------------------------------------------------------------ */
+
+static void tombstone_is_not_extended_released_confirmed_or_taken_back(void **state)
+{
+    (void)state;
+    put("~:0:0:0:");
+    assert_int_equal(answer("E " A " 9 30000 1000"), UNCOUNTED);
+    assert_int_equal(answer("R " A), UNCOUNTED);
+    assert_int_equal(answer("C " A ".1 7 9 a"), NO);
+    assert_int_equal(answer("C " A ".1 7 9 x"), NO);
+    assert_int_equal(answer("U " A ".1"), NO);
+    assert_int_equal(answer("V 1 " A ".1"), NO);
+    assert_int_equal(answer("H 1 a " A ".1 7 9"), NO);
+    assert_lock("~:0:0:0:");
+    script_assert_field("7", NULL);
+}
+
+static void tombstone_is_held_by_nobody(void **state)
+{
+    (void)state;
+    put("~:0:0:0:");
+    expect_held("T " A ".1 7 30000 me", "~:0:0:0:");
+    expect_held("F " A ".1 7 30000 me a", "~:0:0:0:");
+    expect_held("G 1 a " A ".1 30000 me 7", "~:0:0:0:");
+    expect_held("I", "~:0:0:0:");
+    assert_lock("~:0:0:0:");
+    script_assert_field("7", NULL);
+}
+
+/* Nobody's lock id begins so, but a request is what its sender makes it. */
+static void tombstone_does_not_obey_who_calls_itself_one(void **state)
+{
+    (void)state;
+    put("~:0:0:0:");
+    assert_int_equal(answer("R ~"), UNCOUNTED);
+    assert_int_equal(answer("E ~ 9 30000 1000"), UNCOUNTED);
+    assert_lock("~:0:0:0:");
+}
+
+/* ---- imported locks -------------------------------------------------------------------------- */
+
+static void imported_lock_is_extended_where_a_majority_had_it(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned from;
+        long long expected;
+    } rows[] = {{0, UNCOUNTED}, {1, UNCOUNTED}, {2, UNCOUNTED}, {4, UNCOUNTED},
+                {3, YES},       {5, YES},       {6, YES},       {7, YES}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char value[64];
+        snprintf(value, sizeof(value), A ".1:7:2:%u:me", rows[i].from);
+        put(value);
+        assert_int_equal(answer("E " A " 7 5000 1000"), rows[i].expected);
+        if (rows[i].expected == YES)
+            snprintf(value, sizeof(value), A ".*:7:3:%u:me", rows[i].from);
+        assert_lock(value);
+    }
+}
+
+static void imported_lock_above_the_token_supersedes_nothing(void **state)
+{
+    (void)state;
+    put(A ".1:8:2:5:me");
+    assert_int_equal(answer("E " A " 7 30000 1000"), UNCOUNTED);
+    assert_lock(A ".1:8:2:5:me");
+    put(A ".1:8:2::me");
+    assert_int_equal(answer("E " A " 7 30000 1000"), SUPERSEDED);
+}
+
+static void imported_lock_is_extended_so_often_and_no_more(void **state)
+{
+    (void)state;
+    put(A ".1:7:1000:5:me");
+    assert_int_equal(answer("E " A " 7 30000 1000"), EXHAUSTED);
+}
+
+static void imported_lock_of_another_id_is_not_the_one_asked_for(void **state)
+{
+    (void)state;
+    put(A ".1:7:2:5:me");
+    assert_int_equal(answer("E " B " 7 30000 1000"), NO);
+    assert_int_equal(answer("R " B), NO);
+    expect_held("T " B ".1 7 30000 me", A ".1:7:2:5:me");
+}
+
+static void imported_lock_is_released_wherever_it_was_had(void **state)
+{
+    (void)state;
+    put(A ".1:7:2:0:me");
+    assert_int_equal(answer("R " A), YES);
+    assert_int_equal(redis_fleet_integer(script_fleet, 0, "EXISTS " KEY), 0);
+}
+
+static void clean_up_takes_back_an_imported_lock_of_its_attempt_only(void **state)
+{
+    (void)state;
+    put(A ".1:7:2:0:me");
+    assert_int_equal(answer("U " A ".2"), NO);
+    assert_int_equal(answer("U " A ".1"), YES);
+    put(A ".*:7:2:0:me");
+    assert_int_equal(answer("U " A ".1"), NO);
+}
+
+static void imported_lock_is_shown_with_its_holder(void **state)
+{
+    (void)state;
+    put(A ".1:7:2:1:me");
+    expect_held("I", A ".1:7:2:1:me");
+}
+
+/* A group finds them as a single acquire does: counted anew, with the least of what is left. */
+static void imported_locks_of_a_group_are_counted_anew(void **state)
+{
+    (void)state;
+    put(A ".1:7:2:5:me");
+    redisReply *reply = ask("G 1 a " A ".1 30000 me 7");
+    const redisReply *numbers = reply->element[0];
+    assert_int_equal(numbers->elements, 3);
+    assert_in_range(numbers->element[1]->integer, 4000, 5000);
+    assert_int_equal(numbers->element[2]->integer, 1);
+    freeReplyObject(reply);
+    assert_lock(A ".1:1:2::me");
+    script_assert_field("7", "1");
+}
+
+/* ---- first touch ----------------------------------------------------------------------------- */
+
+/* As install.lua leaves it: without an expiry. */
+static void import(long long expiry_ms, const char *lock)
+{
+    script_redis("SET " KEY " @%013lld@%s", expiry_ms, lock);
+}
+
+static void expect_expiry_of(const char *request, const char *lock)
+{
+    long long expiry_ms = script_now_ms() + 60000;
+    import(expiry_ms, "005@" A ".1:7:2::me");
+    freeReplyObject(ask(request));
+    redisReply *reply = script_reply("GET " KEY);
+    assert_string_equal(reply->type == REDIS_REPLY_STRING ? reply->str : "", lock);
+    freeReplyObject(reply);
+    assert_int_equal(redis_fleet_integer(script_fleet, 0, "PEXPIRETIME " KEY), expiry_ms);
+}
+
+static void imported_lock_gets_its_expiry_when_somebody_takes_it(void **state)
+{
+    (void)state;
+    expect_expiry_of("T " B ".1 7 30000 me", A ".1:7:2:5:me");
+    expect_expiry_of("F " B ".1 7 30000 me a", A ".1:7:2:5:me");
+    expect_expiry_of("G 1 a " B ".1 30000 me 7", A ".1:7:2:5:me");
+    expect_expiry_of("T " A ".1 7 30000 me", A ".1:1:2::me"); /* its own, counted anew */
+}
+
+static void imported_lock_gets_its_expiry_when_it_is_confirmed(void **state)
+{
+    (void)state;
+    expect_expiry_of("C " A ".1 7 9 x", A ".1:9:2:5:me");
+    expect_expiry_of("C " B ".1 7 9 x", A ".1:7:2:5:me");
+    expect_expiry_of("H 1 a " A ".1 7 9", A ".1:9:2:5:me");
+}
+
+static void imported_lock_gets_its_expiry_when_it_is_extended(void **state)
+{
+    (void)state;
+    expect_expiry_of("E " A " 7 10 1000", A ".*:7:3:5:me"); /* for less than it has */
+    expect_expiry_of("E " B " 7 10 1000", A ".1:7:2:5:me");
+}
+
+static void imported_lock_gets_its_expiry_when_it_is_released_by_another(void **state)
+{
+    (void)state;
+    expect_expiry_of("R " B, A ".1:7:2:5:me");
+}
+
+static void imported_lock_gets_its_expiry_when_another_attempt_is_taken_back(void **state)
+{
+    (void)state;
+    expect_expiry_of("U " A ".2", A ".1:7:2:5:me");
+    expect_expiry_of("V 1 " A ".2", A ".1:7:2:5:me");
+}
+
+static void imported_lock_gets_its_expiry_when_it_is_shown(void **state)
+{
+    (void)state;
+    expect_expiry_of("I", A ".1:7:2:5:me");
+}
+
+/* An extension counts from its lease, as with any lock. */
+static void imported_lock_without_an_expiry_is_extended(void **state)
+{
+    (void)state;
+    import(script_now_ms() + 1000, "005@" A ".1:7:2::me");
+    assert_int_equal(answer("E " A " 7 5000 1000"), YES);
+    assert_lock(A ".*:7:3:5:me");
+}
+
+static void imported_lock_without_an_expiry_is_released_and_taken_back(void **state)
+{
+    (void)state;
+    static const char *const requests[] = {"R " A, "U " A ".1", "V 1 " A ".1"};
+    for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+        import(script_now_ms() + 60000, "000@" A ".1:7:2::me");
+        assert_int_equal(answer(requests[i]), YES);
+        assert_int_equal(redis_fleet_integer(script_fleet, 0, "EXISTS " KEY), 0);
+    }
+}
+
+static void imported_lock_is_released_where_memory_is_out(void **state)
+{
+    (void)state;
+    import(script_now_ms() + 60000, "000@" A ".1:7:2::me");
+    script_redis("CONFIG SET maxmemory 1");
+    assert_int_equal(answer("R " A), YES);
+    assert_int_equal(redis_fleet_integer(script_fleet, 0, "EXISTS " KEY), 0);
+}
+
+static void imported_lock_whose_time_is_over_is_free(void **state)
+{
+    (void)state;
+    static const char *const locks[] = {"005@" A ".1:7:2::me", "005@~:0:0::"};
+    static const char *const requests[] = {
+        "C " A ".1 7 9 x",
+        "H 1 a " A ".1 7 9",
+        "E " A " 7 30000 1000",
+        "R " A,
+        "U " A ".1",
+        "V 1 " A ".1",
+        "I",
+    };
+    for (size_t k = 0; k < 2; k++) {
+        for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+            import(script_now_ms() - 1, locks[k]);
+            assert_int_equal(answer(requests[i]), NO);
+            assert_int_equal(redis_fleet_integer(script_fleet, 0, "EXISTS " KEY), 0);
+        }
+        import(script_now_ms() - 1, locks[k]);
+        assert_int_equal(answer("T " B ".1 7 5000 me"), k + 1);
+        char value[64];
+        snprintf(value, sizeof(value), B ".1:%zu:0::me", k + 1);
+        assert_lock(value);
+    }
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, start, script_stop)
+
+static const struct CMUnitTest cases[] = {
+    CASE(tombstone_is_not_extended_released_confirmed_or_taken_back),
+    CASE(tombstone_is_held_by_nobody),
+    CASE(tombstone_does_not_obey_who_calls_itself_one),
+    CASE(imported_lock_is_extended_where_a_majority_had_it),
+    CASE(imported_lock_above_the_token_supersedes_nothing),
+    CASE(imported_lock_is_extended_so_often_and_no_more),
+    CASE(imported_lock_of_another_id_is_not_the_one_asked_for),
+    CASE(imported_lock_is_released_wherever_it_was_had),
+    CASE(clean_up_takes_back_an_imported_lock_of_its_attempt_only),
+    CASE(imported_lock_is_shown_with_its_holder),
+    CASE(imported_locks_of_a_group_are_counted_anew),
+    CASE(imported_lock_gets_its_expiry_when_somebody_takes_it),
+    CASE(imported_lock_gets_its_expiry_when_it_is_confirmed),
+    CASE(imported_lock_gets_its_expiry_when_it_is_extended),
+    CASE(imported_lock_gets_its_expiry_when_it_is_released_by_another),
+    CASE(imported_lock_gets_its_expiry_when_another_attempt_is_taken_back),
+    CASE(imported_lock_gets_its_expiry_when_it_is_shown),
+    CASE(imported_lock_without_an_expiry_is_extended),
+    CASE(imported_lock_without_an_expiry_is_released_and_taken_back),
+    CASE(imported_lock_is_released_where_memory_is_out),
+    CASE(imported_lock_whose_time_is_over_is_free),
+};
+
+CASE_MAIN(cases, NULL, NULL)

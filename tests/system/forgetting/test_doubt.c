@@ -1,0 +1,90 @@
+/* One master is all there is, and pawld has seen that it lost something. What makes it look as if
+ * nothing had happened must not make it vote again: a restart from its file, or CONFIG RESETSTAT.
+ * Nor may a master that lost nothing be kept out by what it was told long ago. */
+#include "tests/lib/case.h"
+#include "tests/system/forgetting/evict.h"
+#include "tests/system/forgetting/forgetting.h"
+#include "tests/system/forgetting/redis_files.h"
+#include "tests/system/masters.h"
+
+static struct redis_fleet *copy;
+
+static int teardown(void **state)
+{
+    redis_fleet_free(copy);
+    copy = NULL;
+    return fleet_teardown(state);
+}
+
+static struct forgetting evict_seen(void)
+{
+    struct forgetting forgetting = forgetting_serve();
+    assert_true(forgetting_grant_at_all(&forgetting));
+    evict_locks("volatile-ttl");
+    masters_wait(forgetting.port, 0, "refused", "evicts");
+    evict_no_more();
+    masters_wait(forgetting.port, 0, "refused", "forgot");
+    return forgetting;
+}
+
+static void master_that_evicted_locks_is_not_trusted_after_a_restart(void **state)
+{
+    (void)state;
+    struct forgetting forgetting = evict_seen();
+    redis_fleet_kill(fleet, 0);
+    redis_fleet_restart(fleet, 0, true);
+    forgetting_judge_all(&forgetting, true);
+}
+
+static void master_that_evicted_locks_is_not_trusted_after_resetstat(void **state)
+{
+    (void)state;
+    struct forgetting forgetting = evict_seen();
+    fleet_command(0, "CONFIG RESETSTAT");
+    forgetting_judge_all(&forgetting, true);
+}
+
+static void master_demoted_to_an_older_copy_is_not_trusted_after_a_restart(void **state)
+{
+    (void)state;
+    struct forgetting forgetting = forgetting_serve();
+    copy = redis_fleet_new(1, REDIS_ALWAYS);
+    redis_follow(copy, 0, fleet, 0);
+    freeReplyObject(redis_fleet_command(copy, 0, "REPLICAOF NO ONE"));
+    masters_wait(forgetting.port, 0, "active", NULL);
+    assert_true(forgetting_grant_at_all(&forgetting));
+    redis_follow(fleet, 0, copy, 0);
+    fleet_command(0, "REPLICAOF NO ONE");
+    masters_wait(forgetting.port, 0, "refused", "forgot");
+    redis_fleet_kill(fleet, 0);
+    redis_fleet_restart(fleet, 0, true);
+    forgetting_judge_all(&forgetting, true);
+}
+
+/* A replica attached for a backup changes the replication id. What was counted before the marker
+ * says nothing about the time since. */
+static void master_told_things_long_ago_lives_through_a_backup(void **state)
+{
+    (void)state;
+    fleet_command(0, "REPLICAOF NO ONE");
+    struct forgetting forgetting = forgetting_serve();
+    fleet_command(0, "CONFIG RESETSTAT");
+    forgetting_wait_noticed(&forgetting, 0);
+    assert_true(forgetting_grant_at_all(&forgetting));
+    copy = redis_fleet_new(1, REDIS_ALWAYS);
+    redis_follow(copy, 0, fleet, 0);
+    forgetting_judge_all(&forgetting, false);
+}
+
+#define DOUBT_CASE(name)                                                                           \
+    cmocka_unit_test_prestate_setup_teardown(name, fleet_setup, teardown,                          \
+                                             &((struct fleet_wanted){1, REDIS_ALWAYS}))
+
+static const struct CMUnitTest cases[] = {
+    DOUBT_CASE(master_that_evicted_locks_is_not_trusted_after_a_restart),
+    DOUBT_CASE(master_that_evicted_locks_is_not_trusted_after_resetstat),
+    DOUBT_CASE(master_demoted_to_an_older_copy_is_not_trusted_after_a_restart),
+    DOUBT_CASE(master_told_things_long_ago_lives_through_a_backup),
+};
+
+CASE_MAIN(cases, NULL, NULL)

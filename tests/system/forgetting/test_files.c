@@ -1,0 +1,140 @@
+/* Older files under one master while the others are up: a restored backup, a file that was mended
+ * by dropping its end, a machine that was rolled back. */
+#include "tests/lib/case.h"
+#include "tests/lib/process.h"
+#include "tests/lib/wait.h"
+#include "tests/system/forgetting/forgetting.h"
+#include "tests/system/forgetting/redis_files.h"
+#include "tests/system/masters.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+enum {
+    BRIEFLY_MS = 500,
+};
+
+static const char *aside(void)
+{
+    static char path[256];
+    snprintf(path, sizeof(path), "%s/aside", fleet->dir);
+    return path;
+}
+
+static void restart_on_what_was_kept(void)
+{
+    redis_fleet_kill(fleet, 0);
+    redis_files_put_back(fleet, 0, aside());
+    redis_fleet_restart(fleet, 0, true);
+}
+
+static void master_with_an_older_file_put_back_is_taken_back(void **state)
+{
+    (void)state;
+    struct forgetting forgetting = forgetting_serve();
+    redis_files_keep(fleet, 0, aside());
+    assert_true(forgetting_grant(&forgetting));
+    restart_on_what_was_kept();
+    forgetting_judge(&forgetting);
+}
+
+/* Two of five are a minority too. */
+static void two_masters_with_older_files_put_back_are_taken_back(void **state)
+{
+    (void)state;
+    struct forgetting forgetting = forgetting_serve();
+    char second[256];
+    snprintf(second, sizeof(second), "%s/second", fleet->dir);
+    redis_files_keep(fleet, 0, aside());
+    redis_files_keep(fleet, 1, second);
+    assert_true(forgetting_grant(&forgetting));
+    redis_fleet_kill(fleet, 1);
+    redis_files_put_back(fleet, 1, second);
+    restart_on_what_was_kept();
+    redis_fleet_restart(fleet, 1, true);
+    forgetting_judge(&forgetting);
+}
+
+/* The second master hangs for half a second, as on a busy machine. After that it can be asked. */
+static void master_with_an_older_file_is_not_trusted_while_another_hangs_briefly(void **state)
+{
+    (void)state;
+    struct forgetting forgetting = forgetting_serve();
+    redis_files_keep(fleet, 0, aside());
+    assert_true(forgetting_grant(&forgetting));
+    redis_fleet_pause(fleet, 1);
+    restart_on_what_was_kept();
+    for (const uint64_t end_ms = wait_now_ms() + BRIEFLY_MS; wait_now_ms() < end_ms; wait_ms(10))
+        forgetting_work(&forgetting);
+    redis_fleet_resume(fleet, 1);
+    forgetting_judge(&forgetting);
+}
+
+/* As a file system's snapshot or a virtual machine's does: not a byte changes while it is taken. */
+static void master_rolled_back_to_a_copy_of_its_folder_is_taken_back(void **state)
+{
+    (void)state;
+    struct forgetting forgetting = forgetting_serve();
+    redis_fleet_pause(fleet, 0);
+    redis_files_keep(fleet, 0, aside());
+    redis_fleet_resume(fleet, 0);
+    forgetting_wait_noticed(&forgetting, 0);
+    assert_true(forgetting_grant(&forgetting));
+    redis_fleet_pause(fleet, 0); /* nothing ends in good order */
+    restart_on_what_was_kept();
+    forgetting_judge(&forgetting);
+}
+
+static void master_rolled_back_twice_is_taken_back(void **state)
+{
+    (void)state;
+    struct forgetting forgetting = forgetting_serve();
+    redis_files_keep(fleet, 0, aside());
+    assert_true(forgetting_grant(&forgetting));
+    restart_on_what_was_kept();
+    forgetting_wait_active(&forgetting, 0);
+    restart_on_what_was_kept();
+    forgetting_judge(&forgetting);
+}
+
+/* What Redis says when its file is damaged: "use ./redis-check-aof --fix <filename>". */
+static void master_whose_damaged_file_was_fixed_is_taken_back(void **state)
+{
+    (void)state;
+    struct forgetting forgetting = forgetting_serve();
+    const off_t size = redis_files_tail_size(fleet, 0);
+    assert_true(forgetting_grant(&forgetting));
+    redis_fleet_kill(fleet, 0);
+    redis_files_damage_tail(fleet, 0, size);
+    redis_files_fix(fleet, 0);
+    assert_true(redis_files_tail_size(fleet, 0) <= size);
+    redis_fleet_restart(fleet, 0, true);
+    forgetting_judge(&forgetting);
+}
+
+/* Redis itself drops a torn end, as its default says (aof-load-truncated). */
+static void master_whose_file_lost_its_end_is_taken_back(void **state)
+{
+    (void)state;
+    struct forgetting forgetting = forgetting_serve();
+    const off_t size = redis_files_tail_size(fleet, 0);
+    assert_true(forgetting_grant(&forgetting));
+    redis_fleet_kill(fleet, 0);
+    redis_files_cut_tail(fleet, 0, size);
+    redis_fleet_restart(fleet, 0, true);
+    forgetting_judge(&forgetting);
+}
+
+#define FILES_CASE(name, n) FLEET_CASE(name, n, REDIS_ALWAYS)
+
+static const struct CMUnitTest cases[] = {
+    FILES_CASE(master_with_an_older_file_put_back_is_taken_back, 3),
+    FILES_CASE(two_masters_with_older_files_put_back_are_taken_back, 5),
+    FILES_CASE(master_with_an_older_file_is_not_trusted_while_another_hangs_briefly, 3),
+    FILES_CASE(master_rolled_back_to_a_copy_of_its_folder_is_taken_back, 5),
+    FILES_CASE(master_rolled_back_twice_is_taken_back, 3),
+    FILES_CASE(master_whose_damaged_file_was_fixed_is_taken_back, 3),
+    FILES_CASE(master_whose_file_lost_its_end_is_taken_back, 3),
+};
+
+CASE_MAIN(cases, NULL, NULL)
