@@ -161,6 +161,8 @@ static bool draw_incarnation(struct fence_core *core, unsigned member, int64_t *
     *ret_next = of_its_memory != 0 && !FENCE_MUTANT(MEMORY_UNNAMED)
                     ? of_its_memory
                     : fence_incarnation_next(highest, random);
+    if (FENCE_MUTANT(INCARNATION_REUSED) && highest == core->fleet.master[member].meant)
+        *ret_next = highest;
     return FENCE_MUTANT(MEMORY_UNNAMED) ? keeps : of_its_memory != 0;
 }
 
@@ -169,15 +171,13 @@ void core_rejoin_mark(struct fence_core *core, unsigned member)
     assert(core->fleet.master[member].state == FENCE_MASTER_REJOIN);
     struct core_rejoin *rejoin = &core->rejoins[member];
     struct fence_master *master = core_master(core, member);
-    const int64_t highest = highest_incarnation(core, member);
     int64_t next;
     const bool keeps = draw_incarnation(core, member, &next);
     if (next > FENCE_INCARNATION_MAX) { /* nobody could read the markers that record it */
         put_rejoin_off(core, member);
         return;
     }
-    if (!FENCE_MUTANT(INCARNATION_REUSED) || highest != master->meant)
-        master->meant = next;
+    master->meant = next;
     rejoin->steps = 0;
     core_rejoin_state_enter(rejoin, CORE_REJOIN_MARKING, core_rejoin_timeout_us(core));
     core_rejoin_send(core, member, FENCE_REJOIN_MARK, fence_set_of(member))->keeps = keeps;
