@@ -122,6 +122,8 @@ static bool ledger_call(struct client *client, const struct lease *lease, const 
 {
     char headers[HEADERS_MAX];
     snprintf(headers, sizeof(headers), "Fencing-Token: %lld\r\n", (long long)lease->grant->token);
+    if (client->ledger == NULL) /* it ends connections on which nothing comes for ten seconds */
+        client->ledger = http_connect(client->hammer->config.ledger);
     http_request(client->ledger, method, path, headers, body, ret_response);
     if (ret_response->status != 412)
         return true;
@@ -210,7 +212,6 @@ struct hammer *hammer_start(const struct hammer_config *config)
         client->hammer = hammer;
         client->seed = i;
         client->pawld = http_connect(config->pawld[i % 2]);
-        client->ledger = http_connect(config->ledger);
         assert_int_equal(pthread_create(&client->thread, NULL, run_client, client), 0);
     }
     return hammer;
