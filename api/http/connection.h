@@ -19,8 +19,7 @@
 #include <sys/types.h>
 
 enum {
-    API_CONNECTION_LINGER_MS =
-        1000, /* for a refused client to read why, before the connection ends */
+    API_CONNECTION_LINGER_MS = 1000, /* a refused client has so long to read why */
     API_CONNECTION_EVICT_MS = 1000, /* a head that takes longer may be ended where space is short */
     API_CONNECTION_EXPIRE_MAX = 512, /* connections ended in one turn */
 };

@@ -14,7 +14,7 @@ enum fence_mutant {
     FENCE_MUTANT_READ_BEFORE_RECORD, /* a rejoin reads the others, then has them record */
     FENCE_MUTANT_RECORDED_UNDER_TWO_VIEWS, /* masters of a rejoin record under different views */
     FENCE_MUTANT_INCARNATION_REUSED,       /* a try that follows another has its incarnation */
-    FENCE_MUTANT_MEMORY_UNNAMED,           /* ... and one with its memory may hide a replacement */
+    FENCE_MUTANT_MEMORY_UNNAMED,           /* a try of a kept memory may hide a replacement */
     FENCE_MUTANT_NO_WAIT,            /* a master whose locks cannot be imported votes at once */
     FENCE_MUTANT_ALL_INTACT,         /* a master that comes back alone is believed intact */
     FENCE_MUTANT_CHANGE_IGNORED,     /* a master that restarted, or was a replica, votes on */

@@ -6,8 +6,8 @@
 #include <assert.h>
 #include <string.h>
 
-/* An incarnation counts how often its member was admitted. Only masters that forgot may know the
- * last times. So all incarnations rise by more than can have been missed. */
+/* An incarnation counts how often its member began without a memory. Only masters that forgot may
+ * know the last times. So all incarnations rise by more than can have been missed. */
 #define INCARNATIONS_MISSED (INT64_C(1) << (12 + FENCE_INCARNATION_MEMORY_SHIFT))
 
 /* Earlier token floors that are counted. The incarnations of all of them still fit. */

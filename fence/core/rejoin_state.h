@@ -43,8 +43,8 @@
  * Where no q others are active (a majority restarted together), nobody can be asked. There a master
  * is trusted alone if it can say that it lost nothing (fence_facts.intact, FENCE_EFFECT_RESTAMP).
  * So is one that is half-way through an import, which took nothing from it. Its incarnation is of
- * the memory that it kept (fence/protocol/incarnation.h). If another machine was admitted in its
- * place, its incarnation is higher. Those that recorded that one refuse this one.
+ * the memory that it kept (fence/protocol/incarnation.h). A machine that was admitted in its place
+ * has a higher one. Masters that recorded the higher one refuse the lower.
  *
  * A try that fails begins again at ASKING. Not thread-safe; no I/O. */
 #ifndef FENCE_CORE_REJOIN_STATE_H

@@ -10,12 +10,14 @@
 
 /* An incarnation, from its highest bit down:
  *
- *     how often the member began with no memory of its own | random | tries since
+ *     memories | random | tries
  *
- * The random part lets two servers that admit a member without knowing of each other draw different
- * ones. The tries are those to take the member back with the memory that it kept. So each
- * incarnation of one memory is below all that a replacement, or a member that forgot, is given
- * later: masters that recorded the one refuse the other. */
+ *   memories  How often the member began without a memory: new, replaced, or after it forgot.
+ *   random    Two servers that do not know of each other draw different ones.
+ *   tries     How often this memory was taken back since: after a restart, say.
+ *
+ * So the incarnations of one memory are below those of the next. A master that has recorded the
+ * next memory refuses this one. */
 enum {
     FENCE_INCARNATION_TRY_BITS = 8,
     FENCE_INCARNATION_RANDOM_BITS = 24,
@@ -30,7 +32,7 @@ enum {
 /* An incarnation above @before, which is at most FENCE_INCARNATION_MAX, of a new memory. */
 int64_t fence_incarnation_next(int64_t before, uint64_t random);
 
-/* Whether @a and @b are of one memory: no other machine had an incarnation between. */
+/* Whether @a and @b are of one memory. A copy of a machine is of the same. */
 bool fence_incarnation_same_memory(int64_t a, int64_t b);
 
 /* An incarnation above @before, of the memory of @own, which is not above it. 0: there is none, as

@@ -12,6 +12,7 @@
 
 enum {
     BRIEFLY_MS = 500,
+    ALONE_MS = 4000, /* twice as long as others are waited for before a disk is trusted */
 };
 
 static const char *aside(void)
@@ -127,6 +128,54 @@ static void master_whose_file_lost_its_end_is_taken_back(void **state)
 
 #define FILES_CASE(name, n) FLEET_CASE(name, n, REDIS_ALWAYS)
 
+/* ---- a machine that was replaced, and comes back with its files -------------------------------
+ */
+
+/* The first master is replaced by an empty one, which votes. Its old files are kept. */
+static struct forgetting replaced(void)
+{
+    struct forgetting forgetting = forgetting_serve();
+    redis_files_keep(fleet, 0, aside());
+    redis_fleet_kill(fleet, 0);
+    redis_fleet_restart(fleet, 0, false);
+    masters_wait_within(forgetting.port, 0, "active", NULL, MASTERS_WAIT_LONG_MS);
+    assert_true(forgetting_grant(&forgetting));
+    return forgetting;
+}
+
+static void replaced_machine_that_comes_back_is_taken_back(void **state)
+{
+    (void)state;
+    struct forgetting forgetting = replaced();
+    restart_on_what_was_kept();
+    forgetting_judge(&forgetting);
+}
+
+/* Only the third master can say that it was replaced. A new pawld has nobody else to ask, and
+ * trusts the disk. The third master refuses. Once the second is up, the old machine is refused by
+ * all, and it is taken back when it restarts. */
+static void replaced_machine_grants_nothing_while_another_is_down(void **state)
+{
+    (void)state;
+    struct forgetting forgetting = replaced();
+    process_kill(forgetting.process);
+    redis_fleet_kill(fleet, 1);
+    restart_on_what_was_kept();
+    forgetting.port = pawld_start(fleet, (const char *const[]){FLEET_PROBE, NULL}).port;
+    const uint64_t end_ms = wait_now_ms() + ALONE_MS;
+    while (wait_now_ms() < end_ms) {
+        const struct http_response *response =
+            call_acquire_once(forgetting.port, "past", "{\"ttl_ms\": 1000}");
+        assert_int_not_equal(response->status, 201);
+        wait_ms(100);
+    }
+    redis_fleet_restart(fleet, 1, true);
+    masters_wait_within(forgetting.port, 0, "refused", "superseded", MASTERS_WAIT_LONG_MS);
+    redis_fleet_kill(fleet, 0);
+    redis_fleet_restart(fleet, 0, true);
+    forgetting_judge(&forgetting);
+}
+
 static const struct CMUnitTest cases[] = {
     FILES_CASE(master_with_an_older_file_put_back_is_taken_back, 3),
     FILES_CASE(two_masters_with_older_files_put_back_are_taken_back, 5),
@@ -135,6 +184,8 @@ static const struct CMUnitTest cases[] = {
     FILES_CASE(master_rolled_back_twice_is_taken_back, 3),
     FILES_CASE(master_whose_damaged_file_was_fixed_is_taken_back, 3),
     FILES_CASE(master_whose_file_lost_its_end_is_taken_back, 3),
+    FILES_CASE(replaced_machine_that_comes_back_is_taken_back, 3),
+    FILES_CASE(replaced_machine_grants_nothing_while_another_is_down, 3),
 };
 
 CASE_MAIN(cases, NULL, NULL)
