@@ -94,7 +94,8 @@ function(pawl_add_fuzzer what)
     # New finds go to the first folder: the build's, so that the source tree stays as it was.
     set(found ${CMAKE_CURRENT_BINARY_DIR}/${what})
     file(MAKE_DIRECTORY ${found})
+    # libFuzzer would exit with 77 where it finds something, which stands for skipped.
     pawl_add_check(fuzz.${what} TIMEOUT 150
-        COMMAND fuzz.${what} -max_total_time=60 -artifact_prefix=${found}/
+        COMMAND fuzz.${what} -max_total_time=60 -error_exitcode=1 -artifact_prefix=${found}/
                 ${found} ${CMAKE_CURRENT_SOURCE_DIR}/corpus/${what})
 endfunction()
