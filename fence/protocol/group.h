@@ -12,6 +12,7 @@ struct fence_group {
     unsigned count; /* FENCE_GROUP_MIN .. FENCE_GROUP_MAX */
     struct fence_group_lock {
         int64_t token;                         /* once it is fixed; 0 before */
+        int64_t hint;                          /* see fence_request; 0: none */
         uint16_t slot;                         /* the counter of the resource */
         char resource[FENCE_RESOURCE_MAX + 1]; /* each another */
     } locks[FENCE_GROUP_MAX];

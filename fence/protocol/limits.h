@@ -71,6 +71,9 @@ enum {
 /* Tokens fit a double, so that scripts on a master, and JavaScript, carry them unharmed. */
 #define FENCE_TOKEN_MAX ((INT64_C(1) << 53) - 1)
 
+/* How far above its own counter a master believes a hint. A larger one is ignored. */
+#define FENCE_HINT_LEAP (INT64_C(1) << 20)
+
 /* The longest that a lock is believed to have left, some 30 years. In microseconds it fits 64 bits,
  * also where somebody gave the key a longer expiry by hand. */
 #define FENCE_REMAINING_MAX_MS UINT64_C(1000000000000)

@@ -29,6 +29,8 @@ enum fence_part fence_part_of_reply(enum fence_reply_kind kind)
     case FENCE_REPLY_HELD:
         return FENCE_PART_HELD;
     case FENCE_REPLY_NO:
+    case FENCE_REPLY_PAST:
+    case FENCE_REPLY_TAKEN:
         return FENCE_PART_FREE;
     case FENCE_REPLY_LOST:
         return FENCE_PART_TIMEOUT;

@@ -113,6 +113,8 @@ enum fence_request_kind {
                             * all are free, each of them */
     FENCE_REQUEST_CONFIRM, /* step 4: raise the counter and the lock's number to the token */
     FENCE_REQUEST_EXTEND,  /* lengthen where id matches and number <= token */
+    FENCE_REQUEST_JOIN,    /* the same; and lock where it is free and the counter <= token, under
+                            * @attempt, with the token as the number, and raise the counter to it */
     FENCE_REQUEST_RELEASE, /* delete where the id matches */
     FENCE_REQUEST_UNDO,    /* delete where id and attempt match, of a group each that does: the
                             * clean-up of a failed attempt */
@@ -127,24 +129,29 @@ struct fence_request {
     const char *owner;
     uint64_t attempt;
     int64_t token;
+    int64_t hint; /* TAKE: a number that a master gave for the slot; 0: none. Where the lock is free,
+                   * the counter is raised to it first, if it is at most FENCE_HINT_LEAP above */
     uint32_t ttl_ms;
-    uint32_t extensions; /* EXTEND: the cap */
+    uint32_t extensions; /* EXTEND, JOIN: the cap */
+    uint32_t extended;   /* JOIN: extensions that the lock has had, this one included */
     bool waits;          /* TAKE: where the lock is held, its release is to be published */
     bool idempotent;     /* TAKE, CONFIRM: a lock under the same id is as good as this attempt's */
-    uint16_t slot;       /* TAKE, CONFIRM: the resource's counter */
+    uint16_t slot;       /* TAKE, CONFIRM, EXTEND, JOIN: the resource's counter */
     const struct fence_group *group; /* TAKE, CONFIRM, UNDO: all of these instead of @resource,
-                                      * @slot and @token; NULL: not */
+                                      * @slot, @token and @hint; NULL: not */
 };
 
 enum fence_reply_kind {
     FENCE_REPLY_NUMBER, /* TAKE: locked for this attempt, @number counted, or @numbers */
     FENCE_REPLY_HELD,   /* TAKE, INSPECT: the lock stands there; @holder, @owner, @remaining_ms. A
                          * tombstone has FENCE_TOMBSTONE for its holder */
-    FENCE_REPLY_YES,    /* CONFIRM, EXTEND, RELEASE, UNDO: done */
-    FENCE_REPLY_NO,     /* the same, and INSPECT: no such lock there */
-    FENCE_REPLY_EXHAUSTED,  /* EXTEND: the cap on extensions is reached */
-    FENCE_REPLY_SUPERSEDED, /* EXTEND: the lock id has it there under a number above the token */
-    FENCE_REPLY_UNCOUNTED,  /* EXTEND, RELEASE: nothing was done, and it counts for neither side: a
+    FENCE_REPLY_YES,    /* CONFIRM, EXTEND, JOIN, RELEASE, UNDO: done */
+    FENCE_REPLY_NO,     /* the same, and INSPECT: no such lock there. EXTEND: and it may be joined */
+    FENCE_REPLY_PAST,   /* EXTEND, JOIN: no such lock there, and the counter is above the token */
+    FENCE_REPLY_TAKEN,  /* EXTEND, JOIN: another lock id has it, and the counter is not above */
+    FENCE_REPLY_EXHAUSTED,  /* EXTEND, JOIN: the cap on extensions is reached */
+    FENCE_REPLY_SUPERSEDED, /* EXTEND, JOIN: the lock id has it under a number above the token */
+    FENCE_REPLY_UNCOUNTED,  /* EXTEND, JOIN, RELEASE: nothing was done, and it counts for neither side: a
                              * tombstone, or an imported lock that proves nothing */
     FENCE_REPLY_STALE,      /* nothing was done: the view that was named is outdated. @view is what
                              * this master knows */
@@ -161,13 +168,16 @@ struct fence_reply {
     enum fence_reply_kind kind;
     uint64_t tag;
     unsigned locks;         /* that the request was about; 0 counts as 1 */
-    int64_t number;         /* NUMBER; HELD by INSPECT */
+    int64_t number;         /* NUMBER; HELD by INSPECT. YES to EXTEND or JOIN: the extensions that
+                             * the lock has had; 0: its number there is below the token */
     const int64_t *numbers; /* NUMBER, of a group: of each lock */
     unsigned blocked;   /* HELD, FOREIGN, ENDLESS, SPENT, MISCOUNTED, of a group: the index of the
                          * lock in the way */
     bool found;         /* NUMBER: all was locked before under this id; @remaining_ms */
+    bool adopted;       /* YES to RELEASE: the lock was extended, joined, or found by a retry. More
+                         * masters may have it than its acquire asked */
     const char *holder; /* HELD: the lock id */
-    const char *owner;  /* HELD: the label, "" without one */
+    const char *owner;  /* HELD, YES to EXTEND or JOIN: the label, "" without one */
     uint64_t remaining_ms;         /* HELD; NUMBER: the least that was found has left, at least 1;
                                     * 0: nothing was found */
     const struct fence_view *view; /* STALE */

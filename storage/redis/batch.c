@@ -194,6 +194,26 @@ static void read_numbers(const redisReply *answer, const struct storage_expected
     reply->numbers = text->numbers;
 }
 
+/* Reads the extensions that a lock has had, and its label. */
+static void read_extended(const redisReply *answer, struct fence_reply *reply,
+                          struct storage_reply_text *text)
+{
+    const redisReply *owner = answer->element[1];
+    if (answer->elements != 2 || !is_integer(answer->element[0], 1, FENCE_EXTENSIONS_MAX) ||
+        owner->type != REDIS_REPLY_STRING || strlen(owner->str) != owner->len ||
+        !fence_owner_valid(owner->str, owner->len))
+        return;
+    memcpy(text->owner, owner->str, owner->len + 1);
+    reply->kind = FENCE_REPLY_YES;
+    reply->number = answer->element[0]->integer;
+    reply->owner = text->owner;
+}
+
+static bool extends(enum fence_request_kind kind)
+{
+    return kind == FENCE_REQUEST_EXTEND || kind == FENCE_REQUEST_JOIN;
+}
+
 static void read_array(const redisReply *answer, const struct storage_expected *expected,
                        struct fence_reply *reply, struct storage_reply_text *text)
 {
@@ -204,6 +224,25 @@ static void read_array(const redisReply *answer, const struct storage_expected *
         read_numbers(answer, expected, reply, text);
     else if (takes || expected->kind == FENCE_REQUEST_INSPECT)
         read_held(answer, expected, reply, text);
+    else if (extends(expected->kind))
+        read_extended(answer, reply, text);
+}
+
+/* Of a lock without a label, or what else an extension comes to. */
+static void read_extension(long long value, struct fence_reply *reply)
+{
+    enum {
+        BELOW = 6, /* extended, and its number is below the token */
+    };
+    static const enum fence_reply_kind kinds[] = {
+        FENCE_REPLY_NO,   FENCE_REPLY_EXHAUSTED, FENCE_REPLY_SUPERSEDED,    FENCE_REPLY_UNCOUNTED,
+        FENCE_REPLY_PAST, FENCE_REPLY_TAKEN,     [BELOW] = FENCE_REPLY_YES,
+    };
+    if (value < -BELOW || value > FENCE_EXTENSIONS_MAX)
+        return;
+    reply->kind = value > 0 ? FENCE_REPLY_YES : kinds[-value];
+    reply->number = value > 0 ? value : 0;
+    reply->owner = reply->kind == FENCE_REPLY_YES ? "" : NULL;
 }
 
 static void read_integer_reply(const struct storage_expected *expected, long long value,
@@ -214,14 +253,15 @@ static void read_integer_reply(const struct storage_expected *expected, long lon
             return;
         reply->kind = FENCE_REPLY_NUMBER;
         reply->number = value;
+    } else if (extends(expected->kind)) {
+        read_extension(value, reply);
     } else if (value == 0) {
         reply->kind = FENCE_REPLY_NO;
     } else if (value == 1) {
         reply->kind = FENCE_REPLY_YES;
-    } else if (value == -1 && expected->kind == FENCE_REQUEST_EXTEND) {
-        reply->kind = FENCE_REPLY_EXHAUSTED;
-    } else if (value == -2 && expected->kind == FENCE_REQUEST_EXTEND) {
-        reply->kind = FENCE_REPLY_SUPERSEDED;
+    } else if (value == 2 && expected->kind == FENCE_REQUEST_RELEASE) {
+        reply->kind = FENCE_REPLY_YES;
+        reply->adopted = true;
     } else if (value == -3) {
         reply->kind = FENCE_REPLY_UNCOUNTED;
     }

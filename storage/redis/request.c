@@ -91,13 +91,15 @@ static void add_flags(struct storage_request *encoded, const struct fence_reques
 static void add_take(struct storage_request *encoded, const struct fence_request *request)
 {
     bool plain = !request->idempotent && !request->waits;
-    add_text(encoded, plain ? "T" : "F");
+    add_text(encoded, !plain ? "F" : request->hint > 0 ? "N" : "T");
     add_attempt(encoded, request);
     add_number(encoded, request->slot);
     add_number(encoded, request->ttl_ms);
     add_text(encoded, request->owner);
     if (!plain)
         add_flags(encoded, request);
+    if (!plain || request->hint > 0)
+        add_number(encoded, (uint64_t)request->hint);
 }
 
 static void add_take_group(struct storage_request *encoded, const struct fence_request *request)
@@ -109,8 +111,10 @@ static void add_take_group(struct storage_request *encoded, const struct fence_r
     add_attempt(encoded, request);
     add_number(encoded, request->ttl_ms);
     add_text(encoded, request->owner);
-    for (unsigned k = 0; k < group->count; k++)
+    for (unsigned k = 0; k < group->count; k++) {
         add_number(encoded, group->locks[k].slot);
+        add_number(encoded, (uint64_t)group->locks[k].hint);
+    }
 }
 
 static void add_confirm(struct storage_request *encoded, const struct fence_request *request)
@@ -135,6 +139,26 @@ static void add_confirm_group(struct storage_request *encoded, const struct fenc
     }
 }
 
+/* An extension, by lock id or by the tag of a round that joins. */
+static void add_extend(struct storage_request *encoded, const struct fence_request *request)
+{
+    bool joins = request->kind == FENCE_REQUEST_JOIN;
+    assert(!joins || (request->extended >= 1 && request->extended <= FENCE_EXTENSIONS_MAX));
+    add_text(encoded, joins ? "J" : "E");
+    if (joins)
+        add_attempt(encoded, request);
+    else
+        add_text(encoded, request->lock_id);
+    add_number(encoded, (uint64_t)request->token);
+    add_number(encoded, request->ttl_ms);
+    add_number(encoded, request->extensions);
+    add_number(encoded, request->slot);
+    if (!joins)
+        return;
+    add_number(encoded, request->extended);
+    add_text(encoded, request->owner);
+}
+
 static void add_arguments(struct storage_request *encoded, const struct fence_request *request)
 {
     switch (request->kind) {
@@ -145,11 +169,8 @@ static void add_arguments(struct storage_request *encoded, const struct fence_re
         (request->group ? add_confirm_group : add_confirm)(encoded, request);
         break;
     case FENCE_REQUEST_EXTEND:
-        add_text(encoded, "E");
-        add_text(encoded, request->lock_id);
-        add_number(encoded, (uint64_t)request->token);
-        add_number(encoded, request->ttl_ms);
-        add_number(encoded, request->extensions);
+    case FENCE_REQUEST_JOIN:
+        add_extend(encoded, request);
         break;
     case FENCE_REQUEST_RELEASE:
         add_text(encoded, "R");
@@ -186,7 +207,7 @@ void storage_request_encode(const struct fence_request *request,
                             struct storage_request *ret_encoded)
 {
     const struct fence_group *group = request->group;
-    assert(request->token >= 0);
+    assert(request->token >= 0 && request->hint >= 0);
     ret_encoded->tag = request->tag;
     ret_encoded->kind = request->kind;
     ret_encoded->in_group = group != NULL;

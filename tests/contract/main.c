@@ -5,12 +5,12 @@
 #include <string.h>
 
 enum {
-    CASES_MAX = 200,
+    CASES_MAX = 300,
 };
 
 extern const struct contract_rows contract_taking, contract_confirming, contract_keeping,
     contract_groups, contract_again, contract_waiting, contract_refusing, contract_rejoining,
-    contract_imported;
+    contract_imported, contract_joining;
 
 static void play_row(void **state)
 {
@@ -33,9 +33,9 @@ static size_t add(const struct contract_rows *rows, struct CMUnitTest *cases, si
 int main(int argc, char **argv)
 {
     static const struct contract_rows *const all[] = {
-        &contract_taking,   &contract_confirming, &contract_keeping,
-        &contract_groups,   &contract_again,      &contract_waiting,
-        &contract_refusing, &contract_rejoining,  &contract_imported,
+        &contract_taking,   &contract_confirming, &contract_keeping,  &contract_groups,
+        &contract_again,    &contract_waiting,    &contract_refusing, &contract_rejoining,
+        &contract_imported, &contract_joining,
     };
     static struct CMUnitTest cases[CASES_MAX];
     size_t count = 0;

@@ -68,6 +68,7 @@ static void fill_group(const struct contract_step *step, struct fence_group *ret
         unsigned r = resource_of(*letter);
         struct fence_group_lock *lock = &ret_group->locks[ret_group->count];
         lock->slot = resources[r].slot;
+        lock->hint = step->hints[ret_group->count];
         lock->token = step->tokens[ret_group->count++];
         snprintf(lock->resource, sizeof(lock->resource), "%s", resources[r].text);
     }
@@ -103,6 +104,19 @@ static void check_held(const struct contract_step *step, const struct fence_repl
         assert_int_equal(reply->number, step->numbers[0]);
 }
 
+/* Only a lock whose number is the token tells its label. */
+static void check_yes(const struct contract_step *step, const struct fence_reply *reply)
+{
+    char label[TEXT_MAX] = "";
+    assert_int_equal(reply->adopted, step->adopted);
+    if (step->kind != FENCE_REQUEST_EXTEND && step->kind != FENCE_REQUEST_JOIN)
+        return;
+    if (step->numbers[0] > 0 && !step->unlabelled)
+        label_of(step->lock_id, label);
+    assert_int_equal(reply->number, step->numbers[0]);
+    assert_string_equal(reply->owner, label);
+}
+
 static void check_view(const struct play *play, const struct fence_view *known)
 {
     assert_non_null(known);
@@ -122,6 +136,9 @@ static void check_reply(const struct play *play, const struct contract_step *ste
     case FENCE_REPLY_HELD:
         check_held(step, reply);
         assert_int_equal(reply->blocked, step->member);
+        break;
+    case FENCE_REPLY_YES:
+        check_yes(step, reply);
         break;
     case FENCE_REPLY_FOREIGN:
     case FENCE_REPLY_ENDLESS:
@@ -148,21 +165,25 @@ static void learn(struct play *play, const struct fence_view *named,
 static void ask(struct play *play, const struct contract_step *step)
 {
     struct fence_group group;
-    char label[TEXT_MAX];
+    char label[TEXT_MAX] = "";
+    bool labels = step->kind == FENCE_REQUEST_TAKE || step->kind == FENCE_REQUEST_JOIN;
     struct fence_view view = view_of(play, step);
     fill_group(step, &group);
-    label_of(step->lock_id, label);
+    if (labels && !step->unlabelled)
+        label_of(step->lock_id, label);
     struct fence_request request = {
         .kind = step->kind,
         .tag = play->tag += TAG_UNIT,
         .resource = group.locks[0].resource,
         .slot = group.locks[0].slot,
         .token = group.locks[0].token,
+        .hint = group.locks[0].hint,
         .lock_id = step->lock_id,
-        .owner = step->kind == FENCE_REQUEST_TAKE ? label : "",
+        .owner = label,
         .attempt = step->attempt,
         .ttl_ms = step->ttl_ms ? step->ttl_ms : CONTRACT_TTL_MS,
         .extensions = CONTRACT_EXTENSIONS,
+        .extended = step->extended,
         .waits = step->waits,
         .idempotent = step->again,
         .group = group.count > 1 || step->group ? &group : NULL,

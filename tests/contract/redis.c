@@ -80,8 +80,10 @@ static void on_reply(void *context, unsigned i, const struct fence_reply *reply)
     master->reply.view = keep_view(master, reply->view);
     if (reply->kind == FENCE_REPLY_HELD) {
         snprintf(master->holder, sizeof(master->holder), "%s", reply->holder);
-        snprintf(master->owner, sizeof(master->owner), "%s", reply->owner);
         master->reply.holder = master->holder;
+    }
+    if (reply->owner) {
+        snprintf(master->owner, sizeof(master->owner), "%s", reply->owner);
         master->reply.owner = master->owner;
     }
     if (reply->numbers) {

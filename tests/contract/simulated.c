@@ -57,10 +57,11 @@ static uint32_t number_of_id(struct contract_master *master, const char *text)
 /* A label is that of the lock id: the simulator has no others. */
 static void name_holder(const struct contract_master *master, struct fence_reply *reply)
 {
-    if (reply->kind != FENCE_REPLY_HELD || master->reply.lock == SIM_TOMBSTONE)
+    if (reply->owner[0] == '\0')
         return;
-    reply->holder = master->ids[master->reply.lock].text;
     reply->owner = master->ids[master->reply.lock].owner;
+    if (reply->kind == FENCE_REPLY_HELD)
+        reply->holder = master->ids[master->reply.lock].text;
 }
 
 static struct sim_request lock_request(struct contract_master *master,
@@ -71,7 +72,7 @@ static struct sim_request lock_request(struct contract_master *master,
     uint32_t id = request->lock_id[0] ? number_of_id(master, request->lock_id) : 0;
     named.resource = sim_resource_text(number_of_resource(master, request->resource));
     named.lock_id = request->lock_id[0] ? sim_lock_text(id) : "";
-    if (request->kind == FENCE_REQUEST_TAKE) {
+    if (request->kind == FENCE_REQUEST_TAKE || request->kind == FENCE_REQUEST_JOIN) {
         snprintf(master->ids[id].owner, sizeof(master->ids[id].owner), "%s", request->owner);
         named.owner = sim_owner_text(id);
     }

@@ -53,7 +53,10 @@ struct contract_step {
     const char *lock_id;
     uint64_t attempt;
     int64_t tokens[CONTRACT_RESOURCES]; /* of each resource */
+    int64_t hints[CONTRACT_RESOURCES];  /* the same */
     uint32_t ttl_ms;                    /* 0: CONTRACT_TTL_MS */
+    uint32_t extended;                  /* JOIN */
+    bool unlabelled;                    /* the holder has no label */
     bool waits;
     bool again;
 
@@ -77,7 +80,9 @@ struct contract_step {
 
     /* Expected of ASK */
     enum fence_reply_kind reply;
-    int64_t numbers[CONTRACT_RESOURCES]; /* NUMBER: of each resource. HELD, INSPECT: the first */
+    int64_t numbers[CONTRACT_RESOURCES]; /* NUMBER: of each resource. HELD, INSPECT: the first. YES
+                                          * to EXTEND, JOIN: the extensions that it has had */
+    bool adopted;                        /* YES to RELEASE */
     const char *holder;                  /* HELD */
     unsigned member;                     /* which of a group is in the way */
     bool found;
@@ -128,9 +133,11 @@ struct contract_rows {
 #define TAKE(id, by)         REQUEST(TAKE, id), .attempt = (by)
 #define CONFIRM(id, by, ...) REQUEST(CONFIRM, id), .attempt = (by), .tokens = {__VA_ARGS__}
 #define EXTEND(id, token)    REQUEST(EXTEND, id), .tokens = {token}
+#define JOIN(id, by, token)  REQUEST(JOIN, id), .attempt = (by), .tokens = {token}
 #define RELEASE(id)          REQUEST(RELEASE, id)
 #define UNDO(id, by)         REQUEST(UNDO, id), .attempt = (by)
 #define INSPECT              REQUEST(INSPECT, "")
+#define HINT(...)            .hints = {__VA_ARGS__}
 
 #define REJOIN(what) .doing = CONTRACT_REJOIN, .step = FENCE_REJOIN_##what
 #define MARK(to)     REJOIN(MARK), .incarnation = (to)
@@ -153,7 +160,12 @@ struct contract_rows {
 #define FOUND(ms, ...) NUMBER(__VA_ARGS__), .found = true, .left_ms = (ms)
 #define HELD(id)       .reply = FENCE_REPLY_HELD, .holder = (id)
 #define YES            .reply = FENCE_REPLY_YES
+#define EXTENDED(ever) YES, .numbers = {ever}
+#define BELOW          YES, .numbers = {0}
+#define ADOPTED        YES, .adopted = true
 #define NO             .reply = FENCE_REPLY_NO
+#define PAST           .reply = FENCE_REPLY_PAST
+#define TAKEN          .reply = FENCE_REPLY_TAKEN
 #define EXHAUSTED      .reply = FENCE_REPLY_EXHAUSTED
 #define SUPERSEDED     .reply = FENCE_REPLY_SUPERSEDED
 #define UNCOUNTED      .reply = FENCE_REPLY_UNCOUNTED

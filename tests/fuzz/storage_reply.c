@@ -37,6 +37,14 @@ static void read_rejoin(const redisReply *reply)
     }
 }
 
+static void check_yes(enum fence_request_kind kind, const struct fence_reply *read)
+{
+    bool extends = kind == FENCE_REQUEST_EXTEND || kind == FENCE_REQUEST_JOIN;
+    bool yes = read->kind == FENCE_REPLY_YES;
+    assert(!extends || !yes || (read->number <= FENCE_EXTENSIONS_MAX && read->owner));
+    assert(!read->adopted || (yes && kind == FENCE_REQUEST_RELEASE));
+}
+
 static void read_batch(const redisReply *reply)
 {
     static struct storage_batch batch;
@@ -55,6 +63,7 @@ static void read_batch(const redisReply *reply)
         assert(read.kind <= FENCE_REPLY_LOST);
         assert(read.kind != FENCE_REPLY_HELD || (read.holder && read.owner));
         assert(read.number >= 0 && read.number <= FENCE_TOKEN_MAX);
+        check_yes(batch.expected[i].kind, &read);
     }
     (void)storage_batch_unwilling(reply, &why);
     (void)storage_reply_changed(reply, &why);

@@ -18,6 +18,7 @@ local KEYS, ARGV = KEYS, ARGV
 local call, byte, find, format = redis.call, string.byte, string.find, string.format
 
 local TOKEN_MAX = 9007199254740991
+local HINT_LEAP = 1048576 -- how far above its own counter a hint is believed
 local VALUE_MAX = 512 -- bytes of a lock; Pawl writes less
 
 local marker = call('HMGET', fleet, unpack(MARKER_FIELDS))
@@ -174,17 +175,21 @@ end
 
 -- ---- taking ---------------------------------------------------------------------------------------
 
-local function count(slot)
-    local number = call('HINCRBY', fleet, slot, '1')
-    if floor and number <= tonumber(floor) then
-        number = tonumber(floor) + 1
-        call('HSET', fleet, slot, decimal(number))
+-- A hint is a number that another master gave for the slot. The counter is raised to it first, so that
+-- both agree. One too far above it is ignored, so that no hint uses a counter up.
+local function count(slot, hint)
+    local counted = call('HINCRBY', fleet, slot, '1')
+    local base = floor and math.max(counted - 1, tonumber(floor)) or counted - 1
+    if hint and hint > base and hint <= base + HINT_LEAP then
+        base = hint
     end
-    if number > TOKEN_MAX then
+    if base >= TOKEN_MAX then
         call('HINCRBY', fleet, slot, '-1')
         error(SPENT, 0)
+    elseif base >= counted then
+        call('HSET', fleet, slot, decimal(base + 1))
     end
-    return number
+    return base + 1
 end
 
 -- The number of a lock that is found here under the sender's own lock id. One that was imported is no
@@ -201,8 +206,8 @@ local function found(key, value, tag, slot)
     return number, native
 end
 
--- Step 1. Asking twice for one attempt changes nothing.
-local function take_new(key, tag, slot, ttl_ms, owner)
+-- Step 1. Asking twice for one attempt changes nothing. Only a lock that is free takes the hint.
+local function take_new(key, tag, slot, ttl_ms, owner, hint)
     local value = lock_at(key)
     if begins(value, tag, TAG) then
         local left = own_left_ms(key)
@@ -211,7 +216,7 @@ local function take_new(key, tag, slot, ttl_ms, owner)
     elseif value then
         return {left_ms(key), value}
     end
-    local number = count(slot)
+    local number = count(slot, hint)
     call('SET', key, compose(tag, number, '0', '', owner), 'PX', ttl_ms)
     return number
 end
@@ -219,11 +224,11 @@ end
 -- An idempotent retry: a client repeats an acquire with its own lock id. A lock under that id is its
 -- lock, of any attempt. No clean-up may take it any more. The lease stays as it is, and the answer
 -- tells what is left of it.
-local function take_retried(key, tag, slot, ttl_ms, owner)
+local function take_retried(key, tag, slot, ttl_ms, owner, hint)
     local value = lock_at(key)
     local id = id_of(tag)
     if not begins(value, id, ID) or begins(value, tag, TAG) then
-        return take_new(key, tag, slot, ttl_ms, owner)
+        return take_new(key, tag, slot, ttl_ms, owner, hint)
     end
     local left = own_left_ms(key)
     return {1, left, (found(key, value, id .. '.*', slot))}
@@ -248,9 +253,18 @@ local function wait_for(key, remaining_ms)
     end
 end
 
--- 'a': may be an idempotent retry. 'w': the call waits where the lock is held.
-local function take_flagged(key, tag, slot, ttl_ms, owner, flags)
-    local reply = (has(flags, 'a') and take_retried or take_new)(key, tag, slot, ttl_ms, owner)
+local function take_plain(key, tag, slot, ttl_ms, owner)
+    return take_new(key, tag, slot, ttl_ms, owner, nil)
+end
+
+local function take_hinted(key, tag, slot, ttl_ms, owner, hint)
+    return take_new(key, tag, slot, ttl_ms, owner, tonumber(hint))
+end
+
+-- 'a': may be an idempotent retry. 'w': the call waits where the lock is held. The hint may be 0.
+local function take_flagged(key, tag, slot, ttl_ms, owner, flags, hint)
+    local reply = (has(flags, 'a') and take_retried or take_new)(key, tag, slot, ttl_ms, owner,
+                                                                 tonumber(hint))
     if has(flags, 'w') and type(reply) == 'table' and #reply == 2 then
         wait_for(key, reply[1])
     end
@@ -278,8 +292,9 @@ local function take_group(first, at)
     local replies = {1, 0} -- all were found; the least that one of those has left
     for k = 1, n do
         index = k - 1
-        local number = (idempotent and take_retried or take_new)(KEYS[first + k - 1], tag,
-                                                                 ARGV[at + 5 + k], ttl_ms, owner)
+        local slot, hint = ARGV[at + 4 + 2 * k], tonumber(ARGV[at + 5 + 2 * k])
+        local number = (idempotent and take_retried or take_new)(KEYS[first + k - 1], tag, slot,
+                                                                 ttl_ms, owner, hint)
         if type(number) == 'table' then
             replies[1] = math.min(replies[1], number[1])
             replies[2] = replies[2] == 0 and number[2] or math.min(replies[2], number[2])
@@ -338,24 +353,26 @@ local function confirm_group(first, at)
     return 1
 end
 
--- ---- the rest -------------------------------------------------------------------------------------
+-- ---- extending ------------------------------------------------------------------------------------
 
-local EXHAUSTED, SUPERSEDED, UNCOUNTED = -1, -2, -3
+-- FREE: no lock is there, and it may be joined. TAKEN: another id has it. PAST: one of the two, and the
+-- counter is above the token. BELOW: it is extended, and its number is below the token.
+local FREE = 0
+local EXHAUSTED, SUPERSEDED, UNCOUNTED, PAST, TAKEN, BELOW = -1, -2, -3, -4, -5, -6
 
--- Never shortens a lease, and never brings back one that is gone. An extended lock is the holder's, of
--- any attempt. The late clean-up of an attempt that failed must not take it any more. What was imported
--- proves something only where a majority had it.
-local function extend(key, id, token, ttl_ms, cap)
-    local value = lock_at(key)
-    if is_tombstone(value) then
-        return UNCOUNTED
-    elseif not value then
-        return 0
-    end
+-- The extensions that a lock has had, and its label if it has one. Only a lock whose number is the token
+-- is told so: another server may bring it to the masters that lack it.
+local function extended(extensions, owner)
+    return owner == '' and extensions or {extensions, owner}
+end
+
+-- Never shortens a lease. An extended lock is the holder's, of any attempt. The late clean-up of an
+-- attempt that failed must not take it any more. What was imported proves something only where a
+-- majority had it.
+local function lengthen(key, value, id, token, ttl_ms, cap)
     local _, number, extensions, from, owner = parse(value)
-    if not begins(value, id, ID) then
-        return 0
-    elseif number > tonumber(token) then
+    token = tonumber(token)
+    if number > token then
         return from == '' and SUPERSEDED or UNCOUNTED
     elseif from ~= '' and not counts(from) then
         return UNCOUNTED
@@ -367,8 +384,52 @@ local function extend(key, id, token, ttl_ms, cap)
         call('SET', key, value)
         error(ENDLESS, 0)
     end
-    return 1
+    return number == token and extended(extensions + 1, owner) or BELOW
 end
+
+-- What to say where the lock is not this id's. A tombstone may stand for its lock, so it says nothing.
+local function lacks(value, slot, token)
+    if is_tombstone(value) then
+        return UNCOUNTED
+    elseif value then
+        parse(value)
+    end
+    local counter = math.max(tonumber(call('HGET', fleet, slot) or '0'), tonumber(floor or '0'))
+    if counter > tonumber(token) then
+        return PAST
+    end
+    return value and TAKEN or FREE
+end
+
+-- Never brings back a lock that is gone.
+local function extend(key, id, token, ttl_ms, cap, slot)
+    local value = lock_at(key)
+    if begins(value, id, ID) then
+        return lengthen(key, value, id, token, ttl_ms, cap)
+    end
+    return lacks(value, slot, token)
+end
+
+-- The same for a master that lacks the lock, in a round that found it elsewhere. Where nothing was
+-- counted since, it is locked under the tag of the round. The counter is raised first: where it cannot
+-- be, no lock may stand that a later extension counts.
+local function join(key, tag, token, ttl_ms, cap, slot, extensions, owner)
+    local value, id = lock_at(key), id_of(tag)
+    if begins(value, id, ID) then
+        return lengthen(key, value, id, token, ttl_ms, cap)
+    end
+    local reply = lacks(value, slot, token)
+    if reply ~= FREE then
+        return reply
+    end
+    if tonumber(call('HGET', fleet, slot) or '0') < tonumber(token) then
+        call('HSET', fleet, slot, token)
+    end
+    call('SET', key, compose(tag, tonumber(token), extensions, '', owner), 'PX', ttl_ms)
+    return extended(tonumber(extensions), owner)
+end
+
+-- ---- the rest -------------------------------------------------------------------------------------
 
 local function drop(key, id)
     if somebody_waits == nil then
@@ -385,6 +446,8 @@ local function drop(key, id)
     return 1
 end
 
+-- 2: the lock was extended, joined, found by a retry or imported. More masters may have it than its
+-- attempt asked.
 local function release(key, id)
     local value = lock_at(key)
     if is_tombstone(value) then
@@ -395,7 +458,8 @@ local function release(key, id)
         parse(value)
         return 0
     end
-    return drop(key, id)
+    drop(key, id)
+    return find(value, '^[^:*]+:%d+:0::', #id + 2) and 1 or 2
 end
 
 -- The clean-up of a failed attempt takes back that attempt only. It left nothing where another than Pawl
@@ -427,14 +491,14 @@ local function inspect(key)
 end
 
 local handlers = {
-    T = {take_new, 4}, F = {take_flagged, 5}, C = {confirm, 4}, E = {extend, 4}, R = {release, 1},
-    U = {undo, 1}, I = {inspect, 0},
+    T = {take_plain, 4}, N = {take_hinted, 5}, F = {take_flagged, 6}, C = {confirm, 4},
+    E = {extend, 5}, J = {join, 7}, R = {release, 1}, U = {undo, 1}, I = {inspect, 0},
 }
 
 -- About as many locks as the first argument says. How many arguments there are for each of them, and
 -- besides.
 local group_handlers = {
-    G = {take_group, 1, 5}, H = {confirm_group, 2, 3}, V = {undo_group, 0, 2},
+    G = {take_group, 2, 5}, H = {confirm_group, 2, 3}, V = {undo_group, 0, 2},
 }
 
 -- Each request succeeds or fails by itself. An error half-way keeps what was written before it, so it
@@ -449,7 +513,7 @@ while i <= #KEYS do
     if handler then
         arguments = handler[2]
         ok, reply = pcall(handler[1], KEYS[i], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3],
-                          ARGV[at + 4], ARGV[at + 5])
+                          ARGV[at + 4], ARGV[at + 5], ARGV[at + 6], ARGV[at + 7])
     else
         handler = group_handlers[letter]
         locks = tonumber(ARGV[at + 1])

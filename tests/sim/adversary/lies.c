@@ -189,14 +189,24 @@ static void inspected(struct play *play, const struct link_request *request,
     }
 }
 
-static void done(struct play *play, const struct link_request *request, struct fence_reply *reply)
+/* An extension, or a lock that joins. */
+static void extended(struct play *play, struct fence_reply *reply)
 {
     static const enum fence_reply_kind extends_not[] = {
-        FENCE_REPLY_NO,
-        FENCE_REPLY_EXHAUSTED,
-        FENCE_REPLY_SUPERSEDED,
-        FENCE_REPLY_UNCOUNTED,
+        FENCE_REPLY_NO,        FENCE_REPLY_PAST,       FENCE_REPLY_TAKEN,
+        FENCE_REPLY_EXHAUSTED, FENCE_REPLY_SUPERSEDED, FENCE_REPLY_UNCOUNTED,
     };
+    if (!chance(play, OFTEN)) {
+        reply->kind = extends_not[below(play, sizeof(extends_not) / sizeof(extends_not[0]))];
+        return;
+    }
+    reply->kind = FENCE_REPLY_YES;
+    reply->number = chance(play, RARELY) ? 0 : below(play, FENCE_EXTENSIONS_MAX) + 1;
+    reply->owner = reply->number > 0 ? "somebody" : "";
+}
+
+static void done(struct play *play, const struct link_request *request, struct fence_reply *reply)
+{
     switch (request->kind) {
     case FENCE_REQUEST_TAKE:
         if (chance(play, TAKEN))
@@ -208,14 +218,14 @@ static void done(struct play *play, const struct link_request *request, struct f
         inspected(play, request, reply);
         break;
     case FENCE_REQUEST_EXTEND:
-        reply->kind = chance(play, OFTEN)
-                          ? FENCE_REPLY_YES
-                          : extends_not[below(play, sizeof(extends_not) / sizeof(extends_not[0]))];
+    case FENCE_REQUEST_JOIN:
+        extended(play, reply);
         break;
     case FENCE_REQUEST_RELEASE:
         reply->kind = chance(play, OFTEN)  ? FENCE_REPLY_YES
                       : chance(play, HALF) ? FENCE_REPLY_NO
                                            : FENCE_REPLY_UNCOUNTED;
+        reply->adopted = reply->kind == FENCE_REPLY_YES && chance(play, HALF);
         break;
     case FENCE_REQUEST_CONFIRM:
     case FENCE_REQUEST_UNDO:

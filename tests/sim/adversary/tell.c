@@ -3,9 +3,11 @@
 #include <inttypes.h>
 
 static const char *const calls[] = {"acquire", "extend", "release", "inspect"};
-static const char *const requests[] = {"take", "confirm", "extend", "release", "undo", "inspect"};
-static const char *const replies[] = {"number",     "held",      "yes",   "no",      "exhausted",
-                                      "superseded", "uncounted", "stale", "refused", "lost"};
+static const char *const requests[] = {"take",    "confirm", "extend", "join",
+                                       "release", "undo",    "inspect"};
+static const char *const replies[] = {
+    "number",    "held",  "yes",     "no",      "past",  "taken",      "exhausted", "superseded",
+    "uncounted", "stale", "foreign", "endless", "spent", "miscounted", "refused",   "lost"};
 static const char *const steps[] = {"mark", "clear", "record", "read", "install", "admit"};
 static const char *const outcomes[] = {"done", "changed", "lost"};
 

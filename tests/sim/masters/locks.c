@@ -26,12 +26,16 @@ static struct sim_reply held(const struct sim_lock *lock, unsigned member, uint6
 
 /* ---- taking ---------------------------------------------------------------------------------- */
 
-/* False where the counter is used up. */
-static bool count(struct sim_master *master, uint32_t slot, int64_t *ret_number)
+/* False where the counter is used up. A hint that is not too far above it raises it first; 0: none.
+ */
+static bool count(struct sim_master *master, uint32_t slot, int64_t hint, int64_t *ret_number)
 {
-    if (sim_master_counter(master, slot) >= FENCE_TOKEN_MAX)
+    int64_t base = sim_master_counter(master, slot);
+    if (hint > base && hint <= base + FENCE_HINT_LEAP)
+        base = hint;
+    if (base >= FENCE_TOKEN_MAX)
         return false;
-    *ret_number = master->memory.counters.slot[slot] = sim_master_counter(master, slot) + 1;
+    *ret_number = master->memory.counters.slot[slot] = base + 1;
     return true;
 }
 
@@ -52,11 +56,13 @@ static bool is_in_the_way(const struct sim_lock *lock, const struct sim_lock_req
     return lock->present && !is_attempts(lock, request) && !is_found(lock, request);
 }
 
-static bool lock_anew(struct sim_master *master, struct sim_lock *lock, uint32_t slot,
-                      const struct sim_lock_request *request, bool copy, uint64_t local_us)
+static bool lock_anew(struct sim_master *master, unsigned k, const struct sim_lock_request *request,
+                      bool copy, uint64_t local_us)
 {
+    struct sim_lock *lock = &master->memory.locks[request->set.resource[k]];
+    uint32_t slot = sim_master_slot(master, request->set.resource[k]);
     int64_t number = 0;
-    if (!count(master, slot, &number))
+    if (!count(master, slot, request->hint[k], &number))
         return false;
     *lock = (struct sim_lock){
         .present = true,
@@ -75,7 +81,7 @@ static bool count_if_imported(struct sim_master *master, struct sim_lock *lock, 
 {
     if (!lock->imported)
         return true;
-    if (!SIM_MUTANT(STORED_NUMBER_KEPT) && !count(master, slot, &lock->number))
+    if (!SIM_MUTANT(STORED_NUMBER_KEPT) && !count(master, slot, 0, &lock->number))
         return false;
     lock->imported = false;
     lock->from = lock->seen = 0;
@@ -99,7 +105,7 @@ static bool take_own(struct sim_master *master, unsigned k, const struct sim_loc
     uint32_t slot = sim_master_slot(master, request->set.resource[k]);
     reply->found = false;
     if (!is_attempts(lock, request))
-        return lock_anew(master, lock, slot, request, copy, local_us);
+        return lock_anew(master, k, request, copy, local_us);
     if (lock->imported)
         limit(lock, local_us, reply);
     return count_if_imported(master, lock, slot, reply);
@@ -123,7 +129,7 @@ static bool take_one(struct sim_master *master, unsigned k, const struct sim_loc
     struct sim_lock *lock = &master->memory.locks[request->set.resource[k]];
     uint32_t slot = sim_master_slot(master, request->set.resource[k]);
     if (is_in_the_way(lock, request)) /* only where a mutant lets it */
-        return count(master, slot, &reply->number[k]);
+        return count(master, slot, 0, &reply->number[k]);
     bool taken = is_found(lock, request) ? take_found(master, lock, slot, local_us, reply)
                                          : take_own(master, k, request, copy, local_us, reply);
     reply->number[k] = lock->number;
@@ -185,36 +191,87 @@ static struct sim_reply confirm(struct sim_master *master, const struct sim_lock
     return yes_or_no(true);
 }
 
-/* ---- the rest -------------------------------------------------------------------------------- */
+/* ---- extending ------------------------------------------------------------------------------- */
 
-static struct sim_reply extend(const struct sim_master *master, struct sim_lock *lock,
-                               const struct sim_lock_request *request, uint64_t local_us)
+/* What keeps the id's own lock from being extended, or YES. */
+static enum fence_reply_kind judge_own(const struct sim_master *master, const struct sim_lock *lock,
+                                       int64_t token)
 {
-    struct sim_reply reply = {.kind = FENCE_REPLY_UNCOUNTED, .imported = lock->imported};
     bool counts = sim_import_counts(master, lock) || SIM_MUTANT(EXTEND_ANY_IMPORTED);
-    if (!lock->present || (lock->lock != request->lock && lock->lock != SIM_TOMBSTONE))
-        return yes_or_no(false);
-    if (lock->lock == SIM_TOMBSTONE)
-        return reply;
-    if (lock->number > request->set.token[0]) {
-        reply.kind = lock->imported ? FENCE_REPLY_UNCOUNTED : FENCE_REPLY_SUPERSEDED;
-        return reply;
-    }
+    if (lock->number > token)
+        return SIM_MUTANT(OWN_ID_PAST) ? FENCE_REPLY_PAST
+               : lock->imported        ? FENCE_REPLY_UNCOUNTED
+                                       : FENCE_REPLY_SUPERSEDED;
     if (!counts)
+        return FENCE_REPLY_UNCOUNTED;
+    return lock->extensions >= master->extensions ? FENCE_REPLY_EXHAUSTED : FENCE_REPLY_YES;
+}
+
+static struct sim_reply extend_own(const struct sim_master *master, struct sim_lock *lock,
+                                   const struct sim_lock_request *request, uint64_t local_us)
+{
+    struct sim_reply reply = {.kind = judge_own(master, lock, request->set.token[0]),
+                              .lock = lock->lock,
+                              .imported = lock->imported};
+    if (reply.kind != FENCE_REPLY_YES)
         return reply;
-    if (lock->extensions >= master->extensions) {
-        reply.kind = FENCE_REPLY_EXHAUSTED;
-        return reply;
-    }
     lock->extensions++;
     if (!SIM_MUTANT(EXTENDED_UNMARKED))
         lock->attempt = SIM_ADOPTED;
     uint64_t expires_us = local_us + request->ttl_ms * UINT64_C(1000);
     if (lock->expires_us < expires_us)
         lock->expires_us = expires_us;
-    reply.kind = FENCE_REPLY_YES;
+    reply.number[0] = lock->number == request->set.token[0] ? lock->extensions : 0;
     return reply;
 }
+
+/* Where the id has no lock: NO if it may join. */
+static enum fence_reply_kind judge_other(const struct sim_master *master,
+                                         const struct sim_lock *lock,
+                                         const struct sim_lock_request *request)
+{
+    uint32_t slot = sim_master_slot(master, request->set.resource[0]);
+    if (lock->present && lock->lock == SIM_TOMBSTONE)
+        return SIM_MUTANT(TOMBSTONE_PAST) ? FENCE_REPLY_PAST : FENCE_REPLY_UNCOUNTED;
+    bool joins = request->kind == FENCE_REQUEST_JOIN && !lock->present;
+    if (sim_master_counter(master, slot) > request->set.token[0] &&
+        !(joins && SIM_MUTANT(JOIN_PAST)))
+        return FENCE_REPLY_PAST;
+    return lock->present ? FENCE_REPLY_TAKEN : FENCE_REPLY_NO;
+}
+
+static struct sim_reply join_free(struct sim_master *master, struct sim_lock *lock,
+                                  const struct sim_lock_request *request, uint64_t local_us)
+{
+    uint32_t slot = sim_master_slot(master, request->set.resource[0]);
+    int64_t token = request->set.token[0];
+    if (sim_master_counter(master, slot) < token)
+        master->memory.counters.slot[slot] = token;
+    *lock = (struct sim_lock){
+        .present = true,
+        .lock = request->lock,
+        .extensions = request->extended,
+        .attempt = request->attempt,
+        .number = token,
+        .expires_us = local_us + request->ttl_ms * UINT64_C(1000),
+    };
+    return (struct sim_reply){
+        .kind = FENCE_REPLY_YES, .lock = lock->lock, .number = {lock->extensions}};
+}
+
+/* EXTEND, or JOIN: which locks where the lock is free. */
+static struct sim_reply extend(struct sim_master *master, struct sim_lock *lock,
+                               const struct sim_lock_request *request, uint64_t local_us)
+{
+    if (lock->present && lock->lock == request->lock)
+        return extend_own(master, lock, request, local_us);
+    struct sim_reply reply = {.kind = judge_other(master, lock, request)};
+    if (reply.kind == FENCE_REPLY_NO && request->kind == FENCE_REQUEST_JOIN)
+        return join_free(master, lock, request, local_us);
+    return reply;
+}
+
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 static void drop(struct sim_master *master, uint32_t resource, uint64_t local_us,
                  struct sim_reply *reply)
@@ -225,6 +282,12 @@ static void drop(struct sim_master *master, uint32_t resource, uint64_t local_us
     lock->present = false;
 }
 
+/* Whether it was extended, joined, found by a retry or imported. */
+static bool is_adopted(const struct sim_lock *lock)
+{
+    return lock->attempt == SIM_ADOPTED || lock->extensions > 0 || lock->imported;
+}
+
 static struct sim_reply release(struct sim_master *master, const struct sim_lock_request *request,
                                 uint64_t local_us)
 {
@@ -233,8 +296,10 @@ static struct sim_reply release(struct sim_master *master, const struct sim_lock
     bool tombstone = lock->present && lock->lock == SIM_TOMBSTONE;
     if (tombstone && !SIM_MUTANT(TOMBSTONE_DELETABLE))
         reply.kind = FENCE_REPLY_UNCOUNTED;
-    else if (lock->present && (lock->lock == request->lock || tombstone))
+    else if (lock->present && (lock->lock == request->lock || tombstone)) {
+        reply.adopted = is_adopted(lock);
         drop(master, request->set.resource[0], local_us, &reply);
+    }
     return reply;
 }
 
@@ -272,6 +337,7 @@ struct sim_reply sim_locks_execute(struct sim_master *master,
     case FENCE_REQUEST_CONFIRM:
         return confirm(master, request);
     case FENCE_REQUEST_EXTEND:
+    case FENCE_REQUEST_JOIN:
         return extend(master, lock, request, local_us);
     case FENCE_REQUEST_RELEASE:
         return release(master, request, local_us);

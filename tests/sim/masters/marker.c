@@ -40,7 +40,8 @@ int sim_marker_check_view(struct sim_master *master, const struct sim_request *r
         return FENCE_REPLY_REFUSED;
     if (sim_master_strayed(master) && !unchecked)
         return FENCE_REPLY_REFUSED;
-    bool extends = !reads && request->lock.kind == FENCE_REQUEST_EXTEND;
+    bool extends = !reads && (request->lock.kind == FENCE_REQUEST_EXTEND ||
+                              request->lock.kind == FENCE_REQUEST_JOIN);
     if (!stands(marker, &request->view))
         return SIM_MUTANT(VIEW_UNCHECKED) || (extends && SIM_MUTANT(EXTEND_VIEW_UNCHECKED))
                    ? 0

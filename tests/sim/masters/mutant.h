@@ -10,7 +10,7 @@ enum sim_mutant {
     SIM_MUTANT_CONFIRM_EXACTLY,         /* CONFIRM wants the very number that the server was told */
     SIM_MUTANT_UNDO_BY_LOCK_ID,         /* UNDO looks at the lock id, not at the attempt */
     SIM_MUTANT_VIEW_UNCHECKED,          /* a view that is out of date is as good as any */
-    SIM_MUTANT_EXTEND_VIEW_UNCHECKED,   /* for EXTEND it is */
+    SIM_MUTANT_EXTEND_VIEW_UNCHECKED,   /* for EXTEND and JOIN it is */
     SIM_MUTANT_LOCKS_KEPT,              /* CLEAR removes nothing */
     SIM_MUTANT_NOTHING_RECORDED,        /* RECORD says that it was done, and that is all */
     SIM_MUTANT_PAGES_UNCHECKED,         /* READ does not compare incarnations */
@@ -35,6 +35,9 @@ enum sim_mutant {
     SIM_MUTANT_MERGE_KEEPS_ATTEMPT,       /* of two attempts the first stays */
     SIM_MUTANT_EXTEND_ANY_IMPORTED,       /* EXTEND counts a lock that few masters had */
     SIM_MUTANT_EXTENDED_UNMARKED,         /* EXTEND leaves the lock to its attempt */
+    SIM_MUTANT_JOIN_PAST,                 /* JOIN locks where the counter is above the token */
+    SIM_MUTANT_OWN_ID_PAST,               /* PAST is what the own id under a higher number says */
+    SIM_MUTANT_TOMBSTONE_PAST,            /* ... and what a tombstone says */
     SIM_MUTANT_WAITS_UNNOTED,             /* TAKE does not note that somebody waits for the lock */
     SIM_MUTANT_ADOPTED_UNMARKED,    /* TAKE finds its own lock id's lock, and leaves the attempt */
     SIM_MUTANT_STORED_NUMBER_KEPT,  /* ... and answers the number that was imported */

@@ -188,20 +188,30 @@ struct fence_facts sim_facts(const struct sim_reply *reply)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
+static void name_hints(const struct fence_request *request, struct sim_lock_request *ret_lock)
+{
+    ret_lock->hint[0] = request->hint;
+    for (unsigned k = 0; request->group && k < request->group->count; k++)
+        ret_lock->hint[k] = request->group->locks[k].hint;
+}
+
 struct sim_request sim_lock_request(const struct fence_request *request)
 {
-    return (struct sim_request){
+    struct sim_request made = {
         .ask = SIM_ASK_LOCK,
         .tag = request->tag,
         .lock = {.kind = request->kind,
                  .set = set_of(request),
                  .lock = sim_lock_number(request->lock_id),
                  .call = request->kind == FENCE_REQUEST_TAKE ? sim_owner_number(request->owner) : 0,
+                 .extended = request->extended,
                  .ttl_ms = request->ttl_ms,
                  .attempt = request->attempt,
                  .waits = request->waits,
                  .idempotent = request->idempotent},
     };
+    name_hints(request, &made.lock);
+    return made;
 }
 
 static void name_seen(const struct fence_facts *seen, struct sim_rejoin_request *ret_rejoin)
@@ -258,6 +268,15 @@ struct sim_request sim_restamp_request(const struct fence_facts *seen)
 
 /* ---- replies --------------------------------------------------------------------------------- */
 
+/* Whether it names a label, where it names one. */
+static bool is_labelled(const struct sim_request *request, const struct sim_reply *reply)
+{
+    bool extends =
+        request->lock.kind == FENCE_REQUEST_EXTEND || request->lock.kind == FENCE_REQUEST_JOIN;
+    return reply->kind == FENCE_REPLY_HELD ||
+           (extends && reply->kind == FENCE_REPLY_YES && reply->number[0] > 0);
+}
+
 struct fence_reply sim_lock_reply(const struct sim_request *request, const struct sim_reply *reply)
 {
     bool held = reply->kind == FENCE_REPLY_HELD;
@@ -270,8 +289,9 @@ struct fence_reply sim_lock_reply(const struct sim_request *request, const struc
         .numbers = several ? reply->number : NULL,
         .blocked = reply->member,
         .found = reply->found,
+        .adopted = reply->adopted,
         .holder = held ? sim_lock_text(reply->lock) : "",
-        .owner = held ? sim_owner_text(reply->lock) : "",
+        .owner = is_labelled(request, reply) ? sim_owner_text(reply->lock) : "",
         .remaining_ms = reply->remaining_ms,
         .view = reply->kind == FENCE_REPLY_STALE ? &reply->marker.view : NULL,
     };
@@ -306,9 +326,10 @@ bool sim_reply_discount(struct sim_reply *reply)
 const char *sim_request_name(const struct sim_request *request)
 {
     static const char *const names[] = {
-        [FENCE_REQUEST_TAKE] = "TAKE",     [FENCE_REQUEST_CONFIRM] = "CONFIRM",
-        [FENCE_REQUEST_EXTEND] = "EXTEND", [FENCE_REQUEST_RELEASE] = "RELEASE",
-        [FENCE_REQUEST_UNDO] = "UNDO",     [FENCE_REQUEST_INSPECT] = "INSPECT",
+        [FENCE_REQUEST_TAKE] = "TAKE",       [FENCE_REQUEST_CONFIRM] = "CONFIRM",
+        [FENCE_REQUEST_EXTEND] = "EXTEND",   [FENCE_REQUEST_JOIN] = "JOIN",
+        [FENCE_REQUEST_RELEASE] = "RELEASE", [FENCE_REQUEST_UNDO] = "UNDO",
+        [FENCE_REQUEST_INSPECT] = "INSPECT",
     };
     static const char *const steps[] = {
         [FENCE_REJOIN_MARK] = "MARK",       [FENCE_REJOIN_CLEAR] = "CLEAR",
@@ -337,6 +358,8 @@ const char *sim_reply_name(const struct sim_request *request, const struct sim_r
         [FENCE_REPLY_HELD] = "HELD",
         [FENCE_REPLY_YES] = "YES",
         [FENCE_REPLY_NO] = "NO",
+        [FENCE_REPLY_PAST] = "PAST",
+        [FENCE_REPLY_TAKEN] = "TAKEN",
         [FENCE_REPLY_EXHAUSTED] = "EXHAUSTED",
         [FENCE_REPLY_SUPERSEDED] = "SUPERSEDED",
         [FENCE_REPLY_UNCOUNTED] = "UNCOUNTED",

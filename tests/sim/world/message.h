@@ -84,7 +84,9 @@ struct sim_lock_request {
     enum fence_request_kind kind;
     struct sim_set set;
     uint32_t lock;
-    uint32_t call; /* TAKE: for which it is sent */
+    uint32_t call;                   /* TAKE: for which it is sent */
+    int64_t hint[SIM_RESOURCES_MAX]; /* TAKE: of each of @set */
+    uint32_t extended;               /* JOIN */
     uint32_t ttl_ms;
     uint64_t attempt;
     bool waits;
@@ -139,12 +141,13 @@ struct sim_request {
 struct sim_reply {
     /* LOCK */
     enum fence_reply_kind kind;
-    uint32_t lock;   /* HELD: the holder's */
-    unsigned member; /* HELD: which of the set is in the way */
-    int64_t number[SIM_RESOURCES_MAX];
-    bool found;        /* NUMBER: all was locked before under this id */
-    bool counted_anew; /* NUMBER: of what was found, something was so */
-    bool imported;     /* EXTEND: the lock is so */
+    uint32_t lock;                     /* HELD: the holder's. YES to EXTEND or JOIN: its own */
+    unsigned member;                   /* HELD: which of the set is in the way */
+    int64_t number[SIM_RESOURCES_MAX]; /* YES to EXTEND or JOIN: the first, its extensions */
+    bool found;                        /* NUMBER: all was locked before under this id */
+    bool counted_anew;                 /* NUMBER: of what was found, something was so */
+    bool imported;                     /* EXTEND, JOIN: the lock is so */
+    bool adopted; /* YES to RELEASE: more masters may have it than its acquire asked */
     uint64_t remaining_ms;
     uint32_t
         freed; /* RELEASE, UNDO: a set of resources that somebody waits for; servers are told */

@@ -124,21 +124,85 @@ static void lock_that_pawl_did_not_write_is_refused(void **state)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-static void extension_is_answered_in_five_ways(void **state)
+/* To each of the requests that extend. */
+static void expect_extension(const char *answer, enum fence_reply_kind kind, int64_t number,
+                             const char *owner)
 {
-    (void)state;
-    assert_int_equal(read_one(FENCE_REQUEST_EXTEND, ":1\r\n").kind, FENCE_REPLY_YES);
-    assert_int_equal(read_one(FENCE_REQUEST_EXTEND, ":0\r\n").kind, FENCE_REPLY_NO);
-    assert_int_equal(read_one(FENCE_REQUEST_EXTEND, ":-1\r\n").kind, FENCE_REPLY_EXHAUSTED);
-    assert_int_equal(read_one(FENCE_REQUEST_EXTEND, ":-2\r\n").kind, FENCE_REPLY_SUPERSEDED);
-    assert_int_equal(read_one(FENCE_REQUEST_EXTEND, ":-3\r\n").kind, FENCE_REPLY_UNCOUNTED);
-    assert_int_equal(read_one(FENCE_REQUEST_EXTEND, ":-4\r\n").kind, FENCE_REPLY_REFUSED);
+    static const enum fence_request_kind kinds[] = {FENCE_REQUEST_EXTEND, FENCE_REQUEST_JOIN};
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        struct fence_reply reply = read_one(kinds[i], answer);
+        assert_int_equal(reply.kind, kind);
+        assert_int_equal(reply.number, number);
+        assert_string_equal(reply.owner ? reply.owner : "none", owner);
+    }
 }
 
-static void release_is_answered_in_three_ways(void **state)
+static void extension_tells_how_often_and_by_what_label(void **state)
+{
+    (void)state;
+    expect_extension(":1\r\n", FENCE_REPLY_YES, 1, "");
+    expect_extension(":1000\r\n", FENCE_REPLY_YES, 1000, "");
+    expect_extension("*2\r\n:3\r\n$2\r\nme\r\n", FENCE_REPLY_YES, 3, "me");
+    expect_extension("*2\r\n:3\r\n$0\r\n\r\n", FENCE_REPLY_YES, 3, "");
+    expect_extension(":-6\r\n", FENCE_REPLY_YES, 0, "");
+}
+
+static void extension_that_is_none_says_why(void **state)
+{
+    (void)state;
+    expect_extension(":0\r\n", FENCE_REPLY_NO, 0, "none");
+    expect_extension(":-1\r\n", FENCE_REPLY_EXHAUSTED, 0, "none");
+    expect_extension(":-2\r\n", FENCE_REPLY_SUPERSEDED, 0, "none");
+    expect_extension(":-3\r\n", FENCE_REPLY_UNCOUNTED, 0, "none");
+    expect_extension(":-4\r\n", FENCE_REPLY_PAST, 0, "none");
+    expect_extension(":-5\r\n", FENCE_REPLY_TAKEN, 0, "none");
+}
+
+static void extension_that_the_script_does_not_answer_so_is_refused(void **state)
+{
+    (void)state;
+    static const char *const answers[] = {
+        ":-7\r\n",
+        ":1001\r\n",
+        ":9223372036854775807\r\n",
+        ":-9223372036854775808\r\n",
+        "$1\r\n1\r\n",
+        "*1\r\n:1\r\n",
+        "*2\r\n:0\r\n$2\r\nme\r\n",
+        "*2\r\n:1001\r\n$2\r\nme\r\n",
+        "*2\r\n$1\r\n1\r\n$2\r\nme\r\n",
+        "*2\r\n:1\r\n:1\r\n",
+        "*2\r\n:1\r\n$2\r\n\x01x\r\n",
+        "*2\r\n:1\r\n$-1\r\n",
+        "*3\r\n:1\r\n$2\r\nme\r\n:1\r\n",
+    };
+    for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++)
+        expect_extension(answers[i], FENCE_REPLY_REFUSED, 0, "none");
+}
+
+static void extension_with_a_label_too_long_is_refused(void **state)
+{
+    (void)state;
+    char label[FENCE_OWNER_MAX + 2];
+    char answer[sizeof(label) + 32];
+    memset(label, 'x', sizeof(label));
+    label[FENCE_OWNER_MAX + 1] = '\0';
+    snprintf(answer, sizeof(answer), "*2\r\n:1\r\n$%zu\r\n%s\r\n", strlen(label), label);
+    expect_extension(answer, FENCE_REPLY_REFUSED, 0, "none");
+    label[FENCE_OWNER_MAX] = '\0';
+    snprintf(answer, sizeof(answer), "*2\r\n:1\r\n$%zu\r\n%s\r\n", strlen(label), label);
+    expect_extension(answer, FENCE_REPLY_YES, 1, label);
+}
+
+static void release_is_answered_in_four_ways(void **state)
 {
     (void)state;
     assert_int_equal(read_one(FENCE_REQUEST_RELEASE, ":1\r\n").kind, FENCE_REPLY_YES);
+    assert_false(read_one(FENCE_REQUEST_RELEASE, ":1\r\n").adopted);
+    assert_int_equal(read_one(FENCE_REQUEST_RELEASE, ":2\r\n").kind, FENCE_REPLY_YES);
+    assert_true(read_one(FENCE_REQUEST_RELEASE, ":2\r\n").adopted);
+    assert_int_equal(read_one(FENCE_REQUEST_RELEASE, ":3\r\n").kind, FENCE_REPLY_REFUSED);
+    assert_int_equal(read_one(FENCE_REQUEST_UNDO, ":2\r\n").kind, FENCE_REPLY_REFUSED);
     assert_int_equal(read_one(FENCE_REQUEST_RELEASE, ":0\r\n").kind, FENCE_REPLY_NO);
     assert_int_equal(read_one(FENCE_REQUEST_RELEASE, ":-3\r\n").kind, FENCE_REPLY_UNCOUNTED);
     assert_int_equal(read_one(FENCE_REQUEST_RELEASE, ":-1\r\n").kind, FENCE_REPLY_REFUSED);
@@ -173,8 +237,11 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(imported_lock_is_read_as_any_other),
     cmocka_unit_test(tombstone_is_held_by_its_sign),
     cmocka_unit_test(lock_that_pawl_did_not_write_is_refused),
-    cmocka_unit_test(extension_is_answered_in_five_ways),
-    cmocka_unit_test(release_is_answered_in_three_ways),
+    cmocka_unit_test(extension_tells_how_often_and_by_what_label),
+    cmocka_unit_test(extension_that_is_none_says_why),
+    cmocka_unit_test(extension_that_the_script_does_not_answer_so_is_refused),
+    cmocka_unit_test(extension_with_a_label_too_long_is_refused),
+    cmocka_unit_test(release_is_answered_in_four_ways),
     cmocka_unit_test(number_that_was_counted_anew_comes_with_what_is_left),
     cmocka_unit_test(call_without_a_reply_is_lost_in_each_request),
 };

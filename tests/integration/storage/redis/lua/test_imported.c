@@ -15,9 +15,12 @@
 enum {
     NO = 0,
     YES = 1,
+    ADOPTED = 2,
     EXHAUSTED = -1,
     SUPERSEDED = -2,
     UNCOUNTED = -3,
+    PAST = -4,
+    TAKEN = -5,
 };
 
 static redisReply *ask(const char *request)
@@ -40,6 +43,18 @@ static long long answer(const char *request)
     long long integer = reply->element[0]->integer;
     freeReplyObject(reply);
     return integer;
+}
+
+/* It is extended, for the third time. */
+static void expect_extended(const char *request)
+{
+    redisReply *reply = ask(request);
+    const redisReply *extended = reply->element[0];
+    assert_int_equal(extended->type, REDIS_REPLY_ARRAY);
+    assert_int_equal(extended->elements, 2);
+    assert_int_equal(extended->element[0]->integer, 3);
+    assert_string_equal(extended->element[1]->str, "me");
+    freeReplyObject(reply);
 }
 
 /* It is answered as held, with the lock as it is. */
@@ -80,7 +95,7 @@ static void tombstone_is_not_extended_released_confirmed_or_taken_back(void **st
 {
     (void)state;
     put("~:0:0:0:");
-    assert_int_equal(answer("E " A " 9 30000 1000"), UNCOUNTED);
+    assert_int_equal(answer("E " A " 9 30000 1000 7"), UNCOUNTED);
     assert_int_equal(answer("R " A), UNCOUNTED);
     assert_int_equal(answer("C " A ".1 7 9 a"), NO);
     assert_int_equal(answer("C " A ".1 7 9 x"), NO);
@@ -96,8 +111,8 @@ static void tombstone_is_held_by_nobody(void **state)
     (void)state;
     put("~:0:0:0:");
     expect_held("T " A ".1 7 30000 me", "~:0:0:0:");
-    expect_held("F " A ".1 7 30000 me a", "~:0:0:0:");
-    expect_held("G 1 a " A ".1 30000 me 7", "~:0:0:0:");
+    expect_held("F " A ".1 7 30000 me a 0", "~:0:0:0:");
+    expect_held("G 1 a " A ".1 30000 me 7 0", "~:0:0:0:");
     expect_held("I", "~:0:0:0:");
     assert_lock("~:0:0:0:");
     script_assert_field("7", NULL);
@@ -109,7 +124,7 @@ static void tombstone_does_not_obey_who_calls_itself_one(void **state)
     (void)state;
     put("~:0:0:0:");
     assert_int_equal(answer("R ~"), UNCOUNTED);
-    assert_int_equal(answer("E ~ 9 30000 1000"), UNCOUNTED);
+    assert_int_equal(answer("E ~ 9 30000 1000 7"), UNCOUNTED);
     assert_lock("~:0:0:0:");
 }
 
@@ -120,16 +135,19 @@ static void imported_lock_is_extended_where_a_majority_had_it(void **state)
     (void)state;
     static const struct {
         unsigned from;
-        long long expected;
-    } rows[] = {{0, UNCOUNTED}, {1, UNCOUNTED}, {2, UNCOUNTED}, {4, UNCOUNTED},
-                {3, YES},       {5, YES},       {6, YES},       {7, YES}};
+        bool counts;
+    } rows[] = {{0, false}, {1, false}, {2, false}, {4, false},
+                {3, true},  {5, true},  {6, true},  {7, true}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         char value[64];
         snprintf(value, sizeof(value), A ".1:7:2:%u:me", rows[i].from);
         put(value);
-        assert_int_equal(answer("E " A " 7 5000 1000"), rows[i].expected);
-        if (rows[i].expected == YES)
+        if (rows[i].counts) {
+            expect_extended("E " A " 7 5000 1000 7");
             snprintf(value, sizeof(value), A ".*:7:3:%u:me", rows[i].from);
+        } else {
+            assert_int_equal(answer("E " A " 7 5000 1000 7"), UNCOUNTED);
+        }
         assert_lock(value);
     }
 }
@@ -138,24 +156,28 @@ static void imported_lock_above_the_token_supersedes_nothing(void **state)
 {
     (void)state;
     put(A ".1:8:2:5:me");
-    assert_int_equal(answer("E " A " 7 30000 1000"), UNCOUNTED);
+    assert_int_equal(answer("E " A " 7 30000 1000 7"), UNCOUNTED);
     assert_lock(A ".1:8:2:5:me");
     put(A ".1:8:2::me");
-    assert_int_equal(answer("E " A " 7 30000 1000"), SUPERSEDED);
+    assert_int_equal(answer("E " A " 7 30000 1000 7"), SUPERSEDED);
 }
 
 static void imported_lock_is_extended_so_often_and_no_more(void **state)
 {
     (void)state;
     put(A ".1:7:1000:5:me");
-    assert_int_equal(answer("E " A " 7 30000 1000"), EXHAUSTED);
+    assert_int_equal(answer("E " A " 7 30000 1000 7"), EXHAUSTED);
 }
 
 static void imported_lock_of_another_id_is_not_the_one_asked_for(void **state)
 {
     (void)state;
     put(A ".1:7:2:5:me");
-    assert_int_equal(answer("E " B " 7 30000 1000"), NO);
+    assert_int_equal(answer("E " B " 7 30000 1000 7"), TAKEN);
+    assert_int_equal(answer("J " B ".2 7 30000 1000 7 1 me"), TAKEN);
+    script_redis("HSET pawl:fleet 7 8");
+    assert_int_equal(answer("E " B " 7 30000 1000 7"), PAST);
+    assert_int_equal(answer("J " B ".2 7 30000 1000 7 1 me"), PAST);
     assert_int_equal(answer("R " B), NO);
     expect_held("T " B ".1 7 30000 me", A ".1:7:2:5:me");
 }
@@ -164,7 +186,7 @@ static void imported_lock_is_released_wherever_it_was_had(void **state)
 {
     (void)state;
     put(A ".1:7:2:0:me");
-    assert_int_equal(answer("R " A), YES);
+    assert_int_equal(answer("R " A), ADOPTED);
     assert_int_equal(redis_fleet_integer(script_fleet, 0, "EXISTS " KEY), 0);
 }
 
@@ -190,7 +212,7 @@ static void imported_locks_of_a_group_are_counted_anew(void **state)
 {
     (void)state;
     put(A ".1:7:2:5:me");
-    redisReply *reply = ask("G 1 a " A ".1 30000 me 7");
+    redisReply *reply = ask("G 1 a " A ".1 30000 me 7 0");
     const redisReply *numbers = reply->element[0];
     assert_int_equal(numbers->elements, 3);
     assert_in_range(numbers->element[1]->integer, 4000, 5000);
@@ -223,8 +245,8 @@ static void imported_lock_gets_its_expiry_when_somebody_takes_it(void **state)
 {
     (void)state;
     expect_expiry_of("T " B ".1 7 30000 me", A ".1:7:2:5:me");
-    expect_expiry_of("F " B ".1 7 30000 me a", A ".1:7:2:5:me");
-    expect_expiry_of("G 1 a " B ".1 30000 me 7", A ".1:7:2:5:me");
+    expect_expiry_of("F " B ".1 7 30000 me a 0", A ".1:7:2:5:me");
+    expect_expiry_of("G 1 a " B ".1 30000 me 7 0", A ".1:7:2:5:me");
     expect_expiry_of("T " A ".1 7 30000 me", A ".1:1:2::me"); /* its own, counted anew */
 }
 
@@ -239,8 +261,10 @@ static void imported_lock_gets_its_expiry_when_it_is_confirmed(void **state)
 static void imported_lock_gets_its_expiry_when_it_is_extended(void **state)
 {
     (void)state;
-    expect_expiry_of("E " A " 7 10 1000", A ".*:7:3:5:me"); /* for less than it has */
-    expect_expiry_of("E " B " 7 10 1000", A ".1:7:2:5:me");
+    expect_expiry_of("E " A " 7 10 1000 7", A ".*:7:3:5:me"); /* for less than it has */
+    expect_expiry_of("E " B " 7 10 1000 7", A ".1:7:2:5:me");
+    expect_expiry_of("J " A ".2 7 10 1000 7 1 me", A ".*:7:3:5:me");
+    expect_expiry_of("J " B ".2 7 10 1000 7 1 me", A ".1:7:2:5:me");
 }
 
 static void imported_lock_gets_its_expiry_when_it_is_released_by_another(void **state)
@@ -267,17 +291,23 @@ static void imported_lock_without_an_expiry_is_extended(void **state)
 {
     (void)state;
     import(script_now_ms() + 1000, "005@" A ".1:7:2::me");
-    assert_int_equal(answer("E " A " 7 5000 1000"), YES);
+    expect_extended("E " A " 7 5000 1000 7");
+    assert_lock(A ".*:7:3:5:me");
+    import(script_now_ms() + 1000, "005@" A ".1:7:2::me");
+    expect_extended("J " A ".2 7 5000 1000 7 1 me");
     assert_lock(A ".*:7:3:5:me");
 }
 
 static void imported_lock_without_an_expiry_is_released_and_taken_back(void **state)
 {
     (void)state;
-    static const char *const requests[] = {"R " A, "U " A ".1", "V 1 " A ".1"};
-    for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+    static const struct {
+        const char *request;
+        long long expected;
+    } rows[] = {{"R " A, ADOPTED}, {"U " A ".1", YES}, {"V 1 " A ".1", YES}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         import(script_now_ms() + 60000, "000@" A ".1:7:2::me");
-        assert_int_equal(answer(requests[i]), YES);
+        assert_int_equal(answer(rows[i].request), rows[i].expected);
         assert_int_equal(redis_fleet_integer(script_fleet, 0, "EXISTS " KEY), 0);
     }
 }
@@ -287,7 +317,7 @@ static void imported_lock_is_released_where_memory_is_out(void **state)
     (void)state;
     import(script_now_ms() + 60000, "000@" A ".1:7:2::me");
     script_redis("CONFIG SET maxmemory 1");
-    assert_int_equal(answer("R " A), YES);
+    assert_int_equal(answer("R " A), ADOPTED);
     assert_int_equal(redis_fleet_integer(script_fleet, 0, "EXISTS " KEY), 0);
 }
 
@@ -298,7 +328,7 @@ static void imported_lock_whose_time_is_over_is_free(void **state)
     static const char *const requests[] = {
         "C " A ".1 7 9 x",
         "H 1 a " A ".1 7 9",
-        "E " A " 7 30000 1000",
+        "E " A " 7 30000 1000 7",
         "R " A,
         "U " A ".1",
         "V 1 " A ".1",

@@ -26,14 +26,16 @@ enum {
 /* Each request that there is: its letter, and what that takes. */
 static const char *const requests[] = {
     "T " TAG " 7 30000 me",
-    "F " TAG " 7 30000 me w",
-    "F " TAG " 7 30000 me a",
+    "N " TAG " 7 30000 me 6",
+    "F " TAG " 7 30000 me w 0",
+    "F " TAG " 7 30000 me a 0",
     "C " TAG " 7 9 a",
-    "E " ID " 9 30000 1000",
+    "E " ID " 9 30000 1000 7",
+    "J " TAG " 9 30000 1000 7 1 me",
     "R " ID,
     "U " TAG,
     "I",
-    "G 1 a " TAG " 30000 me 7",
+    "G 1 a " TAG " 30000 me 7 0",
     "H 1 a " TAG " 7 9",
     "V 1 " TAG,
 };

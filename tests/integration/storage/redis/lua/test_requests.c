@@ -81,6 +81,45 @@ static void a_counter_that_is_used_up_refuses_and_stays(void **state)
         redis_fleet_integer(((struct master_fixture *)*state)->fleet, 0, "EXISTS " KEY), 0);
 }
 
+/* ---- joining --------------------------------------------------------------------------------- */
+
+static void joining_writes_the_token_its_extensions_and_its_label(void **state)
+{
+    struct master_fixture *fixture = *state;
+    struct fence_request asked = request(FENCE_REQUEST_JOIN, ID_A, 10);
+    asked.token = INT64_C(4503599627370495);
+    asked.extended = 2;
+    asked.owner = "me: too";
+    assert_int_equal(master_fixture_ask(fixture, &asked)->kind, FENCE_REPLY_YES);
+    redisReply *value = redis_fleet_command(fixture->fleet, 0, "GET " KEY);
+    assert_string_equal(value->str, ID_A ".000000000000000a:4503599627370495:2::me: too");
+    freeReplyObject(value);
+    assert_int_equal(counter(fixture), asked.token);
+    assert_in_range(remaining_ms(fixture), 29000, 30000);
+}
+
+static void joining_never_lowers_the_counter(void **state)
+{
+    struct fence_request asked = request(FENCE_REQUEST_JOIN, ID_A, 10);
+    set_counter(*state, "7");
+    asked.token = 6;
+    asked.extended = 1;
+    assert_int_equal(master_fixture_ask(*state, &asked)->kind, FENCE_REPLY_PAST);
+    assert_int_equal(counter(*state), 7);
+    asked.token = 7;
+    assert_int_equal(master_fixture_ask(*state, &asked)->kind, FENCE_REPLY_YES);
+    assert_int_equal(counter(*state), 7);
+}
+
+static void hint_that_uses_a_counter_up_leaves_it(void **state)
+{
+    struct fence_request asked = request(FENCE_REQUEST_TAKE, ID_A, 1);
+    set_counter(*state, "9007199254740989");
+    asked.hint = FENCE_TOKEN_MAX;
+    assert_int_equal(master_fixture_ask(*state, &asked)->kind, FENCE_REPLY_SPENT);
+    assert_int_equal(counter(*state), 9007199254740989);
+}
+
 /* ---- the whole call -------------------------------------------------------------------------- */
 
 static void a_master_that_knows_another_view_refuses_everything_and_says_what_it_knows(void **state)
@@ -186,6 +225,9 @@ static void more_requests_than_a_call_takes_become_several_calls(void **state)
 static const struct CMUnitTest cases[] = {
     CASE(taking_a_free_lock_counts_and_locks),
     CASE(a_counter_that_is_used_up_refuses_and_stays),
+    CASE(joining_writes_the_token_its_extensions_and_its_label),
+    CASE(joining_never_lowers_the_counter),
+    CASE(hint_that_uses_a_counter_up_leaves_it),
     CASE(a_master_that_knows_another_view_refuses_everything_and_says_what_it_knows),
     CASE(a_master_that_became_a_replica_is_looked_at_anew),
     CASE(a_value_too_long_for_a_lock_is_refused_not_sent_around),
