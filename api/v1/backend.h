@@ -13,6 +13,7 @@ struct api_metrics {
     uint64_t waiting;     /* those of them that may wait for a lock */
     uint64_t connections; /* of clients, open */
     uint64_t grants;      /* since the start */
+    uint64_t hedges;      /* masters asked since the start as another did not answer in time */
 };
 
 struct fence_listing_call;

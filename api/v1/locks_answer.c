@@ -103,6 +103,10 @@ static void answer_success(struct api_request *request, const struct fence_answe
         answer_grant(request, &writer, answer);
         return;
     case FENCE_CALL_EXTEND:
+        if (answer->anew) {
+            answer_grant(request, &writer, answer);
+            return;
+        }
         write_lease(&writer, answer);
         break;
     case FENCE_CALL_RELEASE:

@@ -133,6 +133,7 @@ static void write_metrics(struct api_writer *writer, const struct api_backend *b
     api_write_integer(writer, "calls", (int64_t)metrics.calls);
     api_write_integer(writer, "waiting", (int64_t)metrics.waiting);
     api_write_integer(writer, "grants", (int64_t)metrics.grants);
+    api_write_integer(writer, "hedges", (int64_t)metrics.hedges);
 }
 
 static void show_fleet(struct api_request *request, void *context)

@@ -2,8 +2,8 @@
 
 #include "fence/base/mutant.h"
 #include "fence/core/admit.h"
+#include "fence/core/attempts.h"
 #include "fence/core/call_move.h"
-#include "fence/core/cleanup.h"
 #include "fence/core/output.h"
 #include "fence/core/waiting.h"
 #include "fence/protocol/lease.h"
@@ -12,18 +12,13 @@
 #include <assert.h>
 #include <string.h>
 
-static struct core_group_call *group_of(const struct fence_core *core, const struct call *call)
-{
-    return call->group != FENCE_NOBODY ? &core->groups.calls[call->group] : NULL;
-}
-
 /* ---- endings --------------------------------------------------------------------------------- */
 
 /* A freed slot keeps its strings, and its group, for the rest of the step. */
 static void answer_failed(struct fence_core *core, struct call *call, int error)
 {
     const struct core_holder_hint *seen = core_hint(core, call);
-    const struct core_group_call *group = group_of(core, call);
+    const struct core_group_call *group = core_group_of(core, call);
     struct fence_answer *answer = core_answer(core, call, error);
     bool obstructed = fence_error_is_obstacle(error);
     bool held = !obstructed && core_knows_held(core, call);
@@ -40,19 +35,11 @@ static void answer_failed(struct fence_core *core, struct call *call, int error)
     core_leave(core, call);
 }
 
-/* The lease that a grant may count on: all of its own, or what is left of the shortest lock that
- * was found. */
-static uint32_t lease_ms(const struct call *call)
-{
-    uint64_t found_ms = FENCE_MUTANT(OWN_LEASE_ONLY) ? UINT64_MAX : call->attempt.remaining_ms;
-    return found_ms < call->ttl_ms ? (uint32_t)found_ms : call->ttl_ms;
-}
-
 static void answer_granted(struct fence_core *core, struct call *call, uint64_t validity_us)
 {
     const struct fence_attempt *attempt = &call->attempt;
-    const struct core_group_call *group = group_of(core, call);
-    core_holder_hint_held(core_hint(core, call), core->now_us + lease_ms(call) * UINT64_C(1000),
+    const struct core_group_call *group = core_group_of(core, call);
+    core_holder_hint_held(core_hint(core, call), core->now_us + core_attempt_lease_ms(call) * UINT64_C(1000),
                           fence_lock_id_hash(call->lock_id), call->owner);
     core_answer_queue(core, call);
     struct fence_answer *answer = core_answer(core, call, 0);
@@ -68,23 +55,6 @@ static void answer_granted(struct fence_core *core, struct call *call, uint64_t 
 }
 
 /* ---- attempts -------------------------------------------------------------------------------- */
-
-/* Takes back what a failed attempt may hold, also where no answer came. The request names the
- * attempt, so it cannot undo what a later attempt was granted. */
-static void undo(struct fence_core *core, const struct call *call)
-{
-    const struct core_group_call *group = group_of(core, call);
-    const struct fence_taken taken = {
-        .resource = call->resource,
-        .group = group ? &group->group : NULL,
-        .lock_id = call->lock_id,
-        .attempt = call->attempt.id,
-        .ttl_ms = call->ttl_ms,
-        .masters = call->attempt.sent,
-    };
-    if (taken.masters)
-        core_undo(core, &taken);
-}
 
 static bool worth_another_try(const struct fence_core *core, const struct call *call, int error)
 {
@@ -106,7 +76,7 @@ static void remember_holder(struct fence_core *core, const struct call *call)
     core_holder_hint_held(core_hint(core, call), core->now_us + remaining_ms * 1000,
                           fence_holders_top(holders), holders->owner);
     core_answer_queue(core, call);
-    struct core_group_call *group = group_of(core, call);
+    struct core_group_call *group = core_group_of(core, call);
     if (group)
         group->blocked = holders->blocked;
 }
@@ -141,7 +111,7 @@ static bool can_be_waited_for(int error)
 
 static void fail(struct fence_core *core, struct call *call, int error)
 {
-    undo(core, call);
+    core_attempt_undo(core, call);
     if (error == FENCE_EHELD)
         remember_holder(core, call);
     if (!worth_another_try(core, call, error)) {
@@ -162,19 +132,9 @@ static void fail(struct fence_core *core, struct call *call, int error)
 /* Fails for what the attempt met. */
 static void fail_by_attempt(struct fence_core *core, struct call *call)
 {
-    struct core_group_call *group = group_of(core, call);
+    struct core_group_call *group = core_group_of(core, call);
     unsigned only = 0;
     fail(core, call, fence_attempt_error(&call->attempt, group ? &group->blocked : &only));
-}
-
-static void begin_attempt(struct fence_core *core, struct call *call)
-{
-    struct core_group_call *group = group_of(core, call);
-    struct fence_token_votes votes = {.count = 1, .each = &call->votes};
-    if (group)
-        votes = (struct fence_token_votes){.count = group->group.count, .each = group->votes};
-    fence_attempt_begin(&call->attempt, core_random(core), votes, core->fleet.n,
-                        fence_fleet_active(&core->fleet), core->now_us);
 }
 
 static void try(struct fence_core *core, struct call *call)
@@ -191,66 +151,20 @@ void core_acquire_admitted(struct fence_core *core, struct call *call)
 {
     core_call_move(call, CALL_TRYING);
     call->tries++;
-    call->generation = core->fleet.generation;
-    core_next_round(core, call);
-    begin_attempt(core, call);
-    if (call->attempt.state == FENCE_ATTEMPT_FAILED) {
+    core_attempt_begin(core, call);
+    if (call->attempt.state == FENCE_ATTEMPT_FAILED)
         fail_by_attempt(core, call);
-        return;
-    }
-    const struct core_group_call *group = group_of(core, call);
-    struct fence_request request = {
-        .kind = FENCE_REQUEST_TAKE,
-        .attempt = call->attempt.id,
-        .ttl_ms = call->ttl_ms,
-        .waits = call->wait_until_us != 0,
-        .idempotent = call->idempotent,
-        .group = group ? &group->group : NULL,
-    };
-    core_ask(core, call, call->attempt.sent, &request);
-    core_wake_at(core, call, core->now_us + fence_round_timeout_us(call->ttl_ms));
-}
-
-static void keep_tokens(const struct fence_attempt *attempt, struct core_group_call *group)
-{
-    for (unsigned k = 0; k < group->group.count; k++)
-        group->group.locks[k].token = attempt->votes.each[k].token;
-}
-
-static void confirm(struct fence_core *core, struct call *call)
-{
-    /* All of the frozen masters must agree, under the view that the attempt began with. */
-    const struct fence_attempt *attempt = &call->attempt;
-    bool someone_left = (attempt->frozen & ~fence_fleet_active(&core->fleet)) != 0;
-    if (someone_left || call->generation != core->fleet.generation) {
-        fail(core, call, FENCE_ECONTENDED);
-        return;
-    }
-    struct core_group_call *group = group_of(core, call);
-    if (group)
-        keep_tokens(attempt, group);
-    core_next_round(core, call);
-    struct fence_request request = {
-        .kind = FENCE_REQUEST_CONFIRM,
-        .attempt = attempt->id,
-        .token = attempt->votes.each[0].token,
-        .idempotent = call->idempotent,
-        .group = group ? &group->group : NULL,
-    };
-    core_ask(core, call, attempt->tally.asked, &request);
-    core_wake_at(core, call, core->now_us + fence_round_timeout_us(call->ttl_ms));
 }
 
 static void win(struct fence_core *core, struct call *call)
 {
-    struct core_group_call *group = group_of(core, call);
-    int64_t validity_us = fence_validity_us(lease_ms(call), call->attempt.began_us, core->now_us);
-    if (group)
-        keep_tokens(&call->attempt, group);
-    if (validity_us <= 0)
+    int64_t validity_us = fence_validity_us(core_attempt_lease_ms(call), call->attempt.began_us, core->now_us);
+    if (validity_us <= 0) {
         fail(core, call, FENCE_ETOOSLOW);
-    else
-        answer_granted(core, call, (uint64_t)validity_us);
+        return;
+    }
+    core_attempt_settle(core, call);
+    answer_granted(core, call, (uint64_t)validity_us);
 }
 
 /* ---- what the core calls --------------------------------------------------------------------- */
@@ -265,39 +179,26 @@ void core_acquire_begin(struct fence_core *core, struct call *call, const struct
         core_wake_at(core, call, call->wait_until_us ? call->wait_until_us : FENCE_NEVER);
 }
 
+static void act_on_attempt(struct fence_core *core, struct call *call)
+{
+    if (call->attempt.state == FENCE_ATTEMPT_WON)
+        win(core, call);
+    else if (call->attempt.state == FENCE_ATTEMPT_FAILED)
+        fail_by_attempt(core, call);
+}
+
 void core_acquire_reply(struct fence_core *core, struct call *call, unsigned i,
                         const struct fence_reply *reply)
 {
-    enum fence_attempt_state before = call->attempt.state;
-    struct fence_reply judged = *reply;
-    /* The master refuses the view that still holds. By the next attempt a second master may have
-     * said the same. If not, the other masters may be enough. */
-    if (reply->kind == FENCE_REPLY_STALE && call->generation == core->fleet.generation &&
-        call->unbacked++ >= FENCE_UNBACKED_TRIES_MAX)
-        judged.kind = FENCE_REPLY_REFUSED;
-    fence_attempt_reply(&call->attempt, i, &judged);
-    if (call->attempt.state == before)
-        return;
-    switch (call->attempt.state) {
-    case FENCE_ATTEMPT_TAKING:
-        break;
-    case FENCE_ATTEMPT_CONFIRMING:
-        confirm(core, call);
-        break;
-    case FENCE_ATTEMPT_WON:
-        win(core, call);
-        break;
-    case FENCE_ATTEMPT_FAILED:
-        fail_by_attempt(core, call);
-        break;
-    }
+    core_attempt_reply(core, call, i, reply);
+    act_on_attempt(core, call);
 }
 
 void core_acquire_timer(struct fence_core *core, struct call *call)
 {
     if (call->state == CALL_TRYING) {
-        fence_attempt_give_up(&call->attempt);
-        fail_by_attempt(core, call);
+        core_attempt_timer(core, call);
+        act_on_attempt(core, call);
         return;
     }
     if (call->state == CALL_ADMITTING) {
@@ -319,6 +220,6 @@ void core_acquire_timer(struct fence_core *core, struct call *call)
 void core_acquire_abandon(struct fence_core *core, struct call *call)
 {
     if (call->state == CALL_TRYING)
-        undo(core, call);
+        core_attempt_undo(core, call);
     answer_failed(core, call, FENCE_ELEFT);
 }

@@ -23,6 +23,7 @@ struct call *core_open(struct fence_core *core, const struct fence_call *asked)
     call->group = FENCE_NOBODY;
     call->idempotent = asked->idempotent;
     call->tries = 0;
+    call->regrant_us = 0;
     call->soon = 0;
     call->soon_holder = 0;
     call->unbacked = 0;

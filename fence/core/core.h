@@ -22,6 +22,7 @@ struct fence_config {
     uint32_t extensions; /* cap on the extensions of one grant */
     uint32_t owed;       /* locks that a majority owes answers for, beyond which calls wait (see
                           * fence/core/admission.h); 0: FENCE_OWED_MAX */
+    bool ask_all;        /* a call asks all masters at once, not a majority first */
     uint64_t seed;       /* keys the tables against chosen names */
 };
 
@@ -116,6 +117,9 @@ const struct fence_fleet *fence_core_fleet(const struct fence_core *core);
  * may wait. */
 unsigned fence_core_calls(const struct fence_core *core);
 unsigned fence_core_waiting(const struct fence_core *core);
+
+/* How many masters were asked since the start as another did not answer in time (a hedge). */
+uint64_t fence_core_hedges(const struct fence_core *core);
 
 /* Asserts the invariants of the whole core. O(calls): for tests, between two steps. */
 void fence_core_check(const struct fence_core *core);

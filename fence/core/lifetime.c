@@ -31,6 +31,8 @@ static int init_tables(struct fence_core *core, const struct fence_config *confi
                                     config->owed > 0 ? config->owed : FENCE_OWED_MAX);
     if (!error)
         error = core_cleanups_init(&core->cleanups, at_most(calls, FENCE_CLEANUPS_MAX));
+    if (!error)
+        error = core_counter_hints_init(&core->hints);
     return error;
 }
 
@@ -72,6 +74,7 @@ void fence_core_free(struct fence_core *core)
     core_groups_fini(&core->groups);
     core_admission_fini(&core->admission);
     core_cleanups_fini(&core->cleanups);
+    core_counter_hints_fini(&core->hints);
     fence_pool_fini(&core->pool);
     free(core->rejoins);
     free(core->calls);

@@ -1,10 +1,14 @@
 #include "fence/core/quorum_calls.h"
 
+#include "fence/base/mutant.h"
 #include "fence/base/set.h"
 #include "fence/core/admit.h"
 #include "fence/core/call_move.h"
 #include "fence/core/calls.h"
+#include "fence/core/cleanup.h"
+#include "fence/core/hedge.h"
 #include "fence/core/output.h"
+#include "fence/core/reacquire.h"
 #include "fence/core/waiting.h"
 #include "fence/protocol/lease.h"
 
@@ -45,17 +49,32 @@ static int extend_error(const struct fence_core *core, const struct call *call,
     }
 }
 
+/* What was acquired again stands for as long as was found, also where it could not be extended. */
+static bool stands_anew(const struct fence_core *core, const struct call *call,
+                        enum fence_verdict verdict)
+{
+    return verdict == FENCE_VERDICT_UNKNOWN && call->regrant_us > core->now_us;
+}
+
 /* If the lock is lost, the locks of a minority stay: another round may be extending them, through
  * another server. */
 static void answer_extend(struct fence_core *core, const struct call *call,
                           enum fence_verdict verdict)
 {
-    int error = extend_error(core, call, verdict);
+    bool stands = stands_anew(core, call, verdict);
+    int error = stands ? 0 : extend_error(core, call, verdict);
     struct fence_answer *answer = core_answer(core, call, error);
     answer->granted = fence_tally_count(&call->vote.tally, FENCE_PART_GRANTED);
-    if (!error)
+    answer->token = call->token;
+    answer->anew = !error && call->regrant_us > 0;
+    answer->owner = call->owner;
+    if (stands) {
+        answer->granted = call->regranted;
+        answer->validity_ms = (call->regrant_us - core->now_us) / 1000;
+    } else if (!error) {
         answer->validity_ms =
             (uint64_t)fence_validity_us(call->ttl_ms, call->arrived_us, core->now_us) / 1000;
+    }
 }
 
 /* Of a release or an inspection. */
@@ -76,16 +95,76 @@ static void answer_release(struct fence_core *core, const struct call *call,
 static void answer_inspect(struct fence_core *core, const struct call *call,
                            enum fence_verdict verdict)
 {
-    unsigned majority = fence_majority(core->fleet.n);
     const struct core_wait_queue *queue = core_wait_queues_find(&core->queues, call->resource);
     struct fence_answer *answer = core_answer(core, call, error_of(call, verdict));
     answer->waiters = queue ? queue->length : 0;
     if (verdict != FENCE_VERDICT_YES)
         return;
+    unsigned agreeing = fence_quorum_call_agreeing(&call->vote);
     answer->held = true;
     answer->owner = call->vote.holders.owner;
-    answer->token = fence_holders_token(&call->vote.holders, majority);
-    answer->remaining_ms = fence_holders_remaining_ms(&call->vote.holders, majority);
+    answer->token = fence_holders_token(&call->vote.holders, agreeing);
+    answer->remaining_ms = fence_holders_remaining_ms(&call->vote.holders, agreeing);
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+static void ask_masters(struct fence_core *core, const struct call *call, uint32_t set)
+{
+    struct fence_request request = {
+        .kind = request_for(call->kind),
+        .token = call->token,
+        .ttl_ms = call->ttl_ms,
+        .extensions = core->config.extensions,
+    };
+    if (set)
+        core_ask(core, call, set, &request);
+}
+
+static void join_masters(struct fence_core *core, const struct call *call, uint32_t set)
+{
+    struct fence_quorum_call const *vote = &call->vote;
+    struct fence_request request = {
+        .kind = FENCE_REQUEST_JOIN,
+        .attempt = call->join_tag,
+        .token = call->token,
+        .ttl_ms = call->ttl_ms,
+        .extensions = core->config.extensions,
+        .extended = (uint32_t)vote->extensions,
+    };
+    if (set)
+        core_ask(core, call, set, &request);
+}
+
+/* What a round joined is the holder's only if the round succeeds. It goes by the tag of the round:
+ * by the lock id it would take what another round extended. */
+static void undo_joins(struct fence_core *core, const struct call *call)
+{
+    const struct fence_taken taken = {
+        .resource = call->resource,
+        .lock_id = call->lock_id,
+        .attempt = call->join_tag,
+        .ttl_ms = call->ttl_ms,
+        .masters = call->vote.joined,
+    };
+    if (taken.masters)
+        core_undo(core, &taken);
+}
+
+/* An extension keeps to the view that it began with. */
+static bool is_outdated(const struct fence_core *core, const struct call *call)
+{
+    return call->kind == FENCE_CALL_EXTEND && call->generation != core->fleet.generation &&
+           !FENCE_MUTANT(HEDGE_UNDER_NEW_VIEW);
+}
+
+/* ---- rounds ---------------------------------------------------------------------------------- */
+
+/* Others than those of the first majority may have it, too, and nobody waits for their answers. */
+static void release_the_rest(struct fence_core *core, const struct call *call)
+{
+    if (call->vote.adopted)
+        ask_masters(core, call, call->vote.tally.spare);
 }
 
 static void conclude_round(struct fence_core *core, struct call *call)
@@ -93,8 +172,17 @@ static void conclude_round(struct fence_core *core, struct call *call)
     enum fence_verdict verdict = fence_quorum_call_verdict(&call->vote);
     if (verdict == FENCE_VERDICT_OPEN)
         return;
+    bool extends = call->kind == FENCE_CALL_EXTEND;
+    if (extends && verdict != FENCE_VERDICT_YES)
+        undo_joins(core, call);
+    if (extends && verdict == FENCE_VERDICT_UNKNOWN && core_reacquire_helps(call)) {
+        core_reacquire_begin(core, call);
+        return;
+    }
+    if (call->kind == FENCE_CALL_RELEASE)
+        release_the_rest(core, call);
     unsigned at = core->effects->count;
-    if (call->kind == FENCE_CALL_EXTEND)
+    if (extends)
         answer_extend(core, call, verdict);
     else if (call->kind == FENCE_CALL_RELEASE)
         answer_release(core, call, verdict);
@@ -105,17 +193,6 @@ static void conclude_round(struct fence_core *core, struct call *call)
     core_finish(core, call);
 }
 
-static void ask_masters(struct fence_core *core, const struct call *call, uint32_t set)
-{
-    struct fence_request request = {
-        .kind = request_for(call->kind),
-        .token = call->token,
-        .ttl_ms = call->ttl_ms,
-        .extensions = core->config.extensions,
-    };
-    core_ask(core, call, set, &request);
-}
-
 void core_quorum_call_begin(struct fence_core *core, struct call *call)
 {
     assert(call->kind != FENCE_CALL_ACQUIRE);
@@ -123,16 +200,60 @@ void core_quorum_call_begin(struct fence_core *core, struct call *call)
         core_quorum_call_admitted(core, call);
 }
 
+static uint32_t first_asked(const struct fence_core *core, const struct call *call,
+                            uint32_t *ret_spare)
+{
+    *ret_spare = 0;
+    return call->kind == FENCE_CALL_INSPECT ? fence_fleet_active(&core->fleet)
+                                            : core_hedge_first(core, call->slot, ret_spare);
+}
+
 void core_quorum_call_admitted(struct fence_core *core, struct call *call)
 {
     assert(call->kind != FENCE_CALL_ACQUIRE);
-    uint32_t active = fence_fleet_active(&core->fleet);
+    uint32_t spare = 0;
+    uint32_t first = first_asked(core, call, &spare);
     core_call_move(call, CALL_VOTING);
-    fence_quorum_call_begin(&call->vote, call->kind, core->fleet.n, active);
+    fence_quorum_call_begin(&call->vote, call->kind, core->fleet.n, first, spare);
     core_next_round(core, call);
-    ask_masters(core, call, active);
-    core_wake_at(core, call, core->now_us + timeout_us(call));
+    call->generation = core->fleet.generation;
+    call->join_tag = core_random(core);
+    ask_masters(core, call, first);
+    core_hedge_begin(core, call, first, spare != 0 || call->kind == FENCE_CALL_EXTEND,
+                     timeout_us(call));
     conclude_round(core, call); /* at once, if too few can be asked */
+}
+
+static void begin_anew(struct fence_core *core, struct call *call)
+{
+    uint32_t granted = 0;
+    for (unsigned i = 0; i < core->fleet.n; i++)
+        if (call->vote.tally.parts[i] == FENCE_PART_GRANTED)
+            granted |= fence_set_of(i);
+    undo_joins(core, call);
+    core_quorum_call_begin(core, call);
+    for (unsigned i = 0; FENCE_MUTANT(ROUNDS_ADDED_UP) && call->state == CALL_VOTING && i < core->fleet.n; i++)
+        if (fence_set_has(granted, i))
+            (void)fence_tally_record(&call->vote.tally, i, FENCE_PART_GRANTED);
+}
+
+/* Asks the spare masters in @set, and those that may join, if any are wanted. */
+static void ask_more(struct fence_core *core, struct call *call, uint32_t set)
+{
+    struct fence_quorum_call *vote = &call->vote;
+    uint32_t active = fence_fleet_active(&core->fleet);
+    bool outdated = is_outdated(core, call);
+    if (outdated && (set || vote->joinable) && call->tries++ < FENCE_TRIES_MAX) {
+        begin_anew(core, call);
+        return;
+    }
+    if (outdated)
+        active = 0;
+    fence_tally_drop(&vote->tally, set & ~active);
+    set &= active;
+    fence_tally_ask(&vote->tally, set);
+    ask_masters(core, call, set);
+    join_masters(core, call, fence_quorum_call_join(vote, call->late, active));
 }
 
 /* Master @i knew a newer view than the one named, which this server has learnt by now. An extension
@@ -144,7 +265,7 @@ static bool ask_again(struct fence_core *core, struct call *call, unsigned i)
     if (call->tries++ >= FENCE_TRIES_MAX)
         return false;
     if (call->kind == FENCE_CALL_EXTEND)
-        core_quorum_call_begin(core, call);
+        begin_anew(core, call);
     else
         ask_masters(core, call, again);
     return call->kind == FENCE_CALL_EXTEND || again != 0;
@@ -153,20 +274,28 @@ static bool ask_again(struct fence_core *core, struct call *call, unsigned i)
 void core_quorum_call_reply(struct fence_core *core, struct call *call, unsigned i,
                             const struct fence_reply *reply)
 {
-    if (reply->kind != FENCE_REPLY_STALE || !ask_again(core, call, i))
-        fence_quorum_call_reply(&call->vote, i, reply);
+    if (reply->kind == FENCE_REPLY_STALE && ask_again(core, call, i))
+        return;
+    core_hedge_answered(core, call, i);
+    fence_quorum_call_reply(&call->vote, i, reply);
+    bool settles = fence_quorum_call_wants_more(&call->vote);
+    ask_more(core, call, settles ? call->vote.tally.spare : 0);
     if (call->state == CALL_VOTING)
         conclude_round(core, call);
 }
 
 void core_quorum_call_timer(struct fence_core *core, struct call *call)
 {
+    uint32_t set = 0;
     if (call->state == CALL_ADMITTING) {
         (void)core_answer(core, call, FENCE_EBUSY);
         core_finish(core, call);
         return;
     }
-    fence_tally_give_up(&call->vote.tally);
-    assert(fence_quorum_call_verdict(&call->vote) != FENCE_VERDICT_OPEN);
-    conclude_round(core, call);
+    if (core_hedge_timer(core, call, &call->vote.tally, &set))
+        fence_quorum_call_give_up(&call->vote);
+    else
+        ask_more(core, call, set);
+    if (call->state == CALL_VOTING)
+        conclude_round(core, call);
 }

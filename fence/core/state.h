@@ -1,12 +1,13 @@
 /* The core's inside, shared by the files of fence/core/ and nobody else: what it remembers. Of
  * those that act on it, each calls only what stands before it:
  *
- *     output                            effects, requests and answers of this step
- *     cleanup, admit, calls, waiting    what calls have in common
- *     acquire, quorum_calls             a call, by its kind
- *     masters                           what is learnt of masters
- *     rejoin_steps, import, rejoin      masters that are taken back
- *     step                              which event goes where
+ *     output                                   effects, requests and answers of this step
+ *     cleanup, admit, hedge, calls, waiting    what calls have in common
+ *     attempts                                 of acquires, and of extensions that acquire again
+ *     acquire, reacquire, quorum_calls         a call, by its kind
+ *     masters                                  what is learnt of masters
+ *     rejoin_steps, import, rejoin             masters that are taken back
+ *     step                                     which event goes where
  */
 #ifndef FENCE_CORE_STATE_H
 #define FENCE_CORE_STATE_H
@@ -16,10 +17,12 @@
 #include "fence/core/admission.h"
 #include "fence/core/clients.h"
 #include "fence/core/core.h"
+#include "fence/core/counter_hints.h"
 #include "fence/core/groups.h"
 #include "fence/core/pending_cleanups.h"
 #include "fence/core/rejoin_state.h"
 #include "fence/core/wait_queue.h"
+#include "fence/fleet/latency.h"
 #include "fence/quorum/attempt.h"
 #include "fence/quorum/quorum_call.h"
 
@@ -33,6 +36,8 @@
  *                           PAUSING
  *
  *   EXTEND, RELEASE, INSPECT ---> VOTING
+ *
+ *   EXTEND: too few masters can extend it, but some have it ---> REACQUIRING ---> VOTING
  *
  * An acquire of several resources stands in no queue: it is TRYING at once.
  *
@@ -48,6 +53,7 @@ enum call_state {
     CALL_TRYING,
     CALL_PAUSING,
     CALL_VOTING,
+    CALL_REACQUIRING,
 };
 
 struct call {
@@ -62,6 +68,15 @@ struct call {
     uint64_t arrived_us;
     uint64_t wait_until_us; /* acquire: 0 does not wait */
     uint64_t generation;    /* of the view that the attempt works under */
+    uint64_t asked_us;      /* when the masters of the round were asked first, ... */
+    uint64_t timeout_us;    /* how long it may take, ... */
+    uint64_t round_ends_us; /* and when it is over */
+    uint32_t first;         /* set of those that were asked first, ... */
+    uint32_t late;          /* and of those that did not answer before a hedge */
+    uint64_t join_tag;      /* extend: the attempt that locks are joined by in this round */
+    uint64_t regrant_us;    /* extend: until when the lock that was acquired again is valid; 0: it
+                             * was not */
+    unsigned regranted;     /* and how many masters agreed to it */
     int64_t token;
     unsigned tries;
     unsigned soon;        /* looks in a row that were due within a moment, at ... */
@@ -88,7 +103,10 @@ struct fence_core {
     struct core_admission admission; /* calls that wait until the masters owe less */
     struct core_cleanups cleanups;   /* clean-ups on their way */
     struct core_rejoin *rejoins;     /* one a member */
-    bool some_are_back;              /* masters are active that were not: rejoins may read on */
+    struct core_counter_hints hints; /* what counters are at */
+    struct fence_latency latencies[FENCE_MASTERS_MAX];
+    uint64_t hedges;    /* masters that were asked as another was late */
+    bool some_are_back; /* masters are active that were not: rejoins may read on */
     struct call *calls;
     struct fence_pool pool; /* of these */
     uint32_t waiting;       /* of those in use, acquires that wait */

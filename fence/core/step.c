@@ -8,6 +8,7 @@
 #include "fence/core/masters.h"
 #include "fence/core/output.h"
 #include "fence/core/quorum_calls.h"
+#include "fence/core/reacquire.h"
 #include "fence/core/rejoin.h"
 #include "fence/core/state.h"
 #include "fence/core/tag.h"
@@ -30,6 +31,11 @@ unsigned fence_core_calls(const struct fence_core *core)
 unsigned fence_core_waiting(const struct fence_core *core)
 {
     return core->waiting;
+}
+
+uint64_t fence_core_hedges(const struct fence_core *core)
+{
+    return core->hedges;
 }
 
 static uint64_t earlier(uint64_t a_us, uint64_t b_us)
@@ -142,6 +148,8 @@ static void on_reply_event(struct fence_core *core, unsigned i, const struct fen
         core_acquire_reply(core, call, i, reply);
     else if (call->state == CALL_VOTING)
         core_quorum_call_reply(core, call, i, reply);
+    else if (call->state == CALL_REACQUIRING)
+        core_reacquire_reply(core, call, i, reply);
 }
 
 static void call_timer(struct fence_core *core)
@@ -150,6 +158,8 @@ static void call_timer(struct fence_core *core)
     core_wake_at(core, call, FENCE_NEVER);
     if (call->kind == FENCE_CALL_ACQUIRE)
         core_acquire_timer(core, call);
+    else if (call->state == CALL_REACQUIRING)
+        core_reacquire_timer(core, call);
     else
         core_quorum_call_timer(core, call);
 }

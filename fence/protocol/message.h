@@ -75,7 +75,7 @@ struct fence_answer {
     const char *lock_id;             /* acquire */
     const struct fence_group *group; /* acquire of several: with the tokens; NULL otherwise */
     const char *owner;               /* FENCE_EHELD, inspect: the label of the one who holds it */
-    int64_t token;                   /* acquire, inspect (0: the masters differ) */
+    int64_t token;                   /* acquire, inspect (0: the masters differ), extend */
     uint32_t ttl_ms;                 /* acquire, extend */
     uint64_t validity_ms;            /* acquire, extend: rounded down */
     uint64_t served_ms;              /* from the call's event to this answer, rounded down */
@@ -83,6 +83,8 @@ struct fence_answer {
     unsigned waiters;      /* inspect: calls of this server that wait for the resource */
     bool held;             /* inspect */
     bool released;         /* release: false if it was no longer held */
+    bool anew;             /* extend: it is a new grant under @lock_id, with a @token of its own and
+                            * the label @owner */
     bool found;            /* acquire: the lock was there under its id, nothing had to be taken */
     unsigned granted;      /* acquire, extend: masters that agreed */
     unsigned total;        /* masters in the fleet */

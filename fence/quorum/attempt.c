@@ -57,7 +57,7 @@ static void fail_if_out_of_reach(struct fence_attempt *attempt)
 }
 
 void fence_attempt_begin(struct fence_attempt *attempt, uint64_t id, struct fence_token_votes votes,
-                         unsigned n, uint32_t active, uint64_t now_us)
+                         unsigned n, uint32_t first, uint32_t spare, uint64_t now_us)
 {
     assert(votes.count > 0 && votes.count <= FENCE_GROUP_MAX);
     attempt->state = FENCE_ATTEMPT_TAKING;
@@ -73,10 +73,52 @@ void fence_attempt_begin(struct fence_attempt *attempt, uint64_t id, struct fenc
         votes.each[k].token = 0;
     fence_holders_begin(&attempt->holders);
     fence_obstacles_begin(&attempt->obstacles);
-    fence_tally_begin(&attempt->tally, n, active);
+    fence_tally_begin(&attempt->tally, n, first, spare);
     fail_if_out_of_reach(attempt);
     if (attempt->state == FENCE_ATTEMPT_TAKING)
-        attempt->sent = active;
+        attempt->sent = first;
+}
+
+bool fence_attempt_wants_more(const struct fence_attempt *attempt)
+{
+    const struct fence_tally *tally = &attempt->tally;
+    if (attempt->state != FENCE_ATTEMPT_TAKING || tally->spare == 0)
+        return false;
+    unsigned granted = fence_tally_count(tally, FENCE_PART_GRANTED);
+    unsigned held = fence_tally_count(tally, FENCE_PART_HELD);
+    bool some_failed = granted + held + size(tally->open) < size(tally->asked);
+    return some_failed || (granted > 0 && held > 0) || tally->open == 0;
+}
+
+void fence_attempt_ask(struct fence_attempt *attempt, uint32_t set)
+{
+    assert(attempt->state == FENCE_ATTEMPT_TAKING);
+    fence_tally_ask(&attempt->tally, set);
+    attempt->sent |= set;
+}
+
+void fence_attempt_drop(struct fence_attempt *attempt, uint32_t set)
+{
+    assert(attempt->state == FENCE_ATTEMPT_TAKING);
+    fence_tally_drop(&attempt->tally, set);
+    fail_if_out_of_reach(attempt);
+}
+
+void fence_attempt_outdate(struct fence_attempt *attempt)
+{
+    attempt->stale = true;
+    if (attempt->state == FENCE_ATTEMPT_TAKING)
+        fence_attempt_drop(attempt, attempt->tally.spare);
+    else
+        attempt_move(attempt, FENCE_ATTEMPT_FAILED);
+}
+
+int64_t fence_attempt_highest(const struct fence_attempt *attempt, unsigned k)
+{
+    assert(k < attempt->votes.count);
+    const struct fence_counter_votes *votes = &attempt->votes.each[k];
+    return attempt->frozen ? fence_token_votes_greatest(votes, attempt->tally.n, attempt->frozen)
+                           : 0;
 }
 
 /* The first q numbers are in: fix the token. Later numbers do not join. */
@@ -91,7 +133,7 @@ static void freeze(struct fence_attempt *attempt)
     enum fence_part first_round[FENCE_MASTERS_MAX];
     memcpy(first_round, attempt->tally.parts, sizeof(first_round));
     fence_tally_begin(&attempt->tally, attempt->tally.n,
-                      FENCE_MUTANT(LATE_NUMBERS_JOIN) ? attempt->sent : attempt->frozen);
+                      FENCE_MUTANT(LATE_NUMBERS_JOIN) ? attempt->sent : attempt->frozen, 0);
     for (unsigned i = 0; i < attempt->tally.n; i++)
         if (!fence_set_has(attempt->frozen, i))
             attempt->tally.parts[i] = first_round[i];
@@ -155,7 +197,7 @@ static void confirm_reply(struct fence_attempt *attempt, unsigned i,
 }
 
 /* An attempt keeps to the view that it began under, and that one is over. */
-static void outdate(struct fence_attempt *attempt, unsigned i)
+static void refuse_view(struct fence_attempt *attempt, unsigned i)
 {
     if (!fence_tally_record(&attempt->tally, i, FENCE_PART_REFUSED))
         return;
@@ -169,7 +211,7 @@ void fence_attempt_reply(struct fence_attempt *attempt, unsigned i, const struct
     bool is_open =
         attempt->state == FENCE_ATTEMPT_TAKING || attempt->state == FENCE_ATTEMPT_CONFIRMING;
     if (is_open && reply->kind == FENCE_REPLY_STALE)
-        outdate(attempt, i);
+        refuse_view(attempt, i);
     else if (attempt->state == FENCE_ATTEMPT_TAKING)
         take_reply(attempt, i, reply);
     else if (attempt->state == FENCE_ATTEMPT_CONFIRMING)
@@ -192,10 +234,9 @@ bool fence_attempt_found(const struct fence_attempt *attempt)
 int fence_attempt_error(const struct fence_attempt *attempt, unsigned *ret_blocked)
 {
     assert(attempt->state == FENCE_ATTEMPT_FAILED);
-    if (attempt->stale)
-        return FENCE_ECONTENDED;
-    if (quorum_lost(&attempt->tally))
+    if (attempt->holders.votes >= fence_majority(attempt->tally.n))
+        return FENCE_EHELD;
+    if (!attempt->stale && quorum_lost(&attempt->tally))
         return fence_obstacles_error(&attempt->obstacles, &attempt->tally, ret_blocked);
-    return attempt->holders.votes >= fence_majority(attempt->tally.n) ? FENCE_EHELD
-                                                                      : FENCE_ECONTENDED;
+    return FENCE_ECONTENDED;
 }

@@ -5,7 +5,8 @@
  *     |                                    |
  *     '--a majority is out of reach--------'--------------> FAILED
  *
- *   TAKING      Each master asked adds 1 to the slot's counter, locks, and answers the number.
+ *   TAKING      Each master asked adds 1 to the slot's counter, locks, and answers the number. A
+ *               majority may be asked first, and others later: the answers of all count alike.
  *   CONFIRMING  The first q masters to answer are frozen. The token is the greatest of their
  *               numbers. Each of them raises its counter to the token, if it still holds this
  *               attempt.
@@ -56,10 +57,27 @@ struct fence_attempt {
     struct fence_obstacles obstacles; /* and what */
 };
 
-/* Begins an attempt @id. Each resource has one element of @votes. It asks the masters in @active
- * out of @n. Too few of them: it has FAILED, and nothing must be sent. */
+/* Begins an attempt @id of @n masters. Each resource has one element of @votes. It asks the masters
+ * in @first, and may yet ask those in @spare. Too few of them: it has FAILED, and nothing must be
+ * sent. */
 void fence_attempt_begin(struct fence_attempt *attempt, uint64_t id, struct fence_token_votes votes,
-                         unsigned n, uint32_t active, uint64_t now_us);
+                         unsigned n, uint32_t first, uint32_t spare, uint64_t now_us);
+
+/* Whether those that were asked cannot settle it, so that all spare masters are to be asked. */
+bool fence_attempt_wants_more(const struct fence_attempt *attempt);
+
+/* The masters in @set, all spare, are sent the first round's request now. Precondition: TAKING. */
+void fence_attempt_ask(struct fence_attempt *attempt, uint32_t set);
+
+/* Those in @set can no more be asked. It may have FAILED by that. */
+void fence_attempt_drop(struct fence_attempt *attempt, uint32_t set);
+
+/* The view that it began under is over, as far as the caller knows: nobody can be asked any more. It
+ * may have FAILED by that: not where those that were asked may still be enough. */
+void fence_attempt_outdate(struct fence_attempt *attempt);
+
+/* The greatest number for the @k-th resource so far; 0: there is none. */
+int64_t fence_attempt_highest(const struct fence_attempt *attempt, unsigned k);
 
 /* Master @i answered the round under way. The caller keeps replies of earlier rounds away. When the
  * state becomes CONFIRMING, send the second round to @frozen. */

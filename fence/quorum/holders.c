@@ -49,6 +49,20 @@ void fence_holders_record(struct fence_holders *holders, unsigned i,
     memcpy(holders->owner, reply->owner, len + 1);
 }
 
+unsigned fence_holders_rival_votes(const struct fence_holders *holders)
+{
+    unsigned most = 0;
+    for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++) {
+        if (!fence_set_has(holders->named, i) || names_top(holders, i))
+            continue;
+        unsigned votes = 0;
+        for (unsigned j = 0; j < FENCE_MASTERS_MAX; j++)
+            votes += fence_set_has(holders->named, j) && holders->hash[j] == holders->hash[i];
+        most = votes > most ? votes : most;
+    }
+    return most;
+}
+
 uint64_t fence_holders_remaining_ms(const struct fence_holders *holders, unsigned majority)
 {
     assert(majority > 0);

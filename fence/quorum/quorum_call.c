@@ -1,72 +1,185 @@
 #include "fence/quorum/quorum_call.h"
 
+#include "fence/base/mutant.h"
+#include "fence/base/set.h"
 #include "fence/protocol/lease.h"
 
 #include <assert.h>
+#include <string.h>
 
 void fence_quorum_call_begin(struct fence_quorum_call *vote, enum fence_call_kind kind, unsigned n,
-                             uint32_t active)
+                             uint32_t first, uint32_t spare)
 {
     assert(kind != FENCE_CALL_ACQUIRE);
     vote->kind = kind;
     vote->exhausted = 0;
+    vote->past = 0;
     vote->superseded = 0;
+    vote->uncounted = 0;
+    vote->extensions = 0;
+    vote->joinable = 0;
+    vote->joined = 0;
+    vote->adopted = false;
+    vote->owner[0] = '\0';
     fence_holders_begin(&vote->holders);
     fence_obstacles_begin(&vote->obstacles);
-    fence_tally_begin(&vote->tally, n, active);
+    fence_tally_begin(&vote->tally, n, first, spare);
+}
+
+static void note_extended(struct fence_quorum_call *vote, const struct fence_reply *reply)
+{
+    if (reply->number <= vote->extensions)
+        return;
+    vote->extensions = reply->number;
+    size_t len = strlen(reply->owner);
+    assert(len <= FENCE_OWNER_MAX);
+    memcpy(vote->owner, reply->owner, len + 1);
 }
 
 void fence_quorum_call_reply(struct fence_quorum_call *vote, unsigned i,
                              const struct fence_reply *reply)
 {
     assert(i < vote->tally.n);
+    bool extends = vote->kind == FENCE_CALL_EXTEND;
     if (!fence_tally_record(&vote->tally, i, fence_part_of_reply(reply->kind)))
         return;
     if (reply->kind == FENCE_REPLY_HELD)
         fence_holders_record(&vote->holders, i, reply);
+    else if (reply->kind == FENCE_REPLY_YES && extends)
+        note_extended(vote, reply);
+    else if (reply->kind == FENCE_REPLY_NO && extends && !fence_set_has(vote->joined, i))
+        vote->joinable |= fence_set_of(i);
+    vote->adopted |= reply->kind == FENCE_REPLY_YES && reply->adopted;
     vote->exhausted += reply->kind == FENCE_REPLY_EXHAUSTED;
+    vote->past += reply->kind == FENCE_REPLY_PAST;
     vote->superseded += reply->kind == FENCE_REPLY_SUPERSEDED;
+    vote->uncounted += reply->kind == FENCE_REPLY_UNCOUNTED;
     fence_obstacles_record(&vote->obstacles, reply);
 }
 
-/* A reading: one holder at a majority, or certainly none. A silent master may name any holder. */
+/* ---- who else is asked ----------------------------------------------------------------------- */
+
+bool fence_quorum_call_wants_more(const struct fence_quorum_call *vote)
+{
+    const struct fence_tally *tally = &vote->tally;
+    unsigned yes = fence_tally_count(tally, FENCE_PART_GRANTED);
+    return tally->spare != 0 &&
+           yes + fence_set_count(tally->open) < fence_set_count(tally->asked);
+}
+
+/* Those that may still extend it are waited for. A join that was not needed would only leave the
+ * lock on more masters. */
+uint32_t fence_quorum_call_join(struct fence_quorum_call *vote, uint32_t late, uint32_t active)
+{
+    struct fence_tally *tally = &vote->tally;
+    unsigned awaited = fence_set_count((tally->open & ~late) | tally->spare);
+    unsigned yes = fence_tally_count(tally, FENCE_PART_GRANTED);
+    if (vote->kind != FENCE_CALL_EXTEND || vote->extensions == 0 ||
+        yes + awaited >= fence_majority(tally->n))
+        return 0;
+    uint32_t set = vote->joinable & active;
+    vote->joinable = 0;
+    vote->joined |= set;
+    fence_tally_ask_again(tally, set);
+    return set;
+}
+
+void fence_quorum_call_give_up(struct fence_quorum_call *vote)
+{
+    fence_tally_give_up(&vote->tally);
+    vote->joinable = 0;
+}
+
+/* ---- verdicts -------------------------------------------------------------------------------- */
+
+static unsigned unheard(const struct fence_quorum_call *vote)
+{
+    return fence_tally_unknown(&vote->tally) + fence_tally_count(&vote->tally, FENCE_PART_REFUSED);
+}
+
+unsigned fence_quorum_call_agreeing(const struct fence_quorum_call *vote)
+{
+    unsigned majority = fence_majority(vote->tally.n);
+    unsigned silent = unheard(vote);
+    return silent < majority ? majority - silent : 1;
+}
+
+/* A reading: a holder that has a majority, or that only silent masters keep from one; or certainly
+ * none. */
 static enum fence_verdict reading(const struct fence_quorum_call *vote)
 {
     const struct fence_tally *tally = &vote->tally;
     unsigned majority = fence_majority(tally->n);
     unsigned open = fence_tally_open(tally);
-    unsigned unheard = fence_tally_unknown(tally) + fence_tally_count(tally, FENCE_PART_REFUSED);
     if (vote->holders.votes >= majority)
         return FENCE_VERDICT_YES;
-    if (vote->holders.votes + open + unheard < majority)
+    if (vote->holders.votes + open + unheard(vote) < majority)
         return FENCE_VERDICT_NO;
-    /* Masters still open may settle it either way, unless the silent ones leave it in doubt anyway.
-     */
-    bool may_be_held = vote->holders.votes + open >= majority;
-    bool may_be_free = vote->holders.votes + unheard < majority;
-    return open > 0 && (may_be_held || may_be_free) ? FENCE_VERDICT_OPEN : FENCE_VERDICT_UNKNOWN;
+    if (unheard(vote) >= fence_blocking(tally->n))
+        return FENCE_VERDICT_UNKNOWN;
+    if (open > 0)
+        return FENCE_VERDICT_OPEN;
+    if (fence_holders_rival_votes(&vote->holders) + unheard(vote) >= majority)
+        return FENCE_VERDICT_UNKNOWN; /* the silent ones may have either */
+    return vote->holders.votes > 0 ? FENCE_VERDICT_YES : FENCE_VERDICT_NO;
+}
+
+/* One master alone may be wrong about the cap. */
+static unsigned believed_exhausted(const struct fence_tally *tally)
+{
+    return fence_blocking(tally->n) < 2 ? 1 : 2;
+}
+
+bool fence_quorum_call_stands(const struct fence_quorum_call *vote)
+{
+    bool is_there =
+        fence_tally_count(&vote->tally, FENCE_PART_GRANTED) > 0 || vote->superseded > 0;
+    bool is_refused = vote->past > 0 || vote->superseded > 0 || vote->uncounted > 0;
+    return is_there && is_refused;
+}
+
+static enum fence_verdict extending(const struct fence_quorum_call *vote)
+{
+    const struct fence_tally *tally = &vote->tally;
+    unsigned majority = fence_majority(tally->n);
+    unsigned open = fence_tally_open(tally);
+    unsigned yes = fence_tally_count(tally, FENCE_PART_GRANTED);
+    unsigned absent = fence_tally_count(tally, FENCE_PART_FREE);
+    unsigned lost = FENCE_MUTANT(LOST_WITHOUT_PAST) ? absent : vote->past;
+    if (vote->exhausted >= believed_exhausted(tally))
+        return FENCE_VERDICT_EXHAUSTED;
+    if (yes >= majority)
+        return FENCE_VERDICT_YES;
+    if (lost >= fence_blocking(tally->n) || absent == tally->n)
+        return FENCE_VERDICT_NO;
+    bool may_join = open > 0 || vote->extensions > 0;
+    unsigned joins = may_join ? fence_set_count(vote->joinable) : 0;
+    bool hopeless = yes + open + joins < majority && fence_quorum_call_stands(vote);
+    return open + joins > 0 && !hopeless ? FENCE_VERDICT_OPEN : FENCE_VERDICT_UNKNOWN;
+}
+
+/* Where some deleted it, and so many do not have it that no majority can, nothing is left to do. */
+static enum fence_verdict releasing(const struct fence_quorum_call *vote)
+{
+    const struct fence_tally *tally = &vote->tally;
+    unsigned blocking = fence_blocking(tally->n);
+    unsigned open = fence_tally_open(tally);
+    unsigned yes = fence_tally_count(tally, FENCE_PART_GRANTED);
+    unsigned absent = fence_tally_count(tally, FENCE_PART_FREE);
+    if (yes >= fence_majority(tally->n))
+        return FENCE_VERDICT_YES;
+    if (absent >= blocking)
+        return FENCE_VERDICT_NO;
+    if (yes + absent + open < blocking)
+        return FENCE_VERDICT_UNKNOWN;
+    return open > 0 ? FENCE_VERDICT_OPEN : FENCE_VERDICT_YES;
 }
 
 enum fence_verdict fence_quorum_call_verdict(const struct fence_quorum_call *vote)
 {
     if (vote->kind == FENCE_CALL_INSPECT)
         return reading(vote);
-
-    const struct fence_tally *tally = &vote->tally;
-    unsigned majority = fence_majority(tally->n);
-    unsigned blocking = fence_blocking(tally->n);
-    unsigned open = fence_tally_open(tally);
-    unsigned yes = fence_tally_count(tally, FENCE_PART_GRANTED);
-    unsigned no = fence_tally_count(tally, FENCE_PART_FREE);
-    if (yes >= majority)
-        return FENCE_VERDICT_YES;
-    if (no >= blocking || vote->superseded >= majority)
-        return FENCE_VERDICT_NO;
-    if (vote->exhausted > 0 && vote->exhausted + no >= blocking)
-        return FENCE_VERDICT_EXHAUSTED;
-    bool settled = yes + open < majority && no + vote->exhausted + open < blocking &&
-                   vote->superseded + open < majority;
-    return settled ? FENCE_VERDICT_UNKNOWN : FENCE_VERDICT_OPEN;
+    return vote->kind == FENCE_CALL_EXTEND ? extending(vote) : releasing(vote);
 }
 
 int fence_quorum_call_error(const struct fence_quorum_call *vote)

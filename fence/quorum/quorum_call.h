@@ -1,4 +1,13 @@
-/* One round of asking all masters: extend, release, inspect. */
+/* One round of asking the masters: extend, release, inspect.
+ *
+ * An extension is a round of its own, under one view. A lock is extended where it is. Where it is
+ * not, it may be locked again: by a JOIN, once a master of the same round extended it under the
+ * number that is its token. A join fails where the counter is past the token, since another grant
+ * may have been there. So the masters that said yes have had no other grant since.
+ *
+ * The lock is lost only if so many masters are past the token that no later round can have a
+ * majority, or if all N answered that it is not there. A master that is silent now may have it, and
+ * one that is not past may be joined by another round. */
 #ifndef FENCE_QUORUM_QUORUM_CALL_H
 #define FENCE_QUORUM_QUORUM_CALL_H
 
@@ -9,32 +18,57 @@
 enum fence_verdict {
     FENCE_VERDICT_OPEN,      /* wait for more */
     FENCE_VERDICT_YES,       /* a majority did it (inspect: one holder has a majority) */
-    FENCE_VERDICT_NO,        /* so many say no such lock that no majority can have it (extend: or a
-                              * majority has it under a higher number) */
-    FENCE_VERDICT_EXHAUSTED, /* extend: it stands, but a majority can no more extend it */
+    FENCE_VERDICT_NO,        /* no majority can have it */
+    FENCE_VERDICT_EXHAUSTED, /* extend: it stands, and was extended as often as allowed */
     FENCE_VERDICT_UNKNOWN,   /* too few answered: neither is certain, and nothing may be assumed */
 };
 
 struct fence_quorum_call {
     enum fence_call_kind kind; /* EXTEND, RELEASE or INSPECT */
     unsigned exhausted;
-    unsigned superseded;
+    unsigned past;       /* extend: no such lock there, and the counter is above the token */
+    unsigned superseded; /* extend: the lock id has it there, under a number above the token */
+    unsigned uncounted;  /* extend: a tombstone, or an imported lock that proves nothing */
+    int64_t extensions;  /* extend: the most that a lock with the token as its number has had; 0:
+                          * no such lock was extended */
+    uint32_t joinable;   /* extend: set of those where it is free, and may be locked again */
+    uint32_t joined;     /* extend: set of those that were asked to do so */
+    bool adopted;        /* release: more masters may have it than its acquire asked */
     struct fence_tally tally;
+    char owner[FENCE_OWNER_MAX + 1]; /* extend: the label that came with @extensions */
     struct fence_holders holders; /* INSPECT */
     struct fence_obstacles obstacles;
 };
 
-/* Begins a vote of @n masters of which those in @active are asked. */
+/* Begins a vote of @n masters. Those in @first are asked, and those in @spare may be asked later. */
 void fence_quorum_call_begin(struct fence_quorum_call *vote, enum fence_call_kind kind, unsigned n,
-                             uint32_t active);
+                             uint32_t first, uint32_t spare);
+
+/* Whether those that were asked cannot settle it, so that all spare masters are to be asked. */
+bool fence_quorum_call_wants_more(const struct fence_quorum_call *vote);
+
+/* Extend: the set of masters, all @active, to send a JOIN to now. They then owe an answer again.
+ * @late may still answer, but are not waited for. 0: none, for now. */
+uint32_t fence_quorum_call_join(struct fence_quorum_call *vote, uint32_t late, uint32_t active);
 
 /* Master @i answered. */
 void fence_quorum_call_reply(struct fence_quorum_call *vote, unsigned i,
                              const struct fence_reply *reply);
 
-/* What is certain by now. Never OPEN once nobody owes an answer, or after
- * fence_tally_give_up(&vote->tally). */
+/* What is certain by now. Never OPEN once nobody owes an answer, nobody is spare and nobody can
+ * join; or after fence_quorum_call_give_up(). */
 enum fence_verdict fence_quorum_call_verdict(const struct fence_quorum_call *vote);
+
+/* The round is over: masters that owe an answer count as timed out, and nobody can join any more. */
+void fence_quorum_call_give_up(struct fence_quorum_call *vote);
+
+/* Extend: whether the lock is there under its lock id, and masters refuse to extend it in any round
+ * of this token. */
+bool fence_quorum_call_stands(const struct fence_quorum_call *vote);
+
+/* Inspect: how many masters must agree on what is told of the holder: a majority, less those that
+ * were not heard. Precondition: the verdict is YES. */
+unsigned fence_quorum_call_agreeing(const struct fence_quorum_call *vote);
 
 /* Why it is FENCE_VERDICT_UNKNOWN: FENCE_ENOQUORUM, FENCE_EFOREIGN or FENCE_EENDLESS. */
 int fence_quorum_call_error(const struct fence_quorum_call *vote);

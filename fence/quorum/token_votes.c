@@ -4,7 +4,8 @@
 
 #include <assert.h>
 
-static int64_t greatest_number(const struct fence_counter_votes *votes, unsigned n, uint32_t set)
+int64_t fence_token_votes_greatest(const struct fence_counter_votes *votes, unsigned n,
+                                   uint32_t set)
 {
     assert(set != 0 && n <= FENCE_MASTERS_MAX);
     int64_t greatest = 0;
@@ -28,7 +29,7 @@ bool fence_token_votes_fix(const struct fence_token_votes *votes, unsigned n, ui
     bool agreed = true;
     for (unsigned k = 0; k < votes->count; k++) {
         struct fence_counter_votes *counter = &votes->each[k];
-        counter->token = greatest_number(counter, n, set);
+        counter->token = fence_token_votes_greatest(counter, n, set);
         agreed = agreed && all_equal(counter, n, set);
     }
     return agreed;

@@ -24,4 +24,8 @@ struct fence_token_votes {
  * True if all of @set gave the same number for each. Precondition: @set is not empty. */
 bool fence_token_votes_fix(const struct fence_token_votes *votes, unsigned n, uint32_t set);
 
+/* The greatest number that a master of @set gave, out of @n. Precondition: @set is not empty. */
+int64_t fence_token_votes_greatest(const struct fence_counter_votes *votes, unsigned n,
+                                   uint32_t set);
+
 #endif

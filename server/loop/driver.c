@@ -441,6 +441,7 @@ int server_driver_new(const struct server_driver_config *config, struct server_d
         .calls = config->calls,
         .waiters = config->waiters,
         .extensions = FENCE_EXTENSIONS_MAX,
+        .ask_all = config->ask_all,
         .seed = server_random_u64(&driver->random),
     };
     int error = fence_core_new(&fence, &driver->core);
@@ -507,6 +508,11 @@ bool server_driver_eligible_us(const struct server_driver *driver, unsigned i, u
         return false;
     *ret_us = due_us > now_us ? due_us - now_us : 0;
     return true;
+}
+
+uint64_t server_driver_hedges(const struct server_driver *driver)
+{
+    return fence_core_hedges(driver->core);
 }
 
 const struct fence_audit *server_driver_audit(const struct server_driver *driver)

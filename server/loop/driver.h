@@ -23,6 +23,7 @@ struct server_driver_config {
     const struct storage_redis_url *masters; /* copied */
     unsigned n;
     unsigned probe_ms; /* from one probe of a master to the next; 0: as often as is usual */
+    bool ask_all;      /* a call asks all masters at once, not a majority first */
     uint32_t calls;    /* under way at a time, up to SERVER_CALLS; one more is turned away */
     uint32_t waiters;  /* acquires among them that may wait */
     const char *label; /* begins each line of log about the masters: "", or whose they are.
@@ -55,6 +56,9 @@ void server_driver_left(struct server_driver *driver, uint64_t client);
 /* To be called last before the loop sleeps. Sends what the turn has gathered, one script call for
  * each master. The loop will wake when the core's next timer is due. */
 void server_driver_turn(struct server_driver *driver);
+
+/* How many masters were asked since the start as another did not answer in time. */
+uint64_t server_driver_hedges(const struct server_driver *driver);
 
 /* What is known of the masters; valid until the loop goes on. */
 const struct fence_fleet *server_driver_fleet(const struct server_driver *driver);

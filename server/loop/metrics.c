@@ -16,6 +16,7 @@ void server_metrics_publish(struct server_metrics *metrics, const struct api_met
     publish_count(&metrics->waiting, now->waiting);
     publish_count(&metrics->connections, now->connections);
     publish_count(&metrics->grants, now->grants);
+    publish_count(&metrics->hedges, now->hedges);
 }
 
 void server_metrics_sum(const struct server_metrics metrics[], unsigned workers,
@@ -27,6 +28,7 @@ void server_metrics_sum(const struct server_metrics metrics[], unsigned workers,
         sum.waiting += get(&metrics[i].waiting);
         sum.connections += get(&metrics[i].connections);
         sum.grants += get(&metrics[i].grants);
+        sum.hedges += get(&metrics[i].hedges);
     }
     *ret_sum = sum;
 }

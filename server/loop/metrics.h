@@ -20,6 +20,7 @@ struct server_metrics {
     atomic_uint_least64_t waiting;
     atomic_uint_least64_t connections;
     atomic_uint_least64_t grants;
+    atomic_uint_least64_t hedges;
 };
 
 /* Publishes what one worker counted; its @now->workers is not looked at. The worker's thread. */

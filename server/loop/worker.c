@@ -154,6 +154,7 @@ static void publish(struct server_worker *worker)
         .waiting = server_driver_waiting(worker->driver),
         .connections = api_http_connections(worker->http),
         .grants = worker->grants,
+        .hedges = server_driver_hedges(worker->driver),
     };
     server_metrics_publish(&worker->config.metrics[worker->config.index], &now);
 }
@@ -228,6 +229,7 @@ static int start_driver(struct server_worker *worker)
         .masters = worker->config.masters,
         .n = worker->config.masters_count,
         .probe_ms = worker->config.probe_ms,
+        .ask_all = worker->config.ask_all,
         .calls = share(worker, SERVER_CALLS),
         .waiters = share(worker, worker->config.waiters_max),
         .label = worker->label,

@@ -32,6 +32,7 @@ struct server_worker_config {
     const struct storage_redis_url *masters;
     unsigned masters_count;
     unsigned probe_ms;              /* from one probe of a master to the next */
+    bool ask_all;                   /* a call asks all masters at once */
     uint32_t waiters_max;           /* of the process, like all bounds: a worker has its share */
     struct server_metrics *metrics; /* one for each worker */
 };

@@ -10,11 +10,13 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 const char *argp_program_version = "pawld " PAWL_VERSION;
 
 enum {
-    OPTION_LISTEN = 0x100, /* beyond characters: there are no short options */
+    OPTION_ASK = 0x100, /* beyond characters: there are no short options */
+    OPTION_LISTEN,
     OPTION_MASTER,
     OPTION_NEW,
     OPTION_PROBE,
@@ -66,6 +68,14 @@ static error_t read_probe(struct pawld_options *options, const char *text)
     return 0;
 }
 
+static error_t read_ask(struct pawld_options *options, const char *text)
+{
+    options->ask_all = strcmp(text, "all") == 0;
+    if (!options->ask_all && strcmp(text, "majority") != 0)
+        return server_options_error("--ask takes majority or all, not '%s'", text);
+    return 0;
+}
+
 static error_t read_workers(struct pawld_options *options, const char *text)
 {
     int64_t workers = 0;
@@ -112,6 +122,8 @@ static error_t parse_pawld_option(int key, char *text, struct argp_state *state)
     case ARGP_KEY_INIT:
         server_options_init(state);
         return 0;
+    case OPTION_ASK:
+        return read_ask(options, text);
     case OPTION_LISTEN:
         options->listen = text;
         return 0;
@@ -161,6 +173,10 @@ int pawld_read_serve_options(int argc, char **argv, struct pawld_options *ret_op
         {"listen", OPTION_LISTEN, "HOST:PORT", 0,
          "Where to serve HTTP: an IP address or localhost. :PORT means all addresses of the "
          "machine. Port 0 takes a free one (default 127.0.0.1:7380)",
+         0},
+        {"ask", OPTION_ASK, "MASTERS", 0,
+         "Which masters a call asks first: a majority, and others where one is slow or does not "
+         "answer; or all at once (majority or all; default majority)",
          0},
         MASTER_OPTION,
         {"max-waiters", OPTION_WAITERS_MAX, "N", 0,

@@ -15,6 +15,7 @@ struct pawld_options {
     unsigned masters_count;
     unsigned workers;     /* serve: 1 .. SERVER_WORKERS_MAX */
     unsigned probe_ms;    /* serve: from one probe of a master to the next */
+    bool ask_all;         /* serve: a call asks all masters at once, not a majority first */
     uint32_t waiters_max; /* serve: calls that may wait */
     uint32_t ttl_max_ms;  /* init; 0: not given */
     bool is_new;          /* init --new */

@@ -25,9 +25,11 @@ void answers_sent(struct play *play, const struct fence_request *request, uint32
 {
     if (request->kind != FENCE_REQUEST_TAKE)
         return;
-    *attempt_of(&play->answers, request->attempt) = (struct answers_attempt){
+    struct answers_attempt *sent = attempt_of(&play->answers, request->attempt);
+    uint32_t before = sent->attempt == request->attempt ? sent->masters : 0; /* this is a hedge */
+    *sent = (struct answers_attempt){
         .attempt = request->attempt,
-        .masters = masters,
+        .masters = before | masters,
     };
 }
 

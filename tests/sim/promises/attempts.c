@@ -10,6 +10,11 @@ struct sim_call *sim_attempts_call(struct sim_world *world, const struct fence_r
     return &world->check.calls[sim_owner_number(request->owner)];
 }
 
+bool sim_attempts_is_of_acquire(const struct fence_request *request)
+{
+    return request->owner[0] != '\0';
+}
+
 /* Masters that were told of the attempt on a connection that still stands, and are active: at any
  * time since a clean-up could have gone to them. */
 static unsigned reachable(struct sim_world *world, const struct sim_call *call)
@@ -34,29 +39,39 @@ static void begin(struct sim_world *world, unsigned s, const struct fence_reques
                   uint32_t masters)
 {
     struct sim_call *call = sim_attempts_call(world, request);
-    check_cleaned_up(world, call);
+    bool hedges = call->attempt == request->attempt;
+    if (!hedges)
+        check_cleaned_up(world, call);
     call->attempt = request->attempt;
-    call->sent = masters;
+    call->sent = hedges ? call->sent | masters : masters;
     for (unsigned i = 0; i < world->plan.masters; i++)
-        call->generation[i] = sim_link_of(world, s, i)->generation;
-    for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++)
+        if (masters >> i & 1)
+            call->generation[i] = sim_link_of(world, s, i)->generation;
+    for (unsigned i = 0; i < FENCE_MASTERS_MAX && !hedges; i++)
         call->named[i] = SIM_NO_LOCK;
 }
 
-static void end(struct sim_world *world, const struct fence_request *request)
+/* Of an attempt that won, masters that do not count are told alone. */
+static void end(struct sim_world *world, const struct fence_request *request, uint32_t masters)
 {
-    for (uint32_t id = sim_lock_number(request->lock_id); id < world->check.calls_count; id++)
-        if (world->check.calls[id].attempt == request->attempt)
-            world->check.calls[id].attempt = 0;
+    for (uint32_t id = sim_lock_number(request->lock_id); id < world->check.calls_count; id++) {
+        struct sim_call *call = &world->check.calls[id];
+        if (call->attempt != request->attempt)
+            continue;
+        uint32_t active = fence_fleet_active(fence_core_fleet(world->servers[call->server].core));
+        call->sent &= ~masters;
+        if ((call->sent & active) == 0)
+            call->attempt = 0;
+    }
 }
 
 void sim_attempts_sent(struct sim_world *world, unsigned s, const struct fence_request *request,
                        uint32_t masters)
 {
-    if (request->kind == FENCE_REQUEST_TAKE)
+    if (request->kind == FENCE_REQUEST_TAKE && sim_attempts_is_of_acquire(request))
         begin(world, s, request, masters);
     else if (request->kind == FENCE_REQUEST_UNDO)
-        end(world, request);
+        end(world, request, masters);
 }
 
 void sim_attempts_answered(struct sim_world *world, struct sim_call *call)

@@ -6,8 +6,14 @@
 
 #include "fence/protocol/message.h"
 
+#include <stdbool.h>
+
 struct sim_world;
 struct sim_call;
+
+/* Whether @request, a TAKE or CONFIRM, is of an acquire. An extension that acquires again has no
+ * label here. */
+bool sim_attempts_is_of_acquire(const struct fence_request *request);
 
 /* The acquire that @request, a TAKE or a CONFIRM, is sent for. */
 struct sim_call *sim_attempts_call(struct sim_world *world, const struct fence_request *request);

@@ -46,10 +46,10 @@ void sim_check_begun(struct sim_check *check, struct sim_call *call)
 {
     call->state = SIM_CALL_UNDER_WAY;
     call->hopeless = check->lost;
-    if (call->kind != FENCE_CALL_ACQUIRE)
-        return;
-    check->asked[call->lock]++;
-    sim_grants_begun(check, call);
+    if (call->kind == FENCE_CALL_ACQUIRE)
+        check->asked[call->lock]++;
+    if (call->kind == FENCE_CALL_ACQUIRE || call->kind == FENCE_CALL_EXTEND)
+        sim_grants_begun(check, call);
 }
 
 static bool error_fits(const struct sim_call *call, int error)
@@ -120,6 +120,10 @@ static void check_extended(struct sim_check *check, const struct sim_call *call,
         sim_grants_lost(check, call, now_us);
     if (answer->error)
         return;
+    if (call->anew) {
+        check_granted(check, call, answer, now_us, until_us);
+        return;
+    }
     check_validity(check, call, answer);
     sim_grants_extended(check, call, now_us, until_us);
 }
@@ -148,6 +152,7 @@ void sim_check_answered(struct sim_check *check, struct sim_call *call,
     call->state = SIM_CALL_ANSWERED;
     call->error = answer->error;
     call->found = answer->found;
+    call->anew = answer->anew;
     if (answer->kind != call->kind || !error_fits(call, answer->error))
         sim_check_fail(check, "call %" PRIu64 " got an answer that does not fit: %s",
                        answer->client, fence_strerror(answer->error));
@@ -156,6 +161,8 @@ void sim_check_answered(struct sim_check *check, struct sim_call *call,
         call->until_us = until_us;
         check_granted(check, call, answer, now_us, until_us);
     } else if (call->kind == FENCE_CALL_EXTEND) {
+        if (call->anew)
+            call->set.token[0] = answer->token;
         check_extended(check, call, answer, now_us, until_us);
     }
 }

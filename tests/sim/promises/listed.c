@@ -74,6 +74,7 @@ void sim_listed_page_begins(struct sim_world *world, unsigned s)
 {
     struct sim_listed *listed = &world->listing.listed;
     memset(listed->had, 0, sizeof(listed->had));
+    memset(listed->unheard, 0, sizeof(listed->unheard));
     note_all(world);
     for (unsigned i = 0; i < world->plan.masters; i++) {
         const struct sim_link *link = sim_link_of(world, s, i);
@@ -91,6 +92,13 @@ void sim_listed_connected(struct sim_world *world, unsigned i)
 
 /* ---- L2 -------------------------------------------------------------------------------------- */
 
+void sim_listed_inspected(struct sim_world *world, uint32_t resource, unsigned unheard)
+{
+    struct sim_listed *listed = &world->listing.listed;
+    if (listed->unheard[resource] < unheard)
+        listed->unheard[resource] = unheard;
+}
+
 void sim_listed_page(struct sim_world *world, const struct fence_listing_answer *page)
 {
     struct sim_listed *listed = &world->listing.listed;
@@ -100,7 +108,8 @@ void sim_listed_page(struct sim_world *world, const struct fence_listing_answer 
         const char *owner = page->locks[k].owner;
         uint32_t resource = sim_resource_number(page->locks[k].resource);
         uint32_t lock = owner[0] ? sim_owner_number(owner) : SIM_TOMBSTONE;
-        if ((unsigned)__builtin_popcount(listed->had[resource][lock]) < majority)
+        unsigned had = (unsigned)__builtin_popcount(listed->had[resource][lock]);
+        if (had == 0 || had + listed->unheard[resource] < majority)
             sim_check_fail(&world->check,
                            "L2: r%" PRIu32 " is listed as held by lock %" PRIu32
                            ", which no majority had",

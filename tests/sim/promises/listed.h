@@ -3,7 +3,7 @@
  *   L1  a lock is listed that was under one lock id on the same majority of masters from before the
  *       first page until after the last. No machine took another's place meanwhile;
  *   L2  what is listed was under that lock id on a majority, each at some moment while its page was
- *       made;
+ *       made. Masters that could not be heard count as if it was on them;
  *   L3  each page is answered, once, and nothing is waited for without an end. */
 #ifndef TESTS_SIM_PROMISES_LISTED_H
 #define TESTS_SIM_PROMISES_LISTED_H
@@ -28,6 +28,7 @@ struct sim_listed {
     uint8_t gained[SIM_HOLDERS_MAX]; /* a set: of which resources some master came under that lock
                                       * id since the listing began */
     uint8_t listed[SIM_HOLDERS_MAX]; /* a set: which resources were listed under it */
+    unsigned unheard[SIM_RESOURCES_MAX]; /* masters that did not say who holds it, for the page */
     uint16_t had[SIM_RESOURCES_MAX][SIM_HOLDERS_MAX]; /* a set: the members that were under it
                                                        * since the page began */
 };
@@ -40,6 +41,9 @@ void sim_listed_connected(struct sim_world *world, unsigned i);
 
 /* The lock of @resource on @machine may have changed. */
 void sim_listed_note(struct sim_world *world, unsigned machine, uint32_t resource);
+
+/* For the page, @unheard masters did not say who holds @resource. */
+void sim_listed_inspected(struct sim_world *world, uint32_t resource, unsigned unheard);
 
 /* Checks L2 of a page, and notes what is on it. */
 void sim_listed_page(struct sim_world *world, const struct fence_listing_answer *page);

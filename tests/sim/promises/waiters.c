@@ -202,6 +202,8 @@ static void takes(struct sim_world *world, unsigned s, const struct fence_reques
 {
     struct sim_call *call = sim_attempts_call(world, request);
     struct sim_line *line = line_of(world, call);
+    if (call->attempt == request->attempt)
+        return; /* a hedge */
     if (!stands_in_line(call)) {
         sim_waking_check_group(world, call);
     } else if (check_turn(world, line, call)) {
@@ -215,9 +217,10 @@ static void takes(struct sim_world *world, unsigned s, const struct fence_reques
 void sim_waiters_sent(struct sim_world *world, unsigned s, const struct fence_request *request)
 {
     struct sim_line *line = &world->waiters.lines[s][sim_resource_number(request->resource)];
-    if (request->kind == FENCE_REQUEST_TAKE)
+    bool acquires = sim_attempts_is_of_acquire(request);
+    if (request->kind == FENCE_REQUEST_TAKE && acquires)
         takes(world, s, request);
-    else if (request->kind == FENCE_REQUEST_CONFIRM && !request->group)
+    else if (request->kind == FENCE_REQUEST_CONFIRM && acquires && !request->group)
         (void)check_turn(world, line, sim_attempts_call(world, request));
     else if (request->kind == FENCE_REQUEST_UNDO) /* how an attempt that failed ends */
         line->asking &= request->attempt != line->attempt;

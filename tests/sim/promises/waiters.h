@@ -47,7 +47,6 @@ struct sim_line {
     uint64_t held_until_us[SIM_HOLDERS_MAX];
 };
 
-#define SIM_NO_LOCK UINT32_MAX
 
 struct sim_waiters {
     uint32_t waiting[SIM_SERVERS_MAX]; /* calls that have time to wait, */

@@ -223,10 +223,12 @@ void sim_waking_told(struct sim_world *world, unsigned s, unsigned i,
                      const struct sim_lock_request *request, const struct sim_reply *reply)
 {
     struct sim_line *line = &world->waiters.lines[s][request->set.resource[0]];
-    struct sim_call *call = &world->check.calls[request->call];
     note_holder(world, s, line, reply);
     if (request->kind != FENCE_REQUEST_TAKE || request->set.count > 1 || request->attempt == 0 ||
-        request->attempt != call->attempt)
+        request->call == SIM_NO_LOCK)
+        return;
+    struct sim_call *call = &world->check.calls[request->call];
+    if (request->attempt != call->attempt)
         return;
     uint64_t longest_ms = 0;
     call->named[i] = reply->lock;

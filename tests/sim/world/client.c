@@ -224,6 +224,14 @@ static void acquired(struct sim_world *world, unsigned c, const struct sim_call 
     }
 }
 
+/* Nothing proves that nobody else wrote meanwhile. */
+static void claim_anew(struct sim_world *world, unsigned c, const struct sim_call *call)
+{
+    struct sim_client *client = &world->clients[c];
+    client->set.token[client->at] = call->set.token[0];
+    go_on(world, c, SIM_CLIENT_CLAIMING);
+}
+
 void sim_client_answered(struct sim_world *world, unsigned c, const struct sim_call *call)
 {
     struct sim_client *client = &world->clients[c];
@@ -237,6 +245,8 @@ void sim_client_answered(struct sim_world *world, unsigned c, const struct sim_c
     case SIM_CLIENT_EXTENDING:
         if (call->error == FENCE_ELOCKLOST && !call->unheard)
             go_to_next(world, c);
+        else if (call->anew && !unknown)
+            claim_anew(world, c, call);
         else
             extend_or_write(world, c);
         break;

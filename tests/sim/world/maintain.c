@@ -1,5 +1,6 @@
 #include "tests/sim/world/maintain.h"
 
+#include "fence/protocol/lease.h"
 #include "tests/sim/world/faults.h"
 #include "tests/sim/world/world.h"
 
@@ -51,15 +52,16 @@ void sim_maintain_begin(struct sim_world *world)
     acquire(world);
 }
 
-static bool all_have_it(const struct sim_world *world)
+static bool majority_has_it(const struct sim_world *world)
 {
     const struct sim_maintain *maintain = &world->maintain;
+    unsigned count = 0;
     for (unsigned i = 0; i < world->plan.masters; i++) {
         const struct sim_lock *lock = &world->machines[world->address[i]].memory.locks[0];
-        if (!lock->present || lock->lock != maintain->lock || lock->number > maintain->set.token[0])
-            return false;
+        count += lock->present && lock->lock == maintain->lock &&
+                 lock->number <= maintain->set.token[0];
     }
-    return true;
+    return count >= fence_majority(world->plan.masters);
 }
 
 static bool all_active(const struct sim_world *world)
@@ -84,7 +86,7 @@ void sim_maintain_go_on(struct sim_world *world)
     struct sim_maintain *maintain = &world->maintain;
     if (maintain->over)
         return;
-    maintain->agreed = maintain->agreed || all_have_it(world);
+    maintain->agreed = maintain->agreed || majority_has_it(world);
     if (!maintain->agreed) {
         maintain->over = ++maintain->tries == TRIES_MAX;
         release(world);
@@ -120,7 +122,7 @@ void sim_maintain_answered(struct sim_world *world, const struct sim_call *call)
         sim_check_fail(&world->check,
                        "P3: lock %" PRIu32 " is not kept while masters are replaced: %s",
                        call->lock, fence_strerror(call->error));
-    if (call->kind == FENCE_CALL_ACQUIRE)
+    if (call->kind == FENCE_CALL_ACQUIRE || call->anew)
         maintain->set = call->set;
     if (call->kind == FENCE_CALL_RELEASE && !maintain->over)
         acquire(world);

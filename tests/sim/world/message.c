@@ -197,13 +197,14 @@ static void name_hints(const struct fence_request *request, struct sim_lock_requ
 
 struct sim_request sim_lock_request(const struct fence_request *request)
 {
+    bool acquires = request->kind == FENCE_REQUEST_TAKE && request->owner[0] != '\0';
     struct sim_request made = {
         .ask = SIM_ASK_LOCK,
         .tag = request->tag,
         .lock = {.kind = request->kind,
                  .set = set_of(request),
                  .lock = sim_lock_number(request->lock_id),
-                 .call = request->kind == FENCE_REQUEST_TAKE ? sim_owner_number(request->owner) : 0,
+                 .call = acquires ? sim_owner_number(request->owner) : SIM_NO_LOCK,
                  .extended = request->extended,
                  .ttl_ms = request->ttl_ms,
                  .attempt = request->attempt,
@@ -268,15 +269,6 @@ struct sim_request sim_restamp_request(const struct fence_facts *seen)
 
 /* ---- replies --------------------------------------------------------------------------------- */
 
-/* Whether it names a label, where it names one. */
-static bool is_labelled(const struct sim_request *request, const struct sim_reply *reply)
-{
-    bool extends =
-        request->lock.kind == FENCE_REQUEST_EXTEND || request->lock.kind == FENCE_REQUEST_JOIN;
-    return reply->kind == FENCE_REPLY_HELD ||
-           (extends && reply->kind == FENCE_REPLY_YES && reply->number[0] > 0);
-}
-
 struct fence_reply sim_lock_reply(const struct sim_request *request, const struct sim_reply *reply)
 {
     bool held = reply->kind == FENCE_REPLY_HELD;
@@ -291,7 +283,7 @@ struct fence_reply sim_lock_reply(const struct sim_request *request, const struc
         .found = reply->found,
         .adopted = reply->adopted,
         .holder = held ? sim_lock_text(reply->lock) : "",
-        .owner = is_labelled(request, reply) ? sim_owner_text(reply->lock) : "",
+        .owner = held ? sim_owner_text(reply->lock) : "",
         .remaining_ms = reply->remaining_ms,
         .view = reply->kind == FENCE_REPLY_STALE ? &reply->marker.view : NULL,
     };

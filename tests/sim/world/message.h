@@ -17,6 +17,9 @@ enum {
     SIM_FOUND_MAX = SIM_RESOURCES_MAX + 1, /* by a step of a scan: one is given twice */
 };
 
+/* In place of the number of a lock id, or of a call: none. */
+#define SIM_NO_LOCK UINT32_MAX
+
 /* The resources that a call or a request is about, each another, and the token that goes with each.
  * More than one: a group, which is acquired all or none. */
 struct sim_set {
@@ -84,7 +87,8 @@ struct sim_lock_request {
     enum fence_request_kind kind;
     struct sim_set set;
     uint32_t lock;
-    uint32_t call;                   /* TAKE: for which it is sent */
+    uint32_t call;                   /* TAKE: the acquire that it is sent for; SIM_NO_LOCK: an
+                                      * extension that acquires again */
     int64_t hint[SIM_RESOURCES_MAX]; /* TAKE: of each of @set */
     uint32_t extended;               /* JOIN */
     uint32_t ttl_ms;

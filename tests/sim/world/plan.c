@@ -24,6 +24,7 @@ enum {
     OWED_MAX = 8, /* at most */
     BLANK_WORLDS = 16,
     BLANK_WORLD = 5,
+    ASK_ALL_WORLDS = 5, /* one in so many asks all masters at once */
     LIST_WORLDS = 4, /* one seed in so many, of this remainder, has listings */
     LIST_WORLD = 3,
 };
@@ -494,6 +495,7 @@ struct sim_plan sim_plan_of_seed(uint64_t seed, unsigned masters)
     plan.owed = owed_of_seed(seed);
     plan.blank = is_blank_of_seed(&plan, seed);
     plan.early = plan.kind == SIM_LOST && seed % 2 == 0;
+    plan.asks_all = seed % ASK_ALL_WORLDS == 0;
     draw_listings(&plan, seed);
     return plan;
 }

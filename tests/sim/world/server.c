@@ -25,6 +25,7 @@ static void new_core(const struct sim_world *world, struct sim_server *server)
         .waiters = world->plan.waiters,
         .extensions = world->plan.extensions,
         .owed = world->plan.owed,
+        .ask_all = world->plan.asks_all,
         .seed = sim_rng_next(&server->rng),
     };
     if (fence_core_new(&config, &server->core))
@@ -170,7 +171,8 @@ static void send_rejoin(struct sim_world *world, unsigned s, unsigned m,
 
 static void note_round(struct sim_world *world, const struct fence_request *request)
 {
-    if (request->kind == FENCE_REQUEST_TAKE || request->kind == FENCE_REQUEST_CONFIRM)
+    bool takes = request->kind == FENCE_REQUEST_TAKE || request->kind == FENCE_REQUEST_CONFIRM;
+    if (takes && sim_attempts_is_of_acquire(request))
         sim_attempts_call(world, request)->confirming = request->kind == FENCE_REQUEST_CONFIRM;
 }
 

@@ -39,7 +39,7 @@ struct core_fixture *core_fixture_new_down(void **state, unsigned n)
     f->now_us = 1000000;
     f->random = 1;
     struct fence_config config = {
-        .masters = n, .calls = CORE_CALLS, .waiters = CORE_WAITERS, .seed = 1};
+        .masters = n, .calls = CORE_CALLS, .waiters = CORE_WAITERS, .ask_all = true, .seed = 1};
     assert_int_equal(fence_core_new(&config, &f->core), 0);
     return f;
 }

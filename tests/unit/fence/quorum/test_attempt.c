@@ -15,7 +15,7 @@ static struct fence_attempt begin(unsigned n, uint32_t active)
 {
     struct fence_attempt attempt;
     fence_attempt_begin(&attempt, ID, (struct fence_token_votes){.count = 1, .each = &votes}, n,
-                        active, BEGAN_US);
+                        active, 0, BEGAN_US);
     return attempt;
 }
 

@@ -36,7 +36,7 @@ static struct fence_quorum_call vote_of(enum fence_call_kind kind, const char *l
         if (letters[n] != '-')
             active |= UINT32_C(1) << n;
     struct fence_quorum_call vote;
-    fence_quorum_call_begin(&vote, kind, n, active);
+    fence_quorum_call_begin(&vote, kind, n, active, 0);
     for (unsigned i = 0; i < n; i++) {
         if (letters[i] == '-' || letters[i] == '.')
             continue;

@@ -5,7 +5,7 @@ static void masters_not_asked_count_as_down(void **state)
 {
     (void)state;
     struct fence_tally tally;
-    fence_tally_begin(&tally, 5, 0x13);
+    fence_tally_begin(&tally, 5, 0x13, 0);
     assert_int_equal(fence_tally_count(&tally, FENCE_PART_DOWN), 2);
     assert_int_equal(tally.parts[2], FENCE_PART_DOWN);
     assert_int_equal(tally.parts[3], FENCE_PART_DOWN);
@@ -16,9 +16,9 @@ static void masters_outside_the_fleet_count_for_nothing(void **state)
 {
     (void)state;
     struct fence_tally tally;
-    fence_tally_begin(&tally, 3, 0x7);
+    fence_tally_begin(&tally, 3, 0x7, 0);
     assert_int_equal(fence_tally_count(&tally, FENCE_PART_PENDING), 3);
-    fence_tally_begin(&tally, 3, 0);
+    fence_tally_begin(&tally, 3, 0, 0);
     assert_int_equal(fence_tally_count(&tally, FENCE_PART_DOWN), 3);
 }
 
@@ -26,7 +26,7 @@ static void part_is_recorded_once(void **state)
 {
     (void)state;
     struct fence_tally tally;
-    fence_tally_begin(&tally, 3, 0x7);
+    fence_tally_begin(&tally, 3, 0x7, 0);
     assert_true(fence_tally_record(&tally, 1, FENCE_PART_HELD));
     assert_false(fence_tally_record(&tally, 1, FENCE_PART_GRANTED));
     assert_int_equal(tally.parts[1], FENCE_PART_HELD);
@@ -37,7 +37,7 @@ static void master_not_asked_cannot_take_part(void **state)
 {
     (void)state;
     struct fence_tally tally;
-    fence_tally_begin(&tally, 3, 0x3);
+    fence_tally_begin(&tally, 3, 0x3, 0);
     assert_false(fence_tally_record(&tally, 2, FENCE_PART_GRANTED));
     assert_int_equal(tally.parts[2], FENCE_PART_DOWN);
 }
@@ -46,7 +46,7 @@ static void giving_up_times_out_only_those_that_owe_an_answer(void **state)
 {
     (void)state;
     struct fence_tally tally;
-    fence_tally_begin(&tally, 3, 0x3);
+    fence_tally_begin(&tally, 3, 0x3, 0);
     assert_true(fence_tally_record(&tally, 0, FENCE_PART_GRANTED));
     fence_tally_give_up(&tally);
     assert_int_equal(tally.parts[0], FENCE_PART_GRANTED);
@@ -60,7 +60,7 @@ static void unknown_is_down_or_timed_out_and_nothing_else(void **state)
 {
     (void)state;
     struct fence_tally tally;
-    fence_tally_begin(&tally, 7, 0x3f);
+    fence_tally_begin(&tally, 7, 0x3f, 0);
     assert_true(fence_tally_record(&tally, 0, FENCE_PART_GRANTED));
     assert_true(fence_tally_record(&tally, 1, FENCE_PART_HELD));
     assert_true(fence_tally_record(&tally, 2, FENCE_PART_FREE));

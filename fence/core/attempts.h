@@ -1,0 +1,29 @@
+/* The attempts of a call: what masters are sent, first and later, and when. What follows from an
+ * attempt that is over is its caller's. */
+#ifndef FENCE_CORE_ATTEMPTS_H
+#define FENCE_CORE_ATTEMPTS_H
+
+#include "fence/core/state.h"
+
+/* What is kept of an acquire of several; NULL: @call is of one. */
+struct core_group_call *core_group_of(const struct fence_core *core, const struct call *call);
+
+/* Begins call->attempt, by call->generation, and asks. It has FAILED where too few can be asked. */
+void core_attempt_begin(struct fence_core *core, struct call *call);
+
+/* Master @i replied; or the timer of @call is due. It may be WON or FAILED after that. */
+void core_attempt_reply(struct fence_core *core, struct call *call, unsigned i,
+                        const struct fence_reply *reply);
+void core_attempt_timer(struct fence_core *core, struct call *call);
+
+/* The lease that a grant may count on. */
+uint32_t core_attempt_lease_ms(const struct call *call);
+
+/* It is WON, and its grant is given: keeps what was learnt, and frees masters that do not count. */
+void core_attempt_settle(struct fence_core *core, const struct call *call);
+
+/* Takes back what it may hold, also where no answer came. The request names the attempt, so it
+ * cannot undo what a later attempt was granted. */
+void core_attempt_undo(struct fence_core *core, const struct call *call);
+
+#endif

@@ -1,0 +1,81 @@
+#include "fence/core/reacquire.h"
+
+#include "fence/core/attempts.h"
+#include "fence/core/call_move.h"
+#include "fence/core/calls.h"
+#include "fence/core/output.h"
+#include "fence/core/quorum_calls.h"
+#include "fence/protocol/lease.h"
+
+#include <assert.h>
+#include <string.h>
+
+bool core_reacquire_helps(const struct call *call)
+{
+    return fence_quorum_call_stands(&call->vote) && call->regrant_us == 0;
+}
+
+/* Nothing is certain: the old validity stands, and the client may ask again. */
+static void answer_unknown(struct fence_core *core, struct call *call, int error)
+{
+    struct fence_answer *answer = core_answer(core, call, error);
+    memcpy(answer->parts, call->attempt.tally.parts, sizeof(answer->parts));
+    answer->granted = fence_tally_count(&call->attempt.tally, FENCE_PART_GRANTED);
+    core_finish(core, call);
+}
+
+static void give_up(struct fence_core *core, struct call *call)
+{
+    unsigned only = 0;
+    int error = fence_attempt_error(&call->attempt, &only);
+    core_attempt_undo(core, call);
+    answer_unknown(core, call, fence_error_is_obstacle(error) ? error : FENCE_ENOQUORUM);
+}
+
+/* The lease that was found may be short, so it is extended under its new token. */
+static void extend_anew(struct fence_core *core, struct call *call)
+{
+    int64_t validity_us = fence_validity_us(core_attempt_lease_ms(call), call->attempt.began_us,
+                                            core->now_us);
+    if (validity_us <= 0) {
+        core_attempt_undo(core, call);
+        answer_unknown(core, call, FENCE_ETOOSLOW);
+        return;
+    }
+    core_attempt_settle(core, call);
+    call->token = call->attempt.votes.each[0].token;
+    call->regrant_us = core->now_us + (uint64_t)validity_us;
+    call->regranted = fence_tally_count(&call->attempt.tally, FENCE_PART_GRANTED);
+    core_quorum_call_admitted(core, call);
+}
+
+static void act_on_reacquired(struct fence_core *core, struct call *call)
+{
+    if (call->attempt.state == FENCE_ATTEMPT_WON)
+        extend_anew(core, call);
+    else if (call->attempt.state == FENCE_ATTEMPT_FAILED)
+        give_up(core, call);
+}
+
+void core_reacquire_begin(struct fence_core *core, struct call *call)
+{
+    assert(call->kind == FENCE_CALL_EXTEND && call->group == FENCE_NOBODY);
+    core_call_move(call, CALL_REACQUIRING);
+    core_copy_text(call->owner, sizeof(call->owner), call->vote.owner);
+    call->idempotent = true;
+    core_attempt_begin(core, call);
+    act_on_reacquired(core, call);
+}
+
+void core_reacquire_reply(struct fence_core *core, struct call *call, unsigned i,
+                          const struct fence_reply *reply)
+{
+    core_attempt_reply(core, call, i, reply);
+    act_on_reacquired(core, call);
+}
+
+void core_reacquire_timer(struct fence_core *core, struct call *call)
+{
+    core_attempt_timer(core, call);
+    act_on_reacquired(core, call);
+}

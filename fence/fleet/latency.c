@@ -1,0 +1,83 @@
+#include "fence/fleet/latency.h"
+
+#include "fence/base/set.h"
+#include "fence/protocol/lease.h"
+
+#include <assert.h>
+
+/* Mean and deviation as in RFC 6298, section 2: an eighth and a quarter of what is new. */
+enum {
+    MEAN_PART = 8,
+    DEVIATION_PART = 4,
+    DEVIATIONS = 4,
+};
+
+static uint64_t apart(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : b - a;
+}
+
+void fence_latency_answered(struct fence_latency *latency, uint64_t took_us)
+{
+    if (latency->mean_us == 0) {
+        latency->mean_us = took_us;
+        latency->deviation_us = took_us / 2;
+    } else {
+        uint64_t error_us = apart(latency->mean_us, took_us);
+        latency->deviation_us +=
+            error_us / DEVIATION_PART - latency->deviation_us / DEVIATION_PART;
+        latency->mean_us += took_us / MEAN_PART - latency->mean_us / MEAN_PART;
+    }
+    if (!latency->slow)
+        latency->misses = 0;
+    else if (--latency->misses == 0)
+        latency->slow = false;
+}
+
+void fence_latency_missed(struct fence_latency *latency, uint64_t now_us)
+{
+    if (latency->slow) {
+        latency->misses = FENCE_SLOW_MISSES;
+        return;
+    }
+    if (++latency->misses < FENCE_SLOW_MISSES)
+        return;
+    latency->slow = true;
+    latency->tried_us = now_us;
+}
+
+bool fence_latency_try(struct fence_latency *latency, uint64_t now_us)
+{
+    if (!latency->slow || now_us - latency->tried_us < FENCE_SLOW_TRY_US)
+        return false;
+    latency->tried_us = now_us;
+    return true;
+}
+
+static uint64_t expected_us(const struct fence_latency *latency)
+{
+    return latency->mean_us + DEVIATIONS * latency->deviation_us;
+}
+
+/* The majority-th shortest, so that slow masters make nobody wait longer. */
+uint64_t fence_latency_hedge_us(const struct fence_latency *each, unsigned n)
+{
+    assert(n > 0 && n <= FENCE_MASTERS_MAX);
+    uint64_t least_us = FENCE_HEDGE_MOST_US;
+    for (unsigned i = 0; i < n; i++) {
+        unsigned shorter = 0;
+        for (unsigned j = 0; j < n; j++)
+            shorter += each[j].mean_us > 0 && expected_us(&each[j]) <= expected_us(&each[i]);
+        if (each[i].mean_us > 0 && shorter >= fence_majority(n) && expected_us(&each[i]) < least_us)
+            least_us = expected_us(&each[i]);
+    }
+    return least_us > FENCE_HEDGE_LEAST_US ? least_us : FENCE_HEDGE_LEAST_US;
+}
+
+uint32_t fence_latency_slow(const struct fence_latency *each, unsigned n)
+{
+    uint32_t slow = 0;
+    for (unsigned i = 0; i < n; i++)
+        slow |= (uint32_t)each[i].slow << i;
+    return fence_set_count(slow) < fence_blocking(n) ? slow : 0;
+}

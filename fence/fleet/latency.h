@@ -1,0 +1,41 @@
+/* How long masters take to answer. From that follows when another master is asked as well (a hedge:
+ * J. Dean and L. A. Barroso, "The Tail at Scale", 2013), and which masters are slow.
+ *
+ * A master that does not answer before the hedge has missed. One that missed a few times in a row is
+ * slow: it is not asked first, but tried now and then beside those that are. It is slow no more once
+ * it answered a few of these in time. */
+#ifndef FENCE_FLEET_LATENCY_H
+#define FENCE_FLEET_LATENCY_H
+
+#include "fence/protocol/limits.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Of one master. Times are microseconds. All zero: nothing is known. */
+struct fence_latency {
+    uint64_t mean_us;
+    uint64_t deviation_us;
+    unsigned misses;       /* in a row; of a slow master: answers in time that it still owes */
+    bool slow;
+    uint64_t tried_us; /* slow: when it was last tried */
+};
+
+/* The master answered @took_us after it was asked, before the hedge. */
+void fence_latency_answered(struct fence_latency *latency, uint64_t took_us);
+
+/* The master did not answer before the hedge. */
+void fence_latency_missed(struct fence_latency *latency, uint64_t now_us);
+
+/* Whether a slow master may be tried now; it then counts as tried. */
+bool fence_latency_try(struct fence_latency *latency, uint64_t now_us);
+
+/* When a call is hedged, after it was asked: a bit more than all but the slowest masters that make
+ * a majority take. @each has @n elements, one a master. */
+uint64_t fence_latency_hedge_us(const struct fence_latency *each, unsigned n);
+
+/* The set of slow masters. Empty where so many are slow that a majority is not: then the load is to
+ * blame. */
+uint32_t fence_latency_slow(const struct fence_latency *each, unsigned n);
+
+#endif
