@@ -269,6 +269,15 @@ struct sim_request sim_restamp_request(const struct fence_facts *seen)
 
 /* ---- replies --------------------------------------------------------------------------------- */
 
+/* Whether it names a label, where it names one. */
+static bool is_labelled(const struct sim_request *request, const struct sim_reply *reply)
+{
+    bool extends =
+        request->lock.kind == FENCE_REQUEST_EXTEND || request->lock.kind == FENCE_REQUEST_JOIN;
+    return reply->kind == FENCE_REPLY_HELD ||
+           (extends && reply->kind == FENCE_REPLY_YES && reply->number[0] > 0);
+}
+
 struct fence_reply sim_lock_reply(const struct sim_request *request, const struct sim_reply *reply)
 {
     bool held = reply->kind == FENCE_REPLY_HELD;
@@ -283,7 +292,7 @@ struct fence_reply sim_lock_reply(const struct sim_request *request, const struc
         .found = reply->found,
         .adopted = reply->adopted,
         .holder = held ? sim_lock_text(reply->lock) : "",
-        .owner = held ? sim_owner_text(reply->lock) : "",
+        .owner = is_labelled(request, reply) ? sim_owner_text(reply->lock) : "",
         .remaining_ms = reply->remaining_ms,
         .view = reply->kind == FENCE_REPLY_STALE ? &reply->marker.view : NULL,
     };
