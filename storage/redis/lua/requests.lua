@@ -422,9 +422,7 @@ local function join(key, tag, token, ttl_ms, cap, slot, extensions, owner)
     if reply ~= FREE then
         return reply
     end
-    if tonumber(call('HGET', fleet, slot) or '0') < tonumber(token) then
-        call('HSET', fleet, slot, token)
-    end
+    call('HSET', fleet, slot, token) -- which the counter is not above
     call('SET', key, compose(tag, tonumber(token), extensions, '', owner), 'PX', ttl_ms)
     return extended(tonumber(extensions), owner)
 end
