@@ -109,6 +109,6 @@ ROWS(joining,
         {JOIN(A, 4, 7), .extended = 1, FOREIGN}),
     ROW_BY_HAND(joining_where_the_counter_is_no_number_is_refused,
         {HARM(MISCOUNT)},
-        {JOIN(A, 4, 7), .extended = 1, REFUSED},
-        {EXTEND(A, 7), REFUSED},
+        {JOIN(A, 4, 7), .extended = 1, MISCOUNTED},
+        {EXTEND(A, 7), MISCOUNTED},
         {INSPECT, NO}))

@@ -68,7 +68,7 @@ local function sign_of(problem)
     local signs = { -- made here, as few calls need them
         {'WRONGTYPE', FOREIGN}, {'ERR hash value is not an integer', MISCOUNTED},
         {'ERR increment or decrement would overflow', SPENT},
-        {FOREIGN, FOREIGN}, {ENDLESS, ENDLESS}, {SPENT, SPENT},
+        {FOREIGN, FOREIGN}, {ENDLESS, ENDLESS}, {SPENT, SPENT}, {MISCOUNTED, MISCOUNTED},
     }
     for _, sign in ipairs(signs) do
         if find(text, sign[1], 1, true) == 1 then
@@ -394,8 +394,10 @@ local function lacks(value, slot, token)
     elseif value then
         parse(value)
     end
-    local counter = math.max(tonumber(call('HGET', fleet, slot) or '0'), tonumber(floor or '0'))
-    if counter > tonumber(token) then
+    local counter = call('HGET', fleet, slot) or '0'
+    if not find(counter, '^%-?%d+$') then
+        error(MISCOUNTED, 0)
+    elseif math.max(tonumber(counter), tonumber(floor or '0')) > tonumber(token) then
         return PAST
     end
     return value and TAKEN or FREE
