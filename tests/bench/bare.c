@@ -3,12 +3,16 @@
  * K virtual clients in one process take and release locks with the very scripts that pawld uses,
  * over its own connections: all requests of a loop turn in one script call a master, and on with
  * the next as soon as a majority has answered. There is no HTTP, no JSON, and no protocol: no
- * deadlines, no confirmation, no validity. Pawl is measured against this. Prints one line of
- * JSON. */
+ * deadlines, no confirmation, no validity. Pawl is measured against this.
+ *
+ * With --minimal it is the least script that locks and counts (minimal.lua), in calls that are
+ * gathered in the same way: so much of it is what pawld's scripts check. Prints one line of JSON.
+ */
 #include "fence/protocol/lease.h"
 #include "fence/protocol/name.h"
 #include "fence/protocol/view.h"
 #include "storage/redis/master.h"
+#include "tests/bench/minimal.h"
 #include "tests/bench/names.h"
 #include "tests/bench/tally.h"
 #include "tests/lib/clock.h"
@@ -32,6 +36,7 @@ enum {
 };
 
 struct options {
+    bool minimal;
     unsigned masters;
     const char *urls[FENCE_MASTERS_MAX];
     unsigned clients;
@@ -56,8 +61,9 @@ struct bench {
     uv_loop_t loop;
     uv_prepare_t turn_end;
     uv_timer_t timer;
-    struct storage_redis_master *masters[FENCE_MASTERS_MAX];
-    unsigned known; /* masters that have shaken hands */
+    struct storage_redis_master *masters[FENCE_MASTERS_MAX]; /* of one kind or the other */
+    struct minimal_master *minimal[FENCE_MASTERS_MAX];
+    unsigned known; /* masters that are ready */
     struct fence_view view;
     struct client *clients;
     uint64_t outstanding; /* requests without a reply so far */
@@ -75,16 +81,20 @@ static void next_name(const struct bench *bench, struct client *client)
              NAMES_DIGITS, name);
 }
 
-static void ask(struct bench *bench, struct client *client, bool acquire)
+static void submit_minimal(struct bench *bench, const struct client *client)
 {
-    if (acquire)
-        next_name(bench, client);
-    client->acquiring = acquire;
-    client->tag += UINT64_C(1) << CLIENT_BITS;
-    client->yes = client->no = 0;
-    client->sent_us = clock_us();
+    struct minimal_request encoded;
+    minimal_encode(client->tag, client->resource, client->lock_id,
+                   client->acquiring ? FENCE_TTL_DEFAULT_MS : 0,
+                   fence_slot(client->resource, strlen(client->resource)), &encoded);
+    for (unsigned i = 0; i < bench->options.masters; i++)
+        minimal_submit(bench->minimal[i], &encoded);
+}
+
+static void submit(struct bench *bench, const struct client *client)
+{
     const struct fence_request request = {
-        .kind = acquire ? FENCE_REQUEST_TAKE : FENCE_REQUEST_RELEASE,
+        .kind = client->acquiring ? FENCE_REQUEST_TAKE : FENCE_REQUEST_RELEASE,
         .tag = client->tag,
         .resource = client->resource,
         .lock_id = client->lock_id,
@@ -97,6 +107,17 @@ static void ask(struct bench *bench, struct client *client, bool acquire)
     storage_request_encode(&request, &encoded);
     for (unsigned i = 0; i < bench->options.masters; i++)
         storage_redis_master_submit(bench->masters[i], &encoded, &bench->view, 1);
+}
+
+static void ask(struct bench *bench, struct client *client, bool acquire)
+{
+    if (acquire)
+        next_name(bench, client);
+    client->acquiring = acquire;
+    client->tag += UINT64_C(1) << CLIENT_BITS;
+    client->yes = client->no = 0;
+    client->sent_us = clock_us();
+    (bench->options.minimal ? submit_minimal : submit)(bench, client);
     bench->outstanding += bench->options.masters;
 }
 
@@ -113,14 +134,17 @@ static void advance(struct bench *bench, struct client *client, bool good)
         client->tag = 0; /* at rest */
 }
 
-static void on_reply(void *context, unsigned i, const struct fence_reply *reply)
+static struct client *client_of(struct bench *bench, uint64_t tag)
 {
-    struct bench *bench = context;
-    struct client *client = &bench->clients[reply->tag & ((1U << CLIENT_BITS) - 1)];
-    (void)i;
+    return &bench->clients[tag & ((1U << CLIENT_BITS) - 1)];
+}
+
+/* A master has done, or not, what was asked with @tag. */
+static void answered(struct bench *bench, uint64_t tag, bool yes)
+{
+    struct client *client = client_of(bench, tag);
     bench->outstanding--;
-    if (reply->tag == client->tag) {
-        const bool yes = reply->kind == (client->acquiring ? FENCE_REPLY_NUMBER : FENCE_REPLY_YES);
+    if (tag == client->tag) {
         client->yes += yes;
         client->no += !yes;
         if (client->yes == fence_majority(bench->options.masters))
@@ -130,6 +154,21 @@ static void on_reply(void *context, unsigned i, const struct fence_reply *reply)
     }
     if (bench->outstanding == 0)
         uv_stop(&bench->loop);
+}
+
+static void on_reply(void *context, unsigned i, const struct fence_reply *reply)
+{
+    struct bench *bench = context;
+    const struct client *client = client_of(bench, reply->tag);
+    (void)i;
+    answered(bench, reply->tag,
+             reply->kind == (client->acquiring ? FENCE_REPLY_NUMBER : FENCE_REPLY_YES));
+}
+
+static void on_minimal_reply(void *context, unsigned i, uint64_t tag, bool done)
+{
+    (void)i;
+    answered(context, tag, done);
 }
 
 /* ---- masters --------------------------------------------------------------------------------- */
@@ -146,16 +185,21 @@ static void begin(struct bench *bench)
 
 static void on_timer(uv_timer_t *timer);
 
+static void one_more_is_ready(struct bench *bench)
+{
+    if (++bench->known < bench->options.masters)
+        return;
+    begin(bench);
+    uv_timer_start(&bench->timer, on_timer, (uint64_t)(bench->options.warmup_s * 1000), 0);
+}
+
 static void on_facts(void *context, unsigned i, const struct fence_facts *facts)
 {
     struct bench *bench = context;
     if (!facts->marked || !facts->marked_active)
         errx(1, "%s belongs to no fleet: run pawld init --new", bench->options.urls[i]);
     fence_view_merge(&bench->view, &facts->view, bench->options.masters);
-    if (++bench->known < bench->options.masters)
-        return;
-    begin(bench);
-    uv_timer_start(&bench->timer, on_timer, (uint64_t)(bench->options.warmup_s * 1000), 0);
+    one_more_is_ready(bench);
 }
 
 static void on_down(void *context, unsigned i, enum fence_reason reason)
@@ -163,6 +207,31 @@ static void on_down(void *context, unsigned i, enum fence_reason reason)
     struct bench *bench = context;
     (void)reason;
     errx(1, "lost %s: %s", bench->options.urls[i], storage_redis_master_detail(bench->masters[i]));
+}
+
+static void on_minimal_ready(void *context, unsigned i)
+{
+    (void)i;
+    one_more_is_ready(context);
+}
+
+static void on_minimal_lost(void *context, unsigned i, const char *why)
+{
+    const struct bench *bench = context;
+    errx(1, "lost %s: %s", bench->options.urls[i], why);
+}
+
+static void open_minimal(struct bench *bench, unsigned i, const struct storage_redis_url *url)
+{
+    const struct minimal_events events = {
+        .context = bench,
+        .ready = on_minimal_ready,
+        .reply = on_minimal_reply,
+        .lost = on_minimal_lost,
+    };
+    if (url->password[0] != '\0')
+        errx(2, "%s: --minimal takes no password", bench->options.urls[i]);
+    bench->minimal[i] = minimal_new(&bench->loop, i, url, &events);
 }
 
 static void open_masters(struct bench *bench)
@@ -177,9 +246,28 @@ static void open_masters(struct bench *bench)
         const char *why;
         if (storage_redis_url_parse(bench->options.urls[i], &config.url, &why) != 0)
             errx(2, "%s: %s", bench->options.urls[i], why);
-        if (storage_redis_master_new(&config, &bench->masters[i]) != 0)
+        if (bench->options.minimal)
+            open_minimal(bench, i, &config.url);
+        else if (storage_redis_master_new(&config, &bench->masters[i]) != 0)
             errx(1, "out of memory");
     }
+}
+
+static void flush(struct bench *bench, unsigned i)
+{
+    if (bench->options.minimal)
+        minimal_flush(bench->minimal[i]);
+    else
+        storage_redis_master_flush(bench->masters[i]);
+}
+
+static void close_masters(struct bench *bench)
+{
+    for (unsigned i = 0; i < bench->options.masters; i++)
+        if (bench->options.minimal)
+            minimal_free(bench->minimal[i]);
+        else
+            storage_redis_master_free(bench->masters[i]);
 }
 
 /* ---- the loop -------------------------------------------------------------------------------- */
@@ -189,7 +277,7 @@ static void on_turn_end(uv_prepare_t *turn_end)
 {
     struct bench *bench = turn_end->data;
     for (unsigned i = 0; i < bench->options.masters; i++)
-        storage_redis_master_flush(bench->masters[i]);
+        flush(bench, i);
 }
 
 /* The start is late, or the warm-up is over, or the time is. */
@@ -219,8 +307,7 @@ static void run(struct bench *bench)
     open_masters(bench);
     uv_run(&bench->loop, UV_RUN_DEFAULT);
 
-    for (unsigned i = 0; i < bench->options.masters; i++)
-        storage_redis_master_free(bench->masters[i]);
+    close_masters(bench);
     uv_close((uv_handle_t *)&bench->turn_end, NULL);
     uv_close((uv_handle_t *)&bench->timer, NULL);
     uv_run(&bench->loop, UV_RUN_DEFAULT);
@@ -232,6 +319,7 @@ static void run(struct bench *bench)
 static const struct argp_option option_list[] = {
     {"master", 'm', "URL", 0, "A master: redis://127.0.0.1:6379; give all of the fleet, in order",
      0},
+    {"minimal", 'M', NULL, 0, "The least script that locks and counts, rather than pawld's", 0},
     {"connections", 'c', "K", 0, "Virtual clients (default 64)", 0},
     {"names", 'n', "M", 0, "Names in use (default: K, no contention)", 0},
     {"seconds", 's', "S", 0, "How long to measure (default 5)", 0},
@@ -247,6 +335,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         if (options->masters == FENCE_MASTERS_MAX)
             argp_error(state, "more than %d masters", FENCE_MASTERS_MAX);
         options->urls[options->masters++] = arg;
+        return 0;
+    case 'M':
+        options->minimal = true;
         return 0;
     case 'c':
         options->clients = (unsigned)tally_option(arg, 1, CLIENTS_MAX, state);
