@@ -25,13 +25,16 @@ static struct tally_cpu cpu_used(void)
 
 void tally_begin(struct tally *tally)
 {
+    const uint64_t pairs_all = tally->pairs_all;
     memset(tally, 0, sizeof(*tally));
+    tally->pairs_all = pairs_all;
     tally->cpu = cpu_used();
     tally->began_us = clock_us();
 }
 
 void tally_add(struct tally *tally, bool acquire, bool good, int status, uint64_t latency_us)
 {
+    tally->pairs_all += good && !acquire;
     if (tally->ended_us != 0)
         return;
     histogram_add(acquire ? &tally->acquire_us : &tally->release_us, latency_us);
@@ -45,8 +48,9 @@ void tally_print(const struct tally *tally, unsigned connections, unsigned names
 {
     const double seconds = (double)(tally->ended_us - tally->began_us) / 1e6;
     printf("{\"connections\":%u,\"names\":%u,\"seconds\":%.3f,\"pairs\":%" PRIu64
-           ",\"pairs_per_s\":%.0f,\"acquire_us\":",
-           connections, names, seconds, tally->pairs, (double)tally->pairs / seconds);
+           ",\"pairs_all\":%" PRIu64 ",\"pairs_per_s\":%.0f,\"acquire_us\":",
+           connections, names, seconds, tally->pairs, tally->pairs_all,
+           (double)tally->pairs / seconds);
     histogram_print(&tally->acquire_us, stdout);
     printf(",\"release_us\":");
     histogram_print(&tally->release_us, stdout);

@@ -19,19 +19,20 @@ struct tally_cpu {
 
 struct tally {
     uint64_t began_us;
-    uint64_t ended_us; /* 0: goes on */
-    uint64_t pairs;    /* locks acquired and released */
+    uint64_t ended_us;  /* 0: goes on */
+    uint64_t pairs;     /* locks acquired and released */
+    uint64_t pairs_all; /* the same with the warm-up, and what came after the end */
     struct histogram acquire_us;
     struct histogram release_us;
     uint64_t errors[TALLY_STATUS_MAX]; /* by HTTP status; 0: those without one */
     struct tally_cpu cpu;              /* this process' until the beginning */
 };
 
-/* Forgets all that was counted, and begins now. */
+/* Forgets all that was counted but pairs_all, and begins now. */
 void tally_begin(struct tally *tally);
 
 /* Counts an answer that took @latency_us, to an acquire or (@acquire false) a release. @good: it
- * was done; a release then completes a pair. Counts nothing after the end. */
+ * was done; a release then completes a pair. Counts nothing but pairs_all after the end. */
 void tally_add(struct tally *tally, bool acquire, bool good, int status, uint64_t latency_us);
 
 /* Prints {"connections":...,"pairs_per_s":...,"acquire_us":{...},...,"cpu_us":{...}} and a newline

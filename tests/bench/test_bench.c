@@ -1,6 +1,7 @@
 /* The benchmark's own arithmetic: numbers that nobody checks are worse than none. */
 #include "tests/bench/histogram.h"
 #include "tests/bench/names.h"
+#include "tests/bench/tally.h"
 #include "tests/lib/answer.h"
 #include "tests/lib/case.h"
 
@@ -32,6 +33,22 @@ static void every_value_has_a_bucket(void **state)
         const uint64_t got = histogram_quantile(&histogram, 0.25);
         assert_true(got >= value && got <= value + value / 32);
     }
+}
+
+static void pairs_of_the_warm_up_and_after_the_end_are_counted_apart(void **state)
+{
+    (void)state;
+    static struct tally tally;
+    tally_begin(&tally);
+    tally_add(&tally, true, true, 201, 1);
+    tally_add(&tally, false, true, 200, 1);
+    tally_begin(&tally);
+    tally_add(&tally, false, true, 200, 1);
+    tally_add(&tally, false, false, 503, 1);
+    tally.ended_us = tally.began_us + 1;
+    tally_add(&tally, false, true, 200, 1);
+    assert_int_equal(tally.pairs, 1);
+    assert_int_equal(tally.pairs_all, 3);
 }
 
 static void answer_is_whole_only_with_its_last_byte(void **state)
@@ -103,6 +120,7 @@ static void answer_without_a_length_is_broken(void **state)
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test(quantile_is_right_to_within_a_32nd),
     cmocka_unit_test(every_value_has_a_bucket),
+    cmocka_unit_test(pairs_of_the_warm_up_and_after_the_end_are_counted_apart),
     cmocka_unit_test(answer_is_whole_only_with_its_last_byte),
     cmocka_unit_test(answer_without_a_length_is_broken),
     cmocka_unit_test(answer_string_is_found_by_its_whole_name_only),
