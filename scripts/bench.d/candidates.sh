@@ -1,9 +1,10 @@
 # shellcheck shell=bash
-# shellcheck disable=SC2154 # persistence, masters, peers, bench_out: scripts/bench's
+# shellcheck disable=SC2154,SC2034 # persistence, masters, only, bench_out: scripts/bench's; fleet.sh
 # Who is measured, on which servers, and how each is loaded. Sourced after fleet.sh and etcd.sh.
 #
 #   pawl         pawld over HTTP, on five masters
 #   bare         pawld's script calls to the same masters, with no service between
+#   minimal      the least script that locks and counts, called in the same way
 #   redlock      the redlock package from npm, straight on the same masters
 #   redlock-ap   the same with enableAutoPipelining, a setting of its Redis client that is off
 #                unless asked for: all commands of a turn leave in one write
@@ -15,29 +16,39 @@ candidates=()
 pawld_pid= # the service
 pawld_port=
 
+# candidates_peers: whether any of the peers is measured: what they need is installed then.
+candidates_peers() {
+    is_one_of redlock "${only[@]}" || is_one_of redlock-ap "${only[@]}" || is_one_of etcd "${only[@]}"
+}
+
 # candidates_start: the servers of all who are measured under this persistence.
 candidates_start() {
-    candidates=(pawl bare)
+    local name
+    candidates=(pawl)
+    for name in "${only[@]}"; do
+        [[ $name = etcd && $persistence != always ]] || candidates+=("$name")
+    done
     fleet_start_masters "$masters" "$persistence"
     fleet_init
     fleet_free_port
     pawld_port=$fleet_port
     fleet_start_pawld "$pawld_port"
     pawld_pid=$fleet_pid
-    ((peers)) || return 0
-
-    candidates+=(redlock redlock-ap)
-    if [ "$persistence" = always ]; then
-        candidates+=(etcd)
+    if is_one_of etcd "${candidates[@]}"; then
         etcd_start "$masters"
         etcd_pause
     fi
 }
 
+# candidates_stop: ends all that was started, if anything was.
 candidates_stop() {
     etcd_stop
-    fleet_stop "$pawld_pid"
+    if [ -n "$pawld_pid" ]; then
+        fleet_stop "$pawld_pid"
+    fi
+    pawld_pid=
     fleet_stop_masters
+    fleet_master_pids=()
 }
 
 # candidate_wake NAME, candidate_rest NAME: around each of its turns. The members of etcd talk to
@@ -63,6 +74,7 @@ candidate_run() {
     case $name in
     pawl) command=("$bench_out/pawl-bench-load" --port "$pawld_port") ;;
     bare) command=("$bench_out/pawl-bench-bare" "${fleet_masters[@]}") ;;
+    minimal) command=("$bench_out/pawl-bench-bare" --minimal "${fleet_masters[@]}") ;;
     redlock) command=(node "$bench_out/redlock/bench.mjs" "${fleet_masters[@]}") ;;
     redlock-ap)
         command=(node "$bench_out/redlock/bench.mjs" "${fleet_masters[@]}" --autopipelining)

@@ -12,6 +12,7 @@ const subtitle = process.argv[2] ?? '';
 const candidates = [
     { name: 'pawl', label: 'Pawl over HTTP', colour: '#d55e00', width: 3 },
     { name: 'bare', label: 'its script calls, no service', colour: '#767676', width: 1.5 },
+    { name: 'minimal', label: 'least script', colour: '#a6a6a6', width: 1.5 },
     { name: 'redlock', label: 'redlock package', colour: '#0072b2', width: 2 },
     { name: 'redlock-ap', label: 'redlock, auto-pipelining', colour: '#56b4e9', width: 2 },
     { name: 'etcd', label: 'etcd, HTTP gateway', colour: '#009e73', width: 2 },

@@ -6,6 +6,7 @@
 print_report() {
     print_machine
     print_versions
+    echo "run as    scripts/bench ${given[*]}"
     echo "commands  pawl-bench-load, pawl-bench-bare, pawl-bench-etcd and redlock/bench.mjs," \
         "each with"
     echo "          --connections K --names $names --seconds $seconds --warmup $warmup"
@@ -29,7 +30,7 @@ print_versions() {
     echo "versions  $("$pawl_build/bin/pawld" --version | head -n 1)," \
         "source $(git -C "$pawl_root" describe --always --dirty 2>/dev/null || echo unknown)," \
         "$(redis-server --version | awk '{ print "Redis", $3 }')"
-    ((peers)) || return 0
+    wants_candidates && candidates_peers || return 0
     echo "          $(etcd --version | awk 'NR == 1 { print "etcd", $3 }')," \
         "redlock $(jq -r .version "$package/redlock/package.json")," \
         "ioredis $(jq -r .version "$package/ioredis/package.json"), node $(node --version)"

@@ -30,34 +30,75 @@ def section($title; $rows; lines):
 
 # ---- the tables ----------------------------------------------------------------------------------
 
-def candidates: ["pawl", "bare", "redlock", "redlock-ap", "etcd"];
+# The candidates that these rows have.
+def candidates:
+    . as $rows
+    | ["pawl", "bare", "minimal", "redlock", "redlock-ap", "etcd"]
+    | map(select(. as $what | any($rows[]; has($what))));
+def spread: if . then "\(.median | fixed(2))x (\(.least | fixed(2))-\(.greatest | fixed(2)))" else "-" end;
 
 def pairs:
-    [["persistence", "clients"] + candidates + (candidates[1:] | map("pawl/" + .))]
+    candidates as $candidates
+    | [["persistence", "clients"] + $candidates]
     + map(. as $row
           | [.persistence, .connections]
-            + (candidates | map($row[.].pairs | if . then commas else null end))
-            + (candidates[1:] | map(ratio($row.pawl.pairs; $row[.].pairs; 2))))
+            + ($candidates | map($row[.].pairs | if . then commas else null end)))
+    | table;
+
+# Rows of ratios().
+def beside($those):
+    (candidates - ["pawl"]) as $candidates
+    | [["persistence", "clients"] + ($candidates | map($those + "/" + .))]
+    + map(. as $row | [.persistence, .connections] + ($candidates | map($row[.] | spread)))
     | table;
 
 def latency:
-    [["persistence", "clients"] + candidates + ["errors"]]
+    candidates as $candidates
+    | [["persistence", "clients"] + $candidates + ["errors"]]
     + map(. as $row
           | [.persistence, .connections]
-            + (candidates | map($row[.] | latencies))
+            + ($candidates | map($row[.] | latencies))
             + [[.[] | objects | .errors] | add])
     | table;
 
-def one_client:
-    .[] | select(.connections == 1)
-    | "  \(.persistence): \(.pawl.p50) us through pawld, \(.bare.p50) us bare: "
-      + ratio(.pawl.p50; .bare.p50; 2);
+# Of the first number of clients that is 1. @$p50, @$p99: ratios() of all runs.
+def one_client($p50; $p99):
+    map(select(.connections == 1))
+    | [["persistence", "pawl", "bare", "minimal", "p50 pawl/bare", "p99 pawl/bare", "p50 pawl/minimal",
+        "p99 pawl/minimal"]]
+    + map(. as $row
+          | def of($ratios; $what):
+                $ratios[] | select(.persistence == $row.persistence and .connections == 1) | .[$what] | spread;
+            [.persistence, (.pawl, .bare, .minimal | latencies), of($p50; "bare"), of($p99; "bare"),
+             of($p50; "minimal"), of($p99; "minimal")])
+    | table;
 
-def stopped:
-    [["persistence", "healthy", "stopped", "p50 ratio", "p99 ratio", "errors"]]
-    + map([.persistence, (.healthy | latencies), (.stopped | latencies),
-           ratio(.stopped.p50; .healthy.p50; 2), ratio(.stopped.p99; .healthy.p99; 2),
-           .healthy.errors + .stopped.errors])
+# How often the masters ran each command for a pair, all of them together. A take and a release of Pawl
+# read the lock with a GET each, and a confirmation twice; that also reads the counter, with HGET.
+def commands:
+    ["evalsha", "get", "set", "hincrby", "hget", "del"] as $commands
+    | [["persistence", "clients", "candidate"] + $commands]
+    + [.[] as $row
+       | ([$row] | candidates)[] as $what
+       | select($row[$what].counts)
+       | [$row.persistence, $row.connections, $what]
+         + ($commands | map($row[$what].counts[.] // 0 | fixed(2)))]
+    | table;
+
+# Of a section whose runs are "healthy", or like the section.
+def beside_healthy($what; $p50; $p99):
+    def per_1000: if .pawld.hedges and .pawld.grants > 0
+                  then 1000 * .pawld.hedges / .pawld.grants | fixed(1) else "-" end;
+    def gets: if .counts then .counts.get // 0 | fixed(2) else "-" end;
+    [["persistence", "clients", "healthy", $what, "p50 ratio", "p99 ratio", "hedges per 1,000", $what,
+      "GETs a pair", $what, "errors"]]
+    + map(. as $row
+          | def of($ratios):
+                $ratios[] | select(.persistence == $row.persistence and .connections == $row.connections)
+                | .healthy | spread;
+            [.persistence, .connections, (.healthy, .[$what] | latencies), of($p50), of($p99),
+             (.healthy, .[$what] | per_1000), (.healthy, .[$what] | gets),
+             .healthy.errors + .[$what].errors])
     | table;
 
 def waiters:
@@ -115,12 +156,22 @@ def by_part($kinds; kind; value; $digits):
 (
     section("Acquire+release pairs per second";
             $runs | medians("pairs"); pairs),
+    section("Pawl's pairs per second as a multiple of each other's: median of the ratios (least-greatest)";
+            $runs | ratios("pairs"; "pawl"; .pairs_per_s) | map(select(length > 2)); beside("pawl")),
     section("Latency of acquire, p50 / p99 in microseconds";
             $runs | medians("pairs"); latency),
-    section("Latency of acquire with one client, p50, through pawld and bare";
-            $runs | medians("pairs"); one_client),
-    section("Acquire with one of the masters stopped, p50 / p99 in microseconds";
-            $runs | medians("stopped"); stopped),
+    section("Latency of acquire with one client, p50 / p99 in microseconds, and median of the ratios";
+            $runs | medians("pairs") | map(select(.connections == 1));
+            one_client($runs | ratios("pairs"; "pawl"; .acquire_us.p50);
+                       $runs | ratios("pairs"; "pawl"; .acquire_us.p99))),
+    section("Commands of a pair, on all masters together";
+            $runs | medians("pairs"); commands),
+    ("stopped", "slow"
+     | . as $what
+     | section("Acquire with one of the masters \(.), p50 / p99 in microseconds";
+               $runs | medians($what);
+               beside_healthy($what; $runs | ratios($what; $what; .acquire_us.p50);
+                              $runs | ratios($what; $what; .acquire_us.p99)))),
     section("From one holder to the next, while many wait for one name";
             of("waiters"); waiters),
     section("Acquire while the service is attacked, p50 / p99 in microseconds";
