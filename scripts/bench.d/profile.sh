@@ -7,11 +7,13 @@
 readonly profile_clients=64 counted_clients=(1 16) counted_pairs=2000
 
 profile() {
-    local candidate
+    local candidate round
     say "$persistence: profile"
     measure_idle
-    for candidate in "${candidates[@]}"; do
-        measure_cpu "$candidate"
+    for ((round = 1; round <= rounds; round++)); do
+        for candidate in "${candidates[@]}"; do
+            measure_cpu "$candidate"
+        done
     done
     sample_pawld
     if [ "$persistence" = none ]; then # the instructions are the same

@@ -45,12 +45,21 @@ def pairs:
             + ($candidates | map($row[.].pairs | if . then commas else null end)))
     | table;
 
-# Rows of ratios().
-def beside($those):
+# Rows of ratios() of Pawl; $bare: the same of bare.
+def beside($bare):
     (candidates - ["pawl"]) as $candidates
-    | [["persistence", "clients"] + ($candidates | map($those + "/" + .))]
-    + map(. as $row | [.persistence, .connections] + ($candidates | map($row[.] | spread)))
+    | [["persistence", "clients"] + ($candidates | map("pawl/" + .)) + ["bare/minimal"]]
+    + map(. as $row
+          | [.persistence, .connections] + ($candidates | map($row[.] | spread))
+            + [$bare[] | select(.persistence == $row.persistence and .connections == $row.connections)
+               | .minimal | spread])
     | table;
+
+# Who had how many.
+def errors_of($candidates):
+    . as $row
+    | [$candidates[] | . as $what | $row[$what] | objects | select(.errors > 0) | "\($what) \(.errors)"]
+    | if length > 0 then join(", ") else "0" end;
 
 def latency:
     candidates as $candidates
@@ -58,10 +67,10 @@ def latency:
     + map(. as $row
           | [.persistence, .connections]
             + ($candidates | map($row[.] | latencies))
-            + [[.[] | objects | .errors] | add])
+            + [errors_of($candidates)])
     | table;
 
-# Of the first number of clients that is 1. @$p50, @$p99: ratios() of all runs.
+# $p50, $p99: ratios() of all runs.
 def one_client($p50; $p99):
     map(select(.connections == 1))
     | [["persistence", "pawl", "bare", "minimal", "p50 pawl/bare", "p99 pawl/bare", "p50 pawl/minimal",
@@ -90,8 +99,8 @@ def beside_healthy($what; $p50; $p99):
     def per_1000: if .pawld.hedges and .pawld.grants > 0
                   then 1000 * .pawld.hedges / .pawld.grants | fixed(1) else "-" end;
     def gets: if .counts then .counts.get // 0 | fixed(2) else "-" end;
-    [["persistence", "clients", "healthy", $what, "p50 ratio", "p99 ratio", "hedges per 1,000", $what,
-      "GETs a pair", $what, "errors"]]
+    [["persistence", "clients", "healthy", $what, "p50 ratio", "p99 ratio",
+      "hedges per 1,000, healthy", $what, "GETs a pair, healthy", $what, "errors"]]
     + map(. as $row
           | def of($ratios):
                 $ratios[] | select(.persistence == $row.persistence and .connections == $row.connections)
@@ -128,15 +137,25 @@ def imports:
     + map([(.locks | commas), .what, .clients, (.ms | commas)])
     | table;
 
-# User and system time of a pair, their sum, and how many such pairs the cores could do at most.
+# User and system time of a pair, their sum, and how many such pairs the cores could do at most. Of the
+# runs of a candidate the medians.
 def cpu:
-    def us($pairs): if type == "object" then (.user, .system) / $pairs | fixed(1) else "-", "-" end;
+    def us($runs; time):
+        if $runs[0] | time | type == "object"
+        then [$runs[] | (time | .user) / .pairs] as $user | [$runs[] | (time | .system) / .pairs] as $system
+             | [($user | median), ($system | median)]
+        else [] end;
+    def cells: if length > 0 then map(fixed(1)) else ["-", "-"] end;
     [["persistence", "candidate", "servers user", "kernel", "pawld user", "kernel", "client user",
       "kernel", "together", "\($cores) cores allow"]]
-    + map(.pairs as $pairs
-          | ([.keepers_us, .service_us, .cpu_us | objects | .user, .system] | add / $pairs) as $sum
-          | [.persistence, .what, (.keepers_us, .service_us, .cpu_us | us($pairs)),
-             ($sum | fixed(1)), ($cores * 1000000 / $sum | fixed(0))])
+    + (reduce .[] as $run ([]; # in the order in which they were measured first
+           ([.[] | .[0] | .persistence == $run.persistence and .what == $run.what] | index(true)) as $at
+           | if $at then .[$at] += [$run] else . + [[$run]] end)
+       | map(. as $runs
+             | [us($runs; .keepers_us), us($runs; .service_us), us($runs; .cpu_us)] as $times
+             | ($times | flatten | add) as $sum
+             | [$runs[0].persistence, $runs[0].what] + ($times | map(cells) | add)
+               + [($sum | fixed(1)), ($cores * 1000000 / $sum | fixed(0))]))
     | table;
 
 # One column for each of $kinds, one row a part, the greatest first.
@@ -156,8 +175,9 @@ def by_part($kinds; kind; value; $digits):
 (
     section("Acquire+release pairs per second";
             $runs | medians("pairs"); pairs),
-    section("Pawl's pairs per second as a multiple of each other's: median of the ratios (least-greatest)";
-            $runs | ratios("pairs"; "pawl"; .pairs_per_s) | map(select(length > 2)); beside("pawl")),
+    section("Pairs per second as a multiple of others': median of the ratios (least-greatest)";
+            $runs | ratios("pairs"; "pawl"; .pairs_per_s) | map(select(length > 2));
+            beside($runs | ratios("pairs"; "bare"; .pairs_per_s))),
     section("Latency of acquire, p50 / p99 in microseconds";
             $runs | medians("pairs"); latency),
     section("Latency of acquire with one client, p50 / p99 in microseconds, and median of the ratios";
