@@ -83,6 +83,12 @@ static struct call *take_call(struct minimal_master *master)
     return call;
 }
 
+static void lost(const struct minimal_master *master, const redisReply *reply)
+{
+    master->events.lost(master->events.context, master->i,
+                        reply->type == REDIS_REPLY_ERROR ? reply->str : "an unexpected reply");
+}
+
 static void on_answer(redisAsyncContext *context, void *data, void *privdata)
 {
     struct call *call = privdata;
@@ -90,9 +96,10 @@ static void on_answer(redisAsyncContext *context, void *data, void *privdata)
     const redisReply *reply = data;
     (void)context;
     master->awaited--;
-    if (reply && (reply->type != REDIS_REPLY_ARRAY || reply->elements != call->count))
-        master->events.lost(master->events.context, master->i,
-                            reply->type == REDIS_REPLY_ERROR ? reply->str : "another answer");
+    if (reply && (reply->type != REDIS_REPLY_ARRAY || reply->elements != call->count)) {
+        lost(master, reply);
+        return;
+    }
     for (unsigned k = 0; reply && k < call->count; k++)
         master->events.reply(master->events.context, master->i, call->tags[k],
                              reply->element[k]->integer > 0);
@@ -151,8 +158,10 @@ static void on_loaded(redisAsyncContext *context, void *data, void *privdata)
     const redisReply *reply = data;
     if (!reply)
         return; /* on_end() says why */
-    if (reply->type != REDIS_REPLY_STRING || reply->len != SHA_LEN)
-        master->events.lost(master->events.context, master->i, reply->str ? reply->str : "no sha");
+    if (reply->type != REDIS_REPLY_STRING || reply->len != SHA_LEN) {
+        lost(master, reply);
+        return;
+    }
     memcpy(master->sha, reply->str, SHA_LEN);
     (void)context;
     master->events.ready(master->events.context, master->i);
