@@ -191,7 +191,7 @@ void core_attempt_reply(struct fence_core *core, struct call *call, unsigned i,
     if (reply->kind == FENCE_REPLY_STALE && call->generation == core->fleet.generation &&
         call->unbacked++ >= FENCE_UNBACKED_TRIES_MAX)
         judged.kind = FENCE_REPLY_REFUSED;
-    core_hedge_answered(core, call, i);
+    core_hedge_answered(core, call, i, reply->kind);
     fence_attempt_reply(attempt, i, &judged);
     if (fence_attempt_wants_more(attempt))
         take_more(core, call, attempt->tally.spare);

@@ -63,10 +63,11 @@ void core_hedge_begin(struct fence_core *core, struct call *call, uint32_t first
     core_wake_at(core, call, hedged ? hedge_due_us(core, call) : call->round_ends_us);
 }
 
-void core_hedge_answered(struct fence_core *core, const struct call *call, unsigned i)
+void core_hedge_answered(struct fence_core *core, const struct call *call, unsigned i,
+                         enum fence_reply_kind kind)
 {
     assert(i < core->fleet.n);
-    if (fence_set_has(call->first & ~call->late, i))
+    if (fence_set_has(call->first & ~call->late, i) && kind != FENCE_REPLY_LOST)
         fence_latency_answered(&core->latencies[i], core->now_us - call->asked_us);
 }
 

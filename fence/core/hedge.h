@@ -22,8 +22,9 @@ uint32_t core_hedge_tries(struct fence_core *core, uint32_t spare);
 void core_hedge_begin(struct fence_core *core, struct call *call, uint32_t first, bool hedged,
                       uint64_t timeout_us);
 
-/* Master @i answered in the round of @call. */
-void core_hedge_answered(struct fence_core *core, const struct call *call, unsigned i);
+/* Master @i answered in the round of @call what it was asked first, with a reply of @kind. */
+void core_hedge_answered(struct fence_core *core, const struct call *call, unsigned i,
+                         enum fence_reply_kind kind);
 
 /* The timer of @call is due. True: its round is over. False: those of @tally that owe an answer are
  * late. As many others are to be asked, which are *@ret_set. They are active; @tally drops those

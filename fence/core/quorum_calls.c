@@ -276,7 +276,8 @@ void core_quorum_call_reply(struct fence_core *core, struct call *call, unsigned
 {
     if (reply->kind == FENCE_REPLY_STALE && ask_again(core, call, i))
         return;
-    core_hedge_answered(core, call, i);
+    if (!fence_set_has(call->vote.joined, i))
+        core_hedge_answered(core, call, i, reply->kind);
     fence_quorum_call_reply(&call->vote, i, reply);
     bool settles = fence_quorum_call_wants_more(&call->vote);
     ask_more(core, call, settles ? call->vote.tally.spare : 0);

@@ -83,14 +83,18 @@ uint64_t fence_holders_remaining_ms(const struct fence_holders *holders, unsigne
 int64_t fence_holders_token(const struct fence_holders *holders, unsigned majority)
 {
     assert(majority > 0);
+    int64_t token = 0;
     for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++) {
-        if (!names_top(holders, i))
+        if (!names_top(holders, i) || holders->number[i] == token)
             continue;
         unsigned same = 0;
         for (unsigned j = 0; j < FENCE_MASTERS_MAX; j++)
             same += names_top(holders, j) && holders->number[j] == holders->number[i];
-        if (same >= majority)
-            return holders->number[i];
+        if (same < majority)
+            continue;
+        if (token != 0)
+            return 0;
+        token = holders->number[i];
     }
-    return 0;
+    return token;
 }

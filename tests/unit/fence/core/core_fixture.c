@@ -1,5 +1,7 @@
 #include "tests/unit/fence/core/core_fixture.h"
 
+#include "fence/protocol/name.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +31,7 @@ struct fence_facts core_facts(unsigned i)
     return facts;
 }
 
-struct core_fixture *core_fixture_new_down(void **state, unsigned n)
+static struct core_fixture *fixture_new(void **state, unsigned n, bool ask_all)
 {
     core_fixture_end(state);
     struct core_fixture *f = calloc(1, sizeof(*f));
@@ -39,18 +41,38 @@ struct core_fixture *core_fixture_new_down(void **state, unsigned n)
     f->now_us = 1000000;
     f->random = 1;
     struct fence_config config = {
-        .masters = n, .calls = CORE_CALLS, .waiters = CORE_WAITERS, .ask_all = true, .seed = 1};
+        .masters = n,
+        .calls = CORE_CALLS,
+        .waiters = CORE_WAITERS,
+        .extensions = CORE_EXTENSIONS,
+        .ask_all = ask_all,
+        .seed = 1,
+    };
     assert_int_equal(fence_core_new(&config, &f->core), 0);
     return f;
 }
 
+static struct core_fixture *all_up(struct core_fixture *f)
+{
+    for (unsigned i = 0; i < f->n; i++)
+        core_shake_hands(f, i, core_facts(i));
+    assert_int_equal(fence_fleet_active(fence_core_fleet(f->core)), CORE_FIRST(f->n));
+    return f;
+}
+
+struct core_fixture *core_fixture_new_down(void **state, unsigned n)
+{
+    return fixture_new(state, n, true);
+}
+
 struct core_fixture *core_fixture_new(void **state, unsigned n)
 {
-    struct core_fixture *f = core_fixture_new_down(state, n);
-    for (unsigned i = 0; i < n; i++)
-        core_shake_hands(f, i, core_facts(i));
-    assert_int_equal(fence_fleet_active(fence_core_fleet(f->core)), CORE_FIRST(n));
-    return f;
+    return all_up(fixture_new(state, n, true));
+}
+
+struct core_fixture *core_fixture_new_majority(void **state, unsigned n)
+{
+    return all_up(fixture_new(state, n, false));
 }
 
 int core_fixture_end(void **state)
@@ -217,6 +239,21 @@ void core_down(struct core_fixture *f, unsigned i)
                      .master = i,
                      .reason = FENCE_REASON_UNREACHABLE,
                  });
+}
+
+/* ---- who is asked first ---------------------------------------------------------------------- */
+
+unsigned core_nth(const struct core_fixture *f, unsigned k)
+{
+    return (fence_slot(CORE_RESOURCE, strlen(CORE_RESOURCE)) + k) % f->n;
+}
+
+uint32_t core_nths(const struct core_fixture *f, unsigned from, unsigned count)
+{
+    uint32_t set = 0;
+    for (unsigned k = from; k < from + count; k++)
+        set |= CORE_SET(core_nth(f, k));
+    return set;
 }
 
 /* ---- effects --------------------------------------------------------------------------------- */

@@ -32,6 +32,7 @@ enum {
     CORE_CALLS = 8,
     CORE_WAITERS = 7,
     CORE_OWED = 32,
+    CORE_EXTENSIONS = 100,
 };
 
 /* The steps of rejoins that one master has not answered, oldest first. */
@@ -61,9 +62,11 @@ extern const struct fence_words core_unfit;
 /* What a handshake with master @i finds when all is well. */
 struct fence_facts core_facts(unsigned i);
 
-/* A new core whose @n masters are all active, and one whose masters are not reached yet. Whatever
- * *@state held before is freed. */
+/* A new core whose @n masters are all active, and one whose masters are not reached yet; both ask
+ * all masters at once. And one with all active that asks a majority first. Whatever *@state held
+ * before is freed. */
 struct core_fixture *core_fixture_new(void **state, unsigned n);
+struct core_fixture *core_fixture_new_majority(void **state, unsigned n);
 struct core_fixture *core_fixture_new_down(void **state, unsigned n);
 int core_fixture_end(void **state);
 
@@ -102,6 +105,13 @@ void core_hear(struct core_fixture *f, unsigned i, const struct fence_view *view
 
 void core_shake_hands(struct core_fixture *f, unsigned i, struct fence_facts facts);
 void core_down(struct core_fixture *f, unsigned i);
+
+/* ---- who is asked first ---------------------------------------------------------------------- */
+
+/* The master in place @k of the order in which CORE_RESOURCE asks them, and the set of @count of
+ * them from place @from on. */
+unsigned core_nth(const struct core_fixture *f, unsigned k);
+uint32_t core_nths(const struct core_fixture *f, unsigned from, unsigned count);
 
 /* ---- effects of the last step ---------------------------------------------------------------- */
 

@@ -383,6 +383,158 @@ static void ended_attempt_takes_no_more_replies(void **state)
     assert_int_equal(attempt.frozen, 0);
 }
 
+/* ---- masters that are asked later ------------------------------------------------------------ */
+
+enum {
+    FIRST = 0x7,  /* of five, asked first, ... */
+    SPARE = 0x18, /* ... and later */
+};
+
+static struct fence_attempt begin_with_spare(void)
+{
+    struct fence_attempt attempt;
+    fence_attempt_begin(&attempt, ID, (struct fence_token_votes){.count = 1, .each = &votes}, 5,
+                        FIRST, SPARE, BEGAN_US);
+    return attempt;
+}
+
+static void spare_masters_are_not_sent_to_before_they_are_asked(void **state)
+{
+    (void)state;
+    struct fence_attempt attempt = begin_with_spare();
+    assert_int_equal(attempt.sent, FIRST);
+    assert_false(fence_attempt_wants_more(&attempt));
+    fence_attempt_ask(&attempt, 0x8);
+    assert_int_equal(attempt.sent, 0xf);
+    assert_int_equal(attempt.tally.spare, 0x10);
+}
+
+static void first_majority_wins_without_the_others(void **state)
+{
+    (void)state;
+    struct fence_attempt attempt = begin_with_spare();
+    for (unsigned i = 0; i < 3; i++) {
+        number(&attempt, i, 7);
+        assert_false(fence_attempt_wants_more(&attempt));
+    }
+    assert_int_equal(attempt.state, FENCE_ATTEMPT_WON);
+}
+
+static void number_of_one_asked_later_counts_alike(void **state)
+{
+    (void)state;
+    struct fence_attempt attempt = begin_with_spare();
+    number(&attempt, 0, 7);
+    fence_attempt_ask(&attempt, 0x10);
+    number(&attempt, 4, 7);
+    number(&attempt, 2, 7);
+    assert_int_equal(attempt.state, FENCE_ATTEMPT_WON);
+    assert_int_equal(attempt.frozen, 0x15);
+}
+
+static void others_are_wanted_at_once_where_one_refuses_or_is_lost(void **state)
+{
+    (void)state;
+    static const enum fence_reply_kind kinds[] = {FENCE_REPLY_REFUSED, FENCE_REPLY_LOST,
+                                                  FENCE_REPLY_FOREIGN};
+    for (unsigned k = 0; k < 3; k++) {
+        struct fence_attempt attempt = begin_with_spare();
+        reply(&attempt, 1, kinds[k]);
+        assert_int_equal(attempt.state, FENCE_ATTEMPT_TAKING);
+        assert_true(fence_attempt_wants_more(&attempt));
+        fence_attempt_ask(&attempt, SPARE);
+        assert_false(fence_attempt_wants_more(&attempt));
+    }
+}
+
+static void others_are_wanted_where_numbers_and_held_mix(void **state)
+{
+    (void)state;
+    struct fence_attempt attempt = begin_with_spare();
+    number(&attempt, 0, 7);
+    assert_false(fence_attempt_wants_more(&attempt));
+    held(&attempt, 1, holder_a);
+    assert_true(fence_attempt_wants_more(&attempt));
+}
+
+static void others_are_wanted_where_holders_differ_once_all_have_answered(void **state)
+{
+    (void)state;
+    struct fence_attempt attempt = begin_with_spare();
+    held(&attempt, 0, holder_a);
+    held(&attempt, 1, holder_b);
+    assert_false(fence_attempt_wants_more(&attempt)); /* one is still to be heard */
+    held(&attempt, 2, holder_a);
+    assert_int_equal(attempt.state, FENCE_ATTEMPT_TAKING);
+    assert_true(fence_attempt_wants_more(&attempt));
+    fence_attempt_ask(&attempt, SPARE);
+    held(&attempt, 3, holder_a);
+    assert_failed(&attempt, FENCE_EHELD);
+}
+
+static void held_by_one_holder_at_all_that_were_asked_is_held_at_once(void **state)
+{
+    (void)state;
+    struct fence_attempt attempt = begin_with_spare();
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(attempt.state, FENCE_ATTEMPT_TAKING);
+        held(&attempt, i, holder_a);
+        assert_false(fence_attempt_wants_more(&attempt));
+    }
+    assert_failed(&attempt, FENCE_EHELD);
+    assert_int_equal(attempt.sent, FIRST);
+}
+
+static void attempt_fails_once_those_it_needs_cannot_be_asked(void **state)
+{
+    (void)state;
+    struct fence_attempt attempt = begin_with_spare();
+    reply(&attempt, 0, FENCE_REPLY_LOST);
+    fence_attempt_drop(&attempt, 0x8);
+    assert_int_equal(attempt.state, FENCE_ATTEMPT_TAKING);
+    fence_attempt_drop(&attempt, 0x10);
+    assert_failed(&attempt, FENCE_ENOQUORUM);
+    assert_int_equal(attempt.tally.parts[4], FENCE_PART_DOWN);
+}
+
+static void outdated_attempt_may_win_by_those_that_were_asked(void **state)
+{
+    (void)state;
+    struct fence_attempt attempt = begin_with_spare();
+    number(&attempt, 0, 7);
+    fence_attempt_outdate(&attempt);
+    assert_int_equal(attempt.tally.spare, 0);
+    assert_int_equal(attempt.state, FENCE_ATTEMPT_TAKING);
+    number(&attempt, 1, 7);
+    number(&attempt, 2, 7);
+    assert_int_equal(attempt.state, FENCE_ATTEMPT_WON);
+}
+
+static void outdated_attempt_that_needs_others_is_contended(void **state)
+{
+    (void)state;
+    struct fence_attempt attempt = begin_with_spare();
+    reply(&attempt, 0, FENCE_REPLY_LOST);
+    fence_attempt_outdate(&attempt);
+    assert_failed(&attempt, FENCE_ECONTENDED);
+    assert_true(attempt.stale);
+
+    attempt = confirming();
+    fence_attempt_outdate(&attempt);
+    assert_failed(&attempt, FENCE_ECONTENDED);
+}
+
+static void highest_number_so_far_is_of_those_that_answered(void **state)
+{
+    (void)state;
+    struct fence_attempt attempt = begin_with_spare();
+    votes.numbers[2] = 99; /* of an attempt before */
+    assert_int_equal(fence_attempt_highest(&attempt, 0), 0);
+    number(&attempt, 0, 7);
+    number(&attempt, 1, 5);
+    assert_int_equal(fence_attempt_highest(&attempt, 0), 7);
+}
+
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test(wins_as_soon_as_a_majority_gave_one_number),
     cmocka_unit_test(majority_is_of_all_masters_not_of_those_that_answered),
@@ -410,6 +562,17 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(giving_up_where_a_majority_answered_is_contended),
     cmocka_unit_test(one_silent_confirmer_is_contended),
     cmocka_unit_test(ended_attempt_takes_no_more_replies),
+    cmocka_unit_test(spare_masters_are_not_sent_to_before_they_are_asked),
+    cmocka_unit_test(first_majority_wins_without_the_others),
+    cmocka_unit_test(number_of_one_asked_later_counts_alike),
+    cmocka_unit_test(others_are_wanted_at_once_where_one_refuses_or_is_lost),
+    cmocka_unit_test(others_are_wanted_where_numbers_and_held_mix),
+    cmocka_unit_test(others_are_wanted_where_holders_differ_once_all_have_answered),
+    cmocka_unit_test(held_by_one_holder_at_all_that_were_asked_is_held_at_once),
+    cmocka_unit_test(attempt_fails_once_those_it_needs_cannot_be_asked),
+    cmocka_unit_test(outdated_attempt_may_win_by_those_that_were_asked),
+    cmocka_unit_test(outdated_attempt_that_needs_others_is_contended),
+    cmocka_unit_test(highest_number_so_far_is_of_those_that_answered),
 };
 
 CASE_MAIN(cases, NULL, NULL)

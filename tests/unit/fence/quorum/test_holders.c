@@ -112,6 +112,19 @@ static void number_under_another_holder_does_not_count(void **state)
     assert_int_equal(fence_holders_token(&holders, 3), 0);
 }
 
+/* Where some masters were not heard, fewer need to agree; but then no others may say otherwise. */
+static void token_is_not_told_where_two_numbers_have_enough(void **state)
+{
+    (void)state;
+    struct fence_holders holders = {0};
+    record(&holders, 0, "a", 7, 10);
+    record(&holders, 1, "a", 8, 10);
+    assert_int_equal(fence_holders_token(&holders, 1), 0);
+    record(&holders, 2, "a", 8, 10);
+    assert_int_equal(fence_holders_token(&holders, 1), 0);
+    assert_int_equal(fence_holders_token(&holders, 2), 8);
+}
+
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test(top_is_the_holder_named_most_often),
     cmocka_unit_test(longest_label_is_kept_whole),
@@ -121,6 +134,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(nothing_remains_without_a_majority),
     cmocka_unit_test(token_is_what_a_majority_of_the_leaders_masters_agree_on),
     cmocka_unit_test(number_under_another_holder_does_not_count),
+    cmocka_unit_test(token_is_not_told_where_two_numbers_have_enough),
 };
 
 CASE_MAIN(cases, NULL, NULL)

@@ -1,16 +1,27 @@
 #include "fence/quorum/quorum_call.h"
 #include "tests/lib/case.h"
 
-/* Replies as letters, one for each master in order. Of a vote: y yes, n no, x exhausted, s
- * superseded, u uncounted. Of an inspection: a and b, held by that holder. Of both: r refused, l
- * lost, '-' not asked, '.' no answer yet. */
+enum {
+    EXTENSIONS = 3, /* that a lock has had where it is extended under its token */
+};
+
+/* Replies as letters, one for each master in order. Of a vote: y yes, n no, x exhausted, u
+ * uncounted. Of an extension: o yes, to a number below the token; p past, t taken, s superseded. Of
+ * an inspection: a and b, held by that holder. Of all: r refused, l lost, '-' not asked, '.' no
+ * answer yet. */
 static struct fence_reply reply_of(char letter)
 {
     switch (letter) {
     case 'y':
-        return (struct fence_reply){.kind = FENCE_REPLY_YES};
+        return (struct fence_reply){.kind = FENCE_REPLY_YES, .number = EXTENSIONS, .owner = "y"};
+    case 'o':
+        return (struct fence_reply){.kind = FENCE_REPLY_YES, .owner = "o"};
     case 'n':
         return (struct fence_reply){.kind = FENCE_REPLY_NO};
+    case 'p':
+        return (struct fence_reply){.kind = FENCE_REPLY_PAST};
+    case 't':
+        return (struct fence_reply){.kind = FENCE_REPLY_TAKEN};
     case 'x':
         return (struct fence_reply){.kind = FENCE_REPLY_EXHAUSTED};
     case 's':
@@ -55,7 +66,7 @@ static enum fence_verdict verdict(enum fence_call_kind kind, const char *letters
 static enum fence_verdict verdict_at_deadline(enum fence_call_kind kind, const char *letters)
 {
     struct fence_quorum_call vote = vote_of(kind, letters);
-    fence_tally_give_up(&vote.tally);
+    fence_quorum_call_give_up(&vote);
     return fence_quorum_call_verdict(&vote);
 }
 
@@ -89,28 +100,63 @@ static void majority_of_those_that_answered_is_not_enough(void **state)
     EXTEND_IS("yyl--", UNKNOWN);
 }
 
-static void lost_as_soon_as_no_majority_can_have_it(void **state)
+/* No later round can have a majority. */
+static void lost_as_soon_as_too_many_are_past_the_token(void **state)
+{
+    (void)state;
+    EXTEND_IS("p", NO);
+    EXTEND_IS("p..", OPEN);
+    EXTEND_IS("p.p", NO);
+    EXTEND_IS("ppl", NO);
+    EXTEND_IS("pp...", OPEN);
+    EXTEND_IS("pp.p.", NO);
+    EXTEND_IS("yyppp", NO);
+    EXTEND_IS("ppll.", OPEN); /* the last may be past it, too */
+    EXTEND_IS("ppttl", UNKNOWN);
+}
+
+/* One that is silent may have it. One that is not past the token may be joined by another round. */
+static void lost_once_all_masters_say_that_it_is_not_there(void **state)
 {
     (void)state;
     EXTEND_IS("n", NO);
-    EXTEND_IS("n..", OPEN);
-    EXTEND_IS("n.n", NO);
-    EXTEND_IS("nn...", OPEN);
-    EXTEND_IS("nn.n.", NO);
-    EXTEND_IS("yynnn", NO);
+    EXTEND_IS("t", NO);
+    EXTEND_IS("n.n", OPEN);
+    EXTEND_IS("nnn", NO);
+    EXTEND_IS("npt", NO);
+    EXTEND_IS("ttt", NO);
+    EXTEND_IS("nnl", UNKNOWN);
+    EXTEND_IS("nn-", UNKNOWN);
+    EXTEND_IS("tty", UNKNOWN);
+    EXTEND_IS("nnnnn", NO);
+    EXTEND_IS("ttppn", NO);
+    EXTEND_IS("nnnn.", OPEN);
+    EXTEND_IS("nnnnr", UNKNOWN);
+    EXTEND_IS("yyttt", UNKNOWN);
 }
 
 static void neither_is_certain_where_too_few_answered(void **state)
 {
     (void)state;
     EXTEND_IS("l", UNKNOWN);
-    EXTEND_IS("ynl", UNKNOWN);
+    EXTEND_IS("ytl", UNKNOWN);
     EXTEND_IS("yr-", UNKNOWN);
     EXTEND_IS("---", UNKNOWN);
-    EXTEND_IS("yynnl", UNKNOWN);
-    EXTEND_IS("ynrl.", UNKNOWN);
+    EXTEND_IS("yyttl", UNKNOWN);
+    EXTEND_IS("ytrl.", UNKNOWN);
+    EXTEND_IS("ttrl.", UNKNOWN);
     EXTEND_IS("yyrl.", OPEN);
-    EXTEND_IS("nnrl.", OPEN);
+    EXTEND_IS("nnrl.", OPEN); /* if the last extends it, the two may join */
+}
+
+static void round_stays_open_for_those_that_may_join(void **state)
+{
+    (void)state;
+    EXTEND_IS("ynl", OPEN);
+    EXTEND_IS("n.l", OPEN);
+    EXTEND_IS("onl", UNKNOWN); /* nothing to join */
+    EXTEND_IS("nnnyl", OPEN);
+    EXTEND_IS("nsyll", UNKNOWN); /* too few to join */
 }
 
 static void extend_fails_when_majority_timed_out(void **state)
@@ -120,41 +166,49 @@ static void extend_fails_when_majority_timed_out(void **state)
     assert_int_equal(verdict_at_deadline(FENCE_CALL_EXTEND, "yy..."), FENCE_VERDICT_UNKNOWN);
 }
 
-static void exhausted_as_soon_as_no_majority_can_be_extended(void **state)
+/* The cap holds, also where a majority could be extended. One master alone may be wrong about it.
+ */
+static void two_that_say_exhausted_are_believed(void **state)
 {
     (void)state;
-    EXTEND_IS("x", EXHAUSTED);
+    EXTEND_IS("x", EXHAUSTED); /* the only one */
     EXTEND_IS("x..", OPEN);
+    EXTEND_IS("xn.", OPEN);
     EXTEND_IS("xx.", EXHAUSTED);
-    EXTEND_IS("xn.", EXHAUSTED);
+    EXTEND_IS("xyx", EXHAUSTED);
     EXTEND_IS("xyy", YES);
     EXTEND_IS("xxn..", EXHAUSTED);
-    EXTEND_IS("nnnxx", NO);
+    EXTEND_IS("xxyy.", EXHAUSTED);
+    EXTEND_IS("pppxx", EXHAUSTED);
     EXTEND_IS("xyl", UNKNOWN);
+    EXTEND_IS("xll", UNKNOWN);
 }
 
-/* The lock id has it under a higher number: its grant is another one by now. */
-static void superseded_by_a_majority_is_lost(void **state)
+/* The lock id has it under a higher number: it stands, and another round may have to be asked. */
+static void superseded_never_means_lost(void **state)
 {
     (void)state;
-    EXTEND_IS("s", NO);
+    EXTEND_IS("s", UNKNOWN);
     EXTEND_IS("s..", OPEN);
-    EXTEND_IS("s.s", NO);
+    EXTEND_IS("s.s", UNKNOWN);
     EXTEND_IS("ss...", OPEN);
-    EXTEND_IS("sss..", NO);
-    EXTEND_IS("yysss", NO);
+    EXTEND_IS("sss..", UNKNOWN);
+    EXTEND_IS("yysss", UNKNOWN);
+    EXTEND_IS("sssss", UNKNOWN);
 }
 
-static void superseded_by_a_minority_settles_nothing(void **state)
+static void superseded_counts_for_neither_side(void **state)
 {
     (void)state;
     EXTEND_IS("syy", YES);
+    EXTEND_IS("spp", NO);
     EXTEND_IS("snl", UNKNOWN);
     EXTEND_IS("syl", UNKNOWN);
-    EXTEND_IS("ssll.", OPEN);
+    EXTEND_IS("ssll.", UNKNOWN);
     EXTEND_IS("ssyy.", OPEN);
     EXTEND_IS("ssyyl", UNKNOWN);
-    EXTEND_IS("ssnnl", UNKNOWN); /* nor do they add up with those that have no such lock */
+    EXTEND_IS("ssppl", UNKNOWN); /* nor do they add up with those that are past the token */
+    EXTEND_IS("snn", UNKNOWN);   /* or that have no such lock */
 }
 
 static void uncounted_counts_for_neither_side(void **state)
@@ -162,17 +216,34 @@ static void uncounted_counts_for_neither_side(void **state)
     (void)state;
     EXTEND_IS("u", UNKNOWN);
     EXTEND_IS("uyy", YES);
-    EXTEND_IS("unn", NO);
+    EXTEND_IS("upp", NO);
+    EXTEND_IS("unn", UNKNOWN);
     EXTEND_IS("uy.", OPEN);
     EXTEND_IS("un.", OPEN);
-    EXTEND_IS("uyn", UNKNOWN);
+    EXTEND_IS("uyt", UNKNOWN);
     EXTEND_IS("uux", UNKNOWN);
     EXTEND_IS("uus", UNKNOWN);
     EXTEND_IS("uu.", UNKNOWN);
     RELEASE_IS("uyy", YES);
     RELEASE_IS("unn", NO);
     RELEASE_IS("uy.", OPEN);
-    RELEASE_IS("uyn", UNKNOWN);
+    RELEASE_IS("uyl", UNKNOWN);
+}
+
+/* Nobody has a majority any more, and some of that is this release's doing. */
+static void released_once_yes_and_no_together_block_every_majority(void **state)
+{
+    (void)state;
+    RELEASE_IS("yn.", OPEN);
+    RELEASE_IS("ynl", YES);
+    RELEASE_IS("ynu", YES);
+    RELEASE_IS("yll", UNKNOWN);
+    RELEASE_IS("nnl", NO);
+    RELEASE_IS("ynrl.", OPEN);
+    RELEASE_IS("ynrll", UNKNOWN);
+    RELEASE_IS("ynnrl", YES);
+    RELEASE_IS("yynll", YES);
+    RELEASE_IS("nnnyy", NO);
 }
 
 static void second_reply_of_one_master_changes_nothing(void **state)
@@ -226,31 +297,226 @@ static void free_needs_that_no_holder_can_have_a_majority(void **state)
     INSPECT_IS("nnnll", NO);
 }
 
-static void unheard_masters_may_name_anybody(void **state)
+static void holder_whom_only_unheard_masters_keep_from_a_majority_is_named(void **state)
+{
+    (void)state;
+    INSPECT_IS("anl", YES);
+    INSPECT_IS("anr", YES);
+    INSPECT_IS("an-", YES);
+    INSPECT_IS("aanll", YES);
+    INSPECT_IS("aabnl", YES);
+    INSPECT_IS("abnnl", NO); /* one is not enough */
+}
+
+static void free_where_nobody_is_named_and_enough_were_heard(void **state)
+{
+    (void)state;
+    INSPECT_IS("nnl", NO);
+    INSPECT_IS("nn-", NO);
+    INSPECT_IS("nnnlr", NO);
+}
+
+static void too_many_unheard_masters_may_name_anybody(void **state)
 {
     (void)state;
     INSPECT_IS("l", UNKNOWN);
     INSPECT_IS("-", UNKNOWN);
-    INSPECT_IS("anl", UNKNOWN);
-    INSPECT_IS("anr", UNKNOWN);
-    INSPECT_IS("an-", UNKNOWN);
     INSPECT_IS("nll", UNKNOWN);
+    INSPECT_IS("all", UNKNOWN);
+    INSPECT_IS("nnl-r", UNKNOWN);
+    INSPECT_IS("aal-r", UNKNOWN);
 }
 
 static void reading_ends_once_the_rest_can_settle_nothing(void **state)
 {
     (void)state;
-    INSPECT_IS("anll.", UNKNOWN); /* neither a with the last, nor free with the two lost */
-    INSPECT_IS("aall.", OPEN);    /* the last may name a */
-    INSPECT_IS("nnll.", OPEN);    /* the last may be free */
+    INSPECT_IS("anll.", OPEN); /* the last may name a, or be unheard, too */
+    INSPECT_IS("aall.", OPEN);
+    INSPECT_IS("nnll.", OPEN);
+    INSPECT_IS("nnnl.", NO);
     INSPECT_IS("nlll.", UNKNOWN);
+}
+
+static void assert_agreeing(const char *letters, unsigned expected)
+{
+    struct fence_quorum_call vote = vote_of(FENCE_CALL_INSPECT, letters);
+    assert_int_equal(fence_quorum_call_verdict(&vote), FENCE_VERDICT_YES);
+    assert_int_equal(fence_quorum_call_agreeing(&vote), expected);
+}
+
+static void unheard_masters_need_not_agree_on_what_is_told(void **state)
+{
+    (void)state;
+    assert_agreeing("a", 1);
+    assert_agreeing("aan", 2);
+    assert_agreeing("anl", 1);
+    assert_agreeing("aaan.", 3);
+    assert_agreeing("aabnl", 2);
+    assert_agreeing("aabrl", 1);
+}
+
+/* ---- asking others --------------------------------------------------------------------------- */
+
+/* Of five, the first three are asked, and gave these answers. */
+static struct fence_quorum_call vote_of_first(enum fence_call_kind kind, const char *letters)
+{
+    struct fence_quorum_call vote;
+    fence_quorum_call_begin(&vote, kind, 5, 0x7, 0x18);
+    for (unsigned i = 0; letters[i] != '\0'; i++) {
+        struct fence_reply reply = reply_of(letters[i]);
+        if (letters[i] != '.')
+            fence_quorum_call_reply(&vote, i, &reply);
+    }
+    return vote;
+}
+
+static bool wants_more(enum fence_call_kind kind, const char *letters)
+{
+    struct fence_quorum_call vote = vote_of_first(kind, letters);
+    assert_int_equal(fence_quorum_call_verdict(&vote), FENCE_VERDICT_OPEN);
+    return fence_quorum_call_wants_more(&vote);
+}
+
+static void others_are_wanted_on_anything_but_yes(void **state)
+{
+    (void)state;
+    static const char *const not_yes[] = {"n..", ".p.", "t..", "x..", "s..", "u..", "r..", "yl."};
+    for (unsigned k = 0; k < sizeof(not_yes) / sizeof(not_yes[0]); k++)
+        assert_true(wants_more(FENCE_CALL_EXTEND, not_yes[k]));
+    assert_true(wants_more(FENCE_CALL_RELEASE, "yn."));
+    assert_true(wants_more(FENCE_CALL_RELEASE, "l.."));
+}
+
+static void others_are_not_wanted_while_all_said_yes(void **state)
+{
+    (void)state;
+    assert_false(wants_more(FENCE_CALL_EXTEND, "..."));
+    assert_false(wants_more(FENCE_CALL_EXTEND, "yo."));
+    assert_false(wants_more(FENCE_CALL_RELEASE, "yy."));
+    struct fence_quorum_call vote = vote_of_first(FENCE_CALL_EXTEND, "yyy");
+    assert_int_equal(fence_quorum_call_verdict(&vote), FENCE_VERDICT_YES);
+}
+
+static void others_are_wanted_once(void **state)
+{
+    (void)state;
+    struct fence_quorum_call vote = vote_of_first(FENCE_CALL_EXTEND, "yp.");
+    fence_tally_ask(&vote.tally, vote.tally.spare);
+    assert_false(fence_quorum_call_wants_more(&vote));
+}
+
+/* ---- joining --------------------------------------------------------------------------------- */
+
+enum {
+    ALL = 0x1f,
+};
+
+/* Those of five that are asked to join after these answers, where those in @late are. */
+static uint32_t joined_after(const char *letters, uint32_t late)
+{
+    struct fence_quorum_call vote = vote_of(FENCE_CALL_EXTEND, letters);
+    return fence_quorum_call_join(&vote, late, ALL);
+}
+
+static void masters_join_where_it_is_free_after_one_was_extended(void **state)
+{
+    (void)state;
+    assert_int_equal(joined_after("ynnll", 0), 0x6);
+    assert_int_equal(joined_after("nnnyl", 0), 0x7);
+    assert_int_equal(joined_after("nnnll", 0), 0); /* nothing to join */
+    assert_int_equal(joined_after("onnll", 0), 0); /* the number of that lock is below the token */
+    assert_int_equal(joined_after("onnly", 0), 0x6);
+}
+
+static void nobody_joins_where_it_is_not_free(void **state)
+{
+    (void)state;
+    assert_int_equal(joined_after("yptul", 0), 0);
+    assert_int_equal(joined_after("yynsr", 0), 0x4);
+}
+
+static void nobody_joins_while_those_that_are_awaited_may_be_enough(void **state)
+{
+    (void)state;
+    assert_int_equal(joined_after("yn...", 0), 0);
+    assert_int_equal(joined_after("yyn..", 0), 0);
+    assert_int_equal(joined_after("yyn..", 0x18), 0x4); /* late ones are not awaited */
+    assert_int_equal(joined_after("yyn..", 0x8), 0);
+    struct fence_quorum_call vote = vote_of_first(FENCE_CALL_EXTEND, "ynn");
+    assert_int_equal(fence_quorum_call_join(&vote, 0, ALL), 0); /* nor while some are spare */
+    fence_tally_drop(&vote.tally, 0x8);
+    assert_int_equal(fence_quorum_call_join(&vote, 0, ALL), 0x6);
+}
+
+static void master_that_joined_has_its_vote(void **state)
+{
+    (void)state;
+    struct fence_quorum_call vote = vote_of(FENCE_CALL_EXTEND, "ynl");
+    assert_int_equal(fence_quorum_call_join(&vote, 0, 0x7), 0x2);
+    assert_int_equal(vote.tally.parts[1], FENCE_PART_PENDING);
+    assert_int_equal(fence_quorum_call_verdict(&vote), FENCE_VERDICT_OPEN);
+    struct fence_reply yes = reply_of('y');
+    fence_quorum_call_reply(&vote, 1, &yes);
+    assert_int_equal(fence_quorum_call_verdict(&vote), FENCE_VERDICT_YES);
+    assert_int_equal(vote.joined, 0x2);
+}
+
+static void master_is_asked_to_join_once(void **state)
+{
+    (void)state;
+    struct fence_quorum_call vote = vote_of(FENCE_CALL_EXTEND, "ynl");
+    assert_int_equal(fence_quorum_call_join(&vote, 0, 0x7), 0x2);
+    struct fence_reply no = reply_of('n');
+    fence_quorum_call_reply(&vote, 1, &no);
+    assert_int_equal(fence_quorum_call_join(&vote, 0, 0x7), 0);
+    assert_int_equal(fence_quorum_call_verdict(&vote), FENCE_VERDICT_UNKNOWN);
+}
+
+static void master_that_is_not_active_cannot_join(void **state)
+{
+    (void)state;
+    struct fence_quorum_call vote = vote_of(FENCE_CALL_EXTEND, "ynl");
+    assert_int_equal(fence_quorum_call_join(&vote, 0, 0x5), 0);
+    assert_int_equal(fence_quorum_call_verdict(&vote), FENCE_VERDICT_UNKNOWN);
+}
+
+static void join_that_finds_the_counter_past_the_token_counts_as_past(void **state)
+{
+    (void)state;
+    struct fence_quorum_call vote = vote_of(FENCE_CALL_EXTEND, "ynp");
+    assert_int_equal(fence_quorum_call_join(&vote, 0, 0x7), 0x2);
+    struct fence_reply past = reply_of('p');
+    fence_quorum_call_reply(&vote, 1, &past);
+    assert_int_equal(fence_quorum_call_verdict(&vote), FENCE_VERDICT_NO);
+}
+
+static void most_extensions_and_their_label_are_kept(void **state)
+{
+    (void)state;
+    struct fence_quorum_call vote = vote_of(FENCE_CALL_EXTEND, ".....");
+    struct fence_reply yes = {.kind = FENCE_REPLY_YES, .number = 4, .owner = "four"};
+    fence_quorum_call_reply(&vote, 0, &yes);
+    yes = (struct fence_reply){.kind = FENCE_REPLY_YES, .number = 3, .owner = "three"};
+    fence_quorum_call_reply(&vote, 1, &yes);
+    assert_int_equal(vote.extensions, 4);
+    assert_string_equal(vote.owner, "four");
+}
+
+static void release_of_a_lock_that_spread_is_noted(void **state)
+{
+    (void)state;
+    struct fence_quorum_call vote = vote_of(FENCE_CALL_RELEASE, "y..");
+    assert_false(vote.adopted);
+    struct fence_reply yes = {.kind = FENCE_REPLY_YES, .adopted = true, .owner = ""};
+    fence_quorum_call_reply(&vote, 1, &yes);
+    assert_true(vote.adopted);
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
 static void assert_never_open_at_deadline(enum fence_call_kind kind, unsigned n)
 {
-    static const char letters[] = "yn.-xsurlab";
+    static const char letters[] = "yonpt.-xsurlab";
     char word[FENCE_MASTERS_MAX + 1] = {0};
     unsigned words = 1;
     for (unsigned i = 0; i < n; i++)
@@ -276,19 +542,37 @@ static void deadline_always_brings_a_verdict(void **state)
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test(done_as_soon_as_a_majority_of_all_masters_did_it),
     cmocka_unit_test(majority_of_those_that_answered_is_not_enough),
-    cmocka_unit_test(lost_as_soon_as_no_majority_can_have_it),
+    cmocka_unit_test(lost_as_soon_as_too_many_are_past_the_token),
+    cmocka_unit_test(lost_once_all_masters_say_that_it_is_not_there),
     cmocka_unit_test(neither_is_certain_where_too_few_answered),
+    cmocka_unit_test(round_stays_open_for_those_that_may_join),
     cmocka_unit_test(extend_fails_when_majority_timed_out),
-    cmocka_unit_test(exhausted_as_soon_as_no_majority_can_be_extended),
-    cmocka_unit_test(superseded_by_a_majority_is_lost),
-    cmocka_unit_test(superseded_by_a_minority_settles_nothing),
+    cmocka_unit_test(two_that_say_exhausted_are_believed),
+    cmocka_unit_test(superseded_never_means_lost),
+    cmocka_unit_test(superseded_counts_for_neither_side),
     cmocka_unit_test(uncounted_counts_for_neither_side),
+    cmocka_unit_test(released_once_yes_and_no_together_block_every_majority),
     cmocka_unit_test(second_reply_of_one_master_changes_nothing),
     cmocka_unit_test(parts_say_what_each_master_did),
     cmocka_unit_test(held_needs_a_majority_that_names_one_holder),
     cmocka_unit_test(free_needs_that_no_holder_can_have_a_majority),
-    cmocka_unit_test(unheard_masters_may_name_anybody),
+    cmocka_unit_test(holder_whom_only_unheard_masters_keep_from_a_majority_is_named),
+    cmocka_unit_test(free_where_nobody_is_named_and_enough_were_heard),
+    cmocka_unit_test(too_many_unheard_masters_may_name_anybody),
     cmocka_unit_test(reading_ends_once_the_rest_can_settle_nothing),
+    cmocka_unit_test(unheard_masters_need_not_agree_on_what_is_told),
+    cmocka_unit_test(others_are_wanted_on_anything_but_yes),
+    cmocka_unit_test(others_are_not_wanted_while_all_said_yes),
+    cmocka_unit_test(others_are_wanted_once),
+    cmocka_unit_test(masters_join_where_it_is_free_after_one_was_extended),
+    cmocka_unit_test(nobody_joins_where_it_is_not_free),
+    cmocka_unit_test(nobody_joins_while_those_that_are_awaited_may_be_enough),
+    cmocka_unit_test(master_that_joined_has_its_vote),
+    cmocka_unit_test(master_is_asked_to_join_once),
+    cmocka_unit_test(master_that_is_not_active_cannot_join),
+    cmocka_unit_test(join_that_finds_the_counter_past_the_token_counts_as_past),
+    cmocka_unit_test(most_extensions_and_their_label_are_kept),
+    cmocka_unit_test(release_of_a_lock_that_spread_is_noted),
     cmocka_unit_test(deadline_always_brings_a_verdict),
 };
 

@@ -70,6 +70,76 @@ static void unknown_is_down_or_timed_out_and_nothing_else(void **state)
     assert_int_equal(fence_tally_unknown(&tally), 3);
 }
 
+/* ---- masters that may be asked later --------------------------------------------------------- */
+
+static struct fence_tally three_of_five(void)
+{
+    struct fence_tally tally;
+    fence_tally_begin(&tally, 5, 0x7, 0x18);
+    return tally;
+}
+
+static void spare_masters_may_still_answer_and_are_not_down(void **state)
+{
+    (void)state;
+    struct fence_tally tally = three_of_five();
+    assert_int_equal(tally.parts[3], FENCE_PART_PENDING);
+    assert_int_equal(fence_tally_count(&tally, FENCE_PART_DOWN), 0);
+    assert_int_equal(fence_tally_open(&tally), 5);
+    assert_int_equal(tally.asked, 0x7);
+}
+
+static void spare_master_owes_no_answer_before_it_is_asked(void **state)
+{
+    (void)state;
+    struct fence_tally tally = three_of_five();
+    assert_false(fence_tally_record(&tally, 3, FENCE_PART_GRANTED));
+    assert_int_equal(tally.parts[3], FENCE_PART_PENDING);
+    fence_tally_ask(&tally, 0x8);
+    assert_true(fence_tally_record(&tally, 3, FENCE_PART_GRANTED));
+    assert_int_equal(tally.asked, 0xf);
+    assert_int_equal(tally.spare, 0x10);
+    assert_int_equal(fence_tally_open(&tally), 4);
+}
+
+static void dropping_touches_only_those_that_are_spare(void **state)
+{
+    (void)state;
+    struct fence_tally tally = three_of_five();
+    fence_tally_drop(&tally, 0x9);
+    assert_int_equal(tally.parts[0], FENCE_PART_PENDING);
+    assert_int_equal(tally.parts[3], FENCE_PART_DOWN);
+    assert_int_equal(tally.open, 0x7);
+    assert_int_equal(tally.spare, 0x10);
+    assert_int_equal(fence_tally_unknown(&tally), 1);
+    fence_tally_drop(&tally, ~UINT32_C(0)); /* also of masters that there are not */
+    assert_int_equal(fence_tally_count(&tally, FENCE_PART_DOWN), 2);
+    assert_int_equal(fence_tally_open(&tally), 3);
+}
+
+static void giving_up_counts_spare_masters_as_down(void **state)
+{
+    (void)state;
+    struct fence_tally tally = three_of_five();
+    fence_tally_give_up(&tally);
+    assert_int_equal(tally.parts[2], FENCE_PART_TIMEOUT);
+    assert_int_equal(tally.parts[3], FENCE_PART_DOWN);
+    assert_int_equal(fence_tally_open(&tally), 0);
+}
+
+static void master_that_is_asked_again_owes_an_answer_again(void **state)
+{
+    (void)state;
+    struct fence_tally tally = three_of_five();
+    assert_true(fence_tally_record(&tally, 1, FENCE_PART_FREE));
+    fence_tally_ask_again(&tally, 0x2);
+    assert_int_equal(tally.parts[1], FENCE_PART_PENDING);
+    assert_int_equal(tally.open, 0x7);
+    assert_true(fence_tally_record(&tally, 1, FENCE_PART_GRANTED));
+    assert_int_equal(fence_tally_count(&tally, FENCE_PART_FREE), 0);
+    assert_int_equal(fence_tally_count(&tally, FENCE_PART_GRANTED), 1);
+}
+
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test(masters_not_asked_count_as_down),
     cmocka_unit_test(masters_outside_the_fleet_count_for_nothing),
@@ -77,6 +147,11 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(master_not_asked_cannot_take_part),
     cmocka_unit_test(giving_up_times_out_only_those_that_owe_an_answer),
     cmocka_unit_test(unknown_is_down_or_timed_out_and_nothing_else),
+    cmocka_unit_test(spare_masters_may_still_answer_and_are_not_down),
+    cmocka_unit_test(spare_master_owes_no_answer_before_it_is_asked),
+    cmocka_unit_test(dropping_touches_only_those_that_are_spare),
+    cmocka_unit_test(giving_up_counts_spare_masters_as_down),
+    cmocka_unit_test(master_that_is_asked_again_owes_an_answer_again),
 };
 
 CASE_MAIN(cases, NULL, NULL)

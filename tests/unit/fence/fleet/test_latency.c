@@ -1,0 +1,157 @@
+#include "fence/fleet/latency.h"
+#include "tests/lib/case.h"
+
+enum {
+    NOW_US = 5000000,
+};
+
+static void answer(struct fence_latency *latency, uint64_t took_us, unsigned times)
+{
+    for (unsigned k = 0; k < times; k++)
+        fence_latency_answered(latency, took_us);
+}
+
+static void miss(struct fence_latency *latency, unsigned times)
+{
+    for (unsigned k = 0; k < times; k++)
+        fence_latency_missed(latency, NOW_US);
+}
+
+/* A master that always takes as long: its deviation has died away. */
+static struct fence_latency steady(uint64_t took_us)
+{
+    struct fence_latency latency = {0};
+    answer(&latency, took_us, 200);
+    return latency;
+}
+
+static struct fence_latency slow(void)
+{
+    struct fence_latency latency = {0};
+    miss(&latency, FENCE_SLOW_MISSES);
+    return latency;
+}
+
+/* ---- when to hedge --------------------------------------------------------------------------- */
+
+static void first_answer_is_the_mean_and_half_of_it_the_deviation(void **state)
+{
+    (void)state;
+    struct fence_latency latency = {0};
+    fence_latency_answered(&latency, 800);
+    assert_int_equal(latency.mean_us, 800);
+    assert_int_equal(latency.deviation_us, 400);
+    assert_int_equal(fence_latency_hedge_us(&latency, 1), 800 + 4 * 400);
+}
+
+static void mean_follows_what_is_measured(void **state)
+{
+    (void)state;
+    struct fence_latency latency = steady(800);
+    assert_in_range(latency.mean_us, 790, 810);
+    assert_in_range(latency.deviation_us, 0, 10);
+    answer(&latency, 1600, 1);
+    assert_in_range(latency.mean_us, 890, 910); /* an eighth of the way */
+    assert_in_range(latency.deviation_us, 190, 210);
+    answer(&latency, 400, 200);
+    assert_in_range(latency.mean_us, 393, 407);
+}
+
+static void nothing_known_is_the_longest_delay(void **state)
+{
+    (void)state;
+    struct fence_latency each[5] = {{0}};
+    assert_int_equal(fence_latency_hedge_us(each, 5), FENCE_HEDGE_MOST_US);
+    each[0] = steady(100);
+    each[4] = steady(100);
+    assert_int_equal(fence_latency_hedge_us(each, 5), FENCE_HEDGE_MOST_US); /* of too few */
+}
+
+static void delay_is_never_shorter_or_longer_than_its_bounds(void **state)
+{
+    (void)state;
+    struct fence_latency quick = steady(10);
+    assert_int_equal(fence_latency_hedge_us(&quick, 1), FENCE_HEDGE_LEAST_US);
+    struct fence_latency lame = steady(10 * FENCE_HEDGE_MOST_US);
+    assert_int_equal(fence_latency_hedge_us(&lame, 1), FENCE_HEDGE_MOST_US);
+}
+
+static void delay_is_what_the_quickest_majority_takes(void **state)
+{
+    (void)state;
+    struct fence_latency each[5] = {
+        steady(15000), steady(3000), steady(15000), steady(2000), steady(4000),
+    };
+    assert_in_range(fence_latency_hedge_us(each, 5), 4000 - 10, 4000 + 100);
+    each[4] = (struct fence_latency){0};
+    assert_in_range(fence_latency_hedge_us(each, 5), 15000 - 10, 15000 + 100);
+}
+
+/* ---- slow masters ---------------------------------------------------------------------------- */
+
+static void slow_after_three_misses_in_a_row(void **state)
+{
+    (void)state;
+    struct fence_latency latency = steady(800);
+    miss(&latency, 2);
+    answer(&latency, 800, 1);
+    miss(&latency, 2);
+    assert_false(latency.slow);
+    miss(&latency, 1);
+    assert_true(latency.slow);
+}
+
+static void back_after_three_answers_in_time(void **state)
+{
+    (void)state;
+    struct fence_latency latency = slow();
+    answer(&latency, 800, 2);
+    assert_true(latency.slow);
+    miss(&latency, 1); /* and it owes three again */
+    answer(&latency, 800, 2);
+    assert_true(latency.slow);
+    answer(&latency, 800, 1);
+    assert_false(latency.slow);
+    miss(&latency, 2); /* it is a master like others: two misses are not enough */
+    assert_false(latency.slow);
+}
+
+static void slow_one_is_tried_now_and_then(void **state)
+{
+    (void)state;
+    struct fence_latency latency = slow();
+    assert_false(fence_latency_try(&latency, NOW_US));
+    assert_false(fence_latency_try(&latency, NOW_US + FENCE_SLOW_TRY_US - 1));
+    assert_true(fence_latency_try(&latency, NOW_US + FENCE_SLOW_TRY_US));
+    assert_false(fence_latency_try(&latency, NOW_US + FENCE_SLOW_TRY_US)); /* it was just now */
+    assert_true(fence_latency_try(&latency, NOW_US + 2 * FENCE_SLOW_TRY_US));
+    struct fence_latency quick = steady(800);
+    assert_false(fence_latency_try(&quick, NOW_US + 3 * FENCE_SLOW_TRY_US));
+}
+
+static void slow_ones_are_named_while_they_leave_a_majority(void **state)
+{
+    (void)state;
+    struct fence_latency each[5] = {{0}};
+    assert_int_equal(fence_latency_slow(each, 5), 0);
+    each[1] = slow();
+    each[4] = slow();
+    assert_int_equal(fence_latency_slow(each, 5), 0x12);
+    each[0] = slow();
+    assert_int_equal(fence_latency_slow(each, 5), 0); /* the load is to blame */
+    assert_int_equal(fence_latency_slow(each, 1), 0);
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test(first_answer_is_the_mean_and_half_of_it_the_deviation),
+    cmocka_unit_test(mean_follows_what_is_measured),
+    cmocka_unit_test(nothing_known_is_the_longest_delay),
+    cmocka_unit_test(delay_is_never_shorter_or_longer_than_its_bounds),
+    cmocka_unit_test(delay_is_what_the_quickest_majority_takes),
+    cmocka_unit_test(slow_after_three_misses_in_a_row),
+    cmocka_unit_test(back_after_three_answers_in_time),
+    cmocka_unit_test(slow_one_is_tried_now_and_then),
+    cmocka_unit_test(slow_ones_are_named_while_they_leave_a_majority),
+};
+
+CASE_MAIN(cases, NULL, NULL)
