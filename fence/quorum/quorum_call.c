@@ -130,12 +130,16 @@ static unsigned believed_exhausted(const struct fence_tally *tally)
     return fence_blocking(tally->n) < 2 ? 1 : 2;
 }
 
+static bool is_refused(const struct fence_quorum_call *vote)
+{
+    return vote->past > 0 || vote->superseded > 0 || vote->uncounted > 0;
+}
+
 bool fence_quorum_call_stands(const struct fence_quorum_call *vote)
 {
     bool is_there =
         fence_tally_count(&vote->tally, FENCE_PART_GRANTED) > 0 || vote->superseded > 0;
-    bool is_refused = vote->past > 0 || vote->superseded > 0 || vote->uncounted > 0;
-    return is_there && is_refused;
+    return is_there && is_refused(vote);
 }
 
 static enum fence_verdict extending(const struct fence_quorum_call *vote)
@@ -154,8 +158,15 @@ static enum fence_verdict extending(const struct fence_quorum_call *vote)
         return FENCE_VERDICT_NO;
     bool may_join = open > 0 || vote->extensions > 0;
     unsigned joins = may_join ? fence_set_count(vote->joinable) : 0;
-    bool hopeless = yes + open + joins < majority && fence_quorum_call_stands(vote);
-    return open + joins > 0 && !hopeless ? FENCE_VERDICT_OPEN : FENCE_VERDICT_UNKNOWN;
+    if (open + joins == 0)
+        return FENCE_VERDICT_UNKNOWN;
+    if (yes + open + joins >= majority)
+        return FENCE_VERDICT_OPEN;
+    /* It may be acquired again, once a master has it. */
+    if (is_refused(vote))
+        return fence_quorum_call_stands(vote) ? FENCE_VERDICT_UNKNOWN : FENCE_VERDICT_OPEN;
+    bool may_be_lost = open >= fence_blocking(tally->n) || absent + open == tally->n;
+    return may_be_lost || vote->exhausted > 0 ? FENCE_VERDICT_OPEN : FENCE_VERDICT_UNKNOWN;
 }
 
 /* Where some deleted it, and so many do not have it that no majority can, nothing is left to do. */

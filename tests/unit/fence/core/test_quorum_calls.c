@@ -134,7 +134,7 @@ static void extend_that_no_majority_counts_is_no_quorum(void **state)
     FOR_EACH_SIZE(n)
     {
         struct core_fixture *f = asked(state, n, FENCE_CALL_EXTEND);
-        reply_all(f, n - n / 2, FENCE_REPLY_UNCOUNTED);
+        reply_all(f, n, FENCE_REPLY_UNCOUNTED);
         assert_answer(f, CLIENT, FENCE_ENOQUORUM);
         assert_int_equal(f->effects.count, 1);
         assert_calls_over(f);

@@ -223,7 +223,7 @@ static void uncounted_counts_for_neither_side(void **state)
     EXTEND_IS("uyt", UNKNOWN);
     EXTEND_IS("uux", UNKNOWN);
     EXTEND_IS("uus", UNKNOWN);
-    EXTEND_IS("uu.", UNKNOWN);
+    EXTEND_IS("uu.", OPEN); /* if the last has it, it is acquired again */
     RELEASE_IS("uyy", YES);
     RELEASE_IS("unn", NO);
     RELEASE_IS("uy.", OPEN);
@@ -352,7 +352,15 @@ static void unheard_masters_need_not_agree_on_what_is_told(void **state)
     assert_agreeing("anl", 1);
     assert_agreeing("aaan.", 3);
     assert_agreeing("aabnl", 2);
-    assert_agreeing("aabrl", 1);
+    assert_agreeing("aanrl", 1);
+}
+
+static void holder_is_not_told_where_the_unheard_may_have_another(void **state)
+{
+    (void)state;
+    INSPECT_IS("abl", UNKNOWN);
+    INSPECT_IS("aabrl", UNKNOWN);
+    INSPECT_IS("aabnl", YES);
 }
 
 /* ---- asking others --------------------------------------------------------------------------- */
@@ -561,6 +569,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(too_many_unheard_masters_may_name_anybody),
     cmocka_unit_test(reading_ends_once_the_rest_can_settle_nothing),
     cmocka_unit_test(unheard_masters_need_not_agree_on_what_is_told),
+    cmocka_unit_test(holder_is_not_told_where_the_unheard_may_have_another),
     cmocka_unit_test(others_are_wanted_on_anything_but_yes),
     cmocka_unit_test(others_are_not_wanted_while_all_said_yes),
     cmocka_unit_test(others_are_wanted_once),
