@@ -6,6 +6,22 @@
  * master of the view is in view.pml. So is failing, but where CLEANUPS says otherwise: to P1 an
  * attempt that fails is one that never goes on, and its clean-up one more lock that expired. */
 
+/* A hedge is step 1 to the masters that were not asked at first. Rule: it names the view that the
+ * attempt began with. */
+#if defined(MUTANT_HEDGE_UNDER_NEWEST_VIEW)
+#define HEDGE_STATE \
+    byte unasked[ATTEMPTS]; \
+    byte hedged[ATTEMPTS]; \
+    VIEW hedged_under[ATTEMPTS];
+#define named_at(a, m) (is_at(hedged[a], m) -> hedged_under[a] : named[a])
+#elif HEDGES
+#define HEDGE_STATE byte unasked[ATTEMPTS]; /* members that it may still ask */
+#define named_at(a, m) named[a]
+#else
+#define HEDGE_STATE
+#define named_at(a, m) named[a]
+#endif
+
 /* State of the one process, as in promise.pml. */
 #define ATTEMPT_STATE \
     VIEW named[ATTEMPTS];       /* the view known when it began */ \
@@ -14,7 +30,8 @@
     byte answer[ATTEMPTS * N];  /* and with what */ \
     byte confirming[ATTEMPTS];  /* members of the frozen set where its step 4 may still arrive */ \
     byte confirmed[ATTEMPTS];   /* how many agreed */ \
-    byte undoing[ATTEMPTS];     /* members where its clean-up may still arrive */
+    byte undoing[ATTEMPTS];     /* members where its clean-up may still arrive */ \
+    HEDGE_STATE
 
 #define answer_of(a, m) answer[(a) * N + member(m)]
 
@@ -23,17 +40,50 @@ byte equal; /* 0 between steps */
 /* Which of several like attempts is called the first is arbitrary, so they begin in order. */
 #ifdef SAME_LOCK_ID
 #define may_begin(a) (phase[a] == IDLE && (a != 1 || phase[0] != IDLE))
+#elif ROUNDS
+#define may_begin(a) (phase[a] == IDLE && (a < 2 || phase[a - (a > 0)] != IDLE))
 #else
 #define may_begin(a) (phase[a] == IDLE && (a == 0 || phase[a - (a > 0)] != IDLE))
+#endif
+
+#if HEDGES
+#define ASKS_FIRST(a, majority) :: asked[a] = majority
+
+inline choose_asked(a)
+{
+    if
+    EACH_MAJORITY(ASKS_FIRST, a)
+    fi;
+    unasked[a] = ALL_MEMBERS & ~asked[a]
+}
+
+inline hedge(a)
+{
+    asked[a] = asked[a] | unasked[a];
+#ifdef MUTANT_HEDGE_UNDER_NEWEST_VIEW
+    hedged[a] = unasked[a];
+    learn(hedged_under[a]);
+#endif
+    printf("attempt %d: hedges to %d\n", a, unasked[a]);
+    unasked[a] = 0
+}
+
+#define HEDGES_LATER(a) \
+    :: atomic { !over && phase[a] == ASKING && unasked[a] != 0 -> hedge(a) }
 #endif
 
 inline begin(a)
 {
     learn(named[a]);
+#if HEDGES
+    choose_asked(a);
+#endif
     printf("attempt %d: begins under view 0%o\n", a, named[a]);
     d_step {
         phase[a] = ASKING;
-        asked[a] = ALL_MEMBERS;
+#if !HEDGES
+        asked[a] = (ONE_ASKS_FEW && a == 0 -> bit(0) | bit(1) : ALL_MEMBERS);
+#endif
         remember_grants(a)
     }
 }
@@ -52,7 +102,7 @@ inline learn_meanwhile(a)
 #endif
 
 /* Step 1. */
-#define may_ask(a, m) (!over && is_at(asked[a], m) && accepts_take(m, named[a]))
+#define may_ask(a, m) (!over && is_at(asked[a], m) && accepts_take(m, named_at(a, m)))
 #define may_take(a, m) (may_ask(a, m) && can_be_taken(m))
 
 inline count(m)
@@ -68,7 +118,7 @@ inline take(a, m)
     :: lock[m] != FREE -> expire(m)
     :: else
     fi;
-    view[m] = adopted(m, named[a]);
+    view[m] = adopted(m, named_at(a, m));
     lock[m] = of(a);
     count(m);
 #if LEASES
@@ -95,6 +145,19 @@ inline hear(a, m)
 #define TAKES(a, m) \
     :: d_step { may_take(a, m) -> take(a, m); hear(a, m); take_out(asked[a], m) }
 
+/* With a hint, the lock's number is above that, too. Rule: a lock that is found ignores it. */
+#define TAKES_HINTED(a, m, hint) \
+    :: d_step { \
+        counter[m] < (hint) && may_take(a, m) -> \
+        counter[m] = hint; \
+        take(a, m); \
+        hear(a, m); \
+        take_out(asked[a], m) \
+    }
+#define TAKES_HINTED_1(a, m) TAKES_HINTED(a, m, 1)
+#define TAKES_HINTED_2(a, m) TAKES_HINTED(a, m, 2)
+#define TAKES_HINTED_3(a, m) TAKES_HINTED(a, m, 3)
+
 /* The message arrives, and will arrive once more. */
 #define TAKES_FIRST(a, m) \
     :: d_step { duplicates > 0 && may_take(a, m) -> take(a, m); hear(a, m); duplicates-- }
@@ -115,14 +178,25 @@ inline hear(a, m)
 #define is_counted_anew(m) (origin[m] != 0)
 #endif
 
+/* What is left of the lease that it found bounds that of the attempt which counts it. */
+inline bound_by_lease(a, m)
+{
+#if LEASES
+    lease[m] = lease[m] | (phase[a] == ASKING -> first_lease(a) : 0)
+#else
+    skip
+#endif
+}
+
 inline find(a, m, holder)
 {
     if
     :: is_counted_anew(m) -> count(m)
     :: else
     fi;
-    view[m] = adopted(m, named[a]);
+    view[m] = adopted(m, named_at(a, m));
     lock[m] = holder;
+    bound_by_lease(a, m);
     hear(a, m);
     take_out(asked[a], m);
     printf("attempt %d: finds its lock at master %d, answer %d\n", a, m, number[m])
@@ -133,11 +207,8 @@ inline find(a, m, holder)
 
 /* Meeting its lock id under another attempt, it gets the number stored there. Rule: the lock is of
  * both from then on. */
-#ifdef SAME_LOCK_ID
-#define has_its_id(a, m) ((a) < 2 && (lock[m] == of(1 - (a)) || lock[m] == STAR))
-#else
-#define has_its_id(a, m) false
-#endif
+#define has_its_id(a, m) \
+    (is_of_first_client(a) && is_by_first_client(lock[m]) && lock[m] != of(a))
 #ifdef MUTANT_NOT_OF_BOTH
 #define of_both(m) lock[m]
 #define is_of_both(a, m) has_its_id(a, m)
@@ -179,6 +250,9 @@ inline fix_token(a, majority)
 inline forget_answers(a)
 {
     answered[a] = 0;
+#if HEDGES
+    unasked[a] = 0;
+#endif
 #ifndef MUTANT_LATE_ANSWER
     i = 0;
     do
@@ -197,6 +271,9 @@ inline freeze(a, majority)
     :: else -> phase[a] = CONFIRMING; confirming[a] = majority
     fi;
     equal = 0;
+#if SURPLUS
+    undoing[a] = ALL_MEMBERS & ~majority;
+#endif
     forget_answers(a)
 }
 
@@ -285,7 +362,7 @@ inline send_undo(a)
 
 #define UNDOES(a, m) \
     :: d_step { \
-        !over && is_at(undoing[a], m) && may_undo(a, m) -> \
+        !over && is_at(undoing[a], m) && phase[a] != CONFIRMING && may_undo(a, m) -> \
         printf("attempt %d: undone at master %d\n", a, m); \
         remove_lock(m); \
         take_out(undoing[a], m) \

@@ -8,12 +8,25 @@
 #define with_incarnation(v, m, x) (((v) & ~(7 << (3 * (m)))) | ((x) << (3 * (m))))
 #define FIRST_VIEW ((1 | 1 << 3 | 1 << 6 | 1 << 9 | 1 << 12) & ((1 << (3 * N)) - 1))
 
-/* Who holds a lock: nobody; attempt a; a lock id two of whose attempts met there; or a tombstone,
- * which is nobody's and blocks everybody. */
+/* Who holds a lock: nobody; attempt a; a lock id two of whose attempts met there, or that extended
+ * it; a tombstone, which is nobody's and blocks everybody; or a round that joined there. */
 #define FREE 0
 #define of(a) ((a) + 1)
 #define STAR (ATTEMPTS + 1)
 #define TOMBSTONE (ATTEMPTS + 2)
+#define joined(r) (ATTEMPTS + 3 + (r)) /* by round r of the client of attempt 0 */
+
+/* One client is told from the others: it may try again, and extend. */
+#ifdef SAME_LOCK_ID
+#define is_of_first_client(a) ((a) < 2)
+#define is_by_first_client(l) ((l) == of(0) || (l) == of(1) || (l) == STAR || (l) > TOMBSTONE)
+#elif ROUNDS
+#define is_of_first_client(a) ((a) == 0)
+#define is_by_first_client(l) ((l) == of(0) || (l) == STAR || (l) > TOMBSTONE)
+#else
+#define is_of_first_client(a) false
+#define is_by_first_client(l) false
+#endif
 
 /* A master votes; or is blank, without a marker; or is joining, its new incarnation the nonce. */
 #define ACTIVE 0

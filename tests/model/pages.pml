@@ -54,7 +54,7 @@ inline read_what_is_locked(r, m)
 {
     page_lock[r] = lock[m];
     page_number[r] = number[m];
-#if EXTENSIONS
+#if EXTENSIONS || ROUNDS
     page_counts[r] = (lock[m] != FREE && counts_as_source(m));
 #endif
 #if LEASES
@@ -76,14 +76,9 @@ inline drop_page(r)
 }
 
 /* Merging. Rule: where two lock ids meet, the lock is nobody's. */
-#ifdef SAME_LOCK_ID
-#define is_first_client(l) ((l) == of(0) || (l) == of(1) || (l) == STAR)
-#else
-#define is_first_client(l) false
-#endif
-#define have_one_id(l, k) ((l) == (k) || (is_first_client(l) && is_first_client(k)))
+#define have_one_id(l, k) ((l) == (k) || (is_by_first_client(l) && is_by_first_client(k)))
 
-#if EXTENSIONS
+#if EXTENSIONS || ROUNDS
 #define bit_of_source(r) (page_counts[r] -> bit(source_of(page[r])) : 0)
 #else
 #define bit_of_source(r) 0

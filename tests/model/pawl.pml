@@ -5,11 +5,14 @@
 #include "scope.pml"
 #include "master.pml"
 #include "view.pml"
-#if LEASES
+#if LEASES || ROUNDS
 #include "lease.pml"
 #endif
 #include "promise.pml"
 #include "attempt.pml"
+#if ROUNDS
+#include "round.pml"
+#endif
 #include "faults.pml"
 #if LEADERS
 #include "rejoin.pml"
@@ -30,8 +33,11 @@ active proctype world()
 {
     PROMISE_STATE
     ATTEMPT_STATE
-#if LEASES
+#if EXTENSIONS
     EXTENSION_STATE
+#endif
+#if ROUNDS
+    ROUND_STATE
 #endif
 
     atomic {
@@ -44,6 +50,8 @@ end:
     do
 #if CLEANUPS
     EACH_ATTEMPT(ONCE, FAILS)
+#endif
+#if CLEANUPS || SURPLUS
     EACH_ATTEMPT(EACH_MACHINE, UNDOES)
 #endif
 #if RELEASES
@@ -53,18 +61,43 @@ end:
     EACH_ATTEMPT(ONCE, EXTENDS)
     EACH_ATTEMPT(EACH_MACHINE, EXTENDS_AT)
 #endif
+#if ROUNDS
+    EACH_ROUND(ONCE, BEGINS_ROUND)
+    EACH_ROUND(ONCE, ROUND_FAILS)
+    EACH_ROUND(EACH_MACHINE, EXTENDS_IN)
+    EACH_ROUND(EACH_MACHINE, JOINS_AT)
+    EACH_ROUND(EACH_MACHINE, TELLS_ABSENT)
+    EACH_ROUND(EACH_MACHINE, UNDOES_JOIN)
+#ifdef DROPS
+    EACH_ROUND(EACH_MACHINE, DROPS_AT)
+#endif
+#endif
     EACH_ATTEMPT(ONCE, BEGINS)
+#if HEDGES
+    EACH_ATTEMPT(ONCE, HEDGES_LATER)
+#endif
 #ifdef MUTANT_VIEW_CHANGES
     EACH_ATTEMPT(ONCE, LEARNS_MEANWHILE)
 #endif
     EACH_ATTEMPT(EACH_MACHINE, TAKES)
+#if HINTS > 0
+    EACH_ATTEMPT(EACH_MACHINE, TAKES_HINTED_1)
+#endif
+#if HINTS > 1
+    EACH_ATTEMPT(EACH_MACHINE, TAKES_HINTED_2)
+#endif
+#if HINTS > 2
+    EACH_ATTEMPT(EACH_MACHINE, TAKES_HINTED_3)
+#endif
     EACH_ATTEMPT(EACH_MAJORITY, FREEZES)
     EACH_ATTEMPT(EACH_MACHINE, CONFIRMS)
 #if LEADERS
     EACH_ATTEMPT(EACH_MACHINE, FINDS_ITS_COPY)
 #endif
-#ifdef SAME_LOCK_ID
+#if defined(SAME_LOCK_ID) || ROUNDS
     MEETS_ITS_ID(0, 0) MEETS_ITS_ID(0, 1) MEETS_ITS_ID(0, 2)
+#endif
+#ifdef SAME_LOCK_ID
     MEETS_ITS_ID(1, 0) MEETS_ITS_ID(1, 1) MEETS_ITS_ID(1, 2)
 #endif
 #if DUPLICATES

@@ -49,9 +49,14 @@ byte released; /* attempts */
 #define was_granted(a) (phase[a] == GRANTED)
 #endif
 
+/* Where clocks are trusted, an extension is checked, too. */
 inline rest_if_settled()
 {
+#if ROUNDS && LEASES
+    over = is_settled() && !may_be_extended()
+#else
     over = is_settled()
+#endif
 }
 
 inline check_against(a, earlier)
@@ -82,6 +87,50 @@ inline grant(a)
     phase[a] = GRANTED;
     rest_if_settled()
 }
+
+/* Of extensions. An extended lock is its holder's alone. P5: one who is told that the lock is lost
+ * does not hold it under that token. Where others were past it, it never does again. That rests on
+ * clocks, too. */
+#if ROUNDS && LEASES
+#define holds_under(a, limit) \
+    (phase[a] == GRANTED && !is_over(first_lease(a)) && token[a] <= (limit))
+#define holds_on_under(r, limit) (holds_by(r) && round_token[r] <= (limit))
+
+/* Only a later grant of the same client may be extended after that, whatever token is named. */
+#ifdef SAME_LOCK_ID
+#define is_lost_for_good(r) (round_token[r] <= lost)
+#else
+#define is_lost_for_good(r) (lost != 0)
+#endif
+
+inline check_extended(r)
+{
+    assert(!is_lost_for_good(r));
+    other = 0;
+    do
+    :: other == ATTEMPTS -> break
+    :: other < ATTEMPTS && !is_of_first_client(other) ->
+        assert(!holds(other));
+        other++
+    :: else -> other++
+    od;
+    other = 0
+}
+
+inline check_lost(r)
+{
+    assert(!holds_under(0, round_token[r]));
+#ifdef SAME_LOCK_ID
+    assert(!holds_under(1, round_token[r]));
+#endif
+    assert(!holds_on_under(0, round_token[r]));
+    assert(!holds_on_under(ROUNDS - 1, round_token[r]));
+    if
+    :: others_are_past(r) && lost < round_token[r] -> lost = round_token[r]
+    :: else
+    fi
+}
+#endif
 
 inline remember_grants(a)
 {

@@ -24,6 +24,27 @@
 #ifndef EXTENSIONS
 #define EXTENSIONS 0 /* holders that may extend their lease, once each; needs LEASES */
 #endif
+#ifndef ROUNDS
+#define ROUNDS 0 /* rounds in which the client of attempt 0 extends, and may join more masters */
+#endif
+#ifndef ABOVE
+#define ABOVE 0 /* 1: a round may name a token above the one that was granted */
+#endif
+#ifndef REVIVALS
+#define REVIVALS 0 /* 1: a round may extend after its holder's lease is over */
+#endif
+#ifndef HEDGES
+#define HEDGES 0 /* 1: an attempt asks a majority first, and the others when it likes */
+#endif
+#ifndef ONE_ASKS_FEW
+#define ONE_ASKS_FEW 0 /* 1: attempt 0 asks members 0 and 1 alone, for which members have to be alike */
+#endif
+#ifndef HINTS
+#define HINTS 0 /* step 1 may name any number up to this one as a hint */
+#endif
+#ifndef SURPLUS
+#define SURPLUS 0 /* 1: after a grant its clean-up goes to the masters that were not counted */
+#endif
 #ifndef CLEANUPS
 #define CLEANUPS 0 /* 1: attempts fail, and clean up after themselves */
 #endif
@@ -107,6 +128,11 @@
 #define EACH_ATTEMPT(EACH, EVENT) EACH(EVENT, 0) EACH(EVENT, 1)
 #elif ATTEMPTS == 3
 #define EACH_ATTEMPT(EACH, EVENT) EACH(EVENT, 0) EACH(EVENT, 1) EACH(EVENT, 2)
+#endif
+#if ROUNDS == 1
+#define EACH_ROUND(EACH, EVENT) EACH(EVENT, 0)
+#elif ROUNDS == 2
+#define EACH_ROUND(EACH, EVENT) EACH(EVENT, 0) EACH(EVENT, 1)
 #endif
 #if LEADERS == 1
 #define EACH_LEADER(EACH, EVENT) EACH(EVENT, 0)
