@@ -39,7 +39,8 @@ static void answer_granted(struct fence_core *core, struct call *call, uint64_t 
 {
     const struct fence_attempt *attempt = &call->attempt;
     const struct core_group_call *group = core_group_of(core, call);
-    core_holder_hint_held(core_hint(core, call), core->now_us + core_attempt_lease_ms(call) * UINT64_C(1000),
+    core_holder_hint_held(core_hint(core, call),
+                          core->now_us + core_attempt_lease_ms(call) * UINT64_C(1000),
                           fence_lock_id_hash(call->lock_id), call->owner);
     core_answer_queue(core, call);
     struct fence_answer *answer = core_answer(core, call, 0);
@@ -158,7 +159,8 @@ void core_acquire_admitted(struct fence_core *core, struct call *call)
 
 static void win(struct fence_core *core, struct call *call)
 {
-    int64_t validity_us = fence_validity_us(core_attempt_lease_ms(call), call->attempt.began_us, core->now_us);
+    int64_t validity_us =
+        fence_validity_us(core_attempt_lease_ms(call), call->attempt.began_us, core->now_us);
     if (validity_us <= 0) {
         fail(core, call, FENCE_ETOOSLOW);
         return;

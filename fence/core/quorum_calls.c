@@ -232,7 +232,8 @@ static void begin_anew(struct fence_core *core, struct call *call)
             granted |= fence_set_of(i);
     undo_joins(core, call);
     core_quorum_call_begin(core, call);
-    for (unsigned i = 0; FENCE_MUTANT(ROUNDS_ADDED_UP) && call->state == CALL_VOTING && i < core->fleet.n; i++)
+    for (unsigned i = 0;
+         FENCE_MUTANT(ROUNDS_ADDED_UP) && call->state == CALL_VOTING && i < core->fleet.n; i++)
         if (fence_set_has(granted, i))
             (void)fence_tally_record(&call->vote.tally, i, FENCE_PART_GRANTED);
 }

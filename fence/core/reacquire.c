@@ -4,7 +4,6 @@
 #include "fence/core/call_move.h"
 #include "fence/core/calls.h"
 #include "fence/core/output.h"
-#include "fence/core/quorum_calls.h"
 #include "fence/protocol/lease.h"
 
 #include <assert.h>
@@ -24,7 +23,7 @@ static void answer_unknown(struct fence_core *core, struct call *call, int error
     core_finish(core, call);
 }
 
-static void give_up(struct fence_core *core, struct call *call)
+static void answer_attempt(struct fence_core *core, struct call *call)
 {
     unsigned only = 0;
     int error = fence_attempt_error(&call->attempt, &only);
@@ -32,29 +31,30 @@ static void give_up(struct fence_core *core, struct call *call)
     answer_unknown(core, call, fence_error_is_obstacle(error) ? error : FENCE_ENOQUORUM);
 }
 
-/* The lease that was found may be short, so it is extended under its new token. */
-static void extend_anew(struct fence_core *core, struct call *call)
+/* True: it is to be extended under its new token, since the lease that was found may be short. */
+static bool keep_reacquired(struct fence_core *core, struct call *call)
 {
-    int64_t validity_us = fence_validity_us(core_attempt_lease_ms(call), call->attempt.began_us,
-                                            core->now_us);
+    int64_t validity_us =
+        fence_validity_us(core_attempt_lease_ms(call), call->attempt.began_us, core->now_us);
     if (validity_us <= 0) {
         core_attempt_undo(core, call);
         answer_unknown(core, call, FENCE_ETOOSLOW);
-        return;
+        return false;
     }
     core_attempt_settle(core, call);
     call->token = call->attempt.votes.each[0].token;
     call->regrant_us = core->now_us + (uint64_t)validity_us;
     call->regranted = fence_tally_count(&call->attempt.tally, FENCE_PART_GRANTED);
-    core_quorum_call_admitted(core, call);
+    return true;
 }
 
-static void act_on_reacquired(struct fence_core *core, struct call *call)
+static bool act_on_reacquired(struct fence_core *core, struct call *call)
 {
     if (call->attempt.state == FENCE_ATTEMPT_WON)
-        extend_anew(core, call);
-    else if (call->attempt.state == FENCE_ATTEMPT_FAILED)
-        give_up(core, call);
+        return keep_reacquired(core, call);
+    if (call->attempt.state == FENCE_ATTEMPT_FAILED)
+        answer_attempt(core, call);
+    return false;
 }
 
 void core_reacquire_begin(struct fence_core *core, struct call *call)
@@ -64,18 +64,19 @@ void core_reacquire_begin(struct fence_core *core, struct call *call)
     core_copy_text(call->owner, sizeof(call->owner), call->vote.owner);
     call->idempotent = true;
     core_attempt_begin(core, call);
-    act_on_reacquired(core, call);
+    if (call->attempt.state == FENCE_ATTEMPT_FAILED)
+        answer_attempt(core, call);
 }
 
-void core_reacquire_reply(struct fence_core *core, struct call *call, unsigned i,
+bool core_reacquire_reply(struct fence_core *core, struct call *call, unsigned i,
                           const struct fence_reply *reply)
 {
     core_attempt_reply(core, call, i, reply);
-    act_on_reacquired(core, call);
+    return act_on_reacquired(core, call);
 }
 
-void core_reacquire_timer(struct fence_core *core, struct call *call)
+bool core_reacquire_timer(struct fence_core *core, struct call *call)
 {
     core_attempt_timer(core, call);
-    act_on_reacquired(core, call);
+    return act_on_reacquired(core, call);
 }

@@ -148,8 +148,8 @@ static void on_reply_event(struct fence_core *core, unsigned i, const struct fen
         core_acquire_reply(core, call, i, reply);
     else if (call->state == CALL_VOTING)
         core_quorum_call_reply(core, call, i, reply);
-    else if (call->state == CALL_REACQUIRING)
-        core_reacquire_reply(core, call, i, reply);
+    else if (call->state == CALL_REACQUIRING && core_reacquire_reply(core, call, i, reply))
+        core_quorum_call_admitted(core, call);
 }
 
 static void call_timer(struct fence_core *core)
@@ -158,10 +158,10 @@ static void call_timer(struct fence_core *core)
     core_wake_at(core, call, FENCE_NEVER);
     if (call->kind == FENCE_CALL_ACQUIRE)
         core_acquire_timer(core, call);
-    else if (call->state == CALL_REACQUIRING)
-        core_reacquire_timer(core, call);
-    else
+    else if (call->state != CALL_REACQUIRING)
         core_quorum_call_timer(core, call);
+    else if (core_reacquire_timer(core, call))
+        core_quorum_call_admitted(core, call);
 }
 
 static void start_admitted(struct fence_core *core)

@@ -24,8 +24,7 @@ void fence_latency_answered(struct fence_latency *latency, uint64_t took_us)
         latency->deviation_us = took_us / 2;
     } else {
         uint64_t error_us = apart(latency->mean_us, took_us);
-        latency->deviation_us +=
-            error_us / DEVIATION_PART - latency->deviation_us / DEVIATION_PART;
+        latency->deviation_us += error_us / DEVIATION_PART - latency->deviation_us / DEVIATION_PART;
         latency->mean_us += took_us / MEAN_PART - latency->mean_us / MEAN_PART;
     }
     if (!latency->slow)

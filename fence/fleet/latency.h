@@ -1,9 +1,9 @@
 /* How long masters take to answer. From that follows when another master is asked as well (a hedge:
  * J. Dean and L. A. Barroso, "The Tail at Scale", 2013), and which masters are slow.
  *
- * A master that does not answer before the hedge has missed. One that missed a few times in a row is
- * slow: it is not asked first, but tried now and then beside those that are. It is slow no more once
- * it answered a few of these in time. */
+ * A master that does not answer before the hedge has missed. One that missed a few times in a row
+ * is slow: it is not asked first, but tried now and then beside those that are. It is slow no more
+ * once it answered a few of these in time. */
 #ifndef FENCE_FLEET_LATENCY_H
 #define FENCE_FLEET_LATENCY_H
 
@@ -16,7 +16,7 @@
 struct fence_latency {
     uint64_t mean_us;
     uint64_t deviation_us;
-    unsigned misses;       /* in a row; of a slow master: answers in time that it still owes */
+    unsigned misses; /* in a row; of a slow master: answers in time that it still owes */
     bool slow;
     uint64_t tried_us; /* slow: when it was last tried */
 };

@@ -131,8 +131,8 @@ struct fence_request {
     const char *owner;
     uint64_t attempt;
     int64_t token;
-    int64_t hint; /* TAKE: a number that a master gave for the slot; 0: none. Where the lock is free,
-                   * the counter is raised to it first, if it is at most FENCE_HINT_LEAP above */
+    int64_t hint; /* TAKE: a number that a master gave for the slot; 0: none. On a free lock the
+                   * counter is raised to it first, if it is at most FENCE_HINT_LEAP above */
     uint32_t ttl_ms;
     uint32_t extensions; /* EXTEND, JOIN: the cap */
     uint32_t extended;   /* JOIN: extensions that the lock has had, this one included */
@@ -148,20 +148,21 @@ enum fence_reply_kind {
     FENCE_REPLY_HELD,   /* TAKE, INSPECT: the lock stands there; @holder, @owner, @remaining_ms. A
                          * tombstone has FENCE_TOMBSTONE for its holder */
     FENCE_REPLY_YES,    /* CONFIRM, EXTEND, JOIN, RELEASE, UNDO: done */
-    FENCE_REPLY_NO,     /* the same, and INSPECT: no such lock there. EXTEND: and it may be joined */
+    FENCE_REPLY_NO,     /* the same, and INSPECT: no such lock there. EXTEND: it may join */
     FENCE_REPLY_PAST,   /* EXTEND, JOIN: no such lock there, and the counter is above the token */
     FENCE_REPLY_TAKEN,  /* EXTEND, JOIN: another lock id has it, and the counter is not above */
     FENCE_REPLY_EXHAUSTED,  /* EXTEND, JOIN: the cap on extensions is reached */
     FENCE_REPLY_SUPERSEDED, /* EXTEND, JOIN: the lock id has it under a number above the token */
-    FENCE_REPLY_UNCOUNTED,  /* EXTEND, JOIN, RELEASE: nothing was done, and it counts for neither side: a
-                             * tombstone, or an imported lock that proves nothing */
+    FENCE_REPLY_UNCOUNTED,  /* EXTEND, JOIN, RELEASE: nothing was done, and it counts for neither
+                             * side: a tombstone, or an imported lock that proves nothing */
     FENCE_REPLY_STALE,      /* nothing was done: the view that was named is outdated. @view is what
                              * this master knows */
     FENCE_REPLY_FOREIGN, /* nothing was done: the key of the lock holds what Pawl did not write */
     FENCE_REPLY_ENDLESS, /* nothing was done: the key of the lock has no expiry */
     FENCE_REPLY_SPENT,   /* TAKE: the counter is used up: nothing was done, but of a group the
                           * members before @member may be locked */
-    FENCE_REPLY_MISCOUNTED, /* TAKE: nothing was done: the counter is no number that Pawl wrote */
+    FENCE_REPLY_MISCOUNTED, /* TAKE, EXTEND, JOIN: nothing was done: the counter is no number of
+                             * Pawl's */
     FENCE_REPLY_REFUSED,    /* nothing was done: no marker, an error */
     FENCE_REPLY_LOST,       /* outcome unknown: the connection ended first */
 };

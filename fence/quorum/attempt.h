@@ -72,8 +72,8 @@ void fence_attempt_ask(struct fence_attempt *attempt, uint32_t set);
 /* Those in @set can no more be asked. It may have FAILED by that. */
 void fence_attempt_drop(struct fence_attempt *attempt, uint32_t set);
 
-/* The view that it began under is over, as far as the caller knows: nobody can be asked any more. It
- * may have FAILED by that: not where those that were asked may still be enough. */
+/* The view that it began under is over, as far as the caller knows: nobody can be asked any more.
+ * It may have FAILED by that: not where those that were asked may still be enough. */
 void fence_attempt_outdate(struct fence_attempt *attempt);
 
 /* The greatest number for the @k-th resource so far; 0: there is none. */

@@ -63,8 +63,7 @@ bool fence_quorum_call_wants_more(const struct fence_quorum_call *vote)
 {
     const struct fence_tally *tally = &vote->tally;
     unsigned yes = fence_tally_count(tally, FENCE_PART_GRANTED);
-    return tally->spare != 0 &&
-           yes + fence_set_count(tally->open) < fence_set_count(tally->asked);
+    return tally->spare != 0 && yes + fence_set_count(tally->open) < fence_set_count(tally->asked);
 }
 
 /* Those that may still extend it are waited for. A join that was not needed would only leave the
@@ -137,8 +136,7 @@ static bool is_refused(const struct fence_quorum_call *vote)
 
 bool fence_quorum_call_stands(const struct fence_quorum_call *vote)
 {
-    bool is_there =
-        fence_tally_count(&vote->tally, FENCE_PART_GRANTED) > 0 || vote->superseded > 0;
+    bool is_there = fence_tally_count(&vote->tally, FENCE_PART_GRANTED) > 0 || vote->superseded > 0;
     return is_there && is_refused(vote);
 }
 

@@ -36,11 +36,12 @@ struct fence_quorum_call {
     bool adopted;        /* release: more masters may have it than its acquire asked */
     struct fence_tally tally;
     char owner[FENCE_OWNER_MAX + 1]; /* extend: the label that came with @extensions */
-    struct fence_holders holders; /* INSPECT */
+    struct fence_holders holders;    /* INSPECT */
     struct fence_obstacles obstacles;
 };
 
-/* Begins a vote of @n masters. Those in @first are asked, and those in @spare may be asked later. */
+/* Begins a vote of @n masters. Those in @first are asked, and those in @spare may be asked later.
+ */
 void fence_quorum_call_begin(struct fence_quorum_call *vote, enum fence_call_kind kind, unsigned n,
                              uint32_t first, uint32_t spare);
 
@@ -59,7 +60,8 @@ void fence_quorum_call_reply(struct fence_quorum_call *vote, unsigned i,
  * join; or after fence_quorum_call_give_up(). */
 enum fence_verdict fence_quorum_call_verdict(const struct fence_quorum_call *vote);
 
-/* The round is over: masters that owe an answer count as timed out, and nobody can join any more. */
+/* The round is over: masters that owe an answer count as timed out, and nobody can join any more.
+ */
 void fence_quorum_call_give_up(struct fence_quorum_call *vote);
 
 /* Extend: whether the lock is there under its lock id, and masters refuse to extend it in any round

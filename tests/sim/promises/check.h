@@ -31,7 +31,8 @@ struct sim_call {
     uint32_t ttl_ms;
     uint32_t wait_ms;
     bool idempotent;                  /* acquire: the lock id is the client's own */
-    int64_t above[SIM_RESOURCES_MAX]; /* acquire, extend: the highest tokens returned before it began, to */
+    int64_t above[SIM_RESOURCES_MAX]; /* acquire, extend: the highest tokens returned before it
+                                         began, to */
     int64_t least[SIM_RESOURCES_MAX]; /* other lock ids, and to its own */
     bool hopeless;                    /* acquire, extend: begun while a majority had forgotten */
     int error;                        /* its answer's */

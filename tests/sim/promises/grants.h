@@ -26,7 +26,8 @@ struct sim_grants {
     uint64_t held_until_us; /* true time: its validity, or its release */
 };
 
-/* @call, an acquire or an extension, is about to be given to the core: notes what it has to exceed. */
+/* @call, an acquire or an extension, is about to be given to the core: notes what it has to exceed.
+ */
 void sim_grants_begun(const struct sim_check *check, struct sim_call *call);
 
 /* @call was granted with the tokens in its set, or extended: valid until @until_us, true time. */

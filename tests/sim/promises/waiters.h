@@ -47,7 +47,6 @@ struct sim_line {
     uint64_t held_until_us[SIM_HOLDERS_MAX];
 };
 
-
 struct sim_waiters {
     uint32_t waiting[SIM_SERVERS_MAX]; /* calls that have time to wait, */
     uint32_t groups[SIM_SERVERS_MAX];  /* and those that want several, with time or without */

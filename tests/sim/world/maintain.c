@@ -58,8 +58,8 @@ static bool majority_has_it(const struct sim_world *world)
     unsigned count = 0;
     for (unsigned i = 0; i < world->plan.masters; i++) {
         const struct sim_lock *lock = &world->machines[world->address[i]].memory.locks[0];
-        count += lock->present && lock->lock == maintain->lock &&
-                 lock->number <= maintain->set.token[0];
+        count +=
+            lock->present && lock->lock == maintain->lock && lock->number <= maintain->set.token[0];
     }
     return count >= fence_majority(world->plan.masters);
 }

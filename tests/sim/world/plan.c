@@ -25,7 +25,7 @@ enum {
     BLANK_WORLDS = 16,
     BLANK_WORLD = 5,
     ASK_ALL_WORLDS = 5, /* one in so many asks all masters at once */
-    LIST_WORLDS = 4, /* one seed in so many, of this remainder, has listings */
+    LIST_WORLDS = 4,    /* one seed in so many, of this remainder, has listings */
     LIST_WORLD = 3,
 };
 

@@ -124,6 +124,14 @@ static void ask_again_soon(struct sim_world *world, uint32_t resource)
     sim_world_schedule(world, AGAIN_US, &event);
 }
 
+/* Whether a retry asks the masters that have it: no others, and none that a machine was replaced
+ * of.
+ */
+static bool all_ask_the_same(const struct sim_world *world)
+{
+    return world->plan.asks_all && sim_plan_remembers(&world->plan);
+}
+
 static void acquired(struct sim_world *world, unsigned p, const struct sim_call *call)
 {
     struct sim_probe *probe = &world->probes[p];
@@ -136,7 +144,7 @@ static void acquired(struct sim_world *world, unsigned p, const struct sim_call 
     else if (call->error)
         sim_check_fail(&world->check, "P3: all is well again, but %s is not free: %s", set,
                        fence_strerror(call->error));
-    else if (probe->has_found && !call->found && world->plan.asks_all) /* else: may ask others */
+    else if (probe->has_found && !call->found && all_ask_the_same(world))
         sim_check_fail(&world->check, "P3: all is well, but lock %" PRIu32 " took %s anew",
                        call->lock, set);
     else if (call->set.count == 1 && !probe->has_found)
