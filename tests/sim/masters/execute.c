@@ -70,6 +70,8 @@ static void count_lock_request(struct sim_stats *stats, const struct sim_lock_re
     stats->found_at_a_master += reply->found;
     stats->counted_anew += reply->counted_anew;
     stats->superseded += reply->kind == FENCE_REPLY_SUPERSEDED;
+    stats->past += reply->kind == FENCE_REPLY_PAST;
+    stats->joined += request->kind == FENCE_REQUEST_JOIN && reply->kind == FENCE_REPLY_YES;
     stats->uncounted += reply->kind == FENCE_REPLY_UNCOUNTED;
     stats->tombstones_met += reply->kind == FENCE_REPLY_HELD && reply->lock == SIM_TOMBSTONE;
     stats->extended_imported += reply->kind == FENCE_REPLY_YES && reply->imported;

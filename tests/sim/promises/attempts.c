@@ -43,6 +43,7 @@ static void begin(struct sim_world *world, unsigned s, const struct fence_reques
     if (!hedges)
         check_cleaned_up(world, call);
     call->attempt = request->attempt;
+    world->stats.hedges += hedges;
     call->sent = hedges ? call->sent | masters : masters;
     for (unsigned i = 0; i < world->plan.masters; i++)
         if (masters >> i & 1)

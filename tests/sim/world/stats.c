@@ -24,6 +24,7 @@ static void acquire(struct sim_stats *stats, const struct fence_answer *answer, 
 static void extend(struct sim_stats *stats, const struct fence_answer *answer)
 {
     stats->extended += answer->error == 0;
+    stats->extended_anew += answer->anew;
     stats->extend_lost += answer->error == FENCE_ELOCKLOST;
     stats->extend_exhausted += answer->error == FENCE_EEXHAUSTED;
     stats->extend_unknown += answer->error == FENCE_ENOQUORUM;

@@ -27,6 +27,7 @@
     X(not_ready)                                                                                   \
     X(busy)                                                                                        \
     X(extended)                                                                                    \
+    X(extended_anew) /* acquired again: a new grant */                                             \
     X(extend_lost)                                                                                 \
     X(extend_exhausted)                                                                            \
     X(extend_unknown)                                                                              \
@@ -57,6 +58,9 @@
     X(found_at_a_master)                                                                           \
     X(counted_anew)                                                                                \
     X(superseded)                                                                                  \
+    X(joined)                                                                                      \
+    X(past)                                                                                        \
+    X(hedges)                                                                                      \
     X(uncounted)                                                                                   \
     X(tombstones_met)                                                                              \
     X(extended_imported)                                                                           \
