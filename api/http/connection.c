@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -120,8 +121,23 @@ static ssize_t refuse_connection(struct api_connection *connection)
     return drain(connection);
 }
 
+/* The end of what a client sends may have come together with its request. libmicrohttpd takes a
+ * short read for all there is, and is not told of the end a second time. Its connection would stay
+ * open until it counts as idle. Most clients send a next request, or close, before this looks. */
+static void see_end(struct api_connection *connection)
+{
+    struct pollfd end = {.fd = connection->fd, .events = POLLRDHUP};
+    disarm(connection);
+    if (poll(&end, 1, 0) > 0 && (end.revents & POLLRDHUP))
+        wake(connection);
+}
+
 static void expire(struct api_connection *connection)
 {
+    if (connection->wait == API_CONNECTION_END) {
+        see_end(connection);
+        return;
+    }
     if (connection->wait != API_CONNECTION_LINGER && !connection->fresh)
         api_refusal_send(connection->fd, API_PROBLEM_REQUEST_TIMEOUT, NULL,
                          connection->intake.is_head);
@@ -201,8 +217,11 @@ void api_connection_answered(struct api_connection *connection)
         return;
     }
     connection->answered++;
-    if (!connection->ended && connection->fault == NULL)
-        await_rest(connection);
+    if (connection->ended || connection->fault != NULL)
+        return;
+    await_rest(connection);
+    if (!is_owed(connection) && connection->wait == API_CONNECTION_FREE)
+        arm(connection, API_CONNECTION_END);
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
@@ -213,6 +232,7 @@ void api_connections_init(struct api_connections *connections, uint32_t head_ms,
     connections->waits[API_CONNECTION_HEAD].limit_ms = head_ms;
     connections->waits[API_CONNECTION_BODY].limit_ms = body_ms;
     connections->waits[API_CONNECTION_LINGER].limit_ms = API_CONNECTION_LINGER_MS;
+    connections->waits[API_CONNECTION_END].limit_ms = API_CONNECTION_END_MS;
 }
 
 void api_connections_fini(struct api_connections *connections)

@@ -20,6 +20,7 @@
 
 enum {
     API_CONNECTION_LINGER_MS = 1000, /* a refused client has so long to read why */
+    API_CONNECTION_END_MS = 50, /* an answered client that is silent for so long may have ended */
     API_CONNECTION_EVICT_MS = 1000, /* a head that takes longer may be ended where space is short */
     API_CONNECTION_EXPIRE_MAX = 512, /* connections ended in one turn */
 };
@@ -29,6 +30,7 @@ enum api_connection_wait {
     API_CONNECTION_HEAD, /* also for its first byte */
     API_CONNECTION_BODY,
     API_CONNECTION_LINGER,
+    API_CONNECTION_END,   /* for a next request; then it is looked whether the client has ended */
     API_CONNECTION_WAITS, /* how many there are */
     API_CONNECTION_FREE = API_CONNECTION_WAITS,
 };

@@ -8,10 +8,8 @@
 #include "api/http/shard.h"
 
 #include <assert.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 enum {
     BODY_FIRST = 512, /* room for a body of unknown length; most are less */
@@ -216,16 +214,6 @@ enum MHD_Result api_exchange_handle(void *context, struct MHD_Connection *connec
     return known->state == API_REQUEST_BROKEN ? MHD_NO : MHD_YES;
 }
 
-/* The end of what a client sends may have come together with its request. libmicrohttpd takes a
- * short read for all there is, and is not told of the end a second time. Its connection would stay
- * open until it counts as idle. */
-static void see_end(struct MHD_Connection *connection)
-{
-    struct pollfd end = {.fd = api_shard_socket(connection), .events = POLLRDHUP};
-    if (poll(&end, 1, 0) > 0 && (end.revents & POLLRDHUP))
-        (void)shutdown(end.fd, SHUT_RD); /* wakes it; bytes before the end are still read */
-}
-
 /* A parked one is freed when its answer comes. */
 static void end_of(struct api_request *request)
 {
@@ -240,7 +228,6 @@ void api_exchange_completed(void *context, struct MHD_Connection *connection, vo
 {
     const struct api_shard *shard = context;
     (void)why;
-    see_end(connection);
     api_connection_answered(connection_of(shard, connection));
     if (*request != NULL)
         end_of(*request);

@@ -56,6 +56,7 @@ static int accept_into(struct api_http *http, struct api_shard *shard)
         return ENOMEM;
     }
     shard->due = 1;
+    shard->looks = true; /* its request is there already, mostly */
     if (MHD_add_connection(shard->daemon, fd, (struct sockaddr *)&from, from_len) == MHD_YES)
         return 0;
     api_connections_remove(&http->connections, fd); /* it is closed already */
@@ -232,17 +233,22 @@ int api_http_timeout_ms(struct api_http *http)
     return shards_ms < connections_ms ? shards_ms : connections_ms;
 }
 
-void api_http_turn(struct api_http *http)
+void api_http_send(struct api_http *http)
 {
     bool more = true;
-    api_connections_expire(&http->connections);
-    api_shards_look(&http->shards);
     for (int round = 0; round < ROUNDS_MAX && more; round++) {
         more = api_shards_run(&http->shards);
         /* Afterwards, since clients that have just left make space. */
         if (http->listen_fd >= 0 && !http->accepting)
             more |= accept_clients(http);
     }
+}
+
+void api_http_turn(struct api_http *http)
+{
+    api_connections_expire(&http->connections);
+    api_shards_look(&http->shards);
+    api_http_send(http);
 }
 
 void api_http_quiesce(struct api_http *http)

@@ -5,9 +5,9 @@
  *     readable, or the time is up: api_http_turn()
  *     poll api_http_watch_fd() for reading too
  *     readable: api_http_watch_turn()
- *     after answering parked requests: api_http_turn() too, or their answers wait for the next poll
+ *     after answering parked requests: api_http_send(), or their answers wait for the next poll
  *
- * Handlers run inside api_http_turn(). SIGPIPE must be ignored by the program. */
+ * Handlers run inside these turns. SIGPIPE must be ignored by the program. */
 #ifndef API_HTTP_HTTP_H
 #define API_HTTP_HTTP_H
 
@@ -73,6 +73,10 @@ int api_http_timeout_ms(struct api_http *http);
 /* Does what there is to do, without waiting. Its work is bounded: what is left shows as a timeout
  * of 0. Not to be called from a handler. */
 void api_http_turn(struct api_http *http);
+
+/* The same for answers alone: nothing is asked of the kernel about clients, which costs system
+ * calls. What they sent still shows in the descriptor. */
+void api_http_send(struct api_http *http);
 
 /* The same for clients that come, and those that leave while they wait. */
 int api_http_watch_fd(const struct api_http *http);

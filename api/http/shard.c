@@ -158,6 +158,7 @@ void api_shards_look(struct api_shards *shards)
         shards->used--;
     if (shards->used == 1) { /* there is nothing to choose */
         shards->shard[0].due = shards->shard[0].due > 0 ? shards->shard[0].due : 1;
+        shards->shard[0].looks = true;
         return;
     }
     for (unsigned i = 0; i < shards->used; i++)
@@ -168,6 +169,7 @@ void api_shards_look(struct api_shards *shards)
         struct api_shard *shard = events[i].data.ptr;
         if (shard->due == 0)
             shard->due = 1;
+        shard->looks = true;
     }
 }
 
@@ -178,9 +180,10 @@ bool api_shards_run(struct api_shards *shards)
         struct api_shard *shard = &shards->shard[i];
         if (shard->due == 0)
             continue;
-        api_recv_through(shards->user.connections);
+        api_recv_through(shards->user.connections, shard->looks);
         (void)MHD_run(shard->daemon);
-        api_recv_through(NULL);
+        api_recv_through(NULL, true);
+        shard->looks = false;
         /* Requests that hover make libmicrohttpd want another turn at once. Their answers will
          * bring one. */
         shard->due--;

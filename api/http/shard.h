@@ -37,6 +37,7 @@ struct api_shard {
     struct MHD_Daemon *daemon;
     unsigned size;
     unsigned due; /* rounds of work: something came, was answered, or has timed out */
+    bool looks;   /* the next round asks the kernel what came */
 };
 
 struct api_shards {
@@ -65,7 +66,8 @@ struct api_shard *api_shards_find_space(struct api_shards *shards);
 /* How many connections there are, in all of them. */
 unsigned api_shards_connections(const struct api_shards *shards);
 
-/* Finds out which shards are due. */
+/* Finds out which shards are due, and where something may have come. Without it a round only goes
+ * on with what it knows. */
 void api_shards_look(struct api_shards *shards);
 
 /* Rounds that the answer to a parked request takes to leave: to be taken up, and to be sent. */

@@ -11,11 +11,17 @@ enum {
     KIND_LEN = 16, /* bytes of a message of libmicrohttpd that tell its kind */
 };
 
+/* A turn sends answers too. */
+static void turn_http(struct server_http_loop *glue)
+{
+    glue->answered = false;
+    api_http_turn(glue->http);
+}
+
 static void on_readable(uv_poll_t *poll, int status, int events)
 {
     (void)status, (void)events; /* the turn finds out what it is */
-    struct server_http_loop *glue = poll->data;
-    api_http_turn(glue->http);
+    turn_http(poll->data);
 }
 
 static void on_parked_client_left(uv_poll_t *poll, int status, int events)
@@ -27,8 +33,7 @@ static void on_parked_client_left(uv_poll_t *poll, int status, int events)
 
 static void on_timeout(uv_timer_t *timer)
 {
-    struct server_http_loop *glue = timer->data;
-    api_http_turn(glue->http);
+    turn_http(timer->data);
 }
 
 /* Runs last before the loop sleeps, after everything that may have answered requests. */
@@ -37,7 +42,7 @@ static void before_sleep(uv_prepare_t *prepare)
     struct server_http_loop *glue = prepare->data;
     if (glue->answered) {
         glue->answered = false;
-        api_http_turn(glue->http);
+        api_http_send(glue->http);
     }
     server_log_flush();
     if (glue->before_sleep)
