@@ -194,7 +194,8 @@ void storage_outbox_submit(struct storage_outbox *outbox, const struct storage_r
 /* Whether another script call may be sent now, beside those that are on their way. */
 static bool may_call(const struct storage_outbox *outbox)
 {
-    if (outbox->awaited < STORAGE_CALLS_AHEAD)
+    const bool durable = outbox->session->reading.facts.marked_durable;
+    if (outbox->awaited < (durable ? STORAGE_CALLS_AHEAD_DURABLE : STORAGE_CALLS_AHEAD))
         return true;
     return outbox->awaited < STORAGE_CALLS_AT_A_TIME &&
            uv_hrtime() - outbox->called_ns > STORAGE_FAR_US * UINT64_C(1000);

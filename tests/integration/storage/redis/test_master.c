@@ -77,6 +77,22 @@ static void master_that_returns_with_its_data_is_met_again_and_restamped(void **
     assert_int_equal(master_fixture_ask(fixture, &master_fixture_take)->kind, FENCE_REPLY_NUMBER);
 }
 
+/* It is paused, so neither is answered in between. */
+static void master_has_the_next_call_while_it_works_on_one(void **state)
+{
+    struct master_fixture *fixture = *state;
+    redis_fleet_pause(fixture->fleet, 0);
+    for (unsigned i = 0; i < 2; i++) {
+        master_fixture_submit(fixture, &master_fixture_take);
+        assert_true(storage_master_could_send(fixture->master));
+        master_fixture_flush(fixture);
+        assert_false(storage_master_could_send(fixture->master));
+    }
+    redis_fleet_resume(fixture->fleet, 0);
+    master_fixture_await(fixture, &fixture->replies, 2);
+    assert_int_equal(fixture->reply[0].kind, FENCE_REPLY_NUMBER);
+}
+
 static void restamp_of_a_marker_that_changed_leaves_it_alone(void **state)
 {
     struct master_fixture *fixture = *state;
@@ -360,6 +376,7 @@ static const struct CMUnitTest cases[] = {
     MASTER_DURABLE(handshake_of_a_durable_master_says_so),
     MASTER_VOLATILE(handshake_of_a_volatile_master_says_so),
     MASTER_VOLATILE(kill_tells_down_once_and_each_request_lost),
+    MASTER_VOLATILE(master_has_the_next_call_while_it_works_on_one),
     MASTER_DURABLE(master_that_returns_with_its_data_is_met_again_and_restamped),
     MASTER_VOLATILE(restamp_of_a_marker_that_changed_leaves_it_alone),
     MASTER_VOLATILE(reset_reports_what_is_outstanding_lost_and_no_down),

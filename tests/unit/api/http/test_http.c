@@ -2,6 +2,7 @@
 #include "tests/lib/case.h"
 #include "tests/unit/api/loop.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -168,6 +169,29 @@ static void request_parked_a_moment_ago_is_answered_at_the_next_look(void **stat
     assert_int_equal(loop_receive(http, fd, response), 200);
     assert_true(says("\"soon\""));
     assert_int_equal(ask(HEAD("GET", "/at-once") "\r\n"), 200);
+}
+
+/* A turn for answers alone leaves what came to the turn that looks. */
+static void turn_that_sends_an_answer_leaves_requests_for_the_next_look(void **state)
+{
+    (void)state;
+    static const char other_request[] = HEAD("GET", "/at-once") "\r\n";
+    char other_response[LOOP_RESPONSE_MAX];
+    struct pollfd readable = {.fd = api_http_fd(http), .events = POLLIN};
+    const int other = loop_connect(http);
+    loop_send(http, other, other_request); /* so that it is let in */
+    assert_int_equal(loop_receive(http, other, other_response), 200);
+    loop_send(http, fd, HEAD("GET", "/keep") "\r\n");
+    while (api_http_parked(http) == 0)
+        api_http_turn(http);
+    assert_int_equal(send(other, other_request, strlen(other_request), 0), strlen(other_request));
+    answer_text(kept, "\"soon\"");
+    api_http_send(http);
+    assert_true(recv(fd, response, sizeof(response) - 1, MSG_DONTWAIT) > 0);
+    assert_int_equal(recv(other, other_response, 1, MSG_DONTWAIT), -1);
+    assert_int_equal(poll(&readable, 1, 0), 1);
+    assert_int_equal(loop_receive(http, other, other_response), 200);
+    (void)close(other);
 }
 
 static void client_that_leaves_a_moment_after_it_was_parked_does_no_harm(void **state)
@@ -399,6 +423,7 @@ static const struct CMUnitTest cases[] = {
     CASE(request_is_answered_in_its_handler),
     CASE(request_is_parked_until_it_is_answered),
     CASE(request_parked_a_moment_ago_is_answered_at_the_next_look),
+    CASE(turn_that_sends_an_answer_leaves_requests_for_the_next_look),
     CASE(client_that_leaves_a_moment_after_it_was_parked_does_no_harm),
     CASE(request_is_answered_from_the_handler_of_another),
     CASE(parked_request_is_not_idle),
