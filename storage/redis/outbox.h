@@ -7,12 +7,12 @@
 
 enum {
     STORAGE_STEADY_MS = 1000, /* a connection that is of use for so long ends a row of failures */
-    STORAGE_CALLS_AHEAD = 2, /* script calls on their way to a master: it has the next when it ends
-                              * one. What is asked meanwhile waits, so that calls grow with the
-                              * load, ... */
-    STORAGE_CALLS_AHEAD_DURABLE = 1, /* (each may cost an fsync, so they are fewer and larger) */
-    STORAGE_CALLS_AT_A_TIME = 8, /* ... but a master that is far away is sent more, up to these, ... */
-    STORAGE_FAR_US = 10 * 1000,  /* ... each when the last one is so old */
+    STORAGE_CALLS_AHEAD = 2,  /* script calls on their way to a master: it has the next when it
+                               * ends one. What is asked meanwhile waits, so that calls grow with
+                               * the load. */
+    STORAGE_CALLS_AHEAD_DURABLE = 1, /* each may cost an fsync, so they are fewer and larger */
+    STORAGE_CALLS_AT_A_TIME = 8,     /* a master that is far away is sent more, up to these, ... */
+    STORAGE_FAR_US = 10 * 1000,      /* ... each when the last one is so old */
 };
 
 struct storage_outbox {
