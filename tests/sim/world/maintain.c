@@ -64,6 +64,16 @@ static bool majority_has_it(const struct sim_world *world)
     return count >= fence_majority(world->plan.masters);
 }
 
+/* Whether a server is connected to a machine that was replaced, and keeps the lock on too few. */
+static bool some_are_misled(struct sim_world *world)
+{
+    for (unsigned s = 0; s < world->plan.servers; s++)
+        for (unsigned i = 0; i < world->plan.masters; i++)
+            if (sim_link_of(world, s, i)->machine != world->address[i])
+                return true;
+    return false;
+}
+
 static bool all_active(const struct sim_world *world)
 {
     for (unsigned s = 0; s < world->plan.servers; s++)
@@ -87,8 +97,8 @@ void sim_maintain_go_on(struct sim_world *world)
     if (maintain->over)
         return;
     maintain->agreed = maintain->agreed || majority_has_it(world);
-    if (!maintain->agreed) {
-        maintain->over = ++maintain->tries == TRIES_MAX;
+    if (!maintain->agreed || some_are_misled(world)) {
+        maintain->over = ++maintain->tries >= TRIES_MAX;
         release(world);
         return;
     }
