@@ -40,7 +40,6 @@ enum fence_mutant {
     FENCE_MUTANT_HEDGE_UNDER_NEW_VIEW,    /* masters asked later are named the newest view */
     FENCE_MUTANT_VALID_FROM_HEDGE,        /* a validity counts from when the last were asked */
     FENCE_MUTANT_LOST_WITHOUT_PAST,       /* a lock is lost where a minority may still have it */
-    FENCE_MUTANT_ROUNDS_ADDED_UP,         /* an extension counts answers of the round before */
     FENCE_MUTANT_LISTING_WALKS_TOO_FEW,   /* a listing walks one master fewer than it must */
     FENCE_MUTANT_LISTING_SKIPS_UNASKED,   /* a name counts as listed where nobody can be asked */
     FENCE_MUTANT_LISTING_KNOWS_BY_NAME,   /* ... and where the one asked names another holder */

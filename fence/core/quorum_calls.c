@@ -143,16 +143,8 @@ void core_quorum_call_admitted(struct fence_core *core, struct call *call)
 
 static void begin_anew(struct fence_core *core, struct call *call)
 {
-    uint32_t granted = 0;
-    for (unsigned i = 0; i < core->fleet.n; i++)
-        if (call->vote.tally.parts[i] == FENCE_PART_GRANTED)
-            granted |= fence_set_of(i);
     undo_joins(core, call);
     core_quorum_call_begin(core, call);
-    for (unsigned i = 0;
-         FENCE_MUTANT(ROUNDS_ADDED_UP) && call->state == CALL_VOTING && i < core->fleet.n; i++)
-        if (fence_set_has(granted, i))
-            (void)fence_tally_record(&call->vote.tally, i, FENCE_PART_GRANTED);
 }
 
 /* Asks the spare masters in @set, and those that may join, if any are wanted. */

@@ -165,8 +165,6 @@ static const struct mutant {
     /* Looked for only by name. README.md says why they are not found. */
     {"lost-without-past", "a lock is lost where so many masters are past its token", UNFOUND,
      CORE(LOST_WITHOUT_PAST), 0},
-    {"rounds-added-up", "answers of two rounds of an extension are not added up", UNFOUND,
-     CORE(ROUNDS_ADDED_UP), 0},
     {"pages-unchecked", "a page is of the master that recorded", UNFOUND, 0,
      MASTER(PAGES_UNCHECKED)},
     {"extended-unmarked", "what was extended is no attempt's any more", UNFOUND, 0,
