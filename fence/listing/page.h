@@ -1,6 +1,7 @@
 /* A page of a listing of held locks, as an event/effect machine. No index is kept. The names are
  * read from the masters step by step, and each is then inspected as for any client. So a lock is
- * listed exactly if a majority names one holder for it.
+ * listed exactly if a majority names one holder for it, or only silent masters keep that holder
+ * from a majority.
  *
  *   IDLE --call--> SCANNING --names--> SIFTING --new ones--> INSPECTING --.
  *                     ^                                                   | until the page is full
