@@ -53,13 +53,12 @@ static void begin_attempt(struct fence_core *core, struct call *call)
     struct fence_token_votes votes = {.count = 1, .each = &call->votes};
     if (group)
         votes = (struct fence_token_votes){.count = group->group.count, .each = group->votes};
-    uint32_t spare = 0;
-    uint32_t first = core_hedge_first(core, call->slot, &spare);
-    uint32_t tries = core_hedge_tries(core, spare);
+    struct fence_attempt_masters masters = {.n = core->fleet.n};
+    masters.first = core_hedge_first(core, call->slot, &masters.spare);
+    uint32_t tries = core_hedge_tries(core, masters.spare);
     core_next_round(core, call);
     call->generation = core->fleet.generation;
-    fence_attempt_begin(&call->attempt, core_random(core), votes, core->fleet.n, first, spare,
-                        core->now_us);
+    fence_attempt_begin(&call->attempt, core_random(core), votes, masters, core->now_us);
     if (call->attempt.state == FENCE_ATTEMPT_TAKING)
         fence_attempt_ask(&call->attempt, tries);
 }

@@ -76,6 +76,7 @@ bool core_hedge_timer(struct fence_core *core, struct call *call, struct fence_t
 {
     if (core->now_us >= call->round_ends_us)
         return true;
+    assert(core->fleet.n > 0);
     uint32_t late = tally->open & ~call->late;
     for (unsigned i = 0; i < core->fleet.n; i++)
         if (fence_set_has(late & call->first, i))

@@ -57,7 +57,7 @@ static void fail_if_out_of_reach(struct fence_attempt *attempt)
 }
 
 void fence_attempt_begin(struct fence_attempt *attempt, uint64_t id, struct fence_token_votes votes,
-                         unsigned n, uint32_t first, uint32_t spare, uint64_t now_us)
+                         struct fence_attempt_masters masters, uint64_t now_us)
 {
     assert(votes.count > 0 && votes.count <= FENCE_GROUP_MAX);
     attempt->state = FENCE_ATTEMPT_TAKING;
@@ -73,10 +73,10 @@ void fence_attempt_begin(struct fence_attempt *attempt, uint64_t id, struct fenc
         votes.each[k].token = 0;
     fence_holders_begin(&attempt->holders);
     fence_obstacles_begin(&attempt->obstacles);
-    fence_tally_begin(&attempt->tally, n, first, spare);
+    fence_tally_begin(&attempt->tally, masters.n, masters.first, masters.spare);
     fail_if_out_of_reach(attempt);
     if (attempt->state == FENCE_ATTEMPT_TAKING)
-        attempt->sent = first;
+        attempt->sent = masters.first;
 }
 
 bool fence_attempt_wants_more(const struct fence_attempt *attempt)

@@ -57,11 +57,17 @@ struct fence_attempt {
     struct fence_obstacles obstacles; /* and what */
 };
 
-/* Begins an attempt @id of @n masters. Each resource has one element of @votes. It asks the masters
- * in @first, and may yet ask those in @spare. Too few of them: it has FAILED, and nothing must be
- * sent. */
+/* Whom an attempt asks, out of @n masters. */
+struct fence_attempt_masters {
+    unsigned n;
+    uint32_t first; /* set of those that it asks, */
+    uint32_t spare; /* and of those that it may yet ask */
+};
+
+/* Begins an attempt @id. Each resource has one element of @votes. Too few of @masters: it has
+ * FAILED, and nothing must be sent. */
 void fence_attempt_begin(struct fence_attempt *attempt, uint64_t id, struct fence_token_votes votes,
-                         unsigned n, uint32_t first, uint32_t spare, uint64_t now_us);
+                         struct fence_attempt_masters masters, uint64_t now_us);
 
 /* Whether those that were asked cannot settle it, so that all spare masters are to be asked. */
 bool fence_attempt_wants_more(const struct fence_attempt *attempt);

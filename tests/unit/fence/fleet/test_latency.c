@@ -72,7 +72,7 @@ static void delay_is_never_shorter_or_longer_than_its_bounds(void **state)
     (void)state;
     struct fence_latency quick = steady(10);
     assert_int_equal(fence_latency_hedge_us(&quick, 1), FENCE_HEDGE_LEAST_US);
-    struct fence_latency lame = steady(10 * FENCE_HEDGE_MOST_US);
+    struct fence_latency lame = steady(UINT64_C(10) * FENCE_HEDGE_MOST_US);
     assert_int_equal(fence_latency_hedge_us(&lame, 1), FENCE_HEDGE_MOST_US);
 }
 

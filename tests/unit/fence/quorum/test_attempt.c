@@ -14,8 +14,8 @@ static const char *const holder_b = "holder-b";
 static struct fence_attempt begin(unsigned n, uint32_t active)
 {
     struct fence_attempt attempt;
-    fence_attempt_begin(&attempt, ID, (struct fence_token_votes){.count = 1, .each = &votes}, n,
-                        active, 0, BEGAN_US);
+    fence_attempt_begin(&attempt, ID, (struct fence_token_votes){.count = 1, .each = &votes},
+                        (struct fence_attempt_masters){.n = n, .first = active}, BEGAN_US);
     return attempt;
 }
 
@@ -393,8 +393,9 @@ enum {
 static struct fence_attempt begin_with_spare(void)
 {
     struct fence_attempt attempt;
-    fence_attempt_begin(&attempt, ID, (struct fence_token_votes){.count = 1, .each = &votes}, 5,
-                        FIRST, SPARE, BEGAN_US);
+    fence_attempt_begin(&attempt, ID, (struct fence_token_votes){.count = 1, .each = &votes},
+                        (struct fence_attempt_masters){.n = 5, .first = FIRST, .spare = SPARE},
+                        BEGAN_US);
     return attempt;
 }
 
