@@ -81,19 +81,34 @@ static void put(const struct client *client, const struct hold *hold, unsigned a
 
 /* ---- a turn ---------------------------------------------------------------------------------- */
 
+/* What a client read of the accounts of its locks. */
+struct accounts {
+    bool claimed[CLIENT_LOCKS_MAX];
+    int64_t balance[CLIENT_LOCKS_MAX];
+};
+
+/* Another may have written before the lock was granted anew: so what it read does not count. */
+static bool extend(struct client *client, struct hold *hold, unsigned at, struct accounts *accounts)
+{
+    const enum locks_extended extended = locks_extend(client, hold, at);
+    if (extended == LOCKS_ANEW)
+        accounts->claimed[at] = claim(client, hold, at, &accounts->balance[at]);
+    return extended != LOCKS_NOT_EXTENDED;
+}
+
 /* Keeps the locks for some leases, while they can be extended: masters may forget in between. */
-static void stay(struct client *client, const struct hold *hold)
+static void stay(struct client *client, struct hold *hold, struct accounts *accounts)
 {
     for (unsigned left = sim_rng_between(&client->rng, 1, STAY_MAX); left > 0; left--) {
         wait_ms(hold->ttl_ms / 3);
         for (unsigned at = 0; at < hold->count; at++)
-            if (!locks_extend(client, hold, at))
+            if (!extend(client, hold, at, accounts))
                 return;
     }
 }
 
 /* What happens between reading and writing. */
-static void work(struct client *client, const struct hold *hold)
+static void work(struct client *client, struct hold *hold, struct accounts *accounts)
 {
     struct sim_rng *rng = &client->rng;
     if (sim_rng_chance(rng, OVERSLEEP_PERMILLE)) {
@@ -101,25 +116,28 @@ static void work(struct client *client, const struct hold *hold)
     } else if (sim_rng_chance(rng, EXTEND_PERMILLE)) {
         wait_ms(sim_rng_below(rng, hold->ttl_ms));
         for (unsigned at = 0; at < hold->count; at++)
-            (void)locks_extend(client, hold, at);
+            (void)extend(client, hold, at, accounts);
         wait_ms(sim_rng_below(rng, hold->ttl_ms));
     } else if (sim_rng_chance(rng, STAY_PERMILLE)) {
-        stay(client, hold);
+        stay(client, hold, accounts);
     } else {
         wait_ms(sim_rng_below(rng, WORK_MAX_MS));
     }
 }
 
 /* To each, once all are claimed. */
-static void add_one(struct client *client, const struct hold *hold)
+static void add_one(struct client *client, struct hold *hold)
 {
-    int64_t balance[CLIENT_LOCKS_MAX] = {0};
-    for (unsigned at = 0; at < hold->count; at++)
-        if (!claim(client, hold, at, &balance[at]))
+    struct accounts accounts = {0};
+    for (unsigned at = 0; at < hold->count; at++) {
+        accounts.claimed[at] = claim(client, hold, at, &accounts.balance[at]);
+        if (!accounts.claimed[at])
             return;
-    work(client, hold);
+    }
+    work(client, hold, &accounts);
     for (unsigned at = 0; at < hold->count; at++)
-        put(client, hold, at, balance[at] + 1);
+        if (accounts.claimed[at])
+            put(client, hold, at, accounts.balance[at] + 1);
 }
 
 static void *run(void *arg)

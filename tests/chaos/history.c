@@ -94,10 +94,11 @@ void history_fini(struct history *history)
 
 bool history_is_grant(const struct history_call *call)
 {
-    return call->kind == HISTORY_ACQUIRE && (call->status == 201 || call->status == 200);
+    return (call->kind == HISTORY_ACQUIRE && (call->status == 201 || call->status == 200)) ||
+           (call->kind == HISTORY_EXTEND && call->status == 201);
 }
 
 bool history_is_new_grant(const struct history_call *call)
 {
-    return history_is_grant(call) && call->ask != HISTORY_TOLD;
+    return history_is_grant(call) && call->kind == HISTORY_ACQUIRE && call->ask != HISTORY_TOLD;
 }

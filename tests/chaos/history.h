@@ -99,13 +99,14 @@ size_t history_read(struct history *history, const char *path);
 void history_add(struct history *history, const struct history_call *call);
 void history_fini(struct history *history);
 
-/* True if @call gave a lock; and if its client had not been told before that it has it. */
+/* True if @call gave a lock, also by an extension that was answered with a grant anew; and if its
+ * client had not been told before that it has it. */
 bool history_is_grant(const struct history_call *call);
 bool history_is_new_grant(const struct history_call *call);
 
 /* P1: tokens of different locks of a name are distinct, and what was answered before another
- * acquire was sent has the lower one. A lock that is granted once more may keep its token, or get a
- * higher one. */
+ * grant was sent for has the lower one. A lock that is granted once more may keep its token, or get
+ * a higher one. */
 void history_check_order(const struct history *history, struct history_findings *findings);
 
 /* P2: nobody knew to hold a name while another did: from an answer on, to the end of that lease or

@@ -184,7 +184,7 @@ static struct text headers_of(const struct hold *hold, unsigned at)
     return headers;
 }
 
-bool locks_extend(struct client *client, const struct hold *hold, unsigned at)
+enum locks_extended locks_extend(struct client *client, struct hold *hold, unsigned at)
 {
     const struct text path = path_of(hold, at), headers = headers_of(hold, at);
     struct text body;
@@ -199,9 +199,13 @@ bool locks_extend(struct client *client, const struct hold *hold, unsigned at)
         .timeout_ms = TIMEOUT_MS,
     };
     struct call_answer answer = witness_call(client, HISTORY_EXTEND, hold, at, &request);
-    const bool extended = answer.status == 200;
+    const int status = answer.status;
+    if (status == 201)
+        hold->token[at] = call_integer(&answer, "token");
     call_answer_fini(&answer);
-    return extended;
+    if (status == 201)
+        return LOCKS_ANEW;
+    return status == 200 ? LOCKS_EXTENDED : LOCKS_NOT_EXTENDED;
 }
 
 void locks_release(struct client *client, const struct hold *hold, unsigned at)

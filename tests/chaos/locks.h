@@ -11,8 +11,14 @@
  * told. False: it has nothing, as far as it knows. */
 bool locks_acquire(struct client *client, struct hold *ret_hold);
 
-/* Extends, or gives up, lock @at of @hold. False: it was not extended, or nobody knows. */
-bool locks_extend(struct client *client, const struct hold *hold, unsigned at);
+enum locks_extended {
+    LOCKS_NOT_EXTENDED, /* or nobody knows */
+    LOCKS_EXTENDED,
+    LOCKS_ANEW, /* granted anew, and another may have had it in between: its token is in the hold */
+};
+
+/* Extends lock @at of @hold; gives it up. */
+enum locks_extended locks_extend(struct client *client, struct hold *hold, unsigned at);
 void locks_release(struct client *client, const struct hold *hold, unsigned at);
 
 #endif

@@ -119,6 +119,7 @@ static const struct row counts[] = {
     ROW("acquires refused: unavailable", unavailable),
     ROW("acquires without an answer", unanswered),
     ROW("extended", extended),
+    ROW("extended by a grant anew", anew),
     ROW("extensions refused: lost", lost),
     ROW("released", released),
     ROW("writes accepted", written),

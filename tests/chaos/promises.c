@@ -132,7 +132,7 @@ void history_check_order(const struct history *history, struct history_findings 
 static bool concerns_leases(const struct history_call *call)
 {
     return call->kind == HISTORY_ACQUIRE || call->kind == HISTORY_LEAVE ||
-           (call->kind == HISTORY_EXTEND && call->status == 200);
+           (call->kind == HISTORY_EXTEND && (call->status == 200 || call->status == 201));
 }
 
 /* In the order in which the client made them. */

@@ -111,6 +111,7 @@ static void count_calls(const struct history *history, struct run_result *result
             break;
         case HISTORY_EXTEND:
             result->extended += call->status == 200;
+            result->anew += call->status == 201;
             result->lost += call->status == 409;
             break;
         case HISTORY_RELEASE:

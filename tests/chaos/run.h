@@ -29,8 +29,9 @@ struct run_result {
     size_t grants_found;    /* ... of these, those that an answer that was lost had given */
     size_t grants_repeated; /* not of the grants: of what the client had already */
     size_t grants_grouped;  /* of the grants, those of several locks at once */
-    size_t extended, lost, released; /* extends: 200, 409; releases: 200 */
-    size_t stale;                    /* claims and writes refused with 412 */
+    size_t extended, anew, lost; /* extends: 200, 201, 409 */
+    size_t released;
+    size_t stale; /* claims and writes refused with 412 */
     size_t written;
     size_t updates_lost;
     size_t grants_a_second, worst_second; /* on average, at worst */

@@ -173,6 +173,33 @@ static void being_told_once_more_is_no_new_grant(void **state)
     }
 }
 
+/* ---- extensions that are a grant anew -------------------------------------------------------- */
+
+static void extension_that_is_a_grant_anew_is_above_whom_it_follows(void **state)
+{
+    (void)state;
+    asked(1, 1, 100, 110, 7, 120);
+    granted(2, 200, 210, 8, 220);
+    granted_anew(1, 1, 300, 310, 9, 400);
+    check(NULL, 0);
+    assert_int_equal(history_violations(&findings), 0);
+    assert_false(history_is_new_grant(&history.calls[2]));
+    granted_anew(1, 1, 320, 330, 8, 400);
+    check(NULL, 0);
+    assert_int_equal(findings.disorder, 1);
+    assert_int_equal(findings.twice, 1);
+}
+
+static void extension_that_is_a_grant_anew_excludes(void **state)
+{
+    (void)state;
+    asked(1, 1, 100, 110, 7, 120);
+    granted_anew(1, 1, 111, 115, 8, 300);
+    granted(2, 200, 210, 9, 250);
+    check(NULL, 0);
+    assert_int_equal(findings.overlaps, 1);
+}
+
 static const struct CMUnitTest cases[] = {
     CASE(what_is_granted_once_more_may_keep_its_token),
     CASE(what_is_granted_once_more_has_no_lower_token),
@@ -188,6 +215,8 @@ static const struct CMUnitTest cases[] = {
     CASE(who_is_refused_for_its_own_lock_is_found),
     CASE(who_is_refused_once_its_lease_has_ended_has_no_lock),
     CASE(being_told_once_more_is_no_new_grant),
+    CASE(extension_that_is_a_grant_anew_is_above_whom_it_follows),
+    CASE(extension_that_is_a_grant_anew_excludes),
 };
 
 CASE_MAIN(cases, NULL, NULL)

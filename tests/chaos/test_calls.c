@@ -54,6 +54,15 @@ void asked_again(unsigned client, unsigned turn, uint64_t sent, uint64_t answere
         call->status = 200;
 }
 
+void granted_anew(unsigned client, unsigned turn, uint64_t sent, uint64_t answered, int64_t token,
+                  uint64_t till)
+{
+    granted(client, sent, answered, token, till);
+    struct history_call *call = &history.calls[history.count - 1];
+    call->kind = HISTORY_EXTEND;
+    call->turn = turn;
+}
+
 void called(enum history_kind kind, unsigned client, uint64_t sent, int64_t token, uint64_t till)
 {
     history_add(&history, &(struct history_call){

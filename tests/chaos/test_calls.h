@@ -24,6 +24,10 @@ void asked(unsigned client, unsigned turn, uint64_t sent, uint64_t answered, int
 void asked_again(unsigned client, unsigned turn, uint64_t sent, uint64_t answered, int64_t token,
                  uint64_t till);
 
+/* It extended the lock of @turn, and was granted it anew. */
+void granted_anew(unsigned client, unsigned turn, uint64_t sent, uint64_t answered, int64_t token,
+                  uint64_t till);
+
 /* Another call, under the grant of @token, that was answered with 200. */
 void called(enum history_kind kind, unsigned client, uint64_t sent, int64_t token, uint64_t till);
 

@@ -161,7 +161,7 @@ static bool allowed(enum history_kind kind, int status)
         return true;
     switch (kind) {
     case HISTORY_EXTEND:
-        return status == 200 || status == 409;
+        return status == 200 || status == 201 || status == 409;
     case HISTORY_RELEASE:
         return status == 200;
     case HISTORY_CLAIM:
@@ -176,13 +176,25 @@ static bool allowed(enum history_kind kind, int status)
     return false;
 }
 
+/* Anew under the same lock id, with a token that is no lower. */
+static bool anew_allowed(const struct hold *hold, unsigned at, const struct call_answer *answer)
+{
+    const char *lock_id = call_string(answer, "lock_id");
+    return lock_id && strcmp(lock_id, hold->lock_id) == 0 &&
+           call_integer(answer, "token") >= hold->token[at];
+}
+
 struct call_answer witness_call(const struct client *client, enum history_kind kind,
                                 const struct hold *hold, unsigned at,
                                 const struct call_request *request)
 {
     struct history_call line = line_of(client, kind, hold, at);
     struct call_answer answer = send_one(request, &line);
-    expect_allowed(allowed(kind, answer.status), request, &answer);
+    const bool anew = kind == HISTORY_EXTEND && answer.status == 201;
+    expect_allowed(allowed(kind, answer.status) && (!anew || anew_allowed(hold, at, &answer)),
+                   request, &answer);
+    if (anew)
+        line.token = call_integer(&answer, "token");
     write_down(client, &line, 1);
     return answer;
 }

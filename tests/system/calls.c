@@ -119,6 +119,21 @@ const struct http_response *call_extend(uint16_t port, const char *resource,
     return patient_call(port, "PATCH", resource, headers, body);
 }
 
+const struct http_response *call_keep(uint16_t port, const char *resource, struct grant *grant,
+                                      const char *body)
+{
+    const struct http_response *response = call_extend(port, resource, grant, body);
+    if (response->status != 200 && response->status != 201)
+        fail_msg("not extended, but %d %s", response->status, response->body);
+    if (response->status == 201) {
+        assert_string_equal(http_string(response, "lock_id"), grant->lock_id);
+        assert_true(http_integer(response, "token") >= grant->token);
+        grant->token = http_integer(response, "token");
+    }
+    grant->validity_ms = http_integer(response, "validity_ms");
+    return response;
+}
+
 const struct http_response *call_release(uint16_t port, const char *resource,
                                          const struct grant *grant)
 {
@@ -130,6 +145,14 @@ const struct http_response *call_release(uint16_t port, const char *resource,
 const struct http_response *call_inspect(uint16_t port, const char *resource)
 {
     return patient_call(port, "GET", resource, NULL, NULL);
+}
+
+void call_expect_held(uint16_t port, const char *resource, const struct grant *grant)
+{
+    const struct http_response *response = call_inspect(port, resource);
+    assert_true(http_boolean(response, "held"));
+    if (!json_is_null(json_object_get(response->json, "token")))
+        assert_int_equal(http_integer(response, "token"), grant->token);
 }
 
 void call_give_back(uint16_t port, const char *resource, const struct grant *grant)

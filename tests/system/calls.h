@@ -46,12 +46,22 @@ struct grant call_grant(uint16_t port, const char *resource, const char *body);
 /* What a grant said. Fails the test if @response is none. */
 struct grant grant_of(const struct http_response *response);
 
+/* Extends @grant, which has to succeed, also as a grant anew: then @grant is that one. Returns the
+ * answer. */
+const struct http_response *call_keep(uint16_t port, const char *resource, struct grant *grant,
+                                      const char *body);
+
 /* PATCH, DELETE and GET. @grant gives the Lock-Id, and the Fencing-Token where one is due. */
 const struct http_response *call_extend(uint16_t port, const char *resource,
                                         const struct grant *grant, const char *body);
 const struct http_response *call_release(uint16_t port, const char *resource,
                                          const struct grant *grant);
 const struct http_response *call_inspect(uint16_t port, const char *resource);
+
+/* Expects an inspection to say that the lock @resource is held, and to tell no token but that of
+ * @grant. None is told where the masters that answer first differ: those that an acquire anew did
+ * not ask have the lock under an older one. */
+void call_expect_held(uint16_t port, const char *resource, const struct grant *grant);
 
 /* Releases a grant that is still held. */
 void call_give_back(uint16_t port, const char *resource, const struct grant *grant);

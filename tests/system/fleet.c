@@ -50,6 +50,14 @@ struct pawl_service fleet_serve(void)
     return service;
 }
 
+struct pawl_service fleet_serve_all(void)
+{
+    struct pawl_service service =
+        pawld_start(fleet, (const char *const[]){FLEET_PROBE, FLEET_ASK_ALL, NULL});
+    masters_wait_all_active(service.port, fleet->n);
+    return service;
+}
+
 struct pawl_service fleet_init_and_serve(unsigned ttl_max_ms)
 {
     fleet_init(ttl_max_ms);

@@ -47,8 +47,14 @@ void fleet_init(unsigned ttl_max_ms);
 #define FLEET_PROBE    "--probe-ms", "50"
 #define FLEET_PROBE_MS 50
 
+/* The same for one whose calls ask all masters at once, so that each has every lock. */
+#define FLEET_ASK_ALL "--ask", "all"
+
 /* pawld over the fleet that was made, when it is ready. With FLEET_PROBE. */
 struct pawl_service fleet_serve(void);
+
+/* The same with FLEET_ASK_ALL, when all masters are active. */
+struct pawl_service fleet_serve_all(void);
 
 /* Both, and all masters are active. */
 struct pawl_service fleet_init_and_serve(unsigned ttl_max_ms);

@@ -2,6 +2,7 @@
 #include "tests/lib/case.h"
 #include "tests/lib/wait.h"
 #include "tests/system/calls.h"
+#include "tests/system/copies.h"
 #include "tests/system/fleet.h"
 
 #include <stdio.h>
@@ -15,6 +16,7 @@
 enum {
     TTL_MAX_MS = 30000,
     MASTERS = 5,
+    MAJORITY = 3,
 };
 
 /* Two servers over one fleet: a retry may land on either. */
@@ -27,25 +29,12 @@ static void serve_twice(void)
     port_of_other = fleet_serve().port;
 }
 
-static void delete_on(unsigned first, unsigned last)
+/* Where a master was late, the lock is on another one than those that a retry asks first. Then a
+ * part of it is taken anew, and the answer is 201. Not so where all are asked. */
+static void serve_all(void)
 {
-    for (unsigned i = first; i <= last; i++)
-        fleet_command(i, "DEL pawl:lock:r");
-}
-
-static bool all_say(void *there)
-{
-    const int64_t *wanted = there;
-    for (unsigned i = 0; i < MASTERS; i++)
-        if (redis_fleet_integer(fleet, i, "EXISTS pawl:lock:r") != *wanted)
-            return false;
-    return true;
-}
-
-/* An answer comes with a majority; the rest of the masters follow. */
-static void wait_for_all(int64_t there)
-{
-    assert_true(wait_until(all_say, &there, 2000));
+    fleet_init(TTL_MAX_MS);
+    port = fleet_serve_all().port;
 }
 
 /* A grant, whether the lock was found or taken. */
@@ -61,7 +50,7 @@ static struct grant either_way(const struct http_response *response)
 static void second_answer_is_the_lock_that_the_first_one_was(void **state)
 {
     (void)state;
-    serve_twice();
+    serve_all();
     const struct http_response *response = call_acquire(port, "r", OWN);
     EXPECT_JSON(response, 201, 7);
     struct grant first = grant_of(response);
@@ -80,14 +69,12 @@ static void another_server_gives_the_same(void **state)
     (void)state;
     serve_twice();
     struct grant first = call_grant(port, "r", OWN);
-    wait_for_all(1);
-    const struct http_response *response = call_acquire(port_of_other, "r", OWN);
-    EXPECT_JSON(response, 200, 7);
-    struct grant second = either_way(response);
+    copies_wait("r", MAJORITY, MASTERS);
+    struct grant second = either_way(call_acquire(port_of_other, "r", OWN));
     assert_true(second.token >= first.token);
-    EXPECT_JSON(call_extend(port_of_other, "r", &second, "{\"ttl_ms\": 20000}"), 200, 5);
+    call_keep(port_of_other, "r", &second, "{\"ttl_ms\": 20000}");
     call_give_back(port, "r", &second);
-    wait_for_all(0);
+    copies_wait("r", 0, 0);
 }
 
 static void to_everybody_else_it_is_held(void **state)
@@ -116,7 +103,8 @@ static void what_a_majority_lost_is_taken_anew(void **state)
     (void)state;
     serve_twice();
     struct grant first = call_grant(port, "r", OWN);
-    delete_on(0, 2);
+    for (unsigned k = 0; k < MAJORITY; k++)
+        fleet_command(copies_master("r", 0), "DEL pawl:lock:r");
     const struct http_response *response = call_acquire(port, "r", OWN);
     EXPECT_JSON(response, 201, 7);
     assert_true(http_integer(response, "token") >= first.token);
@@ -142,7 +130,7 @@ static void two_at_once_share_one_lock(void **state)
 static void waiter_may_ask_again(void **state)
 {
     (void)state;
-    serve_twice();
+    serve_all();
     struct grant holder = call_grant(port, "r", OTHER);
     struct http *waiter = call_begin(port, "POST", "/v1/locks/r",
                                      "{\"lock_id\": \"" OWN_ID "\", \"wait_ms\": 10000}");
@@ -177,7 +165,8 @@ static void masters_that_restarted_still_know_it(void **state)
     (void)state;
     serve_twice();
     struct grant first = call_grant(port, "r", OWN);
-    for (unsigned i = 0; i < 2; i++) {
+    for (unsigned k = 0; k < 2; k++) {
+        const unsigned i = copies_master("r", k);
         redis_fleet_kill(fleet, i);
         redis_fleet_restart(fleet, i, true);
     }

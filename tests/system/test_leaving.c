@@ -20,7 +20,8 @@ static int start(void **state)
     (void)state;
     line_may_be_long();
     fleet_start(3, REDIS_VOLATILE);
-    service = pawld_start_new(fleet);
+    pawl_init_new(fleet);
+    service = fleet_serve_all(); /* so that a try at a lock that is held counts nothing anywhere */
     return 0;
 }
 

@@ -2,6 +2,7 @@
 #include "tests/lib/case.h"
 #include "tests/system/calls.h"
 #include "tests/system/fleet.h"
+#include "tests/system/masters.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +18,7 @@ static void use_a_lock(uint16_t port, unsigned n)
     expect_masters(response, n / 2 + 1, n);
     assert_int_equal(http_integer(call_inspect(port, "mode"), "token"), 1);
     call_give_back(port, "mode", &grant);
-    assert_int_equal(call_grant(port, "mode", NULL).token, 2);
+    assert_true(call_grant(port, "mode", NULL).token > grant.token);
 
     response = call(port, "GET", "/v1/fleet", NULL, NULL);
     assert_int_equal(http_integer(response, "n"), n);
@@ -78,8 +79,8 @@ static void masters_ask_for_a_password(void **state)
 
     uint16_t port = pawld_start_new(fleet).port;
     use_a_lock(port, 3);
+    masters_wait_all_active(port, 3);
     const struct http_response *response = call(port, "GET", "/v1/fleet", NULL, NULL);
-    assert_int_equal(http_integer(response, "active"), 3);
     assert_null(strstr(response->body, "s3cr3t"));
     assert_null(strstr(response->body, "hunter2"));
 }

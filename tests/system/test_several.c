@@ -109,7 +109,8 @@ static long long script_calls(unsigned i)
     return count;
 }
 
-/* Acquires as many as there may be. True if it took one script call a master. */
+/* Acquires as many as there may be. True if it took one script call at each of a majority, and none
+ * at the others. */
 static bool take_one_call(unsigned try)
 {
     char body[BODY_MAX];
@@ -124,10 +125,14 @@ static bool take_one_call(unsigned try)
         before[i] = script_calls(i);
     const struct http_response *response = call(port, "POST", "/v1/locks", NULL, body);
     EXPECT_JSON(response, 201, 6);
-    bool one = true;
-    for (unsigned i = 0; i < MASTERS; i++)
-        one = one && script_calls(i) - before[i] == 1;
-    return one;
+    unsigned asked = 0;
+    bool more = false;
+    for (unsigned i = 0; i < MASTERS; i++) {
+        const long long calls = script_calls(i) - before[i];
+        asked += calls > 0;
+        more = more || calls > 1;
+    }
+    return asked == MASTERS / 2 + 1 && !more;
 }
 
 /* A probe calls a script too, and may come between. */
@@ -230,9 +235,10 @@ static void asking_again_with_the_own_lock_id_finds_all(void **state)
     const struct http_response *response = acquire(body);
     EXPECT_JSON(response, 201, 6);
     struct grant first = granted(response, "i2");
-    response = acquire(body);
-    EXPECT_JSON(response, 200, 6);
-    assert_int_equal(granted(response, "i2").token, first.token);
+    response = acquire(body); /* 201: a master that was late the first time has no part of it yet */
+    EXPECT_JSON(response, response->status == 200 ? 200 : 201, 6);
+    assert_true(granted(response, "i2").token >= first.token);
+    assert_string_equal(granted(response, "i2").lock_id, first.lock_id);
     call_give_back(port, "i1", &first);
     call_give_back(port, "i2", &first);
 }

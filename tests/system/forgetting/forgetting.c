@@ -1,7 +1,9 @@
 #include "tests/system/forgetting/forgetting.h"
 
+#include "fence/base/set.h"
 #include "tests/lib/case.h"
 #include "tests/lib/wait.h"
+#include "tests/system/copies.h"
 #include "tests/system/masters.h"
 
 #include <stdarg.h>
@@ -96,13 +98,26 @@ void forgetting_contend(const struct forgetting *forgetting)
     tell();
 }
 
-void forgetting_work(const struct forgetting *forgetting)
+/* Works at the majority that begins with master @first. */
+static void work_from(const struct forgetting *forgetting, unsigned first)
 {
-    const struct http_response *response = call_acquire_once(forgetting->port, WORK, FOR_SHORT);
+    char name[CALL_PATH_MAX];
+    unsigned number = 0;
+    do
+        snprintf(name, sizeof(name), WORK "/%u", number++);
+    while (copies_ring(name, 1) != fence_set_of(first));
+    const struct http_response *response = call_acquire_once(forgetting->port, name, FOR_SHORT);
     if (response->status != 201)
         return;
     const struct grant grant = grant_of(response);
-    call_release(forgetting->port, WORK, &grant);
+    call_release(forgetting->port, name, &grant);
+}
+
+/* Two majorities have all masters between them. */
+void forgetting_work(const struct forgetting *forgetting)
+{
+    work_from(forgetting, 0);
+    work_from(forgetting, majority() % fleet->n);
 }
 
 bool forgetting_wait_active(const struct forgetting *forgetting, unsigned i)
@@ -186,6 +201,8 @@ bool forgetting_grant_at_all(struct forgetting *forgetting)
     forgetting->granted = response->status == 201;
     if (forgetting->granted)
         forgetting->held = grant_of(response);
+    else
+        print_message("not granted: %s\n", response->body);
     return forgetting->granted;
 }
 

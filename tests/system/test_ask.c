@@ -1,0 +1,182 @@
+/* Which masters a call asks: a majority from the slot of its name on, and others where that does
+ * not settle it; or all. */
+#include "fence/base/set.h"
+#include "fence/protocol/name.h"
+#include "tests/lib/case.h"
+#include "tests/lib/process.h"
+#include "tests/system/calls.h"
+#include "tests/system/copies.h"
+#include "tests/system/fleet.h"
+#include "tests/system/masters.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MASTERS = 5,
+    MAJORITY = 3,
+    TTL_MAX_MS = 60000,
+    NAMES = 20,
+    RUN_TIMEOUT_MS = 10000,
+    TEXT_MAX = 256,
+    USAGE = 2,
+};
+
+static uint16_t port;
+
+static void serve(void)
+{
+    port = fleet_init_and_serve(TTL_MAX_MS).port;
+}
+
+/* Some name, another one for each @k. */
+static const char *name_of(unsigned k)
+{
+    static char name[32];
+    snprintf(name, sizeof(name), "ask/%u", k);
+    return name;
+}
+
+/* ---- a majority ------------------------------------------------------------------------------ */
+
+/* A master that is late has another one asked for it. So this is tried with more than one name. */
+static void lock_stands_on_the_majority_from_its_slot_on(void **state)
+{
+    (void)state;
+    unsigned on_the_ring = 0;
+    serve();
+    for (unsigned k = 0; k < NAMES; k++) {
+        call_grant(port, name_of(k), NULL);
+        copies_wait(name_of(k), MAJORITY, MAJORITY);
+        on_the_ring += copies_at(name_of(k)) == copies_ring(name_of(k), MAJORITY);
+    }
+    assert_in_range(on_the_ring, NAMES / 2, NAMES);
+}
+
+static void lock_stands_on_all_where_all_are_asked(void **state)
+{
+    (void)state;
+    fleet_init(TTL_MAX_MS);
+    port = fleet_serve_all().port;
+    for (unsigned k = 0; k < NAMES; k++) {
+        struct grant grant = call_grant(port, name_of(k), NULL);
+        copies_wait(name_of(k), MASTERS, MASTERS);
+        call_give_back(port, name_of(k), &grant);
+        copies_wait(name_of(k), 0, 0);
+    }
+    assert_int_equal(http_integer(call(port, "GET", "/v1/fleet", NULL, NULL), "hedges"), 0);
+}
+
+static void another_value_is_refused_with_one_sentence(void **state)
+{
+    (void)state;
+    char *program = pawl_program("pawld");
+    char log[TEXT_MAX], said[TEXT_MAX] = "", more[TEXT_MAX];
+    snprintf(log, sizeof(log), "%s/refused.log", fleet->dir);
+    const char *const args[] = {program, "--ask", "some", "--master", fleet->master[0].url, NULL};
+    assert_int_equal(process_run(args, log, RUN_TIMEOUT_MS), USAGE);
+    FILE *file = fopen(log, "re");
+    assert_non_null(file);
+    assert_non_null(fgets(said, sizeof(said), file));
+    assert_null(fgets(more, sizeof(more), file));
+    fclose(file);
+    assert_non_null(strstr(said, "--ask takes majority or all, not 'some'"));
+    free(program);
+}
+
+/* ---- others ---------------------------------------------------------------------------------- */
+
+/* Until it is found silent, another one is asked for it; then it is not asked first any more. */
+static void stopped_master_has_another_one_asked(void **state)
+{
+    (void)state;
+    serve();
+    redis_fleet_pause(fleet, fence_set_first(copies_ring(name_of(0), 1)));
+    for (unsigned k = 0; k < NAMES; k++) {
+        struct grant grant = call_grant(port, name_of(k), NULL);
+        call_give_back(port, name_of(k), &grant);
+    }
+    const struct http_response *response = call(port, "GET", "/v1/fleet", NULL, NULL);
+    assert_in_range(http_integer(response, "hedges"), 1, INT64_MAX);
+}
+
+static void replace(unsigned i)
+{
+    redis_fleet_kill(fleet, i);
+    masters_wait(port, i, "down", "unreachable");
+    redis_fleet_restart(fleet, i, false);
+    masters_wait_within(port, i, "active", NULL, MASTERS_WAIT_LONG_MS);
+}
+
+/* The lock came to masters that its acquire had not asked. */
+static void release_of_a_lock_that_was_joined_leaves_it_nowhere(void **state)
+{
+    (void)state;
+    serve();
+    struct grant grant = call_grant(port, "joined", NULL);
+    const uint32_t before = copies_at("joined");
+    const unsigned i = copies_master("joined", 1);
+    redis_fleet_kill(fleet, i);
+    call_keep(port, "joined", &grant, NULL);
+    copies_wait("joined", MAJORITY, MASTERS);
+    assert_int_not_equal(copies_at("joined"), before);
+    redis_fleet_restart(fleet, i, true);
+    masters_wait_within(port, i, "active", NULL, MASTERS_WAIT_LONG_MS);
+    call_give_back(port, "joined", &grant);
+    copies_wait("joined", 0, 0);
+    assert_false(http_boolean(call_inspect(port, "joined"), "held"));
+}
+
+static void token_that_nobody_was_given_raises_no_counter(void **state)
+{
+    (void)state;
+    serve();
+    struct grant grant = call_grant(port, "claimed", NULL);
+    struct grant claimed = grant;
+    claimed.token = FENCE_TOKEN_MAX;
+    (void)call_extend(port, "claimed", &claimed, NULL);
+    fleet_command(copies_master("claimed", 0), "DEL pawl:lock:claimed");
+    (void)call_extend(port, "claimed", &claimed, NULL); /* which may not bring it to others */
+    call_release(port, "claimed", &grant);
+    (void)call_extend(port, "claimed", &claimed, NULL);
+    copies_wait("claimed", 0, 0);
+    for (unsigned i = 0; i < MASTERS; i++) {
+        redisReply *reply = redis_fleet_command(fleet, i, "HGET pawl:fleet %u",
+                                                fence_slot("claimed", strlen("claimed")));
+        assert_true(!reply->str || strtoll(reply->str, NULL, 10) < 100);
+        freeReplyObject(reply);
+    }
+    assert_in_range(call_grant(port, "claimed", NULL).token, grant.token + 1, 100);
+}
+
+static void lock_whose_master_was_replaced_is_kept_by_extending_it(void **state)
+{
+    (void)state;
+    serve();
+    for (unsigned k = 0; k < MAJORITY; k++) {
+        struct grant grant = call_grant(port, name_of(k), NULL);
+        replace(copies_master(name_of(k), k));
+        assert_int_not_equal(call_acquire(port, name_of(k), NULL)->status, 201);
+        call_keep(port, name_of(k), &grant, NULL);
+        copies_wait(name_of(k), MAJORITY, MASTERS);
+        EXPECT_PROBLEM(call_acquire(port, name_of(k), NULL), 409, "held", 3);
+        call_expect_held(port, name_of(k), &grant);
+        call_give_back(port, name_of(k), &grant);
+        copies_wait(name_of(k), 0, 0);
+    }
+}
+
+#define ASK_CASE(name) FLEET_CASE(name, MASTERS, REDIS_VOLATILE)
+
+static const struct CMUnitTest cases[] = {
+    ASK_CASE(lock_stands_on_the_majority_from_its_slot_on),
+    ASK_CASE(lock_stands_on_all_where_all_are_asked),
+    ASK_CASE(another_value_is_refused_with_one_sentence),
+    ASK_CASE(stopped_master_has_another_one_asked),
+    FLEET_CASE(release_of_a_lock_that_was_joined_leaves_it_nowhere, MASTERS, REDIS_ALWAYS),
+    ASK_CASE(token_that_nobody_was_given_raises_no_counter),
+    ASK_CASE(lock_whose_master_was_replaced_is_kept_by_extending_it),
+};
+
+CASE_MAIN(cases, NULL, NULL)
