@@ -67,8 +67,13 @@ void core_hedge_answered(struct fence_core *core, const struct call *call, unsig
                          enum fence_reply_kind kind)
 {
     assert(i < core->fleet.n);
-    if (fence_set_has(call->first & ~call->late, i) && kind != FENCE_REPLY_LOST)
-        fence_latency_answered(&core->latencies[i], core->now_us - call->asked_us);
+    if (!fence_set_has(call->first, i) || kind == FENCE_REPLY_LOST)
+        return;
+    uint64_t took_us = core->now_us - call->asked_us;
+    if (fence_set_has(call->late, i))
+        fence_latency_answered_late(&core->latencies[i], took_us);
+    else
+        fence_latency_answered(&core->latencies[i], took_us);
 }
 
 bool core_hedge_timer(struct fence_core *core, struct call *call, struct fence_tally *tally,
@@ -80,7 +85,7 @@ bool core_hedge_timer(struct fence_core *core, struct call *call, struct fence_t
     uint32_t late = tally->open & ~call->late;
     for (unsigned i = 0; i < core->fleet.n; i++)
         if (fence_set_has(late & call->first, i))
-            fence_latency_missed(&core->latencies[i], core->now_us);
+            fence_latency_missed(&core->latencies[i], core->now_us - call->asked_us, core->now_us);
     call->late |= late;
     fence_tally_drop(tally, ~fence_fleet_active(&core->fleet));
     *ret_set = ring(core, tally->spare, call->slot % core->fleet.n, fence_set_count(late));

@@ -132,6 +132,7 @@ void core_quorum_call_admitted(struct fence_core *core, struct call *call)
     uint32_t first = first_asked(core, call, &spare);
     core_call_move(call, CALL_VOTING);
     fence_quorum_call_begin(&call->vote, call->kind, core->fleet.n, first, spare);
+    call->vote.extensions_max = core->config.extensions;
     core_next_round(core, call);
     call->generation = core->fleet.generation;
     call->join_tag = core_random(core);

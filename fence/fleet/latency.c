@@ -10,6 +10,7 @@ enum {
     MEAN_PART = 8,
     DEVIATION_PART = 4,
     DEVIATIONS = 4,
+    MARGIN = 2, /* a hedge costs the masters more than it costs a call to come later */
 };
 
 static uint64_t apart(uint64_t a, uint64_t b)
@@ -17,7 +18,7 @@ static uint64_t apart(uint64_t a, uint64_t b)
     return a > b ? a - b : b - a;
 }
 
-void fence_latency_answered(struct fence_latency *latency, uint64_t took_us)
+static void measure(struct fence_latency *latency, uint64_t took_us)
 {
     if (latency->mean_us == 0) {
         latency->mean_us = took_us;
@@ -27,14 +28,25 @@ void fence_latency_answered(struct fence_latency *latency, uint64_t took_us)
         latency->deviation_us += error_us / DEVIATION_PART - latency->deviation_us / DEVIATION_PART;
         latency->mean_us += took_us / MEAN_PART - latency->mean_us / MEAN_PART;
     }
+}
+
+void fence_latency_answered(struct fence_latency *latency, uint64_t took_us)
+{
+    measure(latency, took_us);
     if (!latency->slow)
         latency->misses = 0;
     else if (--latency->misses == 0)
         latency->slow = false;
 }
 
-void fence_latency_missed(struct fence_latency *latency, uint64_t now_us)
+void fence_latency_answered_late(struct fence_latency *latency, uint64_t took_us)
 {
+    measure(latency, took_us);
+}
+
+void fence_latency_missed(struct fence_latency *latency, uint64_t waited_us, uint64_t now_us)
+{
+    measure(latency, waited_us);
     if (latency->slow) {
         latency->misses = FENCE_SLOW_MISSES;
         return;
@@ -55,7 +67,7 @@ bool fence_latency_try(struct fence_latency *latency, uint64_t now_us)
 
 static uint64_t expected_us(const struct fence_latency *latency)
 {
-    return latency->mean_us + DEVIATIONS * latency->deviation_us;
+    return MARGIN * (latency->mean_us + DEVIATIONS * latency->deviation_us);
 }
 
 /* The majority-th shortest, so that slow masters make nobody wait longer. */

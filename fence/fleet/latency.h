@@ -24,14 +24,18 @@ struct fence_latency {
 /* The master answered @took_us after it was asked, before the hedge. */
 void fence_latency_answered(struct fence_latency *latency, uint64_t took_us);
 
-/* The master did not answer before the hedge. */
-void fence_latency_missed(struct fence_latency *latency, uint64_t now_us);
+/* The master did not answer before the hedge, which came @waited_us after it was asked. So it takes
+ * at least as long: under load hedges come later. */
+void fence_latency_missed(struct fence_latency *latency, uint64_t waited_us, uint64_t now_us);
+
+/* The master answered after the hedge. */
+void fence_latency_answered_late(struct fence_latency *latency, uint64_t took_us);
 
 /* Whether a slow master may be tried now; it then counts as tried. */
 bool fence_latency_try(struct fence_latency *latency, uint64_t now_us);
 
-/* When a call is hedged, after it was asked: a bit more than all but the slowest masters that make
- * a majority take. @each has @n elements, one a master. */
+/* When a call is hedged, after it was asked: well beyond what the quickest masters that make a
+ * majority take. @each has @n elements, one a master. */
 uint64_t fence_latency_hedge_us(const struct fence_latency *each, unsigned n);
 
 /* The set of slow masters. Empty where so many are slow that a majority is not: then the load is to

@@ -29,7 +29,7 @@ enum {
     FENCE_EXTENSIONS_MAX = 1000, /* an endless lease would break liveness */
 
     FENCE_MASTER_DEADLINE_US = 50 * 1000, /* silence after which a master counts as gone */
-    FENCE_HEDGE_LEAST_US = 1000,     /* before another master is asked as well, at the least ... */
+    FENCE_HEDGE_LEAST_US = 2000,     /* before another master is asked as well, at the least ... */
     FENCE_HEDGE_MOST_US = 20 * 1000, /* ... and at the most */
     FENCE_HEDGE_ROUND_PART = 3,      /* and no later than after this part of a round */
     FENCE_SLOW_MISSES = 3,           /* in a row, after which a master is not asked first */

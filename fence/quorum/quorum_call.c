@@ -13,6 +13,7 @@ void fence_quorum_call_begin(struct fence_quorum_call *vote, enum fence_call_kin
     assert(kind != FENCE_CALL_ACQUIRE);
     vote->kind = kind;
     vote->exhausted = 0;
+    vote->extensions_max = INT64_MAX;
     vote->past = 0;
     vote->superseded = 0;
     vote->uncounted = 0;
@@ -103,6 +104,13 @@ unsigned fence_quorum_call_agreeing(const struct fence_quorum_call *vote)
     return silent < majority ? majority - silent : 1;
 }
 
+/* Where a lock was acquired again, masters that were not asked then have it under an older number.
+ * So a majority of one holder may not agree on the token yet. */
+static bool agrees_on_token(const struct fence_quorum_call *vote)
+{
+    return fence_holders_token(&vote->holders, fence_quorum_call_agreeing(vote)) > 0;
+}
+
 /* A reading: a holder that has a majority, or that only silent masters keep from one; or certainly
  * none. */
 static enum fence_verdict reading(const struct fence_quorum_call *vote)
@@ -111,7 +119,7 @@ static enum fence_verdict reading(const struct fence_quorum_call *vote)
     unsigned majority = fence_majority(tally->n);
     unsigned open = fence_tally_open(tally);
     if (vote->holders.votes >= majority)
-        return FENCE_VERDICT_YES;
+        return open == 0 || agrees_on_token(vote) ? FENCE_VERDICT_YES : FENCE_VERDICT_OPEN;
     if (vote->holders.votes + open + unheard(vote) < majority)
         return FENCE_VERDICT_NO;
     if (unheard(vote) >= fence_blocking(tally->n))
@@ -123,10 +131,13 @@ static enum fence_verdict reading(const struct fence_quorum_call *vote)
     return vote->holders.votes > 0 ? FENCE_VERDICT_YES : FENCE_VERDICT_NO;
 }
 
-/* One master alone may be wrong about the cap. */
-static unsigned believed_exhausted(const struct fence_tally *tally)
+/* One master alone may be wrong about the cap. It is believed if another had half as many: masters
+ * count the extensions that reach them, and some are asked less often. */
+static bool is_exhausted(const struct fence_quorum_call *vote)
 {
-    return fence_blocking(tally->n) < 2 ? 1 : 2;
+    bool one_is_enough =
+        fence_blocking(vote->tally.n) < 2 || vote->extensions >= vote->extensions_max / 2;
+    return vote->exhausted >= (one_is_enough ? 1 : 2);
 }
 
 static bool is_refused(const struct fence_quorum_call *vote)
@@ -148,7 +159,7 @@ static enum fence_verdict extending(const struct fence_quorum_call *vote)
     unsigned yes = fence_tally_count(tally, FENCE_PART_GRANTED);
     unsigned absent = fence_tally_count(tally, FENCE_PART_FREE);
     unsigned lost = FENCE_MUTANT(LOST_WITHOUT_PAST) ? absent : vote->past;
-    if (vote->exhausted >= believed_exhausted(tally))
+    if (is_exhausted(vote))
         return FENCE_VERDICT_EXHAUSTED;
     if (yes >= majority)
         return FENCE_VERDICT_YES;

@@ -26,14 +26,15 @@ enum fence_verdict {
 struct fence_quorum_call {
     enum fence_call_kind kind; /* EXTEND, RELEASE or INSPECT */
     unsigned exhausted;
-    unsigned past;       /* extend: no such lock there, and the counter is above the token */
-    unsigned superseded; /* extend: the lock id has it there, under a number above the token */
-    unsigned uncounted;  /* extend: a tombstone, or an imported lock that proves nothing */
-    int64_t extensions;  /* extend: the most that a lock with the token as its number has had; 0:
-                          * no such lock was extended */
-    uint32_t joinable;   /* extend: set of those where it is free, and may be locked again */
-    uint32_t joined;     /* extend: set of those that were asked to do so */
-    bool adopted;        /* release: more masters may have it than its acquire asked */
+    unsigned past;          /* extend: no such lock there, and the counter is above the token */
+    unsigned superseded;    /* extend: the lock id has it there, under a number above the token */
+    unsigned uncounted;     /* extend: a tombstone, or an imported lock that proves nothing */
+    int64_t extensions;     /* extend: the most that a lock with the token as its number has had; 0:
+                             * no such lock was extended */
+    int64_t extensions_max; /* extend: the cap; the caller's to set after the beginning */
+    uint32_t joinable;      /* extend: set of those where it is free, and may be locked again */
+    uint32_t joined;        /* extend: set of those that were asked to do so */
+    bool adopted;           /* release: more masters may have it than its acquire asked */
     struct fence_tally tally;
     char owner[FENCE_OWNER_MAX + 1]; /* extend: the label that came with @extensions */
     struct fence_holders holders;    /* INSPECT */

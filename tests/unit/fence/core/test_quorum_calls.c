@@ -327,6 +327,8 @@ static void token_is_not_given_where_the_masters_differ(void **state)
     struct core_fixture *f = asked(state, 3, FENCE_CALL_INSPECT);
     inspected(f, 0, "a", 7, 500);
     inspected(f, 2, "a", 8, 600);
+    assert_no_effects(f);
+    inspected(f, 1, "a", 9, 400);
     assert_true(core_answer_of(f)->held);
     assert_int_equal(core_answer_of(f)->token, 0);
     assert_int_equal(core_answer_of(f)->remaining_ms, 500);
@@ -360,6 +362,7 @@ static void tombstone_is_held_without_a_token(void **state)
     struct core_fixture *f = asked(state, 3, FENCE_CALL_INSPECT);
     inspected(f, 0, FENCE_TOMBSTONE, 0, 500);
     inspected(f, 1, FENCE_TOMBSTONE, 0, 600);
+    inspected(f, 2, FENCE_TOMBSTONE, 0, 400);
     assert_answer(f, CLIENT, 0);
     assert_true(core_answer_of(f)->held);
     assert_int_equal(core_answer_of(f)->token, 0);

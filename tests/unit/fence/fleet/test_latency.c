@@ -3,6 +3,7 @@
 
 enum {
     NOW_US = 5000000,
+    WAITED_US = 3000,
 };
 
 static void answer(struct fence_latency *latency, uint64_t took_us, unsigned times)
@@ -14,7 +15,7 @@ static void answer(struct fence_latency *latency, uint64_t took_us, unsigned tim
 static void miss(struct fence_latency *latency, unsigned times)
 {
     for (unsigned k = 0; k < times; k++)
-        fence_latency_missed(latency, NOW_US);
+        fence_latency_missed(latency, WAITED_US, NOW_US);
 }
 
 /* A master that always takes as long: its deviation has died away. */
@@ -41,7 +42,7 @@ static void first_answer_is_the_mean_and_half_of_it_the_deviation(void **state)
     fence_latency_answered(&latency, 800);
     assert_int_equal(latency.mean_us, 800);
     assert_int_equal(latency.deviation_us, 400);
-    assert_int_equal(fence_latency_hedge_us(&latency, 1), 800 + 4 * 400);
+    assert_int_equal(fence_latency_hedge_us(&latency, 1), 2 * (800 + 4 * 400));
 }
 
 static void mean_follows_what_is_measured(void **state)
@@ -67,6 +68,20 @@ static void nothing_known_is_the_longest_delay(void **state)
     assert_int_equal(fence_latency_hedge_us(each, 5), FENCE_HEDGE_MOST_US); /* of too few */
 }
 
+/* Else only quick answers would count, and the delay would shrink until all calls are hedged. */
+static void delay_grows_with_what_comes_too_late(void **state)
+{
+    (void)state;
+    struct fence_latency latency = steady(2000);
+    uint64_t before_us = fence_latency_hedge_us(&latency, 1);
+    fence_latency_missed(&latency, before_us, NOW_US);
+    assert_true(fence_latency_hedge_us(&latency, 1) > before_us);
+    latency = steady(2000);
+    fence_latency_answered_late(&latency, 9000);
+    assert_true(fence_latency_hedge_us(&latency, 1) > before_us);
+    assert_int_equal(latency.misses, 0);
+}
+
 static void delay_is_never_shorter_or_longer_than_its_bounds(void **state)
 {
     (void)state;
@@ -76,15 +91,15 @@ static void delay_is_never_shorter_or_longer_than_its_bounds(void **state)
     assert_int_equal(fence_latency_hedge_us(&lame, 1), FENCE_HEDGE_MOST_US);
 }
 
-static void delay_is_what_the_quickest_majority_takes(void **state)
+static void delay_is_twice_what_the_quickest_majority_takes(void **state)
 {
     (void)state;
     struct fence_latency each[5] = {
-        steady(15000), steady(3000), steady(15000), steady(2000), steady(4000),
+        steady(9000), steady(3000), steady(9000), steady(2000), steady(4000),
     };
-    assert_in_range(fence_latency_hedge_us(each, 5), 4000 - 10, 4000 + 100);
+    assert_in_range(fence_latency_hedge_us(each, 5), 8000 - 20, 8000 + 200);
     each[4] = (struct fence_latency){0};
-    assert_in_range(fence_latency_hedge_us(each, 5), 15000 - 10, 15000 + 100);
+    assert_in_range(fence_latency_hedge_us(each, 5), 18000 - 20, 18000 + 200);
 }
 
 /* ---- slow masters ---------------------------------------------------------------------------- */
@@ -146,8 +161,9 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(first_answer_is_the_mean_and_half_of_it_the_deviation),
     cmocka_unit_test(mean_follows_what_is_measured),
     cmocka_unit_test(nothing_known_is_the_longest_delay),
+    cmocka_unit_test(delay_grows_with_what_comes_too_late),
     cmocka_unit_test(delay_is_never_shorter_or_longer_than_its_bounds),
-    cmocka_unit_test(delay_is_what_the_quickest_majority_takes),
+    cmocka_unit_test(delay_is_twice_what_the_quickest_majority_takes),
     cmocka_unit_test(slow_after_three_misses_in_a_row),
     cmocka_unit_test(back_after_three_answers_in_time),
     cmocka_unit_test(slow_one_is_tried_now_and_then),

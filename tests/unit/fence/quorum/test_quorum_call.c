@@ -33,9 +33,11 @@ static struct fence_reply reply_of(char letter)
     case 'l':
         return (struct fence_reply){.kind = FENCE_REPLY_LOST};
     case 'a':
-        return (struct fence_reply){.kind = FENCE_REPLY_HELD, .holder = "a", .owner = ""};
+        return (struct fence_reply){
+            .kind = FENCE_REPLY_HELD, .holder = "a", .number = 7, .owner = ""};
     default:
-        return (struct fence_reply){.kind = FENCE_REPLY_HELD, .holder = "b", .owner = ""};
+        return (struct fence_reply){
+            .kind = FENCE_REPLY_HELD, .holder = "b", .number = 8, .owner = ""};
     }
 }
 
@@ -344,6 +346,35 @@ static void assert_agreeing(const char *letters, unsigned expected)
     assert_int_equal(fence_quorum_call_agreeing(&vote), expected);
 }
 
+static void reading_waits_for_a_majority_with_one_token(void **state)
+{
+    (void)state;
+    struct fence_quorum_call vote = vote_of(FENCE_CALL_INSPECT, "aa...");
+    const struct fence_reply older = {
+        .kind = FENCE_REPLY_HELD, .holder = "a", .number = 6, .owner = ""};
+    fence_quorum_call_reply(&vote, 2, &older);
+    assert_int_equal(fence_quorum_call_verdict(&vote), FENCE_VERDICT_OPEN);
+    fence_quorum_call_reply(&vote, 3, &older);
+    assert_int_equal(fence_quorum_call_verdict(&vote), FENCE_VERDICT_OPEN);
+    const struct fence_reply newer = {
+        .kind = FENCE_REPLY_HELD, .holder = "a", .number = 7, .owner = ""};
+    fence_quorum_call_reply(&vote, 4, &newer);
+    assert_int_equal(fence_quorum_call_verdict(&vote), FENCE_VERDICT_YES);
+}
+
+static void one_exhausted_is_believed_where_another_had_half_as_many(void **state)
+{
+    (void)state;
+    struct fence_quorum_call vote = vote_of(FENCE_CALL_EXTEND, "x....");
+    vote.extensions_max = 1000;
+    const struct fence_reply few = {.kind = FENCE_REPLY_YES, .number = 499, .owner = ""};
+    fence_quorum_call_reply(&vote, 1, &few);
+    assert_int_equal(fence_quorum_call_verdict(&vote), FENCE_VERDICT_OPEN);
+    const struct fence_reply half = {.kind = FENCE_REPLY_YES, .number = 500, .owner = ""};
+    fence_quorum_call_reply(&vote, 2, &half);
+    assert_int_equal(fence_quorum_call_verdict(&vote), FENCE_VERDICT_EXHAUSTED);
+}
+
 static void unheard_masters_need_not_agree_on_what_is_told(void **state)
 {
     (void)state;
@@ -568,6 +599,8 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(free_where_nobody_is_named_and_enough_were_heard),
     cmocka_unit_test(too_many_unheard_masters_may_name_anybody),
     cmocka_unit_test(reading_ends_once_the_rest_can_settle_nothing),
+    cmocka_unit_test(reading_waits_for_a_majority_with_one_token),
+    cmocka_unit_test(one_exhausted_is_believed_where_another_had_half_as_many),
     cmocka_unit_test(unheard_masters_need_not_agree_on_what_is_told),
     cmocka_unit_test(holder_is_not_told_where_the_unheard_may_have_another),
     cmocka_unit_test(others_are_wanted_on_anything_but_yes),
