@@ -47,7 +47,8 @@ void core_attempt_undo(struct fence_core *core, const struct call *call)
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-static void begin_attempt(struct fence_core *core, struct call *call)
+/* Returns the slow masters that are tried beside those asked first. */
+static uint32_t begin_attempt(struct fence_core *core, struct call *call)
 {
     struct core_group_call *group = core_group_of(core, call);
     struct fence_token_votes votes = {.count = 1, .each = &call->votes};
@@ -61,6 +62,8 @@ static void begin_attempt(struct fence_core *core, struct call *call)
     fence_attempt_begin(&call->attempt, core_random(core), votes, masters, core->now_us);
     if (call->attempt.state == FENCE_ATTEMPT_TAKING)
         fence_attempt_ask(&call->attempt, tries);
+    core_hedge_try(core, tries, call->round);
+    return tries;
 }
 
 /* The number that the masters in @set are to come above, so that they agree with the others. */
@@ -171,11 +174,11 @@ static void undo_surplus(struct fence_core *core, const struct call *call)
 void core_attempt_begin(struct fence_core *core, struct call *call)
 {
     struct fence_attempt *attempt = &call->attempt;
-    begin_attempt(core, call);
+    uint32_t tries = begin_attempt(core, call);
     if (attempt->state == FENCE_ATTEMPT_FAILED)
         return;
     take(core, call, attempt->sent);
-    core_hedge_begin(core, call, attempt->sent, attempt->tally.spare != 0,
+    core_hedge_begin(core, call, attempt->sent & ~tries, attempt->tally.spare != 0,
                      fence_round_timeout_us(call->ttl_ms));
 }
 

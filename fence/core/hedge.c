@@ -44,6 +44,23 @@ uint32_t core_hedge_tries(struct fence_core *core, uint32_t spare)
     return tries;
 }
 
+void core_hedge_try(struct fence_core *core, uint32_t tries, uint64_t round)
+{
+    for (unsigned i = 0; i < core->fleet.n; i++)
+        if (fence_set_has(tries, i))
+            core->latencies[i].tried_round = round;
+}
+
+void core_hedge_tried(struct fence_core *core, unsigned i, uint64_t round,
+                      enum fence_reply_kind kind)
+{
+    struct fence_latency *latency = &core->latencies[i];
+    if (round == 0 || latency->tried_round != round || kind == FENCE_REPLY_LOST)
+        return;
+    fence_latency_tried(latency, core->now_us - latency->tried_us,
+                        fence_latency_hedge_us(core->latencies, core->fleet.n));
+}
+
 static uint64_t hedge_due_us(const struct fence_core *core, const struct call *call)
 {
     uint64_t hedge_us = fence_latency_hedge_us(core->latencies, core->fleet.n);
@@ -76,6 +93,11 @@ void core_hedge_answered(struct fence_core *core, const struct call *call, unsig
         fence_latency_answered(&core->latencies[i], took_us);
 }
 
+void core_hedge_again(struct fence_core *core, const struct call *call)
+{
+    core_wake_at(core, call, hedge_due_us(core, call));
+}
+
 bool core_hedge_timer(struct fence_core *core, struct call *call, struct fence_tally *tally,
                       uint32_t *ret_set)
 {
@@ -90,7 +112,9 @@ bool core_hedge_timer(struct fence_core *core, struct call *call, struct fence_t
     fence_tally_drop(tally, ~fence_fleet_active(&core->fleet));
     *ret_set = ring(core, tally->spare, call->slot % core->fleet.n, fence_set_count(late));
     core->hedges += fence_set_count(*ret_set);
-    bool again = tally->spare != 0;
-    core_wake_at(core, call, again ? hedge_due_us(core, call) : call->round_ends_us);
+    if (tally->spare != 0 || *ret_set != 0)
+        core_hedge_again(core, call);
+    else
+        core_wake_at(core, call, call->round_ends_us);
     return false;
 }

@@ -22,9 +22,18 @@ uint32_t core_hedge_tries(struct fence_core *core, uint32_t spare);
 void core_hedge_begin(struct fence_core *core, struct call *call, uint32_t first, bool hedged,
                       uint64_t timeout_us);
 
+/* The masters in @tries are tried in @round; and master @i answered a request of @round, which may
+ * be over by now. */
+void core_hedge_try(struct fence_core *core, uint32_t tries, uint64_t round);
+void core_hedge_tried(struct fence_core *core, unsigned i, uint64_t round,
+                      enum fence_reply_kind kind);
+
 /* Master @i answered in the round of @call what it was asked first, with a reply of @kind. */
 void core_hedge_answered(struct fence_core *core, const struct call *call, unsigned i,
                          enum fence_reply_kind kind);
+
+/* Others were asked in the round of @call: its timer is due once they are late. */
+void core_hedge_again(struct fence_core *core, const struct call *call);
 
 /* The timer of @call is due. True: its round is over. False: those of @tally that owe an answer are
  * late. As many others are to be asked, which are *@ret_set. They are active; @tally drops those

@@ -3,6 +3,7 @@
 #include "fence/base/mutant.h"
 #include "fence/base/set.h"
 #include "fence/core/output.h"
+#include "fence/protocol/lease.h"
 
 #include <assert.h>
 #include <string.h>
@@ -100,4 +101,15 @@ void core_give_up(struct fence_core *core, uint32_t set, enum fence_reason reaso
     uint32_t active = fence_fleet_active(&core->fleet);
     reset_masters(core, set, reason);
     reconsider(core, active);
+}
+
+void core_note_imports(struct fence_core *core)
+{
+    const struct fence_fleet *fleet = &core->fleet;
+    if (fleet->generation == core->seen_generation)
+        return;
+    core->seen_generation = fleet->generation;
+    for (unsigned i = 0; i < fleet->n; i++)
+        if (!fence_incarnation_is_first(fleet->view.incarnation[i]))
+            core->copied_until_us = core->now_us + fence_quarantine_us(fleet->ttl_max_ms);
 }

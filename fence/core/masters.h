@@ -13,4 +13,8 @@ void core_learn_view(struct fence_core *core, unsigned i, const struct fence_vie
 void core_lose(struct fence_core *core, unsigned i, enum fence_reason reason);
 void core_give_up(struct fence_core *core, uint32_t set, enum fence_reason reason);
 
+/* Notes, at the end of a step, whether a member was taken back. It may have imported locks, which
+ * nothing marks at the masters that had them before: they end with the longest lease. */
+void core_note_imports(struct fence_core *core);
+
 #endif

@@ -46,9 +46,15 @@ static void ask_masters(struct fence_core *core, const struct call *call, uint32
         core_ask(core, call, set, &request);
 }
 
-static void join_masters(struct fence_core *core, const struct call *call, uint32_t set)
+/* What they answer from here on says nothing of how long they take. */
+static void join_masters(struct fence_core *core, struct call *call, uint32_t set)
 {
-    struct fence_quorum_call const *vote = &call->vote;
+    const struct fence_quorum_call *vote = &call->vote;
+    if (set == 0)
+        return;
+    core_copy_text(call->owner, sizeof(call->owner), vote->owner);
+    call->first &= ~set;
+    core_hedge_again(core, call);
     struct fence_request request = {
         .kind = FENCE_REQUEST_JOIN,
         .attempt = call->join_tag,
@@ -57,20 +63,19 @@ static void join_masters(struct fence_core *core, const struct call *call, uint3
         .extensions = core->config.extensions,
         .extended = (uint32_t)vote->extensions,
     };
-    if (set)
-        core_ask(core, call, set, &request);
+    core_ask(core, call, set, &request);
 }
 
 /* What a round joined is the holder's only if the round succeeds. It goes by the tag of the round:
  * by the lock id it would take what another round extended. */
-static void undo_joins(struct fence_core *core, const struct call *call)
+static void undo_joins(struct fence_core *core, const struct call *call, uint32_t masters)
 {
     const struct fence_taken taken = {
         .resource = call->resource,
         .lock_id = call->lock_id,
         .attempt = call->join_tag,
         .ttl_ms = call->ttl_ms,
-        .masters = call->vote.joined,
+        .masters = masters,
     };
     if (taken.masters)
         core_undo(core, &taken);
@@ -85,10 +90,11 @@ static bool is_outdated(const struct fence_core *core, const struct call *call)
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
 
-/* Others than those of the first majority may have it, too, and nobody waits for their answers. */
+/* Others than those of the first majority may have it, too: by an extension, a retry or an import.
+ * Nobody waits for their answers. */
 static void release_the_rest(struct fence_core *core, const struct call *call)
 {
-    if (call->vote.adopted)
+    if (call->vote.adopted || core->now_us < core->copied_until_us)
         ask_masters(core, call, call->vote.tally.spare);
 }
 
@@ -98,8 +104,10 @@ static void conclude_round(struct fence_core *core, struct call *call)
     if (verdict == FENCE_VERDICT_OPEN)
         return;
     bool extends = call->kind == FENCE_CALL_EXTEND;
-    if (extends && verdict != FENCE_VERDICT_YES)
-        undo_joins(core, call);
+    if (extends) /* of a round that succeeded, what is still on its way */
+        undo_joins(core, call,
+                   verdict == FENCE_VERDICT_YES ? call->vote.joined & call->vote.tally.open
+                                                : call->vote.joined);
     if (extends && verdict == FENCE_VERDICT_UNKNOWN && core_reacquire_helps(call)) {
         core_reacquire_begin(core, call);
         return;
@@ -144,8 +152,8 @@ void core_quorum_call_admitted(struct fence_core *core, struct call *call)
 
 static void begin_anew(struct fence_core *core, struct call *call)
 {
-    undo_joins(core, call);
-    core_quorum_call_begin(core, call);
+    undo_joins(core, call, call->vote.joined);
+    core_quorum_call_admitted(core, call);
 }
 
 /* Asks the spare masters in @set, and those that may join, if any are wanted. */
@@ -187,8 +195,7 @@ void core_quorum_call_reply(struct fence_core *core, struct call *call, unsigned
 {
     if (reply->kind == FENCE_REPLY_STALE && ask_again(core, call, i))
         return;
-    if (!fence_set_has(call->vote.joined, i))
-        core_hedge_answered(core, call, i, reply->kind);
+    core_hedge_answered(core, call, i, reply->kind);
     fence_quorum_call_reply(&call->vote, i, reply);
     bool settles = fence_quorum_call_wants_more(&call->vote);
     ask_more(core, call, settles ? call->vote.tally.spare : 0);

@@ -105,8 +105,10 @@ struct fence_core {
     struct core_rejoin *rejoins;     /* one a member */
     struct core_counter_hints hints; /* what counters are at */
     struct fence_latency latencies[FENCE_MASTERS_MAX];
-    uint64_t hedges;    /* masters that were asked as another was late */
-    bool some_are_back; /* masters are active that were not: rejoins may read on */
+    uint64_t copied_until_us; /* until then members may have locks that they imported */
+    uint64_t seen_generation; /* of the views, for that */
+    uint64_t hedges;          /* masters that were asked as another was late */
+    bool some_are_back;       /* masters are active that were not: rejoins may read on */
     struct call *calls;
     struct fence_pool pool; /* of these */
     uint32_t waiting;       /* of those in use, acquires that wait */

@@ -4,6 +4,7 @@
 #include "fence/core/calls.h"
 #include "fence/core/cleanup.h"
 #include "fence/core/core.h"
+#include "fence/core/hedge.h"
 #include "fence/core/left.h"
 #include "fence/core/masters.h"
 #include "fence/core/output.h"
@@ -141,6 +142,7 @@ static void on_reply_event(struct fence_core *core, unsigned i, const struct fen
         core_undo_reply(core, i, index, round, reply->kind);
         return;
     }
+    core_hedge_tried(core, i, round, reply->kind);
     if (round == 0 || index >= core->config.calls || core->calls[index].round != round)
         return; /* of a round that is over */
     struct call *call = &core->calls[index];
@@ -233,4 +235,5 @@ void fence_step(struct fence_core *core, const struct fence_event *event,
         break;
     }
     core_rejoin_go_on(core);
+    core_note_imports(core);
 }

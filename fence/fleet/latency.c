@@ -65,6 +65,15 @@ bool fence_latency_try(struct fence_latency *latency, uint64_t now_us)
     return true;
 }
 
+void fence_latency_tried(struct fence_latency *latency, uint64_t took_us, uint64_t hedge_us)
+{
+    latency->tried_round = 0;
+    if (took_us <= hedge_us)
+        fence_latency_answered(latency, took_us);
+    else if (latency->slow)
+        latency->misses = FENCE_SLOW_MISSES;
+}
+
 static uint64_t expected_us(const struct fence_latency *latency)
 {
     return MARGIN * (latency->mean_us + DEVIATIONS * latency->deviation_us);

@@ -18,7 +18,8 @@ struct fence_latency {
     uint64_t deviation_us;
     unsigned misses; /* in a row; of a slow master: answers in time that it still owes */
     bool slow;
-    uint64_t tried_us; /* slow: when it was last tried */
+    uint64_t tried_us;    /* slow: when it was last tried, */
+    uint64_t tried_round; /* and in which round; 0: that was answered */
 };
 
 /* The master answered @took_us after it was asked, before the hedge. */
@@ -33,6 +34,10 @@ void fence_latency_answered_late(struct fence_latency *latency, uint64_t took_us
 
 /* Whether a slow master may be tried now; it then counts as tried. */
 bool fence_latency_try(struct fence_latency *latency, uint64_t now_us);
+
+/* The slow master answered what it was tried with, after @took_us; calls are hedged after
+ * @hedge_us. */
+void fence_latency_tried(struct fence_latency *latency, uint64_t took_us, uint64_t hedge_us);
 
 /* When a call is hedged, after it was asked: well beyond what the quickest masters that make a
  * majority take. @each has @n elements, one a master. */

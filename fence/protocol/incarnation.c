@@ -17,6 +17,13 @@ bool fence_incarnation_same_memory(int64_t a, int64_t b)
     return a >> FENCE_INCARNATION_TRY_BITS == b >> FENCE_INCARNATION_TRY_BITS;
 }
 
+bool fence_incarnation_is_first(int64_t incarnation)
+{
+    assert(incarnation >= 0);
+    int64_t tries = incarnation & ((INT64_C(1) << FENCE_INCARNATION_TRY_BITS) - 1);
+    return incarnation >> FENCE_INCARNATION_MEMORY_SHIFT <= 1 && tries == 0;
+}
+
 int64_t fence_incarnation_next_try(int64_t own, int64_t before, uint64_t random)
 {
     assert(own >= 0 && before >= own);

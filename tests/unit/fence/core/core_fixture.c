@@ -72,7 +72,9 @@ struct core_fixture *core_fixture_new(void **state, unsigned n)
 
 struct core_fixture *core_fixture_new_majority(void **state, unsigned n)
 {
-    return all_up(fixture_new(state, n, false));
+    struct core_fixture *f = all_up(fixture_new(state, n, false));
+    core_later_us(f, UINT64_C(1000) * 1000 * 1000); /* what members may have imported is gone */
+    return f;
 }
 
 int core_fixture_end(void **state)

@@ -129,7 +129,9 @@ static void free_masters_join_once_one_has_extended_it(void **state)
     assert_answer(f, CLIENT, 0);
     assert_int_equal(core_answer_of(f)->granted, 2);
     assert_int_equal(core_answer_of(f)->token, TOKEN);
-    assert_int_equal(f->effects.count, 1); /* nothing is undone */
+    /* What did not answer is taken back, behind the join: the client may release it elsewhere. */
+    assert_int_equal(core_sent(f, FENCE_REQUEST_UNDO), core_nths(f, 2, 1));
+    assert_int_equal(f->effects.count, 2);
 }
 
 /* A lock that joins has had as many extensions as one that was extended in this round. */
@@ -350,6 +352,20 @@ static void release_asks_a_majority_and_nobody_else(void **state)
     assert_int_equal(f->effects.count, 1);
 }
 
+static void release_tells_the_rest_while_members_may_have_imported_it(void **state)
+{
+    struct core_fixture *f = asked(state, 5, FENCE_CALL_RELEASE);
+    struct fence_view view = fence_core_fleet(f->core)->view;
+    view.incarnation[core_nth(f, 4)] += CORE_ADMISSIONS(1);
+    for (unsigned k = 0; k < 2; k++)
+        core_reply(f, core_nth(f, k),
+                   (struct fence_reply){.kind = FENCE_REPLY_STALE, .view = &view});
+    for (unsigned k = 0; k < 3; k++)
+        answer(f, k, FENCE_REPLY_YES);
+    assert_answer(f, CLIENT, 0);
+    assert_true(core_sent(f, FENCE_REQUEST_RELEASE) & core_nths(f, 3, 1));
+}
+
 static void release_of_a_lock_that_spread_tells_the_rest_and_does_not_wait(void **state)
 {
     struct core_fixture *f = asked(state, 5, FENCE_CALL_RELEASE);
@@ -424,6 +440,7 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(hedge_under_another_view_begins_anew),
     CORE_CASE(join_that_is_stale_begins_anew_and_undoes_what_joined),
     CORE_CASE(release_asks_a_majority_and_nobody_else),
+    CORE_CASE(release_tells_the_rest_while_members_may_have_imported_it),
     CORE_CASE(release_of_a_lock_that_spread_tells_the_rest_and_does_not_wait),
     CORE_CASE(release_that_is_not_there_at_one_asks_all),
     CORE_CASE(release_that_no_majority_can_have_is_done),
