@@ -23,11 +23,17 @@ static void answer_unknown(struct fence_core *core, struct call *call, int error
     core_finish(core, call);
 }
 
-static void answer_attempt(struct fence_core *core, struct call *call)
+/* Another attempt may do better where a copy ended in the middle of this one, or views changed. */
+static void try_again_or_answer(struct fence_core *core, struct call *call)
 {
     unsigned only = 0;
     int error = fence_attempt_error(&call->attempt, &only);
     core_attempt_undo(core, call);
+    if (error == FENCE_ECONTENDED && call->tries++ < FENCE_TRIES_MAX) {
+        core_attempt_begin(core, call);
+        if (call->attempt.state != FENCE_ATTEMPT_FAILED)
+            return;
+    }
     answer_unknown(core, call, fence_error_is_obstacle(error) ? error : FENCE_ENOQUORUM);
 }
 
@@ -53,7 +59,7 @@ static bool act_on_reacquired(struct fence_core *core, struct call *call)
     if (call->attempt.state == FENCE_ATTEMPT_WON)
         return keep_reacquired(core, call);
     if (call->attempt.state == FENCE_ATTEMPT_FAILED)
-        answer_attempt(core, call);
+        try_again_or_answer(core, call);
     return false;
 }
 
@@ -65,7 +71,7 @@ void core_reacquire_begin(struct fence_core *core, struct call *call)
     call->idempotent = true;
     core_attempt_begin(core, call);
     if (call->attempt.state == FENCE_ATTEMPT_FAILED)
-        answer_attempt(core, call);
+        try_again_or_answer(core, call);
 }
 
 bool core_reacquire_reply(struct fence_core *core, struct call *call, unsigned i,

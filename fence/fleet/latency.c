@@ -18,7 +18,7 @@ static uint64_t apart(uint64_t a, uint64_t b)
     return a > b ? a - b : b - a;
 }
 
-static void measure(struct fence_latency *latency, uint64_t took_us)
+static void measure_answer(struct fence_latency *latency, uint64_t took_us)
 {
     if (latency->mean_us == 0) {
         latency->mean_us = took_us;
@@ -32,7 +32,7 @@ static void measure(struct fence_latency *latency, uint64_t took_us)
 
 void fence_latency_answered(struct fence_latency *latency, uint64_t took_us)
 {
-    measure(latency, took_us);
+    measure_answer(latency, took_us);
     if (!latency->slow)
         latency->misses = 0;
     else if (--latency->misses == 0)
@@ -41,12 +41,12 @@ void fence_latency_answered(struct fence_latency *latency, uint64_t took_us)
 
 void fence_latency_answered_late(struct fence_latency *latency, uint64_t took_us)
 {
-    measure(latency, took_us);
+    measure_answer(latency, took_us);
 }
 
 void fence_latency_missed(struct fence_latency *latency, uint64_t waited_us, uint64_t now_us)
 {
-    measure(latency, waited_us);
+    measure_answer(latency, waited_us);
     if (latency->slow) {
         latency->misses = FENCE_SLOW_MISSES;
         return;
