@@ -19,8 +19,9 @@ enum {
 struct sim_maintain {
     struct sim_set set;
     uint32_t lock;
-    unsigned next;  /* master to be replaced */
-    unsigned tries; /* grants that not all masters agreed to */
+    unsigned next;    /* master to be replaced */
+    unsigned tries;   /* grants that no majority agreed to at once */
+    unsigned unknown; /* extensions in a row that came to no end: the client asks again */
     bool agreed;
     unsigned turns;
     bool over;
