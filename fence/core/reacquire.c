@@ -37,30 +37,25 @@ static void try_again_or_answer(struct fence_core *core, struct call *call)
     answer_unknown(core, call, fence_error_is_obstacle(error) ? error : FENCE_ENOQUORUM);
 }
 
-/* True: it is to be extended under its new token, since the lease that was found may be short. */
-static bool keep_reacquired(struct fence_core *core, struct call *call)
+/* What was found may be about to end. The round that follows extends it, or has it join. */
+static void keep_reacquired(struct fence_core *core, struct call *call)
 {
     int64_t validity_us =
         fence_validity_us(core_attempt_lease_ms(call), call->attempt.began_us, core->now_us);
-    if (validity_us <= 0) {
-        core_attempt_undo(core, call);
-        answer_unknown(core, call, FENCE_ETOOSLOW);
-        return false;
-    }
     core_attempt_settle(core, call);
     call->token = call->attempt.votes.each[0].token;
-    call->regrant_us = core->now_us + (uint64_t)validity_us;
+    call->regrant_us = core->now_us + (validity_us > 0 ? (uint64_t)validity_us : 0);
     call->regranted = fence_tally_count(&call->attempt.tally, FENCE_PART_GRANTED);
-    return true;
 }
 
 static bool act_on_reacquired(struct fence_core *core, struct call *call)
 {
-    if (call->attempt.state == FENCE_ATTEMPT_WON)
-        return keep_reacquired(core, call);
-    if (call->attempt.state == FENCE_ATTEMPT_FAILED)
+    bool won = call->attempt.state == FENCE_ATTEMPT_WON;
+    if (won)
+        keep_reacquired(core, call);
+    else if (call->attempt.state == FENCE_ATTEMPT_FAILED)
         try_again_or_answer(core, call);
-    return false;
+    return won;
 }
 
 void core_reacquire_begin(struct fence_core *core, struct call *call)

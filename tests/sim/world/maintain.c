@@ -129,7 +129,8 @@ void sim_maintain_answered(struct sim_world *world, const struct sim_call *call)
         maintain->over = true;
         return;
     }
-    bool unknown = call->kind == FENCE_CALL_EXTEND && call->error == FENCE_ENOQUORUM;
+    bool unknown = call->kind == FENCE_CALL_EXTEND &&
+                   (call->error == FENCE_ENOQUORUM || call->error == FENCE_ETOOSLOW);
     maintain->unknown = unknown ? maintain->unknown + 1 : 0;
     if (call->error && (!unknown || maintain->unknown > UNKNOWN_MAX))
         sim_check_fail(&world->check,
