@@ -125,6 +125,7 @@ static void free_masters_join_once_one_has_extended_it(void **state)
     assert_int_equal(join->ttl_ms, CORE_TTL_MS);
     assert_string_equal(join->lock_id, core_lock_id(CLIENT));
     assert_true(join->attempt != 0);
+    assert_string_equal(join->owner, "worker");
     extends(f, 1, EXTENSIONS);
     assert_answer(f, CLIENT, 0);
     assert_int_equal(core_answer_of(f)->granted, 2);

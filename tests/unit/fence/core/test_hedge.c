@@ -344,6 +344,24 @@ static void slow_master_is_tried_beside_the_others_until_it_is_back(void **state
     assert_int_equal(taken(f), core_nths(f, 0, 2));
 }
 
+/* The grant of its try is over by then: the others are quicker. */
+static void slow_master_is_back_though_it_answers_after_the_others(void **state)
+{
+    struct core_fixture *f = one_slow(state);
+    for (unsigned k = 0; k < FENCE_SLOW_MISSES; k++) {
+        core_later_us(f, FENCE_SLOW_TRY_US);
+        core_acquire(f, 1, 0);
+        uint64_t tag = f->tag[core_nth(f, 1)];
+        grant(f, 0, 20 + k);
+        grant(f, 2, 20 + k);
+        assert_answer(f, 1, 0);
+        f->tag[core_nth(f, 1)] = tag;
+        grant(f, 1, 20 + k);
+    }
+    core_acquire(f, 1, 0);
+    assert_int_equal(taken(f), core_nths(f, 0, 2));
+}
+
 static void lost_reply_is_no_answer_in_time(void **state)
 {
     struct core_fixture *f = one_slow(state);
@@ -543,6 +561,7 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(slow_master_is_not_asked_first),
     CORE_CASE(slow_master_is_asked_where_there_are_not_enough_others),
     CORE_CASE(slow_master_is_tried_beside_the_others_until_it_is_back),
+    CORE_CASE(slow_master_is_back_though_it_answers_after_the_others),
     CORE_CASE(lost_reply_is_no_answer_in_time),
     CORE_CASE(masters_in_step_are_hinted_nothing),
     CORE_CASE(last_token_is_hinted_once_another_master_is_asked),
