@@ -85,9 +85,12 @@ void sim_grants_granted(struct sim_check *check, const struct sim_call *call, ui
     }
 }
 
-/* Whoever extends has had the lock ever since: nobody was granted it meanwhile. */
+/* Whoever extends has had the lock ever since: nobody was granted it meanwhile. A late copy of a
+ * release takes what its lock id was granted since. */
 static void check_continuity(struct sim_check *check, const struct sim_call *call)
 {
+    if (sim_grants_is_given_up(check, call->set.resource[0], call->lock))
+        return;
     const struct sim_grants *grants = &check->grants[call->set.resource[0]];
     for (uint32_t i = 0; i < grants->count && check->sane; i++)
         if (grants->grants[i].lock != call->lock && grants->grants[i].token > call->set.token[0])
