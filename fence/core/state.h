@@ -1,13 +1,13 @@
 /* The core's inside, shared by the files of fence/core/ and nobody else: what it remembers. Of
  * those that act on it, each calls only what stands before it:
  *
- *     output                                   effects, requests and answers of this step
- *     cleanup, admit, hedge, calls, waiting    what calls have in common
- *     attempts                                 of acquires, and of extensions that acquire again
- *     acquire, reacquire, quorum_calls         a call, by its kind
- *     masters                                  what is learnt of masters
- *     rejoin_steps, import, rejoin             masters that are taken back
- *     step                                     which event goes where
+ *     output                            effects, requests and answers of this step
+ *     cleanup, admit, calls, waiting    what calls have in common
+ *     hedge, attempts                   whom they ask, and when
+ *     acquire, reacquire, quorum_calls  a call, by its kind
+ *     masters                           what is learnt of masters
+ *     rejoin_steps, import, rejoin      masters that are taken back
+ *     step                              which event goes where
  */
 #ifndef FENCE_CORE_STATE_H
 #define FENCE_CORE_STATE_H

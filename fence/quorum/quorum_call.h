@@ -5,9 +5,9 @@
  * number that is its token. A join fails where the counter is past the token, since another grant
  * may have been there. So the masters that said yes have had no other grant since.
  *
- * The lock is lost only if so many masters are past the token that no later round can have a
- * majority, or if all N answered that it is not there. A master that is silent now may have it, and
- * one that is not past may be joined by another round. */
+ * The lock is lost in two cases only. So many masters are past the token that no later round can
+ * have a majority. Or all N masters answered that it is not there. A master that is silent now may
+ * have it. One that is not past the token may be joined by another round. */
 #ifndef FENCE_QUORUM_QUORUM_CALL_H
 #define FENCE_QUORUM_QUORUM_CALL_H
 

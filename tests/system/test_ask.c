@@ -128,6 +128,36 @@ static void release_of_a_lock_that_was_joined_leaves_it_nowhere(void **state)
     assert_false(http_boolean(call_inspect(port, "joined"), "held"));
 }
 
+/* A master that its acquire did not ask forgets, and imports the lock. */
+static void have_imported(const char *resource)
+{
+    const unsigned i = fence_set_first(fence_set_below(MASTERS) & ~copies_at(resource));
+    replace(i);
+    assert_true(fence_set_has(copies_at(resource), i));
+}
+
+static void release_of_a_lock_that_was_imported_leaves_it_nowhere(void **state)
+{
+    (void)state;
+    serve();
+    struct grant grant = call_grant(port, "imported", NULL);
+    have_imported("imported");
+    call_give_back(port, "imported", &grant);
+    copies_wait("imported", 0, 0);
+}
+
+/* It was not there when the master was taken back. */
+static void release_through_a_later_server_leaves_an_imported_lock_nowhere(void **state)
+{
+    (void)state;
+    serve();
+    struct grant grant = call_grant(port, "imported", NULL);
+    have_imported("imported");
+    const uint16_t later = fleet_serve().port;
+    call_give_back(later, "imported", &grant);
+    copies_wait("imported", 0, 0);
+}
+
 static void token_that_nobody_was_given_raises_no_counter(void **state)
 {
     (void)state;
@@ -175,6 +205,8 @@ static const struct CMUnitTest cases[] = {
     ASK_CASE(another_value_is_refused_with_one_sentence),
     ASK_CASE(stopped_master_has_another_one_asked),
     FLEET_CASE(release_of_a_lock_that_was_joined_leaves_it_nowhere, MASTERS, REDIS_ALWAYS),
+    ASK_CASE(release_of_a_lock_that_was_imported_leaves_it_nowhere),
+    ASK_CASE(release_through_a_later_server_leaves_an_imported_lock_nowhere),
     ASK_CASE(token_that_nobody_was_given_raises_no_counter),
     ASK_CASE(lock_whose_master_was_replaced_is_kept_by_extending_it),
 };
