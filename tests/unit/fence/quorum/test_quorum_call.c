@@ -1,73 +1,16 @@
 #include "fence/quorum/quorum_call.h"
 #include "tests/lib/case.h"
-
-enum {
-    EXTENSIONS = 3, /* that a lock has had where it is extended under its token */
-};
-
-/* Replies as letters, one for each master in order. Of a vote: y yes, n no, x exhausted, u
- * uncounted. Of an extension: o yes, to a number below the token; p past, t taken, s superseded. Of
- * an inspection: a and b, held by that holder. Of all: r refused, l lost, '-' not asked, '.' no
- * answer yet. */
-static struct fence_reply reply_of(char letter)
-{
-    switch (letter) {
-    case 'y':
-        return (struct fence_reply){.kind = FENCE_REPLY_YES, .number = EXTENSIONS, .owner = "y"};
-    case 'o':
-        return (struct fence_reply){.kind = FENCE_REPLY_YES, .owner = "o"};
-    case 'n':
-        return (struct fence_reply){.kind = FENCE_REPLY_NO};
-    case 'p':
-        return (struct fence_reply){.kind = FENCE_REPLY_PAST};
-    case 't':
-        return (struct fence_reply){.kind = FENCE_REPLY_TAKEN};
-    case 'x':
-        return (struct fence_reply){.kind = FENCE_REPLY_EXHAUSTED};
-    case 's':
-        return (struct fence_reply){.kind = FENCE_REPLY_SUPERSEDED};
-    case 'u':
-        return (struct fence_reply){.kind = FENCE_REPLY_UNCOUNTED};
-    case 'r':
-        return (struct fence_reply){.kind = FENCE_REPLY_REFUSED};
-    case 'l':
-        return (struct fence_reply){.kind = FENCE_REPLY_LOST};
-    case 'a':
-        return (struct fence_reply){
-            .kind = FENCE_REPLY_HELD, .holder = "a", .number = 7, .owner = ""};
-    default:
-        return (struct fence_reply){
-            .kind = FENCE_REPLY_HELD, .holder = "b", .number = 8, .owner = ""};
-    }
-}
-
-static struct fence_quorum_call vote_of(enum fence_call_kind kind, const char *letters)
-{
-    unsigned n = 0;
-    uint32_t active = 0;
-    for (; letters[n] != '\0'; n++)
-        if (letters[n] != '-')
-            active |= UINT32_C(1) << n;
-    struct fence_quorum_call vote;
-    fence_quorum_call_begin(&vote, kind, n, active, 0);
-    for (unsigned i = 0; i < n; i++) {
-        if (letters[i] == '-' || letters[i] == '.')
-            continue;
-        struct fence_reply reply = reply_of(letters[i]);
-        fence_quorum_call_reply(&vote, i, &reply);
-    }
-    return vote;
-}
+#include "tests/unit/fence/quorum/quorum_fixture.h"
 
 static enum fence_verdict verdict(enum fence_call_kind kind, const char *letters)
 {
-    struct fence_quorum_call vote = vote_of(kind, letters);
+    struct fence_quorum_call vote = quorum_vote_of(kind, letters);
     return fence_quorum_call_verdict(&vote);
 }
 
 static enum fence_verdict verdict_at_deadline(enum fence_call_kind kind, const char *letters)
 {
-    struct fence_quorum_call vote = vote_of(kind, letters);
+    struct fence_quorum_call vote = quorum_vote_of(kind, letters);
     fence_quorum_call_give_up(&vote);
     return fence_quorum_call_verdict(&vote);
 }
@@ -251,7 +194,7 @@ static void released_once_yes_and_no_together_block_every_majority(void **state)
 static void second_reply_of_one_master_changes_nothing(void **state)
 {
     (void)state;
-    struct fence_quorum_call vote = vote_of(FENCE_CALL_EXTEND, "xy.");
+    struct fence_quorum_call vote = quorum_vote_of(FENCE_CALL_EXTEND, "xy.");
     struct fence_reply yes = {.kind = FENCE_REPLY_YES};
     fence_quorum_call_reply(&vote, 1, &yes);
     fence_quorum_call_reply(&vote, 0, &yes);
@@ -264,14 +207,14 @@ static void second_reply_of_one_master_changes_nothing(void **state)
 static void parts_say_what_each_master_did(void **state)
 {
     (void)state;
-    struct fence_quorum_call vote = vote_of(FENCE_CALL_INSPECT, "ynalrxsu-");
+    struct fence_quorum_call vote = quorum_vote_of(FENCE_CALL_INSPECT, "ynalrxsu-");
     static const enum fence_part parts[] = {
         FENCE_PART_GRANTED, FENCE_PART_FREE,    FENCE_PART_HELD,
         FENCE_PART_TIMEOUT, FENCE_PART_REFUSED, FENCE_PART_REFUSED,
         FENCE_PART_REFUSED, FENCE_PART_REFUSED, FENCE_PART_DOWN,
     };
     assert_memory_equal(vote.tally.parts, parts, sizeof(parts));
-    vote = vote_of(FENCE_CALL_INSPECT, "y.-");
+    vote = quorum_vote_of(FENCE_CALL_INSPECT, "y.-");
     assert_int_equal(vote.tally.parts[1], FENCE_PART_PENDING);
 }
 
@@ -341,7 +284,7 @@ static void reading_ends_once_the_rest_can_settle_nothing(void **state)
 
 static void assert_agreeing(const char *letters, unsigned expected)
 {
-    struct fence_quorum_call vote = vote_of(FENCE_CALL_INSPECT, letters);
+    struct fence_quorum_call vote = quorum_vote_of(FENCE_CALL_INSPECT, letters);
     assert_int_equal(fence_quorum_call_verdict(&vote), FENCE_VERDICT_YES);
     assert_int_equal(fence_quorum_call_agreeing(&vote), expected);
 }
@@ -349,7 +292,7 @@ static void assert_agreeing(const char *letters, unsigned expected)
 static void reading_waits_for_a_majority_with_one_token(void **state)
 {
     (void)state;
-    struct fence_quorum_call vote = vote_of(FENCE_CALL_INSPECT, "aa...");
+    struct fence_quorum_call vote = quorum_vote_of(FENCE_CALL_INSPECT, "aa...");
     const struct fence_reply older = {
         .kind = FENCE_REPLY_HELD, .holder = "a", .number = 6, .owner = ""};
     fence_quorum_call_reply(&vote, 2, &older);
@@ -365,7 +308,7 @@ static void reading_waits_for_a_majority_with_one_token(void **state)
 static void one_exhausted_is_believed_where_another_had_half_as_many(void **state)
 {
     (void)state;
-    struct fence_quorum_call vote = vote_of(FENCE_CALL_EXTEND, "x....");
+    struct fence_quorum_call vote = quorum_vote_of(FENCE_CALL_EXTEND, "x....");
     vote.extensions_max = 1000;
     const struct fence_reply few = {.kind = FENCE_REPLY_YES, .number = 499, .owner = ""};
     fence_quorum_call_reply(&vote, 1, &few);
@@ -392,163 +335,6 @@ static void holder_is_not_told_where_the_unheard_may_have_another(void **state)
     INSPECT_IS("abl", UNKNOWN);
     INSPECT_IS("aabrl", UNKNOWN);
     INSPECT_IS("aabnl", YES);
-}
-
-/* ---- asking others --------------------------------------------------------------------------- */
-
-/* Of five, the first three are asked, and gave these answers. */
-static struct fence_quorum_call vote_of_first(enum fence_call_kind kind, const char *letters)
-{
-    struct fence_quorum_call vote;
-    fence_quorum_call_begin(&vote, kind, 5, 0x7, 0x18);
-    for (unsigned i = 0; letters[i] != '\0'; i++) {
-        struct fence_reply reply = reply_of(letters[i]);
-        if (letters[i] != '.')
-            fence_quorum_call_reply(&vote, i, &reply);
-    }
-    return vote;
-}
-
-static bool wants_more(enum fence_call_kind kind, const char *letters)
-{
-    struct fence_quorum_call vote = vote_of_first(kind, letters);
-    assert_int_equal(fence_quorum_call_verdict(&vote), FENCE_VERDICT_OPEN);
-    return fence_quorum_call_wants_more(&vote);
-}
-
-static void others_are_wanted_on_anything_but_yes(void **state)
-{
-    (void)state;
-    static const char *const not_yes[] = {"n..", ".p.", "t..", "x..", "s..", "u..", "r..", "yl."};
-    for (unsigned k = 0; k < sizeof(not_yes) / sizeof(not_yes[0]); k++)
-        assert_true(wants_more(FENCE_CALL_EXTEND, not_yes[k]));
-    assert_true(wants_more(FENCE_CALL_RELEASE, "yn."));
-    assert_true(wants_more(FENCE_CALL_RELEASE, "l.."));
-}
-
-static void others_are_not_wanted_while_all_said_yes(void **state)
-{
-    (void)state;
-    assert_false(wants_more(FENCE_CALL_EXTEND, "..."));
-    assert_false(wants_more(FENCE_CALL_EXTEND, "yo."));
-    assert_false(wants_more(FENCE_CALL_RELEASE, "yy."));
-    struct fence_quorum_call vote = vote_of_first(FENCE_CALL_EXTEND, "yyy");
-    assert_int_equal(fence_quorum_call_verdict(&vote), FENCE_VERDICT_YES);
-}
-
-static void others_are_wanted_once(void **state)
-{
-    (void)state;
-    struct fence_quorum_call vote = vote_of_first(FENCE_CALL_EXTEND, "yp.");
-    fence_tally_ask(&vote.tally, vote.tally.spare);
-    assert_false(fence_quorum_call_wants_more(&vote));
-}
-
-/* ---- joining --------------------------------------------------------------------------------- */
-
-enum {
-    ALL = 0x1f,
-};
-
-/* Those of five that are asked to join after these answers, where those in @late are. */
-static uint32_t joined_after(const char *letters, uint32_t late)
-{
-    struct fence_quorum_call vote = vote_of(FENCE_CALL_EXTEND, letters);
-    return fence_quorum_call_join(&vote, late, ALL);
-}
-
-static void masters_join_where_it_is_free_after_one_was_extended(void **state)
-{
-    (void)state;
-    assert_int_equal(joined_after("ynnll", 0), 0x6);
-    assert_int_equal(joined_after("nnnyl", 0), 0x7);
-    assert_int_equal(joined_after("nnnll", 0), 0); /* nothing to join */
-    assert_int_equal(joined_after("onnll", 0), 0); /* the number of that lock is below the token */
-    assert_int_equal(joined_after("onnly", 0), 0x6);
-}
-
-static void nobody_joins_where_it_is_not_free(void **state)
-{
-    (void)state;
-    assert_int_equal(joined_after("yptul", 0), 0);
-    assert_int_equal(joined_after("yynsr", 0), 0x4);
-}
-
-static void nobody_joins_while_those_that_are_awaited_may_be_enough(void **state)
-{
-    (void)state;
-    assert_int_equal(joined_after("yn...", 0), 0);
-    assert_int_equal(joined_after("yyn..", 0), 0);
-    assert_int_equal(joined_after("yyn..", 0x18), 0x4); /* late ones are not awaited */
-    assert_int_equal(joined_after("yyn..", 0x8), 0);
-    struct fence_quorum_call vote = vote_of_first(FENCE_CALL_EXTEND, "ynn");
-    assert_int_equal(fence_quorum_call_join(&vote, 0, ALL), 0); /* nor while some are spare */
-    fence_tally_drop(&vote.tally, 0x8);
-    assert_int_equal(fence_quorum_call_join(&vote, 0, ALL), 0x6);
-}
-
-static void master_that_joined_has_its_vote(void **state)
-{
-    (void)state;
-    struct fence_quorum_call vote = vote_of(FENCE_CALL_EXTEND, "ynl");
-    assert_int_equal(fence_quorum_call_join(&vote, 0, 0x7), 0x2);
-    assert_int_equal(vote.tally.parts[1], FENCE_PART_PENDING);
-    assert_int_equal(fence_quorum_call_verdict(&vote), FENCE_VERDICT_OPEN);
-    struct fence_reply yes = reply_of('y');
-    fence_quorum_call_reply(&vote, 1, &yes);
-    assert_int_equal(fence_quorum_call_verdict(&vote), FENCE_VERDICT_YES);
-    assert_int_equal(vote.joined, 0x2);
-}
-
-static void master_is_asked_to_join_once(void **state)
-{
-    (void)state;
-    struct fence_quorum_call vote = vote_of(FENCE_CALL_EXTEND, "ynl");
-    assert_int_equal(fence_quorum_call_join(&vote, 0, 0x7), 0x2);
-    struct fence_reply no = reply_of('n');
-    fence_quorum_call_reply(&vote, 1, &no);
-    assert_int_equal(fence_quorum_call_join(&vote, 0, 0x7), 0);
-    assert_int_equal(fence_quorum_call_verdict(&vote), FENCE_VERDICT_UNKNOWN);
-}
-
-static void master_that_is_not_active_cannot_join(void **state)
-{
-    (void)state;
-    struct fence_quorum_call vote = vote_of(FENCE_CALL_EXTEND, "ynl");
-    assert_int_equal(fence_quorum_call_join(&vote, 0, 0x5), 0);
-    assert_int_equal(fence_quorum_call_verdict(&vote), FENCE_VERDICT_UNKNOWN);
-}
-
-static void join_that_finds_the_counter_past_the_token_counts_as_past(void **state)
-{
-    (void)state;
-    struct fence_quorum_call vote = vote_of(FENCE_CALL_EXTEND, "ynp");
-    assert_int_equal(fence_quorum_call_join(&vote, 0, 0x7), 0x2);
-    struct fence_reply past = reply_of('p');
-    fence_quorum_call_reply(&vote, 1, &past);
-    assert_int_equal(fence_quorum_call_verdict(&vote), FENCE_VERDICT_NO);
-}
-
-static void most_extensions_and_their_label_are_kept(void **state)
-{
-    (void)state;
-    struct fence_quorum_call vote = vote_of(FENCE_CALL_EXTEND, ".....");
-    struct fence_reply yes = {.kind = FENCE_REPLY_YES, .number = 4, .owner = "four"};
-    fence_quorum_call_reply(&vote, 0, &yes);
-    yes = (struct fence_reply){.kind = FENCE_REPLY_YES, .number = 3, .owner = "three"};
-    fence_quorum_call_reply(&vote, 1, &yes);
-    assert_int_equal(vote.extensions, 4);
-    assert_string_equal(vote.owner, "four");
-}
-
-static void release_of_a_lock_that_spread_is_noted(void **state)
-{
-    (void)state;
-    struct fence_quorum_call vote = vote_of(FENCE_CALL_RELEASE, "y..");
-    assert_false(vote.adopted);
-    struct fence_reply yes = {.kind = FENCE_REPLY_YES, .adopted = true, .owner = ""};
-    fence_quorum_call_reply(&vote, 1, &yes);
-    assert_true(vote.adopted);
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
@@ -603,18 +389,6 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(one_exhausted_is_believed_where_another_had_half_as_many),
     cmocka_unit_test(unheard_masters_need_not_agree_on_what_is_told),
     cmocka_unit_test(holder_is_not_told_where_the_unheard_may_have_another),
-    cmocka_unit_test(others_are_wanted_on_anything_but_yes),
-    cmocka_unit_test(others_are_not_wanted_while_all_said_yes),
-    cmocka_unit_test(others_are_wanted_once),
-    cmocka_unit_test(masters_join_where_it_is_free_after_one_was_extended),
-    cmocka_unit_test(nobody_joins_where_it_is_not_free),
-    cmocka_unit_test(nobody_joins_while_those_that_are_awaited_may_be_enough),
-    cmocka_unit_test(master_that_joined_has_its_vote),
-    cmocka_unit_test(master_is_asked_to_join_once),
-    cmocka_unit_test(master_that_is_not_active_cannot_join),
-    cmocka_unit_test(join_that_finds_the_counter_past_the_token_counts_as_past),
-    cmocka_unit_test(most_extensions_and_their_label_are_kept),
-    cmocka_unit_test(release_of_a_lock_that_spread_is_noted),
     cmocka_unit_test(deadline_always_brings_a_verdict),
 };
 
