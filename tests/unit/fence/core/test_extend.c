@@ -190,7 +190,8 @@ static void second_round_has_another_tag_to_join_by(void **state)
     assert_true(tags[0] != tags[1]);
 }
 
-static void failed_round_undoes_what_joined_by_its_tag(void **state)
+/* Of five, one has extended it, two join, one is lost, and the last has not answered. */
+static struct core_fixture *two_joining(void **state)
 {
     struct core_fixture *f = asked(state, 5, FENCE_CALL_EXTEND);
     extends(f, 0, EXTENSIONS);
@@ -198,6 +199,12 @@ static void failed_round_undoes_what_joined_by_its_tag(void **state)
     answer(f, 2, FENCE_REPLY_NO);
     answer(f, 3, FENCE_REPLY_LOST); /* the last is not enough by itself */
     assert_int_equal(joined(f), core_nths(f, 1, 2));
+    return f;
+}
+
+static void failed_round_undoes_what_joined_by_its_tag(void **state)
+{
+    struct core_fixture *f = two_joining(state);
     uint64_t tag = core_request(f, FENCE_REQUEST_JOIN, core_nth(f, 1))->attempt;
     answer(f, 4, FENCE_REPLY_LOST);
     extends(f, 1, EXTENSIONS);
@@ -318,12 +325,7 @@ static void hedge_under_another_view_begins_anew(void **state)
 
 static void join_that_is_stale_begins_anew_and_undoes_what_joined(void **state)
 {
-    struct core_fixture *f = asked(state, 5, FENCE_CALL_EXTEND);
-    extends(f, 0, EXTENSIONS);
-    answer(f, 1, FENCE_REPLY_NO);
-    answer(f, 2, FENCE_REPLY_NO);
-    answer(f, 3, FENCE_REPLY_LOST); /* the last is not enough by itself */
-    assert_int_equal(joined(f), core_nths(f, 1, 2));
+    struct core_fixture *f = two_joining(state);
     uint64_t tag = core_request(f, FENCE_REQUEST_JOIN, core_nth(f, 1))->attempt;
     answer(f, 4, FENCE_REPLY_LOST);
     const struct fence_view view = newer_view(core_nth(f, 4));
