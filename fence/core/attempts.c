@@ -71,7 +71,7 @@ static int64_t hint_for(const struct fence_core *core, const struct call *call, 
                         uint16_t slot, uint32_t set)
 {
     int64_t highest = fence_attempt_highest(&call->attempt, k);
-    if (core->config.ask_all)
+    if (core->config.ask == FENCE_ASK_ALL)
         return 0;
     return highest > 0 ? highest - 1
                        : core_counter_hints_for(&core->hints, slot, call->generation, set);
@@ -167,7 +167,7 @@ static void learn_counters(struct fence_core *core, const struct call *call)
 static void undo_surplus(struct fence_core *core, const struct call *call)
 {
     uint32_t surplus = call->attempt.sent & ~call->attempt.frozen;
-    if (surplus && !core->config.ask_all)
+    if (surplus && core->config.ask != FENCE_ASK_ALL)
         undo_at(core, call, surplus);
 }
 

@@ -9,6 +9,7 @@
 #define FENCE_CORE_CORE_H
 
 #include "fence/fleet/fleet.h"
+#include "fence/protocol/ask.h"
 #include "fence/protocol/error.h"
 #include "fence/protocol/message.h"
 #include "fence/protocol/rejoin_message.h"
@@ -22,7 +23,7 @@ struct fence_config {
     uint32_t extensions; /* cap on the extensions of one grant */
     uint32_t owed;       /* locks that a majority owes answers for, beyond which calls wait (see
                           * fence/core/admission.h); 0: FENCE_OWED_MAX */
-    bool ask_all;        /* a call asks all masters at once, not a majority first */
+    enum fence_ask ask;  /* the masters that a call asks first */
     uint64_t seed;       /* keys the tables against chosen names */
 };
 

@@ -19,13 +19,18 @@ static uint32_t ring(const struct fence_core *core, uint32_t set, unsigned from,
     return first;
 }
 
+static unsigned ring_from(const struct fence_core *core, uint16_t slot)
+{
+    return core->config.ask == FENCE_ASK_SPREAD ? slot % core->fleet.n : 0;
+}
+
 uint32_t core_hedge_first(const struct fence_core *core, uint16_t slot, uint32_t *ret_spare)
 {
     uint32_t active = fence_fleet_active(&core->fleet);
     unsigned majority = fence_majority(core->fleet.n);
-    unsigned from = slot % core->fleet.n;
+    unsigned from = ring_from(core, slot);
     *ret_spare = 0;
-    if (core->config.ask_all)
+    if (core->config.ask == FENCE_ASK_ALL)
         return active;
     uint32_t slow = active & fence_latency_slow(core->latencies, core->fleet.n);
     uint32_t first = ring(core, active & ~slow, from, majority);
@@ -110,7 +115,7 @@ bool core_hedge_timer(struct fence_core *core, struct call *call, struct fence_t
             fence_latency_missed(&core->latencies[i], core->now_us - call->asked_us, core->now_us);
     call->late |= late;
     fence_tally_drop(tally, ~fence_fleet_active(&core->fleet));
-    *ret_set = ring(core, tally->spare, call->slot % core->fleet.n, fence_set_count(late));
+    *ret_set = ring(core, tally->spare, ring_from(core, call->slot), fence_set_count(late));
     core->hedges += fence_set_count(*ret_set);
     if (tally->spare != 0 || *ret_set != 0)
         core_hedge_again(core, call);

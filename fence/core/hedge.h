@@ -1,8 +1,9 @@
 /* Which masters a call asks first, and when it asks others as well.
  *
- * A majority is all that a lock needs, so a majority is asked: the first of the active masters from
- * the slot of the resource on. All servers so ask the same ones, and their counters stay in step.
- * Others are asked where one is slow, silent or refuses, or where the answers do not settle it.
+ * A majority is all that a lock needs, so a majority is asked: the first of the active masters, or
+ * those from the slot of the resource on. All servers so ask the same ones, and their counters stay
+ * in step. Others are asked where one is slow, silent or refuses, or where the answers do not
+ * settle it.
  *
  * This is as safe as asking all. A master that is not asked is one whose request was lost, and a
  * master that is asked later is one whose request was late. */

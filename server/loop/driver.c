@@ -441,7 +441,7 @@ int server_driver_new(const struct server_driver_config *config, struct server_d
         .calls = config->calls,
         .waiters = config->waiters,
         .extensions = FENCE_EXTENSIONS_MAX,
-        .ask_all = config->ask_all,
+        .ask = config->ask,
         .seed = server_random_u64(&driver->random),
     };
     int error = fence_core_new(&fence, &driver->core);

@@ -23,7 +23,7 @@ struct server_driver_config {
     const struct storage_redis_url *masters; /* copied */
     unsigned n;
     unsigned probe_ms; /* from one probe of a master to the next; 0: as often as is usual */
-    bool ask_all;      /* a call asks all masters at once, not a majority first */
+    enum fence_ask ask;
     uint32_t calls;    /* under way at a time, up to SERVER_CALLS; one more is turned away */
     uint32_t waiters;  /* acquires among them that may wait */
     const char *label; /* begins each line of log about the masters: "", or whose they are.

@@ -229,7 +229,7 @@ static int start_driver(struct server_worker *worker)
         .masters = worker->config.masters,
         .n = worker->config.masters_count,
         .probe_ms = worker->config.probe_ms,
-        .ask_all = worker->config.ask_all,
+        .ask = worker->config.ask,
         .calls = share(worker, SERVER_CALLS),
         .waiters = share(worker, worker->config.waiters_max),
         .label = worker->label,

@@ -8,6 +8,7 @@
 #ifndef SERVER_LOOP_WORKER_H
 #define SERVER_LOOP_WORKER_H
 
+#include "fence/protocol/ask.h"
 #include "fence/protocol/error.h"
 #include "server/loop/http_options.h"
 #include "server/loop/metrics.h"
@@ -31,8 +32,8 @@ struct server_worker_config {
     const struct server_http_options *http;
     const struct storage_redis_url *masters;
     unsigned masters_count;
-    unsigned probe_ms;              /* from one probe of a master to the next */
-    bool ask_all;                   /* a call asks all masters at once */
+    unsigned probe_ms; /* from one probe of a master to the next */
+    enum fence_ask ask;
     uint32_t waiters_max;           /* of the process, like all bounds: a worker has its share */
     struct server_metrics *metrics; /* one for each worker */
 };

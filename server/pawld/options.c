@@ -70,10 +70,18 @@ static error_t read_probe(struct pawld_options *options, const char *text)
 
 static error_t read_ask(struct pawld_options *options, const char *text)
 {
-    options->ask_all = strcmp(text, "all") == 0;
-    if (!options->ask_all && strcmp(text, "majority") != 0)
-        return server_options_error("--ask takes majority or all, not '%s'", text);
-    return 0;
+    static const char *const names[] = {
+        [FENCE_ASK_MAJORITY] = "majority",
+        [FENCE_ASK_SPREAD] = "spread",
+        [FENCE_ASK_ALL] = "all",
+    };
+    for (size_t ask = 0; ask < sizeof(names) / sizeof(names[0]); ask++) {
+        if (strcmp(text, names[ask]) != 0)
+            continue;
+        options->ask = (enum fence_ask)ask;
+        return 0;
+    }
+    return server_options_error("--ask takes majority, spread or all, not '%s'", text);
 }
 
 static error_t read_workers(struct pawld_options *options, const char *text)
@@ -175,8 +183,9 @@ int pawld_read_serve_options(int argc, char **argv, struct pawld_options *ret_op
          "machine. Port 0 takes a free one (default 127.0.0.1:7380)",
          0},
         {"ask", OPTION_ASK, "MASTERS", 0,
-         "Which masters a call asks first: a majority, and others where one is slow or does not "
-         "answer; or all at once (majority or all; default majority)",
+         "Which masters a call asks first: majority, the same for all names; spread, a majority by "
+         "the slot of the name; or all. The first two ask others where one is slow or does not "
+         "answer (default majority)",
          0},
         MASTER_OPTION,
         {"max-waiters", OPTION_WAITERS_MAX, "N", 0,

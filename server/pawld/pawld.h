@@ -2,6 +2,7 @@
 #ifndef SERVER_PAWLD_PAWLD_H
 #define SERVER_PAWLD_PAWLD_H
 
+#include "fence/protocol/ask.h"
 #include "fence/protocol/limits.h"
 #include "server/loop/http_options.h"
 #include "storage/redis/url.h"
@@ -15,7 +16,7 @@ struct pawld_options {
     unsigned masters_count;
     unsigned workers;     /* serve: 1 .. SERVER_WORKERS_MAX */
     unsigned probe_ms;    /* serve: from one probe of a master to the next */
-    bool ask_all;         /* serve: a call asks all masters at once, not a majority first */
+    enum fence_ask ask;   /* serve: which masters a call asks first */
     uint32_t waiters_max; /* serve: calls that may wait */
     uint32_t ttl_max_ms;  /* init; 0: not given */
     bool is_new;          /* init --new */

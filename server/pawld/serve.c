@@ -83,7 +83,7 @@ static int make_workers(struct service *service, const char *listen)
             .masters = options->masters,
             .masters_count = options->masters_count,
             .probe_ms = options->probe_ms,
-            .ask_all = options->ask_all,
+            .ask = options->ask,
             .waiters_max = options->waiters_max,
             .metrics = service->metrics,
         };

@@ -1,5 +1,5 @@
-/* Which masters a call asks: a majority from the slot of its name on, and others where that does
- * not settle it; or all. */
+/* Which masters a call asks: a majority, the same for each name or by its slot, and others where
+ * that does not settle it; or all. */
 #include "fence/base/set.h"
 #include "fence/protocol/name.h"
 #include "tests/lib/case.h"
@@ -41,17 +41,42 @@ static const char *name_of(unsigned k)
 /* ---- a majority ------------------------------------------------------------------------------ */
 
 /* A master that is late has another one asked for it. So this is tried with more than one name. */
-static void lock_stands_on_the_majority_from_its_slot_on(void **state)
+static void expect_most_on(uint32_t (*majority_of)(const char *name))
 {
-    (void)state;
-    unsigned on_the_ring = 0;
-    serve();
+    unsigned there = 0;
     for (unsigned k = 0; k < NAMES; k++) {
         call_grant(port, name_of(k), NULL);
         copies_wait(name_of(k), MAJORITY, MAJORITY);
-        on_the_ring += copies_at(name_of(k)) == copies_ring(name_of(k), MAJORITY);
+        there += copies_at(name_of(k)) == majority_of(name_of(k));
     }
-    assert_in_range(on_the_ring, NAMES / 2, NAMES);
+    assert_in_range(there, NAMES / 2, NAMES);
+}
+
+static uint32_t first_majority(const char *name)
+{
+    (void)name;
+    return fence_set_below(MAJORITY);
+}
+
+static void locks_stand_on_the_first_majority(void **state)
+{
+    (void)state;
+    serve();
+    expect_most_on(first_majority);
+}
+
+static uint32_t majority_of_slot(const char *name)
+{
+    return copies_ring(name, MAJORITY);
+}
+
+static void locks_stand_on_majorities_by_their_slots_where_they_spread(void **state)
+{
+    (void)state;
+    fleet_init(TTL_MAX_MS);
+    port = pawld_start(fleet, (const char *const[]){FLEET_PROBE, "--ask", "spread", NULL}).port;
+    masters_wait_all_active(port, MASTERS);
+    expect_most_on(majority_of_slot);
 }
 
 static void lock_stands_on_all_where_all_are_asked(void **state)
@@ -81,7 +106,7 @@ static void another_value_is_refused_with_one_sentence(void **state)
     assert_non_null(fgets(said, sizeof(said), file));
     assert_null(fgets(more, sizeof(more), file));
     fclose(file);
-    assert_non_null(strstr(said, "--ask takes majority or all, not 'some'"));
+    assert_non_null(strstr(said, "--ask takes majority, spread or all, not 'some'"));
     free(program);
 }
 
@@ -92,7 +117,7 @@ static void stopped_master_has_another_one_asked(void **state)
 {
     (void)state;
     serve();
-    redis_fleet_pause(fleet, fence_set_first(copies_ring(name_of(0), 1)));
+    redis_fleet_pause(fleet, 0);
     for (unsigned k = 0; k < NAMES; k++) {
         struct grant grant = call_grant(port, name_of(k), NULL);
         call_give_back(port, name_of(k), &grant);
@@ -201,7 +226,8 @@ static void lock_whose_master_was_replaced_is_kept_by_extending_it(void **state)
 #define ASK_CASE(name) FLEET_CASE(name, MASTERS, REDIS_VOLATILE)
 
 static const struct CMUnitTest cases[] = {
-    ASK_CASE(lock_stands_on_the_majority_from_its_slot_on),
+    ASK_CASE(locks_stand_on_the_first_majority),
+    ASK_CASE(locks_stand_on_majorities_by_their_slots_where_they_spread),
     ASK_CASE(lock_stands_on_all_where_all_are_asked),
     ASK_CASE(another_value_is_refused_with_one_sentence),
     ASK_CASE(stopped_master_has_another_one_asked),

@@ -24,7 +24,7 @@ enum {
 
 #define TTL "{\"ttl_ms\":3000}"
 
-/* One of each, by slot: so each master is the first of one name. */
+/* One of each, by slot: where they spread, each master is the first of one name. */
 static const char *const candidates[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i",
                                          "j", "k", "l", "m", "n", "o", "p", "q", "r",
                                          "s", "t", "u", "v", "w", "x", "y", "z"};
@@ -122,10 +122,11 @@ static void replace(unsigned i)
     masters_wait_within(port, i, "active", NULL, MASTERS_WAIT_LONG_MS);
 }
 
-static void five_names_are_held_while_every_master_is_replaced(void **state)
+static void expect_held_while_every_master_is_replaced(const char *ask)
 {
-    (void)state;
-    port = fleet_init_and_serve(TTL_MAX_MS).port;
+    fleet_init(TTL_MAX_MS);
+    port = pawld_start(fleet, (const char *const[]){FLEET_PROBE, "--ask", ask, NULL}).port;
+    masters_wait_all_active(port, MASTERS);
     ended = false;
     begin_all();
     for (unsigned i = 0; i < MASTERS; i++)
@@ -145,8 +146,22 @@ static void five_names_are_held_while_every_master_is_replaced(void **state)
         call_expect_held(port, holders[k].name, &holders[k].grant);
 }
 
+static void five_names_are_held_while_every_master_is_replaced(void **state)
+{
+    (void)state;
+    expect_held_while_every_master_is_replaced("majority");
+}
+
+static void five_names_that_spread_are_held_while_every_master_is_replaced(void **state)
+{
+    (void)state;
+    expect_held_while_every_master_is_replaced("spread");
+}
+
 static const struct CMUnitTest cases[] = {
     FLEET_CASE(five_names_are_held_while_every_master_is_replaced, MASTERS, REDIS_VOLATILE),
+    FLEET_CASE(five_names_that_spread_are_held_while_every_master_is_replaced, MASTERS,
+               REDIS_VOLATILE),
 };
 
 CASE_MAIN(cases, NULL, NULL)

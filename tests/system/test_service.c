@@ -315,7 +315,8 @@ static void master_that_restarted_without_its_data_votes_again(void **state)
     masters_wait(port, 0, "down", "unreachable");
     redis_fleet_restart(fleet, 0, true); /* it has none */
     masters_wait(port, 0, "active", NULL);
-    redis_fleet_kill(fleet, 1); /* the first one is needed now, and has what it lost */
+    call_keep(port, "held", &held, NULL); /* brings it to the third */
+    redis_fleet_kill(fleet, 1);           /* the first one is needed now, and has what it lost */
     EXPECT_PROBLEM(call_acquire(port, "held", NULL), 409, "held", 3);
     call_give_back(port, "held", &held);
     assert_true(call_grant(port, "held", NULL).token > held.token);

@@ -24,8 +24,8 @@ enum {
     OWED_MAX = 8, /* at most */
     BLANK_WORLDS = 16,
     BLANK_WORLD = 5,
-    ASK_ALL_WORLDS = 5, /* one in so many asks all masters at once */
-    LIST_WORLDS = 4,    /* one seed in so many, of this remainder, has listings */
+    ASK_WORLDS = 5,  /* of so many, one asks all masters at once, and two spread by slot */
+    LIST_WORLDS = 4, /* one seed in so many, of this remainder, has listings */
     LIST_WORLD = 3,
 };
 
@@ -466,6 +466,14 @@ static uint32_t owed_of_seed(uint64_t seed)
     return seed % OWED_WORLDS == OWED_WORLD ? (uint32_t)(1 + seed / OWED_WORLDS % OWED_MAX) : 0;
 }
 
+static enum fence_ask ask_of_seed(uint64_t seed)
+{
+    uint64_t world = seed % ASK_WORLDS;
+    if (world == 0)
+        return FENCE_ASK_ALL;
+    return world % 2 == 0 ? FENCE_ASK_SPREAD : FENCE_ASK_MAJORITY;
+}
+
 /* In some worlds the fleet is not made yet. By the seed itself, as above. */
 static bool is_blank_of_seed(const struct sim_plan *plan, uint64_t seed)
 {
@@ -495,7 +503,7 @@ struct sim_plan sim_plan_of_seed(uint64_t seed, unsigned masters)
     plan.owed = owed_of_seed(seed);
     plan.blank = is_blank_of_seed(&plan, seed);
     plan.early = plan.kind == SIM_LOST && seed % 2 == 0;
-    plan.asks_all = seed % ASK_ALL_WORLDS == 0;
+    plan.ask = ask_of_seed(seed);
     draw_listings(&plan, seed);
     return plan;
 }

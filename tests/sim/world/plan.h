@@ -5,6 +5,7 @@
 #ifndef TESTS_SIM_WORLD_PLAN_H
 #define TESTS_SIM_WORLD_PLAN_H
 
+#include "fence/protocol/ask.h"
 #include "tests/sim/world/message.h"
 #include "tests/sim/world/rng.h"
 
@@ -103,7 +104,7 @@ struct sim_plan {
     /* Clocks keep within the drift bound and locks last as long as they should: only here can
      * exclusion hold. Elsewhere clocks run as they like, and only the order of tokens is left. */
     bool sane;
-    bool asks_all;  /* calls ask all masters at once, not a majority first */
+    enum fence_ask ask;
     bool lists;     /* somebody lists the held locks */
     bool maintains; /* at the end, masters are replaced while a lock is kept by extension */
     bool calm; /* QUEUE: clocks are sane, all words arrive, and nothing goes wrong but clients */

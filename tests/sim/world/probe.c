@@ -129,7 +129,7 @@ static void ask_again_soon(struct sim_world *world, uint32_t resource)
  */
 static bool all_ask_the_same(const struct sim_world *world)
 {
-    return world->plan.asks_all && sim_plan_remembers(&world->plan);
+    return world->plan.ask == FENCE_ASK_ALL && sim_plan_remembers(&world->plan);
 }
 
 static void acquired(struct sim_world *world, unsigned p, const struct sim_call *call)

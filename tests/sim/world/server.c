@@ -25,7 +25,7 @@ static void new_core(const struct sim_world *world, struct sim_server *server)
         .waiters = world->plan.waiters,
         .extensions = world->plan.extensions,
         .owed = world->plan.owed,
-        .ask_all = world->plan.asks_all,
+        .ask = world->plan.ask,
         .seed = sim_rng_next(&server->rng),
     };
     if (fence_core_new(&config, &server->core))

@@ -1,9 +1,7 @@
 #include "tests/system/forgetting/forgetting.h"
 
-#include "fence/base/set.h"
 #include "tests/lib/case.h"
 #include "tests/lib/wait.h"
-#include "tests/system/copies.h"
 #include "tests/system/masters.h"
 
 #include <stdarg.h>
@@ -98,26 +96,13 @@ void forgetting_contend(const struct forgetting *forgetting)
     tell();
 }
 
-/* Works at the majority that begins with master @first. */
-static void work_from(const struct forgetting *forgetting, unsigned first)
+void forgetting_work(const struct forgetting *forgetting)
 {
-    char name[CALL_PATH_MAX];
-    unsigned number = 0;
-    do
-        snprintf(name, sizeof(name), WORK "/%u", number++);
-    while (copies_ring(name, 1) != fence_set_of(first));
-    const struct http_response *response = call_acquire_once(forgetting->port, name, FOR_SHORT);
+    const struct http_response *response = call_acquire_once(forgetting->port, WORK, FOR_SHORT);
     if (response->status != 201)
         return;
     const struct grant grant = grant_of(response);
-    call_release(forgetting->port, name, &grant);
-}
-
-/* Two majorities have all masters between them. */
-void forgetting_work(const struct forgetting *forgetting)
-{
-    work_from(forgetting, 0);
-    work_from(forgetting, majority() % fleet->n);
+    call_release(forgetting->port, WORK, &grant);
 }
 
 bool forgetting_wait_active(const struct forgetting *forgetting, unsigned i)

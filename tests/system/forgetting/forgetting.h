@@ -49,7 +49,7 @@ struct forgetting forgetting_begin(void);
 /* Asks for "held" for another holder. A second holder fails the test. */
 void forgetting_contend(const struct forgetting *forgetting);
 
-/* Locks other names and gives them back, so that pawld meets all its masters. */
+/* Locks another name and gives it back, so that pawld meets a majority of its masters. */
 void forgetting_work(const struct forgetting *forgetting);
 
 /* Waits until master @i, whose replication id changed, was taken back, and works meanwhile. */

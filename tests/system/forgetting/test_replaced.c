@@ -184,19 +184,42 @@ static void lock_extended_for_long_is_not_worn_away_by_maintenance(void **state)
 
 /* ---- what was held before -------------------------------------------------------------------- */
 
+static void expect_held_released_and_free(uint16_t port, struct grant *grant)
+{
+    EXPECT_PROBLEM(call_acquire(port, NAME, FOR_LONG), 409, "held", 3);
+    extend(port, grant, FOR_LONG);
+    call_give_back(port, NAME, grant);
+    assert_true(call_grant(port, NAME, FOR_LONG).token > grant->token);
+}
+
+static void replace_the_first(uint16_t port)
+{
+    redis_fleet_kill(fleet, 0);
+    redis_fleet_restart(fleet, 0, false);
+    masters_wait_within(port, 0, "active", NULL, MASTERS_WAIT_LONG_MS);
+}
+
 static void lock_held_before_a_replacement_is_released_and_free_after_it(void **state)
+{
+    (void)state;
+    fleet_init(FORGETTING_TTL_MAX_MS);
+    uint16_t port = fleet_serve_all().port;
+    struct grant grant = call_grant(port, NAME, FOR_LONG);
+    replace_the_first(port);
+    redis_fleet_kill(fleet, 1); /* the new one is needed for all that follows */
+    expect_held_released_and_free(port, &grant);
+}
+
+/* Two of three masters had the lock. An extension brings it to the third. */
+static void lock_of_a_majority_is_free_after_a_replacement_that_it_was_extended_after(void **state)
 {
     (void)state;
     uint16_t port = fleet_init_and_serve(FORGETTING_TTL_MAX_MS).port;
     struct grant grant = call_grant(port, NAME, FOR_LONG);
-    redis_fleet_kill(fleet, 0);
-    redis_fleet_restart(fleet, 0, false);
-    masters_wait_within(port, 0, "active", NULL, MASTERS_WAIT_LONG_MS);
-    redis_fleet_kill(fleet, 1); /* the new one is needed for all that follows */
-    EXPECT_PROBLEM(call_acquire(port, NAME, FOR_LONG), 409, "held", 3);
+    replace_the_first(port);
     extend(port, &grant, FOR_LONG);
-    call_give_back(port, NAME, &grant);
-    assert_true(call_grant(port, NAME, FOR_LONG).token > grant.token);
+    redis_fleet_kill(fleet, 1);
+    expect_held_released_and_free(port, &grant);
 }
 
 #define DURABLE(name)  FLEET_CASE(name, MASTERS, REDIS_ALWAYS)
@@ -212,6 +235,7 @@ static const struct CMUnitTest cases[] = {
     DURABLE(lock_lives_through_the_move_of_all_masters_one_after_the_other),
     DURABLE(lock_extended_for_long_is_not_worn_away_by_maintenance),
     DURABLE(lock_held_before_a_replacement_is_released_and_free_after_it),
+    DURABLE(lock_of_a_majority_is_free_after_a_replacement_that_it_was_extended_after),
 };
 
 CASE_MAIN(cases, NULL, NULL)

@@ -31,7 +31,7 @@ struct fence_facts core_facts(unsigned i)
     return facts;
 }
 
-static struct core_fixture *fixture_new(void **state, unsigned n, bool ask_all)
+static struct core_fixture *fixture_new(void **state, unsigned n, enum fence_ask ask)
 {
     core_fixture_end(state);
     struct core_fixture *f = calloc(1, sizeof(*f));
@@ -45,7 +45,7 @@ static struct core_fixture *fixture_new(void **state, unsigned n, bool ask_all)
         .calls = CORE_CALLS,
         .waiters = CORE_WAITERS,
         .extensions = CORE_EXTENSIONS,
-        .ask_all = ask_all,
+        .ask = ask,
         .seed = 1,
     };
     assert_int_equal(fence_core_new(&config, &f->core), 0);
@@ -62,19 +62,29 @@ static struct core_fixture *all_up(struct core_fixture *f)
 
 struct core_fixture *core_fixture_new_down(void **state, unsigned n)
 {
-    return fixture_new(state, n, true);
+    return fixture_new(state, n, FENCE_ASK_ALL);
 }
 
 struct core_fixture *core_fixture_new(void **state, unsigned n)
 {
-    return all_up(fixture_new(state, n, true));
+    return all_up(fixture_new(state, n, FENCE_ASK_ALL));
+}
+
+static struct core_fixture *all_up_for_long(struct core_fixture *f)
+{
+    all_up(f);
+    core_later_us(f, UINT64_C(1000) * 1000 * 1000); /* what members may have imported is gone */
+    return f;
+}
+
+struct core_fixture *core_fixture_new_spread(void **state, unsigned n)
+{
+    return all_up_for_long(fixture_new(state, n, FENCE_ASK_SPREAD));
 }
 
 struct core_fixture *core_fixture_new_majority(void **state, unsigned n)
 {
-    struct core_fixture *f = all_up(fixture_new(state, n, false));
-    core_later_us(f, UINT64_C(1000) * 1000 * 1000); /* what members may have imported is gone */
-    return f;
+    return all_up_for_long(fixture_new(state, n, FENCE_ASK_MAJORITY));
 }
 
 int core_fixture_end(void **state)

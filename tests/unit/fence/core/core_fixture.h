@@ -63,9 +63,10 @@ extern const struct fence_words core_unfit;
 struct fence_facts core_facts(unsigned i);
 
 /* A new core whose @n masters are all active, and one whose masters are not reached yet; both ask
- * all masters at once. And one with all active that asks a majority first. Whatever *@state held
- * before is freed. */
+ * all masters at once. And two with all active that ask a majority first: by slot, and the same for
+ * all names. Whatever *@state held before is freed. */
 struct core_fixture *core_fixture_new(void **state, unsigned n);
+struct core_fixture *core_fixture_new_spread(void **state, unsigned n);
 struct core_fixture *core_fixture_new_majority(void **state, unsigned n);
 struct core_fixture *core_fixture_new_down(void **state, unsigned n);
 int core_fixture_end(void **state);

@@ -23,7 +23,7 @@ static void call(struct core_fixture *f, enum fence_call_kind kind)
 
 static struct core_fixture *asked(void **state, unsigned n, enum fence_call_kind kind)
 {
-    struct core_fixture *f = core_fixture_new_majority(state, n);
+    struct core_fixture *f = core_fixture_new_spread(state, n);
     call(f, kind);
     return f;
 }
@@ -176,7 +176,7 @@ static void nobody_joins_while_those_that_may_extend_it_are_not_late(void **stat
 
 static void second_round_has_another_tag_to_join_by(void **state)
 {
-    struct core_fixture *f = core_fixture_new_majority(state, 3);
+    struct core_fixture *f = core_fixture_new_spread(state, 3);
     uint64_t tags[2];
     for (unsigned r = 0; r < 2; r++) {
         call(f, FENCE_CALL_EXTEND);

@@ -7,7 +7,7 @@
 
 static struct core_fixture *asked(void **state, unsigned n)
 {
-    struct core_fixture *f = core_fixture_new_majority(state, n);
+    struct core_fixture *f = core_fixture_new_spread(state, n);
     core_acquire(f, 1, 0);
     return f;
 }
@@ -73,34 +73,62 @@ static void majority_is_asked_from_the_slot_on(void **state)
     }
 }
 
+/* Whom an acquire of @name asks. It is given up then. */
+static uint32_t asked_for(struct core_fixture *f, const char *name)
+{
+    core_call(f, (struct fence_call){
+                     .kind = FENCE_CALL_ACQUIRE,
+                     .client = 1,
+                     .resource = name,
+                     .lock_id = core_lock_id(1),
+                     .owner = "",
+                     .ttl_ms = CORE_TTL_MS,
+                 });
+    uint32_t set = taken(f);
+    core_give(f, (struct fence_event){.kind = FENCE_EVENT_LEFT, .client = 1});
+    for (unsigned i = 0; i < f->n; i++)
+        core_reply_kind(f, i, FENCE_REPLY_YES);
+    return set;
+}
+
 static void other_slots_begin_with_other_masters(void **state)
 {
-    struct core_fixture *f = core_fixture_new_majority(state, 5);
+    struct core_fixture *f = core_fixture_new_spread(state, 5);
     uint32_t seen = 0;
     char name[] = "a";
     for (; name[0] <= 'z'; name[0]++) {
-        core_call(f, (struct fence_call){
-                         .kind = FENCE_CALL_ACQUIRE,
-                         .client = 1,
-                         .resource = name,
-                         .lock_id = core_lock_id(1),
-                         .owner = "",
-                         .ttl_ms = CORE_TTL_MS,
-                     });
         unsigned from = fence_slot(name, 1) % 5;
-        assert_int_equal(taken(f),
+        assert_int_equal(asked_for(f, name),
                          CORE_SET(from) | CORE_SET((from + 1) % 5) | CORE_SET((from + 2) % 5));
         seen |= CORE_SET(from);
-        core_give(f, (struct fence_event){.kind = FENCE_EVENT_LEFT, .client = 1});
-        for (unsigned i = 0; i < 5; i++)
-            core_reply_kind(f, i, FENCE_REPLY_YES);
     }
     assert_int_equal(seen, CORE_FIRST(5));
 }
 
-static void next_in_the_ring_is_asked_for_one_that_is_not_active(void **state)
+static void same_majority_is_asked_for_all_slots_unless_they_are_to_spread(void **state)
 {
     struct core_fixture *f = core_fixture_new_majority(state, 5);
+    char name[] = "a";
+    for (; name[0] <= 'z'; name[0]++)
+        assert_int_equal(asked_for(f, name), CORE_FIRST(3));
+    core_down(f, 1);
+    for (name[0] = 'a'; name[0] <= 'z'; name[0]++)
+        assert_int_equal(asked_for(f, name), CORE_SET(0) | CORE_SET(2) | CORE_SET(3));
+}
+
+static void least_other_is_asked_for_the_late_one_of_the_same_majority(void **state)
+{
+    struct core_fixture *f = core_fixture_new_majority(state, 5);
+    core_acquire(f, 1, 0);
+    core_number(f, 0, 7);
+    core_number(f, 2, 7);
+    core_tick(f);
+    assert_int_equal(taken(f), CORE_SET(3));
+}
+
+static void next_in_the_ring_is_asked_for_one_that_is_not_active(void **state)
+{
+    struct core_fixture *f = core_fixture_new_spread(state, 5);
     core_down(f, core_nth(f, 1));
     core_acquire(f, 1, 0);
     assert_int_equal(taken(f), core_nths(f, 0, 1) | core_nths(f, 2, 2));
@@ -108,7 +136,7 @@ static void next_in_the_ring_is_asked_for_one_that_is_not_active(void **state)
 
 static void with_too_few_active_nobody_is_asked(void **state)
 {
-    struct core_fixture *f = core_fixture_new_majority(state, 3);
+    struct core_fixture *f = core_fixture_new_spread(state, 3);
     core_down(f, 0);
     core_down(f, 1);
     core_acquire(f, 1, 0);
@@ -219,7 +247,7 @@ static void round_ends_when_it_would_without_a_hedge(void **state)
 
 static void hedge_of_a_short_lease_comes_after_a_third_of_its_round(void **state)
 {
-    struct core_fixture *f = core_fixture_new_majority(state, 3);
+    struct core_fixture *f = core_fixture_new_spread(state, 3);
     core_acquire_ttl(f, 1, 150);
     assert_int_equal(fence_core_deadline(f->core), f->now_us + 15000 / FENCE_HEDGE_ROUND_PART);
 }
@@ -297,7 +325,7 @@ static void where_all_are_asked_nobody_is_undone_after_the_grant(void **state)
 /* Place 1 misses as often as makes it slow. */
 static struct core_fixture *one_slow(void **state)
 {
-    struct core_fixture *f = core_fixture_new_majority(state, 3);
+    struct core_fixture *f = core_fixture_new_spread(state, 3);
     for (unsigned k = 0; k < FENCE_SLOW_MISSES; k++) {
         core_acquire(f, 1, 0);
         assert_int_equal(taken(f), core_nths(f, 0, 2));
@@ -382,7 +410,7 @@ static void lost_reply_is_no_answer_in_time(void **state)
 
 static void masters_in_step_are_hinted_nothing(void **state)
 {
-    struct core_fixture *f = core_fixture_new_majority(state, 5);
+    struct core_fixture *f = core_fixture_new_spread(state, 5);
     assert_int_equal(granted_at_once(f, 1, 7), 0);
     assert_int_equal(granted_at_once(f, 2, 8), 0);
     assert_int_equal(granted_at_once(f, 3, 9), 0);
@@ -390,7 +418,7 @@ static void masters_in_step_are_hinted_nothing(void **state)
 
 static void last_token_is_hinted_once_another_master_is_asked(void **state)
 {
-    struct core_fixture *f = core_fixture_new_majority(state, 5);
+    struct core_fixture *f = core_fixture_new_spread(state, 5);
     assert_int_equal(granted_at_once(f, 1, 7), 0);
     core_down(f, core_nth(f, 0));
     assert_int_equal(granted_at_once(f, 2, 8), 7);
@@ -426,7 +454,7 @@ static void confirmed_token_is_what_counters_are_at(void **state)
 
 static void hints_are_forgotten_with_the_view(void **state)
 {
-    struct core_fixture *f = core_fixture_new_majority(state, 5);
+    struct core_fixture *f = core_fixture_new_spread(state, 5);
     assert_int_equal(granted_at_once(f, 1, 7), 0);
     change_view(f, core_nth(f, 4));
     core_down(f, core_nth(f, 0));
@@ -456,7 +484,7 @@ static void hedge_hints_what_makes_its_number_the_highest_so_far(void **state)
 
 static void hedge_without_a_number_so_far_hints_as_the_first_did(void **state)
 {
-    struct core_fixture *f = core_fixture_new_majority(state, 3);
+    struct core_fixture *f = core_fixture_new_spread(state, 3);
     assert_int_equal(granted_at_once(f, 1, 7), 0);
     core_acquire(f, 2, 0);
     assert_int_equal(take_of(f, 0)->hint, 0);
@@ -510,7 +538,7 @@ static void grant_pair(struct core_fixture *f, unsigned k, int64_t a, int64_t b)
 
 static void each_lock_of_several_has_a_hint_of_its_own(void **state)
 {
-    struct core_fixture *f = core_fixture_new_majority(state, 3);
+    struct core_fixture *f = core_fixture_new_spread(state, 3);
     acquire_pair(f, 1);
     assert_int_equal(taken(f), core_nths(f, 0, 2)); /* by the first of them */
     grant_pair(f, 0, 7, 3);
@@ -525,7 +553,7 @@ static void each_lock_of_several_has_a_hint_of_its_own(void **state)
 
 static void hedge_of_several_hints_what_makes_each_number_the_highest(void **state)
 {
-    struct core_fixture *f = core_fixture_new_majority(state, 3);
+    struct core_fixture *f = core_fixture_new_spread(state, 3);
     acquire_pair(f, 1);
     grant_pair(f, 1, 7, 3);
     core_tick(f);
@@ -541,6 +569,8 @@ static void hedge_of_several_hints_what_makes_each_number_the_highest(void **sta
 static const struct CMUnitTest cases[] = {
     CORE_CASE(majority_is_asked_from_the_slot_on),
     CORE_CASE(other_slots_begin_with_other_masters),
+    CORE_CASE(same_majority_is_asked_for_all_slots_unless_they_are_to_spread),
+    CORE_CASE(least_other_is_asked_for_the_late_one_of_the_same_majority),
     CORE_CASE(next_in_the_ring_is_asked_for_one_that_is_not_active),
     CORE_CASE(with_too_few_active_nobody_is_asked),
     CORE_CASE(as_many_others_are_asked_as_are_late),

@@ -13,7 +13,7 @@ enum {
 
 static struct core_fixture *extending(void **state, unsigned n)
 {
-    struct core_fixture *f = core_fixture_new_majority(state, n);
+    struct core_fixture *f = core_fixture_new_spread(state, n);
     core_call(f, (struct fence_call){
                      .kind = FENCE_CALL_EXTEND,
                      .client = CLIENT,
