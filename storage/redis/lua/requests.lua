@@ -311,8 +311,7 @@ end
 
 -- Step 4. The attempt alone is not enough. A late copy of step 1 may have locked again under it, after
 -- another holder's turn. Then its number is higher than the token.
-local function agrees(key, tag, token, flags)
-    local value = lock_at(key)
+local function agrees(value, tag, token, flags)
     if not begins(value, tag, TAG) and
        not (has(flags, 'a') and begins(value, id_of(tag) .. '.*', TAG)) then
         return false
@@ -321,8 +320,14 @@ local function agrees(key, tag, token, flags)
     return number <= tonumber(token)
 end
 
-local function raise(key, slot, token)
-    local id, number, extensions, from, owner = parse(lock_at(key))
+-- The usual case, told without parsing: this master gave the token. Its counter is not below it.
+local function gave(value, tag, token)
+    local head = tag .. ':' .. token .. ':'
+    return value and find(value, head, 1, true) == 1 and find(value, '^%d+::', #head + 1) ~= nil
+end
+
+local function raise(key, value, slot, token)
+    local id, number, extensions, from, owner = parse(value)
     local counter = tonumber(call('HGET', fleet, slot) or '0')
     if counter < tonumber(token) then
         call('HSET', fleet, slot, token)
@@ -333,22 +338,27 @@ local function raise(key, slot, token)
 end
 
 local function confirm(key, tag, slot, token, flags)
-    if not agrees(key, tag, token, flags) then
+    local value = lock_at(key)
+    if gave(value, tag, token) then
+        return 1
+    elseif not agrees(value, tag, token, flags) then
         return 0
     end
-    raise(key, slot, token)
+    raise(key, value, slot, token)
     return 1
 end
 
 local function confirm_group(first, at)
     local n, flags, tag = tonumber(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3]
+    local values = {}
     for k = 1, n do
-        if not agrees(KEYS[first + k - 1], tag, ARGV[at + 3 + 2 * k], flags) then
+        values[k] = lock_at(KEYS[first + k - 1])
+        if not agrees(values[k], tag, ARGV[at + 3 + 2 * k], flags) then
             return 0
         end
     end
     for k = 1, n do
-        raise(KEYS[first + k - 1], ARGV[at + 2 + 2 * k], ARGV[at + 3 + 2 * k])
+        raise(KEYS[first + k - 1], values[k], ARGV[at + 2 + 2 * k], ARGV[at + 3 + 2 * k])
     end
     return 1
 end
