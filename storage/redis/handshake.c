@@ -4,8 +4,10 @@
 #include "storage/redis/keys.h"
 #include "storage/redis/lua/doubt.lua.h"
 #include "storage/redis/lua/lineage.lua.h"
+#include "storage/redis/lua/locks.lua.h"
 #include "storage/redis/lua/requests.lua.h"
 #include "storage/redis/lua/restamp.lua.h"
+#include "storage/redis/lua/seldom.lua.h"
 #include "storage/redis/lua/view.lua.h"
 #include "storage/redis/peer.h"
 #include "storage/redis/trial.h"
@@ -166,8 +168,9 @@ static bool ask_in_handshake(struct storage_session *session, enum storage_quest
 static bool load_script(struct storage_session *session)
 {
     return redisAsyncCommand(session->connection->context, on_script_loaded, session,
-                             "SCRIPT LOAD %s%s%s", storage_redis_lua_lineage,
-                             storage_redis_lua_view, storage_redis_lua_requests) == REDIS_OK;
+                             "SCRIPT LOAD %s%s%s%s%s", storage_redis_lua_lineage,
+                             storage_redis_lua_view, storage_redis_lua_locks,
+                             storage_redis_lua_seldom, storage_redis_lua_requests) == REDIS_OK;
 }
 
 static void on_handshake_info(redisAsyncContext *context, void *reply, void *privdata)

@@ -268,7 +268,7 @@ static void master_half_taken_back_counts_as_one_that_forgot(void **state)
     assert_int_equal(call(client.port, "GET", "/readyz", NULL, NULL)->status, 503);
 }
 
-/* Held locks as requests.lua writes them, alike on all masters. */
+/* Held locks as locks.lua writes them, alike on all masters. */
 static void hold_many_locks(void)
 {
     for (unsigned i = 0; i < MASTERS; i++)

@@ -1,4 +1,4 @@
-/* What storage/redis/lua/requests.lua does to the locks of a master, as data. */
+/* What storage/redis/lua/locks.lua and seldom.lua do to the locks of a master, as data. */
 #ifndef TESTS_SIM_MASTERS_LOCKS_H
 #define TESTS_SIM_MASTERS_LOCKS_H
 

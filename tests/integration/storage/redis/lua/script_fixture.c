@@ -1,6 +1,10 @@
 #include "tests/integration/storage/redis/lua/script_fixture.h"
 
 #include "storage/redis/lua/lineage.lua.h"
+#include "storage/redis/lua/locks.lua.h"
+#include "storage/redis/lua/requests.lua.h"
+#include "storage/redis/lua/seldom.lua.h"
+#include "storage/redis/lua/view.lua.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,6 +96,14 @@ redisReply *script_eval(const char *const scripts[], size_t n, const char *argum
     free(script);
     free(words);
     return reply;
+}
+
+redisReply *script_eval_requests(const char *arguments)
+{
+    static const char *const scripts[] = {storage_redis_lua_lineage, storage_redis_lua_view,
+                                          storage_redis_lua_locks, storage_redis_lua_seldom,
+                                          storage_redis_lua_requests};
+    return script_eval(scripts, sizeof(scripts) / sizeof(scripts[0]), arguments);
 }
 
 void script_assert_error(redisReply *reply, const char *sign)

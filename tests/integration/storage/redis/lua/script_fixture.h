@@ -40,6 +40,9 @@ redisReply *script_reply(const char *format, ...);
 /* The same for EVAL of the @n parts of a script, and its arguments with a space between. */
 redisReply *script_eval(const char *const scripts[], size_t n, const char *arguments);
 
+/* The same for the script that carries requests. */
+redisReply *script_eval_requests(const char *arguments);
+
 /* Writes the marker of @member ("1" .. "3"), active, under the lineage that stands, in a fleet that
  * knows the incarnations 10, 20 and 30. */
 void script_mark_active(const char *member, const char *durable);

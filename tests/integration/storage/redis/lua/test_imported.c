@@ -1,8 +1,5 @@
 /* What may be done with a lock that was imported, and with a tombstone, on a real Redis: the server
  * is the second of three masters. */
-#include "storage/redis/lua/lineage.lua.h"
-#include "storage/redis/lua/requests.lua.h"
-#include "storage/redis/lua/view.lua.h"
 #include "tests/integration/storage/redis/lua/script_fixture.h"
 
 #include <stdio.h>
@@ -25,12 +22,10 @@ enum {
 
 static redisReply *ask(const char *request)
 {
-    static const char *const scripts[] = {storage_redis_lua_lineage, storage_redis_lua_view,
-                                          storage_redis_lua_requests};
     char arguments[256];
     snprintf(arguments, sizeof(arguments), "2 pawl:fleet " KEY " 10,20,30 " SCRIPT_FLEET " 2 %s",
              request);
-    redisReply *reply = script_eval(scripts, 3, arguments);
+    redisReply *reply = script_eval_requests(arguments);
     assert_int_equal(reply->type, REDIS_REPLY_ARRAY);
     assert_int_equal(reply->elements, 1);
     return reply;

@@ -2,10 +2,8 @@
  * taken writes back, none of them acts. */
 #include "storage/redis/lua/doubt.lua.h"
 #include "storage/redis/lua/lineage.lua.h"
-#include "storage/redis/lua/requests.lua.h"
 #include "storage/redis/lua/restamp.lua.h"
 #include "storage/redis/lua/settle.lua.h"
-#include "storage/redis/lua/view.lua.h"
 #include "tests/integration/storage/redis/lua/script_fixture.h"
 #include "tests/lib/wait.h"
 
@@ -42,12 +40,10 @@ static const char *const requests[] = {
 
 static redisReply *ask(const char *request)
 {
-    static const char *const scripts[] = {storage_redis_lua_lineage, storage_redis_lua_view,
-                                          storage_redis_lua_requests};
     char arguments[512];
     snprintf(arguments, sizeof(arguments),
              "2 pawl:fleet pawl:lock:1 10,20,30 " SCRIPT_FLEET " 1 %s", request);
-    return script_eval(scripts, 3, arguments);
+    return script_eval_requests(arguments);
 }
 
 static struct fence_rejoin_reply record(void)
