@@ -3,6 +3,8 @@
 
 enum {
     DELAY_MAX_MS = 80,    /* past the deadline of a master, too */
+    SLOW_MIN_MS = 5, /* each way: slow, and in time */
+    SLOW_MAX_MS = 15,
     RESET_PERMILLE = 300, /* of the links that come back, these begin with a reset */
 };
 
@@ -89,6 +91,13 @@ static void delay_by(struct stage *stage, const struct fault *fault, unsigned de
 void act_delay(struct stage *stage, struct sim_rng *rng, struct fault *fault)
 {
     delay_by(stage, fault, sim_rng_between(rng, 1, DELAY_MAX_MS));
+}
+
+/* For all, and for so long that it is not asked first any more, and comes back later. */
+void act_slow(struct stage *stage, struct sim_rng *rng, struct fault *fault)
+{
+    fault->pawlds = (1U << STAGE_PAWLDS) - 1;
+    delay_by(stage, fault, sim_rng_between(rng, SLOW_MIN_MS, SLOW_MAX_MS));
 }
 
 void act_delay_no_more(struct stage *stage, struct sim_rng *rng, struct fault *fault)

@@ -65,6 +65,7 @@ ACT(act_let_flow);
 ACT(act_refuse);
 ACT(act_accept_again);
 ACT(act_delay);
+ACT(act_slow);
 ACT(act_delay_no_more);
 
 /* acts_others.c: clocks, pawld, its door, clients */

@@ -52,6 +52,7 @@ const struct fault_kind fault_kinds[FAULT_KINDS] = {
     {"link refused",                       FAULT_OF_LINKS,     5,    50,  1500, ALL,      0,         act_refuse, act_accept_again, NULL, false},
     {"two masters out of a pawld's reach", FAULT_OF_LINKS,    12,   200,  2500, ALL,      0,         act_cut_two, act_mend_two, NULL, false},
     {"link delayed",                       FAULT_OF_LINKS,    10,   100,  3000, ALL,      0,         act_delay, act_delay_no_more, NULL, false},
+    {"master slow for all",                FAULT_OF_LINKS,     8,  1500,  4000, ALL,      0,         act_slow, act_delay_no_more, NULL, false},
     {"clock jumped",                       FAULT_OF_CLOCK,    10,    50,  2000, ALL,      0,         act_jump, act_set_right, NULL, false},
     {"clock ran at a wrong rate",          FAULT_OF_CLOCK,    10,   200,  3000, ALL,      0,         act_skew, act_set_right, NULL, false},
     {"pawld killed",                       FAULT_OF_PAWLD,     4,    20,  1000, ALL,      0,         act_kill_pawld, act_start_pawld, NULL, false},

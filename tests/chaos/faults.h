@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 enum {
-    FAULT_KINDS = 35,
+    FAULT_KINDS = 36,
 };
 
 struct stage;
