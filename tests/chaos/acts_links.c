@@ -2,8 +2,8 @@
 #include "tests/chaos/proxy.h"
 
 enum {
-    DELAY_MAX_MS = 80,    /* past the deadline of a master, too */
-    SLOW_MIN_MS = 5, /* each way: slow, and in time */
+    DELAY_MAX_MS = 80, /* past the deadline of a master, too */
+    SLOW_MIN_MS = 5,   /* each way: slow, and in time */
     SLOW_MAX_MS = 15,
     RESET_PERMILLE = 300, /* of the links that come back, these begin with a reset */
 };
