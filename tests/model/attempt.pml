@@ -82,7 +82,7 @@ inline begin(a)
     d_step {
         phase[a] = ASKING;
 #if !HEDGES
-        asked[a] = (ONE_ASKS_FEW && a == 0 -> bit(0) | bit(1) : ALL_MEMBERS);
+        asked[a] = (ONE_ASKS_FEW && a == 0 -> bit(Q) - 1 : ALL_MEMBERS);
 #endif
         remember_grants(a)
     }

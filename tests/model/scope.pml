@@ -37,7 +37,7 @@
 #define HEDGES 0 /* 1: an attempt asks a majority first, and the others when it likes */
 #endif
 #ifndef ONE_ASKS_FEW
-#define ONE_ASKS_FEW 0 /* 1: attempt 0 asks members 0 and 1 alone, for which members have to be alike */
+#define ONE_ASKS_FEW 0 /* 1: attempt 0 asks the first q members alone, for which members have to be alike */
 #endif
 #ifndef HINTS
 #define HINTS 0 /* step 1 may name any number up to this one as a hint */
