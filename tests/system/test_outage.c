@@ -161,8 +161,8 @@ static void frozen_master_delays_nobody_and_is_taken_back(void **state)
     const double two_ms = acquire_ms("frozen/two");
     print_message("median acquire: %.1f ms with one of five frozen, %.1f ms with two\n", one_ms,
                   two_ms);
-    assert_true(one_ms < MASTER_DEADLINE_MS / 2.0);
-    assert_true(two_ms < MASTER_DEADLINE_MS / 2.0);
+    assert_true(one_ms < MASTER_DEADLINE_MS); /* which it takes at least where it is waited for */
+    assert_true(two_ms < MASTER_DEADLINE_MS);
     masters_wait(port, 2, "down", "silent");
 
     redis_fleet_resume(fleet, 2);

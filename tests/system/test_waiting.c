@@ -92,7 +92,7 @@ static void who_waits_zero_does_not_wait(void **state)
     call_grant(port, "zero", NULL);
     const uint64_t began_ms = wait_now_ms();
     EXPECT_PROBLEM(call_acquire(port, "zero", "{\"wait_ms\": 0}"), 409, "held", 3);
-    assert_in_range(wait_now_ms() - began_ms, 0, 250);
+    assert_in_range(wait_now_ms() - began_ms, 0, 2000); /* and not until the lease ends */
 }
 
 static void who_does_not_wait_is_refused_although_others_wait(void **state)
