@@ -190,7 +190,7 @@ static inline const char *storage_master_detail(const struct storage_master *mas
     return master->ops->detail(master);
 }
 
-/* How long the last call took there and back, in microseconds; 0 before the first. */
+/* How long the last call or probe took there and back, in microseconds; 0 before the first. */
 static inline uint64_t storage_master_round_trip_us(const struct storage_master *master)
 {
     return master->ops->round_trip_us(master);

@@ -65,6 +65,7 @@ struct storage_connection {
     enum storage_link link;     /* only connection.c moves it */
     redisAsyncContext *context; /* NULL unless CONNECTING, HANDSHAKE or READY */
     uint64_t ready_ns;          /* when the last handshake ended well */
+    uint64_t round_trip_us;     /* of the last script call or probe; 0 before the first */
     bool reset_wanted;
     char detail[STORAGE_DETAIL_MAX]; /* of the last failure; "" if there was none */
 

@@ -245,7 +245,7 @@ static const char *redis_detail(const struct storage_master *base)
 
 static uint64_t redis_round_trip_us(const struct storage_master *base)
 {
-    return redis_of_const(base)->outbox.round_trip_us;
+    return redis_of_const(base)->connection.round_trip_us;
 }
 
 static void redis_free(struct storage_master *base)

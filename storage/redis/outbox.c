@@ -104,7 +104,7 @@ static void batch_answered(struct storage_outbox *outbox, struct storage_batch *
     if (current && !reply)
         storage_connection_broke(connection, &context->c);
     if (current && reply)
-        outbox->round_trip_us = (uv_hrtime() - batch->sent_ns) / 1000;
+        connection->round_trip_us = (uv_hrtime() - batch->sent_ns) / 1000;
     struct fence_view known;
     bool stale = reply && storage_view_refused(reply, session->members, &known);
     if (connection->link != STORAGE_LINK_CLOSED)

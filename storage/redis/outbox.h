@@ -24,7 +24,6 @@ struct storage_outbox {
     uint64_t called_ns;          /* when the last of them was */
     uint64_t generation;
     char view[FENCE_VIEW_TEXT_MAX];
-    uint64_t round_trip_us; /* of the last script call; 0 before the first */
 };
 
 /* @outbox is zeroed. FENCE_ENOMEM. */

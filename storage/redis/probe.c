@@ -40,8 +40,11 @@ static void read_probe_fact(struct storage_probe *probe, const redisAsyncContext
             storage_facts_read(question, reply, probe->session->members, &probe->reading) != 0;
 }
 
-static void on_probe_info(redisAsyncContext *context, void *reply, void *probe)
+static void on_probe_info(redisAsyncContext *context, void *reply, void *privdata)
 {
+    struct storage_probe *probe = privdata;
+    if (reply && is_of_ready(probe, context))
+        probe->session->connection->round_trip_us = (uv_hrtime() - probe->sent_ns) / 1000;
     read_probe_fact(probe, context, STORAGE_ASK_INFO, reply);
 }
 
@@ -210,6 +213,7 @@ static void on_probe_due(void *context)
     memcpy(probe->reading.facts.host, session->reading.facts.host,
            sizeof(probe->reading.facts.host));
     probe->reading.facts.clock = (struct fence_clock_reading){.before_us = storage_clock_us()};
+    probe->sent_ns = uv_hrtime();
     if (!ask_all(probe))
         storage_connection_fail(session->connection, FENCE_REASON_UNREACHABLE, "out of memory");
 }

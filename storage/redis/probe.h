@@ -27,6 +27,7 @@ struct storage_probe {
     unsigned owed;   /* answers */
     unsigned missed; /* probes that were due since, and were not made */
     bool failed;     /* it will not be told */
+    uint64_t sent_ns;
     struct storage_reading reading;
 };
 
