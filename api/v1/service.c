@@ -44,6 +44,8 @@ static void write_facts(struct api_writer *writer, const struct fence_master *ma
     const struct fence_facts *facts = master->connected ? &master->facts : NULL;
     const char *role = facts == NULL ? NULL : facts->replica ? "replica" : "master";
     api_write_string(writer, "role", role);
+    api_write_string(writer, "server", facts != NULL ? facts->server : NULL);
+    api_write_string(writer, "version", facts != NULL ? facts->version : NULL);
     api_write_string(writer, "run_id", facts != NULL ? facts->server_id : NULL);
     api_write_string(writer, "persistence", facts != NULL ? audited->persistence : NULL);
     if (facts != NULL)

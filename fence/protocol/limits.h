@@ -17,6 +17,7 @@ enum {
     FENCE_ID_HEX_LEN = 40,  /* the id of a server's process, or of a fleet */
     FENCE_LINEAGE_MAX = 63, /* bytes of a lineage */
     FENCE_HOST_MAX = 45,    /* bytes of an IP address as text */
+    FENCE_SERVER_MAX = 31,  /* bytes of what a server calls itself, and of its version */
     FENCE_SLOTS = 16384,    /* token counters that a master keeps, for any number of names */
     FENCE_GROUP_MIN = 2,    /* resources acquired together, all or none */
     FENCE_GROUP_MAX = 64,

@@ -91,6 +91,27 @@ static bool read_version(const char *text, uint32_t *ret_version)
     return true;
 }
 
+/* Copies the value of @field, for people. False where it is not there, too long, or not plain. */
+static bool copy_field(const char *info, const char *field, char to[static FENCE_SERVER_MAX + 1])
+{
+    size_t len = 0;
+    const char *value = info_field(info, field, &len);
+    return value && storage_text_plain(value, len) &&
+           storage_text_copy(to, FENCE_SERVER_MAX + 1, value, len);
+}
+
+/* A server that stands for a Redis names itself, and has a version of its own beside that. */
+static void read_server(const char *info, struct fence_facts *facts)
+{
+    char field[FENCE_SERVER_MAX + sizeof("_version")];
+    if (!copy_field(info, "server_name", facts->server))
+        strcpy(facts->server, "redis");
+    snprintf(field, sizeof(field), "%s_version", facts->server);
+    if (!copy_field(info, field, facts->version) &&
+        !copy_field(info, "redis_version", facts->version))
+        facts->version[0] = '\0';
+}
+
 /* Calls of a command since the process started, or since CONFIG RESETSTAT. */
 static uint64_t info_calls(const char *info, const char *command)
 {
@@ -160,6 +181,7 @@ static int read_info(const redisReply *reply, struct storage_reading *reading)
         return FENCE_EIO;
     if (!read_lineage(reply->str, reading))
         return FENCE_EIO;
+    read_server(reply->str, facts);
     read_history(reply->str, reading);
     facts->replica = info_is(reply->str, "role", "slave");
     reading->server.cluster = info_is(reply->str, "cluster_enabled", "1");

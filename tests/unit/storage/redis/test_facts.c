@@ -75,6 +75,37 @@ static bool may_evict(const char *more)
     return reading.server.evicts;
 }
 
+static void server_without_a_name_is_a_redis(void **state)
+{
+    (void)state;
+    struct fence_facts facts = info("");
+    assert_string_equal(facts.server, "redis");
+    assert_string_equal(facts.version, "7.0.15");
+}
+
+static void server_with_a_name_has_a_version_of_its_own(void **state)
+{
+    (void)state;
+    struct fence_facts facts = info("server_name:valkey\r\nvalkey_version:8.1.1\r\n");
+    assert_string_equal(facts.server, "valkey");
+    assert_string_equal(facts.version, "8.1.1");
+    facts = info("server_name:other\r\n");
+    assert_string_equal(facts.server, "other");
+    assert_string_equal(facts.version, "7.0.15");
+}
+
+/* It is shown to people and to their terminals. */
+static void name_that_is_too_long_or_not_plain_is_not_taken(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+        "server_name:0123456789012345678901234567890123456789\r\n",
+        "server_name:val\x1b[31mkey\r\n",
+    };
+    for (size_t k = 0; k < sizeof(names) / sizeof(names[0]); k++)
+        assert_string_equal(info(names[k]).server, "redis");
+}
+
 /* An array of bulk strings; "" where nothing is there. */
 static void write_array(const char *const items[], size_t n, char wire[static WIRE_MAX])
 {
@@ -505,6 +536,9 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(loss_is_what_no_later_start_can_undo),
     cmocka_unit_test(reset_of_statistics_is_another_lineage),
     cmocka_unit_test(master_half_way_is_intact_where_it_was_when_that_began),
+    cmocka_unit_test(server_without_a_name_is_a_redis),
+    cmocka_unit_test(server_with_a_name_has_a_version_of_its_own),
+    cmocka_unit_test(name_that_is_too_long_or_not_plain_is_not_taken),
     cmocka_unit_test(master_without_a_marker_kept_nothing),
     cmocka_unit_test(marker_says_which_init_is_not_done),
     cmocka_unit_test(time_is_seconds_and_microseconds),
