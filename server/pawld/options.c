@@ -3,7 +3,7 @@
 #include "fence/bootstrap/bootstrap.h"
 #include "server/loop/driver.h"
 #include "server/loop/worker.h"
-#include "server/pawld/pawld.h"
+#include "server/pawld/password.h"
 #include "storage/redis/master.h"
 
 #include <argp.h>
@@ -19,6 +19,7 @@ enum {
     OPTION_LISTEN,
     OPTION_MASTER,
     OPTION_NEW,
+    OPTION_PASSWORD_FILE,
     OPTION_PROBE,
     OPTION_TOKEN_FLOOR,
     OPTION_TTL_MAX,
@@ -27,12 +28,15 @@ enum {
     CORES_A_WORKER = 2, /* the masters' connections and the kernel's part keep the other busy */
 };
 
-static error_t add_master(struct pawld_options *options, const char *text)
+/* The URL is wiped also where it is wrong: it may hold a password all the same. */
+static error_t add_master(struct pawld_options *options, char *text)
 {
     const char *why = "";
     if (options->masters_count == FENCE_MASTERS_MAX)
         return server_options_error("a fleet has at most %d masters", FENCE_MASTERS_MAX);
-    if (storage_redis_url_parse(text, &options->masters[options->masters_count], &why) != 0)
+    int error = storage_redis_url_parse(text, &options->masters[options->masters_count], &why);
+    pawld_password_hide(text);
+    if (error)
         return server_options_error("--master: %s", why); /* not the text: it may hold a password */
     options->masters_count++;
     return 0;
@@ -123,6 +127,12 @@ static error_t check(const struct pawld_options *options)
     return 0;
 }
 
+static error_t check_all(struct pawld_options *options)
+{
+    error_t error = check(options);
+    return error ? error : pawld_password_give(options);
+}
+
 static error_t parse_pawld_option(int key, char *text, struct argp_state *state)
 {
     struct pawld_options *options = state->input;
@@ -137,6 +147,9 @@ static error_t parse_pawld_option(int key, char *text, struct argp_state *state)
         return 0;
     case OPTION_MASTER:
         return add_master(options, text);
+    case OPTION_PASSWORD_FILE:
+        options->password_file = text;
+        return 0;
     case OPTION_NEW:
         options->is_new = true;
         return 0;
@@ -153,17 +166,24 @@ static error_t parse_pawld_option(int key, char *text, struct argp_state *state)
     case ARGP_KEY_ARG:
         return server_options_error("does not know '%s'; see --help", text);
     case ARGP_KEY_END:
-        return check(options);
+        return check_all(options);
     default:
         return ARGP_ERR_UNKNOWN;
     }
 }
 
-#define MASTER_OPTION                                                                              \
+#define MASTER_OPTIONS                                                                             \
+    {"master",                                                                                     \
+     OPTION_MASTER,                                                                                \
+     "URL",                                                                                        \
+     0,                                                                                            \
+     "A master: redis://[user:password@]host:port or unix:///path. Give it once for each, "        \
+     "in the same order for every pawld and for init",                                             \
+     0},                                                                                           \
     {                                                                                              \
-        "master", OPTION_MASTER, "URL", 0,                                                         \
-            "A master: redis://[user:password@]host:port or unix:///path. Give it once for each, " \
-            "in the same order for every pawld and for init",                                      \
+        "master-password-file", OPTION_PASSWORD_FILE, "FILE", 0,                                   \
+            "The first line of FILE is the password of all masters whose URLs have none. Without " \
+            "this option it is " PAWLD_PASSWORD_VARIABLE " of the environment",                    \
             0                                                                                      \
     }
 
@@ -187,7 +207,7 @@ int pawld_read_serve_options(int argc, char **argv, struct pawld_options *ret_op
          "the slot of the name; or all. The first two ask others where one is slow or does not "
          "answer (default majority)",
          0},
-        MASTER_OPTION,
+        MASTER_OPTIONS,
         {"max-waiters", OPTION_WAITERS_MAX, "N", 0,
          "How many calls may wait for locks at a time (default 12288); one more is refused with "
          "429. The workers have equal shares, rounded up",
@@ -239,7 +259,7 @@ int pawld_read_init_options(int argc, char **argv, struct pawld_options *ret_opt
          "A majority of this fleet lost its memory: its tokens go on above T, the highest token "
          "that any guard has seen",
          0},
-        MASTER_OPTION,
+        MASTER_OPTIONS,
         {"max-ttl-ms", OPTION_TTL_MAX, "MS", 0,
          "The longest lease that this fleet will ever grant (default 300000). With --token-floor: "
          "the longest lease that it had, if no master remembers it",

@@ -14,13 +14,14 @@ struct pawld_options {
     struct server_http_options http;
     struct storage_redis_url masters[FENCE_MASTERS_MAX];
     unsigned masters_count;
-    unsigned workers;     /* serve: 1 .. SERVER_WORKERS_MAX */
-    unsigned probe_ms;    /* serve: from one probe of a master to the next */
-    enum fence_ask ask;   /* serve: which masters a call asks first */
-    uint32_t waiters_max; /* serve: calls that may wait */
-    uint32_t ttl_max_ms;  /* init; 0: not given */
-    bool is_new;          /* init --new */
-    int64_t token_floor;  /* init --token-floor; negative: not given */
+    const char *password_file; /* of masters whose URLs have no password; NULL: none */
+    unsigned workers;          /* serve: 1 .. SERVER_WORKERS_MAX */
+    unsigned probe_ms;         /* serve: from one probe of a master to the next */
+    enum fence_ask ask;        /* serve: which masters a call asks first */
+    uint32_t waiters_max;      /* serve: calls that may wait */
+    uint32_t ttl_max_ms;       /* init; 0: not given */
+    bool is_new;               /* init --new */
+    int64_t token_floor;       /* init --token-floor; negative: not given */
 };
 
 /* Read the command lines of "pawld" and "pawld init". 0, or the exit status: one sentence is on

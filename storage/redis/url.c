@@ -43,7 +43,7 @@ static const char *parse_credentials(const char *text, size_t len, struct storag
     if (!decode(url->user, sizeof(url->user), text, user_len) ||
         !decode(url->password, sizeof(url->password), colon + 1, len - user_len - 1))
         return "the user or the password is too long or wrongly percent-encoded";
-    return url->password[0] ? NULL : "the password is empty";
+    return url->user[0] || url->password[0] ? NULL : "the password is empty";
 }
 
 static const char *parse_port(const char *text, struct storage_redis_url *url)

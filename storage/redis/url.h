@@ -17,12 +17,13 @@ enum {
 struct storage_redis_url {
     char host[STORAGE_HOST_MAX + 1]; /* "" for a Unix socket; without the brackets of IPv6 */
     uint16_t port;
-    char path[STORAGE_PATH_MAX + 1]; /* "" for TCP */
-    char user[STORAGE_SECRET_MAX + 1];
+    char path[STORAGE_PATH_MAX + 1];       /* "" for TCP */
+    char user[STORAGE_SECRET_MAX + 1];     /* "" for the default one */
     char password[STORAGE_SECRET_MAX + 1]; /* "" for none */
 };
 
 /* Reads @text. User and password may be percent-encoded (RFC 3986, 2.1); the port defaults to 6379.
+ * "user:@" is a user whose password is told elsewhere.
  * FENCE_EINVAL, and a static sentence in *@ret_why, for anything else. */
 FENCE_CHECKED int storage_redis_url_parse(const char *text, struct storage_redis_url *ret_url,
                                           const char **ret_why);

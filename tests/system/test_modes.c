@@ -1,10 +1,12 @@
 /* The same service over one master or three, over Unix sockets, over masters with a password. */
 #include "tests/lib/case.h"
+#include "tests/lib/process.h"
 #include "tests/system/calls.h"
 #include "tests/system/fleet.h"
 #include "tests/system/masters.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Every call on a lock once, over a new fleet of @n. */
@@ -85,6 +87,75 @@ static void masters_ask_for_a_password(void **state)
     assert_null(strstr(response->body, "hunter2"));
 }
 
+/* What lists of processes show of @process: its file in /proc, with a blank for each NUL. */
+static void expect_not_shown(const struct process *process, const char *file, const char *secret)
+{
+    char path[64], shown[16 * 1024];
+    snprintf(path, sizeof(path), "/proc/%d/%s", (int)process_id(process), file);
+    FILE *from = fopen(path, "re");
+    assert_non_null(from);
+    const size_t len = fread(shown, 1, sizeof(shown) - 1, from);
+    fclose(from);
+    assert_in_range(len, 1, sizeof(shown) - 2);
+    for (size_t i = 0; i < len; i++)
+        shown[i] = shown[i] ? shown[i] : ' ';
+    shown[len] = '\0';
+    if (strstr(shown, secret))
+        fail_msg("%s has the password: %s", path, shown);
+}
+
+static void password_in_a_url_is_not_shown_by_lists_of_processes(void **state)
+{
+    (void)state;
+    char url[128];
+    pawl_init_new(fleet);
+    fleet_command(0, "CONFIG SET requirepass s3cr3t");
+    snprintf(url, sizeof(url), "redis://:s3cr3t@127.0.0.1:%u", (unsigned)fleet->master[0].port);
+    redis_fleet_readdress(fleet, 0, url);
+    struct pawl_service service = fleet_serve();
+    masters_wait_all_active(service.port, 3);
+    expect_not_shown(service.process, "cmdline", "s3cr3t");
+}
+
+/* Of the default user, and of another one. */
+static void set_passwords(void)
+{
+    char url[128];
+    fleet_command(2, "CONFIG SET requirepass s3cr3t");
+    fleet_command(0, "CONFIG SET requirepass s3cr3t");
+    fleet_command(1, "ACL SETUSER pawl on >s3cr3t ~pawl:* &pawl:* +@all");
+    snprintf(url, sizeof(url), "redis://pawl:@127.0.0.1:%u", (unsigned)fleet->master[1].port);
+    redis_fleet_readdress(fleet, 1, url);
+}
+
+static void password_comes_from_a_file(void **state)
+{
+    (void)state;
+    char path[256];
+    pawl_init_new(fleet);
+    set_passwords();
+    snprintf(path, sizeof(path), "%s/password", fleet->dir);
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    assert_true(fputs("s3cr3t\nand what is not of it\n", file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    struct pawl_service service = pawld_start(
+        fleet, (const char *const[]){FLEET_PROBE, "--master-password-file", path, NULL});
+    masters_wait_all_active(service.port, 3);
+}
+
+static void password_comes_from_the_environment_and_is_wiped_there(void **state)
+{
+    (void)state;
+    pawl_init_new(fleet);
+    set_passwords();
+    assert_int_equal(setenv("PAWL_MASTER_PASSWORD", "s3cr3t", 1), 0);
+    struct pawl_service service = fleet_serve();
+    assert_int_equal(unsetenv("PAWL_MASTER_PASSWORD"), 0);
+    masters_wait_all_active(service.port, 3);
+    expect_not_shown(service.process, "environ", "s3cr3t");
+}
+
 static void master_with_a_wrong_password_stays_out(void **state)
 {
     (void)state;
@@ -110,6 +181,9 @@ static const struct CMUnitTest cases[] = {
     FLEET_CASE(three_masters_are_a_fleet, 3, REDIS_VOLATILE),
     FLEET_CASE(masters_are_reached_over_unix_sockets, 3, REDIS_VOLATILE),
     FLEET_CASE(masters_ask_for_a_password, 3, REDIS_VOLATILE),
+    FLEET_CASE(password_in_a_url_is_not_shown_by_lists_of_processes, 3, REDIS_VOLATILE),
+    FLEET_CASE(password_comes_from_a_file, 3, REDIS_VOLATILE),
+    FLEET_CASE(password_comes_from_the_environment_and_is_wiped_there, 3, REDIS_VOLATILE),
     FLEET_CASE(master_with_a_wrong_password_stays_out, 3, REDIS_VOLATILE),
 };
 

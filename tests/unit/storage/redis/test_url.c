@@ -57,8 +57,11 @@ static void credentials_are_decoded_and_never_shown(void **state)
     assert_string_equal(shown, "redis://h:1");
     assert_string_equal(parsed("redis://:secret@h").user, "");
     assert_string_equal(parsed("redis://:a@b@h").password, "a@b");
+    assert_string_equal(parsed("redis://pawl:@h").user,
+                        "pawl"); /* its password is told elsewhere */
+    assert_string_equal(parsed("redis://pawl:@h").password, "");
     assert_refused("redis://secret@h");
-    assert_refused("redis://user:@h");
+    assert_refused("redis://:@h");
     assert_refused("redis://:a%zz@h");
     assert_refused("redis://:a%4@h");
     assert_refused("redis://:a%00@h");
