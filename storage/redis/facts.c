@@ -100,11 +100,22 @@ static bool copy_field(const char *info, const char *field, char to[static FENCE
            storage_text_copy(to, FENCE_SERVER_MAX + 1, value, len);
 }
 
+/* What stands before the first "_version": "redis", unless a fork has put its own before that. */
+static bool copy_first_name(const char *info, char to[static FENCE_SERVER_MAX + 1])
+{
+    const char *end = strstr(info, "_version:");
+    const char *name = end;
+    while (name && name > info && name[-1] != '\n')
+        name--;
+    return name && storage_text_plain(name, (size_t)(end - name)) &&
+           storage_text_copy(to, FENCE_SERVER_MAX + 1, name, (size_t)(end - name));
+}
+
 /* A server that stands for a Redis names itself, and has a version of its own beside that. */
 static void read_server(const char *info, struct fence_facts *facts)
 {
     char field[FENCE_SERVER_MAX + sizeof("_version")];
-    if (!copy_field(info, "server_name", facts->server))
+    if (!copy_field(info, "server_name", facts->server) && !copy_first_name(info, facts->server))
         strcpy(facts->server, "redis");
     snprintf(field, sizeof(field), "%s_version", facts->server);
     if (!copy_field(info, field, facts->version) &&

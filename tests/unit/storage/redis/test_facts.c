@@ -44,7 +44,7 @@ static void read_info(const char *more, struct storage_reading *reading)
     char text[WIRE_MAX / 2];
     char wire[WIRE_MAX];
     snprintf(text, sizeof(text),
-             "# Server\r\nredis_version:7.0.15\r\nrun_id:" RUN_ID "\r\n%s"
+             "# Server\r\n%sredis_version:7.0.15\r\nrun_id:" RUN_ID "\r\n"
              "master_replid:" REPL_ID "\r\nsecond_repl_offset:-1\r\nevicted_keys:3\r\n"
              "aof_enabled:1\r\naof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0\r\n"
              "total_net_input_bytes:100\r\n",
@@ -89,6 +89,9 @@ static void server_with_a_name_has_a_version_of_its_own(void **state)
     struct fence_facts facts = info("server_name:valkey\r\nvalkey_version:8.1.1\r\n");
     assert_string_equal(facts.server, "valkey");
     assert_string_equal(facts.version, "8.1.1");
+    facts = info("redict_version:7.3.6\r\n");
+    assert_string_equal(facts.server, "redict");
+    assert_string_equal(facts.version, "7.3.6");
     facts = info("server_name:other\r\n");
     assert_string_equal(facts.server, "other");
     assert_string_equal(facts.version, "7.0.15");
