@@ -98,7 +98,8 @@ static void expect_not_shown(const struct process *process, const char *file, co
     fclose(from);
     assert_in_range(len, 1, sizeof(shown) - 2);
     for (size_t i = 0; i < len; i++)
-        shown[i] = shown[i] ? shown[i] : ' ';
+        if (shown[i] == '\0')
+            shown[i] = ' ';
     shown[len] = '\0';
     if (strstr(shown, secret))
         fail_msg("%s has the password: %s", path, shown);
