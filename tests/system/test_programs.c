@@ -94,13 +94,6 @@ static void wrong_options_end_with_2_and_a_sentence(void **state)
         {"pawld", "--master redis://127.0.0.1:65536", "port"},
         {"pawld", "--master redis://127.0.0.1:6379/0", "port"},
         {"pawld", "--master redis://secret@127.0.0.1", "password"},
-        {"pawld", "--master redis://pawl:@127.0.0.1", "--master-password-file"},
-        {"pawld", "--master redis://:@127.0.0.1", "empty"},
-        {"pawld", "--master redis://a:1 --master-password-file /nonexistent", "/nonexistent"},
-        {"pawld", "--master redis://a:1 --master-password-file /", "cannot read"},
-        {"pawld", "--master redis://a:1 --master-password-file /dev/null", "empty"},
-        {"pawld", "--master redis://a:1 --master-password-file /dev/zero", "empty"},
-        {"pawld", "init --new --master redis://a:1 --master-password-file /dev/null", "empty"},
         {"pawld", "--master unix://relative", "absolute"},
         {"pawld", "--master redis://a:1 --master redis://a:2", "even"},
         {"pawld", "--master redis://127.0.0.1:1 --listen locks.example:7380", "locks.example"},
@@ -142,6 +135,25 @@ static void wrong_options_end_with_2_and_a_sentence(void **state)
     };
     for (size_t i = 0; i < COUNT(rows); i++)
         expect_sentence(rows[i].program, rows[i].args, 2, rows[i].what);
+}
+
+static void password_that_is_not_to_be_had_ends_with_2_and_a_sentence(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *args;
+        const char *what;
+    } rows[] = {
+        {"--master redis://pawl:@127.0.0.1", "--master-password-file"},
+        {"--master redis://:@127.0.0.1", "empty"},
+        {"--master redis://a:1 --master-password-file /nonexistent", "/nonexistent"},
+        {"--master redis://a:1 --master-password-file /", "cannot read"},
+        {"--master redis://a:1 --master-password-file /dev/null", "empty"},
+        {"--master redis://a:1 --master-password-file /dev/zero", "empty"},
+        {"init --new --master redis://a:1 --master-password-file /dev/null", "empty"},
+    };
+    for (size_t i = 0; i < COUNT(rows); i++)
+        expect_sentence("pawld", rows[i].args, 2, rows[i].what);
 }
 
 static void more_than_nine_masters_are_refused(void **state)
@@ -305,6 +317,7 @@ static void programs_without_standard_streams_stop_cleanly(void **state)
 static const struct CMUnitTest cases[] = {
     PROGRAM_CASE(wrong_options_end_with_2_and_a_sentence),
     PROGRAM_CASE(localhost_and_an_empty_host_can_be_listened_on),
+    PROGRAM_CASE(password_that_is_not_to_be_had_ends_with_2_and_a_sentence),
     PROGRAM_CASE(more_than_nine_masters_are_refused),
     PROGRAM_CASE(password_is_not_repeated_in_a_sentence),
     PROGRAM_CASE(help_and_version_are_told),
