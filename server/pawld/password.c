@@ -26,7 +26,8 @@ static error_t take_line(char *line, const char *from, char password[static STOR
     line[strcspn(line, "\r\n")] = '\0';
     size_t len = strlen(line);
     if (len == 0)
-        return server_options_error("%s: the password is empty", from);
+        return server_options_error("%s: the password is empty; write it there, or leave that out",
+                                    from);
     if (len > STORAGE_SECRET_MAX)
         return server_options_error("%s: the password has more than %d bytes", from,
                                     STORAGE_SECRET_MAX);

@@ -24,8 +24,8 @@ local floor = marker[9] -- below it no counter counts: set after a majority lost
 local FOREIGN, ENDLESS, SPENT, MISCOUNTED = 'PAWLFOREIGN', 'PAWLENDLESS', 'PAWLSPENT', 'PAWLMISCOUNTED'
 local index -- of the lock in hand, counted from 0
 
--- What few calls need is defined when the first of them does. A definition costs as much as a short
--- command, and all of those took a quarter of the time of a call that carries two requests.
+-- What few calls need is defined when one of them needs it first. A definition costs as much as a short
+-- command. All of those took a quarter of the time of a call that carries two requests.
 local define_seldom -- seldom.lua
 local defined
 local function seldom()

@@ -73,59 +73,6 @@ static void majority_is_asked_from_the_slot_on(void **state)
     }
 }
 
-/* Whom an acquire of @name asks. It is given up then. */
-static uint32_t asked_for(struct core_fixture *f, const char *name)
-{
-    core_call(f, (struct fence_call){
-                     .kind = FENCE_CALL_ACQUIRE,
-                     .client = 1,
-                     .resource = name,
-                     .lock_id = core_lock_id(1),
-                     .owner = "",
-                     .ttl_ms = CORE_TTL_MS,
-                 });
-    uint32_t set = taken(f);
-    core_give(f, (struct fence_event){.kind = FENCE_EVENT_LEFT, .client = 1});
-    for (unsigned i = 0; i < f->n; i++)
-        core_reply_kind(f, i, FENCE_REPLY_YES);
-    return set;
-}
-
-static void other_slots_begin_with_other_masters(void **state)
-{
-    struct core_fixture *f = core_fixture_new_spread(state, 5);
-    uint32_t seen = 0;
-    char name[] = "a";
-    for (; name[0] <= 'z'; name[0]++) {
-        unsigned from = fence_slot(name, 1) % 5;
-        assert_int_equal(asked_for(f, name),
-                         CORE_SET(from) | CORE_SET((from + 1) % 5) | CORE_SET((from + 2) % 5));
-        seen |= CORE_SET(from);
-    }
-    assert_int_equal(seen, CORE_FIRST(5));
-}
-
-static void same_majority_is_asked_for_all_slots_unless_they_are_to_spread(void **state)
-{
-    struct core_fixture *f = core_fixture_new_majority(state, 5);
-    char name[] = "a";
-    for (; name[0] <= 'z'; name[0]++)
-        assert_int_equal(asked_for(f, name), CORE_FIRST(3));
-    core_down(f, 1);
-    for (name[0] = 'a'; name[0] <= 'z'; name[0]++)
-        assert_int_equal(asked_for(f, name), CORE_SET(0) | CORE_SET(2) | CORE_SET(3));
-}
-
-static void least_other_is_asked_for_the_late_one_of_the_same_majority(void **state)
-{
-    struct core_fixture *f = core_fixture_new_majority(state, 5);
-    core_acquire(f, 1, 0);
-    core_number(f, 0, 7);
-    core_number(f, 2, 7);
-    core_tick(f);
-    assert_int_equal(taken(f), CORE_SET(3));
-}
-
 static void next_in_the_ring_is_asked_for_one_that_is_not_active(void **state)
 {
     struct core_fixture *f = core_fixture_new_spread(state, 5);
@@ -568,9 +515,6 @@ static void hedge_of_several_hints_what_makes_each_number_the_highest(void **sta
 
 static const struct CMUnitTest cases[] = {
     CORE_CASE(majority_is_asked_from_the_slot_on),
-    CORE_CASE(other_slots_begin_with_other_masters),
-    CORE_CASE(same_majority_is_asked_for_all_slots_unless_they_are_to_spread),
-    CORE_CASE(least_other_is_asked_for_the_late_one_of_the_same_majority),
     CORE_CASE(next_in_the_ring_is_asked_for_one_that_is_not_active),
     CORE_CASE(with_too_few_active_nobody_is_asked),
     CORE_CASE(as_many_others_are_asked_as_are_late),
