@@ -39,9 +39,9 @@ static struct options {
 } options = {30, 1, 3};
 
 static struct {
-    struct sim_rng rng; /* the liar's thread alone draws from it */
-    uint64_t heard;
-    uint64_t told;
+    struct sim_rng rng;     /* the liar's thread alone draws from it */
+    _Atomic uint64_t heard; /* written by the liar's thread, read by the clients' */
+    _Atomic uint64_t told;
 } lies;
 
 /* ---- what is said ---------------------------------------------------------------------------- */
@@ -218,7 +218,7 @@ static void ask(struct pawl_service service, const char *method, const char *pat
     http_once(service.port, method, path, headers, body, response);
     clients.asked++;
     if (!process_alive(service.process))
-        fail_msg("pawld ended, after %" PRIu64 " lies", lies.told);
+        fail_msg("pawld ended, after %" PRIu64 " lies", (uint64_t)lies.told);
     if (!is_known(response->status) || (!response->json && response->body_len > 0))
         fail_msg("%s %s: %d %s", method, path, response->status, response->body);
 }
@@ -306,8 +306,8 @@ static void run(void **state)
     long after_kb = memory_kb(service);
     printf("%u s, seed %" PRIu64 ": %" PRIu64 " answers of the liar, %" PRIu64 " of them lies; "
            "%" PRIu64 " requests, %" PRIu64 " grants; memory %ld kB, then %ld kB\n",
-           options.seconds, options.seed, lies.heard, lies.told, clients.asked, clients.granted,
-           before_kb, after_kb);
+           options.seconds, options.seed, (uint64_t)lies.heard, (uint64_t)lies.told, clients.asked,
+           clients.granted, before_kb, after_kb);
     liar_stop(liar);
     assert_true(lies.told > 0 && clients.granted > 0);
     assert_true(before_kb == 0 || after_kb - before_kb < GROWTH_MAX_KB);
