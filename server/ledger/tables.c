@@ -3,7 +3,7 @@
 #include "fence/guard/guard.h"
 #include "fence/protocol/name.h"
 #include "storage/guard/sqlite/guard.h"
-#include "storage/sqlite/sql.h"
+#include "storage/sql/sql.h"
 
 #include <assert.h>
 #include <stdio.h>

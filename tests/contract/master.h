@@ -51,6 +51,7 @@ struct contract_master;
 /* A kind of master. What a reply points to lives until the next call. */
 struct contract_ops {
     bool has_keys; /* somebody may write its keys by hand: FOREIGN_LOCK, ENDLESS_LOCK, MISCOUNT */
+    bool has_settings; /* somebody may change while it runs how it keeps writes: SOFTEN */
 
     /* A blank one. @durable: it loses nothing in a crash. */
     struct contract_master *(*new)(bool durable);

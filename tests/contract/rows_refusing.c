@@ -75,7 +75,7 @@ ROWS(refusing,
     ROW_DURABLE(durable_master_votes_while_its_settings_are_so,
         {TAKE(A, 1), NUMBER(1)},
         {CONFIRM(A, 1, 3), YES}),
-    ROW_DURABLE(votes_of_a_durable_master_whose_settings_changed_are_lost,
+    ROW_SOFTENS(votes_of_a_durable_master_whose_settings_changed_are_lost,
         {TAKE(A, 1), NUMBER(1)},
         {HARM(SOFTEN)},
         {TAKE(A, 1), .on = "b", LOST}))

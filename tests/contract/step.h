@@ -102,6 +102,7 @@ struct contract_row {
     bool durable; /* of a master that loses nothing */
     bool blank;   /* it is not admitted before */
     bool by_hand; /* somebody writes its keys */
+    bool softens; /* somebody changes its settings */
     const struct contract_step *steps;
 };
 
@@ -123,6 +124,8 @@ struct contract_rows {
 #define ROW_BLANK(row_name, ...)   {.name = #row_name, .blank = true, STEPS(__VA_ARGS__)}
 #define ROW_DURABLE(row_name, ...) {.name = #row_name, .durable = true, STEPS(__VA_ARGS__)}
 #define ROW_BY_HAND(row_name, ...) {.name = #row_name, .by_hand = true, STEPS(__VA_ARGS__)}
+#define ROW_SOFTENS(row_name, ...)                                                                 \
+    {.name = #row_name, .durable = true, .softens = true, STEPS(__VA_ARGS__)}
 
 /* clang-format on */
 

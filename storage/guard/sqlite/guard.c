@@ -2,7 +2,7 @@
 
 #include "fence/guard/guard.h"
 #include "fence/protocol/name.h"
-#include "storage/sqlite/sql.h"
+#include "storage/sql/sql.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -27,7 +27,7 @@
  * is a property of the connection. Tokens are trusted: who may write can raise the guard. The table
  * keeps one row for each resource ever claimed, and must: a row forgotten is a stale holder let in.
  *
- * Errors beside those named: FENCE_EBUSY, FENCE_ENOMEM, FENCE_EIO as in storage/sqlite/sql.h. Their
+ * Errors beside those named: FENCE_EBUSY, FENCE_ENOMEM, FENCE_EIO as in storage/sql/sql.h. Their
  * text is storage_guard_error(db) until the next call on @db, the rollback included. A connection
  * belongs to one thread at a time.
  *

@@ -1,6 +1,6 @@
 #include "storage/guard/sqlite/rejection.h"
 
-#include "storage/sqlite/sql.h"
+#include "storage/sql/sql.h"
 
 #include <assert.h>
 #include <time.h>

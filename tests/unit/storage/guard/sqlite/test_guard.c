@@ -1,5 +1,5 @@
 #include "storage/guard/sqlite/guard.h"
-#include "storage/sqlite/sql.h"
+#include "storage/sql/sql.h"
 #include "tests/lib/case.h"
 #include "tests/lib/tempdir.h"
 

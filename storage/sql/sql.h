@@ -6,8 +6,8 @@
  * sqlite3_column_int64(sql.stmt, 0); int err = storage_sql_finish(&sql);
  *
  * A connection belongs to one thread at a time. */
-#ifndef STORAGE_SQLITE_SQL_H
-#define STORAGE_SQLITE_SQL_H
+#ifndef STORAGE_SQL_SQL_H
+#define STORAGE_SQL_SQL_H
 
 #include "fence/protocol/error.h"
 

@@ -1,4 +1,4 @@
-#include "storage/sqlite/sql.h"
+#include "storage/sql/sql.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,0 +1,395 @@
+#include "storage/sqlite/file.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <sodium.h>
+
+/* "PAWL", which SQLite keeps in the head of the file for whom it may concern. */
+#define APPLICATION_ID "1346459468"
+
+static const char schema[] =
+    "PRAGMA application_id = " APPLICATION_ID ";"
+    "PRAGMA user_version = 1;"
+    "CREATE TABLE file (id INTEGER PRIMARY KEY CHECK (id = 1), file_id TEXT NOT NULL, "
+    "boot_id TEXT NOT NULL, lineage TEXT NOT NULL, openings INTEGER NOT NULL, "
+    "commits INTEGER NOT NULL) STRICT;"
+    "CREATE TABLE marker (id INTEGER PRIMARY KEY CHECK (id = 1), fleet_id TEXT NOT NULL, "
+    "member INTEGER NOT NULL, server_id TEXT NOT NULL, lineage TEXT NOT NULL, "
+    "ttl_max_ms INTEGER NOT NULL, durable INTEGER NOT NULL, active INTEGER NOT NULL, "
+    "next INTEGER NOT NULL, progress INTEGER NOT NULL, intact INTEGER NOT NULL, "
+    "mark INTEGER NOT NULL, floor INTEGER NOT NULL, view TEXT NOT NULL) STRICT;"
+    "CREATE TABLE counter (slot INTEGER PRIMARY KEY, "
+    "number INTEGER NOT NULL CHECK (number BETWEEN 0 AND 9007199254740991)) STRICT;"
+    /* attempt: NULL where no attempt may undo it. sources: NULL where this master gave the number,
+     * else the set of those where it counted. lease_ms: from the last write on. */
+    "CREATE TABLE lock (hash INTEGER NOT NULL, resource TEXT NOT NULL, lock_id TEXT NOT NULL, "
+    "attempt INTEGER, number INTEGER NOT NULL, extensions INTEGER NOT NULL, sources INTEGER, "
+    "owner TEXT NOT NULL, expires_ms INTEGER NOT NULL, lease_ms INTEGER NOT NULL, "
+    "PRIMARY KEY (hash, resource)) STRICT, WITHOUT ROWID;";
+
+/* What makes a commit survive a crash, and who waits, which need not. */
+static const char settings[] =
+    "PRAGMA journal_mode = WAL;"
+    "PRAGMA synchronous = FULL;"
+    "PRAGMA temp_store = MEMORY;"
+    "CREATE TEMP TABLE waiting (resource TEXT PRIMARY KEY, until_ms INTEGER NOT NULL) WITHOUT "
+    "ROWID;";
+
+enum {
+    BUSY_MS = 2000, /* for a program that looks at the file, or copies it */
+};
+
+/* ---- trust ----------------------------------------------------------------------------------- */
+
+enum storage_trust storage_file_judge(const struct storage_identity *file,
+                                      const struct storage_seen *seen, bool witness_is_new,
+                                      const char *boot_id)
+{
+    if (file->blank)
+        return witness_is_new || seen->openings == 0 ? STORAGE_TRUST_NEW : STORAGE_TRUST_REMOVED;
+    if (witness_is_new)
+        return STORAGE_TRUST_COPIED;
+    if (strcmp(file->file_id, seen->file_id) != 0)
+        return STORAGE_TRUST_OTHER;
+    if (file->inode != seen->inode || file->born_ns != seen->born_ns)
+        return STORAGE_TRUST_COPIED;
+    if (file->openings < seen->openings || file->commits < seen->commits)
+        return STORAGE_TRUST_OLDER;
+    /* What was committed last may not have been seen, where the process was killed just then. A
+     * machine that crashed may have lost more of what was seen. */
+    bool same_boot = strcmp(boot_id, seen->boot_id) == 0;
+    bool seen_all = file->openings <= seen->openings + 1 && file->commits <= seen->commits + 1;
+    return seen_all || !same_boot ? STORAGE_TRUST_KEPT : STORAGE_TRUST_CHANGED;
+}
+
+#define WHAT_TO_DO                                                                                 \
+    "Tokens that it gave out may be lost. Have it go on above them: pawld init --token-floor T "   \
+    "--data %s, where T is the highest token that any guard has seen"
+
+static int explain_trust(enum storage_trust trust, const char *folder,
+                         char ret_why[static STORAGE_WHY_MAX])
+{
+    static const char *const whats[] = {
+        [STORAGE_TRUST_REMOVED] = "its pawl.db is gone, and there was one",
+        [STORAGE_TRUST_OTHER] = "its pawl.db is another one than its pawl.witness has seen",
+        [STORAGE_TRUST_COPIED] = "its pawl.db is a copy: it was copied or moved here",
+        [STORAGE_TRUST_OLDER] = "its pawl.db was put back from a copy: it lacks what came later",
+        [STORAGE_TRUST_CHANGED] = "its pawl.witness is older than its pawl.db: it was put back",
+    };
+    (void)snprintf(ret_why, STORAGE_WHY_MAX, "%.*s: %s. " WHAT_TO_DO, STORAGE_FOLDER_MAX / 2,
+                   folder, whats[trust], folder);
+    return FENCE_ECONFLICT;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static int cannot(char ret_why[static STORAGE_WHY_MAX], int error, const char *path,
+                  const char *what)
+{
+    (void)snprintf(ret_why, STORAGE_WHY_MAX, "%s: %s", path, what);
+    return error;
+}
+
+static int make_folder(const char *folder, char ret_why[static STORAGE_WHY_MAX])
+{
+    if (strlen(folder) > STORAGE_FOLDER_MAX)
+        return cannot(ret_why, FENCE_EINVAL, "--data", "the name of the folder is too long");
+    if (mkdir(folder, 0700) == 0 || errno == EEXIST)
+        return 0;
+    return cannot(ret_why, FENCE_EIO, folder, strerror(errno));
+}
+
+static int open_witness(const char *folder, struct storage_file *file,
+                        char ret_why[static STORAGE_WHY_MAX])
+{
+    char path[sizeof(file->path)];
+    int pid = 0;
+    (void)snprintf(path, sizeof(path), "%s/pawl.witness", folder);
+    int error = storage_witness_open(path, &file->witness, &pid);
+    if (error == FENCE_EBUSY)
+        (void)snprintf(ret_why, STORAGE_WHY_MAX,
+                       "%s: another pawld (process %d) serves from this folder. Stop it first, or "
+                       "give this one a folder of its own (--data)",
+                       folder, pid);
+    else if (error)
+        return cannot(ret_why, error, path, strerror(errno));
+    return error;
+}
+
+/* Before SQLite, which makes a file only when it writes to it. */
+static int make_file(struct storage_file *file, struct storage_identity *identity,
+                     char ret_why[static STORAGE_WHY_MAX])
+{
+    int fd = open(file->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return cannot(ret_why, FENCE_EIO, file->path, strerror(errno));
+    close(fd);
+    int error = storage_witness_look(file->path, &identity->inode, &identity->born_ns);
+    return error ? cannot(ret_why, FENCE_EIO, file->path, strerror(errno)) : 0;
+}
+
+static int open_database(struct storage_file *file, char ret_why[static STORAGE_WHY_MAX])
+{
+    int code =
+        sqlite3_open_v2(file->path, &file->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+    if (code != SQLITE_OK)
+        return cannot(ret_why, FENCE_EIO, file->path,
+                      file->db ? sqlite3_errmsg(file->db) : "out of memory");
+    sqlite3_busy_timeout(file->db, BUSY_MS);
+    return 0;
+}
+
+static int64_t number_of(sqlite3 *db, const char *question, int *ret_error)
+{
+    struct storage_sql sql = storage_sql_prepare(db, question);
+    int64_t number = storage_sql_row(&sql) ? sqlite3_column_int64(sql.stmt, 0) : 0;
+    int error = storage_sql_finish(&sql);
+    if (error)
+        *ret_error = error;
+    return number;
+}
+
+static void read_identity(sqlite3 *db, struct storage_identity *identity, int *ret_error)
+{
+    struct storage_sql sql = storage_sql_prepare(db, "SELECT file_id, openings, commits FROM file");
+    if (storage_sql_row(&sql)) {
+        storage_sql_column_text(&sql, 0, identity->file_id, sizeof(identity->file_id));
+        identity->openings = (uint64_t)sqlite3_column_int64(sql.stmt, 1);
+        identity->commits = (uint64_t)sqlite3_column_int64(sql.stmt, 2);
+    }
+    int error = storage_sql_finish(&sql);
+    if (error)
+        *ret_error = error;
+}
+
+static int identify(struct storage_file *file, struct storage_identity *identity,
+                    char ret_why[static STORAGE_WHY_MAX])
+{
+    int error = 0;
+    int64_t application = number_of(file->db, "PRAGMA application_id", &error);
+    int64_t version = number_of(file->db, "PRAGMA user_version", &error);
+    int64_t tables = number_of(file->db, "SELECT count(*) FROM sqlite_schema", &error);
+    identity->blank = tables == 0;
+    if (!error && !identity->blank && application != strtoll(APPLICATION_ID, NULL, 10))
+        return cannot(ret_why, FENCE_EIO, file->path,
+                      "this is no file of pawld's. Give pawld a folder of its own (--data)");
+    if (!error && version > 1)
+        return cannot(ret_why, FENCE_EIO, file->path,
+                      "a newer pawld made this file. Serve from it with that one");
+    if (!error && !identity->blank)
+        read_identity(file->db, identity, &error);
+    return error ? cannot(ret_why, FENCE_EIO, file->path, sqlite3_errmsg(file->db)) : 0;
+}
+
+static void random_hex(char *ret_text, size_t digits)
+{
+    unsigned char random[FENCE_ID_HEX_LEN / 2];
+    assert(digits / 2 <= sizeof(random));
+    randombytes_buf(random, digits / 2);
+    sodium_bin2hex(ret_text, digits + 1, random, digits / 2);
+}
+
+/* What the witness has to have seen before a file is written for the first time. */
+static void begin_witness(struct storage_witness *witness, const struct storage_identity *identity)
+{
+    struct storage_seen *seen = witness->seen;
+    if (storage_witness_is_new(witness) || seen->openings > 0)
+        random_hex(seen->file_id, STORAGE_FILE_ID_LEN);
+    seen->openings = 0;
+    seen->commits = 0;
+    seen->inode = identity->inode;
+    seen->born_ns = identity->born_ns;
+    memcpy(seen->magic, STORAGE_WITNESS_MAGIC, sizeof(STORAGE_WITNESS_MAGIC));
+}
+
+static int make_tables(sqlite3 *db, const struct storage_seen *seen)
+{
+    char lineage[FENCE_LINEAGE_MAX + 1];
+    storage_state_new_lineage(lineage);
+    int error = storage_sql_exec(db, schema);
+    if (error)
+        return error;
+    struct storage_sql sql = storage_sql_prepare(
+        db, "INSERT INTO file (id, file_id, boot_id, lineage, openings, commits) "
+            "VALUES (1, ?1, '', ?2, 0, 0)");
+    storage_sql_bind_text(&sql, 1, seen->file_id);
+    storage_sql_bind_text(&sql, 2, lineage);
+    return storage_sql_run(&sql);
+}
+
+/* A file that is taken over descends from nothing that was admitted. */
+static int forget_lineage(sqlite3 *db, const struct storage_seen *seen)
+{
+    char lineage[FENCE_LINEAGE_MAX + 1];
+    storage_state_new_lineage(lineage);
+    struct storage_sql sql = storage_sql_prepare(db, "UPDATE file SET lineage = ?1, file_id = ?2");
+    storage_sql_bind_text(&sql, 1, lineage);
+    storage_sql_bind_text(&sql, 2, seen->file_id);
+    return storage_sql_run(&sql);
+}
+
+/* After another boot nobody knows how long ago a lease began: all of it is waited for. */
+static int count_opening(sqlite3 *db, const char *boot_id)
+{
+    struct storage_sql sql = storage_sql_prepare(db, "UPDATE lock SET expires_ms = ?1 + lease_ms "
+                                                     "WHERE (SELECT boot_id FROM file) <> ?2");
+    storage_sql_bind_int(&sql, 1, (int64_t)storage_state_clock_ms());
+    storage_sql_bind_text(&sql, 2, boot_id);
+    int error = storage_sql_run(&sql);
+    if (error)
+        return error;
+    sql = storage_sql_prepare(
+        db, "UPDATE file SET openings = openings + 1, commits = commits + 1, boot_id = ?1");
+    storage_sql_bind_text(&sql, 1, boot_id);
+    return storage_sql_run(&sql);
+}
+
+static int write_opening(struct storage_file *file, const struct storage_identity *identity,
+                         bool takes_over, const char *boot_id)
+{
+    sqlite3 *db = file->db;
+    int error = storage_sql_exec(db, settings);
+    if (!error)
+        error = storage_sql_exec(db, "BEGIN IMMEDIATE");
+    if (error)
+        return error;
+    if (identity->blank)
+        error = make_tables(db, file->witness.seen);
+    else if (takes_over)
+        error = forget_lineage(db, file->witness.seen);
+    if (!error)
+        error = count_opening(db, boot_id);
+    if (!error)
+        error = storage_sql_exec(db, "COMMIT");
+    return error;
+}
+
+static int witness_opening(struct storage_file *file, const struct storage_identity *now,
+                           const char *boot_id)
+{
+    struct storage_seen *seen = file->witness.seen;
+    seen->openings = now->openings;
+    seen->commits = now->commits;
+    memcpy(seen->boot_id, boot_id, sizeof(seen->boot_id));
+    return storage_witness_sync(&file->witness);
+}
+
+/* Makes sure that the names of new files are on the disk too. */
+static int sync_folder(const char *folder)
+{
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return FENCE_EIO;
+    int failed = fsync(fd);
+    close(fd);
+    return failed ? FENCE_EIO : 0;
+}
+
+static bool is_on_disk(const char *folder)
+{
+    struct statfs found;
+    return statfs(folder, &found) != 0 ||
+           (found.f_type != TMPFS_MAGIC && found.f_type != RAMFS_MAGIC);
+}
+
+static int take_up(const struct storage_file_config *config, struct storage_file *file,
+                   struct storage_identity *identity, const char *boot_id,
+                   char ret_why[static STORAGE_WHY_MAX])
+{
+    enum storage_trust trust = storage_file_judge(identity, file->witness.seen,
+                                                  storage_witness_is_new(&file->witness), boot_id);
+    file->is_new = trust == STORAGE_TRUST_NEW;
+    bool kept = trust == STORAGE_TRUST_NEW || trust == STORAGE_TRUST_KEPT;
+    if (!kept && !config->takes_over)
+        return explain_trust(trust, config->folder, ret_why);
+    if (!kept || file->is_new)
+        begin_witness(&file->witness, identity);
+    if (storage_witness_sync(&file->witness) != 0 || sync_folder(config->folder) != 0)
+        return cannot(ret_why, FENCE_EIO, config->folder, strerror(errno));
+    int error = write_opening(file, identity, config->takes_over, boot_id);
+    if (!error)
+        read_identity(file->db, identity, &error);
+    if (error)
+        return cannot(ret_why, error, file->path, sqlite3_errmsg(file->db));
+    error = witness_opening(file, identity, boot_id);
+    return error ? cannot(ret_why, error, config->folder, strerror(errno)) : 0;
+}
+
+static int set_up_state(const struct storage_file_config *config, const struct storage_file *file,
+                        const struct storage_identity *identity, struct storage_state *state,
+                        char ret_why[static STORAGE_WHY_MAX])
+{
+    memset(state, 0, sizeof(*state));
+    state->members = config->members;
+    state->me = config->me;
+    state->durable = is_on_disk(config->folder);
+    state->commits = identity->commits;
+    random_hex(state->server_id, FENCE_ID_HEX_LEN);
+    int error = storage_state_open(state, file->db);
+    return error ? cannot(ret_why, error, file->path, sqlite3_errmsg(file->db)) : 0;
+}
+
+int storage_file_open(const struct storage_file_config *config, struct storage_file *ret_file,
+                      struct storage_state *state, char ret_why[static STORAGE_WHY_MAX])
+{
+    struct storage_file file = {0};
+    struct storage_identity identity = {0};
+    char boot_id[STORAGE_BOOT_ID_MAX + 1];
+    int error = make_folder(config->folder, ret_why);
+    if (error)
+        return error;
+    (void)snprintf(file.path, sizeof(file.path), "%s/pawl.db", config->folder);
+    error = open_witness(config->folder, &file, ret_why);
+    if (error)
+        return error;
+    if (storage_witness_boot(boot_id) != 0)
+        error = cannot(ret_why, FENCE_EIO, config->folder, "the kernel does not name its boot");
+    if (!error)
+        error = make_file(&file, &identity, ret_why);
+    if (!error)
+        error = open_database(&file, ret_why);
+    if (!error)
+        error = identify(&file, &identity, ret_why);
+    if (!error)
+        error = take_up(config, &file, &identity, boot_id, ret_why);
+    if (!error)
+        error = set_up_state(config, &file, &identity, state, ret_why);
+    if (error) {
+        (void)sqlite3_close(file.db);
+        storage_witness_close(&file.witness);
+        return error;
+    }
+    *ret_file = file;
+    return 0;
+}
+
+/* ---- while it is open ------------------------------------------------------------------------ */
+
+void storage_file_committed(struct storage_file *file, uint64_t commits)
+{
+    file->witness.seen->commits = commits;
+}
+
+bool storage_file_is_there(const struct storage_file *file)
+{
+    uint64_t inode = 0;
+    int64_t born_ns = 0;
+    return storage_witness_look(file->path, &inode, &born_ns) == 0 &&
+           inode == file->witness.seen->inode && born_ns == file->witness.seen->born_ns;
+}
+
+void storage_file_close(struct storage_file *file, struct storage_state *state)
+{
+    storage_state_close(state);
+    int code = sqlite3_close(file->db);
+    assert(code == SQLITE_OK);
+    storage_witness_close(&file->witness);
+}

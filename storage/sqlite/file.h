@@ -1,0 +1,71 @@
+/* The file of an embedded master: opening it, and judging whether it is what it was when it was
+ * last closed. A folder has pawl.db, an SQLite database, and pawl.witness
+ * (storage/sqlite/witness.h).
+ */
+#ifndef STORAGE_SQLITE_FILE_H
+#define STORAGE_SQLITE_FILE_H
+
+#include "storage/sqlite/state.h"
+#include "storage/sqlite/witness.h"
+
+enum {
+    STORAGE_FOLDER_MAX = 3900, /* bytes of the name of a folder */
+    STORAGE_WHY_MAX = STORAGE_FOLDER_MAX + 512,
+};
+
+/* Whether a file may be trusted. */
+enum storage_trust {
+    STORAGE_TRUST_NEW,     /* there is none yet */
+    STORAGE_TRUST_KEPT,    /* it is what it was */
+    STORAGE_TRUST_REMOVED, /* there was one */
+    STORAGE_TRUST_OTHER,   /* it is another one */
+    STORAGE_TRUST_COPIED,  /* it is a copy */
+    STORAGE_TRUST_OLDER,   /* it was put back: it lacks what was committed since */
+    STORAGE_TRUST_CHANGED, /* something else than pawld has used it */
+};
+
+/* What an SQLite file says of itself. */
+struct storage_identity {
+    bool blank; /* nothing was ever written to it */
+    char file_id[STORAGE_FILE_ID_LEN + 1];
+    uint64_t openings;
+    uint64_t commits;
+    uint64_t inode;
+    int64_t born_ns;
+};
+
+enum storage_trust storage_file_judge(const struct storage_identity *file,
+                                      const struct storage_seen *seen, bool witness_is_new,
+                                      const char *boot_id);
+
+struct storage_file_config {
+    const char *folder;
+    unsigned members; /* of the fleet: 1, but in tests */
+    unsigned me;
+    bool takes_over; /* the file need not be trusted: what it remembers counts as forgotten */
+};
+
+struct storage_file {
+    sqlite3 *db;
+    struct storage_witness witness;
+    char path[STORAGE_FOLDER_MAX + 16];
+    bool is_new;
+};
+
+/* Opens the file of @config->folder, which is made if it is not there, and sets up @state.
+ * FENCE_EBUSY: another process serves from it. FENCE_ECONFLICT: it cannot be trusted. FENCE_EIO: it
+ * cannot be opened, or written. A sentence that says what to do is then in @ret_why, and nothing
+ * was changed in a file that was there. */
+FENCE_CHECKED int storage_file_open(const struct storage_file_config *config,
+                                    struct storage_file *ret_file, struct storage_state *state,
+                                    char ret_why[static STORAGE_WHY_MAX]);
+
+/* Notes that a turn was committed. */
+void storage_file_committed(struct storage_file *file, uint64_t commits);
+
+/* Whether the file at the path is still the one that was opened. */
+bool storage_file_is_there(const struct storage_file *file);
+
+void storage_file_close(struct storage_file *file, struct storage_state *state);
+
+#endif

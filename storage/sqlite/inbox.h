@@ -1,0 +1,40 @@
+/* What comes from the store to a loop: jobs that were done, and notices. The store's thread puts
+ * them in, and the loop is woken to take them out. */
+#ifndef STORAGE_SQLITE_INBOX_H
+#define STORAGE_SQLITE_INBOX_H
+
+#include "storage/sqlite/job.h"
+
+#include <pthread.h>
+
+#include <uv.h>
+
+struct storage_inbox {
+    uv_async_t async;
+    void (*comes)(void *context); /* on the loop: something is there */
+    void *context;
+    struct storage_notice told[STORAGE_NOTICES_MAX]; /* taken out last */
+
+    pthread_mutex_t lock; /* of what is below */
+    struct storage_job *first;
+    struct storage_job *last;
+    struct storage_notice notices[STORAGE_NOTICES_MAX];
+    size_t count;
+};
+
+/* FENCE_EIO: the system gives no descriptor. */
+FENCE_CHECKED int storage_inbox_open(struct storage_inbox *inbox, uv_loop_t *loop,
+                                     void (*comes)(void *context), void *context);
+
+/* Closes the handle; then @closed is called. Nothing may be put in any more. */
+void storage_inbox_close(struct storage_inbox *inbox, uv_close_cb closed);
+
+/* Put in; the store's thread. Notices are copied, and some get lost. */
+void storage_inbox_put(struct storage_inbox *inbox, struct storage_job *job);
+void storage_inbox_notice(struct storage_inbox *inbox, const struct storage_notice *notices,
+                          size_t count);
+
+/* Takes all out: jobs in order, and @inbox->told, *@ret_count of them. The loop's thread. */
+struct storage_job *storage_inbox_take(struct storage_inbox *inbox, size_t *ret_count);
+
+#endif

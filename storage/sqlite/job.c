@@ -1,0 +1,282 @@
+#include "storage/sqlite/job.h"
+
+#include "fence/protocol/name.h"
+#include "storage/sqlite/locks.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- its life -------------------------------------------------------------------------------- */
+
+struct storage_job *storage_job_new(struct storage_sqlite_master *master,
+                                    enum storage_job_kind kind)
+{
+    struct storage_job *job = calloc(1, sizeof(*job));
+    if (job) {
+        job->master = master;
+        job->kind = kind;
+    }
+    return job;
+}
+
+struct storage_job *storage_job_new_requests(struct storage_sqlite_master *master)
+{
+    struct storage_job *job = storage_job_new(master, STORAGE_JOB_REQUESTS);
+    if (!job)
+        return NULL;
+    job->room = FENCE_IN_FLIGHT_MAX;
+    job->entries = calloc(job->room, sizeof(job->entries[0])); /* the kernel gives what is used */
+    if (job->entries)
+        return job;
+    free(job);
+    return NULL;
+}
+
+void storage_job_empty(struct storage_job *job)
+{
+    for (unsigned i = 0; i < job->count; i++) {
+        free(job->entries[i].group);
+        job->entries[i].group = NULL;
+    }
+    job->count = 0;
+    job->failed = false;
+    job->refusal = STORAGE_GOES;
+}
+
+void storage_job_free(struct storage_job *job)
+{
+    if (!job)
+        return;
+    storage_job_empty(job);
+    free(job->entries);
+    if (job->kind == STORAGE_JOB_REJOIN && job->request.step == FENCE_REJOIN_READ)
+        sqlite3_free(job->page);
+    else
+        free(job->page);
+    free(job->names);
+    free(job->list);
+    free(job->holders);
+    free(job);
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+void storage_job_add(struct storage_job *job, const struct fence_request *request)
+{
+    assert(job->count < job->room);
+    struct storage_entry *entry = &job->entries[job->count++];
+    entry->request = *request;
+    entry->group = NULL;
+    entry->unmade = false;
+    storage_state_copy(entry->resource, sizeof(entry->resource), request->resource);
+    storage_state_copy(entry->lock_id, sizeof(entry->lock_id), request->lock_id);
+    storage_state_copy(entry->owner, sizeof(entry->owner), request->owner ? request->owner : "");
+    if (!request->group)
+        return;
+    entry->group = malloc(sizeof(*entry->group));
+    entry->unmade = !entry->group;
+    if (entry->group)
+        entry->group->group = *request->group;
+}
+
+static void do_entry(struct storage_entry *entry, enum storage_refusal refusal,
+                     const struct fence_view *known, struct storage_state *state)
+{
+    struct fence_request *request = &entry->request;
+    request->resource = entry->resource;
+    request->lock_id = entry->lock_id;
+    request->owner = entry->owner;
+    request->group = entry->group ? &entry->group->group : NULL;
+    entry->answer.numbers = entry->group ? entry->group->numbers : NULL;
+    if (refusal == STORAGE_GOES && !entry->unmade) {
+        storage_locks_do(state, request, &entry->answer);
+        return;
+    }
+    entry->answer.reply = (struct fence_reply){
+        .kind = refusal == STORAGE_STALE ? FENCE_REPLY_STALE : FENCE_REPLY_REFUSED,
+        .tag = request->tag,
+        .locks = storage_request_count(request),
+        .view = known,
+    };
+}
+
+static void do_requests(struct storage_job *job, struct storage_state *state)
+{
+    job->refusal = storage_marker_check(state, job->fleet_id, &job->view);
+    if (job->refusal == STORAGE_STALE)
+        job->view = state->marker.view;
+    for (unsigned i = 0; i < job->count; i++)
+        do_entry(&job->entries[i], job->refusal, &job->view, state);
+}
+
+/* ---- rejoins --------------------------------------------------------------------------------- */
+
+struct storage_job *storage_job_new_rejoin(struct storage_sqlite_master *master,
+                                           const struct fence_rejoin_request *request)
+{
+    struct storage_job *job = storage_job_new(master, STORAGE_JOB_REJOIN);
+    if (!job)
+        return NULL;
+    job->request = *request;
+    if (request->fleet_id)
+        storage_state_copy(job->fleet_id, sizeof(job->fleet_id), request->fleet_id);
+    if (request->view)
+        job->view = *request->view;
+    if (request->seen)
+        job->facts = *request->seen;
+    if (request->step != FENCE_REJOIN_INSTALL || request->page->len == 0)
+        return job;
+    job->page = malloc(request->page->len);
+    if (!job->page) {
+        free(job);
+        return NULL;
+    }
+    memcpy(job->page, request->page->bytes, request->page->len);
+    job->page_len = request->page->len;
+    return job;
+}
+
+static void do_rejoin(struct storage_job *job, struct storage_state *state)
+{
+    struct fence_rejoin_request *request = &job->request;
+    const struct fence_page page = {.bytes = job->page, .len = job->page_len};
+    request->fleet_id = job->fleet_id;
+    request->view = &job->view;
+    request->seen = &job->facts;
+    request->page = &page;
+    char *read = NULL;
+    job->reply = storage_marker_rejoin(state, request, &read);
+    if (read)
+        job->page = read;
+    request->page = NULL;
+    if (job->reply.view) {
+        job->known = *job->reply.view;
+        job->reply.view = &job->known;
+    }
+}
+
+/* ---- listings -------------------------------------------------------------------------------- */
+
+struct storage_job *storage_job_new_names(struct storage_sqlite_master *master, uint64_t cursor,
+                                          const char *prefix, unsigned keys)
+{
+    assert(keys >= 1 && keys <= FENCE_SCAN_KEYS_MAX);
+    struct storage_job *job = storage_job_new(master, STORAGE_JOB_NAMES);
+    if (!job)
+        return NULL;
+    job->cursor = cursor;
+    job->keys = keys;
+    storage_state_copy(job->prefix, sizeof(job->prefix), prefix);
+    return job;
+}
+
+struct storage_job *storage_job_new_holders(struct storage_sqlite_master *master,
+                                            const struct fence_lock_name *names, size_t count)
+{
+    struct storage_job *job = storage_job_new(master, STORAGE_JOB_HOLDERS);
+    if (!job)
+        return NULL;
+    job->names = malloc(count * sizeof(*names));
+    job->holders = calloc(count, sizeof(*job->holders));
+    if (!job->names || !job->holders) {
+        storage_job_free(job);
+        return NULL;
+    }
+    memcpy(job->names, names, count * sizeof(*names));
+    job->names_count = count;
+    return job;
+}
+
+void storage_job_tell_found(struct storage_job *job, struct fence_found *ret_found)
+{
+    bool no_room = job->no_room;
+    if (job->kind == STORAGE_JOB_NAMES) {
+        job->list = calloc(job->names_count + 1, sizeof(*job->list));
+        no_room = no_room || !job->list;
+        for (size_t k = 0; job->list && k < job->names_count; k++)
+            job->list[k] = job->names[k].text;
+    }
+    *ret_found = (struct fence_found){
+        .part = FENCE_PART_GRANTED,
+        .error = no_room ? FENCE_ENOMEM : 0,
+        .next = job->cursor,
+        .count = job->names_count,
+        .names = job->list,
+        .holders = job->holders,
+    };
+}
+
+/* The next free name; NULL: no memory. */
+static struct fence_lock_name *next_name(struct storage_job *job)
+{
+    if (job->names_count == job->names_room) {
+        size_t room = job->names_room > 0 ? 2 * job->names_room : FENCE_SCAN_KEYS_MAX;
+        struct fence_lock_name *names = realloc(job->names, room * sizeof(*names));
+        if (!names)
+            return NULL;
+        job->names = names;
+        job->names_room = room;
+    }
+    return &job->names[job->names_count];
+}
+
+/* Looks at so many locks, and at all that have the hash of the last: a walk goes on behind them. */
+static void do_names(struct storage_job *job, struct storage_state *state)
+{
+    size_t len = strlen(job->prefix);
+    int64_t last = 0;
+    struct storage_sql sql = storage_state_use(state, STORAGE_NAMES);
+    storage_sql_bind_int(&sql, 1, (int64_t)job->cursor);
+    storage_sql_bind_int(&sql, 2, (int64_t)state->now_ms);
+    job->cursor = 0;
+    for (unsigned looked = 0; storage_sql_row(&sql); looked++) {
+        int64_t hash = sqlite3_column_int64(sql.stmt, 0);
+        if (looked >= job->keys && hash != last) {
+            job->cursor = (uint64_t)hash;
+            break;
+        }
+        last = hash;
+        struct fence_lock_name *name = next_name(job);
+        job->no_room = !name;
+        if (!name)
+            break;
+        storage_sql_column_text(&sql, 1, name->text, sizeof(name->text));
+        job->names_count += strncmp(name->text, job->prefix, len) == 0;
+    }
+    storage_state_done(state, STORAGE_NAMES, &sql);
+}
+
+static void do_holders(struct storage_job *job, struct storage_state *state)
+{
+    for (size_t k = 0; k < job->names_count; k++) {
+        struct storage_lock lock;
+        storage_state_lock(state, job->names[k].text, &lock);
+        job->holders[k] = lock.present ? fence_lock_id_hash(lock.lock_id) : 0;
+    }
+}
+
+void storage_job_do(struct storage_job *job, struct storage_state *state)
+{
+    switch (job->kind) {
+    case STORAGE_JOB_REQUESTS:
+        do_requests(job, state);
+        break;
+    case STORAGE_JOB_REJOIN:
+        do_rejoin(job, state);
+        break;
+    case STORAGE_JOB_RESTAMP:
+        storage_marker_restamp(state, &job->facts);
+        storage_marker_facts(state, &job->facts);
+        break;
+    case STORAGE_JOB_FACTS:
+        storage_marker_facts(state, &job->facts);
+        break;
+    case STORAGE_JOB_NAMES:
+        do_names(job, state);
+        break;
+    case STORAGE_JOB_HOLDERS:
+        do_holders(job, state);
+        break;
+    }
+}

@@ -1,0 +1,31 @@
+/* The embedded master: a file of this process's own, in place of a Redis. A fleet of it has one
+ * member. It keeps what it answered through any crash, and is only as available as this machine.
+ *
+ *   BACKOFF --> HANDSHAKE --facts--> READY --.
+ *      ^           ^                  |      | restamp, handshake
+ *      |           '------------------|------'
+ *      '---- a turn that failed: down(), and reply() LOST for each request without an answer
+ *
+ * What is asked of it is in storage/master.h. All functions and callbacks belong to the thread of
+ * the loop. */
+#ifndef STORAGE_SQLITE_MASTER_H
+#define STORAGE_SQLITE_MASTER_H
+
+#include "storage/master.h"
+#include "storage/sqlite/store.h"
+
+#include <uv.h>
+
+struct storage_sqlite_config {
+    uv_loop_t *loop;
+    struct storage_sqlite_store *store; /* outlives the master, and its loop */
+    unsigned index;                     /* which member of the fleet it is, from 0 */
+    unsigned probe_ms;                  /* from one probe to the next */
+    struct storage_master_events events;
+};
+
+/* FENCE_ENOMEM. */
+FENCE_CHECKED int storage_sqlite_master_new(const struct storage_sqlite_config *config,
+                                            struct storage_master **ret_master);
+
+#endif

@@ -1,0 +1,391 @@
+#include "storage/sqlite/state.h"
+
+#include "fence/protocol/name.h"
+
+#include <assert.h>
+#include <string.h>
+#include <time.h>
+
+#include <sodium.h>
+
+#define LOCK_COLUMNS "lock_id, attempt, number, extensions, sources, owner, expires_ms"
+
+/* Locks that one sweep looks at. */
+#define SWEPT "256"
+
+static const char *const texts[] = {
+    [STORAGE_BEGIN] = "BEGIN IMMEDIATE",
+    [STORAGE_COMMIT] = "COMMIT",
+    [STORAGE_ROLLBACK] = "ROLLBACK",
+    [STORAGE_FILE_READ] = "SELECT lineage, commits FROM file",
+    [STORAGE_FILE_COUNT] = "UPDATE file SET lineage = ?1, commits = ?2",
+    [STORAGE_MARKER_READ] =
+        "SELECT fleet_id, member, server_id, lineage, ttl_max_ms, durable, active, next, progress, "
+        "intact, mark, floor, view FROM marker",
+    [STORAGE_MARKER_WRITE] =
+        "INSERT OR REPLACE INTO marker (id, fleet_id, member, server_id, lineage, ttl_max_ms, "
+        "durable, active, next, progress, intact, mark, floor, view) "
+        "VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+    [STORAGE_COUNTER_READ] = "SELECT number FROM counter WHERE slot = ?1",
+    [STORAGE_COUNTER_WRITE] = "INSERT INTO counter (slot, number) VALUES (?1, ?2) "
+                              "ON CONFLICT DO UPDATE SET number = excluded.number",
+    [STORAGE_COUNTER_HIGHEST] = "SELECT coalesce(max(number), 0) FROM counter",
+    [STORAGE_LOCK_READ] =
+        "SELECT " LOCK_COLUMNS " FROM lock WHERE hash = ?1 AND resource = ?2 AND expires_ms > ?3",
+    [STORAGE_LOCK_WRITE] =
+        "INSERT OR REPLACE INTO lock (hash, resource, " LOCK_COLUMNS ", lease_ms) "
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    [STORAGE_LOCK_DELETE] = "DELETE FROM lock WHERE hash = ?1 AND resource = ?2",
+    [STORAGE_LOCKS_CLEAR] = "DELETE FROM lock",
+    [STORAGE_LOCKS_DISOWN] = "UPDATE lock SET sources = 0",
+    [STORAGE_LOCKS_SWEEP] =
+        "DELETE FROM lock WHERE expires_ms <= ?1 AND (hash, resource) IN "
+        "(SELECT hash, resource FROM lock WHERE hash >= ?2 ORDER BY hash LIMIT " SWEPT ")",
+    [STORAGE_LOCKS_SWEPT] =
+        "SELECT hash FROM lock WHERE hash >= ?1 ORDER BY hash LIMIT 1 OFFSET " SWEPT,
+    [STORAGE_WAITING_WRITE] =
+        "INSERT OR REPLACE INTO temp.waiting (resource, until_ms) VALUES (?1, ?2)",
+    [STORAGE_WAITING_DELETE] =
+        "DELETE FROM temp.waiting WHERE resource = ?1 RETURNING until_ms > ?2",
+    [STORAGE_WAITING_SWEEP] = "DELETE FROM temp.waiting WHERE until_ms <= ?1",
+    [STORAGE_PAGE_COUNTERS_READ] =
+        "SELECT slot, json_array(slot, number) FROM counter WHERE slot >= ?1 ORDER BY slot",
+    [STORAGE_PAGE_LOCKS_READ] =
+        "SELECT hash, json_array(resource, lock_id, attempt, number, extensions, sources, owner, "
+        "expires_ms - ?2) FROM lock WHERE hash >= ?1 AND expires_ms > ?2 ORDER BY hash",
+    [STORAGE_PAGE_FLOOR] = "SELECT coalesce(json_extract(?1, '$.floor'), 0)",
+    [STORAGE_PAGE_COUNTERS] = "SELECT value ->> 0, value ->> 1 FROM json_each(?1, '$.counters')",
+    [STORAGE_PAGE_LOCKS] =
+        "SELECT value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, "
+        "value ->> 7, value ->> 0 FROM json_each(?1, '$.locks')",
+    [STORAGE_NAMES] =
+        "SELECT hash, resource FROM lock WHERE hash >= ?1 AND expires_ms > ?2 ORDER BY hash",
+};
+
+/* ---- its life -------------------------------------------------------------------------------- */
+
+int storage_state_open(struct storage_state *state, sqlite3 *db)
+{
+    state->db = db;
+    for (unsigned i = 0; i < STORAGE_STATEMENTS; i++) {
+        int code = sqlite3_prepare_v3(db, texts[i], -1, SQLITE_PREPARE_PERSISTENT,
+                                      &state->statements[i], NULL);
+        if (code != SQLITE_OK)
+            return storage_sql_error(code);
+    }
+    return 0;
+}
+
+void storage_state_close(struct storage_state *state)
+{
+    for (unsigned i = 0; i < STORAGE_STATEMENTS; i++) {
+        (void)sqlite3_finalize(state->statements[i]);
+        state->statements[i] = NULL;
+    }
+}
+
+uint64_t storage_state_clock_ms(void)
+{
+    struct timespec now;
+    int failed = clock_gettime(CLOCK_BOOTTIME, &now);
+    assert(!failed);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+void storage_state_copy(char *to, size_t size, const char *from)
+{
+    size_t len = strlen(from);
+    assert(len < size);
+    memcpy(to, from, len + 1);
+}
+
+void storage_state_new_lineage(char ret_lineage[static FENCE_LINEAGE_MAX + 1])
+{
+    unsigned char random[16];
+    randombytes_buf(random, sizeof(random));
+    sodium_bin2hex(ret_lineage, FENCE_LINEAGE_MAX + 1, random, sizeof(random));
+}
+
+/* ---- statements ------------------------------------------------------------------------------ */
+
+struct storage_sql storage_state_use(struct storage_state *state, enum storage_statement which)
+{
+    return (struct storage_sql){state->statements[which], state->code};
+}
+
+void storage_state_done(struct storage_state *state, enum storage_statement which,
+                        struct storage_sql *sql)
+{
+    (void)sqlite3_reset(state->statements[which]);
+    (void)sqlite3_clear_bindings(state->statements[which]);
+    if (state->code == SQLITE_OK)
+        state->code = sql->code;
+}
+
+static void run_statement(struct storage_state *state, enum storage_statement which)
+{
+    struct storage_sql sql = storage_state_use(state, which);
+    (void)storage_sql_row(&sql);
+    storage_state_done(state, which, &sql);
+}
+
+/* ---- the marker ------------------------------------------------------------------------------ */
+
+static void read_view(struct storage_sql *sql, int column, unsigned n, struct fence_view *ret_view)
+{
+    char text[FENCE_VIEW_TEXT_MAX];
+    storage_sql_column_text(sql, column, text, sizeof(text));
+    if (sql->code == SQLITE_OK && fence_view_parse(text, strlen(text), n, ret_view) != 0)
+        sql->code = SQLITE_CORRUPT;
+}
+
+static void read_marker_row(struct storage_state *state)
+{
+    struct storage_marker marker = {0};
+    struct storage_sql sql = storage_state_use(state, STORAGE_MARKER_READ);
+    if (storage_sql_row(&sql)) {
+        marker.present = true;
+        storage_sql_column_text(&sql, 0, marker.fleet_id, sizeof(marker.fleet_id));
+        marker.member = (uint32_t)sqlite3_column_int64(sql.stmt, 1);
+        storage_sql_column_text(&sql, 2, marker.server_id, sizeof(marker.server_id));
+        storage_sql_column_text(&sql, 3, marker.lineage, sizeof(marker.lineage));
+        marker.ttl_max_ms = (uint32_t)sqlite3_column_int64(sql.stmt, 4);
+        marker.durable = sqlite3_column_int64(sql.stmt, 5) != 0;
+        marker.active = sqlite3_column_int64(sql.stmt, 6) != 0;
+        marker.next = sqlite3_column_int64(sql.stmt, 7);
+        marker.progress = (uint32_t)sqlite3_column_int64(sql.stmt, 8);
+        marker.intact = sqlite3_column_int64(sql.stmt, 9) != 0;
+        marker.mark = (enum fence_mark)sqlite3_column_int64(sql.stmt, 10);
+        marker.floor = sqlite3_column_int64(sql.stmt, 11);
+        read_view(&sql, 12, state->members, &marker.view);
+    }
+    storage_state_done(state, STORAGE_MARKER_READ, &sql);
+    state->marker = marker;
+}
+
+static void write_marker_row(struct storage_state *state)
+{
+    const struct storage_marker *marker = &state->marker;
+    char view[FENCE_VIEW_TEXT_MAX];
+    fence_view_format(&marker->view, state->members, view);
+    struct storage_sql sql = storage_state_use(state, STORAGE_MARKER_WRITE);
+    storage_sql_bind_text(&sql, 1, marker->fleet_id);
+    storage_sql_bind_int(&sql, 2, marker->member);
+    storage_sql_bind_text(&sql, 3, marker->server_id);
+    storage_sql_bind_text(&sql, 4, marker->lineage);
+    storage_sql_bind_int(&sql, 5, marker->ttl_max_ms);
+    storage_sql_bind_int(&sql, 6, marker->durable);
+    storage_sql_bind_int(&sql, 7, marker->active);
+    storage_sql_bind_int(&sql, 8, marker->next);
+    storage_sql_bind_int(&sql, 9, marker->progress);
+    storage_sql_bind_int(&sql, 10, marker->intact);
+    storage_sql_bind_int(&sql, 11, marker->mark);
+    storage_sql_bind_int(&sql, 12, marker->floor);
+    storage_sql_bind_text(&sql, 13, view);
+    (void)storage_sql_row(&sql);
+    storage_state_done(state, STORAGE_MARKER_WRITE, &sql);
+}
+
+/* ---- turns ----------------------------------------------------------------------------------- */
+
+/* Every turn that wrote is counted in the file. Another count is another writer's, or another
+ * file. */
+static void read_file_row(struct storage_state *state)
+{
+    struct storage_sql sql = storage_state_use(state, STORAGE_FILE_READ);
+    bool there = storage_sql_row(&sql);
+    if (there)
+        storage_sql_column_text(&sql, 0, state->lineage, sizeof(state->lineage));
+    uint64_t commits = there ? (uint64_t)sqlite3_column_int64(sql.stmt, 1) : 0;
+    storage_state_done(state, STORAGE_FILE_READ, &sql);
+    if (state->code == SQLITE_OK && commits != state->commits) {
+        storage_state_new_lineage(state->lineage);
+        state->commits = commits;
+        state->changed = true;
+    }
+}
+
+static void count_commit(struct storage_state *state)
+{
+    struct storage_sql sql = storage_state_use(state, STORAGE_FILE_COUNT);
+    storage_sql_bind_text(&sql, 1, state->lineage);
+    storage_sql_bind_int(&sql, 2, (int64_t)state->commits + 1);
+    (void)storage_sql_row(&sql);
+    storage_state_done(state, STORAGE_FILE_COUNT, &sql);
+}
+
+void storage_state_begin(struct storage_state *state)
+{
+    state->code = SQLITE_OK;
+    state->changed = false;
+    state->marker_changed = false;
+    state->notices_count = 0;
+    state->now_ms = storage_state_clock_ms();
+    run_statement(state, STORAGE_BEGIN);
+    read_file_row(state);
+    read_marker_row(state);
+}
+
+bool storage_state_end(struct storage_state *state)
+{
+    const bool counts = state->changed || state->marker_changed;
+    if (state->marker_changed)
+        write_marker_row(state);
+    if (counts)
+        count_commit(state);
+    run_statement(state, STORAGE_COMMIT);
+    if (state->code == SQLITE_OK) {
+        state->commits += counts;
+        return true;
+    }
+    if (!sqlite3_get_autocommit(state->db)) {
+        (void)sqlite3_step(state->statements[STORAGE_ROLLBACK]);
+        (void)sqlite3_reset(state->statements[STORAGE_ROLLBACK]);
+    }
+    return false;
+}
+
+/* ---- counters and locks ---------------------------------------------------------------------- */
+
+int64_t storage_state_counter(struct storage_state *state, uint16_t slot)
+{
+    struct storage_sql sql = storage_state_use(state, STORAGE_COUNTER_READ);
+    storage_sql_bind_int(&sql, 1, slot);
+    int64_t number = storage_sql_row(&sql) ? sqlite3_column_int64(sql.stmt, 0) : 0;
+    storage_state_done(state, STORAGE_COUNTER_READ, &sql);
+    return number;
+}
+
+void storage_state_put_counter(struct storage_state *state, uint16_t slot, int64_t number)
+{
+    struct storage_sql sql = storage_state_use(state, STORAGE_COUNTER_WRITE);
+    storage_sql_bind_int(&sql, 1, slot);
+    storage_sql_bind_int(&sql, 2, number);
+    (void)storage_sql_row(&sql);
+    storage_state_done(state, STORAGE_COUNTER_WRITE, &sql);
+    state->changed = true;
+}
+
+/* Where a walk meets it: any spread will do, since the key has the name too. */
+static int64_t hash_of(const char *resource)
+{
+    return (int64_t)(fence_hash(resource, strlen(resource), 0) & (UINT64_MAX >> 2));
+}
+
+void storage_state_read_lock(struct storage_sql *sql, struct storage_lock *ret_lock)
+{
+    struct storage_lock *lock = ret_lock;
+    lock->present = true;
+    storage_sql_column_text(sql, 0, lock->lock_id, sizeof(lock->lock_id));
+    lock->adopted = sqlite3_column_type(sql->stmt, 1) == SQLITE_NULL;
+    lock->attempt = (uint64_t)sqlite3_column_int64(sql->stmt, 1);
+    lock->number = sqlite3_column_int64(sql->stmt, 2);
+    lock->extensions = (uint32_t)sqlite3_column_int64(sql->stmt, 3);
+    lock->imported = sqlite3_column_type(sql->stmt, 4) != SQLITE_NULL;
+    lock->from = (uint32_t)sqlite3_column_int64(sql->stmt, 4);
+    storage_sql_column_text(sql, 5, lock->owner, sizeof(lock->owner));
+    lock->expires_ms = (uint64_t)sqlite3_column_int64(sql->stmt, 6);
+}
+
+void storage_state_lock(struct storage_state *state, const char *resource,
+                        struct storage_lock *ret_lock)
+{
+    *ret_lock = (struct storage_lock){0};
+    struct storage_sql sql = storage_state_use(state, STORAGE_LOCK_READ);
+    storage_sql_bind_int(&sql, 1, hash_of(resource));
+    storage_sql_bind_text(&sql, 2, resource);
+    storage_sql_bind_int(&sql, 3, (int64_t)state->now_ms);
+    if (storage_sql_row(&sql))
+        storage_state_read_lock(&sql, ret_lock);
+    storage_state_done(state, STORAGE_LOCK_READ, &sql);
+}
+
+void storage_state_put_lock(struct storage_state *state, const char *resource,
+                            const struct storage_lock *lock)
+{
+    struct storage_sql sql = storage_state_use(state, STORAGE_LOCK_WRITE);
+    storage_sql_bind_int(&sql, 1, hash_of(resource));
+    storage_sql_bind_text(&sql, 2, resource);
+    storage_sql_bind_text(&sql, 3, lock->lock_id);
+    if (!lock->adopted) /* else NULL */
+        storage_sql_bind_int(&sql, 4, (int64_t)lock->attempt);
+    storage_sql_bind_int(&sql, 5, lock->number);
+    storage_sql_bind_int(&sql, 6, lock->extensions);
+    if (lock->imported)
+        storage_sql_bind_int(&sql, 7, lock->from);
+    storage_sql_bind_text(&sql, 8, lock->owner);
+    storage_sql_bind_int(&sql, 9, (int64_t)lock->expires_ms);
+    storage_sql_bind_int(&sql, 10, (int64_t)(lock->expires_ms - state->now_ms));
+    (void)storage_sql_row(&sql);
+    storage_state_done(state, STORAGE_LOCK_WRITE, &sql);
+    state->changed = true;
+}
+
+void storage_state_drop_lock(struct storage_state *state, const char *resource)
+{
+    struct storage_sql sql = storage_state_use(state, STORAGE_LOCK_DELETE);
+    storage_sql_bind_int(&sql, 1, hash_of(resource));
+    storage_sql_bind_text(&sql, 2, resource);
+    (void)storage_sql_row(&sql);
+    storage_state_done(state, STORAGE_LOCK_DELETE, &sql);
+    state->changed = true;
+}
+
+/* Where the next sweep begins; 0: at the start again. */
+static int64_t sweep_on_from(struct storage_state *state)
+{
+    struct storage_sql sql = storage_state_use(state, STORAGE_LOCKS_SWEPT);
+    storage_sql_bind_int(&sql, 1, state->swept_to);
+    int64_t from = storage_sql_row(&sql) ? sqlite3_column_int64(sql.stmt, 0) : 0;
+    storage_state_done(state, STORAGE_LOCKS_SWEPT, &sql);
+    return from;
+}
+
+void storage_state_sweep(struct storage_state *state)
+{
+    int64_t next = sweep_on_from(state);
+    struct storage_sql sql = storage_state_use(state, STORAGE_LOCKS_SWEEP);
+    storage_sql_bind_int(&sql, 1, (int64_t)state->now_ms);
+    storage_sql_bind_int(&sql, 2, state->swept_to);
+    (void)storage_sql_row(&sql);
+    storage_state_done(state, STORAGE_LOCKS_SWEEP, &sql);
+    state->swept_to = next;
+
+    sql = storage_state_use(state, STORAGE_WAITING_SWEEP);
+    storage_sql_bind_int(&sql, 1, (int64_t)state->now_ms);
+    (void)storage_sql_row(&sql);
+    storage_state_done(state, STORAGE_WAITING_SWEEP, &sql);
+}
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+void storage_state_wait(struct storage_state *state, const char *resource, uint64_t until_ms)
+{
+    struct storage_sql sql = storage_state_use(state, STORAGE_WAITING_WRITE);
+    storage_sql_bind_text(&sql, 1, resource);
+    storage_sql_bind_int(&sql, 2, (int64_t)until_ms);
+    (void)storage_sql_row(&sql);
+    storage_state_done(state, STORAGE_WAITING_WRITE, &sql);
+    if (state->waiting_until_ms < until_ms)
+        state->waiting_until_ms = until_ms;
+}
+
+static bool forget_waiting(struct storage_state *state, const char *resource)
+{
+    struct storage_sql sql = storage_state_use(state, STORAGE_WAITING_DELETE);
+    storage_sql_bind_text(&sql, 1, resource);
+    storage_sql_bind_int(&sql, 2, (int64_t)state->now_ms);
+    bool waits = storage_sql_row(&sql) && sqlite3_column_int64(sql.stmt, 0) != 0;
+    storage_state_done(state, STORAGE_WAITING_DELETE, &sql);
+    return waits;
+}
+
+void storage_state_notice(struct storage_state *state, const char *resource, const char *lock_id)
+{
+    if (state->waiting_until_ms <= state->now_ms || !forget_waiting(state, resource) ||
+        state->notices_count == STORAGE_NOTICES_MAX)
+        return;
+    struct storage_notice *notice = &state->notices[state->notices_count++];
+    memcpy(notice->lock_id, lock_id, strlen(lock_id) + 1);
+    memcpy(notice->resource, resource, strlen(resource) + 1);
+}

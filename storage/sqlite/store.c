@@ -1,0 +1,220 @@
+#include "storage/sqlite/store.h"
+
+#include "storage/sqlite/job.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ATTACHED_MAX = 64, /* loops of a process */
+    SWEEP_MS = 1000,
+};
+
+struct storage_sqlite_store {
+    struct storage_file file;
+    struct storage_state state; /* the thread's */
+    uint64_t swept_ms;
+    bool failed; /* the last turn was rolled back */
+    pthread_t thread;
+
+    pthread_mutex_t lock; /* of what is below */
+    pthread_cond_t comes;
+    struct storage_job *first; /* that wait, in order */
+    struct storage_job *last;
+    bool ends;
+
+    pthread_mutex_t attached_lock; /* of what is below; taken for as long as a notice is told */
+    const struct storage_told *attached[ATTACHED_MAX];
+    unsigned attached_count;
+};
+
+/* ---- the thread ------------------------------------------------------------------------------ */
+
+/* All jobs that wait; NULL: the store ends. */
+static struct storage_job *wait_for_jobs(struct storage_sqlite_store *store)
+{
+    pthread_mutex_lock(&store->lock);
+    while (!store->first && !store->ends)
+        pthread_cond_wait(&store->comes, &store->lock);
+    struct storage_job *jobs = store->first;
+    store->first = store->last = NULL;
+    pthread_mutex_unlock(&store->lock);
+    return jobs;
+}
+
+/* Somebody who moves another file to the path would have all of this forgotten at the next start.
+ */
+static void look_at_path(struct storage_sqlite_store *store)
+{
+    struct storage_state *state = &store->state;
+    if (state->code != SQLITE_OK || storage_file_is_there(&store->file))
+        return;
+    storage_state_new_lineage(state->lineage);
+    state->changed = true;
+}
+
+static void sweep(struct storage_sqlite_store *store)
+{
+    struct storage_state *state = &store->state;
+    if (!state->changed || state->now_ms < store->swept_ms + SWEEP_MS)
+        return;
+    storage_state_sweep(state);
+    store->swept_ms = state->now_ms;
+}
+
+/* After a turn that failed, whoever shakes hands has to see first that the file takes writes. */
+static void do_job(struct storage_sqlite_store *store, struct storage_job *job)
+{
+    if (job->kind == STORAGE_JOB_FACTS)
+        look_at_path(store);
+    store->state.changed = store->state.changed || store->failed;
+    storage_job_do(job, &store->state);
+}
+
+/* One transaction for all of them. */
+static bool do_jobs(struct storage_sqlite_store *store, struct storage_job *jobs)
+{
+    struct storage_state *state = &store->state;
+    storage_state_begin(state);
+    for (struct storage_job *job = jobs; job; job = job->next)
+        do_job(store, job);
+    sweep(store);
+    uint64_t before = state->commits;
+    bool done = storage_state_end(state);
+    if (done && state->commits != before)
+        storage_file_committed(&store->file, state->commits);
+    store->failed = !done;
+    return done;
+}
+
+static void explain_failure(const struct storage_sqlite_store *store, struct storage_job *job)
+{
+    const struct storage_state *state = &store->state;
+    int error = sqlite3_system_errno(state->db);
+    job->failed = true;
+    (void)snprintf(job->why, sizeof(job->why), "%s%s%s", sqlite3_errstr(state->code),
+                   error ? ": " : "", error ? strerror(error) : "");
+}
+
+static void tell_notices(struct storage_sqlite_store *store)
+{
+    const struct storage_state *state = &store->state;
+    if (state->notices_count == 0)
+        return;
+    pthread_mutex_lock(&store->attached_lock);
+    for (unsigned i = 0; i < store->attached_count; i++)
+        store->attached[i]->notices(store->attached[i]->context, state->notices,
+                                    state->notices_count);
+    pthread_mutex_unlock(&store->attached_lock);
+}
+
+static void *run_store(void *context)
+{
+    struct storage_sqlite_store *store = context;
+    for (struct storage_job *jobs; (jobs = wait_for_jobs(store));) {
+        bool done = do_jobs(store, jobs);
+        if (done)
+            tell_notices(store);
+        while (jobs) {
+            struct storage_job *job = jobs;
+            jobs = job->next;
+            if (!done)
+                explain_failure(store, job);
+            job->done(job);
+        }
+    }
+    return NULL;
+}
+
+/* ---- its life -------------------------------------------------------------------------------- */
+
+int storage_sqlite_store_open(const struct storage_file_config *config,
+                              struct storage_sqlite_store **ret_store,
+                              char ret_why[static STORAGE_WHY_MAX])
+{
+    struct storage_sqlite_store *store = calloc(1, sizeof(*store));
+    if (!store) {
+        (void)snprintf(ret_why, STORAGE_WHY_MAX, "out of memory");
+        return FENCE_ENOMEM;
+    }
+    int error = storage_file_open(config, &store->file, &store->state, ret_why);
+    if (error) {
+        free(store);
+        return error;
+    }
+    pthread_mutex_init(&store->lock, NULL);
+    pthread_mutex_init(&store->attached_lock, NULL);
+    pthread_cond_init(&store->comes, NULL);
+    if (pthread_create(&store->thread, NULL, run_store, store) == 0) {
+        *ret_store = store;
+        return 0;
+    }
+    (void)snprintf(ret_why, STORAGE_WHY_MAX, "the system gives no thread");
+    storage_file_close(&store->file, &store->state);
+    free(store);
+    return FENCE_ENOMEM;
+}
+
+bool storage_sqlite_store_is_new(const struct storage_sqlite_store *store)
+{
+    return store->file.is_new;
+}
+
+const char *storage_sqlite_store_path(const struct storage_sqlite_store *store)
+{
+    return store->file.path;
+}
+
+void storage_sqlite_store_close(struct storage_sqlite_store *store)
+{
+    if (!store)
+        return;
+    assert(store->attached_count == 0);
+    pthread_mutex_lock(&store->lock);
+    store->ends = true;
+    pthread_cond_signal(&store->comes);
+    pthread_mutex_unlock(&store->lock);
+    pthread_join(store->thread, NULL);
+    storage_file_close(&store->file, &store->state);
+    pthread_cond_destroy(&store->comes);
+    pthread_mutex_destroy(&store->attached_lock);
+    pthread_mutex_destroy(&store->lock);
+    free(store);
+}
+
+/* ---- for masters ----------------------------------------------------------------------------- */
+
+void storage_sqlite_store_attach(struct storage_sqlite_store *store,
+                                 const struct storage_told *told)
+{
+    pthread_mutex_lock(&store->attached_lock);
+    assert(store->attached_count < ATTACHED_MAX);
+    store->attached[store->attached_count++] = told;
+    pthread_mutex_unlock(&store->attached_lock);
+}
+
+void storage_sqlite_store_detach(struct storage_sqlite_store *store,
+                                 const struct storage_told *told)
+{
+    pthread_mutex_lock(&store->attached_lock);
+    for (unsigned i = 0; i < store->attached_count; i++)
+        if (store->attached[i] == told)
+            store->attached[i] = store->attached[--store->attached_count];
+    pthread_mutex_unlock(&store->attached_lock);
+}
+
+void storage_sqlite_store_submit(struct storage_sqlite_store *store, struct storage_job *job)
+{
+    job->next = NULL;
+    pthread_mutex_lock(&store->lock);
+    if (store->last)
+        store->last->next = job;
+    else
+        store->first = job;
+    store->last = job;
+    pthread_cond_signal(&store->comes);
+    pthread_mutex_unlock(&store->lock);
+}

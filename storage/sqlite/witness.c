@@ -1,0 +1,108 @@
+#include "storage/sqlite/witness.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- its life -------------------------------------------------------------------------------- */
+
+/* An open file description's lock goes with it, whatever else of this process opens the file. */
+static int lock_whole(int fd)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    if (fcntl(fd, F_OFD_SETLK, &lock) == 0)
+        return 0;
+    return errno == EAGAIN || errno == EACCES ? FENCE_EBUSY : FENCE_EIO;
+}
+
+static int holder_of(int fd)
+{
+    struct storage_seen seen = {0};
+    return pread(fd, &seen, sizeof(seen), 0) == (ssize_t)sizeof(seen) ? seen.pid : 0;
+}
+
+static int map(int fd, struct storage_seen **ret_seen)
+{
+    if (ftruncate(fd, sizeof(struct storage_seen)) != 0)
+        return FENCE_EIO;
+    void *seen = mmap(NULL, sizeof(struct storage_seen), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (seen == MAP_FAILED)
+        return FENCE_EIO;
+    *ret_seen = seen;
+    return 0;
+}
+
+int storage_witness_open(const char *path, struct storage_witness *ret_witness, int *ret_pid)
+{
+    struct storage_witness witness = {.fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600)};
+    if (witness.fd < 0)
+        return FENCE_EIO;
+    int error = lock_whole(witness.fd);
+    if (error == FENCE_EBUSY)
+        *ret_pid = holder_of(witness.fd);
+    if (!error)
+        error = map(witness.fd, &witness.seen);
+    if (error) {
+        int why = errno;
+        close(witness.fd);
+        errno = why;
+        return error;
+    }
+    witness.seen->pid = getpid();
+    *ret_witness = witness;
+    return 0;
+}
+
+void storage_witness_close(struct storage_witness *witness)
+{
+    if (!witness->seen)
+        return;
+    int unsure =
+        storage_witness_sync(witness); /* then it saw less: fine, unless the machine crashes */
+    (void)unsure;
+    munmap(witness->seen, sizeof(*witness->seen));
+    close(witness->fd);
+    witness->seen = NULL;
+}
+
+/* ---- what it saw ----------------------------------------------------------------------------- */
+
+bool storage_witness_is_new(const struct storage_witness *witness)
+{
+    return memcmp(witness->seen->magic, STORAGE_WITNESS_MAGIC, sizeof(STORAGE_WITNESS_MAGIC)) != 0;
+}
+
+int storage_witness_sync(const struct storage_witness *witness)
+{
+    return fsync(witness->fd) == 0 ? 0 : FENCE_EIO;
+}
+
+int storage_witness_look(const char *path, uint64_t *ret_inode, int64_t *ret_born_ns)
+{
+    struct statx found;
+    if (statx(AT_FDCWD, path, 0, STATX_INO | STATX_BTIME, &found) != 0)
+        return errno == ENOENT ? FENCE_ENOENT : FENCE_EIO;
+    bool told = found.stx_mask & STATX_BTIME;
+    *ret_inode = found.stx_ino;
+    *ret_born_ns =
+        told ? found.stx_btime.tv_sec * INT64_C(1000000000) + found.stx_btime.tv_nsec : 0;
+    return 0;
+}
+
+int storage_witness_boot(char ret_id[static STORAGE_BOOT_ID_MAX + 1])
+{
+    char line[STORAGE_BOOT_ID_MAX + 1];
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+    if (!file)
+        return FENCE_EIO;
+    bool read = fgets(line, sizeof(line), file) != NULL;
+    fclose(file);
+    if (!read)
+        return FENCE_EIO;
+    memcpy(ret_id, line, sizeof(line));
+    return 0;
+}

@@ -1,0 +1,58 @@
+/* The witness: a small file beside the database that says what the database should be. A database
+ * that was copied or put back from a copy differs from what its witness saw.
+ *
+ * It is mapped into memory, and written after each commit. A process that is killed loses nothing
+ * of it. A machine that crashes may lose the last writes: then the witness saw less than the
+ * database has, which is fine.
+ *
+ * It is locked too, so that one process at a time serves from a folder. */
+#ifndef STORAGE_SQLITE_WITNESS_H
+#define STORAGE_SQLITE_WITNESS_H
+
+#include "fence/protocol/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    STORAGE_BOOT_ID_MAX = 36, /* characters of the kernel's id of this boot */
+    STORAGE_FILE_ID_LEN = 32, /* characters of the id of a database */
+};
+
+/* What was seen. All of it is in the first sector of the file. */
+struct storage_seen {
+    char magic[16]; /* STORAGE_WITNESS_MAGIC; another: it saw nothing yet */
+    char file_id[STORAGE_FILE_ID_LEN + 1];
+    char boot_id[STORAGE_BOOT_ID_MAX + 1];
+    int32_t pid;       /* of the process that has it open, or had it last */
+    uint64_t inode;    /* of the database, */
+    int64_t born_ns;   /* and when that inode was made; 0: the file system does not say */
+    uint64_t openings; /* of the database */
+    uint64_t commits;
+};
+
+#define STORAGE_WITNESS_MAGIC "pawl witness 1"
+
+struct storage_witness {
+    int fd;
+    struct storage_seen *seen; /* mapped */
+};
+
+/* Opens the witness at @path, which is made if it is not there, and locks it. FENCE_EBUSY: another
+ * process has it, whose id is then in *@ret_pid. FENCE_EIO, FENCE_ENOMEM: errno says why. */
+FENCE_CHECKED int storage_witness_open(const char *path, struct storage_witness *ret_witness,
+                                       int *ret_pid);
+void storage_witness_close(struct storage_witness *witness);
+
+bool storage_witness_is_new(const struct storage_witness *witness);
+
+/* Makes sure that what it saw is on the disk. FENCE_EIO. */
+FENCE_CHECKED int storage_witness_sync(const struct storage_witness *witness);
+
+/* Which file is at @path. FENCE_ENOENT: none. FENCE_EIO. */
+FENCE_CHECKED int storage_witness_look(const char *path, uint64_t *ret_inode, int64_t *ret_born_ns);
+
+/* The id of this boot of the machine. FENCE_EIO. */
+FENCE_CHECKED int storage_witness_boot(char ret_id[static STORAGE_BOOT_ID_MAX + 1]);
+
+#endif
