@@ -6,20 +6,18 @@
 #include "fence/bootstrap/bootstrap.h"
 #include "fence/protocol/error.h"
 #include "server/loop/bootstrap_words.h"
+#include "server/loop/masters.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-
-struct storage_redis_url;
 
 enum {
     SERVER_BOOTSTRAP_DEADLINE_MS = 2000, /* for each master to connect, and for each answer */
 };
 
 struct server_bootstrap_config {
-    const struct storage_redis_url *masters; /* borrowed; @n of them */
-    unsigned n;                              /* the last four as in struct fence_bootstrap_params */
-    bool goes_on;
+    struct server_places places;
+    bool goes_on; /* this, and what follows, as in struct fence_bootstrap_params */
     int64_t seen;
     uint32_t ttl_max_ms;
 

@@ -58,14 +58,14 @@ static void send_request(struct server_driver *driver, const struct fence_effect
 
 static void rejoin(struct server_driver *driver, const struct fence_effect *effect)
 {
-    for (unsigned i = 0; i < driver->config.n; i++)
+    for (unsigned i = 0; i < driver->config.places.n; i++)
         if (effect->masters >> i & 1)
             storage_master_rejoin(driver->masters[i], &effect->rejoin);
 }
 
 static void begin_handshakes(struct server_driver *driver, uint32_t masters)
 {
-    for (unsigned i = 0; i < driver->config.n; i++)
+    for (unsigned i = 0; i < driver->config.places.n; i++)
         if (masters >> i & 1)
             storage_master_handshake(driver->masters[i]);
 }
@@ -73,14 +73,14 @@ static void begin_handshakes(struct server_driver *driver, uint32_t masters)
 static void restamp(struct server_driver *driver, uint32_t masters)
 {
     const struct fence_fleet *fleet = fence_core_fleet(driver->core);
-    for (unsigned i = 0; i < driver->config.n; i++)
+    for (unsigned i = 0; i < driver->config.places.n; i++)
         if (masters >> i & 1)
             storage_master_restamp(driver->masters[i], &fleet->master[i].facts);
 }
 
 static void reset(struct server_driver *driver, uint32_t masters)
 {
-    for (unsigned i = 0; i < driver->config.n; i++)
+    for (unsigned i = 0; i < driver->config.places.n; i++)
         if (masters >> i & 1)
             storage_master_reset(driver->masters[i]);
 }
@@ -373,7 +373,7 @@ static void set_timer(struct server_driver *driver, bool at_once)
 
 static bool could_send(const struct server_driver *driver)
 {
-    for (unsigned i = 0; i < driver->config.n; i++)
+    for (unsigned i = 0; i < driver->config.places.n; i++)
         if (storage_master_could_send(driver->masters[i]))
             return true;
     return false;
@@ -388,7 +388,7 @@ void server_driver_turn(struct server_driver *driver)
         return;
     }
     driver->stepped = false;
-    for (unsigned i = 0; i < driver->config.n; i++)
+    for (unsigned i = 0; i < driver->config.places.n; i++)
         storage_master_flush(driver->masters[i]);
     /* Losses found while sending may have made something to send to those already flushed. */
     set_timer(driver, driver->stepped);
@@ -412,9 +412,9 @@ static int new_masters(struct server_driver *driver)
         .released = on_released,
         .rejoin = on_rejoin,
     };
-    server_audit_init(&driver->audit, driver->config.n, driver->config.tells_audit);
-    return server_masters_new(driver->config.loop, driver->config.masters, driver->config.n,
-                              driver->config.probe_ms, &events, driver->masters);
+    server_audit_init(&driver->audit, driver->config.places.n, driver->config.tells_audit);
+    return server_masters_new(driver->config.loop, &driver->config.places, driver->config.probe_ms,
+                              &events, driver->masters);
 }
 
 int server_driver_new(const struct server_driver_config *config, struct server_driver **ret_driver)
@@ -437,7 +437,7 @@ int server_driver_new(const struct server_driver_config *config, struct server_d
     assert(!failed);
 
     struct fence_config fence = {
-        .masters = config->n,
+        .masters = config->places.n,
         .calls = config->calls,
         .waiters = config->waiters,
         .extensions = FENCE_EXTENSIONS_MAX,
@@ -483,25 +483,25 @@ const struct fence_fleet *server_driver_fleet(const struct server_driver *driver
 
 const char *server_driver_address(const struct server_driver *driver, unsigned i)
 {
-    assert(i < driver->config.n);
+    assert(i < driver->config.places.n);
     return storage_master_address(driver->masters[i]);
 }
 
 const char *server_driver_detail(const struct server_driver *driver, unsigned i)
 {
-    assert(i < driver->config.n);
+    assert(i < driver->config.places.n);
     return storage_master_detail(driver->masters[i]);
 }
 
 uint64_t server_driver_round_trip_us(const struct server_driver *driver, unsigned i)
 {
-    assert(i < driver->config.n);
+    assert(i < driver->config.places.n);
     return storage_master_round_trip_us(driver->masters[i]);
 }
 
 bool server_driver_eligible_us(const struct server_driver *driver, unsigned i, uint64_t *ret_us)
 {
-    assert(i < driver->config.n);
+    assert(i < driver->config.places.n);
     uint64_t due_us = fence_core_fleet(driver->core)->master[i].eligible_at_us;
     uint64_t now_us = server_clock_us();
     if (due_us == 0)
@@ -522,7 +522,7 @@ const struct fence_audit *server_driver_audit(const struct server_driver *driver
 
 struct storage_master *server_driver_master(struct server_driver *driver, unsigned i)
 {
-    assert(i < driver->config.n);
+    assert(i < driver->config.places.n);
     return driver->masters[i];
 }
 

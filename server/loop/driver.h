@@ -5,12 +5,11 @@
 
 #include "fence/core/core.h"
 #include "fence/fleet/audit.h"
+#include "server/loop/masters.h"
 #include "server/system/random.h"
 #include "storage/master.h"
 
 #include <uv.h>
-
-struct storage_redis_url;
 
 enum {
     SERVER_CALLS = 16384,       /* of a process; one more is turned away (429) */
@@ -20,8 +19,7 @@ enum {
 
 struct server_driver_config {
     uv_loop_t *loop;
-    const struct storage_redis_url *masters; /* copied */
-    unsigned n;
+    struct server_places places;
     unsigned probe_ms; /* from one probe of a master to the next; 0: as often as is usual */
     enum fence_ask ask;
     uint32_t calls;    /* under way at a time, up to SERVER_CALLS; one more is turned away */

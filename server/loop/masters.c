@@ -1,25 +1,53 @@
 #include "server/loop/masters.h"
 
 #include "storage/redis/master.h"
+#include "storage/sqlite/master.h"
 
-int server_masters_new(uv_loop_t *loop, const struct storage_redis_url *urls, unsigned n,
-                       unsigned probe_ms, const struct storage_master_events *events,
+#include <assert.h>
+
+static int new_redis(uv_loop_t *loop, const struct server_places *places, unsigned i,
+                     unsigned probe_ms, const struct storage_master_events *events,
+                     struct storage_master **ret_master)
+{
+    const struct storage_redis_config config = {
+        .loop = loop,
+        .url = places->urls[i],
+        .index = i,
+        .members = places->n,
+        .probe_ms = probe_ms,
+        .events = *events,
+    };
+    struct storage_redis_master *master = NULL;
+    int error = storage_redis_master_new(&config, &master);
+    if (!error)
+        *ret_master = storage_redis_master_base(master);
+    return error;
+}
+
+static int new_embedded(uv_loop_t *loop, const struct server_places *places, unsigned probe_ms,
+                        const struct storage_master_events *events,
+                        struct storage_master **ret_master)
+{
+    assert(places->n == 1);
+    const struct storage_sqlite_config config = {
+        .loop = loop,
+        .store = places->store,
+        .index = 0,
+        .probe_ms = probe_ms ? probe_ms : STORAGE_PROBE_MS,
+        .events = *events,
+    };
+    return storage_sqlite_master_new(&config, ret_master);
+}
+
+int server_masters_new(uv_loop_t *loop, const struct server_places *places, unsigned probe_ms,
+                       const struct storage_master_events *events,
                        struct storage_master *ret_masters[])
 {
-    for (unsigned i = 0; i < n; i++) {
-        const struct storage_redis_config config = {
-            .loop = loop,
-            .url = urls[i],
-            .index = i,
-            .members = n,
-            .probe_ms = probe_ms,
-            .events = *events,
-        };
-        struct storage_redis_master *master = NULL;
-        int error = storage_redis_master_new(&config, &master);
+    for (unsigned i = 0; i < places->n; i++) {
+        int error = places->store ? new_embedded(loop, places, probe_ms, events, &ret_masters[i])
+                                  : new_redis(loop, places, i, probe_ms, events, &ret_masters[i]);
         if (error)
             return error;
-        ret_masters[i] = storage_redis_master_base(master);
     }
     return 0;
 }

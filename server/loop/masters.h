@@ -7,15 +7,22 @@
 #include <uv.h>
 
 struct storage_redis_url;
+struct storage_sqlite_store;
+
+/* Where the masters of a fleet are, as members 0 .. n - 1. Nothing of it is owned. */
+struct server_places {
+    unsigned n;
+    const struct storage_redis_url *urls; /* NULL: */
+    struct storage_sqlite_store *store;   /* a file of this process's own, and @n is 1 */
+};
 
 /* What on a master makes it a member of a fleet, for people. */
 #define SERVER_MASTERS_MARKER "the key pawl:fleet"
 
-/* Makes the @n masters at @urls (copied), as members 0 .. @n - 1, each probed every @probe_ms (0:
- * as often as is usual). FENCE_ENOMEM: those made until then are in @ret_masters. */
-FENCE_CHECKED int server_masters_new(uv_loop_t *loop, const struct storage_redis_url *urls,
-                                     unsigned n, unsigned probe_ms,
-                                     const struct storage_master_events *events,
+/* Makes the masters at @places (its URLs are copied), each probed every @probe_ms (0: as often as
+ * is usual). A store outlives them. FENCE_ENOMEM: those made until then are in @ret_masters. */
+FENCE_CHECKED int server_masters_new(uv_loop_t *loop, const struct server_places *places,
+                                     unsigned probe_ms, const struct storage_master_events *events,
                                      struct storage_master *ret_masters[]);
 
 #endif

@@ -226,8 +226,7 @@ static int start_driver(struct server_worker *worker)
 {
     const struct server_driver_config config = {
         .loop = &worker->loop,
-        .masters = worker->config.masters,
-        .n = worker->config.masters_count,
+        .places = worker->config.places,
         .probe_ms = worker->config.probe_ms,
         .ask = worker->config.ask,
         .calls = share(worker, SERVER_CALLS),

@@ -11,6 +11,7 @@
 #include "fence/protocol/ask.h"
 #include "fence/protocol/error.h"
 #include "server/loop/http_options.h"
+#include "server/loop/masters.h"
 #include "server/loop/metrics.h"
 
 #include <stdbool.h>
@@ -18,20 +19,17 @@
 
 #include <uv.h>
 
-struct storage_redis_url;
-
 enum {
     SERVER_WORKERS_MAX = 64,
 };
 
-/* All is borrowed for the worker's life, but @masters only for the call. */
+/* All is borrowed for the worker's life, but the URLs of @places only for the call. */
 struct server_worker_config {
     unsigned index;   /* 0 .. workers - 1 */
     unsigned workers; /* of the process */
     const char *listen;
     const struct server_http_options *http;
-    const struct storage_redis_url *masters;
-    unsigned masters_count;
+    struct server_places places;
     unsigned probe_ms; /* from one probe of a master to the next */
     enum fence_ask ask;
     uint32_t waiters_max;           /* of the process, like all bounds: a worker has its share */

@@ -2,6 +2,7 @@
 #include "server/loop/bootstrap.h"
 #include "server/pawld/pawld.h"
 #include "server/system/options.h"
+#include "storage/sqlite/store.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -36,26 +37,41 @@ static void print_floor(const struct fence_bootstrap *made)
            made->ttl_max_ms, made->floor);
 }
 
+static int bootstrap(const struct server_bootstrap_config *config)
+{
+    struct fence_bootstrap made;
+    char why[SERVER_BOOTSTRAP_WHY_MAX];
+    int error = server_bootstrap(config, &made, why);
+    if (error) {
+        (void)server_options_error("init: %s", why[0] ? why : fence_strerror(error));
+        return SERVER_EXIT_FAILED;
+    }
+    if (config->goes_on)
+        print_floor(&made);
+    else
+        print_new(&made);
+    (void)fflush(stdout);
+    return SERVER_EXIT_DONE;
+}
+
+int pawld_make_fleet(const struct server_places *places, uint32_t ttl_max_ms)
+{
+    const struct server_bootstrap_config config = {.places = *places, .ttl_max_ms = ttl_max_ms};
+    return bootstrap(&config);
+}
+
 int pawld_init(const struct pawld_options *options)
 {
-    const struct server_bootstrap_config config = {
-        .masters = options->masters,
-        .n = options->masters_count,
+    struct server_bootstrap_config config = {
         .goes_on = !options->is_new,
         .seen = options->is_new ? 0 : options->token_floor,
         .ttl_max_ms = options->ttl_max_ms,
         .waits = print_wait,
     };
-    struct fence_bootstrap made;
-    char why[SERVER_BOOTSTRAP_WHY_MAX];
-    int error = server_bootstrap(&config, &made, why);
-    if (error) {
-        (void)server_options_error("init: %s", why[0] ? why : fence_strerror(error));
-        return SERVER_EXIT_FAILED;
-    }
-    if (options->is_new)
-        print_new(&made);
-    else
-        print_floor(&made);
-    return SERVER_EXIT_DONE;
+    int status = pawld_places_open(options, config.goes_on, &config.places);
+    if (status)
+        return status;
+    status = bootstrap(&config);
+    storage_sqlite_store_close(config.places.store);
+    return status;
 }

@@ -11,11 +11,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *argp_program_version = "pawld " PAWL_VERSION;
 
 enum {
     OPTION_ASK = 0x100, /* beyond characters: there are no short options */
+    OPTION_DATA,
     OPTION_LISTEN,
     OPTION_MASTER,
     OPTION_NEW,
@@ -117,10 +119,16 @@ static error_t read_token_floor(struct pawld_options *options, const char *text)
 
 static error_t check(const struct pawld_options *options)
 {
-    if (options->masters_count == 0)
-        return server_options_error("name the masters: --master redis://HOST:PORT for each of "
-                                    "them, 1, 3, 5, 7 or 9");
-    if (options->masters_count % 2 == 0)
+    if (options->data && options->masters_count > 0)
+        return server_options_error("--data is the folder of a fleet that has no other masters: "
+                                    "give --master or --data, not both");
+    if (options->data && options->data[0] == '\0')
+        return server_options_error("--data takes a folder, not ''");
+    if (!options->data && options->masters_count == 0)
+        return server_options_error("init needs the masters of the fleet, --master "
+                                    "redis://HOST:PORT for each, 1, 3, 5, 7 or 9; or --data FOLDER "
+                                    "for a fleet that is a file");
+    if (options->masters_count % 2 == 0 && !options->data)
         return server_options_error("a fleet has 1, 3, 5, 7 or 9 masters, not %u: an even number "
                                     "survives no more failures than one fewer",
                                     options->masters_count);
@@ -142,6 +150,9 @@ static error_t parse_pawld_option(int key, char *text, struct argp_state *state)
         return 0;
     case OPTION_ASK:
         return read_ask(options, text);
+    case OPTION_DATA:
+        options->data = text;
+        return 0;
     case OPTION_LISTEN:
         options->listen = text;
         return 0;
@@ -172,6 +183,11 @@ static error_t parse_pawld_option(int key, char *text, struct argp_state *state)
     }
 }
 
+#define DATA_OPTION(text)                                                                          \
+    {                                                                                              \
+        "data", OPTION_DATA, "FOLDER", 0, text, 0                                                  \
+    }
+
 #define MASTER_OPTIONS                                                                             \
     {"master",                                                                                     \
      OPTION_MASTER,                                                                                \
@@ -187,9 +203,21 @@ static error_t parse_pawld_option(int key, char *text, struct argp_state *state)
             0                                                                                      \
     }
 
+/* The folder that systemd gives a service (systemd.exec(5)); that of the system's own services; or
+ * one where an ordinary user is. */
+static const char *default_data(void)
+{
+    const char *given = getenv("STATE_DIRECTORY");
+    if (given && given[0])
+        return given;
+    return geteuid() == 0 ? "/var/lib/pawl" : "pawl-data";
+}
+
 static error_t parse_serve(int key, char *text, struct argp_state *state)
 {
     struct pawld_options *options = state->input;
+    if (key == ARGP_KEY_END && options->masters_count == 0 && !options->data)
+        options->data = default_data();
     if (key == ARGP_KEY_INIT)
         state->child_inputs[0] = &options->http;
     return parse_pawld_option(key, text, state);
@@ -207,7 +235,14 @@ int pawld_read_serve_options(int argc, char **argv, struct pawld_options *ret_op
          "the slot of the name; or all. The first two ask others where one is slow or does not "
          "answer (default majority)",
          0},
+        DATA_OPTION("Serve from a file in this folder, without any Redis. It is made where it is "
+                    "not there. Without --master and --data it is $STATE_DIRECTORY; else "
+                    "/var/lib/pawl for root, and pawl-data for others"),
         MASTER_OPTIONS,
+        {"max-ttl-ms", OPTION_TTL_MAX, "MS", 0,
+         "With --data, where that is new: the longest lease that it will ever grant (default "
+         "300000)",
+         0},
         {"max-waiters", OPTION_WAITERS_MAX, "N", 0,
          "How many calls may wait for locks at a time (default 12288); one more is refused with "
          "429. The workers have equal shares, rounded up",
@@ -227,8 +262,10 @@ int pawld_read_serve_options(int argc, char **argv, struct pawld_options *ret_op
         .options = list,
         .parser = parse_serve,
         .children = children,
-        .doc = "Hands out locks with fencing tokens over HTTP, from a majority of Redis masters.\v"
-               "Before the first start, mark the masters once: pawld init --new --master ...",
+        .doc = "Hands out locks with fencing tokens over HTTP, from a majority of Redis masters or "
+               "from one file.\v"
+               "Before the first start, mark masters once: pawld init --new --master ... A file "
+               "needs no init.",
     };
     *ret_options = (struct pawld_options){
         .listen = "127.0.0.1:7380",
@@ -259,6 +296,7 @@ int pawld_read_init_options(int argc, char **argv, struct pawld_options *ret_opt
          "A majority of this fleet lost its memory: its tokens go on above T, the highest token "
          "that any guard has seen",
          0},
+        DATA_OPTION("The folder of a fleet that is a file, in place of --master"),
         MASTER_OPTIONS,
         {"max-ttl-ms", OPTION_TTL_MAX, "MS", 0,
          "The longest lease that this fleet will ever grant (default 300000). With --token-floor: "

@@ -5,6 +5,7 @@
 #include "fence/protocol/ask.h"
 #include "fence/protocol/limits.h"
 #include "server/loop/http_options.h"
+#include "server/loop/masters.h"
 #include "storage/redis/url.h"
 
 #include <stdbool.h>
@@ -14,6 +15,7 @@ struct pawld_options {
     struct server_http_options http;
     struct storage_redis_url masters[FENCE_MASTERS_MAX];
     unsigned masters_count;
+    const char *data;          /* folder of the embedded master; NULL: there are masters */
     const char *password_file; /* of masters whose URLs have no password; NULL: none */
     unsigned workers;          /* serve: 1 .. SERVER_WORKERS_MAX */
     unsigned probe_ms;         /* serve: from one probe of a master to the next */
@@ -28,6 +30,14 @@ struct pawld_options {
  * stderr then. */
 int pawld_read_serve_options(int argc, char **argv, struct pawld_options *ret_options);
 int pawld_read_init_options(int argc, char **argv, struct pawld_options *ret_options);
+
+/* Where the masters are, as @options say. The embedded one is opened for this: close the store of
+ * *@ret_places at the end. 0, or the exit status: one sentence is on stderr then. */
+int pawld_places_open(const struct pawld_options *options, bool takes_over,
+                      struct server_places *ret_places);
+
+/* Makes @places a new fleet. 0, or the exit status, likewise. */
+int pawld_make_fleet(const struct server_places *places, uint32_t ttl_max_ms);
 
 /* Serve until a stop signal; make a fleet or have one go on. They return the exit status. */
 int pawld_serve(const struct pawld_options *options);

@@ -7,6 +7,7 @@
 #include "server/pawld/pawld.h"
 #include "server/system/log.h"
 #include "server/system/options.h"
+#include "storage/sqlite/store.h"
 
 #include <assert.h>
 #include <signal.h>
@@ -21,6 +22,7 @@ enum {
 
 struct service {
     const struct pawld_options *options;
+    struct server_places places;
     unsigned made; /* workers */
     struct server_worker *workers[SERVER_WORKERS_MAX];
     struct server_metrics metrics[SERVER_WORKERS_MAX];
@@ -80,8 +82,7 @@ static int make_workers(struct service *service, const char *listen)
             .workers = options->workers,
             .listen = listen,
             .http = &options->http,
-            .masters = options->masters,
-            .masters_count = options->masters_count,
+            .places = service->places,
             .probe_ms = options->probe_ms,
             .ask = options->ask,
             .waiters_max = options->waiters_max,
@@ -143,17 +144,41 @@ static int run_workers(struct service *service)
     return status;
 }
 
+/* A file that was never a fleet's becomes one: there is nothing that it could have forgotten. */
+static int open_places(struct service *service)
+{
+    struct server_places *places = &service->places;
+    int status = pawld_places_open(service->options, false, places);
+    if (status || !places->store)
+        return status;
+    server_log(SERVER_LOG_INFO, "serving from %s, without other masters",
+               storage_sqlite_store_path(places->store));
+    if (storage_sqlite_store_is_new(places->store))
+        status = pawld_make_fleet(places, service->options->ttl_max_ms);
+    return status;
+}
+
+static int serve_places(struct service *service)
+{
+    const struct pawld_options *options = service->options;
+    int status = options->workers > 1 ? make_sharing_workers(service)
+                                      : make_workers(service, options->listen);
+    if (status == SERVER_EXIT_DONE) {
+        watch_signals(service);
+        status = run_workers(service);
+        forget_signals(service);
+    }
+    free_workers(service);
+    return status;
+}
+
 int pawld_serve(const struct pawld_options *options)
 {
     struct service service = {.options = options};
     server_descriptors_check(options->workers);
-    int status = options->workers > 1 ? make_sharing_workers(&service)
-                                      : make_workers(&service, options->listen);
-    if (status == SERVER_EXIT_DONE) {
-        watch_signals(&service);
-        status = run_workers(&service);
-        forget_signals(&service);
-    }
-    free_workers(&service);
+    int status = open_places(&service);
+    if (status == SERVER_EXIT_DONE)
+        status = serve_places(&service);
+    storage_sqlite_store_close(service.places.store);
     return status;
 }

@@ -20,7 +20,7 @@ static const char schema[] =
     "PRAGMA user_version = 1;"
     "CREATE TABLE file (id INTEGER PRIMARY KEY CHECK (id = 1), file_id TEXT NOT NULL, "
     "boot_id TEXT NOT NULL, lineage TEXT NOT NULL, openings INTEGER NOT NULL, "
-    "commits INTEGER NOT NULL) STRICT;"
+    "commits INTEGER NOT NULL, taken_over INTEGER NOT NULL) STRICT;"
     "CREATE TABLE marker (id INTEGER PRIMARY KEY CHECK (id = 1), fleet_id TEXT NOT NULL, "
     "member INTEGER NOT NULL, server_id TEXT NOT NULL, lineage TEXT NOT NULL, "
     "ttl_max_ms INTEGER NOT NULL, durable INTEGER NOT NULL, active INTEGER NOT NULL, "
@@ -42,6 +42,10 @@ static const char settings[] =
     "PRAGMA temp_store = MEMORY;"
     "CREATE TEMP TABLE waiting (resource TEXT PRIMARY KEY, until_ms INTEGER NOT NULL) WITHOUT "
     "ROWID;";
+
+/* In the column mark. */
+#define MARK_NEW "1"
+static_assert(FENCE_MARK_NEW == 1, "MARK_NEW");
 
 enum {
     BUSY_MS = 2000, /* for a program that looks at the file, or copies it */
@@ -210,7 +214,7 @@ static void begin_witness(struct storage_witness *witness, const struct storage_
     memcpy(seen->magic, STORAGE_WITNESS_MAGIC, sizeof(STORAGE_WITNESS_MAGIC));
 }
 
-static int make_tables(sqlite3 *db, const struct storage_seen *seen)
+static int make_tables(sqlite3 *db, const struct storage_seen *seen, bool takes_over)
 {
     char lineage[FENCE_LINEAGE_MAX + 1];
     storage_state_new_lineage(lineage);
@@ -218,10 +222,11 @@ static int make_tables(sqlite3 *db, const struct storage_seen *seen)
     if (error)
         return error;
     struct storage_sql sql = storage_sql_prepare(
-        db, "INSERT INTO file (id, file_id, boot_id, lineage, openings, commits) "
-            "VALUES (1, ?1, '', ?2, 0, 0)");
+        db, "INSERT INTO file (id, file_id, boot_id, lineage, openings, commits, taken_over) "
+            "VALUES (1, ?1, '', ?2, 0, 0, ?3)");
     storage_sql_bind_text(&sql, 1, seen->file_id);
     storage_sql_bind_text(&sql, 2, lineage);
+    storage_sql_bind_int(&sql, 3, takes_over);
     return storage_sql_run(&sql);
 }
 
@@ -230,7 +235,8 @@ static int forget_lineage(sqlite3 *db, const struct storage_seen *seen)
 {
     char lineage[FENCE_LINEAGE_MAX + 1];
     storage_state_new_lineage(lineage);
-    struct storage_sql sql = storage_sql_prepare(db, "UPDATE file SET lineage = ?1, file_id = ?2");
+    struct storage_sql sql =
+        storage_sql_prepare(db, "UPDATE file SET lineage = ?1, file_id = ?2, taken_over = 1");
     storage_sql_bind_text(&sql, 1, lineage);
     storage_sql_bind_text(&sql, 2, seen->file_id);
     return storage_sql_run(&sql);
@@ -262,7 +268,7 @@ static int write_opening(struct storage_file *file, const struct storage_identit
     if (error)
         return error;
     if (identity->blank)
-        error = make_tables(db, file->witness.seen);
+        error = make_tables(db, file->witness.seen, takes_over);
     else if (takes_over)
         error = forget_lineage(db, file->witness.seen);
     if (!error)
@@ -306,11 +312,10 @@ static int take_up(const struct storage_file_config *config, struct storage_file
 {
     enum storage_trust trust = storage_file_judge(identity, file->witness.seen,
                                                   storage_witness_is_new(&file->witness), boot_id);
-    file->is_new = trust == STORAGE_TRUST_NEW;
     bool kept = trust == STORAGE_TRUST_NEW || trust == STORAGE_TRUST_KEPT;
     if (!kept && !config->takes_over)
         return explain_trust(trust, config->folder, ret_why);
-    if (!kept || file->is_new)
+    if (trust != STORAGE_TRUST_KEPT)
         begin_witness(&file->witness, identity);
     if (storage_witness_sync(&file->witness) != 0 || sync_folder(config->folder) != 0)
         return cannot(ret_why, FENCE_EIO, config->folder, strerror(errno));
@@ -337,6 +342,19 @@ static int set_up_state(const struct storage_file_config *config, const struct s
     return error ? cannot(ret_why, error, file->path, sqlite3_errmsg(file->db)) : 0;
 }
 
+/* Whether it was never a fleet's, and never meant to go on for one. A bootstrap of a new fleet that
+ * broke off leaves a mark that says so. */
+static int find_new(struct storage_file *file, char ret_why[static STORAGE_WHY_MAX])
+{
+    int error = 0;
+    int64_t used = number_of(file->db,
+                             "SELECT (SELECT taken_over FROM file) + "
+                             "(SELECT count(*) FROM marker WHERE active OR mark <> " MARK_NEW ")",
+                             &error);
+    file->is_new = used == 0;
+    return error ? cannot(ret_why, error, file->path, sqlite3_errmsg(file->db)) : 0;
+}
+
 int storage_file_open(const struct storage_file_config *config, struct storage_file *ret_file,
                       struct storage_state *state, char ret_why[static STORAGE_WHY_MAX])
 {
@@ -360,6 +378,8 @@ int storage_file_open(const struct storage_file_config *config, struct storage_f
         error = identify(&file, &identity, ret_why);
     if (!error)
         error = take_up(config, &file, &identity, boot_id, ret_why);
+    if (!error)
+        error = find_new(&file, ret_why);
     if (!error)
         error = set_up_state(config, &file, &identity, state, ret_why);
     if (error) {

@@ -49,7 +49,7 @@ struct storage_file {
     sqlite3 *db;
     struct storage_witness witness;
     char path[STORAGE_FOLDER_MAX + 16];
-    bool is_new;
+    bool is_new; /* it was never a fleet's */
 };
 
 /* Opens the file of @config->folder, which is made if it is not there, and sets up @state.

@@ -1,0 +1,26 @@
+/* Where the masters are: at the URLs that were given, or in a folder. */
+#include "server/pawld/pawld.h"
+#include "server/system/options.h"
+#include "storage/sqlite/store.h"
+
+int pawld_places_open(const struct pawld_options *options, bool takes_over,
+                      struct server_places *ret_places)
+{
+    if (!options->data) {
+        *ret_places = (struct server_places){.n = options->masters_count, .urls = options->masters};
+        return SERVER_EXIT_DONE;
+    }
+    const struct storage_file_config file = {
+        .folder = options->data,
+        .members = 1,
+        .takes_over = takes_over,
+    };
+    struct storage_sqlite_store *store = NULL;
+    char why[STORAGE_WHY_MAX];
+    if (storage_sqlite_store_open(&file, &store, why) != 0) {
+        (void)server_options_error("%s", why);
+        return SERVER_EXIT_FAILED;
+    }
+    *ret_places = (struct server_places){.n = 1, .store = store};
+    return SERVER_EXIT_DONE;
+}
