@@ -119,6 +119,40 @@ struct pawl_service pawld_start(struct redis_fleet *fleet, const char *const opt
     return service;
 }
 
+struct pawl_service pawld_start_at(const char *folder, const char *const options[])
+{
+    char *program = pawl_program("pawld");
+    char *log = join(folder, ".log");
+    struct args args = {0};
+    add(&args, program);
+    add(&args, "--data");
+    add(&args, folder);
+    add(&args, "--workers");
+    add(&args, "1");
+    add_all(&args, options);
+    const struct pawl_service service = serve(&args, log);
+    free(log);
+    free(program);
+    return service;
+}
+
+int pawld_run_at(const char *command, const char *folder, const char *const options[],
+                 const char *log)
+{
+    char *program = pawl_program("pawld");
+    struct args args = {0};
+    add(&args, program);
+    if (command)
+        add(&args, command);
+    add(&args, "--data");
+    add(&args, folder);
+    add_all(&args, options);
+    (void)remove(log);
+    const int status = process_run(args.items, log, INIT_TIMEOUT_MS);
+    free(program);
+    return status;
+}
+
 static bool is_ready(void *arg)
 {
     const struct pawl_service *service = arg;

@@ -30,6 +30,15 @@ void pawl_init_new(struct redis_fleet *fleet);
  * know its masters yet: pawl_wait_ready(). */
 struct pawl_service pawld_start(struct redis_fleet *fleet, const char *const options[]);
 
+/* The same without masters: it serves from the folder @folder. What it writes goes to @folder with
+ * ".log" appended. */
+struct pawl_service pawld_start_at(const char *folder, const char *const options[]);
+
+/* Runs pawld, or @command of it ("init"; NULL: none), for @folder, as somebody who expects it to
+ * end. Returns its exit status; what it wrote, and nothing else, is in the file @log. */
+int pawld_run_at(const char *command, const char *folder, const char *const options[],
+                 const char *log);
+
 /* Waits until /readyz says yes, as many seconds as a slow machine may take. */
 void pawl_wait_ready(struct pawl_service service);
 

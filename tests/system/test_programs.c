@@ -84,7 +84,9 @@ static void wrong_options_end_with_2_and_a_sentence(void **state)
         const char *args;
         const char *what;
     } rows[] = {
-        {"pawld", "", "--master"},
+        {"pawld", "--data x --master redis://127.0.0.1:1", "not both"},
+        {"pawld", "--data", "data"},
+        {"pawld", "--data x --max-ttl-ms 99", "--max-ttl-ms"},
         {"pawld", "--nonsense", "nonsense"},
         {"pawld", "--master", "master"},
         {"pawld", "--master redis://127.0.0.1:1 extra", "extra"},
@@ -111,6 +113,8 @@ static void wrong_options_end_with_2_and_a_sentence(void **state)
         {"pawld", "init --new --master redis://127.0.0.1:1 --workers 2", "workers"},
         {"pawld", "init --master redis://127.0.0.1:1", "--new"},
         {"pawld", "init --new", "--master"},
+        {"pawld", "init --new", "--data"},
+        {"pawld", "init --new --token-floor 1 --data x", "not both"},
         {"pawld", "init --new --master redis://a:1 --master redis://a:2", "even"},
         {"pawld", "init --new --master redis://a:1 --max-ttl-ms 99", "--max-ttl-ms"},
         {"pawld", "init --new --master redis://a:1 --max-ttl-ms 86400001", "--max-ttl-ms"},

@@ -1,0 +1,462 @@
+/* pawld over a file of its own: what it keeps, and what it refuses to trust. */
+#include "tests/lib/case.h"
+#include "tests/lib/pawl.h"
+#include "tests/lib/process.h"
+#include "tests/lib/tempdir.h"
+#include "tests/lib/text.h"
+#include "tests/lib/wait.h"
+#include "tests/system/calls.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LONG_TTL  "{\"ttl_ms\": 60000}"
+#define SHORT_TTL "{\"ttl_ms\": 150}"
+#define TTL_MAX   "--max-ttl-ms", "1000"
+
+enum {
+    TTL_MAX_MS = 1000,
+    PATIENCE_MS = 10000,
+    KILLS = 12,
+    PATH_BYTES = 256,
+};
+
+static const int64_t floor_leap = INT64_C(1) << 32; /* of pawld init --token-floor */
+
+static char *dir;
+static char folder[PATH_BYTES];
+static char faults[PATH_BYTES];
+static char said[PATH_BYTES]; /* the log of a program that ended */
+static struct pawl_service service;
+
+/* ---- what is around -------------------------------------------------------------------------- */
+
+static int begin(void **state)
+{
+    (void)state;
+    dir = tempdir_new();
+    snprintf(folder, sizeof(folder), "%s/data", dir);
+    snprintf(faults, sizeof(faults), "%s/faults", dir);
+    snprintf(said, sizeof(said), "%s/said", dir);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    process_kill_all();
+    tempdir_remove(dir);
+    return 0;
+}
+
+static void serve_with(const char *const options[])
+{
+    setenv("PAWL_DISK_FAULTS", faults, 1);
+    setenv("LD_PRELOAD", PAWL_DISK_SHIM, 1);
+    service = pawld_start_at(folder, options);
+    unsetenv("LD_PRELOAD");
+    pawl_wait_ready(service);
+}
+
+static void serve(void)
+{
+    serve_with(NULL);
+}
+
+static void stop(void)
+{
+    assert_int_equal(process_stop(service.process), 0);
+}
+
+static void path_in(const char *in, const char *name, char ret_path[static PATH_BYTES])
+{
+    int len = snprintf(ret_path, PATH_BYTES, "%s/%s", in, name);
+    assert_in_range(len, 1, PATH_BYTES - 1);
+}
+
+static void run_command(const char *const argv[])
+{
+    assert_int_equal(process_run(argv, said, PATIENCE_MS), 0);
+}
+
+/* As an operator has it: into the file that is there. */
+static void put_back(const char *from, const char *to)
+{
+    char script[3 * PATH_BYTES];
+    snprintf(script, sizeof(script), "cat '%s' > '%s'", from, to);
+    run_command((const char *const[]){"sh", "-c", script, NULL});
+}
+
+static void copy_file(const char *from, const char *to)
+{
+    run_command((const char *const[]){"cp", from, to, NULL});
+}
+
+static void expect_refused(const char *where, const char *words)
+{
+    int status =
+        pawld_run_at(NULL, where, (const char *const[]){"--listen", "127.0.0.1:0", NULL}, said);
+    char *text = text_read(said, 0);
+    if (status != 1 || !strstr(text, words))
+        fail_msg("it ended with %d, and said: %s", status, text);
+    free(text);
+}
+
+static int64_t take_and_give_back(const char *resource)
+{
+    const struct grant grant = call_grant(service.port, resource, NULL);
+    call_give_back(service.port, resource, &grant);
+    return grant.token;
+}
+
+static void set_fault(const char *text)
+{
+    FILE *file = fopen(faults, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+/* ---- what it keeps --------------------------------------------------------------------------- */
+
+static void new_folder_is_a_new_fleet_and_says_so(void **state)
+{
+    (void)state;
+    serve();
+    assert_true(process_wrote(service.process, "serving from .*/data/pawl\\.db"));
+    assert_true(process_wrote(service.process, "fleet [0-9a-f]{40}: 1 master marked"));
+    assert_int_equal(take_and_give_back("orders"), 1);
+    assert_int_equal(take_and_give_back("orders"), 2);
+    stop();
+    serve();
+    assert_false(process_wrote(service.process, "marked"));
+    assert_int_equal(take_and_give_back("orders"), 3);
+}
+
+static void fleet_tells_what_it_is(void **state)
+{
+    (void)state;
+    serve();
+    const struct http_response *response = call(service.port, "GET", "/v1/fleet", NULL, NULL);
+    const json_t *master = json_array_get(json_object_get(response->json, "masters"), 0);
+    assert_string_equal(json_string_value(json_object_get(master, "server")), "sqlite");
+    assert_true(json_is_true(json_object_get(master, "durable")));
+    assert_string_equal(json_string_value(json_object_get(master, "state")), "active");
+}
+
+static void locks_and_tokens_outlive_the_process_however_it_ends(void **state)
+{
+    (void)state;
+    int64_t token = 0;
+    serve();
+    struct grant held = call_grant(service.port, "held", LONG_TTL);
+    for (unsigned i = 0; i < KILLS; i++) {
+        wait_ms(i * 3 % 20);
+        if (i % 4 == 0)
+            stop();
+        else
+            process_kill(service.process);
+        serve();
+        int64_t next = take_and_give_back("orders");
+        assert_true(next > token);
+        token = next;
+        EXPECT_PROBLEM(call_acquire_once(service.port, "held", LONG_TTL), 409, "held", 3);
+    }
+    assert_int_equal(call_extend(service.port, "held", &held, LONG_TTL)->status, 200);
+    call_give_back(service.port, "held", &held);
+    assert_true(call_grant(service.port, "held", SHORT_TTL).token > held.token);
+}
+
+static void lease_that_ran_out_while_it_was_down_is_over(void **state)
+{
+    (void)state;
+    serve();
+    const struct grant grant = call_grant(service.port, "orders", SHORT_TTL);
+    process_kill(service.process);
+    wait_ms(200);
+    serve();
+    assert_true(call_grant(service.port, "orders", SHORT_TTL).token > grant.token);
+}
+
+static void who_waits_is_told_over_another_worker(void **state)
+{
+    (void)state;
+    serve_with((const char *const[]){"--workers", "2", NULL});
+    for (unsigned i = 0; i < 8; i++) { /* each connection is some worker's */
+        const struct grant grant = call_grant(service.port, "orders", LONG_TTL);
+        struct http *waiter = call_begin(service.port, "POST", "/v1/locks/orders",
+                                         "{\"ttl_ms\": 60000, \"wait_ms\": 60000}");
+        wait_ms(30);
+        uint64_t before_ms = wait_now_ms();
+        call_give_back(service.port, "orders", &grant);
+        const struct grant next = grant_of(call_end(waiter));
+        assert_in_range(wait_now_ms() - before_ms, 0, 400); /* a look comes later */
+        call_give_back(service.port, "orders", &next);
+    }
+}
+
+static void locks_are_listed_and_taken_together(void **state)
+{
+    (void)state;
+    serve();
+    (void)call_grant(service.port, "shop/1", LONG_TTL);
+    (void)call_grant(service.port, "shop/2", LONG_TTL);
+    (void)call_grant(service.port, "yard/1", LONG_TTL);
+    const struct http_response *response =
+        call(service.port, "GET", "/v1/locks?prefix=shop/", NULL, NULL);
+    assert_int_equal(json_array_size(json_object_get(response->json, "locks")), 2);
+    response = call(service.port, "POST", "/v1/locks", NULL,
+                    "{\"resources\": [\"yard/1\", \"yard/2\"], \"ttl_ms\": 5000}");
+    assert_int_equal(response->status, 409);
+    response = call(service.port, "POST", "/v1/locks", NULL,
+                    "{\"resources\": [\"yard/2\", \"yard/3\"], \"ttl_ms\": 5000}");
+    assert_int_equal(response->status, 201);
+}
+
+/* ---- what it refuses to trust ---------------------------------------------------------------- */
+
+static void second_process_on_a_folder_is_refused(void **state)
+{
+    (void)state;
+    serve();
+    expect_refused(folder, "another pawld");
+    assert_int_equal(
+        pawld_run_at("init", folder, (const char *const[]){"--token-floor", "1", NULL}, said), 1);
+    assert_int_equal(take_and_give_back("orders"), 1);
+}
+
+static void copy_of_a_folder_is_refused(void **state)
+{
+    (void)state;
+    char copy[PATH_BYTES];
+    path_in(dir, "copy", copy);
+    serve();
+    (void)take_and_give_back("orders");
+    stop();
+    run_command((const char *const[]){"cp", "-a", folder, copy, NULL});
+    expect_refused(copy, "is a copy");
+    serve();
+    assert_int_equal(take_and_give_back("orders"), 2);
+}
+
+static void file_that_was_put_back_is_refused(void **state)
+{
+    (void)state;
+    char file[PATH_BYTES], backup[PATH_BYTES];
+    path_in(folder, "pawl.db", file);
+    path_in(dir, "backup", backup);
+    serve();
+    (void)take_and_give_back("orders");
+    stop();
+    copy_file(file, backup);
+    serve();
+    (void)take_and_give_back("orders");
+    stop();
+    put_back(backup, file);
+    expect_refused(folder, "put back");
+    expect_refused(folder, "put back"); /* looking at it does not make it right */
+}
+
+static void file_that_is_gone_is_no_new_fleet(void **state)
+{
+    (void)state;
+    char file[PATH_BYTES];
+    path_in(folder, "pawl.db", file);
+    serve();
+    stop();
+    assert_int_equal(unlink(file), 0);
+    expect_refused(folder, "is gone");
+    expect_refused(folder, "is gone");
+}
+
+static void file_without_its_witness_is_refused(void **state)
+{
+    (void)state;
+    char witness[PATH_BYTES];
+    path_in(folder, "pawl.witness", witness);
+    serve();
+    stop();
+    assert_int_equal(unlink(witness), 0);
+    expect_refused(folder, "is a copy");
+}
+
+static void witness_that_was_put_back_is_refused(void **state)
+{
+    (void)state;
+    char witness[PATH_BYTES], backup[PATH_BYTES];
+    path_in(folder, "pawl.witness", witness);
+    path_in(dir, "backup", backup);
+    serve();
+    stop();
+    copy_file(witness, backup);
+    serve();
+    for (unsigned i = 0; i < 3; i++)
+        (void)take_and_give_back("orders");
+    stop();
+    put_back(backup, witness);
+    expect_refused(folder, "pawl.witness is older");
+}
+
+static void file_of_something_else_is_left_alone(void **state)
+{
+    (void)state;
+    char file[PATH_BYTES];
+    path_in(folder, "pawl.db", file);
+    run_command((const char *const[]){"mkdir", folder, NULL});
+    run_command((const char *const[]){"sh", "-c", "echo precious > \"$0\"", file, NULL});
+    expect_refused(folder, "not a database");
+    char *text = text_read(file, 0);
+    assert_string_equal(text, "precious\n");
+    free(text);
+}
+
+static void what_is_not_trusted_goes_on_above_a_floor(void **state)
+{
+    (void)state;
+    char copy[PATH_BYTES];
+    path_in(dir, "copy", copy);
+    serve_with((const char *const[]){TTL_MAX, NULL});
+    int64_t token = take_and_give_back("orders");
+    struct grant held = call_grant(service.port, "held", NULL);
+    stop();
+    run_command((const char *const[]){"cp", "-a", folder, copy, NULL});
+    snprintf(folder, sizeof(folder), "%s", copy);
+    uint64_t before_ms = wait_now_ms();
+    assert_int_equal(
+        pawld_run_at("init", folder, (const char *const[]){"--token-floor", "7", NULL}, said), 0);
+    assert_true(wait_now_ms() - before_ms >= TTL_MAX_MS);
+    serve();
+    assert_int_equal(call_extend(service.port, "held", &held, NULL)->status, 409);
+    assert_true(take_and_give_back("orders") > token + floor_leap);
+}
+
+/* Had the new file been taken for a new fleet's, its tokens would begin at 1 again. */
+static void taking_over_that_broke_off_leaves_no_new_fleet(void **state)
+{
+    (void)state;
+    char file[PATH_BYTES];
+    char *program = pawl_program("pawld");
+    path_in(folder, "pawl.db", file);
+    serve_with((const char *const[]){TTL_MAX, NULL});
+    stop();
+    assert_int_equal(unlink(file), 0);
+    const char *const init[] = {program, "init",          "--data", folder, "--max-ttl-ms",
+                                "60000", "--token-floor", "7",      NULL};
+    struct process *process = process_start(init, said);
+    process_wait_line(process, "waiting", PATIENCE_MS, NULL, 0);
+    process_kill(process);
+    service = pawld_start_at(folder, NULL);
+    for (unsigned i = 0; i < 10; i++, wait_ms(30))
+        assert_int_equal(call_acquire_once(service.port, "orders", NULL)->status, 503);
+    free(program);
+}
+
+static void file_that_was_moved_away_grants_nothing_more(void **state)
+{
+    (void)state;
+    char file[PATH_BYTES], away[PATH_BYTES];
+    path_in(folder, "pawl.db", file);
+    path_in(dir, "away", away);
+    serve();
+    (void)take_and_give_back("orders");
+    assert_int_equal(rename(file, away), 0);
+    const struct http_response *response = NULL;
+    for (uint64_t end_ms = wait_now_ms() + PATIENCE_MS; wait_now_ms() < end_ms; wait_ms(50)) {
+        response = call_acquire_once(service.port, "orders", SHORT_TTL);
+        if (response->status == 503)
+            break;
+    }
+    assert_int_equal(response->status, 503);
+}
+
+/* ---- a disk that fails ----------------------------------------------------------------------- */
+
+/* Grants nothing that it could not write, says why, and goes on when it can. */
+static void expect_survived(const char *fault, const char *words)
+{
+    serve();
+    int64_t token = take_and_give_back("orders");
+    struct grant held = call_grant(service.port, "held", LONG_TTL);
+    set_fault(fault);
+    for (unsigned i = 0; i < 5; i++)
+        assert_int_equal(call_acquire_once(service.port, "orders", LONG_TTL)->status, 503);
+    const struct http_response *response = call(service.port, "GET", "/v1/fleet", NULL, NULL);
+    if (!strstr(response->body, words))
+        fail_msg("the fleet says: %s", response->body);
+    set_fault("");
+    pawl_wait_ready(service);
+    assert_true(take_and_give_back("orders") > token);
+    call_give_back(service.port, "held", &held);
+    process_kill(service.process);
+    serve();
+    assert_true(take_and_give_back("orders") > token + 1);
+}
+
+static void full_disk_grants_nothing_until_there_is_room(void **state)
+{
+    (void)state;
+    expect_survived("full", "database or disk is full");
+}
+
+static void disk_that_cannot_make_sure_grants_nothing(void **state)
+{
+    (void)state;
+    expect_survived("sync", "disk I/O error");
+}
+
+static void slow_disk_is_waited_for(void **state)
+{
+    (void)state;
+    serve();
+    set_fault("slow 20");
+    int64_t token = take_and_give_back("orders");
+    assert_true(take_and_give_back("orders") > token);
+}
+
+static void write_that_was_torn_was_never_answered(void **state)
+{
+    (void)state;
+    int64_t token = 0;
+    for (unsigned i = 0; i < KILLS; i++) {
+        serve();
+        for (unsigned k = 0; k <= i % 3; k++) {
+            int64_t next = take_and_give_back("orders");
+            assert_true(next > token);
+            token = next;
+        }
+        set_fault("torn");
+        assert_int_equal(call_acquire_once(service.port, "orders", LONG_TTL)->status, 0);
+        set_fault("");
+        assert_int_equal(process_wait(service.process, PATIENCE_MS), 128 + SIGKILL);
+    }
+}
+
+#define EMBEDDED_CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+static const struct CMUnitTest cases[] = {
+    EMBEDDED_CASE(new_folder_is_a_new_fleet_and_says_so),
+    EMBEDDED_CASE(fleet_tells_what_it_is),
+    EMBEDDED_CASE(locks_and_tokens_outlive_the_process_however_it_ends),
+    EMBEDDED_CASE(lease_that_ran_out_while_it_was_down_is_over),
+    EMBEDDED_CASE(who_waits_is_told_over_another_worker),
+    EMBEDDED_CASE(locks_are_listed_and_taken_together),
+    EMBEDDED_CASE(second_process_on_a_folder_is_refused),
+    EMBEDDED_CASE(copy_of_a_folder_is_refused),
+    EMBEDDED_CASE(file_that_was_put_back_is_refused),
+    EMBEDDED_CASE(file_that_is_gone_is_no_new_fleet),
+    EMBEDDED_CASE(file_without_its_witness_is_refused),
+    EMBEDDED_CASE(witness_that_was_put_back_is_refused),
+    EMBEDDED_CASE(file_of_something_else_is_left_alone),
+    EMBEDDED_CASE(what_is_not_trusted_goes_on_above_a_floor),
+    EMBEDDED_CASE(taking_over_that_broke_off_leaves_no_new_fleet),
+    EMBEDDED_CASE(file_that_was_moved_away_grants_nothing_more),
+    EMBEDDED_CASE(full_disk_grants_nothing_until_there_is_room),
+    EMBEDDED_CASE(disk_that_cannot_make_sure_grants_nothing),
+    EMBEDDED_CASE(slow_disk_is_waited_for),
+    EMBEDDED_CASE(write_that_was_torn_was_never_answered),
+};
+
+CASE_MAIN(cases, NULL, NULL)
