@@ -13,6 +13,7 @@ fleet_master_urls=()
 fleet_masters=()    # the options that name the masters: --master URL ...
 fleet_pid=          # the process started last
 fleet_port=         # where it listens
+fleet_wanted=0      # Redis masters that a script is to start; 0: none, but a file
 fleet_log=          # what the pawld started last writes
 
 # fleet_build PROGRAM...: builds (and installs, on a fresh machine) unless these programs, named from
@@ -133,6 +134,42 @@ fleet_start_masters() {
         fleet_master_urls+=("redis://127.0.0.1:$fleet_port")
         fleet_masters+=(--master "redis://127.0.0.1:$fleet_port")
     done
+}
+
+# fleet_embed: in place of masters, a folder for a file of pawld's own.
+fleet_embed() {
+    fleet_master_pids=()
+    fleet_master_urls=()
+    fleet_masters=(--data "$fleet_dir/data")
+}
+
+# fleet_masters_wanted [--masters N]: sets fleet_wanted, the number of Redis masters that the options of
+# a script ask for; 0: none, but a file.
+fleet_masters_wanted() {
+    fleet_wanted=0
+    [ $# -gt 0 ] || return 0
+    [[ $# -eq 2 && $1 = --masters && $2 =~ ^[13579]$ ]] ||
+        die "takes --masters 1, 3, 5, 7 or 9, and no more; see --help"
+    fleet_wanted=$2
+}
+
+# fleet_start_wanted: these masters, as a new fleet.
+fleet_start_wanted() {
+    if [ "$fleet_wanted" -eq 0 ]; then
+        fleet_embed
+        return
+    fi
+    fleet_start_masters "$fleet_wanted" always
+    fleet_init
+}
+
+# fleet_wanted_words: what they are, for people.
+fleet_wanted_words() {
+    case $fleet_wanted in
+        0) echo "pawld, which keeps locks and tokens in a file" ;;
+        1) echo "one Redis master (appendonly yes, appendfsync always) and pawld" ;;
+        *) echo "$fleet_wanted Redis masters (appendonly yes, appendfsync always) and pawld" ;;
+    esac
 }
 
 # fleet_stop_masters: ends them; their data go with the folder.
