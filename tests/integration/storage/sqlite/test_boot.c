@@ -1,0 +1,104 @@
+/* Leases over a restart: of the process, and of the machine. */
+#include "storage/sqlite/file.h"
+#include "tests/lib/case.h"
+#include "tests/lib/tempdir.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LEASE_MS = 60000,
+    PASSED_MS = 20000, /* of it, at the restart */
+    SLACK_MS = 5000,   /* a test may take */
+};
+
+static char *folder;
+static struct storage_file file;
+static struct storage_state *rows;
+
+static void open_file(void)
+{
+    char why[STORAGE_WHY_MAX];
+    const struct storage_file_config config = {.folder = folder, .members = 1};
+    if (storage_file_open(&config, &file, rows, why) != 0)
+        fail_msg("%s", why);
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    folder = tempdir_new();
+    rows = calloc(1, sizeof(*rows));
+    assert_non_null(rows);
+    open_file();
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    storage_file_close(&file, rows);
+    free(rows);
+    tempdir_remove(folder);
+    return 0;
+}
+
+/* A lock of LEASE_MS that was taken PASSED_MS ago. */
+static void take_lock(void)
+{
+    struct storage_lock lock = {
+        .lock_id = "aaaaaaaaaaaaaaaaaaaaaaaaaaa", .attempt = 1, .number = 7};
+    storage_state_begin(rows);
+    rows->now_ms -= PASSED_MS;
+    lock.expires_ms = rows->now_ms + LEASE_MS;
+    storage_state_put_lock(rows, "orders", &lock);
+    assert_true(storage_state_end(rows));
+    storage_file_committed(&file, rows->commits);
+}
+
+static uint64_t left_ms(void)
+{
+    struct storage_lock lock;
+    storage_state_begin(rows);
+    storage_state_lock(rows, "orders", &lock);
+    assert_true(storage_state_end(rows));
+    assert_true(lock.present);
+    assert_int_equal(lock.number, 7);
+    return lock.expires_ms - rows->now_ms;
+}
+
+static void restart_machine(void)
+{
+    assert_int_equal(storage_sql_exec(file.db, "UPDATE file SET boot_id = 'of the boot before'"),
+                     0);
+    strcpy(file.witness.seen->boot_id, "of the boot before");
+}
+
+static void lease_goes_on_while_the_process_is_down(void **state)
+{
+    (void)state;
+    take_lock();
+    storage_file_close(&file, rows);
+    open_file();
+    assert_in_range(left_ms(), LEASE_MS - PASSED_MS - SLACK_MS, LEASE_MS - PASSED_MS);
+}
+
+static void lease_begins_anew_after_another_boot(void **state)
+{
+    (void)state;
+    take_lock();
+    restart_machine();
+    storage_file_close(&file, rows);
+    open_file();
+    assert_in_range(left_ms(), LEASE_MS - SLACK_MS, LEASE_MS);
+    storage_file_close(&file, rows);
+    open_file();
+    assert_in_range(left_ms(), LEASE_MS - SLACK_MS, LEASE_MS);
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test_setup_teardown(lease_goes_on_while_the_process_is_down, begin, end),
+    cmocka_unit_test_setup_teardown(lease_begins_anew_after_another_boot, begin, end),
+};
+
+CASE_MAIN(cases, NULL, NULL)
