@@ -110,6 +110,16 @@ def beside_healthy($what; $p50; $p99):
              .healthy.errors + .[$what].errors])
     | table;
 
+# $ratios: ratios() of the file.
+def embedded($ratios):
+    ["file", "rows", "one-redis", "etcd-1"] as $candidates
+    | [["clients"] + $candidates + ($candidates[1:] | map("file/" + .)) + ["p50 us, file"]]
+    + map(. as $row
+          | ($ratios[] | select(.connections == $row.connections)) as $of
+          | [.connections] + ($candidates | map($row[.].pairs | if . then commas else null end))
+            + ($candidates[1:] | map($of[.] | spread)) + [$row.file | latencies])
+    | table;
+
 def waiters:
     [["persistence", "waiting", "pawlds", "p50 us", "p99 us", "bytes a waiter",
       "script calls", "in order", "lost", "twice"]]
@@ -192,6 +202,9 @@ def by_part($kinds; kind; value; $digits):
                $runs | medians($what);
                beside_healthy($what; $runs | ratios($what; $what; .acquire_us.p50);
                               $runs | ratios($what; $what; .acquire_us.p99)))),
+    section("Pairs per second of a fleet that is a file, and median of the ratios";
+            $runs | medians("embedded");
+            embedded($runs | ratios("embedded"; "file"; .pairs_per_s))),
     section("From one holder to the next, while many wait for one name";
             of("waiters"); waiters),
     section("Acquire while the service is attacked, p50 / p99 in microseconds";
