@@ -24,7 +24,7 @@ enum {
 static struct options {
     const char *folder;
     unsigned clients;
-    unsigned names;
+    unsigned names; /* 0: as many as clients */
     double seconds;
     double warmup_s;
 } options = {.clients = 1, .seconds = 4, .warmup_s = 0.5};
@@ -46,7 +46,7 @@ static void ask(struct client *client, bool acquire)
     if (acquire)
         snprintf(client->resource, sizeof(client->resource), "rows/%0*u", NAMES_DIGITS,
                  names_next((unsigned)(client - clients), client->attempt++, options.clients,
-                            options.names));
+                            options.names > 0 ? options.names : options.clients));
     const struct fence_request request = {
         .kind = acquire ? FENCE_REQUEST_TAKE : FENCE_REQUEST_RELEASE,
         .resource = client->resource,
@@ -105,8 +105,6 @@ static error_t parse_rows(int key, char *text, struct argp_state *parser)
     case ARGP_KEY_END:
         if (!options.folder)
             argp_error(parser, "a folder is wanted: --data FOLDER");
-        if (options.names == 0)
-            options.names = options.clients;
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
