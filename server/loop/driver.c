@@ -379,11 +379,17 @@ static bool could_send(const struct server_driver *driver)
     return false;
 }
 
+static bool holds_back(struct server_driver *driver, bool sends)
+{
+    return server_places_fill_batches(&driver->config.places) &&
+           server_batch_delay_waits(&driver->batch_delay, sends, driver->slept_from_us);
+}
+
 void server_driver_turn(struct server_driver *driver)
 {
     bool sends = could_send(driver);
     driver->slept_from_us = server_clock_us();
-    if (server_batch_delay_waits(&driver->batch_delay, sends, driver->slept_from_us)) {
+    if (holds_back(driver, sends)) {
         set_timer(driver, true);
         return;
     }

@@ -4,6 +4,8 @@
 
 #include "storage/master.h"
 
+#include <stdbool.h>
+
 #include <uv.h>
 
 struct storage_redis_url;
@@ -18,6 +20,13 @@ struct server_places {
 
 /* What on a master makes it a member of a fleet, for people. */
 #define SERVER_MASTERS_MARKER "the key pawl:fleet"
+
+/* Whether requests are to be held back for a moment, so that more of them share a call
+ * (server/loop/batch_delay.h). A store needs no such help: what waits for it goes together. */
+static inline bool server_places_fill_batches(const struct server_places *places)
+{
+    return !places->store;
+}
 
 /* Makes the masters at @places (its URLs are copied), each probed every @probe_ms (0: as often as
  * is usual). A store outlives them. FENCE_ENOMEM: those made until then are in @ret_masters. */

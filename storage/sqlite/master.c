@@ -11,7 +11,8 @@
 #include <sodium.h>
 
 enum {
-    BATCHES = 8, /* of requests: gathered, under way, and given up but still under way */
+    SENT_MAX = 2, /* batches under way: while one is being written, the next is there */
+    BATCHES = 8,  /* of requests: gathered, under way, and given up but still under way */
     BACKOFF_MIN_MS = 5,
     BACKOFF_MAX_MS = 250,
     PROBES_SILENT_MS = 2000, /* a probe that takes longer says that the disk hangs */
@@ -484,7 +485,7 @@ static void sqlite_submit(struct storage_master *const masters[], uint32_t set,
 static bool sqlite_could_send(const struct storage_master *base)
 {
     const struct storage_sqlite_master *master = sqlite_of_const(base);
-    return master->link == LINK_READY && master->gathered && master->sent == 0;
+    return master->link == LINK_READY && master->gathered && master->sent < SENT_MAX;
 }
 
 static void sqlite_flush(struct storage_master *base)
