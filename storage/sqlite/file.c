@@ -204,7 +204,7 @@ static void random_hex(char *ret_text, size_t digits)
 /* What the witness has to have seen before a file is written for the first time. */
 static void begin_witness(struct storage_witness *witness, const struct storage_identity *identity)
 {
-    struct storage_seen *seen = witness->seen;
+    struct storage_seen *seen = &witness->seen;
     if (storage_witness_is_new(witness) || seen->openings > 0)
         random_hex(seen->file_id, STORAGE_FILE_ID_LEN);
     seen->openings = 0;
@@ -212,6 +212,13 @@ static void begin_witness(struct storage_witness *witness, const struct storage_
     seen->inode = identity->inode;
     seen->born_ns = identity->born_ns;
     memcpy(seen->magic, STORAGE_WITNESS_MAGIC, sizeof(STORAGE_WITNESS_MAGIC));
+}
+
+/* What it missed in a crash is seen now, so that it never lacks more than the last. */
+static void catch_up(struct storage_witness *witness, const struct storage_identity *identity)
+{
+    witness->seen.openings = identity->openings;
+    witness->seen.commits = identity->commits;
 }
 
 static int make_tables(sqlite3 *db, const struct storage_seen *seen, bool takes_over)
@@ -268,9 +275,9 @@ static int write_opening(struct storage_file *file, const struct storage_identit
     if (error)
         return error;
     if (identity->blank)
-        error = make_tables(db, file->witness.seen, takes_over);
+        error = make_tables(db, &file->witness.seen, takes_over);
     else if (takes_over)
-        error = forget_lineage(db, file->witness.seen);
+        error = forget_lineage(db, &file->witness.seen);
     if (!error)
         error = count_opening(db, boot_id);
     if (!error)
@@ -281,7 +288,7 @@ static int write_opening(struct storage_file *file, const struct storage_identit
 static int witness_opening(struct storage_file *file, const struct storage_identity *now,
                            const char *boot_id)
 {
-    struct storage_seen *seen = file->witness.seen;
+    struct storage_seen *seen = &file->witness.seen;
     seen->openings = now->openings;
     seen->commits = now->commits;
     memcpy(seen->boot_id, boot_id, sizeof(seen->boot_id));
@@ -310,13 +317,15 @@ static int take_up(const struct storage_file_config *config, struct storage_file
                    struct storage_identity *identity, const char *boot_id,
                    char ret_why[static STORAGE_WHY_MAX])
 {
-    enum storage_trust trust = storage_file_judge(identity, file->witness.seen,
+    enum storage_trust trust = storage_file_judge(identity, &file->witness.seen,
                                                   storage_witness_is_new(&file->witness), boot_id);
     bool kept = trust == STORAGE_TRUST_NEW || trust == STORAGE_TRUST_KEPT;
     if (!kept && !config->takes_over)
         return explain_trust(trust, config->folder, ret_why);
     if (trust != STORAGE_TRUST_KEPT)
         begin_witness(&file->witness, identity);
+    else
+        catch_up(&file->witness, identity);
     if (storage_witness_sync(&file->witness) != 0 || sync_folder(config->folder) != 0)
         return cannot(ret_why, FENCE_EIO, config->folder, strerror(errno));
     int error = write_opening(file, identity, config->takes_over, boot_id);
@@ -395,7 +404,9 @@ int storage_file_open(const struct storage_file_config *config, struct storage_f
 
 void storage_file_committed(struct storage_file *file, uint64_t commits)
 {
-    file->witness.seen->commits = commits;
+    file->witness.seen.commits = commits;
+    int unseen = storage_witness_note(&file->witness); /* then the next start refuses it */
+    (void)unseen;
 }
 
 bool storage_file_is_there(const struct storage_file *file)
@@ -403,7 +414,7 @@ bool storage_file_is_there(const struct storage_file *file)
     uint64_t inode = 0;
     int64_t born_ns = 0;
     return storage_witness_look(file->path, &inode, &born_ns) == 0 &&
-           inode == file->witness.seen->inode && born_ns == file->witness.seen->born_ns;
+           inode == file->witness.seen.inode && born_ns == file->witness.seen.born_ns;
 }
 
 void storage_file_close(struct storage_file *file, struct storage_state *state)

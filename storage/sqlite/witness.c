@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,14 +24,13 @@ static int holder_of(int fd)
     return pread(fd, &seen, sizeof(seen), 0) == (ssize_t)sizeof(seen) ? seen.pid : 0;
 }
 
-static int map(int fd, struct storage_seen **ret_seen)
+static int read_seen(int fd, struct storage_seen *ret_seen)
 {
-    if (ftruncate(fd, sizeof(struct storage_seen)) != 0)
+    struct storage_seen seen = {0};
+    ssize_t len = pread(fd, &seen, sizeof(seen), 0);
+    if (len < 0)
         return FENCE_EIO;
-    void *seen = mmap(NULL, sizeof(struct storage_seen), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (seen == MAP_FAILED)
-        return FENCE_EIO;
-    *ret_seen = seen;
+    *ret_seen = len == (ssize_t)sizeof(seen) ? seen : (struct storage_seen){0};
     return 0;
 }
 
@@ -45,40 +43,49 @@ int storage_witness_open(const char *path, struct storage_witness *ret_witness, 
     if (error == FENCE_EBUSY)
         *ret_pid = holder_of(witness.fd);
     if (!error)
-        error = map(witness.fd, &witness.seen);
+        error = read_seen(witness.fd, &witness.seen);
+    if (!error) {
+        witness.seen.pid = getpid();
+        error = storage_witness_note(&witness);
+    }
     if (error) {
         int why = errno;
         close(witness.fd);
         errno = why;
         return error;
     }
-    witness.seen->pid = getpid();
+    witness.open = true;
     *ret_witness = witness;
     return 0;
 }
 
 void storage_witness_close(struct storage_witness *witness)
 {
-    if (!witness->seen)
+    if (!witness->open)
         return;
-    int unsure =
-        storage_witness_sync(witness); /* then it saw less: fine, unless the machine crashes */
+    int unsure = storage_witness_sync(witness); /* then it saw less, if the machine crashes */
     (void)unsure;
-    munmap(witness->seen, sizeof(*witness->seen));
     close(witness->fd);
-    witness->seen = NULL;
+    witness->open = false;
 }
 
 /* ---- what it saw ----------------------------------------------------------------------------- */
 
 bool storage_witness_is_new(const struct storage_witness *witness)
 {
-    return memcmp(witness->seen->magic, STORAGE_WITNESS_MAGIC, sizeof(STORAGE_WITNESS_MAGIC)) != 0;
+    return memcmp(witness->seen.magic, STORAGE_WITNESS_MAGIC, sizeof(STORAGE_WITNESS_MAGIC)) != 0;
+}
+
+int storage_witness_note(const struct storage_witness *witness)
+{
+    ssize_t len = pwrite(witness->fd, &witness->seen, sizeof(witness->seen), 0);
+    return len == (ssize_t)sizeof(witness->seen) ? 0 : FENCE_EIO;
 }
 
 int storage_witness_sync(const struct storage_witness *witness)
 {
-    return fsync(witness->fd) == 0 ? 0 : FENCE_EIO;
+    int error = storage_witness_note(witness);
+    return error || fsync(witness->fd) == 0 ? error : FENCE_EIO;
 }
 
 int storage_witness_look(const char *path, uint64_t *ret_inode, int64_t *ret_born_ns)

@@ -1,9 +1,9 @@
 /* The witness: a small file beside the database that says what the database should be. A database
  * that was copied or put back from a copy differs from what its witness saw.
  *
- * It is mapped into memory, and written after each commit. A process that is killed loses nothing
- * of it. A machine that crashes may lose the last writes: then the witness saw less than the
- * database has, which is fine.
+ * It is written after each commit, and made sure of when the database is opened and closed. A
+ * process that is killed loses nothing of it. A machine that crashes may lose the last writes: then
+ * the witness saw less than the database has, which is fine.
  *
  * It is locked too, so that one process at a time serves from a folder. */
 #ifndef STORAGE_SQLITE_WITNESS_H
@@ -35,18 +35,23 @@ struct storage_seen {
 
 struct storage_witness {
     int fd;
-    struct storage_seen *seen; /* mapped */
+    bool open;
+    struct storage_seen seen;
 };
 
 /* Opens the witness at @path, which is made if it is not there, and locks it. FENCE_EBUSY: another
- * process has it, whose id is then in *@ret_pid. FENCE_EIO, FENCE_ENOMEM: errno says why. */
+ * process has it, whose id is then in *@ret_pid. FENCE_EIO: errno says why. */
 FENCE_CHECKED int storage_witness_open(const char *path, struct storage_witness *ret_witness,
                                        int *ret_pid);
 void storage_witness_close(struct storage_witness *witness);
 
 bool storage_witness_is_new(const struct storage_witness *witness);
 
-/* Makes sure that what it saw is on the disk. FENCE_EIO. */
+/* Writes what it saw: any process that opens it later reads that, unless the machine crashes.
+ * FENCE_EIO: it saw less, then. */
+FENCE_CHECKED int storage_witness_note(const struct storage_witness *witness);
+
+/* The same, and makes sure that it is on the disk. FENCE_EIO. */
 FENCE_CHECKED int storage_witness_sync(const struct storage_witness *witness);
 
 /* Which file is at @path. FENCE_ENOENT: none. FENCE_EIO. */

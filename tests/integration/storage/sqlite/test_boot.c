@@ -71,7 +71,7 @@ static void restart_machine(void)
 {
     assert_int_equal(storage_sql_exec(file.db, "UPDATE file SET boot_id = 'of the boot before'"),
                      0);
-    strcpy(file.witness.seen->boot_id, "of the boot before");
+    strcpy(file.witness.seen.boot_id, "of the boot before");
 }
 
 static void lease_goes_on_while_the_process_is_down(void **state)
