@@ -71,7 +71,15 @@ int pawld_init(const struct pawld_options *options)
     int status = pawld_places_open(options, config.goes_on, &config.places);
     if (status)
         return status;
-    status = bootstrap(&config);
+    if (options->is_new && config.places.store &&
+        storage_sqlite_store_needs_floor(config.places.store)) {
+        (void)server_options_error("init: %s was a fleet's: its tokens must not begin again. Have "
+                                   "it go on, with --token-floor T in place of --new",
+                                   options->data);
+        status = SERVER_EXIT_FAILED;
+    }
+    if (!status)
+        status = bootstrap(&config);
     storage_sqlite_store_close(config.places.store);
     return status;
 }

@@ -39,6 +39,7 @@ static const char schema[] =
 static const char settings[] =
     "PRAGMA journal_mode = WAL;"
     "PRAGMA synchronous = FULL;"
+    "PRAGMA wal_autocheckpoint = 0;" /* storage_file_checkpoint() does it */
     "PRAGMA temp_store = MEMORY;"
     "CREATE TEMP TABLE waiting (resource TEXT PRIMARY KEY, until_ms INTEGER NOT NULL) WITHOUT "
     "ROWID;";
@@ -47,11 +48,29 @@ static const char settings[] =
 #define MARK_NEW "1"
 static_assert(FENCE_MARK_NEW == 1, "MARK_NEW");
 
+/* Whether these took hold: not every file system lets them. */
+static const char is_durable[] =
+    "SELECT (SELECT journal_mode FROM pragma_journal_mode) = 'wal' AND "
+    "(SELECT synchronous FROM pragma_synchronous) = 2";
+
 enum {
-    BUSY_MS = 2000, /* for a program that looks at the file, or copies it */
+    CHECKPOINT_PAGES = 1000, /* of the log, since the last one */
+    BUSY_MS = 2000,          /* for a program that looks at the file, or copies it */
 };
 
 /* ---- trust ----------------------------------------------------------------------------------- */
+
+/* An older database under the log of a newer one: the log has the counts that were seen, so that
+ * only the time tells. A machine that crashed may have lost the last time, but not made a later
+ * one. */
+static bool was_written_to(const struct storage_identity *file, const struct storage_seen *seen,
+                           bool same_boot)
+{
+    if (seen->checkpointing)
+        return false;
+    return same_boot ? file->look.written_ns != seen->written_ns
+                     : file->look.written_ns > seen->written_ns;
+}
 
 enum storage_trust storage_file_judge(const struct storage_identity *file,
                                       const struct storage_seen *seen, bool witness_is_new,
@@ -63,15 +82,16 @@ enum storage_trust storage_file_judge(const struct storage_identity *file,
         return STORAGE_TRUST_COPIED;
     if (strcmp(file->file_id, seen->file_id) != 0)
         return STORAGE_TRUST_OTHER;
-    if (file->inode != seen->inode || file->born_ns != seen->born_ns)
+    if (file->look.inode != seen->inode || file->look.born_ns != seen->born_ns)
         return STORAGE_TRUST_COPIED;
     if (file->openings < seen->openings || file->commits < seen->commits)
         return STORAGE_TRUST_OLDER;
     /* What was committed last may not have been seen, where the process was killed just then. A
      * machine that crashed may have lost more of what was seen. */
     bool same_boot = strcmp(boot_id, seen->boot_id) == 0;
-    bool seen_all = file->openings <= seen->openings + 1 && file->commits <= seen->commits + 1;
-    return seen_all || !same_boot ? STORAGE_TRUST_KEPT : STORAGE_TRUST_CHANGED;
+    if (same_boot && (file->openings > seen->openings + 1 || file->commits > seen->commits + 1))
+        return STORAGE_TRUST_CHANGED;
+    return was_written_to(file, seen, same_boot) ? STORAGE_TRUST_WRITTEN : STORAGE_TRUST_KEPT;
 }
 
 #define WHAT_TO_DO                                                                                 \
@@ -87,6 +107,7 @@ static int explain_trust(enum storage_trust trust, const char *folder,
         [STORAGE_TRUST_COPIED] = "its pawl.db is a copy: it was copied or moved here",
         [STORAGE_TRUST_OLDER] = "its pawl.db was put back from a copy: it lacks what came later",
         [STORAGE_TRUST_CHANGED] = "its pawl.witness is older than its pawl.db: it was put back",
+        [STORAGE_TRUST_WRITTEN] = "something else than pawld has written to its pawl.db",
     };
     (void)snprintf(ret_why, STORAGE_WHY_MAX, "%.*s: %s. " WHAT_TO_DO, STORAGE_FOLDER_MAX / 2,
                    folder, whats[trust], folder);
@@ -102,13 +123,26 @@ static int cannot(char ret_why[static STORAGE_WHY_MAX], int error, const char *p
     return error;
 }
 
+/* Makes sure that the names of new files are on the disk too. */
+static int sync_folder(const char *folder)
+{
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return FENCE_EIO;
+    int failed = fsync(fd);
+    close(fd);
+    return failed ? FENCE_EIO : 0;
+}
+
 static int make_folder(const char *folder, char ret_why[static STORAGE_WHY_MAX])
 {
     if (strlen(folder) > STORAGE_FOLDER_MAX)
         return cannot(ret_why, FENCE_EINVAL, "--data", "the name of the folder is too long");
-    if (mkdir(folder, 0700) == 0 || errno == EEXIST)
-        return 0;
-    return cannot(ret_why, FENCE_EIO, folder, strerror(errno));
+    if (mkdir(folder, 0700) != 0)
+        return errno == EEXIST ? 0 : cannot(ret_why, FENCE_EIO, folder, strerror(errno));
+    char parent[STORAGE_FOLDER_MAX + sizeof("/..")];
+    (void)snprintf(parent, sizeof(parent), "%s/..", folder);
+    return sync_folder(parent) ? cannot(ret_why, FENCE_EIO, parent, strerror(errno)) : 0;
 }
 
 static int open_witness(const char *folder, struct storage_file *file,
@@ -136,7 +170,7 @@ static int make_file(struct storage_file *file, struct storage_identity *identit
     if (fd < 0)
         return cannot(ret_why, FENCE_EIO, file->path, strerror(errno));
     close(fd);
-    int error = storage_witness_look(file->path, &identity->inode, &identity->born_ns);
+    int error = storage_witness_look(file->path, &identity->look);
     return error ? cannot(ret_why, FENCE_EIO, file->path, strerror(errno)) : 0;
 }
 
@@ -201,16 +235,18 @@ static void random_hex(char *ret_text, size_t digits)
     sodium_bin2hex(ret_text, digits + 1, random, digits / 2);
 }
 
-/* What the witness has to have seen before a file is written for the first time. */
-static void begin_witness(struct storage_witness *witness, const struct storage_identity *identity)
+/* What the witness has to have seen before a file is written for the first time, or taken over.
+ * That was opened once: where it breaks off, no later start takes what is left for a new file. */
+static void begin_witness(struct storage_witness *witness, const struct storage_identity *identity,
+                          bool takes_over)
 {
     struct storage_seen *seen = &witness->seen;
     if (storage_witness_is_new(witness) || seen->openings > 0)
         random_hex(seen->file_id, STORAGE_FILE_ID_LEN);
-    seen->openings = 0;
+    seen->openings = takes_over;
     seen->commits = 0;
-    seen->inode = identity->inode;
-    seen->born_ns = identity->born_ns;
+    seen->inode = identity->look.inode;
+    seen->born_ns = identity->look.born_ns;
     memcpy(seen->magic, STORAGE_WITNESS_MAGIC, sizeof(STORAGE_WITNESS_MAGIC));
 }
 
@@ -270,6 +306,8 @@ static int write_opening(struct storage_file *file, const struct storage_identit
 {
     sqlite3 *db = file->db;
     int error = storage_sql_exec(db, settings);
+    if (!error && number_of(db, is_durable, &error) != 1)
+        error = error ? error : FENCE_EIO;
     if (!error)
         error = storage_sql_exec(db, "BEGIN IMMEDIATE");
     if (error)
@@ -285,6 +323,18 @@ static int write_opening(struct storage_file *file, const struct storage_identit
     return error;
 }
 
+/* Notes when the database was written to last, by us. */
+static int witness_written(struct storage_file *file)
+{
+    struct storage_look look;
+    int error = storage_witness_look(file->path, &look);
+    if (error)
+        return error;
+    file->witness.seen.written_ns = look.written_ns;
+    file->witness.seen.checkpointing = 0;
+    return storage_witness_sync(&file->witness);
+}
+
 static int witness_opening(struct storage_file *file, const struct storage_identity *now,
                            const char *boot_id)
 {
@@ -292,18 +342,7 @@ static int witness_opening(struct storage_file *file, const struct storage_ident
     seen->openings = now->openings;
     seen->commits = now->commits;
     memcpy(seen->boot_id, boot_id, sizeof(seen->boot_id));
-    return storage_witness_sync(&file->witness);
-}
-
-/* Makes sure that the names of new files are on the disk too. */
-static int sync_folder(const char *folder)
-{
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return FENCE_EIO;
-    int failed = fsync(fd);
-    close(fd);
-    return failed ? FENCE_EIO : 0;
+    return witness_written(file);
 }
 
 static bool is_on_disk(const char *folder)
@@ -323,9 +362,10 @@ static int take_up(const struct storage_file_config *config, struct storage_file
     if (!kept && !config->takes_over)
         return explain_trust(trust, config->folder, ret_why);
     if (trust != STORAGE_TRUST_KEPT)
-        begin_witness(&file->witness, identity);
+        begin_witness(&file->witness, identity, config->takes_over);
     else
         catch_up(&file->witness, identity);
+    file->witness.seen.checkpointing = 1; /* SQLite writes to a new file by itself */
     if (storage_witness_sync(&file->witness) != 0 || sync_folder(config->folder) != 0)
         return cannot(ret_why, FENCE_EIO, config->folder, strerror(errno));
     int error = write_opening(file, identity, config->takes_over, boot_id);
@@ -356,12 +396,27 @@ static int set_up_state(const struct storage_file_config *config, const struct s
 static int find_new(struct storage_file *file, char ret_why[static STORAGE_WHY_MAX])
 {
     int error = 0;
-    int64_t used = number_of(file->db,
-                             "SELECT (SELECT taken_over FROM file) + "
-                             "(SELECT count(*) FROM marker WHERE active OR mark <> " MARK_NEW ")",
-                             &error);
-    file->is_new = used == 0;
+    int64_t used =
+        number_of(file->db,
+                  "SELECT (SELECT taken_over FROM file) + (SELECT count(*) FROM counter) "
+                  "+ (SELECT count(*) FROM lock)",
+                  &error);
+    int64_t marked = number_of(file->db, "SELECT count(*) FROM marker", &error);
+    int64_t finished = number_of(
+        file->db, "SELECT count(*) FROM marker WHERE active OR mark <> " MARK_NEW, &error);
+    file->is_new = used == 0 && finished == 0;
+    file->needs_floor = used != 0 && marked == 0;
     return error ? cannot(ret_why, error, file->path, sqlite3_errmsg(file->db)) : 0;
+}
+
+/* SQLite tells how long the log is after each commit. */
+static int on_commit(void *context, sqlite3 *db, const char *name, int pages)
+{
+    struct storage_file *file = context;
+    (void)db;
+    (void)name;
+    file->log_pages = (unsigned)pages;
+    return SQLITE_OK;
 }
 
 int storage_file_open(const struct storage_file_config *config, struct storage_file *ret_file,
@@ -397,6 +452,7 @@ int storage_file_open(const struct storage_file_config *config, struct storage_f
         return error;
     }
     *ret_file = file;
+    sqlite3_wal_hook(ret_file->db, on_commit, ret_file);
     return 0;
 }
 
@@ -409,18 +465,50 @@ void storage_file_committed(struct storage_file *file, uint64_t commits)
     (void)unseen;
 }
 
-bool storage_file_is_there(const struct storage_file *file)
+/* Between the two notes nobody knows when the database was written to last. */
+static bool begin_checkpoint(struct storage_file *file)
 {
-    uint64_t inode = 0;
-    int64_t born_ns = 0;
-    return storage_witness_look(file->path, &inode, &born_ns) == 0 &&
-           inode == file->witness.seen.inode && born_ns == file->witness.seen.born_ns;
+    file->witness.seen.checkpointing = 1;
+    return storage_witness_sync(&file->witness) == 0;
+}
+
+static void end_checkpoint(struct storage_file *file)
+{
+    int unseen = witness_written(file); /* then the next start takes any time */
+    (void)unseen;
+}
+
+void storage_file_checkpoint(struct storage_file *file)
+{
+    if (file->log_pages < file->checkpointed_pages)
+        file->checkpointed_pages = 0; /* the log began anew */
+    if (file->log_pages < file->checkpointed_pages + CHECKPOINT_PAGES || !begin_checkpoint(file))
+        return;
+    /* Where it fails, as on a full disk, the log grows: the next one has more to do. */
+    (void)sqlite3_wal_checkpoint_v2(file->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    file->checkpointed_pages = file->log_pages;
+    end_checkpoint(file);
+}
+
+int storage_file_look(const struct storage_file *file)
+{
+    const struct storage_seen *seen = &file->witness.seen;
+    struct storage_look look;
+    int error = storage_witness_look(file->path, &look);
+    if (error)
+        return error == FENCE_ENOENT ? FENCE_ECONFLICT : FENCE_EIO;
+    bool same = look.inode == seen->inode && look.born_ns == seen->born_ns;
+    bool ours = seen->checkpointing || look.written_ns == seen->written_ns;
+    return same && ours ? 0 : FENCE_ECONFLICT;
 }
 
 void storage_file_close(struct storage_file *file, struct storage_state *state)
 {
     storage_state_close(state);
+    bool begun = begin_checkpoint(file); /* which SQLite does as it closes */
     int code = sqlite3_close(file->db);
     assert(code == SQLITE_OK);
+    if (begun)
+        end_checkpoint(file);
     storage_witness_close(&file->witness);
 }

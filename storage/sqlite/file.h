@@ -21,7 +21,8 @@ enum storage_trust {
     STORAGE_TRUST_OTHER,   /* it is another one */
     STORAGE_TRUST_COPIED,  /* it is a copy */
     STORAGE_TRUST_OLDER,   /* it was put back: it lacks what was committed since */
-    STORAGE_TRUST_CHANGED, /* something else than pawld has used it */
+    STORAGE_TRUST_CHANGED, /* its witness was put back */
+    STORAGE_TRUST_WRITTEN, /* something else than pawld has written to it */
 };
 
 /* What an SQLite file says of itself. */
@@ -30,8 +31,7 @@ struct storage_identity {
     char file_id[STORAGE_FILE_ID_LEN + 1];
     uint64_t openings;
     uint64_t commits;
-    uint64_t inode;
-    int64_t born_ns;
+    struct storage_look look;
 };
 
 enum storage_trust storage_file_judge(const struct storage_identity *file,
@@ -49,7 +49,10 @@ struct storage_file {
     sqlite3 *db;
     struct storage_witness witness;
     char path[STORAGE_FOLDER_MAX + 16];
-    bool is_new; /* it was never a fleet's */
+    bool is_new;        /* it was never a fleet's */
+    bool needs_floor;   /* it was a fleet's, and does not say so any more: no new one may be made */
+    unsigned log_pages; /* of the database's log, after the last commit, */
+    unsigned checkpointed_pages; /* and after the last checkpoint */
 };
 
 /* Opens the file of @config->folder, which is made if it is not there, and sets up @state.
@@ -63,8 +66,12 @@ FENCE_CHECKED int storage_file_open(const struct storage_file_config *config,
 /* Notes that a turn was committed. */
 void storage_file_committed(struct storage_file *file, uint64_t commits);
 
-/* Whether the file at the path is still the one that was opened. */
-bool storage_file_is_there(const struct storage_file *file);
+/* Brings the log into the database, if it has grown enough since the last time. */
+void storage_file_checkpoint(struct storage_file *file);
+
+/* Whether the file at the path is still the one that was opened, and nobody else wrote to it. 0;
+ * FENCE_ECONFLICT: it is not. FENCE_EIO: that cannot be seen now. */
+FENCE_CHECKED int storage_file_look(const struct storage_file *file);
 
 void storage_file_close(struct storage_file *file, struct storage_state *state);
 

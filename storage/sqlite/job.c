@@ -68,6 +68,7 @@ void storage_job_add(struct storage_job *job, const struct fence_request *reques
     struct storage_entry *entry = &job->entries[job->count++];
     entry->request = *request;
     entry->group = NULL;
+    entry->locks = storage_request_count(request);
     entry->unmade = false;
     storage_state_copy(entry->resource, sizeof(entry->resource), request->resource);
     storage_state_copy(entry->lock_id, sizeof(entry->lock_id), request->lock_id);
@@ -96,7 +97,7 @@ static void do_entry(struct storage_entry *entry, enum storage_refusal refusal,
     entry->answer.reply = (struct fence_reply){
         .kind = refusal == STORAGE_STALE ? FENCE_REPLY_STALE : FENCE_REPLY_REFUSED,
         .tag = request->tag,
-        .locks = storage_request_count(request),
+        .locks = entry->locks,
         .view = known,
     };
 }

@@ -27,7 +27,8 @@ struct storage_entry {
     char resource[FENCE_RESOURCE_MAX + 1];
     char lock_id[FENCE_LOCK_ID_MAX + 1];
     char owner[FENCE_OWNER_MAX + 1];
-    bool unmade; /* there was no memory for its group */
+    unsigned locks; /* that it is about */
+    bool unmade;    /* there was no memory for its group */
     struct storage_answer answer;
 };
 

@@ -88,7 +88,7 @@ static void tell_lost(const struct storage_sqlite_master *master, const struct s
         const struct fence_reply lost = {
             .kind = FENCE_REPLY_LOST,
             .tag = entry->request.tag,
-            .locks = entry->group ? entry->group->group.count : 1,
+            .locks = entry->locks,
         };
         events_of(master)->reply(events_of(master)->context, master->config.index, &lost);
     }
@@ -172,7 +172,8 @@ static void fail_link(struct storage_sqlite_master *master, enum fence_reason re
     (void)snprintf(master->detail, sizeof(master->detail), "%s", detail);
     master->link = LINK_BACKOFF;
     events_of(master)->down(events_of(master)->context, master->config.index, reason);
-    shake_hands_later(master);
+    if (master->link == LINK_BACKOFF)
+        shake_hands_later(master);
 }
 
 /* Where there is no memory for it, it is asked later. */
@@ -243,8 +244,9 @@ static void take_probe(struct storage_sqlite_master *master, const struct storag
 
 static void take_store_facts(struct storage_sqlite_master *master, const struct storage_job *job)
 {
-    if (job == master->probe)
-        master->probe = NULL;
+    if (job->probes && job != master->probe)
+        return; /* of before a handshake */
+    master->probe = NULL;
     if (job->failed) {
         fail_link(master, FENCE_REASON_UNWILLING, job->why);
     } else if (job->probes) {

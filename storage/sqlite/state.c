@@ -198,9 +198,9 @@ static void read_file_row(struct storage_state *state)
         storage_sql_column_text(&sql, 0, state->lineage, sizeof(state->lineage));
     uint64_t commits = there ? (uint64_t)sqlite3_column_int64(sql.stmt, 1) : 0;
     storage_state_done(state, STORAGE_FILE_READ, &sql);
+    state->found_commits = commits;
     if (state->code == SQLITE_OK && commits != state->commits) {
-        storage_state_new_lineage(state->lineage);
-        state->commits = commits;
+        storage_state_new_lineage(state->lineage); /* forgotten with a turn that fails */
         state->changed = true;
     }
 }
@@ -209,7 +209,7 @@ static void count_commit(struct storage_state *state)
 {
     struct storage_sql sql = storage_state_use(state, STORAGE_FILE_COUNT);
     storage_sql_bind_text(&sql, 1, state->lineage);
-    storage_sql_bind_int(&sql, 2, (int64_t)state->commits + 1);
+    storage_sql_bind_int(&sql, 2, (int64_t)state->found_commits + 1);
     (void)storage_sql_row(&sql);
     storage_state_done(state, STORAGE_FILE_COUNT, &sql);
 }
@@ -235,7 +235,7 @@ bool storage_state_end(struct storage_state *state)
         count_commit(state);
     run_statement(state, STORAGE_COMMIT);
     if (state->code == SQLITE_OK) {
-        state->commits += counts;
+        state->commits = state->found_commits + counts;
         return true;
     }
     if (!sqlite3_get_autocommit(state->db)) {

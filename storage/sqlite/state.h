@@ -98,7 +98,8 @@ struct storage_state {
     int64_t swept_to; /* where the next sweep begins */
 
     /* Of the turn. */
-    int code; /* SQLite's, of its first failure */
+    int code;               /* SQLite's, of its first failure */
+    uint64_t found_commits; /* at its beginning */
     bool changed;
     uint64_t now_ms; /* the boot clock */
     struct storage_marker marker;

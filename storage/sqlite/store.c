@@ -50,10 +50,13 @@ static struct storage_job *wait_for_jobs(struct storage_sqlite_store *store)
 static void look_at_path(struct storage_sqlite_store *store)
 {
     struct storage_state *state = &store->state;
-    if (state->code != SQLITE_OK || storage_file_is_there(&store->file))
-        return;
-    storage_state_new_lineage(state->lineage);
-    state->changed = true;
+    int error = state->code == SQLITE_OK ? storage_file_look(&store->file) : 0;
+    if (error == FENCE_ECONFLICT) {
+        storage_state_new_lineage(state->lineage);
+        state->changed = true;
+    } else if (error) {
+        state->code = SQLITE_IOERR; /* it may be seen again later: nothing is done until then */
+    }
 }
 
 static void sweep(struct storage_sqlite_store *store)
@@ -125,6 +128,7 @@ static void *run_store(void *context)
                 explain_failure(store, job);
             job->done(job);
         }
+        storage_file_checkpoint(&store->file);
     }
     return NULL;
 }
@@ -161,6 +165,11 @@ int storage_sqlite_store_open(const struct storage_file_config *config,
 bool storage_sqlite_store_is_new(const struct storage_sqlite_store *store)
 {
     return store->file.is_new;
+}
+
+bool storage_sqlite_store_needs_floor(const struct storage_sqlite_store *store)
+{
+    return store->file.needs_floor;
 }
 
 const char *storage_sqlite_store_path(const struct storage_sqlite_store *store)

@@ -88,15 +88,21 @@ int storage_witness_sync(const struct storage_witness *witness)
     return error || fsync(witness->fd) == 0 ? error : FENCE_EIO;
 }
 
-int storage_witness_look(const char *path, uint64_t *ret_inode, int64_t *ret_born_ns)
+static int64_t nanoseconds(const struct statx_timestamp *time)
+{
+    return time->tv_sec * INT64_C(1000000000) + time->tv_nsec;
+}
+
+int storage_witness_look(const char *path, struct storage_look *ret_look)
 {
     struct statx found;
-    if (statx(AT_FDCWD, path, 0, STATX_INO | STATX_BTIME, &found) != 0)
+    if (statx(AT_FDCWD, path, 0, STATX_INO | STATX_BTIME | STATX_MTIME, &found) != 0)
         return errno == ENOENT ? FENCE_ENOENT : FENCE_EIO;
-    bool told = found.stx_mask & STATX_BTIME;
-    *ret_inode = found.stx_ino;
-    *ret_born_ns =
-        told ? found.stx_btime.tv_sec * INT64_C(1000000000) + found.stx_btime.tv_nsec : 0;
+    *ret_look = (struct storage_look){
+        .inode = found.stx_ino,
+        .born_ns = found.stx_mask & STATX_BTIME ? nanoseconds(&found.stx_btime) : 0,
+        .written_ns = nanoseconds(&found.stx_mtime),
+    };
     return 0;
 }
 

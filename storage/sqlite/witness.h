@@ -29,6 +29,9 @@ struct storage_seen {
     int64_t born_ns;   /* and when that inode was made; 0: the file system does not say */
     uint64_t openings; /* of the database */
     uint64_t commits;
+    int64_t written_ns;    /* when the database was last written to: by a checkpoint, since all else
+                            * goes to its log */
+    int32_t checkpointing; /* not 0: one may be under way, and that time is not known */
 };
 
 #define STORAGE_WITNESS_MAGIC "pawl witness 1"
@@ -54,8 +57,15 @@ FENCE_CHECKED int storage_witness_note(const struct storage_witness *witness);
 /* The same, and makes sure that it is on the disk. FENCE_EIO. */
 FENCE_CHECKED int storage_witness_sync(const struct storage_witness *witness);
 
-/* Which file is at @path. FENCE_ENOENT: none. FENCE_EIO. */
-FENCE_CHECKED int storage_witness_look(const char *path, uint64_t *ret_inode, int64_t *ret_born_ns);
+/* What the system says of a file. */
+struct storage_look {
+    uint64_t inode;
+    int64_t born_ns;    /* as in struct storage_seen */
+    int64_t written_ns; /* likewise */
+};
+
+/* Looks at the file at @path. FENCE_ENOENT: there is none. FENCE_EIO: errno says why. */
+FENCE_CHECKED int storage_witness_look(const char *path, struct storage_look *ret_look);
 
 /* The id of this boot of the machine. FENCE_EIO. */
 FENCE_CHECKED int storage_witness_boot(char ret_id[static STORAGE_BOOT_ID_MAX + 1]);

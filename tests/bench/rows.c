@@ -70,6 +70,7 @@ static void turn(bool acquire)
     if (!storage_state_end(&state))
         errx(1, "%s: %s", file.path, sqlite3_errstr(state.code));
     storage_file_committed(&file, state.commits);
+    storage_file_checkpoint(&file);
     const uint64_t latency_us = clock_us() - sent_us;
     for (unsigned k = 0; k < options.clients; k++)
         tally_add(&tally, acquire, clients[k].good, 0, latency_us);

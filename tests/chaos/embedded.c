@@ -224,14 +224,14 @@ static void put_old_files_back(void)
     char log[PATH_BYTES];
     path_at(log, run.dir, "refused.log");
     process_kill(run.pawld);
-    in_folder("mkdir -p \"$0.now\" && cat \"$0/pawl.db\" > \"$0.now/pawl.db\" && "
-              "cat \"$0/pawl.db-wal\" > \"$0.now/pawl.db-wal\" && "
+    in_folder("mkdir -p \"$0.now\" && cp -p \"$0/pawl.db\" \"$0/pawl.db-wal\" \"$0.now\" && "
               "cat \"$0.old/pawl.db\" > \"$0/pawl.db\" && "
               "cat \"$0.old/pawl.db-wal\" > \"$0/pawl.db-wal\" && rm -f \"$0/pawl.db-shm\"");
     const char *const options_of_it[] = {"--listen", "127.0.0.1:0", NULL};
     assert_int_equal(pawld_run_at(NULL, run.folder, options_of_it, log), 1);
     in_folder("cat \"$0.now/pawl.db\" > \"$0/pawl.db\" && "
-              "cat \"$0.now/pawl.db-wal\" > \"$0/pawl.db-wal\" && rm -f \"$0/pawl.db-shm\"");
+              "cat \"$0.now/pawl.db-wal\" > \"$0/pawl.db-wal\" && rm -f \"$0/pawl.db-shm\" && "
+              "touch -r \"$0.now/pawl.db\" \"$0/pawl.db\""); /* nobody has written to it */
     start_embedded();
     run.copied_ms = 0;
 }

@@ -260,6 +260,24 @@ static void file_that_was_put_back_is_refused(void **state)
     expect_refused(folder, "put back"); /* looking at it does not make it right */
 }
 
+/* SQLite would play the log over any file: what the log lacks would be the older one's. */
+static void older_file_under_the_log_of_a_newer_one_is_refused(void **state)
+{
+    (void)state;
+    char file[PATH_BYTES], backup[PATH_BYTES];
+    path_in(folder, "pawl.db", file);
+    path_in(dir, "backup", backup);
+    serve();
+    (void)take_and_give_back("orders");
+    stop();
+    copy_file(file, backup);
+    serve();
+    (void)take_and_give_back("orders");
+    process_kill(service.process);
+    put_back(backup, file);
+    expect_refused(folder, "something else than pawld has written");
+}
+
 static void file_that_is_gone_is_no_new_fleet(void **state)
 {
     (void)state;
@@ -354,6 +372,26 @@ static void taking_over_that_broke_off_leaves_no_new_fleet(void **state)
     free(program);
 }
 
+/* The same, where it fails before anything was written to the database. */
+static void taking_over_that_fails_at_once_leaves_no_new_fleet(void **state)
+{
+    (void)state;
+    char file[PATH_BYTES];
+    path_in(folder, "pawl.db", file);
+    serve_with((const char *const[]){TTL_MAX, NULL});
+    stop();
+    assert_int_equal(unlink(file), 0);
+    set_fault("full");
+    setenv("LD_PRELOAD", PAWL_DISK_SHIM, 1);
+    int status =
+        pawld_run_at("init", folder, (const char *const[]){"--token-floor", "7", NULL}, said);
+    unsetenv("LD_PRELOAD");
+    set_fault("");
+    assert_int_equal(status, 1);
+    expect_refused(folder, "is gone");
+    assert_int_equal(pawld_run_at("init", folder, (const char *const[]){"--new", NULL}, said), 1);
+}
+
 static void file_that_was_moved_away_grants_nothing_more(void **state)
 {
     (void)state;
@@ -444,12 +482,14 @@ static const struct CMUnitTest cases[] = {
     EMBEDDED_CASE(second_process_on_a_folder_is_refused),
     EMBEDDED_CASE(copy_of_a_folder_is_refused),
     EMBEDDED_CASE(file_that_was_put_back_is_refused),
+    EMBEDDED_CASE(older_file_under_the_log_of_a_newer_one_is_refused),
     EMBEDDED_CASE(file_that_is_gone_is_no_new_fleet),
     EMBEDDED_CASE(file_without_its_witness_is_refused),
     EMBEDDED_CASE(witness_that_was_put_back_is_refused),
     EMBEDDED_CASE(file_of_something_else_is_left_alone),
     EMBEDDED_CASE(what_is_not_trusted_goes_on_above_a_floor),
     EMBEDDED_CASE(taking_over_that_broke_off_leaves_no_new_fleet),
+    EMBEDDED_CASE(taking_over_that_fails_at_once_leaves_no_new_fleet),
     EMBEDDED_CASE(file_that_was_moved_away_grants_nothing_more),
     EMBEDDED_CASE(full_disk_grants_nothing_until_there_is_room),
     EMBEDDED_CASE(disk_that_cannot_make_sure_grants_nothing),

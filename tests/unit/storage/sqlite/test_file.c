@@ -8,8 +8,7 @@ static const struct storage_identity usual = {
     .file_id = "0123456789abcdef0123456789abcdef",
     .openings = 3,
     .commits = 40,
-    .inode = 12,
-    .born_ns = 1700000000000000000,
+    .look = {.inode = 12, .born_ns = 1700000000000000000, .written_ns = 1700000000000000500},
 };
 static const struct storage_seen usual_seen = {
     .magic = STORAGE_WITNESS_MAGIC,
@@ -19,6 +18,7 @@ static const struct storage_seen usual_seen = {
     .born_ns = 1700000000000000000,
     .openings = 3,
     .commits = 40,
+    .written_ns = 1700000000000000500,
 };
 
 #define SAME_BOOT  usual_seen.boot_id
@@ -67,10 +67,10 @@ static void file_on_another_inode_is_a_copy(void **state)
 {
     (void)state;
     struct storage_identity file = usual;
-    file.inode++;
+    file.look.inode++;
     assert_int_equal(judge(&file, &usual_seen, SAME_BOOT), STORAGE_TRUST_COPIED);
     file = usual;
-    file.born_ns++; /* a file system gives numbers of inodes again */
+    file.look.born_ns++; /* a file system gives numbers of inodes again */
     assert_int_equal(judge(&file, &usual_seen, OTHER_BOOT), STORAGE_TRUST_COPIED);
 }
 
@@ -84,6 +84,22 @@ static void file_that_lacks_what_was_seen_was_put_back(void **state)
     file = usual;
     file.openings--;
     assert_int_equal(judge(&file, &usual_seen, SAME_BOOT), STORAGE_TRUST_OLDER);
+}
+
+/* The log of a newer file says what was seen, also over an older file. */
+static void file_that_somebody_else_wrote_to_is_not_trusted(void **state)
+{
+    (void)state;
+    struct storage_identity file = usual;
+    struct storage_seen in_checkpoint = usual_seen;
+    in_checkpoint.checkpointing = 1;
+    file.look.written_ns--;
+    assert_int_equal(judge(&file, &usual_seen, SAME_BOOT), STORAGE_TRUST_WRITTEN);
+    assert_int_equal(judge(&file, &in_checkpoint, SAME_BOOT), STORAGE_TRUST_KEPT);
+    assert_int_equal(judge(&file, &usual_seen, OTHER_BOOT), STORAGE_TRUST_KEPT);
+    file.look.written_ns += 2;
+    assert_int_equal(judge(&file, &usual_seen, SAME_BOOT), STORAGE_TRUST_WRITTEN);
+    assert_int_equal(judge(&file, &usual_seen, OTHER_BOOT), STORAGE_TRUST_WRITTEN);
 }
 
 /* A process that is killed may have committed one turn that its witness did not see. */
@@ -117,6 +133,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(file_of_another_id_is_another_one),
     cmocka_unit_test(file_on_another_inode_is_a_copy),
     cmocka_unit_test(file_that_lacks_what_was_seen_was_put_back),
+    cmocka_unit_test(file_that_somebody_else_wrote_to_is_not_trusted),
     cmocka_unit_test(witness_may_have_missed_one_commit),
     cmocka_unit_test(witness_may_have_missed_more_only_if_the_machine_crashed),
 };

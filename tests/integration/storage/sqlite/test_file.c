@@ -1,4 +1,4 @@
-/* Leases over a restart: of the process, and of the machine. */
+/* What a file says over restarts: of the process, and of the machine. */
 #include "storage/sqlite/file.h"
 #include "tests/lib/case.h"
 #include "tests/lib/tempdir.h"
@@ -96,9 +96,49 @@ static void lease_begins_anew_after_another_boot(void **state)
     assert_in_range(left_ms(), LEASE_MS - SLACK_MS, LEASE_MS);
 }
 
+/* Its counters would begin again below the floor. */
+static void file_whose_marker_is_gone_is_not_new(void **state)
+{
+    (void)state;
+    assert_true(file.is_new);
+    take_lock();
+    storage_file_close(&file, rows);
+    open_file();
+    assert_false(file.is_new);
+    assert_true(file.needs_floor);
+}
+
+/* A turn that fails must not hide that somebody else has written to the file. */
+static void writer_that_is_not_us_is_noticed_until_a_turn_ends_well(void **state)
+{
+    (void)state;
+    char lineage[FENCE_LINEAGE_MAX + 1];
+    storage_state_begin(rows);
+    assert_true(storage_state_end(rows));
+    strcpy(lineage, rows->lineage);
+    assert_int_equal(storage_sql_exec(file.db, "UPDATE file SET commits = commits + 1"), 0);
+    for (unsigned i = 0; i < 2; i++) {
+        storage_state_begin(rows);
+        assert_string_not_equal(rows->lineage, lineage);
+        rows->code = SQLITE_FULL;
+        assert_false(storage_state_end(rows));
+    }
+    storage_state_begin(rows);
+    assert_true(storage_state_end(rows));
+    assert_string_not_equal(rows->lineage, lineage);
+    strcpy(lineage, rows->lineage);
+    storage_state_begin(rows);
+    assert_string_equal(rows->lineage, lineage);
+    assert_true(storage_state_end(rows));
+    storage_file_committed(&file, rows->commits);
+}
+
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test_setup_teardown(lease_goes_on_while_the_process_is_down, begin, end),
     cmocka_unit_test_setup_teardown(lease_begins_anew_after_another_boot, begin, end),
+    cmocka_unit_test_setup_teardown(file_whose_marker_is_gone_is_not_new, begin, end),
+    cmocka_unit_test_setup_teardown(writer_that_is_not_us_is_noticed_until_a_turn_ends_well, begin,
+                                    end),
 };
 
 CASE_MAIN(cases, NULL, NULL)
