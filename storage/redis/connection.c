@@ -1,5 +1,6 @@
 #include "storage/redis/connection.h"
 
+#include "storage/backoff.h"
 #include "storage/master.h"
 #include "storage/redis/batch.h"
 #include "storage/redis/replies.h"
@@ -9,8 +10,6 @@
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
-
-#include <sodium.h>
 
 /* ---- the link -------------------------------------------------------------------------------- */
 
@@ -48,15 +47,6 @@ static void on_backoff_over(uv_timer_t *timer)
     open_link(timer->data);
 }
 
-/* Half of the delay is random, so that servers do not come back in step. */
-static uint64_t backoff_ms(unsigned failures)
-{
-    uint64_t delay_ms = (uint64_t)STORAGE_BACKOFF_MIN_MS << (failures < 8 ? failures : 8);
-    if (delay_ms > STORAGE_BACKOFF_MAX_MS)
-        delay_ms = STORAGE_BACKOFF_MAX_MS;
-    return delay_ms / 2 + randombytes_uniform((uint32_t)delay_ms / 2 + 1);
-}
-
 /* Everything of the old connection ends here, before the next begins. hiredis ends what was not
  * answered, and the owner what was not sent. */
 static void end_link(struct storage_connection *connection)
@@ -72,7 +62,8 @@ static void end_link(struct storage_connection *connection)
 static void try_again_later(struct storage_connection *connection)
 {
     end_link(connection);
-    uv_timer_start(&connection->timer, on_backoff_over, backoff_ms(connection->failures++), 0);
+    uv_timer_start(&connection->timer, on_backoff_over, storage_backoff_ms(connection->failures++),
+                   0);
 }
 
 void storage_connection_fail(struct storage_connection *connection, enum fence_reason reason,

@@ -17,8 +17,6 @@
 #include <uv.h>
 
 enum {
-    STORAGE_BACKOFF_MIN_MS = 5,
-    STORAGE_BACKOFF_MAX_MS = 250,
     STORAGE_DETAIL_MAX = 160,           /* bytes of the text of a failure */
     STORAGE_REPLY_BUFFER = 1024 * 1024, /* bytes hiredis keeps between replies */
 };

@@ -1,5 +1,6 @@
 #include "storage/sqlite/master.h"
 
+#include "storage/backoff.h"
 #include "storage/sqlite/inbox.h"
 #include "storage/sqlite/job.h"
 
@@ -8,13 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sodium.h>
-
 enum {
     SENT_MAX = 2, /* batches under way: while one is being written, the next is there */
     BATCHES = 8,  /* of requests: gathered, under way, and given up but still under way */
-    BACKOFF_MIN_MS = 5,
-    BACKOFF_MAX_MS = 250,
     PROBES_SILENT_MS = 2000, /* a probe that takes longer says that the disk hangs */
 };
 
@@ -131,15 +128,6 @@ static struct storage_job *take_spare(struct storage_sqlite_master *master)
 
 static void on_store_backoff_over(uv_timer_t *timer);
 
-/* Half of the delay is random, so that loops do not come back in step. */
-static uint64_t store_backoff_ms(unsigned failures)
-{
-    uint64_t delay_ms = (uint64_t)BACKOFF_MIN_MS << (failures < 6 ? failures : 6);
-    if (delay_ms > BACKOFF_MAX_MS)
-        delay_ms = BACKOFF_MAX_MS;
-    return delay_ms / 2 + randombytes_uniform((uint32_t)delay_ms / 2 + 1);
-}
-
 /* Nobody waits any more for what is under way. It is done all the same, before whatever is asked
  * next. */
 static void give_up_batches(struct storage_sqlite_master *master)
@@ -161,7 +149,8 @@ static void shake_hands_later(struct storage_sqlite_master *master)
 {
     give_up_batches(master);
     master->link = LINK_BACKOFF;
-    uv_timer_start(&master->timer, on_store_backoff_over, store_backoff_ms(master->failures++), 0);
+    uv_timer_start(&master->timer, on_store_backoff_over, storage_backoff_ms(master->failures++),
+                   0);
 }
 
 static void fail_link(struct storage_sqlite_master *master, enum fence_reason reason,
@@ -182,7 +171,7 @@ static void shake_hands(struct storage_sqlite_master *master, struct storage_job
     if (job)
         submit_job(master, job);
     else
-        uv_timer_start(&master->timer, on_store_backoff_over, BACKOFF_MAX_MS, 0);
+        uv_timer_start(&master->timer, on_store_backoff_over, STORAGE_BACKOFF_MAX_MS, 0);
 }
 
 static void on_store_backoff_over(uv_timer_t *timer)

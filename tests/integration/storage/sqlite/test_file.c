@@ -71,7 +71,8 @@ static void restart_machine(void)
 {
     assert_int_equal(storage_sql_exec(file.db, "UPDATE file SET boot_id = 'of the boot before'"),
                      0);
-    strcpy(file.witness.seen.boot_id, "of the boot before");
+    storage_state_copy(file.witness.seen.boot_id, sizeof(file.witness.seen.boot_id),
+                       "of the boot before");
 }
 
 static void lease_goes_on_while_the_process_is_down(void **state)
@@ -115,7 +116,7 @@ static void writer_that_is_not_us_is_noticed_until_a_turn_ends_well(void **state
     char lineage[FENCE_LINEAGE_MAX + 1];
     storage_state_begin(rows);
     assert_true(storage_state_end(rows));
-    strcpy(lineage, rows->lineage);
+    storage_state_copy(lineage, sizeof(lineage), rows->lineage);
     assert_int_equal(storage_sql_exec(file.db, "UPDATE file SET commits = commits + 1"), 0);
     for (unsigned i = 0; i < 2; i++) {
         storage_state_begin(rows);
@@ -126,7 +127,7 @@ static void writer_that_is_not_us_is_noticed_until_a_turn_ends_well(void **state
     storage_state_begin(rows);
     assert_true(storage_state_end(rows));
     assert_string_not_equal(rows->lineage, lineage);
-    strcpy(lineage, rows->lineage);
+    storage_state_copy(lineage, sizeof(lineage), rows->lineage);
     storage_state_begin(rows);
     assert_string_equal(rows->lineage, lineage);
     assert_true(storage_state_end(rows));
