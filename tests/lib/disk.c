@@ -102,6 +102,8 @@ static void *real_of(const char *name)
     return found;
 }
 
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): theirs begin with "__" */
+
 ssize_t pwrite(int fd, const void *bytes, size_t len, off_t offset)
 {
     return faulty_pwrite((pwrite_fn *)real_of("pwrite"), fd, bytes, len, offset);
@@ -121,3 +123,5 @@ int fdatasync(int fd)
 {
     return faulty_sync((sync_fn *)real_of("fdatasync"), fd);
 }
+
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */

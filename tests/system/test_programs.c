@@ -76,69 +76,71 @@ static void expect_sentence(const char *program, const char *args, int status, c
 
 /* ---- options --------------------------------------------------------------------------------- */
 
+/* Options that are wrong, and a word of what is said of them. */
+static const struct {
+    const char *program;
+    const char *args;
+    const char *what;
+} wrong_options[] = {
+    {"pawld", "--data x --master redis://127.0.0.1:1", "not both"},
+    {"pawld", "--data", "data"},
+    {"pawld", "--data x --max-ttl-ms 99", "--max-ttl-ms"},
+    {"pawld", "--nonsense", "nonsense"},
+    {"pawld", "--master", "master"},
+    {"pawld", "--master redis://127.0.0.1:1 extra", "extra"},
+    {"pawld", "--master 127.0.0.1:6379", "redis://"},
+    {"pawld", "--master redis://", "host"},
+    {"pawld", "--master redis://127.0.0.1:0", "port"},
+    {"pawld", "--master redis://127.0.0.1:65536", "port"},
+    {"pawld", "--master redis://127.0.0.1:6379/0", "port"},
+    {"pawld", "--master redis://secret@127.0.0.1", "password"},
+    {"pawld", "--master unix://relative", "absolute"},
+    {"pawld", "--master redis://a:1 --master redis://a:2", "even"},
+    {"pawld", "--master redis://127.0.0.1:1 --listen locks.example:7380", "locks.example"},
+    {"pawld", "--master redis://127.0.0.1:1 --listen 127.0.0.1", "--listen"},
+    {"pawld", "--master redis://127.0.0.1:1 --listen 127.0.0.1:65536", "--listen"},
+    {"pawld", "--master redis://127.0.0.1:1 --probe-ms 9", "from 10 to 10000"},
+    {"pawld", "--master redis://127.0.0.1:1 --probe-ms 10001", "--probe-ms"},
+    {"pawld", "--master redis://127.0.0.1:1 --probe-ms 50ms", "50ms"},
+    {"pawld", "init --new --master redis://127.0.0.1:1 --probe-ms 50", "probe-ms"},
+    {"pawld", "--master redis://127.0.0.1:1 --workers 0", "--workers"},
+    {"pawld", "--master redis://127.0.0.1:1 --workers 65", "from 1 to 64"},
+    {"pawld", "--master redis://127.0.0.1:1 --workers 2x", "2x"},
+    {"pawld", "--master redis://127.0.0.1:1 --workers", "workers"},
+    {"pawld", "--master redis://127.0.0.1:1 --workers 2 --listen locks:7380", "locks"},
+    {"pawld", "init --new --master redis://127.0.0.1:1 --workers 2", "workers"},
+    {"pawld", "init --master redis://127.0.0.1:1", "--new"},
+    {"pawld", "init --new", "--master"},
+    {"pawld", "init --new", "--data"},
+    {"pawld", "init --new --token-floor 1 --data x", "not both"},
+    {"pawld", "init --new --master redis://a:1 --master redis://a:2", "even"},
+    {"pawld", "init --new --master redis://a:1 --max-ttl-ms 99", "--max-ttl-ms"},
+    {"pawld", "init --new --master redis://a:1 --max-ttl-ms 86400001", "--max-ttl-ms"},
+    {"pawld", "init --new --master redis://a:1 --max-ttl-ms 1s", "--max-ttl-ms"},
+    {"pawld", "init --new --token-floor 1 --master redis://a:1", "not both"},
+    {"pawld", "init --token-floor --master redis://a:1", "--token-floor"},
+    {"pawld", "init --token-floor -1 --master redis://a:1", "--token-floor"},
+    {"pawld", "init --token-floor 1e3 --master redis://a:1", "--token-floor"},
+    {"pawld", "init --token-floor 9007190664806400 --master redis://a:1", "9007190664806399"},
+    {"pawld", "init --token-floor 99999999999999999999 --master redis://a:1", "--token-floor"},
+    {"pawld", "init --new --master redis://a:1 --listen 127.0.0.1:1", "listen"},
+    {"pawl-ledger", "--nonsense", "nonsense"},
+    {"pawl-ledger", "extra", "extra"},
+    {"pawl-ledger", "--listen nowhere", "--listen"},
+    {"pawl-ledger", "--listen :", "--listen"},
+    {"pawl-ledger", "--listen ::1:80", "--listen"},
+    {"pawl-ledger", "--head-timeout-ms 99", "from 100 to 3600000"},
+    {"pawl-ledger", "--body-timeout-ms 3600001", "from 100 to 3600000"},
+    {"pawld", "--master redis://a:1 --body-timeout-ms 1s", "1s"},
+    {"pawld", "--master redis://a:1 --host a --host http://b", "http://b"},
+    {"pawl-ledger", "--host b:80", "without scheme or port"},
+};
+
 static void wrong_options_end_with_2_and_a_sentence(void **state)
 {
     (void)state;
-    static const struct {
-        const char *program;
-        const char *args;
-        const char *what;
-    } rows[] = {
-        {"pawld", "--data x --master redis://127.0.0.1:1", "not both"},
-        {"pawld", "--data", "data"},
-        {"pawld", "--data x --max-ttl-ms 99", "--max-ttl-ms"},
-        {"pawld", "--nonsense", "nonsense"},
-        {"pawld", "--master", "master"},
-        {"pawld", "--master redis://127.0.0.1:1 extra", "extra"},
-        {"pawld", "--master 127.0.0.1:6379", "redis://"},
-        {"pawld", "--master redis://", "host"},
-        {"pawld", "--master redis://127.0.0.1:0", "port"},
-        {"pawld", "--master redis://127.0.0.1:65536", "port"},
-        {"pawld", "--master redis://127.0.0.1:6379/0", "port"},
-        {"pawld", "--master redis://secret@127.0.0.1", "password"},
-        {"pawld", "--master unix://relative", "absolute"},
-        {"pawld", "--master redis://a:1 --master redis://a:2", "even"},
-        {"pawld", "--master redis://127.0.0.1:1 --listen locks.example:7380", "locks.example"},
-        {"pawld", "--master redis://127.0.0.1:1 --listen 127.0.0.1", "--listen"},
-        {"pawld", "--master redis://127.0.0.1:1 --listen 127.0.0.1:65536", "--listen"},
-        {"pawld", "--master redis://127.0.0.1:1 --probe-ms 9", "from 10 to 10000"},
-        {"pawld", "--master redis://127.0.0.1:1 --probe-ms 10001", "--probe-ms"},
-        {"pawld", "--master redis://127.0.0.1:1 --probe-ms 50ms", "50ms"},
-        {"pawld", "init --new --master redis://127.0.0.1:1 --probe-ms 50", "probe-ms"},
-        {"pawld", "--master redis://127.0.0.1:1 --workers 0", "--workers"},
-        {"pawld", "--master redis://127.0.0.1:1 --workers 65", "from 1 to 64"},
-        {"pawld", "--master redis://127.0.0.1:1 --workers 2x", "2x"},
-        {"pawld", "--master redis://127.0.0.1:1 --workers", "workers"},
-        {"pawld", "--master redis://127.0.0.1:1 --workers 2 --listen locks:7380", "locks"},
-        {"pawld", "init --new --master redis://127.0.0.1:1 --workers 2", "workers"},
-        {"pawld", "init --master redis://127.0.0.1:1", "--new"},
-        {"pawld", "init --new", "--master"},
-        {"pawld", "init --new", "--data"},
-        {"pawld", "init --new --token-floor 1 --data x", "not both"},
-        {"pawld", "init --new --master redis://a:1 --master redis://a:2", "even"},
-        {"pawld", "init --new --master redis://a:1 --max-ttl-ms 99", "--max-ttl-ms"},
-        {"pawld", "init --new --master redis://a:1 --max-ttl-ms 86400001", "--max-ttl-ms"},
-        {"pawld", "init --new --master redis://a:1 --max-ttl-ms 1s", "--max-ttl-ms"},
-        {"pawld", "init --new --token-floor 1 --master redis://a:1", "not both"},
-        {"pawld", "init --token-floor --master redis://a:1", "--token-floor"},
-        {"pawld", "init --token-floor -1 --master redis://a:1", "--token-floor"},
-        {"pawld", "init --token-floor 1e3 --master redis://a:1", "--token-floor"},
-        {"pawld", "init --token-floor 9007190664806400 --master redis://a:1", "9007190664806399"},
-        {"pawld", "init --token-floor 99999999999999999999 --master redis://a:1", "--token-floor"},
-        {"pawld", "init --new --master redis://a:1 --listen 127.0.0.1:1", "listen"},
-        {"pawl-ledger", "--nonsense", "nonsense"},
-        {"pawl-ledger", "extra", "extra"},
-        {"pawl-ledger", "--listen nowhere", "--listen"},
-        {"pawl-ledger", "--listen :", "--listen"},
-        {"pawl-ledger", "--listen ::1:80", "--listen"},
-        {"pawl-ledger", "--head-timeout-ms 99", "from 100 to 3600000"},
-        {"pawl-ledger", "--body-timeout-ms 3600001", "from 100 to 3600000"},
-        {"pawld", "--master redis://a:1 --body-timeout-ms 1s", "1s"},
-        {"pawld", "--master redis://a:1 --host a --host http://b", "http://b"},
-        {"pawl-ledger", "--host b:80", "without scheme or port"},
-    };
-    for (size_t i = 0; i < COUNT(rows); i++)
-        expect_sentence(rows[i].program, rows[i].args, 2, rows[i].what);
+    for (size_t i = 0; i < COUNT(wrong_options); i++)
+        expect_sentence(wrong_options[i].program, wrong_options[i].args, 2, wrong_options[i].what);
 }
 
 static void password_that_is_not_to_be_had_ends_with_2_and_a_sentence(void **state)
