@@ -154,8 +154,16 @@ static int open_places(struct service *service)
     server_log(SERVER_LOG_INFO, "serving from %s, without other masters",
                storage_sqlite_store_path(places->store));
     if (storage_sqlite_store_is_new(places->store))
-        status = pawld_make_fleet(places, service->options->ttl_max_ms);
-    return status;
+        return pawld_make_fleet(places, service->options->ttl_max_ms);
+    uint32_t wanted_ms = service->options->ttl_max_ms;
+    uint32_t has_ms = storage_sqlite_store_ttl_max_ms(places->store);
+    if (wanted_ms == 0 || has_ms == 0 || wanted_ms == has_ms)
+        return SERVER_EXIT_DONE;
+    (void)server_options_error(
+        "--max-ttl-ms %u: the longest lease of the fleet in %s is %u ms, and "
+        "was set when it was made. Leave the option out",
+        (unsigned)wanted_ms, service->options->data, (unsigned)has_ms);
+    return SERVER_EXIT_USAGE;
 }
 
 static int serve_places(struct service *service)

@@ -404,6 +404,8 @@ static int find_new(struct storage_file *file, char ret_why[static STORAGE_WHY_M
     int64_t marked = number_of(file->db, "SELECT count(*) FROM marker", &error);
     int64_t finished = number_of(
         file->db, "SELECT count(*) FROM marker WHERE active OR mark <> " MARK_NEW, &error);
+    file->ttl_max_ms =
+        (uint32_t)number_of(file->db, "SELECT coalesce(max(ttl_max_ms), 0) FROM marker", &error);
     file->is_new = used == 0 && finished == 0;
     file->needs_floor = used != 0 && marked == 0;
     return error ? cannot(ret_why, error, file->path, sqlite3_errmsg(file->db)) : 0;

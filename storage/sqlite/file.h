@@ -49,9 +49,10 @@ struct storage_file {
     sqlite3 *db;
     struct storage_witness witness;
     char path[STORAGE_FOLDER_MAX + 16];
-    bool is_new;        /* it was never a fleet's */
-    bool needs_floor;   /* it was a fleet's, and does not say so any more: no new one may be made */
-    unsigned log_pages; /* of the database's log, after the last commit, */
+    bool is_new;      /* it was never a fleet's */
+    bool needs_floor; /* it was a fleet's, and does not say so any more: no new one may be made */
+    uint32_t ttl_max_ms;         /* the longest lease of its fleet; 0: it has none yet */
+    unsigned log_pages;          /* of the database's log, after the last commit, */
     unsigned checkpointed_pages; /* and after the last checkpoint */
 };
 

@@ -167,6 +167,11 @@ bool storage_sqlite_store_is_new(const struct storage_sqlite_store *store)
     return store->file.is_new;
 }
 
+uint32_t storage_sqlite_store_ttl_max_ms(const struct storage_sqlite_store *store)
+{
+    return store->file.ttl_max_ms;
+}
+
 bool storage_sqlite_store_needs_floor(const struct storage_sqlite_store *store)
 {
     return store->file.needs_floor;

@@ -218,6 +218,21 @@ static void locks_are_listed_and_taken_together(void **state)
 
 /* ---- what it refuses to trust ---------------------------------------------------------------- */
 
+static void longest_lease_is_that_of_the_first_start(void **state)
+{
+    (void)state;
+    serve_with((const char *const[]){TTL_MAX, NULL});
+    assert_int_equal(call_acquire_once(service.port, "orders", LONG_TTL)->status, 400);
+    stop();
+    int status =
+        pawld_run_at(NULL, folder, (const char *const[]){"--max-ttl-ms", "60000", NULL}, said);
+    char *text = text_read(said, 0);
+    assert_int_equal(status, 2);
+    assert_non_null(strstr(text, "is 1000 ms"));
+    free(text);
+    serve_with((const char *const[]){TTL_MAX, NULL});
+}
+
 static void second_process_on_a_folder_is_refused(void **state)
 {
     (void)state;
@@ -479,6 +494,7 @@ static const struct CMUnitTest cases[] = {
     EMBEDDED_CASE(lease_that_ran_out_while_it_was_down_is_over),
     EMBEDDED_CASE(who_waits_is_told_over_another_worker),
     EMBEDDED_CASE(locks_are_listed_and_taken_together),
+    EMBEDDED_CASE(longest_lease_is_that_of_the_first_start),
     EMBEDDED_CASE(second_process_on_a_folder_is_refused),
     EMBEDDED_CASE(copy_of_a_folder_is_refused),
     EMBEDDED_CASE(file_that_was_put_back_is_refused),
