@@ -1,4 +1,5 @@
-/* pawld: the lock service. Without a command it serves; "pawld init" makes a fleet and exits. */
+/* pawld: the lock service. Without a command it serves; "pawld init" makes a fleet, "pawld move"
+ * moves one, and they exit. */
 #include "server/pawld/pawld.h"
 #include "server/system/options.h"
 
@@ -7,7 +8,8 @@
 
 #include <sodium.h>
 
-static char init_name[] = "pawld init"; /* how argp calls it in its messages */
+static char init_name[] = "pawld init"; /* how argp calls them in its messages */
+static char move_name[] = "pawld move";
 
 int main(int argc, char **argv)
 {
@@ -23,6 +25,11 @@ int main(int argc, char **argv)
         argv[1] = init_name;
         int status = pawld_read_init_options(argc - 1, argv + 1, &options);
         return status ? status : pawld_init(&options);
+    }
+    if (argc > 1 && strcmp(argv[1], "move") == 0) {
+        argv[1] = move_name;
+        int status = pawld_read_move_options(argc - 1, argv + 1, &options);
+        return status ? status : pawld_move(&options);
     }
     int status = pawld_read_serve_options(argc, argv, &options);
     return status ? status : pawld_serve(&options);

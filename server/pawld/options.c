@@ -119,7 +119,11 @@ static error_t read_token_floor(struct pawld_options *options, const char *text)
 
 static error_t check(const struct pawld_options *options)
 {
-    if (options->data && options->masters_count > 0)
+    if (options->moves && (!options->data || options->masters_count == 0))
+        return server_options_error("move needs the folder of the fleet, --data FOLDER, and the "
+                                    "masters that it is to have, --master redis://HOST:PORT for "
+                                    "each, 1, 3, 5, 7 or 9");
+    if (options->data && options->masters_count > 0 && !options->moves)
         return server_options_error("--data is the folder of a fleet that has no other masters: "
                                     "give --master or --data, not both");
     if (options->data && options->data[0] == '\0')
@@ -128,7 +132,7 @@ static error_t check(const struct pawld_options *options)
         return server_options_error("init needs the masters of the fleet, --master "
                                     "redis://HOST:PORT for each, 1, 3, 5, 7 or 9; or --data FOLDER "
                                     "for a fleet that is a file");
-    if (options->masters_count % 2 == 0 && !options->data)
+    if (options->masters_count % 2 == 0 && (!options->data || options->moves))
         return server_options_error("a fleet has 1, 3, 5, 7 or 9 masters, not %u: an even number "
                                     "survives no more failures than one fewer",
                                     options->masters_count);
@@ -322,4 +326,30 @@ int pawld_read_init_options(int argc, char **argv, struct pawld_options *ret_opt
     *ret_options = (struct pawld_options){.token_floor = -1};
     bool read = argp_parse(&parser, argc, argv, 0, NULL, ret_options) == 0;
     return read && check_way(ret_options) == 0 ? 0 : SERVER_EXIT_USAGE;
+}
+
+int pawld_read_move_options(int argc, char **argv, struct pawld_options *ret_options)
+{
+    static const struct argp_option list[] = {
+        DATA_OPTION("The folder of the fleet that is moved. No pawld may serve from it"),
+        MASTER_OPTIONS,
+        {"max-ttl-ms", OPTION_TTL_MAX, "MS", 0,
+         "The longest lease that the fleet will grant then: no shorter than before (default: as "
+         "before)",
+         0},
+        {0},
+    };
+    static const struct argp parser = {
+        .options = list,
+        .parser = parse_pawld_option,
+        .doc = "Moves a fleet that is a file to Redis masters, which are blank. Its tokens go on "
+               "above all that it gave out.\v"
+               "It claims the masters, closes the file for ever, waits for the longest lease, and "
+               "lets the masters vote. So nothing is granted for that long, and nothing is held at "
+               "the end. Before the file is closed it may be served from again. If the command is "
+               "broken off, nothing is granted from either side after that, and it can be run "
+               "again.",
+    };
+    *ret_options = (struct pawld_options){.token_floor = -1, .moves = true};
+    return argp_parse(&parser, argc, argv, 0, NULL, ret_options) == 0 ? 0 : SERVER_EXIT_USAGE;
 }

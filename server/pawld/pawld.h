@@ -20,16 +20,18 @@ struct pawld_options {
     unsigned workers;          /* serve: 1 .. SERVER_WORKERS_MAX */
     unsigned probe_ms;         /* serve: from one probe of a master to the next */
     enum fence_ask ask;        /* serve: which masters a call asks first */
+    bool moves;                /* move: --data and --master, both */
     uint32_t waiters_max;      /* serve: calls that may wait */
     uint32_t ttl_max_ms;       /* init; 0: not given */
     bool is_new;               /* init --new */
     int64_t token_floor;       /* init --token-floor; negative: not given */
 };
 
-/* Read the command lines of "pawld" and "pawld init". 0, or the exit status: one sentence is on
- * stderr then. */
+/* Read the command lines of "pawld", "pawld init" and "pawld move". 0, or the exit status: one
+ * sentence is on stderr then. */
 int pawld_read_serve_options(int argc, char **argv, struct pawld_options *ret_options);
 int pawld_read_init_options(int argc, char **argv, struct pawld_options *ret_options);
+int pawld_read_move_options(int argc, char **argv, struct pawld_options *ret_options);
 
 /* Where the masters are, as @options say. The embedded one is opened for this: close the store of
  * *@ret_places at the end. 0, or the exit status: one sentence is on stderr then. */
@@ -42,5 +44,6 @@ int pawld_make_fleet(const struct server_places *places, uint32_t ttl_max_ms);
 /* Serve until a stop signal; make a fleet or have one go on. They return the exit status. */
 int pawld_serve(const struct pawld_options *options);
 int pawld_init(const struct pawld_options *options);
+int pawld_move(const struct pawld_options *options);
 
 #endif

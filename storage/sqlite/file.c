@@ -20,7 +20,8 @@ static const char schema[] =
     "PRAGMA user_version = 1;"
     "CREATE TABLE file (id INTEGER PRIMARY KEY CHECK (id = 1), file_id TEXT NOT NULL, "
     "boot_id TEXT NOT NULL, lineage TEXT NOT NULL, openings INTEGER NOT NULL, "
-    "commits INTEGER NOT NULL, taken_over INTEGER NOT NULL) STRICT;"
+    "commits INTEGER NOT NULL, taken_over INTEGER NOT NULL, "
+    "retired INTEGER NOT NULL DEFAULT 0) STRICT;"
     "CREATE TABLE marker (id INTEGER PRIMARY KEY CHECK (id = 1), fleet_id TEXT NOT NULL, "
     "member INTEGER NOT NULL, server_id TEXT NOT NULL, lineage TEXT NOT NULL, "
     "ttl_max_ms INTEGER NOT NULL, durable INTEGER NOT NULL, active INTEGER NOT NULL, "
@@ -174,6 +175,13 @@ static int make_file(struct storage_file *file, struct storage_identity *identit
     return error ? cannot(ret_why, FENCE_EIO, file->path, strerror(errno)) : 0;
 }
 
+/* A file that is refused is left as it is: SQLite would bring its log into it as it closes. */
+static void leave_log(struct storage_file *file, bool leaves)
+{
+    int code = sqlite3_db_config(file->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, (int)leaves, NULL);
+    assert(code == SQLITE_OK);
+}
+
 static int open_database(struct storage_file *file, char ret_why[static STORAGE_WHY_MAX])
 {
     int code =
@@ -182,7 +190,17 @@ static int open_database(struct storage_file *file, char ret_why[static STORAGE_
         return cannot(ret_why, FENCE_EIO, file->path,
                       file->db ? sqlite3_errmsg(file->db) : "out of memory");
     sqlite3_busy_timeout(file->db, BUSY_MS);
+    leave_log(file, true);
     return 0;
+}
+
+static int refuse_retired(const char *folder, char ret_why[static STORAGE_WHY_MAX])
+{
+    (void)snprintf(ret_why, STORAGE_WHY_MAX,
+                   "%s: its fleet was moved to other masters (pawld move). Serve from those, with "
+                   "--master. If the move was broken off, run it again",
+                   folder);
+    return FENCE_ECONFLICT;
 }
 
 static int64_t number_of(sqlite3 *db, const char *question, int *ret_error)
@@ -224,6 +242,8 @@ static int identify(struct storage_file *file, struct storage_identity *identity
                       "a newer pawld made this file. Serve from it with that one");
     if (!error && !identity->blank)
         read_identity(file->db, identity, &error);
+    if (!error && !identity->blank)
+        identity->retired = number_of(file->db, "SELECT retired FROM file", &error) != 0;
     return error ? cannot(ret_why, FENCE_EIO, file->path, sqlite3_errmsg(file->db)) : 0;
 }
 
@@ -278,8 +298,8 @@ static int forget_lineage(sqlite3 *db, const struct storage_seen *seen)
 {
     char lineage[FENCE_LINEAGE_MAX + 1];
     storage_state_new_lineage(lineage);
-    struct storage_sql sql =
-        storage_sql_prepare(db, "UPDATE file SET lineage = ?1, file_id = ?2, taken_over = 1");
+    struct storage_sql sql = storage_sql_prepare(
+        db, "UPDATE file SET lineage = ?1, file_id = ?2, taken_over = 1, retired = 0");
     storage_sql_bind_text(&sql, 1, lineage);
     storage_sql_bind_text(&sql, 2, seen->file_id);
     return storage_sql_run(&sql);
@@ -359,6 +379,8 @@ static int take_up(const struct storage_file_config *config, struct storage_file
     enum storage_trust trust = storage_file_judge(identity, &file->witness.seen,
                                                   storage_witness_is_new(&file->witness), boot_id);
     bool kept = trust == STORAGE_TRUST_NEW || trust == STORAGE_TRUST_KEPT;
+    if (kept && identity->retired && !config->moves && !config->takes_over)
+        return refuse_retired(config->folder, ret_why);
     if (!kept && !config->takes_over)
         return explain_trust(trust, config->folder, ret_why);
     if (trust != STORAGE_TRUST_KEPT)
@@ -453,9 +475,38 @@ int storage_file_open(const struct storage_file_config *config, struct storage_f
         storage_witness_close(&file.witness);
         return error;
     }
+    leave_log(&file, false);
     *ret_file = file;
     sqlite3_wal_hook(ret_file->db, on_commit, ret_file);
     return 0;
+}
+
+/* ---- moving a fleet -------------------------------------------------------------------------- */
+
+int storage_file_highest(const struct storage_file *file, int64_t *ret_highest)
+{
+    int error = 0;
+    int64_t whole = number_of(file->db,
+                              "SELECT count(*) FROM marker, file WHERE retired OR (active AND "
+                              "marker.lineage = file.lineage)",
+                              &error);
+    int64_t counter = number_of(file->db, "SELECT coalesce(max(number), 0) FROM counter", &error);
+    int64_t floor = number_of(file->db, "SELECT coalesce(max(floor), 0) FROM marker", &error);
+    if (error)
+        return error;
+    if (whole == 0)
+        return FENCE_ENOENT;
+    *ret_highest = counter > floor ? counter : floor;
+    return 0;
+}
+
+int storage_file_retire(struct storage_file *file)
+{
+    int error = storage_sql_exec(
+        file->db, "UPDATE file SET retired = 1, lineage = 'retired', commits = commits + 1");
+    if (!error)
+        storage_file_committed(file, file->witness.seen.commits + 1);
+    return error;
 }
 
 /* ---- while it is open ------------------------------------------------------------------------ */

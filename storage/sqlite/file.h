@@ -27,7 +27,8 @@ enum storage_trust {
 
 /* What an SQLite file says of itself. */
 struct storage_identity {
-    bool blank; /* nothing was ever written to it */
+    bool blank;   /* nothing was ever written to it */
+    bool retired; /* its fleet was moved */
     char file_id[STORAGE_FILE_ID_LEN + 1];
     uint64_t openings;
     uint64_t commits;
@@ -43,6 +44,7 @@ struct storage_file_config {
     unsigned members; /* of the fleet: 1, but in tests */
     unsigned me;
     bool takes_over; /* the file need not be trusted: what it remembers counts as forgotten */
+    bool moves;      /* its fleet is to be moved, and may have been: storage_file_retire() */
 };
 
 struct storage_file {
@@ -63,6 +65,14 @@ struct storage_file {
 FENCE_CHECKED int storage_file_open(const struct storage_file_config *config,
                                     struct storage_file *ret_file, struct storage_state *state,
                                     char ret_why[static STORAGE_WHY_MAX]);
+
+/* What a fleet has to go on above that takes the place of this one: its highest counter, or its
+ * floor. FENCE_ENOENT: it has no fleet, or one that forgot. FENCE_EIO. */
+FENCE_CHECKED int storage_file_highest(const struct storage_file *file, int64_t *ret_highest);
+
+/* Nobody serves from it any more, or opens it but to move it. FENCE_EIO: sqlite3_errmsg() says why;
+ * nothing was changed, or all. */
+FENCE_CHECKED int storage_file_retire(struct storage_file *file);
 
 /* Notes that a turn was committed. */
 void storage_file_committed(struct storage_file *file, uint64_t commits);

@@ -1,0 +1,197 @@
+/* A fleet that was a file, and goes on as one of Redis masters. */
+#include "tests/lib/case.h"
+#include "tests/lib/port.h"
+#include "tests/lib/process.h"
+#include "tests/lib/tempdir.h"
+#include "tests/lib/text.h"
+#include "tests/lib/wait.h"
+#include "tests/system/calls.h"
+#include "tests/system/fleet.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MASTERS = 3,
+    TTL_MAX_MS = 1000,
+    PATIENCE_MS = 20000,
+    NAMES = 5,
+    PATH_BYTES = 256,
+    ARGS_MAX = 16,
+};
+
+static char *dir;
+static char folder[PATH_BYTES];
+static char said[PATH_BYTES];
+static char *program;
+static int64_t tokens[NAMES];
+
+static int start(void **state)
+{
+    (void)state;
+    fleet_start(MASTERS, REDIS_VOLATILE);
+    dir = tempdir_new();
+    snprintf(folder, sizeof(folder), "%s/data", dir);
+    snprintf(said, sizeof(said), "%s/said", dir);
+    program = pawl_program("pawld");
+    return 0;
+}
+
+static int stop(void **state)
+{
+    free(program);
+    tempdir_remove(dir);
+    return fleet_teardown(state);
+}
+
+static int64_t take(uint16_t port, unsigned name)
+{
+    char resource[16];
+    snprintf(resource, sizeof(resource), "name%u", name);
+    const struct grant grant = call_grant(port, resource, NULL);
+    call_give_back(port, resource, &grant);
+    return grant.token;
+}
+
+/* Serves from the file for a while, and notes the tokens; a lock is held at the end. */
+static struct pawl_service use_file(void)
+{
+    struct pawl_service service =
+        pawld_start_at(folder, (const char *const[]){"--max-ttl-ms", "1000", NULL});
+    pawl_wait_ready(service);
+    for (unsigned name = 0; name < NAMES; name++)
+        for (unsigned times = 0; times <= name; times++)
+            tokens[name] = take(service.port, name);
+    (void)call_grant(service.port, "held", "{\"ttl_ms\": 1000}");
+    return service;
+}
+
+static void fill_args(const char *ret_args[static ARGS_MAX])
+{
+    unsigned n = 0;
+    ret_args[n++] = program;
+    ret_args[n++] = "move";
+    ret_args[n++] = "--data";
+    ret_args[n++] = folder;
+    for (unsigned i = 0; i < MASTERS; i++) {
+        ret_args[n++] = "--master";
+        ret_args[n++] = fleet->master[i].url;
+    }
+    ret_args[n] = NULL;
+}
+
+static int move(void)
+{
+    const char *args[ARGS_MAX];
+    fill_args(args);
+    remove(said);
+    return process_run(args, said, PATIENCE_MS);
+}
+
+static void expect_said(const char *words)
+{
+    char *text = text_read(said, 0);
+    if (!strstr(text, words))
+        fail_msg("it said: %s", text);
+    free(text);
+}
+
+static void expect_moved(void)
+{
+    int status = move();
+    expect_said("3. fleet");
+    assert_int_equal(status, 0);
+}
+
+static void expect_closed(void)
+{
+    assert_int_equal(
+        pawld_run_at(NULL, folder, (const char *const[]){"--listen", "127.0.0.1:0", NULL}, said),
+        1);
+    expect_said("was moved to other masters");
+}
+
+static void expect_tokens_above(uint16_t port)
+{
+    for (unsigned name = 0; name < NAMES; name++) {
+        int64_t token = take(port, name);
+        assert_true(token > tokens[name]);
+        tokens[name] = token;
+    }
+}
+
+static void fleet_that_was_moved_goes_on_above_its_tokens(void **state)
+{
+    (void)state;
+    assert_int_equal(process_stop(use_file().process), 0);
+    uint64_t before_ms = wait_now_ms();
+    expect_moved();
+    assert_true(wait_now_ms() - before_ms >= TTL_MAX_MS);
+    const struct pawl_service service = pawld_start(fleet, NULL);
+    pawl_wait_ready(service);
+    expect_tokens_above(service.port);
+    (void)call_grant(service.port, "held", NULL);
+    expect_closed();
+}
+
+static void move_of_a_file_that_is_served_from_is_refused(void **state)
+{
+    (void)state;
+    const struct pawl_service service = use_file();
+    assert_int_equal(move(), 1);
+    expect_said("another pawld");
+    expect_tokens_above(service.port);
+}
+
+static void move_without_all_masters_leaves_the_file_as_it_is(void **state)
+{
+    (void)state;
+    assert_int_equal(process_stop(use_file().process), 0);
+    redis_fleet_kill(fleet, 2);
+    assert_int_equal(move(), 1);
+    const struct pawl_service service = pawld_start_at(folder, NULL);
+    pawl_wait_ready(service);
+    expect_tokens_above(service.port);
+}
+
+static void move_that_was_broken_off_grants_nothing_and_can_be_run_again(void **state)
+{
+    (void)state;
+    const char *args[ARGS_MAX];
+    assert_int_equal(process_stop(use_file().process), 0);
+    fill_args(args);
+    struct process *process = process_start(args, said);
+    process_wait_line(process, "2\\. ", PATIENCE_MS, NULL, 0);
+    process_kill(process);
+    expect_closed();
+    const struct pawl_service early = pawld_start(fleet, NULL);
+    for (unsigned i = 0; i < 5; i++, wait_ms(30))
+        assert_int_equal(call_acquire_once(early.port, "held", NULL)->status, 503);
+    assert_int_equal(process_stop(early.process), 0);
+    expect_moved();
+    const struct pawl_service service = pawld_start(fleet, NULL);
+    pawl_wait_ready(service);
+    expect_tokens_above(service.port);
+    assert_int_equal(move(), 1); /* that fleet serves */
+    expect_tokens_above(service.port);
+}
+
+static void folder_without_a_fleet_is_not_moved(void **state)
+{
+    (void)state;
+    assert_int_equal(move(), 1);
+    expect_said("there is no fleet");
+}
+
+#define MOVE_CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)
+
+static const struct CMUnitTest cases[] = {
+    MOVE_CASE(fleet_that_was_moved_goes_on_above_its_tokens),
+    MOVE_CASE(move_of_a_file_that_is_served_from_is_refused),
+    MOVE_CASE(move_without_all_masters_leaves_the_file_as_it_is),
+    MOVE_CASE(move_that_was_broken_off_grants_nothing_and_can_be_run_again),
+    MOVE_CASE(folder_without_a_fleet_is_not_moved),
+};
+
+CASE_MAIN(cases, NULL, NULL)
