@@ -124,6 +124,16 @@ static int cannot(char ret_why[static STORAGE_WHY_MAX], int error, const char *p
     return error;
 }
 
+/* The system does not let us have what is at @path. */
+static int cannot_use(char ret_why[static STORAGE_WHY_MAX], const char *path)
+{
+    (void)snprintf(
+        ret_why, STORAGE_WHY_MAX,
+        "%s: %s. Name a folder that pawld may write to, or make the one above it (--data)", path,
+        strerror(errno));
+    return FENCE_EIO;
+}
+
 /* Makes sure that the names of new files are on the disk too. */
 static int sync_folder(const char *folder)
 {
@@ -140,7 +150,7 @@ static int make_folder(const char *folder, char ret_why[static STORAGE_WHY_MAX])
     if (strlen(folder) > STORAGE_FOLDER_MAX)
         return cannot(ret_why, FENCE_EINVAL, "--data", "the name of the folder is too long");
     if (mkdir(folder, 0700) != 0)
-        return errno == EEXIST ? 0 : cannot(ret_why, FENCE_EIO, folder, strerror(errno));
+        return errno == EEXIST ? 0 : cannot_use(ret_why, folder);
     char parent[STORAGE_FOLDER_MAX + sizeof("/..")];
     (void)snprintf(parent, sizeof(parent), "%s/..", folder);
     return sync_folder(parent) ? cannot(ret_why, FENCE_EIO, parent, strerror(errno)) : 0;
@@ -159,7 +169,7 @@ static int open_witness(const char *folder, struct storage_file *file,
                        "give this one a folder of its own (--data)",
                        folder, pid);
     else if (error)
-        return cannot(ret_why, error, path, strerror(errno));
+        return cannot_use(ret_why, path);
     return error;
 }
 
@@ -169,7 +179,7 @@ static int make_file(struct storage_file *file, struct storage_identity *identit
 {
     int fd = open(file->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0)
-        return cannot(ret_why, FENCE_EIO, file->path, strerror(errno));
+        return cannot_use(ret_why, file->path);
     close(fd);
     int error = storage_witness_look(file->path, &identity->look);
     return error ? cannot(ret_why, FENCE_EIO, file->path, strerror(errno)) : 0;
@@ -321,15 +331,24 @@ static int count_opening(sqlite3 *db, const char *boot_id)
     return storage_sql_run(&sql);
 }
 
+/* Not every file system has what the log needs. */
+static int make_durable(struct storage_file *file, char ret_why[static STORAGE_WHY_MAX])
+{
+    int error = storage_sql_exec(file->db, settings);
+    bool durable = !error && number_of(file->db, is_durable, &error) == 1;
+    if (error)
+        return cannot(ret_why, error, file->path, sqlite3_errmsg(file->db));
+    return durable ? 0
+                   : cannot(ret_why, FENCE_EIO, file->path,
+                            "SQLite cannot keep a write-ahead log there. Give pawld a folder on a "
+                            "local disk (--data)");
+}
+
 static int write_opening(struct storage_file *file, const struct storage_identity *identity,
                          bool takes_over, const char *boot_id)
 {
     sqlite3 *db = file->db;
-    int error = storage_sql_exec(db, settings);
-    if (!error && number_of(db, is_durable, &error) != 1)
-        error = error ? error : FENCE_EIO;
-    if (!error)
-        error = storage_sql_exec(db, "BEGIN IMMEDIATE");
+    int error = storage_sql_exec(db, "BEGIN IMMEDIATE");
     if (error)
         return error;
     if (identity->blank)
@@ -390,7 +409,10 @@ static int take_up(const struct storage_file_config *config, struct storage_file
     file->witness.seen.checkpointing = 1; /* SQLite writes to a new file by itself */
     if (storage_witness_sync(&file->witness) != 0 || sync_folder(config->folder) != 0)
         return cannot(ret_why, FENCE_EIO, config->folder, strerror(errno));
-    int error = write_opening(file, identity, config->takes_over, boot_id);
+    int error = make_durable(file, ret_why);
+    if (error)
+        return error;
+    error = write_opening(file, identity, config->takes_over, boot_id);
     if (!error)
         read_identity(file->db, identity, &error);
     if (error)

@@ -1,9 +1,9 @@
-/* pawl-bench-rows: what does the file give when nothing stands before it?
+/* pawl-bench-rows: the rate of an embedded master's file alone.
  *
- * K virtual clients in one thread take and release locks with the very rules and statements of an
- * embedded master, on a file of their own: one transaction takes the locks of all of them, and the
- * next releases them. There is no HTTP, no JSON, no loop and no second thread. An embedded pawld is
- * measured against this. Prints one line of JSON. */
+ * K virtual clients in one thread take and release locks on a file of their own. The rules and the
+ * statements are those of an embedded master. One transaction takes the locks of all clients, and
+ * the next releases them. There is no HTTP, no JSON, no loop and no second thread. An embedded
+ * pawld is measured against this. Prints one line of JSON. */
 #include "fence/protocol/name.h"
 #include "storage/sqlite/file.h"
 #include "storage/sqlite/locks.h"

@@ -1,12 +1,12 @@
-/* A disk with faults, put before the C library's calls in a program (LD_PRELOAD). The file that
- * $PAWL_DISK_FAULTS names says what happens to writes of files called pawl.db*:
+/* A disk with faults, put before the C library's calls in a program (LD_PRELOAD). It concerns files
+ * called pawl.db*. The file that $PAWL_DISK_FAULTS names has one of these words:
  *
- *     full        they fail: no space is left on the device
- *     sync        they succeed, and making sure that they are on the disk fails
- *     slow N      making sure takes N milliseconds more
- *     torn        half of the next write is done, and then the process is killed
+ *     full        A write fails with ENOSPC.
+ *     sync        A write succeeds. Its fsync fails with EIO.
+ *     slow N      An fsync takes N milliseconds more.
+ *     torn        Half of the next write is done. Then the process is killed.
  *
- * Anything else, or no such file: nothing happens. */
+ * Nothing happens with any other word, and without that file. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

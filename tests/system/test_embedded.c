@@ -346,6 +346,15 @@ static void file_of_something_else_is_left_alone(void **state)
     free(text);
 }
 
+static void folder_that_is_not_to_be_had_is_named_with_what_to_do(void **state)
+{
+    (void)state;
+    char below[PATH_BYTES];
+    path_in(folder, "below", below);
+    expect_refused(below, "Name a folder that pawld may write to");
+    expect_refused("/dev/null", "Name a folder that pawld may write to");
+}
+
 static void what_is_not_trusted_goes_on_above_a_floor(void **state)
 {
     (void)state;
@@ -503,6 +512,7 @@ static const struct CMUnitTest cases[] = {
     EMBEDDED_CASE(file_without_its_witness_is_refused),
     EMBEDDED_CASE(witness_that_was_put_back_is_refused),
     EMBEDDED_CASE(file_of_something_else_is_left_alone),
+    EMBEDDED_CASE(folder_that_is_not_to_be_had_is_named_with_what_to_do),
     EMBEDDED_CASE(what_is_not_trusted_goes_on_above_a_floor),
     EMBEDDED_CASE(taking_over_that_broke_off_leaves_no_new_fleet),
     EMBEDDED_CASE(taking_over_that_fails_at_once_leaves_no_new_fleet),
