@@ -115,6 +115,8 @@ static void answer_success(struct api_request *request, const struct fence_answe
     case FENCE_CALL_INSPECT:
         write_inspection(&writer, answer);
         break;
+    case FENCE_CALL_COUNT:
+        break;
     }
     api_write_end(&writer);
     answer_json(request, 200, &writer, NULL);

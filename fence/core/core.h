@@ -23,6 +23,7 @@ struct fence_config {
     uint32_t extensions; /* cap on the extensions of one grant */
     uint32_t owed;       /* locks that a majority owes answers for, beyond which calls wait (see
                           * fence/core/admission.h); 0: FENCE_OWED_MAX */
+    uint32_t counters;   /* named counters beyond which none is made; 0: FENCE_COUNTERS_DEFAULT */
     enum fence_ask ask;  /* the masters that a call asks first */
     uint64_t seed;       /* keys the tables against chosen names */
 };

@@ -18,5 +18,5 @@ const char *fence_strerror(int error)
 bool fence_error_is_obstacle(int error)
 {
     return error == FENCE_EFOREIGN || error == FENCE_EENDLESS || error == FENCE_ESPENT ||
-           error == FENCE_EMISCOUNTED;
+           error == FENCE_EMISCOUNTED || error == FENCE_ECOUNTERS;
 }

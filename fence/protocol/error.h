@@ -30,7 +30,8 @@
     X(FENCE_EFOREIGN, -19, "the key of the lock holds what Pawl did not write")                    \
     X(FENCE_EENDLESS, -20, "the key of the lock has no expiry")                                    \
     X(FENCE_ESPENT, -21, "the counter of the tokens is used up")                                   \
-    X(FENCE_EMISCOUNTED, -22, "the counter of the tokens is no number that Pawl wrote")
+    X(FENCE_EMISCOUNTED, -22, "the counter of the tokens is no number that Pawl wrote")            \
+    X(FENCE_ECOUNTERS, -23, "as many named counters are kept as the service allows")
 
 enum fence_error {
     FENCE_OK = 0,

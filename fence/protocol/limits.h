@@ -22,6 +22,12 @@ enum {
     FENCE_GROUP_MIN = 2,    /* resources acquired together, all or none */
     FENCE_GROUP_MAX = 64,
 
+    FENCE_COUNT_MAX = 1000000,         /* values of a named counter that one call takes */
+    FENCE_COUNT_CALLS_MAX = 256,       /* calls that one round counts for */
+    FENCE_COUNT_TRIES_MAX = 16,        /* rounds of a call, while masters differ */
+    FENCE_COUNTERS_DEFAULT = 100000,   /* named counters that a fleet keeps, ... */
+    FENCE_COUNTERS_CEILING = 10000000, /* ... and that an operator may allow at the most */
+
     FENCE_TTL_MIN_MS = 100,
     FENCE_TTL_DEFAULT_MS = 30 * 1000,
     FENCE_TTL_MAX_DEFAULT_MS = 300 * 1000,

@@ -9,6 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum fence_listing_kind {
+    FENCE_LISTING_LOCKS,    /* which locks are held */
+    FENCE_LISTING_COUNTERS, /* which named counters there are */
+};
+
 /* ---- between a listing and masters ----------------------------------------------------------- */
 
 struct fence_lock_name {
@@ -24,13 +29,15 @@ struct fence_found {
     size_t count;             /* of keys, or of the names asked for */
     const char *const *names; /* scan: of each key; NULL where it is no lock of Pawl's */
     const uint64_t *holders;  /* of each name: fence_lock_id_hash() of the id that its lock is
-                               * under there; 0 where no lock stands */
+                               * under there; 0 where no lock stands. Of a counter 1; 0 where it
+                               * never counted */
 };
 
 /* ---- between clients and a listing ----------------------------------------------------------- */
 
 /* A call for one page. */
 struct fence_listing_call {
+    enum fence_listing_kind kind;
     uint64_t client;
     const char *prefix; /* some resource begins with it; "": all do */
     const char *cursor; /* where the page begins, as the client sent it; "": at the start */
@@ -41,7 +48,7 @@ struct fence_listing_call {
 struct fence_listed {
     char resource[FENCE_RESOURCE_MAX + 1];
     char owner[FENCE_OWNER_MAX + 1];
-    int64_t token; /* 0: the masters differ */
+    int64_t token; /* of a lock; 0: the masters differ. The value of a counter */
     uint64_t remaining_ms;
 };
 

@@ -23,6 +23,7 @@ enum fence_call_kind {
     FENCE_CALL_EXTEND,
     FENCE_CALL_RELEASE,
     FENCE_CALL_INSPECT,
+    FENCE_CALL_COUNT, /* a named counter: the next values, or the last one */
 };
 
 /* Who asks, and gets the answer. */
@@ -38,9 +39,10 @@ struct fence_call {
     enum fence_call_kind kind;
     enum fence_origin origin; /* comes back in the answer, */
     uint64_t client;          /* and so does this; unique among the calls of clients under way */
-    const char *resource;     /* all calls */
-    const char *lock_id; /* all but inspect; for acquire a fresh random one, or the client's own */
-    const char *owner;   /* acquire: the label, may be "" */
+    const char *resource;     /* all calls; count: the name of the counter */
+    const char *lock_id;      /* acquire, extend, release; for acquire a fresh random one, or
+                               * the client's own */
+    const char *owner;        /* acquire: the label, may be "" */
     const struct fence_group *group; /* acquire: all of these or none, @resource is the first; NULL:
                                       * @resource alone. Borrowed for the step */
     bool idempotent;  /* acquire: @lock_id is the client's own, and this may be a retry. A lock that
@@ -48,6 +50,7 @@ struct fence_call {
     int64_t token;    /* extend: the grant's token */
     uint32_t ttl_ms;  /* acquire, extend */
     uint32_t wait_ms; /* acquire: 0 asks once */
+    uint32_t count;   /* count: how many values, 1 .. FENCE_COUNT_MAX; 0 reads the last one */
 };
 
 /* What one master contributed to one call. */
@@ -81,6 +84,7 @@ struct fence_answer {
     uint64_t served_ms;              /* from the call's event to this answer, rounded down */
     uint64_t remaining_ms; /* inspect; FENCE_EHELD, FENCE_EWAITTIMEOUT: until a retry makes sense */
     unsigned waiters;      /* inspect: calls of this server that wait for the resource */
+    int64_t value;         /* count: the last of the values taken, or what was read */
     bool held;             /* inspect */
     bool released;         /* release: false if it was no longer held */
     bool anew;             /* extend: it is a new grant under @lock_id, with a @token of its own and
@@ -121,6 +125,8 @@ enum fence_request_kind {
     FENCE_REQUEST_UNDO,    /* delete where id and attempt match, of a group each that does: the
                             * clean-up of a failed attempt */
     FENCE_REQUEST_INSPECT, /* read */
+    FENCE_REQUEST_COUNT,   /* raise the counter named @resource to @hint, then by @count; answer
+                            * the number. With neither: answer it, NO where it never counted */
 };
 
 struct fence_request {
@@ -132,8 +138,11 @@ struct fence_request {
     uint64_t attempt;
     int64_t token;
     int64_t hint; /* TAKE: a number that a master gave for the slot; 0: none. On a free lock the
-                   * counter is raised to it first, if it is at most FENCE_HINT_LEAP above */
+                   * counter is raised to it first, if it is at most FENCE_HINT_LEAP above. COUNT:
+                   * the counter is raised to it, however far above */
     uint32_t ttl_ms;
+    uint32_t count;      /* COUNT: 0 only reads, and raises to @hint */
+    uint32_t names_max;  /* COUNT: named counters beyond which none is made */
     uint32_t extensions; /* EXTEND, JOIN: the cap */
     uint32_t extended;   /* JOIN: extensions that the lock has had, this one included */
     bool waits;          /* TAKE: where the lock is held, its release is to be published */
@@ -144,11 +153,13 @@ struct fence_request {
 };
 
 enum fence_reply_kind {
-    FENCE_REPLY_NUMBER, /* TAKE: locked for this attempt, @number counted, or @numbers */
+    FENCE_REPLY_NUMBER, /* TAKE: locked for this attempt, @number counted, or @numbers. COUNT: what
+                         * the counter is at, @number */
     FENCE_REPLY_HELD,   /* TAKE, INSPECT: the lock stands there; @holder, @owner, @remaining_ms. A
                          * tombstone has FENCE_TOMBSTONE for its holder */
     FENCE_REPLY_YES,    /* CONFIRM, EXTEND, JOIN, RELEASE, UNDO: done */
-    FENCE_REPLY_NO,     /* the same, and INSPECT: no such lock there. EXTEND: it may join */
+    FENCE_REPLY_NO,     /* the same, and INSPECT: no such lock there. EXTEND: it may join. COUNT: it
+                         * never counted there */
     FENCE_REPLY_PAST,   /* EXTEND, JOIN: no such lock there, and the counter is above the token */
     FENCE_REPLY_TAKEN,  /* EXTEND, JOIN: another lock id has it, and the counter is not above */
     FENCE_REPLY_EXHAUSTED,  /* EXTEND, JOIN: the cap on extensions is reached */
@@ -159,10 +170,11 @@ enum fence_reply_kind {
                              * this master knows */
     FENCE_REPLY_FOREIGN, /* nothing was done: the key of the lock holds what Pawl did not write */
     FENCE_REPLY_ENDLESS, /* nothing was done: the key of the lock has no expiry */
-    FENCE_REPLY_SPENT,   /* TAKE: the counter is used up: nothing was done, but of a group the
-                          * members before @member may be locked */
-    FENCE_REPLY_MISCOUNTED, /* TAKE, EXTEND, JOIN: nothing was done: the counter is no number of
-                             * Pawl's */
+    FENCE_REPLY_SPENT, /* TAKE, COUNT: the counter is used up: nothing was done, but of a group the
+                        * members before @member may be locked */
+    FENCE_REPLY_MISCOUNTED, /* TAKE, EXTEND, JOIN, COUNT: nothing was done: the counter is no number
+                             * of Pawl's */
+    FENCE_REPLY_FULL,       /* COUNT: nothing was done: @names_max counters are there, not this */
     FENCE_REPLY_REFUSED,    /* nothing was done: no marker, an error */
     FENCE_REPLY_LOST,       /* outcome unknown: the connection ended first */
 };

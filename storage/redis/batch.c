@@ -248,11 +248,14 @@ static void read_extension(long long value, struct fence_reply *reply)
 static void read_integer_reply(const struct storage_expected *expected, long long value,
                                struct fence_reply *reply)
 {
-    if (expected->kind == FENCE_REQUEST_TAKE) {
+    bool counts = expected->kind == FENCE_REQUEST_COUNT;
+    if (expected->kind == FENCE_REQUEST_TAKE || (counts && value != 0)) {
         if (value < 1 || value > FENCE_TOKEN_MAX || expected->in_group)
             return;
         reply->kind = FENCE_REPLY_NUMBER;
         reply->number = value;
+    } else if (counts) {
+        reply->kind = FENCE_REPLY_NO;
     } else if (extends(expected->kind)) {
         read_extension(value, reply);
     } else if (value == 0) {
@@ -276,10 +279,9 @@ static void read_error(const redisReply *answer, const struct storage_expected *
         const char *sign;
         enum fence_reply_kind kind;
     } signs[] = {
-        {"PAWLFOREIGN ", FENCE_REPLY_FOREIGN},
-        {"PAWLENDLESS ", FENCE_REPLY_ENDLESS},
-        {"PAWLSPENT ", FENCE_REPLY_SPENT},
-        {"PAWLMISCOUNTED ", FENCE_REPLY_MISCOUNTED},
+        {"PAWLFOREIGN ", FENCE_REPLY_FOREIGN}, {"PAWLENDLESS ", FENCE_REPLY_ENDLESS},
+        {"PAWLSPENT ", FENCE_REPLY_SPENT},     {"PAWLMISCOUNTED ", FENCE_REPLY_MISCOUNTED},
+        {"PAWLFULL ", FENCE_REPLY_FULL},
     };
     for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
         size_t len = strlen(signs[i].sign);

@@ -185,6 +185,12 @@ static void add_arguments(struct storage_request *encoded, const struct fence_re
     case FENCE_REQUEST_INSPECT:
         add_text(encoded, "I");
         break;
+    case FENCE_REQUEST_COUNT:
+        add_text(encoded, "K");
+        add_number(encoded, request->count);
+        add_number(encoded, (uint64_t)request->hint);
+        add_number(encoded, request->names_max);
+        break;
     }
 }
 

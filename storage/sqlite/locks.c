@@ -127,5 +127,7 @@ void storage_locks_do(struct storage_state *state, const struct fence_request *r
     case FENCE_REQUEST_INSPECT:
         inspect_row(state, request, answer);
         break;
+    case FENCE_REQUEST_COUNT:
+        break;
     }
 }

@@ -22,6 +22,7 @@ local floor = marker[9] -- below it no counter counts: set after a majority lost
 -- What Pawl did not write, and what has come to its end. An error of a request is one of these, and
 -- names the index of the lock in a group. Other errors are in Redis' own words.
 local FOREIGN, ENDLESS, SPENT, MISCOUNTED = 'PAWLFOREIGN', 'PAWLENDLESS', 'PAWLSPENT', 'PAWLMISCOUNTED'
+local FULL = 'PAWLFULL'
 local index -- of the lock in hand, counted from 0
 
 -- What few calls need is defined when one of them needs it first. A definition costs as much as a short

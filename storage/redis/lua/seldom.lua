@@ -35,6 +35,7 @@ local function sign_of(problem)
         {'WRONGTYPE', FOREIGN}, {'ERR hash value is not an integer', MISCOUNTED},
         {'ERR increment or decrement would overflow', SPENT},
         {FOREIGN, FOREIGN}, {ENDLESS, ENDLESS}, {SPENT, SPENT}, {MISCOUNTED, MISCOUNTED},
+        {FULL, FULL},
     }
     for _, sign in ipairs(signs) do
         if find(text, sign[1], 1, true) == 1 then
@@ -341,6 +342,42 @@ local function join(key, tag, token, ttl_ms, cap, slot, extensions, owner)
     return extended(tonumber(extensions), owner)
 end
 
+-- ---- named counters -------------------------------------------------------------------------------
+
+-- A new field of the fleet hash, which holds so many counters at the most.
+local function make_room(names_max)
+    if tonumber(call('HGET', fleet, 'names') or '0') >= tonumber(names_max) then
+        error(FULL, 0)
+    end
+end
+
+-- Raises the counter to the hint, and by count. A read, of count 0, makes a counter only where a hint
+-- tells that another master has it. The values from this number down to the one before it are nobody
+-- else's.
+local function count_named(key, count, hint, names_max)
+    local field = 'n:' .. string.sub(key, #LOCK + 1)
+    local counter = call('HGET', fleet, field)
+    count, hint = tonumber(count), tonumber(hint)
+    if not counter and count == 0 and hint == 0 then
+        return 0
+    elseif counter and not find(counter, '^%d+$') then
+        error(MISCOUNTED, 0)
+    elseif not counter and count > 0 then
+        make_room(names_max)
+    end
+    local number = math.max(tonumber(counter or '0'), tonumber(floor or '0'), hint) + count
+    if number > TOKEN_MAX then
+        error(SPENT, 0)
+    elseif not counter then
+        call('HINCRBY', fleet, 'names', '1')
+    end
+    number = format('%.0f', number)
+    if number ~= counter then
+        call('HSET', fleet, field, number)
+    end
+    return tonumber(number)
+end
+
 -- ---- the rest -------------------------------------------------------------------------------------
 
 -- What a release answers of a lock that is not this id's. A tombstone may stand for its lock.
@@ -387,7 +424,8 @@ return {
     take_again = take_again,
     not_released = not_released,
     error_of = error_of,
-    handlers = {F = take_flagged, C = confirm, E = extend, J = join, U = undo, I = inspect},
+    handlers = {F = take_flagged, C = confirm, E = extend, J = join, U = undo, I = inspect,
+                K = count_named},
     -- The first argument is about how many locks. So many arguments there are for each, and besides.
     groups = {
         G = {handler = take_group, arguments = 5, arguments_of_each = 2},

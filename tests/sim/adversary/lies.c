@@ -229,6 +229,7 @@ static void done(struct play *play, const struct link_request *request, struct f
         break;
     case FENCE_REQUEST_CONFIRM:
     case FENCE_REQUEST_UNDO:
+    case FENCE_REQUEST_COUNT:
         reply->kind = chance(play, OFTEN) ? FENCE_REPLY_YES : FENCE_REPLY_NO;
         break;
     }

@@ -20,6 +20,8 @@ static void done(struct stats *stats, const struct fence_answer *answer)
     case FENCE_CALL_INSPECT:
         stats->inspected++;
         break;
+    case FENCE_CALL_COUNT:
+        break;
     }
 }
 

@@ -345,6 +345,8 @@ struct sim_reply sim_locks_execute(struct sim_master *master,
         return undo(master, request, local_us);
     case FENCE_REQUEST_INSPECT:
         return lock->present ? held(lock, 0, local_us) : yes_or_no(false);
+    case FENCE_REQUEST_COUNT:
+        break;
     }
     return (struct sim_reply){.kind = FENCE_REPLY_REFUSED};
 }

@@ -52,5 +52,7 @@ void sim_stats_answer(struct sim_stats *stats, const struct fence_answer *answer
         stats->inspected_free += answer->error == 0 && !answer->held;
         stats->inspect_unknown += answer->error == FENCE_ENOQUORUM;
         break;
+    case FENCE_CALL_COUNT:
+        break;
     }
 }
