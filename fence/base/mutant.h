@@ -40,6 +40,9 @@ enum fence_mutant {
     FENCE_MUTANT_HEDGE_UNDER_NEW_VIEW,    /* masters asked later are named the newest view */
     FENCE_MUTANT_VALID_FROM_HEDGE,        /* a validity counts from when the last were asked */
     FENCE_MUTANT_LOST_WITHOUT_PAST,       /* a lock is lost where a minority may still have it */
+    FENCE_MUTANT_COUNT_MAJORITY_OF_ASKED, /* values are had by a majority of those asked */
+    FENCE_MUTANT_COUNT_HIGHEST_WINS,      /* ... or by the highest number that a majority answers */
+    FENCE_MUTANT_COUNT_PARTS_SHARED,      /* calls of one round get the same values */
     FENCE_MUTANT_LISTING_WALKS_TOO_FEW,   /* a listing walks one master fewer than it must */
     FENCE_MUTANT_LISTING_SKIPS_UNASKED,   /* a name counts as listed where nobody can be asked */
     FENCE_MUTANT_LISTING_KNOWS_BY_NAME,   /* ... and where the one asked names another holder */

@@ -22,6 +22,8 @@ struct call *core_open(struct fence_core *core, const struct fence_call *asked)
     call->token = asked->token;
     call->group = FENCE_NOBODY;
     call->idempotent = asked->idempotent;
+    call->count = asked->count;
+    call->hint = 0;
     call->tries = 0;
     call->regrant_us = 0;
     call->soon = 0;

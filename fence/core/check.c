@@ -25,6 +25,25 @@ static void check_quorum_call(const struct fence_core *core, const struct call *
     assert(is_timed(core, call) && "each round ends in time");
 }
 
+static void check_count(const struct fence_core *core, const struct call *call)
+{
+    const uint32_t me = core_index(core, call);
+    const struct core_wait_queue *queue = core_wait_queues_of(&core->counting, me);
+    if (call->state == CALL_COUNTED) {
+        assert(!queue && is_timed(core, call) && "what was counted is answered at once");
+        return;
+    }
+    assert(queue && strcmp(queue->resource, call->resource) == 0 &&
+           "a call that counts stands in the queue of its counter");
+    const struct call *first = &core->calls[queue->first];
+    if (call == first)
+        assert(is_timed(core, call) && "each round ends in time");
+    else if (call->state == CALL_COUNTING)
+        assert(!is_timed(core, call) && call->round == 0 && "the first of a queue asks for it");
+    else
+        assert(call->state == CALL_QUEUED && is_timed(core, call) && "a wait ends in time");
+}
+
 static void check_queue(const struct fence_core *core, const struct call *call)
 {
     const uint32_t me = core_index(core, call);
@@ -72,6 +91,8 @@ static void check_call(const struct fence_core *core, const struct call *call)
         check_free(core, call);
     else if (call->kind == FENCE_CALL_ACQUIRE)
         check_acquire(core, call);
+    else if (call->kind == FENCE_CALL_COUNT)
+        check_count(core, call);
     else
         check_quorum_call(core, call);
 }

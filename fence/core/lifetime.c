@@ -23,6 +23,8 @@ static int init_tables(struct fence_core *core, const struct fence_config *confi
     if (!error)
         error = core_wait_queues_init(&core->queues, power_of_two(calls), config->seed);
     if (!error)
+        error = core_wait_queues_init(&core->counting, power_of_two(calls), config->seed);
+    if (!error)
         error = core_clients_init(&core->clients, power_of_two(calls));
     if (!error)
         error = core_groups_init(&core->groups, at_most(calls, FENCE_GROUPS_MAX));
@@ -45,6 +47,8 @@ int fence_core_new(const struct fence_config *config, struct fence_core **ret_co
     if (!core)
         return FENCE_ENOMEM;
     core->config = *config;
+    if (core->config.counters == 0)
+        core->config.counters = FENCE_COUNTERS_DEFAULT;
     fence_fleet_init(&core->fleet, config->masters);
 
     int error = FENCE_ENOMEM;
@@ -70,6 +74,7 @@ void fence_core_free(struct fence_core *core)
         return;
     fence_timers_fini(&core->timers);
     core_wait_queues_fini(&core->queues);
+    core_wait_queues_fini(&core->counting);
     core_clients_fini(&core->clients);
     core_groups_fini(&core->groups);
     core_admission_fini(&core->admission);

@@ -4,7 +4,8 @@
  *     output                            effects, requests and answers of this step
  *     cleanup, admit, calls, waiting    what calls have in common
  *     hedge, attempts                   whom they ask, and when
- *     acquire, reacquire, quorum_calls  a call, by its kind
+ *     acquire, reacquire, quorum_calls, counting
+ *                                       a call, by its kind
  *     masters                           what is learnt of masters
  *     rejoin_steps, import, rejoin      masters that are taken back
  *     step                              which event goes where
@@ -24,6 +25,7 @@
 #include "fence/core/wait_queue.h"
 #include "fence/fleet/latency.h"
 #include "fence/quorum/attempt.h"
+#include "fence/quorum/counter_call.h"
 #include "fence/quorum/quorum_call.h"
 
 /* A call under way.
@@ -39,9 +41,12 @@
  *
  *   EXTEND: too few masters can extend it, but some have it ---> REACQUIRING ---> VOTING
  *
+ *   COUNT, the first of its queue ---> COUNTING <---> PAUSING   when masters differ
+ *          behind it -----> QUEUED ---> COUNTING ---> COUNTED   the first asks for it, too
+ *
  * An acquire of several resources stands in no queue: it is TRYING at once.
  *
- * Before TRYING and VOTING a call is ADMITTING while the masters owe too much
+ * Before TRYING, VOTING and COUNTING a call is ADMITTING while the masters owe too much
  * (fence/core/admission.h).
  *
  * Each ends in an answer, which frees the slot. Replies that come later name a round that is over,
@@ -54,6 +59,8 @@ enum call_state {
     CALL_PAUSING,
     CALL_VOTING,
     CALL_REACQUIRING,
+    CALL_COUNTING,
+    CALL_COUNTED,
 };
 
 struct call {
@@ -78,6 +85,12 @@ struct call {
                              * was not */
     unsigned regranted;     /* and how many masters agreed to it */
     int64_t token;
+    uint32_t count;  /* count: values asked for; 0: a reading, */
+    uint32_t batch;  /* the first of a queue: calls that its round counts for, itself included, */
+    uint32_t sum;    /* and the values asked for by all of them */
+    int64_t hint;    /* count: the highest number that masters answered */
+    int64_t value;   /* COUNTED: what the call is to be answered, */
+    int count_error; /* or why it failed */
     unsigned tries;
     unsigned soon;        /* looks in a row that were due within a moment, at ... */
     uint64_t soon_holder; /* ... what this one holds */
@@ -87,6 +100,7 @@ struct call {
     union {
         struct fence_attempt attempt;
         struct fence_quorum_call vote;
+        struct fence_counter_call counting;
     };
     char lock_id[FENCE_LOCK_ID_MAX + 1];
     char owner[FENCE_OWNER_MAX + 1];
@@ -96,14 +110,15 @@ struct call {
 struct fence_core {
     struct fence_config config;
     struct fence_fleet fleet;
-    struct fence_timers timers;      /* one a call */
-    struct core_wait_queues queues;  /* acquires, by resource */
-    struct core_clients clients;     /* acquires, by client */
-    struct core_groups groups;       /* acquires of several resources */
-    struct core_admission admission; /* calls that wait until the masters owe less */
-    struct core_cleanups cleanups;   /* clean-ups on their way */
-    struct core_rejoin *rejoins;     /* one a member */
-    struct core_counter_hints hints; /* what counters are at */
+    struct fence_timers timers;       /* one a call */
+    struct core_wait_queues queues;   /* acquires, by resource */
+    struct core_wait_queues counting; /* calls about named counters, by their names */
+    struct core_clients clients;      /* acquires, by client */
+    struct core_groups groups;        /* acquires of several resources */
+    struct core_admission admission;  /* calls that wait until the masters owe less */
+    struct core_cleanups cleanups;    /* clean-ups on their way */
+    struct core_rejoin *rejoins;      /* one a member */
+    struct core_counter_hints hints;  /* what counters are at */
     struct fence_latency latencies[FENCE_MASTERS_MAX];
     uint64_t copied_until_us; /* until then members may have locks that they imported */
     uint64_t seen_generation; /* of the views, for that */

@@ -4,6 +4,7 @@
 #include "fence/core/calls.h"
 #include "fence/core/cleanup.h"
 #include "fence/core/core.h"
+#include "fence/core/counting.h"
 #include "fence/core/hedge.h"
 #include "fence/core/left.h"
 #include "fence/core/masters.h"
@@ -73,9 +74,12 @@ static void check_asked_group(const struct fence_group *group)
 
 static void check_asked_call(const struct fence_call *call)
 {
-    assert(call->origin == FENCE_ORIGIN_CLIENT || call->kind == FENCE_CALL_INSPECT);
+    bool reads =
+        call->kind == FENCE_CALL_INSPECT || (call->kind == FENCE_CALL_COUNT && call->count == 0);
+    assert(reads || call->origin == FENCE_ORIGIN_CLIENT);
+    assert(call->count <= FENCE_COUNT_MAX);
     assert(fence_resource_valid(call->resource, strlen(call->resource)));
-    if (call->kind != FENCE_CALL_INSPECT)
+    if (call->kind != FENCE_CALL_INSPECT && call->kind != FENCE_CALL_COUNT)
         assert(fence_lock_id_valid(call->lock_id, strlen(call->lock_id)));
     if (call->kind == FENCE_CALL_ACQUIRE)
         assert(fence_owner_valid(call->owner, strlen(call->owner)));
@@ -127,6 +131,8 @@ static void on_call(struct fence_core *core, const struct fence_call *asked)
     struct call *call = core_open(core, asked);
     if (call->kind == FENCE_CALL_ACQUIRE)
         core_acquire_begin(core, call, asked->group);
+    else if (call->kind == FENCE_CALL_COUNT)
+        core_count_begin(core, call);
     else
         core_quorum_call_begin(core, call);
 }
@@ -150,6 +156,8 @@ static void on_reply_event(struct fence_core *core, unsigned i, const struct fen
         core_acquire_reply(core, call, i, reply);
     else if (call->state == CALL_VOTING)
         core_quorum_call_reply(core, call, i, reply);
+    else if (call->state == CALL_COUNTING)
+        core_count_reply(core, call, i, reply);
     else if (call->state == CALL_REACQUIRING && core_reacquire_reply(core, call, i, reply))
         core_quorum_call_admitted(core, call);
 }
@@ -160,6 +168,8 @@ static void call_timer(struct fence_core *core)
     core_wake_at(core, call, FENCE_NEVER);
     if (call->kind == FENCE_CALL_ACQUIRE)
         core_acquire_timer(core, call);
+    else if (call->kind == FENCE_CALL_COUNT)
+        core_count_timer(core, call);
     else if (call->state != CALL_REACQUIRING)
         core_quorum_call_timer(core, call);
     else if (core_reacquire_timer(core, call))
@@ -171,6 +181,8 @@ static void start_admitted(struct fence_core *core)
     struct call *call = core_admit_next(core);
     if (call->kind == FENCE_CALL_ACQUIRE)
         core_acquire_admitted(core, call);
+    else if (call->kind == FENCE_CALL_COUNT)
+        core_count_admitted(core, call);
     else
         core_quorum_call_admitted(core, call);
 }

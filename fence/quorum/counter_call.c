@@ -1,0 +1,113 @@
+#include "fence/quorum/counter_call.h"
+
+#include "fence/base/mutant.h"
+#include "fence/base/set.h"
+#include "fence/protocol/lease.h"
+
+#include <assert.h>
+#include <string.h>
+
+void fence_counter_call_begin(struct fence_counter_call *round, unsigned n, uint32_t first,
+                              uint32_t spare)
+{
+    round->highest = 0;
+    memset(round->numbers, 0, sizeof(round->numbers));
+    fence_obstacles_begin(&round->obstacles);
+    fence_tally_begin(&round->tally, n, first, spare);
+}
+
+static enum fence_part part_of(enum fence_reply_kind kind)
+{
+    bool answered = kind == FENCE_REPLY_NUMBER || kind == FENCE_REPLY_NO;
+    return answered ? FENCE_PART_GRANTED : fence_part_of_reply(kind);
+}
+
+void fence_counter_call_reply(struct fence_counter_call *round, unsigned i,
+                              const struct fence_reply *reply)
+{
+    assert(i < round->tally.n);
+    if (!fence_tally_record(&round->tally, i, part_of(reply->kind)))
+        return;
+    fence_obstacles_record(&round->obstacles, reply);
+    if (reply->kind != FENCE_REPLY_NUMBER)
+        return;
+    assert(reply->number > 0 && reply->number <= FENCE_TOKEN_MAX);
+    round->numbers[i] = reply->number;
+    if (round->highest < reply->number)
+        round->highest = reply->number;
+}
+
+/* The masters that answered @number; 0: where it never counted. */
+static unsigned votes_for(const struct fence_counter_call *round, int64_t number)
+{
+    unsigned votes = 0;
+    for (unsigned i = 0; i < round->tally.n; i++)
+        votes += round->tally.parts[i] == FENCE_PART_GRANTED && round->numbers[i] == number;
+    return votes;
+}
+
+/* The number that most masters answered, and how many did. */
+static unsigned most_votes(const struct fence_counter_call *round, int64_t *ret_number)
+{
+    unsigned most = 0;
+    for (unsigned i = 0; i < round->tally.n; i++) {
+        bool answered = round->tally.parts[i] == FENCE_PART_GRANTED;
+        unsigned votes = answered ? votes_for(round, round->numbers[i]) : 0;
+        if (votes <= most)
+            continue;
+        most = votes;
+        *ret_number = round->numbers[i];
+    }
+    return most;
+}
+
+static unsigned needed(const struct fence_counter_call *round)
+{
+    unsigned asked = fence_set_count(round->tally.asked);
+    return fence_majority(FENCE_MUTANT(COUNT_MAJORITY_OF_ASKED) ? asked : round->tally.n);
+}
+
+bool fence_counter_call_wants_more(const struct fence_counter_call *round)
+{
+    const struct fence_tally *tally = &round->tally;
+    unsigned answered = fence_tally_count(tally, FENCE_PART_GRANTED);
+    return tally->spare != 0 &&
+           answered + fence_set_count(tally->open) < fence_set_count(tally->asked);
+}
+
+void fence_counter_call_give_up(struct fence_counter_call *round)
+{
+    fence_tally_give_up(&round->tally);
+}
+
+enum fence_count_verdict fence_counter_call_verdict(const struct fence_counter_call *round,
+                                                    int64_t *ret_number)
+{
+    const struct fence_tally *tally = &round->tally;
+    unsigned majority = needed(round);
+    unsigned open = fence_tally_open(tally);
+    unsigned answered = fence_tally_count(tally, FENCE_PART_GRANTED);
+    int64_t number = 0;
+    unsigned most = most_votes(round, &number);
+    if (FENCE_MUTANT(COUNT_HIGHEST_WINS) && answered >= majority && round->highest > 0) {
+        most = majority;
+        number = round->highest;
+    }
+    if (most >= majority && number == 0)
+        return FENCE_COUNT_NEVER;
+    if (most >= majority) {
+        *ret_number = number;
+        return FENCE_COUNT_AGREED;
+    }
+    if (answered >= majority && most + fence_set_count(tally->open) < majority)
+        return FENCE_COUNT_DIFFER;
+    if (answered + open < majority)
+        return FENCE_COUNT_UNKNOWN;
+    return open > 0 ? FENCE_COUNT_OPEN : FENCE_COUNT_DIFFER;
+}
+
+int fence_counter_call_error(const struct fence_counter_call *round)
+{
+    unsigned only = 0;
+    return fence_obstacles_error(&round->obstacles, &round->tally, &only);
+}
