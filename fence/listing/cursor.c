@@ -8,14 +8,14 @@
 #include <string.h>
 
 enum {
-    FORM = 1,     /* goes up when the text changes its meaning */
+    FORM = 1,     /* goes up by the number of kinds when the text changes its meaning */
     HEX_MAX = 16, /* digits of a number */
 };
 
 /* Of all that the listing depends on, its text so far included. */
-static unsigned long sum_of(const char *text, const char *prefix)
+static unsigned long sum_of(const char *text, enum fence_listing_kind kind, const char *prefix)
 {
-    return fence_hash(prefix, strlen(prefix), fence_hash(text, strlen(text), FORM));
+    return fence_hash(prefix, strlen(prefix), fence_hash(text, strlen(text), FORM + kind));
 }
 
 /* At least @width digits, and a dot. Returns the end. */
@@ -42,7 +42,7 @@ void fence_listing_cursor_write(const struct fence_listing_cursor *cursor, const
     to = write_hex(to, cursor->from, 1);
     to = write_hex(to, cursor->to, 1);
     memcpy(to, cursor->after, strlen(cursor->after) + 1);
-    (void)write_hex(ret_text, sum_of(what, prefix), HEX_MAX);
+    (void)write_hex(ret_text, sum_of(what, cursor->kind, prefix), HEX_MAX);
 }
 
 static bool plausible(const struct fence_listing_cursor *cursor, unsigned n)
@@ -75,8 +75,8 @@ static uint64_t read_field(const char **text, bool *whole)
     return number;
 }
 
-int fence_listing_cursor_read(const char *text, const char *prefix, unsigned n,
-                              struct fence_listing_cursor *ret_cursor)
+int fence_listing_cursor_read(const char *text, enum fence_listing_kind kind, const char *prefix,
+                              unsigned n, struct fence_listing_cursor *ret_cursor)
 {
     struct fence_listing_cursor cursor;
     char again[FENCE_LISTING_CURSOR_MAX];
@@ -84,6 +84,7 @@ int fence_listing_cursor_read(const char *text, const char *prefix, unsigned n,
     bool whole = true;
     (void)read_field(&rest, &whole); /* the sum */
     memset(&cursor, 0, sizeof(cursor));
+    cursor.kind = kind;
     cursor.walked = (uint32_t)read_field(&rest, &whole);
     cursor.walking = (unsigned)read_field(&rest, &whole);
     cursor.process = read_field(&rest, &whole);

@@ -1,18 +1,20 @@
 /* Where the next page of a listing begins, and its text form: the opaque cursor that a client sends
  * back.
  *
- * The text is checked by its sum, which the prefix is part of, and by being what this very code
- * would write: no two texts mean the same. The sum guards against mistakes, not against people; a
- * made-up cursor shows them no more than a listing from the start does. */
+ * The text is checked by its sum, which the kind of listing and the prefix are part of, and by
+ * being what this very code would write: no two texts mean the same. The sum guards against
+ * mistakes, not against people; a made-up cursor shows them no more than a listing from the start
+ * does. */
 #ifndef FENCE_LISTING_CURSOR_H
 #define FENCE_LISTING_CURSOR_H
 
 #include "fence/protocol/error.h"
-#include "fence/protocol/limits.h"
+#include "fence/protocol/listing_message.h"
 
 #include <stdint.h>
 
 struct fence_listing_cursor {
+    enum fence_listing_kind kind;
     uint32_t walked;  /* set of masters whose names were all gone through */
     unsigned walking; /* the master whose turn it is, 0 .. n - 1; not one of those */
     uint64_t process; /* fence_hash() of its server id: a scan cursor means nothing to another */
@@ -33,8 +35,10 @@ enum {
 void fence_listing_cursor_write(const struct fence_listing_cursor *cursor, const char *prefix,
                                 char ret_text[static FENCE_LISTING_CURSOR_MAX]);
 
-/* Reads a text again, for @prefix and a fleet of @n. FENCE_EINVAL: it was not written so. */
-FENCE_CHECKED int fence_listing_cursor_read(const char *text, const char *prefix, unsigned n,
+/* Reads a text again, for a listing of @kind, @prefix and a fleet of @n. FENCE_EINVAL: it was not
+ * written so. */
+FENCE_CHECKED int fence_listing_cursor_read(const char *text, enum fence_listing_kind kind,
+                                            const char *prefix, unsigned n,
                                             struct fence_listing_cursor *ret_cursor);
 
 #endif

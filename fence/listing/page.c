@@ -41,7 +41,7 @@ static struct fence_listing_effect *add_effect(struct fence_listing *listing,
 {
     assert(listing->effects->count < FENCE_LISTING_EFFECTS_MAX);
     struct fence_listing_effect *effect = &listing->effects->items[listing->effects->count++];
-    *effect = (struct fence_listing_effect){.kind = kind};
+    *effect = (struct fence_listing_effect){.kind = kind, .listed = listing->kind};
     return effect;
 }
 
@@ -54,6 +54,7 @@ static void answer(struct fence_listing *listing, int error)
     const uint32_t active = fence_fleet_active(fleet);
     struct fence_listing_answer *page = &add_effect(listing, FENCE_LISTING_EFFECT_ANSWER)->answer;
     *page = (struct fence_listing_answer){
+        .kind = listing->kind,
         .client = listing->client,
         .error = error,
         .locks = listing->locks,
@@ -212,17 +213,24 @@ static void add_lock(struct fence_listing *listing, const struct fence_answer *s
     struct fence_listed *lock = &listing->locks[listing->count++];
     memcpy(lock->resource, seen->resource, strlen(seen->resource) + 1);
     memcpy(lock->owner, seen->owner, strlen(seen->owner) + 1);
-    lock->token = seen->token;
+    lock->token = listing->kind == FENCE_LISTING_COUNTERS ? seen->value : seen->token;
     lock->remaining_ms = seen->remaining_ms;
+}
+
+/* A counter that a majority does not have yet was never counted for anybody. */
+static bool is_there(const struct fence_listing *listing, const struct fence_answer *seen)
+{
+    if (listing->kind == FENCE_LISTING_COUNTERS)
+        return seen->error == 0;
+    return seen->held || FENCE_MUTANT(LISTING_HELD_UNCHECKED);
 }
 
 static void on_inspected(struct fence_listing *listing, const struct fence_answer *seen)
 {
-    if (listing->phase == FENCE_LISTING_INSPECTING && seen->error) {
+    if (listing->phase == FENCE_LISTING_INSPECTING && seen->error && seen->error != FENCE_ENOENT) {
         note_error(listing, seen->error);
         memcpy(listing->parts, seen->parts, sizeof(listing->parts));
-    } else if (listing->phase == FENCE_LISTING_INSPECTING &&
-               (seen->held || FENCE_MUTANT(LISTING_HELD_UNCHECKED))) {
+    } else if (listing->phase == FENCE_LISTING_INSPECTING && is_there(listing, seen)) {
         add_lock(listing, seen);
     }
     settle(listing);
@@ -318,15 +326,18 @@ static int find_start(struct fence_listing *listing, const char *cursor)
 {
     if (listing->fleet->fleet_id[0] == '\0')
         return FENCE_ENOTREADY;
+    listing->at.kind = listing->kind;
     if (cursor[0] == '\0')
         return fence_listing_walk_begin(&listing->at, listing->fleet);
-    return fence_listing_cursor_read(cursor, listing->prefix, listing->fleet->n, &listing->at);
+    return fence_listing_cursor_read(cursor, listing->kind, listing->prefix, listing->fleet->n,
+                                     &listing->at);
 }
 
 static void on_begin(struct fence_listing *listing, const struct fence_listing_call *call,
                      struct fence_listed *locks)
 {
     assert(call->limit >= 1 && strlen(call->prefix) <= FENCE_RESOURCE_MAX);
+    listing->kind = call->kind;
     listing->client = call->client;
     listing->limit = call->limit;
     listing->locks = locks;

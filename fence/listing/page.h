@@ -1,7 +1,7 @@
-/* A page of a listing of held locks, as an event/effect machine. No index is kept. The names are
- * read from the masters step by step, and each is then inspected as for any client. So a lock is
- * listed exactly if a majority names one holder for it, or only silent masters keep that holder
- * from a majority.
+/* A page of a listing of held locks, or of named counters, as an event/effect machine. No index is
+ * kept. The names are read from the masters step by step, and each is then inspected as for any
+ * client. So a lock is listed exactly if a majority names one holder for it, or only silent masters
+ * keep that holder from a majority.
  *
  *   IDLE --call--> SCANNING --names--> SIFTING --new ones--> INSPECTING --.
  *                     ^                                                   | until the page is full
@@ -81,15 +81,16 @@ enum fence_listing_effect_kind {
                                    * follows, after this step */
     FENCE_LISTING_EFFECT_HOLDERS, /* ask each of @masters who holds @names; one HOLDERS follows for
                                    * each, after this step */
-    FENCE_LISTING_EFFECT_INSPECT, /* have the core inspect each of @names for FENCE_ORIGIN_LISTING;
-                                   * one INSPECTED follows for each, perhaps before the next effect
-                                   */
+    FENCE_LISTING_EFFECT_INSPECT, /* have the core inspect each of @names for FENCE_ORIGIN_LISTING,
+                                   * or read it where these are counters; one INSPECTED follows for
+                                   * each, perhaps before the next effect */
     FENCE_LISTING_EFFECT_ANSWER,  /* answer the client */
 };
 
 struct fence_listing_effect {
     enum fence_listing_effect_kind kind;
-    uint32_t masters; /* a set: bit i is master i. Each was active a moment ago */
+    enum fence_listing_kind listed; /* what the names are of */
+    uint32_t masters;               /* a set: bit i is master i. Each was active a moment ago */
     union {
         struct {
             uint64_t cursor; /* 0, or where the step before said that the next begins */
@@ -129,6 +130,7 @@ struct fence_listing {
     enum fence_part parts[FENCE_MASTERS_MAX];
 
     /* The call. */
+    enum fence_listing_kind kind;
     uint64_t client;
     unsigned limit;
     char prefix[FENCE_RESOURCE_MAX + 1];

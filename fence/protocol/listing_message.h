@@ -54,6 +54,7 @@ struct fence_listed {
 
 /* A page. Which members mean something depends on @error. */
 struct fence_listing_answer {
+    enum fence_listing_kind kind;
     uint64_t client;
     int error; /* 0, or FENCE_E...; FENCE_EINVAL: the cursor is wrong, or outdated */
     const struct fence_listed *locks;

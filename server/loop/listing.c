@@ -129,7 +129,8 @@ static void listing_inspect(struct listing *listing, const struct fence_listing_
 {
     for (size_t k = 0; k < effect->names.count; k++) {
         const struct fence_call call = {
-            .kind = FENCE_CALL_INSPECT,
+            .kind =
+                effect->listed == FENCE_LISTING_COUNTERS ? FENCE_CALL_COUNT : FENCE_CALL_INSPECT,
             .origin = FENCE_ORIGIN_LISTING,
             .client = listing->slot,
             .resource = effect->names.name[k].text,
@@ -197,7 +198,8 @@ static void listing_step(struct listing *listing, struct fence_listing_event *ev
 static void refuse(struct server_listings *listings, const struct fence_listing_call *call,
                    int error)
 {
-    const struct fence_listing_answer page = {.client = call->client, .error = error};
+    const struct fence_listing_answer page = {
+        .kind = call->kind, .client = call->client, .error = error};
     listings->config.answer(listings->config.context, &page);
 }
 

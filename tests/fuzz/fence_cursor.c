@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     assert(text);
     memcpy(text, data, size);
     text[size] = '\0';
-    if (fence_listing_cursor_read(text, prefix, MEMBERS, &cursor) == 0) {
+    if (fence_listing_cursor_read(text, FENCE_LISTING_LOCKS, prefix, MEMBERS, &cursor) == 0) {
         fence_listing_cursor_write(&cursor, prefix, again);
         assert(strcmp(text, again) == 0);
         assert(cursor.walking < MEMBERS && !(cursor.walked >> cursor.walking & 1));

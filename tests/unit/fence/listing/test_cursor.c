@@ -30,7 +30,8 @@ static void assert_comes_back(const struct fence_listing_cursor *cursor, const c
 {
     struct fence_listing_cursor read;
     memset(&read, 0xff, sizeof(read));
-    assert_int_equal(fence_listing_cursor_read(text_of(cursor, prefix), prefix, 5, &read), 0);
+    assert_int_equal(
+        fence_listing_cursor_read(text_of(cursor, prefix), cursor->kind, prefix, 5, &read), 0);
     assert_int_equal(read.walked, cursor->walked);
     assert_int_equal(read.walking, cursor->walking);
     assert_true(read.process == cursor->process);
@@ -42,7 +43,7 @@ static void assert_comes_back(const struct fence_listing_cursor *cursor, const c
 static void assert_refused(const char *text, unsigned n)
 {
     struct fence_listing_cursor read = {.from = 42};
-    if (fence_listing_cursor_read(text, "p", n, &read) != FENCE_EINVAL)
+    if (fence_listing_cursor_read(text, FENCE_LISTING_LOCKS, "p", n, &read) != FENCE_EINVAL)
         fail_msg("taken: %s", text);
     assert_int_equal(read.from, 42); /* untouched */
 }
@@ -88,6 +89,9 @@ static void cursor_of_another_prefix_is_refused(void **state)
     assert_refused(text_of(&some, ""), 5);
     assert_refused(text_of(&some, "P"), 5);
     assert_refused(text_of(&some, "pp"), 5);
+    struct fence_listing_cursor counters = some;
+    counters.kind = FENCE_LISTING_COUNTERS;
+    assert_refused(text_of(&counters, "p"), 5);
 }
 
 static void any_other_byte_is_refused(void **state)
