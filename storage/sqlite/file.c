@@ -36,6 +36,11 @@ static const char schema[] =
     "owner TEXT NOT NULL, expires_ms INTEGER NOT NULL, lease_ms INTEGER NOT NULL, "
     "PRIMARY KEY (hash, resource)) STRICT, WITHOUT ROWID;";
 
+/* A file of an earlier version lacks it. Rows only come, so that walks go by the id. */
+static const char later_schema[] =
+    "CREATE TABLE IF NOT EXISTS named (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, "
+    "number INTEGER NOT NULL CHECK (number BETWEEN 1 AND 9007199254740991)) STRICT;";
+
 /* What makes a commit survive a crash, and who waits, which need not. */
 static const char settings[] =
     "PRAGMA journal_mode = WAL;"
@@ -356,6 +361,8 @@ static int write_opening(struct storage_file *file, const struct storage_identit
     else if (takes_over)
         error = forget_lineage(db, &file->witness.seen);
     if (!error)
+        error = storage_sql_exec(db, later_schema);
+    if (!error)
         error = count_opening(db, boot_id);
     if (!error)
         error = storage_sql_exec(db, "COMMIT");
@@ -443,7 +450,7 @@ static int find_new(struct storage_file *file, char ret_why[static STORAGE_WHY_M
     int64_t used =
         number_of(file->db,
                   "SELECT (SELECT taken_over FROM file) + (SELECT count(*) FROM counter) "
-                  "+ (SELECT count(*) FROM lock)",
+                  "+ (SELECT count(*) FROM named) + (SELECT count(*) FROM lock)",
                   &error);
     int64_t marked = number_of(file->db, "SELECT count(*) FROM marker", &error);
     int64_t finished = number_of(
@@ -512,7 +519,7 @@ int storage_file_highest(const struct storage_file *file, int64_t *ret_highest)
                               "SELECT count(*) FROM marker, file WHERE retired OR (active AND "
                               "marker.lineage = file.lineage)",
                               &error);
-    int64_t counter = number_of(file->db, "SELECT coalesce(max(number), 0) FROM counter", &error);
+    int64_t counter = number_of(file->db, STORAGE_HIGHEST_TEXT, &error);
     int64_t floor = number_of(file->db, "SELECT coalesce(max(floor), 0) FROM marker", &error);
     if (error)
         return error;

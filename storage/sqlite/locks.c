@@ -1,5 +1,6 @@
 #include "storage/sqlite/locks.h"
 
+#include "storage/sqlite/count.h"
 #include "storage/sqlite/extend.h"
 #include "storage/sqlite/lock.h"
 #include "storage/sqlite/take.h"
@@ -128,6 +129,7 @@ void storage_locks_do(struct storage_state *state, const struct fence_request *r
         inspect_row(state, request, answer);
         break;
     case FENCE_REQUEST_COUNT:
+        storage_count(state, request, answer);
         break;
     }
 }

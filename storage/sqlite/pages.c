@@ -6,6 +6,7 @@
 
 enum {
     COUNTERS_AT_A_TIME = 4096,
+    NAMED_AT_A_TIME = 1024,
     LOCKS_AT_A_TIME = 512,
 };
 
@@ -54,14 +55,26 @@ static uint64_t append_part(struct storage_state *state, sqlite3_str *page,
     return next;
 }
 
+/* Slots, and after them names: these have cursors from FENCE_SLOTS on. */
+static uint64_t append_counters(struct storage_state *state, sqlite3_str *page, uint64_t cursor)
+{
+    if (cursor >= FENCE_SLOTS) {
+        sqlite3_str_appendall(page, "\"named\":[");
+        return append_part(state, page, STORAGE_PAGE_NAMED_READ, cursor, NAMED_AT_A_TIME);
+    }
+    sqlite3_str_appendall(page, "\"counters\":[");
+    uint64_t next =
+        append_part(state, page, STORAGE_PAGE_COUNTERS_READ, cursor, COUNTERS_AT_A_TIME);
+    return next == 0 && storage_state_names(state) > 0 ? FENCE_SLOTS : next;
+}
+
 bool storage_pages_read(struct storage_state *state, const struct fence_rejoin_request *request,
                         struct fence_rejoin_reply *reply, char **ret_page)
 {
     sqlite3_str *page = sqlite3_str_new(state->db);
     if (request->part == FENCE_REJOIN_COUNTERS) {
-        sqlite3_str_appendf(page, "{\"floor\":%lld,\"counters\":[", (long long)state->marker.floor);
-        reply->cursor = append_part(state, page, STORAGE_PAGE_COUNTERS_READ, request->cursor,
-                                    COUNTERS_AT_A_TIME);
+        sqlite3_str_appendf(page, "{\"floor\":%lld,", (long long)state->marker.floor);
+        reply->cursor = append_counters(state, page, request->cursor);
     } else {
         sqlite3_str_appendall(page, "{\"locks\":[");
         reply->cursor =
@@ -102,6 +115,21 @@ static void merge_counters(struct storage_state *state, const struct fence_page 
             storage_state_put_counter(state, slot, number);
     }
     storage_state_done(state, STORAGE_PAGE_COUNTERS, &sql);
+}
+
+static void merge_named(struct storage_state *state, const struct fence_page *page)
+{
+    struct storage_sql sql = use_page(state, STORAGE_PAGE_NAMED, page);
+    while (storage_sql_row(&sql)) {
+        char name[FENCE_RESOURCE_MAX + 1];
+        storage_sql_column_text(&sql, 0, name, sizeof(name));
+        if (sql.code != SQLITE_OK)
+            break;
+        int64_t number = sqlite3_column_int64(sql.stmt, 1);
+        if (storage_state_named(state, name) < number)
+            storage_state_put_named(state, name, number);
+    }
+    storage_state_done(state, STORAGE_PAGE_NAMED, &sql);
 }
 
 /* A lock of the same id is one lock, of any attempt. Locks of two ids, or a tombstone, make a
@@ -169,5 +197,6 @@ void storage_pages_merge(struct storage_state *state, const struct fence_page *p
 {
     merge_floor(state, page);
     merge_counters(state, page);
+    merge_named(state, page);
     merge_locks(state, page, source);
 }

@@ -1,6 +1,7 @@
 /* Pages of counters and locks, which one master reads for another that is taken back. A page is
- * JSON: {"floor": n, "counters": [[slot, number], ...]}, or {"locks": [[resource, lock id, attempt,
- * number, extensions, sources, owner, milliseconds left], ...]}. */
+ * JSON: {"floor": n, "counters": [[slot, number], ...]}, {"floor": n, "named": [[name, number],
+ * ...]}, or {"locks": [[resource, lock id, attempt, number, extensions, sources, owner,
+ * milliseconds left], ...]}. */
 #ifndef STORAGE_SQLITE_PAGES_H
 #define STORAGE_SQLITE_PAGES_H
 

@@ -10,6 +10,10 @@
 
 #define LOCK_COLUMNS "lock_id, attempt, number, extensions, sources, owner, expires_ms"
 
+/* Slots come before names in the cursor of pages. */
+#define SLOTS "16384"
+static_assert(FENCE_SLOTS == 16384, "SLOTS");
+
 /* Locks that one sweep looks at. */
 #define SWEPT "256"
 
@@ -29,7 +33,13 @@ static const char *const texts[] = {
     [STORAGE_COUNTER_READ] = "SELECT number FROM counter WHERE slot = ?1",
     [STORAGE_COUNTER_WRITE] = "INSERT INTO counter (slot, number) VALUES (?1, ?2) "
                               "ON CONFLICT DO UPDATE SET number = excluded.number",
-    [STORAGE_COUNTER_HIGHEST] = "SELECT coalesce(max(number), 0) FROM counter",
+    [STORAGE_COUNTER_HIGHEST] = STORAGE_HIGHEST_TEXT,
+    [STORAGE_NAMED_READ] = "SELECT number FROM named WHERE name = ?1",
+    [STORAGE_NAMED_WRITE] = "INSERT INTO named (name, number) VALUES (?1, ?2) "
+                            "ON CONFLICT (name) DO UPDATE SET number = excluded.number",
+    /* No row is ever deleted, so ids have no gaps. Counting rows would read them all. */
+    [STORAGE_NAMED_COUNT] = "SELECT coalesce(max(id), 0) FROM named",
+    [STORAGE_NAMED_NAMES] = "SELECT id, name FROM named WHERE id >= ?1 ORDER BY id",
     [STORAGE_LOCK_READ] =
         "SELECT " LOCK_COLUMNS " FROM lock WHERE hash = ?1 AND resource = ?2 AND expires_ms > ?3",
     [STORAGE_LOCK_WRITE] =
@@ -50,11 +60,14 @@ static const char *const texts[] = {
     [STORAGE_WAITING_SWEEP] = "DELETE FROM temp.waiting WHERE until_ms <= ?1",
     [STORAGE_PAGE_COUNTERS_READ] =
         "SELECT slot, json_array(slot, number) FROM counter WHERE slot >= ?1 ORDER BY slot",
+    [STORAGE_PAGE_NAMED_READ] = "SELECT id + " SLOTS ", json_array(name, number) FROM named "
+                                "WHERE id >= ?1 - " SLOTS " ORDER BY id",
     [STORAGE_PAGE_LOCKS_READ] =
         "SELECT hash, json_array(resource, lock_id, attempt, number, extensions, sources, owner, "
         "expires_ms - ?2) FROM lock WHERE hash >= ?1 AND expires_ms > ?2 ORDER BY hash",
     [STORAGE_PAGE_FLOOR] = "SELECT coalesce(json_extract(?1, '$.floor'), 0)",
     [STORAGE_PAGE_COUNTERS] = "SELECT value ->> 0, value ->> 1 FROM json_each(?1, '$.counters')",
+    [STORAGE_PAGE_NAMED] = "SELECT value ->> 0, value ->> 1 FROM json_each(?1, '$.named')",
     [STORAGE_PAGE_LOCKS] =
         "SELECT value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6, "
         "value ->> 7, value ->> 0 FROM json_each(?1, '$.locks')",
@@ -264,6 +277,33 @@ void storage_state_put_counter(struct storage_state *state, uint16_t slot, int64
     (void)storage_sql_row(&sql);
     storage_state_done(state, STORAGE_COUNTER_WRITE, &sql);
     state->changed = true;
+}
+
+int64_t storage_state_named(struct storage_state *state, const char *name)
+{
+    struct storage_sql sql = storage_state_use(state, STORAGE_NAMED_READ);
+    storage_sql_bind_text(&sql, 1, name);
+    int64_t number = storage_sql_row(&sql) ? sqlite3_column_int64(sql.stmt, 0) : 0;
+    storage_state_done(state, STORAGE_NAMED_READ, &sql);
+    return number;
+}
+
+void storage_state_put_named(struct storage_state *state, const char *name, int64_t number)
+{
+    struct storage_sql sql = storage_state_use(state, STORAGE_NAMED_WRITE);
+    storage_sql_bind_text(&sql, 1, name);
+    storage_sql_bind_int(&sql, 2, number);
+    (void)storage_sql_row(&sql);
+    storage_state_done(state, STORAGE_NAMED_WRITE, &sql);
+    state->changed = true;
+}
+
+uint64_t storage_state_names(struct storage_state *state)
+{
+    struct storage_sql sql = storage_state_use(state, STORAGE_NAMED_COUNT);
+    uint64_t names = storage_sql_row(&sql) ? (uint64_t)sqlite3_column_int64(sql.stmt, 0) : 0;
+    storage_state_done(state, STORAGE_NAMED_COUNT, &sql);
+    return names;
 }
 
 /* Where a walk meets it: any spread will do, since the key has the name too. */

@@ -25,7 +25,11 @@ enum storage_statement {
     STORAGE_MARKER_WRITE,
     STORAGE_COUNTER_READ,
     STORAGE_COUNTER_WRITE,
-    STORAGE_COUNTER_HIGHEST,
+    STORAGE_COUNTER_HIGHEST, /* named ones too */
+    STORAGE_NAMED_READ,
+    STORAGE_NAMED_WRITE,
+    STORAGE_NAMED_COUNT,
+    STORAGE_NAMED_NAMES, /* id, name */
     STORAGE_LOCK_READ,
     STORAGE_LOCK_WRITE,
     STORAGE_LOCK_DELETE,
@@ -37,13 +41,20 @@ enum storage_statement {
     STORAGE_WAITING_DELETE,
     STORAGE_WAITING_SWEEP,
     STORAGE_PAGE_COUNTERS_READ, /* slot, JSON */
+    STORAGE_PAGE_NAMED_READ,    /* FENCE_SLOTS and id, JSON */
     STORAGE_PAGE_LOCKS_READ,    /* hash, JSON */
     STORAGE_PAGE_FLOOR,
     STORAGE_PAGE_COUNTERS, /* slot, number */
+    STORAGE_PAGE_NAMED,    /* name, number */
     STORAGE_PAGE_LOCKS,    /* as storage_state_read_lock() has them, then the resource */
     STORAGE_NAMES,         /* hash, resource */
     STORAGE_STATEMENTS
 };
+
+/* Asks for the highest number of any counter; 0 where none counted. */
+#define STORAGE_HIGHEST_TEXT                                                                       \
+    "SELECT coalesce(max(number), 0) FROM "                                                        \
+    "(SELECT number FROM counter UNION ALL SELECT number FROM named)"
 
 /* As fence_facts has it; what makes this file a member of a fleet. */
 struct storage_marker {
@@ -137,6 +148,13 @@ void storage_state_drop_lock(struct storage_state *state, const char *resource);
 /* The counter of @slot as it is stored; 0 where it never counted. */
 int64_t storage_state_counter(struct storage_state *state, uint16_t slot);
 void storage_state_put_counter(struct storage_state *state, uint16_t slot, int64_t number);
+
+/* The counter named @name as it is stored; 0 where it never counted. */
+int64_t storage_state_named(struct storage_state *state, const char *name);
+void storage_state_put_named(struct storage_state *state, const char *name, int64_t number);
+
+/* How many named counters there are. */
+uint64_t storage_state_names(struct storage_state *state);
 
 /* Somebody waits for @resource until the boot clock says @until_ms. */
 void storage_state_wait(struct storage_state *state, const char *resource, uint64_t until_ms);

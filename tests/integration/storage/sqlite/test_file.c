@@ -109,6 +109,60 @@ static void file_whose_marker_is_gone_is_not_new(void **state)
     assert_true(file.needs_floor);
 }
 
+static void put_named_number(int64_t number)
+{
+    storage_state_begin(rows);
+    storage_state_put_named(rows, "orders/next", number);
+    assert_true(storage_state_end(rows));
+    storage_file_committed(&file, rows->commits);
+}
+
+static int64_t named_number(void)
+{
+    storage_state_begin(rows);
+    int64_t number = storage_state_named(rows, "orders/next");
+    assert_true(storage_state_end(rows));
+    return number;
+}
+
+static void file_of_an_earlier_version_counts_for_names(void **state)
+{
+    (void)state;
+    assert_int_equal(storage_sql_exec(file.db, "DROP TABLE named"), 0);
+    storage_file_close(&file, rows);
+    open_file();
+    assert_int_equal(named_number(), 0);
+    put_named_number(41);
+    storage_file_close(&file, rows);
+    open_file();
+    assert_int_equal(named_number(), 41);
+}
+
+static void file_that_counted_for_a_name_is_not_new(void **state)
+{
+    (void)state;
+    put_named_number(41);
+    storage_file_close(&file, rows);
+    open_file();
+    assert_false(file.is_new);
+    assert_true(file.needs_floor);
+}
+
+static void highest_number_of_a_file_may_be_a_named_counters(void **state)
+{
+    (void)state;
+    int64_t highest = 0;
+    put_named_number(41);
+    assert_int_equal(storage_file_retire(&file), 0);
+    storage_state_begin(rows);
+    rows->marker = (struct storage_marker){.present = true, .floor = 7};
+    rows->marker_changed = true;
+    assert_true(storage_state_end(rows));
+    assert_int_equal(storage_file_highest(&file, &highest), 0);
+    assert_int_equal(highest, 41);
+    storage_file_committed(&file, rows->commits);
+}
+
 /* A turn that fails must not hide that somebody else has written to the file. */
 static void writer_that_is_not_us_is_noticed_until_a_turn_ends_well(void **state)
 {
@@ -138,6 +192,9 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test_setup_teardown(lease_goes_on_while_the_process_is_down, begin, end),
     cmocka_unit_test_setup_teardown(lease_begins_anew_after_another_boot, begin, end),
     cmocka_unit_test_setup_teardown(file_whose_marker_is_gone_is_not_new, begin, end),
+    cmocka_unit_test_setup_teardown(file_of_an_earlier_version_counts_for_names, begin, end),
+    cmocka_unit_test_setup_teardown(file_that_counted_for_a_name_is_not_new, begin, end),
+    cmocka_unit_test_setup_teardown(highest_number_of_a_file_may_be_a_named_counters, begin, end),
     cmocka_unit_test_setup_teardown(writer_that_is_not_us_is_noticed_until_a_turn_ends_well, begin,
                                     end),
 };

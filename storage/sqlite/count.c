@@ -1,0 +1,29 @@
+#include "storage/sqlite/count.h"
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* A read, of count 0, makes a counter only where a hint tells that another master has it. Then no
+ * bound holds, as the service has counted it already. */
+void storage_count(struct storage_state *state, const struct fence_request *request,
+                   struct storage_answer *answer)
+{
+    struct fence_reply *reply = &answer->reply;
+    int64_t counter = storage_state_named(state, request->resource);
+    int64_t base = larger(larger(counter, state->marker.floor), request->hint);
+    if (counter == 0 && request->count == 0 && request->hint == 0) {
+        reply->kind = FENCE_REPLY_NO;
+    } else if (counter == 0 && request->count > 0 &&
+               storage_state_names(state) >= request->names_max) {
+        reply->kind = FENCE_REPLY_FULL;
+    } else if (base > FENCE_TOKEN_MAX - (int64_t)request->count) {
+        reply->kind = FENCE_REPLY_SPENT;
+    } else {
+        reply->kind = FENCE_REPLY_NUMBER;
+        reply->number = base + request->count;
+        if (reply->number != counter)
+            storage_state_put_named(state, request->resource, reply->number);
+    }
+}
