@@ -36,6 +36,7 @@ local function greater(own, read)
     return own and tonumber(own) > tonumber(read) and own or read
 end
 
+-- Slots and names alike: either is a field. A new name is one more of those that are bound.
 local function merge_counters(page)
     local floor = greater(call('HGET', fleet, 'floor'), page[2])
     if floor ~= '0' then
@@ -52,7 +53,10 @@ local function merge_counters(page)
             fields[2 * k - 1] = slot
             fields[2 * k] = greater(own[k], page[first + 2 * k - 1])
         end
-        call('HSET', fleet, unpack(fields))
+        local made = call('HSET', fleet, unpack(fields))
+        if made > 0 and sub(slots[1], 1, 2) == 'n:' then
+            call('HINCRBY', fleet, 'names', made)
+        end
     end
 end
 

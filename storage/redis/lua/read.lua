@@ -7,7 +7,7 @@
 -- ARGV[6..8]  'counters' or 'locks', the cursor ('0' at first), how many at a time
 -- Answers     the next cursor ('0': that was all), and the page: a MessagePack array for install.lua.
 --             Nothing where another incarnation stands
-local call = redis.call
+local call, format = redis.call, string.format
 local VALUE_MAX = 512 -- bytes of a lock; Pawl writes less
 
 local marker = call('HMGET', fleet, unpack(MARKER_FIELDS))
@@ -21,9 +21,25 @@ if known[me] ~= named[me] or known[target] ~= tonumber(ARGV[5]) then
     return false
 end
 
--- 'counters', the floor, then slot and counter in turn.
+local SLOTS = 16384
+
+-- The same with named counters: field and counter in turn. Their cursors are those of HSCAN, and come
+-- after the slots. A page may hold a few more fields than it looks at: each is of some 300 bytes at most.
+local function read_named(cursor, count)
+    local found = call('HSCAN', fleet, format('%.0f', cursor), 'MATCH', 'n:*', 'COUNT', count)
+    local page = {'counters', marker[9] or '0'}
+    for _, text in ipairs(found[2]) do
+        page[#page + 1] = text
+    end
+    local next_cursor = found[1] == '0' and '0' or format('%.0f', SLOTS + found[1])
+    return {next_cursor, #page > 2 and cmsgpack.pack(page) or ''}
+end
+
+-- 'counters', the floor, then slot and counter in turn. Names follow, where there are any.
 local function read_counters(first, count)
-    local SLOTS = 16384
+    if first >= SLOTS then
+        return read_named(first - SLOTS, count)
+    end
     local last = math.min(first + count, SLOTS) - 1
     local slots = {}
     for slot = first, last do
@@ -37,7 +53,8 @@ local function read_counters(first, count)
             page[#page + 1] = counters[i]
         end
     end
-    return {last + 1 < SLOTS and tostring(last + 1) or '0', cmsgpack.pack(page)}
+    local over = last + 1 == SLOTS and call('HEXISTS', fleet, 'names') == 0
+    return {over and '0' or tostring(last + 1), cmsgpack.pack(page)}
 end
 
 local time = call('TIME')

@@ -359,6 +359,29 @@ static void counters_rise_and_never_fall(void **state)
     script_assert_field("floor", "4294967296");
 }
 
+static void named_counters_are_merged_and_each_new_one_is_one_more(void **state)
+{
+    (void)state;
+    static const char *const items[] = {"counters",         "0",   "n:a", "7", "n:b",
+                                        "9007199254740991", "n:c", "3",   NULL};
+    script_redis("HSET pawl:fleet n:a 8 n:x 2 names 2");
+    assert_int_equal(install(FIRST, items), FENCE_REJOIN_DONE);
+    script_assert_field("n:a", "8");
+    script_assert_field("n:b", "9007199254740991");
+    script_assert_field("n:c", "3");
+    script_assert_field("names", "4");
+    assert_int_equal(install(THIRD, items), FENCE_REJOIN_DONE);
+    script_assert_field("names", "4");
+}
+
+static void counters_of_slots_are_no_names(void **state)
+{
+    (void)state;
+    static const char *const items[] = {"counters", "0", "0", "7", NULL};
+    assert_int_equal(install(FIRST, items), FENCE_REJOIN_DONE);
+    script_assert_field("names", NULL);
+}
+
 /* ---- when ------------------------------------------------------------------------------------ */
 
 static void expect_not_installed(void)
@@ -425,6 +448,8 @@ static const struct CMUnitTest cases[] = {
     CASE(lock_without_an_end_gets_the_longest_lease),
     CASE(lease_above_the_longest_is_cut),
     CASE(counters_rise_and_never_fall),
+    CASE(named_counters_are_merged_and_each_new_one_is_one_more),
+    CASE(counters_of_slots_are_no_names),
     CASE(install_needs_the_mark_of_its_own_leader),
     CASE(install_under_another_lineage_does_nothing),
     CASE(empty_page_only_shows_that_the_leader_lives),

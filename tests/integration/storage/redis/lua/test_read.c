@@ -213,6 +213,38 @@ static void pages_bring_every_counter_where_all_are_in_use(void **state)
     }
 }
 
+/* The longest names that there may be, under the highest numbers. */
+static void pages_bring_every_named_counter_of_ten_thousand(void **state)
+{
+    (void)state;
+    enum {
+        NAMES = 10000,
+        PAGE_MAX = 1024 * 1024,
+    };
+    struct pages pages = {.count = 0};
+    char field[300];
+    script_mark_active("1", "no");
+    script_redis("HSET pawl:fleet view 10,25,30 names %d", NAMES);
+    script_redis("EVAL for\ti=1,%d\tdo\tredis.call('HSET','pawl:fleet','n:'..string.rep('0',250).."
+                 "string.format('%%%%05d',i),string.format('%%%%.0f',4503599627370496+i))\tend 0",
+                 NAMES);
+    read_all(FENCE_REJOIN_COUNTERS, &pages);
+    assert_true(pages.calls >
+                (FENCE_SLOTS + NAMES) / STORAGE_COUNTERS_AT_A_TIME / 2); /* table grows by twos */
+    for (unsigned i = 0; i < pages.count; i++)
+        assert_in_range(pages.len[i], 1, PAGE_MAX);
+    script_redis("FLUSHALL");
+    script_mark_joining("no");
+    install_all(&pages);
+    script_assert_field("names", "10000");
+    for (int i = 1; i <= NAMES; i += 117) {
+        char value[24];
+        snprintf(field, sizeof(field), "n:%0255d", i);
+        snprintf(value, sizeof(value), "%lld", 4503599627370496LL + i);
+        script_assert_field(field, value);
+    }
+}
+
 static void pages_bring_every_lock_of_ten_thousand(void **state)
 {
     (void)state;
@@ -278,6 +310,7 @@ static const struct CMUnitTest cases[] = {
     SCRIPT_CASE(master_that_is_not_active_is_not_read),
     SCRIPT_CASE(pages_bring_every_counter_and_the_floor),
     SCRIPT_CASE(pages_bring_every_counter_where_all_are_in_use),
+    SCRIPT_CASE(pages_bring_every_named_counter_of_ten_thousand),
     SCRIPT_CASE(pages_bring_every_lock_of_ten_thousand),
     SCRIPT_CASE(keys_that_pawl_did_not_write_are_passed_over),
     SCRIPT_CASE(page_of_no_locks_is_empty),
