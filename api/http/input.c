@@ -86,14 +86,25 @@ int api_input_lock_id(struct api_request *request, const char **ret_lock_id)
     return 0;
 }
 
-int api_input_resource(struct api_request *request, unsigned i, const char **ret_resource)
+static int read_name(struct api_request *request, unsigned i, const char *what,
+                     const char **ret_name)
 {
-    const char *resource = api_request_param(request, i);
-    if (!fence_resource_valid(resource, strlen(resource))) {
-        api_problem_answer_detail(request, API_PROBLEM_INVALID,
-                                  "The resource must be " API_RESOURCE_RULE, FENCE_RESOURCE_MAX);
+    const char *name = api_request_param(request, i);
+    if (!fence_resource_valid(name, strlen(name))) {
+        api_problem_answer_detail(request, API_PROBLEM_INVALID, "The %s must be " API_RESOURCE_RULE,
+                                  what, FENCE_RESOURCE_MAX);
         return FENCE_EINVAL;
     }
-    *ret_resource = resource;
+    *ret_name = name;
     return 0;
+}
+
+int api_input_resource(struct api_request *request, unsigned i, const char **ret_resource)
+{
+    return read_name(request, i, "resource", ret_resource);
+}
+
+int api_input_counter(struct api_request *request, unsigned i, const char **ret_name)
+{
+    return read_name(request, i, "name of a counter", ret_name);
 }

@@ -30,4 +30,7 @@ FENCE_CHECKED int api_input_lock_id(struct api_request *request, const char **re
 FENCE_CHECKED int api_input_resource(struct api_request *request, unsigned i,
                                      const char **ret_resource);
 
+/* The same for the name of a counter, which keeps to the same rule. */
+FENCE_CHECKED int api_input_counter(struct api_request *request, unsigned i, const char **ret_name);
+
 #endif

@@ -34,10 +34,15 @@
     X(API_PROBLEM_NO_EXPIRY, FENCE_EENDLESS, 409, "no-expiry", "The lock has no expiry",           \
       "The key of this lock has no expiry any more; give it one, or delete it.")                   \
     X(API_PROBLEM_COUNTER_USED_UP, FENCE_ESPENT, 409, "counter-used-up", "The counter is used up", \
-      "The counter of this name has no higher token to give; use another name.")                   \
+      "The counter of this name has no higher number to give; use another name.")                  \
     X(API_PROBLEM_FOREIGN_COUNTER, FENCE_EMISCOUNTED, 409, "foreign-counter",                      \
       "The counter is no number of Pawl's",                                                        \
       "Another program wrote the counter of this name on the masters that refused; repair it.")    \
+    X(API_PROBLEM_COUNTERS, FENCE_ECOUNTERS, 409, "too-many-counters", "Too many named counters",  \
+      "No other counter is made beyond --max-counters. Restart each pawld with a higher "          \
+      "--max-counters, or use names that are there already.")                                      \
+    X(API_PROBLEM_NO_COUNTER, 0, 404, "no-such-counter", "There is no such counter",               \
+      "Nothing was ever counted under this name; check its spelling, or count with POST.")         \
     X(API_PROBLEM_TOO_SLOW, FENCE_ETOOSLOW, 503, "too-slow", "The masters were too slow",          \
       "The lease had run out before it could be handed over; retry, or ask for a longer ttl_ms.")  \
     X(API_PROBLEM_NOT_READY, FENCE_ENOTREADY, 503, "not-ready", "The service is not ready",        \

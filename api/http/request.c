@@ -50,6 +50,16 @@ void api_request_query(const struct api_request *request,
                                     &each);
 }
 
+void api_request_note(struct api_request *request, uint32_t number)
+{
+    request->note = number;
+}
+
+uint32_t api_request_noted(const struct api_request *request)
+{
+    return request->note;
+}
+
 uint64_t api_request_client(const struct api_request *request)
 {
     return (uint64_t)(uintptr_t)request;

@@ -62,6 +62,10 @@ void api_request_answer(struct api_request *request, const struct api_answer *an
 /* Whether the client of a parked request is known to have gone; its answer will reach nobody. */
 bool api_request_client_left(const struct api_request *request);
 
+/* A number that the handler keeps with the request, for its answer; 0 at first. */
+void api_request_note(struct api_request *request, uint32_t number);
+uint32_t api_request_noted(const struct api_request *request);
+
 /* A request as a number that a core can carry, and back; never 0. */
 uint64_t api_request_client(const struct api_request *request);
 struct api_request *api_request_of_client(uint64_t client);

@@ -32,6 +32,7 @@ struct api_request {
     bool suspended;        /* PARKED: libmicrohttpd does not look at it */
     unsigned looks;        /* PARKED, hovering: how often it was looked at */
     unsigned status;       /* PREPARED: of the response */
+    uint32_t note;         /* the handler's own */
     struct MHD_Response *response;
     struct api_parking *parking; /* where it can wait */
     struct api_shard *shard;

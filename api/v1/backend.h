@@ -1,4 +1,4 @@
-/* What the lock calls need from the program that runs them. The program puts a core behind it. */
+/* What the calls need from the program that runs them. The program puts a core behind it. */
 #ifndef API_V1_BACKEND_H
 #define API_V1_BACKEND_H
 
@@ -22,10 +22,11 @@ struct api_backend {
     void *context;
 
     /* Takes a call. Its strings live only until this returns. Exactly one api_locks_answer() with
-     * call->client must follow, from inside this function or at any later moment in the loop. */
+     * call->client must follow, or api_counters_answer() for FENCE_CALL_COUNT, from inside this
+     * function or at any later moment in the loop. */
     void (*call)(void *context, const struct fence_call *call);
 
-    /* Takes a call for a page of the listing of locks (api/v1/listing.h); the same holds for it,
+    /* Takes a call for a page of a listing (api/v1/listing.h); the same holds for it,
      * with api_listing_answer(). */
     void (*list)(void *context, const struct fence_listing_call *call);
 

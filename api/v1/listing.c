@@ -2,6 +2,7 @@
 
 #include "api/http/input.h"
 #include "api/http/problem_answer.h"
+#include "api/v1/parts.h"
 #include "fence/protocol/name.h"
 
 #include <assert.h>
@@ -10,10 +11,27 @@
 #include <string.h>
 
 enum {
-    /* The most bytes of a lock as JSON, with the names of its members and two numbers. A control
-     * character in an owner becomes six bytes; only another program could have written one. */
+    /* The most bytes of a lock, and so of a counter, as JSON, with the names of its members and two
+     * numbers. A control character in an owner becomes six bytes; only another program could have
+     * written one. */
     LOCK_BODY_MAX = FENCE_RESOURCE_MAX + 6 * FENCE_OWNER_MAX + 128,
     PAGE_BODY_MAX = 64 + 2 * API_CURSOR_MAX, /* all but the locks */
+};
+
+/* What the listings differ in. */
+static const struct {
+    const char *what;    /* of whom a prefix is */
+    const char *member;  /* of a page: those that are listed */
+    const char *refused; /* where a master refused to be read */
+} kinds[] = {
+    [FENCE_LISTING_LOCKS] =
+        {"resource", "locks",
+         "A master refused to be read, or has a key under pawl:lock: that Pawl did not write; see "
+         "masters. An access control list must allow SCAN and MGET."},
+    [FENCE_LISTING_COUNTERS] =
+        {"counter", "counters",
+         "A master refused to be read, or has a field n: of pawl:fleet that Pawl did not write; "
+         "see masters. An access control list must allow HSCAN and HMGET."},
 };
 
 /* ---- asking ---------------------------------------------------------------------------------- */
@@ -30,9 +48,9 @@ static bool prefix_valid(const char *prefix)
     return fence_resource_valid(name, len + 1);
 }
 
-static void list(struct api_request *request, void *context)
+static void list(struct api_request *request, const struct api_backend *backend,
+                 enum fence_listing_kind kind)
 {
-    const struct api_backend *backend = context;
     char prefix[FENCE_RESOURCE_MAX + 1] = "";
     char cursor[API_CURSOR_MAX + 1] = "";
     int64_t limit = API_LISTING_LIMIT_DEFAULT;
@@ -45,11 +63,13 @@ static void list(struct api_request *request, void *context)
         return;
     if (!prefix_valid(prefix)) {
         api_problem_answer_detail(request, API_PROBLEM_INVALID,
-                                  "No resource begins with this prefix: it may have A-Z a-z 0-9 . "
-                                  "_ ~ : @ / - and no empty, \".\" or \"..\" segment.");
+                                  "No %s begins with this prefix: it may have A-Z a-z 0-9 . _ ~ "
+                                  ": @ / - and no empty, \".\" or \"..\" segment.",
+                                  kinds[kind].what);
         return;
     }
     const struct fence_listing_call call = {
+        .kind = kind,
         .client = api_request_client(request),
         .prefix = prefix,
         .cursor = cursor,
@@ -58,10 +78,21 @@ static void list(struct api_request *request, void *context)
     backend->list(backend->context, &call);
 }
 
+static void list_locks(struct api_request *request, void *context)
+{
+    list(request, context, FENCE_LISTING_LOCKS);
+}
+
+static void list_counters(struct api_request *request, void *context)
+{
+    list(request, context, FENCE_LISTING_COUNTERS);
+}
+
 struct api_routes api_listing_routes(struct api_backend *backend)
 {
     static const struct api_route routes[] = {
-        {API_GET, "/v1/locks", list, API_TAKES_QUERY},
+        {API_GET, "/v1/locks", list_locks, API_TAKES_QUERY},
+        {API_GET, "/v1/counters", list_counters, API_TAKES_QUERY},
     };
     return (struct api_routes){routes, sizeof(routes) / sizeof(routes[0]), backend};
 }
@@ -81,6 +112,26 @@ static void write_lock(struct api_writer *writer, const struct fence_listed *loc
     api_write_end(writer);
 }
 
+static void write_counter(struct api_writer *writer, const struct fence_listed *counter)
+{
+    api_write_object(writer, NULL);
+    api_write_string(writer, "name", counter->resource);
+    api_write_integer(writer, "value", counter->token);
+    api_write_end(writer);
+}
+
+static void write_listed(struct api_writer *writer, const struct fence_listing_answer *listing)
+{
+    api_write_array(writer, kinds[listing->kind].member);
+    for (size_t i = 0; i < listing->count; i++) {
+        if (listing->kind == FENCE_LISTING_COUNTERS)
+            write_counter(writer, &listing->locks[i]);
+        else
+            write_lock(writer, &listing->locks[i]);
+    }
+    api_write_end(writer);
+}
+
 static void answer_page(struct api_request *request, const struct fence_listing_answer *listing)
 {
     size_t size = PAGE_BODY_MAX + listing->count * LOCK_BODY_MAX;
@@ -92,10 +143,7 @@ static void answer_page(struct api_request *request, const struct fence_listing_
     struct api_writer writer;
     api_writer_init(&writer, body, size);
     api_write_object(&writer, NULL);
-    api_write_array(&writer, "locks");
-    for (size_t i = 0; i < listing->count; i++)
-        write_lock(&writer, &listing->locks[i]);
-    api_write_end(&writer);
+    write_listed(&writer, listing);
     api_write_string(&writer, "next_cursor", listing->next_cursor);
     api_write_end(&writer);
     const struct api_answer answer = {.status = 200, .body = body, .len = writer.len};
@@ -107,8 +155,7 @@ static const char *no_quorum_detail(const struct fence_listing_answer *listing)
 {
     for (unsigned i = 0; i < listing->total; i++)
         if (listing->parts[i] == FENCE_PART_REFUSED)
-            return "A master refused to be read, or has a key under pawl:lock: that Pawl did not "
-                   "write; see masters. An access control list must allow SCAN and MGET.";
+            return kinds[listing->kind].refused;
     return "A majority of the masters is needed, or one that began the listing to go on with it; "
            "see masters, and retry later, or start the listing anew, without a cursor.";
 }
@@ -119,12 +166,8 @@ static void answer_no_quorum(struct api_request *request,
 {
     char body[API_PROBLEM_BODY_MAX];
     struct api_writer writer;
-    assert(listing->total <= FENCE_MASTERS_MAX);
     api_problem_begin(&writer, body, API_PROBLEM_NO_QUORUM, no_quorum_detail(listing));
-    api_write_array(&writer, "masters");
-    for (unsigned i = 0; i < listing->total; i++)
-        api_write_string(&writer, NULL, fence_part_name(listing->parts[i]));
-    api_write_end(&writer);
+    api_write_parts(&writer, listing->parts, listing->total);
     api_problem_end(&writer, request, API_PROBLEM_NO_QUORUM, -1);
 }
 

@@ -1,5 +1,6 @@
-/* The listing of held locks: GET /v1/locks?prefix=&limit=&cursor=, page by page. A call is checked
- * here, handed to the backend, and answered when the backend says so. */
+/* The listings of held locks and of named counters: GET /v1/locks?prefix=&limit=&cursor= and
+ * GET /v1/counters?..., page by page. A call is checked here, handed to the backend, and answered
+ * when the backend says so. */
 #ifndef API_V1_LISTING_H
 #define API_V1_LISTING_H
 
@@ -8,12 +9,12 @@
 #include "fence/protocol/listing_message.h"
 
 enum {
-    API_LISTING_LIMIT_MAX = 1000, /* locks on a page */
+    API_LISTING_LIMIT_MAX = 1000, /* locks or counters on a page */
     API_LISTING_LIMIT_DEFAULT = 100,
     API_CURSOR_MAX = 511, /* bytes of a cursor */
 };
 
-/* The route; @backend is borrowed for the life of the server. */
+/* The routes; @backend is borrowed for the life of the server. */
 struct api_routes api_listing_routes(struct api_backend *backend);
 
 /* Turns a page into the HTTP answer of listing->client; each call is answered exactly once. Allowed

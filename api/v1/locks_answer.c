@@ -1,5 +1,6 @@
 #include "api/http/problem_answer.h"
 #include "api/v1/locks.h"
+#include "api/v1/parts.h"
 #include "fence/protocol/error.h"
 #include "fence/protocol/name.h"
 
@@ -115,21 +116,11 @@ static void answer_success(struct api_request *request, const struct fence_answe
     case FENCE_CALL_INSPECT:
         write_inspection(&writer, answer);
         break;
-    case FENCE_CALL_COUNT:
+    case FENCE_CALL_COUNT: /* api/v1/counters.h */
         break;
     }
     api_write_end(&writer);
     answer_json(request, 200, &writer, NULL);
-}
-
-/* One word for each master, in the order of the fleet. */
-static void write_parts(struct api_writer *writer, const struct fence_answer *answer)
-{
-    assert(answer->total <= FENCE_MASTERS_MAX);
-    api_write_array(writer, "masters");
-    for (unsigned i = 0; i < answer->total; i++)
-        api_write_string(writer, NULL, fence_part_name(answer->parts[i]));
-    api_write_end(writer);
 }
 
 /* The bound is the fleet's own, so the table cannot name it. */
@@ -192,7 +183,7 @@ static void answer_obstacle(struct api_request *request, const struct fence_answ
     explain_obstacle(answer, detail);
     api_problem_begin(&writer, body, problem, detail);
     api_write_string(&writer, "resource", answer->resource);
-    write_parts(&writer, answer);
+    api_write_parts(&writer, answer->parts, answer->total);
     api_problem_end(&writer, request, problem, -1);
 }
 
@@ -218,7 +209,7 @@ static void answer_failure(struct api_request *request, const struct fence_answe
         retry_after_s = seconds_rounded_up(answer->remaining_ms);
         break;
     case FENCE_ENOQUORUM:
-        write_parts(&writer, answer);
+        api_write_parts(&writer, answer->parts, answer->total);
         break;
     default:
         break;
@@ -229,6 +220,7 @@ static void answer_failure(struct api_request *request, const struct fence_answe
 bool api_locks_answer(const struct fence_answer *answer)
 {
     struct api_request *request = api_request_of_client(answer->client);
+    assert(answer->kind != FENCE_CALL_COUNT);
     bool left = api_request_client_left(request);
     if (left && answer->error == 0 && answer->kind == FENCE_CALL_ACQUIRE)
         api_problem_answer(request, API_PROBLEM_LEFT); /* its grant is taken back */

@@ -447,6 +447,7 @@ int server_driver_new(const struct server_driver_config *config, struct server_d
         .calls = config->calls,
         .waiters = config->waiters,
         .extensions = FENCE_EXTENSIONS_MAX,
+        .counters = config->counters,
         .ask = config->ask,
         .seed = server_random_u64(&driver->random),
     };

@@ -24,6 +24,7 @@ struct server_driver_config {
     enum fence_ask ask;
     uint32_t calls;    /* under way at a time, up to SERVER_CALLS; one more is turned away */
     uint32_t waiters;  /* acquires among them that may wait */
+    uint32_t counters; /* named counters beyond which none is made; 0: FENCE_COUNTERS_DEFAULT */
     const char *label; /* begins each line of log about the masters: "", or whose they are.
                         * Borrowed for the driver's life */
     bool tells_audit;  /* also log what the audit finds: one of several drivers is enough */

@@ -1,5 +1,6 @@
 #include "server/loop/worker.h"
 
+#include "api/v1/counters.h"
 #include "api/v1/listing.h"
 #include "api/v1/locks.h"
 #include "api/v1/service.h"
@@ -16,7 +17,7 @@
 
 enum {
     DRAIN_MS = 1000, /* for calls under way to be answered, once told to stop */
-    ROUTES = 3,
+    ROUTES = 4,
     LABEL_MAX = 32,
 };
 
@@ -116,7 +117,8 @@ static void set_routes(struct server_worker *worker)
     };
     worker->routes[0] = api_locks_routes(&worker->backend);
     worker->routes[1] = api_listing_routes(&worker->backend);
-    worker->routes[2] = api_service_routes(&worker->backend);
+    worker->routes[2] = api_counters_routes(&worker->backend);
+    worker->routes[3] = api_service_routes(&worker->backend);
 }
 
 /* ---- the loop -------------------------------------------------------------------------------- */
@@ -129,6 +131,10 @@ static bool on_answer(void *context, const struct fence_answer *answer)
         return true;
     }
     server_http_loop_answered(&worker->http_loop);
+    if (answer->kind == FENCE_CALL_COUNT) {
+        api_counters_answer(answer);
+        return true;
+    }
     bool taken = api_locks_answer(answer);
     worker->grants += taken && answer->kind == FENCE_CALL_ACQUIRE && !answer->error;
     return taken;
@@ -231,6 +237,7 @@ static int start_driver(struct server_worker *worker)
         .ask = worker->config.ask,
         .calls = share(worker, SERVER_CALLS),
         .waiters = share(worker, worker->config.waiters_max),
+        .counters = worker->config.counters_max,
         .label = worker->label,
         .tells_audit = worker->config.index == 0,
         .answer = on_answer,

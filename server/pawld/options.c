@@ -17,6 +17,7 @@ const char *argp_program_version = "pawld " PAWL_VERSION;
 
 enum {
     OPTION_ASK = 0x100, /* beyond characters: there are no short options */
+    OPTION_COUNTERS_MAX,
     OPTION_DATA,
     OPTION_LISTEN,
     OPTION_MASTER,
@@ -61,6 +62,16 @@ static error_t read_waiters_max(struct pawld_options *options, const char *text)
         return server_options_error("--max-waiters takes a number from 0 to %d, not '%s'",
                                     SERVER_CALLS, text);
     options->waiters_max = (uint32_t)waiters;
+    return 0;
+}
+
+static error_t read_counters_max(struct pawld_options *options, const char *text)
+{
+    int64_t counters = 0;
+    if (!server_options_number(text, 1, FENCE_COUNTERS_CEILING, &counters))
+        return server_options_error("--max-counters takes a number from 1 to %d, not '%s'",
+                                    FENCE_COUNTERS_CEILING, text);
+    options->counters_max = (uint32_t)counters;
     return 0;
 }
 
@@ -154,6 +165,8 @@ static error_t parse_pawld_option(int key, char *text, struct argp_state *state)
         return 0;
     case OPTION_ASK:
         return read_ask(options, text);
+    case OPTION_COUNTERS_MAX:
+        return read_counters_max(options, text);
     case OPTION_DATA:
         options->data = text;
         return 0;
@@ -243,6 +256,10 @@ int pawld_read_serve_options(int argc, char **argv, struct pawld_options *ret_op
                     "not there. Without --master and --data it is $STATE_DIRECTORY; else "
                     "/var/lib/pawl for root, and pawl-data for others"),
         MASTER_OPTIONS,
+        {"max-counters", OPTION_COUNTERS_MAX, "N", 0,
+         "How many named counters the fleet may have, up to 10000000 (default 100000); another new "
+         "name is refused with 409. Give every pawld the same",
+         0},
         {"max-ttl-ms", OPTION_TTL_MAX, "MS", 0,
          "With --data, where that is new: the longest lease that it will ever grant (default "
          "300000)",
@@ -276,6 +293,7 @@ int pawld_read_serve_options(int argc, char **argv, struct pawld_options *ret_op
         .workers = default_workers(),
         .probe_ms = STORAGE_PROBE_MS,
         .waiters_max = SERVER_WAITERS,
+        .counters_max = FENCE_COUNTERS_DEFAULT,
     };
     return argp_parse(&parser, argc, argv, 0, NULL, ret_options) == 0 ? 0 : SERVER_EXIT_USAGE;
 }

@@ -22,6 +22,7 @@ struct pawld_options {
     enum fence_ask ask;        /* serve: which masters a call asks first */
     bool moves;                /* move: --data and --master, both */
     uint32_t waiters_max;      /* serve: calls that may wait */
+    uint32_t counters_max;     /* serve: named counters beyond which none is made */
     uint32_t ttl_max_ms;       /* init; 0: not given */
     bool is_new;               /* init --new */
     int64_t token_floor;       /* init --token-floor; negative: not given */

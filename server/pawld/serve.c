@@ -86,6 +86,7 @@ static int make_workers(struct service *service, const char *listen)
             .probe_ms = options->probe_ms,
             .ask = options->ask,
             .waiters_max = options->waiters_max,
+            .counters_max = options->counters_max,
             .metrics = service->metrics,
         };
         status = server_worker_new(&config, &service->workers[service->made]);

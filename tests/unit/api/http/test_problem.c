@@ -10,7 +10,7 @@ static void assert_leads_to(int error, unsigned status, const char *name)
     assert_string_equal(api_problem_name(problem), name);
 }
 
-static void state_of_the_lock_is_a_conflict(void **state)
+static void state_of_a_lock_or_counter_is_a_conflict(void **state)
 {
     (void)state;
     assert_leads_to(FENCE_EHELD, 409, "held");
@@ -18,6 +18,7 @@ static void state_of_the_lock_is_a_conflict(void **state)
     assert_leads_to(FENCE_ECONTENDED, 409, "contended");
     assert_leads_to(FENCE_ELOCKLOST, 409, "lock-lost");
     assert_leads_to(FENCE_EEXHAUSTED, 409, "extensions-exhausted");
+    assert_leads_to(FENCE_ECOUNTERS, 409, "too-many-counters");
 }
 
 static void masters_that_fail_make_the_service_unavailable(void **state)
@@ -97,7 +98,7 @@ static void a_detail_made_of_escapes_fits(void **state)
 }
 
 static const struct CMUnitTest cases[] = {
-    cmocka_unit_test(state_of_the_lock_is_a_conflict),
+    cmocka_unit_test(state_of_a_lock_or_counter_is_a_conflict),
     cmocka_unit_test(masters_that_fail_make_the_service_unavailable),
     cmocka_unit_test(preconditions_that_fail_are_412),
     cmocka_unit_test(the_clients_own_mistakes_are_400),

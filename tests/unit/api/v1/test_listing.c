@@ -24,6 +24,7 @@ static void take_call(void *context, const struct fence_listing_call *call)
     (void)snprintf(seen_prefix, sizeof(seen_prefix), "%s", call->prefix);
     (void)snprintf(seen_cursor, sizeof(seen_cursor), "%s", call->cursor);
     struct fence_listing_answer page = next;
+    page.kind = call->kind;
     page.client = call->client;
     api_listing_answer(&page);
 }
@@ -59,12 +60,22 @@ static int ask_raw(const char *bytes, size_t len)
     return loop_receive(http, fd, response);
 }
 
-static int ask(const char *query)
+static int ask_path(const char *path, const char *query)
 {
     char text[2048];
     int len =
-        snprintf(text, sizeof(text), "GET /v1/locks%s HTTP/1.1\r\nHost: localhost\r\n\r\n", query);
+        snprintf(text, sizeof(text), "GET %s%s HTTP/1.1\r\nHost: localhost\r\n\r\n", path, query);
     return ask_raw(text, (size_t)len);
+}
+
+static int ask(const char *query)
+{
+    return ask_path("/v1/locks", query);
+}
+
+static int ask_counters(const char *query)
+{
+    return ask_path("/v1/counters", query);
 }
 
 static bool says(const char *text)
@@ -90,9 +101,25 @@ static void query_reaches_the_call(void **state)
 {
     (void)state;
     assert_int_equal(ask("?cursor=a.b%2Fc&limit=1000&prefix=orders/4%32"), 200);
+    assert_int_equal(seen.kind, FENCE_LISTING_LOCKS);
     assert_string_equal(seen_prefix, "orders/42");
     assert_string_equal(seen_cursor, "a.b/c");
     assert_int_equal(seen.limit, 1000);
+}
+
+static void counters_are_asked_for_by_the_same_query(void **state)
+{
+    (void)state;
+    assert_int_equal(ask_counters("?cursor=a.b&limit=7&prefix=orders/"), 200);
+    assert_int_equal(seen.kind, FENCE_LISTING_COUNTERS);
+    assert_string_equal(seen_prefix, "orders/");
+    assert_string_equal(seen_cursor, "a.b");
+    assert_int_equal(seen.limit, 7);
+    assert_int_equal(ask_counters("?limit=1001"), 400);
+    assert_int_equal(ask_counters("?prefix=a//"), 400);
+    assert_true(says("No counter begins with this prefix"));
+    assert_int_equal(ask_counters("?offset=1"), 400);
+    assert_int_equal(calls, 1);
 }
 
 static void assert_refused(const char *query, const char *word)
@@ -181,6 +208,22 @@ static void page_shows_its_locks_and_where_to_go_on(void **state)
                      "\"next_cursor\":\"x.y\"}"));
 }
 
+static void page_of_counters_has_names_and_values(void **state)
+{
+    (void)state;
+    static const struct fence_listed counters[] = {
+        {.resource = "a", .token = FENCE_TOKEN_MAX},
+        {.resource = "b/c", .token = 1},
+    };
+    next.locks = counters;
+    next.count = 2;
+    next.next_cursor = "x.y";
+    assert_int_equal(ask_counters(""), 200);
+    assert_true(says("Cache-Control: no-store\r\n"));
+    assert_true(says("\r\n\r\n{\"counters\":[{\"name\":\"a\",\"value\":9007199254740991},"
+                     "{\"name\":\"b/c\",\"value\":1}],\"next_cursor\":\"x.y\"}"));
+}
+
 static void last_page_has_no_cursor(void **state)
 {
     (void)state;
@@ -227,6 +270,8 @@ static void no_quorum_names_each_masters_part(void **state)
     next.parts[0] = FENCE_PART_REFUSED;
     assert_int_equal(ask(""), 503);
     assert_true(says("must allow SCAN and MGET"));
+    assert_int_equal(ask_counters(""), 503);
+    assert_true(says("must allow HSCAN and HMGET"));
 }
 
 static void other_failures_are_those_of_the_table(void **state)
@@ -247,12 +292,14 @@ static void other_failures_are_those_of_the_table(void **state)
 static const struct CMUnitTest cases[] = {
     CASE(call_without_a_query_takes_the_defaults),
     CASE(query_reaches_the_call),
+    CASE(counters_are_asked_for_by_the_same_query),
     CASE(limit_keeps_to_its_bounds),
     CASE(prefix_is_one_that_a_resource_can_have),
     CASE(prefix_is_as_long_as_a_resource_at_most),
     CASE(unknown_and_repeated_parameters_are_refused),
     CASE(nul_in_the_query_is_refused),
     CASE(page_shows_its_locks_and_where_to_go_on),
+    CASE(page_of_counters_has_names_and_values),
     CASE(last_page_has_no_cursor),
     CASE(page_of_the_longest_locks_is_written),
     CASE(wrong_cursor_is_told_to_start_anew),

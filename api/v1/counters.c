@@ -1,0 +1,144 @@
+#include "api/v1/counters.h"
+
+#include "api/http/input.h"
+#include "api/http/problem_answer.h"
+#include "api/v1/parts.h"
+#include "fence/protocol/name.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+enum {
+    /* A name needs no escapes. */
+    COUNTER_BODY_MAX = FENCE_RESOURCE_MAX + 128,
+};
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+/* @count 0: reads. The answer says how many values were asked for, which the core does not. */
+static void call_counter(struct api_request *request, const struct api_backend *backend,
+                         const char *name, uint32_t count)
+{
+    const struct fence_call call = {
+        .kind = FENCE_CALL_COUNT,
+        .client = api_request_client(request),
+        .resource = name,
+        .lock_id = "",
+        .owner = "",
+        .count = count,
+    };
+    api_request_note(request, count);
+    backend->call(backend->context, &call);
+}
+
+static void take_values(struct api_request *request, void *context)
+{
+    const struct api_backend *backend = context;
+    const char *name = NULL;
+    int64_t count = 1;
+    const struct api_json_member member = {
+        .name = "count",
+        .type = API_JSON_INTEGER,
+        .min = 1,
+        .max = FENCE_COUNT_MAX,
+        .integer = &count,
+    };
+    if (api_input_counter(request, 0, &name) == 0 && api_input_body(request, &member, 1) == 0)
+        call_counter(request, backend, name, (uint32_t)count);
+}
+
+static void read_value(struct api_request *request, void *context)
+{
+    const struct api_backend *backend = context;
+    const char *name = NULL;
+    if (api_input_counter(request, 0, &name) == 0)
+        call_counter(request, backend, name, 0);
+}
+
+struct api_routes api_counters_routes(struct api_backend *backend)
+{
+    static const struct api_route routes[] = {
+        {API_POST, "/v1/counters/{name...}", take_values, API_TAKES_BODY},
+        {API_GET, "/v1/counters/{name...}", read_value, API_TAKES_NOTHING},
+    };
+    return (struct api_routes){routes, sizeof(routes) / sizeof(routes[0]), backend};
+}
+
+/* ---- answering ------------------------------------------------------------------------------- */
+
+static void answer_value(struct api_request *request, const struct fence_answer *answer)
+{
+    char body[COUNTER_BODY_MAX];
+    struct api_writer writer;
+    uint32_t count = api_request_noted(request);
+    api_writer_init(&writer, body, sizeof(body));
+    api_write_object(&writer, NULL);
+    api_write_string(&writer, "name", answer->resource);
+    api_write_integer(&writer, "value", answer->value);
+    if (count > 0)
+        api_write_integer(&writer, "count", count);
+    api_write_end(&writer);
+    const struct api_answer http = {.status = 200, .body = body, .len = writer.len};
+    api_request_answer(request, &http);
+}
+
+static enum api_problem problem_of_counter(int error)
+{
+    return error == FENCE_ENOENT ? API_PROBLEM_NO_COUNTER : api_problem_of(error);
+}
+
+/* What the table says of a lock, or cannot know, as it depends on the name. "": the table's will
+ * do. */
+static void explain_counter(const struct fence_answer *answer,
+                            char ret_detail[static API_DETAIL_MAX])
+{
+    const char *name = answer->resource;
+    ret_detail[0] = '\0';
+    switch (answer->error) {
+    case FENCE_ECONTENDED:
+        (void)snprintf(ret_detail, API_DETAIL_MAX,
+                       "Several servers counted at once, and the masters did not come to one "
+                       "value; retry after a short random delay.");
+        break;
+    case FENCE_ESPENT:
+        (void)snprintf(ret_detail, API_DETAIL_MAX,
+                       "The field n:%s of " FENCE_FLEET_KEY ", which keeps this counter, is used "
+                       "up on the masters that refused. Use another name. If somebody set it by "
+                       "hand, set it to the last value that was given out.",
+                       name);
+        break;
+    case FENCE_EMISCOUNTED:
+        (void)snprintf(ret_detail, API_DETAIL_MAX,
+                       "The field n:%s of " FENCE_FLEET_KEY ", which keeps this counter, is no "
+                       "number that Pawl wrote, on the masters that refused. Set it to the last "
+                       "value that was given out, or higher.",
+                       name);
+        break;
+    default:
+        break;
+    }
+}
+
+static void answer_no_value(struct api_request *request, const struct fence_answer *answer)
+{
+    enum api_problem problem = problem_of_counter(answer->error);
+    char detail[API_DETAIL_MAX];
+    char body[API_PROBLEM_BODY_MAX];
+    struct api_writer writer;
+    explain_counter(answer, detail);
+    api_problem_begin(&writer, body, problem, detail[0] != '\0' ? detail : NULL);
+    api_write_string(&writer, "name", answer->resource);
+    if (answer->error == FENCE_ENOQUORUM || fence_error_is_obstacle(answer->error))
+        api_write_parts(&writer, answer->parts, answer->total);
+    api_problem_end(&writer, request, problem, -1);
+}
+
+void api_counters_answer(const struct fence_answer *answer)
+{
+    struct api_request *request = api_request_of_client(answer->client);
+    assert(answer->kind == FENCE_CALL_COUNT);
+    if (answer->error == 0)
+        answer_value(request, answer);
+    else
+        answer_no_value(request, answer);
+}
