@@ -8,6 +8,7 @@
  * It runs until it is killed. It ends by itself, with 1, on an answer that no client may get. */
 #include "tests/chaos/client.h"
 
+#include "tests/chaos/counting.h"
 #include "tests/chaos/locks.h"
 #include "tests/chaos/witness.h"
 #include "tests/lib/wait.h"
@@ -29,9 +30,11 @@ enum {
 
     OVERSLEEP_PERMILLE = 40,
     EXTEND_PERMILLE = 60,
-    STAY_PERMILLE = 30, /* extends again and again, ... */
-    STAY_MAX = 12,      /* ... so often at most */
-    KEEP_PERMILLE = 20, /* does not release */
+    STAY_PERMILLE = 30,      /* extends again and again, ... */
+    STAY_MAX = 12,           /* ... so often at most */
+    KEEP_PERMILLE = 20,      /* does not release */
+    COUNT_PERMILLE = 300,    /* takes values of a counter, too */
+    COUNT_PAUSE_MAX_MS = 40, /* of those who only count */
 };
 
 /* ---- what the locks protect ------------------------------------------------------------------ */
@@ -151,7 +154,19 @@ static void *run(void *arg)
                 for (unsigned at = 0; at < hold.count; at++)
                     locks_release(client, &hold, at);
         }
+        if (sim_rng_chance(&client->rng, COUNT_PERMILLE))
+            counting_call(client);
         wait_ms(sim_rng_below(&client->rng, PAUSE_MAX_MS));
+    }
+    return NULL;
+}
+
+static void *run_counting(void *arg)
+{
+    struct client *client = arg;
+    for (;;) {
+        counting_call(client);
+        wait_ms(sim_rng_below(&client->rng, COUNT_PAUSE_MAX_MS));
     }
     return NULL;
 }
@@ -180,6 +195,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case 't':
         config->threads = (unsigned)number;
         return 0;
+    case 'c':
+        config->counting = (unsigned)number;
+        return 0;
     case 'n':
         config->names = (unsigned)number;
         return 0;
@@ -203,6 +221,7 @@ static const struct argp_option options[] = {
     {"history", 'h', "FILE", 0, "What to append every call to", 0},
     {"first", 'f', "NUMBER", 0, "The first client's number in the history", 0},
     {"threads", 't', "COUNT", 0, "How many clients", 0},
+    {"counting", 'c', "COUNT", 0, "How many of them only count", 0},
     {"names", 'n', "COUNT", 0, "How many locks they fight for", 0},
     {"seed", 's', "NUMBER", 0, "What they draw from", 0},
     {0},
@@ -225,7 +244,8 @@ int main(int argc, char **argv)
         *client =
             (struct client){.config = &config, .number = config.first + i, .history = history};
         sim_rng_init(&client->rng, config.seed, client->number);
-        if (pthread_create(&client->thread, NULL, run, client) != 0)
+        if (pthread_create(&client->thread, NULL, i < config.counting ? run_counting : run,
+                           client) != 0)
             return 1;
     }
     pthread_join(clients[0].thread, NULL);

@@ -21,7 +21,8 @@ struct client_config {
     const char *history_path;
     unsigned first; /* number of the first client of this process */
     unsigned threads;
-    unsigned names; /* 0 .. @names - 1 are those that all fight for */
+    unsigned counting; /* of these, so many only take values of counters */
+    unsigned names;    /* 0 .. @names - 1 are those that all fight for */
     uint64_t seed;
 };
 

@@ -117,10 +117,10 @@ static void start_clients(void)
     for (unsigned i = 0; i < CLIENTS; i++) {
         char first[32];
         snprintf(first, sizeof(first), "--first=%u", i * THREADS);
-        run.client[i] =
-            process_start((const char *const[]){run.client_program, door, door, ledger, history,
-                                                first, "--threads=5", "--names=8", seed, NULL},
-                          log);
+        run.client[i] = process_start(
+            (const char *const[]){run.client_program, door, door, ledger, history, first,
+                                  "--threads=5", "--counting=1", "--names=8", seed, NULL},
+            log);
     }
 }
 
@@ -320,25 +320,31 @@ static size_t check_all(uint64_t healed_us)
     struct history history = {0};
     struct history_findings findings = {.told = stdout};
     struct history_entry *entries = NULL;
-    size_t count = 0, grants = 0;
+    size_t count = 0, grants = 0, counted = 0;
     assert_int_equal(history_read(&history, run.history), 0);
     history_check_order(&history, &findings);
     history_check_exclusion(&history, NULL, 0, &findings);
     history_check_asking(&history, NULL, 0, &findings);
+    history_check_counters(&history, &findings);
     record_read(run.database, &entries, &count);
     history_check_fencing(entries, count, &findings);
-    for (size_t i = 0; i < history.count; i++)
-        grants += history_is_new_grant(&history.calls[i]);
+    for (size_t i = 0; i < history.count; i++) {
+        const struct history_call *call = &history.calls[i];
+        grants += history_is_new_grant(call);
+        counted += call->kind == HISTORY_COUNT && call->status == 200;
+    }
     size_t missing = check_names(&history, healed_us);
     size_t lost = history_lost_updates(entries, count);
-    printf("%zu calls, %zu grants, %zu leases compared, %zu entries of the ledger\n", history.count,
-           grants, findings.leases, count);
+    printf("%zu calls, %zu grants, %zu leases compared, %zu entries of the ledger, %zu values of "
+           "counters told\n",
+           history.count, grants, findings.leases, count, counted);
     printf(
         "tokens granted twice %zu, out of order %zu, overlaps %zu, refused its own %zu, accepted "
-        "after a higher one %zu, updates lost %zu, names not granted at the end %zu\n",
+        "after a higher one %zu, updates lost %zu, names not granted at the end %zu, values given "
+        "twice %zu, told less later %zu\n",
         findings.twice, findings.disorder, findings.overlaps, findings.shut_out, findings.fell,
-        lost, missing);
-    assert_true(grants > 0 && findings.leases > 0);
+        lost, missing, findings.values_twice, findings.values_fell);
+    assert_true(grants > 0 && findings.leases > 0 && counted > 0);
     free(entries);
     history_fini(&history);
     return history_violations(&findings) + lost + missing;

@@ -9,6 +9,7 @@
 static const char *const kind_names[HISTORY_KINDS] = {
     [HISTORY_ACQUIRE] = "acquire", [HISTORY_EXTEND] = "extend", [HISTORY_LEAVE] = "leave",
     [HISTORY_RELEASE] = "release", [HISTORY_CLAIM] = "claim",   [HISTORY_WRITE] = "write",
+    [HISTORY_COUNT] = "count",
 };
 
 static const char *const ask_names[HISTORY_ASKS] = {

@@ -32,6 +32,8 @@ enum history_kind {
     HISTORY_RELEASE,
     HISTORY_CLAIM, /* at the ledger, as is */
     HISTORY_WRITE,
+    HISTORY_COUNT, /* of a named counter: @name is which, @names how many values, 0 to read, and
+                    * @token the last of them */
     HISTORY_KINDS,
 };
 
@@ -80,13 +82,15 @@ struct history_entry {
 };
 
 struct history_findings {
-    size_t twice;    /* P1: tokens granted twice */
-    size_t disorder; /* P1: grants with a token no higher than one that was answered before */
-    size_t overlaps; /* P2: holders beside another */
-    size_t shut_out; /* who asked again and was refused for the sake of the lock that it has */
-    size_t fell;     /* P4: claims or writes accepted after a higher token */
-    size_t leases;   /* that P2 was looked at for: those without a touched clock */
-    FILE *told;      /* where each is told in a line, up to so many; NULL: nowhere */
+    size_t twice;        /* P1: tokens granted twice */
+    size_t disorder;     /* P1: grants with a token no higher than one that was answered before */
+    size_t overlaps;     /* P2: holders beside another */
+    size_t shut_out;     /* who asked again and was refused for the sake of the lock that it has */
+    size_t fell;         /* P4: claims or writes accepted after a higher token */
+    size_t values_twice; /* values of a counter given twice */
+    size_t values_fell;  /* counters that told less than before */
+    size_t leases;       /* that P2 was looked at for: those without a touched clock */
+    FILE *told;          /* where each is told in a line, up to so many; NULL: nowhere */
 };
 
 /* Writes @call as one line into @ret_line. */
@@ -121,6 +125,10 @@ void history_check_exclusion(const struct history *history, const struct history
  * holder, is. @windows: as above. */
 void history_check_asking(const struct history *history, const struct history_window *windows,
                           size_t count, struct history_findings *findings);
+
+/* The values that calls of a named counter took are distinct, and what was told before another call
+ * was sent is below what that call took, or no more than what it read. */
+void history_check_counters(const struct history *history, struct history_findings *findings);
 
 /* P4: at the resource, accepted tokens never fall. Without a guard they may. */
 void history_check_fencing(const struct history_entry *entries, size_t count,

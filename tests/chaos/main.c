@@ -122,6 +122,8 @@ static const struct row counts[] = {
     ROW("extended by a grant anew", anew),
     ROW("extensions refused: lost", lost),
     ROW("released", released),
+    ROW("calls that took values of counters", counted),
+    ROW("counters read", counters_read),
     ROW("writes accepted", written),
     ROW("stale claims and writes refused", stale),
     ROW("updates lost", updates_lost),
@@ -130,6 +132,8 @@ static const struct row counts[] = {
     ROW("P2: leases looked at", findings.leases),
     ROW("P2: holders beside another", findings.overlaps),
     ROW("refused for the sake of own lock", findings.shut_out),
+    ROW("values of counters given twice", findings.values_twice),
+    ROW("counters that told less later", findings.values_fell),
     ROW("P3: what did not come back", unhealed),
     ROW("P4: accepted tokens that fell", findings.fell),
 };
@@ -221,6 +225,8 @@ static bool all_granted(const struct run_config *config, const struct run_result
         ROW("lost answers made good by asking again", grants_found),
         ROW("asking for what one has", grants_repeated),
         ROW("several locks at once", grants_grouped),
+        ROW("values of counters", counted),
+        ROW("readings of counters", counters_read),
     };
     bool all = true;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {

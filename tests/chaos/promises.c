@@ -1,5 +1,5 @@
 /* What must hold of a history. */
-#include "tests/chaos/history.h"
+#include "tests/chaos/findings.h"
 #include "tests/lib/case.h"
 
 #include <inttypes.h>
@@ -14,12 +14,11 @@ enum {
 size_t history_violations(const struct history_findings *findings)
 {
     return findings->twice + findings->disorder + findings->overlaps + findings->shut_out +
-           findings->fell;
+           findings->fell + findings->values_twice + findings->values_fell;
 }
 
-/* One more of @count, with the two calls that show it. */
-static void find(struct history_findings *findings, size_t *count, const char *what,
-                 const struct history_call *earlier, const struct history_call *later)
+void findings_add(struct history_findings *findings, size_t *count, const char *what,
+                  const struct history_call *earlier, const struct history_call *later)
 {
     char first[HISTORY_LINE_MAX], second[HISTORY_LINE_MAX];
     ++*count;
@@ -30,10 +29,9 @@ static void find(struct history_findings *findings, size_t *count, const char *w
     fprintf(findings->told, "%s:\n    %s    %s", what, first, second);
 }
 
-/* Copies the calls that @wanted accepts, sorted; the caller frees them. */
-static struct history_call *sorted(const struct history *history,
-                                   bool (*wanted)(const struct history_call *),
-                                   int (*order)(const void *, const void *), size_t *ret_count)
+struct history_call *findings_sorted(const struct history *history,
+                                     bool (*wanted)(const struct history_call *),
+                                     int (*order)(const void *, const void *), size_t *ret_count)
 {
     size_t count = 0;
     struct history_call *copy = calloc(history->count + 1, sizeof(*copy));
@@ -74,13 +72,13 @@ static int by_token(const void *a, const void *b)
     return x->token != y->token ? compare((uint64_t)x->token, (uint64_t)y->token) : by_lock(a, b);
 }
 
-static int by_sending(const void *a, const void *b)
+int findings_by_sending(const void *a, const void *b)
 {
     const struct history_call *x = a, *y = b;
     return compare(x->sent_us, y->sent_us);
 }
 
-static int by_answer(const void *a, const void *b)
+int findings_by_answer(const void *a, const void *b)
 {
     const struct history_call *x = a, *y = b;
     return compare(x->answered_us, y->answered_us);
@@ -91,20 +89,22 @@ static int by_answer(const void *a, const void *b)
 static void check_distinct(const struct history *history, struct history_findings *findings)
 {
     size_t count;
-    struct history_call *grants = sorted(history, history_is_grant, by_token, &count);
+    struct history_call *grants = findings_sorted(history, history_is_grant, by_token, &count);
     for (size_t i = 1; i < count; i++)
         if (grants[i - 1].name == grants[i].name && grants[i - 1].token == grants[i].token &&
             !same_lock(&grants[i - 1], &grants[i]))
-            find(findings, &findings->twice, "P1: one token was granted twice", &grants[i - 1],
-                 &grants[i]);
+            findings_add(findings, &findings->twice, "P1: one token was granted twice",
+                         &grants[i - 1], &grants[i]);
     free(grants);
 }
 
 static void check_rising(const struct history *history, struct history_findings *findings)
 {
     size_t count, before = 0;
-    struct history_call *sent = sorted(history, history_is_grant, by_sending, &count);
-    struct history_call *answered = sorted(history, history_is_grant, by_answer, &count);
+    struct history_call *sent =
+        findings_sorted(history, history_is_grant, findings_by_sending, &count);
+    struct history_call *answered =
+        findings_sorted(history, history_is_grant, findings_by_answer, &count);
     const struct history_call *highest[HISTORY_NAMES_MAX] = {NULL};
     for (size_t i = 0; i < count; i++) {
         for (; answered[before].answered_us < sent[i].sent_us; before++) {
@@ -114,8 +114,8 @@ static void check_rising(const struct history *history, struct history_findings 
         }
         const struct history_call *known = highest[sent[i].name];
         if (known && sent[i].token < (same_lock(known, &sent[i]) ? known->token : known->token + 1))
-            find(findings, &findings->disorder, "P1: a later grant has too low a token", known,
-                 &sent[i]);
+            findings_add(findings, &findings->disorder, "P1: a later grant has too low a token",
+                         known, &sent[i]);
     }
     free(sent);
     free(answered);
@@ -138,7 +138,7 @@ static bool concerns_leases(const struct history_call *call)
 /* In the order in which the client made them. */
 static int by_lock_and_sending(const void *a, const void *b)
 {
-    return same_lock(a, b) ? by_sending(a, b) : by_lock(a, b);
+    return same_lock(a, b) ? findings_by_sending(a, b) : by_lock(a, b);
 }
 
 /* Where the calls for the lock of @calls[@begin] end. */
@@ -188,7 +188,8 @@ static void check_alone(const struct history *leases, struct history_findings *f
         const struct history_call *lease = &leases->calls[i];
         const struct history_call **at = &last[lease->name];
         if (*at && !same_lock(*at, lease) && lease->answered_us < (*at)->till_us)
-            find(findings, &findings->overlaps, "P2: granted while another held it", *at, lease);
+            findings_add(findings, &findings->overlaps, "P2: granted while another held it", *at,
+                         lease);
         if (!*at || lease->till_us > (*at)->till_us)
             *at = lease;
     }
@@ -200,7 +201,7 @@ void history_check_exclusion(const struct history *history, const struct history
     size_t calls_count, end;
     struct history leases = {0};
     struct history_call *calls =
-        sorted(history, concerns_leases, by_lock_and_sending, &calls_count);
+        findings_sorted(history, concerns_leases, by_lock_and_sending, &calls_count);
     for (size_t begin = 0; begin < calls_count; begin = end) {
         end = end_of_lock(calls, begin, calls_count);
         const size_t kept = keep_leases(&calls[begin], end - begin, windows, count);
@@ -209,7 +210,7 @@ void history_check_exclusion(const struct history *history, const struct history
     }
     free(calls);
     if (leases.count > 0)
-        qsort(leases.calls, leases.count, sizeof(leases.calls[0]), by_answer);
+        qsort(leases.calls, leases.count, sizeof(leases.calls[0]), findings_by_answer);
     check_alone(&leases, findings);
     findings->leases += leases.count;
     history_fini(&leases);
@@ -227,7 +228,8 @@ static void check_asks(const struct history_call *calls, size_t count,
         const struct history_call *call = &calls[i];
         if (call->by_nobody && call->answered_us < told->till_us &&
             !touched(told, calls[0].sent_us, windows, windows_count))
-            find(findings, &findings->shut_out, "refused for the sake of its own lock", told, call);
+            findings_add(findings, &findings->shut_out, "refused for the sake of its own lock",
+                         told, call);
         if (call->till_us > told->till_us)
             told = call;
     }
@@ -238,7 +240,7 @@ void history_check_asking(const struct history *history, const struct history_wi
 {
     size_t calls_count, end;
     struct history_call *calls =
-        sorted(history, concerns_leases, by_lock_and_sending, &calls_count);
+        findings_sorted(history, concerns_leases, by_lock_and_sending, &calls_count);
     for (size_t begin = 0; begin < calls_count; begin = end) {
         end = end_of_lock(calls, begin, calls_count);
         check_asks(&calls[begin], end - begin, windows, count, findings);

@@ -121,6 +121,10 @@ static void count_calls(const struct history *history, struct run_result *result
         case HISTORY_WRITE:
             result->stale += call->status == 412;
             break;
+        case HISTORY_COUNT:
+            result->counted += call->status == 200 && call->names > 0;
+            result->counters_read += call->status == 200 && call->names == 0;
+            break;
         case HISTORY_LEAVE:
         case HISTORY_KINDS:
             break;
@@ -199,6 +203,7 @@ static void check_calls(const struct stage *stage, const struct faults *faults,
     history_check_order(history, &result->findings);
     history_check_exclusion(history, windows, windows_count, &result->findings);
     history_check_asking(history, windows, windows_count, &result->findings);
+    history_check_counters(history, &result->findings);
     count_calls(history, result);
 }
 

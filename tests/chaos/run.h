@@ -31,7 +31,8 @@ struct run_result {
     size_t grants_grouped;  /* of the grants, those of several locks at once */
     size_t extended, anew, lost; /* extends: 200, 201, 409 */
     size_t released;
-    size_t stale; /* claims and writes refused with 412 */
+    size_t counted, counters_read; /* calls of named counters: 200 */
+    size_t stale;                  /* claims and writes refused with 412 */
     size_t written;
     size_t updates_lost;
     size_t grants_a_second, worst_second; /* on average, at worst */

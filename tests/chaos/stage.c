@@ -251,6 +251,7 @@ void stage_client_start(struct stage *stage, unsigned i)
     add(&args, "--history=%s", history);
     add(&args, "--first=%u", stage->clients_made++ * STAGE_THREADS);
     add(&args, "--threads=%d", STAGE_THREADS);
+    add(&args, "--counting=%d", STAGE_COUNTING);
     add(&args, "--names=%d", STAGE_NAMES);
     add(&args, "--seed=%" PRIu64, stage->seed);
     stage->client[i] = start(stage, &args, "clients.log");

@@ -22,7 +22,8 @@ enum {
     STAGE_MAJORITY = 3,
     STAGE_PAWLDS = 2,
     STAGE_CLIENTS = 8,       /* processes */
-    STAGE_THREADS = 5,       /* clients in each */
+    STAGE_THREADS = 7,       /* clients in each, */
+    STAGE_COUNTING = 2,      /* of which so many only take values of counters */
     STAGE_NAMES = 8,         /* that the clients fight for; beside them come seldom ones */
     STAGE_TTL_MAX_MS = 1000, /* of the fleet: how long one that forgot waits */
     STAGE_REASON_MAX = 24,

@@ -213,9 +213,80 @@ static void what_is_written_is_read_but_for_a_torn_last_line(void **state)
     tempdir_remove(dir);
 }
 
+/* ---- named counters -------------------------------------------------------------------------- */
+
+/* Client 1 took @values of counter 1, or read it, and was told @value. */
+static void counted(unsigned values, uint64_t sent, uint64_t answered, int64_t value)
+{
+    const struct history_call call = {.kind = HISTORY_COUNT,
+                                      .name = 1,
+                                      .client = 1,
+                                      .names = values,
+                                      .sent_us = sent,
+                                      .answered_us = answered,
+                                      .status = 200,
+                                      .token = value};
+    history_add(&history, &call);
+}
+
+static void nothing_is_found_where_values_rise(void **state)
+{
+    (void)state;
+    counted(10, 100, 200, 10);
+    counted(5, 150, 300, 20);
+    counted(0, 310, 320, 20);
+    counted(0, 150, 320, 12);
+    counted(1, 330, 340, 21);
+    check(NULL, 0);
+    assert_int_equal(history_violations(&findings), 0);
+}
+
+static void value_given_twice_is_found(void **state)
+{
+    (void)state;
+    counted(10, 100, 200, 10);
+    counted(5, 150, 300, 14);
+    check(NULL, 0);
+    assert_int_equal(findings.values_twice, 1);
+    assert_int_equal(findings.values_fell, 0);
+}
+
+static void values_below_one_that_was_told_before_are_found(void **state)
+{
+    (void)state;
+    counted(10, 100, 200, 20);
+    counted(10, 201, 300, 10);
+    check(NULL, 0);
+    assert_int_equal(findings.values_twice, 0);
+    assert_int_equal(findings.values_fell, 1);
+}
+
+static void value_below_one_that_was_read_before_is_found(void **state)
+{
+    (void)state;
+    counted(0, 100, 200, 20);
+    counted(1, 201, 300, 20);
+    check(NULL, 0);
+    assert_int_equal(findings.values_fell, 1);
+}
+
+static void reading_of_less_than_was_told_before_is_found(void **state)
+{
+    (void)state;
+    counted(1, 100, 200, 20);
+    counted(0, 201, 300, 19);
+    check(NULL, 0);
+    assert_int_equal(findings.values_fell, 1);
+}
+
 static const struct CMUnitTest cases[] = {
     CASE(nothing_is_found_where_holders_follow_each_other),
     CASE(one_token_twice_is_found),
+    CASE(nothing_is_found_where_values_rise),
+    CASE(value_given_twice_is_found),
+    CASE(values_below_one_that_was_told_before_are_found),
+    CASE(value_below_one_that_was_read_before_is_found),
+    CASE(reading_of_less_than_was_told_before_is_found),
     CASE(a_lower_token_after_an_answer_is_found),
     CASE(a_lower_token_long_after_is_found),
     CASE(a_token_below_one_that_was_answered_before_the_last_is_found),

@@ -168,6 +168,8 @@ static bool allowed(enum history_kind kind, int status)
         return status == 200 || status == 404 || status == 412;
     case HISTORY_WRITE:
         return status == 200 || status == 201 || status == 412;
+    case HISTORY_COUNT:
+        return status == 200 || status == 404 || status == 409;
     case HISTORY_ACQUIRE:
     case HISTORY_LEAVE:
     case HISTORY_KINDS:
@@ -197,6 +199,20 @@ struct call_answer witness_call(const struct client *client, enum history_kind k
         line.token = call_integer(&answer, "token");
     write_down(client, &line, 1);
     return answer;
+}
+
+void witness_count(const struct client *client, unsigned name, unsigned values,
+                   const struct call_request *request)
+{
+    struct history_call line = {
+        .kind = HISTORY_COUNT, .name = name, .client = client->number, .names = values};
+    struct call_answer answer = send_one(request, &line);
+    line.token = line.status == 200 ? call_integer(&answer, "value") : 0;
+    expect_allowed(allowed(HISTORY_COUNT, line.status) && (line.status != 200 || line.token > 0) &&
+                       (line.status != 404 || values == 0),
+                   request, &answer);
+    write_down(client, &line, 1);
+    call_answer_fini(&answer);
 }
 
 void witness_leave(const struct client *client, const struct hold *hold, unsigned at)

@@ -27,6 +27,10 @@ struct call_answer witness_call(const struct client *client, enum history_kind k
                                 const struct hold *hold, unsigned at,
                                 const struct call_request *request);
 
+/* Sends @request, which takes @values of the counter @name, or reads it. */
+void witness_count(const struct client *client, unsigned name, unsigned values,
+                   const struct call_request *request);
+
 /* The client gives lock @at of @hold up, from now on. */
 void witness_leave(const struct client *client, const struct hold *hold, unsigned at);
 
