@@ -29,6 +29,7 @@ uint64_t fence_mutants;
 #define COMING  "P3"          /* what comes back, and in time */
 #define WAITING "W1 W2 W3 W4" /* waiters.h */
 #define LISTED  "L1 L2 L3"    /* listed.h */
+#define COUNTED "C1 C2 C3"    /* counted.h */
 #define UNFOUND "P1 P2 P4 "   /* tokens, and it is not known to be found */
 
 static const struct mutant {
@@ -144,6 +145,12 @@ static const struct mutant {
     {"group-confirmed-in-part", "all of them are confirmed or none", TOKENS, 0,
      MASTER(GROUP_CONFIRMED_IN_PART)},
     {"group-undone-in-part", "all of them are taken back", COMING, 0, MASTER(GROUP_UNDONE_IN_PART)},
+    {"count-majority-of-asked", "values are had by a majority of all N masters", COUNTED,
+     CORE(COUNT_MAJORITY_OF_ASKED), 0},
+    {"count-highest-wins", "... that answers one number, and not by the highest", COUNTED,
+     CORE(COUNT_HIGHEST_WINS), 0},
+    {"count-parts-shared", "each call of a round has a part of its own", COUNTED,
+     CORE(COUNT_PARTS_SHARED), 0},
     {"listing-walks-too-few", "a listing walks N - q + 1 masters", LISTED,
      CORE(LISTING_WALKS_TOO_FEW), 0},
     {"listing-skips-unasked", "a name that nobody can be asked about is not passed over", LISTED,

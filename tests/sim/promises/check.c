@@ -9,12 +9,15 @@ void sim_check_init(struct sim_check *check, bool sane)
 {
     check->sane = sane;
     check->lost = false;
+    check->ever_lost = false;
     check->violation[0] = '\0';
     check->calls_count = 0;
     for (unsigned r = 0; r < SIM_RESOURCES_MAX; r++) {
         check->grants[r].highest = 0;
         check->grants[r].count = 0;
         check->grants[r].held_until_us = 0;
+        check->counted[r].highest = 0;
+        check->counted[r].blocks_count = 0;
     }
     memset(check->asked, 0, sizeof(check->asked));
     memset(check->given_up, 0, sizeof(check->given_up));
@@ -50,6 +53,8 @@ void sim_check_begun(struct sim_check *check, struct sim_call *call)
         check->asked[call->lock]++;
     if (call->kind == FENCE_CALL_ACQUIRE || call->kind == FENCE_CALL_EXTEND)
         sim_grants_begun(check, call);
+    if (call->kind == FENCE_CALL_COUNT)
+        sim_counted_begun(check, call);
 }
 
 static bool error_fits(const struct sim_call *call, int error)
@@ -61,8 +66,11 @@ static bool error_fits(const struct sim_call *call, int error)
     case FENCE_EBUSY:
         return true;
     case FENCE_EHELD:
-    case FENCE_ECONTENDED:
         return call->kind == FENCE_CALL_ACQUIRE;
+    case FENCE_ECONTENDED:
+        return call->kind == FENCE_CALL_ACQUIRE || call->kind == FENCE_CALL_COUNT;
+    case FENCE_ENOENT:
+        return call->kind == FENCE_CALL_COUNT && call->count == 0;
     case FENCE_ELEFT:
         return call->left;
     case FENCE_EWAITTIMEOUT:
@@ -164,6 +172,8 @@ void sim_check_answered(struct sim_check *check, struct sim_call *call,
         if (call->anew)
             call->set.token[0] = answer->token;
         check_extended(check, call, answer, now_us, until_us);
+    } else if (call->kind == FENCE_CALL_COUNT) {
+        sim_counted_answered(check, call, answer->value);
     }
 }
 
@@ -186,6 +196,7 @@ void sim_check_forgot(struct sim_check *check, unsigned machine, uint32_t slot, 
 void sim_check_lost(struct sim_check *check)
 {
     check->lost = true;
+    check->ever_lost = true;
 }
 
 void sim_check_mended(struct sim_check *check)

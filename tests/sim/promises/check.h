@@ -4,6 +4,7 @@
 #define TESTS_SIM_PROMISES_CHECK_H
 
 #include "tests/sim/promises/account.h"
+#include "tests/sim/promises/counted.h"
 #include "tests/sim/promises/grants.h"
 #include "tests/sim/world/message.h"
 
@@ -30,10 +31,12 @@ struct sim_call {
     uint32_t lock;
     uint32_t ttl_ms;
     uint32_t wait_ms;
+    uint32_t count;                   /* count: values; 0: it reads */
     bool idempotent;                  /* acquire: the lock id is the client's own */
     int64_t above[SIM_RESOURCES_MAX]; /* acquire, extend: the highest tokens returned before it
                                          began, to */
-    int64_t least[SIM_RESOURCES_MAX]; /* other lock ids, and to its own */
+    int64_t least[SIM_RESOURCES_MAX]; /* other lock ids, and to its own; count: the highest value
+                                       * that was told */
     bool hopeless;                    /* acquire, extend: begun while a majority had forgotten */
     int error;                        /* its answer's */
     bool found;                       /* the same */
@@ -58,10 +61,12 @@ struct sim_call {
 struct sim_check {
     bool sane;                              /* clocks are: exclusion must hold too */
     bool lost;                              /* a majority forgot: nothing may be granted */
+    bool ever_lost;                         /* it did at some time */
     char violation[SIM_VIOLATION_TEXT_MAX]; /* "": none */
     uint32_t calls_count;
     struct sim_call calls[SIM_CALLS_MAX];
     struct sim_grants grants[SIM_RESOURCES_MAX];
+    struct sim_counted counted[SIM_RESOURCES_MAX]; /* the counter named as the resource */
     uint16_t asked[SIM_CALLS_MAX];   /* of each lock id: how many acquires there were with it */
     uint8_t given_up[SIM_CALLS_MAX]; /* and of which resources it was given up: a set */
     int64_t counters[SIM_MACHINES_MAX][SIM_RESOURCES_MAX];

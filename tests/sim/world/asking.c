@@ -50,6 +50,7 @@ static struct sim_call *send(struct sim_world *world, unsigned c, enum fence_cal
     call->set = set_for(client, kind);
     call->lock = client->lock != SIM_NO_LOCK ? client->lock : id;
     call->ttl_ms = client->ttl_ms;
+    call->count = kind == FENCE_CALL_COUNT ? client->values : 0;
     struct sim_event event = {.kind = SIM_EVENT_CALL, .server = (uint8_t)call->server, .id = id};
     sim_world_schedule(world, sim_chaos_delay_us(&world->chaos, &client->rng, 0), &event);
     return call;

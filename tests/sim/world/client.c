@@ -11,11 +11,13 @@ enum {
     /* Per mille of what a client may choose to do. */
     INSPECTS = 100,
     RELEASES = 850,
+    READS_COUNTER = 300,  /* of those who count */
     RELEASES_AGAIN = 500, /* where the first one's outcome is unknown */
     ASKS_LATER = 300,     /* of those who ask again: perhaps long after their lease has ended */
     DOUBTS = 150,         /* asks again for what it has */
     KEEPS_ID = 150,       /* the lock id of the round before is good for this one */
 
+    VALUES_MAX = 3, /* of one call that counts */
     AGAINS_MAX = 3, /* times that it asks with one lock id, beyond the first */
 };
 
@@ -74,6 +76,15 @@ static void draw_lock_id(struct sim_client *client, const struct sim_plan *plan)
     client->agains = client->own_id ? sim_rng_between(&client->rng, 0, AGAINS_MAX) : 0;
 }
 
+/* Takes values of a counter, or reads it. */
+static void count(struct sim_world *world, unsigned c)
+{
+    struct sim_client *client = &world->clients[c];
+    bool reads = sim_rng_chance(&client->rng, READS_COUNTER);
+    client->values = reads ? 0 : sim_rng_between(&client->rng, 1, VALUES_MAX);
+    sim_asking_send(world, c, FENCE_CALL_COUNT, SIM_CLIENT_INSPECTING);
+}
+
 static void begin_round(struct sim_world *world, unsigned c)
 {
     struct sim_client *client = &world->clients[c];
@@ -86,7 +97,9 @@ static void begin_round(struct sim_world *world, unsigned c)
     client->at = 0;
     client->ttl_ms = sim_rng_between(&client->rng, world->plan.ttl_low_ms, world->plan.ttl_high_ms);
     draw_lock_id(client, &world->plan);
-    if (sim_rng_chance(&client->rng, INSPECTS))
+    if (world->plan.counts && sim_rng_chance(&client->rng, world->plan.counts))
+        count(world, c);
+    else if (sim_rng_chance(&client->rng, INSPECTS))
         sim_asking_send(world, c, FENCE_CALL_INSPECT, SIM_CLIENT_INSPECTING);
     else
         sim_asking_acquire(world, c);

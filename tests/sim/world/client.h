@@ -46,7 +46,8 @@ struct sim_client {
     bool own_id;        /* its own, and may be asked with so often again */
     unsigned agains;
     uint32_t ttl_ms;
-    int64_t value; /* read */
+    uint32_t values; /* that it counts next */
+    int64_t value;   /* read */
 };
 
 #define SIM_NO_CALL UINT32_MAX

@@ -205,6 +205,8 @@ struct sim_request sim_lock_request(const struct fence_request *request)
                  .set = set_of(request),
                  .lock = sim_lock_number(request->lock_id),
                  .call = acquires ? sim_owner_number(request->owner) : SIM_NO_LOCK,
+                 .count = request->count,
+                 .names_max = request->names_max,
                  .extended = request->extended,
                  .ttl_ms = request->ttl_ms,
                  .attempt = request->attempt,
@@ -330,7 +332,7 @@ const char *sim_request_name(const struct sim_request *request)
         [FENCE_REQUEST_TAKE] = "TAKE",       [FENCE_REQUEST_CONFIRM] = "CONFIRM",
         [FENCE_REQUEST_EXTEND] = "EXTEND",   [FENCE_REQUEST_JOIN] = "JOIN",
         [FENCE_REQUEST_RELEASE] = "RELEASE", [FENCE_REQUEST_UNDO] = "UNDO",
-        [FENCE_REQUEST_INSPECT] = "INSPECT",
+        [FENCE_REQUEST_INSPECT] = "INSPECT", [FENCE_REQUEST_COUNT] = "COUNT",
     };
     static const char *const steps[] = {
         [FENCE_REJOIN_MARK] = "MARK",       [FENCE_REJOIN_CLEAR] = "CLEAR",
@@ -366,6 +368,7 @@ const char *sim_reply_name(const struct sim_request *request, const struct sim_r
         [FENCE_REPLY_UNCOUNTED] = "UNCOUNTED",
         [FENCE_REPLY_STALE] = "STALE",
         [FENCE_REPLY_SPENT] = "SPENT",
+        [FENCE_REPLY_FULL] = "FULL",
         [FENCE_REPLY_REFUSED] = "REFUSED",
         [FENCE_REPLY_LOST] = "LOST",
     };

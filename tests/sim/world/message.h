@@ -89,7 +89,9 @@ struct sim_lock_request {
     uint32_t lock;
     uint32_t call;                   /* TAKE: the acquire that it is sent for; SIM_NO_LOCK: an
                                       * extension that acquires again */
-    int64_t hint[SIM_RESOURCES_MAX]; /* TAKE: of each of @set */
+    int64_t hint[SIM_RESOURCES_MAX]; /* TAKE: of each of @set; COUNT */
+    uint32_t count;                  /* COUNT */
+    uint32_t names_max;              /* COUNT */
     uint32_t extended;               /* JOIN */
     uint32_t ttl_ms;
     uint64_t attempt;

@@ -24,7 +24,10 @@ enum {
     OWED_MAX = 8, /* at most */
     BLANK_WORLDS = 16,
     BLANK_WORLD = 5,
-    ASK_WORLDS = 5,  /* of so many, one asks all masters at once, and two spread by slot */
+    ASK_WORLDS = 5,    /* of so many, one asks all masters at once, and two spread by slot */
+    COUNT_WORLDS = 16, /* one seed in so many, of this remainder, has named counters */
+    COUNT_WORLD = 4,
+    COUNTS = 600,    /* of a thousand turns of a client there */
     LIST_WORLDS = 4, /* one seed in so many, of this remainder, has listings */
     LIST_WORLD = 3,
 };
@@ -504,6 +507,7 @@ struct sim_plan sim_plan_of_seed(uint64_t seed, unsigned masters)
     plan.blank = is_blank_of_seed(&plan, seed);
     plan.early = plan.kind == SIM_LOST && seed % 2 == 0;
     plan.ask = ask_of_seed(seed);
+    plan.counts = seed % COUNT_WORLDS == COUNT_WORLD ? COUNTS : 0;
     draw_listings(&plan, seed);
     return plan;
 }

@@ -141,8 +141,10 @@ static void answer(struct sim_world *world, unsigned s, const struct fence_answe
     }
     if (call->kind == FENCE_CALL_ACQUIRE || call->kind == FENCE_CALL_EXTEND)
         sim_lease_check(world, call, world->now_us + valid_us);
-    sim_stats_answer(&world->stats, answer, call->set.count > 1, call->confirming);
-    sim_trace_mix(&world->trace, (uint64_t)answer->token ^ (uint64_t)(int64_t)answer->error);
+    sim_stats_answer(&world->stats, answer, call->set.count > 1, call->confirming,
+                     call->count == 0);
+    sim_trace_mix(&world->trace,
+                  (uint64_t)(answer->token ^ answer->value) ^ (uint64_t)(int64_t)answer->error);
     SIM_SAY(world,
             "server %u answers call %" PRIu64 " (lock %" PRIu32 "): %s, token %" PRId64
             ", valid %" PRIu64 " ms",
@@ -258,7 +260,7 @@ void sim_server_step(struct sim_world *world, unsigned s, struct fence_event *ev
 
 void sim_server_call(struct sim_world *world, unsigned s, struct sim_call *call)
 {
-    bool has_lock = call->kind != FENCE_CALL_INSPECT;
+    bool has_lock = call->kind != FENCE_CALL_INSPECT && call->kind != FENCE_CALL_COUNT;
     bool several = call->set.count > 1;
     uint32_t id = (uint32_t)(call - world->check.calls);
     if (several)
@@ -275,7 +277,8 @@ void sim_server_call(struct sim_world *world, unsigned s, struct sim_call *call)
                 .group = several ? &world->group : NULL,
                 .idempotent = call->idempotent,
                 .token = call->kind == FENCE_CALL_EXTEND ? call->set.token[0] : 0,
-                .ttl_ms = call->ttl_ms,
+                .ttl_ms = call->kind == FENCE_CALL_COUNT ? 0 : call->ttl_ms,
+                .count = call->count,
                 .wait_ms = call->wait_ms,
             },
     };

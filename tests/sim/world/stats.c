@@ -30,8 +30,17 @@ static void extend(struct sim_stats *stats, const struct fence_answer *answer)
     stats->extend_unknown += answer->error == FENCE_ENOQUORUM;
 }
 
+static void count(struct sim_stats *stats, const struct fence_answer *answer, bool reads)
+{
+    stats->counted += answer->error == 0 && !reads;
+    stats->counters_read += answer->error == 0 && reads;
+    stats->counters_absent += answer->error == FENCE_ENOENT;
+    stats->count_contended += answer->error == FENCE_ECONTENDED;
+    stats->count_unknown += answer->error == FENCE_ENOQUORUM;
+}
+
 void sim_stats_answer(struct sim_stats *stats, const struct fence_answer *answer, bool several,
-                      bool confirmed)
+                      bool confirmed, bool reads)
 {
     stats->not_ready += answer->error == FENCE_ENOTREADY;
     stats->busy += answer->error == FENCE_EBUSY;
@@ -53,6 +62,7 @@ void sim_stats_answer(struct sim_stats *stats, const struct fence_answer *answer
         stats->inspect_unknown += answer->error == FENCE_ENOQUORUM;
         break;
     case FENCE_CALL_COUNT:
+        count(stats, answer, reads);
         break;
     }
 }

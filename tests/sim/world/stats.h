@@ -37,6 +37,11 @@
     X(inspected_held)                                                                              \
     X(inspected_free)                                                                              \
     X(inspect_unknown)                                                                             \
+    X(counted)                                                                                     \
+    X(counters_read)                                                                               \
+    X(counters_absent)                                                                             \
+    X(count_contended)                                                                             \
+    X(count_unknown)                                                                               \
     X(waits_abandoned)                                                                             \
     X(left)                                                                                        \
     X(waits) /* of those that may wait: behind others, or for a holder */                          \
@@ -134,8 +139,8 @@ static inline void sim_stats_most(uint64_t *stat, uint64_t now)
 }
 
 /* Counts an answer; @several: the call was for more than one; @confirmed: the grant took a second
- * round. */
+ * round; @reads: a counter was only read. */
 void sim_stats_answer(struct sim_stats *stats, const struct fence_answer *answer, bool several,
-                      bool confirmed);
+                      bool confirmed, bool reads);
 
 #endif
