@@ -22,15 +22,16 @@ enum {
 
 /* What is done to a master behind its back. */
 enum contract_harm {
-    CONTRACT_FORGET,       /* everything that it holds is gone */
-    CONTRACT_RENUMBER,     /* its marker names another member */
-    CONTRACT_FOLLOW,       /* it was a replica for a moment: another lineage */
-    CONTRACT_SOFTEN,       /* its settings no longer make it durable */
-    CONTRACT_SET_COUNTER,  /* the counter of a resource is @number */
-    CONTRACT_SET_FLOOR,    /* the floor of all counters is @number */
-    CONTRACT_FOREIGN_LOCK, /* the key of a lock holds what Pawl did not write, ... */
-    CONTRACT_ENDLESS_LOCK, /* ... or has no expiry */
-    CONTRACT_MISCOUNT,     /* a counter is no number */
+    CONTRACT_FORGET,        /* everything that it holds is gone */
+    CONTRACT_RENUMBER,      /* its marker names another member */
+    CONTRACT_FOLLOW,        /* it was a replica for a moment: another lineage */
+    CONTRACT_SOFTEN,        /* its settings no longer make it durable */
+    CONTRACT_SET_COUNTER,   /* the counter of a resource is @number */
+    CONTRACT_SET_FLOOR,     /* the floor of all counters is @number */
+    CONTRACT_FOREIGN_LOCK,  /* the key of a lock holds what Pawl did not write, ... */
+    CONTRACT_ENDLESS_LOCK,  /* ... or has no expiry */
+    CONTRACT_MISCOUNT,      /* a counter is no number, */
+    CONTRACT_MISCOUNT_NAME, /* or a named one is none */
 };
 
 struct contract_harming {
@@ -50,7 +51,8 @@ struct contract_master;
 
 /* A kind of master. What a reply points to lives until the next call. */
 struct contract_ops {
-    bool has_keys; /* somebody may write its keys by hand: FOREIGN_LOCK, ENDLESS_LOCK, MISCOUNT */
+    bool
+        has_keys; /* somebody may write its keys by hand: FOREIGN_LOCK, ENDLESS_LOCK, MISCOUNT... */
     bool has_settings; /* somebody may change while it runs how it keeps writes: SOFTEN */
 
     /* A blank one. @durable: it loses nothing in a crash. */

@@ -184,6 +184,8 @@ static void ask(struct play *play, const struct contract_step *step)
         .ttl_ms = step->ttl_ms ? step->ttl_ms : CONTRACT_TTL_MS,
         .extensions = CONTRACT_EXTENSIONS,
         .extended = step->extended,
+        .count = step->count,
+        .names_max = step->names_max ? step->names_max : CONTRACT_NAMES,
         .waits = step->waits,
         .idempotent = step->again,
         .group = group.count > 1 || step->group ? &group : NULL,

@@ -321,6 +321,9 @@ static void redis_harm(struct contract_master *master, const struct contract_har
         freeReplyObject(
             redis_fleet_command(fleet, 0, "HSET pawl:fleet %u x", (unsigned)harming->slot));
         break;
+    case CONTRACT_MISCOUNT_NAME:
+        freeReplyObject(redis_fleet_command(fleet, 0, "HSET pawl:fleet n:%s x", harming->resource));
+        break;
     }
 }
 

@@ -14,10 +14,15 @@
     {RELEASE(A), __VA_ARGS__}, \
     {UNDO(A, 1), __VA_ARGS__}, \
     {UNDO(A, 1), .on = "ab", __VA_ARGS__}, \
+    {COUNT(5), __VA_ARGS__}, \
+    {COUNT(0), HINT(20), __VA_ARGS__}, \
     {INSPECT, __VA_ARGS__}
 
 /* What stood there stands there still, and nothing was counted. */
-#define NOTHING_WAS_DONE {INSPECT, HELD(A), .numbers = {1}}, {TAKE(A, 1), .on = "c", NUMBER(2)}
+#define NOTHING_WAS_DONE \
+    {INSPECT, HELD(A), .numbers = {1}}, \
+    {TAKE(A, 1), .on = "c", NUMBER(2)}, \
+    {COUNT(0), NO}
 
 ROWS(refusing,
     ROW(view_below_the_masters_own_is_refused_and_told_what_is_known,

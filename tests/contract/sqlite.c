@@ -282,7 +282,9 @@ static void sqlite_harm(struct contract_master *master, const struct contract_ha
 {
     switch (harming->harm) {
     case CONTRACT_FORGET:
-        write_behind(master, "DELETE FROM marker; DELETE FROM counter; DELETE FROM lock", 0, 0);
+        write_behind(master,
+                     "DELETE FROM marker; DELETE FROM counter; DELETE FROM named; DELETE FROM lock",
+                     0, 0);
         break;
     case CONTRACT_RENUMBER:
         write_behind(master, "UPDATE marker SET member = ?1", CONTRACT_ME + 2, 0);

@@ -18,6 +18,7 @@ enum {
     CONTRACT_RESOURCES = 3,
     CONTRACT_TTL_MS = 30000,
     CONTRACT_EXTENSIONS = 3,
+    CONTRACT_NAMES = 100,
     CONTRACT_ADMITTED = 25, /* its incarnation before the first step */
 };
 
@@ -56,6 +57,8 @@ struct contract_step {
     int64_t hints[CONTRACT_RESOURCES];  /* the same */
     uint32_t ttl_ms;                    /* 0: CONTRACT_TTL_MS */
     uint32_t extended;                  /* JOIN */
+    uint32_t count;                     /* COUNT */
+    uint32_t names_max;                 /* COUNT; 0: CONTRACT_NAMES */
     bool unlabelled;                    /* the holder has no label */
     bool waits;
     bool again;
@@ -140,6 +143,7 @@ struct contract_rows {
 #define RELEASE(id)          REQUEST(RELEASE, id)
 #define UNDO(id, by)         REQUEST(UNDO, id), .attempt = (by)
 #define INSPECT              REQUEST(INSPECT, "")
+#define COUNT(values)        REQUEST(COUNT, ""), .count = (values)
 #define HINT(...)            .hints = {__VA_ARGS__}
 
 #define REJOIN(what) .doing = CONTRACT_REJOIN, .step = FENCE_REJOIN_##what
@@ -177,6 +181,7 @@ struct contract_rows {
 #define ENDLESS        .reply = FENCE_REPLY_ENDLESS
 #define SPENT          .reply = FENCE_REPLY_SPENT
 #define MISCOUNTED     .reply = FENCE_REPLY_MISCOUNTED
+#define FULL           .reply = FENCE_REPLY_FULL
 #define REFUSED        .reply = FENCE_REPLY_REFUSED
 #define LOST           .reply = FENCE_REPLY_LOST
 

@@ -18,9 +18,26 @@ static uint64_t next_cursor(uint64_t cursor, uint32_t end)
     return cursor + 1 < end ? cursor + 1 : 0;
 }
 
+/* Behind the slots, by resource. */
+static void read_named(const struct sim_master *master, uint64_t cursor, struct sim_reply *reply)
+{
+    int64_t number = master->memory.named[cursor - master->slots];
+    reply->cursor = next_cursor(cursor, master->slots + master->resources);
+    reply->has_page = number > 0;
+    if (!reply->has_page)
+        return;
+    reply->page = (struct sim_page){
+        .part = FENCE_REJOIN_COUNTERS,
+        .slot = (uint32_t)cursor,
+        .floor = master->memory.counters.floor,
+        .counter = number,
+    };
+}
+
 static void read_counter(const struct sim_master *master, uint64_t cursor, struct sim_reply *reply)
 {
-    reply->cursor = next_cursor(cursor, master->slots);
+    uint32_t names = sim_master_names(master) > 0 ? master->resources : 0;
+    reply->cursor = next_cursor(cursor, master->slots + names);
     reply->has_page = true;
     reply->page = (struct sim_page){
         .part = FENCE_REJOIN_COUNTERS,
@@ -55,7 +72,10 @@ static void read_lock(const struct sim_master *master, uint64_t cursor, uint64_t
 void sim_import_read(const struct sim_master *master, const struct sim_rejoin_request *rejoin,
                      uint64_t local_us, struct sim_reply *reply)
 {
-    if (rejoin->part == FENCE_REJOIN_COUNTERS)
+    bool counters = rejoin->part == FENCE_REJOIN_COUNTERS;
+    if (counters && rejoin->cursor >= master->slots)
+        read_named(master, rejoin->cursor, reply);
+    else if (counters)
         read_counter(master, rejoin->cursor, reply);
     else
         read_lock(master, rejoin->cursor, local_us, reply);
@@ -75,6 +95,12 @@ static void merge_counter(struct sim_counters *counters, const struct sim_page *
         return;
     raise_to(&counters->floor, page->floor);
     raise_to(&counters->slot[page->slot], page->counter);
+}
+
+static void merge_named(struct sim_master *master, const struct sim_page *page)
+{
+    if (!SIM_MUTANT(NAMED_NOT_IMPORTED))
+        raise_to(&master->memory.named[page->slot - master->slots], page->counter);
 }
 
 /* Locks of two ids: which of them counts is not to be known here. */
@@ -121,7 +147,12 @@ static void merge_lock(struct sim_lock *lock, const struct sim_lock *read)
 void sim_import_merge(struct sim_master *master, const struct sim_page *page, unsigned source,
                       uint64_t local_us)
 {
-    if (page->part == FENCE_REJOIN_COUNTERS) {
+    bool counters = page->part == FENCE_REJOIN_COUNTERS;
+    if (counters && page->slot >= master->slots) {
+        merge_named(master, page);
+        return;
+    }
+    if (counters) {
         merge_counter(&master->memory.counters, page);
         return;
     }

@@ -271,6 +271,32 @@ static struct sim_reply extend(struct sim_master *master, struct sim_lock *lock,
     return reply;
 }
 
+/* ---- counting for a name --------------------------------------------------------------------- */
+
+static int64_t larger_of(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The token of COUNT is how many values are taken. A read makes a counter only where a hint tells
+ * that another master has it. */
+static struct sim_reply count_named(struct sim_master *master,
+                                    const struct sim_lock_request *request)
+{
+    int64_t *named = &master->memory.named[request->set.resource[0]];
+    int64_t values = request->set.token[0];
+    int64_t floor = SIM_MUTANT(NAMED_BELOW_FLOOR) ? 0 : master->memory.counters.floor;
+    int64_t base = larger_of(larger_of(*named, floor), request->hint[0]);
+    if (*named == 0 && values == 0 && request->hint[0] == 0)
+        return yes_or_no(false);
+    if (*named == 0 && values > 0 && sim_master_names(master) >= master->names_max)
+        return (struct sim_reply){.kind = FENCE_REPLY_FULL};
+    if (base > FENCE_TOKEN_MAX - values)
+        return (struct sim_reply){.kind = FENCE_REPLY_SPENT};
+    *named = base + values;
+    return (struct sim_reply){.kind = FENCE_REPLY_NUMBER, .number = {*named}};
+}
+
 /* ---- the rest -------------------------------------------------------------------------------- */
 
 static void drop(struct sim_master *master, uint32_t resource, uint64_t local_us,
@@ -346,7 +372,7 @@ struct sim_reply sim_locks_execute(struct sim_master *master,
     case FENCE_REQUEST_INSPECT:
         return lock->present ? held(lock, 0, local_us) : yes_or_no(false);
     case FENCE_REQUEST_COUNT:
-        break;
+        return count_named(master, request);
     }
     return (struct sim_reply){.kind = FENCE_REPLY_REFUSED};
 }

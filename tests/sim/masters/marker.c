@@ -174,6 +174,9 @@ static bool survey(const struct sim_master *master, const struct sim_rejoin_requ
     for (uint32_t slot = 0; slot < master->slots; slot++)
         if (*ret_highest < memory->counters.slot[slot])
             *ret_highest = memory->counters.slot[slot];
+    for (uint32_t r = 0; r < master->resources; r++)
+        if (*ret_highest < memory->named[r])
+            *ret_highest = memory->named[r];
     return true;
 }
 

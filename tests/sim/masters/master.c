@@ -17,6 +17,14 @@ int64_t sim_master_counter(const struct sim_master *master, uint32_t slot)
     return counters->slot[slot] > counters->floor ? counters->slot[slot] : counters->floor;
 }
 
+uint32_t sim_master_names(const struct sim_master *master)
+{
+    uint32_t names = 0;
+    for (uint32_t r = 0; r < master->resources; r++)
+        names += master->memory.named[r] > 0;
+    return names;
+}
+
 bool sim_master_expire(struct sim_master *master, uint32_t resource)
 {
     bool was_present = master->memory.locks[resource].present;

@@ -37,6 +37,7 @@ struct sim_memory {
     bool tainted; /* it lost something since it was admitted, and a restart would hide that */
     struct sim_marker marker;
     struct sim_counters counters;
+    int64_t named[SIM_RESOURCES_MAX]; /* counters by name, apart from those of slots; 0: none */
     struct sim_lock locks[SIM_RESOURCES_MAX];
 };
 
@@ -45,6 +46,7 @@ struct sim_master {
     uint32_t slots;      /* counters in use: resource r counts in slot r mod slots */
     uint32_t resources;  /* in use */
     uint32_t extensions; /* cap on the extensions of one grant */
+    uint32_t names_max;  /* named counters beyond which none is made */
     unsigned majority;   /* of the fleet */
     unsigned member;     /* at whose address it stands, or stood */
     uint32_t run;
@@ -66,6 +68,9 @@ uint32_t sim_master_slot(const struct sim_master *master, uint32_t resource);
 
 /* The next number that it gives out would be one more than this. */
 int64_t sim_master_counter(const struct sim_master *master, uint32_t slot);
+
+/* How many named counters it has. */
+uint32_t sim_master_names(const struct sim_master *master);
 
 /* The lock of @resource goes, as if its time had come. False if there was none. */
 bool sim_master_expire(struct sim_master *master, uint32_t resource);

@@ -48,6 +48,8 @@ enum sim_mutant {
     SIM_MUTANT_GROUP_IN_PART,       /* TAKE of several looks at the first only */
     SIM_MUTANT_GROUP_CONFIRMED_IN_PART, /* CONFIRM of several looks at the first only */
     SIM_MUTANT_GROUP_UNDONE_IN_PART,    /* UNDO of several does */
+    SIM_MUTANT_NAMED_NOT_IMPORTED,      /* INSTALL merges no named counters */
+    SIM_MUTANT_NAMED_BELOW_FLOOR,       /* COUNT does not look at the floor */
 };
 
 /* A set: bit SIM_MUTANT_X. */
