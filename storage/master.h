@@ -73,10 +73,11 @@ struct storage_master_ops {
     void (*rejoin)(struct storage_master *master, const struct fence_rejoin_request *request);
     void (*handshake)(struct storage_master *master);
     void (*restamp)(struct storage_master *master, const struct fence_facts *facts);
-    int (*scan)(struct storage_master *master, uint64_t cursor, const char *prefix, unsigned keys,
-                storage_found_fn *told, void *context);
-    int (*holders)(struct storage_master *master, const struct fence_lock_name *names, size_t count,
-                   storage_found_fn *told, void *context);
+    int (*scan)(struct storage_master *master, enum fence_listing_kind kind, uint64_t cursor,
+                const char *prefix, unsigned keys, storage_found_fn *told, void *context);
+    int (*holders)(struct storage_master *master, enum fence_listing_kind kind,
+                   const struct fence_lock_name *names, size_t count, storage_found_fn *told,
+                   void *context);
     const char *(*address)(const struct storage_master *master);
     const char *(*detail)(const struct storage_master *master);
     uint64_t (*round_trip_us)(const struct storage_master *master);
@@ -154,7 +155,8 @@ static inline void storage_master_restamp(struct storage_master *master,
     master->ops->restamp(master, facts);
 }
 
-/* Asks for the next step of a walk over the names that begin with @prefix. @cursor is 0, or where
+/* Asks for the next step of a walk over the names that begin with @prefix: those of locks, or of
+ * named counters, as @kind says. @cursor is 0, or where
  * the step before says that the next begins, in the same process. @keys: 1 to
  * FENCE_SCAN_KEYS_MAX, how many keys to look at.
  *
@@ -162,20 +164,23 @@ static inline void storage_master_restamp(struct storage_master *master,
  * once. A step may find none, and may find more than @keys.
  *
  * FENCE_EIO: there is no connection to ask on; FENCE_ENOMEM. Then @told is not called. */
-FENCE_CHECKED static inline int storage_master_scan(struct storage_master *master, uint64_t cursor,
+FENCE_CHECKED static inline int storage_master_scan(struct storage_master *master,
+                                                    enum fence_listing_kind kind, uint64_t cursor,
                                                     const char *prefix, unsigned keys,
                                                     storage_found_fn *told, void *context)
 {
-    return master->ops->scan(master, cursor, prefix, keys, told, context);
+    return master->ops->scan(master, kind, cursor, prefix, keys, told, context);
 }
 
-/* Asks under whose ids the locks of @names (@count > 0 of them) stand there. The same errors. */
+/* Asks under whose ids the locks of @names (@count > 0 of them) stand there, or which counters of
+ * these names there are. The same errors. */
 FENCE_CHECKED static inline int storage_master_holders(struct storage_master *master,
+                                                       enum fence_listing_kind kind,
                                                        const struct fence_lock_name *names,
                                                        size_t count, storage_found_fn *told,
                                                        void *context)
 {
-    return master->ops->holders(master, names, count, told, context);
+    return master->ops->holders(master, kind, names, count, told, context);
 }
 
 /* Where it is, for people and logs: no user, no password. Lives as long as the master. */

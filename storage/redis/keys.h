@@ -7,6 +7,9 @@
 /* One hash: the marker and all counters, which live or die together. */
 #define STORAGE_FLEET_KEY FENCE_FLEET_KEY
 
+/* Before a name: the field of its counter in that hash. */
+#define STORAGE_COUNTER_FIELD "n:"
+
 /* The marker's note, for people who find the key. It is also longer than what Redis keeps in a list
  * of fields (hash-max-listpack-value). So counters are found by hash from the first on.
  */

@@ -221,16 +221,17 @@ static void redis_restamp(struct storage_master *base, const struct fence_facts 
     storage_handshake_restamp(&master->session, facts);
 }
 
-static int redis_scan(struct storage_master *base, uint64_t cursor, const char *prefix,
-                      unsigned keys, storage_found_fn *told, void *context)
+static int redis_scan(struct storage_master *base, enum fence_listing_kind kind, uint64_t cursor,
+                      const char *prefix, unsigned keys, storage_found_fn *told, void *context)
 {
-    return storage_scan_names(&redis_of(base)->session, cursor, prefix, keys, told, context);
+    return storage_scan_names(&redis_of(base)->session, kind, cursor, prefix, keys, told, context);
 }
 
-static int redis_holders(struct storage_master *base, const struct fence_lock_name *names,
-                         size_t count, storage_found_fn *told, void *context)
+static int redis_holders(struct storage_master *base, enum fence_listing_kind kind,
+                         const struct fence_lock_name *names, size_t count, storage_found_fn *told,
+                         void *context)
 {
-    return storage_scan_holders(&redis_of(base)->session, names, count, told, context);
+    return storage_scan_holders(&redis_of(base)->session, kind, names, count, told, context);
 }
 
 static const char *redis_address(const struct storage_master *base)

@@ -12,6 +12,7 @@
 
 enum {
     LOCK_KEY_LEN = sizeof(STORAGE_LOCK_KEY) - 1,
+    COUNTER_FIELD_LEN = sizeof(STORAGE_COUNTER_FIELD) - 1,
     PATTERN_MAX = LOCK_KEY_LEN + 2 * FENCE_RESOURCE_MAX + 2, /* all escaped, a star, the end */
     MGET_HEAD_MAX = 64,
     IMPORTED_LEN =
@@ -21,16 +22,18 @@ enum {
 /* Who wants to know. */
 struct question {
     const struct storage_session *session;
+    enum fence_listing_kind kind;
     storage_found_fn *told;
     void *context;
 };
 
-static struct question *question_new(const struct storage_session *session, storage_found_fn *told,
+static struct question *question_new(const struct storage_session *session,
+                                     enum fence_listing_kind kind, storage_found_fn *told,
                                      void *context)
 {
     struct question *question = malloc(sizeof(*question));
     if (question)
-        *question = (struct question){session, told, context};
+        *question = (struct question){session, kind, told, context};
     return question;
 }
 
@@ -45,35 +48,55 @@ static void tell_found(struct question *question, const struct fence_found *foun
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-const char *storage_scan_name(const redisReply *key)
+static const char *name_behind(const redisReply *text, const char *begin, size_t len)
 {
-    if (key->type != REDIS_REPLY_STRING || key->len <= LOCK_KEY_LEN ||
-        memcmp(key->str, STORAGE_LOCK_KEY, LOCK_KEY_LEN) != 0 ||
-        !fence_resource_valid(key->str + LOCK_KEY_LEN, key->len - LOCK_KEY_LEN))
+    if (text->type != REDIS_REPLY_STRING || text->len <= len ||
+        memcmp(text->str, begin, len) != 0 ||
+        !fence_resource_valid(text->str + len, text->len - len))
         return NULL;
-    return key->str + LOCK_KEY_LEN;
+    return text->str + len;
 }
 
-static void on_scan_reply(redisAsyncContext *context, void *data, void *question)
+const char *storage_scan_name(const redisReply *key)
+{
+    return name_behind(key, STORAGE_LOCK_KEY, LOCK_KEY_LEN);
+}
+
+const char *storage_scan_counter(const redisReply *field)
+{
+    return name_behind(field, STORAGE_COUNTER_FIELD, COUNTER_FIELD_LEN);
+}
+
+/* Keys, or fields and their values in turn. */
+static void read_names(enum fence_listing_kind kind, const redisReply *texts,
+                       struct fence_found *found)
+{
+    bool counters = kind == FENCE_LISTING_COUNTERS;
+    size_t count = counters ? texts->elements / 2 : texts->elements;
+    const char **names = calloc(count + 1, sizeof(*names));
+    found->count = count;
+    found->error = names ? 0 : FENCE_ENOMEM;
+    for (size_t k = 0; names && k < count; k++)
+        names[k] = counters ? storage_scan_counter(texts->element[2 * k])
+                            : storage_scan_name(texts->element[k]);
+    found->names = names;
+}
+
+static void on_scan_reply(redisAsyncContext *context, void *data, void *privdata)
 {
     const redisReply *reply = data;
-    const char **names = NULL;
+    struct question *question = privdata;
     struct fence_found found = {.part = reply ? FENCE_PART_REFUSED : FENCE_PART_TIMEOUT};
     (void)context;
     if (reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
         reply->element[1]->type == REDIS_REPLY_ARRAY &&
         storage_text_number(reply->element[0], UINT64_MAX, &found.next)) {
-        const redisReply *keys = reply->element[1];
         found.part = FENCE_PART_GRANTED;
-        found.count = keys->elements;
-        names = calloc(found.count + 1, sizeof(*names));
-        found.error = names ? 0 : FENCE_ENOMEM;
-        for (size_t k = 0; names && k < found.count; k++)
-            names[k] = storage_scan_name(keys->element[k]);
-        found.names = names;
+        read_names(question->kind, reply->element[1], &found);
     }
+    const char *const *names = found.names;
     tell_found(question, &found);
-    free(names);
+    free((void *)names);
 }
 
 uint64_t storage_scan_holder(const redisReply *value)
@@ -90,9 +113,16 @@ uint64_t storage_scan_holder(const redisReply *value)
     return fence_lock_id_hash(lock_id);
 }
 
-static void on_holders_reply(redisAsyncContext *context, void *data, void *question)
+static uint64_t holder_in(enum fence_listing_kind kind, const redisReply *value)
+{
+    return kind == FENCE_LISTING_COUNTERS ? value->type == REDIS_REPLY_STRING
+                                          : storage_scan_holder(value);
+}
+
+static void on_holders_reply(redisAsyncContext *context, void *data, void *privdata)
 {
     const redisReply *reply = data;
+    struct question *question = privdata;
     uint64_t *holders = NULL;
     struct fence_found found = {.part = reply ? FENCE_PART_REFUSED : FENCE_PART_TIMEOUT};
     (void)context;
@@ -102,7 +132,7 @@ static void on_holders_reply(redisAsyncContext *context, void *data, void *quest
         holders = calloc(found.count + 1, sizeof(*holders));
         found.error = holders ? 0 : FENCE_ENOMEM;
         for (size_t k = 0; holders && k < found.count; k++)
-            holders[k] = storage_scan_holder(reply->element[k]);
+            holders[k] = holder_in(question->kind, reply->element[k]);
         found.holders = holders;
     }
     tell_found(question, &found);
@@ -111,12 +141,12 @@ static void on_holders_reply(redisAsyncContext *context, void *data, void *quest
 
 /* ---- questions ------------------------------------------------------------------------------- */
 
-/* "pawl:lock:<prefix>*", where nothing in the prefix means anything but itself. */
-static void write_pattern(char pattern[static PATTERN_MAX], const char *prefix)
+/* "<begin><prefix>*", where nothing in the prefix means anything but itself. */
+static void write_pattern(char pattern[static PATTERN_MAX], const char *begin, const char *prefix)
 {
-    size_t len = LOCK_KEY_LEN;
-    assert(strlen(prefix) <= FENCE_RESOURCE_MAX);
-    memcpy(pattern, STORAGE_LOCK_KEY, LOCK_KEY_LEN);
+    size_t len = strlen(begin);
+    assert(len <= LOCK_KEY_LEN && strlen(prefix) <= FENCE_RESOURCE_MAX);
+    memcpy(pattern, begin, len);
     for (; *prefix != '\0'; prefix++) {
         if (strchr("*?[]^\\", *prefix))
             pattern[len++] = '\\';
@@ -126,52 +156,74 @@ static void write_pattern(char pattern[static PATTERN_MAX], const char *prefix)
     pattern[len] = '\0';
 }
 
-int storage_scan_names(const struct storage_session *session, uint64_t cursor, const char *prefix,
-                       unsigned keys, storage_found_fn *told, void *context)
+static int send_scan(struct question *question, uint64_t cursor, const char *prefix, unsigned keys)
 {
     char pattern[PATTERN_MAX];
+    redisAsyncContext *context = question->session->connection->context;
+    if (question->kind == FENCE_LISTING_COUNTERS) {
+        write_pattern(pattern, STORAGE_COUNTER_FIELD, prefix);
+        return redisAsyncCommand(context, on_scan_reply, question,
+                                 "HSCAN " STORAGE_FLEET_KEY " %llu MATCH %s COUNT %u",
+                                 (unsigned long long)cursor, pattern, keys);
+    }
+    write_pattern(pattern, STORAGE_LOCK_KEY, prefix);
+    return redisAsyncCommand(context, on_scan_reply, question,
+                             "SCAN %llu MATCH %s COUNT %u TYPE string", (unsigned long long)cursor,
+                             pattern, keys);
+}
+
+int storage_scan_names(const struct storage_session *session, enum fence_listing_kind kind,
+                       uint64_t cursor, const char *prefix, unsigned keys, storage_found_fn *told,
+                       void *context)
+{
     assert(keys >= 1 && keys <= FENCE_SCAN_KEYS_MAX);
     if (session->connection->link != STORAGE_LINK_READY)
         return FENCE_EIO;
-    struct question *question = question_new(session, told, context);
+    struct question *question = question_new(session, kind, told, context);
     if (!question)
         return FENCE_ENOMEM;
-    write_pattern(pattern, prefix);
-    if (redisAsyncCommand(session->connection->context, on_scan_reply, question,
-                          "SCAN %llu MATCH %s COUNT %u TYPE string", (unsigned long long)cursor,
-                          pattern, keys) == REDIS_OK)
+    if (send_scan(question, cursor, prefix, keys) == REDIS_OK)
         return 0;
     free(question);
     return FENCE_EIO;
 }
 
-/* MGET of all the keys; malloc'd, NULL if memory is out. */
-static char *write_mget(const struct fence_lock_name *names, size_t count, size_t *ret_len)
+/* MGET of all the keys, or HMGET of all the fields; malloc'd, NULL if memory is out. */
+static char *write_mget(enum fence_listing_kind kind, const struct fence_lock_name *names,
+                        size_t count, size_t *ret_len)
 {
+    bool counters = kind == FENCE_LISTING_COUNTERS;
+    const char *begin = counters ? STORAGE_COUNTER_FIELD : STORAGE_LOCK_KEY;
     char *command = malloc(MGET_HEAD_MAX + count * STORAGE_KEY_BYTES);
     if (!command)
         return NULL;
-    size_t len = storage_resp_head(command, '*', 1 + count);
-    len += storage_resp_bulk(command + len, "MGET", strlen("MGET"));
+    size_t len = storage_resp_head(command, '*', 1 + counters + count);
+    if (counters) {
+        len += storage_resp_bulk(command + len, "HMGET", strlen("HMGET"));
+        len += storage_resp_bulk(command + len, STORAGE_FLEET_KEY, strlen(STORAGE_FLEET_KEY));
+    } else {
+        len += storage_resp_bulk(command + len, "MGET", strlen("MGET"));
+    }
     for (size_t i = 0; i < count; i++) {
         char key[LOCK_KEY_LEN + FENCE_RESOURCE_MAX + 1];
-        int key_len = snprintf(key, sizeof(key), "%s%s", STORAGE_LOCK_KEY, names[i].text);
+        int key_len = snprintf(key, sizeof(key), "%s%s", begin, names[i].text);
         len += storage_resp_bulk(command + len, key, (size_t)key_len);
     }
     *ret_len = len;
     return command;
 }
 
-int storage_scan_holders(const struct storage_session *session, const struct fence_lock_name *names,
-                         size_t count, storage_found_fn *told, void *context)
+int storage_scan_holders(const struct storage_session *session, enum fence_listing_kind kind,
+                         const struct fence_lock_name *names, size_t count, storage_found_fn *told,
+                         void *context)
 {
     int error = FENCE_ENOMEM;
     size_t len = 0;
     assert(count > 0);
     if (session->connection->link != STORAGE_LINK_READY)
         return FENCE_EIO;
-    struct question *question = question_new(session, told, context);
-    char *command = write_mget(names, count, &len);
+    struct question *question = question_new(session, kind, told, context);
+    char *command = write_mget(kind, names, count, &len);
     if (!question || !command)
         goto out;
     error = FENCE_EIO;

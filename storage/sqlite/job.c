@@ -159,13 +159,15 @@ static void do_rejoin(struct storage_job *job, struct storage_state *state)
 
 /* ---- listings -------------------------------------------------------------------------------- */
 
-struct storage_job *storage_job_new_names(struct storage_sqlite_master *master, uint64_t cursor,
+struct storage_job *storage_job_new_names(struct storage_sqlite_master *master,
+                                          enum fence_listing_kind kind, uint64_t cursor,
                                           const char *prefix, unsigned keys)
 {
     assert(keys >= 1 && keys <= FENCE_SCAN_KEYS_MAX);
     struct storage_job *job = storage_job_new(master, STORAGE_JOB_NAMES);
     if (!job)
         return NULL;
+    job->listed = kind;
     job->cursor = cursor;
     job->keys = keys;
     storage_state_copy(job->prefix, sizeof(job->prefix), prefix);
@@ -173,11 +175,13 @@ struct storage_job *storage_job_new_names(struct storage_sqlite_master *master, 
 }
 
 struct storage_job *storage_job_new_holders(struct storage_sqlite_master *master,
+                                            enum fence_listing_kind kind,
                                             const struct fence_lock_name *names, size_t count)
 {
     struct storage_job *job = storage_job_new(master, STORAGE_JOB_HOLDERS);
     if (!job)
         return NULL;
+    job->listed = kind;
     job->names = malloc(count * sizeof(*names));
     job->holders = calloc(count, sizeof(*job->holders));
     if (!job->names || !job->holders) {
@@ -222,22 +226,26 @@ static struct fence_lock_name *next_name(struct storage_job *job)
     return &job->names[job->names_count];
 }
 
-/* Looks at so many locks, and at all that have the hash of the last: a walk goes on behind them. */
+/* Looks at so many rows, and at all that have the number of the last, which is the hash of a lock:
+ * a walk goes on behind them. */
 static void do_names(struct storage_job *job, struct storage_state *state)
 {
     size_t len = strlen(job->prefix);
     int64_t last = 0;
-    struct storage_sql sql = storage_state_use(state, STORAGE_NAMES);
+    bool counters = job->listed == FENCE_LISTING_COUNTERS;
+    enum storage_statement which = counters ? STORAGE_NAMED_NAMES : STORAGE_NAMES;
+    struct storage_sql sql = storage_state_use(state, which);
     storage_sql_bind_int(&sql, 1, (int64_t)job->cursor);
-    storage_sql_bind_int(&sql, 2, (int64_t)state->now_ms);
+    if (!counters)
+        storage_sql_bind_int(&sql, 2, (int64_t)state->now_ms);
     job->cursor = 0;
     for (unsigned looked = 0; storage_sql_row(&sql); looked++) {
-        int64_t hash = sqlite3_column_int64(sql.stmt, 0);
-        if (looked >= job->keys && hash != last) {
-            job->cursor = (uint64_t)hash;
+        int64_t number = sqlite3_column_int64(sql.stmt, 0);
+        if (looked >= job->keys && number != last) {
+            job->cursor = (uint64_t)number;
             break;
         }
-        last = hash;
+        last = number;
         struct fence_lock_name *name = next_name(job);
         job->no_room = !name;
         if (!name)
@@ -245,13 +253,18 @@ static void do_names(struct storage_job *job, struct storage_state *state)
         storage_sql_column_text(&sql, 1, name->text, sizeof(name->text));
         job->names_count += strncmp(name->text, job->prefix, len) == 0;
     }
-    storage_state_done(state, STORAGE_NAMES, &sql);
+    storage_state_done(state, which, &sql);
 }
 
 static void do_holders(struct storage_job *job, struct storage_state *state)
 {
+    bool counters = job->listed == FENCE_LISTING_COUNTERS;
     for (size_t k = 0; k < job->names_count; k++) {
         struct storage_lock lock;
+        if (counters) {
+            job->holders[k] = storage_state_named(state, job->names[k].text) > 0;
+            continue;
+        }
         storage_state_lock(state, job->names[k].text, &lock);
         job->holders[k] = lock.present ? fence_lock_id_hash(lock.lock_id) : 0;
     }

@@ -75,6 +75,7 @@ struct storage_job {
     uint64_t sent_ns;
 
     /* NAMES, HOLDERS. */
+    enum fence_listing_kind listed;
     storage_found_fn *told;
     void *context;
     uint64_t cursor; /* where it begins, then where the next begins */
@@ -103,9 +104,11 @@ struct storage_job *storage_job_new_rejoin(struct storage_sqlite_master *master,
                                            const struct fence_rejoin_request *request);
 
 /* Questions of a listing (storage/master.h); NULL: no memory. */
-struct storage_job *storage_job_new_names(struct storage_sqlite_master *master, uint64_t cursor,
+struct storage_job *storage_job_new_names(struct storage_sqlite_master *master,
+                                          enum fence_listing_kind kind, uint64_t cursor,
                                           const char *prefix, unsigned keys);
 struct storage_job *storage_job_new_holders(struct storage_sqlite_master *master,
+                                            enum fence_listing_kind kind,
                                             const struct fence_lock_name *names, size_t count);
 
 /* What such a one found: lives as long as the job. */

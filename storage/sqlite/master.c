@@ -539,30 +539,30 @@ static void sqlite_restamp(struct storage_master *base, const struct fence_facts
 static int ask_found(struct storage_sqlite_master *master, struct storage_job *job,
                      storage_found_fn *told, void *context)
 {
-    if (!job)
-        return FENCE_ENOMEM;
+    if (!job || master->link != LINK_READY) {
+        int error = job ? FENCE_EIO : FENCE_ENOMEM;
+        storage_job_free(job);
+        return error;
+    }
     job->told = told;
     job->context = context;
     submit_job(master, job);
     return 0;
 }
 
-static int sqlite_scan(struct storage_master *base, uint64_t cursor, const char *prefix,
-                       unsigned keys, storage_found_fn *told, void *context)
+static int sqlite_scan(struct storage_master *base, enum fence_listing_kind kind, uint64_t cursor,
+                       const char *prefix, unsigned keys, storage_found_fn *told, void *context)
 {
-    struct storage_sqlite_master *master = sqlite_of(base);
-    if (master->link != LINK_READY)
-        return FENCE_EIO;
-    return ask_found(master, storage_job_new_names(master, cursor, prefix, keys), told, context);
+    struct storage_job *job = storage_job_new_names(sqlite_of(base), kind, cursor, prefix, keys);
+    return ask_found(sqlite_of(base), job, told, context);
 }
 
-static int sqlite_holders(struct storage_master *base, const struct fence_lock_name *names,
-                          size_t count, storage_found_fn *told, void *context)
+static int sqlite_holders(struct storage_master *base, enum fence_listing_kind kind,
+                          const struct fence_lock_name *names, size_t count, storage_found_fn *told,
+                          void *context)
 {
-    struct storage_sqlite_master *master = sqlite_of(base);
-    if (master->link != LINK_READY)
-        return FENCE_EIO;
-    return ask_found(master, storage_job_new_holders(master, names, count), told, context);
+    struct storage_job *job = storage_job_new_holders(sqlite_of(base), kind, names, count);
+    return ask_found(sqlite_of(base), job, told, context);
 }
 
 static const char *sqlite_address(const struct storage_master *base)

@@ -70,21 +70,27 @@ static void put_names(struct master_fixture *fixture)
 }
 
 /* Walks all steps; returns how many. */
-static unsigned walk(struct master_fixture *fixture, struct told *told, const char *prefix,
-                     unsigned keys)
+static unsigned walk_over(struct master_fixture *fixture, enum fence_listing_kind kind,
+                          struct told *told, const char *prefix, unsigned keys)
 {
     unsigned steps = 0;
     uint64_t cursor = 0;
     memset(told, 0, sizeof(*told));
     do {
         assert_int_equal(
-            storage_master_scan(fixture->master, cursor, prefix, keys, on_scanned, told), 0);
+            storage_master_scan(fixture->master, kind, cursor, prefix, keys, on_scanned, told), 0);
         steps++;
         master_fixture_await(fixture, &told->times, steps);
         assert_int_equal(told->part, FENCE_PART_GRANTED);
         cursor = told->next;
     } while (cursor != 0);
     return steps;
+}
+
+static unsigned walk(struct master_fixture *fixture, struct told *told, const char *prefix,
+                     unsigned keys)
+{
+    return walk_over(fixture, FENCE_LISTING_LOCKS, told, prefix, keys);
 }
 
 static void every_name_is_found(void **state)
@@ -149,7 +155,9 @@ static void holders_are_told_by_their_ids(void **state)
     command(fixture, "SET pawl:lock:a " ID_A ".0000000000000001:1:0:x");
     command(fixture, "SET pawl:lock:b " ID_B ".*:7:3:x");
     command(fixture, "HSET pawl:lock:odd x y");
-    assert_int_equal(storage_master_holders(fixture->master, names, 4, on_holders, &told), 0);
+    assert_int_equal(
+        storage_master_holders(fixture->master, FENCE_LISTING_LOCKS, names, 4, on_holders, &told),
+        0);
     master_fixture_await(fixture, &told.times, 1);
     assert_int_equal(told.part, FENCE_PART_GRANTED);
     assert_int_equal(told.count, 4);
@@ -158,6 +166,77 @@ static void holders_are_told_by_their_ids(void **state)
     assert_true(told.holder[2] == 0);
     assert_true(told.holder[3] == 0);
 }
+
+/* ---- named counters -------------------------------------------------------------------------- */
+
+/* Beside slots, which are fields too. The note makes a table of the hash, as that of a marker. */
+static void put_counters(struct master_fixture *fixture)
+{
+    static const char script[] =
+        "redis.call('HSET', 'pawl:fleet', 'note', string.rep('x', 100), 'names', ARGV[1]) "
+        "for i = 1, ARGV[1] do "
+        "redis.call('HSET', 'pawl:fleet', 'n:n/' .. i, i, i, '7') end";
+    freeReplyObject(redis_fleet_command(fixture->fleet, 0, "EVAL %s 0 %d", script, NAMES));
+}
+
+static void every_counter_is_found(void **state)
+{
+    struct told told;
+    put_counters(*state);
+    assert_true(walk_over(*state, FENCE_LISTING_COUNTERS, &told, "", 10) > NAMES / 20);
+    for (unsigned i = 1; i <= NAMES; i++)
+        assert_int_equal(told.seen[i], 1);
+    assert_int_equal(told.others, 0);
+    assert_int_equal(told.strangers, 0);
+    walk(*state, &told, "", FENCE_SCAN_KEYS_MAX);
+    assert_int_equal(told.seen[1], 0);
+}
+
+static void prefix_is_what_names_of_counters_begin_with(void **state)
+{
+    static const char *const nothing[] = {"*", "n?", "[n]", "\\n", "/99", "n:"};
+    struct told told;
+    put_counters(*state);
+    walk_over(*state, FENCE_LISTING_COUNTERS, &told, "n/99", 256);
+    for (unsigned i = 1; i <= NAMES; i++)
+        assert_int_equal(told.seen[i], i == 99 || (i >= 990 && i <= 999));
+    for (size_t i = 0; i < sizeof(nothing) / sizeof(nothing[0]); i++) {
+        walk_over(*state, FENCE_LISTING_COUNTERS, &told, nothing[i], 256);
+        assert_int_equal(told.seen[99], 0);
+        assert_int_equal(told.others, 0);
+    }
+}
+
+static void counters_of_no_valid_name_are_told_apart(void **state)
+{
+    struct master_fixture *fixture = *state;
+    struct told told;
+    command(fixture, "HSET pawl:fleet n:a/b 1 n: 1 n:a//b 1 n:a|b 1 names 2 note x 7 1");
+    walk_over(fixture, FENCE_LISTING_COUNTERS, &told, "", 256);
+    assert_int_equal(told.others, 1);
+    assert_int_equal(told.strangers, 3);
+}
+
+static void counters_that_are_there_are_told(void **state)
+{
+    struct master_fixture *fixture = *state;
+    static const struct fence_lock_name names[] = {{"a"}, {"gone"}, {"b"}, {"7"}};
+    struct told told = {0};
+    command(fixture, "HSET pawl:fleet n:a 1 n:b 9007199254740991 7 1");
+    command(fixture, "SET pawl:lock:gone " ID_A ".0000000000000001:1:0:x");
+    assert_int_equal(storage_master_holders(fixture->master, FENCE_LISTING_COUNTERS, names, 4,
+                                            on_holders, &told),
+                     0);
+    master_fixture_await(fixture, &told.times, 1);
+    assert_int_equal(told.part, FENCE_PART_GRANTED);
+    assert_int_equal(told.count, 4);
+    assert_true(told.holder[0] == 1);
+    assert_true(told.holder[1] == 0);
+    assert_true(told.holder[2] == 1);
+    assert_true(told.holder[3] == 0);
+}
+
+/* ---- in which order -------------------------------------------------------------------------- */
 
 static void questions_stand_in_line_with_requests(void **state)
 {
@@ -169,7 +248,9 @@ static void questions_stand_in_line_with_requests(void **state)
         take.tag = (uint64_t)(i + 1) << 16;
         master_fixture_submit(fixture, &take);
         master_fixture_flush(fixture);
-        assert_int_equal(storage_master_scan(fixture->master, 0, "", 10, on_scanned, &told), 0);
+        assert_int_equal(
+            storage_master_scan(fixture->master, FENCE_LISTING_LOCKS, 0, "", 10, on_scanned, &told),
+            0);
     }
     master_fixture_await(fixture, &fixture->replies, 3);
     master_fixture_await(fixture, &told.times, 3);
@@ -184,10 +265,13 @@ static void master_that_does_not_allow_it_goes_on(void **state)
     static const struct fence_lock_name name = {"a"};
     struct told told = {0};
     command(fixture, "ACL SETUSER default -scan -mget");
-    assert_int_equal(storage_master_scan(fixture->master, 0, "", 10, on_scanned, &told), 0);
+    assert_int_equal(
+        storage_master_scan(fixture->master, FENCE_LISTING_LOCKS, 0, "", 10, on_scanned, &told), 0);
     master_fixture_await(fixture, &told.times, 1);
     assert_int_equal(told.part, FENCE_PART_REFUSED);
-    assert_int_equal(storage_master_holders(fixture->master, &name, 1, on_holders, &told), 0);
+    assert_int_equal(
+        storage_master_holders(fixture->master, FENCE_LISTING_LOCKS, &name, 1, on_holders, &told),
+        0);
     master_fixture_await(fixture, &told.times, 2);
     assert_int_equal(told.part, FENCE_PART_REFUSED);
     assert_int_equal(master_fixture_ask(fixture, &master_fixture_take)->kind, FENCE_REPLY_NUMBER);
@@ -199,12 +283,15 @@ static void question_whose_connection_ends_is_told_so(void **state)
     struct master_fixture *fixture = *state;
     struct told told = {0};
     redis_fleet_pause(fixture->fleet, 0);
-    assert_int_equal(storage_master_scan(fixture->master, 0, "", 10, on_scanned, &told), 0);
+    assert_int_equal(
+        storage_master_scan(fixture->master, FENCE_LISTING_LOCKS, 0, "", 10, on_scanned, &told), 0);
     master_fixture_flush(fixture);
     redis_fleet_kill(fixture->fleet, 0);
     master_fixture_await(fixture, &told.times, 1);
     assert_int_equal(told.part, FENCE_PART_TIMEOUT);
-    assert_int_equal(storage_master_scan(fixture->master, 0, "", 10, on_scanned, &told), FENCE_EIO);
+    assert_int_equal(
+        storage_master_scan(fixture->master, FENCE_LISTING_LOCKS, 0, "", 10, on_scanned, &told),
+        FENCE_EIO);
 }
 
 /* The fixture's teardown frees the master with the question still open. */
@@ -212,7 +299,8 @@ static void question_of_a_master_that_is_freed_is_dropped(void **state)
 {
     struct master_fixture *fixture = *state;
     static struct told told;
-    assert_int_equal(storage_master_scan(fixture->master, 0, "", 10, on_scanned, &told), 0);
+    assert_int_equal(
+        storage_master_scan(fixture->master, FENCE_LISTING_LOCKS, 0, "", 10, on_scanned, &told), 0);
     assert_int_equal(told.times, 0);
 }
 
@@ -222,6 +310,10 @@ static const struct CMUnitTest cases[] = {
     MASTER_VOLATILE(nothing_in_a_prefix_is_a_pattern),
     MASTER_VOLATILE(keys_that_are_no_locks_are_told_apart),
     MASTER_VOLATILE(holders_are_told_by_their_ids),
+    MASTER_VOLATILE(every_counter_is_found),
+    MASTER_VOLATILE(prefix_is_what_names_of_counters_begin_with),
+    MASTER_VOLATILE(counters_of_no_valid_name_are_told_apart),
+    MASTER_VOLATILE(counters_that_are_there_are_told),
     MASTER_VOLATILE(questions_stand_in_line_with_requests),
     MASTER_VOLATILE(master_that_does_not_allow_it_goes_on),
     MASTER_VOLATILE(question_whose_connection_ends_is_told_so),

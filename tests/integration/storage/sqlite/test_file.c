@@ -1,8 +1,10 @@
 /* What a file says over restarts: of the process, and of the machine. */
 #include "storage/sqlite/file.h"
+#include "storage/sqlite/job.h"
 #include "tests/lib/case.h"
 #include "tests/lib/tempdir.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +12,8 @@ enum {
     LEASE_MS = 60000,
     PASSED_MS = 20000, /* of it, at the restart */
     SLACK_MS = 5000,   /* a test may take */
+    NAMES = 100,
+    KEYS = 7, /* that a step of a walk looks at */
 };
 
 static char *folder;
@@ -163,6 +167,76 @@ static void highest_number_of_a_file_may_be_a_named_counters(void **state)
     storage_file_committed(&file, rows->commits);
 }
 
+/* "n/<i>", and as many others. */
+static void put_names(void)
+{
+    storage_state_begin(rows);
+    for (int i = 1; i <= NAMES; i++) {
+        char name[FENCE_RESOURCE_MAX + 1];
+        (void)snprintf(name, sizeof(name), "n/%d", i);
+        storage_state_put_named(rows, name, i);
+        (void)snprintf(name, sizeof(name), "m/%d", i);
+        storage_state_put_named(rows, name, i);
+    }
+    assert_true(storage_state_end(rows));
+    storage_file_committed(&file, rows->commits);
+}
+
+/* What a step of a walk found is added; returns where the next begins. */
+static uint64_t walk_on(uint64_t cursor, unsigned seen[static NAMES + 1])
+{
+    struct fence_found found;
+    struct storage_job *job =
+        storage_job_new_names(NULL, FENCE_LISTING_COUNTERS, cursor, "n/", KEYS);
+    assert_non_null(job);
+    storage_state_begin(rows);
+    storage_job_do(job, rows);
+    assert_true(storage_state_end(rows));
+    storage_job_tell_found(job, &found);
+    assert_in_range(found.count, 0, KEYS);
+    for (size_t k = 0; k < found.count; k++) {
+        assert_int_equal(strncmp(found.names[k], "n/", 2), 0);
+        seen[strtoul(found.names[k] + 2, NULL, 10)]++;
+    }
+    uint64_t next = found.next;
+    storage_job_free(job);
+    return next;
+}
+
+static void every_counter_with_the_prefix_is_found_once(void **state)
+{
+    (void)state;
+    unsigned seen[NAMES + 1] = {0};
+    unsigned steps = 0;
+    uint64_t cursor = 0;
+    put_names();
+    do {
+        cursor = walk_on(cursor, seen);
+        steps++;
+    } while (cursor != 0);
+    assert_int_equal(steps, (2 * NAMES + KEYS - 1) / KEYS);
+    for (unsigned i = 1; i <= NAMES; i++)
+        assert_int_equal(seen[i], 1);
+}
+
+static void counters_that_are_there_are_told(void **state)
+{
+    (void)state;
+    static const struct fence_lock_name names[] = {{"n/1"}, {"orders"}, {"m/100"}};
+    struct fence_found found;
+    put_names();
+    take_lock();
+    struct storage_job *job = storage_job_new_holders(NULL, FENCE_LISTING_COUNTERS, names, 3);
+    assert_non_null(job);
+    storage_state_begin(rows);
+    storage_job_do(job, rows);
+    assert_true(storage_state_end(rows));
+    storage_job_tell_found(job, &found);
+    assert_int_equal(found.count, 3);
+    assert_true(found.holders[0] == 1 && found.holders[1] == 0 && found.holders[2] == 1);
+    storage_job_free(job);
+}
+
 /* A turn that fails must not hide that somebody else has written to the file. */
 static void writer_that_is_not_us_is_noticed_until_a_turn_ends_well(void **state)
 {
@@ -195,6 +269,8 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test_setup_teardown(file_of_an_earlier_version_counts_for_names, begin, end),
     cmocka_unit_test_setup_teardown(file_that_counted_for_a_name_is_not_new, begin, end),
     cmocka_unit_test_setup_teardown(highest_number_of_a_file_may_be_a_named_counters, begin, end),
+    cmocka_unit_test_setup_teardown(every_counter_with_the_prefix_is_found_once, begin, end),
+    cmocka_unit_test_setup_teardown(counters_that_are_there_are_told, begin, end),
     cmocka_unit_test_setup_teardown(writer_that_is_not_us_is_noticed_until_a_turn_ends_well, begin,
                                     end),
 };
