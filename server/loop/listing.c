@@ -104,7 +104,7 @@ static void scan(struct listing *listing, const struct fence_listing_effect *eff
     unsigned i = (unsigned)__builtin_ctz(effect->masters);
     struct storage_master *master = server_driver_master(listing->all->config.driver, i);
     int error =
-        storage_master_scan(master, FENCE_LISTING_LOCKS, effect->scan.cursor, effect->scan.prefix,
+        storage_master_scan(master, effect->listed, effect->scan.cursor, effect->scan.prefix,
                             effect->scan.keys, on_listing_scanned, listing);
     if (error) {
         const struct fence_found none = unasked(error);
@@ -117,7 +117,7 @@ static void ask_holders(struct listing *listing, const struct fence_listing_effe
     for (uint32_t left = effect->masters; left; left &= left - 1) {
         unsigned i = (unsigned)__builtin_ctz(left);
         struct storage_master *master = server_driver_master(listing->all->config.driver, i);
-        int error = storage_master_holders(master, FENCE_LISTING_LOCKS, effect->names.name,
+        int error = storage_master_holders(master, effect->listed, effect->names.name,
                                            effect->names.count, on_listing_holders, listing);
         if (error) {
             const struct fence_found none = unasked(error);

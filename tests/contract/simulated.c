@@ -70,8 +70,6 @@ static struct sim_request lock_request(struct contract_master *master,
     struct fence_request named = *request;
     struct fence_group group;
     uint32_t id = request->lock_id[0] ? number_of_id(master, request->lock_id) : 0;
-    if (request->kind == FENCE_REQUEST_COUNT)
-        named.token = request->count;
     named.resource = sim_resource_text(number_of_resource(master, request->resource));
     named.lock_id = request->lock_id[0] ? sim_lock_text(id) : "";
     if (request->kind == FENCE_REQUEST_TAKE || request->kind == FENCE_REQUEST_JOIN) {
@@ -145,7 +143,6 @@ static struct fence_reply simulated_ask(struct contract_master *master,
     made.member = CONTRACT_ME;
     made.view = *view;
     master->sim.extensions = request->extensions;
-    master->sim.names_max = request->names_max;
     master->reply = sim_master_execute(&master->sim, &made, false, master->now_us);
     note_freed(master, request);
     (void)sim_reply_discount(&master->reply);

@@ -25,12 +25,12 @@ uint64_t fence_mutants;
 #define CORE(name)   (UINT64_C(1) << FENCE_MUTANT_##name)
 #define MASTER(name) (UINT64_C(1) << SIM_MUTANT_##name)
 
-#define TOKENS  "P1 P2 P4"    /* tokens, exclusion, lost updates */
-#define COMING  "P3"          /* what comes back, and in time */
-#define WAITING "W1 W2 W3 W4" /* waiters.h */
-#define LISTED  "L1 L2 L3"    /* listed.h */
-#define COUNTED "C1 C2 C3"    /* counted.h */
-#define UNFOUND "P1 P2 P4 "   /* tokens, and it is not known to be found */
+#define TOKENS  "P1 P2 P4"          /* tokens, exclusion, lost updates */
+#define COMING  "P3"                /* what comes back, and in time */
+#define WAITING "W1 W2 W3 W4"       /* waiters.h */
+#define LISTED  "L1 L2 L3"          /* listed.h */
+#define COUNTED "C1 C2 C3"          /* counted.h */
+#define UNFOUND "P1 P2 P4 C1 C2 C3" /* tokens and values; it is looked for by name only */
 
 static const struct mutant {
     const char *name;
@@ -151,6 +151,7 @@ static const struct mutant {
      CORE(COUNT_HIGHEST_WINS), 0},
     {"count-parts-shared", "each call of a round has a part of its own", COUNTED,
      CORE(COUNT_PARTS_SHARED), 0},
+    {"named-not-imported", "named counters are imported", COUNTED, 0, MASTER(NAMED_NOT_IMPORTED)},
     {"listing-walks-too-few", "a listing walks N - q + 1 masters", LISTED,
      CORE(LISTING_WALKS_TOO_FEW), 0},
     {"listing-skips-unasked", "a name that nobody can be asked about is not passed over", LISTED,
@@ -186,6 +187,8 @@ static const struct mutant {
      MASTER(MERGE_KEEPS_ATTEMPT)},
     {"memory-unnamed", "a machine with its old memory is below its replacement", UNFOUND,
      CORE(MEMORY_UNNAMED), 0},
+    {"named-below-floor", "named counters count from the floor, too", UNFOUND, 0,
+     MASTER(NAMED_BELOW_FLOOR)},
     {"lineage-not-in-mark", "the mark of a master that kept all compares the lineage", UNFOUND, 0,
      MASTER(LINEAGE_UNCHECKED_MARK)},
 };

@@ -61,7 +61,8 @@ static void count_lock_request(struct sim_stats *stats, const struct sim_lock_re
 {
     stats->requests++;
     stats->duplicates_executed += again;
-    stats->locked_again += again && reply->kind == FENCE_REPLY_NUMBER;
+    stats->locked_again +=
+        again && request->kind == FENCE_REQUEST_TAKE && reply->kind == FENCE_REPLY_NUMBER;
     stats->requests_stale += reply->kind == FENCE_REPLY_STALE;
     stats->requests_refused += reply->kind == FENCE_REPLY_REFUSED;
     stats->confirms_refused +=

@@ -284,12 +284,12 @@ static struct sim_reply count_named(struct sim_master *master,
                                     const struct sim_lock_request *request)
 {
     int64_t *named = &master->memory.named[request->set.resource[0]];
-    int64_t values = request->set.token[0];
+    int64_t values = request->count;
     int64_t floor = SIM_MUTANT(NAMED_BELOW_FLOOR) ? 0 : master->memory.counters.floor;
     int64_t base = larger_of(larger_of(*named, floor), request->hint[0]);
     if (*named == 0 && values == 0 && request->hint[0] == 0)
         return yes_or_no(false);
-    if (*named == 0 && values > 0 && sim_master_names(master) >= master->names_max)
+    if (*named == 0 && values > 0 && sim_master_names(master) >= request->names_max)
         return (struct sim_reply){.kind = FENCE_REPLY_FULL};
     if (base > FENCE_TOKEN_MAX - values)
         return (struct sim_reply){.kind = FENCE_REPLY_SPENT};

@@ -46,7 +46,6 @@ struct sim_master {
     uint32_t slots;      /* counters in use: resource r counts in slot r mod slots */
     uint32_t resources;  /* in use */
     uint32_t extensions; /* cap on the extensions of one grant */
-    uint32_t names_max;  /* named counters beyond which none is made */
     unsigned majority;   /* of the fleet */
     unsigned member;     /* at whose address it stands, or stood */
     uint32_t run;
