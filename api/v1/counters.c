@@ -47,7 +47,7 @@ static void take_values(struct api_request *request, void *context)
         call_counter(request, backend, name, (uint32_t)count);
 }
 
-static void read_value(struct api_request *request, void *context)
+static void read_last_value(struct api_request *request, void *context)
 {
     const struct api_backend *backend = context;
     const char *name = NULL;
@@ -59,7 +59,7 @@ struct api_routes api_counters_routes(struct api_backend *backend)
 {
     static const struct api_route routes[] = {
         {API_POST, "/v1/counters/{name...}", take_values, API_TAKES_BODY},
-        {API_GET, "/v1/counters/{name...}", read_value, API_TAKES_NOTHING},
+        {API_GET, "/v1/counters/{name...}", read_last_value, API_TAKES_NOTHING},
     };
     return (struct api_routes){routes, sizeof(routes) / sizeof(routes[0]), backend};
 }

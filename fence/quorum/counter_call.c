@@ -61,7 +61,7 @@ static unsigned most_votes(const struct fence_counter_call *round, int64_t *ret_
     return most;
 }
 
-static unsigned needed(const struct fence_counter_call *round)
+static unsigned votes_needed(const struct fence_counter_call *round)
 {
     unsigned asked = fence_set_count(round->tally.asked);
     return fence_majority(FENCE_MUTANT(COUNT_MAJORITY_OF_ASKED) ? asked : round->tally.n);
@@ -84,7 +84,7 @@ enum fence_count_verdict fence_counter_call_verdict(const struct fence_counter_c
                                                     int64_t *ret_number)
 {
     const struct fence_tally *tally = &round->tally;
-    unsigned majority = needed(round);
+    unsigned majority = votes_needed(round);
     unsigned open = fence_tally_open(tally);
     unsigned answered = fence_tally_count(tally, FENCE_PART_GRANTED);
     int64_t number = 0;

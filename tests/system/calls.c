@@ -69,18 +69,27 @@ static bool was_repeated; /* the last patient_call() */
 
 /* Repeats a call for which no majority was found. On a busy machine masters may miss a deadline,
  * and one that was just taken back may have a lock that was given back meanwhile. */
-static const struct http_response *patient_call(uint16_t port, const char *method,
-                                                const char *resource, const char *headers,
-                                                const char *body)
+static const struct http_response *patient_call_of(const char *path, uint16_t port,
+                                                   const char *method, const char *headers,
+                                                   const char *body)
 {
-    const struct http_response *response = lock_call(port, method, resource, headers, body);
+    const struct http_response *response = call(port, method, path, headers, body);
     was_repeated = false;
     for (int i = 1; i < TRIES && is_undecided(response); i++) {
         was_repeated = true;
         wait_ms(PAUSE_MS);
-        response = lock_call(port, method, resource, headers, body);
+        response = call(port, method, path, headers, body);
     }
     return response;
+}
+
+static const struct http_response *patient_call(uint16_t port, const char *method,
+                                                const char *resource, const char *headers,
+                                                const char *body)
+{
+    char path[CALL_PATH_MAX];
+    snprintf(path, sizeof(path), "/v1/locks/%s", resource);
+    return patient_call_of(path, port, method, headers, body);
 }
 
 const struct http_response *call_acquire(uint16_t port, const char *resource, const char *body)
@@ -159,6 +168,36 @@ void call_give_back(uint16_t port, const char *resource, const struct grant *gra
 {
     const struct http_response *response = call_release(port, resource, grant);
     assert_true(http_boolean(response, "released") || was_repeated); /* by what had no answer */
+}
+
+/* ---- named counters -------------------------------------------------------------------------- */
+
+const struct http_response *call_count(uint16_t port, const char *name, const char *body)
+{
+    char path[CALL_PATH_MAX];
+    snprintf(path, sizeof(path), "/v1/counters/%s", name);
+    return patient_call_of(path, port, "POST", NULL, body);
+}
+
+const struct http_response *call_count_once(uint16_t port, const char *name, const char *body)
+{
+    char path[CALL_PATH_MAX];
+    snprintf(path, sizeof(path), "/v1/counters/%s", name);
+    return call(port, "POST", path, NULL, body);
+}
+
+const struct http_response *call_read_counter(uint16_t port, const char *name)
+{
+    char path[CALL_PATH_MAX];
+    snprintf(path, sizeof(path), "/v1/counters/%s", name);
+    return patient_call_of(path, port, "GET", NULL, NULL);
+}
+
+int64_t call_value(const struct http_response *response)
+{
+    if (response->status != 200)
+        fail_msg("no value, but %d %s", response->status, response->body);
+    return http_integer(response, "value");
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */

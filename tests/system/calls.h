@@ -66,6 +66,17 @@ void call_expect_held(uint16_t port, const char *resource, const struct grant *g
 /* Releases a grant that is still held. */
 void call_give_back(uint16_t port, const char *resource, const struct grant *grant);
 
+/* ---- the named counters of pawld ------------------------------------------------------------- */
+
+/* POST /v1/counters/@name with @body (NULL: none), repeated as an acquire is, or not; and GET. A
+ * repeated one may have taken values before. */
+const struct http_response *call_count(uint16_t port, const char *name, const char *body);
+const struct http_response *call_count_once(uint16_t port, const char *name, const char *body);
+const struct http_response *call_read_counter(uint16_t port, const char *name);
+
+/* What either said. Fails the test if @response has no value. */
+int64_t call_value(const struct http_response *response);
+
 /* ---- answers --------------------------------------------------------------------------------- */
 
 /* Fails the test, at the line that says this, unless @response is JSON with @status and exactly

@@ -18,7 +18,19 @@ enum {
 
 struct name {
     char text[FENCE_RESOURCE_MAX + 1];
+    int64_t number;
 };
+
+/* What is listed: its path, the member that has the page, and what each in it is called. */
+struct kind {
+    const char *path;
+    const char *member;
+    const char *name;
+    const char *number;
+};
+
+static const struct kind locks_kind = {"/v1/locks", "locks", "resource", "token"};
+static const struct kind counters_kind = {"/v1/counters", "counters", "name", "value"};
 
 static struct name *names;
 static size_t count;
@@ -44,11 +56,12 @@ void listed_remove(void)
             freeReplyObject(redis_fleet_command(fleet, i, "EVAL %s 0", script));
 }
 
-const struct http_response *listed_page(uint16_t port, const char *query)
+static const struct http_response *get_page(const struct kind *kind, uint16_t port,
+                                            const char *query)
 {
     char path[QUERY_MAX + 16];
     assert_true(strlen(query) < QUERY_MAX);
-    snprintf(path, sizeof(path), "/v1/locks%s", query);
+    snprintf(path, sizeof(path), "%s%s", kind->path, query);
     const struct http_response *response = call(port, "GET", path, NULL, NULL);
     for (int i = 1; i < TRIES && (response->status == 503 || response->status == 429); i++) {
         wait_ms(PAUSE_MS);
@@ -57,22 +70,30 @@ const struct http_response *listed_page(uint16_t port, const char *query)
     return response;
 }
 
+const struct http_response *listed_page(uint16_t port, const char *query)
+{
+    return get_page(&locks_kind, port, query);
+}
+
 /* Takes the names of a page; returns its cursor, NULL for the last. */
-static const char *take_page(const struct http_response *response, unsigned limit)
+static const char *take_page(const struct kind *kind, const struct http_response *response,
+                             unsigned limit)
 {
     EXPECT_JSON(response, 200, 2);
-    const json_t *locks = json_object_get(response->json, "locks");
-    assert_true(json_is_array(locks));
-    assert_in_range(json_array_size(locks), 0, limit > 0 ? limit : 100);
-    void *more = realloc(names, (count + json_array_size(locks) + 1) * sizeof(names[0]));
+    const json_t *listed = json_object_get(response->json, kind->member);
+    assert_true(json_is_array(listed));
+    assert_in_range(json_array_size(listed), 0, limit > 0 ? limit : 100);
+    void *more = realloc(names, (count + json_array_size(listed) + 1) * sizeof(names[0]));
     assert_non_null(more);
     names = more;
     size_t i = 0;
-    json_t *lock = NULL;
-    json_array_foreach(locks, i, lock)
+    json_t *one = NULL;
+    json_array_foreach(listed, i, one)
     {
-        snprintf(names[count++].text, sizeof(names[0].text), "%s",
-                 json_string_value(json_object_get(lock, "resource")));
+        struct name *name = &names[count++];
+        snprintf(name->text, sizeof(name->text), "%s",
+                 json_string_value(json_object_get(one, kind->name)));
+        name->number = json_integer_value(json_object_get(one, kind->number));
     }
     return json_string_value(json_object_get(response->json, "next_cursor"));
 }
@@ -86,8 +107,8 @@ size_t listed_read(const uint16_t ports[], const char *prefix, unsigned limit)
     return listed_read_while(ports, prefix, limit, change_nothing);
 }
 
-size_t listed_read_while(const uint16_t ports[], const char *prefix, unsigned limit,
-                         void (*change)(void))
+static size_t read_all(const struct kind *kind, const uint16_t ports[], const char *prefix,
+                       unsigned limit, void (*change)(void))
 {
     char query[QUERY_MAX];
     size_t at = 0;
@@ -98,7 +119,7 @@ size_t listed_read_while(const uint16_t ports[], const char *prefix, unsigned li
         first += snprintf(query + first, sizeof(query) - (size_t)first, "&limit=%u", limit);
     for (bool more = true; more; pages++) {
         assert_true(pages < PAGES_MAX);
-        const char *cursor = take_page(listed_page(ports[at], query), limit);
+        const char *cursor = take_page(kind, get_page(kind, ports[at], query), limit);
         more = cursor != NULL;
         if (more)
             snprintf(query + first, sizeof(query) - (size_t)first, "&cursor=%s", cursor);
@@ -107,6 +128,25 @@ size_t listed_read_while(const uint16_t ports[], const char *prefix, unsigned li
         at = ports[at + 1] != 0 ? at + 1 : 0;
     }
     return count;
+}
+
+size_t listed_read_while(const uint16_t ports[], const char *prefix, unsigned limit,
+                         void (*change)(void))
+{
+    return read_all(&locks_kind, ports, prefix, limit, change);
+}
+
+size_t listed_read_counters(const uint16_t ports[], const char *prefix, unsigned limit)
+{
+    return read_all(&counters_kind, ports, prefix, limit, change_nothing);
+}
+
+int64_t listed_number(const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(names[i].text, name) == 0)
+            return names[i].number;
+    return 0;
 }
 
 size_t listed_times(const char *resource)

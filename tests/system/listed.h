@@ -36,6 +36,12 @@ size_t listed_read(const uint16_t ports[], const char *prefix, unsigned limit);
 size_t listed_read_while(const uint16_t ports[], const char *prefix, unsigned limit,
                          void (*change)(void));
 
+/* The same as listed_read() for the listing of named counters. */
+size_t listed_read_counters(const uint16_t ports[], const char *prefix, unsigned limit);
+
+/* The token or the value that @name was listed with; 0: it was not listed. */
+int64_t listed_number(const char *name);
+
 /* How often @resource was listed by the last listed_read(). */
 size_t listed_times(const char *resource);
 

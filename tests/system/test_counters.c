@@ -1,0 +1,423 @@
+/* Named counters over HTTP: on five masters, and on a file. */
+#include "tests/lib/case.h"
+#include "tests/lib/process.h"
+#include "tests/lib/tempdir.h"
+#include "tests/lib/wait.h"
+#include "tests/system/calls.h"
+#include "tests/system/counted.h"
+#include "tests/system/fleet.h"
+#include "tests/system/listed.h"
+#include "tests/system/masters.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    MASTERS = 5,
+    TTL_MAX_MS = 60000, /* longer than a case may take: nobody waits for it */
+    RUN_MS = 1500,
+    BACK_MS = 8000, /* a master that forgot is back by then, on a busy machine too */
+    LEFT_ALONE = 20,
+    PATH_BYTES = 256,
+};
+
+static char *dir;               /* NULL: there are masters */
+static char folder[PATH_BYTES]; /* the fleet that is a file */
+static struct pawl_service service;
+
+/* ---- what is around -------------------------------------------------------------------------- */
+
+/* @options: more of them, ended by NULL. */
+static void serve(const char *const options[])
+{
+    service = dir ? pawld_start_at(folder, options) : pawld_start(fleet, options);
+    pawl_wait_ready(service);
+}
+
+static void serve_anew(const char *const options[])
+{
+    assert_int_equal(process_stop(service.process), 0);
+    serve(options);
+}
+
+static int start_on_masters(void **state)
+{
+    (void)state;
+    fleet_start(MASTERS, REDIS_VOLATILE);
+    service = fleet_init_and_serve(TTL_MAX_MS);
+    return 0;
+}
+
+static int stop_on_masters(void **state)
+{
+    return fleet_teardown(state);
+}
+
+static int start_on_a_file(void **state)
+{
+    (void)state;
+    dir = tempdir_new();
+    snprintf(folder, sizeof(folder), "%s/data", dir);
+    serve((const char *const[]){"--workers", "2", NULL});
+    return 0;
+}
+
+static int stop_on_a_file(void **state)
+{
+    (void)state;
+    process_kill_all();
+    tempdir_remove(dir);
+    dir = NULL;
+    return 0;
+}
+
+static int64_t count(const char *name)
+{
+    return call_value(call_count(service.port, name, NULL));
+}
+
+static int64_t read_counter(const char *name)
+{
+    return call_value(call_read_counter(service.port, name));
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+/* False: a busy machine missed a deadline, and a gap may follow. */
+static bool counts_without_gaps(const char *name)
+{
+    static const struct {
+        const char *body;
+        int64_t count;
+        int64_t value;
+    } steps[] = {{NULL, 1, 1},
+                 {"", 1, 2},
+                 {"{\"count\": 100}", 100, 102},
+                 {"{}", 1, 103},
+                 {"{\"count\": 1000000}", 1000000, 1000103}};
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        const struct http_response *response = call_count_once(service.port, name, steps[i].body);
+        if (response->status != 200)
+            return false;
+        EXPECT_JSON(response, 200, 3);
+        assert_string_equal(http_string(response, "name"), name);
+        assert_int_equal(http_integer(response, "value"), steps[i].value);
+        assert_int_equal(http_integer(response, "count"), steps[i].count);
+    }
+    return true;
+}
+
+static void counter_begins_at_1_and_goes_on_by_as_many_as_are_asked_for(void **state)
+{
+    (void)state;
+    assert_true(counts_without_gaps("orders/1") || counts_without_gaps("orders/2") ||
+                counts_without_gaps("orders/3"));
+}
+
+static void reading_shows_the_last_value_and_takes_none(void **state)
+{
+    (void)state;
+    const int64_t value = call_value(call_count(service.port, "orders/42", "{\"count\": 7}"));
+    for (int again = 0; again < 3; again++) {
+        const struct http_response *response = call_read_counter(service.port, "orders%2F42");
+        EXPECT_JSON(response, 200, 2);
+        assert_string_equal(http_string(response, "name"), "orders/42");
+        assert_int_equal(http_integer(response, "value"), value);
+    }
+    struct http *http = http_connect(service.port);
+    struct http_response response;
+    static const char head[] = "HEAD /v1/counters/orders/42 HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    assert_true(http_send(http, head, sizeof(head) - 1));
+    http_receive(http, true, &response);
+    assert_int_equal(response.status, 200);
+    http_response_fini(&response);
+    http_close(http);
+}
+
+static void counter_that_was_never_counted_is_404(void **state)
+{
+    (void)state;
+    for (int again = 0; again < 2; again++) {
+        const struct http_response *response = call_read_counter(service.port, "never");
+        EXPECT_PROBLEM(response, 404, "no-such-counter", 1);
+        assert_string_equal(http_string(response, "name"), "never");
+    }
+}
+
+static void counter_and_lock_of_one_name_know_nothing_of_each_other(void **state)
+{
+    (void)state;
+    const int64_t value = call_value(call_count(service.port, "shared", "{\"count\": 1000}"));
+    struct grant grant = call_grant(service.port, "shared", NULL);
+    assert_true(grant.token < value);
+    assert_int_equal(read_counter("shared"), value);
+    call_give_back(service.port, "shared", &grant);
+}
+
+static void bad_input_counts_nothing(void **state)
+{
+    (void)state;
+    static const char *const bodies[] = {
+        "{\"count\": 0}",
+        "{\"count\": 1000001}",
+        "{\"count\": -1}",
+        "{\"count\": 1.5}",
+        "{\"count\": \"1\"}",
+        "{\"count\": 1, \"to\": 2}",
+        "[1]",
+        "1",
+    };
+    static const char path[] = "/v1/counters/bad";
+    for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++)
+        EXPECT_PROBLEM(call_count(service.port, "bad", bodies[i]), 400, "invalid", 0);
+    EXPECT_PROBLEM(call_count(service.port, "bad?count=1", NULL), 400, "invalid", 0);
+    EXPECT_PROBLEM(call_count(service.port, "bad//bad", NULL), 400, "invalid", 0);
+    EXPECT_PROBLEM(call_read_counter(service.port, "bad/.."), 400, "invalid", 0);
+    EXPECT_PROBLEM(
+        call(service.port, "POST", path, "Content-Type: text/plain\r\n", "{\"count\": 1}"), 415,
+        "unsupported-media-type", 0);
+    EXPECT_PROBLEM(call(service.port, "POST", path, "Origin: http://other.example\r\n", NULL), 403,
+                   "cross-site", 0);
+    EXPECT_PROBLEM(call(service.port, "DELETE", path, NULL, NULL), 405, "method-not-allowed", 0);
+    EXPECT_PROBLEM(call_read_counter(service.port, "bad"), 404, "no-such-counter", 1);
+}
+
+/* ---- the listing ----------------------------------------------------------------------------- */
+
+static void counters_are_listed_by_prefix_page_by_page(void **state)
+{
+    (void)state;
+    static const unsigned limits[] = {1, 2, 7, 50, 0};
+    const uint16_t ports[] = {service.port, 0};
+    char name[32];
+    assert_int_equal(listed_read_counters(ports, "", 0), 0);
+    for (unsigned i = 1; i <= 30; i++) {
+        char body[32];
+        snprintf(name, sizeof(name), "page/%u", i);
+        snprintf(body, sizeof(body), "{\"count\": %u}", i);
+        (void)call_value(call_count(service.port, name, body));
+    }
+    (void)count("other");
+    struct grant grant = call_grant(service.port, "page/lock", NULL); /* not listed here */
+    for (size_t k = 0; k < sizeof(limits) / sizeof(limits[0]); k++) {
+        assert_int_equal(listed_read_counters(ports, "page/", limits[k]), 30);
+        for (unsigned i = 1; i <= 30; i++) {
+            snprintf(name, sizeof(name), "page/%u", i);
+            assert_int_equal(listed_times(name), 1);
+            assert_true(listed_number(name) >= i);
+            assert_int_equal(listed_number(name), read_counter(name));
+        }
+    }
+    assert_int_equal(listed_read_counters(ports, "", 0), 31);
+    assert_int_equal(listed_read_counters(ports, "page/3", 0), 2);
+    assert_int_equal(listed_read_counters(ports, "none", 0), 0);
+    call_give_back(service.port, "page/lock", &grant);
+}
+
+static void cursor_of_locks_is_none_of_counters(void **state)
+{
+    (void)state;
+    char path[512];
+    for (unsigned i = 1; i <= 20; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), "cursor/%u", i);
+        (void)count(name);
+    }
+    const struct http_response *response =
+        call(service.port, "GET", "/v1/counters?limit=1", NULL, NULL);
+    EXPECT_JSON(response, 200, 2);
+    snprintf(path, sizeof(path), "/v1/locks?limit=1&cursor=%s",
+             http_string(response, "next_cursor"));
+    EXPECT_PROBLEM(call(service.port, "GET", path, NULL, NULL), 400, "invalid", 0);
+    EXPECT_PROBLEM(call(service.port, "GET", "/v1/counters?limit=0", NULL, NULL), 400, "invalid",
+                   0);
+    EXPECT_PROBLEM(call(service.port, "GET", "/v1/counters?prefix=a//", NULL, NULL), 400, "invalid",
+                   0);
+}
+
+/* ---- bounds, and what is kept ---------------------------------------------------------------- */
+
+static void no_more_counters_are_made_than_allowed(void **state)
+{
+    (void)state;
+    serve_anew((const char *const[]){"--max-counters", "2", NULL});
+    (void)count("one");
+    const int64_t two = count("two");
+    const struct http_response *response = call_count(service.port, "three", NULL);
+    EXPECT_PROBLEM(response, 409, "too-many-counters", 2);
+    assert_string_equal(http_string(response, "name"), "three");
+    assert_non_null(strstr(http_string(response, "detail"), "--max-counters"));
+    assert_true(count("two") > two);
+    EXPECT_PROBLEM(call_read_counter(service.port, "three"), 404, "no-such-counter", 1);
+    serve_anew((const char *const[]){"--max-counters", "3", NULL});
+    assert_int_equal(count("three"), 1);
+    EXPECT_PROBLEM(call_count(service.port, "four", NULL), 409, "too-many-counters", 2);
+}
+
+static void values_go_on_after_a_restart_of_pawld(void **state)
+{
+    (void)state;
+    for (int again = 0; again < 3; again++) {
+        const int64_t value = call_value(call_count(service.port, "kept", "{\"count\": 10}"));
+        serve_anew(NULL);
+        assert_int_equal(read_counter("kept"), value);
+        assert_true(count("kept") > value);
+    }
+}
+
+static void values_go_on_after_a_crash_of_pawld(void **state)
+{
+    (void)state;
+    for (int again = 0; again < 3; again++) {
+        const int64_t value = count("kept");
+        process_kill(service.process);
+        serve(NULL);
+        assert_true(count("kept") > value);
+    }
+}
+
+/* The core goes on with what was asked: nothing is taken back. */
+static void clients_that_leave_do_no_harm(void **state)
+{
+    (void)state;
+    int64_t value = count("left");
+    for (int again = 0; again < LEFT_ALONE; again++) {
+        http_close(call_begin(service.port, "POST", "/v1/counters/left", "{\"count\": 5}"));
+        const int64_t next = count("left");
+        assert_in_range(next, value + 1, INT64_MAX);
+        value = next;
+    }
+}
+
+/* ---- many at once ---------------------------------------------------------------------------- */
+
+static void values_of_many_clients_are_distinct_and_in_order(void **state)
+{
+    (void)state;
+    uint16_t ports[] = {service.port, service.port, 0};
+    if (!dir)
+        ports[1] = fleet_serve().port;
+    const size_t calls = counted_run(ports, "many", RUN_MS, NULL);
+    assert_in_range(calls, COUNTED_CLIENTS, SIZE_MAX);
+    print_message("%zu calls were given values\n", calls);
+}
+
+static void flush_and_kill(void)
+{
+    fleet_command(1, "FLUSHALL");
+    redis_fleet_kill(fleet, 3);
+}
+
+static void values_stay_distinct_and_in_order_while_masters_forget_and_die(void **state)
+{
+    (void)state;
+    const uint16_t ports[] = {service.port, fleet_serve().port, 0};
+    const size_t calls = counted_run(ports, "many", 2 * RUN_MS, flush_and_kill);
+    assert_in_range(calls, COUNTED_CLIENTS, SIZE_MAX);
+}
+
+/* ---- masters --------------------------------------------------------------------------------- */
+
+static void value_lives_through_the_replacement_of_every_master(void **state)
+{
+    (void)state;
+    int64_t value = call_value(call_count(service.port, "orders", "{\"count\": 1000}"));
+    for (unsigned i = 0; i < MASTERS; i++) {
+        redis_fleet_kill(fleet, i);
+        masters_wait(service.port, i, "down", "unreachable");
+        redis_fleet_restart(fleet, i, false);
+        masters_wait_within(service.port, i, "active", NULL, BACK_MS);
+    }
+    assert_int_equal(read_counter("orders"), value);
+    assert_true(count("orders") > value);
+}
+
+static bool is_marked(void *arg)
+{
+    const unsigned *i = arg;
+    redisReply *reply = redis_fleet_command(fleet, *i, "HGET pawl:fleet state");
+    bool marked = reply->str && strcmp(reply->str, "active") == 0;
+    freeReplyObject(reply);
+    return marked;
+}
+
+static void wiped_master_is_told_of_the_counters(void **state)
+{
+    (void)state;
+    unsigned wiped = 2;
+    const int64_t value = call_value(call_count(service.port, "orders", "{\"count\": 1000}"));
+    fleet_command(wiped, "FLUSHALL");
+    assert_true(wait_until(is_marked, &wiped, BACK_MS));
+    masters_wait_within(service.port, wiped, "active", NULL, BACK_MS);
+    assert_true(redis_fleet_integer(fleet, wiped, "HEXISTS pawl:fleet n:orders") == 1);
+    redis_fleet_kill(fleet, 0);
+    redis_fleet_kill(fleet, 1);
+    assert_true(read_counter("orders") >= value);
+    assert_true(count("orders") > value);
+}
+
+static void counting_goes_on_with_two_of_five_down_and_stops_with_three(void **state)
+{
+    (void)state;
+    int64_t value = count("orders");
+    redis_fleet_kill(fleet, 0);
+    redis_fleet_kill(fleet, 4);
+    assert_true(count("orders") > value);
+    value = count("orders");
+    redis_fleet_kill(fleet, 2);
+    const struct http_response *response = call_count_once(service.port, "orders", NULL);
+    EXPECT_PROBLEM(response, 503, "no-quorum", 2);
+    assert_int_equal(json_array_size(json_object_get(response->json, "masters")), MASTERS);
+    assert_null(strstr(http_string(response, "detail"), "lock"));
+    EXPECT_PROBLEM(call(service.port, "GET", "/v1/counters/orders", NULL, NULL), 503, "no-quorum",
+                   2);
+}
+
+static void field_that_was_written_by_hand_is_named(void **state)
+{
+    (void)state;
+    (void)count("orders");
+    for (unsigned i = 0; i < MASTERS; i++)
+        fleet_command(i, "HSET pawl:fleet n:orders twelve");
+    const struct http_response *response = call_count(service.port, "orders", NULL);
+    EXPECT_PROBLEM(response, 409, "foreign-counter", 2);
+    assert_non_null(strstr(http_string(response, "detail"), "n:orders of pawl:fleet"));
+    for (unsigned i = 0; i < MASTERS; i++)
+        fleet_command(i, "HSET pawl:fleet n:orders 9007199254740990");
+    assert_int_equal(count("orders"), INT64_C(9007199254740991));
+    response = call_count(service.port, "orders", NULL);
+    EXPECT_PROBLEM(response, 409, "counter-used-up", 2);
+    assert_int_equal(read_counter("orders"), INT64_C(9007199254740991));
+}
+
+#define ON_MASTERS(name)                                                                           \
+    {                                                                                              \
+#name "_on_masters", name, start_on_masters, stop_on_masters, NULL                         \
+    }
+#define ON_BOTH(name)                                                                              \
+    ON_MASTERS(name),                                                                              \
+    {                                                                                              \
+#name "_on_a_file", name, start_on_a_file, stop_on_a_file, NULL                            \
+    }
+
+static const struct CMUnitTest cases[] = {
+    ON_BOTH(counter_begins_at_1_and_goes_on_by_as_many_as_are_asked_for),
+    ON_BOTH(reading_shows_the_last_value_and_takes_none),
+    ON_BOTH(counter_that_was_never_counted_is_404),
+    ON_BOTH(counter_and_lock_of_one_name_know_nothing_of_each_other),
+    ON_BOTH(bad_input_counts_nothing),
+    ON_BOTH(counters_are_listed_by_prefix_page_by_page),
+    ON_BOTH(cursor_of_locks_is_none_of_counters),
+    ON_BOTH(no_more_counters_are_made_than_allowed),
+    ON_BOTH(values_go_on_after_a_restart_of_pawld),
+    ON_BOTH(values_go_on_after_a_crash_of_pawld),
+    ON_BOTH(clients_that_leave_do_no_harm),
+    ON_BOTH(values_of_many_clients_are_distinct_and_in_order),
+    ON_MASTERS(values_stay_distinct_and_in_order_while_masters_forget_and_die),
+    ON_MASTERS(value_lives_through_the_replacement_of_every_master),
+    ON_MASTERS(wiped_master_is_told_of_the_counters),
+    ON_MASTERS(counting_goes_on_with_two_of_five_down_and_stops_with_three),
+    ON_MASTERS(field_that_was_written_by_hand_is_named),
+};
+
+CASE_MAIN(cases, NULL, NULL)
