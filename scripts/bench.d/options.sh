@@ -3,7 +3,7 @@
 # What is asked for on the command line. Sourced after lib.sh.
 
 readonly candidates_known=(bare minimal redlock redlock-ap etcd)
-readonly sections_known=(pairs stopped slow waiters profile attacked imports embedded)
+readonly sections_known=(pairs stopped slow waiters profile attacked imports embedded counters)
 
 # is_one_of WORD WORD...: whether the first is among the others.
 is_one_of() {

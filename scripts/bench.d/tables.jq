@@ -120,6 +120,17 @@ def embedded($ratios):
             + ($candidates[1:] | map($of[.] | spread)) + [$row.file | latencies])
     | table;
 
+def counters:
+    ["one", "one-by-100", "many", "file", "incr"] as $candidates
+    | [["clients"] + $candidates + ["one/incr"]]
+    + (group_by(.connections)
+       | map(. as $runs
+             | ($candidates | map(. as $what | [$runs[] | select(.what == $what) | .values_per_s]
+                                  | if length > 0 then median else null end)) as $medians
+             | [$runs[0].connections] + ($medians | map(if . then round | commas else null end))
+               + [if $medians[0] and $medians[4] then ($medians[0] / $medians[4] | fixed(2)) else "-" end]))
+    | table;
+
 def waiters:
     [["persistence", "waiting", "pawlds", "p50 us", "p99 us", "bytes a waiter",
       "script calls", "in order", "lost", "twice"]]
@@ -205,6 +216,8 @@ def by_part($kinds; kind; value; $digits):
     section("Pairs per second of a fleet that is a file, and median of the ratios";
             $runs | medians("embedded");
             embedded($runs | ratios("embedded"; "file"; .pairs_per_s))),
+    section("Values of named counters per second";
+            of("counters"); counters),
     section("From one holder to the next, while many wait for one name";
             of("waiters"); waiters),
     section("Acquire while the service is attacked, p50 / p99 in microseconds";
