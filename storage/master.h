@@ -73,8 +73,8 @@ struct storage_master_ops {
     void (*rejoin)(struct storage_master *master, const struct fence_rejoin_request *request);
     void (*handshake)(struct storage_master *master);
     void (*restamp)(struct storage_master *master, const struct fence_facts *facts);
-    int (*scan)(struct storage_master *master, enum fence_listing_kind kind, uint64_t cursor,
-                const char *prefix, unsigned keys, storage_found_fn *told, void *context);
+    int (*scan)(struct storage_master *master, const struct fence_scan *scan,
+                storage_found_fn *told, void *context);
     int (*holders)(struct storage_master *master, enum fence_listing_kind kind,
                    const struct fence_lock_name *names, size_t count, storage_found_fn *told,
                    void *context);
@@ -155,21 +155,16 @@ static inline void storage_master_restamp(struct storage_master *master,
     master->ops->restamp(master, facts);
 }
 
-/* Asks for the next step of a walk over the names that begin with @prefix: those of locks, or of
- * named counters, as @kind says. @cursor is 0, or where
- * the step before says that the next begins, in the same process. @keys: 1 to
- * FENCE_SCAN_KEYS_MAX, how many keys to look at.
- *
- * A name that stands there from the first step to the last is among those found, perhaps more than
- * once. A step may find none, and may find more than @keys.
+/* Asks for a step of a walk over names. A name that stands there from the first step to the last is
+ * among those found, perhaps more than once. A step may find none, and may find more than
+ * scan->keys.
  *
  * FENCE_EIO: there is no connection to ask on; FENCE_ENOMEM. Then @told is not called. */
 FENCE_CHECKED static inline int storage_master_scan(struct storage_master *master,
-                                                    enum fence_listing_kind kind, uint64_t cursor,
-                                                    const char *prefix, unsigned keys,
+                                                    const struct fence_scan *scan,
                                                     storage_found_fn *told, void *context)
 {
-    return master->ops->scan(master, kind, cursor, prefix, keys, told, context);
+    return master->ops->scan(master, scan, told, context);
 }
 
 /* Asks under whose ids the locks of @names (@count > 0 of them) stand there, or which counters of

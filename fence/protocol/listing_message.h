@@ -20,6 +20,15 @@ struct fence_lock_name {
     char text[FENCE_RESOURCE_MAX + 1];
 };
 
+/* A step of a walk over the names that begin with @prefix. */
+struct fence_scan {
+    enum fence_listing_kind kind; /* what the names are of */
+    uint64_t cursor;              /* 0, or where the step before said that the next begins, in the
+                                   * same process */
+    const char *prefix;
+    unsigned keys; /* to look at: 1 .. FENCE_SCAN_KEYS_MAX */
+};
+
 /* What came back from a scan, or from a question for holders. */
 struct fence_found {
     enum fence_part part;     /* GRANTED: it answered, and what follows means something. REFUSED: it

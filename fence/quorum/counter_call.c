@@ -63,8 +63,9 @@ static unsigned most_votes(const struct fence_counter_call *round, int64_t *ret_
 
 static unsigned votes_needed(const struct fence_counter_call *round)
 {
-    unsigned asked = fence_set_count(round->tally.asked);
-    return fence_majority(FENCE_MUTANT(COUNT_MAJORITY_OF_ASKED) ? asked : round->tally.n);
+    return fence_majority(FENCE_MUTANT(COUNT_MAJORITY_OF_ASKED)
+                              ? fence_set_count(round->tally.asked)
+                              : round->tally.n);
 }
 
 bool fence_counter_call_wants_more(const struct fence_counter_call *round)

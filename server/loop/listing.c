@@ -103,9 +103,13 @@ static void scan(struct listing *listing, const struct fence_listing_effect *eff
 {
     unsigned i = (unsigned)__builtin_ctz(effect->masters);
     struct storage_master *master = server_driver_master(listing->all->config.driver, i);
-    int error =
-        storage_master_scan(master, effect->listed, effect->scan.cursor, effect->scan.prefix,
-                            effect->scan.keys, on_listing_scanned, listing);
+    const struct fence_scan step = {
+        .kind = effect->listed,
+        .cursor = effect->scan.cursor,
+        .prefix = effect->scan.prefix,
+        .keys = effect->scan.keys,
+    };
+    int error = storage_master_scan(master, &step, on_listing_scanned, listing);
     if (error) {
         const struct fence_found none = unasked(error);
         on_listing_scanned(listing, i, &none);

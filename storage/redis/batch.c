@@ -254,8 +254,6 @@ static void read_integer_reply(const struct storage_expected *expected, long lon
             return;
         reply->kind = FENCE_REPLY_NUMBER;
         reply->number = value;
-    } else if (counts) {
-        reply->kind = FENCE_REPLY_NO;
     } else if (extends(expected->kind)) {
         read_extension(value, reply);
     } else if (value == 0) {

@@ -221,10 +221,10 @@ static void redis_restamp(struct storage_master *base, const struct fence_facts 
     storage_handshake_restamp(&master->session, facts);
 }
 
-static int redis_scan(struct storage_master *base, enum fence_listing_kind kind, uint64_t cursor,
-                      const char *prefix, unsigned keys, storage_found_fn *told, void *context)
+static int redis_scan(struct storage_master *base, const struct fence_scan *scan,
+                      storage_found_fn *told, void *context)
 {
-    return storage_scan_names(&redis_of(base)->session, kind, cursor, prefix, keys, told, context);
+    return storage_scan_names(&redis_of(base)->session, scan, told, context);
 }
 
 static int redis_holders(struct storage_master *base, enum fence_listing_kind kind,

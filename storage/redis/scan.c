@@ -156,33 +156,32 @@ static void write_pattern(char pattern[static PATTERN_MAX], const char *begin, c
     pattern[len] = '\0';
 }
 
-static int send_scan(struct question *question, uint64_t cursor, const char *prefix, unsigned keys)
+static int send_scan(struct question *question, const struct fence_scan *scan)
 {
     char pattern[PATTERN_MAX];
     redisAsyncContext *context = question->session->connection->context;
     if (question->kind == FENCE_LISTING_COUNTERS) {
-        write_pattern(pattern, STORAGE_COUNTER_FIELD, prefix);
+        write_pattern(pattern, STORAGE_COUNTER_FIELD, scan->prefix);
         return redisAsyncCommand(context, on_scan_reply, question,
                                  "HSCAN " STORAGE_FLEET_KEY " %llu MATCH %s COUNT %u",
-                                 (unsigned long long)cursor, pattern, keys);
+                                 (unsigned long long)scan->cursor, pattern, scan->keys);
     }
-    write_pattern(pattern, STORAGE_LOCK_KEY, prefix);
+    write_pattern(pattern, STORAGE_LOCK_KEY, scan->prefix);
     return redisAsyncCommand(context, on_scan_reply, question,
-                             "SCAN %llu MATCH %s COUNT %u TYPE string", (unsigned long long)cursor,
-                             pattern, keys);
+                             "SCAN %llu MATCH %s COUNT %u TYPE string",
+                             (unsigned long long)scan->cursor, pattern, scan->keys);
 }
 
-int storage_scan_names(const struct storage_session *session, enum fence_listing_kind kind,
-                       uint64_t cursor, const char *prefix, unsigned keys, storage_found_fn *told,
-                       void *context)
+int storage_scan_names(const struct storage_session *session, const struct fence_scan *scan,
+                       storage_found_fn *told, void *context)
 {
-    assert(keys >= 1 && keys <= FENCE_SCAN_KEYS_MAX);
+    assert(scan->keys >= 1 && scan->keys <= FENCE_SCAN_KEYS_MAX);
     if (session->connection->link != STORAGE_LINK_READY)
         return FENCE_EIO;
-    struct question *question = question_new(session, kind, told, context);
+    struct question *question = question_new(session, scan->kind, told, context);
     if (!question)
         return FENCE_ENOMEM;
-    if (send_scan(question, cursor, prefix, keys) == REDIS_OK)
+    if (send_scan(question, scan) == REDIS_OK)
         return 0;
     free(question);
     return FENCE_EIO;

@@ -12,8 +12,7 @@
 
 /* As storage_master_scan() and storage_master_holders(). */
 FENCE_CHECKED int storage_scan_names(const struct storage_session *session,
-                                     enum fence_listing_kind kind, uint64_t cursor,
-                                     const char *prefix, unsigned keys, storage_found_fn *told,
+                                     const struct fence_scan *scan, storage_found_fn *told,
                                      void *context);
 FENCE_CHECKED int storage_scan_holders(const struct storage_session *session,
                                        enum fence_listing_kind kind,

@@ -160,17 +160,16 @@ static void do_rejoin(struct storage_job *job, struct storage_state *state)
 /* ---- listings -------------------------------------------------------------------------------- */
 
 struct storage_job *storage_job_new_names(struct storage_sqlite_master *master,
-                                          enum fence_listing_kind kind, uint64_t cursor,
-                                          const char *prefix, unsigned keys)
+                                          const struct fence_scan *scan)
 {
-    assert(keys >= 1 && keys <= FENCE_SCAN_KEYS_MAX);
+    assert(scan->keys >= 1 && scan->keys <= FENCE_SCAN_KEYS_MAX);
     struct storage_job *job = storage_job_new(master, STORAGE_JOB_NAMES);
     if (!job)
         return NULL;
-    job->listed = kind;
-    job->cursor = cursor;
-    job->keys = keys;
-    storage_state_copy(job->prefix, sizeof(job->prefix), prefix);
+    job->listed = scan->kind;
+    job->cursor = scan->cursor;
+    job->keys = scan->keys;
+    storage_state_copy(job->prefix, sizeof(job->prefix), scan->prefix);
     return job;
 }
 

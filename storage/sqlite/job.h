@@ -105,8 +105,7 @@ struct storage_job *storage_job_new_rejoin(struct storage_sqlite_master *master,
 
 /* Questions of a listing (storage/master.h); NULL: no memory. */
 struct storage_job *storage_job_new_names(struct storage_sqlite_master *master,
-                                          enum fence_listing_kind kind, uint64_t cursor,
-                                          const char *prefix, unsigned keys);
+                                          const struct fence_scan *scan);
 struct storage_job *storage_job_new_holders(struct storage_sqlite_master *master,
                                             enum fence_listing_kind kind,
                                             const struct fence_lock_name *names, size_t count);

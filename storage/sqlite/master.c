@@ -550,10 +550,10 @@ static int ask_found(struct storage_sqlite_master *master, struct storage_job *j
     return 0;
 }
 
-static int sqlite_scan(struct storage_master *base, enum fence_listing_kind kind, uint64_t cursor,
-                       const char *prefix, unsigned keys, storage_found_fn *told, void *context)
+static int sqlite_scan(struct storage_master *base, const struct fence_scan *scan,
+                       storage_found_fn *told, void *context)
 {
-    struct storage_job *job = storage_job_new_names(sqlite_of(base), kind, cursor, prefix, keys);
+    struct storage_job *job = storage_job_new_names(sqlite_of(base), scan);
     return ask_found(sqlite_of(base), job, told, context);
 }
 

@@ -363,7 +363,6 @@ static void counting_goes_on_with_two_of_five_down_and_stops_with_three(void **s
     redis_fleet_kill(fleet, 0);
     redis_fleet_kill(fleet, 4);
     assert_true(count("orders") > value);
-    value = count("orders");
     redis_fleet_kill(fleet, 2);
     const struct http_response *response = call_count_once(service.port, "orders", NULL);
     EXPECT_PROBLEM(response, 503, "no-quorum", 2);

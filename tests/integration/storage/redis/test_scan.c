@@ -69,6 +69,9 @@ static void put_names(struct master_fixture *fixture)
         "for i = 1, ARGV[1] do redis.call('SET', 'pawl:lock:n/' .. i, 'x') end", NAMES));
 }
 
+/* The first step over all locks. */
+static const struct fence_scan locks = {FENCE_LISTING_LOCKS, 0, "", 10};
+
 /* Walks all steps; returns how many. */
 static unsigned walk_over(struct master_fixture *fixture, enum fence_listing_kind kind,
                           struct told *told, const char *prefix, unsigned keys)
@@ -77,8 +80,10 @@ static unsigned walk_over(struct master_fixture *fixture, enum fence_listing_kin
     uint64_t cursor = 0;
     memset(told, 0, sizeof(*told));
     do {
-        assert_int_equal(
-            storage_master_scan(fixture->master, kind, cursor, prefix, keys, on_scanned, told), 0);
+        assert_int_equal(storage_master_scan(fixture->master,
+                                             &(struct fence_scan){kind, cursor, prefix, keys},
+                                             on_scanned, told),
+                         0);
         steps++;
         master_fixture_await(fixture, &told->times, steps);
         assert_int_equal(told->part, FENCE_PART_GRANTED);
@@ -248,9 +253,7 @@ static void questions_stand_in_line_with_requests(void **state)
         take.tag = (uint64_t)(i + 1) << 16;
         master_fixture_submit(fixture, &take);
         master_fixture_flush(fixture);
-        assert_int_equal(
-            storage_master_scan(fixture->master, FENCE_LISTING_LOCKS, 0, "", 10, on_scanned, &told),
-            0);
+        assert_int_equal(storage_master_scan(fixture->master, &locks, on_scanned, &told), 0);
     }
     master_fixture_await(fixture, &fixture->replies, 3);
     master_fixture_await(fixture, &told.times, 3);
@@ -265,8 +268,7 @@ static void master_that_does_not_allow_it_goes_on(void **state)
     static const struct fence_lock_name name = {"a"};
     struct told told = {0};
     command(fixture, "ACL SETUSER default -scan -mget");
-    assert_int_equal(
-        storage_master_scan(fixture->master, FENCE_LISTING_LOCKS, 0, "", 10, on_scanned, &told), 0);
+    assert_int_equal(storage_master_scan(fixture->master, &locks, on_scanned, &told), 0);
     master_fixture_await(fixture, &told.times, 1);
     assert_int_equal(told.part, FENCE_PART_REFUSED);
     assert_int_equal(
@@ -283,15 +285,12 @@ static void question_whose_connection_ends_is_told_so(void **state)
     struct master_fixture *fixture = *state;
     struct told told = {0};
     redis_fleet_pause(fixture->fleet, 0);
-    assert_int_equal(
-        storage_master_scan(fixture->master, FENCE_LISTING_LOCKS, 0, "", 10, on_scanned, &told), 0);
+    assert_int_equal(storage_master_scan(fixture->master, &locks, on_scanned, &told), 0);
     master_fixture_flush(fixture);
     redis_fleet_kill(fixture->fleet, 0);
     master_fixture_await(fixture, &told.times, 1);
     assert_int_equal(told.part, FENCE_PART_TIMEOUT);
-    assert_int_equal(
-        storage_master_scan(fixture->master, FENCE_LISTING_LOCKS, 0, "", 10, on_scanned, &told),
-        FENCE_EIO);
+    assert_int_equal(storage_master_scan(fixture->master, &locks, on_scanned, &told), FENCE_EIO);
 }
 
 /* The fixture's teardown frees the master with the question still open. */
@@ -299,8 +298,7 @@ static void question_of_a_master_that_is_freed_is_dropped(void **state)
 {
     struct master_fixture *fixture = *state;
     static struct told told;
-    assert_int_equal(
-        storage_master_scan(fixture->master, FENCE_LISTING_LOCKS, 0, "", 10, on_scanned, &told), 0);
+    assert_int_equal(storage_master_scan(fixture->master, &locks, on_scanned, &told), 0);
     assert_int_equal(told.times, 0);
 }
 

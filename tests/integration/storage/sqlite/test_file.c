@@ -186,8 +186,8 @@ static void put_names(void)
 static uint64_t walk_on(uint64_t cursor, unsigned seen[static NAMES + 1])
 {
     struct fence_found found;
-    struct storage_job *job =
-        storage_job_new_names(NULL, FENCE_LISTING_COUNTERS, cursor, "n/", KEYS);
+    struct storage_job *job = storage_job_new_names(
+        NULL, &(struct fence_scan){FENCE_LISTING_COUNTERS, cursor, "n/", KEYS});
     assert_non_null(job);
     storage_state_begin(rows);
     storage_job_do(job, rows);

@@ -7,6 +7,22 @@
 
 /* Replies as letters, one for each master in order: a digit, the number that it answers; n, it
  * never counted; f full, r refused, l lost, '-' not asked, '.' no answer yet. */
+static struct fence_reply reply_of(char letter)
+{
+    switch (letter) {
+    case 'n':
+        return (struct fence_reply){.kind = FENCE_REPLY_NO};
+    case 'f':
+        return (struct fence_reply){.kind = FENCE_REPLY_FULL};
+    case 'r':
+        return (struct fence_reply){.kind = FENCE_REPLY_REFUSED};
+    case 'l':
+        return (struct fence_reply){.kind = FENCE_REPLY_LOST};
+    default:
+        return (struct fence_reply){.kind = FENCE_REPLY_NUMBER, .number = letter - '0'};
+    }
+}
+
 static struct fence_counter_call round_of(const char *letters)
 {
     struct fence_counter_call round;
@@ -16,14 +32,8 @@ static struct fence_counter_call round_of(const char *letters)
         asked |= letters[i] != '-' ? fence_set_of(i) : 0;
     fence_counter_call_begin(&round, n, asked, 0);
     for (unsigned i = 0; i < n; i++) {
-        char letter = letters[i];
-        struct fence_reply reply = {.kind = letter == 'n'   ? FENCE_REPLY_NO
-                                            : letter == 'f' ? FENCE_REPLY_FULL
-                                            : letter == 'r' ? FENCE_REPLY_REFUSED
-                                            : letter == 'l' ? FENCE_REPLY_LOST
-                                                            : FENCE_REPLY_NUMBER,
-                                    .number = letter - '0'};
-        if (letter != '-' && letter != '.')
+        const struct fence_reply reply = reply_of(letters[i]);
+        if (letters[i] != '-' && letters[i] != '.')
             fence_counter_call_reply(&round, i, &reply);
     }
     return round;
