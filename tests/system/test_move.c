@@ -25,6 +25,8 @@ static char *dir;
 static char folder[PATH_BYTES];
 static char said[PATH_BYTES];
 static char *program;
+#define FAR (INT64_C(1) << 33) /* twice what a floor is above all tokens */
+
 static int64_t tokens[NAMES];
 
 static int start(void **state)
@@ -135,6 +137,22 @@ static void fleet_that_was_moved_goes_on_above_its_tokens(void **state)
     expect_closed();
 }
 
+/* The floor of the fleet that is made is far above all tokens, so the counter has to be above that.
+ */
+static void named_counter_goes_on_above_its_values(void **state)
+{
+    (void)state;
+    const struct pawl_service before = use_file();
+    int64_t value = 0;
+    while (value < FAR)
+        value = call_value(call_count(before.port, "orders", "{\"count\": 1000000}"));
+    assert_int_equal(process_stop(before.process), 0);
+    expect_moved();
+    const struct pawl_service after = pawld_start(fleet, NULL);
+    pawl_wait_ready(after);
+    assert_true(call_value(call_count(after.port, "orders", NULL)) > value);
+}
+
 static void move_of_a_file_that_is_served_from_is_refused(void **state)
 {
     (void)state;
@@ -188,6 +206,7 @@ static void folder_without_a_fleet_is_not_moved(void **state)
 
 static const struct CMUnitTest cases[] = {
     MOVE_CASE(fleet_that_was_moved_goes_on_above_its_tokens),
+    MOVE_CASE(named_counter_goes_on_above_its_values),
     MOVE_CASE(move_of_a_file_that_is_served_from_is_refused),
     MOVE_CASE(move_without_all_masters_leaves_the_file_as_it_is),
     MOVE_CASE(move_that_was_broken_off_grants_nothing_and_can_be_run_again),
