@@ -171,7 +171,7 @@ static void begin_round(struct fence_core *core, struct call *call)
     call->tries++;
     call->generation = core->fleet.generation;
     core_next_round(core, call);
-    fence_counter_call_begin(&call->counting, core->fleet.n, first, spare);
+    fence_counter_call_begin(&call->counting, call->sum, core->fleet.n, first, spare);
     ask_to_count(core, call, first);
     core_hedge_begin(core, call, first, spare != 0, FENCE_MASTER_DEADLINE_US);
     conclude_count(core, call); /* at once, if too few can be asked */

@@ -7,29 +7,38 @@
 #include <assert.h>
 #include <string.h>
 
-void fence_counter_call_begin(struct fence_counter_call *round, unsigned n, uint32_t first,
-                              uint32_t spare)
+void fence_counter_call_begin(struct fence_counter_call *round, uint32_t values, unsigned n,
+                              uint32_t first, uint32_t spare)
 {
+    round->values = values;
     round->highest = 0;
     memset(round->numbers, 0, sizeof(round->numbers));
     fence_obstacles_begin(&round->obstacles);
     fence_tally_begin(&round->tally, n, first, spare);
 }
 
-static enum fence_part part_of(enum fence_reply_kind kind)
+/* A master that counted is at so many values at least, and one that did not count has not answered.
+ */
+static enum fence_part part_of(const struct fence_counter_call *round,
+                               const struct fence_reply *reply)
 {
-    bool answered = kind == FENCE_REPLY_NUMBER || kind == FENCE_REPLY_NO;
-    return answered ? FENCE_PART_GRANTED : fence_part_of_reply(kind);
+    if (reply->kind == FENCE_REPLY_LOST)
+        return FENCE_PART_TIMEOUT;
+    if (reply->kind == FENCE_REPLY_NO && round->values == 0)
+        return FENCE_PART_GRANTED;
+    bool counted = reply->kind == FENCE_REPLY_NUMBER && reply->number >= round->values;
+    return counted ? FENCE_PART_GRANTED : FENCE_PART_REFUSED;
 }
 
 void fence_counter_call_reply(struct fence_counter_call *round, unsigned i,
                               const struct fence_reply *reply)
 {
     assert(i < round->tally.n);
-    if (!fence_tally_record(&round->tally, i, part_of(reply->kind)))
+    enum fence_part part = part_of(round, reply);
+    if (!fence_tally_record(&round->tally, i, part))
         return;
     fence_obstacles_record(&round->obstacles, reply);
-    if (reply->kind != FENCE_REPLY_NUMBER)
+    if (part != FENCE_PART_GRANTED || reply->kind == FENCE_REPLY_NO)
         return;
     assert(reply->number > 0 && reply->number <= FENCE_TOKEN_MAX);
     round->numbers[i] = reply->number;

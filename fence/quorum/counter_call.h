@@ -24,15 +24,17 @@ enum fence_count_verdict {
 };
 
 struct fence_counter_call {
+    uint32_t values;                    /* that it counts; 0: it reads */
     int64_t highest;                    /* number that was answered; 0: none */
     int64_t numbers[FENCE_MASTERS_MAX]; /* of those that answered one; 0: it never counted there */
     struct fence_tally tally;
     struct fence_obstacles obstacles;
 };
 
-/* Begins a round of @n masters. Those in @first are asked, those in @spare may be asked later. */
-void fence_counter_call_begin(struct fence_counter_call *round, unsigned n, uint32_t first,
-                              uint32_t spare);
+/* Begins a round of @n masters for @values values. Those in @first are asked, those in @spare may
+ * be asked later. */
+void fence_counter_call_begin(struct fence_counter_call *round, uint32_t values, unsigned n,
+                              uint32_t first, uint32_t spare);
 
 /* Master @i answered. */
 void fence_counter_call_reply(struct fence_counter_call *round, unsigned i,

@@ -89,7 +89,7 @@ static bool call(struct play *play, struct fence_event *event)
         return false;
     play->under_way |= 1U << client;
     event->call = (struct fence_call){
-        .kind = (enum fence_call_kind)below(play, FENCE_CALL_INSPECT + 1),
+        .kind = (enum fence_call_kind)below(play, FENCE_CALL_COUNT + 1),
         .client = client,
         .resource = resource(play),
         .lock_id = lock_id(play),
@@ -99,6 +99,8 @@ static bool call(struct play *play, struct fence_event *event)
         .ttl_ms = FENCE_TTL_MIN_MS + 100 * below(play, 64),
         .wait_ms = 50 * below(play, 8),
     };
+    if (event->call.kind == FENCE_CALL_COUNT)
+        event->call.count = below(play, 4);
     if (event->call.kind == FENCE_CALL_ACQUIRE)
         event->call.group = group(play);
     if (event->call.group)

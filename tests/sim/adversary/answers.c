@@ -85,6 +85,9 @@ static const char *wrong_with(struct play *play, const struct calls_client *clie
         return "is answered nonsense";
     if (answer->error == 0 && (acquires || answer->kind == FENCE_CALL_EXTEND))
         return wrong_with_grant(play, client, answer);
+    if (answer->error == 0 && answer->kind == FENCE_CALL_COUNT &&
+        (answer->value < 1 || answer->value > FENCE_TOKEN_MAX))
+        return "is told a value that is none";
     return NULL;
 }
 

@@ -9,6 +9,7 @@
 
 enum {
     TOKENS = 4, /* that an extend may name */
+    VALUES = 4, /* of a counter that a call may take, and none */
 };
 
 /* Per mille. */
@@ -112,7 +113,7 @@ void calls_make(struct play *play)
         .call =
             {
                 .kind = chance(play, ACQUIRES) ? FENCE_CALL_ACQUIRE
-                                               : FENCE_CALL_EXTEND + below(play, 3),
+                                               : FENCE_CALL_EXTEND + below(play, 4),
                 .client = (uint64_t)(client - calls->clients),
                 .resource = resources[below(play, RESOURCES)],
                 .lock_id = calls_some_lock_id(play),
@@ -120,6 +121,8 @@ void calls_make(struct play *play)
                 .ttl_ms = sim_rng_between(&play->rng, FENCE_TTL_MIN_MS, CALLS_TTL_MAX_MS),
             },
     };
+    if (event.call.kind == FENCE_CALL_COUNT)
+        event.call.count = below(play, VALUES);
     if (event.call.kind == FENCE_CALL_ACQUIRE)
         fill_acquire(play, &event.call);
     *client = (struct calls_client){

@@ -189,6 +189,19 @@ static void inspected(struct play *play, const struct link_request *request,
     }
 }
 
+/* Of a named counter. */
+static void counted(struct play *play, struct fence_reply *reply)
+{
+    static const enum fence_reply_kind counts_not[] = {FENCE_REPLY_NO, FENCE_REPLY_FULL,
+                                                       FENCE_REPLY_SPENT, FENCE_REPLY_MISCOUNTED};
+    if (!chance(play, OFTEN)) {
+        reply->kind = counts_not[below(play, sizeof(counts_not) / sizeof(counts_not[0]))];
+        return;
+    }
+    reply->kind = FENCE_REPLY_NUMBER;
+    reply->number = chance(play, NUMBER_LAST) ? FENCE_TOKEN_MAX : below(play, NUMBERS) + 1;
+}
+
 /* An extension, or a lock that joins. */
 static void extended(struct play *play, struct fence_reply *reply)
 {
@@ -229,8 +242,10 @@ static void done(struct play *play, const struct link_request *request, struct f
         break;
     case FENCE_REQUEST_CONFIRM:
     case FENCE_REQUEST_UNDO:
-    case FENCE_REQUEST_COUNT:
         reply->kind = chance(play, OFTEN) ? FENCE_REPLY_YES : FENCE_REPLY_NO;
+        break;
+    case FENCE_REQUEST_COUNT:
+        counted(play, reply);
         break;
     }
 }

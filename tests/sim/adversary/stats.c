@@ -21,6 +21,7 @@ static void done(struct stats *stats, const struct fence_answer *answer)
         stats->inspected++;
         break;
     case FENCE_CALL_COUNT:
+        stats->counted++;
         break;
     }
 }

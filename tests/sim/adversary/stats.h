@@ -43,6 +43,7 @@
     X(released)                                                                                    \
     X(released_lost)                                                                               \
     X(inspected)                                                                                   \
+    X(counted)                                                                                     \
     X(held)                                                                                        \
     X(wait_timeout)                                                                                \
     X(contended)                                                                                   \

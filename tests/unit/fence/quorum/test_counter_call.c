@@ -23,20 +23,26 @@ static struct fence_reply reply_of(char letter)
     }
 }
 
-static struct fence_counter_call round_of(const char *letters)
+static struct fence_counter_call round_for(uint32_t values, const char *letters)
 {
     struct fence_counter_call round;
     unsigned n = (unsigned)strlen(letters);
     uint32_t asked = 0;
     for (unsigned i = 0; i < n; i++)
         asked |= letters[i] != '-' ? fence_set_of(i) : 0;
-    fence_counter_call_begin(&round, n, asked, 0);
+    fence_counter_call_begin(&round, values, n, asked, 0);
     for (unsigned i = 0; i < n; i++) {
         const struct fence_reply reply = reply_of(letters[i]);
         if (letters[i] != '-' && letters[i] != '.')
             fence_counter_call_reply(&round, i, &reply);
     }
     return round;
+}
+
+/* Of a reading. */
+static struct fence_counter_call round_of(const char *letters)
+{
+    return round_for(0, letters);
 }
 
 static void assert_verdict(const char *letters, enum fence_count_verdict expected, int64_t number)
@@ -142,11 +148,25 @@ static void spare_masters_are_wanted_where_one_that_was_asked_cannot_answer(void
     struct fence_counter_call round;
     const struct fence_reply number = {.kind = FENCE_REPLY_NUMBER, .number = 2};
     const struct fence_reply lost = {.kind = FENCE_REPLY_LOST};
-    fence_counter_call_begin(&round, 3, 3, 4);
+    fence_counter_call_begin(&round, 0, 3, 3, 4);
     fence_counter_call_reply(&round, 0, &number);
     assert_false(fence_counter_call_wants_more(&round));
     fence_counter_call_reply(&round, 1, &lost);
     assert_true(fence_counter_call_wants_more(&round));
+}
+
+static void answer_that_cannot_have_counted_is_a_refusal(void **state)
+{
+    (void)state;
+    int64_t number = 0;
+    struct fence_counter_call round = round_for(5, "nn.");
+    assert_int_equal(fence_counter_call_verdict(&round, &number), FENCE_COUNT_UNKNOWN);
+    round = round_for(5, "44.");
+    assert_int_equal(fence_counter_call_verdict(&round, &number), FENCE_COUNT_UNKNOWN);
+    assert_int_equal(round.highest, 0);
+    round = round_for(5, "55.");
+    assert_int_equal(fence_counter_call_verdict(&round, &number), FENCE_COUNT_AGREED);
+    assert_int_equal(number, 5);
 }
 
 static const struct CMUnitTest cases[] = {
@@ -158,6 +178,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(highest_number_is_kept_for_the_next_round),
     cmocka_unit_test(second_answer_of_a_master_is_dropped),
     cmocka_unit_test(full_masters_are_the_reason_where_a_majority_is_full),
+    cmocka_unit_test(answer_that_cannot_have_counted_is_a_refusal),
     cmocka_unit_test(spare_masters_are_wanted_where_one_that_was_asked_cannot_answer),
 };
 
