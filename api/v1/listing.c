@@ -116,7 +116,10 @@ static void write_counter(struct api_writer *writer, const struct fence_listed *
 {
     api_write_object(writer, NULL);
     api_write_string(writer, "name", counter->resource);
-    api_write_integer(writer, "value", counter->token);
+    if (counter->token > 0)
+        api_write_integer(writer, "value", counter->token);
+    else
+        api_write_null(writer, "value");
     api_write_end(writer);
 }
 

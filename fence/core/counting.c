@@ -105,12 +105,19 @@ static void end_batch(struct fence_core *core, struct call *call, int error, int
 
 static void begin_round(struct fence_core *core, struct call *call);
 
+/* What has masters that are behind answer the highest number so far. */
+static int64_t hint_to_count(const struct call *call)
+{
+    int64_t before = call->counting.highest - call->sum;
+    return before > call->hint ? before : call->hint;
+}
+
 static void ask_to_count(struct fence_core *core, const struct call *call, uint32_t set)
 {
     struct fence_request request = {
         .kind = FENCE_REQUEST_COUNT,
         .count = call->sum,
-        .hint = call->hint,
+        .hint = hint_to_count(call),
         .names_max = core->config.counters,
     };
     if (set)

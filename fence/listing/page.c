@@ -217,17 +217,25 @@ static void add_lock(struct fence_listing *listing, const struct fence_answer *s
     lock->remaining_ms = seen->remaining_ms;
 }
 
+/* What keeps one counter from being read, and no other: it is listed without its value. */
+static bool is_of_one_name(const struct fence_listing *listing, int error)
+{
+    return listing->kind == FENCE_LISTING_COUNTERS &&
+           (error == FENCE_ENOENT || error == FENCE_ECONTENDED || fence_error_is_obstacle(error));
+}
+
 /* A counter that a majority does not have yet was never counted for anybody. */
 static bool is_there(const struct fence_listing *listing, const struct fence_answer *seen)
 {
     if (listing->kind == FENCE_LISTING_COUNTERS)
-        return seen->error == 0;
+        return seen->error != FENCE_ENOENT;
     return seen->held || FENCE_MUTANT(LISTING_HELD_UNCHECKED);
 }
 
 static void on_inspected(struct fence_listing *listing, const struct fence_answer *seen)
 {
-    if (listing->phase == FENCE_LISTING_INSPECTING && seen->error && seen->error != FENCE_ENOENT) {
+    if (listing->phase == FENCE_LISTING_INSPECTING && seen->error &&
+        !is_of_one_name(listing, seen->error)) {
         note_error(listing, seen->error);
         memcpy(listing->parts, seen->parts, sizeof(listing->parts));
     } else if (listing->phase == FENCE_LISTING_INSPECTING && is_there(listing, seen)) {

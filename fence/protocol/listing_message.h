@@ -57,7 +57,8 @@ struct fence_listing_call {
 struct fence_listed {
     char resource[FENCE_RESOURCE_MAX + 1];
     char owner[FENCE_OWNER_MAX + 1];
-    int64_t token; /* of a lock; 0: the masters differ. The value of a counter */
+    int64_t token; /* of a lock; 0: the masters differ. The value of a counter; 0: it cannot be
+                    * read */
     uint64_t remaining_ms;
 };
 

@@ -77,12 +77,23 @@ static unsigned votes_needed(const struct fence_counter_call *round)
                               : round->tally.n);
 }
 
+/* Masters that have no room for the name. They have answered: with a hint they would have. */
+static unsigned full_masters(const struct fence_counter_call *round)
+{
+    return round->obstacles.count[FENCE_OBSTACLE_FULL];
+}
+
+/* A name that nobody has is not begun on the spare masters, where others have no room for it. */
 bool fence_counter_call_wants_more(const struct fence_counter_call *round)
 {
     const struct fence_tally *tally = &round->tally;
-    unsigned answered = fence_tally_count(tally, FENCE_PART_GRANTED);
-    return tally->spare != 0 &&
-           answered + fence_set_count(tally->open) < fence_set_count(tally->asked);
+    int64_t number = 0;
+    unsigned open = fence_set_count(tally->open);
+    unsigned answered = fence_tally_count(tally, FENCE_PART_GRANTED) + full_masters(round);
+    bool one_cannot = answered + open < fence_set_count(tally->asked);
+    bool they_differ =
+        round->highest > 0 && most_votes(round, &number) + open < votes_needed(round);
+    return tally->spare != 0 && (one_cannot || they_differ);
 }
 
 void fence_counter_call_give_up(struct fence_counter_call *round)
@@ -109,7 +120,12 @@ enum fence_count_verdict fence_counter_call_verdict(const struct fence_counter_c
         *ret_number = number;
         return FENCE_COUNT_AGREED;
     }
-    if (answered >= majority && most + fence_set_count(tally->open) < majority)
+    unsigned full = full_masters(round);
+    bool none_has_it = full > 0 && round->highest == 0;
+    if (none_has_it && tally->open == 0 && !fence_counter_call_wants_more(round))
+        return FENCE_COUNT_UNKNOWN;
+    answered += none_has_it ? 0 : full;
+    if (answered >= majority && most + open < majority)
         return FENCE_COUNT_DIFFER;
     if (answered + open < majority)
         return FENCE_COUNT_UNKNOWN;

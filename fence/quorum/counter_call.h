@@ -19,7 +19,8 @@ enum fence_count_verdict {
     FENCE_COUNT_OPEN,    /* wait for more */
     FENCE_COUNT_AGREED,  /* a majority is at one number */
     FENCE_COUNT_NEVER,   /* a reading: at a majority it never counted */
-    FENCE_COUNT_DIFFER,  /* a majority answered, and no number can have one */
+    FENCE_COUNT_DIFFER,  /* a majority answered, and no number can have one. Some of these may have
+                          * no  room, which a hint makes */
     FENCE_COUNT_UNKNOWN, /* too few answered */
 };
 
@@ -40,7 +41,8 @@ void fence_counter_call_begin(struct fence_counter_call *round, uint32_t values,
 void fence_counter_call_reply(struct fence_counter_call *round, unsigned i,
                               const struct fence_reply *reply);
 
-/* Whether those that were asked cannot settle it, so that all spare masters are to be asked. */
+/* Whether those that were asked cannot settle it, so that all spare masters are to be asked. With
+ * the hint for them, those that are behind answer the highest number, too. */
 bool fence_counter_call_wants_more(const struct fence_counter_call *round);
 
 /* The round is over: masters that owe an answer count as timed out. */

@@ -5,8 +5,8 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* A read, of count 0, makes a counter only where a hint tells that another master has it. Then no
- * bound holds, as the service has counted it already. */
+/* A hint tells that another master has the counter. Then a read makes it here, too, and the bound
+ * on names does not hold. */
 void storage_count(struct storage_state *state, const struct fence_request *request,
                    struct storage_answer *answer)
 {
@@ -15,7 +15,7 @@ void storage_count(struct storage_state *state, const struct fence_request *requ
     int64_t base = larger(larger(counter, state->marker.floor), request->hint);
     if (counter == 0 && request->count == 0 && request->hint == 0) {
         reply->kind = FENCE_REPLY_NO;
-    } else if (counter == 0 && request->count > 0 &&
+    } else if (counter == 0 && request->hint == 0 &&
                storage_state_names(state) >= request->names_max) {
         reply->kind = FENCE_REPLY_FULL;
     } else if (base > FENCE_TOKEN_MAX - (int64_t)request->count) {

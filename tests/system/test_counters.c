@@ -389,6 +389,42 @@ static void field_that_was_written_by_hand_is_named(void **state)
     assert_int_equal(read_counter("orders"), INT64_C(9007199254740991));
 }
 
+/* Names that were refused are on no master, so those that are there can be kept by others. */
+static void refused_names_are_in_nobodys_way_when_masters_die(void **state)
+{
+    (void)state;
+    serve_anew((const char *const[]){"--max-counters", "2", NULL});
+    const int64_t one = count("one"), two = count("two");
+    for (unsigned name = 0; name < 4; name++) {
+        char refused[16];
+        snprintf(refused, sizeof(refused), "refused%u", name);
+        EXPECT_PROBLEM(call_count(service.port, refused, NULL), 409, "too-many-counters", 2);
+    }
+    for (unsigned i = 0; i < MASTERS; i++)
+        assert_int_equal(redis_fleet_integer(fleet, i, "HEXISTS pawl:fleet n:refused0"), 0);
+    redis_fleet_kill(fleet, 0);
+    redis_fleet_kill(fleet, 1);
+    assert_true(count("one") > one);
+    assert_true(count("two") > two);
+    assert_true(read_counter("one") > one);
+}
+
+static void field_that_was_written_by_hand_keeps_no_master_from_being_taken_back(void **state)
+{
+    (void)state;
+    unsigned wiped = 2;
+    const int64_t value = count("orders");
+    (void)count("mangled");
+    fleet_command(0, "HSET pawl:fleet n:mangled twelve");
+    fleet_command(wiped, "FLUSHALL");
+    assert_true(wait_until(is_marked, &wiped, BACK_MS));
+    masters_wait_within(service.port, wiped, "active", NULL, BACK_MS);
+    assert_true(count("orders") > value);
+    const struct http_response *page = call(service.port, "GET", "/v1/counters", NULL, NULL);
+    assert_int_equal(page->status, 200);
+    assert_int_equal(json_array_size(json_object_get(page->json, "counters")), 2);
+}
+
 #define ON_MASTERS(name)                                                                           \
     {                                                                                              \
 #name "_on_masters", name, start_on_masters, stop_on_masters, NULL                         \
@@ -417,6 +453,8 @@ static const struct CMUnitTest cases[] = {
     ON_MASTERS(wiped_master_is_told_of_the_counters),
     ON_MASTERS(counting_goes_on_with_two_of_five_down_and_stops_with_three),
     ON_MASTERS(field_that_was_written_by_hand_is_named),
+    ON_MASTERS(refused_names_are_in_nobodys_way_when_masters_die),
+    ON_MASTERS(field_that_was_written_by_hand_keeps_no_master_from_being_taken_back),
 };
 
 CASE_MAIN(cases, NULL, NULL)

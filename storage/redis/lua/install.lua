@@ -32,8 +32,13 @@ local FIELDS_AT_A_TIME = 1000 -- of one HSET; unpack() has a bound
 
 -- ---- counters -------------------------------------------------------------------------------------
 
+-- What is no number stays, or comes along: a count refuses it, and it is an operator's to mend. It must
+-- not keep this master from being taken back.
 local function greater(own, read)
-    return own and tonumber(own) > tonumber(read) and own or read
+    if not own or not tonumber(read) then
+        return read
+    end
+    return (not tonumber(own) or tonumber(own) > tonumber(read)) and own or read
 end
 
 -- Slots and names alike: either is a field. A new name is one more of those that are bound.

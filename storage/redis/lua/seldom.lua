@@ -351,8 +351,8 @@ local function make_room(names_max)
     end
 end
 
--- Raises the counter to the hint, and by count. A read, of count 0, makes a counter only where a hint
--- tells that another master has it. The values from this number down to the one before it are nobody
+-- Raises the counter to the hint, and by count. A hint tells that another master has the counter: then a
+-- read makes it here, too, and the bound on names does not hold. The values from this number down to the one before it are nobody
 -- else's.
 local function count_named(key, count, hint, names_max)
     local field = 'n:' .. string.sub(key, #LOCK + 1)
@@ -362,7 +362,7 @@ local function count_named(key, count, hint, names_max)
         return 0
     elseif counter and not find(counter, '^%d+$') then
         error(MISCOUNTED, 0)
-    elseif not counter and count > 0 then
+    elseif not counter and hint == 0 then
         make_room(names_max)
     end
     local number = math.max(tonumber(counter or '0'), tonumber(floor or '0'), hint) + count

@@ -289,7 +289,7 @@ static struct sim_reply count_named(struct sim_master *master,
     int64_t base = larger_of(larger_of(*named, floor), request->hint[0]);
     if (*named == 0 && values == 0 && request->hint[0] == 0)
         return yes_or_no(false);
-    if (*named == 0 && values > 0 && sim_master_names(master) >= request->names_max)
+    if (*named == 0 && request->hint[0] == 0 && sim_master_names(master) >= request->names_max)
         return (struct sim_reply){.kind = FENCE_REPLY_FULL};
     if (base > FENCE_TOKEN_MAX - values)
         return (struct sim_reply){.kind = FENCE_REPLY_SPENT};

@@ -66,15 +66,27 @@ static void majority_of_those_asked_is_not_enough(void **state)
 
 static void masters_that_differ_are_asked_again_above_the_highest(void **state)
 {
+    struct core_fixture *f = core_fixture_new(state, 3);
+    count(f, 1, 2);
+    core_number(f, 2, 7);
+    numbers(f, 40, 12);
+    assert_int_equal(core_answers(f), 0);
+    assert_int_equal(counted(f), CORE_FIRST(3));
+    assert_int_equal(core_request(f, FENCE_REQUEST_COUNT, 1)->hint, 40);
+    numbers(f, 42, 42);
+    assert_value(f, 1, 42);
+}
+
+static void spare_master_is_asked_for_the_highest_number_where_others_differ(void **state)
+{
     struct core_fixture *f = core_fixture_new_majority(state, 3);
     count(f, 1, 2);
     assert_int_equal(counted(f), CORE_FIRST(2));
     numbers(f, 40, 12);
-    assert_int_equal(core_answers(f), 0);
-    assert_int_equal(counted(f), CORE_FIRST(2));
-    assert_int_equal(core_request(f, FENCE_REQUEST_COUNT, 1)->hint, 40);
-    numbers(f, 42, 42);
-    assert_value(f, 1, 42);
+    assert_int_equal(counted(f), CORE_SET(2));
+    assert_int_equal(core_request(f, FENCE_REQUEST_COUNT, 2)->hint, 38);
+    core_number(f, 2, 40);
+    assert_value(f, 1, 40);
 }
 
 static void late_number_of_an_earlier_round_does_not_count(void **state)
@@ -164,6 +176,31 @@ static void full_master_alone_is_no_obstacle(void **state)
     assert_value(f, 1, 1);
 }
 
+/* Else it would be there for nobody, and in the way of others. */
+static void name_without_room_is_not_begun_on_spare_masters(void **state)
+{
+    struct core_fixture *f = core_fixture_new_majority(state, 3);
+    count(f, 1, 1);
+    core_reply_kind(f, 0, FENCE_REPLY_FULL);
+    assert_no_effects(f);
+    core_reply_kind(f, 1, FENCE_REPLY_FULL);
+    assert_answer(f, 1, FENCE_ECOUNTERS);
+    assert_int_equal(counted(f), 0);
+}
+
+static void full_master_makes_room_for_what_another_has(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    core_down(f, 2);
+    count(f, 1, 1);
+    core_number(f, 0, 9);
+    core_reply_kind(f, 1, FENCE_REPLY_FULL);
+    assert_int_equal(core_answers(f), 0);
+    assert_int_equal(core_request(f, FENCE_REQUEST_COUNT, 1)->hint, 9);
+    numbers(f, 10, 10);
+    assert_value(f, 1, 10);
+}
+
 /* ---- readings -------------------------------------------------------------------------------- */
 
 static void reading_of_what_never_counted_says_so(void **state)
@@ -179,10 +216,12 @@ static void reading_of_what_never_counted_says_so(void **state)
 
 static void what_a_minority_has_is_brought_to_a_majority_before_it_is_told(void **state)
 {
-    struct core_fixture *f = core_fixture_new_majority(state, 3);
+    struct core_fixture *f = core_fixture_new(state, 3);
     count(f, 1, 0);
+    core_down(f, 2);
     core_number(f, 0, 5);
     core_reply_kind(f, 1, FENCE_REPLY_NO);
+    core_reply_kind(f, 2, FENCE_REPLY_LOST);
     assert_int_equal(core_answers(f), 0);
     assert_int_equal(core_request(f, FENCE_REQUEST_COUNT, 1)->hint, 5);
     assert_int_equal(core_request(f, FENCE_REQUEST_COUNT, 1)->count, 0);
@@ -312,12 +351,15 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(value_is_had_once_a_majority_answers_one_number),
     CORE_CASE(majority_of_those_asked_is_not_enough),
     CORE_CASE(masters_that_differ_are_asked_again_above_the_highest),
+    CORE_CASE(spare_master_is_asked_for_the_highest_number_where_others_differ),
     CORE_CASE(late_number_of_an_earlier_round_does_not_count),
     CORE_CASE(contended_after_as_many_rounds_as_there_may_be),
     CORE_CASE(no_majority_is_told_at_the_deadline),
     CORE_CASE(silent_master_is_replaced_by_a_spare_one),
     CORE_CASE(obstacle_of_a_majority_is_named),
     CORE_CASE(full_master_alone_is_no_obstacle),
+    CORE_CASE(name_without_room_is_not_begun_on_spare_masters),
+    CORE_CASE(full_master_makes_room_for_what_another_has),
     CORE_CASE(reading_of_what_never_counted_says_so),
     CORE_CASE(what_a_minority_has_is_brought_to_a_majority_before_it_is_told),
     CORE_CASE(calls_behind_the_first_share_its_next_round),
