@@ -415,7 +415,9 @@ static void field_that_was_written_by_hand_keeps_no_master_from_being_taken_back
     unsigned wiped = 2;
     const int64_t value = count("orders");
     (void)count("mangled");
-    fleet_command(0, "HSET pawl:fleet n:mangled twelve");
+    for (unsigned i = 0; i < MASTERS; i++) /* any three have both */
+        fleet_command(i, i < wiped ? "HSET pawl:fleet n:mangled twelve"
+                                   : "HSET pawl:fleet n:mangled 12");
     fleet_command(wiped, "FLUSHALL");
     assert_true(wait_until(is_marked, &wiped, BACK_MS));
     masters_wait_within(service.port, wiped, "active", NULL, BACK_MS);
