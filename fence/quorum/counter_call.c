@@ -121,10 +121,12 @@ enum fence_count_verdict fence_counter_call_verdict(const struct fence_counter_c
         return FENCE_COUNT_AGREED;
     }
     unsigned full = full_masters(round);
+    if (full >= majority) /* which lack it: it was never counted for anybody */
+        return FENCE_COUNT_UNKNOWN;
     bool none_has_it = full > 0 && round->highest == 0;
     if (none_has_it && tally->open == 0 && !fence_counter_call_wants_more(round))
         return FENCE_COUNT_UNKNOWN;
-    answered += none_has_it ? 0 : full;
+    answered += full;
     if (answered >= majority && most + open < majority)
         return FENCE_COUNT_DIFFER;
     if (answered + open < majority)

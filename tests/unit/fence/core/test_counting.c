@@ -188,13 +188,27 @@ static void name_without_room_is_not_begun_on_spare_masters(void **state)
     assert_int_equal(counted(f), 0);
 }
 
+static void name_that_a_majority_has_no_room_for_is_refused_whatever_others_answer(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 5);
+    count(f, 1, 1);
+    core_number(f, 3, 1);
+    core_number(f, 4, 1);
+    core_reply_kind(f, 0, FENCE_REPLY_FULL);
+    core_reply_kind(f, 1, FENCE_REPLY_FULL);
+    assert_no_effects(f);
+    core_reply_kind(f, 2, FENCE_REPLY_FULL);
+    assert_answer(f, 1, FENCE_ECOUNTERS);
+}
+
 static void full_master_makes_room_for_what_another_has(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
     core_down(f, 2);
     count(f, 1, 1);
-    core_number(f, 0, 9);
     core_reply_kind(f, 1, FENCE_REPLY_FULL);
+    assert_no_effects(f);
+    core_number(f, 0, 9);
     assert_int_equal(core_answers(f), 0);
     assert_int_equal(core_request(f, FENCE_REQUEST_COUNT, 1)->hint, 9);
     numbers(f, 10, 10);
@@ -359,6 +373,7 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(obstacle_of_a_majority_is_named),
     CORE_CASE(full_master_alone_is_no_obstacle),
     CORE_CASE(name_without_room_is_not_begun_on_spare_masters),
+    CORE_CASE(name_that_a_majority_has_no_room_for_is_refused_whatever_others_answer),
     CORE_CASE(full_master_makes_room_for_what_another_has),
     CORE_CASE(reading_of_what_never_counted_says_so),
     CORE_CASE(what_a_minority_has_is_brought_to_a_majority_before_it_is_told),
