@@ -240,7 +240,7 @@ static void cursor_of_locks_is_none_of_counters(void **state)
 static void no_more_counters_are_made_than_allowed(void **state)
 {
     (void)state;
-    serve_anew((const char *const[]){"--max-counters", "2", NULL});
+    serve_anew((const char *const[]){"--max-counters", "2", "--ask", "all", NULL});
     (void)count("one");
     const int64_t two = count("two");
     const struct http_response *response = call_count(service.port, "three", NULL);
@@ -249,7 +249,7 @@ static void no_more_counters_are_made_than_allowed(void **state)
     assert_non_null(strstr(http_string(response, "detail"), "--max-counters"));
     assert_true(count("two") > two);
     EXPECT_PROBLEM(call_read_counter(service.port, "three"), 404, "no-such-counter", 1);
-    serve_anew((const char *const[]){"--max-counters", "3", NULL});
+    serve_anew((const char *const[]){"--max-counters", "3", "--ask", "all", NULL});
     assert_int_equal(count("three"), 1);
     EXPECT_PROBLEM(call_count(service.port, "four", NULL), 409, "too-many-counters", 2);
 }
@@ -389,18 +389,19 @@ static void field_that_was_written_by_hand_is_named(void **state)
     assert_int_equal(read_counter("orders"), INT64_C(9007199254740991));
 }
 
-/* Names that were refused, and are on a spare master as it was asked in time, make no difference.
- */
+/* A master that is asked later than others may take in a name that those refuse. Each such name
+ * fills a place somewhere, so in the end all masters are full. That is in nobody's way. */
 static void refused_names_are_in_nobodys_way_when_masters_die(void **state)
 {
     (void)state;
     serve_anew((const char *const[]){"--max-counters", "2", NULL});
     const int64_t one = count("one"), two = count("two");
-    for (unsigned name = 0; name < 4; name++) {
+    for (unsigned name = 0; name <= 2 * MASTERS; name++) {
         char refused[16];
         snprintf(refused, sizeof(refused), "refused%u", name);
-        EXPECT_PROBLEM(call_count(service.port, refused, NULL), 409, "too-many-counters", 2);
+        (void)call_count(service.port, refused, NULL);
     }
+    EXPECT_PROBLEM(call_count(service.port, "last", NULL), 409, "too-many-counters", 2);
     redis_fleet_kill(fleet, 0);
     redis_fleet_kill(fleet, 1);
     assert_true(count("one") > one);

@@ -35,7 +35,6 @@ static void count(struct sim_stats *stats, const struct fence_answer *answer, bo
     stats->counted += answer->error == 0 && !reads;
     stats->counters_read += answer->error == 0 && reads;
     stats->counters_absent += answer->error == FENCE_ENOENT;
-    stats->count_contended += answer->error == FENCE_ECONTENDED;
     stats->count_unknown += answer->error == FENCE_ENOQUORUM;
 }
 

@@ -40,7 +40,6 @@
     X(counted)                                                                                     \
     X(counters_read)                                                                               \
     X(counters_absent)                                                                             \
-    X(count_contended)                                                                             \
     X(count_unknown)                                                                               \
     X(waits_abandoned)                                                                             \
     X(left)                                                                                        \
