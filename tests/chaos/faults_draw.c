@@ -115,9 +115,12 @@ static bool may_happen(struct faults *faults, const struct fault_kind *kind, uns
         return clocks_are_due(faults);
     if (kind->target != FAULT_OF_MASTER && kind->target != FAULT_OF_LINKS)
         return true;
+    /* Two faults that nobody saw between may make it forget together what neither does alone: a
+     * durable master that restarts, say, and then has its settings weakened. */
+    if (kind->target == FAULT_OF_MASTER && absences_open(&faults->absences) & bit)
+        return false;
     const unsigned out = absences_out(&faults->absences);
-    if (out & bit &&
-        (kind->target == FAULT_OF_MASTER || !sim_rng_chance(&faults->rng, AGAIN_PERMILLE)))
+    if (out & bit && !sim_rng_chance(&faults->rng, AGAIN_PERMILLE))
         return false;
     if (fault_forgets(kind, victim) && (!faults->forgetting || count(out | bit) > MINORITY))
         return false;
