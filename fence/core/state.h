@@ -41,8 +41,8 @@
  *
  *   EXTEND: too few masters can extend it, but some have it ---> REACQUIRING ---> VOTING
  *
- *   COUNT, the first of its queue ---> COUNTING <---> PAUSING   when masters differ
- *          behind it -----> QUEUED ---> COUNTING ---> COUNTED   the first asks for it, too
+ *   COUNT, first of its queue:  COUNTING <---> PAUSING, when masters differ.
+ *   COUNT, behind the first:    QUEUED ---> COUNTING ---> COUNTED. The first asks for it, too.
  *
  * An acquire of several resources stands in no queue: it is TRYING at once.
  *

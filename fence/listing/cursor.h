@@ -1,10 +1,10 @@
 /* Where the next page of a listing begins, and its text form: the opaque cursor that a client sends
  * back.
  *
- * The text is checked by its sum, which the kind of listing and the prefix are part of, and by
- * being what this very code would write: no two texts mean the same. The sum guards against
- * mistakes, not against people; a made-up cursor shows them no more than a listing from the start
- * does. */
+ * Its sum guards the text. The kind of listing and the prefix are part of the sum. The text is also
+ * compared with what this very code would write, so no two texts mean the same. The sum guards
+ * against mistakes, not against people. A made-up cursor shows them no more than a listing from the
+ * start does. */
 #ifndef FENCE_LISTING_CURSOR_H
 #define FENCE_LISTING_CURSOR_H
 

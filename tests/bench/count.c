@@ -1,6 +1,6 @@
-/* pawl-bench-count: how many values of named counters a second does a Pawl service give? Each
- * connection takes --values of them twice a turn, and what is printed as a pair is such a turn.
- * Prints one line of JSON. */
+/* pawl-bench-count: the values of named counters that a Pawl service gives in a second. A
+ * connection takes --values of them twice a turn. A turn is printed as a pair, in one line of JSON.
+ */
 #include "tests/bench/closed_loop.h"
 #include "tests/bench/names.h"
 #include "tests/bench/tally.h"

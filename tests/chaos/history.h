@@ -126,8 +126,8 @@ void history_check_exclusion(const struct history *history, const struct history
 void history_check_asking(const struct history *history, const struct history_window *windows,
                           size_t count, struct history_findings *findings);
 
-/* The values that calls of a named counter took are distinct, and what was told before another call
- * was sent is below what that call took, or no more than what it read. */
+/* The values that calls of a named counter took are distinct. What was told before another call was
+ * sent is below what that call took. A reading is told no less. */
 void history_check_counters(const struct history *history, struct history_findings *findings);
 
 /* P4: at the resource, accepted tokens never fall. Without a guard they may. */
