@@ -6,7 +6,7 @@
  *
  *     acquire 3 17 5 retry 1 0 1200 1450 201 34 901200
  *
- * (name, client, turn, ask, names, by nobody, sent, answered, status, token, till). A call for
+ * (name, client, turn, ask, names, by itself, sent, answered, status, token, till). A call for
  * several names is a line for each of them. Times are microseconds of the boot clock, which all
  * processes of a machine share.
  *
@@ -53,7 +53,7 @@ struct history_call {
     unsigned turn; /* of that client */
     enum history_ask ask;
     unsigned names;       /* ACQUIRE: how many were asked for at once */
-    bool by_nobody;       /* ACQUIRE refused as held: no other holder was named */
+    bool by_itself;       /* ACQUIRE refused as held: the asker was named as the holder */
     uint64_t sent_us;     /* before the first byte was sent */
     uint64_t answered_us; /* after the last was read, or when the client gave up */
     int status;           /* 0: no answer */
@@ -121,8 +121,8 @@ void history_check_exclusion(const struct history *history, const struct history
                              size_t count, struct history_findings *findings);
 
 /* Nobody is refused for the sake of the lock that it has: that is what the client's own lock ids
- * are for. Who was told so a moment ago, and now hears that the lock is held, but of no other
- * holder, is. @windows: as above. */
+ * are for. Who was told so a moment ago, and now hears that the lock is held by itself,
+ * is. @windows: as above. */
 void history_check_asking(const struct history *history, const struct history_window *windows,
                           size_t count, struct history_findings *findings);
 

@@ -226,7 +226,7 @@ static void check_asks(const struct history_call *calls, size_t count,
     const struct history_call *told = &calls[0]; /* which lease ends last */
     for (size_t i = 1; i < count; i++) {
         const struct history_call *call = &calls[i];
-        if (call->by_nobody && call->answered_us < told->till_us &&
+        if (call->by_itself && call->answered_us < told->till_us &&
             !touched(told, calls[0].sent_us, windows, windows_count))
             findings_add(findings, &findings->shut_out, "refused for the sake of its own lock",
                          told, call);

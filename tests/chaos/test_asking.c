@@ -122,12 +122,12 @@ static void a_lock_lives_from_when_it_was_asked_for_first(void **state)
     assert_int_equal(findings.overlaps, 1);
 }
 
-/* The last call was refused as held, and no other holder was named. */
-static void refused_by_nobody(void)
+/* The last call was refused as held, and named who asked as the holder. */
+static void refused_by_itself(void)
 {
     struct history_call *call = &history.calls[history.count - 1];
     call->status = 409;
-    call->by_nobody = true;
+    call->by_itself = true;
 }
 
 static void who_is_refused_for_its_own_lock_is_found(void **state)
@@ -138,7 +138,7 @@ static void who_is_refused_for_its_own_lock_is_found(void **state)
     history.calls[1].status = 409;
     check(NULL, 0);
     assert_int_equal(history_violations(&findings), 0); /* another may be in the way */
-    refused_by_nobody();
+    refused_by_itself();
     check(&(struct history_window){115, 118}, 1);
     assert_int_equal(history_violations(&findings), 0); /* who knows what a clock did to it */
     check(NULL, 0);
@@ -151,10 +151,10 @@ static void who_is_refused_once_its_lease_has_ended_has_no_lock(void **state)
     (void)state;
     asked(1, 1, 100, 110, 7, 200);
     asked_again(1, 1, 190, 200, 0, 0);
-    refused_by_nobody();
+    refused_by_itself();
     asked(1, 2, 210, 220, 0, 0); /* nor has who was told nothing yet, of this lock */
     asked_again(1, 2, 230, 240, 0, 0);
-    refused_by_nobody();
+    refused_by_itself();
     check(NULL, 0);
     assert_int_equal(history_violations(&findings), 0);
 }
