@@ -324,7 +324,7 @@ static size_t check_all(uint64_t healed_us)
     assert_int_equal(history_read(&history, run.history), 0);
     history_check_order(&history, &findings);
     history_check_exclusion(&history, NULL, 0, &findings);
-    history_check_asking(&history, NULL, 0, &findings);
+    history_check_asking(&history, &(struct history_times){0}, &findings);
     history_check_counters(&history, &findings);
     record_read(run.database, &entries, &count);
     history_check_fencing(entries, count, &findings);

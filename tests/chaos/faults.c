@@ -17,6 +17,9 @@ enum {
     CLOCKS_MARGIN_MS = 100,     /* each master takes note of a touched clock within this */
     LOOK_MS = 40,               /* how often it is asked who is back */
     CALM_MS = 500,              /* after it, a pawld sees again what a link or it itself hid */
+
+    /* No tombstone lives longer after the import that made it. */
+    TOMBSTONES_MS = STAGE_TTL_MAX_MS + 200,
 };
 
 const char *faults_name(unsigned kind)
@@ -29,6 +32,41 @@ bool faults_is_of_master(unsigned kind)
 {
     assert_in_range(kind, 0, FAULT_KINDS - 1);
     return fault_kinds[kind].target == FAULT_OF_MASTER;
+}
+
+/* ---- tombstones ------------------------------------------------------------------------------ */
+
+/* Whether a majority of masters may have tombstones. An import makes one where it finds two locks
+ * of a name. It ends with the longest lease, so only masters that were absent lately have any. */
+static bool may_have_tombstones(struct faults *faults, uint64_t now_us)
+{
+    const unsigned open = absences_open(&faults->absences);
+    unsigned recent = 0;
+    for (unsigned i = 0; i < STAGE_MASTERS; i++) {
+        if (open & 1U << i)
+            faults->absent_us[i] = now_us;
+        recent += faults->absent_us[i] > 0 &&
+                  now_us - faults->absent_us[i] <= (uint64_t)TOMBSTONES_MS * 1000;
+    }
+    return recent >= STAGE_MAJORITY;
+}
+
+static void note_tombstones(struct faults *faults)
+{
+    const uint64_t now_us = clock_us();
+    const bool was_possible = faults->tombstones_possible;
+    faults->tombstones_possible = may_have_tombstones(faults, now_us);
+    if (faults->tombstones_possible != was_possible)
+        fprintf(faults->log, "%" PRIu64 " tombstones %s\n", now_us,
+                was_possible ? "impossible" : "possible");
+    if (faults->tombstones_possible && !was_possible) {
+        const size_t size = (faults->tombstones_count + 1) * sizeof(faults->tombstones[0]);
+        faults->tombstones = realloc(faults->tombstones, size);
+        assert_non_null(faults->tombstones);
+        faults->tombstones[faults->tombstones_count++].from_us = now_us;
+    }
+    if (faults->tombstones_possible || was_possible)
+        faults->tombstones[faults->tombstones_count - 1].till_us = now_us;
 }
 
 /* ---- beginning and ending -------------------------------------------------------------------- */
@@ -148,6 +186,7 @@ static void begin_fault(struct faults *faults, unsigned number, unsigned victim)
     };
     note(faults, "begin", fault);
     note_absence(faults, fault);
+    note_tombstones(faults);
     if (kind->target == FAULT_OF_CLOCK)
         open_window(faults);
     kind->begin(faults->stage, &faults->rng, fault);
@@ -237,6 +276,7 @@ void faults_free(struct faults *faults)
 {
     fclose(faults->log);
     free(faults->windows);
+    free(faults->tombstones);
     free(faults);
 }
 
@@ -246,6 +286,7 @@ void faults_step(struct faults *faults)
     for (unsigned i = faults->active; i-- > 0;)
         if (wait_now_ms() >= faults->fault[i].until_ms)
             go_on(faults, i);
+    note_tombstones(faults);
     if (wait_now_ms() >= faults->look_ms) {
         look_who_is_back(faults);
         faults->look_ms = wait_now_ms() + LOOK_MS;
@@ -271,8 +312,12 @@ const struct faults_figures *faults_figures(struct faults *faults)
     return &faults->figures;
 }
 
-const struct history_window *faults_windows(const struct faults *faults, size_t *ret_count)
+struct history_times faults_times(const struct faults *faults)
 {
-    *ret_count = faults->windows_count;
-    return faults->windows;
+    return (struct history_times){
+        .clocks = faults->windows,
+        .clocks_count = faults->windows_count,
+        .tombstones = faults->tombstones,
+        .tombstones_count = faults->tombstones_count,
+    };
 }

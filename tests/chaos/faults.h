@@ -50,7 +50,7 @@ void faults_heal(struct faults *faults);
 
 const struct faults_figures *faults_figures(struct faults *faults);
 
-/* When clocks were touched. Good until the next step. */
-const struct history_window *faults_windows(const struct faults *faults, size_t *ret_count);
+/* Good until the next step. */
+struct history_times faults_times(const struct faults *faults);
 
 #endif

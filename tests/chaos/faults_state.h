@@ -32,7 +32,11 @@ struct faults {
     struct faults_figures figures;
     struct history_window *windows;
     size_t windows_count;
-    FILE *log; /* in the folder of the run: what was done, and when */
+    uint64_t absent_us[STAGE_MASTERS]; /* when each did not vote last; 0: never */
+    struct history_window *tombstones;
+    size_t tombstones_count;
+    bool tombstones_possible; /* the last of these windows goes on */
+    FILE *log;                /* in the folder of the run: what was done, and when */
 };
 
 /* Whether @victim suffers a fault of @target now. */

@@ -26,7 +26,7 @@ void history_format(const struct history_call *call, char ret_line[static HISTOR
     snprintf(ret_line, HISTORY_LINE_MAX,
              "%s %u %u %u %s %u %d %" PRIu64 " %" PRIu64 " %d %" PRId64 " %" PRIu64 "\n",
              kind_names[call->kind], call->name, call->client, call->turn, ask_names[call->ask],
-             call->names, call->by_itself, call->sent_us, call->answered_us, call->status,
+             call->names, (int)call->held_by, call->sent_us, call->answered_us, call->status,
              call->token, call->till_us);
 }
 
@@ -42,16 +42,18 @@ static unsigned find_name(const char *text, const char *const *names, unsigned c
 static bool parse(const char *line, struct history_call *ret_call)
 {
     char kind[16], ask[16];
-    int by_itself;
+    int held_by;
     struct history_call call = {.name = 0};
     /* NOLINTNEXTLINE(cert-err34-c): we wrote it, and a wrong number is a wrong finding at worst */
     if (sscanf(line, "%15s %u %u %u %15s %u %d %" SCNu64 " %" SCNu64 " %d %" SCNd64 " %" SCNu64,
-               kind, &call.name, &call.client, &call.turn, ask, &call.names, &by_itself,
+               kind, &call.name, &call.client, &call.turn, ask, &call.names, &held_by,
                &call.sent_us, &call.answered_us, &call.status, &call.token, &call.till_us) != 12)
         return false;
     call.kind = (enum history_kind)find_name(kind, kind_names, HISTORY_KINDS);
     call.ask = (enum history_ask)find_name(ask, ask_names, HISTORY_ASKS);
-    call.by_itself = by_itself != 0;
+    if (held_by < 0 || held_by >= HISTORY_HELD_BY)
+        return false;
+    call.held_by = (enum history_held_by)held_by;
     if (call.kind == HISTORY_KINDS || call.ask == HISTORY_ASKS || call.name >= HISTORY_NAMES_MAX)
         return false;
     *ret_call = call;

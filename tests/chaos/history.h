@@ -6,7 +6,7 @@
  *
  *     acquire 3 17 5 retry 1 0 1200 1450 201 34 901200
  *
- * (name, client, turn, ask, names, by itself, sent, answered, status, token, till). A call for
+ * (name, client, turn, ask, names, held by, sent, answered, status, token, till). A call for
  * several names is a line for each of them. Times are microseconds of the boot clock, which all
  * processes of a machine share.
  *
@@ -46,19 +46,27 @@ enum history_ask {
     HISTORY_ASKS,
 };
 
+/* Whom a refusal names as the holder. */
+enum history_held_by {
+    HISTORY_BY_OTHER, /* and all that is no such refusal */
+    HISTORY_BY_ITSELF,
+    HISTORY_BY_NOBODY, /* a tombstone may be in the way */
+    HISTORY_HELD_BY,
+};
+
 struct history_call {
     enum history_kind kind;
     unsigned name;
     unsigned client;
     unsigned turn; /* of that client */
     enum history_ask ask;
-    unsigned names;       /* ACQUIRE: how many were asked for at once */
-    bool by_itself;       /* ACQUIRE refused as held: the asker was named as the holder */
-    uint64_t sent_us;     /* before the first byte was sent */
-    uint64_t answered_us; /* after the last was read, or when the client gave up */
-    int status;           /* 0: no answer */
-    int64_t token;        /* of the grant; 0: none */
-    uint64_t till_us;     /* ACQUIRE, EXTEND granted: the end of the lease, as the holder reckons */
+    unsigned names;               /* ACQUIRE: how many were asked for at once */
+    enum history_held_by held_by; /* ACQUIRE refused as held */
+    uint64_t sent_us;             /* before the first byte was sent */
+    uint64_t answered_us;         /* after the last was read, or when the client gave up */
+    int status;                   /* 0: no answer */
+    int64_t token;                /* of the grant; 0: none */
+    uint64_t till_us; /* ACQUIRE, EXTEND granted: the end of the lease, as the holder reckons */
 };
 
 struct history {
@@ -71,6 +79,14 @@ struct history {
 struct history_window {
     uint64_t from_us;
     uint64_t till_us;
+};
+
+/* What a history alone does not tell. */
+struct history_times {
+    const struct history_window *clocks; /* when a clock was touched */
+    size_t clocks_count;
+    const struct history_window *tombstones; /* when a majority of masters may have had some */
+    size_t tombstones_count;
 };
 
 /* What the guarded resource wrote down, in the order in which it happened there. */
@@ -121,10 +137,11 @@ void history_check_exclusion(const struct history *history, const struct history
                              size_t count, struct history_findings *findings);
 
 /* Nobody is refused for the sake of the lock that it has: that is what the client's own lock ids
- * are for. Who was told so a moment ago, and now hears that the lock is held by itself,
- * is. @windows: as above. */
-void history_check_asking(const struct history *history, const struct history_window *windows,
-                          size_t count, struct history_findings *findings);
+ * are for. Who was told so a moment ago, and now hears that the lock is held, but of no
+ * other holder, is. A refusal that names nobody is left out while tombstones may stand at a
+ * majority. */
+void history_check_asking(const struct history *history, const struct history_times *times,
+                          struct history_findings *findings);
 
 /* The values that calls of a named counter took are distinct. What was told before another call was
  * sent is below what that call took. A reading is told no less. */

@@ -218,16 +218,26 @@ void history_check_exclusion(const struct history *history, const struct history
 
 /* ---- asking again ---------------------------------------------------------------------------- */
 
+static bool is_shut_out(const struct history_call *call, const struct history_times *times)
+{
+    if (call->held_by != HISTORY_BY_NOBODY)
+        return call->held_by == HISTORY_BY_ITSELF;
+    for (size_t i = 0; i < times->tombstones_count; i++)
+        if (call->sent_us <= times->tombstones[i].till_us &&
+            times->tombstones[i].from_us <= call->answered_us)
+            return false;
+    return true;
+}
+
 /* Of the calls for one lock, in the order in which the client made them. */
 static void check_asks(const struct history_call *calls, size_t count,
-                       const struct history_window *windows, size_t windows_count,
-                       struct history_findings *findings)
+                       const struct history_times *times, struct history_findings *findings)
 {
     const struct history_call *told = &calls[0]; /* which lease ends last */
     for (size_t i = 1; i < count; i++) {
         const struct history_call *call = &calls[i];
-        if (call->by_itself && call->answered_us < told->till_us &&
-            !touched(told, calls[0].sent_us, windows, windows_count))
+        if (is_shut_out(call, times) && call->answered_us < told->till_us &&
+            !touched(told, calls[0].sent_us, times->clocks, times->clocks_count))
             findings_add(findings, &findings->shut_out, "refused for the sake of its own lock",
                          told, call);
         if (call->till_us > told->till_us)
@@ -235,15 +245,15 @@ static void check_asks(const struct history_call *calls, size_t count,
     }
 }
 
-void history_check_asking(const struct history *history, const struct history_window *windows,
-                          size_t count, struct history_findings *findings)
+void history_check_asking(const struct history *history, const struct history_times *times,
+                          struct history_findings *findings)
 {
     size_t calls_count, end;
     struct history_call *calls =
         findings_sorted(history, concerns_leases, by_lock_and_sending, &calls_count);
     for (size_t begin = 0; begin < calls_count; begin = end) {
         end = end_of_lock(calls, begin, calls_count);
-        check_asks(&calls[begin], end - begin, windows, count, findings);
+        check_asks(&calls[begin], end - begin, times, findings);
     }
     free(calls);
 }

@@ -193,16 +193,15 @@ static size_t expect_grants_after(const struct history *history, uint64_t healed
 static void check_calls(const struct stage *stage, const struct faults *faults,
                         struct history *history, struct run_result *result)
 {
-    size_t windows_count;
-    const struct history_window *windows = faults_windows(faults, &windows_count);
+    const struct history_times times = faults_times(faults);
     char *path = stage_history_path(stage);
     const size_t unreadable = history_read(history, path);
     free(path);
     if (unreadable > 0)
         fail_msg("%zu lines of the history cannot be read", unreadable);
     history_check_order(history, &result->findings);
-    history_check_exclusion(history, windows, windows_count, &result->findings);
-    history_check_asking(history, windows, windows_count, &result->findings);
+    history_check_exclusion(history, times.clocks, times.clocks_count, &result->findings);
+    history_check_asking(history, &times, &result->findings);
     history_check_counters(history, &result->findings);
     count_calls(history, result);
 }

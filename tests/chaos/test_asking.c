@@ -122,12 +122,12 @@ static void a_lock_lives_from_when_it_was_asked_for_first(void **state)
     assert_int_equal(findings.overlaps, 1);
 }
 
-/* The last call was refused as held, and named who asked as the holder. */
-static void refused_by_itself(void)
+/* The last call was refused as held. */
+static void refused_by(enum history_held_by held_by)
 {
     struct history_call *call = &history.calls[history.count - 1];
     call->status = 409;
-    call->by_itself = true;
+    call->held_by = held_by;
 }
 
 static void who_is_refused_for_its_own_lock_is_found(void **state)
@@ -138,7 +138,7 @@ static void who_is_refused_for_its_own_lock_is_found(void **state)
     history.calls[1].status = 409;
     check(NULL, 0);
     assert_int_equal(history_violations(&findings), 0); /* another may be in the way */
-    refused_by_itself();
+    refused_by(HISTORY_BY_ITSELF);
     check(&(struct history_window){115, 118}, 1);
     assert_int_equal(history_violations(&findings), 0); /* who knows what a clock did to it */
     check(NULL, 0);
@@ -151,12 +151,37 @@ static void who_is_refused_once_its_lease_has_ended_has_no_lock(void **state)
     (void)state;
     asked(1, 1, 100, 110, 7, 200);
     asked_again(1, 1, 190, 200, 0, 0);
-    refused_by_itself();
+    refused_by(HISTORY_BY_ITSELF);
     asked(1, 2, 210, 220, 0, 0); /* nor has who was told nothing yet, of this lock */
     asked_again(1, 2, 230, 240, 0, 0);
-    refused_by_itself();
+    refused_by(HISTORY_BY_ITSELF);
     check(NULL, 0);
     assert_int_equal(history_violations(&findings), 0);
+}
+
+static void who_is_refused_by_nobody_is_found_where_no_tombstones_can_be(void **state)
+{
+    (void)state;
+    const struct history_window before = {100, 119}, meanwhile = {150, 160};
+    asked(1, 1, 100, 110, 7, 200);
+    asked_again(1, 1, 120, 149, 0, 0);
+    refused_by(HISTORY_BY_NOBODY);
+    history_check_asking(
+        &history, &(struct history_times){.tombstones = &before, .tombstones_count = 1}, &findings);
+    history_check_asking(&history,
+                         &(struct history_times){.tombstones = &meanwhile, .tombstones_count = 1},
+                         &findings);
+    assert_int_equal(findings.shut_out, 2);
+    history.calls[1].answered_us = 150;
+    history_check_asking(&history,
+                         &(struct history_times){.tombstones = &meanwhile, .tombstones_count = 1},
+                         &findings);
+    assert_int_equal(findings.shut_out, 2);
+    refused_by(HISTORY_BY_ITSELF);
+    history_check_asking(&history,
+                         &(struct history_times){.tombstones = &meanwhile, .tombstones_count = 1},
+                         &findings);
+    assert_int_equal(findings.shut_out, 3);
 }
 
 static void being_told_once_more_is_no_new_grant(void **state)
@@ -213,6 +238,7 @@ static const struct CMUnitTest cases[] = {
     CASE(who_leaves_holds_nothing_that_was_granted_once_more_either),
     CASE(a_lock_lives_from_when_it_was_asked_for_first),
     CASE(who_is_refused_for_its_own_lock_is_found),
+    CASE(who_is_refused_by_nobody_is_found_where_no_tombstones_can_be),
     CASE(who_is_refused_once_its_lease_has_ended_has_no_lock),
     CASE(being_told_once_more_is_no_new_grant),
     CASE(extension_that_is_a_grant_anew_is_above_whom_it_follows),

@@ -83,5 +83,6 @@ void check(const struct history_window *windows, size_t count)
     history_check_order(&history, &findings);
     history_check_exclusion(&history, windows, count, &findings);
     history_check_counters(&history, &findings);
-    history_check_asking(&history, windows, count, &findings);
+    history_check_asking(
+        &history, &(struct history_times){.clocks = windows, .clocks_count = count}, &findings);
 }

@@ -113,16 +113,17 @@ static bool is_grant(int status)
     return status == 201 || status == 200;
 }
 
-/* Whether @answer says that the lock is held, and names who asks for it as the holder. No name is
- * no such sign. Masters that were taken back may not know which of two locks counts: then a
- * tombstone stands in the way of all, and it names nobody. */
-static bool held_by_itself(const struct client *client, const struct hold *hold,
-                           const struct call_answer *answer)
+static enum history_held_by held_by(const struct client *client, const struct hold *hold,
+                                    const struct call_answer *answer)
 {
     const char *type = call_string(answer, "type");
     const char *owner = call_string(answer, "owner");
-    return type && owner && strcmp(type, "urn:pawl:held") == 0 &&
-           strcmp(owner, witness_owner(client, hold).bytes) == 0;
+    if (!type || !owner || strcmp(type, "urn:pawl:held") != 0)
+        return HISTORY_BY_OTHER;
+    if (!*owner)
+        return HISTORY_BY_NOBODY;
+    return strcmp(owner, witness_owner(client, hold).bytes) == 0 ? HISTORY_BY_ITSELF
+                                                                 : HISTORY_BY_OTHER;
 }
 
 int witness_acquire(const struct client *client, struct hold *hold,
@@ -142,7 +143,7 @@ int witness_acquire(const struct client *client, struct hold *hold,
         lines[at].token = is_grant(status) ? hold->token[at] : 0;
         lines[at].ask = hold->ask;
         lines[at].names = hold->count;
-        lines[at].by_itself = held_by_itself(client, hold, &answer);
+        lines[at].held_by = held_by(client, hold, &answer);
         lines[at].sent_us = asked.sent_us;
         lines[at].answered_us = asked.answered_us;
         lines[at].status = status;
