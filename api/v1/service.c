@@ -231,9 +231,10 @@ static void answer_initialising(struct api_request *request, const struct fence_
             lease_ms = fleet->master[i].facts.ttl_max_ms;
     api_problem_answer_detail(
         request, API_PROBLEM_NOT_READY,
-        "A pawld init is running on the masters. With --token-floor it waits until the longest "
-        "lease, %" PRIu32 " ms, has run out; then they vote, and this pawld goes on by itself. If "
-        "it was broken off, run it again with the same options.",
+        "A pawld init or pawld move is running on the masters. With --token-floor, and in a move, "
+        "it "
+        "waits for leases, at most for the longest lease, %" PRIu32 " ms; then they vote, and this "
+        "pawld goes on by itself. If it was broken off, run it again with the same options.",
         lease_ms);
 }
 

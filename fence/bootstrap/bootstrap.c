@@ -1,6 +1,8 @@
 #include "fence/bootstrap/bootstrap.h"
 
 #include "fence/base/mutant.h"
+#include "fence/base/set.h"
+#include "fence/bootstrap/closing.h"
 #include "fence/bootstrap/survivors.h"
 #include "fence/protocol/lease.h"
 
@@ -27,10 +29,12 @@ static void ask_step(struct fence_bootstrap *bootstrap, enum fence_rejoin_step s
         .step = step,
         .member = i,
         .incarnation = bootstrap->admitted.incarnation[i],
-        .fleet_id = bootstrap->fleet_id,
+        .fleet_id = step == FENCE_REJOIN_CLOSE ? bootstrap->params.fleet_id : bootstrap->fleet_id,
         .ttl_max_ms = bootstrap->ttl_max_ms,
         .seen = &bootstrap->seen[i],
-        .mark = bootstrap->params.goes_on ? FENCE_MARK_FLOOR : FENCE_MARK_NEW,
+        .keeps = (bootstrap->keeps & fence_set_of(i)) != 0,
+        .mark = bootstrap->params.goes_on || bootstrap->params.closes ? FENCE_MARK_FLOOR
+                                                                      : FENCE_MARK_NEW,
         .floor = bootstrap->floor,
         .steps = bootstrap->steps[i],
         .cursor = bootstrap->cursor,
@@ -57,10 +61,18 @@ static void ask_wait(const struct fence_bootstrap *bootstrap, uint64_t now_us,
 
 /* ---- from state to state --------------------------------------------------------------------- */
 
+/* The first master from @i on that is not skipped; n: there is none. */
+static unsigned whose_turn(const struct fence_bootstrap *bootstrap, unsigned i)
+{
+    while (i < bootstrap->params.n && (bootstrap->skips & fence_set_of(i)) != 0)
+        i++;
+    return i;
+}
+
 static void begin_state(struct fence_bootstrap *bootstrap, enum fence_bootstrap_state state)
 {
     bootstrap->state = state;
-    bootstrap->at = 0;
+    bootstrap->at = whose_turn(bootstrap, 0);
     bootstrap->cursor = 0;
 }
 
@@ -71,6 +83,23 @@ static void begin_admitting(struct fence_bootstrap *bootstrap,
     ask_step(bootstrap, FENCE_REJOIN_ADMIT, effect);
 }
 
+/* Of this fleet, and of one that it follows. */
+static uint32_t longest_lease_ms(const struct fence_bootstrap *bootstrap)
+{
+    uint32_t from_ms = bootstrap->params.from_ttl_max_ms;
+    return bootstrap->ttl_max_ms > from_ms ? bootstrap->ttl_max_ms : from_ms;
+}
+
+/* When no holder can count on a lock any more. Masters that voted before may have forgotten locks.
+ * Where none of these did, those of the fleet that is followed tell. */
+static uint64_t leases_end_us(const struct fence_bootstrap *bootstrap, uint64_t now_us)
+{
+    const uint64_t from_us = bootstrap->params.from_until_us;
+    if (from_us != 0 && bootstrap->survivors == 0)
+        return from_us > now_us ? from_us : now_us;
+    return now_us + fence_quarantine_us(longest_lease_ms(bootstrap));
+}
+
 /* A holder may still count on its lock, though nobody remembers it. */
 static void begin_waiting(struct fence_bootstrap *bootstrap, uint64_t now_us,
                           struct fence_bootstrap_effect *effect)
@@ -79,8 +108,59 @@ static void begin_waiting(struct fence_bootstrap *bootstrap, uint64_t now_us,
     begin_state(bootstrap, FENCE_BOOTSTRAP_WAITING);
     bootstrap->until_us = now_us;
     if (!FENCE_MUTANT(BOOTSTRAP_NO_WAIT))
-        bootstrap->until_us += fence_quarantine_us(bootstrap->ttl_max_ms);
+        bootstrap->until_us = leases_end_us(bootstrap, now_us);
     ask_step(bootstrap, FENCE_REJOIN_INSTALL, effect);
+}
+
+static void end_looking(struct fence_bootstrap *bootstrap, struct fence_bootstrap_effect *effect)
+{
+    const bool fine = bootstrap->params.closes ? fence_bootstrap_judge_closing(bootstrap)
+                                               : fence_bootstrap_judge(bootstrap);
+    const bool all_skipped = whose_turn(bootstrap, 0) == bootstrap->params.n;
+    if (!fine || all_skipped || bootstrap->params.until == FENCE_BOOTSTRAP_ALL_LOOKED_AT) {
+        ask_end(bootstrap, effect);
+        return;
+    }
+    begin_state(bootstrap, FENCE_BOOTSTRAP_CLAIMING);
+    ask_step(bootstrap, FENCE_REJOIN_MARK, effect);
+}
+
+static void end_claiming(struct fence_bootstrap *bootstrap, struct fence_bootstrap_effect *effect)
+{
+    if (bootstrap->params.until == FENCE_BOOTSTRAP_ALL_CLAIMED) {
+        ask_end(bootstrap, effect);
+    } else if (bootstrap->params.closes) {
+        begin_state(bootstrap, FENCE_BOOTSTRAP_SURVEYING);
+        ask_step(bootstrap, FENCE_REJOIN_SURVEY, effect);
+    } else if (bootstrap->params.goes_on) {
+        begin_state(bootstrap, FENCE_BOOTSTRAP_WIPING);
+        ask_step(bootstrap, FENCE_REJOIN_CLEAR, effect);
+    } else {
+        begin_admitting(bootstrap, effect);
+    }
+}
+
+static void begin_closing(struct fence_bootstrap *bootstrap, struct fence_bootstrap_effect *effect)
+{
+    begin_state(bootstrap, FENCE_BOOTSTRAP_CLOSING);
+    ask_step(bootstrap, FENCE_REJOIN_CLOSE, effect);
+}
+
+static void end_surveying(struct fence_bootstrap *bootstrap, uint64_t now_us,
+                          struct fence_bootstrap_effect *effect)
+{
+    const bool closes = bootstrap->params.closes;
+    if (!(closes ? fence_bootstrap_set_closing_floor(bootstrap)
+                 : fence_bootstrap_set_floor(bootstrap, bootstrap->highest))) {
+        ask_end(bootstrap, effect);
+    } else if (closes && fence_bootstrap_knows_all_leases(bootstrap)) {
+        begin_state(bootstrap, FENCE_BOOTSTRAP_READING_LEASES);
+        ask_step(bootstrap, FENCE_REJOIN_LEASES, effect);
+    } else if (closes) {
+        begin_closing(bootstrap, effect);
+    } else {
+        begin_waiting(bootstrap, now_us, effect);
+    }
 }
 
 /* All masters answered in @bootstrap->state. */
@@ -90,30 +170,17 @@ static void end_round(struct fence_bootstrap *bootstrap, uint64_t now_us,
     assert(bootstrap->at == bootstrap->params.n);
     switch (bootstrap->state) {
     case FENCE_BOOTSTRAP_LOOKING:
-        if (!fence_bootstrap_judge(bootstrap)) {
-            ask_end(bootstrap, effect);
-            return;
-        }
-        begin_state(bootstrap, FENCE_BOOTSTRAP_CLAIMING);
-        ask_step(bootstrap, FENCE_REJOIN_MARK, effect);
+        end_looking(bootstrap, effect);
         return;
     case FENCE_BOOTSTRAP_CLAIMING:
-        if (!bootstrap->params.goes_on) {
-            begin_admitting(bootstrap, effect);
-            return;
-        }
-        begin_state(bootstrap, FENCE_BOOTSTRAP_WIPING);
-        ask_step(bootstrap, FENCE_REJOIN_CLEAR, effect);
+        end_claiming(bootstrap, effect);
         return;
     case FENCE_BOOTSTRAP_WIPING:
         begin_state(bootstrap, FENCE_BOOTSTRAP_SURVEYING);
         ask_step(bootstrap, FENCE_REJOIN_SURVEY, effect);
         return;
     case FENCE_BOOTSTRAP_SURVEYING:
-        if (fence_bootstrap_set_floor(bootstrap, bootstrap->highest))
-            begin_waiting(bootstrap, now_us, effect);
-        else
-            ask_end(bootstrap, effect);
+        end_surveying(bootstrap, now_us, effect);
         return;
     case FENCE_BOOTSTRAP_WAITING:
         bootstrap->at = 0;
@@ -122,6 +189,10 @@ static void end_round(struct fence_bootstrap *bootstrap, uint64_t now_us,
         else
             begin_admitting(bootstrap, effect);
         return;
+    case FENCE_BOOTSTRAP_READING_LEASES:
+        begin_closing(bootstrap, effect);
+        return;
+    case FENCE_BOOTSTRAP_CLOSING:
     case FENCE_BOOTSTRAP_ADMITTING:
     case FENCE_BOOTSTRAP_ENDED:
         ask_end(bootstrap, effect);
@@ -136,6 +207,8 @@ static enum fence_rejoin_step step_of(enum fence_bootstrap_state state)
         [FENCE_BOOTSTRAP_CLAIMING] = FENCE_REJOIN_MARK,
         [FENCE_BOOTSTRAP_WIPING] = FENCE_REJOIN_CLEAR,
         [FENCE_BOOTSTRAP_SURVEYING] = FENCE_REJOIN_SURVEY,
+        [FENCE_BOOTSTRAP_READING_LEASES] = FENCE_REJOIN_LEASES,
+        [FENCE_BOOTSTRAP_CLOSING] = FENCE_REJOIN_CLOSE,
         [FENCE_BOOTSTRAP_WAITING] = FENCE_REJOIN_INSTALL,
         [FENCE_BOOTSTRAP_ADMITTING] = FENCE_REJOIN_ADMIT,
     };
@@ -147,7 +220,8 @@ static void go_on(struct fence_bootstrap *bootstrap, uint64_t now_us,
                   struct fence_bootstrap_effect *effect)
 {
     bootstrap->cursor = 0;
-    if (++bootstrap->at == bootstrap->params.n)
+    bootstrap->at = whose_turn(bootstrap, bootstrap->at + 1);
+    if (bootstrap->at == bootstrap->params.n)
         end_round(bootstrap, now_us, effect);
     else if (bootstrap->state == FENCE_BOOTSTRAP_LOOKING)
         ask_look(bootstrap, effect);
@@ -191,10 +265,14 @@ static void take_done(struct fence_bootstrap *bootstrap, const struct fence_rejo
         bootstrap->highest = reply->highest;
     if (bootstrap->state == FENCE_BOOTSTRAP_ADMITTING)
         bootstrap->outcome.admitted++;
-    if (bootstrap->state == FENCE_BOOTSTRAP_WIPING && reply->cursor != 0) {
+    if (bootstrap->state == FENCE_BOOTSTRAP_READING_LEASES)
+        fence_bootstrap_note_lease(bootstrap, reply->left_ms, now_us);
+    const bool in_pages = bootstrap->state == FENCE_BOOTSTRAP_WIPING ||
+                          bootstrap->state == FENCE_BOOTSTRAP_READING_LEASES;
+    if (in_pages && reply->cursor != 0) {
         /* This ends: no lock is added meanwhile, and the cursor goes round once. */
         bootstrap->cursor = reply->cursor;
-        ask_step(bootstrap, FENCE_REJOIN_CLEAR, effect);
+        ask_step(bootstrap, step_of(bootstrap->state), effect);
         return;
     }
     go_on(bootstrap, now_us, effect);
@@ -258,10 +336,10 @@ void fence_bootstrap_step(struct fence_bootstrap *bootstrap,
     }
 }
 
-uint64_t fence_bootstrap_wait_ms(const struct fence_bootstrap *bootstrap)
+uint64_t fence_bootstrap_wait_ms(const struct fence_bootstrap *bootstrap, uint64_t now_us)
 {
-    assert(bootstrap->ttl_max_ms > 0);
-    return (fence_quarantine_us(bootstrap->ttl_max_ms) + 999) / 1000;
+    assert(bootstrap->state == FENCE_BOOTSTRAP_WAITING);
+    return bootstrap->until_us > now_us ? (bootstrap->until_us - now_us + 999) / 1000 : 0;
 }
 
 int fence_bootstrap_error(const struct fence_bootstrap *bootstrap)

@@ -1,8 +1,10 @@
-/* Makes a fleet of masters, or has one go on whose majority lost its memory: the decisions of
- * `pawld init`. Pure: the owner carries out one effect, and answers it with one event.
+/* Makes a fleet of masters, has one go on whose majority lost its memory, or closes one that is
+ * moved (fence/bootstrap/closing.h): the decisions of `pawld init` and `pawld move`. Pure: the
+ * owner carries out one effect, and answers it with one event.
  *
  *   LOOKING --> CLAIMING --all--> [WIPING --> SURVEYING --> WAITING] --> ADMITTING --> ENDED
- *                                 '--------- token floor ----------'
+ *                          |      '--------- token floor ----------'                    ^
+ *                          '----> SURVEYING --> READING_LEASES --> CLOSING ------------'
  *
  * Nothing is written before all masters were looked at. A claimed master is "joining" under an
  * incarnation of this run. Nobody grants from it, and nobody else admits it. So a run that breaks
@@ -59,8 +61,9 @@ void fence_bootstrap_step(struct fence_bootstrap *bootstrap,
                           const struct fence_bootstrap_event *event,
                           struct fence_bootstrap_effect *ret_effect);
 
-/* How long the longest lease is waited for, in milliseconds: a holder may still count on it. */
-uint64_t fence_bootstrap_wait_ms(const struct fence_bootstrap *bootstrap);
+/* How long leases are waited for yet, in milliseconds: a holder may still count on one.
+ * Precondition: it waits. */
+uint64_t fence_bootstrap_wait_ms(const struct fence_bootstrap *bootstrap, uint64_t now_us);
 
 /* The error of a run that ended:
  * 0               done.

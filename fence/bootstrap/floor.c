@@ -6,7 +6,7 @@
 
 bool fence_bootstrap_set_floor(struct fence_bootstrap *bootstrap, int64_t highest)
 {
-    assert(bootstrap->params.goes_on && highest >= 0);
+    assert((bootstrap->params.goes_on || bootstrap->params.closes) && highest >= 0);
     const int64_t margin = FENCE_MUTANT(FLOOR_WITHOUT_MARGIN) ? 0 : FENCE_FLOOR_MARGIN;
     int64_t seen = bootstrap->params.seen;
     if (seen < highest && !FENCE_MUTANT(FLOOR_WITHOUT_SURVIVORS))

@@ -1,6 +1,7 @@
 #include "fence/bootstrap/survivors.h"
 
 #include "fence/base/mutant.h"
+#include "fence/base/set.h"
 #include "fence/protocol/lease.h"
 
 #include <assert.h>
@@ -29,12 +30,24 @@ bool fence_bootstrap_fail(struct fence_bootstrap *bootstrap, enum fence_bootstra
 
 /* ---- what is there --------------------------------------------------------------------------- */
 
-/* True if master @i never was a member: it has no marker, or one of a bootstrap that broke off. */
-static bool is_blank(const struct fence_bootstrap *bootstrap, unsigned i)
+bool fence_bootstrap_is_blank(const struct fence_bootstrap *bootstrap, unsigned i)
 {
     const struct fence_facts *facts = &bootstrap->seen[i];
     return !facts->marked ||
            (facts->initialising && memcmp(&facts->view, &nobody, sizeof(nobody)) == 0);
+}
+
+/* Whether master @i was of the fleet that this one follows, or is to be closed with it. */
+static bool is_followed(const struct fence_bootstrap *bootstrap, unsigned i)
+{
+    const struct fence_facts *facts = &bootstrap->seen[i];
+    const struct fence_bootstrap_params *params = &bootstrap->params;
+    if (params->from[0] == '\0')
+        return false;
+    if (facts->closed && strcmp(facts->closed_fleet_id, params->from) == 0)
+        return true;
+    return params->until != FENCE_BOOTSTRAP_ALL_DONE && facts->marked &&
+           strcmp(facts->fleet_id, params->from) == 0;
 }
 
 /* The masters as they were seen, in the fleet that the markers are to name. */
@@ -47,15 +60,15 @@ static void fill_fleet(const struct fence_bootstrap *bootstrap, struct fence_fle
     }
 }
 
-/* Whether each server itself may vote. What its marker says is judged later. */
-static bool judge_servers(struct fence_bootstrap *bootstrap)
+bool fence_bootstrap_judge_servers(struct fence_bootstrap *bootstrap)
 {
     struct fence_fleet fleet;
     fill_fleet(bootstrap, &fleet);
     for (unsigned i = 0; i < fleet.n; i++) {
         enum fence_reason reason = fence_fleet_judge(&fleet, i);
         if (reason == FENCE_REASON_BLANK || reason == FENCE_REASON_NO_MAJORITY ||
-            reason == FENCE_REASON_OTHER_MEMBER)
+            reason == FENCE_REASON_OTHER_MEMBER || reason == FENCE_REASON_OTHER_SIZE ||
+            reason == FENCE_REASON_MOVED)
             continue;
         bootstrap->outcome.reason = reason;
         return fence_bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_UNFIT, i);
@@ -68,7 +81,9 @@ static bool judge_servers(struct fence_bootstrap *bootstrap)
 static bool judge_blank(struct fence_bootstrap *bootstrap)
 {
     for (unsigned i = 0; i < bootstrap->params.n; i++) {
-        if (!is_blank(bootstrap, i) && !FENCE_MUTANT(NEW_OVER_MARKED))
+        if (!bootstrap->seen[i].marked && bootstrap->seen[i].closed)
+            return fence_bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_MOVED, i);
+        if (!fence_bootstrap_is_blank(bootstrap, i) && !FENCE_MUTANT(NEW_OVER_MARKED))
             return fence_bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_MARKED, i);
         if (bootstrap->seen[i].issued && !FENCE_MUTANT(NEW_OVER_MARKED))
             return fence_bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_CUT_SHORT, i);
@@ -79,9 +94,12 @@ static bool judge_blank(struct fence_bootstrap *bootstrap)
 /* ---- a fleet that goes on -------------------------------------------------------------------- */
 
 /* A server that runs knows the fleet by its id and its longest lease: both stay what they were. */
-static bool take_survivor(struct fence_bootstrap *bootstrap, unsigned i)
+bool fence_bootstrap_take_survivor(struct fence_bootstrap *bootstrap, unsigned i)
 {
     const struct fence_facts *facts = &bootstrap->seen[i];
+    assert(facts->marked);
+    if (facts->other_members != 0)
+        return fence_bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_OTHER_SIZE, i);
     if (facts->member != i + 1)
         return fence_bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_PLACE, i);
     if (bootstrap->survivors > 0 && strcmp(bootstrap->fleet_id, facts->fleet_id) != 0)
@@ -95,29 +113,53 @@ static bool take_survivor(struct fence_bootstrap *bootstrap, unsigned i)
     return true;
 }
 
-static bool take_survivors(struct fence_bootstrap *bootstrap)
+/* A master of the fleet that is followed is claimed once that is closed. */
+static bool take_followed(struct fence_bootstrap *bootstrap, unsigned i)
 {
-    for (unsigned i = 0; i < bootstrap->params.n; i++)
-        if (!is_blank(bootstrap, i) && !take_survivor(bootstrap, i))
-            return false;
+    const struct fence_facts *facts = &bootstrap->seen[i];
+    if (facts->marked && !fence_bootstrap_is_blank(bootstrap, i))
+        bootstrap->skips |= fence_set_of(i);
     return true;
 }
 
-/* Whether a majority remembers what it voted for: a server would take these masters as they are, or
- * once they named their new run. */
-static bool judge_loss(struct fence_bootstrap *bootstrap)
+static bool take_survivors(struct fence_bootstrap *bootstrap)
 {
+    for (unsigned i = 0; i < bootstrap->params.n; i++) {
+        const struct fence_facts *facts = &bootstrap->seen[i];
+        bool fine = true;
+        if (is_followed(bootstrap, i))
+            fine = take_followed(bootstrap, i);
+        else if (facts->closed && !facts->marked)
+            fine = fence_bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_MOVED, i);
+        else if (!fence_bootstrap_is_blank(bootstrap, i))
+            fine = fence_bootstrap_take_survivor(bootstrap, i);
+        if (!fine)
+            return false;
+    }
+    return true;
+}
+
+uint32_t fence_bootstrap_who_remembers(const struct fence_bootstrap *bootstrap)
+{
+    uint32_t set = 0;
     struct fence_fleet fleet;
     fill_fleet(bootstrap, &fleet);
     memcpy(fleet.fleet_id, bootstrap->fleet_id, sizeof(fleet.fleet_id));
     fleet.ttl_max_ms = bootstrap->ttl_max_ms;
     fleet.view = bootstrap->known;
-    unsigned count = 0;
     for (unsigned i = 0; i < fleet.n; i++) {
         enum fence_reason reason = fence_fleet_judge(&fleet, i);
-        count += reason == FENCE_REASON_NONE || reason == FENCE_REASON_RESTARTED;
+        if (reason == FENCE_REASON_NONE || reason == FENCE_REASON_RESTARTED)
+            set |= fence_set_of(i);
     }
-    if (count < fence_majority(fleet.n))
+    return set;
+}
+
+/* A fleet that a majority remembers goes on by itself. */
+static bool judge_loss(struct fence_bootstrap *bootstrap)
+{
+    unsigned count = fence_set_count(fence_bootstrap_who_remembers(bootstrap));
+    if (count < fence_majority(bootstrap->params.n))
         return true;
     bootstrap->outcome.count = count;
     return fence_bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_NOTHING_LOST, 0);
@@ -139,7 +181,26 @@ static int64_t incarnation_before(const struct fence_bootstrap_params *params, i
     return by_survivors > by_floors ? by_survivors : by_floors;
 }
 
-static bool set_view(struct fence_bootstrap *bootstrap)
+/* Whether these masters may have voted since the fleet that they follow was closed, and have
+ * forgotten it. An earlier run has claimed a majority before it closed that fleet. */
+static bool judge_followed(struct fence_bootstrap *bootstrap)
+{
+    const struct fence_bootstrap_params *params = &bootstrap->params;
+    unsigned count = 0;
+    if (!params->was_closed || params->is_known)
+        return true;
+    for (unsigned i = 0; i < params->n; i++) {
+        const struct fence_facts *facts = &bootstrap->seen[i];
+        const char *knows = facts->marked ? facts->fleet_id : facts->closed_for;
+        count += strcmp(knows, params->fleet_id) == 0 || strcmp(knows, params->from) == 0;
+    }
+    if (count >= fence_majority(params->n))
+        return true;
+    bootstrap->outcome.count = count;
+    return fence_bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_FORGOTTEN, 0);
+}
+
+bool fence_bootstrap_set_view(struct fence_bootstrap *bootstrap)
 {
     const struct fence_bootstrap_params *params = &bootstrap->params;
     for (unsigned i = 0; i < params->n; i++) {
@@ -157,7 +218,7 @@ bool fence_bootstrap_judge(struct fence_bootstrap *bootstrap)
     assert(bootstrap->at == bootstrap->params.n);
     const struct fence_bootstrap_params *params = &bootstrap->params;
     bootstrap->ttl_max_ms = params->ttl_max_ms;
-    if (!judge_servers(bootstrap))
+    if (!fence_bootstrap_judge_servers(bootstrap))
         return false;
     bool fine = params->goes_on ? take_survivors(bootstrap) : judge_blank(bootstrap);
     if (!fine)
@@ -166,7 +227,7 @@ bool fence_bootstrap_judge(struct fence_bootstrap *bootstrap)
         memcpy(bootstrap->fleet_id, params->fleet_id, sizeof(bootstrap->fleet_id));
     if (bootstrap->ttl_max_ms == 0)
         bootstrap->ttl_max_ms = FENCE_TTL_MAX_DEFAULT_MS;
-    if (params->goes_on && !judge_loss(bootstrap))
+    if (params->goes_on && !(judge_loss(bootstrap) && judge_followed(bootstrap)))
         return false;
-    return set_view(bootstrap);
+    return fence_bootstrap_set_view(bootstrap);
 }

@@ -9,6 +9,23 @@
  * outcome says why. Precondition: all masters were looked at. */
 FENCE_CHECKED bool fence_bootstrap_judge(struct fence_bootstrap *bootstrap);
 
+/* Whether each server itself may vote. What its marker says is judged later. */
+FENCE_CHECKED bool fence_bootstrap_judge_servers(struct fence_bootstrap *bootstrap);
+
+/* Decides the incarnations that the members get. False: one leaves no room for higher ones. */
+FENCE_CHECKED bool fence_bootstrap_set_view(struct fence_bootstrap *bootstrap);
+
+/* Takes over what the marker of master @i names, and what it knows. False: it does not fit those
+ * before it. Precondition: it has one. */
+FENCE_CHECKED bool fence_bootstrap_take_survivor(struct fence_bootstrap *bootstrap, unsigned i);
+
+/* The set of masters that remember all they voted for: a server would take these as they are, or
+ * once they named their new run. */
+uint32_t fence_bootstrap_who_remembers(const struct fence_bootstrap *bootstrap);
+
+/* True if master @i never was a member: it has no marker, or one of a bootstrap that broke off. */
+bool fence_bootstrap_is_blank(const struct fence_bootstrap *bootstrap, unsigned i);
+
 /* Puts the floor above the operator's number and above @highest. False: none fits. */
 FENCE_CHECKED bool fence_bootstrap_set_floor(struct fence_bootstrap *bootstrap, int64_t highest);
 

@@ -25,7 +25,7 @@ static bool has_voice(const struct fence_fleet *fleet, unsigned i)
     assert(i < fleet->n);
     const struct fence_master *master = &fleet->master[i];
     return (master->connected || master->known) && master->facts.marked &&
-           master->facts.member == i + 1;
+           master->facts.member == i + 1 && master->facts.other_members == 0;
 }
 
 /* A marker counts for its own place only: the same one seen twice is one voice. */

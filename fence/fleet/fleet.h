@@ -69,7 +69,14 @@ struct fence_facts {
     int64_t next;     /* joining: the incarnation that it is to get; 0: none */
     int64_t progress; /* joining: rises while its leader gets on */
     uint32_t ttl_max_ms;
+    uint32_t other_members; /* of its fleet, where these are not as many as this fleet's; else 0 */
     struct fence_view view;
+
+    bool closed; /* it was of a fleet that was moved away, and has not voted in another since: */
+    char closed_fleet_id[FENCE_ID_HEX_LEN + 1];
+    uint32_t closed_ttl_max_ms;
+    int64_t closed_floor;                  /* the highest token that any of its masters knew */
+    char closed_for[FENCE_ID_HEX_LEN + 1]; /* the fleet that follows */
 };
 
 enum fence_master_state {
@@ -97,6 +104,8 @@ enum fence_reason {
     FENCE_REASON_BLANK,       /* no marker: new, wiped or replaced */
     FENCE_REASON_OTHER_FLEET, /* the marker of another fleet */
     FENCE_REASON_OTHER_MEMBER, /* the marker of another place in the list */
+    FENCE_REASON_OTHER_SIZE,   /* the marker of a fleet with another number of masters */
+    FENCE_REASON_MOVED,        /* its fleet was moved to other masters */
     FENCE_REASON_LIST_ORDER, /* another is in another's place: nobody is taken back by this list */
     FENCE_REASON_OTHER_TTL,  /* the marker names another maximum TTL than the majority's */
     FENCE_REASON_UNDURABLE,  /* its marker says durable, and its settings no longer are */

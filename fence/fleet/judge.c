@@ -51,7 +51,9 @@ static enum fence_reason judge_marker(const struct fence_fleet *fleet, unsigned 
 {
     const struct fence_facts *facts = &fleet->master[i].facts;
     if (!facts->marked)
-        return FENCE_REASON_BLANK;
+        return facts->closed ? FENCE_REASON_MOVED : FENCE_REASON_BLANK;
+    if (facts->other_members != 0)
+        return FENCE_REASON_OTHER_SIZE;
     if (fleet->fleet_id[0] == '\0')
         return facts->member == i + 1 ? FENCE_REASON_NO_MAJORITY : FENCE_REASON_OTHER_MEMBER;
     if (strcmp(facts->fleet_id, fleet->fleet_id) != 0)

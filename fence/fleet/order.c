@@ -8,7 +8,8 @@ static unsigned claimed_place(const struct fence_fleet *fleet, unsigned i)
     const struct fence_master *master = &fleet->master[i];
     const struct fence_facts *facts = &master->facts;
     bool ours = fleet->fleet_id[0] == '\0' || strcmp(facts->fleet_id, fleet->fleet_id) == 0;
-    bool speaks = (master->connected || master->known) && facts->marked && ours;
+    bool speaks =
+        (master->connected || master->known) && facts->marked && ours && facts->other_members == 0;
     return speaks && facts->member >= 1 && facts->member <= fleet->n ? facts->member - 1 : fleet->n;
 }
 

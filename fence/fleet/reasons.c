@@ -34,6 +34,14 @@ static const struct fence_words reasons[] = {
          "It has no marker: it is new, was wiped, or lost its disk. If the whole fleet is new, "
          "run pawld init --new once. Otherwise it is taken back by itself once a majority of "
          "the fleet, without it, is active."},
+    [FENCE_REASON_OTHER_SIZE] =
+        {"other-size",
+         "It belongs to a fleet with another number of masters. If a fleet was moved here, give "
+         "every pawld the --master addresses that pawld move was given."},
+    [FENCE_REASON_MOVED] =
+        {"moved",
+         "Its fleet was moved to other masters. Start pawld with those; if that move was broken "
+         "off, run it again. To use this one for something else, wipe it."},
     [FENCE_REASON_OTHER_FLEET] = {"other-fleet",
                                   "It belongs to another fleet. Check the --master addresses."},
     [FENCE_REASON_OTHER_MEMBER] =
@@ -68,9 +76,9 @@ static const struct fence_words reasons[] = {
          "another one begins anew within seconds."},
     [FENCE_REASON_INIT] =
         {"init",
-         "A pawld init is running on it. With --token-floor it waits until the longest lease has "
-         "run out; then all masters vote. Keep this one running. If that init was broken off, run "
-         "it again with the same options."},
+         "A pawld init or pawld move is running on it. With --token-floor, and in a move, it waits "
+         "until the longest lease has run out; then all masters vote. Keep this one running. If it "
+         "was broken off, run it again with the same options."},
     [FENCE_REASON_EMPTY] =
         {"blank",
          "It has no marker: it was replaced, wiped, or lost its disk. It is taken back by itself "
@@ -111,7 +119,7 @@ static bool is_of_a_fleet(const struct fence_fleet *fleet)
 {
     bool marked = fleet->fleet_id[0] != '\0';
     for (unsigned i = 0; i < fleet->n; i++)
-        marked = marked || fleet->master[i].facts.marked;
+        marked = marked || fleet->master[i].facts.marked || fleet->master[i].facts.closed;
     return marked;
 }
 

@@ -28,6 +28,10 @@ enum fence_rejoin_step {
                            * only shows that the leader lives */
     FENCE_REJOIN_ADMIT,   /* to the member: be active under @incarnation */
     FENCE_REJOIN_SURVEY,  /* to the member: tell the highest number that any of its counters has */
+    FENCE_REJOIN_LEASES,  /* to the member: tell how long some of its locks last, from @cursor on */
+    FENCE_REJOIN_CLOSE, /* to the member: be of no fleet any more. Its fleet is moved, and gave out
+                         * no token above @floor. A file is closed otherwise, and refuses
+                         * this and LEASES */
 };
 
 /* On whose behalf MARK is sent. */
@@ -47,19 +51,21 @@ enum fence_rejoin_part {
 /* What is borrowed lives until the effects were acted on. */
 struct fence_rejoin_request {
     enum fence_rejoin_step step;
-    uint64_t tag;        /* comes back in the reply */
-    unsigned member;     /* index of the master that is taken back */
-    int64_t incarnation; /* that the member is to get. MARK writes it; CLEAR, INSTALL and ADMIT do
-                          * nothing where they find another; READ where another is recorded */
-    const char *fleet_id;
+    uint64_t tag;         /* comes back in the reply */
+    unsigned member;      /* index of the master that is taken back */
+    int64_t incarnation;  /* that the member is to get. MARK writes it; CLEAR, INSTALL, ADMIT,
+                           * SURVEY,  LEASES and CLOSE do nothing where they find another; READ where
+                           * another is  recorded */
+    const char *fleet_id; /* MARK, RECORD, READ: the member's. CLOSE: the fleet that follows */
     uint32_t ttl_max_ms;
     const struct fence_facts *seen; /* MARK: the facts it was judged by, */
-    bool keeps;                     /* and whether it seems to have kept all it knew */
+    bool keeps;                     /* and whether it seems to have kept all it knew. SURVEY: it
+                                     * does nothing unless it did, and still does */
     enum fence_mark mark;           /* MARK */
-    int64_t floor;                  /* ADMIT: of all its counters; 0: none */
+    int64_t floor;                  /* ADMIT, CLOSE: of all its counters; 0: none */
     uint32_t steps;                 /* CLEAR, INSTALL, ADMIT: how many of CLEAR and INSTALL come
                                      * before it since the mark. It is done after exactly these */
-    uint64_t cursor;                /* CLEAR, READ: 0 at first, then what the reply said */
+    uint64_t cursor;                /* CLEAR, READ, LEASES: 0 at first, then what the reply said */
     enum fence_rejoin_part part;    /* READ */
     unsigned source;                /* INSTALL: index of the master that wrote the page */
     const struct fence_page *page;  /* INSTALL */
@@ -78,10 +84,11 @@ enum fence_rejoin_outcome {
 struct fence_rejoin_reply {
     enum fence_rejoin_outcome outcome;
     uint64_t tag;
-    uint64_t cursor;               /* CLEAR, READ, DONE: where to go on; 0: that was all */
+    uint64_t cursor;               /* CLEAR, READ, LEASES, DONE: where to go on; 0: that was all */
     struct fence_page page;        /* READ, DONE: borrowed until the effects were acted on */
     const struct fence_view *view; /* RECORD, CHANGED: what that master knows; may be NULL */
     int64_t highest;               /* SURVEY, DONE */
+    uint32_t left_ms;              /* LEASES, DONE: until the last of these leases has run out */
 };
 
 #endif

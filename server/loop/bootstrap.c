@@ -185,7 +185,8 @@ static void do_wait(struct run *run, uint64_t until_us, struct fence_bootstrap_e
 static void tell_wait(struct run *run, const struct fence_bootstrap *bootstrap)
 {
     if (!run->told && run->config->waits)
-        run->config->waits(run->config->context, fence_bootstrap_wait_ms(bootstrap));
+        run->config->waits(run->config->context,
+                           fence_bootstrap_wait_ms(bootstrap, server_clock_us()));
     run->told = true;
 }
 
@@ -211,14 +212,11 @@ static void draw_params(const struct server_bootstrap_config *config,
                         struct fence_bootstrap_params *ret_params)
 {
     unsigned char id[FENCE_ID_HEX_LEN / 2];
-    *ret_params = (struct fence_bootstrap_params){
-        .n = config->places.n,
-        .goes_on = config->goes_on,
-        .seen = config->seen,
-        .ttl_max_ms = config->ttl_max_ms,
-    };
+    *ret_params = config->params;
+    ret_params->n = config->places.n;
     randombytes_buf(id, sizeof(id));
-    sodium_bin2hex(ret_params->fleet_id, sizeof(ret_params->fleet_id), id, sizeof(id));
+    if (ret_params->fleet_id[0] == '\0')
+        sodium_bin2hex(ret_params->fleet_id, sizeof(ret_params->fleet_id), id, sizeof(id));
     randombytes_buf(ret_params->random, sizeof(ret_params->random));
 }
 

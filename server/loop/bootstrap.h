@@ -17,17 +17,15 @@ enum {
 
 struct server_bootstrap_config {
     struct server_places places;
-    bool goes_on; /* this, and what follows, as in struct fence_bootstrap_params */
-    int64_t seen;
-    uint32_t ttl_max_ms;
+    struct fence_bootstrap_params params; /* but for @n and @random; @fleet_id "": a new one */
 
     /* The longest lease is waited for now; it takes @wait_ms. NULL: need not be told. */
     void (*waits)(void *context, uint64_t wait_ms);
     void *context;
 };
 
-/* Makes a new fleet; or, if @config->goes_on, has a fleet go on whose majority lost its memory. The
- * latter takes as long as the longest lease. All masters must be reachable.
+/* Carries out the run that @config->params describe. All masters must be reachable. A fleet that
+ * goes on takes as long as the longest lease.
  *
  * *@ret_done is what the run knew at its end. Errors are those of fence_bootstrap_error(), and
  * FENCE_ENOMEM. On failure a sentence that says what to do is in @ret_why. */

@@ -22,6 +22,24 @@ static void add_words(char why[static SERVER_BOOTSTRAP_WHY_MAX], const char *for
 
 /* ---- what is wrong --------------------------------------------------------------------------- */
 
+static void say_forgotten(const struct fence_bootstrap *bootstrap, char *why)
+{
+    const unsigned n = bootstrap->params.n, count = bootstrap->outcome.count;
+    if (bootstrap->params.closes)
+        add_words(
+            why,
+            "%u of %u masters remember all they voted for, and that is no majority. Wait until "
+            "pawld has taken the others back",
+            count, n);
+    else
+        add_words(why,
+                  "%u of %u masters know of the earlier move that closed the fleet %s. Give the "
+                  "--master addresses of that move. If these are they, they may have voted since, "
+                  "and have forgotten it",
+                  count, n, bootstrap->params.from);
+    add_words(why, "; or give --token-floor T, the highest token that any guard has seen");
+}
+
 /* Of the run as a whole. False: it is about one master. */
 static bool say_of_run(const struct fence_bootstrap *bootstrap, char *why)
 {
@@ -39,9 +57,11 @@ static bool say_of_run(const struct fence_bootstrap *bootstrap, char *why)
         return true;
     case FENCE_BOOTSTRAP_NOTHING_LOST:
         add_words(why,
-                  "nothing was lost: %u of %u masters remember all they voted for, and that is a "
+                  "%s: %u of %u masters remember all they voted for, and that is a "
                   "majority. Run pawld as ever; it takes the others back by itself, and GET "
                   "/v1/fleet says how far it is",
+                  bootstrap->params.from[0] ? "they are a fleet already, or the move is done"
+                                            : "nothing was lost",
                   outcome->count, bootstrap->params.n);
         return true;
     case FENCE_BOOTSTRAP_INCARNATION:
@@ -49,6 +69,13 @@ static bool say_of_run(const struct fence_bootstrap *bootstrap, char *why)
                   "a marker names the incarnation %" PRId64 " of master %u, which leaves no room "
                   "for higher ones. Pawl did not write that: find out who did",
                   bootstrap->known.incarnation[outcome->master], outcome->master + 1);
+        return true;
+    case FENCE_BOOTSTRAP_NO_FLEET:
+        add_words(why, "no master is of any fleet. Check the addresses; if all of them lost their "
+                       "memory, run pawld init --token-floor first");
+        return true;
+    case FENCE_BOOTSTRAP_FORGOTTEN:
+        say_forgotten(bootstrap, why);
         return true;
     case FENCE_BOOTSTRAP_FLOOR:
         add_words(why,
@@ -85,6 +112,22 @@ static void say_of_marker(const struct fence_bootstrap *bootstrap, char *why)
                   "it is member %u of its fleet. Give the --master addresses in the order that the "
                   "fleet was made with",
                   (unsigned)facts->member);
+        break;
+    case FENCE_BOOTSTRAP_MOVED:
+        add_words(why,
+                  "it was a master of the fleet %s, which was moved to others. If that move was "
+                  "broken off, run it again; else wipe this one (FLUSHALL)",
+                  facts->closed_fleet_id);
+        break;
+    case FENCE_BOOTSTRAP_OTHER_MOVE:
+        add_words(why, "another pawld move has closed its fleet, %s. Look at what that one does",
+                  facts->closed_fleet_id);
+        break;
+    case FENCE_BOOTSTRAP_OTHER_SIZE:
+        add_words(why,
+                  "it is a master of the fleet %s, which has %u masters and not %u. If a fleet was "
+                  "moved here, start pawld with all masters that it has now",
+                  facts->fleet_id, (unsigned)facts->other_members, bootstrap->params.n);
         break;
     case FENCE_BOOTSTRAP_OTHER_FLEET:
         add_words(why,
@@ -158,6 +201,13 @@ static void advise_floor(const struct fence_bootstrap *bootstrap, char *why)
                   bootstrap->floor, bootstrap->floor);
 }
 
+static void advise_move(const struct fence_bootstrap *bootstrap, char *why)
+{
+    if (bootstrap->outcome.state == FENCE_BOOTSTRAP_ADMITTING && !bootstrap->params.closes)
+        add_words(why, ". Others vote already, with tokens above %" PRId64, bootstrap->floor);
+    add_words(why, ". When it is mended, run pawld move again with the same options");
+}
+
 void server_bootstrap_words(const struct fence_bootstrap *bootstrap, const char *address,
                             const char *detail, char ret_why[static SERVER_BOOTSTRAP_WHY_MAX])
 {
@@ -168,7 +218,9 @@ void server_bootstrap_words(const struct fence_bootstrap *bootstrap, const char 
     }
     if (bootstrap->outcome.state == FENCE_BOOTSTRAP_LOOKING)
         return; /* nothing was written */
-    if (bootstrap->params.goes_on)
+    if (bootstrap->params.closes || bootstrap->params.from[0])
+        advise_move(bootstrap, ret_why);
+    else if (bootstrap->params.goes_on)
         advise_floor(bootstrap, ret_why);
     else
         advise_new(bootstrap, ret_why);

@@ -46,7 +46,7 @@ static int bootstrap(const struct server_bootstrap_config *config)
         (void)server_options_error("init: %s", why[0] ? why : fence_strerror(error));
         return SERVER_EXIT_FAILED;
     }
-    if (config->goes_on)
+    if (config->params.goes_on)
         print_floor(&made);
     else
         print_new(&made);
@@ -56,19 +56,20 @@ static int bootstrap(const struct server_bootstrap_config *config)
 
 int pawld_make_fleet(const struct server_places *places, uint32_t ttl_max_ms)
 {
-    const struct server_bootstrap_config config = {.places = *places, .ttl_max_ms = ttl_max_ms};
+    const struct server_bootstrap_config config = {.places = *places,
+                                                   .params.ttl_max_ms = ttl_max_ms};
     return bootstrap(&config);
 }
 
 int pawld_init(const struct pawld_options *options)
 {
     struct server_bootstrap_config config = {
-        .goes_on = !options->is_new,
-        .seen = options->is_new ? 0 : options->token_floor,
-        .ttl_max_ms = options->ttl_max_ms,
+        .params.goes_on = !options->is_new,
+        .params.seen = options->is_new ? 0 : options->token_floor,
+        .params.ttl_max_ms = options->ttl_max_ms,
         .waits = print_wait,
     };
-    int status = pawld_places_open(options, config.goes_on, &config.places);
+    int status = pawld_places_open(options, config.params.goes_on, &config.places);
     if (status)
         return status;
     if (options->is_new && config.places.store &&

@@ -1,114 +1,144 @@
-/* pawld move: have a fleet that is a file go on as one of Redis masters. */
+/* pawld move --from: have a fleet of Redis masters go on with others, or with another longest lease
+ * (fence/bootstrap/closing.h). */
 #include "server/loop/bootstrap.h"
 #include "server/pawld/pawld.h"
 #include "server/system/options.h"
-#include "storage/sqlite/file.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
+#include <string.h>
 
-struct move {
+struct fleet_move {
     const struct pawld_options *options;
-    struct storage_file file;
-    struct storage_state state;
-    int64_t highest;
-    bool closed;
+    struct fence_bootstrap from; /* what was found, or done, last */
+    struct fence_bootstrap to;
+    bool waited;
+    char
+        follower[FENCE_ID_HEX_LEN + 1]; /* id of the fleet that they are to be; "": not known yet */
 };
 
-/* All masters are claimed, and grant nothing yet. From here on nobody serves from the file; before,
- * it was as it is. Leases that it granted end during the wait. */
-static void close_file(void *context, uint64_t wait_ms)
+static int run_step(const struct server_bootstrap_config *config, const char *whose,
+                    struct fence_bootstrap *ret_done)
 {
-    struct move *move = context;
-    if (storage_file_retire(&move->file) != 0) {
-        (void)server_options_error("move: %s: %s. Nothing was moved, and pawld may serve from it",
-                                   move->file.path, sqlite3_errmsg(move->file.db));
-        exit(SERVER_EXIT_FAILED);
-    }
-    move->closed = true;
-    printf("2. %s is closed for ever; waiting %" PRIu64 ".%03" PRIu64
-           " s, until its leases have run out\n",
-           move->file.path, wait_ms / 1000, wait_ms % 1000);
-    (void)fflush(stdout);
-}
-
-static int open_source(struct move *move)
-{
-    char why[STORAGE_WHY_MAX];
-    char path[STORAGE_FOLDER_MAX];
-    const struct storage_file_config config = {
-        .folder = move->options->data, .members = 1, .moves = true};
-    (void)snprintf(path, sizeof(path), "%s/pawl.db", config.folder);
-    if (access(path, F_OK) != 0) {
-        (void)server_options_error("move: there is no fleet in %s", config.folder);
-        return SERVER_EXIT_FAILED;
-    }
-    if (storage_file_open(&config, &move->file, &move->state, why) != 0) {
-        (void)server_options_error("move: %s", why);
-        return SERVER_EXIT_FAILED;
-    }
-    return SERVER_EXIT_DONE;
-}
-
-static int check_source(struct move *move)
-{
-    uint32_t has_ms = move->file.ttl_max_ms, wanted_ms = move->options->ttl_max_ms;
-    int error = storage_file_highest(&move->file, &move->highest);
-    if (error)
-        (void)server_options_error("move: the fleet in %s is not whole: have it go on first, with "
-                                   "pawld init --token-floor",
-                                   move->options->data);
-    else if (wanted_ms != 0 && wanted_ms < has_ms)
-        (void)server_options_error(
-            "move: --max-ttl-ms has to be %u at the least, the longest lease "
-            "of the fleet in %s",
-            (unsigned)has_ms, move->options->data);
-    else
+    char why[SERVER_BOOTSTRAP_WHY_MAX];
+    int error = server_bootstrap(config, ret_done, why);
+    if (!error)
         return SERVER_EXIT_DONE;
+    (void)server_options_error("move: %s: %s", whose, why[0] ? why : fence_strerror(error));
     return SERVER_EXIT_FAILED;
 }
 
-static int make_target(struct move *move)
+/* One of the runs over the masters of the fleet that is moved. */
+static int run_from(struct fleet_move *move, enum fence_bootstrap_until until)
 {
     const struct pawld_options *options = move->options;
-    const struct server_bootstrap_config config = {
+    struct server_bootstrap_config config = {
+        .places = {.n = options->from_count, .urls = options->from},
+        .params.closes = true,
+        .params.until = until,
+        .params.is_known = options->token_floor >= 0,
+        .params.seen = options->token_floor >= 0 ? options->token_floor : 0,
+    };
+    memcpy(config.params.fleet_id, move->follower, sizeof(move->follower));
+    return run_step(&config, "--from", &move->from);
+}
+
+static void print_move_wait(void *context, uint64_t wait_ms)
+{
+    struct fleet_move *move = context;
+    move->waited = true;
+    printf("4. waiting %" PRIu64 ".%03" PRIu64 " s, until its leases have run out\n",
+           wait_ms / 1000, wait_ms % 1000);
+    (void)fflush(stdout);
+}
+
+/* One of the runs over the masters that the fleet is to have. */
+static int run_to(struct fleet_move *move, enum fence_bootstrap_until until)
+{
+    const struct pawld_options *options = move->options;
+    const struct fence_bootstrap *from = &move->from;
+    struct server_bootstrap_config config = {
         .places = {.n = options->masters_count, .urls = options->masters},
-        .goes_on = true,
-        .seen = move->highest,
-        .ttl_max_ms = options->ttl_max_ms ? options->ttl_max_ms : move->file.ttl_max_ms,
-        .waits = close_file,
+        .params.goes_on = true,
+        .params.until = until,
+        .params.seen = from->floor,
+        .params.is_known = options->token_floor >= 0,
+        .params.was_closed = until != FENCE_BOOTSTRAP_ALL_DONE && from->closed > 0,
+        .params.ttl_max_ms = options->ttl_max_ms ? options->ttl_max_ms : from->ttl_max_ms,
+        .params.from_ttl_max_ms = from->ttl_max_ms,
+        .params.from_until_us = from->until_us,
+        .waits = print_move_wait,
         .context = move,
     };
-    struct fence_bootstrap made;
-    char why[SERVER_BOOTSTRAP_WHY_MAX];
-    printf("1. the highest token of %s is %" PRId64 "; claiming %u masters\n", move->file.path,
-           move->highest, options->masters_count);
-    (void)fflush(stdout);
-    int error = server_bootstrap(&config, &made, why);
-    if (error) {
-        (void)server_options_error("move: %s", why[0] ? why : fence_strerror(error));
-        return SERVER_EXIT_FAILED;
-    }
-    assert(move->closed); /* a bootstrap that goes on always waits */
-    printf("3. fleet %s goes on: %u masters, longest lease %" PRIu32 " ms, tokens above %" PRId64
-           ". Start pawld with these masters\n",
-           made.fleet_id, made.params.n, made.ttl_max_ms, made.floor);
+    memcpy(config.params.from, from->fleet_id, sizeof(config.params.from));
+    memcpy(config.params.fleet_id, move->follower, sizeof(move->follower));
+    return run_step(&config, "--master", &move->to);
+}
+
+static int look_at_both(struct fleet_move *move)
+{
+    int status = run_from(move, FENCE_BOOTSTRAP_ALL_LOOKED_AT);
+    memcpy(move->follower, move->from.closed_for, sizeof(move->follower));
+    if (!status)
+        status = run_to(move, FENCE_BOOTSTRAP_ALL_LOOKED_AT);
+    if (status)
+        return status;
+    printf("1. fleet %s: %u masters, %u of which remember it, longest lease %" PRIu32 " ms%s\n",
+           move->from.fleet_id, move->from.params.n, move->from.outcome.count + move->from.closed,
+           move->from.ttl_max_ms,
+           move->from.closed > 0 ? "; a move of it was broken off, and goes on" : "");
     return SERVER_EXIT_DONE;
+}
+
+static int claim_new(struct fleet_move *move)
+{
+    int status = run_to(move, FENCE_BOOTSTRAP_ALL_CLAIMED);
+    memcpy(move->follower, move->to.fleet_id, sizeof(move->follower));
+    if (!status)
+        printf("2. claimed the masters that it is to have\n");
+    (void)fflush(stdout);
+    return status;
+}
+
+static int close_old(struct fleet_move *move)
+{
+    int status = run_from(move, FENCE_BOOTSTRAP_ALL_DONE);
+    if (!status)
+        printf("3. fleet %s is closed for ever: no token of it is above %" PRId64
+               ", and it grants nothing any more\n",
+               move->from.fleet_id, move->from.floor);
+    (void)fflush(stdout);
+    return status;
+}
+
+static int make_new(struct fleet_move *move)
+{
+    int status = run_to(move, FENCE_BOOTSTRAP_ALL_DONE);
+    const struct fence_bootstrap *made = &move->to;
+    if (!status && !move->waited)
+        printf("4. no lease of it was left to wait for\n");
+    if (!status)
+        printf("5. fleet %s goes on: %u masters, longest lease %" PRIu32
+               " ms, tokens above %" PRId64 ". Start pawld with these masters\n",
+               made->fleet_id, made->params.n, made->ttl_max_ms, made->floor);
+    return status;
+}
+
+static int move_fleet(const struct pawld_options *options)
+{
+    static struct fleet_move move; /* too large for a stack */
+    move.options = options;
+    int status = look_at_both(&move);
+    if (!status)
+        status = claim_new(&move);
+    if (!status)
+        status = close_old(&move);
+    if (!status)
+        status = make_new(&move);
+    return status;
 }
 
 int pawld_move(const struct pawld_options *options)
 {
-    static struct move move; /* too large for a stack */
-    move.options = options;
-    int status = open_source(&move);
-    if (status)
-        return status;
-    status = check_source(&move);
-    if (!status)
-        status = make_target(&move);
-    storage_file_close(&move.file, &move.state);
-    return status;
+    return options->data ? pawld_move_file(options) : move_fleet(options);
 }

@@ -19,6 +19,7 @@ enum {
     OPTION_ASK = 0x100, /* beyond characters: there are no short options */
     OPTION_COUNTERS_MAX,
     OPTION_DATA,
+    OPTION_FROM,
     OPTION_LISTEN,
     OPTION_MASTER,
     OPTION_NEW,
@@ -32,16 +33,17 @@ enum {
 };
 
 /* The URL is wiped also where it is wrong: it may hold a password all the same. */
-static error_t add_master(struct pawld_options *options, char *text)
+static error_t add_url(const char *option, char *text,
+                       struct storage_redis_url urls[static FENCE_MASTERS_MAX], unsigned *count)
 {
     const char *why = "";
-    if (options->masters_count == FENCE_MASTERS_MAX)
+    if (*count == FENCE_MASTERS_MAX)
         return server_options_error("a fleet has at most %d masters", FENCE_MASTERS_MAX);
-    int error = storage_redis_url_parse(text, &options->masters[options->masters_count], &why);
+    int error = storage_redis_url_parse(text, &urls[*count], &why);
     pawld_password_hide(text);
-    if (error)
-        return server_options_error("--master: %s", why); /* not the text: it may hold a password */
-    options->masters_count++;
+    if (error) /* not the text: it may hold a password */
+        return server_options_error("%s: %s", option, why);
+    (*count)++;
     return 0;
 }
 
@@ -128,12 +130,31 @@ static error_t read_token_floor(struct pawld_options *options, const char *text)
     return 0;
 }
 
+static error_t check_move(const struct pawld_options *options)
+{
+    const bool has_source = options->data || options->from_count > 0;
+    if (!has_source || options->masters_count == 0)
+        return server_options_error(
+            "move needs the fleet, --data FOLDER or --from redis://HOST:PORT "
+            "for each of its masters, and the masters that it is to have, "
+            "--master redis://HOST:PORT for each, 1, 3, 5, 7 or 9");
+    if (options->data && options->from_count > 0)
+        return server_options_error("--data is the folder of a fleet that has no other masters: "
+                                    "give --from or --data, not both");
+    if (options->from_count > 0 && options->from_count % 2 == 0)
+        return server_options_error("--from: a fleet has 1, 3, 5, 7 or 9 masters, not %u: give all "
+                                    "of them, in the order that it was made with",
+                                    options->from_count);
+    if (options->data && options->token_floor >= 0)
+        return server_options_error("--token-floor is for --from: a file tells its highest token");
+    return 0;
+}
+
 static error_t check(const struct pawld_options *options)
 {
-    if (options->moves && (!options->data || options->masters_count == 0))
-        return server_options_error("move needs the folder of the fleet, --data FOLDER, and the "
-                                    "masters that it is to have, --master redis://HOST:PORT for "
-                                    "each, 1, 3, 5, 7 or 9");
+    error_t error = options->moves ? check_move(options) : 0;
+    if (error)
+        return error;
     if (options->data && options->masters_count > 0 && !options->moves)
         return server_options_error("--data is the folder of a fleet that has no other masters: "
                                     "give --master or --data, not both");
@@ -174,7 +195,9 @@ static error_t parse_pawld_option(int key, char *text, struct argp_state *state)
         options->listen = text;
         return 0;
     case OPTION_MASTER:
-        return add_master(options, text);
+        return add_url("--master", text, options->masters, &options->masters_count);
+    case OPTION_FROM:
+        return add_url("--from", text, options->from, &options->from_count);
     case OPTION_PASSWORD_FILE:
         options->password_file = text;
         return 0;
@@ -350,23 +373,33 @@ int pawld_read_move_options(int argc, char **argv, struct pawld_options *ret_opt
 {
     static const struct argp_option list[] = {
         DATA_OPTION("The folder of the fleet that is moved. No pawld may serve from it"),
+        {"from", OPTION_FROM, "URL", 0,
+         "A master of the fleet that is moved, as in --master. Give it once for each, in the order "
+         "that the fleet was made with",
+         0},
         MASTER_OPTIONS,
         {"max-ttl-ms", OPTION_TTL_MAX, "MS", 0,
-         "The longest lease that the fleet will grant then: no shorter than before (default: as "
-         "before)",
+         "The longest lease that the fleet will grant then. After --data: no shorter than before "
+         "(default: as before)",
+         0},
+        {"token-floor", OPTION_TOKEN_FLOOR, "T", 0,
+         "With --from, where too many masters lost their memory: T is the highest token that any "
+         "guard has seen",
          0},
         {0},
     };
     static const struct argp parser = {
         .options = list,
         .parser = parse_pawld_option,
-        .doc = "Moves a fleet that is a file to Redis masters, which are blank. Its tokens go on "
-               "above all that it gave out.\v"
-               "It claims the masters, closes the file for ever, waits for the longest lease, and "
-               "lets the masters vote. So nothing is granted for that long, and nothing is held at "
-               "the end. Before the file is closed it may be served from again. If the command is "
-               "broken off, nothing is granted from either side after that, and it can be run "
-               "again.",
+        .doc = "Moves a fleet to other Redis masters, which are blank or some of its own. Its "
+               "tokens go on above all that it gave out.\v"
+               "The fleet is a file (--data), or has Redis masters (--from). The command claims "
+               "the masters, closes the old fleet for ever, waits until its leases have run out, "
+               "and lets "
+               "the masters vote. So nothing is granted for that long, and nothing is held at the "
+               "end. Before a file is closed it may be served from again. If the command is broken "
+               "off, it can be run again with the same options. Once the old fleet was closed, "
+               "nothing is granted until then.",
     };
     *ret_options = (struct pawld_options){.token_floor = -1, .moves = true};
     return argp_parse(&parser, argc, argv, 0, NULL, ret_options) == 0 ? 0 : SERVER_EXIT_USAGE;

@@ -62,19 +62,27 @@ static error_t read_variable(char password[static STORAGE_SECRET_MAX + 1])
     return error;
 }
 
+static error_t give_to(const char *option, struct storage_redis_url *url,
+                       const char password[static STORAGE_SECRET_MAX + 1])
+{
+    if (!url->password[0])
+        memcpy(url->password, password, STORAGE_SECRET_MAX + 1);
+    if (url->user[0] && !url->password[0])
+        return server_options_error("%s: a user without a password; give it with "
+                                    "--master-password-file, or write user:password@",
+                                    option);
+    return 0;
+}
+
 error_t pawld_password_give(struct pawld_options *options)
 {
     char password[STORAGE_SECRET_MAX + 1] = "";
     error_t error = options->password_file ? read_file(options->password_file, password)
                                            : read_variable(password);
-    for (unsigned i = 0; !error && i < options->masters_count; i++) {
-        struct storage_redis_url *url = &options->masters[i];
-        if (!url->password[0])
-            memcpy(url->password, password, sizeof(password));
-        if (url->user[0] && !url->password[0])
-            error = server_options_error("--master: a user without a password; give it with "
-                                         "--master-password-file, or write user:password@");
-    }
+    for (unsigned i = 0; !error && i < options->masters_count; i++)
+        error = give_to("--master", &options->masters[i], password);
+    for (unsigned i = 0; !error && i < options->from_count; i++)
+        error = give_to("--from", &options->from[i], password);
     explicit_bzero(password, sizeof(password));
     return error;
 }

@@ -15,17 +15,19 @@ struct pawld_options {
     struct server_http_options http;
     struct storage_redis_url masters[FENCE_MASTERS_MAX];
     unsigned masters_count;
+    struct storage_redis_url from[FENCE_MASTERS_MAX]; /* move: masters of the fleet that is moved */
+    unsigned from_count;
     const char *data;          /* folder of the embedded master; NULL: there are masters */
     const char *password_file; /* of masters whose URLs have no password; NULL: none */
     unsigned workers;          /* serve: 1 .. SERVER_WORKERS_MAX */
     unsigned probe_ms;         /* serve: from one probe of a master to the next */
     enum fence_ask ask;        /* serve: which masters a call asks first */
-    bool moves;                /* move: --data and --master, both */
+    bool moves;                /* move: --data or --from, and --master */
     uint32_t waiters_max;      /* serve: calls that may wait */
     uint32_t counters_max;     /* serve: named counters beyond which none is made */
     uint32_t ttl_max_ms;       /* init; 0: not given */
     bool is_new;               /* init --new */
-    int64_t token_floor;       /* init --token-floor; negative: not given */
+    int64_t token_floor;       /* init, move: --token-floor; negative: not given */
 };
 
 /* Read the command lines of "pawld", "pawld init" and "pawld move". 0, or the exit status: one
@@ -46,5 +48,6 @@ int pawld_make_fleet(const struct server_places *places, uint32_t ttl_max_ms);
 int pawld_serve(const struct pawld_options *options);
 int pawld_init(const struct pawld_options *options);
 int pawld_move(const struct pawld_options *options);
+int pawld_move_file(const struct pawld_options *options); /* its part for --data */
 
 #endif

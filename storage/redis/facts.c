@@ -1,5 +1,6 @@
 #include "storage/redis/facts.h"
 
+#include "fence/protocol/decimal.h"
 #include "fence/protocol/view.h"
 #include "storage/redis/keys.h"
 #include "storage/redis/text.h"
@@ -11,7 +12,8 @@
 #include <string.h>
 
 enum {
-    MARKER_FIELDS = 16,
+    MARKER_FIELDS = 17,
+    MARKER_CLOSED = 16, /* the only field of a master whose fleet was moved */
 };
 
 int storage_question_args(enum storage_question question,
@@ -22,7 +24,7 @@ int storage_question_args(enum storage_question question,
         [STORAGE_ASK_CONFIG] = {"CONFIG", "GET", "append*", "no-appendfsync-on-rewrite"},
         [STORAGE_ASK_MARKER] = {"HMGET", STORAGE_FLEET_KEY, "fleet", "member", "run", "max_ttl_ms",
                                 "durable", "state", "view", "lineage", "next", "progress", "init",
-                                "sets", "unswept", "bytes", "intact", "doubt"},
+                                "sets", "unswept", "bytes", "intact", "doubt", "closed"},
     };
     int n = 0;
     for (; n < STORAGE_QUESTION_ARGS && questions[question][n]; n++)
@@ -306,6 +308,63 @@ static void read_marked_calls(const redisReply *field, struct storage_reading *r
     reading->noted_role_changes = roles && roles > reset ? strtoull(roles + 1, NULL, 10) : 0;
 }
 
+/* The view tells how many members its fleet has. */
+static bool marker_view(const redisReply *field, unsigned n, struct fence_facts *facts)
+{
+    if (field->type != REDIS_REPLY_STRING)
+        return false;
+    if (fence_view_parse(field->str, field->len, n, &facts->view) == 0)
+        return true;
+    for (unsigned members = 1; members <= FENCE_MASTERS_MAX; members++)
+        if (fence_view_parse(field->str, field->len, members, &facts->view) == 0) {
+            facts->other_members = members;
+            return true;
+        }
+    return false;
+}
+
+/* The text up to the next ':', and steps over that. */
+static const char *cut(const char **text, size_t *ret_len)
+{
+    const char *part = *text;
+    *ret_len = strcspn(part, ":");
+    *text = part + *ret_len + (part[*ret_len] == ':');
+    return part;
+}
+
+static bool cut_id(const char **text, char to[static FENCE_ID_HEX_LEN + 1])
+{
+    size_t len = 0;
+    const char *part = cut(text, &len);
+    return len > 0 && storage_text_plain(part, len) &&
+           storage_text_copy(to, FENCE_ID_HEX_LEN + 1, part, len);
+}
+
+static bool cut_number(const char **text, uint64_t max, uint64_t *ret_number)
+{
+    size_t len = 0;
+    const char *part = cut(text, &len);
+    return fence_decimal_read(part, len, max, ret_number);
+}
+
+/* "<fleet>:<highest token>:<longest lease>:<fleet that follows>", as storage/redis/lua/close.lua
+ * writes it. */
+static bool marker_closed(const redisReply *field, struct fence_facts *facts)
+{
+    uint64_t floor = 0, ttl_max_ms = 0;
+    if (field->type == REDIS_REPLY_NIL)
+        return true;
+    const char *text = field->type == REDIS_REPLY_STRING ? field->str : "";
+    if (!cut_id(&text, facts->closed_fleet_id) || !cut_number(&text, FENCE_TOKEN_MAX, &floor) ||
+        !cut_number(&text, FENCE_TTL_CEILING_MS, &ttl_max_ms) ||
+        !cut_id(&text, facts->closed_for) || text[0] != '\0')
+        return false;
+    facts->closed_floor = (int64_t)floor;
+    facts->closed_ttl_max_ms = (uint32_t)ttl_max_ms;
+    facts->closed = true;
+    return true;
+}
+
 static int read_marker(const redisReply *reply, unsigned n, struct storage_reading *reading)
 {
     struct fence_facts *facts = &reading->facts;
@@ -313,7 +372,9 @@ static int read_marker(const redisReply *reply, unsigned n, struct storage_readi
         return FENCE_EIO;
     redisReply *const *field = reply->element;
     bool blank = true;
-    for (size_t i = 0; i < reply->elements; i++)
+    if (!marker_closed(field[MARKER_CLOSED], facts))
+        return FENCE_EINVAL;
+    for (size_t i = 0; i < MARKER_CLOSED; i++)
         blank = blank && field[i]->type == REDIS_REPLY_NIL;
     if (blank)
         return 0;
@@ -324,8 +385,7 @@ static int read_marker(const redisReply *reply, unsigned n, struct storage_readi
         !marker_text(field[2], facts->marked_server_id, sizeof(facts->marked_server_id)) ||
         !marker_number(field[3], FENCE_TTL_CEILING_MS, &facts->ttl_max_ms) ||
         !marker_text(field[4], durable, sizeof(durable)) ||
-        !marker_text(field[5], state, sizeof(state)) || field[6]->type != REDIS_REPLY_STRING ||
-        fence_view_parse(field[6]->str, field[6]->len, n, &facts->view) != 0 ||
+        !marker_text(field[5], state, sizeof(state)) || !marker_view(field[6], n, facts) ||
         !marker_lineage(field[7], facts) ||
         !marker_count(field[8], FENCE_TOKEN_MAX, &facts->next) ||
         !marker_count(field[9], FENCE_TOKEN_MAX, &facts->progress) ||

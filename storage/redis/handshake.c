@@ -103,7 +103,8 @@ static bool try_write_joining(struct storage_session *session)
 static void try_write(struct storage_session *session)
 {
     const struct fence_facts *facts = &session->reading.facts;
-    if (!facts->marked || facts->replica || session->reading.server.cluster)
+    if (!facts->marked || facts->other_members != 0 || facts->replica ||
+        session->reading.server.cluster)
         storage_connection_ready(session->connection);
     else if (!note_loss(session) ||
              !(facts->marked_active ? storage_trial_ask(session, on_active_trial, session)

@@ -17,6 +17,12 @@
     "Pawl's marker and token counters of this master. Delete it only to retire the fleet: a "      \
     "master without it has forgotten, and must not vote."
 
+/* What is in its place where the fleet was moved away. */
+#define STORAGE_CLOSED_NOTE                                                                        \
+    "The fleet of this master was moved to others, and what it had is here no more. Do not "       \
+    "delete "                                                                                      \
+    "this key before that move has ended."
+
 /* Never there: a handshake asks to write nothing to it, to see whether the master takes writes. */
 #define STORAGE_PROBE_KEY "pawl:probe"
 

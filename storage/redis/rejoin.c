@@ -6,7 +6,9 @@
 #include "storage/redis/keys.h"
 #include "storage/redis/lua/admit.lua.h"
 #include "storage/redis/lua/clear.lua.h"
+#include "storage/redis/lua/close.lua.h"
 #include "storage/redis/lua/install.lua.h"
+#include "storage/redis/lua/leases.lua.h"
 #include "storage/redis/lua/lineage.lua.h"
 #include "storage/redis/lua/mark.lua.h"
 #include "storage/redis/lua/read.lua.h"
@@ -64,7 +66,7 @@ static int format_mark(const struct fence_rejoin_request *request, unsigned n, c
     char view[FENCE_VIEW_TEXT_MAX];
     fence_view_format(request->view, n, view);
     if (seen->marked)
-        fence_view_format(&seen->view, n, seen_view);
+        fence_view_format(&seen->view, seen->other_members ? seen->other_members : n, seen_view);
     return redisFormatCommand(
         ret_command,
         "EVAL %s%s 1 " STORAGE_FLEET_KEY " %s %s %s %s %s %s %s %s %u %s %u %s %s %s %s %s %s %b",
@@ -133,8 +135,26 @@ static int format_admit(const struct fence_rejoin_request *request, unsigned n, 
 
 static int format_survey(const struct fence_rejoin_request *request, char **ret_command)
 {
-    return redisFormatCommand(ret_command, "EVAL %s 1 " STORAGE_FLEET_KEY " %s",
-                              storage_redis_lua_survey, number(request->incarnation).text);
+    return redisFormatCommand(ret_command, "EVAL %s%s 1 " STORAGE_FLEET_KEY " %s %s",
+                              storage_redis_lua_lineage, storage_redis_lua_survey,
+                              number(request->incarnation).text, request->keeps ? "yes" : "no");
+}
+
+static int format_leases(const struct fence_rejoin_request *request, char **ret_command)
+{
+    char cursor[NUMBER_MAX];
+    snprintf(cursor, sizeof(cursor), "%" PRIu64, request->cursor);
+    return redisFormatCommand(ret_command, "EVAL %s%s 1 " STORAGE_FLEET_KEY " %s %s %s %d",
+                              storage_redis_lua_lineage, storage_redis_lua_leases,
+                              number(request->incarnation).text, cursor, STORAGE_LOCK_KEY "*",
+                              STORAGE_CLEAR_AT_A_TIME);
+}
+
+static int format_close(const struct fence_rejoin_request *request, char **ret_command)
+{
+    return redisFormatCommand(ret_command, "EVAL %s 1 " STORAGE_FLEET_KEY " %s %s %s %s",
+                              storage_redis_lua_close, number(request->incarnation).text,
+                              number(request->floor).text, request->fleet_id, STORAGE_CLOSED_NOTE);
 }
 
 static int format_step(const struct fence_rejoin_request *request, unsigned to, unsigned n,
@@ -155,6 +175,10 @@ static int format_step(const struct fence_rejoin_request *request, unsigned to, 
         return format_admit(request, n, ret_command);
     case FENCE_REJOIN_SURVEY:
         return format_survey(request, ret_command);
+    case FENCE_REJOIN_LEASES:
+        return format_leases(request, ret_command);
+    case FENCE_REJOIN_CLOSE:
+        return format_close(request, ret_command);
     }
     return -1;
 }
@@ -189,6 +213,20 @@ static enum fence_rejoin_outcome read_highest_counter(const redisReply *reply, i
     if (!storage_text_number(reply, FENCE_TOKEN_MAX, &highest))
         return FENCE_REJOIN_REFUSED;
     *ret_highest = (int64_t)highest;
+    return FENCE_REJOIN_DONE;
+}
+
+static enum fence_rejoin_outcome read_leases(const redisReply *reply,
+                                             struct fence_rejoin_reply *read)
+{
+    uint64_t left_ms = 0;
+    if (reply->type == REDIS_REPLY_NIL)
+        return FENCE_REJOIN_CHANGED;
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 2 ||
+        !storage_text_number(reply->element[1], FENCE_TTL_CEILING_MS, &left_ms) ||
+        !storage_text_number(reply->element[0], UINT64_MAX, &read->cursor))
+        return FENCE_REJOIN_REFUSED;
+    read->left_ms = (uint32_t)left_ms;
     return FENCE_REJOIN_DONE;
 }
 
@@ -233,6 +271,8 @@ struct fence_rejoin_reply storage_rejoin_reply(enum fence_rejoin_step step, cons
         read.outcome = read_cleared(reply, &read.cursor);
     } else if (step == FENCE_REJOIN_READ) {
         read.outcome = read_page(reply, &read);
+    } else if (step == FENCE_REJOIN_LEASES) {
+        read.outcome = read_leases(reply, &read);
     } else if (step == FENCE_REJOIN_SURVEY) {
         read.outcome = read_highest_counter(reply, &read.highest);
     } else if (step == FENCE_REJOIN_RECORD && storage_view_refused(reply, n, view)) {

@@ -232,6 +232,10 @@ struct fence_rejoin_reply storage_marker_rejoin(struct storage_state *state,
     case FENCE_REJOIN_SURVEY:
         reply.outcome = done_or_changed(survey_counters(state, request, &reply.highest));
         break;
+    case FENCE_REJOIN_LEASES:
+    case FENCE_REJOIN_CLOSE: /* a file is closed by storage_file_retire() */
+        reply.outcome = FENCE_REJOIN_REFUSED;
+        break;
     }
     return reply;
 }

@@ -28,7 +28,7 @@ static void read_facts(const redisReply *reply)
 
 static void read_rejoin(const redisReply *reply)
 {
-    for (unsigned step = 0; step <= FENCE_REJOIN_SURVEY; step++) {
+    for (unsigned step = 0; step <= FENCE_REJOIN_CLOSE; step++) {
         struct fence_view view;
         const struct fence_rejoin_reply read =
             storage_rejoin_reply((enum fence_rejoin_step)step, reply, MEMBERS, &view);

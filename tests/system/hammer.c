@@ -24,6 +24,7 @@ struct client {
     pthread_t thread;
     struct hammer *hammer;
     struct http *pawld;
+    uint16_t port; /* of it */
     struct http *ledger;
     unsigned seed;
     struct hammer_result seen;
@@ -33,6 +34,7 @@ struct client {
 struct hammer {
     struct hammer_config config;
     atomic_bool over;
+    atomic_ushort port; /* where all clients go on; 0: where they are */
     struct client clients[HAMMER_CLIENTS];
 };
 
@@ -92,6 +94,16 @@ static void keep_grant(struct client *client, unsigned name, uint64_t asked_us,
     };
     snprintf(ret_lease->lock_id, sizeof(ret_lease->lock_id), "%s",
              http_string(response, "lock_id"));
+}
+
+static void go_where_the_others_go(struct client *client)
+{
+    const uint16_t port = atomic_load(&client->hammer->port);
+    if (port == 0 || port == client->port)
+        return;
+    http_close(client->pawld);
+    client->pawld = http_connect(port);
+    client->port = port;
 }
 
 static bool acquire(struct client *client, struct lease *ret_lease)
@@ -186,6 +198,7 @@ static void *run_client(void *arg)
     while (!atomic_load(&hammer->over)) {
         struct lease lease;
         int64_t balance;
+        go_where_the_others_go(client);
         if (!acquire(client, &lease)) {
             wait_ms(below(client, PAUSE_MS));
             continue;
@@ -211,10 +224,16 @@ struct hammer *hammer_start(const struct hammer_config *config)
         struct client *client = &hammer->clients[i];
         client->hammer = hammer;
         client->seed = i;
-        client->pawld = http_connect(config->pawld[i % 2]);
+        client->port = config->pawld[i % 2];
+        client->pawld = http_connect(client->port);
         assert_int_equal(pthread_create(&client->thread, NULL, run_client, client), 0);
     }
     return hammer;
+}
+
+void hammer_go_to(struct hammer *hammer, uint16_t port)
+{
+    atomic_store(&hammer->port, port);
 }
 
 static void add_result(struct hammer_result *sum, const struct hammer_result *seen)

@@ -42,6 +42,9 @@ struct hammer;
 /* Starts the clients. An answer that no client may get ends the whole program. */
 struct hammer *hammer_start(const struct hammer_config *config);
 
+/* Has all clients go on at the service on @port, each once its call is answered. */
+void hammer_go_to(struct hammer *hammer, uint16_t port);
+
 /* Lets every client finish what it does, and frees @hammer. The result is given back with
  * hammer_result_fini(). */
 void hammer_stop(struct hammer *hammer, struct hammer_result *ret_result);

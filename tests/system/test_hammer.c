@@ -6,6 +6,7 @@
 #include "tests/system/calls.h"
 #include "tests/system/fleet.h"
 #include "tests/system/hammer.h"
+#include "tests/system/history.h"
 #include "tests/system/masters.h"
 
 #include <stdio.h>
@@ -71,99 +72,7 @@ static unsigned kill_some(unsigned *seed)
     return two ? 2 : 1;
 }
 
-/* ---- the history ----------------------------------------------------------------------------- */
-
-static int compare(uint64_t a, uint64_t b)
-{
-    return (a > b) - (a < b);
-}
-
-static int by_token(const void *a, const void *b)
-{
-    const struct hammer_grant *x = a, *y = b;
-    return x->name != y->name ? compare(x->name, y->name)
-                              : compare((uint64_t)x->token, (uint64_t)y->token);
-}
-
-static int by_asking(const void *a, const void *b)
-{
-    const struct hammer_grant *x = a, *y = b;
-    return compare(x->asked_us, y->asked_us);
-}
-
-static int by_answer(const void *a, const void *b)
-{
-    const struct hammer_grant *x = a, *y = b;
-    return compare(x->answered_us, y->answered_us);
-}
-
-static struct hammer_grant *sorted(const struct hammer_result *result,
-                                   int (*order)(const void *, const void *))
-{
-    struct hammer_grant *copy = calloc(result->count + 1, sizeof(*copy));
-    assert_non_null(copy);
-    memcpy(copy, result->grants, result->count * sizeof(*copy));
-    qsort(copy, result->count, sizeof(*copy), order);
-    return copy;
-}
-
-static void expect_distinct_tokens(const struct hammer_result *result)
-{
-    struct hammer_grant *grants = sorted(result, by_token);
-    for (size_t i = 1; i < result->count; i++)
-        if (by_token(&grants[i - 1], &grants[i]) == 0)
-            fail_msg("token %lld was granted twice for name %u", (long long)grants[i].token,
-                     grants[i].name);
-    free(grants);
-}
-
-/* P1: what was answered before another acquire was sent has the lower token. */
-static void expect_tokens_in_order(const struct hammer_result *result)
-{
-    struct hammer_grant *asked = sorted(result, by_asking);
-    struct hammer_grant *answered = sorted(result, by_answer);
-    int64_t highest[HAMMER_NAMES] = {0};
-    size_t before = 0;
-    for (size_t i = 0; i < result->count; i++) {
-        for (; answered[before].answered_us < asked[i].asked_us; before++)
-            if (answered[before].token > highest[answered[before].name])
-                highest[answered[before].name] = answered[before].token;
-        if (asked[i].token <= highest[asked[i].name])
-            fail_msg("name %u: token %lld was granted after %lld", asked[i].name,
-                     (long long)asked[i].token, (long long)highest[asked[i].name]);
-    }
-    free(asked);
-    free(answered);
-}
-
-/* P2: who knows that it holds a lock is alone with it. */
-static void expect_one_holder(const struct hammer_result *result)
-{
-    struct hammer_grant *grants = sorted(result, by_answer);
-    uint64_t held_till_us[HAMMER_NAMES] = {0};
-    for (size_t i = 0; i < result->count; i++) {
-        uint64_t *till_us = &held_till_us[grants[i].name];
-        if (grants[i].answered_us < *till_us)
-            fail_msg("name %u: granted %llu us before the last holder's lease was over",
-                     grants[i].name, (unsigned long long)(*till_us - grants[i].answered_us));
-        if (grants[i].held_till_us > *till_us)
-            *till_us = grants[i].held_till_us;
-    }
-    free(grants);
-}
-
-/* How many of the writes that the ledger accepted its balances do not show. */
-static int64_t lost_updates(const struct hammer_result *result)
-{
-    int64_t lost = 0;
-    for (unsigned name = 0; name < HAMMER_NAMES; name++) {
-        char path[HAMMER_PATH_MAX];
-        hammer_account_path(name, path);
-        lost += result->written[name] -
-                http_integer(call(config.ledger, "GET", path, NULL, NULL), "balance");
-    }
-    return lost;
-}
+/* ---- figures ------------------------------------------------------------------------------- */
 
 static void print_figures(const struct hammer_result *result, unsigned kills)
 {
@@ -190,10 +99,10 @@ static void tokens_stay_in_order_and_no_update_is_lost_while_masters_die(void **
     hammer_stop(hammer, &result);
     print_figures(&result, kills);
 
-    expect_distinct_tokens(&result);
-    expect_tokens_in_order(&result);
-    expect_one_holder(&result);
-    assert_int_equal(lost_updates(&result), 0);
+    history_expect_distinct_tokens(&result);
+    history_expect_tokens_in_order(&result);
+    history_expect_one_holder(&result);
+    assert_int_equal(history_lost_updates(config.ledger, &result), 0);
     /* It was worth the while: locks changed hands, and some came too late. */
     assert_in_range(result.count, 100, SIZE_MAX);
     assert_in_range(result.stale, 1, UINT32_MAX);
@@ -209,10 +118,10 @@ static void updates_are_lost_without_the_guard(void **state)
     struct hammer_result result;
     hammer_stop(hammer, &result);
     print_figures(&result, 0);
-    print_message("%lld updates lost\n", (long long)lost_updates(&result));
-    expect_tokens_in_order(&result);
+    print_message("%lld updates lost\n", (long long)history_lost_updates(config.ledger, &result));
+    history_expect_tokens_in_order(&result);
     assert_int_equal(result.stale, 0);
-    assert_true(lost_updates(&result) > 0);
+    assert_true(history_lost_updates(config.ledger, &result) > 0);
     hammer_result_fini(&result);
 }
 

@@ -226,8 +226,8 @@ static void a_reply_of_another_shape_does_no_harm(void **state)
         LIE(BEFORE, "+OK\r\n"),
         LIE(BEFORE, "*1\r\n*3\r\n:1\r\n:9223372036854775807\r\n:9007199254740991\r\n"),
         LIE_TO("HMGET",
-               "*16\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1"
-               "\r\n:1\r\n:1\r\n:1\r\n:1\r\n"),
+               "*17\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1"
+               "\r\n:1\r\n:1\r\n:1\r\n:1\r\n:1\r\n"),
         LIE_TO("INFO", "$5\r\nhello\r\n"),
         LIE_TO("CONFIG", "*3\r\n:1\r\n*1\r\n:2\r\n$-1\r\n"),
         LIE_TO("TIME", "*2\r\n$3\r\n-12\r\n$2\r\nxx\r\n"),

@@ -75,7 +75,8 @@ static bool says_that_init_runs(void *arg)
 {
     (void)arg;
     const struct http_response *response = call(port, "GET", "/readyz", NULL, NULL);
-    return response->status == 503 && strstr(response->body, "A pawld init is running") &&
+    return response->status == 503 &&
+           strstr(response->body, "A pawld init or pawld move is running") &&
            strstr(response->body, "the longest lease, 3000 ms");
 }
 
@@ -91,7 +92,7 @@ static void a_service_says_that_an_init_is_running_and_what_it_waits_for(void **
     process_wait_line(init, "goes on", 10000, NULL, 0);
     masters_wait_all_active(port, MASTERS);
     expect_logged("master 3 (", true);
-    expect_logged("A pawld init is running on it", true);
+    expect_logged("A pawld init or pawld move is running on it", true);
     expect_logged("Retire", false);
 }
 

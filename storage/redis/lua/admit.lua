@@ -30,5 +30,5 @@ if floor ~= '0' then
     redis.call('HSET', fleet, 'floor', floor)
 end
 redis.call('HSET', fleet, 'state', 'active', 'view', table.concat(view, ','), 'unswept', '0')
-redis.call('HDEL', fleet, 'next', 'progress', 'init', 'intact', 'doubt')
+redis.call('HDEL', fleet, 'next', 'progress', 'init', 'intact', 'doubt', 'closed')
 return 1

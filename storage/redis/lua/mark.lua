@@ -39,5 +39,7 @@ redis.call('HSET', fleet, 'note', ARGV[16], 'fleet', ARGV[8], 'member', ARGV[9],
            higher(ARGV[7], ARGV[13], tonumber(ARGV[9])))
 if ARGV[15] ~= '' then
     redis.call('HSET', fleet, 'init', ARGV[15])
+else
+    redis.call('HDEL', fleet, 'closed') -- a majority of the fleet that follows votes: the move is done
 end
 return 1

@@ -1,11 +1,16 @@
 -- A bootstrap has marked this master: which number is the highest that any of its counters has, or its
--- floor. One script, since no number rises meanwhile.
+-- floor. One script, since no number rises meanwhile. Follows lineage.lua.
 --
--- ARGV     the incarnation that it is to get
--- Answers  the number; nothing where another incarnation stands; an error where a counter is none
+-- ARGV     the incarnation that it is to get, and 'yes' where it counts as one that forgot nothing
+-- Answers  the number; nothing where another incarnation stands, or where it forgot since it was looked
+--          at and counts as one that did not; an error where a counter is none
 local TOKEN_MAX = 9007199254740991 -- 2^53 - 1
-local fleet = KEYS[1]
-if redis.call('HGET', fleet, 'next') ~= ARGV[1] then
+local marker = redis.call('HMGET', fleet, 'next', 'intact', 'lineage', 'durable', 'sets', 'bytes')
+if marker[1] ~= ARGV[1] then
+    return false
+end
+if ARGV[2] == 'yes' and
+   (marker[2] ~= 'yes' or strayed(marker[3], marker[4], marker[5], marker[6])) then
     return false
 end
 local fields = redis.call('HGETALL', fleet)

@@ -239,6 +239,10 @@ struct sim_reply sim_marker_rejoin(struct sim_master *master, const struct sim_r
     case FENCE_REJOIN_SURVEY:
         reply.outcome = done_or_changed(survey(master, rejoin, &reply.highest));
         break;
+    case FENCE_REJOIN_LEASES:
+    case FENCE_REJOIN_CLOSE: /* no fleet of the simulator moves */
+        reply.outcome = FENCE_REJOIN_REFUSED;
+        break;
     }
     reply.marker = master->memory.marker;
     return reply;

@@ -338,7 +338,8 @@ const char *sim_request_name(const struct sim_request *request)
         [FENCE_REJOIN_MARK] = "MARK",       [FENCE_REJOIN_CLEAR] = "CLEAR",
         [FENCE_REJOIN_RECORD] = "RECORD",   [FENCE_REJOIN_READ] = "READ",
         [FENCE_REJOIN_INSTALL] = "INSTALL", [FENCE_REJOIN_ADMIT] = "ADMIT",
-        [FENCE_REJOIN_SURVEY] = "SURVEY",
+        [FENCE_REJOIN_SURVEY] = "SURVEY",   [FENCE_REJOIN_LEASES] = "LEASES",
+        [FENCE_REJOIN_CLOSE] = "CLOSE",
     };
     switch (request->ask) {
     case SIM_ASK_LOCK:

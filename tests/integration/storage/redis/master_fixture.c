@@ -71,7 +71,7 @@ static void on_released(void *context, const char *lock_id, const char *resource
 static void make_fleet(const struct storage_redis_url *url)
 {
     const struct server_bootstrap_config config = {.places = {.n = 1, .urls = url},
-                                                   .ttl_max_ms = 300000};
+                                                   .params.ttl_max_ms = 300000};
     struct fence_bootstrap made;
     char why[SERVER_BOOTSTRAP_WHY_MAX];
     int error = server_bootstrap(&config, &made, why);

@@ -21,18 +21,24 @@ struct run {
     struct fence_bootstrap_effect effect;
     struct fence_facts facts[MASTERS]; /* what a look finds */
     int64_t highest[MASTERS];
+    uint32_t left_ms[MASTERS]; /* of its longest lease */
     uint64_t now_us;
-    unsigned asked[FENCE_REJOIN_SURVEY + 1]; /* how often each step was */
+    unsigned asked[FENCE_REJOIN_CLOSE + 1]; /* how often each step was */
 };
 
-static void begin(struct run *run, bool goes_on, int64_t seen)
+static void begin_with(struct run *run, struct fence_bootstrap_params params)
 {
-    struct fence_bootstrap_params params = {.n = MASTERS, .goes_on = goes_on, .seen = seen};
     const struct fence_bootstrap_event event = {.kind = FENCE_BOOTSTRAP_BEGIN};
+    params.n = MASTERS;
     memcpy(params.fleet_id, OTHER, sizeof(OTHER));
     memset(run->asked, 0, sizeof(run->asked));
     fence_bootstrap_init(&run->bootstrap, &params);
     fence_bootstrap_step(&run->bootstrap, &event, &run->effect);
+}
+
+static void begin(struct run *run, bool goes_on, int64_t seen)
+{
+    begin_with(run, (struct fence_bootstrap_params){.goes_on = goes_on, .seen = seen});
 }
 
 /* Masters without a marker, each a server of its own. */
@@ -71,7 +77,8 @@ static void tell(struct run *run, struct fence_bootstrap_event event)
 static void tell_outcome(struct run *run, enum fence_rejoin_outcome outcome)
 {
     const struct fence_rejoin_reply reply = {.outcome = outcome,
-                                             .highest = run->highest[run->effect.master]};
+                                             .highest = run->highest[run->effect.master],
+                                             .left_ms = run->left_ms[run->effect.master]};
     tell(run, (struct fence_bootstrap_event){.kind = FENCE_BOOTSTRAP_REPLY, .reply = &reply});
 }
 
@@ -322,6 +329,303 @@ static void incarnations_rise_above_those_of_an_earlier_floor(void **state)
                         (INT64_C(1) << FENCE_INCARNATION_MEMORY_SHIFT));
 }
 
+/* ---- a fleet that is moved ------------------------------------------------------------------- */
+
+/* An earlier run has closed master @i, whose fleet had no token above @floor. OTHER follows. */
+static void be_closed(struct run *run, unsigned i, int64_t floor)
+{
+    struct fence_facts *facts = &run->facts[i];
+    facts->closed = true;
+    facts->closed_floor = floor;
+    facts->closed_ttl_max_ms = TTL_MAX_MS;
+    memcpy(facts->closed_fleet_id, FLEET, sizeof(FLEET));
+    memcpy(facts->closed_for, OTHER, sizeof(OTHER));
+}
+
+static struct run closing_run(void)
+{
+    struct run run = blank_masters();
+    for (unsigned i = 0; i < MASTERS; i++)
+        survive(&run, i);
+    return run;
+}
+
+static const struct fence_bootstrap_params closing = {.closes = true};
+
+static void fleet_is_closed_once_all_were_claimed_and_surveyed(void **state)
+{
+    (void)state;
+    struct run run = closing_run();
+    run.highest[1] = 17;
+    begin_with(&run, closing);
+    assert_true(play_to(&run, FENCE_REJOIN_SURVEY, 0));
+    assert_int_equal(run.asked[FENCE_REJOIN_MARK], MASTERS);
+    assert_true(play_to(&run, FENCE_REJOIN_CLOSE, 0));
+    assert_int_equal(run.asked[FENCE_REJOIN_SURVEY], MASTERS);
+    assert_int_equal(run.effect.request.floor, 17);
+    assert_string_equal(run.effect.request.fleet_id, OTHER);
+    expect_end(&run, FENCE_BOOTSTRAP_DONE, 0);
+    assert_int_equal(run.asked[FENCE_REJOIN_CLOSE], MASTERS);
+    assert_int_equal(run.asked[FENCE_REJOIN_ADMIT], 0);
+    assert_string_equal(run.bootstrap.fleet_id, FLEET);
+    assert_int_equal(run.bootstrap.floor, 17);
+}
+
+static void longest_lease_that_is_left_is_what_is_waited_for(void **state)
+{
+    (void)state;
+    struct run run = closing_run();
+    run.left_ms[0] = 100;
+    run.left_ms[1] = 700;
+    begin_with(&run, closing);
+    assert_true(play_to(&run, FENCE_REJOIN_LEASES, 1));
+    assert_int_equal(run.asked[FENCE_REJOIN_CLOSE], 0);
+    const struct fence_rejoin_reply first_page = {.left_ms = 300, .cursor = 5};
+    tell(&run, (struct fence_bootstrap_event){.kind = FENCE_BOOTSTRAP_REPLY, .reply = &first_page});
+    assert_true(asks(&run, FENCE_REJOIN_LEASES, 1));
+    assert_int_equal(run.effect.request.cursor, 5);
+    expect_end(&run, FENCE_BOOTSTRAP_DONE, 0);
+    assert_int_equal(run.bootstrap.until_us, run.now_us + fence_quarantine_us(700));
+}
+
+/* It may have had a lock that no other master of those that remember has. */
+static void leases_are_not_known_where_a_master_forgot(void **state)
+{
+    (void)state;
+    struct run run = closing_run();
+    run.facts[1].lineage[0] = 'z';
+    begin_with(&run, closing);
+    expect_end(&run, FENCE_BOOTSTRAP_DONE, 0);
+    assert_int_equal(run.asked[FENCE_REJOIN_LEASES], 0);
+    assert_int_equal(run.bootstrap.until_us, 0);
+}
+
+static void claim_that_is_gone_closes_nothing(void **state)
+{
+    (void)state;
+    struct run run = closing_run();
+    begin_with(&run, closing);
+    assert_true(play_to(&run, FENCE_REJOIN_SURVEY, 2));
+    tell_outcome(&run, FENCE_REJOIN_CHANGED);
+    expect_end(&run, FENCE_BOOTSTRAP_TAKEN_OVER, 2);
+    assert_int_equal(run.asked[FENCE_REJOIN_CLOSE], 0);
+}
+
+static void fleet_whose_majority_forgot_is_closed_only_by_somebody_who_knows(void **state)
+{
+    (void)state;
+    struct run run = closing_run();
+    run.facts[0].marked = false;
+    begin_with(&run, closing);
+    expect_end(&run, FENCE_BOOTSTRAP_DONE, 0);
+    assert_int_equal(run.asked[FENCE_REJOIN_CLOSE], 2); /* what forgot is left as it is */
+
+    run = closing_run();
+    run.facts[0].marked = false;
+    run.facts[1].lineage[0] = 'z';
+    begin_with(&run, closing);
+    expect_end(&run, FENCE_BOOTSTRAP_FORGOTTEN, 0);
+    assert_int_equal(run.bootstrap.outcome.count, 1);
+    assert_int_equal(run.asked[FENCE_REJOIN_MARK], 0);
+
+    begin_with(&run, (struct fence_bootstrap_params){.closes = true, .is_known = true, .seen = 99});
+    assert_true(play_to(&run, FENCE_REJOIN_CLOSE, 1));
+    assert_int_equal(run.effect.request.floor, 99);
+}
+
+/* It was claimed when it remembered, by a run that broke off; or when it did not. */
+static void claimed_master_remembers_what_it_did_when_it_was_claimed(void **state)
+{
+    (void)state;
+    for (unsigned intact = 0; intact < 2; intact++) {
+        struct run run = closing_run();
+        for (unsigned i = 0; i < MASTERS; i++) {
+            struct fence_facts *facts = &run.facts[i];
+            facts->marked_active = false;
+            facts->initialising = facts->issued = true;
+            facts->intact = intact == 1;
+        }
+        begin_with(&run, closing);
+        assert_int_equal(play_to(&run, FENCE_REJOIN_MARK, 1), intact == 1);
+        assert_int_equal(run.effect.request.keeps, intact == 1);
+        expect_end(&run, intact == 1 ? FENCE_BOOTSTRAP_DONE : FENCE_BOOTSTRAP_FORGOTTEN, 0);
+    }
+}
+
+static void one_closed_master_is_enough_to_go_on_with(void **state)
+{
+    (void)state;
+    struct run run = blank_masters();
+    survive(&run, 0);
+    be_closed(&run, 1, 40);
+    begin_with(&run, closing);
+    assert_true(play_to(&run, FENCE_REJOIN_CLOSE, 0));
+    assert_int_equal(run.effect.request.floor, 40);
+    expect_end(&run, FENCE_BOOTSTRAP_DONE, 0);
+    assert_int_equal(run.asked[FENCE_REJOIN_MARK], 1);
+    assert_int_equal(run.asked[FENCE_REJOIN_CLOSE], 1);
+    assert_int_equal(run.bootstrap.closed, 1);
+    assert_string_equal(run.bootstrap.closed_for, OTHER);
+
+    run = blank_masters();
+    for (unsigned i = 0; i < MASTERS; i++)
+        be_closed(&run, i, 40);
+    begin_with(&run, closing);
+    expect_end(&run, FENCE_BOOTSTRAP_DONE, 0);
+    assert_int_equal(run.asked[FENCE_REJOIN_MARK], 0);
+    assert_int_equal(run.bootstrap.floor, 40);
+}
+
+static void master_that_votes_in_the_fleet_that_follows_is_left_alone(void **state)
+{
+    (void)state;
+    struct run run = closing_run();
+    memcpy(run.facts[0].fleet_id, OTHER, sizeof(OTHER));
+    run.facts[0].other_members = 5;
+    run.facts[1].marked_active = false;
+    run.facts[1].initialising = run.facts[1].issued = true;
+    be_closed(&run, 1, 40); /* and OTHER has claimed it */
+    run.facts[2].marked = false;
+    be_closed(&run, 2, 40);
+    begin_with(&run, closing);
+    expect_end(&run, FENCE_BOOTSTRAP_DONE, 0);
+    assert_int_equal(run.asked[FENCE_REJOIN_MARK], 0);
+    assert_string_equal(run.bootstrap.fleet_id, FLEET);
+}
+
+static void fleet_that_was_closed_for_another_is_left_to_that(void **state)
+{
+    (void)state;
+    struct run run = closing_run();
+    run.facts[1].marked = run.facts[1].marked_active = false;
+    be_closed(&run, 1, 40);
+    memcpy(run.facts[1].closed_for, SERVER, sizeof(SERVER));
+    begin_with(&run, closing);
+    expect_end(&run, FENCE_BOOTSTRAP_OTHER_MOVE, 1);
+    assert_int_equal(run.asked[FENCE_REJOIN_MARK], 0);
+}
+
+static void masters_without_a_fleet_are_not_closed(void **state)
+{
+    (void)state;
+    struct run run = blank_masters();
+    begin_with(&run, closing);
+    expect_end(&run, FENCE_BOOTSTRAP_NO_FLEET, 0);
+
+    run = closing_run();
+    run.facts[2].other_members = 5;
+    begin_with(&run, closing);
+    expect_end(&run, FENCE_BOOTSTRAP_OTHER_SIZE, 2);
+}
+
+/* Of the fleet that follows FLEET. */
+static struct fence_bootstrap_params following(enum fence_bootstrap_until until)
+{
+    struct fence_bootstrap_params params = {.goes_on = true, .until = until, .seen = 40};
+    memcpy(params.from, FLEET, sizeof(FLEET));
+    return params;
+}
+
+static void look_writes_nothing(void **state)
+{
+    (void)state;
+    struct run run = closing_run();
+    begin_with(&run, following(FENCE_BOOTSTRAP_ALL_LOOKED_AT));
+    expect_end(&run, FENCE_BOOTSTRAP_DONE, 0);
+    assert_int_equal(run.asked[FENCE_REJOIN_MARK], 0);
+}
+
+static void masters_of_the_fleet_that_is_moved_are_claimed_once_they_are_closed(void **state)
+{
+    (void)state;
+    struct run run = blank_masters();
+    survive(&run, 0);
+    begin_with(&run, following(FENCE_BOOTSTRAP_ALL_CLAIMED));
+    expect_end(&run, FENCE_BOOTSTRAP_DONE, 0);
+    assert_int_equal(run.asked[FENCE_REJOIN_MARK], MASTERS - 1);
+    assert_int_equal(run.asked[FENCE_REJOIN_CLEAR], 0);
+
+    run.facts[0].marked = false;
+    be_closed(&run, 0, 40);
+    begin_with(&run, following(FENCE_BOOTSTRAP_ALL_DONE));
+    assert_true(play_to(&run, FENCE_REJOIN_ADMIT, 0));
+    assert_int_equal(run.asked[FENCE_REJOIN_MARK], MASTERS);
+    assert_int_equal(run.effect.request.floor, 40 + FENCE_FLOOR_MARGIN);
+    expect_end(&run, FENCE_BOOTSTRAP_DONE, 0);
+}
+
+static void longer_one_of_both_leases_is_waited_for(void **state)
+{
+    (void)state;
+    struct fence_bootstrap_params params = following(FENCE_BOOTSTRAP_ALL_DONE);
+    struct run run = blank_masters();
+    params.ttl_max_ms = 1000;
+    params.from_ttl_max_ms = TTL_MAX_MS;
+    begin_with(&run, params);
+    assert_true(play_to(&run, FENCE_REJOIN_INSTALL, 0));
+    const uint64_t began_us = run.now_us;
+    assert_true(play_to(&run, FENCE_REJOIN_ADMIT, 0));
+    assert_true(run.now_us - began_us >= fence_quarantine_us(TTL_MAX_MS));
+    assert_int_equal(run.effect.request.ttl_max_ms, 1000);
+}
+
+static void known_leases_are_waited_for_where_the_fleet_that_follows_has_not_voted(void **state)
+{
+    (void)state;
+    struct fence_bootstrap_params params = following(FENCE_BOOTSTRAP_ALL_DONE);
+    params.from_ttl_max_ms = TTL_MAX_MS;
+    params.from_until_us = 700000;
+    for (unsigned voted = 0; voted < 2; voted++) {
+        struct run run = blank_masters();
+        if (voted)
+            survive(&run, 1);
+        begin_with(&run, params);
+        assert_true(play_to(&run, FENCE_REJOIN_ADMIT, 0));
+        if (voted)
+            assert_true(run.now_us >= fence_quarantine_us(TTL_MAX_MS));
+        else
+            assert_int_equal(run.now_us, 700000);
+    }
+}
+
+/* They may have voted in the fleet that follows, and have forgotten it; or another one follows. */
+static void fleet_that_was_closed_goes_on_with_masters_that_know_it(void **state)
+{
+    (void)state;
+    struct fence_bootstrap_params params = following(FENCE_BOOTSTRAP_ALL_CLAIMED);
+    struct run run = blank_masters();
+    params.was_closed = true;
+    be_closed(&run, 0, 40);
+    begin_with(&run, params);
+    expect_end(&run, FENCE_BOOTSTRAP_FORGOTTEN, 0);
+    assert_int_equal(run.bootstrap.outcome.count, 1);
+
+    params.is_known = true;
+    begin_with(&run, params);
+    expect_end(&run, FENCE_BOOTSTRAP_DONE, 0);
+
+    params.is_known = false;
+    run.facts[1].marked = run.facts[1].initialising = run.facts[1].issued = true;
+    run.facts[1].member = 2;
+    memcpy(run.facts[1].fleet_id, SERVER, sizeof(SERVER));
+    begin_with(&run, params);
+    expect_end(&run, FENCE_BOOTSTRAP_FORGOTTEN, 0);
+    memcpy(run.facts[1].fleet_id, OTHER, sizeof(OTHER));
+    begin_with(&run, params);
+    expect_end(&run, FENCE_BOOTSTRAP_DONE, 0);
+}
+
+static void closed_master_is_not_taken_for_a_blank_one(void **state)
+{
+    (void)state;
+    struct run run = blank_masters();
+    be_closed(&run, 2, 40);
+    begin(&run, false, 0);
+    expect_end(&run, FENCE_BOOTSTRAP_MOVED, 2);
+    begin(&run, true, 0);
+    expect_end(&run, FENCE_BOOTSTRAP_MOVED, 2);
+}
+
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test(all_are_claimed_before_one_is_admitted),
     cmocka_unit_test(nothing_is_written_before_all_were_looked_at),
@@ -336,6 +640,22 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(majority_that_remembers_is_left_alone),
     cmocka_unit_test(survivors_that_disagree_are_refused),
     cmocka_unit_test(incarnations_rise_above_those_of_an_earlier_floor),
+    cmocka_unit_test(fleet_is_closed_once_all_were_claimed_and_surveyed),
+    cmocka_unit_test(longest_lease_that_is_left_is_what_is_waited_for),
+    cmocka_unit_test(leases_are_not_known_where_a_master_forgot),
+    cmocka_unit_test(claim_that_is_gone_closes_nothing),
+    cmocka_unit_test(fleet_whose_majority_forgot_is_closed_only_by_somebody_who_knows),
+    cmocka_unit_test(claimed_master_remembers_what_it_did_when_it_was_claimed),
+    cmocka_unit_test(one_closed_master_is_enough_to_go_on_with),
+    cmocka_unit_test(master_that_votes_in_the_fleet_that_follows_is_left_alone),
+    cmocka_unit_test(fleet_that_was_closed_for_another_is_left_to_that),
+    cmocka_unit_test(masters_without_a_fleet_are_not_closed),
+    cmocka_unit_test(look_writes_nothing),
+    cmocka_unit_test(masters_of_the_fleet_that_is_moved_are_claimed_once_they_are_closed),
+    cmocka_unit_test(longer_one_of_both_leases_is_waited_for),
+    cmocka_unit_test(known_leases_are_waited_for_where_the_fleet_that_follows_has_not_voted),
+    cmocka_unit_test(fleet_that_was_closed_goes_on_with_masters_that_know_it),
+    cmocka_unit_test(closed_master_is_not_taken_for_a_blank_one),
 };
 
 CASE_MAIN(cases, NULL, NULL)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-    MARKER_FIELDS = 16,
+    MARKER_FIELDS = 17,
     WIRE_MAX = 4096,
     MASTERS = 3,
 };
@@ -145,9 +145,12 @@ struct marker {
     const char *state;
     const char *intact;
     const char *doubt;
+    const char *view;
+    const char *closed;
 };
 
-static const struct marker as_admitted = {RUN_ID, "yes", LINEAGE, "0::0", "", "active", "", ""};
+static const struct marker as_admitted = {RUN_ID,   "yes", LINEAGE, "0::0",  "",
+                                          "active", "",    "",      "1,2,3", ""};
 
 static void read_marker(const struct marker *marker, struct storage_reading *reading)
 {
@@ -157,7 +160,7 @@ static void read_marker(const struct marker *marker, struct storage_reading *rea
                                   "300000",
                                   marker->durable,
                                   marker->state,
-                                  "1,2,3",
+                                  marker->view,
                                   marker->lineage,
                                   "",
                                   "",
@@ -166,7 +169,8 @@ static void read_marker(const struct marker *marker, struct storage_reading *rea
                                   "",
                                   "9",
                                   marker->intact,
-                                  marker->doubt};
+                                  marker->doubt,
+                                  marker->closed};
     char wire[WIRE_MAX];
     write_array(fields, MARKER_FIELDS, wire);
     assert_int_equal(read_wire(STORAGE_ASK_MARKER, wire, reading), 0);
@@ -469,7 +473,7 @@ static void disk_of_a_promoted_copy_or_one_that_was_switched_on_kept_nothing(voi
 static void master_without_a_marker_kept_nothing(void **state)
 {
     (void)state;
-    static const char *const nothing[MARKER_FIELDS] = {"", "", "", "", "", "", "", "",
+    static const char *const nothing[MARKER_FIELDS] = {"", "", "", "", "", "", "", "", "",
                                                        "", "", "", "", "", "", "", ""};
     struct storage_reading reading = {0};
     char wire[WIRE_MAX];
@@ -497,6 +501,71 @@ static void marker_says_which_init_is_not_done(void **state)
     marker.init = "floor";
     assert_true(facts("", &marker).initialising);
     assert_true(facts("", &marker).issued);
+}
+
+static void marker_of_a_fleet_with_other_members_is_told_from_one_of_this(void **state)
+{
+    (void)state;
+    struct marker marker = as_admitted;
+    assert_int_equal(facts("", &marker).other_members, 0);
+    marker.view = "1,2,3,4,5";
+    assert_int_equal(facts("", &marker).other_members, 5);
+    marker.view = "1";
+    assert_int_equal(facts("", &marker).other_members, 1);
+}
+
+/* What the fields of a marker come to, where only the last one is there. */
+static int read_closed(const char *closed, struct fence_facts *ret_facts)
+{
+    struct storage_reading reading = {0};
+    const char *fields[MARKER_FIELDS];
+    char wire[WIRE_MAX];
+    for (size_t i = 0; i < MARKER_FIELDS; i++)
+        fields[i] = i + 1 < MARKER_FIELDS ? "" : closed;
+    read_info("", &reading);
+    write_array(fields, MARKER_FIELDS, wire);
+    int error = read_wire(STORAGE_ASK_MARKER, wire, &reading);
+    *ret_facts = reading.facts;
+    return error;
+}
+
+static void closed_master_tells_its_fleet_its_highest_token_and_who_follows(void **state)
+{
+    (void)state;
+    struct fence_facts closed;
+    assert_int_equal(read_closed(RUN_ID ":9007199254740991:300000:abc", &closed), 0);
+    assert_true(closed.closed);
+    assert_false(closed.marked);
+    assert_string_equal(closed.closed_fleet_id, RUN_ID);
+    assert_int_equal(closed.closed_floor, INT64_C(9007199254740991));
+    assert_int_equal(closed.closed_ttl_max_ms, 300000);
+    assert_string_equal(closed.closed_for, "abc");
+}
+
+static void closed_master_that_pawl_did_not_write_is_refused(void **state)
+{
+    (void)state;
+    static const char long_fleet[] = RUN_ID "a:1:2:def";
+    static const char long_follower[] = "abc:1:2:" RUN_ID "a";
+    static const char *const texts[] = {
+        "abc",
+        long_fleet,
+        long_follower,
+        "abc:1:2",
+        "abc:1:2:",
+        ":1:2:def",
+        "abc:-1:2:def",
+        "abc:1::def",
+        "abc:9007199254740992:2:def",
+        "abc:1:99999999999:def",
+        "abc:1:2:def:4",
+        "abc\x1b:1:2:def",
+    };
+    for (size_t k = 0; k < sizeof(texts) / sizeof(texts[0]); k++) {
+        struct fence_facts facts;
+        assert_int_equal(read_closed(texts[k], &facts), FENCE_EINVAL);
+        assert_false(facts.closed);
+    }
 }
 
 /* ---- TIME ------------------------------------------------------------------------------------ */
@@ -544,6 +613,9 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(name_that_is_too_long_or_not_plain_is_not_taken),
     cmocka_unit_test(master_without_a_marker_kept_nothing),
     cmocka_unit_test(marker_says_which_init_is_not_done),
+    cmocka_unit_test(marker_of_a_fleet_with_other_members_is_told_from_one_of_this),
+    cmocka_unit_test(closed_master_tells_its_fleet_its_highest_token_and_who_follows),
+    cmocka_unit_test(closed_master_that_pawl_did_not_write_is_refused),
     cmocka_unit_test(time_is_seconds_and_microseconds),
     cmocka_unit_test(time_that_is_no_time_is_none),
 };

@@ -196,7 +196,8 @@ struct fence_rejoin_reply script_step(struct fence_rejoin_request request, unsig
     static const struct fence_page nothing = {.bytes = "", .len = 0};
     struct fence_facts facts = script_facts();
     request.member = SCRIPT_ME;
-    request.fleet_id = SCRIPT_FLEET;
+    if (!request.fleet_id)
+        request.fleet_id = SCRIPT_FLEET;
     request.ttl_max_ms = SCRIPT_TTL_MAX_MS;
     if (!request.incarnation)
         request.incarnation = SCRIPT_NEXT;

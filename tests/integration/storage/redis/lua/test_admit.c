@@ -15,13 +15,15 @@ static void admission_makes_it_active_under_its_new_incarnation(void **state)
 {
     (void)state;
     script_mark_joining("no");
-    script_redis("HSET pawl:fleet intact yes progress 9 init new 2 9007199254740991 floor 3");
+    script_redis(
+        "HSET pawl:fleet intact yes progress 9 init new closed a:1:2:b 2 9007199254740991 floor 3");
     assert_int_equal(admit_after(9), FENCE_REJOIN_DONE);
     script_assert_field("state", "active");
     script_assert_field("view", "10,25,31");
     script_assert_field("next", NULL);
     script_assert_field("progress", NULL);
     script_assert_field("init", NULL);
+    script_assert_field("closed", NULL);
     script_assert_field("intact", NULL);
     script_assert_field("unswept", "0"); /* where sweep.lua begins */
     script_assert_field("2", "9007199254740991");

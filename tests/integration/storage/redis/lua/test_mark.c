@@ -61,6 +61,22 @@ static void mark_wants_the_marker_as_it_was_seen(void **state)
     }
 }
 
+/* A move tells by it what it has closed. A server takes back members of a fleet that votes. */
+static void mark_of_a_server_ends_what_a_move_noted_and_that_of_a_bootstrap_does_not(void **state)
+{
+    (void)state;
+    for (int by_move = 0; by_move < 2; by_move++) {
+        struct fence_rejoin_request request = {
+            .step = FENCE_REJOIN_MARK, .mark = by_move ? FENCE_MARK_FLOOR : FENCE_MARK_REJOIN};
+        script_redis("DEL pawl:fleet");
+        script_mark_active("2", "no");
+        script_redis("HSET pawl:fleet closed a:1:2:b");
+        request.view = &(const struct fence_view){{10, 20, 30}};
+        assert_int_equal(script_step(request, SCRIPT_ME).outcome, FENCE_REJOIN_DONE);
+        script_assert_field("closed", by_move ? "a:1:2:b" : NULL);
+    }
+}
+
 static void mark_is_written_once(void **state)
 {
     (void)state;
@@ -273,6 +289,7 @@ static const struct CMUnitTest cases[] = {
     SCRIPT_CASE(mark_of_a_blank_master_says_joining_and_its_lineage),
     SCRIPT_CASE(mark_of_a_master_that_is_not_blank_any_more_changes_nothing),
     SCRIPT_CASE(mark_wants_the_marker_as_it_was_seen),
+    SCRIPT_CASE(mark_of_a_server_ends_what_a_move_noted_and_that_of_a_bootstrap_does_not),
     SCRIPT_CASE(mark_is_written_once),
     SCRIPT_CASE(mark_keeps_what_the_master_recorded_of_others),
     SCRIPT_CASE(mark_says_durable_as_the_server_is_now),

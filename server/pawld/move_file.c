@@ -1,0 +1,114 @@
+/* pawld move --data: have a fleet that is a file go on as one of Redis masters. */
+#include "server/loop/bootstrap.h"
+#include "server/pawld/pawld.h"
+#include "server/system/options.h"
+#include "storage/sqlite/file.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct move {
+    const struct pawld_options *options;
+    struct storage_file file;
+    struct storage_state state;
+    int64_t highest;
+    bool closed;
+};
+
+/* All masters are claimed, and grant nothing yet. From here on nobody serves from the file; before,
+ * it was as it is. Leases that it granted end during the wait. */
+static void close_file(void *context, uint64_t wait_ms)
+{
+    struct move *move = context;
+    if (storage_file_retire(&move->file) != 0) {
+        (void)server_options_error("move: %s: %s. Nothing was moved, and pawld may serve from it",
+                                   move->file.path, sqlite3_errmsg(move->file.db));
+        exit(SERVER_EXIT_FAILED);
+    }
+    move->closed = true;
+    printf("2. %s is closed for ever; waiting %" PRIu64 ".%03" PRIu64
+           " s, until its leases have run out\n",
+           move->file.path, wait_ms / 1000, wait_ms % 1000);
+    (void)fflush(stdout);
+}
+
+static int open_source(struct move *move)
+{
+    char why[STORAGE_WHY_MAX];
+    char path[STORAGE_FOLDER_MAX];
+    const struct storage_file_config config = {
+        .folder = move->options->data, .members = 1, .moves = true};
+    (void)snprintf(path, sizeof(path), "%s/pawl.db", config.folder);
+    if (access(path, F_OK) != 0) {
+        (void)server_options_error("move: there is no fleet in %s", config.folder);
+        return SERVER_EXIT_FAILED;
+    }
+    if (storage_file_open(&config, &move->file, &move->state, why) != 0) {
+        (void)server_options_error("move: %s", why);
+        return SERVER_EXIT_FAILED;
+    }
+    return SERVER_EXIT_DONE;
+}
+
+static int check_source(struct move *move)
+{
+    uint32_t has_ms = move->file.ttl_max_ms, wanted_ms = move->options->ttl_max_ms;
+    int error = storage_file_highest(&move->file, &move->highest);
+    if (error)
+        (void)server_options_error("move: the fleet in %s is not whole: have it go on first, with "
+                                   "pawld init --token-floor",
+                                   move->options->data);
+    else if (wanted_ms != 0 && wanted_ms < has_ms)
+        (void)server_options_error(
+            "move: --max-ttl-ms has to be %u at the least, the longest lease "
+            "of the fleet in %s",
+            (unsigned)has_ms, move->options->data);
+    else
+        return SERVER_EXIT_DONE;
+    return SERVER_EXIT_FAILED;
+}
+
+static int make_target(struct move *move)
+{
+    const struct pawld_options *options = move->options;
+    const struct server_bootstrap_config config = {
+        .places = {.n = options->masters_count, .urls = options->masters},
+        .params.goes_on = true,
+        .params.seen = move->highest,
+        .params.ttl_max_ms = options->ttl_max_ms ? options->ttl_max_ms : move->file.ttl_max_ms,
+        .waits = close_file,
+        .context = move,
+    };
+    struct fence_bootstrap made;
+    char why[SERVER_BOOTSTRAP_WHY_MAX];
+    printf("1. the highest token of %s is %" PRId64 "; claiming %u masters\n", move->file.path,
+           move->highest, options->masters_count);
+    (void)fflush(stdout);
+    int error = server_bootstrap(&config, &made, why);
+    if (error) {
+        (void)server_options_error("move: %s", why[0] ? why : fence_strerror(error));
+        return SERVER_EXIT_FAILED;
+    }
+    assert(move->closed); /* a bootstrap that goes on always waits */
+    printf("3. fleet %s goes on: %u masters, longest lease %" PRIu32 " ms, tokens above %" PRId64
+           ". Start pawld with these masters\n",
+           made.fleet_id, made.params.n, made.ttl_max_ms, made.floor);
+    return SERVER_EXIT_DONE;
+}
+
+int pawld_move_file(const struct pawld_options *options)
+{
+    static struct move move; /* too large for a stack */
+    move.options = options;
+    int status = open_source(&move);
+    if (status)
+        return status;
+    status = check_source(&move);
+    if (!status)
+        status = make_target(&move);
+    storage_file_close(&move.file, &move.state);
+    return status;
+}

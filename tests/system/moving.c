@@ -1,0 +1,120 @@
+#include "tests/system/moving.h"
+
+#include "tests/lib/case.h"
+#include "tests/lib/process.h"
+#include "tests/lib/text.h"
+#include "tests/system/fleet.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MOVE_ARGS_MAX = 48,
+    MOVE_PATIENCE_MS = 30000,
+    MOVE_PATH_MAX = 512,
+};
+
+static char move_log[MOVE_PATH_MAX];
+
+/* The same processes, seen as a fleet of their own. It is not to be freed. */
+static struct redis_fleet part_of(const struct moving_masters *masters)
+{
+    struct redis_fleet part = *fleet;
+    assert_true(masters->first + masters->n <= fleet->n);
+    part.n = masters->n;
+    memcpy(part.master, &fleet->master[masters->first], masters->n * sizeof(part.master[0]));
+    return part;
+}
+
+int moving_run_init(const struct moving_masters *masters, const char *const options[])
+{
+    struct redis_fleet part = part_of(masters);
+    snprintf(move_log, sizeof(move_log), "%s/init.log", fleet->dir);
+    remove(move_log);
+    return pawl_init(&part, options);
+}
+
+void moving_init(const struct moving_masters *masters, const char *ttl_max_ms)
+{
+    const char *const options[] = {"--new", "--max-ttl-ms", ttl_max_ms, NULL};
+    assert_int_equal(moving_run_init(masters, options), 0);
+}
+
+struct pawl_service moving_serve_early(const struct moving_masters *masters)
+{
+    struct redis_fleet part = part_of(masters);
+    return pawld_start(&part, (const char *const[]){FLEET_PROBE, NULL});
+}
+
+struct pawl_service moving_serve(const struct moving_masters *masters)
+{
+    const struct pawl_service service = moving_serve_early(masters);
+    pawl_wait_ready(service);
+    return service;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static void add_urls(const char *args[], unsigned *n, const char *option,
+                     const struct moving_masters *masters)
+{
+    for (unsigned i = masters->first; i < masters->first + masters->n; i++) {
+        args[(*n)++] = option;
+        args[(*n)++] = fleet->master[i].url;
+    }
+}
+
+static struct process *start_move(const char *folder, const struct moving_masters *from,
+                                  const struct moving_masters *to, const char *const options[])
+{
+    char *program = pawl_program("pawld");
+    const char *args[MOVE_ARGS_MAX] = {program, "move"};
+    static unsigned runs;
+    unsigned n = 2;
+    if (from) {
+        add_urls(args, &n, "--from", from);
+    } else {
+        args[n++] = "--data";
+        args[n++] = folder;
+    }
+    add_urls(args, &n, "--master", to);
+    for (unsigned i = 0; options && options[i]; i++)
+        args[n++] = options[i];
+    snprintf(move_log, sizeof(move_log), "%s/move.%u", fleet->dir, runs++);
+    struct process *process = process_start(args, move_log);
+    free(program);
+    return process;
+}
+
+struct process *moving_start(const struct moving_masters *from, const struct moving_masters *to)
+{
+    return start_move(NULL, from, to, NULL);
+}
+
+int moving_run(const struct moving_masters *from, const struct moving_masters *to,
+               const char *const options[])
+{
+    return process_wait(start_move(NULL, from, to, options), MOVE_PATIENCE_MS);
+}
+
+int moving_run_from_file(const char *folder, const struct moving_masters *to)
+{
+    return process_wait(start_move(folder, NULL, to, NULL), MOVE_PATIENCE_MS);
+}
+
+bool moving_said(const char *words)
+{
+    char *text = text_read(move_log, 0);
+    const bool said = strstr(text, words) != NULL;
+    free(text);
+    return said;
+}
+
+void moving_expect_said(const char *words)
+{
+    char *text = text_read(move_log, 0);
+    if (!strstr(text, words))
+        fail_msg("it said: %s", text);
+    free(text);
+}
