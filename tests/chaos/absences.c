@@ -45,7 +45,7 @@ static void count_noticed(struct absences_figures *figures, const struct absence
 static void count_back(struct absences *absences, const struct absence *absence, uint64_t now_ms)
 {
     struct absences_figures *figures = &absences->figures[absence->kind];
-    if (absence->forgot) {
+    if (absence->memory == ABSENCES_FORGOT) {
         const double took_s = seconds(absence->ended_ms, now_ms);
         absences->taken_back++;
         add_to_mean(&absences->mean_s, absences->taken_back, took_s);
@@ -62,14 +62,14 @@ static void count_back(struct absences *absences, const struct absence *absence,
 /* ---- the absences ---------------------------------------------------------------------------- */
 
 /* What the master forgot by a fault before, and was not taken back of, counts on. */
-void absences_begin(struct absences *absences, unsigned master, unsigned kind, bool forgets,
-                    uint64_t incarnation, uint64_t now_ms)
+void absences_begin(struct absences *absences, unsigned master, unsigned kind,
+                    enum absences_memory memory, uint64_t incarnation, uint64_t now_ms)
 {
     struct absence *absence = &absences->absence[master];
-    const bool forgot = absence->open && absence->forgot;
+    const bool forgot = absence->open && absence->memory == ABSENCES_FORGOT;
     *absence = (struct absence){
         .open = true,
-        .forgot = forgets || forgot,
+        .memory = forgot ? ABSENCES_FORGOT : memory,
         .disturbed = forgot,
         .kind = kind,
         .incarnation = incarnation,
@@ -110,8 +110,8 @@ static bool is_back(const struct absence *absence, const struct absences_sight *
 {
     if (!absence->ended || !sight->active)
         return false;
-    if (absence->forgot ? sight->incarnation > absence->incarnation
-                        : absence->noticed && !sight->disturbed)
+    if (absence->memory == ABSENCES_FORGOT ? sight->incarnation > absence->incarnation
+                                           : absence->noticed && !sight->disturbed)
         return true;
     return !sight->disturbed && now_ms - absence->ended_ms >= ABSENCES_UNNOTICED_MS;
 }
@@ -124,7 +124,7 @@ bool absences_look(struct absences *absences, unsigned master, const struct abse
         return false;
     absence->disturbed |= sight->disturbed;
     if (sight->reason && strcmp(sight->reason, "forgot") == 0)
-        absence->forgot = true; /* its settings had been weak before, say */
+        absence->memory = ABSENCES_FORGOT; /* its settings had been weak before, say */
     if (!sight->active)
         notice(absence, sight->reason ? sight->reason : "", now_ms);
     else if (sight->incarnation > absence->incarnation)
@@ -136,21 +136,21 @@ bool absences_look(struct absences *absences, unsigned master, const struct abse
     return true;
 }
 
-static unsigned set_of(const struct absences *absences, bool only_forgot)
+static unsigned set_of(const struct absences *absences, enum absences_memory least)
 {
     unsigned set = 0;
     for (unsigned i = 0; i < ABSENCES_MASTERS; i++)
-        if (absences->absence[i].open && (absences->absence[i].forgot || !only_forgot))
+        if (absences->absence[i].open && absences->absence[i].memory >= least)
             set |= 1U << i;
     return set;
 }
 
 unsigned absences_open(const struct absences *absences)
 {
-    return set_of(absences, false);
+    return set_of(absences, ABSENCES_KEPT);
 }
 
 unsigned absences_out(const struct absences *absences)
 {
-    return set_of(absences, true);
+    return set_of(absences, ABSENCES_DOUBTED);
 }

@@ -18,6 +18,13 @@ enum {
     ABSENCES_UNNOTICED_MS = 2000,
 };
 
+/* What a fault does to what a master knows. */
+enum absences_memory {
+    ABSENCES_KEPT,
+    ABSENCES_DOUBTED, /* it forgets nothing, and may have to be taken back all the same */
+    ABSENCES_FORGOT,  /* it has to be taken back */
+};
+
 struct absences_reason {
     char name[ABSENCES_REASON_MAX];
     size_t times;
@@ -38,10 +45,10 @@ struct absences_figures {
 
 struct absence {
     bool open;
-    bool forgot; /* it has to be taken back */
-    bool ended;  /* the fault is over */
+    bool ended; /* the fault is over */
     bool disturbed;
     bool noticed;
+    enum absences_memory memory;
     unsigned kind;
     uint64_t incarnation; /* before the harm */
     uint64_t harmed_ms;
@@ -68,8 +75,8 @@ struct absences_sight {
 
 /* A fault of @kind befalls @master. @incarnation: the master's, before. An absence that is open
  * ends with that and is not measured. */
-void absences_begin(struct absences *absences, unsigned master, unsigned kind, bool forgets,
-                    uint64_t incarnation, uint64_t now_ms);
+void absences_begin(struct absences *absences, unsigned master, unsigned kind,
+                    enum absences_memory memory, uint64_t incarnation, uint64_t now_ms);
 
 /* Only now the fault did its harm: what came before counts for nothing. */
 void absences_harm(struct absences *absences, unsigned master, uint64_t incarnation,
@@ -82,7 +89,8 @@ void absences_end(struct absences *absences, unsigned master, uint64_t now_ms);
 bool absences_look(struct absences *absences, unsigned master, const struct absences_sight *sight,
                    uint64_t now_ms);
 
-/* The set of masters (bit i) of which an absence is open; and of those that forgot. */
+/* The set of masters (bit i) of which an absence is open; and of those that forgot or are doubted:
+ * while they are out, a majority of others has to keep what it knows. */
 unsigned absences_open(const struct absences *absences);
 unsigned absences_out(const struct absences *absences);
 

@@ -3,6 +3,7 @@
 #ifndef TESTS_CHAOS_FAULT_KINDS_H
 #define TESTS_CHAOS_FAULT_KINDS_H
 
+#include "tests/chaos/absences.h"
 #include "tests/chaos/faults.h"
 #include "tests/chaos/stage.h"
 #include "tests/sim/world/rng.h"
@@ -44,6 +45,7 @@ struct fault_kind {
     uint32_t short_ms, long_ms; /* how long it lasts */
     unsigned victims;           /* the set of those it can befall */
     unsigned forgets;           /* the set of masters that forget by it */
+    unsigned doubted;           /* the set of masters that may have to be taken back all the same */
     void (*begin)(struct stage *stage, struct sim_rng *rng, struct fault *fault);
     void (*end)(struct stage *stage, struct sim_rng *rng, struct fault *fault); /* or NULL */
 
@@ -65,6 +67,13 @@ static inline unsigned fault_next(unsigned victim)
 static inline bool fault_forgets(const struct fault_kind *kind, unsigned victim)
 {
     return kind->forgets >> victim & 1;
+}
+
+static inline enum absences_memory fault_memory(const struct fault_kind *kind, unsigned victim)
+{
+    if (fault_forgets(kind, victim))
+        return ABSENCES_FORGOT;
+    return kind->doubted >> victim & 1 ? ABSENCES_DOUBTED : ABSENCES_KEPT;
 }
 
 extern const struct fault_kind fault_kinds[FAULT_KINDS];

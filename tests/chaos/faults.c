@@ -119,7 +119,7 @@ static void note_absence(struct faults *faults, const struct fault *fault)
     const uint64_t incarnation =
         chaos_master_incarnation(&faults->stage->master[fault->victim], fault->victim, false);
     absences_begin(&faults->absences, fault->victim, number_of(fault->kind),
-                   fault_forgets(fault->kind, fault->victim), incarnation, wait_now_ms());
+                   fault_memory(fault->kind, fault->victim), incarnation, wait_now_ms());
 }
 
 static void note_harm(struct faults *faults, struct fault *fault)

@@ -122,7 +122,9 @@ static bool may_happen(struct faults *faults, const struct fault_kind *kind, uns
     const unsigned out = absences_out(&faults->absences);
     if (out & bit && !sim_rng_chance(&faults->rng, AGAIN_PERMILLE))
         return false;
-    if (fault_forgets(kind, victim) && (!faults->forgetting || count(out | bit) > MINORITY))
+    if (fault_forgets(kind, victim) && !faults->forgetting)
+        return false;
+    if (fault_memory(kind, victim) != ABSENCES_KEPT && count(out | bit) > MINORITY)
         return false;
     const bool two = kind->begin == act_cut_two;
     const unsigned pawlds = keep_majority(faults, two ? bit | 1U << fault_next(victim) : bit);
