@@ -9,6 +9,7 @@ function(pawl_package name module)
 endfunction()
 
 pawl_package(cmocka cmocka)
+pawl_package(curl libcurl)
 pawl_package(hiredis hiredis)
 pawl_package(jansson jansson)
 pawl_package(jemalloc jemalloc)

@@ -1,0 +1,257 @@
+/* An acquisition: attempts under one lock id, until one is granted or the time is over. */
+#include "api/client/client.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+enum {
+    LOCK_ID_BYTES = 21,   /* of random; 28 characters without padding */
+    WAIT_STEP_MS = 60000, /* what one request waits at the most: a stopped server is noticed then */
+};
+
+/* What stays the same over the attempts. */
+struct acquisition {
+    const struct pawl_request *request;
+    char lock_id[PAWL_LOCK_ID_MAX + 1];
+    char path[CLIENT_PATH_MAX];
+    int64_t until_ms; /* the end of the wait; INT64_MAX: none */
+    bool told;        /* request->waiting was called, or is not wanted */
+    bool in_doubt;    /* an attempt may have left the lock behind */
+    bool answered;    /* a server did: then it is worth to wait for it */
+};
+
+static int make_lock_id(char ret_id[static PAWL_LOCK_ID_MAX + 1])
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    unsigned char bytes[LOCK_ID_BYTES];
+    if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
+        return PAWL_EUNAVAILABLE;
+    char *at = ret_id;
+    for (size_t i = 0; i < LOCK_ID_BYTES; i += 3) {
+        const unsigned group =
+            (unsigned)bytes[i] << 16 | (unsigned)bytes[i + 1] << 8 | (unsigned)bytes[i + 2];
+        for (int shift = 18; shift >= 0; shift -= 6)
+            *at++ = digits[group >> shift & 63];
+    }
+    *at = '\0';
+    return 0;
+}
+
+static json_t *body_of(const struct acquisition *acquisition, int64_t wait_ms)
+{
+    const struct pawl_request *request = acquisition->request;
+    json_t *body =
+        json_pack("{s:s, s:I}", "lock_id", acquisition->lock_id, "wait_ms", (json_int_t)wait_ms);
+    if (request->ttl_ms > 0)
+        (void)json_object_set_new(body, "ttl_ms", json_integer(request->ttl_ms));
+    if (request->owner != NULL)
+        (void)json_object_set_new(body, "owner", json_string(request->owner));
+    if (request->name_count > 1) {
+        json_t *names = json_array();
+        for (size_t i = 0; i < request->name_count; i++)
+            (void)json_array_append_new(names, json_string(request->names[i]));
+        (void)json_object_set_new(body, "resources", names);
+    }
+    return body;
+}
+
+static int64_t nearer_ms(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* ---- a grant --------------------------------------------------------------------------------- */
+
+/* The token of @name in a grant; 0: it says none. */
+static int64_t token_of(const json_t *json, const char *name, size_t count)
+{
+    if (count == 1)
+        return client_integer(json, "token");
+    const json_t *grants = json_object_get(json, "grants");
+    for (size_t i = 0; i < json_array_size(grants); i++) {
+        const json_t *grant = json_array_get(grants, i);
+        const char *resource = client_text(grant, "resource");
+        if (resource != NULL && strcmp(resource, name) == 0)
+            return client_integer(grant, "token");
+    }
+    return 0;
+}
+
+static int take_grant(pawl_client *client, const struct acquisition *acquisition,
+                      const struct client_answer *answer, pawl_lock **ret_lock)
+{
+    const struct pawl_request *request = acquisition->request;
+    const int64_t validity_ms = client_integer(answer->json, "validity_ms");
+    const int64_t served_ms = client_integer(answer->json, "served_ms");
+    const int64_t ttl_ms = client_integer(answer->json, "ttl_ms");
+    pawl_lock *lock =
+        client_lock_new(request->names, request->name_count, acquisition->lock_id, ttl_ms);
+    if (lock == NULL)
+        return PAWL_ENOMEM;
+    for (size_t i = 0; i < request->name_count; i++) {
+        const int64_t token = token_of(answer->json, request->names[i], request->name_count);
+        if (token <= 0 || validity_ms < 0 || served_ms < 0 || ttl_ms <= 0) {
+            client_say(client, "%s grants without a token or a validity",
+                       client->server[client->current]);
+            pawl_lock_free(lock);
+            return PAWL_EPROTOCOL;
+        }
+        client_lock_set(lock, i, token, answer->sent_ms + served_ms + validity_ms);
+    }
+    *ret_lock = lock;
+    return 0;
+}
+
+/* ---- attempts -------------------------------------------------------------------------------- */
+
+/* The first attempt waits for nothing where somebody wants to hear who is in the way. */
+static int64_t wait_of(const struct acquisition *acquisition)
+{
+    const int64_t left_ms = acquisition->until_ms - pawl_now_ms();
+    return left_ms <= 0 || !acquisition->told ? 0 : nearer_ms(left_ms, WAIT_STEP_MS);
+}
+
+static void tell_holder(struct acquisition *acquisition, const struct client_answer *answer)
+{
+    if (acquisition->told)
+        return;
+    acquisition->told = true;
+    const char *name = client_text(answer->json, "resource");
+    acquisition->request->waiting(
+        acquisition->request->user,
+        &(struct pawl_holder){
+            .name = name,
+            .owner = client_text(answer->json, "owner"),
+            .retry_after_ms = client_integer(answer->json, "retry_after_ms"),
+        });
+}
+
+static int attempt(pawl_client *client, struct acquisition *acquisition, pawl_lock **ret_lock)
+{
+    const int64_t wait_ms = wait_of(acquisition);
+    json_t *json = body_of(acquisition, wait_ms);
+    char *body = json_dumps(json, JSON_COMPACT);
+    json_decref(json);
+    if (body == NULL) {
+        client_say(client, "memory is short, or a name is not UTF-8");
+        return PAWL_EINVAL;
+    }
+
+    struct client_answer answer = {.json = NULL};
+    int error =
+        client_ask(client,
+                   &(struct client_request){.method = "POST",
+                                            .path = acquisition->path,
+                                            .body = body,
+                                            .timeout_ms = wait_ms + client_attempt_ms(client)},
+                   &answer);
+    free(body);
+    if (error < 0) {
+        acquisition->in_doubt |= client->reached;
+        return error;
+    }
+    acquisition->answered = true;
+    if (answer.status == 200 || answer.status == 201)
+        error = take_grant(client, acquisition, &answer, ret_lock);
+    else
+        error = client_problem(client, &answer);
+    if (error == PAWL_EHELD && acquisition->until_ms > pawl_now_ms())
+        tell_holder(acquisition, &answer);
+    if (error == PAWL_EUNAVAILABLE || error == PAWL_EPROTOCOL || error == PAWL_ENOMEM)
+        acquisition->in_doubt = true;
+    client_answer_free(&answer);
+    return error;
+}
+
+/* One attempt after the other. Somebody else's lock, or a server that answered before, is waited
+ * for until the end of the wait. No answer from the start on: only for a call's timeout. */
+static int attempts(pawl_client *client, struct acquisition *acquisition, pawl_lock **ret_lock)
+{
+    const int64_t first_ms = pawl_now_ms() + client->call_timeout_ms;
+    struct client_patience patience = client_patience(first_ms);
+    for (;;) {
+        const int error = attempt(client, acquisition, ret_lock);
+        if (error == PAWL_EHELD) {
+            if (pawl_now_ms() >= acquisition->until_ms)
+                return error;
+            patience.pause_ms = CLIENT_PAUSE_LEAST_MS;
+        } else if (!client_may_repeat(error)) {
+            return error;
+        }
+        if (acquisition->answered && acquisition->until_ms > first_ms)
+            patience.until_ms = acquisition->until_ms;
+        if (!client_pause(&patience))
+            return error;
+    }
+}
+
+/* Nobody else knows the lock id: what an attempt may have left behind would stay until its lease
+ * ends. */
+static void clean_up(pawl_client *client, const struct acquisition *acquisition)
+{
+    char reason[CLIENT_REASON_MAX];
+    memcpy(reason, client->reason, sizeof(reason));
+    pawl_lock *lock = client_lock_new(acquisition->request->names, acquisition->request->name_count,
+                                      acquisition->lock_id, 0);
+    if (lock != NULL)
+        (void)pawl_release(client, lock, NULL);
+    pawl_lock_free(lock);
+    memcpy(client->reason, reason, sizeof(reason));
+}
+
+static int check_request(pawl_client *client, const struct pawl_request *request,
+                         char ret_path[static CLIENT_PATH_MAX])
+{
+    if (request->name_count < 1 || request->name_count > PAWL_NAMES_MAX) {
+        client_say(client, "a lock has 1 to %d names", PAWL_NAMES_MAX);
+        return PAWL_EINVAL;
+    }
+    if (request->ttl_ms < 0 || request->wait_ms < -1) {
+        client_say(client, "a time is negative");
+        return PAWL_EINVAL;
+    }
+    for (size_t i = request->name_count; i-- > 0;) {
+        const int error = client_path(client, "/v1/locks/", request->names[i], ret_path);
+        if (error < 0)
+            return error;
+    }
+    if (request->name_count > 1)
+        (void)snprintf(ret_path, CLIENT_PATH_MAX, "/v1/locks");
+    return 0;
+}
+
+int pawl_acquire(pawl_client *client, const struct pawl_request *request, pawl_lock **ret_lock)
+{
+    struct acquisition acquisition = {
+        .request = request,
+        .until_ms = request->wait_ms < 0 ? INT64_MAX : pawl_now_ms() + request->wait_ms,
+        .told = request->waiting == NULL,
+    };
+    int error = check_request(client, request, acquisition.path);
+    if (error < 0)
+        return error;
+    pawl_lock *lock = NULL;
+    do { /* again only where an answer came after its own validity had ended */
+        pawl_lock_free(lock);
+        lock = NULL;
+        error = make_lock_id(acquisition.lock_id);
+        if (error < 0) {
+            client_say(client, "the system has no random bytes yet");
+            return error;
+        }
+        acquisition.in_doubt = false;
+        error = attempts(client, &acquisition, &lock);
+        if (error < 0 ? acquisition.in_doubt : pawl_lock_left_ms(lock) == 0)
+            clean_up(client, &acquisition);
+    } while (error == 0 && pawl_lock_left_ms(lock) == 0 && pawl_now_ms() < acquisition.until_ms);
+    if (error == 0 && pawl_lock_left_ms(lock) == 0) {
+        client_say(client, "the lock was granted, but its validity had ended when the answer came");
+        pawl_lock_free(lock);
+        return PAWL_EUNAVAILABLE;
+    }
+    if (error == 0)
+        *ret_lock = lock;
+    return error;
+}

@@ -1,0 +1,129 @@
+/* Calls about a lock that is held: extend and release. */
+#include "api/client/client.h"
+
+#include <stdio.h>
+
+/* Repeats until there is an answer that is no reason to repeat. @until_ms bounds the calls and the
+ * pauses between them. */
+static int ask_until(pawl_client *client, struct client_request *request, int64_t until_ms,
+                     struct client_answer *ret_answer)
+{
+    struct client_patience patience = client_patience(until_ms);
+    for (;;) {
+        struct client_answer answer = {.json = NULL};
+        request->timeout_ms = until_ms - pawl_now_ms();
+        if (request->timeout_ms > client_attempt_ms(client))
+            request->timeout_ms = client_attempt_ms(client);
+        int error = client_ask(client, request, &answer);
+        if (error == 0 && answer.status >= 300)
+            error = client_problem(client, &answer);
+        if (error == 0) {
+            *ret_answer = answer;
+            return 0;
+        }
+        client_answer_free(&answer);
+        if (!client_may_repeat(error) || !client_pause(&patience) || pawl_now_ms() >= until_ms)
+            return error;
+    }
+}
+
+/* ---- extend ---------------------------------------------------------------------------------- */
+
+static int take_extension(pawl_client *client, pawl_lock *lock, size_t index,
+                          const struct client_answer *answer)
+{
+    const int64_t validity_ms = client_integer(answer->json, "validity_ms");
+    const int64_t served_ms = client_integer(answer->json, "served_ms");
+    const int64_t token = answer->status == 201 ? client_integer(answer->json, "token") : 0;
+    if (validity_ms < 0 || served_ms < 0 || token < 0) {
+        client_say(client, "%s extends without a validity", client->server[client->current]);
+        return PAWL_EPROTOCOL;
+    }
+    client_lock_set(lock, index, token, answer->sent_ms + served_ms + validity_ms);
+    return answer->status == 201 ? PAWL_NEW_GRANT : 0;
+}
+
+static int extend_name(pawl_client *client, pawl_lock *lock, size_t index, int64_t ttl_ms,
+                       int64_t until_ms)
+{
+    char path[CLIENT_PATH_MAX];
+    char body[64] = "{}";
+    int error = client_path(client, "/v1/locks/", lock->names[index].name, path);
+    if (error < 0)
+        return error;
+    if (ttl_ms > 0)
+        (void)snprintf(body, sizeof(body), "{\"ttl_ms\": %lld}", (long long)ttl_ms);
+    struct client_request request = {.method = "PATCH",
+                                     .path = path,
+                                     .body = body,
+                                     .lock_id = lock->lock_id,
+                                     .token = pawl_lock_token(lock, index)};
+    struct client_answer answer = {.json = NULL};
+    error = ask_until(client, &request, until_ms, &answer);
+    if (error < 0)
+        return error;
+    error = take_extension(client, lock, index, &answer);
+    client_answer_free(&answer);
+    return error;
+}
+
+int client_extend(pawl_client *client, pawl_lock *lock, int64_t ttl_ms, int64_t until_ms)
+{
+    bool new_grant = false;
+    for (size_t i = 0; i < lock->count; i++) {
+        const int error =
+            extend_name(client, lock, i, ttl_ms > 0 ? ttl_ms : lock->ttl_ms, until_ms);
+        if (error < 0)
+            return error;
+        new_grant |= error == PAWL_NEW_GRANT;
+    }
+    return new_grant ? PAWL_NEW_GRANT : 0;
+}
+
+int pawl_extend(pawl_client *client, pawl_lock *lock, int64_t ttl_ms)
+{
+    if (ttl_ms < 0) {
+        client_say(client, "a time is negative");
+        return PAWL_EINVAL;
+    }
+    return client_extend(client, lock, ttl_ms, pawl_now_ms() + client->call_timeout_ms);
+}
+
+/* ---- release --------------------------------------------------------------------------------- */
+
+static int release_name(pawl_client *client, pawl_lock *lock, size_t index, int64_t until_ms,
+                        bool *ret_released)
+{
+    char path[CLIENT_PATH_MAX];
+    int error = client_path(client, "/v1/locks/", lock->names[index].name, path);
+    if (error < 0)
+        return error;
+    struct client_request request = {.method = "DELETE", .path = path, .lock_id = lock->lock_id};
+    struct client_answer answer = {.json = NULL};
+    error = ask_until(client, &request, until_ms, &answer);
+    if (error < 0)
+        return error;
+    *ret_released = json_is_true(json_object_get(answer.json, "released"));
+    client_answer_free(&answer);
+    return 0;
+}
+
+int pawl_release(pawl_client *client, pawl_lock *lock, bool *ret_released)
+{
+    const int64_t now_ms = pawl_now_ms();
+    bool all = true;
+    int result = 0;
+    for (size_t i = 0; i < lock->count; i++)
+        client_lock_set(lock, i, 0, now_ms);
+    for (size_t i = 0; i < lock->count; i++) {
+        bool released = false;
+        const int error =
+            release_name(client, lock, i, now_ms + client->call_timeout_ms, &released);
+        if (error < 0)
+            result = error;
+        all &= released;
+    }
+    if (result == 0 && ret_released != NULL)
+        *ret_released = all;
+    return result;
+}

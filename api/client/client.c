@@ -1,0 +1,176 @@
+#include "api/client/client.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    CALL_TIMEOUT_DEFAULT_MS = 5000,
+    CALL_TIMEOUT_MOST_MS = 600000,
+    SERVERS_TEXT_MAX = PAWL_SERVERS_MAX * CLIENT_URL_MAX,
+};
+
+const char *pawl_error_name(int error)
+{
+    switch (error) {
+    case PAWL_EINVAL:
+        return "invalid";
+    case PAWL_ENOMEM:
+        return "no-memory";
+    case PAWL_EHELD:
+        return "held";
+    case PAWL_ELOST:
+        return "lost";
+    case PAWL_EUNAVAILABLE:
+        return "unavailable";
+    case PAWL_EREFUSED:
+        return "refused";
+    case PAWL_EEXHAUSTED:
+        return "extensions-exhausted";
+    case PAWL_EPROTOCOL:
+        return "protocol";
+    case PAWL_NEW_GRANT:
+        return "new-grant";
+    default:
+        return error == 0 ? "done" : "unknown";
+    }
+}
+
+int64_t pawl_now_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_BOOTTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+const char *pawl_client_reason(const pawl_client *client)
+{
+    return client->reason;
+}
+
+void client_say(pawl_client *client, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(client->reason, sizeof(client->reason), format, arguments);
+    va_end(arguments);
+}
+
+/* ---- servers --------------------------------------------------------------------------------- */
+
+static int add_server(pawl_client *client, const char *url, size_t len)
+{
+    while (len > 0 && url[len - 1] == '/')
+        len--;
+    const bool known_scheme =
+        strncasecmp(url, "http://", 7) == 0 || strncasecmp(url, "https://", 8) == 0;
+    if (!known_scheme || len < 8 || len >= CLIENT_URL_MAX ||
+        client->server_count == PAWL_SERVERS_MAX)
+        return PAWL_EINVAL;
+    memcpy(client->server[client->server_count], url, len);
+    client->server[client->server_count++][len] = '\0';
+    return 0;
+}
+
+static int add_servers_of_text(pawl_client *client, const char *text)
+{
+    if (strnlen(text, SERVERS_TEXT_MAX) == SERVERS_TEXT_MAX)
+        return PAWL_EINVAL;
+    for (text += strspn(text, " "); *text != '\0'; text += strspn(text, " ")) {
+        const size_t len = strcspn(text, " ");
+        const int error = add_server(client, text, len);
+        if (error < 0)
+            return error;
+        text += len;
+    }
+    return 0;
+}
+
+static int add_servers(pawl_client *client, const struct pawl_options *options)
+{
+    for (size_t i = 0; i < options->server_count; i++) {
+        const char *url = options->servers[i];
+        const int error = add_server(client, url, strlen(url));
+        if (error < 0)
+            return error;
+    }
+    if (options->server_count > 0)
+        return 0;
+    const char *text = getenv("PAWL_SERVER");
+    const int error = add_servers_of_text(client, text != NULL ? text : "");
+    if (error < 0 || client->server_count > 0)
+        return error;
+    return add_server(client, PAWL_SERVER_DEFAULT, strlen(PAWL_SERVER_DEFAULT));
+}
+
+/* ---- client ---------------------------------------------------------------------------------- */
+
+static void init_curl(void)
+{
+    (void)curl_global_init(CURL_GLOBAL_DEFAULT);
+}
+
+int pawl_client_new(const struct pawl_options *options, pawl_client **ret_client)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    const struct pawl_options defaults = {.server_count = 0};
+    if (options == NULL)
+        options = &defaults;
+    if (options->call_timeout_ms < 0 || options->call_timeout_ms > CALL_TIMEOUT_MOST_MS)
+        return PAWL_EINVAL;
+
+    pawl_client *client = calloc(1, sizeof(*client));
+    if (client == NULL)
+        return PAWL_ENOMEM;
+    client->call_timeout_ms =
+        options->call_timeout_ms > 0 ? options->call_timeout_ms : CALL_TIMEOUT_DEFAULT_MS;
+    int error = add_servers(client, options);
+    if (error < 0)
+        goto out;
+    (void)pthread_once(&once, init_curl);
+    client->curl = curl_easy_init();
+    if (client->curl == NULL)
+        error = PAWL_ENOMEM;
+out:
+    if (error < 0)
+        pawl_client_free(client);
+    else
+        *ret_client = client;
+    return error;
+}
+
+void pawl_client_free(pawl_client *client)
+{
+    if (client == NULL)
+        return;
+    curl_easy_cleanup(client->curl);
+    free(client);
+}
+
+/* ---- attempts -------------------------------------------------------------------------------- */
+
+int64_t client_attempt_ms(const pawl_client *client)
+{
+    return client->call_timeout_ms / (int64_t)client->server_count;
+}
+
+struct client_patience client_patience(int64_t until_ms)
+{
+    return (struct client_patience){.until_ms = until_ms, .pause_ms = CLIENT_PAUSE_LEAST_MS};
+}
+
+bool client_pause(struct client_patience *patience)
+{
+    const int64_t left_ms = patience->until_ms - pawl_now_ms();
+    if (left_ms <= 0)
+        return false;
+    const int64_t pause_ms = patience->pause_ms < left_ms ? patience->pause_ms : left_ms;
+    (void)nanosleep(
+        &(struct timespec){.tv_sec = pause_ms / 1000, .tv_nsec = pause_ms % 1000 * 1000000}, NULL);
+    patience->pause_ms *= 2;
+    if (patience->pause_ms > CLIENT_PAUSE_MOST_MS)
+        patience->pause_ms = CLIENT_PAUSE_MOST_MS;
+    return true;
+}

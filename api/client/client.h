@@ -1,0 +1,118 @@
+/* What the files of the client share: one HTTP call to one of the servers, its answer, and the lock
+ * that others read while it is extended. */
+#ifndef API_CLIENT_CLIENT_H
+#define API_CLIENT_CLIENT_H
+
+#include "api/client/pawl.h"
+
+#include <pthread.h>
+
+#include <curl/curl.h>
+#include <jansson.h>
+
+enum {
+    CLIENT_URL_MAX = 256, /* bytes of a server's URL, terminated */
+    CLIENT_REASON_MAX = 512,
+    CLIENT_PATH_MAX = 4096,
+    CLIENT_TYPE_MAX = 48,            /* bytes of a problem's type, without urn:pawl: */
+    CLIENT_ANSWER_MAX = 4 * 1 << 20, /* bytes of a body; a page of a listing is below 1 MB */
+    CLIENT_PAUSE_LEAST_MS = 50,      /* between two attempts, doubled each time */
+    CLIENT_PAUSE_MOST_MS = 1000,
+};
+
+struct pawl_client {
+    CURL *curl;
+    char server[PAWL_SERVERS_MAX][CLIENT_URL_MAX]; /* without a slash at the end */
+    size_t server_count;
+    size_t current; /* the one to ask next */
+    bool reached;   /* the last request may have reached a server */
+    int64_t call_timeout_ms;
+    char reason[CLIENT_REASON_MAX];
+};
+
+/* ---- one call -------------------------------------------------------------------------------- */
+
+struct client_request {
+    const char *method;
+    const char *path;    /* encoded, with its query */
+    char *body;          /* JSON; NULL: none */
+    const char *lock_id; /* the header; NULL: none */
+    int64_t token;       /* the header; 0: none */
+    int64_t timeout_ms;
+};
+
+struct client_answer {
+    int64_t sent_ms; /* on the boot clock, before the request left */
+    long status;
+    json_t *json;               /* the body; NULL: it is no JSON */
+    char type[CLIENT_TYPE_MAX]; /* of a problem: "held", say; empty: it is none */
+};
+
+/* Asks the current server once. PAWL_EUNAVAILABLE: no answer came; @client->reached says whether
+ * the request may have, and the next call asks the next server. PAWL_ENOMEM, PAWL_EPROTOCOL. On
+ * success client_answer_free() is the caller's duty. */
+PAWL_CHECKED int client_ask(pawl_client *client, const struct client_request *request,
+                            struct client_answer *ret_answer);
+void client_answer_free(struct client_answer *answer);
+
+/* Copies the sentence of a problem to the client's reason, and says which error it is. */
+int client_problem(pawl_client *client, const struct client_answer *answer);
+
+/* True for an error or an answer that another attempt, or another server, may mend. */
+bool client_may_repeat(int error);
+
+void client_say(pawl_client *client, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* A member of an answer. -1 or NULL where it is missing. */
+int64_t client_integer(const json_t *json, const char *name);
+const char *client_text(const json_t *json, const char *name);
+
+/* Writes @prefix and @name, percent-encoded but for slashes. PAWL_EINVAL: the name is empty or too
+ * long. */
+PAWL_CHECKED int client_path(pawl_client *client, const char *prefix, const char *name,
+                             char ret_path[static CLIENT_PATH_MAX]);
+
+/* ---- attempts -------------------------------------------------------------------------------- */
+
+/* How long one attempt may take, so that there is time for another server in a call's timeout. */
+int64_t client_attempt_ms(const pawl_client *client);
+
+/* How long to go on trying. */
+struct client_patience {
+    int64_t until_ms;
+    int64_t pause_ms;
+};
+
+struct client_patience client_patience(int64_t until_ms);
+
+/* Pauses before the next attempt. False: the time is over. */
+bool client_pause(struct client_patience *patience);
+
+/* ---- the lock -------------------------------------------------------------------------------- */
+
+struct client_name {
+    char name[PAWL_NAME_MAX + 1];
+    int64_t token;
+    int64_t deadline_ms;
+};
+
+struct pawl_lock {
+    pthread_mutex_t mutex; /* guards tokens and deadlines */
+    char lock_id[PAWL_LOCK_ID_MAX + 1];
+    int64_t ttl_ms;
+    size_t count;
+    struct client_name names[];
+};
+
+/* A lock of @count names without tokens. NULL: memory is short. */
+pawl_lock *client_lock_new(const char *const *names, size_t count, const char *lock_id,
+                           int64_t ttl_ms);
+
+/* A token of 0 leaves the token as it is. */
+void client_lock_set(pawl_lock *lock, size_t index, int64_t token, int64_t deadline_ms);
+
+/* pawl_extend() with another bound. */
+PAWL_CHECKED int client_extend(pawl_client *client, pawl_lock *lock, int64_t ttl_ms,
+                               int64_t until_ms);
+
+#endif

@@ -1,0 +1,94 @@
+#include "api/client/client.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+pawl_lock *client_lock_new(const char *const *names, size_t count, const char *lock_id,
+                           int64_t ttl_ms)
+{
+    assert(count >= 1 && count <= PAWL_NAMES_MAX);
+    pawl_lock *lock = calloc(1, sizeof(*lock) + count * sizeof(lock->names[0]));
+    if (lock == NULL)
+        return NULL;
+    (void)pthread_mutex_init(&lock->mutex, NULL);
+    lock->count = count;
+    lock->ttl_ms = ttl_ms;
+    for (size_t i = 0; i < count; i++)
+        memcpy(lock->names[i].name, names[i], strnlen(names[i], PAWL_NAME_MAX));
+    memcpy(lock->lock_id, lock_id, strnlen(lock_id, PAWL_LOCK_ID_MAX));
+    return lock;
+}
+
+void pawl_lock_free(pawl_lock *lock)
+{
+    if (lock == NULL)
+        return;
+    (void)pthread_mutex_destroy(&lock->mutex);
+    free(lock);
+}
+
+void client_lock_set(pawl_lock *lock, size_t index, int64_t token, int64_t deadline_ms)
+{
+    assert(index < lock->count);
+    (void)pthread_mutex_lock(&lock->mutex);
+    if (token > 0)
+        lock->names[index].token = token;
+    lock->names[index].deadline_ms = deadline_ms;
+    (void)pthread_mutex_unlock(&lock->mutex);
+}
+
+/* ---- questions of any thread ----------------------------------------------------------------- */
+
+/* The mutex is no part of what a lock says. */
+static pthread_mutex_t *mutex_of(const pawl_lock *lock)
+{
+    return &((pawl_lock *)(uintptr_t)lock)->mutex;
+}
+
+int64_t pawl_lock_token(const pawl_lock *lock, size_t index)
+{
+    if (index >= lock->count)
+        return -1;
+    (void)pthread_mutex_lock(mutex_of(lock));
+    const int64_t token = lock->names[index].token;
+    (void)pthread_mutex_unlock(mutex_of(lock));
+    return token;
+}
+
+int64_t pawl_lock_deadline_ms(const pawl_lock *lock)
+{
+    (void)pthread_mutex_lock(mutex_of(lock));
+    int64_t earliest_ms = lock->names[0].deadline_ms;
+    for (size_t i = 1; i < lock->count; i++)
+        if (lock->names[i].deadline_ms < earliest_ms)
+            earliest_ms = lock->names[i].deadline_ms;
+    (void)pthread_mutex_unlock(mutex_of(lock));
+    return earliest_ms;
+}
+
+int64_t pawl_lock_left_ms(const pawl_lock *lock)
+{
+    const int64_t left_ms = pawl_lock_deadline_ms(lock) - pawl_now_ms();
+    return left_ms > 0 ? left_ms : 0;
+}
+
+int64_t pawl_lock_ttl_ms(const pawl_lock *lock)
+{
+    return lock->ttl_ms;
+}
+
+size_t pawl_lock_count(const pawl_lock *lock)
+{
+    return lock->count;
+}
+
+const char *pawl_lock_name(const pawl_lock *lock, size_t index)
+{
+    return index < lock->count ? lock->names[index].name : NULL;
+}
+
+const char *pawl_lock_id(const pawl_lock *lock)
+{
+    return lock->lock_id;
+}

@@ -1,0 +1,181 @@
+/* The client of Pawl: acquire, extend and release locks of a pawld over HTTP, and read fencing
+ * tokens. This header stands alone; link with -lpawl.
+ *
+ *     pawl_client *client = NULL;
+ *     pawl_lock *lock = NULL;
+ *     if (pawl_client_new(NULL, &client) < 0)
+ *         ...
+ *     if (pawl_acquire(client, &(struct pawl_request){.names = &name, .name_count = 1}, &lock) < 0)
+ *         errx(1, "%s", pawl_client_reason(client));
+ *     write_guarded(pawl_lock_token(lock, 0), ...);
+ *     (void)pawl_release(client, lock, NULL);
+ *     pawl_lock_free(lock);
+ *     pawl_client_free(client);
+ *
+ * Times are milliseconds. A deadline is a time of CLOCK_BOOTTIME, which counts suspension; compare
+ * it with pawl_now_ms(). The deadline of a lock is the time that the request was sent, plus the
+ * answer's served_ms and validity_ms. It is safe with any delay of the network.
+ *
+ * A holder that is stopped past its deadline still believes that it holds the lock. No client can
+ * prevent that. So give the token along with every write, and check it where the write lands.
+ *
+ * Threads: a client and a lock each serve one thread at a time. Exceptions are said at the
+ * function. Errors: functions return a negative pawl_error. Outputs are untouched then, and
+ * pawl_client_reason() has a sentence. */
+#ifndef PAWL_H
+#define PAWL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define PAWL_CHECKED __attribute__((warn_unused_result))
+#define PAWL_PUBLIC  __attribute__((visibility("default")))
+#else
+#define PAWL_CHECKED
+#define PAWL_PUBLIC
+#endif
+
+#define PAWL_SERVER_DEFAULT "http://127.0.0.1:7380"
+
+enum {
+    PAWL_SERVERS_MAX = 8,
+    PAWL_NAMES_MAX = 64,  /* that one lock can have */
+    PAWL_NAME_MAX = 255,  /* bytes of a name */
+    PAWL_OWNER_MAX = 128, /* bytes of a label */
+    PAWL_LOCK_ID_MAX = 64,
+};
+
+enum pawl_error {
+    PAWL_EINVAL = -1, /* an argument is wrong, or the server says that one is: do not repeat */
+    PAWL_ENOMEM = -2, /* memory is short */
+    PAWL_EHELD = -3,  /* another one holds it, and did so until the wait ended: try later */
+    PAWL_ELOST = -4,  /* the lock is not held any more: stop the work */
+    PAWL_EUNAVAILABLE = -5, /* no server answered, or none has a majority: try later. A lock that
+                             * is held stays so until its deadline */
+    PAWL_EREFUSED = -6,     /* refused for a reason that waiting does not mend: read the reason */
+    PAWL_EEXHAUSTED = -7,   /* extended as often as is allowed: acquire anew */
+    PAWL_EPROTOCOL = -8,    /* the answer is not one of a pawld: check the address */
+};
+
+/* A result of pawl_extend() that is no error: the lock was acquired again, and its tokens may be
+ * higher. Somebody else may have held it in between. Take the new tokens, claim with them, and read
+ * again what the work depends on. */
+enum {
+    PAWL_NEW_GRANT = 1
+};
+
+/* The name of an error, such as "held". Static. */
+PAWL_PUBLIC const char *pawl_error_name(int error);
+
+/* The time now on the clock of all deadlines. Any thread. */
+PAWL_PUBLIC int64_t pawl_now_ms(void);
+
+/* ---- client ---------------------------------------------------------------------------------- */
+
+typedef struct pawl_client pawl_client;
+
+struct pawl_options {
+    const char *const *servers; /* URLs such as "http://127.0.0.1:7380". The next one is tried when
+                                 * one does not answer. Copied */
+    size_t server_count;        /* 0: those of PAWL_SERVER, with spaces between; or the default */
+    int64_t call_timeout_ms;    /* 0: 5000. How long a call may take, beyond what it waits for */
+};
+
+/* @options NULL: all defaults. PAWL_EINVAL (no reason can be read), PAWL_ENOMEM. */
+PAWL_PUBLIC PAWL_CHECKED int pawl_client_new(const struct pawl_options *options,
+                                             pawl_client **ret_client);
+
+/* NULL is allowed. */
+PAWL_PUBLIC void pawl_client_free(pawl_client *client);
+
+/* What went wrong last, a sentence. Valid until the next call with @client. */
+PAWL_PUBLIC const char *pawl_client_reason(const pawl_client *client);
+
+/* ---- locks ----------------------------------------------------------------------------------- */
+
+typedef struct pawl_lock pawl_lock;
+
+/* Who is in the way of an acquisition. */
+struct pawl_holder {
+    const char *name;       /* the lock's; NULL: not known */
+    const char *owner;      /* the holder's label; NULL: not known */
+    int64_t retry_after_ms; /* its lease ends then, unless it is extended; -1: not known */
+};
+
+struct pawl_request {
+    const char *const *names; /* several are acquired all or none */
+    size_t name_count;        /* 1 to PAWL_NAMES_MAX */
+    int64_t ttl_ms;           /* 0: the fleet's default */
+    int64_t wait_ms;          /* how long to wait where another one holds it; -1: without end */
+    const char *owner;        /* a label that others see; NULL: none */
+
+    /* Called at most once, before the wait begins. NULL: nobody wants to know. @holder is valid
+     * during the call. */
+    void (*waiting)(void *user, const struct pawl_holder *holder);
+    void *user;
+};
+
+/* Acquires. Repeats where an answer is lost, under the same lock id, so that no lock is left behind
+ * that nobody knows of. Where no server answers at all, it gives up after the call timeout.
+ * PAWL_EHELD, PAWL_EUNAVAILABLE, PAWL_EREFUSED, PAWL_EINVAL, PAWL_ENOMEM,
+ * PAWL_EPROTOCOL. The lock is the caller's: pawl_lock_free(). */
+PAWL_PUBLIC PAWL_CHECKED int pawl_acquire(pawl_client *client, const struct pawl_request *request,
+                                          pawl_lock **ret_lock);
+
+/* Extends all names of @lock by @ttl_ms from now on (0: as acquired). Takes no longer than the
+ * client's call timeout. 0, PAWL_NEW_GRANT, PAWL_ELOST, PAWL_EUNAVAILABLE (the deadline stands),
+ * PAWL_EEXHAUSTED (the deadline stands), PAWL_EREFUSED, PAWL_EPROTOCOL. */
+PAWL_PUBLIC PAWL_CHECKED int pawl_extend(pawl_client *client, pawl_lock *lock, int64_t ttl_ms);
+
+/* Releases all names of @lock; its deadline is now. @ret_released, if not NULL: it was held until
+ * now. PAWL_EUNAVAILABLE: not known; the lease ends by itself. Safe to repeat. */
+PAWL_PUBLIC int pawl_release(pawl_client *client, pawl_lock *lock, bool *ret_released);
+
+/* Frees the memory and releases nothing. NULL is allowed. */
+PAWL_PUBLIC void pawl_lock_free(pawl_lock *lock);
+
+/* Any thread may ask these, also while another one extends @lock. */
+PAWL_PUBLIC int64_t pawl_lock_token(const pawl_lock *lock, size_t index); /* of that name */
+PAWL_PUBLIC int64_t pawl_lock_deadline_ms(const pawl_lock *lock); /* the earliest of its names */
+PAWL_PUBLIC int64_t pawl_lock_left_ms(const pawl_lock *lock);     /* until then; 0 when it passed */
+PAWL_PUBLIC int64_t pawl_lock_ttl_ms(const pawl_lock *lock);
+PAWL_PUBLIC size_t pawl_lock_count(const pawl_lock *lock);
+PAWL_PUBLIC const char *pawl_lock_name(const pawl_lock *lock, size_t index);
+PAWL_PUBLIC const char *pawl_lock_id(const pawl_lock *lock);
+
+/* ---- renewal --------------------------------------------------------------------------------- */
+
+typedef struct pawl_renewer pawl_renewer;
+
+/* Extends @lock from a thread of its own, each time a third of the lease has passed. Ends by itself
+ * when the lock is lost or cannot be extended any more. @client and @lock are borrowed until
+ * pawl_renewer_stop(): ask @lock for its deadline and tokens, and call nothing else with the two.
+ * PAWL_ENOMEM (threads and descriptors count too). */
+PAWL_PUBLIC PAWL_CHECKED int pawl_renewer_start(pawl_client *client, pawl_lock *lock,
+                                                pawl_renewer **ret_renewer);
+
+/* A descriptor that gets readable with each change: extended, or ended. For poll(); do not read it
+ * and do not close it. */
+PAWL_PUBLIC int pawl_renewer_fd(const pawl_renewer *renewer);
+
+/* How it stands, and makes the descriptor unreadable. 0: it renews, or tries to; the deadline of
+ * the lock counts. Otherwise it ended, and the holder must stop before the deadline:
+ * PAWL_NEW_GRANT, PAWL_ELOST, PAWL_EEXHAUSTED, PAWL_EREFUSED, PAWL_EPROTOCOL, PAWL_ENOMEM.
+ * PAWL_EUNAVAILABLE: the deadline passed without an answer. */
+PAWL_PUBLIC PAWL_CHECKED int pawl_renewer_look(pawl_renewer *renewer);
+
+/* Waits for an extension that is under way, at most the client's call timeout, and frees. NULL is
+ * allowed. */
+PAWL_PUBLIC void pawl_renewer_stop(pawl_renewer *renewer);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

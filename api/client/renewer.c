@@ -1,0 +1,136 @@
+/* The renewer: a thread that extends a lock until it is told to stop, or cannot. */
+#include "api/client/client.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+struct pawl_renewer {
+    pawl_client *client;
+    pawl_lock *lock;
+    pthread_t thread;
+    int changed_fd; /* the holder's */
+    int stop_fd;
+    int timer_fd;      /* of the boot clock */
+    _Atomic int state; /* what pawl_renewer_look() says */
+};
+
+static void signal_fd(int fd)
+{
+    (void)eventfd_write(fd, 1); /* fails only where it is readable for a long time already */
+}
+
+/* Waits until @at_ms. False: the renewer has to stop. */
+static bool wait_until(const struct pawl_renewer *renewer, int64_t at_ms)
+{
+    const int64_t at = at_ms > 0 ? at_ms : 1; /* 0 would disarm the timer */
+    const struct itimerspec timer = {
+        .it_value = {.tv_sec = at / 1000, .tv_nsec = at % 1000 * 1000000},
+    };
+    (void)timerfd_settime(renewer->timer_fd, TFD_TIMER_ABSTIME, &timer, NULL);
+    struct pollfd fds[] = {{.fd = renewer->stop_fd, .events = POLLIN},
+                           {.fd = renewer->timer_fd, .events = POLLIN}};
+    while (poll(fds, 2, -1) < 0)
+        ; /* a signal; the client's thread may have handlers */
+    return (fds[0].revents & POLLIN) == 0;
+}
+
+static int64_t after_a_third(const pawl_lock *lock)
+{
+    return pawl_lock_deadline_ms(lock) - lock->ttl_ms * 2 / 3;
+}
+
+static void *renew(void *user)
+{
+    struct pawl_renewer *renewer = user;
+    int64_t pause_ms = CLIENT_PAUSE_LEAST_MS;
+    int64_t next_ms = after_a_third(renewer->lock);
+    while (wait_until(renewer, next_ms)) {
+        const int64_t deadline_ms = pawl_lock_deadline_ms(renewer->lock);
+        const int64_t most_ms = pawl_now_ms() + renewer->client->call_timeout_ms;
+        int state = PAWL_EUNAVAILABLE;
+        if (pawl_now_ms() < deadline_ms)
+            state = client_extend(renewer->client, renewer->lock, renewer->lock->ttl_ms,
+                                  deadline_ms < most_ms ? deadline_ms : most_ms);
+        if (state == 0) {
+            pause_ms = CLIENT_PAUSE_LEAST_MS;
+            next_ms = after_a_third(renewer->lock);
+            signal_fd(renewer->changed_fd);
+        } else if (state == PAWL_EUNAVAILABLE && pawl_now_ms() < deadline_ms) {
+            next_ms = pawl_now_ms() + pause_ms;
+            pause_ms =
+                pause_ms * 2 < CLIENT_PAUSE_MOST_MS ? pause_ms * 2 : (int64_t)CLIENT_PAUSE_MOST_MS;
+        } else {
+            atomic_store(&renewer->state, state);
+            signal_fd(renewer->changed_fd);
+            return NULL;
+        }
+    }
+    return NULL;
+}
+
+static void free_renewer(struct pawl_renewer *renewer)
+{
+    const int fds[] = {renewer->changed_fd, renewer->stop_fd, renewer->timer_fd};
+    for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+        if (fds[i] >= 0)
+            (void)close(fds[i]);
+    free(renewer);
+}
+
+/* The thread takes no signals: they are the program's. */
+static int start_thread(struct pawl_renewer *renewer)
+{
+    sigset_t all;
+    sigset_t before;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int error = pthread_create(&renewer->thread, NULL, renew, renewer);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error == 0 ? 0 : PAWL_ENOMEM;
+}
+
+int pawl_renewer_start(pawl_client *client, pawl_lock *lock, pawl_renewer **ret_renewer)
+{
+    struct pawl_renewer *renewer = calloc(1, sizeof(*renewer));
+    if (renewer == NULL)
+        return PAWL_ENOMEM;
+    renewer->client = client;
+    renewer->lock = lock;
+    renewer->changed_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    renewer->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    renewer->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    const bool has_all =
+        renewer->changed_fd >= 0 && renewer->stop_fd >= 0 && renewer->timer_fd >= 0;
+    if (!has_all || start_thread(renewer) < 0) {
+        free_renewer(renewer);
+        return PAWL_ENOMEM;
+    }
+    *ret_renewer = renewer;
+    return 0;
+}
+
+int pawl_renewer_fd(const pawl_renewer *renewer)
+{
+    return renewer->changed_fd;
+}
+
+int pawl_renewer_look(pawl_renewer *renewer)
+{
+    eventfd_t count;
+    (void)eventfd_read(renewer->changed_fd, &count);
+    return atomic_load(&renewer->state);
+}
+
+void pawl_renewer_stop(pawl_renewer *renewer)
+{
+    if (renewer == NULL)
+        return;
+    signal_fd(renewer->stop_fd);
+    (void)pthread_join(renewer->thread, NULL);
+    free_renewer(renewer);
+}

@@ -1,0 +1,263 @@
+/* One HTTP call with libcurl: the request, the body of the answer, and what a problem says. */
+#include "api/client/client.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CONNECT_TIMEOUT_MS = 2000,
+    KEEPALIVE_IDLE_S = 10, /* a server's machine that is gone ends a long wait after about 25 s */
+    KEEPALIVE_EACH_S = 5,
+};
+
+static const char type_prefix[] = "urn:pawl:";
+
+/* ---- body ------------------------------------------------------------------------------------ */
+
+struct body {
+    char *text;
+    size_t len;
+    bool full; /* too long, or memory is short */
+};
+
+static size_t take_body(char *data, size_t size, size_t count, void *user)
+{
+    struct body *body = user;
+    const size_t len = size * count;
+    if (len > CLIENT_ANSWER_MAX - body->len) {
+        body->full = true;
+        return 0;
+    }
+    char *text = realloc(body->text, body->len + len + 1);
+    if (text == NULL) {
+        body->full = true;
+        return 0;
+    }
+    memcpy(text + body->len, data, len);
+    body->text = text;
+    body->len += len;
+    return len;
+}
+
+/* ---- request --------------------------------------------------------------------------------- */
+
+static bool add_header(struct curl_slist **headers, const char *header)
+{
+    struct curl_slist *longer = curl_slist_append(*headers, header);
+    if (longer == NULL)
+        return false;
+    *headers = longer;
+    return true;
+}
+
+/* On failure *ret_headers holds what was made until then. */
+static bool make_headers(const struct client_request *request, struct curl_slist **ret_headers)
+{
+    char header[128];
+    if (!add_header(ret_headers, "Expect:") ||
+        !add_header(ret_headers, "Content-Type: application/json"))
+        return false;
+    if (request->lock_id != NULL) {
+        (void)snprintf(header, sizeof(header), "Lock-Id: %s", request->lock_id);
+        if (!add_header(ret_headers, header))
+            return false;
+    }
+    if (request->token > 0) {
+        (void)snprintf(header, sizeof(header), "Fencing-Token: %lld", (long long)request->token);
+        if (!add_header(ret_headers, header))
+            return false;
+    }
+    return true;
+}
+
+/* A program that the holder starts gets no connection of the client. */
+static int close_on_exec(void *user, curl_socket_t fd, curlsocktype purpose)
+{
+    (void)user;
+    (void)purpose;
+    (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+    return CURL_SOCKOPT_OK;
+}
+
+static void set_options(CURL *curl, const struct client_request *request, struct body *body,
+                        struct curl_slist *headers)
+{
+    const long timeout_ms = (long)(request->timeout_ms > 1 ? request->timeout_ms : 1);
+    curl_easy_reset(curl);
+    curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request->method);
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+    if (request->body != NULL) {
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE, (long)strlen(request->body));
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request->body);
+    }
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, body);
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, timeout_ms);
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS,
+                     timeout_ms < CONNECT_TIMEOUT_MS ? timeout_ms : (long)CONNECT_TIMEOUT_MS);
+    curl_easy_setopt(curl, CURLOPT_SOCKOPTFUNCTION, close_on_exec);
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
+    curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);
+    curl_easy_setopt(curl, CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_IDLE_S);
+    curl_easy_setopt(curl, CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_EACH_S);
+}
+
+/* ---- answer ---------------------------------------------------------------------------------- */
+
+int64_t client_integer(const json_t *json, const char *name)
+{
+    const json_t *value = json_object_get(json, name);
+    return json_is_integer(value) ? json_integer_value(value) : -1;
+}
+
+const char *client_text(const json_t *json, const char *name)
+{
+    return json_string_value(json_object_get(json, name));
+}
+
+void client_answer_free(struct client_answer *answer)
+{
+    json_decref(answer->json);
+    answer->json = NULL;
+}
+
+static void read_answer(CURL *curl, const struct body *body, struct client_answer *ret_answer)
+{
+    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &ret_answer->status);
+    if (body->text != NULL)
+        ret_answer->json = json_loadb(body->text, body->len, 0, NULL);
+    const char *type = client_text(ret_answer->json, "type");
+    const size_t prefix_len = sizeof(type_prefix) - 1;
+    if (type != NULL && strncmp(type, type_prefix, prefix_len) == 0)
+        (void)snprintf(ret_answer->type, sizeof(ret_answer->type), "%s", type + prefix_len);
+}
+
+/* False where no connection came about. */
+static bool may_have_reached(CURLcode code)
+{
+    return code != CURLE_COULDNT_RESOLVE_HOST && code != CURLE_COULDNT_CONNECT &&
+           code != CURLE_URL_MALFORMAT && code != CURLE_UNSUPPORTED_PROTOCOL;
+}
+
+/* The error of a call that brought no answer. */
+static int no_answer(pawl_client *client, CURLcode code, bool full)
+{
+    const char *server = client->server[client->current];
+    if (full) {
+        client_say(client, "the answer of %s is too long, or memory is short", server);
+        return PAWL_EPROTOCOL;
+    }
+    client_say(client, "%s does not answer: %s", server, curl_easy_strerror(code));
+    client->current = (client->current + 1) % client->server_count;
+    if (code == CURLE_OUT_OF_MEMORY)
+        return PAWL_ENOMEM;
+    return code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL ? PAWL_EINVAL
+                                                                             : PAWL_EUNAVAILABLE;
+}
+
+int client_ask(pawl_client *client, const struct client_request *request,
+               struct client_answer *ret_answer)
+{
+    int error = PAWL_ENOMEM;
+    char url[CLIENT_URL_MAX + CLIENT_PATH_MAX];
+    struct curl_slist *headers = NULL;
+    struct body body = {.text = NULL};
+
+    client_say(client, "memory is short");
+    client->reached = false;
+    (void)snprintf(url, sizeof(url), "%s%s", client->server[client->current], request->path);
+    if (!make_headers(request, &headers))
+        goto out;
+    set_options(client->curl, request, &body, headers);
+    if (curl_easy_setopt(client->curl, CURLOPT_URL, url) != CURLE_OK)
+        goto out;
+
+    struct client_answer answer = {.sent_ms = pawl_now_ms()};
+    const CURLcode code = curl_easy_perform(client->curl);
+    client->reached = may_have_reached(code);
+    if (code != CURLE_OK) {
+        error = no_answer(client, code, body.full);
+        goto out;
+    }
+    read_answer(client->curl, &body, &answer);
+    *ret_answer = answer;
+    error = 0;
+out:
+    curl_slist_free_all(headers);
+    free(body.text);
+    return error;
+}
+
+/* ---- problems -------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *type;
+    int error;
+} problems[] = {
+    {"held", PAWL_EHELD},
+    {"wait-timeout", PAWL_EHELD},
+    {"contended", PAWL_EHELD},
+    {"lock-lost", PAWL_ELOST},
+    {"extensions-exhausted", PAWL_EEXHAUSTED},
+    {"no-quorum", PAWL_EUNAVAILABLE},
+    {"too-slow", PAWL_EUNAVAILABLE},
+    {"not-ready", PAWL_EUNAVAILABLE},
+    {"no-memory", PAWL_EUNAVAILABLE},
+    {"stopping", PAWL_EUNAVAILABLE},
+    {"busy", PAWL_EUNAVAILABLE},
+    {"too-many-waiters", PAWL_EUNAVAILABLE},
+    {"request-timeout", PAWL_EUNAVAILABLE},
+};
+
+static int problem_error(const struct client_answer *answer)
+{
+    for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++)
+        if (strcmp(answer->type, problems[i].type) == 0)
+            return problems[i].error;
+    if (answer->status >= 500 || answer->status == 429) /* a proxy's too */
+        return PAWL_EUNAVAILABLE;
+    if (answer->type[0] == '\0')
+        return PAWL_EPROTOCOL;
+    return answer->status == 400 ? PAWL_EINVAL : PAWL_EREFUSED;
+}
+
+int client_problem(pawl_client *client, const struct client_answer *answer)
+{
+    const int error = problem_error(answer);
+    const char *detail = client_text(answer->json, "detail");
+    if (answer->type[0] != '\0' && detail != NULL)
+        client_say(client, "%s", detail);
+    else
+        client_say(client, "%s answers %ld, not as a pawld does", client->server[client->current],
+                   answer->status);
+    if (error == PAWL_EUNAVAILABLE)
+        client->current = (client->current + 1) % client->server_count;
+    return error;
+}
+
+bool client_may_repeat(int error)
+{
+    return error == PAWL_EUNAVAILABLE;
+}
+
+int client_path(pawl_client *client, const char *prefix, const char *name,
+                char ret_path[static CLIENT_PATH_MAX])
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._~:@/-";
+    const size_t len = strnlen(name, PAWL_NAME_MAX + 1);
+    if (len == 0 || len > PAWL_NAME_MAX) {
+        client_say(client, "a name has 1 to %d characters", PAWL_NAME_MAX);
+        return PAWL_EINVAL;
+    }
+    size_t at = (size_t)snprintf(ret_path, CLIENT_PATH_MAX, "%s", prefix);
+    for (size_t i = 0; i < len; i++) {
+        const bool as_it_is = strchr(plain, name[i]) != NULL;
+        at += (size_t)snprintf(ret_path + at, CLIENT_PATH_MAX - at, as_it_is ? "%c" : "%%%02X",
+                               (unsigned char)name[i]);
+    }
+    return 0;
+}
