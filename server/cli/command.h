@@ -1,0 +1,20 @@
+/* A command that is to run under a lock. */
+#ifndef SERVER_CLI_COMMAND_H
+#define SERVER_CLI_COMMAND_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cli_command {
+    char **argv;           /* NULL-terminated; looked up in PATH */
+    int signal;            /* that asks it to end */
+    int64_t kill_after_ms; /* from then until SIGKILL */
+    int64_t margin_ms;     /* before the deadline it is killed: that takes time, too */
+    int64_t deadline_ms;   /* on the boot clock: nothing of it may run then */
+    sigset_t mask;         /* of signals, that it gets */
+    bool foreground;       /* it stays in the process group of `pawl lock` */
+    bool terminal;         /* its group becomes the terminal's foreground group */
+};
+
+#endif

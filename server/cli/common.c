@@ -1,0 +1,107 @@
+#include "server/cli/common.h"
+
+#include "server/system/options.h"
+
+#include <limits.h>
+#include <pwd.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    DURATION_DIGITS_MAX = 12,
+    SERVER_MAX = 256,    /* bytes of a URL */
+    SENTENCE_MAX = 1024, /* bytes; longer ones are cut */
+};
+
+bool cli_duration(const char *text, int64_t *ret_ms)
+{
+    static const struct {
+        const char *unit;
+        int64_t ms;
+    } units[] = {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}, {"d", 86400000}};
+    char digits[DURATION_DIGITS_MAX + 1];
+    int64_t number;
+    const size_t len = strspn(text, "0123456789");
+    if (len == 0 || len > DURATION_DIGITS_MAX)
+        return false;
+    (void)snprintf(digits, sizeof(digits), "%.*s", (int)len, text);
+    if (!server_options_number(digits, 0, INT64_MAX / units[4].ms, &number))
+        return false;
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        if (strcmp(text + len, units[i].unit) == 0) {
+            *ret_ms = number * units[i].ms;
+            return true;
+        }
+    }
+    if (number != 0 || text[len] != '\0')
+        return false;
+    *ret_ms = 0;
+    return true;
+}
+
+/* ---- sentences ------------------------------------------------------------------------------- */
+
+int cli_say(const char *format, ...)
+{
+    char sentence[SENTENCE_MAX];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(sentence, sizeof(sentence), format, arguments);
+    va_end(arguments);
+    (void)server_options_error("%s", sentence);
+    return CLI_EXIT_ERROR;
+}
+
+int cli_parse(const struct argp *parser, int argc, char **argv, void *input)
+{
+    return argp_parse(parser, argc, argv, ARGP_IN_ORDER, NULL, input) == 0 ? 0 : CLI_EXIT_ERROR;
+}
+
+/* ---- client ---------------------------------------------------------------------------------- */
+
+pawl_client *cli_client(const struct cli_globals *globals)
+{
+    pawl_client *client = NULL;
+    const int error = pawl_client_new(
+        &(struct pawl_options){.servers = globals->servers, .server_count = globals->server_count},
+        &client);
+    if (error == PAWL_EINVAL)
+        (void)cli_say("a server is a URL such as http://127.0.0.1:7380, and there are at most %d",
+                      PAWL_SERVERS_MAX);
+    else if (error < 0)
+        (void)cli_say("memory is short");
+    return error < 0 ? NULL : client;
+}
+
+int cli_failed(const pawl_client *client, int error)
+{
+    (void)cli_say("%s", pawl_client_reason(client));
+    if (error == PAWL_EHELD)
+        return CLI_EXIT_NOT_ACQUIRED;
+    return error == PAWL_ELOST ? CLI_EXIT_LOST : CLI_EXIT_ERROR;
+}
+
+void cli_label(char ret_label[static PAWL_OWNER_MAX + 1])
+{
+    char host[HOST_NAME_MAX + 1] = "";
+    const struct passwd *user = getpwuid(geteuid());
+    (void)gethostname(host, sizeof(host) - 1);
+    (void)snprintf(ret_label, PAWL_OWNER_MAX + 1, "%.60s@%.60s",
+                   user != NULL ? user->pw_name : "somebody", host);
+}
+
+void cli_set_servers(const struct cli_globals *globals)
+{
+    char text[PAWL_SERVERS_MAX * SERVER_MAX] = "";
+    size_t at = 0;
+    for (size_t i = 0; i < globals->server_count; i++)
+        at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%.*s", i > 0 ? " " : "",
+                               SERVER_MAX - 2, globals->servers[i]);
+    if (at > 0)
+        (void)setenv("PAWL_SERVER", text, 1);
+    else if (getenv("PAWL_SERVER") == NULL)
+        (void)setenv("PAWL_SERVER", PAWL_SERVER_DEFAULT, 1);
+}

@@ -1,0 +1,58 @@
+#include "server/cli/descendants.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+void cli_descendants_adopt(void)
+{
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL);
+}
+
+enum {
+    WORD_MAX = 16, /* bytes of a process id, terminated */
+};
+
+/* Appends the children of @parent to @list, which has @count already. Returns the new count. */
+static size_t add_children(pid_t parent, pid_t *list, size_t count)
+{
+    char path[64];
+    (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)parent, (int)parent);
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return count; /* it ended */
+    char word[WORD_MAX];
+    while (count < CLI_DESCENDANTS_MAX && fscanf(file, "%15s", word) == 1)
+        list[count++] = (pid_t)strtol(word, NULL, 10);
+    (void)fclose(file);
+    return count;
+}
+
+void cli_descendants_signal(int signal, pid_t spared)
+{
+    pid_t list[CLI_DESCENDANTS_MAX];
+    size_t count = add_children(getpid(), list, 0);
+    for (size_t i = 0; i < count; i++)
+        if (list[i] != spared)
+            count = add_children(list[i], list, count);
+    for (size_t i = 0; i < count; i++)
+        if (list[i] != spared)
+            (void)kill(list[i], signal); /* fails where it ended, or belongs to another user */
+}
+
+bool cli_descendants_reap(pid_t kept)
+{
+    for (;;) {
+        siginfo_t info = {.si_pid = 0};
+        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0)
+            return errno != ECHILD;
+        if (info.si_pid == 0 || info.si_pid == kept)
+            return true;
+        (void)waitpid(info.si_pid, NULL, WNOHANG);
+    }
+}

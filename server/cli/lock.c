@@ -1,0 +1,308 @@
+/* `pawl lock`: a command under a lock. */
+#include "server/cli/common.h"
+#include "server/cli/run.h"
+#include "server/system/options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/param.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+enum {
+    TTL_DEFAULT_MS = 30000,
+    KILL_AFTER_DEFAULT_MS = 5000,
+    EXIT_CODE_MOST = 255,
+
+    OPTION_TTL = 256,
+    OPTION_WHY,
+    OPTION_SIGNAL,
+    OPTION_KILL_AFTER,
+    OPTION_FOREGROUND,
+    OPTION_ONCE,
+    OPTION_QUIET,
+};
+
+struct options {
+    const char *names[PAWL_NAMES_MAX];
+    size_t name_count;
+    char **command; /* NULL-terminated; NULL: none yet */
+    int64_t wait_ms;
+    int64_t ttl_ms;
+    int64_t kill_after_ms;
+    int64_t not_acquired; /* exit code */
+    const char *why;
+    int signal;
+    bool foreground;
+    bool once;
+    bool quiet;
+};
+
+static const struct argp_option described[] = {
+    {"wait", 'w', "TIME", 0, "Wait so long for the lock (without end by default)", 0},
+    {"nonblock", 'n', NULL, 0, "Do not wait", 0},
+    {"ttl", OPTION_TTL, "TIME", 0, "The lease, extended while COMMAND runs (30s)", 0},
+    {"exit-code", 'E', "CODE", 0, "Exit code where the lock was not acquired (124)", 0},
+    {"why", OPTION_WHY, "TEXT", 0, "A label that others see who wait (user@host)", 0},
+    {"signal", OPTION_SIGNAL, "NAME", 0, "What ends COMMAND when the lock is lost (TERM)", 0},
+    {"kill-after", OPTION_KILL_AFTER, "TIME", 0,
+     "SIGKILL so long after it (5s), a quarter of the lease at most", 0},
+    {"foreground", OPTION_FOREGROUND, NULL, 0, "COMMAND stays in the process group of pawl", 0},
+    {"once", OPTION_ONCE, NULL, 0,
+     "Do not start COMMAND anew under a new token; exit with 123 instead", 0},
+    {"quiet", OPTION_QUIET, NULL, 0, "Say nothing but errors", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+/* "TERM", "SIGTERM" or "15". 0: there is no such signal. */
+static int signal_of(const char *text)
+{
+    int64_t number;
+    if (server_options_number(text, 1, SIGRTMAX, &number))
+        return (int)number;
+    if (strncmp(text, "SIG", 3) == 0)
+        text += 3;
+    for (int signal = 1; signal < NSIG; signal++) {
+        const char *name = sigabbrev_np(signal);
+        if (name != NULL && strcmp(name, text) == 0)
+            return signal;
+    }
+    return 0;
+}
+
+static error_t take_time(const char *text, const char *option, int64_t least_ms, int64_t *ret_ms)
+{
+    int64_t ms;
+    if (!cli_duration(text, &ms) || ms < least_ms)
+        return server_options_error("--%s takes a time such as 500ms, 30s or 5m, not '%s'", option,
+                                    text);
+    *ret_ms = ms;
+    return 0;
+}
+
+/* Words before "--" are names. Where there is no "--", the first word is the only name. */
+static error_t take_word(struct options *options, const char *text, struct argp_state *state)
+{
+    bool dashes_follow = false;
+    for (int i = state->next; i < state->argc && state->quoted == 0; i++)
+        dashes_follow |= strcmp(state->argv[i], "--") == 0;
+    if (options->name_count > 0 && !dashes_follow) {
+        options->command = state->argv + state->next - 1;
+        state->next = state->argc;
+        return 0;
+    }
+    if (state->quoted > 0)
+        return server_options_error("says no name before '--': pawl lock NAME -- COMMAND");
+    if (options->name_count == PAWL_NAMES_MAX)
+        return server_options_error("there are more than %d names", PAWL_NAMES_MAX);
+    options->names[options->name_count++] = text;
+    return 0;
+}
+
+static error_t parse_lock(int key, char *text, struct argp_state *state)
+{
+    struct options *options = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        server_options_init(state);
+        return 0;
+    case 'w':
+        return take_time(text, "wait", 0, &options->wait_ms);
+    case 'n':
+        options->wait_ms = 0;
+        return 0;
+    case OPTION_TTL:
+        return take_time(text, "ttl", 1, &options->ttl_ms);
+    case OPTION_KILL_AFTER:
+        return take_time(text, "kill-after", 0, &options->kill_after_ms);
+    case 'E':
+        if (!server_options_number(text, 0, EXIT_CODE_MOST, &options->not_acquired))
+            return server_options_error("--exit-code is 0 to %d, not '%s'", EXIT_CODE_MOST, text);
+        return 0;
+    case OPTION_WHY:
+        options->why = text;
+        return 0;
+    case OPTION_SIGNAL:
+        options->signal = signal_of(text);
+        return options->signal > 0 ? 0 : server_options_error("'%s' is no signal", text);
+    case OPTION_FOREGROUND:
+        options->foreground = true;
+        return 0;
+    case OPTION_ONCE:
+        options->once = true;
+        return 0;
+    case OPTION_QUIET:
+        options->quiet = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        return take_word(options, text, state);
+    case ARGP_KEY_END:
+        if (options->command == NULL || options->command[0] == NULL)
+            return server_options_error("says no command: pawl lock NAME -- COMMAND");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* ---- what people see ------------------------------------------------------------------------- */
+
+static void tell_waiting(void *user, const struct pawl_holder *holder)
+{
+    const struct options *options = user;
+    char left[64] = "";
+    if (options->quiet)
+        return;
+    if (holder->retry_after_ms >= 0)
+        (void)snprintf(left, sizeof(left), ", for %.1f s unless extended",
+                       (double)holder->retry_after_ms / 1000);
+    (void)cli_say("waiting for %s: held by %s%s",
+                  holder->name != NULL ? holder->name : options->names[0],
+                  holder->owner != NULL ? holder->owner : "another", left);
+}
+
+static void tell_got(const struct options *options, const pawl_lock *lock)
+{
+    for (size_t i = 0; i < pawl_lock_count(lock) && !options->quiet; i++)
+        (void)cli_say("got %s: token %lld", pawl_lock_name(lock, i),
+                      (long long)pawl_lock_token(lock, i));
+}
+
+/* ---- environment ----------------------------------------------------------------------------- */
+
+static void set_number(const char *name, int64_t number)
+{
+    char text[32];
+    (void)snprintf(text, sizeof(text), "%lld", (long long)number);
+    (void)setenv(name, text, 1);
+}
+
+static void set_environment(const struct cli_globals *globals, const pawl_lock *lock)
+{
+    json_t *tokens = json_object();
+    for (size_t i = 0; i < pawl_lock_count(lock); i++)
+        (void)json_object_set_new(tokens, pawl_lock_name(lock, i),
+                                  json_integer(pawl_lock_token(lock, i)));
+    char *text = json_dumps(tokens, JSON_COMPACT);
+    (void)setenv("PAWL_TOKENS", text != NULL ? text : "{}", 1);
+    free(text);
+    json_decref(tokens);
+    if (pawl_lock_count(lock) == 1) {
+        set_number("PAWL_TOKEN", pawl_lock_token(lock, 0));
+        (void)setenv("PAWL_RESOURCE", pawl_lock_name(lock, 0), 1);
+    } else {
+        (void)unsetenv("PAWL_TOKEN");
+        (void)unsetenv("PAWL_RESOURCE");
+    }
+    (void)setenv("PAWL_LOCK_ID", pawl_lock_id(lock), 1);
+    set_number("PAWL_DEADLINE_MS", pawl_lock_left_ms(lock));
+    cli_set_servers(globals);
+}
+
+/* ---- the lock and the command ---------------------------------------------------------------- */
+
+static int acquire_lock(pawl_client *client, struct options *options, pawl_lock **ret_lock)
+{
+    char label[PAWL_OWNER_MAX + 1];
+    if (options->why == NULL)
+        cli_label(label);
+    const struct pawl_request request = {
+        .names = options->names,
+        .name_count = options->name_count,
+        .ttl_ms = options->ttl_ms,
+        .wait_ms = options->wait_ms,
+        .owner = options->why != NULL ? options->why : label,
+        .waiting = tell_waiting,
+        .user = options,
+    };
+    const int error = pawl_acquire(client, &request, ret_lock);
+    if (error == 0)
+        return 0;
+    const int code = cli_failed(client, error);
+    return code == CLI_EXIT_NOT_ACQUIRED ? (int)options->not_acquired : code;
+}
+
+/* Under one grant: again under its new tokens, unless it is to run once. */
+static enum cli_run_end run_under(const struct cli_globals *globals, const struct options *options,
+                                  pawl_client *client, pawl_lock *lock, int *ret_code)
+{
+    const struct cli_run run = {
+        .client = client,
+        .lock = lock,
+        .argv = options->command,
+        .signal = options->signal,
+        .kill_after_ms = options->kill_after_ms,
+        .foreground = options->foreground,
+    };
+    enum cli_run_end end;
+    do {
+        tell_got(options, lock);
+        set_environment(globals, lock);
+        end = cli_run(&run, ret_code);
+        if (end == CLI_RUN_NEW_GRANT)
+            (void)cli_say("ended the command: the lock was granted anew, with a new token");
+    } while (end == CLI_RUN_NEW_GRANT && !options->once);
+    if (end == CLI_RUN_LOST)
+        (void)cli_say("lost the lock, and ended the command: %s",
+                      pawl_lock_left_ms(lock) > 0 ? pawl_client_reason(client)
+                                                  : "it could not be extended in time");
+    if (end == CLI_RUN_EXHAUSTED)
+        (void)cli_say("ended the command: the lock was extended as often as is allowed");
+    return end;
+}
+
+static int lock_and_run(const struct cli_globals *globals, struct options *options,
+                        pawl_client *client)
+{
+    enum cli_run_end end;
+    int code;
+    do {
+        pawl_lock *lock = NULL;
+        code = acquire_lock(client, options, &lock);
+        if (lock == NULL)
+            return code;
+        end = run_under(globals, options, client, lock, &code);
+        if (end != CLI_RUN_LOST)
+            (void)pawl_release(client, lock, NULL); /* unreachable: its lease ends by itself */
+        pawl_lock_free(lock);
+    } while (end == CLI_RUN_EXHAUSTED && !options->once);
+    return code;
+}
+
+int cli_lock(const struct cli_globals *globals, int argc, char **argv)
+{
+    static const struct argp parser = {
+        described,
+        parse_lock,
+        "NAME [--] COMMAND [ARG...]\nNAME NAME... -- COMMAND [ARG...]",
+        "Runs COMMAND while it holds the lock NAME, or all of several locks.\v"
+        "COMMAND finds its fencing token in PAWL_TOKEN (of several names: PAWL_TOKENS, JSON). It "
+        "is "
+        "ended before the lock's validity ends. Exit code: COMMAND's own; 128+n if signal n ended "
+        "it; 123 lost; 124 not acquired; 125 an error of pawl; 126 not executable; 127 not found.",
+        NULL,
+        NULL,
+        NULL,
+    };
+    struct options options = {
+        .wait_ms = -1,
+        .ttl_ms = TTL_DEFAULT_MS,
+        .kill_after_ms = KILL_AFTER_DEFAULT_MS,
+        .not_acquired = CLI_EXIT_NOT_ACQUIRED,
+        .signal = SIGTERM,
+    };
+    const int wrong = cli_parse(&parser, argc, argv, &options);
+    if (wrong != 0)
+        return wrong;
+    pawl_client *client = cli_client(globals);
+    if (client == NULL)
+        return CLI_EXIT_ERROR;
+    const int code = lock_and_run(globals, &options, client);
+    pawl_client_free(client);
+    return code;
+}

@@ -1,0 +1,217 @@
+#include "server/cli/run.h"
+
+#include "server/cli/common.h"
+#include "server/cli/descendants.h"
+#include "server/cli/keeper.h"
+#include "server/cli/terminal.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    KILL_SHARE = 4, /* kill_after is at most this part of the lease: there is time to extend, too */
+    MARGIN_SHARE = 20, /* and the margin this part */
+    MARGIN_MOST_MS = 200,
+    EVENTS = 3,
+    ORPHANS_AGAIN_US = 20000,
+};
+
+/* Those that `pawl lock` passes on. */
+static const int passed_signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGCONT};
+
+struct runner {
+    const struct cli_run *run;
+    struct cli_terminal terminal;
+    struct cli_keeper keeper;
+    pawl_renewer *renewer;
+    pid_t command;
+    sigset_t mask; /* before */
+    int signal_fd;
+    int renewal; /* what the renewer said last */
+    bool over;
+    enum cli_run_end end;
+    int code;
+};
+
+static void finish(struct runner *runner, enum cli_run_end end, int code)
+{
+    runner->over = true;
+    runner->end = end;
+    runner->code = code;
+}
+
+/* ---- events of the keeper -------------------------------------------------------------------- */
+
+static void take_end(struct runner *runner, int status, bool expired)
+{
+    if (expired || (runner->renewal < 0 && runner->renewal != PAWL_EEXHAUSTED))
+        finish(runner, CLI_RUN_LOST, CLI_EXIT_LOST);
+    else if (runner->renewal == PAWL_EEXHAUSTED)
+        finish(runner, CLI_RUN_EXHAUSTED, CLI_EXIT_LOST);
+    else if (runner->renewal == PAWL_NEW_GRANT)
+        finish(runner, CLI_RUN_NEW_GRANT, CLI_EXIT_LOST);
+    else
+        finish(runner, CLI_RUN_ENDED,
+               WIFSIGNALED(status) ? CLI_EXIT_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+static void take_no_start(struct runner *runner, int error)
+{
+    const int code = error == ENOENT ? CLI_EXIT_NOT_FOUND : CLI_EXIT_NOT_EXECUTABLE;
+    (void)cli_say("cannot run '%s': %s", runner->run->argv[0], strerror(error));
+    finish(runner, CLI_RUN_FAILED, code);
+}
+
+/* Ctrl-Z: the shell gets the terminal back, and sees this process stopped as well. */
+static void take_stop(struct runner *runner)
+{
+    if (!runner->terminal.ours)
+        return;
+    cli_terminal_give(&runner->terminal, getpgrp());
+    (void)raise(SIGSTOP);
+    if (tcgetpgrp(STDIN_FILENO) == getpgrp())
+        cli_terminal_give(&runner->terminal, runner->command);
+    cli_keeper_signal(&runner->keeper, SIGCONT);
+}
+
+/* The kernel killed the command with its keeper. What came from it is an orphan, and comes here. */
+static void take_gone(struct runner *runner)
+{
+    (void)cli_say("the process that kept the command was killed, and the command with it");
+    while (cli_descendants_reap(0)) {
+        cli_descendants_signal(SIGKILL, 0);
+        (void)usleep(ORPHANS_AGAIN_US);
+    }
+    finish(runner, CLI_RUN_FAILED, CLI_EXIT_ERROR);
+}
+
+static void take_event(struct runner *runner)
+{
+    const struct cli_event event = cli_keeper_next(&runner->keeper);
+    switch (event.kind) {
+    case CLI_STARTED:
+        runner->command = event.value;
+        break;
+    case CLI_NOT_FOUND:
+        take_no_start(runner, event.value);
+        break;
+    case CLI_STOPPED:
+        take_stop(runner);
+        break;
+    case CLI_ENDED:
+    case CLI_EXPIRED:
+        take_end(runner, event.value, event.kind == CLI_EXPIRED);
+        break;
+    case CLI_GONE:
+        take_gone(runner);
+        break;
+    }
+}
+
+/* ---- renewals and signals -------------------------------------------------------------------- */
+
+static void take_renewal(struct runner *runner)
+{
+    runner->renewal = pawl_renewer_look(runner->renewer);
+    if (runner->renewal == 0)
+        cli_keeper_deadline(&runner->keeper, pawl_lock_deadline_ms(runner->run->lock));
+    else
+        cli_keeper_end(&runner->keeper);
+}
+
+static void take_signal(struct runner *runner)
+{
+    struct signalfd_siginfo info;
+    if (read(runner->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+        cli_keeper_signal(&runner->keeper, (int)info.ssi_signo);
+}
+
+/* ---- a run ----------------------------------------------------------------------------------- */
+
+/* The signals that are passed on, and those that a background process is stopped by. */
+static int open_signals(sigset_t *ret_mask)
+{
+    sigset_t passed;
+    sigset_t blocked;
+    (void)sigemptyset(&passed);
+    for (size_t i = 0; i < sizeof(passed_signals) / sizeof(passed_signals[0]); i++)
+        (void)sigaddset(&passed, passed_signals[i]);
+    blocked = passed;
+    (void)sigaddset(&blocked, SIGTTOU);
+    (void)sigaddset(&blocked, SIGTTIN);
+    (void)sigprocmask(SIG_BLOCK, &blocked, ret_mask);
+    return signalfd(-1, &passed, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static int64_t at_most_ms(int64_t time_ms, int64_t most_ms)
+{
+    return time_ms < most_ms ? time_ms : most_ms;
+}
+
+static int start(struct runner *runner)
+{
+    const struct cli_run *run = runner->run;
+    const int64_t ttl_ms = pawl_lock_ttl_ms(run->lock);
+    const struct cli_command command = {
+        .argv = run->argv,
+        .signal = run->signal,
+        .kill_after_ms = at_most_ms(run->kill_after_ms, ttl_ms / KILL_SHARE),
+        .margin_ms = at_most_ms(MARGIN_MOST_MS, ttl_ms / MARGIN_SHARE),
+        .deadline_ms = pawl_lock_deadline_ms(run->lock),
+        .mask = runner->mask,
+        .foreground = run->foreground,
+        .terminal = runner->terminal.ours,
+    };
+    if (cli_keeper_start(&command, &runner->keeper) < 0)
+        return cli_say("cannot start a process: %s", strerror(errno));
+    if (pawl_renewer_start(run->client, run->lock, &runner->renewer) < 0)
+        return cli_say("cannot start a thread: memory is short");
+    return 0;
+}
+
+static void loop(struct runner *runner)
+{
+    while (!runner->over) {
+        struct pollfd fds[EVENTS] = {
+            {.fd = runner->keeper.fd, .events = POLLIN},
+            {.fd = runner->renewal == 0 ? pawl_renewer_fd(runner->renewer) : -1, .events = POLLIN},
+            {.fd = runner->signal_fd, .events = POLLIN},
+        };
+        if (poll(fds, EVENTS, -1) < 0)
+            continue;
+        if (fds[1].revents != 0)
+            take_renewal(runner);
+        if (fds[2].revents != 0)
+            take_signal(runner);
+        if (fds[0].revents != 0)
+            take_event(runner);
+    }
+}
+
+enum cli_run_end cli_run(const struct cli_run *run, int *ret_code)
+{
+    struct runner runner = {
+        .run = run,
+        .end = CLI_RUN_FAILED,
+        .code = CLI_EXIT_ERROR,
+        .keeper = {.fd = -1},
+    };
+    if (!run->foreground)
+        runner.terminal = cli_terminal_open();
+    runner.signal_fd = open_signals(&runner.mask);
+    if (start(&runner) == 0)
+        loop(&runner);
+    if (runner.keeper.fd >= 0)
+        cli_keeper_close(&runner.keeper);
+    pawl_renewer_stop(runner.renewer);
+    cli_terminal_give(&runner.terminal, getpgrp());
+    (void)close(runner.signal_fd);
+    (void)sigprocmask(SIG_SETMASK, &runner.mask, NULL);
+    *ret_code = runner.code;
+    return runner.end;
+}

@@ -1,0 +1,56 @@
+#include "server/cli/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* In the child: all signals are blocked, so that taking the terminal does not stop it. */
+static void take_place(const struct cli_command *command, pid_t keeper)
+{
+    (void)prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0UL, 0UL, 0UL);
+    if (getppid() != keeper)
+        _exit(EXIT_FAILURE); /* the keeper was killed before that */
+    if (!command->foreground)
+        (void)setpgid(0, 0);
+    if (command->terminal)
+        (void)tcsetpgrp(STDIN_FILENO, getpgrp());
+    (void)sigprocmask(SIG_SETMASK, &command->mask, NULL);
+}
+
+int cli_spawn(const struct cli_command *command, pid_t *ret_child)
+{
+    int failure[2]; /* says errno, or closes with execvp() */
+    if (pipe2(failure, O_CLOEXEC) < 0)
+        return errno;
+    const pid_t keeper = getpid();
+    const pid_t child = fork();
+    if (child < 0) {
+        const int error = errno;
+        (void)close(failure[0]);
+        (void)close(failure[1]);
+        return error;
+    }
+    if (child == 0) {
+        take_place(command, keeper);
+        (void)execvp(command->argv[0], command->argv);
+        const int error = errno;
+        (void)!write(failure[1], &error, sizeof(error));
+        _exit(EXIT_FAILURE);
+    }
+    (void)close(failure[1]);
+    int error = 0;
+    ssize_t len;
+    do {
+        len = read(failure[0], &error, sizeof(error));
+    } while (len < 0 && errno == EINTR);
+    (void)close(failure[0]);
+    if (len == sizeof(error)) {
+        (void)waitpid(child, NULL, 0);
+        return error;
+    }
+    *ret_child = child;
+    return 0;
+}
