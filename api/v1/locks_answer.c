@@ -40,6 +40,10 @@ static void write_lease(struct api_writer *writer, const struct fence_answer *an
     api_write_integer(writer, "validity_ms", (int64_t)answer->validity_ms);
     api_write_integer(writer, "served_ms", (int64_t)answer->served_ms);
     write_masters(writer, answer);
+    if (answer->extensions_left >= 0)
+        api_write_integer(writer, "extensions_left", answer->extensions_left);
+    else
+        api_write_null(writer, "extensions_left");
 }
 
 static void answer_grant(struct api_request *request, struct api_writer *writer,

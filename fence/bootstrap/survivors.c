@@ -108,6 +108,8 @@ bool fence_bootstrap_take_survivor(struct fence_bootstrap *bootstrap, unsigned i
         return fence_bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_OTHER_TTL, i);
     memcpy(bootstrap->fleet_id, facts->fleet_id, sizeof(bootstrap->fleet_id));
     bootstrap->ttl_max_ms = facts->ttl_max_ms;
+    if (bootstrap->params.extensions_max == 0)
+        bootstrap->extensions_max = facts->extensions_max;
     (void)fence_view_merge(&bootstrap->known, &facts->view, bootstrap->params.n);
     bootstrap->survivors++;
     return true;
@@ -218,6 +220,7 @@ bool fence_bootstrap_judge(struct fence_bootstrap *bootstrap)
     assert(bootstrap->at == bootstrap->params.n);
     const struct fence_bootstrap_params *params = &bootstrap->params;
     bootstrap->ttl_max_ms = params->ttl_max_ms;
+    bootstrap->extensions_max = params->extensions_max;
     if (!fence_bootstrap_judge_servers(bootstrap))
         return false;
     bool fine = params->goes_on ? take_survivors(bootstrap) : judge_blank(bootstrap);
@@ -227,6 +230,8 @@ bool fence_bootstrap_judge(struct fence_bootstrap *bootstrap)
         memcpy(bootstrap->fleet_id, params->fleet_id, sizeof(bootstrap->fleet_id));
     if (bootstrap->ttl_max_ms == 0)
         bootstrap->ttl_max_ms = FENCE_TTL_MAX_DEFAULT_MS;
+    if (bootstrap->survivors == 0 && bootstrap->extensions_max == 0)
+        bootstrap->extensions_max = FENCE_EXTENSIONS_DEFAULT;
     if (params->goes_on && !(judge_loss(bootstrap) && judge_followed(bootstrap)))
         return false;
     return fence_bootstrap_set_view(bootstrap);

@@ -48,6 +48,8 @@ static void answer_granted(struct fence_core *core, struct call *call, uint64_t 
     answer->token = attempt->votes.each[0].token;
     answer->validity_ms = validity_us / 1000;
     answer->found = fence_attempt_found(attempt);
+    if (attempt->found == 0) /* what was found may have been extended before */
+        answer->extensions_left = core_extensions_max(core);
     answer->attempt = attempt->id;
     answer->sent = attempt->sent;
     answer->granted = fence_tally_count(&attempt->tally, FENCE_PART_GRANTED);

@@ -20,7 +20,7 @@ struct fence_config {
     unsigned masters;    /* N: odd, 1 .. FENCE_MASTERS_MAX */
     uint32_t calls;      /* calls under way at a time, 1 .. FENCE_CALLS_MAX */
     uint32_t waiters;    /* acquires among them that may wait; one more is FENCE_EWAITERS */
-    uint32_t extensions; /* cap on the extensions of one grant */
+    uint32_t extensions; /* cap on the extensions of one grant, in a fleet that names none */
     uint32_t owed;       /* locks that a majority owes answers for, beyond which calls wait (see
                           * fence/core/admission.h); 0: FENCE_OWED_MAX */
     uint32_t counters;   /* named counters beyond which none is made; 0: FENCE_COUNTERS_DEFAULT */

@@ -32,6 +32,11 @@ struct fence_effect *core_add_effect(struct fence_core *core, enum fence_effect_
     return effect;
 }
 
+uint32_t core_extensions_max(const struct fence_core *core)
+{
+    return core->fleet.extensions_max != 0 ? core->fleet.extensions_max : core->config.extensions;
+}
+
 void core_next_round(struct fence_core *core, struct call *call)
 {
     call->round = ++core->rounds;
@@ -80,6 +85,7 @@ struct fence_answer *core_answer(struct fence_core *core, const struct call *cal
         .served_ms = (core->now_us - call->arrived_us) / 1000,
         .total = core->fleet.n,
         .ttl_max_ms = core->fleet.ttl_max_ms,
+        .extensions_left = -1,
     };
     return answer;
 }

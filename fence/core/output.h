@@ -16,6 +16,9 @@ void core_next_round(struct fence_core *core, struct call *call);
 /* A fresh effect of this step. */
 struct fence_effect *core_add_effect(struct fence_core *core, enum fence_effect_kind kind);
 
+/* How often a grant may be extended: as the fleet's marker says, or else as configured. */
+uint32_t core_extensions_max(const struct fence_core *core);
+
 /* Sends @request, which is complete, to each master of @set that is active. */
 void core_send(struct fence_core *core, uint32_t set, const struct fence_request *request);
 

@@ -30,6 +30,15 @@ static bool stands_anew(const struct fence_core *core, const struct call *call,
     return verdict == FENCE_VERDICT_UNKNOWN && call->regrant_us > core->now_us;
 }
 
+/* By the master that counted most; -1: none did of a lock with the token as its number. */
+static int64_t extensions_left(const struct call *call)
+{
+    const struct fence_quorum_call *vote = &call->vote;
+    if (vote->extensions == 0)
+        return -1;
+    return vote->extensions < vote->extensions_max ? vote->extensions_max - vote->extensions : 0;
+}
+
 /* If the lock is lost, the locks of a minority stay: another round may be extending them, through
  * another server. */
 static void answer_extend(struct fence_core *core, const struct call *call,
@@ -46,6 +55,7 @@ static void answer_extend(struct fence_core *core, const struct call *call,
         answer->granted = call->regranted;
         answer->validity_ms = (call->regrant_us - core->now_us) / 1000;
     } else if (!error) {
+        answer->extensions_left = extensions_left(call);
         answer->validity_ms =
             (uint64_t)fence_validity_us(call->ttl_ms, call->arrived_us, core->now_us) / 1000;
     }

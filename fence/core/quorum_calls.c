@@ -40,7 +40,7 @@ static void ask_masters(struct fence_core *core, const struct call *call, uint32
         .kind = request_for(call->kind),
         .token = call->token,
         .ttl_ms = call->ttl_ms,
-        .extensions = core->config.extensions,
+        .extensions = core_extensions_max(core),
     };
     if (set)
         core_ask(core, call, set, &request);
@@ -60,7 +60,7 @@ static void join_masters(struct fence_core *core, struct call *call, uint32_t se
         .attempt = call->join_tag,
         .token = call->token,
         .ttl_ms = call->ttl_ms,
-        .extensions = core->config.extensions,
+        .extensions = core_extensions_max(core),
         .extended = (uint32_t)vote->extensions,
     };
     core_ask(core, call, set, &request);
@@ -140,7 +140,7 @@ void core_quorum_call_admitted(struct fence_core *core, struct call *call)
     uint32_t first = first_asked(core, call, &spare);
     core_call_move(call, CALL_VOTING);
     fence_quorum_call_begin(&call->vote, call->kind, core->fleet.n, first, spare);
-    call->vote.extensions_max = core->config.extensions;
+    call->vote.extensions_max = core_extensions_max(core);
     core_next_round(core, call);
     call->generation = core->fleet.generation;
     call->join_tag = core_random(core);

@@ -49,6 +49,7 @@ static void adopt_fleet(struct fence_fleet *fleet)
             continue;
         memcpy(fleet->fleet_id, facts->fleet_id, sizeof(fleet->fleet_id));
         fleet->ttl_max_ms = facts->ttl_max_ms;
+        fleet->extensions_max = facts->extensions_max;
         memset(&fleet->view, 0, sizeof(fleet->view));
         fleet->generation++;
         return;

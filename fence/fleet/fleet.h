@@ -69,7 +69,8 @@ struct fence_facts {
     int64_t next;     /* joining: the incarnation that it is to get; 0: none */
     int64_t progress; /* joining: rises while its leader gets on */
     uint32_t ttl_max_ms;
-    uint32_t other_members; /* of its fleet, where these are not as many as this fleet's; else 0 */
+    uint32_t extensions_max; /* of one grant; 0: the marker is of before it could be set */
+    uint32_t other_members;  /* of its fleet, where these are not as many as this fleet's; else 0 */
     struct fence_view view;
 
     bool closed; /* it was of a fleet that was moved away, and has not voted in another since: */
@@ -148,6 +149,7 @@ struct fence_fleet {
     unsigned n;                          /* masters, odd */
     char fleet_id[FENCE_ID_HEX_LEN + 1]; /* "" until a majority named one */
     uint32_t ttl_max_ms;                 /* the fleet's; 0 until then */
+    uint32_t extensions_max;             /* the fleet's; 0: it names none */
     struct fence_view view;              /* what is believed */
     uint64_t generation; /* counts changes of @view, and of what masters are named */
     struct fence_master master[FENCE_MASTERS_MAX];

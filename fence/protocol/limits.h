@@ -33,7 +33,9 @@ enum {
     FENCE_TTL_MAX_DEFAULT_MS = 300 * 1000,
     FENCE_TTL_CEILING_MS = 24 * 3600 * 1000, /* what an operator may set a fleet's maximum to */
     FENCE_WAIT_MAX_MS = 300 * 1000,
-    FENCE_EXTENSIONS_MAX = 1000, /* an endless lease would break liveness */
+    FENCE_EXTENSIONS_MAX = 1000,        /* of one grant, in a fleet whose marker names no cap */
+    FENCE_EXTENSIONS_DEFAULT = 1000000, /* the cap of a new fleet: 30 s leases for 115 days, ... */
+    FENCE_EXTENSIONS_CEILING = 1000000000, /* ... and what an operator may set it to */
 
     FENCE_MASTER_DEADLINE_US = 50 * 1000, /* silence after which a master counts as gone */
     FENCE_HEDGE_LEAST_US = 2000,     /* before another master is asked as well, at the least ... */

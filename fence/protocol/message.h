@@ -91,10 +91,12 @@ struct fence_answer {
                             * the label @owner */
     bool found;            /* acquire: the lock was there under its id, nothing had to be taken */
     unsigned granted;      /* acquire, extend: masters that agreed */
-    unsigned total;        /* masters in the fleet */
-    uint32_t ttl_max_ms;   /* FENCE_ETTL: what the fleet allows */
-    uint64_t attempt;      /* acquire: by which the lock was taken, and */
-    uint32_t sent;         /* on which masters it may be; for FENCE_EVENT_DECLINED */
+    int64_t
+        extensions_left; /* acquire, extend: how often it may still be extended; -1: not known */
+    unsigned total;      /* masters in the fleet */
+    uint32_t ttl_max_ms; /* FENCE_ETTL: what the fleet allows */
+    uint64_t attempt;    /* acquire: by which the lock was taken, and */
+    uint32_t sent;       /* on which masters it may be; for FENCE_EVENT_DECLINED */
     enum fence_part parts[FENCE_MASTERS_MAX];
 };
 

@@ -54,10 +54,13 @@ static int bootstrap(const struct server_bootstrap_config *config)
     return SERVER_EXIT_DONE;
 }
 
-int pawld_make_fleet(const struct server_places *places, uint32_t ttl_max_ms)
+int pawld_make_fleet(const struct server_places *places, const struct pawld_options *options)
 {
-    const struct server_bootstrap_config config = {.places = *places,
-                                                   .params.ttl_max_ms = ttl_max_ms};
+    const struct server_bootstrap_config config = {
+        .places = *places,
+        .params.ttl_max_ms = options->ttl_max_ms,
+        .params.extensions_max = options->extensions_max,
+    };
     return bootstrap(&config);
 }
 
@@ -67,6 +70,7 @@ int pawld_init(const struct pawld_options *options)
         .params.goes_on = !options->is_new,
         .params.seen = options->is_new ? 0 : options->token_floor,
         .params.ttl_max_ms = options->ttl_max_ms,
+        .params.extensions_max = options->extensions_max,
         .waits = print_wait,
     };
     int status = pawld_places_open(options, config.params.goes_on, &config.places);

@@ -64,6 +64,8 @@ static int run_to(struct fleet_move *move, enum fence_bootstrap_until until)
         .params.seen = from->floor,
         .params.is_known = options->token_floor >= 0,
         .params.was_closed = until != FENCE_BOOTSTRAP_ALL_DONE && from->closed > 0,
+        .params.extensions_max =
+            options->extensions_max ? options->extensions_max : from->extensions_max,
         .params.ttl_max_ms = options->ttl_max_ms ? options->ttl_max_ms : from->ttl_max_ms,
         .params.from_ttl_max_ms = from->ttl_max_ms,
         .params.from_until_us = from->until_us,

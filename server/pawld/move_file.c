@@ -78,6 +78,8 @@ static int make_target(struct move *move)
         .places = {.n = options->masters_count, .urls = options->masters},
         .params.goes_on = true,
         .params.seen = move->highest,
+        .params.extensions_max =
+            options->extensions_max ? options->extensions_max : move->file.extensions_max,
         .params.ttl_max_ms = options->ttl_max_ms ? options->ttl_max_ms : move->file.ttl_max_ms,
         .waits = close_file,
         .context = move,

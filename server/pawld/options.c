@@ -19,6 +19,7 @@ enum {
     OPTION_ASK = 0x100, /* beyond characters: there are no short options */
     OPTION_COUNTERS_MAX,
     OPTION_DATA,
+    OPTION_EXTENSIONS_MAX,
     OPTION_FROM,
     OPTION_LISTEN,
     OPTION_MASTER,
@@ -54,6 +55,16 @@ static error_t read_ttl_max(struct pawld_options *options, const char *text)
         return server_options_error("--max-ttl-ms takes a number from %d to %d, not '%s'",
                                     FENCE_TTL_MIN_MS, FENCE_TTL_CEILING_MS, text);
     options->ttl_max_ms = (uint32_t)ttl_ms;
+    return 0;
+}
+
+static error_t read_extensions_max(struct pawld_options *options, const char *text)
+{
+    int64_t extensions = 0;
+    if (!server_options_number(text, 1, FENCE_EXTENSIONS_CEILING, &extensions))
+        return server_options_error("--max-extensions takes a number from 1 to %d, not '%s'",
+                                    FENCE_EXTENSIONS_CEILING, text);
+    options->extensions_max = (uint32_t)extensions;
     return 0;
 }
 
@@ -210,6 +221,8 @@ static error_t parse_pawld_option(int key, char *text, struct argp_state *state)
         return read_probe(options, text);
     case OPTION_TTL_MAX:
         return read_ttl_max(options, text);
+    case OPTION_EXTENSIONS_MAX:
+        return read_extensions_max(options, text);
     case OPTION_WAITERS_MAX:
         return read_waiters_max(options, text);
     case OPTION_WORKERS:
@@ -283,6 +296,8 @@ int pawld_read_serve_options(int argc, char **argv, struct pawld_options *ret_op
          "How many named counters the fleet may have, up to 10000000 (default 100000); another new "
          "name is refused with 409. Give every pawld the same",
          0},
+        {"max-extensions", OPTION_EXTENSIONS_MAX, "N", 0,
+         "With --data, where that is new: how often a grant may be extended (default 1000000)", 0},
         {"max-ttl-ms", OPTION_TTL_MAX, "MS", 0,
          "With --data, where that is new: the longest lease that it will ever grant (default "
          "300000)",
@@ -343,6 +358,11 @@ int pawld_read_init_options(int argc, char **argv, struct pawld_options *ret_opt
          0},
         DATA_OPTION("The folder of a fleet that is a file, in place of --master"),
         MASTER_OPTIONS,
+        {"max-extensions", OPTION_EXTENSIONS_MAX, "N", 0,
+         "How often a grant may be extended, 1 to 1000000000 (default 1000000). With "
+         "--token-floor: "
+         "as before, where a master remembers it",
+         0},
         {"max-ttl-ms", OPTION_TTL_MAX, "MS", 0,
          "The longest lease that this fleet will ever grant (default 300000). With --token-floor: "
          "the longest lease that it had, if no master remembers it",
@@ -378,6 +398,8 @@ int pawld_read_move_options(int argc, char **argv, struct pawld_options *ret_opt
          "that the fleet was made with",
          0},
         MASTER_OPTIONS,
+        {"max-extensions", OPTION_EXTENSIONS_MAX, "N", 0,
+         "How often a grant may be extended then, 1 to 1000000000 (default: as before)", 0},
         {"max-ttl-ms", OPTION_TTL_MAX, "MS", 0,
          "The longest lease that the fleet will grant then. After --data: no shorter than before "
          "(default: as before)",

@@ -26,6 +26,7 @@ struct pawld_options {
     uint32_t waiters_max;      /* serve: calls that may wait */
     uint32_t counters_max;     /* serve: named counters beyond which none is made */
     uint32_t ttl_max_ms;       /* init; 0: not given */
+    uint32_t extensions_max;   /* the same */
     bool is_new;               /* init --new */
     int64_t token_floor;       /* init, move: --token-floor; negative: not given */
 };
@@ -42,7 +43,7 @@ int pawld_places_open(const struct pawld_options *options, bool takes_over,
                       struct server_places *ret_places);
 
 /* Makes @places a new fleet. 0, or the exit status, likewise. */
-int pawld_make_fleet(const struct server_places *places, uint32_t ttl_max_ms);
+int pawld_make_fleet(const struct server_places *places, const struct pawld_options *options);
 
 /* Serve until a stop signal; make a fleet or have one go on. They return the exit status. */
 int pawld_serve(const struct pawld_options *options);

@@ -155,7 +155,7 @@ static int open_places(struct service *service)
     server_log(SERVER_LOG_INFO, "serving from %s, without other masters",
                storage_sqlite_store_path(places->store));
     if (storage_sqlite_store_is_new(places->store))
-        return pawld_make_fleet(places, service->options->ttl_max_ms);
+        return pawld_make_fleet(places, service->options);
     uint32_t wanted_ms = service->options->ttl_max_ms;
     uint32_t has_ms = storage_sqlite_store_ttl_max_ms(places->store);
     if (wanted_ms == 0 || has_ms == 0 || wanted_ms == has_ms)

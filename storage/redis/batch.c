@@ -199,7 +199,7 @@ static void read_extended(const redisReply *answer, struct fence_reply *reply,
                           struct storage_reply_text *text)
 {
     const redisReply *owner = answer->element[1];
-    if (answer->elements != 2 || !is_integer(answer->element[0], 1, FENCE_EXTENSIONS_MAX) ||
+    if (answer->elements != 2 || !is_integer(answer->element[0], 1, FENCE_EXTENSIONS_CEILING) ||
         owner->type != REDIS_REPLY_STRING || strlen(owner->str) != owner->len ||
         !fence_owner_valid(owner->str, owner->len))
         return;
@@ -238,7 +238,7 @@ static void read_extension(long long value, struct fence_reply *reply)
         FENCE_REPLY_NO,   FENCE_REPLY_EXHAUSTED, FENCE_REPLY_SUPERSEDED,    FENCE_REPLY_UNCOUNTED,
         FENCE_REPLY_PAST, FENCE_REPLY_TAKEN,     [BELOW] = FENCE_REPLY_YES,
     };
-    if (value < -BELOW || value > FENCE_EXTENSIONS_MAX)
+    if (value < -BELOW || value > FENCE_EXTENSIONS_CEILING)
         return;
     reply->kind = value > 0 ? FENCE_REPLY_YES : kinds[-value];
     reply->number = value > 0 ? value : 0;

@@ -12,8 +12,9 @@
 #include <string.h>
 
 enum {
-    MARKER_FIELDS = 17,
-    MARKER_CLOSED = 16, /* the only field of a master whose fleet was moved */
+    MARKER_FIELDS = 18,
+    MARKER_EXTENSIONS = 16, /* absent in a fleet that was made before it could be set */
+    MARKER_CLOSED = 17,     /* the only field of a master whose fleet was moved */
 };
 
 int storage_question_args(enum storage_question question,
@@ -22,9 +23,11 @@ int storage_question_args(enum storage_question question,
     static const char *const questions[STORAGE_QUESTIONS][STORAGE_QUESTION_ARGS] = {
         [STORAGE_ASK_INFO] = {"INFO", "all"},
         [STORAGE_ASK_CONFIG] = {"CONFIG", "GET", "append*", "no-appendfsync-on-rewrite"},
-        [STORAGE_ASK_MARKER] = {"HMGET", STORAGE_FLEET_KEY, "fleet", "member", "run", "max_ttl_ms",
-                                "durable", "state", "view", "lineage", "next", "progress", "init",
-                                "sets", "unswept", "bytes", "intact", "doubt", "closed"},
+        [STORAGE_ASK_MARKER] =
+            {"HMGET",      STORAGE_FLEET_KEY, "fleet", "member",         "run",
+             "max_ttl_ms", "durable",         "state", "view",           "lineage",
+             "next",       "progress",        "init",  "sets",           "unswept",
+             "bytes",      "intact",          "doubt", "max_extensions", "closed"},
     };
     int n = 0;
     for (; n < STORAGE_QUESTION_ARGS && questions[question][n]; n++)
@@ -365,6 +368,12 @@ static bool marker_closed(const redisReply *field, struct fence_facts *facts)
     return true;
 }
 
+static bool marker_extensions(const redisReply *field, struct fence_facts *facts)
+{
+    return field->type == REDIS_REPLY_NIL ||
+           marker_number(field, FENCE_EXTENSIONS_CEILING, &facts->extensions_max);
+}
+
 static int read_marker(const redisReply *reply, unsigned n, struct storage_reading *reading)
 {
     struct fence_facts *facts = &reading->facts;
@@ -384,6 +393,7 @@ static int read_marker(const redisReply *reply, unsigned n, struct storage_readi
         !marker_number(field[1], FENCE_MASTERS_MAX, &facts->member) ||
         !marker_text(field[2], facts->marked_server_id, sizeof(facts->marked_server_id)) ||
         !marker_number(field[3], FENCE_TTL_CEILING_MS, &facts->ttl_max_ms) ||
+        !marker_extensions(field[MARKER_EXTENSIONS], facts) ||
         !marker_text(field[4], durable, sizeof(durable)) ||
         !marker_text(field[5], state, sizeof(state)) || !marker_view(field[6], n, facts) ||
         !marker_lineage(field[7], facts) ||

@@ -21,7 +21,7 @@ enum storage_question {
 };
 
 enum {
-    STORAGE_QUESTION_ARGS = 19,
+    STORAGE_QUESTION_ARGS = 20,
     STORAGE_CONFIG_CALLS_MAX = 80,
 };
 

@@ -69,14 +69,15 @@ static int format_mark(const struct fence_rejoin_request *request, unsigned n, c
         fence_view_format(&seen->view, seen->other_members ? seen->other_members : n, seen_view);
     return redisFormatCommand(
         ret_command,
-        "EVAL %s%s 1 " STORAGE_FLEET_KEY " %s %s %s %s %s %s %s %s %u %s %u %s %s %s %s %s %s %b",
+        "EVAL %s%s 1 " STORAGE_FLEET_KEY
+        " %s %s %s %s %s %s %s %s %u %s %u %s %s %s %s %s %s %b %u",
         storage_redis_lua_lineage, storage_redis_lua_mark, seen->fleet_id,
         number_or_none(seen->member).text, seen->marked_server_id, seen->marked_lineage,
         state_name(seen), number_or_none(seen->next).text, seen_view, request->fleet_id,
         request->member + 1, seen->server_id, request->ttl_max_ms, seen->durable ? "yes" : "no",
         view, number(request->incarnation).text, mark_name(request->mark), STORAGE_FLEET_NOTE,
-        request->keeps ? "yes" : "no", seen->lineage,
-        strcspn(seen->lineage, STORAGE_LINEAGE_RESET));
+        request->keeps ? "yes" : "no", seen->lineage, strcspn(seen->lineage, STORAGE_LINEAGE_RESET),
+        request->extensions_max);
 }
 
 static int format_clear(const struct fence_rejoin_request *request, char **ret_command)

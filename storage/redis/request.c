@@ -143,7 +143,7 @@ static void add_confirm_group(struct storage_request *encoded, const struct fenc
 static void add_extend(struct storage_request *encoded, const struct fence_request *request)
 {
     bool joins = request->kind == FENCE_REQUEST_JOIN;
-    assert(!joins || (request->extended >= 1 && request->extended <= FENCE_EXTENSIONS_MAX));
+    assert(!joins || (request->extended >= 1 && request->extended <= FENCE_EXTENSIONS_CEILING));
     add_text(encoded, joins ? "J" : "E");
     if (joins)
         add_attempt(encoded, request);

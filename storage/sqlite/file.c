@@ -41,6 +41,10 @@ static const char later_schema[] =
     "CREATE TABLE IF NOT EXISTS named (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, "
     "number INTEGER NOT NULL CHECK (number BETWEEN 1 AND 9007199254740991)) STRICT;";
 
+/* So does a marker of an earlier version. 0: the fleet names no cap. */
+static const char extensions_column[] =
+    "ALTER TABLE marker ADD COLUMN extensions_max INTEGER NOT NULL DEFAULT 0";
+
 /* What makes a commit survive a crash, and who waits, which need not. */
 static const char settings[] =
     "PRAGMA journal_mode = WAL;"
@@ -349,6 +353,15 @@ static int make_durable(struct storage_file *file, char ret_why[static STORAGE_W
                             "local disk (--data)");
 }
 
+static int add_later_schema(sqlite3 *db)
+{
+    int error = storage_sql_exec(db, later_schema);
+    int64_t has = number_of(
+        db, "SELECT count(*) FROM pragma_table_info('marker') WHERE name = 'extensions_max'",
+        &error);
+    return error || has != 0 ? error : storage_sql_exec(db, extensions_column);
+}
+
 static int write_opening(struct storage_file *file, const struct storage_identity *identity,
                          bool takes_over, const char *boot_id)
 {
@@ -361,7 +374,7 @@ static int write_opening(struct storage_file *file, const struct storage_identit
     else if (takes_over)
         error = forget_lineage(db, &file->witness.seen);
     if (!error)
-        error = storage_sql_exec(db, later_schema);
+        error = add_later_schema(db);
     if (!error)
         error = count_opening(db, boot_id);
     if (!error)
@@ -457,6 +470,8 @@ static int find_new(struct storage_file *file, char ret_why[static STORAGE_WHY_M
         file->db, "SELECT count(*) FROM marker WHERE active OR mark <> " MARK_NEW, &error);
     file->ttl_max_ms =
         (uint32_t)number_of(file->db, "SELECT coalesce(max(ttl_max_ms), 0) FROM marker", &error);
+    file->extensions_max = (uint32_t)number_of(
+        file->db, "SELECT coalesce(max(extensions_max), 0) FROM marker", &error);
     file->is_new = used == 0 && finished == 0;
     file->needs_floor = used != 0 && marked == 0;
     return error ? cannot(ret_why, error, file->path, sqlite3_errmsg(file->db)) : 0;

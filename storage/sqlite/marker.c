@@ -76,6 +76,7 @@ static bool mark_joining(struct storage_state *state, const struct fence_rejoin_
         .present = true,
         .member = request->member + 1,
         .ttl_max_ms = request->ttl_max_ms,
+        .extensions_max = request->extensions_max,
         .durable = request->seen->durable && state->durable,
         .next = request->incarnation,
         .intact = request->keeps && strcmp(request->seen->lineage, state->lineage) == 0,
@@ -281,6 +282,7 @@ static void tell_marker(const struct storage_marker *marker, struct fence_facts 
     facts->next = marker->next;
     facts->progress = marker->progress;
     facts->ttl_max_ms = marker->ttl_max_ms;
+    facts->extensions_max = marker->extensions_max;
     facts->view = marker->view;
 }
 

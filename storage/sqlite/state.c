@@ -25,11 +25,11 @@ static const char *const texts[] = {
     [STORAGE_FILE_COUNT] = "UPDATE file SET lineage = ?1, commits = ?2",
     [STORAGE_MARKER_READ] =
         "SELECT fleet_id, member, server_id, lineage, ttl_max_ms, durable, active, next, progress, "
-        "intact, mark, floor, view FROM marker",
+        "intact, mark, floor, view, extensions_max FROM marker",
     [STORAGE_MARKER_WRITE] =
         "INSERT OR REPLACE INTO marker (id, fleet_id, member, server_id, lineage, ttl_max_ms, "
-        "durable, active, next, progress, intact, mark, floor, view) "
-        "VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+        "durable, active, next, progress, intact, mark, floor, view, extensions_max) "
+        "VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
     [STORAGE_COUNTER_READ] = "SELECT number FROM counter WHERE slot = ?1",
     [STORAGE_COUNTER_WRITE] = "INSERT INTO counter (slot, number) VALUES (?1, ?2) "
                               "ON CONFLICT DO UPDATE SET number = excluded.number",
@@ -171,6 +171,7 @@ static void read_marker_row(struct storage_state *state)
         marker.mark = (enum fence_mark)sqlite3_column_int64(sql.stmt, 10);
         marker.floor = sqlite3_column_int64(sql.stmt, 11);
         read_view(&sql, 12, state->members, &marker.view);
+        marker.extensions_max = (uint32_t)sqlite3_column_int64(sql.stmt, 13);
     }
     storage_state_done(state, STORAGE_MARKER_READ, &sql);
     state->marker = marker;
@@ -195,6 +196,7 @@ static void write_marker_row(struct storage_state *state)
     storage_sql_bind_int(&sql, 11, marker->mark);
     storage_sql_bind_int(&sql, 12, marker->floor);
     storage_sql_bind_text(&sql, 13, view);
+    storage_sql_bind_int(&sql, 14, marker->extensions_max);
     (void)storage_sql_row(&sql);
     storage_state_done(state, STORAGE_MARKER_WRITE, &sql);
 }

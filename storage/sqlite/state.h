@@ -64,6 +64,7 @@ struct storage_marker {
     char server_id[FENCE_ID_HEX_LEN + 1];
     char lineage[FENCE_LINEAGE_MAX + 1];
     uint32_t ttl_max_ms;
+    uint32_t extensions_max; /* 0: none is named */
     bool durable;
     bool active; /* else it is joining: */
     int64_t next;

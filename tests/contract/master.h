@@ -15,6 +15,7 @@ enum {
     CONTRACT_MASTERS = 3,
     CONTRACT_ME = 1, /* from 0 */
     CONTRACT_TTL_MAX_MS = 300000,
+    CONTRACT_EXTENSIONS_MAX = 250000, /* that the marker names */
 };
 
 /* The id of the fleet. */

@@ -202,6 +202,7 @@ static struct fence_rejoin_reply send(struct play *play, struct fence_rejoin_req
     request->tag = play->tag += TAG_UNIT;
     request->fleet_id = CONTRACT_FLEET;
     request->ttl_max_ms = CONTRACT_TTL_MAX_MS;
+    request->extensions_max = CONTRACT_EXTENSIONS_MAX;
     struct fence_rejoin_reply reply = play->ops->rejoin(play->master, request);
     assert_int_equal(reply.tag, request->tag);
     return reply;
@@ -399,6 +400,7 @@ static void check_facts(const struct play *play, const struct contract_step *ste
     assert_int_equal(facts->next, step->next);
     assert_string_equal(facts->fleet_id, CONTRACT_FLEET);
     assert_int_equal(facts->ttl_max_ms, CONTRACT_TTL_MAX_MS);
+    assert_int_equal(facts->extensions_max, CONTRACT_EXTENSIONS_MAX);
     check_view(play, &facts->view);
 }
 

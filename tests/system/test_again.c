@@ -52,12 +52,12 @@ static void second_answer_is_the_lock_that_the_first_one_was(void **state)
     (void)state;
     serve_all();
     const struct http_response *response = call_acquire(port, "r", OWN);
-    EXPECT_JSON(response, 201, 7);
+    EXPECT_JSON(response, 201, 8);
     struct grant first = grant_of(response);
     assert_string_equal(first.lock_id, OWN_ID);
     wait_ms(300);
     response = call_acquire(port, "r", OWN);
-    EXPECT_JSON(response, 200, 7);
+    EXPECT_JSON(response, 200, 8);
     assert_string_equal(http_string(response, "lock_id"), OWN_ID);
     assert_int_equal(http_integer(response, "token"), first.token);
     assert_true(http_integer(response, "validity_ms") <= first.validity_ms - 290);
@@ -94,7 +94,7 @@ static void after_its_release_it_is_a_new_grant(void **state)
     struct grant first = call_grant(port, "r", OWN);
     call_give_back(port, "r", &first);
     const struct http_response *response = call_acquire(port, "r", OWN);
-    EXPECT_JSON(response, 201, 7);
+    EXPECT_JSON(response, 201, 8);
     assert_true(http_integer(response, "token") > first.token);
 }
 
@@ -106,7 +106,7 @@ static void what_a_majority_lost_is_taken_anew(void **state)
     for (unsigned k = 0; k < MAJORITY; k++)
         fleet_command(copies_master("r", 0), "DEL pawl:lock:r");
     const struct http_response *response = call_acquire(port, "r", OWN);
-    EXPECT_JSON(response, 201, 7);
+    EXPECT_JSON(response, 201, 8);
     assert_true(http_integer(response, "token") >= first.token);
 }
 
@@ -140,10 +140,10 @@ static void waiter_may_ask_again(void **state)
     wait_ms(50);
     call_give_back(port, "r", &holder);
     const struct http_response *response = call_end(waiter);
-    EXPECT_JSON(response, 201, 7);
+    EXPECT_JSON(response, 201, 8);
     int64_t token = http_integer(response, "token");
     response = call_end(again);
-    EXPECT_JSON(response, 200, 7);
+    EXPECT_JSON(response, 200, 8);
     assert_int_equal(http_integer(response, "token"), token);
 }
 

@@ -150,7 +150,7 @@ static void one_master_with_a_key_by_hand_takes_nothing_from_the_others(void **s
     (void)state;
     fleet_command(0, "LPUSH " KEY " junk");
     struct grant grant = call_grant(port, NAME, NULL);
-    EXPECT_JSON(call_extend(port, NAME, &grant, NULL), 200, 5);
+    EXPECT_JSON(call_extend(port, NAME, &grant, NULL), 200, 6);
     assert_int_equal(http_integer(show(), "token"), grant.token);
     assert_true(http_boolean(call_release(port, NAME, &grant), "released"));
 }

@@ -20,6 +20,7 @@ enum {
     TTL_MAX_MS = 1000,
     WORDS_MAX = 8,
     PATH_SIZE = 256,
+    UNHEARD_MAX = 50, /* extensions that one master did not hear of */
 };
 
 #define SHORT        "{\"ttl_ms\": 1000}"
@@ -126,7 +127,64 @@ static bool is_ready(void *arg)
     return call(*port, "GET", "/readyz", NULL, NULL)->status == 200;
 }
 
+#define CAP "return tonumber(redis.call('HGET', KEYS[1], 'max_extensions'))"
+
+/* Whether the master that was wiped has it. */
+static bool names_a_cap(void *arg)
+{
+    (void)arg;
+    return redis_fleet_integer(fleet, 1, "HEXISTS pawl:fleet max_extensions") == 1;
+}
+
+/* Extends until it is refused. Returns how often that was. */
+static int extend_until_refused(uint16_t port, const char *resource)
+{
+    struct grant grant = call_grant(port, resource, NULL);
+    int extensions = 0;
+    while (extensions < FENCE_EXTENSIONS_MAX + UNHEARD_MAX &&
+           call_extend(port, resource, &grant, NULL)->status == 200)
+        extensions++;
+    EXPECT_PROBLEM(call_extend(port, resource, &grant, NULL), 409, "extensions-exhausted", 1);
+    return extensions;
+}
+
 /* ---- a new fleet ----------------------------------------------------------------------------- */
+
+static void fleet_has_the_cap_on_extensions_that_it_was_made_with(void **state)
+{
+    (void)state;
+    expect_done("--new --max-extensions 3", "3 masters");
+    uint16_t port = fleet_serve().port;
+    const struct http_response *response = call_acquire(port, "often", NULL);
+    assert_int_equal(http_integer(response, "extensions_left"), 3);
+    struct grant grant = grant_of(response);
+    for (int left = 2; left >= 0; left--) {
+        response = call_extend(port, "often", &grant, NULL);
+        assert_int_equal(http_integer(response, "extensions_left"), left);
+    }
+    EXPECT_PROBLEM(call_extend(port, "often", &grant, NULL), 409, "extensions-exhausted", 1);
+}
+
+static void fleet_of_before_it_could_be_set_has_a_thousand_extensions(void **state)
+{
+    (void)state;
+    expect_done("--new", "3 masters");
+    for (unsigned i = 0; i < MASTERS; i++)
+        fleet_command(i, "HDEL pawl:fleet max_extensions");
+    assert_in_range(extend_until_refused(fleet_serve().port, "endless"),
+                    FENCE_EXTENSIONS_MAX - UNHEARD_MAX, FENCE_EXTENSIONS_MAX);
+}
+
+static void cap_on_extensions_outlives_the_loss_of_a_master(void **state)
+{
+    (void)state;
+    expect_done("--new --max-extensions 7", "3 masters");
+    struct pawl_service service = fleet_serve();
+    flush(1);
+    assert_true(wait_until(names_a_cap, NULL, TIMEOUT_MS));
+    masters_wait_all_active(service.port, MASTERS);
+    assert_int_equal(redis_fleet_integer(fleet, 1, "EVAL %s 1 pawl:fleet", CAP), 7);
+}
 
 static void init_says_what_it_made(void **state)
 {
@@ -135,7 +193,7 @@ static void init_says_what_it_made(void **state)
     assert_non_null(strstr(output, "start at 1"));
 
     uint16_t port = fleet_serve().port;
-    EXPECT_JSON(call_acquire(port, "most", "{\"ttl_ms\": 5000}"), 201, 7);
+    EXPECT_JSON(call_acquire(port, "most", "{\"ttl_ms\": 5000}"), 201, 8);
     const struct http_response *response = call_acquire(port, "more", "{\"ttl_ms\": 5001}");
     EXPECT_PROBLEM(response, 400, "invalid", 1);
     assert_int_equal(http_integer(response, "ttl_max_ms"), 5000);
@@ -392,6 +450,9 @@ static void run_that_was_killed_on_blank_masters_leaves_them_blank_to_the_next(v
 
 static const struct CMUnitTest cases[] = {
     INIT_CASE(init_says_what_it_made),
+    INIT_CASE(fleet_has_the_cap_on_extensions_that_it_was_made_with),
+    INIT_CASE(fleet_of_before_it_could_be_set_has_a_thousand_extensions),
+    INIT_CASE(cap_on_extensions_outlives_the_loss_of_a_master),
     INIT_CASE(init_refuses_a_master_that_is_unreachable),
     INIT_CASE(init_refuses_a_master_that_is_silent),
     INIT_CASE(init_refuses_a_master_that_is_marked),

@@ -85,7 +85,7 @@ static void lock_is_not_kept_for_one_that_has_left(void **state)
     process_signal(service.process, SIGCONT);
     const struct http_response *response =
         call_acquire(service.port, "asleep", "{\"wait_ms\": 2000}");
-    EXPECT_JSON(response, 201, 7);
+    EXPECT_JSON(response, 201, 8);
 }
 
 static void one_more_than_may_wait_is_refused_at_once(void **state)
@@ -104,7 +104,7 @@ static void one_more_than_may_wait_is_refused_at_once(void **state)
     EXPECT_PROBLEM(response, 429, "too-many-waiters", 1);
     http_close(waiters[0]);
     assert_true(line_becomes(small.port, "room", 1, GONE_MS));
-    EXPECT_JSON(call_acquire(small.port, "other/room", "{\"wait_ms\": 60000}"), 201, 7);
+    EXPECT_JSON(call_acquire(small.port, "other/room", "{\"wait_ms\": 60000}"), 201, 8);
     http_close(waiters[1]);
 }
 

@@ -16,7 +16,7 @@ static void use_a_lock(uint16_t port, unsigned n)
     assert_int_equal(grant.token, 1);
     EXPECT_PROBLEM(call_acquire(port, "mode", NULL), 409, "held", 3);
     const struct http_response *response = call_extend(port, "mode", &grant, NULL);
-    EXPECT_JSON(response, 200, 5);
+    EXPECT_JSON(response, 200, 6);
     expect_masters(response, n / 2 + 1, n);
     assert_int_equal(http_integer(call_inspect(port, "mode"), "token"), 1);
     call_give_back(port, "mode", &grant);

@@ -395,7 +395,7 @@ static void lock_survives_the_restart_of_the_service(void **state)
     struct grant held = grant_at_majority("service", "{\"ttl_ms\": 60000}");
     struct pawl_service second = fleet_serve();
     EXPECT_PROBLEM(call_acquire(second.port, "service", NULL), 409, "held", 3);
-    EXPECT_JSON(call_extend(second.port, "service", &held, NULL), 200, 5);
+    EXPECT_JSON(call_extend(second.port, "service", &held, NULL), 200, 6);
     call_give_back(second.port, "service", &held);
 }
 

@@ -72,12 +72,12 @@ static void each_has_a_token_and_is_held_for_itself(void **state)
     (void)state;
     const struct http_response *response =
         acquire("{\"resources\": [\"a\", \"b/1\"], \"ttl_ms\": 5000, \"owner\": \"both\"}");
-    EXPECT_JSON(response, 201, 6);
+    EXPECT_JSON(response, 201, 7);
     assert_in_range(http_integer(response, "validity_ms"), 4000, 5000 - 52);
     struct grant a = granted(response, "a");
     struct grant b = granted(response, "b/1");
     assert_string_equal(http_string(call_inspect(port, "b/1"), "owner"), "both");
-    EXPECT_JSON(call_extend(port, "a", &a, NULL), 200, 5);
+    EXPECT_JSON(call_extend(port, "a", &a, NULL), 200, 6);
     call_give_back(port, "a", &a);
     assert_true(is_held("b/1"));
     call_give_back(port, "b/1", &b);
@@ -124,7 +124,7 @@ static bool take_one_call(unsigned try)
     for (unsigned i = 0; i < MASTERS; i++)
         before[i] = script_calls(i);
     const struct http_response *response = call(port, "POST", "/v1/locks", NULL, body);
-    EXPECT_JSON(response, 201, 6);
+    EXPECT_JSON(response, 201, 7);
     unsigned asked = 0;
     bool more = false;
     for (unsigned i = 0; i < MASTERS; i++) {
@@ -158,7 +158,7 @@ static void waiter_gets_all_when_the_last_is_released(void **state)
     const uint64_t released_ms = wait_now_ms();
     call_give_back(port, "w2", &two);
     const struct http_response *response = call_end(waiter);
-    EXPECT_JSON(response, 201, 6);
+    EXPECT_JSON(response, 201, 7);
     assert_in_range(wait_now_ms() - released_ms, 0, 400); /* told, not at its next look */
     assert_true(granted(response, "w1").token > one.token);
 }
@@ -218,7 +218,7 @@ static void overlapping_ones_never_deadlock(void **state)
                 }
             done[who] = true;
             const struct http_response *response = call_end(asked[who]);
-            EXPECT_JSON(response, 201, 6);
+            EXPECT_JSON(response, 201, 7);
             struct grant first = granted(response, names[who][0]);
             struct grant second = granted(response, names[who][1]);
             call_give_back(port, names[who][0], &first);
@@ -233,10 +233,10 @@ static void asking_again_with_the_own_lock_id_finds_all(void **state)
     static const char body[] =
         "{\"resources\": [\"i1\", \"i2\"], \"lock_id\": \"own-id-of-the-client-000001\"}";
     const struct http_response *response = acquire(body);
-    EXPECT_JSON(response, 201, 6);
+    EXPECT_JSON(response, 201, 7);
     struct grant first = granted(response, "i2");
     response = acquire(body); /* 201: a master that was late the first time has no part of it yet */
-    EXPECT_JSON(response, response->status == 200 ? 200 : 201, 6);
+    EXPECT_JSON(response, response->status == 200 ? 200 : 201, 7);
     assert_true(granted(response, "i2").token >= first.token);
     assert_string_equal(granted(response, "i2").lock_id, first.lock_id);
     call_give_back(port, "i1", &first);

@@ -41,7 +41,7 @@ static void waiter_is_granted_when_the_holder_releases(void **state)
     const uint64_t released_ms = wait_now_ms();
     const struct http_response *response = call_end(waiter);
     assert_in_range(wait_now_ms() - released_ms, 0, 1000);
-    EXPECT_JSON(response, 201, 7);
+    EXPECT_JSON(response, 201, 8);
     assert_true(grant_of(response).token > holder.token);
     assert_int_equal(line_length(port, "release"), 0);
 
@@ -55,7 +55,7 @@ static void wait_is_served_time_and_not_validity(void **state)
     call_grant(port, "served", "{\"ttl_ms\": 500}");
     const struct http_response *response =
         call_acquire(port, "served", "{\"ttl_ms\": 1000, \"wait_ms\": 5000}");
-    EXPECT_JSON(response, 201, 7);
+    EXPECT_JSON(response, 201, 8);
     assert_in_range(http_integer(response, "served_ms"), 300, 2000);
     assert_in_range(http_integer(response, "validity_ms"), 800, 1000 - 12);
 }
@@ -103,7 +103,7 @@ static void who_does_not_wait_is_refused_although_others_wait(void **state)
         wait_in_line("/v1/locks/impatient", "impatient", "{\"wait_ms\": 10000}", 1);
     EXPECT_PROBLEM(call_acquire(port, "impatient", NULL), 409, "held", 3);
     call_give_back(port, "impatient", &holder);
-    EXPECT_JSON(call_end(waiter), 201, 7);
+    EXPECT_JSON(call_end(waiter), 201, 8);
 }
 
 static void waiters_are_served_in_the_order_in_which_they_came(void **state)
@@ -160,7 +160,7 @@ static void waiters_of_other_names_do_not_wait_for_each_other(void **state)
     struct http *waiter = wait_in_line("/v1/locks/apart/2", "apart/2", "{\"wait_ms\": 10000}", 1);
     struct http *other = wait_in_line("/v1/locks/apart/1", "apart/1", "{\"wait_ms\": 10000}", 1);
     call_give_back(port, "apart/1", &first);
-    EXPECT_JSON(call_end(other), 201, 7);
+    EXPECT_JSON(call_end(other), 201, 8);
     assert_int_equal(line_length(port, "apart/2"), 1);
     http_close(waiter);
 }

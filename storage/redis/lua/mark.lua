@@ -8,6 +8,7 @@
 -- ARGV[15]      'new' or 'floor', where pawld init marks; '' else
 -- ARGV[16]      the note for people who find the key
 -- ARGV[17,18]   'yes' where it seems to have kept all it knew, while its lineage is this one; 'no' else
+-- ARGV[19]      the most extensions of one grant; '0' where the fleet names none
 local seen = redis.call('HMGET', fleet, 'fleet', 'member', 'run', 'lineage', 'state', 'next', 'view')
 for i = 1, 7 do
     if (seen[i] or '') ~= ARGV[i] then
@@ -37,6 +38,11 @@ redis.call('HSET', fleet, 'note', ARGV[16], 'fleet', ARGV[8], 'member', ARGV[9],
            'durable', ARGV[12], 'state', 'joining', 'next', ARGV[14], 'intact', intact,
            'progress', '0', 'view',
            higher(ARGV[7], ARGV[13], tonumber(ARGV[9])))
+if ARGV[19] ~= '0' then
+    redis.call('HSET', fleet, 'max_extensions', ARGV[19])
+else
+    redis.call('HDEL', fleet, 'max_extensions')
+end
 if ARGV[15] ~= '' then
     redis.call('HSET', fleet, 'init', ARGV[15])
 else

@@ -80,6 +80,7 @@ static bool mark(struct sim_master *master, const struct sim_request *request)
         .lineage = master->lineage,
         .durable = rejoin->durable && master->persistence == SIM_ALWAYS,
         .ttl_max_ms = rejoin->ttl_max_ms,
+        .extensions_max = rejoin->extensions_max,
         .next = rejoin->incarnation,
         .init = rejoin->mark,
         .intact = rejoin->keeps &&

@@ -149,6 +149,7 @@ static struct sim_marker marker_of(const struct fence_facts *facts)
         .run = run_number(facts->marked_server_id),
         .lineage = run_number(facts->marked_lineage),
         .ttl_max_ms = facts->ttl_max_ms,
+        .extensions_max = facts->extensions_max,
         .next = facts->next,
         .progress = facts->progress,
         .view = facts->view,
@@ -179,6 +180,7 @@ struct fence_facts sim_facts(const struct sim_reply *reply)
     facts.next = marker->next;
     facts.progress = marker->progress;
     facts.ttl_max_ms = marker->ttl_max_ms;
+    facts.extensions_max = marker->extensions_max;
     facts.view = marker->view;
     memcpy(facts.fleet_id, FLEET_TEXT, sizeof(FLEET_TEXT));
     run_text(marker->run, facts.marked_server_id);
@@ -247,6 +249,7 @@ struct sim_request sim_rejoin_request(const struct fence_rejoin_request *request
                    .source = request->source,
                    .steps = request->steps,
                    .ttl_max_ms = request->ttl_max_ms,
+                   .extensions_max = request->extensions_max,
                    .mark = request->mark,
                    .floor = request->floor},
     };

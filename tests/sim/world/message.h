@@ -37,6 +37,7 @@ struct sim_marker {
     uint32_t run;     /* of the Redis that was marked or restamped, */
     uint32_t lineage; /* and of its data */
     uint32_t ttl_max_ms;
+    uint32_t extensions_max;
     int64_t next;         /* the incarnation it is to get; 0: none */
     bool intact;          /* joining, and had kept all it knew when that began */
     bool doubt;           /* a handshake found that something was lost since it was marked */
@@ -110,6 +111,7 @@ struct sim_rejoin_request {
     struct sim_page page;
     uint32_t steps; /* CLEAR, ADMIT */
     uint32_t ttl_max_ms;
+    uint32_t extensions_max;
     struct sim_marker seen; /* MARK, RESTAMP: the marker that was judged, */
     uint32_t run;           /* of this run, */
     uint32_t lineage;       /* with this lineage, */

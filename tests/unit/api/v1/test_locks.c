@@ -81,6 +81,7 @@ static int setup(void **state)
     parks = false;
     fleet.ttl_max_ms = 0; /* not known yet */
     next = (struct fence_answer){
+        .extensions_left = 999,
         .owner = "w-1",
         .token = 34,
         .ttl_ms = 30000,
@@ -207,10 +208,11 @@ static void acquire_of_several_passes_on_all_of_them(void **state)
 static void grant_of_several_has_a_token_for_each(void **state)
 {
     (void)state;
+    next.extensions_left = -1; /* not known */
     assert_int_equal(ask(request_several("{\"resources\":[\"b\",\"a\"]}")), 201);
     assert_true(says("{\"lock_id\":\"" LOCK_ID "\",\"ttl_ms\":30000,\"validity_ms\":29687,"
                      "\"served_ms\":2,\"masters\":{\"granted\":3,\"total\":3},"
-                     "\"grants\":[{\"resource\":\"b\",\"token\":100},"
+                     "\"extensions_left\":null,\"grants\":[{\"resource\":\"b\",\"token\":100},"
                      "{\"resource\":\"a\",\"token\":101}]}"));
 }
 
@@ -253,7 +255,7 @@ static void grant_says_all_that_the_holder_needs(void **state)
     assert_true(says("Fencing-Token: 34\r\n"));
     assert_true(says("{\"resource\":\"x\",\"lock_id\":\"" LOCK_ID "\",\"token\":34,"
                      "\"ttl_ms\":30000,\"validity_ms\":29687,\"served_ms\":2,"
-                     "\"masters\":{\"granted\":3,\"total\":3}}"));
+                     "\"masters\":{\"granted\":3,\"total\":3},\"extensions_left\":999}"));
 }
 
 static void extension_leaves_out_the_token(void **state)
@@ -261,7 +263,7 @@ static void extension_leaves_out_the_token(void **state)
     (void)state;
     assert_int_equal(ask(request("PATCH", "x", ID_LINE "Fencing-Token: 34\r\n", "")), 200);
     assert_true(says("{\"resource\":\"x\",\"ttl_ms\":30000,\"validity_ms\":29687,\"served_ms\":2,"
-                     "\"masters\":{\"granted\":3,\"total\":3}}"));
+                     "\"masters\":{\"granted\":3,\"total\":3},\"extensions_left\":999}"));
 }
 
 static void inspection_of_a_held_lock_never_shows_its_id(void **state)

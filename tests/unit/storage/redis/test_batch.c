@@ -163,13 +163,13 @@ static void extension_that_the_script_does_not_answer_so_is_refused(void **state
     (void)state;
     static const char *const answers[] = {
         ":-7\r\n",
-        ":1001\r\n",
+        ":1000000001\r\n",
         ":9223372036854775807\r\n",
         ":-9223372036854775808\r\n",
         "$1\r\n1\r\n",
         "*1\r\n:1\r\n",
         "*2\r\n:0\r\n$2\r\nme\r\n",
-        "*2\r\n:1001\r\n$2\r\nme\r\n",
+        "*2\r\n:1000000001\r\n$2\r\nme\r\n",
         "*2\r\n$1\r\n1\r\n$2\r\nme\r\n",
         "*2\r\n:1\r\n:1\r\n",
         "*2\r\n:1\r\n$2\r\n\x01x\r\n",

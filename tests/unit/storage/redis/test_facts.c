@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-    MARKER_FIELDS = 17,
+    MARKER_FIELDS = 18,
     WIRE_MAX = 4096,
     MASTERS = 3,
 };
@@ -146,11 +146,12 @@ struct marker {
     const char *intact;
     const char *doubt;
     const char *view;
+    const char *extensions;
     const char *closed;
 };
 
-static const struct marker as_admitted = {RUN_ID,   "yes", LINEAGE, "0::0",  "",
-                                          "active", "",    "",      "1,2,3", ""};
+static const struct marker as_admitted = {RUN_ID, "yes", LINEAGE, "0::0", "", "active",
+                                          "",     "",    "1,2,3", "",     ""};
 
 static void read_marker(const struct marker *marker, struct storage_reading *reading)
 {
@@ -170,6 +171,7 @@ static void read_marker(const struct marker *marker, struct storage_reading *rea
                                   "9",
                                   marker->intact,
                                   marker->doubt,
+                                  marker->extensions,
                                   marker->closed};
     char wire[WIRE_MAX];
     write_array(fields, MARKER_FIELDS, wire);
@@ -474,7 +476,7 @@ static void master_without_a_marker_kept_nothing(void **state)
 {
     (void)state;
     static const char *const nothing[MARKER_FIELDS] = {"", "", "", "", "", "", "", "", "",
-                                                       "", "", "", "", "", "", "", ""};
+                                                       "", "", "", "", "", "", "", "", ""};
     struct storage_reading reading = {0};
     char wire[WIRE_MAX];
     read_info("", &reading);
@@ -527,6 +529,15 @@ static int read_closed(const char *closed, struct fence_facts *ret_facts)
     int error = read_wire(STORAGE_ASK_MARKER, wire, &reading);
     *ret_facts = reading.facts;
     return error;
+}
+
+static void marker_says_how_often_a_grant_may_be_extended(void **state)
+{
+    (void)state;
+    struct marker marker = as_admitted;
+    assert_int_equal(facts("", &marker).extensions_max, 0); /* of before it could be set */
+    marker.extensions = "1000000000";
+    assert_int_equal(facts("", &marker).extensions_max, 1000000000);
 }
 
 static void closed_master_tells_its_fleet_its_highest_token_and_who_follows(void **state)
@@ -614,6 +625,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(master_without_a_marker_kept_nothing),
     cmocka_unit_test(marker_says_which_init_is_not_done),
     cmocka_unit_test(marker_of_a_fleet_with_other_members_is_told_from_one_of_this),
+    cmocka_unit_test(marker_says_how_often_a_grant_may_be_extended),
     cmocka_unit_test(closed_master_tells_its_fleet_its_highest_token_and_who_follows),
     cmocka_unit_test(closed_master_that_pawl_did_not_write_is_refused),
     cmocka_unit_test(time_is_seconds_and_microseconds),
