@@ -3,9 +3,7 @@
 
 #include <stdio.h>
 
-/* Repeats until there is an answer that is no reason to repeat. @until_ms bounds the calls and the
- * pauses between them. */
-static int ask_until(pawl_client *client, struct client_request *request, int64_t until_ms,
+int client_ask_until(pawl_client *client, struct client_request *request, int64_t until_ms,
                      struct client_answer *ret_answer)
 {
     struct client_patience patience = client_patience(until_ms);
@@ -39,6 +37,8 @@ static int take_extension(pawl_client *client, pawl_lock *lock, size_t index,
         client_say(client, "%s extends without a validity", client->server[client->current]);
         return PAWL_EPROTOCOL;
     }
+    if (lock->ttl_ms == 0) /* the fleet's default */
+        lock->ttl_ms = client_integer(answer->json, "ttl_ms");
     client_lock_set(lock, index, token, answer->sent_ms + served_ms + validity_ms);
     return answer->status == 201 ? PAWL_NEW_GRANT : 0;
 }
@@ -59,7 +59,7 @@ static int extend_name(pawl_client *client, pawl_lock *lock, size_t index, int64
                                      .lock_id = lock->lock_id,
                                      .token = pawl_lock_token(lock, index)};
     struct client_answer answer = {.json = NULL};
-    error = ask_until(client, &request, until_ms, &answer);
+    error = client_ask_until(client, &request, until_ms, &answer);
     if (error < 0)
         return error;
     error = take_extension(client, lock, index, &answer);
@@ -100,7 +100,7 @@ static int release_name(pawl_client *client, pawl_lock *lock, size_t index, int6
         return error;
     struct client_request request = {.method = "DELETE", .path = path, .lock_id = lock->lock_id};
     struct client_answer answer = {.json = NULL};
-    error = ask_until(client, &request, until_ms, &answer);
+    error = client_ask_until(client, &request, until_ms, &answer);
     if (error < 0)
         return error;
     *ret_released = json_is_true(json_object_get(answer.json, "released"));

@@ -85,6 +85,11 @@ struct client_patience {
 
 struct client_patience client_patience(int64_t until_ms);
 
+/* client_ask(), repeated until @until_ms while no answer comes, or one that another server or a
+ * later attempt may mend. An answer that is a problem is an error. */
+PAWL_CHECKED int client_ask_until(pawl_client *client, struct client_request *request,
+                                  int64_t until_ms, struct client_answer *ret_answer);
+
 /* Pauses before the next attempt. False: the time is over. */
 bool client_pause(struct client_patience *patience);
 

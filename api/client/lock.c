@@ -20,6 +20,34 @@ pawl_lock *client_lock_new(const char *const *names, size_t count, const char *l
     return lock;
 }
 
+int pawl_lock_resume(pawl_client *client, const struct pawl_grant *grant, pawl_lock **ret_lock)
+{
+    char path[CLIENT_PATH_MAX];
+    const size_t id_len =
+        grant->lock_id != NULL ? strnlen(grant->lock_id, PAWL_LOCK_ID_MAX + 1) : 0;
+    if (grant->name_count < 1 || grant->name_count > PAWL_NAMES_MAX || id_len == 0 ||
+        id_len > PAWL_LOCK_ID_MAX || grant->ttl_ms < 0) {
+        client_say(client, "a lock has 1 to %d names, and a lock id of 22 to %d characters",
+                   PAWL_NAMES_MAX, PAWL_LOCK_ID_MAX);
+        return PAWL_EINVAL;
+    }
+    for (size_t i = 0; i < grant->name_count; i++) {
+        const int error = client_path(client, "/v1/locks/", grant->names[i], path);
+        if (error < 0)
+            return error;
+    }
+    pawl_lock *lock =
+        client_lock_new(grant->names, grant->name_count, grant->lock_id, grant->ttl_ms);
+    if (lock == NULL) {
+        client_say(client, "memory is short");
+        return PAWL_ENOMEM;
+    }
+    for (size_t i = 0; i < grant->name_count && grant->tokens != NULL; i++)
+        client_lock_set(lock, i, grant->tokens[i], 0);
+    *ret_lock = lock;
+    return 0;
+}
+
 void pawl_lock_free(pawl_lock *lock)
 {
     if (lock == NULL)

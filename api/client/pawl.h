@@ -128,6 +128,20 @@ struct pawl_request {
 PAWL_PUBLIC PAWL_CHECKED int pawl_acquire(pawl_client *client, const struct pawl_request *request,
                                           pawl_lock **ret_lock);
 
+/* A lock that was acquired before, by another process say. */
+struct pawl_grant {
+    const char *const *names;
+    size_t name_count;
+    const char *lock_id;
+    const int64_t *tokens; /* one for each name; NULL: none, which is enough for a release */
+    int64_t ttl_ms;        /* 0: the fleet's default */
+};
+
+/* Makes a lock of @grant (copied), to be extended or released. No call is made: its deadline is not
+ * known, and counts as over until it was extended. PAWL_EINVAL, PAWL_ENOMEM. */
+PAWL_PUBLIC PAWL_CHECKED int pawl_lock_resume(pawl_client *client, const struct pawl_grant *grant,
+                                              pawl_lock **ret_lock);
+
 /* Extends all names of @lock by @ttl_ms from now on (0: as acquired). Takes no longer than the
  * client's call timeout. 0, PAWL_NEW_GRANT, PAWL_ELOST, PAWL_EUNAVAILABLE (the deadline stands),
  * PAWL_EEXHAUSTED (the deadline stands), PAWL_EREFUSED, PAWL_EPROTOCOL. */
@@ -148,6 +162,21 @@ PAWL_PUBLIC int64_t pawl_lock_ttl_ms(const pawl_lock *lock);
 PAWL_PUBLIC size_t pawl_lock_count(const pawl_lock *lock);
 PAWL_PUBLIC const char *pawl_lock_name(const pawl_lock *lock, size_t index);
 PAWL_PUBLIC const char *pawl_lock_id(const pawl_lock *lock);
+
+/* ---- counters, and what a server shows ------------------------------------------------------- */
+
+/* Takes the next @count values of the counter @name: *@ret_last is the last of them, and the others
+ * are right below it. Where an answer is lost it asks again, and the values of the lost one are
+ * nobody's. PAWL_EUNAVAILABLE, PAWL_EREFUSED, PAWL_EINVAL, PAWL_EPROTOCOL, PAWL_ENOMEM. */
+PAWL_PUBLIC PAWL_CHECKED int pawl_counter_next(pawl_client *client, const char *name, int64_t count,
+                                               int64_t *ret_last);
+
+/* GET @path with @name behind it, percent-encoded: "/v1/locks/" and "orders/42", say. NULL: no
+ * name.
+ * *@ret_json is the body of the answer; free() it. PAWL_EREFUSED (what is asked for is not there,
+ * say), PAWL_EUNAVAILABLE, PAWL_EINVAL, PAWL_EPROTOCOL, PAWL_ENOMEM. */
+PAWL_PUBLIC PAWL_CHECKED int pawl_get(pawl_client *client, const char *path, const char *name,
+                                      char **ret_json);
 
 /* ---- renewal --------------------------------------------------------------------------------- */
 
