@@ -224,10 +224,26 @@ static int problem_error(const struct client_answer *answer)
     return answer->status == 400 ? PAWL_EINVAL : PAWL_EREFUSED;
 }
 
+/* Who is in the way, where the server says it. False: it does not. */
+static bool say_holder(pawl_client *client, const struct client_answer *answer)
+{
+    const char *name = client_text(answer->json, "resource");
+    const char *owner = client_text(answer->json, "owner");
+    const int64_t left_ms = client_integer(answer->json, "retry_after_ms");
+    if (name == NULL || owner == NULL || left_ms < 0)
+        return false;
+    client_say(client, "%s is held by %s, for %lld.%lld s unless extended", name,
+               owner[0] != '\0' ? owner : "another", (long long)(left_ms / 1000),
+               (long long)(left_ms % 1000 / 100));
+    return true;
+}
+
 int client_problem(pawl_client *client, const struct client_answer *answer)
 {
     const int error = problem_error(answer);
     const char *detail = client_text(answer->json, "detail");
+    if (error == PAWL_EHELD && say_holder(client, answer))
+        return error;
     if (answer->type[0] != '\0' && detail != NULL)
         client_say(client, "%s", detail);
     else

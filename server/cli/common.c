@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 enum {
+    OPTION_SERVER = 1000, /* beyond those of verbs */
+    OPTION_JSON,
     DURATION_DIGITS_MAX = 12,
     SERVER_MAX = 256,    /* bytes of a URL */
     SENTENCE_MAX = 1024, /* bytes; longer ones are cut */
@@ -58,6 +60,92 @@ int cli_say(const char *format, ...)
 int cli_parse(const struct argp *parser, int argc, char **argv, void *input)
 {
     return argp_parse(parser, argc, argv, ARGP_IN_ORDER, NULL, input) == 0 ? 0 : CLI_EXIT_ERROR;
+}
+
+error_t cli_take_time(const char *text, const char *option, int64_t least_ms, int64_t *ret_ms)
+{
+    int64_t ms;
+    if (!cli_duration(text, &ms) || ms < least_ms)
+        return server_options_error("--%s takes a time such as 500ms, 30s or 5m, not '%s'", option,
+                                    text);
+    *ret_ms = ms;
+    return 0;
+}
+
+/* ---- options of all verbs -------------------------------------------------------------------- */
+
+static const struct argp_option globals_described[] = {
+    {"server", OPTION_SERVER, "URL", 0,
+     "A pawld; several times: the next one is tried (PAWL_SERVER, or " PAWL_SERVER_DEFAULT ")", -1},
+    {"json", OPTION_JSON, NULL, 0, "JSON for machines, and no tables", -1},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+/* NOLINTNEXTLINE(readability-non-const-parameter): argp's type */
+static error_t parse_globals(int key, char *text, struct argp_state *state)
+{
+    struct cli_globals *globals = state->input;
+    switch (key) {
+    case OPTION_SERVER:
+        if (globals->server_count == PAWL_SERVERS_MAX)
+            return server_options_error("there are more than %d servers", PAWL_SERVERS_MAX);
+        globals->servers[globals->server_count++] = text;
+        return 0;
+    case OPTION_JSON:
+        globals->json = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp globals_parser = {.options = globals_described, .parser = parse_globals};
+
+const struct argp_child cli_globals_children[] = {{&globals_parser, 0, NULL, 0}, {0}};
+
+void cli_init_verb(struct argp_state *state, struct cli_globals *globals)
+{
+    server_options_init(state);
+    state->child_inputs[0] = globals;
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+int cli_get(const struct cli_globals *globals, const char *path, const char *name,
+            json_t **ret_json)
+{
+    char *text = NULL;
+    pawl_client *client = cli_client(globals);
+    if (client == NULL)
+        return CLI_EXIT_ERROR;
+    const int error = pawl_get(client, path, name, &text);
+    int code = error < 0 ? cli_failed(client, error) : CLI_EXIT_DONE;
+    if (error == 0)
+        *ret_json = json_loads(text, 0, NULL);
+    if (error == 0 && *ret_json == NULL)
+        code = cli_say("memory is short");
+    free(text);
+    pawl_client_free(client);
+    return code;
+}
+
+void cli_print_json(json_t *json)
+{
+    char *text = json != NULL ? json_dumps(json, JSON_COMPACT) : NULL;
+    if (text != NULL)
+        (void)puts(text);
+    else
+        (void)cli_say("memory is short");
+    free(text);
+    json_decref(json);
+}
+
+void cli_json_number(const json_t *json, const char *name, char *ret_text, size_t size)
+{
+    const json_t *value = json_object_get(json, name);
+    ret_text[0] = '\0';
+    if (json_is_integer(value))
+        (void)snprintf(ret_text, size, "%lld", (long long)json_integer_value(value));
 }
 
 /* ---- client ---------------------------------------------------------------------------------- */

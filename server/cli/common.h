@@ -6,10 +6,13 @@
 
 #include <argp.h>
 
+#include <jansson.h>
+
 /* As timeout(1), env(1) and nohup(1) count, and two of our own. A command's own code goes through;
  * 128 + n where signal n ended it. */
 enum cli_exit {
     CLI_EXIT_DONE = 0,
+    CLI_EXIT_NOT_READY = 1,      /* pawl fleet: no lock can be granted */
     CLI_EXIT_LOST = 123,         /* the lock was lost while the command ran */
     CLI_EXIT_NOT_ACQUIRED = 124, /* another one holds it */
     CLI_EXIT_ERROR = 125,        /* the reason is on stderr */
@@ -21,10 +24,20 @@ enum cli_exit {
 struct cli_globals {
     const char *servers[PAWL_SERVERS_MAX];
     size_t server_count;
+    bool json; /* for machines; else tables for people */
 };
+
+/* The options of all verbs, which may stand before the verb or behind it. */
+extern const struct argp_child cli_globals_children[];
+
+/* Call it for ARGP_KEY_INIT, in a parser with cli_globals_children. */
+void cli_init_verb(struct argp_state *state, struct cli_globals *globals);
 
 /* Reads "500ms", "30s", "5m", "2h" or "0". False: it is none, and *@ret_ms is untouched. */
 bool cli_duration(const char *text, int64_t *ret_ms);
+
+/* The value of an option that is such a time, @least_ms at the least. */
+error_t cli_take_time(const char *text, const char *option, int64_t least_ms, int64_t *ret_ms);
 
 /* Prints "pawl: <sentence>" to stderr. Returns CLI_EXIT_ERROR. */
 int cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -38,6 +51,17 @@ pawl_client *cli_client(const struct cli_globals *globals);
 /* Prints the client's reason. The exit code for @error. */
 int cli_failed(const pawl_client *client, int error);
 
+/* Asks for @path with @name behind it (NULL: none); what went wrong was printed. Returns an exit
+ * code. json_decref() *@ret_json, which may be NULL. */
+int cli_get(const struct cli_globals *globals, const char *path, const char *name,
+            json_t **ret_json);
+
+/* Prints @json on a line, and gives it up. NULL: memory is short. */
+void cli_print_json(json_t *json);
+
+/* Writes the integer member @name of @json as text; nothing where it is null. */
+void cli_json_number(const json_t *json, const char *name, char *ret_text, size_t size);
+
 /* Writes the label of a lock where nobody gave one: user@host. */
 void cli_label(char ret_label[static PAWL_OWNER_MAX + 1]);
 
@@ -45,6 +69,13 @@ void cli_label(char ret_label[static PAWL_OWNER_MAX + 1]);
 void cli_set_servers(const struct cli_globals *globals);
 
 /* The verbs. argv[0] is "pawl VERB". Each returns an exit code. */
-int cli_lock(const struct cli_globals *globals, int argc, char **argv);
+int cli_acquire(struct cli_globals *globals, int argc, char **argv);
+int cli_counter(struct cli_globals *globals, int argc, char **argv);
+int cli_extend(struct cli_globals *globals, int argc, char **argv);
+int cli_fleet(struct cli_globals *globals, int argc, char **argv);
+int cli_list(struct cli_globals *globals, int argc, char **argv);
+int cli_lock(struct cli_globals *globals, int argc, char **argv);
+int cli_release(struct cli_globals *globals, int argc, char **argv);
+int cli_show(struct cli_globals *globals, int argc, char **argv);
 
 #endif

@@ -27,6 +27,7 @@ enum {
 };
 
 struct options {
+    struct cli_globals *globals;
     const char *names[PAWL_NAMES_MAX];
     size_t name_count;
     char **command; /* NULL-terminated; NULL: none yet */
@@ -75,16 +76,6 @@ static int signal_of(const char *text)
     return 0;
 }
 
-static error_t take_time(const char *text, const char *option, int64_t least_ms, int64_t *ret_ms)
-{
-    int64_t ms;
-    if (!cli_duration(text, &ms) || ms < least_ms)
-        return server_options_error("--%s takes a time such as 500ms, 30s or 5m, not '%s'", option,
-                                    text);
-    *ret_ms = ms;
-    return 0;
-}
-
 /* Words before "--" are names. Where there is no "--", the first word is the only name. */
 static error_t take_word(struct options *options, const char *text, struct argp_state *state)
 {
@@ -109,17 +100,17 @@ static error_t parse_lock(int key, char *text, struct argp_state *state)
     struct options *options = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        server_options_init(state);
+        cli_init_verb(state, options->globals);
         return 0;
     case 'w':
-        return take_time(text, "wait", 0, &options->wait_ms);
+        return cli_take_time(text, "wait", 0, &options->wait_ms);
     case 'n':
         options->wait_ms = 0;
         return 0;
     case OPTION_TTL:
-        return take_time(text, "ttl", 1, &options->ttl_ms);
+        return cli_take_time(text, "ttl", 1, &options->ttl_ms);
     case OPTION_KILL_AFTER:
-        return take_time(text, "kill-after", 0, &options->kill_after_ms);
+        return cli_take_time(text, "kill-after", 0, &options->kill_after_ms);
     case 'E':
         if (!server_options_number(text, 0, EXIT_CODE_MOST, &options->not_acquired))
             return server_options_error("--exit-code is 0 to %d, not '%s'", EXIT_CODE_MOST, text);
@@ -274,22 +265,22 @@ static int lock_and_run(const struct cli_globals *globals, struct options *optio
     return code;
 }
 
-int cli_lock(const struct cli_globals *globals, int argc, char **argv)
+int cli_lock(struct cli_globals *globals, int argc, char **argv)
 {
     static const struct argp parser = {
-        described,
-        parse_lock,
-        "NAME [--] COMMAND [ARG...]\nNAME NAME... -- COMMAND [ARG...]",
-        "Runs COMMAND while it holds the lock NAME, or all of several locks.\v"
-        "COMMAND finds its fencing token in PAWL_TOKEN (of several names: PAWL_TOKENS, JSON). It "
-        "is "
-        "ended before the lock's validity ends. Exit code: COMMAND's own; 128+n if signal n ended "
-        "it; 123 lost; 124 not acquired; 125 an error of pawl; 126 not executable; 127 not found.",
-        NULL,
-        NULL,
-        NULL,
+        .options = described,
+        .parser = parse_lock,
+        .args_doc = "NAME [--] COMMAND [ARG...]\nNAME NAME... -- COMMAND [ARG...]",
+        .doc =
+            "Runs COMMAND while it holds the lock NAME, or all of several locks.\v"
+            "COMMAND finds its fencing token in PAWL_TOKEN (of several names: PAWL_TOKENS, JSON). "
+            "It is ended before the lock's validity ends. Exit code: COMMAND's own; 128+n if "
+            "signal n ended it; 123 lost; 124 not acquired; 125 an error of pawl; 126 not "
+            "executable; 127 not found.",
+        .children = cli_globals_children,
     };
     struct options options = {
+        .globals = globals,
         .wait_ms = -1,
         .ttl_ms = TTL_DEFAULT_MS,
         .kill_after_ms = KILL_AFTER_DEFAULT_MS,

@@ -7,17 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    OPTION_SERVER = 256,
-};
-
 const char *argp_program_version = "pawl " PAWL_VERSION;
 
 static const struct {
     const char *name;
-    int (*run)(const struct cli_globals *globals, int argc, char **argv);
+    int (*run)(struct cli_globals *globals, int argc, char **argv);
 } verbs[] = {
-    {"lock", cli_lock},
+    {"acquire", cli_acquire}, {"counter", cli_counter}, {"extend", cli_extend},
+    {"fleet", cli_fleet},     {"list", cli_list},       {"lock", cli_lock},
+    {"release", cli_release}, {"show", cli_show},
 };
 
 struct input {
@@ -26,17 +24,12 @@ struct input {
     int at; /* where the verb's own words begin */
 };
 
-static error_t parse_globals(int key, char *text, struct argp_state *state)
+static error_t parse_words(int key, char *text, struct argp_state *state)
 {
     struct input *input = state->input;
     switch (key) {
     case ARGP_KEY_INIT:
-        server_options_init(state);
-        return 0;
-    case OPTION_SERVER:
-        if (input->globals.server_count == PAWL_SERVERS_MAX)
-            return server_options_error("there are more than %d servers", PAWL_SERVERS_MAX);
-        input->globals.servers[input->globals.server_count++] = text;
+        cli_init_verb(state, &input->globals);
         return 0;
     case ARGP_KEY_ARG:
         input->verb = text;
@@ -52,21 +45,21 @@ static error_t parse_globals(int key, char *text, struct argp_state *state)
 
 int main(int argc, char **argv)
 {
-    static const struct argp_option described[] = {
-        {"server", OPTION_SERVER, "URL", 0,
-         "A pawld; several times: the next one is tried (PAWL_SERVER, or " PAWL_SERVER_DEFAULT ")",
-         0},
-        {NULL, 0, NULL, 0, NULL, 0},
-    };
     static const struct argp parser = {
-        described,
-        parse_globals,
-        "VERB [ARG...]",
-        "Locks with fencing tokens, from a pawld.\v"
-        "  pawl lock NAME -- COMMAND    runs COMMAND while it holds the lock\n",
-        NULL,
-        NULL,
-        NULL};
+        .parser = parse_words,
+        .args_doc = "VERB [ARG...]",
+        .doc = "Locks with fencing tokens, from a pawld.\v"
+               "  pawl lock NAME -- COMMAND    runs COMMAND while it holds the lock\n"
+               "  pawl acquire NAME...         acquires it, and leaves it held\n"
+               "  pawl extend [NAME]           extends its lease\n"
+               "  pawl release [NAME...]       releases it\n"
+               "  pawl show NAME               who holds it\n"
+               "  pawl list [PREFIX]           the locks that are held\n"
+               "  pawl fleet                   which masters vote, and why others do not\n"
+               "  pawl counter next NAME       a number that nobody else gets; also show, list\n\n"
+               "pawl VERB --help says more.",
+        .children = cli_globals_children,
+    };
     static char name[64];
     struct input input = {.verb = NULL};
 

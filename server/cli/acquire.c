@@ -1,0 +1,103 @@
+/* `pawl acquire`: a lock that stays after this process. */
+#include "server/cli/common.h"
+#include "server/cli/grant.h"
+#include "server/system/options.h"
+
+#include <stdio.h>
+
+enum {
+    OPTION_TTL = 256,
+    OPTION_WHY,
+    OPTION_SHELL,
+};
+
+struct acquire_options {
+    struct cli_globals *globals;
+    const char *names[PAWL_NAMES_MAX];
+    size_t name_count;
+    int64_t wait_ms;
+    int64_t ttl_ms;
+    const char *why;
+    bool shell;
+};
+
+static const struct argp_option acquire_described[] = {
+    {"wait", 'w', "TIME", 0, "Wait so long for the lock (without end by default)", 0},
+    {"nonblock", 'n', NULL, 0, "Do not wait", 0},
+    {"ttl", OPTION_TTL, "TIME", 0, "The lease (30s)", 0},
+    {"why", OPTION_WHY, "TEXT", 0, "A label that others see who wait (user@host)", 0},
+    {"shell", OPTION_SHELL, NULL, 0, "Print lines for eval: PAWL_TOKEN and what else a grant has",
+     0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static error_t parse_acquire(int key, char *text, struct argp_state *state)
+{
+    struct acquire_options *options = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        cli_init_verb(state, options->globals);
+        return 0;
+    case 'w':
+        return cli_take_time(text, "wait", 0, &options->wait_ms);
+    case 'n':
+        options->wait_ms = 0;
+        return 0;
+    case OPTION_TTL:
+        return cli_take_time(text, "ttl", 1, &options->ttl_ms);
+    case OPTION_WHY:
+        options->why = text;
+        return 0;
+    case OPTION_SHELL:
+        options->shell = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (options->name_count == PAWL_NAMES_MAX)
+            return server_options_error("there are more than %d names", PAWL_NAMES_MAX);
+        options->names[options->name_count++] = text;
+        return 0;
+    case ARGP_KEY_END:
+        return options->name_count > 0 ? 0 : server_options_error("says no name; see --help");
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+int cli_acquire(struct cli_globals *globals, int argc, char **argv)
+{
+    static const struct argp parser = {
+        .options = acquire_described,
+        .parser = parse_acquire,
+        .args_doc = "NAME...",
+        .doc = "Acquires the lock NAME, or all of several, and leaves it held for its lease.\v"
+               "Keep the lock id: pawl extend and pawl release need it. Exit code 124: another one "
+               "holds it.",
+        .children = cli_globals_children,
+    };
+    struct acquire_options options = {.globals = globals, .wait_ms = -1};
+    char label[PAWL_OWNER_MAX + 1];
+    const int wrong = cli_parse(&parser, argc, argv, &options);
+    if (wrong != 0)
+        return wrong;
+    pawl_client *client = cli_client(globals);
+    if (client == NULL)
+        return CLI_EXIT_ERROR;
+    if (options.why == NULL)
+        cli_label(label);
+    pawl_lock *lock = NULL;
+    const int error = pawl_acquire(client,
+                                   &(struct pawl_request){
+                                       .names = options.names,
+                                       .name_count = options.name_count,
+                                       .ttl_ms = options.ttl_ms,
+                                       .wait_ms = options.wait_ms,
+                                       .owner = options.why != NULL ? options.why : label,
+                                   },
+                                   &lock);
+    const int code = error < 0 ? cli_failed(client, error) : CLI_EXIT_DONE;
+    if (error == 0)
+        cli_grant_print(lock, globals->json, options.shell);
+    pawl_lock_free(lock);
+    pawl_client_free(client);
+    return code;
+}

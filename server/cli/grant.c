@@ -1,0 +1,83 @@
+#include "server/cli/grant.h"
+
+#include "server/cli/common.h"
+#include "server/cli/table.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <jansson.h>
+
+/* ---- showing it ------------------------------------------------------------------------------ */
+
+static void print_json(const pawl_lock *lock)
+{
+    json_t *grants = json_array();
+    for (size_t i = 0; i < pawl_lock_count(lock); i++)
+        (void)json_array_append_new(grants,
+                                    json_pack("{s:s, s:I}", "resource", pawl_lock_name(lock, i),
+                                              "token", (json_int_t)pawl_lock_token(lock, i)));
+    cli_print_json(json_pack("{s:s, s:I, s:I, s:o}", "lock_id", pawl_lock_id(lock), "ttl_ms",
+                             (json_int_t)pawl_lock_ttl_ms(lock), "validity_ms",
+                             (json_int_t)pawl_lock_left_ms(lock), "grants", grants));
+}
+
+/* A name has no character that a shell would read otherwise within single quotes. */
+static void print_shell(const pawl_lock *lock)
+{
+    if (pawl_lock_count(lock) == 1)
+        (void)printf("export PAWL_RESOURCE='%s' PAWL_TOKEN=%lld\n", pawl_lock_name(lock, 0),
+                     (long long)pawl_lock_token(lock, 0));
+    (void)printf("export PAWL_LOCK_ID='%s' PAWL_DEADLINE_MS=%lld\n", pawl_lock_id(lock),
+                 (long long)pawl_lock_left_ms(lock));
+}
+
+static void print_table(const pawl_lock *lock)
+{
+    static const char *const heading[] = {"NAME", "TOKEN", "VALID FOR", "LOCK ID"};
+    struct cli_table *table = cli_table_new(sizeof(heading) / sizeof(heading[0]));
+    char token[32];
+    char left[32];
+    if (table == NULL)
+        return;
+    cli_table_row(table, heading);
+    cli_time_text((long long)pawl_lock_left_ms(lock), left, sizeof(left));
+    for (size_t i = 0; i < pawl_lock_count(lock); i++) {
+        (void)snprintf(token, sizeof(token), "%lld", (long long)pawl_lock_token(lock, i));
+        cli_table_row(
+            table, (const char *const[]){pawl_lock_name(lock, i), token, left, pawl_lock_id(lock)});
+    }
+    cli_table_print(table);
+    cli_table_free(table);
+}
+
+void cli_grant_print(const pawl_lock *lock, bool json, bool shell)
+{
+    if (shell)
+        print_shell(lock);
+    else if (json)
+        print_json(lock);
+    else
+        print_table(lock);
+}
+
+/* ---- naming it again ------------------------------------------------------------------------- */
+
+bool cli_grant_complete(struct cli_grant *grant, bool needs_token)
+{
+    if (grant->name_count == 0 && getenv("PAWL_RESOURCE") != NULL)
+        grant->names[grant->name_count++] = getenv("PAWL_RESOURCE");
+    if (grant->lock_id == NULL)
+        grant->lock_id = getenv("PAWL_LOCK_ID");
+    if (grant->token == NULL)
+        grant->token = getenv("PAWL_TOKEN");
+    if (grant->name_count == 0)
+        (void)cli_say("says no name, and PAWL_RESOURCE is not set");
+    else if (grant->lock_id == NULL)
+        (void)cli_say("says no --lock-id, and PAWL_LOCK_ID is not set");
+    else if (needs_token && grant->token == NULL)
+        (void)cli_say("says no --token, and PAWL_TOKEN is not set");
+    else
+        return true;
+    return false;
+}
