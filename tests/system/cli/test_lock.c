@@ -1,162 +1,43 @@
 /* `pawl lock` over a pawld, as a person or cron runs it: the command, what ends it, and exit codes.
  */
 #include "tests/lib/case.h"
-#include "tests/lib/pawl.h"
 #include "tests/lib/process.h"
-#include "tests/lib/tempdir.h"
 #include "tests/lib/text.h"
 #include "tests/lib/wait.h"
 #include "tests/system/calls.h"
+#include "tests/system/cli/locking.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
-    PATIENCE_MS = 10000,
-    PATH_BYTES = 256,
-    SCRIPT_BYTES = 1024,
+    PATIENCE_MS = LOCKING_PATIENCE_MS,
+    PATH_BYTES = LOCKING_PATH_BYTES,
     EXIT_LOST = 123,
     EXIT_NOT_ACQUIRED = 124,
     EXIT_ERROR = 125,
 };
 
-/* Writes its start, its deadline and, while it runs, the time, in hundredths of a second of the
- * boot clock. It ignores SIGTERM. */
-#define STAMPER                                                                                    \
-    "trap '' TERM; stamp() { read -r up rest </proc/uptime; echo ${up%.*}${up#*.} >>stamps; }; "   \
-    "stamp; echo $PAWL_DEADLINE_MS >left; while :; do stamp; sleep 0.02; done"
-
 /* Leaves its process id, and one of a daemon that it starts, in files. */
 #define WITH_DAEMON "echo $$ >child; setsid sh -c 'echo $$ >daemon; exec sleep 60' & "
-
-static char *dir;
-static char *pawl;
-static struct pawl_service service;
-static char folder[PATH_BYTES];
-static char said[PATH_BYTES];
-
-static int begin(void **state)
-{
-    char servers[PATH_BYTES];
-    (void)state;
-    dir = tempdir_new();
-    pawl = pawl_program("pawl");
-    snprintf(folder, sizeof(folder), "%s/data", dir);
-    snprintf(said, sizeof(said), "%s/said", dir);
-    service = pawld_start_at(folder, NULL);
-    pawl_wait_ready(service);
-    snprintf(servers, sizeof(servers), "http://127.0.0.1:%u", service.port);
-    setenv("PAWL_SERVER", servers, 1);
-    setenv("PAWL", pawl, 1);
-    setenv("DIR", dir, 1);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    process_kill_all();
-    tempdir_remove(dir);
-    free(pawl);
-    return 0;
-}
-
-/* ---- running it ------------------------------------------------------------------------------ */
-
-/* Runs @script in the shell, in the folder of the case. Returns its exit status. */
-static int shell(const char *script)
-{
-    char text[SCRIPT_BYTES];
-    const int len = snprintf(text, sizeof(text), "cd \"$DIR\"; %s", script);
-    assert_in_range(len, 1, SCRIPT_BYTES - 1);
-    return process_run((const char *const[]){"sh", "-c", text, NULL}, said, PATIENCE_MS);
-}
-
-/* Starts `pawl lock --ttl @ttl NAME -- sh -c @script`. Its process is pawl itself. */
-static struct process *start_lock(const char *ttl, const char *name, const char *script)
-{
-    char text[SCRIPT_BYTES];
-    const int len = snprintf(text, sizeof(text), "cd \"$DIR\"; %s", script);
-    assert_in_range(len, 1, SCRIPT_BYTES - 1);
-    const char *const argv[] = {pawl, "lock", "--ttl", ttl,  "--kill-after", "200ms",
-                                name, "--",   "sh",    "-c", text,           NULL};
-    return process_start(argv, said);
-}
-
-/* ---- files that commands write --------------------------------------------------------------- */
-
-static char *file_text(const char *name)
-{
-    char path[PATH_BYTES];
-    snprintf(path, sizeof(path), "%s/%s", dir, name);
-    return text_read(path, 0);
-}
-
-static bool has_line(void *name)
-{
-    char *text = file_text(name);
-    const bool has = strchr(text, '\n') != NULL;
-    free(text);
-    return has;
-}
-
-/* Waits for a line in the file @name, and returns its number. */
-static long number_in(const char *name)
-{
-    assert_true(wait_until(has_line, (void *)(uintptr_t)name, PATIENCE_MS));
-    char *text = file_text(name);
-    const long number = strtol(text, NULL, 10);
-    free(text);
-    return number;
-}
-
-static bool has_ended(void *pid)
-{
-    return kill(*(const pid_t *)pid, 0) < 0 && errno == ESRCH;
-}
-
-static void expect_end_of(const char *name)
-{
-    pid_t pid = (pid_t)number_in(name);
-    assert_true(pid > 1);
-    if (!wait_until(has_ended, &pid, PATIENCE_MS))
-        fail_msg("the process of '%s' goes on", name);
-}
-
-/* The last time that the stamper wrote is before its deadline. */
-static void expect_ended_in_time(void)
-{
-    const long left_ms = number_in("left");
-    const long began = number_in("stamps");
-    char *text = file_text("stamps");
-    text[strlen(text) - 1] = '\0';
-    const char *newline = strrchr(text, '\n');
-    assert_non_null(newline);
-    const long last = strtol(newline + 1, NULL, 10);
-    free(text);
-    assert_in_range(left_ms, 1, PATIENCE_MS);
-    if (last > began + left_ms / 10)
-        fail_msg("it began at %ld with %ld ms left, and ran at %ld", began, left_ms, last);
-}
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
 static void command_sees_its_token_and_its_lock(void **state)
 {
     (void)state;
-    const struct grant before = call_grant(service.port, "jobs/a", NULL);
-    call_release(service.port, "jobs/a", &before);
-    assert_int_equal(shell("\"$PAWL\" lock jobs/a -- sh -c 'echo $PAWL_TOKEN $PAWL_RESOURCE "
-                           "$PAWL_TOKENS $PAWL_SERVER ${#PAWL_LOCK_ID}' >out 2>err"),
-                     0);
+    const struct grant before = call_grant(locking.service.port, "jobs/a", NULL);
+    call_release(locking.service.port, "jobs/a", &before);
+    assert_int_equal(
+        locking_shell("\"$PAWL\" lock jobs/a -- sh -c 'echo $PAWL_TOKEN $PAWL_RESOURCE "
+                      "$PAWL_TOKENS $PAWL_SERVER ${#PAWL_LOCK_ID}' >out 2>err"),
+        0);
     char expected[PATH_BYTES];
     snprintf(expected, sizeof(expected), "%lld jobs/a {\"jobs/a\":%lld} http://127.0.0.1:%u 28\n",
-             (long long)before.token + 1, (long long)before.token + 1, service.port);
-    char *out = file_text("out");
+             (long long)before.token + 1, (long long)before.token + 1, locking.service.port);
+    char *out = locking_text("out");
     EXPECT_TEXT(out, expected);
     free(out);
 }
@@ -164,9 +45,9 @@ static void command_sees_its_token_and_its_lock(void **state)
 static void nothing_of_its_own_is_on_standard_output(void **state)
 {
     (void)state;
-    assert_int_equal(shell("echo through | \"$PAWL\" lock a cat >out 2>err"), 0);
-    char *out = file_text("out");
-    char *err = file_text("err");
+    assert_int_equal(locking_shell("echo through | \"$PAWL\" lock a cat >out 2>err"), 0);
+    char *out = locking_text("out");
+    char *err = locking_text("err");
     EXPECT_TEXT(out, "through\n");
     EXPECT_TEXT(err, "pawl: got a: token 1\n");
     free(out);
@@ -176,13 +57,13 @@ static void nothing_of_its_own_is_on_standard_output(void **state)
 static void several_locks_are_held_at_once(void **state)
 {
     (void)state;
-    assert_int_equal(shell("\"$PAWL\" lock a b -- sh -c 'echo \"$PAWL_TOKENS$PAWL_TOKEN\"; "
-                           "\"$PAWL\" lock -n b true; echo $?' >out 2>err"),
+    assert_int_equal(locking_shell("\"$PAWL\" lock a b -- sh -c 'echo \"$PAWL_TOKENS$PAWL_TOKEN\"; "
+                                   "\"$PAWL\" lock -n b true; echo $?' >out 2>err"),
                      0);
-    char *out = file_text("out");
+    char *out = locking_text("out");
     EXPECT_TEXT(out, "{\"a\":1,\"b\":1}\n124\n");
     free(out);
-    assert_int_equal(shell("\"$PAWL\" lock -n b -- \"$PAWL\" lock -n a true"), 0);
+    assert_int_equal(locking_shell("\"$PAWL\" lock -n b -- \"$PAWL\" lock -n a true"), 0);
 }
 
 static void exit_codes_are_the_commands_or_say_what_was_wrong(void **state)
@@ -211,7 +92,7 @@ static void exit_codes_are_the_commands_or_say_what_was_wrong(void **state)
         {"\"$PAWL\" lock a -- \"$PAWL\" lock -n -E 0 a true", 0},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const int status = shell(rows[i].script);
+        const int status = locking_shell(rows[i].script);
         if (status != rows[i].status)
             fail_msg("%s: %d, not %d", rows[i].script, status, rows[i].status);
     }
@@ -220,10 +101,10 @@ static void exit_codes_are_the_commands_or_say_what_was_wrong(void **state)
 static void who_waits_is_told_for_whom(void **state)
 {
     (void)state;
-    assert_int_equal(shell("\"$PAWL\" lock --why 'the nightly run' a -- "
-                           "\"$PAWL\" lock -w 200ms a true 2>err"),
+    assert_int_equal(locking_shell("\"$PAWL\" lock --why 'the nightly run' a -- "
+                                   "\"$PAWL\" lock -w 200ms a true 2>err"),
                      EXIT_NOT_ACQUIRED);
-    char *err = file_text("err");
+    char *err = locking_text("err");
     assert_non_null(strstr(err, "pawl: waiting for a: held by the nightly run, for "));
     free(err);
 }
@@ -232,16 +113,18 @@ static void another_server_is_tried(void **state)
 {
     (void)state;
     assert_int_equal(
-        shell("\"$PAWL\" --server http://127.0.0.1:1 --server $PAWL_SERVER lock a true"), 0);
-    assert_int_equal(shell("PAWL_SERVER=\"http://127.0.0.1:1 $PAWL_SERVER\" \"$PAWL\" lock a true"),
-                     0);
+        locking_shell("\"$PAWL\" --server http://127.0.0.1:1 --server $PAWL_SERVER lock a true"),
+        0);
+    assert_int_equal(
+        locking_shell("PAWL_SERVER=\"http://127.0.0.1:1 $PAWL_SERVER\" \"$PAWL\" lock a true"), 0);
 }
 
 static void nobody_waits_where_no_server_answers(void **state)
 {
     (void)state;
-    assert_int_equal(shell("\"$PAWL\" --server http://127.0.0.1:1 lock a true 2>err"), EXIT_ERROR);
-    char *err = file_text("err");
+    assert_int_equal(locking_shell("\"$PAWL\" --server http://127.0.0.1:1 lock a true 2>err"),
+                     EXIT_ERROR);
+    char *err = locking_text("err");
     assert_non_null(strstr(err, "pawl: http://127.0.0.1:1 does not answer: "));
     free(err);
 }
@@ -249,12 +132,12 @@ static void nobody_waits_where_no_server_answers(void **state)
 static void signals_go_to_the_command(void **state)
 {
     (void)state;
-    struct process *process =
-        start_lock("30s", "a", "trap 'exit 9' TERM; echo x >ready; while :; do sleep 0.05; done");
-    assert_true(wait_until(has_line, "ready", PATIENCE_MS));
+    struct process *process = locking_start(
+        "30s", "a", "trap 'exit 9' TERM; echo x >ready; while :; do sleep 0.05; done");
+    (void)locking_number("ready");
     process_signal(process, SIGTERM);
     assert_int_equal(process_wait(process, PATIENCE_MS), 9);
-    assert_int_equal(shell("\"$PAWL\" lock -n a true"), 0);
+    assert_int_equal(locking_shell("\"$PAWL\" lock -n a true"), 0);
 }
 
 /* ---- the lease ------------------------------------------------------------------------------- */
@@ -262,66 +145,59 @@ static void signals_go_to_the_command(void **state)
 static void lock_is_extended_while_the_command_runs(void **state)
 {
     (void)state;
-    struct process *process = start_lock("1500ms", "a", "echo x >ready; sleep 4; exit 4");
-    assert_true(wait_until(has_line, "ready", PATIENCE_MS));
+    struct process *process = locking_start("1500ms", "a", "echo x >ready; sleep 4; exit 4");
+    (void)locking_number("ready");
     wait_ms(3000);
-    assert_int_equal(shell("\"$PAWL\" lock -n a true"), EXIT_NOT_ACQUIRED);
+    assert_int_equal(locking_shell("\"$PAWL\" lock -n a true"), EXIT_NOT_ACQUIRED);
     assert_int_equal(process_wait(process, PATIENCE_MS), 4);
 }
 
 static void command_goes_on_while_pawld_is_started_anew(void **state)
 {
     (void)state;
-    char listen[64];
-    char *pawld = pawl_program("pawld");
-    struct process *process = start_lock("4s", "a", "echo x >ready; sleep 5; exit 4");
-    assert_true(wait_until(has_line, "ready", PATIENCE_MS));
-    process_kill(service.process);
-    wait_ms(500);
-    snprintf(listen, sizeof(listen), "127.0.0.1:%u", service.port);
-    service.process = process_start(
-        (const char *const[]){pawld, "--data", folder, "--listen", listen, NULL}, said);
-    free(pawld);
+    struct process *process = locking_start("4s", "a", "echo x >ready; sleep 5; exit 4");
+    (void)locking_number("ready");
+    locking_restart_pawld();
     assert_int_equal(process_wait(process, PATIENCE_MS), 4);
 }
 
 static void command_ends_before_the_validity_when_pawld_is_stopped(void **state)
 {
     (void)state;
-    struct process *process = start_lock("2s", "a", STAMPER);
-    (void)number_in("left");
-    process_signal(service.process, SIGSTOP);
+    struct process *process = locking_start("2s", "a", LOCKING_STAMPER);
+    (void)locking_number("left");
+    process_signal(locking.service.process, SIGSTOP);
     assert_int_equal(process_wait(process, PATIENCE_MS), EXIT_LOST);
-    process_signal(service.process, SIGCONT);
-    expect_ended_in_time();
+    process_signal(locking.service.process, SIGCONT);
+    locking_expect_ended_in_time();
 }
 
 static void command_ends_before_the_validity_when_pawl_is_stopped(void **state)
 {
     (void)state;
-    struct process *process = start_lock("2s", "a", "echo $$ >child; " STAMPER);
-    (void)number_in("left");
+    struct process *process = locking_start("2s", "a", "echo $$ >child; " LOCKING_STAMPER);
+    (void)locking_number("left");
     process_signal(process, SIGSTOP);
-    expect_end_of("child");
+    locking_expect_end_of("child");
     process_signal(process, SIGCONT);
     assert_int_equal(process_wait(process, PATIENCE_MS), EXIT_LOST);
-    expect_ended_in_time();
+    locking_expect_ended_in_time();
 }
 
 static void command_ends_when_the_lock_is_lost(void **state)
 {
     (void)state;
-    struct process *process = start_lock("1s", "a", "echo $PAWL_LOCK_ID >id; exec sleep 60");
-    assert_true(wait_until(has_line, "id", PATIENCE_MS));
+    struct process *process = locking_start("1s", "a", "echo $PAWL_LOCK_ID >id; exec sleep 60");
+    (void)locking_number("id");
     char header[PATH_BYTES];
-    char *id = file_text("id");
+    char *id = locking_text("id");
     snprintf(header, sizeof(header), "Lock-Id: %.*s\r\n", (int)strcspn(id, "\n"), id);
     free(id);
     const struct http_response *released =
-        call(service.port, "DELETE", "/v1/locks/a", header, NULL);
+        call(locking.service.port, "DELETE", "/v1/locks/a", header, NULL);
     EXPECT_TEXT(released->body, "{\"resource\":\"a\",\"released\":true}");
     assert_int_equal(process_wait(process, PATIENCE_MS), EXIT_LOST);
-    char *text = text_read(said, 0);
+    char *text = text_read(locking.said, 0);
     assert_non_null(strstr(text, "pawl: lost the lock, and ended the command: "));
     free(text);
 }
@@ -331,50 +207,51 @@ static void command_ends_when_the_lock_is_lost(void **state)
 static void all_ends_when_pawl_is_killed(void **state)
 {
     (void)state;
-    struct process *process = start_lock("30s", "a", WITH_DAEMON "trap '' TERM; sleep 60 & wait");
-    (void)number_in("daemon");
+    struct process *process =
+        locking_start("30s", "a", WITH_DAEMON "trap '' TERM; sleep 60 & wait");
+    (void)locking_number("daemon");
     process_kill(process);
-    expect_end_of("child");
-    expect_end_of("daemon");
+    locking_expect_end_of("child");
+    locking_expect_end_of("daemon");
 }
 
 static void all_ends_when_the_keeper_is_killed(void **state)
 {
     (void)state;
     struct process *process =
-        start_lock("30s", "a", "echo $PPID >keeper; " WITH_DAEMON "sleep 60 & wait");
-    (void)number_in("daemon");
-    assert_int_equal(kill((pid_t)number_in("keeper"), SIGKILL), 0);
+        locking_start("30s", "a", "echo $PPID >keeper; " WITH_DAEMON "sleep 60 & wait");
+    (void)locking_number("daemon");
+    assert_int_equal(kill((pid_t)locking_number("keeper"), SIGKILL), 0);
     assert_int_equal(process_wait(process, PATIENCE_MS), EXIT_ERROR);
-    expect_end_of("child");
-    expect_end_of("daemon");
+    locking_expect_end_of("child");
+    locking_expect_end_of("daemon");
 }
 
 static void command_ends_when_pawl_and_the_keeper_are_killed(void **state)
 {
     (void)state;
     struct process *process =
-        start_lock("30s", "a", "echo $PPID >keeper; echo $$ >child; exec sleep 60");
-    (void)number_in("child");
+        locking_start("30s", "a", "echo $PPID >keeper; echo $$ >child; exec sleep 60");
+    (void)locking_number("child");
     process_signal(process, SIGSTOP);
-    assert_int_equal(kill((pid_t)number_in("keeper"), SIGKILL), 0);
+    assert_int_equal(kill((pid_t)locking_number("keeper"), SIGKILL), 0);
     process_kill(process);
-    expect_end_of("child");
+    locking_expect_end_of("child");
 }
 
 static void what_the_command_left_running_ends_before_the_release(void **state)
 {
     (void)state;
     struct process *process =
-        start_lock("30s", "a", WITH_DAEMON "while ! [ -s daemon ]; do sleep 0.01; done; exit 3");
+        locking_start("30s", "a", WITH_DAEMON "while ! [ -s daemon ]; do sleep 0.01; done; exit 3");
     assert_int_equal(process_wait(process, PATIENCE_MS), 3);
-    expect_end_of("daemon");
-    assert_int_equal(shell("\"$PAWL\" lock -n a true"), 0);
+    locking_expect_end_of("daemon");
+    assert_int_equal(locking_shell("\"$PAWL\" lock -n a true"), 0);
 }
 
 /* ---------------------------------------------------------------------------------------------- */
 
-#define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
+#define CASE(test) cmocka_unit_test_setup_teardown(test, locking_begin, locking_end)
 
 static const struct CMUnitTest cases[] = {
     CASE(command_sees_its_token_and_its_lock),
