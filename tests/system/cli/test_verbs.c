@@ -1,0 +1,197 @@
+/* The verbs of `pawl` but lock, over a pawld: what they print, and exit codes. */
+#include "tests/lib/case.h"
+#include "tests/system/calls.h"
+#include "tests/system/cli/locking.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    EXIT_LOST = 123,
+    EXIT_NOT_ACQUIRED = 124,
+    EXIT_ERROR = 125,
+};
+
+/* Runs @script, whose output is in the file "out" then. Fails the test unless it exits with
+ * @status. */
+static void expect_exit(const char *script, int status)
+{
+    char text[LOCKING_SCRIPT_BYTES];
+    const int len = snprintf(text, sizeof(text), "{ %s; } >out 2>err", script);
+    assert_in_range(len, 1, (int)sizeof(text) - 1);
+    const int exited = locking_shell(text);
+    if (exited != status)
+        fail_msg("%s: %d, not %d", script, exited, status);
+}
+
+static void expect_error(const char *script, int status, const char *sentence)
+{
+    expect_exit(script, status);
+    char *err = locking_text("err");
+    if (strstr(err, sentence) == NULL)
+        fail_msg("%s: it said %s", script, err);
+    free(err);
+}
+
+static void expect_output(const char *script, const char *expected)
+{
+    expect_exit(script, 0);
+    char *out = locking_text("out");
+    if (strcmp(out, expected) != 0)
+        fail_msg("%s: it printed %s", script, out);
+    free(out);
+}
+
+static void expect_line(const char *script, const char *part)
+{
+    expect_exit(script, 0);
+    char *out = locking_text("out");
+    if (strstr(out, part) == NULL)
+        fail_msg("%s: it printed %s", script, out);
+    free(out);
+}
+
+/* ---- locks ----------------------------------------------------------------------------------- */
+
+static void lock_is_acquired_extended_and_released_by_three_processes(void **state)
+{
+    (void)state;
+    expect_exit("eval \"$(\"$PAWL\" acquire --shell jobs/a)\" && \"$PAWL\" extend --ttl 2m --json "
+                ">extended && \"$PAWL\" lock -n jobs/a true; [ $? = 124 ] && \"$PAWL\" release",
+                0);
+    char *extended = locking_text("extended");
+    assert_non_null(strstr(extended, "\"ttl_ms\":120000"));
+    assert_non_null(strstr(extended, "{\"resource\":\"jobs/a\",\"token\":1}"));
+    free(extended);
+    expect_exit("\"$PAWL\" lock -n jobs/a true", 0);
+}
+
+static void several_names_are_acquired_and_released_together(void **state)
+{
+    (void)state;
+    expect_exit("\"$PAWL\" acquire --json a b >grant", 0);
+    expect_line("cat grant", "\"grants\":[{\"resource\":\"a\",\"token\":1},{\"resource\":\"b\"");
+    expect_error("\"$PAWL\" acquire -n b", EXIT_NOT_ACQUIRED, "pawl: b is held by ");
+    expect_exit(
+        "id=$(sed 's/.*\"lock_id\":\"//; s/\".*//' grant); \"$PAWL\" release --lock-id $id a b", 0);
+    expect_exit("\"$PAWL\" acquire -n a b", 0);
+}
+
+static void table_of_a_grant_has_its_token_and_its_lock_id(void **state)
+{
+    (void)state;
+    expect_line("\"$PAWL\" acquire a", "NAME  TOKEN  VALID FOR  LOCK ID\na     1      ");
+}
+
+static void lock_that_is_not_held_any_more_is_lost(void **state)
+{
+    (void)state;
+    static const char gone[] = "export PAWL_RESOURCE=a PAWL_TOKEN=1 "
+                               "PAWL_LOCK_ID=not-the-id-of-any-lock-of-mine; ";
+    char script[LOCKING_SCRIPT_BYTES];
+    snprintf(script, sizeof(script), "%s\"$PAWL\" release", gone);
+    expect_error(script, EXIT_LOST, "not held any more");
+    snprintf(script, sizeof(script), "%s\"$PAWL\" extend", gone);
+    expect_error(script, EXIT_LOST, "no longer held");
+}
+
+static void lock_is_shown_with_its_holder(void **state)
+{
+    (void)state;
+    expect_exit("\"$PAWL\" acquire --why 'the nightly run' orders/42", 0);
+    expect_line("\"$PAWL\" show orders/42", "orders/42  1      29.");
+    expect_line("\"$PAWL\" show orders/42", " s  the nightly run  0\n");
+    expect_line("\"$PAWL\" --json show orders/42", "\"held\":true,\"token\":1");
+    expect_output("\"$PAWL\" show free",
+                  "NAME  TOKEN  LEFT  HELD BY  WAITING\nfree               nobody\n");
+}
+
+static void locks_are_listed_beyond_one_page(void **state)
+{
+    (void)state;
+    enum {
+        LOCKS = 1003 /* a page has 1,000 at the most */
+    };
+    char name[32];
+    for (int i = 0; i < LOCKS; i++) {
+        snprintf(name, sizeof(name), "many/%d", i);
+        (void)call_grant(locking.service.port, name, NULL);
+    }
+    (void)call_grant(locking.service.port, "other", NULL);
+    expect_output("\"$PAWL\" list many/ | wc -l", "1004\n");
+    expect_output("\"$PAWL\" list --json | sort -u | wc -l", "1004\n");
+}
+
+/* ---- the rest -------------------------------------------------------------------------------- */
+
+static void counter_gives_each_value_once(void **state)
+{
+    (void)state;
+    expect_output("\"$PAWL\" counter next x", "1\n");
+    expect_output("\"$PAWL\" counter next -c 100 x", "2 101\n");
+    expect_output("\"$PAWL\" counter show x", "101\n");
+    expect_output("\"$PAWL\" counter next --json x",
+                  "{\"name\":\"x\",\"value\":102,\"count\":1}\n");
+    expect_output("\"$PAWL\" counter list", "NAME  VALUE\nx     102\n");
+    expect_error("\"$PAWL\" counter show y", EXIT_ERROR, "Nothing was ever counted");
+}
+
+static void fleet_is_shown_with_its_masters(void **state)
+{
+    (void)state;
+    expect_line("\"$PAWL\" fleet", "grants locks: 1 of 1 masters vote, 1 are a majority\n");
+    expect_line("\"$PAWL\" fleet", "active");
+    expect_line("\"$PAWL\" fleet --json", "\"ready\":true");
+}
+
+static void mistakes_are_one_sentence(void **state)
+{
+    (void)state;
+    static const char *const words[] = {
+        "acquire",         "acquire --ttl often a",
+        "acquire -w -1 a", "extend",
+        "extend a b",      "extend --lock-id i --token x a",
+        "release",         "show",
+        "show a b",        "list a b",
+        "fleet a",         "counter",
+        "counter next",    "counter next -c 0 x",
+        "counter frob x",  "--json",
+    };
+    char script[LOCKING_SCRIPT_BYTES];
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        snprintf(script, sizeof(script), "\"$PAWL\" %s", words[i]);
+        expect_error(script, EXIT_ERROR, "pawl");
+        char *err = locking_text("err");
+        if (strchr(err, '\n') != err + strlen(err) - 1)
+            fail_msg("%s: it said %s", words[i], err);
+        free(err);
+    }
+}
+
+static void help_of_every_verb_fits_a_screen(void **state)
+{
+    (void)state;
+    expect_exit("for verb in '' acquire counter extend fleet list lock release show; do "
+                "[ $(\"$PAWL\" $verb --help | wc -l) -le 34 ] || exit 1; done",
+                0);
+}
+
+/* ---------------------------------------------------------------------------------------------- */
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, locking_begin, locking_end)
+
+static const struct CMUnitTest cases[] = {
+    CASE(lock_is_acquired_extended_and_released_by_three_processes),
+    CASE(several_names_are_acquired_and_released_together),
+    CASE(table_of_a_grant_has_its_token_and_its_lock_id),
+    CASE(lock_that_is_not_held_any_more_is_lost),
+    CASE(lock_is_shown_with_its_holder),
+    CASE(locks_are_listed_beyond_one_page),
+    CASE(counter_gives_each_value_once),
+    CASE(fleet_is_shown_with_its_masters),
+    CASE(mistakes_are_one_sentence),
+    CASE(help_of_every_verb_fits_a_screen),
+};
+
+CASE_MAIN(cases, NULL, NULL)
