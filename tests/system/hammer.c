@@ -15,6 +15,7 @@
 enum {
     TTL_MS = 500,
     WAIT_MS = 1000,
+    THERE_MS = 20000,   /* until all clients have gone on */
     OVERSLEEP_MS = 200, /* how far past its lease a sleeper sleeps, at most */
     PAUSE_MS = 20,      /* at most, after a refusal */
     HEADERS_MAX = 128,
@@ -24,7 +25,7 @@ struct client {
     pthread_t thread;
     struct hammer *hammer;
     struct http *pawld;
-    uint16_t port; /* of it */
+    atomic_ushort port; /* of it */
     struct http *ledger;
     unsigned seed;
     struct hammer_result seen;
@@ -99,11 +100,11 @@ static void keep_grant(struct client *client, unsigned name, uint64_t asked_us,
 static void go_where_the_others_go(struct client *client)
 {
     const uint16_t port = atomic_load(&client->hammer->port);
-    if (port == 0 || port == client->port)
+    if (port == 0 || port == atomic_load(&client->port))
         return;
     http_close(client->pawld);
     client->pawld = http_connect(port);
-    client->port = port;
+    atomic_store(&client->port, port);
 }
 
 static bool acquire(struct client *client, struct lease *ret_lease)
@@ -224,8 +225,8 @@ struct hammer *hammer_start(const struct hammer_config *config)
         struct client *client = &hammer->clients[i];
         client->hammer = hammer;
         client->seed = i;
-        client->port = config->pawld[i % 2];
-        client->pawld = http_connect(client->port);
+        atomic_store(&client->port, config->pawld[i % 2]);
+        client->pawld = http_connect(config->pawld[i % 2]);
         assert_int_equal(pthread_create(&client->thread, NULL, run_client, client), 0);
     }
     return hammer;
@@ -234,6 +235,20 @@ struct hammer *hammer_start(const struct hammer_config *config)
 void hammer_go_to(struct hammer *hammer, uint16_t port)
 {
     atomic_store(&hammer->port, port);
+}
+
+static bool all_are_there(void *arg)
+{
+    struct hammer *hammer = arg;
+    for (unsigned i = 0; i < HAMMER_CLIENTS; i++)
+        if (atomic_load(&hammer->clients[i].port) != atomic_load(&hammer->port))
+            return false;
+    return true;
+}
+
+void hammer_wait_there(struct hammer *hammer)
+{
+    assert_true(wait_until(all_are_there, hammer, THERE_MS));
 }
 
 static void add_result(struct hammer_result *sum, const struct hammer_result *seen)

@@ -45,6 +45,10 @@ struct hammer *hammer_start(const struct hammer_config *config);
 /* Has all clients go on at the service on @port, each once its call is answered. */
 void hammer_go_to(struct hammer *hammer, uint16_t port);
 
+/* Waits until all are there: none has a call under way at another service, or has to release there.
+ */
+void hammer_wait_there(struct hammer *hammer);
+
 /* Lets every client finish what it does, and frees @hammer. The result is given back with
  * hammer_result_fini(). */
 void hammer_stop(struct hammer *hammer, struct hammer_result *ret_result);

@@ -15,8 +15,7 @@
 #include <string.h>
 
 enum {
-    WHILE_MS = 1500,    /* that all is well */
-    ANSWERED_MS = 1500, /* until no call is left that was sent before: they wait for one second */
+    WHILE_MS = 1500, /* that all is well */
 };
 
 /* The clients are at a new service before the old one ends: that has no masters yet, or masters
@@ -26,7 +25,7 @@ static struct pawl_service go_to(struct hammer *hammer, struct pawl_service from
 {
     const struct pawl_service to = moving_serve_early(masters);
     hammer_go_to(hammer, to.port);
-    wait_ms(ANSWERED_MS);
+    hammer_wait_there(hammer);
     assert_int_equal(process_stop(from.process), 0);
     return to;
 }
