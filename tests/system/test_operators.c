@@ -1,5 +1,5 @@
 /* The procedures of server/OPERATORS.md, as they stand there. Those that are not here are in
- * test_init.c and test_rejoin.c. */
+ * test_init.c, test_rejoin.c, test_move_fleet.c and test_pages. */
 #include "tests/lib/case.h"
 #include "tests/lib/process.h"
 #include "tests/lib/wait.h"
@@ -25,6 +25,60 @@ static void work(uint16_t port, int64_t *token)
     assert_true(grant.token > *token);
     *token = grant.token;
     call_give_back(port, "orders/1", &grant);
+}
+
+/* Restarts the one and then the other, as they are to be started now. A lock that is held all the
+ * time keeps its token, whoever extends it, and the name that others work on goes on. */
+static void restart_in_turn(struct pawl_service services[static 2])
+{
+    int64_t token = 0;
+    struct grant held = call_grant(services[0].port, "held", "{\"ttl_ms\":30000}");
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(process_stop(services[i].process), 0);
+        work(services[1 - i].port, &token);
+        const struct http_response *response =
+            call_extend(services[1 - i].port, "held", &held, NULL);
+        assert_int_equal(response->status, 200);
+        services[i] = fleet_serve();
+        masters_wait_all_active(services[i].port, MASTERS);
+        work(services[0].port, &token);
+        work(services[1].port, &token);
+    }
+    call_expect_held(services[0].port, "held", &held);
+    call_give_back(services[1].port, "held", &held);
+}
+
+static void services_are_restarted_in_turn(void **state)
+{
+    (void)state;
+    restart_in_turn((struct pawl_service[]){fleet_init_and_serve(TTL_MAX_MS), fleet_serve()});
+}
+
+static void expect_address(uint16_t port, unsigned i)
+{
+    const struct http_response *response = call(port, "GET", "/v1/fleet", NULL, NULL);
+    const json_t *master = json_array_get(json_object_get(response->json, "masters"), i);
+    assert_string_equal(json_string_value(json_object_get(master, "address")),
+                        fleet->master[i].url);
+}
+
+static void masters_are_reached_in_another_way(void **state)
+{
+    (void)state;
+    struct pawl_service services[] = {fleet_init_and_serve(TTL_MAX_MS), fleet_serve()};
+    for (unsigned i = 0; i < MASTERS; i++) {
+        char url[256];
+        snprintf(url, sizeof(url), "unix://%s", fleet->master[i].socket);
+        redis_fleet_readdress(fleet, i, url);
+    }
+    restart_in_turn(services);
+    for (unsigned i = 0; i < MASTERS; i++)
+        fleet_command(i, "CONFIG SET port 0");
+    int64_t token = 0;
+    for (int i = 0; i < 2; i++) {
+        expect_address(services[i].port, 0);
+        work(services[i].port, &token);
+    }
 }
 
 static void master_is_moved_to_another_address(void **state)
@@ -141,6 +195,8 @@ static void marker_that_was_changed_by_hand_is_wiped(void **state)
 #define OPERATORS_CASE(name) FLEET_CASE(name, MASTERS, REDIS_ALWAYS)
 
 static const struct CMUnitTest cases[] = {
+    OPERATORS_CASE(services_are_restarted_in_turn),
+    OPERATORS_CASE(masters_are_reached_in_another_way),
     OPERATORS_CASE(master_is_moved_to_another_address),
     OPERATORS_CASE(master_is_made_durable),
     OPERATORS_CASE(everything_is_stopped_and_started_again),
