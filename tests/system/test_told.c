@@ -190,13 +190,13 @@ static void a_lease_out_of_range_is_told_the_range_of_the_fleet(void **state)
                       "{\"resources\": [\"a\", \"b\"], \"ttl_ms\": 86400001}"));
 }
 
-/* ---- the README ------------------------------------------------------------------------------ */
+/* ---- the page of the calls ------------------------------------------------------------------- */
 
 /* Runs its line that makes a lock id, as somebody who pastes it does. */
 static void make_id(char ret_id[static ID_MAX])
 {
     static const char script[] =
-        "eval \"$(grep '^lock_id=.*urandom' " PAWL_README ")\"; printf %s \"$lock_id\"";
+        "eval \"$(grep '^lock_id=.*urandom' " PAWL_HTTP_PAGE ")\"; printf %s \"$lock_id\"";
     char log[512];
     snprintf(log, sizeof(log), "%s/id", fleet->dir);
     assert_int_equal(process_run((const char *const[]){"sh", "-c", script, NULL}, log, RUN_MS), 0);
@@ -206,7 +206,7 @@ static void make_id(char ret_id[static ID_MAX])
     (void)unlink(log);
 }
 
-static void the_lock_id_of_the_readme_is_another_each_time(void **state)
+static void the_lock_id_of_the_page_is_another_each_time(void **state)
 {
     (void)state;
     char first[ID_MAX];
@@ -231,7 +231,7 @@ static const struct CMUnitTest cases[] = {
     TOLD_CASE(a_new_fleet_is_told_how_it_is_made),
     TOLD_CASE(a_failure_is_logged_as_a_sentence_of_its_own),
     TOLD_CASE(a_lease_out_of_range_is_told_the_range_of_the_fleet),
-    TOLD_CASE(the_lock_id_of_the_readme_is_another_each_time),
+    TOLD_CASE(the_lock_id_of_the_page_is_another_each_time),
 };
 
 CASE_MAIN(cases, NULL, NULL)
