@@ -172,10 +172,13 @@ static int attempts(pawl_client *client, struct acquisition *acquisition, pawl_l
     const int64_t first_ms = pawl_now_ms() + client->call_timeout_ms;
     struct client_patience patience = client_patience(first_ms);
     for (;;) {
+        const bool told = acquisition->told;
         const int error = attempt(client, acquisition, ret_lock);
         if (error == PAWL_EHELD) {
             if (pawl_now_ms() >= acquisition->until_ms)
                 return error;
+            if (!told && acquisition->told)
+                continue; /* it did not wait: the next one does */
             patience.pause_ms = CLIENT_PAUSE_LEAST_MS;
         } else if (!client_may_repeat(error)) {
             return error;

@@ -20,7 +20,8 @@ int client_ask_until(pawl_client *client, struct client_request *request, int64_
             return 0;
         }
         client_answer_free(&answer);
-        if (!client_may_repeat(error) || !client_pause(&patience) || pawl_now_ms() >= until_ms)
+        if (!client_may_repeat(error) || !client_pause(&patience) || pawl_now_ms() >= until_ms ||
+            pawl_now_ms() >= atomic_load(&client->give_up_ms))
             return error;
     }
 }

@@ -126,6 +126,7 @@ int pawl_client_new(const struct pawl_options *options, pawl_client **ret_client
         return PAWL_ENOMEM;
     client->call_timeout_ms =
         options->call_timeout_ms > 0 ? options->call_timeout_ms : CALL_TIMEOUT_DEFAULT_MS;
+    atomic_init(&client->give_up_ms, INT64_MAX);
     int error = add_servers(client, options);
     if (error < 0)
         goto out;

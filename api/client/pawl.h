@@ -199,7 +199,7 @@ PAWL_PUBLIC int pawl_renewer_fd(const pawl_renewer *renewer);
  * PAWL_EUNAVAILABLE: the deadline passed without an answer. */
 PAWL_PUBLIC PAWL_CHECKED int pawl_renewer_look(pawl_renewer *renewer);
 
-/* Waits for an extension that is under way, at most the client's call timeout, and frees. NULL is
+/* Waits for an extension that is under way, at most about two seconds, and frees. NULL is
  * allowed. */
 PAWL_PUBLIC void pawl_renewer_stop(pawl_renewer *renewer);
 

@@ -9,6 +9,11 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+enum {
+    CALL_SHARE = 3,          /* of the time that is left, where another server may answer */
+    STOP_PATIENCE_MS = 1000, /* for a call that is under way */
+};
+
 struct pawl_renewer {
     pawl_client *client;
     pawl_lock *lock;
@@ -44,6 +49,16 @@ static int64_t after_a_third(const pawl_lock *lock)
     return pawl_lock_deadline_ms(lock) - lock->ttl_ms * 2 / 3;
 }
 
+/* When a call that begins now gives up. One server that is slow gets all the time that is left. */
+static int64_t end_of_call(const struct pawl_renewer *renewer, int64_t deadline_ms)
+{
+    const int64_t now_ms = pawl_now_ms();
+    const int64_t left_ms = deadline_ms - now_ms;
+    const int64_t share_ms = renewer->client->server_count > 1 ? left_ms / CALL_SHARE : left_ms;
+    const int64_t most_ms = renewer->client->call_timeout_ms;
+    return now_ms + (share_ms < most_ms ? share_ms : most_ms);
+}
+
 static void *renew(void *user)
 {
     struct pawl_renewer *renewer = user;
@@ -51,11 +66,10 @@ static void *renew(void *user)
     int64_t next_ms = after_a_third(renewer->lock);
     while (wait_until(renewer, next_ms)) {
         const int64_t deadline_ms = pawl_lock_deadline_ms(renewer->lock);
-        const int64_t most_ms = pawl_now_ms() + renewer->client->call_timeout_ms;
         int state = PAWL_EUNAVAILABLE;
         if (pawl_now_ms() < deadline_ms)
             state = client_extend(renewer->client, renewer->lock, renewer->lock->ttl_ms,
-                                  deadline_ms < most_ms ? deadline_ms : most_ms);
+                                  end_of_call(renewer, deadline_ms));
         if (state == 0) {
             pause_ms = CLIENT_PAUSE_LEAST_MS;
             next_ms = after_a_third(renewer->lock);
@@ -131,6 +145,8 @@ void pawl_renewer_stop(pawl_renewer *renewer)
     if (renewer == NULL)
         return;
     signal_fd(renewer->stop_fd);
+    atomic_store(&renewer->client->give_up_ms, pawl_now_ms() + STOP_PATIENCE_MS);
     (void)pthread_join(renewer->thread, NULL);
+    atomic_store(&renewer->client->give_up_ms, INT64_MAX);
     free_renewer(renewer);
 }

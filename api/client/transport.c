@@ -81,9 +81,22 @@ static int close_on_exec(void *user, curl_socket_t fd, curlsocktype purpose)
     return CURL_SOCKOPT_OK;
 }
 
-static void set_options(CURL *curl, const struct client_request *request, struct body *body,
-                        struct curl_slist *headers)
+/* libcurl asks at least once a second. */
+static int ends_now(void *user, curl_off_t down_most, curl_off_t down, curl_off_t up_most,
+                    curl_off_t up)
 {
+    const pawl_client *client = user;
+    (void)down_most;
+    (void)down;
+    (void)up_most;
+    (void)up;
+    return pawl_now_ms() >= atomic_load(&client->give_up_ms);
+}
+
+static void set_options(pawl_client *client, const struct client_request *request,
+                        struct body *body, struct curl_slist *headers)
+{
+    CURL *curl = client->curl;
     const long timeout_ms = (long)(request->timeout_ms > 1 ? request->timeout_ms : 1);
     curl_easy_reset(curl);
     curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request->method);
@@ -97,6 +110,9 @@ static void set_options(CURL *curl, const struct client_request *request, struct
     curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, timeout_ms);
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS,
                      timeout_ms < CONNECT_TIMEOUT_MS ? timeout_ms : (long)CONNECT_TIMEOUT_MS);
+    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, ends_now);
+    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, client);
+    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
     curl_easy_setopt(curl, CURLOPT_SOCKOPTFUNCTION, close_on_exec);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
@@ -171,7 +187,7 @@ int client_ask(pawl_client *client, const struct client_request *request,
     (void)snprintf(url, sizeof(url), "%s%s", client->server[client->current], request->path);
     if (!make_headers(request, &headers))
         goto out;
-    set_options(client->curl, request, &body, headers);
+    set_options(client, request, &body, headers);
     if (curl_easy_setopt(client->curl, CURLOPT_URL, url) != CURLE_OK)
         goto out;
 
