@@ -1,5 +1,6 @@
 #include "server/cli/descendants.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stddef.h>
@@ -16,13 +17,15 @@ void cli_descendants_adopt(void)
 
 enum {
     WORD_MAX = 16, /* bytes of a process id, terminated */
+    PATH_BYTES = 64,
 };
 
-/* Appends the children of @parent to @list, which has @count already. Returns the new count. */
-static size_t add_children(pid_t parent, pid_t *list, size_t count)
+/* Appends the children that the task @task of @parent forked to @list, which has @count already.
+ * Returns the new count. */
+static size_t add_children_of_task(pid_t parent, const char *task, pid_t *list, size_t count)
 {
-    char path[64];
-    (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)parent, (int)parent);
+    char path[PATH_BYTES];
+    (void)snprintf(path, sizeof(path), "/proc/%d/task/%.20s/children", (int)parent, task);
     FILE *file = fopen(path, "re");
     if (file == NULL)
         return count; /* it ended */
@@ -30,6 +33,22 @@ static size_t add_children(pid_t parent, pid_t *list, size_t count)
     while (count < CLI_DESCENDANTS_MAX && fscanf(file, "%15s", word) == 1)
         list[count++] = (pid_t)strtol(word, NULL, 10);
     (void)fclose(file);
+    return count;
+}
+
+/* A child stands under the thread that forked it. */
+static size_t add_children(pid_t parent, pid_t *list, size_t count)
+{
+    char path[PATH_BYTES];
+    (void)snprintf(path, sizeof(path), "/proc/%d/task", (int)parent);
+    DIR *tasks = opendir(path);
+    if (tasks == NULL)
+        return count;
+    const struct dirent *task;
+    while (count < CLI_DESCENDANTS_MAX && (task = readdir(tasks)) != NULL)
+        if (task->d_name[0] != '.')
+            count = add_children_of_task(parent, task->d_name, list, count);
+    (void)closedir(tasks);
     return count;
 }
 
