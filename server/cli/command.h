@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct cli_command {
     char **argv;           /* NULL-terminated; looked up in PATH */
@@ -13,8 +14,10 @@ struct cli_command {
     int64_t margin_ms;     /* before the deadline it is killed: that takes time, too */
     int64_t deadline_ms;   /* on the boot clock: nothing of it may run then */
     sigset_t mask;         /* of signals, that it gets */
-    bool foreground;       /* it stays in the process group of `pawl lock` */
-    bool terminal;         /* its group becomes the terminal's foreground group */
+    bool pipe_ignored;     /* SIGPIPE is ignored by it, too */
+    bool foreground;       /* it is in the process group of `pawl lock` */
+    pid_t group;           /* that group; else 0: it gets one of its own */
+    int terminal_fd;       /* its group becomes the foreground group of it; -1: of none */
 };
 
 #endif

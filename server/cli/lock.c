@@ -1,9 +1,11 @@
 /* `pawl lock`: a command under a lock. */
 #include "server/cli/common.h"
+#include "server/cli/descriptors.h"
 #include "server/cli/run.h"
 #include "server/system/options.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +42,8 @@ struct options {
     bool foreground;
     bool once;
     bool quiet;
+    struct cli_descriptors inherited;
+    bool pipe_ignored; /* SIGPIPE was, before */
 };
 
 static const struct argp_option described[] = {
@@ -228,6 +232,8 @@ static enum cli_run_end run_under(const struct cli_globals *globals, const struc
         .argv = options->command,
         .signal = options->signal,
         .kill_after_ms = options->kill_after_ms,
+        .inherited = &options->inherited,
+        .pipe_ignored = options->pipe_ignored,
         .foreground = options->foreground,
     };
     enum cli_run_end end;
@@ -258,9 +264,10 @@ static int lock_and_run(const struct cli_globals *globals, struct options *optio
         if (lock == NULL)
             return code;
         end = run_under(globals, options, client, lock, &code);
-        if (end != CLI_RUN_LOST)
+        if (end != CLI_RUN_LOST || pawl_lock_left_ms(lock) > 0)
             (void)pawl_release(client, lock, NULL); /* unreachable: its lease ends by itself */
         pawl_lock_free(lock);
+        options->wait_ms = -1; /* a command that was under way is to go on */
     } while (end == CLI_RUN_EXHAUSTED && !options->once);
     return code;
 }
@@ -287,9 +294,12 @@ int cli_lock(struct cli_globals *globals, int argc, char **argv)
         .not_acquired = CLI_EXIT_NOT_ACQUIRED,
         .signal = SIGTERM,
     };
+    cli_descriptors_note(&options.inherited);
     const int wrong = cli_parse(&parser, argc, argv, &options);
     if (wrong != 0)
         return wrong;
+    /* A reader of stderr that went away is no reason to end. */
+    options.pipe_ignored = signal(SIGPIPE, SIG_IGN) == SIG_IGN;
     pawl_client *client = cli_client(globals);
     if (client == NULL)
         return CLI_EXIT_ERROR;

@@ -2,6 +2,7 @@
 
 #include "server/cli/common.h"
 #include "server/cli/descendants.h"
+#include "server/cli/descriptors.h"
 #include "server/cli/keeper.h"
 #include "server/cli/terminal.h"
 
@@ -22,7 +23,8 @@ enum {
 };
 
 /* Those that `pawl lock` passes on. */
-static const int passed_signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGCONT};
+static const int passed_signals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,
+                                     SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
 
 struct runner {
     const struct cli_run *run;
@@ -67,14 +69,20 @@ static void take_no_start(struct runner *runner, int error)
     finish(runner, CLI_RUN_FAILED, code);
 }
 
-/* Ctrl-Z: the shell gets the terminal back, and sees this process stopped as well. */
-static void take_stop(struct runner *runner)
+/* Ctrl-Z: the shell gets the terminal back, and sees this process stopped as well. A command that
+ * asks for the terminal gets it, if this process has it. SIGSTOP is no word of the terminal. */
+static void take_stop(struct runner *runner, int signal)
 {
-    if (!runner->terminal.ours)
+    const bool asks_for_it = signal == SIGTTIN || signal == SIGTTOU;
+    if (runner->terminal.fd < 0 || signal == SIGSTOP)
         return;
-    cli_terminal_give(&runner->terminal, getpgrp());
-    (void)raise(SIGSTOP);
-    if (tcgetpgrp(STDIN_FILENO) == getpgrp())
+    if (asks_for_it && !runner->run->foreground && cli_terminal_ours(&runner->terminal)) {
+        runner->terminal.given = true;
+    } else {
+        cli_terminal_take(&runner->terminal, runner->command);
+        (void)raise(SIGSTOP);
+    }
+    if (runner->terminal.given)
         cli_terminal_give(&runner->terminal, runner->command);
     cli_keeper_signal(&runner->keeper, SIGCONT);
 }
@@ -101,7 +109,7 @@ static void take_event(struct runner *runner)
         take_no_start(runner, event.value);
         break;
     case CLI_STOPPED:
-        take_stop(runner);
+        take_stop(runner, event.value);
         break;
     case CLI_ENDED:
     case CLI_EXPIRED:
@@ -124,10 +132,19 @@ static void take_renewal(struct runner *runner)
         cli_keeper_end(&runner->keeper);
 }
 
+/* True for Ctrl-C and its like, which the terminal sends to each process of the group. */
+static bool is_typed(const struct signalfd_siginfo *info)
+{
+    return info->ssi_code == SI_KERNEL &&
+           (info->ssi_signo == SIGINT || info->ssi_signo == SIGQUIT || info->ssi_signo == SIGTSTP);
+}
+
 static void take_signal(struct runner *runner)
 {
     struct signalfd_siginfo info;
-    if (read(runner->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+    if (read(runner->signal_fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
+        return;
+    if (!runner->run->foreground || !is_typed(&info)) /* a command in the group has it already */
         cli_keeper_signal(&runner->keeper, (int)info.ssi_signo);
 }
 
@@ -164,8 +181,10 @@ static int start(struct runner *runner)
         .margin_ms = at_most_ms(MARGIN_MOST_MS, ttl_ms / MARGIN_SHARE),
         .deadline_ms = pawl_lock_deadline_ms(run->lock),
         .mask = runner->mask,
+        .pipe_ignored = run->pipe_ignored,
         .foreground = run->foreground,
-        .terminal = runner->terminal.ours,
+        .group = run->foreground ? getpgrp() : 0,
+        .terminal_fd = runner->terminal.given ? runner->terminal.fd : -1,
     };
     if (cli_keeper_start(&command, &runner->keeper) < 0)
         return cli_say("cannot start a process: %s", strerror(errno));
@@ -201,15 +220,16 @@ enum cli_run_end cli_run(const struct cli_run *run, int *ret_code)
         .code = CLI_EXIT_ERROR,
         .keeper = {.fd = -1},
     };
-    if (!run->foreground)
-        runner.terminal = cli_terminal_open();
+    runner.terminal = cli_terminal_open(run->foreground);
+    cli_descriptors_hide(run->inherited);
     runner.signal_fd = open_signals(&runner.mask);
     if (start(&runner) == 0)
         loop(&runner);
     if (runner.keeper.fd >= 0)
         cli_keeper_close(&runner.keeper);
     pawl_renewer_stop(runner.renewer);
-    cli_terminal_give(&runner.terminal, getpgrp());
+    cli_terminal_take(&runner.terminal, runner.command);
+    cli_terminal_close(&runner.terminal);
     (void)close(runner.signal_fd);
     (void)sigprocmask(SIG_SETMASK, &runner.mask, NULL);
     *ret_code = runner.code;

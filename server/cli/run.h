@@ -7,12 +7,16 @@
 #include <signal.h>
 #include <stdbool.h>
 
+struct cli_descriptors;
+
 struct cli_run {
     pawl_client *client;
     pawl_lock *lock;
     char **argv;
     int signal;
     int64_t kill_after_ms;
+    const struct cli_descriptors *inherited; /* that the command gets */
+    bool pipe_ignored;                       /* SIGPIPE was, before this program ignored it */
     bool foreground;
 };
 

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -12,11 +13,12 @@ static void take_place(const struct cli_command *command, pid_t keeper)
 {
     (void)prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0UL, 0UL, 0UL);
     if (getppid() != keeper)
-        _exit(EXIT_FAILURE); /* the keeper was killed before that */
-    if (!command->foreground)
-        (void)setpgid(0, 0);
-    if (command->terminal)
-        (void)tcsetpgrp(STDIN_FILENO, getpgrp());
+        _exit(EXIT_FAILURE);          /* the keeper was killed before that */
+    (void)setpgid(0, command->group); /* the keeper has one of its own */
+    if (command->terminal_fd >= 0)
+        (void)tcsetpgrp(command->terminal_fd, getpgrp());
+    if (!command->pipe_ignored)
+        (void)signal(SIGPIPE, SIG_DFL);
     (void)sigprocmask(SIG_SETMASK, &command->mask, NULL);
 }
 

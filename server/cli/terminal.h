@@ -1,5 +1,8 @@
 /* The terminal: its foreground group may type, and gets Ctrl-C. While the command runs, that is the
- * command's group. */
+ * command's group.
+ *
+ * A pipeline shares one group, and another part of it may read the terminal, such as a pager. Then
+ * the command gets the terminal only when it asks for it (SIGTTIN, SIGTTOU). */
 #ifndef SERVER_CLI_TERMINAL_H
 #define SERVER_CLI_TERMINAL_H
 
@@ -7,12 +10,23 @@
 #include <sys/types.h>
 
 struct cli_terminal {
-    bool ours; /* standard input is a terminal, and this process was in its foreground group */
+    int fd;     /* -1: this process has none */
+    bool given; /* the command gets it at its start, and again when it is continued */
 };
 
-struct cli_terminal cli_terminal_open(void);
+/* @foreground: the command stays in this process group, and the terminal stays where it is. */
+struct cli_terminal cli_terminal_open(bool foreground);
 
-/* Gives it to the process group @group. Does nothing where it was not ours. SIGTTOU is blocked. */
+/* True where this process is in the foreground group. */
+bool cli_terminal_ours(const struct cli_terminal *terminal);
+
+/* Makes @group the foreground group, where this process is in that one. SIGTTOU is blocked. */
 void cli_terminal_give(const struct cli_terminal *terminal, pid_t group);
+
+/* Makes the group of this process the foreground group, where @group is, or one that is gone. A
+ * shell that put both into the background keeps the terminal. */
+void cli_terminal_take(const struct cli_terminal *terminal, pid_t group);
+
+void cli_terminal_close(struct cli_terminal *terminal);
 
 #endif

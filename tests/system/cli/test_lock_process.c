@@ -1,0 +1,252 @@
+/* `pawl lock`: what the command inherits, what it forks, a pawld that hangs, and leases without
+ * end.
+ */
+#include "tests/lib/case.h"
+#include "tests/lib/pawl.h"
+#include "tests/lib/process.h"
+#include "tests/lib/wait.h"
+#include "tests/system/calls.h"
+#include "tests/system/cli/locking.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    AT_ONCE_MS = 1000,
+    AT_ONCE_TRIES = 5, /* others may have kept the machine busy */
+    EXTENSIONS_MOST = 1200,
+    EXIT_DELAY_MS = 8500, /* a release that nobody answers takes five seconds, a renewer two */
+};
+
+/* ---- what the command inherits --------------------------------------------------------------- */
+
+static void command_inherits_no_descriptor_of_pawl(void **state)
+{
+    (void)state;
+    assert_int_equal(locking_shell("ls /proc/self/fd >plain; "
+                                   "\"$PAWL\" lock a ls /proc/self/fd >under && cmp plain under"),
+                     0);
+    assert_int_equal(locking_shell("exec 9>nine; ls /proc/self/fd >plain; "
+                                   "\"$PAWL\" lock a ls /proc/self/fd >under && cmp plain under"),
+                     0);
+}
+
+static void command_gets_signals_as_pawl_got_them(void **state)
+{
+    (void)state;
+    static const char *const traps[] = {":", "trap '' PIPE USR1 HUP", "trap '' INT TERM TSTP"};
+    for (size_t i = 0; i < sizeof(traps) / sizeof(traps[0]); i++) {
+        char script[LOCKING_SCRIPT_BYTES];
+        snprintf(script, sizeof(script),
+                 "%s; grep -E '^Sig(Blk|Ign)' /proc/self/status >plain; "
+                 "\"$PAWL\" lock a grep -E '^Sig(Blk|Ign)' /proc/self/status >under; "
+                 "cmp plain under",
+                 traps[i]);
+        if (locking_shell(script) != 0)
+            fail_msg("other signals after %s", traps[i]);
+    }
+}
+
+static void closed_standard_error_does_not_end_pawl(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        locking_shell("{ sleep 0.3; \"$PAWL\" lock a sh -c 'exit 5'; echo $? >code; } 2>&1 | true"),
+        0);
+    locking_expect_text("code", "5\n");
+    assert_int_equal(locking_shell("\"$PAWL\" lock -n a true"), 0);
+}
+
+static void command_in_the_foreground_shares_the_group(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        locking_shell("group() { cut -d ' ' -f 5 /proc/$1/stat; }; group self >plain; "
+                      "\"$PAWL\" lock --foreground a cut -d ' ' -f 5 /proc/self/stat >same; "
+                      "\"$PAWL\" lock a cut -d ' ' -f 5 /proc/self/stat >other; "
+                      "cmp plain same && ! cmp -s plain other"),
+        0);
+}
+
+/* ---- what the command forks ------------------------------------------------------------------ */
+
+/* It is asked to end as all others are, and not only killed. */
+static void child_of_another_thread_is_asked_to_end(void **state)
+{
+    (void)state;
+    char *forks = pawl_program("../tests/forks");
+    char script[LOCKING_SCRIPT_BYTES];
+    snprintf(script, sizeof(script),
+             "\"$PAWL\" lock --kill-after 5s a -- sh -c 'setsid %s sh -c \"trap \\\"echo asked "
+             ">asked; exit\\\" TERM; echo x >ready; while :; do sleep 0.05; done\" & "
+             "while ! [ -s ready ]; do sleep 0.01; done; exit 3'",
+             forks);
+    free(forks);
+    assert_int_equal(locking_shell(script), 3);
+    locking_expect_text("asked", "asked\n");
+}
+
+static void signals_go_to_the_whole_group(void **state)
+{
+    (void)state;
+    struct process *process =
+        locking_start("30s", "a",
+                      "trap 'wait; exit 9' TERM; sh -c 'trap \"echo x >asked; exit\" TERM; echo x "
+                      ">ready; while :; do sleep 0.05; done' & wait");
+    (void)locking_number("ready");
+    process_signal(process, SIGTERM);
+    assert_int_equal(process_wait(process, LOCKING_PATIENCE_MS), 9);
+    (void)locking_number("asked");
+}
+
+/* ---- servers --------------------------------------------------------------------------------- */
+
+static void command_ends_in_time_when_pawld_is_killed(void **state)
+{
+    (void)state;
+    struct process *process = locking_start("2s", "a", "echo $$ >child; " LOCKING_STAMPER);
+    (void)locking_number("left");
+    process_kill(locking.service.process);
+    assert_int_equal(process_wait(process, LOCKING_PATIENCE_MS), 123);
+    locking_expect_end_of("child");
+    locking_expect_ended_in_time();
+}
+
+static void lock_is_extended_by_another_server_when_one_hangs(void **state)
+{
+    (void)state;
+    struct redis_fleet *fleet = redis_fleet_new(1, REDIS_ALWAYS);
+    struct pawl_service first = pawld_start_new(fleet);
+    struct pawl_service second = pawld_start(fleet, NULL);
+    char servers[LOCKING_PATH_BYTES];
+    pawl_wait_ready(second);
+    snprintf(servers, sizeof(servers), "http://127.0.0.1:%u http://127.0.0.1:%u", first.port,
+             second.port);
+    setenv("PAWL_SERVER", servers, 1);
+    struct process *process = locking_start("4s", "a", "echo x >ready; sleep 6; exit 4");
+    (void)locking_number("ready");
+    process_signal(first.process, SIGSTOP);
+    assert_int_equal(process_wait(process, LOCKING_PATIENCE_MS), 4);
+    redis_fleet_free(fleet);
+}
+
+/* An extension is under way when the command ends: its lease is 15 s, so it is extended after 5 s.
+ */
+static void exit_code_is_not_kept_back_for_long_by_a_pawld_that_hangs(void **state)
+{
+    (void)state;
+    struct process *process =
+        locking_start("15s", "a", "echo x >ready; sleep 5.5; echo x >ended; exit 4");
+    (void)locking_number("ready");
+    process_signal(locking.service.process, SIGSTOP);
+    (void)locking_number("ended");
+    const uint64_t ended_ms = wait_now_ms();
+    assert_int_equal(process_wait(process, LOCKING_PATIENCE_MS), 4);
+    const uint64_t delay_ms = wait_now_ms() - ended_ms;
+    if (delay_ms > EXIT_DELAY_MS)
+        fail_msg("pawl ended %llu ms after its command", (unsigned long long)delay_ms);
+}
+
+/* ---- many, and long -------------------------------------------------------------------------- */
+
+static void eight_at_once_end_within_a_second(void **state)
+{
+    (void)state;
+    uint64_t took_ms = 0;
+    for (int i = 0; i < AT_ONCE_TRIES; i++) {
+        const uint64_t began_ms = wait_now_ms();
+        assert_int_equal(locking_shell("for i in 1 2 3 4 5 6 7 8; do "
+                                       "{ \"$PAWL\" lock test date && echo x >>done; } & done; "
+                                       "wait; [ \"$(wc -l <done)\" -eq 8 ]; code=$?; rm done; "
+                                       "exit $code"),
+                         0);
+        took_ms = wait_now_ms() - began_ms;
+        if (took_ms <= AT_ONCE_MS)
+            return;
+    }
+    fail_msg("the last of eight ended after %llu ms", (unsigned long long)took_ms);
+}
+
+/* Extends the lock of the command until no more is allowed. */
+static void extend_to_the_end(void)
+{
+    char header[LOCKING_PATH_BYTES];
+    char *id = locking_text("id");
+    snprintf(header, sizeof(header), "Lock-Id: %.*s\r\nFencing-Token: %ld\r\n",
+             (int)strcspn(id, "\n"), id, locking_number("tokens"));
+    free(id);
+    for (int i = 0; i < EXTENSIONS_MOST; i++) {
+        const struct http_response *response =
+            call(locking.service.port, "PATCH", "/v1/locks/a", header, "{\"ttl_ms\": 3000}");
+        if (response->status == 409)
+            return;
+        assert_int_equal(response->status, 200);
+    }
+    fail_msg("a lock can be extended %d times", EXTENSIONS_MOST);
+}
+
+#define SECOND_TIME                                                                                \
+    "echo $PAWL_TOKEN >>tokens; echo $PAWL_LOCK_ID >id; "                                          \
+    "[ $(wc -l <tokens) -lt 2 ] || exit 6; exec sleep 60"
+
+static struct process *start_extended(const char *option)
+{
+    char script[] = "cd \"$DIR\"; " SECOND_TIME;
+    struct process *process =
+        process_start((const char *const[]){locking.pawl, "lock", option, "--ttl", "3s", "a", "--",
+                                            "sh", "-c", script, NULL},
+                      locking.said);
+    (void)locking_number("id");
+    return process;
+}
+
+/* Another one waits for the lock, and has it in between. */
+static void command_starts_anew_when_the_lock_cannot_be_extended_any_more(void **state)
+{
+    (void)state;
+    struct process *process = start_extended("-n");
+    struct process *other =
+        process_start((const char *const[]){locking.pawl, "lock", "a", "sh", "-c",
+                                            "echo $PAWL_TOKEN >$DIR/other; sleep 0.3", NULL},
+                      locking.said);
+    process_wait_line(other, "waiting for a", LOCKING_PATIENCE_MS, NULL, 0);
+    wait_ms(300); /* it says so before it is in the queue */
+    extend_to_the_end();
+    assert_int_equal(process_wait(process, LOCKING_PATIENCE_MS), 6);
+    assert_int_equal(process_wait(other, LOCKING_PATIENCE_MS), 0);
+    locking_expect_text("other", "2\n");
+    locking_expect_text("tokens", "1\n3\n");
+}
+
+static void command_does_not_start_anew_with_once(void **state)
+{
+    (void)state;
+    struct process *process = start_extended("--once");
+    extend_to_the_end();
+    assert_int_equal(process_wait(process, LOCKING_PATIENCE_MS), 123);
+    locking_expect_text("tokens", "1\n");
+    assert_int_equal(locking_shell("\"$PAWL\" lock -n a true"), 0);
+}
+
+/* ---------------------------------------------------------------------------------------------- */
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, locking_begin, locking_end)
+
+static const struct CMUnitTest cases[] = {
+    CASE(command_inherits_no_descriptor_of_pawl),
+    CASE(command_gets_signals_as_pawl_got_them),
+    CASE(closed_standard_error_does_not_end_pawl),
+    CASE(command_in_the_foreground_shares_the_group),
+    CASE(child_of_another_thread_is_asked_to_end),
+    CASE(signals_go_to_the_whole_group),
+    CASE(command_ends_in_time_when_pawld_is_killed),
+    CASE(lock_is_extended_by_another_server_when_one_hangs),
+    CASE(exit_code_is_not_kept_back_for_long_by_a_pawld_that_hangs),
+    CASE(eight_at_once_end_within_a_second),
+    CASE(command_starts_anew_when_the_lock_cannot_be_extended_any_more),
+    CASE(command_does_not_start_anew_with_once),
+};
+
+CASE_MAIN(cases, NULL, NULL)

@@ -1,0 +1,211 @@
+/* `pawl lock` in an interactive shell on a pseudo-terminal: who may type, Ctrl-C, Ctrl-Z, bg, fg.
+ */
+#include "tests/lib/case.h"
+#include "tests/lib/wait.h"
+#include "tests/system/cli/locking.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pty.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    SHOWN_BYTES = 65536,
+    ONE_READ_MS = 50,
+    TWICE_MS = 1500, /* in which a second signal would have come */
+};
+
+static pid_t shell = -1;
+static int terminal = -1;
+static char shown[SHOWN_BYTES]; /* since the last line that was typed */
+static size_t shown_len;
+
+/* Reads what the terminal shows, for a short time. */
+static void read_terminal(void)
+{
+    struct pollfd ready = {.fd = terminal, .events = POLLIN};
+    if (poll(&ready, 1, ONE_READ_MS) != 1)
+        return;
+    const ssize_t len = read(terminal, shown + shown_len, sizeof(shown) - 1 - shown_len);
+    if (len > 0)
+        shown_len += (size_t)len;
+    shown[shown_len] = '\0';
+}
+
+static bool shows(void *text)
+{
+    read_terminal();
+    return strstr(shown, text) != NULL;
+}
+
+static void expect_shown(const char *text)
+{
+    if (!wait_until(shows, (void *)(uintptr_t)text, LOCKING_PATIENCE_MS))
+        fail_msg("the terminal does not show '%s', but:\n%s", text, shown);
+}
+
+static void type_text(const char *text)
+{
+    shown_len = 0;
+    shown[0] = '\0';
+    assert_int_equal(write(terminal, text, strlen(text)), (ssize_t)strlen(text));
+}
+
+static int open_shell(void **state)
+{
+    if (locking_begin(state) != 0)
+        return -1;
+    shell = forkpty(&terminal, NULL, NULL, NULL);
+    if (shell == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        (void)execlp("bash", "bash", "--norc", "--noprofile", "--noediting", "-i", NULL);
+        _exit(EXIT_FAILURE);
+    }
+    assert_true(shell > 0);
+    type_text("stty -echo; PS1=; PS2=; unset PROMPT_COMMAND; cd \"$DIR\"; echo beg''un\n");
+    expect_shown("begun");
+    return 0;
+}
+
+/* A shell that ends sends SIGHUP to its jobs. */
+static int close_shell(void **state)
+{
+    if (shell > 0) {
+        (void)close(terminal);
+        (void)kill(shell, SIGKILL);
+        (void)waitpid(shell, NULL, 0);
+    }
+    shell = -1;
+    return locking_end(state);
+}
+
+/* ---------------------------------------------------------------------------------------------- */
+
+static void interrupt_ends_the_command(void **state)
+{
+    (void)state;
+    type_text("\"$PAWL\" lock a sh -c 'echo run''ning; exec sleep 60'; echo \"code $?\"\n");
+    expect_shown("running");
+    type_text("\003");
+    expect_shown("code 130");
+}
+
+static void command_reads_the_terminal(void **state)
+{
+    (void)state;
+    type_text("\"$PAWL\" lock a sh -c 'echo run''ning; read word; echo \"got $word\"'\n");
+    expect_shown("running");
+    type_text("something\n");
+    expect_shown("got something");
+}
+
+static void stopped_command_goes_on_in_the_foreground(void **state)
+{
+    (void)state;
+    type_text("\"$PAWL\" lock a sh -c 'echo run''ning; read word; echo \"got $word\"'\n");
+    expect_shown("running");
+    type_text("\032");
+    expect_shown("Stopped");
+    type_text("echo sh''ell\n");
+    expect_shown("shell");
+    type_text("fg\n");
+    expect_shown("lock a"); /* the shell says what goes on */
+    type_text("something\n");
+    expect_shown("got something");
+}
+
+/* The terminal is the shell's then, also when the command ends. */
+static void shell_keeps_the_terminal_while_the_command_is_in_the_background(void **state)
+{
+    (void)state;
+    type_text("\"$PAWL\" lock a sh -c 'echo run''ning; while ! [ -e go ]; do sleep 0.05; done; "
+              "echo end''ed'\n");
+    expect_shown("running");
+    type_text("\032");
+    expect_shown("Stopped");
+    type_text("bg; echo sh''ell\n");
+    expect_shown("shell");
+    type_text("touch go; wait; echo aft''er\n");
+    expect_shown("ended");
+    expect_shown("after");
+    type_text("read word; echo \"got $word\"\nsomething\n");
+    expect_shown("got something");
+}
+
+static void command_in_the_background_that_reads_is_stopped(void **state)
+{
+    (void)state;
+    type_text("\"$PAWL\" lock a sh -c 'read word; echo \"got $word\"' & sleep 1; echo sh''ell\n");
+    expect_shown("shell");
+    type_text("jobs\n");
+    expect_shown("Stopped");
+    type_text("fg\n");
+    expect_shown("lock a");
+    type_text("something\n");
+    expect_shown("got something");
+}
+
+static void another_part_of_the_pipeline_reads_the_terminal(void **state)
+{
+    (void)state;
+    type_text("\"$PAWL\" lock a sh -c 'echo run''ning >/dev/tty; sleep 3' | "
+              "sh -c 'read word </dev/tty; echo \"got $word\"; cat'; echo \"code $?\"\n");
+    expect_shown("running");
+    type_text("something\n");
+    expect_shown("got something");
+    expect_shown("code 0");
+}
+
+static void command_that_asks_for_the_terminal_of_a_pipeline_gets_it(void **state)
+{
+    (void)state;
+    type_text("echo in | \"$PAWL\" lock a sh -c 'cat; echo run''ning; read word </dev/tty; "
+              "echo \"got $word\"'\n");
+    expect_shown("running");
+    type_text("something\n");
+    expect_shown("got something");
+    type_text("echo in | \"$PAWL\" lock a sh -c 'trap \"echo cont''inued\" CONT; echo run''ning; "
+              "while :; do sleep 0.05; done'\n");
+    expect_shown("running");
+    type_text("\032");
+    expect_shown("Stopped");
+    type_text("fg\n");
+    expect_shown("continued");
+    type_text("\003");
+    type_text("echo \"code $?\"\n");
+    expect_shown("code 130");
+}
+
+static void interrupt_comes_once_in_the_foreground(void **state)
+{
+    (void)state;
+    type_text("\"$PAWL\" lock --foreground a bash -c 'trap \"n=\\$((n+1))\" INT; echo run''ning; "
+              "for ((i = 0; i < 100; i++)); do read -r -t 0.02; done; echo \"times $n\"'\n");
+    expect_shown("running");
+    type_text("\003");
+    wait_ms(TWICE_MS);
+    expect_shown("times 1");
+}
+
+/* ---------------------------------------------------------------------------------------------- */
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, open_shell, close_shell)
+
+static const struct CMUnitTest cases[] = {
+    CASE(interrupt_ends_the_command),
+    CASE(command_reads_the_terminal),
+    CASE(stopped_command_goes_on_in_the_foreground),
+    CASE(shell_keeps_the_terminal_while_the_command_is_in_the_background),
+    CASE(command_in_the_background_that_reads_is_stopped),
+    CASE(another_part_of_the_pipeline_reads_the_terminal),
+    CASE(command_that_asks_for_the_terminal_of_a_pipeline_gets_it),
+    CASE(interrupt_comes_once_in_the_foreground),
+};
+
+CASE_MAIN(cases, NULL, NULL)
