@@ -15,8 +15,7 @@
 
 enum {
     AT_ONCE_MS = 1000,
-    AT_ONCE_TRIES = 5, /* others may have kept the machine busy */
-    EXTENSIONS_MOST = 1200,
+    AT_ONCE_TRIES = 5,    /* others may have kept the machine busy */
     EXIT_DELAY_MS = 8500, /* a release that nobody answers takes five seconds, a renewer two */
 };
 
@@ -169,67 +168,6 @@ static void eight_at_once_end_within_a_second(void **state)
     fail_msg("the last of eight ended after %llu ms", (unsigned long long)took_ms);
 }
 
-/* Extends the lock of the command until no more is allowed. */
-static void extend_to_the_end(void)
-{
-    char header[LOCKING_PATH_BYTES];
-    char *id = locking_text("id");
-    snprintf(header, sizeof(header), "Lock-Id: %.*s\r\nFencing-Token: %ld\r\n",
-             (int)strcspn(id, "\n"), id, locking_number("tokens"));
-    free(id);
-    for (int i = 0; i < EXTENSIONS_MOST; i++) {
-        const struct http_response *response =
-            call(locking.service.port, "PATCH", "/v1/locks/a", header, "{\"ttl_ms\": 3000}");
-        if (response->status == 409)
-            return;
-        assert_int_equal(response->status, 200);
-    }
-    fail_msg("a lock can be extended %d times", EXTENSIONS_MOST);
-}
-
-#define SECOND_TIME                                                                                \
-    "echo $PAWL_TOKEN >>tokens; echo $PAWL_LOCK_ID >id; "                                          \
-    "[ $(wc -l <tokens) -lt 2 ] || exit 6; exec sleep 60"
-
-static struct process *start_extended(const char *option)
-{
-    char script[] = "cd \"$DIR\"; " SECOND_TIME;
-    struct process *process =
-        process_start((const char *const[]){locking.pawl, "lock", option, "--ttl", "3s", "a", "--",
-                                            "sh", "-c", script, NULL},
-                      locking.said);
-    (void)locking_number("id");
-    return process;
-}
-
-/* Another one waits for the lock, and has it in between. */
-static void command_starts_anew_when_the_lock_cannot_be_extended_any_more(void **state)
-{
-    (void)state;
-    struct process *process = start_extended("-n");
-    struct process *other =
-        process_start((const char *const[]){locking.pawl, "lock", "a", "sh", "-c",
-                                            "echo $PAWL_TOKEN >$DIR/other; sleep 0.3", NULL},
-                      locking.said);
-    process_wait_line(other, "waiting for a", LOCKING_PATIENCE_MS, NULL, 0);
-    wait_ms(300); /* it says so before it is in the queue */
-    extend_to_the_end();
-    assert_int_equal(process_wait(process, LOCKING_PATIENCE_MS), 6);
-    assert_int_equal(process_wait(other, LOCKING_PATIENCE_MS), 0);
-    locking_expect_text("other", "2\n");
-    locking_expect_text("tokens", "1\n3\n");
-}
-
-static void command_does_not_start_anew_with_once(void **state)
-{
-    (void)state;
-    struct process *process = start_extended("--once");
-    extend_to_the_end();
-    assert_int_equal(process_wait(process, LOCKING_PATIENCE_MS), 123);
-    locking_expect_text("tokens", "1\n");
-    assert_int_equal(locking_shell("\"$PAWL\" lock -n a true"), 0);
-}
-
 /* ---------------------------------------------------------------------------------------------- */
 
 #define CASE(test) cmocka_unit_test_setup_teardown(test, locking_begin, locking_end)
@@ -245,8 +183,6 @@ static const struct CMUnitTest cases[] = {
     CASE(lock_is_extended_by_another_server_when_one_hangs),
     CASE(exit_code_is_not_kept_back_for_long_by_a_pawld_that_hangs),
     CASE(eight_at_once_end_within_a_second),
-    CASE(command_starts_anew_when_the_lock_cannot_be_extended_any_more),
-    CASE(command_does_not_start_anew_with_once),
 };
 
 CASE_MAIN(cases, NULL, NULL)

@@ -41,6 +41,20 @@ static void command_is_started_anew_under_a_fresh_token_at_the_cap(void **state)
     free(err);
 }
 
+/* Another one waits for the lock, and has it in between. */
+static void others_have_their_turn_before_the_command_starts_anew(void **state)
+{
+    (void)state;
+    assert_int_equal(locking_shell("export PAWL_SERVER=$FEW; "
+                                   "{ \"$PAWL\" lock --ttl 600ms a -- " WORK "; echo $? >code; } & "
+                                   "while ! [ -s tokens ]; do sleep 0.01; done; "
+                                   "\"$PAWL\" lock a sh -c 'echo $PAWL_TOKEN >other'; wait"),
+                     0);
+    locking_expect_text("other", "2\n");
+    locking_expect_text("tokens", "1\n3\n4\n");
+    locking_expect_text("code", "4\n");
+}
+
 static void command_is_not_started_anew_where_it_is_to_run_once(void **state)
 {
     (void)state;
@@ -54,6 +68,7 @@ static void command_is_not_started_anew_where_it_is_to_run_once(void **state)
 
 static const struct CMUnitTest cases[] = {
     CASE(command_is_started_anew_under_a_fresh_token_at_the_cap),
+    CASE(others_have_their_turn_before_the_command_starts_anew),
     CASE(command_is_not_started_anew_where_it_is_to_run_once),
 };
 
