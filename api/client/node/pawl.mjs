@@ -1,0 +1,855 @@
+/**
+ * The client of Pawl for Node 18 and later: locks of a pawld over HTTP, with fencing tokens.
+ *
+ *     import { Client } from './pawl.mjs';
+ *     const client = new Client(); // the servers of PAWL_SERVER
+ *     await client.withLock('orders/42', { ttlMs: 30000, waitMs: 60000 }, async (lock) => {
+ *         const order = await read(42, { signal: lock.signal });
+ *         lock.check();
+ *         await writeGuarded(42, change(order), lock.token);
+ *     });
+ *
+ * Times are milliseconds. A lock is valid until the time that its request was sent, plus the
+ * answer's served_ms and validity_ms. That is safe with any delay of the network. README.md says
+ * which clock counts.
+ *
+ * A holder that is stopped right after a check still goes on when it wakes. No client can prevent
+ * that. So give the token along with every write, and check it where the write lands.
+ */
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import os from 'node:os';
+import { performance } from 'node:perf_hooks';
+import process from 'node:process';
+
+const SERVER_DEFAULT = 'http://127.0.0.1:7380';
+const SERVERS_MAX = 8;
+const NAMES_MAX = 64; // that one lock can have
+const NAME_MAX = 255; // bytes of a name
+const ANSWER_MAX = 1 << 20; // bytes of a body
+const LOCK_ID_BYTES = 21; // of random; 28 characters
+const CALL_TIMEOUT_DEFAULT_MS = 5000;
+const CALL_TIMEOUT_MOST_MS = 600000;
+const PAUSE_LEAST_MS = 50; // between two attempts, doubled each time
+const PAUSE_MOST_MS = 1000;
+const WAIT_STEP_MS = 60000; // what one request waits at the most: a stopped server is noticed then
+const WATCH_STEP_MS = 500; // timers stop in suspend; so soon after it a lock is looked at again
+const CALLS_AT_ONCE = 8; // about the names of one lock
+
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+/** What all errors of this client have in common. `code` is a word for programs. */
+export class PawlError extends Error {
+    /**
+     * @param {string} message
+     * @param {{code?: string, cause?: unknown, problem?: object}} [details]
+     */
+    constructor(message, { code = '', cause, problem } = {}) {
+        super(message, cause === undefined ? undefined : { cause });
+        this.name = this.constructor.name;
+        this.code = code;
+        /** The problem of the server (RFC 9457), if it sent one. @type {object|undefined} */
+        this.problem = problem;
+    }
+}
+
+/** An argument is wrong, or the server says that one is: do not repeat. */
+export class Invalid extends PawlError {}
+
+/**
+ * Another one holds the lock, and did so until the wait ended: try later. `resource`, `owner` and
+ * `retryAfterMs` tell whom it waited for; undefined where that is not known.
+ */
+export class Held extends PawlError {
+    constructor(message, details) {
+        super(message, details);
+        Object.assign(this, holderOf(details?.problem));
+    }
+}
+
+/**
+ * The lock is not held any more, or soon will not be: stop the work. `code` says why:
+ * `lost` (the server says so), `expired` (the validity ended), `ending` (no server extended it, and
+ * the validity ends soon), `refused` (it is not extended any more; `cause` says why), `new-grant`
+ * (it was acquired anew, and somebody else may have held it in between), `released`.
+ */
+export class LockLost extends PawlError {}
+
+/** No server answered, or none has a majority: try later. A lock stays held until its deadline. */
+export class Unavailable extends PawlError {}
+
+/** Refused for a reason that waiting does not mend: read the message. */
+export class Refused extends PawlError {}
+
+/** The lock was extended as often as is allowed: acquire it anew. It is held until its deadline. */
+export class Exhausted extends PawlError {}
+
+/** The answer is not one of a pawld: check the address. */
+export class ProtocolError extends PawlError {}
+
+function holderOf(problem = {}) {
+    return {
+        resource: problem.resource,
+        owner: problem.owner,
+        retryAfterMs: problem.retry_after_ms,
+    };
+}
+
+const PROBLEMS = new Map([
+    ['held', Held],
+    ['wait-timeout', Held],
+    ['contended', Held],
+    ['lock-lost', LockLost],
+    ['extensions-exhausted', Exhausted],
+    ['no-quorum', Unavailable],
+    ['too-slow', Unavailable],
+    ['not-ready', Unavailable],
+    ['no-memory', Unavailable],
+    ['stopping', Unavailable],
+    ['busy', Unavailable],
+    ['too-many-waiters', Unavailable],
+    ['request-timeout', Unavailable],
+]);
+
+/** The error that an answer stands for. */
+function problemOf({ server, status, json }) {
+    const type = /^urn:pawl:(.+)$/.exec(json?.type)?.[1];
+    let kind = PROBLEMS.get(type);
+    if (kind === undefined) {
+        if (status >= 500 || status === 429) kind = Unavailable; // a proxy's too
+        else if (type === undefined) kind = ProtocolError;
+        else kind = status === 400 ? Invalid : Refused;
+    }
+    if (type === undefined)
+        return new kind(`${server} answers ${status}, not as a pawld does`, {
+            code: kind === Unavailable ? 'no-answer' : 'protocol',
+        });
+    const code = kind === LockLost ? 'lost' : type;
+    return new kind(json.detail ?? type, { code, problem: json });
+}
+
+/* ---- clock ----------------------------------------------------------------------------------- */
+
+/* Timers and performance.now() stand still while the machine is suspended; leases do not. On Linux
+ * os.uptime() reads /proc/uptime: the boot clock, in steps of 10 ms. Elsewhere the wall clock tells
+ * of a suspension, unless it is set back meanwhile. */
+const hasBootClock = process.platform === 'linux' && isReadable('/proc/uptime');
+const STEP_MS = hasBootClock ? 10 : 1;
+
+function isReadable(file) {
+    try {
+        return readFileSync(file).length > 0;
+    } catch {
+        return false;
+    }
+}
+
+function moment() {
+    return {
+        steady: performance.now(),
+        other: hasBootClock ? os.uptime() * 1000 : Date.now(),
+    };
+}
+
+/** At least the time since `since`: what the clock that went further says, and one step of it. */
+function elapsedMs(since) {
+    const now = moment();
+    return Math.max(now.steady - since.steady, now.other - since.other + STEP_MS);
+}
+
+/** For waits and pauses, where nothing is lost by a suspension. */
+const steadyMs = () => performance.now();
+
+/* ---- arguments ------------------------------------------------------------------------------- */
+
+function refuse(message) {
+    throw new Invalid(message, { code: 'invalid' });
+}
+
+/** A misspelt option would be a default that nobody asked for. */
+function checkOptions(options, known) {
+    if (options === null || typeof options !== 'object') refuse('the options are no object');
+    for (const name of Object.keys(options))
+        if (!known.includes(name)) refuse(`there is no option '${name}'; ${known.join(', ')} are`);
+}
+
+function checkMs(name, value, least, most) {
+    const fits = Number.isInteger(value) || value === Infinity;
+    if (value !== undefined && !(fits && value >= least && value <= most))
+        refuse(`${name} is a whole number of milliseconds, ${least} to ${most}`);
+}
+
+function checkServers(servers) {
+    if (servers.length > SERVERS_MAX) refuse(`there are at most ${SERVERS_MAX} servers`);
+    return servers.map((text) => {
+        let url;
+        try {
+            url = new URL(text);
+        } catch {
+            refuse(`'${text}' is no URL`);
+        }
+        if (!/^https?:$/.test(url.protocol) || url.username || url.password || url.search)
+            refuse(`'${text}' is no http://HOST:PORT`);
+        return url.href.replace(/[/#]+$/, '');
+    });
+}
+
+/** The path of a lock. fetch() resolves dot segments, which would lead to another lock. */
+function pathOf(name) {
+    if (typeof name !== 'string' || name === '' || Buffer.byteLength(name) > NAME_MAX)
+        refuse(`a name is a string of 1 to ${NAME_MAX} bytes`);
+    const segments = name.split('/');
+    if (segments.some((segment) => segment === '.' || segment === '..' || segment === ''))
+        refuse(`'${name}' has an empty, '.' or '..' segment`);
+    try {
+        return `/v1/locks/${segments.map(encodeURIComponent).join('/')}`;
+    } catch {
+        return refuse(`'${name}' is no Unicode text`);
+    }
+}
+
+const isCount = (value) => Number.isSafeInteger(value) && value >= 0;
+
+/* ---- pauses ---------------------------------------------------------------------------------- */
+
+/** Resolves after `ms`, or as soon as `signal` is aborted. */
+function pause(ms, signal) {
+    return new Promise((resolve) => {
+        const end = () => {
+            clearTimeout(timer);
+            signal?.removeEventListener('abort', end);
+            resolve();
+        };
+        const timer = setTimeout(end, ms);
+        signal?.addEventListener('abort', end);
+        if (signal?.aborted) end();
+    });
+}
+
+/** How long to go on trying, and how long to pause before the next attempt. */
+class Patience {
+    constructor(untilMs) {
+        this.untilMs = untilMs;
+        this.pauseMs = PAUSE_LEAST_MS;
+    }
+
+    /** False: the time is over. */
+    async pause(signal) {
+        const leftMs = this.untilMs - steadyMs();
+        if (leftMs <= 0) return false;
+        await pause(Math.min(this.pauseMs, leftMs), signal);
+        this.pauseMs = Math.min(this.pauseMs * 2, PAUSE_MOST_MS);
+        return steadyMs() < this.untilMs;
+    }
+}
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+const BUSY = new Set([408, 429]);
+const NOT_REACHED = new Set(
+    ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'],
+);
+
+async function readBody(response) {
+    const chunks = [];
+    let bytes = 0;
+    for await (const chunk of response.body ?? []) {
+        bytes += chunk.length;
+        if (bytes > ANSWER_MAX)
+            throw new ProtocolError(`an answer has more than ${ANSWER_MAX} bytes`, {
+                code: 'protocol',
+            });
+        chunks.push(chunk);
+    }
+    try {
+        return JSON.parse(Buffer.concat(chunks).toString());
+    } catch {
+        return null;
+    }
+}
+
+/** The servers, and the one to ask next. */
+class Servers {
+    #urls;
+    #current = 0;
+
+    constructor(urls, callTimeoutMs) {
+        this.#urls = urls;
+        this.callTimeoutMs = callTimeoutMs;
+    }
+
+    /** How long one attempt may take. In `ms` there is time for each server, and one twice. */
+    attemptMs(ms) {
+        return Math.max(ms / (this.#urls.length + 1), 1);
+    }
+
+    /**
+     * Asks one server once. Throws Unavailable where no answer came; `reached` of the error says
+     * whether the request may have got there. The reason of `signal` where that was aborted.
+     */
+    async ask({ method, path, body, headers, timeoutMs, signal }) {
+        const at = this.#current;
+        const server = this.#urls[at];
+        signal?.throwIfAborted();
+        const timeout = new AbortController();
+        const abort = () => timeout.abort();
+        const timer = setTimeout(abort, timeoutMs);
+        signal?.addEventListener('abort', abort);
+        const sent = moment();
+        try {
+            const response = await fetch(server + path, {
+                method,
+                headers: { 'Content-Type': 'application/json', ...headers },
+                body: body === undefined ? undefined : JSON.stringify(body),
+                redirect: 'manual',
+                signal: timeout.signal,
+            });
+            const json = await readBody(response);
+            const answer = { server, sent, status: response.status, json };
+            if (answer.status >= 500 || BUSY.has(answer.status)) this.#next(at);
+            return answer;
+        } catch (error) {
+            signal?.throwIfAborted();
+            if (error instanceof PawlError) throw error;
+            this.#next(at);
+            throw this.#noAnswer(server, timeout.signal.aborted ? timeoutMs : 0, error);
+        } finally {
+            clearTimeout(timer);
+            signal?.removeEventListener('abort', abort);
+        }
+    }
+
+    /** Another call may have found out before that the server at `at` does not answer. */
+    #next(at) {
+        if (this.#current === at) this.#current = (at + 1) % this.#urls.length;
+    }
+
+    #noAnswer(server, waitedMs, error) {
+        const cause = error.cause ?? error;
+        const inTime = `within ${Math.round(waitedMs)} ms`;
+        const why = waitedMs > 0 ? inTime : cause.code ?? cause.message;
+        const unavailable = new Unavailable(`${server} does not answer: ${why}`, {
+            code: 'no-answer',
+            cause,
+        });
+        unavailable.reached = !NOT_REACHED.has(cause.code) && cause.message !== 'bad port';
+        return unavailable;
+    }
+
+    /** Repeats until an answer is no reason to repeat, `ms` are over, or `goesOn` says no. */
+    async askFor(ms, request, goesOn = () => true) {
+        const untilMs = steadyMs() + ms;
+        const patience = new Patience(untilMs);
+        for (;;) {
+            const leftMs = Math.max(untilMs - steadyMs(), 1);
+            try {
+                const timeoutMs = Math.min(this.attemptMs(ms), leftMs);
+                const answer = await this.ask({ ...request, timeoutMs });
+                if (answer.status < 300) return answer;
+                throw problemOf(answer);
+            } catch (error) {
+                if (!(error instanceof Unavailable)) throw error;
+                if (!goesOn() || !(await patience.pause()) || !goesOn()) throw error;
+            }
+        }
+    }
+}
+
+/** A name that is lost outweighs all, and all outweighs one that is unknown. */
+function gravity(error) {
+    if (error === undefined) return 0;
+    if (error instanceof LockLost) return 3;
+    return error instanceof Unavailable ? 1 : 2;
+}
+
+/** Calls `work` for each index below `count`, a few at once. Then throws the gravest error. */
+async function forEachIndex(count, work) {
+    let next = 0;
+    let gravest;
+    const worker = async () => {
+        while (next < count) {
+            const index = next++;
+            try {
+                await work(index);
+            } catch (error) {
+                if (gravity(error) > gravity(gravest)) gravest = error;
+            }
+        }
+    };
+    await Promise.all(Array.from({ length: Math.min(count, CALLS_AT_ONCE) }, worker));
+    if (gravest !== undefined) throw gravest;
+}
+
+/** Releases the lock id `lockId` of all `names`. True: all were held until now. */
+async function releaseAll(servers, names, lockId) {
+    let all = true;
+    await forEachIndex(names.length, async (index) => {
+        const { json } = await servers.askFor(servers.callTimeoutMs, {
+            method: 'DELETE',
+            path: pathOf(names[index]),
+            headers: { 'Lock-Id': lockId },
+        });
+        all &&= json?.released === true;
+    });
+    return all;
+}
+
+/* ---- lock ------------------------------------------------------------------------------------ */
+
+const isToken = (value) => isCount(value) && value > 0;
+
+/** What a grant says. Throws ProtocolError where that is not all that a grant says. */
+function grantOf(names, { server, json }) {
+    const grants = names.length > 1 ? json?.grants : [{ resource: names[0], token: json?.token }];
+    const tokenOf = (name) => grants.find((grant) => grant?.resource === name)?.token;
+    const tokens = Array.isArray(grants) ? names.map(tokenOf) : [];
+    const times = [json?.validity_ms, json?.served_ms, json?.ttl_ms];
+    if (tokens.length === 0 || !tokens.every(isToken) || !times.every(isCount))
+        throw new ProtocolError(`${server} grants without a token or a validity`, {
+            code: 'protocol',
+        });
+    return { tokens, ttlMs: json.ttl_ms, afterMs: json.served_ms + json.validity_ms };
+}
+
+/**
+ * A lock that was acquired. Client.acquire() and Client.withLock() make it. Whether it is held is
+ * judged by the clock whenever that is asked. Once it was not held, it never is again.
+ */
+export class Lock {
+    #servers;
+    #names;
+    #tokens; // of each name
+    #lockId;
+    #ttlMs;
+    #ends; // of each name: its validity ends so many milliseconds after that was sent
+    #stopMs;
+    #onNewGrant;
+    #controller = new AbortController();
+    #forget; // ends the attention to the signal of the caller
+    #loss; // why it is not held; undefined: nothing is known against it
+    #timer;
+    #queue = Promise.resolve(); // the calls about this lock: one at a time
+    #renewing = false;
+    #extending = false; // by the renewal
+    #retryMs = 0; // when the renewal tries again
+    #pauseMs = PAUSE_LEAST_MS;
+
+    /** For Client only. */
+    constructor(servers, wanted, lockId, answer) {
+        const { tokens, ttlMs, afterMs } = grantOf(wanted.names, answer);
+        this.#servers = servers;
+        this.#names = wanted.names;
+        this.#tokens = tokens;
+        this.#lockId = lockId;
+        this.#ttlMs = ttlMs;
+        this.#ends = tokens.map(() => ({ sent: answer.sent, afterMs }));
+        this.#stopMs = Math.min(wanted.stopMs ?? ttlMs / 10, ttlMs / 2);
+        this.#onNewGrant = wanted.onNewGrant;
+        this.#heed(wanted.signal);
+        this.#watch();
+    }
+
+    /** @returns {string[]} */
+    get names() {
+        return [...this.#names];
+    }
+
+    /** The token of a lock with one name; undefined where it has several. @returns {number} */
+    get token() {
+        return this.#names.length === 1 ? this.#tokens[0] : undefined;
+    }
+
+    /** The token of each name. @returns {Map<string, number>} */
+    get tokens() {
+        return new Map(this.#names.map((name, index) => [name, this.#tokens[index]]));
+    }
+
+    /** @returns {string} */
+    get lockId() {
+        return this.#lockId;
+    }
+
+    /** The lease as it was acquired, in milliseconds. @returns {number} */
+    get ttlMs() {
+        return this.#ttlMs;
+    }
+
+    /**
+     * Aborted as soon as the lock is known to be lost, and `stopMs` before its validity ends where
+     * it could not be extended. Then the reason is a LockLost. Aborted too with the `signal` that
+     * was given to acquire, and by release(). It needs a free event loop: `held` does not.
+     * @returns {AbortSignal}
+     */
+    get signal() {
+        return this.#controller.signal;
+    }
+
+    /** Milliseconds until the validity ends; 0: it did, or the lock was lost. @returns {number} */
+    leftMs() {
+        if (this.#loss !== undefined) return 0;
+        const leftMs = this.#ends.map(({ sent, afterMs }) => afterMs - elapsedMs(sent));
+        const least = Math.max(Math.floor(Math.min(...leftMs)), 0);
+        if (least === 0)
+            this.#lose(new LockLost('the validity of the lock ended', { code: 'expired' }));
+        return least;
+    }
+
+    /** True while the lock is held, by the clock. @returns {boolean} */
+    get held() {
+        return this.leftMs() > 0;
+    }
+
+    /** Throws LockLost where the lock is not held, or the reason of `signal` if that is aborted. */
+    check() {
+        if (!this.held) throw this.#loss;
+        this.signal.throwIfAborted();
+    }
+
+    /**
+     * Extends all names: by `ttlMs` from now on, or by the lease where it is not given. Takes no
+     * longer than the client's call timeout.
+     *
+     * Throws LockLost. Throws Unavailable and Exhausted: the deadline stands. Throws Refused,
+     * ProtocolError, Invalid.
+     * @param {{ttlMs?: number}} [options]
+     * @returns {Promise<{newGrant: boolean}>} newGrant: the tokens may be higher. It is true only
+     *     where acquire was given `onNewGrant`; otherwise the lock is lost then.
+     */
+    async extend(options = {}) {
+        checkOptions(options, ['ttlMs']);
+        checkMs('ttlMs', options.ttlMs, 1, Number.MAX_SAFE_INTEGER);
+        return this.#alone(() =>
+            this.#extend(options.ttlMs ?? this.#ttlMs, this.#servers.callTimeoutMs),
+        );
+    }
+
+    /**
+     * Extends in the background from now on, each time a third of the lease has passed, until the
+     * lock is released or lost. withLock() does that by itself. Its timers keep no process alive.
+     */
+    renew() {
+        this.#renewing = true;
+        this.#watch();
+    }
+
+    /**
+     * Releases all names. The lock is not held from the call on. Waits for an extension that is
+     * under way. Safe to repeat.
+     *
+     * Throws Unavailable: not known; the lease ends by itself.
+     * @returns {Promise<boolean>} it was held until now
+     */
+    async release() {
+        this.#lose(new LockLost('the lock was released', { code: 'released' }));
+        return this.#alone(() => releaseAll(this.#servers, this.#names, this.#lockId));
+    }
+
+    #alone(work) {
+        const done = this.#queue.then(work);
+        this.#queue = done.catch(() => {});
+        return done;
+    }
+
+    #heed(signal) {
+        const abort = () => this.#controller.abort(signal.reason);
+        signal?.addEventListener('abort', abort);
+        this.#forget = () => signal?.removeEventListener('abort', abort);
+        if (signal?.aborted) abort();
+    }
+
+    #lose(loss) {
+        if (this.#loss !== undefined) return;
+        this.#loss = loss;
+        clearTimeout(this.#timer);
+        this.#forget();
+        this.#controller.abort(loss);
+    }
+
+    /* ---- extension */
+
+    async #extend(ttlMs, ms) {
+        let newGrant = false;
+        if (!this.held) throw this.#loss;
+        try {
+            await forEachIndex(this.#names.length, async (index) => {
+                const request = {
+                    method: 'PATCH',
+                    path: pathOf(this.#names[index]),
+                    body: { ttl_ms: ttlMs },
+                    headers: {
+                        'Lock-Id': this.#lockId,
+                        'Fencing-Token': String(this.#tokens[index]),
+                    },
+                };
+                const answer = await this.#servers.askFor(ms, request, () => this.held);
+                newGrant = this.#take(index, answer) || newGrant;
+            });
+        } catch (error) {
+            if (error instanceof LockLost) this.#lose(error);
+            throw error;
+        }
+        this.#watch();
+        if (newGrant) this.#onNewGrant(this);
+        return { newGrant };
+    }
+
+    /** True: it is a new grant, and its token was taken. */
+    #take(index, { server, sent, status, json }) {
+        const isNew = status === 201;
+        const complete = isCount(json?.validity_ms) && isCount(json?.served_ms);
+        if (!complete || (isNew && !isToken(json.token)))
+            throw new ProtocolError(`${server} extends without a validity`, { code: 'protocol' });
+        if (!this.held) throw this.#loss; // the answer came too late
+        if (isNew && this.#onNewGrant === undefined)
+            throw new LockLost('the lock was acquired anew: others may have held it in between', {
+                code: 'new-grant',
+            });
+        if (isNew) this.#tokens[index] = json.token;
+        this.#ends[index] = { sent, afterMs: json.served_ms + json.validity_ms };
+        return isNew;
+    }
+
+    /* ---- renewal */
+
+    /** Looks at the lock now, and again when something is due. Timers may be late: see held. */
+    #watch() {
+        clearTimeout(this.#timer);
+        const leftMs = this.leftMs();
+        if (leftMs === 0) return;
+        if (leftMs <= this.#stopMs && !this.signal.aborted)
+            this.#controller.abort(
+                new LockLost('the validity of the lock ends soon', { code: 'ending' }),
+            );
+        if (this.#loss !== undefined) return; // who heard the signal released it
+        let nextMs = leftMs > this.#stopMs ? leftMs - this.#stopMs : leftMs;
+        if (this.#renewing && !this.#extending) {
+            const dueMs = Math.max(leftMs - (this.#ttlMs * 2) / 3, this.#retryMs - steadyMs());
+            if (dueMs <= 0) void this.#renewOnce(leftMs);
+            else nextMs = Math.min(nextMs, dueMs);
+        }
+        this.#timer = setTimeout(() => this.#watch(), Math.min(Math.ceil(nextMs), WATCH_STEP_MS));
+        this.#timer.unref();
+    }
+
+    async #renewOnce(leftMs) {
+        this.#extending = true;
+        const ms = Math.min(leftMs, this.#servers.callTimeoutMs);
+        try {
+            await this.#alone(() => this.#extend(this.#ttlMs, ms));
+            this.#pauseMs = PAUSE_LEAST_MS;
+        } catch (error) {
+            if (error instanceof Unavailable) {
+                this.#retryMs = steadyMs() + this.#pauseMs;
+                this.#pauseMs = Math.min(this.#pauseMs * 2, PAUSE_MOST_MS);
+            } else {
+                this.#giveUp(error);
+            }
+        }
+        this.#extending = false;
+        this.#watch();
+    }
+
+    /** The lock is held until its deadline. There is time until then to stop the work. */
+    #giveUp(cause) {
+        this.#renewing = false;
+        const message = `the lock is not extended any more: ${cause.message}`;
+        this.#controller.abort(new LockLost(message, { code: 'refused', cause }));
+    }
+}
+
+/* ---- client ---------------------------------------------------------------------------------- */
+
+const ACQUIRE_OPTIONS = ['ttlMs', 'waitMs', 'owner', 'signal', 'stopMs', 'onWaiting', 'onNewGrant'];
+
+function checkWanted(names, options) {
+    checkOptions(options, ACQUIRE_OPTIONS);
+    const list = Array.isArray(names) ? [...names] : [names];
+    if (list.length < 1 || list.length > NAMES_MAX) refuse(`a lock has 1 to ${NAMES_MAX} names`);
+    const paths = list.map(pathOf);
+    checkMs('ttlMs', options.ttlMs, 1, Number.MAX_SAFE_INTEGER);
+    checkMs('waitMs', options.waitMs, 0, Infinity);
+    checkMs('stopMs', options.stopMs, 0, Number.MAX_SAFE_INTEGER);
+    return { ...options, names: list, path: list.length > 1 ? '/v1/locks' : paths[0] };
+}
+
+/** One acquisition: attempts under one lock id, until one is granted or the time is over. */
+class Acquisition {
+    #servers;
+    #wanted;
+    #untilMs;
+    #lockId = randomBytes(LOCK_ID_BYTES).toString('base64url');
+    #inDoubt = false; // an attempt may have left the lock behind
+    #answered = false; // a server did: then it is worth to wait for it
+
+    constructor(servers, wanted, untilMs) {
+        this.#servers = servers;
+        this.#wanted = wanted;
+        this.#untilMs = untilMs;
+    }
+
+    /** Returns a lock, whose validity may have ended already: then it was released. */
+    async run() {
+        try {
+            const lock = await this.#attempts();
+            if (!lock.held) await this.#cleanUp();
+            return lock;
+        } catch (error) {
+            if (this.#inDoubt) await this.#cleanUp();
+            throw error;
+        }
+    }
+
+    /** Nobody else knows the lock id: what was left behind would stay until its lease ends. */
+    async #cleanUp() {
+        await releaseAll(this.#servers, this.#wanted.names, this.#lockId).catch(() => {});
+    }
+
+    /* Somebody else's lock, or a server that answered before, is waited for until the end of the
+     * wait. No answer from the start on: only for a call's timeout. */
+    async #attempts() {
+        const firstMs = steadyMs() + this.#servers.callTimeoutMs;
+        const patience = new Patience(firstMs);
+        for (;;) {
+            this.#wanted.signal?.throwIfAborted();
+            try {
+                return await this.#attempt();
+            } catch (error) {
+                if (error instanceof Held) {
+                    if (steadyMs() >= this.#untilMs) throw error;
+                    this.#tellHolder(error);
+                    patience.pauseMs = PAUSE_LEAST_MS;
+                } else if (!(error instanceof Unavailable)) {
+                    throw error;
+                }
+                if (this.#answered) patience.untilMs = Math.max(firstMs, this.#untilMs);
+                if (!(await patience.pause(this.#wanted.signal))) throw error;
+            }
+        }
+    }
+
+    async #attempt() {
+        const { ttlMs: ttl_ms, owner, names, path, signal } = this.#wanted;
+        const waitMs = this.#waitMs();
+        const resources = names.length > 1 ? names : undefined;
+        let answer;
+        try {
+            answer = await this.#servers.ask({
+                method: 'POST',
+                path,
+                body: { lock_id: this.#lockId, wait_ms: waitMs, ttl_ms, owner, resources },
+                timeoutMs: waitMs + this.#servers.attemptMs(this.#servers.callTimeoutMs),
+                signal,
+            });
+        } catch (error) {
+            this.#inDoubt ||= error?.reached ?? true;
+            throw error;
+        }
+        this.#answered = true;
+        const granted = answer.status === 200 || answer.status === 201;
+        const problem = granted ? undefined : problemOf(answer);
+        if (granted || problem instanceof Unavailable || problem instanceof ProtocolError)
+            this.#inDoubt = true;
+        if (!granted) throw problem;
+        return new Lock(this.#servers, this.#wanted, this.#lockId, answer);
+    }
+
+    /** The first attempt waits for nothing where somebody wants to hear who is in the way. */
+    #waitMs() {
+        const leftMs = Math.ceil(this.#untilMs - steadyMs());
+        const told = this.#wanted.onWaiting === undefined;
+        return leftMs <= 0 || !told ? 0 : Math.min(leftMs, WAIT_STEP_MS);
+    }
+
+    #tellHolder(error) {
+        const tell = this.#wanted.onWaiting;
+        this.#wanted.onWaiting = undefined;
+        tell?.(holderOf(error.problem));
+    }
+}
+
+/** Any number of locks may be asked for at the same time with one client. */
+export class Client {
+    #servers;
+
+    /**
+     * Throws Invalid.
+     * @param {object} [options]
+     * @param {string[]} [options.servers] URLs such as "http://127.0.0.1:7380". The next one is
+     *     asked when one does not answer. Without them: those of PAWL_SERVER, with spaces between,
+     *     or the default.
+     * @param {number} [options.callTimeoutMs] how long a call may take, beyond what it waits for;
+     *     5000 by default
+     */
+    constructor(options = {}) {
+        checkOptions(options, ['servers', 'callTimeoutMs']);
+        const { servers = (process.env.PAWL_SERVER ?? '').split(' ').filter(Boolean) } = options;
+        const { callTimeoutMs = CALL_TIMEOUT_DEFAULT_MS } = options;
+        if (!Array.isArray(servers)) refuse('servers is an array of URLs');
+        checkMs('callTimeoutMs', callTimeoutMs, 1, CALL_TIMEOUT_MOST_MS);
+        const urls = checkServers(servers.length > 0 ? servers : [SERVER_DEFAULT]);
+        this.#servers = new Servers(urls, callTimeoutMs);
+    }
+
+    /**
+     * Acquires a lock. It is not extended by itself: see Lock.renew() and Lock.extend(). Repeats
+     * where an answer is lost, under the same lock id, so that no lock is left behind that nobody
+     * knows of. Where no server answers at all, it gives up after the call timeout.
+     *
+     * Throws Held, Unavailable, Refused, Invalid, ProtocolError, or the reason of `signal`. What an
+     * attempt may have left behind is released before, which takes at most the call timeout.
+     * @param {string|string[]} names one name, or 2 to 64 that are acquired all or none
+     * @param {object} [options]
+     * @param {number} [options.ttlMs] the lease; the fleet's default without it
+     * @param {number} [options.waitMs] how long to wait where another one holds it; 0 by default,
+     *     Infinity: without end
+     * @param {string} [options.owner] a label that others see
+     * @param {AbortSignal} [options.signal] ends the wait, and is passed on to Lock.signal
+     * @param {number} [options.stopMs] how long before the end of the validity Lock.signal is
+     *     aborted; a tenth of the lease by default, and half of it at the most
+     * @param {(holder: {resource?: string, owner?: string, retryAfterMs?: number}) => void}
+     *     [options.onWaiting] called at most once, before the wait begins
+     * @param {(lock: Lock) => void} [options.onNewGrant] An extension may be a new grant: somebody
+     *     else may have held the lock in between. Without this function the lock is lost then. With
+     *     it the new tokens are taken, and it is called: claim with them, and read again what the
+     *     work depends on.
+     * @returns {Promise<Lock>}
+     */
+    async acquire(names, options = {}) {
+        const wanted = checkWanted(names, options);
+        const untilMs = steadyMs() + (wanted.waitMs ?? 0);
+        for (;;) {
+            const lock = await new Acquisition(this.#servers, wanted, untilMs).run();
+            if (lock.held) return lock;
+            if (steadyMs() >= untilMs)
+                throw new Unavailable('the validity of the lock had ended when the answer came', {
+                    code: 'too-late',
+                });
+        }
+    }
+
+    /**
+     * Calls `work` under a lock, which is extended in the background, and released at the end. A
+     * release that fails is not told: the lease ends by itself.
+     *
+     * Throws what acquire() throws, and what `work` throws. Throws LockLost where the lock was lost
+     * before the work ended.
+     * @template T
+     * @param {string|string[]} names
+     * @param {object} options as for acquire(); may be left out
+     * @param {(lock: Lock) => Promise<T>|T} work
+     * @returns {Promise<T>} what `work` returned
+     */
+    async withLock(names, options, work) {
+        if (typeof options === 'function') return this.withLock(names, {}, options);
+        if (typeof work !== 'function') refuse('the work is no function');
+        const lock = await this.acquire(names, options);
+        lock.renew();
+        try {
+            const result = await work(lock);
+            if (!lock.held) lock.check();
+            return result;
+        } finally {
+            await lock.release().catch(() => {});
+        }
+    }
+}
