@@ -525,11 +525,16 @@ export class Lock {
 
     /**
      * Extends in the background from now on, each time a third of the lease has passed, until the
-     * lock is released or lost. withLock() does that by itself. Its timers keep no process alive.
+     * lock is released or lost. withLock() does that by itself. The timers keep no process alive.
      */
     renew() {
         this.#renewing = true;
         this.#watch();
+    }
+
+    /** Extends no more in the background. An extension that is under way goes on. */
+    stopRenewing() {
+        this.#renewing = false;
     }
 
     /**

@@ -1,0 +1,468 @@
+/* The Node client against a real pawld. */
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import http from 'node:http';
+import os from 'node:os';
+import path from 'node:path';
+import process from 'node:process';
+import test from 'node:test';
+import { fileURLToPath } from 'node:url';
+
+import * as pawl from '../../../api/client/node/pawl.mjs';
+import { Relay, Service, freePort, sleep, until } from './node_service.mjs';
+
+const { Client, Held, LockLost } = pawl;
+const here = path.dirname(fileURLToPath(import.meta.url));
+const module = path.resolve(here, '../../../api/client/node/pawl.mjs');
+
+const clientOf = (...servers) =>
+    new Client({ servers: servers.map(({ url }) => url), callTimeoutMs: 3000 });
+
+/** Blocks the event loop. */
+function block(ms) {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
+/** Resolves with the reason of `signal` as soon as it is aborted. */
+const aborted = (signal) =>
+    signal.aborted ? signal.reason : once(signal, 'abort').then(() => signal.reason);
+
+/** Starts a program that imports the client. What it prints is in `said`. */
+function start(t, file, args, env) {
+    const child = spawn(file, args, {
+        env: { ...process.env, ...env },
+        stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    t.after(() => child.kill('SIGKILL'));
+    child.said = '';
+    child.stdout.on('data', (data) => (child.said += data));
+    child.ended = once(child, 'close').then(([status]) => status);
+    return child;
+}
+
+const script = (text) => ['--input-type=module', '-e', `import * as pawl from '${module}';\n${text}`];
+
+/* ---- locks ----------------------------------------------------------------------------------- */
+
+test('lock is held by one, and free after the work', async (t) => {
+    const service = await Service.start(t);
+    const client = clientOf(service);
+    const before = await client.acquire('orders/42');
+    assert.equal(await before.release(), true);
+    const seen = await client.withLock('orders/42', { owner: 'worker-7' }, async (lock) => {
+        assert.equal(lock.token, before.token + 1);
+        assert.notEqual(lock.lockId, before.lockId);
+        assert.equal(lock.ttlMs, 30000);
+        assert.ok(lock.held && lock.leftMs() > 20000 && lock.leftMs() < 30000);
+        lock.check();
+        const refused = await clientOf(service).acquire('orders/42').catch((error) => error);
+        assert.ok(refused instanceof Held && refused instanceof pawl.PawlError);
+        assert.equal(refused.owner, 'worker-7');
+        assert.ok(refused.retryAfterMs > 20000);
+        return lock;
+    });
+    assert.equal(seen.held, false);
+    assert.equal(seen.leftMs(), 0);
+    assert.equal(seen.signal.reason.code, 'released');
+    assert.throws(() => seen.check(), LockLost);
+    assert.equal((await service.call('GET', 'orders/42')).held, false);
+});
+
+test('lock is released where the work fails, and its error is passed on', async (t) => {
+    const service = await Service.start(t);
+    const failing = clientOf(service).withLock('a', async () => {
+        throw new RangeError('of the work');
+    });
+    await assert.rejects(failing, RangeError);
+    assert.equal((await service.call('GET', 'a')).held, false);
+});
+
+test('waiter gets the lock when it is released, and hears who is in the way', async (t) => {
+    const service = await Service.start(t);
+    const client = clientOf(service);
+    const holder = await client.acquire('a', { owner: 'first' });
+    const heard = [];
+    const onWaiting = (by) => heard.push(by);
+    const waiting = client.acquire('a', { waitMs: 20000, onWaiting });
+    await until(() => heard.length > 0, 'the holder');
+    assert.equal(heard[0].owner, 'first');
+    await holder.release();
+    const lock = await waiting;
+    assert.equal(lock.token, holder.token + 1);
+    assert.equal(heard.length, 1);
+});
+
+test('wait ends in time', async (t) => {
+    const service = await Service.start(t);
+    const client = clientOf(service);
+    await client.acquire('a');
+    const beganMs = performance.now();
+    await assert.rejects(client.acquire('a', { waitMs: 300 }), Held);
+    assert.ok(performance.now() - beganMs >= 295);
+});
+
+test('several names are acquired all or none', async (t) => {
+    const service = await Service.start(t);
+    const client = clientOf(service);
+    await (await client.acquire('b')).release();
+    await client.withLock(['a', 'b', 'c/d'], { ttlMs: 2000 }, async (lock) => {
+        assert.equal(lock.token, undefined);
+        assert.deepEqual([...lock.tokens], [['a', 1], ['b', 2], ['c/d', 1]]);
+        const refused = await client.acquire(['x', 'c/d']).catch((error) => error);
+        assert.ok(refused instanceof Held);
+        assert.equal(refused.resource, 'c/d');
+        assert.equal((await service.call('GET', 'x')).held, false);
+        await sleep(2500);
+        lock.check();
+    });
+    for (const name of ['a', 'b', 'c/d'])
+        assert.equal((await service.call('GET', name)).held, false);
+});
+
+test('lock is extended while the work lasts', async (t) => {
+    const service = await Service.start(t);
+    await clientOf(service).withLock('a', { ttlMs: 2000 }, async (lock) => {
+        await sleep(4500);
+        lock.check();
+        assert.equal((await service.call('GET', 'a')).token, lock.token);
+    });
+});
+
+test('lock that is not extended ends with its lease', async (t) => {
+    const service = await Service.start(t);
+    const lock = await clientOf(service).acquire('a', { ttlMs: 1000, stopMs: 400 });
+    await lock.extend({ ttlMs: 2000 });
+    assert.ok(lock.leftMs() > 1000);
+    const reason = await aborted(lock.signal);
+    assert.equal(reason.code, 'ending');
+    assert.ok(lock.held, 'the signal comes early');
+    await until(() => !lock.held, 'the end of the lease');
+    await assert.rejects(lock.extend(), { name: 'LockLost', code: 'expired' });
+});
+
+/* ---- answers that are lost ------------------------------------------------------------------- */
+
+test('lost answer is asked for again under the same lock id', async (t) => {
+    const service = await Service.start(t);
+    const relay = await Relay.start(t, service.port);
+    relay.reply = (request) => !(request.startsWith('POST') && relay.count('POST') === 1);
+    const lock = await clientOf(relay).acquire('a');
+    assert.equal(relay.count('POST'), 2);
+    assert.equal(relay.requests.filter((request) => request.includes(lock.lockId)).length, 2);
+    assert.equal(lock.token, 1);
+    assert.equal(await lock.release(), true);
+});
+
+test('nothing is left behind where no answer arrives', async (t) => {
+    const service = await Service.start(t);
+    const relay = await Relay.start(t, service.port);
+    relay.reply = (request) => !request.startsWith('POST');
+    const client = new Client({ servers: [relay.url], callTimeoutMs: 500 });
+    await assert.rejects(client.acquire('a'), pawl.Unavailable);
+    assert.ok(relay.count('DELETE') > 0);
+    const { token } = await clientOf(service).acquire('a');
+    assert.ok(token > 1, 'an attempt had got the lock');
+});
+
+test('lost answer of an extension is no lost lock', async (t) => {
+    const service = await Service.start(t);
+    const relay = await Relay.start(t, service.port);
+    relay.reply = (request) => !(request.startsWith('PATCH') && relay.count('PATCH') === 1);
+    const lock = await clientOf(relay).acquire('a', { ttlMs: 2000 });
+    await sleep(200);
+    const leftMs = lock.leftMs();
+    assert.deepEqual(await lock.extend(), { newGrant: false });
+    assert.equal(relay.count('PATCH'), 2);
+    assert.ok(lock.leftMs() > leftMs);
+    assert.equal(await lock.release(), true);
+});
+
+/* ---- servers --------------------------------------------------------------------------------- */
+
+test('next server is asked where one is gone or hangs', async (t) => {
+    const service = await Service.start(t);
+    const relay = await Relay.start(t, service.port);
+    relay.reply = () => new Promise(() => {});
+    const gone = { url: `http://127.0.0.1:${await freePort()}` };
+    for (const dead of [gone, relay]) {
+        const lock = await clientOf(dead, service).acquire('a');
+        assert.equal(await lock.release(), true);
+    }
+});
+
+test('servers are those of PAWL_SERVER', async (t) => {
+    const service = await Service.start(t);
+    const text = 'await new pawl.Client().withLock("a", (lock) => console.log(lock.token));';
+    const env = { PAWL_SERVER: `http://127.0.0.1:${await freePort()}  ${service.url}/` };
+    const child = start(t, process.execPath, script(text), env);
+    assert.equal(await child.ended, 0);
+    assert.equal(child.said, '1\n');
+});
+
+test('lock outlives a restart of pawld', async (t) => {
+    const service = await Service.start(t);
+    await clientOf(service).withLock('a', { ttlMs: 6000 }, async (lock) => {
+        await service.kill();
+        await sleep(500);
+        await service.start();
+        await sleep(6000);
+        lock.check();
+        assert.equal((await service.call('GET', 'a')).token, lock.token);
+    });
+});
+
+test('signal comes before the validity ends when pawld hangs', async (t) => {
+    const service = await Service.start(t);
+    const client = new Client({ servers: [service.url], callTimeoutMs: 500 });
+    let lock;
+    const working = client.withLock('a', { ttlMs: 3000, stopMs: 1000 }, async (given) => {
+        lock = given;
+        service.signal('SIGSTOP');
+        const reason = await aborted(lock.signal);
+        assert.ok(lock.leftMs() > 0, 'the lock was held until then');
+        assert.equal(reason.code, 'ending');
+        assert.throws(() => lock.check(), LockLost);
+        await until(() => !lock.held, 'the end of the lease');
+    });
+    await assert.rejects(working, { name: 'LockLost', code: 'expired' });
+    service.signal('SIGCONT');
+});
+
+test('nobody waits where no server answers', async (t) => {
+    const gone = { url: `http://127.0.0.1:${await freePort()}` };
+    const beganMs = performance.now();
+    await assert.rejects(clientOf(gone).acquire('a', { waitMs: 60000 }), {
+        name: 'Unavailable',
+        code: 'no-answer',
+        reached: false,
+    });
+    assert.ok(performance.now() - beganMs < 15000);
+});
+
+test('server that is no pawld is told', async (t) => {
+    const server = http.createServer((request, response) => response.end('<html>'));
+    server.listen(0, '127.0.0.1');
+    t.after(() => server.close());
+    await once(server, 'listening');
+    const other = { url: `http://127.0.0.1:${server.address().port}` };
+    await assert.rejects(clientOf(other).acquire('a'), pawl.ProtocolError);
+});
+
+/* ---- locks that are lost --------------------------------------------------------------------- */
+
+test('signal tells that the lock was lost', async (t) => {
+    const service = await Service.start(t);
+    const working = clientOf(service).withLock('a', { ttlMs: 2000 }, async (lock) => {
+        await service.take(lock);
+        const reason = await aborted(lock.signal);
+        assert.ok(reason instanceof LockLost);
+        assert.equal(reason.code, 'lost');
+        assert.equal(lock.held, false);
+        return 'ignored';
+    });
+    await assert.rejects(working, { name: 'LockLost', code: 'lost' });
+});
+
+test('one name that is lost is the lock lost', async (t) => {
+    const service = await Service.start(t);
+    const lock = await clientOf(service).acquire(['a', 'b']);
+    await service.call('DELETE', 'b', { 'Lock-Id': lock.lockId });
+    await assert.rejects(lock.extend(), { name: 'LockLost', code: 'lost' });
+    assert.equal(lock.held, false);
+    assert.equal(await lock.release(), false);
+    assert.equal((await service.call('GET', 'a')).held, false);
+});
+
+test('lock is not held after the event loop was blocked past the lease', async (t) => {
+    const service = await Service.start(t);
+    const working = clientOf(service).withLock('a', { ttlMs: 1000 }, async (lock) => {
+        assert.ok(lock.held);
+        block(1100);
+        assert.equal(lock.held, false);
+        assert.throws(() => lock.check(), { code: 'expired' });
+        assert.ok(lock.signal.aborted);
+        await sleep(500);
+        assert.equal(lock.held, false);
+    });
+    await assert.rejects(working, { name: 'LockLost', code: 'expired' });
+});
+
+test('extension that is answered after the validity brings no lock back', async (t) => {
+    const service = await Service.start(t);
+    const relay = await Relay.start(t, service.port);
+    const lock = await clientOf(relay).acquire('a', { ttlMs: 1000 });
+    relay.reply = () => sleep(50).then(() => true);
+    const extending = lock.extend({ ttlMs: 30000 });
+    await until(() => relay.count('PATCH') > 0, 'the extension');
+    block(1100);
+    await assert.rejects(extending, { name: 'LockLost', code: 'expired' });
+    assert.equal(lock.held, false);
+    assert.equal(await lock.release(), true);
+});
+
+/* An extension that names too low a token is answered with a new grant. */
+async function extendAsNewGrant(t, options) {
+    const service = await Service.start(t);
+    const relay = await Relay.start(t, service.port);
+    await (await clientOf(service).acquire('a')).release();
+    const lock = await clientOf(relay).acquire('a', options);
+    assert.equal(lock.token, 2);
+    relay.change = (request) => request.replace(/fencing-token: 2/i, 'Fencing-Token: 1');
+    return lock;
+}
+
+test('new grant is a lost lock', async (t) => {
+    const lock = await extendAsNewGrant(t, {});
+    await assert.rejects(lock.extend(), { name: 'LockLost', code: 'new-grant' });
+    assert.equal(lock.held, false);
+    assert.equal(lock.signal.reason.code, 'new-grant');
+    assert.equal(await lock.release(), true);
+});
+
+test('new grant is taken where its holder wants to know', async (t) => {
+    const told = [];
+    const lock = await extendAsNewGrant(t, { onNewGrant: (again) => told.push(again.token) });
+    assert.deepEqual(await lock.extend(), { newGrant: true });
+    assert.ok(lock.held && !lock.signal.aborted);
+    assert.deepEqual(told, [lock.token]);
+    assert.ok(lock.token >= 2);
+    assert.equal(await lock.release(), true);
+});
+
+/* ---- signals of the caller ------------------------------------------------------------------- */
+
+test('aborted wait ends at once and leaves nothing behind', async (t) => {
+    const service = await Service.start(t);
+    const client = clientOf(service);
+    const holder = await client.acquire('a');
+    const controller = new AbortController();
+    const waiting = client.acquire('a', { waitMs: 60000, signal: controller.signal });
+    const waits = async () => (await service.call('GET', 'a')).waiters === 1;
+    await until(waits, 'the waiter');
+    controller.abort(new RangeError('not wanted any more'));
+    await assert.rejects(waiting, RangeError);
+    await holder.release();
+    assert.equal((await service.call('GET', 'a')).held, false);
+    await assert.rejects(client.acquire('a', { signal: controller.signal }), RangeError);
+});
+
+test('signal of the caller is passed on to the work, which keeps its lock', async (t) => {
+    const service = await Service.start(t);
+    const controller = new AbortController();
+    const options = { ttlMs: 2000, signal: controller.signal };
+    const result = await clientOf(service).withLock('a', options, async (lock) => {
+        controller.abort(new RangeError('stop'));
+        assert.equal(lock.signal.reason, controller.signal.reason);
+        assert.throws(() => lock.check(), RangeError);
+        await sleep(2500); // to tidy up
+        assert.ok(lock.held);
+        return 7;
+    });
+    assert.equal(result, 7);
+});
+
+/* ---- arguments ------------------------------------------------------------------------------- */
+
+test('wrong arguments are refused, and nothing else is locked instead', async (t) => {
+    const service = await Service.start(t);
+    const client = clientOf(service);
+    const rows = [
+        ['', {}], ['a/../b', {}], ['..', {}], ['a//b', {}], ['no name', {}], ['\ud800', {}],
+        ['x'.repeat(256), {}], [[], {}], [['a', 'a'], {}], ['a', { ttl: 1000 }],
+        ['a', { ttlMs: '1000' }], ['a', { ttlMs: 1 }], ['a', { ttlMs: 1e9 }], ['a', { waitMs: -1 }],
+        ['a', { owner: '\n' }], ['a', null],
+    ];
+    for (const [name, options] of rows)
+        await assert.rejects(client.acquire(name, options), pawl.Invalid, JSON.stringify([name, options]));
+    await assert.rejects(client.withLock('a'), pawl.Invalid);
+    for (const servers of [['nowhere'], ['ftp://a'], ['http://u:p@a'], 'http://a', [7]])
+        assert.throws(() => new Client({ servers }), pawl.Invalid);
+    assert.throws(() => new Client({ server: [] }), pawl.Invalid);
+    for (const name of ['a', 'b']) assert.equal((await service.call('GET', name)).held, false);
+});
+
+/* ---- processes ------------------------------------------------------------------------------- */
+
+test('lock keeps no process alive', async (t) => {
+    const service = await Service.start(t);
+    const text = `
+        const client = new pawl.Client({ servers: ['${service.url}'] });
+        const lock = await client.acquire('a', { ttlMs: 60000 });
+        lock.renew();`;
+    const beganMs = performance.now();
+    assert.equal(await start(t, process.execPath, script(text)).ended, 0);
+    assert.ok(performance.now() - beganMs < 15000);
+    assert.equal((await service.call('GET', 'a')).held, true);
+});
+
+/* The boot clock goes on during a suspension, and Node's own does not. So the child is shown a boot
+ * clock that jumps: a file in place of /proc/uptime, in a mount namespace of its own. */
+const canShowUptime = spawnSync('unshare', ['-rm', 'mount', '--bind', '/proc/stat', '/proc/uptime']);
+
+test('suspension counts', { skip: canShowUptime.status !== 0 && 'needs unshare -rm' }, async (t) => {
+    const service = await Service.start(t);
+    const folder = mkdtempSync(path.join(os.tmpdir(), 'pawl-node-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const file = path.join(folder, 'uptime');
+    writeFileSync(file, '1000.00 1000.00\n');
+    const text = `
+        import { writeFileSync } from 'node:fs';
+        const client = new pawl.Client({ servers: ['${service.url}'] });
+        const lock = await client.acquire('a', { ttlMs: 30000 });
+        const before = lock.leftMs();
+        writeFileSync('${file}', '1005.00 1000.00\\n');
+        console.log(before - lock.leftMs() > 4900, lock.held, lock.signal.aborted);
+        writeFileSync('${file}', '1031.00 1000.00\\n');
+        await new Promise((resolve) => setTimeout(resolve, 1000));
+        console.log(lock.signal.reason.code, lock.held);`;
+    const shell = 'mount --bind "$0" /proc/uptime && exec "$@"';
+    const child = start(t, 'unshare', ['-rm', 'sh', '-c', shell, file, process.execPath, ...script(text)]);
+    assert.equal(await child.ended, 0);
+    assert.equal(child.said, 'true true false\nexpired false\n');
+});
+
+/* ---- believers ------------------------------------------------------------------------------- */
+
+/** The lines of a believer. */
+function beliefs(file) {
+    const lines = readFileSync(file, { encoding: 'utf8', flag: 'a+' }).split('\n').slice(0, -1);
+    return lines.map((line) => {
+        const [begin, end, token, lockId] = line.split(' ');
+        return { begin: Number(begin), end: Number(end), token: Number(token), lockId };
+    });
+}
+
+test('no two believe at a time, though one is stopped past its lease', async (t) => {
+    const service = await Service.start(t);
+    const folder = mkdtempSync(path.join(os.tmpdir(), 'pawl-node-'));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const files = ['first', 'second'].map((name) => path.join(folder, name));
+    const believers = files.map((file) =>
+        start(t, process.execPath, [path.join(here, 'believer.mjs')], {
+            PAWL_SERVER: service.url,
+            PAWL_NAME: 'a',
+            PAWL_SECONDS: '12',
+            PAWL_BELIEF_FILE: file,
+        }),
+    );
+    for (const [stopped, other] of [[0, 1], [1, 0]]) {
+        const before = beliefs(files[stopped]).length;
+        await until(() => beliefs(files[stopped]).length > before, 'a belief');
+        believers[stopped].kill('SIGSTOP');
+        const said = beliefs(files[other]).length;
+        await until(() => beliefs(files[other]).length > said, 'a belief of the other');
+        believers[stopped].kill('SIGCONT');
+    }
+    for (const { ended } of believers) assert.equal(await ended, 0);
+    const all = files.flatMap(beliefs).sort((a, b) => a.begin - b.begin);
+    assert.ok(all.length > 20);
+    for (const [index, belief] of all.entries()) {
+        const next = all[index + 1];
+        assert.ok(belief.begin < belief.end);
+        if (next === undefined || next.lockId === belief.lockId) continue;
+        assert.ok(next.begin > belief.end, `${JSON.stringify(belief)} and ${JSON.stringify(next)}`);
+        assert.ok(next.token > belief.token);
+    }
+});
