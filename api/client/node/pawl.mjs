@@ -34,6 +34,7 @@ const PAUSE_LEAST_MS = 50; // between two attempts, doubled each time
 const PAUSE_MOST_MS = 1000;
 const WAIT_STEP_MS = 60000; // what one request waits at the most: a stopped server is noticed then
 const WATCH_STEP_MS = 500; // timers stop in suspend; so soon after it a lock is looked at again
+const ALIVE_STEP_MS = 60000;
 const CALLS_AT_ONCE = 8; // about the names of one lock
 
 /* ---- errors ---------------------------------------------------------------------------------- */
@@ -591,7 +592,7 @@ export class Lock {
             });
         } catch (error) {
             if (error instanceof LockLost) this.#lose(error);
-            throw error;
+            throw this.held ? error : this.#loss;
         }
         this.#watch();
         if (newGrant) this.#onNewGrant(this);
@@ -833,8 +834,9 @@ export class Client {
     }
 
     /**
-     * Calls `work` under a lock, which is extended in the background, and released at the end. A
-     * release that fails is not told: the lease ends by itself.
+     * Calls `work` under a lock, which is extended in the background, and released at the end. The
+     * release takes at most the call timeout. One that fails is not told: the lease ends by itself.
+     * The process stays alive until then.
      *
      * Throws what acquire() throws, and what `work` throws. Throws LockLost where the lock was lost
      * before the work ended.
@@ -849,12 +851,14 @@ export class Client {
         if (typeof work !== 'function') refuse('the work is no function');
         const lock = await this.acquire(names, options);
         lock.renew();
+        const alive = setInterval(() => {}, ALIVE_STEP_MS); // the work may wait for the signal only
         try {
             const result = await work(lock);
             if (!lock.held) lock.check();
             return result;
         } finally {
             await lock.release().catch(() => {});
+            clearInterval(alive);
         }
     }
 }

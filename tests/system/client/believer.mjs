@@ -22,8 +22,8 @@ const between = (least, most) => Math.round(least + Math.random() * (most - leas
 const steadyUs = () => Number(process.hrtime.bigint() / 1000n);
 const uptimeUs = () => Math.round(Number(readFileSync('/proc/uptime', 'utf8').split(' ')[0]) * 1e6);
 
-/** The boot clock is ahead of Node's by at least `least` and at most `most`. Looks at its ticks: the
- * bounds differ by little more than two readings take. */
+/** The boot clock is ahead of Node's by at least `least` and at most `most`. It looks at the ticks,
+ * so the bounds differ by little more than two readings take. */
 function findOffsets() {
     let least = -Infinity;
     let most = Infinity;

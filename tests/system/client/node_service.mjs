@@ -23,15 +23,37 @@ export async function until(condition, what) {
     }
 }
 
-/** A port that is free now. */
-export async function freePort() {
+const PORT_FIRST = 11000;
+const PORT_COUNT = 19000; // up to 29999; Linux connects from 32768 upwards
+const PORT_STRIDE = 37; // of two processes
+let nextPort = process.pid * PORT_STRIDE;
+
+/** Tries to listen at a port. False: somebody else does. */
+async function isFree(port) {
     const server = net.createServer();
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address();
+    server.listen(port, '127.0.0.1');
+    try {
+        await once(server, 'listening');
+    } catch {
+        return false;
+    }
     server.close();
     await once(server, 'close');
-    return port;
+    return true;
+}
+
+/** A free port below those of outgoing connections. So a killed server finds it free again. */
+export async function freePort() {
+    for (let tries = 0; tries < PORT_COUNT; tries++) {
+        const port = PORT_FIRST + (nextPort++ % PORT_COUNT);
+        if (await isFree(port)) return port;
+    }
+    throw new Error('no free port on 127.0.0.1');
+}
+
+/** Starts a program that ends with this process, however that ends. */
+export function startProcess(words, options) {
+    return spawn('setpriv', ['--pdeathsig', 'KILL', ...words], options);
 }
 
 /** A pawld on a folder of its own. */
@@ -59,7 +81,10 @@ export class Service {
     async start() {
         const program = path.join(process.env.PAWL_BUILD ?? 'build', 'bin', 'pawld');
         const options = ['--data', path.join(this.#folder, 'data'), '--listen'];
-        this.#process = spawn(program, [...options, `127.0.0.1:${this.port}`], { stdio: 'ignore' });
+        const listen = `127.0.0.1:${this.port}`;
+        this.#process = startProcess([program, ...options, listen], {
+            stdio: ['ignore', 'ignore', 'inherit'],
+        });
         const isReady = () => fetch(`${this.url}/readyz`).then(({ ok }) => ok, () => false);
         await until(isReady, 'pawld');
     }
