@@ -3,50 +3,18 @@
 #include "tests/lib/port.h"
 #include "tests/lib/process.h"
 #include "tests/system/calls.h"
+#include "tests/system/certificates.h"
 #include "tests/system/fleet.h"
 #include "tests/system/masters.h"
 
-#include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 enum {
     MASTERS = 3,
     TTL_MAX_MS = 60000,
-    RUN_TIMEOUT_MS = 20000,
     LINE_TIMEOUT_MS = 10000,
     PATH_BYTES = 256,
-    TEXT_BYTES = 2048,
 };
-
-/* ---- certificates ---------------------------------------------------------------------------- */
-
-static void run(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void run(const char *format, ...)
-{
-    char command[TEXT_BYTES], log[PATH_BYTES];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(command, sizeof(command), format, args);
-    va_end(args);
-    snprintf(log, sizeof(log), "%s/openssl.log", fleet->dir);
-    const char *const argv[] = {"sh", "-c", command, NULL};
-    if (process_run(argv, log, RUN_TIMEOUT_MS) != 0)
-        fail_msg("%s failed; see %s", command, log);
-}
-
-/* <authority>.pem unless it is there, and <name>.pem that it signed, each with the key beside it.
- */
-static void certify(const char *authority, const char *name)
-{
-    static const char ec[] = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc -days 2";
-    run("cd %s && { test -e %s.pem || openssl req -x509 %s -keyout %s.key -out %s.pem "
-        "-subj /CN=%s; }",
-        fleet->dir, authority, ec, authority, authority, authority);
-    run("cd %s && openssl req -x509 %s -CA %s.pem -CAkey %s.key -keyout %s.key -out %s.pem "
-        "-subj /CN=%s",
-        fleet->dir, ec, authority, authority, name, name, name);
-}
 
 /* ---- stunnel --------------------------------------------------------------------------------- */
 
