@@ -20,15 +20,19 @@ fleet_log=          # what the pawld started last writes
 # the build folder, are there and newer than all sources. A build folder of the caller's own
 # (PAWL_BUILD) is the caller's to keep.
 fleet_build() {
-    local program newer
+    local program newer tests=()
     [ -z "${PAWL_BUILD:-}" ] || return 0
+    for program in curl jq redis-server; do
+        command -v "$program" >/dev/null || "$pawl_root/scripts/setup" --run
+    done
     for program in "$@"; do
         newer=missing
         [ ! -f "$pawl_build/$program" ] ||
             newer=$(cd "$pawl_root" && find CMakeLists.txt "${pawl_layers[@]}" tests/bench \
                 -newer "$pawl_build/$program" -print -quit)
         if [ -n "$newer" ]; then
-            "$pawl_root/scripts/build"
+            [[ $* != *bench/* ]] || tests=(--tests)
+            "$pawl_root/scripts/build" "${tests[@]}"
             return
         fi
     done

@@ -1,5 +1,6 @@
 # The libraries that Pawl stands on, as imported targets PkgConfig::<name>. Their headers count as
-# system headers, so our warnings do not reach into them. scripts/setup installs them all.
+# system headers, so our warnings do not reach into them. scripts/setup --build installs them all, but for
+# cmocka, which only tests need.
 
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
@@ -17,8 +18,10 @@ pawl_package(sodium libsodium)
 pawl_package(sqlite3 sqlite3)
 pawl_package(uv libuv)
 
-# An image or a package is built where no tests are, and needs no cmocka.
-option(PAWL_TESTS "Build the tests" ON)
-if(PAWL_TESTS)
-    pawl_package(cmocka cmocka)
+pkg_check_modules(cmocka IMPORTED_TARGET GLOBAL cmocka QUIET)
+if(NOT DEFINED PAWL_TESTS)
+    set(PAWL_TESTS ${cmocka_FOUND}) # -D PAWL_TESTS=ON or OFF says it for good
+endif()
+if(PAWL_TESTS AND NOT cmocka_FOUND)
+    message(FATAL_ERROR "PAWL_TESTS needs cmocka: run scripts/setup")
 endif()
