@@ -45,6 +45,9 @@ if(NOT PAWL_SANITIZE)
 endif()
 target_link_options(pawl_options INTERFACE -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
 
+# A program asks for the libraries that it calls, not for those of the archives that it links.
+target_link_options(pawl_options INTERFACE -Wl,--as-needed)
+
 if(PAWL_SANITIZE)
     target_compile_options(pawl_options INTERFACE
         -fsanitize=${PAWL_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)

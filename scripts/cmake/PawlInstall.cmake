@@ -1,0 +1,72 @@
+# What cmake --install puts where. A component is a package of Debian's: server (pawl-server), cli
+# (pawl), client (libpawl1), guard (libpawlguard1), dev (libpawl-dev). A build with sanitizers is not for
+# installing.
+if(PAWL_SANITIZE OR PAWL_FUZZ)
+    return()
+endif()
+
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(package_files ${PROJECT_SOURCE_DIR}/scripts/package.d)
+set(generated ${PROJECT_BINARY_DIR}/package-files)
+
+# ---- programs, their pages, completion -----------------------------------------------------------
+
+install(TARGETS pawld DESTINATION ${CMAKE_INSTALL_SBINDIR} COMPONENT server)
+install(TARGETS pawl-ledger DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT server)
+install(TARGETS pawl DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT cli)
+
+install(FILES ${package_files}/man/pawld.8 DESTINATION ${CMAKE_INSTALL_MANDIR}/man8 COMPONENT server)
+install(FILES ${package_files}/man/pawl-ledger.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT server)
+install(FILES ${package_files}/man/pawl.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT cli)
+
+set(completions ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${package_files}/completion/pawld DESTINATION ${completions} COMPONENT server)
+install(FILES ${package_files}/completion/pawl DESTINATION ${completions} COMPONENT cli)
+
+# ---- the service ---------------------------------------------------------------------------------
+
+# Where systemd looks. It is no matter of the machine: below another prefix it is a copy to look at.
+set(PAWL_UNIT_DIR lib/systemd/system CACHE STRING "Where pawld.service goes, below the prefix")
+configure_file(${package_files}/pawld.service.in ${generated}/pawld.service @ONLY)
+install(FILES ${generated}/pawld.service DESTINATION ${PAWL_UNIT_DIR} COMPONENT server)
+install(FILES ${package_files}/pawld.default
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/pawl-server/examples COMPONENT server)
+
+# ---- libraries -----------------------------------------------------------------------------------
+
+set_target_properties(pawl_client_shared PROPERTIES EXPORT_NAME pawl)
+set_target_properties(pawl_client PROPERTIES EXPORT_NAME pawl_static)
+set_target_properties(pawl_guard_shared PROPERTIES EXPORT_NAME guard)
+set_target_properties(pawl_guard PROPERTIES EXPORT_NAME guard_static)
+
+foreach(library client guard)
+    install(TARGETS pawl_${library}_shared EXPORT PawlTargets
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT ${library} NAMELINK_COMPONENT dev)
+    install(TARGETS pawl_${library} EXPORT PawlTargets
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
+    target_include_directories(pawl_${library} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    target_include_directories(pawl_${library}_shared INTERFACE
+        $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+endforeach()
+# A program that uses the guard calls SQLite too.
+target_link_libraries(pawl_guard_shared INTERFACE $<INSTALL_INTERFACE:sqlite3>)
+
+install(FILES api/client/pawl.h storage/guard/library/pawl_guard.h
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
+
+# ---- how others find them ------------------------------------------------------------------------
+
+foreach(file pawl.pc pawl-guard.pc)
+    configure_file(${package_files}/${file}.in ${generated}/${file} @ONLY)
+    install(FILES ${generated}/${file} DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
+endforeach()
+
+set(cmake_files ${CMAKE_INSTALL_LIBDIR}/cmake/Pawl)
+configure_package_config_file(${package_files}/PawlConfig.cmake.in ${generated}/PawlConfig.cmake
+    INSTALL_DESTINATION ${cmake_files})
+write_basic_package_version_file(${generated}/PawlConfigVersion.cmake COMPATIBILITY SameMajorVersion)
+install(FILES ${generated}/PawlConfig.cmake ${generated}/PawlConfigVersion.cmake
+    DESTINATION ${cmake_files} COMPONENT dev)
+install(EXPORT PawlTargets NAMESPACE Pawl:: DESTINATION ${cmake_files} COMPONENT dev)
