@@ -70,3 +70,5 @@ write_basic_package_version_file(${generated}/PawlConfigVersion.cmake COMPATIBIL
 install(FILES ${generated}/PawlConfig.cmake ${generated}/PawlConfigVersion.cmake
     DESTINATION ${cmake_files} COMPONENT dev)
 install(EXPORT PawlTargets NAMESPACE Pawl:: DESTINATION ${cmake_files} COMPONENT dev)
+
+include(PawlPackage)
