@@ -58,6 +58,12 @@ install(FILES api/client/pawl.h storage/guard/library/pawl_guard.h
 
 # ---- how others find them ------------------------------------------------------------------------
 
+# A folder that was moved, or installed with --prefix, is found where the .pc file is.
+set(PAWL_PC_PREFIX ${CMAKE_INSTALL_PREFIX})
+if(NOT CMAKE_INSTALL_PREFIX STREQUAL /usr)
+    file(RELATIVE_PATH up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+    set(PAWL_PC_PREFIX "\${pcfiledir}/${up}")
+endif()
 foreach(file pawl.pc pawl-guard.pc)
     configure_file(${package_files}/${file}.in ${generated}/${file} @ONLY)
     install(FILES ${generated}/${file} DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
