@@ -105,6 +105,23 @@ static bool is_heard(struct storage_replies *replies, const struct part *part, i
     return fits || refuse_part(replies, part, "which is no message");
 }
 
+/* hiredis 1.0 and later read RESP3, too, whose types come in the same ways. A Redis that was not
+ * told HELLO 3 sends none of them. */
+static bool is_of_resp2(struct storage_replies *replies, const redisReadTask *task)
+{
+    switch (task->type) {
+    case REDIS_REPLY_STRING:
+    case REDIS_REPLY_ARRAY:
+    case REDIS_REPLY_INTEGER:
+    case REDIS_REPLY_NIL:
+    case REDIS_REPLY_STATUS:
+    case REDIS_REPLY_ERROR:
+        return true;
+    default:
+        return refuse(replies, "a type came that RESP2 does not have");
+    }
+}
+
 /* Whether a reply may begin, and whether a listener's part has the right shape. */
 static bool is_asked_for(struct storage_replies *replies, const redisReadTask *task,
                          const struct part *part)
@@ -163,7 +180,7 @@ static bool fits(struct storage_replies *replies, const redisReadTask *task,
         replies->elements = 0;
         replies->bytes = 0;
     }
-    if (!is_asked_for(replies, task, part))
+    if (!is_of_resp2(replies, task) || !is_asked_for(replies, task, part))
         return false;
     if (part->type == REDIS_REPLY_ARRAY)
         return fits_depth(replies, task) && fits_elements(replies, part->len);
@@ -184,7 +201,13 @@ static void *make_string(const redisReadTask *task, char *bytes, size_t len)
     return fits(replies, task, &part) ? replies->makers->createString(task, bytes, len) : NULL;
 }
 
-static void *make_array(const redisReadTask *task, int elements)
+#if HIREDIS_MAJOR >= 1
+typedef size_t array_size;
+#else
+typedef int array_size;
+#endif
+
+static void *make_array(const redisReadTask *task, array_size elements)
 {
     struct storage_replies *replies = task->privdata;
     const struct part part = {REDIS_REPLY_ARRAY, NULL, (size_t)elements};
@@ -205,8 +228,32 @@ static void *make_nil(const redisReadTask *task)
     return fits(replies, task, &part) ? replies->makers->createNil(task) : NULL;
 }
 
+#if HIREDIS_MAJOR >= 1
+static void *make_double(const redisReadTask *task, double value, char *bytes, size_t len)
+{
+    (void)value, (void)bytes, (void)len;
+    (void)is_of_resp2(task->privdata, task);
+    return NULL;
+}
+
+static void *make_bool(const redisReadTask *task, int value)
+{
+    (void)value;
+    (void)is_of_resp2(task->privdata, task);
+    return NULL;
+}
+#endif
+
 static redisReplyObjectFunctions watched = {
-    make_string, make_array, make_integer, make_nil, freeReplyObject,
+    .createString = make_string,
+    .createArray = make_array,
+    .createInteger = make_integer,
+    .createNil = make_nil,
+    .freeObject = freeReplyObject,
+#if HIREDIS_MAJOR >= 1
+    .createDouble = make_double,
+    .createBool = make_bool,
+#endif
 };
 
 void storage_replies_watch(struct storage_replies *replies, redisContext *context)
@@ -250,13 +297,23 @@ static bool bounded_string(struct storage_replies *replies, const char *bytes, s
     return fits_string(replies, strtoull(digits, &end, 10));
 }
 
+/* The part that is being read. */
+static int type_under_way(const redisReader *reader)
+{
+#if HIREDIS_MAJOR >= 1
+    return reader->task[reader->ridx]->type;
+#else
+    return reader->rstack[reader->ridx].type;
+#endif
+}
+
 bool storage_replies_bounded(struct storage_replies *replies)
 {
     const redisReader *reader = replies->reader;
     if (reader->err || reader->ridx < 0)
         return true; /* hiredis tells that; nothing is half-way */
     size_t len = reader->len - reader->pos;
-    switch (reader->rstack[reader->ridx].type) {
+    switch (type_under_way(reader)) {
     case REDIS_REPLY_STRING:
         return bounded_string(replies, reader->buf + reader->pos, len);
     case REDIS_REPLY_INTEGER:
