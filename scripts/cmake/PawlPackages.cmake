@@ -18,6 +18,15 @@ pawl_package(sodium libsodium)
 pawl_package(sqlite3 sqlite3)
 pawl_package(uv libuv)
 
+# TLS to masters (rediss://): hiredis has it from 1.0 on. Debian 12 has 0.14, and builds without.
+pkg_check_modules(hiredis_ssl IMPORTED_TARGET GLOBAL hiredis_ssl QUIET)
+pkg_check_modules(openssl IMPORTED_TARGET GLOBAL openssl QUIET)
+set(PAWL_HIREDIS_TLS OFF)
+if(hiredis_ssl_FOUND AND openssl_FOUND)
+    set(PAWL_HIREDIS_TLS ON)
+endif()
+message(STATUS "TLS to masters: ${PAWL_HIREDIS_TLS}")
+
 pkg_check_modules(cmocka IMPORTED_TARGET GLOBAL cmocka QUIET)
 if(NOT DEFINED PAWL_TESTS)
     set(PAWL_TESTS ${cmocka_FOUND}) # -D PAWL_TESTS=ON or OFF says it for good

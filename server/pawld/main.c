@@ -11,26 +11,32 @@
 static char init_name[] = "pawld init"; /* how argp calls them in its messages */
 static char move_name[] = "pawld move";
 
+static int run_pawld(int argc, char **argv, struct pawld_options *ret_options)
+{
+    if (argc > 1 && strcmp(argv[1], "init") == 0) {
+        argv[1] = init_name;
+        int status = pawld_read_init_options(argc - 1, argv + 1, ret_options);
+        return status ? status : pawld_init(ret_options);
+    }
+    if (argc > 1 && strcmp(argv[1], "move") == 0) {
+        argv[1] = move_name;
+        int status = pawld_read_move_options(argc - 1, argv + 1, ret_options);
+        return status ? status : pawld_move(ret_options);
+    }
+    int status = pawld_read_serve_options(argc, argv, ret_options);
+    return status ? status : pawld_serve(ret_options);
+}
+
 int main(int argc, char **argv)
 {
-    struct pawld_options options;
+    struct pawld_options options = {0};
     server_options_streams();
     if (sodium_init() < 0) {
         (void)server_options_error("the system gives no random numbers");
         return SERVER_EXIT_FAILED;
     }
     (void)signal(SIGPIPE, SIG_IGN); /* a peer that went away is an error of its socket */
-
-    if (argc > 1 && strcmp(argv[1], "init") == 0) {
-        argv[1] = init_name;
-        int status = pawld_read_init_options(argc - 1, argv + 1, &options);
-        return status ? status : pawld_init(&options);
-    }
-    if (argc > 1 && strcmp(argv[1], "move") == 0) {
-        argv[1] = move_name;
-        int status = pawld_read_move_options(argc - 1, argv + 1, &options);
-        return status ? status : pawld_move(&options);
-    }
-    int status = pawld_read_serve_options(argc, argv, &options);
-    return status ? status : pawld_serve(&options);
+    const int status = run_pawld(argc, argv, &options);
+    storage_tls_free(options.tls);
+    return status;
 }

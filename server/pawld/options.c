@@ -4,6 +4,7 @@
 #include "server/loop/driver.h"
 #include "server/loop/worker.h"
 #include "server/pawld/password.h"
+#include "server/pawld/tls.h"
 #include "storage/redis/master.h"
 
 #include <argp.h>
@@ -23,6 +24,9 @@ enum {
     OPTION_FROM,
     OPTION_LISTEN,
     OPTION_MASTER,
+    OPTION_MASTER_CA,
+    OPTION_MASTER_CERT,
+    OPTION_MASTER_KEY,
     OPTION_NEW,
     OPTION_PASSWORD_FILE,
     OPTION_PROBE,
@@ -185,7 +189,9 @@ static error_t check(const struct pawld_options *options)
 static error_t check_all(struct pawld_options *options)
 {
     error_t error = check(options);
-    return error ? error : pawld_password_give(options);
+    if (!error)
+        error = pawld_password_give(options);
+    return error ? error : pawld_tls_give(options);
 }
 
 static error_t parse_pawld_option(int key, char *text, struct argp_state *state)
@@ -209,6 +215,15 @@ static error_t parse_pawld_option(int key, char *text, struct argp_state *state)
         return add_url("--master", text, options->masters, &options->masters_count);
     case OPTION_FROM:
         return add_url("--from", text, options->from, &options->from_count);
+    case OPTION_MASTER_CA:
+        options->tls_files.ca = text;
+        return 0;
+    case OPTION_MASTER_CERT:
+        options->tls_files.cert = text;
+        return 0;
+    case OPTION_MASTER_KEY:
+        options->tls_files.key = text;
+        return 0;
     case OPTION_PASSWORD_FILE:
         options->password_file = text;
         return 0;
@@ -246,9 +261,25 @@ static error_t parse_pawld_option(int key, char *text, struct argp_state *state)
      OPTION_MASTER,                                                                                \
      "URL",                                                                                        \
      0,                                                                                            \
-     "A master: redis://[user:password@]host:port or unix:///path. Give it once for each, "        \
+     "A master: redis://[user:password@]host:port, rediss:// in its place for TLS, or "            \
+     "unix:///path. Give it once for each, "                                                       \
      "in the same order for every pawld and for init",                                             \
      0},                                                                                           \
+        {"master-ca",                                                                              \
+         OPTION_MASTER_CA,                                                                         \
+         "FILE",                                                                                   \
+         0,                                                                                        \
+         "For rediss://: the authorities whose certificates are believed, in PEM (default: those " \
+         "of "                                                                                     \
+         "the system)",                                                                            \
+         0},                                                                                       \
+        {"master-cert",                                                                            \
+         OPTION_MASTER_CERT,                                                                       \
+         "FILE",                                                                                   \
+         0,                                                                                        \
+         "For rediss://: the certificate that is shown to masters, in PEM, with --master-key",     \
+         0},                                                                                       \
+        {"master-key", OPTION_MASTER_KEY, "FILE", 0, "The key of --master-cert, in PEM", 0},       \
     {                                                                                              \
         "master-password-file", OPTION_PASSWORD_FILE, "FILE", 0,                                   \
             "The first line of FILE is the password of all masters whose URLs have none. Without " \

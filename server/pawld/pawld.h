@@ -6,6 +6,7 @@
 #include "fence/protocol/limits.h"
 #include "server/loop/http_options.h"
 #include "server/loop/masters.h"
+#include "storage/redis/tls.h"
 #include "storage/redis/url.h"
 
 #include <stdbool.h>
@@ -17,18 +18,21 @@ struct pawld_options {
     unsigned masters_count;
     struct storage_redis_url from[FENCE_MASTERS_MAX]; /* move: masters of the fleet that is moved */
     unsigned from_count;
-    const char *data;          /* folder of the embedded master; NULL: there are masters */
-    const char *password_file; /* of masters whose URLs have no password; NULL: none */
-    unsigned workers;          /* serve: 1 .. SERVER_WORKERS_MAX */
-    unsigned probe_ms;         /* serve: from one probe of a master to the next */
-    enum fence_ask ask;        /* serve: which masters a call asks first */
-    bool moves;                /* move: --data or --from, and --master */
-    uint32_t waiters_max;      /* serve: calls that may wait */
-    uint32_t counters_max;     /* serve: named counters beyond which none is made */
-    uint32_t ttl_max_ms;       /* init; 0: not given */
-    uint32_t extensions_max;   /* the same */
-    bool is_new;               /* init --new */
-    int64_t token_floor;       /* init, move: --token-floor; negative: not given */
+    const char *data;                   /* folder of the embedded master; NULL: there are masters */
+    const char *password_file;          /* of masters whose URLs have no password; NULL: none */
+    struct storage_tls_files tls_files; /* for rediss:// */
+    struct storage_tls
+        *tls;              /* made of these where a master needs it; lives as long as the process */
+    unsigned workers;      /* serve: 1 .. SERVER_WORKERS_MAX */
+    unsigned probe_ms;     /* serve: from one probe of a master to the next */
+    enum fence_ask ask;    /* serve: which masters a call asks first */
+    bool moves;            /* move: --data or --from, and --master */
+    uint32_t waiters_max;  /* serve: calls that may wait */
+    uint32_t counters_max; /* serve: named counters beyond which none is made */
+    uint32_t ttl_max_ms;   /* init; 0: not given */
+    uint32_t extensions_max; /* the same */
+    bool is_new;             /* init --new */
+    int64_t token_floor;     /* init, move: --token-floor; negative: not given */
 };
 
 /* Read the command lines of "pawld", "pawld init" and "pawld move". 0, or the exit status: one

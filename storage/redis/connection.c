@@ -5,6 +5,7 @@
 #include "storage/redis/batch.h"
 #include "storage/redis/replies.h"
 #include "storage/redis/text.h"
+#include "storage/redis/tls.h"
 #include "storage/redis/uv.h"
 
 #include <assert.h>
@@ -80,8 +81,11 @@ void storage_connection_fail(struct storage_connection *connection, enum fence_r
 void storage_connection_broke(struct storage_connection *connection, const redisContext *broken)
 {
     const char *wrong = storage_replies_wrong(broken);
+    char tls_wrong[STORAGE_DETAIL_MAX];
     if (wrong)
         storage_connection_fail(connection, FENCE_REASON_ERROR, wrong);
+    else if (storage_tls_wrong(broken, tls_wrong, sizeof(tls_wrong)))
+        storage_connection_fail(connection, FENCE_REASON_UNREACHABLE, tls_wrong);
     else
         storage_connection_fail(connection, FENCE_REASON_UNREACHABLE,
                                 broken->err ? broken->errstr : "closed");
@@ -187,21 +191,34 @@ static void on_disconnected(const redisAsyncContext *context, int status)
     storage_connection_broke(connection, &context->c);
 }
 
+/* Prepares @context, on which a connection was just begun. False, and why, where it cannot be used.
+ */
+static bool prepare(const struct storage_connection *connection, redisAsyncContext *context,
+                    char ret_why[static STORAGE_TLS_WHY_MAX])
+{
+    const struct storage_redis_url *url = connection->config.url;
+    const char *why = NULL;
+    if (!context)
+        why = "out of memory";
+    else if (context->err)
+        why = context->errstr;
+    else if (url->is_tls && storage_tls_start(url->tls, url->host, &context->c, ret_why) != 0)
+        return false;
+    else if (storage_redis_uv_attach(context, connection->config.loop,
+                                     STORAGE_REPLIES_TO_QUESTIONS) != 0)
+        why = "out of memory or descriptors";
+    if (why)
+        snprintf(ret_why, STORAGE_TLS_WHY_MAX, "%s", why);
+    return !why;
+}
+
 static void adopt(struct storage_connection *connection, redisAsyncContext *context)
 {
-    if (!context || context->err) {
-        char detail[STORAGE_DETAIL_MAX];
-        snprintf(detail, sizeof(detail), "%s", context ? context->errstr : "out of memory");
+    char why[STORAGE_TLS_WHY_MAX];
+    if (!prepare(connection, context, why)) {
         if (context)
             redisAsyncFree(context);
-        storage_connection_fail(connection, FENCE_REASON_UNREACHABLE, detail);
-        return;
-    }
-    if (storage_redis_uv_attach(context, connection->config.loop, STORAGE_REPLIES_TO_QUESTIONS) !=
-        0) {
-        redisAsyncFree(context);
-        storage_connection_fail(connection, FENCE_REASON_UNREACHABLE,
-                                "out of memory or descriptors");
+        storage_connection_fail(connection, FENCE_REASON_UNREACHABLE, why);
         return;
     }
     connection->context = context;

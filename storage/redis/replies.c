@@ -118,7 +118,7 @@ static bool is_of_resp2(struct storage_replies *replies, const redisReadTask *ta
     case REDIS_REPLY_ERROR:
         return true;
     default:
-        return refuse(replies, "a type came that RESP2 does not have");
+        return refuse(replies, "Protocol error, a type came that RESP2 does not have");
     }
 }
 

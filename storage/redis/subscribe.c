@@ -2,6 +2,7 @@
 
 #include "storage/redis/auth.h"
 #include "storage/redis/keys.h"
+#include "storage/redis/tls.h"
 #include "storage/redis/uv.h"
 
 #include <stdio.h>
@@ -64,6 +65,12 @@ static redisAsyncContext *connect_like(const redisContext *first)
                : redisAsyncConnect(first->tcp.host, first->tcp.port);
 }
 
+static bool begin_tls(const struct storage_redis_url *url, redisAsyncContext *context)
+{
+    char why[STORAGE_TLS_WHY_MAX]; /* the first connection tells the same */
+    return !url->is_tls || storage_tls_start(url->tls, url->host, &context->c, why) == 0;
+}
+
 static bool subscribe(const struct storage_redis_url *url, redisAsyncContext *context)
 {
     const char *args[STORAGE_AUTH_ARGS];
@@ -77,12 +84,13 @@ static bool subscribe(const struct storage_redis_url *url, redisAsyncContext *co
 void storage_listener_open(struct storage_listener *listener)
 {
     const struct storage_connection *first = listener->session->connection;
+    const struct storage_redis_url *url = first->config.url;
     if (!listener->session->events->released || listener->context)
         return;
     redisAsyncContext *context = connect_like(&first->context->c);
     if (!context)
         return;
-    if (context->err ||
+    if (context->err || !begin_tls(url, context) ||
         storage_redis_uv_attach(context, first->config.loop, STORAGE_REPLIES_TO_LISTENER) != 0) {
         redisAsyncFree(context);
         return;
@@ -91,7 +99,7 @@ void storage_listener_open(struct storage_listener *listener)
     redisAsyncSetConnectCallback(context, on_listener_connected);
     redisAsyncSetDisconnectCallback(context, on_listener_disconnected);
     listener->context = context;
-    if (!subscribe(first->config.url, context))
+    if (!subscribe(url, context))
         storage_listener_close(listener);
     else
         storage_redis_uv_flush(context);

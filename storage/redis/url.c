@@ -2,8 +2,8 @@
 
 #include "fence/protocol/decimal.h"
 #include "storage/redis/text.h"
+#include "storage/redis/tls.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,12 +92,27 @@ static const char *parse_tcp(const char *text, struct storage_redis_url *url)
     return parse_host(text, url);
 }
 
+static const char *parse_tls(const char *text, struct storage_redis_url *url)
+{
+    url->is_tls = true;
+    if (!storage_tls_is_built())
+        return "rediss:// needs a pawld that was built with hiredis 1.0 or later and its "
+               "hiredis_ssl, and this one was not. Have stunnel bring TLS to the masters, and "
+               "write "
+               "redis:// (OPERATORS.md, \"Masters over a network that others can read\")";
+    return parse_tcp(text, url);
+}
+
 static const char *parse_parts(const char *text, struct storage_redis_url *url)
 {
     if (strncmp(text, "redis://", strlen("redis://")) == 0)
         return parse_tcp(text + strlen("redis://"), url);
+    if (strncmp(text, "rediss://", strlen("rediss://")) == 0)
+        return parse_tls(text + strlen("rediss://"), url);
     if (strncmp(text, "unix://", strlen("unix://")) != 0)
-        return "a master is written redis://[user:password@]host:port or unix:///path";
+        return "a master is written redis://[user:password@]host:port, rediss:// in its place for "
+               "TLS, "
+               "or unix:///path";
     const char *path = text + strlen("unix://");
     if (path[0] != '/' || !storage_text_copy(url->path, sizeof(url->path), path, strlen(path)))
         return "a socket's path must be absolute and at most 107 bytes";
@@ -124,6 +139,7 @@ void storage_redis_url_show(const struct storage_redis_url *url,
     if (url->path[0])
         snprintf(ret_address, STORAGE_ADDRESS_MAX, "unix://%s", url->path);
     else
-        snprintf(ret_address, STORAGE_ADDRESS_MAX, "redis://%s%s%s:%u", ipv6 ? "[" : "", url->host,
-                 ipv6 ? "]" : "", url->port);
+        snprintf(ret_address, STORAGE_ADDRESS_MAX, "%s://%s%s%s:%u",
+                 url->is_tls ? "rediss" : "redis", ipv6 ? "[" : "", url->host, ipv6 ? "]" : "",
+                 url->port);
 }

@@ -1,9 +1,11 @@
-/* Where a master is: redis://[user:password@]host:port or unix:///path. */
+/* Where a master is: redis://[user:password@]host:port, the same with rediss:// for TLS, or
+ * unix:///path. */
 #ifndef STORAGE_REDIS_URL_H
 #define STORAGE_REDIS_URL_H
 
 #include "fence/protocol/error.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum {
@@ -14,9 +16,13 @@ enum {
     STORAGE_ADDRESS_MAX = STORAGE_HOST_MAX + 32, /* an address as shown, with its scheme */
 };
 
+struct storage_tls;
+
 struct storage_redis_url {
     char host[STORAGE_HOST_MAX + 1]; /* "" for a Unix socket; without the brackets of IPv6 */
     uint16_t port;
+    bool is_tls;                           /* rediss:// */
+    const struct storage_tls *tls;         /* for that, given by whoever connects; borrowed */
     char path[STORAGE_PATH_MAX + 1];       /* "" for TCP */
     char user[STORAGE_SECRET_MAX + 1];     /* "" for the default one */
     char password[STORAGE_SECRET_MAX + 1]; /* "" for none */
@@ -24,7 +30,8 @@ struct storage_redis_url {
 
 /* Reads @text. User and password may be percent-encoded (RFC 3986, 2.1); the port defaults to 6379.
  * "user:@" is a user whose password is told elsewhere.
- * FENCE_EINVAL, and a static sentence in *@ret_why, for anything else. */
+ * FENCE_EINVAL, and a static sentence in *@ret_why, for anything else. That is so for rediss://,
+ * too, where this build has no TLS (storage/redis/tls.h). */
 FENCE_CHECKED int storage_redis_url_parse(const char *text, struct storage_redis_url *ret_url,
                                           const char **ret_why);
 

@@ -1,5 +1,7 @@
 #include "storage/redis/uv.h"
 
+#include "storage/redis/tls.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -8,6 +10,8 @@ struct link_poll {
     redisAsyncContext *context; /* NULL once hiredis let go */
     int events;                 /* what hiredis wants to know */
     bool connected;
+    bool tls; /* what a write waits for may be a read, and the other way round: hiredis says what it
+               * waits for, and is taken at its word */
     struct storage_replies replies;
 };
 
@@ -24,9 +28,13 @@ static void watch(struct link_poll *link)
 static void on_ready(uv_poll_t *handle, int status, int events)
 {
     struct link_poll *link = handle->data;
+    if (link->tls)
+        storage_tls_forget_errors();
     /* An error shows in the read or the write that it breaks: let hiredis find it there. */
     if (status < 0)
         events = link->events;
+    /* Over TLS, too, one read is enough for a readable socket: hiredis reads 16 KiB, and a record
+     * has no more. So nothing stays in OpenSSL that the socket does not tell of. */
     if (link->context && (events & UV_READABLE)) {
         storage_replies_expect(&link->replies);
         redisAsyncHandleRead(link->context);
@@ -67,7 +75,7 @@ static void add_write(void *data)
     link->events |= UV_WRITABLE;
     /* On a connection that stands, the turn's flush writes at once, and there is mostly nothing
      * left to wait for. */
-    if (!link->connected)
+    if (!link->connected || link->tls)
         watch(link);
 }
 
@@ -103,6 +111,7 @@ int storage_redis_uv_attach(redisAsyncContext *context, uv_loop_t *loop, enum st
     }
     link->handle.data = link;
     link->context = context;
+    link->tls = storage_tls_is_spoken(&context->c);
     storage_replies_watch_async(&link->replies, context, to);
     context->ev.data = link;
     context->ev.addRead = add_read;
@@ -118,6 +127,11 @@ void storage_redis_uv_flush(redisAsyncContext *context)
     struct link_poll *link = context->ev.data;
     if (!link->connected || !(link->events & UV_WRITABLE))
         return;
+    if (link->tls) {
+        storage_tls_forget_errors();
+        redisAsyncHandleWrite(context);
+        return;
+    }
     /* hiredis sets the flag again if the socket does not take everything. */
     link->events &= ~UV_WRITABLE;
     redisAsyncHandleWrite(context);

@@ -98,7 +98,7 @@ static struct answer https_end(struct https *https)
     (void)process_wait(https->curl, CALL_TIMEOUT_MS);
     struct answer answer = {.took_ms = (unsigned)(wait_now_ms() - https->begun_ms)};
     char *status = text_read(https->status_path, 0);
-    answer.status = atoi(status);
+    answer.status = (int)strtol(status, NULL, 10);
     free(status);
     answer.text = text_read(https->body_path, 0);
     answer.json = json_loads(answer.text, 0, NULL);

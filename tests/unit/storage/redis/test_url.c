@@ -1,3 +1,4 @@
+#include "storage/redis/tls.h"
 #include "storage/redis/url.h"
 #include "tests/lib/case.h"
 
@@ -67,6 +68,24 @@ static void credentials_are_decoded_and_never_shown(void **state)
     assert_refused("redis://:a%00@h");
 }
 
+static void tls_is_asked_for_with_rediss(void **state)
+{
+    (void)state;
+    assert_false(parsed("redis://h:1").is_tls);
+    if (!storage_tls_is_built()) {
+        assert_refused("rediss://h:1");
+        return;
+    }
+    struct storage_redis_url url = parsed("rediss://pawl:secret@h:1");
+    assert_true(url.is_tls);
+    assert_string_equal(url.host, "h");
+    assert_string_equal(url.password, "secret");
+    char shown[STORAGE_ADDRESS_MAX];
+    storage_redis_url_show(&url, shown);
+    assert_string_equal(shown, "rediss://h:1");
+    assert_refused("rediss:///path");
+}
+
 static void a_socket_is_named_by_its_absolute_path(void **state)
 {
     (void)state;
@@ -113,6 +132,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(host_and_port_are_read),
     cmocka_unit_test(ipv6_stands_in_brackets),
     cmocka_unit_test(credentials_are_decoded_and_never_shown),
+    cmocka_unit_test(tls_is_asked_for_with_rediss),
     cmocka_unit_test(a_socket_is_named_by_its_absolute_path),
     cmocka_unit_test(anything_else_is_refused_with_a_reason),
 };

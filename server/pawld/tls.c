@@ -1,0 +1,41 @@
+#include "server/pawld/tls.h"
+
+#include "fence/protocol/error.h"
+#include "server/system/options.h"
+
+#include <stdbool.h>
+
+static bool need_tls(const struct storage_redis_url urls[], unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (urls[i].is_tls)
+            return true;
+    return false;
+}
+
+static void give_tls(struct storage_redis_url urls[], unsigned count, const struct storage_tls *tls)
+{
+    for (unsigned i = 0; i < count; i++)
+        urls[i].tls = urls[i].is_tls ? tls : NULL;
+}
+
+error_t pawld_tls_give(struct pawld_options *options)
+{
+    const struct storage_tls_files *files = &options->tls_files;
+    char why[STORAGE_TLS_WHY_MAX] = "";
+    if ((files->cert == NULL) != (files->key == NULL))
+        return server_options_error("--master-cert and --master-key go together: give both");
+    if (!need_tls(options->masters, options->masters_count) &&
+        !need_tls(options->from, options->from_count)) {
+        if (files->ca || files->cert)
+            return server_options_error("--master-ca and --master-cert are for masters that are "
+                                        "written rediss://, and there is none");
+        return 0;
+    }
+    const int error = storage_tls_new(files, &options->tls, why);
+    if (error)
+        return server_options_error("%s", why[0] ? why : fence_strerror(error));
+    give_tls(options->masters, options->masters_count, options->tls);
+    give_tls(options->from, options->from_count, options->tls);
+    return 0;
+}
