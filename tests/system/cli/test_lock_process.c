@@ -16,8 +16,15 @@
 enum {
     AT_ONCE_MS = 1000,
     AT_ONCE_TRIES = 5,    /* others may have kept the machine busy */
+    GOES_ON_MS = 300,     /* in which a command that was not ended writes again */
     EXIT_DELAY_MS = 8500, /* a release that nobody answers takes five seconds, a renewer two */
 };
+
+/* A shell's words: write the time, in hundredths of a second of the boot clock. */
+#define STAMPS                                                                                     \
+    "trap \"\" TERM; while :; do read -r up rest </proc/uptime; echo ${up%.*}${up#*.} >>stamps; "  \
+    "sleep 0.02; done"
+#define STAMP_ONCE "read -r up rest </proc/uptime; echo ${up%.*}${up#*.} >next"
 
 /* ---- what the command inherits --------------------------------------------------------------- */
 
@@ -131,6 +138,54 @@ static void lock_is_extended_by_another_server_when_one_hangs(void **state)
     redis_fleet_free(fleet);
 }
 
+static void daemon_ends_in_time_when_pawld_is_stopped(void **state)
+{
+    (void)state;
+    struct process *process = locking_start(
+        "2s", "a",
+        "echo $PAWL_DEADLINE_MS >left; setsid sh -c 'echo $$ >daemon; " STAMPS "' & wait");
+    (void)locking_number("stamps");
+    process_signal(locking.service.process, SIGSTOP);
+    assert_int_equal(process_wait(process, LOCKING_PATIENCE_MS), 123);
+    process_signal(locking.service.process, SIGCONT);
+    locking_expect_end_of("daemon");
+    locking_expect_ended_in_time();
+}
+
+/* The next one waits meanwhile, and writes when it came. */
+static void expect_next_holder_after_the_last_stamp(struct process *process, int signal)
+{
+    struct process *next = locking_start("2s", "a", STAMP_ONCE);
+    (void)locking_number("left");
+    process_signal(process, signal);
+    assert_int_equal(process_wait(next, LOCKING_PATIENCE_MS), 0);
+    const long next_at = locking_number("next");
+    wait_ms(GOES_ON_MS);
+    char *text = locking_text("stamps");
+    text[strlen(text) - 1] = '\0';
+    const char *newline = strrchr(text, '\n');
+    assert_non_null(newline);
+    if (strtol(newline + 1, NULL, 10) > next_at)
+        fail_msg("the next holder came at %ld, and the command ran until %s", next_at, newline + 1);
+    free(text);
+}
+
+static void next_holder_comes_after_the_command_of_a_stopped_pawl(void **state)
+{
+    (void)state;
+    struct process *process = locking_start("2s", "a", LOCKING_STAMPER);
+    expect_next_holder_after_the_last_stamp(process, SIGSTOP);
+    process_signal(process, SIGCONT);
+    assert_int_equal(process_wait(process, LOCKING_PATIENCE_MS), 123);
+}
+
+static void next_holder_comes_after_the_command_of_a_killed_pawl(void **state)
+{
+    (void)state;
+    struct process *process = locking_start("2s", "a", LOCKING_STAMPER);
+    expect_next_holder_after_the_last_stamp(process, SIGKILL);
+}
+
 /* An extension is under way when the command ends: its lease is 15 s, so it is extended after 5 s.
  */
 static void exit_code_is_not_kept_back_for_long_by_a_pawld_that_hangs(void **state)
@@ -180,6 +235,9 @@ static const struct CMUnitTest cases[] = {
     CASE(child_of_another_thread_is_asked_to_end),
     CASE(signals_go_to_the_whole_group),
     CASE(command_ends_in_time_when_pawld_is_killed),
+    CASE(daemon_ends_in_time_when_pawld_is_stopped),
+    CASE(next_holder_comes_after_the_command_of_a_stopped_pawl),
+    CASE(next_holder_comes_after_the_command_of_a_killed_pawl),
     CASE(lock_is_extended_by_another_server_when_one_hangs),
     CASE(exit_code_is_not_kept_back_for_long_by_a_pawld_that_hangs),
     CASE(eight_at_once_end_within_a_second),
