@@ -31,14 +31,26 @@ words_of() {
     # shellcheck disable=SC2016 # the command's own
     put "$name" exit_kill "$(code_of under "$name" kill sh -c 'kill -KILL $$')"
     put "$name" exit_none "$(code_of under "$name" none "$fleet_dir/no-such-command")"
+    [ "$name" != consul ] || consul_options
     held_of "$name"
     term_of "$name"
     left_of "$name"
 }
 
+# What `consul lock` does when it is asked to: by default it does neither.
+consul_options() {
+    local words through code
+    lock_words consul options
+    through=$(echo through | timeout 10 "${words[@]:0:2}" -pass-stdin "${words[@]:2}" cat 2>/dev/null) || true
+    [ "$through" != through ] || put consul stdin "$(cat "$compare_out/consul.stdin"); with -pass-stdin yes"
+    code=$(code_of timeout 10 "${words[@]:0:2}" -child-exit-code "${words[@]:2}" sh -c 'exit 7')
+    put consul exit_7 "$(cat "$compare_out/consul.exit_7"); with -child-exit-code $code"
+}
+
 # What the command finds that this script does not have.
 environment_of() {
     local new
+    unset PAWL_SERVER
     new=$(comm -13 <(env | cut -d= -f1 | sort -u) \
         <(under "$1" environment env 2>/dev/null </dev/null | grep -oE '^[A-Z_]+=' | tr -d = | sort -u) |
         grep -vx ETCDCTL_API | tr '\n' ' ') || true

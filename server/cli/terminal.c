@@ -15,6 +15,8 @@ static bool is_pipe(int fd)
 struct cli_terminal cli_terminal_open(bool foreground)
 {
     struct cli_terminal terminal = {.fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)};
+    if (terminal.fd < 0 && isatty(STDIN_FILENO) == 1) /* in a chroot, say */
+        terminal.fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
     terminal.given = !foreground && cli_terminal_ours(&terminal) && isatty(STDIN_FILENO) == 1 &&
                      !is_pipe(STDOUT_FILENO);
     return terminal;

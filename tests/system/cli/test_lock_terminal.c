@@ -53,6 +53,8 @@ static void expect_shown(const char *text)
 
 static void type_text(const char *text)
 {
+    if (shell < 0)
+        case_skip("this machine has no pseudo-terminals");
     shown_len = 0;
     shown[0] = '\0';
     assert_int_equal(write(terminal, text, strlen(text)), (ssize_t)strlen(text));
@@ -68,7 +70,8 @@ static int open_shell(void **state)
         (void)execlp("bash", "bash", "--norc", "--noprofile", "--noediting", "-i", NULL);
         _exit(EXIT_FAILURE);
     }
-    assert_true(shell > 0);
+    if (shell < 0)
+        return 0; /* the case is skipped */
     type_text("stty -echo; PS1=; PS2=; unset PROMPT_COMMAND; cd \"$DIR\"; echo beg''un\n");
     expect_shown("begun");
     return 0;
