@@ -155,8 +155,9 @@ static void daemon_ends_in_time_when_pawld_is_stopped(void **state)
 /* The next one waits meanwhile, and writes when it came. */
 static void expect_next_holder_after_the_last_stamp(struct process *process, int signal)
 {
-    struct process *next = locking_start("2s", "a", STAMP_ONCE);
     (void)locking_number("left");
+    struct process *next = locking_start("2s", "a", STAMP_ONCE);
+    process_wait_line(next, "waiting for a", LOCKING_PATIENCE_MS, NULL, 0);
     process_signal(process, signal);
     assert_int_equal(process_wait(next, LOCKING_PATIENCE_MS), 0);
     const long next_at = locking_number("next");
