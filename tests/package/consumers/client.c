@@ -1,6 +1,6 @@
-/* A program of others: one lock of a pawld (PAWL_SERVER), with the installed client. Prints its token. */
+/* A program of others: one lock of a pawld (PAWL_SERVER), with the installed client. Prints its
+ * token. */
 #include <pawl.h>
-
 #include <stdio.h>
 
 static int fail(const char *what, const char *reason)
