@@ -177,7 +177,7 @@ test('nothing is left behind where no answer arrives', async (t) => {
     const service = await Service.start(t);
     const relay = await Relay.start(t, service.port);
     relay.reply = (request) => !request.startsWith('POST');
-    const client = new Client({ servers: [relay.url], callTimeoutMs: 500 });
+    const client = new Client({ servers: [relay.url], callTimeoutMs: 1500 });
     await assert.rejects(client.acquire('a'), pawl.Unavailable);
     assert.ok(relay.count('DELETE') > 0);
     const { token } = await clientOf(service).acquire('a');
@@ -233,7 +233,7 @@ test('lock outlives a restart of pawld', async (t) => {
 
 test('signal comes before the validity ends when pawld hangs', async (t) => {
     const service = await Service.start(t);
-    const client = new Client({ servers: [service.url], callTimeoutMs: 500 });
+    const client = new Client({ servers: [service.url], callTimeoutMs: 1000 });
     let lock;
     const working = client.withLock('a', { ttlMs: 3000, stopMs: 1000 }, async (given) => {
         lock = given;
@@ -295,9 +295,9 @@ test('one name that is lost is the lock lost', async (t) => {
 
 test('lock is not held after the event loop was blocked past the lease', async (t) => {
     const service = await Service.start(t);
-    const working = clientOf(service).withLock('a', { ttlMs: 1000 }, async (lock) => {
+    const working = clientOf(service).withLock('a', { ttlMs: 2000 }, async (lock) => {
         assert.ok(lock.held);
-        block(1100);
+        block(2100);
         assert.equal(lock.held, false);
         assert.throws(() => lock.check(), { code: 'expired' });
         assert.ok(lock.signal.aborted);
@@ -310,11 +310,11 @@ test('lock is not held after the event loop was blocked past the lease', async (
 test('extension that is answered after the validity brings no lock back', async (t) => {
     const service = await Service.start(t);
     const relay = await Relay.start(t, service.port);
-    const lock = await clientOf(relay).acquire('a', { ttlMs: 1000 });
+    const lock = await clientOf(relay).acquire('a', { ttlMs: 2000 });
     relay.reply = () => sleep(50).then(() => true);
     const extending = lock.extend({ ttlMs: 30000 });
     await until(() => relay.count('PATCH') > 0, 'the extension');
-    block(1100);
+    block(2100);
     await assert.rejects(extending, { name: 'LockLost', code: 'expired' });
     assert.equal(lock.held, false);
     assert.equal(await lock.release(), true);
