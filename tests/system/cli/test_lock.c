@@ -195,7 +195,7 @@ static void command_ends_when_the_lock_is_lost(void **state)
     snprintf(header, sizeof(header), "Lock-Id: %.*s\r\n", (int)strcspn(id, "\n"), id);
     free(id);
     const struct http_response *released;
-    int tries = 0;
+    unsigned tries = 0;
     do { /* a disk that is busy for a moment is 503 */
         wait_ms(tries * 50);
         released = call(locking.service.port, "DELETE", "/v1/locks/a", header, NULL);
