@@ -1,0 +1,1052 @@
+"""A client of Pawl: locks with fencing tokens, over HTTP. One file, the standard library only.
+
+    import pawl
+
+    client = pawl.Client()                      # the servers of PAWL_SERVER
+    with client.lock("orders/42", ttl=30) as lock:
+        write_guarded(..., token=lock.token)    # the data refuses an older token
+        lock.check()                            # raises LockLost where it is not held any more
+
+    async with client.alock("orders/42", ttl=30) as lock:
+        ...                                     # cancelled where the lock cannot be kept
+
+All times are seconds, and may be fractions. A thread extends the lock in the background, each time
+a third of the lease has passed. `lock.must_stop` is set in time where that fails: the holder has to
+stop then, before `lock.left()` is 0.
+
+The end of a lock is judged by the clock: the time that the request was sent, plus what the answer
+says of its validity. The clock is CLOCK_BOOTTIME, which counts suspension. So `held` is right
+however late an answer came, and after a process was stopped. Where a system has no such clock, it is
+time.monotonic(), and a tenth of each validity is taken off. That clock may not count suspension.
+
+A holder that is stopped past the end still believes that it holds the lock, until it asks again. No
+client can prevent that. So give the token along with every write, and check it where the write
+lands.
+
+Threads: a Client may be used by any number of threads. A Lock too: its calls wait for each other,
+and its questions (`held`, `left()`, `token`) never wait for a call. After a fork a lock belongs to
+the parent. A C extension that keeps the interpreter's lock keeps the lock from being extended, too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import http.client
+import io
+import json
+import os
+import socket
+import ssl
+import sys
+import threading
+import time
+import urllib.parse
+
+__all__ = [
+    "AsyncLock", "Client", "Error", "Exhausted", "Held", "Invalid", "Lock", "LockLost", "NewGrant",
+    "ProtocolError", "Refused", "Unavailable", "now",
+]
+
+SERVER_DEFAULT = "http://127.0.0.1:7380"
+SERVERS_MAX = 8
+NAMES_MAX = 64  # that one lock can have
+NAME_MAX = 255  # bytes of a name
+OWNER_MAX = 128  # bytes of a label
+ANSWER_MAX = 4 << 20  # bytes of a body
+
+_CALL_TIMEOUT = 5.0
+_CONNECT_TIMEOUT = 2.0
+_WAIT_STEP = 60.0  # what one request waits at the most: a stopped server is noticed then
+_PAUSE_LEAST = 0.05  # between two attempts, doubled each time
+_PAUSE_MOST = 1.0
+_NAP_MOST = 1.0  # of the renewer: its naps do not count suspension
+_FOREVER = float("inf")
+
+if hasattr(time, "CLOCK_BOOTTIME"):
+    _MARGIN = 0.0
+
+    def now() -> float:
+        """The time on the clock of all deadlines, in seconds."""
+        return time.clock_gettime(time.CLOCK_BOOTTIME)
+else:
+    _MARGIN = 0.1  # of a validity, taken off
+
+    def now() -> float:
+        """The time on the clock of all deadlines, in seconds."""
+        return time.monotonic()
+
+
+# ---- errors -------------------------------------------------------------------------------------
+
+
+class Error(Exception):
+    """What all errors of this module are. `type` is the problem's, such as "no-quorum", or ""."""
+
+    def __init__(self, message: str, type: str = ""):
+        super().__init__(message)
+        self.type = type
+
+
+class Held(Error):
+    """Another one holds the lock, and did so until the wait ended. Try later.
+
+    `name` is the lock in the way, `owner` its holder's label, `retry_after` the seconds until its
+    lease ends unless it is extended. Each is None where it is not known."""
+
+    def __init__(self, message, type="", name=None, owner=None, retry_after=None):
+        super().__init__(message, type)
+        self.name = name
+        self.owner = owner
+        self.retry_after = retry_after
+
+
+class LockLost(Error):
+    """The lock is not held any more: stop the work."""
+
+
+class NewGrant(LockLost):
+    """An extension took the lock anew, and another one may have held it in between.
+
+    `token` is the new one. The lock counts as lost unless it was acquired with take_new_grant."""
+
+    def __init__(self, message, token):
+        super().__init__(message)
+        self.token = token
+
+
+class Unavailable(Error):
+    """No server answered, or none has a majority: try later. A lock that is held stays so until
+    its deadline."""
+
+
+class Exhausted(Error):
+    """The lock was extended as often as is allowed: acquire anew. It is held until its deadline."""
+
+
+class Refused(Error):
+    """Refused for a reason that waiting does not mend: read the message."""
+
+
+class Invalid(Refused, ValueError):
+    """An argument is wrong, or the server says that one is: do not repeat."""
+
+
+class ProtocolError(Error):
+    """The answer is not one of a pawld: check the address."""
+
+
+class _Aborted(Exception):
+    """The call was given up by the one who made it."""
+
+
+_PROBLEMS = {
+    "held": Held,
+    "wait-timeout": Held,
+    "contended": Held,
+    "lock-lost": LockLost,
+    "extensions-exhausted": Exhausted,
+    "no-quorum": Unavailable,
+    "too-slow": Unavailable,
+    "not-ready": Unavailable,
+    "no-memory": Unavailable,
+    "stopping": Unavailable,
+    "busy": Unavailable,
+    "too-many-waiters": Unavailable,
+    "request-timeout": Unavailable,
+}
+
+
+# ---- one call -----------------------------------------------------------------------------------
+
+
+class _Abort:
+    """Ends a call from another thread: its pause at once, its request by closing the connection."""
+
+    def __init__(self):
+        self._mutex = threading.Lock()
+        self._set = threading.Event()
+        self._socket = None
+
+    def set(self):
+        with self._mutex:
+            self._set.set()
+            if self._socket is not None:
+                try:
+                    # Of the connection below TLS, which the other thread reads from.
+                    socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
+                except OSError:
+                    pass  # it is closed already
+
+    def watch(self, connection):
+        """@connection, None: none, is the one to be ended. Raises _Aborted where it is too late."""
+        with self._mutex:
+            self._socket = connection
+        if connection is not None:
+            self.check()
+
+    def check(self):
+        if self._set.is_set():
+            raise _Aborted()
+
+    def pause(self, seconds: float):
+        if self._set.wait(seconds):
+            raise _Aborted()
+
+
+class _Reader(io.RawIOBase):
+    """What comes from a socket until a time of the clock, however slowly it trickles."""
+
+    def __init__(self, connection, until: float):
+        self._connection = connection
+        self._until = until
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        self._connection.settimeout(max(self._until - now(), 0.001))
+        return self._connection.recv_into(buffer)
+
+    def makefile(self, mode):  # what HTTPResponse asks a socket for
+        return io.BufferedReader(self)
+
+
+class _Answer:
+    """An answer: when its request left, its status, its JSON object, and its problem's type."""
+
+    def __init__(self, server: str, sent: float, status: int, body: bytes):
+        self.server = server
+        self.sent = sent
+        self.status = status
+        try:
+            self.json = json.loads(body)
+        except ValueError:
+            self.json = None
+        if not isinstance(self.json, dict):
+            self.json = {}
+        type = self.text("type") or ""
+        self.type = type[len("urn:pawl:"):] if type.startswith("urn:pawl:") else ""
+
+    def integer(self, member: str, least: int) -> int:
+        return _integer(self, self.json, member, least)
+
+    def text(self, member: str):
+        value = self.json.get(member)
+        return value if isinstance(value, str) else None
+
+    def until(self) -> float:
+        """The end of the validity that it grants."""
+        lasts = self.integer("served_ms", 0) + self.integer("validity_ms", 0)
+        return self.sent + lasts / 1000 * (1 - _MARGIN)
+
+    def error(self) -> Error:
+        """What a problem means."""
+        detail = self.text("detail")
+        if not self.type or detail is None:
+            detail = f"{self.server} answers {self.status}, not as a pawld does"
+        kind = _PROBLEMS.get(self.type)
+        if kind is Held:
+            after = self.json.get("retry_after_ms")
+            return Held(detail, self.type, self.text("resource"), self.text("owner"),
+                        after / 1000 if type(after) is int else None)
+        if kind is None:
+            if self.status >= 500 or self.status == 429:  # a proxy's too
+                kind = Unavailable
+            elif not self.type:
+                kind = ProtocolError
+            else:
+                kind = Invalid if self.status == 400 else Refused
+        return kind(detail, self.type)
+
+
+def _integer(answer: _Answer, values: dict, member: str, least: int) -> int:
+    value = values.get(member)
+    if type(value) is not int or value < least:
+        raise ProtocolError(f"{answer.server} answers without {member}")
+    return value
+
+
+class _Server:
+    """One server, and how it is asked. A connection serves one request."""
+
+    def __init__(self, url: str, context):
+        parts = urllib.parse.urlsplit(url.rstrip("/"))
+        if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc \
+                or parts.query or parts.fragment:
+            raise Invalid(f"'{url}' is no URL of a server, such as {SERVER_DEFAULT}")
+        self.url = url.rstrip("/")
+        self.netloc = parts.netloc
+        self.path = parts.path
+        self.secure = parts.scheme == "https"
+        self.context = context
+        self.address = (parts.hostname, parts.port or (443 if self.secure else 80))
+
+    def connect(self, timeout: float):
+        connection = socket.create_connection(self.address,
+                                              min(max(timeout, 0.001), _CONNECT_TIMEOUT))
+        try:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            # Ends a long wait where the server's machine is gone, after about 25 seconds.
+            for option, value in (("TCP_KEEPIDLE", 10), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3)):
+                if hasattr(socket, option):
+                    connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
+            if self.secure:
+                context = self.context or ssl.create_default_context()
+                return context.wrap_socket(connection, server_hostname=self.address[0])
+            return connection
+        except BaseException:
+            connection.close()
+            raise
+
+    def request(self, method: str, path: str, headers: dict, body) -> bytes:
+        lines = [f"{method} {self.path}{path} HTTP/1.1", f"Host: {self.netloc}",
+                 "Connection: close", "Content-Type: application/json"]
+        lines += [f"{name}: {value}" for name, value in headers.items()]
+        text = b"" if body is None else json.dumps(body).encode()
+        lines += [f"Content-Length: {len(text)}", "", ""]
+        return "\r\n".join(lines).encode("latin-1") + text
+
+
+class _Call:
+    """One request. `reached` says whether it may have reached a server."""
+
+    def __init__(self, method: str, path: str, body=None, headers=None):
+        self.method = method
+        self.path = path
+        self.body = body
+        self.headers = headers or {}
+        self.reached = False
+
+    def ask(self, server: _Server, timeout: float, abort: _Abort) -> _Answer:
+        """Asks @server once. Raises Unavailable where no answer came within @timeout."""
+        sent = now()
+        self.reached = False
+        connection = None
+        try:
+            connection = server.connect(timeout)
+            abort.watch(connection)
+            self.reached = True
+            connection.settimeout(max(sent + timeout - now(), 0.001))
+            connection.sendall(server.request(self.method, self.path, self.headers, self.body))
+            reader = _Reader(connection, sent + timeout)
+            response = http.client.HTTPResponse(reader, method=self.method)
+            response.begin()
+            text = response.read(ANSWER_MAX + 1)
+            if len(text) <= ANSWER_MAX and response.length:
+                raise http.client.IncompleteRead(text, response.length)
+        except (OSError, http.client.HTTPException) as error:
+            abort.check()
+            said = str(error) or error.__class__.__name__
+            raise Unavailable(f"{server.url} does not answer: {said}") from error
+        finally:
+            abort.watch(None)
+            if connection is not None:
+                connection.close()
+        if len(text) > ANSWER_MAX:
+            raise ProtocolError(f"the answer of {server.url} is too long")
+        return _Answer(server.url, sent, response.status, text)
+
+
+class _Patience:
+    """How long to go on trying."""
+
+    def __init__(self, until: float, abort: _Abort):
+        self.until = until
+        self.abort = abort
+        self.seconds = _PAUSE_LEAST
+
+    def pause(self) -> bool:
+        """Pauses before the next attempt. False: the time is over."""
+        left = self.until - now()
+        if left <= 0:
+            return False
+        self.abort.pause(min(self.seconds, left))
+        self.seconds = min(self.seconds * 2, _PAUSE_MOST)
+        return True
+
+
+# ---- client -------------------------------------------------------------------------------------
+
+
+class Client:
+    """The servers of one fleet, tried in turn where one does not answer.
+
+    servers: URLs such as "http://127.0.0.1:7380", up to 8. None: those of the environment's
+        PAWL_SERVER, with spaces between; or http://127.0.0.1:7380.
+    call_timeout: how long a call may take beyond what it waits for, in seconds.
+    ssl_context: for https; None: the system's certificates are trusted.
+
+    Raises Invalid for a wrong URL."""
+
+    def __init__(self, servers=None, call_timeout: float = _CALL_TIMEOUT, ssl_context=None):
+        if servers is None:
+            servers = os.environ.get("PAWL_SERVER", "").split() or [SERVER_DEFAULT]
+        elif isinstance(servers, str):
+            servers = servers.split()
+        if not 1 <= len(servers) <= SERVERS_MAX:
+            raise Invalid(f"a client has 1 to {SERVERS_MAX} servers")
+        if not 0 < call_timeout <= 600:
+            raise Invalid("call_timeout is more than 0, and 600 seconds at the most")
+        self._servers = [_Server(url, ssl_context) for url in servers]
+        self._current = 0  # the one to ask next
+        self._call_timeout = call_timeout
+
+    def lock(self, *names, ttl=None, wait=None, owner=None, notice=None, on_stop=None,
+             on_wait=None, take_new_grant=False):
+        """A lock for a `with` statement, which gets a Lock. It is extended while the block runs,
+        and released at its end.
+
+        names: one, or several that are acquired all or none. Lists are allowed.
+        ttl: the lease, 0.1 seconds to the fleet's longest. None: the fleet's default, 30.
+        wait: how long to wait where another one holds it. None: without end; 0: not at all.
+        owner: a label that others see.
+        notice: how long before its deadline a lock that could not be extended has `must_stop` set.
+            None: a sixth of the lease.
+        on_stop: called with the Lock when `must_stop` is set, in the thread that extends. It may
+            not wait for long.
+        on_wait: called with a Held at most once, before the wait begins.
+        take_new_grant: where an extension is a new grant, take its token and go on. The holder has
+            to read `token` anew, and again what its work depends on. False: the lock is lost.
+
+        Raises what acquire() raises. At the end of a block that raised nothing it raises LockLost,
+        if the lock was not held until then. The release is tried for the call timeout; where no
+        server answers, the lease ends by itself."""
+        request = _Request(names, ttl, wait, owner, on_wait)
+        return _Block(self, request, dict(notice=notice, on_stop=on_stop,
+                                          take_new_grant=take_new_grant))
+
+    def acquire(self, *names, ttl=None, wait=None, owner=None, on_wait=None,
+                take_new_grant=False) -> Lock:
+        """Acquires, as lock() does, and returns the Lock. Nothing extends it until Lock.renew() is
+        called, and nobody releases it but Lock.release().
+
+        Repeats where an answer is lost, under the same lock id, so that no lock is left behind that
+        nobody knows of. Where no server answers from the start on, it gives up after the call
+        timeout.
+
+        Raises Held, Unavailable, Refused, Invalid, ProtocolError."""
+        request = _Request(names, ttl, wait, owner, on_wait)
+        return _acquire(self, request, take_new_grant, _Abort())
+
+    def alock(self, *names, ttl=None, wait=None, owner=None, notice=None, on_wait=None,
+              take_new_grant=False, cancel=True):
+        """lock() for `async with`, which gets an AsyncLock. HTTP calls run in threads.
+
+        cancel: where `must_stop` is set, the block is cancelled in time, and `async with` raises
+            LockLost. False: ask `must_stop`, or await wait_stop().
+
+        Where the task is cancelled while it acquires, what it may have got is released before
+        CancelledError goes on; that takes the call timeout at the most."""
+        request = _Request(names, ttl, wait, owner, on_wait)
+        return _AsyncBlock(self, request, cancel, dict(notice=notice,
+                                                       take_new_grant=take_new_grant))
+
+    async def aacquire(self, *names, ttl=None, wait=None, owner=None, on_wait=None,
+                       take_new_grant=False) -> AsyncLock:
+        """acquire() for asyncio. on_wait is called in another thread."""
+        request = _Request(names, ttl, wait, owner, on_wait)
+        return AsyncLock(await _acquire_in_thread(self, request, take_new_grant))
+
+    # -- for this file --
+
+    def _ask(self, call: _Call, timeout: float, abort: _Abort) -> _Answer:
+        """Asks the current server once. Where it has no answer, or may not answer the next time,
+        the next call asks the next one."""
+        at = self._current
+        try:
+            answer = call.ask(self._servers[at], timeout, abort)
+        except Unavailable:
+            self._current = (at + 1) % len(self._servers)
+            raise
+        if answer.status >= 300:
+            error = answer.error()
+            if isinstance(error, Unavailable):
+                self._current = (at + 1) % len(self._servers)
+            raise error
+        return answer
+
+    def _ask_until(self, call: _Call, until: float) -> _Answer:
+        """Repeats until there is an answer that is no reason to repeat. Each server gets its share
+        of the time, so that one that hangs does not use it up."""
+        patience = _Patience(until, _Abort())
+        share = max(until - now(), 0.001) / len(self._servers)
+        while True:
+            try:
+                return self._ask(call, min(share, until - now()), patience.abort)
+            except Unavailable:
+                if not patience.pause() or now() >= until:
+                    raise
+
+
+class _Request:
+    """What is wanted, checked."""
+
+    def __init__(self, names, ttl, wait, owner, on_wait):
+        if len(names) == 1 and not isinstance(names[0], str):
+            names = names[0]
+        self.names = tuple(names)
+        self.ttl = ttl
+        self.wait = wait
+        self.owner = owner
+        self.on_wait = on_wait
+        if not 1 <= len(self.names) <= NAMES_MAX:
+            raise Invalid(f"a lock has 1 to {NAMES_MAX} names")
+        for name in self.names:
+            if not isinstance(name, str) or not 1 <= len(name.encode()) <= NAME_MAX:
+                raise Invalid(f"a name is a string of 1 to {NAME_MAX} bytes")
+        if len(set(self.names)) < len(self.names):
+            raise Invalid("a name is there twice")
+        if ttl is not None and not 0 < ttl < 1e9:
+            raise Invalid("ttl is a number of seconds above 0")
+        if wait is not None and not wait >= 0:
+            raise Invalid("wait is None or a number of seconds, not negative")
+        if owner is not None and len(owner.encode()) > OWNER_MAX:
+            raise Invalid(f"owner has {OWNER_MAX} bytes at the most")
+
+
+def _path(name: str) -> str:
+    return "/v1/locks/" + urllib.parse.quote(name, safe="._~:@/-")
+
+
+# ---- acquiring ----------------------------------------------------------------------------------
+
+
+class _Acquisition:
+    """Attempts under one lock id, until one is granted or the time is over."""
+
+    def __init__(self, client: Client, request: _Request, until: float, abort: _Abort):
+        self.client = client
+        self.request = request
+        self.until = until  # the end of the wait
+        self.abort = abort
+        self.lock_id = base64.urlsafe_b64encode(os.urandom(21)).decode()
+        self.told = request.on_wait is None
+        self.in_doubt = False  # an attempt may have left the lock behind
+        self.answered = False  # a server did: then it is worth to wait for it
+
+    def wait(self) -> float:
+        """The first attempt waits for nothing where somebody wants to hear who is in the way."""
+        if not self.told:
+            return 0.0
+        return min(max(self.until - now(), 0.0), _WAIT_STEP)
+
+    def call(self, wait: float) -> _Call:
+        request = self.request
+        body = {"lock_id": self.lock_id, "wait_ms": int(wait * 1000)}
+        if request.ttl is not None:
+            body["ttl_ms"] = int(request.ttl * 1000)
+        if request.owner is not None:
+            body["owner"] = request.owner
+        if len(request.names) == 1:
+            return _Call("POST", _path(request.names[0]), body)
+        body["resources"] = list(request.names)
+        return _Call("POST", "/v1/locks", body)
+
+    def attempt(self) -> _Answer:
+        wait = self.wait()
+        call = self.call(wait)
+        client = self.client
+        try:
+            answer = client._ask(call, wait + client._call_timeout / len(client._servers),
+                                 self.abort)
+        except (Held, Refused, Exhausted, LockLost):
+            self.answered = True
+            raise
+        except BaseException as error:
+            self.answered = self.answered or getattr(error, "type", "") != ""
+            self.in_doubt = self.in_doubt or call.reached
+            raise
+        self.answered = True
+        self.in_doubt = True  # until the answer is understood, and its lock is somebody's
+        return answer
+
+    def attempts(self) -> _Answer:
+        """One attempt after the other. Another one's lock, or a server that answered before, is
+        waited for until the end of the wait. No answer from the start on: only for a call's
+        timeout."""
+        first = now() + self.client._call_timeout
+        patience = _Patience(first, self.abort)
+        while True:
+            try:
+                return self.attempt()
+            except Held as held:
+                if now() >= self.until:
+                    raise
+                patience.seconds = _PAUSE_LEAST
+                if not self.told:
+                    self.told = True
+                    self.request.on_wait(held)
+                error = held
+            except Unavailable as unavailable:
+                error = unavailable
+            if self.answered and self.until > first:
+                patience.until = self.until
+            if not patience.pause():
+                raise error
+
+    def run(self, take_new_grant: bool) -> Lock:
+        try:
+            answer = self.attempts()
+            lock = Lock(self.client, self.lock_id, answer.integer("ttl_ms", 1) / 1000,
+                        self.tokens(answer), answer.until(), take_new_grant)
+            self.abort.check()
+        except BaseException:
+            if self.in_doubt:
+                self.clean_up()
+            raise
+        if not lock.held:
+            self.clean_up()
+        return lock
+
+    def tokens(self, answer: _Answer) -> dict:
+        names = self.request.names
+        if len(names) == 1:
+            return {names[0]: answer.integer("token", 1)}
+        grants = answer.json.get("grants")
+        found = {grant.get("resource"): _integer(answer, grant, "token", 1)
+                 for grant in (grants if isinstance(grants, list) else [])
+                 if isinstance(grant, dict)}
+        if any(name not in found for name in names):
+            raise ProtocolError(f"{answer.server} grants without a token")
+        return {name: found[name] for name in names}
+
+    def clean_up(self):
+        """Nobody else knows the lock id: what an attempt may have left behind would stay until its
+        lease ends."""
+        try:
+            _release(self.client, self.request.names, self.lock_id)
+        except Error:
+            pass  # the lease ends by itself
+
+
+def _acquire(client: Client, request: _Request, take_new_grant: bool, abort: _Abort) -> Lock:
+    until = now() + (_FOREVER if request.wait is None else request.wait)
+    while True:  # again only where an answer came after its own validity had ended
+        lock = _Acquisition(client, request, until, abort).run(take_new_grant)
+        if lock.held:
+            return lock
+        if now() >= until:
+            raise Unavailable("the lock was granted, but its validity had ended when the answer "
+                              "came")
+
+
+def _release(client: Client, names, lock_id: str) -> bool:
+    until = now() + client._call_timeout
+    released = True
+    error = None
+    for name in names:
+        call = _Call("DELETE", _path(name), headers={"Lock-Id": lock_id})
+        try:
+            answer = client._ask_until(call, until)
+            released = released and answer.json.get("released") is True
+        except Error as failed:
+            error = failed
+    if error is not None:
+        raise error
+    return released
+
+
+# ---- the lock -----------------------------------------------------------------------------------
+
+
+class Lock:
+    """A lock that was acquired. Client.lock() and Client.acquire() make it.
+
+    names, lock_id: what it is called, and the secret under which it is held.
+    ttl: its lease in seconds.
+    must_stop: a threading.Event. It is set when the lock will not be extended any more; `reason`
+        says why then. The holder has to stop before left() is 0. It is not set by release().
+    reason: the exception that ended it, or None.
+    """
+
+    def __init__(self, client, lock_id, ttl, tokens, deadline, take_new_grant):
+        self.names = tuple(tokens)
+        self.lock_id = lock_id
+        self.ttl = ttl
+        self.must_stop = threading.Event()
+        self.reason = None
+        self._client = client
+        self._mutex = threading.RLock()  # guards what follows; never held during a call
+        self._tokens = tokens
+        self._deadlines = dict.fromkeys(tokens, deadline)
+        self._lost = False
+        self._released = False
+        self._calls = threading.RLock()  # one call at a time
+        self._take_new_grant = take_new_grant
+        self._renewer = None
+
+    def __repr__(self):
+        return f"<pawl.Lock {' '.join(self.names)} tokens={self.tokens} left={self.left():.3f}>"
+
+    # -- questions; any thread, at any time --
+
+    @property
+    def held(self) -> bool:
+        """Whether the lock is held now, by the clock. Once it said False, it never says True."""
+        return self.left() > 0
+
+    def left(self) -> float:
+        """The seconds until the deadline. 0: it passed, or the lock is lost or released."""
+        with self._mutex:
+            if self._lost or self._released:
+                return 0.0
+            return max(min(self._deadlines.values()) - now(), 0.0)
+
+    @property
+    def deadline(self) -> float:
+        """The time of now() at which the lock ends, unless it is extended."""
+        with self._mutex:
+            return min(self._deadlines.values())
+
+    @property
+    def token(self) -> int:
+        """The fencing token of a lock with one name."""
+        if len(self.names) > 1:
+            raise Invalid("a lock of several names has a token for each: see tokens")
+        return self.tokens[self.names[0]]
+
+    @property
+    def tokens(self) -> dict:
+        """The fencing tokens, by name."""
+        with self._mutex:
+            return dict(self._tokens)
+
+    def check(self):
+        """Raises LockLost unless the lock is held now."""
+        if not self.held:
+            raise self._why()
+
+    # -- calls --
+
+    def extend(self, ttl=None):
+        """Extends all names by @ttl seconds from now on (None: the lease). Takes no longer than the
+        call timeout, and not past the deadline.
+
+        Raises LockLost where it is lost, or its deadline passes without an answer. Raises NewGrant
+        where it was acquired anew, unless take_new_grant was given: then it has new tokens. The
+        deadline stands after Unavailable, Exhausted, Refused and ProtocolError."""
+        with self._calls:
+            self._extend(ttl, now() + self._client._call_timeout)
+
+    def release(self) -> bool:
+        """Releases all names. It is not held any more from the start of this call on.
+
+        Returns whether it was held until now. Raises Unavailable where that is not known: safe to
+        repeat, and the lease ends by itself."""
+        with self._mutex:
+            self._released = True
+        self._stop_renewer()
+        with self._calls:
+            return _release(self._client, self.names, self.lock_id)
+
+    def renew(self, notice=None, on_stop=None):
+        """Starts the thread that extends, each time a third of the lease has passed. It ends with
+        release(), and where it sets `must_stop`. Arguments: see Client.lock()."""
+        if notice is None:
+            notice = self.ttl / 6
+        if not 0 <= notice < self.ttl:
+            raise Invalid("notice is less than the lease, and not negative")
+        with self._mutex:
+            if self._renewer is not None:
+                raise Invalid("the lock is being extended already")
+            renewer = _Renewer(self, notice, on_stop)
+            renewer.start()
+            self._renewer = renewer
+
+    # -- for this file --
+
+    def _why(self) -> LockLost:
+        reason = self.reason
+        if isinstance(reason, LockLost):
+            return reason
+        name = ", ".join(self.names)
+        if self._released:
+            return LockLost(f"the lock {name} was released")
+        return LockLost(f"the validity of the lock {name} has ended"
+                        + (f": {reason}" if reason is not None else ""))
+
+    def _lose(self, error: LockLost):
+        with self._mutex:
+            self._lost = True
+            if self.reason is None:
+                self.reason = error
+
+    def _extend(self, ttl, until: float):
+        ttl = self.ttl if ttl is None else ttl
+        if not 0 < ttl < 1e9:
+            raise Invalid("ttl is a number of seconds above 0")
+        for name in self.names:
+            self.check()
+            try:
+                self._extend_name(name, ttl, min(until, self.deadline))
+            except LockLost as error:
+                self._lose(error)
+                raise
+            except Unavailable:
+                self.check()
+                raise
+
+    def _extend_name(self, name: str, ttl: float, until: float):
+        headers = {"Lock-Id": self.lock_id, "Fencing-Token": self._tokens[name]}
+        call = _Call("PATCH", _path(name), {"ttl_ms": int(ttl * 1000)}, headers)
+        answer = self._client._ask_until(call, until)
+        deadline = answer.until()
+        token = answer.integer("token", 1) if answer.status == 201 else None
+        with self._mutex:
+            # An answer that comes too late mends nothing: the holder was told that it had ended.
+            self.check()
+            if token is not None and not self._take_new_grant:
+                raise NewGrant(f"the lock {name} was acquired anew, and another one may have held "
+                               "it in between", token)
+            if token is not None:
+                self._tokens[name] = token
+            self._deadlines[name] = deadline
+
+    def _stop_renewer(self):
+        """Waits for an extension that is under way: a release beside it may leave the lock."""
+        renewer = self._renewer
+        if renewer is not None:
+            renewer.stop.set()
+            if renewer is not threading.current_thread():
+                renewer.join()
+
+    def _end(self):
+        """Releases at the end of a block, also a lock that is lost: a new grant may be there."""
+        try:
+            if not self._released:
+                self.release()
+        except Error:
+            pass  # the lease ends by itself
+
+
+class _Renewer(threading.Thread):
+    """Extends a lock until it is told to stop, or cannot."""
+
+    def __init__(self, lock: Lock, notice: float, on_stop):
+        super().__init__(name=f"pawl-renewer {lock.names[0]}", daemon=True)
+        self.lock = lock
+        self.notice = notice
+        self.on_stop = on_stop
+        self.stop = threading.Event()
+
+    def run(self):
+        lock = self.lock
+        while True:
+            last = lock.deadline - self.notice  # there is time to stop, from then on
+            if not self.sleep_until(min(lock.deadline - lock.ttl * 2 / 3, last)):
+                return
+            try:
+                if now() >= last:
+                    raise Unavailable("it could not be extended in time")
+                with lock._calls:
+                    if self.stop.is_set():
+                        return
+                    lock._extend(None, min(last, now() + lock._client._call_timeout))
+            except Unavailable as error:
+                if now() < last:
+                    self.stop.wait(_PAUSE_LEAST)
+                    continue
+                return self.tell(error)
+            except Exception as error:
+                return self.tell(error)
+
+    def sleep_until(self, at: float) -> bool:
+        """False: it has to stop."""
+        while at > now():
+            if self.stop.wait(min(at - now(), _NAP_MOST)):
+                return False
+        return not self.stop.is_set()
+
+    def tell(self, error: Exception):
+        lock = self.lock
+        with lock._mutex:
+            if lock._released:
+                return
+            if lock.reason is None:
+                lock.reason = error
+        lock.must_stop.set()
+        if self.on_stop is not None:
+            self.on_stop(lock)
+
+
+class _Block:
+    """A lock in a `with` statement."""
+
+    def __init__(self, client, request, options):
+        self._client = client
+        self._request = request
+        self._take_new_grant = options.pop("take_new_grant")
+        self._options = options
+        self._lock = None
+
+    def __enter__(self) -> Lock:
+        if self._lock is not None:
+            raise Invalid("a lock of a with statement serves once: call lock() again")
+        self._lock = _acquire(self._client, self._request, self._take_new_grant, _Abort())
+        try:
+            self._lock.renew(**self._options)
+        except BaseException:
+            self._lock._end()
+            raise
+        return self._lock
+
+    def __exit__(self, kind, error, trace):
+        lock = self._lock
+        was_held = lock.held or lock._released
+        why = lock._why()
+        lock._end()
+        if kind is None and not was_held:
+            raise why
+
+
+# ---- asyncio ------------------------------------------------------------------------------------
+
+_COUNTS_CANCELLATIONS = sys.version_info >= (3, 11)
+
+
+def _start_in_thread(call) -> asyncio.Future:
+    """A future of what @call returns or raises in a thread of its own."""
+    loop = asyncio.get_running_loop()
+    future = loop.create_future()
+
+    def settle(result, error):
+        if not future.done():
+            future.set_result((result, error))
+
+    def run():
+        try:
+            outcome = (call(), None)
+        except BaseException as error:
+            outcome = (None, error)
+        try:
+            loop.call_soon_threadsafe(settle, *outcome)
+        except RuntimeError:
+            pass  # the loop is closed: nobody waits any more
+
+    threading.Thread(target=run, name="pawl-call", daemon=True).start()
+    return future
+
+
+async def _in_thread(call, abort=None, undo=None):
+    """Awaits @call. Where the task is cancelled, @abort is called, and what @call returned all the
+    same is given to @undo; then CancelledError goes on. A second cancellation does not wait."""
+    future = _start_in_thread(call)
+    try:
+        result, error = await asyncio.shield(future)
+    except asyncio.CancelledError:
+        if abort is not None:
+            abort()
+        result, error = await asyncio.shield(future)
+        if error is None and undo is not None:
+            await asyncio.shield(_start_in_thread(lambda: undo(result)))
+        raise
+    if error is not None:
+        raise error
+    return result
+
+
+async def _acquire_in_thread(client, request, take_new_grant) -> Lock:
+    abort = _Abort()
+    return await _in_thread(lambda: _acquire(client, request, take_new_grant, abort), abort.set,
+                            Lock._end)
+
+
+class AsyncLock:
+    """A Lock for asyncio: the same questions, and calls to await. Client.alock() and
+    Client.aacquire() make it. `lock` is the Lock."""
+
+    def __init__(self, lock: Lock):
+        self.lock = lock
+        self._stopped = asyncio.Event()  # must_stop is set
+
+    def __repr__(self):
+        return repr(self.lock).replace("pawl.Lock", "pawl.AsyncLock")
+
+    def __getattr__(self, name):
+        if name in ("names", "lock_id", "ttl", "held", "left", "deadline", "token", "tokens",
+                    "check", "must_stop", "reason"):
+            return getattr(self.lock, name)
+        raise AttributeError(name)
+
+    async def extend(self, ttl=None):
+        """See Lock.extend()."""
+        await _in_thread(lambda: self.lock.extend(ttl))
+
+    async def release(self) -> bool:
+        """See Lock.release(). It is completed also where the task is cancelled."""
+        return await _in_thread(self.lock.release)
+
+    def renew(self, notice=None, on_stop=None):
+        """See Lock.renew(); @on_stop is called in the running loop, with this lock."""
+        loop = asyncio.get_running_loop()
+
+        def tell():
+            self._stopped.set()
+            if on_stop is not None:
+                on_stop(self)
+
+        def tell_loop(_lock):
+            try:
+                loop.call_soon_threadsafe(tell)
+            except RuntimeError:
+                pass  # the loop is closed
+
+        self.lock.renew(notice, tell_loop)
+
+    async def wait_stop(self):
+        """Waits until `must_stop` is set, of a lock that is renewed."""
+        await self._stopped.wait()
+
+
+class _AsyncBlock:
+    """A lock in an `async with` statement."""
+
+    def __init__(self, client, request, cancel, options):
+        self._client = client
+        self._request = request
+        self._cancel = cancel
+        self._take_new_grant = options["take_new_grant"]
+        self._notice = options["notice"]
+        self._lock = None
+        self._task = None  # the block's; None: it has ended
+        self._cancelled = False
+        self._others = 0  # cancellations of the task from before the block
+
+    async def __aenter__(self) -> AsyncLock:
+        if self._lock is not None:
+            raise Invalid("a lock of a with statement serves once: call alock() again")
+        lock = AsyncLock(await _acquire_in_thread(self._client, self._request,
+                                                  self._take_new_grant))
+        self._lock = lock
+        self._task = asyncio.current_task()
+        if _COUNTS_CANCELLATIONS:
+            self._others = self._task.cancelling()
+        try:
+            lock.renew(self._notice, self._stop if self._cancel else None)
+        except BaseException:
+            await _in_thread(lock.lock._end)
+            raise
+        return lock
+
+    def _stop(self, _lock):
+        if self._task is not None:
+            self._cancelled = True
+            self._task.cancel()
+
+    async def __aexit__(self, kind, error, trace):
+        task, self._task = self._task, None
+        lock = self._lock.lock
+        was_held = lock.held or lock._released
+        why = lock._why()
+        by_us = self._cancelled and kind is not None and issubclass(kind, asyncio.CancelledError)
+        if self._cancelled and _COUNTS_CANCELLATIONS and task.uncancel() > self._others:
+            by_us = False  # somebody else cancelled it, too
+        await _in_thread(lock._end)
+        if by_us and isinstance(lock.reason, LockLost):
+            raise lock.reason
+        if by_us:
+            raise LockLost(f"the block was cancelled before the lock ended: {lock.reason}") \
+                from lock.reason
+        if kind is None and not was_held:
+            raise why
