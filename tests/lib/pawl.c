@@ -89,10 +89,10 @@ void pawl_init_new(struct redis_fleet *fleet)
         fail_msg("pawld init --new ended with %d; see %s/init.log", status, fleet->dir);
 }
 
-/* Adds --listen on a free port, starts what stands in @args, waits until it listens. */
-static struct pawl_service serve(struct args *args, const char *log)
+/* Adds --listen on @port, starts what stands in @args, waits until it listens. */
+static struct pawl_service serve_on(struct args *args, uint16_t port, const char *log)
 {
-    struct pawl_service service = {.port = port_free()};
+    struct pawl_service service = {.port = port};
     char listen[32];
     snprintf(listen, sizeof(listen), "127.0.0.1:%u", (unsigned)service.port);
     add(args, "--listen");
@@ -103,7 +103,18 @@ static struct pawl_service serve(struct args *args, const char *log)
     return service;
 }
 
+static struct pawl_service serve(struct args *args, const char *log)
+{
+    return serve_on(args, port_free(), log);
+}
+
 struct pawl_service pawld_start(struct redis_fleet *fleet, const char *const options[])
+{
+    return pawld_start_on(fleet, port_free(), options);
+}
+
+struct pawl_service pawld_start_on(struct redis_fleet *fleet, uint16_t port,
+                                   const char *const options[])
 {
     char *program = pawl_program("pawld");
     char *log = join(fleet->dir, "/pawld.log");
@@ -113,7 +124,7 @@ struct pawl_service pawld_start(struct redis_fleet *fleet, const char *const opt
     add(&args, "--workers"); /* the same on any machine; @options may ask for another number */
     add(&args, "1");
     add_all(&args, options);
-    const struct pawl_service service = serve(&args, log);
+    const struct pawl_service service = serve_on(&args, port, log);
     free(log);
     free(program);
     return service;

@@ -30,7 +30,12 @@ void pawl_init_new(struct redis_fleet *fleet);
  * know its masters yet: pawl_wait_ready(). */
 struct pawl_service pawld_start(struct redis_fleet *fleet, const char *const options[]);
 
-/* The same without masters: it serves from the folder @folder. What it writes goes to @folder with
+/* The same on @port: of one that was killed, say. */
+struct pawl_service pawld_start_on(struct redis_fleet *fleet, uint16_t port,
+                                   const char *const options[]);
+
+/* pawld_start() without masters: it serves from the folder @folder. What it writes goes to @folder
+ * with
  * ".log" appended. */
 struct pawl_service pawld_start_at(const char *folder, const char *const options[]);
 

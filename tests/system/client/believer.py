@@ -31,10 +31,11 @@ def boot_us():
 
 
 def watch(lock, diary, hold):
-    """Yields between two questions. Ends after @hold seconds, or when the answer is no."""
+    """Yields between two questions. Ends after @hold seconds, or when the answer is no. It asks once
+    more after each pause, so that one who was stopped says what it holds now."""
     began = None
     until = boot_us() + hold * 1e6
-    while boot_us() < until:
+    while began is None or began < until:
         end = boot_us()
         if not lock.held:
             diary.write("LOST", boot_us(), lock.token, lock.lock_id)
@@ -48,7 +49,7 @@ def watch(lock, diary, hold):
 def plan():
     """The lease, how long to hold, and whether to let the lock run out."""
     runs_out = random.random() < 0.1
-    return random.uniform(1, 2), HOLD_MOST * random.random() ** 4, runs_out
+    return random.uniform(1, 2), HOLD_MOST * random.random() ** 6, runs_out
 
 
 def believe(client, name, diary):
