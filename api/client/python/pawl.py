@@ -16,8 +16,8 @@ stop then, before `lock.left()` is 0.
 
 The end of a lock is judged by the clock: the time that the request was sent, plus what the answer
 says of its validity. The clock is CLOCK_BOOTTIME, which counts suspension. So `held` is right
-however late an answer came, and after a process was stopped. Where a system has no such clock, it is
-time.monotonic(), and a tenth of each validity is taken off. That clock may not count suspension.
+however late an answer came, and after a process was stopped. Where a system has no such clock, it
+is time.monotonic(), and a tenth of each validity is taken off. That clock may not count suspension.
 
 A holder that is stopped past the end still believes that it holds the lock, until it asks again. No
 client can prevent that. So give the token along with every write, and check it where the write

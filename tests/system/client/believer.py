@@ -1,4 +1,4 @@
-"""A believer over the Python client: see README.md. With the argument `async` over its asyncio side."""
+"""A believer over the Python client (README.md). With the argument `async`, over its asyncio side."""
 
 import asyncio
 import os
@@ -6,8 +6,8 @@ import random
 import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../api/client/python"))
-sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                "../../../api/client/python"))
 import pawl  # noqa: E402
 
 PERIOD = 0.01
@@ -31,8 +31,8 @@ def boot_us():
 
 
 def watch(lock, diary, hold):
-    """Yields between two questions. Ends after @hold seconds, or when the answer is no. It asks once
-    more after each pause, so that one who was stopped says what it holds now."""
+    """Yields between two questions. Ends after @hold seconds, or when the answer is no. It asks
+    once more after each pause, so that one who was stopped says what it holds now."""
     began = None
     until = boot_us() + hold * 1e6
     while began is None or began < until:

@@ -34,9 +34,9 @@ enum {
 };
 
 /* A language is one row here, and one case below. */
-static const char *const python[] = {"python3", "tests/system/client/believer.py", NULL};
-static const char *const python_async[] = {"python3", "tests/system/client/believer.py", "async",
-                                           NULL};
+static const char *const python[] = {"python3", "-B", "tests/system/client/believer.py", NULL};
+static const char *const python_async[] = {"python3", "-B", "tests/system/client/believer.py",
+                                           "async", NULL};
 
 static const char *const server_options[] = {FLEET_PROBE, NULL};
 static const char name[] = "belief";

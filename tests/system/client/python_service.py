@@ -1,0 +1,220 @@
+"""What the tests of the Python client share: masters, a pawld over them, and a relay that does harm
+to answers. All of it ends with the test program, however that ends."""
+
+import atexit
+import ctypes
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+import urllib.request
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../..")
+sys.path.insert(0, os.path.join(ROOT, "api/client/python"))
+import pawl  # noqa: E402
+
+PATIENCE = 20.0  # of a slow machine
+PORT_LEAST = 10000
+PORT_MOST = 32000
+MASTERS = 3
+
+_PAWLD = os.path.join(os.environ.get("PAWL_BUILD", os.path.join(ROOT, "build")), "bin/pawld")
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None)
+
+
+def until(condition, what):
+    """Waits until @condition() says yes."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError(f"{what} does not come")
+        time.sleep(0.01)
+
+
+def free_port():
+    """A port that nothing is bound to, below those that the kernel gives to outgoing connections: a
+    server that was killed finds it free again."""
+    while True:
+        port = random.randint(PORT_LEAST, PORT_MOST)
+        with socket.socket() as listener:
+            if listener.connect_ex(("127.0.0.1", port)) != 0:
+                return port
+
+
+def _listens(port):
+    with socket.socket() as connection:
+        return connection.connect_ex(("127.0.0.1", port)) == 0
+
+
+class Process:
+    """A program that ends with this one."""
+
+    def __init__(self, argv, log):
+        with open(log, "ab") as output:
+            self._process = subprocess.Popen(
+                argv, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+                preexec_fn=lambda: _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL))
+        atexit.register(self.kill)
+
+    def kill(self):
+        self._process.kill()
+        self._process.wait()
+
+    def stop(self):
+        self._process.send_signal(signal.SIGSTOP)
+
+    def go_on(self):
+        self._process.send_signal(signal.SIGCONT)
+
+
+class Fleet:
+    """Three durable masters, marked."""
+
+    def __init__(self):
+        self.folder = tempfile.mkdtemp(prefix="pawl-test-")
+        self.ports = [free_port() for _ in range(MASTERS)]
+        self.processes = [self._start(i, port) for i, port in enumerate(self.ports)]
+        for port in self.ports:
+            until(lambda: _listens(port), "a master")
+        subprocess.run([_PAWLD, "init", "--new", *self.options()], check=True, timeout=PATIENCE,
+                       stdout=subprocess.DEVNULL)
+
+    def _start(self, i, port):
+        folder = os.path.join(self.folder, f"redis-{i}")
+        os.mkdir(folder)
+        return Process(["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--dir", folder,
+                        "--save", "", "--appendonly", "yes", "--appendfsync", "always"],
+                       os.path.join(folder, "log"))
+
+    def options(self):
+        return [word for port in self.ports for word in ("--master", f"redis://127.0.0.1:{port}")]
+
+    def set_everywhere(self, key, value):
+        """Writes a key by hand."""
+        for port in self.ports:
+            with socket.create_connection(("127.0.0.1", port), PATIENCE) as connection:
+                connection.sendall(f"SET {key} {value} PX 60000\r\n".encode())
+                assert connection.recv(100) == b"+OK\r\n"
+
+    def end(self):
+        for process in self.processes:
+            process.kill()
+        shutil.rmtree(self.folder)
+
+
+class Service:
+    """A pawld over a fleet, on a port that it keeps."""
+
+    def __init__(self, fleet):
+        self.fleet = fleet
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.start()
+
+    def start(self):
+        self.process = Process([_PAWLD, "--listen", f"127.0.0.1:{self.port}", "--workers", "1",
+                                "--probe-ms", "50", *self.fleet.options()],
+                               os.path.join(self.fleet.folder, "pawld.log"))
+        until(self._is_ready, "pawld")
+
+    def _is_ready(self):
+        try:
+            with urllib.request.urlopen(self.url + "/readyz", timeout=PATIENCE) as answer:
+                return answer.status == 200
+        except OSError:  # also what is no 200
+            return False
+
+
+class Relay:
+    """Hands requests on to a service, one on each connection, and does harm to answers.
+
+    harm: a function of the method and of how many requests of it there were before. It returns
+    None, or what becomes of the answer: a function of its bytes that returns others, b"": none.
+    requests: the first lines of all requests."""
+
+    def __init__(self, service, harm):
+        self.requests = []
+        self._harm = harm
+        self._upstream = ("127.0.0.1", service.port)
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self):
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return  # it was closed
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    @staticmethod
+    def _read_request(connection):
+        request = b""
+        while b"\r\n\r\n" not in request:
+            request += connection.recv(65536)
+        head, body = request.split(b"\r\n\r\n", 1)
+        length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+        while len(body) < length:
+            body += connection.recv(65536)
+        return head + b"\r\n\r\n" + body
+
+    def _serve(self, connection):
+        with connection:
+            request = self._read_request(connection)
+            method = request.split()[0].decode()
+            before = sum(line.startswith(method) for line in self.requests)
+            self.requests.append(request.split(b"\r\n")[0].decode())
+            harm = self._harm(method, before)
+            answer = b""
+            with socket.create_connection(self._upstream, PATIENCE) as upstream:
+                upstream.sendall(request)
+                while part := upstream.recv(65536):
+                    answer += part
+            try:
+                connection.sendall(harm(answer) if harm else answer)
+            except OSError:
+                pass  # the client is gone
+
+    def close(self):
+        self._listener.close()
+
+
+def first(method, become):
+    """The harm that makes @become of the first answer to @method."""
+    return lambda asked, before: become if asked == method and before == 0 else None
+
+
+class Case(unittest.TestCase):
+    """A case with the fleet and the pawld that all share, and names of its own."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.fleet = Fleet()
+        cls.addClassCleanup(cls.fleet.end)
+        cls.service = Service(cls.fleet)
+        cls.addClassCleanup(lambda: cls.service.process.kill())
+
+    def setUp(self):
+        self.client = pawl.Client(self.service.url)
+        self.name = f"{self.id().rsplit('.', 1)[-1]}/1"
+
+    def relay(self, harm):
+        relay = Relay(self.service, harm)
+        self.addCleanup(relay.close)
+        return relay
+
+    def expect_free(self, name=None):
+        self.client.acquire(name or self.name, ttl=1, wait=0).release()
+
+    def expect_held(self, name=None):
+        with self.assertRaises(pawl.Held):
+            self.client.acquire(name or self.name, ttl=1, wait=0)

@@ -1,0 +1,254 @@
+"""The Python client against a real fleet: answers that are lost or late, and locks that are."""
+
+import http.server
+import threading
+import time
+import unittest
+
+from python_service import PATIENCE, Case, first, free_port, pawl, until
+
+
+def nothing(answer):
+    return b""
+
+
+class Acquiring(Case):
+    def test_lock_has_a_token_that_rises(self):
+        with self.client.lock(self.name, ttl=5) as lock:
+            self.assertTrue(lock.held)
+            self.assertTrue(0 < lock.left() < 5)
+            self.expect_held()
+        with self.client.lock(self.name, ttl=5) as later:
+            self.assertGreater(later.token, lock.token)
+            self.assertNotEqual(later.lock_id, lock.lock_id)
+        self.expect_free()
+
+    def test_lost_answer_is_asked_for_again_under_one_lock_id(self):
+        for become in (nothing, lambda answer: answer[:-20]):
+            relay = self.relay(first("POST", become))
+            with pawl.Client(relay.url).lock(self.name, ttl=5, wait=0) as lock:
+                self.assertTrue(lock.held)
+                self.assertEqual(len(relay.requests), 2)
+                self.expect_held()
+            self.expect_free()
+
+    def test_acquisition_in_doubt_leaves_no_lock(self):
+        relay = self.relay(lambda method, before: nothing if method == "POST" else None)
+        with self.assertRaises(pawl.Unavailable):
+            pawl.Client(relay.url, call_timeout=0.5).acquire(self.name, ttl=30, wait=0)
+        self.expect_free()
+
+    def test_answer_that_comes_after_its_validity_grants_nothing(self):
+        def late(answer):
+            time.sleep(1.2)
+            return answer
+        relay = self.relay(lambda method, before: late if method == "POST" else None)
+        with self.assertRaises(pawl.Unavailable):
+            pawl.Client(relay.url).acquire(self.name, ttl=1, wait=0)
+
+    def test_time_of_the_answer_counts_for_nothing(self):
+        def late(answer):
+            time.sleep(1)
+            return answer
+        relay = self.relay(first("POST", late))
+        lock = pawl.Client(relay.url).acquire(self.name, ttl=3, wait=0)
+        self.assertLess(lock.left(), 2)
+        lock.release()
+
+    def test_next_server_is_tried(self):
+        dead = f"http://127.0.0.1:{free_port()}"
+        with pawl.Client([dead, self.service.url]).lock(self.name, wait=0) as lock:
+            self.assertTrue(lock.held)
+        began = time.monotonic()
+        with self.assertRaises(pawl.Unavailable):
+            pawl.Client(dead, call_timeout=0.5).acquire(self.name)  # without end, but not so
+        self.assertLess(time.monotonic() - began, PATIENCE)
+
+    def test_holder_is_named_to_others(self):
+        with self.client.lock(self.name, ttl=5, owner="worker-7"):
+            with self.assertRaises(pawl.Held) as caught:
+                self.client.acquire(self.name, wait=0)
+            self.assertEqual(caught.exception.owner, "worker-7")
+            self.assertEqual(caught.exception.name, self.name)
+            self.assertTrue(0 < caught.exception.retry_after < 5)
+
+    def test_wait_ends_with_the_lock_or_with_held(self):
+        lock = self.client.acquire(self.name, ttl=20)
+        told = []
+        with self.assertRaises(pawl.Held):
+            self.client.acquire(self.name, wait=0.3)
+        threading.Timer(0.3, lock.release).start()
+        with self.client.lock(self.name, ttl=5, wait=PATIENCE, on_wait=told.append) as later:
+            self.assertGreater(later.token, lock.token)
+        self.assertEqual([type(held) for held in told], [pawl.Held])
+        self.assertFalse(lock.held)
+
+    def test_several_names_are_held_all_or_none(self):
+        names = [self.name, self.name + "/b", self.name + "/c~:@.d"]
+        with self.client.lock(names, ttl=3) as lock:
+            self.assertEqual(sorted(lock.tokens), sorted(names))
+            time.sleep(4)
+            lock.check()
+            with self.assertRaises(pawl.Held) as caught:
+                self.client.acquire(self.name + "/d", names[1], wait=0)
+            self.assertEqual(caught.exception.name, names[1])
+            self.expect_free(self.name + "/d")
+            with self.assertRaises(pawl.Invalid):
+                lock.token
+        for name in names:
+            self.expect_free(name)
+
+    def test_wrong_arguments_are_refused(self):
+        for names, options in (((), {}), (("",), {}), (("a" * 256,), {}), (("a", "a"), {}),
+                               (("a",), {"ttl": 0}), (("a",), {"wait": -1}),
+                               (("not a name",), {}), (("a",), {"ttl": 10 ** 6}),
+                               (("a",), {"owner": "x" * 129})):
+            with self.assertRaises(pawl.Invalid, msg=f"{names} {options}"):
+                self.client.acquire(*names, **options)
+        for server in ("nowhere", "ftp://a", "http://", ""):
+            with self.assertRaises(pawl.Invalid, msg=server):
+                pawl.Client([server])
+
+    def test_what_was_written_by_hand_is_refused(self):
+        self.fleet.set_everywhere("pawl:lock:" + self.name, "mine")
+        with self.assertRaises(pawl.Refused) as caught:
+            self.client.acquire(self.name)
+        self.assertEqual(caught.exception.type, "foreign-lock")
+
+    def test_other_servers_are_no_pawld(self):
+        class Other(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                self.send_error(404)
+
+            def log_message(self, *arguments):
+                pass
+
+        server = http.server.HTTPServer(("127.0.0.1", 0), Other)
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with self.assertRaises(pawl.ProtocolError):
+            pawl.Client(f"http://127.0.0.1:{server.server_port}").acquire(self.name)
+
+
+class Holding(Case):
+    def test_lock_is_extended_while_the_block_runs(self):
+        with self.client.lock(self.name, ttl=2) as lock:
+            token = lock.token
+            time.sleep(3)
+            lock.check()
+            self.assertEqual(lock.token, token)
+            self.expect_held()
+
+    def test_lock_outlives_its_server(self):
+        with self.client.lock(self.name, ttl=10) as lock:
+            deadline = lock.deadline
+            self.service.process.kill()
+            time.sleep(0.3)
+            self.service.start()
+            until(lambda: lock.deadline > deadline, "an extension")
+            self.expect_held()
+        self.expect_free()
+
+    def test_lost_answers_of_extend_and_release_are_asked_for_again(self):
+        relay = self.relay(lambda method, before:
+                           nothing if method != "POST" and before == 0 else None)
+        lock = pawl.Client(relay.url).acquire(self.name, ttl=5, wait=0)
+        deadline = lock.deadline
+        lock.extend(10)
+        self.assertGreater(lock.deadline, deadline + 3)
+        lock.release()
+        self.expect_free()
+        self.assertEqual([line.split()[0] for line in relay.requests],
+                         ["POST", "PATCH", "PATCH", "DELETE", "DELETE"])
+
+    def test_holder_hears_in_time_that_no_server_answers(self):
+        heard = []
+        try:
+            with self.assertRaises(pawl.LockLost):
+                with self.client.lock(self.name, ttl=4, notice=2,
+                                      on_stop=lambda lock: heard.append(lock.left())) as lock:
+                    self.service.process.stop()
+                    self.assertTrue(lock.must_stop.wait(PATIENCE))
+                    until(lambda: heard, "the call")
+                    self.assertIsInstance(lock.reason, pawl.Unavailable)
+                    until(lambda: not lock.held, "the end")
+                    self.assertGreaterEqual(pawl.now(), lock.deadline)
+                    self.service.process.go_on()
+        finally:
+            self.service.process.go_on()
+        self.assertTrue(0 < heard[0] <= 2, heard)
+
+    def test_extension_that_comes_too_late_mends_nothing(self):
+        def late(answer):
+            time.sleep(1.2)
+            return answer
+        relay = self.relay(first("PATCH", late))
+        lock = pawl.Client(relay.url).acquire(self.name, ttl=1, wait=0)
+        with self.assertRaises(pawl.LockLost):
+            lock.extend(20)
+        self.assertFalse(lock.held)
+        lock.release()
+        self.expect_free()
+
+    def test_lock_that_was_released_behind_its_back_is_lost(self):
+        with self.assertRaises(pawl.LockLost):
+            with self.client.lock(self.name, ttl=2) as lock:
+                other = pawl.Lock(self.client, lock.lock_id, 2, lock.tokens, 0, False)
+                self.assertTrue(other.release())
+                self.assertTrue(lock.must_stop.wait(PATIENCE))
+                self.assertFalse(lock.held)
+                self.assertIsInstance(lock.reason, pawl.LockLost)
+                with self.assertRaises(pawl.LockLost):
+                    lock.check()
+        self.expect_free()
+
+    def test_error_of_the_block_goes_before_a_lost_lock(self):
+        with self.assertRaises(KeyError):
+            with self.client.lock(self.name, ttl=1) as lock:
+                lock._lose(pawl.LockLost("for the test"))
+                raise KeyError()
+        self.expect_free()
+
+    def test_release_in_the_block_is_no_loss(self):
+        with self.client.lock(self.name, ttl=5) as lock:
+            self.assertTrue(lock.release())
+            self.assertFalse(lock.held)
+            self.expect_free()
+
+    def test_exhausted_lock_is_held_until_its_deadline(self):
+        lock = self.client.acquire(self.name, ttl=20)
+        with self.assertRaises(pawl.Exhausted):
+            for _ in range(1100):
+                lock.extend()
+        self.assertTrue(lock.held)
+        lock.release()
+
+    def with_low_token(self, **options):
+        """Where an extension names too low a token, it is answered with a new grant."""
+        self.client.acquire(self.name).release()
+        lock = self.client.acquire(self.name, ttl=20, **options)
+        token = lock.token
+        lock._tokens[self.name] = token - 1
+        return lock, token
+
+    def test_new_grant_is_a_lost_lock(self):
+        lock, token = self.with_low_token()
+        with self.assertRaises(pawl.NewGrant) as caught:
+            lock.extend()
+        self.assertGreaterEqual(caught.exception.token, token)
+        self.assertFalse(lock.held)
+        self.assertIs(lock.reason, caught.exception)
+        lock.release()
+        self.expect_free()
+
+    def test_new_grant_is_taken_by_those_who_ask_for_it(self):
+        lock, token = self.with_low_token(take_new_grant=True)
+        lock.extend()
+        self.assertGreaterEqual(lock.token, token)
+        self.assertTrue(lock.held)
+        lock.release()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
