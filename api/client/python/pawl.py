@@ -330,11 +330,11 @@ class _Call:
             connection.settimeout(max(sent + timeout - now(), 0.001))
             connection.sendall(server.request(self.method, self.path, self.headers, self.body))
             reader = _Reader(connection, sent + timeout)
-            response = http.client.HTTPResponse(reader, method=self.method)
-            response.begin()
-            text = response.read(ANSWER_MAX + 1)
-            if len(text) <= ANSWER_MAX and response.length:
-                raise http.client.IncompleteRead(text, response.length)
+            with http.client.HTTPResponse(reader, method=self.method) as response:
+                response.begin()
+                text = response.read(ANSWER_MAX + 1)
+                if len(text) <= ANSWER_MAX and response.length:
+                    raise http.client.IncompleteRead(text, response.length)
         except (OSError, http.client.HTTPException) as error:
             abort.check()
             said = str(error) or error.__class__.__name__
