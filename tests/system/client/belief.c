@@ -23,20 +23,35 @@ struct line {
     char lock_id[FENCE_LOCK_ID_MAX + 1];
 };
 
+/* Reads a number and the space after it, at *@at. False: there is none. */
+static bool read_number(const char **at, uint64_t *ret_number)
+{
+    char *end;
+    *ret_number = strtoull(*at, &end, 10);
+    if (end == *at || *end != ' ')
+        return false;
+    *at = end + 1;
+    return true;
+}
+
 /* False: it is not one that a believer writes. */
 static bool read_line(const char *text, struct line *ret_line)
 {
+    static const char lost[] = "LOST ";
+    const bool is_loss = strncmp(text, lost, sizeof(lost) - 1) == 0;
     struct line line = {0};
-    int len = 0;
-    int read = sscanf(text, "LOST %" SCNu64 " %" SCNd64 " %64s%n", &line.lost_us, &line.token,
-                      line.lock_id, &len);
-    if (read != 3)
-        read = sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNd64 " %64s%n", &line.from_us,
-                      &line.till_us, &line.token, line.lock_id, &len) == 4
-                   ? 3
-                   : 0;
-    if (read != 3 || text[len] != '\0' || line.token <= 0 || line.from_us > line.till_us)
+    uint64_t token;
+    if (is_loss)
+        text += sizeof(lost) - 1;
+    if (!read_number(&text, is_loss ? &line.lost_us : &line.from_us) ||
+        (!is_loss && !read_number(&text, &line.till_us)) || !read_number(&text, &token))
         return false;
+    const size_t len = strnlen(text, sizeof(line.lock_id));
+    if (len < FENCE_LOCK_ID_MIN || len > FENCE_LOCK_ID_MAX || token == 0 ||
+        line.from_us > line.till_us)
+        return false;
+    line.token = (int64_t)token;
+    memcpy(line.lock_id, text, len);
     *ret_line = line;
     return true;
 }
@@ -84,7 +99,7 @@ void beliefs_read(struct beliefs *beliefs, const char *path, unsigned believer)
     char *rest = text;
     struct belief_hold *last = NULL;
     for (char *newline; (newline = strchr(rest, '\n')) != NULL; rest = newline + 1) {
-        struct line line;
+        struct line line = {0};
         *newline = '\0';
         if (!read_line(rest, &line))
             fail_msg("believer %u wrote: %s", believer, rest);

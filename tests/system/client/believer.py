@@ -20,10 +20,11 @@ class Diary:
     """The lines that a believer writes."""
 
     def __init__(self, path):
-        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self._path = path
 
     def write(self, *words):
-        os.write(self._fd, (" ".join(map(str, words)) + "\n").encode())
+        with open(self._path, "ab", buffering=0) as file:
+            file.write((" ".join(map(str, words)) + "\n").encode())
 
 
 def boot_us():
@@ -83,7 +84,6 @@ def main():
     diary = Diary(os.environ["PAWL_BELIEF_FILE"])
     until = time.monotonic() + float(os.environ["PAWL_SECONDS"])
     use_async = sys.argv[1:] == ["async"]
-    print("ready", flush=True)
 
     async def go_on_async():
         while time.monotonic() < until:

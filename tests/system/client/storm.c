@@ -11,7 +11,7 @@
 enum {
     TICK_MS = 10,
     STOPS_AT_ONCE = 2,
-    PER_STOPS_OF_HOLDERS = 700, /* of a thousand stops */
+    PER_STOPS_OF_HOLDERS = 900, /* of a thousand stops */
     HOLDS_WITHIN_US = 60000,    /* the last line of a holder is no older */
     STOP_LEAST_MS = STORM_LEASE_MOST_MS + 100,
     STOP_MOST_MS = STORM_LEASE_MOST_MS + 700,
