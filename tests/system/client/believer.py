@@ -1,4 +1,4 @@
-"""A believer over the Python client (README.md). With the argument `async`, over its asyncio side."""
+"""A believer over the Python client (README.md). With the argument `async`, its asyncio side."""
 
 import asyncio
 import os

@@ -138,14 +138,16 @@ class Relay:
 
     harm: a function of the method and of how many requests of it there were before. It returns
     None, or what becomes of the answer: a function of its bytes that returns others, b"": none.
-    requests: the first lines of all requests."""
+    context: TLS is spoken with it. requests: the first lines of all requests."""
 
-    def __init__(self, service, harm):
+    def __init__(self, service, harm, context=None):
         self.requests = []
         self._harm = harm
         self._upstream = ("127.0.0.1", service.port)
+        self._context = context
         self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        scheme = "https" if context else "http"
+        self.url = f"{scheme}://127.0.0.1:{self._listener.getsockname()[1]}"
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self):
@@ -168,6 +170,11 @@ class Relay:
         return head + b"\r\n\r\n" + body
 
     def _serve(self, connection):
+        if self._context:
+            try:
+                connection = self._context.wrap_socket(connection, server_side=True)
+            except OSError:
+                return  # the client does not trust it
         with connection:
             request = self._read_request(connection)
             method = request.split()[0].decode()
@@ -186,6 +193,16 @@ class Relay:
 
     def close(self):
         self._listener.close()
+
+
+def certificate(folder):
+    """Makes a certificate of 127.0.0.1. Returns its file and that of its key."""
+    files = os.path.join(folder, "certificate"), os.path.join(folder, "key")
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
+                    "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1",
+                    "-out", files[0], "-keyout", files[1]], check=True, timeout=PATIENCE,
+                   stderr=subprocess.DEVNULL)
+    return files
 
 
 def first(method, become):
@@ -207,8 +224,8 @@ class Case(unittest.TestCase):
         self.client = pawl.Client(self.service.url)
         self.name = f"{self.id().rsplit('.', 1)[-1]}/1"
 
-    def relay(self, harm):
-        relay = Relay(self.service, harm)
+    def relay(self, harm, context=None):
+        relay = Relay(self.service, harm, context)
         self.addCleanup(relay.close)
         return relay
 

@@ -1,11 +1,13 @@
 """The Python client against a real fleet: answers that are lost or late, and locks that are."""
 
 import http.server
+import signal
+import ssl
 import threading
 import time
 import unittest
 
-from python_service import PATIENCE, Case, first, free_port, pawl, until
+from python_service import PATIENCE, Case, certificate, first, free_port, pawl, until
 
 
 def nothing(answer):
@@ -37,6 +39,33 @@ class Acquiring(Case):
         with self.assertRaises(pawl.Unavailable):
             pawl.Client(relay.url, call_timeout=0.5).acquire(self.name, ttl=30, wait=0)
         self.expect_free()
+
+    def test_interrupted_acquisition_leaves_no_lock(self):
+        go_on = threading.Event()
+        self.addCleanup(go_on.set)
+
+        def interrupted(answer):  # the lock is taken, and the answer on its way
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+            go_on.wait(PATIENCE)
+            return b""
+        relay = self.relay(first("POST", interrupted))
+        with self.assertRaises(KeyboardInterrupt):
+            pawl.Client(relay.url, call_timeout=60).acquire(self.name, ttl=30, wait=0)
+        self.expect_free()
+
+    def test_server_is_asked_over_tls_where_its_certificate_is_trusted(self):
+        cert, key = certificate(self.fleet.folder)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(cert, key)
+        relay = self.relay(lambda method, before: None, context)
+        with self.assertRaisesRegex(pawl.Unavailable, "certificate"):
+            pawl.Client(relay.url, call_timeout=0.5).acquire(self.name)
+        self.assertEqual(relay.requests, [])
+        trusting = ssl.create_default_context(cafile=cert)
+        with pawl.Client(relay.url, ssl_context=trusting).lock(self.name, wait=0) as lock:
+            self.assertTrue(lock.held)
+            self.expect_held()
+        self.assertEqual(len(relay.requests), 2)
 
     def test_answer_that_comes_after_its_validity_grants_nothing(self):
         def late(answer):
