@@ -17,7 +17,8 @@ enum {
     STOP_MOST_MS = STORM_LEASE_MOST_MS + 700,
     BETWEEN_STOPS_MS = 3000,
     OUT_LEAST_MS = 100,
-    OUT_MOST_MS = 1500, /* more than the shortest lease */
+    OUT_MOST_MS = 1500,     /* more than the shortest lease */
+    PER_BOTH_SERVERS = 100, /* of a thousand faults of pawlds */
     BETWEEN_FAULTS_MS = 600,
 };
 
@@ -45,6 +46,12 @@ struct state {
 
 /* ---- masters and pawlds ---------------------------------------------------------------------- */
 
+static void signal_servers(struct storm *storm, int signal)
+{
+    for (unsigned i = 0; i < STORM_SERVERS; i++)
+        process_signal(storm->server[i].process, signal);
+}
+
 static void begin_fault(struct state *state, struct outage *outage)
 {
     struct storm *storm = state->storm;
@@ -58,13 +65,18 @@ static void begin_fault(struct state *state, struct outage *outage)
     case STORM_SERVER_KILLED:
         process_kill(storm->server[outage->which].process);
         break;
-    default:
+    case STORM_SERVER_STOPPED:
         process_signal(storm->server[outage->which].process, SIGSTOP);
+        break;
+    default:
+        signal_servers(storm, SIGSTOP);
         break;
     }
     storm->faults[outage->fault]++;
     outage->is_out = true;
     outage->next_ms = wait_now_ms() + sim_rng_between(&state->rng, OUT_LEAST_MS, OUT_MOST_MS);
+    if (outage->fault == STORM_SERVERS_STOPPED)
+        outage->next_ms += STORM_LEASE_MOST_MS;
 }
 
 static void end_fault(struct state *state, struct outage *outage)
@@ -82,7 +94,7 @@ static void end_fault(struct state *state, struct outage *outage)
         *server = pawld_start_on(storm->fleet, server->port, storm->server_options);
         break;
     default:
-        process_signal(server->process, SIGCONT);
+        signal_servers(storm, SIGCONT);
         break;
     }
     outage->is_out = false;
@@ -93,6 +105,8 @@ static void end_fault(struct state *state, struct outage *outage)
 static bool all_masters_vote(const struct state *state)
 {
     const struct outage *server = &state->server;
+    if (server->is_out && server->fault == STORM_SERVERS_STOPPED)
+        return false; /* nobody can tell */
     const unsigned asked = server->is_out ? (server->which + 1) % STORM_SERVERS : 0;
     const struct http_response *response =
         call(state->storm->server[asked].port, "GET", "/v1/fleet", NULL, NULL);
@@ -119,7 +133,7 @@ static bool may_lose_a_master(struct state *state)
     return true;
 }
 
-/* @of: how many there are. @kinds: the fault is @first or one of those after it. */
+/* @of: how many there are. The fault is @first, or one of those after it. */
 static void move_outage(struct state *state, struct outage *outage, unsigned of,
                         enum storm_fault first)
 {
@@ -132,6 +146,8 @@ static void move_outage(struct state *state, struct outage *outage, unsigned of,
     if (wait_now_ms() < outage->next_ms)
         return;
     outage->fault = first + sim_rng_below(&state->rng, 2);
+    if (first == STORM_SERVER_KILLED && sim_rng_chance(&state->rng, PER_BOTH_SERVERS))
+        outage->fault = STORM_SERVERS_STOPPED;
     outage->which = sim_rng_below(&state->rng, of);
     if (first == STORM_MASTER_KILLED)
         begin_absence(state->storm, outage->which);

@@ -1,5 +1,5 @@
 /* What happens to believers, to two pawlds and to three masters while locks are taken: one master
- * and one pawld are out at a time, at the most, so that there is a majority and a server. */
+ * and one pawld are out at a time, but for now and then when both pawlds hang past every lease. */
 #ifndef TESTS_SYSTEM_CLIENT_STORM_H
 #define TESTS_SYSTEM_CLIENT_STORM_H
 
@@ -22,6 +22,7 @@ enum storm_fault {
     STORM_MASTER_STOPPED,
     STORM_SERVER_KILLED,
     STORM_SERVER_STOPPED,
+    STORM_SERVERS_STOPPED, /* both, for longer than a lease */
     STORM_FAULTS,
 };
 
