@@ -18,7 +18,7 @@ enum {
     BETWEEN_STOPS_MS = 3000,
     OUT_LEAST_MS = 100,
     OUT_MOST_MS = 1500,     /* more than the shortest lease */
-    PER_BOTH_SERVERS = 100, /* of a thousand faults of pawlds */
+    PER_BOTH_SERVERS = 150, /* of a thousand faults of pawlds */
     BETWEEN_FAULTS_MS = 600,
 };
 
