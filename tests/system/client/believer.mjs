@@ -1,9 +1,5 @@
-/* A client that writes down when it believed to hold a lock, for tests that look for two believers
- * at a time. It acquires PAWL_NAME of PAWL_SERVER again and again for PAWL_SECONDS. To
- * PAWL_BELIEF_FILE it appends a line "BEGIN_US END_US TOKEN LOCK_ID" every few milliseconds while
- * the client says that the lock is held.
- *
- * Times are microseconds of CLOCK_BOOTTIME. A line claims no time outside of the belief. */
+/* The believer of the Node client (README.md). Times are microseconds of CLOCK_BOOTTIME, which Node
+ * has no call for: they are bounded from both sides, and a line claims no time outside of the belief. */
 import { appendFileSync, readFileSync } from 'node:fs';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,8 +9,9 @@ import * as pawl from '../../../api/client/node/pawl.mjs';
 const { PAWL_NAME, PAWL_SECONDS, PAWL_BELIEF_FILE } = process.env;
 const TTL_LEAST_MS = 1000;
 const TTL_MOST_MS = 2000;
-const WORK_MOST_MS = 3000;
-const STEP_MS = 5; // between two looks
+const HOLD_MOST_MS = 3000;
+const STEP_MS = 10; // between two looks
+const RUNS_OUT = 0.1; // the part of the locks that are not released
 const TICKS = 10; // of /proc/uptime that are looked at
 const TICK_US = 10000;
 
@@ -45,6 +42,8 @@ const offsets = findOffsets();
 const notBeforeNowUs = () => steadyUs() + offsets.most;
 const notAfterNowUs = () => steadyUs() + offsets.least;
 
+const write = (...words) => appendFileSync(PAWL_BELIEF_FILE, `${words.join(' ')}\n`);
+
 /** Believes for `workMs`, or as long as the client does. */
 async function believe(lock, workMs) {
     const endMs = performance.now() + workMs;
@@ -52,10 +51,13 @@ async function believe(lock, workMs) {
     while (performance.now() < endMs) {
         const { token, lockId } = lock;
         const nowUs = notAfterNowUs(); // before the look: what is held then was held now
-        if (!lock.held) return;
+        if (!lock.held) {
+            write('LOST', notBeforeNowUs(), token, lockId);
+            return;
+        }
         if (nowUs > beginUs) {
-            appendFileSync(PAWL_BELIEF_FILE, `${beginUs} ${nowUs} ${token} ${lockId}\n`);
-            beginUs = nowUs;
+            write(beginUs, nowUs, token, lockId);
+            beginUs = notBeforeNowUs();
         }
         await sleep(STEP_MS);
     }
@@ -63,15 +65,14 @@ async function believe(lock, workMs) {
 
 async function holdOnce(client) {
     const ttlMs = between(TTL_LEAST_MS, TTL_MOST_MS);
-    const lock = await client.acquire(PAWL_NAME, { ttlMs, waitMs: 1000, owner: `${process.pid}` });
-    lock.renew();
-    await believe(lock, between(0, WORK_MOST_MS));
-    if (Math.random() < 0.5) {
-        await lock.release();
-    } else {
-        lock.stopRenewing();
+    const lock = await client.acquire(PAWL_NAME, { ttlMs, waitMs: 2000, owner: `${process.pid}` });
+    if (Math.random() < RUNS_OUT) {
         await believe(lock, Infinity);
+        return;
     }
+    lock.renew();
+    await believe(lock, HOLD_MOST_MS * Math.random() ** 6);
+    await lock.release();
 }
 
 const client = new pawl.Client({ callTimeoutMs: 2000 });
@@ -80,7 +81,7 @@ while (performance.now() < endMs) {
     try {
         await holdOnce(client);
     } catch (error) {
-        const isUsual = [pawl.Held, pawl.LockLost, pawl.Unavailable].some(
+        const isUsual = [pawl.Held, pawl.LockLost, pawl.Unavailable, pawl.Exhausted].some(
             (kind) => error instanceof kind,
         );
         if (!isUsual) throw error;

@@ -40,6 +40,8 @@ static const char *const python[] = {"python3", "-B", "tests/system/client/belie
 static const char *const python_async[] = {"python3", "-B", "tests/system/client/believer.py",
                                            "async", NULL};
 
+static const char *const node[] = {"node", "tests/system/client/believer.mjs", NULL};
+
 static const char *const server_options[] = {FLEET_PROBE, NULL};
 static const char name[] = "belief";
 
@@ -184,11 +186,18 @@ static void python_async_holders_are_right_under_faults(void **state)
     expect_right(python_async);
 }
 
+static void node_holders_are_right_under_faults(void **state)
+{
+    (void)state;
+    expect_right(node);
+}
+
 #define CASE(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 static const struct CMUnitTest cases[] = {
     CASE(python_holders_are_right_under_faults),
     CASE(python_async_holders_are_right_under_faults),
+    CASE(node_holders_are_right_under_faults),
 };
 
 CASE_MAIN(cases, NULL, NULL)
