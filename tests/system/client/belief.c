@@ -184,9 +184,10 @@ static unsigned absent_during(const struct belief_masters *masters, const struct
     return SAMPLE_MASTERS;
 }
 
-static void expect_majority(const struct belief_hold *hold, const struct sample *sample,
-                            unsigned absent)
+static void expect_majority(const struct belief_masters *masters, const struct belief_hold *hold,
+                            const struct sample *sample)
 {
+    const unsigned absent = absent_during(masters, sample);
     unsigned copies = 0;
     for (unsigned i = 0; i < SAMPLE_MASTERS; i++)
         copies += i == absent || strcmp(sample->lock_id[i], hold->lock_id) == 0;
@@ -194,6 +195,11 @@ static void expect_majority(const struct belief_hold *hold, const struct sample 
         return;
     print_message("masters from %" PRIu64 " to %" PRIu64 " us: '%s' '%s' '%s'\n", sample->from_us,
                   sample->till_us, sample->lock_id[0], sample->lock_id[1], sample->lock_id[2]);
+    for (size_t i = 0; i < masters->absence_count; i++)
+        if (masters->absences[i].from_us < sample->till_us)
+            print_message("master %u was absent from %" PRIu64 " to %" PRIu64 " us\n",
+                          masters->absences[i].master + 1, masters->absences[i].from_us,
+                          masters->absences[i].till_us);
     fail_about("no majority of the masters has the lock of a holder", hold, hold);
 }
 
@@ -208,9 +214,8 @@ size_t beliefs_expect_masters_agree(const struct beliefs *beliefs,
         while (k < masters->sample_count && samples[k].from_us <= hold->from_us)
             k++;
         for (; k < masters->sample_count && samples[k].till_us < hold->till_us; k++) {
-            const unsigned absent = absent_during(masters, &samples[k]);
-            expect_majority(hold, &samples[k], absent);
-            inside += absent == SAMPLE_MASTERS;
+            expect_majority(masters, hold, &samples[k]);
+            inside += absent_during(masters, &samples[k]) == SAMPLE_MASTERS;
         }
     }
     return inside;

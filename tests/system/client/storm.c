@@ -20,6 +20,8 @@ enum {
     OUT_MOST_MS = 1500,     /* more than the shortest lease */
     PER_BOTH_SERVERS = 150, /* of a thousand faults of pawlds */
     BETWEEN_FAULTS_MS = 600,
+    ALL_VOTE_MS = 1500,
+    NOTICED_MS = 400, /* many probes of a pawld */
 };
 
 /* A master or a pawld that is out, or the time until the next one is. */
@@ -28,6 +30,7 @@ struct outage {
     unsigned which;
     bool is_out;
     uint64_t next_ms;
+    uint64_t ended_ms; /* the last one */
 };
 
 struct stop {
@@ -41,6 +44,7 @@ struct state {
     struct sim_rng rng;
     struct outage master;
     struct outage server;
+    uint64_t server_up_ms[STORM_SERVERS]; /* since when it goes on */
     struct stop stop[STOPS_AT_ONCE];
 };
 
@@ -98,19 +102,37 @@ static void end_fault(struct state *state, struct outage *outage)
         break;
     }
     outage->is_out = false;
+    outage->ended_ms = wait_now_ms();
+    for (unsigned i = 0; outage == &state->server && i < STORM_SERVERS; i++)
+        if (i == outage->which || outage->fault == STORM_SERVERS_STOPPED)
+            state->server_up_ms[i] = outage->ended_ms;
     outage->next_ms = wait_now_ms() + sim_rng_below(&state->rng, BETWEEN_FAULTS_MS);
 }
 
-/* A master that came back has to vote before the next one goes. */
-static bool all_masters_vote(const struct state *state)
+/* Whether the pawld @i goes on for long enough to have noticed what happened to masters: what it
+ * says just after it was stopped is of before. */
+static bool is_up_to_date(const struct state *state, unsigned i)
 {
     const struct outage *server = &state->server;
-    if (server->is_out && server->fault == STORM_SERVERS_STOPPED)
-        return false; /* nobody can tell */
-    const unsigned asked = server->is_out ? (server->which + 1) % STORM_SERVERS : 0;
-    const struct http_response *response =
-        call(state->storm->server[asked].port, "GET", "/v1/fleet", NULL, NULL);
-    return json_integer_value(json_object_get(response->json, "active")) == SAMPLE_MASTERS;
+    const bool is_out =
+        server->is_out && (server->which == i || server->fault == STORM_SERVERS_STOPPED);
+    return !is_out && wait_now_ms() >= state->server_up_ms[i] + NOTICED_MS;
+}
+
+/* A master that came back has to vote before the next one goes. False also where nobody can tell.
+ */
+static bool all_masters_vote(const struct state *state)
+{
+    if (wait_now_ms() < state->master.ended_ms + NOTICED_MS)
+        return false;
+    for (unsigned i = 0; i < STORM_SERVERS; i++) {
+        if (!is_up_to_date(state, i))
+            continue;
+        const struct http_response *response =
+            call(state->storm->server[i].port, "GET", "/v1/fleet", NULL, NULL);
+        return json_integer_value(json_object_get(response->json, "active")) == SAMPLE_MASTERS;
+    }
+    return false;
 }
 
 static void begin_absence(struct storm *storm, unsigned master)
@@ -122,14 +144,17 @@ static void begin_absence(struct storm *storm, unsigned master)
     };
 }
 
-/* Also notes that the absence of the last one is over. */
+/* Also notes that the absence of the last one is over. Then all vote for a while. */
 static bool may_lose_a_master(struct state *state)
 {
     struct storm *storm = state->storm;
     if (storm->absence_count == STORM_STOPS_MAX || !all_masters_vote(state))
         return false;
-    if (storm->absence_count > 0 && storm->absences[storm->absence_count - 1].till_us == UINT64_MAX)
+    if (storm->absence_count > 0 &&
+        storm->absences[storm->absence_count - 1].till_us == UINT64_MAX) {
         storm->absences[storm->absence_count - 1].till_us = clock_us();
+        state->master.next_ms = wait_now_ms() + sim_rng_below(&state->rng, ALL_VOTE_MS);
+    }
     return true;
 }
 
