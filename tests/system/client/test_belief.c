@@ -28,10 +28,10 @@ enum {
     PATH_BYTES = 512,
     /* The least that has to have happened, or the test shows nothing: of each second, and in a
      * hundred seconds. */
-    OBSERVATIONS_A_SECOND = 20,
-    SAMPLES_A_SECOND = 5,
-    HOLDS_IN_100_S = 60,
-    FAULTS_IN_100_S = 50,
+    OBSERVATIONS_A_SECOND = 10,
+    SAMPLES_A_SECOND = 2,
+    HOLDS_IN_100_S = 40,
+    FAULTS_IN_100_S = 35,
     TOLD_IN_100_S = 12,
 };
 
