@@ -48,7 +48,7 @@ const write = (...words) => appendFileSync(PAWL_BELIEF_FILE, `${words.join(' ')}
 async function believe(lock, workMs) {
     const endMs = performance.now() + workMs;
     let beginUs = notBeforeNowUs();
-    while (performance.now() < endMs) {
+    for (;;) {
         const { token, lockId } = lock;
         const nowUs = notAfterNowUs(); // before the look: what is held then was held now
         if (!lock.held) {
@@ -59,7 +59,8 @@ async function believe(lock, workMs) {
             write(beginUs, nowUs, token, lockId);
             beginUs = notBeforeNowUs();
         }
-        await sleep(STEP_MS);
+        if (performance.now() >= endMs) return;
+        await sleep(STEP_MS); // and look once more: the process may have been stopped
     }
 }
 

@@ -24,6 +24,7 @@ PATIENCE = 20.0  # of a slow machine
 PORT_LEAST = 10000
 PORT_MOST = 32000
 MASTERS = 3
+EXTENSIONS_MAX = 100  # of one grant
 
 _PAWLD = os.path.join(os.environ.get("PAWL_BUILD", os.path.join(ROOT, "build")), "bin/pawld")
 _PR_SET_PDEATHSIG = 1
@@ -84,7 +85,8 @@ class Fleet:
         self.processes = [self._start(i, port) for i, port in enumerate(self.ports)]
         for port in self.ports:
             until(lambda: _listens(port), "a master")
-        subprocess.run([_PAWLD, "init", "--new", *self.options()], check=True, timeout=PATIENCE,
+        subprocess.run([_PAWLD, "init", "--new", "--max-extensions", str(EXTENSIONS_MAX),
+                        *self.options()], check=True, timeout=PATIENCE,
                        stdout=subprocess.DEVNULL)
 
     def _start(self, i, port):
