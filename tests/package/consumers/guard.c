@@ -1,7 +1,6 @@
-/* A program of others: the installed guard, on the database file that is its argument. Fails where a
- * stale write is let in, or where a wrong call is anything but an error. */
+/* A program of others: the installed guard, on the database file that is its argument. Fails where
+ * a stale write is let in, or where a wrong call is anything but an error. */
 #include <pawl_guard.h>
-
 #include <stdio.h>
 #include <string.h>
 

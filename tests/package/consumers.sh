@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # What the tests of packages share: programs of others, built against an installed Pawl, and a pawld for
 # them. Sourced after `set -euo pipefail`; brings scripts/fleet.sh along, which needs curl.
+# shellcheck source-path=SCRIPTDIR/../../scripts
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/fleet.sh"
 
 consumers=$pawl_root/tests/package/consumers
