@@ -46,7 +46,8 @@ static void others_have_their_turn_before_the_command_starts_anew(void **state)
 {
     (void)state;
     assert_int_equal(locking_shell("export PAWL_SERVER=$FEW; "
-                                   "{ \"$PAWL\" lock -n --ttl 600ms a -- " WORK "; echo $? >code; } & "
+                                   "{ \"$PAWL\" lock -n --ttl 600ms a -- " WORK
+                                   "; echo $? >code; } & "
                                    "while ! [ -s tokens ]; do sleep 0.01; done; "
                                    "\"$PAWL\" lock a sh -c 'echo $PAWL_TOKEN >other'; wait"),
                      0);
