@@ -61,9 +61,11 @@ struct cli_event cli_keeper_next(const struct cli_keeper *keeper)
 {
     struct cli_event event;
     ssize_t len;
+    /* A keeper that ends without reading the last order resets the socket. That is said once,
+     * before the events that it sent. */
     do {
         len = recv(keeper->fd, &event, sizeof(event), 0);
-    } while (len < 0 && errno == EINTR);
+    } while (len < 0 && (errno == EINTR || errno == ECONNRESET));
     return len == sizeof(event) ? event : (struct cli_event){.kind = CLI_GONE};
 }
 

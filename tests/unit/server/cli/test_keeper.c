@@ -1,0 +1,47 @@
+/* `pawl lock`'s side of the socket to its keeper. The keeper here is a process that says one event,
+ * and ends without reading its order. */
+#include "server/cli/keeper.h"
+#include "server/cli/keeper_main.h"
+#include "tests/lib/case.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    STATUS = 9,
+};
+
+_Noreturn void cli_keeper_main(const struct cli_command *command, int fd)
+{
+    const struct cli_event event = {.kind = CLI_EXPIRED, .value = STATUS};
+    struct pollfd order = {.fd = fd, .events = POLLIN};
+    (void)command;
+    (void)send(fd, &event, sizeof(event), MSG_NOSIGNAL);
+    (void)poll(&order, 1, -1);
+    _exit(EXIT_SUCCESS);
+}
+
+/* The kernel tells of the order that nobody read first: the connection is "reset". */
+static void event_of_a_keeper_that_left_an_order_unread_is_taken(void **state)
+{
+    (void)state;
+    struct cli_keeper keeper;
+    siginfo_t info;
+    assert_int_equal(cli_keeper_start(&(struct cli_command){.signal = 0}, &keeper), 0);
+    cli_keeper_end(&keeper);
+    assert_int_equal(waitid(P_PID, (id_t)keeper.pid, &info, WEXITED | WNOWAIT), 0);
+    const struct cli_event event = cli_keeper_next(&keeper);
+    assert_int_equal(event.kind, CLI_EXPIRED);
+    assert_int_equal(event.value, STATUS);
+    assert_int_equal(cli_keeper_next(&keeper).kind, CLI_GONE);
+    cli_keeper_close(&keeper);
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test(event_of_a_keeper_that_left_an_order_unread_is_taken),
+};
+
+CASE_MAIN(cases, NULL, NULL)
