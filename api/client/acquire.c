@@ -225,11 +225,17 @@ static int check_request(pawl_client *client, const struct pawl_request *request
     return 0;
 }
 
+static int64_t end_of_wait(int64_t wait_ms)
+{
+    const int64_t now_ms = pawl_now_ms();
+    return wait_ms < 0 || wait_ms > INT64_MAX - now_ms ? INT64_MAX : now_ms + wait_ms;
+}
+
 int pawl_acquire(pawl_client *client, const struct pawl_request *request, pawl_lock **ret_lock)
 {
     struct acquisition acquisition = {
         .request = request,
-        .until_ms = request->wait_ms < 0 ? INT64_MAX : pawl_now_ms() + request->wait_ms,
+        .until_ms = end_of_wait(request->wait_ms),
         .told = request->waiting == NULL,
     };
     int error = check_request(client, request, acquisition.path);

@@ -70,14 +70,15 @@ static int extend_name(pawl_client *client, pawl_lock *lock, size_t index, int64
 
 int client_extend(pawl_client *client, pawl_lock *lock, int64_t ttl_ms, int64_t until_ms)
 {
-    bool new_grant = false;
     for (size_t i = 0; i < lock->count; i++) {
         const int error =
             extend_name(client, lock, i, ttl_ms > 0 ? ttl_ms : lock->ttl_ms, until_ms);
         if (error < 0)
             return error;
-        new_grant |= error == PAWL_NEW_GRANT;
+        lock->new_grant |= error == PAWL_NEW_GRANT;
     }
+    const bool new_grant = lock->new_grant;
+    lock->new_grant = false;
     return new_grant ? PAWL_NEW_GRANT : 0;
 }
 

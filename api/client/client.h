@@ -107,6 +107,7 @@ struct pawl_lock {
     pthread_mutex_t mutex; /* guards tokens and deadlines */
     char lock_id[PAWL_LOCK_ID_MAX + 1];
     int64_t ttl_ms;
+    bool new_grant; /* of a name, by an extension that failed for another one: still to be told */
     size_t count;
     struct client_name names[];
 };

@@ -94,7 +94,7 @@ PAWL_PUBLIC PAWL_CHECKED int pawl_client_new(const struct pawl_options *options,
 /* NULL is allowed. */
 PAWL_PUBLIC void pawl_client_free(pawl_client *client);
 
-/* What went wrong last, a sentence. Valid until the next call with @client. */
+/* What went wrong with the last call, a sentence; "" if nothing did. Valid until the next call. */
 PAWL_PUBLIC const char *pawl_client_reason(const pawl_client *client);
 
 /* ---- locks ----------------------------------------------------------------------------------- */
@@ -143,7 +143,8 @@ PAWL_PUBLIC PAWL_CHECKED int pawl_lock_resume(pawl_client *client, const struct 
                                               pawl_lock **ret_lock);
 
 /* Extends all names of @lock by @ttl_ms from now on (0: as acquired). Takes no longer than the
- * client's call timeout. 0, PAWL_NEW_GRANT, PAWL_ELOST, PAWL_EUNAVAILABLE (the deadline stands),
+ * client's call timeout. 0, PAWL_NEW_GRANT, PAWL_ELOST, PAWL_EUNAVAILABLE (the deadline stands; a
+ * new grant of one of several names is told by the next call that succeeds),
  * PAWL_EEXHAUSTED (the deadline stands), PAWL_EREFUSED, PAWL_EPROTOCOL. */
 PAWL_PUBLIC PAWL_CHECKED int pawl_extend(pawl_client *client, pawl_lock *lock, int64_t ttl_ms);
 

@@ -70,6 +70,9 @@ static void *renew(void *user)
         if (pawl_now_ms() < deadline_ms)
             state = client_extend(renewer->client, renewer->lock, renewer->lock->ttl_ms,
                                   end_of_call(renewer, deadline_ms));
+        if (state == PAWL_EUNAVAILABLE && renewer->lock->new_grant)
+            state =
+                PAWL_NEW_GRANT; /* of one name; the holder is not to work on under its old token */
         if (state == 0) {
             pause_ms = CLIENT_PAUSE_LEAST_MS;
             next_ms = after_a_third(renewer->lock);

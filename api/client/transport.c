@@ -115,6 +115,9 @@ static void set_options(pawl_client *client, const struct client_request *reques
     curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
     curl_easy_setopt(curl, CURLOPT_SOCKOPTFUNCTION, close_on_exec);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+#if LIBCURL_VERSION_NUM >= 0x075700
+    curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L); /* a slow resolver is not waited for */
+#endif
     curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
     curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);
     curl_easy_setopt(curl, CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_IDLE_S);
@@ -200,6 +203,7 @@ int client_ask(pawl_client *client, const struct client_request *request,
     }
     read_answer(client->curl, &body, &answer);
     *ret_answer = answer;
+    client->reason[0] = '\0';
     error = 0;
 out:
     curl_slist_free_all(headers);
