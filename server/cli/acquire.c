@@ -94,9 +94,15 @@ int cli_acquire(struct cli_globals *globals, int argc, char **argv)
                                        .owner = options.why != NULL ? options.why : label,
                                    },
                                    &lock);
-    const int code = error < 0 ? cli_failed(client, error) : CLI_EXIT_DONE;
+    int code = error < 0 ? cli_failed(client, error) : CLI_EXIT_DONE;
     if (error == 0)
         cli_grant_print(lock, globals->json, options.shell);
+    else if (options.shell)
+        cli_grant_print_none(code);
+    if (error == 0 && !cli_printed()) { /* nobody would know the lock id */
+        code = CLI_EXIT_ERROR;
+        (void)pawl_release(client, lock, NULL);
+    }
     pawl_lock_free(lock);
     pawl_client_free(client);
     return code;

@@ -129,6 +129,16 @@ int cli_get(const struct cli_globals *globals, const char *path, const char *nam
     return code;
 }
 
+bool cli_printed(void)
+{
+    static bool told;
+    const bool fine = fflush(stdout) == 0 && ferror(stdout) == 0;
+    if (!fine && !told)
+        (void)cli_say("cannot write to standard output");
+    told |= !fine;
+    return fine;
+}
+
 void cli_print_json(json_t *json)
 {
     char *text = json != NULL ? json_dumps(json, JSON_COMPACT) : NULL;

@@ -56,6 +56,9 @@ int cli_failed(const pawl_client *client, int error);
 int cli_get(const struct cli_globals *globals, const char *path, const char *name,
             json_t **ret_json);
 
+/* Whether all that was printed left this process; what went wrong was printed. */
+bool cli_printed(void);
+
 /* Prints @json on a line, and gives it up. NULL: memory is short. */
 void cli_print_json(json_t *json);
 

@@ -10,6 +10,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+bool cli_descendants_visible(void)
+{
+    char path[64];
+    (void)snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+    return access(path, R_OK) == 0;
+}
+
 void cli_descendants_adopt(void)
 {
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL);

@@ -11,6 +11,9 @@ enum {
     CLI_DESCENDANTS_MAX = 4096, /* that one look finds; the next look finds others */
 };
 
+/* False where the kernel does not list children in /proc: then none could be signalled. */
+bool cli_descendants_visible(void);
+
 /* Makes this process the one that orphans come to. */
 void cli_descendants_adopt(void);
 

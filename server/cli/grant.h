@@ -10,6 +10,10 @@
 /* Prints @lock: a table, JSON, or lines for a shell. */
 void cli_grant_print(const pawl_lock *lock, bool json, bool shell);
 
+/* Lines for a shell that has no grant: eval ends with @code, and nothing of an earlier one stays.
+ */
+void cli_grant_print_none(int code);
+
 /* The grant that a verb is about. What the command line does not say comes from the environment:
  * PAWL_RESOURCE, PAWL_LOCK_ID and PAWL_TOKEN, as `pawl lock` and `pawl acquire --shell` set them.
  */

@@ -56,7 +56,9 @@ static int64_t smaller(int64_t a, int64_t b)
 static void say_event(const struct keeper *keeper, enum cli_event_kind kind, int value)
 {
     const struct cli_event event = {.kind = kind, .value = value};
-    (void)send(keeper->fd, &event, sizeof(event), MSG_NOSIGNAL);
+    /* Stops may come faster than they are read, and are not worth to wait for. */
+    (void)send(keeper->fd, &event, sizeof(event),
+               MSG_NOSIGNAL | (kind == CLI_STOPPED ? MSG_DONTWAIT : 0));
 }
 
 /* ---- signals --------------------------------------------------------------------------------- */
@@ -85,6 +87,8 @@ static void kill_all(struct keeper *keeper)
     if (keeper->stage != STAGE_KILLED)
         keeper->killed_ms = boot_ms();
     keeper->stage = STAGE_KILLED;
+    if (!keeper->child_ended) /* also where /proc cannot be read any more */
+        signal_command(keeper, SIGKILL);
     cli_descendants_signal(SIGKILL, 0);
 }
 
@@ -219,7 +223,11 @@ _Noreturn void cli_keeper_main(const struct cli_command *command, int fd)
     cli_descendants_adopt();
     int error = keeper.timer_fd < 0 || keeper.child_fd < 0 ? EMFILE : 0;
     if (error == 0)
-        error = cli_spawn(command, &keeper.child);
+        error = cli_spawn(command, ask_at(&keeper), &keeper.child);
+    if (error == ETIME) {
+        say_event(&keeper, CLI_EXPIRED, 0);
+        _exit(EXIT_SUCCESS);
+    }
     if (error != 0) {
         say_event(&keeper, CLI_NOT_FOUND, error);
         _exit(EXIT_FAILURE);

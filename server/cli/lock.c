@@ -1,5 +1,6 @@
 /* `pawl lock`: a command under a lock. */
 #include "server/cli/common.h"
+#include "server/cli/descendants.h"
 #include "server/cli/descriptors.h"
 #include "server/cli/run.h"
 #include "server/system/options.h"
@@ -246,8 +247,9 @@ static enum cli_run_end run_under(const struct cli_globals *globals, const struc
     } while (end == CLI_RUN_NEW_GRANT && !options->once);
     if (end == CLI_RUN_LOST)
         (void)cli_say("lost the lock, and ended the command: %s",
-                      pawl_lock_left_ms(lock) > 0 ? pawl_client_reason(client)
-                                                  : "it could not be extended in time");
+                      pawl_lock_left_ms(lock) > 0 && pawl_client_reason(client)[0] != '\0'
+                          ? pawl_client_reason(client)
+                          : "it could not be extended in time");
     if (end == CLI_RUN_EXHAUSTED)
         (void)cli_say("ended the command: the lock was extended as often as is allowed");
     return end;
@@ -300,6 +302,9 @@ int cli_lock(struct cli_globals *globals, int argc, char **argv)
         return wrong;
     /* A reader of stderr that went away is no reason to end. */
     options.pipe_ignored = signal(SIGPIPE, SIG_IGN) == SIG_IGN;
+    if (!cli_descendants_visible())
+        return cli_say("cannot see in /proc what a command starts, and so could not end it: mount "
+                       "/proc, of a kernel with CONFIG_PROC_CHILDREN");
     pawl_client *client = cli_client(globals);
     if (client == NULL)
         return CLI_EXIT_ERROR;

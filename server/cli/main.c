@@ -72,7 +72,8 @@ int main(int argc, char **argv)
             continue;
         (void)snprintf(name, sizeof(name), "pawl %s", input.verb);
         argv[input.at - 1] = name;
-        return verbs[i].run(&input.globals, argc - input.at + 1, argv + input.at - 1);
+        const int code = verbs[i].run(&input.globals, argc - input.at + 1, argv + input.at - 1);
+        return !cli_printed() && code == CLI_EXIT_DONE ? CLI_EXIT_ERROR : code;
     }
     return cli_say("there is no verb '%s'; see pawl --help", input.verb);
 }

@@ -1,5 +1,7 @@
 #include "server/cli/spawn.h"
 
+#include "server/system/clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -22,7 +24,7 @@ static void take_place(const struct cli_command *command, pid_t keeper)
     (void)sigprocmask(SIG_SETMASK, &command->mask, NULL);
 }
 
-int cli_spawn(const struct cli_command *command, pid_t *ret_child)
+int cli_spawn(const struct cli_command *command, int64_t latest_ms, pid_t *ret_child)
 {
     int failure[2]; /* says errno, or closes with execvp() */
     if (pipe2(failure, O_CLOEXEC) < 0)
@@ -37,7 +39,9 @@ int cli_spawn(const struct cli_command *command, pid_t *ret_child)
     }
     if (child == 0) {
         take_place(command, keeper);
-        (void)execvp(command->argv[0], command->argv);
+        errno = ETIME;
+        if ((int64_t)(server_clock_us() / 1000) < latest_ms)
+            (void)execvp(command->argv[0], command->argv);
         const int error = errno;
         (void)!write(failure[1], &error, sizeof(error));
         _exit(EXIT_FAILURE);

@@ -14,6 +14,9 @@
 #include <string.h>
 
 enum {
+    EXIT_LOST = 123,
+    STOPS = 2500,
+    STOP_US = 150,
     AT_ONCE_MS = 1000,
     AT_ONCE_TRIES = 5,    /* others may have kept the machine busy */
     GOES_ON_MS = 300,     /* in which a command that was not ended writes again */
@@ -224,6 +227,37 @@ static void eight_at_once_end_within_a_second(void **state)
     fail_msg("the last of eight ended after %llu ms", (unsigned long long)took_ms);
 }
 
+/* Where pawl says that it has the lock, a full pipe holds it up past the validity. */
+static void command_is_not_started_after_the_validity(void **state)
+{
+    (void)state;
+    assert_int_equal(locking_shell("mkfifo pipe; exec 3<>pipe; head -c 65536 /dev/zero >&3; "
+                                   "\"$PAWL\" lock --ttl 300ms a -- touch ran 2>pipe & pawl=$!; "
+                                   "sleep 1; cat <&3 >drained & cat=$!; "
+                                   "wait $pawl; code=$?; kill $cat; exit $code"),
+                     EXIT_LOST);
+    assert_int_equal(locking_shell("[ -e ran ]"), 1);
+}
+
+/* Each stop is an event for pawl, which does not read them. */
+static void command_that_was_stopped_often_ends_in_time(void **state)
+{
+    (void)state;
+    struct process *process = locking_start("2s", "a", "echo $$ >child; " LOCKING_STAMPER);
+    (void)locking_number("left");
+    const pid_t child = (pid_t)locking_number("child");
+    process_signal(process, SIGSTOP);
+    for (int i = 0; i < STOPS && kill(child, SIGSTOP) == 0; i++) {
+        (void)usleep(STOP_US);
+        (void)kill(child, SIGCONT);
+        (void)usleep(STOP_US);
+    }
+    locking_expect_end_of("child");
+    process_signal(process, SIGCONT);
+    assert_int_equal(process_wait(process, LOCKING_PATIENCE_MS), EXIT_LOST);
+    locking_expect_ended_in_time();
+}
+
 /* ---------------------------------------------------------------------------------------------- */
 
 #define CASE(test) cmocka_unit_test_setup_teardown(test, locking_begin, locking_end)
@@ -242,6 +276,8 @@ static const struct CMUnitTest cases[] = {
     CASE(lock_is_extended_by_another_server_when_one_hangs),
     CASE(exit_code_is_not_kept_back_for_long_by_a_pawld_that_hangs),
     CASE(eight_at_once_end_within_a_second),
+    CASE(command_is_not_started_after_the_validity),
+    CASE(command_that_was_stopped_often_ends_in_time),
 };
 
 CASE_MAIN(cases, NULL, NULL)

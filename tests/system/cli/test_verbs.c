@@ -78,6 +78,32 @@ static void several_names_are_acquired_and_released_together(void **state)
     expect_exit("\"$PAWL\" acquire -n a b", 0);
 }
 
+static void eval_of_a_refusal_ends_and_leaves_nothing_of_an_earlier_grant(void **state)
+{
+    (void)state;
+    expect_exit("\"$PAWL\" acquire a; PAWL_TOKEN=7; export PAWL_TOKEN; "
+                "(set -e; eval \"$(\"$PAWL\" acquire -n --shell a)\"; echo on >went); "
+                "[ $? = 124 ] && eval \"$(\"$PAWL\" acquire -n --shell a)\"; "
+                "[ $? = 124 ] && [ -z \"$PAWL_TOKEN\" ] && ! [ -e went ]",
+                0);
+}
+
+static void tokens_of_several_names_are_for_a_shell_too(void **state)
+{
+    (void)state;
+    expect_output("PAWL_RESOURCE=old; PAWL_TOKEN=7; eval \"$(\"$PAWL\" acquire --shell a b)\"; "
+                  "echo $PAWL_TOKENS$PAWL_RESOURCE$PAWL_TOKEN; \"$PAWL\" release a b",
+                  "{\"a\":1,\"b\":1}\n");
+}
+
+static void grant_that_cannot_be_printed_is_given_back(void **state)
+{
+    (void)state;
+    expect_error("\"$PAWL\" acquire a 3>/dev/full >&3", EXIT_ERROR,
+                 "pawl: cannot write to standard output");
+    expect_exit("\"$PAWL\" lock -n a true", 0);
+}
+
 static void table_of_a_grant_has_its_token_and_its_lock_id(void **state)
 {
     (void)state;
@@ -184,6 +210,9 @@ static void help_of_every_verb_fits_a_screen(void **state)
 static const struct CMUnitTest cases[] = {
     CASE(lock_is_acquired_extended_and_released_by_three_processes),
     CASE(several_names_are_acquired_and_released_together),
+    CASE(eval_of_a_refusal_ends_and_leaves_nothing_of_an_earlier_grant),
+    CASE(tokens_of_several_names_are_for_a_shell_too),
+    CASE(grant_that_cannot_be_printed_is_given_back),
     CASE(table_of_a_grant_has_its_token_and_its_lock_id),
     CASE(lock_that_is_not_held_any_more_is_lost),
     CASE(lock_is_shown_with_its_holder),
