@@ -36,6 +36,17 @@ static bool same_marker(const struct fence_fleet *fleet, unsigned i,
            fleet->master[i].facts.ttl_max_ms == facts->ttl_max_ms;
 }
 
+/* The highest that any of them names. An older pawld that took a master back left it out there. */
+static uint32_t named_extensions_max(const struct fence_fleet *fleet,
+                                     const struct fence_facts *facts)
+{
+    uint32_t most = 0;
+    for (unsigned j = 0; j < fleet->n; j++)
+        if (same_marker(fleet, j, facts) && fleet->master[j].facts.extensions_max > most)
+            most = fleet->master[j].facts.extensions_max;
+    return most;
+}
+
 /* An operator made another fleet of the same masters (pawld init). Nothing that was known of the
  * old fleet holds for it. */
 static void adopt_fleet(struct fence_fleet *fleet)
@@ -49,7 +60,7 @@ static void adopt_fleet(struct fence_fleet *fleet)
             continue;
         memcpy(fleet->fleet_id, facts->fleet_id, sizeof(fleet->fleet_id));
         fleet->ttl_max_ms = facts->ttl_max_ms;
-        fleet->extensions_max = facts->extensions_max;
+        fleet->extensions_max = named_extensions_max(fleet, facts);
         memset(&fleet->view, 0, sizeof(fleet->view));
         fleet->generation++;
         return;

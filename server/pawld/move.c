@@ -52,6 +52,16 @@ static void print_move_wait(void *context, uint64_t wait_ms)
     (void)fflush(stdout);
 }
 
+/* As before. A fleet that names no cap has the one of before it could be set. Masters that were
+ * closed by an earlier run say nothing of it; those that it claimed do (0). */
+static uint32_t extensions_max(const struct pawld_options *options,
+                               const struct fence_bootstrap *from)
+{
+    if (options->extensions_max != 0 || from->survivors == 0)
+        return options->extensions_max;
+    return from->extensions_max != 0 ? from->extensions_max : FENCE_EXTENSIONS_MAX;
+}
+
 /* One of the runs over the masters that the fleet is to have. */
 static int run_to(struct fleet_move *move, enum fence_bootstrap_until until)
 {
@@ -64,8 +74,7 @@ static int run_to(struct fleet_move *move, enum fence_bootstrap_until until)
         .params.seen = from->floor,
         .params.is_known = options->token_floor >= 0,
         .params.was_closed = until != FENCE_BOOTSTRAP_ALL_DONE && from->closed > 0,
-        .params.extensions_max =
-            options->extensions_max ? options->extensions_max : from->extensions_max,
+        .params.extensions_max = extensions_max(options, from),
         .params.ttl_max_ms = options->ttl_max_ms ? options->ttl_max_ms : from->ttl_max_ms,
         .params.from_ttl_max_ms = from->ttl_max_ms,
         .params.from_until_us = from->until_us,

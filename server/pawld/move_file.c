@@ -71,6 +71,14 @@ static int check_source(struct move *move)
     return SERVER_EXIT_FAILED;
 }
 
+/* As before. A fleet that names no cap has the one of before it could be set. */
+static uint32_t file_extensions_max(const struct move *move)
+{
+    if (move->options->extensions_max != 0)
+        return move->options->extensions_max;
+    return move->file.extensions_max != 0 ? move->file.extensions_max : FENCE_EXTENSIONS_MAX;
+}
+
 static int make_target(struct move *move)
 {
     const struct pawld_options *options = move->options;
@@ -78,8 +86,7 @@ static int make_target(struct move *move)
         .places = {.n = options->masters_count, .urls = options->masters},
         .params.goes_on = true,
         .params.seen = move->highest,
-        .params.extensions_max =
-            options->extensions_max ? options->extensions_max : move->file.extensions_max,
+        .params.extensions_max = file_extensions_max(move),
         .params.ttl_max_ms = options->ttl_max_ms ? options->ttl_max_ms : move->file.ttl_max_ms,
         .waits = close_file,
         .context = move,
