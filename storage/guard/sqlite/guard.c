@@ -189,10 +189,10 @@ static int refuse_forgetful(sqlite3 *db)
 int storage_guard_configure(sqlite3 *db)
 {
     assert(sqlite3_get_autocommit(db)); /* within a transaction SQLite ignores these pragmas */
-    int err = storage_sql_error(sqlite3_busy_timeout(db, STORAGE_BUSY_TIMEOUT_MS));
+    int err = refuse_forgetful(db);     /* first: a connection that is refused stays as it was */
     if (!err)
-        err = storage_sql_exec(db, "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON");
-    return err ? err : refuse_forgetful(db);
+        err = storage_sql_error(sqlite3_busy_timeout(db, STORAGE_BUSY_TIMEOUT_MS));
+    return err ? err : storage_sql_exec(db, "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON");
 }
 
 int storage_guard_open(const char *path, char *text, size_t text_size, sqlite3 **ret_db)
