@@ -425,6 +425,7 @@ export class Lock {
     #ends; // of each name: its validity ends so many milliseconds after that was sent
     #stopMs;
     #onNewGrant;
+    #newGrant = false; // a token was taken that nobody was told of yet
     #controller = new AbortController();
     #forget; // ends the attention to the signal of the caller
     #loss; // why it is not held; undefined: nothing is known against it
@@ -514,7 +515,8 @@ export class Lock {
      * ProtocolError, Invalid.
      * @param {{ttlMs?: number}} [options]
      * @returns {Promise<{newGrant: boolean}>} newGrant: the tokens may be higher. It is true only
-     *     where acquire was given `onNewGrant`; otherwise the lock is lost then.
+     *     where acquire was given `onNewGrant`; otherwise the lock is lost then. A new grant of one
+     *     name is reported by the next success where another name was not extended.
      */
     async extend(options = {}) {
         checkOptions(options, ['ttlMs']);
@@ -574,7 +576,6 @@ export class Lock {
     /* ---- extension */
 
     async #extend(ttlMs, ms) {
-        let newGrant = false;
         if (!this.held) throw this.#loss;
         try {
             await forEachIndex(this.#names.length, async (index) => {
@@ -588,18 +589,19 @@ export class Lock {
                     },
                 };
                 const answer = await this.#servers.askFor(ms, request, () => this.held);
-                newGrant = this.#take(index, answer) || newGrant;
+                this.#take(index, answer);
             });
         } catch (error) {
             if (error instanceof LockLost) this.#lose(error);
             throw this.held ? error : this.#loss;
         }
         this.#watch();
+        const newGrant = this.#newGrant; // of this call, or of one that failed for another name
+        this.#newGrant = false;
         if (newGrant) this.#onNewGrant(this);
         return { newGrant };
     }
 
-    /** True: it is a new grant, and its token was taken. */
     #take(index, { server, sent, status, json }) {
         const isNew = status === 201;
         const complete = isCount(json?.validity_ms) && isCount(json?.served_ms);
@@ -610,9 +612,11 @@ export class Lock {
             throw new LockLost('the lock was acquired anew: others may have held it in between', {
                 code: 'new-grant',
             });
-        if (isNew) this.#tokens[index] = json.token;
+        if (isNew) {
+            this.#tokens[index] = json.token;
+            this.#newGrant = true;
+        }
         this.#ends[index] = { sent, afterMs: json.served_ms + json.validity_ms };
-        return isNew;
     }
 
     /* ---- renewal */

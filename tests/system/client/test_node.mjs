@@ -349,6 +349,27 @@ test('new grant is taken where its holder wants to know', async (t) => {
     assert.equal(await lock.release(), true);
 });
 
+test('new grant of one name is told later where the other name failed', async (t) => {
+    const service = await Service.start(t);
+    const relay = await Relay.start(t, service.port);
+    await (await clientOf(service).acquire('a')).release();
+    const told = [];
+    const client = new Client({ servers: [relay.url], callTimeoutMs: 1500 });
+    const onNewGrant = (again) => told.push(again.tokens.get('a'));
+    const lock = await client.acquire(['a', 'b'], { onNewGrant });
+    assert.ok(lock.tokens.get('a') > 1);
+    relay.change = (request) => request.replace(/fencing-token: \d+/i, 'Fencing-Token: 1');
+    relay.reply = (request) => !request.startsWith('PATCH /v1/locks/b');
+    await assert.rejects(lock.extend(), pawl.Unavailable);
+    assert.ok(lock.held && told.length === 0);
+    relay.change = (request) => request;
+    relay.reply = () => true;
+    assert.deepEqual(await lock.extend(), { newGrant: true });
+    assert.deepEqual(told, [lock.tokens.get('a')]);
+    assert.deepEqual(await lock.extend(), { newGrant: false });
+    assert.equal(told.length, 1);
+});
+
 /* ---- signals of the caller ------------------------------------------------------------------- */
 
 test('aborted wait ends at once and leaves nothing behind', async (t) => {
