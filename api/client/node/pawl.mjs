@@ -548,7 +548,7 @@ export class Lock {
      * @returns {Promise<boolean>} it was held until now
      */
     async release() {
-        this.#lose(new LockLost('the lock was released', { code: 'released' }));
+        if (this.held) this.#lose(new LockLost('the lock was released', { code: 'released' }));
         return this.#alone(() => releaseAll(this.#servers, this.#names, this.#lockId));
     }
 
@@ -680,6 +680,15 @@ function checkWanted(names, options) {
     checkMs('waitMs', options.waitMs, 0, Infinity);
     checkMs('stopMs', options.stopMs, 0, Number.MAX_SAFE_INTEGER);
     return { ...options, names: list, path: list.length > 1 ? '/v1/locks' : paths[0] };
+}
+
+/** Throws why `lock` is not held. That it was released is no reason. */
+function checkKept(lock) {
+    try {
+        if (!lock.held) lock.check();
+    } catch (loss) {
+        if (loss.code !== 'released') throw loss;
+    }
 }
 
 /** One acquisition: attempts under one lock id, until one is granted or the time is over. */
@@ -840,7 +849,7 @@ export class Client {
     /**
      * Calls `work` under a lock, which is extended in the background, and released at the end. The
      * release takes at most the call timeout. One that fails is not told: the lease ends by itself.
-     * The process stays alive until then.
+     * The process stays alive until then. The work may release the lock itself, as its last step.
      *
      * Throws what acquire() throws, and what `work` throws. Throws LockLost where the lock was lost
      * before the work ended.
@@ -858,7 +867,7 @@ export class Client {
         const alive = setInterval(() => {}, ALIVE_STEP_MS); // the work may wait for the signal only
         try {
             const result = await work(lock);
-            if (!lock.held) lock.check();
+            checkKept(lock);
             return result;
         } finally {
             await lock.release().catch(() => {});

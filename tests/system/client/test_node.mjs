@@ -85,6 +85,26 @@ test('lock is released where the work fails, and its error is passed on', async 
     assert.equal((await service.call('GET', 'a')).held, false);
 });
 
+test('work may release its lock itself', async (t) => {
+    const service = await Service.start(t);
+    const result = await clientOf(service).withLock('a', async (lock) => {
+        assert.equal(await lock.release(), true);
+        assert.throws(() => lock.check(), { code: 'released' });
+        assert.equal((await service.call('GET', 'a')).held, false);
+        return 7;
+    });
+    assert.equal(result, 7);
+});
+
+test('release of a lock that ended before is a lost lock', async (t) => {
+    const service = await Service.start(t);
+    const working = clientOf(service).withLock('a', { ttlMs: 1000 }, async (lock) => {
+        block(1010);
+        await lock.release();
+    });
+    await assert.rejects(working, { name: 'LockLost', code: 'expired' });
+});
+
 test('waiter gets the lock when it is released, and hears who is in the way', async (t) => {
     const service = await Service.start(t);
     const client = clientOf(service);
