@@ -7,7 +7,7 @@ import http from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
-import test from 'node:test';
+import test, { describe } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 import * as pawl from '../../../api/client/node/pawl.mjs';
@@ -19,6 +19,11 @@ const module = path.resolve(here, '../../../api/client/node/pawl.mjs');
 
 const clientOf = (...servers) =>
     new Client({ servers: servers.map(({ url }) => url), callTimeoutMs: 3000 });
+
+const waiting = [];
+
+/** A test that mostly waits, and never blocks the event loop. A few at once run at the end. */
+const testAside = (...words) => waiting.push(words);
 
 /** Blocks the event loop. */
 function block(ms) {
@@ -105,7 +110,7 @@ test('release of a lock that ended before is a lost lock', async (t) => {
     await assert.rejects(working, { name: 'LockLost', code: 'expired' });
 });
 
-test('waiter gets the lock when it is released, and hears who is in the way', async (t) => {
+testAside('waiter gets the lock when it is released, and hears who is in the way', async (t) => {
     const service = await Service.start(t);
     const client = clientOf(service);
     const holder = await client.acquire('a', { owner: 'first' });
@@ -131,7 +136,7 @@ test('wait ends in time', async (t) => {
     assert.ok(performance.now() - beganMs >= 295);
 });
 
-test('several names are acquired all or none', async (t) => {
+testAside('several names are acquired all or none', async (t) => {
     const service = await Service.start(t);
     const client = clientOf(service);
     await (await client.acquire('b')).release();
@@ -149,7 +154,7 @@ test('several names are acquired all or none', async (t) => {
         assert.equal((await service.call('GET', name)).held, false);
 });
 
-test('lock is extended while the work lasts', async (t) => {
+testAside('lock is extended while the work lasts', async (t) => {
     const service = await Service.start(t);
     await clientOf(service).withLock('a', { ttlMs: 2000 }, async (lock) => {
         await sleep(4500);
@@ -158,7 +163,7 @@ test('lock is extended while the work lasts', async (t) => {
     });
 });
 
-test('validity counts from the sending of the request', async (t) => {
+testAside('validity counts from the sending of the request', async (t) => {
     const service = await Service.start(t);
     const relay = await Relay.start(t, service.port);
     relay.reply = () => sleep(1000).then(() => true);
@@ -168,7 +173,7 @@ test('validity counts from the sending of the request', async (t) => {
     assert.ok(lock.leftMs() > 3000 && lock.leftMs() <= 5000);
 });
 
-test('lock that is not extended ends with its lease', async (t) => {
+testAside('lock that is not extended ends with its lease', async (t) => {
     const service = await Service.start(t);
     const lock = await clientOf(service).acquire('a', { ttlMs: 1000, stopMs: 400 });
     await lock.extend({ ttlMs: 2000 });
@@ -193,7 +198,7 @@ test('lost answer is asked for again under the same lock id', async (t) => {
     assert.equal(await lock.release(), true);
 });
 
-test('nothing is left behind where no answer arrives', async (t) => {
+testAside('nothing is left behind where no answer arrives', async (t) => {
     const service = await Service.start(t);
     const relay = await Relay.start(t, service.port);
     relay.reply = (request) => !request.startsWith('POST');
@@ -219,7 +224,7 @@ test('lost answer of an extension is no lost lock', async (t) => {
 
 /* ---- servers --------------------------------------------------------------------------------- */
 
-test('next server is asked where one is gone or hangs', async (t) => {
+testAside('next server is asked where one is gone or hangs', async (t) => {
     const service = await Service.start(t);
     const relay = await Relay.start(t, service.port);
     relay.reply = () => new Promise(() => {});
@@ -239,7 +244,7 @@ test('servers are those of PAWL_SERVER', async (t) => {
     assert.equal(child.said, '1\n');
 });
 
-test('lock outlives a restart of pawld', async (t) => {
+testAside('lock outlives a restart of pawld', async (t) => {
     const service = await Service.start(t);
     await clientOf(service).withLock('a', { ttlMs: 6000 }, async (lock) => {
         await service.kill();
@@ -251,7 +256,7 @@ test('lock outlives a restart of pawld', async (t) => {
     });
 });
 
-test('signal comes before the validity ends when pawld hangs', async (t) => {
+testAside('signal comes before the validity ends when pawld hangs', async (t) => {
     const service = await Service.start(t);
     const client = new Client({ servers: [service.url], callTimeoutMs: 1000 });
     let lock;
@@ -268,7 +273,7 @@ test('signal comes before the validity ends when pawld hangs', async (t) => {
     service.signal('SIGCONT');
 });
 
-test('nobody waits where no server answers', async (t) => {
+testAside('nobody waits where no server answers', async (t) => {
     const gone = { url: `http://127.0.0.1:${await freePort()}` };
     const beganMs = performance.now();
     await assert.rejects(clientOf(gone).acquire('a', { waitMs: 60000 }), {
@@ -290,7 +295,7 @@ test('server that is no pawld is told', async (t) => {
 
 /* ---- locks that are lost --------------------------------------------------------------------- */
 
-test('signal tells that the lock was lost', async (t) => {
+testAside('signal tells that the lock was lost', async (t) => {
     const service = await Service.start(t);
     const working = clientOf(service).withLock('a', { ttlMs: 2000 }, async (lock) => {
         await service.take(lock);
@@ -369,7 +374,7 @@ test('new grant is taken where its holder wants to know', async (t) => {
     assert.equal(await lock.release(), true);
 });
 
-test('new grant of one name is told later where the other name failed', async (t) => {
+testAside('new grant of one name is told later where the other name failed', async (t) => {
     const service = await Service.start(t);
     const relay = await Relay.start(t, service.port);
     await (await clientOf(service).acquire('a')).release();
@@ -407,7 +412,7 @@ test('aborted wait ends at once and leaves nothing behind', async (t) => {
     await assert.rejects(client.acquire('a', { signal: controller.signal }), RangeError);
 });
 
-test('signal of the caller is passed on to the work, which keeps its lock', async (t) => {
+testAside('signal of the caller is passed on to the work, which keeps its lock', async (t) => {
     const service = await Service.start(t);
     const controller = new AbortController();
     const options = { ttlMs: 2000, signal: controller.signal };
@@ -476,7 +481,7 @@ test('lock that nobody works under keeps no process alive', async (t) => {
 const mounting = ['-rm', 'mount', '--bind', '/proc/stat', '/proc/uptime'];
 const skip = spawnSync('unshare', mounting).status !== 0 && 'needs unshare -rm';
 
-test('suspension counts', { skip }, async (t) => {
+testAside('suspension counts', { skip }, async (t) => {
     const service = await Service.start(t);
     const folder = mkdtempSync(path.join(os.tmpdir(), 'pawl-node-'));
     t.after(() => rmSync(folder, { recursive: true }));
@@ -510,7 +515,7 @@ function beliefs(file) {
     });
 }
 
-test('no two believe at a time, though one is stopped past its lease', async (t) => {
+testAside('no two believe at a time, though one is stopped past its lease', async (t) => {
     const service = await Service.start(t);
     const folder = mkdtempSync(path.join(os.tmpdir(), 'pawl-node-'));
     t.after(() => rmSync(folder, { recursive: true }));
@@ -541,4 +546,12 @@ test('no two believe at a time, though one is stopped past its lease', async (t)
         assert.ok(next.begin > belief.end, `${JSON.stringify(belief)} and ${JSON.stringify(next)}`);
         assert.ok(next.token > belief.token);
     }
+});
+
+/* ---- tests that mostly wait ------------------------------------------------------------------ */
+
+const AT_ONCE = 4;
+
+describe('tests that mostly wait', { concurrency: AT_ONCE }, () => {
+    for (const words of waiting.reverse()) test(...words); // the longest one stands last
 });
