@@ -578,21 +578,8 @@ export class Lock {
     async #extend(ttlMs, ms) {
         if (!this.held) throw this.#loss;
         try {
-            await forEachIndex(this.#names.length, async (index) => {
-                const request = {
-                    method: 'PATCH',
-                    path: pathOf(this.#names[index]),
-                    body: { ttl_ms: ttlMs },
-                    headers: {
-                        'Lock-Id': this.#lockId,
-                        'Fencing-Token': String(this.#tokens[index]),
-                    },
-                };
-                const answer = await this.#servers.askFor(ms, request, () => this.held);
-                this.#take(index, answer);
-            });
+            await forEachIndex(this.#names.length, (index) => this.#extendName(index, ttlMs, ms));
         } catch (error) {
-            if (error instanceof LockLost) this.#lose(error);
             throw this.held ? error : this.#loss;
         }
         this.#watch();
@@ -600,6 +587,25 @@ export class Lock {
         this.#newGrant = false;
         if (newGrant) this.#onNewGrant(this);
         return { newGrant };
+    }
+
+    /** One that is lost is the lock lost at once: the other names may take long. */
+    async #extendName(index, ttlMs, ms) {
+        const request = {
+            method: 'PATCH',
+            path: pathOf(this.#names[index]),
+            body: { ttl_ms: ttlMs },
+            headers: {
+                'Lock-Id': this.#lockId,
+                'Fencing-Token': String(this.#tokens[index]),
+            },
+        };
+        try {
+            this.#take(index, await this.#servers.askFor(ms, request, () => this.held));
+        } catch (error) {
+            if (error instanceof LockLost) this.#lose(error);
+            throw error;
+        }
     }
 
     #take(index, { server, sent, status, json }) {

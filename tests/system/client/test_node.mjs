@@ -345,6 +345,20 @@ test('extension that is answered after the validity brings no lock back', async 
     assert.equal(await lock.release(), true);
 });
 
+testAside('name that is lost is told at once, though another name is not answered', async (t) => {
+    const service = await Service.start(t);
+    const relay = await Relay.start(t, service.port);
+    const lock = await clientOf(relay).acquire(['a', 'b']);
+    await service.take(lock);
+    relay.reply = (request) => !request.startsWith('PATCH /v1/locks/b');
+    const beganMs = performance.now();
+    const extending = assert.rejects(lock.extend(), { name: 'LockLost', code: 'lost' });
+    await aborted(lock.signal);
+    assert.ok(performance.now() - beganMs < 2000, 'not at the end of the call');
+    assert.equal(lock.held, false);
+    await extending;
+});
+
 /* An extension that names too low a token is answered with a new grant. */
 async function extendAsNewGrant(t, options) {
     const service = await Service.start(t);
