@@ -12,7 +12,7 @@
 
 All times are seconds, and may be fractions. A thread extends the lock in the background, each time
 a third of the lease has passed. `lock.must_stop` is set in time where that fails: the holder has to
-stop then, before `lock.left()` is 0.
+stop then, before `lock.left()` is 0. Another thread sets it, so no call that hangs can delay it.
 
 The end of a lock is judged by the clock: the time that the request was sent, plus what the answer
 says of its validity. The clock is CLOCK_BOOTTIME, which counts suspension. So `held` is right
@@ -60,7 +60,7 @@ _CONNECT_TIMEOUT = 2.0
 _WAIT_STEP = 60.0  # what one request waits at the most: a stopped server is noticed then
 _PAUSE_LEAST = 0.05  # between two attempts, doubled each time
 _PAUSE_MOST = 1.0
-_NAP_MOST = 1.0  # of the renewer: its naps do not count suspension
+_NAP_MOST = 0.5  # of the renewer: its naps do not count suspension
 _FOREVER = float("inf")
 
 if hasattr(time, "CLOCK_BOOTTIME"):
@@ -403,8 +403,8 @@ class Client:
         owner: a label that others see.
         notice: how long before its deadline a lock that could not be extended has `must_stop` set.
             None: a sixth of the lease.
-        on_stop: called with the Lock when `must_stop` is set, in the thread that extends. It may
-            not wait for long.
+        on_stop: called with the Lock when `must_stop` is set, in a background thread. It may not
+            wait for long.
         on_wait: called with a Held at most once, before the wait begins.
         take_new_grant: where an extension is a new grant, take its token and go on. The holder has
             to read `token` anew, and again what its work depends on. False: the lock is lost.
@@ -668,6 +668,7 @@ class Lock:
         self.reason = None
         self._client = client
         self._mutex = threading.RLock()  # guards what follows; never held during a call
+        self._changed = threading.Condition(self._mutex)  # what the renewer's threads wait for
         self._tokens = tokens
         self._deadlines = dict.fromkeys(tokens, deadline)
         self._lost = False
@@ -721,7 +722,8 @@ class Lock:
 
     def extend(self, ttl=None):
         """Extends all names by @ttl seconds from now on (None: the lease). Takes no longer than the
-        call timeout, and not past the deadline.
+        call timeout, and not past the deadline; only the system's resolver may take longer. A @ttl
+        below the notice of renew() sets `must_stop` at once.
 
         Raises LockLost where it is lost, or its deadline passes without an answer. Raises NewGrant
         where it was acquired anew, unless take_new_grant was given: then it has new tokens. The
@@ -736,13 +738,15 @@ class Lock:
         repeat, and the lease ends by itself."""
         with self._mutex:
             self._released = True
-        self._stop_renewer()
+            self._changed.notify_all()
+        if self._renewer is not None:
+            self._renewer.join()
         with self._calls:
             return _release(self._client, self.names, self.lock_id)
 
     def renew(self, notice=None, on_stop=None):
-        """Starts the thread that extends, each time a third of the lease has passed. It ends with
-        release(), and where it sets `must_stop`. Arguments: see Client.lock()."""
+        """Starts to extend, each time a third of the lease has passed. That ends with release(),
+        and where `must_stop` is set. Arguments: see Client.lock()."""
         if notice is None:
             notice = self.ttl / 6
         if not 0 <= notice < self.ttl:
@@ -771,6 +775,7 @@ class Lock:
             self._lost = True
             if self.reason is None:
                 self.reason = error
+            self._changed.notify_all()
 
     def _extend(self, ttl, until: float):
         ttl = self.ttl if ttl is None else ttl
@@ -802,14 +807,7 @@ class Lock:
             if token is not None:
                 self._tokens[name] = token
             self._deadlines[name] = deadline
-
-    def _stop_renewer(self):
-        """Waits for an extension that is under way: a release beside it may leave the lock."""
-        renewer = self._renewer
-        if renewer is not None:
-            renewer.stop.set()
-            if renewer is not threading.current_thread():
-                renewer.join()
+            self._changed.notify_all()
 
     def _end(self):
         """Releases at the end of a block, also a lock that is lost: a new grant may be there."""
@@ -820,52 +818,75 @@ class Lock:
             pass  # the lease ends by itself
 
 
-class _Renewer(threading.Thread):
-    """Extends a lock until it is told to stop, or cannot."""
+class _Renewer:
+    """Extends a lock until it is released, or `must_stop` is set. One thread makes the calls. The
+    other one makes none, and watches the time."""
 
     def __init__(self, lock: Lock, notice: float, on_stop):
-        super().__init__(name=f"pawl-renewer {lock.names[0]}", daemon=True)
         self.lock = lock
         self.notice = notice
         self.on_stop = on_stop
-        self.stop = threading.Event()
+        self.failure = None  # of the last extension
+        self.threads = [threading.Thread(target=run, name=f"pawl-{what} {lock.names[0]}",
+                                         daemon=True)
+                        for what, run in (("watcher", self.watch), ("renewer", self.extend))]
 
-    def run(self):
+    def start(self):
+        for thread in self.threads:
+            thread.start()
+
+    def join(self):
+        """Waits for an extension that is under way: a release beside it may leave the lock."""
+        for thread in self.threads:
+            if thread is not threading.current_thread():
+                thread.join()
+
+    def watch(self):
+        if self.sleep_until_left(self.notice):
+            self.tell(self.failure or Unavailable("it could not be extended in time"))
+
+    def extend(self):
         lock = self.lock
-        while True:
-            last = lock.deadline - self.notice  # there is time to stop, from then on
-            if not self.sleep_until(min(lock.deadline - lock.ttl * 2 / 3, last)):
-                return
+        while self.sleep_until_left(max(lock.ttl * 2 / 3, self.notice)):
             try:
-                if now() >= last:
-                    raise Unavailable("it could not be extended in time")
                 with lock._calls:
-                    if self.stop.is_set():
+                    if self.is_over():
                         return
-                    lock._extend(None, min(last, now() + lock._client._call_timeout))
+                    if lock.left() <= self.notice:
+                        raise Unavailable("it could not be extended in time")
+                    lock._extend(None, min(lock.deadline - self.notice,
+                                           now() + lock._client._call_timeout))
+                self.failure = None
             except Unavailable as error:
-                if now() < last:
-                    self.stop.wait(_PAUSE_LEAST)
-                    continue
-                return self.tell(error)
+                self.failure = error
+                time.sleep(_PAUSE_LEAST)
             except Exception as error:
                 return self.tell(error)
 
-    def sleep_until(self, at: float) -> bool:
-        """False: it has to stop."""
-        while at > now():
-            if self.stop.wait(min(at - now(), _NAP_MOST)):
-                return False
-        return not self.stop.is_set()
+    def is_over(self) -> bool:
+        return self.lock._released or self.lock.must_stop.is_set()
+
+    def sleep_until_left(self, seconds: float) -> bool:
+        """Sleeps until @seconds are left, also where the deadline is moved or the lock is lost.
+        False: it is over."""
+        lock = self.lock
+        with lock._mutex:
+            while not self.is_over():
+                time_left = lock.left() - seconds
+                if time_left <= 0:
+                    return True
+                lock._changed.wait(min(time_left, _NAP_MOST))
+        return False
 
     def tell(self, error: Exception):
         lock = self.lock
         with lock._mutex:
-            if lock._released:
+            if self.is_over():
                 return
             if lock.reason is None:
                 lock.reason = error
-        lock.must_stop.set()
+            lock.must_stop.set()
+            lock._changed.notify_all()
         if self.on_stop is not None:
             self.on_stop(lock)
 

@@ -14,6 +14,7 @@ import tempfile
 import threading
 import time
 import unittest
+import unittest.mock
 import urllib.request
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../..")
@@ -230,6 +231,20 @@ class Case(unittest.TestCase):
         relay = Relay(self.service, harm, context)
         self.addCleanup(relay.close)
         return relay
+
+    def hang_resolver(self):
+        """Lets no host be resolved until the event that it returns is set."""
+        go_on = threading.Event()
+        resolve = socket.getaddrinfo
+
+        def hang(*arguments, **options):
+            go_on.wait(PATIENCE)
+            return resolve(*arguments, **options)
+        patch = unittest.mock.patch("socket.getaddrinfo", hang)
+        patch.start()
+        self.addCleanup(patch.stop)
+        self.addCleanup(go_on.set)
+        return go_on
 
     def expect_free(self, name=None):
         self.client.acquire(name or self.name, ttl=1, wait=0).release()

@@ -279,5 +279,77 @@ class Holding(Case):
         lock.release()
 
 
+class Stopping(Case):
+    """`must_stop` of a lock that is not extended, whatever the thread that extends is doing."""
+
+    def acquire(self, client, ttl, notice):
+        """Acquires, and has it extended. `self.left` is what was left when `must_stop` was set."""
+        self.left = []
+        lock = client.acquire(self.name, ttl=ttl, wait=0)
+        lock.renew(notice, lambda lock: self.left.append(lock.left()))
+        return lock
+
+    def expect_stop(self, lock, most):
+        self.assertTrue(lock.must_stop.wait(PATIENCE))
+        until(lambda: self.left, "the call")
+        self.assertTrue(0 < self.left[0] <= most, self.left)
+
+    def test_resolver_that_hangs_does_not_delay_it(self):
+        lock = self.acquire(pawl.Client(self.service.url, call_timeout=1), 4, 2)
+        go_on = self.hang_resolver()
+        self.expect_stop(lock, 2)
+        self.assertIsInstance(lock.reason, pawl.Unavailable)
+        go_on.set()
+        lock.release()
+
+    def test_call_that_hangs_does_not_delay_it(self):
+        go_on = threading.Event()
+        self.addCleanup(go_on.set)
+
+        def hold(answer):
+            go_on.wait(PATIENCE)
+            return answer
+
+        def extend():
+            with self.assertRaises(pawl.LockLost):
+                lock.extend()
+        lock = self.acquire(pawl.Client(self.relay(first("PATCH", hold)).url), 4, 2)
+        call = threading.Thread(target=extend)
+        call.start()
+        self.expect_stop(lock, 2)
+        call.join()
+        lock.release()
+
+    def test_shorter_lease_brings_it_forward(self):
+        relay = self.relay(lambda method, before:
+                           nothing if method == "PATCH" and before > 0 else None)
+        lock = self.acquire(pawl.Client(relay.url), 20, 2)
+        lock.extend(4)
+        self.expect_stop(lock, 2)
+        lock.release()
+
+    def test_lease_within_the_notice_sets_it_at_once(self):
+        lock = self.acquire(self.client, 20, 8)
+        lock.extend(6)
+        self.expect_stop(lock, 6)
+        lock.release()
+
+    def test_shorter_lease_is_extended_in_time(self):
+        lock = self.acquire(self.client, 20, 1)
+        lock.extend(4)
+        until(lambda: lock.left() > 4, "an extension")
+        self.assertFalse(lock.must_stop.is_set())
+        lock.release()
+
+    def test_loss_that_a_call_finds_sets_it_at_once(self):
+        lock = self.acquire(self.client, 120, 2)
+        pawl.Lock(self.client, lock.lock_id, 120, lock.tokens, 0, False).release()
+        with self.assertRaises(pawl.LockLost) as caught:
+            lock.extend()
+        self.assertTrue(lock.must_stop.wait(PATIENCE))
+        self.assertIs(lock.reason, caught.exception)
+        lock.release()
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -102,6 +102,22 @@ class Async(Case):
             self.service.process.go_on()
         self.assertTrue(0 < left[0] <= 2, left)
 
+    def test_block_is_cancelled_in_time_where_the_resolver_hangs(self):
+        client = pawl.Client(self.service.url, call_timeout=1)
+        left = []
+
+        async def main():
+            async with client.alock(self.name, ttl=4, notice=2) as lock:
+                go_on = self.hang_resolver()
+                try:
+                    await asyncio.sleep(PATIENCE)
+                finally:
+                    left.append(lock.left())
+                    go_on.set()
+        with self.assertRaises(pawl.LockLost):
+            asyncio.run(main())
+        self.assertTrue(0 < left[0] <= 2, left)
+
     def test_one_who_asks_for_it_is_told_and_not_cancelled(self):
         async def main():
             async with self.client.alock(self.name, ttl=2, cancel=False) as lock:
