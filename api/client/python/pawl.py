@@ -402,7 +402,7 @@ class Client:
         wait: how long to wait where another one holds it. None: without end; 0: not at all.
         owner: a label that others see.
         notice: how long before its deadline a lock that could not be extended has `must_stop` set.
-            None: a sixth of the lease.
+            None: a sixth of the lease. Half of it at the most, so that there is time to extend it.
         on_stop: called with the Lock when `must_stop` is set, in a background thread. It may not
             wait for long.
         on_wait: called with a Held at most once, before the wait begins.
@@ -749,8 +749,8 @@ class Lock:
         and where `must_stop` is set. Arguments: see Client.lock()."""
         if notice is None:
             notice = self.ttl / 6
-        if not 0 <= notice < self.ttl:
-            raise Invalid("notice is less than the lease, and not negative")
+        if not 0 <= notice <= self.ttl / 2:
+            raise Invalid(f"notice is 0 to {self.ttl / 2:g} seconds here, half of the lease")
         with self._mutex:
             if self._renewer is not None:
                 raise Invalid("the lock is being extended already")

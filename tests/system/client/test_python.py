@@ -320,6 +320,20 @@ class Stopping(Case):
         call.join()
         lock.release()
 
+    def test_notice_above_half_of_the_lease_is_refused(self):
+        for notice in (-1, 2.5, 4, float("nan")):
+            with self.assertRaisesRegex(pawl.Invalid, "notice", msg=notice):
+                with self.client.lock(self.name, ttl=4, wait=0, notice=notice):
+                    pass
+            self.expect_free()
+
+    def test_notice_of_half_of_the_lease_lets_it_be_extended(self):
+        lock = self.acquire(self.client, 6, 3)
+        deadline = lock.deadline
+        until(lambda: lock.deadline > deadline, "an extension")
+        self.assertFalse(lock.must_stop.is_set())
+        lock.release()
+
     def test_shorter_lease_brings_it_forward(self):
         relay = self.relay(lambda method, before:
                            nothing if method == "PATCH" and before > 0 else None)
