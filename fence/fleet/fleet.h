@@ -76,6 +76,7 @@ struct fence_facts {
     bool closed; /* it was of a fleet that was moved away, and has not voted in another since: */
     char closed_fleet_id[FENCE_ID_HEX_LEN + 1];
     uint32_t closed_ttl_max_ms;
+    uint32_t closed_extensions_max;
     int64_t closed_floor;                  /* the highest token that any of its masters knew */
     char closed_for[FENCE_ID_HEX_LEN + 1]; /* the fleet that follows */
 };

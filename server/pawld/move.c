@@ -52,12 +52,11 @@ static void print_move_wait(void *context, uint64_t wait_ms)
     (void)fflush(stdout);
 }
 
-/* As before. A fleet that names no cap has the one of before it could be set. Masters that were
- * closed by an earlier run say nothing of it; those that it claimed do (0). */
+/* As before. A fleet that names no cap has the one of before it could be set. */
 static uint32_t extensions_max(const struct pawld_options *options,
                                const struct fence_bootstrap *from)
 {
-    if (options->extensions_max != 0 || from->survivors == 0)
+    if (options->extensions_max != 0)
         return options->extensions_max;
     return from->extensions_max != 0 ? from->extensions_max : FENCE_EXTENSIONS_MAX;
 }

@@ -350,20 +350,22 @@ static bool cut_number(const char **text, uint64_t max, uint64_t *ret_number)
     return fence_decimal_read(part, len, max, ret_number);
 }
 
-/* "<fleet>:<highest token>:<longest lease>:<fleet that follows>", as storage/redis/lua/close.lua
- * writes it. */
+/* "<fleet>:<highest token>:<longest lease>:<most extensions>:<fleet that follows>", as
+ * storage/redis/lua/close.lua writes it. */
 static bool marker_closed(const redisReply *field, struct fence_facts *facts)
 {
-    uint64_t floor = 0, ttl_max_ms = 0;
+    uint64_t floor = 0, ttl_max_ms = 0, extensions_max = 0;
     if (field->type == REDIS_REPLY_NIL)
         return true;
     const char *text = field->type == REDIS_REPLY_STRING ? field->str : "";
     if (!cut_id(&text, facts->closed_fleet_id) || !cut_number(&text, FENCE_TOKEN_MAX, &floor) ||
         !cut_number(&text, FENCE_TTL_CEILING_MS, &ttl_max_ms) ||
+        !cut_number(&text, FENCE_EXTENSIONS_CEILING, &extensions_max) ||
         !cut_id(&text, facts->closed_for) || text[0] != '\0')
         return false;
     facts->closed_floor = (int64_t)floor;
     facts->closed_ttl_max_ms = (uint32_t)ttl_max_ms;
+    facts->closed_extensions_max = (uint32_t)extensions_max;
     facts->closed = true;
     return true;
 }

@@ -37,7 +37,8 @@ int moving_run_init(const struct moving_masters *masters, const char *const opti
 
 void moving_init(const struct moving_masters *masters, const char *ttl_max_ms)
 {
-    const char *const options[] = {"--new", "--max-ttl-ms", ttl_max_ms, NULL};
+    const char *const options[] = {
+        "--new", "--max-ttl-ms", ttl_max_ms, "--max-extensions", MOVING_EXTENSIONS, NULL};
     assert_int_equal(moving_run_init(masters, options), 0);
 }
 

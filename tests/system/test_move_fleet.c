@@ -60,6 +60,15 @@ static struct pawl_service use_three(void)
     return service;
 }
 
+/* As the fleet was made, whatever was moved and broken off. */
+static void expect_cap(uint16_t port)
+{
+    const struct http_response *response = call_acquire(port, "capped", NULL);
+    assert_int_equal(http_integer(response, "extensions_left"), atoi(MOVING_EXTENSIONS));
+    const struct grant grant = grant_of(response);
+    call_give_back(port, "capped", &grant);
+}
+
 static void expect_nothing_granted(uint16_t port)
 {
     for (unsigned i = 0; i < 5; i++, wait_ms(20))
@@ -70,6 +79,7 @@ static void serve_and_expect_higher_tokens(const struct moving_masters *masters)
 {
     const struct pawl_service service = moving_serve(masters);
     expect_higher_tokens(service.port);
+    expect_cap(service.port);
     assert_int_equal(process_stop(service.process), 0);
 }
 

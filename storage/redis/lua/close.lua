@@ -6,11 +6,12 @@
 --          people who find the key
 -- Answers  1; 0 where another incarnation stands, or it is of no fleet
 local fleet = KEYS[1]
-local marker = redis.call('HMGET', fleet, 'next', 'fleet', 'max_ttl_ms')
+local marker = redis.call('HMGET', fleet, 'next', 'fleet', 'max_ttl_ms', 'max_extensions')
 if marker[1] ~= ARGV[1] or not marker[2] then
     return 0
 end
 redis.call('UNLINK', fleet)
 redis.call('HSET', fleet, 'note', ARGV[4], 'closed',
-           marker[2] .. ':' .. ARGV[2] .. ':' .. marker[3] .. ':' .. ARGV[3], 'floor', ARGV[2])
+           marker[2] .. ':' .. ARGV[2] .. ':' .. marker[3] .. ':' .. (marker[4] or '0') .. ':' .. ARGV[3],
+           'floor', ARGV[2])
 return 1

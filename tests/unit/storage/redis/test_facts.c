@@ -544,33 +544,36 @@ static void closed_master_tells_its_fleet_its_highest_token_and_who_follows(void
 {
     (void)state;
     struct fence_facts closed;
-    assert_int_equal(read_closed(RUN_ID ":9007199254740991:300000:abc", &closed), 0);
+    assert_int_equal(read_closed(RUN_ID ":9007199254740991:300000:1000000000:abc", &closed), 0);
     assert_true(closed.closed);
     assert_false(closed.marked);
     assert_string_equal(closed.closed_fleet_id, RUN_ID);
     assert_int_equal(closed.closed_floor, INT64_C(9007199254740991));
     assert_int_equal(closed.closed_ttl_max_ms, 300000);
+    assert_int_equal(closed.closed_extensions_max, 1000000000);
     assert_string_equal(closed.closed_for, "abc");
 }
 
 static void closed_master_that_pawl_did_not_write_is_refused(void **state)
 {
     (void)state;
-    static const char long_fleet[] = RUN_ID "a:1:2:def";
-    static const char long_follower[] = "abc:1:2:" RUN_ID "a";
+    static const char long_fleet[] = RUN_ID "a:1:2:3:def";
+    static const char long_follower[] = "abc:1:2:3:" RUN_ID "a";
     static const char *const texts[] = {
         "abc",
         long_fleet,
         long_follower,
-        "abc:1:2",
-        "abc:1:2:",
-        ":1:2:def",
-        "abc:-1:2:def",
-        "abc:1::def",
-        "abc:9007199254740992:2:def",
-        "abc:1:99999999999:def",
-        "abc:1:2:def:4",
-        "abc\x1b:1:2:def",
+        "abc:1:2:def",
+        "abc:1:2:3",
+        "abc:1:2:3:",
+        ":1:2:3:def",
+        "abc:-1:2:3:def",
+        "abc:1::3:def",
+        "abc:9007199254740992:2:3:def",
+        "abc:1:99999999999:3:def",
+        "abc:1:2:1000000001:def",
+        "abc:1:2:3:def:4",
+        "abc\x1b:1:2:3:def",
     };
     for (size_t k = 0; k < sizeof(texts) / sizeof(texts[0]); k++) {
         struct fence_facts facts;

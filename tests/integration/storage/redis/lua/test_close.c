@@ -21,7 +21,7 @@ static void closed_master_keeps_a_floor_and_nothing_else(void **state)
     script_mark_joining("no");
     script_redis("HSET pawl:fleet init floor 2 17 n:orders 18");
     assert_int_equal(close_as(SCRIPT_NEXT, 9007199254740991), FENCE_REJOIN_DONE);
-    script_assert_field("closed", SCRIPT_FLEET ":9007199254740991:300000:" FOLLOWER);
+    script_assert_field("closed", SCRIPT_FLEET ":9007199254740991:300000:0:" FOLLOWER);
     script_assert_field("floor", "9007199254740991");
     script_assert_field("note", STORAGE_CLOSED_NOTE);
     assert_int_equal(redis_fleet_integer(script_fleet, 0, "HLEN pawl:fleet"), 3);
