@@ -37,8 +37,10 @@ int moving_run_init(const struct moving_masters *masters, const char *const opti
 
 void moving_init(const struct moving_masters *masters, const char *ttl_max_ms)
 {
+    char extensions[16];
+    snprintf(extensions, sizeof(extensions), "%d", MOVING_EXTENSIONS);
     const char *const options[] = {
-        "--new", "--max-ttl-ms", ttl_max_ms, "--max-extensions", MOVING_EXTENSIONS, NULL};
+        "--new", "--max-ttl-ms", ttl_max_ms, "--max-extensions", extensions, NULL};
     assert_int_equal(moving_run_init(masters, options), 0);
 }
 

@@ -12,7 +12,9 @@ struct moving_masters {
     unsigned n;
 };
 
-#define MOVING_EXTENSIONS "77" /* the cap of the fleets that are made here */
+enum {
+    MOVING_EXTENSIONS = 77, /* the cap of the fleets that are made here */
+};
 
 /* A fleet of @masters that never issued a token. */
 void moving_init(const struct moving_masters *masters, const char *ttl_max_ms);

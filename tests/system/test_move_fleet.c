@@ -64,7 +64,7 @@ static struct pawl_service use_three(void)
 static void expect_cap(uint16_t port)
 {
     const struct http_response *response = call_acquire(port, "capped", NULL);
-    assert_int_equal(http_integer(response, "extensions_left"), atoi(MOVING_EXTENSIONS));
+    assert_int_equal(http_integer(response, "extensions_left"), MOVING_EXTENSIONS);
     const struct grant grant = grant_of(response);
     call_give_back(port, "capped", &grant);
 }
