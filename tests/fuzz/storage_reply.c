@@ -41,7 +41,7 @@ static void check_yes(enum fence_request_kind kind, const struct fence_reply *re
 {
     bool extends = kind == FENCE_REQUEST_EXTEND || kind == FENCE_REQUEST_JOIN;
     bool yes = read->kind == FENCE_REPLY_YES;
-    assert(!extends || !yes || (read->number <= FENCE_EXTENSIONS_MAX && read->owner));
+    assert(!extends || !yes || (read->number <= FENCE_EXTENSIONS_CEILING && read->owner));
     assert(!read->adopted || (yes && kind == FENCE_REQUEST_RELEASE));
 }
 
