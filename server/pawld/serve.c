@@ -145,6 +145,31 @@ static int run_workers(struct service *service)
     return status;
 }
 
+/* What was set when a fleet was made cannot be another now. */
+static int check_terms(const struct pawld_options *options,
+                       const struct storage_sqlite_store *store)
+{
+    uint32_t has_ms = storage_sqlite_store_ttl_max_ms(store);
+    uint32_t has = storage_sqlite_store_extensions_max(store);
+    if (has_ms == 0) /* it is of no fleet yet */
+        return SERVER_EXIT_DONE;
+    if (has == 0)
+        has = FENCE_EXTENSIONS_MAX;
+    if (options->ttl_max_ms != 0 && options->ttl_max_ms != has_ms)
+        (void)server_options_error(
+            "--max-ttl-ms %u: the longest lease of the fleet in %s is %u ms, and "
+            "was set when it was made. Leave the option out",
+            (unsigned)options->ttl_max_ms, options->data, (unsigned)has_ms);
+    else if (options->extensions_max != 0 && options->extensions_max != has)
+        (void)server_options_error(
+            "--max-extensions %u: a grant of the fleet in %s may be extended "
+            "%u times, which was set when it was made. Leave the option out",
+            (unsigned)options->extensions_max, options->data, (unsigned)has);
+    else
+        return SERVER_EXIT_DONE;
+    return SERVER_EXIT_USAGE;
+}
+
 /* A file that was never a fleet's becomes one: there is nothing that it could have forgotten. */
 static int open_places(struct service *service)
 {
@@ -156,15 +181,7 @@ static int open_places(struct service *service)
                storage_sqlite_store_path(places->store));
     if (storage_sqlite_store_is_new(places->store))
         return pawld_make_fleet(places, service->options);
-    uint32_t wanted_ms = service->options->ttl_max_ms;
-    uint32_t has_ms = storage_sqlite_store_ttl_max_ms(places->store);
-    if (wanted_ms == 0 || has_ms == 0 || wanted_ms == has_ms)
-        return SERVER_EXIT_DONE;
-    (void)server_options_error(
-        "--max-ttl-ms %u: the longest lease of the fleet in %s is %u ms, and "
-        "was set when it was made. Leave the option out",
-        (unsigned)wanted_ms, service->options->data, (unsigned)has_ms);
-    return SERVER_EXIT_USAGE;
+    return check_terms(service->options, places->store);
 }
 
 static int serve_places(struct service *service)

@@ -172,6 +172,11 @@ uint32_t storage_sqlite_store_ttl_max_ms(const struct storage_sqlite_store *stor
     return store->file.ttl_max_ms;
 }
 
+uint32_t storage_sqlite_store_extensions_max(const struct storage_sqlite_store *store)
+{
+    return store->file.extensions_max;
+}
+
 bool storage_sqlite_store_needs_floor(const struct storage_sqlite_store *store)
 {
     return store->file.needs_floor;

@@ -21,6 +21,7 @@ FENCE_CHECKED int storage_sqlite_store_open(const struct storage_file_config *co
 /* What the file was when it was opened (struct storage_file), and where it is. */
 bool storage_sqlite_store_is_new(const struct storage_sqlite_store *store);
 uint32_t storage_sqlite_store_ttl_max_ms(const struct storage_sqlite_store *store);
+uint32_t storage_sqlite_store_extensions_max(const struct storage_sqlite_store *store);
 bool storage_sqlite_store_needs_floor(const struct storage_sqlite_store *store);
 const char *storage_sqlite_store_path(const struct storage_sqlite_store *store);
 

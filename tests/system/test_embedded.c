@@ -233,6 +233,20 @@ static void longest_lease_is_that_of_the_first_start(void **state)
     serve_with((const char *const[]){TTL_MAX, NULL});
 }
 
+static void cap_on_extensions_is_set_when_the_fleet_is_made(void **state)
+{
+    (void)state;
+    serve_with((const char *const[]){"--max-extensions", "5", NULL});
+    stop();
+    int status =
+        pawld_run_at(NULL, folder, (const char *const[]){"--max-extensions", "6", NULL}, said);
+    char *text = text_read(said, 0);
+    assert_int_equal(status, 2);
+    assert_non_null(strstr(text, "may be extended 5 times"));
+    free(text);
+    serve_with((const char *const[]){"--max-extensions", "5", NULL});
+}
+
 static void second_process_on_a_folder_is_refused(void **state)
 {
     (void)state;
@@ -504,6 +518,7 @@ static const struct CMUnitTest cases[] = {
     EMBEDDED_CASE(who_waits_is_told_over_another_worker),
     EMBEDDED_CASE(locks_are_listed_and_taken_together),
     EMBEDDED_CASE(longest_lease_is_that_of_the_first_start),
+    EMBEDDED_CASE(cap_on_extensions_is_set_when_the_fleet_is_made),
     EMBEDDED_CASE(second_process_on_a_folder_is_refused),
     EMBEDDED_CASE(copy_of_a_folder_is_refused),
     EMBEDDED_CASE(file_that_was_put_back_is_refused),
