@@ -21,13 +21,15 @@
 #include <stdint.h>
 
 enum {
-    API_HTTP_CONNECTIONS = 16384, /* open at a time; more wait to be accepted */
-    API_HTTP_IDLE_S = 75,         /* a connection that says nothing for so long is closed; one whose
-                                   * request is parked is not idle */
-    API_HTTP_WAIT_MS = 10000,     /* for the head of a request to come, from its first byte to its
-                                   * last, and for its body; more is 408. A new connection has as
-                                   * long for its first byte */
-    API_HTTP_WAIT_MIN_MS = 100,   /* what the two can be set to */
+    API_HTTP_CONNECTIONS = 16384,      /* open at a time; more wait to be accepted */
+    API_HTTP_CONNECTIONS_MAX = 262144, /* what that can be set to */
+    API_HTTP_IDLE_MAX_S = 3600,
+    API_HTTP_IDLE_S = 75,       /* a connection that says nothing for so long is closed; one whose
+                                 * request is parked is not idle */
+    API_HTTP_WAIT_MS = 10000,   /* for the head of a request to come, from its first byte to its
+                                 * last, and for its body; more is 408. A new connection has as
+                                 * long for its first byte */
+    API_HTTP_WAIT_MIN_MS = 100, /* what the two can be set to */
     API_HTTP_WAIT_MAX_MS = 3600 * 1000,
 };
 

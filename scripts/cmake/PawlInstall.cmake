@@ -17,7 +17,18 @@ install(TARGETS pawld DESTINATION ${CMAKE_INSTALL_SBINDIR} COMPONENT server)
 install(TARGETS pawl-ledger DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT server)
 install(TARGETS pawl DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT cli)
 
-install(FILES ${package_files}/man/pawld.8 DESTINATION ${CMAKE_INSTALL_MANDIR}/man8 COMPONENT server)
+# Of pawld, what follows from its table of settings: its page, and a file with all of them.
+set(pawld_page ${generated}/pawld.8)
+set(pawld_conf ${generated}/pawld.conf)
+add_custom_command(OUTPUT ${pawld_page} ${pawld_conf}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${generated}
+    COMMAND awk -v bin=$<TARGET_FILE_DIR:pawld> -f ${package_files}/man/options.awk
+        ${package_files}/man/pawld.8.in > ${pawld_page}
+    COMMAND $<TARGET_FILE:pawld> --sample > ${pawld_conf}
+    DEPENDS pawld ${package_files}/man/options.awk ${package_files}/man/pawld.8.in
+    VERBATIM)
+add_custom_target(pawld_files ALL DEPENDS ${pawld_page} ${pawld_conf})
+install(FILES ${pawld_page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man8 COMPONENT server)
 install(FILES ${package_files}/man/pawl-ledger.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT server)
 install(FILES ${package_files}/man/pawl.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT cli)
 
@@ -31,6 +42,7 @@ install(FILES ${package_files}/completion/pawl DESTINATION ${completions} COMPON
 set(PAWL_UNIT_DIR lib/systemd/system CACHE STRING "Where pawld.service goes, below the prefix")
 configure_file(${package_files}/pawld.service.in ${generated}/pawld.service @ONLY)
 install(FILES ${generated}/pawld.service DESTINATION ${PAWL_UNIT_DIR} COMPONENT server)
+install(FILES ${pawld_conf} DESTINATION etc/pawl COMPONENT server) # scripts/cmake/finish_packages.cmake moves it
 install(FILES ${package_files}/pawld.default
     DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/pawl-server/examples COMPONENT server)
 

@@ -66,7 +66,8 @@ static libraries, and files for pkg-config and CMake.")
 
 set(CPACK_DEBIAN_SERVER_PACKAGE_DEPENDS "adduser")
 set(CPACK_DEBIAN_SERVER_PACKAGE_SUGGESTS "pawl, redis-server")
-set(CPACK_DEBIAN_SERVER_PACKAGE_CONTROL_EXTRA ${deb}/postinst ${deb}/prerm ${deb}/postrm)
+set(CPACK_DEBIAN_SERVER_PACKAGE_CONTROL_EXTRA ${deb}/conffiles ${deb}/postinst ${deb}/prerm
+    ${deb}/postrm)
 set(CPACK_DEBIAN_CLIENT_PACKAGE_CONTROL_EXTRA ${deb}/triggers)
 set(CPACK_DEBIAN_GUARD_PACKAGE_CONTROL_EXTRA ${deb}/triggers)
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS

@@ -10,6 +10,14 @@ if(archives)
         COMMAND_ERROR_IS_FATAL ANY)
 endif()
 
+# CPack installs below /usr; what operators set belongs into /etc.
+file(GLOB components LIST_DIRECTORIES true ${CPACK_TEMPORARY_INSTALL_DIRECTORY}/*)
+foreach(component ${components})
+    if(EXISTS ${component}/usr/etc)
+        file(RENAME ${component}/usr/etc ${component}/etc)
+    endif()
+endforeach()
+
 file(GLOB_RECURSE pages ${CPACK_TEMPORARY_INSTALL_DIRECTORY}/*.[1-8])
 list(FILTER pages INCLUDE REGEX "/man/man[1-8]/")
 if(pages)

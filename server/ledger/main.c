@@ -150,12 +150,11 @@ static int start_ledger_http(const struct options *options, const struct api_rou
                              struct api_http **ret_http)
 {
     static char no_label[] = "";
-    unsigned connections = server_descriptors_for_clients(1);
     struct api_http_config config = {
         .listen = options->listen,
         .routes = routes,
         .routes_count = 1,
-        .connections = connections < API_HTTP_CONNECTIONS ? connections : API_HTTP_CONNECTIONS,
+        .connections = server_descriptors_for_clients(1, API_HTTP_CONNECTIONS),
         .log = server_http_log,
         .log_context = no_label,
     };
@@ -188,7 +187,7 @@ int main(int argc, char **argv)
     /* The address comes first, so that a mistake in it creates no file. Nothing is served before
      * the loop runs, and by then the ledger is behind its routes. */
     struct program program;
-    server_descriptors_check(1);
+    server_descriptors_check(1, API_HTTP_CONNECTIONS);
     struct api_routes routes = ledger_routes(&program.ledger);
     struct api_http *http = NULL;
     int status = start_ledger_http(&options, &routes, &http);

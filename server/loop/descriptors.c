@@ -1,14 +1,17 @@
 #include "server/loop/descriptors.h"
 
-#include "api/http/http.h"
 #include "server/system/log.h"
 
 #include <sys/resource.h>
 
-static unsigned wanted(unsigned loops)
+static unsigned share_of(unsigned clients, unsigned loops)
 {
-    const unsigned share = (API_HTTP_CONNECTIONS + loops - 1) / loops;
-    return loops * (share + SERVER_DESCRIPTORS_RESERVED);
+    return (clients + loops - 1) / loops;
+}
+
+static unsigned wanted(unsigned loops, unsigned clients)
+{
+    return loops * (share_of(clients, loops) + SERVER_DESCRIPTORS_RESERVED);
 }
 
 /* The limit, as high as the system lets it be but no higher than @most. */
@@ -25,21 +28,23 @@ static unsigned raise_limit(unsigned most)
     return limit.rlim_cur < most ? (unsigned)limit.rlim_cur : most;
 }
 
-unsigned server_descriptors_for_clients(unsigned loops)
+unsigned server_descriptors_for_clients(unsigned loops, unsigned clients)
 {
-    const unsigned share = raise_limit(wanted(loops)) / loops;
-    return share > SERVER_DESCRIPTORS_RESERVED ? share - SERVER_DESCRIPTORS_RESERVED : 1;
+    const unsigned share = raise_limit(wanted(loops, clients)) / loops;
+    const unsigned fit =
+        share > SERVER_DESCRIPTORS_RESERVED ? share - SERVER_DESCRIPTORS_RESERVED : 1;
+    return fit < share_of(clients, loops) ? fit : share_of(clients, loops);
 }
 
-void server_descriptors_check(unsigned loops)
+void server_descriptors_check(unsigned loops, unsigned clients)
 {
-    const unsigned fit = loops * server_descriptors_for_clients(loops);
-    if (fit >= API_HTTP_CONNECTIONS)
+    const unsigned most = wanted(loops, clients);
+    const unsigned fit = loops * server_descriptors_for_clients(loops, clients);
+    if (fit >= clients)
         return;
     server_log(SERVER_LOG_WARNING,
                "the limit of open files is %u: %u clients can be connected at a time instead of "
-               "%d, and more have to wait. Raise it to %u: ulimit -n %u, or LimitNOFILE=%u in the "
+               "%u, and more have to wait. Raise it to %u: ulimit -n %u, or LimitNOFILE=%u in the "
                "unit of systemd",
-               raise_limit(wanted(loops)), fit, API_HTTP_CONNECTIONS, wanted(loops), wanted(loops),
-               wanted(loops));
+               raise_limit(most), fit, clients, most, most, most);
 }

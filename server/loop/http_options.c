@@ -67,5 +67,6 @@ void server_http_options_apply(const struct server_http_options *options,
 {
     config->head_ms = options->head_ms;
     config->body_ms = options->body_ms;
+    config->idle_s = options->idle_s;
     config->hosts = (struct api_hosts){.names = options->hosts, .count = options->hosts_count};
 }

@@ -18,6 +18,7 @@ enum {
 
 struct server_http_options {
     uint32_t head_ms, body_ms; /* 0: API_HTTP_WAIT_MS */
+    uint32_t idle_s;           /* 0: API_HTTP_IDLE_S */
     const char *hosts[SERVER_HOSTS_MAX];
     unsigned hosts_count;
 };

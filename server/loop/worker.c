@@ -198,15 +198,13 @@ static uint32_t share(const struct server_worker *worker, uint32_t of_process)
 
 static int start_http(struct server_worker *worker)
 {
-    uint32_t connections = server_descriptors_for_clients(worker->config.workers);
-    if (connections > share(worker, API_HTTP_CONNECTIONS))
-        connections = share(worker, API_HTTP_CONNECTIONS);
     struct api_http_config config = {
         .listen = worker->config.listen,
         .reuse_port = worker->config.workers > 1,
         .routes = worker->routes,
         .routes_count = ROUTES,
-        .connections = connections,
+        .connections =
+            server_descriptors_for_clients(worker->config.workers, worker->config.connections_max),
         .log = server_http_log,
         .log_context = worker->label,
         .left = on_client_left,

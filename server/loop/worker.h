@@ -32,6 +32,7 @@ struct server_worker_config {
     struct server_places places;
     unsigned probe_ms; /* from one probe of a master to the next */
     enum fence_ask ask;
+    uint32_t connections_max;       /* of clients, */
     uint32_t waiters_max;           /* of the process, like all bounds: a worker has its share */
     uint32_t counters_max;          /* named counters beyond which none is made, of the fleet */
     struct server_metrics *metrics; /* one for each worker */

@@ -1,9 +1,10 @@
 /* pawld: the lock service. Without a command it serves; "pawld init" makes a fleet, "pawld move"
  * moves one, and they exit. */
-#include "server/pawld/pawld.h"
+#include "server/pawld/settings.h"
 #include "server/system/options.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <sodium.h>
@@ -24,7 +25,16 @@ static int run_pawld(int argc, char **argv, struct pawld_options *ret_options)
         return status ? status : pawld_move(ret_options);
     }
     int status = pawld_read_serve_options(argc, argv, ret_options);
-    return status ? status : pawld_serve(ret_options);
+    if (status)
+        return status;
+    if (ret_options->samples || ret_options->checks) {
+        if (ret_options->samples)
+            pawld_settings_sample();
+        else
+            pawld_settings_show(ret_options);
+        return fflush(stdout) == 0 ? SERVER_EXIT_DONE : SERVER_EXIT_FAILED;
+    }
+    return pawld_serve(ret_options);
 }
 
 int main(int argc, char **argv)

@@ -11,7 +11,24 @@
 
 #include <stdbool.h>
 
+enum {
+    PAWLD_SETTINGS_ROOM = 128, /* for where each setting came from */
+    PAWLD_GIVEN_LABEL_MAX = 128,
+};
+
+#define PAWLD_CONFIG_VARIABLE "PAWL_CONFIG"
+
+/* Where a setting came from. */
+struct pawld_given {
+    int layer;                         /* enum pawld_layer */
+    char label[PAWLD_GIVEN_LABEL_MAX]; /* for people; may be cut */
+};
+
 struct pawld_options {
+    const char *config;                            /* the file of settings; NULL: none */
+    bool checks;                                   /* serve: only check the settings */
+    bool samples;                                  /* serve: only print a sample of the file */
+    struct pawld_given given[PAWLD_SETTINGS_ROOM]; /* of each row of the table of settings */
     const char *listen;
     struct server_http_options http;
     struct storage_redis_url masters[FENCE_MASTERS_MAX];
@@ -22,17 +39,18 @@ struct pawld_options {
     const char *password_file;          /* of masters whose URLs have no password; NULL: none */
     struct storage_tls_files tls_files; /* for rediss:// */
     struct storage_tls
-        *tls;              /* made of these where a master needs it; lives as long as the process */
-    unsigned workers;      /* serve: 1 .. SERVER_WORKERS_MAX */
-    unsigned probe_ms;     /* serve: from one probe of a master to the next */
-    enum fence_ask ask;    /* serve: which masters a call asks first */
-    bool moves;            /* move: --data or --from, and --master */
-    uint32_t waiters_max;  /* serve: calls that may wait */
-    uint32_t counters_max; /* serve: named counters beyond which none is made */
-    uint32_t ttl_max_ms;   /* init; 0: not given */
-    uint32_t extensions_max; /* the same */
-    bool is_new;             /* init --new */
-    int64_t token_floor;     /* init, move: --token-floor; negative: not given */
+        *tls;             /* made of these where a master needs it; lives as long as the process */
+    unsigned workers;     /* serve: 1 .. SERVER_WORKERS_MAX */
+    unsigned probe_ms;    /* serve: from one probe of a master to the next */
+    enum fence_ask ask;   /* serve: which masters a call asks first */
+    bool moves;           /* move: --data or --from, and --master */
+    uint32_t waiters_max; /* serve: calls that may wait */
+    uint32_t connections_max; /* serve: of clients */
+    uint32_t counters_max;    /* serve: named counters beyond which none is made */
+    uint32_t ttl_max_ms;      /* init; 0: not given */
+    uint32_t extensions_max;  /* the same */
+    bool is_new;              /* init --new */
+    int64_t token_floor;      /* init, move: --token-floor; negative: not given */
 };
 
 /* Read the command lines of "pawld", "pawld init" and "pawld move". 0, or the exit status: one

@@ -85,6 +85,7 @@ static int make_workers(struct service *service, const char *listen)
             .places = service->places,
             .probe_ms = options->probe_ms,
             .ask = options->ask,
+            .connections_max = options->connections_max,
             .waiters_max = options->waiters_max,
             .counters_max = options->counters_max,
             .metrics = service->metrics,
@@ -201,7 +202,7 @@ static int serve_places(struct service *service)
 int pawld_serve(const struct pawld_options *options)
 {
     struct service service = {.options = options};
-    server_descriptors_check(options->workers);
+    server_descriptors_check(options->workers, options->connections_max);
     int status = open_places(&service);
     if (status == SERVER_EXIT_DONE)
         status = serve_places(&service);

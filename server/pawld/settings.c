@@ -1,0 +1,324 @@
+#include "server/pawld/settings.h"
+
+#include "fence/bootstrap/bootstrap.h"
+#include "server/loop/driver.h"
+#include "server/loop/worker.h"
+#include "server/pawld/password.h"
+#include "storage/redis/master.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#define AT(member) .at = offsetof(struct pawld_options, member)
+#define COUNTED(member, size)                                                                      \
+    AT(member), .count_at = offsetof(struct pawld_options, member##_count), .max = (size)
+#define FROM_TO(least, most) .min = (least), .max = (most)
+
+static const char *const ask_words[] = {[FENCE_ASK_MAJORITY] = "majority",
+                                        [FENCE_ASK_SPREAD] = "spread",
+                                        [FENCE_ASK_ALL] = "all",
+                                        NULL};
+
+/* In the order of the sample. */
+const struct pawld_setting pawld_settings[] = {
+    {.name = "listen",
+     .argument = "HOST:PORT",
+     .kind = PAWLD_TEXT,
+     .commands = PAWLD_SERVE,
+     AT(listen),
+     .usual = "127.0.0.1:7380",
+     .help = "Where to serve HTTP: an IP address or localhost. :PORT means all addresses of the "
+             "machine. Port 0 takes a free one"},
+    {.name = "host",
+     .argument = "NAME",
+     .kind = PAWLD_TEXTS,
+     .commands = PAWLD_SERVE,
+     COUNTED(http.hosts, SERVER_HOSTS_MAX),
+     .fits = api_site_is_name,
+     .must = "a name such as locks.example.com, without scheme or port",
+     .help = "A name under which clients reach the service, without port; up to 16 times. Requests "
+             "with an IP address or localhost as Host are always served, those with any other name "
+             "are refused"},
+
+    {.name = "data",
+     .argument = "FOLDER",
+     .kind = PAWLD_TEXT,
+     .commands = PAWLD_SERVE,
+     AT(data),
+     .must = "a folder",
+     .help = "Serve from a file in this folder, without any Redis. It is made where it is not "
+             "there. Without --master and --data it is $STATE_DIRECTORY; else /var/lib/pawl for "
+             "root, and pawl-data for others"},
+    {.name = "data",
+     .argument = "FOLDER",
+     .kind = PAWLD_TEXT,
+     .commands = PAWLD_INIT,
+     AT(data),
+     .must = "a folder",
+     .help = "The folder of a fleet that is a file, in place of --master"},
+    {.name = "data",
+     .argument = "FOLDER",
+     .kind = PAWLD_TEXT,
+     .commands = PAWLD_MOVE,
+     .only_option = true,
+     AT(data),
+     .must = "a folder",
+     .help = "The folder of the fleet that is moved. No pawld may serve from it"},
+    {.name = "from",
+     .argument = "URL",
+     .kind = PAWLD_URLS,
+     .commands = PAWLD_MOVE,
+     .only_option = true,
+     COUNTED(from, FENCE_MASTERS_MAX),
+     .help = "A master of the fleet that is moved, as in --master. Give it once for each, in the "
+             "order that the fleet was made with"},
+    {.name = "master",
+     .argument = "URL",
+     .kind = PAWLD_URLS,
+     .commands = PAWLD_EVERY,
+     COUNTED(masters, FENCE_MASTERS_MAX),
+     .help = "A master: redis://[user:password@]host:port, rediss:// in its place for TLS, or "
+             "unix:///path. Give it once for each, in the same order for every pawld and for init"},
+    {.name = "master-password-file",
+     .argument = "FILE",
+     .kind = PAWLD_TEXT,
+     .commands = PAWLD_EVERY,
+     AT(password_file),
+     .help = "The first line of FILE is the password of all masters whose URLs have none. Without "
+             "this setting it is " PAWLD_PASSWORD_VARIABLE " of the environment"},
+    {.name = "master-ca",
+     .argument = "FILE",
+     .kind = PAWLD_TEXT,
+     .commands = PAWLD_EVERY,
+     AT(tls_files.ca),
+     .help = "For rediss://: the authorities whose certificates are believed, in PEM (default: "
+             "those of the system)"},
+    {.name = "master-cert",
+     .argument = "FILE",
+     .kind = PAWLD_TEXT,
+     .commands = PAWLD_EVERY,
+     AT(tls_files.cert),
+     .help = "For rediss://: the certificate that is shown to masters, in PEM, with --master-key"},
+    {.name = "master-key",
+     .argument = "FILE",
+     .kind = PAWLD_TEXT,
+     .commands = PAWLD_EVERY,
+     AT(tls_files.key),
+     .help = "The key of --master-cert, in PEM"},
+
+    {.name = "new",
+     .kind = PAWLD_FLAG,
+     .commands = PAWLD_INIT,
+     .only_option = true,
+     AT(is_new),
+     .help = "This fleet never issued a token: its tokens start at 1"},
+    {.name = "token-floor",
+     .argument = "T",
+     .kind = PAWLD_BIG,
+     .commands = PAWLD_INIT,
+     .only_option = true,
+     AT(token_floor),
+     FROM_TO(0, FENCE_FLOOR_SEEN_MAX),
+     .help =
+         "A majority of this fleet lost its memory: its tokens go on above T, the highest token "
+         "that any guard has seen"},
+    {.name = "token-floor",
+     .argument = "T",
+     .kind = PAWLD_BIG,
+     .commands = PAWLD_MOVE,
+     .only_option = true,
+     AT(token_floor),
+     FROM_TO(0, FENCE_FLOOR_SEEN_MAX),
+     .help = "With --from, where too many masters lost their memory: T is the highest token that "
+             "any guard has seen"},
+    {.name = "max-ttl-ms",
+     .argument = "MS",
+     .kind = PAWLD_NUMBER,
+     .commands = PAWLD_SERVE,
+     AT(ttl_max_ms),
+     FROM_TO(FENCE_TTL_MIN_MS, FENCE_TTL_CEILING_MS),
+     .usual = "300000",
+     .help = "With --data, where that is new: the longest lease that it will ever grant"},
+    {.name = "max-ttl-ms",
+     .argument = "MS",
+     .kind = PAWLD_NUMBER,
+     .commands = PAWLD_INIT,
+     AT(ttl_max_ms),
+     FROM_TO(FENCE_TTL_MIN_MS, FENCE_TTL_CEILING_MS),
+     .help = "The longest lease that this fleet will ever grant (default 300000). With "
+             "--token-floor: the longest lease that it had, if no master remembers it"},
+    {.name = "max-ttl-ms",
+     .argument = "MS",
+     .kind = PAWLD_NUMBER,
+     .commands = PAWLD_MOVE,
+     AT(ttl_max_ms),
+     FROM_TO(FENCE_TTL_MIN_MS, FENCE_TTL_CEILING_MS),
+     .help = "The longest lease that the fleet will grant then. After --data: no shorter than "
+             "before (default: as before)"},
+    {.name = "max-extensions",
+     .argument = "N",
+     .kind = PAWLD_NUMBER,
+     .commands = PAWLD_SERVE,
+     AT(extensions_max),
+     FROM_TO(1, FENCE_EXTENSIONS_CEILING),
+     .usual = "1000000",
+     .help = "With --data, where that is new: how often a grant may be extended, 1 to 1000000000"},
+    {.name = "max-extensions",
+     .argument = "N",
+     .kind = PAWLD_NUMBER,
+     .commands = PAWLD_INIT,
+     AT(extensions_max),
+     FROM_TO(1, FENCE_EXTENSIONS_CEILING),
+     .help = "How often a grant may be extended, 1 to 1000000000 (default 1000000). With "
+             "--token-floor: as before, where a master remembers it"},
+    {.name = "max-extensions",
+     .argument = "N",
+     .kind = PAWLD_NUMBER,
+     .commands = PAWLD_MOVE,
+     AT(extensions_max),
+     FROM_TO(1, FENCE_EXTENSIONS_CEILING),
+     .help = "How often a grant may be extended then, 1 to 1000000000 (default: as before)"},
+    {.name = "max-counters",
+     .argument = "N",
+     .kind = PAWLD_NUMBER,
+     .commands = PAWLD_SERVE,
+     AT(counters_max),
+     FROM_TO(1, FENCE_COUNTERS_CEILING),
+     .usual = "100000",
+     .help = "How many named counters the fleet may have, up to 10000000; another new name is "
+             "refused with 409. Give every pawld the same"},
+
+    {.name = "ask",
+     .argument = "MASTERS",
+     .kind = PAWLD_WORD,
+     .commands = PAWLD_SERVE,
+     AT(ask),
+     .words = ask_words,
+     .usual = "majority",
+     .help =
+         "Which masters a call asks first: majority, the same for all names; spread, a majority "
+         "by the slot of the name; or all. The first two ask others where one is slow or does "
+         "not answer"},
+    {.name = "probe-ms",
+     .argument = "MS",
+     .kind = PAWLD_NUMBER,
+     .commands = PAWLD_SERVE,
+     AT(probe_ms),
+     FROM_TO(STORAGE_PROBE_MIN_MS, STORAGE_PROBE_MAX_MS),
+     .usual = "500",
+     .help = "How long from one probe of a master to the next, 10 to 10000. One that is silent for "
+             "four probes and for two seconds does not vote"},
+    {.name = "workers",
+     .argument = "K",
+     .kind = PAWLD_NUMBER,
+     .commands = PAWLD_SERVE,
+     AT(workers),
+     FROM_TO(1, SERVER_WORKERS_MAX),
+     .help = "How many event loops serve clients, 1 to 64, each with its own connections to the "
+             "masters (default: one for each two cores)"},
+
+    {.name = "max-waiters",
+     .argument = "N",
+     .kind = PAWLD_NUMBER,
+     .commands = PAWLD_SERVE,
+     AT(waiters_max),
+     FROM_TO(0, SERVER_CALLS),
+     .usual = "12288",
+     .help = "How many calls may wait for locks at a time; one more is refused with 429. The "
+             "workers have equal shares, rounded up"},
+    {.name = "max-connections",
+     .argument = "N",
+     .kind = PAWLD_NUMBER,
+     .commands = PAWLD_SERVE,
+     AT(connections_max),
+     FROM_TO(1, API_HTTP_CONNECTIONS_MAX),
+     .usual = "16384",
+     .help = "How many clients may be connected at a time; others wait to be accepted. Fewer where "
+             "the limit of descriptors (ulimit -n) is lower. The workers have equal shares, "
+             "rounded up"},
+    {.name = "idle-timeout-s",
+     .argument = "S",
+     .kind = PAWLD_NUMBER,
+     .commands = PAWLD_SERVE,
+     AT(http.idle_s),
+     FROM_TO(1, API_HTTP_IDLE_MAX_S),
+     .usual = "75",
+     .help = "How long a connection may say nothing between two requests, 1 to 3600 seconds. One "
+             "whose request waits is not idle"},
+    {.name = "head-timeout-ms",
+     .argument = "MS",
+     .kind = PAWLD_NUMBER,
+     .commands = PAWLD_SERVE,
+     AT(http.head_ms),
+     FROM_TO(API_HTTP_WAIT_MIN_MS, API_HTTP_WAIT_MAX_MS),
+     .usual = "10000",
+     .help = "The time for a request's line and headers to arrive, 100 to 3600000"},
+    {.name = "body-timeout-ms",
+     .argument = "MS",
+     .kind = PAWLD_NUMBER,
+     .commands = PAWLD_SERVE,
+     AT(http.body_ms),
+     FROM_TO(API_HTTP_WAIT_MIN_MS, API_HTTP_WAIT_MAX_MS),
+     .usual = "10000",
+     .help = "The time for a request's body to arrive, 100 to 3600000"},
+};
+
+const size_t pawld_settings_count = sizeof(pawld_settings) / sizeof(pawld_settings[0]);
+
+const struct pawld_setting *pawld_setting_find(const char *name, enum pawld_command command)
+{
+    for (size_t i = 0; i < pawld_settings_count; i++)
+        if ((pawld_settings[i].commands & command) && strcmp(pawld_settings[i].name, name) == 0)
+            return &pawld_settings[i];
+    return NULL;
+}
+
+void pawld_setting_variable(const struct pawld_setting *setting,
+                            char ret_variable[static PAWLD_VARIABLE_MAX])
+{
+    const int len = snprintf(ret_variable, PAWLD_VARIABLE_MAX, "PAWL_%s", setting->name);
+    assert(len < PAWLD_VARIABLE_MAX);
+    for (int i = 0; i < len; i++)
+        ret_variable[i] = ret_variable[i] == '-' ? '_' : (char)toupper(ret_variable[i]);
+}
+
+/* ---- the sample ------------------------------------------------------------------------------ */
+
+enum {
+    SAMPLE_WIDTH = 98,
+};
+
+/* As lines of a comment. */
+static void print_comment(const char *text)
+{
+    while (*text) {
+        size_t len = strlen(text);
+        if (len > SAMPLE_WIDTH) {
+            len = SAMPLE_WIDTH;
+            while (len > 0 && text[len] != ' ')
+                len--;
+        }
+        printf("# %.*s\n", (int)len, text);
+        text += len + (text[len] == ' ');
+    }
+}
+
+void pawld_settings_sample(void)
+{
+    print_comment(
+        "The configuration of pawld: pawld --config FILE. A line is: name = value. PAWL_NAME "
+        "of the environment and --name of the command line replace what stands here. Where "
+        "a setting may be given several times, write it once a line. A line has at most "
+        "198 bytes; what follows \" ;\" is a comment. pawld --check --config FILE tells "
+        "mistakes, and what is in force.");
+    for (size_t i = 0; i < pawld_settings_count; i++) {
+        const struct pawld_setting *setting = &pawld_settings[i];
+        if (!(setting->commands & PAWLD_SERVE) || setting->only_option)
+            continue;
+        printf("\n");
+        print_comment(setting->help);
+        printf("#%s = %s\n", setting->name, setting->usual ? setting->usual : "");
+    }
+}
