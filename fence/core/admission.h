@@ -1,7 +1,7 @@
 /* Admission control: which calls wait, before their first request goes out, until the masters owe
  * fewer answers.
  *
- * A master answers within FENCE_MASTER_DEADLINE_US only so much. Further requests would make all
+ * A master answers within the deadline of masters only so much. Further requests would make all
  * answers late. So the core counts the locks that a majority owes answers for, clean-ups included.
  * A call that finds too many waits in a queue, in the order of arrival. Each class has a queue and
  * a limit of its own, so that no class keeps another out:

@@ -150,7 +150,8 @@ static void confirm(struct fence_core *core, struct call *call)
         .group = group ? &group->group : NULL,
     };
     core_ask(core, call, attempt->tally.asked, &request);
-    core_hedge_begin(core, call, attempt->tally.asked, false, fence_round_timeout_us(call->ttl_ms));
+    core_hedge_begin(core, call, attempt->tally.asked, false,
+                     fence_round_timeout_us(core->fleet.deadline_us, call->ttl_ms));
 }
 
 /* Keeps what the counters of the frozen masters are at. */
@@ -179,7 +180,7 @@ void core_attempt_begin(struct fence_core *core, struct call *call)
         return;
     take(core, call, attempt->sent);
     core_hedge_begin(core, call, attempt->sent & ~tries, attempt->tally.spare != 0,
-                     fence_round_timeout_us(call->ttl_ms));
+                     fence_round_timeout_us(core->fleet.deadline_us, call->ttl_ms));
 }
 
 void core_attempt_reply(struct fence_core *core, struct call *call, unsigned i,

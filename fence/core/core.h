@@ -17,15 +17,17 @@
 struct fence_core;
 
 struct fence_config {
-    unsigned masters;    /* N: odd, 1 .. FENCE_MASTERS_MAX */
-    uint32_t calls;      /* calls under way at a time, 1 .. FENCE_CALLS_MAX */
-    uint32_t waiters;    /* acquires among them that may wait; one more is FENCE_EWAITERS */
-    uint32_t extensions; /* cap on the extensions of one grant, in a fleet that names none */
-    uint32_t owed;       /* locks that a majority owes answers for, beyond which calls wait (see
-                          * fence/core/admission.h); 0: FENCE_OWED_MAX */
-    uint32_t counters;   /* named counters beyond which none is made; 0: FENCE_COUNTERS_DEFAULT */
-    enum fence_ask ask;  /* the masters that a call asks first */
-    uint64_t seed;       /* keys the tables against chosen names */
+    unsigned masters;     /* N: odd, 1 .. FENCE_MASTERS_MAX */
+    uint32_t calls;       /* calls under way at a time, 1 .. FENCE_CALLS_MAX */
+    uint32_t waiters;     /* acquires among them that may wait; one more is FENCE_EWAITERS */
+    uint32_t extensions;  /* cap on the extensions of one grant, in a fleet that names none */
+    uint32_t owed;        /* locks that a majority owes answers for, beyond which calls wait (see
+                           * fence/core/admission.h); 0: FENCE_OWED_MAX */
+    uint64_t deadline_us; /* silence after which a master counts as gone, between the two
+                           * FENCE_MASTER_DEADLINE bounds; 0: FENCE_MASTER_DEADLINE_US */
+    uint32_t counters;    /* named counters beyond which none is made; 0: FENCE_COUNTERS_DEFAULT */
+    enum fence_ask ask;   /* the masters that a call asks first */
+    uint64_t seed;        /* keys the tables against chosen names */
 };
 
 /* Allocates all that the core will ever use. FENCE_EINVAL (a bound of @config), FENCE_ENOMEM. */

@@ -180,7 +180,7 @@ static void begin_round(struct fence_core *core, struct call *call)
     core_next_round(core, call);
     fence_counter_call_begin(&call->counting, call->sum, core->fleet.n, first, spare);
     ask_to_count(core, call, first);
-    core_hedge_begin(core, call, first, spare != 0, FENCE_MASTER_DEADLINE_US);
+    core_hedge_begin(core, call, first, spare != 0, core->fleet.deadline_us);
     conclude_count(core, call); /* at once, if too few can be asked */
 }
 

@@ -62,13 +62,15 @@ void core_hedge_tried(struct fence_core *core, unsigned i, uint64_t round,
     struct fence_latency *latency = &core->latencies[i];
     if (round == 0 || latency->tried_round != round || kind == FENCE_REPLY_LOST)
         return;
-    fence_latency_tried(latency, core->now_us - latency->tried_us,
-                        fence_latency_hedge_us(core->latencies, core->fleet.n));
+    fence_latency_tried(
+        latency, core->now_us - latency->tried_us,
+        fence_latency_hedge_us(core->latencies, core->fleet.n, core->fleet.deadline_us));
 }
 
 static uint64_t hedge_due_us(const struct fence_core *core, const struct call *call)
 {
-    uint64_t hedge_us = fence_latency_hedge_us(core->latencies, core->fleet.n);
+    uint64_t hedge_us =
+        fence_latency_hedge_us(core->latencies, core->fleet.n, core->fleet.deadline_us);
     uint64_t part_us = call->timeout_us / FENCE_HEDGE_ROUND_PART;
     uint64_t due_us = core->now_us + (hedge_us < part_us ? hedge_us : part_us);
     return due_us < call->round_ends_us ? due_us : call->round_ends_us;

@@ -41,7 +41,7 @@ static int init_tables(struct fence_core *core, const struct fence_config *confi
 int fence_core_new(const struct fence_config *config, struct fence_core **ret_core)
 {
     if (config->masters % 2 == 0 || config->masters > FENCE_MASTERS_MAX || config->calls == 0 ||
-        config->calls > FENCE_CALLS_MAX)
+        config->calls > FENCE_CALLS_MAX || config->deadline_us > FENCE_MASTER_DEADLINE_MAX_US)
         return FENCE_EINVAL;
     struct fence_core *core = calloc(1, sizeof(*core));
     if (!core)
@@ -50,6 +50,8 @@ int fence_core_new(const struct fence_config *config, struct fence_core **ret_co
     if (core->config.counters == 0)
         core->config.counters = FENCE_COUNTERS_DEFAULT;
     fence_fleet_init(&core->fleet, config->masters);
+    if (config->deadline_us > 0)
+        core->fleet.deadline_us = config->deadline_us;
 
     int error = FENCE_ENOMEM;
     core->calls = calloc(config->calls, sizeof(*core->calls));

@@ -26,10 +26,11 @@ static enum fence_request_kind request_for(enum fence_call_kind kind)
     }
 }
 
-static uint64_t timeout_us(const struct call *call)
+static uint64_t timeout_us(const struct fence_core *core, const struct call *call)
 {
-    return call->kind == FENCE_CALL_EXTEND ? fence_round_timeout_us(call->ttl_ms)
-                                           : FENCE_MASTER_DEADLINE_US;
+    return call->kind == FENCE_CALL_EXTEND
+               ? fence_round_timeout_us(core->fleet.deadline_us, call->ttl_ms)
+               : core->fleet.deadline_us;
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */
@@ -146,7 +147,7 @@ void core_quorum_call_admitted(struct fence_core *core, struct call *call)
     call->join_tag = core_random(core);
     ask_masters(core, call, first);
     core_hedge_begin(core, call, first, spare != 0 || call->kind == FENCE_CALL_EXTEND,
-                     timeout_us(call));
+                     timeout_us(core, call));
     conclude_round(core, call); /* at once, if too few can be asked */
 }
 

@@ -15,20 +15,21 @@ void fence_audit_init(struct fence_audit *audit, unsigned n)
     assert(n >= 1 && n <= FENCE_MASTERS_MAX);
     memset(audit, 0, sizeof(*audit));
     audit->n = n;
+    audit->deadline_us = FENCE_MASTER_DEADLINE_US;
 }
 
 /* The next reading is compared with one that took little time. A slow one would hide a step in its
  * uncertainty. */
-static void keep_if_quick(struct fence_audited *master, const struct fence_clock_reading *clock)
+static void keep_if_quick(struct fence_audited *master, const struct fence_clock_reading *clock,
+                          uint64_t deadline_us)
 {
-    if (master->clock.theirs_us == 0 ||
-        clock->after_us - clock->before_us <= FENCE_MASTER_DEADLINE_US)
+    if (master->clock.theirs_us == 0 || clock->after_us - clock->before_us <= deadline_us)
         master->clock = *clock;
 }
 
 /* A step is seen once, between two probes, but keys go on expiring by it: so it stays on show. */
-static uint32_t judge_clock(struct fence_audited *master, const struct fence_clock_reading *clock,
-                            uint64_t now_us)
+static uint32_t judge_clock(const struct fence_audit *audit, struct fence_audited *master,
+                            const struct fence_clock_reading *clock, uint64_t now_us)
 {
     if (clock->theirs_us != 0) {
         int64_t strayed_us =
@@ -37,7 +38,7 @@ static uint32_t judge_clock(struct fence_audited *master, const struct fence_clo
             master->strayed_us = strayed_us;
             master->strayed_until_us = now_us + FENCE_AUDIT_CLOCK_SHOWN_US;
         }
-        keep_if_quick(master, clock);
+        keep_if_quick(master, clock, audit->deadline_us);
     }
     return bit(FENCE_FINDING_CLOCK, now_us < master->strayed_until_us);
 }
@@ -67,6 +68,6 @@ void fence_audit_probed(struct fence_audit *audit, unsigned i, const struct fenc
     master->words = facts->finding_words;
     master->full = facts->full;
     master->findings = facts->findings | bit(FENCE_FINDING_REPLICAS, facts->replicas > 0) |
-                       judge_clock(master, &facts->clock, now_us);
+                       judge_clock(audit, master, &facts->clock, now_us);
     audit->same_host = sharing_a_host(audit);
 }

@@ -40,11 +40,13 @@ struct fence_audited {
 
 struct fence_audit {
     unsigned n;
-    uint32_t same_host; /* the set of masters that share a machine with another */
+    uint64_t deadline_us; /* a reading of a clock that took longer is a slow one */
+    uint32_t same_host;   /* the set of masters that share a machine with another */
     struct fence_audited master[FENCE_MASTERS_MAX];
 };
 
-/* Of @n masters, 1 .. FENCE_MASTERS_MAX, none of them probed. */
+/* Of @n masters, 1 .. FENCE_MASTERS_MAX, none of them probed. The deadline is
+ * FENCE_MASTER_DEADLINE_US; a caller may set another. */
 void fence_audit_init(struct fence_audit *audit, unsigned n);
 
 /* Master @i was probed, in a handshake or on a connection that stands, and @facts were found.

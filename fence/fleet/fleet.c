@@ -13,6 +13,7 @@ void fence_fleet_init(struct fence_fleet *fleet, unsigned n)
     assert(n % 2 == 1 && n <= FENCE_MASTERS_MAX);
     memset(fleet, 0, sizeof(*fleet));
     fleet->n = n;
+    fleet->deadline_us = FENCE_MASTER_DEADLINE_US;
     for (unsigned i = 0; i < n; i++)
         fleet->master[i].reason = FENCE_REASON_CONNECTING;
 }
@@ -307,20 +308,20 @@ uint32_t fence_fleet_owed(const struct fence_fleet *fleet, bool groups)
 }
 
 /* When a silent master is given up: at once where it owes too much, though it may still answer. */
-static uint64_t silence_us(const struct fence_master *master)
+static uint64_t silence_us(const struct fence_master *master, uint64_t deadline_us)
 {
     if (master->in_flight == 0)
         return FENCE_NEVER;
     if (master->in_flight > FENCE_IN_FLIGHT_MAX)
         return master->progress_us;
-    return master->progress_us + FENCE_MASTER_DEADLINE_US;
+    return master->progress_us + deadline_us;
 }
 
 uint64_t fence_fleet_deadline(const struct fence_fleet *fleet)
 {
     uint64_t first_us = FENCE_NEVER;
     for (unsigned i = 0; i < fleet->n; i++) {
-        uint64_t due_us = silence_us(&fleet->master[i]);
+        uint64_t due_us = silence_us(&fleet->master[i], fleet->deadline_us);
         if (due_us < first_us)
             first_us = due_us;
     }
@@ -331,7 +332,7 @@ uint32_t fence_fleet_silent(const struct fence_fleet *fleet, uint64_t now_us)
 {
     uint32_t set = 0;
     for (unsigned i = 0; i < fleet->n; i++) {
-        if (now_us >= silence_us(&fleet->master[i]))
+        if (now_us >= silence_us(&fleet->master[i], fleet->deadline_us))
             set |= fence_set_of(i);
     }
     return set;

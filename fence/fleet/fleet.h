@@ -148,6 +148,7 @@ struct fence_master {
 
 struct fence_fleet {
     unsigned n;                          /* masters, odd */
+    uint64_t deadline_us;                /* silence after which a master counts as gone */
     char fleet_id[FENCE_ID_HEX_LEN + 1]; /* "" until a majority named one */
     uint32_t ttl_max_ms;                 /* the fleet's; 0 until then */
     uint32_t extensions_max;             /* the fleet's; 0: it names none */
@@ -156,7 +157,8 @@ struct fence_fleet {
     struct fence_master master[FENCE_MASTERS_MAX];
 };
 
-/* @n is odd, 1 .. FENCE_MASTERS_MAX. */
+/* @n is odd, 1 .. FENCE_MASTERS_MAX. The deadline is FENCE_MASTER_DEADLINE_US; a caller may set
+ * another. */
 void fence_fleet_init(struct fence_fleet *fleet, unsigned n);
 
 /* A handshake with master @i ended with @facts (copied): what they say of the fleet is taken up,
@@ -202,7 +204,7 @@ uint32_t fence_fleet_owed(const struct fence_fleet *fleet, bool groups);
 bool fence_fleet_ready(const struct fence_fleet *fleet);
 
 /* Book-keeping of requests, each about @locks locks, for admission and for the silence deadline. A
- * master is silent if it owes replies and gave none for FENCE_MASTER_DEADLINE_US. */
+ * master is silent if it owes replies and gave none for @deadline_us of the fleet. */
 void fence_fleet_sent(struct fence_fleet *fleet, unsigned i, unsigned locks, uint64_t now_us);
 void fence_fleet_answered(struct fence_fleet *fleet, unsigned i, unsigned locks, uint64_t now_us);
 uint64_t fence_fleet_deadline(const struct fence_fleet *fleet); /* FENCE_NEVER: none */

@@ -80,10 +80,10 @@ static uint64_t expected_us(const struct fence_latency *latency)
 }
 
 /* The majority-th shortest, so that slow masters make nobody wait longer. */
-uint64_t fence_latency_hedge_us(const struct fence_latency *each, unsigned n)
+uint64_t fence_latency_hedge_us(const struct fence_latency *each, unsigned n, uint64_t deadline_us)
 {
     assert(n > 0 && n <= FENCE_MASTERS_MAX);
-    uint64_t least_us = FENCE_HEDGE_MOST_US;
+    uint64_t least_us = deadline_us * FENCE_HEDGE_MOST_PERCENT / 100;
     for (unsigned i = 0; i < n; i++) {
         unsigned shorter = 0;
         for (unsigned j = 0; j < n; j++)

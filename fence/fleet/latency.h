@@ -40,8 +40,9 @@ bool fence_latency_try(struct fence_latency *latency, uint64_t now_us);
 void fence_latency_tried(struct fence_latency *latency, uint64_t took_us, uint64_t hedge_us);
 
 /* When a call is hedged, after it was asked: well beyond what the quickest masters that make a
- * majority take. @each has @n elements, one a master. */
-uint64_t fence_latency_hedge_us(const struct fence_latency *each, unsigned n);
+ * majority take. @each has @n elements, one a master; @deadline_us is when a silent one counts as
+ * gone. */
+uint64_t fence_latency_hedge_us(const struct fence_latency *each, unsigned n, uint64_t deadline_us);
 
 /* The set of slow masters. Empty where so many are slow that a majority is not: then the load is to
  * blame. */

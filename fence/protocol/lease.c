@@ -15,8 +15,8 @@ uint64_t fence_quarantine_us(uint32_t ttl_max_ms)
     return ttl_max_ms * UINT64_C(1010) + 2000;
 }
 
-uint64_t fence_round_timeout_us(uint32_t ttl_ms)
+uint64_t fence_round_timeout_us(uint64_t deadline_us, uint32_t ttl_ms)
 {
     uint64_t tenth_us = (uint64_t)ttl_ms * 100;
-    return tenth_us < FENCE_MASTER_DEADLINE_US ? tenth_us : FENCE_MASTER_DEADLINE_US;
+    return tenth_us < deadline_us ? tenth_us : deadline_us;
 }

@@ -28,8 +28,8 @@ int64_t fence_validity_us(uint32_t ttl_ms, uint64_t began_us, uint64_t now_us);
  * from when no earlier vote of that master can still help a client. */
 uint64_t fence_quarantine_us(uint32_t ttl_max_ms);
 
-/* How long one call waits for one master. It is the master deadline, or a tenth of the TTL if that
- * is less: one slow master must not use up a short lease. */
-uint64_t fence_round_timeout_us(uint32_t ttl_ms);
+/* How long one call waits for one master. It is the deadline of masters, or a tenth of the TTL if
+ * that is less: one slow master must not use up a short lease. */
+uint64_t fence_round_timeout_us(uint64_t deadline_us, uint32_t ttl_ms);
 
 #endif

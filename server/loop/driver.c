@@ -14,7 +14,7 @@
 #include <string.h>
 
 enum {
-    LONG_SLEEP_US = FENCE_MASTER_DEADLINE_US / 2,
+    LONG_SLEEPS = 2, /* make a deadline of masters */
     SETTLED_MS = 2 * STORAGE_HANDSHAKE_DEADLINE_MS,
 };
 
@@ -341,7 +341,8 @@ static void after_poll(uv_check_t *check)
 {
     struct server_driver *driver = check->data;
     unsigned ticks = 0;
-    bool slept_long = server_clock_us() - driver->slept_from_us > LONG_SLEEP_US;
+    bool slept_long = server_clock_us() - driver->slept_from_us >
+                      UINT64_C(1000) * driver->config.deadline_ms / LONG_SLEEPS;
     driver->looks_again = slept_long && !driver->looks_again;
     if (driver->looks_again) {
         set_timer(driver, true);
@@ -419,6 +420,7 @@ static int new_masters(struct server_driver *driver)
         .rejoin = on_rejoin,
     };
     server_audit_init(&driver->audit, driver->config.places.n, driver->config.tells_audit);
+    driver->audit.found.deadline_us = UINT64_C(1000) * driver->config.deadline_ms;
     return server_masters_new(driver->config.loop, &driver->config.places, driver->config.probe_ms,
                               &events, driver->masters);
 }
@@ -447,6 +449,7 @@ int server_driver_new(const struct server_driver_config *config, struct server_d
         .calls = config->calls,
         .waiters = config->waiters,
         .extensions = FENCE_EXTENSIONS_MAX,
+        .deadline_us = UINT64_C(1000) * config->deadline_ms,
         .counters = config->counters,
         .ask = config->ask,
         .seed = server_random_u64(&driver->random),

@@ -20,7 +20,8 @@ enum {
 struct server_driver_config {
     uv_loop_t *loop;
     struct server_places places;
-    unsigned probe_ms; /* from one probe of a master to the next; 0: as often as is usual */
+    unsigned deadline_ms; /* silence after which a master counts as gone */
+    unsigned probe_ms;    /* from one probe of a master to the next; 0: as often as is usual */
     enum fence_ask ask;
     uint32_t calls;    /* under way at a time, up to SERVER_CALLS; one more is turned away */
     uint32_t waiters;  /* acquires among them that may wait */

@@ -231,6 +231,7 @@ static int start_driver(struct server_worker *worker)
     const struct server_driver_config config = {
         .loop = &worker->loop,
         .places = worker->config.places,
+        .deadline_ms = worker->config.deadline_ms,
         .probe_ms = worker->config.probe_ms,
         .ask = worker->config.ask,
         .calls = share(worker, SERVER_CALLS),

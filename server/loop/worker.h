@@ -30,7 +30,8 @@ struct server_worker_config {
     const char *listen;
     const struct server_http_options *http;
     struct server_places places;
-    unsigned probe_ms; /* from one probe of a master to the next */
+    unsigned deadline_ms; /* silence after which a master counts as gone */
+    unsigned probe_ms;    /* from one probe of a master to the next */
     enum fence_ask ask;
     uint32_t connections_max;       /* of clients, */
     uint32_t waiters_max;           /* of the process, like all bounds: a worker has its share */

@@ -260,6 +260,7 @@ int pawld_read_serve_options(int argc, char **argv, struct pawld_options *ret_op
     *ret_options = (struct pawld_options){
         .listen = "127.0.0.1:7380",
         .workers = default_workers(),
+        .deadline_ms = FENCE_MASTER_DEADLINE_US / 1000,
         .probe_ms = STORAGE_PROBE_MS,
         .waiters_max = SERVER_WAITERS,
         .counters_max = FENCE_COUNTERS_DEFAULT,

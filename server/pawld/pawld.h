@@ -41,6 +41,7 @@ struct pawld_options {
     struct storage_tls
         *tls;             /* made of these where a master needs it; lives as long as the process */
     unsigned workers;     /* serve: 1 .. SERVER_WORKERS_MAX */
+    unsigned deadline_ms; /* serve: silence after which a master counts as gone */
     unsigned probe_ms;    /* serve: from one probe of a master to the next */
     enum fence_ask ask;   /* serve: which masters a call asks first */
     bool moves;           /* move: --data or --from, and --master */

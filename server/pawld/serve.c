@@ -83,6 +83,7 @@ static int make_workers(struct service *service, const char *listen)
             .listen = listen,
             .http = &options->http,
             .places = service->places,
+            .deadline_ms = options->deadline_ms,
             .probe_ms = options->probe_ms,
             .ask = options->ask,
             .connections_max = options->connections_max,

@@ -201,6 +201,16 @@ const struct pawld_setting pawld_settings[] = {
          "Which masters a call asks first: majority, the same for all names; spread, a majority "
          "by the slot of the name; or all. The first two ask others where one is slow or does "
          "not answer"},
+    {.name = "master-deadline-ms",
+     .argument = "MS",
+     .kind = PAWLD_NUMBER,
+     .commands = PAWLD_SERVE,
+     AT(deadline_ms),
+     FROM_TO(FENCE_MASTER_DEADLINE_MIN_US / 1000, FENCE_MASTER_DEADLINE_MAX_US / 1000),
+     .usual = "50",
+     .help = "How long a master that owes an answer may be silent until it counts as gone, 5 to "
+             "5000. Masters in regions that lie far apart need several round trips. A call of a "
+             "short lease waits for a tenth of that at most"},
     {.name = "probe-ms",
      .argument = "MS",
      .kind = PAWLD_NUMBER,

@@ -21,7 +21,7 @@ enum {
 /* A round lasts until its timeout, an attempt has two rounds, and then the first looks again. */
 static uint64_t longest_sleep_us(const struct sim_call *first)
 {
-    return 2 * fence_round_timeout_us(first->ttl_ms) + LOOK_US;
+    return 2 * fence_round_timeout_us(FENCE_MASTER_DEADLINE_US, first->ttl_ms) + LOOK_US;
 }
 
 /* Where all goes well it sleeps until word comes or the lease ends: words are under way for less
@@ -30,17 +30,19 @@ static uint64_t calm_sleep_us(const struct sim_world *world, const struct sim_ca
 {
     uint64_t drift_us =
         fence_quarantine_us(world->plan.ttl_high_ms) - world->plan.ttl_high_ms * UINT64_C(1000);
-    return 2 * fence_round_timeout_us(first->ttl_ms) + RETRY_US + FIRST_LOOK_US + LEASE_END_US +
-           drift_us;
+    return 2 * fence_round_timeout_us(FENCE_MASTER_DEADLINE_US, first->ttl_ms) + RETRY_US +
+           FIRST_LOOK_US + LEASE_END_US + drift_us;
 }
 
 /* Where masters may owe little, the first of a line waits for all other calls as well. */
 static uint64_t admission_us(const struct sim_world *world)
 {
     const struct sim_plan *plan = &world->plan;
-    return plan->owed > 0 ? FENCE_ADMISSION_US + (uint64_t)plan->calls * ROUNDS_OF_A_CALL *
-                                                     fence_round_timeout_us(plan->ttl_high_ms)
-                          : 0;
+    return plan->owed > 0
+               ? FENCE_ADMISSION_US +
+                     (uint64_t)plan->calls * ROUNDS_OF_A_CALL *
+                         fence_round_timeout_us(FENCE_MASTER_DEADLINE_US, plan->ttl_high_ms)
+               : 0;
 }
 
 /* @local_us by the clock of server @s, in true time. */
@@ -157,7 +159,8 @@ void sim_waking_check_group(struct sim_world *world, const struct sim_call *call
 /* Its attempt may have begun just before its time was over. */
 void sim_waking_check_end(struct sim_world *world, const struct sim_call *call)
 {
-    uint64_t local_us = call->wait_ms * UINT64_C(1000) + 2 * fence_round_timeout_us(call->ttl_ms);
+    uint64_t local_us = call->wait_ms * UINT64_C(1000) +
+                        2 * fence_round_timeout_us(FENCE_MASTER_DEADLINE_US, call->ttl_ms);
     uint64_t end_us =
         awake_us(world, call->server, call->came_us) + true_span_us(world, call->server, local_us);
     if (call->wait_ms > 0 && world->now_us > end_us)

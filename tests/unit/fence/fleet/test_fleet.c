@@ -258,6 +258,9 @@ static void silence_is_counted_from_the_last_progress(void **state)
     fence_fleet_sent(&fleet, 1, 1, 1000);
     fence_fleet_sent(&fleet, 1, 1, 9000); /* asking again does not put the deadline off */
     assert_int_equal(fence_fleet_deadline(&fleet), 1000 + FENCE_MASTER_DEADLINE_US);
+    fleet.deadline_us = FENCE_MASTER_DEADLINE_MAX_US;
+    assert_int_equal(fence_fleet_deadline(&fleet), 1000 + FENCE_MASTER_DEADLINE_MAX_US);
+    fleet.deadline_us = FENCE_MASTER_DEADLINE_US;
     fence_fleet_answered(&fleet, 1, 1, 20000);
     uint64_t deadline_us = 20000 + FENCE_MASTER_DEADLINE_US;
     assert_int_equal(fence_fleet_deadline(&fleet), deadline_us);

@@ -4,6 +4,7 @@
 enum {
     NOW_US = 5000000,
     WAITED_US = 3000,
+    HEDGE_MOST_US = FENCE_MASTER_DEADLINE_US * FENCE_HEDGE_MOST_PERCENT / 100,
 };
 
 static void answer(struct fence_latency *latency, uint64_t took_us, unsigned times)
@@ -42,7 +43,8 @@ static void first_answer_is_the_mean_and_half_of_it_the_deviation(void **state)
     fence_latency_answered(&latency, 800);
     assert_int_equal(latency.mean_us, 800);
     assert_int_equal(latency.deviation_us, 400);
-    assert_int_equal(fence_latency_hedge_us(&latency, 1), 2 * (800 + 4 * 400));
+    assert_int_equal(fence_latency_hedge_us(&latency, 1, FENCE_MASTER_DEADLINE_US),
+                     2 * (800 + 4 * 400));
 }
 
 static void mean_follows_what_is_measured(void **state)
@@ -62,10 +64,11 @@ static void nothing_known_is_the_longest_delay(void **state)
 {
     (void)state;
     struct fence_latency each[5] = {{0}};
-    assert_int_equal(fence_latency_hedge_us(each, 5), FENCE_HEDGE_MOST_US);
+    assert_int_equal(fence_latency_hedge_us(each, 5, FENCE_MASTER_DEADLINE_US), HEDGE_MOST_US);
     each[0] = steady(100);
     each[4] = steady(100);
-    assert_int_equal(fence_latency_hedge_us(each, 5), FENCE_HEDGE_MOST_US); /* of too few */
+    assert_int_equal(fence_latency_hedge_us(each, 5, FENCE_MASTER_DEADLINE_US),
+                     HEDGE_MOST_US); /* of too few */
 }
 
 /* Else only quick answers would count, and the delay would shrink until all calls are hedged. */
@@ -73,12 +76,12 @@ static void delay_grows_with_what_comes_too_late(void **state)
 {
     (void)state;
     struct fence_latency latency = steady(2000);
-    uint64_t before_us = fence_latency_hedge_us(&latency, 1);
+    uint64_t before_us = fence_latency_hedge_us(&latency, 1, FENCE_MASTER_DEADLINE_US);
     fence_latency_missed(&latency, before_us, NOW_US);
-    assert_true(fence_latency_hedge_us(&latency, 1) > before_us);
+    assert_true(fence_latency_hedge_us(&latency, 1, FENCE_MASTER_DEADLINE_US) > before_us);
     latency = steady(2000);
     fence_latency_answered_late(&latency, 9000);
-    assert_true(fence_latency_hedge_us(&latency, 1) > before_us);
+    assert_true(fence_latency_hedge_us(&latency, 1, FENCE_MASTER_DEADLINE_US) > before_us);
     assert_int_equal(latency.misses, 0);
 }
 
@@ -86,9 +89,10 @@ static void delay_is_never_shorter_or_longer_than_its_bounds(void **state)
 {
     (void)state;
     struct fence_latency quick = steady(10);
-    assert_int_equal(fence_latency_hedge_us(&quick, 1), FENCE_HEDGE_LEAST_US);
-    struct fence_latency lame = steady(UINT64_C(10) * FENCE_HEDGE_MOST_US);
-    assert_int_equal(fence_latency_hedge_us(&lame, 1), FENCE_HEDGE_MOST_US);
+    assert_int_equal(fence_latency_hedge_us(&quick, 1, FENCE_MASTER_DEADLINE_US),
+                     FENCE_HEDGE_LEAST_US);
+    struct fence_latency lame = steady(UINT64_C(10) * HEDGE_MOST_US);
+    assert_int_equal(fence_latency_hedge_us(&lame, 1, FENCE_MASTER_DEADLINE_US), HEDGE_MOST_US);
 }
 
 static void delay_is_twice_what_the_quickest_majority_takes(void **state)
@@ -97,9 +101,11 @@ static void delay_is_twice_what_the_quickest_majority_takes(void **state)
     struct fence_latency each[5] = {
         steady(9000), steady(3000), steady(9000), steady(2000), steady(4000),
     };
-    assert_in_range(fence_latency_hedge_us(each, 5), 8000 - 20, 8000 + 200);
+    assert_in_range(fence_latency_hedge_us(each, 5, FENCE_MASTER_DEADLINE_US), 8000 - 20,
+                    8000 + 200);
     each[4] = (struct fence_latency){0};
-    assert_in_range(fence_latency_hedge_us(each, 5), 18000 - 20, 18000 + 200);
+    assert_in_range(fence_latency_hedge_us(each, 5, FENCE_MASTER_DEADLINE_US), 18000 - 20,
+                    18000 + 200);
 }
 
 /* ---- slow masters ---------------------------------------------------------------------------- */

@@ -54,16 +54,19 @@ static void longest_ttl_does_not_overflow(void **state)
 static void patience_is_a_tenth_of_a_short_ttl(void **state)
 {
     (void)state;
-    assert_int_equal(fence_round_timeout_us(100), 10000);
-    assert_int_equal(fence_round_timeout_us(499), 49900);
+    assert_int_equal(fence_round_timeout_us(FENCE_MASTER_DEADLINE_US, 100), 10000);
+    assert_int_equal(fence_round_timeout_us(FENCE_MASTER_DEADLINE_US, 499), 49900);
 }
 
 static void patience_is_never_more_than_the_master_deadline(void **state)
 {
     (void)state;
-    assert_int_equal(fence_round_timeout_us(500), FENCE_MASTER_DEADLINE_US);
-    assert_int_equal(fence_round_timeout_us(30000), FENCE_MASTER_DEADLINE_US);
-    assert_int_equal(fence_round_timeout_us(UINT32_MAX), FENCE_MASTER_DEADLINE_US);
+    assert_int_equal(fence_round_timeout_us(FENCE_MASTER_DEADLINE_US, 500),
+                     FENCE_MASTER_DEADLINE_US);
+    assert_int_equal(fence_round_timeout_us(FENCE_MASTER_DEADLINE_US, 30000),
+                     FENCE_MASTER_DEADLINE_US);
+    assert_int_equal(fence_round_timeout_us(FENCE_MASTER_DEADLINE_US, UINT32_MAX),
+                     FENCE_MASTER_DEADLINE_US);
 }
 
 static const struct CMUnitTest cases[] = {
