@@ -10,6 +10,9 @@ enum {
                                  * its bytes */
     API_HTTP_HEAD_MAX = 5 * 1024 + 512, /* for a request's head, by that reckoning; more is 431. The
                                          * rest is for the answer's */
+    API_HTTP_SEND_BUFFER = 64 * 1024,   /* bytes of answers that the kernel keeps of a connection
+                                         * (and as many for itself). Of a client that never reads it
+                                         * would keep megabytes (tcp(7), tcp_wmem) */
     API_HTTP_DRAIN_MAX = 1024 * 1024,   /* of a body that is too large, so much is read and dropped,
                                          * so that the client gets to see its 413 */
 };

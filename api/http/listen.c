@@ -1,5 +1,6 @@
 #include "api/http/listen.h"
 
+#include "api/http/limits.h"
 #include "fence/protocol/decimal.h"
 
 #include <errno.h>
@@ -74,7 +75,9 @@ static int open_at(const struct addrinfo *info, bool reuse_port, bool both)
         return -1;
     const int on = 1;
     const int off = 0;
+    const int buffer = API_HTTP_SEND_BUFFER; /* of each connection that is accepted there */
     if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
+        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer)) < 0 ||
         (both && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) < 0) ||
         (reuse_port && setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) < 0) ||
         bind(fd, info->ai_addr, info->ai_addrlen) < 0 || listen(fd, BACKLOG) < 0) {

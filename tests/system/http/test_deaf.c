@@ -1,0 +1,81 @@
+/* A client that asks and never reads: what it costs the kernel of the service has a bound. */
+#include "api/http/limits.h"
+#include "tests/lib/case.h"
+#include "tests/system/calls.h"
+#include "tests/system/fleet.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define FLEET_REQUEST "GET /v1/fleet HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+enum {
+    QUIET_MS = 500, /* nothing more can be sent for so long: the service takes no more */
+    SEND_BUFFER_MAX = 2 * API_HTTP_SEND_BUFFER + 65536, /* the kernel's own part, and one segment */
+};
+
+static uint16_t local_port(int fd)
+{
+    struct sockaddr_in address;
+    socklen_t len = sizeof(address);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &len), 0);
+    return ntohs(address.sin_port);
+}
+
+/* Bytes that the kernel keeps to send from @port to @peer (proc(5), /proc/net/tcp). */
+static unsigned long unsent(uint16_t port, uint16_t peer)
+{
+    char line[512];
+    unsigned long bytes = 0;
+    bool found = false;
+    FILE *file = fopen("/proc/net/tcp", "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof(line), file)) {
+        unsigned local = 0, remote = 0, state = 0;
+        unsigned long queue = 0;
+        if (sscanf(line, " %*d: %*8x:%x %*8x:%x %x %lx:", &local, &remote, &state, &queue) != 4 ||
+            local != port || remote != peer)
+            continue;
+        bytes = queue;
+        found = true;
+    }
+    (void)fclose(file);
+    assert_true(found);
+    return bytes;
+}
+
+/* Sends requests until nobody takes more. */
+static void ask_until_nothing_is_taken(int fd)
+{
+    struct pollfd writable = {.fd = fd, .events = POLLOUT};
+    while (poll(&writable, 1, QUIET_MS) > 0) {
+        assert_false(writable.revents & (POLLERR | POLLHUP));
+        (void)!send(fd, FLEET_REQUEST, sizeof(FLEET_REQUEST) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+    }
+}
+
+static void client_that_never_reads_costs_a_bounded_buffer(void **state)
+{
+    (void)state;
+    const uint16_t port = pawld_start_new(fleet).port;
+    struct http *deaf = http_connect(port);
+    const int least = 1;
+    assert_int_equal(setsockopt(http_fd(deaf), SOL_SOCKET, SO_RCVBUF, &least, sizeof(least)), 0);
+    ask_until_nothing_is_taken(http_fd(deaf));
+    const unsigned long bytes = unsent(port, local_port(http_fd(deaf)));
+    assert_in_range(bytes, 1, SEND_BUFFER_MAX);
+
+    struct grant grant = call_grant(port, "others", NULL); /* are served */
+    call_give_back(port, "others", &grant);
+    http_close(deaf);
+}
+
+static const struct CMUnitTest cases[] = {
+    FLEET_CASE(client_that_never_reads_costs_a_bounded_buffer, 3, REDIS_VOLATILE),
+};
+
+CASE_MAIN(cases, NULL, NULL)
