@@ -153,6 +153,19 @@ def attacked:
                 $attacked.attack.groups_refused, $attacked.attack.groups_unavailable]))
     | table;
 
+def crowded:
+    def of($what): map(select(.what == $what));
+    [["persistence", "calm", "crowded", "p50 ratio", "p99 ratio", "lazy clients", "still held",
+      "opened anew"]]
+    + (group_by([.persistence, .round])
+       | map((of("calm")[0]) as $calm | (of("crowded")[0]) as $crowded
+             | [$calm.persistence, ($calm.acquire_us | latencies), ($crowded.acquire_us | latencies),
+                ratio($crowded.acquire_us.p50; $calm.acquire_us.p50; 2),
+                ratio($crowded.acquire_us.p99; $calm.acquire_us.p99; 2),
+                ($crowded.attack.lazy | commas), ($crowded.attack.lazy_held | commas),
+                ($crowded.attack.lazy_reopened | commas)]))
+    | table;
+
 def imports:
     [["locks held", "what happened", "clients at work", "ms until it votes"]]
     + map([(.locks | commas), .what, .clients, (.ms | commas)])
@@ -222,6 +235,8 @@ def by_part($kinds; kind; value; $digits):
             of("waiters"); waiters),
     section("Acquire while the service is attacked, p50 / p99 in microseconds";
             of("attacked"); attacked),
+    section("Acquire while many clients are slow, deaf or idle, p50 / p99 in microseconds";
+            of("crowded"); crowded),
     section("How long a master that forgot is out, three masters";
             of("import"); imports),
     section("CPU microseconds of a pair, \(of("cpu")[0].connections) clients";

@@ -3,9 +3,10 @@
  *
  * Opens connections that send half a head and nothing more, and connections that send a chunked
  * body whose chunk-size line does not end. Some clients take and release 64 locks at once, over and
- * over. Whatever the service does with a connection is right; one that it ended is not opened anew.
- * Prints one line of JSON: how many connections were made, how many the service still held at the
- * end, and what the groups were answered. */
+ * over. Others are lazy (tests/bench/lazy.h). Whatever the service does with a connection is right;
+ * one that it ended is not opened anew. Prints one line of JSON: how many connections were made,
+ * how many the service still held at the end, and what the groups were answered. */
+#include "tests/bench/lazy.h"
 #include "tests/bench/outside.h"
 #include "tests/lib/answer.h"
 #include "tests/lib/clock.h"
@@ -33,6 +34,7 @@ enum {
     INPUT_MAX = 16 * 1024,
     REQUEST_MAX = 4096,
     LOCK_ID_MAX = 64,
+    SECOND_US = 1000000,
 };
 
 static struct {
@@ -40,6 +42,7 @@ static struct {
     unsigned spinning;
     unsigned half_heads;
     unsigned groups;
+    struct lazy_counts lazy;
     unsigned seconds;
     uint64_t end_us;
     atomic_uint granted;
@@ -178,6 +181,11 @@ static void raise_descriptors(unsigned wanted)
         err(1, "setrlimit");
 }
 
+static unsigned count_lazy(void)
+{
+    return attack.lazy.slow + attack.lazy.deaf + attack.lazy.idle;
+}
+
 static void run(void)
 {
     static int fds[CONNECTIONS_MAX];
@@ -193,6 +201,12 @@ static void run(void)
     }
     for (unsigned i = 0; i < count; i++)
         fds[i] = i < attack.spinning ? open_spinning() : open_half_head();
+    lazy_begin(attack.port, &attack.lazy);
+    for (uint64_t due_us = clock_us(); due_us < attack.end_us; due_us += SECOND_US) {
+        while (clock_us() < due_us)
+            usleep(10 * 1000);
+        lazy_second();
+    }
     while (clock_us() < attack.end_us)
         usleep(10 * 1000);
     for (unsigned i = 0; i < attack.groups; i++)
@@ -200,8 +214,9 @@ static void run(void)
     for (unsigned i = 0; i < count; i++)
         held += is_held(fds[i]);
     printf("{\"connections\":%u,\"held\":%u,\"groups_granted\":%u,\"groups_refused\":%u,"
-           "\"groups_unavailable\":%u}\n",
-           count, held, attack.granted, attack.refused, attack.unavailable);
+           "\"groups_unavailable\":%u,\"lazy\":%u,\"lazy_held\":%u,\"lazy_reopened\":%u}\n",
+           count, held, attack.granted, attack.refused, attack.unavailable, count_lazy(),
+           lazy_held(), lazy_reopened());
 }
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -230,6 +245,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'g':
         attack.groups = number(state, arg, GROUPS_MAX);
         return 0;
+    case 'l':
+        attack.lazy.slow = number(state, arg, LAZY_MAX);
+        return 0;
+    case 'd':
+        attack.lazy.deaf = number(state, arg, LAZY_MAX);
+        return 0;
+    case 'i':
+        attack.lazy.idle = number(state, arg, LAZY_MAX);
+        return 0;
     case 's':
         attack.seconds = number(state, arg, 3600);
         return 0;
@@ -251,6 +275,9 @@ int main(int argc, char **argv)
         {"endless-lines", 'x', "N", 0, "Connections with a chunk-size line that does not end", 0},
         {"half-heads", 'h', "N", 0, "Connections with half a head", 0},
         {"groups", 'g', "N", 0, "Clients that take and release 64 locks at once", 0},
+        {"slow", 'l', "N", 0, "Clients that send a byte a second", 0},
+        {"deaf", 'd', "N", 0, "Clients that ask for much and read nothing", 0},
+        {"idle", 'i', "N", 0, "Clients that had an answer and say nothing", 0},
         {"seconds", 's', "S", 0, "How long to attack (default 5)", 0},
         {0},
     };
@@ -261,7 +288,8 @@ int main(int argc, char **argv)
                "fare.",
     };
     argp_parse(&argp, argc, argv, 0, NULL, NULL);
-    raise_descriptors(attack.spinning + attack.half_heads + attack.groups + DESCRIPTORS_MORE);
+    raise_descriptors(attack.spinning + attack.half_heads + attack.groups + count_lazy() +
+                      DESCRIPTORS_MORE);
     run();
     return 0;
 }

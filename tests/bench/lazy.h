@@ -1,0 +1,31 @@
+/* Clients that keep a service busy with little work of their own, for pawl-bench-attack:
+ *
+ *     slow   sends the head of a request a byte a second
+ *     deaf   asks for long answers, as many as the service takes, and reads none
+ *     idle   has had an answer, and says nothing
+ *
+ * A connection that the service ended is opened anew. One thread. */
+#ifndef TESTS_BENCH_LAZY_H
+#define TESTS_BENCH_LAZY_H
+
+#include <stdint.h>
+
+enum {
+    LAZY_MAX = 20000, /* of each kind */
+};
+
+struct lazy_counts {
+    unsigned slow, deaf, idle;
+};
+
+/* Opens all connections. Ends the program, saying why, where that cannot be. */
+void lazy_begin(uint16_t port, const struct lazy_counts *counts);
+
+/* To be called once a second: sends what is to be sent, and opens anew what the service ended. */
+void lazy_second(void);
+
+/* How many connections were opened anew, and how many the service holds now. */
+unsigned lazy_reopened(void);
+unsigned lazy_held(void);
+
+#endif
