@@ -262,7 +262,8 @@ static int make_room(struct api_connections *connections, size_t fd)
     return 0;
 }
 
-int api_connections_add(struct api_connections *connections, int fd)
+int api_connections_add(struct api_connections *connections, int fd, const struct api_door *door,
+                        bool local)
 {
     assert(fd >= 0);
     const int result = make_room(connections, (size_t)fd);
@@ -273,6 +274,8 @@ int api_connections_add(struct api_connections *connections, int fd)
     if (connection == NULL)
         return FENCE_ENOMEM;
     connection->connections = connections;
+    connection->door = door;
+    connection->local = local;
     connection->fd = fd;
     connection->fresh = true;
     connection->wait = API_CONNECTION_FREE;

@@ -1,7 +1,7 @@
 /* The connections of clients, each from its accept to its end. A connection reads the socket for
- * libmicrohttpd (api/http/recv.c), passes each byte through api/http/intake.h, and gives a head and
- * a body their time. It refuses by itself what libmicrohttpd must not see: it writes the answer to
- * the socket after those of all earlier requests, and ends.
+ * libmicrohttpd (api/http/socket_calls.c), passes each byte through api/http/intake.h, and gives a
+ * head and a body their time. It refuses by itself what libmicrohttpd must not see: it writes the
+ * answer to the socket after those of all earlier requests, and ends.
  *
  *     fresh --first byte--> HEAD --> BODY --> handled --answered--> idle --first byte--> HEAD ...
  *       '-------time is up---'--------'-----> refused: what still comes is dropped --> closed
@@ -10,6 +10,7 @@
 #ifndef API_HTTP_CONNECTION_H
 #define API_HTTP_CONNECTION_H
 
+#include "api/http/door.h"
 #include "api/http/intake.h"
 #include "fence/protocol/error.h"
 
@@ -37,6 +38,7 @@ enum api_connection_wait {
 
 struct api_connection {
     struct api_connections *connections;
+    const struct api_door *door;        /* through which it came */
     struct api_connection *prev, *next; /* in the list of what it waits for */
     const struct api_fault *fault;      /* found, and to be told */
     uint64_t since_ms;                  /* when the wait began; CLOCK_MONOTONIC */
@@ -45,6 +47,7 @@ struct api_connection {
     uint8_t wait;      /* enum api_connection_wait */
     bool fresh;        /* nothing came yet */
     bool ended;        /* libmicrohttpd is told that the client has gone */
+    bool local;        /* of the Unix domain */
     struct api_intake intake;
 };
 
@@ -60,8 +63,10 @@ struct api_connections {
 void api_connections_init(struct api_connections *connections, uint32_t head_ms, uint32_t body_ms);
 void api_connections_fini(struct api_connections *connections);
 
-/* The client behind @fd was accepted. FENCE_ENOMEM. */
-FENCE_CHECKED int api_connections_add(struct api_connections *connections, int fd);
+/* The client behind @fd was accepted at @door, which is borrowed. @local: over the Unix domain.
+ * FENCE_ENOMEM. */
+FENCE_CHECKED int api_connections_add(struct api_connections *connections, int fd,
+                                      const struct api_door *door, bool local);
 
 /* The connection @fd is about to be closed. One that was not added is fine. */
 void api_connections_remove(struct api_connections *connections, int fd);

@@ -49,6 +49,18 @@ static bool check_path(struct api_request *request)
     return false;
 }
 
+/* As an unknown path: what else there is, is none of this door's business. */
+static bool check_door(struct api_request *request)
+{
+    static const char *const open[] = {"/metrics", "/livez", "/readyz"};
+    bool served = !request->door->metrics_only;
+    for (size_t i = 0; i < sizeof(open) / sizeof(open[0]); i++)
+        served |= strcmp(request->path, open[i]) == 0;
+    if (!served)
+        api_problem_answer(request, API_PROBLEM_NOT_FOUND);
+    return served;
+}
+
 static bool check_route(const struct api_served *served, struct api_request *request)
 {
     char allow[API_ALLOW_MAX];
@@ -127,8 +139,8 @@ static bool check_body(struct api_request *request)
 void api_dispatch(const struct api_served *served, struct api_request *request)
 {
     if (check_running(served, request) && check_host(served, request) && check_site(request) &&
-        check_path(request) && check_route(served, request) && check_size(request) &&
-        check_repeats(request) && check_query(request) && check_type(request) &&
-        check_body(request))
+        check_path(request) && check_door(request) && check_route(served, request) &&
+        check_size(request) && check_repeats(request) && check_query(request) &&
+        check_type(request) && check_body(request))
         request->match.route->handler(request, request->match.context);
 }

@@ -51,6 +51,7 @@ static struct api_request *request_new(struct api_shard *shard, struct MHD_Conne
     if (request == NULL)
         return NULL;
     request->parking = &exchanges_of(shard)->parking;
+    request->door = connection_of(shard, connection)->door;
     request->shard = shard;
     request->connection = connection;
     request->method = api_method_parse(method);

@@ -29,29 +29,30 @@ struct api_http {
     struct api_shards shards;
     struct api_connections connections;
     struct api_exchanges exchanges;
-    int listen_fd;       /* -1 once quiesced */
-    bool accepting;      /* false: there is no space, or was none when it was last tried */
-    bool short_of_space; /* and that was told; until a tenth of the space is free */
-    unsigned capacity;   /* connections */
-    uint16_t port;
+    struct api_door doors[API_DOORS_MAX];
+    unsigned doors_count; /* 0 once quiesced */
+    bool accepting;       /* false: there is no space, or was none when it was last tried */
+    bool short_of_space;  /* and that was told; until a tenth of the space is free */
+    unsigned capacity;    /* connections */
     void (*log)(void *context, const char *message);
     void *log_context;
     void (*left)(void *context, uint64_t client);
     void *left_context;
 };
 
-/* ---- the door -------------------------------------------------------------------------------- */
+/* ---- the doors ------------------------------------------------------------------------------- */
 
 /* Lets one in. EAGAIN: there is none; anything else: it cannot be let in. */
-static int accept_into(struct api_http *http, struct api_shard *shard)
+static int accept_into(struct api_http *http, const struct api_door *door, struct api_shard *shard)
 {
     struct sockaddr_storage from;
     socklen_t from_len = sizeof(from);
     const int fd =
-        accept4(http->listen_fd, (struct sockaddr *)&from, &from_len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        accept4(door->fd, (struct sockaddr *)&from, &from_len, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0)
         return errno;
-    if (api_connections_add(&http->connections, fd) != 0) {
+    const bool local = from.ss_family == AF_UNIX;
+    if (api_connections_add(&http->connections, fd, door, local) != 0) {
         (void)close(fd);
         return ENOMEM;
     }
@@ -82,22 +83,42 @@ static void log_shortage(struct api_http *http, int error)
 
 static bool somebody_knocks(const struct api_http *http)
 {
-    struct pollfd door = {.fd = http->listen_fd, .events = POLLIN};
-    return poll(&door, 1, 0) > 0;
+    struct pollfd doors[API_DOORS_MAX];
+    for (unsigned i = 0; i < http->doors_count; i++)
+        doors[i] = (struct pollfd){.fd = http->doors[i].fd, .events = POLLIN};
+    return poll(doors, http->doors_count, 0) > 0;
 }
 
 /* Lets in at most ACCEPTS_A_TURN; returns why it stopped, 0 where there may be more. */
-static int accept_some(struct api_http *http, bool *ret_anybody)
+static int accept_some(struct api_http *http, const struct api_door *door, bool *ret_anybody)
 {
     int error = 0;
     for (int i = 0; i < ACCEPTS_A_TURN && error == 0; i++) {
         struct api_shard *shard = api_shards_find_space(&http->shards);
-        error = shard != NULL ? accept_into(http, shard) : ENOSPC;
+        error = shard != NULL ? accept_into(http, door, shard) : ENOSPC;
         *ret_anybody |= error == 0;
         if (error == EINTR || error == ECONNABORTED)
             error = 0;
     }
     return error;
+}
+
+/* At each door. Returns what kept clients out, or EAGAIN, or 0 where there may be more. */
+static int accept_at_doors(struct api_http *http, bool *ret_anybody)
+{
+    int result = EAGAIN;
+    for (unsigned i = 0; i < http->doors_count; i++) {
+        const int error = accept_some(http, &http->doors[i], ret_anybody);
+        if (error != EAGAIN && (result == EAGAIN || result == 0))
+            result = error;
+    }
+    return result;
+}
+
+static void watch_doors(const struct api_http *http)
+{
+    for (unsigned i = 0; i < http->doors_count; i++) /* they are there already */
+        (void)!api_watch_door(api_http_watch_fd(http), http->doors[i].fd, http->accepting);
 }
 
 /* Accepts new connections; true if there was any. When all shards are full, or descriptors run out,
@@ -106,7 +127,7 @@ static int accept_some(struct api_http *http, bool *ret_anybody)
 static bool accept_clients(struct api_http *http)
 {
     bool anybody = false;
-    const int error = accept_some(http, &anybody);
+    const int error = accept_at_doors(http, &anybody);
     const bool accepting = error == 0 || error == EAGAIN;
     if (!accepting && somebody_knocks(http)) {
         log_shortage(http, error);
@@ -118,19 +139,30 @@ static bool accept_clients(struct api_http *http)
     if (accepting == http->accepting)
         return anybody;
     http->accepting = accepting;
-    /* The door is there already. */
-    (void)!api_watch_door(api_http_watch_fd(http), http->listen_fd, accepting);
+    watch_doors(http);
     return anybody;
 }
 
-static int open_door(struct api_http *http, const struct api_http_config *config)
+/* They are the server's only once all are watched. */
+static int open_doors(struct api_http *http, const struct api_http_config *config)
 {
-    int result = api_listen(config->listen, config->reuse_port, &http->listen_fd);
-    if (result != 0)
-        return result;
-    http->port = api_listen_port(http->listen_fd);
+    assert(config->doors_count <= API_DOORS_MAX);
+    for (unsigned i = 0; i < config->doors_count; i++) {
+        const int result = api_watch_door(api_http_watch_fd(http), config->doors[i].fd, true);
+        if (result != 0)
+            return result;
+        http->doors[i] = config->doors[i];
+    }
+    http->doors_count = config->doors_count;
     http->accepting = true;
-    return api_watch_door(api_http_watch_fd(http), http->listen_fd, true);
+    return 0;
+}
+
+static void close_doors(struct api_http *http)
+{
+    for (unsigned i = 0; i < http->doors_count; i++)
+        (void)close(http->doors[i].fd);
+    http->doors_count = 0;
 }
 
 /* ---- the server ------------------------------------------------------------------------------ */
@@ -145,7 +177,6 @@ static void tell_left(void *context, struct api_request *request)
 /* Takes over what @config says. Opens nothing. */
 static void set_up(struct api_http *http, const struct api_http_config *config)
 {
-    http->listen_fd = -1;
     http->log = config->log;
     http->log_context = config->log_context;
     http->left = config->left;
@@ -189,7 +220,7 @@ int api_http_new(const struct api_http_config *config, struct api_http **ret_htt
     result = api_watch_open(&http->exchanges.parking.watch_fd);
     if (result != 0)
         goto out;
-    result = open_door(http, config);
+    result = open_doors(http, config);
     if (result != 0)
         goto out;
 
@@ -204,7 +235,7 @@ out:
 
 uint16_t api_http_port(const struct api_http *http)
 {
-    return http->port;
+    return http->doors_count > 0 ? api_listen_port(http->doors[0].fd) : 0;
 }
 
 int api_http_fd(const struct api_http *http)
@@ -219,7 +250,7 @@ int api_http_watch_fd(const struct api_http *http)
 
 void api_http_watch_turn(struct api_http *http)
 {
-    if (api_watch_turn(api_http_watch_fd(http), api_parking_left) && http->listen_fd >= 0 &&
+    if (api_watch_turn(api_http_watch_fd(http), api_parking_left) && http->doors_count > 0 &&
         accept_clients(http))
         api_http_turn(http);
 }
@@ -239,7 +270,7 @@ void api_http_send(struct api_http *http)
     for (int round = 0; round < ROUNDS_MAX && more; round++) {
         more = api_shards_run(&http->shards);
         /* Afterwards, since clients that have just left make space. */
-        if (http->listen_fd >= 0 && !http->accepting)
+        if (http->doors_count > 0 && !http->accepting)
             more |= accept_clients(http);
     }
 }
@@ -254,9 +285,7 @@ void api_http_turn(struct api_http *http)
 void api_http_quiesce(struct api_http *http)
 {
     http->exchanges.served.stopping = true;
-    if (http->listen_fd >= 0)
-        (void)close(http->listen_fd);
-    http->listen_fd = -1;
+    close_doors(http);
 }
 
 unsigned api_http_parked(const struct api_http *http)

@@ -11,6 +11,7 @@
 #ifndef API_HTTP_HTTP_H
 #define API_HTTP_HTTP_H
 
+#include "api/http/door.h"
 #include "api/http/limits.h"
 #include "api/http/request.h"
 #include "api/http/route.h"
@@ -34,8 +35,9 @@ enum {
 };
 
 struct api_http_config {
-    const char *listen; /* "127.0.0.1:7380", "[::1]:7380", ":7380"; see api/http/listen.h */
-    bool reuse_port;    /* share the port with other processes that say so too */
+    /* At most API_DOORS_MAX. Copied. The server owns their descriptors once it is made. */
+    const struct api_door *doors;
+    unsigned doors_count;
     const struct api_routes *routes; /* borrowed for the life of the server */
     size_t routes_count;
     unsigned connections;                            /* 0: API_HTTP_CONNECTIONS */
@@ -55,15 +57,14 @@ struct api_http_config {
 
 struct api_http;
 
-/* Listens. FENCE_EINVAL: config->listen is not numeric host:port. FENCE_EIO: the address cannot be
- * had; errno says why. FENCE_ENOMEM. */
+/* Serves at the doors. FENCE_EIO; FENCE_ENOMEM: the doors are still the caller's. */
 FENCE_CHECKED int api_http_new(const struct api_http_config *config, struct api_http **ret_http);
 
 /* Answers what is still parked with 503, sends what can be sent at once, closes everything. No
  * answer may be given to any request of this server afterwards. NULL is fine. */
 void api_http_free(struct api_http *http);
 
-/* The port that it listens on. */
+/* The port of its first door; 0: that has none, or is closed. */
 uint16_t api_http_port(const struct api_http *http);
 
 /* The descriptor to poll for reading. It stays the same for the life of the server. */
@@ -84,7 +85,7 @@ void api_http_send(struct api_http *http);
 int api_http_watch_fd(const struct api_http *http);
 void api_http_watch_turn(struct api_http *http);
 
-/* The first step of a clean stop: closes the listening socket, and refuses new requests on open
+/* The first step of a clean stop: closes the doors, and refuses new requests on open
  * connections with 503. Parked requests can still be answered. */
 void api_http_quiesce(struct api_http *http);
 

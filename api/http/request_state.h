@@ -3,6 +3,7 @@
 #ifndef API_HTTP_REQUEST_STATE_H
 #define API_HTTP_REQUEST_STATE_H
 
+#include "api/http/door.h"
 #include "api/http/framing.h"
 #include "api/http/route.h"
 #include "api/http/shard.h"
@@ -35,6 +36,7 @@ struct api_request {
     uint32_t note;         /* the handler's own */
     struct MHD_Response *response;
     struct api_parking *parking; /* where it can wait */
+    const struct api_door *door; /* through which its connection came */
     struct api_shard *shard;
     struct MHD_Connection *connection; /* NULL: the client is gone */
     struct api_headers headers;

@@ -1,7 +1,7 @@
 #include "api/http/shard.h"
 
 #include "api/http/limits.h"
-#include "api/http/recv.h"
+#include "api/http/socket_calls.h"
 
 #include <limits.h>
 #include <stdarg.h>
@@ -180,9 +180,9 @@ bool api_shards_run(struct api_shards *shards)
         struct api_shard *shard = &shards->shard[i];
         if (shard->due == 0)
             continue;
-        api_recv_through(shards->user.connections, shard->looks);
+        api_socket_calls_through(shards->user.connections, shard->looks);
         (void)MHD_run(shard->daemon);
-        api_recv_through(NULL, true);
+        api_socket_calls_through(NULL, true);
         shard->looks = false;
         /* Requests that hover make libmicrohttpd want another turn at once. Their answers will
          * bring one. */

@@ -18,7 +18,7 @@ FENCE_CHECKED int api_watch_open(int *ret_fd);
 void api_watch_add(int watch_fd, int socket, struct api_request *request);
 void api_watch_remove(int watch_fd, int socket);
 
-/* Has the listening socket watched too, or, not @open, left alone for a while. It is forgotten when
+/* Has a listening socket watched too, or, not @open, left alone for a while. It is forgotten when
  * it is closed. FENCE_EIO. */
 FENCE_CHECKED int api_watch_door(int watch_fd, int listen_fd, bool open);
 

@@ -2,6 +2,7 @@
  * thread, one loop; every call is a short transaction and is answered before the next is taken. */
 #include "server/ledger/routes.h"
 #include "server/loop/descriptors.h"
+#include "server/loop/doors.h"
 #include "server/loop/http_loop.h"
 #include "server/loop/http_options.h"
 #include "server/system/log.h"
@@ -22,23 +23,17 @@ const char *argp_program_version = "pawl-ledger " PAWL_VERSION;
 /* ---- options --------------------------------------------------------------------------------- */
 
 struct options {
-    const char *listen;
     struct server_http_options http;
     const char *db;
     bool unguarded;
 };
 
 enum {
-    OPTION_LISTEN = 0x100, /* beyond characters: there are no short options */
-    OPTION_DB,
+    OPTION_DB = 0x100, /* beyond characters: there are no short options */
     OPTION_UNGUARDED,
 };
 
 static const struct argp_option option_list[] = {
-    {"listen", OPTION_LISTEN, "HOST:PORT", 0,
-     "Where to serve HTTP: an IP address or localhost. :PORT means all addresses of the "
-     "machine. Port 0 takes a free one (default 127.0.0.1:7381)",
-     0},
     {"db", OPTION_DB, "FILE", 0, "The database (default pawl-ledger.db)", 0},
     {"unguarded", OPTION_UNGUARDED, NULL, 0,
      "Do not check tokens. Stale holders then overwrite newer ones. Only for a demonstration of "
@@ -54,9 +49,6 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case ARGP_KEY_INIT:
         server_options_init(state);
         state->child_inputs[0] = &options->http;
-        return 0;
-    case OPTION_LISTEN:
-        options->listen = text;
         return 0;
     case OPTION_DB:
         if (text[0] == '\0')
@@ -92,6 +84,7 @@ static const int stop_signals[STOP_SIGNALS] = {SIGTERM, SIGINT};
 
 struct program {
     struct ledger ledger;
+    struct server_doors doors;
     uv_loop_t loop;
     uv_signal_t stop_signals[STOP_SIGNALS];
     struct server_http_loop http_loop;
@@ -123,7 +116,7 @@ static void close_loop(struct program *program)
 }
 
 /* Serves until a stop signal. Returns the exit status. */
-static int serve(struct program *program, const struct options *options, struct api_http *http)
+static int serve(struct program *program, struct api_http *http)
 {
     if (uv_loop_init(&program->loop) != 0) {
         server_log(SERVER_LOG_ERROR, "cannot make an event loop");
@@ -132,7 +125,7 @@ static int serve(struct program *program, const struct options *options, struct 
     int status = SERVER_EXIT_FAILED;
     watch_stop_signals(program);
     if (server_http_loop_init(&program->http_loop, &program->loop, http) == 0) {
-        server_http_announce(options->listen, api_http_port(http));
+        server_doors_announce(&program->doors);
         uv_run(&program->loop, UV_RUN_DEFAULT);
         server_log(SERVER_LOG_INFO, "stopping");
         api_http_quiesce(http);
@@ -147,11 +140,17 @@ static int serve(struct program *program, const struct options *options, struct 
 
 /* Returns the exit status; SERVER_EXIT_DONE sets *@ret_http. */
 static int start_ledger_http(const struct options *options, const struct api_routes *routes,
-                             struct api_http **ret_http)
+                             struct server_doors *doors, struct api_http **ret_http)
 {
     static char no_label[] = "";
+    struct api_door own[API_DOORS_MAX];
+    int status = server_doors_open(&options->http.listens, 1, doors);
+    if (status)
+        return status;
+    server_doors_of(doors, 0, own);
     struct api_http_config config = {
-        .listen = options->listen,
+        .doors = own,
+        .doors_count = doors->count,
         .routes = routes,
         .routes_count = 1,
         .connections = server_descriptors_for_clients(1, API_HTTP_CONNECTIONS),
@@ -159,8 +158,14 @@ static int start_ledger_http(const struct options *options, const struct api_rou
         .log_context = no_label,
     };
     server_http_options_apply(&options->http, &config);
-    int err = api_http_new(&config, ret_http);
-    return err ? server_http_cannot_listen(options->listen, err) : SERVER_EXIT_DONE;
+    int error = api_http_new(&config, ret_http);
+    if (error) {
+        server_log(SERVER_LOG_ERROR, "cannot serve HTTP: %s", fence_strerror(error));
+        server_doors_close(doors);
+        return SERVER_EXIT_FAILED;
+    }
+    server_doors_given(doors, 0);
+    return SERVER_EXIT_DONE;
 }
 
 static int open_ledger(const struct options *options, struct ledger *ledger)
@@ -178,7 +183,10 @@ static int open_ledger(const struct options *options, struct ledger *ledger)
 
 int main(int argc, char **argv)
 {
-    struct options options = {.listen = "127.0.0.1:7381", .db = "pawl-ledger.db"};
+    struct options options = {
+        .http.listens = {.address = {"127.0.0.1:7381"}, .address_count = 1},
+        .db = "pawl-ledger.db",
+    };
     server_options_streams();
     if (argp_parse(&parser, argc, argv, 0, NULL, &options) != 0)
         return SERVER_EXIT_USAGE;
@@ -190,13 +198,14 @@ int main(int argc, char **argv)
     server_descriptors_check(1, API_HTTP_CONNECTIONS);
     struct api_routes routes = ledger_routes(&program.ledger);
     struct api_http *http = NULL;
-    int status = start_ledger_http(&options, &routes, &http);
+    int status = start_ledger_http(&options, &routes, &program.doors, &http);
     if (status != SERVER_EXIT_DONE)
         return status;
     status = open_ledger(&options, &program.ledger);
     if (status == SERVER_EXIT_DONE)
-        status = serve(&program, &options, http);
+        status = serve(&program, http);
     api_http_free(http);
+    server_doors_close(&program.doors);
     ledger_fini(&program.ledger);
     return status;
 }

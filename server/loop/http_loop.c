@@ -1,10 +1,8 @@
 #include "server/loop/http_loop.h"
 
 #include "server/system/log.h"
-#include "server/system/options.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <string.h>
 
 enum {
@@ -95,27 +93,6 @@ void server_http_loop_fini(struct server_http_loop *glue)
     uv_close((uv_handle_t *)&glue->watch, NULL);
     uv_close((uv_handle_t *)&glue->timer, NULL);
     uv_close((uv_handle_t *)&glue->prepare, NULL);
-}
-
-void server_http_announce(const char *listen, uint16_t port)
-{
-    const char *colon = strrchr(listen, ':');
-    assert(colon); /* or it could not be listened on */
-    server_log(SERVER_LOG_INFO, "listening on %.*s:%u", (int)(colon - listen), listen,
-               (unsigned)port);
-}
-
-int server_http_cannot_listen(const char *listen, int error)
-{
-    if (error == FENCE_EINVAL) {
-        (void)server_options_error("--listen takes an IP address or localhost with a port, such "
-                                   "as 127.0.0.1:7380, or only :7380 for all addresses, not '%s'",
-                                   listen);
-        return SERVER_EXIT_USAGE;
-    }
-    server_log(SERVER_LOG_ERROR, "cannot listen on %s: %s; choose another with --listen", listen,
-               error == FENCE_EIO ? strerror(errno) : fence_strerror(error));
-    return SERVER_EXIT_FAILED;
 }
 
 void server_http_log(void *label, const char *message)

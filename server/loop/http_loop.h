@@ -47,13 +47,6 @@ void server_http_loop_before_sleep(struct server_http_loop *glue,
 /* Closes the handles. @glue must stay until the loop has run once more; then @http may be freed. */
 void server_http_loop_fini(struct server_http_loop *glue);
 
-/* Logs "listening on HOST:PORT", the line that scripts wait for: @listen with the real port. */
-void server_http_announce(const char *listen, uint16_t port);
-
-/* Says why nobody can listen on @listen, by what the API's functions returned and by errno. Returns
- * the exit status. */
-int server_http_cannot_listen(const char *listen, int error);
-
 /* For api_http_config.log: a warning, without the newline of @message. @label: a string that begins
  * the line. */
 void server_http_log(void *label, const char *message);

@@ -9,6 +9,8 @@ enum {
     OPTION_HEAD = 0x200, /* apart from those of the programs */
     OPTION_BODY,
     OPTION_HOST,
+    OPTION_LISTEN,
+    OPTION_METRICS_LISTEN,
 };
 
 static error_t read_wait(const char *option, const char *text, uint32_t *ret_ms)
@@ -33,6 +35,31 @@ static error_t add_host(struct server_http_options *options, const char *text)
     return 0;
 }
 
+/* The first takes the place of what the program listens on by default. */
+static error_t add_listen(struct server_http_options *options, const char *text)
+{
+    struct server_listens *listens = &options->listens;
+    if (!options->listens_given)
+        listens->address_count = 0;
+    options->listens_given = true;
+    if (listens->address_count == SERVER_LISTENS_MAX)
+        return server_options_error("a program listens on at most %d addresses: --listen",
+                                    SERVER_LISTENS_MAX);
+    listens->address[listens->address_count++] = text;
+    return 0;
+}
+
+static error_t add_metrics_listen(struct server_http_options *options, const char *text)
+{
+    struct server_listens *listens = &options->listens;
+    if (listens->metrics_count == SERVER_LISTENS_MAX)
+        return server_options_error("a program shows metrics at at most %d addresses: "
+                                    "--metrics-listen",
+                                    SERVER_LISTENS_MAX);
+    listens->metrics[listens->metrics_count++] = text;
+    return 0;
+}
+
 static error_t parse_http_option(int key, char *text, struct argp_state *state)
 {
     struct server_http_options *options = state->input;
@@ -43,12 +70,30 @@ static error_t parse_http_option(int key, char *text, struct argp_state *state)
         return read_wait("--body-timeout-ms", text, &options->body_ms);
     case OPTION_HOST:
         return add_host(options, text);
+    case OPTION_LISTEN:
+        return add_listen(options, text);
+    case OPTION_METRICS_LISTEN:
+        return add_metrics_listen(options, text);
+    case ARGP_KEY_END:
+        server_http_options_settle(options);
+        return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
 }
 
 static const struct argp_option list[] = {
+    {"listen", OPTION_LISTEN, "ADDRESS", 0,
+     "Where to serve HTTP, up to 8 times: HOST:PORT with an IP address, localhost or a name, of "
+     "which all addresses are taken as they are at the start; :PORT for all addresses of the "
+     "machine; or unix:/PATH. Port 0 takes a free one (default 127.0.0.1, port 7380 for pawld, "
+     "7381 "
+     "for pawl-ledger)",
+     0},
+    {"metrics-listen", OPTION_METRICS_LISTEN, "ADDRESS", 0,
+     "Where to serve /metrics, /livez and /readyz and nothing else, up to 8 times. They are served "
+     "at --listen too",
+     0},
     {"host", OPTION_HOST, "NAME", 0,
      "A name under which clients reach the service, without port; up to 16 times. Requests with "
      "an IP address or localhost as Host are always served, those with any other name are refused",
@@ -62,11 +107,22 @@ static const struct argp_option list[] = {
 
 const struct argp server_http_argp = {.options = list, .parser = parse_http_option};
 
+void server_http_options_settle(struct server_http_options *options)
+{
+    unsigned names = 0;
+    options->known_count = 0;
+    for (unsigned i = 0; i < options->hosts_count; i++)
+        options->known[options->known_count++] = options->hosts[i];
+    for (unsigned i = 0; i < options->listens.address_count; i++)
+        if (server_listen_name(options->listens.address[i], options->listen_names[names]))
+            options->known[options->known_count++] = options->listen_names[names++];
+}
+
 void server_http_options_apply(const struct server_http_options *options,
                                struct api_http_config *config)
 {
     config->head_ms = options->head_ms;
     config->body_ms = options->body_ms;
     config->idle_s = options->idle_s;
-    config->hosts = (struct api_hosts){.names = options->hosts, .count = options->hosts_count};
+    config->hosts = (struct api_hosts){.names = options->known, .count = options->known_count};
 }

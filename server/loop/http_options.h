@@ -9,6 +9,7 @@
 #define SERVER_LOOP_HTTP_OPTIONS_H
 
 #include "api/http/http.h"
+#include "server/loop/doors.h"
 
 #include <argp.h>
 
@@ -21,12 +22,21 @@ struct server_http_options {
     uint32_t idle_s;           /* 0: API_HTTP_IDLE_S */
     const char *hosts[SERVER_HOSTS_MAX];
     unsigned hosts_count;
+    struct server_listens listens; /* without --listen: what the program put there before */
+    bool listens_given;
+    /* Names of --listen; clients send them as Host. */
+    char listen_names[SERVER_LISTENS_MAX][API_HOST_NAME_MAX + 1];
+    const char *known[SERVER_HOSTS_MAX + SERVER_LISTENS_MAX]; /* hosts, and these names */
+    unsigned known_count;
 };
 
-/* Its input is a struct server_http_options, all zero before. */
+/* Its input is a struct server_http_options, all zero before but for the listens. */
 extern const struct argp server_http_argp;
 
-/* Copies them into @config, which borrows @options. */
+/* Once all are known: finds out the names that requests may have as Host. */
+void server_http_options_settle(struct server_http_options *options);
+
+/* Copies them into @config, which borrows @options. The doors are not among them. */
 void server_http_options_apply(const struct server_http_options *options,
                                struct api_http_config *config);
 

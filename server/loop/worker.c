@@ -198,9 +198,12 @@ static uint32_t share(const struct server_worker *worker, uint32_t of_process)
 
 static int start_http(struct server_worker *worker)
 {
+    struct server_doors *doors = worker->config.doors;
+    struct api_door own[API_DOORS_MAX];
+    server_doors_of(doors, worker->config.index, own);
     struct api_http_config config = {
-        .listen = worker->config.listen,
-        .reuse_port = worker->config.workers > 1,
+        .doors = own,
+        .doors_count = doors->count,
         .routes = worker->routes,
         .routes_count = ROUTES,
         .connections =
@@ -212,7 +215,13 @@ static int start_http(struct server_worker *worker)
     };
     server_http_options_apply(worker->config.http, &config);
     int error = api_http_new(&config, &worker->http);
-    return error ? server_http_cannot_listen(config.listen, error) : 0;
+    if (error) {
+        server_log(SERVER_LOG_ERROR, "%scannot serve HTTP: %s", worker->label,
+                   fence_strerror(error));
+        return SERVER_EXIT_FAILED;
+    }
+    server_doors_given(doors, worker->config.index);
+    return 0;
 }
 
 static int start_listings(struct server_worker *worker)
@@ -331,9 +340,4 @@ void server_worker_free(struct server_worker *worker)
 uv_loop_t *server_worker_loop(struct server_worker *worker)
 {
     return &worker->loop;
-}
-
-uint16_t server_worker_port(const struct server_worker *worker)
-{
-    return api_http_port(worker->http);
 }

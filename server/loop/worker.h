@@ -20,14 +20,14 @@
 #include <uv.h>
 
 enum {
-    SERVER_WORKERS_MAX = 64,
+    SERVER_WORKERS_MAX = SERVER_DOORS_WORKERS,
 };
 
 /* All is borrowed for the worker's life, but the URLs of @places only for the call. */
 struct server_worker_config {
-    unsigned index;   /* 0 .. workers - 1 */
-    unsigned workers; /* of the process */
-    const char *listen;
+    unsigned index;             /* 0 .. workers - 1 */
+    unsigned workers;           /* of the process */
+    struct server_doors *doors; /* it takes its own */
     const struct server_http_options *http;
     struct server_places places;
     unsigned deadline_ms; /* silence after which a master counts as gone */
@@ -41,8 +41,8 @@ struct server_worker_config {
 
 struct server_worker;
 
-/* Makes a worker that listens already, on @config->listen. With several workers, other sockets may
- * listen there in the same way. Returns 0, or the exit status: the reason is on stderr then. */
+/* Makes a worker that serves at its doors of @config->doors. Returns 0, or the exit status: the
+ * reason is on stderr then. */
 FENCE_CHECKED int server_worker_new(const struct server_worker_config *config,
                                     struct server_worker **ret_worker);
 
@@ -58,8 +58,7 @@ void server_worker_stop(struct server_worker *worker);
  * runs. */
 void server_worker_free(struct server_worker *worker);
 
-/* The loop, for what belongs to the process and not to a worker; and the port. */
+/* The loop, for what belongs to the process and not to a worker. */
 uv_loop_t *server_worker_loop(struct server_worker *worker);
-uint16_t server_worker_port(const struct server_worker *worker);
 
 #endif

@@ -153,6 +153,7 @@ static error_t apply_all(const struct command_line *line)
         error = server_options_error("does not know '%s'; see --help", line->stray);
     if (!error && line->command == PAWLD_SERVE && options->masters_count == 0 && !options->data)
         options->data = default_data();
+    server_http_options_settle(&options->http);
     return error ? error : check_all(options);
 }
 
@@ -258,14 +259,14 @@ int pawld_read_serve_options(int argc, char **argv, struct pawld_options *ret_op
         "Before the first start, mark masters once: pawld init --new --master ... A file "
         "needs no init.";
     *ret_options = (struct pawld_options){
-        .listen = "127.0.0.1:7380",
         .workers = default_workers(),
         .deadline_ms = FENCE_MASTER_DEADLINE_US / 1000,
         .probe_ms = STORAGE_PROBE_MS,
         .waiters_max = SERVER_WAITERS,
         .counters_max = FENCE_COUNTERS_DEFAULT,
         .connections_max = API_HTTP_CONNECTIONS,
-        .http = {.head_ms = API_HTTP_WAIT_MS,
+        .http = {.listens = {.address = {"127.0.0.1:7380"}, .address_count = 1},
+                 .head_ms = API_HTTP_WAIT_MS,
                  .body_ms = API_HTTP_WAIT_MS,
                  .idle_s = API_HTTP_IDLE_S},
     };

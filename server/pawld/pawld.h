@@ -29,7 +29,6 @@ struct pawld_options {
     bool checks;                                   /* serve: only check the settings */
     bool samples;                                  /* serve: only print a sample of the file */
     struct pawld_given given[PAWLD_SETTINGS_ROOM]; /* of each row of the table of settings */
-    const char *listen;
     struct server_http_options http;
     struct storage_redis_url masters[FENCE_MASTERS_MAX];
     unsigned masters_count;

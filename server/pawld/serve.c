@@ -1,8 +1,7 @@
 /* pawld at work: its workers side by side, and what a process has only once: the address,
  * the signals, the exit status. */
-#include "api/http/listen.h"
 #include "server/loop/descriptors.h"
-#include "server/loop/http_loop.h"
+#include "server/loop/doors.h"
 #include "server/loop/worker.h"
 #include "server/pawld/pawld.h"
 #include "server/system/log.h"
@@ -17,12 +16,12 @@
 
 enum {
     STOP_SIGNALS = 2,
-    LISTEN_MAX = 128, /* a numeric address with its port */
 };
 
 struct service {
     const struct pawld_options *options;
     struct server_places places;
+    struct server_doors doors;
     unsigned made; /* workers */
     struct server_worker *workers[SERVER_WORKERS_MAX];
     struct server_metrics metrics[SERVER_WORKERS_MAX];
@@ -72,7 +71,7 @@ static void forget_signals(struct service *service)
 
 /* ---- the workers ----------------------------------------------------------------------------- */
 
-static int make_workers(struct service *service, const char *listen)
+static int make_workers(struct service *service)
 {
     const struct pawld_options *options = service->options;
     int status = 0;
@@ -80,7 +79,7 @@ static int make_workers(struct service *service, const char *listen)
         const struct server_worker_config config = {
             .index = service->made,
             .workers = options->workers,
-            .listen = listen,
+            .doors = &service->doors,
             .http = &options->http,
             .places = service->places,
             .deadline_ms = options->deadline_ms,
@@ -93,22 +92,6 @@ static int make_workers(struct service *service, const char *listen)
         };
         status = server_worker_new(&config, &service->workers[service->made]);
     }
-    return status;
-}
-
-/* Several workers share an address that is first taken for all of them; port 0 becomes a port. */
-static int make_sharing_workers(struct service *service)
-{
-    const char *listen = service->options->listen;
-    char shared[LISTEN_MAX];
-    int claim = -1;
-    int error = api_listen_claim(listen, &claim);
-    if (error)
-        return server_http_cannot_listen(listen, error);
-    (void)snprintf(shared, sizeof(shared), "%.*s:%u", (int)(strrchr(listen, ':') - listen), listen,
-                   (unsigned)api_listen_port(claim));
-    int status = make_workers(service, shared);
-    (void)close(claim);
     return status;
 }
 
@@ -140,7 +123,7 @@ static int run_workers(struct service *service)
         }
     }
     if (status == SERVER_EXIT_DONE)
-        server_http_announce(service->options->listen, server_worker_port(service->workers[0]));
+        server_doors_announce(&service->doors);
     server_worker_run(service->workers[0]);
     for (unsigned i = 1; i < started; i++)
         uv_thread_join(&service->threads[i]);
@@ -189,14 +172,17 @@ static int open_places(struct service *service)
 static int serve_places(struct service *service)
 {
     const struct pawld_options *options = service->options;
-    int status = options->workers > 1 ? make_sharing_workers(service)
-                                      : make_workers(service, options->listen);
+    int status = server_doors_open(&options->http.listens, options->workers, &service->doors);
+    if (status)
+        return status;
+    status = make_workers(service);
     if (status == SERVER_EXIT_DONE) {
         watch_signals(service);
         status = run_workers(service);
         forget_signals(service);
     }
     free_workers(service);
+    server_doors_close(&service->doors);
     return status;
 }
 

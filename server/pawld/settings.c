@@ -24,13 +24,21 @@ static const char *const ask_words[] = {[FENCE_ASK_MAJORITY] = "majority",
 /* In the order of the sample. */
 const struct pawld_setting pawld_settings[] = {
     {.name = "listen",
-     .argument = "HOST:PORT",
-     .kind = PAWLD_TEXT,
+     .argument = "ADDRESS",
+     .kind = PAWLD_TEXTS,
      .commands = PAWLD_SERVE,
-     AT(listen),
+     COUNTED(http.listens.address, SERVER_LISTENS_MAX),
      .usual = "127.0.0.1:7380",
-     .help = "Where to serve HTTP: an IP address or localhost. :PORT means all addresses of the "
-             "machine. Port 0 takes a free one"},
+     .help = "Where to serve HTTP, up to 8 times: HOST:PORT with an IP address, localhost or a "
+             "name, of which all addresses are taken as they are at the start; :PORT for all "
+             "addresses of the machine; or unix:/PATH. Port 0 takes a free one"},
+    {.name = "metrics-listen",
+     .argument = "ADDRESS",
+     .kind = PAWLD_TEXTS,
+     .commands = PAWLD_SERVE,
+     COUNTED(http.listens.metrics, SERVER_LISTENS_MAX),
+     .help = "Where to serve /metrics, /livez and /readyz and nothing else, up to 8 times. They "
+             "are served at --listen too"},
     {.name = "host",
      .argument = "NAME",
      .kind = PAWLD_TEXTS,

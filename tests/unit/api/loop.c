@@ -1,5 +1,6 @@
 #include "tests/unit/api/loop.h"
 
+#include "api/http/listen.h"
 #include "tests/lib/case.h"
 
 #include <arpa/inet.h>
@@ -36,10 +37,18 @@ static void turn(struct api_http *http, int fd)
     api_http_turn(http);
 }
 
+struct api_door loop_door(void)
+{
+    struct api_door door = {.fd = -1};
+    assert_int_equal(api_listen("127.0.0.1:0", false, &door.fd), 0);
+    return door;
+}
+
 struct api_http *loop_serve(const struct api_routes *routes, unsigned idle_s)
 {
+    const struct api_door door = loop_door();
     const struct api_http_config config = {
-        .listen = "127.0.0.1:0", .routes = routes, .routes_count = 1, .idle_s = idle_s};
+        .doors = &door, .doors_count = 1, .routes = routes, .routes_count = 1, .idle_s = idle_s};
     struct api_http *http = NULL;
     assert_int_equal(api_http_new(&config, &http), 0);
     return http;

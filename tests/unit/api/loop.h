@@ -12,6 +12,9 @@ enum {
     LOOP_RESPONSE_MAX = 8192,
 };
 
+/* A door on a free port of loopback. */
+struct api_door loop_door(void);
+
 /* Serves @routes on a free port of loopback. */
 struct api_http *loop_serve(const struct api_routes *routes, unsigned idle_s);
 

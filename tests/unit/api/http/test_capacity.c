@@ -49,8 +49,12 @@ static const struct api_routes routes = {items, sizeof(items) / sizeof(items[0])
 
 static void serve(unsigned connections)
 {
-    const struct api_http_config config = {
-        .listen = "127.0.0.1:0", .routes = &routes, .routes_count = 1, .connections = connections};
+    const struct api_door door = loop_door();
+    const struct api_http_config config = {.doors = &door,
+                                           .doors_count = 1,
+                                           .routes = &routes,
+                                           .routes_count = 1,
+                                           .connections = connections};
     assert_int_equal(api_http_new(&config, &http), 0);
 }
 

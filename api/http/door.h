@@ -1,0 +1,16 @@
+/* Doors: the sockets that a server listens on, and what is behind each. */
+#ifndef API_HTTP_DOOR_H
+#define API_HTTP_DOOR_H
+
+#include <stdbool.h>
+
+enum {
+    API_DOORS_MAX = 16, /* of one server */
+};
+
+struct api_door {
+    int fd;            /* a listening, non-blocking socket, opened by anybody */
+    bool metrics_only; /* serves nothing but /metrics, /livez and /readyz */
+};
+
+#endif

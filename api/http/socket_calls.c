@@ -1,0 +1,61 @@
+/* The reads of libmicrohttpd, which calls recv(2) and has no hook there. The dynamic linker finds
+ * an executable's names first, so this recv() is called instead of the C library's. The reads of
+ * connections that were added go through those. All other reads are the system's: the same call
+ * with one argument less.
+ *
+ * In the same way epoll_wait(2): libmicrohttpd calls it in each round of work. A round that only
+ * sends an answer, or ends a request, needs nothing from the kernel.
+ *
+ * In the same way setsockopt(2): libmicrohttpd sets options of TCP on connections of the Unix
+ * domain too, and logs three lines for each that the kernel refuses. */
+#include "api/http/socket_calls.h"
+
+#include <netinet/in.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static _Thread_local struct api_connections *through_connections;
+static _Thread_local bool through_looks;
+
+void api_socket_calls_through(struct api_connections *connections, bool looks)
+{
+    through_connections = connections;
+    through_looks = looks;
+}
+
+static struct api_connection *find_connection(int fd)
+{
+    return through_connections != NULL ? api_connections_find(through_connections, fd) : NULL;
+}
+
+/* The C library's parameters have reserved names.
+ * NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
+__attribute__((visibility("default"))) ssize_t recv(int fd, void *buffer, size_t size, int flags)
+{
+    struct api_connection *connection = find_connection(fd);
+    if (connection != NULL)
+        return api_connection_read(connection, buffer, size);
+    return recvfrom(fd, buffer, size, flags, NULL, NULL);
+}
+
+/* What is not fetched stays with the kernel, which keeps the descriptor readable.
+ * NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
+__attribute__((visibility("default"))) int epoll_wait(int fd, struct epoll_event *events, int max,
+                                                      int timeout_ms)
+{
+    if (through_connections != NULL && !through_looks)
+        return 0;
+    return epoll_pwait(fd, events, max, timeout_ms, NULL);
+}
+
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name) */
+__attribute__((visibility("default"))) int setsockopt(int fd, int level, int name,
+                                                      const void *value, socklen_t size)
+{
+    const struct api_connection *connection = level == IPPROTO_TCP ? find_connection(fd) : NULL;
+    if (connection != NULL && connection->local)
+        return 0; /* what it would delay, or send at once, leaves at once there */
+    return (int)syscall(SYS_setsockopt, fd, level, name, value, size);
+}

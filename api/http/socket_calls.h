@@ -1,0 +1,14 @@
+/* What libmicrohttpd asks of the kernel about sockets. Its reads go through the connections
+ * (api/http/connection.h), and most of its questions can be spared. */
+#ifndef API_HTTP_SOCKET_CALLS_H
+#define API_HTTP_SOCKET_CALLS_H
+
+#include "api/http/connection.h"
+
+#include <stdbool.h>
+
+/* While libmicrohttpd runs on this thread, its reads go to these connections; NULL: to nobody. Not
+ * @looks: it is told that nothing came, and goes on with what it knows. */
+void api_socket_calls_through(struct api_connections *connections, bool looks);
+
+#endif

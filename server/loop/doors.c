@@ -1,0 +1,292 @@
+#include "server/loop/doors.h"
+
+#include "api/http/listen.h"
+#include "server/system/log.h"
+#include "server/system/options.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static const char unix_prefix[] = "unix:";
+
+enum {
+    NUMERIC_MAX = 80, /* bytes of "[address]:port", terminated */
+    PORT_LEN_MAX = 5,
+};
+
+/* ---- what the operator wrote ----------------------------------------------------------------- */
+
+static bool is_numeric(const char *host)
+{
+    struct addrinfo *info = NULL;
+    const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST};
+    if (getaddrinfo(host, NULL, &hints, &info) != 0)
+        return false;
+    freeaddrinfo(info);
+    return true;
+}
+
+bool server_listen_name(const char *address, char ret_name[static API_HOST_NAME_MAX + 1])
+{
+    char name[API_HOST_NAME_MAX + 1];
+    const char *colon = strrchr(address, ':');
+    const size_t len = colon != NULL ? (size_t)(colon - address) : 0;
+    if (len == 0 || len >= sizeof(name) || strncmp(address, unix_prefix, strlen(unix_prefix)) == 0)
+        return false;
+    memcpy(name, address, len);
+    name[len] = '\0';
+    if (!api_site_is_name(name) || strcasecmp(name, "localhost") == 0 || is_numeric(name))
+        return false;
+    memcpy(ret_name, name, len + 1);
+    return true;
+}
+
+static int tell_usage(const char *address)
+{
+    (void)server_options_error("--listen takes an IP address, localhost or a name, with a port, "
+                               "such as 127.0.0.1:7380; or only :7380 for all addresses; or "
+                               "unix:/path, not '%s'",
+                               address);
+    return SERVER_EXIT_USAGE;
+}
+
+/* Says why nobody can listen on @address, by what the API's functions returned and by errno.
+ * Returns the exit status. */
+static int tell_why(const char *address, int error)
+{
+    if (error == FENCE_EINVAL)
+        return tell_usage(address);
+    server_log(SERVER_LOG_ERROR, "cannot listen on %s: %s; choose another with --listen", address,
+               error == FENCE_EIO ? strerror(errno) : fence_strerror(error));
+    return SERVER_EXIT_FAILED;
+}
+
+/* ---- sockets --------------------------------------------------------------------------------- */
+
+static struct server_door *new_door(struct server_doors *doors, bool metrics_only)
+{
+    if (doors->count == API_DOORS_MAX)
+        return NULL;
+    struct server_door *door = &doors->door[doors->count++];
+    *door = (struct server_door){.metrics_only = metrics_only};
+    for (unsigned i = 0; i < SERVER_DOORS_WORKERS; i++)
+        door->fd[i] = -1;
+    return door;
+}
+
+/* @fd is the first worker's; the others get the same socket. */
+static int share_socket(const struct server_doors *doors, struct server_door *door, int fd)
+{
+    door->fd[0] = fd;
+    for (unsigned i = 1; i < doors->workers; i++) {
+        door->fd[i] = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+        if (door->fd[i] < 0)
+            return FENCE_EIO;
+    }
+    return 0;
+}
+
+/* The address with the port that was found for it. */
+static void put_port(char *text, size_t size, const char *address, uint16_t port)
+{
+    (void)snprintf(text, size, "%.*s:%u", (int)(strrchr(address, ':') - address), address,
+                   (unsigned)port);
+}
+
+/* A socket for each worker: the kernel divides the connections. */
+static int open_sharing(const struct server_doors *doors, struct server_door *door,
+                        const char *address)
+{
+    char shared[SERVER_LISTEN_MAX];
+    int claim = -1;
+    int result = api_listen_claim(address, &claim);
+    if (result != 0)
+        return result;
+    put_port(shared, sizeof(shared), address, api_listen_port(claim));
+    for (unsigned i = 0; i < doors->workers && result == 0; i++)
+        result = api_listen(shared, true, &door->fd[i]);
+    const int why = errno;
+    (void)close(claim);
+    errno = why;
+    return result;
+}
+
+/* @address is numeric; @name, where not empty, is what it was looked up for. */
+static int open_network(struct server_doors *doors, const char *address, const char *name,
+                        bool metrics_only)
+{
+    char text[SERVER_LISTEN_MAX];
+    struct server_door *door = new_door(doors, metrics_only);
+    if (door == NULL)
+        return FENCE_EBUSY;
+    const int result = doors->workers > 1 ? open_sharing(doors, door, address)
+                                          : api_listen(address, false, &door->fd[0]);
+    if (result != 0)
+        return result;
+    put_port(text, sizeof(text), address, api_listen_port(door->fd[0]));
+    (void)snprintf(door->name, sizeof(door->name), name[0] != '\0' ? "%.63s (%.253s)" : "%.319s",
+                   text, name);
+    return 0;
+}
+
+static int open_file(struct server_doors *doors, const char *address, bool metrics_only)
+{
+    int fd = -1;
+    struct server_door *door = new_door(doors, metrics_only);
+    if (door == NULL)
+        return FENCE_EBUSY;
+    int result = api_socket_file_listen(address + strlen(unix_prefix), &door->file, &fd);
+    if (result != 0)
+        return result;
+    door->is_file = true;
+    (void)snprintf(door->name, sizeof(door->name), "%s", address);
+    return share_socket(doors, door, fd);
+}
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+static bool is_open(const struct server_doors *doors, unsigned first, const char *address)
+{
+    const size_t len = strlen(address);
+    for (unsigned i = first; i < doors->count; i++)
+        if (strncmp(doors->door[i].name, address, len) == 0 && doors->door[i].name[len] == ' ')
+            return true;
+    return false;
+}
+
+static int open_found(struct server_doors *doors, const struct addrinfo *found, const char *name,
+                      bool metrics_only)
+{
+    const unsigned first = doors->count;
+    int status = 0;
+    for (; found != NULL && status == 0; found = found->ai_next) {
+        char host[NUMERIC_MAX - PORT_LEN_MAX - 4], port[PORT_LEN_MAX + 1], address[NUMERIC_MAX];
+        if (getnameinfo(found->ai_addr, found->ai_addrlen, host, sizeof(host), port, sizeof(port),
+                        NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+            continue;
+        (void)snprintf(address, sizeof(address), found->ai_family == AF_INET6 ? "[%s]:%s" : "%s:%s",
+                       host, port);
+        if (is_open(doors, first, address)) /* the resolver may tell an address twice */
+            continue;
+        const int error = open_network(doors, address, name, metrics_only);
+        status = error == 0 ? 0 : tell_why(address, error);
+    }
+    return status;
+}
+
+/* Once, at the start. What the name leads to later is for the next start. */
+static int open_name(struct server_doors *doors, const char *address, const char *name,
+                     bool metrics_only)
+{
+    const char *port = strrchr(address, ':') + 1;
+    const struct addrinfo hints = {
+        .ai_socktype = SOCK_STREAM,
+        .ai_flags = AI_NUMERICSERV | AI_PASSIVE,
+    };
+    struct addrinfo *found = NULL;
+    int64_t number = 0;
+    if (!server_options_number(port, 0, UINT16_MAX, &number))
+        return tell_usage(address);
+    const int error = getaddrinfo(name, port, &hints, &found);
+    if (error != 0) {
+        server_log(SERVER_LOG_ERROR, "cannot listen on %s: the name has no address: %s", address,
+                   gai_strerror(error));
+        return SERVER_EXIT_FAILED;
+    }
+    const int status = open_found(doors, found, name, metrics_only);
+    freeaddrinfo(found);
+    return status;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+static int open_one(struct server_doors *doors, const char *address, bool metrics_only)
+{
+    char name[API_HOST_NAME_MAX + 1];
+    int error = 0;
+    if (strlen(address) >= SERVER_LISTEN_MAX)
+        return tell_usage(address);
+    if (server_listen_name(address, name))
+        return open_name(doors, address, name, metrics_only);
+    if (strncmp(address, unix_prefix, strlen(unix_prefix)) == 0)
+        error = open_file(doors, address, metrics_only);
+    else
+        error = open_network(doors, address, "", metrics_only);
+    return error == 0 ? 0 : tell_why(address, error);
+}
+
+int server_doors_open(const struct server_listens *listens, unsigned workers,
+                      struct server_doors *ret_doors)
+{
+    assert(workers > 0 && workers <= SERVER_DOORS_WORKERS);
+    int status = 0;
+    ret_doors->count = 0;
+    ret_doors->workers = workers;
+    for (unsigned i = 0; i < listens->address_count && status == 0; i++)
+        status = open_one(ret_doors, listens->address[i], false);
+    for (unsigned i = 0; i < listens->metrics_count && status == 0; i++)
+        status = open_one(ret_doors, listens->metrics[i], true);
+    if (status != 0)
+        server_doors_close(ret_doors);
+    return status;
+}
+
+int server_doors_add(struct server_doors *doors, int fd, const char *name, bool metrics_only)
+{
+    struct server_door *door = new_door(doors, metrics_only);
+    if (door == NULL)
+        return FENCE_EBUSY;
+    const int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (own < 0)
+        return FENCE_EIO;
+    (void)snprintf(door->name, sizeof(door->name), "%s", name);
+    const int flags = fcntl(own, F_GETFL);
+    if (flags < 0 || fcntl(own, F_SETFL, flags | O_NONBLOCK) < 0) {
+        door->fd[0] = own;
+        return FENCE_EIO;
+    }
+    return share_socket(doors, door, own);
+}
+
+void server_doors_of(const struct server_doors *doors, unsigned worker,
+                     struct api_door ret_doors[static API_DOORS_MAX])
+{
+    for (unsigned i = 0; i < doors->count; i++)
+        ret_doors[i] = (struct api_door){
+            .fd = doors->door[i].fd[worker],
+            .metrics_only = doors->door[i].metrics_only,
+        };
+}
+
+void server_doors_given(struct server_doors *doors, unsigned worker)
+{
+    for (unsigned i = 0; i < doors->count; i++)
+        doors->door[i].fd[worker] = -1;
+}
+
+void server_doors_announce(const struct server_doors *doors)
+{
+    for (unsigned i = 0; i < doors->count; i++)
+        server_log(SERVER_LOG_INFO, "listening on %s%s", doors->door[i].name,
+                   doors->door[i].metrics_only ? ", for metrics" : "");
+}
+
+void server_doors_close(struct server_doors *doors)
+{
+    for (unsigned i = 0; i < doors->count; i++) {
+        struct server_door *door = &doors->door[i];
+        if (door->is_file)
+            api_socket_file_remove(&door->file);
+        for (unsigned worker = 0; worker < doors->workers; worker++)
+            if (door->fd[worker] >= 0)
+                (void)close(door->fd[worker]);
+    }
+    doors->count = 0;
+}

@@ -1,0 +1,74 @@
+/* Where a program listens: from what its operator wrote to the sockets of each of its workers.
+ *
+ *     127.0.0.1:7380  [::1]:7380  :7380  localhost:7380   see api/http/listen.h
+ *     locks.example.com:7380   looked up once, at the start: all addresses of the name
+ *     unix:/run/pawl/pawld.sock   see api/http/socket_file.h
+ *
+ *     open, or add what others opened --> give to each worker --> announce --> close */
+#ifndef SERVER_LOOP_DOORS_H
+#define SERVER_LOOP_DOORS_H
+
+#include "api/http/door.h"
+#include "api/http/site.h"
+#include "api/http/socket_file.h"
+#include "fence/protocol/error.h"
+
+#include <stdbool.h>
+
+enum {
+    SERVER_LISTENS_MAX = 8,    /* of each kind; a name can have several addresses */
+    SERVER_LISTEN_MAX = 320,   /* bytes of one, terminated */
+    SERVER_DOORS_WORKERS = 64, /* of one program */
+};
+
+/* What the operator wrote; borrowed. */
+struct server_listens {
+    const char *address[SERVER_LISTENS_MAX];
+    unsigned address_count;
+    const char *metrics[SERVER_LISTENS_MAX];
+    unsigned metrics_count;
+};
+
+/* One address. */
+struct server_door {
+    char name[SERVER_LISTEN_MAX]; /* as the log tells it */
+    bool metrics_only;
+    bool is_file; /* of the Unix domain, and made here */
+    struct api_socket_file file;
+    int fd[SERVER_DOORS_WORKERS]; /* a socket for each worker; -1: it has it */
+};
+
+struct server_doors {
+    unsigned count;
+    unsigned workers;
+    struct server_door door[API_DOORS_MAX];
+};
+
+/* The host of @address if it is a name that has to be looked up: copied to @ret_name. */
+bool server_listen_name(const char *address, char ret_name[static API_HOST_NAME_MAX + 1]);
+
+/* Opens all of @listens for @workers workers, each of which gets a socket of its own at each
+ * address of a network, and the same one of a file. Returns 0, or the exit status: the reason is on
+ * stderr then, and nothing is open. */
+FENCE_CHECKED int server_doors_open(const struct server_listens *listens, unsigned workers,
+                                    struct server_doors *ret_doors);
+
+/* Adds the listening socket @fd, which somebody else opened and the caller still owns: all workers
+ * accept from it. @name is what the log says. FENCE_EIO: errno says why. FENCE_EBUSY: there are
+ * API_DOORS_MAX. */
+FENCE_CHECKED int server_doors_add(struct server_doors *doors, int fd, const char *name,
+                                   bool metrics_only);
+
+/* The doors of worker @worker, for its struct api_http_config. It owns the descriptors once its
+ * server is made: server_doors_given() then. */
+void server_doors_of(const struct server_doors *doors, unsigned worker,
+                     struct api_door ret_doors[static API_DOORS_MAX]);
+void server_doors_given(struct server_doors *doors, unsigned worker);
+
+/* Logs "listening on HOST:PORT" for each, the line that scripts wait for, with the real port. */
+void server_doors_announce(const struct server_doors *doors);
+
+/* Closes what no worker has, and removes the files. */
+void server_doors_close(struct server_doors *doors);
+
+#endif
