@@ -112,10 +112,25 @@ static ssize_t drain(const struct api_connection *connection)
     return got;
 }
 
+/* The answer to a request that did not come whole. */
+static void refuse_unfinished(struct api_connection *connection, enum api_problem problem,
+                              const char *detail)
+{
+    const struct api_observer *observer = connection->connections->observer;
+    const struct api_observed observed = {
+        .method = API_METHOD_OTHER,
+        .status = api_problem_status(problem),
+        .outcome = api_outcome_of_problem(problem),
+        .caller = "",
+    };
+    if (observer->answered != NULL)
+        observer->answered(observer->context, &observed);
+    api_refusal_send(connection->fd, problem, detail, connection->intake.is_head);
+}
+
 static ssize_t refuse_connection(struct api_connection *connection)
 {
-    api_refusal_send(connection->fd, connection->fault->problem, connection->fault->detail,
-                     connection->intake.is_head);
+    refuse_unfinished(connection, connection->fault->problem, connection->fault->detail);
     (void)shutdown(connection->fd, SHUT_WR);
     arm(connection, API_CONNECTION_LINGER);
     return drain(connection);
@@ -139,8 +154,7 @@ static void expire(struct api_connection *connection)
         return;
     }
     if (connection->wait != API_CONNECTION_LINGER && !connection->fresh)
-        api_refusal_send(connection->fd, API_PROBLEM_REQUEST_TIMEOUT, NULL,
-                         connection->intake.is_head);
+        refuse_unfinished(connection, API_PROBLEM_REQUEST_TIMEOUT, NULL);
     end(connection);
 }
 
@@ -226,9 +240,10 @@ void api_connection_answered(struct api_connection *connection)
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-void api_connections_init(struct api_connections *connections, uint32_t head_ms, uint32_t body_ms)
+void api_connections_init(struct api_connections *connections, uint32_t head_ms, uint32_t body_ms,
+                          const struct api_observer *observer)
 {
-    *connections = (struct api_connections){.by_fd = NULL};
+    *connections = (struct api_connections){.observer = observer};
     connections->waits[API_CONNECTION_HEAD].limit_ms = head_ms;
     connections->waits[API_CONNECTION_BODY].limit_ms = body_ms;
     connections->waits[API_CONNECTION_LINGER].limit_ms = API_CONNECTION_LINGER_MS;

@@ -12,6 +12,7 @@
 
 #include "api/http/door.h"
 #include "api/http/intake.h"
+#include "api/http/observer.h"
 #include "fence/protocol/error.h"
 
 #include <stdbool.h>
@@ -54,13 +55,16 @@ struct api_connection {
 struct api_connections {
     struct api_connection **by_fd;
     size_t size; /* of by_fd */
+    const struct api_observer *observer;
     struct {
         struct api_connection *first, *last; /* the longest wait first */
         uint32_t limit_ms;
     } waits[API_CONNECTION_WAITS];
 };
 
-void api_connections_init(struct api_connections *connections, uint32_t head_ms, uint32_t body_ms);
+/* @observer is borrowed, and told of requests that are refused here. */
+void api_connections_init(struct api_connections *connections, uint32_t head_ms, uint32_t body_ms,
+                          const struct api_observer *observer);
 void api_connections_fini(struct api_connections *connections);
 
 /* The client behind @fd was accepted at @door, which is borrowed. @local: over the Unix domain.

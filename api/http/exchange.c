@@ -52,8 +52,10 @@ static struct api_request *request_new(struct api_shard *shard, struct MHD_Conne
         return NULL;
     request->parking = &exchanges_of(shard)->parking;
     request->door = connection_of(shard, connection)->door;
+    request->observer = &exchanges_of(shard)->observer;
     request->shard = shard;
     request->connection = connection;
+    request->came_us = api_request_now_us();
     request->method = api_method_parse(method);
     memcpy(request->path, url, path_size);
     api_headers_own(&headers, request->path + path_size);

@@ -4,6 +4,7 @@
 #define API_HTTP_EXCHANGE_H
 
 #include "api/http/dispatch.h"
+#include "api/http/observer.h"
 #include "api/http/parking.h"
 
 #include <microhttpd.h>
@@ -12,6 +13,7 @@
 struct api_exchanges {
     struct api_served served;
     struct api_parking parking;
+    struct api_observer observer;
 };
 
 /* libmicrohttpd's callbacks; @context is the struct api_shard. */

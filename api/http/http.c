@@ -184,11 +184,12 @@ static void set_up(struct api_http *http, const struct api_http_config *config)
     http->capacity = config->connections > 0 ? config->connections : API_HTTP_CONNECTIONS;
     http->exchanges = (struct api_exchanges){
         .served = {config->routes, config->routes_count, config->hosts, false},
+        .observer = config->observer,
         .parking = {.watch_fd = -1, .left = tell_left, .left_context = http},
     };
-    api_connections_init(&http->connections,
-                         config->head_ms > 0 ? config->head_ms : API_HTTP_WAIT_MS,
-                         config->body_ms > 0 ? config->body_ms : API_HTTP_WAIT_MS);
+    api_connections_init(
+        &http->connections, config->head_ms > 0 ? config->head_ms : API_HTTP_WAIT_MS,
+        config->body_ms > 0 ? config->body_ms : API_HTTP_WAIT_MS, &http->exchanges.observer);
 }
 
 static int open_rooms(struct api_http *http, const struct api_http_config *config)

@@ -13,6 +13,7 @@
 
 #include "api/http/door.h"
 #include "api/http/limits.h"
+#include "api/http/observer.h"
 #include "api/http/request.h"
 #include "api/http/route.h"
 #include "api/http/site.h"
@@ -53,6 +54,8 @@ struct api_http_config {
      * May be NULL. */
     void (*left)(void *context, uint64_t client);
     void *left_context;
+
+    struct api_observer observer; /* is told of each request that was answered */
 };
 
 struct api_http;

@@ -6,10 +6,11 @@
 
 /* Answers with the finished problem and, unless it is NULL, one header field. */
 static void answer_with(const struct api_writer *writer, struct api_request *request,
-                        unsigned status, const struct api_field *field)
+                        enum api_problem problem, const struct api_field *field)
 {
     struct api_answer answer = {
-        .status = status,
+        .status = api_problem_status(problem),
+        .outcome = api_outcome_of_problem(problem),
         .content_type = "application/problem+json",
         .body = writer->buffer,
         .len = writer->len,
@@ -30,7 +31,7 @@ void api_problem_end(struct api_writer *writer, struct api_request *request,
     char seconds[24];
     (void)snprintf(seconds, sizeof(seconds), "%" PRId64, retry_after_s);
     const struct api_field field = {"Retry-After", seconds};
-    answer_with(writer, request, status, retry_after_s >= 0 ? &field : NULL);
+    answer_with(writer, request, problem, retry_after_s >= 0 ? &field : NULL);
 }
 
 void api_problem_answer(struct api_request *request, enum api_problem problem)
@@ -63,5 +64,5 @@ void api_problem_answer_method(struct api_request *request, const char *allow)
     const struct api_field field = {"Allow", allow};
     api_problem_begin(&writer, body, API_PROBLEM_METHOD, NULL);
     api_write_end(&writer);
-    answer_with(&writer, request, api_problem_status(API_PROBLEM_METHOD), &field);
+    answer_with(&writer, request, API_PROBLEM_METHOD, &field);
 }

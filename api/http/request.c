@@ -94,9 +94,27 @@ static struct MHD_Response *make_response(const struct api_answer *answer, bool 
     return response;
 }
 
+static void tell_observer(const struct api_request *request, const struct api_answer *answer)
+{
+    const struct api_observer *observer = request->observer;
+    if (observer->answered == NULL)
+        return;
+    const struct api_observed observed = {
+        .route = request->match.route,
+        .method = request->method,
+        .status = answer->status,
+        .outcome = answer->outcome,
+        .took_us = api_request_now_us() - request->came_us,
+        .caller = "",
+        .request = request,
+    };
+    observer->answered(observer->context, &observed);
+}
+
 void api_request_answer(struct api_request *request, const struct api_answer *answer)
 {
     assert(request->state == API_REQUEST_PARKED || request->state == API_REQUEST_HANDLING);
+    tell_observer(request, answer);
     request->status = answer->status;
     request->response = make_response(answer, request->close_connection);
     if (request->state == API_REQUEST_PARKED)

@@ -13,6 +13,7 @@
 #define API_HTTP_REQUEST_H
 
 #include "api/http/header.h"
+#include "api/http/outcome.h"
 #include "api/http/route.h"
 
 #include <stdint.h>
@@ -49,6 +50,7 @@ struct api_field {
 struct api_answer {
     unsigned status;
     const char *content_type; /* NULL: application/json */
+    enum api_outcome outcome; /* 0: done */
     const char *body;
     size_t len;
     struct api_field fields[API_FIELDS_MAX]; /* up to the first without a name */

@@ -5,6 +5,7 @@
 
 #include "api/http/door.h"
 #include "api/http/framing.h"
+#include "api/http/observer.h"
 #include "api/http/route.h"
 #include "api/http/shard.h"
 
@@ -34,6 +35,8 @@ struct api_request {
     unsigned looks;        /* PARKED, hovering: how often it was looked at */
     unsigned status;       /* PREPARED: of the response */
     uint32_t note;         /* the handler's own */
+    uint64_t came_us;      /* when its head was complete; CLOCK_MONOTONIC */
+    const struct api_observer *observer;
     struct MHD_Response *response;
     struct api_parking *parking; /* where it can wait */
     const struct api_door *door; /* through which its connection came */
@@ -53,6 +56,9 @@ struct api_request {
 /* Hands the response to libmicrohttpd, which looks at the connection or is about to resume it. The
  * request is then ANSWERED; or BROKEN, where there is no response or it is not taken. */
 void api_request_queue(struct api_request *request);
+
+/* CLOCK_MONOTONIC. */
+uint64_t api_request_now_us(void);
 
 void api_request_free(struct api_request *request);
 

@@ -46,6 +46,7 @@ struct api_route {
     const char *pattern;
     api_handler *handler;
     enum api_takes takes;
+    const char *call; /* its name in metrics and logs: "acquire"; no two routes have the same */
 };
 
 /* A table of routes that share a context. Everything is borrowed. */

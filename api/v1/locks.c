@@ -219,11 +219,11 @@ static void inspect_lock(struct api_request *request, void *context)
 struct api_routes api_locks_routes(struct api_backend *backend)
 {
     static const struct api_route routes[] = {
-        {API_POST, "/v1/locks/{resource...}", acquire, API_TAKES_BODY},
-        {API_POST, "/v1/locks", acquire_several, API_TAKES_BODY},
-        {API_PATCH, "/v1/locks/{resource...}", extend, API_TAKES_BODY},
-        {API_DELETE, "/v1/locks/{resource...}", release, API_TAKES_NOTHING},
-        {API_GET, "/v1/locks/{resource...}", inspect_lock, API_TAKES_NOTHING},
+        {API_POST, "/v1/locks/{resource...}", acquire, API_TAKES_BODY, "acquire"},
+        {API_POST, "/v1/locks", acquire_several, API_TAKES_BODY, "acquire_several"},
+        {API_PATCH, "/v1/locks/{resource...}", extend, API_TAKES_BODY, "extend"},
+        {API_DELETE, "/v1/locks/{resource...}", release, API_TAKES_NOTHING, "release"},
+        {API_GET, "/v1/locks/{resource...}", inspect_lock, API_TAKES_NOTHING, "inspect"},
     };
     return (struct api_routes){routes, sizeof(routes) / sizeof(routes[0]), backend};
 }

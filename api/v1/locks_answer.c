@@ -16,10 +16,15 @@ enum {
     GROUP_BODY_MAX = BODY_MAX + FENCE_GROUP_MAX * (FENCE_RESOURCE_MAX + 64),
 };
 
-static void answer_json(struct api_request *request, unsigned status,
+static void answer_json(struct api_request *request, enum api_outcome outcome,
                         const struct api_writer *writer, const struct api_field *field)
 {
-    struct api_answer answer = {.status = status, .body = writer->buffer, .len = writer->len};
+    struct api_answer answer = {
+        .status = outcome == API_OUTCOME_GRANTED ? 201 : 200,
+        .outcome = outcome,
+        .body = writer->buffer,
+        .len = writer->len,
+    };
     if (field != NULL)
         answer.fields[0] = *field;
     api_request_answer(request, &answer);
@@ -46,6 +51,11 @@ static void write_lease(struct api_writer *writer, const struct fence_answer *an
         api_write_null(writer, "extensions_left");
 }
 
+static enum api_outcome outcome_of_grant(const struct fence_answer *answer)
+{
+    return answer->found ? API_OUTCOME_FOUND : API_OUTCOME_GRANTED;
+}
+
 static void answer_grant(struct api_request *request, struct api_writer *writer,
                          const struct fence_answer *answer)
 {
@@ -57,7 +67,7 @@ static void answer_grant(struct api_request *request, struct api_writer *writer,
     char token[API_DIGITS_MAX];
     (void)api_digits(answer->token, token);
     const struct api_field field = {api_header_name(API_HEADER_FENCING_TOKEN), token};
-    answer_json(request, answer->found ? 200 : 201, writer, &field);
+    answer_json(request, outcome_of_grant(answer), writer, &field);
 }
 
 /* Several at once: one lease, a token for each. */
@@ -78,7 +88,7 @@ static void answer_group(struct api_request *request, const struct fence_answer 
     }
     api_write_end(&writer);
     api_write_end(&writer);
-    answer_json(request, answer->found ? 200 : 201, &writer, NULL);
+    answer_json(request, outcome_of_grant(answer), &writer, NULL);
 }
 
 static void write_inspection(struct api_writer *writer, const struct fence_answer *answer)
@@ -99,6 +109,7 @@ static void answer_success(struct api_request *request, const struct fence_answe
 {
     char body[BODY_MAX];
     struct api_writer writer;
+    enum api_outcome outcome = API_OUTCOME_DONE;
     api_writer_init(&writer, body, sizeof(body));
     api_write_object(&writer, NULL);
     api_write_string(&writer, "resource", answer->resource);
@@ -113,9 +124,11 @@ static void answer_success(struct api_request *request, const struct fence_answe
             return;
         }
         write_lease(&writer, answer);
+        outcome = API_OUTCOME_EXTENDED;
         break;
     case FENCE_CALL_RELEASE:
         api_write_bool(&writer, "released", answer->released);
+        outcome = answer->released ? API_OUTCOME_RELEASED : API_OUTCOME_NOT_HELD;
         break;
     case FENCE_CALL_INSPECT:
         write_inspection(&writer, answer);
@@ -124,7 +137,7 @@ static void answer_success(struct api_request *request, const struct fence_answe
         break;
     }
     api_write_end(&writer);
-    answer_json(request, 200, &writer, NULL);
+    answer_json(request, outcome, &writer, NULL);
 }
 
 /* The bound is the fleet's own, so the table cannot name it. */

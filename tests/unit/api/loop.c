@@ -54,6 +54,22 @@ struct api_http *loop_serve(const struct api_routes *routes, unsigned idle_s)
     return http;
 }
 
+struct api_http *loop_serve_observed(const struct api_routes *routes,
+                                     const struct api_observer *observer, uint32_t wait_ms)
+{
+    const struct api_http_config config = {
+        .listen = "127.0.0.1:0",
+        .routes = routes,
+        .routes_count = 1,
+        .head_ms = wait_ms,
+        .body_ms = wait_ms,
+        .observer = *observer,
+    };
+    struct api_http *http = NULL;
+    assert_int_equal(api_http_new(&config, &http), 0);
+    return http;
+}
+
 int loop_connect(const struct api_http *http)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -18,6 +18,10 @@ struct api_door loop_door(void);
 /* Serves @routes on a free port of loopback. */
 struct api_http *loop_serve(const struct api_routes *routes, unsigned idle_s);
 
+/* The same, with @observer, and with @wait_ms for a head and for a body. */
+struct api_http *loop_serve_observed(const struct api_routes *routes,
+                                     const struct api_observer *observer, uint32_t wait_ms);
+
 /* A new connection to @http. */
 int loop_connect(const struct api_http *http);
 
