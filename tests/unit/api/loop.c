@@ -57,8 +57,10 @@ struct api_http *loop_serve(const struct api_routes *routes, unsigned idle_s)
 struct api_http *loop_serve_observed(const struct api_routes *routes,
                                      const struct api_observer *observer, uint32_t wait_ms)
 {
+    const struct api_door door = loop_door();
     const struct api_http_config config = {
-        .listen = "127.0.0.1:0",
+        .doors = &door,
+        .doors_count = 1,
         .routes = routes,
         .routes_count = 1,
         .head_ms = wait_ms,

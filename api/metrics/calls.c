@@ -1,0 +1,127 @@
+#include "api/metrics/calls.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- counting -------------------------------------------------------------------------------- */
+
+static unsigned index_of_route(const struct api_calls *calls, const struct api_route *route)
+{
+    size_t before = 0;
+    for (size_t i = 0; i < calls->count; i++) {
+        const struct api_routes *table = &calls->tables[i];
+        if (route >= table->items && route < table->items + table->count) {
+            before += (size_t)(route - table->items);
+            break;
+        }
+        before += table->count;
+    }
+    assert(before < API_CALLS_MAX);
+    return (unsigned)before;
+}
+
+static void count_answer(void *context, const struct api_observed *observed)
+{
+    const struct api_calls *calls = context;
+    struct api_call_counters *counters = calls->counters;
+    if (observed->route == NULL) {
+        api_counter_add(&counters->refused[observed->outcome], 1);
+        return;
+    }
+    const unsigned call = index_of_route(calls, observed->route);
+    api_counter_add(&counters->answered[call][observed->outcome], 1);
+    api_histogram_add(&counters->took[call], API_SCALE_TIME, observed->took_us);
+}
+
+struct api_observer api_calls_observer(struct api_calls *calls)
+{
+    return (struct api_observer){count_answer, calls};
+}
+
+void api_calls_key_refused(struct api_calls *calls)
+{
+    api_counter_add(&calls->counters->keys_refused, 1);
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+/* What was counted under each name, where problems share some: at the first of that name. */
+struct totals {
+    enum api_outcome named[API_OUTCOMES]; /* the first of the same name */
+    uint64_t count[API_OUTCOMES];
+};
+
+static void find_names(struct totals *totals)
+{
+    for (enum api_outcome outcome = 0; outcome < API_OUTCOMES; outcome++)
+        totals->named[outcome] = api_outcome_named_alike(outcome);
+}
+
+static void add_up(struct totals *totals, const struct api_counter each[static API_OUTCOMES])
+{
+    memset(totals->count, 0, sizeof(totals->count));
+    for (enum api_outcome outcome = 0; outcome < API_OUTCOMES; outcome++)
+        totals->count[totals->named[outcome]] += api_counter_get(&each[outcome]);
+}
+
+/* A result that never was has no sample, or each call would have one for each problem there is. */
+static void write_results(const struct api_route *route, const struct totals *totals,
+                          struct api_metrics_text *text)
+{
+    for (enum api_outcome outcome = 0; outcome < API_OUTCOMES; outcome++) {
+        const struct api_labels labels = {
+            {{"call", route->call}, {"result", api_outcome_name(outcome)}}};
+        if (totals->count[outcome] > 0)
+            api_metrics_count(text, &labels, totals->count[outcome]);
+    }
+}
+
+static void write_took(const struct api_route *route, const struct api_histogram *took,
+                       struct api_metrics_text *text)
+{
+    const struct api_labels labels = {{{"call", route->call}}};
+    api_metrics_histogram(text, &labels, took, API_SCALE_TIME);
+}
+
+static void write_refused(const struct totals *totals, struct api_metrics_text *text)
+{
+    char status[8];
+    api_metrics_family(text, API_METRIC_COUNTER, "pawl_requests_refused_total",
+                       "Requests that were answered before they reached a call, by status and "
+                       "problem.");
+    for (enum api_outcome outcome = 0; outcome < API_OUTCOMES; outcome++) {
+        (void)snprintf(status, sizeof(status), "%u", api_outcome_status(outcome));
+        const struct api_labels labels = {
+            {{"status", status}, {"result", api_outcome_name(outcome)}}};
+        if (totals->count[outcome] > 0)
+            api_metrics_count(text, &labels, totals->count[outcome]);
+    }
+}
+
+void api_calls_write(const struct api_routes *tables, size_t count,
+                     const struct api_call_counters *counters, struct api_metrics_text *text)
+{
+    unsigned call = 0;
+    struct totals totals;
+    find_names(&totals);
+    api_metrics_family(text, API_METRIC_COUNTER, "pawl_calls_total",
+                       "Calls that were answered, by what they came to: what was done, or the "
+                       "problem.");
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < tables[i].count; k++) {
+            add_up(&totals, counters->answered[call++]);
+            write_results(&tables[i].items[k], &totals, text);
+        }
+    call = 0;
+    api_metrics_family(text, API_METRIC_HISTOGRAM, "pawl_call_duration_seconds",
+                       "Time from the head of a request to its answer, with any wait for a lock.");
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < tables[i].count; k++)
+            write_took(&tables[i].items[k], &counters->took[call++], text);
+    add_up(&totals, counters->refused);
+    write_refused(&totals, text);
+    api_metrics_counter(text, "pawl_keys_refused_total",
+                        "Keys of clients that were unknown, had expired, or lacked a right.",
+                        api_counter_get(&counters->keys_refused));
+}
