@@ -39,8 +39,10 @@ struct storage_master_events {
     /* The connection ended or could not be made; not called after storage_master_reset(). */
     void (*down)(void *context, unsigned i, enum fence_reason reason);
 
-    /* Replies follow, all of them read from the socket before this. NULL: not of interest. */
-    void (*batch)(void *context);
+    /* Replies to @requests requests follow, all of them read from the socket before this. They were
+     * sent together, and it took @round_trip_us there and back; 0: they were lost. NULL: not of
+     * interest. */
+    void (*batch)(void *context, unsigned i, unsigned requests, uint64_t round_trip_us);
 
     /* The answer to one request; FENCE_REPLY_LOST if none will come. Exactly one for each. */
     void (*reply)(void *context, unsigned i, const struct fence_reply *reply);

@@ -48,6 +48,7 @@ static void answer_granted(struct fence_core *core, struct call *call, uint64_t 
     answer->token = attempt->votes.each[0].token;
     answer->validity_ms = validity_us / 1000;
     answer->found = fence_attempt_found(attempt);
+    answer->confirmed = call->confirmed;
     if (attempt->found == 0) /* what was found may have been extended before */
         answer->extensions_left = core_extensions_max(core);
     answer->attempt = attempt->id;
@@ -102,6 +103,7 @@ static void step_back(struct fence_core *core, struct call *call)
         return;
     }
     core_call_move(call, CALL_QUEUED);
+    call->waited = true;
     call->tries = 0;
     core_wake_at(core, call, call->wait_until_us ? call->wait_until_us : FENCE_NEVER);
 }
@@ -115,6 +117,7 @@ static bool can_be_waited_for(int error)
 static void fail(struct fence_core *core, struct call *call, int error)
 {
     core_attempt_undo(core, call);
+    core->counts.contended += error == FENCE_ECONTENDED;
     if (error == FENCE_EHELD)
         remember_holder(core, call);
     if (!worth_another_try(core, call, error)) {
@@ -173,6 +176,12 @@ static void win(struct fence_core *core, struct call *call)
 
 /* ---- what the core calls --------------------------------------------------------------------- */
 
+static void stand_behind(struct fence_core *core, struct call *call)
+{
+    call->waited = true;
+    core_wake_at(core, call, call->wait_until_us ? call->wait_until_us : FENCE_NEVER);
+}
+
 void core_acquire_begin(struct fence_core *core, struct call *call, const struct fence_group *group)
 {
     if (core_stand(core, call, group) || core_holds_itself(core, call))
@@ -180,7 +189,7 @@ void core_acquire_begin(struct fence_core *core, struct call *call, const struct
     else if (!call->wait_until_us && core_knows_held(core, call))
         answer_failed(core, call, FENCE_EHELD);
     else
-        core_wake_at(core, call, call->wait_until_us ? call->wait_until_us : FENCE_NEVER);
+        stand_behind(core, call);
 }
 
 static void act_on_attempt(struct fence_core *core, struct call *call)

@@ -59,6 +59,8 @@ static uint32_t begin_attempt(struct fence_core *core, struct call *call)
     uint32_t tries = core_hedge_tries(core, masters.spare);
     core_next_round(core, call);
     call->generation = core->fleet.generation;
+    call->confirmed = false;
+    core->counts.attempts++;
     fence_attempt_begin(&call->attempt, core_random(core), votes, masters, core->now_us);
     if (call->attempt.state == FENCE_ATTEMPT_TAKING)
         fence_attempt_ask(&call->attempt, tries);
@@ -141,6 +143,8 @@ static void confirm(struct fence_core *core, struct call *call)
     struct core_group_call *group = core_group_of(core, call);
     if (group)
         keep_tokens(attempt, group);
+    call->confirmed = true;
+    core->counts.confirms++;
     core_next_round(core, call);
     struct fence_request request = {
         .kind = FENCE_REQUEST_CONFIRM,

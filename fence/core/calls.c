@@ -25,6 +25,8 @@ struct call *core_open(struct fence_core *core, const struct fence_call *asked)
     call->count = asked->count;
     call->hint = 0;
     call->tries = 0;
+    call->waited = false;
+    call->confirmed = false;
     call->regrant_us = 0;
     call->soon = 0;
     call->soon_holder = 0;

@@ -122,8 +122,18 @@ const struct fence_fleet *fence_core_fleet(const struct fence_core *core);
 unsigned fence_core_calls(const struct fence_core *core);
 unsigned fence_core_waiting(const struct fence_core *core);
 
-/* How many masters were asked since the start as another did not answer in time (a hedge). */
-uint64_t fence_core_hedges(const struct fence_core *core);
+/* How many clean-ups are not yet acknowledged by all masters that may have to do them. */
+unsigned fence_core_cleanups(const struct fence_core *core);
+
+/* What the core did since it began; valid as long as the core. */
+struct fence_counts {
+    uint64_t attempts;  /* to take a lock, or several at once; a call may need more than one */
+    uint64_t contended; /* attempts that failed since contenders split the masters */
+    uint64_t confirms;  /* second rounds, where masters gave different numbers */
+    uint64_t hedges;    /* masters that were asked as another did not answer in time */
+    uint64_t rejoins[FENCE_MASTERS_MAX]; /* how often the member was taken back by this server */
+};
+const struct fence_counts *fence_core_counts(const struct fence_core *core);
 
 /* Asserts the invariants of the whole core. O(calls): for tests, between two steps. */
 void fence_core_check(const struct fence_core *core);

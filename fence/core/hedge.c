@@ -118,7 +118,7 @@ bool core_hedge_timer(struct fence_core *core, struct call *call, struct fence_t
     call->late |= late;
     fence_tally_drop(tally, ~fence_fleet_active(&core->fleet));
     *ret_set = ring(core, tally->spare, ring_from(core, call->slot), fence_set_count(late));
-    core->hedges += fence_set_count(*ret_set);
+    core->counts.hedges += fence_set_count(*ret_set);
     if (tally->spare != 0 || *ret_set != 0)
         core_hedge_again(core, call);
     else

@@ -83,6 +83,8 @@ struct fence_answer *core_answer(struct fence_core *core, const struct call *cal
         .owner = "",
         .ttl_ms = call->ttl_ms,
         .served_ms = (core->now_us - call->arrived_us) / 1000,
+        .served_us = core->now_us - call->arrived_us,
+        .waited = call->waited,
         .total = core->fleet.n,
         .ttl_max_ms = core->fleet.ttl_max_ms,
         .extensions_left = -1,

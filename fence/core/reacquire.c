@@ -29,6 +29,7 @@ static void try_again_or_answer(struct fence_core *core, struct call *call)
     unsigned only = 0;
     int error = fence_attempt_error(&call->attempt, &only);
     core_attempt_undo(core, call);
+    core->counts.contended += error == FENCE_ECONTENDED;
     if (error == FENCE_ECONTENDED && call->tries++ < FENCE_TRIES_MAX) {
         core_attempt_begin(core, call);
         if (call->attempt.state != FENCE_ATTEMPT_FAILED)

@@ -135,6 +135,7 @@ static void done(struct fence_core *core, unsigned member, unsigned i,
     case CORE_REJOIN_ADMITTING:
         rejoin->beaten = false;
         rejoin->stuck = 0;
+        core->counts.rejoins[member]++;
         ask_for_handshake(core, member);
         break;
     default:

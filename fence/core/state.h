@@ -92,6 +92,8 @@ struct call {
     int64_t value;   /* COUNTED: what the call is to be answered, */
     int count_error; /* or why it failed */
     unsigned tries;
+    bool waited;          /* acquire: it stood behind another, or paused */
+    bool confirmed;       /* acquire: the present attempt needed a second round */
     unsigned soon;        /* looks in a row that were due within a moment, at ... */
     uint64_t soon_holder; /* ... what this one holds */
     unsigned unbacked;    /* acquire: refusals of the view that held, for which it began anew */
@@ -122,8 +124,8 @@ struct fence_core {
     struct fence_latency latencies[FENCE_MASTERS_MAX];
     uint64_t copied_until_us; /* until then members may have locks that they imported */
     uint64_t seen_generation; /* of the views, for that */
-    uint64_t hedges;          /* masters that were asked as another was late */
-    bool some_are_back;       /* masters are active that were not: rejoins may read on */
+    struct fence_counts counts;
+    bool some_are_back; /* masters are active that were not: rejoins may read on */
     struct call *calls;
     struct fence_pool pool; /* of these */
     uint32_t waiting;       /* of those in use, acquires that wait */

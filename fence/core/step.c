@@ -35,9 +35,14 @@ unsigned fence_core_waiting(const struct fence_core *core)
     return core->waiting;
 }
 
-uint64_t fence_core_hedges(const struct fence_core *core)
+unsigned fence_core_cleanups(const struct fence_core *core)
 {
-    return core->hedges;
+    return core->cleanups.pool.used;
+}
+
+const struct fence_counts *fence_core_counts(const struct fence_core *core)
+{
+    return &core->counts;
 }
 
 static uint64_t earlier(uint64_t a_us, uint64_t b_us)

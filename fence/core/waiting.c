@@ -59,6 +59,7 @@ void core_pause_until(struct fence_core *core, struct call *call, uint64_t due_u
 {
     assert(due_us != FENCE_NEVER);
     core_call_move(call, CALL_PAUSING);
+    call->waited = true;
     if (call->wait_until_us)
         due_us = least(due_us, call->wait_until_us);
     core_wake_at(core, call, due_us);

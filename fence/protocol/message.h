@@ -82,6 +82,8 @@ struct fence_answer {
     uint32_t ttl_ms;                 /* acquire, extend */
     uint64_t validity_ms;            /* acquire, extend: rounded down */
     uint64_t served_ms;              /* from the call's event to this answer, rounded down */
+    uint64_t served_us;              /* the same */
+    bool waited;                     /* for another call, for a holder, or after a conflict */
     uint64_t remaining_ms; /* inspect; FENCE_EHELD, FENCE_EWAITTIMEOUT: until a retry makes sense */
     unsigned waiters;      /* inspect: calls of this server that wait for the resource */
     int64_t value;         /* count: the last of the values taken, or what was read */
@@ -90,6 +92,7 @@ struct fence_answer {
     bool anew;             /* extend: it is a new grant under @lock_id, with a @token of its own and
                             * the label @owner */
     bool found;            /* acquire: the lock was there under its id, nothing had to be taken */
+    bool confirmed;        /* acquire: it took a second round, as masters gave different numbers */
     unsigned granted;      /* acquire, extend: masters that agreed */
     int64_t
         extensions_left; /* acquire, extend: how often it may still be extended; -1: not known */

@@ -243,9 +243,12 @@ static void refresh_clock(struct server_driver *driver)
 }
 
 /* The clock is read once for all replies of a batch: they were read before it. */
-static void on_batch(void *context)
+static void on_batch(void *context, unsigned i, unsigned requests, uint64_t round_trip_us)
 {
+    const struct server_driver *driver = context;
     refresh_clock(context);
+    if (round_trip_us > 0 && driver->config.batch)
+        driver->config.batch(driver->config.context, i, requests, round_trip_us);
 }
 
 static void audit(struct server_driver *driver, unsigned i, const struct fence_facts *facts)
@@ -520,9 +523,19 @@ bool server_driver_eligible_us(const struct server_driver *driver, unsigned i, u
     return true;
 }
 
-uint64_t server_driver_hedges(const struct server_driver *driver)
+const struct fence_counts *server_driver_counts(const struct server_driver *driver)
 {
-    return fence_core_hedges(driver->core);
+    return fence_core_counts(driver->core);
+}
+
+unsigned server_driver_cleanups(const struct server_driver *driver)
+{
+    return fence_core_cleanups(driver->core);
+}
+
+uint64_t server_driver_now_us(const struct server_driver *driver)
+{
+    return driver->now_us;
 }
 
 const struct fence_audit *server_driver_audit(const struct server_driver *driver)

@@ -33,6 +33,10 @@ struct server_driver_config {
     /* A call was answered. @answer lives for this call of the function. False: there is nobody who
      * could use it, and what it granted is released at once. */
     bool (*answer)(void *context, const struct fence_answer *answer);
+
+    /* Master @i answered @requests requests that were sent together, after @round_trip_us. NULL:
+     * not of interest. */
+    void (*batch)(void *context, unsigned i, unsigned requests, uint64_t round_trip_us);
     void *context;
 };
 
@@ -57,8 +61,12 @@ void server_driver_left(struct server_driver *driver, uint64_t client);
  * each master. The loop will wake when the core's next timer is due. */
 void server_driver_turn(struct server_driver *driver);
 
-/* How many masters were asked since the start as another did not answer in time. */
-uint64_t server_driver_hedges(const struct server_driver *driver);
+/* What the core did since the start, and how many clean-ups it waits for. */
+const struct fence_counts *server_driver_counts(const struct server_driver *driver);
+unsigned server_driver_cleanups(const struct server_driver *driver);
+
+/* When the present event happened; CLOCK_BOOTTIME. */
+uint64_t server_driver_now_us(const struct server_driver *driver);
 
 /* What is known of the masters; valid until the loop goes on. */
 const struct fence_fleet *server_driver_fleet(const struct server_driver *driver);

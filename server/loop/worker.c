@@ -160,7 +160,7 @@ static void publish(struct server_worker *worker)
         .waiting = server_driver_waiting(worker->driver),
         .connections = api_http_connections(worker->http),
         .grants = worker->grants,
-        .hedges = server_driver_hedges(worker->driver),
+        .hedges = server_driver_counts(worker->driver)->hedges,
     };
     server_metrics_publish(&worker->config.metrics[worker->config.index], &now);
 }

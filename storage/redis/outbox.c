@@ -28,19 +28,16 @@ static void put_batch(struct storage_outbox *outbox, struct storage_batch *batch
     outbox->spare = batch;
 }
 
-static void announce(const struct storage_master_events *events)
-{
-    if (events->batch)
-        events->batch(events->context);
-}
-
-/* @known: where the call was refused for its view, what that master knows. */
+/* @known: where the call was refused for its view, what that master knows. @round_trip_us 0: it was
+ * lost. */
 static void hand_out(const struct storage_session *session, const struct storage_batch *batch,
-                     const redisReply *reply, const struct fence_view *known)
+                     const redisReply *reply, const struct fence_view *known,
+                     uint64_t round_trip_us)
 {
     const struct storage_master_events *events = session->events;
     struct storage_reply_text text;
-    announce(events);
+    if (events->batch)
+        events->batch(events->context, session->index, batch->count, round_trip_us);
     for (unsigned i = 0; i < batch->count; i++) {
         struct fence_reply one = storage_batch_reply(batch, i, reply, &text);
         if (known) {
@@ -103,12 +100,15 @@ static void batch_answered(struct storage_outbox *outbox, struct storage_batch *
         outbox->awaited--;
     if (current && !reply)
         storage_connection_broke(connection, &context->c);
-    if (current && reply)
-        connection->round_trip_us = (uv_hrtime() - batch->sent_ns) / 1000;
+    uint64_t round_trip_us = 0;
+    if (current && reply) {
+        round_trip_us = (uv_hrtime() - batch->sent_ns) / 1000;
+        connection->round_trip_us = round_trip_us;
+    }
     struct fence_view known;
     bool stale = reply && storage_view_refused(reply, session->members, &known);
     if (connection->link != STORAGE_LINK_CLOSED)
-        hand_out(session, batch, reply, stale ? &known : NULL);
+        hand_out(session, batch, reply, stale ? &known : NULL, round_trip_us);
     if (current && reply && !stale)
         look_again_if_refused(connection, batch, reply);
     else if (current && stale && is_admitted_anew(session, &known))
@@ -230,7 +230,7 @@ void storage_outbox_drop(struct storage_outbox *outbox)
     outbox->awaited = 0;
     outbox->batch = NULL;
     if (batch && outbox->session->connection->link != STORAGE_LINK_CLOSED)
-        hand_out(outbox->session, batch, NULL, NULL);
+        hand_out(outbox->session, batch, NULL, NULL, 0);
     free(batch);
     storage_batch_clear(&outbox->writer);
 }

@@ -94,7 +94,8 @@ static void tell_lost(const struct storage_sqlite_master *master, const struct s
 static void tell_replies(const struct storage_sqlite_master *master, struct storage_job *job)
 {
     if (events_of(master)->batch)
-        events_of(master)->batch(events_of(master)->context);
+        events_of(master)->batch(events_of(master)->context, master->config.index, job->count,
+                                 master->round_trip_us);
     for (unsigned i = 0; i < job->count; i++) {
         struct storage_answer *answer = &job->entries[i].answer;
         answer->reply.holder = answer->holder;

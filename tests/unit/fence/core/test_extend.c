@@ -102,7 +102,7 @@ static void as_many_others_are_asked_as_are_late(void **state)
     extends(f, 1, EXTENSIONS);
     core_tick(f);
     assert_int_equal(extended(f), core_nths(f, 3, 1));
-    assert_int_equal(fence_core_hedges(f->core), 1);
+    assert_int_equal(fence_core_counts(f->core)->hedges, 1);
     extends(f, 3, EXTENSIONS);
     assert_answer(f, CLIENT, 0);
 }

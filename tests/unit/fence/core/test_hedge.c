@@ -104,7 +104,7 @@ static void as_many_others_are_asked_as_are_late(void **state)
                     FENCE_MASTER_DEADLINE_US * FENCE_HEDGE_MOST_PERCENT / 100);
     assert_int_equal(taken(f), core_nths(f, 3, 1));
     assert_int_equal(f->effects.count, 1);
-    assert_int_equal(fence_core_hedges(f->core), 1);
+    assert_int_equal(fence_core_counts(f->core)->hedges, 1);
     grant(f, 3, 7);
     assert_answer(f, 1, 0);
     assert_int_equal(core_answer_of(f)->parts[core_nth(f, 2)], FENCE_PART_PENDING);
@@ -116,7 +116,7 @@ static void two_that_are_late_have_two_others_asked(void **state)
     grant(f, 1, 7);
     core_tick(f);
     assert_int_equal(taken(f), core_nths(f, 3, 2));
-    assert_int_equal(fence_core_hedges(f->core), 2);
+    assert_int_equal(fence_core_counts(f->core)->hedges, 2);
 }
 
 static void one_asked_later_that_is_late_has_another_asked(void **state)
@@ -128,7 +128,7 @@ static void one_asked_later_that_is_late_has_another_asked(void **state)
     assert_int_equal(taken(f), core_nths(f, 4, 1));
     core_tick(f);
     assert_int_equal(taken(f), core_nths(f, 5, 1)); /* the first that was late counted before */
-    assert_int_equal(fence_core_hedges(f->core), 2);
+    assert_int_equal(fence_core_counts(f->core)->hedges, 2);
 }
 
 static void one_that_went_down_is_not_asked_later(void **state)
@@ -159,7 +159,7 @@ static void refusal_has_all_the_others_asked_at_once(void **state)
         struct core_fixture *f = asked(state, 5);
         core_reply_kind(f, core_nth(f, 0), kinds[k]);
         assert_int_equal(taken(f), core_nths(f, 3, 2));
-        assert_int_equal(fence_core_hedges(f->core), 0); /* nobody was late */
+        assert_int_equal(fence_core_counts(f->core)->hedges, 0); /* nobody was late */
     }
 }
 

@@ -298,8 +298,10 @@ static void steps_are_counted_from_the_mark(void **state)
 static void admitted_master_votes_after_another_handshake(void **state)
 {
     struct core_fixture *f = rejoin_admitting(state);
+    assert_int_equal(fence_core_counts(f->core)->rejoins[MEMBER], 0);
     rejoin_done(f, MEMBER);
     assert_shaken(f);
+    assert_int_equal(fence_core_counts(f->core)->rejoins[MEMBER], 1);
     assert_int_equal(fence_fleet_active(fence_core_fleet(f->core)), CORE_FIRST(4));
     struct fence_facts facts = rejoin_restarted();
     facts.view = fence_core_fleet(f->core)->view;
