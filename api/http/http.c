@@ -34,6 +34,8 @@ struct api_http {
     bool accepting;       /* false: there is no space, or was none when it was last tried */
     bool short_of_space;  /* and that was told; until a tenth of the space is free */
     unsigned capacity;    /* connections */
+    uint64_t accepted;    /* since the start, */
+    uint64_t evicted;     /* and of them */
     void (*log)(void *context, const char *message);
     void *log_context;
     void (*left)(void *context, uint64_t client);
@@ -97,6 +99,7 @@ static int accept_some(struct api_http *http, const struct api_door *door, bool 
         struct api_shard *shard = api_shards_find_space(&http->shards);
         error = shard != NULL ? accept_into(http, door, shard) : ENOSPC;
         *ret_anybody |= error == 0;
+        http->accepted += error == 0;
         if (error == EINTR || error == ECONNABORTED)
             error = 0;
     }
@@ -131,7 +134,7 @@ static bool accept_clients(struct api_http *http)
     const bool accepting = error == 0 || error == EAGAIN;
     if (!accepting && somebody_knocks(http)) {
         log_shortage(http, error);
-        (void)api_connections_evict(&http->connections, EVICTIONS);
+        http->evicted += api_connections_evict(&http->connections, EVICTIONS);
     }
     if (accepting && http->short_of_space &&
         api_http_connections(http) < http->capacity - http->capacity / 10)
@@ -297,6 +300,21 @@ unsigned api_http_parked(const struct api_http *http)
 unsigned api_http_connections(const struct api_http *http)
 {
     return api_shards_connections(&http->shards);
+}
+
+unsigned api_http_capacity(const struct api_http *http)
+{
+    return http->capacity;
+}
+
+uint64_t api_http_accepted(const struct api_http *http)
+{
+    return http->accepted;
+}
+
+uint64_t api_http_evicted(const struct api_http *http)
+{
+    return http->evicted;
 }
 
 static void refuse_parked(struct api_parking *parking)

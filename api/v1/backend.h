@@ -17,6 +17,8 @@ struct api_metrics {
 };
 
 struct fence_listing_call;
+struct api_routes;
+union api_worker_counters;
 
 struct api_backend {
     void *context;
@@ -48,6 +50,13 @@ struct api_backend {
     const struct fence_audit *(*audit)(void *context);
 
     void (*metrics)(void *context, struct api_metrics *ret_metrics);
+
+    /* What worker @i (0 .. workers - 1) counts (api/v1/metrics.h); it goes on counting. */
+    const union api_worker_counters *(*counters)(void *context, unsigned i);
+
+    const struct api_routes *routes; /* of the server: the calls that are counted */
+    size_t routes_count;
+    const char *version; /* of the program */
 
     /* A fresh random lock id (160 bits, base64url), terminated. */
     void (*new_lock_id)(void *context, char ret[static FENCE_LOCK_ID_LEN + 1]);

@@ -2,6 +2,7 @@
 
 #include "api/http/problem_answer.h"
 #include "api/json/writer.h"
+#include "api/v1/ready.h"
 #include "fence/fleet/memory.h"
 #include "fence/fleet/order.h"
 #include "fence/protocol/lease.h"
@@ -16,25 +17,6 @@ static void answer_document(struct api_request *request, const struct api_writer
 {
     const struct api_answer answer = {.status = 200, .body = writer->buffer, .len = writer->len};
     api_request_answer(request, &answer);
-}
-
-/* Masters that vote and have no room for another lock. */
-static unsigned count_full(const struct api_backend *backend)
-{
-    const struct fence_fleet *fleet = backend->fleet(backend->context);
-    const struct fence_audit *audit = backend->audit(backend->context);
-    unsigned full = 0;
-    for (unsigned i = 0; i < fleet->n; i++)
-        full += fleet->master[i].state == FENCE_MASTER_ACTIVE && audit->master[i].full;
-    return full;
-}
-
-/* Whether a lock could be granted now. */
-static bool is_ready(const struct api_backend *backend)
-{
-    const struct fence_fleet *fleet = backend->fleet(backend->context);
-    unsigned full = count_full(backend);
-    return fence_fleet_active_count(fleet) - full >= fence_majority(fleet->n);
 }
 
 /* The facts of the connection that stands; null without a connection. */
@@ -152,7 +134,7 @@ static void show_fleet(struct api_request *request, void *context)
     api_write_integer(&writer, "n", fleet->n);
     api_write_integer(&writer, "majority", fence_majority(fleet->n));
     api_write_integer(&writer, "active", fence_fleet_active_count(fleet));
-    api_write_bool(&writer, "ready", is_ready(backend));
+    api_write_bool(&writer, "ready", api_is_ready(backend));
     if (known)
         api_write_integer(&writer, "ttl_max_ms", fleet->ttl_max_ms);
     else
@@ -219,7 +201,8 @@ static void answer_full(struct api_request *request, const struct api_backend *b
         "%u of %u masters are active and %u are needed, but %u have used up their maxmemory and "
         "take no new locks. Raise it (CONFIG SET maxmemory), or release locks; see /v1/fleet for "
         "which.",
-        fence_fleet_active_count(fleet), fleet->n, fence_majority(fleet->n), count_full(backend));
+        fence_fleet_active_count(fleet), fleet->n, fence_majority(fleet->n),
+        api_count_full(backend));
 }
 
 /* The operator has done what is needed, and only has to wait for the end. */
@@ -256,7 +239,7 @@ static void show_ready(struct api_request *request, void *context)
 {
     const struct api_backend *backend = context;
     const struct fence_fleet *fleet = backend->fleet(backend->context);
-    if (is_ready(backend))
+    if (api_is_ready(backend))
         answer_status(request, "ready");
     else if (fence_fleet_ready(fleet))
         answer_full(request, backend);

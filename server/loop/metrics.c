@@ -1,34 +1,110 @@
 #include "server/loop/metrics.h"
 
-static void publish_count(atomic_uint_least64_t *to, uint64_t value)
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct server_metrics *server_metrics_new(unsigned workers)
 {
-    atomic_store_explicit(to, value, memory_order_relaxed);
+    const size_t size = workers * sizeof(struct server_metrics);
+    struct server_metrics *metrics = aligned_alloc(SERVER_METRICS_ALIGN, size);
+    if (metrics)
+        memset(metrics, 0, size);
+    return metrics;
 }
 
-static uint64_t get(const atomic_uint_least64_t *from)
+/* ---- counting -------------------------------------------------------------------------------- */
+
+static void count_grant(struct server_metrics *metrics, const struct fence_answer *answer,
+                        uint64_t now_us)
 {
-    return atomic_load_explicit(from, memory_order_relaxed);
+    struct api_worker_metrics *of = &metrics->counters.of;
+    const enum api_grant_path path = answer->found       ? API_GRANT_FOUND
+                                     : answer->confirmed ? API_GRANT_CONFIRMED
+                                                         : API_GRANT_FAST;
+    api_counter_add(&of->grants[path], 1);
+    if (!answer->waited)
+        api_histogram_add(&of->acquire, API_SCALE_TIME, answer->served_us);
+    if (answer->found)
+        return; /* granted before, nobody knows when */
+    if (!answer->group)
+        server_holds_granted(&metrics->holds, answer->lock_id, answer->resource, now_us);
+    for (unsigned k = 0; answer->group && k < answer->group->count; k++)
+        server_holds_granted(&metrics->holds, answer->lock_id, answer->group->locks[k].resource,
+                             now_us);
 }
 
-void server_metrics_publish(struct server_metrics *metrics, const struct api_metrics *now)
+static void count_acquire(struct server_metrics *metrics, const struct fence_answer *answer,
+                          uint64_t now_us)
 {
-    publish_count(&metrics->calls, now->calls);
-    publish_count(&metrics->waiting, now->waiting);
-    publish_count(&metrics->connections, now->connections);
-    publish_count(&metrics->grants, now->grants);
-    publish_count(&metrics->hedges, now->hedges);
+    if (answer->error == 0)
+        count_grant(metrics, answer, now_us);
+    if (answer->waited)
+        api_histogram_add(&metrics->counters.of.wait, API_SCALE_TIME, answer->served_us);
 }
+
+static void count_extension(struct api_worker_metrics *of, const struct fence_answer *answer)
+{
+    if (answer->error == 0)
+        api_counter_add(answer->anew ? &of->regrants : &of->extensions, 1);
+    else if (answer->error == FENCE_EEXHAUSTED)
+        api_counter_add(&of->exhausted, 1);
+    else if (answer->error == FENCE_ELOCKLOST)
+        api_counter_add(&of->lost, 1);
+}
+
+static void count_release(struct server_metrics *metrics, const struct fence_answer *answer,
+                          uint64_t now_us)
+{
+    uint64_t held_us = 0;
+    if (answer->error == 0 &&
+        server_holds_ended(&metrics->holds, answer->lock_id, answer->resource, now_us, &held_us) &&
+        answer->released)
+        api_histogram_add(&metrics->counters.of.hold, API_SCALE_TIME, held_us);
+}
+
+void server_metrics_answered(struct server_metrics *metrics, const struct fence_answer *answer,
+                             uint64_t now_us)
+{
+    switch (answer->kind) {
+    case FENCE_CALL_ACQUIRE:
+        count_acquire(metrics, answer, now_us);
+        break;
+    case FENCE_CALL_EXTEND:
+        count_extension(&metrics->counters.of, answer);
+        break;
+    case FENCE_CALL_RELEASE:
+        count_release(metrics, answer, now_us);
+        break;
+    case FENCE_CALL_INSPECT:
+    case FENCE_CALL_COUNT:
+        break;
+    }
+}
+
+void server_metrics_batch(struct server_metrics *metrics, unsigned i, unsigned requests,
+                          uint64_t round_trip_us)
+{
+    struct api_worker_metrics *of = &metrics->counters.of;
+    assert(i < FENCE_MASTERS_MAX);
+    api_histogram_add(&of->round_trip[i], API_SCALE_TIME, round_trip_us);
+    api_histogram_add(&of->requests, API_SCALE_SIZE, requests);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
 
 void server_metrics_sum(const struct server_metrics metrics[], unsigned workers,
                         struct api_metrics *ret_sum)
 {
     struct api_metrics sum = {.workers = workers};
     for (unsigned i = 0; i < workers; i++) {
-        sum.calls += get(&metrics[i].calls);
-        sum.waiting += get(&metrics[i].waiting);
-        sum.connections += get(&metrics[i].connections);
-        sum.grants += get(&metrics[i].grants);
-        sum.hedges += get(&metrics[i].hedges);
+        const struct api_worker_metrics *of = &metrics[i].counters.of;
+        sum.calls += api_counter_get(&of->calls_now);
+        sum.waiting += api_counter_get(&of->waiting);
+        sum.connections += api_counter_get(&of->connections);
+        for (unsigned path = 0; path < API_GRANT_PATHS; path++)
+            sum.grants += api_counter_get(&of->grants[path]);
+        sum.hedges += api_counter_get(&of->hedges);
     }
     *ret_sum = sum;
 }

@@ -1,32 +1,39 @@
-/* How busy each worker is, for all of them to see. A worker publishes its metrics at the end of a
- * turn. The worker that is asked adds up those of all. Nothing is locked, so a sum is of moments
- * that lie a turn apart, and nothing may be decided by it. */
+/* What each worker counts, for all of them to see. A worker counts what happens at once, and
+ * publishes how busy it is at the end of a turn. The worker that is asked adds up those of all.
+ * Nothing is locked, so a sum is of moments that lie a turn apart, and nothing may be decided by
+ * it. */
 #ifndef SERVER_LOOP_METRICS_H
 #define SERVER_LOOP_METRICS_H
 
-#include "api/v1/backend.h"
+#include "api/v1/metrics.h"
+#include "fence/protocol/message.h"
+#include "server/loop/holds.h"
 
 #include <stdalign.h>
-#include <stdatomic.h>
-#include <stdint.h>
 
 enum {
-    SERVER_METRICS_ALIGN = 64, /* a cache line each: publishing disturbs no other worker */
+    SERVER_METRICS_ALIGN = 64, /* cache lines of its own: counting disturbs no other worker */
 };
 
-/* One worker's; zeroed to begin with. It publishes, all read. */
+/* One worker's; zeroed to begin with. It counts, all read @counters. */
 struct server_metrics {
-    alignas(SERVER_METRICS_ALIGN) atomic_uint_least64_t calls;
-    atomic_uint_least64_t waiting;
-    atomic_uint_least64_t connections;
-    atomic_uint_least64_t grants;
-    atomic_uint_least64_t hedges;
+    alignas(SERVER_METRICS_ALIGN) union api_worker_counters counters;
+    struct server_holds holds; /* the worker's alone */
 };
 
-/* Publishes what one worker counted; its @now->workers is not looked at. The worker's thread. */
-void server_metrics_publish(struct server_metrics *metrics, const struct api_metrics *now);
+/* @workers of them; NULL if memory is out. To be freed with free(). */
+struct server_metrics *server_metrics_new(unsigned workers);
 
-/* The sum over @workers of @metrics. Any thread. */
+/* A call of a client is about to be answered, at @now_us; the worker's thread. Not for a grant that
+ * nobody took. */
+void server_metrics_answered(struct server_metrics *metrics, const struct fence_answer *answer,
+                             uint64_t now_us);
+
+/* Master @i answered @requests requests together after @round_trip_us; the worker's thread. */
+void server_metrics_batch(struct server_metrics *metrics, unsigned i, unsigned requests,
+                          uint64_t round_trip_us);
+
+/* How busy @workers of @metrics are together. Any thread. */
 void server_metrics_sum(const struct server_metrics metrics[], unsigned workers,
                         struct api_metrics *ret_sum);
 

@@ -3,6 +3,7 @@
 #include "api/v1/counters.h"
 #include "api/v1/listing.h"
 #include "api/v1/locks.h"
+#include "api/v1/metrics.h"
 #include "api/v1/service.h"
 #include "server/loop/descriptors.h"
 #include "server/loop/driver.h"
@@ -17,7 +18,7 @@
 
 enum {
     DRAIN_MS = 1000, /* for calls under way to be answered, once told to stop */
-    ROUTES = 4,
+    ROUTES = 5,
     LABEL_MAX = 32,
 };
 
@@ -29,14 +30,22 @@ struct server_worker {
     uv_timer_t drain;
     struct api_backend backend;
     struct api_routes routes[ROUTES];
+    struct api_calls calls;
+    struct server_metrics *metrics; /* its own */
     struct api_http *http;
     struct server_http_loop http_loop;
     struct server_driver *driver;
     struct server_listings *listings;
-    uint64_t grants; /* that somebody took */
-    bool joined;     /* http_loop has handles in the loop */
+    bool joined; /* http_loop has handles in the loop */
     bool stopping;
 };
+
+/* Connections come to the workers by chance, and bounds are not shared. So a worker may have to
+ * refuse while another has room: the price of sharing nothing. */
+static uint32_t share(const struct server_worker *worker, uint32_t of_process)
+{
+    return (of_process + worker->config.workers - 1) / worker->config.workers;
+}
 
 /* ---- what the API asks for ------------------------------------------------------------------- */
 
@@ -94,6 +103,13 @@ static void backend_metrics(void *context, struct api_metrics *ret_metrics)
     server_metrics_sum(worker->config.metrics, worker->config.workers, ret_metrics);
 }
 
+static const union api_worker_counters *backend_counters(void *context, unsigned i)
+{
+    const struct server_worker *worker = context;
+    assert(i < worker->config.workers);
+    return &worker->config.metrics[i].counters;
+}
+
 static void backend_lock_id(void *context, char ret_id[static FENCE_LOCK_ID_LEN + 1])
 {
     struct server_worker *worker = context;
@@ -113,15 +129,34 @@ static void set_routes(struct server_worker *worker)
         .master_eligible_us = backend_back,
         .audit = backend_audit,
         .metrics = backend_metrics,
+        .counters = backend_counters,
+        .routes = worker->routes,
+        .routes_count = ROUTES,
+        .version = worker->config.version,
         .new_lock_id = backend_lock_id,
     };
     worker->routes[0] = api_locks_routes(&worker->backend);
     worker->routes[1] = api_listing_routes(&worker->backend);
     worker->routes[2] = api_counters_routes(&worker->backend);
     worker->routes[3] = api_service_routes(&worker->backend);
+    worker->routes[4] = api_metrics_routes(&worker->backend);
+    worker->calls = (struct api_calls){worker->routes, ROUTES, &worker->metrics->counters.of.calls};
 }
 
 /* ---- the loop -------------------------------------------------------------------------------- */
+
+/* The grant is taken back: it never was one. */
+static bool is_left_with_a_grant(const struct fence_answer *answer)
+{
+    return answer->kind == FENCE_CALL_ACQUIRE && !answer->error &&
+           api_request_client_left(api_request_of_client(answer->client));
+}
+
+static void on_script_call(void *context, unsigned i, unsigned requests, uint64_t round_trip_us)
+{
+    struct server_worker *worker = context;
+    server_metrics_batch(worker->metrics, i, requests, round_trip_us);
+}
 
 static bool on_answer(void *context, const struct fence_answer *answer)
 {
@@ -135,9 +170,9 @@ static bool on_answer(void *context, const struct fence_answer *answer)
         api_counters_answer(answer);
         return true;
     }
-    bool taken = api_locks_answer(answer);
-    worker->grants += taken && answer->kind == FENCE_CALL_ACQUIRE && !answer->error;
-    return taken;
+    if (!is_left_with_a_grant(answer))
+        server_metrics_answered(worker->metrics, answer, server_driver_now_us(worker->driver));
+    return api_locks_answer(answer);
 }
 
 static void on_listed(void *context, const struct fence_listing_answer *listing)
@@ -153,16 +188,35 @@ static void on_client_left(void *context, uint64_t client)
     server_driver_left(worker->driver, client);
 }
 
+/* The bounds do not change. */
+static void publish_bounds(struct server_worker *worker)
+{
+    struct api_worker_metrics *of = &worker->metrics->counters.of;
+    api_counter_set(&of->calls_max, share(worker, SERVER_CALLS));
+    api_counter_set(&of->waiting_max, share(worker, worker->config.waiters_max));
+    api_counter_set(&of->connections_max, api_http_capacity(worker->http));
+}
+
 static void publish(struct server_worker *worker)
 {
-    const struct api_metrics now = {
-        .calls = server_driver_calls(worker->driver),
-        .waiting = server_driver_waiting(worker->driver),
-        .connections = api_http_connections(worker->http),
-        .grants = worker->grants,
-        .hedges = server_driver_counts(worker->driver)->hedges,
-    };
-    server_metrics_publish(&worker->config.metrics[worker->config.index], &now);
+    const struct fence_counts *counts = server_driver_counts(worker->driver);
+    const struct fence_fleet *fleet = server_driver_fleet(worker->driver);
+    struct api_worker_metrics *of = &worker->metrics->counters.of;
+    api_counter_set(&of->calls_now, server_driver_calls(worker->driver));
+    api_counter_set(&of->waiting, server_driver_waiting(worker->driver));
+    api_counter_set(&of->cleanups, server_driver_cleanups(worker->driver));
+    api_counter_set(&of->connections, api_http_connections(worker->http));
+    api_counter_set(&of->parked, api_http_parked(worker->http));
+    api_counter_set(&of->accepted, api_http_accepted(worker->http));
+    api_counter_set(&of->evicted, api_http_evicted(worker->http));
+    api_counter_set(&of->attempts, counts->attempts);
+    api_counter_set(&of->contended, counts->contended);
+    api_counter_set(&of->confirms, counts->confirms);
+    api_counter_set(&of->hedges, counts->hedges);
+    for (unsigned i = 0; i < fleet->n; i++) {
+        api_counter_set(&of->rejoins[i], counts->rejoins[i]);
+        api_counter_set(&of->in_flight[i], fleet->master[i].in_flight);
+    }
 }
 
 static void before_worker_sleeps(void *context)
@@ -189,13 +243,6 @@ static void on_stop(uv_async_t *async)
 
 /* ---- setting up ------------------------------------------------------------------------------ */
 
-/* Connections come to the workers by chance, and bounds are not shared. So a worker may have to
- * refuse while another has room: the price of sharing nothing. */
-static uint32_t share(const struct server_worker *worker, uint32_t of_process)
-{
-    return (of_process + worker->config.workers - 1) / worker->config.workers;
-}
-
 static int start_http(struct server_worker *worker)
 {
     struct server_doors *doors = worker->config.doors;
@@ -212,6 +259,7 @@ static int start_http(struct server_worker *worker)
         .log_context = worker->label,
         .left = on_client_left,
         .left_context = worker,
+        .observer = api_calls_observer(&worker->calls),
     };
     server_http_options_apply(worker->config.http, &config);
     int error = api_http_new(&config, &worker->http);
@@ -249,6 +297,7 @@ static int start_driver(struct server_worker *worker)
         .label = worker->label,
         .tells_audit = worker->config.index == 0,
         .answer = on_answer,
+        .batch = on_script_call,
         .context = worker,
     };
     int error = server_driver_new(&config, &worker->driver);
@@ -261,6 +310,7 @@ static int start_driver(struct server_worker *worker)
         return SERVER_EXIT_FAILED;
     }
     worker->joined = true;
+    publish_bounds(worker);
     server_http_loop_before_sleep(&worker->http_loop, before_worker_sleeps, worker);
     return 0;
 }
@@ -286,6 +336,7 @@ int server_worker_new(const struct server_worker_config *config, struct server_w
         return SERVER_EXIT_FAILED;
     }
     worker->config = *config;
+    worker->metrics = &config->metrics[config->index];
     if (config->workers > 1)
         (void)snprintf(worker->label, sizeof(worker->label), "worker %u: ", config->index + 1);
     set_routes(worker);

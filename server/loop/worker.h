@@ -37,6 +37,7 @@ struct server_worker_config {
     uint32_t waiters_max;           /* of the process, like all bounds: a worker has its share */
     uint32_t counters_max;          /* named counters beyond which none is made, of the fleet */
     struct server_metrics *metrics; /* one for each worker */
+    const char *version;            /* of the program */
 };
 
 struct server_worker;

@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -24,7 +25,7 @@ struct service {
     struct server_doors doors;
     unsigned made; /* workers */
     struct server_worker *workers[SERVER_WORKERS_MAX];
-    struct server_metrics metrics[SERVER_WORKERS_MAX];
+    struct server_metrics *metrics;          /* one for each worker */
     uv_thread_t threads[SERVER_WORKERS_MAX]; /* the first worker needs none: it has the main one */
     uv_signal_t stop_signals[STOP_SIGNALS];
     bool stopping;
@@ -89,6 +90,7 @@ static int make_workers(struct service *service)
             .waiters_max = options->waiters_max,
             .counters_max = options->counters_max,
             .metrics = service->metrics,
+            .version = PAWL_VERSION,
         };
         status = server_worker_new(&config, &service->workers[service->made]);
     }
@@ -175,7 +177,13 @@ static int serve_places(struct service *service)
     int status = server_doors_open(&options->http.listens, options->workers, &service->doors);
     if (status)
         return status;
-    status = make_workers(service);
+    service->metrics = server_metrics_new(options->workers);
+    if (service->metrics) {
+        status = make_workers(service);
+    } else {
+        server_log(SERVER_LOG_ERROR, "cannot start: %s", fence_strerror(FENCE_ENOMEM));
+        status = SERVER_EXIT_FAILED;
+    }
     if (status == SERVER_EXIT_DONE) {
         watch_signals(service);
         status = run_workers(service);
@@ -183,6 +191,7 @@ static int serve_places(struct service *service)
     }
     free_workers(service);
     server_doors_close(&service->doors);
+    free(service->metrics);
     return status;
 }
 

@@ -1,0 +1,295 @@
+#include "api/v1/metrics.h"
+
+#include "api/http/problem_answer.h"
+#include "api/metrics/process.h"
+#include "api/v1/ready.h"
+#include "fence/protocol/lease.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    MEMBER_MAX = 4, /* bytes of a member's number, terminated */
+};
+
+static_assert(sizeof(union api_worker_counters) == sizeof(struct api_worker_metrics),
+              "a worker's metrics are counters alone");
+
+struct member {
+    char number[MEMBER_MAX];
+};
+
+static struct member member_of(unsigned i)
+{
+    struct member member;
+    assert(i < FENCE_MASTERS_MAX);
+    (void)snprintf(member.number, sizeof(member.number), "%u", (i + 1) % 1000);
+    return member;
+}
+
+/* ---- locks ----------------------------------------------------------------------------------- */
+
+static void write_grants(const struct api_worker_metrics *sum, struct api_metrics_text *text)
+{
+    static const char *const paths[API_GRANT_PATHS] = {
+        [API_GRANT_FAST] = "fast",
+        [API_GRANT_CONFIRMED] = "confirmed",
+        [API_GRANT_FOUND] = "found",
+    };
+    api_metrics_family(
+        text, API_METRIC_COUNTER, "pawl_grants_total",
+        "Grants, by how they came about: fast is one round of the masters, confirmed "
+        "is two, found is a lock that was there under its id.");
+    for (unsigned path = 0; path < API_GRANT_PATHS; path++) {
+        const struct api_labels labels = {{{"path", paths[path]}}};
+        api_metrics_count(text, &labels, api_counter_get(&sum->grants[path]));
+    }
+}
+
+static void write_extensions(const struct api_worker_metrics *sum, struct api_metrics_text *text)
+{
+    api_metrics_counter(text, "pawl_extensions_total", "Leases that were extended.",
+                        api_counter_get(&sum->extensions));
+    api_metrics_counter(text, "pawl_regrants_total",
+                        "Extensions that ended in a new grant, with a token of its own.",
+                        api_counter_get(&sum->regrants));
+    api_metrics_counter(text, "pawl_extensions_exhausted_total",
+                        "Extensions that were refused since the lock was extended as often as "
+                        "allowed.",
+                        api_counter_get(&sum->exhausted));
+    api_metrics_counter(text, "pawl_locks_lost_total",
+                        "Extensions whose lock turned out to be lost.",
+                        api_counter_get(&sum->lost));
+}
+
+static void write_times(const struct api_worker_metrics *sum, struct api_metrics_text *text)
+{
+    api_metrics_family(text, API_METRIC_HISTOGRAM, "pawl_acquire_duration_seconds",
+                       "Time to a grant, of acquires that did not wait.");
+    api_metrics_histogram(text, NULL, &sum->acquire, API_SCALE_TIME);
+    api_metrics_family(text, API_METRIC_HISTOGRAM, "pawl_wait_duration_seconds",
+                       "Time to the answer, of acquires that waited for another call, for a "
+                       "holder, or after a conflict.");
+    api_metrics_histogram(text, NULL, &sum->wait, API_SCALE_TIME);
+    api_metrics_family(text, API_METRIC_HISTOGRAM, "pawl_hold_duration_seconds",
+                       "Time from a grant to its release, where the worker that is asked to "
+                       "release still knows of the grant.");
+    api_metrics_histogram(text, NULL, &sum->hold, API_SCALE_TIME);
+}
+
+static void write_attempts(const struct api_worker_metrics *sum, struct api_metrics_text *text)
+{
+    api_metrics_counter(text, "pawl_attempts_total",
+                        "Attempts to take a lock, or several at once, on the masters.",
+                        api_counter_get(&sum->attempts));
+    api_metrics_counter(text, "pawl_attempts_contended_total",
+                        "Attempts that failed since contenders split the masters between them.",
+                        api_counter_get(&sum->contended));
+    api_metrics_counter(text, "pawl_attempts_confirmed_total",
+                        "Attempts that needed a second round, as masters gave different numbers.",
+                        api_counter_get(&sum->confirms));
+    api_metrics_counter(text, "pawl_hedges_total",
+                        "Masters that were asked since another did not answer in time.",
+                        api_counter_get(&sum->hedges));
+    api_metrics_gauge(text, "pawl_cleanups_pending",
+                      "Clean-ups of attempts that masters have not acknowledged.",
+                      api_counter_get(&sum->cleanups));
+}
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static void write_load(const struct api_worker_metrics *sum, struct api_metrics_text *text)
+{
+    api_metrics_gauge(text, "pawl_calls_in_progress", "Calls that are under way.",
+                      api_counter_get(&sum->calls_now));
+    api_metrics_gauge(text, "pawl_calls_max", "Calls that may be under way at a time.",
+                      api_counter_get(&sum->calls_max));
+    api_metrics_gauge(text, "pawl_waiters", "Calls that may wait for a lock.",
+                      api_counter_get(&sum->waiting));
+    api_metrics_gauge(text, "pawl_waiters_max", "Calls that may wait at a time.",
+                      api_counter_get(&sum->waiting_max));
+    api_metrics_gauge(text, "pawl_requests_parked", "Requests that wait for their answer.",
+                      api_counter_get(&sum->parked));
+}
+
+static void write_connections(const struct api_worker_metrics *sum, struct api_metrics_text *text)
+{
+    api_metrics_gauge(text, "pawl_connections", "Connections of clients that are open.",
+                      api_counter_get(&sum->connections));
+    api_metrics_gauge(text, "pawl_connections_max", "Connections that may be open at a time.",
+                      api_counter_get(&sum->connections_max));
+    api_metrics_counter(text, "pawl_connections_accepted_total", "Connections that were accepted.",
+                        api_counter_get(&sum->accepted));
+    api_metrics_counter(text, "pawl_connections_evicted_total",
+                        "Connections without a whole request that were ended to make space.",
+                        api_counter_get(&sum->evicted));
+}
+
+/* ---- masters --------------------------------------------------------------------------------- */
+
+static void write_fleet(const struct api_backend *backend, struct api_metrics_text *text)
+{
+    const struct fence_fleet *fleet = backend->fleet(backend->context);
+    api_metrics_gauge(text, "pawl_ready", "1 if a lock could be granted now, else 0.",
+                      api_is_ready(backend));
+    api_metrics_gauge(text, "pawl_masters", "Masters of the fleet.", fleet->n);
+    api_metrics_gauge(text, "pawl_masters_majority", "Masters that a grant needs.",
+                      fence_majority(fleet->n));
+    api_metrics_gauge(text, "pawl_masters_active", "Masters that vote.",
+                      fence_fleet_active_count(fleet));
+    api_metrics_gauge(text, "pawl_masters_full", "Masters that vote and have no room for a lock.",
+                      api_count_full(backend));
+}
+
+static void write_state(const struct fence_fleet *fleet, unsigned i, struct api_metrics_text *text)
+{
+    const struct member member = member_of(i);
+    for (enum fence_master_state state = FENCE_MASTER_DOWN; state <= FENCE_MASTER_ACTIVE; state++) {
+        const struct api_labels labels = {
+            {{"member", member.number}, {"state", fence_master_state_name(state)}}};
+        api_metrics_count(text, &labels, fleet->master[i].state == state);
+    }
+}
+
+static void write_reason(const struct fence_fleet *fleet, unsigned i, struct api_metrics_text *text)
+{
+    const struct member member = member_of(i);
+    const enum fence_reason reason = fence_fleet_told(fleet, i);
+    const struct api_labels labels = {
+        {{"member", member.number},
+         {"reason", fence_reason_words(reason, &fleet->master[i].facts)->name}}};
+    if (reason != FENCE_REASON_NONE)
+        api_metrics_count(text, &labels, 1);
+}
+
+static void write_states(const struct fence_fleet *fleet, struct api_metrics_text *text)
+{
+    api_metrics_family(text, API_METRIC_GAUGE, "pawl_master_state",
+                       "1 for the state that the master is in, 0 for the others.");
+    for (unsigned i = 0; i < fleet->n; i++)
+        write_state(fleet, i, text);
+    api_metrics_family(text, API_METRIC_GAUGE, "pawl_master_reason",
+                       "1, labelled by the reason why the master does not vote; none if it does.");
+    for (unsigned i = 0; i < fleet->n; i++)
+        write_reason(fleet, i, text);
+}
+
+static void write_last_round_trips(const struct api_backend *backend, unsigned n,
+                                   struct api_metrics_text *text)
+{
+    api_metrics_family(text, API_METRIC_GAUGE, "pawl_master_round_trip_seconds",
+                       "Time that the last call or probe of the master took; none before the "
+                       "first.");
+    for (unsigned i = 0; i < n; i++) {
+        const struct member member = member_of(i);
+        const struct api_labels labels = {{{"member", member.number}}};
+        const uint64_t took_us = backend->master_round_trip_us(backend->context, i);
+        if (took_us > 0)
+            api_metrics_seconds(text, &labels, took_us);
+    }
+}
+
+/* A family with a sample for each master. */
+static void write_each(struct api_metrics_text *text, enum api_metric_type type, const char *name,
+                       const char *help, const struct api_counter *each, unsigned n)
+{
+    api_metrics_family(text, type, name, help);
+    for (unsigned i = 0; i < n; i++) {
+        const struct member member = member_of(i);
+        const struct api_labels labels = {{{"member", member.number}}};
+        api_metrics_count(text, &labels, api_counter_get(&each[i]));
+    }
+}
+
+static void write_script_calls(const struct api_worker_metrics *sum, unsigned n,
+                               struct api_metrics_text *text)
+{
+    api_metrics_family(text, API_METRIC_HISTOGRAM, "pawl_script_call_duration_seconds",
+                       "Time of a script call there and back, by master.");
+    for (unsigned i = 0; i < n; i++) {
+        const struct member member = member_of(i);
+        const struct api_labels labels = {{{"member", member.number}}};
+        api_metrics_histogram(text, &labels, &sum->round_trip[i], API_SCALE_TIME);
+    }
+    api_metrics_family(text, API_METRIC_HISTOGRAM, "pawl_script_call_requests",
+                       "Requests that one script call carried.");
+    api_metrics_histogram(text, NULL, &sum->requests, API_SCALE_SIZE);
+}
+
+static void write_all_of_masters(const struct api_backend *backend,
+                                 const struct api_worker_metrics *sum,
+                                 struct api_metrics_text *text)
+{
+    const struct fence_fleet *fleet = backend->fleet(backend->context);
+    write_fleet(backend, text);
+    write_states(fleet, text);
+    write_last_round_trips(backend, fleet->n, text);
+    write_each(text, API_METRIC_GAUGE, "pawl_master_requests_in_flight",
+               "Requests that the master has not answered.", sum->in_flight, fleet->n);
+    write_each(text, API_METRIC_COUNTER, "pawl_master_rejoins_total",
+               "How often this process took the master back.", sum->rejoins, fleet->n);
+    write_script_calls(sum, fleet->n, text);
+}
+
+/* ---- the route ------------------------------------------------------------------------------- */
+
+void api_metrics_write(const struct api_backend *backend, const union api_worker_counters *sum,
+                       struct api_metrics_text *text)
+{
+    api_calls_write(backend->routes, backend->routes_count, &sum->of.calls, text);
+    write_grants(&sum->of, text);
+    write_extensions(&sum->of, text);
+    write_times(&sum->of, text);
+    write_attempts(&sum->of, text);
+    write_load(&sum->of, text);
+    write_connections(&sum->of, text);
+    write_all_of_masters(backend, &sum->of, text);
+}
+
+static void sum_workers(const struct api_backend *backend, unsigned workers,
+                        union api_worker_counters *sum)
+{
+    const size_t count = sizeof(sum->each) / sizeof(sum->each[0]);
+    for (unsigned worker = 0; worker < workers; worker++)
+        api_counters_sum(sum->each, backend->counters(backend->context, worker)->each, count);
+}
+
+/* The scrape itself is no part of what it shows: it is counted when it is answered. */
+static void show_metrics(struct api_request *request, void *context)
+{
+    const struct api_backend *backend = context;
+    struct api_metrics metrics;
+    struct api_metrics_text text;
+    union api_worker_counters *sum = calloc(1, sizeof(*sum));
+    char *buffer = malloc(API_METRICS_TEXT_MAX);
+    if (sum == NULL || buffer == NULL) {
+        api_problem_answer(request, API_PROBLEM_NO_MEMORY);
+        goto out;
+    }
+    backend->metrics(backend->context, &metrics);
+    sum_workers(backend, metrics.workers, sum);
+    api_metrics_begin(&text, buffer, API_METRICS_TEXT_MAX);
+    api_metrics_write(backend, sum, &text);
+    api_metrics_gauge(&text, "pawl_workers", "Workers of the process.", metrics.workers);
+    api_process_write(backend->version, &text);
+    assert(!text.full);
+    const struct api_answer answer = {
+        .status = 200,
+        .content_type = API_METRICS_CONTENT_TYPE,
+        .body = buffer,
+        .len = text.len,
+    };
+    api_request_answer(request, &answer);
+out:
+    free(buffer);
+    free(sum);
+}
+
+struct api_routes api_metrics_routes(struct api_backend *backend)
+{
+    static const struct api_route routes[] = {
+        {API_GET, "/metrics", show_metrics, API_TAKES_NOTHING, "metrics"},
+    };
+    return (struct api_routes){routes, sizeof(routes) / sizeof(routes[0]), backend};
+}
