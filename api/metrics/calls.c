@@ -44,6 +44,16 @@ void api_calls_key_refused(struct api_calls *calls)
     api_counter_add(&calls->counters->keys_refused, 1);
 }
 
+uint64_t api_calls_count(const struct api_calls *calls, const char *call, enum api_outcome outcome)
+{
+    unsigned index = 0;
+    for (size_t i = 0; i < calls->count; i++)
+        for (size_t k = 0; k < calls->tables[i].count; k++, index++)
+            if (strcmp(calls->tables[i].items[k].call, call) == 0)
+                return api_counter_get(&calls->counters->answered[index][outcome]);
+    return 0;
+}
+
 /* ---- writing --------------------------------------------------------------------------------- */
 
 /* What was counted under each name, where problems share some: at the first of that name. */

@@ -31,6 +31,9 @@ struct api_observer api_calls_observer(struct api_calls *calls);
 /* A key was unknown, had expired, or lacked a right. The answer is counted besides. */
 void api_calls_key_refused(struct api_calls *calls);
 
+/* How often the route named @call came to @outcome; 0 where there is no such route. */
+uint64_t api_calls_count(const struct api_calls *calls, const char *call, enum api_outcome outcome);
+
 /* Writes the families of @counters, which may be a sum over several loops with the same tables. */
 void api_calls_write(const struct api_routes *tables, size_t count,
                      const struct api_call_counters *counters, struct api_metrics_text *text);

@@ -1,6 +1,7 @@
 #include "api/v1/metrics.h"
 
 #include "api/http/problem_answer.h"
+#include "api/metrics/connections.h"
 #include "api/metrics/process.h"
 #include "api/v1/ready.h"
 #include "fence/protocol/lease.h"
@@ -115,15 +116,13 @@ static void write_load(const struct api_worker_metrics *sum, struct api_metrics_
 
 static void write_connections(const struct api_worker_metrics *sum, struct api_metrics_text *text)
 {
-    api_metrics_gauge(text, "pawl_connections", "Connections of clients that are open.",
-                      api_counter_get(&sum->connections));
-    api_metrics_gauge(text, "pawl_connections_max", "Connections that may be open at a time.",
-                      api_counter_get(&sum->connections_max));
-    api_metrics_counter(text, "pawl_connections_accepted_total", "Connections that were accepted.",
-                        api_counter_get(&sum->accepted));
-    api_metrics_counter(text, "pawl_connections_evicted_total",
-                        "Connections without a whole request that were ended to make space.",
-                        api_counter_get(&sum->evicted));
+    const struct api_connection_figures figures = {
+        .open_now = api_counter_get(&sum->connections),
+        .most = api_counter_get(&sum->connections_max),
+        .accepted = api_counter_get(&sum->accepted),
+        .evicted = api_counter_get(&sum->evicted),
+    };
+    api_connections_write(&figures, text);
 }
 
 /* ---- masters --------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* pawl-ledger: accounts in one SQLite file, guarded by fencing tokens, served over HTTP. One
  * thread, one loop; every call is a short transaction and is answered before the next is taken. */
-#include "server/ledger/routes.h"
+#include "server/ledger/metrics.h"
 #include "server/loop/descriptors.h"
 #include "server/loop/doors.h"
 #include "server/loop/http_loop.h"
@@ -84,6 +84,7 @@ static const int stop_signals[STOP_SIGNALS] = {SIGTERM, SIGINT};
 
 struct program {
     struct ledger ledger;
+    struct ledger_metrics metrics;
     struct server_doors doors;
     uv_loop_t loop;
     uv_signal_t stop_signals[STOP_SIGNALS];
@@ -139,7 +140,7 @@ static int serve(struct program *program, struct api_http *http)
 }
 
 /* Returns the exit status; SERVER_EXIT_DONE sets *@ret_http. */
-static int start_ledger_http(const struct options *options, const struct api_routes *routes,
+static int start_ledger_http(const struct options *options, struct ledger_metrics *metrics,
                              struct server_doors *doors, struct api_http **ret_http)
 {
     static char no_label[] = "";
@@ -151,8 +152,9 @@ static int start_ledger_http(const struct options *options, const struct api_rou
     struct api_http_config config = {
         .doors = own,
         .doors_count = doors->count,
-        .routes = routes,
-        .routes_count = 1,
+        .routes = metrics->tables,
+        .routes_count = LEDGER_TABLES,
+        .observer = api_calls_observer(&metrics->calls),
         .connections = server_descriptors_for_clients(1, API_HTTP_CONNECTIONS),
         .log = server_http_log,
         .log_context = no_label,
@@ -165,6 +167,7 @@ static int start_ledger_http(const struct options *options, const struct api_rou
         return SERVER_EXIT_FAILED;
     }
     server_doors_given(doors, 0);
+    metrics->http = *ret_http;
     return SERVER_EXIT_DONE;
 }
 
@@ -196,9 +199,9 @@ int main(int argc, char **argv)
      * the loop runs, and by then the ledger is behind its routes. */
     struct program program;
     server_descriptors_check(1, API_HTTP_CONNECTIONS);
-    struct api_routes routes = ledger_routes(&program.ledger);
+    ledger_metrics_init(&program.metrics, &program.ledger, PAWL_VERSION);
     struct api_http *http = NULL;
-    int status = start_ledger_http(&options, &routes, &program.doors, &http);
+    int status = start_ledger_http(&options, &program.metrics, &program.doors, &http);
     if (status != SERVER_EXIT_DONE)
         return status;
     status = open_ledger(&options, &program.ledger);

@@ -60,7 +60,7 @@ void scrape_wait(uint16_t port, const char *sample, double least, unsigned timeo
     struct wanted wanted = {port, sample, least};
     if (!wait_until(is_there, &wanted, timeout_ms)) {
         char *text = scrape(port);
-        print_error("%s\n", text);
+        (void)fputs(text, stderr);
         free(text);
         fail_msg("%s did not come to %g", sample, least);
     }

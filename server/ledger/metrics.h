@@ -1,0 +1,27 @@
+/* GET /metrics of the ledger: how calls were answered, and what the guard let through. */
+#ifndef SERVER_LEDGER_METRICS_H
+#define SERVER_LEDGER_METRICS_H
+
+#include "api/http/http.h"
+#include "api/metrics/calls.h"
+#include "server/ledger/tables.h"
+
+enum {
+    LEDGER_TABLES = 2, /* of routes */
+};
+
+/* What the ledger serves, and what it counts. The caller's memory. */
+struct ledger_metrics {
+    struct api_routes tables[LEDGER_TABLES];
+    struct api_calls calls;
+    struct api_call_counters counters;
+    const struct api_http *http; /* set before anything is served */
+    const char *version;
+};
+
+/* Makes @metrics of a ledger that serves its routes over @ledger, and /metrics: metrics->tables.
+ * All is borrowed for the life of the server. */
+void ledger_metrics_init(struct ledger_metrics *metrics, struct ledger *ledger,
+                         const char *version);
+
+#endif
