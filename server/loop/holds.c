@@ -1,17 +1,40 @@
 #include "server/loop/holds.h"
 
-#include "fence/protocol/name.h"
+#include "fence/protocol/limits.h"
 
+#include <assert.h>
 #include <string.h>
 
+static_assert((int)FENCE_LOCK_ID_MIN >= 16, "two words of a lock id are looked at");
+
+static uint64_t mix(uint64_t key, uint64_t word)
+{
+    key = (key ^ word) * UINT64_C(0x9e3779b97f4a7c15); /* 2^64 / the golden ratio */
+    return key ^ (key >> 29);
+}
+
+/* A lock id is random, so its first characters would do. Those of one grant of several are told
+ * apart by their resources. In words of 8 bytes: it is on the path of each grant. */
 static uint64_t key_of_hold(const char *lock_id, const char *resource)
 {
-    return fence_hash(resource, strlen(resource), fence_lock_id_hash(lock_id)) | 1;
+    uint64_t key = 0, word = 0;
+    size_t left = strlen(resource);
+    memcpy(&word, lock_id, sizeof(word));
+    key = mix(key, word);
+    memcpy(&word, lock_id + sizeof(word), sizeof(word));
+    key = mix(key, word);
+    for (; left >= sizeof(word); left -= sizeof(word), resource += sizeof(word)) {
+        memcpy(&word, resource, sizeof(word));
+        key = mix(key, word);
+    }
+    word = 0;
+    memcpy(&word, resource, left);
+    return mix(key, word) | 1;
 }
 
 static unsigned place_of_key(uint64_t key)
 {
-    return (unsigned)(key >> 16) & (SERVER_HOLDS - 1);
+    return (unsigned)(key >> 40) & (SERVER_HOLDS - 1);
 }
 
 void server_holds_granted(struct server_holds *holds, const char *lock_id, const char *resource,
