@@ -45,6 +45,8 @@ install(FILES ${generated}/pawld.service DESTINATION ${PAWL_UNIT_DIR} COMPONENT 
 install(FILES ${pawld_conf} DESTINATION etc/pawl COMPONENT server) # scripts/cmake/finish_packages.cmake moves it
 install(FILES ${package_files}/pawld.default
     DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/pawl-server/examples COMPONENT server)
+install(FILES ${package_files}/prometheus/pawl.rules.yml ${package_files}/prometheus/pawl-board.json
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/pawl/prometheus COMPONENT server)
 
 # ---- libraries -----------------------------------------------------------------------------------
 
