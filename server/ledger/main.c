@@ -1,5 +1,6 @@
 /* pawl-ledger: accounts in one SQLite file, guarded by fencing tokens, served over HTTP. One
  * thread, one loop; every call is a short transaction and is answered before the next is taken. */
+#include "api/tls/keys.h"
 #include "server/ledger/routes.h"
 #include "server/loop/descriptors.h"
 #include "server/loop/doors.h"
@@ -84,6 +85,7 @@ static const int stop_signals[STOP_SIGNALS] = {SIGTERM, SIGINT};
 
 struct program {
     struct ledger ledger;
+    struct api_tls *tls; /* NULL: none */
     struct server_doors doors;
     uv_loop_t loop;
     uv_signal_t stop_signals[STOP_SIGNALS];
@@ -140,11 +142,15 @@ static int serve(struct program *program, struct api_http *http)
 
 /* Returns the exit status; SERVER_EXIT_DONE sets *@ret_http. */
 static int start_ledger_http(const struct options *options, const struct api_routes *routes,
-                             struct server_doors *doors, struct api_http **ret_http)
+                             struct program *program, struct api_http **ret_http)
 {
     static char no_label[] = "";
     struct api_door own[API_DOORS_MAX];
-    int status = server_doors_open(&options->http.listens, 1, doors);
+    struct server_doors *doors = &program->doors;
+    int status = server_http_tls_open(&options->http.tls, &program->tls);
+    if (status)
+        return status;
+    status = server_doors_open(&options->http.listens, program->tls, 1, doors);
     if (status)
         return status;
     server_doors_of(doors, 0, own);
@@ -194,18 +200,21 @@ int main(int argc, char **argv)
 
     /* The address comes first, so that a mistake in it creates no file. Nothing is served before
      * the loop runs, and by then the ledger is behind its routes. */
-    struct program program;
+    struct program program = {.tls = NULL};
     server_descriptors_check(1, API_HTTP_CONNECTIONS);
     struct api_routes routes = ledger_routes(&program.ledger);
     struct api_http *http = NULL;
-    int status = start_ledger_http(&options, &routes, &program.doors, &http);
-    if (status != SERVER_EXIT_DONE)
+    int status = start_ledger_http(&options, &routes, &program, &http);
+    if (status != SERVER_EXIT_DONE) {
+        api_tls_free(program.tls);
         return status;
+    }
     status = open_ledger(&options, &program.ledger);
     if (status == SERVER_EXIT_DONE)
         status = serve(&program, http);
     api_http_free(http);
     server_doors_close(&program.doors);
+    api_tls_free(program.tls);
     ledger_fini(&program.ledger);
     return status;
 }

@@ -1,5 +1,6 @@
 /* pawld at work: its workers side by side, and what a process has only once: the address,
  * the signals, the exit status. */
+#include "api/tls/keys.h"
 #include "server/loop/descriptors.h"
 #include "server/loop/doors.h"
 #include "server/loop/worker.h"
@@ -21,6 +22,7 @@ enum {
 struct service {
     const struct pawld_options *options;
     struct server_places places;
+    struct api_tls *tls; /* NULL: none */
     struct server_doors doors;
     unsigned made; /* workers */
     struct server_worker *workers[SERVER_WORKERS_MAX];
@@ -172,7 +174,8 @@ static int open_places(struct service *service)
 static int serve_places(struct service *service)
 {
     const struct pawld_options *options = service->options;
-    int status = server_doors_open(&options->http.listens, options->workers, &service->doors);
+    int status =
+        server_doors_open(&options->http.listens, service->tls, options->workers, &service->doors);
     if (status)
         return status;
     status = make_workers(service);
@@ -190,9 +193,12 @@ int pawld_serve(const struct pawld_options *options)
 {
     struct service service = {.options = options};
     server_descriptors_check(options->workers, options->connections_max);
-    int status = open_places(&service);
+    int status = server_http_tls_open(&options->http.tls, &service.tls);
+    if (status == SERVER_EXIT_DONE)
+        status = open_places(&service);
     if (status == SERVER_EXIT_DONE)
         status = serve_places(&service);
+    api_tls_free(service.tls);
     storage_sqlite_store_close(service.places.store);
     return status;
 }
