@@ -168,7 +168,7 @@ static void expire(struct api_connection *connection)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static void log_failure(const struct api_connection *connection)
+static void log_tls_failure(const struct api_connection *connection)
 {
     char line[320];
     const struct api_connections *connections = connection->connections;
@@ -189,7 +189,7 @@ static void note_failure(struct api_connection *connection)
     const bool is_plain = api_tls_session_state(connection->session) == API_TLS_PLAIN;
     connection->fault = is_plain ? &plain : &failed;
     if (!is_plain)
-        log_failure(connection);
+        log_tls_failure(connection);
 }
 
 static ssize_t receive(struct api_connection *connection, char *buffer, size_t size)

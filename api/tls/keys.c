@@ -35,8 +35,8 @@ static void wipe(gnutls_datum_t *data)
 }
 
 /* The whole file; wipe() it. */
-static int read_file(const char *what, const char *path, gnutls_datum_t *ret_data,
-                     char ret_why[static API_TLS_WHY_MAX])
+static int read_pem(const char *what, const char *path, gnutls_datum_t *ret_data,
+                    char ret_why[static API_TLS_WHY_MAX])
 {
     FILE *file = fopen(path, "re");
     if (file == NULL)
@@ -106,11 +106,11 @@ static int load_pair(struct api_keyring *keyring, const struct api_tls_config *c
                      char ret_why[static API_TLS_WHY_MAX])
 {
     gnutls_datum_t cert = {.data = NULL}, key = {.data = NULL};
-    int result = read_file("the certificate", config->cert, &cert, ret_why);
+    int result = read_pem("the certificate", config->cert, &cert, ret_why);
     if (result == 0)
         result = check_chain(config->cert, &cert, ret_why);
     if (result == 0)
-        result = read_file("the key", config->key, &key, ret_why);
+        result = read_pem("the key", config->key, &key, ret_why);
     if (result == 0) {
         const int error = gnutls_certificate_set_x509_key_mem2(keyring->credentials, &cert, &key,
                                                                GNUTLS_X509_FMT_PEM, NULL, 0);
@@ -128,7 +128,7 @@ static int load_client_ca(struct api_keyring *keyring, const struct api_tls_conf
     gnutls_datum_t data = {.data = NULL};
     if (config->client_ca == NULL)
         return 0;
-    int result = read_file("the authority of clients", config->client_ca, &data, ret_why);
+    int result = read_pem("the authority of clients", config->client_ca, &data, ret_why);
     if (result == 0 &&
         gnutls_certificate_set_x509_trust_mem(keyring->credentials, &data, GNUTLS_X509_FMT_PEM) < 1)
         result = tell(ret_why, "the authority of clients", config->client_ca,

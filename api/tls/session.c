@@ -87,8 +87,11 @@ static ssize_t push(gnutls_transport_ptr_t context, const void *bytes, size_t si
 
 static void note_why(struct api_tls_session *session, const char *text)
 {
-    if (session->why[0] == '\0')
-        (void)snprintf(session->why, sizeof(session->why), "%s", text);
+    if (session->why[0] != '\0')
+        return;
+    (void)snprintf(session->why, sizeof(session->why), "%s", text);
+    for (size_t len = strlen(session->why); len > 0 && strchr(" .", session->why[len - 1]); len--)
+        session->why[len - 1] = '\0';
 }
 
 static void note_status(struct api_tls_session *session, unsigned status)
@@ -98,8 +101,6 @@ static void note_status(struct api_tls_session *session, unsigned status)
     (void)gnutls_certificate_verification_status_print(status, GNUTLS_CRT_X509, &text, 0);
     (void)snprintf(why, sizeof(why), "a client's certificate is refused: %s",
                    text.data != NULL ? (const char *)text.data : "it is not valid");
-    for (size_t len = strlen(why); len > 0 && strchr(" .", why[len - 1]) != NULL; len--)
-        why[len - 1] = '\0';
     note_why(session, why);
     gnutls_free(text.data);
 }
@@ -170,7 +171,7 @@ static ssize_t fail_with(struct api_tls_session *session, int error)
 
 /* The flight of the service fits into what a fresh socket takes. A client that does not read it
  * hinders only itself. */
-static ssize_t shake_hands(struct api_tls_session *session)
+static ssize_t run_handshake(struct api_tls_session *session)
 {
     int error = GNUTLS_E_WARNING_ALERT_RECEIVED;
     for (int i = 0; i < WARNINGS_MAX && is_warning(error); i++)
@@ -245,7 +246,7 @@ ssize_t api_tls_session_read(struct api_tls_session *session, void *buffer, size
 {
     ssize_t got = 0;
     session->short_of = false;
-    if (session->state == API_TLS_BEGINS && shake_hands(session) < 0)
+    if (session->state == API_TLS_BEGINS && run_handshake(session) < 0)
         return -1;
     if (session->state != API_TLS_STANDS) {
         errno = EPROTO;

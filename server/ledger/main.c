@@ -89,6 +89,7 @@ struct program {
     struct server_doors doors;
     uv_loop_t loop;
     uv_signal_t stop_signals[STOP_SIGNALS];
+    uv_signal_t reload_signal;
     struct server_http_loop http_loop;
 };
 
@@ -98,6 +99,14 @@ static void on_ledger_signal(uv_signal_t *handle, int number)
     uv_stop(handle->loop);
 }
 
+static void on_ledger_reload(uv_signal_t *handle, int number)
+{
+    const struct program *program = handle->data;
+    (void)number;
+    if (server_http_tls_reload(program->tls))
+        server_log(SERVER_LOG_INFO, "reloaded: certificates");
+}
+
 static void watch_stop_signals(struct program *program)
 {
     for (int i = 0; i < STOP_SIGNALS; i++) {
@@ -105,12 +114,17 @@ static void watch_stop_signals(struct program *program)
                      uv_signal_start(&program->stop_signals[i], on_ledger_signal, stop_signals[i]);
         assert(!failed);
     }
+    int failed = uv_signal_init(&program->loop, &program->reload_signal) |
+                 uv_signal_start(&program->reload_signal, on_ledger_reload, SIGHUP);
+    assert(!failed);
+    program->reload_signal.data = program;
 }
 
 static void close_loop(struct program *program)
 {
     for (int i = 0; i < STOP_SIGNALS; i++)
         uv_close((uv_handle_t *)&program->stop_signals[i], NULL);
+    uv_close((uv_handle_t *)&program->reload_signal, NULL);
     int pending = uv_run(&program->loop, UV_RUN_DEFAULT); /* closes what was asked to close */
     assert(!pending);
     int busy = uv_loop_close(&program->loop);

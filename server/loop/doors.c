@@ -41,7 +41,7 @@ static bool begins_with(const char *text, const char *prefix)
 }
 
 /* Behind a scheme. */
-static const char *place_of(const char *address)
+static const char *behind_scheme(const char *address)
 {
     if (begins_with(address, plain_prefix))
         return address + strlen(plain_prefix);
@@ -51,7 +51,7 @@ static const char *place_of(const char *address)
 bool server_listen_name(const char *address, char ret_name[static API_HOST_NAME_MAX + 1])
 {
     char name[API_HOST_NAME_MAX + 1];
-    address = place_of(address);
+    address = behind_scheme(address);
     const char *colon = strrchr(address, ':');
     const size_t len = colon != NULL ? (size_t)(colon - address) : 0;
     if (len == 0 || len >= sizeof(name) || begins_with(address, unix_prefix))
@@ -242,7 +242,7 @@ static bool has_tls(const struct server_doors *doors, const char *address)
 static int open_one(struct server_doors *doors, const char *text, bool metrics_only)
 {
     char name[API_HOST_NAME_MAX + 1] = "";
-    const char *address = place_of(text);
+    const char *address = behind_scheme(text);
     const struct wanted wanted = {
         .name = name,
         .speaks_tls = !metrics_only && has_tls(doors, text),

@@ -29,6 +29,7 @@ struct service {
     struct server_metrics metrics[SERVER_WORKERS_MAX];
     uv_thread_t threads[SERVER_WORKERS_MAX]; /* the first worker needs none: it has the main one */
     uv_signal_t stop_signals[STOP_SIGNALS];
+    uv_signal_t reload_signal;
     bool stopping;
 };
 
@@ -51,6 +52,15 @@ static void on_stop_signal(uv_signal_t *handle, int number)
     stop_workers(service);
 }
 
+/* Connections that stand keep what they have. */
+static void on_reload_signal(uv_signal_t *handle, int number)
+{
+    const struct service *service = handle->data;
+    (void)number;
+    if (server_http_tls_reload(service->tls))
+        server_log(SERVER_LOG_INFO, "reloaded: certificates");
+}
+
 /* Runs in the loop on the main thread. The signal may have interrupted any thread. */
 static void watch_signals(struct service *service)
 {
@@ -62,6 +72,9 @@ static void watch_signals(struct service *service)
         failed |= uv_signal_start(&service->stop_signals[i], on_stop_signal, signals[i]);
         service->stop_signals[i].data = service;
     }
+    failed |= uv_signal_init(loop, &service->reload_signal);
+    failed |= uv_signal_start(&service->reload_signal, on_reload_signal, SIGHUP);
+    service->reload_signal.data = service;
     assert(!failed); /* they only fill in memory and install handlers */
 }
 
@@ -69,6 +82,7 @@ static void forget_signals(struct service *service)
 {
     for (int i = 0; i < STOP_SIGNALS; i++)
         uv_close((uv_handle_t *)&service->stop_signals[i], NULL);
+    uv_close((uv_handle_t *)&service->reload_signal, NULL);
 }
 
 /* ---- the workers ----------------------------------------------------------------------------- */
