@@ -485,8 +485,7 @@ static void client_has_to_show_a_certificate_of_the_authority(void **state)
         if (p > 0)
             break; /* the log tells only a few of a kind in a second */
         process_wait_line(pawld, "certificate is refused: .*expired", TIMEOUT_MS, NULL, 0);
-        process_wait_line(pawld, "certificate is refused: .*not yet valid", TIMEOUT_MS, NULL,
-                          0);
+        process_wait_line(pawld, "certificate is refused: .*not yet valid", TIMEOUT_MS, NULL, 0);
         process_wait_line(pawld, "certificate is refused: .*issuer is unknown", TIMEOUT_MS, NULL,
                           0);
     }
@@ -501,6 +500,119 @@ static void certificate_that_is_optional_has_to_be_good_all_the_same(void **stat
     assert_int_equal(ask(connect_as(NULL, NULL)), 200);
     assert_int_equal(ask(connect_as("app", NULL)), 200);
     assert_int_equal(ask(connect_as("expired", NULL)), 0);
+    assert_int_equal(process_stop(pawld), 0);
+}
+
+/* ---- our own clients ------------------------------------------------------------------------- */
+
+static const char python_script[] =
+    "import pawl, sys\n"
+    "with pawl.Client(sys.argv[1]).lock('python', ttl=30) as lock: print('token', lock.token)\n";
+
+static const char node_script[] =
+    "import { Client } from './api/client/node/pawl.mjs';"
+    "const client = new Client({ servers: [process.argv[1]] });"
+    "await client.withLock('node', { ttlMs: 30000 }, async (lock) => {"
+    "    console.log('token', String(lock.token)); });";
+
+/* Runs @words with the certificate of @name (NULL: none) in the environment, and @url at the
+ * end; returns what it wrote, which the caller frees, and its exit status. */
+static char *run_client(const char *const words[], const char *name, const char *url,
+                        int *ret_status)
+{
+    char cert[PATH_BYTES + 16], key[PATH_BYTES + 16], ca[PATH_BYTES + 16], log[PATH_BYTES];
+    const char *argv[ARGS_MAX + 1] = {"env", ca, "PYTHONPATH=api/client/python"};
+    unsigned count = 3;
+    (void)snprintf(ca, sizeof(ca), "PAWL_CA_FILE=%s", ca_path);
+    (void)snprintf(cert, sizeof(cert), "PAWL_CERT=%s/%s.pem", certs, name ? name : "");
+    (void)snprintf(key, sizeof(key), "PAWL_CERT_KEY=%s/%s.key", certs, name ? name : "");
+    (void)snprintf(log, sizeof(log), "%s/client.log", folder);
+    if (name != NULL) {
+        argv[count++] = cert;
+        argv[count++] = key;
+    }
+    for (; *words != NULL && count < ARGS_MAX - 1; words++)
+        argv[count++] = *words;
+    argv[count++] = url;
+    (void)remove(log);
+    *ret_status = process_run(argv, log, TIMEOUT_MS);
+    return text_read(log, 0);
+}
+
+static void expect_client(const char *const words[], const char *name, const char *url, bool served)
+{
+    int status = -1;
+    char *said = run_client(words, name, url, &status);
+    if ((status == 0 && strstr(said, "token")) != served)
+        fail_msg("%s with %s ended with %d: %s", words[0], name ? name : "nothing", status, said);
+    free(said);
+}
+
+static void our_clients_show_their_certificates(void **state)
+{
+    char url[64];
+    char *pawl = pawl_program("pawl");
+    const char *const by_pawl[] = {pawl, "acquire", "pawl", "--json", "--server", NULL};
+    const char *const by_python[] = {"python3", "-B", "-c", python_script, NULL};
+    const char *const by_node[] = {"node", "--input-type=module", "-e", node_script, NULL};
+    (void)state;
+    install("first", "first");
+    serve((const char *const[]){"--tls-client-ca", ca_path, NULL});
+    (void)snprintf(url, sizeof(url), "https://127.0.0.1:%u", (unsigned)port);
+    expect_client(by_pawl, "app", url, true);
+    expect_client(by_pawl, NULL, url, false);
+    expect_client(by_python, "app", url, true);
+    expect_client(by_python, "stranger", url, false);
+    expect_client(by_node, "app", url, true);
+    expect_client(by_node, NULL, url, false);
+    free(pawl);
+    assert_int_equal(process_stop(pawld), 0);
+}
+
+/* Options of pawl go before the environment, and its command has them. */
+static void options_of_pawl_are_for_its_command_too(void **state)
+{
+    char command[COMMAND_BYTES], log[PATH_BYTES];
+    char *pawl = pawl_program("pawl");
+    (void)state;
+    install("first", "first");
+    serve((const char *const[]){"--tls-client-ca", ca_path, NULL});
+    (void)snprintf(log, sizeof(log), "%s/client.log", folder);
+    (void)snprintf(command, sizeof(command),
+                   "PAWL_CERT=/nowhere '%s' --server https://127.0.0.1:%u --ca-file %s --cert "
+                   "%s/app.pem --cert-key %s/app.key lock outer -- '%s' acquire inner --json",
+                   pawl, (unsigned)port, ca_path, certs, certs, pawl);
+    assert_int_equal(process_run((const char *const[]){"sh", "-c", command, NULL}, log, TIMEOUT_MS),
+                     0);
+    char *said = text_read(log, 0);
+    assert_non_null(strstr(said, "token"));
+    free(said);
+    free(pawl);
+    assert_int_equal(process_stop(pawld), 0);
+}
+
+static void server_of_another_authority_is_not_believed(void **state)
+{
+    char url[64], theirs[PATH_BYTES], log[PATH_BYTES];
+    char *pawl = pawl_program("pawl");
+    (void)state;
+    install("first", "first");
+    serve(NULL);
+    (void)snprintf(url, sizeof(url), "https://127.0.0.1:%u", (unsigned)port);
+    (void)snprintf(theirs, sizeof(theirs), "%s/theirs.pem", certs);
+    (void)snprintf(log, sizeof(log), "%s/client.log", folder);
+    assert_int_equal(process_run((const char *const[]){pawl, "--server", url, "--ca-file", theirs,
+                                                       "fleet", NULL},
+                                 log, TIMEOUT_MS),
+                     125);
+    char *said = text_read(log, 0);
+    assert_non_null(strstr(said, "certificate"));
+    free(said);
+    assert_int_equal(process_run((const char *const[]){pawl, "--server", url, "--ca-file",
+                                                       "/nowhere.pem", "fleet", NULL},
+                                 log, TIMEOUT_MS),
+                     125);
+    free(pawl);
     assert_int_equal(process_stop(pawld), 0);
 }
 
@@ -690,6 +802,9 @@ static const struct CMUnitTest cases[] = {
     HTTPS_CASE(handshake_that_stalls_is_ended),
     HTTPS_CASE(client_has_to_show_a_certificate_of_the_authority),
     HTTPS_CASE(certificate_that_is_optional_has_to_be_good_all_the_same),
+    HTTPS_CASE(our_clients_show_their_certificates),
+    HTTPS_CASE(options_of_pawl_are_for_its_command_too),
+    HTTPS_CASE(server_of_another_authority_is_not_believed),
     HTTPS_CASE(files_that_cannot_be_used_are_told),
     HTTPS_CASE(options_that_lack_each_other_are_told),
     HTTPS_CASE(bad_files_leave_the_old_ones),
