@@ -105,6 +105,27 @@ static int add_servers(pawl_client *client, const struct pawl_options *options)
     return add_server(client, PAWL_SERVER_DEFAULT, strlen(PAWL_SERVER_DEFAULT));
 }
 
+/* ---- certificates ---------------------------------------------------------------------------- */
+
+static int take_file(const char *given, const char *variable, char ret_path[static CLIENT_FILE_MAX])
+{
+    const char *path = given != NULL ? given : getenv(variable);
+    if (path == NULL)
+        return 0;
+    if (strnlen(path, CLIENT_FILE_MAX) == CLIENT_FILE_MAX)
+        return PAWL_EINVAL;
+    (void)snprintf(ret_path, CLIENT_FILE_MAX, "%s", path);
+    return 0;
+}
+
+static int take_files(struct client_tls *tls, const struct pawl_options *options)
+{
+    int error = take_file(options->ca_file, "PAWL_CA_FILE", tls->ca_file);
+    if (error == 0)
+        error = take_file(options->cert, "PAWL_CERT", tls->cert);
+    return error == 0 ? take_file(options->cert_key, "PAWL_CERT_KEY", tls->cert_key) : error;
+}
+
 /* ---- client ---------------------------------------------------------------------------------- */
 
 static void init_curl(void)
@@ -128,6 +149,8 @@ int pawl_client_new(const struct pawl_options *options, pawl_client **ret_client
         options->call_timeout_ms > 0 ? options->call_timeout_ms : CALL_TIMEOUT_DEFAULT_MS;
     atomic_init(&client->give_up_ms, INT64_MAX);
     int error = add_servers(client, options);
+    if (error == 0)
+        error = take_files(&client->tls, options);
     if (error < 0)
         goto out;
     (void)pthread_once(&once, init_curl);

@@ -14,6 +14,7 @@
 enum {
     CLIENT_URL_MAX = 256, /* bytes of a server's URL, terminated */
     CLIENT_REASON_MAX = 512,
+    CLIENT_FILE_MAX = 4096, /* bytes of a file's path, terminated */
     CLIENT_PATH_MAX = 4096,
     CLIENT_TYPE_MAX = 48,            /* bytes of a problem's type, without urn:pawl: */
     CLIENT_ANSWER_MAX = 4 * 1 << 20, /* bytes of a body; a page of a listing is below 1 MB */
@@ -21,8 +22,16 @@ enum {
     CLIENT_PAUSE_MOST_MS = 1000,
 };
 
+/* Of https://; "": none. */
+struct client_tls {
+    char ca_file[CLIENT_FILE_MAX];
+    char cert[CLIENT_FILE_MAX];
+    char cert_key[CLIENT_FILE_MAX];
+};
+
 struct pawl_client {
     CURL *curl;
+    struct client_tls tls;
     char server[PAWL_SERVERS_MAX][CLIENT_URL_MAX]; /* without a slash at the end */
     size_t server_count;
     size_t current; /* the one to ask next */

@@ -85,6 +85,12 @@ struct pawl_options {
                                  * one does not answer. Copied */
     size_t server_count;        /* 0: those of PAWL_SERVER, with spaces between; or the default */
     int64_t call_timeout_ms;    /* 0: 5000. How long a call may take, beyond what it waits for */
+
+    /* For https://. Files in PEM; copied. NULL: the file that PAWL_CA_FILE, PAWL_CERT or
+     * PAWL_CERT_KEY names, if that is set */
+    const char *ca_file;  /* whose certificates are believed; none: those of the system */
+    const char *cert;     /* what the client shows; none: nothing */
+    const char *cert_key; /* its key; none: it is in the file of @cert */
 };
 
 /* @options NULL: all defaults. PAWL_EINVAL (no reason can be read), PAWL_ENOMEM. */

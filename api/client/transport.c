@@ -93,6 +93,18 @@ static int ends_now(void *user, curl_off_t down_most, curl_off_t down, curl_off_
     return pawl_now_ms() >= atomic_load(&client->give_up_ms);
 }
 
+static void set_tls(CURL *curl, const struct client_tls *tls)
+{
+    if (tls->ca_file[0] != '\0')
+        curl_easy_setopt(curl, CURLOPT_CAINFO, tls->ca_file);
+    if (tls->cert[0] != '\0')
+        curl_easy_setopt(curl, CURLOPT_SSLCERT, tls->cert);
+    if (tls->cert_key[0] != '\0')
+        curl_easy_setopt(curl, CURLOPT_SSLKEY, tls->cert_key);
+    else if (tls->cert[0] != '\0')
+        curl_easy_setopt(curl, CURLOPT_SSLKEY, tls->cert);
+}
+
 static void set_options(pawl_client *client, const struct client_request *request,
                         struct body *body, struct curl_slist *headers)
 {
@@ -119,6 +131,7 @@ static void set_options(pawl_client *client, const struct client_request *reques
     curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L); /* a slow resolver is not waited for */
 #endif
     curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
+    set_tls(curl, &client->tls);
     curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);
     curl_easy_setopt(curl, CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_IDLE_S);
     curl_easy_setopt(curl, CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_EACH_S);
@@ -154,11 +167,19 @@ static void read_answer(CURL *curl, const struct body *body, struct client_answe
         (void)snprintf(ret_answer->type, sizeof(ret_answer->type), "%s", type + prefix_len);
 }
 
+/* Another attempt fails in the same way. */
+static bool is_wrong_setting(CURLcode code)
+{
+    return code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL ||
+           code == CURLE_SSL_CACERT_BADFILE || code == CURLE_SSL_CERTPROBLEM;
+}
+
 /* False where no connection came about. */
 static bool may_have_reached(CURLcode code)
 {
     return code != CURLE_COULDNT_RESOLVE_HOST && code != CURLE_COULDNT_CONNECT &&
-           code != CURLE_URL_MALFORMAT && code != CURLE_UNSUPPORTED_PROTOCOL;
+           code != CURLE_SSL_CONNECT_ERROR && code != CURLE_PEER_FAILED_VERIFICATION &&
+           !is_wrong_setting(code);
 }
 
 /* The error of a call that brought no answer. */
@@ -173,8 +194,7 @@ static int no_answer(pawl_client *client, CURLcode code, bool full)
     client->current = (client->current + 1) % client->server_count;
     if (code == CURLE_OUT_OF_MEMORY)
         return PAWL_ENOMEM;
-    return code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL ? PAWL_EINVAL
-                                                                             : PAWL_EUNAVAILABLE;
+    return is_wrong_setting(code) ? PAWL_EINVAL : PAWL_EUNAVAILABLE;
 }
 
 int client_ask(pawl_client *client, const struct client_request *request,

@@ -1,11 +1,13 @@
 #include "api/http/connection.h"
 
 #include "api/http/refusal.h"
+#include "api/tls/session.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -70,6 +72,8 @@ static void await_rest(struct api_connection *connection)
 {
     enum api_connection_wait wait = API_CONNECTION_FREE;
     const enum api_intake_phase phase = api_intake_phase(&connection->intake);
+    if (connection->fresh)
+        return; /* a handshake does not end the wait for the first byte */
     if (!is_owed(connection) && phase == API_INTAKE_HEAD)
         wait = API_CONNECTION_HEAD;
     else if (!is_owed(connection) && phase == API_INTAKE_BODY)
@@ -90,10 +94,17 @@ static void wake(const struct api_connection *connection)
     (void)shutdown(connection->fd, SHUT_RD);
 }
 
+static void say_goodbye(const struct api_connection *connection)
+{
+    if (connection->session != NULL)
+        api_tls_session_end(connection->session);
+}
+
 static void end(struct api_connection *connection)
 {
     disarm(connection);
     connection->ended = true;
+    say_goodbye(connection);
     (void)shutdown(connection->fd, SHUT_RDWR);
 }
 
@@ -112,8 +123,20 @@ static ssize_t drain(const struct api_connection *connection)
     return got;
 }
 
+/* Who speaks no TLS is answered without. A session that failed has sent its alert. */
+static void tell_fault(const struct api_connection *connection, enum api_problem problem,
+                       const char *detail)
+{
+    struct api_tls_session *session = connection->session;
+    if (session != NULL && api_tls_session_state(session) == API_TLS_FAILED)
+        return;
+    if (session != NULL && api_tls_session_state(session) == API_TLS_PLAIN)
+        session = NULL;
+    api_refusal_send(connection->fd, session, problem, detail, connection->intake.is_head);
+}
+
 /* The answer to a request that did not come whole. */
-static void refuse_unfinished(struct api_connection *connection, enum api_problem problem,
+static void refuse_unfinished(const struct api_connection *connection, enum api_problem problem,
                               const char *detail)
 {
     const struct api_observer *observer = connection->connections->observer;
@@ -125,12 +148,13 @@ static void refuse_unfinished(struct api_connection *connection, enum api_proble
     };
     if (observer->answered != NULL)
         observer->answered(observer->context, &observed);
-    api_refusal_send(connection->fd, problem, detail, connection->intake.is_head);
+    tell_fault(connection, problem, detail);
 }
 
 static ssize_t refuse_connection(struct api_connection *connection)
 {
     refuse_unfinished(connection, connection->fault->problem, connection->fault->detail);
+    say_goodbye(connection);
     (void)shutdown(connection->fd, SHUT_WR);
     arm(connection, API_CONNECTION_LINGER);
     return drain(connection);
@@ -160,6 +184,47 @@ static void expire(struct api_connection *connection)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
+static void log_tls_failure(const struct api_connection *connection)
+{
+    char line[320];
+    const struct api_connections *connections = connection->connections;
+    const char *why = api_tls_session_why(connection->session);
+    if (connections->log == NULL || why[0] == '\0')
+        return;
+    (void)snprintf(line, sizeof(line), "tls: %s\n", why);
+    connections->log(connections->log_context, line);
+}
+
+/* Nothing of a request was read. The connection lingers, so that the client gets to see the answer,
+ * or the alert of TLS. */
+static void note_failure(struct api_connection *connection)
+{
+    static const struct api_fault plain = {API_PROBLEM_INVALID,
+                                           "This port speaks TLS only. Ask with https://."};
+    static const struct api_fault failed = {API_PROBLEM_INVALID, NULL};
+    const bool is_plain = api_tls_session_state(connection->session) == API_TLS_PLAIN;
+    connection->fault = is_plain ? &plain : &failed;
+    if (!is_plain)
+        log_tls_failure(connection);
+}
+
+static ssize_t receive(struct api_connection *connection, char *buffer, size_t size)
+{
+    if (connection->session == NULL)
+        return recvfrom(connection->fd, buffer, size, 0, NULL, NULL);
+    const ssize_t got = api_tls_session_read(connection->session, buffer, size);
+    if (got < 0 && errno == EPROTO)
+        note_failure(connection);
+    return got;
+}
+
+/* Whether a read that got @got bytes, of @room that were free, got all there is. */
+static bool is_drained(const struct api_connection *connection, size_t got, size_t room)
+{
+    return connection->session != NULL ? api_tls_session_is_drained(connection->session)
+                                       : got < room;
+}
+
 /* Reads until the kernel has no more, the buffer is full, a request is whole, or one is refused.
  * Returns what the last read did. */
 static ssize_t fill(struct api_connection *connection, char *buffer, size_t size, size_t *ret_kept)
@@ -170,7 +235,7 @@ static ssize_t fill(struct api_connection *connection, char *buffer, size_t size
     while (more) {
         const size_t room = size - *ret_kept;
         size_t kept = 0;
-        got = recvfrom(connection->fd, buffer + *ret_kept, room, 0, NULL, NULL);
+        got = receive(connection, buffer + *ret_kept, room);
         if (got <= 0)
             break;
         if (connection->fresh)
@@ -179,7 +244,7 @@ static ssize_t fill(struct api_connection *connection, char *buffer, size_t size
         connection->fault =
             api_intake_feed(&connection->intake, buffer + *ret_kept, (size_t)got, &kept);
         *ret_kept += kept;
-        const bool drained = (size_t)got < room;
+        const bool drained = is_drained(connection, (size_t)got, room);
         const enum api_intake_phase phase = api_intake_phase(&connection->intake);
         const bool whole = phase == API_INTAKE_IDLE;
         /* A read that is short is all there is. But the end may stand behind half a request, or
@@ -216,6 +281,11 @@ ssize_t api_connection_read(struct api_connection *connection, char *buffer, siz
     return (ssize_t)kept;
 }
 
+const char *api_connection_subject(const struct api_connection *connection)
+{
+    return connection->session != NULL ? api_tls_session_subject(connection->session) : "";
+}
+
 /* ---- the exchange's side --------------------------------------------------------------------- */
 
 void api_connection_refused(struct api_connection *connection)
@@ -250,10 +320,17 @@ void api_connections_init(struct api_connections *connections, uint32_t head_ms,
     connections->waits[API_CONNECTION_END].limit_ms = API_CONNECTION_END_MS;
 }
 
+static void connection_free(struct api_connection *connection)
+{
+    if (connection != NULL)
+        api_tls_session_free(connection->session);
+    free(connection);
+}
+
 void api_connections_fini(struct api_connections *connections)
 {
     for (size_t i = 0; i < connections->size; i++)
-        free(connections->by_fd[i]);
+        connection_free(connections->by_fd[i]);
     free(connections->by_fd);
     *connections = (struct api_connections){.by_fd = NULL};
 }
@@ -288,6 +365,10 @@ int api_connections_add(struct api_connections *connections, int fd, const struc
     struct api_connection *connection = calloc(1, sizeof(*connection));
     if (connection == NULL)
         return FENCE_ENOMEM;
+    if (door->tls != NULL && api_tls_session_new(door->tls, fd, &connection->session) != 0) {
+        free(connection);
+        return FENCE_ENOMEM;
+    }
     connection->connections = connections;
     connection->door = door;
     connection->local = local;
@@ -306,7 +387,7 @@ void api_connections_remove(struct api_connections *connections, int fd)
         return;
     disarm(connection);
     connections->by_fd[fd] = NULL;
-    free(connection);
+    connection_free(connection);
 }
 
 struct api_connection *api_connections_find(const struct api_connections *connections, int fd)

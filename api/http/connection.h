@@ -1,7 +1,8 @@
 /* The connections of clients, each from its accept to its end. A connection reads the socket for
  * libmicrohttpd (api/http/socket_calls.c), passes each byte through api/http/intake.h, and gives a
  * head and a body their time. It refuses by itself what libmicrohttpd must not see: it writes the
- * answer to the socket after those of all earlier requests, and ends.
+ * answer to the socket after those of all earlier requests, and ends. Behind a door with TLS all
+ * bytes pass its session (api/tls/session.h), and a handshake has the time of a first byte.
  *
  *     fresh --first byte--> HEAD --> BODY --> handled --answered--> idle --first byte--> HEAD ...
  *       '-------time is up---'--------'-----> refused: what still comes is dropped --> closed
@@ -40,13 +41,14 @@ enum api_connection_wait {
 struct api_connection {
     struct api_connections *connections;
     const struct api_door *door;        /* through which it came */
+    struct api_tls_session *session;    /* NULL: plain HTTP */
     struct api_connection *prev, *next; /* in the list of what it waits for */
     const struct api_fault *fault;      /* found, and to be told */
     uint64_t since_ms;                  /* when the wait began; CLOCK_MONOTONIC */
     int fd;
     uint32_t answered; /* requests; wraps, as intake.completed does */
     uint8_t wait;      /* enum api_connection_wait */
-    bool fresh;        /* nothing came yet */
+    bool fresh;        /* nothing came yet, but what is TLS's own */
     bool ended;        /* libmicrohttpd is told that the client has gone */
     bool local;        /* of the Unix domain */
     struct api_intake intake;
@@ -60,6 +62,8 @@ struct api_connections {
         struct api_connection *first, *last; /* the longest wait first */
         uint32_t limit_ms;
     } waits[API_CONNECTION_WAITS];
+    void (*log)(void *context, const char *message); /* as in api/http/http.h; may be NULL */
+    void *log_context;
 };
 
 /* @observer is borrowed, and told of requests that are refused here. */
@@ -80,6 +84,9 @@ struct api_connection *api_connections_find(const struct api_connections *connec
 
 /* recv(2) for libmicrohttpd: bytes that it may see; 0 at the end; -1 with errno. */
 ssize_t api_connection_read(struct api_connection *connection, char *buffer, size_t size);
+
+/* The common name of the client's certificate; "" without one. */
+const char *api_connection_subject(const struct api_connection *connection);
 
 /* A request was refused before it came whole: nothing more is waited for. */
 void api_connection_refused(struct api_connection *connection);

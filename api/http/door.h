@@ -4,13 +4,16 @@
 
 #include <stdbool.h>
 
+struct api_tls;
+
 enum {
     API_DOORS_MAX = 16, /* of one server */
 };
 
 struct api_door {
-    int fd;            /* a listening, non-blocking socket, opened by anybody */
-    bool metrics_only; /* serves nothing but /metrics, /livez and /readyz */
+    int fd;              /* a listening, non-blocking socket, opened by anybody */
+    struct api_tls *tls; /* NULL: plain HTTP; borrowed for the life of the server */
+    bool metrics_only;   /* serves nothing but /metrics, /livez and /readyz */
 };
 
 #endif

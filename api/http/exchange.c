@@ -45,20 +45,24 @@ static struct api_request *request_new(struct api_shard *shard, struct MHD_Conne
     (void)MHD_get_connection_values(connection, MHD_HEADER_KIND, note_header, &headers);
 
     /* All that is kept of the request, without its body, in one piece. */
-    size_t path_size = strlen(url) + 1;
+    const struct api_connection *from = connection_of(shard, connection);
+    const char *subject = api_connection_subject(from);
+    const size_t path_size = strlen(url) + 1, subject_size = strlen(subject) + 1;
     struct api_request *request =
-        calloc(1, sizeof(*request) + path_size + api_headers_size(&headers));
+        calloc(1, sizeof(*request) + path_size + subject_size + api_headers_size(&headers));
     if (request == NULL)
         return NULL;
     request->parking = &exchanges_of(shard)->parking;
-    request->door = connection_of(shard, connection)->door;
+    request->door = from->door;
     request->observer = &exchanges_of(shard)->observer;
     request->shard = shard;
     request->connection = connection;
     request->came_us = api_request_now_us();
     request->method = api_method_parse(method);
     memcpy(request->path, url, path_size);
-    api_headers_own(&headers, request->path + path_size);
+    memcpy(request->path + path_size, subject, subject_size);
+    request->subject = request->path + path_size;
+    api_headers_own(&headers, request->path + path_size + subject_size);
     request->headers = headers;
     return request;
 }

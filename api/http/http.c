@@ -193,6 +193,8 @@ static void set_up(struct api_http *http, const struct api_http_config *config)
     api_connections_init(
         &http->connections, config->head_ms > 0 ? config->head_ms : API_HTTP_WAIT_MS,
         config->body_ms > 0 ? config->body_ms : API_HTTP_WAIT_MS, &http->exchanges.observer);
+    http->connections.log = config->log;
+    http->connections.log_context = config->log_context;
 }
 
 static int open_rooms(struct api_http *http, const struct api_http_config *config)

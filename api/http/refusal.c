@@ -1,6 +1,7 @@
 #include "api/http/refusal.h"
 
 #include "api/json/writer.h"
+#include "api/tls/session.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +24,8 @@ static void print_date(char *text, size_t size)
         (void)strftime(text, size, "Date: %a, %d %b %Y %H:%M:%S GMT\r\n", &utc);
 }
 
-void api_refusal_send(int fd, enum api_problem problem, const char *detail, bool head_only)
+void api_refusal_send(int fd, struct api_tls_session *session, enum api_problem problem,
+                      const char *detail, bool head_only)
 {
     char answer[HEAD_MAX + API_PROBLEM_BODY_MAX];
     char body[API_PROBLEM_BODY_MAX];
@@ -43,5 +45,8 @@ void api_refusal_send(int fd, enum api_problem problem, const char *detail, bool
         memcpy(answer + len, writer.buffer, writer.len);
         len += writer.len;
     }
-    (void)!send(fd, answer, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (session == NULL)
+        (void)!sendto(fd, answer, len, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
+    else if (api_tls_session_flush(session))
+        (void)!api_tls_session_write(session, answer, len);
 }

@@ -6,9 +6,12 @@
 
 #include <stdbool.h>
 
-/* Writes one whole answer to @fd, as far as the kernel takes it at once. A client that does not
- * read gets no more. It says that the connection ends. @detail NULL: the problem's own. @head_only:
- * the request was HEAD. */
-void api_refusal_send(int fd, enum api_problem problem, const char *detail, bool head_only);
+struct api_tls_session;
+
+/* Writes one whole answer to @fd, or where @session is not NULL through that, as far as the kernel
+ * takes it at once. A client that does not read gets no more. It says that the connection ends.
+ * @detail NULL: the problem's own. @head_only: the request was HEAD. */
+void api_refusal_send(int fd, struct api_tls_session *session, enum api_problem problem,
+                      const char *detail, bool head_only);
 
 #endif

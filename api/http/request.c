@@ -22,6 +22,11 @@ const char *api_request_header(const struct api_request *request, enum api_heade
     return request->headers.value[header];
 }
 
+const char *api_request_subject(const struct api_request *request)
+{
+    return request->subject;
+}
+
 const char *api_request_body(const struct api_request *request, size_t *ret_len)
 {
     *ret_len = request->body_len;

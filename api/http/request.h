@@ -33,6 +33,9 @@ const char *api_request_param(const struct api_request *request, unsigned i);
 /* The value, without the white space around it; NULL if the client did not send it. */
 const char *api_request_header(const struct api_request *request, enum api_header header);
 
+/* The common name of the certificate that the client showed and that was verified; "" without. */
+const char *api_request_subject(const struct api_request *request);
+
 /* The body, not terminated; never NULL. */
 const char *api_request_body(const struct api_request *request, size_t *ret_len);
 

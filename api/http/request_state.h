@@ -42,6 +42,7 @@ struct api_request {
     const struct api_door *door; /* through which its connection came */
     struct api_shard *shard;
     struct MHD_Connection *connection; /* NULL: the client is gone */
+    const char *subject;               /* of the client's certificate; stands behind the path */
     struct api_headers headers;
     struct api_match match;
     char *body; /* NULL until its first byte comes */

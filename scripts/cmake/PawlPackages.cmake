@@ -10,6 +10,7 @@ function(pawl_package name module)
 endfunction()
 
 pawl_package(curl libcurl)
+pawl_package(gnutls gnutls)
 pawl_package(hiredis hiredis)
 pawl_package(jansson jansson)
 pawl_package(jemalloc jemalloc)

@@ -13,6 +13,9 @@
 enum {
     OPTION_SERVER = 1000, /* beyond those of verbs */
     OPTION_JSON,
+    OPTION_CA_FILE,
+    OPTION_CERT,
+    OPTION_CERT_KEY,
     DURATION_DIGITS_MAX = 12,
     SERVER_MAX = 256,    /* bytes of a URL */
     SENTENCE_MAX = 1024, /* bytes; longer ones are cut */
@@ -77,6 +80,13 @@ error_t cli_take_time(const char *text, const char *option, int64_t least_ms, in
 static const struct argp_option globals_described[] = {
     {"server", OPTION_SERVER, "URL", 0,
      "A pawld; several times: the next one is tried (PAWL_SERVER, or " PAWL_SERVER_DEFAULT ")", -1},
+    {"ca-file", OPTION_CA_FILE, "FILE", 0,
+     "For https://: believe the authorities in FILE, PEM (PAWL_CA_FILE, or those of the system)",
+     -1},
+    {"cert", OPTION_CERT, "FILE", 0,
+     "For https://: the certificate that is shown to a pawld, PEM (PAWL_CERT, or none)", -1},
+    {"cert-key", OPTION_CERT_KEY, "FILE", 0,
+     "The key of --cert, PEM (PAWL_CERT_KEY, or the file of --cert)", -1},
     {"json", OPTION_JSON, NULL, 0, "JSON for machines, and no tables", -1},
     {NULL, 0, NULL, 0, NULL, 0},
 };
@@ -90,6 +100,15 @@ static error_t parse_globals(int key, char *text, struct argp_state *state)
         if (globals->server_count == PAWL_SERVERS_MAX)
             return server_options_error("there are more than %d servers", PAWL_SERVERS_MAX);
         globals->servers[globals->server_count++] = text;
+        return 0;
+    case OPTION_CA_FILE:
+        globals->ca_file = text;
+        return 0;
+    case OPTION_CERT:
+        globals->cert = text;
+        return 0;
+    case OPTION_CERT_KEY:
+        globals->cert_key = text;
         return 0;
     case OPTION_JSON:
         globals->json = true;
@@ -163,9 +182,14 @@ void cli_json_number(const json_t *json, const char *name, char *ret_text, size_
 pawl_client *cli_client(const struct cli_globals *globals)
 {
     pawl_client *client = NULL;
-    const int error = pawl_client_new(
-        &(struct pawl_options){.servers = globals->servers, .server_count = globals->server_count},
-        &client);
+    const struct pawl_options options = {
+        .servers = globals->servers,
+        .server_count = globals->server_count,
+        .ca_file = globals->ca_file,
+        .cert = globals->cert,
+        .cert_key = globals->cert_key,
+    };
+    const int error = pawl_client_new(&options, &client);
     if (error == PAWL_EINVAL)
         (void)cli_say("a server is a URL such as http://127.0.0.1:7380, and there are at most %d",
                       PAWL_SERVERS_MAX);
@@ -191,8 +215,17 @@ void cli_label(char ret_label[static PAWL_OWNER_MAX + 1])
                    user != NULL ? user->pw_name : "somebody", host);
 }
 
+static void set_variable(const char *variable, const char *text)
+{
+    if (text != NULL)
+        (void)setenv(variable, text, 1);
+}
+
 void cli_set_servers(const struct cli_globals *globals)
 {
+    set_variable("PAWL_CA_FILE", globals->ca_file);
+    set_variable("PAWL_CERT", globals->cert);
+    set_variable("PAWL_CERT_KEY", globals->cert_key);
     char text[PAWL_SERVERS_MAX * SERVER_MAX] = "";
     size_t at = 0;
     for (size_t i = 0; i < globals->server_count; i++)

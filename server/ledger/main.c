@@ -1,5 +1,6 @@
 /* pawl-ledger: accounts in one SQLite file, guarded by fencing tokens, served over HTTP. One
  * thread, one loop; every call is a short transaction and is answered before the next is taken. */
+#include "api/tls/keys.h"
 #include "server/ledger/metrics.h"
 #include "server/loop/descriptors.h"
 #include "server/loop/doors.h"
@@ -85,9 +86,11 @@ static const int stop_signals[STOP_SIGNALS] = {SIGTERM, SIGINT};
 struct program {
     struct ledger ledger;
     struct ledger_metrics metrics;
+    struct api_tls *tls; /* NULL: none */
     struct server_doors doors;
     uv_loop_t loop;
     uv_signal_t stop_signals[STOP_SIGNALS];
+    uv_signal_t reload_signal;
     struct server_http_loop http_loop;
 };
 
@@ -97,6 +100,14 @@ static void on_ledger_signal(uv_signal_t *handle, int number)
     uv_stop(handle->loop);
 }
 
+static void on_ledger_reload(uv_signal_t *handle, int number)
+{
+    const struct program *program = handle->data;
+    (void)number;
+    if (server_http_tls_reload(program->tls))
+        server_log(SERVER_LOG_INFO, "reloaded: certificates");
+}
+
 static void watch_stop_signals(struct program *program)
 {
     for (int i = 0; i < STOP_SIGNALS; i++) {
@@ -104,12 +115,17 @@ static void watch_stop_signals(struct program *program)
                      uv_signal_start(&program->stop_signals[i], on_ledger_signal, stop_signals[i]);
         assert(!failed);
     }
+    int failed = uv_signal_init(&program->loop, &program->reload_signal) |
+                 uv_signal_start(&program->reload_signal, on_ledger_reload, SIGHUP);
+    assert(!failed);
+    program->reload_signal.data = program;
 }
 
 static void close_loop(struct program *program)
 {
     for (int i = 0; i < STOP_SIGNALS; i++)
         uv_close((uv_handle_t *)&program->stop_signals[i], NULL);
+    uv_close((uv_handle_t *)&program->reload_signal, NULL);
     int pending = uv_run(&program->loop, UV_RUN_DEFAULT); /* closes what was asked to close */
     assert(!pending);
     int busy = uv_loop_close(&program->loop);
@@ -140,21 +156,25 @@ static int serve(struct program *program, struct api_http *http)
 }
 
 /* Returns the exit status; SERVER_EXIT_DONE sets *@ret_http. */
-static int start_ledger_http(const struct options *options, struct ledger_metrics *metrics,
-                             struct server_doors *doors, struct api_http **ret_http)
+static int start_ledger_http(const struct options *options, struct program *program,
+                             struct api_http **ret_http)
 {
     static char no_label[] = "";
     struct api_door own[API_DOORS_MAX];
-    int status = server_doors_open(&options->http.listens, 1, doors);
+    struct server_doors *doors = &program->doors;
+    int status = server_http_tls_open(&options->http.tls, &program->tls);
+    if (status)
+        return status;
+    status = server_doors_open(&options->http.listens, program->tls, 1, doors);
     if (status)
         return status;
     server_doors_of(doors, 0, own);
     struct api_http_config config = {
         .doors = own,
         .doors_count = doors->count,
-        .routes = metrics->tables,
+        .routes = program->metrics.tables,
         .routes_count = LEDGER_TABLES,
-        .observer = api_calls_observer(&metrics->calls),
+        .observer = api_calls_observer(&program->metrics.calls),
         .connections = server_descriptors_for_clients(1, API_HTTP_CONNECTIONS),
         .log = server_http_log,
         .log_context = no_label,
@@ -167,7 +187,7 @@ static int start_ledger_http(const struct options *options, struct ledger_metric
         return SERVER_EXIT_FAILED;
     }
     server_doors_given(doors, 0);
-    metrics->http = *ret_http;
+    program->metrics.http = *ret_http;
     return SERVER_EXIT_DONE;
 }
 
@@ -197,18 +217,21 @@ int main(int argc, char **argv)
 
     /* The address comes first, so that a mistake in it creates no file. Nothing is served before
      * the loop runs, and by then the ledger is behind its routes. */
-    struct program program;
+    struct program program = {.tls = NULL};
     server_descriptors_check(1, API_HTTP_CONNECTIONS);
     ledger_metrics_init(&program.metrics, &program.ledger, PAWL_VERSION);
     struct api_http *http = NULL;
-    int status = start_ledger_http(&options, &program.metrics, &program.doors, &http);
-    if (status != SERVER_EXIT_DONE)
+    int status = start_ledger_http(&options, &program, &http);
+    if (status != SERVER_EXIT_DONE) {
+        api_tls_free(program.tls);
         return status;
+    }
     status = open_ledger(&options, &program.ledger);
     if (status == SERVER_EXIT_DONE)
         status = serve(&program, http);
     api_http_free(http);
     server_doors_close(&program.doors);
+    api_tls_free(program.tls);
     ledger_fini(&program.ledger);
     return status;
 }

@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 static const char unix_prefix[] = "unix:";
+static const char plain_prefix[] = "http://";
+static const char tls_prefix[] = "https://";
 
 enum {
     NUMERIC_MAX = 80, /* bytes of "[address]:port", terminated */
@@ -33,12 +35,26 @@ static bool is_numeric(const char *host)
     return true;
 }
 
+static bool begins_with(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* Behind a scheme. */
+static const char *behind_scheme(const char *address)
+{
+    if (begins_with(address, plain_prefix))
+        return address + strlen(plain_prefix);
+    return address + (begins_with(address, tls_prefix) ? strlen(tls_prefix) : 0);
+}
+
 bool server_listen_name(const char *address, char ret_name[static API_HOST_NAME_MAX + 1])
 {
     char name[API_HOST_NAME_MAX + 1];
+    address = behind_scheme(address);
     const char *colon = strrchr(address, ':');
     const size_t len = colon != NULL ? (size_t)(colon - address) : 0;
-    if (len == 0 || len >= sizeof(name) || strncmp(address, unix_prefix, strlen(unix_prefix)) == 0)
+    if (len == 0 || len >= sizeof(name) || begins_with(address, unix_prefix))
         return false;
     memcpy(name, address, len);
     name[len] = '\0';
@@ -51,8 +67,9 @@ bool server_listen_name(const char *address, char ret_name[static API_HOST_NAME_
 static int tell_usage(const char *address)
 {
     (void)server_options_error("--listen takes an IP address, localhost or a name, with a port, "
-                               "such as 127.0.0.1:7380; or only :7380 for all addresses; or "
-                               "unix:/path, not '%s'",
+                               "such as 127.0.0.1:7380; or only :7380 for all addresses; "
+                               "https:// or http:// may stand before these; or unix:/path; not "
+                               "'%s'",
                                address);
     return SERVER_EXIT_USAGE;
 }
@@ -70,12 +87,20 @@ static int tell_why(const char *address, int error)
 
 /* ---- sockets --------------------------------------------------------------------------------- */
 
-static struct server_door *new_door(struct server_doors *doors, bool metrics_only)
+/* What one address asks for. */
+struct wanted {
+    const char *name; /* that it was looked up for; "" */
+    bool speaks_tls;
+    bool metrics_only;
+};
+
+static struct server_door *new_door(struct server_doors *doors, const struct wanted *wanted)
 {
     if (doors->count == API_DOORS_MAX)
         return NULL;
     struct server_door *door = &doors->door[doors->count++];
-    *door = (struct server_door){.metrics_only = metrics_only};
+    *door = (struct server_door){.speaks_tls = wanted->speaks_tls,
+                                 .metrics_only = wanted->metrics_only};
     for (unsigned i = 0; i < SERVER_DOORS_WORKERS; i++)
         door->fd[i] = -1;
     return door;
@@ -118,12 +143,12 @@ static int open_sharing(const struct server_doors *doors, struct server_door *do
     return result;
 }
 
-/* @address is numeric; @name, where not empty, is what it was looked up for. */
-static int open_network(struct server_doors *doors, const char *address, const char *name,
-                        bool metrics_only)
+/* @address is numeric. */
+static int open_network(struct server_doors *doors, const char *address,
+                        const struct wanted *wanted)
 {
     char text[SERVER_LISTEN_MAX];
-    struct server_door *door = new_door(doors, metrics_only);
+    struct server_door *door = new_door(doors, wanted);
     if (door == NULL)
         return FENCE_EBUSY;
     const int result = doors->workers > 1 ? open_sharing(doors, door, address)
@@ -131,15 +156,15 @@ static int open_network(struct server_doors *doors, const char *address, const c
     if (result != 0)
         return result;
     put_port(text, sizeof(text), address, api_listen_port(door->fd[0]));
-    (void)snprintf(door->name, sizeof(door->name), name[0] != '\0' ? "%.63s (%.253s)" : "%.319s",
-                   text, name);
+    (void)snprintf(door->name, sizeof(door->name),
+                   wanted->name[0] != '\0' ? "%.63s (%.253s)" : "%.319s", text, wanted->name);
     return 0;
 }
 
-static int open_file(struct server_doors *doors, const char *address, bool metrics_only)
+static int open_file(struct server_doors *doors, const char *address, const struct wanted *wanted)
 {
     int fd = -1;
-    struct server_door *door = new_door(doors, metrics_only);
+    struct server_door *door = new_door(doors, wanted);
     if (door == NULL)
         return FENCE_EBUSY;
     int result = api_socket_file_listen(address + strlen(unix_prefix), &door->file, &fd);
@@ -161,8 +186,8 @@ static bool is_open(const struct server_doors *doors, unsigned first, const char
     return false;
 }
 
-static int open_found(struct server_doors *doors, const struct addrinfo *found, const char *name,
-                      bool metrics_only)
+static int open_found(struct server_doors *doors, const struct addrinfo *found,
+                      const struct wanted *wanted)
 {
     const unsigned first = doors->count;
     int status = 0;
@@ -175,15 +200,14 @@ static int open_found(struct server_doors *doors, const struct addrinfo *found, 
                        host, port);
         if (is_open(doors, first, address)) /* the resolver may tell an address twice */
             continue;
-        const int error = open_network(doors, address, name, metrics_only);
+        const int error = open_network(doors, address, wanted);
         status = error == 0 ? 0 : tell_why(address, error);
     }
     return status;
 }
 
 /* Once, at the start. What the name leads to later is for the next start. */
-static int open_name(struct server_doors *doors, const char *address, const char *name,
-                     bool metrics_only)
+static int open_name(struct server_doors *doors, const char *address, const struct wanted *wanted)
 {
     const char *port = strrchr(address, ':') + 1;
     const struct addrinfo hints = {
@@ -194,39 +218,58 @@ static int open_name(struct server_doors *doors, const char *address, const char
     int64_t number = 0;
     if (!server_options_number(port, 0, UINT16_MAX, &number))
         return tell_usage(address);
-    const int error = getaddrinfo(name, port, &hints, &found);
+    const int error = getaddrinfo(wanted->name, port, &hints, &found);
     if (error != 0) {
         server_log(SERVER_LOG_ERROR, "cannot listen on %s: the name has no address: %s", address,
                    gai_strerror(error));
         return SERVER_EXIT_FAILED;
     }
-    const int status = open_found(doors, found, name, metrics_only);
+    const int status = open_found(doors, found, wanted);
     freeaddrinfo(found);
     return status;
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-static int open_one(struct server_doors *doors, const char *address, bool metrics_only)
+/* A file needs no TLS: nobody stands between its two ends. */
+static bool has_tls(const struct server_doors *doors, const char *address)
 {
-    char name[API_HOST_NAME_MAX + 1];
+    if (begins_with(address, plain_prefix) || begins_with(address, unix_prefix))
+        return false;
+    return doors->tls != NULL || begins_with(address, tls_prefix);
+}
+
+static int open_one(struct server_doors *doors, const char *text, bool metrics_only)
+{
+    char name[API_HOST_NAME_MAX + 1] = "";
+    const char *address = behind_scheme(text);
+    const struct wanted wanted = {
+        .name = name,
+        .speaks_tls = !metrics_only && has_tls(doors, text),
+        .metrics_only = metrics_only,
+    };
     int error = 0;
-    if (strlen(address) >= SERVER_LISTEN_MAX)
-        return tell_usage(address);
+    if (strlen(address) >= SERVER_LISTEN_MAX || (metrics_only && begins_with(text, tls_prefix)))
+        return tell_usage(text);
+    if (wanted.speaks_tls && doors->tls == NULL) {
+        (void)server_options_error("--listen %s needs --tls-cert and --tls-key", text);
+        return SERVER_EXIT_USAGE;
+    }
     if (server_listen_name(address, name))
-        return open_name(doors, address, name, metrics_only);
-    if (strncmp(address, unix_prefix, strlen(unix_prefix)) == 0)
-        error = open_file(doors, address, metrics_only);
+        return open_name(doors, address, &wanted);
+    if (begins_with(address, unix_prefix))
+        error = open_file(doors, address, &wanted);
     else
-        error = open_network(doors, address, "", metrics_only);
+        error = open_network(doors, address, &wanted);
     return error == 0 ? 0 : tell_why(address, error);
 }
 
-int server_doors_open(const struct server_listens *listens, unsigned workers,
+int server_doors_open(const struct server_listens *listens, struct api_tls *tls, unsigned workers,
                       struct server_doors *ret_doors)
 {
     assert(workers > 0 && workers <= SERVER_DOORS_WORKERS);
     int status = 0;
+    ret_doors->tls = tls;
     ret_doors->count = 0;
     ret_doors->workers = workers;
     for (unsigned i = 0; i < listens->address_count && status == 0; i++)
@@ -238,9 +281,12 @@ int server_doors_open(const struct server_listens *listens, unsigned workers,
     return status;
 }
 
-int server_doors_add(struct server_doors *doors, int fd, const char *name, bool metrics_only)
+int server_doors_add(struct server_doors *doors, int fd, const char *name, bool speaks_tls,
+                     bool metrics_only)
 {
-    struct server_door *door = new_door(doors, metrics_only);
+    const struct wanted wanted = {.speaks_tls = speaks_tls, .metrics_only = metrics_only};
+    assert(!speaks_tls || doors->tls != NULL);
+    struct server_door *door = new_door(doors, &wanted);
     if (door == NULL)
         return FENCE_EBUSY;
     const int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -261,6 +307,7 @@ void server_doors_of(const struct server_doors *doors, unsigned worker,
     for (unsigned i = 0; i < doors->count; i++)
         ret_doors[i] = (struct api_door){
             .fd = doors->door[i].fd[worker],
+            .tls = doors->door[i].speaks_tls ? doors->tls : NULL,
             .metrics_only = doors->door[i].metrics_only,
         };
 }
@@ -274,7 +321,8 @@ void server_doors_given(struct server_doors *doors, unsigned worker)
 void server_doors_announce(const struct server_doors *doors)
 {
     for (unsigned i = 0; i < doors->count; i++)
-        server_log(SERVER_LOG_INFO, "listening on %s%s", doors->door[i].name,
+        server_log(SERVER_LOG_INFO, "listening on %s%s%s", doors->door[i].name,
+                   doors->door[i].speaks_tls ? ", TLS" : "",
                    doors->door[i].metrics_only ? ", for metrics" : "");
 }
 

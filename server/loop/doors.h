@@ -2,7 +2,9 @@
  *
  *     127.0.0.1:7380  [::1]:7380  :7380  localhost:7380   see api/http/listen.h
  *     locks.example.com:7380   looked up once, at the start: all addresses of the name
- *     unix:/run/pawl/pawld.sock   see api/http/socket_file.h
+ *     unix:/run/pawl/pawld.sock   see api/http/socket_file.h; always without TLS
+ *     http://127.0.0.1:7381   without TLS, where others have it
+ *     https://...   with TLS, which is not taken for granted
  *
  *     open, or add what others opened --> give to each worker --> announce --> close */
 #ifndef SERVER_LOOP_DOORS_H
@@ -33,12 +35,14 @@ struct server_listens {
 struct server_door {
     char name[SERVER_LISTEN_MAX]; /* as the log tells it */
     bool metrics_only;
+    bool speaks_tls;
     bool is_file; /* of the Unix domain, and made here */
     struct api_socket_file file;
     int fd[SERVER_DOORS_WORKERS]; /* a socket for each worker; -1: it has it */
 };
 
 struct server_doors {
+    struct api_tls *tls; /* NULL: none; borrowed */
     unsigned count;
     unsigned workers;
     struct server_door door[API_DOORS_MAX];
@@ -47,17 +51,17 @@ struct server_doors {
 /* The host of @address if it is a name that has to be looked up: copied to @ret_name. */
 bool server_listen_name(const char *address, char ret_name[static API_HOST_NAME_MAX + 1]);
 
-/* Opens all of @listens for @workers workers, each of which gets a socket of its own at each
- * address of a network, and the same one of a file. Returns 0, or the exit status: the reason is on
- * stderr then, and nothing is open. */
-FENCE_CHECKED int server_doors_open(const struct server_listens *listens, unsigned workers,
-                                    struct server_doors *ret_doors);
+/* Opens all of @listens for @workers workers, with TLS by @tls where that is not NULL, each of
+ * which gets a socket of its own at each address of a network, and the same one of a file. Returns
+ * 0, or the exit status: the reason is on stderr then, and nothing is open. */
+FENCE_CHECKED int server_doors_open(const struct server_listens *listens, struct api_tls *tls,
+                                    unsigned workers, struct server_doors *ret_doors);
 
 /* Adds the listening socket @fd, which somebody else opened and the caller still owns: all workers
- * accept from it. @name is what the log says. FENCE_EIO: errno says why. FENCE_EBUSY: there are
- * API_DOORS_MAX. */
+ * accept from it. @name is what the log says. It speaks TLS if @speaks_tls. FENCE_EIO: errno says
+ * why. FENCE_EBUSY: there are API_DOORS_MAX. */
 FENCE_CHECKED int server_doors_add(struct server_doors *doors, int fd, const char *name,
-                                   bool metrics_only);
+                                   bool speaks_tls, bool metrics_only);
 
 /* The doors of worker @worker, for its struct api_http_config. It owns the descriptors once its
  * server is made: server_doors_given() then. */

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     OPTION_HEAD = 0x200, /* apart from those of the programs */
@@ -11,6 +12,11 @@ enum {
     OPTION_HOST,
     OPTION_LISTEN,
     OPTION_METRICS_LISTEN,
+    OPTION_TLS_CERT,
+    OPTION_TLS_KEY,
+    OPTION_TLS_CLIENT_CA,
+    OPTION_TLS_CLIENT,
+    OPTION_TLS_PRIORITIES,
 };
 
 static error_t read_wait(const char *option, const char *text, uint32_t *ret_ms)
@@ -60,6 +66,42 @@ static error_t add_metrics_listen(struct server_http_options *options, const cha
     return 0;
 }
 
+const char *const server_tls_client_words[] = {
+    [SERVER_TLS_REQUIRED] = "required", [SERVER_TLS_OPTIONAL] = "optional", NULL};
+
+static error_t read_tls_client(struct server_tls_options *tls, const char *text)
+{
+    for (int i = 0; server_tls_client_words[i] != NULL; i++) {
+        if (strcmp(text, server_tls_client_words[i]) != 0)
+            continue;
+        tls->client = i;
+        return 0;
+    }
+    return server_options_error("--tls-client takes required or optional, not '%s'", text);
+}
+
+static error_t parse_tls_option(int key, const char *text, struct server_tls_options *tls)
+{
+    switch (key) {
+    case OPTION_TLS_CERT:
+        tls->cert = text;
+        return 0;
+    case OPTION_TLS_KEY:
+        tls->key = text;
+        return 0;
+    case OPTION_TLS_CLIENT_CA:
+        tls->client_ca = text;
+        return 0;
+    case OPTION_TLS_CLIENT:
+        return read_tls_client(tls, text);
+    case OPTION_TLS_PRIORITIES:
+        tls->priorities = text;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
 static error_t parse_http_option(int key, char *text, struct argp_state *state)
 {
     struct server_http_options *options = state->input;
@@ -78,7 +120,7 @@ static error_t parse_http_option(int key, char *text, struct argp_state *state)
         server_http_options_settle(options);
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return parse_tls_option(key, text, &options->tls);
     }
 }
 
@@ -102,6 +144,11 @@ static const struct argp_option list[] = {
      "The time for a request's line and headers to arrive, 100 to 3600000 (default 10000)", 0},
     {"body-timeout-ms", OPTION_BODY, "MS", 0,
      "The time for a request's body to arrive, 100 to 3600000 (default 10000)", 0},
+    {"tls-cert", OPTION_TLS_CERT, "FILE", 0, SERVER_TLS_CERT_HELP, 0},
+    {"tls-key", OPTION_TLS_KEY, "FILE", 0, SERVER_TLS_KEY_HELP, 0},
+    {"tls-client-ca", OPTION_TLS_CLIENT_CA, "FILE", 0, SERVER_TLS_CLIENT_CA_HELP, 0},
+    {"tls-client", OPTION_TLS_CLIENT, "HOW", 0, SERVER_TLS_CLIENT_HELP " (default required)", 0},
+    {"tls-priorities", OPTION_TLS_PRIORITIES, "TEXT", 0, SERVER_TLS_PRIORITIES_HELP, 0},
     {0},
 };
 

@@ -10,12 +10,30 @@
 
 #include "api/http/http.h"
 #include "server/loop/doors.h"
+#include "server/loop/http_tls.h"
 
 #include <argp.h>
 
 enum {
     SERVER_HOSTS_MAX = 16, /* names of one service */
 };
+
+#define SERVER_TLS_CERT_HELP                                                                       \
+    "Serve TLS with the certificate in FILE, PEM, behind which those of its authorities may "      \
+    "stand. "                                                                                      \
+    "SIGHUP has it read again, and drops no connection"
+#define SERVER_TLS_KEY_HELP "The key of --tls-cert, PEM, not encrypted"
+#define SERVER_TLS_CLIENT_CA_HELP                                                                  \
+    "Ask clients for certificates, and believe those that an authority in FILE signed, PEM"
+#define SERVER_TLS_CLIENT_HELP                                                                     \
+    "With --tls-client-ca: required, a client without a certificate is refused; or optional"
+#define SERVER_TLS_PRIORITIES_HELP                                                                 \
+    "Protocols and ciphers, as GnuTLS writes them; TLS before 1.2 is refused (default: TLS 1.3 "   \
+    "and "                                                                                         \
+    "1.2, ECDHE, AES-GCM and ChaCha20-Poly1305)"
+
+/* "required", "optional", NULL. */
+extern const char *const server_tls_client_words[];
 
 struct server_http_options {
     uint32_t head_ms, body_ms; /* 0: API_HTTP_WAIT_MS */
@@ -24,6 +42,7 @@ struct server_http_options {
     unsigned hosts_count;
     struct server_listens listens; /* without --listen: what the program put there before */
     bool listens_given;
+    struct server_tls_options tls;
     /* Names of --listen; clients send them as Host. */
     char listen_names[SERVER_LISTENS_MAX][API_HOST_NAME_MAX + 1];
     const char *known[SERVER_HOSTS_MAX + SERVER_LISTENS_MAX]; /* hosts, and these names */

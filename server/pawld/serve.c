@@ -1,5 +1,6 @@
 /* pawld at work: its workers side by side, and what a process has only once: the address,
  * the signals, the exit status. */
+#include "api/tls/keys.h"
 #include "server/loop/descriptors.h"
 #include "server/loop/doors.h"
 #include "server/loop/worker.h"
@@ -22,12 +23,14 @@ enum {
 struct service {
     const struct pawld_options *options;
     struct server_places places;
+    struct api_tls *tls; /* NULL: none */
     struct server_doors doors;
     unsigned made; /* workers */
     struct server_worker *workers[SERVER_WORKERS_MAX];
     struct server_metrics *metrics;          /* one for each worker */
     uv_thread_t threads[SERVER_WORKERS_MAX]; /* the first worker needs none: it has the main one */
     uv_signal_t stop_signals[STOP_SIGNALS];
+    uv_signal_t reload_signal;
     bool stopping;
 };
 
@@ -50,6 +53,15 @@ static void on_stop_signal(uv_signal_t *handle, int number)
     stop_workers(service);
 }
 
+/* Connections that stand keep what they have. */
+static void on_reload_signal(uv_signal_t *handle, int number)
+{
+    const struct service *service = handle->data;
+    (void)number;
+    if (server_http_tls_reload(service->tls))
+        server_log(SERVER_LOG_INFO, "reloaded: certificates");
+}
+
 /* Runs in the loop on the main thread. The signal may have interrupted any thread. */
 static void watch_signals(struct service *service)
 {
@@ -61,6 +73,9 @@ static void watch_signals(struct service *service)
         failed |= uv_signal_start(&service->stop_signals[i], on_stop_signal, signals[i]);
         service->stop_signals[i].data = service;
     }
+    failed |= uv_signal_init(loop, &service->reload_signal);
+    failed |= uv_signal_start(&service->reload_signal, on_reload_signal, SIGHUP);
+    service->reload_signal.data = service;
     assert(!failed); /* they only fill in memory and install handlers */
 }
 
@@ -68,6 +83,7 @@ static void forget_signals(struct service *service)
 {
     for (int i = 0; i < STOP_SIGNALS; i++)
         uv_close((uv_handle_t *)&service->stop_signals[i], NULL);
+    uv_close((uv_handle_t *)&service->reload_signal, NULL);
 }
 
 /* ---- the workers ----------------------------------------------------------------------------- */
@@ -174,7 +190,8 @@ static int open_places(struct service *service)
 static int serve_places(struct service *service)
 {
     const struct pawld_options *options = service->options;
-    int status = server_doors_open(&options->http.listens, options->workers, &service->doors);
+    int status =
+        server_doors_open(&options->http.listens, service->tls, options->workers, &service->doors);
     if (status)
         return status;
     service->metrics = server_metrics_new(options->workers);
@@ -199,9 +216,12 @@ int pawld_serve(const struct pawld_options *options)
 {
     struct service service = {.options = options};
     server_descriptors_check(options->workers, options->connections_max);
-    int status = open_places(&service);
+    int status = server_http_tls_open(&options->http.tls, &service.tls);
+    if (status == SERVER_EXIT_DONE)
+        status = open_places(&service);
     if (status == SERVER_EXIT_DONE)
         status = serve_places(&service);
+    api_tls_free(service.tls);
     storage_sqlite_store_close(service.places.store);
     return status;
 }

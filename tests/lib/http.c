@@ -1,6 +1,7 @@
 #include "tests/lib/http.h"
 
 #include "tests/lib/case.h"
+#include "tests/lib/tls.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -20,8 +21,9 @@ enum {
 
 struct http {
     int fd;
-    bool ended;   /* the peer sends no more */
-    char *buffer; /* received and not yet given out; always terminated */
+    struct tls_client *tls; /* NULL: plain HTTP */
+    bool ended;             /* the peer sends no more */
+    char *buffer;           /* received and not yet given out; always terminated */
     size_t len;
 };
 
@@ -55,9 +57,37 @@ static struct http *try_connect(uint16_t port)
     return http;
 }
 
-struct http *http_connect(uint16_t port)
+/* As all tests of this process speak. A handshake that fails is an end of the connection. */
+static struct http *try_connect_as_all(uint16_t port)
 {
     struct http *http = try_connect(port);
+    if (!http || !tls_everywhere())
+        return http;
+    http->tls = tls_client_new(http->fd, &(struct tls_side){.ca = tls_service()->ca});
+    http->ended = !http->tls;
+    return http;
+}
+
+struct http *http_connect_tls(uint16_t port, const struct tls_side *side)
+{
+    struct http *http = try_connect(port);
+    if (!http)
+        fail_msg("cannot connect to 127.0.0.1:%u: %s", (unsigned)port, strerror(errno));
+    http->tls = tls_client_new(http->fd, side);
+    if (http->tls)
+        return http;
+    http_close(http);
+    return NULL;
+}
+
+void http_peer(const struct http *http, char *ret_name, size_t cap)
+{
+    tls_client_peer(http->tls, ret_name, cap);
+}
+
+struct http *http_connect(uint16_t port)
+{
+    struct http *http = try_connect_as_all(port);
     if (!http)
         fail_msg("cannot connect to 127.0.0.1:%u: %s", (unsigned)port, strerror(errno));
     return http;
@@ -72,16 +102,31 @@ void http_close(struct http *http)
 {
     if (!http)
         return;
+    tls_client_free(http->tls);
     close(http->fd);
     free(http->buffer);
     free(http);
 }
 
+static ssize_t send_some(struct http *http, const char *bytes, size_t len)
+{
+    return http->tls ? tls_client_send(http->tls, bytes, len)
+                     : send(http->fd, bytes, len, MSG_NOSIGNAL);
+}
+
+ssize_t http_receive_bytes(struct http *http, void *buffer, size_t size)
+{
+    return http->tls ? tls_client_receive(http->tls, buffer, size)
+                     : recv(http->fd, buffer, size, 0);
+}
+
 bool http_send(struct http *http, const void *bytes, size_t len)
 {
     const char *at = bytes;
+    if (http->ended && tls_everywhere() && !http->tls)
+        return false;
     while (len > 0) {
-        ssize_t n = send(http->fd, at, len, MSG_NOSIGNAL);
+        ssize_t n = send_some(http, at, len);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
@@ -102,7 +147,7 @@ static bool receive_more(struct http *http)
     http->buffer = grown;
     ssize_t n;
     do
-        n = recv(http->fd, http->buffer + http->len, CHUNK, 0);
+        n = http_receive_bytes(http, http->buffer + http->len, CHUNK);
     while (n < 0 && errno == EINTR);
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
         fail_msg("no answer within %d s; so far: %s", SILENCE_S, http->buffer);
@@ -261,7 +306,7 @@ void http_request(struct http *http, const char *method, const char *path, const
 void http_once(uint16_t port, const char *method, const char *path, const char *headers,
                const char *body, struct http_response *ret_response)
 {
-    struct http *http = try_connect(port);
+    struct http *http = try_connect_as_all(port);
     if (!http) {
         *ret_response = (struct http_response){.head = strdup(""), .body = strdup("")};
         return;

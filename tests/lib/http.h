@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <jansson.h>
 
@@ -21,6 +22,13 @@ struct http_response {
 
 /* Connects to 127.0.0.1:@port. Fails the test if nobody listens. */
 struct http *http_connect(uint16_t port);
+
+/* The same over TLS. NULL: the handshake failed. */
+struct tls_side;
+struct http *http_connect_tls(uint16_t port, const struct tls_side *side);
+
+/* The common name in the certificate of the peer, over TLS. */
+void http_peer(const struct http *http, char *ret_name, size_t cap);
 
 /* The socket, for tests that watch it or break it; it stays this file's. */
 int http_fd(const struct http *http);
@@ -40,6 +48,9 @@ void http_request(struct http *http, const char *method, const char *path, const
  * headers say. Fails the test if nothing comes for several seconds. */
 bool http_send(struct http *http, const void *bytes, size_t len);
 void http_receive(struct http *http, bool head_request, struct http_response *ret_response);
+
+/* recv(2): bytes as they come, past what http_receive() has read. */
+ssize_t http_receive_bytes(struct http *http, void *buffer, size_t size);
 
 /* The same as http_request(), over a connection of its own. A refused connection is no failure: the
  * status is 0. */

@@ -4,6 +4,7 @@
 #include "tests/lib/http.h"
 #include "tests/lib/port.h"
 #include "tests/lib/process.h"
+#include "tests/lib/tls.h"
 #include "tests/lib/wait.h"
 
 #include <stdio.h>
@@ -97,6 +98,12 @@ static struct pawl_service serve_on(struct args *args, uint16_t port, const char
     snprintf(listen, sizeof(listen), "127.0.0.1:%u", (unsigned)service.port);
     add(args, "--listen");
     add(args, listen);
+    if (tls_everywhere()) {
+        add(args, "--tls-cert");
+        add(args, tls_service()->cert);
+        add(args, "--tls-key");
+        add(args, tls_service()->key);
+    }
     service.process = process_start(args->items, log);
     process_wait_line(service.process, "listening on 127\\.0\\.0\\.1:[0-9]+", START_TIMEOUT_MS,
                       NULL, 0);

@@ -18,6 +18,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import https from 'node:https';
 import os from 'node:os';
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';
@@ -269,13 +270,41 @@ async function readBody(response) {
     }
 }
 
+/** What an agent for https needs, from the files that the environment names; null: nothing. */
+function tlsOfEnvironment() {
+    const { PAWL_CA_FILE: ca, PAWL_CERT: cert, PAWL_CERT_KEY: key } = process.env;
+    if (!ca && !cert) return null;
+    try {
+        return {
+            ca: ca ? readFileSync(ca) : undefined,
+            cert: cert ? readFileSync(cert) : undefined,
+            key: cert ? readFileSync(key || cert) : undefined,
+        };
+    } catch (error) {
+        return refuse(`PAWL_CA_FILE, PAWL_CERT or PAWL_CERT_KEY: ${error.message}`);
+    }
+}
+
+/** fetch() knows no authority but those of Node, and shows no certificate. */
+function askWithAgent(agent, url, { method, headers, body, signal }) {
+    return new Promise((resolve, reject) => {
+        const request = https.request(url, { agent, method, headers, signal }, (response) =>
+            resolve({ status: response.statusCode, body: response }),
+        );
+        request.on('error', reject);
+        request.end(body);
+    });
+}
+
 /** The servers, and the one to ask next. */
 class Servers {
     #urls;
     #current = 0;
+    #agent;
 
-    constructor(urls, callTimeoutMs) {
+    constructor(urls, callTimeoutMs, tls) {
         this.#urls = urls;
+        this.#agent = tls ? new https.Agent({ ...tls, keepAlive: true }) : null;
         this.callTimeoutMs = callTimeoutMs;
     }
 
@@ -298,7 +327,11 @@ class Servers {
         signal?.addEventListener('abort', abort);
         const sent = moment();
         try {
-            const response = await fetch(server + path, {
+            const ask =
+                this.#agent && server.startsWith('https:')
+                    ? (url, request) => askWithAgent(this.#agent, url, request)
+                    : fetch;
+            const response = await ask(server + path, {
                 method,
                 headers: { 'Content-Type': 'application/json', ...headers },
                 body: body === undefined ? undefined : JSON.stringify(body),
@@ -804,15 +837,20 @@ export class Client {
      *     or the default.
      * @param {number} [options.callTimeoutMs] how long a call may take, beyond what it waits for;
      *     5000 by default
+     * @param {{ca?: string|Buffer, cert?: string|Buffer, key?: string|Buffer}} [options.tls] for
+     *     https://, in PEM: who is believed, and what is shown. Without it: the files that
+     *     PAWL_CA_FILE, PAWL_CERT and PAWL_CERT_KEY name, or what Node believes
      */
     constructor(options = {}) {
-        checkOptions(options, ['servers', 'callTimeoutMs']);
+        checkOptions(options, ['servers', 'callTimeoutMs', 'tls']);
         const { servers = (process.env.PAWL_SERVER ?? '').split(' ').filter(Boolean) } = options;
         const { callTimeoutMs = CALL_TIMEOUT_DEFAULT_MS } = options;
         if (!Array.isArray(servers)) refuse('servers is an array of URLs');
         checkMs('callTimeoutMs', callTimeoutMs, 1, CALL_TIMEOUT_MOST_MS);
         const urls = checkServers(servers.length > 0 ? servers : [SERVER_DEFAULT]);
-        this.#servers = new Servers(urls, callTimeoutMs);
+        const secure = urls.some((url) => url.startsWith('https:'));
+        const tls = options.tls ?? (secure ? tlsOfEnvironment() : null);
+        this.#servers = new Servers(urls, callTimeoutMs, tls);
     }
 
     /**

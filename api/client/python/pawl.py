@@ -267,6 +267,15 @@ def _integer(answer: _Answer, values: dict, member: str, least: int) -> int:
     return value
 
 
+def _context_of_environment():
+    """What https needs, from the files that the environment names."""
+    context = ssl.create_default_context(cafile=os.environ.get("PAWL_CA_FILE") or None)
+    cert = os.environ.get("PAWL_CERT")
+    if cert:
+        context.load_cert_chain(cert, os.environ.get("PAWL_CERT_KEY") or None)
+    return context
+
+
 class _Server:
     """One server, and how it is asked. A connection serves one request."""
 
@@ -279,6 +288,11 @@ class _Server:
         self.netloc = parts.netloc
         self.path = parts.path
         self.secure = parts.scheme == "https"
+        if self.secure and context is None:
+            try:
+                context = _context_of_environment()
+            except OSError as error:
+                raise Invalid(f"PAWL_CA_FILE, PAWL_CERT or PAWL_CERT_KEY: {error}") from error
         self.context = context
         self.address = (parts.hostname, parts.port or (443 if self.secure else 80))
 
@@ -292,8 +306,7 @@ class _Server:
                 if hasattr(socket, option):
                     connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
             if self.secure:
-                context = self.context or ssl.create_default_context()
-                return context.wrap_socket(connection, server_hostname=self.address[0])
+                return self.context.wrap_socket(connection, server_hostname=self.address[0])
             return connection
         except BaseException:
             connection.close()
@@ -375,9 +388,10 @@ class Client:
     servers: URLs such as "http://127.0.0.1:7380", up to 8. None: those of the environment's
         PAWL_SERVER, with spaces between; or http://127.0.0.1:7380.
     call_timeout: how long a call may take beyond what it waits for, in seconds.
-    ssl_context: for https; None: the system's certificates are trusted.
+    ssl_context: for https. None: the certificates in PAWL_CA_FILE are trusted, or those of the
+        system; the server is shown that of PAWL_CERT, with the key in PAWL_CERT_KEY, if it is set.
 
-    Raises Invalid for a wrong URL."""
+    Raises Invalid for a wrong URL, or such a file that cannot be read."""
 
     def __init__(self, servers=None, call_timeout: float = _CALL_TIMEOUT, ssl_context=None):
         if servers is None:

@@ -52,7 +52,7 @@ static size_t read_all(struct http *http, const char *name, char answer[static A
     size_t len = 0;
     ssize_t got = 1;
     while (got > 0 && len < ANSWER_MAX - 1) {
-        got = recv(http_fd(http), answer + len, ANSWER_MAX - 1 - len, 0);
+        got = http_receive_bytes(http, answer + len, ANSWER_MAX - 1 - len);
         len += got > 0 ? (size_t)got : 0;
     }
     answer[len] = '\0';

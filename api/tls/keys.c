@@ -1,0 +1,299 @@
+#include "api/tls/keys.h"
+
+#include "api/tls/keyring.h"
+
+#include <errno.h>
+#include <gnutls/crypto.h>
+#include <gnutls/x509.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct api_tls {
+    struct api_tls_config config; /* its strings are owned */
+    pthread_mutex_t lock;
+    struct api_keyring *latest;
+};
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static int tell(char ret_why[static API_TLS_WHY_MAX], const char *what, const char *path,
+                const char *why)
+{
+    (void)snprintf(ret_why, API_TLS_WHY_MAX, "%s %s: %s", what, path, why);
+    return FENCE_EINVAL;
+}
+
+static void wipe(gnutls_datum_t *data)
+{
+    if (data->data != NULL)
+        gnutls_memset(data->data, 0, data->size);
+    free(data->data);
+    *data = (gnutls_datum_t){.data = NULL};
+}
+
+/* The whole file; wipe() it. */
+static int read_pem(const char *what, const char *path, gnutls_datum_t *ret_data,
+                    char ret_why[static API_TLS_WHY_MAX])
+{
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return tell(ret_why, what, path, strerror(errno));
+    gnutls_datum_t data = {.data = malloc(API_TLS_FILE_MAX)};
+    if (data.data == NULL) {
+        (void)fclose(file);
+        return FENCE_ENOMEM;
+    }
+    (void)setvbuf(file, NULL, _IONBF, 0); /* no copy of a key stays in a buffer */
+    errno = 0;
+    data.size = (unsigned)fread(data.data, 1, API_TLS_FILE_MAX, file);
+    const bool failed = ferror(file) != 0;
+    const int why = errno;
+    (void)fclose(file);
+    if (failed || data.size == API_TLS_FILE_MAX) {
+        wipe(&data);
+        return tell(ret_why, what, path, failed ? strerror(why) : "the file is too large");
+    }
+    *ret_data = data;
+    return 0;
+}
+
+/* ---- one reading ----------------------------------------------------------------------------- */
+
+/* What the chain's first certificate says about now. */
+static const char *find_date_fault(const gnutls_x509_crt_t cert)
+{
+    const time_t now = time(NULL);
+    if (gnutls_x509_crt_get_expiration_time(cert) < now)
+        return "the certificate has expired; a new one is needed";
+    if (gnutls_x509_crt_get_activation_time(cert) > now)
+        return "the certificate is not valid yet; look at its dates, and at this machine's clock";
+    return NULL;
+}
+
+static int check_chain(const char *path, const gnutls_datum_t *data,
+                       char ret_why[static API_TLS_WHY_MAX])
+{
+    gnutls_x509_crt_t *certs = NULL;
+    unsigned count = 0;
+    const int error = gnutls_x509_crt_list_import2(&certs, &count, data, GNUTLS_X509_FMT_PEM, 0);
+    if (error < 0)
+        return tell(ret_why, "the certificate", path, "it is no certificate in PEM");
+    const char *fault = count > API_TLS_CHAIN_MAX ? "the chain is too long" : NULL;
+    for (unsigned i = 0; i < count && fault == NULL; i++)
+        fault = find_date_fault(certs[i]);
+    for (unsigned i = 0; i < count; i++)
+        gnutls_x509_crt_deinit(certs[i]);
+    gnutls_free(certs);
+    return fault == NULL ? 0 : tell(ret_why, "the certificate", path, fault);
+}
+
+static const char *key_fault(int error)
+{
+    switch (error) {
+    case GNUTLS_E_CERTIFICATE_KEY_MISMATCH:
+        return "the key does not match the certificate";
+    case GNUTLS_E_DECRYPTION_FAILED:
+        return "the key is encrypted; give one that is not";
+    default:
+        return "it is no key in PEM that can be used";
+    }
+}
+
+static int load_pair(struct api_keyring *keyring, const struct api_tls_config *config,
+                     char ret_why[static API_TLS_WHY_MAX])
+{
+    gnutls_datum_t cert = {.data = NULL}, key = {.data = NULL};
+    int result = read_pem("the certificate", config->cert, &cert, ret_why);
+    if (result == 0)
+        result = check_chain(config->cert, &cert, ret_why);
+    if (result == 0)
+        result = read_pem("the key", config->key, &key, ret_why);
+    if (result == 0) {
+        const int error = gnutls_certificate_set_x509_key_mem2(keyring->credentials, &cert, &key,
+                                                               GNUTLS_X509_FMT_PEM, NULL, 0);
+        if (error < 0)
+            result = tell(ret_why, "the key", config->key, key_fault(error));
+    }
+    wipe(&cert);
+    wipe(&key);
+    return result;
+}
+
+static int load_client_ca(struct api_keyring *keyring, const struct api_tls_config *config,
+                          char ret_why[static API_TLS_WHY_MAX])
+{
+    gnutls_datum_t data = {.data = NULL};
+    if (config->client_ca == NULL)
+        return 0;
+    int result = read_pem("the authority of clients", config->client_ca, &data, ret_why);
+    if (result == 0 &&
+        gnutls_certificate_set_x509_trust_mem(keyring->credentials, &data, GNUTLS_X509_FMT_PEM) < 1)
+        result = tell(ret_why, "the authority of clients", config->client_ca,
+                      "it has no certificate in PEM");
+    wipe(&data);
+    keyring->asks = true;
+    keyring->optional = config->client_optional;
+    return result;
+}
+
+/* The floor holds whatever is set. */
+static const char *find_weakness(gnutls_priority_t priorities)
+{
+    const unsigned *list = NULL;
+    int count = gnutls_priority_protocol_list(priorities, &list);
+    for (int i = 0; i < count; i++)
+        if (list[i] < GNUTLS_TLS1_2)
+            return "TLS before 1.2";
+    count = gnutls_priority_cipher_list(priorities, &list);
+    for (int i = 0; i < count; i++)
+        if (list[i] == GNUTLS_CIPHER_NULL || list[i] == GNUTLS_CIPHER_ARCFOUR_128 ||
+            list[i] == GNUTLS_CIPHER_3DES_CBC)
+            return "a cipher that is broken";
+    return NULL;
+}
+
+static int load_priorities(struct api_keyring *keyring, const char *text,
+                           char ret_why[static API_TLS_WHY_MAX])
+{
+    const char *at = NULL;
+    if (gnutls_priority_init(&keyring->priorities, text, &at) < 0) {
+        keyring->priorities = NULL;
+        (void)snprintf(ret_why, API_TLS_WHY_MAX,
+                       "the priorities are none that GnuTLS knows, from '%.40s' on",
+                       at != NULL ? at : text);
+        return FENCE_EINVAL;
+    }
+    const char *weakness = find_weakness(keyring->priorities);
+    if (weakness == NULL)
+        return 0;
+    (void)snprintf(ret_why, API_TLS_WHY_MAX,
+                   "the priorities allow %s; take that out, as with NORMAL:-VERS-ALL:+VERS-TLS1.3",
+                   weakness);
+    return FENCE_EINVAL;
+}
+
+static void keyring_free(struct api_keyring *keyring)
+{
+    if (keyring == NULL)
+        return;
+    if (keyring->credentials != NULL)
+        gnutls_certificate_free_credentials(keyring->credentials);
+    if (keyring->priorities != NULL)
+        gnutls_priority_deinit(keyring->priorities);
+    free(keyring);
+}
+
+static int keyring_new(const struct api_tls_config *config, struct api_keyring **ret_keyring,
+                       char ret_why[static API_TLS_WHY_MAX])
+{
+    int result = FENCE_ENOMEM;
+    struct api_keyring *keyring = calloc(1, sizeof(*keyring));
+    if (keyring == NULL || gnutls_certificate_allocate_credentials(&keyring->credentials) < 0)
+        goto out;
+    keyring->users = 1;
+    result = load_priorities(keyring, config->priorities, ret_why);
+    if (result == 0)
+        result = load_pair(keyring, config, ret_why);
+    if (result == 0)
+        result = load_client_ca(keyring, config, ret_why);
+    if (result != 0)
+        goto out;
+    *ret_keyring = keyring;
+    keyring = NULL;
+out:
+    keyring_free(keyring);
+    return result;
+}
+
+/* ---- users ----------------------------------------------------------------------------------- */
+
+struct api_keyring *api_keyring_take(struct api_tls *tls)
+{
+    (void)pthread_mutex_lock(&tls->lock);
+    struct api_keyring *keyring = tls->latest;
+    keyring->users++;
+    (void)pthread_mutex_unlock(&tls->lock);
+    return keyring;
+}
+
+void api_keyring_give_back(struct api_tls *tls, struct api_keyring *keyring)
+{
+    (void)pthread_mutex_lock(&tls->lock);
+    const bool unused = --keyring->users == 0;
+    (void)pthread_mutex_unlock(&tls->lock);
+    if (unused)
+        keyring_free(keyring);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static char *copy(const char *text)
+{
+    return text != NULL ? strdup(text) : NULL;
+}
+
+static bool copy_config(const struct api_tls_config *from, struct api_tls_config *to)
+{
+    *to = (struct api_tls_config){
+        .cert = copy(from->cert),
+        .key = copy(from->key),
+        .client_ca = copy(from->client_ca),
+        .client_optional = from->client_optional,
+        .priorities = copy(from->priorities != NULL ? from->priorities : API_TLS_PRIORITIES),
+    };
+    return to->cert != NULL && to->key != NULL && to->priorities != NULL &&
+           (to->client_ca != NULL) == (from->client_ca != NULL);
+}
+
+int api_tls_new(const struct api_tls_config *config, struct api_tls **ret_tls,
+                char ret_why[static API_TLS_WHY_MAX])
+{
+    int result = FENCE_ENOMEM;
+    ret_why[0] = '\0';
+    struct api_tls *tls = calloc(1, sizeof(*tls));
+    if (tls == NULL)
+        return FENCE_ENOMEM;
+    (void)pthread_mutex_init(&tls->lock, NULL);
+    if (!copy_config(config, &tls->config))
+        goto out;
+    result = keyring_new(&tls->config, &tls->latest, ret_why);
+    if (result != 0)
+        goto out;
+    *ret_tls = tls;
+    tls = NULL;
+out:
+    api_tls_free(tls);
+    return result;
+}
+
+int api_tls_reload(struct api_tls *tls, char ret_why[static API_TLS_WHY_MAX])
+{
+    struct api_keyring *fresh = NULL;
+    ret_why[0] = '\0';
+    const int result = keyring_new(&tls->config, &fresh, ret_why);
+    if (result != 0)
+        return result;
+    (void)pthread_mutex_lock(&tls->lock);
+    struct api_keyring *old = tls->latest;
+    tls->latest = fresh;
+    (void)pthread_mutex_unlock(&tls->lock);
+    api_keyring_give_back(tls, old);
+    return 0;
+}
+
+void api_tls_free(struct api_tls *tls)
+{
+    if (tls == NULL)
+        return;
+    if (tls->latest != NULL)
+        api_keyring_give_back(tls, tls->latest);
+    (void)pthread_mutex_destroy(&tls->lock);
+    free((char *)tls->config.cert);
+    free((char *)tls->config.key);
+    free((char *)tls->config.client_ca);
+    free((char *)tls->config.priorities);
+    free(tls);
+}

@@ -1,0 +1,46 @@
+/* The certificate, the key and the authority of clients, as they were read from files. They can be
+ * read anew: connections that stand keep what they began with, and later ones have the new. */
+#ifndef API_TLS_KEYS_H
+#define API_TLS_KEYS_H
+
+#include "fence/protocol/error.h"
+
+#include <stdbool.h>
+
+enum {
+    API_TLS_FILE_MAX = 256 * 1024, /* bytes of a file */
+    API_TLS_CHAIN_MAX = 8,         /* certificates of a chain */
+    API_TLS_WHY_MAX = 512,         /* bytes of a sentence, terminated */
+};
+
+/* TLS 1.2 and 1.3, with key exchanges that forward secrecy has and ciphers that authenticate
+ * (RFC 9325, section 4.2). */
+#define API_TLS_PRIORITIES                                                                         \
+    "NONE:+VERS-TLS1.3:+VERS-TLS1.2:+ECDHE-ECDSA:+ECDHE-RSA:+AES-256-GCM:+CHACHA20-POLY1305:"      \
+    "+AES-128-GCM:+AEAD:+SHA256:+SHA384:+GROUP-X25519:+GROUP-SECP256R1:+GROUP-SECP384R1:"          \
+    "+SIGN-ALL:+COMP-NULL:%SERVER_PRECEDENCE"
+
+struct api_tls_config {
+    const char *cert; /* file, PEM: the certificate, then those between it and the authority */
+    const char *key;  /* file, PEM, not encrypted */
+    const char
+        *client_ca; /* file, PEM: who signs certificates of clients; NULL: none is asked for */
+    bool client_optional; /* a client may show no certificate; a bad one is refused all the same */
+    const char *priorities; /* of GnuTLS; NULL: API_TLS_PRIORITIES */
+};
+
+struct api_tls;
+
+/* Reads the files; @config is copied. FENCE_EINVAL: a file cannot be used, or a setting is wrong;
+ * @ret_why is a sentence about it. FENCE_ENOMEM. */
+FENCE_CHECKED int api_tls_new(const struct api_tls_config *config, struct api_tls **ret_tls,
+                              char ret_why[static API_TLS_WHY_MAX]);
+
+/* Reads the files again, for the connections that come from now on. The errors of api_tls_new(): it
+ * goes on with what it has. Any thread. */
+FENCE_CHECKED int api_tls_reload(struct api_tls *tls, char ret_why[static API_TLS_WHY_MAX]);
+
+/* No session of it may be left. NULL is fine. */
+void api_tls_free(struct api_tls *tls);
+
+#endif

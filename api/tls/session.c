@@ -1,0 +1,335 @@
+#include "api/tls/session.h"
+
+#include "api/tls/keyring.h"
+
+#include <errno.h>
+#include <gnutls/x509.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+enum {
+    AHEAD_SIZE = 2048,       /* bytes read at once: GnuTLS asks for a record's head and its rest */
+    HANDSHAKE_RECORD = 0x16, /* RFC 8446, section 5.1 */
+    WARNINGS_MAX = 8,        /* alerts that are none, before one read ends */
+    SESSION_WHY_MAX = 256,
+};
+
+struct api_tls_session {
+    struct api_tls *tls;
+    struct api_keyring *keyring;
+    gnutls_session_t session;
+    int fd;
+    enum api_tls_state state;
+    bool began;          /* something came */
+    bool short_of;       /* the kernel had less than it was asked for */
+    bool ended;          /* goodbye was said */
+    size_t stuck;        /* bytes that GnuTLS took and could not send yet */
+    unsigned begin, end; /* in ahead */
+    char why[SESSION_WHY_MAX];
+    char subject[API_TLS_SUBJECT_MAX];
+    char ahead[AHEAD_SIZE];
+};
+
+/* ---- the socket ------------------------------------------------------------------------------ */
+
+static ssize_t pull_failed(struct api_tls_session *session, int error)
+{
+    gnutls_transport_set_errno(session->session, error);
+    return -1;
+}
+
+/* Reads ahead, so that a record takes one system call. */
+static ssize_t fill_ahead(struct api_tls_session *session)
+{
+    const ssize_t got =
+        recvfrom(session->fd, session->ahead, sizeof(session->ahead), MSG_DONTWAIT, NULL, NULL);
+    if (got <= 0)
+        return got;
+    session->begin = 0;
+    session->end = (unsigned)got;
+    session->short_of = (size_t)got < sizeof(session->ahead);
+    if (!session->began && session->ahead[0] != HANDSHAKE_RECORD) {
+        session->state = API_TLS_PLAIN;
+        errno = EPROTO;
+        return -1;
+    }
+    session->began = true;
+    return got;
+}
+
+static ssize_t pull(gnutls_transport_ptr_t context, void *buffer, size_t size)
+{
+    struct api_tls_session *session = context;
+    if (session->begin == session->end) {
+        if (session->short_of)
+            return pull_failed(session, EAGAIN);
+        const ssize_t got = fill_ahead(session);
+        if (got <= 0)
+            return got < 0 ? pull_failed(session, errno) : 0;
+    }
+    const size_t have = session->end - session->begin;
+    const size_t taken = size < have ? size : have;
+    memcpy(buffer, session->ahead + session->begin, taken);
+    session->begin += (unsigned)taken;
+    return (ssize_t)taken;
+}
+
+static ssize_t push(gnutls_transport_ptr_t context, const void *bytes, size_t size)
+{
+    struct api_tls_session *session = context;
+    const ssize_t sent = sendto(session->fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL, NULL, 0);
+    return sent >= 0 ? sent : pull_failed(session, errno);
+}
+
+/* ---- who the client is ----------------------------------------------------------------------- */
+
+static void note_why(struct api_tls_session *session, const char *text)
+{
+    if (session->why[0] != '\0')
+        return;
+    (void)snprintf(session->why, sizeof(session->why), "%s", text);
+    for (size_t len = strlen(session->why); len > 0 && strchr(" .", session->why[len - 1]); len--)
+        session->why[len - 1] = '\0';
+}
+
+static void note_status(struct api_tls_session *session, unsigned status)
+{
+    char why[SESSION_WHY_MAX];
+    gnutls_datum_t text = {.data = NULL};
+    (void)gnutls_certificate_verification_status_print(status, GNUTLS_CRT_X509, &text, 0);
+    (void)snprintf(why, sizeof(why), "a client's certificate is refused: %s",
+                   text.data != NULL ? (const char *)text.data : "it is not valid");
+    note_why(session, why);
+    gnutls_free(text.data);
+}
+
+/* GnuTLS calls this within the handshake, which fails where it says so. */
+static int verify_client(gnutls_session_t raw)
+{
+    struct api_tls_session *session = gnutls_session_get_ptr(raw);
+    gnutls_typed_vdata_st purpose = {
+        .type = GNUTLS_DT_KEY_PURPOSE_OID,
+        .data = (unsigned char *)GNUTLS_KP_TLS_WWW_CLIENT,
+    };
+    unsigned count = 0, status = 0;
+    (void)gnutls_certificate_get_peers(raw, &count);
+    if (count == 0 && session->keyring->optional)
+        return 0;
+    if (count == 0) {
+        note_why(session, "a client showed no certificate");
+        return GNUTLS_E_NO_CERTIFICATE_FOUND;
+    }
+    const int error = gnutls_certificate_verify_peers(raw, &purpose, 1, &status);
+    if (error == 0 && status == 0)
+        return 0;
+    note_status(session, status);
+    return GNUTLS_E_CERTIFICATE_ERROR;
+}
+
+/* A name that is no plain text is none. */
+static void read_subject(struct api_tls_session *session)
+{
+    char name[API_TLS_SUBJECT_MAX];
+    size_t size = sizeof(name);
+    unsigned count = 0;
+    gnutls_x509_crt_t cert = NULL;
+    const gnutls_datum_t *peers = gnutls_certificate_get_peers(session->session, &count);
+    if (peers == NULL || count == 0 || gnutls_x509_crt_init(&cert) < 0)
+        return;
+    if (gnutls_x509_crt_import(cert, &peers[0], GNUTLS_X509_FMT_DER) == 0 &&
+        gnutls_x509_crt_get_dn_by_oid(cert, GNUTLS_OID_X520_COMMON_NAME, 0, 0, name, &size) == 0) {
+        bool plain = strlen(name) == size;
+        for (size_t i = 0; i < size && plain; i++)
+            plain = (unsigned char)name[i] >= ' ' && name[i] != 0x7f;
+        if (plain)
+            memcpy(session->subject, name, size + 1);
+    }
+    gnutls_x509_crt_deinit(cert);
+}
+
+/* ---- the handshake --------------------------------------------------------------------------- */
+
+static bool is_warning(int error)
+{
+    return error == GNUTLS_E_WARNING_ALERT_RECEIVED || error == GNUTLS_E_INTERRUPTED;
+}
+
+static ssize_t fail_with(struct api_tls_session *session, int error)
+{
+    if (session->state != API_TLS_PLAIN)
+        session->state = API_TLS_FAILED;
+    if (error == GNUTLS_E_AGAIN)
+        note_why(session, "a client does not read what the handshake sends");
+    else if (error != GNUTLS_E_PREMATURE_TERMINATION && error != GNUTLS_E_PULL_ERROR &&
+             error != GNUTLS_E_PUSH_ERROR)
+        note_why(session, gnutls_strerror(error));
+    errno = EPROTO;
+    return -1;
+}
+
+/* The flight of the service fits into what a fresh socket takes. A client that does not read it
+ * hinders only itself. */
+static ssize_t run_handshake(struct api_tls_session *session)
+{
+    int error = GNUTLS_E_WARNING_ALERT_RECEIVED;
+    for (int i = 0; i < WARNINGS_MAX && is_warning(error); i++)
+        error = gnutls_handshake(session->session);
+    if (error == GNUTLS_E_AGAIN && gnutls_record_get_direction(session->session) == 0) {
+        errno = EAGAIN;
+        return -1;
+    }
+    if (error < 0) {
+        if (session->state != API_TLS_PLAIN && error != GNUTLS_E_AGAIN)
+            (void)gnutls_alert_send_appropriate(session->session, error);
+        return fail_with(session, error);
+    }
+    session->state = API_TLS_STANDS;
+    read_subject(session);
+    return 1;
+}
+
+static int set_up_session(struct api_tls_session *session)
+{
+    const struct api_keyring *keyring = session->keyring;
+    gnutls_certificate_request_t request = GNUTLS_CERT_IGNORE;
+    if (keyring->asks)
+        request = keyring->optional ? GNUTLS_CERT_REQUEST : GNUTLS_CERT_REQUIRE;
+    if (gnutls_init(&session->session,
+                    GNUTLS_SERVER | GNUTLS_NONBLOCK | GNUTLS_NO_SIGNAL | GNUTLS_NO_TICKETS) < 0)
+        return FENCE_ENOMEM;
+    if (gnutls_priority_set(session->session, keyring->priorities) < 0 ||
+        gnutls_credentials_set(session->session, GNUTLS_CRD_CERTIFICATE, keyring->credentials) < 0)
+        return FENCE_ENOMEM;
+    gnutls_session_set_ptr(session->session, session);
+    gnutls_certificate_server_set_request(session->session, request);
+    if (keyring->asks)
+        gnutls_session_set_verify_function(session->session, verify_client);
+    gnutls_transport_set_ptr(session->session, session);
+    gnutls_transport_set_pull_function(session->session, pull);
+    gnutls_transport_set_push_function(session->session, push);
+    gnutls_handshake_set_timeout(session->session, 0); /* the connection has one */
+    return 0;
+}
+
+int api_tls_session_new(struct api_tls *tls, int fd, struct api_tls_session **ret_session)
+{
+    struct api_tls_session *session = calloc(1, sizeof(*session));
+    if (session == NULL)
+        return FENCE_ENOMEM;
+    session->tls = tls;
+    session->fd = fd;
+    session->keyring = api_keyring_take(tls);
+    const int result = set_up_session(session);
+    if (result != 0) {
+        api_tls_session_free(session);
+        return result;
+    }
+    *ret_session = session;
+    return 0;
+}
+
+void api_tls_session_free(struct api_tls_session *session)
+{
+    if (session == NULL)
+        return;
+    if (session->session != NULL)
+        gnutls_deinit(session->session);
+    api_keyring_give_back(session->tls, session->keyring);
+    free(session);
+}
+
+/* ---- reading and writing --------------------------------------------------------------------- */
+
+ssize_t api_tls_session_read(struct api_tls_session *session, void *buffer, size_t size)
+{
+    ssize_t got = 0;
+    session->short_of = false;
+    if (session->state == API_TLS_BEGINS && run_handshake(session) < 0)
+        return -1;
+    if (session->state != API_TLS_STANDS) {
+        errno = EPROTO;
+        return -1;
+    }
+    for (int i = 0; i < WARNINGS_MAX && (i == 0 || is_warning((int)got)); i++)
+        got = gnutls_record_recv(session->session, buffer, size);
+    if (got >= 0)
+        return got;
+    if (got == GNUTLS_E_AGAIN) {
+        errno = EAGAIN;
+        return -1;
+    }
+    if (got == GNUTLS_E_PREMATURE_TERMINATION)
+        return 0; /* gone without a goodbye: what is not whole is not carried out */
+    return fail_with(session, (int)got);
+}
+
+bool api_tls_session_is_drained(const struct api_tls_session *session)
+{
+    return session->short_of && session->begin == session->end &&
+           gnutls_record_check_pending(session->session) == 0;
+}
+
+static ssize_t sent_of(struct api_tls_session *session, ssize_t sent, size_t size)
+{
+    if (sent >= 0)
+        return sent;
+    if (sent == GNUTLS_E_AGAIN || sent == GNUTLS_E_INTERRUPTED) {
+        session->stuck = size;
+        errno = EAGAIN;
+        return -1;
+    }
+    errno = EPIPE;
+    return -1;
+}
+
+bool api_tls_session_flush(struct api_tls_session *session)
+{
+    if (session->stuck == 0)
+        return true;
+    const ssize_t sent = gnutls_record_send(session->session, NULL, 0);
+    if (sent_of(session, sent, session->stuck) < 0)
+        return false;
+    session->stuck = 0;
+    return true;
+}
+
+ssize_t api_tls_session_write(struct api_tls_session *session, const void *bytes, size_t size)
+{
+    if (session->state != API_TLS_STANDS || session->ended) {
+        errno = EPIPE;
+        return -1;
+    }
+    if (session->stuck > 0) { /* GnuTLS has the first of these bytes */
+        const size_t taken = session->stuck;
+        return api_tls_session_flush(session) ? (ssize_t)taken : -1;
+    }
+    const size_t most = gnutls_record_get_max_size(session->session);
+    const size_t piece = size < most ? size : most;
+    return sent_of(session, gnutls_record_send(session->session, bytes, piece), piece);
+}
+
+void api_tls_session_end(struct api_tls_session *session)
+{
+    if (session->ended || session->state != API_TLS_STANDS)
+        return;
+    if (api_tls_session_flush(session))
+        (void)gnutls_bye(session->session, GNUTLS_SHUT_WR);
+    session->ended = true;
+}
+
+enum api_tls_state api_tls_session_state(const struct api_tls_session *session)
+{
+    return session->state;
+}
+
+const char *api_tls_session_why(const struct api_tls_session *session)
+{
+    return session->why;
+}
+
+const char *api_tls_session_subject(const struct api_tls_session *session)
+{
+    return session->subject;
+}

@@ -1,0 +1,59 @@
+/* The TLS session of one connection, on the service's side: the calls of a non-blocking socket,
+ * with the handshake inside the first reads. One thread at a time. */
+#ifndef API_TLS_SESSION_H
+#define API_TLS_SESSION_H
+
+#include "fence/protocol/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+enum {
+    API_TLS_SUBJECT_MAX = 128, /* bytes of a common name, terminated; a longer one counts as none */
+};
+
+struct api_tls;
+struct api_tls_session;
+
+enum api_tls_state {
+    API_TLS_BEGINS, /* nothing came yet, or the handshake is under way */
+    API_TLS_STANDS,
+    API_TLS_PLAIN,  /* what came is no TLS at all */
+    API_TLS_FAILED, /* the handshake, or a record */
+};
+
+/* A session on the socket @fd, which stays the caller's, with the keys that @tls has now. @tls is
+ * borrowed. FENCE_ENOMEM. */
+FENCE_CHECKED int api_tls_session_new(struct api_tls *tls, int fd,
+                                      struct api_tls_session **ret_session);
+
+/* Says nothing to the client. NULL is fine. */
+void api_tls_session_free(struct api_tls_session *session);
+
+/* recv(2): goes on with the handshake, then reads what the client sent. It asks the kernel for
+ * bytes until there are none, so it fits a socket that is watched for edges. 0: the client said
+ * goodbye, or has gone. -1 with EAGAIN, or with EPROTO: see the state. */
+ssize_t api_tls_session_read(struct api_tls_session *session, void *buffer, size_t size);
+
+/* Whether a next read can only say EAGAIN before the kernel has more. */
+bool api_tls_session_is_drained(const struct api_tls_session *session);
+
+/* send(2). After EAGAIN the same bytes have to be given again. May send less. */
+ssize_t api_tls_session_write(struct api_tls_session *session, const void *bytes, size_t size);
+
+/* Sends what an EAGAIN left. False: it still cannot be sent. */
+bool api_tls_session_flush(struct api_tls_session *session);
+
+/* Says goodbye (close_notify), once, as far as the kernel takes it. */
+void api_tls_session_end(struct api_tls_session *session);
+
+enum api_tls_state api_tls_session_state(const struct api_tls_session *session);
+
+/* FAILED: why, as a sentence without a full stop; "" where the client just left. */
+const char *api_tls_session_why(const struct api_tls_session *session);
+
+/* The common name in the client's certificate, which was verified; "" without one. */
+const char *api_tls_session_subject(const struct api_tls_session *session);
+
+#endif
