@@ -32,7 +32,7 @@ static struct api_json_member ttl_member(const struct api_backend *backend, int6
 struct acquire_params {
     int64_t ttl_ms;
     int64_t wait_ms;
-    char owner[FENCE_OWNER_MAX + 1];
+    char owner[FENCE_LABEL_MAX + 1];
     char lock_id[FENCE_LOCK_ID_MAX + 1]; /* "": the client leaves it to us */
 };
 
@@ -49,7 +49,7 @@ static int read_acquire_params(struct api_request *request, const struct api_bac
          .type = API_JSON_INTEGER,
          .max = FENCE_WAIT_MAX_MS,
          .integer = &params.wait_ms},
-        {.name = "owner", .type = API_JSON_STRING, .max = FENCE_OWNER_MAX, .string = params.owner},
+        {.name = "owner", .type = API_JSON_STRING, .max = FENCE_LABEL_MAX, .string = params.owner},
         {.name = "lock_id",
          .type = API_JSON_STRING,
          .min = FENCE_LOCK_ID_MIN,
@@ -65,7 +65,7 @@ static int read_acquire_params(struct api_request *request, const struct api_bac
         return result;
 
     const char *refused = NULL;
-    if (!fence_owner_valid(params.owner, strlen(params.owner)))
+    if (!fence_label_valid(params.owner, strlen(params.owner)))
         refused = "owner must not have control characters.";
     else if (params.lock_id[0] != '\0' &&
              !fence_lock_id_valid(params.lock_id, strlen(params.lock_id)))
