@@ -12,6 +12,8 @@ void api_request_queue(struct api_request *request)
 
 void api_request_free(struct api_request *request)
 {
+    if (request->caller.done != NULL)
+        request->caller.done(&request->caller);
     if (request->response != NULL)
         MHD_destroy_response(request->response);
     free(request->body);

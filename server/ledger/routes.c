@@ -328,10 +328,10 @@ static void get_rejections(struct api_request *request, void *context)
 struct api_routes ledger_routes(struct ledger *ledger)
 {
     static const struct api_route routes[] = {
-        {API_GET, "/v1/accounts/{id}", get_account, API_TAKES_NOTHING},
-        {API_PUT, "/v1/accounts/{id}", put_account, API_TAKES_BODY},
-        {API_POST, "/v1/accounts/{id}/claim", claim_account, API_TAKES_NOTHING},
-        {API_GET, "/v1/rejections", get_rejections, API_TAKES_NOTHING},
+        {API_GET, "/v1/accounts/{id}", get_account, API_TAKES_NOTHING, API_RIGHT_READ},
+        {API_PUT, "/v1/accounts/{id}", put_account, API_TAKES_BODY, API_RIGHT_LOCK},
+        {API_POST, "/v1/accounts/{id}/claim", claim_account, API_TAKES_NOTHING, API_RIGHT_LOCK},
+        {API_GET, "/v1/rejections", get_rejections, API_TAKES_NOTHING, API_RIGHT_READ},
     };
     return (struct api_routes){routes, sizeof(routes) / sizeof(routes[0]), ledger};
 }

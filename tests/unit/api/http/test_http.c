@@ -57,11 +57,11 @@ static void show_header(struct api_request *request, void *context)
 }
 
 static const struct api_route items[] = {
-    {API_GET, "/at-once", at_once, API_TAKES_NOTHING},
-    {API_GET, "/keep", keep, API_TAKES_NOTHING},
-    {API_GET, "/release", release_kept, API_TAKES_NOTHING},
-    {API_POST, "/body", take_body, API_TAKES_BODY},
-    {API_GET, "/header", show_header, API_TAKES_NOTHING},
+    {API_GET, "/at-once", at_once, API_TAKES_NOTHING, API_RIGHT_NONE},
+    {API_GET, "/keep", keep, API_TAKES_NOTHING, API_RIGHT_NONE},
+    {API_GET, "/release", release_kept, API_TAKES_NOTHING, API_RIGHT_NONE},
+    {API_POST, "/body", take_body, API_TAKES_BODY, API_RIGHT_NONE},
+    {API_GET, "/header", show_header, API_TAKES_NOTHING, API_RIGHT_NONE},
 };
 static const struct api_routes routes = {items, sizeof(items) / sizeof(items[0]), NULL};
 
