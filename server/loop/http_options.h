@@ -12,6 +12,7 @@
 #include "server/loop/doors.h"
 
 #include <argp.h>
+#include <stdbool.h>
 
 enum {
     SERVER_HOSTS_MAX = 16, /* names of one service */
@@ -22,6 +23,8 @@ struct server_http_options {
     uint32_t idle_s;           /* 0: API_HTTP_IDLE_S */
     const char *hosts[SERVER_HOSTS_MAX];
     unsigned hosts_count;
+    const char *keys;              /* the key file; NULL: none */
+    bool open;                     /* listens on public addresses also without keys */
     struct server_listens listens; /* without --listen: what the program put there before */
     bool listens_given;
     /* Names of --listen; clients send them as Host. */

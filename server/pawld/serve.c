@@ -2,6 +2,7 @@
  * the signals, the exit status. */
 #include "server/loop/descriptors.h"
 #include "server/loop/doors.h"
+#include "server/loop/keys.h"
 #include "server/loop/worker.h"
 #include "server/pawld/pawld.h"
 #include "server/system/log.h"
@@ -21,6 +22,7 @@ enum {
 struct service {
     const struct pawld_options *options;
     struct server_places places;
+    struct api_keyring *keys; /* NULL: everybody may call everything */
     struct server_doors doors;
     unsigned made; /* workers */
     struct server_worker *workers[SERVER_WORKERS_MAX];
@@ -81,6 +83,7 @@ static int make_workers(struct service *service)
             .workers = options->workers,
             .doors = &service->doors,
             .http = &options->http,
+            .keys = service->keys,
             .places = service->places,
             .deadline_ms = options->deadline_ms,
             .probe_ms = options->probe_ms,
@@ -175,7 +178,9 @@ static int serve_places(struct service *service)
     int status = server_doors_open(&options->http.listens, options->workers, &service->doors);
     if (status)
         return status;
-    status = make_workers(service);
+    status = server_keys_check_doors(&options->http, &service->doors);
+    if (status == SERVER_EXIT_DONE)
+        status = make_workers(service);
     if (status == SERVER_EXIT_DONE) {
         watch_signals(service);
         status = run_workers(service);
@@ -190,9 +195,12 @@ int pawld_serve(const struct pawld_options *options)
 {
     struct service service = {.options = options};
     server_descriptors_check(options->workers, options->connections_max);
-    int status = open_places(&service);
+    int status = server_keys_open(&options->http, &service.keys);
+    if (status == SERVER_EXIT_DONE)
+        status = open_places(&service);
     if (status == SERVER_EXIT_DONE)
         status = serve_places(&service);
     storage_sqlite_store_close(service.places.store);
+    api_keyring_free(service.keys);
     return status;
 }
