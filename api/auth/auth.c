@@ -63,6 +63,11 @@ static bool refuse_right(struct api_request *request, const struct api_key *key,
                        "The call needs the right %s, and the key %s has the role %s. Use a key "
                        "whose role has it.",
                        api_right_name(right), key->id, api_right_name(key->right));
+    else if (name[0] == '\0')
+        (void)snprintf(detail, sizeof(detail),
+                       "The key %s is not for all names. Ask for those that begin with one of its "
+                       "prefixes, with ?prefix=.",
+                       key->id);
     else
         (void)snprintf(detail, sizeof(detail),
                        "The key %s is for other names: none of its prefixes is the beginning of "

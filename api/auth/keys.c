@@ -44,6 +44,13 @@ static struct api_key *key_of_id(const struct api_keys *keys, const char *id)
     return number != 0 ? keys->keys[number - 1] : NULL;
 }
 
+bool api_keys_has(const struct api_keys *keys, const char *id)
+{
+    char padded[FENCE_KEY_ID_MAX + 1] = "";
+    (void)snprintf(padded, sizeof(padded), "%s", id);
+    return key_of_id(keys, padded) != NULL;
+}
+
 struct api_key *api_keys_verify(const struct api_keys *keys, const char *text)
 {
     struct api_key_text shown;
