@@ -1,10 +1,13 @@
 /* pawl-ledger: accounts in one SQLite file, guarded by fencing tokens, served over HTTP. One
  * thread, one loop; every call is a short transaction and is answered before the next is taken. */
+#include "api/auth/auth.h"
 #include "server/ledger/routes.h"
 #include "server/loop/descriptors.h"
 #include "server/loop/doors.h"
 #include "server/loop/http_loop.h"
 #include "server/loop/http_options.h"
+#include "server/loop/keys.h"
+#include "server/loop/routes.h"
 #include "server/system/log.h"
 #include "server/system/options.h"
 
@@ -26,11 +29,13 @@ struct options {
     struct server_http_options http;
     const char *db;
     bool unguarded;
+    bool routes; /* only print the routes */
 };
 
 enum {
     OPTION_DB = 0x100, /* beyond characters: there are no short options */
     OPTION_UNGUARDED,
+    OPTION_ROUTES,
 };
 
 static const struct argp_option option_list[] = {
@@ -39,6 +44,8 @@ static const struct argp_option option_list[] = {
      "Do not check tokens. Stale holders then overwrite newer ones. Only for a demonstration of "
      "what the guard prevents",
      0},
+    {"routes", OPTION_ROUTES, NULL, 0,
+     "Only print each route: its method, its path, and the right that a key needs for it", 0},
     {0},
 };
 
@@ -58,6 +65,11 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case OPTION_UNGUARDED:
         options->unguarded = true;
         return 0;
+    case OPTION_ROUTES:
+        options->routes = true;
+        return 0;
+    case ARGP_KEY_END:
+        return server_keys_check_listens(&options->http) ? EINVAL : 0;
     case ARGP_KEY_ARG:
         return server_options_error("takes options only, not '%s'", text);
     default:
@@ -88,6 +100,8 @@ struct program {
     uv_loop_t loop;
     uv_signal_t stop_signals[STOP_SIGNALS];
     struct server_http_loop http_loop;
+    struct api_keyring *keys; /* NULL: everybody may call everything */
+    struct api_auth *auth;
 };
 
 static void on_ledger_signal(uv_signal_t *handle, int number)
@@ -140,19 +154,26 @@ static int serve(struct program *program, struct api_http *http)
 
 /* Returns the exit status; SERVER_EXIT_DONE sets *@ret_http. */
 static int start_ledger_http(const struct options *options, const struct api_routes *routes,
-                             struct server_doors *doors, struct api_http **ret_http)
+                             struct program *program, struct api_http **ret_http)
 {
     static char no_label[] = "";
     struct api_door own[API_DOORS_MAX];
+    struct server_doors *doors = &program->doors;
     int status = server_doors_open(&options->http.listens, 1, doors);
     if (status)
         return status;
+    status = server_keys_check_doors(&options->http, doors);
+    if (status) {
+        server_doors_close(doors);
+        return status;
+    }
     server_doors_of(doors, 0, own);
     struct api_http_config config = {
         .doors = own,
         .doors_count = doors->count,
         .routes = routes,
         .routes_count = 1,
+        .access = api_auth_access(program->auth),
         .connections = server_descriptors_for_clients(1, API_HTTP_CONNECTIONS),
         .log = server_http_log,
         .log_context = no_label,
@@ -166,6 +187,17 @@ static int start_ledger_http(const struct options *options, const struct api_rou
     }
     server_doors_given(doors, 0);
     return SERVER_EXIT_DONE;
+}
+
+static int open_keys(struct program *program, const struct options *options)
+{
+    int status = server_keys_open(&options->http, &program->keys);
+    if (status != SERVER_EXIT_DONE || !program->keys)
+        return status;
+    if (api_auth_new(program->keys, &program->auth) == 0)
+        return SERVER_EXIT_DONE;
+    server_log(SERVER_LOG_ERROR, "cannot start: memory is out");
+    return SERVER_EXIT_FAILED;
 }
 
 static int open_ledger(const struct options *options, struct ledger *ledger)
@@ -194,18 +226,26 @@ int main(int argc, char **argv)
 
     /* The address comes first, so that a mistake in it creates no file. Nothing is served before
      * the loop runs, and by then the ledger is behind its routes. */
-    struct program program;
+    struct program program = {.keys = NULL};
     server_descriptors_check(1, API_HTTP_CONNECTIONS);
     struct api_routes routes = ledger_routes(&program.ledger);
     struct api_http *http = NULL;
-    int status = start_ledger_http(&options, &routes, &program.doors, &http);
-    if (status != SERVER_EXIT_DONE)
-        return status;
-    status = open_ledger(&options, &program.ledger);
+    if (options.routes) {
+        server_routes_print(&routes, 1);
+        return SERVER_EXIT_DONE;
+    }
+    int status = open_keys(&program, &options);
     if (status == SERVER_EXIT_DONE)
-        status = serve(&program, http);
-    api_http_free(http);
-    server_doors_close(&program.doors);
-    ledger_fini(&program.ledger);
+        status = start_ledger_http(&options, &routes, &program, &http);
+    if (status == SERVER_EXIT_DONE) {
+        status = open_ledger(&options, &program.ledger);
+        if (status == SERVER_EXIT_DONE)
+            status = serve(&program, http);
+        api_http_free(http);
+        server_doors_close(&program.doors);
+        ledger_fini(&program.ledger);
+    }
+    api_auth_free(program.auth);
+    api_keyring_free(program.keys);
     return status;
 }

@@ -1,5 +1,6 @@
 #include "server/ledger/routes.h"
 
+#include "api/auth/auth.h"
 #include "api/http/input.h"
 #include "api/http/problem_answer.h"
 #include "api/json/writer.h"
@@ -34,6 +35,10 @@ static int read_id(struct api_request *request, const char **ret_id)
                                   LEDGER_ID_MAX);
         return FENCE_EINVAL;
     }
+    char name[sizeof("accounts/") + LEDGER_ID_MAX];
+    (void)snprintf(name, sizeof(name), "accounts/%s", id);
+    if (!api_request_permits_name(request, name))
+        return FENCE_EINVAL;
     *ret_id = id;
     return 0;
 }
@@ -315,7 +320,8 @@ static void get_rejections(struct api_request *request, void *context)
     api_write_object(&writer, NULL);
     api_write_array(&writer, "rejections");
     for (size_t i = 0; i < count; i++)
-        write_rejection(&writer, &rejections[i]);
+        if (api_auth_may_read(request, rejections[i].resource))
+            write_rejection(&writer, &rejections[i]);
     api_write_end(&writer);
     api_write_end(&writer);
     api_request_answer(request, &(struct api_answer){

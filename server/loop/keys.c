@@ -4,6 +4,8 @@
 #include "server/system/log.h"
 #include "server/system/options.h"
 
+#include <sodium.h>
+
 static int refuse_public(const char *address)
 {
     (void)server_options_error("--listen %s: whoever reaches this address may call everything, as "
@@ -43,6 +45,10 @@ int server_keys_open(const struct server_http_options *options, struct api_keyri
     if (options->keys == NULL) {
         *ret_ring = NULL;
         return SERVER_EXIT_DONE;
+    }
+    if (sodium_init() < 0) {
+        (void)server_options_error("the system gives no random numbers");
+        return SERVER_EXIT_FAILED;
     }
     if (api_keys_load(options->keys, why, &keys) != 0) {
         (void)server_options_error("--keys %s", why);
