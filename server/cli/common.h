@@ -24,7 +24,8 @@ enum cli_exit {
 struct cli_globals {
     const char *servers[PAWL_SERVERS_MAX];
     size_t server_count;
-    bool json; /* for machines; else tables for people */
+    bool json;                  /* for machines; else tables for people */
+    char key[PAWL_KEY_MAX + 1]; /* of --key-file; "": that of PAWL_KEY, or none */
 };
 
 /* The options of all verbs, which may stand before the verb or behind it. */
@@ -68,7 +69,7 @@ void cli_json_number(const json_t *json, const char *name, char *ret_text, size_
 /* Writes the label of a lock where nobody gave one: user@host. */
 void cli_label(char ret_label[static PAWL_OWNER_MAX + 1]);
 
-/* Sets PAWL_SERVER for the command. */
+/* Sets PAWL_SERVER, and PAWL_KEY where --key-file said it, for the command. */
 void cli_set_servers(const struct cli_globals *globals);
 
 /* The verbs. argv[0] is "pawl VERB". Each returns an exit code. */

@@ -26,6 +26,7 @@ const SERVER_DEFAULT = 'http://127.0.0.1:7380';
 const SERVERS_MAX = 8;
 const NAMES_MAX = 64; // that one lock can have
 const NAME_MAX = 255; // bytes of a name
+const KEY_MAX = 127; // bytes of a key
 const ANSWER_MAX = 1 << 20; // bytes of a body
 const LOCK_ID_BYTES = 21; // of random; 28 characters
 const CALL_TIMEOUT_DEFAULT_MS = 5000;
@@ -195,6 +196,12 @@ function checkServers(servers) {
     });
 }
 
+/** The sentence does not show it. */
+function checkKey(key) {
+    if (typeof key !== 'string' || key.length > KEY_MAX || !/^[!-~]*$/.test(key))
+        refuse(`a key is one word of at most ${KEY_MAX} characters`);
+}
+
 /** The path of a lock. fetch() resolves dot segments, which would lead to another lock. */
 function pathOf(name) {
     if (typeof name !== 'string' || name === '' || Buffer.byteLength(name) > NAME_MAX)
@@ -273,9 +280,12 @@ async function readBody(response) {
 class Servers {
     #urls;
     #current = 0;
+    #headers;
 
-    constructor(urls, callTimeoutMs) {
+    constructor(urls, callTimeoutMs, key) {
         this.#urls = urls;
+        this.#headers = { 'Content-Type': 'application/json' };
+        if (key !== '') this.#headers.Authorization = `Bearer ${key}`;
         this.callTimeoutMs = callTimeoutMs;
     }
 
@@ -300,7 +310,7 @@ class Servers {
         try {
             const response = await fetch(server + path, {
                 method,
-                headers: { 'Content-Type': 'application/json', ...headers },
+                headers: { ...this.#headers, ...headers },
                 body: body === undefined ? undefined : JSON.stringify(body),
                 redirect: 'manual',
                 signal: timeout.signal,
@@ -804,15 +814,19 @@ export class Client {
      *     or the default.
      * @param {number} [options.callTimeoutMs] how long a call may take, beyond what it waits for;
      *     5000 by default
+     * @param {string} [options.key] "pawl_...", where the servers ask for one. Without it: that of
+     *     PAWL_KEY, or none. It is sent with each call; use https beyond this machine
      */
     constructor(options = {}) {
-        checkOptions(options, ['servers', 'callTimeoutMs']);
+        checkOptions(options, ['servers', 'callTimeoutMs', 'key']);
         const { servers = (process.env.PAWL_SERVER ?? '').split(' ').filter(Boolean) } = options;
         const { callTimeoutMs = CALL_TIMEOUT_DEFAULT_MS } = options;
+        const { key = process.env.PAWL_KEY ?? '' } = options;
         if (!Array.isArray(servers)) refuse('servers is an array of URLs');
         checkMs('callTimeoutMs', callTimeoutMs, 1, CALL_TIMEOUT_MOST_MS);
         const urls = checkServers(servers.length > 0 ? servers : [SERVER_DEFAULT]);
-        this.#servers = new Servers(urls, callTimeoutMs);
+        checkKey(key);
+        this.#servers = new Servers(urls, callTimeoutMs, key);
     }
 
     /**
