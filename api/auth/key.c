@@ -93,7 +93,7 @@ static int read_amount(struct reading *reading, const char *name, const char *va
     return 0;
 }
 
-static int read_member(struct reading *reading, const char *name, const char *value)
+static int read_key_member(struct reading *reading, const char *name, const char *value)
 {
     struct api_key *key = reading->key;
     if (strcmp(name, "hash") == 0)
@@ -118,7 +118,7 @@ static int read_member(struct reading *reading, const char *name, const char *va
 
 static const char blanks[] = " \t";
 
-static int read_id(struct reading *reading, const char *id)
+static int read_key_id(struct reading *reading, const char *id)
 {
     const size_t len = strlen(id);
     if (!fence_key_id_valid(id, len))
@@ -159,7 +159,7 @@ static int read_words(struct reading *reading, char *at)
         const bool last = *end == '\0';
         *end = '\0';
         *value = '\0';
-        result = read_member(reading, at, value + 1);
+        result = read_key_member(reading, at, value + 1);
         at = last ? end : end + 1;
     }
     return result;
@@ -191,7 +191,7 @@ static int read_line(struct reading *reading)
     char *end = line + strcspn(line, blanks);
     char *rest = *end == '\0' ? end : end + 1;
     *end = '\0';
-    int result = read_id(reading, line);
+    int result = read_key_id(reading, line);
     if (result == 0)
         result = read_words(reading, rest);
     return result == 0 ? check_whole(reading) : result;

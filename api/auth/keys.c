@@ -78,7 +78,8 @@ unsigned api_keys_count(const struct api_keys *keys)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static int add_key(struct api_keys *keys, struct api_key *key, char ret_why[static API_KEY_WHY_MAX])
+static int keep_key(struct api_keys *keys, struct api_key *key,
+                    char ret_why[static API_KEY_WHY_MAX])
 {
     const unsigned slot = slot_of(keys, key->id);
     const char *what = NULL;
@@ -105,7 +106,7 @@ static int add_line(struct api_keys *keys, const char *line, size_t len,
     int result = api_key_parse(line, len, ret_why, &key);
     if (result != 0)
         return result;
-    result = add_key(keys, key, ret_why);
+    result = keep_key(keys, key, ret_why);
     if (result != 0)
         api_key_unref(key);
     return result;
@@ -171,7 +172,8 @@ int api_keys_parse(const char *name, const char *text, size_t len,
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-static int refuse_file(char ret_why[static API_KEYS_WHY_MAX], const char *path, const char *what)
+static int refuse_key_file(char ret_why[static API_KEYS_WHY_MAX], const char *path,
+                           const char *what)
 {
     (void)snprintf(ret_why, API_KEYS_WHY_MAX, "%s: %s", path, what);
     return FENCE_EINVAL;
@@ -181,19 +183,23 @@ static int check_file(const char *path, const struct stat *file,
                       char ret_why[static API_KEYS_WHY_MAX])
 {
     if (!S_ISREG(file->st_mode))
-        return refuse_file(ret_why, path, "is no regular file; name a key file");
+        return refuse_key_file(ret_why, path, "is no regular file; name a key file");
     if (file->st_uid != 0 && file->st_uid != geteuid())
-        return refuse_file(ret_why, path,
-                           "belongs to another user, who could change it; chown it to root or to "
-                           "the user of this program");
+        return refuse_key_file(
+            ret_why, path,
+            "belongs to another user, who could change it; chown it to root or to "
+            "the user of this program");
     if (file->st_mode & (S_IWGRP | S_IWOTH))
-        return refuse_file(ret_why, path, "can be written by others than its owner; chmod go-w it");
+        return refuse_key_file(ret_why, path,
+                               "can be written by others than its owner; chmod go-w it");
     if (file->st_mode & S_IROTH)
-        return refuse_file(ret_why, path,
-                           "can be read by everybody; chmod o-r it, and give it the group of this "
-                           "program where that is not its owner");
+        return refuse_key_file(
+            ret_why, path,
+            "can be read by everybody; chmod o-r it, and give it the group of this "
+            "program where that is not its owner");
     if (file->st_size > API_KEYS_BYTES_MAX)
-        return refuse_file(ret_why, path, "is too long for a key file, which has at most 4 MiB");
+        return refuse_key_file(ret_why, path,
+                               "is too long for a key file, which has at most 4 MiB");
     return 0;
 }
 

@@ -119,7 +119,7 @@ bool api_usage_take(struct api_usage *usage, uint32_t rate, uint32_t burst, uint
 /* ---- locks ----------------------------------------------------------------------------------- */
 
 /* What points to the lock of @hash, or where it would be added. */
-static struct held_lock **place_of(struct api_usage *usage, uint64_t hash)
+static struct held_lock **link_of(struct api_usage *usage, uint64_t hash)
 {
     struct held_lock **link = &usage->lists[hash % LISTS];
     while (*link != NULL && (*link)->hash != hash)
@@ -206,7 +206,7 @@ int api_usage_reserve(struct api_usage *usage, unsigned count, uint32_t cap, uin
     return fits ? 0 : FENCE_EBUSY;
 }
 
-static struct held_lock *take_spare(struct api_usage *usage)
+static struct held_lock *use_spare(struct api_usage *usage)
 {
     struct held_lock *spare = usage->spare;
     assert(spare != NULL && usage->reserved > 0);
@@ -221,7 +221,7 @@ void api_usage_cancel(struct api_usage *usage, unsigned count)
     struct held_lock *list = NULL;
     lock_usage(usage);
     for (unsigned i = 0; i < count; i++) {
-        struct held_lock *spare = take_spare(usage);
+        struct held_lock *spare = use_spare(usage);
         spare->next = list;
         list = spare;
     }
@@ -232,8 +232,8 @@ void api_usage_cancel(struct api_usage *usage, unsigned count)
 void api_usage_grant(struct api_usage *usage, uint64_t hash, uint64_t until_us)
 {
     lock_usage(usage);
-    struct held_lock *spare = take_spare(usage);
-    struct held_lock **place = place_of(usage, hash);
+    struct held_lock *spare = use_spare(usage);
+    struct held_lock **place = link_of(usage, hash);
     if (*place == NULL) {
         spare->hash = hash;
         *place = spare;
@@ -249,7 +249,7 @@ void api_usage_grant(struct api_usage *usage, uint64_t hash, uint64_t until_us)
 void api_usage_extend(struct api_usage *usage, uint64_t hash, uint64_t until_us)
 {
     lock_usage(usage);
-    struct held_lock *lock = *place_of(usage, hash);
+    struct held_lock *lock = *link_of(usage, hash);
     if (lock != NULL)
         lock->until_us = until_us;
     note_end(usage, until_us);
@@ -259,7 +259,7 @@ void api_usage_extend(struct api_usage *usage, uint64_t hash, uint64_t until_us)
 void api_usage_release(struct api_usage *usage, uint64_t hash)
 {
     lock_usage(usage);
-    struct held_lock **place = place_of(usage, hash);
+    struct held_lock **place = link_of(usage, hash);
     struct held_lock *lock = *place;
     if (lock != NULL) {
         *place = lock->next;

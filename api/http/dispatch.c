@@ -85,7 +85,7 @@ static bool check_caller(const struct api_served *served, struct api_request *re
                                      &request->caller);
 }
 
-static bool check_way(struct api_request *request, const struct way *way)
+static bool check_found(struct api_request *request, const struct way *way)
 {
     if (way->fault != NULL)
         api_problem_answer_detail(request, API_PROBLEM_INVALID, "%s", way->fault);
@@ -159,7 +159,7 @@ void api_dispatch(const struct api_served *served, struct api_request *request)
     struct way way;
     find_way(served, request, &way);
     if (check_running(served, request) && check_host(served, request) && check_site(request) &&
-        check_door(request) && check_caller(served, request, &way) && check_way(request, &way) &&
+        check_door(request) && check_caller(served, request, &way) && check_found(request, &way) &&
         check_size(request) && check_repeats(request) && check_query(request) &&
         check_type(request) && check_body(request))
         request->match.route->handler(request, request->match.context);

@@ -117,7 +117,7 @@ int api_listen(const char *address, bool reuse_port, int *ret_fd)
     return result;
 }
 
-static bool is_loopback(const struct sockaddr *address)
+static bool is_of_this_machine(const struct sockaddr *address)
 {
     if (address->sa_family == AF_INET) {
         struct sockaddr_in v4;
@@ -135,7 +135,7 @@ bool api_listen_is_public(const char *address)
     struct addrinfo *info = NULL;
     if (strncmp(address, "unix:", 5) == 0 || resolve_address(address, "::", &info) != 0)
         return false;
-    const bool is_public = !is_loopback(info->ai_addr);
+    const bool is_public = !is_of_this_machine(info->ai_addr);
     freeaddrinfo(info);
     return is_public;
 }
@@ -149,7 +149,7 @@ bool api_listen_socket_is_public(int fd)
     socklen_t len = sizeof(address);
     if (getsockname(fd, &address.any, &len) < 0)
         return true;
-    return address.any.sa_family != AF_UNIX && !is_loopback(&address.any);
+    return address.any.sa_family != AF_UNIX && !is_of_this_machine(&address.any);
 }
 
 int api_listen_claim(const char *address, int *ret_claim)
