@@ -126,6 +126,23 @@ static int take_files(struct client_tls *tls, const struct pawl_options *options
     return error == 0 ? take_file(options->cert_key, "PAWL_CERT_KEY", tls->cert_key) : error;
 }
 
+/* A byte that is no part of a word would end the header. */
+static int take_key(pawl_client *client, const char *key)
+{
+    if (key == NULL)
+        key = getenv("PAWL_KEY");
+    if (key == NULL)
+        return 0;
+    const size_t len = strnlen(key, PAWL_KEY_MAX + 1);
+    if (len > PAWL_KEY_MAX)
+        return PAWL_EINVAL;
+    for (size_t i = 0; i < len; i++)
+        if (key[i] <= ' ' || key[i] > '~')
+            return PAWL_EINVAL;
+    memcpy(client->key, key, len + 1);
+    return 0;
+}
+
 /* ---- client ---------------------------------------------------------------------------------- */
 
 static void init_curl(void)
@@ -151,6 +168,8 @@ int pawl_client_new(const struct pawl_options *options, pawl_client **ret_client
     int error = add_servers(client, options);
     if (error == 0)
         error = take_files(&client->tls, options);
+    if (error == 0)
+        error = take_key(client, options->key);
     if (error < 0)
         goto out;
     (void)pthread_once(&once, init_curl);
@@ -170,6 +189,7 @@ void pawl_client_free(pawl_client *client)
     if (client == NULL)
         return;
     curl_easy_cleanup(client->curl);
+    explicit_bzero(client->key, sizeof(client->key));
     free(client);
 }
 

@@ -37,6 +37,7 @@ struct pawl_client {
     size_t current; /* the one to ask next */
     bool reached;   /* the last request may have reached a server */
     int64_t call_timeout_ms;
+    char key[PAWL_KEY_MAX + 1]; /* "": none */
     _Atomic int64_t give_up_ms; /* a call that is under way then is ended; INT64_MAX: none */
     char reason[CLIENT_REASON_MAX];
 };

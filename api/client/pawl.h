@@ -49,6 +49,7 @@ enum {
     PAWL_NAME_MAX = 255,  /* bytes of a name */
     PAWL_OWNER_MAX = 128, /* bytes of a label */
     PAWL_LOCK_ID_MAX = 64,
+    PAWL_KEY_MAX = 127, /* bytes of a key */
 };
 
 enum pawl_error {
@@ -85,6 +86,9 @@ struct pawl_options {
                                  * one does not answer. Copied */
     size_t server_count;        /* 0: those of PAWL_SERVER, with spaces between; or the default */
     int64_t call_timeout_ms;    /* 0: 5000. How long a call may take, beyond what it waits for */
+    const char *key; /* "pawl_...", where the servers ask for one. NULL: that of PAWL_KEY,
+                      * or none. Copied, and sent with each call; use https:// beyond this
+                      * machine */
 
     /* For https://. Files in PEM; copied. NULL: the file that PAWL_CA_FILE, PAWL_CERT or
      * PAWL_CERT_KEY names, if that is set */

@@ -53,12 +53,18 @@ static bool add_header(struct curl_slist **headers, const char *header)
 }
 
 /* On failure *ret_headers holds what was made until then. */
-static bool make_headers(const struct client_request *request, struct curl_slist **ret_headers)
+static bool make_headers(const pawl_client *client, const struct client_request *request,
+                         struct curl_slist **ret_headers)
 {
-    char header[128];
+    char header[32 + PAWL_KEY_MAX];
     if (!add_header(ret_headers, "Expect:") ||
         !add_header(ret_headers, "Content-Type: application/json"))
         return false;
+    if (client->key[0] != '\0') {
+        (void)snprintf(header, sizeof(header), "Authorization: Bearer %s", client->key);
+        if (!add_header(ret_headers, header))
+            return false;
+    }
     if (request->lock_id != NULL) {
         (void)snprintf(header, sizeof(header), "Lock-Id: %s", request->lock_id);
         if (!add_header(ret_headers, header))
@@ -208,7 +214,7 @@ int client_ask(pawl_client *client, const struct client_request *request,
     client_say(client, "memory is short");
     client->reached = false;
     (void)snprintf(url, sizeof(url), "%s%s", client->server[client->current], request->path);
-    if (!make_headers(request, &headers))
+    if (!make_headers(client, request, &headers))
         goto out;
     set_options(client, request, &body, headers);
     if (curl_easy_setopt(client->curl, CURLOPT_URL, url) != CURLE_OK)

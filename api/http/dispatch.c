@@ -40,13 +40,21 @@ static bool check_site(struct api_request *request)
     return false;
 }
 
-static bool check_path(struct api_request *request)
+/* Where a request leads, before anybody is told so. */
+struct way {
+    enum api_found found;
+    const char *fault; /* of the path; NULL: none */
+    char allow[API_ALLOW_MAX];
+};
+
+static void find_way(const struct api_served *served, struct api_request *request,
+                     struct way *ret_way)
 {
-    const char *reason = NULL;
-    if (api_path_decode(request->path, &reason) == 0)
-        return true;
-    api_problem_answer_detail(request, API_PROBLEM_INVALID, "%s", reason);
-    return false;
+    ret_way->found = API_FOUND_NOTHING;
+    ret_way->fault = NULL;
+    if (api_path_decode(request->path, &ret_way->fault) == 0)
+        ret_way->found = api_route_find(served->routes, served->routes_count, request->method,
+                                        request->path, &request->match, ret_way->allow);
 }
 
 /* As an unknown path: what else there is, is none of this door's business. */
@@ -61,21 +69,31 @@ static bool check_door(struct api_request *request)
     return served;
 }
 
-static bool check_route(const struct api_served *served, struct api_request *request)
+/* Before the way is told: without a key all paths look alike. A door for figures alone has no keys.
+ */
+static bool check_caller(const struct api_served *served, struct api_request *request,
+                         const struct way *way)
 {
-    char allow[API_ALLOW_MAX];
-    switch (api_route_find(served->routes, served->routes_count, request->method, request->path,
-                           &request->match, allow)) {
-    case API_FOUND:
+    if (served->access == NULL || request->door->metrics_only)
         return true;
-    case API_FOUND_OTHER_METHOD:
-        api_problem_answer_method(request, allow);
-        return false;
-    case API_FOUND_NOTHING:
-        break;
-    }
-    api_problem_answer(request, API_PROBLEM_NOT_FOUND);
-    return false;
+    request->access = served->access;
+    const struct api_headers *headers = &request->headers;
+    const bool once = !headers->repeated[API_HEADER_AUTHORIZATION];
+    const struct api_route *route = way->found == API_FOUND ? request->match.route : NULL;
+    return served->access->authorize(served->access->context, request, route,
+                                     once ? headers->value[API_HEADER_AUTHORIZATION] : NULL,
+                                     &request->caller);
+}
+
+static bool check_found(struct api_request *request, const struct way *way)
+{
+    if (way->fault != NULL)
+        api_problem_answer_detail(request, API_PROBLEM_INVALID, "%s", way->fault);
+    else if (way->found == API_FOUND_OTHER_METHOD)
+        api_problem_answer_method(request, way->allow);
+    else if (way->found == API_FOUND_NOTHING)
+        api_problem_answer(request, API_PROBLEM_NOT_FOUND);
+    return way->found == API_FOUND;
 }
 
 static bool check_size(struct api_request *request)
@@ -138,8 +156,10 @@ static bool check_body(struct api_request *request)
 
 void api_dispatch(const struct api_served *served, struct api_request *request)
 {
+    struct way way;
+    find_way(served, request, &way);
     if (check_running(served, request) && check_host(served, request) && check_site(request) &&
-        check_path(request) && check_door(request) && check_route(served, request) &&
+        check_door(request) && check_caller(served, request, &way) && check_found(request, &way) &&
         check_size(request) && check_repeats(request) && check_query(request) &&
         check_type(request) && check_body(request))
         request->match.route->handler(request, request->match.context);

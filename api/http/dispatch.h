@@ -3,6 +3,7 @@
 #ifndef API_HTTP_DISPATCH_H
 #define API_HTTP_DISPATCH_H
 
+#include "api/http/access.h"
 #include "api/http/route.h"
 #include "api/http/site.h"
 
@@ -16,7 +17,8 @@ struct api_served {
     const struct api_routes *routes;
     size_t routes_count;
     struct api_hosts hosts;
-    bool stopping; /* nothing is served any more */
+    const struct api_access *access; /* NULL: everybody may call everything */
+    bool stopping;                   /* nothing is served any more */
 };
 
 /* Answers the request, or runs its handler. */

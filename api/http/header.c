@@ -11,6 +11,7 @@ static const char *const header_names[API_HEADERS] = {
     [API_HEADER_IF_MATCH] = "If-Match",
     [API_HEADER_ORIGIN] = "Origin",
     [API_HEADER_SEC_FETCH_SITE] = "Sec-Fetch-Site",
+    [API_HEADER_AUTHORIZATION] = "Authorization",
 };
 
 const char *api_header_name(enum api_header header)

@@ -15,6 +15,7 @@ enum api_header {
     API_HEADER_IF_MATCH,
     API_HEADER_ORIGIN,
     API_HEADER_SEC_FETCH_SITE,
+    API_HEADER_AUTHORIZATION,
     API_HEADERS, /* how many there are */
 };
 

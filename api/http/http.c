@@ -186,7 +186,7 @@ static void set_up(struct api_http *http, const struct api_http_config *config)
     http->left_context = config->left_context;
     http->capacity = config->connections > 0 ? config->connections : API_HTTP_CONNECTIONS;
     http->exchanges = (struct api_exchanges){
-        .served = {config->routes, config->routes_count, config->hosts, false},
+        .served = {config->routes, config->routes_count, config->hosts, config->access, false},
         .observer = config->observer,
         .parking = {.watch_fd = -1, .left = tell_left, .left_context = http},
     };

@@ -11,6 +11,7 @@
 #ifndef API_HTTP_HTTP_H
 #define API_HTTP_HTTP_H
 
+#include "api/http/access.h"
 #include "api/http/door.h"
 #include "api/http/limits.h"
 #include "api/http/observer.h"
@@ -41,10 +42,11 @@ struct api_http_config {
     unsigned doors_count;
     const struct api_routes *routes; /* borrowed for the life of the server */
     size_t routes_count;
-    unsigned connections;                            /* 0: API_HTTP_CONNECTIONS */
-    unsigned idle_s;                                 /* 0: API_HTTP_IDLE_S */
-    uint32_t head_ms, body_ms;                       /* 0: API_HTTP_WAIT_MS */
-    struct api_hosts hosts;                          /* the service's names; borrowed */
+    unsigned connections;            /* 0: API_HTTP_CONNECTIONS */
+    unsigned idle_s;                 /* 0: API_HTTP_IDLE_S */
+    uint32_t head_ms, body_ms;       /* 0: API_HTTP_WAIT_MS */
+    struct api_hosts hosts;          /* the service's names; borrowed */
+    const struct api_access *access; /* who may call what; NULL: everybody everything; borrowed */
     void (*log)(void *context, const char *message); /* what libmicrohttpd has to say; may be NULL.
                                                       * It ends with a newline */
     void *log_context;

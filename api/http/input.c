@@ -95,6 +95,8 @@ static int read_name(struct api_request *request, unsigned i, const char *what,
                                   what, FENCE_RESOURCE_MAX);
         return FENCE_EINVAL;
     }
+    if (!api_request_permits_name(request, name))
+        return FENCE_EINVAL;
     *ret_name = name;
     return 0;
 }

@@ -26,7 +26,8 @@ FENCE_CHECKED int api_input_lock_id(struct api_request *request, const char **re
 #define API_RESOURCE_RULE                                                                          \
     "1 to %d bytes of A-Z a-z 0-9 . _ ~ : @ / - with no empty, \".\" or \"..\" segment."
 
-/* Reads a resource name from parameter @i of the path. FENCE_EINVAL: not a name, answered. */
+/* Reads a resource name from parameter @i of the path. FENCE_EINVAL: not a name, or the caller has
+ * not the route's right on it; answered. */
 FENCE_CHECKED int api_input_resource(struct api_request *request, unsigned i,
                                      const char **ret_resource);
 

@@ -117,6 +117,41 @@ int api_listen(const char *address, bool reuse_port, int *ret_fd)
     return result;
 }
 
+static bool is_of_this_machine(const struct sockaddr *address)
+{
+    if (address->sa_family == AF_INET) {
+        struct sockaddr_in v4;
+        memcpy(&v4, address, sizeof(v4));
+        return ntohl(v4.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+    }
+    struct sockaddr_in6 v6;
+    memcpy(&v6, address, sizeof(v6));
+    return IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr) ||
+           (IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr) && v6.sin6_addr.s6_addr[12] == IN_LOOPBACKNET);
+}
+
+bool api_listen_is_public(const char *address)
+{
+    struct addrinfo *info = NULL;
+    if (strncmp(address, "unix:", 5) == 0 || resolve_address(address, "::", &info) != 0)
+        return false;
+    const bool is_public = !is_of_this_machine(info->ai_addr);
+    freeaddrinfo(info);
+    return is_public;
+}
+
+bool api_listen_socket_is_public(int fd)
+{
+    union {
+        struct sockaddr any;
+        struct sockaddr_storage all;
+    } address = {.any.sa_family = AF_UNSPEC};
+    socklen_t len = sizeof(address);
+    if (getsockname(fd, &address.any, &len) < 0)
+        return true;
+    return address.any.sa_family != AF_UNIX && !is_of_this_machine(&address.any);
+}
+
 int api_listen_claim(const char *address, int *ret_claim)
 {
     int claim = -1;

@@ -13,6 +13,13 @@
  * had; errno says why. */
 FENCE_CHECKED int api_listen(const char *address, bool reuse_port, int *ret_fd);
 
+/* Whether others than the programs of this machine can reach @address: it is neither in 127.0.0.0/8
+ * nor ::1 nor a unix socket ("unix:..."). False where it is no address. */
+bool api_listen_is_public(const char *address);
+
+/* The same for the listening socket @fd. */
+bool api_listen_socket_is_public(int fd);
+
 /* Takes @address for several sockets of this process, among which the kernel then divides the
  * connections (SO_REUSEPORT). Sockets that were merely opened with reuse_port would share the
  * address, unasked, with another process that does the same. So:

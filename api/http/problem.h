@@ -79,6 +79,14 @@
       "parameter counts 64 bytes more.")                                                           \
     X(API_PROBLEM_REQUEST_TIMEOUT, 0, 408, "request-timeout", "The request came too slowly",       \
       "The head, or the body, did not arrive in time; send the whole request without pauses.")     \
+    X(API_PROBLEM_KEY_REQUIRED, 0, 401, "key-required", "A key is required",                       \
+      "Send the key that the operator gave you: Authorization: Bearer pawl_...")                   \
+    X(API_PROBLEM_NOT_ALLOWED, 0, 403, "not-allowed", "The key does not allow this",               \
+      "Use a key with the right and the prefix that are named here, or ask the operator for it.")  \
+    X(API_PROBLEM_RATE, 0, 429, "rate-limited", "The key calls too often",                         \
+      "The key has used up the calls that its rate allows; retry after the Retry-After seconds.")  \
+    X(API_PROBLEM_TOO_MANY_HELD, 0, 409, "too-many-held", "The key holds too many locks",          \
+      "The key holds, or asks for, as many locks as its cap allows; release one first.")           \
     X(API_PROBLEM_CROSS_SITE, 0, 403, "cross-site", "The request comes from another site",         \
       "A page of another site may not change anything here; send only this service's own "         \
       "Origin and Sec-Fetch-Site, or none.")                                                       \

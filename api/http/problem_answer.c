@@ -30,8 +30,10 @@ void api_problem_end(struct api_writer *writer, struct api_request *request,
     api_write_end(writer);
     char seconds[24];
     (void)snprintf(seconds, sizeof(seconds), "%" PRId64, retry_after_s);
-    const struct api_field field = {"Retry-After", seconds};
-    answer_with(writer, request, problem, retry_after_s >= 0 ? &field : NULL);
+    const struct api_field retry = {"Retry-After", seconds};
+    const struct api_field scheme = {"WWW-Authenticate", "Bearer"}; /* RFC 9110, section 11.6.1 */
+    const struct api_field *field = retry_after_s >= 0 ? &retry : NULL;
+    answer_with(writer, request, problem, api_problem_status(problem) == 401 ? &scheme : field);
 }
 
 void api_problem_answer(struct api_request *request, enum api_problem problem)

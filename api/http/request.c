@@ -33,6 +33,27 @@ const char *api_request_body(const struct api_request *request, size_t *ret_len)
     return request->body != NULL ? request->body : "";
 }
 
+const char *api_request_caller(const struct api_request *request)
+{
+    return request->caller.id != NULL ? request->caller.id : "";
+}
+
+struct api_caller *api_request_known(struct api_request *request)
+{
+    return request->access != NULL ? &request->caller : NULL;
+}
+
+bool api_request_permits(struct api_request *request, enum api_right right, const char *name)
+{
+    return request->access == NULL ||
+           request->access->permits(request->access->context, request, right, name);
+}
+
+bool api_request_permits_name(struct api_request *request, const char *name)
+{
+    return api_request_permits(request, request->match.route->right, name);
+}
+
 struct visit {
     bool (*parameter)(void *context, const char *name, const char *value);
     void *context;

@@ -12,6 +12,7 @@
 #ifndef API_HTTP_REQUEST_H
 #define API_HTTP_REQUEST_H
 
+#include "api/http/access.h"
 #include "api/http/header.h"
 #include "api/http/outcome.h"
 #include "api/http/route.h"
@@ -38,6 +39,19 @@ const char *api_request_subject(const struct api_request *request);
 
 /* The body, not terminated; never NULL. */
 const char *api_request_body(const struct api_request *request, size_t *ret_len);
+
+/* The id of the key that the request was sent with; "" where there is none. */
+const char *api_request_caller(const struct api_request *request);
+
+/* What the program knows of the caller; NULL: every caller may do everything (api/http/access.h).
+ */
+struct api_caller *api_request_known(struct api_request *request);
+
+/* Whether the caller has @right on @name, a resource or the beginning of some. False: answered. */
+bool api_request_permits(struct api_request *request, enum api_right right, const char *name);
+
+/* The same for the right that the route needs. */
+bool api_request_permits_name(struct api_request *request, const char *name);
 
 /* Calls @visit with each query parameter until @visit returns false. The parameter is not decoded,
  * but "+" has become a space. @value is NULL where it has no "=". */

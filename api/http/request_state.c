@@ -20,6 +20,8 @@ uint64_t api_request_now_us(void)
 
 void api_request_free(struct api_request *request)
 {
+    if (request->caller.done != NULL)
+        request->caller.done(&request->caller);
     if (request->response != NULL)
         MHD_destroy_response(request->response);
     free(request->body);

@@ -3,6 +3,7 @@
 #ifndef API_HTTP_REQUEST_STATE_H
 #define API_HTTP_REQUEST_STATE_H
 
+#include "api/http/access.h"
 #include "api/http/door.h"
 #include "api/http/framing.h"
 #include "api/http/observer.h"
@@ -45,6 +46,8 @@ struct api_request {
     const char *subject;               /* of the client's certificate; stands behind the path */
     struct api_headers headers;
     struct api_match match;
+    const struct api_access *access; /* NULL: everybody may call everything */
+    struct api_caller caller;
     char *body; /* NULL until its first byte comes */
     size_t body_len;
     size_t body_size;

@@ -41,11 +41,22 @@ enum api_takes {
     API_TAKES_QUERY,
 };
 
+/* What the caller of a route must be allowed to do, where the program knows its callers
+ * (api/http/access.h). Each holds those before it. */
+enum api_right {
+    API_RIGHT_NONE, /* everybody may call it, and without a key */
+    API_RIGHT_READ,
+    API_RIGHT_LOCK,
+    API_RIGHT_ADMIN,
+    API_RIGHTS, /* how many there are */
+};
+
 struct api_route {
     enum api_method method; /* not API_HEAD, not API_METHOD_OTHER */
     const char *pattern;
     api_handler *handler;
     enum api_takes takes;
+    enum api_right right;
     const char *call; /* its name in metrics and logs: "acquire"; no two routes have the same */
 };
 

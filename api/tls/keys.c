@@ -1,6 +1,6 @@
 #include "api/tls/keys.h"
 
-#include "api/tls/keyring.h"
+#include "api/tls/files.h"
 
 #include <errno.h>
 #include <gnutls/crypto.h>
@@ -14,7 +14,7 @@
 struct api_tls {
     struct api_tls_config config; /* its strings are owned */
     pthread_mutex_t lock;
-    struct api_keyring *latest;
+    struct api_tls_files *latest;
 };
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -102,7 +102,7 @@ static const char *key_fault(int error)
     }
 }
 
-static int load_pair(struct api_keyring *keyring, const struct api_tls_config *config,
+static int load_pair(struct api_tls_files *files, const struct api_tls_config *config,
                      char ret_why[static API_TLS_WHY_MAX])
 {
     gnutls_datum_t cert = {.data = NULL}, key = {.data = NULL};
@@ -112,7 +112,7 @@ static int load_pair(struct api_keyring *keyring, const struct api_tls_config *c
     if (result == 0)
         result = read_pem("the key", config->key, &key, ret_why);
     if (result == 0) {
-        const int error = gnutls_certificate_set_x509_key_mem2(keyring->credentials, &cert, &key,
+        const int error = gnutls_certificate_set_x509_key_mem2(files->credentials, &cert, &key,
                                                                GNUTLS_X509_FMT_PEM, NULL, 0);
         if (error < 0)
             result = tell(ret_why, "the key", config->key, key_fault(error));
@@ -122,7 +122,7 @@ static int load_pair(struct api_keyring *keyring, const struct api_tls_config *c
     return result;
 }
 
-static int load_client_ca(struct api_keyring *keyring, const struct api_tls_config *config,
+static int load_client_ca(struct api_tls_files *files, const struct api_tls_config *config,
                           char ret_why[static API_TLS_WHY_MAX])
 {
     gnutls_datum_t data = {.data = NULL};
@@ -130,12 +130,12 @@ static int load_client_ca(struct api_keyring *keyring, const struct api_tls_conf
         return 0;
     int result = read_pem("the authority of clients", config->client_ca, &data, ret_why);
     if (result == 0 &&
-        gnutls_certificate_set_x509_trust_mem(keyring->credentials, &data, GNUTLS_X509_FMT_PEM) < 1)
+        gnutls_certificate_set_x509_trust_mem(files->credentials, &data, GNUTLS_X509_FMT_PEM) < 1)
         result = tell(ret_why, "the authority of clients", config->client_ca,
                       "it has no certificate in PEM");
     wipe(&data);
-    keyring->asks = true;
-    keyring->optional = config->client_optional;
+    files->asks = true;
+    files->optional = config->client_optional;
     return result;
 }
 
@@ -155,18 +155,18 @@ static const char *find_weakness(gnutls_priority_t priorities)
     return NULL;
 }
 
-static int load_priorities(struct api_keyring *keyring, const char *text,
+static int load_priorities(struct api_tls_files *files, const char *text,
                            char ret_why[static API_TLS_WHY_MAX])
 {
     const char *at = NULL;
-    if (gnutls_priority_init(&keyring->priorities, text, &at) < 0) {
-        keyring->priorities = NULL;
+    if (gnutls_priority_init(&files->priorities, text, &at) < 0) {
+        files->priorities = NULL;
         (void)snprintf(ret_why, API_TLS_WHY_MAX,
                        "the priorities are none that GnuTLS knows, from '%.40s' on",
                        at != NULL ? at : text);
         return FENCE_EINVAL;
     }
-    const char *weakness = find_weakness(keyring->priorities);
+    const char *weakness = find_weakness(files->priorities);
     if (weakness == NULL)
         return 0;
     (void)snprintf(ret_why, API_TLS_WHY_MAX,
@@ -175,57 +175,57 @@ static int load_priorities(struct api_keyring *keyring, const char *text,
     return FENCE_EINVAL;
 }
 
-static void keyring_free(struct api_keyring *keyring)
+static void files_free(struct api_tls_files *files)
 {
-    if (keyring == NULL)
+    if (files == NULL)
         return;
-    if (keyring->credentials != NULL)
-        gnutls_certificate_free_credentials(keyring->credentials);
-    if (keyring->priorities != NULL)
-        gnutls_priority_deinit(keyring->priorities);
-    free(keyring);
+    if (files->credentials != NULL)
+        gnutls_certificate_free_credentials(files->credentials);
+    if (files->priorities != NULL)
+        gnutls_priority_deinit(files->priorities);
+    free(files);
 }
 
-static int keyring_new(const struct api_tls_config *config, struct api_keyring **ret_keyring,
-                       char ret_why[static API_TLS_WHY_MAX])
+static int files_new(const struct api_tls_config *config, struct api_tls_files **ret_files,
+                     char ret_why[static API_TLS_WHY_MAX])
 {
     int result = FENCE_ENOMEM;
-    struct api_keyring *keyring = calloc(1, sizeof(*keyring));
-    if (keyring == NULL || gnutls_certificate_allocate_credentials(&keyring->credentials) < 0)
+    struct api_tls_files *files = calloc(1, sizeof(*files));
+    if (files == NULL || gnutls_certificate_allocate_credentials(&files->credentials) < 0)
         goto out;
-    keyring->users = 1;
-    result = load_priorities(keyring, config->priorities, ret_why);
+    files->users = 1;
+    result = load_priorities(files, config->priorities, ret_why);
     if (result == 0)
-        result = load_pair(keyring, config, ret_why);
+        result = load_pair(files, config, ret_why);
     if (result == 0)
-        result = load_client_ca(keyring, config, ret_why);
+        result = load_client_ca(files, config, ret_why);
     if (result != 0)
         goto out;
-    *ret_keyring = keyring;
-    keyring = NULL;
+    *ret_files = files;
+    files = NULL;
 out:
-    keyring_free(keyring);
+    files_free(files);
     return result;
 }
 
 /* ---- users ----------------------------------------------------------------------------------- */
 
-struct api_keyring *api_keyring_take(struct api_tls *tls)
+struct api_tls_files *api_tls_files_take(struct api_tls *tls)
 {
     (void)pthread_mutex_lock(&tls->lock);
-    struct api_keyring *keyring = tls->latest;
-    keyring->users++;
+    struct api_tls_files *files = tls->latest;
+    files->users++;
     (void)pthread_mutex_unlock(&tls->lock);
-    return keyring;
+    return files;
 }
 
-void api_keyring_give_back(struct api_tls *tls, struct api_keyring *keyring)
+void api_tls_files_give_back(struct api_tls *tls, struct api_tls_files *files)
 {
     (void)pthread_mutex_lock(&tls->lock);
-    const bool unused = --keyring->users == 0;
+    const bool unused = --files->users == 0;
     (void)pthread_mutex_unlock(&tls->lock);
     if (unused)
-        keyring_free(keyring);
+        files_free(files);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
@@ -259,7 +259,7 @@ int api_tls_new(const struct api_tls_config *config, struct api_tls **ret_tls,
     (void)pthread_mutex_init(&tls->lock, NULL);
     if (!copy_config(config, &tls->config))
         goto out;
-    result = keyring_new(&tls->config, &tls->latest, ret_why);
+    result = files_new(&tls->config, &tls->latest, ret_why);
     if (result != 0)
         goto out;
     *ret_tls = tls;
@@ -271,16 +271,16 @@ out:
 
 int api_tls_reload(struct api_tls *tls, char ret_why[static API_TLS_WHY_MAX])
 {
-    struct api_keyring *fresh = NULL;
+    struct api_tls_files *fresh = NULL;
     ret_why[0] = '\0';
-    const int result = keyring_new(&tls->config, &fresh, ret_why);
+    const int result = files_new(&tls->config, &fresh, ret_why);
     if (result != 0)
         return result;
     (void)pthread_mutex_lock(&tls->lock);
-    struct api_keyring *old = tls->latest;
+    struct api_tls_files *old = tls->latest;
     tls->latest = fresh;
     (void)pthread_mutex_unlock(&tls->lock);
-    api_keyring_give_back(tls, old);
+    api_tls_files_give_back(tls, old);
     return 0;
 }
 
@@ -289,7 +289,7 @@ void api_tls_free(struct api_tls *tls)
     if (tls == NULL)
         return;
     if (tls->latest != NULL)
-        api_keyring_give_back(tls, tls->latest);
+        api_tls_files_give_back(tls, tls->latest);
     (void)pthread_mutex_destroy(&tls->lock);
     free((char *)tls->config.cert);
     free((char *)tls->config.key);

@@ -1,6 +1,6 @@
 #include "api/tls/session.h"
 
-#include "api/tls/keyring.h"
+#include "api/tls/files.h"
 
 #include <errno.h>
 #include <gnutls/x509.h>
@@ -18,7 +18,7 @@ enum {
 
 struct api_tls_session {
     struct api_tls *tls;
-    struct api_keyring *keyring;
+    struct api_tls_files *files;
     gnutls_session_t session;
     int fd;
     enum api_tls_state state;
@@ -115,7 +115,7 @@ static int verify_client(gnutls_session_t raw)
     };
     unsigned count = 0, status = 0;
     (void)gnutls_certificate_get_peers(raw, &count);
-    if (count == 0 && session->keyring->optional)
+    if (count == 0 && session->files->optional)
         return 0;
     if (count == 0) {
         note_why(session, "a client showed no certificate");
@@ -129,7 +129,7 @@ static int verify_client(gnutls_session_t raw)
 }
 
 /* A name that is no plain text is none. */
-static void read_subject(struct api_tls_session *session)
+static void note_subject(struct api_tls_session *session)
 {
     char name[API_TLS_SUBJECT_MAX];
     size_t size = sizeof(name);
@@ -186,25 +186,25 @@ static ssize_t run_handshake(struct api_tls_session *session)
         return fail_with(session, error);
     }
     session->state = API_TLS_STANDS;
-    read_subject(session);
+    note_subject(session);
     return 1;
 }
 
 static int set_up_session(struct api_tls_session *session)
 {
-    const struct api_keyring *keyring = session->keyring;
+    const struct api_tls_files *files = session->files;
     gnutls_certificate_request_t request = GNUTLS_CERT_IGNORE;
-    if (keyring->asks)
-        request = keyring->optional ? GNUTLS_CERT_REQUEST : GNUTLS_CERT_REQUIRE;
+    if (files->asks)
+        request = files->optional ? GNUTLS_CERT_REQUEST : GNUTLS_CERT_REQUIRE;
     if (gnutls_init(&session->session,
                     GNUTLS_SERVER | GNUTLS_NONBLOCK | GNUTLS_NO_SIGNAL | GNUTLS_NO_TICKETS) < 0)
         return FENCE_ENOMEM;
-    if (gnutls_priority_set(session->session, keyring->priorities) < 0 ||
-        gnutls_credentials_set(session->session, GNUTLS_CRD_CERTIFICATE, keyring->credentials) < 0)
+    if (gnutls_priority_set(session->session, files->priorities) < 0 ||
+        gnutls_credentials_set(session->session, GNUTLS_CRD_CERTIFICATE, files->credentials) < 0)
         return FENCE_ENOMEM;
     gnutls_session_set_ptr(session->session, session);
     gnutls_certificate_server_set_request(session->session, request);
-    if (keyring->asks)
+    if (files->asks)
         gnutls_session_set_verify_function(session->session, verify_client);
     gnutls_transport_set_ptr(session->session, session);
     gnutls_transport_set_pull_function(session->session, pull);
@@ -220,7 +220,7 @@ int api_tls_session_new(struct api_tls *tls, int fd, struct api_tls_session **re
         return FENCE_ENOMEM;
     session->tls = tls;
     session->fd = fd;
-    session->keyring = api_keyring_take(tls);
+    session->files = api_tls_files_take(tls);
     const int result = set_up_session(session);
     if (result != 0) {
         api_tls_session_free(session);
@@ -236,7 +236,7 @@ void api_tls_session_free(struct api_tls_session *session)
         return;
     if (session->session != NULL)
         gnutls_deinit(session->session);
-    api_keyring_give_back(session->tls, session->keyring);
+    api_tls_files_give_back(session->tls, session->files);
     free(session);
 }
 

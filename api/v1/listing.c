@@ -1,12 +1,11 @@
 #include "api/v1/listing.h"
 
+#include "api/auth/auth.h"
 #include "api/http/input.h"
 #include "api/http/problem_answer.h"
 #include "api/v1/parts.h"
-#include "fence/protocol/name.h"
+#include "fence/protocol/owner.h"
 
-#include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +13,7 @@ enum {
     /* The most bytes of a lock, and so of a counter, as JSON, with the names of its members and two
      * numbers. A control character in an owner becomes six bytes; only another program could have
      * written one. */
-    LOCK_BODY_MAX = FENCE_RESOURCE_MAX + 6 * FENCE_OWNER_MAX + 128,
+    LOCK_BODY_MAX = FENCE_RESOURCE_MAX + 6 * FENCE_OWNER_MAX + FENCE_KEY_ID_MAX + 128,
     PAGE_BODY_MAX = 64 + 2 * API_CURSOR_MAX, /* all but the locks */
 };
 
@@ -36,18 +35,6 @@ static const struct {
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-/* Whether some resource begins with it. If any does, one goes on with an "x". */
-static bool prefix_valid(const char *prefix)
-{
-    char name[FENCE_RESOURCE_MAX + 2];
-    size_t len = strlen(prefix);
-    assert(len <= FENCE_RESOURCE_MAX);
-    if (len == FENCE_RESOURCE_MAX)
-        return fence_resource_valid(prefix, len);
-    (void)snprintf(name, sizeof(name), "%sx", prefix);
-    return fence_resource_valid(name, len + 1);
-}
-
 static void list(struct api_request *request, const struct api_backend *backend,
                  enum fence_listing_kind kind)
 {
@@ -61,13 +48,15 @@ static void list(struct api_request *request, const struct api_backend *backend,
     };
     if (api_input_query(request, params, sizeof(params) / sizeof(params[0])) != 0)
         return;
-    if (!prefix_valid(prefix)) {
+    if (!api_key_prefix_valid(prefix)) {
         api_problem_answer_detail(request, API_PROBLEM_INVALID,
                                   "No %s begins with this prefix: it may have A-Z a-z 0-9 . _ ~ "
                                   ": @ / - and no empty, \".\" or \"..\" segment.",
                                   kinds[kind].what);
         return;
     }
+    if (api_auth_require(request, API_RIGHT_READ, prefix) != 0)
+        return;
     const struct fence_listing_call call = {
         .kind = kind,
         .client = api_request_client(request),
@@ -91,23 +80,28 @@ static void list_counters(struct api_request *request, void *context)
 struct api_routes api_listing_routes(struct api_backend *backend)
 {
     static const struct api_route routes[] = {
-        {API_GET, "/v1/locks", list_locks, API_TAKES_QUERY, "list"},
-        {API_GET, "/v1/counters", list_counters, API_TAKES_QUERY, "list_counters"},
+        {API_GET, "/v1/locks", list_locks, API_TAKES_QUERY, API_RIGHT_READ, "list"},
+        {API_GET, "/v1/counters", list_counters, API_TAKES_QUERY, API_RIGHT_READ, "list_counters"},
     };
     return (struct api_routes){routes, sizeof(routes) / sizeof(routes[0]), backend};
 }
 
 /* ---- answering ------------------------------------------------------------------------------- */
 
-static void write_lock(struct api_writer *writer, const struct fence_listed *lock)
+static void write_lock(struct api_writer *writer, struct api_request *request,
+                       const struct fence_listed *lock)
 {
+    char label[FENCE_OWNER_MAX + 1];
+    const char *key_id = fence_owner_split(lock->owner, label);
     api_write_object(writer, NULL);
     api_write_string(writer, "resource", lock->resource);
     if (lock->token > 0)
         api_write_integer(writer, "token", lock->token);
     else
         api_write_null(writer, "token");
-    api_write_string(writer, "owner", lock->owner);
+    api_write_string(writer, "owner", label);
+    if (key_id[0] != '\0' && api_auth_sees_key(request, key_id))
+        api_write_string(writer, "key", key_id);
     api_write_integer(writer, "remaining_ms", (int64_t)lock->remaining_ms);
     api_write_end(writer);
 }
@@ -123,14 +117,15 @@ static void write_counter(struct api_writer *writer, const struct fence_listed *
     api_write_end(writer);
 }
 
-static void write_listed(struct api_writer *writer, const struct fence_listing_answer *listing)
+static void write_listed(struct api_writer *writer, struct api_request *request,
+                         const struct fence_listing_answer *listing)
 {
     api_write_array(writer, kinds[listing->kind].member);
     for (size_t i = 0; i < listing->count; i++) {
         if (listing->kind == FENCE_LISTING_COUNTERS)
             write_counter(writer, &listing->locks[i]);
         else
-            write_lock(writer, &listing->locks[i]);
+            write_lock(writer, request, &listing->locks[i]);
     }
     api_write_end(writer);
 }
@@ -146,7 +141,7 @@ static void answer_page(struct api_request *request, const struct fence_listing_
     struct api_writer writer;
     api_writer_init(&writer, body, size);
     api_write_object(&writer, NULL);
-    write_listed(&writer, listing);
+    write_listed(&writer, request, listing);
     api_write_string(&writer, "next_cursor", listing->next_cursor);
     api_write_end(&writer);
     const struct api_answer answer = {.status = 200, .body = body, .len = writer.len};

@@ -1,8 +1,10 @@
 #include "api/v1/locks.h"
 
+#include "api/auth/auth.h"
 #include "api/http/input.h"
 #include "api/http/problem_answer.h"
 #include "fence/protocol/name.h"
+#include "fence/protocol/owner.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -32,7 +34,7 @@ static struct api_json_member ttl_member(const struct api_backend *backend, int6
 struct acquire_params {
     int64_t ttl_ms;
     int64_t wait_ms;
-    char owner[FENCE_OWNER_MAX + 1];
+    char owner[FENCE_LABEL_MAX + 1];
     char lock_id[FENCE_LOCK_ID_MAX + 1]; /* "": the client leaves it to us */
 };
 
@@ -49,7 +51,7 @@ static int read_acquire_params(struct api_request *request, const struct api_bac
          .type = API_JSON_INTEGER,
          .max = FENCE_WAIT_MAX_MS,
          .integer = &params.wait_ms},
-        {.name = "owner", .type = API_JSON_STRING, .max = FENCE_OWNER_MAX, .string = params.owner},
+        {.name = "owner", .type = API_JSON_STRING, .max = FENCE_LABEL_MAX, .string = params.owner},
         {.name = "lock_id",
          .type = API_JSON_STRING,
          .min = FENCE_LOCK_ID_MIN,
@@ -65,7 +67,7 @@ static int read_acquire_params(struct api_request *request, const struct api_bac
         return result;
 
     const char *refused = NULL;
-    if (!fence_owner_valid(params.owner, strlen(params.owner)))
+    if (!fence_label_valid(params.owner, strlen(params.owner)))
         refused = "owner must not have control characters.";
     else if (params.lock_id[0] != '\0' &&
              !fence_lock_id_valid(params.lock_id, strlen(params.lock_id)))
@@ -83,6 +85,10 @@ static void call_acquire(struct api_request *request, const struct api_backend *
                          const struct fence_group *group)
 {
     char fresh_id[FENCE_LOCK_ID_LEN + 1];
+    char owner[FENCE_OWNER_MAX + 1];
+    if (api_auth_reserve(request, group != NULL ? group->count : 1) != 0)
+        return;
+    fence_owner_join(params->owner, api_request_caller(request), owner);
     bool own_id = params->lock_id[0] != '\0';
     if (!own_id)
         backend->new_lock_id(backend->context, fresh_id);
@@ -91,7 +97,7 @@ static void call_acquire(struct api_request *request, const struct api_backend *
         .client = api_request_client(request),
         .resource = resource,
         .lock_id = own_id ? params->lock_id : fresh_id,
-        .owner = params->owner,
+        .owner = owner,
         .group = group,
         .idempotent = own_id,
         .ttl_ms = (uint32_t)params->ttl_ms,
@@ -140,6 +146,15 @@ static int take_resource(struct api_json_strings *strings, const char *text, siz
     return 0;
 }
 
+/* FENCE_EINVAL: answered. */
+static int require_each(struct api_request *request, const struct fence_group *group)
+{
+    int result = 0;
+    for (unsigned k = 0; k < group->count && result == 0; k++)
+        result = api_auth_require(request, API_RIGHT_LOCK, group->locks[k].resource);
+    return result;
+}
+
 static void acquire_several(struct api_request *request, void *context)
 {
     const struct api_backend *backend = context;
@@ -155,7 +170,8 @@ static void acquire_several(struct api_request *request, void *context)
         .max = FENCE_GROUP_MAX,
         .strings = &reader.strings,
     };
-    if (read_acquire_params(request, backend, &resources, &params) == 0)
+    if (read_acquire_params(request, backend, &resources, &params) == 0 &&
+        require_each(request, &reader.group) == 0)
         call_acquire(request, backend, &params, reader.group.locks[0].resource, &reader.group);
 }
 
@@ -219,11 +235,13 @@ static void inspect_lock(struct api_request *request, void *context)
 struct api_routes api_locks_routes(struct api_backend *backend)
 {
     static const struct api_route routes[] = {
-        {API_POST, "/v1/locks/{resource...}", acquire, API_TAKES_BODY, "acquire"},
-        {API_POST, "/v1/locks", acquire_several, API_TAKES_BODY, "acquire_several"},
-        {API_PATCH, "/v1/locks/{resource...}", extend, API_TAKES_BODY, "extend"},
-        {API_DELETE, "/v1/locks/{resource...}", release, API_TAKES_NOTHING, "release"},
-        {API_GET, "/v1/locks/{resource...}", inspect_lock, API_TAKES_NOTHING, "inspect"},
+        {API_POST, "/v1/locks/{resource...}", acquire, API_TAKES_BODY, API_RIGHT_LOCK, "acquire"},
+        {API_POST, "/v1/locks", acquire_several, API_TAKES_BODY, API_RIGHT_LOCK, "acquire_several"},
+        {API_PATCH, "/v1/locks/{resource...}", extend, API_TAKES_BODY, API_RIGHT_LOCK, "extend"},
+        {API_DELETE, "/v1/locks/{resource...}", release, API_TAKES_NOTHING, API_RIGHT_LOCK,
+         "release"},
+        {API_GET, "/v1/locks/{resource...}", inspect_lock, API_TAKES_NOTHING, API_RIGHT_READ,
+         "inspect"},
     };
     return (struct api_routes){routes, sizeof(routes) / sizeof(routes[0]), backend};
 }

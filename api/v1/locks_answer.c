@@ -1,8 +1,10 @@
+#include "api/auth/auth.h"
 #include "api/http/problem_answer.h"
 #include "api/v1/locks.h"
 #include "api/v1/parts.h"
 #include "fence/protocol/error.h"
 #include "fence/protocol/name.h"
+#include "fence/protocol/owner.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -28,6 +30,16 @@ static void answer_json(struct api_request *request, enum api_outcome outcome,
     if (field != NULL)
         answer.fields[0] = *field;
     api_request_answer(request, &answer);
+}
+
+/* Who holds a lock: its label, and its key for those who may see it. */
+static void write_owner(struct api_writer *writer, struct api_request *request, const char *owner)
+{
+    char label[FENCE_OWNER_MAX + 1];
+    const char *key_id = fence_owner_split(owner, label);
+    api_write_string(writer, "owner", label);
+    if (key_id[0] != '\0' && api_auth_sees_key(request, key_id))
+        api_write_string(writer, "key", key_id);
 }
 
 /* How the masters agreed, in a grant and in an extension. */
@@ -91,7 +103,8 @@ static void answer_group(struct api_request *request, const struct fence_answer 
     answer_json(request, outcome_of_grant(answer), &writer, NULL);
 }
 
-static void write_inspection(struct api_writer *writer, const struct fence_answer *answer)
+static void write_inspection(struct api_writer *writer, struct api_request *request,
+                             const struct fence_answer *answer)
 {
     api_write_bool(writer, "held", answer->held);
     if (!answer->held)
@@ -100,7 +113,7 @@ static void write_inspection(struct api_writer *writer, const struct fence_answe
         api_write_integer(writer, "token", answer->token);
     else
         api_write_null(writer, "token");
-    api_write_string(writer, "owner", answer->owner);
+    write_owner(writer, request, answer->owner);
     api_write_integer(writer, "remaining_ms", (int64_t)answer->remaining_ms);
     api_write_integer(writer, "waiters", answer->waiters);
 }
@@ -131,7 +144,7 @@ static void answer_success(struct api_request *request, const struct fence_answe
         outcome = answer->released ? API_OUTCOME_RELEASED : API_OUTCOME_NOT_HELD;
         break;
     case FENCE_CALL_INSPECT:
-        write_inspection(&writer, answer);
+        write_inspection(&writer, request, answer);
         break;
     case FENCE_CALL_COUNT: /* api/v1/counters.h */
         break;
@@ -222,7 +235,7 @@ static void answer_failure(struct api_request *request, const struct fence_answe
     case FENCE_EHELD:
     case FENCE_EWAITTIMEOUT:
         api_write_integer(&writer, "retry_after_ms", (int64_t)answer->remaining_ms);
-        api_write_string(&writer, "owner", answer->owner);
+        write_owner(&writer, request, answer->owner);
         retry_after_s = seconds_rounded_up(answer->remaining_ms);
         break;
     case FENCE_ENOQUORUM:
@@ -234,11 +247,28 @@ static void answer_failure(struct api_request *request, const struct fence_answe
     api_problem_end(&writer, request, problem, retry_after_s);
 }
 
+/* What the answer changes for the cap of the key, before the request is gone. */
+static void note_use(struct api_request *request, const struct fence_answer *answer, bool left)
+{
+    const bool grants = answer->kind == FENCE_CALL_ACQUIRE && answer->error == 0 && !left;
+    const struct fence_group *group = answer->group;
+    for (unsigned k = 0; grants && group && k < group->count; k++)
+        api_auth_granted(request, answer->lock_id, group->locks[k].resource, answer->ttl_ms);
+    if (grants && !group)
+        api_auth_granted(request, answer->lock_id, answer->resource, answer->ttl_ms);
+    if (answer->kind == FENCE_CALL_EXTEND && answer->error == 0)
+        api_auth_extended(request, answer->lock_id, answer->resource, answer->ttl_ms);
+    if ((answer->kind == FENCE_CALL_EXTEND && answer->error == FENCE_ELOCKLOST) ||
+        (answer->kind == FENCE_CALL_RELEASE && answer->error == 0))
+        api_auth_ended(request, answer->lock_id, answer->resource);
+}
+
 bool api_locks_answer(const struct fence_answer *answer)
 {
     struct api_request *request = api_request_of_client(answer->client);
     assert(answer->kind != FENCE_CALL_COUNT);
     bool left = api_request_client_left(request);
+    note_use(request, answer, left);
     if (left && answer->error == 0 && answer->kind == FENCE_CALL_ACQUIRE)
         api_problem_answer(request, API_PROBLEM_LEFT); /* its grant is taken back */
     else if (answer->error == 0 && answer->group)

@@ -1,5 +1,6 @@
 #include "api/v1/service.h"
 
+#include "api/auth/auth.h"
 #include "api/http/problem_answer.h"
 #include "api/json/writer.h"
 #include "api/v1/ready.h"
@@ -235,12 +236,17 @@ static void answer_misordered(struct api_request *request, const struct api_back
                               order);
 }
 
+/* The reason names masters. It is not for those who show no key. */
 static void show_ready(struct api_request *request, void *context)
 {
     const struct api_backend *backend = context;
     const struct fence_fleet *fleet = backend->fleet(backend->context);
     if (api_is_ready(backend))
         answer_status(request, "ready");
+    else if (!api_auth_is_known(request))
+        api_problem_answer_detail(request, API_PROBLEM_NOT_READY,
+                                  "The service cannot grant locks. Ask again with a key, or GET "
+                                  "/v1/fleet with one, for the reason.");
     else if (fence_fleet_ready(fleet))
         answer_full(request, backend);
     else if (fence_fleet_initialising(fleet))
@@ -260,9 +266,9 @@ static void show_ready(struct api_request *request, void *context)
 struct api_routes api_service_routes(struct api_backend *backend)
 {
     static const struct api_route routes[] = {
-        {API_GET, "/v1/fleet", show_fleet, API_TAKES_NOTHING, "fleet"},
-        {API_GET, "/livez", show_live, API_TAKES_NOTHING, "live"},
-        {API_GET, "/readyz", show_ready, API_TAKES_NOTHING, "ready"},
+        {API_GET, "/v1/fleet", show_fleet, API_TAKES_NOTHING, API_RIGHT_READ, "fleet"},
+        {API_GET, "/livez", show_live, API_TAKES_NOTHING, API_RIGHT_NONE, "live"},
+        {API_GET, "/readyz", show_ready, API_TAKES_NOTHING, API_RIGHT_NONE, "ready"},
     };
     return (struct api_routes){routes, sizeof(routes) / sizeof(routes[0]), backend};
 }

@@ -16,6 +16,7 @@
 #include "fence/core/tag.h"
 #include "fence/core/waiting.h"
 #include "fence/protocol/name.h"
+#include "fence/protocol/owner.h"
 
 #include <assert.h>
 #include <string.h>

@@ -13,7 +13,10 @@ enum {
     FENCE_LOCK_ID_MIN = 22,   /* base64url characters a client must bring: 128 bits */
     FENCE_LOCK_ID_MAX = 64,
     FENCE_LOCK_ID_LEN = 27, /* of the ids that the server makes: 20 random bytes */
-    FENCE_OWNER_MAX = 128,  /* bytes of UTF-8 in the label shown to others */
+    FENCE_LABEL_MAX = 128,  /* bytes of UTF-8 in the label shown to others */
+    FENCE_KEY_ID_MIN = 4,   /* characters of the id of a key that a client shows */
+    FENCE_KEY_ID_MAX = 16,
+    FENCE_OWNER_MAX = FENCE_LABEL_MAX + 1 + FENCE_KEY_ID_MAX, /* fence/protocol/owner.h */
     FENCE_ID_HEX_LEN = 40,  /* the id of a server's process, or of a fleet */
     FENCE_LINEAGE_MAX = 63, /* bytes of a lineage */
     FENCE_HOST_MAX = 45,    /* bytes of an IP address as text */

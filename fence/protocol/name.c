@@ -79,13 +79,13 @@ static size_t utf8_sequence(const unsigned char *bytes, size_t len, uint32_t *re
     return need;
 }
 
-bool fence_owner_valid(const char *owner, size_t len)
+bool fence_label_valid(const char *label, size_t len)
 {
-    if (len > FENCE_OWNER_MAX)
+    if (len > FENCE_LABEL_MAX)
         return false;
     for (size_t i = 0; i < len;) {
         uint32_t rune = 0;
-        size_t used = utf8_sequence((const unsigned char *)owner + i, len - i, &rune);
+        size_t used = utf8_sequence((const unsigned char *)label + i, len - i, &rune);
         if (used == 0 || rune < 0x20 || (rune >= 0x7f && rune < 0xa0))
             return false;
         i += used;

@@ -1,4 +1,4 @@
-/* What clients may call things: resources, lock ids, owners. */
+/* What clients may call things: resources, lock ids, labels of owners. */
 #ifndef FENCE_PROTOCOL_NAME_H
 #define FENCE_PROTOCOL_NAME_H
 
@@ -16,10 +16,10 @@ bool fence_resource_valid(const char *name, size_t len);
 /* True if @id is FENCE_LOCK_ID_MIN to FENCE_LOCK_ID_MAX characters of base64url. */
 bool fence_lock_id_valid(const char *id, size_t len);
 
-/* True if @owner is at most FENCE_OWNER_MAX bytes of well-formed UTF-8 without control characters
+/* True if @label is at most FENCE_LABEL_MAX bytes of well-formed UTF-8 without control characters
  * (C0, DEL, C1). Well-formed is as in RFC 3629: no overlong forms, no surrogates. Empty is valid:
  * no label. */
-bool fence_owner_valid(const char *owner, size_t len);
+bool fence_label_valid(const char *label, size_t len);
 
 /* Keys on a master, for people: problems name them. The first stands before a resource and makes
  * the key of its lock. The second is the hash with all counters, whose fields are the slots. */

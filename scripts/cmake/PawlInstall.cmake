@@ -17,19 +17,23 @@ install(TARGETS pawld DESTINATION ${CMAKE_INSTALL_SBINDIR} COMPONENT server)
 install(TARGETS pawl-ledger DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT server)
 install(TARGETS pawl DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT cli)
 
-# Of pawld, what follows from its table of settings: its page, and a file with all of them.
+# What follows from the options of the services: their pages, and a file with all settings of pawld.
 set(pawld_page ${generated}/pawld.8)
+set(ledger_page ${generated}/pawl-ledger.1)
 set(pawld_conf ${generated}/pawld.conf)
-add_custom_command(OUTPUT ${pawld_page} ${pawld_conf}
+add_custom_command(OUTPUT ${pawld_page} ${ledger_page} ${pawld_conf}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${generated}
     COMMAND awk -v bin=$<TARGET_FILE_DIR:pawld> -f ${package_files}/man/options.awk
         ${package_files}/man/pawld.8.in > ${pawld_page}
+    COMMAND awk -v bin=$<TARGET_FILE_DIR:pawld> -f ${package_files}/man/options.awk
+        ${package_files}/man/pawl-ledger.1.in > ${ledger_page}
     COMMAND $<TARGET_FILE:pawld> --sample > ${pawld_conf}
-    DEPENDS pawld ${package_files}/man/options.awk ${package_files}/man/pawld.8.in
+    DEPENDS pawld pawl-ledger ${package_files}/man/options.awk ${package_files}/man/pawld.8.in
+        ${package_files}/man/pawl-ledger.1.in
     VERBATIM)
-add_custom_target(pawld_files ALL DEPENDS ${pawld_page} ${pawld_conf})
+add_custom_target(service_files ALL DEPENDS ${pawld_page} ${ledger_page} ${pawld_conf})
 install(FILES ${pawld_page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man8 COMPONENT server)
-install(FILES ${package_files}/man/pawl-ledger.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT server)
+install(FILES ${ledger_page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT server)
 install(FILES ${package_files}/man/pawl.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT cli)
 
 set(completions ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)

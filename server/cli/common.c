@@ -2,12 +2,14 @@
 
 #include "server/system/options.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -16,6 +18,7 @@ enum {
     OPTION_CA_FILE,
     OPTION_CERT,
     OPTION_CERT_KEY,
+    OPTION_KEY_FILE,
     DURATION_DIGITS_MAX = 12,
     SERVER_MAX = 256,    /* bytes of a URL */
     SENTENCE_MAX = 1024, /* bytes; longer ones are cut */
@@ -87,9 +90,30 @@ static const struct argp_option globals_described[] = {
      "For https://: the certificate that is shown to a pawld, PEM (PAWL_CERT, or none)", -1},
     {"cert-key", OPTION_CERT_KEY, "FILE", 0,
      "The key of --cert, PEM (PAWL_CERT_KEY, or the file of --cert)", -1},
+    {"key-file", OPTION_KEY_FILE, "FILE", 0,
+     "The first line of FILE is the key that pawld asks for (PAWL_KEY, or none)", -1},
     {"json", OPTION_JSON, NULL, 0, "JSON for machines, and no tables", -1},
     {NULL, 0, NULL, 0, NULL, 0},
 };
+
+/* A key that others of this machine can read is theirs, too. */
+static error_t read_key_file(struct cli_globals *globals, const char *path)
+{
+    struct stat stat;
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return server_options_error("--key-file %s: %s", path, strerror(errno));
+    const bool known = fstat(fileno(file), &stat) == 0;
+    const bool read = fgets(globals->key, sizeof(globals->key), file) != NULL;
+    (void)fclose(file);
+    if (known && S_ISREG(stat.st_mode) && (stat.st_mode & (S_IROTH | S_IWOTH)))
+        return server_options_error("--key-file %s: every user can read it; chmod o-rwx it", path);
+    const size_t len = read ? strcspn(globals->key, "\r\n") : 0;
+    if (len == 0 || len == PAWL_KEY_MAX)
+        return server_options_error("--key-file %s: its first line must be a key, pawl_...", path);
+    globals->key[len] = '\0';
+    return 0;
+}
 
 /* NOLINTNEXTLINE(readability-non-const-parameter): argp's type */
 static error_t parse_globals(int key, char *text, struct argp_state *state)
@@ -110,6 +134,8 @@ static error_t parse_globals(int key, char *text, struct argp_state *state)
     case OPTION_CERT_KEY:
         globals->cert_key = text;
         return 0;
+    case OPTION_KEY_FILE:
+        return read_key_file(globals, text);
     case OPTION_JSON:
         globals->json = true;
         return 0;
@@ -185,14 +211,17 @@ pawl_client *cli_client(const struct cli_globals *globals)
     const struct pawl_options options = {
         .servers = globals->servers,
         .server_count = globals->server_count,
+        .key = globals->key[0] != '\0' ? globals->key : NULL,
         .ca_file = globals->ca_file,
         .cert = globals->cert,
         .cert_key = globals->cert_key,
     };
     const int error = pawl_client_new(&options, &client);
     if (error == PAWL_EINVAL)
-        (void)cli_say("a server is a URL such as http://127.0.0.1:7380, and there are at most %d",
-                      PAWL_SERVERS_MAX);
+        (void)cli_say(
+            "a server is a URL such as http://127.0.0.1:7380, and there are at most %d; a "
+            "key is one word of at most %d bytes",
+            PAWL_SERVERS_MAX, PAWL_KEY_MAX);
     else if (error < 0)
         (void)cli_say("memory is short");
     return error < 0 ? NULL : client;
@@ -231,6 +260,8 @@ void cli_set_servers(const struct cli_globals *globals)
     for (size_t i = 0; i < globals->server_count; i++)
         at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%.*s", i > 0 ? " " : "",
                                SERVER_MAX - 2, globals->servers[i]);
+    if (globals->key[0] != '\0')
+        (void)setenv("PAWL_KEY", globals->key, 1);
     if (at > 0)
         (void)setenv("PAWL_SERVER", text, 1);
     else if (getenv("PAWL_SERVER") == NULL)

@@ -24,6 +24,7 @@ enum cli_exit {
 struct cli_globals {
     const char *servers[PAWL_SERVERS_MAX];
     size_t server_count;
+    char key[PAWL_KEY_MAX + 1];            /* of --key-file; "": that of PAWL_KEY, or none */
     const char *ca_file, *cert, *cert_key; /* as in api/client/pawl.h */
     bool json;                             /* for machines; else tables for people */
 };
@@ -69,7 +70,8 @@ void cli_json_number(const json_t *json, const char *name, char *ret_text, size_
 /* Writes the label of a lock where nobody gave one: user@host. */
 void cli_label(char ret_label[static PAWL_OWNER_MAX + 1]);
 
-/* Sets PAWL_SERVER and the files of https:// for the command. */
+/* Sets PAWL_SERVER, the files of https://, and PAWL_KEY where --key-file said it, for the command.
+ */
 void cli_set_servers(const struct cli_globals *globals);
 
 /* The verbs. argv[0] is "pawl VERB". Each returns an exit code. */
@@ -77,6 +79,7 @@ int cli_acquire(struct cli_globals *globals, int argc, char **argv);
 int cli_counter(struct cli_globals *globals, int argc, char **argv);
 int cli_extend(struct cli_globals *globals, int argc, char **argv);
 int cli_fleet(struct cli_globals *globals, int argc, char **argv);
+int cli_key(struct cli_globals *globals, int argc, char **argv);
 int cli_list(struct cli_globals *globals, int argc, char **argv);
 int cli_lock(struct cli_globals *globals, int argc, char **argv);
 int cli_release(struct cli_globals *globals, int argc, char **argv);

@@ -14,8 +14,8 @@ static const struct {
     int (*run)(struct cli_globals *globals, int argc, char **argv);
 } verbs[] = {
     {"acquire", cli_acquire}, {"counter", cli_counter}, {"extend", cli_extend},
-    {"fleet", cli_fleet},     {"list", cli_list},       {"lock", cli_lock},
-    {"release", cli_release}, {"show", cli_show},
+    {"fleet", cli_fleet},     {"key", cli_key},         {"list", cli_list},
+    {"lock", cli_lock},       {"release", cli_release}, {"show", cli_show},
 };
 
 struct input {
@@ -56,7 +56,8 @@ int main(int argc, char **argv)
                "  pawl show NAME               who holds it\n"
                "  pawl list [PREFIX]           the locks that are held\n"
                "  pawl fleet                   which masters vote, and why others do not\n"
-               "  pawl counter next NAME       a number that nobody else gets; also show, list\n\n"
+               "  pawl counter next NAME       a number that nobody else gets; also show, list\n"
+               "  pawl key new                 a key for callers, and its line of a key file\n\n"
                "pawl VERB --help says more.",
         .children = cli_globals_children,
     };

@@ -1,11 +1,14 @@
 /* pawl-ledger: accounts in one SQLite file, guarded by fencing tokens, served over HTTP. One
  * thread, one loop; every call is a short transaction and is answered before the next is taken. */
+#include "api/auth/auth.h"
 #include "api/tls/keys.h"
 #include "server/ledger/metrics.h"
 #include "server/loop/descriptors.h"
 #include "server/loop/doors.h"
 #include "server/loop/http_loop.h"
 #include "server/loop/http_options.h"
+#include "server/loop/keys.h"
+#include "server/loop/routes.h"
 #include "server/system/log.h"
 #include "server/system/options.h"
 
@@ -27,11 +30,13 @@ struct options {
     struct server_http_options http;
     const char *db;
     bool unguarded;
+    bool routes; /* only print the routes */
 };
 
 enum {
     OPTION_DB = 0x100, /* beyond characters: there are no short options */
     OPTION_UNGUARDED,
+    OPTION_ROUTES,
 };
 
 static const struct argp_option option_list[] = {
@@ -40,6 +45,8 @@ static const struct argp_option option_list[] = {
      "Do not check tokens. Stale holders then overwrite newer ones. Only for a demonstration of "
      "what the guard prevents",
      0},
+    {"routes", OPTION_ROUTES, NULL, 0,
+     "Only print each route: its method, its path, and the right that a key needs for it", 0},
     {0},
 };
 
@@ -59,6 +66,11 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     case OPTION_UNGUARDED:
         options->unguarded = true;
         return 0;
+    case OPTION_ROUTES:
+        options->routes = true;
+        return 0;
+    case ARGP_KEY_END:
+        return server_keys_check_listens(&options->http) ? EINVAL : 0;
     case ARGP_KEY_ARG:
         return server_options_error("takes options only, not '%s'", text);
     default:
@@ -92,6 +104,8 @@ struct program {
     uv_signal_t stop_signals[STOP_SIGNALS];
     uv_signal_t reload_signal;
     struct server_http_loop http_loop;
+    struct api_keyring *keys; /* NULL: everybody may call everything */
+    struct api_auth *auth;
 };
 
 static void on_ledger_signal(uv_signal_t *handle, int number)
@@ -168,12 +182,18 @@ static int start_ledger_http(const struct options *options, struct program *prog
     status = server_doors_open(&options->http.listens, program->tls, 1, doors);
     if (status)
         return status;
+    status = server_keys_check_doors(&options->http, doors);
+    if (status) {
+        server_doors_close(doors);
+        return status;
+    }
     server_doors_of(doors, 0, own);
     struct api_http_config config = {
         .doors = own,
         .doors_count = doors->count,
         .routes = program->metrics.tables,
         .routes_count = LEDGER_TABLES,
+        .access = api_auth_access(program->auth),
         .observer = api_calls_observer(&program->metrics.calls),
         .connections = server_descriptors_for_clients(1, API_HTTP_CONNECTIONS),
         .log = server_http_log,
@@ -189,6 +209,17 @@ static int start_ledger_http(const struct options *options, struct program *prog
     server_doors_given(doors, 0);
     program->metrics.http = *ret_http;
     return SERVER_EXIT_DONE;
+}
+
+static int open_keys(struct program *program, const struct options *options)
+{
+    int status = server_keys_open(&options->http, &program->keys);
+    if (status != SERVER_EXIT_DONE || !program->keys)
+        return status;
+    if (api_auth_new(program->keys, &program->auth) == 0)
+        return SERVER_EXIT_DONE;
+    server_log(SERVER_LOG_ERROR, "cannot start: memory is out");
+    return SERVER_EXIT_FAILED;
 }
 
 static int open_ledger(const struct options *options, struct ledger *ledger)
@@ -221,17 +252,23 @@ int main(int argc, char **argv)
     server_descriptors_check(1, API_HTTP_CONNECTIONS);
     ledger_metrics_init(&program.metrics, &program.ledger, PAWL_VERSION);
     struct api_http *http = NULL;
-    int status = start_ledger_http(&options, &program, &http);
-    if (status != SERVER_EXIT_DONE) {
-        api_tls_free(program.tls);
-        return status;
+    if (options.routes) {
+        server_routes_print(program.metrics.tables, LEDGER_TABLES);
+        return SERVER_EXIT_DONE;
     }
-    status = open_ledger(&options, &program.ledger);
+    int status = open_keys(&program, &options);
     if (status == SERVER_EXIT_DONE)
-        status = serve(&program, http);
-    api_http_free(http);
-    server_doors_close(&program.doors);
+        status = start_ledger_http(&options, &program, &http);
+    if (status == SERVER_EXIT_DONE) {
+        status = open_ledger(&options, &program.ledger);
+        if (status == SERVER_EXIT_DONE)
+            status = serve(&program, http);
+        api_http_free(http);
+        server_doors_close(&program.doors);
+        ledger_fini(&program.ledger);
+    }
     api_tls_free(program.tls);
-    ledger_fini(&program.ledger);
+    api_auth_free(program.auth);
+    api_keyring_free(program.keys);
     return status;
 }

@@ -1,5 +1,6 @@
 #include "server/ledger/routes.h"
 
+#include "api/auth/auth.h"
 #include "api/http/input.h"
 #include "api/http/problem_answer.h"
 #include "api/json/writer.h"
@@ -34,6 +35,10 @@ static int read_id(struct api_request *request, const char **ret_id)
                                   LEDGER_ID_MAX);
         return FENCE_EINVAL;
     }
+    char name[sizeof("accounts/") + LEDGER_ID_MAX];
+    (void)snprintf(name, sizeof(name), "accounts/%s", id);
+    if (!api_request_permits_name(request, name))
+        return FENCE_EINVAL;
     *ret_id = id;
     return 0;
 }
@@ -315,7 +320,8 @@ static void get_rejections(struct api_request *request, void *context)
     api_write_object(&writer, NULL);
     api_write_array(&writer, "rejections");
     for (size_t i = 0; i < count; i++)
-        write_rejection(&writer, &rejections[i]);
+        if (api_auth_may_read(request, rejections[i].resource))
+            write_rejection(&writer, &rejections[i]);
     api_write_end(&writer);
     api_write_end(&writer);
     api_request_answer(request, &(struct api_answer){
@@ -328,10 +334,14 @@ static void get_rejections(struct api_request *request, void *context)
 struct api_routes ledger_routes(struct ledger *ledger)
 {
     static const struct api_route routes[] = {
-        {API_GET, "/v1/accounts/{id}", get_account, API_TAKES_NOTHING, "read_account"},
-        {API_PUT, "/v1/accounts/{id}", put_account, API_TAKES_BODY, "write_account"},
-        {API_POST, "/v1/accounts/{id}/claim", claim_account, API_TAKES_NOTHING, "claim_account"},
-        {API_GET, "/v1/rejections", get_rejections, API_TAKES_NOTHING, "rejections"},
+        {API_GET, "/v1/accounts/{id}", get_account, API_TAKES_NOTHING, API_RIGHT_READ,
+         "read_account"},
+        {API_PUT, "/v1/accounts/{id}", put_account, API_TAKES_BODY, API_RIGHT_LOCK,
+         "write_account"},
+        {API_POST, "/v1/accounts/{id}/claim", claim_account, API_TAKES_NOTHING, API_RIGHT_LOCK,
+         "claim_account"},
+        {API_GET, "/v1/rejections", get_rejections, API_TAKES_NOTHING, API_RIGHT_READ,
+         "rejections"},
     };
     return (struct api_routes){routes, sizeof(routes) / sizeof(routes[0]), ledger};
 }

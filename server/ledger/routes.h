@@ -6,6 +6,9 @@
  *     PUT  /v1/accounts/{id}          write under the token, and If-Match if sent
  *     GET  /v1/rejections             what was refused, newest first
  *
+ * The name of an account, for the prefixes of a key, is accounts/{id}. What was refused on other
+ * names than those of the key is left out.
+ *
  * Each is answered before its handler returns, and may wait for the disk. What failed in the
  * database is logged here. */
 #ifndef SERVER_LEDGER_ROUTES_H

@@ -10,6 +10,8 @@ enum {
     OPTION_HEAD = 0x200, /* apart from those of the programs */
     OPTION_BODY,
     OPTION_HOST,
+    OPTION_KEYS,
+    OPTION_OPEN,
     OPTION_LISTEN,
     OPTION_METRICS_LISTEN,
     OPTION_TLS_CERT,
@@ -112,6 +114,12 @@ static error_t parse_http_option(int key, char *text, struct argp_state *state)
         return read_wait("--body-timeout-ms", text, &options->body_ms);
     case OPTION_HOST:
         return add_host(options, text);
+    case OPTION_KEYS:
+        options->keys = text;
+        return 0;
+    case OPTION_OPEN:
+        options->open = true;
+        return 0;
     case OPTION_LISTEN:
         return add_listen(options, text);
     case OPTION_METRICS_LISTEN:
@@ -139,6 +147,14 @@ static const struct argp_option list[] = {
     {"host", OPTION_HOST, "NAME", 0,
      "A name under which clients reach the service, without port; up to 16 times. Requests with "
      "an IP address or localhost as Host are always served, those with any other name are refused",
+     0},
+    {"keys", OPTION_KEYS, "FILE", 0,
+     "The key file: a line for each key that clients may call with, as pawl key new prints it. "
+     "Without it everybody who reaches the service may call everything",
+     0},
+    {"open", OPTION_OPEN, NULL, 0,
+     "Without --keys: listen also where other machines reach the service. Whoever does may call "
+     "everything",
      0},
     {"head-timeout-ms", OPTION_HEAD, "MS", 0,
      "The time for a request's line and headers to arrive, 100 to 3600000 (default 10000)", 0},

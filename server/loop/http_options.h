@@ -13,6 +13,7 @@
 #include "server/loop/http_tls.h"
 
 #include <argp.h>
+#include <stdbool.h>
 
 enum {
     SERVER_HOSTS_MAX = 16, /* names of one service */
@@ -40,6 +41,8 @@ struct server_http_options {
     uint32_t idle_s;           /* 0: API_HTTP_IDLE_S */
     const char *hosts[SERVER_HOSTS_MAX];
     unsigned hosts_count;
+    const char *keys;              /* the key file; NULL: none */
+    bool open;                     /* listens on public addresses also without keys */
     struct server_listens listens; /* without --listen: what the program put there before */
     bool listens_given;
     struct server_tls_options tls;

@@ -1,14 +1,15 @@
 #include "server/loop/worker.h"
 
+#include "api/auth/auth.h"
 #include "api/v1/counters.h"
 #include "api/v1/listing.h"
 #include "api/v1/locks.h"
 #include "api/v1/metrics.h"
-#include "api/v1/service.h"
 #include "server/loop/descriptors.h"
 #include "server/loop/driver.h"
 #include "server/loop/http_loop.h"
 #include "server/loop/listing.h"
+#include "server/loop/routes.h"
 #include "server/system/log.h"
 #include "server/system/options.h"
 
@@ -18,7 +19,6 @@
 
 enum {
     DRAIN_MS = 1000, /* for calls under way to be answered, once told to stop */
-    ROUTES = 5,
     LABEL_MAX = 32,
 };
 
@@ -29,9 +29,10 @@ struct server_worker {
     uv_async_t stop;
     uv_timer_t drain;
     struct api_backend backend;
-    struct api_routes routes[ROUTES];
+    struct api_routes routes[SERVER_ROUTES];
     struct api_calls calls;
     struct server_metrics *metrics; /* its own */
+    struct api_auth *auth;          /* NULL: there are no keys */
     struct api_http *http;
     struct server_http_loop http_loop;
     struct server_driver *driver;
@@ -131,16 +132,13 @@ static void set_routes(struct server_worker *worker)
         .metrics = backend_metrics,
         .counters = backend_counters,
         .routes = worker->routes,
-        .routes_count = ROUTES,
+        .routes_count = SERVER_ROUTES,
         .version = worker->config.version,
         .new_lock_id = backend_lock_id,
     };
-    worker->routes[0] = api_locks_routes(&worker->backend);
-    worker->routes[1] = api_listing_routes(&worker->backend);
-    worker->routes[2] = api_counters_routes(&worker->backend);
-    worker->routes[3] = api_service_routes(&worker->backend);
-    worker->routes[4] = api_metrics_routes(&worker->backend);
-    worker->calls = (struct api_calls){worker->routes, ROUTES, &worker->metrics->counters.of.calls};
+    server_routes(&worker->backend, worker->routes);
+    worker->calls =
+        (struct api_calls){worker->routes, SERVER_ROUTES, &worker->metrics->counters.of.calls};
 }
 
 /* ---- the loop -------------------------------------------------------------------------------- */
@@ -243,6 +241,14 @@ static void on_stop(uv_async_t *async)
 
 /* ---- setting up ------------------------------------------------------------------------------ */
 
+static int start_auth(struct server_worker *worker)
+{
+    if (!worker->config.keys || api_auth_new(worker->config.keys, &worker->auth) == 0)
+        return 0;
+    server_log(SERVER_LOG_ERROR, "%scannot start: memory is out", worker->label);
+    return SERVER_EXIT_FAILED;
+}
+
 static int start_http(struct server_worker *worker)
 {
     struct server_doors *doors = worker->config.doors;
@@ -252,7 +258,8 @@ static int start_http(struct server_worker *worker)
         .doors = own,
         .doors_count = doors->count,
         .routes = worker->routes,
-        .routes_count = ROUTES,
+        .routes_count = SERVER_ROUTES,
+        .access = api_auth_access(worker->auth),
         .connections =
             server_descriptors_for_clients(worker->config.workers, worker->config.connections_max),
         .log = server_http_log,
@@ -340,7 +347,9 @@ int server_worker_new(const struct server_worker_config *config, struct server_w
     if (config->workers > 1)
         (void)snprintf(worker->label, sizeof(worker->label), "worker %u: ", config->index + 1);
     set_routes(worker);
-    int status = start_http(worker);
+    int status = start_auth(worker);
+    if (!status)
+        status = start_http(worker);
     if (!status)
         status = start_driver(worker);
     if (status) {
@@ -360,6 +369,8 @@ static void leave_http(struct server_worker *worker)
     worker->joined = false;
     api_http_free(worker->http);
     worker->http = NULL;
+    api_auth_free(worker->auth);
+    worker->auth = NULL;
 }
 
 void server_worker_run(struct server_worker *worker)

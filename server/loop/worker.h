@@ -8,6 +8,7 @@
 #ifndef SERVER_LOOP_WORKER_H
 #define SERVER_LOOP_WORKER_H
 
+#include "api/auth/keyring.h"
 #include "fence/protocol/ask.h"
 #include "fence/protocol/error.h"
 #include "server/loop/http_options.h"
@@ -29,6 +30,7 @@ struct server_worker_config {
     unsigned workers;           /* of the process */
     struct server_doors *doors; /* it takes its own */
     const struct server_http_options *http;
+    struct api_keyring *keys; /* NULL: everybody may call everything */
     struct server_places places;
     unsigned deadline_ms; /* silence after which a master counts as gone */
     unsigned probe_ms;    /* from one probe of a master to the next */

@@ -1,5 +1,7 @@
 /* pawld: the lock service. Without a command it serves; "pawld init" makes a fleet, "pawld move"
  * moves one, and they exit. */
+#include "server/loop/keys.h"
+#include "server/loop/routes.h"
 #include "server/pawld/settings.h"
 #include "server/system/options.h"
 
@@ -11,6 +13,29 @@
 
 static char init_name[] = "pawld init"; /* how argp calls them in its messages */
 static char move_name[] = "pawld move";
+
+static void print_routes(void)
+{
+    struct api_backend none = {.context = NULL};
+    struct api_routes routes[SERVER_ROUTES];
+    server_routes(&none, routes);
+    server_routes_print(routes, SERVER_ROUTES);
+}
+
+/* The key file is checked, too: it is a part of what is in force. */
+static int print_only(const struct pawld_options *options)
+{
+    struct api_keyring *ring = NULL;
+    int status = SERVER_EXIT_DONE;
+    if (options->samples)
+        pawld_settings_sample();
+    else if (options->routes)
+        print_routes();
+    else if ((status = server_keys_open(&options->http, &ring)) == SERVER_EXIT_DONE)
+        pawld_settings_show(options);
+    api_keyring_free(ring);
+    return status || fflush(stdout) == 0 ? status : SERVER_EXIT_FAILED;
+}
 
 static int run_pawld(int argc, char **argv, struct pawld_options *ret_options)
 {
@@ -27,13 +52,8 @@ static int run_pawld(int argc, char **argv, struct pawld_options *ret_options)
     int status = pawld_read_serve_options(argc, argv, ret_options);
     if (status)
         return status;
-    if (ret_options->samples || ret_options->checks) {
-        if (ret_options->samples)
-            pawld_settings_sample();
-        else
-            pawld_settings_show(ret_options);
-        return fflush(stdout) == 0 ? SERVER_EXIT_DONE : SERVER_EXIT_FAILED;
-    }
+    if (ret_options->samples || ret_options->checks || ret_options->routes)
+        return print_only(ret_options);
     return pawld_serve(ret_options);
 }
 

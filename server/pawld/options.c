@@ -2,6 +2,7 @@
 #include "server/system/options.h"
 
 #include "server/loop/driver.h"
+#include "server/loop/keys.h"
 #include "server/loop/worker.h"
 #include "server/pawld/password.h"
 #include "server/pawld/settings.h"
@@ -22,8 +23,9 @@ enum {
     OPTION_CONFIG = 0x100, /* beyond characters: there are no short options */
     OPTION_CHECK,
     OPTION_SAMPLE,
+    OPTION_ROUTES,
     OPTION_SETTING,      /* and those behind it: the row of the table */
-    OWN_OPTIONS = 3,     /* --config and the two that print */
+    OWN_OPTIONS = 4,     /* --config and the three that print */
     HELP_MAX = 512,      /* bytes of the help of an option, terminated */
     ARGUMENTS_MAX = 256, /* options on a command line */
     LABEL_OPTION_MAX = 64,
@@ -107,6 +109,8 @@ static error_t check(const struct pawld_options *options)
 static error_t check_all(struct pawld_options *options)
 {
     error_t error = check(options);
+    if (!error && server_keys_check_listens(&options->http))
+        error = EINVAL;
     if (!error)
         error = pawld_password_give(options);
     return error ? error : pawld_tls_give(options);
@@ -173,11 +177,14 @@ static error_t parse_pawld_option(int key, char *text, struct argp_state *state)
     case OPTION_SAMPLE:
         line->options->samples = true;
         return 0;
+    case OPTION_ROUTES:
+        line->options->routes = true;
+        return 0;
     case ARGP_KEY_ARG:
         line->stray = line->stray ? line->stray : text;
         return 0;
     case ARGP_KEY_END:
-        return line->options->samples ? 0 : apply_all(line);
+        return line->options->samples || line->options->routes ? 0 : apply_all(line);
     default:
         break;
     }
@@ -227,6 +234,13 @@ static const struct argp_option *options_of(enum pawld_command command)
                                  0,
                                  "Only print a file for --config with every setting, commented out",
                                  0};
+        list[count++] = (struct argp_option){
+            "routes",
+            OPTION_ROUTES,
+            NULL,
+            0,
+            "Only print each route: its method, its path, and the right that a key needs for it",
+            0};
     }
     assert(pawld_settings_count <= PAWLD_SETTINGS_MAX);
     for (size_t i = 0; i < pawld_settings_count; i++)

@@ -28,6 +28,7 @@ struct pawld_options {
     const char *config;                            /* the file of settings; NULL: none */
     bool checks;                                   /* serve: only check the settings */
     bool samples;                                  /* serve: only print a sample of the file */
+    bool routes;                                   /* serve: only print the routes */
     struct pawld_given given[PAWLD_SETTINGS_ROOM]; /* of each row of the table of settings */
     struct server_http_options http;
     struct storage_redis_url masters[FENCE_MASTERS_MAX];

@@ -3,6 +3,7 @@
 #include "api/tls/keys.h"
 #include "server/loop/descriptors.h"
 #include "server/loop/doors.h"
+#include "server/loop/keys.h"
 #include "server/loop/worker.h"
 #include "server/pawld/pawld.h"
 #include "server/system/log.h"
@@ -23,7 +24,8 @@ enum {
 struct service {
     const struct pawld_options *options;
     struct server_places places;
-    struct api_tls *tls; /* NULL: none */
+    struct api_tls *tls;      /* NULL: none */
+    struct api_keyring *keys; /* NULL: everybody may call everything */
     struct server_doors doors;
     unsigned made; /* workers */
     struct server_worker *workers[SERVER_WORKERS_MAX];
@@ -98,6 +100,7 @@ static int make_workers(struct service *service)
             .workers = options->workers,
             .doors = &service->doors,
             .http = &options->http,
+            .keys = service->keys,
             .places = service->places,
             .deadline_ms = options->deadline_ms,
             .probe_ms = options->probe_ms,
@@ -194,13 +197,14 @@ static int serve_places(struct service *service)
         server_doors_open(&options->http.listens, service->tls, options->workers, &service->doors);
     if (status)
         return status;
+    status = server_keys_check_doors(&options->http, &service->doors);
     service->metrics = server_metrics_new(options->workers);
-    if (service->metrics) {
-        status = make_workers(service);
-    } else {
+    if (status == SERVER_EXIT_DONE && !service->metrics) {
         server_log(SERVER_LOG_ERROR, "cannot start: %s", fence_strerror(FENCE_ENOMEM));
         status = SERVER_EXIT_FAILED;
     }
+    if (status == SERVER_EXIT_DONE)
+        status = make_workers(service);
     if (status == SERVER_EXIT_DONE) {
         watch_signals(service);
         status = run_workers(service);
@@ -216,12 +220,15 @@ int pawld_serve(const struct pawld_options *options)
 {
     struct service service = {.options = options};
     server_descriptors_check(options->workers, options->connections_max);
-    int status = server_http_tls_open(&options->http.tls, &service.tls);
+    int status = server_keys_open(&options->http, &service.keys);
+    if (status == SERVER_EXIT_DONE)
+        status = server_http_tls_open(&options->http.tls, &service.tls);
     if (status == SERVER_EXIT_DONE)
         status = open_places(&service);
     if (status == SERVER_EXIT_DONE)
         status = serve_places(&service);
     api_tls_free(service.tls);
     storage_sqlite_store_close(service.places.store);
+    api_keyring_free(service.keys);
     return status;
 }

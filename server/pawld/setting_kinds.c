@@ -15,12 +15,12 @@ enum {
     SHOWN_MAX = STORAGE_ADDRESS_MAX + 64,
 };
 
-static void *member_of(struct pawld_options *options, size_t at)
+static void *member_at(struct pawld_options *options, size_t at)
 {
     return (char *)options + at;
 }
 
-static const void *const_member_of(const struct pawld_options *options, size_t at)
+static const void *const_member_at(const struct pawld_options *options, size_t at)
 {
     return (const char *)options + at;
 }
@@ -136,8 +136,8 @@ static error_t check_text(const struct pawld_setting *setting, const char *label
 static error_t add_item(const struct pawld_setting *setting, struct pawld_options *options,
                         const char *label, const char *text)
 {
-    const char **texts = member_of(options, setting->at);
-    unsigned *count = member_of(options, setting->count_at);
+    const char **texts = member_at(options, setting->at);
+    unsigned *count = member_at(options, setting->count_at);
     error_t error = check_text(setting, label, text);
     if (error)
         return error;
@@ -152,8 +152,8 @@ static error_t add_item(const struct pawld_setting *setting, struct pawld_option
 static error_t add_url(const struct pawld_setting *setting, struct pawld_options *options,
                        const char *label, char *text)
 {
-    struct storage_redis_url *urls = member_of(options, setting->at);
-    unsigned *count = member_of(options, setting->count_at);
+    struct storage_redis_url *urls = member_at(options, setting->at);
+    unsigned *count = member_at(options, setting->count_at);
     const char *why = "";
     if (*count == setting->max)
         return server_options_error("a fleet has at most %" PRId64 " masters", setting->max);
@@ -168,7 +168,7 @@ static error_t add_url(const struct pawld_setting *setting, struct pawld_options
 static error_t set_of_kind(const struct pawld_setting *setting, struct pawld_options *options,
                            const char *label, char *text)
 {
-    void *member = member_of(options, setting->at);
+    void *member = member_at(options, setting->at);
     error_t error = 0;
     switch (setting->kind) {
     case PAWLD_NUMBER:
@@ -205,7 +205,7 @@ error_t pawld_setting_set(const struct pawld_setting *setting, struct pawld_opti
         return server_options_error("%s is there a second time; the first is %s", label,
                                     given->label);
     if (is_list && given->layer != (int)layer)
-        *(unsigned *)member_of(options, setting->count_at) = 0;
+        *(unsigned *)member_at(options, setting->count_at) = 0;
     error_t error = set_of_kind(setting, options, label, text);
     if (error)
         return error;
@@ -241,8 +241,8 @@ static void show_url(const struct storage_redis_url *url, char ret_text[static S
 static void show_list(const struct pawld_setting *setting, const struct pawld_options *options,
                       const struct pawld_given *given)
 {
-    const unsigned count = *(const unsigned *)const_member_of(options, setting->count_at);
-    const void *member = const_member_of(options, setting->at);
+    const unsigned count = *(const unsigned *)const_member_at(options, setting->count_at);
+    const void *member = const_member_at(options, setting->at);
     char shown[SHOWN_MAX];
     for (unsigned i = 0; i < count; i++) {
         if (setting->kind == PAWLD_TEXTS) {
@@ -258,7 +258,7 @@ static void show_list(const struct pawld_setting *setting, const struct pawld_op
 
 static void show_setting(const struct pawld_setting *setting, const struct pawld_options *options)
 {
-    const void *member = const_member_of(options, setting->at);
+    const void *member = const_member_at(options, setting->at);
     const struct pawld_given *given = &options->given[setting - pawld_settings];
     char text[DURATION_MAX];
     const char *shown = text;

@@ -83,6 +83,22 @@ const struct pawld_setting pawld_settings[] = {
              "with an IP address or localhost as Host are always served, those with any other name "
              "are refused"},
 
+    {.name = "keys",
+     .argument = "FILE",
+     .kind = PAWLD_TEXT,
+     .commands = PAWLD_SERVE,
+     AT(http.keys),
+     .must = "a key file",
+     .help = "The key file: a line for each key that clients may call with, as pawl key new prints "
+             "it. Without it everybody who reaches the service may call everything"},
+    {.name = "open",
+     .kind = PAWLD_FLAG,
+     .commands = PAWLD_SERVE,
+     AT(http.open),
+     .usual = "no",
+     .help = "Without --keys: listen also where other machines reach the service. Whoever does may "
+             "call everything"},
+
     {.name = "data",
      .argument = "FOLDER",
      .kind = PAWLD_TEXT,

@@ -2,6 +2,7 @@
 
 #include "fence/protocol/decimal.h"
 #include "fence/protocol/name.h"
+#include "fence/protocol/owner.h"
 
 #include <assert.h>
 #include <stdbool.h>

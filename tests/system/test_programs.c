@@ -243,6 +243,7 @@ static void localhost_and_an_empty_host_can_be_listened_on(void **state)
                               fleet->master[0].url,
                               "--workers",
                               workers[i % COUNT(workers)],
+                              "--open",
                               NULL};
         struct process *process = process_start(argv, log);
         process_wait_line(process, "listening on [a-z]*:([0-9]+)", TIMEOUT_MS, port, sizeof(port));

@@ -27,6 +27,7 @@ const SERVER_DEFAULT = 'http://127.0.0.1:7380';
 const SERVERS_MAX = 8;
 const NAMES_MAX = 64; // that one lock can have
 const NAME_MAX = 255; // bytes of a name
+const KEY_MAX = 127; // bytes of a key
 const ANSWER_MAX = 1 << 20; // bytes of a body
 const LOCK_ID_BYTES = 21; // of random; 28 characters
 const CALL_TIMEOUT_DEFAULT_MS = 5000;
@@ -196,6 +197,12 @@ function checkServers(servers) {
     });
 }
 
+/** The sentence does not show it. */
+function checkKey(key) {
+    if (typeof key !== 'string' || key.length > KEY_MAX || !/^[!-~]*$/.test(key))
+        refuse(`a key is one word of at most ${KEY_MAX} characters`);
+}
+
 /** The path of a lock. fetch() resolves dot segments, which would lead to another lock. */
 function pathOf(name) {
     if (typeof name !== 'string' || name === '' || Buffer.byteLength(name) > NAME_MAX)
@@ -301,10 +308,13 @@ class Servers {
     #urls;
     #current = 0;
     #agent;
+    #headers;
 
-    constructor(urls, callTimeoutMs, tls) {
+    constructor(urls, callTimeoutMs, tls, key) {
         this.#urls = urls;
         this.#agent = tls ? new https.Agent({ ...tls, keepAlive: true }) : null;
+        this.#headers = { 'Content-Type': 'application/json' };
+        if (key !== '') this.#headers.Authorization = `Bearer ${key}`;
         this.callTimeoutMs = callTimeoutMs;
     }
 
@@ -333,7 +343,7 @@ class Servers {
                     : fetch;
             const response = await ask(server + path, {
                 method,
-                headers: { 'Content-Type': 'application/json', ...headers },
+                headers: { ...this.#headers, ...headers },
                 body: body === undefined ? undefined : JSON.stringify(body),
                 redirect: 'manual',
                 signal: timeout.signal,
@@ -837,20 +847,24 @@ export class Client {
      *     or the default.
      * @param {number} [options.callTimeoutMs] how long a call may take, beyond what it waits for;
      *     5000 by default
+     * @param {string} [options.key] "pawl_...", where the servers ask for one. Without it: that of
+     *     PAWL_KEY, or none. It is sent with each call; use https beyond this machine
      * @param {{ca?: string|Buffer, cert?: string|Buffer, key?: string|Buffer}} [options.tls] for
      *     https://, in PEM: who is believed, and what is shown. Without it: the files that
      *     PAWL_CA_FILE, PAWL_CERT and PAWL_CERT_KEY name, or what Node believes
      */
     constructor(options = {}) {
-        checkOptions(options, ['servers', 'callTimeoutMs', 'tls']);
+        checkOptions(options, ['servers', 'callTimeoutMs', 'key', 'tls']);
         const { servers = (process.env.PAWL_SERVER ?? '').split(' ').filter(Boolean) } = options;
         const { callTimeoutMs = CALL_TIMEOUT_DEFAULT_MS } = options;
+        const { key = process.env.PAWL_KEY ?? '' } = options;
         if (!Array.isArray(servers)) refuse('servers is an array of URLs');
         checkMs('callTimeoutMs', callTimeoutMs, 1, CALL_TIMEOUT_MOST_MS);
         const urls = checkServers(servers.length > 0 ? servers : [SERVER_DEFAULT]);
+        checkKey(key);
         const secure = urls.some((url) => url.startsWith('https:'));
         const tls = options.tls ?? (secure ? tlsOfEnvironment() : null);
-        this.#servers = new Servers(urls, callTimeoutMs, tls);
+        this.#servers = new Servers(urls, callTimeoutMs, tls, key);
     }
 
     /**

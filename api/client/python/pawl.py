@@ -53,6 +53,7 @@ SERVERS_MAX = 8
 NAMES_MAX = 64  # that one lock can have
 NAME_MAX = 255  # bytes of a name
 OWNER_MAX = 128  # bytes of a label
+KEY_MAX = 127  # bytes of a key
 ANSWER_MAX = 4 << 20  # bytes of a body
 
 _CALL_TIMEOUT = 5.0
@@ -279,7 +280,7 @@ def _context_of_environment():
 class _Server:
     """One server, and how it is asked. A connection serves one request."""
 
-    def __init__(self, url: str, context):
+    def __init__(self, url: str, context, key: str):
         parts = urllib.parse.urlsplit(url.rstrip("/"))
         if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc \
                 or parts.query or parts.fragment:
@@ -294,6 +295,7 @@ class _Server:
             except OSError as error:
                 raise Invalid(f"PAWL_CA_FILE, PAWL_CERT or PAWL_CERT_KEY: {error}") from error
         self.context = context
+        self.key = key
         self.address = (parts.hostname, parts.port or (443 if self.secure else 80))
 
     def connect(self, timeout: float):
@@ -315,6 +317,8 @@ class _Server:
     def request(self, method: str, path: str, headers: dict, body) -> bytes:
         lines = [f"{method} {self.path}{path} HTTP/1.1", f"Host: {self.netloc}",
                  "Connection: close", "Content-Type: application/json"]
+        if self.key:
+            lines.append(f"Authorization: Bearer {self.key}")
         lines += [f"{name}: {value}" for name, value in headers.items()]
         text = b"" if body is None else json.dumps(body).encode()
         lines += [f"Content-Length: {len(text)}", "", ""]
@@ -390,10 +394,13 @@ class Client:
     call_timeout: how long a call may take beyond what it waits for, in seconds.
     ssl_context: for https. None: the certificates in PAWL_CA_FILE are trusted, or those of the
         system; the server is shown that of PAWL_CERT, with the key in PAWL_CERT_KEY, if it is set.
+    key: "pawl_...", where the servers ask for one. None: that of the environment's PAWL_KEY, or
+        none. It is sent with each call; use https beyond this machine.
 
-    Raises Invalid for a wrong URL, or such a file that cannot be read."""
+    Raises Invalid for a wrong URL or key, or such a file that cannot be read."""
 
-    def __init__(self, servers=None, call_timeout: float = _CALL_TIMEOUT, ssl_context=None):
+    def __init__(self, servers=None, call_timeout: float = _CALL_TIMEOUT, ssl_context=None,
+                 key=None):
         if servers is None:
             servers = os.environ.get("PAWL_SERVER", "").split() or [SERVER_DEFAULT]
         elif isinstance(servers, str):
@@ -402,7 +409,11 @@ class Client:
             raise Invalid(f"a client has 1 to {SERVERS_MAX} servers")
         if not 0 < call_timeout <= 600:
             raise Invalid("call_timeout is more than 0, and 600 seconds at the most")
-        self._servers = [_Server(url, ssl_context) for url in servers]
+        if key is None:
+            key = os.environ.get("PAWL_KEY", "")
+        if len(key) > KEY_MAX or not all("!" <= character <= "~" for character in key):
+            raise Invalid(f"a key is one word of at most {KEY_MAX} characters")  # it is not shown
+        self._servers = [_Server(url, ssl_context, key) for url in servers]
         self._current = 0  # the one to ask next
         self._call_timeout = call_timeout
 

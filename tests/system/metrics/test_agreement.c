@@ -166,7 +166,7 @@ static void be_refused(struct client *client)
     }
     (void)ask(client, NULL, "GET", "/nowhere", NULL, NULL);
     (void)ask(client, NULL, "PUT", "/v1/locks/a", NULL, "{}");
-    (void)ask(client, NULL, "POST", "/v1/locks/a", "Origin: http://example.com\r\n", NULL);
+    (void)ask(client, "acquire", "POST", "/v1/locks/a", "Origin: http://example.com\r\n", NULL);
     (void)ask(client, NULL, "GET", "/v1/locks/%zz", NULL, NULL);
     (void)ask(client, "acquire", "POST", "/v1/locks/a", NULL, "{\"ttl_ms\": 1}");
     (void)ask(client, "acquire", "POST", "/v1/locks/a", NULL, "{\"ttl_ms\": 300000000}");
@@ -256,7 +256,7 @@ static void expect_all_kinds(void)
         "call=\"acquire\",result=\"unsupported-media-type\"",
         "call=\"acquire\",result=\"too-large\"",
         "status=\"400\",result=\"invalid\"",
-        "status=\"403\",result=\"cross-site\"",
+        "call=\"acquire\",result=\"cross-site\"",
         "status=\"404\",result=\"not-found\"",
         "status=\"405\",result=\"method-not-allowed\"",
         "status=\"431\",result=\"headers-too-large\"",

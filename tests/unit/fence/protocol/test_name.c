@@ -17,7 +17,7 @@ static bool lock_id(const char *id)
 
 static bool owner(const char *label)
 {
-    return fence_owner_valid(label, strlen(label));
+    return fence_label_valid(label, strlen(label));
 }
 
 static unsigned slot(const char *name)
@@ -138,8 +138,8 @@ static void owner_is_at_most_128_bytes(void **state)
     (void)state;
     char label[129];
     memset(label, 'a', sizeof(label));
-    assert_true(fence_owner_valid(label, 128));
-    assert_false(fence_owner_valid(label, 129));
+    assert_true(fence_label_valid(label, 128));
+    assert_false(fence_label_valid(label, 129));
 }
 
 static void owner_takes_utf8_of_every_length(void **state)
@@ -157,7 +157,7 @@ static void owner_takes_utf8_of_every_length(void **state)
 static void owner_has_no_control_characters(void **state)
 {
     (void)state;
-    assert_false(fence_owner_valid("a\0b", 3));
+    assert_false(fence_label_valid("a\0b", 3));
     assert_false(owner("a\nb"));
     assert_false(owner("\x1f"));
     assert_false(owner("\x7f"));
@@ -199,7 +199,7 @@ static void owner_has_no_broken_sequence(void **state)
     assert_false(owner("\xc3("));
     assert_false(owner("\xe2\x82("));
     /* Cut off by the length, whatever stands behind it. */
-    assert_false(fence_owner_valid("\xe2\x82\xac", 2));
+    assert_false(fence_label_valid("\xe2\x82\xac", 2));
 }
 
 /* ---- slots and hashes ------------------------------------------------------------------------ */

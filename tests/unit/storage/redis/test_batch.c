@@ -183,13 +183,13 @@ static void extension_that_the_script_does_not_answer_so_is_refused(void **state
 static void extension_with_a_label_too_long_is_refused(void **state)
 {
     (void)state;
-    char label[FENCE_OWNER_MAX + 2];
+    char label[FENCE_LABEL_MAX + 2];
     char answer[sizeof(label) + 32];
     memset(label, 'x', sizeof(label));
-    label[FENCE_OWNER_MAX + 1] = '\0';
+    label[FENCE_LABEL_MAX + 1] = '\0';
     snprintf(answer, sizeof(answer), "*2\r\n:1\r\n$%zu\r\n%s\r\n", strlen(label), label);
     expect_extension(answer, FENCE_REPLY_REFUSED, 0, "none");
-    label[FENCE_OWNER_MAX] = '\0';
+    label[FENCE_LABEL_MAX] = '\0';
     snprintf(answer, sizeof(answer), "*2\r\n:1\r\n$%zu\r\n%s\r\n", strlen(label), label);
     expect_extension(answer, FENCE_REPLY_YES, 1, label);
 }

@@ -1,0 +1,297 @@
+#include "api/auth/auth.h"
+
+#include "api/http/problem_answer.h"
+#include "fence/protocol/name.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+struct api_auth {
+    struct api_access access;
+    struct api_keyring *ring;
+    struct api_keys *keys; /* in force after @swaps */
+    unsigned swaps;
+    const char *(*subject)(void *context, const struct api_request *request);
+    void *subject_context;
+};
+
+static uint64_t auth_now_us(void)
+{
+    struct timespec now;
+    int failed = clock_gettime(CLOCK_MONOTONIC, &now);
+    assert(!failed);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+/* ---- refusing -------------------------------------------------------------------------------- */
+
+static bool refuse_unknown(struct api_request *request, bool sent)
+{
+    if (sent)
+        api_problem_answer_detail(
+            request, API_PROBLEM_KEY_REQUIRED,
+            "The key is not known here. Send it as Authorization: Bearer "
+            "pawl_...; if it was replaced, ask the operator for the new one.");
+    else
+        api_problem_answer(request, API_PROBLEM_KEY_REQUIRED);
+    return false;
+}
+
+static bool refuse_rate(struct api_request *request, const struct api_key *key, uint64_t wait_us)
+{
+    char body[API_PROBLEM_BODY_MAX];
+    struct api_writer writer;
+    api_problem_begin(&writer, body, API_PROBLEM_RATE, NULL);
+    api_write_string(&writer, "key", key->id);
+    api_write_integer(&writer, "rate", key->rate);
+    api_write_integer(&writer, "retry_after_ms", (int64_t)((wait_us + 999) / 1000));
+    api_problem_end(&writer, request, API_PROBLEM_RATE, (int64_t)((wait_us + 999999) / 1000000));
+    return false;
+}
+
+/* @name NULL: the role does not have @right. Otherwise no prefix reaches @name. */
+static bool refuse_right(struct api_request *request, const struct api_key *key,
+                         enum api_right right, const char *name)
+{
+    char detail[API_DETAIL_MAX];
+    if (name == NULL)
+        (void)snprintf(detail, sizeof(detail),
+                       "The call needs the right %s, and the key %s has the role %s. Use a key "
+                       "whose role has it.",
+                       api_right_name(right), key->id, api_right_name(key->right));
+    else if (name[0] == '\0')
+        (void)snprintf(detail, sizeof(detail),
+                       "The key %s is not for all names. Ask for those that begin with one of its "
+                       "prefixes, with ?prefix=.",
+                       key->id);
+    else
+        (void)snprintf(detail, sizeof(detail),
+                       "The key %s is for other names: none of its prefixes is the beginning of "
+                       "'%.255s'. Use a key with such a prefix.",
+                       key->id, name);
+    char body[API_PROBLEM_BODY_MAX];
+    struct api_writer writer;
+    api_problem_begin(&writer, body, API_PROBLEM_NOT_ALLOWED, detail);
+    api_write_string(&writer, "key", key->id);
+    api_write_string(&writer, "right", api_right_name(right));
+    if (name != NULL)
+        api_write_string(&writer, "prefix", name);
+    api_problem_end(&writer, request, API_PROBLEM_NOT_ALLOWED, -1);
+    return false;
+}
+
+/* ---- the callbacks --------------------------------------------------------------------------- */
+
+static void refresh(struct api_auth *auth)
+{
+    const unsigned swaps = api_keyring_swaps(auth->ring);
+    if (swaps == auth->swaps)
+        return;
+    api_keys_unref(auth->keys);
+    auth->keys = api_keyring_keys(auth->ring);
+    auth->swaps = swaps;
+}
+
+/* The scheme may be in any case (RFC 9110, section 11.1). NULL: no key. */
+static struct api_key *key_of_header(const struct api_auth *auth, const char *value)
+{
+    static const char scheme[] = "Bearer ";
+    if (strncasecmp(value, scheme, sizeof(scheme) - 1) != 0)
+        return NULL;
+    value += sizeof(scheme) - 1;
+    return api_keys_verify(auth->keys, value + strspn(value, " "));
+}
+
+static struct api_key *key_of_certificate(const struct api_auth *auth,
+                                          const struct api_request *request)
+{
+    const char *subject =
+        auth->subject != NULL ? auth->subject(auth->subject_context, request) : NULL;
+    return subject != NULL ? api_keys_of_subject(auth->keys, subject) : NULL;
+}
+
+static void forget_caller(struct api_caller *caller)
+{
+    struct api_key *key = caller->key;
+    if (caller->reserved > 0)
+        api_usage_cancel(key->usage, caller->reserved);
+    api_key_unref(key);
+}
+
+static bool authorize(void *context, struct api_request *request, const struct api_route *route,
+                      const char *value, struct api_caller *ret_caller)
+{
+    struct api_auth *auth = context;
+    const bool open = route != NULL && route->right == API_RIGHT_NONE;
+    uint64_t wait_us = 0;
+    refresh(auth);
+    struct api_key *key =
+        value != NULL ? key_of_header(auth, value) : key_of_certificate(auth, request);
+    if (key == NULL)
+        return open || refuse_unknown(request, value != NULL);
+    *ret_caller = (struct api_caller){
+        .id = key->id,
+        .key = api_key_ref(key),
+        .done = forget_caller,
+    };
+    if (open)
+        return true;
+    if (key->rate > 0 &&
+        !api_usage_take(key->usage, key->rate, key->burst, auth_now_us(), &wait_us))
+        return refuse_rate(request, key, wait_us);
+    if (route != NULL && route->right > key->right)
+        return refuse_right(request, key, route->right, NULL);
+    return true;
+}
+
+static bool permits(void *context, struct api_request *request, enum api_right right,
+                    const char *name)
+{
+    const struct api_key *key = api_request_known(request)->key;
+    (void)context;
+    if (key == NULL)
+        return refuse_unknown(request, false);
+    if (key->right < right)
+        return refuse_right(request, key, right, NULL);
+    return api_key_reaches(key, name) || refuse_right(request, key, right, name);
+}
+
+/* ---- setting up ------------------------------------------------------------------------------ */
+
+int api_auth_new(struct api_keyring *ring, struct api_auth **ret_auth)
+{
+    struct api_auth *auth = calloc(1, sizeof(*auth));
+    if (auth == NULL)
+        return FENCE_ENOMEM;
+    auth->access = (struct api_access){
+        .context = auth,
+        .authorize = authorize,
+        .permits = permits,
+    };
+    auth->ring = ring;
+    auth->swaps = api_keyring_swaps(ring);
+    auth->keys = api_keyring_keys(ring);
+    *ret_auth = auth;
+    return 0;
+}
+
+void api_auth_free(struct api_auth *auth)
+{
+    if (auth == NULL)
+        return;
+    api_keys_unref(auth->keys);
+    free(auth);
+}
+
+const struct api_access *api_auth_access(const struct api_auth *auth)
+{
+    return auth != NULL ? &auth->access : NULL;
+}
+
+void api_auth_set_subject(struct api_auth *auth,
+                          const char *(*subject)(void *context, const struct api_request *request),
+                          void *context)
+{
+    auth->subject = subject;
+    auth->subject_context = context;
+}
+
+/* ---- what a handler asks --------------------------------------------------------------------- */
+
+/* The key of the caller; NULL: there is none, or the server has no keys. */
+static struct api_key *key_of(struct api_request *request)
+{
+    const struct api_caller *caller = api_request_known(request);
+    return caller != NULL ? caller->key : NULL;
+}
+
+int api_auth_require(struct api_request *request, enum api_right right, const char *name)
+{
+    return api_request_permits(request, right, name) ? 0 : FENCE_EINVAL;
+}
+
+bool api_auth_may_read(struct api_request *request, const char *name)
+{
+    const struct api_key *key = key_of(request);
+    return key != NULL ? api_key_reaches(key, name) : api_request_known(request) == NULL;
+}
+
+bool api_auth_is_known(struct api_request *request)
+{
+    return api_request_known(request) == NULL || key_of(request) != NULL;
+}
+
+bool api_auth_sees_key(struct api_request *request, const char *key_id)
+{
+    const struct api_key *key = key_of(request);
+    return key != NULL && (key->right == API_RIGHT_ADMIN || strcmp(key->id, key_id) == 0);
+}
+
+/* ---- the cap on locks ------------------------------------------------------------------------ */
+
+static uint64_t hash_of_lock(const char *lock_id, const char *resource)
+{
+    return fence_hash(resource, strlen(resource), (unsigned long)fence_lock_id_hash(lock_id));
+}
+
+static uint64_t end_of_lease_us(uint32_t ttl_ms)
+{
+    return auth_now_us() + (uint64_t)ttl_ms * 1000;
+}
+
+static void refuse_lock(struct api_request *request, const struct api_key *key, unsigned held)
+{
+    char body[API_PROBLEM_BODY_MAX];
+    struct api_writer writer;
+    api_problem_begin(&writer, body, API_PROBLEM_TOO_MANY_HELD, NULL);
+    api_write_string(&writer, "key", key->id);
+    api_write_integer(&writer, "held", held);
+    api_write_integer(&writer, "held_max", key->held);
+    api_problem_end(&writer, request, API_PROBLEM_TOO_MANY_HELD, -1);
+}
+
+int api_auth_reserve(struct api_request *request, unsigned count)
+{
+    struct api_key *key = key_of(request);
+    unsigned held = 0;
+    if (key == NULL || key->held == 0)
+        return 0;
+    int result = api_usage_reserve(key->usage, count, key->held, auth_now_us(), &held);
+    if (result == 0)
+        api_request_known(request)->reserved = count;
+    else if (result == FENCE_EBUSY)
+        refuse_lock(request, key, held);
+    else
+        api_problem_answer(request, API_PROBLEM_NO_MEMORY);
+    return result == 0 ? 0 : FENCE_EINVAL;
+}
+
+void api_auth_granted(struct api_request *request, const char *lock_id, const char *resource,
+                      uint32_t ttl_ms)
+{
+    struct api_caller *caller = api_request_known(request);
+    if (caller == NULL || caller->reserved == 0)
+        return;
+    const struct api_key *key = caller->key;
+    api_usage_grant(key->usage, hash_of_lock(lock_id, resource), end_of_lease_us(ttl_ms));
+    caller->reserved--;
+}
+
+void api_auth_extended(struct api_request *request, const char *lock_id, const char *resource,
+                       uint32_t ttl_ms)
+{
+    const struct api_key *key = key_of(request);
+    if (key != NULL && key->held > 0)
+        api_usage_extend(key->usage, hash_of_lock(lock_id, resource), end_of_lease_us(ttl_ms));
+}
+
+void api_auth_ended(struct api_request *request, const char *lock_id, const char *resource)
+{
+    const struct api_key *key = key_of(request);
+    if (key != NULL && key->held > 0)
+        api_usage_release(key->usage, hash_of_lock(lock_id, resource));
+}

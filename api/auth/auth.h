@@ -1,0 +1,70 @@
+/* Callers and their keys, for an HTTP server: finds the key of each request, and says what it may
+ * do. Each worker has one of its own; they share the keyring.
+ *
+ *     no key                       401 key-required        on each path and method alike
+ *     a key that is not known      401 key-required        whatever is wrong with it
+ *     its rate is used up          429 rate-limited
+ *     no right for the route       403 not-allowed
+ *     no prefix for the name       403 not-allowed
+ *     too many locks               409 too-many-held
+ *
+ * A route whose right is API_RIGHT_NONE is served in any case. The functions for requests allow
+ * everything where the server has no access callbacks. */
+#ifndef API_AUTH_AUTH_H
+#define API_AUTH_AUTH_H
+
+#include "api/auth/keyring.h"
+#include "api/http/access.h"
+#include "api/http/request.h"
+#include "fence/protocol/error.h"
+
+struct api_auth;
+
+/* @ring is borrowed. FENCE_ENOMEM. */
+FENCE_CHECKED int api_auth_new(struct api_keyring *ring, struct api_auth **ret_auth);
+
+/* The server that has its callbacks is freed. NULL is fine. */
+void api_auth_free(struct api_auth *auth);
+
+/* For api_http_config.access. NULL, for no keys, is fine: NULL. */
+const struct api_access *api_auth_access(const struct api_auth *auth);
+
+/* Says how the common name of a verified client certificate is found: @subject returns it, or NULL
+ * where there is none; it is copied at once. A request without an Authorization header is then one
+ * of the key that has this subject. */
+void api_auth_set_subject(struct api_auth *auth,
+                          const char *(*subject)(void *context, const struct api_request *request),
+                          void *context);
+
+/* ---- what a handler asks ------------------------------------------------------------------ */
+
+/* Whether the caller has @right on @name, which is a resource, or the beginning of those that a
+ * listing shows. The route's own right on a name of the path is looked at before its handler, by
+ * api_input_resource(). FENCE_EINVAL: not allowed, answered. */
+FENCE_CHECKED int api_auth_require(struct api_request *request, enum api_right right,
+                                   const char *name);
+
+/* Whether the caller may read @name at all: for lists that leave out what it may not see. */
+bool api_auth_may_read(struct api_request *request, const char *name);
+
+/* Whether the caller is known: always, where the server has no keys. */
+bool api_auth_is_known(struct api_request *request);
+
+/* Whether the caller may see that the key @key_id holds a lock: an admin, and the key itself. */
+bool api_auth_sees_key(struct api_request *request, const char *key_id);
+
+/* ---- the cap on locks --------------------------------------------------------------------- */
+
+/* The caller asks for @count locks. FENCE_EINVAL: too many, answered. */
+FENCE_CHECKED int api_auth_reserve(struct api_request *request, unsigned count);
+
+/* One of those was granted for @ttl_ms. What is not is given back with the request. */
+void api_auth_granted(struct api_request *request, const char *lock_id, const char *resource,
+                      uint32_t ttl_ms);
+
+/* A lock was extended by @ttl_ms; it is held no longer. */
+void api_auth_extended(struct api_request *request, const char *lock_id, const char *resource,
+                       uint32_t ttl_ms);
+void api_auth_ended(struct api_request *request, const char *lock_id, const char *resource);
+
+#endif

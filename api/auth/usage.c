@@ -1,0 +1,280 @@
+#include "api/auth/usage.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+enum {
+    LISTS = 256,    /* of held locks, by their hash */
+    CALL = 1000000, /* one call in a bucket: what a call a second adds in as many microseconds */
+};
+
+struct held_lock {
+    struct held_lock *next;
+    uint64_t hash;
+    uint64_t until_us;
+};
+
+struct api_usage {
+    pthread_mutex_t mutex;
+    unsigned refs;
+    bool begun;     /* the bucket was looked at before */
+    uint64_t level; /* of the bucket; CALL is one call */
+    uint64_t level_at_us;
+    unsigned reserved;
+    unsigned held;
+    uint64_t first_end_us;   /* no lease of a held lock is over before it */
+    struct held_lock *spare; /* as many as are reserved */
+    struct held_lock *lists[LISTS];
+};
+
+int api_usage_new(struct api_usage **ret_usage)
+{
+    struct api_usage *usage = calloc(1, sizeof(*usage));
+    if (usage == NULL)
+        return FENCE_ENOMEM;
+    int failed = pthread_mutex_init(&usage->mutex, NULL);
+    assert(!failed); /* without attributes it only fills in memory */
+    usage->refs = 1;
+    usage->first_end_us = UINT64_MAX;
+    *ret_usage = usage;
+    return 0;
+}
+
+static void lock_usage(struct api_usage *usage)
+{
+    int failed = pthread_mutex_lock(&usage->mutex);
+    assert(!failed);
+}
+
+static void unlock_usage(struct api_usage *usage)
+{
+    int failed = pthread_mutex_unlock(&usage->mutex);
+    assert(!failed);
+}
+
+struct api_usage *api_usage_ref(struct api_usage *usage)
+{
+    lock_usage(usage);
+    usage->refs++;
+    unlock_usage(usage);
+    return usage;
+}
+
+static void free_list(struct held_lock *list)
+{
+    while (list != NULL) {
+        struct held_lock *next = list->next;
+        free(list);
+        list = next;
+    }
+}
+
+void api_usage_unref(struct api_usage *usage)
+{
+    if (usage == NULL)
+        return;
+    lock_usage(usage);
+    const bool last = --usage->refs == 0;
+    unlock_usage(usage);
+    if (!last)
+        return;
+    for (unsigned i = 0; i < LISTS; i++)
+        free_list(usage->lists[i]);
+    free_list(usage->spare);
+    (void)pthread_mutex_destroy(&usage->mutex);
+    free(usage);
+}
+
+/* ---- the rate -------------------------------------------------------------------------------- */
+
+/* Brings the bucket up to @now_us. The time to fill it bounds what is multiplied. */
+static void fill_bucket(struct api_usage *usage, uint32_t rate, uint64_t full, uint64_t now_us)
+{
+    const uint64_t past_us = now_us > usage->level_at_us ? now_us - usage->level_at_us : 0;
+    if (!usage->begun || usage->level > full || past_us > (full - usage->level) / rate)
+        usage->level = full;
+    else
+        usage->level += past_us * rate;
+    usage->level_at_us = now_us > usage->level_at_us ? now_us : usage->level_at_us;
+    usage->begun = true;
+}
+
+bool api_usage_take(struct api_usage *usage, uint32_t rate, uint32_t burst, uint64_t now_us,
+                    uint64_t *ret_wait_us)
+{
+    assert(rate > 0 && burst > 0);
+    lock_usage(usage);
+    fill_bucket(usage, rate, (uint64_t)burst * CALL, now_us);
+    const bool has = usage->level >= CALL;
+    const uint64_t lacks = has ? 0 : CALL - usage->level;
+    if (has)
+        usage->level -= CALL;
+    unlock_usage(usage);
+    if (!has)
+        *ret_wait_us = (lacks + rate - 1) / rate;
+    return has;
+}
+
+/* ---- locks ----------------------------------------------------------------------------------- */
+
+/* What points to the lock of @hash, or where it would be added. */
+static struct held_lock **link_of(struct api_usage *usage, uint64_t hash)
+{
+    struct held_lock **link = &usage->lists[hash % LISTS];
+    while (*link != NULL && (*link)->hash != hash)
+        link = &(*link)->next;
+    return link;
+}
+
+static void note_end(struct api_usage *usage, uint64_t until_us)
+{
+    if (until_us < usage->first_end_us)
+        usage->first_end_us = until_us;
+}
+
+/* Takes out the locks whose leases are over, as a list. */
+static struct held_lock *take_over(struct api_usage *usage, uint64_t now_us)
+{
+    struct held_lock *over = NULL;
+    usage->first_end_us = UINT64_MAX;
+    for (unsigned i = 0; i < LISTS; i++) {
+        struct held_lock **link = &usage->lists[i];
+        while (*link != NULL) {
+            struct held_lock *lock = *link;
+            if (lock->until_us > now_us) {
+                note_end(usage, lock->until_us);
+                link = &lock->next;
+                continue;
+            }
+            *link = lock->next;
+            lock->next = over;
+            over = lock;
+            usage->held--;
+        }
+    }
+    return over;
+}
+
+static struct held_lock *make_spares(unsigned count)
+{
+    struct held_lock *list = NULL;
+    for (unsigned i = 0; i < count; i++) {
+        struct held_lock *spare = malloc(sizeof(*spare));
+        if (spare == NULL) {
+            free_list(list);
+            return NULL;
+        }
+        spare->next = list;
+        list = spare;
+    }
+    return list;
+}
+
+static void add_spares(struct api_usage *usage, struct held_lock *list)
+{
+    struct held_lock **end = &list;
+    while (*end != NULL)
+        end = &(*end)->next;
+    *end = usage->spare;
+    usage->spare = list;
+}
+
+/* All leases are looked at only where one of them is over: what is refused costs little. */
+int api_usage_reserve(struct api_usage *usage, unsigned count, uint32_t cap, uint64_t now_us,
+                      unsigned *ret_held)
+{
+    struct held_lock *spares = make_spares(count);
+    struct held_lock *over = NULL;
+    if (spares == NULL)
+        return FENCE_ENOMEM;
+    lock_usage(usage);
+    if (usage->held + usage->reserved + count > cap && now_us >= usage->first_end_us)
+        over = take_over(usage, now_us);
+    const unsigned has = usage->held + usage->reserved;
+    const bool fits = has + count <= cap;
+    if (fits) {
+        usage->reserved += count;
+        add_spares(usage, spares);
+        spares = NULL;
+    }
+    unlock_usage(usage);
+    free_list(over);
+    free_list(spares);
+    if (!fits && ret_held != NULL)
+        *ret_held = has;
+    return fits ? 0 : FENCE_EBUSY;
+}
+
+static struct held_lock *use_spare(struct api_usage *usage)
+{
+    struct held_lock *spare = usage->spare;
+    assert(spare != NULL && usage->reserved > 0);
+    usage->spare = spare->next;
+    usage->reserved--;
+    spare->next = NULL;
+    return spare;
+}
+
+void api_usage_cancel(struct api_usage *usage, unsigned count)
+{
+    struct held_lock *list = NULL;
+    lock_usage(usage);
+    for (unsigned i = 0; i < count; i++) {
+        struct held_lock *spare = use_spare(usage);
+        spare->next = list;
+        list = spare;
+    }
+    unlock_usage(usage);
+    free_list(list);
+}
+
+void api_usage_grant(struct api_usage *usage, uint64_t hash, uint64_t until_us)
+{
+    lock_usage(usage);
+    struct held_lock *spare = use_spare(usage);
+    struct held_lock **place = link_of(usage, hash);
+    if (*place == NULL) {
+        spare->hash = hash;
+        *place = spare;
+        spare = NULL;
+        usage->held++;
+    }
+    (*place)->until_us = until_us;
+    note_end(usage, until_us);
+    unlock_usage(usage);
+    free(spare);
+}
+
+void api_usage_extend(struct api_usage *usage, uint64_t hash, uint64_t until_us)
+{
+    lock_usage(usage);
+    struct held_lock *lock = *link_of(usage, hash);
+    if (lock != NULL)
+        lock->until_us = until_us;
+    note_end(usage, until_us);
+    unlock_usage(usage);
+}
+
+void api_usage_release(struct api_usage *usage, uint64_t hash)
+{
+    lock_usage(usage);
+    struct held_lock **place = link_of(usage, hash);
+    struct held_lock *lock = *place;
+    if (lock != NULL) {
+        *place = lock->next;
+        usage->held--;
+    }
+    unlock_usage(usage);
+    free(lock);
+}
+
+unsigned api_usage_held(struct api_usage *usage, uint64_t now_us)
+{
+    lock_usage(usage);
+    struct held_lock *over = now_us >= usage->first_end_us ? take_over(usage, now_us) : NULL;
+    const unsigned has = usage->held + usage->reserved;
+    unlock_usage(usage);
+    free_list(over);
+    return has;
+}

@@ -1,0 +1,54 @@
+/* What a key has used up of its limits: calls of its rate, and locks that it holds. It is of one
+ * process, and shared by its workers. A mutex guards it, which is held for a few instructions. A
+ * key that is loaded again goes on with the usage of the one before it.
+ *
+ * A lock counts from the call that asks for it, so that calls at a time cannot pass the cap
+ * together. It counts until it is released here, or until its lease is over. What other processes
+ * grant, extend and release is not known here.
+ *
+ *     reserve --> grant --> release, or the lease is over
+ *        '------> cancel
+ *
+ * Any thread. */
+#ifndef API_AUTH_USAGE_H
+#define API_AUTH_USAGE_H
+
+#include "fence/protocol/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct api_usage;
+
+/* The caller has the one reference. FENCE_ENOMEM. */
+FENCE_CHECKED int api_usage_new(struct api_usage **ret_usage);
+
+struct api_usage *api_usage_ref(struct api_usage *usage);
+void api_usage_unref(struct api_usage *usage);
+
+/* Takes one call from a bucket that @rate calls a second fill up to @burst. False: there is none,
+ * and in @ret_wait_us there will be. @now_us: CLOCK_MONOTONIC. */
+bool api_usage_take(struct api_usage *usage, uint32_t rate, uint32_t burst, uint64_t now_us,
+                    uint64_t *ret_wait_us);
+
+/* Reserves @count locks of the @cap. FENCE_EBUSY: they are too many; @ret_held, if not NULL, is how
+ * many there are. FENCE_ENOMEM. */
+FENCE_CHECKED int api_usage_reserve(struct api_usage *usage, unsigned count, uint32_t cap,
+                                    uint64_t now_us, unsigned *ret_held);
+
+/* Gives reserved places back. */
+void api_usage_cancel(struct api_usage *usage, unsigned count);
+
+/* Uses one reserved place for the lock that @hash stands for, until @until_us. One that is there
+ * already keeps its own place, and the reserved one is given back. */
+void api_usage_grant(struct api_usage *usage, uint64_t hash, uint64_t until_us);
+
+/* The lease of a lock goes on until @until_us; the lock is released. One that is not known is fine.
+ */
+void api_usage_extend(struct api_usage *usage, uint64_t hash, uint64_t until_us);
+void api_usage_release(struct api_usage *usage, uint64_t hash);
+
+/* How many are held or reserved. */
+unsigned api_usage_held(struct api_usage *usage, uint64_t now_us);
+
+#endif

@@ -1,0 +1,27 @@
+/* The keys of a service: its key file, and whether it may listen where it is told to. Without keys
+ * everybody who reaches it may do everything. So it then listens where only programs of its own
+ * machine reach it, unless it is told that it is open. */
+#ifndef SERVER_LOOP_KEYS_H
+#define SERVER_LOOP_KEYS_H
+
+#include "api/auth/keyring.h"
+#include "server/loop/http_options.h"
+
+/* Whether a service with @options may listen where they say. 0, or the exit status: one sentence is
+ * on stderr then, which says why. Names are not looked up here. */
+FENCE_CHECKED int server_keys_check_listens(const struct server_http_options *options);
+
+/* The same for sockets that are open already, whoever opened them. Doors for metrics alone need no
+ * keys. */
+FENCE_CHECKED int server_keys_check_doors(const struct server_http_options *options,
+                                          const struct server_doors *doors);
+
+/* Reads the key file. Without one *@ret_ring is NULL. 0, or the exit status, likewise. */
+FENCE_CHECKED int server_keys_open(const struct server_http_options *options,
+                                   struct api_keyring **ret_ring);
+
+/* Reads the key file again, and puts its keys in force. False: they are wrong, which the log says,
+ * and the old ones stay in force. @ring NULL: true. Any thread. */
+bool server_keys_reload(const struct server_http_options *options, struct api_keyring *ring);
+
+#endif

@@ -1,0 +1,29 @@
+#include "server/loop/routes.h"
+
+#include "api/auth/right.h"
+#include "api/v1/counters.h"
+#include "api/v1/listing.h"
+#include "api/v1/locks.h"
+#include "api/v1/metrics.h"
+#include "api/v1/service.h"
+
+#include <stdio.h>
+
+void server_routes(struct api_backend *backend, struct api_routes ret_routes[static SERVER_ROUTES])
+{
+    ret_routes[0] = api_locks_routes(backend);
+    ret_routes[1] = api_listing_routes(backend);
+    ret_routes[2] = api_counters_routes(backend);
+    ret_routes[3] = api_service_routes(backend);
+    ret_routes[4] = api_metrics_routes(backend);
+}
+
+void server_routes_print(const struct api_routes *routes, size_t count)
+{
+    for (size_t t = 0; t < count; t++)
+        for (size_t r = 0; r < routes[t].count; r++) {
+            const struct api_route *route = &routes[t].items[r];
+            printf("%s %s %s\n", api_method_name(route->method), route->pattern,
+                   api_right_name(route->right));
+        }
+}

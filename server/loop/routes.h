@@ -1,0 +1,18 @@
+/* The routes of pawld, in one place: what a worker serves, and what pawld --routes prints. */
+#ifndef SERVER_LOOP_ROUTES_H
+#define SERVER_LOOP_ROUTES_H
+
+#include "api/http/route.h"
+#include "api/v1/backend.h"
+
+enum {
+    SERVER_ROUTES = 5, /* tables */
+};
+
+/* All tables over @backend, which is borrowed for the life of the server. */
+void server_routes(struct api_backend *backend, struct api_routes ret_routes[static SERVER_ROUTES]);
+
+/* Prints "<method> <path> <right>" to stdout for each route of these tables. */
+void server_routes_print(const struct api_routes *routes, size_t count);
+
+#endif

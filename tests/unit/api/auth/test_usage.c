@@ -1,0 +1,162 @@
+/* The rate of a key, and its cap on locks. */
+#include "api/auth/usage.h"
+#include "tests/lib/case.h"
+
+enum {
+    SECOND = 1000000, /* in microseconds */
+};
+
+static struct api_usage *usage;
+static uint64_t wait_us;
+
+static int setup(void **state)
+{
+    (void)state;
+    wait_us = 0;
+    return api_usage_new(&usage);
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    api_usage_unref(usage);
+    return 0;
+}
+
+/* ---- the rate -------------------------------------------------------------------------------- */
+
+static unsigned taken(unsigned tries, uint32_t rate, uint32_t burst, uint64_t now_us)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < tries; i++)
+        count += api_usage_take(usage, rate, burst, now_us, &wait_us);
+    return count;
+}
+
+static void bucket_begins_full(void **state)
+{
+    (void)state;
+    assert_int_equal(taken(100, 10, 20, 7), 20);
+}
+
+static void bucket_fills_at_its_rate_up_to_its_burst(void **state)
+{
+    (void)state;
+    assert_int_equal(taken(100, 10, 20, 0), 20);
+    assert_int_equal(taken(100, 10, 20, SECOND / 10 - 1), 0);
+    assert_int_equal(taken(100, 10, 20, SECOND / 10), 1);
+    assert_int_equal(taken(100, 10, 20, SECOND + SECOND / 10), 10);
+    assert_int_equal(taken(100, 10, 20, 100 * (uint64_t)SECOND), 20);
+}
+
+static void refused_call_is_told_when_the_next_is_free(void **state)
+{
+    (void)state;
+    assert_int_equal(taken(1, 4, 1, 0), 1);
+    assert_int_equal(taken(1, 4, 1, SECOND / 8), 0);
+    assert_int_equal(wait_us, SECOND / 8);
+    assert_int_equal(taken(1, 4, 1, SECOND / 8 + wait_us), 1);
+}
+
+static void bucket_takes_any_time(void **state)
+{
+    (void)state;
+    assert_int_equal(taken(2, 1, 1, 5), 1);
+    assert_int_equal(taken(1, 1, 1, 0), 0); /* a clock that fell adds nothing */
+    assert_int_equal(taken(2000000, 1000000, 1000000, UINT64_MAX), 1000000);
+}
+
+/* ---- locks ----------------------------------------------------------------------------------- */
+
+static int reserve(unsigned count, uint32_t cap, uint64_t now_us)
+{
+    unsigned held = 0;
+    return api_usage_reserve(usage, count, cap, now_us, &held);
+}
+
+static void lock_counts_from_the_call_to_its_release(void **state)
+{
+    (void)state;
+    assert_int_equal(reserve(1, 1, 0), 0);
+    assert_int_equal(reserve(1, 1, 0), FENCE_EBUSY);
+    api_usage_grant(usage, 7, SECOND);
+    assert_int_equal(reserve(1, 1, 0), FENCE_EBUSY);
+    api_usage_release(usage, 7);
+    assert_int_equal(reserve(1, 1, 0), 0);
+    api_usage_cancel(usage, 1);
+    assert_int_equal(api_usage_held(usage, 0), 0);
+}
+
+static void lock_counts_until_its_lease_is_over(void **state)
+{
+    (void)state;
+    assert_int_equal(reserve(1, 1, 0), 0);
+    api_usage_grant(usage, 7, SECOND);
+    api_usage_extend(usage, 7, 3 * SECOND);
+    assert_int_equal(reserve(1, 1, 2 * SECOND), FENCE_EBUSY);
+    assert_int_equal(reserve(1, 1, 3 * SECOND), 0);
+    api_usage_cancel(usage, 1);
+}
+
+static void cap_is_on_all_locks_of_a_group(void **state)
+{
+    (void)state;
+    unsigned held = 0;
+    assert_int_equal(reserve(2, 3, 0), 0);
+    assert_int_equal(api_usage_reserve(usage, 2, 3, 0, &held), FENCE_EBUSY);
+    assert_int_equal(held, 2);
+    assert_int_equal(reserve(1, 3, 0), 0);
+    api_usage_grant(usage, 1, SECOND);
+    api_usage_grant(usage, 2, SECOND);
+    api_usage_grant(usage, 3, SECOND);
+    assert_int_equal(api_usage_held(usage, 0), 3);
+}
+
+static void lock_that_is_granted_again_counts_once(void **state)
+{
+    (void)state;
+    assert_int_equal(reserve(1, 5, 0), 0);
+    api_usage_grant(usage, 7, SECOND);
+    assert_int_equal(reserve(1, 5, 0), 0);
+    api_usage_grant(usage, 7, 2 * SECOND);
+    assert_int_equal(api_usage_held(usage, SECOND), 1);
+    assert_int_equal(api_usage_held(usage, 2 * SECOND), 0);
+}
+
+static void lock_that_is_not_known_changes_nothing(void **state)
+{
+    (void)state;
+    api_usage_extend(usage, 9, SECOND);
+    api_usage_release(usage, 9);
+    assert_int_equal(api_usage_held(usage, 0), 0);
+}
+
+static void many_locks_are_told_apart(void **state)
+{
+    (void)state;
+    assert_int_equal(reserve(1000, 1000, 0), 0);
+    for (uint64_t i = 0; i < 1000; i++)
+        api_usage_grant(usage, i * 256, SECOND); /* all in one list */
+    assert_int_equal(reserve(1, 1000, 0), FENCE_EBUSY);
+    for (uint64_t i = 0; i < 1000; i += 2)
+        api_usage_release(usage, i * 256);
+    assert_int_equal(api_usage_held(usage, 0), 500);
+    assert_int_equal(api_usage_held(usage, SECOND), 0);
+}
+
+#define USAGE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+static const struct CMUnitTest cases[] = {
+    USAGE_TEST(bucket_begins_full),
+    USAGE_TEST(bucket_fills_at_its_rate_up_to_its_burst),
+    USAGE_TEST(refused_call_is_told_when_the_next_is_free),
+    USAGE_TEST(bucket_takes_any_time),
+    USAGE_TEST(lock_counts_from_the_call_to_its_release),
+    USAGE_TEST(lock_counts_until_its_lease_is_over),
+    USAGE_TEST(cap_is_on_all_locks_of_a_group),
+    USAGE_TEST(lock_that_is_granted_again_counts_once),
+    USAGE_TEST(lock_that_is_not_known_changes_nothing),
+    USAGE_TEST(many_locks_are_told_apart),
+};
+
+CASE_MAIN(cases, NULL, NULL)
