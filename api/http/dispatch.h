@@ -16,6 +16,7 @@ struct api_served {
     const struct api_routes *routes;
     size_t routes_count;
     struct api_hosts hosts;
+    bool leaving;  /* each connection ends with its next answer */
     bool stopping; /* nothing is served any more */
 };
 

@@ -22,6 +22,7 @@ enum {
     ROUNDS_MAX = 64,      /* of work, that make one turn */
     ACCEPTS_A_TURN = 128, /* connections let in, before the open ones have their turn */
     EVICTIONS = 16,       /* connections without a request ended for others, each time */
+    QUEUE_ROUNDS = 16,    /* of ACCEPTS_A_TURN, before the doors are closed */
     FAREWELL_ROUNDS = 8,  /* in which the last answers may leave, when everything ends */
 };
 
@@ -183,7 +184,9 @@ static void set_up(struct api_http *http, const struct api_http_config *config)
     http->left_context = config->left_context;
     http->capacity = config->connections > 0 ? config->connections : API_HTTP_CONNECTIONS;
     http->exchanges = (struct api_exchanges){
-        .served = {config->routes, config->routes_count, config->hosts, false},
+        .served = {.routes = config->routes,
+                   .routes_count = config->routes_count,
+                   .hosts = config->hosts},
         .parking = {.watch_fd = -1, .left = tell_left, .left_context = http},
     };
     api_connections_init(&http->connections,
@@ -282,9 +285,36 @@ void api_http_turn(struct api_http *http)
     api_http_send(http);
 }
 
+void api_http_leave(struct api_http *http)
+{
+    http->exchanges.served.leaving = true;
+    for (struct api_request *request = http->exchanges.parking.first; request != NULL;
+         request = request->next)
+        request->close_connection = true;
+}
+
+struct api_request *api_http_waiting(const struct api_http *http)
+{
+    struct api_request *request = http->exchanges.parking.first;
+    while (request != NULL && !request->may_wait)
+        request = request->next;
+    return request;
+}
+
+/* Connections in the queue of a listening socket are reset when it is closed. */
+static void empty_queues(struct api_http *http)
+{
+    bool anybody = false;
+    for (int round = 0; round < QUEUE_ROUNDS; round++)
+        if (accept_at_doors(http, &anybody) != 0)
+            break;
+}
+
 void api_http_quiesce(struct api_http *http)
 {
     http->exchanges.served.stopping = true;
+    if (http->doors_count > 0)
+        empty_queues(http);
     close_doors(http);
 }
 

@@ -85,8 +85,17 @@ void api_http_send(struct api_http *http);
 int api_http_watch_fd(const struct api_http *http);
 void api_http_watch_turn(struct api_http *http);
 
-/* The first step of a clean stop: closes the doors, and refuses new requests on open
- * connections with 503. Parked requests can still be answered. */
+/* The first step of a clean stop. All is served as before, but each connection ends with its next
+ * answer ("Connection: close"), and so do those whose requests are parked. Clients then connect
+ * again, and a load balancer leads them elsewhere. */
+void api_http_leave(struct api_http *http);
+
+/* A parked request that may wait long (api_request_may_wait()); NULL: there is none. */
+struct api_request *api_http_waiting(const struct api_http *http);
+
+/* The last step but one: takes in the connections that the kernel has accepted, which would be
+ * reset otherwise, closes the doors, and refuses new requests with 503. Parked requests
+ * can still be answered. */
 void api_http_quiesce(struct api_http *http);
 
 /* How many requests are parked, and how many connections are open. Between turns. */

@@ -16,17 +16,31 @@
 #include <stdlib.h>
 
 enum {
-    DRAIN_MS = 1000, /* for calls under way to be answered, once told to stop */
     ROUTES = 4,
     LABEL_MAX = 32,
+    TOLD_A_TURN = 256, /* waiting calls that are told of the end */
+};
+
+enum worker_phase {
+    WORKER_SERVING,
+    WORKER_LEAVING,
+    WORKER_DRAINING,
+};
+
+enum {
+    ORDER_STOP = 1,
+    ORDER_HALT = 2,
+    ORDER_RELOAD = 4,
 };
 
 struct server_worker {
     struct server_worker_config config;
     char label[LABEL_MAX]; /* "worker 2: "; "" if there is only one */
     uv_loop_t loop;
-    uv_async_t stop;
-    uv_timer_t drain;
+    uv_async_t ordered;
+    atomic_uint orders; /* that came since it looked last */
+    enum worker_phase phase;
+    uv_timer_t phase_timer;
     struct api_backend backend;
     struct api_routes routes[ROUTES];
     struct api_http *http;
@@ -35,7 +49,6 @@ struct server_worker {
     struct server_listings *listings;
     uint64_t grants; /* that somebody took */
     bool joined;     /* http_loop has handles in the loop */
-    bool stopping;
 };
 
 /* ---- what the API asks for ------------------------------------------------------------------- */
@@ -165,26 +178,83 @@ static void publish(struct server_worker *worker)
     server_metrics_publish(&worker->config.metrics[worker->config.index], &now);
 }
 
+/* ---- the end --------------------------------------------------------------------------------- */
+
+/* A call that waits is ended as if its client had gone. It is answered within, as its client has
+ * not. */
+static void tell_waiters(struct server_worker *worker)
+{
+    for (int told = 0; told < TOLD_A_TURN; told++) {
+        const struct api_request *request = api_http_waiting(worker->http);
+        if (!request)
+            return;
+        server_driver_left(worker->driver, api_request_client(request));
+    }
+    server_http_loop_answered(&worker->http_loop); /* there may be more: the next turn comes soon */
+}
+
+static bool may_end(const struct server_worker *worker)
+{
+    return server_driver_calls(worker->driver) == 0 && api_http_parked(worker->http) == 0 &&
+           (!worker->config.others || atomic_load(worker->config.others) == 0);
+}
+
 static void before_worker_sleeps(void *context)
 {
     struct server_worker *worker = context;
+    if (worker->phase == WORKER_DRAINING)
+        tell_waiters(worker);
     server_driver_turn(worker->driver);
     publish(worker);
-    if (worker->stopping && server_driver_calls(worker->driver) == 0)
+    if (worker->phase == WORKER_DRAINING && may_end(worker))
         uv_stop(&worker->loop);
 }
 
 static void on_drain_over(uv_timer_t *timer)
 {
+    struct server_worker *worker = timer->data;
+    const unsigned parked = api_http_parked(worker->http);
+    if (parked > 0)
+        server_log(SERVER_LOG_WARNING, "%s%u calls were not answered within the %u ms of the drain",
+                   worker->label, parked, (unsigned)worker->config.ends.drain_ms);
     uv_stop(timer->loop);
 }
 
-static void on_stop(uv_async_t *async)
+static void begin_drain(struct server_worker *worker)
+{
+    worker->phase = WORKER_DRAINING;
+    worker->backend.draining = true;
+    uv_timer_start(&worker->phase_timer, on_drain_over, worker->config.ends.drain_ms, 0);
+}
+
+static void on_lead_over(uv_timer_t *timer)
+{
+    begin_drain(timer->data);
+}
+
+static void leave(struct server_worker *worker)
+{
+    if (worker->phase != WORKER_SERVING)
+        return;
+    worker->phase = WORKER_LEAVING;
+    worker->backend.leaving = true;
+    api_http_leave(worker->http);
+    if (worker->config.ends.lead_ms > 0)
+        uv_timer_start(&worker->phase_timer, on_lead_over, worker->config.ends.lead_ms, 0);
+    else
+        begin_drain(worker);
+}
+
+static void on_ordered(uv_async_t *async)
 {
     struct server_worker *worker = async->data;
-    worker->stopping = true;
-    api_http_quiesce(worker->http);
-    uv_timer_start(&worker->drain, on_drain_over, DRAIN_MS, 0);
+    const unsigned orders = atomic_exchange(&worker->orders, 0);
+    if (orders & ORDER_RELOAD && worker->config.reloaded)
+        worker->config.reloaded(worker->config.reloaded_context, worker->config.index);
+    if (orders & ORDER_STOP)
+        leave(worker);
+    if (orders & ORDER_HALT)
+        uv_stop(&worker->loop);
 }
 
 /* ---- setting up ------------------------------------------------------------------------------ */
@@ -265,15 +335,16 @@ static int start_driver(struct server_worker *worker)
     return 0;
 }
 
-/* The loop, and the handle that stops it. */
+/* The loop, and the handles by which it is told to end. */
 static int start_loop(struct server_worker *worker)
 {
     if (uv_loop_init(&worker->loop) != 0)
         return FENCE_EIO;
-    int failed = uv_async_init(&worker->loop, &worker->stop, on_stop) |
-                 uv_timer_init(&worker->loop, &worker->drain);
+    int failed = uv_async_init(&worker->loop, &worker->ordered, on_ordered) |
+                 uv_timer_init(&worker->loop, &worker->phase_timer);
     assert(!failed); /* a loop that was made has what they need */
-    worker->stop.data = worker;
+    worker->ordered.data = worker;
+    worker->phase_timer.data = worker;
     return 0;
 }
 
@@ -317,9 +388,30 @@ void server_worker_run(struct server_worker *worker)
     leave_http(worker); /* here, so that all workers answer their waiting calls at the same time */
 }
 
+static void order(struct server_worker *worker, unsigned orders)
+{
+    atomic_fetch_or(&worker->orders, orders);
+    uv_async_send(&worker->ordered);
+}
+
 void server_worker_stop(struct server_worker *worker)
 {
-    uv_async_send(&worker->stop);
+    order(worker, ORDER_STOP);
+}
+
+void server_worker_halt(struct server_worker *worker)
+{
+    order(worker, ORDER_HALT);
+}
+
+void server_worker_reload(struct server_worker *worker)
+{
+    order(worker, ORDER_RELOAD);
+}
+
+void server_worker_look(struct server_worker *worker)
+{
+    order(worker, 0);
 }
 
 void server_worker_free(struct server_worker *worker)
@@ -329,8 +421,8 @@ void server_worker_free(struct server_worker *worker)
     leave_http(worker);
     server_listings_free(worker->listings);
     server_driver_free(worker->driver);
-    uv_close((uv_handle_t *)&worker->stop, NULL);
-    uv_close((uv_handle_t *)&worker->drain, NULL);
+    uv_close((uv_handle_t *)&worker->ordered, NULL);
+    uv_close((uv_handle_t *)&worker->phase_timer, NULL);
     uv_run(&worker->loop, UV_RUN_DEFAULT); /* closes what was asked to close */
     int busy = uv_loop_close(&worker->loop);
     assert(!busy);

@@ -4,18 +4,33 @@
 #include "server/loop/doors.h"
 #include "server/loop/worker.h"
 #include "server/pawld/pawld.h"
+#include "server/pawld/reload.h"
 #include "server/system/log.h"
 #include "server/system/options.h"
 #include "storage/sqlite/store.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+static const int watched[] = {SIGTERM, SIGINT, SIGHUP};
+
 enum {
-    STOP_SIGNALS = 2,
+    SIGNALS = sizeof(watched) / sizeof(watched[0]),
+    STUCK_S = 2, /* for a worker to end after the first one, which ends last */
+};
+
+struct service;
+
+/* What the thread of a worker gets. */
+struct other {
+    struct service *service;
+    struct server_worker *worker;
+    pthread_t thread; /* the first worker needs none: it has the main one */
 };
 
 struct service {
@@ -25,12 +40,14 @@ struct service {
     unsigned made; /* workers */
     struct server_worker *workers[SERVER_WORKERS_MAX];
     struct server_metrics metrics[SERVER_WORKERS_MAX];
-    uv_thread_t threads[SERVER_WORKERS_MAX]; /* the first worker needs none: it has the main one */
-    uv_signal_t stop_signals[STOP_SIGNALS];
+    struct other others_run[SERVER_WORKERS_MAX];
+    atomic_uint others; /* workers that run on those threads */
+    uv_signal_t signals[SIGNALS];
+    struct pawld_reloads reloads;
     bool stopping;
 };
 
-/* ---- stopping -------------------------------------------------------------------------------- */
+/* ---- signals --------------------------------------------------------------------------------- */
 
 static void stop_workers(struct service *service)
 {
@@ -39,34 +56,58 @@ static void stop_workers(struct service *service)
         server_worker_stop(service->workers[i]);
 }
 
-static void on_stop_signal(uv_signal_t *handle, int number)
+/* The first signal drains, a second one does not wait for that. */
+static void on_stop_signal(struct service *service)
+{
+    if (!service->stopping) {
+        server_log(SERVER_LOG_INFO, "stopping");
+        stop_workers(service);
+        return;
+    }
+    server_log(SERVER_LOG_INFO, "told twice to stop: calls under way are not waited for");
+    for (unsigned i = 0; i < service->made; i++)
+        server_worker_halt(service->workers[i]);
+}
+
+static void reload(struct service *service)
+{
+    (void)pawld_reload_all(&service->reloads);
+    for (unsigned i = 0; i < service->made; i++)
+        server_worker_reload(service->workers[i]);
+}
+
+static void on_reloaded(void *context, unsigned index)
+{
+    const struct service *service = context;
+    pawld_reload_take(&service->reloads, index);
+}
+
+static void on_signal(uv_signal_t *handle, int number)
 {
     struct service *service = handle->data;
-    (void)number;
-    if (service->stopping)
-        return;
-    server_log(SERVER_LOG_INFO, "stopping");
-    stop_workers(service);
+    if (number == SIGHUP)
+        reload(service);
+    else
+        on_stop_signal(service);
 }
 
 /* Runs in the loop on the main thread. The signal may have interrupted any thread. */
 static void watch_signals(struct service *service)
 {
-    static const int signals[STOP_SIGNALS] = {SIGTERM, SIGINT};
     uv_loop_t *loop = server_worker_loop(service->workers[0]);
     int failed = 0;
-    for (int i = 0; i < STOP_SIGNALS; i++) {
-        failed |= uv_signal_init(loop, &service->stop_signals[i]);
-        failed |= uv_signal_start(&service->stop_signals[i], on_stop_signal, signals[i]);
-        service->stop_signals[i].data = service;
+    for (int i = 0; i < SIGNALS; i++) {
+        failed |= uv_signal_init(loop, &service->signals[i]);
+        failed |= uv_signal_start(&service->signals[i], on_signal, watched[i]);
+        service->signals[i].data = service;
     }
     assert(!failed); /* they only fill in memory and install handlers */
 }
 
 static void forget_signals(struct service *service)
 {
-    for (int i = 0; i < STOP_SIGNALS; i++)
-        uv_close((uv_handle_t *)&service->stop_signals[i], NULL);
+    for (int i = 0; i < SIGNALS; i++)
+        uv_close((uv_handle_t *)&service->signals[i], NULL);
 }
 
 /* ---- the workers ----------------------------------------------------------------------------- */
@@ -89,6 +130,10 @@ static int make_workers(struct service *service)
             .waiters_max = options->waiters_max,
             .counters_max = options->counters_max,
             .metrics = service->metrics,
+            .ends = options->ends,
+            .others = service->made == 0 ? &service->others : NULL,
+            .reloaded = on_reloaded,
+            .reloaded_context = service,
         };
         status = server_worker_new(&config, &service->workers[service->made]);
     }
@@ -101,9 +146,41 @@ static void free_workers(struct service *service)
         server_worker_free(service->workers[i]);
 }
 
-static void run_worker(void *worker)
+/* Another worker than the first. The signals come to the first one's loop, so that ends last. */
+static void *run_other(void *context)
 {
-    server_worker_run(worker);
+    struct other *other = context;
+    struct service *service = other->service;
+    char name[16]; /* as long as the system lets it be */
+    (void)snprintf(name, sizeof(name), "worker %u", (unsigned)(other - service->others_run) + 1);
+    (void)pthread_setname_np(pthread_self(), name);
+    server_worker_run(other->worker);
+    atomic_fetch_sub(&service->others, 1);
+    server_worker_look(service->workers[0]);
+    return NULL;
+}
+
+static int start_other(struct service *service, unsigned i)
+{
+    struct other *other = &service->others_run[i];
+    *other = (struct other){.service = service, .worker = service->workers[i]};
+    atomic_fetch_add(&service->others, 1);
+    const int error = pthread_create(&other->thread, NULL, run_other, other);
+    if (error)
+        atomic_fetch_sub(&service->others, 1);
+    return error;
+}
+
+/* A worker that is stuck would hold up the end for ever. */
+static void join_other(struct service *service, unsigned i)
+{
+    struct timespec until = {.tv_sec = 0};
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += STUCK_S;
+    if (pthread_timedjoin_np(service->others_run[i].thread, NULL, &until) == 0)
+        return;
+    server_log(SERVER_LOG_ERROR, "worker %u does not end; the process ends without it", i + 1);
+    _exit(SERVER_EXIT_FAILED);
 }
 
 /* All of them at once, until they are stopped; the first one here. */
@@ -112,11 +189,10 @@ static int run_workers(struct service *service)
     int status = SERVER_EXIT_DONE;
     unsigned started = 1;
     for (; started < service->made; started++) {
-        int error =
-            uv_thread_create(&service->threads[started], run_worker, service->workers[started]);
+        int error = start_other(service, started);
         if (error) {
             server_log(SERVER_LOG_ERROR, "cannot start worker %u: %s", started + 1,
-                       uv_strerror(error));
+                       strerror(error));
             status = SERVER_EXIT_FAILED;
             stop_workers(service);
             break;
@@ -126,7 +202,7 @@ static int run_workers(struct service *service)
         server_doors_announce(&service->doors);
     server_worker_run(service->workers[0]);
     for (unsigned i = 1; i < started; i++)
-        uv_thread_join(&service->threads[i]);
+        join_other(service, i);
     return status;
 }
 
