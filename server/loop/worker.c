@@ -38,6 +38,7 @@ struct server_worker {
     char label[LABEL_MAX]; /* "worker 2: "; "" if there is only one */
     uv_loop_t loop;
     uv_async_t ordered;
+    atomic_uint_least64_t turns;
     atomic_uint orders; /* that came since it looked last */
     enum worker_phase phase;
     uv_timer_t phase_timer;
@@ -202,6 +203,7 @@ static bool may_end(const struct server_worker *worker)
 static void before_worker_sleeps(void *context)
 {
     struct server_worker *worker = context;
+    atomic_fetch_add_explicit(&worker->turns, 1, memory_order_relaxed);
     if (worker->phase == WORKER_DRAINING)
         tell_waiters(worker);
     server_driver_turn(worker->driver);
@@ -385,6 +387,7 @@ static void leave_http(struct server_worker *worker)
 void server_worker_run(struct server_worker *worker)
 {
     uv_run(&worker->loop, UV_RUN_DEFAULT);
+    atomic_store(&worker->turns, SERVER_TURNS_ENDED);
     leave_http(worker); /* here, so that all workers answer their waiting calls at the same time */
 }
 
@@ -427,6 +430,11 @@ void server_worker_free(struct server_worker *worker)
     int busy = uv_loop_close(&worker->loop);
     assert(!busy);
     free(worker);
+}
+
+uint64_t server_worker_turns(const struct server_worker *worker)
+{
+    return atomic_load_explicit(&worker->turns, memory_order_relaxed);
 }
 
 uv_loop_t *server_worker_loop(struct server_worker *worker)

@@ -67,6 +67,8 @@ struct server_worker_config {
 
 struct server_worker;
 
+#define SERVER_TURNS_ENDED UINT64_MAX
+
 /* Makes a worker that serves at its doors of @config->doors. Returns 0, or the exit status: the
  * reason is on stderr then. */
 FENCE_CHECKED int server_worker_new(const struct server_worker_config *config,
@@ -85,6 +87,9 @@ void server_worker_look(struct server_worker *worker);   /* at config.others, wh
 /* The loop must hold no handle of others' that is not being closed. NULL is fine. Not while it
  * runs. */
 void server_worker_free(struct server_worker *worker);
+
+/* How often its loop has turned; SERVER_TURNS_ENDED once its run has ended. Any thread. */
+uint64_t server_worker_turns(const struct server_worker *worker);
 
 /* The loop, for what belongs to the process and not to a worker. */
 uv_loop_t *server_worker_loop(struct server_worker *worker);

@@ -5,6 +5,7 @@
 #include "server/loop/worker.h"
 #include "server/pawld/pawld.h"
 #include "server/pawld/reload.h"
+#include "server/pawld/supervisor.h"
 #include "server/system/log.h"
 #include "server/system/options.h"
 #include "storage/sqlite/store.h"
@@ -44,6 +45,7 @@ struct service {
     atomic_uint others; /* workers that run on those threads */
     uv_signal_t signals[SIGNALS];
     struct pawld_reloads reloads;
+    struct pawld_supervisor supervisor;
     bool stopping;
 };
 
@@ -60,7 +62,10 @@ static void stop_workers(struct service *service)
 static void on_stop_signal(struct service *service)
 {
     if (!service->stopping) {
+        const struct server_worker_ends *ends = &service->options->ends;
         server_log(SERVER_LOG_INFO, "stopping");
+        pawld_supervise_stopping(&service->supervisor,
+                                 (uint64_t)ends->lead_ms + ends->drain_ms + STUCK_S * 1000);
         stop_workers(service);
         return;
     }
@@ -71,9 +76,11 @@ static void on_stop_signal(struct service *service)
 
 static void reload(struct service *service)
 {
+    pawld_supervise_reloading(&service->supervisor);
     (void)pawld_reload_all(&service->reloads);
     for (unsigned i = 0; i < service->made; i++)
         server_worker_reload(service->workers[i]);
+    pawld_supervise_reloaded(&service->supervisor);
 }
 
 static void on_reloaded(void *context, unsigned index)
@@ -254,7 +261,9 @@ static int serve_places(struct service *service)
     status = make_workers(service);
     if (status == SERVER_EXIT_DONE) {
         watch_signals(service);
+        pawld_supervise(&service->supervisor, service->workers, service->made);
         status = run_workers(service);
+        pawld_supervise_end(&service->supervisor);
         forget_signals(service);
     }
     free_workers(service);
@@ -265,10 +274,12 @@ static int serve_places(struct service *service)
 int pawld_serve(const struct pawld_options *options)
 {
     struct service service = {.options = options};
+    pawld_supervisor_open(&service.supervisor);
     server_descriptors_check(options->workers, options->connections_max);
     int status = open_places(&service);
     if (status == SERVER_EXIT_DONE)
         status = serve_places(&service);
     storage_sqlite_store_close(service.places.store);
+    pawld_supervisor_close(&service.supervisor);
     return status;
 }
