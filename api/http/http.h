@@ -53,6 +53,12 @@ struct api_http_config {
      * May be NULL. */
     void (*left)(void *context, uint64_t client);
     void *left_context;
+
+    /* Whether other servers that accept from the same sockets have fewer connections. This one then
+     * waits for them, but not for long. Otherwise the one that wakes first would get all. NULL: it
+     * never waits. */
+    bool (*crowded)(void *context);
+    void *crowded_context;
 };
 
 struct api_http;
@@ -89,6 +95,13 @@ void api_http_watch_turn(struct api_http *http);
  * answer ("Connection: close"), and so do those whose requests are parked. Clients then connect
  * again, and a load balancer leads them elsewhere. */
 void api_http_leave(struct api_http *http);
+
+/* The same where another process has all the sockets of the doors open: it lets in who knocks. So
+ * they are closed at once, and their queues are left to it. */
+void api_http_hand_over(struct api_http *http);
+
+/* Whether it lets anybody in: a door is open. */
+bool api_http_is_open(const struct api_http *http);
 
 /* A parked request that may wait long (api_request_may_wait()); NULL: there is none. */
 struct api_request *api_http_waiting(const struct api_http *http);

@@ -85,6 +85,7 @@ static struct server_door *new_door(struct server_doors *doors, bool metrics_onl
 static int share_socket(const struct server_doors *doors, struct server_door *door, int fd)
 {
     door->fd[0] = fd;
+    door->shared = doors->workers > 1;
     for (unsigned i = 1; i < doors->workers; i++) {
         door->fd[i] = fcntl(fd, F_DUPFD_CLOEXEC, 0);
         if (door->fd[i] < 0)
@@ -238,21 +239,53 @@ int server_doors_open(const struct server_listens *listens, unsigned workers,
     return status;
 }
 
-int server_doors_add(struct server_doors *doors, int fd, const char *name, bool metrics_only)
+/* A copy of @fd, closed at exec(2) and non-blocking, as a door wants it. */
+static int copy_socket(int fd, int *ret_copy)
+{
+    const int flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
+        return FENCE_EIO;
+    const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (copy < 0)
+        return FENCE_EIO;
+    *ret_copy = copy;
+    return 0;
+}
+
+static struct server_door *add_door(struct server_doors *doors, const char *name, bool metrics_only)
 {
     struct server_door *door = new_door(doors, metrics_only);
     if (door == NULL)
-        return FENCE_EBUSY;
-    const int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    if (own < 0)
-        return FENCE_EIO;
+        return NULL;
+    door->stays = true;
     (void)snprintf(door->name, sizeof(door->name), "%s", name);
-    const int flags = fcntl(own, F_GETFL);
-    if (flags < 0 || fcntl(own, F_SETFL, flags | O_NONBLOCK) < 0) {
-        door->fd[0] = own;
-        return FENCE_EIO;
-    }
-    return share_socket(doors, door, own);
+    return door;
+}
+
+/* A socket that nobody but all workers together accept from. */
+static int add_extra(struct server_doors *doors, int fd, const char *name, bool metrics_only)
+{
+    int own = -1;
+    struct server_door *door = add_door(doors, name, metrics_only);
+    if (door == NULL)
+        return FENCE_EBUSY;
+    const int result = copy_socket(fd, &own);
+    return result == 0 ? share_socket(doors, door, own) : result;
+}
+
+int server_doors_add(struct server_doors *doors, const int fds[], unsigned count, const char *name,
+                     bool metrics_only)
+{
+    assert(count > 0);
+    struct server_door *door = add_door(doors, name, metrics_only);
+    int result = door != NULL ? 0 : FENCE_EBUSY;
+    if (result == 0)
+        door->shared = count < doors->workers;
+    for (unsigned i = 0; i < doors->workers && result == 0; i++)
+        result = copy_socket(fds[i % count], &door->fd[i]);
+    for (unsigned i = doors->workers; i < count && result == 0; i++)
+        result = add_extra(doors, fds[i], name, metrics_only);
+    return result;
 }
 
 void server_doors_of(const struct server_doors *doors, unsigned worker,
@@ -262,6 +295,8 @@ void server_doors_of(const struct server_doors *doors, unsigned worker,
         ret_doors[i] = (struct api_door){
             .fd = doors->door[i].fd[worker],
             .metrics_only = doors->door[i].metrics_only,
+            .shared = doors->door[i].shared,
+            .stays = doors->door[i].stays,
         };
 }
 
@@ -274,8 +309,9 @@ void server_doors_given(struct server_doors *doors, unsigned worker)
 void server_doors_announce(const struct server_doors *doors)
 {
     for (unsigned i = 0; i < doors->count; i++)
-        server_log(SERVER_LOG_INFO, "listening on %s%s", doors->door[i].name,
-                   doors->door[i].metrics_only ? ", for metrics" : "");
+        if (i == 0 || strcmp(doors->door[i].name, doors->door[i - 1].name) != 0)
+            server_log(SERVER_LOG_INFO, "listening on %s%s", doors->door[i].name,
+                       doors->door[i].metrics_only ? ", for metrics" : "");
 }
 
 void server_doors_close(struct server_doors *doors)

@@ -32,3 +32,13 @@ void server_metrics_sum(const struct server_metrics metrics[], unsigned workers,
     }
     *ret_sum = sum;
 }
+
+uint64_t server_metrics_least_connections(const struct server_metrics metrics[], unsigned workers)
+{
+    uint64_t least = UINT64_MAX;
+    for (unsigned i = 0; i < workers; i++) {
+        const uint64_t connections = get(&metrics[i].connections);
+        least = connections < least ? connections : least;
+    }
+    return least;
+}

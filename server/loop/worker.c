@@ -18,7 +18,9 @@
 enum {
     ROUTES = 4,
     LABEL_MAX = 32,
-    TOLD_A_TURN = 256, /* waiting calls that are told of the end */
+    PASSED_LEAD_MS = 250, /* the least lead where others have the sockets: for clients to move */
+    CROWD_SLACK = 4,      /* connections more than another worker has that are no crowd */
+    TOLD_A_TURN = 256,    /* waiting calls that are told of the end */
 };
 
 enum worker_phase {
@@ -167,6 +169,15 @@ static void on_client_left(void *context, uint64_t client)
     server_driver_left(worker->driver, client);
 }
 
+/* Where workers accept from one socket, those with fewer connections come first. */
+static bool is_crowded(void *context)
+{
+    const struct server_worker *worker = context;
+    return api_http_connections(worker->http) >
+           server_metrics_least_connections(worker->config.metrics, worker->config.workers) +
+               CROWD_SLACK;
+}
+
 static void publish(struct server_worker *worker)
 {
     const struct api_metrics now = {
@@ -200,18 +211,6 @@ static bool may_end(const struct server_worker *worker)
            (!worker->config.others || atomic_load(worker->config.others) == 0);
 }
 
-static void before_worker_sleeps(void *context)
-{
-    struct server_worker *worker = context;
-    atomic_fetch_add_explicit(&worker->turns, 1, memory_order_relaxed);
-    if (worker->phase == WORKER_DRAINING)
-        tell_waiters(worker);
-    server_driver_turn(worker->driver);
-    publish(worker);
-    if (worker->phase == WORKER_DRAINING && may_end(worker))
-        uv_stop(&worker->loop);
-}
-
 static void on_drain_over(uv_timer_t *timer)
 {
     struct server_worker *worker = timer->data;
@@ -241,10 +240,33 @@ static void leave(struct server_worker *worker)
     worker->phase = WORKER_LEAVING;
     worker->backend.leaving = true;
     api_http_leave(worker->http);
-    if (worker->config.ends.lead_ms > 0)
-        uv_timer_start(&worker->phase_timer, on_lead_over, worker->config.ends.lead_ms, 0);
+    uint32_t lead_ms = worker->config.ends.lead_ms;
+    if (!api_http_is_open(worker->http) && lead_ms < PASSED_LEAD_MS)
+        lead_ms = PASSED_LEAD_MS;
+    if (lead_ms > 0)
+        uv_timer_start(&worker->phase_timer, on_lead_over, lead_ms, 0);
     else
         begin_drain(worker);
+}
+
+/* Nobody comes any more, and all who were there have gone. */
+static bool has_left(const struct server_worker *worker)
+{
+    return !api_http_is_open(worker->http) && api_http_connections(worker->http) == 0;
+}
+
+static void before_worker_sleeps(void *context)
+{
+    struct server_worker *worker = context;
+    atomic_fetch_add_explicit(&worker->turns, 1, memory_order_relaxed);
+    if (worker->phase == WORKER_LEAVING && has_left(worker))
+        begin_drain(worker);
+    if (worker->phase == WORKER_DRAINING)
+        tell_waiters(worker);
+    server_driver_turn(worker->driver);
+    publish(worker);
+    if (worker->phase == WORKER_DRAINING && may_end(worker))
+        uv_stop(&worker->loop);
 }
 
 static void on_ordered(uv_async_t *async)
@@ -284,6 +306,8 @@ static int start_http(struct server_worker *worker)
         .log_context = worker->label,
         .left = on_client_left,
         .left_context = worker,
+        .crowded = is_crowded,
+        .crowded_context = worker,
     };
     server_http_options_apply(worker->config.http, &config);
     int error = api_http_new(&config, &worker->http);

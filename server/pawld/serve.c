@@ -3,6 +3,7 @@
 #include "server/loop/descriptors.h"
 #include "server/loop/doors.h"
 #include "server/loop/worker.h"
+#include "server/pawld/doors.h"
 #include "server/pawld/pawld.h"
 #include "server/pawld/reload.h"
 #include "server/pawld/supervisor.h"
@@ -37,6 +38,7 @@ struct other {
 struct service {
     const struct pawld_options *options;
     struct server_places places;
+    struct server_passed passed;
     struct server_doors doors;
     unsigned made; /* workers */
     struct server_worker *workers[SERVER_WORKERS_MAX];
@@ -255,7 +257,7 @@ static int open_places(struct service *service)
 static int serve_places(struct service *service)
 {
     const struct pawld_options *options = service->options;
-    int status = server_doors_open(&options->http.listens, options->workers, &service->doors);
+    int status = pawld_doors_open(options, &service->passed, &service->doors);
     if (status)
         return status;
     status = make_workers(service);
@@ -274,6 +276,8 @@ static int serve_places(struct service *service)
 int pawld_serve(const struct pawld_options *options)
 {
     struct service service = {.options = options};
+    if (server_passed_sockets(&service.passed) != 0)
+        return SERVER_EXIT_FAILED;
     pawld_supervisor_open(&service.supervisor);
     server_descriptors_check(options->workers, options->connections_max);
     int status = open_places(&service);

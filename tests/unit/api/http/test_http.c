@@ -2,6 +2,8 @@
 #include "tests/lib/case.h"
 #include "tests/unit/api/loop.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -319,6 +321,38 @@ static void server_that_leaves_ends_each_connection_with_its_next_answer(void **
     (void)close(other);
 }
 
+/* The kernel goes on to watch a socket that was closed here and is open elsewhere. */
+static void socket_that_stays_is_let_be_with_who_knocks(void **state)
+{
+    (void)state;
+    struct api_door door = loop_door();
+    const int others = dup(door.fd);
+    door.stays = true;
+    const struct api_http_config config = {
+        .doors = &door, .doors_count = 1, .routes = &routes, .routes_count = 1};
+    api_http_free(http);
+    assert_int_equal(api_http_new(&config, &http), 0);
+    (void)close(fd);
+    fd = loop_connect(http);
+    assert_int_equal(ask(HEAD("GET", "/at-once") "\r\n"), 200);
+
+    const struct sockaddr_in address = {.sin_family = AF_INET,
+                                        .sin_port = htons(api_http_port(http)),
+                                        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    assert_true(api_http_is_open(http));
+    api_http_leave(http);
+    assert_false(api_http_is_open(http));
+    const int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(client, (const struct sockaddr *)&address, sizeof(address)), 0);
+    struct pollfd watched = {.fd = api_http_watch_fd(http), .events = POLLIN};
+    assert_int_equal(poll(&watched, 1, 0), 0);
+    const int accepted = accept(others, NULL, NULL);
+    assert_true(accepted >= 0);
+    (void)close(accepted);
+    (void)close(client);
+    (void)close(others);
+}
+
 static void only_requests_that_may_wait_long_are_told_of(void **state)
 {
     (void)state;
@@ -488,6 +522,7 @@ static const struct CMUnitTest cases[] = {
     CASE(free_answers_what_is_parked),
     CASE(quiesced_server_refuses_new_requests_and_ends_old_ones),
     CASE(server_that_leaves_ends_each_connection_with_its_next_answer),
+    CASE(socket_that_stays_is_let_be_with_who_knocks),
     CASE(only_requests_that_may_wait_long_are_told_of),
     CASE(clients_that_nobody_let_in_yet_are_answered_at_the_end),
     CASE(length_beside_coding_ends_the_connection),
