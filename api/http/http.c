@@ -35,6 +35,7 @@ struct api_http {
     struct api_door doors[API_DOORS_MAX];
     unsigned doors_count; /* some may be closed: -1 */
     unsigned doors_open;
+    bool holds;          /* nobody is let in yet */
     bool accepting;      /* false: there is no space, or was none when it was last tried */
     bool short_of_space; /* and that was told; until a tenth of the space is free */
     unsigned capacity;   /* connections */
@@ -164,6 +165,8 @@ static void watch_doors(const struct api_http *http)
 static bool accept_clients(struct api_http *http)
 {
     bool anybody = false;
+    if (http->holds)
+        return false;
     const int error = accept_at_doors(http, &anybody);
     const bool accepting = error == 0 || error == EAGAIN;
     if (!accepting && error != EBUSY && somebody_knocks(http)) {
@@ -185,14 +188,16 @@ static int open_doors(struct api_http *http, const struct api_http_config *confi
 {
     assert(config->doors_count <= API_DOORS_MAX);
     for (unsigned i = 0; i < config->doors_count; i++) {
-        const int result = api_watch_door(api_http_watch_fd(http), config->doors[i].fd, true);
+        const int result =
+            api_watch_door(api_http_watch_fd(http), config->doors[i].fd, !config->holds);
         if (result != 0)
             return result;
         http->doors[i] = config->doors[i];
     }
     http->doors_count = config->doors_count;
     http->doors_open = config->doors_count;
-    http->accepting = true;
+    http->holds = config->holds;
+    http->accepting = !config->holds;
     return 0;
 }
 
@@ -334,6 +339,15 @@ void api_http_turn(struct api_http *http)
     api_connections_expire(&http->connections);
     api_shards_look(&http->shards);
     api_http_send(http);
+}
+
+void api_http_let_in(struct api_http *http)
+{
+    if (!http->holds)
+        return;
+    http->holds = false;
+    http->accepting = true;
+    watch_doors(http);
 }
 
 void api_http_leave(struct api_http *http)

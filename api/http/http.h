@@ -38,6 +38,8 @@ struct api_http_config {
     /* At most API_DOORS_MAX. Copied. The server owns their descriptors once it is made. */
     const struct api_door *doors;
     unsigned doors_count;
+    bool
+        holds; /* lets nobody in before api_http_let_in(): who knocks waits in the kernel's queue */
     const struct api_routes *routes; /* borrowed for the life of the server */
     size_t routes_count;
     unsigned connections;                            /* 0: API_HTTP_CONNECTIONS */
@@ -90,6 +92,9 @@ void api_http_send(struct api_http *http);
 /* The same for clients that come, and those that leave while they wait. */
 int api_http_watch_fd(const struct api_http *http);
 void api_http_watch_turn(struct api_http *http);
+
+/* Lets clients in, also those that wait. Only with config.holds; more than once is fine. */
+void api_http_let_in(struct api_http *http);
 
 /* The first step of a clean stop. All is served as before, but each connection ends with its next
  * answer ("Connection: close"), and so do those whose requests are parked. Clients then connect

@@ -85,6 +85,7 @@ static struct server_door *new_door(struct server_doors *doors, bool metrics_onl
 static int share_socket(const struct server_doors *doors, struct server_door *door, int fd)
 {
     door->fd[0] = fd;
+    door->sockets = 1;
     door->shared = doors->workers > 1;
     for (unsigned i = 1; i < doors->workers; i++) {
         door->fd[i] = fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -131,6 +132,7 @@ static int open_network(struct server_doors *doors, const char *address, const c
                                           : api_listen(address, false, &door->fd[0]);
     if (result != 0)
         return result;
+    door->sockets = doors->workers;
     put_port(text, sizeof(text), address, api_listen_port(door->fd[0]));
     (void)snprintf(door->name, sizeof(door->name), name[0] != '\0' ? "%.63s (%.253s)" : "%.319s",
                    text, name);
@@ -228,6 +230,7 @@ int server_doors_open(const struct server_listens *listens, unsigned workers,
 {
     assert(workers > 0 && workers <= SERVER_DOORS_WORKERS);
     int status = 0;
+    ret_doors->waited_at = false;
     ret_doors->count = 0;
     ret_doors->workers = workers;
     for (unsigned i = 0; i < listens->address_count && status == 0; i++)
@@ -258,6 +261,7 @@ static struct server_door *add_door(struct server_doors *doors, const char *name
     if (door == NULL)
         return NULL;
     door->stays = true;
+    doors->waited_at = true;
     (void)snprintf(door->name, sizeof(door->name), "%s", name);
     return door;
 }
@@ -279,8 +283,10 @@ int server_doors_add(struct server_doors *doors, const int fds[], unsigned count
     assert(count > 0);
     struct server_door *door = add_door(doors, name, metrics_only);
     int result = door != NULL ? 0 : FENCE_EBUSY;
-    if (result == 0)
+    if (result == 0) {
+        door->sockets = count < doors->workers ? count : doors->workers;
         door->shared = count < doors->workers;
+    }
     for (unsigned i = 0; i < doors->workers && result == 0; i++)
         result = copy_socket(fds[i % count], &door->fd[i]);
     for (unsigned i = doors->workers; i < count && result == 0; i++)

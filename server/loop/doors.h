@@ -37,10 +37,12 @@ struct server_door {
     bool metrics_only;
     bool is_file; /* of the Unix domain, and made here */
     struct api_socket_file file;
+    unsigned sockets;             /* distinct ones: those of the first so many workers */
     int fd[SERVER_DOORS_WORKERS]; /* a socket for each worker; -1: it has it */
 };
 
 struct server_doors {
+    bool waited_at; /* others opened them before: clients may wait there already */
     unsigned count;
     unsigned workers;
     struct server_door door[API_DOORS_MAX];

@@ -8,6 +8,7 @@
 #include "server/loop/driver.h"
 #include "server/loop/http_loop.h"
 #include "server/loop/listing.h"
+#include "server/system/clock.h"
 #include "server/system/log.h"
 #include "server/system/options.h"
 
@@ -18,6 +19,7 @@
 enum {
     ROUTES = 4,
     LABEL_MAX = 32,
+    HOLD_MS = 5000, /* the longest time that clients of passed sockets are let wait at the start */
     PASSED_LEAD_MS = 250, /* the least lead where others have the sockets: for clients to move */
     CROWD_SLACK = 4,      /* connections more than another worker has that are no crowd */
     TOLD_A_TURN = 256,    /* waiting calls that are told of the end */
@@ -33,6 +35,7 @@ enum {
     ORDER_STOP = 1,
     ORDER_HALT = 2,
     ORDER_RELOAD = 4,
+    ORDER_HAND_OVER = 8,
 };
 
 struct server_worker {
@@ -41,8 +44,12 @@ struct server_worker {
     uv_loop_t loop;
     uv_async_t ordered;
     atomic_uint_least64_t turns;
+    atomic_bool ready; /* a majority votes */
+    uint64_t
+        holds_till_us;  /* nobody is let in before it is ready, or that time comes; 0: no more */
     atomic_uint orders; /* that came since it looked last */
     enum worker_phase phase;
+    bool handed_over; /* another process has its doors */
     uv_timer_t phase_timer;
     struct api_backend backend;
     struct api_routes routes[ROUTES];
@@ -233,20 +240,51 @@ static void on_lead_over(uv_timer_t *timer)
     begin_drain(timer->data);
 }
 
-static void leave(struct server_worker *worker)
+static void begin_lead(struct server_worker *worker, uint32_t lead_ms)
 {
-    if (worker->phase != WORKER_SERVING)
-        return;
     worker->phase = WORKER_LEAVING;
-    worker->backend.leaving = true;
-    api_http_leave(worker->http);
-    uint32_t lead_ms = worker->config.ends.lead_ms;
-    if (!api_http_is_open(worker->http) && lead_ms < PASSED_LEAD_MS)
-        lead_ms = PASSED_LEAD_MS;
     if (lead_ms > 0)
         uv_timer_start(&worker->phase_timer, on_lead_over, lead_ms, 0);
     else
         begin_drain(worker);
+}
+
+static void leave(struct server_worker *worker)
+{
+    uint32_t lead_ms = worker->config.ends.lead_ms;
+    if (worker->handed_over && worker->phase == WORKER_LEAVING)
+        begin_drain(worker); /* it was told to hurry */
+    if (worker->phase != WORKER_SERVING)
+        return;
+    worker->backend.leaving = true;
+    api_http_leave(worker->http);
+    if (!api_http_is_open(worker->http) && lead_ms < PASSED_LEAD_MS)
+        lead_ms = PASSED_LEAD_MS;
+    begin_lead(worker, lead_ms);
+}
+
+/* The service goes on, in another process: so /readyz does not say no. Where both can serve, there
+ * is no haste. A file is open in one process, and the next waits for it. */
+static void hand_over(struct server_worker *worker)
+{
+    worker->handed_over = true;
+    api_http_hand_over(worker->http);
+    if (worker->phase == WORKER_SERVING)
+        begin_lead(worker,
+                   worker->config.places.store ? PASSED_LEAD_MS : worker->config.ends.drain_ms);
+}
+
+/* Clients of sockets that were open before this process wait in their queues until it can serve
+ * them, rather than being told that it is not ready. */
+static void let_in(struct server_worker *worker)
+{
+    const bool ready = fence_fleet_ready(server_driver_fleet(worker->driver));
+    atomic_store_explicit(&worker->ready, ready, memory_order_relaxed);
+    if (worker->holds_till_us == 0 || (!ready && server_clock_us() < worker->holds_till_us))
+        return;
+    worker->holds_till_us = 0;
+    api_http_let_in(worker->http);
+    server_http_loop_answered(&worker->http_loop); /* a turn for those who wait already */
 }
 
 /* Nobody comes any more, and all who were there have gone. */
@@ -259,6 +297,7 @@ static void before_worker_sleeps(void *context)
 {
     struct server_worker *worker = context;
     atomic_fetch_add_explicit(&worker->turns, 1, memory_order_relaxed);
+    let_in(worker);
     if (worker->phase == WORKER_LEAVING && has_left(worker))
         begin_drain(worker);
     if (worker->phase == WORKER_DRAINING)
@@ -275,6 +314,8 @@ static void on_ordered(uv_async_t *async)
     const unsigned orders = atomic_exchange(&worker->orders, 0);
     if (orders & ORDER_RELOAD && worker->config.reloaded)
         worker->config.reloaded(worker->config.reloaded_context, worker->config.index);
+    if (orders & ORDER_HAND_OVER)
+        hand_over(worker);
     if (orders & ORDER_STOP)
         leave(worker);
     if (orders & ORDER_HALT)
@@ -298,6 +339,7 @@ static int start_http(struct server_worker *worker)
     struct api_http_config config = {
         .doors = own,
         .doors_count = doors->count,
+        .holds = doors->waited_at,
         .routes = worker->routes,
         .routes_count = ROUTES,
         .connections =
@@ -316,6 +358,8 @@ static int start_http(struct server_worker *worker)
                    fence_strerror(error));
         return SERVER_EXIT_FAILED;
     }
+    if (doors->waited_at)
+        worker->holds_till_us = server_clock_us() + HOLD_MS * UINT64_C(1000);
     server_doors_given(doors, worker->config.index);
     return 0;
 }
@@ -426,6 +470,11 @@ void server_worker_stop(struct server_worker *worker)
     order(worker, ORDER_STOP);
 }
 
+void server_worker_hand_over(struct server_worker *worker)
+{
+    order(worker, ORDER_HAND_OVER);
+}
+
 void server_worker_halt(struct server_worker *worker)
 {
     order(worker, ORDER_HALT);
@@ -454,6 +503,11 @@ void server_worker_free(struct server_worker *worker)
     int busy = uv_loop_close(&worker->loop);
     assert(!busy);
     free(worker);
+}
+
+bool server_worker_ready(const struct server_worker *worker)
+{
+    return atomic_load_explicit(&worker->ready, memory_order_relaxed);
 }
 
 uint64_t server_worker_turns(const struct server_worker *worker)

@@ -13,7 +13,11 @@
  * A worker that leaves is not ready, and serves all calls. Each connection ends with its next
  * answer. One that drains grants nothing more (503 stopping), and tells those that wait. Holders
  * can still extend and release, over new connections too. It is idle when all calls are answered;
- * open connections without one do not hold it up. */
+ * open connections without one do not hold it up.
+ *
+ * A worker whose doors another process has by now, as it was handed over, lets nobody in. It serves
+ * those that are connected, and each connection ends with its next answer. It drains when all have
+ * gone, or when the time of a drain is over. */
 #ifndef SERVER_LOOP_WORKER_H
 #define SERVER_LOOP_WORKER_H
 
@@ -79,14 +83,18 @@ FENCE_CHECKED int server_worker_new(const struct server_worker_config *config,
 void server_worker_run(struct server_worker *worker);
 
 /* Orders to a worker. Any thread, until the worker is freed; more than once is fine. */
-void server_worker_stop(struct server_worker *worker);   /* to end, as above */
-void server_worker_halt(struct server_worker *worker);   /* to end at once */
-void server_worker_reload(struct server_worker *worker); /* to call config.reloaded */
-void server_worker_look(struct server_worker *worker);   /* at config.others, which became fewer */
+void server_worker_stop(struct server_worker *worker);      /* to end, as above */
+void server_worker_hand_over(struct server_worker *worker); /* the same, handed over */
+void server_worker_halt(struct server_worker *worker);      /* to end at once */
+void server_worker_reload(struct server_worker *worker);    /* to call config.reloaded */
+void server_worker_look(struct server_worker *worker); /* at config.others, which became fewer */
 
 /* The loop must hold no handle of others' that is not being closed. NULL is fine. Not while it
  * runs. */
 void server_worker_free(struct server_worker *worker);
+
+/* Whether a majority of the masters votes, as it sees them. Any thread. */
+bool server_worker_ready(const struct server_worker *worker);
 
 /* How often its loop has turned; SERVER_TURNS_ENDED once its run has ended. Any thread. */
 uint64_t server_worker_turns(const struct server_worker *worker);

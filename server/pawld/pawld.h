@@ -53,6 +53,9 @@ struct pawld_options {
     bool is_new;              /* init --new */
     int64_t token_floor;      /* init, move: --token-floor; negative: not given */
 
+    const char
+        *hand_over; /* serve: where another pawld asks for the place of this; NULL: nowhere */
+
     /* serve: how it ends */
     struct server_worker_ends ends;
 };

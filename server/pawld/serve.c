@@ -5,13 +5,17 @@
 #include "server/loop/worker.h"
 #include "server/pawld/doors.h"
 #include "server/pawld/pawld.h"
+#include "server/pawld/predecessor.h"
 #include "server/pawld/reload.h"
+#include "server/pawld/successor.h"
 #include "server/pawld/supervisor.h"
+#include "server/system/clock.h"
 #include "server/system/log.h"
 #include "server/system/options.h"
 #include "storage/sqlite/store.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,6 +27,7 @@ static const int watched[] = {SIGTERM, SIGINT, SIGHUP};
 
 enum {
     SIGNALS = sizeof(watched) / sizeof(watched[0]),
+    PAWLD_READY_MS = 10 * 1000,
     STUCK_S = 2, /* for a worker to end after the first one, which ends last */
 };
 
@@ -48,6 +53,11 @@ struct service {
     uv_signal_t signals[SIGNALS];
     struct pawld_reloads reloads;
     struct pawld_supervisor supervisor;
+    struct pawld_predecessor predecessor;
+    struct pawld_sockets sockets; /* for a successor */
+    struct pawld_successor successor;
+    uint64_t ready_till_us; /* or a predecessor is left alone */
+    int status;             /* the exit status, where all else is well */
     bool stopping;
 };
 
@@ -74,6 +84,60 @@ static void on_stop_signal(struct service *service)
     server_log(SERVER_LOG_INFO, "told twice to stop: calls under way are not waited for");
     for (unsigned i = 0; i < service->made; i++)
         server_worker_halt(service->workers[i]);
+}
+
+/* Another pawld has the sockets, and serves or is about to. */
+static void on_successor(void *context, int pid)
+{
+    struct service *service = context;
+    server_log(SERVER_LOG_INFO, "process %d takes the place of this one", pid);
+    for (unsigned i = 0; i < service->doors.count; i++)
+        service->doors.door[i].is_file = false; /* the file is the other one's to remove */
+    for (unsigned i = 0; i < service->made; i++)
+        server_worker_hand_over(service->workers[i]);
+}
+
+/* From now on this process can be replaced. */
+static void await_successor(struct service *service)
+{
+    const struct server_worker_ends *ends = &service->options->ends;
+    const struct pawld_successor_config config = {
+        .loop = server_worker_loop(service->workers[0]),
+        .path = service->options->hand_over,
+        .sockets = &service->sockets,
+        .most_ms = 2 * ends->drain_ms + STUCK_S * 1000, /* for clients to move, and to drain */
+        .leave = on_successor,
+        .context = service,
+    };
+    pawld_successor_await(&service->successor, &config);
+}
+
+/* A predecessor goes only when this process can do its work. Where that takes too long, this one
+ * goes. */
+static bool on_serving_look(void *context, bool ready)
+{
+    struct service *service = context;
+    if (service->predecessor.fd < 0 || ready) {
+        await_successor(service);
+        if (service->predecessor.fd >= 0)
+            (void)pawld_predecessor_dismiss(&service->predecessor);
+        pawld_predecessor_close(&service->predecessor);
+        return true;
+    }
+    if (server_clock_us() < service->ready_till_us)
+        return false;
+    server_log(
+        SERVER_LOG_ERROR,
+        "not ready after %d ms: the pawld whose place this one was to take goes on, and this "
+        "one ends",
+        PAWLD_READY_MS);
+    pawld_predecessor_close(&service->predecessor);
+    service->status = SERVER_EXIT_FAILED;
+    for (unsigned i = 0; i < service->made; i++) {
+        server_worker_hand_over(service->workers[i]); /* the sockets are the other one's */
+        server_worker_stop(service->workers[i]);
+    }
+    return true;
 }
 
 static void reload(struct service *service)
@@ -254,36 +318,88 @@ static int open_places(struct service *service)
     return check_terms(service->options, places->store);
 }
 
-static int serve_places(struct service *service)
+/* The doors, and copies of their sockets for a process that will take the place of this one. */
+static int prepare_doors(struct service *service)
 {
     const struct pawld_options *options = service->options;
-    int status = pawld_doors_open(options, &service->passed, &service->doors);
-    if (status)
-        return status;
-    status = make_workers(service);
+    int status = SERVER_EXIT_DONE;
+    if (service->doors.count == 0) /* no predecessor gave its own */
+        status = pawld_doors_open(options, &service->passed, &service->doors);
+    if (status == SERVER_EXIT_DONE && options->hand_over &&
+        pawld_sockets_keep(&service->doors, &service->sockets) != 0) {
+        server_log(SERVER_LOG_ERROR, "cannot keep sockets for a successor: %s", strerror(errno));
+        status = SERVER_EXIT_FAILED;
+    }
+    return status;
+}
+
+static int serve_places(struct service *service)
+{
+    int status = prepare_doors(service);
+    if (status == SERVER_EXIT_DONE)
+        status = make_workers(service);
     if (status == SERVER_EXIT_DONE) {
         watch_signals(service);
+        if (service->options->hand_over)
+            service->supervisor.serving = on_serving_look;
+        service->ready_till_us = server_clock_us() + PAWLD_READY_MS * UINT64_C(1000);
+        service->supervisor.context = service;
         pawld_supervise(&service->supervisor, service->workers, service->made);
         status = run_workers(service);
+        if (status == SERVER_EXIT_DONE)
+            status = service->status;
         pawld_supervise_end(&service->supervisor);
+        pawld_successor_end(&service->successor);
         forget_signals(service);
     }
     free_workers(service);
     server_doors_close(&service->doors);
+    pawld_sockets_drop(&service->sockets);
     return status;
+}
+
+/* Asks a running pawld for its sockets. A file can be opened only once that one has ended. */
+static int find_predecessor(struct service *service)
+{
+    const struct pawld_options *options = service->options;
+    struct pawld_predecessor *predecessor = &service->predecessor;
+    if (!options->hand_over)
+        return SERVER_EXIT_DONE;
+    int status =
+        pawld_predecessor_find(options->hand_over, options->workers, predecessor, &service->doors);
+    if (status || predecessor->fd < 0)
+        return status;
+    server_log(SERVER_LOG_INFO, "taking the place of the pawld behind %s", options->hand_over);
+    service->supervisor.took_place = true;
+    if (!options->data)
+        return SERVER_EXIT_DONE;
+    if (pawld_predecessor_dismiss(predecessor) && !pawld_predecessor_wait(predecessor))
+        return SERVER_EXIT_FAILED;
+    pawld_predecessor_close(predecessor);
+    return SERVER_EXIT_DONE;
 }
 
 int pawld_serve(const struct pawld_options *options)
 {
-    struct service service = {.options = options};
+    struct service service = {
+        .options = options,
+        .predecessor.fd = -1,
+        .successor = {.listen_fd = -1, .fd = -1},
+    };
     if (server_passed_sockets(&service.passed) != 0)
         return SERVER_EXIT_FAILED;
     pawld_supervisor_open(&service.supervisor);
     server_descriptors_check(options->workers, options->connections_max);
-    int status = open_places(&service);
+    int status = find_predecessor(&service);
+    if (status == SERVER_EXIT_DONE)
+        status = open_places(&service);
     if (status == SERVER_EXIT_DONE)
         status = serve_places(&service);
+    else
+        server_doors_close(&service.doors);
     storage_sqlite_store_close(service.places.store);
+    pawld_predecessor_close(&service.predecessor);
+    pawld_successor_close(&service.successor); /* last: it tells that the file is closed */
     pawld_supervisor_close(&service.supervisor);
     return status;
 }

@@ -282,6 +282,15 @@ const struct pawld_setting pawld_settings[] = {
      .usual = "10000",
      .help = "The time for a request's body to arrive, 100 to 3600000"},
 
+    {.name = "hand-over",
+     .argument = "PATH",
+     .kind = PAWLD_TEXT,
+     .commands = PAWLD_SERVE,
+     AT(hand_over),
+     .must = "the path of a socket",
+     .help = "Take the place of the pawld that was started with the same PATH, if there is one: "
+             "its listening sockets are passed on, and no connection is refused. A socket is made "
+             "at PATH, for this user alone. Start the new pawld while the old one runs"},
     {.name = "drain",
      .argument = "TIME",
      .kind = PAWLD_DURATION,

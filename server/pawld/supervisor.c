@@ -2,7 +2,9 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
     LOOKS = 2, /* in the time after which the manager gives up */
@@ -25,10 +27,28 @@ static bool all_turned(struct pawld_supervisor *supervisor)
 
 static void tell_ready(struct pawld_supervisor *supervisor)
 {
+    char pid[32] = "";
     supervisor->ready = true;
+    if (supervisor->took_place)
+        (void)snprintf(pid, sizeof(pid), "\nMAINPID=%d", (int)getpid());
     if (!supervisor->stopping)
-        server_notify_send(&supervisor->notify, "READY=1\nSTATUS=Serving with %u worker%s",
-                           supervisor->count, supervisor->count > 1 ? "s" : "");
+        server_notify_send(&supervisor->notify, "READY=1\nSTATUS=Serving with %u worker%s%s",
+                           supervisor->count, supervisor->count > 1 ? "s" : "", pid);
+}
+
+static bool all_ready(const struct pawld_supervisor *supervisor)
+{
+    bool ready = true;
+    for (unsigned i = 0; i < supervisor->count; i++)
+        ready = ready && server_worker_ready(supervisor->workers[i]);
+    return ready;
+}
+
+/* The first looks come quickly one after the other. */
+static void slow_down(struct pawld_supervisor *supervisor)
+{
+    if (supervisor->serving || !supervisor->ready)
+        return;
     if (supervisor->watchdog_ms > 0)
         uv_timer_set_repeat(&supervisor->timer, supervisor->watchdog_ms);
     else
@@ -41,6 +61,10 @@ static void on_look(uv_timer_t *timer)
     const bool all = all_turned(supervisor);
     if (all && !supervisor->ready)
         tell_ready(supervisor);
+    if (supervisor->serving && supervisor->ready &&
+        supervisor->serving(supervisor->context, all_ready(supervisor)))
+        supervisor->serving = NULL;
+    slow_down(supervisor);
     if (all && supervisor->watchdog_ms > 0)
         server_notify_send(&supervisor->notify, "WATCHDOG=1");
 }
@@ -67,7 +91,7 @@ void pawld_supervise(struct pawld_supervisor *supervisor, struct server_worker *
         supervisor->watchdog_ms = 1;
     int failed = uv_timer_init(server_worker_loop(workers[0]), &supervisor->timer);
     supervisor->timer.data = supervisor;
-    if (supervisor->notify.fd >= 0)
+    if (supervisor->notify.fd >= 0 || supervisor->serving)
         failed |=
             uv_timer_start(&supervisor->timer, on_look, PAWLD_READY_LOOK_MS, PAWLD_READY_LOOK_MS);
     assert(!failed); /* they only fill in memory */

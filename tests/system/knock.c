@@ -110,7 +110,12 @@ static void note_answer(struct client *client, const struct answer *answer)
     const bool acquires = client->lock_id[0] == '\0';
     atomic_fetch_add(&client->calls, 1);
     if (answer->status == 503) {
-        client->counts.stopping++;
+        client->counts.unavailable++;
+        if (answer_string(answer, "type", &id, &len) && len < sizeof(client->counts.last_503)) {
+            memcpy(client->counts.last_503, id, len);
+            client->counts.last_503[len] = '\0';
+            client->counts.stopping += strcmp(client->counts.last_503, "urn:pawl:stopping") == 0;
+        }
         return;
     }
     if (answer->status != (acquires ? 201 : 200)) {
@@ -207,12 +212,15 @@ struct knock_counts knock_stop(struct knock *knock)
         const struct knock_counts *counts = &knock->clients[i].counts;
         (void)pthread_join(knock->clients[i].thread, NULL);
         sum.answered += counts->answered;
+        sum.unavailable += counts->unavailable;
         sum.stopping += counts->stopping;
         sum.others += counts->others;
         sum.refused += counts->refused;
         sum.cut += counts->cut;
         sum.silent += counts->silent;
         sum.connections += counts->connections;
+        if (counts->unavailable > 0)
+            memcpy(sum.last_503, counts->last_503, sizeof(sum.last_503));
         sum.last_status = counts->others > 0 ? counts->last_status : sum.last_status;
     }
     free(knock);
@@ -223,6 +231,6 @@ void knock_expect_unhurt(const struct knock_counts *counts)
 {
     if (counts->refused + counts->cut + counts->silent + counts->others > 0)
         fail_msg("of %u calls over %u connections: %u refused, %u cut, %u silent, %u others (%d)",
-                 counts->answered + counts->stopping, counts->connections, counts->refused,
+                 counts->answered + counts->unavailable, counts->connections, counts->refused,
                  counts->cut, counts->silent, counts->others, counts->last_status);
 }

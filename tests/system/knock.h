@@ -14,13 +14,15 @@ enum {
 struct knock_counts {
     unsigned
         answered; /* with the status that a call wants: 201 for an acquire, 200 for a release */
-    unsigned stopping; /* 503 */
-    unsigned others;   /* another status, or no HTTP */
-    unsigned refused;  /* no connection could be made */
-    unsigned cut;      /* the connection ended before the answer to a call that had been sent */
-    unsigned silent;   /* no answer came for seconds */
+    unsigned unavailable; /* 503 */
+    unsigned stopping;    /* of them: urn:pawl:stopping */
+    unsigned others;      /* another status, or no HTTP */
+    unsigned refused;     /* no connection could be made */
+    unsigned cut;         /* the connection ended before the answer to a call that had been sent */
+    unsigned silent;      /* no answer came for seconds */
     unsigned connections;
-    int last_status; /* of others */
+    int last_status;   /* of others */
+    char last_503[64]; /* the type of the problem */
 };
 
 struct knock;

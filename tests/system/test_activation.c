@@ -191,7 +191,7 @@ static void restart_over_a_passed_socket_refuses_nobody(void **state)
     }
     const struct knock_counts counts = knock_stop(knock);
     print_message("%u answered, %u told 503, over %u connections\n", counts.answered,
-                  counts.stopping, counts.connections);
+                  counts.unavailable, counts.connections);
     knock_expect_unhurt(&counts);
     assert_int_equal(process_stop(process), 0);
 }
