@@ -12,9 +12,10 @@
 
 static bool check_running(const struct api_served *served, struct api_request *request)
 {
+    if (served->leaving || served->stopping)
+        request->close_connection = true;
     if (!served->stopping)
         return true;
-    request->close_connection = true;
     api_problem_answer(request, API_PROBLEM_STOPPING);
     return false;
 }

@@ -18,6 +18,7 @@ struct api_served {
     size_t routes_count;
     struct api_hosts hosts;
     const struct api_access *access; /* NULL: everybody may call everything */
+    bool leaving;                    /* each connection ends with its next answer */
     bool stopping;                   /* nothing is served any more */
 };
 

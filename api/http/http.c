@@ -16,12 +16,15 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
     ROUNDS_MAX = 64,      /* of work, that make one turn */
     ACCEPTS_A_TURN = 128, /* connections let in, before the open ones have their turn */
+    OTHERS_MS = 3,        /* for others to let in who knocks, before this one does */
     EVICTIONS = 16,       /* connections without a request ended for others, each time */
+    QUEUE_ROUNDS = 16,    /* of ACCEPTS_A_TURN, before the doors are closed */
     FAREWELL_ROUNDS = 8,  /* in which the last answers may leave, when everything ends */
 };
 
@@ -30,16 +33,21 @@ struct api_http {
     struct api_connections connections;
     struct api_exchanges exchanges;
     struct api_door doors[API_DOORS_MAX];
-    unsigned doors_count; /* 0 once quiesced */
-    bool accepting;       /* false: there is no space, or was none when it was last tried */
-    bool short_of_space;  /* and that was told; until a tenth of the space is free */
-    unsigned capacity;    /* connections */
-    uint64_t accepted;    /* since the start, */
-    uint64_t evicted;     /* and of them */
+    unsigned doors_count; /* some may be closed: -1 */
+    unsigned doors_open;
+    bool holds;          /* nobody is let in yet */
+    bool accepting;      /* false: there is no space, or was none when it was last tried */
+    bool short_of_space; /* and that was told; until a tenth of the space is free */
+    unsigned capacity;   /* connections */
+    uint64_t accepted;   /* since the start, */
+    uint64_t evicted;    /* and of them */
     void (*log)(void *context, const char *message);
     void *log_context;
     void (*left)(void *context, uint64_t client);
     void *left_context;
+    bool (*crowded)(void *context);
+    void *crowded_context;
+    uint64_t left_since_ms; /* when it began to leave who knocks to others; 0: it does not */
 };
 
 /* ---- the doors ------------------------------------------------------------------------------- */
@@ -91,26 +99,55 @@ static bool somebody_knocks(const struct api_http *http)
     return poll(doors, http->doors_count, 0) > 0;
 }
 
-/* Lets in at most ACCEPTS_A_TURN; returns why it stopped, 0 where there may be more. */
+static uint64_t door_now_ms(void)
+{
+    struct timespec now = {.tv_sec = 0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* Whether somebody else should let in who knocks at @door. It has been woken as well, but may not
+ * have run yet. */
+static bool leaves_to_others(struct api_http *http, const struct api_door *door)
+{
+    struct pollfd knocks = {.fd = door->fd, .events = POLLIN};
+    if (!door->shared || http->crowded == NULL || !http->crowded(http->crowded_context) ||
+        poll(&knocks, 1, 0) <= 0) {
+        http->left_since_ms = 0;
+        return false;
+    }
+    if (http->left_since_ms == 0)
+        http->left_since_ms = door_now_ms();
+    return door_now_ms() - http->left_since_ms < OTHERS_MS;
+}
+
+/* Lets in at most ACCEPTS_A_TURN; returns why it stopped: EBUSY where others should let in the
+ * next, 0 where there may be more. */
 static int accept_some(struct api_http *http, const struct api_door *door, bool *ret_anybody)
 {
     int error = 0;
     for (int i = 0; i < ACCEPTS_A_TURN && error == 0; i++) {
+        if (leaves_to_others(http, door))
+            return EBUSY;
         struct api_shard *shard = api_shards_find_space(&http->shards);
         error = shard != NULL ? accept_into(http, door, shard) : ENOSPC;
         *ret_anybody |= error == 0;
         http->accepted += error == 0;
+        http->left_since_ms = error == 0 ? 0 : http->left_since_ms;
         if (error == EINTR || error == ECONNABORTED)
             error = 0;
     }
     return error;
 }
 
-/* At each door. Returns what kept clients out, or EAGAIN, or 0 where there may be more. */
+/* At each door. Returns what kept clients out, EBUSY where others should let them in, EAGAIN, or 0
+ * where there may be more. */
 static int accept_at_doors(struct api_http *http, bool *ret_anybody)
 {
     int result = EAGAIN;
     for (unsigned i = 0; i < http->doors_count; i++) {
+        if (http->doors[i].fd < 0)
+            continue;
         const int error = accept_some(http, &http->doors[i], ret_anybody);
         if (error != EAGAIN && (result == EAGAIN || result == 0))
             result = error;
@@ -121,7 +158,8 @@ static int accept_at_doors(struct api_http *http, bool *ret_anybody)
 static void watch_doors(const struct api_http *http)
 {
     for (unsigned i = 0; i < http->doors_count; i++) /* they are there already */
-        (void)!api_watch_door(api_http_watch_fd(http), http->doors[i].fd, http->accepting);
+        if (http->doors[i].fd >= 0)
+            (void)!api_watch_door(api_http_watch_fd(http), http->doors[i].fd, http->accepting);
 }
 
 /* Accepts new connections; true if there was any. When all shards are full, or descriptors run out,
@@ -130,9 +168,11 @@ static void watch_doors(const struct api_http *http)
 static bool accept_clients(struct api_http *http)
 {
     bool anybody = false;
+    if (http->holds)
+        return false;
     const int error = accept_at_doors(http, &anybody);
     const bool accepting = error == 0 || error == EAGAIN;
-    if (!accepting && somebody_knocks(http)) {
+    if (!accepting && error != EBUSY && somebody_knocks(http)) {
         log_shortage(http, error);
         http->evicted += api_connections_evict(&http->connections, EVICTIONS);
     }
@@ -151,21 +191,34 @@ static int open_doors(struct api_http *http, const struct api_http_config *confi
 {
     assert(config->doors_count <= API_DOORS_MAX);
     for (unsigned i = 0; i < config->doors_count; i++) {
-        const int result = api_watch_door(api_http_watch_fd(http), config->doors[i].fd, true);
+        const int result =
+            api_watch_door(api_http_watch_fd(http), config->doors[i].fd, !config->holds);
         if (result != 0)
             return result;
         http->doors[i] = config->doors[i];
     }
     http->doors_count = config->doors_count;
-    http->accepting = true;
+    http->doors_open = config->doors_count;
+    http->holds = config->holds;
+    http->accepting = !config->holds;
     return 0;
+}
+
+/* The struct stays: connections know through which door they came. */
+static void close_door(struct api_http *http, struct api_door *door)
+{
+    if (door->fd < 0)
+        return;
+    api_watch_no_door(api_http_watch_fd(http), door->fd);
+    (void)close(door->fd);
+    door->fd = -1;
+    http->doors_open--;
 }
 
 static void close_doors(struct api_http *http)
 {
     for (unsigned i = 0; i < http->doors_count; i++)
-        (void)close(http->doors[i].fd);
-    http->doors_count = 0;
+        close_door(http, &http->doors[i]);
 }
 
 /* ---- the server ------------------------------------------------------------------------------ */
@@ -184,9 +237,14 @@ static void set_up(struct api_http *http, const struct api_http_config *config)
     http->log_context = config->log_context;
     http->left = config->left;
     http->left_context = config->left_context;
+    http->crowded = config->crowded;
+    http->crowded_context = config->crowded_context;
     http->capacity = config->connections > 0 ? config->connections : API_HTTP_CONNECTIONS;
     http->exchanges = (struct api_exchanges){
-        .served = {config->routes, config->routes_count, config->hosts, config->access, false},
+        .served = {.routes = config->routes,
+                   .routes_count = config->routes_count,
+                   .hosts = config->hosts,
+                   .access = config->access},
         .observer = config->observer,
         .parking = {.watch_fd = -1, .left = tell_left, .left_context = http},
     };
@@ -241,7 +299,7 @@ out:
 
 uint16_t api_http_port(const struct api_http *http)
 {
-    return http->doors_count > 0 ? api_listen_port(http->doors[0].fd) : 0;
+    return http->doors_open > 0 ? api_listen_port(http->doors[0].fd) : 0;
 }
 
 int api_http_fd(const struct api_http *http)
@@ -256,7 +314,7 @@ int api_http_watch_fd(const struct api_http *http)
 
 void api_http_watch_turn(struct api_http *http)
 {
-    if (api_watch_turn(api_http_watch_fd(http), api_parking_left) && http->doors_count > 0 &&
+    if (api_watch_turn(api_http_watch_fd(http), api_parking_left) && http->doors_open > 0 &&
         accept_clients(http))
         api_http_turn(http);
 }
@@ -264,7 +322,9 @@ void api_http_watch_turn(struct api_http *http)
 int api_http_timeout_ms(struct api_http *http)
 {
     const int shards_ms = api_shards_timeout_ms(&http->shards);
-    const int connections_ms = api_connections_timeout_ms(&http->connections);
+    int connections_ms = api_connections_timeout_ms(&http->connections);
+    if (http->left_since_ms != 0 && (connections_ms < 0 || connections_ms > OTHERS_MS))
+        connections_ms = OTHERS_MS;
     if (shards_ms < 0 || connections_ms < 0)
         return shards_ms < 0 ? connections_ms : shards_ms;
     return shards_ms < connections_ms ? shards_ms : connections_ms;
@@ -276,7 +336,7 @@ void api_http_send(struct api_http *http)
     for (int round = 0; round < ROUNDS_MAX && more; round++) {
         more = api_shards_run(&http->shards);
         /* Afterwards, since clients that have just left make space. */
-        if (http->doors_count > 0 && !http->accepting)
+        if (http->doors_open > 0 && !http->accepting)
             more |= accept_clients(http);
     }
 }
@@ -288,9 +348,59 @@ void api_http_turn(struct api_http *http)
     api_http_send(http);
 }
 
+void api_http_let_in(struct api_http *http)
+{
+    if (!http->holds)
+        return;
+    http->holds = false;
+    http->accepting = true;
+    watch_doors(http);
+}
+
+void api_http_leave(struct api_http *http)
+{
+    http->exchanges.served.leaving = true;
+    for (struct api_request *request = http->exchanges.parking.first; request != NULL;
+         request = request->next)
+        request->close_connection = true;
+    for (unsigned i = 0; i < http->doors_count; i++)
+        if (http->doors[i].stays)
+            close_door(http, &http->doors[i]);
+}
+
+void api_http_hand_over(struct api_http *http)
+{
+    close_doors(http);
+    api_http_leave(http);
+}
+
+bool api_http_is_open(const struct api_http *http)
+{
+    return http->doors_open > 0;
+}
+
+struct api_request *api_http_waiting(const struct api_http *http)
+{
+    struct api_request *request = http->exchanges.parking.first;
+    while (request != NULL && !request->may_wait)
+        request = request->next;
+    return request;
+}
+
+/* Connections in the queue of a listening socket are reset when it is closed. */
+static void empty_queues(struct api_http *http)
+{
+    bool anybody = false;
+    for (int round = 0; round < QUEUE_ROUNDS; round++)
+        if (accept_at_doors(http, &anybody) != 0)
+            break;
+}
+
 void api_http_quiesce(struct api_http *http)
 {
     http->exchanges.served.stopping = true;
+    if (http->doors_open > 0)
+        empty_queues(http);
     close_doors(http);
 }
 

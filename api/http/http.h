@@ -40,6 +40,8 @@ struct api_http_config {
     /* At most API_DOORS_MAX. Copied. The server owns their descriptors once it is made. */
     const struct api_door *doors;
     unsigned doors_count;
+    bool
+        holds; /* lets nobody in before api_http_let_in(): who knocks waits in the kernel's queue */
     const struct api_routes *routes; /* borrowed for the life of the server */
     size_t routes_count;
     unsigned connections;            /* 0: API_HTTP_CONNECTIONS */
@@ -58,6 +60,12 @@ struct api_http_config {
     void *left_context;
 
     struct api_observer observer; /* is told of each request that was answered */
+
+    /* Whether other servers that accept from the same sockets have fewer connections. This one then
+     * waits for them, but not for long. Otherwise the one that wakes first would get all. NULL: it
+     * never waits. */
+    bool (*crowded)(void *context);
+    void *crowded_context;
 };
 
 struct api_http;
@@ -90,8 +98,27 @@ void api_http_send(struct api_http *http);
 int api_http_watch_fd(const struct api_http *http);
 void api_http_watch_turn(struct api_http *http);
 
-/* The first step of a clean stop: closes the doors, and refuses new requests on open
- * connections with 503. Parked requests can still be answered. */
+/* Lets clients in, also those that wait. Only with config.holds; more than once is fine. */
+void api_http_let_in(struct api_http *http);
+
+/* The first step of a clean stop. All is served as before, but each connection ends with its next
+ * answer ("Connection: close"), and so do those whose requests are parked. Clients then connect
+ * again, and a load balancer leads them elsewhere. */
+void api_http_leave(struct api_http *http);
+
+/* The same where another process has all the sockets of the doors open: it lets in who knocks. So
+ * they are closed at once, and their queues are left to it. */
+void api_http_hand_over(struct api_http *http);
+
+/* Whether it lets anybody in: a door is open. */
+bool api_http_is_open(const struct api_http *http);
+
+/* A parked request that may wait long (api_request_may_wait()); NULL: there is none. */
+struct api_request *api_http_waiting(const struct api_http *http);
+
+/* The last step but one: takes in the connections that the kernel has accepted, which would be
+ * reset otherwise, closes the doors, and refuses new requests with 503. Parked requests
+ * can still be answered. */
 void api_http_quiesce(struct api_http *http);
 
 /* How many requests are parked, and how many connections are open. Between turns. */

@@ -86,6 +86,11 @@ uint32_t api_request_noted(const struct api_request *request)
     return request->note;
 }
 
+void api_request_may_wait(struct api_request *request)
+{
+    request->may_wait = true;
+}
+
 uint64_t api_request_client(const struct api_request *request)
 {
     return (uint64_t)(uintptr_t)request;

@@ -85,6 +85,10 @@ bool api_request_client_left(const struct api_request *request);
 void api_request_note(struct api_request *request, uint32_t number);
 uint32_t api_request_noted(const struct api_request *request);
 
+/* The handler says that the request will be parked for as long as its client asked for. A server
+ * that stops tells such clients first (api_http_waiting()). */
+void api_request_may_wait(struct api_request *request);
+
 /* A request as a number that a core can carry, and back; never 0. */
 uint64_t api_request_client(const struct api_request *request);
 struct api_request *api_request_of_client(uint64_t client);

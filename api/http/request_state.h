@@ -32,6 +32,7 @@ struct api_request {
     enum api_method method;
     bool too_large;        /* the body, or what was announced of it */
     bool close_connection; /* after the answer */
+    bool may_wait;         /* PARKED: for as long as the client asked for */
     bool suspended;        /* PARKED: libmicrohttpd does not look at it */
     unsigned looks;        /* PARKED, hovering: how often it was looked at */
     unsigned status;       /* PREPARED: of the response */

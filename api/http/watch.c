@@ -37,6 +37,11 @@ int api_watch_door(int watch_fd, int listen_fd, bool open)
     return epoll_ctl(watch_fd, EPOLL_CTL_ADD, listen_fd, &event) == 0 ? 0 : FENCE_EIO;
 }
 
+void api_watch_no_door(int watch_fd, int listen_fd)
+{
+    (void)epoll_ctl(watch_fd, EPOLL_CTL_DEL, listen_fd, NULL);
+}
+
 bool api_watch_turn(int watch_fd, void (*left)(struct api_request *request))
 {
     struct epoll_event events[LEAVERS_A_TURN];

@@ -22,6 +22,10 @@ void api_watch_remove(int watch_fd, int socket);
  * it is closed. FENCE_EIO. */
 FENCE_CHECKED int api_watch_door(int watch_fd, int listen_fd, bool open);
 
+/* It is watched no more. To be called before it is closed: the kernel goes on watching a socket
+ * that another descriptor has open too. */
+void api_watch_no_door(int watch_fd, int listen_fd);
+
 /* Calls @left once for each request whose client has gone since the last time; it may answer that
  * request. A bounded number: what is left keeps the descriptor readable. True if a client wants to
  * connect.

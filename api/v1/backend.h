@@ -23,6 +23,11 @@ union api_worker_counters;
 struct api_backend {
     void *context;
 
+    /* How far the end of the process is. Whoever fills this in may change them between two turns.
+     */
+    bool leaving;  /* /readyz says so */
+    bool draining; /* nothing more is granted; extend and release are served */
+
     /* Takes a call. Its strings live only until this returns. Exactly one api_locks_answer() with
      * call->client must follow, or api_counters_answer() for FENCE_CALL_COUNT, from inside this
      * function or at any later moment in the loop. */

@@ -80,15 +80,30 @@ static int read_acquire_params(struct api_request *request, const struct api_bac
     return 0;
 }
 
+/* A process that ends grants nothing more. A holder can still extend and release. */
+static bool refuse_while_draining(struct api_request *request, const struct api_backend *backend)
+{
+    if (!backend->draining)
+        return false;
+    api_problem_answer_detail(request, API_PROBLEM_STOPPING,
+                              "This process is shutting down and grants nothing more; nothing was "
+                              "acquired. Retry at another one.");
+    return true;
+}
+
 static void call_acquire(struct api_request *request, const struct api_backend *backend,
                          const struct acquire_params *params, const char *resource,
                          const struct fence_group *group)
 {
     char fresh_id[FENCE_LOCK_ID_LEN + 1];
     char owner[FENCE_OWNER_MAX + 1];
+    if (refuse_while_draining(request, backend))
+        return;
     if (api_auth_reserve(request, group != NULL ? group->count : 1) != 0)
         return;
     fence_owner_join(params->owner, api_request_caller(request), owner);
+    if (params->wait_ms > 0)
+        api_request_may_wait(request);
     bool own_id = params->lock_id[0] != '\0';
     if (!own_id)
         backend->new_lock_id(backend->context, fresh_id);

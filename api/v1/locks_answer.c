@@ -271,6 +271,8 @@ bool api_locks_answer(const struct fence_answer *answer)
     note_use(request, answer, left);
     if (left && answer->error == 0 && answer->kind == FENCE_CALL_ACQUIRE)
         api_problem_answer(request, API_PROBLEM_LEFT); /* its grant is taken back */
+    else if (answer->error == FENCE_ELEFT && !left)
+        api_problem_answer(request, API_PROBLEM_STOPPING); /* its wait was ended for it */
     else if (answer->error == 0 && answer->group)
         answer_group(request, answer);
     else if (answer->error == 0)

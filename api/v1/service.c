@@ -241,7 +241,10 @@ static void show_ready(struct api_request *request, void *context)
 {
     const struct api_backend *backend = context;
     const struct fence_fleet *fleet = backend->fleet(backend->context);
-    if (api_is_ready(backend))
+    if (backend->leaving)
+        api_problem_answer_detail(request, API_PROBLEM_STOPPING,
+                                  "This process is shutting down; send calls to another one.");
+    else if (api_is_ready(backend))
         answer_status(request, "ready");
     else if (!api_auth_is_known(request))
         api_problem_answer_detail(request, API_PROBLEM_NOT_READY,

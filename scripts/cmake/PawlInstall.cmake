@@ -47,7 +47,7 @@ set(PAWL_UNIT_DIR lib/systemd/system CACHE STRING "Where pawld.service goes, bel
 configure_file(${package_files}/pawld.service.in ${generated}/pawld.service @ONLY)
 install(FILES ${generated}/pawld.service DESTINATION ${PAWL_UNIT_DIR} COMPONENT server)
 install(FILES ${pawld_conf} DESTINATION etc/pawl COMPONENT server) # scripts/cmake/finish_packages.cmake moves it
-install(FILES ${package_files}/pawld.default
+install(FILES ${package_files}/pawld.default ${package_files}/pawld.socket
     DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/pawl-server/examples COMPONENT server)
 install(FILES ${package_files}/prometheus/pawl.rules.yml ${package_files}/prometheus/pawl-board.json
     DESTINATION ${CMAKE_INSTALL_DATADIR}/pawl/prometheus COMPONENT server)

@@ -110,6 +110,8 @@ static struct server_door *new_door(struct server_doors *doors, const struct wan
 static int share_socket(const struct server_doors *doors, struct server_door *door, int fd)
 {
     door->fd[0] = fd;
+    door->sockets = 1;
+    door->shared = doors->workers > 1;
     for (unsigned i = 1; i < doors->workers; i++) {
         door->fd[i] = fcntl(fd, F_DUPFD_CLOEXEC, 0);
         if (door->fd[i] < 0)
@@ -155,6 +157,7 @@ static int open_network(struct server_doors *doors, const char *address,
                                           : api_listen(address, false, &door->fd[0]);
     if (result != 0)
         return result;
+    door->sockets = doors->workers;
     put_port(text, sizeof(text), address, api_listen_port(door->fd[0]));
     (void)snprintf(door->name, sizeof(door->name),
                    wanted->name[0] != '\0' ? "%.63s (%.253s)" : "%.319s", text, wanted->name);
@@ -270,6 +273,7 @@ int server_doors_open(const struct server_listens *listens, struct api_tls *tls,
     assert(workers > 0 && workers <= SERVER_DOORS_WORKERS);
     int status = 0;
     ret_doors->tls = tls;
+    ret_doors->waited_at = false;
     ret_doors->count = 0;
     ret_doors->workers = workers;
     for (unsigned i = 0; i < listens->address_count && status == 0; i++)
@@ -281,24 +285,61 @@ int server_doors_open(const struct server_listens *listens, struct api_tls *tls,
     return status;
 }
 
-int server_doors_add(struct server_doors *doors, int fd, const char *name, bool speaks_tls,
-                     bool metrics_only)
+/* A copy of @fd, closed at exec(2) and non-blocking, as a door wants it. */
+static int copy_socket(int fd, int *ret_copy)
 {
-    const struct wanted wanted = {.speaks_tls = speaks_tls, .metrics_only = metrics_only};
-    assert(!speaks_tls || doors->tls != NULL);
+    const int flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
+        return FENCE_EIO;
+    const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (copy < 0)
+        return FENCE_EIO;
+    *ret_copy = copy;
+    return 0;
+}
+
+static struct server_door *add_door(struct server_doors *doors, const char *name,
+                                    const struct server_door_kind *kind)
+{
+    const struct wanted wanted = {.speaks_tls = kind->speaks_tls,
+                                  .metrics_only = kind->metrics_only};
+    assert(!kind->speaks_tls || doors->tls != NULL);
     struct server_door *door = new_door(doors, &wanted);
     if (door == NULL)
-        return FENCE_EBUSY;
-    const int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    if (own < 0)
-        return FENCE_EIO;
+        return NULL;
+    door->stays = true;
+    doors->waited_at = true;
     (void)snprintf(door->name, sizeof(door->name), "%s", name);
-    const int flags = fcntl(own, F_GETFL);
-    if (flags < 0 || fcntl(own, F_SETFL, flags | O_NONBLOCK) < 0) {
-        door->fd[0] = own;
-        return FENCE_EIO;
+    return door;
+}
+
+/* A socket that nobody but all workers together accept from. */
+static int add_extra(struct server_doors *doors, int fd, const char *name,
+                     const struct server_door_kind *kind)
+{
+    int own = -1;
+    struct server_door *door = add_door(doors, name, kind);
+    if (door == NULL)
+        return FENCE_EBUSY;
+    const int result = copy_socket(fd, &own);
+    return result == 0 ? share_socket(doors, door, own) : result;
+}
+
+int server_doors_add(struct server_doors *doors, const int fds[], unsigned count, const char *name,
+                     const struct server_door_kind *kind)
+{
+    assert(count > 0);
+    struct server_door *door = add_door(doors, name, kind);
+    int result = door != NULL ? 0 : FENCE_EBUSY;
+    if (result == 0) {
+        door->sockets = count < doors->workers ? count : doors->workers;
+        door->shared = count < doors->workers;
     }
-    return share_socket(doors, door, own);
+    for (unsigned i = 0; i < doors->workers && result == 0; i++)
+        result = copy_socket(fds[i % count], &door->fd[i]);
+    for (unsigned i = doors->workers; i < count && result == 0; i++)
+        result = add_extra(doors, fds[i], name, kind);
+    return result;
 }
 
 void server_doors_of(const struct server_doors *doors, unsigned worker,
@@ -309,6 +350,8 @@ void server_doors_of(const struct server_doors *doors, unsigned worker,
             .fd = doors->door[i].fd[worker],
             .tls = doors->door[i].speaks_tls ? doors->tls : NULL,
             .metrics_only = doors->door[i].metrics_only,
+            .shared = doors->door[i].shared,
+            .stays = doors->door[i].stays,
         };
 }
 
@@ -321,9 +364,10 @@ void server_doors_given(struct server_doors *doors, unsigned worker)
 void server_doors_announce(const struct server_doors *doors)
 {
     for (unsigned i = 0; i < doors->count; i++)
-        server_log(SERVER_LOG_INFO, "listening on %s%s%s", doors->door[i].name,
-                   doors->door[i].speaks_tls ? ", TLS" : "",
-                   doors->door[i].metrics_only ? ", for metrics" : "");
+        if (i == 0 || strcmp(doors->door[i].name, doors->door[i - 1].name) != 0)
+            server_log(SERVER_LOG_INFO, "listening on %s%s%s", doors->door[i].name,
+                       doors->door[i].speaks_tls ? ", TLS" : "",
+                       doors->door[i].metrics_only ? ", for metrics" : "");
 }
 
 void server_doors_close(struct server_doors *doors)

@@ -33,16 +33,20 @@ struct server_listens {
 
 /* One address. */
 struct server_door {
+    bool stays;                   /* another process has the socket open too */
+    bool shared;                  /* workers have one socket together */
     char name[SERVER_LISTEN_MAX]; /* as the log tells it */
     bool metrics_only;
     bool speaks_tls;
     bool is_file; /* of the Unix domain, and made here */
     struct api_socket_file file;
+    unsigned sockets;             /* distinct ones: those of the first so many workers */
     int fd[SERVER_DOORS_WORKERS]; /* a socket for each worker; -1: it has it */
 };
 
 struct server_doors {
     struct api_tls *tls; /* NULL: none; borrowed */
+    bool waited_at;      /* others opened them before: clients may wait there already */
     unsigned count;
     unsigned workers;
     struct server_door door[API_DOORS_MAX];
@@ -57,11 +61,19 @@ bool server_listen_name(const char *address, char ret_name[static API_HOST_NAME_
 FENCE_CHECKED int server_doors_open(const struct server_listens *listens, struct api_tls *tls,
                                     unsigned workers, struct server_doors *ret_doors);
 
-/* Adds the listening socket @fd, which somebody else opened and the caller still owns: all workers
- * accept from it. @name is what the log says. It speaks TLS if @speaks_tls. FENCE_EIO: errno says
- * why. FENCE_EBUSY: there are API_DOORS_MAX. */
-FENCE_CHECKED int server_doors_add(struct server_doors *doors, int fd, const char *name,
-                                   bool speaks_tls, bool metrics_only);
+/* What is spoken at a door. */
+struct server_door_kind {
+    bool speaks_tls;
+    bool metrics_only;
+};
+
+/* Adds @count listening sockets of one address, which somebody else opened and the caller still
+ * owns. Each worker accepts from one of them; where there are fewer than workers, some share one.
+ * Where there are more, all workers accept from each of the others. @name is what the log says.
+ * Only doors that have certificates can speak TLS. FENCE_EIO: errno says why. FENCE_EBUSY: there
+ * would be more than API_DOORS_MAX. After a failure the doors are to be closed. */
+FENCE_CHECKED int server_doors_add(struct server_doors *doors, const int fds[], unsigned count,
+                                   const char *name, const struct server_door_kind *kind);
 
 /* The doors of worker @worker, for its struct api_http_config. It owns the descriptors once its
  * server is made: server_doors_given() then. */

@@ -108,3 +108,13 @@ void server_metrics_sum(const struct server_metrics metrics[], unsigned workers,
     }
     *ret_sum = sum;
 }
+
+uint64_t server_metrics_least_connections(const struct server_metrics metrics[], unsigned workers)
+{
+    uint64_t least = UINT64_MAX;
+    for (unsigned i = 0; i < workers; i++) {
+        const uint64_t connections = api_counter_get(&metrics[i].counters.of.connections);
+        least = connections < least ? connections : least;
+    }
+    return least;
+}

@@ -37,4 +37,7 @@ void server_metrics_batch(struct server_metrics *metrics, unsigned i, unsigned r
 void server_metrics_sum(const struct server_metrics metrics[], unsigned workers,
                         struct api_metrics *ret_sum);
 
+/* How many connections the worker with the fewest has. */
+uint64_t server_metrics_least_connections(const struct server_metrics metrics[], unsigned workers);
+
 #endif

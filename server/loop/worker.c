@@ -10,6 +10,7 @@
 #include "server/loop/http_loop.h"
 #include "server/loop/listing.h"
 #include "server/loop/routes.h"
+#include "server/system/clock.h"
 #include "server/system/log.h"
 #include "server/system/options.h"
 
@@ -18,16 +19,39 @@
 #include <stdlib.h>
 
 enum {
-    DRAIN_MS = 1000, /* for calls under way to be answered, once told to stop */
     LABEL_MAX = 32,
+    HOLD_MS = 5000, /* the longest time that clients of passed sockets are let wait at the start */
+    PASSED_LEAD_MS = 250, /* the least lead where others have the sockets: for clients to move */
+    CROWD_SLACK = 4,      /* connections more than another worker has that are no crowd */
+    TOLD_A_TURN = 256,    /* waiting calls that are told of the end */
+};
+
+enum worker_phase {
+    WORKER_SERVING,
+    WORKER_LEAVING,
+    WORKER_DRAINING,
+};
+
+enum {
+    ORDER_STOP = 1,
+    ORDER_HALT = 2,
+    ORDER_RELOAD = 4,
+    ORDER_HAND_OVER = 8,
 };
 
 struct server_worker {
     struct server_worker_config config;
     char label[LABEL_MAX]; /* "worker 2: "; "" if there is only one */
     uv_loop_t loop;
-    uv_async_t stop;
-    uv_timer_t drain;
+    uv_async_t ordered;
+    atomic_uint_least64_t turns;
+    atomic_bool ready; /* a majority votes */
+    uint64_t
+        holds_till_us;  /* nobody is let in before it is ready, or that time comes; 0: no more */
+    atomic_uint orders; /* that came since it looked last */
+    enum worker_phase phase;
+    bool handed_over; /* another process has its doors */
+    uv_timer_t phase_timer;
     struct api_backend backend;
     struct api_routes routes[SERVER_ROUTES];
     struct api_calls calls;
@@ -38,7 +62,6 @@ struct server_worker {
     struct server_driver *driver;
     struct server_listings *listings;
     bool joined; /* http_loop has handles in the loop */
-    bool stopping;
 };
 
 /* Connections come to the workers by chance, and bounds are not shared. So a worker may have to
@@ -195,6 +218,15 @@ static void publish_bounds(struct server_worker *worker)
     api_counter_set(&of->connections_max, api_http_capacity(worker->http));
 }
 
+/* Where workers accept from one socket, those with fewer connections come first. */
+static bool is_crowded(void *context)
+{
+    const struct server_worker *worker = context;
+    return api_http_connections(worker->http) >
+           server_metrics_least_connections(worker->config.metrics, worker->config.workers) +
+               CROWD_SLACK;
+}
+
 static void publish(struct server_worker *worker)
 {
     const struct fence_counts *counts = server_driver_counts(worker->driver);
@@ -217,26 +249,129 @@ static void publish(struct server_worker *worker)
     }
 }
 
-static void before_worker_sleeps(void *context)
+/* ---- the end --------------------------------------------------------------------------------- */
+
+/* A call that waits is ended as if its client had gone. It is answered within, as its client has
+ * not. */
+static void tell_waiters(struct server_worker *worker)
 {
-    struct server_worker *worker = context;
-    server_driver_turn(worker->driver);
-    publish(worker);
-    if (worker->stopping && server_driver_calls(worker->driver) == 0)
-        uv_stop(&worker->loop);
+    for (int told = 0; told < TOLD_A_TURN; told++) {
+        const struct api_request *request = api_http_waiting(worker->http);
+        if (!request)
+            return;
+        server_driver_left(worker->driver, api_request_client(request));
+    }
+    server_http_loop_answered(&worker->http_loop); /* there may be more: the next turn comes soon */
+}
+
+static bool may_end(const struct server_worker *worker)
+{
+    return server_driver_calls(worker->driver) == 0 && api_http_parked(worker->http) == 0 &&
+           (!worker->config.others || atomic_load(worker->config.others) == 0);
 }
 
 static void on_drain_over(uv_timer_t *timer)
 {
+    struct server_worker *worker = timer->data;
+    const unsigned parked = api_http_parked(worker->http);
+    if (parked > 0)
+        server_log(SERVER_LOG_WARNING, "%s%u calls were not answered within the %u ms of the drain",
+                   worker->label, parked, (unsigned)worker->config.ends.drain_ms);
     uv_stop(timer->loop);
 }
 
-static void on_stop(uv_async_t *async)
+static void begin_drain(struct server_worker *worker)
+{
+    worker->phase = WORKER_DRAINING;
+    worker->backend.draining = true;
+    uv_timer_start(&worker->phase_timer, on_drain_over, worker->config.ends.drain_ms, 0);
+}
+
+static void on_lead_over(uv_timer_t *timer)
+{
+    begin_drain(timer->data);
+}
+
+static void begin_lead(struct server_worker *worker, uint32_t lead_ms)
+{
+    worker->phase = WORKER_LEAVING;
+    if (lead_ms > 0)
+        uv_timer_start(&worker->phase_timer, on_lead_over, lead_ms, 0);
+    else
+        begin_drain(worker);
+}
+
+static void leave(struct server_worker *worker)
+{
+    uint32_t lead_ms = worker->config.ends.lead_ms;
+    if (worker->handed_over && worker->phase == WORKER_LEAVING)
+        begin_drain(worker); /* it was told to hurry */
+    if (worker->phase != WORKER_SERVING)
+        return;
+    worker->backend.leaving = true;
+    api_http_leave(worker->http);
+    if (!api_http_is_open(worker->http) && lead_ms < PASSED_LEAD_MS)
+        lead_ms = PASSED_LEAD_MS;
+    begin_lead(worker, lead_ms);
+}
+
+/* The service goes on, in another process: so /readyz does not say no. Where both can serve, there
+ * is no haste. A file is open in one process, and the next waits for it. */
+static void hand_over(struct server_worker *worker)
+{
+    worker->handed_over = true;
+    api_http_hand_over(worker->http);
+    if (worker->phase == WORKER_SERVING)
+        begin_lead(worker,
+                   worker->config.places.store ? PASSED_LEAD_MS : worker->config.ends.drain_ms);
+}
+
+/* Clients of sockets that were open before this process wait in their queues until it can serve
+ * them, rather than being told that it is not ready. */
+static void let_in(struct server_worker *worker)
+{
+    const bool ready = fence_fleet_ready(server_driver_fleet(worker->driver));
+    atomic_store_explicit(&worker->ready, ready, memory_order_relaxed);
+    if (worker->holds_till_us == 0 || (!ready && server_clock_us() < worker->holds_till_us))
+        return;
+    worker->holds_till_us = 0;
+    api_http_let_in(worker->http);
+    server_http_loop_answered(&worker->http_loop); /* a turn for those who wait already */
+}
+
+/* Nobody comes any more, and all who were there have gone. */
+static bool has_left(const struct server_worker *worker)
+{
+    return !api_http_is_open(worker->http) && api_http_connections(worker->http) == 0;
+}
+
+static void before_worker_sleeps(void *context)
+{
+    struct server_worker *worker = context;
+    atomic_fetch_add_explicit(&worker->turns, 1, memory_order_relaxed);
+    let_in(worker);
+    if (worker->phase == WORKER_LEAVING && has_left(worker))
+        begin_drain(worker);
+    if (worker->phase == WORKER_DRAINING)
+        tell_waiters(worker);
+    server_driver_turn(worker->driver);
+    publish(worker);
+    if (worker->phase == WORKER_DRAINING && may_end(worker))
+        uv_stop(&worker->loop);
+}
+
+static void on_ordered(uv_async_t *async)
 {
     struct server_worker *worker = async->data;
-    worker->stopping = true;
-    api_http_quiesce(worker->http);
-    uv_timer_start(&worker->drain, on_drain_over, DRAIN_MS, 0);
+    const unsigned orders = atomic_exchange(&worker->orders, 0);
+    if (orders & ORDER_RELOAD && worker->config.reloaded)
+        worker->config.reloaded(worker->config.reloaded_context, worker->config.index);
+    if (orders & ORDER_HAND_OVER)
+        hand_over(worker);
+    if (orders & ORDER_STOP)
+        leave(worker);
+    if (orders & ORDER_HALT)
+        uv_stop(&worker->loop);
 }
 
 /* ---- setting up ------------------------------------------------------------------------------ */
@@ -257,6 +392,7 @@ static int start_http(struct server_worker *worker)
     struct api_http_config config = {
         .doors = own,
         .doors_count = doors->count,
+        .holds = doors->waited_at,
         .routes = worker->routes,
         .routes_count = SERVER_ROUTES,
         .access = api_auth_access(worker->auth),
@@ -267,6 +403,8 @@ static int start_http(struct server_worker *worker)
         .left = on_client_left,
         .left_context = worker,
         .observer = api_calls_observer(&worker->calls),
+        .crowded = is_crowded,
+        .crowded_context = worker,
     };
     server_http_options_apply(worker->config.http, &config);
     int error = api_http_new(&config, &worker->http);
@@ -275,6 +413,8 @@ static int start_http(struct server_worker *worker)
                    fence_strerror(error));
         return SERVER_EXIT_FAILED;
     }
+    if (doors->waited_at)
+        worker->holds_till_us = server_clock_us() + HOLD_MS * UINT64_C(1000);
     server_doors_given(doors, worker->config.index);
     return 0;
 }
@@ -322,15 +462,16 @@ static int start_driver(struct server_worker *worker)
     return 0;
 }
 
-/* The loop, and the handle that stops it. */
+/* The loop, and the handles by which it is told to end. */
 static int start_loop(struct server_worker *worker)
 {
     if (uv_loop_init(&worker->loop) != 0)
         return FENCE_EIO;
-    int failed = uv_async_init(&worker->loop, &worker->stop, on_stop) |
-                 uv_timer_init(&worker->loop, &worker->drain);
+    int failed = uv_async_init(&worker->loop, &worker->ordered, on_ordered) |
+                 uv_timer_init(&worker->loop, &worker->phase_timer);
     assert(!failed); /* a loop that was made has what they need */
-    worker->stop.data = worker;
+    worker->ordered.data = worker;
+    worker->phase_timer.data = worker;
     return 0;
 }
 
@@ -376,12 +517,39 @@ static void leave_http(struct server_worker *worker)
 void server_worker_run(struct server_worker *worker)
 {
     uv_run(&worker->loop, UV_RUN_DEFAULT);
+    atomic_store(&worker->turns, SERVER_TURNS_ENDED);
     leave_http(worker); /* here, so that all workers answer their waiting calls at the same time */
+}
+
+static void order(struct server_worker *worker, unsigned orders)
+{
+    atomic_fetch_or(&worker->orders, orders);
+    uv_async_send(&worker->ordered);
 }
 
 void server_worker_stop(struct server_worker *worker)
 {
-    uv_async_send(&worker->stop);
+    order(worker, ORDER_STOP);
+}
+
+void server_worker_hand_over(struct server_worker *worker)
+{
+    order(worker, ORDER_HAND_OVER);
+}
+
+void server_worker_halt(struct server_worker *worker)
+{
+    order(worker, ORDER_HALT);
+}
+
+void server_worker_reload(struct server_worker *worker)
+{
+    order(worker, ORDER_RELOAD);
+}
+
+void server_worker_look(struct server_worker *worker)
+{
+    order(worker, 0);
 }
 
 void server_worker_free(struct server_worker *worker)
@@ -391,12 +559,22 @@ void server_worker_free(struct server_worker *worker)
     leave_http(worker);
     server_listings_free(worker->listings);
     server_driver_free(worker->driver);
-    uv_close((uv_handle_t *)&worker->stop, NULL);
-    uv_close((uv_handle_t *)&worker->drain, NULL);
+    uv_close((uv_handle_t *)&worker->ordered, NULL);
+    uv_close((uv_handle_t *)&worker->phase_timer, NULL);
     uv_run(&worker->loop, UV_RUN_DEFAULT); /* closes what was asked to close */
     int busy = uv_loop_close(&worker->loop);
     assert(!busy);
     free(worker);
+}
+
+bool server_worker_ready(const struct server_worker *worker)
+{
+    return atomic_load_explicit(&worker->ready, memory_order_relaxed);
+}
+
+uint64_t server_worker_turns(const struct server_worker *worker)
+{
+    return atomic_load_explicit(&worker->turns, memory_order_relaxed);
 }
 
 uv_loop_t *server_worker_loop(struct server_worker *worker)

@@ -6,6 +6,7 @@
 #include "fence/protocol/limits.h"
 #include "server/loop/http_options.h"
 #include "server/loop/masters.h"
+#include "server/loop/worker.h"
 #include "storage/redis/tls.h"
 #include "storage/redis/url.h"
 
@@ -52,6 +53,12 @@ struct pawld_options {
     uint32_t extensions_max;  /* the same */
     bool is_new;              /* init --new */
     int64_t token_floor;      /* init, move: --token-floor; negative: not given */
+
+    const char
+        *hand_over; /* serve: where another pawld asks for the place of this; NULL: nowhere */
+
+    /* serve: how it ends */
+    struct server_worker_ends ends;
 };
 
 /* Read the command lines of "pawld", "pawld init" and "pawld move". 0, or the exit status: one

@@ -5,20 +5,42 @@
 #include "server/loop/doors.h"
 #include "server/loop/keys.h"
 #include "server/loop/worker.h"
+#include "server/pawld/doors.h"
 #include "server/pawld/pawld.h"
+#include "server/pawld/predecessor.h"
+#include "server/pawld/reload.h"
+#include "server/pawld/successor.h"
+#include "server/pawld/supervisor.h"
+#include "server/system/clock.h"
 #include "server/system/log.h"
 #include "server/system/options.h"
 #include "storage/sqlite/store.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+static const int watched[] = {SIGTERM, SIGINT, SIGHUP};
+
 enum {
-    STOP_SIGNALS = 2,
+    SIGNALS = sizeof(watched) / sizeof(watched[0]),
+    PAWLD_READY_MS = 10 * 1000,
+    STUCK_S = 2, /* for a worker to end after the first one, which ends last */
+};
+
+struct service;
+
+/* What the thread of a worker gets. */
+struct other {
+    struct service *service;
+    struct server_worker *worker;
+    pthread_t thread; /* the first worker needs none: it has the main one */
 };
 
 struct service {
@@ -26,17 +48,25 @@ struct service {
     struct server_places places;
     struct api_tls *tls;      /* NULL: none */
     struct api_keyring *keys; /* NULL: everybody may call everything */
+    struct server_passed passed;
     struct server_doors doors;
     unsigned made; /* workers */
     struct server_worker *workers[SERVER_WORKERS_MAX];
-    struct server_metrics *metrics;          /* one for each worker */
-    uv_thread_t threads[SERVER_WORKERS_MAX]; /* the first worker needs none: it has the main one */
-    uv_signal_t stop_signals[STOP_SIGNALS];
-    uv_signal_t reload_signal;
+    struct server_metrics *metrics; /* one for each worker */
+    struct other others_run[SERVER_WORKERS_MAX];
+    atomic_uint others; /* workers that run on those threads */
+    uv_signal_t signals[SIGNALS];
+    struct pawld_reloads reloads;
+    struct pawld_supervisor supervisor;
+    struct pawld_predecessor predecessor;
+    struct pawld_sockets sockets; /* for a successor */
+    struct pawld_successor successor;
+    uint64_t ready_till_us; /* or a predecessor is left alone */
+    int status;             /* the exit status, where all else is well */
     bool stopping;
 };
 
-/* ---- stopping -------------------------------------------------------------------------------- */
+/* ---- signals --------------------------------------------------------------------------------- */
 
 static void stop_workers(struct service *service)
 {
@@ -45,47 +75,141 @@ static void stop_workers(struct service *service)
         server_worker_stop(service->workers[i]);
 }
 
-static void on_stop_signal(uv_signal_t *handle, int number)
+/* The first signal drains, a second one does not wait for that. */
+static void on_stop_signal(struct service *service)
 {
-    struct service *service = handle->data;
-    (void)number;
-    if (service->stopping)
+    if (!service->stopping) {
+        const struct server_worker_ends *ends = &service->options->ends;
+        server_log(SERVER_LOG_INFO, "stopping");
+        pawld_supervise_stopping(&service->supervisor,
+                                 (uint64_t)ends->lead_ms + ends->drain_ms + STUCK_S * 1000);
+        stop_workers(service);
         return;
-    server_log(SERVER_LOG_INFO, "stopping");
-    stop_workers(service);
+    }
+    server_log(SERVER_LOG_INFO, "told twice to stop: calls under way are not waited for");
+    for (unsigned i = 0; i < service->made; i++)
+        server_worker_halt(service->workers[i]);
 }
 
-/* Connections that stand keep what they have. */
-static void on_reload_signal(uv_signal_t *handle, int number)
+/* Another pawld has the sockets, and serves or is about to. */
+static void on_successor(void *context, int pid)
 {
-    const struct service *service = handle->data;
-    (void)number;
-    if (server_http_tls_reload(service->tls))
-        server_log(SERVER_LOG_INFO, "reloaded: certificates");
+    struct service *service = context;
+    server_log(SERVER_LOG_INFO, "process %d takes the place of this one", pid);
+    for (unsigned i = 0; i < service->doors.count; i++)
+        service->doors.door[i].is_file = false; /* the file is the other one's to remove */
+    for (unsigned i = 0; i < service->made; i++)
+        server_worker_hand_over(service->workers[i]);
+}
+
+/* From now on this process can be replaced. */
+static void await_successor(struct service *service)
+{
+    const struct server_worker_ends *ends = &service->options->ends;
+    const struct pawld_successor_config config = {
+        .loop = server_worker_loop(service->workers[0]),
+        .path = service->options->hand_over,
+        .sockets = &service->sockets,
+        .most_ms = 2 * ends->drain_ms + STUCK_S * 1000, /* for clients to move, and to drain */
+        .leave = on_successor,
+        .context = service,
+    };
+    pawld_successor_await(&service->successor, &config);
+}
+
+/* A predecessor goes only when this process can do its work. Where that takes too long, this one
+ * goes. */
+static bool on_serving_look(void *context, bool ready)
+{
+    struct service *service = context;
+    if (service->predecessor.fd < 0 || ready) {
+        await_successor(service);
+        if (service->predecessor.fd >= 0)
+            (void)pawld_predecessor_dismiss(&service->predecessor);
+        pawld_predecessor_close(&service->predecessor);
+        return true;
+    }
+    if (server_clock_us() < service->ready_till_us)
+        return false;
+    server_log(
+        SERVER_LOG_ERROR,
+        "not ready after %d ms: the pawld whose place this one was to take goes on, and this "
+        "one ends",
+        PAWLD_READY_MS);
+    pawld_predecessor_close(&service->predecessor);
+    service->status = SERVER_EXIT_FAILED;
+    for (unsigned i = 0; i < service->made; i++) {
+        server_worker_hand_over(service->workers[i]); /* the sockets are the other one's */
+        server_worker_stop(service->workers[i]);
+    }
+    return true;
+}
+
+static void reload(struct service *service)
+{
+    pawld_supervise_reloading(&service->supervisor);
+    (void)pawld_reload_all(&service->reloads);
+    for (unsigned i = 0; i < service->made; i++)
+        server_worker_reload(service->workers[i]);
+    pawld_supervise_reloaded(&service->supervisor);
+}
+
+static void on_reloaded(void *context, unsigned index)
+{
+    const struct service *service = context;
+    pawld_reload_take(&service->reloads, index);
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+    struct service *service = handle->data;
+    if (number == SIGHUP)
+        reload(service);
+    else
+        on_stop_signal(service);
+}
+
+/* Requests go on with the key that they came with, connections with the certificate. */
+static bool load_keys(void *context)
+{
+    const struct service *service = context;
+    return server_keys_reload(&service->options->http, service->keys);
+}
+
+static bool load_certificates(void *context)
+{
+    const struct service *service = context;
+    return server_http_tls_reload(service->tls);
+}
+
+static void add_reloads(struct service *service)
+{
+    const struct pawld_reload keys = {.name = "keys", .load = load_keys, .context = service};
+    const struct pawld_reload certificates = {
+        .name = "certificates", .load = load_certificates, .context = service};
+    if (service->keys)
+        pawld_reload_add(&service->reloads, &keys);
+    if (service->tls)
+        pawld_reload_add(&service->reloads, &certificates);
 }
 
 /* Runs in the loop on the main thread. The signal may have interrupted any thread. */
 static void watch_signals(struct service *service)
 {
-    static const int signals[STOP_SIGNALS] = {SIGTERM, SIGINT};
     uv_loop_t *loop = server_worker_loop(service->workers[0]);
     int failed = 0;
-    for (int i = 0; i < STOP_SIGNALS; i++) {
-        failed |= uv_signal_init(loop, &service->stop_signals[i]);
-        failed |= uv_signal_start(&service->stop_signals[i], on_stop_signal, signals[i]);
-        service->stop_signals[i].data = service;
+    for (int i = 0; i < SIGNALS; i++) {
+        failed |= uv_signal_init(loop, &service->signals[i]);
+        failed |= uv_signal_start(&service->signals[i], on_signal, watched[i]);
+        service->signals[i].data = service;
     }
-    failed |= uv_signal_init(loop, &service->reload_signal);
-    failed |= uv_signal_start(&service->reload_signal, on_reload_signal, SIGHUP);
-    service->reload_signal.data = service;
     assert(!failed); /* they only fill in memory and install handlers */
 }
 
 static void forget_signals(struct service *service)
 {
-    for (int i = 0; i < STOP_SIGNALS; i++)
-        uv_close((uv_handle_t *)&service->stop_signals[i], NULL);
-    uv_close((uv_handle_t *)&service->reload_signal, NULL);
+    for (int i = 0; i < SIGNALS; i++)
+        uv_close((uv_handle_t *)&service->signals[i], NULL);
 }
 
 /* ---- the workers ----------------------------------------------------------------------------- */
@@ -110,6 +234,10 @@ static int make_workers(struct service *service)
             .counters_max = options->counters_max,
             .metrics = service->metrics,
             .version = PAWL_VERSION,
+            .ends = options->ends,
+            .others = service->made == 0 ? &service->others : NULL,
+            .reloaded = on_reloaded,
+            .reloaded_context = service,
         };
         status = server_worker_new(&config, &service->workers[service->made]);
     }
@@ -122,9 +250,41 @@ static void free_workers(struct service *service)
         server_worker_free(service->workers[i]);
 }
 
-static void run_worker(void *worker)
+/* Another worker than the first. The signals come to the first one's loop, so that ends last. */
+static void *run_other(void *context)
 {
-    server_worker_run(worker);
+    struct other *other = context;
+    struct service *service = other->service;
+    char name[16]; /* as long as the system lets it be */
+    (void)snprintf(name, sizeof(name), "worker %u", (unsigned)(other - service->others_run) + 1);
+    (void)pthread_setname_np(pthread_self(), name);
+    server_worker_run(other->worker);
+    atomic_fetch_sub(&service->others, 1);
+    server_worker_look(service->workers[0]);
+    return NULL;
+}
+
+static int start_other(struct service *service, unsigned i)
+{
+    struct other *other = &service->others_run[i];
+    *other = (struct other){.service = service, .worker = service->workers[i]};
+    atomic_fetch_add(&service->others, 1);
+    const int error = pthread_create(&other->thread, NULL, run_other, other);
+    if (error)
+        atomic_fetch_sub(&service->others, 1);
+    return error;
+}
+
+/* A worker that is stuck would hold up the end for ever. */
+static void join_other(struct service *service, unsigned i)
+{
+    struct timespec until = {.tv_sec = 0};
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += STUCK_S;
+    if (pthread_timedjoin_np(service->others_run[i].thread, NULL, &until) == 0)
+        return;
+    server_log(SERVER_LOG_ERROR, "worker %u does not end; the process ends without it", i + 1);
+    _exit(SERVER_EXIT_FAILED);
 }
 
 /* All of them at once, until they are stopped; the first one here. */
@@ -133,11 +293,10 @@ static int run_workers(struct service *service)
     int status = SERVER_EXIT_DONE;
     unsigned started = 1;
     for (; started < service->made; started++) {
-        int error =
-            uv_thread_create(&service->threads[started], run_worker, service->workers[started]);
+        int error = start_other(service, started);
         if (error) {
             server_log(SERVER_LOG_ERROR, "cannot start worker %u: %s", started + 1,
-                       uv_strerror(error));
+                       strerror(error));
             status = SERVER_EXIT_FAILED;
             stop_workers(service);
             break;
@@ -147,7 +306,7 @@ static int run_workers(struct service *service)
         server_doors_announce(&service->doors);
     server_worker_run(service->workers[0]);
     for (unsigned i = 1; i < started; i++)
-        uv_thread_join(&service->threads[i]);
+        join_other(service, i);
     return status;
 }
 
@@ -190,45 +349,109 @@ static int open_places(struct service *service)
     return check_terms(service->options, places->store);
 }
 
-static int serve_places(struct service *service)
+/* The doors, and copies of their sockets for a process that will take the place of this one. */
+static int prepare_doors(struct service *service)
 {
     const struct pawld_options *options = service->options;
-    int status =
-        server_doors_open(&options->http.listens, service->tls, options->workers, &service->doors);
-    if (status)
-        return status;
-    status = server_keys_check_doors(&options->http, &service->doors);
-    service->metrics = server_metrics_new(options->workers);
-    if (status == SERVER_EXIT_DONE && !service->metrics) {
-        server_log(SERVER_LOG_ERROR, "cannot start: %s", fence_strerror(FENCE_ENOMEM));
+    int status = SERVER_EXIT_DONE;
+    if (service->doors.count == 0) /* no predecessor gave its own */
+        status = pawld_doors_open(options, service->tls, &service->passed, &service->doors);
+    if (status == SERVER_EXIT_DONE)
+        status = server_keys_check_doors(&options->http, &service->doors);
+    if (status == SERVER_EXIT_DONE && options->hand_over &&
+        pawld_sockets_keep(&service->doors, &service->sockets) != 0) {
+        server_log(SERVER_LOG_ERROR, "cannot keep sockets for a successor: %s", strerror(errno));
         status = SERVER_EXIT_FAILED;
     }
+    return status;
+}
+
+static int prepare_metrics(struct service *service)
+{
+    service->metrics = server_metrics_new(service->options->workers);
+    if (service->metrics)
+        return SERVER_EXIT_DONE;
+    server_log(SERVER_LOG_ERROR, "cannot start: %s", fence_strerror(FENCE_ENOMEM));
+    return SERVER_EXIT_FAILED;
+}
+
+static int serve_places(struct service *service)
+{
+    int status = prepare_doors(service);
+    if (status == SERVER_EXIT_DONE)
+        status = prepare_metrics(service);
     if (status == SERVER_EXIT_DONE)
         status = make_workers(service);
     if (status == SERVER_EXIT_DONE) {
         watch_signals(service);
+        if (service->options->hand_over)
+            service->supervisor.serving = on_serving_look;
+        service->ready_till_us = server_clock_us() + PAWLD_READY_MS * UINT64_C(1000);
+        service->supervisor.context = service;
+        pawld_supervise(&service->supervisor, service->workers, service->made);
         status = run_workers(service);
+        if (status == SERVER_EXIT_DONE)
+            status = service->status;
+        pawld_supervise_end(&service->supervisor);
+        pawld_successor_end(&service->successor);
         forget_signals(service);
     }
     free_workers(service);
     server_doors_close(&service->doors);
+    pawld_sockets_drop(&service->sockets);
     free(service->metrics);
     return status;
 }
 
+/* Asks a running pawld for its sockets. A file can be opened only once that one has ended. */
+static int find_predecessor(struct service *service)
+{
+    const struct pawld_options *options = service->options;
+    struct pawld_predecessor *predecessor = &service->predecessor;
+    if (!options->hand_over)
+        return SERVER_EXIT_DONE;
+    int status = pawld_predecessor_find(options->hand_over, options->workers, service->tls,
+                                        predecessor, &service->doors);
+    if (status || predecessor->fd < 0)
+        return status;
+    server_log(SERVER_LOG_INFO, "taking the place of the pawld behind %s", options->hand_over);
+    service->supervisor.took_place = true;
+    if (!options->data)
+        return SERVER_EXIT_DONE;
+    if (pawld_predecessor_dismiss(predecessor) && !pawld_predecessor_wait(predecessor))
+        return SERVER_EXIT_FAILED;
+    pawld_predecessor_close(predecessor);
+    return SERVER_EXIT_DONE;
+}
+
 int pawld_serve(const struct pawld_options *options)
 {
-    struct service service = {.options = options};
+    struct service service = {
+        .options = options,
+        .predecessor.fd = -1,
+        .successor = {.listen_fd = -1, .fd = -1},
+    };
+    if (server_passed_sockets(&service.passed) != 0)
+        return SERVER_EXIT_FAILED;
+    pawld_supervisor_open(&service.supervisor);
     server_descriptors_check(options->workers, options->connections_max);
     int status = server_keys_open(&options->http, &service.keys);
     if (status == SERVER_EXIT_DONE)
         status = server_http_tls_open(&options->http.tls, &service.tls);
+    add_reloads(&service);
+    if (status == SERVER_EXIT_DONE)
+        status = find_predecessor(&service);
     if (status == SERVER_EXIT_DONE)
         status = open_places(&service);
     if (status == SERVER_EXIT_DONE)
         status = serve_places(&service);
+    else
+        server_doors_close(&service.doors);
     api_tls_free(service.tls);
     storage_sqlite_store_close(service.places.store);
     api_keyring_free(service.keys);
+    pawld_predecessor_close(&service.predecessor);
+    pawld_successor_close(&service.successor); /* last: it tells that the file is closed */
+    pawld_supervisor_close(&service.supervisor);
     return status;
 }

@@ -330,6 +330,34 @@ const struct pawld_setting pawld_settings[] = {
      FROM_TO(API_HTTP_WAIT_MIN_MS, API_HTTP_WAIT_MAX_MS),
      .usual = "10000",
      .help = "The time for a request's body to arrive, 100 to 3600000"},
+
+    {.name = "hand-over",
+     .argument = "PATH",
+     .kind = PAWLD_TEXT,
+     .commands = PAWLD_SERVE,
+     AT(hand_over),
+     .must = "the path of a socket",
+     .help = "Take the place of the pawld that was started with the same PATH, if there is one: "
+             "its listening sockets are passed on, and no connection is refused. A socket is made "
+             "at PATH, for this user alone. Start the new pawld while the old one runs"},
+    {.name = "drain",
+     .argument = "TIME",
+     .kind = PAWLD_DURATION,
+     .commands = PAWLD_SERVE,
+     AT(ends.drain_ms),
+     FROM_TO(0, SERVER_ENDS_MAX_MS),
+     .usual = "10s",
+     .help = "How long calls under way are waited for, once pawld is told to end: 10s, 500ms or "
+             "1m. It grants nothing more meanwhile, and ends as soon as no call is under way"},
+    {.name = "drain-lead",
+     .argument = "TIME",
+     .kind = PAWLD_DURATION,
+     .commands = PAWLD_SERVE,
+     AT(ends.lead_ms),
+     FROM_TO(0, SERVER_ENDS_MAX_MS),
+     .usual = "0ms",
+     .help = "How long pawld serves all calls before that, while /readyz says no: a load balancer "
+             "needs so long to see it, and then sends no call that would be refused"},
 };
 
 const size_t pawld_settings_count = sizeof(pawld_settings) / sizeof(pawld_settings[0]);

@@ -34,6 +34,8 @@ struct process {
 /* All that were started and not freed, for process_kill_all(). */
 static struct process *processes;
 
+static int passed = -1;
+
 /* ---- start ----------------------------------------------------------------------------------- */
 
 /* In the child: becomes the program. It does not return. */
@@ -46,11 +48,19 @@ static void become(const char *const argv[], int log, pid_t parent)
     if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(log, STDOUT_FILENO) < 0 ||
         dup2(log, STDERR_FILENO) < 0)
         _exit(EXEC_FAILED);
-    close_range(STDERR_FILENO + 1, ~0U, 0);
+    const int first = STDERR_FILENO + 1;
+    if (passed >= 0 && dup3(passed, first, 0) < 0 && fcntl(passed, F_SETFD, 0) < 0)
+        _exit(EXEC_FAILED); /* dup3() refuses to copy a descriptor to itself */
+    close_range((unsigned)first + (passed >= 0), ~0U, 0);
 
     execvp(argv[0], (char *const *)argv); /* which does not write there */
     dprintf(STDERR_FILENO, "cannot run %s: %s\n", argv[0], strerror(errno));
     _exit(EXEC_FAILED);
+}
+
+void process_pass(int fd)
+{
+    passed = fd;
 }
 
 struct process *process_start(const char *const argv[], const char *log_path)

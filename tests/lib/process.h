@@ -17,6 +17,9 @@ struct process;
  * process_stop() or process_kill(). */
 struct process *process_start(const char *const argv[], const char *log_path);
 
+/* Processes that are started from now on find @fd as their descriptor 3; -1: nothing is there. */
+void process_pass(int fd);
+
 pid_t process_id(const struct process *process);
 
 /* Waits until the program, since this start, has written a line in which the POSIX extended regular

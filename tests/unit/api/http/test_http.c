@@ -2,6 +2,8 @@
 #include "tests/lib/case.h"
 #include "tests/unit/api/loop.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -297,6 +299,93 @@ static void quiesced_server_refuses_new_requests_and_ends_old_ones(void **state)
     (void)close(other);
 }
 
+static void server_that_leaves_ends_each_connection_with_its_next_answer(void **state)
+{
+    (void)state;
+    int other = loop_connect(http);
+    loop_send(http, other, HEAD("GET", "/keep") "\r\n");
+    loop_turn_for(http, 20);
+    api_http_leave(http);
+    assert_int_equal(ask(HEAD("GET", "/at-once") "\r\n"), 200);
+    assert_true(says("Connection: close\r\n"));
+    assert_true(loop_closed(http, fd));
+    answer_text(kept, "\"still\"");
+    assert_int_equal(loop_receive(http, other, response), 200);
+    assert_true(says("Connection: close\r\n"));
+    assert_true(loop_closed(http, other));
+    (void)close(other);
+    other = loop_connect(http); /* new ones are served in the same way */
+    loop_send(http, other, HEAD("GET", "/at-once") "\r\n");
+    assert_int_equal(loop_receive(http, other, response), 200);
+    assert_true(says("Connection: close\r\n"));
+    (void)close(other);
+}
+
+/* The kernel goes on to watch a socket that was closed here and is open elsewhere. */
+static void socket_that_stays_is_let_be_with_who_knocks(void **state)
+{
+    (void)state;
+    struct api_door door = loop_door();
+    const int others = dup(door.fd);
+    door.stays = true;
+    const struct api_http_config config = {
+        .doors = &door, .doors_count = 1, .routes = &routes, .routes_count = 1};
+    api_http_free(http);
+    assert_int_equal(api_http_new(&config, &http), 0);
+    (void)close(fd);
+    fd = loop_connect(http);
+    assert_int_equal(ask(HEAD("GET", "/at-once") "\r\n"), 200);
+
+    const struct sockaddr_in address = {.sin_family = AF_INET,
+                                        .sin_port = htons(api_http_port(http)),
+                                        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    assert_true(api_http_is_open(http));
+    api_http_leave(http);
+    assert_false(api_http_is_open(http));
+    const int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(client, (const struct sockaddr *)&address, sizeof(address)), 0);
+    struct pollfd watched = {.fd = api_http_watch_fd(http), .events = POLLIN};
+    assert_int_equal(poll(&watched, 1, 0), 0);
+    const int accepted = accept(others, NULL, NULL);
+    assert_true(accepted >= 0);
+    (void)close(accepted);
+    (void)close(client);
+    (void)close(others);
+}
+
+static void only_requests_that_may_wait_long_are_told_of(void **state)
+{
+    (void)state;
+    loop_send(http, fd, HEAD("GET", "/keep") "\r\n");
+    loop_turn_for(http, 20);
+    assert_null(api_http_waiting(http));
+    api_request_may_wait(kept);
+    assert_ptr_equal(api_http_waiting(http), kept);
+    answer_text(kept, "\"kept\"");
+    assert_null(api_http_waiting(http));
+}
+
+/* The kernel has accepted them, and would reset them with the listening socket. */
+static void clients_that_nobody_let_in_yet_are_answered_at_the_end(void **state)
+{
+    (void)state;
+    enum {
+        CROWD = 200, /* more than are let in at a time */
+    };
+    int crowd[CROWD];
+    for (int i = 0; i < CROWD; i++) {
+        crowd[i] = loop_connect(http);
+        assert_true(send(crowd[i], HEAD("GET", "/at-once") "\r\n",
+                         strlen(HEAD("GET", "/at-once") "\r\n"), 0) > 0);
+    }
+    api_http_quiesce(http);
+    for (int i = 0; i < CROWD; i++) {
+        assert_int_equal(loop_receive(http, crowd[i], response), 503);
+        assert_true(says("urn:pawl:stopping"));
+        (void)close(crowd[i]);
+    }
+}
+
 /* ---- bad input ------------------------------------------------------------------------------- */
 
 static void length_beside_coding_ends_the_connection(void **state)
@@ -432,6 +521,10 @@ static const struct CMUnitTest cases[] = {
     CASE(pipelined_request_waits_for_the_one_before),
     CASE(free_answers_what_is_parked),
     CASE(quiesced_server_refuses_new_requests_and_ends_old_ones),
+    CASE(server_that_leaves_ends_each_connection_with_its_next_answer),
+    CASE(socket_that_stays_is_let_be_with_who_knocks),
+    CASE(only_requests_that_may_wait_long_are_told_of),
+    CASE(clients_that_nobody_let_in_yet_are_answered_at_the_end),
     CASE(length_beside_coding_ends_the_connection),
     CASE(missing_host_is_refused),
     CASE(body_of_64_kib_is_taken_whole),

@@ -79,6 +79,7 @@ static int setup(void **state)
     (void)state;
     calls = 0;
     parks = false;
+    backend.draining = false;
     fleet.ttl_max_ms = 0; /* not known yet */
     next = (struct fence_answer){
         .extensions_left = 999,
@@ -325,6 +326,46 @@ static void client_that_left_is_not_told_of_a_lock_that_is_taken_back(void **sta
     expect_nothing_granted_to_who_left(request("POST", "orders/42", "", "{\"wait_ms\": 60000}"));
 }
 
+static void service_that_drains_grants_nothing_and_serves_holders(void **state)
+{
+    (void)state;
+    backend.draining = true;
+    assert_int_equal(ask(request("POST", "x", "", "")), 503);
+    assert_true(says("urn:pawl:stopping"));
+    assert_true(says("Retry-After: "));
+    assert_int_equal(ask(request_several("{\"resources\":[\"b\",\"a\"]}")), 503);
+    assert_int_equal(calls, 0);
+    assert_int_equal(ask(request("POST", "x", "", "{\"ttl_ms\":1}")), 400);
+    assert_int_equal(ask(request("PATCH", "x", ID_LINE "Fencing-Token: 34\r\n", "")), 200);
+    assert_int_equal(ask(request("DELETE", "x", ID_LINE, "")), 200);
+    assert_int_equal(ask(request("GET", "x", "", "")), 200);
+    assert_int_equal(calls, 3);
+}
+
+static void wait_that_was_ended_for_the_client_is_a_stop(void **state)
+{
+    (void)state;
+    parks = true;
+    loop_send(http, fd, request("POST", "x", "", "{\"wait_ms\": 60000}"));
+    loop_turn_for(http, 50);
+    assert_non_null(api_http_waiting(http));
+    next.error = FENCE_ELEFT;
+    assert_true(answer_seen());
+    assert_int_equal(loop_receive(http, fd, response), 503);
+    assert_true(says("urn:pawl:stopping"));
+}
+
+static void acquire_that_does_not_wait_is_not_told_first(void **state)
+{
+    (void)state;
+    parks = true;
+    loop_send(http, fd, request("POST", "x", "", ""));
+    loop_turn_for(http, 50);
+    assert_int_equal(api_http_parked(http), 1);
+    assert_null(api_http_waiting(http));
+    assert_true(answer_seen());
+}
+
 static void client_that_left_is_not_told_of_several_that_are_taken_back(void **state)
 {
     (void)state;
@@ -456,6 +497,9 @@ static const struct CMUnitTest cases[] = {
     CASE(held_says_when_to_retry_rounded_up),
     CASE(no_quorum_names_each_masters_part),
     CASE(client_that_left_is_not_told_of_a_lock_that_is_taken_back),
+    CASE(service_that_drains_grants_nothing_and_serves_holders),
+    CASE(wait_that_was_ended_for_the_client_is_a_stop),
+    CASE(acquire_that_does_not_wait_is_not_told_first),
     CASE(client_that_left_is_not_told_of_several_that_are_taken_back),
     CASE(ttl_beyond_the_fleets_names_its_bound),
     CASE(busy_says_when_to_retry),

@@ -1,0 +1,199 @@
+#include "server/pawld/successor.h"
+
+#include "server/pawld/handover.h"
+#include "server/system/fd_message.h"
+#include "server/system/log.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- sockets --------------------------------------------------------------------------------- */
+
+int pawld_sockets_keep(const struct server_doors *doors, struct pawld_sockets *ret_sockets)
+{
+    ret_sockets->count = 0;
+    for (unsigned i = 0; i < doors->count; i++) {
+        const struct server_door *door = &doors->door[i];
+        const unsigned k = ret_sockets->count++;
+        ret_sockets->door[k].speaks_tls = door->speaks_tls;
+        ret_sockets->door[k].metrics_only = door->metrics_only;
+        ret_sockets->door[k].stays = door->stays;
+        ret_sockets->door[k].is_file = door->is_file;
+        ret_sockets->door[k].file = door->file;
+        ret_sockets->door[k].sockets = 0;
+        memcpy(ret_sockets->door[k].name, door->name, sizeof(door->name));
+        for (unsigned worker = 0; worker < door->sockets; worker++) {
+            const int copy = fcntl(door->fd[worker], F_DUPFD_CLOEXEC, 0);
+            if (copy < 0)
+                return FENCE_EIO;
+            ret_sockets->door[k].fd[ret_sockets->door[k].sockets++] = copy;
+        }
+    }
+    return 0;
+}
+
+void pawld_sockets_drop(struct pawld_sockets *sockets)
+{
+    for (unsigned i = 0; i < sockets->count; i++)
+        for (unsigned k = 0; k < sockets->door[i].sockets; k++)
+            (void)close(sockets->door[i].fd[k]);
+    sockets->count = 0;
+}
+
+/* ---- what is said ---------------------------------------------------------------------------- */
+
+static int send_door(const struct pawld_successor *successor, unsigned i)
+{
+    const struct pawld_sockets *sockets = successor->config.sockets;
+    struct server_fd_message message = {.count = sockets->door[i].sockets};
+    const int len = snprintf(
+        message.text, sizeof(message.text), PAWLD_HANDOVER_DOOR, sockets->door[i].speaks_tls,
+        sockets->door[i].metrics_only, sockets->door[i].stays, sockets->door[i].is_file,
+        (uintmax_t)sockets->door[i].file.device, (uintmax_t)sockets->door[i].file.inode);
+    assert(len > 0);
+    (void)snprintf(message.text + len, sizeof(message.text) - (size_t)len, "%s",
+                   sockets->door[i].name);
+    memcpy(message.fds, sockets->door[i].fd, message.count * sizeof(int));
+    return server_fd_send(successor->fd, &message);
+}
+
+static int give_sockets(struct pawld_successor *successor)
+{
+    struct server_fd_message message = {.count = 0};
+    (void)snprintf(message.text, sizeof(message.text), PAWLD_HANDOVER_GIVE,
+                   successor->config.sockets->count, (unsigned)successor->config.most_ms);
+    int error = server_fd_send(successor->fd, &message);
+    for (unsigned i = 0; i < successor->config.sockets->count && !error; i++)
+        error = send_door(successor, i);
+    successor->asked = !error;
+    return error;
+}
+
+static void on_speaks_closed(uv_handle_t *handle)
+{
+    struct pawld_successor *successor = handle->data;
+    successor->speaking = false;
+}
+
+/* It goes away without our place. */
+static void forget_successor(struct pawld_successor *successor, const char *why)
+{
+    server_log(SERVER_LOG_WARNING,
+               "process %d wanted to take the place of this one, and does not: %s. Nothing changed",
+               successor->pid, why);
+    uv_close((uv_handle_t *)&successor->speaks, on_speaks_closed);
+    (void)close(successor->fd);
+    successor->fd = -1;
+    successor->asked = false;
+}
+
+static void begin_to_leave(struct pawld_successor *successor)
+{
+    successor->leaving = true;
+    uv_poll_stop(&successor->speaks); /* the connection stays, and says that this one is there */
+    successor->config.leave(successor->config.context, successor->pid);
+}
+
+static void on_speaks(uv_poll_t *poll, int status, int events)
+{
+    struct pawld_successor *successor = poll->data;
+    struct server_fd_message message;
+    (void)status, (void)events;
+    const int error = server_fd_receive(successor->fd, &message);
+    if (error == FENCE_EIO && errno == EAGAIN)
+        return;
+    for (unsigned i = 0; !error && i < message.count; i++)
+        (void)close(message.fds[i]); /* there are none to be sent this way */
+    if (error)
+        forget_successor(successor, error == FENCE_ENOENT ? "it ended" : strerror(errno));
+    else if (!successor->asked && strcmp(message.text, PAWLD_HANDOVER_TAKE) == 0) {
+        if (give_sockets(successor) != 0)
+            forget_successor(successor, strerror(errno));
+    } else if (successor->asked && strcmp(message.text, PAWLD_HANDOVER_LEAVE) == 0)
+        begin_to_leave(successor);
+    else
+        forget_successor(successor, "it speaks another language");
+}
+
+/* One at a time: another one is sent away. */
+static void on_knocks(uv_poll_t *poll, int status, int events)
+{
+    struct pawld_successor *successor = poll->data;
+    int fd = -1;
+    int pid = 0;
+    (void)status, (void)events;
+    if (server_fd_accept(successor->listen_fd, &pid, &fd) != 0)
+        return;
+    if (successor->speaking || uv_poll_init(successor->config.loop, &successor->speaks, fd) != 0) {
+        (void)close(fd);
+        return;
+    }
+    successor->fd = fd;
+    successor->pid = pid;
+    successor->speaking = true;
+    successor->speaks.data = successor;
+    (void)uv_poll_start(&successor->speaks, UV_READABLE, on_speaks);
+}
+
+/* ---- its life -------------------------------------------------------------------------------- */
+
+void pawld_successor_await(struct pawld_successor *successor,
+                           const struct pawld_successor_config *config)
+{
+    *successor = (struct pawld_successor){.config = *config, .listen_fd = -1, .fd = -1};
+    int error = server_fd_listen(config->path, &successor->listen_fd);
+    if (!error && uv_poll_init(config->loop, &successor->knocks, successor->listen_fd) != 0) {
+        (void)close(successor->listen_fd);
+        successor->listen_fd = -1;
+        error = FENCE_EIO;
+    }
+    if (error) {
+        server_log(SERVER_LOG_ERROR,
+                   "no other pawld can take the place of this one: --hand-over "
+                   "%s: %s",
+                   config->path, error == FENCE_EIO ? strerror(errno) : "the path is too long");
+        return;
+    }
+    struct stat file = {.st_ino = 0};
+    (void)lstat(config->path, &file);
+    successor->device = file.st_dev;
+    successor->inode = file.st_ino;
+    successor->knocks.data = successor;
+    (void)uv_poll_start(&successor->knocks, UV_READABLE, on_knocks);
+    server_log(SERVER_LOG_INFO, "another pawld can take the place of this one: --hand-over %s",
+               config->path);
+}
+
+static bool is_ours(const struct pawld_successor *successor)
+{
+    struct stat file;
+    return lstat(successor->config.path, &file) == 0 && file.st_dev == successor->device &&
+           file.st_ino == successor->inode;
+}
+
+void pawld_successor_end(struct pawld_successor *successor)
+{
+    if (successor->listen_fd < 0)
+        return;
+    uv_close((uv_handle_t *)&successor->knocks, NULL);
+    if (successor->fd >= 0)
+        uv_close((uv_handle_t *)&successor->speaks, on_speaks_closed);
+    if (is_ours(successor))
+        (void)unlink(successor->config.path);
+}
+
+void pawld_successor_close(struct pawld_successor *successor)
+{
+    if (successor->listen_fd >= 0)
+        (void)close(successor->listen_fd);
+    if (successor->fd >= 0)
+        (void)close(successor->fd);
+    successor->listen_fd = -1;
+    successor->fd = -1;
+}

@@ -1,0 +1,44 @@
+/* Messages with descriptors between two processes of this machine: a text and open files, over a
+ * socket of the Unix domain that keeps the bounds of messages (SOCK_SEQPACKET, SCM_RIGHTS). */
+#ifndef SERVER_SYSTEM_FD_MESSAGE_H
+#define SERVER_SYSTEM_FD_MESSAGE_H
+
+#include "fence/protocol/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+enum {
+    SERVER_FD_MESSAGE_MAX = 1024, /* bytes of the text, terminated */
+    SERVER_FD_MESSAGE_FDS = 64,   /* descriptors; the kernel's own bound is 253 */
+    SERVER_FD_PATH_MAX = 100,     /* bytes of a socket's path, terminated */
+};
+
+struct server_fd_message {
+    char text[SERVER_FD_MESSAGE_MAX];
+    int fds[SERVER_FD_MESSAGE_FDS];
+    unsigned count;
+};
+
+/* Listens at @path, for this user alone, in the place of whatever socket was there: it is replaced
+ * at once, so that at no time nobody is found there. Non-blocking. FENCE_EINVAL: the path is empty
+ * or longer than SERVER_FD_PATH_MAX. FENCE_EIO: errno says why. */
+FENCE_CHECKED int server_fd_listen(const char *path, int *ret_fd);
+
+/* Connects to @path; each send and each receive then takes at most @timeout_ms. FENCE_ENOENT:
+ * nobody listens there. FENCE_EINVAL, FENCE_EIO: as above; EPERM, where the other process is
+ * another user's, and not root's. */
+FENCE_CHECKED int server_fd_connect(const char *path, unsigned timeout_ms, int *ret_fd);
+
+/* Lets in who connected to @listen_fd. FENCE_EIO: errno says why; EPERM as above. */
+FENCE_CHECKED int server_fd_accept(int listen_fd, pid_t *ret_pid, int *ret_fd);
+
+/* FENCE_EIO: the message did not go; errno says why. */
+FENCE_CHECKED int server_fd_send(int fd, const struct server_fd_message *message);
+
+/* The caller closes the descriptors of *@ret_message. FENCE_ENOENT: the other side has ended.
+ * FENCE_EIO: errno says why; nothing came in time (EAGAIN), or it is too long (EMSGSIZE). */
+FENCE_CHECKED int server_fd_receive(int fd, struct server_fd_message *ret_message);
+
+#endif

@@ -1,0 +1,41 @@
+/* Tells a service manager how the process is: the protocol of sd_notify(3), which is datagrams of
+ * lines to a socket of the Unix domain.
+ *
+ *     struct server_notify notify;
+ *     server_notify_open(&notify);
+ *     server_notify_send(&notify, "READY=1\nSTATUS=Serving on %s", address);
+ *     server_notify_close(&notify); */
+#ifndef SERVER_SYSTEM_NOTIFY_H
+#define SERVER_SYSTEM_NOTIFY_H
+
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+enum {
+    SERVER_NOTIFY_MAX = 1024,    /* bytes of a message; more is cut */
+    SERVER_NOTIFY_WAIT_MS = 200, /* for a manager that does not read; then the message is lost */
+};
+
+struct server_notify {
+    int fd; /* -1: nobody wants to know */
+    struct sockaddr_un to;
+    socklen_t to_len;
+};
+
+/* Opens a socket to $NOTIFY_SOCKET: a path, or "@" and an abstract name. The variable is removed,
+ * so that no child tells in our name. Where it is not set, nothing is told; where it is no such
+ * address, that is logged as well. Before other threads run. */
+void server_notify_open(struct server_notify *notify);
+
+/* Sends lines, without the last newline. What cannot be sent is logged, and lost. One thread. */
+void server_notify_send(const struct server_notify *notify, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+void server_notify_close(struct server_notify *notify);
+
+/* How often the manager wants to hear WATCHDOG=1 at the least, in microseconds: $WATCHDOG_USEC,
+ * where $WATCHDOG_PID is this process or not set (sd_watchdog_enabled(3)). 0: never. */
+uint64_t server_notify_watchdog_us(void);
+
+#endif

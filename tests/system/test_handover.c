@@ -1,0 +1,272 @@
+/* A pawld that takes the place of a running one: clients go on, and none is refused. */
+#include "tests/lib/case.h"
+#include "tests/lib/port.h"
+#include "tests/lib/process.h"
+#include "tests/lib/tempdir.h"
+#include "tests/lib/text.h"
+#include "tests/lib/wait.h"
+#include "tests/system/calls.h"
+#include "tests/system/fleet.h"
+#include "tests/system/knock.h"
+#include "tests/system/line.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum {
+    TIMEOUT_MS = 25000,
+    PATH_BYTES = 256,
+    REPLACEMENTS = 3,
+    CALLS = 40,
+    ARGS_MAX = 32,
+};
+
+static char *dir;
+static char log_path[PATH_BYTES], path[PATH_BYTES], data[PATH_BYTES], listen_at[64];
+static uint16_t port;
+
+static int start(void **state)
+{
+    (void)state;
+    dir = tempdir_new();
+    port = port_free();
+    (void)snprintf(log_path, sizeof(log_path), "%s/log", dir);
+    (void)snprintf(path, sizeof(path), "%s/hand-over", dir);
+    (void)snprintf(data, sizeof(data), "%s/data", dir);
+    (void)snprintf(listen_at, sizeof(listen_at), "127.0.0.1:%u", (unsigned)port);
+    return 0;
+}
+
+static int start_fleet(void **state)
+{
+    fleet_start(3, REDIS_VOLATILE);
+    pawl_init_new(fleet);
+    return start(state);
+}
+
+static int stop(void **state)
+{
+    (void)fleet_teardown(state);
+    tempdir_remove(dir);
+    return 0;
+}
+
+/* pawld with --hand-over, over the fleet or, where there is none, a file. */
+static struct process *start_pawld(const char *const options[])
+{
+    const char *args[ARGS_MAX];
+    unsigned count = 0;
+    char *program = pawl_program("pawld");
+    args[count++] = program;
+    args[count++] = "--hand-over";
+    args[count++] = path;
+    for (unsigned i = 0; fleet != NULL && i < fleet->n; i++) {
+        args[count++] = "--master";
+        args[count++] = fleet->master[i].url;
+    }
+    if (fleet == NULL) {
+        args[count++] = "--data";
+        args[count++] = data;
+    }
+    args[count++] = "--listen";
+    args[count++] = listen_at;
+    for (; *options != NULL && count < ARGS_MAX - 1; options++)
+        args[count++] = *options;
+    args[count] = NULL;
+    struct process *process = process_start(args, log_path);
+    free(program);
+    return process;
+}
+
+static bool is_ready(void *arg)
+{
+    (void)arg;
+    return call(port, "GET", "/readyz", NULL, NULL)->status == 200;
+}
+
+static bool has_path(void *arg)
+{
+    struct stat file;
+    (void)arg;
+    return stat(path, &file) == 0;
+}
+
+static struct process *serve(const char *const options[])
+{
+    struct process *process = start_pawld(options);
+    process_wait_line(process, "listening on ", TIMEOUT_MS, NULL, 0);
+    assert_true(wait_until(is_ready, NULL, TIMEOUT_MS));
+    process_wait_line(process, "another pawld can take the place of this one", TIMEOUT_MS, NULL, 0);
+    return process;
+}
+
+static void wait_replaced(struct process *old)
+{
+    process_wait_line(old, "takes the place of this one", TIMEOUT_MS, NULL, 0);
+    assert_int_equal(process_wait(old, TIMEOUT_MS), 0);
+}
+
+/* ---- under load ------------------------------------------------------------------------------ */
+
+static void replace_under_load(const char *const *const workers[], struct knock_counts *ret_counts)
+{
+    struct process *process = serve(workers[0]);
+    struct knock *knock = knock_start(port);
+    assert_true(knock_wait(knock, CALLS, TIMEOUT_MS));
+    for (int i = 1; i <= REPLACEMENTS; i++) {
+        struct process *old = process;
+        process = start_pawld(workers[i]);
+        wait_replaced(old);
+        assert_true(knock_wait(knock, CALLS, TIMEOUT_MS));
+    }
+    *ret_counts = knock_stop(knock);
+    print_message("%u answered, %u told 503 %s, over %u connections\n", ret_counts->answered,
+                  ret_counts->unavailable, ret_counts->last_503, ret_counts->connections);
+    assert_int_equal(process_stop(process), 0);
+}
+
+/* With one worker, more, and fewer: there is a socket for each that there was. */
+static void replacement_over_masters_is_seen_by_nobody(void **state)
+{
+    (void)state;
+    static const char *const one[] = {"--workers", "1", NULL};
+    static const char *const two[] = {"--workers", "2", NULL};
+    static const char *const three[] = {"--workers", "3", NULL};
+    static const char *const *const workers[] = {two, three, one, two};
+    struct knock_counts counts;
+    replace_under_load(workers, &counts);
+    knock_expect_unhurt(&counts);
+    assert_int_equal(counts.stopping, 0);
+}
+
+/* The next process opens the file when the one before has closed it. */
+static void replacement_over_a_file_refuses_no_connection(void **state)
+{
+    (void)state;
+    static const char *const one[] = {"--workers", "1", NULL};
+    static const char *const two[] = {"--workers", "2", NULL};
+    static const char *const *const workers[] = {one, two, one, one};
+    struct knock_counts counts;
+    replace_under_load(workers, &counts);
+    knock_expect_unhurt(&counts);
+}
+
+/* ---- what goes on ---------------------------------------------------------------------------- */
+
+static void lock_and_its_waiter_outlive_a_replacement(void **state)
+{
+    (void)state;
+    struct process *old = serve((const char *const[]){"--drain", "2s", NULL});
+    struct grant holder = call_grant(port, "kept", NULL);
+    struct http *waiter = call_begin(port, "POST", "/v1/locks/kept", "{\"wait_ms\": 300000}");
+    assert_true(line_becomes(port, "kept", 1, TIMEOUT_MS));
+    struct process *new = start_pawld((const char *const[]){NULL});
+    process_wait_line(old, "takes the place of this one", TIMEOUT_MS, NULL, 0);
+    (void)call_keep(port, "kept", &holder, NULL);
+    EXPECT_PROBLEM(call_end(waiter), 503, "stopping", 0); /* when the drain is over */
+    assert_int_equal(process_wait(old, TIMEOUT_MS), 0);
+    call_give_back(port, "kept", &holder);
+    assert_int_equal(process_stop(new), 0);
+    assert_false(has_path(NULL));
+}
+
+static void file_of_a_door_outlives_a_replacement(void **state)
+{
+    (void)state;
+    char address[PATH_BYTES + 8];
+    struct stat file;
+    (void)snprintf(address, sizeof(address), "unix:%s/socket", dir);
+    struct process *old = serve((const char *const[]){"--listen", address, NULL});
+    struct process *new = start_pawld((const char *const[]){NULL});
+    wait_replaced(old);
+    process_wait_line(new, "listening on unix:", TIMEOUT_MS, NULL, 0);
+    assert_int_equal(stat(address + strlen("unix:"), &file), 0);
+    assert_int_equal(process_stop(new), 0);
+    assert_int_not_equal(stat(address + strlen("unix:"), &file), 0);
+}
+
+/* ---- what goes wrong ------------------------------------------------------------------------- */
+
+/* It has the sockets, and lets nobody in: its masters are not there. */
+static void successor_that_is_not_ready_changes_nothing(void **state)
+{
+    (void)state;
+    char url[64];
+    struct process *old = serve((const char *const[]){NULL});
+    char *program = pawl_program("pawld");
+    (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%u", (unsigned)port_free());
+    struct process *wrong = process_start(
+        (const char *const[]){program, "--hand-over", path, "--master", url, NULL}, log_path);
+    free(program);
+    process_wait_line(wrong, "taking the place", TIMEOUT_MS, NULL, 0);
+    for (int i = 0; i < CALLS; i++)
+        assert_true(is_ready(NULL));
+    process_wait_line(wrong, "not ready after 10000 ms", TIMEOUT_MS, NULL, 0);
+    assert_int_equal(process_wait(wrong, TIMEOUT_MS), 1);
+    process_wait_line(old, "wanted to take the place of this one, and does not: it ended",
+                      TIMEOUT_MS, NULL, 0);
+    assert_true(is_ready(NULL));
+    struct process *new = start_pawld((const char *const[]){NULL}); /* and the next one can */
+    wait_replaced(old);
+    assert_true(is_ready(NULL));
+    assert_int_equal(process_stop(new), 0);
+}
+
+/* As one that speaks another language. */
+static int connect_to_path(void)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    memcpy(address.sun_path, path, strlen(path)); /* short: a socket was made there */
+    const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
+    return fd;
+}
+
+static void nonsense_ends_nothing(void **state)
+{
+    (void)state;
+    static const char *const nonsense[] = {"leave", "pawld 2 take", "", "x"};
+    struct process *process = serve((const char *const[]){NULL});
+    for (size_t i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++) {
+        char bytes[16];
+        const int fd = connect_to_path();
+        assert_int_equal(send(fd, nonsense[i], strlen(nonsense[i]), 0), strlen(nonsense[i]));
+        assert_int_equal(recv(fd, bytes, sizeof(bytes), 0), 0); /* it hangs up */
+        (void)close(fd);
+    }
+    struct stat file;
+    assert_int_equal(stat(path, &file), 0);
+    assert_int_equal(file.st_mode & 0777, 0600);
+    assert_true(is_ready(NULL));
+    struct process *new = start_pawld((const char *const[]){NULL});
+    wait_replaced(process);
+    assert_int_equal(process_stop(new), 0);
+}
+
+static void socket_of_one_that_was_killed_is_replaced(void **state)
+{
+    (void)state;
+    process_kill(serve((const char *const[]){NULL}));
+    assert_true(has_path(NULL));
+    struct process *process = serve((const char *const[]){NULL});
+    assert_int_equal(process_stop(process), 0);
+    assert_false(has_path(NULL));
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test_setup_teardown(replacement_over_masters_is_seen_by_nobody, start_fleet, stop),
+    cmocka_unit_test_setup_teardown(replacement_over_a_file_refuses_no_connection, start, stop),
+    cmocka_unit_test_setup_teardown(lock_and_its_waiter_outlive_a_replacement, start_fleet, stop),
+    cmocka_unit_test_setup_teardown(file_of_a_door_outlives_a_replacement, start_fleet, stop),
+    cmocka_unit_test_setup_teardown(successor_that_is_not_ready_changes_nothing, start_fleet, stop),
+    cmocka_unit_test_setup_teardown(nonsense_ends_nothing, start_fleet, stop),
+    cmocka_unit_test_setup_teardown(socket_of_one_that_was_killed_is_replaced, start, stop),
+};
+
+CASE_MAIN(cases, NULL, NULL)
