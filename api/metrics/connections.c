@@ -1,7 +1,7 @@
 #include "api/metrics/connections.h"
 
-void api_connections_write(const struct api_connection_figures *figures,
-                           struct api_metrics_text *text)
+void api_metrics_connections(const struct api_connection_figures *figures,
+                             struct api_metrics_text *text)
 {
     api_metrics_gauge(text, "pawl_connections", "Connections of clients that are open.",
                       figures->open_now);

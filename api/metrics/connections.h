@@ -11,7 +11,7 @@ struct api_connection_figures {
     uint64_t evicted;  /* and of them */
 };
 
-void api_connections_write(const struct api_connection_figures *figures,
-                           struct api_metrics_text *text);
+void api_metrics_connections(const struct api_connection_figures *figures,
+                             struct api_metrics_text *text);
 
 #endif

@@ -122,7 +122,7 @@ static void write_connections(const struct api_worker_metrics *sum, struct api_m
         .accepted = api_counter_get(&sum->accepted),
         .evicted = api_counter_get(&sum->evicted),
     };
-    api_connections_write(&figures, text);
+    api_metrics_connections(&figures, text);
 }
 
 /* ---- masters --------------------------------------------------------------------------------- */

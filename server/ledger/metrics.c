@@ -53,7 +53,7 @@ static void write_figures(const struct ledger_metrics *metrics, struct api_metri
     };
     api_calls_write(metrics->tables, LEDGER_TABLES, &metrics->counters, text);
     write_guard(metrics, text);
-    api_connections_write(&connections, text);
+    api_metrics_connections(&connections, text);
     api_process_write(metrics->version, text);
 }
 

@@ -283,6 +283,7 @@ static void door_for_metrics_serves_nothing_else(void **state)
     const uint16_t few = port_told(process, "listening on 127\\.0\\.0\\.1:([0-9]+), for metrics$");
     assert_int_equal(call(few, "GET", "/livez", NULL, NULL)->status, 200);
     assert_int_equal(call(few, "GET", "/readyz", NULL, NULL)->status, 200);
+    assert_int_equal(call(few, "GET", "/metrics", NULL, NULL)->status, 200);
     EXPECT_PROBLEM(call(few, "GET", "/v1/fleet", NULL, NULL), 404, "not-found", 0);
     EXPECT_PROBLEM(call(few, "POST", "/v1/locks/orders", NULL, NULL), 404, "not-found", 0);
     EXPECT_PROBLEM(call(few, "PUT", "/v1/locks/orders", NULL, NULL), 404, "not-found", 0);

@@ -178,6 +178,24 @@ static void client_beyond_the_bound_is_served_when_another_leaves(void **state)
 
     close(first);
     expect_200(second);
+    assert_int_equal(api_http_accepted(http), 2);
+    assert_int_equal(api_http_evicted(http), 0);
+    assert_int_equal(api_http_capacity(http), 1);
+    close(second);
+}
+
+static void client_without_a_whole_head_makes_space_and_is_counted(void **state)
+{
+    (void)state;
+    serve(1);
+    const int first = loop_connect(http);
+    loop_send(http, first, "GET /at-once HTTP/1.1\r\nHost:");
+    const int second = loop_connect(http);
+    loop_send(http, second, GET("/at-once"));
+    expect_200(second);
+    assert_int_equal(api_http_accepted(http), 2);
+    assert_int_equal(api_http_evicted(http), 1);
+    close(first);
     close(second);
 }
 
@@ -216,6 +234,7 @@ static const struct CMUnitTest cases[] = {
     CASE(parked_requests_of_all_rooms_are_answered_when_it_ends),
     CASE(answer_leaves_in_its_turn_although_another_request_hovers),
     CASE(client_beyond_the_bound_is_served_when_another_leaves),
+    CASE(client_without_a_whole_head_makes_space_and_is_counted),
     CASE(head_at_its_bound_is_taken),
 };
 
