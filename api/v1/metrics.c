@@ -21,7 +21,7 @@ struct member {
     char number[MEMBER_MAX];
 };
 
-static struct member member_of(unsigned i)
+static struct member master_label(unsigned i)
 {
     struct member member;
     assert(i < FENCE_MASTERS_MAX);
@@ -143,7 +143,7 @@ static void write_fleet(const struct api_backend *backend, struct api_metrics_te
 
 static void write_state(const struct fence_fleet *fleet, unsigned i, struct api_metrics_text *text)
 {
-    const struct member member = member_of(i);
+    const struct member member = master_label(i);
     for (enum fence_master_state state = FENCE_MASTER_DOWN; state <= FENCE_MASTER_ACTIVE; state++) {
         const struct api_labels labels = {
             {{"member", member.number}, {"state", fence_master_state_name(state)}}};
@@ -153,7 +153,7 @@ static void write_state(const struct fence_fleet *fleet, unsigned i, struct api_
 
 static void write_reason(const struct fence_fleet *fleet, unsigned i, struct api_metrics_text *text)
 {
-    const struct member member = member_of(i);
+    const struct member member = master_label(i);
     const enum fence_reason reason = fence_fleet_told(fleet, i);
     const struct api_labels labels = {
         {{"member", member.number},
@@ -181,7 +181,7 @@ static void write_last_round_trips(const struct api_backend *backend, unsigned n
                        "Time that the last call or probe of the master took; none before the "
                        "first.");
     for (unsigned i = 0; i < n; i++) {
-        const struct member member = member_of(i);
+        const struct member member = master_label(i);
         const struct api_labels labels = {{{"member", member.number}}};
         const uint64_t took_us = backend->master_round_trip_us(backend->context, i);
         if (took_us > 0)
@@ -195,7 +195,7 @@ static void write_each(struct api_metrics_text *text, enum api_metric_type type,
 {
     api_metrics_family(text, type, name, help);
     for (unsigned i = 0; i < n; i++) {
-        const struct member member = member_of(i);
+        const struct member member = master_label(i);
         const struct api_labels labels = {{{"member", member.number}}};
         api_metrics_count(text, &labels, api_counter_get(&each[i]));
     }
@@ -207,7 +207,7 @@ static void write_script_calls(const struct api_worker_metrics *sum, unsigned n,
     api_metrics_family(text, API_METRIC_HISTOGRAM, "pawl_script_call_duration_seconds",
                        "Time of a script call there and back, by master.");
     for (unsigned i = 0; i < n; i++) {
-        const struct member member = member_of(i);
+        const struct member member = master_label(i);
         const struct api_labels labels = {{{"member", member.number}}};
         api_metrics_histogram(text, &labels, &sum->round_trip[i], API_SCALE_TIME);
     }

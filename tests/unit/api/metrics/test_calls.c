@@ -184,8 +184,8 @@ static void open_descriptors_are_those_of_the_process(void **state)
     api_process_write("1.2", &writer);
     (void)close(more);
     const char *name = "\nprocess_open_fds ";
-    assert_int_equal(atoi(strstr(after, name) + strlen(name)),
-                     atoi(strstr(before, name) + strlen(name)) + 1);
+    assert_int_equal(strtol(strstr(after, name) + strlen(name), NULL, 10),
+                     strtol(strstr(before, name) + strlen(name), NULL, 10) + 1);
     assert_non_null(strstr(after, "pawl_build_info{version=\"1.2\"} 1\n"));
 }
 

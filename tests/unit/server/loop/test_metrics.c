@@ -149,7 +149,7 @@ static void table_of_holds_keeps_the_latest(void **state)
         (void)snprintf(resource, sizeof(resource), "r%u", i);
         server_holds_granted(holds, LOCK_ID, resource, i);
     }
-    assert_true(server_holds_ended(holds, LOCK_ID, resource, 4 * SERVER_HOLDS, &held_us));
+    assert_true(server_holds_ended(holds, LOCK_ID, resource, UINT64_C(4) * SERVER_HOLDS, &held_us));
     assert_int_equal(held_us, 1);
     for (unsigned i = 0; i < 4 * SERVER_HOLDS; i++) {
         (void)snprintf(resource, sizeof(resource), "r%u", i);
