@@ -8,6 +8,15 @@
 #include <string.h>
 #include <strings.h>
 
+/* The door for metrics has nothing for pages. A header that comes twice is refused later. */
+static void note_origin(const struct api_served *served, struct api_request *request)
+{
+    const char *origin = request->headers.value[API_HEADER_ORIGIN];
+    request->varies = served->origins.count > 0 && !request->door->metrics_only;
+    request->shared = request->varies && !request->headers.repeated[API_HEADER_ORIGIN] &&
+                      api_cors_is_listed(origin, &served->origins);
+}
+
 /* Each check returns true if the request may go on; otherwise it has answered it. */
 
 static bool check_running(const struct api_served *served, struct api_request *request)
@@ -30,10 +39,27 @@ static bool check_host(const struct api_served *served, struct api_request *requ
     return false;
 }
 
+/* The question of a browser whether a page may ask (a preflight). It comes without a key. */
+static bool check_preflight(struct api_request *request)
+{
+    static const struct api_answer yes = {
+        .status = 204,
+        .body = "",
+        .fields = {{"Access-Control-Allow-Methods", API_CORS_METHODS},
+                   {"Access-Control-Allow-Headers", API_CORS_SENT},
+                   {"Access-Control-Max-Age", API_CORS_MAX_AGE}},
+    };
+    if (!request->is_options || !request->shared ||
+        request->headers.value[API_HEADER_REQUEST_METHOD] == NULL)
+        return true;
+    api_request_answer(request, &yes);
+    return false;
+}
+
 static bool check_site(struct api_request *request)
 {
     const char *const *value = request->headers.value;
-    if (request->method == API_GET || request->method == API_HEAD ||
+    if (request->method == API_GET || request->method == API_HEAD || request->shared ||
         api_site_is_own(value[API_HEADER_HOST], value[API_HEADER_ORIGIN],
                         value[API_HEADER_SEC_FETCH_SITE]))
         return true;
@@ -158,10 +184,11 @@ static bool check_body(struct api_request *request)
 void api_dispatch(const struct api_served *served, struct api_request *request)
 {
     struct way way;
+    note_origin(served, request);
     find_way(served, request, &way);
-    if (check_running(served, request) && check_host(served, request) && check_site(request) &&
-        check_door(request) && check_caller(served, request, &way) && check_found(request, &way) &&
-        check_size(request) && check_repeats(request) && check_query(request) &&
-        check_type(request) && check_body(request))
+    if (check_running(served, request) && check_host(served, request) && check_preflight(request) &&
+        check_site(request) && check_door(request) && check_caller(served, request, &way) &&
+        check_found(request, &way) && check_size(request) && check_repeats(request) &&
+        check_query(request) && check_type(request) && check_body(request))
         request->match.route->handler(request, request->match.context);
 }

@@ -4,6 +4,7 @@
 #define API_HTTP_DISPATCH_H
 
 #include "api/http/access.h"
+#include "api/http/cors.h"
 #include "api/http/route.h"
 #include "api/http/site.h"
 
@@ -17,6 +18,7 @@ struct api_served {
     const struct api_routes *routes;
     size_t routes_count;
     struct api_hosts hosts;
+    struct api_origins origins;
     const struct api_access *access; /* NULL: everybody may call everything */
     bool leaving;                    /* each connection ends with its next answer */
     bool stopping;                   /* nothing is served any more */

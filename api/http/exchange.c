@@ -59,6 +59,7 @@ static struct api_request *request_new(struct api_shard *shard, struct MHD_Conne
     request->connection = connection;
     request->came_us = api_request_now_us();
     request->method = api_method_parse(method);
+    request->is_options = strcmp(method, "OPTIONS") == 0;
     memcpy(request->path, url, path_size);
     memcpy(request->path + path_size, subject, subject_size);
     request->subject = request->path + path_size;

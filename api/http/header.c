@@ -12,6 +12,7 @@ static const char *const header_names[API_HEADERS] = {
     [API_HEADER_ORIGIN] = "Origin",
     [API_HEADER_SEC_FETCH_SITE] = "Sec-Fetch-Site",
     [API_HEADER_AUTHORIZATION] = "Authorization",
+    [API_HEADER_REQUEST_METHOD] = "Access-Control-Request-Method",
 };
 
 const char *api_header_name(enum api_header header)

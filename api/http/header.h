@@ -16,7 +16,8 @@ enum api_header {
     API_HEADER_ORIGIN,
     API_HEADER_SEC_FETCH_SITE,
     API_HEADER_AUTHORIZATION,
-    API_HEADERS, /* how many there are */
+    API_HEADER_REQUEST_METHOD, /* Access-Control-Request-Method */
+    API_HEADERS,               /* how many there are */
 };
 
 /* The name as it is written in answers: "Fencing-Token". */

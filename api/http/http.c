@@ -244,6 +244,7 @@ static void set_up(struct api_http *http, const struct api_http_config *config)
         .served = {.routes = config->routes,
                    .routes_count = config->routes_count,
                    .hosts = config->hosts,
+                   .origins = config->origins,
                    .access = config->access},
         .observer = config->observer,
         .parking = {.watch_fd = -1, .left = tell_left, .left_context = http},

@@ -12,6 +12,7 @@
 #define API_HTTP_HTTP_H
 
 #include "api/http/access.h"
+#include "api/http/cors.h"
 #include "api/http/door.h"
 #include "api/http/limits.h"
 #include "api/http/observer.h"
@@ -48,6 +49,7 @@ struct api_http_config {
     unsigned idle_s;                 /* 0: API_HTTP_IDLE_S */
     uint32_t head_ms, body_ms;       /* 0: API_HTTP_WAIT_MS */
     struct api_hosts hosts;          /* the service's names; borrowed */
+    struct api_origins origins;      /* of pages that may call; borrowed */
     const struct api_access *access; /* who may call what; NULL: everybody everything; borrowed */
     void (*log)(void *context, const char *message); /* what libmicrohttpd has to say; may be NULL.
                                                       * It ends with a newline */

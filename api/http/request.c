@@ -1,5 +1,6 @@
 #include "api/http/request.h"
 
+#include "api/http/cors.h"
 #include "api/http/parking.h"
 #include "api/http/request_state.h"
 
@@ -101,8 +102,22 @@ struct api_request *api_request_of_client(uint64_t client)
     return (struct api_request *)(uintptr_t)client;
 }
 
+/* api/http/cors.h. A page reads the answer only where its browser finds this. */
+static bool add_sharing(const struct api_request *request, struct MHD_Response *response)
+{
+    if (request->varies && MHD_add_response_header(response, "Vary", "Origin") != MHD_YES)
+        return false;
+    if (!request->shared)
+        return true;
+    return MHD_add_response_header(response, "Access-Control-Allow-Origin",
+                                   request->headers.value[API_HEADER_ORIGIN]) == MHD_YES &&
+           MHD_add_response_header(response, "Access-Control-Expose-Headers", API_CORS_READ) ==
+               MHD_YES;
+}
+
 /* NULL if memory is out. */
-static struct MHD_Response *make_response(const struct api_answer *answer, bool close_connection)
+static struct MHD_Response *make_response(const struct api_request *request,
+                                          const struct api_answer *answer)
 {
     /* With MUST_COPY the buffer is only read; the parameter is not const for other modes' sake. */
     struct MHD_Response *response = MHD_create_response_from_buffer(
@@ -113,7 +128,8 @@ static struct MHD_Response *make_response(const struct api_answer *answer, bool 
     const char *type = answer->content_type != NULL ? answer->content_type : "application/json";
     bool made = MHD_add_response_header(response, "Content-Type", type) == MHD_YES &&
                 MHD_add_response_header(response, "Cache-Control", "no-store") == MHD_YES;
-    if (close_connection)
+    made = made && add_sharing(request, response);
+    if (request->close_connection)
         made = made && MHD_add_response_header(response, "Connection", "close") == MHD_YES;
     for (int i = 0; i < API_FIELDS_MAX && answer->fields[i].name != NULL; i++)
         made = made && MHD_add_response_header(response, answer->fields[i].name,
@@ -147,7 +163,7 @@ void api_request_answer(struct api_request *request, const struct api_answer *an
     assert(request->state == API_REQUEST_PARKED || request->state == API_REQUEST_HANDLING);
     tell_observer(request, answer);
     request->status = answer->status;
-    request->response = make_response(answer, request->close_connection);
+    request->response = make_response(request, answer);
     if (request->state == API_REQUEST_PARKED)
         api_parking_answered(request);
     else

@@ -30,6 +30,9 @@ enum api_request_state {
 struct api_request {
     enum api_request_state state;
     enum api_method method;
+    bool is_options;       /* its method is OPTIONS */
+    bool varies;           /* its answer may be another one for another Origin */
+    bool shared;           /* with the page of the Origin, which is listed */
     bool too_large;        /* the body, or what was announced of it */
     bool close_connection; /* after the answer */
     bool may_wait;         /* PARKED: for as long as the client asked for */

@@ -14,6 +14,7 @@ enum {
     OPTION_OPEN,
     OPTION_LISTEN,
     OPTION_METRICS_LISTEN,
+    OPTION_CORS_ORIGIN,
     OPTION_TLS_CERT,
     OPTION_TLS_KEY,
     OPTION_TLS_CLIENT_CA,
@@ -54,6 +55,16 @@ static error_t add_listen(struct server_http_options *options, const char *text)
         return server_options_error("a program listens on at most %d addresses: --listen",
                                     SERVER_LISTENS_MAX);
     listens->address[listens->address_count++] = text;
+    return 0;
+}
+
+static error_t add_origin(struct server_http_options *options, const char *text)
+{
+    if (options->origins_count == API_ORIGINS_MAX)
+        return server_options_error("at most %d origins may call: --cors-origin", API_ORIGINS_MAX);
+    if (!api_cors_is_origin(text))
+        return server_options_error("--cors-origin takes " SERVER_CORS_MUST ", not '%s'", text);
+    options->origins[options->origins_count++] = text;
     return 0;
 }
 
@@ -120,6 +131,8 @@ static error_t parse_http_option(int key, char *text, struct argp_state *state)
     case OPTION_OPEN:
         options->open = true;
         return 0;
+    case OPTION_CORS_ORIGIN:
+        return add_origin(options, text);
     case OPTION_LISTEN:
         return add_listen(options, text);
     case OPTION_METRICS_LISTEN:
@@ -160,6 +173,7 @@ static const struct argp_option list[] = {
      "The time for a request's line and headers to arrive, 100 to 3600000 (default 10000)", 0},
     {"body-timeout-ms", OPTION_BODY, "MS", 0,
      "The time for a request's body to arrive, 100 to 3600000 (default 10000)", 0},
+    {"cors-origin", OPTION_CORS_ORIGIN, "ORIGIN", 0, SERVER_CORS_HELP, 0},
     {"tls-cert", OPTION_TLS_CERT, "FILE", 0, SERVER_TLS_CERT_HELP, 0},
     {"tls-key", OPTION_TLS_KEY, "FILE", 0, SERVER_TLS_KEY_HELP, 0},
     {"tls-client-ca", OPTION_TLS_CLIENT_CA, "FILE", 0, SERVER_TLS_CLIENT_CA_HELP, 0},
@@ -187,5 +201,7 @@ void server_http_options_apply(const struct server_http_options *options,
     config->head_ms = options->head_ms;
     config->body_ms = options->body_ms;
     config->idle_s = options->idle_s;
+    config->origins =
+        (struct api_origins){.items = options->origins, .count = options->origins_count};
     config->hosts = (struct api_hosts){.names = options->known, .count = options->known_count};
 }

@@ -33,6 +33,12 @@ enum {
     "and "                                                                                         \
     "1.2, ECDHE, AES-GCM and ChaCha20-Poly1305)"
 
+#define SERVER_CORS_HELP                                                                           \
+    "A web page whose origin is this may call, such as https://app.example.com; up to 16 times. "  \
+    "Without it no page of another site may"
+#define SERVER_CORS_MUST                                                                           \
+    "an origin as a browser writes it, such as https://app.example.com or http://localhost:3000"
+
 /* "required", "optional", NULL. */
 extern const char *const server_tls_client_words[];
 
@@ -46,6 +52,8 @@ struct server_http_options {
     struct server_listens listens; /* without --listen: what the program put there before */
     bool listens_given;
     struct server_tls_options tls;
+    const char *origins[API_ORIGINS_MAX];
+    unsigned origins_count;
     /* Names of --listen; clients send them as Host. */
     char listen_names[SERVER_LISTENS_MAX][API_HOST_NAME_MAX + 1];
     const char *known[SERVER_HOSTS_MAX + SERVER_LISTENS_MAX]; /* hosts, and these names */

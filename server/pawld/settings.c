@@ -82,6 +82,14 @@ const struct pawld_setting pawld_settings[] = {
      .help = "A name under which clients reach the service, without port; up to 16 times. Requests "
              "with an IP address or localhost as Host are always served, those with any other name "
              "are refused"},
+    {.name = "cors-origin",
+     .argument = "ORIGIN",
+     .kind = PAWLD_TEXTS,
+     .commands = PAWLD_SERVE,
+     COUNTED(http.origins, API_ORIGINS_MAX),
+     .fits = api_cors_is_origin,
+     .must = SERVER_CORS_MUST,
+     .help = SERVER_CORS_HELP},
 
     {.name = "keys",
      .argument = "FILE",

@@ -135,6 +135,8 @@ static const struct {
     {"pawl-ledger", "--nonsense", "nonsense"},
     {"pawl-ledger", "extra", "extra"},
     {"pawl-ledger", "--listen nowhere", "--listen"},
+    {"pawl-ledger", "--cors-origin *", "--cors-origin"},
+    {"pawld", "--master redis://127.0.0.1:1 --cors-origin https://a/", "--cors-origin"},
     {"pawl-ledger", "--listen :", "--listen"},
     {"pawl-ledger", "--listen ::1:80", "--listen"},
     {"pawl-ledger", "--head-timeout-ms 99", "from 100 to 3600000"},
