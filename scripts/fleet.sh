@@ -193,11 +193,13 @@ fleet_init() {
     die "pawld init --new failed; what it wrote is above"
 }
 
-# fleet_start_pawld PORT: serves from these masters; returns when a majority may vote.
+# fleet_start_pawld PORT [OPTION...]: serves plain HTTP from these masters; returns when a majority may
+# vote.
 fleet_start_pawld() {
     local tries log
     log=$(mktemp "$fleet_dir/pawld-XXXXXX.log")
-    fleet_spawn "$log" "$pawl_build/bin/pawld" --listen "127.0.0.1:$1" "${fleet_masters[@]}"
+    fleet_spawn "$log" "$pawl_build/bin/pawld" --listen "http://127.0.0.1:$1" \
+        "${fleet_masters[@]}" "${@:2}"
     # shellcheck disable=SC2034 # bench.d/attacked.sh reads it
     fleet_log=$log
     fleet_wait_line "$log" "listening on 127\.0\.0\.1:$1"

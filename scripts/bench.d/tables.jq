@@ -131,6 +131,16 @@ def counters:
                + [if $medians[0] and $medians[4] then ($medians[0] / $medians[4] | fixed(2)) else "-" end]))
     | table;
 
+# $ratios: ratios() of TLS.
+def tls($ratios):
+    [["persistence", "clients", "plain", "tls", "tls/plain", "p50 / p99 us, plain", "tls", "errors"]]
+    + map(. as $row
+          | [.persistence, .connections, (.plain, .tls | .pairs | commas)]
+            + [$ratios[] | select(.persistence == $row.persistence and .connections == $row.connections)
+               | .plain | spread]
+            + [(.plain, .tls | latencies), .plain.errors + .tls.errors])
+    | table;
+
 def waiters:
     [["persistence", "waiting", "pawlds", "p50 us", "p99 us", "bytes a waiter",
       "script calls", "in order", "lost", "twice"]]
@@ -231,6 +241,9 @@ def by_part($kinds; kind; value; $digits):
             embedded($runs | ratios("embedded"; "file"; .pairs_per_s))),
     section("Values of named counters per second";
             of("counters"); counters),
+    section("Pairs per second over HTTP and over TLS, and median of the ratios";
+            $runs | medians("tls");
+            tls($runs | ratios("tls"; "tls"; .pairs_per_s))),
     section("From one holder to the next, while many wait for one name";
             of("waiters"); waiters),
     section("Acquire while the service is attacked, p50 / p99 in microseconds";

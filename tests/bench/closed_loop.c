@@ -1,6 +1,7 @@
 #include "tests/bench/closed_loop.h"
 
 #include "tests/bench/names.h"
+#include "tests/bench/secure.h"
 #include "tests/bench/tally.h"
 #include "tests/lib/answer.h"
 #include "tests/lib/clock.h"
@@ -30,6 +31,7 @@ enum phase {
 
 struct connection {
     int fd;
+    struct secure *secure; /* NULL: plain HTTP */
     enum phase phase;
     unsigned turn; /* how many locks it has asked for */
     uint64_t sent_us;
@@ -53,7 +55,9 @@ static void send_all(struct connection *c, const char *bytes, size_t len, uint64
 {
     c->sent_us = now_us;
     /* The answer to the request before has come, so the socket's buffer is empty: it takes all. */
-    if (send(c->fd, bytes, len, MSG_NOSIGNAL) != (ssize_t)len)
+    const bool sent = c->secure ? secure_send(c->secure, bytes, len)
+                                : send(c->fd, bytes, len, MSG_NOSIGNAL) == (ssize_t)len;
+    if (!sent)
         err(1, "cannot send to the service");
 }
 
@@ -111,9 +115,15 @@ static void advance(struct loop *loop, struct connection *c, const struct answer
     }
 }
 
+static ssize_t receive(struct connection *c, char *buffer, size_t size)
+{
+    return c->secure ? secure_receive(c->secure, buffer, size)
+                     : recv(c->fd, buffer, size, MSG_DONTWAIT);
+}
+
 static void on_readable(struct loop *loop, struct connection *c)
 {
-    const ssize_t n = recv(c->fd, c->input + c->input_len, INPUT_MAX - c->input_len, MSG_DONTWAIT);
+    const ssize_t n = receive(c, c->input + c->input_len, INPUT_MAX - c->input_len);
     if (n < 0 && errno == EAGAIN)
         return;
     if (n < 0)
@@ -152,6 +162,8 @@ static void open_connection(struct loop *loop, unsigned index)
     if (c->fd < 0 || connect(c->fd, (const struct sockaddr *)&address, sizeof(address)) != 0)
         err(1, "cannot connect to 127.0.0.1:%u", (unsigned)port);
     setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
+    if (loop->options->tls)
+        c->secure = secure_new(c->fd);
     if (loop->service->prepare)
         loop->service->prepare(loop->service->context, index, c->fd);
     if (epoll_ctl(loop->epoll, EPOLL_CTL_ADD, c->fd,
@@ -176,8 +188,12 @@ static void turn(struct loop *loop, uint64_t until_us)
     const int n = epoll_wait(loop->epoll, events, EVENTS_MAX, (int)(left_us / 1000) + 1);
     if (n < 0 && errno != EINTR)
         err(1, "epoll_wait");
-    for (int i = 0; i < n; i++)
-        on_readable(loop, events[i].data.ptr);
+    for (int i = 0; i < n; i++) {
+        struct connection *c = events[i].data.ptr;
+        do
+            on_readable(loop, c);
+        while (c->secure && secure_has_more(c->secure));
+    }
 }
 
 static void measure(struct loop *loop)
@@ -222,8 +238,10 @@ void loop_run(const struct loop_options *options, const struct loop_service *ser
     measure(loop);
     tally_print(&loop->tally, options->connections, loop->names);
 
-    for (unsigned i = 0; i < options->connections; i++)
+    for (unsigned i = 0; i < options->connections; i++) {
+        secure_free(connections[i].secure);
         close(connections[i].fd);
+    }
     close(epoll);
     free(connections);
     free(loop);
@@ -242,6 +260,7 @@ static const struct argp_option option_list[] = {
     {"names", 'n', "M", 0, "Names in use (default: K, no contention)", 0},
     {"seconds", 's', "S", 0, "How long to measure (default 5)", 0},
     {"warmup", 'w', "S", 0, "How long to run before that (default 0.3; 0 with --pairs)", 0},
+    {"tls", 'T', NULL, 0, "Speak TLS", 0},
     {"pairs", 'N', "N", 0, "Stop after N pairs, or the seconds if they are over before", 0},
     {0},
 };
@@ -270,6 +289,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case 'N':
         options->pairs = (uint64_t)tally_option(arg, 1, 1e12, state);
         options->warmup_s = 0;
+        return 0;
+    case 'T':
+        options->tls = true;
         return 0;
     case ARGP_KEY_END:
         if (options->ports == 0)

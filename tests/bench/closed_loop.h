@@ -6,6 +6,7 @@
 #define TESTS_BENCH_CLOSED_LOOP_H
 
 #include <argp.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,7 @@ struct loop_options {
     double seconds;
     double warmup_s;
     uint64_t pairs; /* stop after so many; 0: only by time */
+    bool tls;
 };
 
 /* The lock that a connection is about to ask for, or holds. */
