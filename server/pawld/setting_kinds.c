@@ -190,7 +190,7 @@ static error_t set_of_kind(const struct pawld_setting *setting, struct pawld_opt
     case PAWLD_URLS:
         return add_url(setting, options, label, text);
     }
-    assert(!"a kind without a way to be set");
+    assert(false); /* a kind without a way to be set */
     return EINVAL;
 }
 
