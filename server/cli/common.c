@@ -83,9 +83,9 @@ error_t cli_take_time(const char *text, const char *option, int64_t least_ms, in
 static const struct argp_option globals_described[] = {
     {"server", OPTION_SERVER, "URL", 0,
      "A pawld; several times: the next one is tried (PAWL_SERVER, or " PAWL_SERVER_DEFAULT ")", -1},
-    {"ca-file", OPTION_CA_FILE, "FILE", 0, "https: who signs for servers, PEM (PAWL_CA_FILE)", -1},
-    {"cert", OPTION_CERT, "FILE", 0, "https: what is shown to them, PEM (PAWL_CERT)", -1},
-    {"cert-key", OPTION_CERT_KEY, "FILE", 0, "The key of --cert, PEM (PAWL_CERT_KEY)", -1},
+    {"ca-file", OPTION_CA_FILE, "FILE", 0, "For https://: whom to believe (PAWL_CA_FILE)", -1},
+    {"cert", OPTION_CERT, "FILE", 0, "For https://: what to show (PAWL_CERT)", -1},
+    {"cert-key", OPTION_CERT_KEY, "FILE", 0, "The key of --cert (PAWL_CERT_KEY)", -1},
     {"key-file", OPTION_KEY_FILE, "FILE", 0, "The key for pawld is its first line (PAWL_KEY)", -1},
     {"json", OPTION_JSON, NULL, 0, "JSON for machines, and no tables", -1},
     {NULL, 0, NULL, 0, NULL, 0},
