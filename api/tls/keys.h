@@ -18,7 +18,7 @@ enum {
 #define API_TLS_PRIORITIES                                                                         \
     "NONE:+VERS-TLS1.3:+VERS-TLS1.2:+ECDHE-ECDSA:+ECDHE-RSA:+AES-256-GCM:+CHACHA20-POLY1305:"      \
     "+AES-128-GCM:+AEAD:+SHA256:+SHA384:+GROUP-X25519:+GROUP-SECP256R1:+GROUP-SECP384R1:"          \
-    "+SIGN-ALL:+COMP-NULL:%SERVER_PRECEDENCE"
+    "+SIGN-ALL:+COMP-NULL:%SERVER_PRECEDENCE:%PROFILE_MEDIUM"
 
 struct api_tls_config {
     const char *cert; /* file, PEM: the certificate, then those between it and the authority */

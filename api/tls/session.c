@@ -12,7 +12,8 @@
 enum {
     AHEAD_SIZE = 2048,       /* bytes read at once: GnuTLS asks for a record's head and its rest */
     HANDSHAKE_RECORD = 0x16, /* RFC 8446, section 5.1 */
-    WARNINGS_MAX = 8,        /* alerts that are none, before one read ends */
+    HANDSHAKE_MAX = 32 * 1024, /* bytes of one message: a chain of certificates */
+    WARNINGS_MAX = 8,          /* alerts that are none, before one read ends */
     SESSION_WHY_MAX = 256,
 };
 
@@ -210,6 +211,7 @@ static int set_up_session(struct api_tls_session *session)
     gnutls_transport_set_pull_function(session->session, pull);
     gnutls_transport_set_push_function(session->session, push);
     gnutls_handshake_set_timeout(session->session, 0); /* the connection has one */
+    gnutls_handshake_set_max_packet_length(session->session, HANDSHAKE_MAX);
     return 0;
 }
 

@@ -118,7 +118,7 @@ static void on_ledger_reload(uv_signal_t *handle, int number)
 {
     const struct program *program = handle->data;
     (void)number;
-    if (server_http_tls_reload(program->tls))
+    if (program->tls && server_http_tls_reload(program->tls))
         server_log(SERVER_LOG_INFO, "reloaded: certificates");
 }
 

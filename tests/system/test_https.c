@@ -466,6 +466,33 @@ static void handshake_that_stalls_is_ended(void **state)
     assert_int_equal(process_stop(pawld), 0);
 }
 
+/* Those that stall in a handshake make room for others. */
+static void handshakes_that_stall_are_ended_for_others(void **state)
+{
+    enum {
+        ROOM = 32,
+        STALLED = 48
+    };
+    struct http *stalled[STALLED];
+    (void)state;
+    install("first", "first");
+    serve((const char *const[]){"--max-connections", "32", "--workers", "1", NULL});
+    for (int i = 0; i < STALLED; i++) {
+        stalled[i] = http_connect(port);
+        (void)http_send(stalled[i], "\x16\x03\x01", 3);
+    }
+    const uint64_t began_ms = wait_now_ms();
+    assert_int_equal(ask(connect_as(NULL, NULL)), 200);
+    assert_true(wait_now_ms() - began_ms < 9000); /* before their time is up */
+    int ended = 0;
+    for (int i = 0; i < STALLED; i++) {
+        ended += has_ended(stalled[i]);
+        http_close(stalled[i]);
+    }
+    assert_in_range(ended, STALLED - ROOM + 1, STALLED);
+    assert_int_equal(process_stop(pawld), 0);
+}
+
 /* ---- clients' certificates ------------------------------------------------------------------- */
 
 static void client_has_to_show_a_certificate_of_the_authority(void **state)
@@ -800,6 +827,7 @@ static const struct CMUnitTest cases[] = {
     HTTPS_CASE(old_protocols_are_refused),
     HTTPS_CASE(priorities_can_be_narrowed_and_not_lowered),
     HTTPS_CASE(handshake_that_stalls_is_ended),
+    HTTPS_CASE(handshakes_that_stall_are_ended_for_others),
     HTTPS_CASE(client_has_to_show_a_certificate_of_the_authority),
     HTTPS_CASE(certificate_that_is_optional_has_to_be_good_all_the_same),
     HTTPS_CASE(our_clients_show_their_certificates),
