@@ -350,6 +350,33 @@ static void requests_of_one_record_are_all_answered(void **state)
     assert_int_equal(process_stop(pawld), 0);
 }
 
+/* Records that were there before the service looked: the kernel tells of them once. */
+static void records_that_come_together_are_all_answered(void **state)
+{
+    enum {
+        RECORDS = 100
+    };
+    static const char one[] = "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    (void)state;
+    install("first", "first");
+    serve((const char *const[]){"--workers", "1", NULL});
+    struct http *http = connect_as(NULL, NULL);
+    for (int records = 1; records <= RECORDS; records += 11) {
+        process_signal(pawld, SIGSTOP);
+        for (int i = 0; i < records; i++)
+            assert_true(http_send(http, one, strlen(one)));
+        process_signal(pawld, SIGCONT);
+        for (int i = 0; i < records; i++) {
+            struct http_response response;
+            http_receive(http, false, &response);
+            assert_int_equal(response.status, 200);
+            http_response_fini(&response);
+        }
+    }
+    http_close(http);
+    assert_int_equal(process_stop(pawld), 0);
+}
+
 /* The last answer of a connection, and the goodbye behind it. */
 static void connection_ends_with_a_goodbye(void **state)
 {
@@ -821,6 +848,7 @@ static const struct CMUnitTest cases[] = {
     HTTPS_CASE(waiter_that_leaves_is_out_of_the_line),
     HTTPS_CASE(bodies_of_any_size_are_read),
     HTTPS_CASE(requests_of_one_record_are_all_answered),
+    HTTPS_CASE(records_that_come_together_are_all_answered),
     HTTPS_CASE(connection_ends_with_a_goodbye),
     HTTPS_CASE(plain_http_is_told_to_speak_tls),
     HTTPS_CASE(one_port_can_stay_plain),
