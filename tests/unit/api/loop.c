@@ -46,9 +46,19 @@ struct api_door loop_door(void)
 
 struct api_http *loop_serve(const struct api_routes *routes, unsigned idle_s)
 {
+    return loop_serve_for(routes, idle_s, NULL);
+}
+
+struct api_http *loop_serve_for(const struct api_routes *routes, unsigned idle_s,
+                                const struct api_access *access)
+{
     const struct api_door door = loop_door();
-    const struct api_http_config config = {
-        .doors = &door, .doors_count = 1, .routes = routes, .routes_count = 1, .idle_s = idle_s};
+    const struct api_http_config config = {.doors = &door,
+                                           .doors_count = 1,
+                                           .routes = routes,
+                                           .routes_count = 1,
+                                           .idle_s = idle_s,
+                                           .access = access};
     struct api_http *http = NULL;
     assert_int_equal(api_http_new(&config, &http), 0);
     return http;

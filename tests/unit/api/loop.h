@@ -22,6 +22,10 @@ struct api_http *loop_serve(const struct api_routes *routes, unsigned idle_s);
 struct api_http *loop_serve_observed(const struct api_routes *routes,
                                      const struct api_observer *observer, uint32_t wait_ms);
 
+/* The same for those whom @access lets in. */
+struct api_http *loop_serve_for(const struct api_routes *routes, unsigned idle_s,
+                                const struct api_access *access);
+
 /* A new connection to @http. */
 int loop_connect(const struct api_http *http);
 
