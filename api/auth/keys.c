@@ -14,25 +14,30 @@
 #include <sodium.h>
 
 enum {
-    SLOTS = 2 * API_KEYS_MAX, /* a power of two */
+    SLOTS = 4 * API_KEYS_MAX, /* a power of two */
+    FREE = 0x8000,            /* in a slot: it is free, and the rest is a decoy */
 };
 
 struct api_keys {
     atomic_uint refs;
     unsigned count;
-    unsigned long seed;       /* of the hash of ids */
-    struct api_digest nobody; /* no secret has it; for ids that are not known */
+    unsigned long seed; /* of the hash of ids */
     struct api_key *keys[API_KEYS_MAX];
-    uint16_t slots[SLOTS]; /* number of a key plus 1; 0: free */
+    uint16_t slots[SLOTS]; /* number of a key plus 1; 0, or FREE: free */
 };
 
 /* ---- looking up ------------------------------------------------------------------------------ */
+
+static bool is_free_slot(uint16_t slot)
+{
+    return slot == 0 || (slot & FREE) != 0;
+}
 
 /* The slot of @id, zeros behind it, or the free one where it would stand. */
 static unsigned slot_of(const struct api_keys *keys, const char id[static FENCE_KEY_ID_MAX + 1])
 {
     unsigned slot = (unsigned)(fence_hash(id, FENCE_KEY_ID_MAX, keys->seed) % SLOTS);
-    while (keys->slots[slot] != 0 &&
+    while (!is_free_slot(keys->slots[slot]) &&
            memcmp(keys->keys[keys->slots[slot] - 1]->id, id, FENCE_KEY_ID_MAX) != 0)
         slot = (slot + 1) % SLOTS;
     return slot;
@@ -40,8 +45,8 @@ static unsigned slot_of(const struct api_keys *keys, const char id[static FENCE_
 
 static struct api_key *key_of_id(const struct api_keys *keys, const char *id)
 {
-    const unsigned number = keys->slots[slot_of(keys, id)];
-    return number != 0 ? keys->keys[number - 1] : NULL;
+    const uint16_t number = keys->slots[slot_of(keys, id)];
+    return is_free_slot(number) ? NULL : keys->keys[number - 1];
 }
 
 bool api_keys_has(const struct api_keys *keys, const char *id)
@@ -51,16 +56,41 @@ bool api_keys_has(const struct api_keys *keys, const char *id)
     return key_of_id(keys, padded) != NULL;
 }
 
+/* As slot_of(), but an id that is not known takes the same way through the memory: its free slot
+ * names a decoy, whose id is compared, and whose digest will be. *@ret_known: it is no decoy. */
+static struct api_key *key_or_decoy(const struct api_keys *keys,
+                                    const char id[static FENCE_KEY_ID_MAX + 1], bool *ret_known)
+{
+    unsigned slot = (unsigned)(fence_hash(id, FENCE_KEY_ID_MAX, keys->seed) % SLOTS);
+    for (;; slot = (slot + 1) % SLOTS) {
+        const uint16_t number = keys->slots[slot];
+        struct api_key *key = keys->keys[(number & ~FREE) - 1];
+        const unsigned same = sodium_memcmp(key->id, id, FENCE_KEY_ID_MAX) == 0;
+        if ((same | (number & FREE)) == 0) /* one branch for both ends */
+            continue;
+        *ret_known = same != 0;
+        return key;
+    }
+}
+
 struct api_key *api_keys_verify(const struct api_keys *keys, const char *text)
 {
     struct api_key_text shown;
-    if (api_key_text_read(text, &shown) != 0)
+    bool known = false;
+    if (keys->count == 0 || api_key_text_read(text, &shown) != 0)
         return NULL;
-    struct api_key *key = key_of_id(keys, shown.id);
-    const struct api_digest *digest = key != NULL ? &key->digest : &keys->nobody;
-    const bool matches = api_digest_matches(digest, shown.secret);
+    struct api_key *key = key_or_decoy(keys, shown.id, &known);
+    const bool matches = api_digest_matches(&key->digest, shown.secret);
     sodium_memzero(&shown, sizeof(shown));
-    return matches ? key : NULL;
+    return matches && known ? key : NULL;
+}
+
+/* Gives each free slot a decoy, once all keys are in. */
+static void add_decoys(struct api_keys *keys)
+{
+    for (unsigned i = 0; i < SLOTS && keys->count > 0; i++)
+        if (keys->slots[i] == 0)
+            keys->slots[i] = (uint16_t)(FREE | (1 + randombytes_uniform(keys->count)));
 }
 
 struct api_key *api_keys_of_subject(const struct api_keys *keys, const char *subject)
@@ -85,7 +115,7 @@ static int keep_key(struct api_keys *keys, struct api_key *key,
     const char *what = NULL;
     if (keys->count == API_KEYS_MAX)
         what = "the file has more keys than it may; remove those that nobody uses";
-    else if (keys->slots[slot] != 0)
+    else if (!is_free_slot(keys->slots[slot]))
         what = "this id is in the file already; each line needs an id of its own";
     else if (key->subject != NULL && api_keys_of_subject(keys, key->subject) != NULL)
         what = "this subject is in the file already; one certificate is one key";
@@ -151,7 +181,6 @@ static struct api_keys *keys_new(void)
         return NULL;
     keys->refs = 1;
     randombytes_buf(&keys->seed, sizeof(keys->seed));
-    randombytes_buf(&keys->nobody, sizeof(keys->nobody));
     return keys;
 }
 
@@ -166,6 +195,7 @@ int api_keys_parse(const char *name, const char *text, size_t len,
         api_keys_unref(keys);
         return result;
     }
+    add_decoys(keys);
     *ret_keys = keys;
     return 0;
 }

@@ -141,6 +141,14 @@ def tls($ratios):
             + [(.plain, .tls | latencies), .plain.errors + .tls.errors])
     | table;
 
+# fixed() is for what is not negative.
+def keys:
+    def hundredths: (. * 100 | round) / 100;
+    [["round", "known ns", "unknown ns", "difference ns", "+/-", "of two unknown ns", "+/-", "bound ns"]]
+    + map([.round, (.known_ns | fixed(1)), (.unknown_ns | fixed(1)), (.difference_ns | hundredths),
+           (.interval_ns | fixed(2)), (.none_ns | hundredths), (.none_interval_ns | fixed(2)), .bound_ns])
+    | table;
+
 def waiters:
     [["persistence", "waiting", "pawlds", "p50 us", "p99 us", "bytes a waiter",
       "script calls", "in order", "lost", "twice"]]
@@ -244,6 +252,8 @@ def by_part($kinds; kind; value; $digits):
     section("Pairs per second over HTTP and over TLS, and median of the ratios";
             $runs | medians("tls");
             tls($runs | ratios("tls"; "tls"; .pairs_per_s))),
+    section("Time of a refusal: an id that is known with a wrong secret, and one that is not";
+            of("keys"); keys),
     section("From one holder to the next, while many wait for one name";
             of("waiters"); waiters),
     section("Acquire while the service is attacked, p50 / p99 in microseconds";

@@ -165,8 +165,10 @@ static void place_of_a_request_that_is_over_is_free_again(void **state)
     assert_int_equal(ask_on(other_fd, "POST /keep", "deploy"), 409);
     answer_done(kept);
     assert_int_equal(loop_receive(http, fd, response), 200);
+    kept = NULL;
     loop_send(http, other_fd, request("POST /keep", "deploy"));
     loop_turn_for(http, 10);
+    assert_non_null(kept);
     answer_done(kept);
     assert_int_equal(loop_receive(http, other_fd, response), 200);
 }

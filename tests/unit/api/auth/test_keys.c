@@ -323,6 +323,20 @@ static void another_spelling_of_the_same_bytes_is_no_key(void **state)
     assert_int_equal(accepted, 1);
 }
 
+static void each_byte_of_the_hash_and_of_the_salt_counts(void **state)
+{
+    (void)state;
+    struct api_digest digest;
+    unsigned char *bytes = (unsigned char *)&digest;
+    assert_int_equal(api_digest_read(hash, &digest), 0);
+    assert_true(api_digest_matches(&digest, secret));
+    for (size_t i = 0; i < sizeof(digest); i++) {
+        bytes[i] ^= 1;
+        assert_false(api_digest_matches(&digest, secret));
+        bytes[i] ^= 1;
+    }
+}
+
 static void two_lines_of_one_secret_do_not_look_alike(void **state)
 {
     (void)state;
@@ -391,6 +405,7 @@ static const struct CMUnitTest cases[] = {
     KEYS_TEST(what_is_no_file_is_refused),
     KEYS_TEST(only_the_whole_key_is_the_key),
     KEYS_TEST(another_spelling_of_the_same_bytes_is_no_key),
+    KEYS_TEST(each_byte_of_the_hash_and_of_the_salt_counts),
     KEYS_TEST(two_lines_of_one_secret_do_not_look_alike),
     KEYS_TEST(prefix_reaches_names_that_begin_with_it),
     KEYS_TEST(star_reaches_all_names),
