@@ -1,5 +1,6 @@
 /* What keys do beside opening routes: who holds a lock, rates and caps, the clients, and where a
  * service listens. */
+#include "fence/protocol/limits.h"
 #include "tests/lib/case.h"
 #include "tests/lib/pawl.h"
 #include "tests/lib/port.h"
@@ -7,6 +8,7 @@
 #include "tests/lib/tempdir.h"
 #include "tests/lib/text.h"
 #include "tests/lib/wait.h"
+#include "tests/system/fleet.h"
 #include "tests/system/keyed.h"
 
 #include <signal.h>
@@ -21,6 +23,7 @@ enum {
     COMMAND_BYTES = 1024,
     END_MS = 20000,
     RATE_TRIES = 50,
+    TTL_MAX_MS = 60000,
 };
 
 #define LOCK_ID "BBBBBBBBBBBBBBBBBBBBBBBBBBB"
@@ -61,7 +64,8 @@ static int start(void **state)
 
 static int stop(void **state)
 {
-    (void)state;
+    if (fleet != NULL)
+        (void)fleet_teardown(state);
     process_kill_all();
     tempdir_remove(dir);
     return 0;
@@ -124,6 +128,47 @@ static void holder_stays_through_an_extension_by_another_key_and_a_restart(void 
     assert_int_equal(process_stop(pawld.process), 0);
     serve();
     expect_key_for_two_only();
+}
+
+static bool all_vote(void *arg)
+{
+    struct http_response response;
+    keyed_call(pawld.port, arg, "GET", "/v1/fleet", NULL, NULL, &response);
+    const bool vote = response.status == 200 && http_integer(&response, "active") == 3;
+    http_response_fini(&response);
+    return vote;
+}
+
+/* The longest label and the longest id, on masters that know the lock by an import alone. */
+static void longest_holder_is_kept_by_masters_that_forgot(void **state)
+{
+    (void)state;
+    char label[FENCE_LABEL_MAX + 1], body[2 * PATH_BYTES], key[KEYED_KEY_MAX];
+    struct http_response response;
+    memset(label, 'x', FENCE_LABEL_MAX);
+    label[FENCE_LABEL_MAX] = '\0';
+    snprintf(body, sizeof(body),
+             "{\"lock_id\": \"" LOCK_ID "\", \"ttl_ms\": 60000, \"owner\": \"%s\"}", label);
+    keyed_new(keys_file, "--role lock --prefix '*' --id sixteen-letters-", key);
+    fleet_start(3, REDIS_VOLATILE);
+    fleet_init(TTL_MAX_MS);
+    pawld = pawld_start(
+        fleet, (const char *const[]){"--keys", keys_file, FLEET_PROBE, FLEET_ASK_ALL, NULL});
+    assert_true(wait_until(all_vote, key, END_MS));
+    assert_int_equal(keyed_status(pawld.port, key, "POST", "/v1/locks/orders/1", NULL, body), 201);
+    for (unsigned i = 0; i < 3; i++) { /* one after the other, so that a majority remembers */
+        redis_fleet_kill(fleet, i);
+        redis_fleet_restart(fleet, i, false);
+        assert_true(wait_until(all_vote, key, END_MS));
+    }
+    const int extended =
+        keyed_status(pawld.port, key, "PATCH", "/v1/locks/orders/1",
+                     "Lock-Id: " LOCK_ID "\r\nFencing-Token: 1\r\n", "{\"ttl_ms\": 60000}");
+    assert_true(extended == 200 || extended == 201);
+    keyed_call(pawld.port, key, "GET", "/v1/locks/orders/1", NULL, NULL, &response);
+    assert_string_equal(http_string(&response, "owner"), label);
+    assert_string_equal(http_string(&response, "key"), "sixteen-letters-");
+    http_response_fini(&response);
 }
 
 /* ---- limits ---------------------------------------------------------------------------------- */
@@ -426,6 +471,7 @@ static void line_and_key_go_to_two_places(void **state)
 static const struct CMUnitTest cases[] = {
     SERVED(holder_is_shown_to_admins_and_to_its_own_key),
     SERVED(holder_stays_through_an_extension_by_another_key_and_a_restart),
+    ALONE(longest_holder_is_kept_by_masters_that_forgot),
     SERVED(key_is_refused_beyond_its_rate),
     SERVED(key_is_refused_beyond_its_cap_on_locks),
     SERVED(lock_that_was_not_granted_does_not_count),
