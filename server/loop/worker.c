@@ -282,6 +282,8 @@ static void on_drain_over(uv_timer_t *timer)
 
 static void begin_drain(struct server_worker *worker)
 {
+    server_log(SERVER_LOG_DEBUG, "%sdraining: %u calls, %u connections", worker->label,
+               server_driver_calls(worker->driver), api_http_connections(worker->http));
     worker->phase = WORKER_DRAINING;
     worker->backend.draining = true;
     uv_timer_start(&worker->phase_timer, on_drain_over, worker->config.ends.drain_ms, 0);
@@ -294,6 +296,7 @@ static void on_lead_over(uv_timer_t *timer)
 
 static void begin_lead(struct server_worker *worker, uint32_t lead_ms)
 {
+    server_log(SERVER_LOG_DEBUG, "%sleaving, for %u ms", worker->label, (unsigned)lead_ms);
     worker->phase = WORKER_LEAVING;
     if (lead_ms > 0)
         uv_timer_start(&worker->phase_timer, on_lead_over, lead_ms, 0);
@@ -334,6 +337,8 @@ static void let_in(struct server_worker *worker)
     atomic_store_explicit(&worker->ready, ready, memory_order_relaxed);
     if (worker->holds_till_us == 0 || (!ready && server_clock_us() < worker->holds_till_us))
         return;
+    server_log(SERVER_LOG_DEBUG, "%slets clients in, %s", worker->label,
+               ready ? "ready" : "not ready");
     worker->holds_till_us = 0;
     api_http_let_in(worker->http);
     server_http_loop_answered(&worker->http_loop); /* a turn for those who wait already */

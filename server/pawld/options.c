@@ -277,6 +277,7 @@ int pawld_read_serve_options(int argc, char **argv, struct pawld_options *ret_op
         .deadline_ms = FENCE_MASTER_DEADLINE_US / 1000,
         .probe_ms = STORAGE_PROBE_MS,
         .waiters_max = SERVER_WAITERS,
+        .log_level = SERVER_LOG_INFO,
         .ends = {.lead_ms = SERVER_LEAD_MS, .drain_ms = SERVER_DRAIN_MS},
         .counters_max = FENCE_COUNTERS_DEFAULT,
         .connections_max = API_HTTP_CONNECTIONS,

@@ -7,6 +7,7 @@
 #include "server/loop/http_options.h"
 #include "server/loop/masters.h"
 #include "server/loop/worker.h"
+#include "server/system/log.h"
 #include "storage/redis/tls.h"
 #include "storage/redis/url.h"
 
@@ -56,6 +57,9 @@ struct pawld_options {
 
     const char
         *hand_over; /* serve: where another pawld asks for the place of this; NULL: nowhere */
+
+    enum server_log_form log_form;   /* serve */
+    enum server_log_level log_level; /* serve: the least that is written */
 
     /* serve: how it ends */
     struct server_worker_ends ends;

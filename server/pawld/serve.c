@@ -431,6 +431,7 @@ int pawld_serve(const struct pawld_options *options)
         .predecessor.fd = -1,
         .successor = {.listen_fd = -1, .fd = -1},
     };
+    server_log_configure(options->log_form, options->log_level);
     if (server_passed_sockets(&service.passed) != 0)
         return SERVER_EXIT_FAILED;
     pawld_supervisor_open(&service.supervisor);

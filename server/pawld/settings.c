@@ -21,6 +21,15 @@ static const char *const ask_words[] = {[FENCE_ASK_MAJORITY] = "majority",
                                         [FENCE_ASK_ALL] = "all",
                                         NULL};
 
+static const char *const form_words[] = {
+    [SERVER_LOG_PLAIN] = "plain", [SERVER_LOG_JSON] = "json", NULL};
+
+static const char *const level_words[] = {[SERVER_LOG_DEBUG] = "debug",
+                                          [SERVER_LOG_INFO] = "info",
+                                          [SERVER_LOG_WARNING] = "warning",
+                                          [SERVER_LOG_ERROR] = "error",
+                                          NULL};
+
 /* In the order of the sample. */
 const struct pawld_setting pawld_settings[] = {
     {.name = "listen",
@@ -338,6 +347,25 @@ const struct pawld_setting pawld_settings[] = {
      FROM_TO(API_HTTP_WAIT_MIN_MS, API_HTTP_WAIT_MAX_MS),
      .usual = "10000",
      .help = "The time for a request's body to arrive, 100 to 3600000"},
+
+    {.name = "log-form",
+     .argument = "FORM",
+     .kind = PAWLD_WORD,
+     .commands = PAWLD_SERVE,
+     AT(log_form),
+     .words = form_words,
+     .usual = "plain",
+     .help =
+         "How lines of the log on stderr are written: plain, or json, an object each with time, "
+         "level, program, message and, where a line is about one, worker and master"},
+    {.name = "log-level",
+     .argument = "LEVEL",
+     .kind = PAWLD_WORD,
+     .commands = PAWLD_SERVE,
+     AT(log_level),
+     .words = level_words,
+     .usual = "info",
+     .help = "The least that is logged: debug, info, warning or error"},
 
     {.name = "hand-over",
      .argument = "PATH",

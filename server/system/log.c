@@ -1,6 +1,6 @@
 #include "server/system/log.h"
 
-#include "server/system/printable.h"
+#include "server/system/log_line.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -19,42 +19,34 @@ enum {
     FLUSH_MS = 250, /* between two walks over all kinds */
 };
 
-static const char *const level_names[] = {
-    [SERVER_LOG_INFO] = "info",
-    [SERVER_LOG_WARNING] = "warning",
-    [SERVER_LOG_ERROR] = "error",
-};
+static enum server_log_form log_form = SERVER_LOG_PLAIN;
+static enum server_log_level log_least = SERVER_LOG_INFO;
+
+void server_log_configure(enum server_log_form form, enum server_log_level least)
+{
+    log_form = form;
+    log_least = least;
+}
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* "2026-11-20T12:04:05.123Z info pawl-ledger: "; returns its length. */
-static size_t print_head(char *line, size_t size, enum server_log_level level)
-{
-    struct timespec now = {.tv_sec = 0};
-    struct tm utc;
-    char second[32] = "";
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    if (gmtime_r(&now.tv_sec, &utc))
-        (void)strftime(second, sizeof(second), "%Y-%m-%dT%H:%M:%S", &utc);
-    int len = snprintf(line, size, "%s.%03ldZ %s %.64s: ", second, now.tv_nsec / 1000000,
-                       level_names[level], program_invocation_short_name);
-    return len > 0 ? (size_t)len : 0;
-}
-
 static void write_line(enum server_log_level level, const char *text)
 {
-    char line[SERVER_LOG_LINE_MAX];
-    size_t len = print_head(line, sizeof(line), level);
-    len += server_printable(text, line + len, sizeof(line) - len);
-    line[len] = '\n'; /* over the terminator: the line is written by its length */
+    char line[SERVER_LOG_JSON_MAX];
+    struct timespec now = {.tv_sec = 0};
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    const size_t len =
+        server_log_line(log_form, level, &now, program_invocation_short_name, text, line);
 
     /* A log that cannot be written has nowhere to be complained about. */
-    ssize_t ignored = write(STDERR_FILENO, line, len + 1);
+    ssize_t ignored = write(STDERR_FILENO, line, len);
     (void)ignored;
 }
 
 void server_log(enum server_log_level level, const char *format, ...)
 {
+    if (level < log_least)
+        return;
     int saved_errno = errno; /* logging a failure must not change what the caller reads of it */
     char text[SERVER_LOG_LINE_MAX];
     va_list args;
@@ -135,6 +127,8 @@ static bool count_line(enum server_log_level level, unsigned key, const char *fo
 
 void server_log_few(enum server_log_level level, unsigned key, const char *format, ...)
 {
+    if (level < log_least)
+        return;
     int saved_errno = errno;
     char text[SERVER_LOG_LINE_MAX];
     va_list args;

@@ -1,20 +1,19 @@
-/* What the programs tell their operator: lines on stderr.
+/* What the programs tell their operator: lines on stderr, plain or in JSON.
  *
  *     2026-11-20T12:04:05.123Z info pawl-ledger: listening on 127.0.0.1:7381 */
 #ifndef SERVER_SYSTEM_LOG_H
 #define SERVER_SYSTEM_LOG_H
 
-enum server_log_level {
-    SERVER_LOG_INFO,
-    SERVER_LOG_WARNING, /* it goes on, but an operator should look */
-    SERVER_LOG_ERROR,   /* something was not done that should have been */
-};
+#include "server/system/log_line.h"
 
 enum {
-    SERVER_LOG_LINE_MAX = 1024, /* bytes of a line with its newline; longer ones are cut */
-    SERVER_LOG_FEW = 5,         /* lines of a kind in a second */
-    SERVER_LOG_KINDS = 1024,    /* that are counted at a time */
+    SERVER_LOG_FEW = 5,      /* lines of a kind in a second */
+    SERVER_LOG_KINDS = 1024, /* that are counted at a time */
 };
+
+/* From now on lines have @form, and those below @least are not written. By default they are plain,
+ * from SERVER_LOG_INFO on. Before other threads run. */
+void server_log_configure(enum server_log_form form, enum server_log_level least);
 
 /* Writes one line, in one write: lines of several threads do not mix. What came from outside must
  * neither forge lines nor move a terminal's cursor: see server/system/printable.h. Any thread. */

@@ -248,6 +248,60 @@ static void words_of_a_master_move_no_cursor(void **state)
     free(path);
 }
 
+/* Each line by itself, whatever a master says. */
+static void lines_in_json_can_be_read_by_a_program(void **state)
+{
+    (void)state;
+    char url[64];
+    unsigned lines = 0, of_master = 0, of_debug = 0;
+    const uint16_t port = port_free();
+    start_liar(port);
+    (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%u", (unsigned)port);
+    (void)snprintf(log_path, sizeof(log_path), "%s/log", dir);
+    char *path = pawl_program("pawld");
+    const char *serve[] = {path,         "--listen", "127.0.0.1:0", "--master", url,
+                           "--log-form", "json",     "--log-level", "debug",    NULL};
+    struct process *process = process_start(serve, log_path);
+    process_wait_line(process, "does not vote", WAIT_MS, NULL, 0);
+    assert_int_equal(process_stop(process), 0);
+    char *text = text_read(log_path, 0);
+    for (char *rest = text, *line = strsep(&rest, "\n"); rest != NULL; line = strsep(&rest, "\n")) {
+        json_t *json = json_loads(line, JSON_REJECT_DUPLICATES, NULL);
+        if (json == NULL)
+            fail_msg("no JSON: %s", line);
+        assert_string_equal(json_string_value(json_object_get(json, "program")), "pawld");
+        assert_true(json_is_string(json_object_get(json, "time")));
+        assert_true(json_is_string(json_object_get(json, "level")));
+        assert_true(json_is_string(json_object_get(json, "message")));
+        of_master += json_integer_value(json_object_get(json, "master")) == 1;
+        of_debug += strstr(line, "\"level\":\"debug\"") != NULL;
+        lines++;
+        json_decref(json);
+    }
+    assert_true(lines > 3 && of_master > 0 && of_debug > 0);
+    free(text);
+    free(path);
+}
+
+static void level_leaves_out_what_is_below_it(void **state)
+{
+    (void)state;
+    char url[64];
+    (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%u", (unsigned)port_free());
+    (void)snprintf(log_path, sizeof(log_path), "%s/log", dir);
+    char *path = pawl_program("pawld");
+    const char *serve[] = {path,      "--master", url,           "--log-level",
+                           "warning", "--listen", "127.0.0.1:0", NULL};
+    struct process *process = process_start(serve, log_path);
+    process_wait_line(process, " warning .* does not vote", WAIT_MS, NULL, 0);
+    assert_int_equal(process_stop(process), 0);
+    char *text = text_read(log_path, 0);
+    assert_null(strstr(text, " info "));
+    assert_null(strstr(text, "stopping"));
+    free(text);
+    free(path);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)
 
 static const struct CMUnitTest cases[] = {
@@ -256,6 +310,8 @@ static const struct CMUnitTest cases[] = {
     CASE(clients_without_a_request_make_space_for_others),
     CASE(full_house_is_told_once),
     CASE(words_of_a_master_move_no_cursor),
+    CASE(lines_in_json_can_be_read_by_a_program),
+    CASE(level_leaves_out_what_is_below_it),
 };
 
 CASE_MAIN(cases, NULL, NULL)
