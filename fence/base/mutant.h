@@ -52,6 +52,9 @@ enum fence_mutant {
     FENCE_MUTANT_LISTING_PART_UNCHECKED,   /* a split step passes over names of another part */
     FENCE_MUTANT_LISTING_HELD_UNCHECKED,   /* what was found is listed, whoever holds it */
     FENCE_MUTANT_LISTING_UNTIMED,          /* masters are waited for without an end */
+    FENCE_MUTANT_BREAK_MAJORITY_OF_HEARD,  /* a grant is broken by a majority of the answers */
+    FENCE_MUTANT_BROKEN_REACQUIRED,        /* an extension of a broken grant acquires it again */
+    FENCE_MUTANT_REACQUIRED_BY_FEW,        /* ... and so does one that few masters answered */
 };
 
 #ifdef PAWL_MUTANTS

@@ -8,7 +8,7 @@
  *
  * - several resources at once: a small part, since each of them asks for up to FENCE_GROUP_MAX;
  * - one resource: acquire and inspect;
- * - holders: extend and release. They go on while others wait.
+ * - holders: extend and release; and the break of a grant. They go on while others wait.
  *
  * A queue of calls by their index. Nothing is allocated after init; each operation is O(1). */
 #ifndef FENCE_CORE_ADMISSION_H

@@ -6,7 +6,8 @@
 
 static enum core_class class_of(const struct call *call)
 {
-    if (call->kind == FENCE_CALL_EXTEND || call->kind == FENCE_CALL_RELEASE)
+    if (call->kind == FENCE_CALL_EXTEND || call->kind == FENCE_CALL_RELEASE ||
+        call->kind == FENCE_CALL_BREAK)
         return CORE_CLASS_HOLDER;
     return call->group != FENCE_NOBODY ? CORE_CLASS_GROUP : CORE_CLASS_SINGLE;
 }

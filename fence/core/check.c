@@ -20,7 +20,7 @@ static void check_free(const struct fence_core *core, const struct call *call)
 
 static void check_quorum_call(const struct fence_core *core, const struct call *call)
 {
-    assert(call->kind != FENCE_CALL_ACQUIRE && "only extend, release and inspect vote");
+    assert(call->kind != FENCE_CALL_ACQUIRE && "only extend, release, inspect and break vote");
     assert(call->group == FENCE_NOBODY && "only acquires are of several");
     assert(is_timed(core, call) && "each round ends in time");
 }

@@ -18,6 +18,8 @@ static int extend_error(const struct fence_core *core, const struct call *call,
         return FENCE_ELOCKLOST;
     case FENCE_VERDICT_EXHAUSTED:
         return FENCE_EEXHAUSTED;
+    case FENCE_VERDICT_BROKEN:
+        return FENCE_EBROKEN;
     default:
         return fence_quorum_call_error(&call->vote);
     }
@@ -50,7 +52,7 @@ static void answer_extend(struct fence_core *core, const struct call *call,
     answer->granted = fence_tally_count(&call->vote.tally, FENCE_PART_GRANTED);
     answer->token = call->token;
     answer->anew = !error && call->regrant_us > 0;
-    answer->owner = call->owner;
+    answer->owner = error == FENCE_EBROKEN ? call->vote.owner : call->owner;
     if (stands) {
         answer->granted = call->regranted;
         answer->validity_ms = (call->regrant_us - core->now_us) / 1000;

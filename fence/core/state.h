@@ -4,7 +4,7 @@
  *     output                            effects, requests and answers of this step
  *     cleanup, admit, calls, waiting    what calls have in common
  *     hedge, attempts                   whom they ask, and when
- *     acquire, reacquire, quorum_calls, counting
+ *     acquire, reacquire, quorum_calls, breaking, counting
  *                                       a call, by its kind
  *     masters                           what is learnt of masters
  *     rejoin_steps, import, rejoin      masters that are taken back
@@ -25,6 +25,7 @@
 #include "fence/core/wait_queue.h"
 #include "fence/fleet/latency.h"
 #include "fence/quorum/attempt.h"
+#include "fence/quorum/breaking.h"
 #include "fence/quorum/counter_call.h"
 #include "fence/quorum/quorum_call.h"
 
@@ -39,6 +40,8 @@
  *
  *   EXTEND, RELEASE, INSPECT ---> VOTING
  *
+ *   BREAK ---> BREAKING, which is of two rounds
+ *
  *   EXTEND: too few masters can extend it, but some have it ---> REACQUIRING ---> VOTING
  *
  *   COUNT, first of its queue:  COUNTING <---> PAUSING, when masters differ.
@@ -46,7 +49,7 @@
  *
  * An acquire of several resources stands in no queue: it is TRYING at once.
  *
- * Before TRYING, VOTING and COUNTING a call is ADMITTING while the masters owe too much
+ * Before TRYING, VOTING, BREAKING and COUNTING a call is ADMITTING while the masters owe too much
  * (fence/core/admission.h).
  *
  * Each ends in an answer, which frees the slot. Replies that come later name a round that is over,
@@ -59,6 +62,7 @@ enum call_state {
     CALL_PAUSING,
     CALL_VOTING,
     CALL_REACQUIRING,
+    CALL_BREAKING,
     CALL_COUNTING,
     CALL_COUNTED,
 };
@@ -102,6 +106,7 @@ struct call {
     union {
         struct fence_attempt attempt;
         struct fence_quorum_call vote;
+        struct fence_breaking breaking;
         struct fence_counter_call counting;
     };
     char lock_id[FENCE_LOCK_ID_MAX + 1];

@@ -1,6 +1,7 @@
 /* One step: each event goes to the part of the core that it is for. */
 #include "fence/core/acquire.h"
 #include "fence/core/admit.h"
+#include "fence/core/breaking.h"
 #include "fence/core/calls.h"
 #include "fence/core/cleanup.h"
 #include "fence/core/core.h"
@@ -85,10 +86,13 @@ static void check_asked_call(const struct fence_call *call)
     assert(reads || call->origin == FENCE_ORIGIN_CLIENT);
     assert(call->count <= FENCE_COUNT_MAX);
     assert(fence_resource_valid(call->resource, strlen(call->resource)));
-    if (call->kind != FENCE_CALL_INSPECT && call->kind != FENCE_CALL_COUNT)
+    if (call->kind == FENCE_CALL_ACQUIRE || call->kind == FENCE_CALL_EXTEND ||
+        call->kind == FENCE_CALL_RELEASE)
         assert(fence_lock_id_valid(call->lock_id, strlen(call->lock_id)));
-    if (call->kind == FENCE_CALL_ACQUIRE)
+    if (call->kind == FENCE_CALL_ACQUIRE || call->kind == FENCE_CALL_BREAK)
         assert(fence_owner_valid(call->owner, strlen(call->owner)));
+    if (call->kind == FENCE_CALL_BREAK)
+        assert(call->token >= 1 && call->token <= FENCE_TOKEN_MAX);
     if (call->kind == FENCE_CALL_ACQUIRE || call->kind == FENCE_CALL_EXTEND)
         assert(call->ttl_ms >= FENCE_TTL_MIN_MS && call->ttl_ms <= FENCE_TTL_CEILING_MS);
     assert(call->wait_ms <= FENCE_WAIT_MAX_MS);
@@ -139,6 +143,8 @@ static void on_call(struct fence_core *core, const struct fence_call *asked)
         core_acquire_begin(core, call, asked->group);
     else if (call->kind == FENCE_CALL_COUNT)
         core_count_begin(core, call);
+    else if (call->kind == FENCE_CALL_BREAK)
+        core_break_begin(core, call);
     else
         core_quorum_call_begin(core, call);
 }
@@ -164,6 +170,8 @@ static void on_reply_event(struct fence_core *core, unsigned i, const struct fen
         core_quorum_call_reply(core, call, i, reply);
     else if (call->state == CALL_COUNTING)
         core_count_reply(core, call, i, reply);
+    else if (call->state == CALL_BREAKING)
+        core_break_reply(core, call, i, reply);
     else if (call->state == CALL_REACQUIRING && core_reacquire_reply(core, call, i, reply))
         core_quorum_call_admitted(core, call);
 }
@@ -176,6 +184,8 @@ static void call_timer(struct fence_core *core)
         core_acquire_timer(core, call);
     else if (call->kind == FENCE_CALL_COUNT)
         core_count_timer(core, call);
+    else if (call->kind == FENCE_CALL_BREAK)
+        core_break_timer(core, call);
     else if (call->state != CALL_REACQUIRING)
         core_quorum_call_timer(core, call);
     else if (core_reacquire_timer(core, call))
@@ -189,6 +199,8 @@ static void start_admitted(struct fence_core *core)
         core_acquire_admitted(core, call);
     else if (call->kind == FENCE_CALL_COUNT)
         core_count_admitted(core, call);
+    else if (call->kind == FENCE_CALL_BREAK)
+        core_break_admitted(core, call);
     else
         core_quorum_call_admitted(core, call);
 }

@@ -31,7 +31,9 @@
     X(FENCE_EENDLESS, -20, "the key of the lock has no expiry")                                    \
     X(FENCE_ESPENT, -21, "the counter of the tokens is used up")                                   \
     X(FENCE_EMISCOUNTED, -22, "the counter of the tokens is no number that Pawl wrote")            \
-    X(FENCE_ECOUNTERS, -23, "as many named counters are kept as the service allows")
+    X(FENCE_ECOUNTERS, -23, "as many named counters are kept as the service allows")               \
+    X(FENCE_EBROKEN, -24, "an operator broke the lock")                                            \
+    X(FENCE_EMISMATCH, -25, "another grant than the one with this token holds the lock")
 
 enum fence_error {
     FENCE_OK = 0,

@@ -24,6 +24,7 @@ enum fence_call_kind {
     FENCE_CALL_RELEASE,
     FENCE_CALL_INSPECT,
     FENCE_CALL_COUNT, /* a named counter: the next values, or the last one */
+    FENCE_CALL_BREAK, /* take the lock from the grant with @token, whoever holds it */
 };
 
 /* Who asks, and gets the answer. */
@@ -42,12 +43,12 @@ struct fence_call {
     const char *resource;     /* all calls; count: the name of the counter */
     const char *lock_id;      /* acquire, extend, release; for acquire a fresh random one, or
                                * the client's own */
-    const char *owner;        /* acquire: the label, may be "" */
+    const char *owner;        /* acquire: the label, may be "". Break: who breaks it, the same */
     const struct fence_group *group; /* acquire: all of these or none, @resource is the first; NULL:
                                       * @resource alone. Borrowed for the step */
     bool idempotent;  /* acquire: @lock_id is the client's own, and this may be a retry. A lock that
                        * is there under it counts as acquired */
-    int64_t token;    /* extend: the grant's token */
+    int64_t token;    /* extend, break: the grant's token */
     uint32_t ttl_ms;  /* acquire, extend */
     uint32_t wait_ms; /* acquire: 0 asks once */
     uint32_t count;   /* count: how many values, 1 .. FENCE_COUNT_MAX; 0 reads the last one */
@@ -77,8 +78,10 @@ struct fence_answer {
                                       * counter that is not Pawl's: which one */
     const char *lock_id;             /* acquire */
     const struct fence_group *group; /* acquire of several: with the tokens; NULL otherwise */
-    const char *owner;               /* FENCE_EHELD, inspect: the label of the one who holds it */
-    int64_t token;                   /* acquire, inspect (0: the masters differ), extend */
+    const char *owner;               /* FENCE_EHELD, inspect: the label of the one who holds it;
+                                      * FENCE_EBROKEN: who broke it */
+    int64_t token;                   /* acquire, inspect (0: the masters differ), extend, break; as
+                                      * inspect for FENCE_EMISMATCH */
     uint32_t ttl_ms;                 /* acquire, extend */
     uint64_t validity_ms;            /* acquire, extend: rounded down */
     uint64_t served_ms;              /* from the call's event to this answer, rounded down */
@@ -88,7 +91,7 @@ struct fence_answer {
     unsigned waiters;      /* inspect: calls of this server that wait for the resource */
     int64_t value;         /* count: the last of the values taken, or what was read */
     bool held;             /* inspect */
-    bool released;         /* release: false if it was no longer held */
+    bool released;         /* release, break: false if it was no longer held */
     bool anew;             /* extend: it is a new grant under @lock_id, with a @token of its own and
                             * the label @owner */
     bool found;            /* acquire: the lock was there under its id, nothing had to be taken */
@@ -132,6 +135,9 @@ enum fence_request_kind {
     FENCE_REQUEST_INSPECT, /* read */
     FENCE_REQUEST_COUNT,   /* raise the counter named @resource to @hint, then by @count; answer
                             * the number. With neither: answer it, NO where it never counted */
+    FENCE_REQUEST_BREAK,   /* raise the counter above the token; note for @ttl_ms that @owner broke
+                            * this token of the lock id; delete where id matches and number <=
+                            * token. YES: no lock with such a number is left there */
 };
 
 struct fence_request {
@@ -152,7 +158,7 @@ struct fence_request {
     uint32_t extended;   /* JOIN: extensions that the lock has had, this one included */
     bool waits;          /* TAKE: where the lock is held, its release is to be published */
     bool idempotent;     /* TAKE, CONFIRM: a lock under the same id is as good as this attempt's */
-    uint16_t slot;       /* TAKE, CONFIRM, EXTEND, JOIN: the resource's counter */
+    uint16_t slot;       /* TAKE, CONFIRM, EXTEND, JOIN, BREAK: the resource's counter */
     const struct fence_group *group; /* TAKE, CONFIRM, UNDO: all of these instead of @resource,
                                       * @slot, @token and @hint; NULL: not */
 };
@@ -161,14 +167,17 @@ enum fence_reply_kind {
     FENCE_REPLY_NUMBER, /* TAKE: locked for this attempt, @number counted, or @numbers. COUNT: what
                          * the counter is at, @number */
     FENCE_REPLY_HELD,   /* TAKE, INSPECT: the lock stands there; @holder, @owner, @remaining_ms. A
-                         * tombstone has FENCE_TOMBSTONE for its holder */
-    FENCE_REPLY_YES,    /* CONFIRM, EXTEND, JOIN, RELEASE, UNDO: done */
+                         * tombstone has FENCE_TOMBSTONE for its holder. BREAK: the lock id has it
+                         * under a number above the token, or another one under a number that is not
+                         * above */
+    FENCE_REPLY_YES,    /* CONFIRM, EXTEND, JOIN, RELEASE, UNDO, BREAK: done */
     FENCE_REPLY_NO,     /* the same, and INSPECT: no such lock there. EXTEND: it may join. COUNT: it
                          * never counted there */
     FENCE_REPLY_PAST,   /* EXTEND, JOIN: no such lock there, and the counter is above the token */
     FENCE_REPLY_TAKEN,  /* EXTEND, JOIN: another lock id has it, and the counter is not above */
     FENCE_REPLY_EXHAUSTED,  /* EXTEND, JOIN: the cap on extensions is reached */
     FENCE_REPLY_SUPERSEDED, /* EXTEND, JOIN: the lock id has it under a number above the token */
+    FENCE_REPLY_BROKEN,     /* EXTEND, JOIN: nothing was done: the grant was broken, by @owner */
     FENCE_REPLY_UNCOUNTED,  /* EXTEND, JOIN, RELEASE: nothing was done, and it counts for neither
                              * side: a tombstone, or an imported lock that proves nothing */
     FENCE_REPLY_STALE,      /* nothing was done: the view that was named is outdated. @view is what
@@ -176,9 +185,9 @@ enum fence_reply_kind {
     FENCE_REPLY_FOREIGN, /* nothing was done: the key of the lock holds what Pawl did not write */
     FENCE_REPLY_ENDLESS, /* nothing was done: the key of the lock has no expiry */
     FENCE_REPLY_SPENT, /* TAKE, COUNT: the counter is used up: nothing was done, but of a group the
-                        * members before @member may be locked */
-    FENCE_REPLY_MISCOUNTED, /* TAKE, EXTEND, JOIN, COUNT: nothing was done: the counter is no number
-                             * of Pawl's */
+                        * members before @member may be locked. BREAK: no number is above it */
+    FENCE_REPLY_MISCOUNTED, /* TAKE, EXTEND, JOIN, COUNT, BREAK: nothing was done: the counter is no
+                             * number of Pawl's */
     FENCE_REPLY_FULL,       /* COUNT: nothing was done: @names_max counters are there, not this */
     FENCE_REPLY_REFUSED,    /* nothing was done: no marker, an error */
     FENCE_REPLY_LOST,       /* outcome unknown: the connection ended first */
@@ -187,9 +196,9 @@ enum fence_reply_kind {
 struct fence_reply {
     enum fence_reply_kind kind;
     uint64_t tag;
-    unsigned locks;         /* that the request was about; 0 counts as 1 */
-    int64_t number;         /* NUMBER; HELD by INSPECT. YES to EXTEND or JOIN: the extensions that
-                             * the lock has had; 0: its number there is below the token */
+    unsigned locks; /* that the request was about; 0 counts as 1 */
+    int64_t number; /* NUMBER; HELD by INSPECT or BREAK. YES to EXTEND or JOIN: the extensions that
+                     * the lock has had; 0: its number there is below the token */
     const int64_t *numbers; /* NUMBER, of a group: of each lock */
     unsigned blocked;   /* HELD, FOREIGN, ENDLESS, SPENT, MISCOUNTED, of a group: the index of the
                          * lock in the way */
@@ -197,7 +206,7 @@ struct fence_reply {
     bool adopted;       /* YES to RELEASE: the lock was extended, joined, or found by a retry. More
                          * masters may have it than its acquire asked */
     const char *holder; /* HELD: the lock id */
-    const char *owner;  /* HELD, YES to EXTEND or JOIN: the label, "" without one */
+    const char *owner; /* HELD, YES to EXTEND or JOIN: the label, "" without one; BROKEN: by whom */
     uint64_t remaining_ms;         /* HELD; NUMBER: the least that was found has left, at least 1;
                                     * 0: nothing was found */
     const struct fence_view *view; /* STALE */

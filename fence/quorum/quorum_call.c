@@ -21,10 +21,18 @@ void fence_quorum_call_begin(struct fence_quorum_call *vote, enum fence_call_kin
     vote->joinable = 0;
     vote->joined = 0;
     vote->adopted = false;
+    vote->broken = false;
     vote->owner[0] = '\0';
     fence_holders_begin(&vote->holders);
     fence_obstacles_begin(&vote->obstacles);
     fence_tally_begin(&vote->tally, n, first, spare);
+}
+
+static void keep_owner(struct fence_quorum_call *vote, const char *owner)
+{
+    size_t len = strlen(owner);
+    assert(len <= FENCE_OWNER_MAX);
+    memcpy(vote->owner, owner, len + 1);
 }
 
 static void note_extended(struct fence_quorum_call *vote, const struct fence_reply *reply)
@@ -32,9 +40,17 @@ static void note_extended(struct fence_quorum_call *vote, const struct fence_rep
     if (reply->number <= vote->extensions)
         return;
     vote->extensions = reply->number;
-    size_t len = strlen(reply->owner);
-    assert(len <= FENCE_OWNER_MAX);
-    memcpy(vote->owner, reply->owner, len + 1);
+    keep_owner(vote, reply->owner);
+}
+
+static void note_broken(struct fence_quorum_call *vote, const struct fence_reply *reply)
+{
+    if (FENCE_MUTANT(BROKEN_REACQUIRED)) {
+        vote->uncounted++;
+        return;
+    }
+    vote->broken = true;
+    keep_owner(vote, reply->owner);
 }
 
 void fence_quorum_call_reply(struct fence_quorum_call *vote, unsigned i,
@@ -48,6 +64,8 @@ void fence_quorum_call_reply(struct fence_quorum_call *vote, unsigned i,
         fence_holders_record(&vote->holders, i, reply);
     else if (reply->kind == FENCE_REPLY_YES && extends)
         note_extended(vote, reply);
+    else if (reply->kind == FENCE_REPLY_BROKEN && extends)
+        note_broken(vote, reply);
     else if (reply->kind == FENCE_REPLY_NO && extends && !fence_set_has(vote->joined, i))
         vote->joinable |= fence_set_of(i);
     vote->adopted |= reply->kind == FENCE_REPLY_YES && reply->adopted;
@@ -145,10 +163,19 @@ static bool is_refused(const struct fence_quorum_call *vote)
     return vote->past > 0 || vote->superseded > 0 || vote->uncounted > 0;
 }
 
+/* Whether a majority said what is there. */
+static bool is_heard(const struct fence_quorum_call *vote)
+{
+    unsigned heard = fence_tally_count(&vote->tally, FENCE_PART_GRANTED) +
+                     fence_tally_count(&vote->tally, FENCE_PART_FREE) + vote->superseded +
+                     vote->uncounted + vote->exhausted;
+    return heard >= fence_majority(vote->tally.n) || FENCE_MUTANT(REACQUIRED_BY_FEW);
+}
+
 bool fence_quorum_call_stands(const struct fence_quorum_call *vote)
 {
     bool is_there = fence_tally_count(&vote->tally, FENCE_PART_GRANTED) > 0 || vote->superseded > 0;
-    return is_there && is_refused(vote);
+    return is_there && is_refused(vote) && is_heard(vote);
 }
 
 static enum fence_verdict extending(const struct fence_quorum_call *vote)
@@ -159,6 +186,8 @@ static enum fence_verdict extending(const struct fence_quorum_call *vote)
     unsigned yes = fence_tally_count(tally, FENCE_PART_GRANTED);
     unsigned absent = fence_tally_count(tally, FENCE_PART_FREE);
     unsigned lost = FENCE_MUTANT(LOST_WITHOUT_PAST) ? absent : vote->past;
+    if (vote->broken)
+        return FENCE_VERDICT_BROKEN;
     if (is_exhausted(vote))
         return FENCE_VERDICT_EXHAUSTED;
     if (yes >= majority)
@@ -171,7 +200,7 @@ static enum fence_verdict extending(const struct fence_quorum_call *vote)
         return FENCE_VERDICT_UNKNOWN;
     if (yes + open + joins >= majority)
         return FENCE_VERDICT_OPEN;
-    /* It may be acquired again, once a master has it. */
+    /* It may be acquired again, once a master has it and a majority answered. */
     if (is_refused(vote))
         return fence_quorum_call_stands(vote) ? FENCE_VERDICT_UNKNOWN : FENCE_VERDICT_OPEN;
     bool may_be_lost = open >= fence_blocking(tally->n) || absent + open == tally->n;

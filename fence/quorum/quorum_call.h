@@ -5,6 +5,9 @@
  * number that is its token. A join fails where the counter is past the token, since another grant
  * may have been there. So the masters that said yes have had no other grant since.
  *
+ * A grant that an operator broke is over (fence/quorum/breaking.h). One master that says so is
+ * enough: nothing is counted any more.
+ *
  * The lock is lost in two cases only. So many masters are past the token that no later round can
  * have a majority. Or all N masters answered that it is not there. A master that is silent now may
  * have it. One that is not past the token may be joined by another round. */
@@ -20,6 +23,7 @@ enum fence_verdict {
     FENCE_VERDICT_YES,       /* a majority did it (inspect: one holder has a majority) */
     FENCE_VERDICT_NO,        /* no majority can have it */
     FENCE_VERDICT_EXHAUSTED, /* extend: it stands, and was extended as often as allowed */
+    FENCE_VERDICT_BROKEN,    /* extend: an operator broke the grant */
     FENCE_VERDICT_UNKNOWN,   /* too few answered: neither is certain, and nothing may be assumed */
 };
 
@@ -35,8 +39,10 @@ struct fence_quorum_call {
     uint32_t joinable;      /* extend: set of those where it is free, and may be locked again */
     uint32_t joined;        /* extend: set of those that were asked to do so */
     bool adopted;           /* release: more masters may have it than its acquire asked */
+    bool broken;            /* extend: a master said that the grant was broken */
     struct fence_tally tally;
-    char owner[FENCE_OWNER_MAX + 1]; /* extend: the label that came with @extensions */
+    char owner[FENCE_OWNER_MAX + 1]; /* extend: the label that came with @extensions; or who broke
+                                      * the grant */
     struct fence_holders holders;    /* INSPECT */
     struct fence_obstacles obstacles;
 };
@@ -66,7 +72,8 @@ enum fence_verdict fence_quorum_call_verdict(const struct fence_quorum_call *vot
 void fence_quorum_call_give_up(struct fence_quorum_call *vote);
 
 /* Extend: whether the lock is there under its lock id, and masters refuse to extend it in any round
- * of this token. */
+ * of this token. A majority answered. So a grant that was broken does not stand: one of those would
+ * have said so. */
 bool fence_quorum_call_stands(const struct fence_quorum_call *vote);
 
 /* Inspect: how many masters must agree on what is told of the holder: a majority, less those that

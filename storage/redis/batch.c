@@ -195,18 +195,24 @@ static void read_numbers(const redisReply *answer, const struct storage_expected
     reply->numbers = text->numbers;
 }
 
-/* Reads the extensions that a lock has had, and its label. */
+/* Reads the extensions that a lock has had, and its label; or that the grant was broken, and by
+ * whom. */
 static void read_extended(const redisReply *answer, struct fence_reply *reply,
                           struct storage_reply_text *text)
 {
+    enum {
+        BROKEN = -7,
+    };
     const redisReply *owner = answer->element[1];
-    if (answer->elements != 2 || !is_integer(answer->element[0], 1, FENCE_EXTENSIONS_CEILING) ||
+    bool broken = is_integer(answer->element[0], BROKEN, BROKEN);
+    if (answer->elements != 2 ||
+        (!broken && !is_integer(answer->element[0], 1, FENCE_EXTENSIONS_CEILING)) ||
         owner->type != REDIS_REPLY_STRING || strlen(owner->str) != owner->len ||
         !fence_owner_valid(owner->str, owner->len))
         return;
     memcpy(text->owner, owner->str, owner->len + 1);
-    reply->kind = FENCE_REPLY_YES;
-    reply->number = answer->element[0]->integer;
+    reply->kind = broken ? FENCE_REPLY_BROKEN : FENCE_REPLY_YES;
+    reply->number = broken ? 0 : answer->element[0]->integer;
     reply->owner = text->owner;
 }
 
@@ -223,7 +229,8 @@ static void read_array(const redisReply *answer, const struct storage_expected *
         return;
     if (takes && answer->element[1]->type == REDIS_REPLY_INTEGER)
         read_numbers(answer, expected, reply, text);
-    else if (takes || expected->kind == FENCE_REQUEST_INSPECT)
+    else if (takes || expected->kind == FENCE_REQUEST_INSPECT ||
+             expected->kind == FENCE_REQUEST_BREAK)
         read_held(answer, expected, reply, text);
     else if (extends(expected->kind))
         read_extended(answer, reply, text);

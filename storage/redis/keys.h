@@ -34,7 +34,8 @@
 
 /* Before a resource: there while somebody waits for its lock. The release of that lock removes it,
  * and publishes "<lock id>:<resource>" on the channel. The script keeps one more, pawl:waiting,
- * which is there while there may be any of these. */
+ * which is there while there may be any of these; and "pawl:broken:<lock id>:<resource>" where a
+ * grant was broken. */
 #define STORAGE_WAIT_KEY         "pawl:wait:"
 #define STORAGE_RELEASED_CHANNEL "pawl:freed"
 

@@ -191,6 +191,14 @@ static void add_arguments(struct storage_request *encoded, const struct fence_re
         add_number(encoded, (uint64_t)request->hint);
         add_number(encoded, request->names_max);
         break;
+    case FENCE_REQUEST_BREAK:
+        add_text(encoded, "B");
+        add_text(encoded, request->lock_id);
+        add_number(encoded, (uint64_t)request->token);
+        add_number(encoded, request->slot);
+        add_number(encoded, request->ttl_ms);
+        add_text(encoded, request->owner);
+        break;
     }
 }
 

@@ -1,5 +1,6 @@
 #include "storage/sqlite/extend.h"
 
+#include "storage/sqlite/breaking.h"
 #include "storage/sqlite/lock.h"
 
 #include <string.h>
@@ -70,11 +71,11 @@ void storage_extend(struct storage_state *state, const struct fence_request *req
 {
     struct storage_lock lock;
     storage_state_lock(state, request->resource, &lock);
-    if (storage_lock_is_ids(&lock, request)) {
+    if (storage_lock_is_ids(&lock, request))
         lengthen(state, request, &lock, answer);
-        return;
-    }
-    answer->reply.kind = judge_lacking(state, request, &lock);
+    else
+        answer->reply.kind = judge_lacking(state, request, &lock);
     if (answer->reply.kind == FENCE_REPLY_NO && request->kind == FENCE_REQUEST_JOIN)
         join(state, request, answer);
+    storage_break_tell(state, request, answer);
 }

@@ -45,14 +45,18 @@ static const char later_schema[] =
 static const char extensions_column[] =
     "ALTER TABLE marker ADD COLUMN extensions_max INTEGER NOT NULL DEFAULT 0";
 
-/* What makes a commit survive a crash, and who waits, which need not. */
+/* What makes a commit survive a crash. And who waits, and which grants were broken, which need not:
+ * a grant that was broken is gone without it, and its holder is told that the lock is lost. */
 static const char settings[] =
     "PRAGMA journal_mode = WAL;"
     "PRAGMA synchronous = FULL;"
     "PRAGMA wal_autocheckpoint = 0;" /* storage_file_checkpoint() does it */
     "PRAGMA temp_store = MEMORY;"
     "CREATE TEMP TABLE waiting (resource TEXT PRIMARY KEY, until_ms INTEGER NOT NULL) WITHOUT "
-    "ROWID;";
+    "ROWID;"
+    "CREATE TEMP TABLE broken (resource TEXT NOT NULL, lock_id TEXT NOT NULL, "
+    "token INTEGER NOT NULL, by TEXT NOT NULL, until_ms INTEGER NOT NULL, "
+    "PRIMARY KEY (resource, lock_id)) WITHOUT ROWID;";
 
 /* In the column mark. */
 #define MARK_NEW "1"

@@ -1,5 +1,6 @@
 #include "storage/sqlite/locks.h"
 
+#include "storage/sqlite/breaking.h"
 #include "storage/sqlite/count.h"
 #include "storage/sqlite/extend.h"
 #include "storage/sqlite/lock.h"
@@ -130,6 +131,9 @@ void storage_locks_do(struct storage_state *state, const struct fence_request *r
         break;
     case FENCE_REQUEST_COUNT:
         storage_count(state, request, answer);
+        break;
+    case FENCE_REQUEST_BREAK:
+        storage_break(state, request, answer);
         break;
     }
 }

@@ -58,6 +58,12 @@ static const char *const texts[] = {
     [STORAGE_WAITING_DELETE] =
         "DELETE FROM temp.waiting WHERE resource = ?1 RETURNING until_ms > ?2",
     [STORAGE_WAITING_SWEEP] = "DELETE FROM temp.waiting WHERE until_ms <= ?1",
+    [STORAGE_BROKEN_READ] =
+        "SELECT token, by FROM temp.broken WHERE resource = ?1 AND lock_id = ?2 "
+        "AND until_ms > ?3",
+    [STORAGE_BROKEN_WRITE] = "INSERT OR REPLACE INTO temp.broken "
+                             "(resource, lock_id, token, by, until_ms) VALUES (?1, ?2, ?3, ?4, ?5)",
+    [STORAGE_BROKEN_SWEEP] = "DELETE FROM temp.broken WHERE until_ms <= ?1",
     [STORAGE_PAGE_COUNTERS_READ] =
         "SELECT slot, json_array(slot, number) FROM counter WHERE slot >= ?1 ORDER BY slot",
     [STORAGE_PAGE_NAMED_READ] = "SELECT id + " SLOTS ", json_array(name, number) FROM named "
@@ -397,6 +403,11 @@ void storage_state_sweep(struct storage_state *state)
     storage_sql_bind_int(&sql, 1, (int64_t)state->now_ms);
     (void)storage_sql_row(&sql);
     storage_state_done(state, STORAGE_WAITING_SWEEP, &sql);
+
+    sql = storage_state_use(state, STORAGE_BROKEN_SWEEP);
+    storage_sql_bind_int(&sql, 1, (int64_t)state->now_ms);
+    (void)storage_sql_row(&sql);
+    storage_state_done(state, STORAGE_BROKEN_SWEEP, &sql);
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
@@ -430,4 +441,36 @@ void storage_state_notice(struct storage_state *state, const char *resource, con
     struct storage_notice *notice = &state->notices[state->notices_count++];
     memcpy(notice->lock_id, lock_id, strlen(lock_id) + 1);
     memcpy(notice->resource, resource, strlen(resource) + 1);
+}
+
+/* ---- breaking -------------------------------------------------------------------------------- */
+
+int64_t storage_state_broken(struct storage_state *state, const char *resource, const char *lock_id,
+                             char *ret_by)
+{
+    int64_t token = 0;
+    struct storage_sql sql = storage_state_use(state, STORAGE_BROKEN_READ);
+    storage_sql_bind_text(&sql, 1, resource);
+    storage_sql_bind_text(&sql, 2, lock_id);
+    storage_sql_bind_int(&sql, 3, (int64_t)state->now_ms);
+    ret_by[0] = '\0';
+    if (storage_sql_row(&sql)) {
+        token = sqlite3_column_int64(sql.stmt, 0);
+        storage_sql_column_text(&sql, 1, ret_by, FENCE_OWNER_MAX + 1);
+    }
+    storage_state_done(state, STORAGE_BROKEN_READ, &sql);
+    return token;
+}
+
+void storage_state_put_broken(struct storage_state *state, const struct fence_request *request,
+                              uint64_t until_ms)
+{
+    struct storage_sql sql = storage_state_use(state, STORAGE_BROKEN_WRITE);
+    storage_sql_bind_text(&sql, 1, request->resource);
+    storage_sql_bind_text(&sql, 2, request->lock_id);
+    storage_sql_bind_int(&sql, 3, request->token);
+    storage_sql_bind_text(&sql, 4, request->owner);
+    storage_sql_bind_int(&sql, 5, (int64_t)until_ms);
+    (void)storage_sql_row(&sql);
+    storage_state_done(state, STORAGE_BROKEN_WRITE, &sql);
 }

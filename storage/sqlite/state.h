@@ -8,6 +8,7 @@
 #define STORAGE_SQLITE_STATE_H
 
 #include "fence/protocol/limits.h"
+#include "fence/protocol/message.h"
 #include "fence/protocol/rejoin_message.h"
 #include "storage/sql/sql.h"
 
@@ -40,6 +41,9 @@ enum storage_statement {
     STORAGE_WAITING_WRITE,
     STORAGE_WAITING_DELETE,
     STORAGE_WAITING_SWEEP,
+    STORAGE_BROKEN_READ,
+    STORAGE_BROKEN_WRITE,
+    STORAGE_BROKEN_SWEEP,
     STORAGE_PAGE_COUNTERS_READ, /* slot, JSON */
     STORAGE_PAGE_NAMED_READ,    /* FENCE_SLOTS and id, JSON */
     STORAGE_PAGE_LOCKS_READ,    /* hash, JSON */
@@ -162,6 +166,14 @@ void storage_state_wait(struct storage_state *state, const char *resource, uint6
 
 /* The lock of @resource under @lock_id was given up: notes it for those who wait, once. */
 void storage_state_notice(struct storage_state *state, const char *resource, const char *lock_id);
+
+/* The highest token of @lock_id for @resource that is noted as broken, and by whom; 0: none is.
+ * @ret_by has room for FENCE_OWNER_MAX bytes and the NUL. A note ends when the boot clock says
+ * @until_ms. */
+int64_t storage_state_broken(struct storage_state *state, const char *resource, const char *lock_id,
+                             char *ret_by);
+void storage_state_put_broken(struct storage_state *state, const struct fence_request *request,
+                              uint64_t until_ms);
 
 /* Removes some locks whose time is over. Only the size of the file depends on it. */
 void storage_state_sweep(struct storage_state *state);

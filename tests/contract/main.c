@@ -10,7 +10,7 @@ enum {
 
 extern const struct contract_rows contract_taking, contract_confirming, contract_keeping,
     contract_groups, contract_again, contract_waiting, contract_refusing, contract_rejoining,
-    contract_imported, contract_joining, contract_counting;
+    contract_imported, contract_joining, contract_counting, contract_breaking;
 
 static void play_row(void **state)
 {
@@ -36,7 +36,7 @@ int main(int argc, char **argv)
     static const struct contract_rows *const all[] = {
         &contract_taking,   &contract_confirming, &contract_keeping,  &contract_groups,
         &contract_again,    &contract_waiting,    &contract_refusing, &contract_rejoining,
-        &contract_imported, &contract_joining,    &contract_counting,
+        &contract_imported, &contract_joining,    &contract_counting, &contract_breaking,
     };
     static struct CMUnitTest cases[CASES_MAX];
     size_t count = 0;

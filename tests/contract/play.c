@@ -101,7 +101,7 @@ static void check_held(const struct contract_step *step, const struct fence_repl
     assert_string_equal(reply->holder, step->holder);
     assert_string_equal(reply->owner, label);
     check_left(reply->remaining_ms, step->left_ms ? step->left_ms : CONTRACT_TTL_MS);
-    if (step->kind == FENCE_REQUEST_INSPECT)
+    if (step->kind == FENCE_REQUEST_INSPECT || step->kind == FENCE_REQUEST_BREAK)
         assert_int_equal(reply->number, step->numbers[0]);
 }
 
@@ -140,6 +140,9 @@ static void check_reply(const struct play *play, const struct contract_step *ste
         break;
     case FENCE_REPLY_YES:
         check_yes(step, reply);
+        break;
+    case FENCE_REPLY_BROKEN:
+        assert_string_equal(reply->owner, CONTRACT_BREAKER);
         break;
     case FENCE_REPLY_FOREIGN:
     case FENCE_REPLY_ENDLESS:
@@ -180,7 +183,7 @@ static void ask(struct play *play, const struct contract_step *step)
         .token = group.locks[0].token,
         .hint = group.locks[0].hint,
         .lock_id = step->lock_id,
-        .owner = label,
+        .owner = step->kind == FENCE_REQUEST_BREAK ? CONTRACT_BREAKER : label,
         .attempt = step->attempt,
         .ttl_ms = step->ttl_ms ? step->ttl_ms : CONTRACT_TTL_MS,
         .extensions = CONTRACT_EXTENSIONS,

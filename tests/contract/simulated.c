@@ -57,7 +57,7 @@ static uint32_t number_of_id(struct contract_master *master, const char *text)
 /* A label is that of the lock id: the simulator has no others. */
 static void name_holder(const struct contract_master *master, struct fence_reply *reply)
 {
-    if (reply->owner[0] == '\0')
+    if (reply->owner[0] == '\0' || reply->kind == FENCE_REPLY_BROKEN)
         return;
     reply->owner = master->ids[master->reply.lock].owner;
     if (reply->kind == FENCE_REPLY_HELD)

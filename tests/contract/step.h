@@ -22,6 +22,9 @@ enum {
     CONTRACT_ADMITTED = 25, /* its incarnation before the first step */
 };
 
+/* Who breaks grants. */
+#define CONTRACT_BREAKER "breaker"
+
 /* Lock ids. */
 #define A  "aaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define AA A "aaaa" /* begins as A does */
@@ -144,6 +147,7 @@ struct contract_rows {
 #define UNDO(id, by)         REQUEST(UNDO, id), .attempt = (by)
 #define INSPECT              REQUEST(INSPECT, "")
 #define COUNT(values)        REQUEST(COUNT, ""), .count = (values)
+#define BREAK(id, token)     REQUEST(BREAK, id), .tokens = {token}
 #define HINT(...)            .hints = {__VA_ARGS__}
 
 #define REJOIN(what) .doing = CONTRACT_REJOIN, .step = FENCE_REJOIN_##what
@@ -175,6 +179,7 @@ struct contract_rows {
 #define TAKEN          .reply = FENCE_REPLY_TAKEN
 #define EXHAUSTED      .reply = FENCE_REPLY_EXHAUSTED
 #define SUPERSEDED     .reply = FENCE_REPLY_SUPERSEDED
+#define BROKEN         .reply = FENCE_REPLY_BROKEN
 #define UNCOUNTED      .reply = FENCE_REPLY_UNCOUNTED
 #define STALE          .reply = FENCE_REPLY_STALE
 #define FOREIGN        .reply = FENCE_REPLY_FOREIGN

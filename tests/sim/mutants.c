@@ -30,6 +30,7 @@ uint64_t fence_mutants;
 #define WAITING "W1 W2 W3 W4"       /* waiters.h */
 #define LISTED  "L1 L2 L3"          /* listed.h */
 #define COUNTED "C1 C2 C3"          /* counted.h */
+#define BROKEN  "B1 B2 B3 B4 P2"    /* broken.h, and exclusion */
 #define UNFOUND "P1 P2 P4 C1 C2 C3" /* tokens and values; it is looked for by name only */
 
 static const struct mutant {
@@ -169,6 +170,22 @@ static const struct mutant {
     {"listing-held-unchecked", "only what the core says is held is listed", LISTED,
      CORE(LISTING_HELD_UNCHECKED), 0},
     {"listing-untimed", "masters are waited for only so long", LISTED, CORE(LISTING_UNTIMED), 0},
+    {"break-majority-of-heard", "a grant is broken by a majority of all N masters", BROKEN,
+     CORE(BREAK_MAJORITY_OF_HEARD), 0},
+    {"break-uncounted", "the counter is raised above the token (or there is a note)", BROKEN, 0,
+     MASTER(BREAK_UNCOUNTED) | MASTER(BREAK_UNNOTED)},
+    {"break-unnoted", "an extension meets the note that the grant was broken", BROKEN, 0,
+     MASTER(BREAK_UNNOTED)},
+    {"broken-reacquired", "one note ends an extension, and nothing is acquired again", BROKEN,
+     CORE(BROKEN_REACQUIRED), 0},
+    {"reacquired-by-few", "nor is it where few masters answered", BROKEN, CORE(REACQUIRED_BY_FEW),
+     0},
+    {"break-by-name", "a break takes no other lock id's lock", BROKEN, 0, MASTER(BREAK_BY_NAME)},
+    {"break-by-id", "nor a later grant of the lock id", BROKEN, 0, MASTER(BREAK_BY_ID)},
+    {"break-by-number", "nor one with such a number", BROKEN, 0, MASTER(BREAK_BY_NUMBER)},
+    {"break-others-unseen", "a lock of another id with such a number does not count as broken",
+     BROKEN, 0, MASTER(BREAK_OTHERS_UNSEEN)},
+    {"break-in-any-view", "a break names one view", BROKEN, 0, MASTER(BREAK_VIEW_UNCHECKED)},
 
     /* Looked for only by name. README.md says why they are not found. */
     {"lost-without-past", "a lock is lost where so many masters are past its token", UNFOUND,

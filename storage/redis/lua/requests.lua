@@ -20,7 +20,7 @@ end
 local usual = {T = take_plain, N = take_hinted, R = release}
 
 -- How many arguments follow a letter. A group has as many locks as its first argument says (seldom.lua).
-local ARGUMENTS = {T = 4, N = 5, F = 6, C = 4, E = 5, J = 7, R = 1, U = 1, I = 0, K = 3}
+local ARGUMENTS = {T = 4, N = 5, F = 6, C = 4, E = 5, J = 7, R = 1, U = 1, I = 0, K = 3, B = 5}
 
 -- Each request succeeds or fails by itself. An error half-way keeps what was written before it, so it
 -- must not hide the answers of the others.

@@ -270,8 +270,24 @@ end
 
 -- FREE: no lock is there, and it may be joined. TAKEN: another id has it. PAST: one of the two, and the
 -- counter is above the token. BELOW: it is extended, and its number is below the token.
+-- BROKEN: an operator broke the grant with this token, or a later one of the lock id.
 local FREE = 0
-local EXHAUSTED, SUPERSEDED, UNCOUNTED, PAST, TAKEN, BELOW = -1, -2, -3, -4, -5, -6
+local EXHAUSTED, SUPERSEDED, UNCOUNTED, PAST, TAKEN, BELOW, BROKEN = -1, -2, -3, -4, -5, -6, -7
+
+-- Beside a lock, a key is there where a grant of a lock id was broken: "<token>:<by whom>".
+local NOTE = 'pawl:broken:'
+local function note_at(key, id)
+    return NOTE .. id .. ':' .. string.sub(key, #LOCK + 1)
+end
+
+-- Only what is not extended is looked up. A grant that was broken has no lock here.
+local function unless_broken(reply, key, id, token)
+    if type(reply) ~= 'number' or reply >= 0 or reply == BELOW then
+        return reply
+    end
+    local number, by = string.match(call('GET', note_at(key, id)) or '', '^(%d+):(.*)$')
+    return number and tonumber(number) >= tonumber(token) and {BROKEN, by} or reply
+end
 
 -- The extensions that a lock has had, and its label if it has one. Only a lock whose number is the token
 -- is told so: another server may bring it to the masters that lack it.
@@ -319,10 +335,13 @@ end
 -- Never brings back a lock that is gone.
 local function extend(key, id, token, ttl_ms, cap, slot)
     local value = lock_at(key)
+    local reply
     if begins(value, id, ID) then
-        return lengthen(key, value, id, token, ttl_ms, cap)
+        reply = lengthen(key, value, id, token, ttl_ms, cap)
+    else
+        reply = lacks(value, slot, token)
     end
-    return lacks(value, slot, token)
+    return unless_broken(reply, key, id, token)
 end
 
 -- The same for a master that lacks the lock, in a round that found it elsewhere. Where nothing was
@@ -331,15 +350,57 @@ end
 local function join(key, tag, token, ttl_ms, cap, slot, extensions, owner)
     local value, id = lock_at(key), id_of(tag)
     if begins(value, id, ID) then
-        return lengthen(key, value, id, token, ttl_ms, cap)
+        return unless_broken(lengthen(key, value, id, token, ttl_ms, cap), key, id, token)
     end
     local reply = lacks(value, slot, token)
     if reply ~= FREE then
-        return reply
+        return unless_broken(reply, key, id, token)
     end
     call('HSET', fleet, slot, token) -- which the counter is not above
     call('SET', key, compose(tag, tonumber(token), extensions, '', owner), 'PX', ttl_ms)
     return extended(tonumber(extensions), owner)
+end
+
+-- ---- breaking -------------------------------------------------------------------------------------
+
+-- Above the token no extension joins, and the next number is higher. Where the counter cannot be raised,
+-- the lock stays.
+local function raise_above(slot, token)
+    local counter = call('HGET', fleet, slot) or '0'
+    if not find(counter, '^%-?%d+$') then
+        error(MISCOUNTED, 0)
+    elseif token >= TOKEN_MAX then
+        error(SPENT, 0)
+    elseif tonumber(counter) <= token then
+        call('HSET', fleet, slot, decimal(token + 1))
+    end
+end
+
+local function note_broken(key, id, token, ttl_ms, by)
+    local noted = string.match(call('GET', note_at(key, id)) or '', '^(%d+):')
+    if not noted or tonumber(noted) <= tonumber(token) then
+        call('SET', note_at(key, id), token .. ':' .. by, 'PX', ttl_ms)
+    end
+end
+
+-- Takes the lock from the grant of a lock id. A higher number is of a later grant of it. Where another
+-- lock id has a number that is not above the token, the server may have taken the wrong one for the
+-- holder. Both are told, and stay. So does a tombstone: nobody extends it.
+local function break_grant(key, id, token, slot, ttl_ms, by)
+    local value, number = lock_at(key), nil
+    if value then
+        number = select(2, parse(value))
+    end
+    raise_above(slot, tonumber(token))
+    note_broken(key, id, token, ttl_ms, by)
+    if not value or is_tombstone(value) then
+        return 1
+    end
+    local is_own, is_later = begins(value, id, ID), number > tonumber(token)
+    if is_own == is_later then
+        return {left_ms(key), value}
+    end
+    return is_own and drop(key, id) or 1
 end
 
 -- ---- named counters -------------------------------------------------------------------------------
@@ -425,7 +486,7 @@ return {
     not_released = not_released,
     error_of = error_of,
     handlers = {F = take_flagged, C = confirm, E = extend, J = join, U = undo, I = inspect,
-                K = count_named},
+                K = count_named, B = break_grant},
     -- The first argument is about how many locks. So many arguments there are for each, and besides.
     groups = {
         G = {handler = take_group, arguments = 5, arguments_of_each = 2},

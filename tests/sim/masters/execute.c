@@ -74,6 +74,8 @@ static void count_lock_request(struct sim_stats *stats, const struct sim_lock_re
     stats->past += reply->kind == FENCE_REPLY_PAST;
     stats->joined += request->kind == FENCE_REQUEST_JOIN && reply->kind == FENCE_REPLY_YES;
     stats->uncounted += reply->kind == FENCE_REPLY_UNCOUNTED;
+    stats->break_superseded += request->kind == FENCE_REQUEST_BREAK &&
+                               reply->kind == FENCE_REPLY_HELD && reply->lock == request->lock;
     stats->tombstones_met += reply->kind == FENCE_REPLY_HELD && reply->lock == SIM_TOMBSTONE;
     stats->extended_imported += reply->kind == FENCE_REPLY_YES && reply->imported;
 }

@@ -193,6 +193,19 @@ static struct sim_reply confirm(struct sim_master *master, const struct sim_lock
 
 /* ---- extending ------------------------------------------------------------------------------- */
 
+/* Whether the grant that @request names was broken here. */
+static bool is_broken(const struct sim_master *master, const struct sim_lock_request *request,
+                      uint64_t local_us)
+{
+    for (unsigned k = 0; k < SIM_NOTES_MAX && !SIM_MUTANT(BREAK_UNNOTED); k++) {
+        const struct sim_note *note = &master->memory.notes[k];
+        if (note->expires_us > local_us && note->resource == request->set.resource[0] &&
+            note->lock == request->lock && note->token >= request->set.token[0])
+            return true;
+    }
+    return false;
+}
+
 /* What keeps the id's own lock from being extended, or YES. */
 static enum fence_reply_kind judge_own(const struct sim_master *master, const struct sim_lock *lock,
                                        int64_t token)
@@ -259,15 +272,25 @@ static struct sim_reply join_free(struct sim_master *master, struct sim_lock *lo
         .kind = FENCE_REPLY_YES, .lock = lock->lock, .number = {lock->extensions}};
 }
 
-/* EXTEND, or JOIN: which locks where the lock is free. */
-static struct sim_reply extend(struct sim_master *master, struct sim_lock *lock,
-                               const struct sim_lock_request *request, uint64_t local_us)
+static struct sim_reply extend_unbroken(struct sim_master *master, struct sim_lock *lock,
+                                        const struct sim_lock_request *request, uint64_t local_us)
 {
     if (lock->present && lock->lock == request->lock)
         return extend_own(master, lock, request, local_us);
     struct sim_reply reply = {.kind = judge_other(master, lock, request)};
     if (reply.kind == FENCE_REPLY_NO && request->kind == FENCE_REQUEST_JOIN)
         return join_free(master, lock, request, local_us);
+    return reply;
+}
+
+/* EXTEND, or JOIN: which locks where the lock is free. A grant that was broken has no lock here. */
+static struct sim_reply extend(struct sim_master *master, struct sim_lock *lock,
+                               const struct sim_lock_request *request, uint64_t local_us)
+{
+    struct sim_reply reply = extend_unbroken(master, lock, request, local_us);
+    if (reply.kind != FENCE_REPLY_YES && reply.kind != FENCE_REPLY_NO &&
+        is_broken(master, request, local_us))
+        reply = (struct sim_reply){.kind = FENCE_REPLY_BROKEN};
     return reply;
 }
 
@@ -351,6 +374,69 @@ static struct sim_reply undo(struct sim_master *master, const struct sim_lock_re
     return reply;
 }
 
+/* ---- breaking -------------------------------------------------------------------------------- */
+
+/* The note of @request, or the one that ends first. */
+static struct sim_note *note_of(struct sim_master *master, const struct sim_lock_request *request)
+{
+    struct sim_note *first = &master->memory.notes[0];
+    for (unsigned k = 0; k < SIM_NOTES_MAX; k++) {
+        struct sim_note *note = &master->memory.notes[k];
+        if (note->lock == request->lock && note->resource == request->set.resource[0])
+            return note;
+        if (note->expires_us < first->expires_us)
+            first = note;
+    }
+    return first;
+}
+
+static void note_broken(struct sim_master *master, const struct sim_lock_request *request,
+                        uint64_t local_us)
+{
+    struct sim_note *note = note_of(master, request);
+    bool is_own = note->lock == request->lock && note->resource == request->set.resource[0];
+    int64_t token = request->set.token[0];
+    *note = (struct sim_note){
+        .resource = request->set.resource[0],
+        .lock = request->lock,
+        .token = is_own && note->expires_us > local_us && note->token > token ? note->token : token,
+        .expires_us = local_us + request->ttl_ms * UINT64_C(1000),
+    };
+}
+
+/* Whether the lock goes. */
+static bool breaks(const struct sim_lock *lock, const struct sim_lock_request *request)
+{
+    bool is_own = lock->lock == request->lock;
+    bool is_early = lock->number <= request->set.token[0];
+    if (!lock->present || lock->lock == SIM_TOMBSTONE)
+        return false;
+    return (is_own && is_early) || SIM_MUTANT(BREAK_BY_NAME) ||
+           (is_own && SIM_MUTANT(BREAK_BY_ID)) || (is_early && SIM_MUTANT(BREAK_BY_NUMBER));
+}
+
+static struct sim_reply break_grant(struct sim_master *master, struct sim_lock *lock,
+                                    const struct sim_lock_request *request, uint64_t local_us)
+{
+    uint32_t slot = sim_master_slot(master, request->set.resource[0]);
+    int64_t token = request->set.token[0];
+    struct sim_reply reply = yes_or_no(true);
+    if (token >= FENCE_TOKEN_MAX)
+        return (struct sim_reply){.kind = FENCE_REPLY_SPENT};
+    if (sim_master_counter(master, slot) <= token && !SIM_MUTANT(BREAK_UNCOUNTED))
+        master->memory.counters.slot[slot] = token + 1;
+    note_broken(master, request, local_us);
+    if (breaks(lock, request)) {
+        drop(master, request->set.resource[0], local_us, &reply);
+        return reply;
+    }
+    bool is_own = lock->lock == request->lock;
+    bool is_live = lock->present && lock->lock != SIM_TOMBSTONE;
+    if (is_live && (is_own || (lock->number <= token && !SIM_MUTANT(BREAK_OTHERS_UNSEEN))))
+        return held(lock, 0, local_us);
+    return reply;
+}
+
 struct sim_reply sim_locks_execute(struct sim_master *master,
                                    const struct sim_lock_request *request, bool copy,
                                    uint64_t local_us)
@@ -373,6 +459,8 @@ struct sim_reply sim_locks_execute(struct sim_master *master,
         return lock->present ? held(lock, 0, local_us) : yes_or_no(false);
     case FENCE_REQUEST_COUNT:
         return count_named(master, request);
+    case FENCE_REQUEST_BREAK:
+        return break_grant(master, lock, request, local_us);
     }
     return (struct sim_reply){.kind = FENCE_REPLY_REFUSED};
 }

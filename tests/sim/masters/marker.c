@@ -42,8 +42,10 @@ int sim_marker_check_view(struct sim_master *master, const struct sim_request *r
         return FENCE_REPLY_REFUSED;
     bool extends = !reads && (request->lock.kind == FENCE_REQUEST_EXTEND ||
                               request->lock.kind == FENCE_REQUEST_JOIN);
+    bool breaks = !reads && request->lock.kind == FENCE_REQUEST_BREAK;
     if (!stands(marker, &request->view))
-        return SIM_MUTANT(VIEW_UNCHECKED) || (extends && SIM_MUTANT(EXTEND_VIEW_UNCHECKED))
+        return SIM_MUTANT(VIEW_UNCHECKED) || (extends && SIM_MUTANT(EXTEND_VIEW_UNCHECKED)) ||
+                       (breaks && SIM_MUTANT(BREAK_VIEW_UNCHECKED))
                    ? 0
                    : FENCE_REPLY_STALE;
     if (!SIM_MUTANT(NOTHING_RECORDED))

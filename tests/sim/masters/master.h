@@ -33,12 +33,25 @@ struct sim_lock {
 
 #define SIM_ADOPTED UINT64_C(0)
 
+/* That the grant of @lock with @token, and each before it, was broken. */
+struct sim_note {
+    uint32_t resource;
+    uint32_t lock;
+    int64_t token;
+    uint64_t expires_us; /* by the master's own clock; 0: none is here */
+};
+
+enum {
+    SIM_NOTES_MAX = 32, /* beyond these the one goes that ends first */
+};
+
 struct sim_memory {
     bool tainted; /* it lost something since it was admitted, and a restart would hide that */
     struct sim_marker marker;
     struct sim_counters counters;
     int64_t named[SIM_RESOURCES_MAX]; /* counters by name, apart from those of slots; 0: none */
     struct sim_lock locks[SIM_RESOURCES_MAX];
+    struct sim_note notes[SIM_NOTES_MAX];
 };
 
 struct sim_master {

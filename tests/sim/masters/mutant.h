@@ -50,6 +50,13 @@ enum sim_mutant {
     SIM_MUTANT_GROUP_UNDONE_IN_PART,    /* UNDO of several does */
     SIM_MUTANT_NAMED_NOT_IMPORTED,      /* INSTALL merges no named counters */
     SIM_MUTANT_NAMED_BELOW_FLOOR,       /* COUNT does not look at the floor */
+    SIM_MUTANT_BREAK_UNCOUNTED,         /* BREAK leaves the counter */
+    SIM_MUTANT_BREAK_UNNOTED,           /* EXTEND and JOIN do not look at the notes of BREAK */
+    SIM_MUTANT_BREAK_BY_NAME,           /* BREAK deletes whatever stands there */
+    SIM_MUTANT_BREAK_BY_ID,             /* BREAK looks at the lock id, not at the number */
+    SIM_MUTANT_BREAK_BY_NUMBER,         /* BREAK looks at the number, not at the lock id */
+    SIM_MUTANT_BREAK_OTHERS_UNSEEN,  /* BREAK says YES, also where another id has such a number */
+    SIM_MUTANT_BREAK_VIEW_UNCHECKED, /* BREAK does not compare views */
 };
 
 /* A set: bit SIM_MUTANT_X. */

@@ -5,9 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-void sim_check_init(struct sim_check *check, bool sane)
+void sim_check_init(struct sim_check *check, const struct sim_plan *plan)
 {
-    check->sane = sane;
+    check->sane = plan->sane;
+    check->remembers = sim_plan_remembers(plan);
     check->lost = false;
     check->ever_lost = false;
     check->violation[0] = '\0';
@@ -18,6 +19,7 @@ void sim_check_init(struct sim_check *check, bool sane)
         check->grants[r].held_until_us = 0;
         check->counted[r].highest = 0;
         check->counted[r].blocks_count = 0;
+        memset(&check->broken[r], 0, sizeof(check->broken[r]));
     }
     memset(check->asked, 0, sizeof(check->asked));
     memset(check->given_up, 0, sizeof(check->given_up));
@@ -51,8 +53,10 @@ void sim_check_begun(struct sim_check *check, struct sim_call *call)
     call->hopeless = check->lost;
     if (call->kind == FENCE_CALL_ACQUIRE)
         check->asked[call->lock]++;
-    if (call->kind == FENCE_CALL_ACQUIRE || call->kind == FENCE_CALL_EXTEND)
+    if (call->kind == FENCE_CALL_ACQUIRE || call->kind == FENCE_CALL_EXTEND) {
         sim_grants_begun(check, call);
+        sim_broken_begun(check, call);
+    }
     if (call->kind == FENCE_CALL_COUNT)
         sim_counted_begun(check, call);
 }
@@ -80,7 +84,10 @@ static bool error_fits(const struct sim_call *call, int error)
         return call->kind == FENCE_CALL_ACQUIRE || call->kind == FENCE_CALL_EXTEND;
     case FENCE_ELOCKLOST:
     case FENCE_EEXHAUSTED:
+    case FENCE_EBROKEN:
         return call->kind == FENCE_CALL_EXTEND;
+    case FENCE_EMISMATCH:
+        return call->kind == FENCE_CALL_BREAK;
     default:
         return false;
     }
@@ -118,6 +125,7 @@ static void check_granted(struct sim_check *check, const struct sim_call *call,
         sim_check_fail(check, "P5: lock %" PRIu32 " is granted, though a majority has forgotten",
                        call->lock);
     check_validity(check, call, answer);
+    sim_broken_granted(check, call);
     sim_grants_granted(check, call, now_us, until_us);
 }
 
@@ -126,8 +134,11 @@ static void check_extended(struct sim_check *check, const struct sim_call *call,
 {
     if (answer->error == FENCE_ELOCKLOST)
         sim_grants_lost(check, call, now_us);
+    if (answer->error == FENCE_EBROKEN)
+        sim_broken_told(check, call, answer->owner);
     if (answer->error)
         return;
+    sim_broken_extended(check, call);
     if (call->anew) {
         check_granted(check, call, answer, now_us, until_us);
         return;
@@ -168,7 +179,10 @@ void sim_check_answered(struct sim_check *check, struct sim_call *call,
         keep_tokens(check, call, answer);
         call->until_us = until_us;
         check_granted(check, call, answer, now_us, until_us);
+    } else if (call->kind == FENCE_CALL_BREAK && answer->released) {
+        sim_broken_ends(check, call);
     } else if (call->kind == FENCE_CALL_EXTEND) {
+        call->named_token = call->set.token[0];
         if (call->anew)
             call->set.token[0] = answer->token;
         check_extended(check, call, answer, now_us, until_us);

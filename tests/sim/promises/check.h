@@ -4,9 +4,11 @@
 #define TESTS_SIM_PROMISES_CHECK_H
 
 #include "tests/sim/promises/account.h"
+#include "tests/sim/promises/broken.h"
 #include "tests/sim/promises/counted.h"
 #include "tests/sim/promises/grants.h"
 #include "tests/sim/world/message.h"
+#include "tests/sim/world/plan.h"
 
 #include <stdbool.h>
 
@@ -37,20 +39,24 @@ struct sim_call {
                                          began, to */
     int64_t least[SIM_RESOURCES_MAX]; /* other lock ids, and to its own; count: the highest value
                                        * that was told */
-    bool hopeless;                    /* acquire, extend: begun while a majority had forgotten */
-    int error;                        /* its answer's */
-    bool found;                       /* the same */
-    bool anew;                        /* extend: it is a new grant */
-    bool unheard;                     /* its answer does not reach the client */
-    bool declined;                    /* acquire: and its server knows: it takes the grant back */
-    bool left;                        /* its client has gone, and its server knows */
-    bool waited;                      /* acquire: behind others, or for a holder */
-    bool no_room;                     /* acquire: when it came, as many waited as may */
-    uint64_t came_us;                 /* acquire: true time */
-    uint64_t asked_us;                /* acquire: when it last asked masters, or came */
-    bool asked;                       /* acquire: it did */
-    uint64_t attempt; /* acquire: the one under way, 0: none; sent to these masters, */
-    uint32_t sent;    /* on these connections */
+    int64_t
+        broken[SIM_RESOURCES_MAX]; /* acquire, extend: the highest token of its lock id that had
+                                    * been broken before it began; extend: 0 if its own had not */
+    bool hopeless;                 /* acquire, extend: begun while a majority had forgotten */
+    int error;                     /* its answer's */
+    bool found;                    /* the same */
+    bool anew;                     /* extend: it is a new grant */
+    int64_t named_token;           /* extend: by which it was asked for */
+    bool unheard;                  /* its answer does not reach the client */
+    bool declined;                 /* acquire: and its server knows: it takes the grant back */
+    bool left;                     /* its client has gone, and its server knows */
+    bool waited;                   /* acquire: behind others, or for a holder */
+    bool no_room;                  /* acquire: when it came, as many waited as may */
+    uint64_t came_us;              /* acquire: true time */
+    uint64_t asked_us;             /* acquire: when it last asked masters, or came */
+    bool asked;                    /* acquire: it did */
+    uint64_t attempt;              /* acquire: the one under way, 0: none; sent to these masters, */
+    uint32_t sent;                 /* on these connections */
     uint32_t generation[FENCE_MASTERS_MAX];
     uint32_t named[FENCE_MASTERS_MAX]; /* and answered by each so far: who has the lock, and for */
     uint64_t left_ms[FENCE_MASTERS_MAX]; /* how long */
@@ -60,6 +66,7 @@ struct sim_call {
 
 struct sim_check {
     bool sane;                              /* clocks are: exclusion must hold too */
+    bool remembers;                         /* no clock and no master is ever out of order */
     bool lost;                              /* a majority forgot: nothing may be granted */
     bool ever_lost;                         /* it did at some time */
     char violation[SIM_VIOLATION_TEXT_MAX]; /* "": none */
@@ -67,12 +74,13 @@ struct sim_check {
     struct sim_call calls[SIM_CALLS_MAX];
     struct sim_grants grants[SIM_RESOURCES_MAX];
     struct sim_counted counted[SIM_RESOURCES_MAX]; /* the counter named as the resource */
+    struct sim_broken broken[SIM_RESOURCES_MAX];
     uint16_t asked[SIM_CALLS_MAX];   /* of each lock id: how many acquires there were with it */
     uint8_t given_up[SIM_CALLS_MAX]; /* and of which resources it was given up: a set */
     int64_t counters[SIM_MACHINES_MAX][SIM_RESOURCES_MAX];
 };
 
-void sim_check_init(struct sim_check *check, bool sane);
+void sim_check_init(struct sim_check *check, const struct sim_plan *plan);
 
 /* A new call, not yet sent: to be filled in. NULL when the world has had all of its calls. */
 struct sim_call *sim_check_new_call(struct sim_check *check);

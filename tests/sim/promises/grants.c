@@ -66,7 +66,8 @@ static void hold_until(struct sim_check *check, const struct sim_call *call, uns
 {
     uint32_t resource = call->set.resource[k];
     struct sim_grants *grants = &check->grants[resource];
-    if (sim_grants_is_given_up(check, resource, call->lock))
+    if (sim_grants_is_given_up(check, resource, call->lock) ||
+        sim_broken_is_begun(check, resource, call->lock, call->set.token[k]))
         return;
     check_exclusion(check, call, resource, now_us);
     if (call->declined)
@@ -74,6 +75,7 @@ static void hold_until(struct sim_check *check, const struct sim_call *call, uns
     if (grants->holder != call->lock || grants->held_until_us < until_us)
         grants->held_until_us = until_us;
     grants->holder = call->lock;
+    grants->held_token = call->set.token[k];
 }
 
 void sim_grants_granted(struct sim_check *check, const struct sim_call *call, uint64_t now_us,
@@ -89,7 +91,8 @@ void sim_grants_granted(struct sim_check *check, const struct sim_call *call, ui
  * release takes what its lock id was granted since. */
 static void check_continuity(struct sim_check *check, const struct sim_call *call)
 {
-    if (sim_grants_is_given_up(check, call->set.resource[0], call->lock))
+    if (sim_grants_is_given_up(check, call->set.resource[0], call->lock) ||
+        sim_broken_is_begun(check, call->set.resource[0], call->lock, call->set.token[0]))
         return;
     const struct sim_grants *grants = &check->grants[call->set.resource[0]];
     for (uint32_t i = 0; i < grants->count && check->sane; i++)

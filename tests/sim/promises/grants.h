@@ -4,7 +4,8 @@
  *       that asks again with its own lock id gets no lower token than that id got before;
  *   P2  validities of different lock ids do not overlap, where clocks are sane. A lock id that its
  *       holder gave up counts no more, even if it is granted once again: its release takes that
- * too, sooner or later. So does a grant that its server takes back. */
+ * too, sooner or later. So does a grant that its server takes back. A grant that somebody breaks
+ * counts no more from when that is asked for; a later one of the same lock id does. */
 #ifndef TESTS_SIM_PROMISES_GRANTS_H
 #define TESTS_SIM_PROMISES_GRANTS_H
 
@@ -22,7 +23,8 @@ struct sim_grants {
         int64_t token;
         uint32_t lock;
     } grants[SIM_CALLS_MAX];
-    uint32_t holder;        /* lock of the latest grant */
+    uint32_t holder;        /* lock of the latest grant, */
+    int64_t held_token;     /* and its token */
     uint64_t held_until_us; /* true time: its validity, or its release */
 };
 

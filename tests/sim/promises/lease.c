@@ -23,7 +23,8 @@ void sim_lease_check(struct sim_world *world, const struct sim_call *call, uint6
         for (unsigned i = 0; i < world->plan.masters; i++)
             masters += has_until(&world->machines[i], resource, call->lock, until_us);
         if (masters < fence_majority(world->plan.masters) &&
-            !sim_grants_is_given_up(&world->check, resource, call->lock))
+            !sim_grants_is_given_up(&world->check, resource, call->lock) &&
+            !sim_broken_is_begun(&world->check, resource, call->lock, call->set.token[k]))
             sim_check_fail(&world->check,
                            "P2: lock %" PRIu32 " of r%" PRIu32
                            " is valid beyond its lease: %u masters have it so long",

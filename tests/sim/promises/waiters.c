@@ -97,7 +97,8 @@ static void check_asks_at_once(struct sim_world *world, const struct sim_call *c
     uint64_t local_us = sim_clock_read(&world->servers[call->server].clock, world->now_us);
     bool has_it = world->plan.owed == 0 && call->idempotent && stands_in_line(call) &&
                   line->granted == call->lock && line->granted_until_us > local_us &&
-                  !sim_grants_is_given_up(&world->check, call->set.resource[0], call->lock);
+                  !sim_grants_is_given_up(&world->check, call->set.resource[0], call->lock) &&
+                  !sim_broken_is_begun(&world->check, call->set.resource[0], call->lock, 1);
     if (has_it && call->state == SIM_CALL_UNDER_WAY && !call->asked)
         sim_check_fail(&world->check,
                        "W4: lock %" PRIu32 " has r%" PRIu32 ", and waits behind others to hear so",

@@ -120,6 +120,19 @@ void sim_asking_release(struct sim_world *world, unsigned c)
     (void)ask(world, c, FENCE_CALL_RELEASE, SIM_CLIENT_RELEASING);
 }
 
+void sim_asking_break(struct sim_world *world, unsigned c, uint32_t resource, uint32_t lock,
+                      int64_t token)
+{
+    sim_broken_begins(&world->check, resource, lock, token, world->now_us);
+    struct sim_call *call = ask(world, c, FENCE_CALL_BREAK, SIM_CLIENT_INSPECTING);
+    if (!call)
+        return;
+    call->set = (struct sim_set){.count = 1, .resource = {resource}, .token = {token}};
+    call->lock = lock;
+    SIM_SAY(world, "client %u breaks lock %" PRIu32 " of r%" PRIu32 " with token %" PRId64, c, lock,
+            resource, token);
+}
+
 void sim_asking_leave(struct sim_world *world, unsigned c)
 {
     struct sim_client *client = &world->clients[c];

@@ -20,6 +20,10 @@ void sim_asking_acquire(struct sim_world *world, unsigned c);
 /* Gives up the one that it works at. */
 void sim_asking_release(struct sim_world *world, unsigned c);
 
+/* Breaks the grant of @lock with @token of @resource. */
+void sim_asking_break(struct sim_world *world, unsigned c, uint32_t resource, uint32_t lock,
+                      int64_t token);
+
 /* Waits no longer. Its servers notice that sooner or later, or not at all. */
 void sim_asking_leave(struct sim_world *world, unsigned c);
 

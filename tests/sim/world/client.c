@@ -16,9 +16,11 @@ enum {
     ASKS_LATER = 300,     /* of those who ask again: perhaps long after their lease has ended */
     DOUBTS = 150,         /* asks again for what it has */
     KEEPS_ID = 150,       /* the lock id of the round before is good for this one */
+    BREAKS_AGAIN = 500,   /* where the first one's outcome is unknown */
 
     VALUES_MAX = 3, /* of one call that counts */
     AGAINS_MAX = 3, /* times that it asks with one lock id, beyond the first */
+    BROKEN_OF = 3,  /* the latest grants of a resource, of which one is broken */
 };
 
 /* Goes on in @state after @after_us, or after a long while. */
@@ -85,6 +87,21 @@ static void count(struct sim_world *world, unsigned c)
     sim_asking_send(world, c, FENCE_CALL_COUNT, SIM_CLIENT_INSPECTING);
 }
 
+/* One of the latest grants, if there was one. False: nobody has been granted anything yet. */
+static bool break_one(struct sim_world *world, unsigned c)
+{
+    struct sim_client *client = &world->clients[c];
+    uint32_t resource = client->set.resource[0];
+    const struct sim_grants *grants = &world->check.grants[resource];
+    uint32_t latest = grants->count < BROKEN_OF ? grants->count : BROKEN_OF;
+    if (latest == 0)
+        return false;
+    const struct sim_grant *grant =
+        &grants->grants[grants->count - 1 - sim_rng_below(&client->rng, latest)];
+    sim_asking_break(world, c, resource, grant->lock, grant->token);
+    return true;
+}
+
 static void begin_round(struct sim_world *world, unsigned c)
 {
     struct sim_client *client = &world->clients[c];
@@ -97,6 +114,9 @@ static void begin_round(struct sim_world *world, unsigned c)
     client->at = 0;
     client->ttl_ms = sim_rng_between(&client->rng, world->plan.ttl_low_ms, world->plan.ttl_high_ms);
     draw_lock_id(client, &world->plan);
+    if (world->plan.breaks && sim_rng_chance(&client->rng, world->plan.breaks) &&
+        break_one(world, c))
+        return;
     if (world->plan.counts && sim_rng_chance(&client->rng, world->plan.counts))
         count(world, c);
     else if (sim_rng_chance(&client->rng, INSPECTS))
@@ -256,7 +276,7 @@ void sim_client_answered(struct sim_world *world, unsigned c, const struct sim_c
         acquired(world, c, call);
         break;
     case SIM_CLIENT_EXTENDING:
-        if (call->error == FENCE_ELOCKLOST && !call->unheard)
+        if ((call->error == FENCE_ELOCKLOST || call->error == FENCE_EBROKEN) && !call->unheard)
             go_to_next(world, c);
         else if (call->anew && !unknown)
             claim_anew(world, c, call);
@@ -270,7 +290,11 @@ void sim_client_answered(struct sim_world *world, unsigned c, const struct sim_c
             go_to_next(world, c);
         break;
     default:
-        go_on(world, c, SIM_CLIENT_IDLE);
+        if (call->kind == FENCE_CALL_BREAK && unknown && call->error != FENCE_EMISMATCH &&
+            sim_rng_chance(&client->rng, BREAKS_AGAIN))
+            sim_asking_break(world, c, call->set.resource[0], call->lock, call->set.token[0]);
+        else
+            go_on(world, c, SIM_CLIENT_IDLE);
         break;
     }
 }

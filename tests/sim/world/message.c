@@ -297,7 +297,9 @@ struct fence_reply sim_lock_reply(const struct sim_request *request, const struc
         .found = reply->found,
         .adopted = reply->adopted,
         .holder = held ? sim_lock_text(reply->lock) : "",
-        .owner = is_labelled(request, reply) ? sim_owner_text(reply->lock) : "",
+        .owner = reply->kind == FENCE_REPLY_BROKEN ? SIM_BREAKER
+                 : is_labelled(request, reply)     ? sim_owner_text(reply->lock)
+                                                   : "",
         .remaining_ms = reply->remaining_ms,
         .view = reply->kind == FENCE_REPLY_STALE ? &reply->marker.view : NULL,
     };
@@ -336,6 +338,7 @@ const char *sim_request_name(const struct sim_request *request)
         [FENCE_REQUEST_EXTEND] = "EXTEND",   [FENCE_REQUEST_JOIN] = "JOIN",
         [FENCE_REQUEST_RELEASE] = "RELEASE", [FENCE_REQUEST_UNDO] = "UNDO",
         [FENCE_REQUEST_INSPECT] = "INSPECT", [FENCE_REQUEST_COUNT] = "COUNT",
+        [FENCE_REQUEST_BREAK] = "BREAK",
     };
     static const char *const steps[] = {
         [FENCE_REJOIN_MARK] = "MARK",       [FENCE_REJOIN_CLEAR] = "CLEAR",
@@ -369,6 +372,7 @@ const char *sim_reply_name(const struct sim_request *request, const struct sim_r
         [FENCE_REPLY_TAKEN] = "TAKEN",
         [FENCE_REPLY_EXHAUSTED] = "EXHAUSTED",
         [FENCE_REPLY_SUPERSEDED] = "SUPERSEDED",
+        [FENCE_REPLY_BROKEN] = "BROKEN",
         [FENCE_REPLY_UNCOUNTED] = "UNCOUNTED",
         [FENCE_REPLY_STALE] = "STALE",
         [FENCE_REPLY_SPENT] = "SPENT",

@@ -17,6 +17,9 @@ enum {
     SIM_FOUND_MAX = SIM_RESOURCES_MAX + 1, /* by a step of a scan: one is given twice */
 };
 
+/* Who breaks grants. */
+#define SIM_BREAKER "breaker"
+
 /* In place of the number of a lock id, or of a call: none. */
 #define SIM_NO_LOCK UINT32_MAX
 

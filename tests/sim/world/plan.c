@@ -27,8 +27,12 @@ enum {
     ASK_WORLDS = 5,    /* of so many, one asks all masters at once, and two spread by slot */
     COUNT_WORLDS = 16, /* one seed in so many, of this remainder, has named counters */
     COUNT_WORLD = 4,
-    COUNTS = 600,    /* of a thousand turns of a client there */
-    LIST_WORLDS = 4, /* one seed in so many, of this remainder, has listings */
+    COUNTS = 600,     /* of a thousand turns of a client there */
+    BREAK_WORLDS = 7, /* the same of those in which grants are broken, */
+    BREAK_WORLD = 3,
+    BREAKS = 250,        /* and so many turns there; */
+    BREAK_EXTENDS = 800, /* and of the turns of a holder so many are extensions */
+    LIST_WORLDS = 4,     /* one seed in so many, of this remainder, has listings */
     LIST_WORLD = 3,
 };
 
@@ -497,6 +501,15 @@ static void draw_listings(struct sim_plan *plan, uint64_t seed)
     plan->think_us = 50 * 1000;
 }
 
+/* Holders extend often there, so that some do it after their grant was broken. */
+static void draw_breaks(struct sim_plan *plan, uint64_t seed)
+{
+    if (seed % BREAK_WORLDS != BREAK_WORLD)
+        return;
+    plan->breaks = BREAKS;
+    plan->extends = BREAK_EXTENDS;
+}
+
 struct sim_plan sim_plan_of_seed(uint64_t seed, unsigned masters)
 {
     struct sim_plan plan = {.kind = SIM_MIXED};
@@ -508,6 +521,7 @@ struct sim_plan sim_plan_of_seed(uint64_t seed, unsigned masters)
     plan.early = plan.kind == SIM_LOST && seed % 2 == 0;
     plan.ask = ask_of_seed(seed);
     plan.counts = seed % COUNT_WORLDS == COUNT_WORLD ? COUNTS : 0;
+    draw_breaks(&plan, seed);
     draw_listings(&plan, seed);
     return plan;
 }

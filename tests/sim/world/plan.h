@@ -91,7 +91,8 @@ struct sim_plan {
     uint32_t own_ids;    /* per mille of the acquires: with a lock id of the client's own, */
     uint32_t twice;      /* of those: the client asks twice at once, */
     uint32_t groups;     /* and where there are several resources, of more than one of them */
-    uint32_t counts;     /* per mille of the turns of a client: it counts instead */
+    uint32_t counts;     /* per mille of the turns of a client: it counts instead, */
+    uint32_t breaks;     /* and it breaks a grant instead */
     uint32_t words_lost; /* per mille of what masters publish when a lock is given up */
     uint32_t think_us;   /* at most, between two acts of a client */
     uint32_t delay_low_us;

@@ -260,7 +260,9 @@ void sim_server_step(struct sim_world *world, unsigned s, struct fence_event *ev
 
 void sim_server_call(struct sim_world *world, unsigned s, struct sim_call *call)
 {
-    bool has_lock = call->kind != FENCE_CALL_INSPECT && call->kind != FENCE_CALL_COUNT;
+    bool has_lock = call->kind == FENCE_CALL_ACQUIRE || call->kind == FENCE_CALL_EXTEND ||
+                    call->kind == FENCE_CALL_RELEASE;
+    bool has_token = call->kind == FENCE_CALL_EXTEND || call->kind == FENCE_CALL_BREAK;
     bool several = call->set.count > 1;
     uint32_t id = (uint32_t)(call - world->check.calls);
     if (several)
@@ -273,11 +275,15 @@ void sim_server_call(struct sim_world *world, unsigned s, struct sim_call *call)
                 .client = id,
                 .resource = sim_resource_text(call->set.resource[0]),
                 .lock_id = has_lock ? sim_lock_text(call->lock) : NULL,
-                .owner = call->kind == FENCE_CALL_ACQUIRE ? sim_owner_text(id) : "",
+                .owner = call->kind == FENCE_CALL_ACQUIRE ? sim_owner_text(id)
+                         : call->kind == FENCE_CALL_BREAK ? SIM_BREAKER
+                                                          : "",
                 .group = several ? &world->group : NULL,
                 .idempotent = call->idempotent,
-                .token = call->kind == FENCE_CALL_EXTEND ? call->set.token[0] : 0,
-                .ttl_ms = call->kind == FENCE_CALL_COUNT ? 0 : call->ttl_ms,
+                .token = has_token ? call->set.token[0] : 0,
+                .ttl_ms = call->kind == FENCE_CALL_COUNT || call->kind == FENCE_CALL_BREAK
+                              ? 0
+                              : call->ttl_ms,
                 .count = call->count,
                 .wait_ms = call->wait_ms,
             },

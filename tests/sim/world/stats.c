@@ -28,6 +28,15 @@ static void extend(struct sim_stats *stats, const struct fence_answer *answer)
     stats->extend_lost += answer->error == FENCE_ELOCKLOST;
     stats->extend_exhausted += answer->error == FENCE_EEXHAUSTED;
     stats->extend_unknown += answer->error == FENCE_ENOQUORUM;
+    stats->extend_broken += answer->error == FENCE_EBROKEN;
+}
+
+static void break_grant(struct sim_stats *stats, const struct fence_answer *answer)
+{
+    stats->broken += answer->released;
+    stats->break_free += answer->error == 0 && !answer->released;
+    stats->break_mismatch += answer->error == FENCE_EMISMATCH;
+    stats->break_unknown += answer->error == FENCE_ENOQUORUM;
 }
 
 static void count(struct sim_stats *stats, const struct fence_answer *answer, bool reads)
@@ -62,6 +71,9 @@ void sim_stats_answer(struct sim_stats *stats, const struct fence_answer *answer
         break;
     case FENCE_CALL_COUNT:
         count(stats, answer, reads);
+        break;
+    case FENCE_CALL_BREAK:
+        break_grant(stats, answer);
         break;
     }
 }

@@ -31,12 +31,18 @@
     X(extend_lost)                                                                                 \
     X(extend_exhausted)                                                                            \
     X(extend_unknown)                                                                              \
+    X(extend_broken)                                                                               \
     X(released)                                                                                    \
     X(released_lost)                                                                               \
     X(release_unknown)                                                                             \
     X(inspected_held)                                                                              \
     X(inspected_free)                                                                              \
     X(inspect_unknown)                                                                             \
+    X(broken)                                                                                      \
+    X(break_free) /* nobody had the lock any more */                                               \
+    X(break_mismatch)                                                                              \
+    X(break_superseded) /* a master had a later grant of the lock id */                            \
+    X(break_unknown)                                                                               \
     X(counted)                                                                                     \
     X(counters_read)                                                                               \
     X(counters_absent)                                                                             \

@@ -118,7 +118,7 @@ static void start(struct sim_world *world, uint64_t seed, FILE *out)
     sim_rng_init(&world->rng, seed, STREAM);
     sim_chaos_init(&world->chaos, &world->plan, seed);
     sim_heap_init(&world->heap);
-    sim_check_init(&world->check, world->plan.sane);
+    sim_check_init(&world->check, &world->plan);
     sim_waiters_init(&world->waiters);
     memset(&world->freedom, 0, sizeof(world->freedom));
     memset(world->accounts, 0, sizeof(world->accounts));

@@ -1,0 +1,113 @@
+#include "fence/core/breaking.h"
+
+#include "fence/core/admit.h"
+#include "fence/core/call_move.h"
+#include "fence/core/calls.h"
+#include "fence/core/hedge.h"
+#include "fence/core/output.h"
+#include "fence/core/waiting.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* ---- answering ------------------------------------------------------------------------------- */
+
+static int break_error(const struct fence_breaking *breaking, enum fence_break_verdict verdict)
+{
+    if (verdict == FENCE_BREAK_MISMATCH)
+        return FENCE_EMISMATCH;
+    return verdict == FENCE_BREAK_UNKNOWN ? fence_breaking_error(breaking) : 0;
+}
+
+/* Nobody is told whose lock id it is. */
+static void answer_break(struct fence_core *core, struct call *call,
+                         enum fence_break_verdict verdict)
+{
+    const struct fence_breaking *breaking = &call->breaking;
+    struct fence_answer *answer = core_answer(core, call, break_error(breaking, verdict));
+    answer->lock_id = "";
+    answer->token =
+        verdict == FENCE_BREAK_MISMATCH ? fence_breaking_token_now(breaking) : call->token;
+    answer->released = verdict == FENCE_BREAK_DONE;
+    memcpy(answer->parts, fence_breaking_tally(breaking)->parts, sizeof(answer->parts));
+    if (answer->released)
+        core_released(core, call->resource, breaking->lock_id);
+    core_finish(core, call);
+}
+
+/* ---- rounds ---------------------------------------------------------------------------------- */
+
+static void ask(struct fence_core *core, struct call *call, enum fence_request_kind kind,
+                uint32_t set)
+{
+    const struct fence_request request = {
+        .kind = kind,
+        .token = call->token,
+        .ttl_ms = core->fleet.ttl_max_ms,
+    };
+    core_next_round(core, call);
+    if (set)
+        core_ask(core, call, set, &request);
+    core_hedge_begin(core, call, set, false, FENCE_MASTER_DEADLINE_US);
+}
+
+/* All masters are asked in one step. So all of them are named one view. */
+static void begin_second_round(struct fence_core *core, struct call *call)
+{
+    uint32_t active = fence_fleet_active(&core->fleet);
+    fence_breaking_break(&call->breaking, active);
+    core_copy_text(call->lock_id, sizeof(call->lock_id), call->breaking.lock_id);
+    ask(core, call, FENCE_REQUEST_BREAK, active);
+}
+
+static void conclude(struct fence_core *core, struct call *call)
+{
+    enum fence_break_verdict verdict = fence_breaking_verdict(&call->breaking);
+    if (verdict == FENCE_BREAK_FOUND) {
+        begin_second_round(core, call);
+        verdict = fence_breaking_verdict(&call->breaking); /* at once, if too few can be asked */
+    }
+    if (verdict != FENCE_BREAK_OPEN)
+        answer_break(core, call, verdict);
+}
+
+void core_break_begin(struct fence_core *core, struct call *call)
+{
+    assert(call->kind == FENCE_CALL_BREAK);
+    if (core_admit(core, call))
+        core_break_admitted(core, call);
+}
+
+void core_break_admitted(struct fence_core *core, struct call *call)
+{
+    assert(call->kind == FENCE_CALL_BREAK);
+    uint32_t active = fence_fleet_active(&core->fleet);
+    core_call_move(call, CALL_BREAKING);
+    call->lock_id[0] = '\0';
+    fence_breaking_begin(&call->breaking, call->token, core->fleet.n, active);
+    ask(core, call, FENCE_REQUEST_INSPECT, active);
+    conclude(core, call);
+}
+
+void core_break_reply(struct fence_core *core, struct call *call, unsigned i,
+                      const struct fence_reply *reply)
+{
+    if (reply->kind == FENCE_REPLY_STALE && call->tries++ < FENCE_TRIES_MAX) {
+        core_break_admitted(core, call); /* under the view that was learnt from it */
+        return;
+    }
+    core_hedge_answered(core, call, i, reply->kind);
+    fence_breaking_reply(&call->breaking, i, reply);
+    conclude(core, call);
+}
+
+void core_break_timer(struct fence_core *core, struct call *call)
+{
+    if (call->state == CALL_ADMITTING) {
+        (void)core_answer(core, call, FENCE_EBUSY);
+        core_finish(core, call);
+        return;
+    }
+    fence_breaking_give_up(&call->breaking);
+    conclude(core, call);
+}
