@@ -46,10 +46,10 @@ int api_input_query(struct api_request *request, const struct api_query_param *p
     return reading.result;
 }
 
-static int parse_token(const char *text, int64_t *ret_token)
+static int parse_token(const char *text, size_t len, int64_t *ret_token)
 {
     uint64_t token = 0;
-    if (!fence_decimal_read(text, strlen(text), FENCE_TOKEN_MAX, &token) || token == 0)
+    if (!fence_decimal_read(text, len, FENCE_TOKEN_MAX, &token) || token == 0)
         return FENCE_EINVAL;
     *ret_token = (int64_t)token;
     return 0;
@@ -60,11 +60,26 @@ int api_input_token(struct api_request *request, int64_t *ret_token)
     const char *text = api_request_header(request, API_HEADER_FENCING_TOKEN);
     if (text == NULL)
         return FENCE_ENOENT;
-    int result = parse_token(text, ret_token);
+    int result = parse_token(text, strlen(text), ret_token);
     if (result != 0)
         api_problem_answer_detail(request, API_PROBLEM_INVALID,
                                   "The Fencing-Token header must be a whole number from 1 to "
                                   "9007199254740991, in plain decimal digits.");
+    return result;
+}
+
+int api_input_if_match(struct api_request *request, int64_t *ret_token)
+{
+    const char *text = api_request_header(request, API_HEADER_IF_MATCH);
+    if (text == NULL)
+        return FENCE_ENOENT;
+    size_t len = strlen(text);
+    bool quoted = len > 2 && text[0] == '"' && text[len - 1] == '"';
+    int result = quoted ? parse_token(text + 1, len - 2, ret_token) : FENCE_EINVAL;
+    if (result != 0)
+        api_problem_answer_detail(request, API_PROBLEM_INVALID,
+                                  "If-Match is one token in double quotes, such as \"34\", from "
+                                  "\"1\" to \"9007199254740991\".");
     return result;
 }
 

@@ -19,6 +19,9 @@ FENCE_CHECKED int api_input_query(struct api_request *request, const struct api_
  * answered. FENCE_ENOENT: there is none; *not* answered, as calls differ in what that means. */
 FENCE_CHECKED int api_input_token(struct api_request *request, int64_t *ret_token);
 
+/* Reads one token from the If-Match header, in double quotes. The same errors. */
+FENCE_CHECKED int api_input_if_match(struct api_request *request, int64_t *ret_token);
+
 /* Reads the Lock-Id header. FENCE_EINVAL: missing or malformed, answered. */
 FENCE_CHECKED int api_input_lock_id(struct api_request *request, const char **ret_lock_id);
 

@@ -23,6 +23,9 @@
     X(API_PROBLEM_LOCK_LOST, FENCE_ELOCKLOST, 409, "lock-lost", "The lock is lost",                \
       "The lock is no longer held under this Lock-Id and Fencing-Token; stop the work and "        \
       "acquire it anew.")                                                                          \
+    X(API_PROBLEM_LOCK_BROKEN, FENCE_EBROKEN, 409, "lock-broken", "The lock was broken",           \
+      "An operator broke this lock and gave it free; stop the work. What was written under its "   \
+      "token stands.")                                                                             \
     X(API_PROBLEM_EXHAUSTED, FENCE_EEXHAUSTED, 409, "extensions-exhausted",                        \
       "No extensions are left",                                                                    \
       "The lock was extended as often as allowed; finish, release it and acquire it anew.")        \
@@ -60,6 +63,10 @@
     X(API_PROBLEM_VERSION_MISMATCH, FENCE_ECONFLICT, 412, "version-mismatch",                      \
       "The version does not match",                                                                \
       "The record changed since it was read; read it again and decide anew.")                      \
+    X(API_PROBLEM_TOKEN_MISMATCH, FENCE_EMISMATCH, 412, "token-mismatch",                          \
+      "Another grant has the lock",                                                                \
+      "The grant with the token in If-Match does not have the lock; nothing was changed. Look at " \
+      "the lock again, and decide anew.")                                                          \
     X(API_PROBLEM_TOKEN_REQUIRED, 0, 428, "token-required", "A fencing token is required",         \
       "Send the token of the lock's grant in the Fencing-Token header.")                           \
     X(API_PROBLEM_INVALID, FENCE_EINVAL, 400, "invalid", "The request is invalid",                 \

@@ -219,9 +219,8 @@ static void extend(struct api_request *request, void *context)
     backend->call(backend->context, &call);
 }
 
-static void release(struct api_request *request, void *context)
+static void release(struct api_request *request, const struct api_backend *backend)
 {
-    const struct api_backend *backend = context;
     struct fence_call call = {
         .kind = FENCE_CALL_RELEASE,
         .client = api_request_client(request),
@@ -231,6 +230,52 @@ static void release(struct api_request *request, void *context)
         api_input_lock_id(request, &call.lock_id) != 0)
         return;
     backend->call(backend->context, &call);
+}
+
+/* Who breaks a grant: the id of the caller's key; "" where there are no keys. */
+static const char *breaker_of(const struct api_request *request)
+{
+    (void)request;
+    return "";
+}
+
+static void break_grant(struct api_request *request, const struct api_backend *backend)
+{
+    struct fence_call call = {
+        .kind = FENCE_CALL_BREAK,
+        .client = api_request_client(request),
+        .lock_id = "",
+        .owner = breaker_of(request),
+    };
+    if (api_input_resource(request, 0, &call.resource) != 0)
+        return;
+    int result = api_input_if_match(request, &call.token);
+    if (result == FENCE_ENOENT)
+        api_problem_answer_detail(request, API_PROBLEM_TOKEN_REQUIRED,
+                                  "Send the token of the grant to break in the If-Match header, in "
+                                  "double quotes, such as \"34\".");
+    if (result == 0)
+        backend->call(backend->context, &call);
+}
+
+/* A release by its holder, or a break by force. */
+static void give_free(struct api_request *request, void *context)
+{
+    char force[sizeof("true")] = "";
+    const struct api_query_param param = {.name = "force",
+                                          .type = API_QUERY_TEXT,
+                                          .min = sizeof("true") - 1,
+                                          .max = sizeof("true") - 1,
+                                          .text = force};
+    if (api_input_query(request, &param, 1) != 0)
+        return;
+    if (force[0] == '\0')
+        release(request, context);
+    else if (strcmp(force, "true") == 0)
+        break_grant(request, context);
+    else
+        api_problem_answer_detail(request, API_PROBLEM_INVALID,
+                                  "force must be true; leave it out to release your own lock.");
 }
 
 static void inspect_lock(struct api_request *request, void *context)
@@ -253,7 +298,7 @@ struct api_routes api_locks_routes(struct api_backend *backend)
         {API_POST, "/v1/locks/{resource...}", acquire, API_TAKES_BODY, API_RIGHT_LOCK, "acquire"},
         {API_POST, "/v1/locks", acquire_several, API_TAKES_BODY, API_RIGHT_LOCK, "acquire_several"},
         {API_PATCH, "/v1/locks/{resource...}", extend, API_TAKES_BODY, API_RIGHT_LOCK, "extend"},
-        {API_DELETE, "/v1/locks/{resource...}", release, API_TAKES_NOTHING, API_RIGHT_LOCK,
+        {API_DELETE, "/v1/locks/{resource...}", give_free, API_TAKES_QUERY, API_RIGHT_LOCK,
          "release"},
         {API_GET, "/v1/locks/{resource...}", inspect_lock, API_TAKES_NOTHING, API_RIGHT_READ,
          "inspect"},

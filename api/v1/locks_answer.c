@@ -103,16 +103,22 @@ static void answer_group(struct api_request *request, const struct fence_answer 
     answer_json(request, outcome_of_grant(answer), &writer, NULL);
 }
 
+/* Of the grant that has a lock; null where the masters differ. */
+static void write_token_now(struct api_writer *writer, const struct fence_answer *answer)
+{
+    if (answer->token > 0)
+        api_write_integer(writer, "token", answer->token);
+    else
+        api_write_null(writer, "token");
+}
+
 static void write_inspection(struct api_writer *writer, struct api_request *request,
                              const struct fence_answer *answer)
 {
     api_write_bool(writer, "held", answer->held);
     if (!answer->held)
         return;
-    if (answer->token > 0)
-        api_write_integer(writer, "token", answer->token);
-    else
-        api_write_null(writer, "token");
+    write_token_now(writer, answer);
     write_owner(writer, request, answer->owner);
     api_write_integer(writer, "remaining_ms", (int64_t)answer->remaining_ms);
     api_write_integer(writer, "waiters", answer->waiters);
@@ -145,6 +151,10 @@ static void answer_success(struct api_request *request, const struct fence_answe
         break;
     case FENCE_CALL_INSPECT:
         write_inspection(&writer, request, answer);
+        break;
+    case FENCE_CALL_BREAK:
+        api_write_bool(&writer, "released", answer->released);
+        api_write_integer(&writer, "token", answer->token);
         break;
     case FENCE_CALL_COUNT: /* api/v1/counters.h */
         break;
@@ -237,6 +247,15 @@ static void answer_failure(struct api_request *request, const struct fence_answe
         api_write_integer(&writer, "retry_after_ms", (int64_t)answer->remaining_ms);
         write_owner(&writer, request, answer->owner);
         retry_after_s = seconds_rounded_up(answer->remaining_ms);
+        break;
+    case FENCE_EBROKEN:
+        if (answer->owner[0] != '\0')
+            api_write_string(&writer, "by", answer->owner);
+        else
+            api_write_null(&writer, "by");
+        break;
+    case FENCE_EMISMATCH:
+        write_token_now(&writer, answer);
         break;
     case FENCE_ENOQUORUM:
         api_write_parts(&writer, answer->parts, answer->total);

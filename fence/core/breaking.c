@@ -48,7 +48,7 @@ static void ask(struct fence_core *core, struct call *call, enum fence_request_k
     core_next_round(core, call);
     if (set)
         core_ask(core, call, set, &request);
-    core_hedge_begin(core, call, set, false, FENCE_MASTER_DEADLINE_US);
+    core_hedge_begin(core, call, set, false, core->fleet.deadline_us);
 }
 
 /* All masters are asked in one step. So all of them are named one view. */
