@@ -1,7 +1,8 @@
-/* Calls about a lock that is held: extend and release. */
+/* Calls about a lock that is held: extend, release and break. */
 #include "api/client/client.h"
 
 #include <stdio.h>
+#include <string.h>
 
 int client_ask_until(pawl_client *client, struct client_request *request, int64_t until_ms,
                      struct client_answer *ret_answer)
@@ -128,4 +129,32 @@ int pawl_release(pawl_client *client, pawl_lock *lock, bool *ret_released)
     if (result == 0 && ret_released != NULL)
         *ret_released = all;
     return result;
+}
+
+/* ---- break ----------------------------------------------------------------------------------- */
+
+int pawl_break(pawl_client *client, const char *name, int64_t token, bool *ret_broken)
+{
+    static const char force[] = "?force=true";
+    char path[CLIENT_PATH_MAX];
+    if (token < 1) {
+        client_say(client, "a token is 1 or more");
+        return PAWL_EINVAL;
+    }
+    int error = client_path(client, "/v1/locks/", name, path);
+    if (error < 0)
+        return error;
+    const size_t len = strlen(path);
+    if (len + sizeof(force) > sizeof(path))
+        return PAWL_EINVAL;
+    memcpy(path + len, force, sizeof(force));
+    struct client_request request = {.method = "DELETE", .path = path, .if_match = token};
+    struct client_answer answer = {.json = NULL};
+    error = client_ask_until(client, &request, pawl_now_ms() + client->call_timeout_ms, &answer);
+    if (error < 0)
+        return error;
+    if (ret_broken != NULL)
+        *ret_broken = json_is_true(json_object_get(answer.json, "released"));
+    client_answer_free(&answer);
+    return 0;
 }

@@ -50,6 +50,7 @@ struct client_request {
     char *body;          /* JSON; NULL: none */
     const char *lock_id; /* the header; NULL: none */
     int64_t token;       /* the header; 0: none */
+    int64_t if_match;    /* the same */
     int64_t timeout_ms;
 };
 

@@ -56,7 +56,7 @@ enum pawl_error {
     PAWL_EINVAL = -1, /* an argument is wrong, or the server says that one is: do not repeat */
     PAWL_ENOMEM = -2, /* memory is short */
     PAWL_EHELD = -3,  /* another one holds it, and did so until the wait ended: try later */
-    PAWL_ELOST = -4,  /* the lock is not held any more: stop the work */
+    PAWL_ELOST = -4,  /* the lock is not held any more, or an operator broke it: stop the work */
     PAWL_EUNAVAILABLE = -5, /* no server answered, or none has a majority: try later. A lock that
                              * is held stays so until its deadline */
     PAWL_EREFUSED = -6,     /* refused for a reason that waiting does not mend: read the reason */
@@ -188,6 +188,15 @@ PAWL_PUBLIC PAWL_CHECKED int pawl_counter_next(pawl_client *client, const char *
  * say), PAWL_EUNAVAILABLE, PAWL_EINVAL, PAWL_EPROTOCOL, PAWL_ENOMEM. */
 PAWL_PUBLIC PAWL_CHECKED int pawl_get(pawl_client *client, const char *path, const char *name,
                                       char **ret_json);
+
+/* ---- for operators --------------------------------------------------------------------------- */
+
+/* Breaks the grant of @name with @token, whoever holds it, and no other grant. Its holder is told
+ * with the next extension. The next grant has a higher token. *@ret_broken (NULL: not of interest):
+ * somebody held the lock under that token until now. PAWL_EREFUSED (another token has the lock),
+ * PAWL_EUNAVAILABLE (not known; safe to repeat), PAWL_EINVAL, PAWL_EPROTOCOL. */
+PAWL_PUBLIC PAWL_CHECKED int pawl_break(pawl_client *client, const char *name, int64_t token,
+                                        bool *ret_broken);
 
 /* ---- renewal --------------------------------------------------------------------------------- */
 

@@ -75,6 +75,11 @@ static bool make_headers(const pawl_client *client, const struct client_request 
         if (!add_header(ret_headers, header))
             return false;
     }
+    if (request->if_match > 0) {
+        (void)snprintf(header, sizeof(header), "If-Match: \"%lld\"", (long long)request->if_match);
+        if (!add_header(ret_headers, header))
+            return false;
+    }
     return true;
 }
 
@@ -247,6 +252,7 @@ static const struct {
     {"wait-timeout", PAWL_EHELD},
     {"contended", PAWL_EHELD},
     {"lock-lost", PAWL_ELOST},
+    {"lock-broken", PAWL_ELOST},
     {"extensions-exhausted", PAWL_EEXHAUSTED},
     {"no-quorum", PAWL_EUNAVAILABLE},
     {"too-slow", PAWL_EUNAVAILABLE},
@@ -284,11 +290,22 @@ static bool say_holder(pawl_client *client, const struct client_answer *answer)
     return true;
 }
 
+/* Who broke the lock; without keys the server does not know. False: it was not broken. */
+static bool say_breaker(pawl_client *client, const struct client_answer *answer)
+{
+    const char *name = client_text(answer->json, "resource");
+    const char *by = client_text(answer->json, "by");
+    if (strcmp(answer->type, "lock-broken") != 0 || name == NULL)
+        return false;
+    client_say(client, "%s was broken by %s", name, by != NULL ? by : "an operator");
+    return true;
+}
+
 int client_problem(pawl_client *client, const struct client_answer *answer)
 {
     const int error = problem_error(answer);
     const char *detail = client_text(answer->json, "detail");
-    if (error == PAWL_EHELD && say_holder(client, answer))
+    if ((error == PAWL_EHELD && say_holder(client, answer)) || say_breaker(client, answer))
         return error;
     if (answer->type[0] != '\0' && detail != NULL)
         client_say(client, "%s", detail);

@@ -76,6 +76,7 @@ void cli_set_servers(const struct cli_globals *globals);
 
 /* The verbs. argv[0] is "pawl VERB". Each returns an exit code. */
 int cli_acquire(struct cli_globals *globals, int argc, char **argv);
+int cli_break(struct cli_globals *globals, int argc, char **argv);
 int cli_counter(struct cli_globals *globals, int argc, char **argv);
 int cli_extend(struct cli_globals *globals, int argc, char **argv);
 int cli_fleet(struct cli_globals *globals, int argc, char **argv);

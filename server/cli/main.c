@@ -13,9 +13,10 @@ static const struct {
     const char *name;
     int (*run)(struct cli_globals *globals, int argc, char **argv);
 } verbs[] = {
-    {"acquire", cli_acquire}, {"counter", cli_counter}, {"extend", cli_extend},
-    {"fleet", cli_fleet},     {"key", cli_key},         {"list", cli_list},
-    {"lock", cli_lock},       {"release", cli_release}, {"show", cli_show},
+    {"acquire", cli_acquire}, {"break", cli_break}, {"counter", cli_counter},
+    {"extend", cli_extend},   {"fleet", cli_fleet}, {"key", cli_key},
+    {"list", cli_list},       {"lock", cli_lock},   {"release", cli_release},
+    {"show", cli_show},
 };
 
 struct input {
@@ -53,6 +54,7 @@ int main(int argc, char **argv)
                "  pawl acquire NAME...         acquires it, and leaves it held\n"
                "  pawl extend [NAME]           extends its lease\n"
                "  pawl release [NAME...]       releases it\n"
+               "  pawl break NAME              gives it free, whoever holds it\n"
                "  pawl show NAME               who holds it\n"
                "  pawl list [PREFIX]           the locks that are held\n"
                "  pawl fleet                   which masters vote, and why others do not\n"

@@ -89,7 +89,7 @@ static bool call(struct play *play, struct fence_event *event)
         return false;
     play->under_way |= 1U << client;
     event->call = (struct fence_call){
-        .kind = (enum fence_call_kind)below(play, FENCE_CALL_COUNT + 1),
+        .kind = (enum fence_call_kind)below(play, FENCE_CALL_BREAK + 1),
         .client = client,
         .resource = resource(play),
         .lock_id = lock_id(play),
@@ -101,6 +101,8 @@ static bool call(struct play *play, struct fence_event *event)
     };
     if (event->call.kind == FENCE_CALL_COUNT)
         event->call.count = below(play, 4);
+    if (event->call.kind == FENCE_CALL_BREAK)
+        event->call.token++;
     if (event->call.kind == FENCE_CALL_ACQUIRE)
         event->call.group = group(play);
     if (event->call.group)

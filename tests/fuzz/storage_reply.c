@@ -51,7 +51,7 @@ static void read_batch(const redisReply *reply)
     struct storage_reply_text text;
     const char *why = NULL;
     batch.count = 0;
-    for (unsigned kind = 0; kind <= FENCE_REQUEST_INSPECT; kind++)
+    for (unsigned kind = 0; kind <= FENCE_REQUEST_BREAK; kind++)
         for (unsigned locks = 1; locks <= 3; locks += 2)
             batch.expected[batch.count++] = (struct storage_expected){
                 .kind = (enum fence_request_kind)kind,

@@ -72,7 +72,8 @@ export class Held extends PawlError {
 
 /**
  * The lock is not held any more, or soon will not be: stop the work. `code` says why:
- * `lost` (the server says so), `expired` (the validity ended), `ending` (no server extended it, and
+ * `lost` (the server says so), `broken` (an operator gave it free), `expired` (the validity ended),
+ * `ending` (no server extended it, and
  * the validity ends soon), `refused` (it is not extended any more; `cause` says why), `new-grant`
  * (it was acquired anew, and somebody else may have held it in between), `released`.
  */
@@ -103,6 +104,7 @@ const PROBLEMS = new Map([
     ['wait-timeout', Held],
     ['contended', Held],
     ['lock-lost', LockLost],
+    ['lock-broken', LockLost],
     ['extensions-exhausted', Exhausted],
     ['no-quorum', Unavailable],
     ['too-slow', Unavailable],
@@ -126,6 +128,11 @@ function problemOf({ server, status, json }) {
     if (type === undefined)
         return new kind(`${server} answers ${status}, not as a pawld does`, {
             code: kind === Unavailable ? 'no-answer' : 'protocol',
+        });
+    if (type === 'lock-broken')
+        return new kind(`${json.resource} was broken by ${json.by ?? 'an operator'}`, {
+            code: 'broken',
+            problem: json,
         });
     const code = kind === LockLost ? 'lost' : type;
     return new kind(json.detail ?? type, { code, problem: json });

@@ -103,7 +103,8 @@ class Held(Error):
 
 
 class LockLost(Error):
-    """The lock is not held any more: stop the work."""
+    """The lock is not held any more, or an operator broke it (`type` is "lock-broken"): stop the
+    work."""
 
 
 class NewGrant(LockLost):
@@ -146,6 +147,7 @@ _PROBLEMS = {
     "wait-timeout": Held,
     "contended": Held,
     "lock-lost": LockLost,
+    "lock-broken": LockLost,
     "extensions-exhausted": Exhausted,
     "no-quorum": Unavailable,
     "too-slow": Unavailable,
@@ -247,6 +249,8 @@ class _Answer:
         if not self.type or detail is None:
             detail = f"{self.server} answers {self.status}, not as a pawld does"
         kind = _PROBLEMS.get(self.type)
+        if self.type == "lock-broken":
+            detail = f"{self.text('resource')} was broken by {self.text('by') or 'an operator'}"
         if kind is Held:
             after = self.json.get("retry_after_ms")
             return Held(detail, self.type, self.text("resource"), self.text("owner"),

@@ -113,10 +113,11 @@ void calls_make(struct play *play)
         .call =
             {
                 .kind = chance(play, ACQUIRES) ? FENCE_CALL_ACQUIRE
-                                               : FENCE_CALL_EXTEND + below(play, 4),
+                                               : FENCE_CALL_EXTEND + below(play, 5),
                 .client = (uint64_t)(client - calls->clients),
                 .resource = resources[below(play, RESOURCES)],
                 .lock_id = calls_some_lock_id(play),
+                .owner = "an operator",
                 .token = below(play, TOKENS) + 1,
                 .ttl_ms = sim_rng_between(&play->rng, FENCE_TTL_MIN_MS, CALLS_TTL_MAX_MS),
             },

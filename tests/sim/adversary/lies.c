@@ -206,16 +206,26 @@ static void counted(struct play *play, struct fence_reply *reply)
 static void extended(struct play *play, struct fence_reply *reply)
 {
     static const enum fence_reply_kind extends_not[] = {
-        FENCE_REPLY_NO,        FENCE_REPLY_PAST,       FENCE_REPLY_TAKEN,
-        FENCE_REPLY_EXHAUSTED, FENCE_REPLY_SUPERSEDED, FENCE_REPLY_UNCOUNTED,
+        FENCE_REPLY_NO,         FENCE_REPLY_PAST,      FENCE_REPLY_TAKEN,  FENCE_REPLY_EXHAUSTED,
+        FENCE_REPLY_SUPERSEDED, FENCE_REPLY_UNCOUNTED, FENCE_REPLY_BROKEN,
     };
     if (!chance(play, OFTEN)) {
         reply->kind = extends_not[below(play, sizeof(extends_not) / sizeof(extends_not[0]))];
+        reply->owner = "an operator";
         return;
     }
     reply->kind = FENCE_REPLY_YES;
     reply->number = chance(play, RARELY) ? 0 : below(play, FENCE_EXTENSIONS_MAX) + 1;
     reply->owner = reply->number > 0 ? "somebody" : "";
+}
+
+static void broken(struct play *play, const struct link_request *request, struct fence_reply *reply)
+{
+    reply->kind = chance(play, OFTEN) ? FENCE_REPLY_YES : FENCE_REPLY_SPENT;
+    if (chance(play, HALF))
+        return;
+    held(play, request, reply);
+    reply->number = below(play, NUMBERS) + 1;
 }
 
 static void done(struct play *play, const struct link_request *request, struct fence_reply *reply)
@@ -246,6 +256,9 @@ static void done(struct play *play, const struct link_request *request, struct f
         break;
     case FENCE_REQUEST_COUNT:
         counted(play, reply);
+        break;
+    case FENCE_REQUEST_BREAK:
+        broken(play, request, reply);
         break;
     }
 }

@@ -23,6 +23,9 @@ static void done(struct stats *stats, const struct fence_answer *answer)
     case FENCE_CALL_COUNT:
         stats->counted++;
         break;
+    case FENCE_CALL_BREAK:
+        stats->broken += answer->released;
+        break;
     }
 }
 
@@ -37,6 +40,8 @@ void stats_answer(struct stats *stats, const struct fence_answer *answer)
     stats->too_slow += answer->error == FENCE_ETOOSLOW;
     stats->not_ready += answer->error == FENCE_ENOTREADY;
     stats->lock_lost += answer->error == FENCE_ELOCKLOST;
+    stats->lock_broken += answer->error == FENCE_EBROKEN;
+    stats->mismatched += answer->error == FENCE_EMISMATCH;
     stats->exhausted += answer->error == FENCE_EEXHAUSTED;
     stats->busy += answer->error == FENCE_EBUSY;
     stats->ttl_too_long += answer->error == FENCE_ETTL;

@@ -44,6 +44,9 @@
     X(released_lost)                                                                               \
     X(inspected)                                                                                   \
     X(counted)                                                                                     \
+    X(broken)                                                                                      \
+    X(lock_broken)                                                                                 \
+    X(mismatched)                                                                                  \
     X(held)                                                                                        \
     X(wait_timeout)                                                                                \
     X(contended)                                                                                   \

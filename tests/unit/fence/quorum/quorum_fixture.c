@@ -18,6 +18,8 @@ struct fence_reply quorum_reply_of(char letter)
         return (struct fence_reply){.kind = FENCE_REPLY_EXHAUSTED};
     case 's':
         return (struct fence_reply){.kind = FENCE_REPLY_SUPERSEDED};
+    case 'k':
+        return (struct fence_reply){.kind = FENCE_REPLY_BROKEN, .owner = "operator"};
     case 'u':
         return (struct fence_reply){.kind = FENCE_REPLY_UNCOUNTED};
     case 'r':

@@ -149,11 +149,43 @@ static void superseded_counts_for_neither_side(void **state)
     EXTEND_IS("spp", NO);
     EXTEND_IS("snl", UNKNOWN);
     EXTEND_IS("syl", UNKNOWN);
-    EXTEND_IS("ssll.", UNKNOWN);
+    EXTEND_IS("ssll.", OPEN); /* two of five say nothing of a break */
+    EXTEND_IS("sslll", UNKNOWN);
     EXTEND_IS("ssyy.", OPEN);
     EXTEND_IS("ssyyl", UNKNOWN);
     EXTEND_IS("ssppl", UNKNOWN); /* nor do they add up with those that are past the token */
     EXTEND_IS("snn", UNKNOWN);   /* or that have no such lock */
+}
+
+static void one_that_says_broken_ends_an_extension(void **state)
+{
+    (void)state;
+    EXTEND_IS("k..", BROKEN);
+    EXTEND_IS("kyy", BROKEN);
+    EXTEND_IS("pyk..", BROKEN);
+    EXTEND_IS("lllk.", BROKEN);
+    EXTEND_IS("xk.", BROKEN);
+}
+
+static void broken_is_told_by_whom(void **state)
+{
+    (void)state;
+    struct fence_quorum_call vote = quorum_vote_of(FENCE_CALL_EXTEND, "yk.");
+    assert_string_equal(vote.owner, "operator");
+    assert_false(fence_quorum_call_stands(&vote));
+}
+
+static void lock_stands_only_where_a_majority_answered(void **state)
+{
+    (void)state;
+    static const char *const stands[] = {"yp.", "yul", "spp", "ysp..", "sunll"};
+    static const char *const does_not[] = {"yll", "sll", "ypl..", "sul..", "s...l"};
+    for (unsigned i = 0; i < sizeof(stands) / sizeof(stands[0]); i++) {
+        struct fence_quorum_call vote = quorum_vote_of(FENCE_CALL_EXTEND, stands[i]);
+        assert_true(fence_quorum_call_stands(&vote));
+        vote = quorum_vote_of(FENCE_CALL_EXTEND, does_not[i]);
+        assert_false(fence_quorum_call_stands(&vote));
+    }
 }
 
 static void uncounted_counts_for_neither_side(void **state)
@@ -341,7 +373,7 @@ static void holder_is_not_told_where_the_unheard_may_have_another(void **state)
 
 static void assert_never_open_at_deadline(enum fence_call_kind kind, unsigned n)
 {
-    static const char letters[] = "yonpt.-xsurlab";
+    static const char letters[] = "yonpt.-xsurlabk";
     char word[FENCE_MASTERS_MAX + 1] = {0};
     unsigned words = 1;
     for (unsigned i = 0; i < n; i++)
@@ -375,6 +407,9 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(two_that_say_exhausted_are_believed),
     cmocka_unit_test(superseded_never_means_lost),
     cmocka_unit_test(superseded_counts_for_neither_side),
+    cmocka_unit_test(one_that_says_broken_ends_an_extension),
+    cmocka_unit_test(broken_is_told_by_whom),
+    cmocka_unit_test(lock_stands_only_where_a_majority_answered),
     cmocka_unit_test(uncounted_counts_for_neither_side),
     cmocka_unit_test(released_once_yes_and_no_together_block_every_majority),
     cmocka_unit_test(second_reply_of_one_master_changes_nothing),

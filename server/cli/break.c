@@ -1,0 +1,180 @@
+/* `pawl break`: an operator gives a lock free that somebody else holds. */
+#include "server/cli/common.h"
+#include "server/cli/table.h"
+#include "server/system/options.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+enum {
+    OPTION_TOKEN = 256,
+    REPLY_MAX = 64, /* bytes of an answer on the terminal */
+};
+
+struct break_options {
+    struct cli_globals *globals;
+    const char *name;
+    int64_t token; /* 0: of whoever holds it now */
+    bool yes;
+};
+
+static const struct argp_option break_described[] = {
+    {"token", OPTION_TOKEN, "TOKEN", 0,
+     "The token of the grant to break; else the one that holds it now", 0},
+    {"yes", 'y', NULL, 0, "Do not ask on the terminal", 0},
+    {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static error_t take_token(const char *text, int64_t *ret_token)
+{
+    char *end = NULL;
+    const long long token = strtoll(text, &end, 10);
+    if (!isdigit((unsigned char)text[0]) || *end != '\0' || token < 1 ||
+        token > (INT64_C(1) << 53) - 1)
+        return server_options_error("--token is a whole number from 1 to 9007199254740991");
+    *ret_token = token;
+    return 0;
+}
+
+/* NOLINTNEXTLINE(readability-non-const-parameter): argp's type */
+static error_t parse_break(int key, char *text, struct argp_state *state)
+{
+    struct break_options *options = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        cli_init_verb(state, options->globals);
+        return 0;
+    case OPTION_TOKEN:
+        return take_token(text, &options->token);
+    case 'y':
+        options->yes = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (options->name != NULL)
+            return server_options_error("breaks one lock; say one name");
+        options->name = text;
+        return 0;
+    case ARGP_KEY_END:
+        return options->name != NULL ? 0 : server_options_error("says no name; see --help");
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+/* To standard error, so that an output of JSON stays one. */
+static void tell_holder(const struct break_options *options, const json_t *lock)
+{
+    char left[32];
+    const char *owner = json_string_value(json_object_get(lock, "owner"));
+    cli_time_text(json_integer_value(json_object_get(lock, "remaining_ms")), left, sizeof(left));
+    (void)fprintf(stderr, "%s is held by %s, with token %lld, for %s unless extended.\n",
+                  options->name,
+                  owner != NULL && owner[0] != '\0' ? owner : "a holder without a label",
+                  (long long)options->token, left);
+    (void)fprintf(stderr,
+                  "Its holder works on until its next extension. Only a guard refuses what it "
+                  "writes until then.\n");
+}
+
+/* True where the person at the terminal types yes. */
+static bool agrees(void)
+{
+    char reply[REPLY_MAX];
+    (void)fprintf(stderr, "Break it? Type yes: ");
+    (void)fflush(stderr);
+    if (fgets(reply, sizeof(reply), stdin) == NULL)
+        return false;
+    reply[strcspn(reply, "\r\n")] = '\0';
+    return strcmp(reply, "yes") == 0;
+}
+
+/* Whether to go on: an exit code other than CLI_EXIT_DONE says why not. */
+static int confirm(const struct break_options *options, const json_t *lock)
+{
+    if (options->yes)
+        return CLI_EXIT_DONE;
+    if (!isatty(STDIN_FILENO))
+        return cli_say("there is no terminal to ask on; say --yes to break it all the same");
+    tell_holder(options, lock);
+    return agrees() ? CLI_EXIT_DONE : cli_say("nothing was broken");
+}
+
+/* ---- breaking -------------------------------------------------------------------------------- */
+
+/* Whoever holds it now; a token that was named has to be that one's. */
+static int choose_grant(struct break_options *options, const json_t *lock)
+{
+    const json_t *token = json_object_get(lock, "token");
+    if (!json_is_true(json_object_get(lock, "held"))) {
+        (void)cli_say("nobody holds %s", options->name);
+        return CLI_EXIT_LOST;
+    }
+    if (options->token == 0 && !json_is_integer(token))
+        return cli_say("the masters differ about the token of %s just now; try again, or say "
+                       "--token",
+                       options->name);
+    if (options->token != 0 && json_is_integer(token) &&
+        json_integer_value(token) != options->token)
+        return cli_say("%s is held under token %lld, not %lld; nothing was broken", options->name,
+                       (long long)json_integer_value(token), (long long)options->token);
+    if (options->token == 0)
+        options->token = json_integer_value(token);
+    return CLI_EXIT_DONE;
+}
+
+static int break_grant(const struct break_options *options)
+{
+    bool broken = false;
+    pawl_client *client = cli_client(options->globals);
+    if (client == NULL)
+        return CLI_EXIT_ERROR;
+    const int error = pawl_break(client, options->name, options->token, &broken);
+    int code = error < 0 ? cli_failed(client, error) : CLI_EXIT_DONE;
+    if (error == 0 && !broken) {
+        (void)cli_say("nobody holds %s", options->name);
+        code = CLI_EXIT_LOST;
+    }
+    if (error == 0 && options->globals->json)
+        (void)printf("{\"released\":%s,\"token\":%lld}\n", broken ? "true" : "false",
+                     (long long)options->token);
+    else if (error == 0 && broken)
+        (void)printf("broke %s, token %lld\n", options->name, (long long)options->token);
+    pawl_client_free(client);
+    return code;
+}
+
+int cli_break(struct cli_globals *globals, int argc, char **argv)
+{
+    static const struct argp parser = {
+        .options = break_described,
+        .parser = parse_break,
+        .args_doc = "NAME",
+        .doc =
+            "Gives the lock NAME free, whoever holds it. Shows the holder, and asks on the "
+            "terminal.\v"
+            "Its holder is told with its next extension, and the next holder has a higher token. "
+            "Exit code 123: nobody held it any more. It can be repeated.",
+        .children = cli_globals_children,
+    };
+    struct break_options options = {.globals = globals};
+    int code = cli_parse(&parser, argc, argv, &options);
+    if (code != 0)
+        return code;
+    json_t *lock = NULL;
+    code = cli_get(globals, "/v1/locks/", options.name, &lock);
+    if (code == CLI_EXIT_DONE)
+        code = choose_grant(&options, lock);
+    if (code == CLI_EXIT_DONE)
+        code = confirm(&options, lock);
+    if (code == CLI_EXIT_DONE)
+        code = break_grant(&options);
+    json_decref(lock);
+    return code;
+}
