@@ -62,6 +62,8 @@ static void write_extensions(const struct api_worker_metrics *sum, struct api_me
     api_metrics_counter(text, "pawl_locks_lost_total",
                         "Extensions whose lock turned out to be lost.",
                         api_counter_get(&sum->lost));
+    api_metrics_counter(text, "pawl_locks_broken_total", "Grants that an operator broke.",
+                        api_counter_get(&sum->broken));
 }
 
 static void write_times(const struct api_worker_metrics *sum, struct api_metrics_text *text)

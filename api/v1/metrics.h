@@ -23,6 +23,7 @@ struct api_worker_metrics {
     struct api_counter grants[API_GRANT_PATHS];         /* that a client took */
     struct api_counter extensions, regrants;            /* under the old token, and a new one */
     struct api_counter exhausted, lost;                 /* answers to an extension */
+    struct api_counter broken;                          /* grants that an operator gave free */
     struct api_histogram acquire;                       /* granted without waiting */
     struct api_histogram wait;                          /* of acquires that waited, to their end */
     struct api_histogram hold;                          /* from a grant to its release, of some */

@@ -76,6 +76,10 @@ void server_metrics_answered(struct server_metrics *metrics, const struct fence_
     case FENCE_CALL_RELEASE:
         count_release(metrics, answer, now_us);
         break;
+    case FENCE_CALL_BREAK:
+        if (answer->error == 0 && answer->released)
+            api_counter_add(&metrics->counters.of.broken, 1);
+        break;
     case FENCE_CALL_INSPECT:
     case FENCE_CALL_COUNT:
         break;

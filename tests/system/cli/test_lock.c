@@ -207,6 +207,20 @@ static void command_ends_when_the_lock_is_lost(void **state)
     free(text);
 }
 
+static void command_ends_when_the_lock_is_broken(void **state)
+{
+    (void)state;
+    struct process *process = locking_start("1s", "a", "echo $PAWL_TOKEN >token; exec sleep 60");
+    (void)locking_number("token");
+    assert_int_equal(locking_shell("\"$PAWL\" break --yes a >broke"), 0);
+    locking_expect_text("broke", "broke a, token 1\n");
+    assert_int_equal(process_wait(process, PATIENCE_MS), EXIT_LOST);
+    char *text = text_read(locking.said, 0);
+    assert_non_null(strstr(text, "pawl: lost the lock, and ended the command: a was broken by an "
+                                 "operator\n"));
+    free(text);
+}
+
 /* ---- nothing is left running ----------------------------------------------------------------- */
 
 static void all_ends_when_pawl_is_killed(void **state)
@@ -272,6 +286,7 @@ static const struct CMUnitTest cases[] = {
     CASE(command_ends_before_the_validity_when_pawld_is_stopped),
     CASE(command_ends_before_the_validity_when_pawl_is_stopped),
     CASE(command_ends_when_the_lock_is_lost),
+    CASE(command_ends_when_the_lock_is_broken),
     CASE(all_ends_when_pawl_is_killed),
     CASE(all_ends_when_the_keeper_is_killed),
     CASE(command_ends_when_pawl_and_the_keeper_are_killed),

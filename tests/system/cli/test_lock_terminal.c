@@ -104,6 +104,22 @@ static void interrupt_ends_the_command(void **state)
     expect_shown("code 130");
 }
 
+static void break_asks_on_the_terminal(void **state)
+{
+    (void)state;
+    type_text("\"$PAWL\" acquire --why hangs a; \"$PAWL\" break a; echo \"code $?\"\n");
+    expect_shown("a is held by hangs, with token 1, for ");
+    expect_shown("Type yes: ");
+    type_text("no\n");
+    expect_shown("nothing was broken");
+    expect_shown("code 125");
+    type_text("\"$PAWL\" break a; echo \"code $?\"\n");
+    expect_shown("Type yes: ");
+    type_text("yes\n");
+    expect_shown("broke a, token 1");
+    expect_shown("code 0");
+}
+
 static void command_reads_the_terminal(void **state)
 {
     (void)state;
@@ -211,6 +227,7 @@ static void each_interrupt_comes_once_in_the_foreground(void **state)
 
 static const struct CMUnitTest cases[] = {
     CASE(interrupt_ends_the_command),
+    CASE(break_asks_on_the_terminal),
     CASE(command_reads_the_terminal),
     CASE(stopped_command_goes_on_in_the_foreground),
     CASE(shell_keeps_the_terminal_while_the_command_is_in_the_background),

@@ -122,6 +122,41 @@ static void lock_that_is_not_held_any_more_is_lost(void **state)
     expect_error(script, EXIT_LOST, "no longer held");
 }
 
+static void lock_of_somebody_else_is_broken(void **state)
+{
+    (void)state;
+    expect_exit("\"$PAWL\" acquire --why hangs a && \"$PAWL\" acquire b", 0);
+    expect_output("\"$PAWL\" break --yes a", "broke a, token 1\n");
+    expect_output("\"$PAWL\" --json break -y b", "{\"released\":true,\"token\":1}\n");
+    expect_exit("\"$PAWL\" lock -n a sh -c '[ $PAWL_TOKEN -gt 1 ]'", 0);
+    expect_error("\"$PAWL\" break --yes a", EXIT_LOST, "pawl: nobody holds a\n");
+}
+
+static void break_without_a_terminal_has_to_say_yes(void **state)
+{
+    (void)state;
+    expect_exit("\"$PAWL\" acquire a", 0);
+    expect_error("echo yes | \"$PAWL\" break a", EXIT_ERROR, "no terminal to ask on; say --yes");
+    expect_line("\"$PAWL\" --json show a", "\"held\":true");
+}
+
+static void break_of_another_token_breaks_nothing(void **state)
+{
+    (void)state;
+    expect_exit("\"$PAWL\" acquire a", 0);
+    expect_error("\"$PAWL\" break --yes --token 7 a", EXIT_ERROR,
+                 "a is held under token 1, not 7; nothing was broken");
+    expect_line("\"$PAWL\" --json show a", "\"held\":true");
+    expect_output("\"$PAWL\" break --yes --token 1 a", "broke a, token 1\n");
+}
+
+static void holder_of_a_broken_lock_is_told(void **state)
+{
+    (void)state;
+    expect_error("eval \"$(\"$PAWL\" acquire --shell a)\"; \"$PAWL\" break -y a; \"$PAWL\" extend",
+                 EXIT_LOST, "pawl: a was broken by an operator\n");
+}
+
 static void lock_is_shown_with_its_holder(void **state)
 {
     (void)state;
@@ -175,14 +210,26 @@ static void mistakes_are_one_sentence(void **state)
 {
     (void)state;
     static const char *const words[] = {
-        "acquire",         "acquire --ttl often a",
-        "acquire -w -1 a", "extend",
-        "extend a b",      "extend --lock-id i --token x a",
-        "release",         "show",
-        "show a b",        "list a b",
-        "fleet a",         "counter",
-        "counter next",    "counter next -c 0 x",
-        "counter frob x",  "--json",
+        "acquire",
+        "acquire --ttl often a",
+        "acquire -w -1 a",
+        "extend",
+        "extend a b",
+        "extend --lock-id i --token x a",
+        "release",
+        "show",
+        "show a b",
+        "list a b",
+        "fleet a",
+        "counter",
+        "counter next",
+        "counter next -c 0 x",
+        "counter frob x",
+        "--json",
+        "break",
+        "break a b",
+        "break --token 0 a",
+        "break --token x a",
     };
     char script[LOCKING_SCRIPT_BYTES];
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
@@ -198,7 +245,7 @@ static void mistakes_are_one_sentence(void **state)
 static void help_of_every_verb_fits_a_screen(void **state)
 {
     (void)state;
-    expect_exit("for verb in '' acquire counter extend fleet list lock release show; do "
+    expect_exit("for verb in '' acquire break counter extend fleet list lock release show; do "
                 "[ $(\"$PAWL\" $verb --help | wc -l) -le 35 ] || exit 1; done",
                 0);
 }
@@ -215,6 +262,10 @@ static const struct CMUnitTest cases[] = {
     CASE(grant_that_cannot_be_printed_is_given_back),
     CASE(table_of_a_grant_has_its_token_and_its_lock_id),
     CASE(lock_that_is_not_held_any_more_is_lost),
+    CASE(lock_of_somebody_else_is_broken),
+    CASE(break_without_a_terminal_has_to_say_yes),
+    CASE(break_of_another_token_breaks_nothing),
+    CASE(holder_of_a_broken_lock_is_told),
     CASE(lock_is_shown_with_its_holder),
     CASE(locks_are_listed_beyond_one_page),
     CASE(counter_gives_each_value_once),

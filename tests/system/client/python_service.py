@@ -249,6 +249,11 @@ class Case(unittest.TestCase):
     def expect_free(self, name=None):
         self.client.acquire(name or self.name, ttl=1, wait=0).release()
 
+    def break_lock(self, token):
+        request = urllib.request.Request(f"{self.service.url}/v1/locks/{self.name}?force=true",
+                                         method="DELETE", headers={"If-Match": f'"{token}"'})
+        urllib.request.urlopen(request, timeout=PATIENCE).close()
+
     def expect_held(self, name=None):
         with self.assertRaises(pawl.Held):
             self.client.acquire(name or self.name, ttl=1, wait=0)

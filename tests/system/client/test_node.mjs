@@ -308,6 +308,19 @@ testAside('signal tells that the lock was lost', async (t) => {
     await assert.rejects(working, { name: 'LockLost', code: 'lost' });
 });
 
+testAside('signal tells that the lock was broken', async (t) => {
+    const service = await Service.start(t);
+    const working = clientOf(service).withLock('a', { ttlMs: 2000 }, async (lock) => {
+        const token = (await service.call('GET', 'a')).token;
+        await service.call('DELETE', 'a?force=true', { 'If-Match': `"${token}"` });
+        const reason = await aborted(lock.signal);
+        assert.ok(reason instanceof LockLost);
+        assert.equal(reason.message, 'a was broken by an operator');
+    });
+    await assert.rejects(working, { name: 'LockLost', code: 'broken' });
+    assert.equal((await service.call('GET', 'a')).held, false);
+});
+
 test('one name that is lost is the lock lost', async (t) => {
     const service = await Service.start(t);
     const lock = await clientOf(service).acquire(['a', 'b']);

@@ -232,6 +232,16 @@ class Holding(Case):
                     lock.check()
         self.expect_free()
 
+    def test_lock_that_an_operator_broke_is_lost(self):
+        with self.assertRaises(pawl.LockLost) as caught:
+            with self.client.lock(self.name, ttl=2) as lock:
+                self.break_lock(lock.token)
+                self.assertTrue(lock.must_stop.wait(PATIENCE))
+                self.assertFalse(lock.held)
+        self.assertEqual(caught.exception.type, "lock-broken")
+        self.assertIn(f"{self.name} was broken by an operator", str(caught.exception))
+        self.expect_free()
+
     def test_error_of_the_block_goes_before_a_lost_lock(self):
         with self.assertRaises(KeyError):
             with self.client.lock(self.name, ttl=1) as lock:
