@@ -43,7 +43,7 @@ static void note_extended(struct fence_quorum_call *vote, const struct fence_rep
     keep_owner(vote, reply->owner);
 }
 
-static void note_broken(struct fence_quorum_call *vote, const struct fence_reply *reply)
+static void note_broken_reply(struct fence_quorum_call *vote, const struct fence_reply *reply)
 {
     if (FENCE_MUTANT(BROKEN_REACQUIRED)) {
         vote->uncounted++;
@@ -65,7 +65,7 @@ void fence_quorum_call_reply(struct fence_quorum_call *vote, unsigned i,
     else if (reply->kind == FENCE_REPLY_YES && extends)
         note_extended(vote, reply);
     else if (reply->kind == FENCE_REPLY_BROKEN && extends)
-        note_broken(vote, reply);
+        note_broken_reply(vote, reply);
     else if (reply->kind == FENCE_REPLY_NO && extends && !fence_set_has(vote->joined, i))
         vote->joinable |= fence_set_of(i);
     vote->adopted |= reply->kind == FENCE_REPLY_YES && reply->adopted;
@@ -164,7 +164,7 @@ static bool is_refused(const struct fence_quorum_call *vote)
 }
 
 /* Whether a majority said what is there. */
-static bool is_heard(const struct fence_quorum_call *vote)
+static bool is_majority_heard(const struct fence_quorum_call *vote)
 {
     unsigned heard = fence_tally_count(&vote->tally, FENCE_PART_GRANTED) +
                      fence_tally_count(&vote->tally, FENCE_PART_FREE) + vote->superseded +
@@ -175,7 +175,7 @@ static bool is_heard(const struct fence_quorum_call *vote)
 bool fence_quorum_call_stands(const struct fence_quorum_call *vote)
 {
     bool is_there = fence_tally_count(&vote->tally, FENCE_PART_GRANTED) > 0 || vote->superseded > 0;
-    return is_there && is_refused(vote) && is_heard(vote);
+    return is_there && is_refused(vote) && is_majority_heard(vote);
 }
 
 static enum fence_verdict extending(const struct fence_quorum_call *vote)

@@ -69,7 +69,7 @@ static error_t parse_break(int key, char *text, struct argp_state *state)
 /* ---- asking ---------------------------------------------------------------------------------- */
 
 /* To standard error, so that an output of JSON stays one. */
-static void tell_holder(const struct break_options *options, const json_t *lock)
+static void show_holder(const struct break_options *options, const json_t *lock)
 {
     char left[32];
     const char *owner = json_string_value(json_object_get(lock, "owner"));
@@ -84,7 +84,7 @@ static void tell_holder(const struct break_options *options, const json_t *lock)
 }
 
 /* True where the person at the terminal types yes. */
-static bool agrees(void)
+static bool person_agrees(void)
 {
     char reply[REPLY_MAX];
     (void)fprintf(stderr, "Break it? Type yes: ");
@@ -96,14 +96,14 @@ static bool agrees(void)
 }
 
 /* Whether to go on: an exit code other than CLI_EXIT_DONE says why not. */
-static int confirm(const struct break_options *options, const json_t *lock)
+static int ask_person(const struct break_options *options, const json_t *lock)
 {
     if (options->yes)
         return CLI_EXIT_DONE;
     if (!isatty(STDIN_FILENO))
         return cli_say("there is no terminal to ask on; say --yes to break it all the same");
-    tell_holder(options, lock);
-    return agrees() ? CLI_EXIT_DONE : cli_say("nothing was broken");
+    show_holder(options, lock);
+    return person_agrees() ? CLI_EXIT_DONE : cli_say("nothing was broken");
 }
 
 /* ---- breaking -------------------------------------------------------------------------------- */
@@ -129,7 +129,7 @@ static int choose_grant(struct break_options *options, const json_t *lock)
     return CLI_EXIT_DONE;
 }
 
-static int break_grant(const struct break_options *options)
+static int break_chosen(const struct break_options *options)
 {
     bool broken = false;
     pawl_client *client = cli_client(options->globals);
@@ -172,9 +172,9 @@ int cli_break(struct cli_globals *globals, int argc, char **argv)
     if (code == CLI_EXIT_DONE)
         code = choose_grant(&options, lock);
     if (code == CLI_EXIT_DONE)
-        code = confirm(&options, lock);
+        code = ask_person(&options, lock);
     if (code == CLI_EXIT_DONE)
-        code = break_grant(&options);
+        code = break_chosen(&options);
     json_decref(lock);
     return code;
 }

@@ -17,6 +17,8 @@ static void state_of_a_lock_or_counter_is_a_conflict(void **state)
     assert_leads_to(FENCE_EWAITTIMEOUT, 409, "wait-timeout");
     assert_leads_to(FENCE_ECONTENDED, 409, "contended");
     assert_leads_to(FENCE_ELOCKLOST, 409, "lock-lost");
+    assert_leads_to(FENCE_EBROKEN, 409, "lock-broken");
+    assert_leads_to(FENCE_EMISMATCH, 412, "token-mismatch");
     assert_leads_to(FENCE_EEXHAUSTED, 409, "extensions-exhausted");
     assert_leads_to(FENCE_ECOUNTERS, 409, "too-many-counters");
 }

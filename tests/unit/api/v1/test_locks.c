@@ -239,6 +239,58 @@ static void release_passes_on_the_id(void **state)
     assert_true(says("{\"resource\":\"x\",\"released\":true}"));
 }
 
+static void break_passes_on_the_token(void **state)
+{
+    (void)state;
+    next.released = true;
+    assert_int_equal(ask(request("DELETE", "x?force=true", "If-Match: \"34\"\r\n", "")), 200);
+    assert_int_equal(seen.kind, FENCE_CALL_BREAK);
+    assert_int_equal(seen.token, 34);
+    assert_true(says("{\"resource\":\"x\",\"released\":true,\"token\":34}"));
+}
+
+static void break_needs_the_token_in_if_match(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"34", "\"\"", "\"0\"", "\"034\"", "W/\"34\"", "*", "\""};
+    char line[64];
+    assert_int_equal(ask(request("DELETE", "x?force=true", ID_LINE, "")), 428);
+    assert_true(says("urn:pawl:token-required"));
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        (void)snprintf(line, sizeof(line), "If-Match: %s\r\n", bad[i]);
+        assert_int_equal(ask(request("DELETE", "x?force=true", line, "")), 400);
+    }
+    assert_int_equal(ask(request("DELETE", "x?force=1234", ID_LINE, "")), 400);
+    assert_int_equal(ask(request("DELETE", "x?force=false", ID_LINE, "")), 400);
+    assert_int_equal(ask(request("DELETE", "x?other=true", ID_LINE, "")), 400);
+    assert_int_equal(calls, 0);
+}
+
+static void broken_lock_names_the_breaker(void **state)
+{
+    (void)state;
+    next.error = FENCE_EBROKEN;
+    next.owner = "ops";
+    assert_int_equal(ask(request("PATCH", "x", ID_LINE "Fencing-Token: 34\r\n", "")), 409);
+    assert_true(says("urn:pawl:lock-broken"));
+    assert_true(says("\"by\":\"ops\""));
+    next.owner = "";
+    assert_int_equal(ask(request("PATCH", "x", ID_LINE "Fencing-Token: 34\r\n", "")), 409);
+    assert_true(says("\"by\":null"));
+}
+
+static void mismatch_names_the_token_that_has_the_lock(void **state)
+{
+    (void)state;
+    next.error = FENCE_EMISMATCH;
+    assert_int_equal(ask(request("DELETE", "x?force=true", "If-Match: \"7\"\r\n", "")), 412);
+    assert_true(says("urn:pawl:token-mismatch"));
+    assert_true(says("\"token\":34"));
+    next.token = 0; /* the masters differ */
+    assert_int_equal(ask(request("DELETE", "x?force=true", "If-Match: \"7\"\r\n", "")), 412);
+    assert_true(says("\"token\":null"));
+}
+
 static void inspect_needs_the_name_alone(void **state)
 {
     (void)state;
@@ -489,6 +541,10 @@ static const struct CMUnitTest cases[] = {
     CASE(grant_of_several_has_a_token_for_each),
     CASE(extend_passes_on_id_token_and_ttl),
     CASE(release_passes_on_the_id),
+    CASE(break_passes_on_the_token),
+    CASE(break_needs_the_token_in_if_match),
+    CASE(broken_lock_names_the_breaker),
+    CASE(mismatch_names_the_token_that_has_the_lock),
     CASE(inspect_needs_the_name_alone),
     CASE(grant_says_all_that_the_holder_needs),
     CASE(extension_leaves_out_the_token),

@@ -10,8 +10,8 @@ enum {
 
 /* Replies as letters, one for each master in order. Of a vote: y yes, n no, x exhausted, u
  * uncounted. Of an extension: o yes, to a number below the token; p past, t taken, s superseded, k
- * broken. Of an inspection: a and b, held by that holder. Of all: r refused, l lost, '-' not asked, '.' no
- * answer yet. */
+ * broken. Of an inspection: a and b, held by that holder. Of all: r refused, l lost, '-' not asked,
+ * '.' no answer yet. */
 struct fence_reply quorum_reply_of(char letter);
 
 /* A round of as many masters as there are @letters, after these replies. */

@@ -156,6 +156,24 @@ static void extension_that_is_none_says_why(void **state)
     expect_extension(":-3\r\n", FENCE_REPLY_UNCOUNTED, 0, "none");
     expect_extension(":-4\r\n", FENCE_REPLY_PAST, 0, "none");
     expect_extension(":-5\r\n", FENCE_REPLY_TAKEN, 0, "none");
+    expect_extension("*2\r\n:-7\r\n$3\r\nops\r\n", FENCE_REPLY_BROKEN, 0, "ops");
+    expect_extension("*2\r\n:-7\r\n$0\r\n\r\n", FENCE_REPLY_BROKEN, 0, "");
+    expect_extension(":-7\r\n", FENCE_REPLY_REFUSED, 0, "none");
+    expect_extension("*2\r\n:-7\r\n:1\r\n", FENCE_REPLY_REFUSED, 0, "none");
+    expect_extension("*2\r\n:-1\r\n$3\r\nops\r\n", FENCE_REPLY_REFUSED, 0, "none");
+}
+
+static void break_is_done_or_names_the_lock_that_stays(void **state)
+{
+    (void)state;
+    static const char held[] = "*2\r\n:900\r\n$30\r\n" A ".1:7:0::\r\n";
+    assert_int_equal(read_one(FENCE_REQUEST_BREAK, ":1\r\n").kind, FENCE_REPLY_YES);
+    assert_int_equal(read_one(FENCE_REQUEST_BREAK, ":2\r\n").kind, FENCE_REPLY_REFUSED);
+    struct fence_reply reply = read_one(FENCE_REQUEST_BREAK, held);
+    assert_int_equal(reply.kind, FENCE_REPLY_HELD);
+    assert_int_equal(reply.number, 7);
+    assert_string_equal(reply.holder, A);
+    assert_int_equal(read_one(FENCE_REQUEST_BREAK, "*1\r\n:1\r\n").kind, FENCE_REPLY_REFUSED);
 }
 
 static void extension_that_the_script_does_not_answer_so_is_refused(void **state)
@@ -239,6 +257,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(lock_that_pawl_did_not_write_is_refused),
     cmocka_unit_test(extension_tells_how_often_and_by_what_label),
     cmocka_unit_test(extension_that_is_none_says_why),
+    cmocka_unit_test(break_is_done_or_names_the_lock_that_stays),
     cmocka_unit_test(extension_that_the_script_does_not_answer_so_is_refused),
     cmocka_unit_test(extension_with_a_label_too_long_is_refused),
     cmocka_unit_test(release_is_answered_in_four_ways),
