@@ -13,7 +13,7 @@ enum api_outcome {
     API_OUTCOME_FOUND,    /* acquire: the lock was there under its id, as a retry finds it */
     API_OUTCOME_EXTENDED, /* under the old token */
     API_OUTCOME_RELEASED,
-    API_OUTCOME_NOT_HELD, /* release: it was no longer held */
+    API_OUTCOME_NOT_HELD, /* release, break: it was no longer held */
     API_OUTCOME_PROBLEMS, /* the first problem; the others follow in the order of their table */
     API_OUTCOMES = API_OUTCOME_PROBLEMS API_PROBLEMS(API_PROBLEM_ONE), /* how many there are */
 };

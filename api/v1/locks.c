@@ -232,22 +232,17 @@ static void release(struct api_request *request, const struct api_backend *backe
     backend->call(backend->context, &call);
 }
 
-/* Who breaks a grant: the id of the caller's key; "" where there are no keys. */
-static const char *breaker_of(const struct api_request *request)
-{
-    (void)request;
-    return "";
-}
-
+/* The route lets holders in. This takes an admin. */
 static void break_grant(struct api_request *request, const struct api_backend *backend)
 {
     struct fence_call call = {
         .kind = FENCE_CALL_BREAK,
         .client = api_request_client(request),
         .lock_id = "",
-        .owner = breaker_of(request),
+        .owner = api_request_caller(request),
     };
-    if (api_input_resource(request, 0, &call.resource) != 0)
+    if (api_input_resource(request, 0, &call.resource) != 0 ||
+        api_auth_require(request, API_RIGHT_ADMIN, call.resource) != 0)
         return;
     int result = api_input_if_match(request, &call.token);
     if (result == FENCE_ENOENT)

@@ -155,6 +155,7 @@ static void answer_success(struct api_request *request, const struct fence_answe
     case FENCE_CALL_BREAK:
         api_write_bool(&writer, "released", answer->released);
         api_write_integer(&writer, "token", answer->token);
+        outcome = answer->released ? API_OUTCOME_RELEASED : API_OUTCOME_NOT_HELD;
         break;
     case FENCE_CALL_COUNT: /* api/v1/counters.h */
         break;
@@ -277,7 +278,8 @@ static void note_use(struct api_request *request, const struct fence_answer *ans
         api_auth_granted(request, answer->lock_id, answer->resource, answer->ttl_ms);
     if (answer->kind == FENCE_CALL_EXTEND && answer->error == 0)
         api_auth_extended(request, answer->lock_id, answer->resource, answer->ttl_ms);
-    if ((answer->kind == FENCE_CALL_EXTEND && answer->error == FENCE_ELOCKLOST) ||
+    if ((answer->kind == FENCE_CALL_EXTEND &&
+         (answer->error == FENCE_ELOCKLOST || answer->error == FENCE_EBROKEN)) ||
         (answer->kind == FENCE_CALL_RELEASE && answer->error == 0))
         api_auth_ended(request, answer->lock_id, answer->resource);
 }

@@ -49,7 +49,7 @@ static void count_extension(struct api_worker_metrics *of, const struct fence_an
         api_counter_add(answer->anew ? &of->regrants : &of->extensions, 1);
     else if (answer->error == FENCE_EEXHAUSTED)
         api_counter_add(&of->exhausted, 1);
-    else if (answer->error == FENCE_ELOCKLOST)
+    else if (answer->error == FENCE_ELOCKLOST || answer->error == FENCE_EBROKEN)
         api_counter_add(&of->lost, 1);
 }
 
@@ -82,6 +82,7 @@ void server_metrics_answered(struct server_metrics *metrics, const struct fence_
         break;
     case FENCE_CALL_INSPECT:
     case FENCE_CALL_COUNT:
+    case FENCE_CALL_BREAK:
         break;
     }
 }

@@ -71,6 +71,33 @@ static int stop(void **state)
     return 0;
 }
 
+/* ---- who may break it ------------------------------------------------------------------------ */
+
+#define IF_MATCH "If-Match: \"1\"\r\n"
+#define BREAK    "/v1/locks/orders/1?force=true"
+
+static void only_an_admin_breaks_a_lock_and_the_holder_is_told_by_whom(void **state)
+{
+    (void)state;
+    struct http_response response;
+    static const char body[] = "{\"lock_id\": \"" LOCK_ID "\"}";
+    static const char grant[] = "Lock-Id: " LOCK_ID "\r\nFencing-Token: 1\r\n";
+    assert_int_equal(keyed_status(pawld.port, owner, "POST", "/v1/locks/orders/1", NULL, body),
+                     201);
+    assert_int_equal(keyed_status(pawld.port, owner, "DELETE", BREAK, IF_MATCH, NULL), 403);
+    assert_int_equal(keyed_status(pawld.port, slow, "DELETE", BREAK, IF_MATCH, NULL), 403);
+    assert_int_equal(keyed_status(pawld.port, "", "DELETE", BREAK, IF_MATCH, NULL), 401);
+    assert_int_equal(keyed_status(pawld.port, owner, "PATCH", "/v1/locks/orders/1", grant, NULL),
+                     200);
+    assert_int_equal(keyed_status(pawld.port, admin, "DELETE", BREAK, IF_MATCH, NULL), 200);
+    keyed_call(pawld.port, owner, "PATCH", "/v1/locks/orders/1", grant, NULL, &response);
+    assert_int_equal(response.status, 409);
+    assert_string_equal(json_string_value(json_object_get(response.json, "type")),
+                        "urn:pawl:lock-broken");
+    assert_string_equal(json_string_value(json_object_get(response.json, "by")), "admin");
+    http_response_fini(&response);
+}
+
 /* ---- who holds a lock ------------------------------------------------------------------------ */
 
 /* Asks as @key; @wanted NULL: the answer names no key. @member: of which object; NULL: of the
@@ -469,6 +496,7 @@ static void line_and_key_go_to_two_places(void **state)
 #define ALONE(name)  cmocka_unit_test_setup_teardown(name, make_folder, stop)
 
 static const struct CMUnitTest cases[] = {
+    SERVED(only_an_admin_breaks_a_lock_and_the_holder_is_told_by_whom),
     SERVED(holder_is_shown_to_admins_and_to_its_own_key),
     SERVED(holder_stays_through_an_extension_by_another_key_and_a_restart),
     ALONE(longest_holder_is_kept_by_masters_that_forgot),
