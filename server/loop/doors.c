@@ -80,6 +80,11 @@ static int tell_why(const char *address, int error)
 {
     if (error == FENCE_EINVAL)
         return tell_usage(address);
+    if (error == FENCE_EBUSY) {
+        server_log(SERVER_LOG_ERROR, "cannot listen on %s: there are %d addresses already", address,
+                   API_DOORS_MAX);
+        return SERVER_EXIT_FAILED;
+    }
     server_log(SERVER_LOG_ERROR, "cannot listen on %s: %s; choose another with --listen", address,
                error == FENCE_EIO ? strerror(errno) : fence_strerror(error));
     return SERVER_EXIT_FAILED;

@@ -1,0 +1,126 @@
+#include "api/http/listen.h"
+#include "server/loop/doors.h"
+#include "tests/lib/case.h"
+#include "tests/lib/tempdir.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    WORKERS = 3,
+    PATH_BYTES = 256,
+};
+
+static struct server_doors doors;
+
+/* Every worker has a socket at each door, and all of a door have one port. */
+static void expect_open(unsigned count)
+{
+    assert_int_equal(doors.count, count);
+    for (unsigned worker = 0; worker < WORKERS; worker++) {
+        struct api_door own[API_DOORS_MAX];
+        server_doors_of(&doors, worker, own);
+        for (unsigned i = 0; i < count; i++) {
+            assert_true(own[i].fd >= 0);
+            assert_int_equal(api_listen_port(own[i].fd), api_listen_port(doors.door[i].fd[0]));
+        }
+    }
+}
+
+static void each_worker_has_a_socket_of_each_address(void **state)
+{
+    char address[PATH_BYTES];
+    char *folder = tempdir_new();
+    (void)state;
+    (void)snprintf(address, sizeof(address), "unix:%s/socket", folder);
+    const struct server_listens listens = {
+        .address = {"127.0.0.1:0", address},
+        .address_count = 2,
+        .metrics = {"localhost:0"},
+        .metrics_count = 1,
+    };
+    assert_int_equal(server_doors_open(&listens, NULL, WORKERS, &doors), 0);
+    expect_open(3);
+    assert_false(doors.door[0].metrics_only);
+    assert_true(doors.door[2].metrics_only);
+    assert_true(doors.door[0].fd[0] != doors.door[0].fd[1]);
+    assert_int_equal(access(address + strlen("unix:"), F_OK), 0);
+    server_doors_close(&doors);
+    assert_int_equal(access(address + strlen("unix:"), F_OK), -1);
+    tempdir_remove(folder);
+}
+
+/* As a supervisor hands it over: it stays the caller's, and non-blocking from then on. */
+static void socket_of_somebody_else_is_a_door(void **state)
+{
+    const struct server_listens none = {.address_count = 0};
+    int fd = -1;
+    (void)state;
+    assert_int_equal(api_listen("127.0.0.1:0", false, &fd), 0);
+    assert_int_equal(server_doors_open(&none, NULL, WORKERS, &doors), 0);
+    assert_int_equal(server_doors_add(&doors, fd, "descriptor 3", false, true), 0);
+    expect_open(1);
+    assert_true(doors.door[0].metrics_only);
+    assert_int_equal(api_listen_port(doors.door[0].fd[2]), api_listen_port(fd));
+    assert_int_equal(accept(doors.door[0].fd[1], NULL, NULL), -1); /* does not block */
+    server_doors_close(&doors);
+    assert_true(api_listen_port(fd) > 0);
+    close(fd);
+}
+
+static void what_a_worker_was_given_is_its_own(void **state)
+{
+    const struct server_listens listens = {.address = {"127.0.0.1:0"}, .address_count = 1};
+    struct api_door own[API_DOORS_MAX];
+    (void)state;
+    assert_int_equal(server_doors_open(&listens, NULL, 1, &doors), 0);
+    server_doors_of(&doors, 0, own);
+    server_doors_given(&doors, 0);
+    server_doors_close(&doors);
+    assert_true(api_listen_port(own[0].fd) > 0);
+    close(own[0].fd);
+}
+
+static void more_doors_than_there_is_room_for_are_refused(void **state)
+{
+    const struct server_listens none = {.address_count = 0};
+    int fd = -1;
+    (void)state;
+    assert_int_equal(api_listen("127.0.0.1:0", false, &fd), 0);
+    assert_int_equal(server_doors_open(&none, NULL, 1, &doors), 0);
+    for (int i = 0; i < API_DOORS_MAX; i++)
+        assert_int_equal(server_doors_add(&doors, fd, "one", false, false), 0);
+    assert_int_equal(server_doors_add(&doors, fd, "one too many", false, false), FENCE_EBUSY);
+    assert_int_equal(doors.count, API_DOORS_MAX);
+    server_doors_close(&doors);
+    close(fd);
+}
+
+static void names_are_told_from_addresses(void **state)
+{
+    static const char *const names[] = {"locks.example.com:7380", "pawld:0",
+                                        "https://locks.example.com:1"};
+    static const char *const others[] = {
+        "127.0.0.1:7380", "[::1]:7380", ":7380", "localhost:1", "LocalHost:1",
+        "unix:/run/a:1",  "nowhere",    "",      "a b:1",       "http://[::1]:1"};
+    char name[API_HOST_NAME_MAX + 1];
+    (void)state;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        assert_true(server_listen_name(names[i], name));
+    assert_string_equal(name, "locks.example.com");
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        if (server_listen_name(others[i], name))
+            fail_msg("%s is taken for a name", others[i]);
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test(each_worker_has_a_socket_of_each_address),
+    cmocka_unit_test(socket_of_somebody_else_is_a_door),
+    cmocka_unit_test(what_a_worker_was_given_is_its_own),
+    cmocka_unit_test(more_doors_than_there_is_room_for_are_refused),
+    cmocka_unit_test(names_are_told_from_addresses),
+};
+
+CASE_MAIN(cases, NULL, NULL)
