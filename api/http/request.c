@@ -152,7 +152,7 @@ static void tell_observer(const struct api_request *request, const struct api_an
         .status = answer->status,
         .outcome = answer->outcome,
         .took_us = api_request_now_us() - request->came_us,
-        .caller = "",
+        .caller = api_request_caller(request),
         .request = request,
     };
     observer->answered(observer->context, &observed);

@@ -39,11 +39,6 @@ struct api_observer api_calls_observer(struct api_calls *calls)
     return (struct api_observer){count_answer, calls};
 }
 
-void api_calls_key_refused(struct api_calls *calls)
-{
-    api_counter_add(&calls->counters->keys_refused, 1);
-}
-
 uint64_t api_calls_count(const struct api_calls *calls, const char *call, enum api_outcome outcome)
 {
     unsigned index = 0;
@@ -109,6 +104,30 @@ static void write_refused(const struct totals *totals, struct api_metrics_text *
     }
 }
 
+/* Those that reached a call, and those that did not. */
+static uint64_t count_everywhere(const struct api_call_counters *counters, enum api_outcome outcome)
+{
+    uint64_t count = api_counter_get(&counters->refused[outcome]);
+    for (unsigned call = 0; call < API_CALLS_MAX; call++)
+        count += api_counter_get(&counters->answered[call][outcome]);
+    return count;
+}
+
+/* They are there before the first, for alerts. */
+static void write_keys_refused(const struct api_call_counters *counters,
+                               struct api_metrics_text *text)
+{
+    static const enum api_problem problems[] = {API_PROBLEM_KEY_REQUIRED, API_PROBLEM_NOT_ALLOWED};
+    api_metrics_family(text, API_METRIC_COUNTER, "pawl_keys_refused_total",
+                       "Requests that were refused for want of a valid key, or of a right of their "
+                       "key. They count among calls and refused requests, too.");
+    for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++) {
+        const enum api_outcome outcome = api_outcome_of_problem(problems[i]);
+        const struct api_labels labels = {{{"result", api_outcome_name(outcome)}}};
+        api_metrics_count(text, &labels, count_everywhere(counters, outcome));
+    }
+}
+
 void api_calls_write(const struct api_routes *tables, size_t count,
                      const struct api_call_counters *counters, struct api_metrics_text *text)
 {
@@ -131,7 +150,5 @@ void api_calls_write(const struct api_routes *tables, size_t count,
             write_took(&tables[i].items[k], &counters->took[call++], text);
     add_up(&totals, counters->refused);
     write_refused(&totals, text);
-    api_metrics_counter(text, "pawl_keys_refused_total",
-                        "Keys of clients that were unknown, had expired, or lacked a right.",
-                        api_counter_get(&counters->keys_refused));
+    write_keys_refused(counters, text);
 }

@@ -15,7 +15,6 @@ struct api_call_counters {
     struct api_counter answered[API_CALLS_MAX][API_OUTCOMES]; /* by route, in the order of tables */
     struct api_histogram took[API_CALLS_MAX];
     struct api_counter refused[API_OUTCOMES]; /* requests that reached no route */
-    struct api_counter keys_refused;          /* see api_calls_key_refused() */
 };
 
 /* Which routes are counted where; borrowed. */
@@ -27,9 +26,6 @@ struct api_calls {
 
 /* Counts for @calls, which is borrowed. */
 struct api_observer api_calls_observer(struct api_calls *calls);
-
-/* A key was unknown, had expired, or lacked a right. The answer is counted besides. */
-void api_calls_key_refused(struct api_calls *calls);
 
 /* How often the route named @call came to @outcome; 0 where there is no such route. */
 uint64_t api_calls_count(const struct api_calls *calls, const char *call, enum api_outcome outcome);

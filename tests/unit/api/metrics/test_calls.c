@@ -166,9 +166,17 @@ static void parked_request_counts_when_it_is_answered(void **state)
 static void refused_keys_are_counted(void **state)
 {
     (void)state;
-    assert_true(shows("pawl_keys_refused_total 0\n"));
-    api_calls_key_refused(&calls);
-    assert_true(shows("pawl_keys_refused_total 1\n"));
+    assert_true(shows("pawl_keys_refused_total{result=\"key-required\"} 0\n"));
+    const struct api_observer observer = api_calls_observer(&calls);
+    struct api_observed observed = {
+        .status = 401, .outcome = api_outcome_of_problem(API_PROBLEM_KEY_REQUIRED), .caller = ""};
+    observer.answered(observer.context, &observed);
+    observed.route = &items[0];
+    observer.answered(observer.context, &observed);
+    observed.outcome = api_outcome_of_problem(API_PROBLEM_NOT_ALLOWED);
+    observer.answered(observer.context, &observed);
+    assert_true(shows("pawl_keys_refused_total{result=\"key-required\"} 2\n"));
+    assert_true(shows("pawl_keys_refused_total{result=\"not-allowed\"} 1\n"));
 }
 
 /* What `ls /proc/self/fd` shows beside its own descriptor. */
