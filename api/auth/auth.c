@@ -15,8 +15,6 @@ struct api_auth {
     struct api_keyring *ring;
     struct api_keys *keys; /* in force after @swaps */
     unsigned swaps;
-    const char *(*subject)(void *context, const struct api_request *request);
-    void *subject_context;
 };
 
 static uint64_t auth_now_us(void)
@@ -109,9 +107,8 @@ static struct api_key *key_of_header(const struct api_auth *auth, const char *va
 static struct api_key *key_of_certificate(const struct api_auth *auth,
                                           const struct api_request *request)
 {
-    const char *subject =
-        auth->subject != NULL ? auth->subject(auth->subject_context, request) : NULL;
-    return subject != NULL ? api_keys_of_subject(auth->keys, subject) : NULL;
+    const char *subject = api_request_subject(request);
+    return subject[0] != '\0' ? api_keys_of_subject(auth->keys, subject) : NULL;
 }
 
 static void forget_caller(struct api_caller *caller)
@@ -190,14 +187,6 @@ void api_auth_free(struct api_auth *auth)
 const struct api_access *api_auth_access(const struct api_auth *auth)
 {
     return auth != NULL ? &auth->access : NULL;
-}
-
-void api_auth_set_subject(struct api_auth *auth,
-                          const char *(*subject)(void *context, const struct api_request *request),
-                          void *context)
-{
-    auth->subject = subject;
-    auth->subject_context = context;
 }
 
 /* ---- what a handler asks --------------------------------------------------------------------- */

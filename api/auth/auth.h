@@ -8,8 +8,10 @@
  *     no prefix for the name       403 not-allowed
  *     too many locks               409 too-many-held
  *
- * A route whose right is API_RIGHT_NONE is served in any case. The functions for requests allow
- * everything where the server has no access callbacks. */
+ * A request without an Authorization header is one of the key whose subject is the common name of
+ * the client's certificate (api_request_subject()). A route whose right is API_RIGHT_NONE is served
+ * in any case. The functions for requests allow everything where the server has no access
+ * callbacks. */
 #ifndef API_AUTH_AUTH_H
 #define API_AUTH_AUTH_H
 
@@ -28,13 +30,6 @@ void api_auth_free(struct api_auth *auth);
 
 /* For api_http_config.access. NULL, for no keys, is fine: NULL. */
 const struct api_access *api_auth_access(const struct api_auth *auth);
-
-/* Says how the common name of a verified client certificate is found: @subject returns it, or NULL
- * where there is none; it is copied at once. A request without an Authorization header is then one
- * of the key that has this subject. */
-void api_auth_set_subject(struct api_auth *auth,
-                          const char *(*subject)(void *context, const struct api_request *request),
-                          void *context);
 
 /* ---- what a handler asks ------------------------------------------------------------------ */
 

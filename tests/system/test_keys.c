@@ -342,6 +342,60 @@ static void key_is_in_no_list_of_processes(void **state)
     free(said);
 }
 
+/* Makes an authority and a certificate for @name, in the folder, as @name.pem and @name.key. */
+static void make_certificate(const char *name)
+{
+    char command[COMMAND_BYTES], *said = NULL;
+    snprintf(command, sizeof(command),
+             "cd $DIR; ec='-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes'\n"
+             "[ -e ca.pem ] || openssl req -x509 $ec -days 9 -keyout ca.key -out ca.pem -subj "
+             "/CN=ca\n"
+             "openssl req $ec -keyout '%s.key' -out csr -subj '/CN=%s'\n"
+             "openssl x509 -req -in csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 9 -out "
+             "'%s.pem' -extfile <(echo subjectAltName=IP:127.0.0.1)",
+             name, name, name);
+    if (run_shell(command, "", &said) != 0)
+        fail_msg("openssl: %s", said);
+    free(said);
+}
+
+/* Runs @words of pawl, which shows the certificate of @name. */
+static void expect_with_certificate(const char *name, const char *key, const char *words,
+                                    int status, const char *says)
+{
+    char command[COMMAND_BYTES];
+    snprintf(command, sizeof(command),
+             "cd $DIR; $PAWL --server https://127.0.0.1:%u --ca-file ca.pem --cert '%s.pem' "
+             "--cert-key '%s.key' %s",
+             (unsigned)pawld.port, name, name, words);
+    expect_said(command, key, status, says);
+}
+
+static void certificate_is_the_key_of_its_subject(void **state)
+{
+    (void)state;
+    char files[4][2 * PATH_BYTES];
+    static const char *const names[] = {"ca.pem", "pawld.pem", "pawld.key"};
+    keyed_new(keys_file, "--role lock --prefix orders/ --id by-cert --subject 'job runner'", owner);
+    keyed_new(keys_file, "--role read --prefix '*' --id reader", other);
+    make_certificate("pawld");
+    make_certificate("job runner");
+    make_certificate("stranger");
+    for (int i = 0; i < 3; i++)
+        snprintf(files[i], sizeof(files[i]), "%s/%s", dir, names[i]);
+    pawld = pawld_start_at(folder, (const char *const[]){"--keys", keys_file, "--tls-client-ca",
+                                                         files[0], "--tls-cert", files[1],
+                                                         "--tls-key", files[2], NULL});
+    expect_with_certificate("job runner", "", "acquire --wait 10s orders/1", 0, "orders/1");
+    expect_with_certificate("job runner", "", "show orders/1 --json", 0, "\"key\":\"by-cert\"");
+    expect_with_certificate("job runner", "", "acquire jobs/1", 125,
+                            "The key by-cert is for other");
+    expect_with_certificate("stranger", "", "show orders/1", 125, "Send the key");
+    /* A key that is sent counts, and none that is wrong is mended by a certificate. */
+    expect_with_certificate("job runner", other, "show jobs/1 --json", 0, "\"held\":false");
+    expect_with_certificate("job runner", "pawl_x", "show orders/1", 125, "The key is not known");
+}
+
 static void python_client_sends_its_key(void **state)
 {
     (void)state;
@@ -507,6 +561,7 @@ static const struct CMUnitTest cases[] = {
     SERVED(pawl_takes_its_key_from_the_environment_or_a_file),
     SERVED(pawl_says_what_the_key_may_not),
     SERVED(key_is_in_no_list_of_processes),
+    ALONE(certificate_is_the_key_of_its_subject),
     SERVED(python_client_sends_its_key),
     SERVED(node_client_sends_its_key),
     ALONE(without_keys_no_public_address_is_served),

@@ -182,33 +182,6 @@ static void handler_may_ask_for_another_right(void **state)
     assert_int_equal(ask("DELETE /change", "deploy"), 200);
 }
 
-static const char *the_subject(void *context, const struct api_request *asked)
-{
-    (void)asked;
-    return context;
-}
-
-static int ask_without_header(void)
-{
-    loop_send(http, fd, "GET /show HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    return loop_receive(http, fd, response);
-}
-
-static void certificate_stands_for_its_key(void **state)
-{
-    (void)state;
-    char subject[] = "job runner";
-    api_keyring_swap(ring, make_keys("deploy", "role=read subject=job runner"));
-    assert_int_equal(ask_without_header(), 401);
-    api_auth_set_subject(auth, the_subject, subject);
-    assert_int_equal(ask_without_header(), 200);
-    assert_string_equal(caller, "deploy");
-    /* A header that is wrong is not mended by a certificate. */
-    assert_int_equal(ask("GET /show", "nobody"), 401);
-    api_keyring_swap(ring, make_keys("deploy", "role=read subject=other"));
-    assert_int_equal(ask_without_header(), 401);
-}
-
 #define AUTH_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 static const struct CMUnitTest cases[] = {
@@ -217,7 +190,6 @@ static const struct CMUnitTest cases[] = {
     AUTH_TEST(parked_request_keeps_the_key_that_it_came_with),
     AUTH_TEST(place_of_a_request_that_is_over_is_free_again),
     AUTH_TEST(handler_may_ask_for_another_right),
-    AUTH_TEST(certificate_stands_for_its_key),
 };
 
 CASE_MAIN(cases, NULL, NULL)
