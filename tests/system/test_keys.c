@@ -11,7 +11,9 @@
 #include "tests/system/fleet.h"
 #include "tests/system/keyed.h"
 
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -269,6 +271,97 @@ static void lock_counts_until_its_lease_is_over(void **state)
     assert_int_equal(acquire_few("/v1/locks/b", "{\"ttl_ms\": 100}"), 201);
     assert_true(wait_until(takes_another, path, END_MS));
     assert_int_equal(acquire_few("/v1/locks/d", NULL), 409);
+}
+
+/* ---- reloading ------------------------------------------------------------------------------- */
+
+/* Calls as the admin over one connection until it is told to stop; *@ret_refused counts what was
+ * not answered with 200, and *@ret_calls all. */
+struct steady {
+    atomic_bool stop;
+    unsigned calls, refused;
+};
+
+static void *call_steadily(void *arg)
+{
+    struct steady *steady = arg;
+    char headers[KEYED_HEADERS_MAX];
+    struct http *http = http_connect(pawld.port);
+    snprintf(headers, sizeof(headers), "Authorization: Bearer %s\r\n", admin);
+    while (!atomic_load(&steady->stop)) {
+        struct http_response response;
+        http_request(http, "GET", "/v1/locks", headers, NULL, &response);
+        steady->calls++;
+        steady->refused += response.status != 200;
+        http_response_fini(&response);
+    }
+    http_close(http);
+    return NULL;
+}
+
+static bool is_let_in(void *key)
+{
+    return keyed_status(pawld.port, key, "GET", "/v1/locks", NULL, NULL) == 200;
+}
+
+static bool is_refused(void *key)
+{
+    return keyed_status(pawld.port, key, "GET", "/v1/locks", NULL, NULL) == 401;
+}
+
+/* Writes the key file without the line of @id, and with @more at its end. */
+static void edit_keys(const char *id, const char *more)
+{
+    char *text = text_read(keys_file, 0), start[64];
+    FILE *file = fopen(keys_file, "w");
+    assert_non_null(file);
+    snprintf(start, sizeof(start), "%s hash=", id);
+    for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n"))
+        if (strncmp(line, start, strlen(start)) != 0)
+            fprintf(file, "%s\n", line);
+    fputs(more, file);
+    assert_int_equal(fclose(file), 0);
+    free(text);
+}
+
+static void keys_are_replaced_without_a_dropped_call(void **state)
+{
+    (void)state;
+    char next[KEYED_KEY_MAX];
+    struct steady steady = {.calls = 0};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, call_steadily, &steady), 0);
+
+    keyed_new(keys_file, "--role lock --prefix '*' --id other-2", next);
+    assert_true(is_refused(next));
+    process_signal(pawld.process, SIGHUP);
+    assert_true(wait_until(is_let_in, next, END_MS));
+    assert_true(is_let_in(other));
+
+    edit_keys("other", "");
+    process_signal(pawld.process, SIGHUP);
+    assert_true(wait_until(is_refused, other, END_MS));
+    assert_true(is_let_in(next));
+
+    atomic_store(&steady.stop, true);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(steady.calls > 0);
+    assert_int_equal(steady.refused, 0);
+}
+
+static void wrong_file_leaves_the_keys_as_they_were(void **state)
+{
+    (void)state;
+    edit_keys("other", "nightly role=lock\n");
+    process_signal(pawld.process, SIGHUP);
+    process_wait_line(pawld.process, "the keys stay as they were: .*/keys:[0-9]+: hash= is missing",
+                      END_MS, NULL, 0);
+    assert_true(is_let_in(other));
+    assert_int_equal(unlink(keys_file), 0);
+    process_signal(pawld.process, SIGHUP);
+    process_wait_line(pawld.process, "the keys stay as they were: .*: No such file", END_MS, NULL,
+                      0);
+    assert_true(is_let_in(other));
 }
 
 /* ---- the clients ----------------------------------------------------------------------------- */
@@ -561,6 +654,8 @@ static const struct CMUnitTest cases[] = {
     SERVED(pawl_takes_its_key_from_the_environment_or_a_file),
     SERVED(pawl_says_what_the_key_may_not),
     SERVED(key_is_in_no_list_of_processes),
+    SERVED(keys_are_replaced_without_a_dropped_call),
+    SERVED(wrong_file_leaves_the_keys_as_they_were),
     ALONE(certificate_is_the_key_of_its_subject),
     SERVED(python_client_sends_its_key),
     SERVED(node_client_sends_its_key),
