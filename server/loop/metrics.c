@@ -82,7 +82,6 @@ void server_metrics_answered(struct server_metrics *metrics, const struct fence_
         break;
     case FENCE_CALL_INSPECT:
     case FENCE_CALL_COUNT:
-    case FENCE_CALL_BREAK:
         break;
     }
 }

@@ -52,6 +52,9 @@ static void each_worker_has_a_socket_of_each_address(void **state)
     tempdir_remove(folder);
 }
 
+static const struct server_door_kind plain = {.metrics_only = false};
+static const struct server_door_kind for_metrics = {.metrics_only = true};
+
 /* As a supervisor hands it over: it stays the caller's, and non-blocking from then on. */
 static void socket_of_somebody_else_is_a_door(void **state)
 {
@@ -60,7 +63,7 @@ static void socket_of_somebody_else_is_a_door(void **state)
     (void)state;
     assert_int_equal(api_listen("127.0.0.1:0", false, &fd), 0);
     assert_int_equal(server_doors_open(&none, NULL, WORKERS, &doors), 0);
-    assert_int_equal(server_doors_add(&doors, fd, "descriptor 3", false, true), 0);
+    assert_int_equal(server_doors_add(&doors, &fd, 1, "descriptor 3", &for_metrics), 0);
     expect_open(1);
     assert_true(doors.door[0].metrics_only);
     assert_int_equal(api_listen_port(doors.door[0].fd[2]), api_listen_port(fd));
@@ -91,8 +94,8 @@ static void more_doors_than_there_is_room_for_are_refused(void **state)
     assert_int_equal(api_listen("127.0.0.1:0", false, &fd), 0);
     assert_int_equal(server_doors_open(&none, NULL, 1, &doors), 0);
     for (int i = 0; i < API_DOORS_MAX; i++)
-        assert_int_equal(server_doors_add(&doors, fd, "one", false, false), 0);
-    assert_int_equal(server_doors_add(&doors, fd, "one too many", false, false), FENCE_EBUSY);
+        assert_int_equal(server_doors_add(&doors, &fd, 1, "one", &plain), 0);
+    assert_int_equal(server_doors_add(&doors, &fd, 1, "one too many", &plain), FENCE_EBUSY);
     assert_int_equal(doors.count, API_DOORS_MAX);
     server_doors_close(&doors);
     close(fd);
