@@ -141,6 +141,15 @@ def tls($ratios):
             + [(.plain, .tls | latencies), .plain.errors + .tls.errors])
     | table;
 
+# $ratios: ratios() of those with keys to those without.
+def keyed($ratios):
+    [["persistence", "clients", "without keys", "with keys", "with/without", "p50 / p99 us without", "with"]]
+    + map(. as $row
+          | [.persistence, .connections, (.open.pairs | commas), (.keyed.pairs | commas),
+             ($ratios[] | select(.persistence == $row.persistence) | .open | spread),
+             (.open | latencies), (.keyed | latencies)])
+    | table;
+
 # fixed() is for what is not negative.
 def keys:
     def hundredths: (. * 100 | round) / 100;
@@ -252,6 +261,8 @@ def by_part($kinds; kind; value; $digits):
     section("Pairs per second over HTTP and over TLS, and median of the ratios";
             $runs | medians("tls");
             tls($runs | ratios("tls"; "tls"; .pairs_per_s))),
+    section("Acquire+release pairs per second with keys";
+            $runs | medians("keyed"); keyed($runs | ratios("keyed"; "keyed"; .pairs_per_s))),
     section("Time of a refusal: an id that is known with a wrong secret, and one that is not";
             of("keys"); keys),
     section("From one holder to the next, while many wait for one name";

@@ -6,6 +6,7 @@
 
 #include <argp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 struct options {
@@ -19,6 +20,7 @@ struct texts {
     char names[64]; /* of this run alone: what a run before could not release is not met again */
     char body[128];
     int body_len;
+    char key[256]; /* a header line; "" without PAWL_KEY */
 };
 
 static size_t write_acquire(void *context, const struct loop_lock *lock, char *ret_request)
@@ -26,8 +28,9 @@ static size_t write_acquire(void *context, const struct loop_lock *lock, char *r
     const struct texts *texts = context;
     return (size_t)snprintf(ret_request, LOOP_REQUEST_MAX,
                             "POST /v1/locks/%s%0*u HTTP/1.1\r\nHost: 127.0.0.1\r\n"
-                            "Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
-                            texts->names, NAMES_DIGITS, lock->name, texts->body_len, texts->body);
+                            "%sContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+                            texts->names, NAMES_DIGITS, lock->name, texts->key, texts->body_len,
+                            texts->body);
 }
 
 static size_t write_release(void *context, const struct loop_lock *lock, char *ret_request)
@@ -35,8 +38,8 @@ static size_t write_release(void *context, const struct loop_lock *lock, char *r
     const struct texts *texts = context;
     return (size_t)snprintf(ret_request, LOOP_REQUEST_MAX,
                             "DELETE /v1/locks/%s%0*u HTTP/1.1\r\nHost: 127.0.0.1\r\n"
-                            "Lock-Id: %s\r\n\r\n",
-                            texts->names, NAMES_DIGITS, lock->name, lock->id);
+                            "%sLock-Id: %s\r\n\r\n",
+                            texts->names, NAMES_DIGITS, lock->name, texts->key, lock->id);
 }
 
 static const struct argp_option option_list[] = {
@@ -76,10 +79,13 @@ int main(int argc, char **argv)
     loop_options_init(&options.loop);
     argp_parse(&argp, argc, argv, 0, NULL, &options);
 
-    struct texts texts;
+    struct texts texts = {.key = ""};
     snprintf(texts.names, sizeof(texts.names), "bench/%d/", (int)getpid());
     texts.body_len = snprintf(texts.body, sizeof(texts.body), "{\"ttl_ms\":%u,\"wait_ms\":%u}",
                               options.ttl_ms, options.wait_ms);
+    const char *key = getenv("PAWL_KEY");
+    if (key && key[0])
+        snprintf(texts.key, sizeof(texts.key), "Authorization: Bearer %.128s\r\n", key);
     const struct loop_service pawl = {
         .granted = 201,
         .id_member = "lock_id",
