@@ -197,6 +197,7 @@ static int read_line(struct reading *reading)
     return result == 0 ? check_whole(reading) : result;
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): refuse_line() writes to it */
 int api_key_parse(const char *line, size_t len, char ret_why[static API_KEY_WHY_MAX],
                   struct api_key **ret_key)
 {

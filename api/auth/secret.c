@@ -91,7 +91,7 @@ static bool read_bytes(const char *text, size_t len, unsigned char *to, size_t s
 
 int api_digest_read(const char *text, struct api_digest *ret_digest)
 {
-    struct api_digest digest;
+    struct api_digest digest = {.salt = {0}};
     if (strlen(text) != API_DIGEST_TEXT || text[SALT_TEXT] != '.' ||
         !read_bytes(text, SALT_TEXT, digest.salt, sizeof(digest.salt)) ||
         !read_bytes(text + SALT_TEXT + 1, HASH_TEXT, digest.hash, sizeof(digest.hash)))

@@ -150,13 +150,14 @@ static void line_is_bounded(void **state)
 static void prefixes_are_bounded(void **state)
 {
     (void)state;
-    char rest[512] = "role=lock";
+    char rest[512];
+    size_t len = (size_t)snprintf(rest, sizeof(rest), "role=lock");
     for (int i = 0; i < API_KEY_PREFIXES_MAX; i++)
-        strcat(rest, " prefix=a/");
+        len += (size_t)snprintf(rest + len, sizeof(rest) - len, " prefix=a/");
     assert_int_equal(only_key(rest)->prefixes_count, API_KEY_PREFIXES_MAX);
     api_keys_unref(keys);
     keys = NULL;
-    strcat(rest, " prefix=a/");
+    (void)snprintf(rest + len, sizeof(rest) - len, " prefix=a/");
     refuse("deploy", rest, "at most 16 prefixes");
 }
 

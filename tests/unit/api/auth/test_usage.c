@@ -2,9 +2,7 @@
 #include "api/auth/usage.h"
 #include "tests/lib/case.h"
 
-enum {
-    SECOND = 1000000, /* in microseconds */
-};
+#define SECOND UINT64_C(1000000) /* in microseconds */
 
 static struct api_usage *usage;
 static uint64_t wait_us;
@@ -46,7 +44,7 @@ static void bucket_fills_at_its_rate_up_to_its_burst(void **state)
     assert_int_equal(taken(100, 10, 20, SECOND / 10 - 1), 0);
     assert_int_equal(taken(100, 10, 20, SECOND / 10), 1);
     assert_int_equal(taken(100, 10, 20, SECOND + SECOND / 10), 10);
-    assert_int_equal(taken(100, 10, 20, 100 * (uint64_t)SECOND), 20);
+    assert_int_equal(taken(100, 10, 20, 100 * SECOND), 20);
 }
 
 static void refused_call_is_told_when_the_next_is_free(void **state)
