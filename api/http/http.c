@@ -55,7 +55,7 @@ struct api_http {
 /* Lets one in. EAGAIN: there is none; anything else: it cannot be let in. */
 static int accept_into(struct api_http *http, const struct api_door *door, struct api_shard *shard)
 {
-    struct sockaddr_storage from;
+    struct sockaddr_storage from = {.ss_family = AF_UNSPEC};
     socklen_t from_len = sizeof(from);
     const int fd =
         accept4(door->fd, (struct sockaddr *)&from, &from_len, SOCK_NONBLOCK | SOCK_CLOEXEC);

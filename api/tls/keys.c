@@ -41,7 +41,8 @@ static int read_pem(const char *what, const char *path, gnutls_datum_t *ret_data
     FILE *file = fopen(path, "re");
     if (file == NULL)
         return tell(ret_why, what, path, strerror(errno));
-    gnutls_datum_t data = {.data = malloc(API_TLS_FILE_MAX)};
+    gnutls_datum_t data = {NULL, 0};
+    data.data = malloc(API_TLS_FILE_MAX);
     if (data.data == NULL) {
         (void)fclose(file);
         return FENCE_ENOMEM;
@@ -63,7 +64,7 @@ static int read_pem(const char *what, const char *path, gnutls_datum_t *ret_data
 /* ---- one reading ----------------------------------------------------------------------------- */
 
 /* What the chain's first certificate says about now. */
-static const char *find_date_fault(const gnutls_x509_crt_t cert)
+static const char *find_date_fault(gnutls_x509_crt_t cert)
 {
     const time_t now = time(NULL);
     if (gnutls_x509_crt_get_expiration_time(cert) < now)
@@ -125,7 +126,7 @@ static int load_pair(struct api_tls_files *files, const struct api_tls_config *c
 static int load_client_ca(struct api_tls_files *files, const struct api_tls_config *config,
                           char ret_why[static API_TLS_WHY_MAX])
 {
-    gnutls_datum_t data = {.data = NULL};
+    gnutls_datum_t data = {NULL, 0};
     if (config->client_ca == NULL)
         return 0;
     int result = read_pem("the authority of clients", config->client_ca, &data, ret_why);

@@ -68,11 +68,17 @@ static struct http *try_connect_as_all(uint16_t port)
     return http;
 }
 
-struct http *http_connect_tls(uint16_t port, const struct tls_side *side)
+/* Fails the test where @http is NULL. */
+static struct http *connected(struct http *http, uint16_t port)
 {
-    struct http *http = try_connect(port);
     if (!http)
         fail_msg("cannot connect to 127.0.0.1:%u: %s", (unsigned)port, strerror(errno));
+    return http;
+}
+
+struct http *http_connect_tls(uint16_t port, const struct tls_side *side)
+{
+    struct http *http = connected(try_connect(port), port);
     http->tls = tls_client_new(http->fd, side);
     if (http->tls)
         return http;
@@ -87,10 +93,7 @@ void http_peer(const struct http *http, char *ret_name, size_t cap)
 
 struct http *http_connect(uint16_t port)
 {
-    struct http *http = try_connect_as_all(port);
-    if (!http)
-        fail_msg("cannot connect to 127.0.0.1:%u: %s", (unsigned)port, strerror(errno));
-    return http;
+    return connected(try_connect_as_all(port), port);
 }
 
 int http_fd(const struct http *http)

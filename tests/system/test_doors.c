@@ -49,7 +49,7 @@ static int stop(void **state)
 }
 
 /* "pawld --data data" with @options. */
-static const char *const *command_line(char *program, const char *const options[])
+static const char *const *command_line(const char *program, const char *const options[])
 {
     static const char *args[ARGS_MAX + 1];
     unsigned count = 0;

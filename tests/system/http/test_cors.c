@@ -5,6 +5,7 @@
 #include "tests/system/fleet.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define LISTED    "https://app.example.com"
@@ -29,7 +30,7 @@ static int start(void **state)
     open_to_one = pawld_start(fleet, options);
     process_wait_line(open_to_one.process, "listening on 127.0.0.1:([0-9]+), for metrics$", 10000,
                       port, sizeof(port));
-    (void)sscanf(port, "%hu", &metrics_port);
+    metrics_port = (uint16_t)strtoul(port, NULL, 10);
     open_to_none = pawld_start(fleet, NULL);
     pawl_wait_ready(open_to_one);
     pawl_wait_ready(open_to_none);
