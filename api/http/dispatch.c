@@ -133,7 +133,7 @@ static bool check_size(struct api_request *request)
 
 static bool check_repeats(struct api_request *request)
 {
-    for (enum api_header header = 0; header < API_HEADERS; header++) {
+    for (enum api_header header = 0; header < API_HEADER_REQUEST_ID; header++) {
         if (!request->headers.repeated[header])
             continue;
         api_problem_answer_detail(request, API_PROBLEM_INVALID, "Send the %s header only once.",

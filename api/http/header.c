@@ -13,6 +13,8 @@ static const char *const header_names[API_HEADERS] = {
     [API_HEADER_SEC_FETCH_SITE] = "Sec-Fetch-Site",
     [API_HEADER_AUTHORIZATION] = "Authorization",
     [API_HEADER_REQUEST_METHOD] = "Access-Control-Request-Method",
+    [API_HEADER_REQUEST_ID] = "X-Request-Id",
+    [API_HEADER_TRACEPARENT] = "traceparent",
 };
 
 const char *api_header_name(enum api_header header)

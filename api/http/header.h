@@ -17,7 +17,10 @@ enum api_header {
     API_HEADER_SEC_FETCH_SITE,
     API_HEADER_AUTHORIZATION,
     API_HEADER_REQUEST_METHOD, /* Access-Control-Request-Method */
-    API_HEADERS,               /* how many there are */
+    API_HEADER_REQUEST_ID, /* this and those behind it only say something to logs: a request that
+                            * repeats one is served as if it had none */
+    API_HEADER_TRACEPARENT,
+    API_HEADERS, /* how many there are */
 };
 
 /* The name as it is written in answers: "Fencing-Token". */

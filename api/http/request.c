@@ -3,8 +3,16 @@
 #include "api/http/cors.h"
 #include "api/http/parking.h"
 #include "api/http/request_state.h"
+#include "api/http/shard.h"
+#include "api/http/trace.h"
 
+#include <arpa/inet.h>
 #include <assert.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
 
 enum api_method api_request_method(const struct api_request *request)
 {
@@ -115,6 +123,59 @@ static bool add_sharing(const struct api_request *request, struct MHD_Response *
                MHD_YES;
 }
 
+static const char *header_for_logs(const struct api_request *request, enum api_header header,
+                                   bool (*valid)(const char *text))
+{
+    const char *value = request->headers.value[header];
+    return value != NULL && !request->headers.repeated[header] && valid(value) ? value : "";
+}
+
+const char *api_request_id(const struct api_request *request)
+{
+    return header_for_logs(request, API_HEADER_REQUEST_ID, api_request_id_valid);
+}
+
+const char *api_request_trace(const struct api_request *request)
+{
+    return header_for_logs(request, API_HEADER_TRACEPARENT, api_trace_valid);
+}
+
+void api_request_peer(const struct api_request *request, char ret_peer[static API_PEER_MAX])
+{
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+        struct sockaddr_storage room;
+    } address = {.any.sa_family = AF_UNSPEC};
+    socklen_t len = sizeof(address);
+    char host[INET6_ADDRSTRLEN] = "";
+    ret_peer[0] = '\0';
+    if (request->connection == NULL ||
+        getpeername(api_shard_socket(request->connection), &address.any, &len) < 0)
+        return;
+    if (address.any.sa_family == AF_INET) {
+        (void)inet_ntop(AF_INET, &address.v4.sin_addr, host, sizeof(host));
+        (void)snprintf(ret_peer, API_PEER_MAX, "%s:%u", host, ntohs(address.v4.sin_port));
+    } else if (address.any.sa_family == AF_INET6) {
+        (void)inet_ntop(AF_INET6, &address.v6.sin6_addr, host, sizeof(host));
+        (void)snprintf(ret_peer, API_PEER_MAX, "[%s]:%u", host, ntohs(address.v6.sin6_port));
+    } else {
+        (void)snprintf(ret_peer, API_PEER_MAX, "unix");
+    }
+}
+
+void api_request_keep(struct api_request *request, const char *text)
+{
+    free(request->kept);
+    request->kept = strdup(text);
+}
+
+const char *api_request_kept(const struct api_request *request)
+{
+    return request->kept != NULL ? request->kept : "";
+}
+
 /* NULL if memory is out. */
 static struct MHD_Response *make_response(const struct api_request *request,
                                           const struct api_answer *answer)
@@ -129,6 +190,10 @@ static struct MHD_Response *make_response(const struct api_request *request,
     bool made = MHD_add_response_header(response, "Content-Type", type) == MHD_YES &&
                 MHD_add_response_header(response, "Cache-Control", "no-store") == MHD_YES;
     made = made && add_sharing(request, response);
+    const char *id = api_request_id(request);
+    if (id[0] != '\0')
+        made = made && MHD_add_response_header(response, api_header_name(API_HEADER_REQUEST_ID),
+                                               id) == MHD_YES;
     if (request->close_connection)
         made = made && MHD_add_response_header(response, "Connection", "close") == MHD_YES;
     for (int i = 0; i < API_FIELDS_MAX && answer->fields[i].name != NULL; i++)

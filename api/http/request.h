@@ -89,6 +89,22 @@ uint32_t api_request_noted(const struct api_request *request);
  * that stops tells such clients first (api_http_waiting()). */
 void api_request_may_wait(struct api_request *request);
 
+/* The id that the client gave its request, and what it follows: see api/http/trace.h. "" where it
+ * gave none, or none that is well-formed. An answer gives the id back. */
+const char *api_request_id(const struct api_request *request);
+const char *api_request_trace(const struct api_request *request);
+
+/* Where the client is: "127.0.0.1:40312", "unix", or "" where that is not known any more. */
+enum {
+    API_PEER_MAX = 64,
+};
+void api_request_peer(const struct api_request *request, char ret_peer[static API_PEER_MAX]);
+
+/* A text that is kept with the request, for its answer; copied. "" at first, and where memory is
+ * out. */
+void api_request_keep(struct api_request *request, const char *text);
+const char *api_request_kept(const struct api_request *request);
+
 /* A request as a number that a core can carry, and back; never 0. */
 uint64_t api_request_client(const struct api_request *request);
 struct api_request *api_request_of_client(uint64_t client);

@@ -25,5 +25,6 @@ void api_request_free(struct api_request *request)
     if (request->response != NULL)
         MHD_destroy_response(request->response);
     free(request->body);
+    free(request->kept);
     free(request);
 }

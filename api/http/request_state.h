@@ -55,6 +55,7 @@ struct api_request {
     char *body; /* NULL until its first byte comes */
     size_t body_len;
     size_t body_size;
+    char *kept;                /* the handler's own text; NULL: none */
     uint64_t dropped;          /* bytes of a body that is too large */
     struct api_request *next;  /* in its parking */
     struct api_request **link; /* what points to this one there */

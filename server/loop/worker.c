@@ -5,6 +5,7 @@
 #include "api/v1/listing.h"
 #include "api/v1/locks.h"
 #include "api/v1/metrics.h"
+#include "server/loop/audit_log.h"
 #include "server/loop/descriptors.h"
 #include "server/loop/driver.h"
 #include "server/loop/http_loop.h"
@@ -55,6 +56,7 @@ struct server_worker {
     struct api_backend backend;
     struct api_routes routes[SERVER_ROUTES];
     struct api_calls calls;
+    struct server_audit_log audit_log;
     struct server_metrics *metrics; /* its own */
     struct api_auth *auth;          /* NULL: there are no keys */
     struct api_http *http;
@@ -76,6 +78,7 @@ static uint32_t share(const struct server_worker *worker, uint32_t of_process)
 static void backend_call(void *context, const struct fence_call *call)
 {
     struct server_worker *worker = context;
+    server_audit_log_call(&worker->audit_log, call);
     server_driver_call(worker->driver, call);
 }
 
@@ -191,9 +194,21 @@ static bool on_answer(void *context, const struct fence_answer *answer)
         api_counters_answer(answer);
         return true;
     }
-    if (!is_left_with_a_grant(answer))
+    const bool taken = !is_left_with_a_grant(answer);
+    server_audit_log_answer(&worker->audit_log, answer, taken);
+    if (taken)
         server_metrics_answered(worker->metrics, answer, server_driver_now_us(worker->driver));
     return api_locks_answer(answer);
+}
+
+/* Figures first: those of a request that is refused count as well. */
+static void on_observed(void *context, const struct api_observed *observed)
+{
+    struct server_worker *worker = context;
+    const struct api_observer calls = api_calls_observer(&worker->calls);
+    if (calls.answered)
+        calls.answered(calls.context, observed);
+    server_audit_log_observed(&worker->audit_log, observed);
 }
 
 static void on_listed(void *context, const struct fence_listing_answer *listing)
@@ -407,7 +422,7 @@ static int start_http(struct server_worker *worker)
         .log_context = worker->label,
         .left = on_client_left,
         .left_context = worker,
-        .observer = api_calls_observer(&worker->calls),
+        .observer = {.answered = on_observed, .context = worker},
         .crowded = is_crowded,
         .crowded_context = worker,
     };
@@ -462,6 +477,11 @@ static int start_driver(struct server_worker *worker)
         return SERVER_EXIT_FAILED;
     }
     worker->joined = true;
+    worker->audit_log = (struct server_audit_log){
+        .writer = worker->config.audit,
+        .random = server_driver_random(worker->driver),
+        .worker = worker->config.index + 1,
+    };
     publish_bounds(worker);
     server_http_loop_before_sleep(&worker->http_loop, before_worker_sleeps, worker);
     return 0;

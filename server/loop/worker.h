@@ -27,6 +27,7 @@
 #include "server/loop/http_options.h"
 #include "server/loop/masters.h"
 #include "server/loop/metrics.h"
+#include "server/system/line_writer.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -58,11 +59,12 @@ struct server_worker_config {
     unsigned deadline_ms; /* silence after which a master counts as gone */
     unsigned probe_ms;    /* from one probe of a master to the next */
     enum fence_ask ask;
-    uint32_t connections_max;       /* of clients, */
-    uint32_t waiters_max;           /* of the process, like all bounds: a worker has its share */
-    uint32_t counters_max;          /* named counters beyond which none is made, of the fleet */
-    struct server_metrics *metrics; /* one for each worker */
-    const char *version;            /* of the program */
+    uint32_t connections_max;         /* of clients, */
+    uint32_t waiters_max;             /* of the process, like all bounds: a worker has its share */
+    uint32_t counters_max;            /* named counters beyond which none is made, of the fleet */
+    struct server_metrics *metrics;   /* one for each worker */
+    const char *version;              /* of the program */
+    struct server_line_writer *audit; /* NULL: no audit log; borrowed */
     struct server_worker_ends ends;
     const atomic_uint *others; /* workers on other threads that run: this one ends after them.
                                 * NULL: it waits for none */

@@ -58,6 +58,7 @@ struct pawld_options {
     const char
         *hand_over; /* serve: where another pawld asks for the place of this; NULL: nowhere */
 
+    const char *audit_log;           /* serve: a file, "-" for stderr; NULL: none */
     enum server_log_form log_form;   /* serve */
     enum server_log_level log_level; /* serve: the least that is written */
 

@@ -57,6 +57,7 @@ struct service {
     atomic_uint others; /* workers that run on those threads */
     uv_signal_t signals[SIGNALS];
     struct pawld_reloads reloads;
+    struct server_line_writer *audit; /* NULL: no audit log */
     struct pawld_supervisor supervisor;
     struct pawld_predecessor predecessor;
     struct pawld_sockets sockets; /* for a successor */
@@ -182,11 +183,22 @@ static bool load_certificates(void *context)
     return server_http_tls_reload(service->tls);
 }
 
+/* logrotate(8) has moved the file away. */
+static bool reopen_audit_log(void *context)
+{
+    const struct service *service = context;
+    return server_line_writer_reopen(service->audit);
+}
+
 static void add_reloads(struct service *service)
 {
+    const struct pawld_reload audit_log = {
+        .name = "audit log", .load = reopen_audit_log, .context = service};
     const struct pawld_reload keys = {.name = "keys", .load = load_keys, .context = service};
     const struct pawld_reload certificates = {
         .name = "certificates", .load = load_certificates, .context = service};
+    if (service->audit)
+        pawld_reload_add(&service->reloads, &audit_log);
     if (service->keys)
         pawld_reload_add(&service->reloads, &keys);
     if (service->tls)
@@ -234,6 +246,7 @@ static int make_workers(struct service *service)
             .counters_max = options->counters_max,
             .metrics = service->metrics,
             .version = PAWL_VERSION,
+            .audit = service->audit,
             .ends = options->ends,
             .others = service->made == 0 ? &service->others : NULL,
             .reloaded = on_reloaded,
@@ -403,6 +416,17 @@ static int serve_places(struct service *service)
     return status;
 }
 
+static int open_audit_log(struct service *service)
+{
+    const char *path = service->options->audit_log;
+    const int error = path ? server_line_writer_new(path, "audit log", &service->audit) : 0;
+    if (!error)
+        return SERVER_EXIT_DONE;
+    server_log(SERVER_LOG_ERROR, "cannot write the audit log %s: %s", path,
+               error == FENCE_EIO ? strerror(errno) : fence_strerror(error));
+    return SERVER_EXIT_FAILED;
+}
+
 /* Asks a running pawld for its sockets. A file can be opened only once that one has ended. */
 static int find_predecessor(struct service *service)
 {
@@ -439,6 +463,8 @@ int pawld_serve(const struct pawld_options *options)
     int status = server_keys_open(&options->http, &service.keys);
     if (status == SERVER_EXIT_DONE)
         status = server_http_tls_open(&options->http.tls, &service.tls);
+    if (status == SERVER_EXIT_DONE)
+        status = open_audit_log(&service);
     add_reloads(&service);
     if (status == SERVER_EXIT_DONE)
         status = find_predecessor(&service);
@@ -451,6 +477,7 @@ int pawld_serve(const struct pawld_options *options)
     api_tls_free(service.tls);
     storage_sqlite_store_close(service.places.store);
     api_keyring_free(service.keys);
+    server_line_writer_free(service.audit);
     pawld_predecessor_close(&service.predecessor);
     pawld_successor_close(&service.successor); /* last: it tells that the file is closed */
     pawld_supervisor_close(&service.supervisor);

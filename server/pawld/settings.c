@@ -367,6 +367,16 @@ const struct pawld_setting pawld_settings[] = {
      .usual = "info",
      .help = "The least that is logged: debug, info, warning or error"},
 
+    {.name = "audit-log",
+     .argument = "FILE",
+     .kind = PAWLD_TEXT,
+     .commands = PAWLD_SERVE,
+     AT(audit_log),
+     .must = "a file, or - for stderr",
+     .help = "Write a line of JSON for each grant, release, loss and refused key: who, which lock, "
+             "which token. - is stderr. SIGHUP opens the file anew. Without this setting there is "
+             "none"},
+
     {.name = "hand-over",
      .argument = "PATH",
      .kind = PAWLD_TEXT,

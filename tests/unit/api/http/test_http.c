@@ -1,4 +1,5 @@
 #include "api/http/http.h"
+#include "api/http/trace.h"
 #include "tests/lib/case.h"
 #include "tests/unit/api/loop.h"
 
@@ -493,6 +494,24 @@ static void unknown_path_is_404_and_other_method_405_with_allow(void **state)
     assert_true(says("Allow: GET, HEAD\r\n"));
 }
 
+/* The answer's head has what the request's left, and gives the id back. */
+static void longest_request_id_fits_behind_the_longest_head(void **state)
+{
+    (void)state;
+    char id[API_REQUEST_ID_MAX + 1], request[API_HTTP_HEAD_MAX * 2];
+    memset(id, 'i', API_REQUEST_ID_MAX);
+    id[API_REQUEST_ID_MAX] = '\0';
+    int status = 200;
+    for (size_t fill = API_HTTP_HEAD_MAX - 1024; status == 200; fill++) {
+        (void)snprintf(request, sizeof(request),
+                       HEAD("DELETE", "/at-once") "X-Request-Id: %s\r\nX-Fill: %0*d\r\n\r\n", id,
+                       (int)fill, 0);
+        status = ask(request) == 405 && says(id) ? 200 : 0;
+        assert_in_range(fill, 0, API_HTTP_HEAD_MAX);
+    }
+    assert_true(says("HTTP/1.1 431 ")); /* up to the first that is refused, all had their answer */
+}
+
 static void long_head_is_431(void **state)
 {
     (void)state;
@@ -536,6 +555,7 @@ static const struct CMUnitTest cases[] = {
     CASE(query_is_refused_by_name),
     CASE(body_of_a_call_without_one_is_refused_unless_it_is_an_empty_object),
     CASE(unknown_path_is_404_and_other_method_405_with_allow),
+    CASE(longest_request_id_fits_behind_the_longest_head),
     CASE(long_head_is_431),
 };
 

@@ -1,0 +1,56 @@
+/* The audit log: who was granted, released or lost which lock, and which keys were refused. A line
+ * of JSON each:
+ *
+ *     {"time":"2026-11-20T12:04:05.123Z","event":"grant","resource":"orders/42","token":34,
+ *     "key":"deploy","owner":"worker-7","client":"10.0.0.3:40312","request_id":"3f2a...",
+ *     "trace":"00-...","worker":1}
+ *
+ * Members that mean nothing for an event, or that nobody gave, are left out. No lock id is ever in
+ * it. */
+#ifndef SERVER_LOOP_AUDIT_LOG_H
+#define SERVER_LOOP_AUDIT_LOG_H
+
+#include "api/http/observer.h"
+#include "fence/protocol/message.h"
+#include "server/system/line_writer.h"
+#include "server/system/random.h"
+
+enum server_audit_event {
+    SERVER_AUDIT_GRANT,   /* a new token */
+    SERVER_AUDIT_FOUND,   /* a retry was given the lock that it has */
+    SERVER_AUDIT_REGRANT, /* an extension became a new grant */
+    SERVER_AUDIT_RELEASE, /* its holder gave it up */
+    SERVER_AUDIT_LOSS,    /* its holder was told that it is lost */
+    SERVER_AUDIT_BREAK,   /* an operator broke it; @token is that of the grant */
+    SERVER_AUDIT_REFUSED, /* a key, or the right that it lacks */
+};
+
+enum {
+    SERVER_AUDIT_LINE_MAX = 4096, /* bytes of a line */
+};
+
+/* One worker's. Zeroed, it writes nothing. */
+struct server_audit_log {
+    struct server_line_writer *writer; /* borrowed; NULL: nothing is written */
+    struct server_random *random;      /* for ids of requests that have none */
+    unsigned worker;                   /* from 1 on */
+};
+
+/* Keeps with the request of @call what its lines will need. Before the call is made. */
+void server_audit_log_call(const struct server_audit_log *log, const struct fence_call *call);
+
+/* What @answer says of a lock. Before its request is answered. @taken: false for a grant that
+ * nobody took, and that is taken back. */
+void server_audit_log_answer(const struct server_audit_log *log, const struct fence_answer *answer,
+                             bool taken);
+
+/* One event of one lock, for what is no answer to a call of a holder. @token 0: none. */
+void server_audit_log_event(const struct server_audit_log *log, enum server_audit_event event,
+                            const struct api_request *request, const char *resource, int64_t token,
+                            const char *owner);
+
+/* A request that was answered: refused keys are written down. */
+void server_audit_log_observed(const struct server_audit_log *log,
+                               const struct api_observed *observed);
+
+#endif

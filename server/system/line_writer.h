@@ -1,0 +1,38 @@
+/* Lines for a file, written by a thread of its own: who adds a line never waits for a disk. Lines
+ * that come while it writes go out together, in one write. Where the disk is slow or full, lines
+ * are kept up to a bound; more are dropped and counted, and the next line that is written says so:
+ *
+ *     {"time":"...","event":"dropped","lines":12} */
+#ifndef SERVER_SYSTEM_LINE_WRITER_H
+#define SERVER_SYSTEM_LINE_WRITER_H
+
+#include "fence/protocol/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+    SERVER_LINES_MAX = 1024 * 1024, /* bytes that are kept, some 3,000 lines */
+    SERVER_LINES_MODE = 0640,
+};
+
+struct server_line_writer;
+
+/* Opens @path for appending, makes it where it is not there, and starts the thread. "-" is stderr.
+ * @what names the lines in the log. FENCE_EIO: errno says why. FENCE_ENOMEM. @what and @path are
+ * borrowed. */
+FENCE_CHECKED int server_line_writer_new(const char *path, const char *what,
+                                         struct server_line_writer **ret_writer);
+
+/* Writes what is kept, and ends the thread. NULL is fine. */
+void server_line_writer_free(struct server_line_writer *writer);
+
+/* Adds @line of @len bytes, with its newline. Any thread; it waits for no disk. */
+void server_line_writer_add(struct server_line_writer *writer, const char *line, size_t len);
+
+/* Opens the path anew, for who has moved the file away. What was added before and is not yet
+ * written goes to the new one. False: it cannot be opened, which was logged, and the old one stays.
+ */
+bool server_line_writer_reopen(struct server_line_writer *writer);
+
+#endif

@@ -1,0 +1,331 @@
+/* pawld --audit-log: who was granted, released and lost which lock. */
+#include "tests/lib/case.h"
+#include "tests/lib/pawl.h"
+#include "tests/lib/process.h"
+#include "tests/lib/tempdir.h"
+#include "tests/lib/text.h"
+#include "tests/lib/wait.h"
+#include "tests/system/calls.h"
+#include "tests/system/keyed.h"
+#include "tests/system/knock.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    TIMEOUT_MS = 20000,
+    PATH_BYTES = 256,
+    ROTATIONS = 3,
+    CALLS = 30,
+    LINES_MAX = 16,
+};
+
+static char *dir;
+static char data[PATH_BYTES], path[PATH_BYTES], log_path[PATH_BYTES + 8];
+static struct pawl_service service;
+
+static int start(void **state)
+{
+    (void)state;
+    dir = tempdir_new();
+    (void)snprintf(data, sizeof(data), "%s/data", dir);
+    (void)snprintf(log_path, sizeof(log_path), "%s.log", data);
+    (void)snprintf(path, sizeof(path), "%s/audit.log", dir);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    process_kill_all();
+    tempdir_remove(dir);
+    return 0;
+}
+
+static void serve(const char *const options[])
+{
+    service = pawld_start_at(data, options);
+    pawl_wait_ready(service);
+}
+
+static void serve_with_log(void)
+{
+    serve((const char *const[]){"--audit-log", path, NULL});
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+struct count {
+    const char *file, *part;
+    unsigned wanted;
+};
+
+static unsigned lines_with(const char *file, const char *part)
+{
+    unsigned count = 0;
+    char *text = text_read(file, 0);
+    for (const char *at = strstr(text, part); at != NULL; at = strstr(at + 1, part))
+        count++;
+    free(text);
+    return count;
+}
+
+static bool has_lines(void *arg)
+{
+    const struct count *count = arg;
+    return lines_with(count->file, count->part) >= count->wanted;
+}
+
+static void wait_lines(const char *part, unsigned wanted)
+{
+    struct count count = {path, part, wanted};
+    if (!wait_until(has_lines, &count, TIMEOUT_MS)) {
+        char *text = text_read(path, 0);
+        fail_msg("not %u lines with %s in:\n%s", wanted, part, text);
+    }
+}
+
+/* "grant a 1 worker-7", of each line in their order; and each line is JSON with its usual members.
+ */
+static void read_lines(char ret_lines[static LINES_MAX][PATH_BYTES], unsigned *ret_count)
+{
+    char *text = text_read(path, 0);
+    *ret_count = 0;
+    for (char *rest = text, *line = strsep(&rest, "\n"); rest != NULL; line = strsep(&rest, "\n")) {
+        json_t *json = json_loads(line, JSON_REJECT_DUPLICATES, NULL);
+        if (json == NULL)
+            fail_msg("no JSON: %s", line);
+        const char *owner = json_string_value(json_object_get(json, "owner"));
+        assert_true(json_is_string(json_object_get(json, "time")));
+        assert_true(json_is_string(json_object_get(json, "request_id")));
+        assert_non_null(strstr(json_string_value(json_object_get(json, "client")), "127.0.0.1:"));
+        assert_int_equal(json_integer_value(json_object_get(json, "worker")), 1);
+        assert_in_range(*ret_count, 0, LINES_MAX - 1);
+        (void)snprintf(ret_lines[(*ret_count)++], PATH_BYTES, "%s %s %lld %s",
+                       json_string_value(json_object_get(json, "event")),
+                       json_string_value(json_object_get(json, "resource")),
+                       (long long)json_integer_value(json_object_get(json, "token")),
+                       owner != NULL ? owner : "-");
+        json_decref(json);
+    }
+    free(text);
+}
+
+static void lines_are_what_clients_did(void **state)
+{
+    (void)state;
+    static const char own_id[] =
+        "{\"lock_id\": \"0123456789012345678901-_\", \"owner\": \"w\\\"7\"}";
+    char lines[LINES_MAX][PATH_BYTES], expected[LINES_MAX][PATH_BYTES];
+    unsigned count = 0, wanted = 0;
+    serve_with_log();
+    struct grant plain = call_grant(service.port, "a", NULL);
+    snprintf(expected[wanted++], PATH_BYTES, "grant a %lld -", (long long)plain.token);
+    EXPECT_PROBLEM(call_acquire(service.port, "a", NULL), 409, "held", 3); /* no line */
+    struct grant owned = call_grant(service.port, "b", own_id);
+    snprintf(expected[wanted++], PATH_BYTES, "grant b %lld w\"7", (long long)owned.token);
+    assert_int_equal(call_acquire(service.port, "b", own_id)->status, 200);
+    snprintf(expected[wanted++], PATH_BYTES, "found b %lld w\"7", (long long)owned.token);
+    const struct http_response *several = call(service.port, "POST", "/v1/locks", NULL,
+                                               "{\"resources\": [\"c\", \"d\"], \"owner\": \"g\"}");
+    assert_int_equal(several->status, 201);
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *grant = json_array_get(json_object_get(several->json, "grants"), i);
+        snprintf(expected[wanted++], PATH_BYTES, "grant %s %lld g", i == 0 ? "c" : "d",
+                 (long long)json_integer_value(json_object_get(grant, "token")));
+    }
+    assert_int_equal(call_extend(service.port, "a", &plain, NULL)->status, 200); /* no line */
+    call_give_back(service.port, "a", &plain);
+    snprintf(expected[wanted++], PATH_BYTES, "release a 0 -");
+    assert_int_equal(call_release(service.port, "a", &plain)->status, 200); /* no line: not held */
+    EXPECT_PROBLEM(call_extend(service.port, "a", &plain, NULL), 409, "lock-lost", 1);
+    snprintf(expected[wanted++], PATH_BYTES, "loss a 0 -");
+    assert_int_equal(process_stop(service.process), 0);
+
+    read_lines(lines, &count);
+    for (unsigned i = 0; i < wanted && i < count; i++)
+        assert_string_equal(lines[i], expected[i]);
+    assert_int_equal(count, wanted);
+}
+
+/* Whoever reads a log could release the lock with it. */
+static void no_lock_id_is_in_any_log(void **state)
+{
+    (void)state;
+    serve((const char *const[]){"--audit-log", path, "--log-level", "debug", NULL});
+    struct grant grant = call_grant(service.port, "secret", NULL);
+    (void)call_extend(service.port, "secret", &grant, NULL);
+    call_give_back(service.port, "secret", &grant);
+    (void)call_extend(service.port, "secret", &grant, NULL);
+    assert_int_equal(process_stop(service.process), 0);
+    assert_int_equal(lines_with(path, "secret"), 3);
+    assert_int_equal(lines_with(path, grant.lock_id), 0);
+    assert_int_equal(lines_with(log_path, grant.lock_id), 0);
+}
+
+static void without_the_setting_nothing_is_written(void **state)
+{
+    (void)state;
+    serve(NULL);
+    (void)call_grant(service.port, "quiet", NULL);
+    assert_int_equal(process_stop(service.process), 0);
+    assert_int_equal(lines_with(log_path, "quiet"), 0);
+}
+
+static void dash_is_stderr(void **state)
+{
+    (void)state;
+    serve((const char *const[]){"--audit-log", "-", NULL});
+    (void)call_grant(service.port, "loud", NULL);
+    process_wait_line(service.process, "\"event\":\"grant\",\"resource\":\"loud\"", TIMEOUT_MS,
+                      NULL, 0);
+    assert_int_equal(process_stop(service.process), 0);
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+static void request_id_is_given_back_and_written_down(void **state)
+{
+    (void)state;
+    static const char id[] = "X-Request-Id: req-1/~\r\n";
+    static const char trace[] = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    char value[256], headers[512], longest[200];
+    serve_with_log();
+    (void)snprintf(headers, sizeof(headers), "%straceparent: %s\r\n", id, trace);
+    const struct http_response *response =
+        call(service.port, "POST", "/v1/locks/id", headers, NULL);
+    EXPECT_HEADER(response, "X-Request-Id", "req-1/~");
+    EXPECT_HEADER(call(service.port, "GET", "/nothing", id, NULL), "X-Request-Id", "req-1/~");
+    wait_lines("\"request_id\":\"req-1/~\"", 1);
+    wait_lines(trace, 1);
+
+    /* None is made up for an answer, and none is taken that could forge a line. */
+    memset(longest, 'x', 129);
+    longest[129] = '\0';
+    (void)snprintf(headers, sizeof(headers), "X-Request-Id: %s\r\ntraceparent: 00-0\r\n", longest);
+    response = call(service.port, "POST", "/v1/locks/long", headers, NULL);
+    assert_int_equal(response->status, 201);
+    assert_false(http_header(response, "X-Request-Id", value, sizeof(value)));
+    (void)snprintf(headers, sizeof(headers), "%s%s", id, id);
+    response = call(service.port, "POST", "/v1/locks/twice", headers, NULL);
+    assert_int_equal(response->status, 201);
+    assert_false(http_header(response, "X-Request-Id", value, sizeof(value)));
+    assert_int_equal(process_stop(service.process), 0);
+    assert_int_equal(lines_with(path, longest), 0);
+    assert_int_equal(lines_with(path, "\"trace\""), 1);
+    assert_int_equal(lines_with(path, "\"request_id\":\""), 3);
+}
+
+static void refused_keys_are_written_down(void **state)
+{
+    (void)state;
+    char file[PATH_BYTES], key[KEYED_KEY_MAX];
+    (void)snprintf(file, sizeof(file), "%s/keys", dir);
+    keyed_new(file, "--role lock --prefix orders/", key);
+    serve((const char *const[]){"--audit-log", path, "--keys", file, NULL});
+    assert_int_equal(keyed_status(service.port, "", "POST", "/v1/locks/orders/1", NULL, NULL), 401);
+    assert_int_equal(keyed_status(service.port, key, "POST", "/v1/locks/other", NULL, NULL), 403);
+    assert_int_equal(keyed_status(service.port, key, "POST", "/v1/locks/orders/1", NULL, NULL),
+                     201);
+    assert_int_equal(process_stop(service.process), 0);
+    assert_int_equal(lines_with(path, "\"event\":\"refused\",\"why\":\"key-required\""), 1);
+    assert_int_equal(lines_with(path, "\"event\":\"refused\",\"why\":\"not-allowed\""), 1);
+    assert_int_equal(lines_with(path, "\"key\":\""), 2); /* the refused one, and the grant */
+    assert_int_equal(lines_with(path, strrchr(key, '_') + 1), 0); /* its secret */
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+static void rotation_loses_no_line(void **state)
+{
+    (void)state;
+    char moved[PATH_BYTES + 8];
+    serve_with_log();
+    struct knock *knock = knock_start(service.port);
+    for (int i = 0; i < ROTATIONS; i++) {
+        assert_true(knock_wait(knock, CALLS, TIMEOUT_MS));
+        (void)snprintf(moved, sizeof(moved), "%s.%d", path, i);
+        assert_int_equal(rename(path, moved), 0);
+        process_signal(service.process, SIGHUP);
+        wait_lines("\"event\":", 1);
+    }
+    const struct knock_counts counts = knock_stop(knock);
+    assert_int_equal(process_stop(service.process), 0);
+    unsigned grants = lines_with(path, "\"event\":\"grant\"");
+    unsigned releases = lines_with(path, "\"event\":\"release\"");
+    for (int i = 0; i < ROTATIONS; i++) {
+        (void)snprintf(moved, sizeof(moved), "%s.%d", path, i);
+        grants += lines_with(moved, "\"event\":\"grant\"");
+        releases += lines_with(moved, "\"event\":\"release\"");
+    }
+    assert_int_equal(grants, releases);
+    assert_int_equal(grants + releases, counts.answered);
+    assert_int_equal(lines_with(log_path, "reloaded: audit log"), ROTATIONS);
+}
+
+/* Calls go on, the log says so, and later lines say how many are missing. */
+static void full_disk_is_told_and_counted(void **state)
+{
+    (void)state;
+    enum {
+        LOST = 20,
+    };
+    char whole[PATH_BYTES + 8];
+    (void)snprintf(whole, sizeof(whole), "%s.whole", path);
+    assert_int_equal(symlink("/dev/full", path), 0);
+    serve_with_log();
+    for (int i = 0; i < LOST; i++) {
+        struct grant grant = call_grant(service.port, "full", NULL);
+        call_give_back(service.port, "full", &grant);
+    }
+    process_wait_line(service.process, "audit log .* could not be written: No space left",
+                      TIMEOUT_MS, NULL, 0);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(symlink(whole, path), 0);
+    process_signal(service.process, SIGHUP);
+    process_wait_line(service.process, "reloaded: audit log", TIMEOUT_MS, NULL, 0);
+    (void)call_grant(service.port, "again", NULL);
+    wait_lines("\"resource\":\"again\"", 1);
+    assert_int_equal(process_stop(service.process), 0);
+
+    char *text = text_read(path, 0);
+    const char *dropped = strstr(text, "\"event\":\"dropped\",\"lines\":");
+    assert_non_null(dropped);
+    const long lost = strtol(strstr(dropped, "\"lines\":") + strlen("\"lines\":"), NULL, 10);
+    assert_int_equal(lost + lines_with(path, "\"resource\":\"full\""), 2 * LOST);
+    assert_ptr_equal(strchr(text, '{'), text); /* no torn line is before it */
+    free(text);
+}
+
+static void file_that_cannot_be_opened_ends_the_start(void **state)
+{
+    (void)state;
+    char said_path[PATH_BYTES + 8];
+    (void)snprintf(said_path, sizeof(said_path), "%s.said", path);
+    assert_int_equal(pawld_run_at(NULL, data,
+                                  (const char *const[]){"--audit-log", "/none/audit", "--listen",
+                                                        "127.0.0.1:0", NULL},
+                                  said_path),
+                     1);
+    assert_int_equal(lines_with(said_path, "cannot write the audit log /none/audit: No such file"),
+                     1);
+}
+
+#define AUDIT_CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)
+
+static const struct CMUnitTest cases[] = {
+    AUDIT_CASE(lines_are_what_clients_did),
+    AUDIT_CASE(no_lock_id_is_in_any_log),
+    AUDIT_CASE(without_the_setting_nothing_is_written),
+    AUDIT_CASE(dash_is_stderr),
+    AUDIT_CASE(request_id_is_given_back_and_written_down),
+    AUDIT_CASE(refused_keys_are_written_down),
+    AUDIT_CASE(rotation_loses_no_line),
+    AUDIT_CASE(full_disk_is_told_and_counted),
+    AUDIT_CASE(file_that_cannot_be_opened_ends_the_start),
+};
+
+CASE_MAIN(cases, NULL, NULL)
