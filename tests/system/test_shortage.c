@@ -1,0 +1,158 @@
+/* pawld that runs out of something: it refuses, says so once, and recovers. */
+#include "tests/lib/case.h"
+#include "tests/lib/pawl.h"
+#include "tests/lib/process.h"
+#include "tests/lib/tempdir.h"
+#include "tests/lib/text.h"
+#include "tests/lib/wait.h"
+#include "tests/system/calls.h"
+#include "tests/system/line.h"
+
+#include <dirent.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+enum {
+    TIMEOUT_MS = 20000,
+    PATH_BYTES = 256,
+    CROWD = 60,
+    SPARE = 20, /* descriptors that are left */
+};
+
+static char *dir;
+static char data[PATH_BYTES], log_path[PATH_BYTES + 8];
+static struct pawl_service service;
+
+static int start(void **state)
+{
+    (void)state;
+    line_may_be_long();
+    dir = tempdir_new();
+    (void)snprintf(data, sizeof(data), "%s/data", dir);
+    (void)snprintf(log_path, sizeof(log_path), "%s.log", data);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    process_kill_all();
+    tempdir_remove(dir);
+    return 0;
+}
+
+static void serve(const char *const options[])
+{
+    service = pawld_start_at(data, options);
+    pawl_wait_ready(service);
+}
+
+static unsigned lines_with(const char *part)
+{
+    unsigned count = 0;
+    char *text = text_read(log_path, 0);
+    for (const char *at = strstr(text, part); at != NULL; at = strstr(at + 1, part))
+        count++;
+    free(text);
+    return count;
+}
+
+static unsigned open_files(void)
+{
+    char path[64];
+    unsigned count = 0;
+    (void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)process_id(service.process));
+    DIR *files = opendir(path);
+    assert_non_null(files);
+    while (readdir(files) != NULL)
+        count++;
+    (void)closedir(files);
+    return count - 2; /* "." and ".." */
+}
+
+static void limit(int resource, rlim_t to, struct rlimit *ret_before)
+{
+    const pid_t pid = process_id(service.process);
+    assert_int_equal(prlimit(pid, (enum __rlimit_resource)resource, NULL, ret_before), 0);
+    const struct rlimit now = {.rlim_cur = to, .rlim_max = ret_before->rlim_max};
+    assert_int_equal(prlimit(pid, (enum __rlimit_resource)resource, &now, NULL), 0);
+}
+
+static bool answers(struct http *http, unsigned timeout_ms)
+{
+    struct http_response response;
+    struct pollfd readable = {.fd = http_fd(http), .events = POLLIN};
+    if (poll(&readable, 1, (int)timeout_ms) <= 0)
+        return false;
+    http_receive(http, false, &response);
+    const bool served = response.status == 200;
+    http_response_fini(&response);
+    return served;
+}
+
+/* Those that are connected go on, the others wait, and all are served when there are some again. */
+static void clients_wait_while_descriptors_are_out(void **state)
+{
+    (void)state;
+    static const char request[] = "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    struct http *crowd[CROWD];
+    struct rlimit before;
+    unsigned served = 0;
+    serve(NULL);
+    limit(RLIMIT_NOFILE, open_files() + SPARE, &before);
+    for (int i = 0; i < CROWD; i++) {
+        crowd[i] = http_connect(service.port);
+        assert_true(http_send(crowd[i], request, strlen(request)));
+    }
+    process_wait_line(service.process, "clients have to wait to be accepted: Too many open files",
+                      TIMEOUT_MS, NULL, 0);
+    for (; served < CROWD && answers(crowd[served], 500); served++)
+        ;
+    assert_in_range(served, SPARE / 2, SPARE + 2);
+    const struct http_response *grant = NULL;
+    assert_true(http_send(crowd[0], request, strlen(request)));
+    assert_true(answers(crowd[0], TIMEOUT_MS));
+
+    const struct rlimit again = before;
+    assert_int_equal(prlimit(process_id(service.process), RLIMIT_NOFILE, &again, NULL), 0);
+    for (; served < CROWD; served++)
+        assert_true(answers(crowd[served], TIMEOUT_MS));
+    for (int i = 0; i < CROWD; i++)
+        http_close(crowd[i]);
+    grant = call_acquire(service.port, "after", NULL);
+    assert_int_equal(grant->status, 201);
+    assert_int_equal(lines_with("clients have to wait to be accepted"), 1);
+    assert_int_equal(process_stop(service.process), 0);
+}
+
+static void waiter_beyond_the_bound_is_refused(void **state)
+{
+    (void)state;
+    serve((const char *const[]){"--max-waiters", "2", NULL});
+    const struct grant holder = call_grant(service.port, "few", NULL);
+    struct http *waiters[2];
+    for (int i = 0; i < 2; i++)
+        waiters[i] = call_begin(service.port, "POST", "/v1/locks/few", "{\"wait_ms\": 60000}");
+    assert_true(line_becomes(service.port, "few", 2, TIMEOUT_MS));
+    EXPECT_PROBLEM(call_acquire_once(service.port, "few", "{\"wait_ms\": 60000}"), 429,
+                   "too-many-waiters", 1);
+    EXPECT_PROBLEM(call_acquire_once(service.port, "few", NULL), 409, "held", 3);
+    call_give_back(service.port, "few", &holder);
+    const struct grant next = grant_of(call_end(waiters[0]));
+    assert_true(next.token > holder.token);
+    http_close(waiters[1]);
+    assert_int_equal(process_stop(service.process), 0);
+}
+
+#define SHORTAGE_CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)
+
+static const struct CMUnitTest cases[] = {
+    SHORTAGE_CASE(clients_wait_while_descriptors_are_out),
+    SHORTAGE_CASE(waiter_beyond_the_bound_is_refused),
+};
+
+CASE_MAIN(cases, NULL, NULL)
