@@ -15,12 +15,22 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SHORTAGE_SANITIZED
+#endif
+#endif
 
 enum {
     TIMEOUT_MS = 20000,
     PATH_BYTES = 256,
     CROWD = 60,
     SPARE = 20, /* descriptors that are left */
+    MEMORY_CROWD = 8000,
+    MEMORY_SPARE = 64 * 1024,
+    FEW = 200, /* lines of log: far fewer than clients */
 };
 
 static char *dir;
@@ -129,6 +139,55 @@ static void clients_wait_while_descriptors_are_out(void **state)
     assert_int_equal(process_stop(service.process), 0);
 }
 
+/* Bytes of addresses that the process has. */
+static rlim_t address_space(void)
+{
+    char path[64];
+    (void)snprintf(path, sizeof(path), "/proc/%d/statm", (int)process_id(service.process));
+    char line[128] = "";
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    assert_non_null(fgets(line, sizeof(line), file));
+    (void)fclose(file);
+    const rlim_t pages = strtoull(line, NULL, 10);
+    assert_true(pages > 0);
+    return pages * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Each new client costs memory. Those that there is none for are refused or let go, and the process
+ * lives. */
+static void memory_that_is_out_ends_nothing(void **state)
+{
+    (void)state;
+#ifdef SHORTAGE_SANITIZED
+    case_skip("the sanitizers' own memory is not to be bounded");
+#endif
+    static struct http *crowd[MEMORY_CROWD];
+    struct rlimit before;
+    serve(NULL);
+    const struct grant kept = call_grant(service.port, "kept", NULL);
+    limit(RLIMIT_AS, address_space() + MEMORY_SPARE, &before);
+    unsigned clients = 0;
+    for (; clients < MEMORY_CROWD && lines_with("Cannot allocate memory") == 0; clients++) {
+        char request[96];
+        const int len =
+            snprintf(request, sizeof(request),
+                     "POST /v1/locks/m/%u HTTP/1.1\r\nHost: localhost\r\n\r\n", clients);
+        crowd[clients] = http_connect(service.port);
+        (void)http_send(crowd[clients], request, (size_t)len); /* it may be let go already */
+    }
+    process_wait_line(service.process, "Cannot allocate memory", TIMEOUT_MS, NULL, 0);
+    assert_true(process_alive(service.process));
+    assert_int_equal(prlimit(process_id(service.process), RLIMIT_AS, &before, NULL), 0);
+    for (unsigned i = 0; i < clients; i++)
+        http_close(crowd[i]);
+    pawl_wait_ready(service);
+    assert_int_equal(call_acquire(service.port, "after", NULL)->status, 201);
+    call_give_back(service.port, "kept", &kept);
+    assert_in_range(lines_with("\n"), 1, FEW);
+    assert_int_equal(process_stop(service.process), 0);
+}
+
 static void waiter_beyond_the_bound_is_refused(void **state)
 {
     (void)state;
@@ -152,6 +211,7 @@ static void waiter_beyond_the_bound_is_refused(void **state)
 
 static const struct CMUnitTest cases[] = {
     SHORTAGE_CASE(clients_wait_while_descriptors_are_out),
+    SHORTAGE_CASE(memory_that_is_out_ends_nothing),
     SHORTAGE_CASE(waiter_beyond_the_bound_is_refused),
 };
 
