@@ -42,6 +42,18 @@ static void serve(const char *const options[])
     pawl_wait_ready(service);
 }
 
+/* Ready through each of two workers. */
+static void serve_with_two_workers(void)
+{
+    char votes[64];
+    serve((const char *const[]){"--workers", "2", NULL});
+    for (int i = 0; i < 6; i++) {
+        (void)snprintf(votes, sizeof(votes), " worker %d: master %d .* votes", 1 + i / 3,
+                       1 + i % 3);
+        process_wait_line(service.process, votes, TIMEOUT_MS, NULL, 0);
+    }
+}
+
 /* ---- what goes on during the drain ----------------------------------------------------------- */
 
 /* Connections to the first of two workers. */
@@ -119,7 +131,7 @@ static void holders_extend_and_release_while_nothing_more_is_granted(void **stat
 {
     (void)state;
     char seconds[16];
-    serve((const char *const[]){"--workers", "2", NULL});
+    serve_with_two_workers();
     const struct grant grant = call_grant(service.port, "kept", NULL);
     hold_second_worker();
     process_signal(service.process, SIGTERM);
