@@ -152,8 +152,9 @@ static enum fence_break_verdict breaking_it(const struct fence_breaking *breakin
     const struct fence_tally *tally = &breaking->tally;
     unsigned yes = fence_tally_count(tally, FENCE_PART_GRANTED);
     unsigned open = fence_tally_open(tally);
-    unsigned answered = tally->n - fence_tally_unknown(tally) - open;
-    unsigned majority = fence_majority(FENCE_MUTANT(BREAK_MAJORITY_OF_HEARD) ? answered : tally->n);
+    unsigned majority = fence_majority(FENCE_MUTANT(BREAK_MAJORITY_OF_HEARD)
+                                           ? tally->n - fence_tally_unknown(tally) - open
+                                           : tally->n);
     if (yes >= majority)
         return FENCE_BREAK_DONE;
     if (yes + open >= majority)

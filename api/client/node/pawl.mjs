@@ -73,9 +73,9 @@ export class Held extends PawlError {
 /**
  * The lock is not held any more, or soon will not be: stop the work. `code` says why:
  * `lost` (the server says so), `broken` (an operator gave it free), `expired` (the validity ended),
- * `ending` (no server extended it, and
- * the validity ends soon), `refused` (it is not extended any more; `cause` says why), `new-grant`
- * (it was acquired anew, and somebody else may have held it in between), `released`.
+ * `ending` (no server extended it, and the validity ends soon), `refused` (it is not extended any
+ * more; `cause` says why), `new-grant` (it was acquired anew, and somebody else may have held it in
+ * between), `released`.
  */
 export class LockLost extends PawlError {}
 
