@@ -23,10 +23,10 @@
 #define SERVER_PAWLD_HANDOVER_H
 
 #define PAWLD_HANDOVER_TAKE  "pawld 1 take"
-#define PAWLD_HANDOVER_GIVE  "pawld 1 %u %u"
+#define PAWLD_HANDOVER_GIVE  "pawld 1" /* and two numbers */
 #define PAWLD_HANDOVER_LEAVE "leave"
 
 /* TLS; metrics only; kept by a service manager; a file, with its device and inode; its name. */
-#define PAWLD_HANDOVER_DOOR "door %d %d %d %d %ju %ju "
+#define PAWLD_HANDOVER_DOOR "door"
 
 #endif

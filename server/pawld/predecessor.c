@@ -6,6 +6,8 @@
 #include "server/system/options.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,31 +38,61 @@ static void note_file(struct server_door *door, const char *name, uintmax_t devi
     (void)snprintf(door->file.path, sizeof(door->file.path), "%s", name + strlen(prefix));
 }
 
+/* Reads @word and @count numbers, each behind a space. Returns what follows; NULL: it is none of
+ * that. */
+static const char *read_handover_numbers(const char *text, const char *word, uintmax_t *ret_numbers,
+                                         unsigned count)
+{
+    const size_t len = strlen(word);
+    if (strncmp(text, word, len) != 0)
+        return NULL;
+    text += len;
+    for (unsigned i = 0; i < count; i++) {
+        char *end = NULL;
+        if (text[0] != ' ' || text[1] < '0' || text[1] > '9')
+            return NULL;
+        ret_numbers[i] = strtoumax(text + 1, &end, 10);
+        text = end;
+    }
+    return text;
+}
+
+/* The numbers of a door, in their order. */
+enum {
+    DOOR_SPEAKS_TLS,
+    DOOR_METRICS_ONLY,
+    DOOR_STAYS,
+    DOOR_IS_FILE,
+    DOOR_DEVICE,
+    DOOR_INODE,
+    DOOR_NUMBERS,
+};
+
 /* One door with its sockets. */
 static int take_door(int fd, struct server_doors *doors)
 {
     struct server_fd_message message;
-    int speaks_tls = 0, metrics_only = 0, stays = 0, is_file = 0, name_at = 0;
-    uintmax_t device = 0, inode = 0;
+    uintmax_t number[DOOR_NUMBERS] = {0};
     int error = server_fd_receive(fd, &message);
     if (error)
         return error;
-    if (sscanf(message.text, PAWLD_HANDOVER_DOOR "%n", &speaks_tls, &metrics_only, &stays, &is_file,
-               &device, &inode, &name_at) != 6 ||
-        name_at == 0 || message.count == 0)
+    const char *name =
+        read_handover_numbers(message.text, PAWLD_HANDOVER_DOOR, number, DOOR_NUMBERS);
+    if (name == NULL || name[0] != ' ' || message.count == 0)
         error = FENCE_EINVAL;
+    else
+        name++;
     const unsigned first = doors->count;
-    const char *name = message.text + name_at;
-    if (!error && speaks_tls != 0 && doors->tls == NULL)
+    if (!error && number[DOOR_SPEAKS_TLS] != 0 && doors->tls == NULL)
         error = FENCE_ECONFLICT;
-    const struct server_door_kind kind = {.speaks_tls = speaks_tls != 0,
-                                          .metrics_only = metrics_only != 0};
+    const struct server_door_kind kind = {.speaks_tls = number[DOOR_SPEAKS_TLS] != 0,
+                                          .metrics_only = number[DOOR_METRICS_ONLY] != 0};
     if (!error)
         error = server_doors_add(doors, message.fds, message.count, name, &kind);
     for (unsigned i = first; i < doors->count && !error; i++)
-        doors->door[i].stays = stays != 0;
-    if (!error && is_file)
-        note_file(&doors->door[first], name, device, inode);
+        doors->door[i].stays = number[DOOR_STAYS] != 0;
+    if (!error && number[DOOR_IS_FILE] != 0)
+        note_file(&doors->door[first], name, number[DOOR_DEVICE], number[DOOR_INODE]);
     close_all(&message);
     return error;
 }
@@ -68,19 +100,20 @@ static int take_door(int fd, struct server_doors *doors)
 static int ask_for_doors(int fd, struct server_doors *doors, uint32_t *ret_most_ms)
 {
     struct server_fd_message message;
-    unsigned count = 0;
-    unsigned most_ms = 0;
+    uintmax_t number[2] = {0}; /* how many doors follow, and its longest time to end */
     int error = send_text(fd, PAWLD_HANDOVER_TAKE);
     if (!error)
         error = server_fd_receive(fd, &message);
     if (error)
         return error;
     close_all(&message);
-    if (sscanf(message.text, PAWLD_HANDOVER_GIVE, &count, &most_ms) != 2 || count == 0)
+    const char *rest = read_handover_numbers(message.text, PAWLD_HANDOVER_GIVE, number, 2);
+    if (rest == NULL || rest[0] != '\0' || number[0] == 0 || number[0] > API_DOORS_MAX ||
+        number[1] > INT_MAX / 2)
         return FENCE_EINVAL;
-    for (unsigned i = 0; i < count && !error; i++)
+    for (unsigned i = 0; i < number[0] && !error; i++)
         error = take_door(fd, doors);
-    *ret_most_ms = most_ms;
+    *ret_most_ms = (uint32_t)number[1];
     return error;
 }
 

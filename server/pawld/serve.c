@@ -82,8 +82,8 @@ static void on_stop_signal(struct service *service)
     if (!service->stopping) {
         const struct server_worker_ends *ends = &service->options->ends;
         server_log(SERVER_LOG_INFO, "stopping");
-        pawld_supervise_stopping(&service->supervisor,
-                                 (uint64_t)ends->lead_ms + ends->drain_ms + STUCK_S * 1000);
+        pawld_supervise_stopping(&service->supervisor, (uint64_t)ends->lead_ms + ends->drain_ms +
+                                                           STUCK_S * UINT64_C(1000));
         stop_workers(service);
         return;
     }

@@ -52,10 +52,11 @@ static int send_door(const struct pawld_successor *successor, unsigned i)
 {
     const struct pawld_sockets *sockets = successor->config.sockets;
     struct server_fd_message message = {.count = sockets->door[i].sockets};
-    const int len = snprintf(
-        message.text, sizeof(message.text), PAWLD_HANDOVER_DOOR, sockets->door[i].speaks_tls,
-        sockets->door[i].metrics_only, sockets->door[i].stays, sockets->door[i].is_file,
-        (uintmax_t)sockets->door[i].file.device, (uintmax_t)sockets->door[i].file.inode);
+    const int len =
+        snprintf(message.text, sizeof(message.text), PAWLD_HANDOVER_DOOR " %d %d %d %d %ju %ju ",
+                 sockets->door[i].speaks_tls, sockets->door[i].metrics_only, sockets->door[i].stays,
+                 sockets->door[i].is_file, (uintmax_t)sockets->door[i].file.device,
+                 (uintmax_t)sockets->door[i].file.inode);
     assert(len > 0);
     (void)snprintf(message.text + len, sizeof(message.text) - (size_t)len, "%s",
                    sockets->door[i].name);
@@ -66,7 +67,7 @@ static int send_door(const struct pawld_successor *successor, unsigned i)
 static int give_sockets(struct pawld_successor *successor)
 {
     struct server_fd_message message = {.count = 0};
-    (void)snprintf(message.text, sizeof(message.text), PAWLD_HANDOVER_GIVE,
+    (void)snprintf(message.text, sizeof(message.text), PAWLD_HANDOVER_GIVE " %u %u",
                    successor->config.sockets->count, (unsigned)successor->config.most_ms);
     int error = server_fd_send(successor->fd, &message);
     for (unsigned i = 0; i < successor->config.sockets->count && !error; i++)

@@ -33,7 +33,7 @@ static bool read_notify_address(const char *text, struct server_notify *ret_noti
 
 static int open_socket(void)
 {
-    const struct timeval wait = {.tv_usec = SERVER_NOTIFY_WAIT_MS * 1000};
+    const struct timeval wait = {.tv_usec = SERVER_NOTIFY_WAIT_MS * 1000L};
     const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd >= 0)
         (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));

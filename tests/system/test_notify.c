@@ -113,7 +113,7 @@ static uint64_t number_of(const char *name)
     const char *found = strstr(message, name);
     if (found == NULL)
         fail_msg("no %s in \"%s\"", name, message);
-    return strtoull(found + strlen(name), NULL, 10);
+    return found != NULL ? strtoull(found + strlen(name), NULL, 10) : 0;
 }
 
 static uint64_t monotonic_us(void)
