@@ -118,7 +118,7 @@ static void log_extension(const struct server_audit_log *log, const struct fence
         server_audit_log_event(log, SERVER_AUDIT_REGRANT, request, answer->resource, answer->token,
                                label);
     }
-    if (answer->error == FENCE_ELOCKLOST)
+    if (answer->error == FENCE_ELOCKLOST || answer->error == FENCE_EBROKEN)
         server_audit_log_event(log, SERVER_AUDIT_LOSS, request, answer->resource, 0, "");
 }
 
@@ -134,6 +134,9 @@ void server_audit_log_answer(const struct server_audit_log *log, const struct fe
         log_extension(log, answer, request);
     else if (answer->kind == FENCE_CALL_RELEASE && !answer->error && answer->released)
         server_audit_log_event(log, SERVER_AUDIT_RELEASE, request, answer->resource, 0, "");
+    else if (answer->kind == FENCE_CALL_BREAK && !answer->error && answer->released)
+        server_audit_log_event(log, SERVER_AUDIT_BREAK, request, answer->resource, answer->token,
+                               "");
 }
 
 void server_audit_log_observed(const struct server_audit_log *log,

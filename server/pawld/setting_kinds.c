@@ -44,7 +44,7 @@ static error_t set_counted(const struct pawld_setting *setting, void *member, co
 static const struct {
     const char *name;
     int64_t ms;
-} units[] = {{"ms", 1}, {"s", 1000}, {"m", 60 * 1000}};
+} units[] = {{"ms", 1}, {"s", 1000}, {"m", INT64_C(60) * 1000}};
 
 static bool read_duration(const char *text, int64_t max_ms, int64_t *ret_ms)
 {

@@ -422,7 +422,8 @@ void pawld_setting_variable(const struct pawld_setting *setting,
     const int len = snprintf(ret_variable, PAWLD_VARIABLE_MAX, "PAWL_%s", setting->name);
     assert(len < PAWLD_VARIABLE_MAX);
     for (int i = 0; i < len; i++)
-        ret_variable[i] = ret_variable[i] == '-' ? '_' : (char)toupper(ret_variable[i]);
+        ret_variable[i] =
+            ret_variable[i] == '-' ? '_' : (char)toupper((unsigned char)ret_variable[i]);
 }
 
 /* ---- the sample ------------------------------------------------------------------------------ */

@@ -114,6 +114,23 @@ static void read_lines(char ret_lines[static LINES_MAX][PATH_BYTES], unsigned *r
     free(text);
 }
 
+/* A grant, its break, and its holder's next extension: a line each. */
+static void break_and_tell(char (*expected)[PATH_BYTES], unsigned *wanted)
+{
+    char if_match[PATH_BYTES];
+    struct http_response response;
+    struct grant broken = call_grant(service.port, "broken", NULL);
+    (void)snprintf(if_match, sizeof(if_match), "If-Match: \"%lld\"\r\n", (long long)broken.token);
+    http_once(service.port, "DELETE", "/v1/locks/broken?force=true", if_match, NULL, &response);
+    assert_int_equal(response.status, 200);
+    http_response_fini(&response);
+    EXPECT_PROBLEM(call_extend(service.port, "broken", &broken, NULL), 409, "lock-broken", 2);
+    (void)snprintf(expected[0], PATH_BYTES, "grant broken %lld -", (long long)broken.token);
+    (void)snprintf(expected[1], PATH_BYTES, "break broken %lld -", (long long)broken.token);
+    (void)snprintf(expected[2], PATH_BYTES, "loss broken 0 -");
+    *wanted += 3;
+}
+
 static void lines_are_what_clients_did(void **state)
 {
     (void)state;
@@ -143,6 +160,7 @@ static void lines_are_what_clients_did(void **state)
     assert_int_equal(call_release(service.port, "a", &plain)->status, 200); /* no line: not held */
     EXPECT_PROBLEM(call_extend(service.port, "a", &plain, NULL), 409, "lock-lost", 1);
     snprintf(expected[wanted++], PATH_BYTES, "loss a 0 -");
+    break_and_tell(&expected[wanted], &wanted);
     assert_int_equal(process_stop(service.process), 0);
 
     read_lines(lines, &count);

@@ -164,7 +164,8 @@ static void install(const char *cert, const char *key)
     shell_in(folder, command);
 }
 
-static const char *const *arguments(char *program, const char *listen, const char *const options[])
+static const char *const *arguments(const char *program, const char *listen,
+                                    const char *const options[])
 {
     static const char *args[ARGS_MAX + 1];
     const char *const common[] = {program,      "--data",  data_path,   "--listen", listen,
@@ -331,13 +332,13 @@ static void requests_of_one_record_are_all_answered(void **state)
         REQUESTS = 300
     };
     static const char one[] = "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n";
-    static char all[REQUESTS * sizeof(one)];
+    static char all[REQUESTS * sizeof(one) + 1];
     (void)state;
     install("first", "first");
     serve(NULL);
     size_t len = 0;
-    for (int i = 0; i < REQUESTS; i++, len += strlen(one))
-        memcpy(all + len, one, strlen(one));
+    for (int i = 0; i < REQUESTS; i++)
+        len += (size_t)snprintf(all + len, sizeof(all) - len, "%s", one);
     struct http *http = connect_as(NULL, NULL);
     assert_true(http_send(http, all, len));
     for (int i = 0; i < REQUESTS; i++) {

@@ -8,6 +8,8 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -20,10 +22,24 @@ enum {
 
 static uint16_t local_port(int fd)
 {
-    struct sockaddr_in address;
+    struct sockaddr_in address = {.sin_port = 0};
     socklen_t len = sizeof(address);
     assert_int_equal(getsockname(fd, (struct sockaddr *)&address, &len), 0);
     return ntohs(address.sin_port);
+}
+
+/* "   0: 0100007F:1CD4 0100007F:B3A2 01 00000000:00000000 ...": number, local address and port,
+ * remote address and port, state, and what waits to be sent, in columns. */
+enum {
+    LOCAL_PORT_AT = 15,
+    REMOTE_PORT_AT = 29,
+    QUEUE_AT = 37,
+};
+
+static bool is_between(const char *line, uint16_t local, uint16_t remote)
+{
+    return strlen(line) > QUEUE_AT && strtoul(line + LOCAL_PORT_AT, NULL, 16) == local &&
+           strtoul(line + REMOTE_PORT_AT, NULL, 16) == remote;
 }
 
 /* Bytes that the kernel keeps to send from @port to @peer (proc(5), /proc/net/tcp). */
@@ -35,12 +51,9 @@ static unsigned long unsent(uint16_t port, uint16_t peer)
     FILE *file = fopen("/proc/net/tcp", "r");
     assert_non_null(file);
     while (fgets(line, sizeof(line), file)) {
-        unsigned local = 0, remote = 0, state = 0;
-        unsigned long queue = 0;
-        if (sscanf(line, " %*d: %*8x:%x %*8x:%x %x %lx:", &local, &remote, &state, &queue) != 4 ||
-            local != port || remote != peer)
+        if (!is_between(line, port, peer))
             continue;
-        bytes = queue;
+        bytes = strtoul(line + QUEUE_AT, NULL, 16);
         found = true;
     }
     (void)fclose(file);
