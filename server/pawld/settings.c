@@ -7,7 +7,6 @@
 #include "storage/redis/master.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -416,14 +415,26 @@ const struct pawld_setting *pawld_setting_find(const char *name, enum pawld_comm
     return NULL;
 }
 
+/* Of a character that the name of a setting may have. */
+static char of_variable(char character)
+{
+    static const char of_setting[] = "abcdefghijklmnopqrstuvwxyz-";
+    static const char of_variables[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+    const char *at = strchr(of_setting, character);
+    assert(at != NULL && *at != '\0');
+    return of_variables[at - of_setting];
+}
+
 void pawld_setting_variable(const struct pawld_setting *setting,
                             char ret_variable[static PAWLD_VARIABLE_MAX])
 {
-    const int len = snprintf(ret_variable, PAWLD_VARIABLE_MAX, "PAWL_%s", setting->name);
-    assert(len < PAWLD_VARIABLE_MAX);
-    for (int i = 0; i < len; i++)
-        ret_variable[i] =
-            ret_variable[i] == '-' ? '_' : (char)toupper((unsigned char)ret_variable[i]);
+    static const char prefix[] = "PAWL_";
+    const size_t len = strlen(setting->name);
+    assert(sizeof(prefix) + len <= PAWLD_VARIABLE_MAX);
+    memcpy(ret_variable, prefix, sizeof(prefix));
+    for (size_t i = 0; i < len; i++)
+        ret_variable[sizeof(prefix) - 1 + i] = of_variable(setting->name[i]);
+    ret_variable[sizeof(prefix) - 1 + len] = '\0';
 }
 
 /* ---- the sample ------------------------------------------------------------------------------ */
