@@ -1,6 +1,7 @@
 /* A client that asks and never reads: what it costs the kernel of the service has a bound. */
 #include "api/http/limits.h"
 #include "tests/lib/case.h"
+#include "tests/lib/wait.h"
 #include "tests/system/calls.h"
 #include "tests/system/fleet.h"
 
@@ -16,6 +17,7 @@
 #define FLEET_REQUEST "GET /v1/fleet HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 enum {
+    LOOKS_MS = 5000,
     QUIET_MS = 500, /* nothing more can be sent for so long: the service takes no more */
     SEND_BUFFER_MAX = 2 * API_HTTP_SEND_BUFFER + 65536, /* the kernel's own part, and one segment */
 };
@@ -28,37 +30,52 @@ static uint16_t local_port(int fd)
     return ntohs(address.sin_port);
 }
 
-/* "   0: 0100007F:1CD4 0100007F:B3A2 01 00000000:00000000 ...": number, local address and port,
- * remote address and port, state, and what waits to be sent, in columns. */
+/* Behind the line's number and its colon: "0100007F:1CD4 0100007F:B3A2 01 00000000:00000000 ...":
+ * local address and port, remote address and port, state, and what waits to be sent, in columns. */
 enum {
-    LOCAL_PORT_AT = 15,
-    REMOTE_PORT_AT = 29,
-    QUEUE_AT = 37,
+    LOCAL_PORT_AT = 9,
+    REMOTE_PORT_AT = 23,
+    QUEUE_AT = 31,
 };
 
-static bool is_between(const char *line, uint16_t local, uint16_t remote)
+/* NULL: the line is of other sockets. */
+static const char *find_queue(const char *line, uint16_t local, uint16_t remote)
 {
-    return strlen(line) > QUEUE_AT && strtoul(line + LOCAL_PORT_AT, NULL, 16) == local &&
-           strtoul(line + REMOTE_PORT_AT, NULL, 16) == remote;
+    const char *colon = strchr(line, ':');
+    const char *columns = colon != NULL ? colon + 2 : "";
+    if (strlen(columns) <= QUEUE_AT || strtoul(columns + LOCAL_PORT_AT, NULL, 16) != local ||
+        strtoul(columns + REMOTE_PORT_AT, NULL, 16) != remote)
+        return NULL;
+    return columns + QUEUE_AT;
 }
 
-/* Bytes that the kernel keeps to send from @port to @peer (proc(5), /proc/net/tcp). */
-static unsigned long unsent(uint16_t port, uint16_t peer)
+struct looked_for {
+    uint16_t port, peer;
+    unsigned long bytes; /* that the kernel keeps to send from @port to @peer */
+};
+
+/* A look at a table that changes meanwhile may miss a line. */
+static bool find_unsent(void *arg)
 {
+    struct looked_for *looked_for = arg;
     char line[512];
-    unsigned long bytes = 0;
     bool found = false;
-    FILE *file = fopen("/proc/net/tcp", "r");
+    FILE *file = fopen("/proc/net/tcp", "r"); /* proc(5) */
     assert_non_null(file);
-    while (fgets(line, sizeof(line), file)) {
-        if (!is_between(line, port, peer))
-            continue;
-        bytes = strtoul(line + QUEUE_AT, NULL, 16);
-        found = true;
+    while (!found && fgets(line, sizeof(line), file)) {
+        const char *queue = find_queue(line, looked_for->port, looked_for->peer);
+        found = queue != NULL;
+        looked_for->bytes = found ? strtoul(queue, NULL, 16) : 0;
     }
     (void)fclose(file);
-    assert_true(found);
-    return bytes;
+    return found;
+}
+
+static unsigned long unsent(uint16_t port, uint16_t peer)
+{
+    struct looked_for looked_for = {.port = port, .peer = peer};
+    assert_true(wait_until(find_unsent, &looked_for, LOOKS_MS));
+    return looked_for.bytes;
 }
 
 /* Sends requests until nobody takes more. */
