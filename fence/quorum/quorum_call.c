@@ -82,7 +82,7 @@ bool fence_quorum_call_wants_more(const struct fence_quorum_call *vote)
 {
     const struct fence_tally *tally = &vote->tally;
     unsigned yes = fence_tally_count(tally, FENCE_PART_GRANTED);
-    return tally->spare != 0 && yes + fence_set_count(tally->open) < fence_set_count(tally->asked);
+    return !vote->broken && tally->spare != 0 && yes + fence_set_count(tally->open) < fence_set_count(tally->asked);
 }
 
 /* Those that may still extend it are waited for. A join that was not needed would only leave the
@@ -92,7 +92,7 @@ uint32_t fence_quorum_call_join(struct fence_quorum_call *vote, uint32_t late, u
     struct fence_tally *tally = &vote->tally;
     unsigned awaited = fence_set_count((tally->open & ~late) | tally->spare);
     unsigned yes = fence_tally_count(tally, FENCE_PART_GRANTED);
-    if (vote->kind != FENCE_CALL_EXTEND || vote->extensions == 0 ||
+    if (vote->kind != FENCE_CALL_EXTEND || vote->broken || vote->extensions == 0 ||
         yes + awaited >= fence_majority(tally->n))
         return 0;
     uint32_t set = vote->joinable & active;

@@ -52,11 +52,12 @@ struct fence_quorum_call {
 void fence_quorum_call_begin(struct fence_quorum_call *vote, enum fence_call_kind kind, unsigned n,
                              uint32_t first, uint32_t spare);
 
-/* Whether those that were asked cannot settle it, so that all spare masters are to be asked. */
+/* Whether those that were asked cannot settle it, so that all spare masters are to be asked. Never
+ * for a grant that was broken: nobody else is to keep it longer. */
 bool fence_quorum_call_wants_more(const struct fence_quorum_call *vote);
 
 /* Extend: the set of masters, all @active, to send a JOIN to now. They then owe an answer again.
- * @late may still answer, but are not waited for. 0: none, for now. */
+ * @late may still answer, but are not waited for. 0: none, for now, or the grant was broken. */
 uint32_t fence_quorum_call_join(struct fence_quorum_call *vote, uint32_t late, uint32_t active);
 
 /* Master @i answered. */

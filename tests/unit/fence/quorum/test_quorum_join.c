@@ -45,6 +45,14 @@ static void others_are_not_wanted_while_all_said_yes(void **state)
     assert_int_equal(fence_quorum_call_verdict(&vote), FENCE_VERDICT_YES);
 }
 
+static void others_are_not_wanted_for_a_broken_grant(void **state)
+{
+    (void)state;
+    struct fence_quorum_call vote = vote_of_first(FENCE_CALL_EXTEND, "kn.");
+    assert_int_equal(fence_quorum_call_verdict(&vote), FENCE_VERDICT_BROKEN);
+    assert_false(fence_quorum_call_wants_more(&vote));
+}
+
 static void others_are_wanted_once(void **state)
 {
     (void)state;
@@ -81,6 +89,7 @@ static void nobody_joins_where_it_is_not_free(void **state)
     (void)state;
     assert_int_equal(joined_after("yptul", 0), 0);
     assert_int_equal(joined_after("yynsr", 0), 0x4);
+    assert_int_equal(joined_after("ynnkl", 0), 0); /* or was broken */
 }
 
 static void nobody_joins_while_those_that_are_awaited_may_be_enough(void **state)
@@ -163,6 +172,7 @@ static void release_of_a_lock_that_spread_is_noted(void **state)
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test(others_are_wanted_on_anything_but_yes),
     cmocka_unit_test(others_are_not_wanted_while_all_said_yes),
+    cmocka_unit_test(others_are_not_wanted_for_a_broken_grant),
     cmocka_unit_test(others_are_wanted_once),
     cmocka_unit_test(masters_join_where_it_is_free_after_one_was_extended),
     cmocka_unit_test(nobody_joins_where_it_is_not_free),
