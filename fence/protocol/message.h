@@ -102,7 +102,8 @@ struct fence_answer {
     unsigned total;      /* masters in the fleet */
     uint32_t ttl_max_ms; /* FENCE_ETTL: what the fleet allows */
     uint64_t attempt;    /* acquire: by which the lock was taken, and */
-    uint32_t sent;       /* on which masters it may be; for FENCE_EVENT_DECLINED */
+    uint32_t sent;       /* on which masters it may be; for FENCE_EVENT_DECLINED. Break: the
+                          * masters that were asked to end it, whatever came of it */
     enum fence_part parts[FENCE_MASTERS_MAX];
 };
 

@@ -134,9 +134,9 @@ void server_audit_log_answer(const struct server_audit_log *log, const struct fe
         log_extension(log, answer, request);
     else if (answer->kind == FENCE_CALL_RELEASE && !answer->error && answer->released)
         server_audit_log_event(log, SERVER_AUDIT_RELEASE, request, answer->resource, 0, "");
-    else if (answer->kind == FENCE_CALL_BREAK && !answer->error && answer->released)
-        server_audit_log_event(log, SERVER_AUDIT_BREAK, request, answer->resource, answer->token,
-                               "");
+    else if (answer->kind == FENCE_CALL_BREAK && answer->sent != 0)
+        server_audit_log_event(log, SERVER_AUDIT_BREAK, request, answer->resource,
+                               answer->error == FENCE_EMISMATCH ? 0 : answer->token, "");
 }
 
 void server_audit_log_observed(const struct server_audit_log *log,

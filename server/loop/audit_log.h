@@ -21,7 +21,8 @@ enum server_audit_event {
     SERVER_AUDIT_REGRANT, /* an extension became a new grant */
     SERVER_AUDIT_RELEASE, /* its holder gave it up */
     SERVER_AUDIT_LOSS,    /* its holder was told that it is lost */
-    SERVER_AUDIT_BREAK,   /* an operator broke it; @token is that of the grant */
+    SERVER_AUDIT_BREAK, /* an operator had masters end it, whatever was answered; @token is that of
+                         * the grant */
     SERVER_AUDIT_REFUSED, /* a key, or the right that it lacks */
 };
 

@@ -63,6 +63,7 @@ static void broken_as_soon_as_a_majority_did_it(void **state)
     assert_answer(f, BREAKER, 0);
     assert_true(core_answer_of(f)->released);
     assert_int_equal(core_answer_of(f)->token, TOKEN);
+    assert_int_equal(core_answer_of(f)->sent, CORE_FIRST(5));
     assert_string_equal(core_answer_of(f)->lock_id, "");
     assert_int_equal(fence_core_calls(f->core), 0);
 }
@@ -88,6 +89,7 @@ static void another_grant_is_named_and_nothing_is_broken(void **state)
     assert_int_equal(core_sent(f, FENCE_REQUEST_BREAK), 0);
     assert_answer(f, BREAKER, FENCE_EMISMATCH);
     assert_int_equal(core_answer_of(f)->token, TOKEN + 2);
+    assert_int_equal(core_answer_of(f)->sent, 0);
 }
 
 static void lock_that_is_free_is_not_broken(void **state)
