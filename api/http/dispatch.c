@@ -96,14 +96,14 @@ static bool check_door(struct api_request *request)
     return served;
 }
 
-/* Before the way is told: without a key all paths look alike. A door for figures alone has no keys.
- */
+/* Before the way is told: without a key all paths look alike. A door for figures alone asks for no
+ * key, and who comes there is unknown. */
 static bool check_caller(const struct api_served *served, struct api_request *request,
                          const struct way *way)
 {
+    request->access = served->access;
     if (served->access == NULL || request->door->metrics_only)
         return true;
-    request->access = served->access;
     const struct api_headers *headers = &request->headers;
     const bool once = !headers->repeated[API_HEADER_AUTHORIZATION];
     const struct api_route *route = way->found == API_FOUND ? request->match.route : NULL;

@@ -12,8 +12,8 @@
 enum {
     AHEAD_SIZE = 2048,       /* bytes read at once: GnuTLS asks for a record's head and its rest */
     HANDSHAKE_RECORD = 0x16, /* RFC 8446, section 5.1 */
-    HANDSHAKE_MAX = 32 * 1024, /* bytes of one message: a chain of certificates */
-    WARNINGS_MAX = 8,          /* alerts that are none, before one read ends */
+    HANDSHAKE_MAX = 128 * 1024, /* bytes of a handshake, both ways: chains, names of authorities */
+    WARNINGS_MAX = 8,           /* alerts that are none, before one read ends */
     SESSION_WHY_MAX = 256,
 };
 

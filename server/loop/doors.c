@@ -1,5 +1,6 @@
 #include "server/loop/doors.h"
 
+#include "api/http/limits.h"
 #include "api/http/listen.h"
 #include "server/system/log.h"
 #include "server/system/options.h"
@@ -294,7 +295,9 @@ int server_doors_open(const struct server_listens *listens, struct api_tls *tls,
 static int copy_socket(int fd, int *ret_copy)
 {
     const int flags = fcntl(fd, F_GETFL);
-    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
+    const int buffer = API_HTTP_SEND_BUFFER; /* as api_listen() bounds it */
+    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ||
+        setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer)) < 0)
         return FENCE_EIO;
     const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     if (copy < 0)

@@ -434,7 +434,9 @@ static int start_http(struct server_worker *worker)
         return SERVER_EXIT_FAILED;
     }
     if (doors->waited_at)
-        worker->holds_till_us = server_clock_us() + HOLD_MS * UINT64_C(1000);
+        worker->holds_till_us = worker->config.takes_over
+                                    ? UINT64_MAX /* the other one lets them in */
+                                    : server_clock_us() + HOLD_MS * UINT64_C(1000);
     server_doors_given(doors, worker->config.index);
     return 0;
 }

@@ -56,6 +56,7 @@ struct server_worker_config {
     const struct server_http_options *http;
     struct api_keyring *keys; /* NULL: everybody may call everything */
     struct server_places places;
+    bool takes_over;      /* another process serves at its doors until this one is ready */
     unsigned deadline_ms; /* silence after which a master counts as gone */
     unsigned probe_ms;    /* from one probe of a master to the next */
     enum fence_ask ask;

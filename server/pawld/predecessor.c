@@ -158,6 +158,8 @@ int pawld_predecessor_find(const char *path, unsigned workers, struct api_tls *t
     }
     server_log(SERVER_LOG_ERROR, "cannot take the place of the pawld behind %s: %s", path,
                words_of(error));
+    for (unsigned i = 0; i < ret_doors->count; i++)
+        ret_doors->door[i].is_file = false; /* it goes on, with its files */
     server_doors_close(ret_doors);
     if (fd >= 0)
         (void)close(fd);

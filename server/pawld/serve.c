@@ -50,7 +50,8 @@ struct service {
     struct api_keyring *keys; /* NULL: everybody may call everything */
     struct server_passed passed;
     struct server_doors doors;
-    unsigned made; /* workers */
+    bool doors_are_lent; /* by a predecessor that serves on, until it is told to leave */
+    unsigned made;       /* workers */
     struct server_worker *workers[SERVER_WORKERS_MAX];
     struct server_metrics *metrics; /* one for each worker */
     struct other others_run[SERVER_WORKERS_MAX];
@@ -92,13 +93,28 @@ static void on_stop_signal(struct service *service)
         server_worker_halt(service->workers[i]);
 }
 
+/* The files of sockets are another process's to remove. */
+static void disown_files(struct server_doors *doors)
+{
+    for (unsigned i = 0; i < doors->count; i++)
+        doors->door[i].is_file = false;
+}
+
+/* While two processes have the sockets, a file is removed by neither: one that is left over does no
+ * harm (api/http/socket_file.h). */
+static void close_doors_of(struct service *service)
+{
+    if (service->doors_are_lent || service->successor.asked)
+        disown_files(&service->doors);
+    server_doors_close(&service->doors);
+}
+
 /* Another pawld has the sockets, and serves or is about to. */
 static void on_successor(void *context, int pid)
 {
     struct service *service = context;
     server_log(SERVER_LOG_INFO, "process %d takes the place of this one", pid);
-    for (unsigned i = 0; i < service->doors.count; i++)
-        service->doors.door[i].is_file = false; /* the file is the other one's to remove */
+    disown_files(&service->doors);
     for (unsigned i = 0; i < service->made; i++)
         server_worker_hand_over(service->workers[i]);
 }
@@ -127,6 +143,7 @@ static bool on_serving_look(void *context, bool ready)
         await_successor(service);
         if (service->predecessor.fd >= 0)
             (void)pawld_predecessor_dismiss(&service->predecessor);
+        service->doors_are_lent = false;
         pawld_predecessor_close(&service->predecessor);
         return true;
     }
@@ -222,6 +239,7 @@ static void forget_signals(struct service *service)
 {
     for (int i = 0; i < SIGNALS; i++)
         uv_close((uv_handle_t *)&service->signals[i], NULL);
+    (void)signal(SIGHUP, SIG_IGN); /* there is nothing to reload any more */
 }
 
 /* ---- the workers ----------------------------------------------------------------------------- */
@@ -238,6 +256,7 @@ static int make_workers(struct service *service)
             .http = &options->http,
             .keys = service->keys,
             .places = service->places,
+            .takes_over = service->doors_are_lent,
             .deadline_ms = options->deadline_ms,
             .probe_ms = options->probe_ms,
             .ask = options->ask,
@@ -410,7 +429,7 @@ static int serve_places(struct service *service)
         forget_signals(service);
     }
     free_workers(service);
-    server_doors_close(&service->doors);
+    close_doors_of(service);
     pawld_sockets_drop(&service->sockets);
     free(service->metrics);
     return status;
@@ -440,10 +459,12 @@ static int find_predecessor(struct service *service)
         return status;
     server_log(SERVER_LOG_INFO, "taking the place of the pawld behind %s", options->hand_over);
     service->supervisor.took_place = true;
+    service->doors_are_lent = true;
     if (!options->data)
         return SERVER_EXIT_DONE;
     if (pawld_predecessor_dismiss(predecessor) && !pawld_predecessor_wait(predecessor))
         return SERVER_EXIT_FAILED;
+    service->doors_are_lent = false;
     pawld_predecessor_close(predecessor);
     return SERVER_EXIT_DONE;
 }
@@ -456,6 +477,8 @@ int pawld_serve(const struct pawld_options *options)
         .successor = {.listen_fd = -1, .fd = -1},
     };
     server_log_configure(options->log_form, options->log_level);
+    (void)signal(SIGHUP,
+                 SIG_IGN); /* until signals are watched; what is read before is new anyway */
     if (server_passed_sockets(&service.passed) != 0)
         return SERVER_EXIT_FAILED;
     pawld_supervisor_open(&service.supervisor);
@@ -473,7 +496,7 @@ int pawld_serve(const struct pawld_options *options)
     if (status == SERVER_EXIT_DONE)
         status = serve_places(&service);
     else
-        server_doors_close(&service.doors);
+        close_doors_of(&service);
     api_tls_free(service.tls);
     storage_sqlite_store_close(service.places.store);
     api_keyring_free(service.keys);

@@ -59,9 +59,10 @@ static void on_look(uv_timer_t *timer)
 {
     struct pawld_supervisor *supervisor = timer->data;
     const bool all = all_turned(supervisor);
-    if (all && !supervisor->ready)
+    supervisor->turned = supervisor->turned || all;
+    if (all && !supervisor->ready && (!supervisor->took_place || all_ready(supervisor)))
         tell_ready(supervisor);
-    if (supervisor->serving && supervisor->ready &&
+    if (supervisor->serving && supervisor->turned &&
         supervisor->serving(supervisor->context, all_ready(supervisor)))
         supervisor->serving = NULL;
     slow_down(supervisor);

@@ -25,8 +25,10 @@ struct pawld_supervisor {
     unsigned count;
     uint64_t turns[SERVER_WORKERS_MAX]; /* of each at the last look */
     uint64_t watchdog_ms;               /* between two looks; 0: nobody wants to know */
+    bool turned;                        /* all loops have, once */
     bool ready;                         /* and that was told */
-    bool took_place;                    /* of another process: the manager is told our id */
+    bool took_place;                    /* of another process: the manager is told our id, once a
+                                         * majority votes. Until then that one may go on */
     /* Each look tells whether a majority of masters votes, as every worker sees it, until the
      * function returns true. NULL: nobody wants to know. */
     bool (*serving)(void *context, bool ready);

@@ -41,6 +41,16 @@ static int open_fd_socket(int flags)
     return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0);
 }
 
+/* There is nothing, or a socket. */
+static bool is_replaceable(const char *path)
+{
+    struct stat file;
+    if (lstat(path, &file) != 0)
+        return errno == ENOENT;
+    errno = EEXIST;
+    return S_ISSOCK(file.st_mode);
+}
+
 /* Bound beside it first: rename(2) then replaces the old one in one step. */
 int server_fd_listen(const char *path, int *ret_fd)
 {
@@ -51,6 +61,8 @@ int server_fd_listen(const char *path, int *ret_fd)
         return result;
     (void)snprintf(beside, sizeof(beside), "%s.new", path);
     memcpy(address.sun_path, beside, strlen(beside) + 1);
+    if (!is_replaceable(path) || !is_replaceable(beside))
+        return FENCE_EIO;
     const int fd = open_fd_socket(SOCK_NONBLOCK);
     (void)unlink(beside);
     if (fd < 0 || fchmod(fd, FD_MODE) < 0 ||
@@ -82,6 +94,8 @@ int server_fd_connect(const char *path, unsigned timeout_ms, int *ret_fd)
     int result = make_address(path, &address);
     if (result != 0)
         return result;
+    if (!is_replaceable(path))
+        return FENCE_EIO;
     const int fd = open_fd_socket(0);
     if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait)) < 0 ||
         setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait)) < 0)

@@ -1,5 +1,6 @@
 /* Listening sockets that a service manager passes: sd_listen_fds(3). The test is the manager: it
  * keeps the socket open while pawlds come and go. */
+#include "api/http/limits.h"
 #include "tests/lib/case.h"
 #include "tests/lib/pawl.h"
 #include "tests/lib/port.h"
@@ -95,6 +96,15 @@ static bool is_ready(void *arg)
     return call(*port, "GET", "/readyz", NULL, NULL)->status == 200;
 }
 
+/* Its connections get what a client that never reads may cost the kernel. */
+static void expect_bounded_answers(void)
+{
+    int buffer = 0;
+    socklen_t len = sizeof(buffer);
+    assert_int_equal(getsockopt(passed, SOL_SOCKET, SO_SNDBUF, &buffer, &len), 0);
+    assert_int_equal(buffer, 2 * API_HTTP_SEND_BUFFER); /* the kernel doubles it: socket(7) */
+}
+
 static void passed_socket_takes_the_place_of_listen(void **state)
 {
     (void)state;
@@ -104,6 +114,7 @@ static void passed_socket_takes_the_place_of_listen(void **state)
         struct process *process = start_passed("LISTEN_FDS=1 LISTEN_PID=$$", workers[i]);
         wait_listening(process, port);
         assert_true(wait_until(is_ready, &port, TIMEOUT_MS));
+        expect_bounded_answers();
         assert_int_equal(process_stop(process), 0);
     }
 }

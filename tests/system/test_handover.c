@@ -197,21 +197,23 @@ static void file_of_a_door_outlives_a_replacement(void **state)
 static void successor_that_is_not_ready_changes_nothing(void **state)
 {
     (void)state;
-    char url[64];
-    struct process *old = serve((const char *const[]){NULL});
+    char url[64], at_file[PATH_BYTES + 8];
+    (void)snprintf(at_file, sizeof(at_file), "unix:%s/door", dir);
+    struct process *old = serve((const char *const[]){"--listen", at_file, NULL});
     char *program = pawl_program("pawld");
     (void)snprintf(url, sizeof(url), "redis://127.0.0.1:%u", (unsigned)port_free());
     struct process *wrong = process_start(
         (const char *const[]){program, "--hand-over", path, "--master", url, NULL}, log_path);
     free(program);
     process_wait_line(wrong, "taking the place", TIMEOUT_MS, NULL, 0);
-    for (int i = 0; i < CALLS; i++)
+    do /* all the time, nobody is let in by the other one */
         assert_true(is_ready(NULL));
-    process_wait_line(wrong, "not ready after 10000 ms", TIMEOUT_MS, NULL, 0);
+    while (!process_wrote(wrong, "not ready after 10000 ms"));
     assert_int_equal(process_wait(wrong, TIMEOUT_MS), 1);
     process_wait_line(old, "wanted to take the place of this one, and does not: it ended",
                       TIMEOUT_MS, NULL, 0);
     assert_true(is_ready(NULL));
+    assert_int_equal(access(at_file + strlen("unix:"), F_OK), 0);
     struct process *new = start_pawld((const char *const[]){NULL}); /* and the next one can */
     wait_replaced(old);
     assert_true(is_ready(NULL));
@@ -226,6 +228,35 @@ static int connect_to_path(void)
     const int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     assert_int_equal(connect(fd, (const struct sockaddr *)&address, sizeof(address)), 0);
     return fd;
+}
+
+/* A slip of an operator must not cost a file. */
+static void path_of_a_file_is_refused_and_the_file_stays(void **state)
+{
+    (void)state;
+    struct stat file;
+    FILE *precious = fopen(path, "w");
+    assert_non_null(precious);
+    assert_int_equal(fclose(precious), 0);
+    struct process *process = start_pawld((const char *const[]){NULL});
+    assert_int_equal(process_wait(process, TIMEOUT_MS), 1);
+    assert_int_equal(stat(path, &file), 0);
+    assert_true(S_ISREG(file.st_mode));
+}
+
+/* As scripts do that have all pawld read their keys anew. */
+static void reload_while_one_waits_for_the_other_ends_neither(void **state)
+{
+    (void)state;
+    struct process *old = serve((const char *const[]){NULL});
+    struct http *idle = http_connect(port); /* for which the old one stays a while */
+    struct process *new = start_pawld((const char *const[]){NULL});
+    process_wait_line(new, "taking the place", TIMEOUT_MS, NULL, 0);
+    process_signal(new, SIGHUP);
+    wait_replaced(old);
+    http_close(idle);
+    assert_true(wait_until(is_ready, NULL, TIMEOUT_MS));
+    assert_int_equal(process_stop(new), 0);
 }
 
 static void nonsense_ends_nothing(void **state)
@@ -265,6 +296,8 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test_setup_teardown(lock_and_its_waiter_outlive_a_replacement, start_fleet, stop),
     cmocka_unit_test_setup_teardown(file_of_a_door_outlives_a_replacement, start_fleet, stop),
     cmocka_unit_test_setup_teardown(successor_that_is_not_ready_changes_nothing, start_fleet, stop),
+    cmocka_unit_test_setup_teardown(path_of_a_file_is_refused_and_the_file_stays, start, stop),
+    cmocka_unit_test_setup_teardown(reload_while_one_waits_for_the_other_ends_neither, start, stop),
     cmocka_unit_test_setup_teardown(nonsense_ends_nothing, start_fleet, stop),
     cmocka_unit_test_setup_teardown(socket_of_one_that_was_killed_is_replaced, start, stop),
 };
