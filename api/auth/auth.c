@@ -243,13 +243,19 @@ static void refuse_lock(struct api_request *request, const struct api_key *key, 
     api_problem_end(&writer, request, API_PROBLEM_TOO_MANY_HELD, -1);
 }
 
-int api_auth_reserve(struct api_request *request, unsigned count)
+int api_auth_reserve(struct api_request *request, const char *lock_id,
+                     const char *const resources[], unsigned count)
 {
     struct api_key *key = key_of(request);
+    uint64_t hashes[FENCE_GROUP_MAX];
     unsigned held = 0;
+    assert(count <= FENCE_GROUP_MAX);
     if (key == NULL || key->held == 0)
         return 0;
-    int result = api_usage_reserve(key->usage, count, key->held, auth_now_us(), &held);
+    for (unsigned i = 0; i < count && lock_id != NULL; i++)
+        hashes[i] = hash_of_lock(lock_id, resources[i]);
+    int result = api_usage_reserve(key->usage, lock_id != NULL ? hashes : NULL, count, key->held,
+                                   auth_now_us(), &held);
     if (result == 0)
         api_request_known(request)->reserved = count;
     else if (result == FENCE_EBUSY)

@@ -50,8 +50,11 @@ bool api_auth_sees_key(struct api_request *request, const char *key_id);
 
 /* ---- the cap on locks --------------------------------------------------------------------- */
 
-/* The caller asks for @count locks. FENCE_EINVAL: too many, answered. */
-FENCE_CHECKED int api_auth_reserve(struct api_request *request, unsigned count);
+/* The caller asks for locks on these @count resources, at most FENCE_GROUP_MAX. @lock_id is the
+ * caller's own: what it holds under that already does not count again, as this may be a retry.
+ * NULL: a fresh one. FENCE_EINVAL: too many, answered. */
+FENCE_CHECKED int api_auth_reserve(struct api_request *request, const char *lock_id,
+                                   const char *const resources[], unsigned count);
 
 /* One of those was granted for @ttl_ms. What is not is given back with the request. */
 void api_auth_granted(struct api_request *request, const char *lock_id, const char *resource,

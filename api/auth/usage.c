@@ -180,9 +180,21 @@ static void add_spares(struct api_usage *usage, struct held_lock *list)
     usage->spare = list;
 }
 
+/* Those of @hashes that are held already. */
+static unsigned count_held(struct api_usage *usage, const uint64_t hashes[], unsigned count,
+                           uint64_t now_us)
+{
+    unsigned held = 0;
+    for (unsigned i = 0; i < count && hashes != NULL; i++) {
+        const struct held_lock *lock = *link_of(usage, hashes[i]);
+        held += lock != NULL && lock->until_us > now_us;
+    }
+    return held;
+}
+
 /* All leases are looked at only where one of them is over: what is refused costs little. */
-int api_usage_reserve(struct api_usage *usage, unsigned count, uint32_t cap, uint64_t now_us,
-                      unsigned *ret_held)
+int api_usage_reserve(struct api_usage *usage, const uint64_t hashes[], unsigned count,
+                      uint32_t cap, uint64_t now_us, unsigned *ret_held)
 {
     struct held_lock *spares = make_spares(count);
     struct held_lock *over = NULL;
@@ -192,7 +204,7 @@ int api_usage_reserve(struct api_usage *usage, unsigned count, uint32_t cap, uin
     if (usage->held + usage->reserved + count > cap && now_us >= usage->first_end_us)
         over = take_over(usage, now_us);
     const unsigned has = usage->held + usage->reserved;
-    const bool fits = has + count <= cap;
+    const bool fits = has + count - count_held(usage, hashes, count, now_us) <= cap;
     if (fits) {
         usage->reserved += count;
         add_spares(usage, spares);
@@ -229,6 +241,14 @@ void api_usage_cancel(struct api_usage *usage, unsigned count)
     free_list(list);
 }
 
+/* Masters never shorten a lease. */
+static void lengthen_lease(struct api_usage *usage, struct held_lock *lock, uint64_t until_us)
+{
+    if (lock->until_us < until_us)
+        lock->until_us = until_us;
+    note_end(usage, lock->until_us);
+}
+
 void api_usage_grant(struct api_usage *usage, uint64_t hash, uint64_t until_us)
 {
     lock_usage(usage);
@@ -236,12 +256,12 @@ void api_usage_grant(struct api_usage *usage, uint64_t hash, uint64_t until_us)
     struct held_lock **place = link_of(usage, hash);
     if (*place == NULL) {
         spare->hash = hash;
+        spare->until_us = 0;
         *place = spare;
         spare = NULL;
         usage->held++;
     }
-    (*place)->until_us = until_us;
-    note_end(usage, until_us);
+    lengthen_lease(usage, *place, until_us);
     unlock_usage(usage);
     free(spare);
 }
@@ -251,8 +271,7 @@ void api_usage_extend(struct api_usage *usage, uint64_t hash, uint64_t until_us)
     lock_usage(usage);
     struct held_lock *lock = *link_of(usage, hash);
     if (lock != NULL)
-        lock->until_us = until_us;
-    note_end(usage, until_us);
+        lengthen_lease(usage, lock, until_us);
     unlock_usage(usage);
 }
 

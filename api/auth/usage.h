@@ -31,15 +31,18 @@ void api_usage_unref(struct api_usage *usage);
 bool api_usage_take(struct api_usage *usage, uint32_t rate, uint32_t burst, uint64_t now_us,
                     uint64_t *ret_wait_us);
 
-/* Reserves @count locks of the @cap. FENCE_EBUSY: they are too many; @ret_held, if not NULL, is how
- * many there are. FENCE_ENOMEM. */
-FENCE_CHECKED int api_usage_reserve(struct api_usage *usage, unsigned count, uint32_t cap,
-                                    uint64_t now_us, unsigned *ret_held);
+/* Reserves @count locks of the @cap. @hashes stand for them, so that those that are held already do
+ * not count twice; NULL: none can be. FENCE_EBUSY: they are too many; @ret_held, if not NULL, is
+ * how many there are. FENCE_ENOMEM. */
+FENCE_CHECKED int api_usage_reserve(struct api_usage *usage, const uint64_t hashes[],
+                                    unsigned count, uint32_t cap, uint64_t now_us,
+                                    unsigned *ret_held);
 
 /* Gives reserved places back. */
 void api_usage_cancel(struct api_usage *usage, unsigned count);
 
-/* Uses one reserved place for the lock that @hash stands for, until @until_us. One that is there
+/* Uses one reserved place for the lock that @hash stands for, until @until_us. No lease becomes
+ * shorter by it. One that is there
  * already keeps its own place, and the reserved one is given back. */
 void api_usage_grant(struct api_usage *usage, uint64_t hash, uint64_t until_us);
 

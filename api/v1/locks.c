@@ -91,15 +91,25 @@ static bool refuse_while_draining(struct api_request *request, const struct api_
     return true;
 }
 
+/* False: answered. */
+static bool reserve_locks(struct api_request *request, const struct acquire_params *params,
+                          const char *resource, const struct fence_group *group)
+{
+    const char *resources[FENCE_GROUP_MAX] = {resource};
+    const unsigned count = group != NULL ? group->count : 1;
+    for (unsigned k = 0; group != NULL && k < count; k++)
+        resources[k] = group->locks[k].resource;
+    const char *lock_id = params->lock_id[0] != '\0' ? params->lock_id : NULL;
+    return api_auth_reserve(request, lock_id, resources, count) == 0;
+}
+
 static void call_acquire(struct api_request *request, const struct api_backend *backend,
                          const struct acquire_params *params, const char *resource,
                          const struct fence_group *group)
 {
     char fresh_id[FENCE_LOCK_ID_LEN + 1];
     char owner[FENCE_OWNER_MAX + 1];
-    if (refuse_while_draining(request, backend))
-        return;
-    if (api_auth_reserve(request, group != NULL ? group->count : 1) != 0)
+    if (refuse_while_draining(request, backend) || !reserve_locks(request, params, resource, group))
         return;
     fence_owner_join(params->owner, api_request_caller(request), owner);
     if (params->wait_ms > 0)

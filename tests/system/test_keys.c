@@ -235,6 +235,10 @@ static void key_is_refused_beyond_its_cap_on_locks(void **state)
     assert_int_equal(acquire_few("/v1/locks/a", "{\"lock_id\": \"" LOCK_ID "\"}"), 201);
     assert_int_equal(acquire_few("/v1/locks", "{\"resources\": [\"b\", \"c\"]}"), 409);
     assert_int_equal(acquire_few("/v1/locks/b", NULL), 201);
+    /* A retry gets what it has, and makes it no shorter. */
+    assert_int_equal(acquire_few("/v1/locks/a", "{\"lock_id\": \"" LOCK_ID "\", \"ttl_ms\": 100}"),
+                     200);
+    wait_ms(200);
     keyed_call(pawld.port, few, "POST", "/v1/locks/c", NULL, NULL, &response);
     assert_int_equal(response.status, 409);
     assert_string_equal(http_string(&response, "type"), "urn:pawl:too-many-held");

@@ -31,7 +31,7 @@ static void show(struct api_request *request, void *context)
 static void keep(struct api_request *request, void *context)
 {
     (void)context;
-    if (api_auth_reserve(request, 1) == 0)
+    if (api_auth_reserve(request, NULL, NULL, 1) == 0)
         kept = request;
 }
 

@@ -69,7 +69,7 @@ static void bucket_takes_any_time(void **state)
 static int reserve(unsigned count, uint32_t cap, uint64_t now_us)
 {
     unsigned held = 0;
-    return api_usage_reserve(usage, count, cap, now_us, &held);
+    return api_usage_reserve(usage, NULL, count, cap, now_us, &held);
 }
 
 static void lock_counts_from_the_call_to_its_release(void **state)
@@ -101,7 +101,7 @@ static void cap_is_on_all_locks_of_a_group(void **state)
     (void)state;
     unsigned held = 0;
     assert_int_equal(reserve(2, 3, 0), 0);
-    assert_int_equal(api_usage_reserve(usage, 2, 3, 0, &held), FENCE_EBUSY);
+    assert_int_equal(api_usage_reserve(usage, NULL, 2, 3, 0, &held), FENCE_EBUSY);
     assert_int_equal(held, 2);
     assert_int_equal(reserve(1, 3, 0), 0);
     api_usage_grant(usage, 1, SECOND);
@@ -119,6 +119,34 @@ static void lock_that_is_granted_again_counts_once(void **state)
     api_usage_grant(usage, 7, 2 * SECOND);
     assert_int_equal(api_usage_held(usage, SECOND), 1);
     assert_int_equal(api_usage_held(usage, 2 * SECOND), 0);
+}
+
+/* Masters never shorten one. */
+static void lease_never_becomes_shorter(void **state)
+{
+    (void)state;
+    assert_int_equal(reserve(1, 5, 0), 0);
+    api_usage_grant(usage, 7, 3 * SECOND);
+    api_usage_extend(usage, 7, SECOND);
+    assert_int_equal(api_usage_held(usage, 2 * SECOND), 1);
+    assert_int_equal(reserve(1, 5, 2 * SECOND), 0);
+    api_usage_grant(usage, 7, 2 * SECOND); /* found by a retry */
+    assert_int_equal(api_usage_held(usage, 2 * SECOND), 1);
+    assert_int_equal(api_usage_held(usage, 3 * SECOND), 0);
+}
+
+static void retry_for_what_is_held_fits_in_the_cap(void **state)
+{
+    (void)state;
+    static const uint64_t retried[] = {7, 8}, another[] = {9};
+    assert_int_equal(reserve(2, 2, 0), 0);
+    api_usage_grant(usage, 7, SECOND);
+    api_usage_grant(usage, 8, SECOND);
+    assert_int_equal(api_usage_reserve(usage, another, 1, 2, 0, NULL), FENCE_EBUSY);
+    assert_int_equal(api_usage_reserve(usage, retried, 2, 2, 0, NULL), 0);
+    api_usage_grant(usage, 7, SECOND);
+    api_usage_cancel(usage, 1);
+    assert_int_equal(api_usage_held(usage, 0), 2);
 }
 
 static void lock_that_is_not_known_changes_nothing(void **state)
@@ -153,6 +181,8 @@ static const struct CMUnitTest cases[] = {
     USAGE_TEST(lock_counts_until_its_lease_is_over),
     USAGE_TEST(cap_is_on_all_locks_of_a_group),
     USAGE_TEST(lock_that_is_granted_again_counts_once),
+    USAGE_TEST(lease_never_becomes_shorter),
+    USAGE_TEST(retry_for_what_is_held_fits_in_the_cap),
     USAGE_TEST(lock_that_is_not_known_changes_nothing),
     USAGE_TEST(many_locks_are_told_apart),
 };
