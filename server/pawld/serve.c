@@ -500,9 +500,9 @@ int pawld_serve(const struct pawld_options *options)
     api_tls_free(service.tls);
     storage_sqlite_store_close(service.places.store);
     api_keyring_free(service.keys);
-    server_line_writer_free(service.audit);
     pawld_predecessor_close(&service.predecessor);
-    pawld_successor_close(&service.successor); /* last: it tells that the file is closed */
+    pawld_successor_close(&service.successor); /* it tells that the file is closed */
+    server_line_writer_free(service.audit);    /* its reader may be stuck */
     pawld_supervisor_close(&service.supervisor);
     return status;
 }

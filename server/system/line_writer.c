@@ -141,11 +141,17 @@ static void *run_line_writer(void *context)
 
 /* ---- the others' side ------------------------------------------------------------------------ */
 
+/* A FIFO without a reader would have open(2) wait for one. */
 static int open_path(const char *path)
 {
     if (strcmp(path, "-") == 0)
         return STDERR_FILENO;
-    return open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, SERVER_LINES_MODE);
+    const int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+                        SERVER_LINES_MODE);
+    const int flags = fd >= 0 ? fcntl(fd, F_GETFL) : -1;
+    if (flags >= 0)
+        (void)fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
+    return fd;
 }
 
 /* The signals are the main thread's. */
@@ -205,6 +211,15 @@ out:
     return result;
 }
 
+/* False: the thread is stuck in a write. It keeps what it uses, and the process ends without it. */
+static bool await_end(const struct server_line_writer *writer)
+{
+    struct timespec until = {.tv_sec = 0};
+    (void)clock_gettime(CLOCK_REALTIME, &until); /* the clock of pthread_timedjoin_np(3) */
+    until.tv_sec += SERVER_LINES_END_S;
+    return pthread_timedjoin_np(writer->thread, NULL, &until) == 0;
+}
+
 void server_line_writer_free(struct server_line_writer *writer)
 {
     if (!writer)
@@ -213,8 +228,13 @@ void server_line_writer_free(struct server_line_writer *writer)
     writer->ends = true;
     (void)pthread_cond_signal(&writer->more);
     (void)pthread_mutex_unlock(&writer->lock);
-    (void)pthread_join(writer->thread, NULL);
-    free_writer(writer);
+    if (await_end(writer)) {
+        free_writer(writer);
+        return;
+    }
+    (void)pthread_detach(writer->thread);
+    server_log(SERVER_LOG_ERROR, "%s %s: its reader is stuck; the last lines are lost",
+               writer->what, writer->path);
 }
 
 void server_line_writer_add(struct server_line_writer *writer, const char *line, size_t len)

@@ -14,6 +14,7 @@
 enum {
     SERVER_LINES_MAX = 1024 * 1024, /* bytes that are kept, some 3,000 lines */
     SERVER_LINES_MODE = 0640,
+    SERVER_LINES_END_S = 2, /* seconds for what is kept to be written, at the end */
 };
 
 struct server_line_writer;
@@ -24,7 +25,8 @@ struct server_line_writer;
 FENCE_CHECKED int server_line_writer_new(const char *path, const char *what,
                                          struct server_line_writer **ret_writer);
 
-/* Writes what is kept, and ends the thread. NULL is fine. */
+/* Writes what is kept, and ends the thread. One that is stuck for SERVER_LINES_END_S is left
+ * behind, which is logged: the process is about to end. NULL is fine. */
 void server_line_writer_free(struct server_line_writer *writer);
 
 /* Adds @line of @len bytes, with its newline. Any thread; it waits for no disk. */

@@ -9,10 +9,12 @@
 #include "tests/system/keyed.h"
 #include "tests/system/knock.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -318,6 +320,29 @@ static void full_disk_is_told_and_counted(void **state)
     free(text);
 }
 
+/* The process ends without its last lines. */
+static void stuck_reader_does_not_hold_up_the_end(void **state)
+{
+    (void)state;
+    enum {
+        PIPE_BYTES = 4096,
+        GRANTS = 40, /* more lines than the pipe takes */
+    };
+    assert_int_equal(mkfifo(path, 0600), 0);
+    const int reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    assert_true(reader >= 0);
+    assert_true(fcntl(reader, F_SETPIPE_SZ, PIPE_BYTES) >= 0);
+    serve_with_log();
+    for (int i = 0; i < GRANTS; i++) {
+        struct grant grant = call_grant(service.port, "stuck", NULL);
+        call_give_back(service.port, "stuck", &grant);
+    }
+    process_signal(service.process, SIGTERM);
+    process_wait_line(service.process, "audit log .* its reader is stuck", TIMEOUT_MS, NULL, 0);
+    assert_int_equal(process_wait(service.process, TIMEOUT_MS), 0);
+    (void)close(reader);
+}
+
 static void file_that_cannot_be_opened_ends_the_start(void **state)
 {
     (void)state;
@@ -343,6 +368,7 @@ static const struct CMUnitTest cases[] = {
     AUDIT_CASE(refused_keys_are_written_down),
     AUDIT_CASE(rotation_loses_no_line),
     AUDIT_CASE(full_disk_is_told_and_counted),
+    AUDIT_CASE(stuck_reader_does_not_hold_up_the_end),
     AUDIT_CASE(file_that_cannot_be_opened_ends_the_start),
 };
 
