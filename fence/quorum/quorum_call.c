@@ -82,7 +82,8 @@ bool fence_quorum_call_wants_more(const struct fence_quorum_call *vote)
 {
     const struct fence_tally *tally = &vote->tally;
     unsigned yes = fence_tally_count(tally, FENCE_PART_GRANTED);
-    return !vote->broken && tally->spare != 0 && yes + fence_set_count(tally->open) < fence_set_count(tally->asked);
+    return !vote->broken && tally->spare != 0 &&
+           yes + fence_set_count(tally->open) < fence_set_count(tally->asked);
 }
 
 /* Those that may still extend it are waited for. A join that was not needed would only leave the
