@@ -5,6 +5,7 @@
 #include "api/json/writer.h"
 #include "fence/protocol/error.h"
 #include "fence/protocol/owner.h"
+#include "server/system/clock.h"
 #include "server/system/log_line.h"
 
 #include <inttypes.h>
@@ -14,6 +15,7 @@
 enum {
     STATUS_NO_KEY = 401,
     STATUS_NO_RIGHT = 403,
+    STRANGERS_US = 1000 * 1000,
     FRESH_ID_MAX = 17, /* bytes of an id that is made here, terminated */
 };
 
@@ -139,13 +141,48 @@ void server_audit_log_answer(const struct server_audit_log *log, const struct fe
                                answer->error == FENCE_EMISMATCH ? 0 : answer->token, "");
 }
 
-void server_audit_log_observed(const struct server_audit_log *log,
-                               const struct api_observed *observed)
+static void tell_more(struct server_audit_log *log)
+{
+    char line[SERVER_AUDIT_LINE_MAX + 1];
+    struct api_writer writer;
+    begin_audit_line(&writer, line, SERVER_AUDIT_REFUSED);
+    api_write_string(&writer, "why", api_problem_name(API_PROBLEM_KEY_REQUIRED));
+    api_write_integer(&writer, "more", log->more);
+    end_audit_line(log, &writer, line);
+}
+
+void server_audit_log_turn(struct server_audit_log *log)
+{
+    const uint64_t now_us = log->strangers > 0 ? server_clock_us() : 0;
+    if (log->strangers == 0 || now_us - log->strangers_since_us < STRANGERS_US)
+        return;
+    if (log->more > 0)
+        tell_more(log);
+    log->strangers = 0;
+    log->more = 0;
+}
+
+/* Whether a line about one more is to be written. */
+static bool count_stranger(struct server_audit_log *log)
+{
+    server_audit_log_turn(log);
+    if (log->strangers == 0)
+        log->strangers_since_us = server_clock_us();
+    if (log->strangers < SERVER_AUDIT_STRANGERS_MAX) {
+        log->strangers++;
+        return true;
+    }
+    log->more++;
+    return false;
+}
+
+void server_audit_log_observed(struct server_audit_log *log, const struct api_observed *observed)
 {
     char line[SERVER_AUDIT_LINE_MAX + 1];
     struct api_writer writer;
     if (!log->writer || !observed->request ||
-        (observed->status != STATUS_NO_KEY && observed->status != STATUS_NO_RIGHT))
+        (observed->status != STATUS_NO_KEY && observed->status != STATUS_NO_RIGHT) ||
+        (observed->status == STATUS_NO_KEY && !count_stranger(log)))
         return;
     begin_audit_line(&writer, line, SERVER_AUDIT_REFUSED);
     api_write_string(&writer, "why", api_outcome_name(observed->outcome));

@@ -27,7 +27,11 @@ enum server_audit_event {
 };
 
 enum {
-    SERVER_AUDIT_LINE_MAX = 4096, /* bytes of a line */
+    SERVER_AUDIT_LINE_MAX = 4096,     /* bytes of a line */
+    SERVER_AUDIT_STRANGERS_MAX = 100, /* lines of a second, of one worker, about callers without a
+                                       * key: they could fill a disk. One more says how many more
+                                       * there were: {"event":"refused","why":"key-required",
+                                       * "more":23} */
 };
 
 /* One worker's. Zeroed, it writes nothing. */
@@ -35,6 +39,8 @@ struct server_audit_log {
     struct server_line_writer *writer; /* borrowed; NULL: nothing is written */
     struct server_random *random;      /* for ids of requests that have none */
     unsigned worker;                   /* from 1 on */
+    uint64_t strangers_since_us;       /* when the present second began */
+    unsigned strangers, more;          /* callers without a key, in it: written, and not written */
 };
 
 /* Keeps with the request of @call what its lines will need. Before the call is made. */
@@ -51,7 +57,9 @@ void server_audit_log_event(const struct server_audit_log *log, enum server_audi
                             const char *owner);
 
 /* A request that was answered: refused keys are written down. */
-void server_audit_log_observed(const struct server_audit_log *log,
-                               const struct api_observed *observed);
+void server_audit_log_observed(struct server_audit_log *log, const struct api_observed *observed);
+
+/* To be called now and then: tells of callers without a key once their second is over. */
+void server_audit_log_turn(struct server_audit_log *log);
 
 #endif

@@ -370,6 +370,7 @@ static void before_worker_sleeps(void *context)
     struct server_worker *worker = context;
     atomic_fetch_add_explicit(&worker->turns, 1, memory_order_relaxed);
     let_in(worker);
+    server_audit_log_turn(&worker->audit_log);
     if (worker->phase == WORKER_LEAVING && has_left(worker))
         begin_drain(worker);
     if (worker->phase == WORKER_DRAINING)

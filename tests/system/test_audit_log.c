@@ -1,4 +1,5 @@
 /* pawld --audit-log: who was granted, released and lost which lock. */
+#include "server/loop/audit_log.h"
 #include "tests/lib/case.h"
 #include "tests/lib/pawl.h"
 #include "tests/lib/process.h"
@@ -257,6 +258,41 @@ static void refused_keys_are_written_down(void **state)
     assert_int_equal(lines_with(path, strrchr(key, '_') + 1), 0); /* its secret */
 }
 
+/* They cost nothing to make, and could fill a disk. */
+static void callers_without_a_key_get_few_lines(void **state)
+{
+    (void)state;
+    enum {
+        STRANGERS = 10 * SERVER_AUDIT_STRANGERS_MAX, /* over one connection: most within a second */
+    };
+    static const char request[] = "GET /v1/fleet HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    char file[PATH_BYTES], key[KEYED_KEY_MAX];
+    (void)snprintf(file, sizeof(file), "%s/keys", dir);
+    keyed_new(file, "--role lock --prefix orders/", key);
+    serve((const char *const[]){"--audit-log", path, "--keys", file, NULL});
+    struct http *stranger = http_connect(service.port);
+    for (int i = 0; i < STRANGERS; i++) {
+        struct http_response response;
+        assert_true(http_send(stranger, request, sizeof(request) - 1));
+        http_receive(stranger, false, &response);
+        assert_int_equal(response.status, 401);
+        http_response_fini(&response);
+    }
+    http_close(stranger);
+    wait_ms(1500); /* the last second is over, and is told within the next turn */
+    (void)keyed_status(service.port, key, "GET", "/livez", NULL, NULL);
+    assert_int_equal(process_stop(service.process), 0);
+
+    unsigned more = 0;
+    char *text = text_read(path, 0);
+    for (const char *at = strstr(text, "\"more\":"); at != NULL; at = strstr(at + 1, "\"more\":"))
+        more += (unsigned)strtoul(at + strlen("\"more\":"), NULL, 10);
+    free(text);
+    const unsigned told = lines_with(path, "\"client\":");
+    assert_int_equal(told + more, STRANGERS);
+    assert_true(more > 0);
+}
+
 /* ---- the file -------------------------------------------------------------------------------- */
 
 static void rotation_loses_no_line(void **state)
@@ -366,6 +402,7 @@ static const struct CMUnitTest cases[] = {
     AUDIT_CASE(dash_is_stderr),
     AUDIT_CASE(request_id_is_given_back_and_written_down),
     AUDIT_CASE(refused_keys_are_written_down),
+    AUDIT_CASE(callers_without_a_key_get_few_lines),
     AUDIT_CASE(rotation_loses_no_line),
     AUDIT_CASE(full_disk_is_told_and_counted),
     AUDIT_CASE(stuck_reader_does_not_hold_up_the_end),
