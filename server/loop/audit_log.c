@@ -162,6 +162,13 @@ void server_audit_log_turn(struct server_audit_log *log)
     log->more = 0;
 }
 
+void server_audit_log_end(struct server_audit_log *log)
+{
+    if (log->more > 0)
+        tell_more(log);
+    log->more = 0;
+}
+
 /* Whether a line about one more is to be written. */
 static bool count_stranger(struct server_audit_log *log)
 {

@@ -62,4 +62,7 @@ void server_audit_log_observed(struct server_audit_log *log, const struct api_ob
 /* To be called now and then: tells of callers without a key once their second is over. */
 void server_audit_log_turn(struct server_audit_log *log);
 
+/* The same at the end, whatever the time. */
+void server_audit_log_end(struct server_audit_log *log);
+
 #endif

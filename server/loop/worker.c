@@ -546,6 +546,7 @@ void server_worker_run(struct server_worker *worker)
 {
     uv_run(&worker->loop, UV_RUN_DEFAULT);
     atomic_store(&worker->turns, SERVER_TURNS_ENDED);
+    server_audit_log_end(&worker->audit_log);
     leave_http(worker); /* here, so that all workers answer their waiting calls at the same time */
 }
 

@@ -14,7 +14,7 @@
 enum {
     SERVER_LINES_MAX = 1024 * 1024, /* bytes that are kept, some 3,000 lines */
     SERVER_LINES_MODE = 0640,
-    SERVER_LINES_END_S = 2, /* seconds for what is kept to be written, at the end */
+    SERVER_LINES_END_S = 5, /* seconds for what is kept to be written, at the end */
 };
 
 struct server_line_writer;
