@@ -4,13 +4,8 @@
 #include "api/v1/counters.h"
 #include "api/v1/listing.h"
 #include "api/v1/locks.h"
-#include "api/v1/metrics.h"
-#include "server/loop/audit_log.h"
 #include "server/loop/descriptors.h"
-#include "server/loop/driver.h"
-#include "server/loop/http_loop.h"
-#include "server/loop/listing.h"
-#include "server/loop/routes.h"
+#include "server/loop/worker_state.h"
 #include "server/system/clock.h"
 #include "server/system/log.h"
 #include "server/system/options.h"
@@ -20,17 +15,8 @@
 #include <stdlib.h>
 
 enum {
-    LABEL_MAX = 32,
-    HOLD_MS = 5000, /* the longest time that clients of passed sockets are let wait at the start */
-    PASSED_LEAD_MS = 250, /* the least lead where others have the sockets: for clients to move */
-    CROWD_SLACK = 4,      /* connections more than another worker has that are no crowd */
-    TOLD_A_TURN = 256,    /* waiting calls that are told of the end */
-};
-
-enum worker_phase {
-    WORKER_SERVING,
-    WORKER_LEAVING,
-    WORKER_DRAINING,
+    HOLD_MS = 5000,  /* the longest time that clients of passed sockets are let wait at the start */
+    CROWD_SLACK = 4, /* connections more than another worker has that are no crowd */
 };
 
 enum {
@@ -40,131 +26,11 @@ enum {
     ORDER_HAND_OVER = 8,
 };
 
-struct server_worker {
-    struct server_worker_config config;
-    char label[LABEL_MAX]; /* "worker 2: "; "" if there is only one */
-    uv_loop_t loop;
-    uv_async_t ordered;
-    atomic_uint_least64_t turns;
-    atomic_bool ready; /* a majority votes */
-    uint64_t
-        holds_till_us;  /* nobody is let in before it is ready, or that time comes; 0: no more */
-    atomic_uint orders; /* that came since it looked last */
-    enum worker_phase phase;
-    bool handed_over; /* another process has its doors */
-    uv_timer_t phase_timer;
-    struct api_backend backend;
-    struct api_routes routes[SERVER_ROUTES];
-    struct api_calls calls;
-    struct server_audit_log audit_log;
-    struct server_metrics *metrics; /* its own */
-    struct api_auth *auth;          /* NULL: there are no keys */
-    struct api_http *http;
-    struct server_http_loop http_loop;
-    struct server_driver *driver;
-    struct server_listings *listings;
-    bool joined; /* http_loop has handles in the loop */
-};
-
 /* Connections come to the workers by chance, and bounds are not shared. So a worker may have to
  * refuse while another has room: the price of sharing nothing. */
 static uint32_t share(const struct server_worker *worker, uint32_t of_process)
 {
     return (of_process + worker->config.workers - 1) / worker->config.workers;
-}
-
-/* ---- what the API asks for ------------------------------------------------------------------- */
-
-static void backend_call(void *context, const struct fence_call *call)
-{
-    struct server_worker *worker = context;
-    server_audit_log_call(&worker->audit_log, call);
-    server_driver_call(worker->driver, call);
-}
-
-static void backend_list(void *context, const struct fence_listing_call *call)
-{
-    struct server_worker *worker = context;
-    server_listings_call(worker->listings, call);
-}
-
-static const struct fence_fleet *backend_fleet(void *context)
-{
-    struct server_worker *worker = context;
-    return server_driver_fleet(worker->driver);
-}
-
-static const char *backend_address(void *context, unsigned i)
-{
-    struct server_worker *worker = context;
-    return server_driver_address(worker->driver, i);
-}
-
-static const char *backend_detail(void *context, unsigned i)
-{
-    struct server_worker *worker = context;
-    return server_driver_detail(worker->driver, i);
-}
-
-static uint64_t backend_round_trip(void *context, unsigned i)
-{
-    struct server_worker *worker = context;
-    return server_driver_round_trip_us(worker->driver, i);
-}
-
-static bool backend_back(void *context, unsigned i, uint64_t *ret_us)
-{
-    struct server_worker *worker = context;
-    return server_driver_eligible_us(worker->driver, i, ret_us);
-}
-
-static const struct fence_audit *backend_audit(void *context)
-{
-    struct server_worker *worker = context;
-    return server_driver_audit(worker->driver);
-}
-
-static void backend_metrics(void *context, struct api_metrics *ret_metrics)
-{
-    const struct server_worker *worker = context;
-    server_metrics_sum(worker->config.metrics, worker->config.workers, ret_metrics);
-}
-
-static const union api_worker_counters *backend_counters(void *context, unsigned i)
-{
-    const struct server_worker *worker = context;
-    assert(i < worker->config.workers);
-    return &worker->config.metrics[i].counters;
-}
-
-static void backend_lock_id(void *context, char ret_id[static FENCE_LOCK_ID_LEN + 1])
-{
-    struct server_worker *worker = context;
-    server_random_lock_id(server_driver_random(worker->driver), ret_id);
-}
-
-static void set_routes(struct server_worker *worker)
-{
-    worker->backend = (struct api_backend){
-        .context = worker,
-        .call = backend_call,
-        .list = backend_list,
-        .fleet = backend_fleet,
-        .master_address = backend_address,
-        .master_detail = backend_detail,
-        .master_round_trip_us = backend_round_trip,
-        .master_eligible_us = backend_back,
-        .audit = backend_audit,
-        .metrics = backend_metrics,
-        .counters = backend_counters,
-        .routes = worker->routes,
-        .routes_count = SERVER_ROUTES,
-        .version = worker->config.version,
-        .new_lock_id = backend_lock_id,
-    };
-    server_routes(&worker->backend, worker->routes);
-    worker->calls =
-        (struct api_calls){worker->routes, SERVER_ROUTES, &worker->metrics->counters.of.calls};
 }
 
 /* ---- the loop -------------------------------------------------------------------------------- */
@@ -264,85 +130,7 @@ static void publish(struct server_worker *worker)
     }
 }
 
-/* ---- the end --------------------------------------------------------------------------------- */
-
-/* A call that waits is ended as if its client had gone. It is answered within, as its client has
- * not. */
-static void tell_waiters(struct server_worker *worker)
-{
-    for (int told = 0; told < TOLD_A_TURN; told++) {
-        const struct api_request *request = api_http_waiting(worker->http);
-        if (!request)
-            return;
-        server_driver_left(worker->driver, api_request_client(request));
-    }
-    server_http_loop_answered(&worker->http_loop); /* there may be more: the next turn comes soon */
-}
-
-static bool may_end(const struct server_worker *worker)
-{
-    return server_driver_calls(worker->driver) == 0 && api_http_parked(worker->http) == 0 &&
-           (!worker->config.others || atomic_load(worker->config.others) == 0);
-}
-
-static void on_drain_over(uv_timer_t *timer)
-{
-    struct server_worker *worker = timer->data;
-    const unsigned parked = api_http_parked(worker->http);
-    if (parked > 0)
-        server_log(SERVER_LOG_WARNING, "%s%u calls were not answered within the %u ms of the drain",
-                   worker->label, parked, (unsigned)worker->config.ends.drain_ms);
-    uv_stop(timer->loop);
-}
-
-static void begin_drain(struct server_worker *worker)
-{
-    server_log(SERVER_LOG_DEBUG, "%sdraining: %u calls, %u connections", worker->label,
-               server_driver_calls(worker->driver), api_http_connections(worker->http));
-    worker->phase = WORKER_DRAINING;
-    worker->backend.draining = true;
-    uv_timer_start(&worker->phase_timer, on_drain_over, worker->config.ends.drain_ms, 0);
-}
-
-static void on_lead_over(uv_timer_t *timer)
-{
-    begin_drain(timer->data);
-}
-
-static void begin_lead(struct server_worker *worker, uint32_t lead_ms)
-{
-    server_log(SERVER_LOG_DEBUG, "%sleaving, for %u ms", worker->label, (unsigned)lead_ms);
-    worker->phase = WORKER_LEAVING;
-    if (lead_ms > 0)
-        uv_timer_start(&worker->phase_timer, on_lead_over, lead_ms, 0);
-    else
-        begin_drain(worker);
-}
-
-static void leave(struct server_worker *worker)
-{
-    uint32_t lead_ms = worker->config.ends.lead_ms;
-    if (worker->handed_over && worker->phase == WORKER_LEAVING)
-        begin_drain(worker); /* it was told to hurry */
-    if (worker->phase != WORKER_SERVING)
-        return;
-    worker->backend.leaving = true;
-    api_http_leave(worker->http);
-    if (!api_http_is_open(worker->http) && lead_ms < PASSED_LEAD_MS)
-        lead_ms = PASSED_LEAD_MS;
-    begin_lead(worker, lead_ms);
-}
-
-/* The service goes on, in another process: so /readyz does not say no. Where both can serve, there
- * is no haste. A file is open in one process, and the next waits for it. */
-static void hand_over(struct server_worker *worker)
-{
-    worker->handed_over = true;
-    api_http_hand_over(worker->http);
-    if (worker->phase == WORKER_SERVING)
-        begin_lead(worker,
-                   worker->config.places.store ? PASSED_LEAD_MS : worker->config.ends.drain_ms);
-}
+/* ---- turns ----------------------------------------------------------------------------------- */
 
 /* Clients of sockets that were open before this process wait in their queues until it can serve
  * them, rather than being told that it is not ready. */
@@ -359,25 +147,16 @@ static void let_in(struct server_worker *worker)
     server_http_loop_answered(&worker->http_loop); /* a turn for those who wait already */
 }
 
-/* Nobody comes any more, and all who were there have gone. */
-static bool has_left(const struct server_worker *worker)
-{
-    return !api_http_is_open(worker->http) && api_http_connections(worker->http) == 0;
-}
-
 static void before_worker_sleeps(void *context)
 {
     struct server_worker *worker = context;
     atomic_fetch_add_explicit(&worker->turns, 1, memory_order_relaxed);
     let_in(worker);
     server_audit_log_turn(&worker->audit_log);
-    if (worker->phase == WORKER_LEAVING && has_left(worker))
-        begin_drain(worker);
-    if (worker->phase == WORKER_DRAINING)
-        tell_waiters(worker);
+    server_worker_end_turn(worker);
     server_driver_turn(worker->driver);
     publish(worker);
-    if (worker->phase == WORKER_DRAINING && may_end(worker))
+    if (server_worker_may_end(worker))
         uv_stop(&worker->loop);
 }
 
@@ -388,9 +167,9 @@ static void on_ordered(uv_async_t *async)
     if (orders & ORDER_RELOAD && worker->config.reloaded)
         worker->config.reloaded(worker->config.reloaded_context, worker->config.index);
     if (orders & ORDER_HAND_OVER)
-        hand_over(worker);
+        server_worker_give_up_doors(worker);
     if (orders & ORDER_STOP)
-        leave(worker);
+        server_worker_leave(worker);
     if (orders & ORDER_HALT)
         uv_stop(&worker->loop);
 }
@@ -515,7 +294,7 @@ int server_worker_new(const struct server_worker_config *config, struct server_w
     worker->metrics = &config->metrics[config->index];
     if (config->workers > 1)
         (void)snprintf(worker->label, sizeof(worker->label), "worker %u: ", config->index + 1);
-    set_routes(worker);
+    server_worker_backend_init(worker);
     int status = start_auth(worker);
     if (!status)
         status = start_http(worker);

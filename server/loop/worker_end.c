@@ -1,0 +1,101 @@
+/* How a worker ends: the phases of server/loop/worker.h. */
+#include "server/loop/worker_state.h"
+#include "server/system/log.h"
+
+enum {
+    PASSED_LEAD_MS = 250, /* the least lead where others have the sockets: for clients to move */
+    TOLD_A_TURN = 256,    /* waiting calls that are told of the end */
+};
+
+/* A call that waits is ended as if its client had gone. It is answered within, as its client has
+ * not. */
+static void tell_waiters(struct server_worker *worker)
+{
+    for (int told = 0; told < TOLD_A_TURN; told++) {
+        const struct api_request *request = api_http_waiting(worker->http);
+        if (!request)
+            return;
+        server_driver_left(worker->driver, api_request_client(request));
+    }
+    server_http_loop_answered(&worker->http_loop); /* there may be more: the next turn comes soon */
+}
+
+bool server_worker_may_end(const struct server_worker *worker)
+{
+    return worker->phase == WORKER_DRAINING && server_driver_calls(worker->driver) == 0 &&
+           api_http_parked(worker->http) == 0 &&
+           (!worker->config.others || atomic_load(worker->config.others) == 0);
+}
+
+static void on_drain_over(uv_timer_t *timer)
+{
+    struct server_worker *worker = timer->data;
+    const unsigned parked = api_http_parked(worker->http);
+    if (parked > 0)
+        server_log(SERVER_LOG_WARNING, "%s%u calls were not answered within the %u ms of the drain",
+                   worker->label, parked, (unsigned)worker->config.ends.drain_ms);
+    uv_stop(timer->loop);
+}
+
+static void begin_drain(struct server_worker *worker)
+{
+    server_log(SERVER_LOG_DEBUG, "%sdraining: %u calls, %u connections", worker->label,
+               server_driver_calls(worker->driver), api_http_connections(worker->http));
+    worker->phase = WORKER_DRAINING;
+    worker->backend.draining = true;
+    uv_timer_start(&worker->phase_timer, on_drain_over, worker->config.ends.drain_ms, 0);
+}
+
+static void on_lead_over(uv_timer_t *timer)
+{
+    begin_drain(timer->data);
+}
+
+static void begin_lead(struct server_worker *worker, uint32_t lead_ms)
+{
+    server_log(SERVER_LOG_DEBUG, "%sleaving, for %u ms", worker->label, (unsigned)lead_ms);
+    worker->phase = WORKER_LEAVING;
+    if (lead_ms > 0)
+        uv_timer_start(&worker->phase_timer, on_lead_over, lead_ms, 0);
+    else
+        begin_drain(worker);
+}
+
+void server_worker_leave(struct server_worker *worker)
+{
+    uint32_t lead_ms = worker->config.ends.lead_ms;
+    if (worker->handed_over && worker->phase == WORKER_LEAVING)
+        begin_drain(worker); /* it was told to hurry */
+    if (worker->phase != WORKER_SERVING)
+        return;
+    worker->backend.leaving = true;
+    api_http_leave(worker->http);
+    if (!api_http_is_open(worker->http) && lead_ms < PASSED_LEAD_MS)
+        lead_ms = PASSED_LEAD_MS;
+    begin_lead(worker, lead_ms);
+}
+
+/* The service goes on, in another process: so /readyz does not say no. Where both can serve, there
+ * is no haste. A file is open in one process, and the next waits for it. */
+void server_worker_give_up_doors(struct server_worker *worker)
+{
+    worker->handed_over = true;
+    api_http_hand_over(worker->http);
+    if (worker->phase == WORKER_SERVING)
+        begin_lead(worker,
+                   worker->config.places.store ? PASSED_LEAD_MS : worker->config.ends.drain_ms);
+}
+
+/* Nobody comes any more, and all who were there have gone. */
+static bool has_left(const struct server_worker *worker)
+{
+    return !api_http_is_open(worker->http) && api_http_connections(worker->http) == 0;
+}
+
+void server_worker_end_turn(struct server_worker *worker)
+{
+    if (worker->phase == WORKER_LEAVING && has_left(worker))
+        begin_drain(worker);
+    if (worker->phase == WORKER_DRAINING)
+        tell_waiters(worker);
+}

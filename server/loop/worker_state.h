@@ -1,0 +1,70 @@
+/* A worker from within: what its parts share. Private to server/loop/worker*.c. */
+#ifndef SERVER_LOOP_WORKER_STATE_H
+#define SERVER_LOOP_WORKER_STATE_H
+
+#include "api/v1/metrics.h"
+#include "server/loop/audit_log.h"
+#include "server/loop/driver.h"
+#include "server/loop/http_loop.h"
+#include "server/loop/listing.h"
+#include "server/loop/routes.h"
+#include "server/loop/worker.h"
+
+#include <stdatomic.h>
+
+enum {
+    SERVER_WORKER_LABEL_MAX = 32,
+};
+
+enum worker_phase {
+    WORKER_SERVING,
+    WORKER_LEAVING,
+    WORKER_DRAINING,
+};
+
+struct server_worker {
+    struct server_worker_config config;
+    char label[SERVER_WORKER_LABEL_MAX]; /* "worker 2: "; "" if there is only one */
+    uv_loop_t loop;
+    uv_async_t ordered;
+    atomic_uint_least64_t turns;
+    atomic_bool ready; /* a majority votes */
+    uint64_t
+        holds_till_us;  /* nobody is let in before it is ready, or that time comes; 0: no more */
+    atomic_uint orders; /* that came since it looked last */
+    enum worker_phase phase;
+    bool handed_over; /* another process has its doors */
+    uv_timer_t phase_timer;
+    struct api_backend backend;
+    struct api_routes routes[SERVER_ROUTES];
+    struct api_calls calls;
+    struct server_audit_log audit_log;
+    struct server_metrics *metrics; /* its own */
+    struct api_auth *auth;          /* NULL: there are no keys */
+    struct api_http *http;
+    struct server_http_loop http_loop;
+    struct server_driver *driver;
+    struct server_listings *listings;
+    bool joined; /* http_loop has handles in the loop */
+};
+
+/* ---- worker_backend.c: what the API asks of the program -----------------------------------------
+ */
+
+/* Before its HTTP server is made. */
+void server_worker_backend_init(struct server_worker *worker);
+
+/* ---- worker_end.c: from serving to its end ------------------------------------------------------
+ */
+
+/* It is told to stop; or another process has its doors. */
+void server_worker_leave(struct server_worker *worker);
+void server_worker_give_up_doors(struct server_worker *worker);
+
+/* In each turn, before the driver's own. */
+void server_worker_end_turn(struct server_worker *worker);
+
+/* After that: nobody is owed an answer any more. */
+bool server_worker_may_end(const struct server_worker *worker);
+
+#endif
