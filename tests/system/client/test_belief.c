@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -26,8 +27,9 @@ enum {
     START_TIMEOUT_MS = 20000, /* of interpreters on a busy machine */
     END_TIMEOUT_MS = 30000,
     PATH_BYTES = 512,
-    /* The least that has to have happened, or the test shows nothing: of each second, and in a
-     * hundred seconds. */
+    ROUNDS_MAX = 4,
+    /* The least that has to have happened, or the test shows nothing: of each second of a round,
+     * and in a hundred seconds. */
     OBSERVATIONS_A_SECOND = 10,
     SAMPLES_A_SECOND = 2,
     HOLDS_IN_100_S = 40,
@@ -105,19 +107,30 @@ static void expect_end_of_believers(void)
 
 /* ---- the case -------------------------------------------------------------------------------- */
 
-static void expect_at_least(const char *what, size_t came, unsigned least)
-{
-    print_message("%zu %s\n", came, what);
-    if (came < least)
-        fail_msg("that shows nothing: there should be %u %s at least", least, what);
-}
+/* What the beliefs were compared with, of all rounds so far. */
+struct shown {
+    size_t observations, holds, samples, faults, told;
+};
 
-static unsigned in_this_run(unsigned in_100_s)
+static unsigned in_a_round(unsigned in_100_s)
 {
     return in_100_s * BELIEF_SECONDS / 100;
 }
 
-static void expect_beliefs_right(const struct sample *samples, size_t sample_count)
+static bool is_enough(const struct shown *shown)
+{
+    print_message("%zu observations, %zu holds, %zu samples of three voting masters during holds, "
+                  "%zu faults of masters and pawlds, %zu stopped holders that said that they lost "
+                  "the lock\n",
+                  shown->observations, shown->holds, shown->samples, shown->faults, shown->told);
+    return shown->observations >= OBSERVATIONS_A_SECOND * BELIEF_SECONDS &&
+           shown->holds >= in_a_round(HOLDS_IN_100_S) &&
+           shown->samples >= SAMPLES_A_SECOND * BELIEF_SECONDS &&
+           shown->faults >= in_a_round(FAULTS_IN_100_S) && shown->told >= in_a_round(TOLD_IN_100_S);
+}
+
+static void expect_beliefs_right(const struct sample *samples, size_t sample_count,
+                                 struct shown *shown)
 {
     struct beliefs beliefs = {0};
     for (unsigned i = 0; i < BELIEVERS; i++)
@@ -127,21 +140,27 @@ static void expect_beliefs_right(const struct sample *samples, size_t sample_cou
     beliefs_expect_tokens_rise(&beliefs);
     const struct belief_masters masters = {samples, sample_count, storm.absences,
                                            storm.absence_count};
-    const size_t inside = beliefs_expect_masters_agree(&beliefs, &masters);
-    const size_t told = beliefs_expect_stopped_know(&beliefs, storm.stops, storm.stop_count,
-                                                    (uint64_t)STORM_LEASE_MOST_MS * 1000);
-
-    unsigned faults = 0;
+    shown->samples += beliefs_expect_masters_agree(&beliefs, &masters);
+    shown->told += beliefs_expect_stopped_know(&beliefs, storm.stops, storm.stop_count,
+                                               (uint64_t)STORM_LEASE_MOST_MS * 1000);
+    shown->observations += beliefs.observations;
+    shown->holds += beliefs.count;
     for (unsigned i = 0; i < STORM_FAULTS; i++)
-        faults += storm.faults[i];
-    expect_at_least("observations", beliefs.observations, OBSERVATIONS_A_SECOND * BELIEF_SECONDS);
-    expect_at_least("holds", beliefs.count, in_this_run(HOLDS_IN_100_S));
-    expect_at_least("samples of three voting masters during holds", inside,
-                    SAMPLES_A_SECOND * BELIEF_SECONDS);
-    expect_at_least("faults of masters and pawlds", faults, in_this_run(FAULTS_IN_100_S));
-    expect_at_least("stopped holders that said that they lost the lock", told,
-                    in_this_run(TOLD_IN_100_S));
+        shown->faults += storm.faults[i];
     beliefs_fini(&beliefs);
+}
+
+/* The next round has believers and faults of its own. */
+static void forget_round(void)
+{
+    for (unsigned i = 0; i < BELIEVERS; i++) {
+        (void)unlink(storm.belief_file[i]);
+        free(storm.belief_file[i]);
+        storm.belief_file[i] = NULL;
+    }
+    memset(storm.faults, 0, sizeof(storm.faults));
+    storm.stop_count = 0;
+    storm.absence_count = 0;
 }
 
 static bool somebody_holds(void *arg)
@@ -153,7 +172,7 @@ static bool somebody_holds(void *arg)
     return false;
 }
 
-static void expect_right(const char *const argv[])
+static void play_round(const char *const argv[], struct shown *shown)
 {
     uint64_t seed;
     assert_int_equal(getrandom(&seed, sizeof(seed), 0), sizeof(seed));
@@ -168,8 +187,23 @@ static void expect_right(const char *const argv[])
     storm_run(&storm, BELIEF_SECONDS, seed);
     expect_end_of_believers();
     const struct sample *samples = sampler_stop(sampler, &count);
-    expect_beliefs_right(samples, count);
+    expect_beliefs_right(samples, count, shown);
     sampler_free(sampler);
+}
+
+/* On a busy machine one round may show too little. What it shows must be right in each. */
+static void expect_right(const char *const argv[])
+{
+    struct shown shown = {0};
+    bool enough = false;
+    for (int round = 0; round < ROUNDS_MAX && !enough; round++) {
+        if (round > 0)
+            forget_round();
+        play_round(argv, &shown);
+        enough = is_enough(&shown);
+    }
+    if (!enough)
+        fail_msg("that shows nothing: %d rounds were not enough", ROUNDS_MAX);
 }
 
 static void python_holders_are_right_under_faults(void **state)
