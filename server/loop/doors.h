@@ -55,9 +55,9 @@ struct server_doors {
 /* The host of @address if it is a name that has to be looked up: copied to @ret_name. */
 bool server_listen_name(const char *address, char ret_name[static API_HOST_NAME_MAX + 1]);
 
-/* Opens all of @listens for @workers workers, with TLS by @tls where that is not NULL, each of
- * which gets a socket of its own at each address of a network, and the same one of a file. Returns
- * 0, or the exit status: the reason is on stderr then, and nothing is open. */
+/* Opens all of @listens for @workers workers. @tls: for the doors that speak TLS; NULL: none does.
+ * Each worker gets a socket of its own at an address of a network. All workers share the socket of
+ * a file. Returns 0, or the exit status: the reason is on stderr then, and nothing is open. */
 FENCE_CHECKED int server_doors_open(const struct server_listens *listens, struct api_tls *tls,
                                     unsigned workers, struct server_doors *ret_doors);
 

@@ -132,8 +132,8 @@ static void publish(struct server_worker *worker)
 
 /* ---- turns ----------------------------------------------------------------------------------- */
 
-/* Clients of sockets that were open before this process wait in their queues until it can serve
- * them, rather than being told that it is not ready. */
+/* Others may have opened the sockets before this process began. Their clients wait in the queues
+ * until it can serve them. None is told that it is not ready. */
 static void let_in(struct server_worker *worker)
 {
     const bool ready = fence_fleet_ready(server_driver_fleet(worker->driver));

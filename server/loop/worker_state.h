@@ -8,9 +8,11 @@
 #include "server/loop/http_loop.h"
 #include "server/loop/listing.h"
 #include "server/loop/routes.h"
-#include "server/loop/worker.h"
+#include "server/loop/worker_config.h"
 
 #include <stdatomic.h>
+
+#include <uv.h>
 
 enum {
     SERVER_WORKER_LABEL_MAX = 32,
@@ -28,10 +30,9 @@ struct server_worker {
     uv_loop_t loop;
     uv_async_t ordered;
     atomic_uint_least64_t turns;
-    atomic_bool ready; /* a majority votes */
-    uint64_t
-        holds_till_us;  /* nobody is let in before it is ready, or that time comes; 0: no more */
-    atomic_uint orders; /* that came since it looked last */
+    atomic_bool ready;      /* a majority votes */
+    uint64_t holds_till_us; /* before, nobody is let in unless it is ready; 0: all are let in */
+    atomic_uint orders;     /* that came since it looked last */
     enum worker_phase phase;
     bool handed_over; /* another process has its doors */
     uv_timer_t phase_timer;
@@ -48,14 +49,12 @@ struct server_worker {
     bool joined; /* http_loop has handles in the loop */
 };
 
-/* ---- worker_backend.c: what the API asks of the program -----------------------------------------
- */
+/* ---- worker_backend.c: what the API asks of the program -------------------------------------- */
 
 /* Before its HTTP server is made. */
 void server_worker_backend_init(struct server_worker *worker);
 
-/* ---- worker_end.c: from serving to its end ------------------------------------------------------
- */
+/* ---- worker_end.c: from serving to its end --------------------------------------------------- */
 
 /* It is told to stop; or another process has its doors. */
 void server_worker_leave(struct server_worker *worker);
