@@ -42,8 +42,8 @@ FENCE_CHECKED int api_usage_reserve(struct api_usage *usage, const uint64_t hash
 void api_usage_cancel(struct api_usage *usage, unsigned count);
 
 /* Uses one reserved place for the lock that @hash stands for, until @until_us. No lease becomes
- * shorter by it. One that is there
- * already keeps its own place, and the reserved one is given back. */
+ * shorter by it. One that is there already keeps its own place, and the reserved one is given
+ * back. */
 void api_usage_grant(struct api_usage *usage, uint64_t hash, uint64_t until_us);
 
 /* The lease of a lock goes on until @until_us; the lock is released. One that is not known is fine.

@@ -127,10 +127,13 @@ void api_http_quiesce(struct api_http *http);
 unsigned api_http_parked(const struct api_http *http);
 unsigned api_http_connections(const struct api_http *http);
 
-/* How many connections may be open, how many were accepted since the start, and how many of these
- * were ended without a whole request to make space. */
+/* How many connections may be open. */
 unsigned api_http_capacity(const struct api_http *http);
+
+/* How many connections were accepted since the start. */
 uint64_t api_http_accepted(const struct api_http *http);
+
+/* How many of these were ended before a whole request came, to make space for others. */
 uint64_t api_http_evicted(const struct api_http *http);
 
 #endif

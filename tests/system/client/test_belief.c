@@ -123,9 +123,9 @@ static bool is_enough(const struct shown *shown)
                   "%zu faults of masters and pawlds, %zu stopped holders that said that they lost "
                   "the lock\n",
                   shown->observations, shown->holds, shown->samples, shown->faults, shown->told);
-    return shown->observations >= OBSERVATIONS_A_SECOND * BELIEF_SECONDS &&
+    return shown->observations >= (size_t)OBSERVATIONS_A_SECOND * BELIEF_SECONDS &&
            shown->holds >= in_a_round(HOLDS_IN_100_S) &&
-           shown->samples >= SAMPLES_A_SECOND * BELIEF_SECONDS &&
+           shown->samples >= (size_t)SAMPLES_A_SECOND * BELIEF_SECONDS &&
            shown->faults >= in_a_round(FAULTS_IN_100_S) && shown->told >= in_a_round(TOLD_IN_100_S);
 }
 

@@ -1,0 +1,209 @@
+#include "tests/system/https/https.h"
+
+#include "tests/lib/case.h"
+#include "tests/lib/pawl.h"
+#include "tests/lib/port.h"
+#include "tests/lib/process.h"
+#include "tests/lib/tempdir.h"
+#include "tests/lib/text.h"
+#include "tests/lib/tls.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    TIMEOUT_MS = 20000,
+    PATH_BYTES = HTTPS_PATH_BYTES,
+    COMMAND_BYTES = 2048,
+    ARGS_MAX = 24,
+};
+
+struct https https;
+
+#define CN(text) "-subj /CN=" text
+#define EC       "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc"
+#define CLIENT   "-addext extendedKeyUsage=clientAuth"
+#define SERVICE  "-addext subjectAltName=IP:127.0.0.1,DNS:localhost"
+
+/* ---- certificates ---------------------------------------------------------------------------- */
+
+void https_shell(const char *folder, const char *command)
+{
+    char line[COMMAND_BYTES], log[PATH_BYTES];
+    (void)snprintf(line, sizeof(line), "cd %s && %s", folder, command);
+    (void)snprintf(log, sizeof(log), "%s/shell.log", https.certs);
+    const char *const argv[] = {"sh", "-c", line, NULL};
+    if (process_run(argv, log, TIMEOUT_MS) != 0)
+        fail_msg("%s failed; see %s", line, log);
+}
+
+/* A certificate <name>.pem with its key, signed by @authority, for @cn. @days: as openssl ca takes
+ * them, "-days 2" or a range. */
+static void certify_for(const char *name, const char *authority, const char *cn, const char *more)
+{
+    char command[COMMAND_BYTES];
+    (void)snprintf(command, sizeof(command),
+                   "openssl req -x509 " EC
+                   " -days 2 -CA %s.pem -CAkey %s.key -keyout %s.key -out %s.pem -subj '/CN=%s' %s",
+                   authority, authority, name, name, cn, more);
+    https_shell(https.certs, command);
+}
+
+/* The same between two dates, as faketime would have it: openssl ca alone takes dates. */
+static void certify_between(const char *name, const char *from, const char *to, const char *section)
+{
+    char command[COMMAND_BYTES];
+    (void)snprintf(command, sizeof(command),
+                   "openssl req -new " EC " -keyout %s.key -out %s.csr -subj /CN=%s && "
+                   "openssl ca -batch -config ca.conf -extensions %s -startdate %s -enddate %s "
+                   "-in %s.csr -out %s.pem -notext",
+                   name, name, name, section, from, to, name, name);
+    https_shell(https.certs, command);
+}
+
+#define PAST_FROM   "20200101000000Z"
+#define PAST_TO     "20210101000000Z"
+#define FUTURE_FROM "20900101000000Z"
+#define FUTURE_TO   "20910101000000Z"
+
+static const char ca_conf[] =
+    "[ca]\ndefault_ca=d\n[d]\nnew_certs_dir=.\ndatabase=index.txt\n"
+    "serial=serial\ncertificate=ours.pem\nprivate_key=ours.key\n"
+    "default_md=sha256\npolicy=p\nunique_subject=no\n[p]\n"
+    "commonName=supplied\n[service]\n"
+    "subjectAltName=IP:127.0.0.1\n[client]\nextendedKeyUsage=clientAuth\n";
+
+static void write_text(const char *name, const char *text)
+{
+    char path[PATH_BYTES];
+    (void)snprintf(path, sizeof(path), "%s/%s", https.certs, name);
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    (void)fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+int https_make_certificates(void **state)
+{
+    (void)state;
+    https.certs = tempdir_new();
+    write_text("ca.conf", ca_conf);
+    write_text("index.txt", "");
+    write_text("serial", "1000\n");
+    https_shell(https.certs,
+                "openssl req -x509 " EC " -days 2 -keyout ours.key -out ours.pem " CN("ours"));
+    https_shell(https.certs,
+                "openssl req -x509 " EC " -days 2 -keyout theirs.key -out theirs.pem " CN("ours"));
+    certify_for("first", "ours", "first", SERVICE);
+    certify_for("second", "ours", "second", SERVICE);
+    certify_for("app", "ours", "orders-app", CLIENT);
+    certify_for("plain", "ours", "no purpose", "");
+    certify_for("stranger", "theirs", "orders-app", CLIENT);
+    certify_for("server-only", "ours", "orders-app", "-addext extendedKeyUsage=serverAuth");
+    certify_between("expired", PAST_FROM, PAST_TO, "client");
+    certify_between("early", FUTURE_FROM, FUTURE_TO, "client");
+    certify_between("old-service", PAST_FROM, PAST_TO, "service");
+    certify_between("early-service", FUTURE_FROM, FUTURE_TO, "service");
+    return 0;
+}
+
+int https_remove_certificates(void **state)
+{
+    (void)state;
+    tempdir_remove(https.certs);
+    return 0;
+}
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+int https_setup(void **state)
+{
+    (void)state;
+    https.folder = tempdir_new();
+    (void)snprintf(https.data, sizeof(https.data), "%s/data", https.folder);
+    (void)snprintf(https.log, sizeof(https.log), "%s/log", https.folder);
+    (void)snprintf(https.cert, sizeof(https.cert), "%s/cert.pem", https.folder);
+    (void)snprintf(https.key, sizeof(https.key), "%s/key.pem", https.folder);
+    (void)snprintf(https.ca, sizeof(https.ca), "%s/ours.pem", https.certs);
+    return 0;
+}
+
+int https_teardown(void **state)
+{
+    (void)state;
+    process_kill_all();
+    tempdir_remove(https.folder);
+    return 0;
+}
+
+void https_install(const char *cert, const char *key)
+{
+    char command[COMMAND_BYTES];
+    (void)snprintf(command, sizeof(command), "cp %s/%s.pem cert.pem && cp %s/%s.key key.pem",
+                   https.certs, cert, https.certs, key);
+    https_shell(https.folder, command);
+}
+
+static const char *const *arguments(const char *program, const char *listen,
+                                    const char *const options[])
+{
+    static const char *args[ARGS_MAX + 1];
+    const char *const common[] = {program,      "--data",   https.data,  "--listen", listen,
+                                  "--tls-cert", https.cert, "--tls-key", https.key};
+    unsigned count = sizeof(common) / sizeof(common[0]);
+    memcpy(args, common, sizeof(common));
+    for (; options != NULL && *options != NULL && count < ARGS_MAX; options++)
+        args[count++] = *options;
+    args[count] = NULL;
+    return args;
+}
+
+void https_serve(const char *const options[])
+{
+    char listen[32];
+    char *program = pawl_program("pawld");
+    https.port = port_free();
+    (void)snprintf(listen, sizeof(listen), "127.0.0.1:%u", (unsigned)https.port);
+    https.pawld = process_start(arguments(program, listen, options), https.log);
+    process_wait_line(https.pawld, "votes$", TIMEOUT_MS, NULL, 0);
+    free(program);
+}
+
+void https_expect_no_start(const char *const options[], int status, const char *words)
+{
+    char *program = pawl_program("pawld");
+    (void)remove(https.log);
+    assert_int_equal(process_run(arguments(program, "127.0.0.1:0", options), https.log, TIMEOUT_MS),
+                     status);
+    char *said = text_read(https.log, 0);
+    if (strstr(said, words) == NULL)
+        fail_msg("nothing about %s in %s", words, said);
+    free(said);
+    free(program);
+}
+
+struct http *https_connect(const char *name, const char *priorities)
+{
+    char cert[PATH_BYTES], key[PATH_BYTES];
+    struct tls_side side = {.ca = https.ca, .priorities = priorities};
+    if (name != NULL) {
+        (void)snprintf(cert, sizeof(cert), "%s/%s.pem", https.certs, name);
+        (void)snprintf(key, sizeof(key), "%s/%s.key", https.certs, name);
+        side.cert = cert;
+        side.key = key;
+    }
+    return http_connect_tls(https.port, &side);
+}
+
+int https_ask(struct http *http)
+{
+    struct http_response response;
+    if (http == NULL)
+        return 0;
+    http_request(http, "GET", "/livez", NULL, NULL, &response);
+    const int status = response.status;
+    http_response_fini(&response);
+    http_close(http);
+    return status;
+}

@@ -1,0 +1,110 @@
+/* The rate of a key, and its cap on locks. */
+#include "tests/lib/case.h"
+#include "tests/lib/wait.h"
+#include "tests/system/keyed.h"
+#include "tests/system/keys/service.h"
+
+enum {
+    END_MS = 20000,
+    RATE_TRIES = 50,
+};
+
+/* ---- limits ---------------------------------------------------------------------------------- */
+
+static void key_is_refused_beyond_its_rate(void **state)
+{
+    (void)state;
+    char after[32];
+    struct http_response response = {.status = 200};
+    for (int i = 0; i < RATE_TRIES && response.status == 200; i++) {
+        if (i > 0)
+            http_response_fini(&response);
+        keyed_call(keys.pawld.port, keys.slow, "GET", "/v1/locks", NULL, NULL, &response);
+    }
+    assert_int_equal(response.status, 429);
+    assert_string_equal(http_string(&response, "type"), "urn:pawl:rate-limited");
+    assert_string_equal(http_string(&response, "key"), "slow");
+    assert_true(http_integer(&response, "retry_after_ms") <= 1000);
+    assert_true(http_header(&response, "Retry-After", after, sizeof(after)));
+    assert_string_equal(after, "1");
+    http_response_fini(&response);
+    assert_int_equal(keyed_status(keys.pawld.port, keys.admin, "GET", "/v1/locks", NULL, NULL),
+                     200);
+    assert_int_equal(keyed_status(keys.pawld.port, keys.slow, "GET", "/livez", NULL, NULL), 200);
+}
+
+static int acquire_few(const char *path, const char *body)
+{
+    return keyed_status(keys.pawld.port, keys.few, "POST", path, NULL, body);
+}
+
+static int take_as_admin(const char *path, const char *body)
+{
+    return keyed_status(keys.pawld.port, keys.admin, "POST", path, NULL, body);
+}
+
+static bool admin_takes(void *path)
+{
+    return take_as_admin(path, NULL) == 201;
+}
+
+static void key_is_refused_beyond_its_cap_on_locks(void **state)
+{
+    (void)state;
+    char path[] = "/v1/locks/x";
+    struct http_response response;
+    assert_int_equal(acquire_few("/v1/locks/a", "{\"lock_id\": \"" KEYS_LOCK_ID "\"}"), 201);
+    assert_int_equal(acquire_few("/v1/locks", "{\"resources\": [\"b\", \"c\"]}"), 409);
+    assert_int_equal(acquire_few("/v1/locks/b", NULL), 201);
+    /* A retry gets what it has, and makes it no shorter. */
+    assert_int_equal(
+        acquire_few("/v1/locks/a", "{\"lock_id\": \"" KEYS_LOCK_ID "\", \"ttl_ms\": 100}"), 200);
+    assert_int_equal(take_as_admin(path, "{\"ttl_ms\": 100}"), 201);
+    assert_true(wait_until(admin_takes, path, END_MS)); /* so 100 ms are over */
+    keyed_call(keys.pawld.port, keys.few, "POST", "/v1/locks/c", NULL, NULL, &response);
+    assert_int_equal(response.status, 409);
+    assert_string_equal(http_string(&response, "type"), "urn:pawl:too-many-held");
+    assert_int_equal(http_integer(&response, "held"), 2);
+    assert_int_equal(http_integer(&response, "held_max"), 2);
+    http_response_fini(&response);
+    assert_int_equal(keyed_status(keys.pawld.port, keys.few, "DELETE", "/v1/locks/a",
+                                  "Lock-Id: " KEYS_LOCK_ID "\r\n", NULL),
+                     200);
+    assert_int_equal(acquire_few("/v1/locks/c", NULL), 201);
+}
+
+static void lock_that_was_not_granted_does_not_count(void **state)
+{
+    (void)state;
+    assert_int_equal(keyed_status(keys.pawld.port, keys.admin, "POST", "/v1/locks/a", NULL, NULL),
+                     201);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(acquire_few("/v1/locks/a", NULL), 409);
+    assert_int_equal(acquire_few("/v1/locks/b", "{\"ttl_ms\": 100}"), 201);
+    assert_int_equal(acquire_few("/v1/locks/c", NULL), 201);
+    assert_int_equal(acquire_few("/v1/locks/d", "{\"ttl_ms\": 0}"), 400);
+}
+
+static bool takes_another(void *arg)
+{
+    return acquire_few(arg, NULL) == 201;
+}
+
+static void lock_counts_until_its_lease_is_over(void **state)
+{
+    (void)state;
+    char path[] = "/v1/locks/c";
+    assert_int_equal(acquire_few("/v1/locks/a", "{\"ttl_ms\": 300000}"), 201);
+    assert_int_equal(acquire_few("/v1/locks/b", "{\"ttl_ms\": 100}"), 201);
+    assert_true(wait_until(takes_another, path, END_MS));
+    assert_int_equal(acquire_few("/v1/locks/d", NULL), 409);
+}
+
+static const struct CMUnitTest cases[] = {
+    KEYS_SERVED(key_is_refused_beyond_its_rate),
+    KEYS_SERVED(key_is_refused_beyond_its_cap_on_locks),
+    KEYS_SERVED(lock_that_was_not_granted_does_not_count),
+    KEYS_SERVED(lock_counts_until_its_lease_is_over),
+};
+
+CASE_MAIN(cases, NULL, NULL)

@@ -1,0 +1,118 @@
+/* Key files that are read again while callers are served. */
+#include "tests/lib/case.h"
+#include "tests/lib/process.h"
+#include "tests/lib/text.h"
+#include "tests/lib/wait.h"
+#include "tests/system/keyed.h"
+#include "tests/system/keys/service.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    END_MS = 20000,
+};
+
+/* ---- reloading ------------------------------------------------------------------------------- */
+
+/* Calls as the admin over one connection until it is told to stop; *@ret_refused counts what was
+ * not answered with 200, and *@ret_calls all. */
+struct steady {
+    atomic_bool stop;
+    unsigned calls, refused;
+};
+
+static void *call_steadily(void *arg)
+{
+    struct steady *steady = arg;
+    char headers[KEYED_HEADERS_MAX];
+    struct http *http = http_connect(keys.pawld.port);
+    snprintf(headers, sizeof(headers), "Authorization: Bearer %s\r\n", keys.admin);
+    while (!atomic_load(&steady->stop)) {
+        struct http_response response;
+        http_request(http, "GET", "/v1/locks", headers, NULL, &response);
+        steady->calls++;
+        steady->refused += response.status != 200;
+        http_response_fini(&response);
+    }
+    http_close(http);
+    return NULL;
+}
+
+static bool is_let_in(void *key)
+{
+    return keyed_status(keys.pawld.port, key, "GET", "/v1/locks", NULL, NULL) == 200;
+}
+
+static bool is_refused(void *key)
+{
+    return keyed_status(keys.pawld.port, key, "GET", "/v1/locks", NULL, NULL) == 401;
+}
+
+/* Writes the key file without the line of @id, and with @more at its end. */
+static void edit_keys(const char *id, const char *more)
+{
+    char *text = text_read(keys.file, 0), start[64];
+    FILE *file = fopen(keys.file, "w");
+    assert_non_null(file);
+    snprintf(start, sizeof(start), "%s hash=", id);
+    for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n"))
+        if (strncmp(line, start, strlen(start)) != 0)
+            fprintf(file, "%s\n", line);
+    fputs(more, file);
+    assert_int_equal(fclose(file), 0);
+    free(text);
+}
+
+static void keys_are_replaced_without_a_dropped_call(void **state)
+{
+    (void)state;
+    char next[KEYED_KEY_MAX];
+    struct steady steady = {.calls = 0};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, call_steadily, &steady), 0);
+
+    keyed_new(keys.file, "--role lock --prefix '*' --id other-2", next);
+    assert_true(is_refused(next));
+    process_signal(keys.pawld.process, SIGHUP);
+    assert_true(wait_until(is_let_in, next, END_MS));
+    assert_true(is_let_in(keys.other));
+
+    edit_keys("other", "");
+    process_signal(keys.pawld.process, SIGHUP);
+    assert_true(wait_until(is_refused, keys.other, END_MS));
+    assert_true(is_let_in(next));
+
+    atomic_store(&steady.stop, true);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(steady.calls > 0);
+    assert_int_equal(steady.refused, 0);
+}
+
+static void wrong_file_leaves_the_keys_as_they_were(void **state)
+{
+    (void)state;
+    edit_keys("other", "nightly role=lock\n");
+    process_signal(keys.pawld.process, SIGHUP);
+    process_wait_line(keys.pawld.process,
+                      "the keys stay as they were: .*/keys:[0-9]+: hash= is missing", END_MS, NULL,
+                      0);
+    assert_true(is_let_in(keys.other));
+    assert_int_equal(unlink(keys.file), 0);
+    process_signal(keys.pawld.process, SIGHUP);
+    process_wait_line(keys.pawld.process, "the keys stay as they were: .*: No such file", END_MS,
+                      NULL, 0);
+    assert_true(is_let_in(keys.other));
+}
+
+static const struct CMUnitTest cases[] = {
+    KEYS_SERVED(keys_are_replaced_without_a_dropped_call),
+    KEYS_SERVED(wrong_file_leaves_the_keys_as_they_were),
+};
+
+CASE_MAIN(cases, NULL, NULL)
