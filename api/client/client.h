@@ -40,6 +40,7 @@ struct pawl_client {
     char key[PAWL_KEY_MAX + 1]; /* "": none */
     _Atomic int64_t give_up_ms; /* a call that is under way then is ended; INT64_MAX: none */
     char reason[CLIENT_REASON_MAX];
+    char curl_reason[CURL_ERROR_SIZE]; /* of the last request; "": libcurl gave none */
 };
 
 /* ---- one call -------------------------------------------------------------------------------- */

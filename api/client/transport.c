@@ -142,6 +142,8 @@ static void set_options(pawl_client *client, const struct client_request *reques
     curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L); /* a slow resolver is not waited for */
 #endif
     curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
+    client->curl_reason[0] = '\0';
+    curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, client->curl_reason);
     set_tls(curl, &client->tls);
     curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);
     curl_easy_setopt(curl, CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_IDLE_S);
@@ -201,7 +203,9 @@ static int no_answer(pawl_client *client, CURLcode code, bool full)
         client_say(client, "the answer of %s is too long, or memory is short", server);
         return PAWL_EPROTOCOL;
     }
-    client_say(client, "%s does not answer: %s", server, curl_easy_strerror(code));
+    const char *reason =
+        client->curl_reason[0] != '\0' ? client->curl_reason : curl_easy_strerror(code);
+    client_say(client, "%s does not answer: %s", server, reason);
     client->current = (client->current + 1) % client->server_count;
     if (code == CURLE_OUT_OF_MEMORY)
         return PAWL_ENOMEM;

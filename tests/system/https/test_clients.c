@@ -121,6 +121,24 @@ static void our_clients_show_their_certificates(void **state)
     assert_int_equal(process_stop(https.pawld), 0);
 }
 
+static void client_without_a_certificate_is_told_so(void **state)
+{
+    char url[64];
+    char *pawl = pawl_program("pawl");
+    const char *const words[] = {pawl, "fleet", "--server", NULL};
+    int status = 0;
+    (void)state;
+    https_install("first", "first");
+    https_serve((const char *const[]){"--tls-client-ca", https.ca, NULL});
+    (void)snprintf(url, sizeof(url), "https://127.0.0.1:%u", (unsigned)https.port);
+    char *said = run_client(words, NULL, url, &status);
+    if (status != 125 || strstr(said, "certificate required") == NULL)
+        fail_msg("ended with %d and said: %s", status, said);
+    free(said);
+    free(pawl);
+    assert_int_equal(process_stop(https.pawld), 0);
+}
+
 /* Options of pawl go before the environment, and its command has them. */
 static void options_of_pawl_are_for_its_command_too(void **state)
 {
@@ -172,6 +190,7 @@ static const struct CMUnitTest cases[] = {
     HTTPS_CASE(client_has_to_show_a_certificate_of_the_authority),
     HTTPS_CASE(certificate_that_is_optional_has_to_be_good_all_the_same),
     HTTPS_CASE(our_clients_show_their_certificates),
+    HTTPS_CASE(client_without_a_certificate_is_told_so),
     HTTPS_CASE(options_of_pawl_are_for_its_command_too),
     HTTPS_CASE(server_of_another_authority_is_not_believed),
 };
