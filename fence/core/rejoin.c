@@ -160,6 +160,8 @@ static void changed(struct fence_core *core, unsigned member, unsigned i,
 {
     assert(member < core->fleet.n && i < core->fleet.n);
     if (i == member) {
+        if (core->rejoins[member].state == CORE_REJOIN_MARKING)
+            core_rejoin_unmark(core, member);
         ask_for_handshake(core, member);
         return;
     }

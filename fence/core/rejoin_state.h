@@ -87,6 +87,7 @@ struct core_rejoin {
     uint64_t serial;        /* of the round under way; part of the tag */
     uint64_t due_us;        /* when the state ends or times out */
     uint64_t sign_us;       /* when the member was last told to merge something */
+    int64_t meant_before;   /* fence_master.meant before the last mark */
     uint64_t recorded_us;   /* when the last of q masters had recorded */
     uint32_t steps;         /* CLEAR and INSTALL that were sent since the mark */
     uint32_t asked;         /* set of masters in this round of ASKING or RECORDING, */

@@ -178,10 +178,18 @@ void core_rejoin_mark(struct fence_core *core, unsigned member)
         put_rejoin_off(core, member);
         return;
     }
+    rejoin->meant_before = master->meant;
     master->meant = next;
     rejoin->steps = 0;
     core_rejoin_state_enter(rejoin, CORE_REJOIN_MARKING, core_rejoin_timeout_us(core));
     core_rejoin_send(core, member, FENCE_REJOIN_MARK, fence_set_of(member))->keeps = keeps;
+}
+
+void core_rejoin_unmark(struct fence_core *core, unsigned member)
+{
+    const struct core_rejoin *rejoin = &core->rejoins[member];
+    assert(rejoin->state == CORE_REJOIN_MARKING);
+    core_master(core, member)->meant = rejoin->meant_before;
 }
 
 void core_rejoin_clear(struct fence_core *core, unsigned member, uint64_t cursor)

@@ -45,6 +45,12 @@ void core_rejoin_ask(struct fence_core *core, unsigned member);
 /* MARKING: the marker of @member names an incarnation that no try before it had. */
 void core_rejoin_mark(struct fence_core *core, unsigned member);
 
+/* MARKING, and the member refused: its marker was not the one that was seen. So nobody heard of the
+ * incarnation, and it counts for nothing. Otherwise a member whose mark another server won, and
+ * that restarts later with all that it knew, would seem to lack the memory that this one only
+ * meant. */
+void core_rejoin_unmark(struct fence_core *core, unsigned member);
+
 /* CLEARING: the locks of @member go, a part of them at a time, from @cursor on. */
 void core_rejoin_clear(struct fence_core *core, unsigned member, uint64_t cursor);
 

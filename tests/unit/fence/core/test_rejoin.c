@@ -203,6 +203,32 @@ static void member_is_marked_as_one_that_forgot_where_a_replacement_is_heard_of(
     assert_true(mark->incarnation > facts.view.incarnation[MEMBER]);
 }
 
+/* Another server took it back meanwhile, and all that it has since is on its disk. */
+static void mark_that_the_member_refused_is_no_memory(void **state)
+{
+    struct core_fixture *f = rejoin_marking(state);
+    rejoin_changed(f, MEMBER, NULL);
+    rejoin_begins(f, rejoin_restarted());
+    for (unsigned i = 0; i < MEMBER; i++)
+        f->owed[i].count = 0;
+    const struct fence_rejoin_request *mark = mark_of(f);
+    assert_true(mark->keeps);
+    assert_true(fence_incarnation_same_memory(mark->incarnation, rejoin_before()));
+}
+
+/* The other machine at the address may have been marked, and its record be on its way. */
+static void mark_without_an_answer_may_be_a_memory(void **state)
+{
+    struct core_fixture *f = rejoin_marking(state);
+    const int64_t meant = rejoin_meant(f);
+    rejoin_begins(f, rejoin_restarted());
+    for (unsigned i = 0; i < MEMBER; i++)
+        f->owed[i].count = 0;
+    const struct fence_rejoin_request *mark = mark_of(f);
+    assert_false(mark->keeps);
+    assert_true(mark->incarnation > meant);
+}
+
 static void member_whose_tries_are_used_up_is_marked_as_one_that_forgot(void **state)
 {
     const int64_t last = rejoin_before() | ((1 << FENCE_INCARNATION_TRY_BITS) - 1);
@@ -382,6 +408,8 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(member_that_restarted_is_marked_within_its_memory),
     CORE_CASE(another_try_is_within_the_same_memory),
     CORE_CASE(member_that_forgot_is_marked_with_a_new_memory),
+    CORE_CASE(mark_that_the_member_refused_is_no_memory),
+    CORE_CASE(mark_without_an_answer_may_be_a_memory),
     CORE_CASE(member_is_marked_as_one_that_forgot_where_a_replacement_is_heard_of),
     CORE_CASE(member_whose_tries_are_used_up_is_marked_as_one_that_forgot),
     CORE_CASE(incarnation_that_nothing_can_follow_is_no_crash),
