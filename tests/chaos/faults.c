@@ -80,8 +80,17 @@ static void open_window(struct faults *faults)
         (struct history_window){clock_us() - (uint64_t)CLOCKS_MARGIN_MS * 1000, UINT64_MAX};
 }
 
+static void tell(struct faults *faults, unsigned master, const char *what, const char *kind)
+{
+    unsigned *next = &faults->told_next[master];
+    faults->told[master][*next] = (struct fault_told){clock_us(), what, kind};
+    *next = (*next + 1) % FAULTS_TOLD;
+}
+
 static void note(struct faults *faults, const char *what, const struct fault *fault)
 {
+    if (fault->kind->target == FAULT_OF_MASTER || fault->kind->target == FAULT_OF_LINKS)
+        tell(faults, fault->victim, what, fault->kind->name);
     fprintf(faults->log, "%" PRIu64 " %s: %s, %u", clock_us(), what, fault->kind->name,
             fault->victim + 1);
     if (fault->kind->target == FAULT_OF_LINKS)
@@ -228,6 +237,7 @@ static void look_at(struct faults *faults, unsigned victim, const struct stage_s
         sight.incarnation = chaos_master_incarnation(&faults->stage->master[victim], victim, true);
     if (!absences_look(&faults->absences, victim, &sight, wait_now_ms()))
         return;
+    tell(faults, victim, "back", NULL);
     fprintf(faults->log, "%" PRIu64 " back: master %u\n", clock_us(), victim + 1);
 }
 
@@ -310,6 +320,21 @@ const struct faults_figures *faults_figures(struct faults *faults)
     faults->figures.mean_s = faults->absences.mean_s;
     faults->figures.slowest_s = faults->absences.slowest_s;
     return &faults->figures;
+}
+
+void faults_print_last(const struct faults *faults)
+{
+    for (unsigned i = 0; i < STAGE_MASTERS; i++) {
+        printf("what befell master %u, ms:", i + 1);
+        for (unsigned k = 0; k < FAULTS_TOLD; k++) {
+            const struct fault_told *told =
+                &faults->told[i][(faults->told_next[i] + k) % FAULTS_TOLD];
+            if (told->what)
+                printf(" %" PRIu64 " %s%s%s,", told->at_us / 1000, told->what,
+                       told->kind ? " of " : "", told->kind ? told->kind : "");
+        }
+        printf(" the run ended\n");
+    }
 }
 
 struct history_times faults_times(const struct faults *faults)

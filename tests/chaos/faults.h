@@ -50,6 +50,9 @@ void faults_heal(struct faults *faults);
 
 const struct faults_figures *faults_figures(struct faults *faults);
 
+/* Prints what befell each master last, in the order of time. */
+void faults_print_last(const struct faults *faults);
+
 /* Good until the next step. */
 struct history_times faults_times(const struct faults *faults);
 

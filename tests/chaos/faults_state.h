@@ -15,6 +15,14 @@
 
 enum {
     FAULTS_ACTIVE_MAX = 32,
+    FAULTS_TOLD = 12, /* of each master, the last events that are remembered */
+};
+
+/* What befell a master, for whoever looks for the reason why it is not taken back. */
+struct fault_told {
+    uint64_t at_us;
+    const char *what; /* "begin", "harm", "end", "gave up", "back" */
+    const char *kind; /* the name; NULL: none */
 };
 
 struct faults {
@@ -35,8 +43,10 @@ struct faults {
     uint64_t absent_us[STAGE_MASTERS]; /* when each did not vote last; 0: never */
     struct history_window *tombstones;
     size_t tombstones_count;
-    bool tombstones_possible; /* the last of these windows goes on */
-    FILE *log;                /* in the folder of the run: what was done, and when */
+    bool tombstones_possible;                           /* the last of these windows goes on */
+    struct fault_told told[STAGE_MASTERS][FAULTS_TOLD]; /* a ring, of which this comes next: */
+    unsigned told_next[STAGE_MASTERS];
+    FILE *log; /* in the folder of the run: what was done, and when */
 };
 
 /* Whether @victim suffers a fault of @target now. */

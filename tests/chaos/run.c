@@ -97,7 +97,7 @@ static void count_acquire(struct run_result *result, const struct history_call *
     if (history_is_grant(call))
         count_grant(result, call);
     result->held += call->status == 409;
-    result->unavailable += call->status == 503;
+    result->unavailable += call->status == 503 || call->status == 429;
     result->unanswered += call->status == 0;
 }
 
@@ -258,6 +258,8 @@ void run_play(const struct run_config *config, struct run_result *ret_result)
     measure_grants(&history, begun_us, ended_us, &result);
     result.unhealed += expect_grants_after(&history, healed_us);
     result.faults = *faults_figures(faults);
+    if (result.unhealed > 0)
+        faults_print_last(faults);
     if (run_violations(config, &result) > 0)
         keep_files(stage);
     history_fini(&history);

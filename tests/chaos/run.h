@@ -23,7 +23,7 @@ struct run_result {
     struct faults_figures faults;
     struct history_findings findings;
     size_t unhealed; /* what did not work again after all faults had ended: masters, names */
-    size_t grants, held, unavailable, unanswered; /* acquires: 201 or 200, 409, 503, none */
+    size_t grants, held, unavailable, unanswered; /* acquires: 201 or 200, 409, 503 or 429, none */
     size_t grants_own;      /* of the grants, those under a lock id of the client's own, ... */
     size_t grants_retried;  /* ... of these, those for which it had to ask more than once, ... */
     size_t grants_found;    /* ... of these, those that an answer that was lost had given */

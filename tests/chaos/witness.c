@@ -108,6 +108,12 @@ static bool grant_allowed(const struct hold *hold, const struct call_answer *ans
     return hold->ask == HISTORY_PLAIN ? answer->status == 201 : strcmp(lock_id, hold->lock_id) == 0;
 }
 
+/* No answer; no majority; too many calls, as where a pawld was stopped and they waited. */
+static bool is_put_off(int status)
+{
+    return status == 0 || status == 503 || status == 429;
+}
+
 static bool is_grant(int status)
 {
     return status == 201 || status == 200;
@@ -134,7 +140,7 @@ int witness_acquire(const struct client *client, struct hold *hold,
     struct call_answer answer = send_one(request, &asked);
     const int status = answer.status;
     expect_allowed(is_grant(status) ? grant_allowed(hold, &answer)
-                                    : status == 409 || status == 503 || status == 0,
+                                    : status == 409 || is_put_off(status),
                    request, &answer);
     for (unsigned at = 0; at < hold->count; at++) {
         if (is_grant(status))
@@ -160,7 +166,7 @@ int witness_acquire(const struct client *client, struct hold *hold,
 
 static bool allowed(enum history_kind kind, int status)
 {
-    if (status == 0 || status == 503)
+    if (is_put_off(status))
         return true;
     switch (kind) {
     case HISTORY_EXTEND:
