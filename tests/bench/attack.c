@@ -181,6 +181,13 @@ static void raise_descriptors(unsigned wanted)
         err(1, "setrlimit");
 }
 
+static void wait_until(uint64_t due_us)
+{
+    const uint64_t now_us = clock_us();
+    if (now_us < due_us)
+        usleep((useconds_t)(due_us - now_us));
+}
+
 static unsigned count_lazy(void)
 {
     return attack.lazy.slow + attack.lazy.deaf + attack.lazy.idle;
@@ -202,13 +209,12 @@ static void run(void)
     for (unsigned i = 0; i < count; i++)
         fds[i] = i < attack.spinning ? open_spinning() : open_half_head();
     lazy_begin(attack.port, &attack.lazy);
-    for (uint64_t due_us = clock_us(); due_us < attack.end_us; due_us += SECOND_US) {
-        while (clock_us() < due_us)
-            usleep(10 * 1000);
-        lazy_second();
+    uint64_t due_us = clock_us();
+    for (unsigned tick = 0; due_us < attack.end_us; tick = (tick + 1) % LAZY_TICKS) {
+        lazy_tick(tick);
+        due_us += SECOND_US / LAZY_TICKS;
+        wait_until(due_us);
     }
-    while (clock_us() < attack.end_us)
-        usleep(10 * 1000);
     for (unsigned i = 0; i < attack.groups; i++)
         pthread_join(threads[i], NULL);
     for (unsigned i = 0; i < count; i++)

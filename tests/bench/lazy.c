@@ -128,19 +128,28 @@ void lazy_begin(uint16_t port, const struct lazy_counts *counts)
         open_idle(&lazy.idle[i]);
 }
 
-void lazy_second(void)
+static void go_idle(struct client *client)
 {
-    for (unsigned i = 0; i < lazy.counts.slow; i++)
-        go_slow(&lazy.slow[i]);
-    for (unsigned i = 0; i < lazy.counts.deaf; i++)
-        go_deaf(&lazy.deaf[i]);
-    for (unsigned i = 0; i < lazy.counts.idle; i++) {
-        if (stands(lazy.idle[i].fd))
-            continue;
-        (void)close(lazy.idle[i].fd);
-        open_idle(&lazy.idle[i]);
-        lazy.reopened++;
-    }
+    if (stands(client->fd))
+        return;
+    (void)close(client->fd);
+    open_idle(client);
+    lazy.reopened++;
+}
+
+/* Of @count clients those whose moment of the second @tick is. */
+static void go_each(void (*go)(struct client *), struct client *clients, unsigned count,
+                    unsigned tick)
+{
+    for (unsigned i = count * tick / LAZY_TICKS; i < count * (tick + 1) / LAZY_TICKS; i++)
+        go(&clients[i]);
+}
+
+void lazy_tick(unsigned tick)
+{
+    go_each(go_slow, lazy.slow, lazy.counts.slow, tick);
+    go_each(go_deaf, lazy.deaf, lazy.counts.deaf, tick);
+    go_each(go_idle, lazy.idle, lazy.counts.idle, tick);
 }
 
 unsigned lazy_reopened(void)

@@ -12,6 +12,7 @@
 
 enum {
     LAZY_MAX = 20000, /* of each kind */
+    LAZY_TICKS = 100, /* of a second */
 };
 
 struct lazy_counts {
@@ -21,8 +22,10 @@ struct lazy_counts {
 /* Opens all connections. Ends the program, saying why, where that cannot be. */
 void lazy_begin(uint16_t port, const struct lazy_counts *counts);
 
-/* To be called once a second: sends what is to be sent, and opens anew what the service ended. */
-void lazy_second(void);
+/* To be called LAZY_TICKS times a second, with @tick from 0 to LAZY_TICKS - 1 over and over: sends
+ * what is to be sent, and opens anew what the service ended. Each client has its turn once a
+ * second, at a tick of its own: clients that know nothing of each other keep no common beat. */
+void lazy_tick(unsigned tick);
 
 /* How many connections were opened anew, and how many the service holds now. */
 unsigned lazy_reopened(void);
