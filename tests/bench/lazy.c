@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 enum {
-    DEAF_A_SECOND = 64, /* requests that a deaf client tries to send */
+    DEAF_AT_ONCE = 128, /* requests of a deaf client when it begins */
     ANSWER_MAX = 4096,
 };
 
@@ -81,26 +81,40 @@ static void go_slow(struct client *client)
         client->sent++;
 }
 
-static void go_deaf(struct client *client)
-{
-    for (int i = 0; i < DEAF_A_SECOND; i++) {
-        ssize_t sent =
-            send(client->fd, long_request, sizeof(long_request) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (sent < 0 && errno == EAGAIN)
-            return;
-        if (sent != (ssize_t)sizeof(long_request) - 1) { /* half a request is of no use */
-            open_again(client);
-            return;
-        }
-    }
-}
-
 /* A client that never reads needs no room of its own for answers. */
 static void shrink(int fd)
 {
     const int least = 1;
     if (setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &least, sizeof(least)) != 0)
         err(1, "setsockopt");
+}
+
+/* More at once than the service keeps answers for, and later one each second: what it does not read
+ * stands in the kernel. False: the connection has ended, or half a request stands there. */
+static bool ask_for_much(int fd, unsigned requests)
+{
+    static char bytes[DEAF_AT_ONCE * (sizeof(long_request) - 1)];
+    const size_t len = sizeof(long_request) - 1;
+    for (unsigned i = 0; i < requests; i++)
+        memcpy(bytes + i * len, long_request, len);
+    return say_bytes(fd, bytes, requests * len);
+}
+
+static void open_deaf(struct client *client)
+{
+    client->fd = outside_connect(lazy.port);
+    shrink(client->fd);
+    if (!ask_for_much(client->fd, DEAF_AT_ONCE))
+        errx(1, "the service does not take the requests of a deaf client");
+}
+
+static void go_deaf(struct client *client)
+{
+    if (ask_for_much(client->fd, 1))
+        return;
+    (void)close(client->fd);
+    open_deaf(client);
+    lazy.reopened++;
 }
 
 static struct client *make_clients(unsigned count)
@@ -120,10 +134,8 @@ void lazy_begin(uint16_t port, const struct lazy_counts *counts)
     lazy.idle = make_clients(counts->idle);
     for (unsigned i = 0; i < counts->slow; i++)
         lazy.slow[i].fd = outside_connect(port);
-    for (unsigned i = 0; i < counts->deaf; i++) {
-        lazy.deaf[i].fd = outside_connect(port);
-        shrink(lazy.deaf[i].fd);
-    }
+    for (unsigned i = 0; i < counts->deaf; i++)
+        open_deaf(&lazy.deaf[i]);
     for (unsigned i = 0; i < counts->idle; i++)
         open_idle(&lazy.idle[i]);
 }

@@ -1,7 +1,7 @@
 /* Clients that keep a service busy with little work of their own, for pawl-bench-attack:
  *
  *     slow   sends the head of a request a byte a second
- *     deaf   asks for long answers, as many as the service takes, and reads none
+ *     deaf   asks for 128 long answers at once, then for one a second, and reads none
  *     idle   has had an answer, and says nothing
  *
  * A connection that the service ended is opened anew. One thread. */
