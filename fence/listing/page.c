@@ -96,13 +96,20 @@ static void settle(struct fence_listing *listing)
         listing->deadline_us = listing->now_us;
 }
 
+/* Longer than a master may be silent before the core gives it up: then others are asked. */
+static uint64_t patience_us(const struct fence_fleet *fleet)
+{
+    const uint64_t silent_us = FENCE_LISTING_DEADLINES * fleet->deadline_us;
+    return silent_us > FENCE_LISTING_PATIENCE_US ? silent_us : FENCE_LISTING_PATIENCE_US;
+}
+
 /* Masters owe answers: they are waited for no longer than this. */
 static void await(struct fence_listing *listing, enum fence_listing_phase phase, uint32_t masters)
 {
     listing_move(listing, phase);
     listing->asked = masters;
     listing->owed = fence_set_count(masters);
-    listing->deadline_us = listing->now_us + FENCE_LISTING_PATIENCE_US;
+    listing->deadline_us = listing->now_us + patience_us(listing->fleet);
     if (FENCE_MUTANT(LISTING_UNTIMED))
         listing->deadline_us = FENCE_NEVER;
 }
@@ -135,7 +142,7 @@ static bool take_answer(struct fence_listing *listing, unsigned i, const struct 
     listing->parts[i] = found->part;
     if (found->error)
         note_error(listing, found->error);
-    if (found->part != FENCE_PART_GRANTED)
+    if (found->part == FENCE_PART_REFUSED)
         note_error(listing, FENCE_ENOQUORUM);
     return found->part == FENCE_PART_GRANTED && !found->error &&
            listing->phase != FENCE_LISTING_ANSWERED;
@@ -174,6 +181,18 @@ static void next_step(struct fence_listing *listing)
     effect->scan.keys = listing->keys;
     listing->steps++;
     await(listing, FENCE_LISTING_SCANNING, effect->masters);
+}
+
+/* The master that was asked is gone, or was replaced: the walk goes on with the first name of one
+ * that is there. */
+static void step_anew(struct fence_listing *listing)
+{
+    listing->lost = false;
+    int error = fence_listing_walk_begin(&listing->at, listing->fleet);
+    if (error)
+        answer(listing, error);
+    else
+        next_step(listing);
 }
 
 /* ---- inspecting ------------------------------------------------------------------------------ */
@@ -281,6 +300,7 @@ static void sifted(struct fence_listing *listing)
     }
 }
 
+/* Without an answer nothing is passed over for what master @i holds. */
 static void on_holders(struct fence_listing *listing, unsigned i, const struct fence_found *found)
 {
     bool told = take_answer(listing, i, found);
@@ -295,6 +315,7 @@ static void on_holders(struct fence_listing *listing, unsigned i, const struct f
 static void on_scanned(struct fence_listing *listing, unsigned i, const struct fence_found *found,
                        const struct fence_listing_names *room)
 {
+    listing->lost = found->part == FENCE_PART_TIMEOUT;
     if (take_answer(listing, i, found)) {
         listing->next = found->next;
         listing->names = *room;
@@ -369,6 +390,8 @@ static void listing_tick(struct fence_listing *listing)
         give_up(listing);
     else if (listing->error)
         answer(listing, listing->error);
+    else if (listing->phase == FENCE_LISTING_SCANNING && listing->lost)
+        step_anew(listing);
     else if (listing->phase == FENCE_LISTING_SCANNING)
         sift(listing);
     else if (listing->phase == FENCE_LISTING_SIFTING)

@@ -27,6 +27,8 @@
  * up to the last one. If the step now covers another part of the table (its scan cursor tells), all
  * of them are listed again.
  *
+ * A step whose master goes down before its answer is made again, at another master.
+ *
  * A page is bounded by its limit and by FENCE_LISTING_STEPS, so it may be short, even empty,
  * though more follow. */
 #ifndef FENCE_LISTING_PAGE_H
@@ -38,10 +40,14 @@
 #include "fence/protocol/listing_message.h"
 
 enum {
-    FENCE_LISTING_STEPS = 16,               /* of a scan, for a page */
-    FENCE_LISTING_CALLS = 64,               /* of inspection, that a page makes at a time */
-    FENCE_LISTING_PATIENCE_US = 250 * 1000, /* for the answers of masters that are at work */
-    FENCE_LISTING_EFFECTS_MAX = 2,          /* of one step: the answer, and a last question */
+    FENCE_LISTING_STEPS = 16,      /* of a scan, for a page */
+    FENCE_LISTING_CALLS = 64,      /* of inspection, that a page makes at a time */
+    FENCE_LISTING_EFFECTS_MAX = 2, /* of one step: the answer, and a last question */
+
+    /* For the answers of masters that are at work: the longer of this, and so many deadlines of
+     * masters. */
+    FENCE_LISTING_PATIENCE_US = 250 * 1000,
+    FENCE_LISTING_DEADLINES = 2,
 };
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -140,6 +146,7 @@ struct fence_listing {
     uint64_t next; /* the scan cursor that follows it */
     unsigned keys; /* that it looks at */
     unsigned steps;
+    bool lost;  /* the connection ended before the answer */
     bool split; /* the page ends within it */
     struct fence_listing_names names;
     size_t inspected; /* of them, or being so */

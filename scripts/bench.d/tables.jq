@@ -133,12 +133,13 @@ def counters:
 
 # $ratios: ratios() of TLS.
 def tls($ratios):
-    [["persistence", "clients", "plain", "tls", "tls/plain", "p50 / p99 us, plain", "tls", "errors"]]
+    [["persistence", "clients", "plain", "tls", "tls/plain", "tls and keys", "tls and keys/plain",
+      "p50 / p99 us, plain", "tls", "tls and keys", "errors"]]
     + map(. as $row
-          | [.persistence, .connections, (.plain, .tls | .pairs | commas)]
-            + [$ratios[] | select(.persistence == $row.persistence and .connections == $row.connections)
-               | .plain | spread]
-            + [(.plain, .tls | latencies), .plain.errors + .tls.errors])
+          | ($ratios[] | select(.persistence == $row.persistence and .connections == $row.connections)) as $of
+          | [.persistence, .connections, (.plain, .tls | .pairs | commas), ($of.tls | spread),
+             (.both.pairs | commas), ($of.both | spread),
+             (.plain, .tls, .both | latencies), .plain.errors + .tls.errors + .both.errors])
     | table;
 
 # $ratios: ratios() of those with keys to those without.
@@ -260,7 +261,7 @@ def by_part($kinds; kind; value; $digits):
             of("counters"); counters),
     section("Pairs per second over HTTP and over TLS, and median of the ratios";
             $runs | medians("tls");
-            tls($runs | ratios("tls"; "tls"; .pairs_per_s))),
+            tls($runs | ratios("tls"; "plain"; 1 / .pairs_per_s))),
     section("Acquire+release pairs per second with keys";
             $runs | medians("keyed"); keyed($runs | ratios("keyed"; "keyed"; .pairs_per_s))),
     section("Time of a refusal: an id that is known with a wrong secret, and one that is not";

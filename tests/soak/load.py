@@ -33,6 +33,7 @@ TTL_MS = 20000
 ANSWER_S = 30.0        # for any answer
 UNEXPECTED_SHOWN = 50
 GROUP = 3
+BEGIN_S = 60.0         # in which all connect: a handshake costs as much as many calls
 
 
 class Gone(Exception):
@@ -263,7 +264,8 @@ class Client:
         mean = load.options.connections / load.options.rate
         kinds = [kind for kind, _ in self.KINDS]
         weights = [weight for _, weight in self.KINDS]
-        await asyncio.sleep(self._random.random() * min(mean, load.options.seconds / 2))
+        begin = min(max(mean, BEGIN_S), load.options.seconds / 2)
+        await asyncio.sleep(self._random.random() * begin)
         while time.monotonic() < load.ends:
             await self._random.choices(kinds, weights)[0](self)
             await asyncio.sleep(self._random.expovariate(1 / mean))

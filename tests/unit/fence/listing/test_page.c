@@ -209,6 +209,46 @@ static void another_master_is_walked_from_its_first_name_where_one_went_down(voi
     assert_scans(1, 0);
 }
 
+static const struct fence_found no_answer = {.part = FENCE_PART_TIMEOUT};
+
+static void step_is_made_at_another_master_where_one_went_down_in_it(void **state)
+{
+    (void)state;
+    begin(3, 10);
+    give_found(FENCE_LISTING_EVENT_SCANNED, 0, &no_answer);
+    fleet.master[0].state = FENCE_MASTER_DOWN;
+    go_on();
+    assert_scans(1, 0);
+}
+
+static void step_is_made_anew_at_a_master_that_restarted_in_it(void **state)
+{
+    (void)state;
+    begin(1, 10);
+    scanned(0, 77, NO_NAMES);
+    go_on();
+    give_found(FENCE_LISTING_EVENT_SCANNED, 0, &no_answer);
+    fleet.master[0].facts.server_id[0] = 'z';
+    go_on();
+    assert_scans(0, 0);
+    scanned(0, 0, NAMES("a"));
+    go_on();
+    list(NAMES("a"));
+    (void)answered(0, 1);
+}
+
+static void masters_that_end_every_step_end_the_page(void **state)
+{
+    (void)state;
+    begin(3, 10);
+    for (unsigned step = 0; step < FENCE_LISTING_STEPS; step++) {
+        assert_scans(0, 0);
+        give_found(FENCE_LISTING_EVENT_SCANNED, 0, &no_answer);
+        go_on();
+    }
+    (void)answered(0, 0);
+}
+
 static void cursor_of_another_process_is_outdated(void **state)
 {
     (void)state;
@@ -274,6 +314,19 @@ static void name_is_not_passed_over_where_nobody_can_be_asked(void **state)
     go_on();
     assert_int_equal(only(FENCE_LISTING_EFFECT_HOLDERS)->masters, SET(1));
     holders(1, 1, of);
+    go_on();
+    assert_inspects(NAMES("a"));
+}
+
+static void name_is_not_passed_over_where_a_master_went_down_when_asked(void **state)
+{
+    static const uint64_t of[] = {HOLDER};
+    (void)state;
+    at_the_second(NAMES("a"));
+    go_on();
+    assert_int_equal(only(FENCE_LISTING_EFFECT_HOLDERS)->masters, SET(0) | SET(1));
+    holders(1, 1, of);
+    give_found(FENCE_LISTING_EVENT_HOLDERS, 0, &no_answer);
     go_on();
     assert_inspects(NAMES("a"));
 }
@@ -433,6 +486,15 @@ static void master_is_waited_for_only_so_long(void **state)
     assert_int_equal(answered(FENCE_ENOQUORUM, 0)->parts[0], FENCE_PART_TIMEOUT);
 }
 
+static void master_is_waited_for_longer_than_the_core_waits_for_it(void **state)
+{
+    (void)state;
+    fleet_of(3);
+    fleet.deadline_us = 5 * UINT64_C(1000000);
+    begin_at("", 10);
+    assert_int_equal(fence_listing_deadline(&listing), now_us + 2 * fleet.deadline_us);
+}
+
 static void core_is_asked_so_that_it_notices_who_is_silent(void **state)
 {
     (void)state;
@@ -488,10 +550,14 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(as_many_masters_are_walked_as_no_majority_can_do_without),
     cmocka_unit_test(walk_goes_on_where_the_step_before_ended),
     cmocka_unit_test(another_master_is_walked_from_its_first_name_where_one_went_down),
+    cmocka_unit_test(step_is_made_at_another_master_where_one_went_down_in_it),
+    cmocka_unit_test(step_is_made_anew_at_a_master_that_restarted_in_it),
+    cmocka_unit_test(masters_that_end_every_step_end_the_page),
     cmocka_unit_test(cursor_of_another_process_is_outdated),
     cmocka_unit_test(fleet_that_is_not_known_or_has_no_majority_lists_nothing),
     cmocka_unit_test(name_is_passed_over_where_the_same_holder_was_met_before),
     cmocka_unit_test(name_is_not_passed_over_where_nobody_can_be_asked),
+    cmocka_unit_test(name_is_not_passed_over_where_a_master_went_down_when_asked),
     cmocka_unit_test(answer_about_other_names_is_an_error),
     cmocka_unit_test(step_with_too_many_names_is_asked_for_again_with_fewer_keys),
     cmocka_unit_test(page_ends_before_a_step_that_does_not_fit),
@@ -502,6 +568,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(names_are_inspected_so_many_at_a_time),
     cmocka_unit_test(inspection_that_failed_fails_the_page),
     cmocka_unit_test(master_is_waited_for_only_so_long),
+    cmocka_unit_test(master_is_waited_for_longer_than_the_core_waits_for_it),
     cmocka_unit_test(core_is_asked_so_that_it_notices_who_is_silent),
     cmocka_unit_test(what_is_owed_keeps_the_place),
     cmocka_unit_test(tick_that_comes_too_early_does_nothing),
