@@ -1,0 +1,46 @@
+#include "tests/contract/guards/guard.h"
+
+#include "tests/lib/case.h"
+#include "tests/lib/tempdir.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+const char *guard_table_name(enum guard_table table)
+{
+    return table == GUARD_PLAIN ? "plain" : "protected";
+}
+
+const char *guard_resource(unsigned id)
+{
+    static _Thread_local char text[32];
+    snprintf(text, sizeof(text), "rows/%u", id);
+    return text;
+}
+
+struct guard_server *guard_server_new(const struct guard_kind *kind)
+{
+    struct guard_server *server = calloc(1, sizeof(*server));
+    assert_non_null(server);
+    server->kind = kind;
+    server->dir = tempdir_new();
+    kind->start(server);
+    return server;
+}
+
+void guard_server_free(struct guard_server *server)
+{
+    if (!server)
+        return;
+    server->kind->stop(server);
+    tempdir_remove(server->dir);
+    free(server);
+}
+
+struct guard_connection *guard_connect(const struct guard_server *server, const char *isolation)
+{
+    struct guard_connection *connection = server->kind->connect(server, isolation);
+    if (!connection)
+        fail_msg("%s cannot be reached", server->kind->name);
+    return connection;
+}
