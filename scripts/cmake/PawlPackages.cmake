@@ -1,6 +1,6 @@
 # The libraries that Pawl stands on, as imported targets PkgConfig::<name>. Their headers count as
 # system headers, so our warnings do not reach into them. scripts/setup --build installs them all, but for
-# cmocka, which only tests need.
+# those that only tests need.
 
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
@@ -29,10 +29,16 @@ if(hiredis_ssl_FOUND AND openssl_FOUND)
 endif()
 message(STATUS "TLS to masters: ${PAWL_HIREDIS_TLS}")
 
+# Only tests need these.
 pkg_check_modules(cmocka IMPORTED_TARGET GLOBAL cmocka QUIET)
-if(NOT DEFINED PAWL_TESTS)
-    set(PAWL_TESTS ${cmocka_FOUND}) # -D PAWL_TESTS=ON or OFF says it for good
+pkg_check_modules(pq IMPORTED_TARGET GLOBAL libpq QUIET)
+set(found OFF)
+if(cmocka_FOUND AND pq_FOUND)
+    set(found ON)
 endif()
-if(PAWL_TESTS AND NOT cmocka_FOUND)
-    message(FATAL_ERROR "PAWL_TESTS needs cmocka: run scripts/setup")
+if(NOT DEFINED PAWL_TESTS)
+    set(PAWL_TESTS ${found}) # -D PAWL_TESTS=ON or OFF says it for good
+endif()
+if(PAWL_TESTS AND NOT found)
+    message(FATAL_ERROR "PAWL_TESTS needs cmocka and libpq: run scripts/setup")
 endif()

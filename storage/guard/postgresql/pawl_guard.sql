@@ -1,0 +1,213 @@
+-- The guard of Pawl for PostgreSQL 14 and later. It remembers the highest token that each resource has
+-- seen, and refuses older ones. To install it: psql -f pawl_guard.sql, once in each database, as the role
+-- that is to own it. The functions are created in the first schema of the search path; their tables are
+-- in the schema "pawl". Running this file again replaces the functions and keeps the rows.
+--
+--     BEGIN;
+--     SELECT pawl_claim('orders/42', 34);    the holder of token 34: from here on, 33 is refused
+--     SELECT ... FROM orders ...;            what is read counts from the commit on
+--     COMMIT;
+--
+--     BEGIN;
+--     SELECT pawl_check('orders/42', 34);    SQLSTATE PW412 if 35 came by
+--     UPDATE orders ...;
+--     COMMIT;
+--
+--     PW412   the token is stale: roll back, drop what was read, stop, and acquire the lock anew
+--     PW428   the table is protected, and this transaction has not claimed the resource of the row
+--     22023   not a resource name, or not a token
+--     40001, 40P01   another transaction was in the way: roll back, and begin anew with the claim
+--     55000   the server would forget a commit, or somebody deletes from the guard
+--
+-- A claim and a check write their row, even where the token stays the same. A transaction of REPEATABLE
+-- READ may wait for a writer in its claim. Its snapshot is older than what that writer leaves. It is
+-- told 40001, because the row of the guard has changed, and does not read the older data.
+
+\set ON_ERROR_STOP on
+BEGIN;
+
+CREATE SCHEMA IF NOT EXISTS pawl;
+
+-- One row for each resource that was ever claimed. claimed_in and claimed_at name the transaction that
+-- claimed last. Both are needed: the numbers of transactions begin anew in a database that was restored.
+CREATE TABLE IF NOT EXISTS pawl.guard (
+    resource text COLLATE "C" PRIMARY KEY,
+    token bigint NOT NULL CHECK (token BETWEEN 1 AND 9007199254740991),
+    claimed_in xid8 NOT NULL,
+    claimed_at timestamptz NOT NULL
+) WITH (fillfactor = 50);
+
+CREATE TABLE IF NOT EXISTS pawl.refusal (
+    number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    role name NOT NULL DEFAULT session_user,
+    kind text NOT NULL,
+    resource text COLLATE "C" NOT NULL,
+    token bigint NOT NULL,
+    highest bigint NOT NULL
+);
+
+-- ---- the rule ----------------------------------------------------------------------------------------
+
+CREATE OR REPLACE FUNCTION pawl.expect_name(resource text) RETURNS void
+LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF resource IS NULL OR octet_length(resource) > 255 OR resource !~ '^[A-Za-z0-9._~:@/-]+$' OR
+       '/' || resource || '/' ~ '/[.]{0,2}/' THEN
+        RAISE EXCEPTION USING ERRCODE = '22023',
+            MESSAGE = format('invalid resource %s', coalesce(quote_literal(left(resource, 300)), 'NULL')),
+            HINT = 'A resource has 1 to 255 of A-Z a-z 0-9 . _ ~ : @ / - and no empty, . or .. segment.';
+    END IF;
+END $$;
+
+-- A server that does not write to its disk forgets a claim that it confirmed. synchronous_commit is the
+-- session's, so it is set right for this transaction.
+CREATE OR REPLACE FUNCTION pawl.expect_durable() RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF current_setting('fsync') <> 'on' OR current_setting('full_page_writes') <> 'on' THEN
+        RAISE EXCEPTION USING ERRCODE = '55000',
+            MESSAGE = 'this server may forget a claim that it confirmed',
+            HINT = 'Set fsync and full_page_writes to on.';
+    END IF;
+    IF current_setting('synchronous_commit') = 'off' THEN
+        PERFORM set_config('synchronous_commit', 'on', true);
+    END IF;
+END $$;
+
+CREATE OR REPLACE FUNCTION pawl.judge(kind text, resource text, token bigint) RETURNS bigint
+LANGUAGE plpgsql VOLATILE AS $$
+#variable_conflict use_column
+DECLARE
+    highest bigint;
+BEGIN
+    PERFORM pawl.expect_name($2);
+    IF $3 IS NULL OR $3 NOT BETWEEN 1 AND 9007199254740991 THEN
+        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('invalid token %s', coalesce($3::text, 'NULL')),
+            HINT = 'A token is 1 to 9007199254740991.';
+    END IF;
+    PERFORM pawl.expect_durable();
+    INSERT INTO pawl.guard AS seen (resource, token, claimed_in, claimed_at)
+        VALUES ($2, $3, pg_current_xact_id(), transaction_timestamp())
+        ON CONFLICT (resource) DO UPDATE
+            SET token = excluded.token, claimed_in = excluded.claimed_in, claimed_at = excluded.claimed_at
+            WHERE seen.token <= excluded.token;
+    IF NOT FOUND THEN
+        SELECT token INTO highest FROM pawl.guard WHERE resource = $2;
+        RAISE EXCEPTION USING ERRCODE = 'PW412',
+            MESSAGE = format('stale-token: %s of %s with token %s, and the guard has seen %s', $1, $2, $3, highest),
+            HINT = 'Another holder was here. Roll back, drop what was read, and acquire the lock anew.';
+    END IF;
+    RETURN $3;
+END $$;
+
+-- ---- what holders call -------------------------------------------------------------------------------
+
+CREATE OR REPLACE FUNCTION pawl_claim(resource text, token bigint) RETURNS bigint
+LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$ SELECT pawl.judge('claim', resource, token) $$;
+
+CREATE OR REPLACE FUNCTION pawl_check(resource text, token bigint) RETURNS bigint
+LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$ SELECT pawl.judge('write', resource, token) $$;
+
+-- The highest token that was seen; NULL: none.
+CREATE OR REPLACE FUNCTION pawl_token(resource text) RETURNS bigint
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$ SELECT seen.token FROM pawl.guard AS seen WHERE seen.resource = $1 $$;
+
+-- Keeps a refusal for people to see: after the rollback, in a transaction of its own. The newest 1,000
+-- are kept. The refusal itself does not rest on it.
+CREATE OR REPLACE FUNCTION pawl_record(kind text, resource text, token bigint, highest bigint) RETURNS void
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    PERFORM pawl.expect_name($2);
+    IF $1 IS NULL OR $1 NOT IN ('claim', 'write') OR $3 IS NULL OR $4 IS NULL THEN
+        RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'invalid refusal',
+            HINT = 'The kind is claim or write; both tokens are numbers.';
+    END IF;
+    INSERT INTO pawl.refusal (kind, resource, token, highest) VALUES ($1, $2, $3, $4);
+    DELETE FROM pawl.refusal WHERE number <= (SELECT max(number) FROM pawl.refusal) - 1000;
+END $$;
+
+-- ---- protected tables --------------------------------------------------------------------------------
+
+CREATE OR REPLACE FUNCTION pawl.expect_claim(resource text) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+#variable_conflict use_column
+BEGIN
+    PERFORM pawl.expect_name($1);
+    PERFORM FROM pawl.guard
+        WHERE resource = $1 AND claimed_in = pg_current_xact_id() AND claimed_at = transaction_timestamp();
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'PW428',
+            MESSAGE = format('unclaimed: this transaction has not claimed %s', $1),
+            HINT = 'Call pawl_check with the token of the lock, in the transaction of the write.';
+    END IF;
+END $$;
+
+CREATE OR REPLACE FUNCTION pawl.refuse() RETURNS trigger
+LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION USING ERRCODE = TG_ARGV[0],
+        MESSAGE = format('%s of %s is refused: %s', TG_OP, TG_RELID::regclass, TG_ARGV[1]);
+END $$;
+
+CREATE OR REPLACE FUNCTION pawl.unprotect(target regclass) RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+    old record;
+BEGIN
+    FOR old IN SELECT tgname, tgfoid::regprocedure AS function FROM pg_trigger
+        WHERE tgrelid = target AND tgname IN ('pawl_protect', 'pawl_protect_all')
+    LOOP
+        EXECUTE format('DROP TRIGGER %I ON %s', old.tgname, target);
+        IF old.tgname = 'pawl_protect' THEN
+            EXECUTE format('DROP FUNCTION %s', old.function);
+        END IF;
+    END LOOP;
+END $$;
+
+-- Takes the guard off @target again.
+CREATE OR REPLACE FUNCTION pawl_unprotect(target regclass) RETURNS void
+LANGUAGE sql SET search_path = pg_catalog, pg_temp
+AS $$ SELECT pawl.unprotect(target) $$;
+
+-- From now on a row of @target is written only by a transaction that has claimed its resource. @resource
+-- is an expression over the columns, such as $x$'orders/' || id$x$. Names in it are looked up in
+-- pg_catalog; name the schema of other functions. The triggers look at the row after all others.
+CREATE OR REPLACE FUNCTION pawl_protect(target regclass, resource text) RETURNS void
+LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+    function text := format('pawl.protect_%s', replace(gen_random_uuid()::text, '-', ''));
+    of_row text := format('PERFORM pawl.expect_claim((SELECT (%s)::text FROM (SELECT %%s.*) AS changed));', resource);
+BEGIN
+    EXECUTE format('SELECT (%s)::text FROM %s AS changed LIMIT 0', resource, target);
+    PERFORM pawl.unprotect(target);
+    EXECUTE format(
+        'CREATE FUNCTION %s() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER '
+        'SET search_path = pg_catalog, pg_temp AS %L',
+        function,
+        format(E'#variable_conflict use_column\nBEGIN\n'
+               '    IF TG_OP <> ''INSERT'' THEN %s END IF;\n'
+               '    IF TG_OP <> ''DELETE'' THEN %s END IF;\n'
+               '    RETURN NULL;\nEND', format(of_row, 'OLD'), format(of_row, 'NEW')));
+    EXECUTE format('REVOKE ALL ON FUNCTION %s() FROM PUBLIC', function);
+    EXECUTE format('CREATE TRIGGER pawl_protect AFTER INSERT OR UPDATE OR DELETE ON %s '
+                   'FOR EACH ROW EXECUTE FUNCTION %s()', target, function);
+    EXECUTE format('CREATE TRIGGER pawl_protect_all BEFORE TRUNCATE ON %s FOR EACH STATEMENT '
+                   'EXECUTE FUNCTION pawl.refuse(''PW428'', ''the table is protected'')', target);
+END $$;
+
+-- ---- rights ------------------------------------------------------------------------------------------
+
+CREATE OR REPLACE TRIGGER pawl_keep BEFORE DELETE OR TRUNCATE ON pawl.guard FOR EACH STATEMENT
+    EXECUTE FUNCTION pawl.refuse('55000', 'a row that the guard forgets lets a stale holder in');
+
+REVOKE ALL ON SCHEMA pawl FROM PUBLIC;
+REVOKE ALL ON ALL TABLES IN SCHEMA pawl FROM PUBLIC;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA pawl FROM PUBLIC;
+REVOKE ALL ON FUNCTION pawl_claim(text, bigint), pawl_check(text, bigint), pawl_token(text),
+    pawl_record(text, text, bigint, bigint), pawl_protect(regclass, text), pawl_unprotect(regclass) FROM PUBLIC;
+
+COMMIT;
