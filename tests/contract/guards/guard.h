@@ -87,10 +87,11 @@ struct guard_kind {
                                 unsigned id, int64_t value);
 };
 
-extern const struct guard_kind guard_library, guard_postgresql;
+extern const struct guard_kind guard_library, guard_postgresql, guard_postgresql_18,
+    guard_pgbouncer;
 
 /* All of them, for the initializer of an array. */
-#define GUARD_KINDS &guard_library, &guard_postgresql
+#define GUARD_KINDS &guard_library, &guard_postgresql, &guard_postgresql_18, &guard_pgbouncer
 
 /* The name of a table, and the resource of a row, which is good until the next call of the thread.
  */

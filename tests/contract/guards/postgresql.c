@@ -1,5 +1,7 @@
 /* The guard for PostgreSQL: storage/guard/postgresql/pawl_guard.sql, in a server of its own. The
- * connections are of a role that may call the guard, and write the two tables, and nothing more. */
+ * connections are of a role that may call the guard, and write the two tables, and nothing more.
+ * They lead to PostgreSQL 15, or 18, or to 15 through a PgBouncer that gives each transaction any
+ * of the connections that it has. */
 #include "tests/contract/guards/guard.h"
 #include "tests/contract/guards/owner.h"
 #include "tests/lib/case.h"
@@ -23,6 +25,7 @@ struct postgresql {
     const char *programs; /* their folder */
     char data[PATH_LEN], sockets[PATH_LEN], log[PATH_LEN];
     struct process *process;
+    struct process *bouncer; /* NULL: there is none */
 };
 
 struct postgresql_connection {
@@ -35,9 +38,27 @@ struct postgresql_connection {
 
 static const char programs_15[] = "/usr/lib/postgresql/15/bin";
 
+static const char bouncer_program[] = "/usr/sbin/pgbouncer";
+
 static const char *missing_15(void)
 {
     return access(programs_15, X_OK) == 0 ? NULL : "PostgreSQL 15 is not installed";
+}
+
+static const char *missing_bouncer(void)
+{
+    return access(bouncer_program, X_OK) == 0 ? missing_15() : "PgBouncer is not installed";
+}
+
+/* tests/contract/guards/with_postgresql_18 says where they are. */
+static const char *programs_18(void)
+{
+    return getenv("PAWL_POSTGRESQL_18");
+}
+
+static const char *missing_18(void)
+{
+    return programs_18() ? missing_15() : "PostgreSQL 18 is not to be had";
 }
 
 static void make_cluster(const struct postgresql *server)
@@ -86,12 +107,53 @@ static void start_server(struct postgresql *server)
         fail_msg("PostgreSQL does not start; see %s", server->log);
 }
 
+/* ---- the pool ---------------------------------------------------------------------------------
+ */
+
+static bool bouncer_is_up(void *arg)
+{
+    const struct postgresql *server = arg;
+    char text[2 * PATH_LEN];
+    snprintf(text, sizeof(text), "host=%s port=6432 user=app dbname=postgres", server->sockets);
+    return PQping(text) == PQPING_OK;
+}
+
+static void write_settings(const struct postgresql *server, const char *path)
+{
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    fprintf(file,
+            "[databases]\n"
+            "postgres = host=%s user=app\n"
+            "[pgbouncer]\n"
+            "unix_socket_dir = %s\n"
+            "listen_port = 6432\n"
+            "auth_type = any\n"
+            "pool_mode = transaction\n"
+            "default_pool_size = 4\n"
+            "server_login_retry = 0.1\n",
+            server->sockets, server->sockets);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void start_bouncer(struct postgresql *server)
+{
+    char path[PATH_LEN + 16];
+    snprintf(path, sizeof(path), "%s/bouncer.ini", server->sockets);
+    write_settings(server, path);
+    const char *const argv[] = {bouncer_program, "-q", path, NULL};
+    server->bouncer = owner_start("postgres", argv, server->log);
+    if (!wait_until(bouncer_is_up, server, START_MS))
+        fail_msg("PgBouncer does not start; see %s", server->log);
+}
+
 /* ---- connections ----------------------------------------------------------------------------- */
 
-static PGconn *connect_as(const struct postgresql *server, const char *role)
+static PGconn *connect_as(const struct postgresql *server, const char *role, bool bounces)
 {
     char text[2 * PATH_LEN];
-    snprintf(text, sizeof(text), "host=%s user=%s dbname=postgres", server->sockets, role);
+    snprintf(text, sizeof(text), "host=%s port=%s user=%s dbname=postgres", server->sockets,
+             bounces ? "6432" : "5432", role);
     PGconn *pq = PQconnectdb(text);
     if (PQstatus(pq) == CONNECTION_OK)
         return pq;
@@ -111,7 +173,8 @@ static void ignore_notice(void *arg, const PGresult *result)
 
 static struct guard_connection *connect_to(const struct guard_server *server, const char *isolation)
 {
-    PGconn *pq = connect_as(server->of_kind, "app");
+    const struct postgresql *made = server->of_kind;
+    PGconn *pq = connect_as(made, "app", made->bouncer != NULL);
     if (!pq)
         return NULL;
     PQsetNoticeReceiver(pq, ignore_notice, NULL);
@@ -282,7 +345,7 @@ static void make_tables(const struct postgresql *server)
         "GRANT EXECUTE ON FUNCTION pawl_claim, pawl_check, pawl_token, pawl_record TO app;";
     char filled[sizeof(text) + 16];
     snprintf(filled, sizeof(filled), text, GUARD_ROWS);
-    PGconn *pq = connect_as(server, "postgres");
+    PGconn *pq = connect_as(server, "postgres", false);
     assert_non_null(pq);
     PGresult *result = PQexec(pq, filled);
     if (PQresultStatus(result) != PGRES_TUPLES_OK && PQresultStatus(result) != PGRES_COMMAND_OK)
@@ -291,12 +354,12 @@ static void make_tables(const struct postgresql *server)
     PQfinish(pq);
 }
 
-static void start(struct guard_server *server)
+static void start_with(struct guard_server *server, const char *programs)
 {
     struct postgresql *made = calloc(1, sizeof(*made));
     assert_non_null(made);
     server->of_kind = made;
-    made->programs = programs_15;
+    made->programs = programs;
     owner_folder("postgres", server->dir, "data", made->data, sizeof(made->data));
     owner_folder("postgres", server->dir, "run", made->sockets, sizeof(made->sockets));
     snprintf(made->log, sizeof(made->log), "%s/log", server->dir);
@@ -306,6 +369,22 @@ static void start(struct guard_server *server)
     make_tables(made);
 }
 
+static void start_15(struct guard_server *server)
+{
+    start_with(server, programs_15);
+}
+
+static void start_18(struct guard_server *server)
+{
+    start_with(server, programs_18());
+}
+
+static void start_bounced(struct guard_server *server)
+{
+    start_with(server, programs_15);
+    start_bouncer(server->of_kind);
+}
+
 static void kill_server(struct guard_server *server)
 {
     struct postgresql *made = server->of_kind;
@@ -313,7 +392,6 @@ static void kill_server(struct guard_server *server)
     made->process = NULL;
 }
 
-/* The others of a server that was killed may take a moment to notice. */
 static void restart(struct guard_server *server)
 {
     start_server(server->of_kind);
@@ -325,28 +403,20 @@ static void stop(struct guard_server *server)
     if (made->process)
         process_signal(made->process, SIGINT);
     process_stop(made->process);
+    process_stop(made->bouncer);
     free(made);
 }
 
-const struct guard_kind guard_postgresql = {
-    .name = "postgresql",
-    .isolations = {"READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"},
-    .has_server = true,
-    .protects = true,
-    .claims_end_with_transaction = true,
-    .missing = missing_15,
-    .start = start,
-    .stop = stop,
-    .kill = kill_server,
-    .restart = restart,
-    .connect = connect_to,
-    .close = close_connection,
-    .begin = begin,
-    .commit = commit,
-    .rollback = rollback,
-    .claim = claim,
-    .check = check,
-    .token = token,
-    .read = read_row,
-    .write = write_row,
-};
+#define POSTGRESQL(kind_name, its_missing, its_start)                                              \
+    {                                                                                              \
+        .name = kind_name, .isolations = {"READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"},    \
+        .has_server = true, .protects = true, .claims_end_with_transaction = true,                 \
+        .missing = (its_missing), .start = (its_start), .stop = stop, .kill = kill_server,         \
+        .restart = restart, .connect = connect_to, .close = close_connection, .begin = begin,      \
+        .commit = commit, .rollback = rollback, .claim = claim, .check = check, .token = token,    \
+        .read = read_row, .write = write_row,                                                      \
+    }
+
+const struct guard_kind guard_postgresql = POSTGRESQL("postgresql", missing_15, start_15);
+const struct guard_kind guard_postgresql_18 = POSTGRESQL("postgresql_18", missing_18, start_18);
+const struct guard_kind guard_pgbouncer = POSTGRESQL("pgbouncer", missing_bouncer, start_bounced);
