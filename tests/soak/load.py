@@ -197,15 +197,24 @@ class Client:
         if status == 200 and not answer["released"]:
             self._load.complain(f"{name}: was lost before its release")
 
+    async def extend(self, grant):
+        """201: a master was taken back since, so the lock was granted anew, with a higher token."""
+        status, answer = await self.call("extend", "PATCH", f"/v1/locks/{self._name}", {(200, ""), (201, "")},
+                                         headers=[("Lock-Id", grant["lock_id"]),
+                                                  ("Fencing-Token", grant["token"])],
+                                         body={"ttl_ms": TTL_MS})
+        if status == 201 and answer["token"] <= grant["token"]:
+            self._load.complain(f"{self._name}: granted anew with token {answer['token']} after {grant['token']}")
+        if status == 201:
+            self._load.tokens[self._name] = max(self._load.tokens[self._name], answer["token"])
+
     async def own(self):
         grant = await self.acquire("acquire", self._name, 0, {(201, "")})
         if grant is None:
             return
         if self._random.random() < 0.3:
             await asyncio.sleep(self._random.random() * 2)
-            await self.call("extend", "PATCH", f"/v1/locks/{self._name}", {(200, "")},
-                            headers=[("Lock-Id", grant["lock_id"]), ("Fencing-Token", grant["token"])],
-                            body={"ttl_ms": TTL_MS})
+            await self.extend(grant)
         await self.release("release", self._name, grant)
 
     async def shared(self):

@@ -597,24 +597,16 @@ static const char *name_of_case(const char *name, size_t isolation)
     return text;
 }
 
-static const struct guard_kind *find_kind(const char *name)
-{
-    static const struct guard_kind *const all[] = {GUARD_KINDS};
-    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-        if (strcmp(all[i]->name, name) == 0)
-            return all[i];
-    fprintf(stderr, "there is no kind of guard '%s'\n", name);
-    return NULL;
-}
-
 int main(int argc, char **argv)
 {
     static struct CMUnitTest cases[CASES_MAX];
     static const char *names[CASES_MAX][2];
     size_t count = 0;
-    guard_kind = find_kind(argc > 1 ? argv[1] : "");
-    if (!guard_kind)
+    guard_kind = guard_find(argc > 1 ? argv[1] : "");
+    if (!guard_kind) {
+        fprintf(stderr, "usage: guards_contract KIND [--list | CASE]\n");
         return 2;
+    }
     for (size_t k = 0; guard_kind->isolations[k]; k++)
         for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
             if (!is_for_kind(table[i].wants))

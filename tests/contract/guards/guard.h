@@ -90,8 +90,8 @@ struct guard_kind {
 extern const struct guard_kind guard_library, guard_postgresql, guard_postgresql_18,
     guard_pgbouncer;
 
-/* All of them, for the initializer of an array. */
-#define GUARD_KINDS &guard_library, &guard_postgresql, &guard_postgresql_18, &guard_pgbouncer
+/* NULL: there is no such kind. */
+const struct guard_kind *guard_find(const char *name);
 
 /* The name of a table, and the resource of a row, which is good until the next call of the thread.
  */

@@ -19,6 +19,8 @@
 enum {
     PATH_LEN = 256,
     START_MS = 30000,
+    START_TRIES = 50,
+    START_AGAIN_MS = 100,
 };
 
 struct postgresql {
@@ -86,6 +88,14 @@ static bool is_up(void *arg)
     return PQping(text) == PQPING_OK;
 }
 
+static bool is_up_or_over(void *arg)
+{
+    const struct postgresql *server = arg;
+    return is_up(arg) || !process_alive(server->process);
+}
+
+/* The children of a server that was killed take a moment to end, and another one waits for that by
+ * failing. */
 static void start_server(struct postgresql *server)
 {
     char program[PATH_LEN];
@@ -102,9 +112,15 @@ static void start_server(struct postgresql *server)
                                 "-c",
                                 "max_connections=60",
                                 NULL};
-    server->process = owner_start("postgres", argv, server->log);
-    if (!wait_until(is_up, server, START_MS))
-        fail_msg("PostgreSQL does not start; see %s", server->log);
+    for (unsigned tries = 0; !server->process && tries < START_TRIES; tries++) {
+        server->process = owner_start("postgres", argv, server->log);
+        if (wait_until(is_up_or_over, server, START_MS) && is_up(server))
+            return;
+        process_kill(server->process);
+        server->process = NULL;
+        wait_ms(START_AGAIN_MS);
+    }
+    fail_msg("PostgreSQL does not start; see %s", server->log);
 }
 
 /* ---- the pool ---------------------------------------------------------------------------------
