@@ -62,7 +62,7 @@ END $$;
 
 -- A server that does not write to its disk forgets a claim that it confirmed. synchronous_commit is the
 -- session's, so it is set right for this transaction.
-CREATE OR REPLACE FUNCTION pawl.expect_durable() RETURNS void
+CREATE OR REPLACE FUNCTION pawl.make_durable() RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF current_setting('fsync') <> 'on' OR current_setting('full_page_writes') <> 'on' THEN
@@ -70,12 +70,11 @@ BEGIN
             MESSAGE = 'this server may forget a claim that it confirmed',
             HINT = 'Set fsync and full_page_writes to on.';
     END IF;
-    IF current_setting('synchronous_commit') = 'off' THEN
-        PERFORM set_config('synchronous_commit', 'on', true);
-    END IF;
+    PERFORM set_config('synchronous_commit', 'on', true);
 END $$;
 
-CREATE OR REPLACE FUNCTION pawl.judge(kind text, resource text, token bigint) RETURNS bigint
+-- Of a resource that was not claimed before, or of a token that is not accepted.
+CREATE OR REPLACE FUNCTION pawl.judge_in_full(kind text, resource text, token bigint) RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
 DECLARE
@@ -86,7 +85,6 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = format('invalid token %s', coalesce($3::text, 'NULL')),
             HINT = 'A token is 1 to 9007199254740991.';
     END IF;
-    PERFORM pawl.expect_durable();
     INSERT INTO pawl.guard AS seen (resource, token, claimed_in, claimed_at)
         VALUES ($2, $3, pg_current_xact_id(), transaction_timestamp())
         ON CONFLICT (resource) DO UPDATE
@@ -101,15 +99,32 @@ BEGIN
     RETURN $3;
 END $$;
 
+-- The row of a resource that was claimed before is written by one statement.
+CREATE OR REPLACE FUNCTION pawl.judge(kind text, resource text, token bigint) RETURNS bigint
+LANGUAGE plpgsql VOLATILE AS $$
+#variable_conflict use_column
+BEGIN
+    IF current_setting('synchronous_commit') = 'off' OR current_setting('fsync') <> 'on' OR
+       current_setting('full_page_writes') <> 'on' THEN
+        PERFORM pawl.make_durable();
+    END IF;
+    UPDATE pawl.guard SET token = $3, claimed_in = pg_current_xact_id(), claimed_at = transaction_timestamp()
+        WHERE resource = $2 AND token <= $3 AND $3 <= 9007199254740991;
+    IF FOUND THEN
+        RETURN $3;
+    END IF;
+    RETURN pawl.judge_in_full($1, $2, $3);
+END $$;
+
 -- ---- what holders call -------------------------------------------------------------------------------
 
 CREATE OR REPLACE FUNCTION pawl_claim(resource text, token bigint) RETURNS bigint
-LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-AS $$ SELECT pawl.judge('claim', resource, token) $$;
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$ BEGIN RETURN pawl.judge('claim', $1, $2); END $$;
 
 CREATE OR REPLACE FUNCTION pawl_check(resource text, token bigint) RETURNS bigint
-LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-AS $$ SELECT pawl.judge('write', resource, token) $$;
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+AS $$ BEGIN RETURN pawl.judge('write', $1, $2); END $$;
 
 -- The highest token that was seen; NULL: none.
 CREATE OR REPLACE FUNCTION pawl_token(resource text) RETURNS bigint
