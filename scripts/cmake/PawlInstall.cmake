@@ -52,6 +52,12 @@ install(FILES ${package_files}/pawld.default ${package_files}/pawld.socket
 install(FILES ${package_files}/prometheus/pawl.rules.yml ${package_files}/prometheus/pawl-board.json
     DESTINATION ${CMAKE_INSTALL_DATADIR}/pawl/prometheus COMPONENT server)
 
+# ---- guards of databases -------------------------------------------------------------------------
+
+# `pawl guard sql` prints the same.
+install(FILES storage/guard/postgresql/pawl_guard.sql RENAME postgresql.sql
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/pawl/guard COMPONENT cli)
+
 # ---- libraries -----------------------------------------------------------------------------------
 
 set_target_properties(pawl_client_shared PROPERTIES EXPORT_NAME pawl)

@@ -80,6 +80,7 @@ int cli_break(struct cli_globals *globals, int argc, char **argv);
 int cli_counter(struct cli_globals *globals, int argc, char **argv);
 int cli_extend(struct cli_globals *globals, int argc, char **argv);
 int cli_fleet(struct cli_globals *globals, int argc, char **argv);
+int cli_guard(struct cli_globals *globals, int argc, char **argv);
 int cli_key(struct cli_globals *globals, int argc, char **argv);
 int cli_list(struct cli_globals *globals, int argc, char **argv);
 int cli_lock(struct cli_globals *globals, int argc, char **argv);

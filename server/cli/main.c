@@ -14,9 +14,9 @@ static const struct {
     int (*run)(struct cli_globals *globals, int argc, char **argv);
 } verbs[] = {
     {"acquire", cli_acquire}, {"break", cli_break}, {"counter", cli_counter},
-    {"extend", cli_extend},   {"fleet", cli_fleet}, {"key", cli_key},
-    {"list", cli_list},       {"lock", cli_lock},   {"release", cli_release},
-    {"show", cli_show},
+    {"extend", cli_extend},   {"fleet", cli_fleet}, {"guard", cli_guard},
+    {"key", cli_key},         {"list", cli_list},   {"lock", cli_lock},
+    {"release", cli_release}, {"show", cli_show},
 };
 
 struct input {
@@ -59,7 +59,8 @@ int main(int argc, char **argv)
                "  pawl list [PREFIX]           the locks that are held\n"
                "  pawl fleet                   which masters vote, and why others do not\n"
                "  pawl counter next NAME       a number that nobody else gets; also show, list\n"
-               "  pawl key new                 a key for callers, and its line of a key file\n\n"
+               "  pawl key new                 a key for callers, and its line of a key file\n"
+               "  pawl guard sql DATABASE      the guard of a database, to be installed there\n\n"
                "pawl VERB --help says more.",
         .children = cli_globals_children,
     };
