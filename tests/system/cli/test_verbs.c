@@ -252,9 +252,29 @@ static void help_of_every_verb_fits_a_screen(void **state)
 
 /* ---------------------------------------------------------------------------------------------- */
 
+/* ---- guards ---------------------------------------------------------------------------------- */
+
+static void guard_of_a_database_is_printed_without_a_server(void **state)
+{
+    (void)state;
+    expect_line("PAWL_SERVER=http://127.0.0.1:1 \"$PAWL\" guard sql postgresql",
+                "CREATE OR REPLACE FUNCTION pawl_claim(resource text, token bigint)");
+    expect_line("\"$PAWL\" guard sql postgresql | tail -n 1", "COMMIT;");
+}
+
+static void guard_that_is_not_there_is_named(void **state)
+{
+    (void)state;
+    expect_error("\"$PAWL\" guard sql oracle", EXIT_ERROR, "there is no guard for 'oracle'");
+    expect_error("\"$PAWL\" guard", EXIT_ERROR, "guard takes the word sql and a database");
+    expect_error("\"$PAWL\" guard sql postgresql now", EXIT_ERROR, "takes two words");
+}
+
 #define CASE(test) cmocka_unit_test_setup_teardown(test, locking_begin, locking_end)
 
 static const struct CMUnitTest cases[] = {
+    CASE(guard_of_a_database_is_printed_without_a_server),
+    CASE(guard_that_is_not_there_is_named),
     CASE(lock_is_acquired_extended_and_released_by_three_processes),
     CASE(several_names_are_acquired_and_released_together),
     CASE(eval_of_a_refusal_ends_and_leaves_nothing_of_an_earlier_grant),
