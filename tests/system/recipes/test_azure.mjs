@@ -3,7 +3,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 
 import { blocks, declared } from './page.mjs';
-import { judge, Stale } from './race.mjs';
+import { judge, once, Stale } from './race.mjs';
 import { answers, fetchPackages, folder, freePort, start } from './servers.mjs';
 
 const ACCOUNT = 'recipes';
@@ -24,7 +24,17 @@ function signature() {
 const grant = signature();
 const container = `http://127.0.0.1:${port}/${ACCOUNT}/orders`;
 const blob = (name) => `${container}/${name}?${grant}`;
-const { put } = declared(blocks('Azure Blob', 'js')[0], { Stale }, 'put');
+const afterRead = once();
+
+async function fetchAndAct(url, request) {
+    const answer = await fetch(url, request);
+    if (!request) {
+        await afterRead.run();
+    }
+    return answer;
+}
+
+const { put } = declared(blocks('Azure Blob', 'js')[0], { Stale, fetch: fetchAndAct }, 'put');
 
 process.env.AZURITE_ACCOUNTS = `${ACCOUNT}:${key.toString('base64')}`;
 await start('azurite', [process.execPath, join(modules, 'azurite/dist/src/blob/main.js'), '--blobHost', '127.0.0.1',
@@ -36,6 +46,7 @@ if (!made.ok) {
 }
 
 await judge({
+    afterRead: afterRead.set,
     claim: async (name, token) => Number(await put(blob(name), token)),
     write: (name, token, number) => put(blob(name), token, String(number)),
     read: async (name) => {

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
 import { blocks, declared } from './page.mjs';
-import { judge, Stale } from './race.mjs';
+import { judge, once, Stale } from './race.mjs';
 import { fetchPackages, folder, freePort, need, start } from './servers.mjs';
 
 const server = need('nats-server', 'nats-server');
@@ -15,10 +15,22 @@ const { put } = declared(blocks('NATS JetStream, key-value', 'js')[0], { Stale }
 const connection = await start('nats', [server, '-js', '-sd', join(folder, 'nats'), '-a', '127.0.0.1',
     '-p', String(port)], () => connect({ servers: `127.0.0.1:${port}` }));
 const kv = await connection.jetstream().views.kv('orders');
+const afterRead = once();
+const watched = {
+    get: async (key) => {
+        const entry = await kv.get(key);
+        await afterRead.run();
+        return entry;
+    },
+    create: (...words) => kv.create(...words),
+    update: (...words) => kv.update(...words),
+    put: (...words) => kv.put(...words),
+};
 
 await judge({
-    claim: async (name, token) => (await put(kv, name, token)) ?? 0,
-    write: (name, token, number) => put(kv, name, token, number),
+    afterRead: afterRead.set,
+    claim: async (name, token) => (await put(watched, name, token)) ?? 0,
+    write: (name, token, number) => put(watched, name, token, number),
     read: async (name) => (await kv.get(name))?.json().value ?? 0,
     overwrite: (name, value) => kv.put(name, JSON.stringify({ value })),
 });
