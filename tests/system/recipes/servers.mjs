@@ -14,6 +14,7 @@ const build = process.env.PAWL_BUILD ?? join(root, 'build');
 const SKIPPED = 77;
 const READY_TRIES = 500;
 const READY_STEP_MS = 20;
+const RUN_S = '10';
 
 export const folder = mkdtempSync(join(process.env.TMPDIR ?? tmpdir(), 'pawl-recipes-'));
 const running = [];
@@ -93,10 +94,12 @@ export async function start(name, command, ready) {
     throw new Error(`${name} did not start: ${readFileSync(log, 'utf8')}`);
 }
 
-/** Runs a program to its end: {code, output}. */
+/** Runs a program to its end: {code, output}. A client of a server that is gone may wait for ever, so what
+ * the program started ends with the test too: timeout hands the signal on. */
 export function run(program, args, options = {}) {
+    const command = ['--pdeathsig', 'TERM', '--', 'timeout', RUN_S, program, ...args];
     return new Promise((done) => {
-        execFile(program, args, options, (error, stdout, stderr) =>
+        execFile('setpriv', command, options, (error, stdout, stderr) =>
             done({ code: error ? error.code ?? 1 : 0, output: stdout + stderr }));
     });
 }
