@@ -24,12 +24,11 @@ static struct storage_rejection rejection_of(enum storage_rejection_kind kind, c
 
 /* ---- by token -------------------------------------------------------------------------------- */
 
-/* The highest token that @resource has seen, 0 if none. */
-static int read_highest(sqlite3 *db, const char *resource, int64_t *ret_highest)
+int storage_guard_highest(sqlite3 *db, const char *resource, int64_t *ret_highest)
 {
     int64_t highest = 0;
     struct storage_sql sql =
-        storage_sql_prepare(db, "SELECT highest_token FROM pawl_guard WHERE resource = ?1");
+        storage_sql_prepare(db, "SELECT highest_token FROM main.pawl_guard WHERE resource = ?1");
     storage_sql_bind_text(&sql, 1, resource);
     if (storage_sql_row(&sql))
         highest = sqlite3_column_int64(sql.stmt, 0);
@@ -42,10 +41,10 @@ static int read_highest(sqlite3 *db, const char *resource, int64_t *ret_highest)
 
 static int write_highest(sqlite3 *db, const char *resource, int64_t highest)
 {
-    struct storage_sql sql =
-        storage_sql_prepare(db, "INSERT INTO pawl_guard (resource, highest_token) VALUES (?1, ?2)"
-                                "  ON CONFLICT (resource)"
-                                "  DO UPDATE SET highest_token = excluded.highest_token");
+    struct storage_sql sql = storage_sql_prepare(
+        db, "INSERT INTO main.pawl_guard (resource, highest_token) VALUES (?1, ?2)"
+            "  ON CONFLICT (resource)"
+            "  DO UPDATE SET highest_token = excluded.highest_token");
     storage_sql_bind_text(&sql, 1, resource);
     storage_sql_bind_int(&sql, 2, highest);
     return storage_sql_run(&sql);
@@ -59,7 +58,7 @@ static int judge_and_raise(sqlite3 *db, enum storage_rejection_kind kind, const 
     if (!fence_resource_valid(resource, strlen(resource)))
         return FENCE_EINVAL;
     int64_t seen = 0;
-    int err = read_highest(db, resource, &seen);
+    int err = storage_guard_highest(db, resource, &seen);
     if (err)
         return err;
     int64_t highest = seen;
@@ -169,9 +168,7 @@ int storage_guard_install(sqlite3 *db)
     return err ? err : storage_rejection_install(db);
 }
 
-/* A database without a file, or whose journal is off or in memory, loses the guard with the process
- * or the power. */
-static int refuse_forgetful(sqlite3 *db)
+int storage_guard_refuse_forgetful(sqlite3 *db)
 {
     const char *file = sqlite3_db_filename(db, "main");
     if (!file || !*file)
@@ -189,7 +186,8 @@ static int refuse_forgetful(sqlite3 *db)
 int storage_guard_configure(sqlite3 *db)
 {
     assert(sqlite3_get_autocommit(db)); /* within a transaction SQLite ignores these pragmas */
-    int err = refuse_forgetful(db);     /* first: a connection that is refused stays as it was */
+    /* First, so that a connection that is refused stays as it was. */
+    int err = storage_guard_refuse_forgetful(db);
     if (!err)
         err = storage_sql_error(sqlite3_busy_timeout(db, STORAGE_BUSY_TIMEOUT_MS));
     return err ? err : storage_sql_exec(db, "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON");

@@ -60,6 +60,10 @@ FENCE_CHECKED int storage_guard_open(const char *path, char *text, size_t text_s
  * cannot guard. */
 FENCE_CHECKED int storage_guard_configure(sqlite3 *db);
 
+/* FENCE_EINVAL if the database has no file, or its journal is off or in memory. Such a database
+ * loses the guard with the process or the power. */
+FENCE_CHECKED int storage_guard_refuse_forgetful(sqlite3 *db);
+
 /* Creates the guard's tables (pawl_...) where they are not there yet. */
 FENCE_CHECKED int storage_guard_install(sqlite3 *db);
 
@@ -84,6 +88,9 @@ FENCE_CHECKED int storage_guard_claim(sqlite3 *db, const char *resource, int64_t
  * equal token is allowed, as one holder writes many times. Errors as storage_guard_claim(). */
 FENCE_CHECKED int storage_guard_check(sqlite3 *db, const char *resource, int64_t token,
                                       struct storage_rejection *ret_rejection);
+
+/* The highest token that @resource has seen, 0 if none. */
+FENCE_CHECKED int storage_guard_highest(sqlite3 *db, const char *resource, int64_t *ret_highest);
 
 /* The variant by identity, for a lock service without ordered tokens (antirez, "Is Redlock safe?",
  * 2016). A claim records @lock_id. A write is accepted only while that is still the recorded one.
