@@ -87,8 +87,8 @@ struct guard_kind {
                                 unsigned id, int64_t value);
 };
 
-extern const struct guard_kind guard_library, guard_postgresql, guard_postgresql_18,
-    guard_pgbouncer;
+extern const struct guard_kind guard_library, guard_extension, guard_postgresql,
+    guard_postgresql_18, guard_pgbouncer;
 
 /* NULL: there is no such kind. */
 const struct guard_kind *guard_find(const char *name);

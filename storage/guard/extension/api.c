@@ -1,0 +1,3 @@
+#include "storage/guard/extension/api.h"
+
+SQLITE_EXTENSION_INIT1

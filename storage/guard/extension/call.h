@@ -1,0 +1,66 @@
+/* One call of a function of SQL: its arguments, its step in the transaction, its error. An error's
+ * text begins with a word that programs compare:
+ *
+ *     stale-token   the guard has seen a higher token
+ *     unclaimed     the connection has not claimed the resource of a protected row
+ *     invalid       an argument is wrong: correct the program
+ *     unsafe        the connection or its transaction is not fit for the call
+ *
+ * Other texts are SQLite's own. */
+#ifndef STORAGE_GUARD_EXTENSION_CALL_H
+#define STORAGE_GUARD_EXTENSION_CALL_H
+
+#include "fence/protocol/error.h"
+#include "fence/protocol/limits.h"
+#include "storage/guard/extension/api.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* ---- arguments ------------------------------------------------------------------------------- */
+
+/* A resource is a text with the form of a name. False: the error has been told. */
+bool storage_call_resource(sqlite3_context *context, sqlite3_value *value,
+                           char ret_resource[static FENCE_RESOURCE_MAX + 1]);
+
+/* A token is an integer of 1 to FENCE_TOKEN_MAX, or a float with such a value, since JavaScript has
+ * no other numbers. A text is none: it is mostly a mistake. False: the error has been told. */
+bool storage_call_token(sqlite3_context *context, sqlite3_value *value, int64_t *ret_token);
+
+/* A text that is not empty and has no zero byte. It belongs to @value. NULL: the error has been
+ * told, which calls the argument @what. */
+const char *storage_call_text(sqlite3_context *context, sqlite3_value *value, const char *what);
+
+/* ---- errors ---------------------------------------------------------------------------------- */
+
+/* Ends the call with an error, whose text is made as by printf(). */
+void storage_call_fail(sqlite3_context *context, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The same for stale-token and unclaimed, which are violations of a constraint. */
+void storage_call_refuse(sqlite3_context *context, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Ends the call with the last error of the connection. */
+void storage_call_fail_as_sqlite(sqlite3_context *context);
+
+/* ---- the step -------------------------------------------------------------------------------- */
+
+/* What a call writes, it writes whole or not at all, in a transaction of its own or in the open
+ * one. */
+struct storage_step {
+    sqlite3 *db;
+    bool alone; /* no transaction was open */
+};
+
+/* False: the error has been told. */
+bool storage_step_begin(sqlite3_context *context, struct storage_step *ret_step);
+
+/* Keeps what was written: durable when this returns, if the step was alone. False: the error has
+ * been told, and nothing is kept. */
+bool storage_step_keep(sqlite3_context *context, const struct storage_step *step);
+
+/* Undoes what was written since the begin. */
+void storage_step_undo(const struct storage_step *step);
+
+#endif

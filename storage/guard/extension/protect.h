@@ -1,0 +1,16 @@
+/* Protected tables. Triggers ask pawl_claimed() for the resource of each row that is written. A
+ * connection without the extension has no such function, and cannot write at all. */
+#ifndef STORAGE_GUARD_EXTENSION_PROTECT_H
+#define STORAGE_GUARD_EXTENSION_PROTECT_H
+
+#include "storage/guard/extension/api.h"
+
+/* pawl_protect(table, expression): whoever writes a row has to have claimed the resource that the
+ * expression gives for it, of the row as it was and as it becomes. A table that is protected
+ * already gets the new expression. Where a call fails, all is as before. Answers NULL. */
+void storage_protect(sqlite3_context *context, int count, sqlite3_value **values);
+
+/* pawl_unprotect(table): takes that away. Answers how many triggers there were. */
+void storage_unprotect(sqlite3_context *context, int count, sqlite3_value **values);
+
+#endif
