@@ -1,6 +1,6 @@
 # What cmake --install puts where. A component is a package of Debian's: server (pawl-server), cli
-# (pawl), client (libpawl1), guard (libpawlguard1), dev (libpawl-dev). A build with sanitizers is not for
-# installing.
+# (pawl), client (libpawl1), guard (libpawlguard1), sqlite (pawl-sqlite), dev (libpawl-dev). A build with
+# sanitizers is not for installing.
 if(PAWL_SANITIZE OR PAWL_FUZZ)
     return()
 endif()
@@ -79,6 +79,9 @@ target_link_libraries(pawl_guard_shared INTERFACE $<INSTALL_INTERFACE:sqlite3>)
 
 install(FILES api/client/pawl.h storage/guard/library/pawl_guard.h
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
+
+# The extension of SQLite is a plug-in, and no library to link: it is found by its path.
+install(TARGETS pawl_extension LIBRARY DESTINATION lib/sqlite3 COMPONENT sqlite)
 
 # ---- how others find them ------------------------------------------------------------------------
 
