@@ -52,11 +52,9 @@ static void resource_is_a_text_with_the_form_of_a_name(void **state)
 static void connection_that_would_forget_is_refused(void **state)
 {
     struct extension_fixture *f = *state;
-    static const struct {
-        const char *path, *setting;
-    } rows[] = {{":memory:", ""}, {"", ""}};
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        sqlite3 *db = extension_open(rows[i].path);
+    static const char *const paths[] = {":memory:", ""};
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        sqlite3 *db = extension_open(paths[i]);
         extension_refuses(db, "SELECT pawl_install()", "unsafe");
         extension_refuses(db, "SELECT pawl_claim('a', 1)", "unsafe");
         sqlite3_close(db);
@@ -90,7 +88,6 @@ static void synchronous_below_full_is_refused(void **state)
 
 static void database_without_the_tables_says_what_to_call(void **state)
 {
-    (void)state;
     struct extension_fixture *f = *state;
     char path[EXTENSION_TEXT_MAX];
     snprintf(path, sizeof(path), "%s/empty.db", f->dir);
