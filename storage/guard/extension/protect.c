@@ -90,9 +90,8 @@ static bool fits_table(sqlite3_context *context, const char *table, const char *
 
 /* ---- triggers -------------------------------------------------------------------------------- */
 
-/* The trigger reads the guard of its own database, whatever that is attached as. RAISE() has SQLite
- * keep a journal of the statement: what the statement wrote before the refusal is undone, whatever
- * the transaction does next. */
+/* The trigger reads the guard of its own database, whatever that is attached as. Only an answer of
+ * 1 opens the row, so that another function of the name opens none by accident. */
 static int append_question(sqlite3_str *text, sqlite3 *db, const char *table,
                            const char *expression, const char *of)
 {

@@ -118,6 +118,22 @@ static void connection_without_the_extension_is_closed_out(void **state)
     sqlite3_close(db);
 }
 
+static void answer_nothing(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    (void)context, (void)count, (void)values;
+}
+
+static void function_of_the_name_that_answers_nothing_opens_no_row(void **state)
+{
+    struct extension_fixture *f = two_owners(state);
+    assert_int_equal(sqlite3_create_function(f->a, "pawl_claimed", 2,
+                                             SQLITE_UTF8 | SQLITE_INNOCUOUS, NULL, answer_nothing,
+                                             NULL, NULL),
+                     SQLITE_OK);
+    extension_refuses(f->a, "UPDATE t SET who = 'me' WHERE id = 1", "unclaimed");
+    extension_run(f->a, "SELECT pawl_claim('own/me', 2)"); /* the others go on */
+}
+
 static void triggers_run_whether_the_schema_is_trusted_or_not(void **state)
 {
     struct extension_fixture *f = two_owners(state);
@@ -263,6 +279,7 @@ static const struct CMUnitTest cases[] = {
     FIXED(refused_statement_leaves_no_row_in_a_transaction_that_commits),
     FIXED(key_that_sqlite_chooses_is_known_to_the_expression),
     FIXED(connection_without_the_extension_is_closed_out),
+    FIXED(function_of_the_name_that_answers_nothing_opens_no_row),
     FIXED(triggers_run_whether_the_schema_is_trusted_or_not),
     FIXED(claim_that_a_savepoint_took_back_opens_no_row),
     FIXED(connection_forgets_the_oldest_claim_beyond_its_bound),
