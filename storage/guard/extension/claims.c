@@ -34,14 +34,22 @@ void storage_claims_ref(struct storage_claims *claims)
     claims->references++;
 }
 
+void storage_claims_clear(struct storage_claims *claims)
+{
+    for (size_t i = 0; i < claims->count; i++) {
+        sqlite3_free(claims->list[i].resource);
+        claims->list[i].resource = NULL;
+    }
+    claims->count = 0;
+}
+
 void storage_claims_unref(void *claims)
 {
     struct storage_claims *freed = claims;
     assert(freed->references > 0);
     if (--freed->references > 0)
         return;
-    for (size_t i = 0; i < freed->count; i++)
-        sqlite3_free(freed->list[i].resource);
+    storage_claims_clear(freed);
     sqlite3_free(freed);
 }
 

@@ -29,6 +29,9 @@ void storage_claims_unref(void *claims);
 FENCE_CHECKED int storage_claims_put(struct storage_claims *claims, const char *resource,
                                      int64_t token);
 
+/* Forgets all. */
+void storage_claims_clear(struct storage_claims *claims);
+
 /* The token of the last claim of @resource. 0: none is remembered. */
 int64_t storage_claims_get(const struct storage_claims *claims, const char *resource);
 

@@ -161,6 +161,14 @@ static void sql_token(sqlite3_context *context, int count, sqlite3_value **value
         sqlite3_result_int64(context, highest);
 }
 
+/* For a pool of connections: whoever takes this one next has claimed nothing. */
+static void sql_forget(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    (void)count;
+    (void)values;
+    storage_claims_clear(sqlite3_user_data(context));
+}
+
 /* ---- protected rows -------------------------------------------------------------------------- */
 
 /* What REPLACE deletes has its triggers run only where recursive_triggers is on. Off, it would take
@@ -265,6 +273,7 @@ static const struct {
     {"pawl_claim", sql_claim, 2, SQLITE_DIRECTONLY},
     {"pawl_check", sql_check, 2, SQLITE_DIRECTONLY},
     {"pawl_token", sql_token, 1, SQLITE_DIRECTONLY},
+    {"pawl_forget", sql_forget, 0, SQLITE_DIRECTONLY},
     {"pawl_record", sql_record, 3, SQLITE_DIRECTONLY},
     {"pawl_protect", storage_protect, 2, SQLITE_DIRECTONLY},
     {"pawl_unprotect", storage_unprotect, 1, SQLITE_DIRECTONLY},

@@ -55,7 +55,10 @@ static bool is_one_expression(sqlite3_context *context, const char *built)
     sqlite3_stmt *statement = NULL;
     const char *rest = NULL;
     if (sqlite3_prepare_v2(db, built, -1, &statement, &rest) != SQLITE_OK) {
-        storage_call_fail(context, "invalid expression: %s", sqlite3_errmsg(db));
+        if (sqlite3_errcode(db) == SQLITE_ERROR)
+            storage_call_fail(context, "invalid expression: %s", sqlite3_errmsg(db));
+        else
+            storage_call_fail_as_sqlite(context); /* a locked database, say */
         return false;
     }
     const bool one = sqlite3_column_count(statement) == 1 && !*rest;

@@ -214,7 +214,8 @@ static void functions_that_write_are_not_for_views_and_triggers(void **state)
                                         "pawl_token('a')",
                                         "pawl_protect('t', '1')",
                                         "pawl_unprotect('t')",
-                                        "pawl_record('a', 1, 'claim')"};
+                                        "pawl_record('a', 1, 'claim')",
+                                        "pawl_forget()"};
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
         char text[EXTENSION_TEXT_MAX];
         snprintf(text, sizeof(text), "DROP VIEW IF EXISTS v; CREATE VIEW v AS SELECT %s", calls[i]);

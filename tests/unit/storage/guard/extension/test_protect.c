@@ -170,6 +170,14 @@ static void connection_forgets_the_oldest_claim_beyond_its_bound(void **state)
     extension_run(f->a, "SELECT pawl_claim('own/me', 1); DELETE FROM t WHERE id = 1");
 }
 
+static void next_user_of_a_connection_has_no_claims_after_forget(void **state)
+{
+    struct extension_fixture *f = two_owners(state);
+    extension_run(f->a, "SELECT pawl_forget()");
+    extension_refuses(f->a, "DELETE FROM t WHERE id = 1", "unclaimed: ");
+    extension_run(f->a, "SELECT pawl_claim('own/me', 1); DELETE FROM t WHERE id = 1");
+}
+
 static void extension_that_is_loaded_again_has_no_claims(void **state)
 {
     struct extension_fixture *f = two_owners(state);
@@ -283,6 +291,7 @@ static const struct CMUnitTest cases[] = {
     FIXED(triggers_run_whether_the_schema_is_trusted_or_not),
     FIXED(claim_that_a_savepoint_took_back_opens_no_row),
     FIXED(connection_forgets_the_oldest_claim_beyond_its_bound),
+    FIXED(next_user_of_a_connection_has_no_claims_after_forget),
     FIXED(extension_that_is_loaded_again_has_no_claims),
     FIXED(attached_table_is_judged_by_the_guard_beside_it),
     FIXED(names_with_quotes_and_spaces_are_names),
