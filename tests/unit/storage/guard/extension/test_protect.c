@@ -52,6 +52,23 @@ static void row_that_a_replace_deletes_has_to_be_claimed(void **state)
     extension_run(f->a, "REPLACE INTO t VALUES (1, 'x')");
 }
 
+/* The program writes another table, or says REPLACE where it made the table. */
+static void row_that_the_schema_writes_has_to_be_claimed(void **state)
+{
+    struct extension_fixture *f = *state;
+    extension_run(f->a,
+                  "CREATE TABLE child (id INTEGER PRIMARY KEY, place UNIQUE ON CONFLICT REPLACE,"
+                  "  t REFERENCES t ON DELETE CASCADE ON UPDATE CASCADE);"
+                  "INSERT INTO t VALUES (1, 'me'); INSERT INTO child VALUES (1, 7, 1);"
+                  "SELECT pawl_protect('child', '''child/'' || id')");
+    extension_run(f->a, "PRAGMA foreign_keys = ON; SELECT pawl_claim('child/2', 1)");
+    extension_refuses(f->a, "DELETE FROM t", "unclaimed: ");
+    extension_refuses(f->a, "UPDATE t SET id = 2", "unclaimed: ");
+    extension_refuses(f->a, "INSERT INTO child VALUES (2, 7, NULL)", "unclaimed: ");
+    extension_run(f->a, "SELECT pawl_claim('child/1', 1); UPDATE t SET id = 2; DELETE FROM t");
+    assert_int_equal(extension_number(f->b, "SELECT count(*) FROM child"), 0);
+}
+
 /* Without it, REPLACE runs no trigger for the rows that it deletes. */
 static void writer_without_recursive_triggers_is_refused(void **state)
 {
@@ -282,6 +299,7 @@ static void row_whose_resource_is_no_name_is_refused(void **state)
 static const struct CMUnitTest cases[] = {
     FIXED(row_is_judged_as_it_was_and_as_it_becomes),
     FIXED(row_that_a_replace_deletes_has_to_be_claimed),
+    FIXED(row_that_the_schema_writes_has_to_be_claimed),
     FIXED(writer_without_recursive_triggers_is_refused),
     FIXED(upsert_is_judged_as_what_it_does),
     FIXED(refused_statement_leaves_no_row_in_a_transaction_that_commits),
