@@ -38,6 +38,7 @@ static int begin_with_orders(void **state)
     free(module);
     setenv("MODULE", text, 1);
     setenv("PAGE", PAWL_EXTENSION_PAGE, 1);
+    setenv("NODE", PAWL_NODE_22, 1);
     assert_int_equal(locking_shell(WORDS "block sql 1 | sqlite3 -bail orders.db"), 0);
     return 0;
 }
@@ -128,12 +129,14 @@ static void node_checks_and_writes(void **state)
 {
     (void)state;
     const int status =
-        locking_shell(WORDS "node -e 'require(\"node:sqlite\")' || exit 99;"
-                            "block js 1 >work.mjs && pawl lock orders/42 -- node work.mjs");
-    if (status == CASE_MISSING)
+        locking_shell(WORDS "block js 1 >work.mjs && pawl lock orders/42 -- \"$NODE\" work.mjs");
+    if (status == CASE_SKIPPED)
         case_skip("there is no Node with node:sqlite");
     assert_int_equal(status, 0);
     expect_answer("SELECT state FROM orders", "sent\n");
+    claim("pawl_claim('orders/42', 9)");
+    assert_int_equal(locking_shell("PAWL_TOKEN=8 \"$NODE\" work.mjs 2>err"), 1);
+    assert_int_equal(locking_shell("grep -q 'Error: stale-token: ' err"), 0);
 }
 
 /* ---- two cron jobs --------------------------------------------------------------------------- */
