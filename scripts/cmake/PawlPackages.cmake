@@ -42,3 +42,8 @@ endif()
 if(PAWL_TESTS AND NOT found)
     message(FATAL_ERROR "PAWL_TESTS needs cmocka and libpq: run scripts/setup")
 endif()
+
+# Guards of databases are tested with the databases' own clients.
+if(PAWL_TESTS)
+    pawl_package(mariadb libmariadb)
+endif()

@@ -9,9 +9,9 @@
 
 const struct guard_kind *guard_find(const char *name)
 {
-    static const struct guard_kind *const all[] = {&guard_library, &guard_extension,
-                                                   &guard_postgresql, &guard_postgresql_18,
-                                                   &guard_pgbouncer};
+    static const struct guard_kind *const all[] = {&guard_library,       &guard_extension,
+                                                   &guard_mariadb,       &guard_postgresql,
+                                                   &guard_postgresql_18, &guard_pgbouncer};
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
         if (strcmp(all[i]->name, name) == 0)
             return all[i];

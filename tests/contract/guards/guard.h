@@ -87,7 +87,7 @@ struct guard_kind {
                                 unsigned id, int64_t value);
 };
 
-extern const struct guard_kind guard_library, guard_extension, guard_postgresql,
+extern const struct guard_kind guard_library, guard_extension, guard_mariadb, guard_postgresql,
     guard_postgresql_18, guard_pgbouncer;
 
 /* NULL: there is no such kind. */

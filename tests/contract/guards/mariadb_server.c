@@ -1,0 +1,162 @@
+/* A server of MariaDB with files of its own. It listens on a Unix socket alone. */
+#include "tests/contract/guards/mariadb.h"
+#include "tests/lib/case.h"
+#include "tests/lib/process.h"
+
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    MAKE_TIMEOUT_MS = 60000,
+    START_TIMEOUT_MS = 30000,
+    RUN_TIMEOUT_MS = 30000,
+};
+
+struct mariadb_server {
+    struct process *process;
+    char log[MARIADB_PATH_MAX];
+};
+
+/* Users other than root often have no sbin in their $PATH. */
+static bool find_program(const char *name, char path[static MARIADB_PATH_MAX])
+{
+    static const char *const dirs[] = {"/usr/bin", "/usr/sbin", "/usr/local/bin",
+                                       "/usr/local/sbin"};
+    for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
+        snprintf(path, MARIADB_PATH_MAX, "%s/%s", dirs[i], name);
+        if (access(path, X_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+const char *mariadb_missing(void)
+{
+    static const char *const programs[] = {"mariadbd", "mariadb-install-db", "mariadb"};
+    char path[MARIADB_PATH_MAX];
+    for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
+        if (!find_program(programs[i], path))
+            return "MariaDB is not installed: scripts/setup does it";
+    return NULL;
+}
+
+static void option(char text[static MARIADB_PATH_MAX], const char *name,
+                   const struct guard_server *server, const char *file)
+{
+    snprintf(text, MARIADB_PATH_MAX, "--%s=%s/%s", name, server->dir, file);
+}
+
+/* The server refuses to run as root where this option does not say so. */
+static void user_option(char text[static MARIADB_PATH_MAX])
+{
+    const struct passwd *user = getpwuid(geteuid());
+    assert_non_null(user);
+    snprintf(text, MARIADB_PATH_MAX, "--user=%s", user->pw_name);
+}
+
+void mariadb_socket(const struct guard_server *server, char path[static MARIADB_PATH_MAX])
+{
+    snprintf(path, MARIADB_PATH_MAX, "%s/socket", server->dir);
+}
+
+static void make_files(const struct guard_server *server)
+{
+    const struct mariadb_server *mariadb = server->of_kind;
+    char program[MARIADB_PATH_MAX], user[MARIADB_PATH_MAX], data[MARIADB_PATH_MAX];
+    assert_true(find_program("mariadb-install-db", program));
+    user_option(user);
+    option(data, "datadir", server, "data");
+    const char *const argv[] = {
+        program,
+        "--no-defaults",
+        user,
+        data,
+        "--auth-root-authentication-method=normal",
+        "--skip-test-db",
+        "--skip-name-resolve",
+        "--innodb-log-file-size=4M",
+        "--innodb-buffer-pool-size=8M",
+        NULL,
+    };
+    if (process_run(argv, mariadb->log, MAKE_TIMEOUT_MS) != 0)
+        fail_msg("mariadb-install-db failed");
+}
+
+void mariadb_server_spawn_with(struct guard_server *server, const char *extra)
+{
+    struct mariadb_server *mariadb = server->of_kind;
+    char program[MARIADB_PATH_MAX], user[MARIADB_PATH_MAX], data[MARIADB_PATH_MAX],
+        socket[MARIADB_PATH_MAX], pid[MARIADB_PATH_MAX];
+    assert_null(mariadb->process);
+    assert_true(find_program("mariadbd", program));
+    user_option(user);
+    option(data, "datadir", server, "data");
+    option(socket, "socket", server, "socket");
+    option(pid, "pid-file", server, "pid");
+    const char *const argv[] = {
+        program,
+        "--no-defaults",
+        user,
+        data,
+        socket,
+        pid,
+        "--skip-networking",
+        "--skip-name-resolve",
+        "--innodb-flush-log-at-trx-commit=1",
+        "--innodb-buffer-pool-size=16M",
+        "--innodb-log-file-size=4M",
+        "--innodb-lock-wait-timeout=10",
+        "--key-buffer-size=1M",
+        extra,
+        NULL,
+    };
+    mariadb->process = process_start(argv, mariadb->log);
+    process_wait_line(mariadb->process, "ready for connections", START_TIMEOUT_MS, NULL, 0);
+}
+
+void mariadb_server_spawn(struct guard_server *server)
+{
+    mariadb_server_spawn_with(server, NULL);
+}
+
+void mariadb_server_start(struct guard_server *server)
+{
+    struct mariadb_server *mariadb = calloc(1, sizeof(*mariadb));
+    assert_non_null(mariadb);
+    server->of_kind = mariadb;
+    snprintf(mariadb->log, sizeof(mariadb->log), "%s/log", server->dir);
+    make_files(server);
+    mariadb_server_spawn(server);
+}
+
+void mariadb_server_kill(struct guard_server *server)
+{
+    struct mariadb_server *mariadb = server->of_kind;
+    process_kill(mariadb->process);
+    mariadb->process = NULL;
+}
+
+void mariadb_server_stop(struct guard_server *server)
+{
+    mariadb_server_kill(server);
+    free(server->of_kind);
+    server->of_kind = NULL;
+}
+
+int mariadb_install(const struct guard_server *server, const char *database)
+{
+    const struct mariadb_server *mariadb = server->of_kind;
+    char program[MARIADB_PATH_MAX], socket[MARIADB_PATH_MAX];
+    assert_true(find_program("mariadb", program));
+    option(socket, "socket", server, "socket");
+    const char *const argv[] = {
+        program,   "--no-defaults",
+        socket,    "--user=root",
+        "--batch", "--execute=source storage/guard/mariadb/pawl_guard.sql",
+        database,  NULL,
+    };
+    return process_run(argv, mariadb->log, RUN_TIMEOUT_MS);
+}
