@@ -153,10 +153,10 @@ int mariadb_install(const struct guard_server *server, const char *database)
     assert_true(find_program("mariadb", program));
     option(socket, "socket", server, "socket");
     const char *const argv[] = {
-        program,   "--no-defaults",
-        socket,    "--user=root",
-        "--batch", "--execute=source storage/guard/mariadb/pawl_guard.sql",
-        database,  NULL,
+        "/bin/sh", "-c",          "exec \"$@\" < storage/guard/mariadb/pawl_guard.sql",
+        "sh",      program,       "--no-defaults",
+        socket,    "--user=root", database,
+        NULL,
     };
     return process_run(argv, mariadb->log, RUN_TIMEOUT_MS);
 }
