@@ -49,6 +49,13 @@ static void option(char text[static MARIADB_PATH_MAX], const char *name,
     snprintf(text, MARIADB_PATH_MAX, "--%s=%s/%s", name, server->dir, file);
 }
 
+/* A server that starts deletes all temporary tables in this folder. In a shared one, those of its
+ * neighbours would be among them. */
+static void tmp_option(const struct guard_server *server, char text[static MARIADB_PATH_MAX])
+{
+    snprintf(text, MARIADB_PATH_MAX, "--tmpdir=%s", server->dir);
+}
+
 /* The server refuses to run as root where this option does not say so. */
 static void user_option(char text[static MARIADB_PATH_MAX])
 {
@@ -65,8 +72,10 @@ void mariadb_socket(const struct guard_server *server, char path[static MARIADB_
 static void make_files(const struct guard_server *server)
 {
     const struct mariadb_server *mariadb = server->of_kind;
-    char program[MARIADB_PATH_MAX], user[MARIADB_PATH_MAX], data[MARIADB_PATH_MAX];
+    char program[MARIADB_PATH_MAX], user[MARIADB_PATH_MAX], data[MARIADB_PATH_MAX],
+        tmp[MARIADB_PATH_MAX];
     assert_true(find_program("mariadb-install-db", program));
+    tmp_option(server, tmp);
     user_option(user);
     option(data, "datadir", server, "data");
     const char *const argv[] = {
@@ -74,6 +83,7 @@ static void make_files(const struct guard_server *server)
         "--no-defaults",
         user,
         data,
+        tmp,
         "--auth-root-authentication-method=normal",
         "--skip-test-db",
         "--skip-name-resolve",
@@ -81,21 +91,23 @@ static void make_files(const struct guard_server *server)
         "--innodb-buffer-pool-size=8M",
         NULL,
     };
-    if (process_run(argv, mariadb->log, MAKE_TIMEOUT_MS) != 0)
-        fail_msg("mariadb-install-db failed");
+    struct process *process = process_start(argv, mariadb->log);
+    process_wait_line(process, "^OK$", MAKE_TIMEOUT_MS, NULL, 0);
+    assert_int_equal(process_wait(process, MAKE_TIMEOUT_MS), 0);
 }
 
 void mariadb_server_spawn_with(struct guard_server *server, const char *extra)
 {
     struct mariadb_server *mariadb = server->of_kind;
     char program[MARIADB_PATH_MAX], user[MARIADB_PATH_MAX], data[MARIADB_PATH_MAX],
-        socket[MARIADB_PATH_MAX], pid[MARIADB_PATH_MAX];
+        socket[MARIADB_PATH_MAX], pid[MARIADB_PATH_MAX], tmp[MARIADB_PATH_MAX];
     assert_null(mariadb->process);
     assert_true(find_program("mariadbd", program));
     user_option(user);
     option(data, "datadir", server, "data");
     option(socket, "socket", server, "socket");
     option(pid, "pid-file", server, "pid");
+    tmp_option(server, tmp);
     const char *const argv[] = {
         program,
         "--no-defaults",
@@ -103,12 +115,14 @@ void mariadb_server_spawn_with(struct guard_server *server, const char *extra)
         data,
         socket,
         pid,
+        tmp,
         "--skip-networking",
         "--skip-name-resolve",
         "--innodb-flush-log-at-trx-commit=1",
         "--innodb-buffer-pool-size=16M",
         "--innodb-log-file-size=4M",
         "--innodb-lock-wait-timeout=10",
+        "--lock-wait-timeout=10",
         "--key-buffer-size=1M",
         extra,
         NULL,

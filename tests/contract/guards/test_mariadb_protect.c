@@ -1,13 +1,10 @@
 /* Tables that pawl_protect closes: by which statements, for which rows, and what no trigger sees.
  */
 #include "tests/contract/guards/mariadb.h"
-#include "tests/lib/case.h"
-#include "tests/lib/process.h"
+#include "tests/contract/guards/mariadb_pair.h"
 
 #include <stdio.h>
-#include <string.h>
 
-static struct guard_server *server;
 static struct guard_connection *root, *app, *other;
 
 /* ---- helpers --------------------------------------------------------------------------------- */
@@ -18,9 +15,9 @@ static void begin_case(void **state, const char *tables)
     (void)state;
     if (guard_mariadb.missing())
         case_skip(guard_mariadb.missing());
-    root = mariadb_connect_root(server);
-    app = guard_connect(server, "REPEATABLE READ");
-    other = guard_connect(server, "REPEATABLE READ");
+    root = mariadb_connect_root(mariadb_shared);
+    app = guard_connect(mariadb_shared, "REPEATABLE READ");
+    other = guard_connect(mariadb_shared, "REPEATABLE READ");
     mariadb_must_run(root, tables);
 }
 
@@ -36,22 +33,6 @@ static void grant(const char *table)
     char text[128];
     snprintf(text, sizeof(text), "GRANT SELECT, INSERT, UPDATE, DELETE ON %s TO app", table);
     mariadb_must_run(root, text);
-}
-
-static void refused(struct guard_connection *connection, const char *statement, const char *word)
-{
-    if (mariadb_run(connection, statement) == GUARD_DONE)
-        fail_msg("%s: was done", statement);
-    if (strncmp(connection->error, word, strlen(word)) != 0)
-        fail_msg("%s: %s", statement, connection->error);
-}
-
-static int64_t number_of(const char *statement)
-{
-    int64_t number = -1;
-    if (mariadb_number(root, statement, &number) != GUARD_DONE)
-        fail_msg("%s: %s", statement, root->error);
-    return number;
 }
 
 /* ---- statements ------------------------------------------------------------------------------ */
@@ -79,8 +60,8 @@ static void no_statement_writes_a_protected_row_without_a_claim(void **state)
     begin_case(state, WAYS_TABLE);
     grant("ways");
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
-        refused(app, ways[i], "unclaimed: this session has not claimed ways/");
-    assert_int_equal(number_of("SELECT COUNT(*) = 2 AND SUM(value) = 0 FROM ways"), 1);
+        assert_refused(app, ways[i], "unclaimed: this session has not claimed ways/");
+    assert_int_equal(number_of(root, "SELECT COUNT(*) = 2 AND SUM(value) = 0 FROM ways"), 1);
     end_case();
 }
 
@@ -103,8 +84,8 @@ static void stale_statement_leaves_none_of_its_rows(void **state)
     grant("ways");
     mariadb_must_run(app, "CALL pawl_claim('ways/1', 5); CALL pawl_claim('ways/2', 5)");
     mariadb_must_run(other, "CALL pawl_claim('ways/2', 6)");
-    refused(app, "UPDATE ways SET value = 9", "stale-token: ways/2 ");
-    assert_int_equal(number_of("SELECT SUM(value) FROM ways"), 0);
+    assert_refused(app, "UPDATE ways SET value = 9", "stale-token: ways/2 ");
+    assert_int_equal(number_of(root, "SELECT SUM(value) FROM ways"), 0);
     end_case();
 }
 
@@ -116,7 +97,7 @@ static void write_without_a_check_is_seen_by_the_next_claim(void **state)
     mariadb_must_run(app, "CALL pawl_claim('ways/1', 7)");
     mariadb_must_run(other, "START TRANSACTION; SELECT * FROM ways");
     mariadb_must_run(app, "UPDATE ways SET value = 9 WHERE id = 1");
-    refused(other, "CALL pawl_claim('ways/1', 8)", "old-snapshot: ");
+    assert_refused(other, "CALL pawl_claim('ways/1', 8)", "old-snapshot: ");
     mariadb_must_run(other, "ROLLBACK");
     end_case();
 }
@@ -131,11 +112,11 @@ static void row_that_moves_needs_the_claims_of_both_resources(void **state)
                "CALL pawl_protect('moving', 'of/{owner}')");
     grant("moving");
     mariadb_must_run(app, "CALL pawl_claim('of/ann', 5)");
-    refused(app, "UPDATE moving SET owner = 'bob' WHERE id = 1", "unclaimed: ");
-    refused(app, "UPDATE moving SET owner = 'ann' WHERE id = 2", "unclaimed: ");
-    refused(app, "UPDATE moving SET owner = 'ANN' WHERE id = 1", "unclaimed: ");
-    refused(app, "UPDATE moving SET owner = NULL WHERE id = 1", "invalid: ");
-    refused(app, "UPDATE moving SET owner = 'ann' WHERE id = 3", "invalid: ");
+    assert_refused(app, "UPDATE moving SET owner = 'bob' WHERE id = 1", "unclaimed: ");
+    assert_refused(app, "UPDATE moving SET owner = 'ann' WHERE id = 2", "unclaimed: ");
+    assert_refused(app, "UPDATE moving SET owner = 'ANN' WHERE id = 1", "unclaimed: ");
+    assert_refused(app, "UPDATE moving SET owner = NULL WHERE id = 1", "invalid: ");
+    assert_refused(app, "UPDATE moving SET owner = 'ann' WHERE id = 3", "invalid: ");
     mariadb_must_run(app, "CALL pawl_claim('of/bob', 5)");
     mariadb_must_run(app, "UPDATE moving SET owner = 'bob' WHERE id = 1");
     end_case();
@@ -148,15 +129,15 @@ static void row_is_judged_by_the_values_that_it_gets_in_the_end(void **state)
                       "CALL pawl_protect('counted', 'counted/{id}/{owner}')");
     grant("counted");
     mariadb_must_run(app, "CALL pawl_claim('counted/0/ann', 5)");
-    refused(app, "INSERT INTO counted (owner) VALUES ('ann')",
-            "unclaimed: this session has not "
-            "claimed counted/1/ann");
+    assert_refused(app, "INSERT INTO counted (owner) VALUES ('ann')",
+                   "unclaimed: this session has not "
+                   "claimed counted/1/ann");
     mariadb_must_run(root, "CREATE TRIGGER sly BEFORE INSERT ON counted FOR EACH ROW "
                            "SET NEW.owner = 'bob'");
     mariadb_must_run(app, "CALL pawl_claim('counted/9/ann', 5)");
-    refused(app, "INSERT INTO counted VALUES (9, 'ann')",
-            "unclaimed: this session has not "
-            "claimed counted/9/bob");
+    assert_refused(app, "INSERT INTO counted VALUES (9, 'ann')",
+                   "unclaimed: this session has not "
+                   "claimed counted/9/bob");
     end_case();
 }
 
@@ -180,9 +161,9 @@ static void template_that_is_not_plain_is_refused(void **state)
                       "ENGINE = InnoDB;"
                       "CREATE TABLE aria (id INTEGER PRIMARY KEY) ENGINE = Aria");
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
-        refused(root, calls[i], "invalid: ");
-    assert_int_equal(number_of("SELECT COUNT(*) FROM information_schema.TRIGGERS "
-                               "WHERE EVENT_OBJECT_TABLE IN ('odd', 'aria')"),
+        assert_refused(root, calls[i], "invalid: ");
+    assert_int_equal(number_of(root, "SELECT COUNT(*) FROM information_schema.TRIGGERS "
+                                     "WHERE EVENT_OBJECT_TABLE IN ('odd', 'aria')"),
                      0);
     mariadb_must_run(root, "CALL pawl_protect('odd', 'odd/{c`d}'); CALL pawl_claim('odd/4', 1);"
                            "INSERT INTO odd VALUES (1, 2, 4)");
@@ -198,22 +179,20 @@ static void reset_of_a_session_forgets_its_claims(void **state)
     mariadb_must_run(app, "CALL pawl_claim('ways/1', 9)");
     mariadb_must_run(app, "UPDATE ways SET value = 9 WHERE id = 1");
     mariadb_reset(app);
-    refused(app, "UPDATE ways SET value = 9 WHERE id = 1", "unclaimed: ");
+    assert_refused(app, "UPDATE ways SET value = 9 WHERE id = 1", "unclaimed: ");
     end_case();
 }
 
 static void session_remembers_a_thousand_claims(void **state)
 {
-    int64_t count = 0;
+    static const char count[] = "SELECT JSON_LENGTH(@pawl_claims)";
     begin_case(state, "DO 0");
     mariadb_must_run(app, "BEGIN NOT ATOMIC START TRANSACTION; FOR i IN 1..1000 DO "
                           "CALL pawl_claim(CONCAT('many/', i), 1); END FOR; COMMIT; END");
     mariadb_must_run(app, "CALL pawl_claim('many/1', 1)");
-    assert_int_equal(mariadb_number(app, "SELECT JSON_LENGTH(@pawl_claims)", &count), GUARD_DONE);
-    assert_int_equal(count, 1000);
+    assert_int_equal(number_of(app, count), 1000);
     mariadb_must_run(app, "CALL pawl_claim('many/1001', 1)");
-    assert_int_equal(mariadb_number(app, "SELECT JSON_LENGTH(@pawl_claims)", &count), GUARD_DONE);
-    assert_int_equal(count, 1);
+    assert_int_equal(number_of(app, count), 1);
     end_case();
 }
 
@@ -230,26 +209,10 @@ static void cascade_of_a_foreign_key_and_a_truncate_are_not_seen(void **state)
                       "INSERT INTO child VALUES (1, 1), (2, 2);"
                       "CALL pawl_protect('child', 'child/{id}')");
     mariadb_must_run(root, "DELETE FROM parent WHERE id = 1");
-    assert_int_equal(number_of("SELECT COUNT(*) FROM child"), 1);
+    assert_int_equal(number_of(root, "SELECT COUNT(*) FROM child"), 1);
     mariadb_must_run(root, "TRUNCATE child");
-    assert_int_equal(number_of("SELECT COUNT(*) FROM child"), 0);
+    assert_int_equal(number_of(root, "SELECT COUNT(*) FROM child"), 0);
     end_case();
-}
-
-static int setup(void **state)
-{
-    (void)state;
-    if (!guard_mariadb.missing())
-        server = guard_server_new(&guard_mariadb);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    guard_server_free(server);
-    process_kill_all();
-    return 0;
 }
 
 static const struct CMUnitTest cases[] = {
@@ -265,4 +228,4 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(cascade_of_a_foreign_key_and_a_truncate_are_not_seen),
 };
 
-CASE_MAIN(cases, setup, teardown)
+CASE_MAIN(cases, pair_setup, pair_teardown)

@@ -1,0 +1,290 @@
+/* What the guard for MariaDB does in transactions: old snapshots, autocommit, many at once. */
+#include "tests/contract/guards/mariadb.h"
+#include "tests/contract/guards/mariadb_pair.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include <mysqld_error.h>
+
+enum {
+    THREADS = 4,
+    ROUNDS = 40,
+    TRIES = 200,
+};
+
+/* A whole transaction of a holder. */
+static void check_and_write(struct guard_connection *connection, unsigned row, int64_t token,
+                            int64_t value)
+{
+    mariadb_must_run(connection, "START TRANSACTION");
+    assert_outcome(connection, guard_mariadb.check(connection, guard_resource(row), token),
+                   GUARD_DONE);
+    assert_outcome(connection, guard_mariadb.write(connection, GUARD_PLAIN, row, value),
+                   GUARD_DONE);
+    mariadb_must_run(connection, "COMMIT");
+}
+
+/* ---- snapshots ------------------------------------------------------------------------------- */
+
+/* The transaction of a is older than the last write of b. The claim of a does not get through, and
+ * does so in a transaction that begins after the write. */
+static void old_transaction_is_told(struct pair *pair, const char *begin, const char *text)
+{
+    mariadb_must_run(pair->a, begin);
+    assert_int_equal(number_of(pair->a, "SELECT SUM(value) FROM plain WHERE id = 256"), 0);
+    check_and_write(pair->b, pair->row, 5, 77);
+    assert_outcome(pair->a, guard_mariadb.claim(pair->a, pair->resource, 6), GUARD_AGAIN);
+    assert_int_equal(mariadb_error_of(pair->a), ER_CHECKREAD);
+    assert_non_null(strstr(pair->a->error, text));
+    mariadb_must_run(pair->a, "ROLLBACK; START TRANSACTION");
+    must_claim(pair->a, pair->resource, 6);
+    assert_int_equal(value_of(pair->a, pair->row), 77);
+    mariadb_must_run(pair->a, "COMMIT");
+}
+
+static void claim_after_a_plain_read_is_told_to_begin_anew(void **state)
+{
+    struct pair pair = pair_begin(state, "REPEATABLE READ");
+    must_claim(pair.b, pair.resource, 4);
+    old_transaction_is_told(&pair, "START TRANSACTION", "old-snapshot: ");
+    pair_end(&pair);
+}
+
+/* The token in the row is the same before and after the write. */
+static void claim_with_an_old_snapshot_meets_a_check_of_an_equal_token(void **state)
+{
+    struct pair pair = pair_begin(state, "REPEATABLE READ");
+    must_claim(pair.b, pair.resource, 5);
+    old_transaction_is_told(&pair, "START TRANSACTION", "old-snapshot: ");
+    pair_end(&pair);
+}
+
+static void claim_with_an_old_snapshot_meets_the_first_claim_of_all(void **state)
+{
+    struct pair pair = pair_begin(state, "REPEATABLE READ");
+    old_transaction_is_told(&pair, "START TRANSACTION", "old-snapshot: ");
+    pair_end(&pair);
+}
+
+static void claim_after_a_consistent_snapshot_is_told_to_begin_anew(void **state)
+{
+    struct pair pair = pair_begin(state, "REPEATABLE READ");
+    must_claim(pair.b, pair.resource, 5);
+    old_transaction_is_told(&pair, "START TRANSACTION WITH CONSISTENT SNAPSHOT", "old-snapshot: ");
+    pair_end(&pair);
+}
+
+static void server_with_snapshot_isolation_says_so_itself(void **state)
+{
+    struct pair pair = pair_begin(state, "REPEATABLE READ");
+    must_claim(pair.b, pair.resource, 5);
+    mariadb_must_run(pair.a, "SET SESSION innodb_snapshot_isolation = ON");
+    old_transaction_is_told(&pair, "START TRANSACTION", "changed since last read");
+    pair_end(&pair);
+}
+
+static void claim_after_a_plain_read_reads_the_newest_at_read_committed(void **state)
+{
+    struct pair pair = pair_begin(state, "READ COMMITTED");
+    must_claim(pair.b, pair.resource, 5);
+    mariadb_must_run(pair.a, "START TRANSACTION");
+    assert_int_equal(value_of(pair.a, pair.row), 0);
+    check_and_write(pair.b, pair.row, 5, 77);
+    must_claim(pair.a, pair.resource, 6);
+    assert_int_equal(value_of(pair.a, pair.row), 77);
+    mariadb_must_run(pair.a, "COMMIT");
+    pair_end(&pair);
+}
+
+static void claim_after_a_read_goes_on_where_nobody_wrote(void **state)
+{
+    struct pair pair = pair_begin(state, "REPEATABLE READ");
+    must_claim(pair.b, pair.resource, 5);
+    mariadb_must_run(pair.a, "START TRANSACTION");
+    assert_int_equal(value_of(pair.a, pair.row), 0);
+    must_claim(pair.b, "somewhere/else", 5);
+    must_claim(pair.a, pair.resource, 6);
+    must_claim(pair.a, pair.resource, 6);
+    mariadb_must_run(pair.a, "COMMIT");
+    pair_end(&pair);
+}
+
+/* The first claim of a transaction makes its snapshot. */
+static void second_claim_of_a_transaction_is_told_of_a_write_after_the_first(void **state)
+{
+    struct pair pair = pair_begin(state, "REPEATABLE READ");
+    mariadb_must_run(pair.a, "START TRANSACTION");
+    must_claim(pair.a, "first/of/two", 6);
+    check_and_write(pair.b, pair.row, 5, 77);
+    assert_outcome(pair.a, guard_mariadb.claim(pair.a, pair.resource, 6), GUARD_AGAIN);
+    mariadb_must_run(pair.a, "ROLLBACK");
+    pair_end(&pair);
+}
+
+/* ---- transactions ---------------------------------------------------------------------------- */
+
+static void claim_outside_of_a_transaction_keeps_the_rule(void **state)
+{
+    struct pair pair = pair_begin(state, "REPEATABLE READ");
+    must_claim(pair.a, pair.resource, 5);
+    must_claim(pair.b, pair.resource, 5);
+    must_claim(pair.b, pair.resource, 7);
+    assert_outcome(pair.a, guard_mariadb.claim(pair.a, pair.resource, 6), GUARD_STALE);
+    assert_int_equal(token_of(pair.a, pair.resource), 7);
+    pair_end(&pair);
+}
+
+static void check_outside_of_a_transaction_is_refused(void **state)
+{
+    struct pair pair = pair_begin(state, "REPEATABLE READ");
+    assert_outcome(pair.a, guard_mariadb.check(pair.a, pair.resource, 5), GUARD_INVALID);
+    assert_int_equal(token_of(pair.b, pair.resource), 0);
+    mariadb_must_run(pair.a, "SET autocommit = 0");
+    assert_outcome(pair.a, guard_mariadb.check(pair.a, pair.resource, 5), GUARD_DONE);
+    assert_int_equal(token_of(pair.b, pair.resource), 0);
+    mariadb_must_run(pair.a, "COMMIT");
+    assert_int_equal(token_of(pair.b, pair.resource), 5);
+    pair_end(&pair);
+}
+
+/* A trap that the manual tells of: what was written before the timeout can still be committed. */
+static void lock_wait_timeout_leaves_the_transaction_open(void **state)
+{
+    struct pair pair = pair_begin(state, "REPEATABLE READ");
+    mariadb_must_run(pair.a, "START TRANSACTION");
+    must_claim(pair.a, pair.resource, 5);
+    mariadb_must_run(pair.b, "SET SESSION innodb_lock_wait_timeout = 1; START TRANSACTION");
+    assert_outcome(pair.b, guard_mariadb.write(pair.b, GUARD_PLAIN, pair.row, 9), GUARD_DONE);
+    assert_outcome(pair.b, guard_mariadb.check(pair.b, pair.resource, 6), GUARD_AGAIN);
+    assert_int_equal(mariadb_error_of(pair.b), ER_LOCK_WAIT_TIMEOUT);
+    assert_int_equal(number_of(pair.b, "SELECT @@in_transaction"), 1);
+    mariadb_must_run(pair.b, "ROLLBACK");
+    mariadb_must_run(pair.a, "COMMIT");
+    assert_int_equal(value_of(pair.b, pair.row), 0);
+    pair_end(&pair);
+}
+
+/* Holders in turn: each raises the token, reads, and adds one. */
+struct holder {
+    pthread_t thread;
+    struct guard_connection *connection;
+    const struct pair *pair;
+    unsigned done;
+    int64_t highest;
+};
+
+static _Atomic int64_t next_token = 1;
+
+static bool adds_one(const struct holder *holder)
+{
+    struct guard_connection *connection = holder->connection;
+    const unsigned row = holder->pair->row;
+    int64_t value;
+    bool done = guard_mariadb.begin(connection) == GUARD_DONE &&
+                guard_mariadb.claim(connection, guard_resource(row), next_token++) == GUARD_DONE &&
+                guard_mariadb.read(connection, GUARD_PLAIN, row, &value) == GUARD_DONE &&
+                guard_mariadb.write(connection, GUARD_PLAIN, row, value + 1) == GUARD_DONE &&
+                guard_mariadb.commit(connection) == GUARD_DONE;
+    if (!done)
+        guard_mariadb.rollback(connection);
+    return done;
+}
+
+static void *add_many(void *arg)
+{
+    struct holder *holder = arg;
+    for (unsigned tries = 0; holder->done < ROUNDS && tries < TRIES; tries++)
+        holder->done += adds_one(holder);
+    return NULL;
+}
+
+static void start_holders(struct holder holder[static THREADS], const struct pair *pair,
+                          const char *isolation, void *(*play)(void *arg))
+{
+    for (size_t i = 0; i < THREADS; i++) {
+        holder[i].pair = pair;
+        holder[i].connection = guard_connect(mariadb_shared, isolation);
+        assert_int_equal(pthread_create(&holder[i].thread, NULL, play, &holder[i]), 0);
+    }
+}
+
+static unsigned end_holders(struct holder holder[static THREADS])
+{
+    unsigned done = 0;
+    for (size_t i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_join(holder[i].thread, NULL), 0);
+        guard_mariadb.close(holder[i].connection);
+        done += holder[i].done;
+    }
+    return done;
+}
+
+static void no_update_is_lost(void **state, const char *isolation)
+{
+    struct pair pair = pair_begin(state, isolation);
+    struct holder holder[THREADS] = {0};
+    start_holders(holder, &pair, isolation, add_many);
+    const unsigned done = end_holders(holder);
+    assert_in_range(done, THREADS, THREADS * ROUNDS);
+    assert_int_equal(value_of(pair.a, pair.row), done);
+    pair_end(&pair);
+}
+
+/* Each statement of such a claim is a transaction of its own, and others come in between. */
+static void *claim_many(void *arg)
+{
+    struct holder *holder = arg;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        const int64_t token = next_token++;
+        enum guard_outcome outcome =
+            guard_mariadb.claim(holder->connection, guard_resource(holder->pair->row), token);
+        if (outcome == GUARD_DONE)
+            holder->highest = token;
+        holder->done += outcome == GUARD_DONE || outcome == GUARD_STALE;
+    }
+    return NULL;
+}
+
+static void claims_at_once_outside_of_transactions_keep_the_rule(void **state)
+{
+    struct pair pair = pair_begin(state, "REPEATABLE READ");
+    struct holder holder[THREADS] = {0};
+    int64_t highest = 0;
+    start_holders(holder, &pair, "REPEATABLE READ", claim_many);
+    assert_int_equal(end_holders(holder), THREADS * ROUNDS);
+    for (size_t i = 0; i < THREADS; i++)
+        highest = holder[i].highest > highest ? holder[i].highest : highest;
+    assert_int_equal(token_of(pair.a, pair.resource), highest);
+    pair_end(&pair);
+}
+
+static void no_update_is_lost_at_repeatable_read(void **state)
+{
+    no_update_is_lost(state, "REPEATABLE READ");
+}
+
+static void no_update_is_lost_at_read_committed(void **state)
+{
+    no_update_is_lost(state, "READ COMMITTED");
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test(claim_after_a_plain_read_is_told_to_begin_anew),
+    cmocka_unit_test(claim_with_an_old_snapshot_meets_a_check_of_an_equal_token),
+    cmocka_unit_test(claim_with_an_old_snapshot_meets_the_first_claim_of_all),
+    cmocka_unit_test(claim_after_a_consistent_snapshot_is_told_to_begin_anew),
+    cmocka_unit_test(server_with_snapshot_isolation_says_so_itself),
+    cmocka_unit_test(claim_after_a_plain_read_reads_the_newest_at_read_committed),
+    cmocka_unit_test(claim_after_a_read_goes_on_where_nobody_wrote),
+    cmocka_unit_test(second_claim_of_a_transaction_is_told_of_a_write_after_the_first),
+    cmocka_unit_test(claim_outside_of_a_transaction_keeps_the_rule),
+    cmocka_unit_test(check_outside_of_a_transaction_is_refused),
+    cmocka_unit_test(lock_wait_timeout_leaves_the_transaction_open),
+    cmocka_unit_test(claims_at_once_outside_of_transactions_keep_the_rule),
+    cmocka_unit_test(no_update_is_lost_at_repeatable_read),
+    cmocka_unit_test(no_update_is_lost_at_read_committed),
+};
+
+CASE_MAIN(cases, pair_setup, pair_teardown)
