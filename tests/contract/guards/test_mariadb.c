@@ -163,6 +163,21 @@ static void second_installation_loses_nothing(void **state)
     pair_end(&pair);
 }
 
+/* The routines keep the mode of their creation, which the script sets. */
+static void mode_of_the_server_at_the_installation_is_no_matter(void **state)
+{
+    struct pair pair = pair_begin(state, "REPEATABLE READ");
+    struct guard_connection *root = mariadb_connect_root(mariadb_shared);
+    mariadb_must_run(root, "SET GLOBAL sql_mode = 'ANSI,NO_BACKSLASH_ESCAPES'");
+    assert_int_equal(mariadb_install(mariadb_shared, MARIADB_DATABASE), 0);
+    mariadb_must_run(root, "SET GLOBAL sql_mode = DEFAULT");
+    must_claim(pair.a, pair.resource, 5);
+    assert_refused(pair.a, "CALL pawl_claim('mode/..', 1)", "invalid: ");
+    assert_refused(pair.a, "CALL pawl_claim(CONCAT('mode', CHAR(10)), 1)", "invalid: ");
+    guard_mariadb.close(root);
+    pair_end(&pair);
+}
+
 static void table_of_another_engine_is_no_guard(void **state)
 {
     struct pair pair = pair_begin(state, "REPEATABLE READ");
@@ -185,6 +200,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(server_that_would_forget_is_refused),
     cmocka_unit_test(binary_log_that_is_not_synced_is_refused),
     cmocka_unit_test(second_installation_loses_nothing),
+    cmocka_unit_test(mode_of_the_server_at_the_installation_is_no_matter),
     cmocka_unit_test(table_of_another_engine_is_no_guard),
 };
 
