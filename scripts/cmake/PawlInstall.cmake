@@ -55,8 +55,10 @@ install(FILES ${package_files}/prometheus/pawl.rules.yml ${package_files}/promet
 # ---- guards of databases -------------------------------------------------------------------------
 
 # `pawl guard sql` prints the same.
-install(FILES storage/guard/postgresql/pawl_guard.sql RENAME postgresql.sql
-    DESTINATION ${CMAKE_INSTALL_DATADIR}/pawl/guard COMPONENT cli)
+foreach(database mariadb postgresql)
+    install(FILES storage/guard/${database}/pawl_guard.sql RENAME ${database}.sql
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/pawl/guard COMPONENT cli)
+endforeach()
 
 # ---- libraries -----------------------------------------------------------------------------------
 

@@ -29,21 +29,17 @@ if(hiredis_ssl_FOUND AND openssl_FOUND)
 endif()
 message(STATUS "TLS to masters: ${PAWL_HIREDIS_TLS}")
 
-# Only tests need these.
+# Only tests need these: cmocka, and the clients of databases that have a guard.
 pkg_check_modules(cmocka IMPORTED_TARGET GLOBAL cmocka QUIET)
+pkg_check_modules(mariadb IMPORTED_TARGET GLOBAL libmariadb QUIET)
 pkg_check_modules(pq IMPORTED_TARGET GLOBAL libpq QUIET)
 set(found OFF)
-if(cmocka_FOUND AND pq_FOUND)
+if(cmocka_FOUND AND mariadb_FOUND AND pq_FOUND)
     set(found ON)
 endif()
 if(NOT DEFINED PAWL_TESTS)
     set(PAWL_TESTS ${found}) # -D PAWL_TESTS=ON or OFF says it for good
 endif()
 if(PAWL_TESTS AND NOT found)
-    message(FATAL_ERROR "PAWL_TESTS needs cmocka and libpq: run scripts/setup")
-endif()
-
-# Guards of databases are tested with the databases' own clients.
-if(PAWL_TESTS)
-    pawl_package(mariadb libmariadb)
+    message(FATAL_ERROR "PAWL_TESTS needs cmocka, libmariadb and libpq: run scripts/setup")
 endif()

@@ -2,6 +2,7 @@
  */
 #include "server/cli/common.h"
 #include "server/system/options.h"
+#include "storage/guard/mariadb/pawl_guard.sql.h"
 #include "storage/guard/postgresql/pawl_guard.sql.h"
 
 #include <stdio.h>
@@ -12,6 +13,7 @@ static const struct {
     const char *sql;
 } guards[] = {
     {"postgresql", storage_guard_postgresql_pawl_guard},
+    {"mariadb", storage_guard_mariadb_pawl_guard},
 };
 
 struct guard_options {

@@ -133,15 +133,15 @@ AS $$ SELECT seen.token FROM pawl.guard AS seen WHERE seen.resource = $1 $$;
 
 -- Keeps a refusal for people to see: after the rollback, in a transaction of its own. The newest 1,000
 -- are kept. The refusal itself does not rest on it.
-CREATE OR REPLACE FUNCTION pawl_record(kind text, resource text, token bigint, highest bigint) RETURNS void
+CREATE OR REPLACE FUNCTION pawl_record(resource text, token bigint, highest bigint, kind text) RETURNS void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    PERFORM pawl.expect_name($2);
-    IF $1 IS NULL OR $1 NOT IN ('claim', 'write') OR $3 IS NULL OR $4 IS NULL THEN
+    PERFORM pawl.expect_name($1);
+    IF $2 IS NULL OR $3 IS NULL OR $4 IS NULL OR $4 NOT IN ('claim', 'write') THEN
         RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'invalid refusal',
-            HINT = 'The kind is claim or write; both tokens are numbers.';
+            HINT = 'Both tokens are numbers; the kind is claim or write.';
     END IF;
-    INSERT INTO pawl.refusal (kind, resource, token, highest) VALUES ($1, $2, $3, $4);
+    INSERT INTO pawl.refusal (resource, token, highest, kind) VALUES ($1, $2, $3, $4);
     DELETE FROM pawl.refusal WHERE number <= (SELECT max(number) FROM pawl.refusal) - 1000;
 END $$;
 
@@ -223,6 +223,6 @@ REVOKE ALL ON SCHEMA pawl FROM PUBLIC;
 REVOKE ALL ON ALL TABLES IN SCHEMA pawl FROM PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA pawl FROM PUBLIC;
 REVOKE ALL ON FUNCTION pawl_claim(text, bigint), pawl_check(text, bigint), pawl_token(text),
-    pawl_record(text, text, bigint, bigint), pawl_protect(regclass, text), pawl_unprotect(regclass) FROM PUBLIC;
+    pawl_record(text, bigint, bigint, text), pawl_protect(regclass, text), pawl_unprotect(regclass) FROM PUBLIC;
 
 COMMIT;

@@ -33,9 +33,9 @@ SELECT is(pawl_token('tap/never'), NULL, 'what was never claimed has no token');
 SELECT is(pawl_check('tap/1', 9), 9::bigint, 'a check tells the token');
 
 -- ---- refusals for people -----------------------------------------------------------------------------
-SELECT lives_ok($$ SELECT pawl_record('write', 'tap/1', 6, 7) FROM generate_series(1, 1010) $$);
+SELECT lives_ok($$ SELECT pawl_record('tap/1', 6, 7, 'write') FROM generate_series(1, 1010) $$);
 SELECT is((SELECT count(*) FROM pawl.refusal), 1000::bigint, 'the newest 1,000 refusals are kept');
-SELECT throws_ok($$ SELECT pawl_record('other', 'tap/1', 6, 7) $$, '22023', 'invalid refusal');
+SELECT throws_ok($$ SELECT pawl_record('tap/1', 6, 7, 'other') $$, '22023', 'invalid refusal');
 
 -- ---- protected tables --------------------------------------------------------------------------------
 CREATE SCHEMA "Odd ""names";

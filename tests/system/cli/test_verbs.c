@@ -260,6 +260,7 @@ static void guard_of_a_database_is_printed_without_a_server(void **state)
     expect_line("PAWL_SERVER=http://127.0.0.1:1 \"$PAWL\" guard sql postgresql",
                 "CREATE OR REPLACE FUNCTION pawl_claim(resource text, token bigint)");
     expect_line("\"$PAWL\" guard sql postgresql | tail -n 1", "COMMIT;");
+    expect_line("\"$PAWL\" guard sql mariadb", "PROCEDURE pawl_claim");
 }
 
 static void guard_that_is_not_there_is_named(void **state)
