@@ -18,7 +18,7 @@ static const struct {
 
 struct guard_options {
     struct cli_globals *globals;
-    const char *words[2];
+    char *words[2];
     unsigned count;
 };
 
