@@ -96,6 +96,7 @@ enum {
 static const int stop_signals[STOP_SIGNALS] = {SIGTERM, SIGINT};
 
 struct program {
+    const struct options *options;
     struct ledger ledger;
     struct ledger_metrics metrics;
     struct api_tls *tls; /* NULL: none */
@@ -118,6 +119,8 @@ static void on_ledger_reload(uv_signal_t *handle, int number)
 {
     const struct program *program = handle->data;
     (void)number;
+    if (program->keys && server_keys_reload(&program->options->http, program->keys))
+        server_log(SERVER_LOG_INFO, "reloaded: keys");
     if (program->tls && server_http_tls_reload(program->tls))
         server_log(SERVER_LOG_INFO, "reloaded: certificates");
 }
@@ -248,7 +251,7 @@ int main(int argc, char **argv)
 
     /* The address comes first, so that a mistake in it creates no file. Nothing is served before
      * the loop runs, and by then the ledger is behind its routes. */
-    struct program program = {.tls = NULL};
+    struct program program = {.options = &options};
     server_descriptors_check(1, API_HTTP_CONNECTIONS);
     ledger_metrics_init(&program.metrics, &program.ledger, PAWL_VERSION);
     struct api_http *http = NULL;

@@ -110,9 +110,38 @@ static void wrong_file_leaves_the_keys_as_they_were(void **state)
     assert_true(is_let_in(keys.other));
 }
 
+/* ---- the ledger ------------------------------------------------------------------------------ */
+
+struct ledger_call {
+    uint16_t port;
+    const char *key;
+};
+
+static bool ledger_lets_in(void *arg)
+{
+    const struct ledger_call *call = arg;
+    return keyed_status(call->port, call->key, "GET", "/v1/rejections", NULL, NULL) == 200;
+}
+
+static void ledger_reads_its_keys_again(void **state)
+{
+    (void)state;
+    char next[KEYED_KEY_MAX], db[2 * KEYS_PATH_BYTES];
+    snprintf(db, sizeof(db), "%s/ledger.db", keys.dir);
+    const struct pawl_service ledger =
+        pawl_ledger_start(db, (const char *const[]){"--keys", keys.file, NULL});
+    keyed_new(keys.file, "--role read --prefix '*' --id next", next);
+    struct ledger_call call = {ledger.port, next};
+    assert_false(ledger_lets_in(&call));
+    process_signal(ledger.process, SIGHUP);
+    assert_true(wait_until(ledger_lets_in, &call, END_MS));
+    process_stop(ledger.process);
+}
+
 static const struct CMUnitTest cases[] = {
     KEYS_SERVED(keys_are_replaced_without_a_dropped_call),
     KEYS_SERVED(wrong_file_leaves_the_keys_as_they_were),
+    KEYS_SERVED(ledger_reads_its_keys_again),
 };
 
 CASE_MAIN(cases, NULL, NULL)
