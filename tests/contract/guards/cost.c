@@ -99,7 +99,7 @@ static double median(double *values)
 static void measure(const struct guard_server *server, unsigned count)
 {
     struct writer writers[WRITERS_MOST] = {0};
-    double with[ROUNDS_MAX], without[ROUNDS_MAX], ratios[ROUNDS_MAX];
+    double with[ROUNDS_MAX] = {0}, without[ROUNDS_MAX] = {0}, ratios[ROUNDS_MAX] = {0};
     unsigned failed = 0;
     for (unsigned i = 0; i < count; i++) {
         writers[i].kind = server->kind;
