@@ -28,6 +28,25 @@ BEGIN;
 
 CREATE SCHEMA IF NOT EXISTS pawl;
 
+-- What somebody else made beforehand stays his, and he could replace what runs with the owner's rights.
+DO $$
+DECLARE
+    stranger text;
+BEGIN
+    SELECT format('%s of role %s', found.name, found.owner::regrole) INTO stranger FROM (
+        SELECT 'the schema pawl' AS name, nspowner AS owner FROM pg_catalog.pg_namespace WHERE nspname = 'pawl'
+        UNION ALL SELECT oid::regclass::text, relowner FROM pg_catalog.pg_class
+            WHERE relnamespace = 'pawl'::regnamespace
+        UNION ALL SELECT oid::regprocedure::text, proowner FROM pg_catalog.pg_proc
+            WHERE pronamespace = 'pawl'::regnamespace OR (pronamespace = current_schema()::regnamespace AND
+                proname IN ('pawl_claim', 'pawl_check', 'pawl_token', 'pawl_record', 'pawl_protect', 'pawl_unprotect'))
+    ) AS found WHERE found.owner <> current_user::regrole LIMIT 1;
+    IF stranger IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = '42501', MESSAGE = format('%s is there already', stranger),
+            HINT = 'Install the guard as that role if it is to own it; else remove what it made.';
+    END IF;
+END $$;
+
 -- One row for each resource that was ever claimed. claimed_in and claimed_at name the transaction that
 -- claimed last. Both are needed: the numbers of transactions begin anew in a database that was restored.
 CREATE TABLE IF NOT EXISTS pawl.guard (
@@ -52,8 +71,8 @@ CREATE TABLE IF NOT EXISTS pawl.refusal (
 CREATE OR REPLACE FUNCTION pawl.expect_name(resource text) RETURNS void
 LANGUAGE plpgsql IMMUTABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    IF resource IS NULL OR octet_length(resource) > 255 OR resource !~ '^[A-Za-z0-9._~:@/-]+$' OR
-       '/' || resource || '/' ~ '/[.]{0,2}/' THEN
+    IF resource IS NULL OR octet_length(resource) > 255 OR resource COLLATE "C" !~ '^[A-Za-z0-9._~:@/-]+$' OR
+       '/' || resource COLLATE "C" || '/' ~ '/[.]{0,2}/' THEN
         RAISE EXCEPTION USING ERRCODE = '22023',
             MESSAGE = format('invalid resource %s', coalesce(quote_literal(left(resource, 300)), 'NULL')),
             HINT = 'A resource has 1 to 255 of A-Z a-z 0-9 . _ ~ : @ / - and no empty, . or .. segment.';
@@ -61,7 +80,7 @@ BEGIN
 END $$;
 
 -- A server that does not write to its disk forgets a claim that it confirmed. synchronous_commit is the
--- session's, so it is set right for this transaction.
+-- session's, so it is raised for this transaction: a standby that waits to take over has to know the claim.
 CREATE OR REPLACE FUNCTION pawl.make_durable() RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
@@ -91,7 +110,7 @@ BEGIN
             SET token = excluded.token, claimed_in = excluded.claimed_in, claimed_at = excluded.claimed_at
             WHERE seen.token <= excluded.token;
     IF NOT FOUND THEN
-        SELECT token INTO highest FROM pawl.guard WHERE resource = $2;
+        SELECT token INTO highest FROM pawl.guard WHERE resource = $2 COLLATE "C";
         RAISE EXCEPTION USING ERRCODE = 'PW412',
             MESSAGE = format('stale-token: %s of %s with token %s, and the guard has seen %s', $1, $2, $3, highest),
             HINT = 'Another holder was here. Roll back, drop what was read, and acquire the lock anew.';
@@ -104,12 +123,12 @@ CREATE OR REPLACE FUNCTION pawl.judge(kind text, resource text, token bigint) RE
 LANGUAGE plpgsql VOLATILE AS $$
 #variable_conflict use_column
 BEGIN
-    IF current_setting('synchronous_commit') = 'off' OR current_setting('fsync') <> 'on' OR
+    IF current_setting('synchronous_commit') NOT IN ('on', 'remote_apply') OR current_setting('fsync') <> 'on' OR
        current_setting('full_page_writes') <> 'on' THEN
         PERFORM pawl.make_durable();
     END IF;
     UPDATE pawl.guard SET token = $3, claimed_in = pg_current_xact_id(), claimed_at = transaction_timestamp()
-        WHERE resource = $2 AND token <= $3 AND $3 <= 9007199254740991;
+        WHERE resource = $2 COLLATE "C" AND token <= $3 AND $3 <= 9007199254740991;
     IF FOUND THEN
         RETURN $3;
     END IF;
@@ -129,7 +148,7 @@ AS $$ BEGIN RETURN pawl.judge('write', $1, $2); END $$;
 -- The highest token that was seen; NULL: none.
 CREATE OR REPLACE FUNCTION pawl_token(resource text) RETURNS bigint
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-AS $$ SELECT seen.token FROM pawl.guard AS seen WHERE seen.resource = $1 $$;
+AS $$ SELECT seen.token FROM pawl.guard AS seen WHERE seen.resource = $1 COLLATE "C" $$;
 
 -- Keeps a refusal for people to see: after the rollback, in a transaction of its own. The newest 1,000
 -- are kept. The refusal itself does not rest on it.
@@ -147,13 +166,15 @@ END $$;
 
 -- ---- protected tables --------------------------------------------------------------------------------
 
+-- The triggers run with the rights of whoever writes, as the expression may call what others made: a
+-- cast, say. This alone has the rights of the guard's owner, and it is told a text.
 CREATE OR REPLACE FUNCTION pawl.expect_claim(resource text) RETURNS void
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 #variable_conflict use_column
 BEGIN
     PERFORM pawl.expect_name($1);
     PERFORM FROM pawl.guard
-        WHERE resource = $1 AND claimed_in = pg_current_xact_id() AND claimed_at = transaction_timestamp();
+        WHERE resource = $1 COLLATE "C" AND claimed_in = pg_current_xact_id() AND claimed_at = transaction_timestamp();
     IF NOT FOUND THEN
         RAISE EXCEPTION USING ERRCODE = 'PW428',
             MESSAGE = format('unclaimed: this transaction has not claimed %s', $1),
@@ -173,10 +194,11 @@ LANGUAGE plpgsql AS $$
 DECLARE
     old record;
 BEGIN
-    FOR old IN SELECT tgname, tgfoid::regprocedure AS function FROM pg_trigger
-        WHERE tgrelid = target AND tgname IN ('pawl_protect', 'pawl_protect_all')
+    FOR old IN SELECT tgname, tgrelid::regclass AS of, tgfoid::regprocedure AS function FROM pg_trigger
+        WHERE (tgrelid = target AND tgname = 'pawl_protect') OR (tgname = 'pawl_protect_all' AND
+            (tgrelid = target OR tgrelid IN (SELECT relid FROM pg_partition_tree(target))))
     LOOP
-        EXECUTE format('DROP TRIGGER %I ON %s', old.tgname, target);
+        EXECUTE format('DROP TRIGGER %I ON %s', old.tgname, old.of);
         IF old.tgname = 'pawl_protect' THEN
             EXECUTE format('DROP FUNCTION %s', old.function);
         END IF;
@@ -194,24 +216,31 @@ AS $$ SELECT pawl.unprotect(target) $$;
 CREATE OR REPLACE FUNCTION pawl_protect(target regclass, resource text) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-    function text := format('pawl.protect_%s', replace(gen_random_uuid()::text, '-', ''));
-    of_row text := format('PERFORM pawl.expect_claim((SELECT (%s)::text FROM (SELECT %%s.*) AS changed));', resource);
+    function text := 'pawl.protect_' || replace(gen_random_uuid()::text, '-', '');
+    before text := 'PERFORM pawl.expect_claim((SELECT (' || resource || E'\n)::text FROM (SELECT ';
+    after text := '.*) AS changed));';
+    part regclass;
 BEGIN
-    EXECUTE format('SELECT (%s)::text FROM %s AS changed LIMIT 0', resource, target);
+    IF EXISTS (SELECT FROM pg_inherits JOIN pg_class ON oid = inhrelid
+               WHERE inhparent = target AND NOT relispartition) THEN
+        RAISE EXCEPTION USING ERRCODE = '42809', MESSAGE = format('%s has children that inherit from it', target),
+            HINT = 'Triggers of a parent do not run for their rows. Protect each of them, and no parent.';
+    END IF;
+    EXECUTE 'SELECT (' || resource || E'\n)::text FROM ' || target || ' AS changed LIMIT 0';
     PERFORM pawl.unprotect(target);
-    EXECUTE format(
-        'CREATE FUNCTION %s() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER '
-        'SET search_path = pg_catalog, pg_temp AS %L',
-        function,
-        format(E'#variable_conflict use_column\nBEGIN\n'
-               '    IF TG_OP <> ''INSERT'' THEN %s END IF;\n'
-               '    IF TG_OP <> ''DELETE'' THEN %s END IF;\n'
-               '    RETURN NULL;\nEND', format(of_row, 'OLD'), format(of_row, 'NEW')));
-    EXECUTE format('REVOKE ALL ON FUNCTION %s() FROM PUBLIC', function);
+    EXECUTE 'CREATE FUNCTION ' || function || '() RETURNS trigger LANGUAGE plpgsql '
+        'SET search_path = pg_catalog, pg_temp AS ' || quote_literal(
+            E'#variable_conflict use_column\nBEGIN\n'
+            '    IF TG_OP <> ''INSERT'' THEN ' || before || 'OLD' || after || E' END IF;\n'
+            '    IF TG_OP <> ''DELETE'' THEN ' || before || 'NEW' || after || E' END IF;\n'
+            '    RETURN NULL;\nEND');
+    EXECUTE 'REVOKE ALL ON FUNCTION ' || function || '() FROM PUBLIC';
     EXECUTE format('CREATE TRIGGER pawl_protect AFTER INSERT OR UPDATE OR DELETE ON %s '
                    'FOR EACH ROW EXECUTE FUNCTION %s()', target, function);
-    EXECUTE format('CREATE TRIGGER pawl_protect_all BEFORE TRUNCATE ON %s FOR EACH STATEMENT '
-                   'EXECUTE FUNCTION pawl.refuse(''PW428'', ''the table is protected'')', target);
+    FOR part IN SELECT target UNION SELECT relid FROM pg_partition_tree(target) LOOP
+        EXECUTE format('CREATE TRIGGER pawl_protect_all BEFORE TRUNCATE ON %s FOR EACH STATEMENT '
+                       'EXECUTE FUNCTION pawl.refuse(''PW428'', ''the table is protected'')', part);
+    END LOOP;
 END $$;
 
 -- ---- rights ------------------------------------------------------------------------------------------
@@ -219,10 +248,18 @@ END $$;
 CREATE OR REPLACE TRIGGER pawl_keep BEFORE DELETE OR TRUNCATE ON pawl.guard FOR EACH STATEMENT
     EXECUTE FUNCTION pawl.refuse('55000', 'a row that the guard forgets lets a stale holder in');
 
+CREATE OR REPLACE TRIGGER pawl_rise BEFORE UPDATE ON pawl.guard FOR EACH ROW
+    WHEN (NEW.token < OLD.token OR NEW.resource <> OLD.resource)
+    EXECUTE FUNCTION pawl.refuse('55000', 'a guard that is lowered lets a stale holder in');
+
 REVOKE ALL ON SCHEMA pawl FROM PUBLIC;
 REVOKE ALL ON ALL TABLES IN SCHEMA pawl FROM PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA pawl FROM PUBLIC;
 REVOKE ALL ON FUNCTION pawl_claim(text, bigint), pawl_check(text, bigint), pawl_token(text),
     pawl_record(text, bigint, bigint, text), pawl_protect(regclass, text), pawl_unprotect(regclass) FROM PUBLIC;
+
+-- The triggers of protected tables ask this, whoever writes.
+GRANT USAGE ON SCHEMA pawl TO PUBLIC;
+GRANT EXECUTE ON FUNCTION pawl.expect_claim(text) TO PUBLIC;
 
 COMMIT;
