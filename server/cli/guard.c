@@ -54,8 +54,9 @@ int cli_guard(struct cli_globals *globals, int argc, char **argv)
         .args_doc = "sql DATABASE",
         .doc =
             "Prints what installs the guard of a database.\v"
-            "DATABASE is postgresql:\n\n"
-            "  pawl guard sql postgresql | psql orders\n\n"
+            "DATABASE is postgresql or mariadb:\n\n"
+            "  pawl guard sql postgresql | psql orders\n"
+            "  pawl guard sql mariadb | mariadb orders\n\n"
             "It is installed once in each database, by the role that is to own it. Installing it "
             "again keeps what the guard has seen.",
         .children = cli_globals_children,

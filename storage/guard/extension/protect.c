@@ -122,8 +122,11 @@ static int make_trigger(sqlite3 *db, const char *table, const char *expression,
 {
     int err = 0;
     sqlite3_str *text = sqlite3_str_new(db);
-    sqlite3_str_appendf(text, "CREATE TRIGGER main.\"pawl_protect_%s_%w\" AFTER %s ON \"%w\" BEGIN",
-                        question->event, table, question->event, table);
+    uint64_t number; /* a table that was renamed keeps triggers with its old name */
+    sqlite3_randomness(sizeof number, &number);
+    sqlite3_str_appendf(text,
+                        "CREATE TRIGGER main.\"pawl_protect_%s_%016llx\" AFTER %s ON \"%w\" BEGIN",
+                        question->event, (unsigned long long)number, question->event, table);
     for (size_t i = 0; i < 2 && question->of[i] && !err; i++)
         err = append_question(text, db, table, expression, question->of[i]);
     sqlite3_str_appendall(text, " END");

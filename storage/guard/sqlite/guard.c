@@ -154,7 +154,7 @@ const char *storage_guard_error(sqlite3 *db)
 
 int storage_guard_install(sqlite3 *db)
 {
-    /* The trigger holds the promise against a hand at the SQL prompt, too. */
+    /* The triggers hold the promise against a slip at the SQL prompt, too. REPLACE is an INSERT. */
     int err = storage_sql_exec(
         db, "CREATE TABLE IF NOT EXISTS pawl_guard ("
             "  resource TEXT PRIMARY KEY,"
@@ -162,6 +162,13 @@ int storage_guard_install(sqlite3 *db)
             "CREATE TRIGGER IF NOT EXISTS pawl_guard_only_rises"
             "  BEFORE UPDATE ON pawl_guard WHEN new.highest_token < old.highest_token"
             "  BEGIN SELECT RAISE(ABORT, 'the guard only rises'); END;"
+            "CREATE TRIGGER IF NOT EXISTS pawl_guard_is_not_replaced"
+            "  BEFORE INSERT ON pawl_guard WHEN new.highest_token <"
+            "    (SELECT highest_token FROM pawl_guard WHERE resource = new.resource)"
+            "  BEGIN SELECT RAISE(ABORT, 'the guard only rises'); END;"
+            "CREATE TRIGGER IF NOT EXISTS pawl_guard_forgets_nothing"
+            "  BEFORE DELETE ON pawl_guard"
+            "  BEGIN SELECT RAISE(ABORT, 'the guard forgets nothing'); END;"
             "CREATE TABLE IF NOT EXISTS pawl_guard_id ("
             "  resource TEXT PRIMARY KEY,"
             "  lock_id TEXT NOT NULL) STRICT, WITHOUT ROWID");

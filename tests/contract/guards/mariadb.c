@@ -128,17 +128,16 @@ static struct guard_connection *connect_as(const struct guard_server *server, co
     return NULL;
 }
 
-static void use_database(struct guard_connection *connection)
+static bool use_database(struct guard_connection *connection)
 {
-    if (mysql_select_db(mysql_of(connection), MARIADB_DATABASE) != 0)
-        fail_msg("%s: %s", MARIADB_DATABASE, mysql_error(mysql_of(connection)));
+    return mysql_select_db(mysql_of(connection), MARIADB_DATABASE) == 0;
 }
 
 struct guard_connection *mariadb_connect_root(const struct guard_server *server)
 {
     struct guard_connection *connection = connect_as(server, "root");
     assert_non_null(connection);
-    use_database(connection);
+    assert_true(use_database(connection));
     return connection;
 }
 
@@ -148,10 +147,11 @@ static struct guard_connection *connect_to(const struct guard_server *server, co
     struct guard_connection *connection = connect_as(server, "app");
     if (!connection)
         return NULL;
-    use_database(connection);
     snprintf(text, sizeof(text), "SET SESSION TRANSACTION ISOLATION LEVEL %s", isolation);
-    mariadb_must_run(connection, text);
-    return connection;
+    if (use_database(connection) && mysql_query(mysql_of(connection), text) == 0)
+        return connection;
+    close_connection(connection); /* it was killed meanwhile */
+    return NULL;
 }
 
 /* ---- the database ---------------------------------------------------------------------------- */
@@ -175,7 +175,10 @@ static void make_database(struct guard_server *server)
     mariadb_must_run(root, "CREATE DATABASE guarded; CREATE USER app");
     use_database(root);
     assert_int_equal(mariadb_install(server, MARIADB_DATABASE), 0);
-    mariadb_must_run(root, "GRANT EXECUTE ON guarded.* TO app");
+    mariadb_must_run(root, "GRANT EXECUTE ON PROCEDURE guarded.pawl_claim TO app");
+    mariadb_must_run(root, "GRANT EXECUTE ON PROCEDURE guarded.pawl_check TO app");
+    mariadb_must_run(root, "GRANT EXECUTE ON PROCEDURE guarded.pawl_record TO app");
+    mariadb_must_run(root, "GRANT EXECUTE ON FUNCTION guarded.pawl_token TO app");
     make_table(root, GUARD_PLAIN);
     make_table(root, GUARD_PROTECTED);
     mariadb_must_run(root, "CALL pawl_protect('protected', 'rows/{id}')");

@@ -169,6 +169,8 @@ static bool race(const struct guard_kind *kind, const char *url, bool guarded)
            lost > 0 ? lost : 0, lower);
     fflush(stdout);
     guard_server_free(server);
+    if (options.kills && tally.killed == 0)
+        return false; /* it has shown nothing */
     return guarded ? lost <= 0 && !too_many && lower == 0 && tally.stale > 0 : lost > 0;
 }
 
