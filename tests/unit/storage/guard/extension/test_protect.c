@@ -255,6 +255,27 @@ static void table_that_is_protected_again_has_the_new_expression(void **state)
                       "unclaimed: this connection has not claimed new/1");
 }
 
+static void table_of_an_old_name_is_protected_beside_the_renamed_one(void **state)
+{
+    struct extension_fixture *f = two_owners(state);
+    extension_run(f->a, "ALTER TABLE t RENAME TO t_old; CREATE TABLE t (id INTEGER, who TEXT);"
+                        "SELECT pawl_protect('t', '''rows/'' || id')");
+    extension_refuses(f->a, "INSERT INTO t VALUES (77, 'x')",
+                      "unclaimed: this connection has not claimed rows/77");
+    extension_refuses(f->b, "DELETE FROM t_old", "unclaimed");
+}
+
+static void row_of_the_guard_is_not_lowered_or_deleted_by_hand(void **state)
+{
+    struct extension_fixture *f = *state;
+    extension_run(f->a, "SELECT pawl_claim('rows/9', 9)");
+    extension_refuses(f->b, "UPDATE pawl_guard SET highest_token = 3", "the guard only rises");
+    extension_refuses(f->b, "INSERT OR REPLACE INTO pawl_guard VALUES ('rows/9', 3)",
+                      "the guard only rises");
+    extension_refuses(f->b, "DELETE FROM pawl_guard", "the guard forgets nothing");
+    assert_int_equal(extension_number(f->b, "SELECT pawl_token('rows/9')"), 9);
+}
+
 static void wrong_table_or_expression_leaves_all_as_it_was(void **state)
 {
     struct extension_fixture *f = two_owners(state);
@@ -315,6 +336,8 @@ static const struct CMUnitTest cases[] = {
     FIXED(names_with_quotes_and_spaces_are_names),
     FIXED(table_may_change_after_it_is_protected),
     FIXED(table_that_is_protected_again_has_the_new_expression),
+    FIXED(table_of_an_old_name_is_protected_beside_the_renamed_one),
+    FIXED(row_of_the_guard_is_not_lowered_or_deleted_by_hand),
     FIXED(wrong_table_or_expression_leaves_all_as_it_was),
     FIXED(row_whose_resource_is_no_name_is_refused),
 };
