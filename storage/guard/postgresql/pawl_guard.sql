@@ -17,7 +17,7 @@
 --     PW428   the table is protected, and this transaction has not claimed the resource of the row
 --     22023   not a resource name, or not a token
 --     40001, 40P01   another transaction was in the way: roll back, and begin anew with the claim
---     55000   the server would forget a commit, or somebody deletes from the guard
+--     55000   the server would forget a commit, or somebody deletes from the guard or lowers it
 --
 -- A claim and a check write their row, even where the token stays the same. A transaction of REPEATABLE
 -- READ may wait for a writer in its claim. Its snapshot is older than what that writer leaves. It is
@@ -202,6 +202,12 @@ BEGIN
         IF old.tgname = 'pawl_protect' THEN
             EXECUTE format('DROP FUNCTION %s', old.function);
         END IF;
+    END LOOP;
+    FOR old IN SELECT oid::regprocedure AS function FROM pg_proc -- of tables that were dropped
+        WHERE pronamespace = 'pawl'::regnamespace AND proname ~ '^protect_[0-9a-f]{32}$' AND
+            NOT EXISTS (SELECT FROM pg_trigger WHERE tgfoid = pg_proc.oid)
+    LOOP
+        EXECUTE format('DROP FUNCTION %s', old.function);
     END LOOP;
 END $$;
 

@@ -129,23 +129,14 @@ static void measure(const struct guard_server *server, unsigned count)
 
 /* ---- the command line ------------------------------------------------------------------------ */
 
-static unsigned number(struct argp_state *state, const char *text, unsigned most)
-{
-    char *end;
-    unsigned long value = strtoul(text, &end, 10);
-    if (*text == '\0' || *end != '\0' || value < 1 || value > most)
-        argp_error(state, "'%s' is no number from 1 to %u", text, most);
-    return (unsigned)value;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     switch (key) {
     case 'r':
-        options.rounds = number(state, arg, ROUNDS_MAX);
+        options.rounds = guard_number(state, arg, ROUNDS_MAX);
         return 0;
     case 'm':
-        options.ms = number(state, arg, 60000);
+        options.ms = guard_number(state, arg, 60000);
         return 0;
     case ARGP_KEY_ARG:
         options.kind = arg;

@@ -3,6 +3,7 @@
 #include "tests/lib/case.h"
 #include "tests/lib/tempdir.h"
 
+#include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,15 @@ const struct guard_kind *guard_find(const char *name)
         if (strcmp(all[i]->name, name) == 0)
             return all[i];
     return NULL;
+}
+
+unsigned guard_number(struct argp_state *state, const char *text, unsigned most)
+{
+    char *end;
+    unsigned long value = strtoul(text, &end, 10);
+    if (*text == '\0' || *end != '\0' || value < 1 || value > most)
+        argp_error(state, "'%s' is no number from 1 to %u", text, most);
+    return (unsigned)value;
 }
 
 const char *guard_table_name(enum guard_table table)

@@ -34,6 +34,7 @@ enum guard_table {
     GUARD_PROTECTED,
 };
 
+struct argp_state;
 struct guard_kind;
 
 /* A database, and the server that has it, if any. */
@@ -92,6 +93,9 @@ extern const struct guard_kind guard_library, guard_extension, guard_mariadb, gu
 
 /* NULL: there is no such kind. */
 const struct guard_kind *guard_find(const char *name);
+
+/* An option's number from 1 to @most. Ends the program with a sentence where it is none. */
+unsigned guard_number(struct argp_state *state, const char *text, unsigned most);
 
 /* The name of a table, and the resource of a row, which is good until the next call of the thread.
  */

@@ -8,7 +8,7 @@ CREATE EXTENSION IF NOT EXISTS pgtap;
 CREATE ROLE reader LOGIN;
 
 BEGIN;
-SELECT plan(47);
+SELECT plan(49);
 
 -- ---- rights ------------------------------------------------------------------------------------------
 SELECT ok(NOT has_function_privilege('reader', 'pawl_claim(text, bigint)', 'EXECUTE'), 'nobody may claim who was not allowed to');
@@ -75,6 +75,10 @@ SELECT throws_ok($$ INSERT INTO parts_1 VALUES (1) $$, 'PW428', NULL, 'a partiti
 SELECT throws_ok($$ TRUNCATE parts_1 $$, 'PW428', NULL, 'a partition is not emptied at once');
 SELECT lives_ok($$ SELECT pawl_unprotect('parts') $$);
 SELECT lives_ok($$ TRUNCATE parts_1; INSERT INTO parts_1 VALUES (1) $$, 'and is given free with it');
+
+DROP TABLE shares;
+SELECT lives_ok($x$ SELECT pawl_unprotect('child') $x$);
+SELECT is((SELECT count(*) FROM pg_proc WHERE prosrc ~ 'SELECT \(note'), 0::bigint, 'what a dropped table leaves is removed by the next call');
 
 -- ---- whose rights --------------------------------------------------------------------------------------
 CREATE ROLE alice LOGIN;

@@ -176,23 +176,14 @@ static bool race(const struct guard_kind *kind, const char *url, bool guarded)
 
 /* ---- the command line ------------------------------------------------------------------------ */
 
-static unsigned number(struct argp_state *state, const char *text, unsigned most)
-{
-    char *end;
-    unsigned long value = strtoul(text, &end, 10);
-    if (*text == '\0' || *end != '\0' || value < 1 || value > most)
-        argp_error(state, "'%s' is no number from 1 to %u", text, most);
-    return (unsigned)value;
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     switch (key) {
     case 's':
-        options.seconds = number(state, arg, 3600);
+        options.seconds = guard_number(state, arg, 3600);
         return 0;
     case 'w':
-        options.writers = number(state, arg, WRITERS_MAX);
+        options.writers = guard_number(state, arg, WRITERS_MAX);
         return 0;
     case 'k':
         options.kills = true;
