@@ -5,6 +5,8 @@
 #   pawl         pawld over HTTP, on five masters
 #   bare         pawld's script calls to the same masters, with no service between
 #   minimal      the least script that locks and counts, called in the same way
+#   relay        the least service that a lock over HTTP takes, with pawld's script calls to the first
+#                majority of the same masters
 #   redlock      the redlock package from npm, straight on the same masters
 #   redlock-ap   the same with enableAutoPipelining, a setting of its Redis client that is off
 #                unless asked for: all commands of a turn leave in one write
@@ -15,6 +17,8 @@ readonly names=1000000 # each pair has a name that was not locked for long
 candidates=()
 pawld_pid= # the service
 pawld_port=
+relay_pid=
+relay_port=
 
 # candidates_peers: whether any of the peers is measured: what they need is installed then.
 candidates_peers() {
@@ -34,10 +38,23 @@ candidates_start() {
     pawld_port=$fleet_port
     fleet_start_pawld "$pawld_port"
     pawld_pid=$fleet_pid
+    if is_one_of relay "${candidates[@]}"; then
+        relay_start --majority "${fleet_masters[@]}"
+    fi
     if is_one_of etcd "${candidates[@]}"; then
         etcd_start "$masters"
         etcd_pause
     fi
+}
+
+# relay_start OPTION...: starts one; sets relay_pid and relay_port. It says where it listens when it serves.
+relay_start() {
+    local log
+    log=$(mktemp "$fleet_dir/relay-XXXXXX.log")
+    fleet_spawn "$log" "$bench_out/pawl-bench-relay" "$@"
+    relay_pid=$fleet_pid
+    fleet_wait_line "$log" '^[0-9]+$'
+    relay_port=$(cat "$log")
 }
 
 # candidates_stop: ends all that was started, if anything was.
@@ -47,6 +64,10 @@ candidates_stop() {
         fleet_stop "$pawld_pid"
     fi
     pawld_pid=
+    if [ -n "$relay_pid" ]; then
+        fleet_stop "$relay_pid"
+    fi
+    relay_pid=
     fleet_stop_masters
     fleet_master_pids=()
 }
@@ -75,6 +96,7 @@ candidate_run() {
     pawl) command=("$bench_out/pawl-bench-load" --port "$pawld_port") ;;
     bare) command=("$bench_out/pawl-bench-bare" "${fleet_masters[@]}") ;;
     minimal) command=("$bench_out/pawl-bench-bare" --minimal "${fleet_masters[@]}") ;;
+    relay) command=("$bench_out/pawl-bench-load" --port "$relay_port") ;;
     redlock) command=(node "$bench_out/redlock/bench.mjs" "${fleet_masters[@]}") ;;
     redlock-ap)
         command=(node "$bench_out/redlock/bench.mjs" "${fleet_masters[@]}" --autopipelining)

@@ -4,11 +4,15 @@
 #
 #   file       pawld over HTTP, on a file of its own
 #   rows       the same transactions in one loop, with no service between
+#   relay      the least service over HTTP, before the same transactions
+#   http       the same with nothing behind it: HTTP alone
 #   one-redis  pawld over HTTP, on one Redis master with fsync on every write
 #   etcd-1     one etcd member, over its gateway
 
-readonly embedded_candidates=(file rows one-redis etcd-1)
+readonly embedded_candidates=(file rows relay http one-redis etcd-1)
 embedded_ports=() # of pawld: on the file, on the Redis
+embedded_relay=   # ports
+embedded_http=
 
 # embedded: each candidate's turn at each number of clients, in another order each round.
 embedded() {
@@ -43,6 +47,13 @@ embedded_start() {
     fleet_start_pawld "$fleet_port"
     embedded_pids+=("$fleet_pid")
     fleet_master_pids=("${masters_of_redis[@]}")
+    relay_start --data "$(mktemp -d "$fleet_dir/relay-XXXXXX")"
+    embedded_relay=$relay_port
+    embedded_pids+=("$relay_pid")
+    relay_start --alone
+    embedded_http=$relay_port
+    embedded_pids+=("$relay_pid")
+    relay_pid=
     etcd_start 1
     etcd_pause
 }
@@ -64,6 +75,8 @@ measure_embedded() {
     case $1 in
     file) command=("$bench_out/pawl-bench-load" --port "${embedded_ports[0]}") ;;
     rows) command=("$bench_out/pawl-bench-rows" --data "$(mktemp -d "$fleet_dir/rows-XXXXXX")") ;;
+    relay) command=("$bench_out/pawl-bench-load" --port "$embedded_relay") ;;
+    http) command=("$bench_out/pawl-bench-load" --port "$embedded_http") ;;
     one-redis) command=("$bench_out/pawl-bench-load" --port "${embedded_ports[1]}") ;;
     etcd-1) command=("$bench_out/pawl-bench-etcd" "${etcd_options[@]}") ;;
     esac

@@ -41,15 +41,19 @@ used() {
 }
 
 # measure_cpu CANDIDATE: one run without a warm-up, so that what was used belongs to the pairs that
-# were counted: by the servers that keep the state, by pawld if it is the candidate, by the client.
+# were counted: by the servers that keep the state, by pawld or the relay if it is the candidate, by the client.
 measure_cpu() {
-    local name=$1 keepers=("${fleet_master_pids[@]}") keepers_before service_before line service=0
+    local name=$1 keepers=("${fleet_master_pids[@]}") keepers_before serves= service_before line service=0
     [ "$name" != etcd ] || keepers=("${etcd_pids[@]}")
     candidate_wake "$name"
     keepers_before=$(cpu_us "${keepers[@]}")
-    service_before=$(cpu_us "$pawld_pid")
+    case $name in
+    pawl) serves=$pawld_pid ;;
+    relay) serves=$relay_pid ;;
+    esac
+    [ -z "$serves" ] || service_before=$(cpu_us "$serves")
     line=$(candidate_run "$name" "$profile_clients" --seconds "$seconds" --warmup 0)
-    [ "$name" != pawl ] || service=$(used "$service_before" "$(cpu_us "$pawld_pid")")
+    [ -z "$serves" ] || service=$(used "$service_before" "$(cpu_us "$serves")")
     record cpu "{\"what\": \"$name\", \"service_us\": $service,
                  \"keepers_us\": $(used "$keepers_before" "$(cpu_us "${keepers[@]}")")}" <<<"$line"
     candidate_rest "$name"

@@ -33,7 +33,7 @@ def section($title; $rows; lines):
 # The candidates that these rows have.
 def candidates:
     . as $rows
-    | ["pawl", "bare", "minimal", "redlock", "redlock-ap", "etcd"]
+    | ["pawl", "relay", "bare", "minimal", "redlock", "redlock-ap", "etcd"]
     | map(select(. as $what | any($rows[]; has($what))));
 def spread: if . then "\(.median | fixed(2))x (\(.least | fixed(2))-\(.greatest | fixed(2)))" else "-" end;
 
@@ -73,13 +73,13 @@ def latency:
 # $p50, $p99: ratios() of all runs.
 def one_client($p50; $p99):
     map(select(.connections == 1))
-    | [["persistence", "pawl", "bare", "minimal", "p50 pawl/bare", "p99 pawl/bare", "p50 pawl/minimal",
-        "p99 pawl/minimal"]]
+    | [["persistence", "pawl", "relay", "bare", "minimal", "p50 pawl/relay", "p50 pawl/bare", "p99 pawl/bare",
+        "p50 pawl/minimal", "p99 pawl/minimal"]]
     + map(. as $row
           | def of($ratios; $what):
                 $ratios[] | select(.persistence == $row.persistence and .connections == 1) | .[$what] | spread;
-            [.persistence, (.pawl, .bare, .minimal | latencies), of($p50; "bare"), of($p99; "bare"),
-             of($p50; "minimal"), of($p99; "minimal")])
+            [.persistence, (.pawl, .relay, .bare, .minimal | latencies), of($p50; "relay"), of($p50; "bare"),
+             of($p99; "bare"), of($p50; "minimal"), of($p99; "minimal")])
     | table;
 
 # How often the masters ran each command for a pair, all of them together. A take and a release of Pawl
@@ -112,7 +112,7 @@ def beside_healthy($what; $p50; $p99):
 
 # $ratios: ratios() of the file.
 def embedded($ratios):
-    ["file", "rows", "one-redis", "etcd-1"] as $candidates
+    ["file", "rows", "relay", "http", "one-redis", "etcd-1"] as $candidates
     | [["clients"] + $candidates + ($candidates[1:] | map("file/" + .)) + ["p50 us, file"]]
     + map(. as $row
           | ($ratios[] | select(.connections == $row.connections)) as $of
@@ -208,7 +208,7 @@ def cpu:
              | [($user | median), ($system | median)]
         else [] end;
     def cells: if length > 0 then map(fixed(1)) else ["-", "-"] end;
-    [["persistence", "candidate", "servers user", "kernel", "pawld user", "kernel", "client user",
+    [["persistence", "candidate", "servers user", "kernel", "service user", "kernel", "client user",
       "kernel", "together", "\($cores) cores allow"]]
     + (reduce .[] as $run ([]; # in the order in which they were measured first
            ([.[] | .[0] | .persistence == $run.persistence and .what == $run.what] | index(true)) as $at
