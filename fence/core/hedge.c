@@ -64,7 +64,8 @@ void core_hedge_tried(struct fence_core *core, unsigned i, uint64_t round,
         return;
     fence_latency_tried(
         latency, core->now_us - latency->tried_us,
-        fence_latency_hedge_us(core->latencies, core->fleet.n, core->fleet.deadline_us));
+        fence_latency_hedge_us(core->latencies, core->fleet.n, core->fleet.deadline_us),
+        core->now_us);
 }
 
 static uint64_t hedge_due_us(const struct fence_core *core, const struct call *call)
@@ -95,9 +96,9 @@ void core_hedge_answered(struct fence_core *core, const struct call *call, unsig
         return;
     uint64_t took_us = core->now_us - call->asked_us;
     if (fence_set_has(call->late, i))
-        fence_latency_answered_late(&core->latencies[i], took_us);
+        fence_latency_answered_late(&core->latencies[i], took_us, core->now_us);
     else
-        fence_latency_answered(&core->latencies[i], took_us);
+        fence_latency_answered(&core->latencies[i], took_us, core->now_us);
 }
 
 void core_hedge_again(struct fence_core *core, const struct call *call)

@@ -18,7 +18,7 @@ static uint64_t apart(uint64_t a, uint64_t b)
     return a > b ? a - b : b - a;
 }
 
-static void measure_answer(struct fence_latency *latency, uint64_t took_us)
+static void measure(struct fence_latency *latency, uint64_t took_us)
 {
     if (latency->mean_us == 0) {
         latency->mean_us = took_us;
@@ -30,23 +30,35 @@ static void measure_answer(struct fence_latency *latency, uint64_t took_us)
     }
 }
 
-void fence_latency_answered(struct fence_latency *latency, uint64_t took_us)
+/* Unless it was asked before the last measurement: then it went along with that. */
+static void measure_answer(struct fence_latency *latency, uint64_t took_us, uint64_t now_us)
 {
-    measure_answer(latency, took_us);
+    if (now_us - took_us < latency->measured_us)
+        return;
+    measure(latency, took_us);
+    latency->measured_us = now_us;
+}
+
+void fence_latency_answered(struct fence_latency *latency, uint64_t took_us, uint64_t now_us)
+{
+    measure_answer(latency, took_us, now_us);
     if (!latency->slow)
         latency->misses = 0;
     else if (--latency->misses == 0)
         latency->slow = false;
 }
 
-void fence_latency_answered_late(struct fence_latency *latency, uint64_t took_us)
+void fence_latency_answered_late(struct fence_latency *latency, uint64_t took_us, uint64_t now_us)
 {
-    measure_answer(latency, took_us);
+    measure_answer(latency, took_us, now_us);
 }
 
 void fence_latency_missed(struct fence_latency *latency, uint64_t waited_us, uint64_t now_us)
 {
-    measure_answer(latency, waited_us);
+    if (now_us - waited_us < latency->missed_us)
+        return; /* asked along with one that missed */
+    measure(latency, waited_us);
+    latency->missed_us = now_us;
     if (latency->slow) {
         latency->misses = FENCE_SLOW_MISSES;
         return;
@@ -65,11 +77,12 @@ bool fence_latency_try(struct fence_latency *latency, uint64_t now_us)
     return true;
 }
 
-void fence_latency_tried(struct fence_latency *latency, uint64_t took_us, uint64_t hedge_us)
+void fence_latency_tried(struct fence_latency *latency, uint64_t took_us, uint64_t hedge_us,
+                         uint64_t now_us)
 {
     latency->tried_round = 0;
     if (took_us <= hedge_us)
-        fence_latency_answered(latency, took_us);
+        fence_latency_answered(latency, took_us, now_us);
     else if (latency->slow)
         latency->misses = FENCE_SLOW_MISSES;
 }

@@ -3,7 +3,11 @@
  *
  * A master that does not answer before the hedge has missed. One that missed a few times in a row
  * is slow: it is not asked first, but tried now and then beside those that are. It is slow no more
- * once it answered a few of these in time. */
+ * once it answered a few of these in time.
+ *
+ * At most one measurement is under way (RFC 7323, appendix G, is about more of them). Hundreds of
+ * calls go to a master together, and are answered together. As so many measurements they would make
+ * the deviation vanish, and the next batch that is a little larger would be hedged as a whole. */
 #ifndef FENCE_FLEET_LATENCY_H
 #define FENCE_FLEET_LATENCY_H
 
@@ -16,28 +20,31 @@
 struct fence_latency {
     uint64_t mean_us;
     uint64_t deviation_us;
-    unsigned misses; /* in a row; of a slow master: answers in time that it still owes */
+    uint64_t measured_us; /* when the last answer was: what was asked before tells nothing new, */
+    uint64_t missed_us;   /* and the same of misses */
+    unsigned misses;      /* in a row; of a slow master: answers in time that it still owes */
     bool slow;
     uint64_t tried_us;    /* slow: when it was last tried, */
     uint64_t tried_round; /* and in which round; 0: that was answered */
 };
 
 /* The master answered @took_us after it was asked, before the hedge. */
-void fence_latency_answered(struct fence_latency *latency, uint64_t took_us);
+void fence_latency_answered(struct fence_latency *latency, uint64_t took_us, uint64_t now_us);
 
 /* The master did not answer before the hedge, which came @waited_us after it was asked. So it takes
  * at least as long: under load hedges come later. */
 void fence_latency_missed(struct fence_latency *latency, uint64_t waited_us, uint64_t now_us);
 
 /* The master answered after the hedge. */
-void fence_latency_answered_late(struct fence_latency *latency, uint64_t took_us);
+void fence_latency_answered_late(struct fence_latency *latency, uint64_t took_us, uint64_t now_us);
 
 /* Whether a slow master may be tried now; it then counts as tried. */
 bool fence_latency_try(struct fence_latency *latency, uint64_t now_us);
 
 /* The slow master answered what it was tried with, after @took_us; calls are hedged after
  * @hedge_us. */
-void fence_latency_tried(struct fence_latency *latency, uint64_t took_us, uint64_t hedge_us);
+void fence_latency_tried(struct fence_latency *latency, uint64_t took_us, uint64_t hedge_us,
+                         uint64_t now_us);
 
 /* When a call is hedged, after it was asked: well beyond what the quickest masters that make a
  * majority take. @each has @n elements, one a master; @deadline_us is when a silent one counts as

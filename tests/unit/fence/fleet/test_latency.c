@@ -7,16 +7,19 @@ enum {
     HEDGE_MOST_US = FENCE_MASTER_DEADLINE_US * FENCE_HEDGE_MOST_PERCENT / 100,
 };
 
+/* Each is asked when the one before it has ended. */
+static uint64_t now_us = NOW_US;
+
 static void answer(struct fence_latency *latency, uint64_t took_us, unsigned times)
 {
     for (unsigned k = 0; k < times; k++)
-        fence_latency_answered(latency, took_us);
+        fence_latency_answered(latency, took_us, now_us += took_us);
 }
 
 static void miss(struct fence_latency *latency, unsigned times)
 {
     for (unsigned k = 0; k < times; k++)
-        fence_latency_missed(latency, WAITED_US, NOW_US);
+        fence_latency_missed(latency, WAITED_US, now_us += WAITED_US);
 }
 
 /* A master that always takes as long: its deviation has died away. */
@@ -40,7 +43,7 @@ static void first_answer_is_the_mean_and_half_of_it_the_deviation(void **state)
 {
     (void)state;
     struct fence_latency latency = {0};
-    fence_latency_answered(&latency, 800);
+    answer(&latency, 800, 1);
     assert_int_equal(latency.mean_us, 800);
     assert_int_equal(latency.deviation_us, 400);
     assert_int_equal(fence_latency_hedge_us(&latency, 1, FENCE_MASTER_DEADLINE_US),
@@ -77,12 +80,30 @@ static void delay_grows_with_what_comes_too_late(void **state)
     (void)state;
     struct fence_latency latency = steady(2000);
     uint64_t before_us = fence_latency_hedge_us(&latency, 1, FENCE_MASTER_DEADLINE_US);
-    fence_latency_missed(&latency, before_us, NOW_US);
+    fence_latency_missed(&latency, before_us, now_us += before_us);
     assert_true(fence_latency_hedge_us(&latency, 1, FENCE_MASTER_DEADLINE_US) > before_us);
     latency = steady(2000);
-    fence_latency_answered_late(&latency, 9000);
+    fence_latency_answered_late(&latency, 9000, now_us += 9000);
     assert_true(fence_latency_hedge_us(&latency, 1, FENCE_MASTER_DEADLINE_US) > before_us);
     assert_int_equal(latency.misses, 0);
+}
+
+/* 256 calls that go together are one measurement: the deviation of before is still known. */
+static void batch_is_measured_once(void **state)
+{
+    (void)state;
+    struct fence_latency latency = steady(2000), once = latency;
+    const uint64_t asked_us = now_us;
+    now_us += 4000;
+    fence_latency_answered(&once, 4000, now_us);
+    for (unsigned k = 0; k < 256; k++)
+        fence_latency_answered(&latency, now_us - asked_us - k, now_us);
+    assert_int_equal(latency.mean_us, once.mean_us);
+    assert_int_equal(latency.deviation_us, once.deviation_us);
+    fence_latency_answered(&latency, 4000, now_us + 3999); /* asked while that was under way */
+    assert_int_equal(latency.mean_us, once.mean_us);
+    fence_latency_answered(&latency, 4000, now_us + 4000);
+    assert_true(latency.mean_us > once.mean_us);
 }
 
 static void delay_is_never_shorter_or_longer_than_its_bounds(void **state)
@@ -122,6 +143,17 @@ static void slow_after_three_misses_in_a_row(void **state)
     assert_true(latency.slow);
 }
 
+static void batch_that_is_late_is_one_miss(void **state)
+{
+    (void)state;
+    struct fence_latency latency = steady(800);
+    const uint64_t asked_us = now_us;
+    for (unsigned k = 0; k < 256; k++)
+        fence_latency_missed(&latency, WAITED_US, asked_us + WAITED_US + k);
+    assert_int_equal(latency.misses, 1);
+    assert_false(latency.slow);
+}
+
 static void back_after_three_answers_in_time(void **state)
 {
     (void)state;
@@ -141,13 +173,14 @@ static void slow_one_is_tried_now_and_then(void **state)
 {
     (void)state;
     struct fence_latency latency = slow();
-    assert_false(fence_latency_try(&latency, NOW_US));
-    assert_false(fence_latency_try(&latency, NOW_US + FENCE_SLOW_TRY_US - 1));
-    assert_true(fence_latency_try(&latency, NOW_US + FENCE_SLOW_TRY_US));
-    assert_false(fence_latency_try(&latency, NOW_US + FENCE_SLOW_TRY_US)); /* it was just now */
-    assert_true(fence_latency_try(&latency, NOW_US + 2 * FENCE_SLOW_TRY_US));
+    const uint64_t since_us = now_us;
+    assert_false(fence_latency_try(&latency, since_us));
+    assert_false(fence_latency_try(&latency, since_us + FENCE_SLOW_TRY_US - 1));
+    assert_true(fence_latency_try(&latency, since_us + FENCE_SLOW_TRY_US));
+    assert_false(fence_latency_try(&latency, since_us + FENCE_SLOW_TRY_US)); /* it was just now */
+    assert_true(fence_latency_try(&latency, since_us + 2 * FENCE_SLOW_TRY_US));
     struct fence_latency quick = steady(800);
-    assert_false(fence_latency_try(&quick, NOW_US + 3 * FENCE_SLOW_TRY_US));
+    assert_false(fence_latency_try(&quick, since_us + 3 * FENCE_SLOW_TRY_US));
 }
 
 static void slow_ones_are_named_while_they_leave_a_majority(void **state)
@@ -168,9 +201,11 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(mean_follows_what_is_measured),
     cmocka_unit_test(nothing_known_is_the_longest_delay),
     cmocka_unit_test(delay_grows_with_what_comes_too_late),
+    cmocka_unit_test(batch_is_measured_once),
     cmocka_unit_test(delay_is_never_shorter_or_longer_than_its_bounds),
     cmocka_unit_test(delay_is_twice_what_the_quickest_majority_takes),
     cmocka_unit_test(slow_after_three_misses_in_a_row),
+    cmocka_unit_test(batch_that_is_late_is_one_miss),
     cmocka_unit_test(back_after_three_answers_in_time),
     cmocka_unit_test(slow_one_is_tried_now_and_then),
     cmocka_unit_test(slow_ones_are_named_while_they_leave_a_majority),
