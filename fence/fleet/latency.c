@@ -18,7 +18,7 @@ static uint64_t apart(uint64_t a, uint64_t b)
     return a > b ? a - b : b - a;
 }
 
-static void measure(struct fence_latency *latency, uint64_t took_us)
+static void take_sample(struct fence_latency *latency, uint64_t took_us)
 {
     if (latency->mean_us == 0) {
         latency->mean_us = took_us;
@@ -35,7 +35,7 @@ static void measure_answer(struct fence_latency *latency, uint64_t took_us, uint
 {
     if (now_us - took_us < latency->measured_us)
         return;
-    measure(latency, took_us);
+    take_sample(latency, took_us);
     latency->measured_us = now_us;
 }
 
@@ -57,7 +57,7 @@ void fence_latency_missed(struct fence_latency *latency, uint64_t waited_us, uin
 {
     if (now_us - waited_us < latency->missed_us)
         return; /* asked along with one that missed */
-    measure(latency, waited_us);
+    take_sample(latency, waited_us);
     latency->missed_us = now_us;
     if (latency->slow) {
         latency->misses = FENCE_SLOW_MISSES;

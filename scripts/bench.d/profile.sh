@@ -43,7 +43,7 @@ used() {
 # measure_cpu CANDIDATE: one run without a warm-up, so that what was used belongs to the pairs that
 # were counted: by the servers that keep the state, by pawld or the relay if it is the candidate, by the client.
 measure_cpu() {
-    local name=$1 keepers=("${fleet_master_pids[@]}") keepers_before serves= service_before line service=0
+    local name=$1 keepers=("${fleet_master_pids[@]}") keepers_before serves='' service_before line service=0
     [ "$name" != etcd ] || keepers=("${etcd_pids[@]}")
     candidate_wake "$name"
     keepers_before=$(cpu_us "${keepers[@]}")

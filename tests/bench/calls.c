@@ -82,8 +82,9 @@ static void ask(struct calls *calls, struct client *client, bool acquire)
 void calls_acquire(struct calls *calls, unsigned client, const char *resource)
 {
     struct client *c = &calls->clients[client];
-    assert(strlen(resource) < sizeof(c->resource));
-    strcpy(c->resource, resource);
+    const size_t len = strlen(resource);
+    assert(len < sizeof(c->resource));
+    memcpy(c->resource, resource, len + 1);
     c->attempt++;
     ask(calls, c, true);
 }
@@ -270,14 +271,20 @@ static const struct argp_option option_list[] = {
     {0},
 };
 
+static void take_master(struct calls_options *options, const char *url,
+                        const struct argp_state *state)
+{
+    if (options->masters == FENCE_MASTERS_MAX)
+        argp_error(state, "more than %d masters", FENCE_MASTERS_MAX);
+    options->urls[options->masters++] = url;
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct calls_options *options = state->input;
     switch (key) {
     case 'm':
-        if (options->masters == FENCE_MASTERS_MAX)
-            argp_error(state, "more than %d masters", FENCE_MASTERS_MAX);
-        options->urls[options->masters++] = arg;
+        take_master(options, arg, state);
         return 0;
     case 'M':
         options->minimal = true;

@@ -273,6 +273,12 @@ static const struct argp_option option_list[] = {
     {0},
 };
 
+static void take_folder(struct options *options, const char *folder)
+{
+    options->folder = folder;
+    options->calls.may_be_none = true;
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct options *options = state->input;
@@ -281,8 +287,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         state->child_inputs[0] = &options->calls;
         return 0;
     case 'd':
-        options->folder = arg;
-        options->calls.may_be_none = true;
+        take_folder(options, arg);
         return 0;
     case 'a':
         options->calls.may_be_none = true;

@@ -52,8 +52,9 @@ static enum fence_reply_kind ask(const struct client *client, enum fence_request
 bool rows_acquire(unsigned client, const char *resource)
 {
     struct client *c = &clients[client];
-    assert(strlen(resource) < sizeof(c->resource));
-    strcpy(c->resource, resource);
+    const size_t len = strlen(resource);
+    assert(len < sizeof(c->resource));
+    memcpy(c->resource, resource, len + 1);
     c->attempt++;
     return ask(c, FENCE_REQUEST_TAKE) == FENCE_REPLY_NUMBER;
 }

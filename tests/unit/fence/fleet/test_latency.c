@@ -178,9 +178,9 @@ static void slow_one_is_tried_now_and_then(void **state)
     assert_false(fence_latency_try(&latency, since_us + FENCE_SLOW_TRY_US - 1));
     assert_true(fence_latency_try(&latency, since_us + FENCE_SLOW_TRY_US));
     assert_false(fence_latency_try(&latency, since_us + FENCE_SLOW_TRY_US)); /* it was just now */
-    assert_true(fence_latency_try(&latency, since_us + 2 * FENCE_SLOW_TRY_US));
+    assert_true(fence_latency_try(&latency, since_us + UINT64_C(2) * FENCE_SLOW_TRY_US));
     struct fence_latency quick = steady(800);
-    assert_false(fence_latency_try(&quick, since_us + 3 * FENCE_SLOW_TRY_US));
+    assert_false(fence_latency_try(&quick, since_us + UINT64_C(3) * FENCE_SLOW_TRY_US));
 }
 
 static void slow_ones_are_named_while_they_leave_a_majority(void **state)
