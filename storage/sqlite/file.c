@@ -72,62 +72,6 @@ enum {
     BUSY_MS = 2000,          /* for a program that looks at the file, or copies it */
 };
 
-/* ---- trust ----------------------------------------------------------------------------------- */
-
-/* An older database under the log of a newer one: the log has the counts that were seen, so that
- * only the time tells. A machine that crashed may have lost the last time, but not made a later
- * one. */
-static bool was_written_to(const struct storage_identity *file, const struct storage_seen *seen,
-                           bool same_boot)
-{
-    if (seen->checkpointing)
-        return false;
-    return same_boot ? file->look.written_ns != seen->written_ns
-                     : file->look.written_ns > seen->written_ns;
-}
-
-enum storage_trust storage_file_judge(const struct storage_identity *file,
-                                      const struct storage_seen *seen, bool witness_is_new,
-                                      const char *boot_id)
-{
-    if (file->blank)
-        return witness_is_new || seen->openings == 0 ? STORAGE_TRUST_NEW : STORAGE_TRUST_REMOVED;
-    if (witness_is_new)
-        return STORAGE_TRUST_COPIED;
-    if (strcmp(file->file_id, seen->file_id) != 0)
-        return STORAGE_TRUST_OTHER;
-    if (file->look.inode != seen->inode || file->look.born_ns != seen->born_ns)
-        return STORAGE_TRUST_COPIED;
-    if (file->openings < seen->openings || file->commits < seen->commits)
-        return STORAGE_TRUST_OLDER;
-    /* What was committed last may not have been seen, where the process was killed just then. A
-     * machine that crashed may have lost more of what was seen. */
-    bool same_boot = strcmp(boot_id, seen->boot_id) == 0;
-    if (same_boot && (file->openings > seen->openings + 1 || file->commits > seen->commits + 1))
-        return STORAGE_TRUST_CHANGED;
-    return was_written_to(file, seen, same_boot) ? STORAGE_TRUST_WRITTEN : STORAGE_TRUST_KEPT;
-}
-
-#define WHAT_TO_DO                                                                                 \
-    "Tokens that it gave out may be lost. Have it go on above them: pawld init --token-floor T "   \
-    "--data %s, where T is the highest token that any guard has seen"
-
-static int explain_trust(enum storage_trust trust, const char *folder,
-                         char ret_why[static STORAGE_WHY_MAX])
-{
-    static const char *const whats[] = {
-        [STORAGE_TRUST_REMOVED] = "its pawl.db is gone, and there was one",
-        [STORAGE_TRUST_OTHER] = "its pawl.db is another one than its pawl.witness has seen",
-        [STORAGE_TRUST_COPIED] = "its pawl.db is a copy: it was copied or moved here",
-        [STORAGE_TRUST_OLDER] = "its pawl.db was put back from a copy: it lacks what came later",
-        [STORAGE_TRUST_CHANGED] = "its pawl.witness is older than its pawl.db: it was put back",
-        [STORAGE_TRUST_WRITTEN] = "something else than pawld has written to its pawl.db",
-    };
-    (void)snprintf(ret_why, STORAGE_WHY_MAX, "%.*s: %s. " WHAT_TO_DO, STORAGE_FOLDER_MAX / 2,
-                   folder, whats[trust], folder);
-    return FENCE_ECONFLICT;
-}
-
 /* ---- opening --------------------------------------------------------------------------------- */
 
 static int cannot(char ret_why[static STORAGE_WHY_MAX], int error, const char *path,
@@ -419,13 +363,13 @@ static int take_up(const struct storage_file_config *config, struct storage_file
                    struct storage_identity *identity, const char *boot_id,
                    char ret_why[static STORAGE_WHY_MAX])
 {
-    enum storage_trust trust = storage_file_judge(identity, &file->witness.seen,
-                                                  storage_witness_is_new(&file->witness), boot_id);
+    enum storage_trust trust = storage_trust_judge(identity, &file->witness.seen,
+                                                   storage_witness_is_new(&file->witness), boot_id);
     bool kept = trust == STORAGE_TRUST_NEW || trust == STORAGE_TRUST_KEPT;
     if (kept && identity->retired && !config->moves && !config->takes_over)
         return refuse_retired(config->folder, ret_why);
     if (!kept && !config->takes_over)
-        return explain_trust(trust, config->folder, ret_why);
+        return storage_trust_explain(trust, config->folder, ret_why);
     if (trust != STORAGE_TRUST_KEPT)
         begin_witness(&file->witness, identity, config->takes_over);
     else

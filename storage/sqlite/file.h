@@ -1,43 +1,12 @@
-/* The file of an embedded master: opening it, and judging whether it is what it was when it was
- * last closed. A folder has pawl.db, an SQLite database, and pawl.witness
- * (storage/sqlite/witness.h).
- */
+/* The file of an embedded master. A folder has pawl.db, an SQLite database, and pawl.witness
+ * (storage/sqlite/witness.h). It is opened only where it is what it was when it was last closed
+ * (storage/sqlite/trust.h). */
 #ifndef STORAGE_SQLITE_FILE_H
 #define STORAGE_SQLITE_FILE_H
 
 #include "storage/sqlite/state.h"
+#include "storage/sqlite/trust.h"
 #include "storage/sqlite/witness.h"
-
-enum {
-    STORAGE_FOLDER_MAX = 3900, /* bytes of the name of a folder */
-    STORAGE_WHY_MAX = STORAGE_FOLDER_MAX + 512,
-};
-
-/* Whether a file may be trusted. */
-enum storage_trust {
-    STORAGE_TRUST_NEW,     /* there is none yet */
-    STORAGE_TRUST_KEPT,    /* it is what it was */
-    STORAGE_TRUST_REMOVED, /* there was one */
-    STORAGE_TRUST_OTHER,   /* it is another one */
-    STORAGE_TRUST_COPIED,  /* it is a copy */
-    STORAGE_TRUST_OLDER,   /* it was put back: it lacks what was committed since */
-    STORAGE_TRUST_CHANGED, /* its witness was put back */
-    STORAGE_TRUST_WRITTEN, /* something else than pawld has written to it */
-};
-
-/* What an SQLite file says of itself. */
-struct storage_identity {
-    bool blank;   /* nothing was ever written to it */
-    bool retired; /* its fleet was moved */
-    char file_id[STORAGE_FILE_ID_LEN + 1];
-    uint64_t openings;
-    uint64_t commits;
-    struct storage_look look;
-};
-
-enum storage_trust storage_file_judge(const struct storage_identity *file,
-                                      const struct storage_seen *seen, bool witness_is_new,
-                                      const char *boot_id);
 
 struct storage_file_config {
     const char *folder;

@@ -1,4 +1,4 @@
-#include "storage/sqlite/file.h"
+#include "storage/sqlite/trust.h"
 #include "tests/lib/case.h"
 
 #include <string.h>
@@ -27,7 +27,7 @@ static const struct storage_seen usual_seen = {
 static enum storage_trust judge(const struct storage_identity *file,
                                 const struct storage_seen *seen, const char *boot_id)
 {
-    return storage_file_judge(file, seen, false, boot_id);
+    return storage_trust_judge(file, seen, false, boot_id);
 }
 
 static void file_that_is_what_its_witness_saw_is_trusted(void **state)
@@ -43,7 +43,7 @@ static void blank_file_is_new_unless_there_was_one(void **state)
     const struct storage_identity blank = {.blank = true};
     struct storage_seen never_opened = usual_seen;
     never_opened.openings = 0;
-    assert_int_equal(storage_file_judge(&blank, &usual_seen, true, SAME_BOOT), STORAGE_TRUST_NEW);
+    assert_int_equal(storage_trust_judge(&blank, &usual_seen, true, SAME_BOOT), STORAGE_TRUST_NEW);
     assert_int_equal(judge(&blank, &never_opened, SAME_BOOT), STORAGE_TRUST_NEW);
     assert_int_equal(judge(&blank, &usual_seen, SAME_BOOT), STORAGE_TRUST_REMOVED);
 }
@@ -51,7 +51,7 @@ static void blank_file_is_new_unless_there_was_one(void **state)
 static void file_without_a_witness_is_a_copy(void **state)
 {
     (void)state;
-    assert_int_equal(storage_file_judge(&usual, &usual_seen, true, SAME_BOOT),
+    assert_int_equal(storage_trust_judge(&usual, &usual_seen, true, SAME_BOOT),
                      STORAGE_TRUST_COPIED);
 }
 
