@@ -1,7 +1,7 @@
 /* pawl-bench-relay: what is the least that a lock service over HTTP costs?
  *
- * A request is read with one call, its name is found at a fixed place, and an answer of the usual
- * size leaves in one write. Between them are the script calls of bare masters (bare.c), or the
+ * A request is read with one call. Its name is found at a fixed place. An answer of the usual size
+ * leaves in one write. Between them are the script calls of bare masters (bare.c), or the
  * transactions of an embedded file (rows_main.c; all requests of a turn are one), or nothing. There
  * is no protocol, and no check of what comes: it serves pawl-bench-load and nobody else. What Pawl
  * takes more is Pawl. What this takes more than bare is HTTP on this machine.
