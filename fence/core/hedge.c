@@ -81,21 +81,37 @@ void core_hedge_begin(struct fence_core *core, struct call *call, uint32_t first
                       uint64_t timeout_us)
 {
     call->first = first;
-    call->late = 0;
+    call->late = call->spares = 0;
+    call->hedged = hedged;
     call->asked_us = core->now_us;
     call->timeout_us = timeout_us;
     call->round_ends_us = core->now_us + timeout_us;
     core_wake_at(core, call, hedged ? hedge_due_us(core, call) : call->round_ends_us);
 }
 
+/* Those asked first may have been slow from the start. Then only the spares tell what is usual. */
+static void spare_answered(struct fence_core *core, const struct call *call, unsigned i)
+{
+    uint64_t took_us = core->now_us - call->spares_us;
+    if (took_us <= fence_latency_hedge_us(core->latencies, core->fleet.n, core->fleet.deadline_us))
+        fence_latency_answered(&core->latencies[i], took_us, core->now_us);
+    else
+        fence_latency_answered_late(&core->latencies[i], took_us, core->now_us);
+}
+
 void core_hedge_answered(struct fence_core *core, const struct call *call, unsigned i,
                          enum fence_reply_kind kind)
 {
     assert(i < core->fleet.n);
-    if (!fence_set_has(call->first, i) || kind == FENCE_REPLY_LOST)
+    if (kind == FENCE_REPLY_LOST)
+        return;
+    if (fence_set_has(call->spares, i))
+        spare_answered(core, call, i);
+    if (!fence_set_has(call->first, i))
         return;
     uint64_t took_us = core->now_us - call->asked_us;
-    if (fence_set_has(call->late, i))
+    /* Without a hedge nothing says what would have been late. */
+    if (!call->hedged || fence_set_has(call->late, i))
         fence_latency_answered_late(&core->latencies[i], took_us, core->now_us);
     else
         fence_latency_answered(&core->latencies[i], took_us, core->now_us);
@@ -120,6 +136,10 @@ bool core_hedge_timer(struct fence_core *core, struct call *call, struct fence_t
     fence_tally_drop(tally, ~fence_fleet_active(&core->fleet));
     *ret_set = ring(core, tally->spare, ring_from(core, call->slot), fence_set_count(late));
     core->counts.hedges += fence_set_count(*ret_set);
+    if (*ret_set != 0) {
+        call->spares = *ret_set;
+        call->spares_us = core->now_us;
+    }
     if (tally->spare != 0 || *ret_set != 0)
         core_hedge_again(core, call);
     else

@@ -29,7 +29,8 @@ void core_hedge_try(struct fence_core *core, uint32_t tries, uint64_t round);
 void core_hedge_tried(struct fence_core *core, unsigned i, uint64_t round,
                       enum fence_reply_kind kind);
 
-/* Master @i answered in the round of @call what it was asked first, with a reply of @kind. */
+/* Master @i answered in the round of @call what it was asked first, or by a hedge, with a reply of
+ * @kind. */
 void core_hedge_answered(struct fence_core *core, const struct call *call, unsigned i,
                          enum fence_reply_kind kind);
 

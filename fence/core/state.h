@@ -84,6 +84,9 @@ struct call {
     uint64_t round_ends_us; /* and when it is over */
     uint32_t first;         /* set of those that were asked first, ... */
     uint32_t late;          /* and of those that did not answer before a hedge */
+    bool hedged;            /* another master is asked where those are late; these are, ... */
+    uint32_t spares;        /* ... of the last hedge, ... */
+    uint64_t spares_us;     /* ... and it was then */
     uint64_t join_tag;      /* extend: the attempt that locks are joined by in this round */
     uint64_t regrant_us;    /* extend: until when the lock that was acquired again is valid; 0: it
                              * was not */

@@ -30,18 +30,22 @@ static void take_sample(struct fence_latency *latency, uint64_t took_us)
     }
 }
 
-/* Unless it was asked before the last measurement: then it went along with that. */
-static void measure_answer(struct fence_latency *latency, uint64_t took_us, uint64_t now_us)
+/* Unless it was asked before the last measurement: then it went along with that. True: it did not.
+ */
+static bool measure_answer(struct fence_latency *latency, uint64_t took_us, uint64_t now_us)
 {
     if (now_us - took_us < latency->measured_us)
-        return;
+        return false;
     take_sample(latency, took_us);
     latency->measured_us = now_us;
+    return true;
 }
 
 void fence_latency_answered(struct fence_latency *latency, uint64_t took_us, uint64_t now_us)
 {
-    measure_answer(latency, took_us, now_us);
+    const bool asked_after_the_miss = now_us - took_us >= latency->missed_us;
+    if (!measure_answer(latency, took_us, now_us) || !asked_after_the_miss)
+        return;
     if (!latency->slow)
         latency->misses = 0;
     else if (--latency->misses == 0)
@@ -50,7 +54,7 @@ void fence_latency_answered(struct fence_latency *latency, uint64_t took_us, uin
 
 void fence_latency_answered_late(struct fence_latency *latency, uint64_t took_us, uint64_t now_us)
 {
-    measure_answer(latency, took_us, now_us);
+    (void)measure_answer(latency, took_us, now_us);
 }
 
 void fence_latency_missed(struct fence_latency *latency, uint64_t waited_us, uint64_t now_us)

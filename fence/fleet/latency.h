@@ -28,14 +28,15 @@ struct fence_latency {
     uint64_t tried_round; /* and in which round; 0: that was answered */
 };
 
-/* The master answered @took_us after it was asked, before the hedge. */
+/* The master answered @took_us after it was asked, before the hedge. Of a batch that is late in
+ * part, what comes in time does not undo the miss. */
 void fence_latency_answered(struct fence_latency *latency, uint64_t took_us, uint64_t now_us);
 
 /* The master did not answer before the hedge, which came @waited_us after it was asked. So it takes
  * at least as long: under load hedges come later. */
 void fence_latency_missed(struct fence_latency *latency, uint64_t waited_us, uint64_t now_us);
 
-/* The master answered after the hedge. */
+/* The master answered after the hedge, or where there was none. */
 void fence_latency_answered_late(struct fence_latency *latency, uint64_t took_us, uint64_t now_us);
 
 /* Whether a slow master may be tried now; it then counts as tried. */

@@ -296,6 +296,57 @@ static void slow_master_is_not_asked_first(void **state)
     assert_int_equal(taken(f), core_nths(f, 1, 1));
 }
 
+/* The one in place 1 takes @slow_us from now on, others a tenth of what is least before a hedge.
+ * Returns how many acquires, one after the other, it takes until it is not asked first. */
+static unsigned acquires_until_slow(struct core_fixture *f, uint64_t slow_us)
+{
+    enum {
+        MOST = 60,
+        QUICK_US = FENCE_HEDGE_LEAST_US / 10,
+    };
+    unsigned k = 0;
+    for (; k < MOST; k++) {
+        core_acquire(f, 1, 0);
+        const uint64_t asked_us = f->now_us;
+        if (taken(f) == (core_nths(f, 0, 1) | core_nths(f, 2, 1)))
+            break;
+        const int64_t number = 100 + k;
+        core_later_us(f, QUICK_US);
+        grant(f, 0, number);
+        const bool hedged = fence_core_deadline(f->core) < asked_us + slow_us;
+        if (hedged) {
+            core_tick(f);
+            core_later_us(f, QUICK_US);
+            grant(f, 2, number);
+            assert_answer(f, 1, 0);
+        }
+        if (f->now_us < asked_us + slow_us)
+            f->now_us = asked_us + slow_us;
+        grant(f, 1, number);
+        if (hedged)
+            core_reply_kind(f, core_nth(f, 1), FENCE_REPLY_YES);
+        else
+            assert_answer(f, 1, 0);
+    }
+    return k;
+}
+
+/* Also one that is slow by less than the longest delay. The spares tell what is usual. */
+static void master_that_becomes_slow_is_found(void **state)
+{
+    for (uint64_t slow_us = 3000; slow_us <= 16000; slow_us += 1000) {
+        struct core_fixture *f = core_fixture_new_spread(state, 3);
+        for (unsigned k = 0; k < 20; k++) {
+            core_acquire(f, 1, 0);
+            core_later_us(f, 500);
+            grant(f, 0, 7 + k);
+            grant(f, 1, 7 + k);
+            assert_answer(f, 1, 0);
+        }
+        assert_in_range(acquires_until_slow(f, slow_us), FENCE_SLOW_MISSES, 12);
+    }
+}
+
 static void slow_master_is_asked_where_there_are_not_enough_others(void **state)
 {
     struct core_fixture *f = one_slow(state);
@@ -534,6 +585,7 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(those_that_do_not_count_are_undone_by_the_attempt),
     CORE_CASE(where_all_are_asked_nobody_is_undone_after_the_grant),
     CORE_CASE(slow_master_is_not_asked_first),
+    CORE_CASE(master_that_becomes_slow_is_found),
     CORE_CASE(slow_master_is_asked_where_there_are_not_enough_others),
     CORE_CASE(slow_master_is_tried_beside_the_others_until_it_is_back),
     CORE_CASE(slow_master_is_back_though_it_answers_after_the_others),

@@ -146,11 +146,53 @@ static void slow_after_three_misses_in_a_row(void **state)
 static void batch_that_is_late_is_one_miss(void **state)
 {
     (void)state;
-    struct fence_latency latency = steady(800);
+    struct fence_latency latency = steady(800), once = latency;
     const uint64_t asked_us = now_us;
+    fence_latency_missed(&once, WAITED_US, asked_us + WAITED_US);
     for (unsigned k = 0; k < 256; k++)
         fence_latency_missed(&latency, WAITED_US, asked_us + WAITED_US + k);
     assert_int_equal(latency.misses, 1);
+    assert_false(latency.slow);
+    assert_int_equal(latency.mean_us, once.mean_us);
+    assert_int_equal(latency.deviation_us, once.deviation_us);
+    now_us += 9000;
+    fence_latency_answered_late(&once, 9000, now_us);
+    for (unsigned k = 0; k < 256; k++)
+        fence_latency_answered_late(&latency, 9000, now_us);
+    assert_int_equal(latency.mean_us, once.mean_us);
+    assert_int_equal(latency.deviation_us, once.deviation_us);
+}
+
+/* Else a batch of which a part is late would never make a master slow. */
+static void what_went_along_with_a_miss_does_not_undo_it(void **state)
+{
+    (void)state;
+    struct fence_latency latency = steady(800);
+    miss(&latency, 2);
+    fence_latency_answered(&latency, WAITED_US, now_us + WAITED_US - 1);
+    assert_int_equal(latency.misses, 2);
+    miss(&latency, 1);
+    assert_true(latency.slow);
+    for (unsigned k = 0; k < FENCE_SLOW_MISSES; k++)
+        fence_latency_answered(&latency, WAITED_US, now_us + WAITED_US - 1);
+    assert_true(latency.slow);
+    now_us += UINT64_C(2) * WAITED_US;
+    for (unsigned k = 0; k < FENCE_SLOW_MISSES; k++)
+        fence_latency_answered(&latency, 800, now_us + 800); /* of one batch: one of three */
+    assert_true(latency.slow);
+}
+
+static void try_that_is_late_owes_all_answers_again(void **state)
+{
+    (void)state;
+    struct fence_latency latency = slow();
+    for (unsigned k = 0; k < FENCE_SLOW_MISSES - 1; k++)
+        fence_latency_tried(&latency, 800, WAITED_US, now_us += 800);
+    fence_latency_tried(&latency, WAITED_US + 1, WAITED_US, now_us += WAITED_US + 1);
+    for (unsigned k = 0; k < FENCE_SLOW_MISSES; k++) {
+        assert_true(latency.slow);
+        fence_latency_tried(&latency, 800, WAITED_US, now_us += 800);
+    }
     assert_false(latency.slow);
 }
 
@@ -206,6 +248,8 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(delay_is_twice_what_the_quickest_majority_takes),
     cmocka_unit_test(slow_after_three_misses_in_a_row),
     cmocka_unit_test(batch_that_is_late_is_one_miss),
+    cmocka_unit_test(what_went_along_with_a_miss_does_not_undo_it),
+    cmocka_unit_test(try_that_is_late_owes_all_answers_again),
     cmocka_unit_test(back_after_three_answers_in_time),
     cmocka_unit_test(slow_one_is_tried_now_and_then),
     cmocka_unit_test(slow_ones_are_named_while_they_leave_a_majority),
