@@ -41,10 +41,9 @@ uint32_t core_hedge_first(const struct fence_core *core, uint16_t slot, uint32_t
 
 uint32_t core_hedge_tries(struct fence_core *core, uint32_t spare)
 {
-    uint32_t slow = spare & fence_latency_slow(core->latencies, core->fleet.n);
     uint32_t tries = 0;
     for (unsigned i = 0; i < core->fleet.n; i++)
-        if (fence_set_has(slow, i) && fence_latency_try(&core->latencies[i], core->now_us))
+        if (fence_set_has(spare, i) && fence_latency_try(&core->latencies[i], core->now_us))
             tries |= fence_set_of(i);
     return tries;
 }

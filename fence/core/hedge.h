@@ -15,7 +15,7 @@
 /* The masters that a call about @slot asks first. The other active ones are *@ret_spare. */
 uint32_t core_hedge_first(const struct fence_core *core, uint16_t slot, uint32_t *ret_spare);
 
-/* The slow masters in @spare that are to be tried now, beside those asked first. */
+/* The masters in @spare that are to be tried now, beside those asked first. */
 uint32_t core_hedge_tries(struct fence_core *core, uint32_t spare);
 
 /* The round of @call asks @first now, and ends after @timeout_us. Where @hedged, its timer is due

@@ -75,10 +75,15 @@ void fence_latency_missed(struct fence_latency *latency, uint64_t waited_us, uin
 
 bool fence_latency_try(struct fence_latency *latency, uint64_t now_us)
 {
-    if (!latency->slow || now_us - latency->tried_us < FENCE_SLOW_TRY_US)
+    const bool unknown = latency->slow || latency->measured_us == 0;
+    const uint64_t rest_us = unknown ? FENCE_SLOW_TRY_US : FENCE_SPARE_TRY_US;
+    if (!unknown && now_us - latency->measured_us < rest_us)
+        return false;
+    const bool first = latency->tried_us == 0;
+    if (!first && now_us - latency->tried_us < rest_us)
         return false;
     latency->tried_us = now_us;
-    return true;
+    return !first;
 }
 
 void fence_latency_tried(struct fence_latency *latency, uint64_t took_us, uint64_t hedge_us,
@@ -87,7 +92,9 @@ void fence_latency_tried(struct fence_latency *latency, uint64_t took_us, uint64
     latency->tried_round = 0;
     if (took_us <= hedge_us)
         fence_latency_answered(latency, took_us, now_us);
-    else if (latency->slow)
+    else
+        fence_latency_answered_late(latency, took_us, now_us);
+    if (took_us > hedge_us && latency->slow)
         latency->misses = FENCE_SLOW_MISSES;
 }
 

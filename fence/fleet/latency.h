@@ -3,7 +3,8 @@
  *
  * A master that does not answer before the hedge has missed. One that missed a few times in a row
  * is slow: it is not asked first, but tried now and then beside those that are. It is slow no more
- * once it answered a few of these in time.
+ * once it answered a few of these in time. Others that are not asked are tried more seldom: a
+ * master that is slow from the start is told from the usual by those that are not asked.
  *
  * At most one measurement is under way (RFC 7323, appendix G, is about more of them). Hundreds of
  * calls go to a master together, and are answered together. As so many measurements they would make
@@ -24,7 +25,7 @@ struct fence_latency {
     uint64_t missed_us;   /* and the same of misses */
     unsigned misses;      /* in a row; of a slow master: answers in time that it still owes */
     bool slow;
-    uint64_t tried_us;    /* slow: when it was last tried, */
+    uint64_t tried_us;    /* when it was last tried, or found to be untried, */
     uint64_t tried_round; /* and in which round; 0: that was answered */
 };
 
@@ -39,11 +40,10 @@ void fence_latency_missed(struct fence_latency *latency, uint64_t waited_us, uin
 /* The master answered after the hedge, or where there was none. */
 void fence_latency_answered_late(struct fence_latency *latency, uint64_t took_us, uint64_t now_us);
 
-/* Whether a slow master may be tried now; it then counts as tried. */
+/* Whether a master that is not asked first is to be tried now; it then counts as tried. */
 bool fence_latency_try(struct fence_latency *latency, uint64_t now_us);
 
-/* The slow master answered what it was tried with, after @took_us; calls are hedged after
- * @hedge_us. */
+/* The master answered what it was tried with, after @took_us; calls are hedged after @hedge_us. */
 void fence_latency_tried(struct fence_latency *latency, uint64_t took_us, uint64_t hedge_us,
                          uint64_t now_us);
 

@@ -47,8 +47,9 @@ enum {
     FENCE_HEDGE_MOST_PERCENT = 40,  /* ... and at the most, of the deadline */
     FENCE_HEDGE_ROUND_PART = 3,     /* and no later than after this part of a round */
     FENCE_SLOW_MISSES = 3,          /* in a row, after which a master is not asked first */
-    FENCE_SLOW_TRY_US = 100 * 1000, /* between two tries of a slow master */
-    FENCE_IN_FLIGHT_MAX = 16384,    /* requests one master may owe before it counts as gone */
+    FENCE_SLOW_TRY_US = 100 * 1000, /* between two tries of a slow master, or one never measured, */
+    FENCE_SPARE_TRY_US = 1000 * 1000, /* and of another one that no call asks */
+    FENCE_IN_FLIGHT_MAX = 16384,      /* requests one master may owe before it counts as gone */
     FENCE_OWED_MAX = 512,         /* locks that a majority owes answers for, beyond which calls wait
                                    * (fence/core/admission.h): of two script calls */
     FENCE_OWED_GROUPS_PART = 4,   /* one in so many of these is for groups, ... */

@@ -331,6 +331,32 @@ static unsigned acquires_until_slow(struct core_fixture *f, uint64_t slow_us)
     return k;
 }
 
+/* Nothing is known of any master, and no hedge comes: a spare is tried, and tells what is usual. */
+static void master_that_is_slow_from_the_start_is_found(void **state)
+{
+    for (uint64_t slow_us = 3000; slow_us <= 16000; slow_us += 1000) {
+        struct core_fixture *f = core_fixture_new_spread(state, 3);
+        const uint64_t began_us = f->now_us;
+        core_acquire(f, 1, 0);
+        grant(f, 0, 7);
+        core_later_us(f, slow_us);
+        grant(f, 1, 7);
+        assert_answer(f, 1, 0);
+        core_later_us(f, FENCE_SLOW_TRY_US);
+        core_acquire(f, 1, 0);
+        assert_int_equal(taken(f), CORE_FIRST(3));
+        core_later_us(f, 200);
+        grant(f, 0, 8);
+        grant(f, 2, 8);
+        assert_answer(f, 1, 0);
+        core_later_us(f, slow_us - 200);
+        grant(f, 1, 8);
+        core_reply_kind(f, core_nth(f, 1), FENCE_REPLY_YES);
+        assert_in_range(acquires_until_slow(f, slow_us), FENCE_SLOW_MISSES, 12);
+        assert_true(f->now_us - began_us < UINT64_C(3) * FENCE_SLOW_TRY_US);
+    }
+}
+
 /* Also one that is slow by less than the longest delay. The spares tell what is usual. */
 static void master_that_becomes_slow_is_found(void **state)
 {
@@ -586,6 +612,7 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(where_all_are_asked_nobody_is_undone_after_the_grant),
     CORE_CASE(slow_master_is_not_asked_first),
     CORE_CASE(master_that_becomes_slow_is_found),
+    CORE_CASE(master_that_is_slow_from_the_start_is_found),
     CORE_CASE(slow_master_is_asked_where_there_are_not_enough_others),
     CORE_CASE(slow_master_is_tried_beside_the_others_until_it_is_back),
     CORE_CASE(slow_master_is_back_though_it_answers_after_the_others),

@@ -182,6 +182,15 @@ static void what_went_along_with_a_miss_does_not_undo_it(void **state)
     assert_true(latency.slow);
 }
 
+static void try_that_is_late_is_measured(void **state)
+{
+    (void)state;
+    struct fence_latency latency = {0};
+    fence_latency_tried(&latency, WAITED_US + 1, WAITED_US, now_us += WAITED_US + 1);
+    assert_int_equal(latency.mean_us, WAITED_US + 1);
+    assert_false(latency.slow);
+}
+
 static void try_that_is_late_owes_all_answers_again(void **state)
 {
     (void)state;
@@ -221,8 +230,22 @@ static void slow_one_is_tried_now_and_then(void **state)
     assert_true(fence_latency_try(&latency, since_us + FENCE_SLOW_TRY_US));
     assert_false(fence_latency_try(&latency, since_us + FENCE_SLOW_TRY_US)); /* it was just now */
     assert_true(fence_latency_try(&latency, since_us + UINT64_C(2) * FENCE_SLOW_TRY_US));
-    struct fence_latency quick = steady(800);
-    assert_false(fence_latency_try(&quick, since_us + UINT64_C(3) * FENCE_SLOW_TRY_US));
+}
+
+/* It is not asked, and what it takes has to be known, too. */
+static void spare_is_tried_once_a_second(void **state)
+{
+    (void)state;
+    struct fence_latency latency = {0};
+    assert_false(fence_latency_try(&latency, now_us)); /* it may be asked first in a moment */
+    assert_false(fence_latency_try(&latency, now_us + FENCE_SLOW_TRY_US - 1));
+    assert_true(fence_latency_try(&latency, now_us + FENCE_SLOW_TRY_US));
+    latency = steady(800);
+    assert_false(fence_latency_try(&latency, now_us + FENCE_SPARE_TRY_US - 1));
+    assert_false(fence_latency_try(&latency, now_us + FENCE_SPARE_TRY_US)); /* as above */
+    assert_false(fence_latency_try(&latency, now_us + UINT64_C(2) * FENCE_SPARE_TRY_US - 1));
+    assert_true(fence_latency_try(&latency, now_us + UINT64_C(2) * FENCE_SPARE_TRY_US));
+    assert_false(fence_latency_try(&latency, now_us + UINT64_C(2) * FENCE_SPARE_TRY_US));
 }
 
 static void slow_ones_are_named_while_they_leave_a_majority(void **state)
@@ -249,9 +272,11 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(slow_after_three_misses_in_a_row),
     cmocka_unit_test(batch_that_is_late_is_one_miss),
     cmocka_unit_test(what_went_along_with_a_miss_does_not_undo_it),
+    cmocka_unit_test(try_that_is_late_is_measured),
     cmocka_unit_test(try_that_is_late_owes_all_answers_again),
     cmocka_unit_test(back_after_three_answers_in_time),
     cmocka_unit_test(slow_one_is_tried_now_and_then),
+    cmocka_unit_test(spare_is_tried_once_a_second),
     cmocka_unit_test(slow_ones_are_named_while_they_leave_a_majority),
 };
 
