@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <jansson.h>
 
@@ -87,8 +88,38 @@ void cli_grant_print(const pawl_lock *lock, bool json, bool shell)
 
 /* ---- naming it again ------------------------------------------------------------------------- */
 
+/* Whether the lock id of the environment is that of @name, as far as the environment tells. */
+static bool environment_is_of(const char *name)
+{
+    const char *resource = getenv("PAWL_RESOURCE");
+    const char *tokens = getenv("PAWL_TOKENS");
+    if (resource == NULL && tokens == NULL)
+        return true; /* set by hand */
+    json_t *of = tokens != NULL ? json_loads(tokens, 0, NULL) : NULL;
+    const bool is =
+        json_object_get(of, name) != NULL || (resource != NULL && strcmp(resource, name) == 0);
+    json_decref(of);
+    return is;
+}
+
+/* Another lock id would be answered as "not held", of a lock that is. */
+static bool fits_environment(const struct cli_grant *grant)
+{
+    if (grant->lock_id != NULL)
+        return true;
+    for (size_t i = 0; i < grant->name_count; i++)
+        if (getenv("PAWL_LOCK_ID") != NULL && !environment_is_of(grant->names[i])) {
+            (void)cli_say("PAWL_LOCK_ID is of another lock than %s: give its own with --lock-id",
+                          grant->names[i]);
+            return false;
+        }
+    return true;
+}
+
 bool cli_grant_complete(struct cli_grant *grant, bool needs_token)
 {
+    if (!fits_environment(grant))
+        return false;
     if (grant->name_count == 0 && getenv("PAWL_RESOURCE") != NULL)
         grant->names[grant->name_count++] = getenv("PAWL_RESOURCE");
     if (grant->lock_id == NULL)

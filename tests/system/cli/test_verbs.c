@@ -122,6 +122,23 @@ static void lock_that_is_not_held_any_more_is_lost(void **state)
     expect_error(script, EXIT_LOST, "no longer held");
 }
 
+/* Else it would be told that a lock is not held, which is. */
+static void lock_id_of_another_lock_is_not_taken_from_the_environment(void **state)
+{
+    (void)state;
+    static const char has_a[] = "eval \"$(\"$PAWL\" acquire --shell a)\"; ";
+    char script[LOCKING_SCRIPT_BYTES];
+    snprintf(script, sizeof(script), "%s\"$PAWL\" acquire b >/dev/null; \"$PAWL\" release b",
+             has_a);
+    expect_error(script, EXIT_ERROR,
+                 "pawl: PAWL_LOCK_ID is of another lock than b: give its own with --lock-id");
+    expect_error("\"$PAWL\" lock --quiet c \"$PAWL\" extend d", EXIT_ERROR, "another lock than d");
+    expect_exit("\"$PAWL\" lock e f -- sh -c '\"$PAWL\" release e f'", 0);
+    snprintf(script, sizeof(script), "%s\"$PAWL\" release a",
+             "eval \"$(\"$PAWL\" acquire --shell g)\"; ");
+    expect_error(script, EXIT_ERROR, "another lock than a");
+}
+
 static void lock_of_somebody_else_is_broken(void **state)
 {
     (void)state;
@@ -283,6 +300,7 @@ static const struct CMUnitTest cases[] = {
     CASE(grant_that_cannot_be_printed_is_given_back),
     CASE(table_of_a_grant_has_its_token_and_its_lock_id),
     CASE(lock_that_is_not_held_any_more_is_lost),
+    CASE(lock_id_of_another_lock_is_not_taken_from_the_environment),
     CASE(lock_of_somebody_else_is_broken),
     CASE(break_without_a_terminal_has_to_say_yes),
     CASE(break_of_another_token_breaks_nothing),
