@@ -248,6 +248,12 @@ static bool has_tls(const struct server_doors *doors, const char *address)
     return doors->tls != NULL || begins_with(address, tls_prefix);
 }
 
+static int tell_no_certificate(const char *text)
+{
+    (void)server_options_error("--listen %s needs --tls-cert and --tls-key", text);
+    return SERVER_EXIT_USAGE;
+}
+
 static int open_one(struct server_doors *doors, const char *text, bool metrics_only)
 {
     char name[API_HOST_NAME_MAX + 1] = "";
@@ -260,10 +266,8 @@ static int open_one(struct server_doors *doors, const char *text, bool metrics_o
     int error = 0;
     if (strlen(address) >= SERVER_LISTEN_MAX || (metrics_only && begins_with(text, tls_prefix)))
         return tell_usage(text);
-    if (wanted.speaks_tls && doors->tls == NULL) {
-        (void)server_options_error("--listen %s needs --tls-cert and --tls-key", text);
-        return SERVER_EXIT_USAGE;
-    }
+    if (wanted.speaks_tls && doors->tls == NULL)
+        return tell_no_certificate(text);
     if (server_listen_name(address, name))
         return open_name(doors, address, &wanted);
     if (begins_with(address, unix_prefix))
@@ -288,6 +292,35 @@ int server_doors_open(const struct server_listens *listens, struct api_tls *tls,
         status = open_one(ret_doors, listens->metrics[i], true);
     if (status != 0)
         server_doors_close(ret_doors);
+    return status;
+}
+
+/* An address of a network is bound for a moment, and nobody is let in. Whether it is free is not
+ * asked: the pawld that runs may have it. */
+static int check_one(const char *text, const struct api_tls *tls, bool metrics_only)
+{
+    char name[API_HOST_NAME_MAX + 1];
+    const char *address = behind_scheme(text);
+    int claim;
+    if (strlen(address) >= SERVER_LISTEN_MAX || (metrics_only && begins_with(text, tls_prefix)))
+        return tell_usage(text);
+    if (begins_with(text, tls_prefix) && tls == NULL)
+        return tell_no_certificate(text);
+    if (server_listen_name(address, name) || begins_with(address, unix_prefix))
+        return 0;
+    const int error = api_listen_claim(address, &claim);
+    if (error == 0)
+        (void)close(claim);
+    return error == FENCE_EINVAL ? tell_why(address, error) : 0;
+}
+
+int server_doors_check(const struct server_listens *listens, const struct api_tls *tls)
+{
+    int status = 0;
+    for (unsigned i = 0; i < listens->address_count && status == 0; i++)
+        status = check_one(listens->address[i], tls, false);
+    for (unsigned i = 0; i < listens->metrics_count && status == 0; i++)
+        status = check_one(listens->metrics[i], tls, true);
     return status;
 }
 

@@ -61,6 +61,11 @@ bool server_listen_name(const char *address, char ret_name[static API_HOST_NAME_
 FENCE_CHECKED int server_doors_open(const struct server_listens *listens, struct api_tls *tls,
                                     unsigned workers, struct server_doors *ret_doors);
 
+/* Whether @listens are addresses, without opening them; @tls as above. Returns 0, or the exit
+ * status: the reason is on stderr then. */
+FENCE_CHECKED int server_doors_check(const struct server_listens *listens,
+                                     const struct api_tls *tls);
+
 /* What is spoken at a door. */
 struct server_door_kind {
     bool speaks_tls;

@@ -1,5 +1,7 @@
 /* pawld: the lock service. Without a command it serves; "pawld init" makes a fleet, "pawld move"
  * moves one, and they exit. */
+#include "api/tls/keys.h"
+#include "server/loop/http_tls.h"
 #include "server/loop/keys.h"
 #include "server/loop/routes.h"
 #include "server/pawld/settings.h"
@@ -22,18 +24,30 @@ static void print_routes(void)
     server_routes_print(routes, SERVER_ROUTES);
 }
 
-/* The key file is checked, too: it is a part of what is in force. */
-static int print_only(const struct pawld_options *options)
+/* The files of keys and of TLS, and addresses: they are a part of what is in force. */
+static int check_files(const struct pawld_options *options)
 {
     struct api_keyring *ring = NULL;
+    struct api_tls *tls = NULL;
+    int status = server_keys_open(&options->http, &ring);
+    if (status == SERVER_EXIT_DONE)
+        status = server_http_tls_open(&options->http.tls, &tls);
+    if (status == SERVER_EXIT_DONE)
+        status = server_doors_check(&options->http.listens, tls);
+    api_tls_free(tls);
+    api_keyring_free(ring);
+    return status;
+}
+
+static int print_only(const struct pawld_options *options)
+{
     int status = SERVER_EXIT_DONE;
     if (options->samples)
         pawld_settings_sample();
     else if (options->routes)
         print_routes();
-    else if ((status = server_keys_open(&options->http, &ring)) == SERVER_EXIT_DONE)
+    else if ((status = check_files(options)) == SERVER_EXIT_DONE)
         pawld_settings_show(options);
-    api_keyring_free(ring);
     return status || fflush(stdout) == 0 ? status : SERVER_EXIT_FAILED;
 }
 

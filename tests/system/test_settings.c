@@ -172,6 +172,31 @@ static void wrong_variable_is_told_by_its_name(void **state)
     assert_printed("PAWL_MAX_WAITERS takes a number from 0 to ");
 }
 
+/* Each would end a pawld that starts. Nothing is opened or made. */
+static void what_keeps_it_from_starting_is_told(void **state)
+{
+    static const struct {
+        const char *option, *value, *words;
+    } wrong[] = {
+        {"--listen", "127.0.0.1", "--listen takes an IP address"},
+        {"--listen", "127.0.0.1:99999", "--listen takes an IP address"},
+        {"--listen", "https://127.0.0.1:7380", "needs --tls-cert and --tls-key"},
+        {"--metrics-listen", "nowhere", "takes an IP address"},
+        {"--tls-cert", "no-such-file", "--tls-cert and --tls-key go together"},
+        {"--tls-priorities", "NORMAL", "give --tls-cert and --tls-key"},
+    };
+    (void)state;
+    write_conf("data = x\n");
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        assert_int_equal(RUN("--check", wrong[i].option, wrong[i].value), 2);
+        assert_printed(wrong[i].words);
+        assert_not_printed(" = ");
+    }
+    assert_int_equal(RUN("--check", "--tls-cert", "no-such", "--tls-key", "no-such"), 1);
+    assert_printed("cannot serve TLS: the certificate no-such: No such file or directory");
+    assert_int_equal(RUN("--check", "--listen", "localhost:7380", "--listen", "unix:/run/x"), 0);
+}
+
 static void file_that_is_not_there_is_told(void **state)
 {
     (void)state;
@@ -287,6 +312,7 @@ static const struct CMUnitTest cases[] = {
     SETTINGS_CASE(line_that_is_no_setting_is_told),
     SETTINGS_CASE(line_that_is_too_long_is_told_and_its_rest_is_no_setting),
     SETTINGS_CASE(wrong_variable_is_told_by_its_name),
+    SETTINGS_CASE(what_keeps_it_from_starting_is_told),
     SETTINGS_CASE(file_that_is_not_there_is_told),
     SETTINGS_CASE(check_shows_no_password),
     SETTINGS_CASE(sample_holds_every_default),
