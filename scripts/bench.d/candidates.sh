@@ -5,7 +5,7 @@
 #   pawl         pawld over HTTP, on five masters
 #   bare         pawld's script calls to the same masters, with no service between
 #   minimal      the least script that locks and counts, called in the same way
-#   relay        the least service that a lock over HTTP takes, with pawld's script calls to the first
+#   relay        a plain service over HTTP, with pawld's script calls to the first
 #                majority of the same masters
 #   redlock      the redlock package from npm, straight on the same masters
 #   redlock-ap   the same with enableAutoPipelining, a setting of its Redis client that is off

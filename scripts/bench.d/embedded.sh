@@ -4,7 +4,7 @@
 #
 #   file       pawld over HTTP, on a file of its own
 #   rows       the same transactions in one loop, with no service between
-#   relay      the least service over HTTP, before the same transactions
+#   relay      a plain service over HTTP, before the same transactions
 #   http       the same with nothing behind it: HTTP alone
 #   one-redis  pawld over HTTP, on one Redis master with fsync on every write
 #   etcd-1     one etcd member, over its gateway

@@ -1,10 +1,11 @@
-/* pawl-bench-relay: what is the least that a lock service over HTTP costs?
+/* pawl-bench-relay: a plain lock service over HTTP, beside which Pawl is measured.
  *
  * A request is read with one call. Its name is found at a fixed place. An answer of the usual size
  * leaves in one write. Between them are the script calls of bare masters (bare.c), or the
  * transactions of an embedded file (rows_main.c; all requests of a turn are one), or nothing. There
  * is no protocol, and no check of what comes: it serves pawl-bench-load and nobody else. What Pawl
- * takes more is Pawl. What this takes more than bare is HTTP on this machine.
+ * takes more is Pawl. What this takes more than bare is HTTP on this machine. It is no bound: it
+ * has one thread, and leaves some of two cores idle.
  *
  * Prints the port once it serves; SIGTERM ends it. */
 #include "server/loop/batch_delay.h"
@@ -303,7 +304,7 @@ int main(int argc, char **argv)
     static const struct argp argp = {
         .options = option_list,
         .parser = parse_option,
-        .doc = "The least lock service over HTTP.",
+        .doc = "A plain lock service over HTTP.",
         .children = children,
     };
     argp_parse(&argp, argc, argv, 0, NULL, &relay.options);
