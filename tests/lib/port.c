@@ -5,7 +5,10 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 enum {
@@ -31,6 +34,23 @@ static bool is_free(uint16_t port)
     return bound;
 }
 
+/* An abstract socket with the port's name, which nobody else can have while this process lives. It
+ * keeps the port between its choice and its use, when nothing is bound to it. */
+static bool is_reserved_for_us(uint16_t port)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return false;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int length = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "pawl-test-port-%u",
+                          (unsigned)port);
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
+    if (bind(fd, (struct sockaddr *)&address, size) == 0)
+        return true; /* kept open until the process ends */
+    close(fd);
+    return false;
+}
+
 uint16_t port_free(void)
 {
     static unsigned next;
@@ -38,7 +58,7 @@ uint16_t port_free(void)
         next = (unsigned)getpid() * PORT_STRIDE;
     for (unsigned tries = 0; tries < PORT_COUNT; tries++) {
         uint16_t port = (uint16_t)(PORT_FIRST + next++ % PORT_COUNT);
-        if (is_free(port))
+        if (is_free(port) && is_reserved_for_us(port))
             return port;
     }
     fail_msg("no free port on 127.0.0.1");

@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/* Returns a port on 127.0.0.1 that nothing is bound to, and that this process did not return
- * before.
+/* Returns a port on 127.0.0.1 that nothing is bound to, and that no process of the tests
+ * returned before, as long as that process lives.
  *
  * It lies below the range from which the kernel takes the ports of outgoing connections: a server
  * that was killed finds its port free again, and a client that connects again and again to a port

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char *dir;
@@ -215,6 +216,34 @@ static void response_cut_short_has_status_0(void **state)
     http_response_fini(&response);
 }
 
+/* ---- ports ----------------------------------------------------------------------------------- */
+
+/* A child goes on where its parent was, so both look at the same port first. */
+static void port_is_not_given_to_two_processes(void **state)
+{
+    (void)state;
+    (void)port_free();
+    int pipe_of_child[2];
+    assert_int_equal(pipe(pipe_of_child), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        const uint16_t port = port_free();
+        (void)!write(pipe_of_child[1], &port, sizeof(port));
+        (void)pause();
+        _exit(0);
+    }
+    uint16_t port_of_child = 0;
+    assert_int_equal(read(pipe_of_child[0], &port_of_child, sizeof(port_of_child)),
+                     sizeof(port_of_child));
+    const uint16_t port = port_free();
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    close(pipe_of_child[0]);
+    close(pipe_of_child[1]);
+    assert_int_not_equal(port, port_of_child);
+}
+
 /* ---- what a failed comparison shows ---------------------------------------------------------- */
 
 static void both_texts_are_shown_in_full_however_long(void **state)
@@ -250,6 +279,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(body_ends_where_its_length_says),
     cmocka_unit_test(chunks_are_put_together),
     cmocka_unit_test(response_cut_short_has_status_0),
+    cmocka_unit_test(port_is_not_given_to_two_processes),
 };
 
 CASE_MAIN(cases, make_dir, clean_up)
