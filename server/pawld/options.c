@@ -157,6 +157,9 @@ static error_t apply_all(const struct command_line *line)
         error = server_options_error("does not know '%s'; see --help", line->stray);
     if (!error && line->command == PAWLD_SERVE && options->masters_count == 0 && !options->data)
         options->data = default_data();
+    if (options->deadline_ms == 0)
+        options->deadline_ms =
+            options->data ? PAWLD_FILE_DEADLINE_MS : FENCE_MASTER_DEADLINE_US / 1000;
     server_http_options_settle(&options->http);
     return error ? error : check_all(options);
 }
@@ -274,7 +277,6 @@ int pawld_read_serve_options(int argc, char **argv, struct pawld_options *ret_op
         "needs no init.";
     *ret_options = (struct pawld_options){
         .workers = default_workers(),
-        .deadline_ms = FENCE_MASTER_DEADLINE_US / 1000,
         .probe_ms = STORAGE_PROBE_MS,
         .waiters_max = SERVER_WAITERS,
         .log_level = SERVER_LOG_INFO,

@@ -16,6 +16,7 @@
 enum {
     PAWLD_SETTINGS_ROOM = 128, /* for where each setting came from */
     PAWLD_GIVEN_LABEL_MAX = 128,
+    PAWLD_FILE_DEADLINE_MS = 2000, /* usual silence of a file: nothing else could be asked */
 };
 
 #define PAWLD_CONFIG_VARIABLE "PAWL_CONFIG"
@@ -43,7 +44,7 @@ struct pawld_options {
     struct storage_tls
         *tls;             /* made of these where a master needs it; lives as long as the process */
     unsigned workers;     /* serve: 1 .. SERVER_WORKERS_MAX */
-    unsigned deadline_ms; /* serve: silence after which a master counts as gone */
+    unsigned deadline_ms; /* serve: silence after which a master counts as gone; 0 until settled */
     unsigned probe_ms;    /* serve: from one probe of a master to the next */
     enum fence_ask ask;   /* serve: which masters a call asks first */
     bool moves;           /* move: --data or --from, and --master */

@@ -280,10 +280,10 @@ const struct pawld_setting pawld_settings[] = {
      .commands = PAWLD_SERVE,
      AT(deadline_ms),
      FROM_TO(FENCE_MASTER_DEADLINE_MIN_US / 1000, FENCE_MASTER_DEADLINE_MAX_US / 1000),
-     .usual = "50",
      .help = "How long a master that owes an answer may be silent until it counts as gone, 5 to "
              "5000. Masters in regions that lie far apart need several round trips. A call of a "
-             "short lease waits for a tenth of that at most"},
+             "short lease waits for a tenth of that at most (default: 50; for a file 2000, as no "
+             "other master could be asked)"},
     {.name = "probe-ms",
      .argument = "MS",
      .kind = PAWLD_NUMBER,

@@ -490,6 +490,18 @@ static void slow_disk_is_waited_for(void **state)
     assert_true(take_and_give_back("orders") > token);
 }
 
+/* No other master could be asked in its place. The validity has to tell what it took. */
+static void very_slow_disk_is_waited_for_and_the_validity_is_shorter(void **state)
+{
+    (void)state;
+    serve_with((const char *const[]){"--max-ttl-ms", "30000", NULL});
+    set_fault("slow 300");
+    const struct http_response *response =
+        call_acquire_once(service.port, "orders", "{\"ttl_ms\":30000}");
+    assert_int_equal(response->status, 201);
+    assert_in_range(http_integer(response, "validity_ms"), 1, 30000 - 300);
+}
+
 static void write_that_was_torn_was_never_answered(void **state)
 {
     (void)state;
@@ -535,6 +547,7 @@ static const struct CMUnitTest cases[] = {
     EMBEDDED_CASE(full_disk_grants_nothing_until_there_is_room),
     EMBEDDED_CASE(disk_that_cannot_make_sure_grants_nothing),
     EMBEDDED_CASE(slow_disk_is_waited_for),
+    EMBEDDED_CASE(very_slow_disk_is_waited_for_and_the_validity_is_shorter),
     EMBEDDED_CASE(write_that_was_torn_was_never_answered),
 };
 
