@@ -1,7 +1,7 @@
 /* A real Redis, through the code of storage/redis/. No looks are made: what a row does to the
  * master is found by the request that comes next, and not by chance before. */
 #include "storage/redis/master.h"
-#include "tests/contract/master.h"
+#include "tests/contract/driven.h"
 #include "tests/lib/case.h"
 #include "tests/lib/redis_fleet.h"
 
@@ -9,156 +9,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    NOTICES_MAX = 8,
-    PATIENCE_MS = 10000, /* for anything awaited; then the test fails */
-};
-
 /* A notice of our own, behind all that were published before. */
 #define FENCE_ID       "contract-notice-of-its-own"
 #define FENCE_RESOURCE "contract/notice"
 
 struct contract_master {
+    struct driven driven; /* first: the context of its events */
+    struct storage_master_events heard;
     struct redis_fleet *fleet;
-    uv_loop_t loop;
-    struct storage_redis_master *redis;
-    struct storage_master *master; /* the same */
-    uint64_t generation;           /* each request has a view of its own */
-    bool ready;
     bool listens;
-
-    unsigned shaken;
-    struct fence_facts facts;
-    unsigned replies; /* of both kinds */
-    struct fence_reply reply;
-    struct fence_rejoin_reply rejoin;
-    struct fence_view view;
-    int64_t numbers[FENCE_GROUP_MAX];
-    char holder[FENCE_LOCK_ID_MAX + 1];
-    char owner[FENCE_OWNER_MAX + 1];
-    char *page;
-
-    struct contract_notice notices[NOTICES_MAX];
-    unsigned told;
-    unsigned untold;
     unsigned fences; /* notices of our own that came */
 };
 
-/* ---- what it tells --------------------------------------------------------------------------- */
-
-static void on_facts(void *context, unsigned i, const struct fence_facts *facts)
-{
-    struct contract_master *master = context;
-    assert_int_equal(i, CONTRACT_ME);
-    master->facts = *facts;
-    master->ready = true;
-    master->shaken++;
-}
+/* ---- notices --------------------------------------------------------------------------------- */
 
 static void on_down(void *context, unsigned i, enum fence_reason reason)
 {
     struct contract_master *master = context;
-    (void)i;
-    (void)reason;
-    master->ready = false;
     master->listens = false;
-}
-
-static const struct fence_view *keep_view(struct contract_master *master,
-                                          const struct fence_view *view)
-{
-    if (view)
-        master->view = *view;
-    return view ? &master->view : NULL;
-}
-
-static void on_reply(void *context, unsigned i, const struct fence_reply *reply)
-{
-    struct contract_master *master = context;
-    (void)i;
-    master->reply = *reply;
-    master->reply.view = keep_view(master, reply->view);
-    if (reply->kind == FENCE_REPLY_HELD) {
-        snprintf(master->holder, sizeof(master->holder), "%s", reply->holder);
-        master->reply.holder = master->holder;
-    }
-    if (reply->owner) {
-        snprintf(master->owner, sizeof(master->owner), "%s", reply->owner);
-        master->reply.owner = master->owner;
-    }
-    if (reply->numbers) {
-        memcpy(master->numbers, reply->numbers, reply->locks * sizeof(int64_t));
-        master->reply.numbers = master->numbers;
-    }
-    master->replies++;
-}
-
-static void on_rejoin(void *context, unsigned i, const struct fence_rejoin_reply *reply)
-{
-    struct contract_master *master = context;
-    (void)i;
-    free(master->page);
-    master->page = malloc(reply->page.len + 1);
-    assert_non_null(master->page);
-    if (reply->page.len > 0)
-        memcpy(master->page, reply->page.bytes, reply->page.len);
-    master->rejoin = *reply;
-    master->rejoin.page.bytes = master->page;
-    master->rejoin.view = keep_view(master, reply->view);
-    master->replies++;
+    master->heard.down(context, i, reason);
 }
 
 static void on_freed(void *context, const char *lock_id, const char *resource)
 {
     struct contract_master *master = context;
-    if (strcmp(resource, FENCE_RESOURCE) == 0) {
+    if (strcmp(resource, FENCE_RESOURCE) == 0)
         master->fences++;
-        return;
-    }
-    assert_in_range(master->untold, 0, NOTICES_MAX - 1);
-    struct contract_notice *notice = &master->notices[master->untold++];
-    snprintf(notice->lock_id, sizeof(notice->lock_id), "%s", lock_id);
-    snprintf(notice->resource, sizeof(notice->resource), "%s", resource);
-}
-
-/* ---- the loop -------------------------------------------------------------------------------- */
-
-static void on_time(uv_timer_t *timer)
-{
-    bool *over = timer->data;
-    *over = true;
-}
-
-/* Runs the loop until *@counter is @target. False if that does not happen within @ms. */
-static bool run(struct contract_master *master, const unsigned *counter, unsigned target,
-                unsigned ms)
-{
-    bool over = false;
-    uv_timer_t timer;
-    assert_int_equal(uv_timer_init(&master->loop, &timer), 0);
-    timer.data = &over;
-    uv_update_time(&master->loop);
-    uv_timer_start(&timer, on_time, ms, 0);
-    while (!over && *counter != target) {
-        storage_master_flush(master->master);
-        uv_run(&master->loop, UV_RUN_ONCE);
-    }
-    uv_close((uv_handle_t *)&timer, NULL);
-    uv_run(&master->loop, UV_RUN_NOWAIT);
-    return *counter == target;
-}
-
-static void await(struct contract_master *master, const unsigned *counter, unsigned target)
-{
-    if (!run(master, counter, target, PATIENCE_MS))
-        fail_msg("what was awaited did not come within %d ms", PATIENCE_MS);
-}
-
-/* After a refusal the connection is opened anew. */
-static void await_ready(struct contract_master *master)
-{
-    if (!master->ready)
-        await(master, &master->shaken, master->shaken + 1);
+    else
+        master->heard.released(context, lock_id, resource);
 }
 
 static void publish(struct contract_master *master)
@@ -177,7 +55,7 @@ static void await_listener(struct contract_master *master)
         assert_in_range(tries, 0, TRIES);
         master->fences = 0;
         publish(master);
-        master->listens = run(master, &master->fences, 1, TRY_MS);
+        master->listens = driven_run(&master->driven, &master->fences, 1, TRY_MS);
     }
 }
 
@@ -188,78 +66,58 @@ static struct contract_master *redis_new(bool durable)
     struct contract_master *master = calloc(1, sizeof(*master));
     assert_non_null(master);
     master->fleet = redis_fleet_new(1, durable ? REDIS_ALWAYS : REDIS_VOLATILE);
-    assert_int_equal(uv_loop_init(&master->loop), 0);
+    driven_init(&master->driven);
+    master->heard = driven_events(&master->driven);
     struct storage_redis_config config = {
-        .loop = &master->loop,
+        .loop = &master->driven.loop,
         .index = CONTRACT_ME,
         .members = CONTRACT_MASTERS,
-        .events = {.context = master,
-                   .facts = on_facts,
-                   .down = on_down,
-                   .reply = on_reply,
-                   .released = on_freed,
-                   .rejoin = on_rejoin},
+        .events = master->heard,
     };
+    config.events.down = on_down;
+    config.events.released = on_freed;
     const char *why = NULL;
     assert_int_equal(storage_redis_url_parse(master->fleet->master[0].url, &config.url, &why), 0);
-    assert_int_equal(storage_redis_master_new(&config, &master->redis), 0);
-    master->master = storage_redis_master_base(master->redis);
-    await_ready(master);
+    struct storage_redis_master *redis = NULL;
+    assert_int_equal(storage_redis_master_new(&config, &redis), 0);
+    master->driven.master = storage_redis_master_base(redis);
+    driven_await_ready(&master->driven);
     await_listener(master);
     return master;
 }
 
 static void redis_free(struct contract_master *master)
 {
-    storage_master_free(master->master);
-    uv_run(&master->loop, UV_RUN_DEFAULT);
-    assert_int_equal(uv_loop_close(&master->loop), 0);
+    driven_fini(&master->driven);
     redis_fleet_free(master->fleet);
-    free(master->page);
     free(master);
 }
 
 static struct fence_facts redis_facts(struct contract_master *master)
 {
-    await_ready(master);
-    storage_master_handshake(master->master);
-    await(master, &master->shaken, master->shaken + 1);
-    return master->facts;
+    return driven_facts(&master->driven);
 }
 
 static struct fence_reply redis_ask(struct contract_master *master,
                                     const struct fence_request *request,
                                     const struct fence_view *view)
 {
-    struct storage_master *masters[CONTRACT_MASTERS] = {[CONTRACT_ME] = master->master};
-    struct fence_fleet fleet;
-    fence_fleet_init(&fleet, CONTRACT_MASTERS);
-    fleet.generation = ++master->generation;
-    fleet.master[CONTRACT_ME].named = *view;
-    await_ready(master);
+    driven_await_ready(&master->driven);
     if (request->waits)
         await_listener(master);
-    storage_masters_submit(masters, UINT32_C(1) << CONTRACT_ME, request, &fleet);
-    await(master, &master->replies, master->replies + 1);
-    return master->reply;
+    return driven_ask(&master->driven, request, view);
 }
 
 static struct fence_rejoin_reply redis_rejoin(struct contract_master *master,
                                               const struct fence_rejoin_request *request)
 {
-    await_ready(master);
-    storage_master_rejoin(master->master, request);
-    await(master, &master->replies, master->replies + 1);
-    return master->rejoin;
+    return driven_rejoin(&master->driven, request);
 }
 
 static struct fence_facts redis_restamp(struct contract_master *master,
                                         const struct fence_facts *facts)
 {
-    await_ready(master);
-    storage_master_restamp(master->master, facts);
-    await(master, &master->shaken, master->shaken + 1);
-    return master->facts;
+    return driven_restamp(&master->driven, facts);
 }
 
 static bool redis_heard(struct contract_master *master, struct contract_notice *ret_notice)
@@ -267,17 +125,13 @@ static bool redis_heard(struct contract_master *master, struct contract_notice *
     await_listener(master);
     master->fences = 0;
     publish(master);
-    await(master, &master->fences, 1);
-    if (master->told == master->untold)
-        return false;
-    *ret_notice = master->notices[master->told++];
-    return true;
+    driven_await(&master->driven, &master->fences, 1);
+    return driven_tell(&master->driven, ret_notice);
 }
 
 static void redis_pass(struct contract_master *master, unsigned ms)
 {
-    unsigned never = 0;
-    (void)run(master, &never, 1, ms);
+    driven_pass(&master->driven, ms);
 }
 
 static void command(struct contract_master *master, const char *text)
