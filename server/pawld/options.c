@@ -270,11 +270,15 @@ static int read_command(int argc, char **argv, const char *doc, enum pawld_comma
 
 int pawld_read_serve_options(int argc, char **argv, struct pawld_options *ret_options)
 {
+    /* The first lines continue argp's own. It would put [OPTION...] before the command. */
     static const char doc[] =
+        "  or:  pawld init [OPTION...]\n"
+        "  or:  pawld move [OPTION...]\n"
         "Hands out locks with fencing tokens over HTTP, from a majority of Redis masters or "
         "from one file.\v"
         "Before the first start, mark masters once: pawld init --new --master ... A file "
-        "needs no init.";
+        "needs no init. pawld move takes a fleet to other masters. Both commands have a --help "
+        "of their own.";
     *ret_options = (struct pawld_options){
         .workers = default_workers(),
         .probe_ms = STORAGE_PROBE_MS,

@@ -197,6 +197,9 @@ static void help_and_version_are_told(void **state)
     assert_int_equal(run("pawld", "--help"), 0);
     assert_non_null(strstr(output, "--master"));
     assert_non_null(strstr(output, "--listen"));
+    assert_non_null(strstr(output, "Usage: pawld [OPTION...]\n"
+                                   "  or:  pawld init [OPTION...]\n"
+                                   "  or:  pawld move [OPTION...]\n"));
     assert_int_equal(run("pawld", "init --help"), 0);
     assert_non_null(strstr(output, "--new"));
     assert_non_null(strstr(output, "--token-floor"));
