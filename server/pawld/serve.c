@@ -409,9 +409,7 @@ static int prepare_metrics(struct service *service)
 
 static int serve_places(struct service *service)
 {
-    int status = prepare_doors(service);
-    if (status == SERVER_EXIT_DONE)
-        status = prepare_metrics(service);
+    int status = prepare_metrics(service);
     if (status == SERVER_EXIT_DONE)
         status = make_workers(service);
     if (status == SERVER_EXIT_DONE) {
@@ -429,8 +427,6 @@ static int serve_places(struct service *service)
         forget_signals(service);
     }
     free_workers(service);
-    close_doors_of(service);
-    pawld_sockets_drop(&service->sockets);
     free(service->metrics);
     return status;
 }
@@ -492,11 +488,13 @@ int pawld_serve(const struct pawld_options *options)
     if (status == SERVER_EXIT_DONE)
         status = find_predecessor(&service);
     if (status == SERVER_EXIT_DONE)
+        status = prepare_doors(&service); /* before a new folder is made: it would stay */
+    if (status == SERVER_EXIT_DONE)
         status = open_places(&service);
     if (status == SERVER_EXIT_DONE)
         status = serve_places(&service);
-    else
-        close_doors_of(&service);
+    close_doors_of(&service);
+    pawld_sockets_drop(&service.sockets);
     api_tls_free(service.tls);
     storage_sqlite_store_close(service.places.store);
     api_keyring_free(service.keys);

@@ -210,6 +210,39 @@ static void one_address_that_is_taken_closes_the_others(void **state)
     assert_int_equal(process_stop(process), 0);
 }
 
+/* What a service that was never started had as its memory would be found by the next start. */
+static void start_that_is_refused_leaves_no_folder(void **state)
+{
+    char taken[32];
+    (void)state;
+    struct process *process = serve((const char *const[]){"--listen", "127.0.0.1:0", NULL});
+    const uint16_t port = port_told(process, "listening on 127\\.0\\.0\\.1:([0-9]+)$");
+    (void)snprintf(taken, sizeof(taken), "127.0.0.1:%u", (unsigned)port);
+    const struct {
+        const char *address;
+        int status;
+        const char *words;
+    } refused[] = {
+        {taken, 1, "in use"},
+        {"127.0.0.1:99999", 2, "--listen takes"},
+        {"https://127.0.0.1:0", 2, "needs --tls-cert"},
+        {":0", 2, "--open"},
+    };
+    (void)snprintf(data_path, sizeof(data_path), "%s/other", folder);
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+        char *said = NULL;
+        const int status = run(
+            (const char *const[]){"--listen", unix_address, "--listen", refused[i].address, NULL},
+            &said);
+        if (status != refused[i].status || strstr(said, refused[i].words) == NULL)
+            fail_msg("%s: it ended with %d and said: %s", refused[i].address, status, said);
+        assert_int_equal(access(data_path, F_OK), -1);
+        assert_int_equal(access(socket_path, F_OK), -1);
+        free(said);
+    }
+    assert_int_equal(process_stop(process), 0);
+}
+
 /* ---- files ----------------------------------------------------------------------------------- */
 
 static void file_is_for_owner_and_group_and_goes_at_the_stop(void **state)
@@ -298,6 +331,7 @@ static const struct CMUnitTest cases[] = {
     DOOR_CASE(host_of_a_name_that_is_listened_on_is_served),
     DOOR_CASE(name_without_an_address_is_told),
     DOOR_CASE(one_address_that_is_taken_closes_the_others),
+    DOOR_CASE(start_that_is_refused_leaves_no_folder),
     DOOR_CASE(file_is_for_owner_and_group_and_goes_at_the_stop),
     DOOR_CASE(file_of_a_dead_process_is_replaced),
     DOOR_CASE(file_of_a_live_process_is_refused),
