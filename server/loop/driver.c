@@ -26,6 +26,7 @@ struct server_driver {
         enum fence_master_state state;
         enum fence_reason reason;
     } logged[FENCE_MASTERS_MAX];
+    char told_fleet_id[FENCE_ID_HEX_LEN + 1]; /* whose terms were held against the options */
     struct server_audit audit;
     struct server_random random;
     uv_timer_t timer;
@@ -213,6 +214,29 @@ static void log_order(const struct server_driver *driver, const struct fence_fle
                    driver->config.label, order);
 }
 
+static void log_term(const struct server_driver *driver, const char *option, uint32_t said,
+                     uint32_t has)
+{
+    if (said != 0 && said != has)
+        server_log_few(SERVER_LOG_WARNING, log_key(driver, 0),
+                       "%s %u does not count: the fleet was made with %u. Leave the option out, "
+                       "or have pawld move %s give it another one",
+                       option, (unsigned)said, (unsigned)has, option);
+}
+
+/* What was set when a fleet was made holds until it is moved. Told once for each fleet. */
+static void log_terms(struct server_driver *driver)
+{
+    const struct fence_fleet *fleet = fence_core_fleet(driver->core);
+    const uint32_t extensions =
+        fleet->extensions_max != 0 ? fleet->extensions_max : FENCE_EXTENSIONS_MAX;
+    if (strcmp(driver->told_fleet_id, fleet->fleet_id) == 0)
+        return;
+    memcpy(driver->told_fleet_id, fleet->fleet_id, sizeof(driver->told_fleet_id));
+    log_term(driver, "--max-ttl-ms", driver->config.ttl_max_ms, fleet->ttl_max_ms);
+    log_term(driver, "--max-extensions", driver->config.extensions_max, extensions);
+}
+
 /* Says when a master starts or ceases to vote, and why: once, not at every try. */
 static void log_changes(struct server_driver *driver)
 {
@@ -261,6 +285,7 @@ static void on_facts(void *context, unsigned i, const struct fence_facts *facts)
     struct fence_event event = {.kind = FENCE_EVENT_FACTS, .master = i, .facts = *facts};
     refresh_clock(context);
     step(context, &event);
+    log_terms(context);
     log_changes(context);
     audit(context, i, facts);
 }

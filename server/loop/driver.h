@@ -30,6 +30,11 @@ struct server_driver_config {
                         * Borrowed for the driver's life */
     bool tells_audit;  /* also log what the audit finds: one of several drivers is enough */
 
+    /* What the operator says that the fleet was made with; 0: nothing. The log tells once where a
+     * fleet has another one, which counts. */
+    uint32_t ttl_max_ms;
+    uint32_t extensions_max;
+
     /* A call was answered. @answer lives for this call of the function. False: there is nobody who
      * could use it, and what it granted is released at once. */
     bool (*answer)(void *context, const struct fence_answer *answer);

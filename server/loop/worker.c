@@ -234,6 +234,7 @@ static int start_listings(struct server_worker *worker)
 
 static int start_driver(struct server_worker *worker)
 {
+    const bool first = worker->config.index == 0; /* one of several workers tells it */
     const struct server_driver_config config = {
         .loop = &worker->loop,
         .places = worker->config.places,
@@ -243,8 +244,10 @@ static int start_driver(struct server_worker *worker)
         .calls = share(worker, SERVER_CALLS),
         .waiters = share(worker, worker->config.waiters_max),
         .counters = worker->config.counters_max,
+        .ttl_max_ms = first ? worker->config.ttl_max_ms : 0,
+        .extensions_max = first ? worker->config.extensions_max : 0,
         .label = worker->label,
-        .tells_audit = worker->config.index == 0,
+        .tells_audit = first,
         .answer = on_answer,
         .batch = on_script_call,
         .context = worker,

@@ -41,6 +41,8 @@ struct server_worker_config {
     uint32_t connections_max;         /* of clients, */
     uint32_t waiters_max;             /* of the process, like all bounds: a worker has its share */
     uint32_t counters_max;            /* named counters beyond which none is made, of the fleet */
+    uint32_t ttl_max_ms;              /* that the operator says the fleet has; 0: nothing is said */
+    uint32_t extensions_max;          /* the same */
     struct server_metrics *metrics;   /* one for each worker */
     const char *version;              /* of the program */
     struct server_line_writer *audit; /* NULL: no audit log; borrowed */

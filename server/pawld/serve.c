@@ -263,6 +263,8 @@ static int make_workers(struct service *service)
             .connections_max = options->connections_max,
             .waiters_max = options->waiters_max,
             .counters_max = options->counters_max,
+            .ttl_max_ms = options->ttl_max_ms,
+            .extensions_max = options->extensions_max,
             .metrics = service->metrics,
             .version = PAWL_VERSION,
             .audit = service->audit,

@@ -163,6 +163,42 @@ static void full_house_is_told_once(void **state)
     assert_int_equal(process_stop(process), 0);
 }
 
+/* ---- options that do not count --------------------------------------------------------------- */
+
+static struct pawl_service serve_with_terms(const char *ttl_max_ms, const char *extensions_max)
+{
+    const char *const options[] = {
+        "--workers", "2", "--max-ttl-ms", ttl_max_ms, "--max-extensions", extensions_max, NULL};
+    const struct pawl_service service = pawld_start(fleet, options);
+    pawl_wait_ready(service);
+    return service;
+}
+
+/* By one of the workers, and not again when a master is back. */
+static void terms_that_a_fleet_was_not_made_with_are_told_once(void **state)
+{
+    (void)state;
+    static const char told[] = "warning.* --max-ttl-ms 60000 does not count: the fleet was made "
+                               "with 5000\\. .*pawld move --max-ttl-ms";
+    char twice[2 * sizeof(told) + 16];
+    (void)snprintf(twice, sizeof(twice), "%s.*\n(.*\n)*.*%s", told, told);
+    fleet_start(1, REDIS_ALWAYS);
+    fleet_init(5000);
+    struct pawl_service service = serve_with_terms("60000", "7");
+    process_wait_line(service.process, told, WAIT_MS, NULL, 0);
+    process_wait_line(service.process, "--max-extensions 7 does not count: .* 1000000\\.", WAIT_MS,
+                      NULL, 0);
+    redis_fleet_kill(fleet, 0);
+    process_wait_line(service.process, "does not vote", WAIT_MS, NULL, 0);
+    redis_fleet_restart(fleet, 0, true);
+    pawl_wait_ready(service);
+    assert_false(process_wrote(service.process, twice));
+    assert_int_equal(process_stop(service.process), 0);
+    service = serve_with_terms("5000", "1000000");
+    assert_false(process_wrote(service.process, "does not count"));
+    assert_int_equal(process_stop(service.process), 0);
+}
+
 /* ---- a master that says what a terminal obeys ------------------------------------------------ */
 
 #define OBEYED                                                                                     \
@@ -309,6 +345,7 @@ static const struct CMUnitTest cases[] = {
     CASE(too_few_files_are_told_at_the_start),
     CASE(clients_without_a_request_make_space_for_others),
     CASE(full_house_is_told_once),
+    CASE(terms_that_a_fleet_was_not_made_with_are_told_once),
     CASE(words_of_a_master_move_no_cursor),
     CASE(lines_in_json_can_be_read_by_a_program),
     CASE(level_leaves_out_what_is_below_it),
