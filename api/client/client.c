@@ -50,9 +50,15 @@ const char *pawl_client_reason(const pawl_client *client)
     return client->reason;
 }
 
+const char *pawl_client_problem(const pawl_client *client)
+{
+    return client->problem;
+}
+
 void client_say(pawl_client *client, const char *format, ...)
 {
     va_list arguments;
+    client->problem[0] = '\0';
     va_start(arguments, format);
     (void)vsnprintf(client->reason, sizeof(client->reason), format, arguments);
     va_end(arguments);

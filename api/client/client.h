@@ -14,7 +14,8 @@
 enum {
     CLIENT_URL_MAX = 256, /* bytes of a server's URL, terminated */
     CLIENT_REASON_MAX = 512,
-    CLIENT_FILE_MAX = 4096, /* bytes of a file's path, terminated */
+    CLIENT_PROBLEM_MAX = 4096, /* bytes of a problem, terminated; a longer one is no pawld's */
+    CLIENT_FILE_MAX = 4096,    /* bytes of a file's path, terminated */
     CLIENT_PATH_MAX = 4096,
     CLIENT_TYPE_MAX = 48,            /* bytes of a problem's type, without urn:pawl: */
     CLIENT_ANSWER_MAX = 4 * 1 << 20, /* bytes of a body; a page of a listing is below 1 MB */
@@ -40,6 +41,7 @@ struct pawl_client {
     char key[PAWL_KEY_MAX + 1]; /* "": none */
     _Atomic int64_t give_up_ms; /* a call that is under way then is ended; INT64_MAX: none */
     char reason[CLIENT_REASON_MAX];
+    char problem[CLIENT_PROBLEM_MAX];  /* that @reason is of, as JSON; "": of none */
     char curl_reason[CURL_ERROR_SIZE]; /* of the last request; "": libcurl gave none */
 };
 
@@ -69,12 +71,13 @@ PAWL_CHECKED int client_ask(pawl_client *client, const struct client_request *re
                             struct client_answer *ret_answer);
 void client_answer_free(struct client_answer *answer);
 
-/* Copies the sentence of a problem to the client's reason, and says which error it is. */
+/* Copies a problem to the client, and its sentence to the reason. Says which error it is. */
 int client_problem(pawl_client *client, const struct client_answer *answer);
 
 /* True for an error or an answer that another attempt, or another server, may mend. */
 bool client_may_repeat(int error);
 
+/* A reason, of which the client keeps no problem. */
 void client_say(pawl_client *client, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* A member of an answer. -1 or NULL where it is missing. */

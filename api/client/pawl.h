@@ -107,6 +107,11 @@ PAWL_PUBLIC void pawl_client_free(pawl_client *client);
 /* What went wrong with the last call, a sentence; "" if nothing did. Valid until the next call. */
 PAWL_PUBLIC const char *pawl_client_reason(const pawl_client *client);
 
+/* The problem (RFC 9457) that a server refused the last call with, as JSON: its "type" is
+ * "urn:pawl:held", say, and further members are those of the HTTP contract. "" where it was none,
+ * as no server answered. Valid until the next call. */
+PAWL_PUBLIC const char *pawl_client_problem(const pawl_client *client);
+
 /* ---- locks ----------------------------------------------------------------------------------- */
 
 typedef struct pawl_lock pawl_lock;

@@ -305,17 +305,30 @@ static bool say_breaker(pawl_client *client, const struct client_answer *answer)
     return true;
 }
 
-int client_problem(pawl_client *client, const struct client_answer *answer)
+static void say_problem(pawl_client *client, const struct client_answer *answer, int error)
 {
-    const int error = problem_error(answer);
     const char *detail = client_text(answer->json, "detail");
     if ((error == PAWL_EHELD && say_holder(client, answer)) || say_breaker(client, answer))
-        return error;
+        return;
     if (answer->type[0] != '\0' && detail != NULL)
         client_say(client, "%s", detail);
     else
         client_say(client, "%s answers %ld, not as a pawld does", client->server[client->current],
                    answer->status);
+}
+
+static void keep_problem(pawl_client *client, const struct client_answer *answer)
+{
+    const size_t len =
+        json_dumpb(answer->json, client->problem, sizeof(client->problem), JSON_COMPACT);
+    client->problem[answer->type[0] != '\0' && len < sizeof(client->problem) ? len : 0] = '\0';
+}
+
+int client_problem(pawl_client *client, const struct client_answer *answer)
+{
+    const int error = problem_error(answer);
+    say_problem(client, answer, error);
+    keep_problem(client, answer);
     if (error == PAWL_EUNAVAILABLE)
         client->current = (client->current + 1) % client->server_count;
     return error;

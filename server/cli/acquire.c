@@ -94,7 +94,7 @@ int cli_acquire(struct cli_globals *globals, int argc, char **argv)
                                        .owner = options.why != NULL ? options.why : label,
                                    },
                                    &lock);
-    int code = error < 0 ? cli_failed(client, error) : CLI_EXIT_DONE;
+    int code = error < 0 ? cli_failed(globals, client, error) : CLI_EXIT_DONE;
     if (error == 0)
         cli_grant_print(lock, globals->json, options.shell);
     else if (options.shell)

@@ -136,7 +136,7 @@ static int break_chosen(const struct break_options *options)
     if (client == NULL)
         return CLI_EXIT_ERROR;
     const int error = pawl_break(client, options->name, options->token, &broken);
-    int code = error < 0 ? cli_failed(client, error) : CLI_EXIT_DONE;
+    int code = error < 0 ? cli_failed(options->globals, client, error) : CLI_EXIT_DONE;
     if (error == 0 && !broken) {
         (void)cli_say("nobody holds %s", options->name);
         code = CLI_EXIT_LOST;

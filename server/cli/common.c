@@ -159,7 +159,7 @@ int cli_get(const struct cli_globals *globals, const char *path, const char *nam
     if (client == NULL)
         return CLI_EXIT_ERROR;
     const int error = pawl_get(client, path, name, &text);
-    int code = error < 0 ? cli_failed(client, error) : CLI_EXIT_DONE;
+    int code = error < 0 ? cli_failed(globals, client, error) : CLI_EXIT_DONE;
     if (error == 0)
         *ret_json = json_loads(text, 0, NULL);
     if (error == 0 && *ret_json == NULL)
@@ -222,9 +222,26 @@ pawl_client *cli_client(const struct cli_globals *globals)
     return error < 0 ? NULL : client;
 }
 
-int cli_failed(const pawl_client *client, int error)
+/* Where the key that is sent comes from. NULL: none is sent. */
+static const char *key_source(const struct cli_globals *globals)
 {
-    (void)cli_say("%s", pawl_client_reason(client));
+    const char *variable = getenv("PAWL_KEY");
+    if (globals->key[0] != '\0')
+        return "in the file of --key-file";
+    return variable != NULL && variable[0] != '\0' ? "in PAWL_KEY" : NULL;
+}
+
+void cli_reason(const struct cli_globals *globals, const pawl_client *client,
+                char ret_reason[static CLI_REASON_MAX])
+{
+    cli_problem_reason(client, key_source(globals), ret_reason);
+}
+
+int cli_failed(const struct cli_globals *globals, const pawl_client *client, int error)
+{
+    char reason[CLI_REASON_MAX];
+    cli_reason(globals, client, reason);
+    (void)cli_say("%s", reason);
     if (error == PAWL_EHELD)
         return CLI_EXIT_NOT_ACQUIRED;
     return error == PAWL_ELOST ? CLI_EXIT_LOST : CLI_EXIT_ERROR;

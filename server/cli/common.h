@@ -3,6 +3,7 @@
 #define SERVER_CLI_COMMON_H
 
 #include "api/client/pawl.h"
+#include "server/cli/problem.h"
 
 #include <argp.h>
 
@@ -50,8 +51,12 @@ int cli_parse(const struct argp *parser, int argc, char **argv, void *input);
 /* A client of the servers in @globals. NULL: the reason was printed. */
 pawl_client *cli_client(const struct cli_globals *globals);
 
-/* Prints the client's reason. The exit code for @error. */
-int cli_failed(const pawl_client *client, int error);
+/* Writes why the last call of @client failed, as cli_problem_reason() does. */
+void cli_reason(const struct cli_globals *globals, const pawl_client *client,
+                char ret_reason[static CLI_REASON_MAX]);
+
+/* Prints it. The exit code for @error. */
+int cli_failed(const struct cli_globals *globals, const pawl_client *client, int error);
 
 /* Asks for @path with @name behind it (NULL: none); what went wrong was printed. Returns an exit
  * code. json_decref() *@ret_json, which may be NULL. */

@@ -52,7 +52,7 @@ static int counter_next(const struct counter_options *options)
     if (client == NULL)
         return CLI_EXIT_ERROR;
     const int error = pawl_counter_next(client, options->word[1], options->count, &last);
-    const int code = error < 0 ? cli_failed(client, error) : CLI_EXIT_DONE;
+    const int code = error < 0 ? cli_failed(options->globals, client, error) : CLI_EXIT_DONE;
     pawl_client_free(client);
     if (error < 0)
         return code;

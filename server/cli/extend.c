@@ -64,7 +64,7 @@ static int extend_grant(const struct extend_options *options, int64_t token)
                                  &lock);
     if (error == 0)
         error = pawl_extend(client, lock, options->ttl_ms);
-    const int code = error < 0 ? cli_failed(client, error) : CLI_EXIT_DONE;
+    const int code = error < 0 ? cli_failed(options->globals, client, error) : CLI_EXIT_DONE;
     if (error == PAWL_NEW_GRANT)
         (void)cli_say("granted anew: take the new token, claim with it, and read again");
     if (error >= 0)

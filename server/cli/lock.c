@@ -219,8 +219,19 @@ static int acquire_lock(pawl_client *client, struct options *options, pawl_lock 
     const int error = pawl_acquire(client, &request, ret_lock);
     if (error == 0)
         return 0;
-    const int code = cli_failed(client, error);
+    const int code = cli_failed(options->globals, client, error);
     return code == CLI_EXIT_NOT_ACQUIRED ? (int)options->not_acquired : code;
+}
+
+static void tell_lock_lost(const struct cli_globals *globals, const pawl_client *client,
+                           const pawl_lock *lock)
+{
+    char reason[CLI_REASON_MAX];
+    cli_reason(globals, client, reason);
+    (void)cli_say("lost the lock, and ended the command: %s",
+                  pawl_lock_left_ms(lock) > 0 && reason[0] != '\0'
+                      ? reason
+                      : "it could not be extended in time");
 }
 
 /* Under one grant: again under its new tokens, unless it is to run once. */
@@ -246,10 +257,7 @@ static enum cli_run_end run_under(const struct cli_globals *globals, const struc
             (void)cli_say("ended the command: the lock was granted anew, with a new token");
     } while (end == CLI_RUN_NEW_GRANT && !options->once);
     if (end == CLI_RUN_LOST)
-        (void)cli_say("lost the lock, and ended the command: %s",
-                      pawl_lock_left_ms(lock) > 0 && pawl_client_reason(client)[0] != '\0'
-                          ? pawl_client_reason(client)
-                          : "it could not be extended in time");
+        tell_lock_lost(globals, client, lock);
     if (end == CLI_RUN_EXHAUSTED)
         (void)cli_say("ended the command: the lock was extended as often as is allowed");
     return end;

@@ -55,7 +55,7 @@ static int release_grant(const struct release_options *options)
                                  &lock);
     if (error == 0)
         error = pawl_release(client, lock, &released);
-    int code = error < 0 ? cli_failed(client, error) : CLI_EXIT_DONE;
+    int code = error < 0 ? cli_failed(options->globals, client, error) : CLI_EXIT_DONE;
     if (error == 0 && !released) {
         (void)cli_say("it was not held any more under this lock id");
         code = CLI_EXIT_LOST;

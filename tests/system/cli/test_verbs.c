@@ -2,6 +2,7 @@
 #include "tests/lib/case.h"
 #include "tests/system/calls.h"
 #include "tests/system/cli/locking.h"
+#include "tests/system/fleet.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,7 +120,7 @@ static void lock_that_is_not_held_any_more_is_lost(void **state)
     snprintf(script, sizeof(script), "%s\"$PAWL\" release", gone);
     expect_error(script, EXIT_LOST, "not held any more");
     snprintf(script, sizeof(script), "%s\"$PAWL\" extend", gone);
-    expect_error(script, EXIT_LOST, "no longer held");
+    expect_error(script, EXIT_LOST, "no longer held under this lock id and token: stop");
 }
 
 /* Else it would be told that a lock is not held, which is. */
@@ -212,7 +213,7 @@ static void counter_gives_each_value_once(void **state)
     expect_output("\"$PAWL\" counter next --json x",
                   "{\"name\":\"x\",\"value\":102,\"count\":1}\n");
     expect_output("\"$PAWL\" counter list", "NAME  VALUE\nx     102\n");
-    expect_error("\"$PAWL\" counter show y", EXIT_ERROR, "Nothing was ever counted");
+    expect_error("\"$PAWL\" counter show y", EXIT_ERROR, "begin with pawl counter next\n");
 }
 
 static void fleet_is_shown_with_its_masters(void **state)
@@ -221,6 +222,39 @@ static void fleet_is_shown_with_its_masters(void **state)
     expect_line("\"$PAWL\" fleet", "grants locks: 1 of 1 masters vote, 1 are a majority\n");
     expect_line("\"$PAWL\" fleet", "active");
     expect_line("\"$PAWL\" fleet --json", "\"ready\":true");
+}
+
+/* Not those of HTTP, which the server sends. */
+static void refusals_are_told_in_words_of_the_command_line(void **state)
+{
+    (void)state;
+    expect_error("\"$PAWL\" acquire --ttl 2h a", EXIT_ERROR,
+                 "pawl: the lease is longer than the fleet allows: say --ttl 300000ms, or less\n");
+    expect_error("\"$PAWL\" lock --ttl 2h a true", EXIT_ERROR, "say --ttl 300000ms");
+    expect_error("\"$PAWL\" --server $PAWL_SERVER/x show a", EXIT_ERROR,
+                 "--server is the address of a pawld\n");
+    expect_error("\"$PAWL\" --server http://pawl.localhost:${PAWL_SERVER##*:} show a", EXIT_ERROR,
+                 "pawl: the server is not known by the name in --server: ");
+}
+
+/* The server's words are there where pawl has none of its own. */
+static void refusal_that_pawl_does_not_know_is_told_as_it_is(void **state)
+{
+    (void)state;
+    expect_error("\"$PAWL\" show 'a\tb'", EXIT_ERROR, "pawl: The resource must be ");
+}
+
+static void masters_that_are_missing_are_a_matter_of_pawl_fleet(void **state)
+{
+    (void)state;
+    char script[LOCKING_SCRIPT_BYTES];
+    fleet_start(1, REDIS_VOLATILE); /* never made a fleet */
+    const struct pawl_service service = pawld_start(fleet, NULL);
+    snprintf(script, sizeof(script), "PAWL_SERVER=http://127.0.0.1:%u \"$PAWL\" show a",
+             (unsigned)service.port);
+    expect_error(script, EXIT_ERROR,
+                 "pawl: the server knows no majority of its masters: pawl fleet says why\n");
+    assert_int_equal(fleet_teardown(state), 0);
 }
 
 static void mistakes_are_one_sentence(void **state)
@@ -309,6 +343,9 @@ static const struct CMUnitTest cases[] = {
     CASE(locks_are_listed_beyond_one_page),
     CASE(counter_gives_each_value_once),
     CASE(fleet_is_shown_with_its_masters),
+    CASE(refusals_are_told_in_words_of_the_command_line),
+    CASE(refusal_that_pawl_does_not_know_is_told_as_it_is),
+    CASE(masters_that_are_missing_are_a_matter_of_pawl_fleet),
     CASE(mistakes_are_one_sentence),
     CASE(help_of_every_verb_fits_a_screen),
 };

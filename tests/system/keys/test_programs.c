@@ -17,7 +17,9 @@ static void pawl_takes_its_key_from_the_environment_or_a_file(void **state)
 {
     (void)state;
     keys_expect_said("$PAWL acquire orders/2", keys.owner, 0, "");
-    keys_expect_said("$PAWL show orders/2", "", 125, "Send the key that the operator gave you");
+    keys_expect_said("$PAWL show orders/2", "", 125,
+                     "pawl: the server asks for a key: name its file with --key-file, or set "
+                     "PAWL_KEY\n");
     char command[COMMAND_BYTES];
     snprintf(command, sizeof(command),
              "umask 077; echo %s > $DIR/owner.key; $PAWL --key-file $DIR/owner.key show orders/2 "
@@ -39,7 +41,15 @@ static void pawl_says_what_the_key_may_not(void **state)
     keys_expect_said("$PAWL acquire jobs/1", keys.owner, 125,
                      "none of its prefixes is the beginning of");
     keys_expect_said("$PAWL acquire orders/1", keys.slow, 125, "the key slow has the role read");
-    keys_expect_said("$PAWL list", "pawl_owner_wrong", 125, "The key is not known here");
+    keys_expect_said("$PAWL list", "pawl_owner_wrong", 125,
+                     "pawl: the server does not know the key in PAWL_KEY");
+    keys_expect_said("umask 077; echo pawl_owner_wrong >$DIR/wrong; $PAWL list --key-file "
+                     "$DIR/wrong",
+                     keys.owner, 125, "does not know the key in the file of --key-file");
+    keys_expect_said("$PAWL list", keys.owner, 125,
+                     "pawl: the key owner is not for all names: list those that begin with one");
+    keys_expect_said("$PAWL counter list", keys.owner, 125, "pawl counter list PREFIX");
+    keys_expect_said("$PAWL list orders/", keys.owner, 0, "NAME");
 }
 
 static void key_is_in_no_list_of_processes(void **state)
@@ -106,10 +116,10 @@ static void certificate_is_the_key_of_its_subject(void **state)
     expect_with_certificate("job runner", "", "show orders/1 --json", 0, "\"key\":\"by-cert\"");
     expect_with_certificate("job runner", "", "acquire jobs/1", 125,
                             "The key by-cert is for other");
-    expect_with_certificate("stranger", "", "show orders/1", 125, "Send the key");
+    expect_with_certificate("stranger", "", "show orders/1", 125, "asks for a key");
     /* A key that is sent counts, and none that is wrong is mended by a certificate. */
     expect_with_certificate("job runner", keys.other, "show jobs/1 --json", 0, "\"held\":false");
-    expect_with_certificate("job runner", "pawl_x", "show orders/1", 125, "The key is not known");
+    expect_with_certificate("job runner", "pawl_x", "show orders/1", 125, "does not know the key");
 }
 
 static void python_client_sends_its_key(void **state)

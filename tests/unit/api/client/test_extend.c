@@ -102,6 +102,7 @@ static void new_grant_of_one_name_is_told_though_another_one_failed(void **state
     atomic_store(&b_answer, unavailable);
     assert_int_equal(pawl_extend(client, lock, 0), PAWL_EUNAVAILABLE);
     assert_string_equal(pawl_client_reason(client), "Too few masters took part.");
+    assert_non_null(strstr(pawl_client_problem(client), "\"type\":\"urn:pawl:no-quorum\""));
     atomic_store(&a_answer, extended);
     atomic_store(&b_answer, extended);
     assert_int_equal(pawl_extend(client, lock, 0), PAWL_NEW_GRANT);
@@ -109,6 +110,7 @@ static void new_grant_of_one_name_is_told_though_another_one_failed(void **state
     assert_int_equal(pawl_lock_token(lock, 1), 4);
     assert_int_equal(pawl_extend(client, lock, 0), 0);
     assert_string_equal(pawl_client_reason(client), "");
+    assert_string_equal(pawl_client_problem(client), "");
     pawl_lock_free(lock);
     pawl_client_free(client);
 }

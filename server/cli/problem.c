@@ -1,0 +1,147 @@
+#include "server/cli/problem.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <jansson.h>
+
+static const char type_prefix[] = "urn:pawl:";
+
+struct failure {
+    const char *key_source; /* as in problem.h */
+    const json_t *problem;  /* NULL: no server told one */
+};
+
+static const char *member_text(const json_t *problem, const char *member)
+{
+    const char *text = json_string_value(json_object_get(problem, member));
+    return text != NULL ? text : "";
+}
+
+/* ---- problems that say more than their type -------------------------------------------------- */
+
+static bool tell_key(const struct failure *failure, char *ret_reason)
+{
+    if (failure->key_source == NULL)
+        (void)snprintf(ret_reason, CLI_REASON_MAX,
+                       "the server asks for a key: name its file with --key-file, or set PAWL_KEY");
+    else
+        (void)snprintf(ret_reason, CLI_REASON_MAX,
+                       "the server does not know the key %s; if it was replaced, ask the operator "
+                       "for the new one",
+                       failure->key_source);
+    return true;
+}
+
+/* The prefix that was asked for is a member; a listing of all names has an empty one. */
+static bool tell_prefix(const struct failure *failure, char *ret_reason)
+{
+    const char *prefix = json_string_value(json_object_get(failure->problem, "prefix"));
+    if (prefix == NULL || prefix[0] != '\0')
+        return false;
+    (void)snprintf(ret_reason, CLI_REASON_MAX,
+                   "the key %s is not for all names: list those that begin with one of its "
+                   "prefixes, as in pawl list PREFIX or pawl counter list PREFIX",
+                   member_text(failure->problem, "key"));
+    return true;
+}
+
+/* Of all that can be invalid, the lease alone has this member. */
+static bool tell_lease(const struct failure *failure, char *ret_reason)
+{
+    const json_t *longest = json_object_get(failure->problem, "ttl_max_ms");
+    if (!json_is_integer(longest))
+        return false;
+    (void)snprintf(ret_reason, CLI_REASON_MAX,
+                   "the lease is longer than the fleet allows: say --ttl %lldms, or less",
+                   (long long)json_integer_value(longest));
+    return true;
+}
+
+/* A listing has no one name. */
+static bool is_refused_listing(const json_t *problem)
+{
+    const json_t *masters = json_object_get(problem, "masters");
+    bool refused = false;
+    for (size_t i = 0; i < json_array_size(masters); i++) {
+        const char *part = json_string_value(json_array_get(masters, i));
+        refused = refused || (part != NULL && strcmp(part, "refused") == 0);
+    }
+    return refused && json_object_get(problem, "resource") == NULL;
+}
+
+/* Where a master refused a listing, the server says which permission it lacks there. */
+static bool tell_masters(const struct failure *failure, char *ret_reason)
+{
+    if (is_refused_listing(failure->problem))
+        return false;
+    (void)snprintf(ret_reason, CLI_REASON_MAX,
+                   "too few masters took part: try again later; pawl fleet says what is wrong with "
+                   "them");
+    return true;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+static const struct known {
+    const char *type;
+    const char *sentence; /* NULL: @tell writes it */
+    bool (*tell)(const struct failure *failure, char *ret_reason);
+} known[] = {
+    {"key-required", NULL, tell_key},
+    {"not-allowed", NULL, tell_prefix},
+    {"rate-limited", "the key has used up the calls that its rate allows: try again later", NULL},
+    {"invalid", NULL, tell_lease},
+    {"no-quorum", NULL, tell_masters},
+    {"not-ready", "the server knows no majority of its masters: pawl fleet says why", NULL},
+    {"too-slow",
+     "the lease had run out before it could be handed over: try again, or with a longer --ttl",
+     NULL},
+    {"busy", "the server takes no more calls at the moment: try again later", NULL},
+    {"too-many-waiters", "the server lets no more calls wait: try again later, or with --nonblock",
+     NULL},
+    {"lock-lost",
+     "the lock is no longer held under this lock id and token: stop the work, and acquire it anew",
+     NULL},
+    {"token-mismatch",
+     "another grant has the lock by now, and nothing was changed: look at it again with pawl show",
+     NULL},
+    {"no-such-counter",
+     "nothing was ever counted under this name: check its spelling, or begin with pawl counter "
+     "next",
+     NULL},
+    {"cross-site",
+     "the server is not known by the name in --server: say its IP address there, or start pawld "
+     "with --host and this name",
+     NULL},
+    {"not-found", "nothing is known there under this path: --server is the address of a pawld",
+     NULL},
+};
+
+/* False: the server's words are all there is. */
+static bool tell_known(const struct failure *failure, char *ret_reason)
+{
+    const char *type = member_text(failure->problem, "type");
+    if (strncmp(type, type_prefix, strlen(type_prefix)) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (strcmp(type + strlen(type_prefix), known[i].type) != 0)
+            continue;
+        if (known[i].sentence == NULL)
+            return known[i].tell(failure, ret_reason);
+        (void)snprintf(ret_reason, CLI_REASON_MAX, "%s", known[i].sentence);
+        return true;
+    }
+    return false;
+}
+
+void cli_problem_reason(const pawl_client *client, const char *key_source,
+                        char ret_reason[static CLI_REASON_MAX])
+{
+    json_t *problem = json_loads(pawl_client_problem(client), 0, NULL);
+    const struct failure failure = {.key_source = key_source, .problem = problem};
+    if (!tell_known(&failure, ret_reason))
+        (void)snprintf(ret_reason, CLI_REASON_MAX, "%s", pawl_client_reason(client));
+    json_decref(problem);
+}

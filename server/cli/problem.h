@@ -1,0 +1,18 @@
+/* Why a call failed, in the words of the command line. A server speaks of headers, paths and
+ * members of JSON; whoever types `pawl` knows options and verbs. */
+#ifndef SERVER_CLI_PROBLEM_H
+#define SERVER_CLI_PROBLEM_H
+
+#include "api/client/pawl.h"
+
+enum {
+    CLI_REASON_MAX = 1024, /* bytes of a sentence, terminated; longer ones are cut */
+};
+
+/* Writes the sentence for the last call of @client, which failed: of `pawl` for the problems that
+ * it knows by their type, and else of the server. "": there is none. @key_source says where the key
+ * that was sent is from, "in PAWL_KEY" say; NULL: none was sent. */
+void cli_problem_reason(const pawl_client *client, const char *key_source,
+                        char ret_reason[static CLI_REASON_MAX]);
+
+#endif
