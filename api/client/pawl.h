@@ -97,9 +97,15 @@ struct pawl_options {
     const char *cert_key; /* its key; none: it is in the file of @cert */
 };
 
-/* @options NULL: all defaults. PAWL_EINVAL (no reason can be read), PAWL_ENOMEM. */
+/* @options NULL: all defaults. PAWL_EINVAL (pawl_options_check() has the reason), PAWL_ENOMEM. */
 PAWL_PUBLIC PAWL_CHECKED int pawl_client_new(const struct pawl_options *options,
                                              pawl_client **ret_client);
+
+/* Whether pawl_client_new() takes @options, with what the environment adds to them. PAWL_EINVAL:
+ * @ret_reason has a sentence that says which of them is wrong, cut at @size bytes with the zero.
+ * PAWL_ENOMEM. */
+PAWL_PUBLIC PAWL_CHECKED int pawl_options_check(const struct pawl_options *options,
+                                                char *ret_reason, size_t size);
 
 /* NULL is allowed. */
 PAWL_PUBLIC void pawl_client_free(pawl_client *client);

@@ -104,7 +104,7 @@ static error_t read_key_file(struct cli_globals *globals, const char *path)
     if (known && S_ISREG(stat.st_mode) && (stat.st_mode & (S_IROTH | S_IWOTH)))
         return server_options_error("--key-file %s: every user can read it; chmod o-rwx it", path);
     const size_t len = read ? strcspn(globals->key, "\r\n") : 0;
-    if (len == 0 || len == PAWL_KEY_MAX)
+    if (len == 0 || len == PAWL_KEY_MAX || strcspn(globals->key, " \t") < len)
         return server_options_error("--key-file %s: its first line must be a key, pawl_...", path);
     globals->key[len] = '\0';
     return 0;
@@ -211,14 +211,12 @@ pawl_client *cli_client(const struct cli_globals *globals)
         .cert = globals->cert,
         .cert_key = globals->cert_key,
     };
-    const int error = pawl_client_new(&options, &client);
-    if (error == PAWL_EINVAL)
-        (void)cli_say(
-            "a server is a URL such as http://127.0.0.1:7380, and there are at most %d; a "
-            "key is one word of at most %d bytes",
-            PAWL_SERVERS_MAX, PAWL_KEY_MAX);
-    else if (error < 0)
-        (void)cli_say("memory is short");
+    char reason[CLI_REASON_MAX] = "memory is short";
+    int error = pawl_options_check(&options, reason, sizeof(reason));
+    if (error == 0)
+        error = pawl_client_new(&options, &client);
+    if (error < 0)
+        (void)cli_say("%s", reason);
     return error < 0 ? NULL : client;
 }
 

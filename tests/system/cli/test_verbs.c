@@ -293,6 +293,22 @@ static void mistakes_are_one_sentence(void **state)
     }
 }
 
+/* Each has a sentence of its own, that names what is wrong. */
+static void wrong_server_and_wrong_key_are_told_apart(void **state)
+{
+    (void)state;
+    expect_error("\"$PAWL\" --server ftp://x show a", EXIT_ERROR,
+                 "pawl: 'ftp://x' is no URL of a server, such as http://127.0.0.1:7380\n");
+    expect_error("PAWL_SERVER='http://a localhost:7380' \"$PAWL\" show a", EXIT_ERROR,
+                 "pawl: PAWL_SERVER: 'localhost:7380' is no URL of a server");
+    expect_error("PAWL_KEY='a b' \"$PAWL\" show a", EXIT_ERROR,
+                 "pawl: PAWL_KEY: a key is one word of at most 127 bytes\n");
+    expect_error("umask 077; echo a b >key; \"$PAWL\" --key-file key show a", EXIT_ERROR,
+                 "pawl: --key-file key: its first line must be a key, pawl_...\n");
+    expect_error("PAWL_CA_FILE=$(printf %05000d 0) \"$PAWL\" show a", EXIT_ERROR,
+                 "pawl: the path of PAWL_CA_FILE has more than 4095 bytes\n");
+}
+
 static void help_of_every_verb_fits_a_screen(void **state)
 {
     (void)state;
@@ -347,6 +363,7 @@ static const struct CMUnitTest cases[] = {
     CASE(refusal_that_pawl_does_not_know_is_told_as_it_is),
     CASE(masters_that_are_missing_are_a_matter_of_pawl_fleet),
     CASE(mistakes_are_one_sentence),
+    CASE(wrong_server_and_wrong_key_are_told_apart),
     CASE(help_of_every_verb_fits_a_screen),
 };
 
