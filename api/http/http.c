@@ -20,7 +20,8 @@
 #include <unistd.h>
 
 enum {
-    ROUNDS_MAX = 64,      /* of work, that make one turn */
+    ROUNDS_MAX = 64,      /* of work, that make one turn, */
+    TURN_MS = 10,         /* and the time for them: masters have to be heard in between */
     ACCEPTS_A_TURN = 128, /* connections let in, before the open ones have their turn */
     OTHERS_MS = 3,        /* for others to let in who knocks, before this one does */
     EVICTIONS = 16,       /* connections without a request ended for others, each time */
@@ -99,7 +100,7 @@ static bool somebody_knocks(const struct api_http *http)
     return poll(doors, http->doors_count, 0) > 0;
 }
 
-static uint64_t door_now_ms(void)
+static uint64_t http_now_ms(void)
 {
     struct timespec now = {.tv_sec = 0};
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
@@ -117,8 +118,8 @@ static bool leaves_to_others(struct api_http *http, const struct api_door *door)
         return false;
     }
     if (http->left_since_ms == 0)
-        http->left_since_ms = door_now_ms();
-    return door_now_ms() - http->left_since_ms < OTHERS_MS;
+        http->left_since_ms = http_now_ms();
+    return http_now_ms() - http->left_since_ms < OTHERS_MS;
 }
 
 /* Lets in at most ACCEPTS_A_TURN; returns why it stopped: EBUSY where others should let in the
@@ -334,7 +335,8 @@ int api_http_timeout_ms(struct api_http *http)
 void api_http_send(struct api_http *http)
 {
     bool more = true;
-    for (int round = 0; round < ROUNDS_MAX && more; round++) {
+    const uint64_t until_ms = http_now_ms() + TURN_MS;
+    for (int round = 0; round < ROUNDS_MAX && more && http_now_ms() < until_ms; round++) {
         more = api_shards_run(&http->shards);
         /* Afterwards, since clients that have just left make space. */
         if (http->doors_open > 0 && !http->accepting)

@@ -75,8 +75,8 @@ FAULT(bad_coding, API_PROBLEM_INVALID,
 FAULT(bad_chunk, API_PROBLEM_INVALID,
       "The chunks of the body are not well-formed. A chunk is a length in hexadecimal, CR LF, as "
       "many bytes, and CR LF.");
-FAULT(long_chunk_line, API_PROBLEM_INVALID,
-      "A chunk-size line of the body is too long. Send chunks without extensions.");
+FAULT(long_chunk_lines, API_PROBLEM_INVALID,
+      "The chunk-size lines of the body are too long. Send chunks without extensions.");
 FAULT(large_head, API_PROBLEM_HEAD, NULL);
 FAULT(large_body, API_PROBLEM_TOO_LARGE, NULL);
 
@@ -363,6 +363,13 @@ static enum fate chunk_line_ends(struct feeding *feeding)
     return KEEP;
 }
 
+static enum fate take_out(struct feeding *feeding)
+{
+    return ++feeding->intake->taken_out <= API_INTAKE_EXTENSIONS_MAX
+               ? DROP
+               : refuse_bytes(feeding, &long_chunk_lines);
+}
+
 /* The lines of chunks end with CR LF and nothing else. */
 static enum fate in_chunk_line(struct feeding *feeding, unsigned char c)
 {
@@ -370,8 +377,6 @@ static enum fate in_chunk_line(struct feeding *feeding, unsigned char c)
     if (c == '\n')
         return intake->cr ? (intake->cr = false, chunk_line_ends(feeding))
                           : refuse_bytes(feeding, &bad_chunk);
-    if (++intake->line_len > API_INTAKE_CHUNK_LINE_MAX)
-        return refuse_bytes(feeding, &long_chunk_line);
     if (c == '\r') {
         intake->cr = true;
         return KEEP;
@@ -379,7 +384,7 @@ static enum fate in_chunk_line(struct feeding *feeding, unsigned char c)
     if (is_control(c))
         return refuse_bytes(feeding, &bad_chunk);
     intake->state = CHUNK_EXTENSION;
-    return DROP;
+    return take_out(feeding);
 }
 
 static enum fate in_chunk_size(struct feeding *feeding, unsigned char c)
@@ -391,14 +396,12 @@ static enum fate in_chunk_size(struct feeding *feeding, unsigned char c)
         const bool may_end = c == '\r' || c == '\n' || c == ';' || c == ' ' || c == '\t';
         return first || !may_end ? refuse_bytes(feeding, &bad_chunk) : in_chunk_line(feeding, c);
     }
-    if (++intake->line_len > API_INTAKE_CHUNK_LINE_MAX)
-        return refuse_bytes(feeding, &long_chunk_line);
     const bool another_zero = !first && digit == 0 && intake->left == 0;
     intake->left = (first ? 0 : intake->left * 16) + (uint64_t)digit;
     intake->state = CHUNK_SIZE;
     if (intake->left > API_HTTP_DRAIN_MAX)
         return refuse_bytes(feeding, &large_body);
-    return another_zero ? DROP : KEEP;
+    return another_zero ? take_out(feeding) : KEEP;
 }
 
 static enum fate in_chunk_end(struct feeding *feeding, unsigned char c)

@@ -18,7 +18,8 @@
 #include <stdint.h>
 
 enum {
-    API_INTAKE_CHUNK_LINE_MAX = 1024, /* bytes of a chunk-size line with its extensions */
+    API_INTAKE_EXTENSIONS_MAX = 1024, /* bytes of the chunk-size lines of a body that are taken
+                                       * out: extensions and zeros, which nothing else counts */
     API_INTAKE_BLANKS_MAX = 16,       /* bytes of empty lines before a request */
     API_INTAKE_METHOD_MAX = 24,
     API_INTAKE_WORD_MAX = 24, /* bytes kept of a header's name, and of its value */
@@ -50,7 +51,8 @@ struct api_intake {
     bool distrusted;    /* the framing contradicts itself */
     uint8_t header;     /* of the field that comes in */
     uint8_t word_len;   /* in word; more than fits: API_INTAKE_WORD_MAX + 1 */
-    uint16_t line_len;  /* bytes of blanks, of a method, version or chunk-size line */
+    uint16_t line_len;  /* bytes of blanks; of a target: whether there are any */
+    uint16_t taken_out; /* bytes of the chunk-size lines so far */
     uint32_t cost;      /* of the head, and of the trailers */
     uint32_t completed; /* requests that came whole; wraps */
     uint64_t left;      /* bytes of the body, or of the chunk */

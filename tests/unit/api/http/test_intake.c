@@ -122,12 +122,51 @@ static void fault_does_not_depend_on_how_the_bytes_come(void **state)
     }
 }
 
+/* Feeds a body in @chunks chunks of a byte, each with @more between its length and CR LF. */
+static const struct api_fault *feed_chunks(struct api_intake *intake, const char *more,
+                                           unsigned chunks)
+{
+    static const char head[] = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
+    char bytes[BYTES_MAX];
+    size_t kept = 0;
+    (void)snprintf(bytes, sizeof(bytes), "%s", head);
+    const struct api_fault *fault = api_intake_feed(intake, bytes, strlen(head), &kept);
+    for (unsigned i = 0; i < chunks && fault == NULL; i++) {
+        const int len = snprintf(bytes, sizeof(bytes), "%s\r\nx\r\n", more);
+        fault = api_intake_feed(intake, bytes, (size_t)len, &kept);
+    }
+    if (fault == NULL) {
+        const int len = snprintf(bytes, sizeof(bytes), "0\r\n\r\n");
+        fault = api_intake_feed(intake, bytes, (size_t)len, &kept);
+    }
+    return fault;
+}
+
+/* A body of 64 KiB could come with 64 MB of them, which all have to be read. */
+static void extensions_and_zeros_of_a_body_have_one_bound(void **state)
+{
+    (void)state;
+    static const char *const sixteen[] = {"1;abcdefghijklmno", "000000000000000001",
+                                          "1                "};
+    for (size_t i = 0; i < sizeof(sixteen) / sizeof(sixteen[0]); i++) {
+        struct api_intake intake = {.state = 0};
+        const unsigned most = API_INTAKE_EXTENSIONS_MAX / 16;
+        assert_null(feed_chunks(&intake, sixteen[i], most));
+        assert_null(feed_chunks(&intake, sixteen[i], most)); /* each body by itself */
+        assert_int_equal(intake.completed, 2);
+        const struct api_fault *fault = feed_chunks(&intake, sixteen[i], most + 1);
+        assert_non_null(fault);
+        assert_non_null(strstr(fault->detail, "without extensions"));
+    }
+}
+
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test(whole_requests_go_on_as_they_are),
     cmocka_unit_test(what_nobody_needs_is_left_out),
     cmocka_unit_test(requests_before_a_fault_go_on_and_no_byte_of_its_own),
     cmocka_unit_test(nothing_goes_on_behind_a_head_that_contradicts_itself),
     cmocka_unit_test(fault_does_not_depend_on_how_the_bytes_come),
+    cmocka_unit_test(extensions_and_zeros_of_a_body_have_one_bound),
 };
 
 CASE_MAIN(cases, NULL, NULL)
