@@ -316,7 +316,7 @@ int api_http_watch_fd(const struct api_http *http)
 
 void api_http_watch_turn(struct api_http *http)
 {
-    if (api_watch_turn(api_http_watch_fd(http), api_parking_left) && http->doors_open > 0 &&
+    if (api_watch_turn(api_http_watch_fd(http), api_parking_stirred) && http->doors_open > 0 &&
         accept_clients(http))
         api_http_turn(http);
 }

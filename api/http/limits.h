@@ -13,6 +13,8 @@ enum {
     API_HTTP_SEND_BUFFER = 64 * 1024,   /* bytes of answers that the kernel keeps of a connection
                                          * (and as many for itself). Of a client that never reads it
                                          * would keep megabytes (tcp(7), tcp_wmem) */
+    API_HTTP_AHEAD_MAX = 32 * 1024,     /* bytes that a client may send behind a request that waits
+                                         * for its answer; who sends more counts as gone */
     API_HTTP_DRAIN_MAX = 1024 * 1024,   /* of a body that is too large, so much is read and dropped,
                                          * so that the client gets to see its 413 */
 };

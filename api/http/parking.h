@@ -35,8 +35,9 @@ void api_parking_look(struct api_request *request);
  * a look. */
 void api_parking_answered(struct api_request *request);
 
-/* The client has gone. The backend of its call is told. */
-void api_parking_left(struct api_request *request);
+/* The client of a suspended request has left, or sent more. If it has gone, the backend of its call
+ * is told. */
+void api_parking_stirred(struct api_request *request);
 
 /* Whether the client of a parked request is known to have gone. */
 bool api_parking_has_left(const struct api_request *request);

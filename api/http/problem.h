@@ -53,7 +53,8 @@
     X(API_PROBLEM_STOPPING, 0, 503, "stopping", "The service is stopping",                         \
       "This process is shutting down; the outcome of the call is unknown. Retry at another one.")  \
     X(API_PROBLEM_LEFT, FENCE_ELEFT, 503, "client-left", "The client left",                        \
-      "The connection was closed before the answer; the lock was not kept. Acquire it again.")     \
+      "The connection was closed before the answer, or more than 32768 bytes were sent behind "    \
+      "the call; the lock was not kept. Acquire it again, and wait for the answer.")               \
     X(API_PROBLEM_BUSY, FENCE_EBUSY, 429, "busy", "Too many calls are under way",                  \
       "The service takes no more calls at the moment; retry after the Retry-After seconds.")       \
     X(API_PROBLEM_WAITERS, FENCE_EWAITERS, 429, "too-many-waiters", "Too many wait already",       \

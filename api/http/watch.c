@@ -1,11 +1,14 @@
 #include "api/http/watch.h"
 
+#include "api/http/limits.h"
+
 #include <poll.h>
 #include <stddef.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 
 enum {
-    LEAVERS_A_TURN = 64,
+    STIRRED_A_TURN = 64,
 };
 
 int api_watch_open(int *ret_fd)
@@ -19,8 +22,8 @@ int api_watch_open(int *ret_fd)
 
 void api_watch_add(int watch_fd, int socket, struct api_request *request)
 {
-    /* Once: a call that is not ended by it stays suspended for a moment. */
-    struct epoll_event event = {.events = EPOLLRDHUP | EPOLLONESHOT, .data.ptr = request};
+    /* At each change only: what came stays unread. */
+    struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET, .data.ptr = request};
     (void)epoll_ctl(watch_fd, EPOLL_CTL_ADD, socket, &event);
 }
 
@@ -42,22 +45,30 @@ void api_watch_no_door(int watch_fd, int listen_fd)
     (void)epoll_ctl(watch_fd, EPOLL_CTL_DEL, listen_fd, NULL);
 }
 
-bool api_watch_turn(int watch_fd, void (*left)(struct api_request *request))
+bool api_watch_turn(int watch_fd, void (*stirred)(struct api_request *request))
 {
-    struct epoll_event events[LEAVERS_A_TURN];
+    struct epoll_event events[STIRRED_A_TURN];
     bool knocked = false;
-    int count = epoll_wait(watch_fd, events, LEAVERS_A_TURN, 0);
+    int count = epoll_wait(watch_fd, events, STIRRED_A_TURN, 0);
     for (int i = 0; i < count; i++) {
         if (events[i].data.ptr != NULL)
-            left(events[i].data.ptr);
+            stirred(events[i].data.ptr);
         else
             knocked = true;
     }
     return knocked;
 }
 
+/* The end of what a client sends cannot come through behind more than the kernel takes. */
+static bool is_far_ahead(int socket)
+{
+    int unread = 0;
+    return ioctl(socket, FIONREAD, &unread) == 0 && unread > API_HTTP_AHEAD_MAX;
+}
+
 bool api_watch_has_left(int socket)
 {
     struct pollfd end = {.fd = socket, .events = POLLRDHUP};
-    return poll(&end, 1, 0) > 0 && end.revents & (POLLRDHUP | POLLHUP | POLLERR);
+    return (poll(&end, 1, 0) > 0 && end.revents & (POLLRDHUP | POLLHUP | POLLERR)) ||
+           is_far_ahead(socket);
 }

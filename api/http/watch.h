@@ -10,7 +10,8 @@
 
 struct api_request;
 
-/* Makes the descriptor that becomes readable when somebody leaves. FENCE_EIO. */
+/* Makes the descriptor that becomes readable when somebody stirs: leaves, or sends more. FENCE_EIO.
+ */
 FENCE_CHECKED int api_watch_open(int *ret_fd);
 
 /* The request on @socket has just been suspended, or is about to be resumed. One that cannot be
@@ -26,13 +27,14 @@ FENCE_CHECKED int api_watch_door(int watch_fd, int listen_fd, bool open);
  * that another descriptor has open too. */
 void api_watch_no_door(int watch_fd, int listen_fd);
 
-/* Calls @left once for each request whose client has gone since the last time; it may answer that
- * request. A bounded number: what is left keeps the descriptor readable. True if a client wants to
- * connect.
+/* Calls @stirred once for each request whose client has left or sent more since the last time; it
+ * may answer that request. A bounded number: what is left keeps the descriptor readable. True if a
+ * client wants to connect.
  */
-bool api_watch_turn(int watch_fd, void (*left)(struct api_request *request));
+bool api_watch_turn(int watch_fd, void (*stirred)(struct api_request *request));
 
-/* Whether the client at @socket has gone by now, noticed or not. */
+/* Whether the client at @socket has gone by now, noticed or not. One that sent more than
+ * API_HTTP_AHEAD_MAX ahead counts as gone: its end could not be seen behind that. */
 bool api_watch_has_left(int socket);
 
 #endif

@@ -7,10 +7,13 @@
 #include "tests/system/line.h"
 
 #include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
 
 enum {
     LEAVERS = 1000,
-    GONE_MS = 1000, /* a queue of them is empty by then */
+    GONE_MS = 1000,                /* a queue of them is empty by then */
+    SEND_BUFFER = 4 * 1024 * 1024, /* as much as the kernel lets us have */
 };
 
 static struct pawl_service service;
@@ -48,6 +51,32 @@ static void waiter_that_leaves_is_out_of_the_line(void **state)
     call_give_back(service.port, "one", &holder);
     struct grant next = grant_of(call_end(second));
     assert_true(next.token > holder.token);
+}
+
+/* Sends requests until the kernels of both sides take no more. */
+static void send_far_ahead(const struct http *http)
+{
+    static const char request[] = "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    const int fd = http_fd(http);
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &(int){SEND_BUFFER}, sizeof(int));
+    while (send(fd, request, strlen(request), MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
+        ;
+}
+
+/* Its end stands behind bytes that do not fit into what pawld has not read. */
+static void waiter_that_leaves_behind_what_it_sent_ahead_is_out_of_the_line(void **state)
+{
+    (void)state;
+    struct grant holder = call_grant(service.port, "ahead", NULL);
+    struct http *waiter = begin_to_wait("/v1/locks/ahead");
+    wait_for_length("ahead", 1, 2000);
+    send_far_ahead(waiter);
+    http_close(waiter);
+    wait_for_length("ahead", 0, GONE_MS);
+    call_give_back(service.port, "ahead", &holder);
+    struct grant next = call_grant(service.port, "ahead", NULL);
+    assert_int_equal(next.token, holder.token + 1);
+    call_give_back(service.port, "ahead", &next);
 }
 
 static void thousand_that_leave_leave_nothing_behind(void **state)
@@ -110,6 +139,7 @@ static void one_more_than_may_wait_is_refused_at_once(void **state)
 
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test(waiter_that_leaves_is_out_of_the_line),
+    cmocka_unit_test(waiter_that_leaves_behind_what_it_sent_ahead_is_out_of_the_line),
     cmocka_unit_test(thousand_that_leave_leave_nothing_behind),
     cmocka_unit_test(lock_is_not_kept_for_one_that_has_left),
     cmocka_unit_test(one_more_than_may_wait_is_refused_at_once),
