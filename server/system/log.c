@@ -3,6 +3,8 @@
 #include "server/system/log_line.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -30,17 +32,59 @@ void server_log_configure(enum server_log_form form, enum server_log_level least
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-static void write_line(enum server_log_level level, const char *text)
+static pthread_mutex_t line_lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t lost_lines; /* since the last one that was written */
+static bool line_is_torn;   /* its end could not be written */
+
+/* Writes @len bytes, unless that would wait: for the reader of a pipe, or for a terminal that was
+ * stopped. One that can be written to takes PIPE_BUF bytes (pipe(7)). Returns how many it took. */
+static size_t write_now(const char *bytes, size_t len)
+{
+    size_t done = 0;
+    while (done < len) {
+        struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
+        const size_t left = len - done;
+        if (poll(&out, 1, 0) <= 0)
+            break;
+        const ssize_t wrote = write(STDERR_FILENO, bytes + done, left < PIPE_BUF ? left : PIPE_BUF);
+        if (wrote <= 0)
+            break;
+        done += (size_t)wrote;
+    }
+    return done;
+}
+
+static bool write_text(enum server_log_level level, const char *text)
 {
     char line[SERVER_LOG_JSON_MAX];
     struct timespec now = {.tv_sec = 0};
+    if (line_is_torn && write_now("\n", 1) < 1)
+        return false;
     (void)clock_gettime(CLOCK_REALTIME, &now);
     const size_t len =
         server_log_line(log_form, level, &now, program_invocation_short_name, text, line);
+    const size_t done = write_now(line, len);
+    line_is_torn = done > 0 && done < len;
+    return done == len;
+}
 
-    /* A log that cannot be written has nowhere to be complained about. */
-    ssize_t ignored = write(STDERR_FILENO, line, len);
-    (void)ignored;
+static bool tell_loss(void)
+{
+    char text[128];
+    (void)snprintf(text, sizeof(text), "%llu lines of this log were lost: nobody took them",
+                   (unsigned long long)lost_lines);
+    return write_text(SERVER_LOG_WARNING, text);
+}
+
+/* The service goes on where its log does not. */
+static void write_line(enum server_log_level level, const char *text)
+{
+    (void)pthread_mutex_lock(&line_lock);
+    if (lost_lines > 0 && tell_loss())
+        lost_lines = 0;
+    if (lost_lines > 0 || !write_text(level, text))
+        lost_lines++;
+    (void)pthread_mutex_unlock(&line_lock);
 }
 
 void server_log(enum server_log_level level, const char *format, ...)

@@ -10,6 +10,7 @@
 #include "tests/system/fleet.h"
 #include "tests/system/line.h"
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -24,6 +26,8 @@ enum {
     FEW = 60,    /* lines: far more than are written, far less than a flood */
     HOUSE = 172, /* connections of a process that may open 300 files */
     WAIT_MS = 10000,
+    PIPE_SIZE = 4096, /* the least */
+    RELOADS = 100,
 };
 
 static char *dir;
@@ -319,6 +323,54 @@ static void lines_in_json_can_be_read_by_a_program(void **state)
     free(path);
 }
 
+/* The text that is in the pipe now. */
+static void take_log(int reader, char ret_text[static PIPE_SIZE + 1])
+{
+    const ssize_t got = read(reader, ret_text, PIPE_SIZE);
+    ret_text[got > 0 ? got : 0] = '\0';
+}
+
+/* A stopped tee, or a terminal after Ctrl-S. */
+static void reader_of_the_log_that_stands_still_stops_nobody(void **state)
+{
+    (void)state;
+    char fifo[256], script[600], folder[256], text[PIPE_SIZE + 1];
+    (void)snprintf(fifo, sizeof(fifo), "%s/fifo", dir);
+    (void)snprintf(folder, sizeof(folder), "%s/stuck", dir);
+    (void)snprintf(log_path, sizeof(log_path), "%s/log", dir);
+    (void)snprintf(script, sizeof(script), "exec \"$0\" \"$@\" 2>'%s'", fifo);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    const int reader = open(fifo, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    assert_true(reader >= 0 && fcntl(reader, F_SETPIPE_SZ, PIPE_SIZE) == PIPE_SIZE);
+
+    const uint16_t port = port_free();
+    char address[32];
+    (void)snprintf(address, sizeof(address), "127.0.0.1:%u", (unsigned)port);
+    char *path = pawl_program("pawld");
+    const char *argv[] = {"sh",     "-c",   script,        path,    "--listen", address,
+                          "--data", folder, "--log-level", "debug", NULL};
+    struct process *process = process_start(argv, log_path);
+    pawl_wait_ready((struct pawl_service){.process = process, .port = port});
+    for (unsigned i = 0; i < RELOADS; i++) { /* each of them is a line or two */
+        process_signal(process, SIGHUP);
+        wait_ms(5);
+    }
+    assert_int_equal(call(port, "GET", "/livez", NULL, NULL)->status, 200);
+    take_log(reader, text);
+    assert_null(strstr(text, "were lost"));
+    process_signal(process, SIGHUP);
+    wait_ms(100);
+    take_log(reader, text);
+    assert_non_null(strstr(text, "lines of this log were lost"));
+    for (unsigned i = 0; i < RELOADS; i++) {
+        process_signal(process, SIGHUP);
+        wait_ms(5);
+    }
+    assert_int_equal(process_stop(process), 0);
+    (void)close(reader);
+    free(path);
+}
+
 static void level_leaves_out_what_is_below_it(void **state)
 {
     (void)state;
@@ -348,6 +400,7 @@ static const struct CMUnitTest cases[] = {
     CASE(terms_that_a_fleet_was_not_made_with_are_told_once),
     CASE(words_of_a_master_move_no_cursor),
     CASE(lines_in_json_can_be_read_by_a_program),
+    CASE(reader_of_the_log_that_stands_still_stops_nobody),
     CASE(level_leaves_out_what_is_below_it),
 };
 
