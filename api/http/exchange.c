@@ -188,8 +188,20 @@ static enum MHD_Result body_came(struct api_request *request, const char *data, 
     return MHD_YES;
 }
 
+/* After a 100 (Continue) libmicrohttpd looks for a body in what it has read. Bytes of a next
+ * request have it call although the length is 0, when it can take no answer yet. It will call
+ * again. */
+static bool may_be_early(struct api_request *request)
+{
+    const bool early = request->headers.value[API_HEADER_EXPECT] != NULL && !request->called;
+    request->called = true;
+    return early;
+}
+
 static enum MHD_Result request_came(struct api_request *request)
 {
+    if (may_be_early(request))
+        return MHD_YES;
     request->state = API_REQUEST_HANDLING;
     api_dispatch(&exchanges_of(request->shard)->served, request);
     if (request->state == API_REQUEST_HANDLING)

@@ -34,6 +34,7 @@ struct api_request {
     bool varies;           /* its answer may be another one for another Origin */
     bool shared;           /* with the page of the Origin, which is listed */
     bool too_large;        /* the body, or what was announced of it */
+    bool called;           /* READING: once with no more of a body, after an Expect */
     bool close_connection; /* after the answer */
     bool may_wait;         /* PARKED: for as long as the client asked for */
     bool suspended;        /* PARKED: libmicrohttpd does not look at it */

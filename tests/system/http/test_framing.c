@@ -281,6 +281,30 @@ static void requests_one_after_the_other_are_all_answered(void **state)
     http_close(http);
 }
 
+/* Nobody waits for what is not there, and the next request is in the same packet. The answer is
+ * made at once, without any master. */
+#define LIVEZ "GET /livez HTTP/1.1\r\nHost: localhost\r\n"
+static void request_that_expects_but_has_no_body_is_answered(void **state)
+{
+    (void)state;
+    static const char *const requests[] = {
+        LIVEZ "Expect: 100-continue\r\n\r\n" LIVEZ "\r\n",
+        LIVEZ "Expect: 100-continue\r\nContent-Length: 0\r\n\r\n" LIVEZ "\r\n",
+    };
+    static const int statuses[] = {200, 200}; /* and a 100, which is passed over */
+    for (size_t k = 0; k < COUNT(requests); k++) {
+        struct http *http = http_connect(untouched_port());
+        assert_true(http_send(http, requests[k], strlen(requests[k])));
+        for (size_t i = 0; i < COUNT(statuses); i++) {
+            struct http_response response;
+            http_receive(http, false, &response);
+            assert_int_equal(response.status, statuses[i]);
+            http_response_fini(&response);
+        }
+        http_close(http);
+    }
+}
+
 #define REFUSED(name) cmocka_unit_test_teardown(name, untouched_check)
 
 static const struct CMUnitTest cases[] = {
@@ -297,6 +321,7 @@ static const struct CMUnitTest cases[] = {
     REFUSED(request_that_is_cut_short_is_not_carried_out),
     REFUSED(chunk_that_is_malformed_is_turned_away),
     REFUSED(chunked_body_is_read),
+    REFUSED(request_that_expects_but_has_no_body_is_answered),
     REFUSED(chunked_body_past_64_kib_is_refused),
     REFUSED(body_without_end_is_cut_off),
     REFUSED(body_announced_too_large_is_refused_before_it_is_sent),
