@@ -107,6 +107,25 @@ static void empty_master_in_place_of_a_dead_one_is_taken_back_while_clients_work
     rely_on(&client, 4);
 }
 
+/* They learn of its new incarnation all the same, and locks are given back there, which makes room.
+ */
+static void master_is_taken_back_while_memory_is_out_on_two_others(void **state)
+{
+    (void)state;
+    uint16_t port = fleet_init_and_serve(TTL_MAX_MS).port;
+    struct grant held = call_grant(port, "held", "{\"ttl_ms\":30000}");
+    for (unsigned i = 0; i < 2; i++)
+        fleet_command(i, "CONFIG SET maxmemory 1");
+    redis_fleet_kill(fleet, 4);
+    masters_wait(port, 4, "down", "unreachable");
+    redis_fleet_restart(fleet, 4, false);
+    masters_wait_all_active(port, MASTERS);
+    call_give_back(port, "held", &held);
+    struct grant next = call_grant(port, "held", TTL);
+    assert_true(next.token > held.token);
+    masters_wait_all_active(port, MASTERS);
+}
+
 /* Nobody waits for anything, so that there is nothing to say. */
 static void no_time_is_named_at_which_a_master_is_back(void **state)
 {
@@ -407,6 +426,7 @@ static void idle_service_notices_that_a_majority_forgot(void **state)
 
 static const struct CMUnitTest cases[] = {
     REJOIN_CASE(empty_master_in_place_of_a_dead_one_is_taken_back_while_clients_work),
+    REJOIN_CASE(master_is_taken_back_while_memory_is_out_on_two_others),
     REJOIN_CASE(no_time_is_named_at_which_a_master_is_back),
     REJOIN_CASE(flushed_master_is_taken_back),
     REJOIN_CASE(master_that_may_have_lost_its_last_second_is_taken_back),

@@ -44,7 +44,10 @@ local function refusal(marker, view, fleet_id, me)
     if not stands(marker[2], view, tonumber(me)) then
         return redis.error_reply('PAWLVIEW ' .. marker[2])
     end
-    redis.call('HSET', fleet, 'view', view) -- the sender knows more
+    -- The sender knows more. A master whose memory is used up refuses the first write of a script, if that
+    -- may need more. HDEL needs none, and a view is no longer than the last one.
+    redis.call('HDEL', fleet, '')
+    redis.call('HSET', fleet, 'view', view)
     return nil
 end
 

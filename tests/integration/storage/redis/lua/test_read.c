@@ -57,6 +57,17 @@ static void record_under_another_view_of_the_others_is_refused(void **state)
     script_assert_field("view", "10,25,31");
 }
 
+/* Otherwise nobody could be taken back beside it. */
+static void record_is_kept_where_memory_is_used_up(void **state)
+{
+    (void)state;
+    script_mark_active("1", "no");
+    script_redis("CONFIG SET maxmemory 1");
+    assert_int_equal(record(10, 25, 30).outcome, FENCE_REJOIN_DONE);
+    script_assert_field("view", "10,25,30");
+    script_redis("CONFIG SET maxmemory 0");
+}
+
 static void master_that_is_not_active_does_not_record(void **state)
 {
     (void)state;
@@ -302,6 +313,7 @@ static const struct CMUnitTest cases[] = {
     SCRIPT_CASE(record_keeps_the_incarnation),
     SCRIPT_CASE(record_of_a_lower_incarnation_is_refused_with_what_is_known),
     SCRIPT_CASE(record_under_another_view_of_the_others_is_refused),
+    SCRIPT_CASE(record_is_kept_where_memory_is_used_up),
     SCRIPT_CASE(master_that_is_not_active_does_not_record),
     SCRIPT_CASE(read_needs_the_incarnation_to_be_recorded),
     SCRIPT_CASE(read_is_refused_once_a_higher_incarnation_is_recorded),
