@@ -251,7 +251,8 @@ uint32_t fence_fleet_judge_all(struct fence_fleet *fleet, uint64_t now_us)
         enum fence_master_state before = master->state;
         enum fence_master_state after = state_for(fleet, i, now_us);
         bool to_be_taken_back = after == FENCE_MASTER_REJOIN || after == FENCE_MASTER_RESTAMP;
-        if (after == FENCE_MASTER_REJOIN && fence_fleet_misordered(fleet)) {
+        if (after == FENCE_MASTER_REJOIN && !fence_fleet_is_placed(fleet, i) &&
+            fence_fleet_misordered(fleet)) {
             after = FENCE_MASTER_REFUSED;
             master->reason = FENCE_REASON_LIST_ORDER;
         } else if (to_be_taken_back && is_led_elsewhere(master, now_us)) {

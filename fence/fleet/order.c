@@ -13,11 +13,16 @@ static unsigned claimed_place(const struct fence_fleet *fleet, unsigned i)
     return speaks && facts->member >= 1 && facts->member <= fleet->n ? facts->member - 1 : fleet->n;
 }
 
+bool fence_fleet_is_placed(const struct fence_fleet *fleet, unsigned i)
+{
+    return claimed_place(fleet, i) == i;
+}
+
 bool fence_fleet_misordered(const struct fence_fleet *fleet)
 {
     for (unsigned i = 0; i < fleet->n; i++) {
         unsigned place = claimed_place(fleet, i);
-        if (place != fleet->n && place != i)
+        if (place != fleet->n && place != i && !fence_fleet_is_placed(fleet, place))
             return true;
     }
     return false;

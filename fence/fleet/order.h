@@ -10,7 +10,11 @@ enum {
     FENCE_ORDER_TEXT_MAX = 2048,
 };
 
-/* True if some master of the fleet is known to be another member than its place says. Pure. */
+/* Whether master @i says itself that it is the member of its place. Pure. */
+bool fence_fleet_is_placed(const struct fence_fleet *fleet, unsigned i);
+
+/* True if some master of the fleet is known to be another member than its place says. One that
+ * claims a place whose own master stands there is a copy of that, and tells of no order. Pure. */
 bool fence_fleet_misordered(const struct fence_fleet *fleet);
 
 /* Writes @addresses, which are in the order of the list, in the fleet's order. A place that nobody

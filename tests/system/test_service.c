@@ -297,6 +297,50 @@ static void a_blank_master_is_not_made_the_member_that_a_wrong_list_says(void **
     free(last);
 }
 
+static bool is_marked_again(void *arg)
+{
+    const unsigned *i = arg;
+    redisReply *reply = redis_fleet_command(fleet, *i, "HMGET pawl:fleet state next");
+    bool marked = reply->element[0]->str && strcmp(reply->element[0]->str, "active") == 0 &&
+                  !reply->element[1]->str;
+    freeReplyObject(reply);
+    return marked;
+}
+
+static bool is_synced(void *arg)
+{
+    (void)arg;
+    redisReply *info = redis_fleet_command(fleet, 0, "INFO replication");
+    const bool synced = strstr(info->str, "master_link_status:up") != NULL;
+    freeReplyObject(info);
+    return synced;
+}
+
+/* The list is right: the place that the copy claims has its own master. */
+static void copy_of_another_member_keeps_nobody_else_out(void **state)
+{
+    (void)state;
+    unsigned flushed = 3;
+    pawl_init_new(fleet);
+    const struct pawl_service service =
+        pawld_start(fleet, (const char *const[]){FLEET_PROBE, NULL});
+    masters_wait_all_active(service.port, MASTERS);
+    char replicaof[64];
+    (void)snprintf(replicaof, sizeof(replicaof), "REPLICAOF 127.0.0.1 %u",
+                   (unsigned)fleet->master[1].port);
+    fleet_command(1, "CONFIG SET repl-diskless-sync-delay 0");
+    fleet_command(0, replicaof);
+    assert_true(wait_until(is_synced, NULL, MASTERS_WAIT_MS));
+    fleet_command(0, "REPLICAOF NO ONE");
+    masters_wait(service.port, 0, "refused", "other-member");
+    fleet_command(3, "FLUSHALL");
+    assert_true(wait_until(is_marked_again, &flushed, MASTERS_WAIT_MS));
+    masters_wait(service.port, 3, "active", NULL);
+    call_grant(service.port, "three", NULL);
+    fleet_command(0, "FLUSHALL");
+    masters_wait_all_active(service.port, MASTERS);
+}
+
 static void fewer_masters_than_the_fleet_has_are_no_fleet(void **state)
 {
     (void)state;
@@ -340,16 +384,6 @@ static void master_that_restarted_does_not_vote_without_two_others(void **state)
     redis_fleet_restart(fleet, 0, true);
     masters_wait(port, 0, "refused", "forgot"); /* its disk may lack the last second */
     EXPECT_PROBLEM(call_acquire(port, "one", NULL), 503, "no-quorum", 2);
-}
-
-static bool is_marked_again(void *arg)
-{
-    const unsigned *i = arg;
-    redisReply *reply = redis_fleet_command(fleet, *i, "HMGET pawl:fleet state next");
-    bool marked = reply->element[0]->str && strcmp(reply->element[0]->str, "active") == 0 &&
-                  !reply->element[1]->str;
-    freeReplyObject(reply);
-    return marked;
 }
 
 static void flushed_master_has_its_locks_back_and_grants_nothing_twice(void **state)
@@ -424,6 +458,7 @@ static const struct CMUnitTest cases[] = {
     THREE(masters_in_another_order_stay_out),
     FLEET_CASE(member_in_anothers_place_stays_out, 5, REDIS_VOLATILE),
     FLEET_CASE(a_blank_master_is_not_made_the_member_that_a_wrong_list_says, 5, REDIS_VOLATILE),
+    FLEET_CASE(copy_of_another_member_keeps_nobody_else_out, 5, REDIS_VOLATILE),
     THREE(fewer_masters_than_the_fleet_has_are_no_fleet),
     THREE(master_that_restarted_without_its_data_votes_again),
     FLEET_CASE(master_that_restarted_does_not_vote_without_two_others, MASTERS, REDIS_EVERYSEC),
