@@ -57,7 +57,7 @@ void api_parking_look(struct api_request *request)
     api_watch_add(request->parking->watch_fd, api_shard_socket(request->connection), request);
 }
 
-static void tell_left(struct api_request *request)
+static void tell_backend(struct api_request *request)
 {
     request->parking->left(request->parking->left_context, request);
 }
@@ -74,7 +74,7 @@ void api_parking_stirred(struct api_request *request)
     if (!api_parking_has_left(request))
         return;
     api_watch_remove(request->parking->watch_fd, api_shard_socket(request->connection));
-    tell_left(request);
+    tell_backend(request);
 }
 
 void api_parking_disconnected(struct api_request *request)
@@ -82,5 +82,5 @@ void api_parking_disconnected(struct api_request *request)
     assert(!request->suspended); /* libmicrohttpd does not see a suspended client leave */
     request->shard->shards->hovering--;
     request->connection = NULL;
-    tell_left(request); /* which may answer it, and so free it */
+    tell_backend(request); /* which may answer it, and so free it */
 }

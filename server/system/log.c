@@ -54,7 +54,7 @@ static size_t write_now(const char *bytes, size_t len)
     return done;
 }
 
-static bool write_text(enum server_log_level level, const char *text)
+static bool try_to_write(enum server_log_level level, const char *text)
 {
     char line[SERVER_LOG_JSON_MAX];
     struct timespec now = {.tv_sec = 0};
@@ -68,21 +68,21 @@ static bool write_text(enum server_log_level level, const char *text)
     return done == len;
 }
 
-static bool tell_loss(void)
+static bool tell_lost_lines(void)
 {
     char text[128];
     (void)snprintf(text, sizeof(text), "%llu lines of this log were lost: nobody took them",
                    (unsigned long long)lost_lines);
-    return write_text(SERVER_LOG_WARNING, text);
+    return try_to_write(SERVER_LOG_WARNING, text);
 }
 
 /* The service goes on where its log does not. */
 static void write_line(enum server_log_level level, const char *text)
 {
     (void)pthread_mutex_lock(&line_lock);
-    if (lost_lines > 0 && tell_loss())
+    if (lost_lines > 0 && tell_lost_lines())
         lost_lines = 0;
-    if (lost_lines > 0 || !write_text(level, text))
+    if (lost_lines > 0 || !try_to_write(level, text))
         lost_lines++;
     (void)pthread_mutex_unlock(&line_lock);
 }
