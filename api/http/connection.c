@@ -169,6 +169,8 @@ static void see_end(struct api_connection *connection)
     disarm(connection);
     if (poll(&end, 1, 0) > 0 && (end.revents & POLLRDHUP))
         wake(connection);
+    else
+        arm(connection, API_CONNECTION_IDLE);
 }
 
 static void expire(struct api_connection *connection)
@@ -225,6 +227,15 @@ static bool is_drained(const struct api_connection *connection, size_t got, size
                                        : got < room;
 }
 
+/* From its first byte on, the head has its whole time. Empty lines before it are none of it. */
+static void note_first_byte(struct api_connection *connection, bool between_requests)
+{
+    if (!connection->fresh || (between_requests && connection->intake.completed == 0))
+        return;
+    disarm(connection);
+    connection->fresh = false;
+}
+
 /* Reads until the kernel has no more, the buffer is full, a request is whole, or one is refused.
  * Returns what the last read did. */
 static ssize_t fill(struct api_connection *connection, char *buffer, size_t size, size_t *ret_kept)
@@ -238,15 +249,13 @@ static ssize_t fill(struct api_connection *connection, char *buffer, size_t size
         got = receive(connection, buffer + *ret_kept, room);
         if (got <= 0)
             break;
-        if (connection->fresh)
-            disarm(connection); /* from its first byte on, the head has its whole time */
-        connection->fresh = false;
         connection->fault =
             api_intake_feed(&connection->intake, buffer + *ret_kept, (size_t)got, &kept);
         *ret_kept += kept;
         const bool drained = is_drained(connection, (size_t)got, room);
         const enum api_intake_phase phase = api_intake_phase(&connection->intake);
         const bool whole = phase == API_INTAKE_IDLE;
+        note_first_byte(connection, whole);
         /* A read that is short is all there is. But the end may stand behind half a request, or
          * behind bytes that are dropped. That behind a whole request is seen when it is answered.
          */
@@ -318,6 +327,7 @@ void api_connections_init(struct api_connections *connections, uint32_t head_ms,
     connections->waits[API_CONNECTION_BODY].limit_ms = body_ms;
     connections->waits[API_CONNECTION_LINGER].limit_ms = API_CONNECTION_LINGER_MS;
     connections->waits[API_CONNECTION_END].limit_ms = API_CONNECTION_END_MS;
+    connections->waits[API_CONNECTION_IDLE].limit_ms = UINT32_MAX;
 }
 
 static void connection_free(struct api_connection *connection)
@@ -427,15 +437,27 @@ int api_connections_timeout_ms(const struct api_connections *connections)
     return next_ms - now < INT_MAX ? (int)(next_ms - now) : INT_MAX;
 }
 
+/* The one that has waited for longest, if that is long. */
+static struct api_connection *find_old(const struct api_connections *connections,
+                                       enum api_connection_wait wait, uint64_t now)
+{
+    struct api_connection *oldest = connections->waits[wait].first;
+    return oldest != NULL && now - oldest->since_ms >= API_CONNECTION_EVICT_MS ? oldest : NULL;
+}
+
 unsigned api_connections_evict(struct api_connections *connections, unsigned count)
 {
     unsigned evicted = 0;
     const uint64_t now = connection_now_ms();
     for (; evicted < count; evicted++) {
-        struct api_connection *oldest = connections->waits[API_CONNECTION_HEAD].first;
-        if (oldest == NULL || now - oldest->since_ms < API_CONNECTION_EVICT_MS)
+        struct api_connection *unfinished = find_old(connections, API_CONNECTION_HEAD, now);
+        struct api_connection *idle = find_old(connections, API_CONNECTION_IDLE, now);
+        if (unfinished != NULL)
+            expire(unfinished);
+        else if (idle != NULL)
+            end(idle);
+        else
             break;
-        expire(oldest);
     }
     return evicted;
 }

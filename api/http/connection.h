@@ -24,7 +24,8 @@
 enum {
     API_CONNECTION_LINGER_MS = 1000, /* a refused client has so long to read why */
     API_CONNECTION_END_MS = 50, /* an answered client that is silent for so long may have ended */
-    API_CONNECTION_EVICT_MS = 1000, /* a head that takes longer may be ended where space is short */
+    API_CONNECTION_EVICT_MS = 1000,  /* where space is short, one may be ended whose head takes
+                                      * longer, or that asked for nothing for so long */
     API_CONNECTION_EXPIRE_MAX = 512, /* connections ended in one turn */
 };
 
@@ -34,6 +35,7 @@ enum api_connection_wait {
     API_CONNECTION_BODY,
     API_CONNECTION_LINGER,
     API_CONNECTION_END,   /* for a next request; then it is looked whether the client has ended */
+    API_CONNECTION_IDLE,  /* for a next request, as long as libmicrohttpd lets it */
     API_CONNECTION_WAITS, /* how many there are */
     API_CONNECTION_FREE = API_CONNECTION_WAITS,
 };
@@ -100,8 +102,9 @@ void api_connections_expire(struct api_connections *connections);
 /* How long until the next time is up; -1: never. */
 int api_connections_timeout_ms(const struct api_connections *connections);
 
-/* Ends connections whose head is not there yet, the oldest first, at most @count: there is no space
- * for others. Returns how many. They are gone after the next round of their shard. */
+/* Ends connections without a request, at most @count: there is no space for others. First those
+ * whose head is not there yet, then those that are idle; of each the oldest first. Returns how
+ * many. They are gone after the next round of their shard. */
 unsigned api_connections_evict(struct api_connections *connections, unsigned count);
 
 #endif

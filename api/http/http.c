@@ -165,7 +165,7 @@ static void watch_doors(const struct api_http *http)
 
 /* Accepts new connections; true if there was any. When all shards are full, or descriptors run out,
  * the others wait in the kernel's backlog, and each later turn tries again. Clients that do not
- * finish a head are ended to make space for them. */
+ * finish a head, or ask for nothing, are ended to make space for them. */
 static bool accept_clients(struct api_http *http)
 {
     bool anybody = false;

@@ -133,7 +133,7 @@ unsigned api_http_capacity(const struct api_http *http);
 /* How many connections were accepted since the start. */
 uint64_t api_http_accepted(const struct api_http *http);
 
-/* How many of these were ended before a whole request came, to make space for others. */
+/* How many of these were ended without a request, to make space for others. */
 uint64_t api_http_evicted(const struct api_http *http);
 
 #endif

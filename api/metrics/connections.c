@@ -10,6 +10,6 @@ void api_metrics_connections(const struct api_connection_figures *figures,
     api_metrics_counter(text, "pawl_connections_accepted_total", "Connections that were accepted.",
                         figures->accepted);
     api_metrics_counter(text, "pawl_connections_evicted_total",
-                        "Connections without a whole request that were ended to make space.",
+                        "Connections without a request that were ended to make space.",
                         figures->evicted);
 }

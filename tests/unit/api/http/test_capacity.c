@@ -199,6 +199,37 @@ static void client_without_a_whole_head_makes_space_and_is_counted(void **state)
     close(second);
 }
 
+/* As many as may connect could otherwise keep everybody out with a request a minute. */
+static void client_that_asks_for_nothing_makes_space_and_is_counted(void **state)
+{
+    (void)state;
+    serve(1);
+    const int first = loop_connect(http);
+    loop_send(http, first, GET("/at-once"));
+    expect_200(first);
+    const int second = loop_connect(http);
+    loop_send(http, second, GET("/at-once"));
+    expect_200(second);
+    assert_int_equal(api_http_accepted(http), 2);
+    assert_int_equal(api_http_evicted(http), 1);
+    close(first);
+    close(second);
+}
+
+static void client_that_sent_empty_lines_alone_makes_space(void **state)
+{
+    (void)state;
+    serve(1);
+    const int first = loop_connect(http);
+    loop_send(http, first, "\r\n");
+    const int second = loop_connect(http);
+    loop_send(http, second, GET("/at-once"));
+    expect_200(second);
+    assert_int_equal(api_http_evicted(http), 1);
+    close(first);
+    close(second);
+}
+
 /* A request with @fields headers, Host included, that is as long as it may be. */
 static void write_largest_head(char head[static API_HTTP_HEAD_MAX + 1], unsigned fields)
 {
@@ -235,6 +266,8 @@ static const struct CMUnitTest cases[] = {
     CASE(answer_leaves_in_its_turn_although_another_request_hovers),
     CASE(client_beyond_the_bound_is_served_when_another_leaves),
     CASE(client_without_a_whole_head_makes_space_and_is_counted),
+    CASE(client_that_asks_for_nothing_makes_space_and_is_counted),
+    CASE(client_that_sent_empty_lines_alone_makes_space),
     CASE(head_at_its_bound_is_taken),
 };
 
