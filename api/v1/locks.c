@@ -9,6 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
+enum {
+    FORCE_MAX = 16, /* bytes of the query's "force" that are looked at */
+};
+
 /* The TTL where the client names none: no longer than the fleet allows, if that is known by now. */
 static int64_t default_ttl_ms(const struct api_backend *backend)
 {
@@ -266,11 +270,11 @@ static void break_grant(struct api_request *request, const struct api_backend *b
 /* A release by its holder, or a break by force. */
 static void give_free(struct api_request *request, void *context)
 {
-    char force[sizeof("true")] = "";
+    char force[FORCE_MAX + 1] = "";
     const struct api_query_param param = {.name = "force",
                                           .type = API_QUERY_TEXT,
-                                          .min = sizeof("true") - 1,
-                                          .max = sizeof("true") - 1,
+                                          .min = 1,
+                                          .max = FORCE_MAX,
                                           .text = force};
     if (api_input_query(request, &param, 1) != 0)
         return;

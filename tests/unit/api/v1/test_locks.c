@@ -261,7 +261,9 @@ static void break_needs_the_token_in_if_match(void **state)
         assert_int_equal(ask(request("DELETE", "x?force=true", line, "")), 400);
     }
     assert_int_equal(ask(request("DELETE", "x?force=1234", ID_LINE, "")), 400);
+    assert_true(says("force must be true"));
     assert_int_equal(ask(request("DELETE", "x?force=false", ID_LINE, "")), 400);
+    assert_true(says("force must be true"));
     assert_int_equal(ask(request("DELETE", "x?other=true", ID_LINE, "")), 400);
     assert_int_equal(calls, 0);
 }
