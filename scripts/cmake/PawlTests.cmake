@@ -96,6 +96,6 @@ function(pawl_add_fuzzer what)
     file(MAKE_DIRECTORY ${found})
     # libFuzzer would exit with 77 where it finds something, which stands for skipped.
     pawl_add_check(fuzz.${what} TIMEOUT 150
-        COMMAND fuzz.${what} -max_total_time=40 -error_exitcode=1 -artifact_prefix=${found}/
+        COMMAND fuzz.${what} -max_total_time=30 -error_exitcode=1 -artifact_prefix=${found}/
                 ${found} ${CMAKE_CURRENT_SOURCE_DIR}/corpus/${what})
 endfunction()

@@ -87,8 +87,6 @@ static void make_files(const struct guard_server *server)
         "--auth-root-authentication-method=normal",
         "--skip-test-db",
         "--skip-name-resolve",
-        "--innodb-log-file-size=4M",
-        "--innodb-buffer-pool-size=8M",
         NULL,
     };
     struct process *process = process_start(argv, mariadb->log);
@@ -119,8 +117,6 @@ void mariadb_server_spawn_with(struct guard_server *server, const char *extra)
         "--skip-networking",
         "--skip-name-resolve",
         "--innodb-flush-log-at-trx-commit=1",
-        "--innodb-buffer-pool-size=16M",
-        "--innodb-log-file-size=4M",
         "--innodb-lock-wait-timeout=10",
         "--lock-wait-timeout=10",
         "--key-buffer-size=1M",
