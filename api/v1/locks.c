@@ -271,11 +271,8 @@ static void break_grant(struct api_request *request, const struct api_backend *b
 static void give_free(struct api_request *request, void *context)
 {
     char force[FORCE_MAX + 1] = "";
-    const struct api_query_param param = {.name = "force",
-                                          .type = API_QUERY_TEXT,
-                                          .min = 1,
-                                          .max = FORCE_MAX,
-                                          .text = force};
+    const struct api_query_param param = {
+        .name = "force", .type = API_QUERY_TEXT, .min = 1, .max = FORCE_MAX, .text = force};
     if (api_input_query(request, &param, 1) != 0)
         return;
     if (force[0] == '\0')
