@@ -330,7 +330,7 @@ static void copy_of_another_member_keeps_nobody_else_out(void **state)
                    (unsigned)fleet->master[1].port);
     fleet_command(1, "CONFIG SET repl-diskless-sync-delay 0");
     fleet_command(0, replicaof);
-    assert_true(wait_until(is_synced, NULL, MASTERS_WAIT_MS));
+    assert_true(wait_until(is_synced, NULL, 10000));
     fleet_command(0, "REPLICAOF NO ONE");
     masters_wait(service.port, 0, "refused", "other-member");
     fleet_command(3, "FLUSHALL");
