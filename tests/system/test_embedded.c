@@ -24,6 +24,9 @@ enum {
     PATH_BYTES = 256,
 };
 
+/* The address of a program that does not come to serve: no other test has it. */
+#define ANYWHERE "--listen", "127.0.0.1:0"
+
 static const int64_t floor_leap = INT64_C(1) << 32; /* of pawld init --token-floor */
 
 static char *dir;
@@ -97,8 +100,7 @@ static void copy_file(const char *from, const char *to)
 
 static void expect_refused(const char *where, const char *words)
 {
-    int status =
-        pawld_run_at(NULL, where, (const char *const[]){"--listen", "127.0.0.1:0", NULL}, said);
+    int status = pawld_run_at(NULL, where, (const char *const[]){ANYWHERE, NULL}, said);
     char *text = text_read(said, 0);
     if (status != 1 || !strstr(text, words))
         fail_msg("it ended with %d, and said: %s", status, text);
@@ -224,8 +226,8 @@ static void longest_lease_is_that_of_the_first_start(void **state)
     serve_with((const char *const[]){TTL_MAX, NULL});
     assert_int_equal(call_acquire_once(service.port, "orders", LONG_TTL)->status, 400);
     stop();
-    int status =
-        pawld_run_at(NULL, folder, (const char *const[]){"--max-ttl-ms", "60000", NULL}, said);
+    int status = pawld_run_at(NULL, folder,
+                              (const char *const[]){"--max-ttl-ms", "60000", ANYWHERE, NULL}, said);
     char *text = text_read(said, 0);
     assert_int_equal(status, 2);
     assert_non_null(strstr(text, "is 1000 ms"));
@@ -238,8 +240,8 @@ static void cap_on_extensions_is_set_when_the_fleet_is_made(void **state)
     (void)state;
     serve_with((const char *const[]){"--max-extensions", "5", NULL});
     stop();
-    int status =
-        pawld_run_at(NULL, folder, (const char *const[]){"--max-extensions", "6", NULL}, said);
+    int status = pawld_run_at(NULL, folder,
+                              (const char *const[]){"--max-extensions", "6", ANYWHERE, NULL}, said);
     char *text = text_read(said, 0);
     assert_int_equal(status, 2);
     assert_non_null(strstr(text, "may be extended 5 times"));
