@@ -68,7 +68,7 @@ bool api_parking_has_left(const struct api_request *request)
            (request->suspended && api_watch_has_left(api_shard_socket(request->connection)));
 }
 
-/* Told once: a call that is not ended by it stays suspended for a moment. */
+/* The backend is told once. A call that is not ended by that stays suspended for a moment. */
 void api_parking_stirred(struct api_request *request)
 {
     if (!api_parking_has_left(request))

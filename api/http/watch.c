@@ -22,7 +22,7 @@ int api_watch_open(int *ret_fd)
 
 void api_watch_add(int watch_fd, int socket, struct api_request *request)
 {
-    /* At each change only: what came stays unread. */
+    /* Edges alone. Bytes that came stay unread, and would be told of in each turn. */
     struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET, .data.ptr = request};
     (void)epoll_ctl(watch_fd, EPOLL_CTL_ADD, socket, &event);
 }
