@@ -45,7 +45,7 @@ local function refusal(marker, view, fleet_id, me)
         return redis.error_reply('PAWLVIEW ' .. marker[2])
     end
     -- The sender knows more. A master whose memory is used up refuses the first write of a script, if that
-    -- may need more. HDEL needs none, and a view is no longer than the last one.
+    -- may need more. HDEL needs none, and a view is about as long as the last one.
     redis.call('HDEL', fleet, '')
     redis.call('HSET', fleet, 'view', view)
     return nil
