@@ -5,6 +5,7 @@
  * kills where that is later; then the history is checked. Exit status: 0 all went well; 1 a promise
  * was broken, or pawld did not come back. */
 #include "tests/chaos/history.h"
+#include "tests/chaos/names.h"
 #include "tests/chaos/record.h"
 #include "tests/lib/case.h"
 #include "tests/lib/pawl.h"
@@ -32,7 +33,7 @@ enum {
     START_MS = 10000,
     TORN_MS = 2000, /* in which some write has to come */
     COPY_AGE_MS = 400,
-    AFTERWARDS_MS = 3000, /* in which each name has to be granted once more */
+    TTL_MAX_MS = 1000,
     PATH_BYTES = 320,
 };
 
@@ -300,21 +301,6 @@ static void hurt_embedded(void)
 
 /* ---- what must hold -------------------------------------------------------------------------- */
 
-static size_t check_names(const struct history *history, uint64_t healed_us)
-{
-    bool granted[NAMES] = {false};
-    size_t missing = NAMES;
-    for (size_t i = 0; i < history->count; i++) {
-        const struct history_call *call = &history->calls[i];
-        if (!history_is_new_grant(call) || call->sent_us < healed_us || call->name >= NAMES ||
-            granted[call->name])
-            continue;
-        granted[call->name] = true;
-        missing--;
-    }
-    return missing;
-}
-
 static size_t check_all(uint64_t healed_us)
 {
     struct history history = {0};
@@ -333,7 +319,8 @@ static size_t check_all(uint64_t healed_us)
         grants += history_is_new_grant(call);
         counted += call->kind == HISTORY_COUNT && call->status == 200;
     }
-    size_t missing = check_names(&history, healed_us);
+    const struct names names = {NAMES, TTL_MAX_MS, {run.port, run.port}};
+    size_t missing = names_not_granted(&names, &history, healed_us);
     size_t lost = history_lost_updates(entries, count);
     printf("%zu calls, %zu grants, %zu leases compared, %zu entries of the ledger, %zu values of "
            "counters told\n",
@@ -356,14 +343,14 @@ static void play_embedded(void **state)
     set_up_stage();
     hurt_embedded();
     const uint64_t healed_us = wait_now_ms() * 1000;
-    wait_ms(AFTERWARDS_MS);
+    wait_ms(NAMES_WATCHED_MS);
     for (unsigned i = 0; i < CLIENTS; i++)
         process_kill(run.client[i]);
-    assert_int_equal(process_stop(run.pawld), 0);
     process_stop(run.ledger.process);
     for (unsigned i = 0; i < FAULTS; i++)
         printf("%6u  %s\n", run.counts[i], fault_names[i]);
     size_t violations = check_all(healed_us);
+    assert_int_equal(process_stop(run.pawld), 0);
     if (violations > 0)
         fail_msg("%zu violations", violations);
     tempdir_remove(run.dir);

@@ -1,5 +1,6 @@
 #include "tests/chaos/run.h"
 
+#include "tests/chaos/names.h"
 #include "tests/chaos/record.h"
 #include "tests/chaos/stage.h"
 #include "tests/lib/case.h"
@@ -13,7 +14,6 @@
 enum {
     STEP_MS = 10,
     HEAL_TIMEOUT_MS = 60000, /* for all masters to vote again */
-    AFTERWARDS_MS = 3000,    /* in which each name has to be granted once more */
     SECOND_US = 1000000,
 };
 
@@ -173,21 +173,15 @@ static void measure_grants(const struct history *history, uint64_t from_us, uint
     free(times);
 }
 
-/* P3: returns how many of the names that all fight for were not granted again after @healed_us. */
-static size_t expect_grants_after(const struct history *history, uint64_t healed_us)
+static size_t expect_grants_after(const struct stage *stage, const struct history *history,
+                                  uint64_t healed_us)
 {
-    bool granted[STAGE_NAMES] = {false};
-    size_t missing = 0;
-    for (size_t i = 0; i < history->count; i++)
-        if (history_is_new_grant(&history->calls[i]) && history->calls[i].sent_us > healed_us &&
-            history->calls[i].name < STAGE_NAMES)
-            granted[history->calls[i].name] = true;
-    for (unsigned name = 0; name < STAGE_NAMES; name++) {
-        if (!granted[name])
-            printf("name %u was not granted after all faults had ended\n", name);
-        missing += !granted[name];
-    }
-    return missing;
+    const struct names names = {
+        .count = STAGE_NAMES,
+        .ttl_max_ms = STAGE_TTL_MAX_MS,
+        .port = {stage->pawld[0].port, stage->pawld[1].port},
+    };
+    return names_not_granted(&names, history, healed_us);
 }
 
 static void check_calls(const struct stage *stage, const struct faults *faults,
@@ -249,14 +243,14 @@ void run_play(const struct run_config *config, struct run_result *ret_result)
     const uint64_t ended_us = wait_now_ms() * 1000;
     result.unhealed = expect_healed(stage, config, &result);
     const uint64_t healed_us = wait_now_ms() * 1000;
-    wait_ms(AFTERWARDS_MS);
+    wait_ms(NAMES_WATCHED_MS);
     expect_all_running(stage);
     stage_end_clients(stage);
 
     check_calls(stage, faults, &history, &result);
     check_record(stage, config->guarded, &result);
     measure_grants(&history, begun_us, ended_us, &result);
-    result.unhealed += expect_grants_after(&history, healed_us);
+    result.unhealed += expect_grants_after(stage, &history, healed_us);
     result.faults = *faults_figures(faults);
     if (result.unhealed > 0)
         faults_print_last(faults);
