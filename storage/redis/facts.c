@@ -12,9 +12,10 @@
 #include <string.h>
 
 enum {
-    MARKER_FIELDS = 18,
+    MARKER_FIELDS = 19,
     MARKER_EXTENSIONS = 16, /* absent in a fleet that was made before it could be set */
     MARKER_CLOSED = 17,     /* the only field of a master whose fleet was moved */
+    MARKER_ANSWERS = 18,
 };
 
 int storage_question_args(enum storage_question question,
@@ -27,7 +28,8 @@ int storage_question_args(enum storage_question question,
             {"HMGET",      STORAGE_FLEET_KEY, "fleet", "member",         "run",
              "max_ttl_ms", "durable",         "state", "view",           "lineage",
              "next",       "progress",        "init",  "sets",           "unswept",
-             "bytes",      "intact",          "doubt", "max_extensions", "closed"},
+             "bytes",      "intact",          "doubt", "max_extensions", "closed",
+             "answers"},
     };
     int n = 0;
     for (; n < STORAGE_QUESTION_ARGS && questions[question][n]; n++)
@@ -128,15 +130,19 @@ static void read_server(const char *info, struct fence_facts *facts)
         facts->version[0] = '\0';
 }
 
-/* Calls of a command since the process started, or since CONFIG RESETSTAT. */
+/* What was counted since the process started, or since CONFIG RESETSTAT: "@field:@name=NUMBER". */
+static uint64_t info_counted(const char *info, const char *field, const char *name)
+{
+    size_t len = 0;
+    const char *found = info_field(info, field, &len);
+    return found && strncmp(found, name, strlen(name)) == 0 && found[strlen(name)] == '='
+               ? strtoull(found + strlen(name) + 1, NULL, 10)
+               : 0;
+}
+
 static uint64_t info_calls(const char *info, const char *command)
 {
-    static const char calls[] = "calls=";
-    size_t len = 0;
-    const char *found = info_field(info, command, &len);
-    return found && strncmp(found, calls, sizeof(calls) - 1) == 0
-               ? strtoull(found + sizeof(calls) - 1, NULL, 10)
-               : 0;
+    return info_counted(info, command, "calls");
 }
 
 /* As storage/redis/lua/lineage.lua makes it. */
@@ -173,6 +179,8 @@ static void read_history(const char *info, struct storage_reading *reading)
     reading->reset = info_calls(info, "cmdstat_config|resetstat") > 0;
     read_config_calls(info, reading);
     reading->bytes = info_number(info, "total_net_input_bytes");
+    reading->answers = info_counted(info, "errorstat_PAWLSTATS", "count");
+    reading->errors_uncounted = strstr(info, "\nerrorstat_ERRORSTATS_") != NULL;
     reading->rewriting = !info_is(info, "aof_rewrite_in_progress", "0") ||
                          !info_is(info, "aof_rewrite_scheduled", "0");
     reading->appends = info_is(info, "aof_enabled", "1");
@@ -311,6 +319,15 @@ static void read_marked_calls(const redisReply *field, struct storage_reading *r
     reading->noted_role_changes = roles && roles > reset ? strtoull(roles + 1, NULL, 10) : 0;
 }
 
+/* "<count>@<lineage>", as storage/redis/lua/lineage.lua makes it. */
+static void read_marked_answers(const redisReply *field, struct storage_reading *reading)
+{
+    const char *marked = field->type == REDIS_REPLY_STRING ? field->str : "";
+    const char *lineage = strchr(marked, '@');
+    reading->answers_noted = lineage && strcmp(lineage + 1, reading->facts.marked_lineage) == 0;
+    reading->marked_answers = strtoull(marked, NULL, 10);
+}
+
 /* The view tells how many members its fleet has. */
 static bool marker_view(const redisReply *field, unsigned n, struct fence_facts *facts)
 {
@@ -407,6 +424,7 @@ static int read_marker(const redisReply *reply, unsigned n, struct storage_readi
     reading->unswept = field[12]->type == REDIS_REPLY_STRING;
     if (field[13]->type == REDIS_REPLY_STRING)
         reading->marked_bytes = strtoull(field[13]->str, NULL, 10);
+    read_marked_answers(field[MARKER_ANSWERS], reading);
     reading->marked_intact =
         field[14]->type == REDIS_REPLY_STRING && strcmp(field[14]->str, "yes") == 0;
     reading->doubted = field[15]->type == REDIS_REPLY_STRING;
@@ -465,6 +483,13 @@ static bool kept_in_memory(const struct storage_reading *reading)
            (marked == reading->evicted || marked == UINT64_MAX);
 }
 
+static bool counts_fell(const struct storage_reading *reading)
+{
+    bool answers = reading->answers_noted && !reading->errors_uncounted &&
+                   reading->answers < reading->marked_answers;
+    return answers || reading->bytes < reading->marked_bytes;
+}
+
 /* Evictions of before are no longer counted: another lineage. */
 static void note_reset(struct storage_reading *reading, bool restarted)
 {
@@ -479,7 +504,7 @@ static void conclude_facts(struct storage_reading *reading)
 {
     struct fence_facts *facts = &reading->facts;
     bool restarted = strcmp(facts->server_id, facts->marked_server_id) != 0;
-    reading->reset_since = reading->reset_since || reading->bytes < reading->marked_bytes;
+    reading->reset_since = reading->reset_since || counts_fell(reading);
     if (facts->marked)
         note_reset(reading, restarted);
     facts->durable = reading->configured && has_complete_file(reading);

@@ -21,7 +21,7 @@ enum storage_question {
 };
 
 enum {
-    STORAGE_QUESTION_ARGS = 20,
+    STORAGE_QUESTION_ARGS = 21,
     STORAGE_CONFIG_CALLS_MAX = 80,
 };
 
@@ -45,12 +45,16 @@ struct storage_reading {
     uint64_t config_sets; /* calls of CONFIG SET, since it started */
     uint64_t bytes;       /* that it received since it started */
     uint64_t marked_bytes;
-    bool settled;       /* the marker's note of those calls is up to date */
-    bool unswept;       /* imported locks may lack their expiry (storage/redis/lua/sweep.lua) */
-    bool marked_intact; /* joining, and had kept all it knew when that began */
-    bool doubted;       /* the marker says that it lost something (storage/redis/lua/doubt.lua) */
-    bool lost;          /* it has lost something, or may have */
-    bool configured;    /* CONFIG says durable */
+    uint64_t answers; /* of storage/redis/lua/settle.lua that it has counted, */
+    uint64_t marked_answers;
+    bool answers_noted;    /* of this lineage */
+    bool errors_uncounted; /* too many kinds of errors came for Redis to count them all */
+    bool settled;          /* the marker's note of those calls is up to date */
+    bool unswept;          /* imported locks may lack their expiry (storage/redis/lua/sweep.lua) */
+    bool marked_intact;    /* joining, and had kept all it knew when that began */
+    bool doubted;    /* the marker says that it lost something (storage/redis/lua/doubt.lua) */
+    bool lost;       /* it has lost something, or may have */
+    bool configured; /* CONFIG says durable */
 };
 
 /* The command that asks @question, as an argument vector of static strings. Returns the number of

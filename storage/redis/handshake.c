@@ -10,6 +10,7 @@
 #include "storage/redis/lua/seldom.lua.h"
 #include "storage/redis/lua/view.lua.h"
 #include "storage/redis/peer.h"
+#include "storage/redis/settle.h"
 #include "storage/redis/trial.h"
 
 #include <stdio.h>
@@ -224,4 +225,6 @@ void storage_handshake_restamp(struct storage_session *session, const struct fen
                           facts->member, facts->marked_server_id, facts->marked_lineage,
                           facts->server_id, facts->lineage, lineage_len) != REDIS_OK)
         storage_connection_reset(session->connection);
+    else
+        storage_settle(session->connection, facts->fleet_id, facts->member);
 }

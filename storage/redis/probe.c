@@ -2,17 +2,12 @@
 
 #include "storage/redis/clock.h"
 #include "storage/redis/keys.h"
-#include "storage/redis/lua/lineage.lua.h"
-#include "storage/redis/lua/settle.lua.h"
+#include "storage/redis/settle.h"
 #include "storage/redis/trial.h"
 
 #include <assert.h>
 #include <string.h>
 #include <time.h>
-
-enum {
-    BYTES_AT_LEAST = 4096, /* between two notes of how many a master received */
-};
 
 /* Whether a reply is of the connection that stands, and no handshake has begun on it since. */
 static bool is_of_ready(const struct storage_probe *probe, const redisAsyncContext *context)
@@ -86,28 +81,6 @@ static const char *find_change(const struct storage_probe *probe)
     return NULL;
 }
 
-/* The marker notes when the append-only file is known to be complete, and how many bytes were
- * counted (storage/redis/lua/lineage.lua). It does so often at first, then seldom. */
-static bool is_to_be_settled(const struct storage_reading *reading)
-{
-    const struct fence_facts *facts = &reading->facts;
-    bool complete = facts->durable || !facts->marked_durable;
-    bool sets = complete && !reading->rewriting && !reading->settled;
-    bool bytes = reading->bytes > 2 * reading->marked_bytes + BYTES_AT_LEAST;
-    return facts->marked_active && (sets || bytes) &&
-           strcmp(facts->lineage, facts->marked_lineage) == 0;
-}
-
-static void settle_marker(const struct storage_probe *probe)
-{
-    struct storage_connection *connection = probe->session->connection;
-    const struct fence_facts *facts = &probe->reading.facts;
-    if (redisAsyncCommand(connection->context, NULL, NULL, "EVAL %s%s 1 %s %s %u",
-                          storage_redis_lua_lineage, storage_redis_lua_settle, STORAGE_FLEET_KEY,
-                          facts->fleet_id, (unsigned)facts->member) != REDIS_OK)
-        storage_connection_fail(connection, FENCE_REASON_UNREACHABLE, "out of memory");
-}
-
 static void on_probe_marker(redisAsyncContext *context, void *reply, void *privdata)
 {
     struct storage_probe *probe = privdata;
@@ -117,8 +90,9 @@ static void on_probe_marker(redisAsyncContext *context, void *reply, void *privd
     const char *change = find_change(probe);
     if (change)
         storage_connection_fail(probe->session->connection, FENCE_REASON_CHANGED, change);
-    else if (is_to_be_settled(&probe->reading))
-        settle_marker(probe);
+    else if (storage_settle_is_due(&probe->reading))
+        storage_settle(probe->session->connection, probe->reading.facts.fleet_id,
+                       probe->reading.facts.member);
     if (!change && probe->reading.unswept)
         storage_sweeper_start(probe->sweeper);
 }

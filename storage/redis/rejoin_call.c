@@ -1,6 +1,7 @@
 #include "storage/redis/rejoin_call.h"
 
 #include "storage/redis/rejoin.h"
+#include "storage/redis/settle.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -63,4 +64,6 @@ void storage_rejoin_send(struct storage_session *session,
                                             command, len);
     assert(status == REDIS_OK); /* refused only on a connection that is being closed */
     redisFreeCommand(command);
+    if (request->step == FENCE_REJOIN_MARK) /* it has to notice a reset from the mark on */
+        storage_settle(session->connection, request->fleet_id, request->member + 1);
 }

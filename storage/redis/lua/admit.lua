@@ -5,9 +5,9 @@
 -- Answers  1; 0 where another incarnation stands, steps are missing, or the lineage changed since the
 --          mark
 local marker = redis.call('HMGET', fleet, 'state', 'next', 'lineage', 'durable', 'sets', 'bytes',
-                          'progress', 'view', 'floor')
+                          'progress', 'view', 'floor', 'answers')
 if marker[1] ~= 'joining' or marker[2] ~= ARGV[1] or
-   strayed(marker[3], marker[4], marker[5], marker[6]) or
+   strayed(marker[3], marker[4], marker[5], marker[6], marker[10]) or
    tonumber(marker[7] or '0') ~= tonumber(ARGV[4]) then
     return 0
 end

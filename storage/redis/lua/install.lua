@@ -12,9 +12,9 @@ local call, match, find, sub, format = redis.call, string.match, string.find, st
 local bor = bit.bor
 
 local marker = call('HMGET', fleet, 'state', 'next', 'lineage', 'durable', 'sets', 'bytes',
-                    'max_ttl_ms', 'progress')
+                    'max_ttl_ms', 'progress', 'answers')
 if marker[1] ~= 'joining' or marker[2] ~= ARGV[1] or
-   strayed(marker[3], marker[4], marker[5], marker[6]) then
+   strayed(marker[3], marker[4], marker[5], marker[6], marker[9]) then
     return 0
 end
 local done, before = tonumber(marker[8] or '0'), tonumber(ARGV[5])

@@ -43,6 +43,20 @@ local function bytes_now()
     return bytes_in(redis.call('INFO', 'stats'))
 end
 
+-- How often settle.lua has answered with PAWLSTATS. Redis counts its errors by their first word, and forgets
+-- that at CONFIG RESETSTAT. Nothing where it never answered so since, or where Redis counts no such error.
+local function answers_in(info)
+    local _, last = string.find(info, '\nerrorstat_PAWLSTATS:count=', 1, true)
+    return last and string.match(info, '^%d+', last + 1)
+end
+
+-- For the marker: "<these answers>@<lineage>"; '' where there are none. An older pawld writes a lineage
+-- alone, so the lineage tells whose answers these are.
+local function answers_now(lineage)
+    local answers = answers_in(redis.call('INFO', 'errorstats'))
+    return answers and answers .. '@' .. lineage or ''
+end
+
 local function lineage_now()
     return lineage_in(redis.call('INFO', 'replication', 'stats'))
 end
@@ -56,6 +70,24 @@ local function sets_now()
     return '-' .. string.match(calls, ':.*$')
 end
 
+-- Whether CONFIG RESETSTAT was called since the marker was written: evictions are counted from 0 again.
+--
+-- answers  answers_now() then. It tells for sure
+-- bytes    how many it had received then. Fewer tell where answers are not counted: they were never noted, or
+--          too many kinds of errors came for Redis to count them all
+local function was_reset(info, lineage, bytes, answers)
+    local now = answers_in(info)
+    if now and now .. '@' .. lineage == answers then
+        return false
+    end
+    local noted = string.match(answers or '', '^(%d+)@')
+    if noted and noted .. '@' .. lineage == answers and
+       not string.find(info, '\nerrorstat_ERRORSTATS_', 1, true) then
+        return tonumber(now or 0) < tonumber(noted)
+    end
+    return bytes_in(info) < tonumber(bytes or 0)
+end
+
 local function forgot(text)
     return redis.error_reply('PAWLFORGOT ' .. text)
 end
@@ -66,18 +98,18 @@ end
 -- sets               config_calls() when the append-only file was last known to be complete. After it was
 --                    switched off and on again, Redis writes to a file that a crash forgets, until a
 --                    rewrite ends
--- bytes              how many it had received then. Fewer tell of a CONFIG RESETSTAT: evictions are
---                    counted from 0 again
-local function strayed(lineage, durable, sets, bytes)
-    local info = durable == 'yes' and redis.call('INFO', 'replication', 'stats', 'persistence') or
-                 redis.call('INFO', 'replication', 'stats')
+-- bytes, answers     see was_reset()
+local function strayed(lineage, durable, sets, bytes, answers)
+    local info = durable == 'yes' and
+                 redis.call('INFO', 'replication', 'stats', 'errorstats', 'persistence') or
+                 redis.call('INFO', 'replication', 'stats', 'errorstats')
     local now = lineage_in(info)
     if not string.find(info, '\nrole:master', 1, true) then
         return forgot('It is a replica.')
     elseif now ~= lineage then
         return forgot('It was a replica, restarted, or evicted keys: ' .. now .. ' is not ' ..
                       tostring(lineage))
-    elseif bytes_in(info) < tonumber(bytes or 0) then
+    elseif was_reset(info, lineage, bytes, answers) then
         return forgot('Its statistics were reset, so evictions may be hidden.')
     elseif durable ~= 'yes' then
         return nil

@@ -21,7 +21,7 @@ if half_way then -- its peers may have recorded the incarnation that it was to g
     redis.call('HSET', fleet, 'view', table.concat(view, ','), 'unswept', '0')
 end
 redis.call('HSET', fleet, 'run', ARGV[5], 'lineage', ARGV[6], 'sets', sets_now(), 'bytes',
-           bytes_now(), 'state', 'active')
+           bytes_now(), 'answers', answers_now(ARGV[6]), 'state', 'active')
 redis.call('HDEL', fleet, 'next', 'progress', 'intact')
 if redis.call('HEXISTS', fleet, 'unswept') == 1 then
     redis.call('HSET', fleet, 'unswept', '0') -- the cursor meant something to another process

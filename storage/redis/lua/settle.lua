@@ -1,15 +1,21 @@
--- Brings up to date what the marker notes of the process. That is how many bytes it has received, and
--- where its append-only file is known to be complete now, config_calls(). Follows lineage.lua.
+-- Brings up to date what the marker notes of the process. That is how many bytes it has received, and, of
+-- an active master whose append-only file is known to be complete now, config_calls(). Where no answer of
+-- this script is counted yet, it answers so that Redis counts it, and the next call notes that. Follows
+-- lineage.lua.
 --
--- ARGV  fleet id, member
-local marker = redis.call('HMGET', fleet, 'fleet', 'member', 'state', 'lineage', 'durable', 'sets',
-                          'bytes')
-if marker[1] ~= ARGV[1] or marker[2] ~= ARGV[2] or marker[3] ~= 'active' or
-   strayed(marker[4], marker[5], marker[6], marker[7]) then
+-- ARGV     fleet id, member
+-- Answers  1; 0 where this master is another one, or has strayed; an error, PAWLSTATS, where no such answer
+--          was counted
+local marker = redis.call('HMGET', fleet, 'fleet', 'member', 'lineage', 'durable', 'sets', 'bytes',
+                          'answers', 'state')
+if marker[1] ~= ARGV[1] or marker[2] ~= ARGV[2] or
+   strayed(marker[3], marker[4], marker[5], marker[6], marker[7]) then
     return 0
 end
-redis.call('HSET', fleet, 'bytes', bytes_now())
-if not is_rewriting(redis.call('INFO', 'persistence')) then
+local answers = answers_now(marker[3])
+redis.call('HSET', fleet, 'bytes', bytes_now(), 'answers', answers)
+if marker[8] == 'active' and not is_rewriting(redis.call('INFO', 'persistence')) then
     redis.call('HSET', fleet, 'sets', config_calls())
 end
-return 1
+return answers ~= '' and 1 or redis.error_reply('PAWLSTATS A count of this error shows that no statistics ' ..
+                                                'were reset')

@@ -5,12 +5,13 @@
 -- Answers  the number; nothing where another incarnation stands, or where it forgot since it was looked
 --          at and counts as one that did not; an error where a counter is none
 local TOKEN_MAX = 9007199254740991 -- 2^53 - 1
-local marker = redis.call('HMGET', fleet, 'next', 'intact', 'lineage', 'durable', 'sets', 'bytes')
+local marker = redis.call('HMGET', fleet, 'next', 'intact', 'lineage', 'durable', 'sets', 'bytes',
+                          'answers')
 if marker[1] ~= ARGV[1] then
     return false
 end
 if ARGV[2] == 'yes' and
-   (marker[2] ~= 'yes' or strayed(marker[3], marker[4], marker[5], marker[6])) then
+   (marker[2] ~= 'yes' or strayed(marker[3], marker[4], marker[5], marker[6], marker[7])) then
     return false
 end
 local fields = redis.call('HGETALL', fleet)

@@ -5,7 +5,7 @@
 
 -- The fields of the marker that the functions below are given.
 local MARKER_FIELDS = {'state', 'view', 'fleet', 'member', 'lineage', 'durable', 'sets', 'bytes',
-                       'floor'}
+                       'floor', 'answers'}
 
 local function incarnations(view)
     local list = {}
@@ -32,7 +32,7 @@ local function gone(marker, fleet_id, me)
         return redis.error_reply('PAWLGONE Its marker is gone, or was changed: state ' ..
                                  tostring(marker[1]) .. ', member ' .. tostring(marker[4]))
     end
-    return strayed(marker[5], marker[6], marker[7], marker[8])
+    return strayed(marker[5], marker[6], marker[7], marker[8], marker[10])
 end
 
 -- The error to answer with, or nothing if the sender may go on.

@@ -5,6 +5,9 @@
 #include "tests/system/forgetting/evict.h"
 #include "tests/system/forgetting/forgetting.h"
 #include "tests/system/forgetting/redis_files.h"
+#include "tests/system/masters.h"
+
+#include <stdlib.h>
 
 enum {
     MASTERS = 3,
@@ -45,6 +48,33 @@ static void master_that_evicted_locks_between_two_resetstats_is_taken_back(void 
     evict_locks("volatile-ttl");
     evict_no_more();
     reset_statistics(0);
+    forgetting_judge(&forgetting);
+}
+
+/* More bytes than it had received before it was admitted. */
+static void receive_much(void)
+{
+    enum {
+        MUCH = 8 * 1024 * 1024,
+    };
+    char *much = calloc(1, MUCH);
+    assert_non_null(much);
+    freeReplyObject(redis_fleet_command(fleet, 0, "SET padding %b", much, (size_t)MUCH));
+    free(much);
+}
+
+/* All of it happens between two probes: only a script can notice it. */
+static void master_that_received_much_after_resetstat_is_taken_back(void **state)
+{
+    (void)state;
+    struct forgetting forgetting = forgetting_begin();
+    assert_int_equal(process_stop(forgetting.process), 0);
+    forgetting.port = pawld_start(fleet, (const char *const[]){"--probe-ms", "10000", NULL}).port;
+    masters_wait_all_active(forgetting.port, MASTERS);
+    evict_locks("volatile-ttl");
+    evict_no_more();
+    reset_statistics(0);
+    receive_much();
     forgetting_judge(&forgetting);
 }
 
@@ -109,6 +139,7 @@ static void master_demoted_long_ago_is_not_trusted_alone_after_resetstat(void **
 static const struct CMUnitTest cases[] = {
     STATISTICS_CASE(master_that_evicted_locks_is_taken_back_after_resetstat),
     STATISTICS_CASE(master_that_evicted_locks_between_two_resetstats_is_taken_back),
+    STATISTICS_CASE(master_that_received_much_after_resetstat_is_taken_back),
     STATISTICS_CASE(master_before_its_first_rewrite_grants_nothing_after_resetstat),
     STATISTICS_CASE(masters_that_started_from_older_snapshots_are_not_trusted_after_resetstat),
     STATISTICS_CASE(master_demoted_long_ago_is_not_trusted_alone_after_resetstat),

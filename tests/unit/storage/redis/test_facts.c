@@ -1,12 +1,14 @@
 /* What is read out of a Redis' answers, on answers as they come over the wire. */
 #include "storage/redis/facts.h"
+#include "storage/redis/settle.h"
 #include "tests/lib/case.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum {
-    MARKER_FIELDS = 18,
+    MARKER_FIELDS = 19,
+    MARKER_CLOSED = 17,
     WIRE_MAX = 4096,
     MASTERS = 3,
 };
@@ -148,10 +150,11 @@ struct marker {
     const char *view;
     const char *extensions;
     const char *closed;
+    const char *answers;
 };
 
 static const struct marker as_admitted = {RUN_ID, "yes", LINEAGE, "0::0", "", "active",
-                                          "",     "",    "1,2,3", "",     ""};
+                                          "",     "",    "1,2,3", "",     "", ""};
 
 static void read_marker(const struct marker *marker, struct storage_reading *reading)
 {
@@ -172,7 +175,8 @@ static void read_marker(const struct marker *marker, struct storage_reading *rea
                                   marker->intact,
                                   marker->doubt,
                                   marker->extensions,
-                                  marker->closed};
+                                  marker->closed,
+                                  marker->answers};
     char wire[WIRE_MAX];
     write_array(fields, MARKER_FIELDS, wire);
     assert_int_equal(read_wire(STORAGE_ASK_MARKER, wire, reading), 0);
@@ -421,6 +425,58 @@ static void reset_of_statistics_is_another_lineage(void **state)
                         LINEAGE "?"); /* two that took as long */
 }
 
+#define ANSWERS(n) "errorstat_PAWLSTATS:count=" n "\r\n"
+
+static const char *lineage_with(const char *more, const char *answers)
+{
+    static struct fence_facts read;
+    struct marker marker = as_admitted;
+    marker.answers = answers;
+    read = facts(more, &marker);
+    return read.lineage;
+}
+
+/* However much was received since. */
+static void fewer_answers_than_noted_are_a_reset_of_statistics(void **state)
+{
+    (void)state;
+    static const char noted[] = "2@" LINEAGE;
+    assert_string_equal(lineage_with(ANSWERS("2"), noted), LINEAGE);
+    assert_string_equal(lineage_with(ANSWERS("3"), noted), LINEAGE);
+    assert_string_equal(lineage_with(ANSWERS("1"), noted), LINEAGE "?");
+    assert_string_equal(lineage_with("", noted), LINEAGE "?");
+    assert_string_equal(lineage_with("", ""), LINEAGE);
+    assert_string_equal(lineage_with("", "2@" OTHER_ID ":3"), LINEAGE); /* not of this process */
+    assert_string_equal(lineage_with("", "2"), LINEAGE);
+    assert_string_equal(lineage_with("errorstat_ERRORSTATS_DISABLED:count=1\r\n", noted), LINEAGE);
+    assert_string_equal(
+        lineage_with("total_net_input_bytes:8\r\nerrorstat_ERRORSTATS_DISABLED:count=1\r\n", noted),
+        LINEAGE "?");
+}
+
+/* What is noted is of the process before. */
+static void fewer_answers_after_a_restart_are_no_reset(void **state)
+{
+    (void)state;
+    struct marker marker = as_admitted;
+    marker.answers = "2@" LINEAGE;
+    marker.run = OTHER_ID;
+    assert_true(facts(NONE_EVICTED, &marker).intact);
+}
+
+static void answers_are_settled_where_none_are_noted_and_some_are_counted(void **state)
+{
+    (void)state;
+    struct marker marker = as_admitted;
+    struct storage_reading reading = reading_of("", &marker);
+    assert_true(storage_settle_is_due(&reading));
+    reading = reading_of("errorstat_ERRORSTATS_OVERFLOW:count=1\r\n", &marker);
+    assert_false(storage_settle_is_due(&reading));
+    marker.answers = "2@" LINEAGE;
+    reading = reading_of(ANSWERS("2"), &marker);
+    assert_false(storage_settle_is_due(&reading));
+}
+
 /* An import took nothing from it, so that it can be trusted alone should there be nobody to ask. */
 static void master_half_way_is_intact_where_it_was_when_that_began(void **state)
 {
@@ -475,7 +531,7 @@ static void disk_of_a_promoted_copy_or_one_that_was_switched_on_kept_nothing(voi
 static void master_without_a_marker_kept_nothing(void **state)
 {
     (void)state;
-    static const char *const nothing[MARKER_FIELDS] = {"", "", "", "", "", "", "", "", "",
+    static const char *const nothing[MARKER_FIELDS] = {"", "", "", "", "", "", "", "", "", "",
                                                        "", "", "", "", "", "", "", "", ""};
     struct storage_reading reading = {0};
     char wire[WIRE_MAX];
@@ -523,7 +579,7 @@ static int read_closed(const char *closed, struct fence_facts *ret_facts)
     const char *fields[MARKER_FIELDS];
     char wire[WIRE_MAX];
     for (size_t i = 0; i < MARKER_FIELDS; i++)
-        fields[i] = i + 1 < MARKER_FIELDS ? "" : closed;
+        fields[i] = i == MARKER_CLOSED ? closed : "";
     read_info("", &reading);
     write_array(fields, MARKER_FIELDS, wire);
     int error = read_wire(STORAGE_ASK_MARKER, wire, &reading);
@@ -621,6 +677,9 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(master_that_was_seen_to_have_lost_something_is_not_intact),
     cmocka_unit_test(loss_is_what_no_later_start_can_undo),
     cmocka_unit_test(reset_of_statistics_is_another_lineage),
+    cmocka_unit_test(fewer_answers_than_noted_are_a_reset_of_statistics),
+    cmocka_unit_test(fewer_answers_after_a_restart_are_no_reset),
+    cmocka_unit_test(answers_are_settled_where_none_are_noted_and_some_are_counted),
     cmocka_unit_test(master_half_way_is_intact_where_it_was_when_that_began),
     cmocka_unit_test(server_without_a_name_is_a_redis),
     cmocka_unit_test(server_with_a_name_has_a_version_of_its_own),

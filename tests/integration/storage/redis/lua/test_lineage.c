@@ -63,10 +63,17 @@ static struct fence_rejoin_reply at_member(enum fence_rejoin_step step)
     return script_step(next, SCRIPT_ME);
 }
 
-static long long settle(void)
+static redisReply *settle_once(void)
 {
     static const char *const scripts[] = {storage_redis_lua_lineage, storage_redis_lua_settle};
-    redisReply *reply = script_eval(scripts, 2, "1 pawl:fleet " SCRIPT_FLEET " 1");
+    return script_eval(scripts, 2, "1 pawl:fleet " SCRIPT_FLEET " 1");
+}
+
+/* As it is sent: twice. */
+static long long settle(void)
+{
+    freeReplyObject(settle_once());
+    redisReply *reply = settle_once();
     assert_int_equal(reply->type, REDIS_REPLY_INTEGER);
     long long settled = reply->integer;
     freeReplyObject(reply);
@@ -218,6 +225,84 @@ static void nothing_acts_once_the_statistics_were_reset(void **state)
     assert_int_equal(settle(), 0);
 }
 
+/* ---- answers that are counted ---------------------------------------------------------------- */
+
+/* Valid until the next call. */
+static const char *answers_of(unsigned count)
+{
+    static char answers[128];
+    snprintf(answers, sizeof(answers), "%u@%s", count, script_lineage());
+    return answers;
+}
+
+/* Redis counts an error once its answer was given. */
+static void first_answer_of_settle_is_counted_and_the_second_notes_it(void **state)
+{
+    (void)state;
+    script_mark_active("1", "no");
+    script_assert_error(settle_once(), "PAWLSTATS ");
+    script_assert_field("answers", "");
+    for (int again = 0; again < 2; again++) {
+        assert_int_equal(settle(), 1);
+        script_assert_field("answers", answers_of(1));
+    }
+    expect_that_all_act();
+}
+
+static void nothing_acts_after_a_reset_though_much_was_received_since(void **state)
+{
+    (void)state;
+    script_mark_active("1", "no");
+    assert_int_equal(settle(), 1);
+    script_redis("CONFIG RESETSTAT");
+    receive_much();
+    script_assert_error(ask("I"), "PAWLFORGOT Its statistics were reset");
+    expect_that_nothing_acts();
+    assert_int_equal(settle(), 0);
+}
+
+/* Another fleet's server, or a person, got that answer anew. */
+static void nothing_acts_where_fewer_answers_were_counted_than_noted(void **state)
+{
+    (void)state;
+    script_mark_active("1", "no");
+    assert_int_equal(settle(), 1);
+    script_redis("HSET pawl:fleet answers 2@%s", script_lineage());
+    script_assert_error(ask("I"), "PAWLFORGOT Its statistics were reset");
+    expect_that_nothing_acts();
+}
+
+/* An older pawld marked it after a restart, and left them. */
+static void answers_of_another_lineage_say_nothing(void **state)
+{
+    (void)state;
+    script_mark_active("1", "no");
+    script_redis("HSET pawl:fleet answers 7@0123456789abcdef0123456789abcdef01234567:0");
+    expect_that_all_act();
+}
+
+/* Some servers forget all counts then, and some count no new kind. */
+static void too_many_kinds_of_errors_stop_nothing_and_hide_no_reset(void **state)
+{
+    (void)state;
+    enum {
+        KINDS = 200,
+    };
+    receive_much();
+    script_mark_active("1", "no");
+    assert_int_equal(settle(), 1);
+    for (int i = 0; i < KINDS; i++) {
+        char script[64];
+        snprintf(script, sizeof(script), "return redis.error_reply('KIND%d x')", i);
+        freeReplyObject(script_eval((const char *const[]){script}, 1, "0"));
+    }
+    freeReplyObject(settle_once());
+    expect_that_all_act();
+    script_redis("CONFIG RESETSTAT");
+    script_assert_error(ask("I"), "PAWLFORGOT Its statistics were reset");
+    expect_that_nothing_acts();
+}
+
 /* The mark notes how many bytes were received since the reset. */
 static void all_act_where_the_statistics_were_reset_before_the_mark(void **state)
 {
@@ -349,13 +434,12 @@ static void nothing_is_settled_during_a_rewrite(void **state)
     script_assert_field("sets", "1::0");
 }
 
-static void only_an_active_master_of_its_lineage_is_settled(void **state)
+static void only_a_master_of_its_fleet_and_lineage_is_settled(void **state)
 {
     (void)state;
     static const char *const changes[] = {
         "fleet 0000000000000000000000000000000000000000",
         "member 2",
-        "state joining",
         "lineage 0123456789abcdef0123456789abcdef01234567:0",
     };
     for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
@@ -369,6 +453,16 @@ static void only_an_active_master_of_its_lineage_is_settled(void **state)
     script_redis("CONFIG SET appendonly no");
     assert_int_equal(settle(), 0);
     script_assert_field("sets", "99");
+}
+
+static void file_of_a_master_that_is_taken_back_is_not_settled(void **state)
+{
+    (void)state;
+    script_mark_active("1", "yes");
+    script_redis("HSET pawl:fleet state joining sets 99");
+    assert_int_equal(settle(), 1);
+    script_assert_field("sets", "99");
+    script_assert_field("answers", answers_of(1));
 }
 
 static void settle_notes_how_many_bytes_were_received(void **state)
@@ -448,6 +542,17 @@ static void loss_is_noted_in_the_marker_that_was_judged_though_memory_is_out(voi
 }
 
 /* Its peers may have recorded the incarnation that it was to get. */
+/* Those of the process before are counted no more. */
+static void restamp_notes_the_answers_of_now(void **state)
+{
+    (void)state;
+    script_mark_active("1", "yes");
+    script_redis("HSET pawl:fleet answers 3@%s", script_lineage());
+    assert_int_equal(restamp(script_lineage(), script_lineage()), 1);
+    script_assert_field("answers", "");
+    expect_that_all_act();
+}
+
 static void restamp_of_an_intact_joining_master_admits_it_as_what_it_was_to_be(void **state)
 {
     (void)state;
@@ -533,6 +638,11 @@ static const struct CMUnitTest cases[] = {
     SCRIPT_CASE(nothing_acts_once_a_key_was_evicted),
     SCRIPT_CASE(nothing_acts_once_the_statistics_were_reset),
     SCRIPT_CASE(all_act_where_the_statistics_were_reset_before_the_mark),
+    SCRIPT_CASE(first_answer_of_settle_is_counted_and_the_second_notes_it),
+    SCRIPT_CASE(nothing_acts_after_a_reset_though_much_was_received_since),
+    SCRIPT_CASE(nothing_acts_where_fewer_answers_were_counted_than_noted),
+    SCRIPT_CASE(answers_of_another_lineage_say_nothing),
+    SCRIPT_CASE(too_many_kinds_of_errors_stop_nothing_and_hide_no_reset),
     SCRIPT_DURABLE(nothing_acts_after_a_restart),
     SCRIPT_CASE(marker_of_an_older_pawld_names_no_lineage_and_nothing_acts),
     SCRIPT_DURABLE(nothing_acts_while_the_file_of_a_durable_master_is_off),
@@ -542,11 +652,13 @@ static const struct CMUnitTest cases[] = {
     SCRIPT_DURABLE(nothing_acts_where_config_was_set_during_a_rewrite),
     SCRIPT_DURABLE(settled_master_is_not_refused_in_its_next_rewrite),
     SCRIPT_DURABLE(nothing_is_settled_during_a_rewrite),
-    SCRIPT_DURABLE(only_an_active_master_of_its_lineage_is_settled),
+    SCRIPT_DURABLE(only_a_master_of_its_fleet_and_lineage_is_settled),
+    SCRIPT_DURABLE(file_of_a_master_that_is_taken_back_is_not_settled),
     SCRIPT_CASE(settle_notes_how_many_bytes_were_received),
     SCRIPT_DURABLE(settle_notes_bytes_during_a_rewrite_and_no_complete_file),
     SCRIPT_DURABLE(restamp_names_the_run_and_the_lineage_of_now),
     SCRIPT_DURABLE(loss_is_noted_in_the_marker_that_was_judged_though_memory_is_out),
+    SCRIPT_DURABLE(restamp_notes_the_answers_of_now),
     SCRIPT_DURABLE(restamp_of_an_intact_joining_master_admits_it_as_what_it_was_to_be),
     SCRIPT_DURABLE(restamp_refuses_a_joining_master_that_is_not_intact),
     SCRIPT_DURABLE(restamp_begins_a_sweep_anew_and_begins_none),

@@ -147,6 +147,23 @@ static void mark_notes_how_many_bytes_were_received(void **state)
     freeReplyObject(reply);
 }
 
+/* Marked once more in one process: a reset shows from the mark on. */
+static void mark_notes_the_answers_of_settle_that_are_counted(void **state)
+{
+    (void)state;
+    char counted[128];
+    script_mark_active("2", "yes");
+    assert_int_equal(mark(), FENCE_REJOIN_DONE);
+    script_assert_field("answers", "");
+    freeReplyObject(
+        script_eval((const char *const[]){"return redis.error_reply('PAWLSTATS x')"}, 1, "0"));
+    script_mark_active("2", "yes");
+    script_redis("HDEL pawl:fleet next");
+    assert_int_equal(mark(), FENCE_REJOIN_DONE);
+    snprintf(counted, sizeof(counted), "1@%s", script_lineage());
+    script_assert_field("answers", counted);
+}
+
 static void expect_mark_to_say_intact(const struct fence_facts *seen, bool keeps,
                                       const char *expected)
 {
@@ -297,6 +314,7 @@ static const struct CMUnitTest cases[] = {
     SCRIPT_CASE(mark_after_config_set_notes_how_often_it_was_called),
     SCRIPT_CASE(mark_names_the_last_reset_of_the_statistics),
     SCRIPT_CASE(mark_notes_how_many_bytes_were_received),
+    SCRIPT_CASE(mark_notes_the_answers_of_settle_that_are_counted),
     SCRIPT_CASE(mark_is_intact_where_the_master_was_judged_to_have_kept_all),
     SCRIPT_CASE(mark_is_not_intact_under_another_lineage_than_judged),
     SCRIPT_CASE(mark_is_intact_though_statistics_were_reset_since),

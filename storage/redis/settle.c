@@ -1,0 +1,36 @@
+#include "storage/redis/settle.h"
+
+#include "storage/redis/keys.h"
+#include "storage/redis/lua/lineage.lua.h"
+#include "storage/redis/lua/settle.lua.h"
+
+#include <string.h>
+
+enum {
+    BYTES_AT_LEAST = 4096, /* between two notes of how many a master received */
+};
+
+bool storage_settle_is_due(const struct storage_reading *reading)
+{
+    const struct fence_facts *facts = &reading->facts;
+    bool complete = facts->durable || !facts->marked_durable;
+    bool sets = complete && !reading->rewriting && !reading->settled;
+    bool bytes = reading->bytes > 2 * reading->marked_bytes + BYTES_AT_LEAST;
+    bool answers = !reading->answers_noted && !reading->errors_uncounted;
+    return facts->marked_active && (sets || bytes || answers) &&
+           strcmp(facts->lineage, facts->marked_lineage) == 0;
+}
+
+static bool send_once(struct storage_connection *connection, const char *fleet_id, unsigned member)
+{
+    return redisAsyncCommand(connection->context, NULL, NULL, "EVAL %s%s 1 %s %s %u",
+                             storage_redis_lua_lineage, storage_redis_lua_settle, STORAGE_FLEET_KEY,
+                             fleet_id, member) == REDIS_OK;
+}
+
+/* Twice: Redis may count the first answer only once it was given, and the second one notes that. */
+void storage_settle(struct storage_connection *connection, const char *fleet_id, unsigned member)
+{
+    if (!send_once(connection, fleet_id, member) || !send_once(connection, fleet_id, member))
+        storage_connection_fail(connection, FENCE_REASON_UNREACHABLE, "out of memory");
+}
