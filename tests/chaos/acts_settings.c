@@ -109,6 +109,13 @@ void act_uncrowd(struct stage *stage, struct sim_rng *rng, struct fault *fault)
     chaos_master_uncrowd(&stage->master[fault->victim]);
 }
 
+void act_evict_and_hide(struct stage *stage, struct sim_rng *rng, struct fault *fault)
+{
+    act_crowd(stage, rng, fault);
+    act_uncrowd(stage, rng, fault);
+    chaos_master_reset_statistics(&stage->master[fault->victim]);
+}
+
 void act_allow_eviction(struct stage *stage, struct sim_rng *rng, struct fault *fault)
 {
     char limit[16];

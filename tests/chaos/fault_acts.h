@@ -40,6 +40,7 @@ ACT(act_rewrite_without_fsync);
 ACT(act_lose_power_in_rewrite);
 ACT(act_crowd);
 ACT(act_uncrowd);
+ACT(act_evict_and_hide);
 ACT(act_allow_eviction);
 
 /* acts_replicas.c: copies and replicas */

@@ -42,6 +42,7 @@ const struct fault_kind fault_kinds[FAULT_KINDS] = {
     {"fsync weakened for a while",         FAULT_OF_MASTER,    6,    50,  2000, ALWAYS,   0,         ALWAYS,   act_weaken_fsync, act_strengthen_fsync, NULL, false},
     {"no fsync in a rewrite, power lost",  FAULT_OF_MASTER,    8,    50,  2000, ALWAYS,   ALWAYS,    0,        act_rewrite_without_fsync, act_lose_power_in_rewrite, NULL, false},
     {"locks evicted",                      FAULT_OF_MASTER,   10,    50,  1000, ALL,      ALL,       0,        act_crowd, act_uncrowd, NULL, false},
+    {"locks evicted, statistics reset",    FAULT_OF_MASTER,    8,     0,     0, ALL,      ALL,       0,        act_evict_and_hide, NULL, NULL, true},
     {"eviction allowed for a while",       FAULT_OF_MASTER,    6,    50,  2000, ALL,      0,         ALL,      act_allow_eviction, act_uncrowd, NULL, false},
     {"older files put back",               FAULT_OF_MASTER,    8,   100,  3000, KEEPING,  KEEPING,   0,        act_copy_files, act_put_back, NULL, true},
     {"rolled back to a snapshot",          FAULT_OF_MASTER,    8,   100,  3000, KEEPING,  KEEPING,   0,        act_snapshot, act_put_back, NULL, true},

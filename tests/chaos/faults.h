@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 enum {
-    FAULT_KINDS = 36,
+    FAULT_KINDS = 37,
 };
 
 struct stage;

@@ -13,6 +13,7 @@ enum {
     FILLERS = 200,
     FILLER_BYTES = 8 * 1024,
     ROOM_BYTES = 256 * 1024, /* between what is used and the limit */
+    MUCH_BYTES = 8 * 1024 * 1024,
 };
 
 bool chaos_master_flush(const struct chaos_master *master)
@@ -100,6 +101,14 @@ void chaos_master_uncrowd(const struct chaos_master *master)
         if (last)
             break;
     }
+}
+
+void chaos_master_reset_statistics(const struct chaos_master *master)
+{
+    static char much[MUCH_BYTES];
+    redis_must(master->port, "CONFIG RESETSTAT");
+    (void)redis_does(master->port, "SET chaos:much %b", much, sizeof(much));
+    (void)redis_does(master->port, "DEL chaos:much");
 }
 
 /* ---- the marker ------------------------------------------------------------------------------ */

@@ -34,6 +34,10 @@ void chaos_master_crowd(const struct chaos_master *master, const char *policy);
 /* noeviction, no limit, and what filled it is gone. */
 void chaos_master_uncrowd(const struct chaos_master *master);
 
+/* CONFIG RESETSTAT, and then it receives more than it had received before, as a rule: no figure of
+ * its statistics is below what it was but those that Pawl looks for. */
+void chaos_master_reset_statistics(const struct chaos_master *master);
+
 /* The incarnation of @member (from 0) that its marker names; 0 if there is none. With @active only
  * where the marker says that the master is active. */
 uint64_t chaos_master_incarnation(const struct chaos_master *master, unsigned member, bool active);

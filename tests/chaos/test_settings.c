@@ -77,6 +77,20 @@ static void crowded_with_nothing_to_evict_it_refuses_writes_until_uncrowded(void
     assert_true(redis_info_is(master.port, "memory", "maxmemory_policy", "noeviction"));
 }
 
+static void after_a_reset_of_statistics_no_eviction_and_no_lack_of_bytes_shows(void **state)
+{
+    (void)state;
+    redis_must(master.port, "SET lock v EX 1000");
+    chaos_master_crowd(&master, "volatile-ttl");
+    chaos_master_uncrowd(&master);
+    const long long bytes = redis_info_number(master.port, "stats", "total_net_input_bytes");
+    chaos_master_reset_statistics(&master);
+    assert_int_equal(redis_info_number(master.port, "stats", "evicted_keys"), 0);
+    assert_true(redis_info_number(master.port, "stats", "total_net_input_bytes") > bytes);
+    masters_expect(&master, "lock", NULL);
+    masters_expect(&master, "chaos:much", NULL);
+}
+
 static void its_marker_names_its_incarnation(void **state)
 {
     (void)state;
@@ -97,6 +111,7 @@ static const struct CMUnitTest cases[] = {
     MASTERS_CASE(killed_after_the_rewrite_it_keeps_all),
     MASTERS_CASE(crowded_it_evicts_only_what_has_a_ttl),
     MASTERS_CASE(crowded_with_nothing_to_evict_it_refuses_writes_until_uncrowded),
+    MASTERS_CASE(after_a_reset_of_statistics_no_eviction_and_no_lack_of_bytes_shows),
     MASTERS_CASE(its_marker_names_its_incarnation),
 };
 
