@@ -310,9 +310,24 @@ static void token_that_is_missing_or_malformed_is_refused(void **state)
                  tokens[i]);
         expect_invalid(call(untouched_port(), "PATCH", "/v1/locks/held", headers, NULL),
                        "Fencing-Token");
+        expect_invalid(call(untouched_port(), "DELETE", "/v1/locks/held", headers, NULL),
+                       "Fencing-Token");
     }
     expect_invalid(call(untouched_port(), "PATCH", "/v1/locks/held", untouched_lock_id(), NULL),
                    "Fencing-Token");
+}
+
+static void release_under_a_condition_is_refused(void **state)
+{
+    (void)state;
+    static const char *const conditions[] = {"\"1\"", "1", "*", ""};
+    for (size_t i = 0; i < COUNT(conditions); i++) {
+        char headers[256];
+        snprintf(headers, sizeof(headers), "%sIf-Match: %s\r\n", untouched_lock_id(),
+                 conditions[i]);
+        expect_invalid(call(untouched_port(), "DELETE", "/v1/locks/held", headers, NULL),
+                       "?force=true");
+    }
 }
 
 static void header_that_comes_twice_is_refused(void **state)
@@ -434,6 +449,7 @@ static const struct CMUnitTest cases[] = {
     REFUSED(every_allowed_character_is_allowed),
     REFUSED(lock_id_that_is_missing_or_malformed_is_refused),
     REFUSED(token_that_is_missing_or_malformed_is_refused),
+    REFUSED(release_under_a_condition_is_refused),
     REFUSED(header_that_comes_twice_is_refused),
     REFUSED(headers_past_their_bounds_are_refused),
     REFUSED(path_that_is_unknown_is_not_found),
