@@ -107,6 +107,7 @@ static void number_past_its_bounds_is_refused(void **state)
         {"{\"ttl_ms\": 9223372036854775807}", "ttl_ms"},
         {"{\"ttl_ms\": 9223372036854775808}", "ttl_ms"},
         {"{\"ttl_ms\": 99999999999999999999999999}", "ttl_ms"},
+        {"{\"ttl_ms\": 1e400}", "ttl_ms"},
         {"{\"wait_ms\": -1}", "wait_ms"},
         {"{\"wait_ms\": 300001}", "300000"},
         {"{\"wait_ms\": 4294967296}", "wait_ms"}, /* 0 in 32 bits */
