@@ -1,7 +1,8 @@
 /* Callers and their keys, for an HTTP server: finds the key of each request, and says what it may
  * do. Each worker has one of its own; they share the keyring.
  *
- *     no key                       401 key-required        on each path and method alike
+ *     two Authorization headers    400 invalid             on each path and method alike
+ *     no key                       401 key-required        the same
  *     a key that is not known      401 key-required        whatever is wrong with it
  *     its rate is used up          429 rate-limited
  *     no right for the route       403 not-allowed

@@ -18,8 +18,8 @@ struct api_access {
 
     /* Called once for each request, before anything is told about its path, method or body. @route
      * is what would serve it; NULL: nothing does. @value is that of the Authorization header, NULL
-     * if there is none or more than one. Fills @ret_caller, and returns true, if the request may go
-     * on. Otherwise it has answered it. */
+     * if there is none. A request with two of them was refused before. Fills @ret_caller, and
+     * returns true, if the request may go on. Otherwise it has answered it. */
     bool (*authorize)(void *context, struct api_request *request, const struct api_route *route,
                       const char *value, struct api_caller *ret_caller);
 

@@ -96,19 +96,27 @@ static bool check_door(struct api_request *request)
     return served;
 }
 
-/* Before the way is told: without a key all paths look alike. A door for figures alone asks for no
- * key, and who comes there is unknown. */
+static bool check_once(struct api_request *request, enum api_header header)
+{
+    if (!request->headers.repeated[header])
+        return true;
+    api_problem_answer_detail(request, API_PROBLEM_INVALID, "Send the %s header only once.",
+                              api_header_name(header));
+    return false;
+}
+
+/* Before the way is told: without a key all paths look alike, and with two as well. A door for
+ * figures alone asks for no key, and who comes there is unknown. */
 static bool check_caller(const struct api_served *served, struct api_request *request,
                          const struct way *way)
 {
     request->access = served->access;
     if (served->access == NULL || request->door->metrics_only)
         return true;
-    const struct api_headers *headers = &request->headers;
-    const bool once = !headers->repeated[API_HEADER_AUTHORIZATION];
     const struct api_route *route = way->found == API_FOUND ? request->match.route : NULL;
-    return served->access->authorize(served->access->context, request, route,
-                                     once ? headers->value[API_HEADER_AUTHORIZATION] : NULL,
+    return check_once(request, API_HEADER_AUTHORIZATION) &&
+           served->access->authorize(served->access->context, request, route,
+                                     request->headers.value[API_HEADER_AUTHORIZATION],
                                      &request->caller);
 }
 
@@ -133,13 +141,9 @@ static bool check_size(struct api_request *request)
 
 static bool check_repeats(struct api_request *request)
 {
-    for (enum api_header header = 0; header < API_HEADER_REQUEST_ID; header++) {
-        if (!request->headers.repeated[header])
-            continue;
-        api_problem_answer_detail(request, API_PROBLEM_INVALID, "Send the %s header only once.",
-                                  api_header_name(header));
-        return false;
-    }
+    for (enum api_header header = 0; header < API_HEADER_REQUEST_ID; header++)
+        if (!check_once(request, header))
+            return false;
     return true;
 }
 

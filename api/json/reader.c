@@ -15,6 +15,9 @@
 /* Integers stop short of this: 2^63. */
 #define HUGE_NUMBER 0x1p63
 
+/* A number beyond that, shorter than any that is too large for a double. */
+#define HUGE_REAL "9e99"
+
 static int refuse_json(char error[static API_JSON_ERROR_MAX], const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -116,13 +119,44 @@ static int read_object(json_t *object, const struct api_json_member *members, si
     return 0;
 }
 
-/* A number beyond 64 bits stops the parser before it says which member it is of. So all numbers are
- * read as reals, to name the member with one that large. */
+/* Puts HUGE_REAL in place of the number that ends before byte @end of a JSON @text. */
+static void replace_number(char *text, size_t end)
+{
+    size_t start = end;
+    while (start > 0 && text[start - 1] != '\0' && strchr("+-.0123456789eE", text[start - 1]))
+        start--;
+    if (end - start < strlen(HUGE_REAL))
+        return;
+    memset(text + start, ' ', end - start);
+    memcpy(text + start, HUGE_REAL, strlen(HUGE_REAL));
+}
+
+/* All numbers as reals. One beyond the range of a double stops the parser here too, so the first of
+ * those is read as HUGE_REAL. NULL: there are more of them, or memory is out. */
+static json_t *read_as_reals(const char *text, size_t len)
+{
+    const size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL;
+    json_error_t why;
+    json_t *root = json_loadb(text, len, flags, &why);
+    if (root != NULL || json_error_code(&why) != json_error_numeric_overflow)
+        return root;
+    char *copy = malloc(len);
+    if (copy == NULL)
+        return NULL;
+    memcpy(copy, text, len);
+    replace_number(copy, (size_t)why.position);
+    root = json_loadb(copy, len, flags, NULL);
+    free(copy);
+    return root;
+}
+
+/* A number that is too large stops the parser before it says which member it is of. So all numbers
+ * are read as reals, to name the member with one that large. */
 static int refuse_huge(const char *text, size_t len, const json_error_t *why, char *error)
 {
     const char *name = NULL;
     json_t *value = NULL;
-    json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, NULL);
+    json_t *root = read_as_reals(text, len);
     json_object_foreach(root, name, value)
     {
         if (fabs(json_number_value(value)) < HUGE_NUMBER)

@@ -233,6 +233,27 @@ static void extend(struct api_request *request, void *context)
     backend->call(backend->context, &call);
 }
 
+/* A release has no condition on the token. Who sends one with it is told so, and nothing is
+ * released: the condition may not hold. */
+static bool refuse_condition(struct api_request *request)
+{
+    if (api_request_header(request, API_HEADER_IF_MATCH) == NULL)
+        return false;
+    api_problem_answer_detail(request, API_PROBLEM_INVALID,
+                              "If-Match is for a break, with ?force=true. Leave it out to release "
+                              "your own lock: its Lock-Id is enough.");
+    return true;
+}
+
+/* A token may come along, as extensions need one. The lock id alone says which grant is meant.
+ * FENCE_EINVAL: malformed, answered. */
+static int check_token(struct api_request *request)
+{
+    int64_t token = 0;
+    const int result = api_input_token(request, &token);
+    return result == FENCE_ENOENT ? 0 : result;
+}
+
 static void release(struct api_request *request, const struct api_backend *backend)
 {
     struct fence_call call = {
@@ -240,8 +261,8 @@ static void release(struct api_request *request, const struct api_backend *backe
         .client = api_request_client(request),
         .owner = "",
     };
-    if (api_input_resource(request, 0, &call.resource) != 0 ||
-        api_input_lock_id(request, &call.lock_id) != 0)
+    if (api_input_resource(request, 0, &call.resource) != 0 || refuse_condition(request) ||
+        api_input_lock_id(request, &call.lock_id) != 0 || check_token(request) != 0)
         return;
     backend->call(backend->context, &call);
 }

@@ -409,11 +409,35 @@ static int prepare_metrics(struct service *service)
     return SERVER_EXIT_FAILED;
 }
 
+static int refuse_audit_log(const struct service *service, int error)
+{
+    server_log(SERVER_LOG_ERROR, "cannot write the audit log %s: %s", service->options->audit_log,
+               error == FENCE_EIO ? strerror(errno) : fence_strerror(error));
+    return SERVER_EXIT_FAILED;
+}
+
+/* Before a predecessor goes or a folder is made: what cannot be written is told first. */
+static int open_audit_log(struct service *service)
+{
+    const char *path = service->options->audit_log;
+    const int error = path ? server_line_writer_new(path, "audit log", &service->audit) : 0;
+    return error ? refuse_audit_log(service, error) : SERVER_EXIT_DONE;
+}
+
+/* Once nothing else can refuse the start, which would leave an empty file. */
+static int make_audit_log(struct service *service)
+{
+    const int error = service->audit ? server_line_writer_make(service->audit) : 0;
+    return error ? refuse_audit_log(service, error) : SERVER_EXIT_DONE;
+}
+
 static int serve_places(struct service *service)
 {
     int status = prepare_metrics(service);
     if (status == SERVER_EXIT_DONE)
         status = make_workers(service);
+    if (status == SERVER_EXIT_DONE)
+        status = make_audit_log(service);
     if (status == SERVER_EXIT_DONE) {
         watch_signals(service);
         if (service->options->hand_over)
@@ -431,17 +455,6 @@ static int serve_places(struct service *service)
     free_workers(service);
     free(service->metrics);
     return status;
-}
-
-static int open_audit_log(struct service *service)
-{
-    const char *path = service->options->audit_log;
-    const int error = path ? server_line_writer_new(path, "audit log", &service->audit) : 0;
-    if (!error)
-        return SERVER_EXIT_DONE;
-    server_log(SERVER_LOG_ERROR, "cannot write the audit log %s: %s", path,
-               error == FENCE_EIO ? strerror(errno) : fence_strerror(error));
-    return SERVER_EXIT_FAILED;
 }
 
 /* Asks a running pawld for its sockets. A file can be opened only once that one has ended. */

@@ -2,8 +2,10 @@
 
 #include "server/system/log.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -20,7 +22,7 @@ enum {
 
 struct server_line_writer {
     const char *path, *what;
-    int fd;
+    int fd; /* -1: the file is not made yet */
     pthread_t thread;
     pthread_mutex_t lock; /* of all that follows */
     pthread_cond_t more;
@@ -141,17 +143,27 @@ static void *run_line_writer(void *context)
 
 /* ---- the others' side ------------------------------------------------------------------------ */
 
-/* A FIFO without a reader would have open(2) wait for one. */
-static int open_path(const char *path)
+/* @make is O_CREAT, or 0. A FIFO without a reader would have open(2) wait for one. */
+static int open_path(const char *path, int make)
 {
     if (strcmp(path, "-") == 0)
         return STDERR_FILENO;
-    const int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+    const int fd = open(path, O_WRONLY | make | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
                         SERVER_LINES_MODE);
     const int flags = fd >= 0 ? fcntl(fd, F_GETFL) : -1;
     if (flags >= 0)
         (void)fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
     return fd;
+}
+
+/* Whether the folder of @path, which is not there, lets it be made; or errno says why not. */
+static bool may_make(const char *path)
+{
+    char folder[PATH_MAX] = ".";
+    const char *slash = strrchr(path, '/');
+    if (slash)
+        (void)snprintf(folder, sizeof(folder), "%.*s", (int)(slash - path) + 1, path);
+    return faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0;
 }
 
 /* The signals are the main thread's. */
@@ -185,12 +197,12 @@ int server_line_writer_new(const char *path, const char *what,
     *writer = (struct server_line_writer){
         .path = path,
         .what = what,
-        .fd = open_path(path),
+        .fd = open_path(path, 0),
         .lock = PTHREAD_MUTEX_INITIALIZER,
         .more = PTHREAD_COND_INITIALIZER,
         .next_fd = -1,
     };
-    if (writer->fd < 0) {
+    if (writer->fd < 0 && (errno != ENOENT || !may_make(path))) {
         result = FENCE_EIO;
         goto out;
     }
@@ -209,6 +221,17 @@ out:
         errno = why;
     }
     return result;
+}
+
+int server_line_writer_make(struct server_line_writer *writer)
+{
+    const int fd = writer->fd < 0 ? open_path(writer->path, O_CREAT) : writer->fd;
+    if (fd < 0)
+        return FENCE_EIO;
+    (void)pthread_mutex_lock(&writer->lock);
+    writer->fd = fd;
+    (void)pthread_mutex_unlock(&writer->lock);
+    return 0;
 }
 
 /* False: the thread is stuck in a write. It keeps what it uses, and the process ends without it. */
@@ -240,6 +263,7 @@ void server_line_writer_free(struct server_line_writer *writer)
 void server_line_writer_add(struct server_line_writer *writer, const char *line, size_t len)
 {
     (void)pthread_mutex_lock(&writer->lock);
+    assert(writer->fd >= 0);
     if (len > SERVER_LINES_MAX - writer->len) {
         writer->dropped++;
     } else {
@@ -253,7 +277,7 @@ void server_line_writer_add(struct server_line_writer *writer, const char *line,
 
 bool server_line_writer_reopen(struct server_line_writer *writer)
 {
-    const int fd = open_path(writer->path);
+    const int fd = open_path(writer->path, O_CREAT);
     if (fd < 0) {
         server_log(SERVER_LOG_ERROR, "%s %s: %s; the old file stays in use", writer->what,
                    writer->path, strerror(errno));

@@ -19,11 +19,16 @@ enum {
 
 struct server_line_writer;
 
-/* Opens @path for appending, makes it where it is not there, and starts the thread. "-" is stderr.
- * @what names the lines in the log. FENCE_EIO: errno says why. FENCE_ENOMEM. @what and @path are
- * borrowed. */
+/* Opens @path for appending, and starts the thread. "-" is stderr. A file that is not there is not
+ * made yet; but its folder has to let it be made. @what names the lines in the log. FENCE_EIO:
+ * errno says why. FENCE_ENOMEM. @what and @path are borrowed. */
 FENCE_CHECKED int server_line_writer_new(const char *path, const char *what,
                                          struct server_line_writer **ret_writer);
+
+/* Makes the file, where it was not there: a start that is refused before this leaves none behind.
+ * To be called before the first line, and before server_line_writer_reopen(). FENCE_EIO: errno says
+ * why. */
+FENCE_CHECKED int server_line_writer_make(struct server_line_writer *writer);
 
 /* Writes what is kept, and ends the thread. One that is stuck for SERVER_LINES_END_S is left
  * behind, which is logged: the process is about to end. NULL is fine. */

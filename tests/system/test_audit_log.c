@@ -393,6 +393,37 @@ static void file_that_cannot_be_opened_ends_the_start(void **state)
                      1);
 }
 
+/* Runs a pawld that has to end with @status, and expects no audit log behind it. */
+static void expect_no_file(const char *folder, const char *const options[], int status)
+{
+    char said_path[PATH_BYTES + 8];
+    (void)snprintf(said_path, sizeof(said_path), "%s.said", path);
+    const int ended = pawld_run_at(NULL, folder, options, said_path);
+    if (ended != status) {
+        char *said = text_read(said_path, 0);
+        fail_msg("ended with %d: %s", ended, said);
+    }
+    assert_int_equal(access(path, F_OK), -1);
+}
+
+static void start_that_is_refused_makes_no_file(void **state)
+{
+    (void)state;
+    char taken[32], other[PATH_BYTES + 8];
+    serve(NULL);
+    (void)snprintf(taken, sizeof(taken), "127.0.0.1:%u", (unsigned)service.port);
+    (void)snprintf(other, sizeof(other), "%s.other", data);
+    expect_no_file(other, (const char *const[]){"--audit-log", path, "--listen", taken, NULL}, 1);
+    /* Another process has the folder; and the longest lease is another. */
+    expect_no_file(data,
+                   (const char *const[]){"--audit-log", path, "--listen", "127.0.0.1:0", NULL}, 1);
+    assert_int_equal(process_stop(service.process), 0);
+    expect_no_file(data,
+                   (const char *const[]){"--audit-log", path, "--listen", "127.0.0.1:0",
+                                         "--max-ttl-ms", "1000", NULL},
+                   2);
+}
+
 #define AUDIT_CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)
 
 static const struct CMUnitTest cases[] = {
@@ -407,6 +438,7 @@ static const struct CMUnitTest cases[] = {
     AUDIT_CASE(full_disk_is_told_and_counted),
     AUDIT_CASE(stuck_reader_does_not_hold_up_the_end),
     AUDIT_CASE(file_that_cannot_be_opened_ends_the_start),
+    AUDIT_CASE(start_that_is_refused_makes_no_file),
 };
 
 CASE_MAIN(cases, NULL, NULL)

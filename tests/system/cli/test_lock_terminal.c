@@ -2,6 +2,7 @@
  */
 #include "tests/lib/case.h"
 #include "tests/lib/wait.h"
+#include "tests/system/calls.h"
 #include "tests/system/cli/locking.h"
 
 #include <errno.h>
@@ -120,6 +121,22 @@ static void break_asks_on_the_terminal(void **state)
     expect_shown("code 0");
 }
 
+/* The grant that was shown is broken, or none. */
+static void break_that_is_agreed_to_too_late_breaks_nothing(void **state)
+{
+    (void)state;
+    struct grant shown_one = call_grant(locking.service.port, "a", NULL);
+    type_text("\"$PAWL\" break a; echo \"code $?\"\n");
+    expect_shown("Type yes: ");
+    call_give_back(locking.service.port, "a", &shown_one);
+    struct grant next = call_grant(locking.service.port, "a", NULL);
+    type_text("yes\n");
+    expect_shown("pawl: another grant has the lock by now, and nothing was changed: look at it "
+                 "again with pawl show");
+    expect_shown("code 125");
+    call_expect_held(locking.service.port, "a", &next);
+}
+
 static void command_reads_the_terminal(void **state)
 {
     (void)state;
@@ -228,6 +245,7 @@ static void each_interrupt_comes_once_in_the_foreground(void **state)
 static const struct CMUnitTest cases[] = {
     CASE(interrupt_ends_the_command),
     CASE(break_asks_on_the_terminal),
+    CASE(break_that_is_agreed_to_too_late_breaks_nothing),
     CASE(command_reads_the_terminal),
     CASE(stopped_command_goes_on_in_the_foreground),
     CASE(shell_keeps_the_terminal_while_the_command_is_in_the_background),

@@ -244,16 +244,34 @@ static void refusal_that_pawl_does_not_know_is_told_as_it_is(void **state)
     expect_error("\"$PAWL\" show 'a\tb'", EXIT_ERROR, "pawl: The resource must be ");
 }
 
+/* Has "pawl" speak to @service, and not to the pawld of the case. */
+static void expect_error_of(struct pawl_service service, const char *words, const char *sentence)
+{
+    char script[LOCKING_SCRIPT_BYTES];
+    snprintf(script, sizeof(script), "PAWL_SERVER=http://127.0.0.1:%u \"$PAWL\" %s",
+             (unsigned)service.port, words);
+    expect_error(script, EXIT_ERROR, sentence);
+}
+
 static void masters_that_are_missing_are_a_matter_of_pawl_fleet(void **state)
 {
     (void)state;
-    char script[LOCKING_SCRIPT_BYTES];
     fleet_start(1, REDIS_VOLATILE); /* never made a fleet */
-    const struct pawl_service service = pawld_start(fleet, NULL);
-    snprintf(script, sizeof(script), "PAWL_SERVER=http://127.0.0.1:%u \"$PAWL\" show a",
-             (unsigned)service.port);
-    expect_error(script, EXIT_ERROR,
-                 "pawl: the server knows no majority of its masters: pawl fleet says why\n");
+    expect_error_of(pawld_start(fleet, NULL), "show a",
+                    "pawl: the server knows no majority of its masters: pawl fleet says why\n");
+    assert_int_equal(fleet_teardown(state), 0);
+}
+
+static void majority_that_is_down_is_a_matter_of_pawl_fleet(void **state)
+{
+    (void)state;
+    fleet_start(3, REDIS_VOLATILE);
+    const struct pawl_service service = pawld_start_new(fleet);
+    redis_fleet_kill(fleet, 0);
+    redis_fleet_kill(fleet, 1);
+    expect_error_of(service, "show a",
+                    "pawl: too few masters took part: try again later; pawl fleet says what is "
+                    "wrong with them\n");
     assert_int_equal(fleet_teardown(state), 0);
 }
 
@@ -362,6 +380,7 @@ static const struct CMUnitTest cases[] = {
     CASE(refusals_are_told_in_words_of_the_command_line),
     CASE(refusal_that_pawl_does_not_know_is_told_as_it_is),
     CASE(masters_that_are_missing_are_a_matter_of_pawl_fleet),
+    CASE(majority_that_is_down_is_a_matter_of_pawl_fleet),
     CASE(mistakes_are_one_sentence),
     CASE(wrong_server_and_wrong_key_are_told_apart),
     CASE(help_of_every_verb_fits_a_screen),

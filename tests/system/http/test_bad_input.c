@@ -107,6 +107,7 @@ static void number_past_its_bounds_is_refused(void **state)
         {"{\"ttl_ms\": 9223372036854775807}", "ttl_ms"},
         {"{\"ttl_ms\": 9223372036854775808}", "ttl_ms"},
         {"{\"ttl_ms\": 99999999999999999999999999}", "ttl_ms"},
+        {"{\"ttl_ms\": 1e400}", "ttl_ms"},
         {"{\"wait_ms\": -1}", "wait_ms"},
         {"{\"wait_ms\": 300001}", "300000"},
         {"{\"wait_ms\": 4294967296}", "wait_ms"}, /* 0 in 32 bits */
@@ -310,9 +311,24 @@ static void token_that_is_missing_or_malformed_is_refused(void **state)
                  tokens[i]);
         expect_invalid(call(untouched_port(), "PATCH", "/v1/locks/held", headers, NULL),
                        "Fencing-Token");
+        expect_invalid(call(untouched_port(), "DELETE", "/v1/locks/held", headers, NULL),
+                       "Fencing-Token");
     }
     expect_invalid(call(untouched_port(), "PATCH", "/v1/locks/held", untouched_lock_id(), NULL),
                    "Fencing-Token");
+}
+
+static void release_under_a_condition_is_refused(void **state)
+{
+    (void)state;
+    static const char *const conditions[] = {"\"1\"", "1", "*", ""};
+    for (size_t i = 0; i < COUNT(conditions); i++) {
+        char headers[256];
+        snprintf(headers, sizeof(headers), "%sIf-Match: %s\r\n", untouched_lock_id(),
+                 conditions[i]);
+        expect_invalid(call(untouched_port(), "DELETE", "/v1/locks/held", headers, NULL),
+                       "?force=true");
+    }
 }
 
 static void header_that_comes_twice_is_refused(void **state)
@@ -434,6 +450,7 @@ static const struct CMUnitTest cases[] = {
     REFUSED(every_allowed_character_is_allowed),
     REFUSED(lock_id_that_is_missing_or_malformed_is_refused),
     REFUSED(token_that_is_missing_or_malformed_is_refused),
+    REFUSED(release_under_a_condition_is_refused),
     REFUSED(header_that_comes_twice_is_refused),
     REFUSED(headers_past_their_bounds_are_refused),
     REFUSED(path_that_is_unknown_is_not_found),

@@ -301,17 +301,33 @@ static void unknown_id_and_wrong_secret_are_answered_alike(void **state)
     http_response_fini(&other);
 }
 
-static void key_is_sent_once_and_as_bearer(void **state)
+static void key_is_sent_as_bearer(void **state)
 {
     (void)state;
     char lines[KEYED_HEADERS_MAX];
     snprintf(lines, sizeof(lines), "Authorization: bearer  %s\r\n", admin);
     assert_int_equal(keyed_status(pawld.port, "", "GET", "/v1/locks", lines, NULL), 200);
-    assert_int_equal(keyed_status(pawld.port, admin, "GET", "/v1/locks", lines, NULL), 401);
     snprintf(lines, sizeof(lines), "Authorization: Basic %s\r\n", admin);
     assert_int_equal(keyed_status(pawld.port, "", "GET", "/v1/locks", lines, NULL), 401);
     snprintf(lines, sizeof(lines), "Authorization: %s\r\n", admin);
     assert_int_equal(keyed_status(pawld.port, "", "GET", "/v1/locks", lines, NULL), 401);
+}
+
+/* The one who sends them has a key, and is not to look for it. */
+static void two_keys_are_told_to_be_two_on_each_path(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"/v1/locks", "/v1/locks/a", "/nowhere", "/livez"};
+    char lines[KEYED_HEADERS_MAX];
+    struct http_response response;
+    snprintf(lines, sizeof(lines), "authorization: Bearer %s\r\n", admin);
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        keyed_call(pawld.port, admin, "GET", paths[i], lines, NULL, &response);
+        assert_int_equal(response.status, 400);
+        assert_string_equal(http_string(&response, "detail"),
+                            "Send the Authorization header only once.");
+        http_response_fini(&response);
+    }
 }
 
 /* ---- with keys ------------------------------------------------------------------------------- */
@@ -487,7 +503,8 @@ static const struct CMUnitTest cases[] = {
     WALK(nothing_is_told_or_done_for_a_known_id_with_another_secret),
     WALK(nothing_is_told_or_done_for_what_is_no_key),
     WALK(unknown_id_and_wrong_secret_are_answered_alike),
-    WALK(key_is_sent_once_and_as_bearer),
+    WALK(key_is_sent_as_bearer),
+    WALK(two_keys_are_told_to_be_two_on_each_path),
     WALK(read_key_only_reads),
     WALK(lock_key_takes_locks_too),
     WALK(admin_key_may_call_all),

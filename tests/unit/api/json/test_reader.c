@@ -76,7 +76,27 @@ static void numbers_beyond_64_bits_name_their_member(void **state)
 {
     (void)state;
     assert_refused("{\"owner\": \"a\", \"ttl_ms\": 99999999999999999999}", "ttl_ms");
-    assert_refused("{\"ttl_ms\": 1e999}", "far out of bounds");
+}
+
+static void numbers_beyond_a_double_name_their_member(void **state)
+{
+    (void)state;
+    assert_refused("{\"ttl_ms\": 1e400}", "ttl_ms is a number far out of bounds");
+    assert_refused("{\"ttl_ms\":-1.5E+400,\"owner\":\"a\"}", "ttl_ms is a number far");
+    assert_refused("{\"owner\": \"\xc3\xb6 1e400\", \"ttl_ms\": 1e309\n}",
+                   "ttl_ms is a number far");
+    assert_refused("{\"ttl_ms\": 99999999999999999999, \"owner\": 1e400}",
+                   "ttl_ms is a number far");
+}
+
+/* The sentence says where it is. */
+static void number_that_is_no_members_own_is_found_by_its_byte(void **state)
+{
+    (void)state;
+    assert_refused("{\"owner\": [1e400]}", "A number in the body is far out of bounds, at byte 16");
+    assert_refused("{\"ttl_ms\": 1e400, \"owner\": 1e400}", "far out of bounds, at byte 16");
+    assert_refused("1e400", "A number in the body is far out of bounds, at byte 5");
+    assert_refused("{\"ttl_ms\": 1e400", "A number in the body is far out of bounds, at byte 16");
 }
 
 static void only_an_integer_is_an_integer(void **state)
@@ -187,6 +207,8 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(absent_members_keep_their_defaults),
     cmocka_unit_test(integers_keep_to_their_bounds),
     cmocka_unit_test(numbers_beyond_64_bits_name_their_member),
+    cmocka_unit_test(numbers_beyond_a_double_name_their_member),
+    cmocka_unit_test(number_that_is_no_members_own_is_found_by_its_byte),
     cmocka_unit_test(only_an_integer_is_an_integer),
     cmocka_unit_test(strings_keep_to_their_length_in_bytes),
     cmocka_unit_test(unknown_members_are_refused_by_name),

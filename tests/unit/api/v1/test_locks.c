@@ -239,6 +239,28 @@ static void release_passes_on_the_id(void **state)
     assert_true(says("{\"resource\":\"x\",\"released\":true}"));
 }
 
+/* Nobody is to believe that the token was looked at. */
+static void release_with_if_match_is_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(ask(request("DELETE", "x", ID_LINE "If-Match: \"34\"\r\n", "")), 400);
+    assert_true(says("If-Match is for a break, with ?force=true"));
+    assert_int_equal(ask(request("DELETE", "x", "If-Match: *\r\n", "")), 400);
+    assert_true(says("If-Match is for a break, with ?force=true"));
+    assert_int_equal(calls, 0);
+}
+
+static void token_of_a_release_is_well_formed(void **state)
+{
+    (void)state;
+    assert_int_equal(ask(request("DELETE", "x", ID_LINE "Fencing-Token: 34\r\n", "")), 200);
+    assert_int_equal(seen.kind, FENCE_CALL_RELEASE);
+    assert_int_equal(calls, 1);
+    assert_int_equal(ask(request("DELETE", "x", ID_LINE "Fencing-Token: \"34\"\r\n", "")), 400);
+    assert_true(says("The Fencing-Token header must be a whole number"));
+    assert_int_equal(calls, 1);
+}
+
 static void break_passes_on_the_token(void **state)
 {
     (void)state;
@@ -543,6 +565,8 @@ static const struct CMUnitTest cases[] = {
     CASE(grant_of_several_has_a_token_for_each),
     CASE(extend_passes_on_id_token_and_ttl),
     CASE(release_passes_on_the_id),
+    CASE(release_with_if_match_is_refused),
+    CASE(token_of_a_release_is_well_formed),
     CASE(break_passes_on_the_token),
     CASE(break_needs_the_token_in_if_match),
     CASE(broken_lock_names_the_breaker),

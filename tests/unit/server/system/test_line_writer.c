@@ -3,6 +3,7 @@
 #include "tests/lib/tempdir.h"
 #include "tests/lib/text.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -49,6 +50,7 @@ static void lines_come_whole_and_in_order(void **state)
     char line[32];
     struct server_line_writer *writer = NULL;
     assert_int_equal(server_line_writer_new(path, "test", &writer), 0);
+    assert_int_equal(server_line_writer_make(writer), 0);
     for (int i = 0; i < 1000; i++) {
         const int len = snprintf(line, sizeof(line), "line %d\n", i);
         server_line_writer_add(writer, line, (size_t)len);
@@ -88,6 +90,7 @@ static void lines_beyond_the_bound_are_counted(void **state)
     int reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     assert_true(reader >= 0);
     assert_int_equal(server_line_writer_new(path, "test", &writer), 0);
+    assert_int_equal(server_line_writer_make(writer), 0);
     memset(line, 'x', LINE);
     line[LINE - 1] = '\n';
     line[LINE] = '\0';
@@ -109,11 +112,45 @@ static void lines_beyond_the_bound_are_counted(void **state)
     free(text);
 }
 
+static void file_that_is_not_there_is_not_made_before_it_is_to_be(void **state)
+{
+    (void)state;
+    struct server_line_writer *writer = NULL;
+    assert_int_equal(server_line_writer_new(path, "test", &writer), 0);
+    server_line_writer_free(writer);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(server_line_writer_new(path, "test", &writer), 0);
+    assert_int_equal(server_line_writer_make(writer), 0);
+    assert_int_equal(access(path, F_OK), 0);
+    server_line_writer_add(writer, "a\n", 2);
+    assert_true(server_line_writer_reopen(writer));
+    server_line_writer_free(writer);
+    char *written = text_read(path, 0);
+    assert_string_equal(written, "a\n");
+    free(written);
+}
+
+/* Which is known before it is made. */
+static void file_that_cannot_be_made_is_refused(void **state)
+{
+    (void)state;
+    char none[PATH_BYTES + 8];
+    struct server_line_writer *writer = NULL;
+    (void)snprintf(none, sizeof(none), "%s/lines", path);
+    assert_int_equal(server_line_writer_new(none, "test", &writer), FENCE_EIO);
+    assert_int_equal(errno, ENOENT);
+    assert_int_equal(server_line_writer_new(dir, "test", &writer), FENCE_EIO);
+    assert_int_equal(errno, EISDIR);
+    assert_null(writer);
+}
+
 #define LINES_CASE(name) cmocka_unit_test_setup_teardown(name, start, stop)
 
 static const struct CMUnitTest cases[] = {
     LINES_CASE(lines_come_whole_and_in_order),
     LINES_CASE(lines_beyond_the_bound_are_counted),
+    LINES_CASE(file_that_is_not_there_is_not_made_before_it_is_to_be),
+    LINES_CASE(file_that_cannot_be_made_is_refused),
 };
 
 CASE_MAIN(cases, NULL, NULL)
