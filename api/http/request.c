@@ -180,9 +180,11 @@ const char *api_request_kept(const struct api_request *request)
 static struct MHD_Response *make_response(const struct api_request *request,
                                           const struct api_answer *answer)
 {
-    /* With MUST_COPY the buffer is only read; the parameter is not const for other modes' sake. */
-    struct MHD_Response *response = MHD_create_response_from_buffer(
-        answer->len, (void *)(uintptr_t)answer->body, MHD_RESPMEM_MUST_COPY);
+    const enum MHD_ResponseMemoryMode mode =
+        answer->is_lasting ? MHD_RESPMEM_PERSISTENT : MHD_RESPMEM_MUST_COPY;
+    /* In these modes the buffer is only read; the parameter is not const for other modes' sake. */
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(answer->len, (void *)(uintptr_t)answer->body, mode);
     if (response == NULL)
         return NULL;
 

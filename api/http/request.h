@@ -70,12 +70,14 @@ struct api_answer {
     enum api_outcome outcome; /* 0: done */
     const char *body;
     size_t len;
+    bool is_lasting; /* @body is there as long as the program: it is sent without a copy */
     struct api_field fields[API_FIELDS_MAX]; /* up to the first without a name */
 };
 
-/* Answers the request, exactly once; @answer is copied. Allowed in the handler, and at any later
- * moment in the same loop, also from inside the handler of another request. The request is gone
- * afterwards: do not touch it again. "Cache-Control: no-store" is added to every answer. */
+/* Answers the request, exactly once; @answer is copied, except for a body that lasts. Allowed in
+ * the handler, and at any later moment in the same loop, also from inside the handler of another
+ * request. The request is gone afterwards: do not touch it again. "Cache-Control: no-store" is
+ * added to every answer. */
 void api_request_answer(struct api_request *request, const struct api_answer *answer);
 
 /* Whether the client of a parked request is known to have gone; its answer will reach nobody. */

@@ -8,6 +8,8 @@
 # gives #include "storage/redis/lua/take.lua.h", which defines
 #
 #     static const char storage_redis_lua_take[] = "...";
+#
+# Where the text has @PROJECT_VERSION@, the constant has the version of the project.
 function(pawl_embed_text target)
     set(generated ${PROJECT_BINARY_DIR}/generated)
     foreach(file IN LISTS ARGN)
@@ -19,6 +21,7 @@ function(pawl_embed_text target)
         add_custom_command(
             OUTPUT ${output}
             COMMAND ${CMAKE_COMMAND} -D INPUT=${input} -D OUTPUT=${output} -D SYMBOL=${symbol}
+                    -D VERSION=${PROJECT_VERSION}
                     -P ${PROJECT_SOURCE_DIR}/scripts/cmake/embed_text.cmake
             DEPENDS ${input} ${PROJECT_SOURCE_DIR}/scripts/cmake/embed_text.cmake
             COMMENT "Embedding ${path}"

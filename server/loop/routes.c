@@ -5,6 +5,7 @@
 #include "api/v1/listing.h"
 #include "api/v1/locks.h"
 #include "api/v1/metrics.h"
+#include "api/v1/openapi.h"
 #include "api/v1/service.h"
 
 #include <stdio.h>
@@ -16,6 +17,7 @@ void server_routes(struct api_backend *backend, struct api_routes ret_routes[sta
     ret_routes[2] = api_counters_routes(backend);
     ret_routes[3] = api_service_routes(backend);
     ret_routes[4] = api_metrics_routes(backend);
+    ret_routes[5] = api_openapi_routes();
 }
 
 void server_routes_print(const struct api_routes *routes, size_t count)
