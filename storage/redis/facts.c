@@ -180,6 +180,7 @@ static void read_history(const char *info, struct storage_reading *reading)
     read_config_calls(info, reading);
     reading->bytes = info_number(info, "total_net_input_bytes");
     reading->answers = info_counted(info, "errorstat_PAWLSTATS", "count");
+    reading->counts_errors = strstr(info, "# Errorstats") != NULL;
     reading->errors_uncounted = strstr(info, "\nerrorstat_ERRORSTATS_") != NULL;
     reading->rewriting = !info_is(info, "aof_rewrite_in_progress", "0") ||
                          !info_is(info, "aof_rewrite_scheduled", "0");
@@ -483,11 +484,14 @@ static bool kept_in_memory(const struct storage_reading *reading)
            (marked == reading->evicted || marked == UINT64_MAX);
 }
 
+/* As storage/redis/lua/lineage.lua does. */
 static bool counts_fell(const struct storage_reading *reading)
 {
-    bool answers = reading->answers_noted && !reading->errors_uncounted &&
-                   reading->answers < reading->marked_answers;
-    return answers || reading->bytes < reading->marked_bytes;
+    if (reading->answers_noted && reading->answers == reading->marked_answers)
+        return false;
+    if (reading->answers_noted && !reading->errors_uncounted)
+        return reading->answers < reading->marked_answers;
+    return reading->bytes < reading->marked_bytes;
 }
 
 /* Evictions of before are no longer counted: another lineage. */

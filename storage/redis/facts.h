@@ -23,6 +23,7 @@ enum storage_question {
 enum {
     STORAGE_QUESTION_ARGS = 21,
     STORAGE_CONFIG_CALLS_MAX = 80,
+    STORAGE_BYTES_TEXT_MAX = 24, /* of a count of bytes, with its end */
 };
 
 /* What is read, reply by reply. Starts zeroed, or with what an earlier probe found. */
@@ -48,7 +49,8 @@ struct storage_reading {
     uint64_t answers; /* of storage/redis/lua/settle.lua that it has counted, */
     uint64_t marked_answers;
     bool answers_noted;    /* of this lineage */
-    bool errors_uncounted; /* too many kinds of errors came for Redis to count them all */
+    bool counts_errors;    /* by kind; */
+    bool errors_uncounted; /* but more kinds came than it counts */
     bool settled;          /* the marker's note of those calls is up to date */
     bool unswept;          /* imported locks may lack their expiry (storage/redis/lua/sweep.lua) */
     bool marked_intact;    /* joining, and had kept all it knew when that began */

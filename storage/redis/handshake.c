@@ -13,6 +13,7 @@
 #include "storage/redis/settle.h"
 #include "storage/redis/trial.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -219,12 +220,13 @@ static void on_restamped(redisAsyncContext *context, void *data, void *privdata)
 void storage_handshake_restamp(struct storage_session *session, const struct fence_facts *facts)
 {
     size_t lineage_len = strcspn(facts->lineage, STORAGE_LINEAGE_RESET);
+    char bytes[STORAGE_BYTES_TEXT_MAX];
+    snprintf(bytes, sizeof(bytes), "%" PRIu64, session->reading.marked_bytes);
     if (redisAsyncCommand(session->connection->context, on_restamped, session,
-                          "EVAL %s%s 1 %s %s %u %s %s %s %b", storage_redis_lua_lineage,
+                          "EVAL %s%s 1 %s %s %u %s %s %s %b %s", storage_redis_lua_lineage,
                           storage_redis_lua_restamp, STORAGE_FLEET_KEY, facts->fleet_id,
                           facts->member, facts->marked_server_id, facts->marked_lineage,
-                          facts->server_id, facts->lineage, lineage_len) != REDIS_OK)
+                          facts->server_id, facts->lineage, lineage_len, bytes) != REDIS_OK ||
+        !storage_settle(session->connection, facts->fleet_id, facts->member))
         storage_connection_reset(session->connection);
-    else
-        storage_settle(session->connection, facts->fleet_id, facts->member);
 }

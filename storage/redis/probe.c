@@ -90,9 +90,11 @@ static void on_probe_marker(redisAsyncContext *context, void *reply, void *privd
     const char *change = find_change(probe);
     if (change)
         storage_connection_fail(probe->session->connection, FENCE_REASON_CHANGED, change);
-    else if (storage_settle_is_due(&probe->reading))
-        storage_settle(probe->session->connection, probe->reading.facts.fleet_id,
-                       probe->reading.facts.member);
+    else if (storage_settle_is_due(&probe->reading) &&
+             !storage_settle(probe->session->connection, probe->reading.facts.fleet_id,
+                             probe->reading.facts.member))
+        storage_connection_fail(probe->session->connection, FENCE_REASON_UNREACHABLE,
+                                "out of memory");
     if (!change && probe->reading.unswept)
         storage_sweeper_start(probe->sweeper);
 }

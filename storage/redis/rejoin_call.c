@@ -64,6 +64,7 @@ void storage_rejoin_send(struct storage_session *session,
                                             command, len);
     assert(status == REDIS_OK); /* refused only on a connection that is being closed */
     redisFreeCommand(command);
-    if (request->step == FENCE_REJOIN_MARK) /* it has to notice a reset from the mark on */
-        storage_settle(session->connection, request->fleet_id, request->member + 1);
+    if (request->step == FENCE_REJOIN_MARK && /* a reset is to show from the mark on */
+        !storage_settle(session->connection, request->fleet_id, request->member + 1))
+        storage_connection_reset(session->connection);
 }

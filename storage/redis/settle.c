@@ -16,8 +16,8 @@ bool storage_settle_is_due(const struct storage_reading *reading)
     bool complete = facts->durable || !facts->marked_durable;
     bool sets = complete && !reading->rewriting && !reading->settled;
     bool bytes = reading->bytes > 2 * reading->marked_bytes + BYTES_AT_LEAST;
-    bool answers = !reading->answers_noted && !reading->errors_uncounted;
-    return facts->marked_active && (sets || bytes || answers) &&
+    bool answers = !reading->answers_noted && reading->counts_errors;
+    return facts->marked && ((facts->marked_active && (sets || bytes)) || answers) &&
            strcmp(facts->lineage, facts->marked_lineage) == 0;
 }
 
@@ -28,9 +28,8 @@ static bool send_once(struct storage_connection *connection, const char *fleet_i
                              fleet_id, member) == REDIS_OK;
 }
 
-/* Twice: Redis may count the first answer only once it was given, and the second one notes that. */
-void storage_settle(struct storage_connection *connection, const char *fleet_id, unsigned member)
+/* Twice: Redis counts the first answer once it was given, and the second one notes that. */
+bool storage_settle(struct storage_connection *connection, const char *fleet_id, unsigned member)
 {
-    if (!send_once(connection, fleet_id, member) || !send_once(connection, fleet_id, member))
-        storage_connection_fail(connection, FENCE_REASON_UNREACHABLE, "out of memory");
+    return send_once(connection, fleet_id, member) && send_once(connection, fleet_id, member);
 }

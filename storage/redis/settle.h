@@ -10,7 +10,8 @@
 bool storage_settle_is_due(const struct storage_reading *reading);
 
 /* Sends it, behind what was sent before, for @member, from 1. Nobody waits for the answer: the next
- * probe sees what came of it. The connection is given up where memory is out. */
-void storage_settle(struct storage_connection *connection, const char *fleet_id, unsigned member);
+ * probe sees what came of it. False where memory is out: then the caller gives the connection up.
+ */
+bool storage_settle(struct storage_connection *connection, const char *fleet_id, unsigned member);
 
 #endif

@@ -44,16 +44,23 @@ local function bytes_now()
 end
 
 -- How often settle.lua has answered with PAWLSTATS. Redis counts its errors by their first word, and forgets
--- that at CONFIG RESETSTAT. Nothing where it never answered so since, or where Redis counts no such error.
+-- that at CONFIG RESETSTAT. Nothing where it never answered so since, or where Redis does not count it.
 local function answers_in(info)
     local _, last = string.find(info, '\nerrorstat_PAWLSTATS:count=', 1, true)
     return last and string.match(info, '^%d+', last + 1)
 end
 
--- For the marker: "<these answers>@<lineage>"; '' where there are none. An older pawld writes a lineage
--- alone, so the lineage tells whose answers these are.
+-- Whether more kinds of errors came than Redis counts. Some servers then count none. A reset ends that.
+local function has_too_many_errors(info)
+    return string.find(info, '\nerrorstat_ERRORSTATS_', 1, true)
+end
+
+-- For the marker: "<these answers>@<lineage>"; '' where there are none. Where none can be counted any more, 1
+-- is noted: after a reset there are fewer. An older pawld writes a lineage alone, so the lineage tells whose
+-- answers these are.
 local function answers_now(lineage)
-    local answers = answers_in(redis.call('INFO', 'errorstats'))
+    local info = redis.call('INFO', 'errorstats')
+    local answers = answers_in(info) or (has_too_many_errors(info) and '1')
     return answers and answers .. '@' .. lineage or ''
 end
 
@@ -72,17 +79,15 @@ end
 
 -- Whether CONFIG RESETSTAT was called since the marker was written: evictions are counted from 0 again.
 --
--- answers  answers_now() then. It tells for sure
--- bytes    how many it had received then. Fewer tell where answers are not counted: they were never noted, or
---          too many kinds of errors came for Redis to count them all
+-- answers  answers_now() then. Where some were noted and are counted, they tell for sure
+-- bytes    how many it had received then. Elsewhere, only these tell: until as many came anew
 local function was_reset(info, lineage, bytes, answers)
     local now = answers_in(info)
     if now and now .. '@' .. lineage == answers then
         return false
     end
     local noted = string.match(answers or '', '^(%d+)@')
-    if noted and noted .. '@' .. lineage == answers and
-       not string.find(info, '\nerrorstat_ERRORSTATS_', 1, true) then
+    if noted and noted .. '@' .. lineage == answers and not has_too_many_errors(info) then
         return tonumber(now or 0) < tonumber(noted)
     end
     return bytes_in(info) < tonumber(bytes or 0)

@@ -35,8 +35,8 @@ local intact = ARGV[17] == 'yes' and ARGV[18] == lineage and 'yes' or 'no'
 redis.call('HDEL', fleet, 'init', 'doubt', 'nonce') -- an older pawld wrote a nonce
 redis.call('HSET', fleet, 'note', ARGV[16], 'fleet', ARGV[8], 'member', ARGV[9], 'run', ARGV[10],
            'lineage', lineage, 'sets', sets_now(), 'bytes', bytes_now(), 'answers',
-           answers_now(lineage), 'max_ttl_ms', ARGV[11], 'durable', ARGV[12], 'state', 'joining', 'next', ARGV[14], 'intact', intact,
-           'progress', '0', 'view',
+           answers_now(lineage), 'max_ttl_ms', ARGV[11], 'durable', ARGV[12], 'state', 'joining',
+           'next', ARGV[14], 'intact', intact, 'progress', '0', 'view',
            higher(ARGV[7], ARGV[13], tonumber(ARGV[9])))
 if ARGV[19] ~= '0' then
     redis.call('HSET', fleet, 'max_extensions', ARGV[19])

@@ -3,15 +3,19 @@
 -- master is left to import from, it becomes active under the incarnation that it was to get. Follows
 -- lineage.lua.
 --
--- ARGV     fleet id, member, run and lineage in the marker ('' for none), run and lineage now
+-- ARGV     fleet id, member, run and lineage in the marker ('' for none), run and lineage now, and bytes in
+--          the marker. After a reset of the statistics run and lineage are what they were. But each mark and
+--          restamp notes the bytes anew: so a late copy of this finds others
 -- Answers  1; 0 where something changed
 local was = redis.call('HMGET', fleet, 'fleet', 'member', 'run', 'lineage', 'state', 'intact', 'next',
-                       'view', 'doubt')
+                       'view', 'doubt', 'bytes')
 local half_way = was[5] == 'joining' and was[6] == 'yes'
 if was[1] ~= ARGV[1] or was[2] ~= ARGV[2] or was[3] ~= ARGV[3] or (was[4] or '') ~= ARGV[4] or
-   (was[5] ~= 'active' and not half_way) or lineage_now() ~= ARGV[6] or was[9] then
+   (was[5] ~= 'active' and not half_way) or lineage_now() ~= ARGV[6] or was[9] or
+   tonumber(was[10] or 0) ~= tonumber(ARGV[7]) then
     return 0
 end
+redis.call('HDEL', fleet, '') -- as view.lua says: without it a master that is full refuses what follows
 if half_way then -- its peers may have recorded the incarnation that it was to get
     local view = {}
     for number in string.gmatch(was[8], '%d+') do

@@ -80,20 +80,35 @@ static long long settle(void)
     return settled;
 }
 
-/* From the marker's @was to the lineage @now, which were looked at before. */
-static long long restamp(const char *was, const char *now)
+/* Those that the marker names. Valid until the next call. */
+static const char *marked_bytes(void)
+{
+    static char bytes[32];
+    redisReply *reply = script_reply("HGET pawl:fleet bytes");
+    snprintf(bytes, sizeof(bytes), "%s", reply->str ? reply->str : "0");
+    freeReplyObject(reply);
+    return bytes;
+}
+
+/* From the run @run and the lineage @was and @bytes of the marker, which were looked at before, to
+ * the lineage @now. */
+static long long restamp_of(const char *run, const char *was, const char *now, const char *bytes)
 {
     static const char *const scripts[] = {storage_redis_lua_lineage, storage_redis_lua_restamp};
     char arguments[512];
     snprintf(arguments, sizeof(arguments),
-             "1 pawl:fleet " SCRIPT_FLEET " 1 " SCRIPT_RUN
-             " %s bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb %s",
-             was, now);
+             "1 pawl:fleet " SCRIPT_FLEET " 1 %s %s bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb %s %s",
+             run, was, now, bytes);
     redisReply *reply = script_eval(scripts, 2, arguments);
     assert_int_equal(reply->type, REDIS_REPLY_INTEGER);
     long long restamped = reply->integer;
     freeReplyObject(reply);
     return restamped;
+}
+
+static long long restamp(const char *was, const char *now)
+{
+    return restamp_of(SCRIPT_RUN, was, now, marked_bytes());
 }
 
 /* ---- that none of them does ------------------------------------------------------------------ */
@@ -282,25 +297,62 @@ static void answers_of_another_lineage_say_nothing(void **state)
 }
 
 /* Some servers forget all counts then, and some count no new kind. */
-static void too_many_kinds_of_errors_stop_nothing_and_hide_no_reset(void **state)
+static void provoke_many_kinds_of_errors(void)
 {
-    (void)state;
     enum {
         KINDS = 200,
     };
-    receive_much();
-    script_mark_active("1", "no");
-    assert_int_equal(settle(), 1);
     for (int i = 0; i < KINDS; i++) {
         char script[64];
         snprintf(script, sizeof(script), "return redis.error_reply('KIND%d x')", i);
         freeReplyObject(script_eval((const char *const[]){script}, 1, "0"));
     }
-    freeReplyObject(settle_once());
+}
+
+static void expect_reset_to_be_noticed(void)
+{
     expect_that_all_act();
     script_redis("CONFIG RESETSTAT");
+    receive_much();
     script_assert_error(ask("I"), "PAWLFORGOT Its statistics were reset");
     expect_that_nothing_acts();
+}
+
+static void many_kinds_of_errors_hide_no_reset(void **state)
+{
+    (void)state;
+    script_mark_active("1", "no");
+    assert_int_equal(settle(), 1);
+    provoke_many_kinds_of_errors();
+    expect_that_all_act();
+    assert_int_equal(settle(), 1);
+    script_assert_field("answers", answers_of(1));
+    expect_reset_to_be_noticed();
+}
+
+static void many_kinds_of_errors_before_the_mark_hide_no_reset(void **state)
+{
+    (void)state;
+    provoke_many_kinds_of_errors();
+    script_mark_active("1", "no");
+    assert_int_equal(settle(), 1);
+    script_assert_field("answers", answers_of(1));
+    expect_reset_to_be_noticed();
+}
+
+static void use_up_memory(void)
+{
+    script_redis("CONFIG SET maxmemory 1 maxmemory-policy noeviction");
+    script_assert_error(script_reply("SET other x"), "OOM");
+}
+
+static void answers_are_noted_though_memory_is_out(void **state)
+{
+    (void)state;
+    script_mark_active("1", "no");
+    use_up_memory();
+    assert_int_equal(settle(), 1);
+    script_assert_field("answers", answers_of(1));
 }
 
 /* The mark notes how many bytes were received since the reset. */
@@ -541,7 +593,6 @@ static void loss_is_noted_in_the_marker_that_was_judged_though_memory_is_out(voi
     assert_int_equal(restamp(THEN, script_lineage()), 1);
 }
 
-/* Its peers may have recorded the incarnation that it was to get. */
 /* Those of the process before are counted no more. */
 static void restamp_notes_the_answers_of_now(void **state)
 {
@@ -553,6 +604,41 @@ static void restamp_notes_the_answers_of_now(void **state)
     expect_that_all_act();
 }
 
+/* It was full before it restarted. */
+static void restamp_is_written_though_memory_is_out(void **state)
+{
+    (void)state;
+    script_mark_active("1", "yes");
+    script_redis("HSET pawl:fleet lineage " THEN);
+    use_up_memory();
+    assert_int_equal(restamp(THEN, script_lineage()), 1);
+    script_assert_field("lineage", script_lineage());
+}
+
+/* After a reset of the statistics run and lineage are what they were. Another server restamped it
+ * since, and it may have evicted something after that. */
+static void late_restamp_after_a_reset_changes_nothing(void **state)
+{
+    (void)state;
+    script_mark_active("1", "yes");
+    script_redis("CONFIG RESETSTAT");
+    script_redis("HSET pawl:fleet run bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb");
+    char late[32];
+    snprintf(late, sizeof(late), "%s", marked_bytes());
+    assert_int_equal(restamp_of("bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb", script_lineage(),
+                                script_lineage(), late),
+                     1);
+    redisReply *before = script_reply("DUMP pawl:fleet");
+    assert_int_equal(restamp_of("bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb", script_lineage(),
+                                script_lineage(), late),
+                     0);
+    redisReply *after = script_reply("DUMP pawl:fleet");
+    assert_true(same(before, after));
+    freeReplyObject(before);
+    freeReplyObject(after);
+}
+
+/* Its peers may have recorded the incarnation that it was to get. */
 static void restamp_of_an_intact_joining_master_admits_it_as_what_it_was_to_be(void **state)
 {
     (void)state;
@@ -642,7 +728,9 @@ static const struct CMUnitTest cases[] = {
     SCRIPT_CASE(nothing_acts_after_a_reset_though_much_was_received_since),
     SCRIPT_CASE(nothing_acts_where_fewer_answers_were_counted_than_noted),
     SCRIPT_CASE(answers_of_another_lineage_say_nothing),
-    SCRIPT_CASE(too_many_kinds_of_errors_stop_nothing_and_hide_no_reset),
+    SCRIPT_CASE(many_kinds_of_errors_hide_no_reset),
+    SCRIPT_CASE(many_kinds_of_errors_before_the_mark_hide_no_reset),
+    SCRIPT_CASE(answers_are_noted_though_memory_is_out),
     SCRIPT_DURABLE(nothing_acts_after_a_restart),
     SCRIPT_CASE(marker_of_an_older_pawld_names_no_lineage_and_nothing_acts),
     SCRIPT_DURABLE(nothing_acts_while_the_file_of_a_durable_master_is_off),
@@ -659,6 +747,8 @@ static const struct CMUnitTest cases[] = {
     SCRIPT_DURABLE(restamp_names_the_run_and_the_lineage_of_now),
     SCRIPT_DURABLE(loss_is_noted_in_the_marker_that_was_judged_though_memory_is_out),
     SCRIPT_DURABLE(restamp_notes_the_answers_of_now),
+    SCRIPT_DURABLE(restamp_is_written_though_memory_is_out),
+    SCRIPT_DURABLE(late_restamp_after_a_reset_changes_nothing),
     SCRIPT_DURABLE(restamp_of_an_intact_joining_master_admits_it_as_what_it_was_to_be),
     SCRIPT_DURABLE(restamp_refuses_a_joining_master_that_is_not_intact),
     SCRIPT_DURABLE(restamp_begins_a_sweep_anew_and_begins_none),
