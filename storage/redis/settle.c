@@ -8,6 +8,7 @@
 
 enum {
     BYTES_AT_LEAST = 4096, /* between two notes of how many a master received */
+    TIMES = 2, /* Redis counts the first answer once it was given, and the second notes that */
 };
 
 bool storage_settle_is_due(const struct storage_reading *reading)
@@ -28,8 +29,10 @@ static bool send_once(struct storage_connection *connection, const char *fleet_i
                              fleet_id, member) == REDIS_OK;
 }
 
-/* Twice: Redis counts the first answer once it was given, and the second one notes that. */
 bool storage_settle(struct storage_connection *connection, const char *fleet_id, unsigned member)
 {
-    return send_once(connection, fleet_id, member) && send_once(connection, fleet_id, member);
+    bool sent = true;
+    for (int i = 0; i < TIMES && sent; i++)
+        sent = send_once(connection, fleet_id, member);
+    return sent;
 }
