@@ -1,5 +1,6 @@
 #include "tests/chaos/fault_acts.h"
 #include "tests/chaos/faults_state.h"
+#include "tests/chaos/master_settings.h"
 #include "tests/chaos/stage.h"
 #include "tests/lib/wait.h"
 
@@ -105,6 +106,13 @@ static bool clocks_are_due(const struct faults *faults)
     return (wait_now_ms() - faults->begun_ms) % CLOCKS_PERIOD_MS >= CLOCKS_PERIOD_MS / 2;
 }
 
+/* Whether only its disk keeps what @victim knows. A master that was taken back while its file was
+ * rewritten forgets by that, as its marker says. */
+static bool is_kept_by_disk(const struct fault_kind *kind, unsigned victim)
+{
+    return kind->begin == act_kill_master && fault_memory(kind, victim) == ABSENCES_KEPT;
+}
+
 /* Whether @kind may befall @victim now. */
 static bool may_happen(struct faults *faults, const struct fault_kind *kind, unsigned victim)
 {
@@ -118,6 +126,9 @@ static bool may_happen(struct faults *faults, const struct fault_kind *kind, uns
     /* Two faults that nobody saw between may make it forget together what neither does alone: a
      * durable master that restarts, say, and then has its settings weakened. */
     if (kind->target == FAULT_OF_MASTER && absences_open(&faults->absences) & bit)
+        return false;
+    if (is_kept_by_disk(kind, victim) &&
+        !chaos_master_is_marked_durable(&faults->stage->master[victim]))
         return false;
     const unsigned out = absences_out(&faults->absences);
     if (out & bit && !sim_rng_chance(&faults->rng, AGAIN_PERMILLE))

@@ -136,3 +136,12 @@ uint64_t chaos_master_incarnation(const struct chaos_master *master, unsigned me
     freeReplyObject(marker);
     return incarnation;
 }
+
+bool chaos_master_is_marked_durable(const struct chaos_master *master)
+{
+    redisReply *durable = redis_call(master->port, "HGET pawl:fleet durable");
+    const bool yes =
+        durable && durable->type == REDIS_REPLY_STRING && strcmp(durable->str, "yes") == 0;
+    freeReplyObject(durable);
+    return yes;
+}

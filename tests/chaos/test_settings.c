@@ -104,6 +104,16 @@ static void its_marker_names_its_incarnation(void **state)
     assert_int_equal(chaos_master_incarnation(&master, 3, true), 0);
 }
 
+static void its_marker_says_whether_it_is_durable(void **state)
+{
+    (void)state;
+    assert_false(chaos_master_is_marked_durable(&master));
+    redis_must(master.port, "HSET pawl:fleet durable no");
+    assert_false(chaos_master_is_marked_durable(&master));
+    redis_must(master.port, "HSET pawl:fleet durable yes");
+    assert_true(chaos_master_is_marked_durable(&master));
+}
+
 static const struct CMUnitTest cases[] = {
     MASTERS_CASE(flushed_it_knows_nothing),
     MASTERS_CASE(without_append_only_file_a_restart_brings_the_old_data),
@@ -113,6 +123,7 @@ static const struct CMUnitTest cases[] = {
     MASTERS_CASE(crowded_with_nothing_to_evict_it_refuses_writes_until_uncrowded),
     MASTERS_CASE(after_a_reset_of_statistics_no_eviction_and_no_lack_of_bytes_shows),
     MASTERS_CASE(its_marker_names_its_incarnation),
+    MASTERS_CASE(its_marker_says_whether_it_is_durable),
 };
 
 CASE_MAIN(cases, NULL, NULL)
