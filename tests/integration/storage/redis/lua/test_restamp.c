@@ -1,5 +1,5 @@
-/* A master that has kept all it knew gets another run and lineage into its marker, and one that
- * lost something a note of that, on a real Redis. */
+/* The marker of a master that has kept all it knew gets another run and lineage, on a real Redis.
+ * That of a master that lost something gets a note. */
 #include "storage/redis/lua/doubt.lua.h"
 #include "storage/redis/lua/lineage.lua.h"
 #include "storage/redis/lua/restamp.lua.h"
