@@ -1,6 +1,7 @@
 #include "tests/unit/storage/redis/facts_fixture.h"
 
 #include "tests/lib/case.h"
+#include "tests/unit/storage/redis/wire.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -8,21 +9,10 @@
 const struct facts_marker facts_as_admitted = {
     FACTS_RUN_ID, "yes", FACTS_LINEAGE, "0::0", "", "active", "", "", "1,2,3", "", "", ""};
 
-redisReply *facts_reply(const char *wire)
-{
-    void *reply = NULL;
-    redisReader *reader = redisReaderCreate();
-    assert_int_equal(redisReaderFeed(reader, wire, strlen(wire)), REDIS_OK);
-    assert_int_equal(redisReaderGetReply(reader, &reply), REDIS_OK);
-    assert_non_null(reply);
-    redisReaderFree(reader);
-    return reply;
-}
-
 int facts_read_wire(enum storage_question question, const char *wire,
                     struct storage_reading *reading)
 {
-    redisReply *reply = facts_reply(wire);
+    redisReply *reply = wire_reply(wire);
     int error = storage_facts_read(question, reply, FACTS_MASTERS, reading);
     freeReplyObject(reply);
     return error;

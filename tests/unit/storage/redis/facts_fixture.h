@@ -16,9 +16,7 @@ enum {
 #define FACTS_REPL_ID  "fedcba9876543210fedcba9876543210fedcba98"
 #define FACTS_LINEAGE  FACTS_REPL_ID ":3"
 
-/* The reply that the bytes @wire are; the caller frees it. And what reading it as the answer to
- * @question comes to. */
-redisReply *facts_reply(const char *wire);
+/* Reads the bytes @wire as the answer to @question. */
 int facts_read_wire(enum storage_question question, const char *wire,
                     struct storage_reading *reading);
 

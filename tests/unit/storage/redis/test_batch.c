@@ -1,23 +1,12 @@
 /* What a script call's reply says, on replies as they come over the wire. */
 #include "storage/redis/batch.h"
 #include "tests/lib/case.h"
+#include "tests/unit/storage/redis/wire.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #define A "aaaaaaaaaaaaaaaaaaaaaa"
-
-/* The reply that the bytes @wire are; the caller frees it. */
-static redisReply *reply_of(const char *wire)
-{
-    void *reply = NULL;
-    redisReader *reader = redisReaderCreate();
-    assert_int_equal(redisReaderFeed(reader, wire, strlen(wire)), REDIS_OK);
-    assert_int_equal(redisReaderGetReply(reader, &reply), REDIS_OK);
-    assert_non_null(reply);
-    redisReaderFree(reader);
-    return reply;
-}
 
 static struct storage_reply_text text;
 
@@ -28,7 +17,7 @@ static struct fence_reply read_one(enum fence_request_kind kind, const char *ans
         .count = 1, .locks = 1, .expected = {{.tag = 7, .kind = kind, .locks = 1}}};
     char wire[1024];
     snprintf(wire, sizeof(wire), "*1\r\n%s", answer);
-    redisReply *reply = reply_of(wire);
+    redisReply *reply = wire_reply(wire);
     struct fence_reply read = storage_batch_reply(&batch, 0, reply, &text);
     freeReplyObject(reply);
     assert_int_equal(read.tag, 7);
@@ -48,7 +37,7 @@ static struct fence_reply read_held(const char *value)
 static void reply_that_is_taken_has_all_that_was_in_it(void **state)
 {
     (void)state;
-    redisReply *reply = reply_of("*2\r\n:5\r\n*2\r\n$3\r\nabc\r\n-ERR no\r\n");
+    redisReply *reply = wire_reply("*2\r\n:5\r\n*2\r\n$3\r\nabc\r\n-ERR no\r\n");
     redisReply *taken = storage_reply_take(reply);
     freeReplyObject(reply); /* as hiredis does once the callback returned */
     assert_int_equal(taken->type, REDIS_REPLY_ARRAY);
@@ -62,7 +51,7 @@ static void reply_that_is_taken_has_all_that_was_in_it(void **state)
 static void error_that_is_taken_keeps_its_text(void **state)
 {
     (void)state;
-    redisReply *reply = reply_of("-PAWLFORGOT It is a replica.\r\n");
+    redisReply *reply = wire_reply("-PAWLFORGOT It is a replica.\r\n");
     redisReply *taken = storage_reply_take(reply);
     assert_int_equal(reply->type, REDIS_REPLY_NIL);
     freeReplyObject(reply);

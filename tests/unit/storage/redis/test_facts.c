@@ -1,6 +1,7 @@
 /* What is read out of a Redis' answers, on answers as they come over the wire. */
 #include "tests/lib/case.h"
 #include "tests/unit/storage/redis/facts_fixture.h"
+#include "tests/unit/storage/redis/wire.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -36,7 +37,7 @@ static struct storage_reading config(const char *aof, const char *fsync, const c
 
 static uint64_t time_us(const char *wire)
 {
-    redisReply *reply = facts_reply(wire);
+    redisReply *reply = wire_reply(wire);
     uint64_t us = storage_facts_time_us(reply);
     freeReplyObject(reply);
     return us;
@@ -163,7 +164,7 @@ static void config_that_is_refused_is_not_durable_any_more(void **state)
 
 static bool reply_is_durable(const char *wire)
 {
-    redisReply *reply = facts_reply(wire);
+    redisReply *reply = wire_reply(wire);
     bool durable = storage_durable_reply(reply);
     freeReplyObject(reply);
     return durable;
