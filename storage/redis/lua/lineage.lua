@@ -68,7 +68,7 @@ local function lineage_now()
     return lineage_in(redis.call('INFO', 'replication', 'stats'))
 end
 
--- For the marker: the same, where the append-only file is known to be complete. A '-' is never equal.
+-- For the marker: config_calls(), where the append-only file is known to be complete. A '-' is never equal.
 local function sets_now()
     local calls = config_calls()
     if string.find(calls, '^0::') or not is_rewriting(redis.call('INFO', 'persistence')) then
