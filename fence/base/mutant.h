@@ -55,6 +55,10 @@ enum fence_mutant {
     FENCE_MUTANT_BREAK_MAJORITY_OF_HEARD,  /* a grant is broken by a majority of the answers */
     FENCE_MUTANT_BROKEN_REACQUIRED,        /* an extension of a broken grant acquires it again */
     FENCE_MUTANT_REACQUIRED_BY_FEW,        /* ... and so does one that few masters answered */
+    FENCE_MUTANT_DISK_TRUSTED_BLINDLY,     /* a disk is believed though it is behind a position */
+    FENCE_MUTANT_TOLD_IGNORED,             /* ... that others told */
+    FENCE_MUTANT_REPLY_OF_ANY_POSITION,    /* a reply counts though its master lost writes */
+    FENCE_MUTANT_TELLING_NOT_AWAITED,      /* a disk is believed before others could tell */
 };
 
 #ifdef PAWL_MUTANTS

@@ -38,6 +38,7 @@ enum fence_event_kind {
     FENCE_EVENT_CALL,     /* a client asks */
     FENCE_EVENT_REPLY,    /* a master answered a request, or it is known that none will come */
     FENCE_EVENT_FACTS,    /* a handshake with a master ended; its requests start anew at 0 */
+    FENCE_EVENT_HEARD,    /* a probe of a master found the positions that servers told it */
     FENCE_EVENT_DOWN,     /* the connection to a master ended or could not be made. Each request
                            * outstanding there gets a FENCE_REPLY_LOST of its own, after this */
     FENCE_EVENT_REJOIN,   /* a master answered a FENCE_EFFECT_REJOIN, or it is known that none will
@@ -54,7 +55,7 @@ struct fence_event {
     enum fence_event_kind kind;
     uint64_t now_us; /* CLOCK_BOOTTIME; never less than in the event before */
     uint64_t random; /* fresh random bits: attempts and delays are made from them */
-    unsigned master; /* REPLY, FACTS, DOWN, REJOIN */
+    unsigned master; /* REPLY, FACTS, HEARD, DOWN, REJOIN */
     union {
         struct fence_call call;
         uint64_t client; /* LEFT */
@@ -65,6 +66,10 @@ struct fence_event {
         } released;
         struct fence_reply reply;
         struct fence_facts facts;
+        struct {
+            struct fence_positions positions;
+            int64_t writes; /* its own position */
+        } heard;
         enum fence_reason reason; /* DOWN */
         struct fence_rejoin_reply rejoin;
     };

@@ -73,6 +73,20 @@ void core_learn(struct fence_core *core, unsigned i, const struct fence_facts *f
     reconsider(core, active);
 }
 
+void core_hear_positions(struct fence_core *core, unsigned i, const struct fence_positions *heard,
+                         int64_t writes)
+{
+    assert(i < core->fleet.n);
+    uint32_t active = fence_fleet_active(&core->fleet);
+    fence_fleet_hear(&core->fleet, i, heard, writes);
+    reconsider(core, active);
+}
+
+void core_look_again(struct fence_core *core)
+{
+    reconsider(core, fence_fleet_active(&core->fleet));
+}
+
 void core_learn_view(struct fence_core *core, unsigned i, const struct fence_view *view)
 {
     assert(i < core->fleet.n);

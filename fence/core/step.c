@@ -1,4 +1,5 @@
 /* One step: each event goes to the part of the core that it is for. */
+#include "fence/base/set.h"
 #include "fence/core/acquire.h"
 #include "fence/core/admit.h"
 #include "fence/core/breaking.h"
@@ -63,6 +64,7 @@ uint64_t fence_core_deadline(const struct fence_core *core)
     if (may_tell_again(core) || core_admit_due(core))
         return core->now_us;
     uint64_t masters_us = earlier(fence_fleet_deadline(&core->fleet), core_rejoin_deadline(core));
+    masters_us = earlier(masters_us, fence_fleet_telling_ends_us(&core->fleet));
     return earlier(fence_timers_next_us(&core->timers), masters_us);
 }
 
@@ -149,9 +151,19 @@ static void on_call(struct fence_core *core, const struct fence_call *asked)
         core_quorum_call_begin(core, call);
 }
 
-static void on_reply_event(struct fence_core *core, unsigned i, const struct fence_reply *reply)
+/* What a master answers after it lost writes counts for nothing. */
+static struct fence_reply counted(struct fence_core *core, unsigned i,
+                                  const struct fence_reply *reply)
 {
-    fence_fleet_answered(&core->fleet, i, reply->locks, core->now_us);
+    if (fence_fleet_shows(&core->fleet, i, reply->writes))
+        return *reply;
+    if (core->fleet.master[i].connected)
+        core_give_up(core, fence_set_of(i), FENCE_REASON_CHANGED);
+    return (struct fence_reply){.kind = FENCE_REPLY_LOST, .tag = reply->tag, .locks = reply->locks};
+}
+
+static void on_reply(struct fence_core *core, unsigned i, const struct fence_reply *reply)
+{
     if (reply->kind == FENCE_REPLY_STALE)
         core_learn_view(core, i, reply->view);
     uint32_t index = core_tag_index(reply->tag);
@@ -174,6 +186,13 @@ static void on_reply_event(struct fence_core *core, unsigned i, const struct fen
         core_break_reply(core, call, i, reply);
     else if (call->state == CALL_REACQUIRING && core_reacquire_reply(core, call, i, reply))
         core_quorum_call_admitted(core, call);
+}
+
+static void on_reply_event(struct fence_core *core, unsigned i, const struct fence_reply *reply)
+{
+    fence_fleet_answered(&core->fleet, i, reply->locks, core->now_us);
+    struct fence_reply read = counted(core, i, reply);
+    on_reply(core, i, &read);
 }
 
 static void call_timer(struct fence_core *core)
@@ -223,6 +242,10 @@ static void on_tick(struct fence_core *core)
         core_rejoin_tick(core);
         return;
     }
+    if (fence_fleet_telling_ends_us(&core->fleet) <= core->now_us) {
+        core_look_again(core);
+        return;
+    }
     core_give_up(core, fence_fleet_silent(&core->fleet, core->now_us), FENCE_REASON_SILENT);
 }
 
@@ -253,6 +276,9 @@ void fence_step(struct fence_core *core, const struct fence_event *event,
         break;
     case FENCE_EVENT_FACTS:
         core_learn(core, event->master, &event->facts);
+        break;
+    case FENCE_EVENT_HEARD:
+        core_hear_positions(core, event->master, &event->heard.positions, event->heard.writes);
         break;
     case FENCE_EVENT_DOWN:
         core_lose(core, event->master, event->reason);

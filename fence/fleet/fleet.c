@@ -3,6 +3,7 @@
 #include "fence/base/moves.h"
 #include "fence/base/mutant.h"
 #include "fence/base/set.h"
+#include "fence/fleet/positions.h"
 #include "fence/protocol/lease.h"
 
 #include <assert.h>
@@ -50,7 +51,7 @@ static uint32_t named_extensions_max(const struct fence_fleet *fleet,
 
 /* An operator made another fleet of the same masters (pawld init). Nothing that was known of the
  * old fleet holds for it. */
-static void adopt_fleet(struct fence_fleet *fleet)
+static bool adopt_fleet(struct fence_fleet *fleet)
 {
     for (unsigned i = 0; i < fleet->n; i++) {
         const struct fence_facts *facts = &fleet->master[i].facts;
@@ -63,9 +64,13 @@ static void adopt_fleet(struct fence_fleet *fleet)
         fleet->ttl_max_ms = facts->ttl_max_ms;
         fleet->extensions_max = named_extensions_max(fleet, facts);
         memset(&fleet->view, 0, sizeof(fleet->view));
+        memset(&fleet->known, 0, sizeof(fleet->known));
+        for (unsigned j = 0; j < fleet->n; j++)
+            fleet->master[j].shown = (struct fence_position){0};
         fleet->generation++;
-        return;
+        return true;
     }
+    return false;
 }
 
 /* Only a member in its place says what it recorded. Anything else may be wrong with it. */
@@ -179,14 +184,19 @@ void fence_fleet_learn(struct fence_fleet *fleet, unsigned i, const struct fence
     if (facts->next != master->facts.next || facts->progress != master->facts.progress ||
         master->led_us == 0)
         master->led_us = now_us;
+    if (strcmp(facts->server_id, master->facts.server_id) != 0)
+        master->since_us = now_us;
     master->facts = *facts;
     master->connected = true;
     master->known = true;
     owe_nothing(master);
     master->eligible_at_us = 0;
     fence_master_move(master, FENCE_MASTER_WAITING);
-    adopt_fleet(fleet);
+    bool adopted = adopt_fleet(fleet);
     merge_views(fleet);
+    for (unsigned j = 0; j < fleet->n; j++)
+        if (j == i || (adopted && fleet->master[j].connected))
+            fence_fleet_note_positions(fleet, j);
     master->believed = fleet->view.incarnation[i];
 }
 
@@ -203,6 +213,8 @@ bool fence_fleet_learn_view(struct fence_fleet *fleet, unsigned i, const struct 
     *known = *view;
     if (view->incarnation[i] < own || !can_be_its_own)
         known->incarnation[i] = own;
+    if (known->incarnation[i] != own)
+        fleet->master[i].writes = 0; /* it was admitted again: it may have been wiped before */
     merge_views(fleet);
     return fleet->generation != before;
 }

@@ -27,6 +27,7 @@
 #include "fence/fleet/words.h"
 #include "fence/protocol/error.h"
 #include "fence/protocol/limits.h"
+#include "fence/protocol/position.h"
 #include "fence/protocol/view.h"
 
 #include <stdbool.h>
@@ -69,8 +70,11 @@ struct fence_facts {
     int64_t next;     /* joining: the incarnation that it is to get; 0: none */
     int64_t progress; /* joining: rises while its leader gets on */
     uint32_t ttl_max_ms;
-    uint32_t extensions_max; /* of one grant; 0: the marker is of before it could be set */
-    uint32_t other_members;  /* of its fleet, where these are not as many as this fleet's; else 0 */
+    uint32_t extensions_max;      /* of one grant; 0: the marker is of before it could be set */
+    int64_t writes;               /* of its position */
+    struct fence_positions heard; /* positions that servers told it */
+    bool exclusive;         /* no other server can reach it: none can know more of its position */
+    uint32_t other_members; /* of its fleet, where these are not as many as this fleet's; else 0 */
     struct fence_view view;
 
     bool closed; /* it was of a fleet that was moved away, and has not voted in another since: */
@@ -108,12 +112,13 @@ enum fence_reason {
     FENCE_REASON_OTHER_MEMBER, /* the marker of another place in the list */
     FENCE_REASON_OTHER_SIZE,   /* the marker of a fleet with another number of masters */
     FENCE_REASON_MOVED,        /* its fleet was moved to other masters */
-    FENCE_REASON_LIST_ORDER, /* another is in another's place: nobody is taken back by this list */
-    FENCE_REASON_OTHER_TTL,  /* the marker names another maximum TTL than the majority's */
-    FENCE_REASON_UNDURABLE,  /* its marker says durable, and its settings no longer are */
-    FENCE_REASON_FORGOT,     /* restarted, or its lineage changed: may have forgotten */
-    FENCE_REASON_SUPERSEDED, /* others recorded a higher incarnation of it */
-    FENCE_REASON_JOINING,    /* some server began to take it back */
+    FENCE_REASON_LIST_ORDER,  /* another is in another's place: nobody is taken back by this list */
+    FENCE_REASON_OTHER_TTL,   /* the marker names another maximum TTL than the majority's */
+    FENCE_REASON_UNDURABLE,   /* its marker says durable, and its settings no longer are */
+    FENCE_REASON_FORGOT,      /* restarted, or its lineage changed: may have forgotten */
+    FENCE_REASON_ROLLED_BACK, /* it lost writes: its position is behind one that it showed */
+    FENCE_REASON_SUPERSEDED,  /* others recorded a higher incarnation of it */
+    FENCE_REASON_JOINING,     /* some server began to take it back */
 
     /* These are told to people (fence_fleet_told()), and never judged. */
     FENCE_REASON_INIT,  /* joining: a pawld init marked it, and has not let it vote */
@@ -144,6 +149,10 @@ struct fence_master {
     int64_t believed;        /* its incarnation in the fleet's view when @facts were found */
     uint64_t led_us;         /* when @facts first named this incarnation to get, or last got on */
     uint64_t eligible_at_us; /* REJOIN: when it votes again, where that is known; else 0 */
+    uint64_t since_us;       /* since when @facts are of this process */
+    struct fence_position shown; /* the last that it told this server itself */
+    int64_t writes;              /* the same, on this connection */
+    bool rolled_back;            /* its position is behind one that is known */
 };
 
 struct fence_fleet {
@@ -153,9 +162,16 @@ struct fence_fleet {
     uint32_t ttl_max_ms;                 /* the fleet's; 0 until then */
     uint32_t extensions_max;             /* the fleet's; 0: it names none */
     struct fence_view view;              /* what is believed */
+    struct fence_positions known;        /* the last that each member is known to have had */
+    uint64_t judged_us;                  /* when its masters were judged last */
     uint64_t generation; /* counts changes of @view, and of what masters are named */
     struct fence_master master[FENCE_MASTERS_MAX];
 };
+
+/* The position of member @i by @facts, which are its own. And whether it was told a later one of
+ * itself: then it lost writes since. */
+struct fence_position fence_facts_position(const struct fence_facts *facts, unsigned i);
+bool fence_facts_lost_writes(const struct fence_facts *facts, unsigned i);
 
 /* @n is odd, 1 .. FENCE_MASTERS_MAX. The deadline is FENCE_MASTER_DEADLINE_US; a caller may set
  * another. */
@@ -170,6 +186,15 @@ void fence_fleet_learn(struct fence_fleet *fleet, unsigned i, const struct fence
  * fence_fleet_judge_all() is due. */
 bool fence_fleet_learn_view(struct fence_fleet *fleet, unsigned i, const struct fence_view *view);
 
+/* A probe of master @i found that servers told it @heard, and itself at @writes;
+ * fence_fleet_judge_all() is due. */
+void fence_fleet_hear(struct fence_fleet *fleet, unsigned i, const struct fence_positions *heard,
+                      int64_t writes);
+
+/* Master @i says in a reply that it is at @writes. False if it said more on the same connection: it
+ * lost writes since, so the reply counts for nothing. */
+FENCE_CHECKED bool fence_fleet_shows(struct fence_fleet *fleet, unsigned i, int64_t writes);
+
 /* The connection to master @i ended or could not be made, for @reason; fence_fleet_judge_all() is
  * due. */
 void fence_fleet_lose(struct fence_fleet *fleet, unsigned i, enum fence_reason reason);
@@ -178,6 +203,10 @@ void fence_fleet_lose(struct fence_fleet *fleet, unsigned i, enum fence_reason r
  * master can change what another may do. Returns the set (bit i: master i) that became RESTAMP,
  * REJOIN or REFUSED by it. */
 uint32_t fence_fleet_judge_all(struct fence_fleet *fleet, uint64_t now_us);
+
+/* When judging is due again, since every server has had the time to tell the position of a master
+ * that restarted. FENCE_NEVER: no master waits for that. */
+uint64_t fence_fleet_telling_ends_us(const struct fence_fleet *fleet);
 
 /* Brings up to date what each master is named, after judging. True if anything changed. */
 bool fence_fleet_name_views(struct fence_fleet *fleet);

@@ -3,6 +3,7 @@
 #include "fence/base/set.h"
 #include "fence/fleet/fleet.h"
 #include "fence/fleet/order.h"
+#include "fence/fleet/positions.h"
 #include "fence/protocol/lease.h"
 
 #include <assert.h>
@@ -31,13 +32,6 @@ static enum fence_reason judge_server(const struct fence_fleet *fleet, unsigned 
     if (facts->unfit)
         return FENCE_REASON_UNFIT;
     return same_server_elsewhere(fleet, i) ? FENCE_REASON_SAME_SERVER : FENCE_REASON_NONE;
-}
-
-/* Whether its process or its data are not those that were admitted. */
-static bool is_changed(const struct fence_facts *facts)
-{
-    return strcmp(facts->server_id, facts->marked_server_id) != 0 ||
-           strcmp(facts->lineage, facts->marked_lineage) != 0;
 }
 
 /* Whether it was admitted again since, as others recorded: another machine, or a later life. */
@@ -75,9 +69,12 @@ static enum fence_reason judge_marker(const struct fence_fleet *fleet, unsigned 
 static enum fence_reason judge_memory(const struct fence_fleet *fleet, unsigned i)
 {
     const struct fence_facts *facts = &fleet->master[i].facts;
-    if (!is_changed(facts) || FENCE_MUTANT(CHANGE_IGNORED))
-        return FENCE_REASON_NONE;
-    return facts->intact || FENCE_MUTANT(ALL_INTACT) ? FENCE_REASON_RESTARTED : FENCE_REASON_FORGOT;
+    bool changed = fence_facts_changed(facts) && !FENCE_MUTANT(CHANGE_IGNORED);
+    if (changed && !facts->intact && !FENCE_MUTANT(ALL_INTACT))
+        return FENCE_REASON_FORGOT;
+    if (fleet->master[i].rolled_back)
+        return FENCE_REASON_ROLLED_BACK;
+    return changed ? FENCE_REASON_RESTARTED : FENCE_REASON_NONE;
 }
 
 bool fence_fleet_keeps(const struct fence_fleet *fleet, unsigned i)
@@ -87,7 +84,7 @@ bool fence_fleet_keeps(const struct fence_fleet *fleet, unsigned i)
     const struct fence_facts *facts = &master->facts;
     bool half_way = facts->marked && !facts->marked_active && facts->intact &&
                     fleet->view.incarnation[i] <= facts->next && !facts->initialising &&
-                    (!facts->marked_durable || facts->durable);
+                    (!facts->marked_durable || facts->durable) && !master->rolled_back;
     return master->reason == FENCE_REASON_RESTARTED ||
            (master->reason == FENCE_REASON_JOINING && half_way);
 }
@@ -166,7 +163,7 @@ static bool is_led_elsewhere(const struct fence_master *master, uint64_t now_us)
 }
 
 /* Its disk is trusted alone only where no majority of others could tell: many restarted together.
- */
+ * Then those that are there, and all servers, tell whether it has lost anything that it showed. */
 static enum fence_master_state state_of_restarted(const struct fence_fleet *fleet, unsigned i,
                                                   uint64_t now_us)
 {
@@ -175,8 +172,10 @@ static enum fence_master_state state_of_restarted(const struct fence_fleet *flee
     unsigned active = others_active(fleet, i);
     if (active >= majority)
         return FENCE_MASTER_REJOIN;
-    return active + others_unknown(fleet, i, now_us) >= majority ? FENCE_MASTER_WAITING
-                                                                 : FENCE_MASTER_RESTAMP;
+    return active + others_unknown(fleet, i, now_us) >= majority ||
+                   !fence_fleet_is_told(fleet, i, now_us)
+               ? FENCE_MASTER_WAITING
+               : FENCE_MASTER_RESTAMP;
 }
 
 /* Whether @i is the process that was admitted, and another machine has replaced it since: it never
@@ -185,7 +184,7 @@ static enum fence_master_state state_of_restarted(const struct fence_fleet *flee
 static bool is_retired(const struct fence_fleet *fleet, unsigned i)
 {
     const struct fence_master *master = &fleet->master[i];
-    return master->reason == FENCE_REASON_SUPERSEDED && !is_changed(&master->facts) &&
+    return master->reason == FENCE_REASON_SUPERSEDED && !fence_facts_changed(&master->facts) &&
            fleet->view.incarnation[i] != master->meant;
 }
 
@@ -206,6 +205,7 @@ static enum fence_master_state state_for(const struct fence_fleet *fleet, unsign
             return FENCE_MASTER_WAITING;
         break;
     case FENCE_REASON_FORGOT:
+    case FENCE_REASON_ROLLED_BACK:
     case FENCE_REASON_SUPERSEDED:
     case FENCE_REASON_JOINING:
         break;
@@ -238,6 +238,7 @@ static bool is_judged(const struct fence_master *master)
 
 uint32_t fence_fleet_judge_all(struct fence_fleet *fleet, uint64_t now_us)
 {
+    fleet->judged_us = now_us;
     note_who_is_gone(fleet, now_us);
     for (unsigned i = 0; i < fleet->n; i++)
         if (is_judged(&fleet->master[i]))

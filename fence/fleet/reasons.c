@@ -66,6 +66,11 @@ static const struct fence_words reasons[] = {
         {"forgot", "It restarted, was a replica for a while, or dropped keys, so it may have "
                    "forgotten. It is taken back by itself once a majority of the fleet, without "
                    "it, is active."},
+    [FENCE_REASON_ROLLED_BACK] =
+        {"rolled-back",
+         "Its data is older than what it has answered before: an older file was put back, or the "
+         "end of its append-only file was cut off. It rejoins by itself once a majority of the "
+         "other masters is active: start those. If they are lost, run pawld init --token-floor."},
     [FENCE_REASON_SUPERSEDED] =
         {"superseded",
          "Another server has taken its place in the fleet. Retire this one; if it is to "

@@ -79,6 +79,8 @@ enum {
     FENCE_REJOIN_SLACK_US = 3000 * 1000, /* without progress, after which a leader counts as dead */
     FENCE_TRUST_GRACE_US = 2000 * 1000,  /* others that were lost are waited for, before a disk is
                                           * trusted for want of them */
+    FENCE_TELLING_US = 1100 * 1000,      /* two probes and a moment: by then each server has told
+                                          * which position a master had before it restarted */
     FENCE_REJOIN_ROUNDS_MAX = 8,         /* of asking and recording, before all begins anew */
     FENCE_CLEANUPS_MAX = 4096,           /* clean-ups not yet acknowledged */
     FENCE_CLEANUP_SLACK_US = 10 * 1000 * 1000, /* kept beyond the TTL: a late request locks late */

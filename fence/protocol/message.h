@@ -211,6 +211,8 @@ struct fence_reply {
     uint64_t remaining_ms;         /* HELD; NUMBER: the least that was found has left, at least 1;
                                     * 0: nothing was found */
     const struct fence_view *view; /* STALE */
+    int64_t writes; /* the position of this master after it (fence/protocol/position.h); 0: it does
+                     * not say */
 };
 
 /* What a reply makes of its master's part, where the round asks for a yes or a no. */

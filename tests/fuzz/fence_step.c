@@ -110,6 +110,14 @@ static bool call(struct play *play, struct fence_event *event)
     return true;
 }
 
+static struct fence_positions positions(struct play *play)
+{
+    struct fence_positions positions = {0};
+    for (unsigned i = 0; i < MASTERS; i++)
+        positions.of[i] = (struct fence_position){below(play, 3), below(play, 4)};
+    return positions;
+}
+
 static void facts(struct play *play, unsigned i, struct fence_facts *ret_facts)
 {
     *ret_facts = (struct fence_facts){
@@ -125,6 +133,8 @@ static void facts(struct play *play, unsigned i, struct fence_facts *ret_facts)
         .progress = below(play, 3),
         .ttl_max_ms = TTL_MAX_MS,
         .view = view(play),
+        .writes = below(play, 4),
+        .heard = positions(play),
     };
     snprintf(ret_facts->fleet_id, sizeof(ret_facts->fleet_id), "%040u", below(play, 8) == 0);
     snprintf(ret_facts->server_id, sizeof(ret_facts->server_id), "%040u", i * 2 + below(play, 2));
@@ -153,6 +163,7 @@ static void reply(struct play *play, struct fence_reply *ret_reply, struct fence
         .owner = "you",
         .remaining_ms = 1 + 10 * below(play, 64),
         .view = known,
+        .writes = below(play, 4),
     };
 }
 
@@ -184,6 +195,10 @@ static bool next_event(struct play *play, struct fence_event *event, struct fenc
         return true;
     case FENCE_EVENT_FACTS:
         facts(play, event->master, &event->facts);
+        return true;
+    case FENCE_EVENT_HEARD:
+        event->heard.positions = positions(play);
+        event->heard.writes = below(play, 4);
         return true;
     case FENCE_EVENT_DOWN:
         event->reason = below(play, 2) ? FENCE_REASON_UNREACHABLE : FENCE_REASON_SILENT;

@@ -50,6 +50,9 @@ void tell_event(FILE *to, const struct fence_event *event)
         fprintf(to, "master %u shook hands: ", event->master);
         tell_facts(to, &event->facts);
         break;
+    case FENCE_EVENT_HEARD:
+        fprintf(to, "master %u is at %" PRId64 " writes\n", event->master, event->heard.writes);
+        break;
     case FENCE_EVENT_DOWN:
         fprintf(to, "master %u is down: %s\n", event->master,
                 fence_reason_words(event->reason, NULL)->name);
