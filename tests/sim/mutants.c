@@ -182,6 +182,11 @@ static const struct mutant {
     {"break-by-id", "nor a later grant of the lock id", BROKEN, 0, MASTER(BREAK_BY_ID)},
     {"break-others-unseen", "a lock of another id with such a number does not count as broken",
      BROKEN, 0, MASTER(BREAK_OTHERS_UNSEEN)},
+    {"disk-trusted-blindly", "a disk behind a position that is known is not believed", TOKENS,
+     CORE(DISK_TRUSTED_BLINDLY), MASTER(POSITION_UNCHECKED)},
+    {"told-ignored", "... nor behind one that others were told", TOKENS, CORE(TOLD_IGNORED), 0},
+    {"telling-not-awaited", "a disk is believed after others could tell", TOKENS,
+     CORE(TELLING_NOT_AWAITED), 0},
 
     /* Looked for only by name. README.md says why they are not found. */
     {"lost-without-past", "a lock is lost where so many masters are past its token", UNFOUND,

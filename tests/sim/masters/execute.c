@@ -83,7 +83,7 @@ static void count_lock_request(struct sim_stats *stats, const struct sim_lock_re
 static void count_other(struct sim_stats *stats, const struct sim_request *request,
                         const struct sim_reply *reply, bool again)
 {
-    if (request->ask == SIM_ASK_FACTS)
+    if (request->ask == SIM_ASK_FACTS || request->ask == SIM_ASK_PROBE)
         return;
     bool done = reply->outcome == FENCE_REJOIN_DONE;
     stats->rejoins_executed_again += again && done;

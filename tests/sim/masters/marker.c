@@ -88,6 +88,8 @@ static bool mark(struct sim_master *master, const struct sim_request *request)
         .intact = rejoin->keeps &&
                   (rejoin->lineage == master->lineage || SIM_MUTANT(LINEAGE_UNCHECKED_MARK)),
         .view = view,
+        .writes = marker->writes,
+        .heard = marker->heard,
     };
     return true;
 }
@@ -193,6 +195,7 @@ static enum fence_rejoin_outcome record(struct sim_master *master,
                                         const struct sim_request *request)
 {
     int refusal = sim_marker_check_view(master, request);
+    master->memory.marker.writes += refusal == 0;
     return refusal == FENCE_REPLY_REFUSED ? FENCE_REJOIN_LOST : done_or_changed(refusal == 0);
 }
 
@@ -251,6 +254,22 @@ struct sim_reply sim_marker_rejoin(struct sim_master *master, const struct sim_r
     return reply;
 }
 
+/* What a server told it of its own position: later than the one it has. */
+static bool lost_writes(const struct sim_marker *marker)
+{
+    struct fence_position own = {
+        .incarnation = marker->active ? marker->view.incarnation[marker->member] : marker->next,
+        .writes = marker->writes,
+    };
+    return fence_position_is_behind(own, marker->heard.of[marker->member]);
+}
+
+void sim_marker_hear(struct sim_marker *marker, const struct sim_request *request)
+{
+    if (request->tells && marker->present && marker->member == request->member)
+        fence_positions_merge(&marker->heard, &request->positions, FENCE_MASTERS_MAX);
+}
+
 struct sim_reply sim_marker_restamp(struct sim_master *master, const struct sim_request *request)
 {
     const struct sim_rejoin_request *rejoin = &request->rejoin;
@@ -260,7 +279,8 @@ struct sim_reply sim_marker_restamp(struct sim_master *master, const struct sim_
     bool unchanged = marker->present && (marker->active || half_way) && !marker->doubt &&
                      marker->member == seen->member && marker->run == seen->run &&
                      marker->lineage == seen->lineage && master->run == rejoin->run &&
-                     master->lineage == rejoin->lineage;
+                     master->lineage == rejoin->lineage &&
+                     (!lost_writes(marker) || SIM_MUTANT(POSITION_UNCHECKED));
     if (unchanged && half_way) {
         marker->view.incarnation[marker->member] = marker->next;
         marker->active = true;

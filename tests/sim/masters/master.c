@@ -141,9 +141,10 @@ static bool is_intact(const struct sim_master *master)
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-static struct sim_reply facts(struct sim_master *master)
+static struct sim_reply facts(struct sim_master *master, const struct sim_request *request)
 {
     struct sim_marker *marker = &master->memory.marker;
+    sim_marker_hear(marker, request);
     marker->doubt = marker->present && (marker->doubt || seems_harmed(master));
     return (struct sim_reply){
         .run = master->run,
@@ -154,6 +155,24 @@ static struct sim_reply facts(struct sim_master *master)
     };
 }
 
+/* Whether a server may count on what @request wrote. */
+static bool has_written(const struct sim_lock_request *request, const struct sim_reply *reply)
+{
+    switch (request->kind) {
+    case FENCE_REQUEST_TAKE:
+        return reply->kind == FENCE_REPLY_NUMBER || request->set.count > 1;
+    case FENCE_REQUEST_EXTEND:
+    case FENCE_REQUEST_JOIN:
+    case FENCE_REQUEST_CONFIRM:
+    case FENCE_REQUEST_BREAK:
+        return true;
+    case FENCE_REQUEST_COUNT:
+        return request->count > 0 || request->hint[0] > 0;
+    default:
+        return false;
+    }
+}
+
 static struct sim_reply execute_lock_request(struct sim_master *master,
                                              const struct sim_request *request, bool copy,
                                              uint64_t local_us)
@@ -162,15 +181,18 @@ static struct sim_reply execute_lock_request(struct sim_master *master,
     if (refusal)
         return (struct sim_reply){.kind = (enum fence_reply_kind)refusal,
                                   .marker = master->memory.marker};
-    return sim_locks_execute(master, &request->lock, copy, local_us);
+    struct sim_reply reply = sim_locks_execute(master, &request->lock, copy, local_us);
+    master->memory.marker.writes += has_written(&request->lock, &reply);
+    reply.writes = master->memory.marker.writes;
+    return reply;
 }
 
 struct sim_reply sim_master_execute(struct sim_master *master, const struct sim_request *request,
                                     bool copy, uint64_t now_us)
 {
     uint64_t local_us = sim_clock_read(&master->clock, now_us);
-    if (request->ask == SIM_ASK_FACTS)
-        return facts(master);
+    if (request->ask == SIM_ASK_FACTS || request->ask == SIM_ASK_PROBE)
+        return facts(master, request);
     if (request->ask == SIM_ASK_RESTAMP)
         return sim_marker_restamp(master, request);
     struct sim_reply reply = request->ask == SIM_ASK_REJOIN

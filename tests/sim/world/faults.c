@@ -13,8 +13,11 @@ enum {
     ALL_UNDURABLE = 300,
     SWITCHED_OFF = 500, /* of settings that are weakened: there is no append-only file */
     NUDGED_CALLS =
-        256, /* of a world: a quiet server looks at its masters as long as there are fewer */
-    READMITTED = 500, /* of masters that are not to be durable any more: empty */
+        256,        /* of a world: a quiet server looks at its masters as long as there are fewer */
+    SILENCED = 400, /* of the others of a master whose disk is old, */
+    SILENCED_BEFORE = 100,   /* also now and then before that, */
+    SILENT_US = 2000 * 1000, /* for this long, to three times as long */
+    READMITTED = 500,        /* of masters that are not to be durable any more: empty */
 
     DUEL_AT_RECORD = 400, /* a source is wiped when it has recorded, not when it was read */
 
@@ -332,11 +335,72 @@ static bool all_are_active(const struct sim_world *world)
     return true;
 }
 
+static struct fence_position position_of_copy(struct sim_world *world, unsigned i)
+{
+    const struct sim_marker *copy = &master_at(world, i)->copy.marker;
+    return (struct fence_position){
+        .incarnation = copy->active ? copy->view.incarnation[i] : copy->next,
+        .writes = copy->writes,
+    };
+}
+
+/* Whether each other master was told of writes that the copy of master @i lacks. Then whoever has
+ * to believe its disk for want of others hears of them, as it asks one of those. */
+static bool all_were_told(struct sim_world *world, unsigned i)
+{
+    for (unsigned j = 0; j < world->plan.masters; j++)
+        if (j != i && !fence_position_is_behind(position_of_copy(world, i),
+                                                master_at(world, j)->memory.marker.heard.of[i]))
+            return false;
+    return true;
+}
+
+/* Whether a server knows of such writes, and nothing keeps it from telling. */
+static bool one_can_tell(struct sim_world *world, unsigned i)
+{
+    static const enum sim_fault hindrances[] = {
+        SIM_FAULT_BREAK, SIM_FAULT_HALF_OPEN, SIM_FAULT_SERVER_CRASH, SIM_FAULT_SERVER_PAUSE,
+        SIM_FAULT_CUT,   SIM_FAULT_SLOW,      SIM_FAULT_CLOCK_JUMP};
+    for (unsigned f = 0; f < sizeof(hindrances) / sizeof(hindrances[0]); f++)
+        if (world->plan.permille[hindrances[f]] > 0)
+            return false;
+    for (unsigned s = 0; s < world->plan.servers; s++)
+        if (world->plan.sane &&
+            fence_position_is_behind(position_of_copy(world, i),
+                                     fence_core_fleet(world->servers[s].core)->known.of[i]))
+            return true;
+    return false;
+}
+
+/* Some of the others fall silent. */
+static void silence_others(struct sim_world *world, unsigned i)
+{
+    for (unsigned j = 0; j < world->plan.masters; j++) {
+        struct sim_master *other = master_at(world, j);
+        if (j == i || !sim_rng_chance(&world->rng, SILENCED))
+            continue;
+        SIM_SAY(world, "master %u stops", j);
+        uint64_t until_us = world->now_us + sim_rng_between(&world->rng, SILENT_US, 3 * SILENT_US);
+        if (other->stopped_until_us < until_us)
+            other->stopped_until_us = until_us;
+    }
+}
+
+static bool may_restore(struct sim_world *world, unsigned i)
+{
+    if (world->plan.kind != SIM_OLD_DISK)
+        return all_are_active(world);
+    return master_at(world, i)->copy.marker.present &&
+           (all_were_told(world, i) || one_can_tell(world, i));
+}
+
 /* As it was when it was backed up last: its locks too, and its counters. */
 static void perhaps_restore(struct sim_world *world, unsigned i)
 {
     struct sim_master *master = master_at(world, i);
-    if (!sim_chaos_strikes(&world->chaos, SIM_FAULT_RESTORE) || !all_are_active(world) ||
+    if (world->plan.kind == SIM_OLD_DISK && sim_rng_chance(&world->rng, SILENCED_BEFORE))
+        silence_others(world, i);
+    if (!sim_chaos_strikes(&world->chaos, SIM_FAULT_RESTORE) || !may_restore(world, i) ||
         !sim_voters_can_spare(world, i) || !master->copied)
         return;
     SIM_SAY(world, "master %u restarts from a backup, or a promoted copy of it does", i);
@@ -344,6 +408,8 @@ static void perhaps_restore(struct sim_world *world, unsigned i)
     sim_master_restore(master, ++world->runs, ++world->lineages, false);
     break_links(world, world->address[i]);
     forgot(world, world->address[i]);
+    if (world->plan.kind == SIM_OLD_DISK)
+        silence_others(world, i);
 }
 
 static void clock_jump(struct sim_world *world, unsigned i, unsigned s)

@@ -22,6 +22,7 @@ enum sim_event_kind {
     SIM_EVENT_CONNECT,      /* the backoff towards @master is over */
     SIM_EVENT_DOWN,         /* the end of the connection to @master is noticed */
     SIM_EVENT_CLOSED,       /* the connection to @master was closed by the server itself */
+    SIM_EVENT_LOOK,         /* the next probe of @master is due */
     /* at a master */
     SIM_EVENT_REQUEST, /* message @id arrives */
     /* at a client */

@@ -10,6 +10,7 @@ enum {
     BACKOFF_DOUBLINGS = 8,
     TOLD = 3, /* failures in a row that a trace tells of */
     HANDSHAKE_DEADLINE_US = 100 * 1000,
+    PROBE_US = 500 * 1000,
 
     NOTICED = 0, /* the id of a DOWN event; else the handshake that it ends if still unanswered */
 };
@@ -144,10 +145,18 @@ static void on_connect(struct sim_world *world, const struct sim_event *event)
 
 /* ---- handshakes ------------------------------------------------------------------------------ */
 
+static void tell_positions(struct sim_world *world, unsigned s, struct sim_request *request)
+{
+    const struct fence_fleet *fleet = fence_core_fleet(world->servers[s].core);
+    request->tells = fleet->fleet_id[0] != '\0';
+    request->positions = fleet->known;
+}
+
 void sim_link_shake(struct sim_world *world, unsigned s, unsigned i)
 {
     struct sim_link *link = sim_link_of(world, s, i);
     struct sim_request request = {.ask = SIM_ASK_FACTS, .member = i};
+    tell_positions(world, s, &request);
     link->shakes++;
     sim_network_send(world, s, i, &request);
     sim_link_schedule(world, HANDSHAKE_DEADLINE_US, SIM_EVENT_DOWN, s, i, link->shakes);
@@ -162,18 +171,59 @@ void sim_link_restamp(struct sim_world *world, unsigned s, unsigned i)
     sim_link_shake(world, s, i);
 }
 
+static bool lost_writes(const struct sim_reply *reply)
+{
+    const struct fence_facts facts = sim_facts(reply);
+    return facts.marked && fence_facts_lost_writes(&facts, facts.member - 1);
+}
+
 void sim_link_learn(struct sim_world *world, unsigned s, unsigned i, const struct sim_reply *reply)
 {
     struct sim_link *link = sim_link_of(world, s, i);
-    if (link->state == SIM_LINK_SHAKING)
+    if (link->state == SIM_LINK_SHAKING) {
         link->state = SIM_LINK_OPEN;
+        link->probing = false;
+        sim_link_schedule(world, PROBE_US, SIM_EVENT_LOOK, s, i, 0);
+    }
     link->shaken++;
+    link->lost_writes = lost_writes(reply);
     struct fence_event learnt = {
         .kind = FENCE_EVENT_FACTS,
         .master = i,
         .facts = sim_facts(reply),
     };
     sim_server_step(world, s, &learnt);
+}
+
+/* ---- probes ---------------------------------------------------------------------------------- */
+
+static void on_look(struct sim_world *world, const struct sim_event *event)
+{
+    unsigned s = event->server;
+    unsigned i = event->master;
+    struct sim_link *link = sim_link_of(world, s, i);
+    struct sim_request request = {.ask = SIM_ASK_PROBE, .member = i};
+    if (link->generation != event->generation)
+        return;
+    sim_link_schedule(world, PROBE_US, SIM_EVENT_LOOK, s, i, 0);
+    if (link->probing || !sim_network_can_ask(world, s, i))
+        return;
+    link->probing = true;
+    tell_positions(world, s, &request);
+    sim_network_send(world, s, i, &request);
+}
+
+void sim_link_looked(struct sim_world *world, unsigned s, unsigned i, const struct sim_reply *reply)
+{
+    struct sim_link *link = sim_link_of(world, s, i);
+    struct fence_event heard = {.kind = FENCE_EVENT_HEARD, .master = i};
+    heard.heard.positions = reply->marker.heard;
+    heard.heard.writes = reply->marker.writes;
+    link->probing = false;
+    if (lost_writes(reply) && !link->lost_writes)
+        sim_link_fail(world, s, i);
+    else
+        sim_server_step(world, s, &heard);
 }
 
 /* ---- faults ---------------------------------------------------------------------------------- */
@@ -229,6 +279,8 @@ void sim_link_act(struct sim_world *world, const struct sim_event *event)
         on_connect(world, event);
     else if (event->kind == SIM_EVENT_DOWN)
         on_down(world, event);
+    else if (event->kind == SIM_EVENT_LOOK)
+        on_look(world, event);
     else if (sim_link_of(world, event->server, event->master)->generation == event->generation)
         sim_network_lose_all(world, event->server, event->master);
 }

@@ -39,6 +39,8 @@ struct sim_link {
     uint64_t request_us;   /* when the latest request arrives: none may overtake it */
     uint64_t reply_us;     /* the same for replies */
     unsigned slowness;     /* times 2 to this power goes each delay */
+    bool probing;          /* a probe is under way */
+    bool lost_writes;      /* its handshake found that */
     unsigned failures;     /* in a row, until a request was answered */
     uint64_t cut_until_us; /* until then no connection can be made */
     uint32_t first;        /* queue of messages awaited, in the network */
@@ -65,6 +67,10 @@ void sim_link_reset(struct sim_world *world, unsigned s, unsigned i);
 /* The reply to a handshake arrived. */
 void sim_link_learn(struct sim_world *world, unsigned s, unsigned i, const struct sim_reply *reply);
 
+/* The reply to a probe arrived. */
+void sim_link_looked(struct sim_world *world, unsigned s, unsigned i,
+                     const struct sim_reply *reply);
+
 /* The server finds the connection of no use any more: it tells the core, and connects anew. */
 void sim_link_fail(struct sim_world *world, unsigned s, unsigned i);
 
@@ -78,7 +84,7 @@ void sim_links_forget(struct sim_world *world, unsigned s);
 /* Ends the cuts and the slowness, and lets servers notice what is broken. */
 void sim_links_heal(struct sim_world *world);
 
-/* Acts on CONNECT, DOWN or CLOSED. */
+/* Acts on CONNECT, DOWN, CLOSED or LOOK. */
 void sim_link_act(struct sim_world *world, const struct sim_event *event);
 
 #endif

@@ -182,6 +182,8 @@ struct fence_facts sim_facts(const struct sim_reply *reply)
     facts.ttl_max_ms = marker->ttl_max_ms;
     facts.extensions_max = marker->extensions_max;
     facts.view = marker->view;
+    facts.writes = marker->writes;
+    facts.heard = marker->heard;
     memcpy(facts.fleet_id, FLEET_TEXT, sizeof(FLEET_TEXT));
     run_text(marker->run, facts.marked_server_id);
     run_text(marker->lineage, facts.marked_lineage);
@@ -302,6 +304,7 @@ struct fence_reply sim_lock_reply(const struct sim_request *request, const struc
                                                    : "",
         .remaining_ms = reply->remaining_ms,
         .view = reply->kind == FENCE_REPLY_STALE ? &reply->marker.view : NULL,
+        .writes = reply->writes,
     };
 }
 
@@ -327,6 +330,7 @@ bool sim_reply_discount(struct sim_reply *reply)
     if (!reply->undurable || SIM_MUTANT(UNDURABLE_COUNTS))
         return false;
     reply->kind = FENCE_REPLY_LOST;
+    reply->writes = 0;
     reply->outcome = FENCE_REJOIN_LOST;
     return true;
 }
@@ -356,6 +360,8 @@ const char *sim_request_name(const struct sim_request *request)
         return "SCAN";
     case SIM_ASK_HOLDERS:
         return "HOLDERS";
+    case SIM_ASK_PROBE:
+        return "PROBE";
     default:
         return request->ask == SIM_ASK_RESTAMP ? "RESTAMP" : "FACTS";
     }

@@ -47,6 +47,8 @@ struct sim_marker {
     enum fence_mark init; /* joining, by a bootstrap */
     int64_t progress;
     struct fence_view view;
+    int64_t writes;               /* its position, */
+    struct fence_positions heard; /* and what it was told of all members' */
 };
 
 enum sim_persistence {
@@ -82,7 +84,8 @@ enum sim_ask {
     SIM_ASK_LOCK,
     SIM_ASK_REJOIN,
     SIM_ASK_RESTAMP,
-    SIM_ASK_FACTS,   /* the handshake */
+    SIM_ASK_FACTS,   /* the handshake, */
+    SIM_ASK_PROBE,   /* and a probe over the connection that stands */
     SIM_ASK_SCAN,    /* a step of a listing's scan, */
     SIM_ASK_HOLDERS, /* and its question for holders */
 };
@@ -147,6 +150,8 @@ struct sim_request {
     struct sim_lock_request lock;
     struct sim_rejoin_request rejoin; /* REJOIN, RESTAMP */
     struct sim_scan_request scan;     /* SCAN, HOLDERS */
+    bool tells;                       /* FACTS, PROBE: the sender knows its fleet, */
+    struct fence_positions positions; /* and these of its members */
 };
 
 struct sim_reply {
@@ -160,6 +165,7 @@ struct sim_reply {
     bool imported;                     /* EXTEND, JOIN: the lock is so */
     bool adopted; /* YES to RELEASE: more masters may have it than its acquire asked */
     uint64_t remaining_ms;
+    int64_t writes; /* the position of the master after it */
     uint32_t
         freed; /* RELEASE, UNDO: a set of resources that somebody waits for; servers are told */
     /* REJOIN; LOST: the script refused to run */
@@ -168,7 +174,7 @@ struct sim_reply {
     bool has_page;
     struct sim_page page;
     int64_t highest; /* SURVEY */
-    /* FACTS; and the view in the marker: a STALE, a RECORD refused */
+    /* FACTS, PROBE; and the view in the marker: a STALE, a RECORD refused */
     uint32_t run;
     uint32_t lineage;
     bool intact;

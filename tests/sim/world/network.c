@@ -269,6 +269,9 @@ static void hand_out(struct sim_world *world, unsigned s, unsigned i,
     case SIM_ASK_FACTS:
         sim_link_learn(world, s, i, &message->reply);
         break;
+    case SIM_ASK_PROBE:
+        sim_link_looked(world, s, i, &message->reply);
+        break;
     case SIM_ASK_SCAN:
     case SIM_ASK_HOLDERS:
         sim_listing_told(world, s, i, message, FENCE_PART_GRANTED);

@@ -14,7 +14,7 @@ enum {
     WILD_RATE_PPM = 600 * 1000,
 
     EXTREME_RATES = 500, /* of a thousand clocks */
-    WORLDS = 26,         /* of which each kind has its share */
+    WORLDS = 27,         /* of which each kind has its share */
     MAINTAINS = 100,     /* of a thousand worlds that recover */
     CLIENTS = 5,         /* in most worlds, at most */
     DISASTER_MAX_US = 300 * 1000,
@@ -81,7 +81,7 @@ const char *sim_world_kind_name(enum sim_world_kind kind)
         [SIM_MIXED] = "mixed",       [SIM_QUEUE] = "queue",       [SIM_STORM] = "storm",
         [SIM_AMNESIA] = "amnesia",   [SIM_BLACKOUT] = "blackout", [SIM_LOST] = "lost",
         [SIM_DUEL] = "duel",         [SIM_HASTE] = "haste",       [SIM_BACKUP] = "backup",
-        [SIM_RECKLESS] = "reckless", [SIM_TURNOVER] = "turnover",
+        [SIM_RECKLESS] = "reckless", [SIM_TURNOVER] = "turnover", [SIM_OLD_DISK] = "old-disk",
     };
     return names[kind];
 }
@@ -388,6 +388,26 @@ static void draw_backup(struct sim_plan *plan, struct sim_rng *rng)
     draw_lost_answers(plan, rng);
 }
 
+/* The same while other masters are silent, so that few are left to ask. Here leases may last as
+ * long as they should: what an old disk lost may be an extension alone. */
+static void draw_old_disk(struct sim_plan *plan, struct sim_rng *rng)
+{
+    bool sane = plan->sane;
+    draw_backup(plan, rng);
+    plan->sane = sane;
+    plan->rounds = 6;
+    plan->ttl_low_ms = plan->ttl_high_ms = sim_rng_chance(rng, 500) ? 1000 : 5000;
+    plan->think_us = sim_rng_chance(rng, 500) ? 50 * 1000 : 500 * 1000;
+    plan->fault_us = 300 * 1000;
+    plan->extends = 600;
+    plan->copies = one_of(rng, 5, 30, 150);
+    plan->permille[SIM_FAULT_ROLLBACK] = plan->permille[SIM_FAULT_PROMOTE] = 0;
+    plan->permille[SIM_FAULT_SERVER_CRASH] = sim_rng_chance(rng, 500) ? 100 : 0;
+    plan->permille[SIM_FAULT_MASTER_RESTART] = sim_rng_chance(rng, 500) ? 100 : 0;
+    if (sane)
+        plan->permille[SIM_FAULT_VANISH] = 0;
+}
+
 /* All disks are trusted: none may have been put back, unseen by whoever was up. Settings are
  * weakened in half of these worlds: what was granted meanwhile must not have counted. */
 static void draw_blackout(struct sim_plan *plan, struct sim_rng *rng)
@@ -404,7 +424,7 @@ static enum sim_world_kind draw_kind(struct sim_rng *rng)
     static const unsigned shares[SIM_WORLD_KINDS] = {
         [SIM_MIXED] = 5,    [SIM_QUEUE] = 1,    [SIM_STORM] = 5,    [SIM_AMNESIA] = 5,
         [SIM_BLACKOUT] = 1, [SIM_LOST] = 1,     [SIM_DUEL] = 1,     [SIM_HASTE] = 1,
-        [SIM_BACKUP] = 1,   [SIM_RECKLESS] = 1, [SIM_TURNOVER] = 4,
+        [SIM_BACKUP] = 1,   [SIM_RECKLESS] = 1, [SIM_TURNOVER] = 4, [SIM_OLD_DISK] = 1,
     };
     unsigned drawn = sim_rng_below(rng, WORLDS);
     unsigned kind = 0;
@@ -438,6 +458,9 @@ static void draw_world(struct sim_plan *plan, struct sim_rng *rng)
         break;
     case SIM_BACKUP:
         draw_backup(plan, rng);
+        break;
+    case SIM_OLD_DISK:
+        draw_old_disk(plan, rng);
         break;
     case SIM_BLACKOUT:
         draw_blackout(plan, rng);
@@ -553,7 +576,8 @@ bool sim_plan_remembers(const struct sim_plan *plan)
 enum sim_persistence sim_plan_draw_persistence(const struct sim_plan *plan, struct sim_rng *rng)
 {
     static const enum sim_persistence kinds[] = {SIM_ALWAYS, SIM_ALWAYS, SIM_EVERYSEC, SIM_NONE};
-    if (plan->kind == SIM_BLACKOUT || plan->kind == SIM_HASTE || plan->kind == SIM_BACKUP)
+    if (plan->kind == SIM_BLACKOUT || plan->kind == SIM_HASTE || plan->kind == SIM_BACKUP ||
+        plan->kind == SIM_OLD_DISK)
         return SIM_ALWAYS;
     return kinds[sim_rng_below(rng, sizeof(kinds) / sizeof(kinds[0]))];
 }

@@ -31,6 +31,7 @@ enum sim_world_kind {
     SIM_TURNOVER, /* locks outlive the masters under them */
     SIM_HASTE,    /* masters that are wiped, rolled back or restarted while they are imported */
     SIM_BACKUP,   /* durable masters that come back as they were some time ago, one at a time */
+    SIM_OLD_DISK, /* the same while others are silent, so that its disk may have to be believed */
     SIM_RECKLESS, /* whoever forgets forgets: there may be no way back */
     SIM_WORLD_KINDS,
 };

@@ -192,6 +192,7 @@ static void act(struct sim_world *world, const struct sim_event *event)
     case SIM_EVENT_CONNECT:
     case SIM_EVENT_DOWN:
     case SIM_EVENT_CLOSED:
+    case SIM_EVENT_LOOK:
         sim_link_act(world, event);
         break;
     case SIM_EVENT_FAULT:
@@ -228,6 +229,7 @@ static uint64_t stopped_until_us(const struct sim_world *world, const struct sim
     case SIM_EVENT_CONNECT:
     case SIM_EVENT_DOWN:
     case SIM_EVENT_CLOSED:
+    case SIM_EVENT_LOOK:
         return world->servers[event->server].paused_until_us;
     case SIM_EVENT_REQUEST:
         return world->machines[sim_network_machine(&world->network, event)].stopped_until_us;
