@@ -36,6 +36,10 @@ struct storage_master_events {
      * have changed since. NULL: not of interest, and none is made. */
     void (*probed)(void *context, unsigned i, const struct fence_facts *facts);
 
+    /* The fleet as the owner knows it. The master is told its positions: at each handshake, before
+     * the marker is read, and at each probe. NULL: it is told nothing. */
+    const struct fence_fleet *(*fleet)(void *context);
+
     /* The connection ended or could not be made; not called after storage_master_reset(). */
     void (*down)(void *context, unsigned i, enum fence_reason reason);
 

@@ -321,8 +321,11 @@ struct fence_reply storage_batch_reply(const struct storage_batch *batch, unsign
         read.kind = FENCE_REPLY_LOST;
         return read;
     }
-    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != batch->count)
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != batch->count + 1)
         return read;
+    const redisReply *position = reply->element[batch->count];
+    if (is_integer(position, 0, FENCE_TOKEN_MAX))
+        read.writes = position->integer;
     const redisReply *answer = reply->element[i];
     if (answer->type == REDIS_REPLY_ARRAY)
         read_array(answer, expected, &read, text);

@@ -12,10 +12,12 @@
 #include <string.h>
 
 enum {
-    MARKER_FIELDS = 19,
+    MARKER_FIELDS = 21,
     MARKER_EXTENSIONS = 16, /* absent in a fleet that was made before it could be set */
     MARKER_CLOSED = 17,     /* the only field of a master whose fleet was moved */
     MARKER_ANSWERS = 18,
+    MARKER_WRITES = 19, /* absent where only an older pawld wrote to this master */
+    MARKER_POSITIONS = 20,
 };
 
 int storage_question_args(enum storage_question question,
@@ -25,11 +27,11 @@ int storage_question_args(enum storage_question question,
         [STORAGE_ASK_INFO] = {"INFO", "all"},
         [STORAGE_ASK_CONFIG] = {"CONFIG", "GET", "append*", "no-appendfsync-on-rewrite"},
         [STORAGE_ASK_MARKER] =
-            {"HMGET",      STORAGE_FLEET_KEY, "fleet", "member",         "run",
-             "max_ttl_ms", "durable",         "state", "view",           "lineage",
-             "next",       "progress",        "init",  "sets",           "unswept",
-             "bytes",      "intact",          "doubt", "max_extensions", "closed",
-             "answers"},
+            {"HMGET",      STORAGE_FLEET_KEY, "fleet",    "member",         "run",
+             "max_ttl_ms", "durable",         "state",    "view",           "lineage",
+             "next",       "progress",        "init",     "sets",           "unswept",
+             "bytes",      "intact",          "doubt",    "max_extensions", "closed",
+             "answers",    "writes",          "positions"},
     };
     int n = 0;
     for (; n < STORAGE_QUESTION_ARGS && questions[question][n]; n++)
@@ -388,6 +390,18 @@ static bool marker_closed(const redisReply *field, struct fence_facts *facts)
     return true;
 }
 
+/* What is not of our making says nothing: positions are a second source beside the lineage. */
+static void read_positions(redisReply *const *field, unsigned n, struct fence_facts *facts)
+{
+    const redisReply *positions = field[MARKER_POSITIONS];
+    uint64_t writes = 0;
+    if (storage_text_number(field[MARKER_WRITES], FENCE_TOKEN_MAX, &writes))
+        facts->writes = (int64_t)writes;
+    if (positions->type != REDIS_REPLY_STRING ||
+        fence_positions_parse(positions->str, positions->len, n, &facts->heard) != 0)
+        memset(&facts->heard, 0, sizeof(facts->heard));
+}
+
 static bool marker_extensions(const redisReply *field, struct fence_facts *facts)
 {
     return field->type == REDIS_REPLY_NIL ||
@@ -426,6 +440,7 @@ static int read_marker(const redisReply *reply, unsigned n, struct storage_readi
     if (field[13]->type == REDIS_REPLY_STRING)
         reading->marked_bytes = strtoull(field[13]->str, NULL, 10);
     read_marked_answers(field[MARKER_ANSWERS], reading);
+    read_positions(field, n, facts);
     reading->marked_intact =
         field[14]->type == REDIS_REPLY_STRING && strcmp(field[14]->str, "yes") == 0;
     reading->doubted = field[15]->type == REDIS_REPLY_STRING;

@@ -21,7 +21,7 @@ enum storage_question {
 };
 
 enum {
-    STORAGE_QUESTION_ARGS = 21,
+    STORAGE_QUESTION_ARGS = 23,
     STORAGE_CONFIG_CALLS_MAX = 80,
     STORAGE_BYTES_TEXT_MAX = 24, /* of a count of bytes, with its end */
 };

@@ -11,6 +11,7 @@
 #include "storage/redis/lua/view.lua.h"
 #include "storage/redis/peer.h"
 #include "storage/redis/settle.h"
+#include "storage/redis/tell.h"
 #include "storage/redis/trial.h"
 
 #include <inttypes.h>
@@ -186,6 +187,7 @@ static void on_handshake_info(redisAsyncContext *context, void *reply, void *pri
         return; /* it failed by that */
     if (!load_script(session) ||
         !ask_in_handshake(session, STORAGE_ASK_CONFIG, on_handshake_config) ||
+        !storage_tell(session) ||
         !ask_in_handshake(session, STORAGE_ASK_MARKER, on_handshake_marker))
         storage_connection_reset(session->connection);
 }

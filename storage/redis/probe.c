@@ -3,6 +3,7 @@
 #include "storage/redis/clock.h"
 #include "storage/redis/keys.h"
 #include "storage/redis/settle.h"
+#include "storage/redis/tell.h"
 #include "storage/redis/trial.h"
 
 #include <assert.h>
@@ -67,6 +68,7 @@ static const char *find_change(const struct storage_probe *probe)
 {
     const struct fence_facts *was = &probe->session->reading.facts;
     const struct fence_facts *is = &probe->reading.facts;
+    const unsigned me = probe->session->index;
     const char *change = probe->session->leads ? NULL : find_change_of_marker(probe);
     if (change)
         return change;
@@ -76,6 +78,8 @@ static const char *find_change(const struct storage_probe *probe)
         return "It was a replica, or evicted keys, or its replication id changed.";
     if (probe->session->reading.server.evicts != probe->reading.server.evicts)
         return "Its maxmemory-policy changed.";
+    if (fence_facts_lost_writes(is, me) && !fence_facts_lost_writes(was, me))
+        return "It lost writes: a pawld told it a later position than it has.";
     if (was->marked_durable && was->durable != is->durable)
         return "Its persistence changed.";
     return NULL;
@@ -158,7 +162,7 @@ static bool ask_all(struct storage_probe *probe)
     int config_args = storage_question_args(STORAGE_ASK_CONFIG, config);
     int marker_args = storage_question_args(STORAGE_ASK_MARKER, marker);
     return ask_probe(probe, on_probe_info, info_args, info) &&
-           ask_probe(probe, on_probe_config, config_args, config) &&
+           ask_probe(probe, on_probe_config, config_args, config) && storage_tell(probe->session) &&
            ask_probe(probe, on_probe_marker, marker_args, marker) && ask_for_a_write(probe) &&
            ask_probe(probe, on_probe_time, 1, time);
 }

@@ -293,6 +293,7 @@ static const struct fence_words in_memory = {
 void storage_marker_facts(const struct storage_state *state, struct fence_facts *ret_facts)
 {
     struct fence_facts facts = {
+        .exclusive = true, /* the file is locked */
         .server = "sqlite",
         .durable = state->durable,
         .host = "local",

@@ -10,7 +10,7 @@ enum {
 
 extern const struct contract_rows contract_taking, contract_confirming, contract_keeping,
     contract_groups, contract_again, contract_waiting, contract_refusing, contract_rejoining,
-    contract_imported, contract_joining, contract_counting, contract_breaking;
+    contract_imported, contract_joining, contract_counting, contract_breaking, contract_positions;
 
 static void play_row(void **state)
 {
@@ -22,6 +22,7 @@ static size_t add(const struct contract_rows *rows, struct CMUnitTest *cases, si
     for (size_t i = 0; i < rows->count; i++) {
         const struct contract_row *row = &rows->rows[i];
         if ((row->by_hand && !contract_ops.has_keys) ||
+            (row->positions && !contract_ops.has_positions) ||
             (row->softens && !contract_ops.has_settings))
             continue;
         assert_in_range(count, 0, CASES_MAX - 1);
@@ -34,9 +35,10 @@ static size_t add(const struct contract_rows *rows, struct CMUnitTest *cases, si
 int main(int argc, char **argv)
 {
     static const struct contract_rows *const all[] = {
-        &contract_taking,   &contract_confirming, &contract_keeping,  &contract_groups,
-        &contract_again,    &contract_waiting,    &contract_refusing, &contract_rejoining,
-        &contract_imported, &contract_joining,    &contract_counting, &contract_breaking,
+        &contract_taking,    &contract_confirming, &contract_keeping,  &contract_groups,
+        &contract_again,     &contract_waiting,    &contract_refusing, &contract_rejoining,
+        &contract_imported,  &contract_joining,    &contract_counting, &contract_breaking,
+        &contract_positions,
     };
     static struct CMUnitTest cases[CASES_MAX];
     size_t count = 0;

@@ -54,7 +54,8 @@ struct contract_master;
 struct contract_ops {
     bool
         has_keys; /* somebody may write its keys by hand: FOREIGN_LOCK, ENDLESS_LOCK, MISCOUNT... */
-    bool has_settings; /* somebody may change while it runs how it keeps writes: SOFTEN */
+    bool has_positions; /* more than one server may reach it, so it tells its position */
+    bool has_settings;  /* somebody may change while it runs how it keeps writes: SOFTEN */
 
     /* A blank one. @durable: it loses nothing in a crash. */
     struct contract_master *(*new)(bool durable);

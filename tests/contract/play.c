@@ -22,6 +22,7 @@ struct play {
     struct fence_facts before; /* and those before */
     int64_t incarnation;       /* that the last MARK named */
     uint32_t steps;            /* of CLEAR and INSTALL done since */
+    int64_t writes;            /* the position after the last request */
     uint64_t tag;
     struct {
         unsigned count;
@@ -196,6 +197,10 @@ static void ask(struct play *play, const struct contract_step *step)
     };
     struct fence_reply reply = play->ops->ask(play->master, &request, &view);
     check_reply(play, step, &reply, group.count);
+    if (step->moves != 0)
+        assert_int_equal(reply.writes,
+                         play->writes + (step->moves == CONTRACT_STAYING ? 0 : step->moves));
+    play->writes = reply.writes;
     learn(play, &view, &reply);
 }
 

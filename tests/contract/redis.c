@@ -183,6 +183,7 @@ static void redis_harm(struct contract_master *master, const struct contract_har
 
 const struct contract_ops contract_ops = {
     .has_keys = true,
+    .has_positions = true,
     .has_settings = true,
     .new = redis_new,
     .free = redis_free,

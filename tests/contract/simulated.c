@@ -215,6 +215,7 @@ static void simulated_harm(struct contract_master *master, const struct contract
 
 const struct contract_ops contract_ops = {
     .has_keys = false,
+    .has_positions = true,
     .has_settings = true,
     .new = simulated_new,
     .free = simulated_free,

@@ -20,6 +20,7 @@ enum {
     CONTRACT_EXTENSIONS = 3,
     CONTRACT_NAMES = 100,
     CONTRACT_ADMITTED = 25, /* its incarnation before the first step */
+    CONTRACT_STAYING = -1,
 };
 
 /* Who breaks grants. */
@@ -92,6 +93,8 @@ struct contract_step {
     const char *holder;                  /* HELD */
     unsigned member;                     /* which of a group is in the way */
     bool found;
+    int moves;        /* so many writes further than after the last request; STAYING: none.
+                       * 0: not looked at */
     unsigned left_ms; /* HELD: at most, 0: CONTRACT_TTL_MS. NUMBER: the same, 0: exactly */
 
     /* Expected of REJOIN, FACTS, HEARD */
@@ -105,10 +108,11 @@ struct contract_step {
 
 struct contract_row {
     const char *name;
-    bool durable; /* of a master that loses nothing */
-    bool blank;   /* it is not admitted before */
-    bool by_hand; /* somebody writes its keys */
-    bool softens; /* somebody changes its settings */
+    bool durable;   /* of a master that loses nothing */
+    bool blank;     /* it is not admitted before */
+    bool by_hand;   /* somebody writes its keys */
+    bool softens;   /* somebody changes its settings */
+    bool positions; /* it is about the position of the master */
     const struct contract_step *steps;
 };
 
@@ -130,6 +134,8 @@ struct contract_rows {
 #define ROW_BLANK(row_name, ...)   {.name = #row_name, .blank = true, STEPS(__VA_ARGS__)}
 #define ROW_DURABLE(row_name, ...) {.name = #row_name, .durable = true, STEPS(__VA_ARGS__)}
 #define ROW_BY_HAND(row_name, ...) {.name = #row_name, .by_hand = true, STEPS(__VA_ARGS__)}
+#define ROW_POSITIONS(row_name, ...)                                                               \
+    {.name = #row_name, .positions = true, STEPS(__VA_ARGS__)}
 #define ROW_SOFTENS(row_name, ...)                                                                 \
     {.name = #row_name, .durable = true, .softens = true, STEPS(__VA_ARGS__)}
 
@@ -189,6 +195,8 @@ struct contract_rows {
 #define FULL           .reply = FENCE_REPLY_FULL
 #define REFUSED        .reply = FENCE_REPLY_REFUSED
 #define LOST           .reply = FENCE_REPLY_LOST
+#define MOVES          .moves = 1
+#define STAYS          .moves = CONTRACT_STAYING
 
 #define DONE    .outcome = FENCE_REJOIN_DONE
 #define CHANGED .outcome = FENCE_REJOIN_CHANGED

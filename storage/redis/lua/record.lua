@@ -3,4 +3,8 @@
 --
 -- ARGV  the view, the fleet, which member of it this master is
 local refused = refusal(redis.call('HMGET', fleet, unpack(MARKER_FIELDS)), ARGV[1], ARGV[2], ARGV[3])
-return refused or 1
+if refused then
+    return refused
+end
+count_write()
+return 1

@@ -6,6 +6,7 @@
 -- ARGV[1]    the view that the sender works under
 -- ARGV[2,3]  the fleet, and which member of it this master is taken for
 -- ARGV[4..]  for each request its letter, and what that letter takes
+-- Answers    the reply to each request, and then the position of this master
 
 local COUNT = #KEYS
 if COUNT == 1 then
@@ -22,9 +23,21 @@ local usual = {T = take_plain, N = take_hinted, R = release}
 -- How many arguments follow a letter. A group has as many locks as its first argument says (seldom.lua).
 local ARGUMENTS = {T = 4, N = 5, F = 6, C = 4, E = 5, J = 7, R = 1, U = 1, I = 0, K = 3, B = 5}
 
+-- Whether a server may count on what a request wrote. A release that is lost does no harm: the lock comes back
+-- until its lease ends. A read writes nothing.
+local COUNTED = {F = true, C = true, E = true, J = true, B = true, G = true, H = true}
+local function has_written(letter, reply, at)
+    if letter == 'T' or letter == 'N' then
+        return type(reply) == 'number'
+    elseif letter == 'K' then
+        return ARGV[at + 1] ~= '0' or ARGV[at + 2] ~= '0'
+    end
+    return COUNTED[letter]
+end
+
 -- Each request succeeds or fails by itself. An error half-way keeps what was written before it, so it
 -- must not hide the answers of the others.
-local replies, replied = {}, 0
+local replies, replied, wrote = {}, 0, false
 local i, at = 2, 4
 while i <= COUNT do
     local letter = ARGV[at]
@@ -40,6 +53,7 @@ while i <= COUNT do
         arguments = group.arguments + group.arguments_of_each * locks
         ok, reply = pcall(group.handler, i, at)
     end
+    wrote = wrote or has_written(letter, reply, at)
     if not ok then
         reply = seldom().error_of(reply)
     end
@@ -48,4 +62,5 @@ while i <= COUNT do
     i = i + locks
     at = at + 1 + arguments
 end
+replies[replied + 1] = wrote and count_write() or tonumber(marker[11] or '0') or 0
 return replies

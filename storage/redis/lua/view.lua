@@ -5,7 +5,14 @@
 
 -- The fields of the marker that the functions below are given.
 local MARKER_FIELDS = {'state', 'view', 'fleet', 'member', 'lineage', 'durable', 'sets', 'bytes',
-                       'floor', 'answers'}
+                       'floor', 'answers', 'writes'}
+
+-- Counts one more write, and returns the position that this master has then; 0 where it cannot be counted.
+-- A server that saw a later position than a master has after a restart knows that writes were lost.
+local function count_write()
+    local counted = redis.pcall('HINCRBY', fleet, 'writes', '1')
+    return type(counted) == 'number' and counted or 0
+end
 
 local function incarnations(view)
     local list = {}

@@ -5,7 +5,7 @@
 #include "storage/redis/facts.h"
 
 enum {
-    FACTS_MARKER_FIELDS = 19,
+    FACTS_MARKER_FIELDS = 21,
     FACTS_MARKER_CLOSED = 17,
     FACTS_WIRE_MAX = 4096,
     FACTS_MASTERS = 3,
@@ -44,6 +44,8 @@ struct facts_marker {
     const char *extensions;
     const char *closed;
     const char *answers;
+    const char *writes;
+    const char *positions;
 };
 
 extern const struct facts_marker facts_as_admitted;

@@ -16,11 +16,12 @@ static struct fence_reply read_one(enum fence_request_kind kind, const char *ans
     const struct storage_batch batch = {
         .count = 1, .locks = 1, .expected = {{.tag = 7, .kind = kind, .locks = 1}}};
     char wire[1024];
-    snprintf(wire, sizeof(wire), "*1\r\n%s", answer);
+    snprintf(wire, sizeof(wire), "*2\r\n%s:42\r\n", answer);
     redisReply *reply = wire_reply(wire);
     struct fence_reply read = storage_batch_reply(&batch, 0, reply, &text);
     freeReplyObject(reply);
     assert_int_equal(read.tag, 7);
+    assert_int_equal(read.writes, 42);
     return read;
 }
 

@@ -238,6 +238,34 @@ static int read_closed(const char *closed, struct fence_facts *ret_facts)
     return error;
 }
 
+static void marker_says_how_far_it_has_written_and_what_it_was_told(void **state)
+{
+    (void)state;
+    struct facts_marker marker = facts_as_admitted;
+    marker.writes = "12";
+    marker.positions = "1:5,2:13,3:0";
+    const struct fence_facts facts = facts_of("", &marker);
+    assert_int_equal(facts.writes, 12);
+    assert_int_equal(facts.heard.of[1].incarnation, 2);
+    assert_int_equal(facts.heard.of[1].writes, 13);
+    assert_true(fence_facts_lost_writes(&facts, 1));
+    assert_false(fence_facts_lost_writes(&facts, 0));
+}
+
+/* They are a second source. The marker is what it is without them. */
+static void positions_that_pawl_did_not_write_say_nothing(void **state)
+{
+    (void)state;
+    struct facts_marker marker = facts_as_admitted;
+    marker.writes = "twelve";
+    marker.positions = "1:5,2:13";
+    const struct fence_facts facts = facts_of("", &marker);
+    assert_true(facts.marked);
+    assert_int_equal(facts.writes, 0);
+    assert_int_equal(facts.heard.of[1].writes, 0);
+    assert_false(fence_facts_lost_writes(&facts, 1));
+}
+
 static void closed_master_tells_its_fleet_its_highest_token_and_who_follows(void **state)
 {
     (void)state;
@@ -318,6 +346,8 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(marker_says_which_init_is_not_done),
     cmocka_unit_test(marker_of_a_fleet_with_other_members_is_told_from_one_of_this),
     cmocka_unit_test(marker_says_how_often_a_grant_may_be_extended),
+    cmocka_unit_test(marker_says_how_far_it_has_written_and_what_it_was_told),
+    cmocka_unit_test(positions_that_pawl_did_not_write_say_nothing),
     cmocka_unit_test(closed_master_tells_its_fleet_its_highest_token_and_who_follows),
     cmocka_unit_test(closed_master_that_pawl_did_not_write_is_refused),
     cmocka_unit_test(time_is_seconds_and_microseconds),

@@ -57,6 +57,21 @@ static void restamp_names_the_run_and_the_lineage_of_now(void **state)
     acting_expect_all();
 }
 
+/* A server told it of writes that its disk lost. */
+static void master_that_was_told_a_later_position_of_its_own_is_not_restamped(void **state)
+{
+    (void)state;
+    script_mark_active("2", "yes");
+    script_redis("HSET pawl:fleet member 1 writes 7 positions 10:7,20:99,30:99");
+    assert_int_equal(restamp(script_lineage(), script_lineage()), 1);
+    script_redis("HSET pawl:fleet run " SCRIPT_RUN " positions 10:8,20:0,30:0");
+    assert_int_equal(restamp(script_lineage(), script_lineage()), 0);
+    script_redis("HSET pawl:fleet positions 11:0,20:0,30:0");
+    assert_int_equal(restamp(script_lineage(), script_lineage()), 0);
+    script_redis("HSET pawl:fleet positions rubbish");
+    assert_int_equal(restamp(script_lineage(), script_lineage()), 1);
+}
+
 /* Those of the process before are counted no more. */
 static void restamp_notes_the_answers_of_now(void **state)
 {
@@ -215,6 +230,7 @@ static void loss_is_noted_in_the_marker_that_was_judged_though_memory_is_out(voi
 
 static const struct CMUnitTest cases[] = {
     SCRIPT_DURABLE(restamp_names_the_run_and_the_lineage_of_now),
+    SCRIPT_DURABLE(master_that_was_told_a_later_position_of_its_own_is_not_restamped),
     SCRIPT_DURABLE(restamp_notes_the_answers_of_now),
     SCRIPT_DURABLE(restamp_is_written_though_memory_is_out),
     SCRIPT_DURABLE(late_restamp_after_a_reset_changes_nothing),

@@ -1,0 +1,17 @@
+#include "storage/redis/tell.h"
+
+#include "storage/redis/keys.h"
+#include "storage/redis/lua/tell.lua.h"
+
+bool storage_tell(const struct storage_session *session)
+{
+    const struct storage_master_events *events = session->events;
+    const struct fence_fleet *fleet = events->fleet ? events->fleet(events->context) : NULL;
+    char positions[FENCE_POSITIONS_TEXT_MAX];
+    if (!fleet || fleet->fleet_id[0] == '\0')
+        return true;
+    fence_positions_format(&fleet->known, session->members, positions);
+    return redisAsyncCommand(session->connection->context, NULL, NULL, "EVAL %s 1 %s %s %u %s",
+                             storage_redis_lua_tell, STORAGE_FLEET_KEY, fleet->fleet_id,
+                             session->index + 1, positions) == REDIS_OK;
+}

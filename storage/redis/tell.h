@@ -1,0 +1,11 @@
+/* Tells a Redis the positions of all members that its owner knows (storage/redis/lua/tell.lua). */
+#ifndef STORAGE_REDIS_TELL_H
+#define STORAGE_REDIS_TELL_H
+
+#include "storage/redis/session.h"
+
+/* Sends it; nothing waits for the answer. False: out of memory. Nothing is sent where no fleet is
+ * known yet. */
+bool storage_tell(const struct storage_session *session);
+
+#endif
