@@ -293,9 +293,19 @@ static void on_facts(void *context, unsigned i, const struct fence_facts *facts)
 static void on_probed(void *context, unsigned i, const struct fence_facts *facts)
 {
     struct server_driver *driver = context;
+    struct fence_event event = {.kind = FENCE_EVENT_HEARD, .master = i};
+    event.heard.positions = facts->heard;
+    event.heard.writes = facts->writes;
     refresh_clock(driver);
+    step(driver, &event);
     audit(driver, i, facts);
     log_changes(driver);
+}
+
+static const struct fence_fleet *fleet_of(void *context)
+{
+    const struct server_driver *driver = context;
+    return fence_core_fleet(driver->core);
 }
 
 static void on_down(void *context, unsigned i, enum fence_reason reason)
@@ -441,6 +451,7 @@ static int new_masters(struct server_driver *driver)
         .context = driver,
         .facts = on_facts,
         .probed = on_probed,
+        .fleet = fleet_of,
         .down = on_down,
         .batch = on_batch,
         .reply = on_master_reply,
