@@ -22,6 +22,14 @@ enum fault_target {
     FAULT_OF_CLIENT,
 };
 
+/* What the disk of its victim shows afterwards. */
+enum fault_disk {
+    FAULT_PLAIN, /* that something was lost, where it was */
+    FAULT_OLDER, /* that it has everything. A pawld that saw later writes can tell */
+    FAULT_HIDES, /* the same, and nobody can tell unless a majority of the others can be asked: that
+                  * is no promise of the service */
+};
+
 struct fault {
     const struct fault_kind *kind;
     unsigned victim; /* index of the master, pawld or client process */
@@ -53,9 +61,7 @@ struct fault_kind {
      * NULL: it is to end. @end may come before, and has to undo what was done so far. */
     uint32_t (*go_on)(struct stage *stage, struct sim_rng *rng, struct fault *fault);
 
-    /* Its disk brings back less than the master said, and looks as good as any. Nobody can tell
-     * unless a majority of the others can be asked: that is no promise of the service. */
-    bool lies;
+    enum fault_disk disk;
 };
 
 /* The master after @victim, for faults of two. */

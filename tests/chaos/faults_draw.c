@@ -69,12 +69,12 @@ static unsigned keep_majority(const struct faults *faults, unsigned more)
     return pawlds;
 }
 
-/* Whether a master is out by a fault that lies. */
-static bool liar_is_out(const struct faults *faults)
+/* Whether a master is out by a fault that shows @disk. */
+static bool is_out_by(const struct faults *faults, enum fault_disk disk)
 {
     const unsigned out = absences_out(&faults->absences);
     for (unsigned i = 0; i < STAGE_MASTERS; i++)
-        if (out & 1U << i && fault_kinds[faults->absences.absence[i].kind].lies)
+        if (out & 1U << i && fault_kinds[faults->absences.absence[i].kind].disk == disk)
             return true;
     return false;
 }
@@ -106,6 +106,20 @@ static bool clocks_are_due(const struct faults *faults)
     return (wait_now_ms() - faults->begun_ms) % CLOCKS_PERIOD_MS >= CLOCKS_PERIOD_MS / 2;
 }
 
+/* What a pawld saw of a master it knows, as long as it runs, and sees the others. */
+static bool hides_from_pawlds(const struct fault_kind *kind)
+{
+    return kind->target == FAULT_OF_PAWLD || kind->target == FAULT_OF_LINKS;
+}
+
+static bool pawlds_see_all(const struct faults *faults)
+{
+    for (unsigned i = 0; i < faults->active; i++)
+        if (hides_from_pawlds(faults->fault[i].kind))
+            return false;
+    return true;
+}
+
 /* Whether only its disk keeps what @victim knows. A master that was taken back while its file was
  * rewritten forgets by that, as its marker says. */
 static bool is_kept_by_disk(const struct fault_kind *kind, unsigned victim)
@@ -121,6 +135,8 @@ static bool may_happen(struct faults *faults, const struct fault_kind *kind, uns
         return false;
     if (kind->target == FAULT_OF_CLOCK)
         return clocks_are_due(faults);
+    if (hides_from_pawlds(kind) && is_out_by(faults, FAULT_OLDER))
+        return false;
     if (kind->target != FAULT_OF_MASTER && kind->target != FAULT_OF_LINKS)
         return true;
     /* Two faults that nobody saw between may make it forget together what neither does alone: a
@@ -139,8 +155,10 @@ static bool may_happen(struct faults *faults, const struct fault_kind *kind, uns
         return false;
     const bool two = kind->begin == act_cut_two;
     const unsigned pawlds = keep_majority(faults, two ? bit | 1U << fault_next(victim) : bit);
-    if (kind->lies || liar_is_out(faults))
+    if (kind->disk == FAULT_HIDES || is_out_by(faults, FAULT_HIDES))
         return pawlds == STAGE_PAWLDS;
+    if (kind->disk == FAULT_OLDER && !pawlds_see_all(faults))
+        return false;
     return pawlds > 0 || sim_rng_chance(&faults->rng, ALL_HURT_PERMILLE);
 }
 
