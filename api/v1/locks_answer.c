@@ -284,11 +284,10 @@ static void note_use(struct api_request *request, const struct fence_answer *ans
         api_auth_ended(request, answer->lock_id, answer->resource);
 }
 
-bool api_locks_answer(const struct fence_answer *answer)
+void api_locks_answer(const struct fence_answer *answer, bool left)
 {
     struct api_request *request = api_request_of_client(answer->client);
     assert(answer->kind != FENCE_CALL_COUNT);
-    bool left = api_request_client_left(request);
     note_use(request, answer, left);
     if (left && answer->error == 0 && answer->kind == FENCE_CALL_ACQUIRE)
         api_problem_answer(request, API_PROBLEM_LEFT); /* its grant is taken back */
@@ -304,5 +303,4 @@ bool api_locks_answer(const struct fence_answer *answer)
         answer_obstacle(request, answer);
     else
         answer_failure(request, answer);
-    return !left;
 }

@@ -23,7 +23,7 @@ static const char *const event_names[] = {
     [SERVER_AUDIT_GRANT] = "grant",     [SERVER_AUDIT_FOUND] = "found",
     [SERVER_AUDIT_REGRANT] = "regrant", [SERVER_AUDIT_RELEASE] = "release",
     [SERVER_AUDIT_LOSS] = "loss",       [SERVER_AUDIT_BREAK] = "break",
-    [SERVER_AUDIT_REFUSED] = "refused",
+    [SERVER_AUDIT_REFUSED] = "refused", [SERVER_AUDIT_UNANSWERED] = "unanswered",
 };
 
 static void begin_audit_line(struct api_writer *writer, char *line, enum server_audit_event event)
@@ -100,10 +100,14 @@ void server_audit_log_call(const struct server_audit_log *log, const struct fenc
 }
 
 static void log_grant(const struct server_audit_log *log, const struct fence_answer *answer,
-                      const struct api_request *request)
+                      const struct api_request *request, bool left)
 {
-    const enum server_audit_event event = answer->found ? SERVER_AUDIT_FOUND : SERVER_AUDIT_GRANT;
+    const enum server_audit_event event = left            ? SERVER_AUDIT_UNANSWERED
+                                          : answer->found ? SERVER_AUDIT_FOUND
+                                                          : SERVER_AUDIT_GRANT;
     const char *owner = api_request_kept(request);
+    if (left && answer->found)
+        return; /* no token is new */
     if (!answer->group)
         server_audit_log_event(log, event, request, answer->resource, answer->token, owner);
     for (unsigned k = 0; answer->group && k < answer->group->count; k++)
@@ -112,28 +116,28 @@ static void log_grant(const struct server_audit_log *log, const struct fence_ans
 }
 
 static void log_extension(const struct server_audit_log *log, const struct fence_answer *answer,
-                          const struct api_request *request)
+                          const struct api_request *request, bool left)
 {
     char label[FENCE_OWNER_MAX + 1] = "";
     if (!answer->error && answer->anew) {
         (void)fence_owner_split(answer->owner, label);
-        server_audit_log_event(log, SERVER_AUDIT_REGRANT, request, answer->resource, answer->token,
-                               label);
+        server_audit_log_event(log, left ? SERVER_AUDIT_UNANSWERED : SERVER_AUDIT_REGRANT, request,
+                               answer->resource, answer->token, label);
     }
-    if (answer->error == FENCE_ELOCKLOST || answer->error == FENCE_EBROKEN)
+    if (!left && (answer->error == FENCE_ELOCKLOST || answer->error == FENCE_EBROKEN))
         server_audit_log_event(log, SERVER_AUDIT_LOSS, request, answer->resource, 0, "");
 }
 
 void server_audit_log_answer(const struct server_audit_log *log, const struct fence_answer *answer,
-                             bool taken)
+                             bool left)
 {
     const struct api_request *request = api_request_of_client(answer->client);
     if (!log->writer)
         return;
-    if (answer->kind == FENCE_CALL_ACQUIRE && !answer->error && taken)
-        log_grant(log, answer, request);
+    if (answer->kind == FENCE_CALL_ACQUIRE && !answer->error)
+        log_grant(log, answer, request, left);
     else if (answer->kind == FENCE_CALL_EXTEND)
-        log_extension(log, answer, request);
+        log_extension(log, answer, request, left);
     else if (answer->kind == FENCE_CALL_RELEASE && !answer->error && answer->released)
         server_audit_log_event(log, SERVER_AUDIT_RELEASE, request, answer->resource, 0, "");
     else if (answer->kind == FENCE_CALL_BREAK && answer->sent != 0)

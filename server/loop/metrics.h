@@ -24,8 +24,8 @@ struct server_metrics {
 /* @workers of them; NULL if memory is out. To be freed with free(). */
 struct server_metrics *server_metrics_new(unsigned workers);
 
-/* A call of a client is about to be answered, at @now_us; the worker's thread. Not for a grant that
- * nobody took. */
+/* A call of a client is about to be answered, at @now_us; the worker's thread. Not for a grant or
+ * an extension whose client has gone. */
 void server_metrics_answered(struct server_metrics *metrics, const struct fence_answer *answer,
                              uint64_t now_us);
 

@@ -35,19 +35,22 @@ static uint32_t share(const struct server_worker *worker, uint32_t of_process)
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-/* The grant is taken back: it never was one. */
-static bool is_left_with_a_grant(const struct fence_answer *answer)
-{
-    return answer->kind == FENCE_CALL_ACQUIRE && !answer->error &&
-           api_request_client_left(api_request_of_client(answer->client));
-}
-
 static void on_script_call(void *context, unsigned i, unsigned requests, uint64_t round_trip_us)
 {
     struct server_worker *worker = context;
     server_metrics_batch(worker->metrics, i, requests, round_trip_us);
 }
 
+/* Whether the answer counts without its client. A lock is released all the same, and a call that
+ * failed granted nothing. Nobody holds a grant, and nobody was told of an extension. */
+static bool ends_all_the_same(const struct fence_answer *answer)
+{
+    return answer->kind != FENCE_CALL_EXTEND &&
+           (answer->kind != FENCE_CALL_ACQUIRE || answer->error);
+}
+
+/* This asks once whether the client is there. A client may leave at any moment, so a second look
+ * could differ: the log would then tell of a grant that is taken back. */
 static bool on_answer(void *context, const struct fence_answer *answer)
 {
     struct server_worker *worker = context;
@@ -60,11 +63,12 @@ static bool on_answer(void *context, const struct fence_answer *answer)
         api_counters_answer(answer);
         return true;
     }
-    const bool taken = !is_left_with_a_grant(answer);
-    server_audit_log_answer(&worker->audit_log, answer, taken);
-    if (taken)
+    const bool left = api_request_client_left(api_request_of_client(answer->client));
+    server_audit_log_answer(&worker->audit_log, answer, left);
+    if (!left || ends_all_the_same(answer))
         server_metrics_answered(worker->metrics, answer, server_driver_now_us(worker->driver));
-    return api_locks_answer(answer);
+    api_locks_answer(answer, left);
+    return !left;
 }
 
 /* Figures first: those of a request that is refused count as well. */

@@ -23,16 +23,18 @@ static unsigned calls;
 static struct fence_answer next;
 static bool parks; /* the test answers, later */
 
-/* Gives what the test has set to the call that was seen last. */
+/* Gives what the test has set to the call that was seen last. False: its client has gone. */
 static bool answer_seen(void)
 {
+    const bool left = api_request_client_left(api_request_of_client(seen.client));
     struct fence_answer answer = next;
     answer.group = seen.group ? &seen_group : NULL;
     answer.kind = seen.kind;
     answer.client = seen.client;
     answer.resource = seen_resource;
     answer.lock_id = seen_lock_id;
-    return api_locks_answer(&answer);
+    api_locks_answer(&answer, left);
+    return !left;
 }
 
 static void take_call(void *context, const struct fence_call *call)
