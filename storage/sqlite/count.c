@@ -14,7 +14,9 @@ void storage_count(struct storage_state *state, const struct fence_request *requ
     int64_t counter = storage_state_named(state, request->resource);
     int64_t base = larger(larger(counter, state->marker.floor), request->hint);
     if (counter == 0 && request->count == 0 && request->hint == 0) {
-        reply->kind = FENCE_REPLY_NO;
+        /* A name may have counted before the floor was set. */
+        reply->kind = state->marker.floor > 0 ? FENCE_REPLY_NUMBER : FENCE_REPLY_NO;
+        reply->number = state->marker.floor;
     } else if (counter == 0 && request->hint == 0 &&
                storage_state_names(state) >= request->names_max) {
         reply->kind = FENCE_REPLY_FULL;

@@ -360,6 +360,20 @@ static void fleet_that_was_wiped_wholly_goes_on_above_the_floor(void **state)
     assert_true(call_grant(running, "all", SHORT).token > grant.token);
 }
 
+static void counter_that_every_master_forgot_is_read_as_the_floor(void **state)
+{
+    (void)state;
+    uint16_t port = pawld_start_new(fleet).port;
+    const int64_t value = call_value(call_count(port, "orders", NULL));
+    for (unsigned i = 0; i < MASTERS; i++)
+        flush(i);
+    expect_done("--token-floor 7 --max-ttl-ms 1000", "0 of which remembered it");
+    assert_true(wait_until(is_ready, &port, TIMEOUT_MS));
+    const int64_t read = call_value(call_read_counter(port, "orders"));
+    assert_true(read >= value);
+    assert_int_equal(call_value(call_count(port, "orders", NULL)), read + 1);
+}
+
 static void tokens_go_on_above_what_a_survivor_counted(void **state)
 {
     (void)state;
@@ -462,6 +476,7 @@ static const struct CMUnitTest cases[] = {
     INIT_CASE(readyz_tells_a_fleet_that_was_never_made_both_ways),
     INIT_CASE(fleet_whose_majority_was_wiped_goes_on_as_readyz_says),
     INIT_CASE(fleet_that_was_wiped_wholly_goes_on_above_the_floor),
+    INIT_CASE(counter_that_every_master_forgot_is_read_as_the_floor),
     INIT_CASE(tokens_go_on_above_what_a_survivor_counted),
     INIT_CASE(fleet_that_lost_nothing_is_left_alone),
     INIT_CASE(second_run_finds_nothing_lost),

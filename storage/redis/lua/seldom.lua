@@ -420,7 +420,7 @@ local function count_named(key, count, hint, names_max)
     local counter = call('HGET', fleet, field)
     count, hint = tonumber(count), tonumber(hint)
     if not counter and count == 0 and hint == 0 then
-        return 0
+        return tonumber(floor or '0') -- it may have counted before the floor was set
     elseif counter and not find(counter, '^%d+$') then
         error(MISCOUNTED, 0)
     elseif not counter and hint == 0 then

@@ -310,8 +310,11 @@ static struct sim_reply count_named(struct sim_master *master,
     int64_t values = request->count;
     int64_t floor = SIM_MUTANT(NAMED_BELOW_FLOOR) ? 0 : master->memory.counters.floor;
     int64_t base = larger_of(larger_of(*named, floor), request->hint[0]);
-    if (*named == 0 && values == 0 && request->hint[0] == 0)
-        return yes_or_no(false);
+    if (*named == 0 && values == 0 && request->hint[0] == 0) {
+        if (floor == 0)
+            return yes_or_no(false);
+        return (struct sim_reply){.kind = FENCE_REPLY_NUMBER, .number = {floor}};
+    }
     if (*named == 0 && request->hint[0] == 0 && sim_master_names(master) >= request->names_max)
         return (struct sim_reply){.kind = FENCE_REPLY_FULL};
     if (base > FENCE_TOKEN_MAX - values)

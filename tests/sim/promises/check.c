@@ -10,7 +10,6 @@ void sim_check_init(struct sim_check *check, const struct sim_plan *plan)
     check->sane = plan->sane;
     check->remembers = sim_plan_remembers(plan);
     check->lost = false;
-    check->ever_lost = false;
     check->violation[0] = '\0';
     check->calls_count = 0;
     for (unsigned r = 0; r < SIM_RESOURCES_MAX; r++) {
@@ -210,7 +209,6 @@ void sim_check_forgot(struct sim_check *check, unsigned machine, uint32_t slot, 
 void sim_check_lost(struct sim_check *check)
 {
     check->lost = true;
-    check->ever_lost = true;
 }
 
 void sim_check_mended(struct sim_check *check)

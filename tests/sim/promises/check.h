@@ -68,7 +68,6 @@ struct sim_check {
     bool sane;                              /* clocks are: exclusion must hold too */
     bool remembers;                         /* no clock and no master is ever out of order */
     bool lost;                              /* a majority forgot: nothing may be granted */
-    bool ever_lost;                         /* it did at some time */
     char violation[SIM_VIOLATION_TEXT_MAX]; /* "": none */
     uint32_t calls_count;
     struct sim_call calls[SIM_CALLS_MAX];

@@ -40,7 +40,7 @@ static void check_reading(struct sim_check *check, const struct sim_call *call, 
 void sim_counted_answered(struct sim_check *check, const struct sim_call *call, int64_t value)
 {
     struct sim_counted *counted = &check->counted[call->set.resource[0]];
-    if (call->error == FENCE_ENOENT && !check->ever_lost)
+    if (call->error == FENCE_ENOENT)
         check_reading(check, call, 0);
     if (call->error)
         return;
