@@ -58,6 +58,12 @@ struct fence_facts {
     char host[FENCE_HOST_MAX + 1];    /* the machine it is on: an IP address, or "local" */
     struct fence_clock_reading clock; /* all zero in a handshake's facts */
 
+    /* The field of the fleet hash that is not as Pawl writes it; "": none. @marked is false then.
+     */
+    char malformed[FENCE_FIELD_MAX + 1];
+    uint32_t malformed_len;                      /* bytes of its value, 0 where it is absent, and */
+    char malformed_bytes[FENCE_FIELD_BYTES_MAX]; /* the first of them */
+
     bool marked; /* the fleet hash is there; the rest is what it says */
     char fleet_id[FENCE_ID_HEX_LEN + 1];
     uint32_t member;                             /* 1 .. n */
@@ -108,6 +114,7 @@ enum fence_reason {
     FENCE_REASON_UNFIT,       /* fence_facts.unfit says why */
     FENCE_REASON_SAME_SERVER, /* the server of another --master too */
     FENCE_REASON_BLANK,       /* no marker: new, wiped or replaced */
+    FENCE_REASON_MALFORMED,   /* a field of the marker is not as Pawl writes it */
     FENCE_REASON_OTHER_FLEET, /* the marker of another fleet */
     FENCE_REASON_OTHER_MEMBER, /* the marker of another place in the list */
     FENCE_REASON_OTHER_SIZE,   /* the marker of a fleet with another number of masters */

@@ -40,14 +40,31 @@ static bool is_superseded(const struct fence_fleet *fleet, unsigned i)
     return fleet->view.incarnation[i] > fleet->master[i].facts.view.incarnation[i];
 }
 
+/* A marker that cannot be read is none. But what it names of another fleet or member counts: that
+ * may be the place where this master belongs. */
+static enum fence_reason judge_malformed(const struct fence_fleet *fleet, unsigned i)
+{
+    const struct fence_facts *facts = &fleet->master[i].facts;
+    if (facts->fleet_id[0] != '\0' && fleet->fleet_id[0] != '\0' &&
+        strcmp(facts->fleet_id, fleet->fleet_id) != 0)
+        return FENCE_REASON_OTHER_FLEET;
+    if (facts->member != 0 && facts->member != i + 1)
+        return FENCE_REASON_OTHER_MEMBER;
+    return FENCE_REASON_MALFORMED;
+}
+
 /* Whether what it holds is what this place in the fleet should hold. */
 static enum fence_reason judge_marker(const struct fence_fleet *fleet, unsigned i)
 {
     const struct fence_facts *facts = &fleet->master[i].facts;
+    if (facts->malformed[0] != '\0')
+        return judge_malformed(fleet, i);
     if (!facts->marked)
         return facts->closed ? FENCE_REASON_MOVED : FENCE_REASON_BLANK;
-    if (facts->other_members != 0)
-        return FENCE_REASON_OTHER_SIZE;
+    if (facts->other_members != 0) /* a fleet never changes its number of masters */
+        return fleet->fleet_id[0] != '\0' && strcmp(facts->fleet_id, fleet->fleet_id) == 0
+                   ? FENCE_REASON_MALFORMED
+                   : FENCE_REASON_OTHER_SIZE;
     if (fleet->fleet_id[0] == '\0')
         return facts->member == i + 1 ? FENCE_REASON_NO_MAJORITY : FENCE_REASON_OTHER_MEMBER;
     if (strcmp(facts->fleet_id, fleet->fleet_id) != 0)
@@ -201,6 +218,7 @@ static enum fence_master_state state_for(const struct fence_fleet *fleet, unsign
     case FENCE_REASON_RESTARTED:
         return state_of_restarted(fleet, i, now_us);
     case FENCE_REASON_BLANK:
+    case FENCE_REASON_MALFORMED:
         if (is_place_unsure(fleet, i, now_us))
             return FENCE_MASTER_WAITING;
         break;

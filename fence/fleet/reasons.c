@@ -42,8 +42,16 @@ static const struct fence_words reasons[] = {
         {"moved",
          "Its fleet was moved to other masters. Start pawld with those; if that move was broken "
          "off, run it again. To use this one for something else, wipe it."},
-    [FENCE_REASON_OTHER_FLEET] = {"other-fleet",
-                                  "It belongs to another fleet. Check the --master addresses."},
+    [FENCE_REASON_MALFORMED] =
+        {"malformed",
+         "Somebody changed its marker, the hash pawl:fleet, by hand, and it cannot be read. This "
+         "master is taken back by itself once a majority of the fleet, without it, is active. If "
+         "none is to be had, delete that key on this master (redis-cli DEL pawl:fleet), and run "
+         "pawld init --token-floor."},
+    [FENCE_REASON_OTHER_FLEET] =
+        {"other-fleet",
+         "It belongs to another fleet. Check the --master addresses. If they are right, somebody "
+         "changed its marker by hand: wipe it (redis-cli FLUSHALL), and it is taken back."},
     [FENCE_REASON_OTHER_MEMBER] =
         {"other-member", "It is another member of the fleet than its place in the list says. Give "
                          "every pawld the --master addresses in the order that init was given. "
@@ -56,7 +64,7 @@ static const struct fence_words reasons[] = {
          "--master addresses in the order that init was given."},
     [FENCE_REASON_OTHER_TTL] =
         {"other-ttl", "Its marker names another maximum TTL than the majority's. Someone changed "
-                      "it by hand; it stays out."},
+                      "it by hand. Wipe this master (redis-cli FLUSHALL), and it is taken back."},
     [FENCE_REASON_UNDURABLE] =
         {"undurable",
          "Its marker says that it is durable, and its settings no longer are. Restore the settings "

@@ -17,12 +17,14 @@ enum {
     FENCE_KEY_ID_MIN = 4,   /* characters of the id of a key that a client shows */
     FENCE_KEY_ID_MAX = 16,
     FENCE_OWNER_MAX = FENCE_LABEL_MAX + 1 + FENCE_KEY_ID_MAX, /* fence/protocol/owner.h */
-    FENCE_ID_HEX_LEN = 40,  /* the id of a server's process, or of a fleet */
-    FENCE_LINEAGE_MAX = 63, /* bytes of a lineage */
-    FENCE_HOST_MAX = 45,    /* bytes of an IP address as text */
-    FENCE_SERVER_MAX = 31,  /* bytes of what a server calls itself, and of its version */
-    FENCE_SLOTS = 16384,    /* token counters that a master keeps, for any number of names */
-    FENCE_GROUP_MIN = 2,    /* resources acquired together, all or none */
+    FENCE_ID_HEX_LEN = 40,      /* the id of a server's process, or of a fleet */
+    FENCE_LINEAGE_MAX = 63,     /* bytes of a lineage */
+    FENCE_HOST_MAX = 45,        /* bytes of an IP address as text */
+    FENCE_SERVER_MAX = 31,      /* bytes of what a server calls itself, and of its version */
+    FENCE_FIELD_MAX = 15,       /* bytes of the name of a field of a marker, ... */
+    FENCE_FIELD_BYTES_MAX = 48, /* ... and of its value that are compared */
+    FENCE_SLOTS = 16384,        /* token counters that a master keeps, for any number of names */
+    FENCE_GROUP_MIN = 2,        /* resources acquired together, all or none */
     FENCE_GROUP_MAX = 64,
 
     FENCE_COUNT_MAX = 1000000,         /* values of a named counter that one call takes */

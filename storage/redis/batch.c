@@ -3,6 +3,7 @@
 #include "fence/protocol/decimal.h"
 #include "fence/protocol/name.h"
 #include "fence/protocol/owner.h"
+#include "storage/redis/keys.h"
 
 #include <assert.h>
 #include <stdbool.h>
@@ -352,6 +353,17 @@ bool storage_reply_unwilling(const redisReply *reply)
         if (strncmp(reply->str, signs[i], strlen(signs[i])) == 0)
             return true;
     return false;
+}
+
+const char *storage_reply_words(const redisReply *reply)
+{
+    static const char wrong_type[] = "WRONGTYPE ";
+    assert(reply->type == REDIS_REPLY_ERROR);
+    if (strncmp(reply->str, wrong_type, sizeof(wrong_type) - 1) != 0)
+        return reply->str;
+    return "its key " STORAGE_FLEET_KEY
+           " is no hash: somebody overwrote it. Delete that key on this "
+           "master (redis-cli DEL " STORAGE_FLEET_KEY "), and it is taken back";
 }
 
 bool storage_reply_changed(const redisReply *reply, const char **ret_why)

@@ -81,6 +81,10 @@ redisReply *storage_reply_take(redisReply *reply);
  * released then as ever, and have to be, since that makes room. */
 bool storage_reply_unwilling(const redisReply *reply);
 
+/* The error that @reply is, in words for people. Of a script as a whole, or of a command on the
+ * fleet's own key. */
+const char *storage_reply_words(const redisReply *reply);
+
 /* Whether @reply is an error that says that this master is not the one that shook hands. *@ret_why
  * is then its text. */
 bool storage_reply_changed(const redisReply *reply, const char **ret_why);

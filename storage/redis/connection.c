@@ -93,7 +93,8 @@ void storage_connection_broke(struct storage_connection *connection, const redis
 
 void storage_connection_refused(struct storage_connection *connection, const redisReply *reply)
 {
-    const char *why = reply->type == REDIS_REPLY_ERROR ? reply->str : "an unexpected reply";
+    const char *why =
+        reply->type == REDIS_REPLY_ERROR ? storage_reply_words(reply) : "an unexpected reply";
     if (storage_reply_changed(reply, &why))
         storage_connection_fail(connection, FENCE_REASON_CHANGED, why);
     else if (storage_reply_unwilling(reply))

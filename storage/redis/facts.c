@@ -12,12 +12,23 @@
 #include <string.h>
 
 enum {
-    MARKER_FIELDS = 21,
+    MARKER_FIELDS = 23,
+    MARKER_VIEW = 6,
+    MARKER_BYTES = 13,
     MARKER_EXTENSIONS = 16, /* absent in a fleet that was made before it could be set */
     MARKER_CLOSED = 17,     /* the only field of a master whose fleet was moved */
     MARKER_ANSWERS = 18,
-    MARKER_WRITES = 19, /* absent where only an older pawld wrote to this master */
-    MARKER_POSITIONS = 20,
+    MARKER_FLOOR = 19,
+    MARKER_NAMES = 20,
+    MARKER_WRITES = 21, /* absent where only an older pawld wrote to this master */
+    MARKER_POSITIONS = 22,
+};
+
+static const char *const marker_fields[MARKER_FIELDS] = {
+    "fleet",   "member",  "run",    "max_ttl_ms", "durable",        "state",
+    "view",    "lineage", "next",   "progress",   "init",           "sets",
+    "unswept", "bytes",   "intact", "doubt",      "max_extensions", "closed",
+    "answers", "floor",   "names",  "writes",     "positions",
 };
 
 int storage_question_args(enum storage_question question,
@@ -26,16 +37,13 @@ int storage_question_args(enum storage_question question,
     static const char *const questions[STORAGE_QUESTIONS][STORAGE_QUESTION_ARGS] = {
         [STORAGE_ASK_INFO] = {"INFO", "all"},
         [STORAGE_ASK_CONFIG] = {"CONFIG", "GET", "append*", "no-appendfsync-on-rewrite"},
-        [STORAGE_ASK_MARKER] =
-            {"HMGET",      STORAGE_FLEET_KEY, "fleet",    "member",         "run",
-             "max_ttl_ms", "durable",         "state",    "view",           "lineage",
-             "next",       "progress",        "init",     "sets",           "unswept",
-             "bytes",      "intact",          "doubt",    "max_extensions", "closed",
-             "answers",    "writes",          "positions"},
+        [STORAGE_ASK_MARKER] = {"HMGET", STORAGE_FLEET_KEY},
     };
     int n = 0;
     for (; n < STORAGE_QUESTION_ARGS && questions[question][n]; n++)
         ret_args[n] = questions[question][n];
+    for (int i = 0; question == STORAGE_ASK_MARKER && i < MARKER_FIELDS; i++)
+        ret_args[n++] = marker_fields[i];
     return n;
 }
 
@@ -300,11 +308,19 @@ static bool marker_lineage(const redisReply *field, struct fence_facts *facts)
            marker_text(field, facts->marked_lineage, sizeof(facts->marked_lineage));
 }
 
+/* One of two words. */
+static bool marker_word(const redisReply *field, const char *yes, const char *no, bool *ret_is)
+{
+    if (field->type != REDIS_REPLY_STRING)
+        return false;
+    *ret_is = strcmp(field->str, yes) == 0;
+    return *ret_is || strcmp(field->str, no) == 0;
+}
+
 static bool marker_init(const redisReply *field, struct fence_facts *facts)
 {
-    facts->initialising = field->type == REDIS_REPLY_STRING;
-    facts->issued = facts->initialising && strcmp(field->str, "floor") == 0;
-    return field->type == REDIS_REPLY_NIL || field->type == REDIS_REPLY_STRING;
+    facts->initialising = field->type != REDIS_REPLY_NIL;
+    return !facts->initialising || marker_word(field, "floor", "new", &facts->issued);
 }
 
 /* The calls that the marker notes, compared with those until now. */
@@ -408,44 +424,100 @@ static bool marker_extensions(const redisReply *field, struct fence_facts *facts
            marker_number(field, FENCE_EXTENSIONS_CEILING, &facts->extensions_max);
 }
 
+/* A number that counters have. Absent where it does not matter. */
+static bool is_counter(const redisReply *field)
+{
+    int64_t unused = 0;
+    return marker_count(field, FENCE_TOKEN_MAX, &unused);
+}
+
+/* Reads field @i of the marker. False: it is not as Pawl writes it. */
+static bool read_marker_field(const redisReply *field, unsigned i, unsigned n,
+                              struct fence_facts *facts)
+{
+    switch (i) {
+    case 0:
+        return marker_text(field, facts->fleet_id, sizeof(facts->fleet_id));
+    case 1:
+        return marker_number(field, FENCE_MASTERS_MAX, &facts->member);
+    case 2:
+        return marker_text(field, facts->marked_server_id, sizeof(facts->marked_server_id));
+    case 3:
+        return marker_number(field, FENCE_TTL_CEILING_MS, &facts->ttl_max_ms);
+    case 4:
+        return marker_word(field, "yes", "no", &facts->marked_durable);
+    case 5:
+        return marker_word(field, "active", "joining", &facts->marked_active);
+    case 6:
+        return marker_view(field, n, facts);
+    case 7:
+        return marker_lineage(field, facts);
+    case 8:
+        return marker_count(field, FENCE_TOKEN_MAX, &facts->next);
+    case 9:
+        return marker_count(field, FENCE_TOKEN_MAX, &facts->progress);
+    case 10:
+        return marker_init(field, facts);
+    case MARKER_EXTENSIONS:
+        return marker_extensions(field, facts);
+    case MARKER_BYTES:
+    case MARKER_FLOOR:
+    case MARKER_NAMES:
+        return is_counter(field);
+    default:
+        return true; /* any text says something there, or is written anew */
+    }
+}
+
+static void note_malformed(const redisReply *field, unsigned i, struct fence_facts *facts)
+{
+    const bool absent = field->type != REDIS_REPLY_STRING;
+    const size_t len = absent ? 0 : field->len;
+    snprintf(facts->malformed, sizeof(facts->malformed), "%s", marker_fields[i]);
+    facts->malformed_len = (uint32_t)len;
+    if (len > 0)
+        memcpy(facts->malformed_bytes, field->str,
+               len < sizeof(facts->malformed_bytes) ? len : sizeof(facts->malformed_bytes));
+}
+
+/* The view first: where another field is the one that is malformed, the view can be read. */
+static bool read_marker_fields(redisReply *const *field, unsigned n, struct fence_facts *facts)
+{
+    if (!marker_view(field[MARKER_VIEW], n, facts))
+        note_malformed(field[MARKER_VIEW], MARKER_VIEW, facts);
+    for (unsigned i = 0; i < MARKER_FIELDS; i++)
+        if (!read_marker_field(field[i], i, n, facts) && facts->malformed[0] == '\0')
+            note_malformed(field[i], i, facts);
+    return facts->malformed[0] == '\0';
+}
+
+static bool is_blank(redisReply *const *field)
+{
+    for (unsigned i = 0; i < MARKER_CLOSED; i++)
+        if (field[i]->type != REDIS_REPLY_NIL)
+            return false;
+    return true;
+}
+
 static int read_marker(const redisReply *reply, unsigned n, struct storage_reading *reading)
 {
     struct fence_facts *facts = &reading->facts;
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements != MARKER_FIELDS)
         return FENCE_EIO;
     redisReply *const *field = reply->element;
-    bool blank = true;
     if (!marker_closed(field[MARKER_CLOSED], facts))
-        return FENCE_EINVAL;
-    for (size_t i = 0; i < MARKER_CLOSED; i++)
-        blank = blank && field[i]->type == REDIS_REPLY_NIL;
-    if (blank)
+        note_malformed(field[MARKER_CLOSED], MARKER_CLOSED, facts);
+    if (is_blank(field) || !read_marker_fields(field, n, facts))
         return 0;
-    char state[16];
-    char durable[8];
-    if (!marker_text(field[0], facts->fleet_id, sizeof(facts->fleet_id)) ||
-        !marker_number(field[1], FENCE_MASTERS_MAX, &facts->member) ||
-        !marker_text(field[2], facts->marked_server_id, sizeof(facts->marked_server_id)) ||
-        !marker_number(field[3], FENCE_TTL_CEILING_MS, &facts->ttl_max_ms) ||
-        !marker_extensions(field[MARKER_EXTENSIONS], facts) ||
-        !marker_text(field[4], durable, sizeof(durable)) ||
-        !marker_text(field[5], state, sizeof(state)) || !marker_view(field[6], n, facts) ||
-        !marker_lineage(field[7], facts) ||
-        !marker_count(field[8], FENCE_TOKEN_MAX, &facts->next) ||
-        !marker_count(field[9], FENCE_TOKEN_MAX, &facts->progress) ||
-        !marker_init(field[10], facts))
-        return FENCE_EINVAL;
     read_marked_calls(field[11], reading);
     reading->unswept = field[12]->type == REDIS_REPLY_STRING;
-    if (field[13]->type == REDIS_REPLY_STRING)
-        reading->marked_bytes = strtoull(field[13]->str, NULL, 10);
+    if (field[MARKER_BYTES]->type == REDIS_REPLY_STRING)
+        reading->marked_bytes = strtoull(field[MARKER_BYTES]->str, NULL, 10);
     read_marked_answers(field[MARKER_ANSWERS], reading);
     read_positions(field, n, facts);
     reading->marked_intact =
         field[14]->type == REDIS_REPLY_STRING && strcmp(field[14]->str, "yes") == 0;
     reading->doubted = field[15]->type == REDIS_REPLY_STRING;
-    facts->marked_durable = strcmp(durable, "yes") == 0;
-    facts->marked_active = strcmp(state, "active") == 0;
     facts->marked = true;
     return 0;
 }

@@ -21,7 +21,7 @@ enum storage_question {
 };
 
 enum {
-    STORAGE_QUESTION_ARGS = 23,
+    STORAGE_QUESTION_ARGS = 25,
     STORAGE_CONFIG_CALLS_MAX = 80,
     STORAGE_BYTES_TEXT_MAX = 24, /* of a count of bytes, with its end */
 };
@@ -68,7 +68,7 @@ int storage_question_args(enum storage_question question,
  * the facts. A fleet of @n members is expected. The reply may be an error where a Redis keeps a
  * command from us (CONFIG): the fact is then unknown. FENCE_EIO: no Redis answers that (or LOADING,
  * or NOPERM on our own keys). FENCE_EBUSY: it still loads its data; try the handshake again later.
- * FENCE_EINVAL: the marker is malformed. */
+ * A marker that cannot be read is no error: the facts name the field. */
 FENCE_CHECKED int storage_facts_read(enum storage_question question, const redisReply *reply,
                                      unsigned n, struct storage_reading *reading);
 

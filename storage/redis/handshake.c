@@ -119,19 +119,12 @@ static void read_handshake_fact(struct storage_session *session, enum storage_qu
                                 const redisReply *reply)
 {
     int error = storage_facts_read(question, reply, session->members, &session->reading);
-    if (error == FENCE_EINVAL) {
-        char detail[STORAGE_DETAIL_MAX];
-        snprintf(detail, sizeof(detail),
-                 "its marker does not describe a fleet of %u: give every --master that init was "
-                 "given",
-                 session->members);
-        storage_connection_fail(session->connection, FENCE_REASON_ERROR, detail);
-    } else if (error == FENCE_EBUSY) {
+    if (error == FENCE_EBUSY) {
         storage_connection_fail(session->connection, FENCE_REASON_ERROR,
                                 "LOADING It is still loading its data");
     } else if (error) {
         storage_connection_fail(session->connection, FENCE_REASON_ERROR,
-                                reply->type == REDIS_REPLY_ERROR ? reply->str
+                                reply->type == REDIS_REPLY_ERROR ? storage_reply_words(reply)
                                                                  : "not a Redis that Pawl knows");
     } else if (question + 1 == STORAGE_QUESTIONS) {
         try_write(session);

@@ -54,9 +54,11 @@ static const char *find_change_of_marker(const struct storage_probe *probe)
     const struct fence_facts *was = &probe->session->reading.facts;
     const struct fence_facts *is = &probe->reading.facts;
     unsigned me = probe->session->index;
+    if (strcmp(was->malformed, is->malformed) != 0)
+        return "Its marker was changed by hand.";
     if (was->marked && !is->marked)
         return "Its marker is gone.";
-    if (was->marked_durable != is->marked_durable ||
+    if (was->marked_durable != is->marked_durable || was->ttl_max_ms != is->ttl_max_ms ||
         was->view.incarnation[me] != is->view.incarnation[me])
         return "Its marker was written anew.";
     return NULL;

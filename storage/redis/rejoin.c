@@ -59,25 +59,39 @@ static const char *state_name(const struct fence_facts *seen)
     return seen->marked_active ? "active" : "joining";
 }
 
+/* "<length>:<first bytes>" of the field that cannot be read. A malformed marker is marked only
+ * while that field is as it was seen: a mark writes it anew. */
+static size_t format_malformed(const struct fence_facts *seen,
+                               char ret_text[static NUMBER_MAX + FENCE_FIELD_BYTES_MAX])
+{
+    const size_t bytes =
+        seen->malformed_len < FENCE_FIELD_BYTES_MAX ? seen->malformed_len : FENCE_FIELD_BYTES_MAX;
+    const int head = snprintf(ret_text, NUMBER_MAX, "%u:", seen->malformed_len);
+    memcpy(ret_text + head, seen->malformed_bytes, bytes);
+    return (size_t)head + bytes;
+}
+
 static int format_mark(const struct fence_rejoin_request *request, unsigned n, char **ret_command)
 {
     const struct fence_facts *seen = request->seen;
     char seen_view[FENCE_VIEW_TEXT_MAX] = "";
     char view[FENCE_VIEW_TEXT_MAX];
+    char malformed[NUMBER_MAX + FENCE_FIELD_BYTES_MAX];
+    const size_t malformed_len = format_malformed(seen, malformed);
     fence_view_format(request->view, n, view);
     if (seen->marked)
         fence_view_format(&seen->view, seen->other_members ? seen->other_members : n, seen_view);
     return redisFormatCommand(
         ret_command,
         "EVAL %s%s 1 " STORAGE_FLEET_KEY
-        " %s %s %s %s %s %s %s %s %u %s %u %s %s %s %s %s %s %b %u",
+        " %s %s %s %s %s %s %s %s %u %s %u %s %s %s %s %s %s %b %u %s %b",
         storage_redis_lua_lineage, storage_redis_lua_mark, seen->fleet_id,
         number_or_none(seen->member).text, seen->marked_server_id, seen->marked_lineage,
         state_name(seen), number_or_none(seen->next).text, seen_view, request->fleet_id,
         request->member + 1, seen->server_id, request->ttl_max_ms, seen->durable ? "yes" : "no",
         view, number(request->incarnation).text, mark_name(request->mark), STORAGE_FLEET_NOTE,
         request->keeps ? "yes" : "no", seen->lineage, strcspn(seen->lineage, STORAGE_LINEAGE_RESET),
-        request->extensions_max);
+        request->extensions_max, seen->malformed, malformed, malformed_len);
 }
 
 static int format_clear(const struct fence_rejoin_request *request, char **ret_command)

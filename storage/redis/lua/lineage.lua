@@ -90,7 +90,7 @@ local function was_reset(info, lineage, bytes, answers)
     if noted and noted .. '@' .. lineage == answers and not has_too_many_errors(info) then
         return tonumber(now or 0) < tonumber(noted)
     end
-    return bytes_in(info) < tonumber(bytes or 0)
+    return bytes_in(info) < (tonumber(bytes or 0) or math.huge)
 end
 
 local function forgot(text)

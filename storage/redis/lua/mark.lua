@@ -9,10 +9,27 @@
 -- ARGV[16]      the note for people who find the key
 -- ARGV[17,18]   'yes' where it seems to have kept all it knew, while its lineage is this one; 'no' else
 -- ARGV[19]      the most extensions of one grant; '0' where the fleet names none
+-- ARGV[20,21]   the field of the marker that could not be read, or ''; and its length and first bytes. Such
+--               a marker is compared by this field alone: each mark writes it anew
+local FIELD_BYTES = 48
+
+local function is_as_seen(field, seen)
+    local value = redis.call('HGET', fleet, field) or ''
+    return #value .. ':' .. string.sub(value, 1, FIELD_BYTES) == seen
+end
+
+local known = ARGV[7]
 local seen = redis.call('HMGET', fleet, 'fleet', 'member', 'run', 'lineage', 'state', 'next', 'view')
-for i = 1, 7 do
-    if (seen[i] or '') ~= ARGV[i] then
+if ARGV[20] ~= '' then
+    if not is_as_seen(ARGV[20], ARGV[21]) then
         return 0
+    end
+    known = ARGV[20] ~= 'view' and seen[7] or ''
+else
+    for i = 1, 7 do
+        if (seen[i] or '') ~= ARGV[i] then
+            return 0
+        end
     end
 end
 
@@ -30,6 +47,28 @@ local function higher(known, named, me)
     return table.concat(list, ',')
 end
 
+-- The floor and the bound on names are no part of what was compared. A floor comes back with the import:
+-- all others have it.
+local function mend_counters()
+    local had = redis.call('HMGET', fleet, 'floor', 'names')
+    if had[1] and not string.find(had[1], '^%d+$') then
+        redis.call('HDEL', fleet, 'floor')
+    end
+    if had[2] and string.find(had[2], '^%d+$') then
+        return
+    end
+    local cursor, names = '0', 0
+    repeat
+        local found = redis.call('HSCAN', fleet, cursor, 'MATCH', 'n:*', 'COUNT', 1000)
+        cursor, names = found[1], names + #found[2] / 2
+    until cursor == '0'
+    redis.call('HDEL', fleet, 'names')
+    if names > 0 then
+        redis.call('HSET', fleet, 'names', string.format('%d', names))
+    end
+end
+
+mend_counters()
 local lineage = lineage_now()
 local intact = ARGV[17] == 'yes' and ARGV[18] == lineage and 'yes' or 'no'
 redis.call('HDEL', fleet, 'init', 'doubt', 'nonce') -- an older pawld wrote a nonce
@@ -37,7 +76,7 @@ redis.call('HSET', fleet, 'note', ARGV[16], 'fleet', ARGV[8], 'member', ARGV[9],
            'lineage', lineage, 'sets', sets_now(), 'bytes', bytes_now(), 'answers',
            answers_now(lineage), 'max_ttl_ms', ARGV[11], 'durable', ARGV[12], 'state', 'joining',
            'next', ARGV[14], 'intact', intact, 'progress', '0', 'view',
-           higher(ARGV[7], ARGV[13], tonumber(ARGV[9])))
+           higher(known, ARGV[13], tonumber(ARGV[9])))
 if ARGV[19] ~= '0' then
     redis.call('HSET', fleet, 'max_extensions', ARGV[19])
 else

@@ -53,8 +53,7 @@ local function read_counters(first, count)
             page[#page + 1] = counters[i]
         end
     end
-    local over = last + 1 == SLOTS and call('HEXISTS', fleet, 'names') == 0
-    return {over and '0' or tostring(last + 1), cmsgpack.pack(page)}
+    return {tostring(last + 1), cmsgpack.pack(page)} -- names follow, whatever the marker says of their number
 end
 
 local time = call('TIME')

@@ -19,7 +19,12 @@ end
 local PROBE_MS, PROBE_BYTES = 400, 2048
 local function probe()
     local told, time_ms = pcall(clock_ms) -- not where this user may not ask
-    local since_ms = told and time_ms - tonumber(call('HGET', fleet, 'probed') or '0') or PROBE_MS
+    local probed = call('HGET', fleet, 'probed') or '0'
+    if not find(probed, '^%d+$') then
+        call('HDEL', fleet, 'probed')
+        probed = '0'
+    end
+    local since_ms = told and time_ms - tonumber(probed) or PROBE_MS
     local due = since_ms < 0 or since_ms >= PROBE_MS
     call('HINCRBY', fleet, 'probed', told and due and format('%.0f', since_ms) or '0')
     call('SET', 'pawl:probe', '', 'PX', '1', 'XX') -- which is never there

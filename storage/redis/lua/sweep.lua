@@ -11,7 +11,8 @@ if marker[1] ~= 'active' or not marker[2] or marker[3] ~= lineage_now() then
 end
 local time = call('TIME')
 local NOW_MS = time[1] * 1000 + math.floor(time[2] / 1000)
-local found = call('SCAN', marker[2], 'MATCH', 'pawl:lock:*', 'COUNT', ARGV[1])
+local cursor = string.find(marker[2], '^%d+$') and marker[2] or '0'
+local found = call('SCAN', cursor, 'MATCH', 'pawl:lock:*', 'COUNT', ARGV[1])
 local values = #found[2] > 0 and call('MGET', unpack(found[2])) or {}
 for i, key in ipairs(found[2]) do
     local expiry_ms, from, head, tail =

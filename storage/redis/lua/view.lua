@@ -32,9 +32,19 @@ local function stands(known, named, me)
     return true
 end
 
+-- A fleet never changes its number of members.
+local function has_as_many(known, named)
+    return #incarnations(known) == #incarnations(named)
+end
+
 -- The error to answer with where this master is not that member, or may have forgotten. A connection
 -- outlives what its master was: it may have been wiped, or been a replica for a while.
 local function gone(marker, fleet_id, me)
+    local durable, floor = marker[6], marker[9]
+    if not marker[2] or (durable ~= 'yes' and durable ~= 'no') or
+       (floor and not string.find(floor, '^%d+$')) then
+        return redis.error_reply('PAWLGONE Its marker was changed by hand, and cannot be read')
+    end
     if marker[1] ~= 'active' or marker[3] ~= fleet_id or marker[4] ~= me then
         return redis.error_reply('PAWLGONE Its marker is gone, or was changed: state ' ..
                                  tostring(marker[1]) .. ', member ' .. tostring(marker[4]))
@@ -48,7 +58,9 @@ local function refusal(marker, view, fleet_id, me)
     if refused or marker[2] == view then
         return refused
     end
-    if not stands(marker[2], view, tonumber(me)) then
+    if not has_as_many(marker[2], view) then
+        return redis.error_reply('PAWLGONE The view of its marker was changed by hand')
+    elseif not stands(marker[2], view, tonumber(me)) then
         return redis.error_reply('PAWLVIEW ' .. marker[2])
     end
     -- The sender knows more. A master whose memory is used up refuses the first write of a script, if that

@@ -416,7 +416,7 @@ static void marker_that_cannot_be_read_is_refused(void **state)
 {
     struct scene *scene = *state;
     set(scene, 1, "fleet", FLEET_ID);
-    expect_refused(scene, 0, FENCE_EIO, "marker does not describe a fleet of 3");
+    expect_refused(scene, 0, FENCE_ECONFLICT, "redis-cli DEL pawl:fleet");
     flush(scene, 1);
     make_new(scene);
     flush_all_but(scene, 2);

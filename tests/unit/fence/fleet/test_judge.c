@@ -125,6 +125,31 @@ static void marker_of_another_member_is_refused(void **state)
     assert_refused(look, FENCE_REASON_OTHER_MEMBER);
 }
 
+/* What it holds counts no more than that of a master that was wiped. */
+static void marker_that_cannot_be_read_is_taken_back(void **state)
+{
+    struct look *look = *state;
+    look->facts.marked = false;
+    strcpy(look->facts.malformed, "durable");
+    assert_taken_back(look, FENCE_REASON_MALFORMED);
+}
+
+static void marker_that_cannot_be_read_and_names_another_place_is_refused(void **state)
+{
+    struct look *look = *state;
+    look->facts.marked = false;
+    strcpy(look->facts.malformed, "durable");
+    look->facts.member--;
+    assert_refused(look, FENCE_REASON_OTHER_MEMBER);
+}
+
+static void marker_of_this_fleet_with_another_size_is_taken_back(void **state)
+{
+    struct look *look = *state;
+    look->facts.other_members = 3;
+    assert_taken_back(look, FENCE_REASON_MALFORMED);
+}
+
 static void other_maximum_ttl_is_refused(void **state)
 {
     struct look *look = *state;
@@ -424,6 +449,9 @@ static const struct CMUnitTest cases[] = {
     WELL(server_that_is_unfit_is_refused),
     WELL(marker_of_another_fleet_is_refused),
     WELL(marker_of_another_member_is_refused),
+    WELL(marker_that_cannot_be_read_is_taken_back),
+    WELL(marker_that_cannot_be_read_and_names_another_place_is_refused),
+    WELL(marker_of_this_fleet_with_another_size_is_taken_back),
     WELL(other_maximum_ttl_is_refused),
     WELL(durable_master_that_is_so_no_more_is_refused),
     RESTARTED(undurable_master_is_not_taken_back_before_it_is_mended),

@@ -72,6 +72,8 @@ void facts_read_marker(const struct facts_marker *marker, struct storage_reading
                                   marker->extensions,
                                   marker->closed,
                                   marker->answers,
+                                  "",
+                                  "",
                                   marker->writes,
                                   marker->positions};
     char wire[FACTS_WIRE_MAX];

@@ -192,7 +192,8 @@ static void pages_bring_every_counter_and_the_floor(void **state)
     script_redis("HSET pawl:fleet view 10,25,30 0 7 16383 9007199254740991 42 100000000000000 "
                  "floor 4294967296");
     read_all(FENCE_REJOIN_COUNTERS, &pages);
-    assert_int_equal(pages.calls, FENCE_SLOTS / STORAGE_COUNTERS_AT_A_TIME);
+    assert_in_range(pages.calls, FENCE_SLOTS / STORAGE_COUNTERS_AT_A_TIME + 1,
+                    FENCE_SLOTS / STORAGE_COUNTERS_AT_A_TIME + 2); /* names come last */
     script_redis("FLUSHALL");
     script_mark_joining("no");
     install_all(&pages);
