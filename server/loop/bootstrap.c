@@ -185,7 +185,7 @@ static void do_wait(struct run *run, uint64_t until_us, struct fence_bootstrap_e
 static void tell_wait(struct run *run, const struct fence_bootstrap *bootstrap)
 {
     if (!run->told && run->config->waits)
-        run->config->waits(run->config->context,
+        run->config->waits(run->config->context, bootstrap,
                            fence_bootstrap_wait_ms(bootstrap, server_clock_us()));
     run->told = true;
 }

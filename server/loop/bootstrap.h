@@ -19,8 +19,8 @@ struct server_bootstrap_config {
     struct server_places places;
     struct fence_bootstrap_params params; /* but for @n and @random; @fleet_id "": a new one */
 
-    /* The longest lease is waited for now; it takes @wait_ms. NULL: need not be told. */
-    void (*waits)(void *context, uint64_t wait_ms);
+    /* The longest lease is waited for now, by @run; it takes @wait_ms. NULL: need not be told. */
+    void (*waits)(void *context, const struct fence_bootstrap *run, uint64_t wait_ms);
     void *context;
 };
 

@@ -60,7 +60,7 @@ static bool say_of_run(const struct fence_bootstrap *bootstrap, char *why)
                   "%s: %u of %u masters remember all they voted for, and that is a "
                   "majority. Run pawld as ever; it takes the others back by itself, and GET "
                   "/v1/fleet says how far it is",
-                  bootstrap->params.from[0] ? "they are a fleet already, or the move is done"
+                  bootstrap->params.from[0] ? "they are a fleet already, and not of this move"
                                             : "nothing was lost",
                   outcome->count, bootstrap->params.n);
         return true;

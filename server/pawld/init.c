@@ -18,9 +18,10 @@ static void print_new(const struct fence_bootstrap *made)
            made->fleet_id, made->params.n, masters_word(made->params.n), made->ttl_max_ms);
 }
 
-static void print_wait(void *context, uint64_t wait_ms)
+static void print_wait(void *context, const struct fence_bootstrap *run, uint64_t wait_ms)
 {
     (void)context;
+    (void)run;
     printf("all masters are claimed and their locks removed; waiting %" PRIu64 ".%03" PRIu64
            " s, the longest lease and its drift, since a holder may still count on one. If this is "
            "broken off, nothing is granted, and it can be run again\n",

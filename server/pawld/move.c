@@ -43,9 +43,10 @@ static int run_from(struct fleet_move *move, enum fence_bootstrap_until until)
     return run_step(&config, "--from", &move->from);
 }
 
-static void print_move_wait(void *context, uint64_t wait_ms)
+static void print_move_wait(void *context, const struct fence_bootstrap *run, uint64_t wait_ms)
 {
     struct fleet_move *move = context;
+    (void)run;
     move->waited = true;
     printf("4. waiting %" PRIu64 ".%03" PRIu64 " s, until its leases have run out\n",
            wait_ms / 1000, wait_ms % 1000);
@@ -138,6 +139,8 @@ static int move_fleet(const struct pawld_options *options)
 {
     static struct fleet_move move; /* too large for a stack */
     move.options = options;
+    if (pawld_move_was_done(options))
+        return SERVER_EXIT_DONE;
     int status = look_at_both(&move);
     if (!status)
         status = claim_new(&move);

@@ -20,10 +20,10 @@ struct move {
 
 /* All masters are claimed, and grant nothing yet. From here on nobody serves from the file; before,
  * it was as it is. Leases that it granted end during the wait. */
-static void close_file(void *context, uint64_t wait_ms)
+static void close_file(void *context, const struct fence_bootstrap *run, uint64_t wait_ms)
 {
     struct move *move = context;
-    if (storage_file_retire(&move->file) != 0) {
+    if (storage_file_retire(&move->file, run->fleet_id) != 0) {
         (void)server_options_error("move: %s: %s. Nothing was moved, and pawld may serve from it",
                                    move->file.path, sqlite3_errmsg(move->file.db));
         exit(SERVER_EXIT_FAILED);
@@ -82,10 +82,11 @@ static uint32_t file_extensions_max(const struct move *move)
 static int make_target(struct move *move)
 {
     const struct pawld_options *options = move->options;
-    const struct server_bootstrap_config config = {
+    struct server_bootstrap_config config = {
         .places = {.n = options->masters_count, .urls = options->masters},
         .params.goes_on = true,
         .params.seen = move->highest,
+        .params.from = "in the file", /* of no master, so that it is for people alone */
         .params.extensions_max = file_extensions_max(move),
         .params.ttl_max_ms = options->ttl_max_ms ? options->ttl_max_ms : move->file.ttl_max_ms,
         .waits = close_file,
@@ -93,14 +94,22 @@ static int make_target(struct move *move)
     };
     struct fence_bootstrap made;
     char why[SERVER_BOOTSTRAP_WHY_MAX];
+    /* One fleet follows: where an earlier run closed the file, these masters have to know of it. */
+    config.params.was_closed = storage_file_follower(&move->file, config.params.fleet_id) == 0;
     printf("1. the highest token of %s is %" PRId64 "; claiming %u masters\n", move->file.path,
            move->highest, options->masters_count);
     (void)fflush(stdout);
     int error = server_bootstrap(&config, &made, why);
-    if (error) {
+    if (made.outcome.failure == FENCE_BOOTSTRAP_FORGOTTEN)
+        (void)server_options_error(
+            "move: the fleet in %s was moved before, and %u of these %u masters know of that. Give "
+            "the --master addresses of that move. If these are they, and have forgotten it, run "
+            "pawld init --token-floor over them",
+            options->data, made.outcome.count, options->masters_count);
+    else if (error)
         (void)server_options_error("move: %s", why[0] ? why : fence_strerror(error));
+    if (error)
         return SERVER_EXIT_FAILED;
-    }
     assert(move->closed); /* a bootstrap that goes on always waits */
     printf("3. fleet %s goes on: %u masters, longest lease %" PRIu32 " ms, tokens above %" PRId64
            ". Start pawld with these masters\n",
@@ -115,8 +124,9 @@ int pawld_move_file(const struct pawld_options *options)
     int status = open_source(&move);
     if (status)
         return status;
-    status = check_source(&move);
-    if (!status)
+    const bool was_done = pawld_file_move_was_done(options, &move.file);
+    status = was_done ? SERVER_EXIT_DONE : check_source(&move);
+    if (!status && !was_done)
         status = make_target(&move);
     storage_file_close(&move.file, &move.state);
     return status;

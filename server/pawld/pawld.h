@@ -87,4 +87,10 @@ int pawld_init(const struct pawld_options *options);
 int pawld_move(const struct pawld_options *options);
 int pawld_move_file(const struct pawld_options *options); /* its part for --data */
 
+/* Whether the move that @options ask for was done by an earlier run, and nothing is left to do.
+ * Says so on stdout then. Nothing is written to any master. The second: of a file that is open. */
+struct storage_file;
+bool pawld_move_was_done(const struct pawld_options *options);
+bool pawld_file_move_was_done(const struct pawld_options *options, const struct storage_file *file);
+
 #endif

@@ -492,13 +492,30 @@ int storage_file_highest(const struct storage_file *file, int64_t *ret_highest)
     return 0;
 }
 
-int storage_file_retire(struct storage_file *file)
+/* The lineage of a retired file is that of no marker, and names the fleet that follows. */
+int storage_file_retire(struct storage_file *file, const char *follower)
 {
-    int error = storage_sql_exec(
-        file->db, "UPDATE file SET retired = 1, lineage = 'retired', commits = commits + 1");
+    struct storage_sql sql = storage_sql_prepare(
+        file->db, "UPDATE file SET retired = 1, lineage = 'retired:' || ?1, commits = commits + 1");
+    storage_sql_bind_text(&sql, 1, follower);
+    int error = storage_sql_run(&sql);
     if (!error)
         storage_file_committed(file, file->witness.seen.commits + 1);
     return error;
+}
+
+int storage_file_follower(const struct storage_file *file, char ret_id[static FENCE_ID_HEX_LEN + 1])
+{
+    struct storage_sql sql = storage_sql_prepare(
+        file->db,
+        "SELECT substr(lineage, 9) FROM file WHERE retired AND lineage LIKE 'retired:_%'");
+    const bool is = storage_sql_row(&sql);
+    if (is)
+        storage_sql_column_text(&sql, 0, ret_id, FENCE_ID_HEX_LEN + 1);
+    const int error = storage_sql_finish(&sql);
+    if (error)
+        return error;
+    return is ? 0 : FENCE_ENOENT;
 }
 
 /* ---- while it is open ------------------------------------------------------------------------ */

@@ -21,6 +21,7 @@ enum {
     MOVES_NAMES = 4,
     MOVE_TRIES = 4,
     LINE_MS = 20000,
+    PATH_BYTES = 512,
 };
 
 #define FAR_FLOOR    "1000000000000" /* 2^32 is 4 thousand millions */
@@ -89,6 +90,15 @@ static void wipe(const struct moving_masters *masters)
         fleet_command(i, "FLUSHALL");
 }
 
+/* It is no failure, and says what to start. */
+static void expect_done_before(const struct moving_masters *from, const struct moving_masters *to,
+                               const char *const options[])
+{
+    assert_int_equal(moving_run(from, to, options), 0);
+    moving_expect_said("the move was done before");
+    moving_expect_said("Start pawld with them");
+}
+
 /* ---- moves that are done --------------------------------------------------------------------- */
 
 static void fleet_goes_on_with_more_masters_its_own_among_them(void **state)
@@ -106,8 +116,12 @@ static void fleet_goes_on_with_more_masters_its_own_among_them(void **state)
     expect_higher_tokens(after.port);
     assert_true(call_grant(after.port, "held", NULL).token > held.token);
     expect_nothing_granted(before.port);
-    assert_int_equal(moving_run(&three, &five, NULL), 1);
+    expect_done_before(&three, &five, NULL);
+    expect_higher_tokens(after.port);
+    assert_int_equal(moving_run(&three, &others, NULL), 1);
     moving_expect_said("has 5 masters and not 3");
+    assert_int_equal(moving_run(&three, &five, (const char *const[]){"--max-ttl-ms", "2000", NULL}),
+                     1);
     expect_higher_tokens(after.port);
 }
 
@@ -119,8 +133,7 @@ static void fleet_goes_on_with_other_masters_and_its_own_are_closed(void **state
     expect_nothing_granted(before.port);
     masters_wait(before.port, 2, "refused", "moved");
     serve_and_expect_higher_tokens(&others);
-    assert_int_equal(moving_run(&three, &others, NULL), 1);
-    moving_expect_said("the move is done");
+    expect_done_before(&three, &others, NULL);
     assert_int_equal(moving_run_init(&three, (const char *const[]){"--new", NULL}), 1);
     moving_expect_said("was moved to others");
     assert_int_equal(moving_run_init(&three, (const char *const[]){"--token-floor", "1000", NULL}),
@@ -154,6 +167,9 @@ static void longest_lease_becomes_another_on_the_same_masters(void **state)
     struct pawl_service service = moving_serve(&three);
     expect_higher_tokens(service.port);
     assert_int_equal(call_acquire_once(service.port, "moved0", "{\"ttl_ms\": 201}")->status, 400);
+    const struct grant held = call_grant(service.port, "kept", NULL);
+    expect_done_before(&three, &three, (const char *const[]){"--max-ttl-ms", "200", NULL});
+    call_give_back(service.port, "kept", &held);
     expect_wait(service.port, "2000", 200);
     assert_int_equal(process_stop(service.process), 0);
     service = moving_serve(&three);
@@ -213,6 +229,29 @@ static void break_off_after_line(const struct moving_masters *to, unsigned line)
     wipe(&(struct moving_masters){0, ALL_MASTERS});
 }
 
+/* What was a file has one follower, and that is found again. */
+static void file_is_moved_to_one_fleet_alone(void **state)
+{
+    char folder[PATH_BYTES];
+    (void)state;
+    snprintf(folder, sizeof(folder), "%s/data", fleet->dir);
+    struct pawl_service service =
+        pawld_start_at(folder, (const char *const[]){"--max-ttl-ms", "1000", NULL});
+    pawl_wait_ready(service);
+    memset(last_token, 0, sizeof(last_token));
+    expect_higher_tokens(service.port);
+    assert_int_equal(process_stop(service.process), 0);
+    assert_int_equal(moving_run_from_file(folder, &three), 0);
+    assert_int_equal(moving_run_from_file(folder, &three), 0);
+    moving_expect_said("the move was done before");
+    assert_int_equal(moving_run_from_file(folder, &others), 1);
+    moving_expect_said("Give the --master addresses of that move");
+    moving_init(&distant, "1000");
+    assert_int_equal(moving_run_from_file(folder, &distant), 1);
+    service = moving_serve(&three);
+    expect_higher_tokens(service.port);
+}
+
 static void move_that_is_broken_off_after_any_step_is_run_again(void **state)
 {
     (void)state;
@@ -234,9 +273,8 @@ static bool break_off_at_any_moment(const struct moving_masters *to, unsigned af
         process_kill(process);
     }
     assert_int_equal(process_stop(before.process), 0);
-    const bool was_done = moving_run(&three, to, NULL) != 0;
-    if (was_done && !moving_said("the move is done"))
-        moving_expect_said("has 5 masters and not 3");
+    assert_int_equal(moving_run(&three, to, NULL), 0);
+    const bool was_done = moving_said("the move was done before");
     serve_and_expect_higher_tokens(to);
     wipe(&(struct moving_masters){0, ALL_MASTERS});
     return !was_done;
@@ -365,6 +403,7 @@ static const struct CMUnitTest cases[] = {
     MOVE_FLEET_CASE(fleet_without_locks_goes_on_at_once),
     MOVE_FLEET_CASE(fleet_with_a_master_that_forgot_waits_for_the_longest_lease),
     MOVE_FLEET_CASE(named_counter_goes_on_above_its_values),
+    MOVE_FLEET_CASE(file_is_moved_to_one_fleet_alone),
     MOVE_FLEET_CASE(move_that_is_broken_off_after_any_step_is_run_again),
     MOVE_FLEET_CASE(move_that_is_killed_at_any_moment_is_run_again),
     MOVE_FLEET_CASE(move_to_a_master_that_is_away_leaves_the_fleet_as_it_is),

@@ -157,7 +157,7 @@ static void highest_number_of_a_file_may_be_a_named_counters(void **state)
     (void)state;
     int64_t highest = 0;
     put_named_number(41);
-    assert_int_equal(storage_file_retire(&file), 0);
+    assert_int_equal(storage_file_retire(&file, "abc"), 0);
     storage_state_begin(rows);
     rows->marker = (struct storage_marker){.present = true, .floor = 7};
     rows->marker_changed = true;
