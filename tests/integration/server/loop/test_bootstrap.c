@@ -117,9 +117,10 @@ static const char *get(struct scene *scene, unsigned i, const char *field)
     return value;
 }
 
-static void on_wait(void *context, uint64_t wait_ms)
+static void on_wait(void *context, const struct fence_bootstrap *run, uint64_t wait_ms)
 {
     struct scene *scene = context;
+    (void)run;
     scene->waited_ms = wait_ms;
     if (scene->meanwhile)
         scene->meanwhile(scene);
