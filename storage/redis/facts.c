@@ -1,8 +1,9 @@
 #include "storage/redis/facts.h"
 
-#include "fence/protocol/decimal.h"
 #include "fence/protocol/view.h"
+#include "storage/redis/closed.h"
 #include "storage/redis/keys.h"
+#include "storage/redis/positions.h"
 #include "storage/redis/text.h"
 
 #include <inttypes.h>
@@ -362,62 +363,6 @@ static bool marker_view(const redisReply *field, unsigned n, struct fence_facts 
     return false;
 }
 
-/* The text up to the next ':', and steps over that. */
-static const char *cut(const char **text, size_t *ret_len)
-{
-    const char *part = *text;
-    *ret_len = strcspn(part, ":");
-    *text = part + *ret_len + (part[*ret_len] == ':');
-    return part;
-}
-
-static bool cut_id(const char **text, char to[static FENCE_ID_HEX_LEN + 1])
-{
-    size_t len = 0;
-    const char *part = cut(text, &len);
-    return len > 0 && storage_text_plain(part, len) &&
-           storage_text_copy(to, FENCE_ID_HEX_LEN + 1, part, len);
-}
-
-static bool cut_number(const char **text, uint64_t max, uint64_t *ret_number)
-{
-    size_t len = 0;
-    const char *part = cut(text, &len);
-    return fence_decimal_read(part, len, max, ret_number);
-}
-
-/* "<fleet>:<highest token>:<longest lease>:<most extensions>:<fleet that follows>", as
- * storage/redis/lua/close.lua writes it. */
-static bool marker_closed(const redisReply *field, struct fence_facts *facts)
-{
-    uint64_t floor = 0, ttl_max_ms = 0, extensions_max = 0;
-    if (field->type == REDIS_REPLY_NIL)
-        return true;
-    const char *text = field->type == REDIS_REPLY_STRING ? field->str : "";
-    if (!cut_id(&text, facts->closed_fleet_id) || !cut_number(&text, FENCE_TOKEN_MAX, &floor) ||
-        !cut_number(&text, FENCE_TTL_CEILING_MS, &ttl_max_ms) ||
-        !cut_number(&text, FENCE_EXTENSIONS_CEILING, &extensions_max) ||
-        !cut_id(&text, facts->closed_for) || text[0] != '\0')
-        return false;
-    facts->closed_floor = (int64_t)floor;
-    facts->closed_ttl_max_ms = (uint32_t)ttl_max_ms;
-    facts->closed_extensions_max = (uint32_t)extensions_max;
-    facts->closed = true;
-    return true;
-}
-
-/* What is not of our making says nothing: positions are a second source beside the lineage. */
-static void read_positions(redisReply *const *field, unsigned n, struct fence_facts *facts)
-{
-    const redisReply *positions = field[MARKER_POSITIONS];
-    uint64_t writes = 0;
-    if (storage_text_number(field[MARKER_WRITES], FENCE_TOKEN_MAX, &writes))
-        facts->writes = (int64_t)writes;
-    if (positions->type != REDIS_REPLY_STRING ||
-        fence_positions_parse(positions->str, positions->len, n, &facts->heard) != 0)
-        memset(&facts->heard, 0, sizeof(facts->heard));
-}
-
 static bool marker_extensions(const redisReply *field, struct fence_facts *facts)
 {
     return field->type == REDIS_REPLY_NIL ||
@@ -505,7 +450,7 @@ static int read_marker(const redisReply *reply, unsigned n, struct storage_readi
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements != MARKER_FIELDS)
         return FENCE_EIO;
     redisReply *const *field = reply->element;
-    if (!marker_closed(field[MARKER_CLOSED], facts))
+    if (!storage_closed_read(field[MARKER_CLOSED], facts))
         note_malformed(field[MARKER_CLOSED], MARKER_CLOSED, facts);
     if (is_blank(field) || !read_marker_fields(field, n, facts))
         return 0;
@@ -514,7 +459,7 @@ static int read_marker(const redisReply *reply, unsigned n, struct storage_readi
     if (field[MARKER_BYTES]->type == REDIS_REPLY_STRING)
         reading->marked_bytes = strtoull(field[MARKER_BYTES]->str, NULL, 10);
     read_marked_answers(field[MARKER_ANSWERS], reading);
-    read_positions(field, n, facts);
+    storage_positions_read(field[MARKER_WRITES], field[MARKER_POSITIONS], n, facts);
     reading->marked_intact =
         field[14]->type == REDIS_REPLY_STRING && strcmp(field[14]->str, "yes") == 0;
     reading->doubted = field[15]->type == REDIS_REPLY_STRING;

@@ -7,11 +7,16 @@
 local MARKER_FIELDS = {'state', 'view', 'fleet', 'member', 'lineage', 'durable', 'sets', 'bytes',
                        'floor', 'answers', 'writes'}
 
--- Counts one more write, and returns the position that this master has then; 0 where it cannot be counted.
--- A server that saw a later position than a master has after a restart knows that writes were lost.
+-- Counts one more write, and returns the position that this master has then. A server that saw a later
+-- position than a master has after a restart knows that writes were lost. Where somebody wrote the field by
+-- hand the count begins again, and servers take this master for one that lost writes.
 local function count_write()
     local counted = redis.pcall('HINCRBY', fleet, 'writes', '1')
-    return type(counted) == 'number' and counted or 0
+    if type(counted) ~= 'number' then
+        redis.call('HSET', fleet, 'writes', '1')
+        return 1
+    end
+    return counted
 end
 
 local function incarnations(view)

@@ -1,0 +1,16 @@
+/* What a master of a fleet that was moved tells: the field "closed" of its hash. */
+#ifndef STORAGE_REDIS_CLOSED_H
+#define STORAGE_REDIS_CLOSED_H
+
+#include "fence/fleet/fleet.h"
+
+#include <stdbool.h>
+
+#include <hiredis/hiredis.h>
+
+/* Reads "<fleet>:<highest token>:<longest lease>:<most extensions>:<fleet that follows>" into
+ * @facts, as storage/redis/lua/close.lua writes it. An absent field says nothing. False: it is not
+ * as Pawl writes it. */
+bool storage_closed_read(const redisReply *field, struct fence_facts *facts);
+
+#endif

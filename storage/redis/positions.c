@@ -1,0 +1,16 @@
+#include "storage/redis/positions.h"
+
+#include "storage/redis/text.h"
+
+#include <string.h>
+
+void storage_positions_read(const redisReply *writes, const redisReply *positions, unsigned n,
+                            struct fence_facts *facts)
+{
+    uint64_t count = 0;
+    if (storage_text_number(writes, FENCE_TOKEN_MAX, &count))
+        facts->writes = (int64_t)count;
+    if (positions->type != REDIS_REPLY_STRING ||
+        fence_positions_parse(positions->str, positions->len, n, &facts->heard) != 0)
+        memset(&facts->heard, 0, sizeof(facts->heard));
+}
