@@ -149,7 +149,7 @@ static void master_without_a_marker_kept_nothing(void **state)
 {
     (void)state;
     static const char *const nothing[FACTS_MARKER_FIELDS] = {
-        "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", ""};
+        "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", "", ""};
     struct storage_reading reading = {0};
     char wire[FACTS_WIRE_MAX];
     facts_read_info("", &reading);
