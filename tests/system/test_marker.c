@@ -75,6 +75,10 @@ static const struct harm harms[] = {
     {"probed", RUBBISH, MENDED},
     {"probe", NULL, KEPT},
     {"note", NULL, KEPT},
+    {"writes", NULL, TAKEN_BACK}, /* its position falls */
+    {"writes", RUBBISH, TAKEN_BACK},
+    {"positions", NULL, MENDED},
+    {"positions", RUBBISH, MENDED},
 };
 
 static struct pawl_service service;

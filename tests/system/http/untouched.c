@@ -15,7 +15,8 @@ static char lock_id[64];
 static char *before; /* what the master held when all had started */
 
 /* All keys and values of the master as one text, in a stable order. The caller frees it. What a
- * look notes of the process (settle.lua), or writes to see whether it may, is nobody's input. */
+ * look notes of the process (settle.lua), is told of positions (tell.lua), or writes to see whether
+ * it may, is nobody's input. */
 static char *contents(void)
 {
     static const char script[] =
@@ -24,7 +25,8 @@ static char *contents(void)
         "    if redis.call('TYPE', key).ok == 'hash' then"
         "        local fields = redis.call('HGETALL', key) "
         "        for i = 1, #fields, 2 do"
-        "            if not string.find(' bytes sets unswept probed ', ' ' .. fields[i] .. ' ') "
+        "            if not string.find(' bytes sets unswept probed positions ', ' ' .. fields[i] "
+        ".. ' ') "
         "then"
         "                all[#all + 1] = key .. ' ' .. fields[i] .. '=' .. fields[i + 1]"
         "            end"
