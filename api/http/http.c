@@ -2,6 +2,7 @@
 
 #include "api/http/connection.h"
 #include "api/http/exchange.h"
+#include "api/http/greeting.h"
 #include "api/http/listen.h"
 #include "api/http/parking.h"
 #include "api/http/problem_answer.h"
@@ -32,6 +33,7 @@ enum {
 struct api_http {
     struct api_shards shards;
     struct api_connections connections;
+    struct api_greetings greetings;
     struct api_exchanges exchanges;
     struct api_door doors[API_DOORS_MAX];
     unsigned doors_count; /* some may be closed: -1 */
@@ -53,6 +55,36 @@ struct api_http {
 
 /* ---- the doors ------------------------------------------------------------------------------- */
 
+static int add_to_shard(struct api_http *http, struct api_shard *shard, int fd,
+                        const struct sockaddr *from, socklen_t from_len)
+{
+    shard->due = 1;
+    shard->looks = true; /* its request is there already, mostly */
+    if (MHD_add_connection(shard->daemon, fd, from, from_len) == MHD_YES)
+        return 0;
+    api_connections_remove(&http->connections, fd); /* it is closed already */
+    return ENOMEM;
+}
+
+/* Its handshake is done. There is space: it was counted from the start. */
+static void on_greeted(void *context, const struct api_greeting *greeting)
+{
+    struct api_http *http = context;
+    struct api_shard *shard = api_shards_find_space(&http->shards);
+    assert(shard != NULL);
+    const int lost = add_to_shard(http, shard, greeting->connection->fd,
+                                  (const struct sockaddr *)&greeting->from, greeting->from_len);
+    (void)lost; /* no memory: it is closed, and its client asks again */
+}
+
+/* NULL: all connections are in use. */
+static struct api_shard *find_space(struct api_http *http)
+{
+    if (api_http_connections(http) >= http->capacity)
+        return NULL;
+    return api_shards_find_space(&http->shards);
+}
+
 /* Lets one in. EAGAIN: there is none; anything else: it cannot be let in. */
 static int accept_into(struct api_http *http, const struct api_door *door, struct api_shard *shard)
 {
@@ -67,11 +99,13 @@ static int accept_into(struct api_http *http, const struct api_door *door, struc
         (void)close(fd);
         return ENOMEM;
     }
-    shard->due = 1;
-    shard->looks = true; /* its request is there already, mostly */
-    if (MHD_add_connection(shard->daemon, fd, (struct sockaddr *)&from, from_len) == MHD_YES)
+    if (door->tls == NULL)
+        return add_to_shard(http, shard, fd, (struct sockaddr *)&from, from_len);
+    if (api_greetings_add(&http->greetings, api_connections_find(&http->connections, fd),
+                          (struct sockaddr *)&from, from_len) == 0)
         return 0;
-    api_connections_remove(&http->connections, fd); /* it is closed already */
+    api_connections_remove(&http->connections, fd);
+    (void)close(fd);
     return ENOMEM;
 }
 
@@ -130,7 +164,7 @@ static int accept_some(struct api_http *http, const struct api_door *door, bool 
     for (int i = 0; i < ACCEPTS_A_TURN && error == 0; i++) {
         if (leaves_to_others(http, door))
             return EBUSY;
-        struct api_shard *shard = api_shards_find_space(&http->shards);
+        struct api_shard *shard = find_space(http);
         error = shard != NULL ? accept_into(http, door, shard) : ENOSPC;
         *ret_anybody |= error == 0;
         http->accepted += error == 0;
@@ -268,8 +302,9 @@ static int open_rooms(struct api_http *http, const struct api_http_config *confi
         .log = config->log,
         .log_context = config->log_context,
     };
-    return api_shards_init(&http->shards, &user, http->capacity,
-                           config->idle_s > 0 ? config->idle_s : API_HTTP_IDLE_S);
+    const int result = api_shards_init(&http->shards, &user, http->capacity,
+                                       config->idle_s > 0 ? config->idle_s : API_HTTP_IDLE_S);
+    return result != 0 ? result : api_greetings_init(&http->greetings, on_greeted, http);
 }
 
 int api_http_new(const struct api_http_config *config, struct api_http **ret_http)
@@ -284,6 +319,9 @@ int api_http_new(const struct api_http_config *config, struct api_http **ret_htt
     if (result != 0)
         goto out;
     result = api_watch_open(&http->exchanges.parking.watch_fd);
+    if (result != 0)
+        goto out;
+    result = api_watch_door(api_http_watch_fd(http), http->greetings.fd, true);
     if (result != 0)
         goto out;
     result = open_doors(http, config);
@@ -316,14 +354,17 @@ int api_http_watch_fd(const struct api_http *http)
 
 void api_http_watch_turn(struct api_http *http)
 {
-    if (api_watch_turn(api_http_watch_fd(http), api_parking_stirred) && http->doors_open > 0 &&
-        accept_clients(http))
+    if (!api_watch_turn(api_http_watch_fd(http), api_parking_stirred))
+        return;
+    const bool anybody = http->doors_open > 0 && accept_clients(http);
+    if (anybody || http->greetings.count > 0)
         api_http_turn(http);
 }
 
 int api_http_timeout_ms(struct api_http *http)
 {
-    const int shards_ms = api_shards_timeout_ms(&http->shards);
+    const int shards_ms =
+        http->greetings.due_first != NULL ? 0 : api_shards_timeout_ms(&http->shards);
     int connections_ms = api_connections_timeout_ms(&http->connections);
     if (http->left_since_ms != 0 && (connections_ms < 0 || connections_ms > OTHERS_MS))
         connections_ms = OTHERS_MS;
@@ -349,6 +390,7 @@ void api_http_turn(struct api_http *http)
     api_connections_expire(&http->connections);
     api_shards_look(&http->shards);
     api_http_send(http);
+    (void)api_greetings_turn(&http->greetings); /* what is left shows as a timeout of 0 */
 }
 
 void api_http_let_in(struct api_http *http)
@@ -414,7 +456,7 @@ unsigned api_http_parked(const struct api_http *http)
 
 unsigned api_http_connections(const struct api_http *http)
 {
-    return api_shards_connections(&http->shards);
+    return api_shards_connections(&http->shards) + http->greetings.count;
 }
 
 unsigned api_http_capacity(const struct api_http *http)
@@ -453,6 +495,8 @@ void api_http_free(struct api_http *http)
         (void)api_shards_run(&http->shards);
     }
     assert(parking->first == NULL);
+    if (http->greetings.greeted != NULL)
+        api_greetings_fini(&http->greetings);
     api_shards_fini(&http->shards);
     api_connections_fini(&http->connections);
     if (parking->watch_fd >= 0)

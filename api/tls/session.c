@@ -41,16 +41,19 @@ static ssize_t pull_failed(struct api_tls_session *session, int error)
     return -1;
 }
 
-/* Reads ahead, so that a record takes one system call. */
-static ssize_t fill_ahead(struct api_tls_session *session)
+/* Reads ahead, so that a record takes one system call. Not in the handshake: the request behind it
+ * stays in the kernel, where libmicrohttpd sees that something came. */
+static ssize_t fill_ahead(struct api_tls_session *session, size_t wanted)
 {
-    const ssize_t got =
-        recvfrom(session->fd, session->ahead, sizeof(session->ahead), MSG_DONTWAIT, NULL, NULL);
+    const size_t most = session->state == API_TLS_BEGINS && wanted < sizeof(session->ahead)
+                            ? wanted
+                            : sizeof(session->ahead);
+    const ssize_t got = recvfrom(session->fd, session->ahead, most, MSG_DONTWAIT, NULL, NULL);
     if (got <= 0)
         return got;
     session->begin = 0;
     session->end = (unsigned)got;
-    session->short_of = (size_t)got < sizeof(session->ahead);
+    session->short_of = (size_t)got < most;
     if (!session->began && session->ahead[0] != HANDSHAKE_RECORD) {
         session->state = API_TLS_PLAIN;
         errno = EPROTO;
@@ -66,7 +69,7 @@ static ssize_t pull(gnutls_transport_ptr_t context, void *buffer, size_t size)
     if (session->begin == session->end) {
         if (session->short_of)
             return pull_failed(session, EAGAIN);
-        const ssize_t got = fill_ahead(session);
+        const ssize_t got = fill_ahead(session, size);
         if (got <= 0)
             return got < 0 ? pull_failed(session, errno) : 0;
     }
@@ -240,6 +243,12 @@ void api_tls_session_free(struct api_tls_session *session)
         gnutls_deinit(session->session);
     api_tls_files_give_back(session->tls, session->files);
     free(session);
+}
+
+bool api_tls_session_greet(struct api_tls_session *session)
+{
+    session->short_of = false;
+    return session->state != API_TLS_BEGINS || run_handshake(session) >= 0 || errno != EAGAIN;
 }
 
 /* ---- reading and writing --------------------------------------------------------------------- */

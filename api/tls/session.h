@@ -31,6 +31,10 @@ FENCE_CHECKED int api_tls_session_new(struct api_tls *tls, int fd,
 /* Says nothing to the client. NULL is fine. */
 void api_tls_session_free(struct api_tls_session *session);
 
+/* Goes on with the handshake. True: it is done, or failed; see the state. It reads no byte of what
+ * follows the handshake. */
+bool api_tls_session_greet(struct api_tls_session *session);
+
 /* recv(2): goes on with the handshake, then reads what the client sent. It asks the kernel for
  * bytes until there are none, so it fits a socket that is watched for edges. 0: the client said
  * goodbye, or has gone. -1 with EAGAIN, or with EPROTO: see the state. */
