@@ -1,6 +1,6 @@
 /* The file of an embedded master. A folder has pawl.db, an SQLite database, and pawl.witness
- * (storage/sqlite/witness.h). It is opened only where it is what it was when it was last closed
- * (storage/sqlite/trust.h). */
+ * (storage/sqlite/witness.h). The kernel's memory has a record (storage/sqlite/record.h). The file
+ * is opened only where it is what it was when it was last closed (storage/sqlite/trust.h). */
 #ifndef STORAGE_SQLITE_FILE_H
 #define STORAGE_SQLITE_FILE_H
 
@@ -19,6 +19,7 @@ struct storage_file_config {
 struct storage_file {
     sqlite3 *db;
     struct storage_witness witness;
+    int record; /* descriptor of storage/sqlite/record.h; -1: there is none */
     char path[STORAGE_FOLDER_MAX + 16];
     bool is_new;      /* it was never a fleet's */
     bool needs_floor; /* it was a fleet's, and does not say so any more: no new one may be made */
@@ -55,9 +56,14 @@ void storage_file_committed(struct storage_file *file, uint64_t commits);
 /* Brings the log into the database, if it has grown enough since the last time. */
 void storage_file_checkpoint(struct storage_file *file);
 
-/* Whether the file at the path is still the one that was opened, and nobody else wrote to it. 0;
- * FENCE_ECONFLICT: it is not. FENCE_EIO: that cannot be seen now. */
-FENCE_CHECKED int storage_file_look(const struct storage_file *file);
+/* Ends what the opening began: the log goes to the database where @checkpoints, and the witness
+ * sees the times. For storage_file_open(). FENCE_EIO. */
+FENCE_CHECKED int storage_file_bring_in(struct storage_file *file, bool checkpoints);
+
+/* Compares the file at the path with the one that was opened. Another owner, mode or number of
+ * links is taken for the new one. 0. FENCE_ECONFLICT: it is another file, or something else wrote
+ * to it. FENCE_EIO: that cannot be seen now. */
+FENCE_CHECKED int storage_file_look(struct storage_file *file);
 
 void storage_file_close(struct storage_file *file, struct storage_state *state);
 

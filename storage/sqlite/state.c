@@ -22,7 +22,7 @@ static const char *const texts[] = {
     [STORAGE_COMMIT] = "COMMIT",
     [STORAGE_ROLLBACK] = "ROLLBACK",
     [STORAGE_FILE_READ] = "SELECT lineage, commits FROM file",
-    [STORAGE_FILE_COUNT] = "UPDATE file SET lineage = ?1, commits = ?2",
+    [STORAGE_FILE_COUNT] = "UPDATE file SET lineage = ?1, commits = ?2, committed_ns = ?3",
     [STORAGE_MARKER_READ] =
         "SELECT fleet_id, member, server_id, lineage, ttl_max_ms, durable, active, next, progress, "
         "intact, mark, floor, view, extensions_max FROM marker",
@@ -109,6 +109,14 @@ uint64_t storage_state_clock_ms(void)
     int failed = clock_gettime(CLOCK_BOOTTIME, &now);
     assert(!failed);
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+int64_t storage_state_wall_ns(void)
+{
+    struct timespec now;
+    int failed = clock_gettime(CLOCK_REALTIME, &now);
+    assert(!failed);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
 void storage_state_copy(char *to, size_t size, const char *from)
@@ -231,6 +239,7 @@ static void count_commit(struct storage_state *state)
     struct storage_sql sql = storage_state_use(state, STORAGE_FILE_COUNT);
     storage_sql_bind_text(&sql, 1, state->lineage);
     storage_sql_bind_int(&sql, 2, (int64_t)state->found_commits + 1);
+    storage_sql_bind_int(&sql, 3, storage_state_wall_ns());
     (void)storage_sql_row(&sql);
     storage_state_done(state, STORAGE_FILE_COUNT, &sql);
 }

@@ -181,6 +181,9 @@ void storage_state_sweep(struct storage_state *state);
 /* The boot clock in milliseconds: it counts while the machine sleeps, and nobody sets it. */
 uint64_t storage_state_clock_ms(void);
 
+/* The wall clock, which file systems take their times from. */
+int64_t storage_state_wall_ns(void);
+
 /* Copies @from, which must fit. */
 void storage_state_copy(char *to, size_t size, const char *from);
 

@@ -3,54 +3,185 @@
 #include <stdio.h>
 #include <string.h>
 
-/* An older database under the log of a newer one: the log has the counts that were seen, so that
- * only the time tells. A machine that crashed may have lost the last time, but not made a later
- * one. */
-static bool was_written_to(const struct storage_identity *file, const struct storage_seen *seen,
-                           bool same_boot)
+#define SECOND_NS INT64_C(1000000000)
+
+/* Of ctimes. A note and its ctime are written at once; some file systems keep whole seconds. On the
+ * disk after a crash, the ctime may be that of a later note: of the last commit, as long after that
+ * as its fsync took. */
+#define EARLY_SLACK_NS (2 * SECOND_NS)
+#define NOTE_SLACK_NS  (1 * SECOND_NS)
+#define CRASH_SLACK_NS (60 * SECOND_NS)
+
+/* That a checkpoint is expected to take at most. */
+#define CHECKPOINT_NS (600 * SECOND_NS)
+
+static bool is_same_boot(const struct storage_evidence *evidence)
 {
-    if (seen->checkpointing)
-        return false;
-    return same_boot ? file->look.written_ns != seen->written_ns
-                     : file->look.written_ns > seen->written_ns;
+    return strcmp(evidence->boot_id, evidence->seen.boot_id) == 0;
 }
 
-enum storage_trust storage_trust_judge(const struct storage_identity *file,
-                                       const struct storage_seen *seen, bool witness_is_new,
-                                       const char *boot_id)
+static int64_t lower(int64_t a, int64_t b)
 {
-    if (file->blank)
-        return witness_is_new || seen->openings == 0 ? STORAGE_TRUST_NEW : STORAGE_TRUST_REMOVED;
-    if (witness_is_new)
+    return a < b ? a : b;
+}
+
+static int64_t higher(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The witness' ctime is none that its note can have. A crash of the machine may keep an older
+ * ctime, that of the note that was synced last, or a newer one. */
+static bool witness_is_off(const struct storage_evidence *evidence)
+{
+    const struct storage_seen *seen = &evidence->seen;
+    const int64_t changed_ns = evidence->witness.changed_ns;
+    if (evidence->version != STORAGE_WITNESS_2 || seen->foreign_clock)
+        return false;
+    if (is_same_boot(evidence) || seen->clean)
+        return changed_ns < seen->noted_ns - EARLY_SLACK_NS ||
+               changed_ns > seen->noted_ns + NOTE_SLACK_NS;
+    return changed_ns < lower(seen->synced_ns, seen->noted_ns) - EARLY_SLACK_NS ||
+           changed_ns > higher(seen->noted_ns, evidence->file.committed_ns) + CRASH_SLACK_NS;
+}
+
+/* ---- a file without tables ------------------------------------------------------------------- */
+
+/* A witness that saw no opening began a file that broke off before its first one. */
+static enum storage_trust judge_new(const struct storage_evidence *evidence)
+{
+    bool empty = evidence->file.look.bytes == 0;
+    if (evidence->version == STORAGE_WITNESS_NONE)
+        return empty && !evidence->file.has_log ? STORAGE_TRUST_NEW : STORAGE_TRUST_NO_LOG;
+    if (evidence->seen.openings > 0)
+        return empty ? STORAGE_TRUST_REMOVED : STORAGE_TRUST_NO_LOG;
+    if (evidence->has_record && evidence->record.openings > 0)
+        return STORAGE_TRUST_OLDER;
+    return witness_is_off(evidence) ? STORAGE_TRUST_PUT_BACK : STORAGE_TRUST_NEW;
+}
+
+/* ---- a file with tables ---------------------------------------------------------------------- */
+
+/* A log replays over any file. What the log has no page of is then the older file's. */
+static bool base_is_older(const struct storage_evidence *evidence)
+{
+    const struct storage_identity *file = &evidence->file;
+    const struct storage_seen *seen = &evidence->seen;
+    if (!file->base_known) /* a crash may leave a page half written in a checkpoint */
+        return seen->base_commits > 0 && !seen->checkpointing && !seen->base_unsure;
+    return file->base_commits < seen->base_commits;
+}
+
+static bool is_older(const struct storage_evidence *evidence)
+{
+    const struct storage_identity *file = &evidence->file;
+    const struct storage_recorded *record = &evidence->record;
+    if (evidence->has_record &&
+        (file->openings < record->openings || file->commits < record->commits))
+        return true;
+    return file->openings < evidence->seen.openings || file->commits < evidence->seen.commits ||
+           base_is_older(evidence);
+}
+
+/* A process that is killed may have committed one turn that nobody noted. A machine that crashes
+ * may have lost more notes of its witness. */
+static bool has_unseen_commits(const struct storage_evidence *evidence)
+{
+    const struct storage_identity *file = &evidence->file;
+    return is_same_boot(evidence) && (file->openings > evidence->seen.openings + 1 ||
+                                      file->commits > evidence->seen.commits + 1);
+}
+
+/* The record has all that the file has: nothing newer was ever answered. A record of another
+ * container on this machine may have less, and proves nothing. */
+static bool record_agrees(const struct storage_evidence *evidence)
+{
+    const struct storage_identity *file = &evidence->file;
+    const struct storage_recorded *record = &evidence->record;
+    return evidence->has_record && file->openings <= record->openings + 1 &&
+           file->commits <= record->commits + 1;
+}
+
+static bool has_other_attributes(const struct storage_evidence *evidence)
+{
+    const struct storage_seen *seen = &evidence->seen;
+    const struct storage_look then = {
+        .owner = seen->owner, .group = seen->group, .mode = seen->mode, .links = seen->links};
+    return !storage_look_same_attributes(&evidence->file.look, &then);
+}
+
+/* A machine that crashed may have lost the last time, but not made a later one. */
+static bool is_other_time(int64_t found_ns, int64_t seen_ns, bool same_boot)
+{
+    return same_boot ? found_ns != seen_ns : found_ns > seen_ns;
+}
+
+static bool was_written_to(const struct storage_evidence *evidence)
+{
+    const struct storage_look *look = &evidence->file.look;
+    const struct storage_seen *seen = &evidence->seen;
+    const bool same_boot = is_same_boot(evidence);
+    const bool has_times = evidence->version == STORAGE_WITNESS_2;
+    if (seen->checkpointing)
+        return has_times && !seen->foreign_clock &&
+               look->changed_ns > seen->noted_ns + CHECKPOINT_NS;
+    if (is_other_time(look->written_ns, seen->written_ns, same_boot))
+        return true;
+    if (!has_times || !is_other_time(look->changed_ns, seen->changed_ns, same_boot))
+        return false;
+    return !record_agrees(evidence) || !has_other_attributes(evidence);
+}
+
+static enum storage_trust judge_made(const struct storage_evidence *evidence)
+{
+    const struct storage_identity *file = &evidence->file;
+    const struct storage_seen *seen = &evidence->seen;
+    if (evidence->version == STORAGE_WITNESS_NONE)
         return STORAGE_TRUST_COPIED;
     if (strcmp(file->file_id, seen->file_id) != 0)
         return STORAGE_TRUST_OTHER;
     if (file->look.inode != seen->inode || file->look.born_ns != seen->born_ns)
         return STORAGE_TRUST_COPIED;
-    if (file->openings < seen->openings || file->commits < seen->commits)
+    if (is_older(evidence))
         return STORAGE_TRUST_OLDER;
-    /* What was committed last may not have been seen, where the process was killed just then. A
-     * machine that crashed may have lost more of what was seen. */
-    bool same_boot = strcmp(boot_id, seen->boot_id) == 0;
-    if (same_boot && (file->openings > seen->openings + 1 || file->commits > seen->commits + 1))
+    if (has_unseen_commits(evidence))
         return STORAGE_TRUST_CHANGED;
-    return was_written_to(file, seen, same_boot) ? STORAGE_TRUST_WRITTEN : STORAGE_TRUST_KEPT;
+    if (witness_is_off(evidence) && !record_agrees(evidence))
+        return STORAGE_TRUST_PUT_BACK;
+    return was_written_to(evidence) ? STORAGE_TRUST_WRITTEN : STORAGE_TRUST_KEPT;
 }
 
+enum storage_trust storage_trust_judge(const struct storage_evidence *evidence)
+{
+    if (evidence->version == STORAGE_WITNESS_UNKNOWN)
+        return STORAGE_TRUST_UNREADABLE;
+    if (evidence->replaced)
+        return STORAGE_TRUST_REPLACED;
+    return evidence->file.has_tables ? judge_made(evidence) : judge_new(evidence);
+}
+
+/* ---- in words -------------------------------------------------------------------------------- */
+
 #define WHAT_TO_DO                                                                                 \
-    "Tokens that it gave out may be lost. Have it go on above them: pawld init --token-floor T "   \
+    "Tokens that it issued may be lost: continue above them with pawld init --token-floor T "      \
     "--data %s, where T is the highest token that any guard has seen"
 
 int storage_trust_explain(enum storage_trust trust, const char *folder,
                           char ret_why[static STORAGE_WHY_MAX])
 {
     static const char *const whats[] = {
-        [STORAGE_TRUST_REMOVED] = "its pawl.db is gone, and there was one",
-        [STORAGE_TRUST_OTHER] = "its pawl.db is another one than its pawl.witness has seen",
-        [STORAGE_TRUST_COPIED] = "its pawl.db is a copy: it was copied or moved here",
-        [STORAGE_TRUST_OLDER] = "its pawl.db was put back from a copy: it lacks what came later",
-        [STORAGE_TRUST_CHANGED] = "its pawl.witness is older than its pawl.db: it was put back",
-        [STORAGE_TRUST_WRITTEN] = "something else than pawld has written to its pawl.db",
+        [STORAGE_TRUST_REMOVED] = "pawl.db is gone, and pawl.witness shows that there was one",
+        [STORAGE_TRUST_NO_LOG] = "the log of pawl.db (pawl.db-wal) or pawl.db itself is gone",
+        [STORAGE_TRUST_OTHER] = "pawl.db is another database than the one of pawl.witness",
+        [STORAGE_TRUST_COPIED] = "pawl.db is a copy: it was copied or moved here",
+        [STORAGE_TRUST_OLDER] = "pawl.db was put back from a copy, or its log (pawl.db-wal) was: "
+                                "it lacks later commits",
+        [STORAGE_TRUST_PUT_BACK] = "pawl.witness was put back from a copy, or its owner, mode or "
+                                   "links changed while pawld was stopped",
+        [STORAGE_TRUST_CHANGED] = "pawl.witness is older than pawl.db: it was put back",
+        [STORAGE_TRUST_WRITTEN] = "something else than pawld has written to pawl.db",
+        [STORAGE_TRUST_REPLACED] = "pawl.db was put back from before a pawld init --token-floor",
+        [STORAGE_TRUST_UNREADABLE] = "a newer pawld wrote pawl.witness, or it is damaged",
     };
     (void)snprintf(ret_why, STORAGE_WHY_MAX, "%.*s: %s. " WHAT_TO_DO, STORAGE_FOLDER_MAX / 2,
                    folder, whats[trust], folder);

@@ -1,14 +1,16 @@
-/* Whether the file of an embedded master is what it was when it was last closed. What the file says
- * of itself is compared with what its witness has seen. A file that is not trusted may have
- * forgotten tokens. */
+/* Whether the file of an embedded master is what it was when it was last closed. A file that is
+ * not trusted may have lost tokens. The judge is a pure function of the evidence:
+ *
+ * - counts: the database has a count of its openings and commits, its witness the highest it saw;
+ * - the inode of the database, and when that was made;
+ * - ctimes, which no program can set: the kernel sets them to now as a file is put back;
+ * - the commits that the database has without its log, which a checkpoint only raises;
+ * - the record in the kernel's memory, which no backup of a disk holds. */
 #ifndef STORAGE_SQLITE_TRUST_H
 #define STORAGE_SQLITE_TRUST_H
 
-#include "fence/protocol/error.h"
+#include "storage/sqlite/record.h"
 #include "storage/sqlite/witness.h"
-
-#include <stdbool.h>
-#include <stdint.h>
 
 enum {
     STORAGE_FOLDER_MAX = 3900, /* bytes of the name of a folder */
@@ -17,30 +19,46 @@ enum {
 
 /* Whether a file may be trusted. */
 enum storage_trust {
-    STORAGE_TRUST_NEW,     /* there is none yet */
-    STORAGE_TRUST_KEPT,    /* it is what it was */
-    STORAGE_TRUST_REMOVED, /* there was one */
-    STORAGE_TRUST_OTHER,   /* it is another one */
-    STORAGE_TRUST_COPIED,  /* it is a copy */
-    STORAGE_TRUST_OLDER,   /* it was put back: it lacks what was committed since */
-    STORAGE_TRUST_CHANGED, /* its witness was put back */
-    STORAGE_TRUST_WRITTEN, /* something else than pawld has written to it */
+    STORAGE_TRUST_NEW,        /* there is none yet */
+    STORAGE_TRUST_KEPT,       /* it is what it was */
+    STORAGE_TRUST_REMOVED,    /* there was one */
+    STORAGE_TRUST_NO_LOG,     /* all that it had was in its log, which is gone */
+    STORAGE_TRUST_OTHER,      /* it is another one */
+    STORAGE_TRUST_COPIED,     /* it is a copy */
+    STORAGE_TRUST_OLDER,      /* it was put back: it lacks what was committed since */
+    STORAGE_TRUST_PUT_BACK,   /* its witness was put back, so that nothing tells how old it is */
+    STORAGE_TRUST_CHANGED,    /* its witness is older than the file */
+    STORAGE_TRUST_WRITTEN,    /* something else than pawld has written to it */
+    STORAGE_TRUST_REPLACED,   /* an init with a floor had replaced it */
+    STORAGE_TRUST_UNREADABLE, /* its witness is none that this pawld can read */
 };
 
 /* What an SQLite file says of itself. */
 struct storage_identity {
-    bool blank;   /* nothing was ever written to it */
+    bool has_tables;
+    bool has_log; /* a log with bytes stands beside it */
     bool retired; /* its fleet was moved */
     char file_id[STORAGE_FILE_ID_LEN + 1];
     uint64_t openings;
     uint64_t commits;
+    int64_t committed_ns; /* the wall clock at the last commit; 0: an earlier pawld made that */
+    bool base_known;
+    uint64_t base_commits; /* that it has without its log */
     struct storage_look look;
 };
 
-/* @boot_id: of the machine now. */
-enum storage_trust storage_trust_judge(const struct storage_identity *file,
-                                       const struct storage_seen *seen, bool witness_is_new,
-                                       const char *boot_id);
+struct storage_evidence {
+    struct storage_identity file;
+    enum storage_witness_version version;
+    struct storage_seen seen;
+    struct storage_look witness;
+    bool has_record;
+    bool replaced; /* the record says so, of this folder */
+    struct storage_recorded record;
+    char boot_id[STORAGE_BOOT_ID_MAX + 1]; /* of the machine now */
+};
+
+enum storage_trust storage_trust_judge(const struct storage_evidence *evidence);
 
 /* FENCE_ECONFLICT. A sentence that says what was found in @folder, and what to do, is in @ret_why.
  * Precondition: @trust is none of NEW and KEPT. */

@@ -1,11 +1,26 @@
 #include "storage/sqlite/witness.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+/* The file's ctime comes a moment after noted_ns. A process that is stopped in between, and a step
+ * of the clock, make it more: then the note is written again. Some file systems keep whole seconds
+ * alone, which come up to one before. */
+#define NOTE_EARLY_NS INT64_C(1000000000)
+#define NOTE_LATE_NS  INT64_C(500000000)
+
+enum {
+    NOTE_TRIES = 4,
+    VERSION_1_BYTES = 144,
+};
+static_assert(offsetof(struct storage_seen, clean) == VERSION_1_BYTES - 4, "as version 1 had it");
+static_assert(sizeof(struct storage_seen) <= 512, "a sector");
 
 /* ---- its life -------------------------------------------------------------------------------- */
 
@@ -21,16 +36,34 @@ static int lock_whole(int fd)
 static int holder_of(int fd)
 {
     struct storage_seen seen = {0};
-    return pread(fd, &seen, sizeof(seen), 0) == (ssize_t)sizeof(seen) ? seen.pid : 0;
+    return pread(fd, &seen, sizeof(seen), 0) >= VERSION_1_BYTES ? seen.pid : 0;
 }
 
-static int read_seen(int fd, struct storage_seen *ret_seen)
+static enum storage_witness_version version_of(const struct storage_seen *seen, ssize_t len)
+{
+    static const char nothing[sizeof(seen->magic)];
+    if (memcmp(seen->magic, nothing, sizeof(nothing)) == 0)
+        return STORAGE_WITNESS_NONE;
+    if (memcmp(seen->magic, STORAGE_WITNESS_MAGIC, sizeof(STORAGE_WITNESS_MAGIC)) == 0 &&
+        len == (ssize_t)sizeof(*seen))
+        return STORAGE_WITNESS_2;
+    if (memcmp(seen->magic, STORAGE_WITNESS_MAGIC_1, sizeof(STORAGE_WITNESS_MAGIC_1)) == 0 &&
+        len >= VERSION_1_BYTES)
+        return STORAGE_WITNESS_1;
+    return STORAGE_WITNESS_UNKNOWN;
+}
+
+static int read_witness(struct storage_witness *witness)
 {
     struct storage_seen seen = {0};
-    ssize_t len = pread(fd, &seen, sizeof(seen), 0);
-    if (len < 0)
+    ssize_t len = pread(witness->fd, &seen, sizeof(seen), 0);
+    if (len < 0 || storage_look_into(witness->fd, &witness->found) != 0)
         return FENCE_EIO;
-    *ret_seen = len == (ssize_t)sizeof(seen) ? seen : (struct storage_seen){0};
+    witness->version = version_of(&seen, len);
+    if (witness->version == STORAGE_WITNESS_1)
+        memset(&seen.clean, 0, sizeof(seen) - offsetof(struct storage_seen, clean));
+    if (witness->version == STORAGE_WITNESS_1 || witness->version == STORAGE_WITNESS_2)
+        witness->seen = seen;
     return 0;
 }
 
@@ -43,11 +76,7 @@ int storage_witness_open(const char *path, struct storage_witness *ret_witness, 
     if (error == FENCE_EBUSY)
         *ret_pid = holder_of(witness.fd);
     if (!error)
-        error = read_seen(witness.fd, &witness.seen);
-    if (!error) {
-        witness.seen.pid = getpid();
-        error = storage_witness_note(&witness);
-    }
+        error = read_witness(&witness);
     if (error) {
         int why = errno;
         close(witness.fd);
@@ -61,49 +90,86 @@ int storage_witness_open(const char *path, struct storage_witness *ret_witness, 
 
 void storage_witness_close(struct storage_witness *witness)
 {
-    if (!witness->open)
-        return;
-    int unsure = storage_witness_sync(witness); /* then it saw less, if the machine crashes */
-    (void)unsure;
-    close(witness->fd);
+    if (witness->open)
+        close(witness->fd);
     witness->open = false;
 }
 
 /* ---- what it saw ----------------------------------------------------------------------------- */
 
-bool storage_witness_is_new(const struct storage_witness *witness)
+void storage_witness_see(struct storage_witness *witness, const struct storage_look *look)
 {
-    return memcmp(witness->seen.magic, STORAGE_WITNESS_MAGIC, sizeof(STORAGE_WITNESS_MAGIC)) != 0;
+    struct storage_seen *seen = &witness->seen;
+    seen->inode = look->inode;
+    seen->born_ns = look->born_ns;
+    seen->written_ns = look->written_ns;
+    seen->changed_ns = look->changed_ns;
+    seen->owner = look->owner;
+    seen->group = look->group;
+    seen->mode = look->mode;
+    seen->links = look->links;
 }
 
-int storage_witness_note(const struct storage_witness *witness)
+/* The clock that file systems of this machine take their times from. */
+static int64_t clock_of_files(void)
+{
+    struct timespec now;
+    int failed = clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    assert(failed == 0);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+static int write_seen(const struct storage_witness *witness)
 {
     ssize_t len = pwrite(witness->fd, &witness->seen, sizeof(witness->seen), 0);
     return len == (ssize_t)sizeof(witness->seen) ? 0 : FENCE_EIO;
 }
 
-int storage_witness_sync(const struct storage_witness *witness)
+static int has_noted_time(const struct storage_witness *witness, bool *ret_has)
+{
+    struct storage_look look;
+    int error = storage_look_into(witness->fd, &look);
+    if (error)
+        return error;
+    int64_t late_ns = look.changed_ns - witness->seen.noted_ns;
+    *ret_has = late_ns >= -NOTE_EARLY_NS && late_ns <= NOTE_LATE_NS;
+    return 0;
+}
+
+int storage_witness_note(struct storage_witness *witness)
+{
+    struct storage_seen *seen = &witness->seen;
+    for (unsigned tries = 0; tries < NOTE_TRIES && !seen->foreign_clock; tries++) {
+        bool has = false;
+        seen->noted_ns = clock_of_files();
+        int error = write_seen(witness);
+        if (!error)
+            error = has_noted_time(witness, &has);
+        if (error || has)
+            return error;
+    }
+    seen->foreign_clock = 1;
+    return write_seen(witness);
+}
+
+int storage_witness_sync(struct storage_witness *witness)
 {
     int error = storage_witness_note(witness);
-    return error || fsync(witness->fd) == 0 ? error : FENCE_EIO;
-}
-
-static int64_t nanoseconds(const struct statx_timestamp *time)
-{
-    return time->tv_sec * INT64_C(1000000000) + time->tv_nsec;
-}
-
-int storage_witness_look(const char *path, struct storage_look *ret_look)
-{
-    struct statx found;
-    if (statx(AT_FDCWD, path, 0, STATX_INO | STATX_BTIME | STATX_MTIME, &found) != 0)
-        return errno == ENOENT ? FENCE_ENOENT : FENCE_EIO;
-    *ret_look = (struct storage_look){
-        .inode = found.stx_ino,
-        .born_ns = found.stx_mask & STATX_BTIME ? nanoseconds(&found.stx_btime) : 0,
-        .written_ns = nanoseconds(&found.stx_mtime),
-    };
+    if (error)
+        return error;
+    if (fsync(witness->fd) != 0)
+        return FENCE_EIO;
+    witness->seen.synced_ns = witness->seen.noted_ns;
     return 0;
+}
+
+void storage_witness_look_after(struct storage_witness *witness)
+{
+    bool has = true;
+    if (witness->seen.foreign_clock || has_noted_time(witness, &has) != 0 || has)
+        return;
+    int unseen = storage_witness_sync(witness); /* the next start may refuse, then */
+    (void)unseen;
 }
 
 int storage_witness_boot(char ret_id[static STORAGE_BOOT_ID_MAX + 1])

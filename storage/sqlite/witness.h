@@ -1,71 +1,91 @@
 /* The witness: a small file beside the database that says what the database should be. A database
  * that was copied or put back from a copy differs from what its witness saw.
  *
- * It is written after each commit, and made sure of when the database is opened and closed. A
- * process that is killed loses nothing of it. A machine that crashes may lose the last writes: then
- * the witness saw less than the database has, which is fine.
+ * pawld writes the witness after each commit, and syncs it as the database is opened, checkpointed
+ * and closed. A killed process loses nothing of it. A machine that crashes may lose the last
+ * writes: then the witness saw less than the database has, which is fine.
  *
- * It is locked too, so that one process at a time serves from a folder. */
+ * Each note has the time at which it was written. The kernel puts the same time on the file as its
+ * ctime, which no program can set back. A witness that was put back has an old note and a new
+ * ctime.
+ *
+ * The witness is locked too, so that one process at a time serves from a folder. */
 #ifndef STORAGE_SQLITE_WITNESS_H
 #define STORAGE_SQLITE_WITNESS_H
 
-#include "fence/protocol/error.h"
-
-#include <stdbool.h>
-#include <stdint.h>
+#include "storage/sqlite/look.h"
 
 enum {
     STORAGE_BOOT_ID_MAX = 36, /* characters of the kernel's id of this boot */
     STORAGE_FILE_ID_LEN = 32, /* characters of the id of a database */
 };
 
-/* What was seen. All of it is in the first sector of the file. */
+/* What was seen. The first sector of the file holds all of it. */
 struct storage_seen {
-    char magic[16]; /* STORAGE_WITNESS_MAGIC; another: it saw nothing yet */
+    char magic[16];
     char file_id[STORAGE_FILE_ID_LEN + 1];
     char boot_id[STORAGE_BOOT_ID_MAX + 1];
-    int32_t pid;       /* of the process that has it open, or had it last */
-    uint64_t inode;    /* of the database, */
-    int64_t born_ns;   /* and when that inode was made; 0: the file system does not say */
+    int32_t pid;       /* of the process that has the folder, or had it last */
+    uint64_t inode;    /* of the database */
+    int64_t born_ns;   /* of that inode; 0: the file system does not record it */
     uint64_t openings; /* of the database */
     uint64_t commits;
-    int64_t written_ns;    /* when the database was last written to: by a checkpoint, since all else
-                            * goes to its log */
-    int32_t checkpointing; /* not 0: one may be under way, and that time is not known */
+    int64_t written_ns;    /* mtime of the database after the last checkpoint: all other writes go
+                            * to its log */
+    int32_t checkpointing; /* not 0: one may be under way, and the times are not known */
+
+    /* Since version 2. */
+    int32_t clean;         /* not 0: the last close was complete, and this note was synced */
+    int64_t noted_ns;      /* the wall clock, just before this note was written */
+    int64_t synced_ns;     /* noted_ns of the last note that was synced before this one */
+    int32_t foreign_clock; /* not 0: the file system takes its times from another clock */
+    uint32_t owner;        /* of the database after the last checkpoint, as written_ns */
+    uint32_t group;
+    uint32_t mode;
+    uint32_t links;
+    int32_t base_unsure;   /* not 0: the last checkpoint broke off: without its log the database
+                            * may be unreadable */
+    int64_t changed_ns;    /* its ctime */
+    uint64_t base_commits; /* commits that the database has without its log */
 };
 
-#define STORAGE_WITNESS_MAGIC "pawl witness 1"
+#define STORAGE_WITNESS_MAGIC_1 "pawl witness 1"
+#define STORAGE_WITNESS_MAGIC   "pawl witness 2"
+
+enum storage_witness_version {
+    STORAGE_WITNESS_NONE,    /* it saw nothing yet */
+    STORAGE_WITNESS_1,       /* of an earlier pawld, which noted no times of its own */
+    STORAGE_WITNESS_2,       /* this one */
+    STORAGE_WITNESS_UNKNOWN, /* of a later pawld, or damaged */
+};
 
 struct storage_witness {
     int fd;
     bool open;
+    enum storage_witness_version version; /* as it was found */
+    struct storage_look found;            /* likewise */
     struct storage_seen seen;
 };
 
-/* Opens the witness at @path, which is made if it is not there, and locks it. FENCE_EBUSY: another
- * process has it, whose id is then in *@ret_pid. FENCE_EIO: errno says why. */
+/* Opens the witness at @path, which is made if it is not there, and locks it. Nothing is written:
+ * a refused start leaves its times alone. FENCE_EBUSY: another process has it, whose id is then in
+ * *@ret_pid. FENCE_EIO: errno has the reason. */
 FENCE_CHECKED int storage_witness_open(const char *path, struct storage_witness *ret_witness,
                                        int *ret_pid);
 void storage_witness_close(struct storage_witness *witness);
 
-bool storage_witness_is_new(const struct storage_witness *witness);
+/* Copies what the system says of the database into what was seen. */
+void storage_witness_see(struct storage_witness *witness, const struct storage_look *look);
 
 /* Writes what it saw: any process that opens it later reads that, unless the machine crashes.
  * FENCE_EIO: it saw less, then. */
-FENCE_CHECKED int storage_witness_note(const struct storage_witness *witness);
+FENCE_CHECKED int storage_witness_note(struct storage_witness *witness);
 
 /* The same, and makes sure that it is on the disk. FENCE_EIO. */
-FENCE_CHECKED int storage_witness_sync(const struct storage_witness *witness);
+FENCE_CHECKED int storage_witness_sync(struct storage_witness *witness);
 
-/* What the system says of a file. */
-struct storage_look {
-    uint64_t inode;
-    int64_t born_ns;    /* as in struct storage_seen */
-    int64_t written_ns; /* likewise */
-};
-
-/* Looks at the file at @path. FENCE_ENOENT: there is none. FENCE_EIO: errno says why. */
-FENCE_CHECKED int storage_witness_look(const char *path, struct storage_look *ret_look);
+/* Writes the note again where somebody changed the file's ctime, as a hard link does. */
+void storage_witness_look_after(struct storage_witness *witness);
 
 /* The id of this boot of the machine. FENCE_EIO. */
 FENCE_CHECKED int storage_witness_boot(char ret_id[static STORAGE_BOOT_ID_MAX + 1]);

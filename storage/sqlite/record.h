@@ -1,0 +1,47 @@
+/* The record of a database in the kernel's memory: /dev/shm/pawl-<file id>. It lives until the
+ * machine starts again, and no backup of a disk holds it. So a database that has less than its
+ * record is older, however it was put back: also by a snapshot of its file system.
+ *
+ * It is evidence where it is there, and nothing else. Without /dev/shm, in another container, or
+ * where the system removed it, the witness alone is asked. */
+#ifndef STORAGE_SQLITE_RECORD_H
+#define STORAGE_SQLITE_RECORD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    STORAGE_RECORD_FOLDER_MAX = 4095, /* bytes of the real path of a folder */
+};
+
+struct storage_recorded {
+    char magic[16];
+    uint64_t openings;
+    uint64_t commits;
+    uint64_t replaced; /* not 0: pawld init --token-floor took the database over in this folder */
+    uint64_t device;   /* of the folder */
+    char folder[STORAGE_RECORD_FOLDER_MAX + 1];
+};
+
+/* Reads the record of @file_id. False: there is none, or none that this user may trust. */
+bool storage_record_read(const char *file_id, struct storage_recorded *ret_recorded);
+
+/* Makes or opens the record of @file_id for the database in @folder and sets its counts. Returns
+ * its descriptor for storage_record_note(); -1: there can be none. */
+int storage_record_keep(const char *file_id, const char *folder, uint64_t openings,
+                        uint64_t commits);
+
+/* Sets the counts. -1 is fine. */
+void storage_record_note(int record, uint64_t openings, uint64_t commits);
+
+/* Notes that the database in @folder is no longer @file_id: an init with a floor replaced it. */
+void storage_record_replace(const char *file_id, const char *folder);
+
+/* Whether @recorded is about the database in @folder. */
+bool storage_record_is_of(const struct storage_recorded *recorded, const char *folder);
+
+/* Removes this user's records whose folders are gone. A record of a folder that was renamed goes
+ * too: then the witness alone is asked. */
+void storage_record_sweep(void);
+
+#endif

@@ -1,0 +1,34 @@
+/* The tables of pawl.db: how they are made, and what they say of the file. */
+#ifndef STORAGE_SQLITE_TABLES_H
+#define STORAGE_SQLITE_TABLES_H
+
+#include "storage/sql/sql.h"
+#include "storage/sqlite/trust.h"
+
+/* What a question of one number answers; 0: it has no row. An error goes to *@ret_error, which a
+ * success leaves as it was. */
+int64_t storage_tables_number(sqlite3 *db, const char *question, int *ret_error);
+
+/* Whether the application id of a database is pawld's. */
+bool storage_tables_are_ours(int64_t application);
+
+/* Reads what the database says of itself. An error goes to *@ret_error, as above. */
+void storage_tables_read(sqlite3 *db, struct storage_identity *identity, int *ret_error);
+
+/* Reads how many commits the database at @path has without its log. Where it cannot tell, as in a
+ * database without tables, base_known stays false. FENCE_EIO: the system does not let it be read;
+ * FENCE_ENOMEM. */
+FENCE_CHECKED int storage_tables_read_base(const char *path, struct storage_identity *identity);
+
+struct storage_opening {
+    const char *file_id;
+    const char *boot_id;
+    bool makes_tables;
+    bool takes_over;
+};
+
+/* Counts an opening, in one transaction with the tables that are missing. As storage_sql_error(),
+ * and then nothing was changed. */
+FENCE_CHECKED int storage_tables_open(sqlite3 *db, const struct storage_opening *opening);
+
+#endif
