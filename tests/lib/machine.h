@@ -1,0 +1,44 @@
+/* A machine of a test's own, as far as files go: it can start again, and its disks can be copied,
+ * put back, and lose their power. All of it is in a mount namespace that ends with the process. */
+#ifndef TESTS_LIB_MACHINE_H
+#define TESTS_LIB_MACHINE_H
+
+/* Enters the namespace. @dir is for the machine's own files. NULL: it did. Else why it cannot, as
+ * for a user who may not mount; then nothing below may be called. */
+const char *machine_begin(const char *dir);
+
+/* Starts the machine again: the kernel names another boot, and /dev/shm is empty. */
+void machine_restart(void);
+
+enum {
+    MACHINE_PATH_MAX = 256,
+};
+
+/* A disk with an ext4 file system in a file. */
+struct machine_disk {
+    char image[MACHINE_PATH_MAX]; /* what the disk has */
+    char copy[MACHINE_PATH_MAX];  /* what it had at the last machine_disk_copy() */
+    char at[MACHINE_PATH_MAX];    /* where it is mounted */
+};
+
+/* Makes a disk of 32 MB under @dir and mounts it. @inode_bytes: 256; or 128, which have times of
+ * whole seconds and no birth time. */
+void machine_disk_make(struct machine_disk *ret_disk, const char *dir, unsigned inode_bytes);
+
+void machine_disk_mount(const struct machine_disk *disk);
+void machine_disk_unmount(const struct machine_disk *disk);
+
+/* Copies the disk as a snapshot does: all of its file system at one moment, mounted or not. */
+void machine_disk_copy(const struct machine_disk *disk);
+
+/* Puts the copy back. Precondition: it is not mounted. */
+void machine_disk_put_back(const struct machine_disk *disk);
+
+/* Cuts the power: the disk has what it was told to keep, and nothing comes any more. Writes fail
+ * then. End who writes, and unmount it. */
+void machine_disk_cut(const struct machine_disk *disk);
+
+/* Runs a script of sh with @a and @b as $0 and $1. It has to end with 0. */
+void machine_run(const char *script, const char *a, const char *b);
+
+#endif

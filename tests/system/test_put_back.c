@@ -1,0 +1,550 @@
+/* pawld over a file that is older than what it answered: every way in which that comes about. And
+ * what is no such way. */
+#include "tests/lib/case.h"
+#include "tests/lib/machine.h"
+#include "tests/lib/pawl.h"
+#include "tests/lib/process.h"
+#include "tests/lib/tempdir.h"
+#include "tests/lib/text.h"
+#include "tests/lib/wait.h"
+#include "tests/system/calls.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LONG_TTL  "{\"ttl_ms\": 60000}"
+#define SHORT_TTL "{\"ttl_ms\": 150}"
+
+enum {
+    PATIENCE_MS = 10000,
+    SLACK_MS = 1300, /* after which a witness that was put back is noticed */
+    PATH_BYTES = 256,
+    TOKENS = 3,
+    ID_AT = 16, /* in the witness */
+    ID_LEN = 32,
+    VERSION_1_BYTES = 144,
+};
+
+static char *dir;
+static char folder[PATH_BYTES];
+static char backup[PATH_BYTES];
+static char said[PATH_BYTES]; /* the log of a program that ended */
+static struct pawl_service service;
+static const char *no_machine; /* why there are no mounts; NULL: there are */
+
+/* ---- what is around -------------------------------------------------------------------------- */
+
+static int begin(void **state)
+{
+    (void)state;
+    dir = tempdir_new();
+    snprintf(folder, sizeof(folder), "%s/data", dir);
+    snprintf(backup, sizeof(backup), "%s/backup", dir);
+    snprintf(said, sizeof(said), "%s/said", dir);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    process_kill_all();
+    tempdir_remove(dir);
+    return 0;
+}
+
+static char machine_dir[] = "/tmp/pawl-machine-XXXXXX";
+
+static int begin_all(void **state)
+{
+    (void)state;
+    assert_non_null(mkdtemp(machine_dir));
+    no_machine = machine_begin(machine_dir);
+    return 0;
+}
+
+static int end_all(void **state)
+{
+    (void)state;
+    tempdir_remove_tree(machine_dir);
+    return 0;
+}
+
+static void serve(void)
+{
+    service = pawld_start_at(folder, NULL);
+    pawl_wait_ready(service);
+}
+
+enum ending {
+    KILLED,
+    STOPPED
+};
+
+static void end_it(enum ending ending)
+{
+    if (ending == KILLED)
+        process_kill(service.process);
+    else
+        assert_int_equal(process_stop(service.process), 0);
+}
+
+static int64_t take_tokens(void)
+{
+    int64_t token = 0;
+    for (unsigned i = 0; i < TOKENS; i++) {
+        const struct grant grant = call_grant(service.port, "orders", NULL);
+        call_give_back(service.port, "orders", &grant);
+        token = grant.token;
+    }
+    return token;
+}
+
+static void run_script(const char *script)
+{
+    const char *const argv[] = {"sh", "-ec", script, folder, backup, NULL};
+    assert_int_equal(process_run(argv, said, PATIENCE_MS), 0);
+}
+
+static void expect_refused_at(const char *where, const char *words)
+{
+    int status =
+        pawld_run_at(NULL, where, (const char *const[]){"--listen", "127.0.0.1:0", NULL}, said);
+    char *text = text_read(said, 0);
+    if (status != 1 || !strstr(text, words) || !strstr(text, "pawld init --token-floor T"))
+        fail_msg("it ended with %d, and said: %s", status, text);
+    free(text);
+}
+
+static void path_in(const char *in, const char *name, char ret_path[static PATH_BYTES])
+{
+    int len = snprintf(ret_path, PATH_BYTES, "%s/%s", in, name);
+    assert_in_range(len, 1, PATH_BYTES - 1);
+}
+
+/* Where the kernel's memory has the folder. */
+static void find_record(char ret_path[static PATH_BYTES])
+{
+    char path[PATH_BYTES];
+    char id[ID_LEN + 1] = "";
+    path_in(folder, "pawl.witness", path);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(pread(fd, id, ID_LEN, ID_AT), ID_LEN);
+    close(fd);
+    snprintf(ret_path, PATH_BYTES, "/dev/shm/pawl-%s", id);
+}
+
+/* Asks as a machine does that started again: the kernel's memory has nothing of the folder. */
+static void forget_record(void)
+{
+    char record[PATH_BYTES];
+    find_record(record);
+    (void)unlink(record);
+}
+
+/* ---- files that are put back ----------------------------------------------------------------- */
+
+#define COPY "cp -a \"$0\" \"$1\""
+
+/* How a case goes: serve and copy, serve on, end, put back, start. */
+struct row {
+    const char *back;  /* a script: $0 is the folder, $1 what COPY made */
+    const char *words; /* of the refusal */
+    bool stops_first;  /* the copy is of a folder whose pawld was stopped */
+    enum ending ending;
+    bool keeps_record; /* no restart of the machine in between */
+};
+
+static void expect_row_refused(void **state)
+{
+    const struct row *row = *state;
+    serve();
+    (void)take_tokens();
+    if (row->stops_first)
+        end_it(STOPPED);
+    run_script(COPY);
+    if (row->stops_first)
+        serve();
+    (void)take_tokens();
+    end_it(row->ending);
+    wait_ms(SLACK_MS);
+    if (!row->keeps_record)
+        forget_record();
+    run_script(row->back);
+    expect_refused_at(folder, row->words);
+    expect_refused_at(folder, row->words); /* looking at it does not make it right */
+}
+
+#define IN_PLACE(files) "cd \"$1\" && for f in " files "; do cp -p \"$f\" \"$0/$f\"; done"
+
+static const struct row whole_folder_killed = {"rm -f \"$0\"/pawl.db-*; " IN_PLACE("*"),
+                                               "pawl.witness was put back", false, KILLED, false};
+static const struct row whole_folder_stopped = {IN_PLACE("pawl.db pawl.witness"),
+                                                "pawl.witness was put back", true, STOPPED, false};
+static const struct row whole_folder_on_the_same_boot = {
+    IN_PLACE("pawl.db pawl.witness"), "pawl.db was put back", true, STOPPED, true};
+static const struct row whole_folder_by_tar = {
+    "tar -C \"$1\" -cf \"$1.tar\" . && tar -C \"$0\" -xpf \"$1.tar\" --overwrite",
+    "pawl.witness was put back", true, STOPPED, false};
+static const struct row whole_folder_by_rename = {"cd \"$1\" && mv -f pawl.db pawl.witness \"$0\"",
+                                                  "is a copy", true, STOPPED, false};
+static const struct row database_in_place = {IN_PLACE("pawl.db"), "pawl.db was put back", true,
+                                             STOPPED, false};
+static const struct row database_by_rename = {"mv -f \"$1/pawl.db\" \"$0/pawl.db\"", "is a copy",
+                                              true, STOPPED, false};
+static const struct row database_under_a_newer_log = {
+    IN_PLACE("pawl.db"), "something else than pawld", true, KILLED, false};
+static const struct row database_with_its_log = {IN_PLACE("pawl.db pawl.db-wal"),
+                                                 "pawl.db was put back", false, KILLED, false};
+static const struct row database_with_its_witness = {
+    IN_PLACE("pawl.db pawl.witness") " && rm \"$0/pawl.db-wal\"", "pawl.db was put back", false,
+    KILLED, false};
+static const struct row log_alone = {IN_PLACE("pawl.db-wal"), "pawl.db was put back", false, KILLED,
+                                     false};
+static const struct row log_with_its_witness = {IN_PLACE("pawl.db-wal pawl.witness"),
+                                                "pawl.witness was put back", false, KILLED, false};
+static const struct row witness_alone = {IN_PLACE("pawl.witness"), "pawl.witness is older", false,
+                                         KILLED, false};
+static const struct row log_removed = {"rm \"$0\"/pawl.db-*", "pawl.db was put back", false, KILLED,
+                                       false};
+static const struct row log_and_witness_removed = {"rm \"$0\"/pawl.db-* \"$0/pawl.witness\"",
+                                                   "is a copy", false, KILLED, false};
+static const struct row database_and_witness_removed = {"rm \"$0/pawl.db\" \"$0/pawl.witness\"",
+                                                        "is gone", false, KILLED, false};
+static const struct row page_of_the_database = {
+    "touch -r \"$0/pawl.db\" \"$1/time\" && "
+    "dd if=\"$1/pawl.db\" of=\"$0/pawl.db\" bs=4096 skip=1 seek=1 count=1 conv=notrunc && "
+    "touch -r \"$1/time\" \"$0/pawl.db\"",
+    "something else than pawld", true, KILLED, false};
+static const struct row page_of_the_log = {
+    "dd if=\"$1/pawl.db-wal\" of=\"$0/pawl.db-wal\" bs=4096 count=2 conv=notrunc && "
+    "truncate -r \"$1/pawl.db-wal\" \"$0/pawl.db-wal\"",
+    "pawl.db was put back", false, KILLED, false};
+
+/* Elsewhere: what is in the new folder was written by the old one. */
+static void expect_refused_elsewhere(const char *how)
+{
+    serve();
+    (void)take_tokens();
+    end_it(KILLED);
+    run_script(how);
+    expect_refused_at(backup, "is a copy");
+}
+
+static void database_alone_is_no_new_fleet_elsewhere(void **state)
+{
+    (void)state;
+    expect_refused_elsewhere("mkdir \"$1\" && cp -p \"$0/pawl.db\" \"$1\"");
+}
+
+static void hard_link_of_a_database_is_no_new_fleet(void **state)
+{
+    (void)state;
+    expect_refused_elsewhere("mkdir \"$1\" && ln \"$0/pawl.db\" \"$1/pawl.db\"");
+}
+
+static bool has_reflinks(void)
+{
+    const char *const argv[] = {
+        "sh", "-c", "echo x >\"$0.r\" && cp --reflink=always \"$0.r\" \"$0.s\"", folder, NULL};
+    return process_run(argv, said, PATIENCE_MS) == 0;
+}
+
+static void reflink_clone_in_place_is_refused(void **state)
+{
+    (void)state;
+    static const struct row clone = {
+        "cd \"$1\" && for f in pawl.db pawl.witness; do cp -p --reflink=always $f \"$0/$f\"; done",
+        "pawl.witness was put back", true, STOPPED, false};
+    if (!has_reflinks())
+        case_skip("the file system has no reflinks");
+    *state = (void *)(uintptr_t)&clone;
+    expect_row_refused(state);
+}
+
+static void need_machine(void)
+{
+    if (no_machine)
+        case_skip(no_machine);
+}
+
+static void bind_mount_of_a_copy_is_refused(void **state)
+{
+    (void)state;
+    need_machine();
+    serve();
+    (void)take_tokens();
+    end_it(STOPPED);
+    run_script(COPY);
+    serve();
+    (void)take_tokens();
+    end_it(STOPPED);
+    run_script("mount --bind \"$1\" \"$0\"");
+    expect_refused_at(folder, "is a copy");
+    run_script("umount \"$0\"");
+    serve();
+}
+
+#define OVERLAY                                                                                    \
+    "mkdir \"$0.up/u\" \"$0.up/w\" && "                                                            \
+    "mount -t overlay none "                                                                       \
+    "-o lowerdir=\"$0.lower\",upperdir=\"$0.up/u\",workdir=\"$0.up/w\" \"$0\""
+
+/* A container's layer over its image: what was written since goes with the layer. */
+static void overlay_without_its_upper_layer_is_refused(void **state)
+{
+    (void)state;
+    need_machine();
+    service = pawld_start_at(folder, (const char *const[]){"--max-ttl-ms", "1000", NULL});
+    pawl_wait_ready(service);
+    (void)take_tokens();
+    end_it(STOPPED);
+    run_script("mv \"$0\" \"$0.lower\" && mkdir \"$0\" \"$0.up\" && "
+               "mount -t tmpfs none \"$0.up\" && " OVERLAY);
+    expect_refused_at(folder, "is a copy"); /* of the image's, and others may have it too */
+    assert_int_equal(
+        pawld_run_at("init", folder, (const char *const[]){"--token-floor", "9", NULL}, said), 0);
+    serve();
+    (void)take_tokens();
+    end_it(STOPPED);
+    run_script("umount \"$0\" \"$0.up\" && mount -t tmpfs none \"$0.up\" && " OVERLAY);
+    expect_refused_at(folder, "from before a pawld init");
+    forget_record();
+    expect_refused_at(folder, "is a copy");
+    run_script("umount \"$0\" \"$0.up\"");
+}
+
+/* What a case has on a disk that can be copied as a whole. */
+static struct machine_disk disk;
+
+static void serve_from_disk(unsigned inode_bytes)
+{
+    machine_disk_make(&disk, dir, inode_bytes);
+    path_in(disk.at, "data", folder);
+    serve();
+    (void)take_tokens();
+}
+
+static void expect_snapshot_refused(enum ending ending)
+{
+    need_machine();
+    serve_from_disk(256);
+    machine_disk_copy(&disk);
+    (void)take_tokens();
+    end_it(ending);
+    machine_disk_unmount(&disk);
+    machine_disk_put_back(&disk);
+    machine_disk_mount(&disk);
+    expect_refused_at(folder, "pawl.db was put back");
+    machine_disk_unmount(&disk);
+}
+
+static void snapshot_of_a_file_system_is_refused_until_the_machine_restarts(void **state)
+{
+    (void)state;
+    expect_snapshot_refused(KILLED);
+}
+
+static void snapshot_of_a_file_system_is_refused_after_a_clean_stop(void **state)
+{
+    (void)state;
+    expect_snapshot_refused(STOPPED);
+}
+
+/* With its inode, birth and modification times, under a pawld that runs. */
+static void database_that_is_put_back_while_it_serves_grants_nothing_more(void **state)
+{
+    (void)state;
+    serve();
+    (void)take_tokens();
+    end_it(STOPPED);
+    run_script(COPY);
+    serve();
+    run_script(IN_PLACE("pawl.db"));
+    const uint64_t end_ms = wait_now_ms() + PATIENCE_MS;
+    while (call_acquire_once(service.port, "orders", SHORT_TTL)->status != 503) {
+        assert_true(wait_now_ms() < end_ms);
+        wait_ms(50);
+    }
+    end_it(STOPPED);
+    expect_refused_at(folder, "something else than pawld");
+}
+
+/* The original files, inodes and all, moved aside by a rename before the floor. */
+static void file_from_before_a_floor_is_refused(void **state)
+{
+    (void)state;
+    service = pawld_start_at(folder, (const char *const[]){"--max-ttl-ms", "1000", NULL});
+    pawl_wait_ready(service);
+    (void)take_tokens();
+    end_it(STOPPED);
+    run_script("mkdir \"$1\" && mv \"$0\"/pawl.* \"$1\" && cp -a \"$1\"/pawl.* \"$0\"");
+    assert_int_equal(
+        pawld_run_at("init", folder, (const char *const[]){"--token-floor", "9", NULL}, said), 0);
+    run_script("rm \"$0\"/pawl.* && mv \"$1\"/pawl.* \"$0\"");
+    expect_refused_at(folder, "from before a pawld init");
+    forget_record();
+    expect_refused_at(folder, "pawl.witness was put back");
+}
+
+/* ---- files that are not ---------------------------------------------------------------------- */
+
+static void expect_kept(const char *script, enum ending ending)
+{
+    serve();
+    int64_t token = take_tokens();
+    end_it(ending);
+    wait_ms(SLACK_MS);
+    run_script(script);
+    serve();
+    assert_true(take_tokens() > token);
+    end_it(STOPPED);
+}
+
+static void owner_and_mode_may_change_while_it_is_stopped(void **state)
+{
+    (void)state;
+    expect_kept("chmod -R g+rX \"$0\"", KILLED);
+    expect_kept("chmod -R g-rwx \"$0\"", STOPPED);
+    if (geteuid() == 0) {
+        expect_kept("chown -R 0:12 \"$0\"", KILLED);
+        expect_kept("chown -R 0:0 \"$0\"", STOPPED);
+    }
+}
+
+static void backup_by_hard_links_is_no_write(void **state)
+{
+    (void)state;
+    expect_kept("cp -al \"$0\" \"$1\"", KILLED);
+    expect_kept("rm -r \"$1\"", STOPPED);
+}
+
+static void owner_and_mode_may_change_while_it_serves(void **state)
+{
+    (void)state;
+    serve();
+    int64_t token = take_tokens();
+    wait_ms(SLACK_MS);
+    run_script("chmod -R g+rX \"$0\"; cp -al \"$0\" \"$1\"");
+    wait_ms(SLACK_MS); /* two probes */
+    assert_true(take_tokens() > token);
+    wait_ms(SLACK_MS);
+    end_it(KILLED);
+    forget_record();
+    serve();
+}
+
+static void witness_of_version_1_is_upgraded(void **state)
+{
+    (void)state;
+    static const char magic_1[16] = "pawl witness 1", magic_2[16] = "pawl witness 2";
+    char path[PATH_BYTES], magic[sizeof(magic_2)] = "";
+    serve();
+    int64_t token = take_tokens();
+    end_it(STOPPED);
+    forget_record();
+    path_in(folder, "pawl.witness", path);
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    assert_int_equal(pwrite(fd, magic_1, sizeof(magic_1), 0), sizeof(magic_1));
+    assert_int_equal(ftruncate(fd, VERSION_1_BYTES), 0);
+    serve();
+    assert_true(take_tokens() > token);
+    assert_int_equal(pread(fd, magic, sizeof(magic), 0), sizeof(magic));
+    assert_memory_equal(magic, magic_2, sizeof(magic_2));
+    close(fd);
+}
+
+static void power_cut_is_no_reason_to_refuse(void **state)
+{
+    (void)state;
+    need_machine();
+    for (unsigned round = 0; round < 6; round++) {
+        if (round % 3 == 0) {
+            if (round > 0)
+                machine_disk_unmount(&disk);
+            serve_from_disk(round == 0 ? 256 : 128);
+        } else {
+            serve();
+        }
+        int64_t token = take_tokens();
+        wait_ms(round * 300);
+        machine_disk_cut(&disk);
+        end_it(KILLED);
+        machine_disk_unmount(&disk);
+        machine_disk_mount(&disk);
+        machine_restart();
+        serve();
+        assert_true(take_tokens() > token);
+        end_it(round % 2 ? KILLED : STOPPED);
+    }
+    machine_disk_unmount(&disk);
+}
+
+static void records_of_folders_that_are_gone_are_removed(void **state)
+{
+    (void)state;
+    char record[PATH_BYTES];
+    serve();
+    find_record(record);
+    if (access(record, F_OK) != 0)
+        case_skip("there is no /dev/shm to write to");
+    end_it(STOPPED);
+    assert_int_equal(access(record, F_OK), 0);
+    run_script("rm -r \"$0\"");
+    snprintf(folder, sizeof(folder), "%s/other", dir);
+    serve();
+    assert_int_equal(access(record, F_OK), -1);
+}
+
+#define PUT_BACK_CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define ROW(row)                                                                                   \
+    {                                                                                              \
+#row "_is_refused", expect_row_refused, begin_row, end, (void *)(uintptr_t) & (row)        \
+    }
+
+static int begin_row(void **state)
+{
+    return begin(state);
+}
+
+static const struct CMUnitTest cases[] = {
+    ROW(whole_folder_killed),
+    ROW(whole_folder_stopped),
+    ROW(whole_folder_on_the_same_boot),
+    ROW(whole_folder_by_tar),
+    ROW(whole_folder_by_rename),
+    ROW(database_in_place),
+    ROW(database_by_rename),
+    ROW(database_under_a_newer_log),
+    ROW(database_with_its_log),
+    ROW(database_with_its_witness),
+    ROW(log_alone),
+    ROW(log_with_its_witness),
+    ROW(witness_alone),
+    ROW(log_removed),
+    ROW(log_and_witness_removed),
+    ROW(database_and_witness_removed),
+    ROW(page_of_the_database),
+    ROW(page_of_the_log),
+    PUT_BACK_CASE(database_alone_is_no_new_fleet_elsewhere),
+    PUT_BACK_CASE(hard_link_of_a_database_is_no_new_fleet),
+    PUT_BACK_CASE(reflink_clone_in_place_is_refused),
+    PUT_BACK_CASE(bind_mount_of_a_copy_is_refused),
+    PUT_BACK_CASE(overlay_without_its_upper_layer_is_refused),
+    PUT_BACK_CASE(snapshot_of_a_file_system_is_refused_until_the_machine_restarts),
+    PUT_BACK_CASE(snapshot_of_a_file_system_is_refused_after_a_clean_stop),
+    PUT_BACK_CASE(database_that_is_put_back_while_it_serves_grants_nothing_more),
+    PUT_BACK_CASE(file_from_before_a_floor_is_refused),
+    PUT_BACK_CASE(owner_and_mode_may_change_while_it_is_stopped),
+    PUT_BACK_CASE(backup_by_hard_links_is_no_write),
+    PUT_BACK_CASE(owner_and_mode_may_change_while_it_serves),
+    PUT_BACK_CASE(witness_of_version_1_is_upgraded),
+    PUT_BACK_CASE(power_cut_is_no_reason_to_refuse),
+    PUT_BACK_CASE(records_of_folders_that_are_gone_are_removed),
+};
+
+CASE_MAIN(cases, begin_all, end_all)
