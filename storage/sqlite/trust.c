@@ -110,6 +110,16 @@ static bool has_other_attributes(const struct storage_evidence *evidence)
     return !storage_look_same_attributes(&evidence->file.look, &then);
 }
 
+/* chown -R and its like change the ctimes of both files, also where the owner was the same before.
+ * Right after the last note that does not show in the witness alone.
+ * Precondition: the record agrees, so that the witness is the newest one. */
+static bool both_were_touched(const struct storage_evidence *evidence)
+{
+    const int64_t apart_ns = evidence->witness.changed_ns - evidence->file.look.changed_ns;
+    const int64_t slack_ns = witness_is_off(evidence) ? EARLY_SLACK_NS : SECOND_NS / 10;
+    return apart_ns >= -slack_ns && apart_ns <= slack_ns;
+}
+
 /* A machine that crashed may have lost the last time, but not made a later one. */
 static bool is_other_time(int64_t found_ns, int64_t seen_ns, bool same_boot)
 {
@@ -129,7 +139,8 @@ static bool was_written_to(const struct storage_evidence *evidence)
         return true;
     if (!has_times || !is_other_time(look->changed_ns, seen->changed_ns, same_boot))
         return false;
-    return !record_agrees(evidence) || !has_other_attributes(evidence);
+    return !record_agrees(evidence) ||
+           !(has_other_attributes(evidence) || both_were_touched(evidence));
 }
 
 static enum storage_trust judge_made(const struct storage_evidence *evidence)

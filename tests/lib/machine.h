@@ -10,6 +10,9 @@ const char *machine_begin(const char *dir);
 /* Starts the machine again: the kernel names another boot, and /dev/shm is empty. */
 void machine_restart(void);
 
+/* Empties /dev/shm alone, as another container on this machine has it. */
+void machine_forget(void);
+
 enum {
     MACHINE_PATH_MAX = 256,
 };

@@ -190,6 +190,19 @@ static void change_of_attributes_is_forgiven_by_the_record(void **state)
     }
 }
 
+static void chown_to_the_same_owner_is_forgiven_by_the_record(void **state)
+{
+    (void)state;
+    now.witness.changed_ns = now.file.look.changed_ns = NOTED + 100 * SECOND;
+    EXPECT(KEPT);
+    now.file.look.changed_ns += 3 * SECOND; /* that is another program's write */
+    EXPECT(WRITTEN);
+    now.file.look.changed_ns = now.witness.changed_ns = NOTED + SECOND / 5; /* at once */
+    EXPECT(KEPT);
+    forget_record();
+    EXPECT(WRITTEN);
+}
+
 static void ctime_of_the_database_alone_is_not_forgiven(void **state)
 {
     (void)state;
@@ -424,6 +437,7 @@ static const struct CMUnitTest cases[] = {
     TRUST_CASE(clean_close_keeps_the_ctime_of_the_witness_over_a_boot),
     TRUST_CASE(crash_may_lose_the_last_times_of_the_database),
     TRUST_CASE(change_of_attributes_is_forgiven_by_the_record),
+    TRUST_CASE(chown_to_the_same_owner_is_forgiven_by_the_record),
     TRUST_CASE(ctime_of_the_database_alone_is_not_forgiven),
     TRUST_CASE(ctime_of_a_foreign_clock_is_not_judged),
     TRUST_CASE(witness_of_version_1_is_judged_by_what_it_has),
