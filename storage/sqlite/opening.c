@@ -173,8 +173,8 @@ static int identify(struct storage_file *file, struct storage_identity *identity
     return identify_tables(file, identity, ret_why);
 }
 
-static int gather(const struct storage_file_config *config, struct storage_file *file,
-                  struct storage_evidence *evidence, char ret_why[static STORAGE_WHY_MAX])
+static int gather_evidence(const struct storage_file_config *config, struct storage_file *file,
+                           struct storage_evidence *evidence, char ret_why[static STORAGE_WHY_MAX])
 {
     const struct storage_witness *witness = &file->witness;
     int error = identify(file, &evidence->file, ret_why);
@@ -301,7 +301,8 @@ static int witness_opening(struct storage_file *file, const struct storage_file_
     struct storage_seen *seen = &file->witness.seen;
     seen->openings = now->openings;
     seen->commits = now->commits;
-    int error = storage_file_bring_in(file, !kept || seen->checkpointing || seen->base_unsure);
+    bool incomplete = seen->checkpointing || seen->base_unsure || !now->base_known;
+    int error = storage_file_bring_in(file, !kept || incomplete);
     if (!error && file->record < 0)
         file->record =
             storage_record_keep(now->file_id, config->folder, now->openings, now->commits);
@@ -415,7 +416,7 @@ int storage_file_open(const struct storage_file_config *config, struct storage_f
     error = open_witness(config->folder, &file, ret_why);
     if (error)
         return error;
-    error = gather(config, &file, &evidence, ret_why);
+    error = gather_evidence(config, &file, &evidence, ret_why);
     if (!error)
         error = take_up(config, &file, &evidence, ret_why);
     if (!error)

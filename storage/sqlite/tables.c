@@ -96,7 +96,7 @@ void storage_tables_read(sqlite3 *db, struct storage_identity *identity, int *re
 }
 
 /* Any name is a path of a URI once these are escaped. */
-static void escape(const char *path, char ret_text[static URI_MAX])
+static void escape_path(const char *path, char ret_text[static URI_MAX])
 {
     static const char hex[] = "0123456789ABCDEF";
     char *to = ret_text;
@@ -146,7 +146,7 @@ int storage_tables_read_base(const char *path, struct storage_identity *identity
     char uri[URI_MAX + 32];
     sqlite3 *db = NULL;
     assert(strlen(path) <= STORAGE_FOLDER_MAX + 16);
-    escape(path, escaped);
+    escape_path(path, escaped);
     (void)snprintf(uri, sizeof(uri), "file:%s?immutable=1", escaped);
     int code = sqlite3_open_v2(uri, &db,
                                SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);

@@ -20,12 +20,12 @@ static bool is_same_boot(const struct storage_evidence *evidence)
     return strcmp(evidence->boot_id, evidence->seen.boot_id) == 0;
 }
 
-static int64_t lower(int64_t a, int64_t b)
+static int64_t earlier_of(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
-static int64_t higher(int64_t a, int64_t b)
+static int64_t later_of(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
@@ -41,8 +41,8 @@ static bool witness_is_off(const struct storage_evidence *evidence)
     if (is_same_boot(evidence) || seen->clean)
         return changed_ns < seen->noted_ns - EARLY_SLACK_NS ||
                changed_ns > seen->noted_ns + NOTE_SLACK_NS;
-    return changed_ns < lower(seen->synced_ns, seen->noted_ns) - EARLY_SLACK_NS ||
-           changed_ns > higher(seen->noted_ns, evidence->file.committed_ns) + CRASH_SLACK_NS;
+    return changed_ns < earlier_of(seen->synced_ns, seen->noted_ns) - EARLY_SLACK_NS ||
+           changed_ns > later_of(seen->noted_ns, evidence->file.committed_ns) + CRASH_SLACK_NS;
 }
 
 /* ---- a file without tables ------------------------------------------------------------------- */

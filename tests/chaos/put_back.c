@@ -1,4 +1,4 @@
-/* chaos_put_back --put-backs N --restarts M --seed X
+/* chaos_put_back --put-backs N --restarts M --idles K --seed X
  *
  * First N folders of older files: a pawld under load, a copy of its folder at some moment, more
  * load, its end, some files put back from the copy in some way, and a start. pawld has to refuse
@@ -30,6 +30,7 @@ enum {
     PATH_BYTES = 320,
     START_MS = 20000,
     LINES_BYTES = 700,
+    IDLE_MS = 66000,
     NEWER_GRANTS = 6, /* after the copy */
     SLACK_MS = 1300,  /* after which a witness that was put back is noticed, */
     COARSE_MS = 2300, /* and where times are whole seconds */
@@ -38,8 +39,9 @@ enum {
 static struct options {
     unsigned put_backs;
     unsigned restarts;
+    unsigned idles;
     uint64_t seed;
-} options = {10, 50, 1};
+} options = {10, 50, 0, 1};
 
 static struct {
     char *dir;
@@ -392,6 +394,25 @@ static void play_floor(void)
     free(program);
 }
 
+/* More than the minute that a crash of the machine is forgiven. Then the ctime of the next note may
+ * reach the disk before the note does. */
+static void play_idle(void)
+{
+    begin_folder(true);
+    expect_serving();
+    load_begin(run.port);
+    wait_ms(100);
+    load_end();
+    wait_ms(IDLE_MS);
+    counts.repeats += load_check(run.port);
+    machine_run("echo x >>\"$0/other\" && sync \"$0/other\"", run.disk.at, NULL);
+    cut_power();
+    expect_serving();
+    counts.repeats += load_check(run.port);
+    end_serving(true);
+    end_folder();
+}
+
 /* ---- all of it ------------------------------------------------------------------------------- */
 
 static void tell_counts(void)
@@ -423,6 +444,8 @@ static void play_all(void **state)
         play_restarts(between(5, 30));
         play_floor();
     }
+    for (unsigned i = 0; i < options.idles && !run.no_machine; i++)
+        play_idle();
     tell_counts();
     assert_int_equal(counts.believed, 0);
     assert_int_equal(counts.repeats, 0);
@@ -447,6 +470,9 @@ static error_t parse_put_back(int key, char *text, struct argp_state *state)
     case 'r':
         options.restarts = (unsigned)strtoul(text, NULL, 10);
         return 0;
+    case 'i':
+        options.idles = (unsigned)strtoul(text, NULL, 10);
+        return 0;
     case 's':
         options.seed = strtoull(text, NULL, 10);
         return 0;
@@ -460,6 +486,7 @@ int main(int argc, char **argv)
     static const struct argp_option list[] = {
         {"put-backs", 'p', "N", 0, "How many folders get older files (default 10)", 0},
         {"restarts", 'r', "M", 0, "How many restarts, at the least (default 50)", 0},
+        {"idles", 'i', "N", 0, "How many power cuts after an idle minute (default 0)", 0},
         {"seed", 's', "X", 0, "What is drawn from (default 1)", 0},
         {0},
     };

@@ -157,6 +157,7 @@ struct row {
     bool stops_first;  /* the copy is of a folder whose pawld was stopped */
     enum ending ending;
     bool keeps_record; /* no restart of the machine in between */
+    bool restarts;     /* pawld stops and serves once more before its end */
 };
 
 static void expect_row_refused(void **state)
@@ -170,6 +171,11 @@ static void expect_row_refused(void **state)
     if (row->stops_first)
         serve();
     (void)take_tokens();
+    if (row->restarts) {
+        end_it(STOPPED);
+        serve();
+        (void)take_tokens();
+    }
     end_it(row->ending);
     wait_ms(SLACK_MS);
     if (!row->keeps_record)
@@ -182,48 +188,76 @@ static void expect_row_refused(void **state)
 #define IN_PLACE(files) "cd \"$1\" && for f in " files "; do cp -p \"$f\" \"$0/$f\"; done"
 
 static const struct row whole_folder_killed = {"rm -f \"$0\"/pawl.db-*; " IN_PLACE("*"),
-                                               "pawl.witness was put back", false, KILLED, false};
-static const struct row whole_folder_stopped = {IN_PLACE("pawl.db pawl.witness"),
-                                                "pawl.witness was put back", true, STOPPED, false};
+                                               "pawl.witness was put back",
+                                               false,
+                                               KILLED,
+                                               false,
+                                               false};
+static const struct row whole_folder_stopped = {
+    IN_PLACE("pawl.db pawl.witness"), "pawl.witness was put back", true, STOPPED, false, false};
 static const struct row whole_folder_on_the_same_boot = {
-    IN_PLACE("pawl.db pawl.witness"), "pawl.db was put back", true, STOPPED, true};
+    IN_PLACE("pawl.db pawl.witness"), "pawl.db was put back", true, STOPPED, true, false};
 static const struct row whole_folder_by_tar = {
     "tar -C \"$1\" -cf \"$1.tar\" . && tar -C \"$0\" -xpf \"$1.tar\" --overwrite",
-    "pawl.witness was put back", true, STOPPED, false};
-static const struct row whole_folder_by_rename = {"cd \"$1\" && mv -f pawl.db pawl.witness \"$0\"",
-                                                  "is a copy", true, STOPPED, false};
-static const struct row database_in_place = {IN_PLACE("pawl.db"), "pawl.db was put back", true,
-                                             STOPPED, false};
-static const struct row database_by_rename = {"mv -f \"$1/pawl.db\" \"$0/pawl.db\"", "is a copy",
-                                              true, STOPPED, false};
+    "pawl.witness was put back",
+    true,
+    STOPPED,
+    false,
+    false};
+static const struct row whole_folder_by_rename = {
+    "cd \"$1\" && mv -f pawl.db pawl.witness \"$0\"", "is a copy", true, STOPPED, false, false};
+static const struct row database_in_place = {
+    IN_PLACE("pawl.db"), "pawl.db was put back", true, STOPPED, false, false};
+static const struct row database_by_rename = {
+    "mv -f \"$1/pawl.db\" \"$0/pawl.db\"", "is a copy", true, STOPPED, false, false};
 static const struct row database_under_a_newer_log = {
-    IN_PLACE("pawl.db"), "something else than pawld", true, KILLED, false};
-static const struct row database_with_its_log = {IN_PLACE("pawl.db pawl.db-wal"),
-                                                 "pawl.db was put back", false, KILLED, false};
+    IN_PLACE("pawl.db"), "something else than pawld", true, KILLED, false, false};
+/* What the log has no page of is lost then, and a change of mode hides the ctime. */
+static const struct row database_under_the_log_of_a_later_checkpoint = {
+    IN_PLACE("pawl.db") " && chmod g+r \"$0/pawl.db\"",
+    "pawl.db was put back",
+    true,
+    KILLED,
+    true,
+    true};
+static const struct row database_with_its_log = {
+    IN_PLACE("pawl.db pawl.db-wal"), "pawl.db was put back", false, KILLED, false, false};
 static const struct row database_with_its_witness = {
-    IN_PLACE("pawl.db pawl.witness") " && rm \"$0/pawl.db-wal\"", "pawl.db was put back", false,
-    KILLED, false};
-static const struct row log_alone = {IN_PLACE("pawl.db-wal"), "pawl.db was put back", false, KILLED,
-                                     false};
-static const struct row log_with_its_witness = {IN_PLACE("pawl.db-wal pawl.witness"),
-                                                "pawl.witness was put back", false, KILLED, false};
-static const struct row witness_alone = {IN_PLACE("pawl.witness"), "pawl.witness is older", false,
-                                         KILLED, false};
-static const struct row log_removed = {"rm \"$0\"/pawl.db-*", "pawl.db was put back", false, KILLED,
-                                       false};
-static const struct row log_and_witness_removed = {"rm \"$0\"/pawl.db-* \"$0/pawl.witness\"",
-                                                   "is a copy", false, KILLED, false};
-static const struct row database_and_witness_removed = {"rm \"$0/pawl.db\" \"$0/pawl.witness\"",
-                                                        "is gone", false, KILLED, false};
+    IN_PLACE("pawl.db pawl.witness") " && rm \"$0/pawl.db-wal\"",
+    "pawl.db was put back",
+    false,
+    KILLED,
+    false,
+    false};
+static const struct row log_alone = {
+    IN_PLACE("pawl.db-wal"), "pawl.db was put back", false, KILLED, false, false};
+static const struct row log_with_its_witness = {
+    IN_PLACE("pawl.db-wal pawl.witness"), "pawl.witness was put back", false, KILLED, false, false};
+static const struct row witness_alone = {
+    IN_PLACE("pawl.witness"), "pawl.witness is older", false, KILLED, false, false};
+static const struct row log_removed = {
+    "rm \"$0\"/pawl.db-*", "pawl.db was put back", false, KILLED, false, false};
+static const struct row log_and_witness_removed = {
+    "rm \"$0\"/pawl.db-* \"$0/pawl.witness\"", "is a copy", false, KILLED, false, false};
+static const struct row database_and_witness_removed = {
+    "rm \"$0/pawl.db\" \"$0/pawl.witness\"", "is gone", false, KILLED, false, false};
 static const struct row page_of_the_database = {
     "touch -r \"$0/pawl.db\" \"$1/time\" && "
     "dd if=\"$1/pawl.db\" of=\"$0/pawl.db\" bs=4096 skip=1 seek=1 count=1 conv=notrunc && "
     "touch -r \"$1/time\" \"$0/pawl.db\"",
-    "something else than pawld", true, KILLED, false};
+    "something else than pawld",
+    true,
+    KILLED,
+    false,
+    false};
 static const struct row page_of_the_log = {
     "dd if=\"$1/pawl.db-wal\" of=\"$0/pawl.db-wal\" bs=4096 count=2 conv=notrunc && "
     "truncate -r \"$1/pawl.db-wal\" \"$0/pawl.db-wal\"",
-    "pawl.db was put back", false, KILLED, false};
+    "pawl.db was put back",
+    false,
+    KILLED,
+    false,
+    false};
 
 /* Elsewhere: what is in the new folder was written by the old one. */
 static void expect_refused_elsewhere(const char *how)
@@ -259,7 +293,11 @@ static void reflink_clone_in_place_is_refused(void **state)
     (void)state;
     static const struct row clone = {
         "cd \"$1\" && for f in pawl.db pawl.witness; do cp -p --reflink=always $f \"$0/$f\"; done",
-        "pawl.witness was put back", true, STOPPED, false};
+        "pawl.witness was put back",
+        true,
+        STOPPED,
+        false,
+        false};
     if (!has_reflinks())
         case_skip("the file system has no reflinks");
     *state = (void *)(uintptr_t)&clone;
@@ -521,6 +559,7 @@ static const struct CMUnitTest cases[] = {
     ROW(database_in_place),
     ROW(database_by_rename),
     ROW(database_under_a_newer_log),
+    ROW(database_under_the_log_of_a_later_checkpoint),
     ROW(database_with_its_log),
     ROW(database_with_its_witness),
     ROW(log_alone),

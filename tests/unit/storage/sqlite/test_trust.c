@@ -212,6 +212,21 @@ static void ctime_of_the_database_alone_is_not_forgiven(void **state)
     EXPECT(WRITTEN);
     now.file.look.mode |= 040;
     EXPECT(WRITTEN);
+    now.has_record = true;
+    now.record = usual.record;
+    EXPECT(KEPT);
+}
+
+static void file_without_a_record_is_forgiven_nothing(void **state)
+{
+    (void)state;
+    forget_record();
+    now.file.openings = now.seen.openings = 1;
+    now.file.commits = now.seen.commits = 1;
+    now.file.base_commits = now.seen.base_commits = 1;
+    EXPECT(KEPT);
+    now.witness.changed_ns = NOTED + 2 * SECOND;
+    EXPECT(PUT_BACK);
 }
 
 /* NFS and FUSE take times from a server's clock. */
@@ -439,6 +454,7 @@ static const struct CMUnitTest cases[] = {
     TRUST_CASE(change_of_attributes_is_forgiven_by_the_record),
     TRUST_CASE(chown_to_the_same_owner_is_forgiven_by_the_record),
     TRUST_CASE(ctime_of_the_database_alone_is_not_forgiven),
+    TRUST_CASE(file_without_a_record_is_forgiven_nothing),
     TRUST_CASE(ctime_of_a_foreign_clock_is_not_judged),
     TRUST_CASE(witness_of_version_1_is_judged_by_what_it_has),
     TRUST_CASE(empty_file_is_new_unless_there_was_one),
