@@ -185,10 +185,9 @@ int storage_trust_explain(enum storage_trust trust, const char *folder,
         [STORAGE_TRUST_NO_LOG] = "the log of pawl.db (pawl.db-wal) or pawl.db itself is gone",
         [STORAGE_TRUST_OTHER] = "pawl.db is another database than the one of pawl.witness",
         [STORAGE_TRUST_COPIED] = "pawl.db is a copy: it was copied or moved here",
-        [STORAGE_TRUST_OLDER] = "pawl.db was put back from a copy, or its log (pawl.db-wal) was: "
-                                "it lacks later commits",
-        [STORAGE_TRUST_PUT_BACK] = "pawl.witness was put back from a copy, or its owner, mode or "
-                                   "links changed while pawld was stopped",
+        [STORAGE_TRUST_OLDER] =
+            "pawl.db was put back from a copy, or its log was: commits are lost",
+        [STORAGE_TRUST_PUT_BACK] = "pawl.witness was put back, or its owner, mode or links changed",
         [STORAGE_TRUST_CHANGED] = "pawl.witness is older than pawl.db: it was put back",
         [STORAGE_TRUST_WRITTEN] = "something else than pawld has written to pawl.db",
         [STORAGE_TRUST_REPLACED] = "pawl.db was put back from before a pawld init --token-floor",

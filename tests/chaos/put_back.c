@@ -189,6 +189,8 @@ static struct draw draw_put_back(void)
         .moment = sim_rng_below(&run.rng, 3),
         .memory = sim_rng_below(&run.rng, 3),
     };
+    if (draw.files == PUT_BACK_LOG && draw.moment == STOPPED)
+        draw.alone = false; /* there is no log then, and an empty folder is a new one */
     if (draw.kind == PUT_BACK_SNAPSHOT || run.no_machine)
         draw.memory = KEPT; /* server/OPERATORS.md: what is not noticed */
     if (draw.memory == RESTARTED && draw.moment != STOPPED && (draw.files & PUT_BACK_WITNESS))
