@@ -469,7 +469,7 @@ static void owner_and_mode_may_change_while_it_serves(void **state)
     int64_t token = take_tokens();
     wait_ms(SLACK_MS);
     run_script("chmod -R g+rX \"$0\"; cp -al \"$0\" \"$1\"");
-    wait_ms(SLACK_MS); /* two probes */
+    wait_ms(SLACK_MS);                           /* two probes */
     run_script("chmod g-r \"$0/pawl.witness\""); /* alone */
     wait_ms(SLACK_MS);
     end_it(KILLED);
