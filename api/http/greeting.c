@@ -34,7 +34,7 @@ int api_greetings_init(struct api_greetings *greetings,
 /* ---- which are due --------------------------------------------------------------------------- */
 
 /* One event a step: what comes meanwhile is told after the step. */
-static int watch(const struct api_greetings *greetings, struct api_greeting *greeting, int how)
+static int await_more(const struct api_greetings *greetings, struct api_greeting *greeting, int how)
 {
     struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP | EPOLLONESHOT,
                                 .data.ptr = greeting};
@@ -64,7 +64,7 @@ static struct api_greeting *take_due(struct api_greetings *greetings)
     return greeting;
 }
 
-static void look(struct api_greetings *greetings)
+static void look_who_spoke(struct api_greetings *greetings)
 {
     struct epoll_event events[EVENTS_A_TURN];
     const int count = epoll_wait(greetings->fd, events, EVENTS_A_TURN, 0);
@@ -97,7 +97,7 @@ int api_greetings_add(struct api_greetings *greetings, struct api_connection *co
     greeting->connection = connection;
     greeting->from_len = from_len;
     memcpy(&greeting->from, from, from_len);
-    if (watch(greetings, greeting, EPOLL_CTL_ADD) != 0) {
+    if (await_more(greetings, greeting, EPOLL_CTL_ADD) != 0) {
         free(greeting);
         return FENCE_ENOMEM;
     }
@@ -118,11 +118,11 @@ static void tell_refused(struct api_connection *connection)
         (void)!api_connection_read(connection, unread, sizeof(unread));
 }
 
-static void step(struct api_greetings *greetings, struct api_greeting *greeting)
+static void greet(struct api_greetings *greetings, struct api_greeting *greeting)
 {
     struct api_connection *connection = greeting->connection;
     if (!connection->ended && !api_tls_session_greet(connection->session) &&
-        watch(greetings, greeting, EPOLL_CTL_MOD) == 0)
+        await_more(greetings, greeting, EPOLL_CTL_MOD) == 0)
         return;
     forget(greetings, greeting);
     tell_refused(connection);
@@ -135,9 +135,9 @@ bool api_greetings_turn(struct api_greetings *greetings)
     if (greetings->count == 0)
         return false;
     const uint64_t until_ns = now_ns() + API_GREETINGS_MS * UINT64_C(1000000);
-    look(greetings);
+    look_who_spoke(greetings);
     while (greetings->due_first != NULL && now_ns() < until_ns)
-        step(greetings, take_due(greetings));
+        greet(greetings, take_due(greetings));
     return greetings->due_first != NULL;
 }
 

@@ -3,7 +3,6 @@
 #include "fence/base/moves.h"
 #include "fence/base/mutant.h"
 #include "fence/base/set.h"
-#include "fence/fleet/positions.h"
 #include "fence/protocol/lease.h"
 
 #include <assert.h>
@@ -51,7 +50,7 @@ static uint32_t named_extensions_max(const struct fence_fleet *fleet,
 
 /* An operator made another fleet of the same masters (pawld init). Nothing that was known of the
  * old fleet holds for it. */
-static bool adopt_fleet(struct fence_fleet *fleet)
+static void adopt_fleet(struct fence_fleet *fleet)
 {
     for (unsigned i = 0; i < fleet->n; i++) {
         const struct fence_facts *facts = &fleet->master[i].facts;
@@ -65,12 +64,13 @@ static bool adopt_fleet(struct fence_fleet *fleet)
         fleet->extensions_max = named_extensions_max(fleet, facts);
         memset(&fleet->view, 0, sizeof(fleet->view));
         memset(&fleet->known, 0, sizeof(fleet->known));
-        for (unsigned j = 0; j < fleet->n; j++)
+        for (unsigned j = 0; j < fleet->n; j++) {
             fleet->master[j].shown = (struct fence_position){0};
+            fleet->master[j].noted = false;
+        }
         fleet->generation++;
-        return true;
+        return;
     }
-    return false;
 }
 
 /* Only a member in its place says what it recorded. Anything else may be wrong with it. */
@@ -192,11 +192,11 @@ void fence_fleet_learn(struct fence_fleet *fleet, unsigned i, const struct fence
     owe_nothing(master);
     master->eligible_at_us = 0;
     fence_master_move(master, FENCE_MASTER_WAITING);
-    bool adopted = adopt_fleet(fleet);
+    master->writes = facts->writes;
+    master->rolled_back = false;
+    master->noted = false;
+    adopt_fleet(fleet);
     merge_views(fleet);
-    for (unsigned j = 0; j < fleet->n; j++)
-        if (j == i || (adopted && fleet->master[j].connected))
-            fence_fleet_note_positions(fleet, j);
     master->believed = fleet->view.incarnation[i];
 }
 

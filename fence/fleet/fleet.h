@@ -159,6 +159,7 @@ struct fence_master {
     uint64_t since_us;       /* since when @facts are of this process */
     struct fence_position shown; /* the last that it told this server itself */
     int64_t writes;              /* the same, on this connection */
+    bool noted;                  /* the positions in @facts are */
     bool rolled_back;            /* its position is behind one that is known */
 };
 
@@ -180,6 +181,9 @@ struct fence_fleet {
 struct fence_position fence_facts_position(const struct fence_facts *facts, unsigned i);
 bool fence_facts_lost_writes(const struct fence_facts *facts, unsigned i);
 
+/* Whether the process of a master, or its data, are not those that were admitted. */
+bool fence_facts_changed(const struct fence_facts *facts);
+
 /* @n is odd, 1 .. FENCE_MASTERS_MAX. The deadline is FENCE_MASTER_DEADLINE_US; a caller may set
  * another. */
 void fence_fleet_init(struct fence_fleet *fleet, unsigned n);
@@ -198,6 +202,9 @@ bool fence_fleet_learn_view(struct fence_fleet *fleet, unsigned i, const struct 
 void fence_fleet_hear(struct fence_fleet *fleet, unsigned i, const struct fence_positions *heard,
                       int64_t writes);
 
+/* Notes the positions that new facts show, of members of the fleet. For fence_fleet_judge_all(). */
+void fence_fleet_note_positions(struct fence_fleet *fleet);
+
 /* Master @i says in a reply that it is at @writes. False if it said more on the same connection: it
  * lost writes since, so the reply counts for nothing. */
 FENCE_CHECKED bool fence_fleet_shows(struct fence_fleet *fleet, unsigned i, int64_t writes);
@@ -210,6 +217,10 @@ void fence_fleet_lose(struct fence_fleet *fleet, unsigned i, enum fence_reason r
  * master can change what another may do. Returns the set (bit i: master i) that became RESTAMP,
  * REJOIN or REFUSED by it. */
 uint32_t fence_fleet_judge_all(struct fence_fleet *fleet, uint64_t now_us);
+
+/* Whether every server has had the time to tell the position that master @i had before it
+ * restarted. */
+bool fence_fleet_is_told(const struct fence_fleet *fleet, unsigned i, uint64_t now_us);
 
 /* When judging is due again, since every server has had the time to tell the position of a master
  * that restarted. FENCE_NEVER: no master waits for that. */

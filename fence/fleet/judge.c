@@ -3,7 +3,6 @@
 #include "fence/base/set.h"
 #include "fence/fleet/fleet.h"
 #include "fence/fleet/order.h"
-#include "fence/fleet/positions.h"
 #include "fence/protocol/lease.h"
 
 #include <assert.h>
@@ -257,6 +256,7 @@ static bool is_judged(const struct fence_master *master)
 uint32_t fence_fleet_judge_all(struct fence_fleet *fleet, uint64_t now_us)
 {
     fleet->judged_us = now_us;
+    fence_fleet_note_positions(fleet);
     note_who_is_gone(fleet, now_us);
     for (unsigned i = 0; i < fleet->n; i++)
         if (is_judged(&fleet->master[i]))

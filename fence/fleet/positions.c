@@ -1,6 +1,7 @@
-#include "fence/fleet/positions.h"
-
+/* The positions of masters (fence/protocol/position.h): what each has shown, and what it was told
+ * of the others. A master that comes back behind its position has lost writes. */
 #include "fence/base/mutant.h"
+#include "fence/fleet/fleet.h"
 
 #include <assert.h>
 #include <string.h>
@@ -70,20 +71,28 @@ static void show(struct fence_fleet *fleet, unsigned i, struct fence_position po
     fence_position_raise(&fleet->known.of[i], position);
 }
 
-void fence_fleet_note_positions(struct fence_fleet *fleet, unsigned i)
+static void note(struct fence_fleet *fleet, unsigned i)
 {
-    assert(i < fleet->n);
     struct fence_master *master = &fleet->master[i];
-    master->writes = master->facts.writes;
-    master->rolled_back =
-        is_member(fleet, i) && contradicts_itself(master, i) && !FENCE_MUTANT(DISK_TRUSTED_BLINDLY);
-    if (!is_member(fleet, i))
-        return;
+    master->noted = true;
+    master->rolled_back = contradicts_itself(master, i) && !FENCE_MUTANT(DISK_TRUSTED_BLINDLY);
     if (!FENCE_MUTANT(TOLD_IGNORED))
         fence_positions_merge(&fleet->known, &master->facts.heard, fleet->n);
     if (is_kept(&master->facts))
         show(fleet, i, fence_facts_position(&master->facts, i));
-    compare(fleet);
+}
+
+void fence_fleet_note_positions(struct fence_fleet *fleet)
+{
+    bool any = false;
+    for (unsigned i = 0; i < fleet->n; i++) {
+        if (!fleet->master[i].connected || fleet->master[i].noted || !is_member(fleet, i))
+            continue;
+        note(fleet, i);
+        any = true;
+    }
+    if (any)
+        compare(fleet);
 }
 
 void fence_fleet_hear(struct fence_fleet *fleet, unsigned i, const struct fence_positions *heard,

@@ -44,7 +44,7 @@ void fence_positions_format(const struct fence_positions *positions, unsigned n,
 }
 
 /* Reads a number that ends at @end, and steps over that. */
-static bool read_number(const char **at, const char *text_end, char end, int64_t *ret_number)
+static bool read_up_to(const char **at, const char *text_end, char end, int64_t *ret_number)
 {
     uint64_t number = 0;
     const char *stop = memchr(*at, end, (size_t)(text_end - *at));
@@ -65,8 +65,8 @@ int fence_positions_parse(const char *text, size_t len, unsigned n,
     const char *at = text;
     for (unsigned i = 0; i < n; i++) {
         struct fence_position *position = &positions.of[i];
-        if (!at || !read_number(&at, text + len, ':', &position->incarnation) || !at ||
-            !read_number(&at, text + len, ',', &position->writes))
+        if (!at || !read_up_to(&at, text + len, ':', &position->incarnation) || !at ||
+            !read_up_to(&at, text + len, ',', &position->writes))
             return FENCE_EINVAL;
     }
     if (at)
