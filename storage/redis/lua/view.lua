@@ -9,9 +9,13 @@ local MARKER_FIELDS = {'state', 'view', 'fleet', 'member', 'lineage', 'durable',
 
 -- Counts one more write, and returns the position that this master has then. A server that saw a later
 -- position than a master has after a restart knows that writes were lost. Where somebody wrote the field by
--- hand the count begins again, and servers take this master for one that lost writes.
+-- hand the count begins again, and servers take this master for one that lost writes. HDEL: see refusal().
 local function count_write()
     local counted = redis.pcall('HINCRBY', fleet, 'writes', '1')
+    if type(counted) ~= 'number' then
+        redis.call('HDEL', fleet, '')
+        counted = redis.pcall('HINCRBY', fleet, 'writes', '1')
+    end
     if type(counted) ~= 'number' then
         redis.call('HSET', fleet, 'writes', '1')
         return 1
