@@ -57,6 +57,7 @@ enum fence_mutant {
     FENCE_MUTANT_REACQUIRED_BY_FEW,        /* ... and so does one that few masters answered */
     FENCE_MUTANT_DISK_TRUSTED_BLINDLY,     /* a disk is believed though it is behind a position */
     FENCE_MUTANT_TOLD_IGNORED,             /* ... that others told */
+    FENCE_MUTANT_LATE_ANSWER_COUNTS,       /* an answer counts however late it is read */
     FENCE_MUTANT_REPLY_OF_ANY_POSITION,    /* a reply counts though its master lost writes */
     FENCE_MUTANT_TELLING_NOT_AWAITED,      /* a disk is believed before others could tell */
 };

@@ -182,6 +182,14 @@ static void changed(struct fence_core *core, unsigned member, unsigned i,
         core_import_page_failed(core, member, i, reply);
 }
 
+/* As for answers to calls (fence/core/step.c): a master whose record is lost has not recorded. */
+static bool is_too_late(const struct fence_core *core, unsigned member)
+{
+    const struct core_rejoin *rejoin = &core->rejoins[member];
+    return rejoin->state == CORE_REJOIN_RECORDING &&
+           core->now_us > rejoin->asked_us + fence_fleet_answer_us(&core->fleet);
+}
+
 void core_rejoin_reply(struct fence_core *core, unsigned i, const struct fence_rejoin_reply *reply)
 {
     unsigned member = reply->tag & REJOIN_INDEX_MASK;
@@ -189,6 +197,10 @@ void core_rejoin_reply(struct fence_core *core, unsigned i, const struct fence_r
         return;
     if (reply->tag >> REJOIN_SERIAL_SHIFT != core->rejoins[member].serial)
         return; /* of a round that is over */
+    if (!fence_fleet_shows(&core->fleet, i, reply->writes) || is_too_late(core, member)) {
+        lost(core, member, i, reply);
+        return;
+    }
     switch (reply->outcome) {
     case FENCE_REJOIN_DONE:
         done(core, member, i, reply);

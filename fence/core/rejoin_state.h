@@ -86,6 +86,7 @@ struct core_rejoin {
     bool beaten;            /* the last try met a higher incarnation than its own */
     uint64_t serial;        /* of the round under way; part of the tag */
     uint64_t due_us;        /* when the state ends or times out */
+    uint64_t asked_us;      /* when others were asked to record last */
     uint64_t sign_us;       /* when the member was last told to merge something */
     int64_t meant_before;   /* fence_master.meant before the last mark */
     uint64_t recorded_us;   /* when the last of q masters had recorded */

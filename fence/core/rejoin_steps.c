@@ -123,6 +123,7 @@ void core_rejoin_record(struct fence_core *core, unsigned member)
     }
     rejoin->view = fleet->view;
     rejoin->view.incarnation[member] = fleet->master[member].meant;
+    rejoin->asked_us = core->now_us;
     core_rejoin_state_ask(rejoin, CORE_REJOIN_RECORDING, others, core_rejoin_timeout_us(core));
     have_recorded(core, member, others, &rejoin->view, fleet->master[member].meant);
 }

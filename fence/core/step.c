@@ -1,4 +1,5 @@
 /* One step: each event goes to the part of the core that it is for. */
+#include "fence/base/mutant.h"
 #include "fence/base/set.h"
 #include "fence/core/acquire.h"
 #include "fence/core/admit.h"
@@ -162,6 +163,13 @@ static struct fence_reply counted(struct fence_core *core, unsigned i,
     return (struct fence_reply){.kind = FENCE_REPLY_LOST, .tag = reply->tag, .locks = reply->locks};
 }
 
+/* This process may have stood still: the answer was there, and was not read. */
+static bool is_too_late(const struct fence_core *core, unsigned i, const struct call *call)
+{
+    return core->now_us > call->asked_us + fence_fleet_answer_us(&core->fleet) &&
+           !core->fleet.master[i].facts.exclusive && !FENCE_MUTANT(LATE_ANSWER_COUNTS);
+}
+
 static void on_reply(struct fence_core *core, unsigned i, const struct fence_reply *reply)
 {
     if (reply->kind == FENCE_REPLY_STALE)
@@ -176,6 +184,10 @@ static void on_reply(struct fence_core *core, unsigned i, const struct fence_rep
     if (round == 0 || index >= core->config.calls || core->calls[index].round != round)
         return; /* of a round that is over */
     struct call *call = &core->calls[index];
+    const struct fence_reply late = {
+        .kind = FENCE_REPLY_LOST, .tag = reply->tag, .locks = reply->locks};
+    if (is_too_late(core, i, call))
+        reply = &late;
     if (call->state == CALL_TRYING)
         core_acquire_reply(core, call, i, reply);
     else if (call->state == CALL_VOTING)

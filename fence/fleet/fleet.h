@@ -218,6 +218,9 @@ void fence_fleet_lose(struct fence_fleet *fleet, unsigned i, enum fence_reason r
  * REJOIN or REFUSED by it. */
 uint32_t fence_fleet_judge_all(struct fence_fleet *fleet, uint64_t now_us);
 
+/* How long after it was asked an answer counts. A far master may take longer. */
+uint64_t fence_fleet_answer_us(const struct fence_fleet *fleet);
+
 /* Whether every server has had the time to tell the position that master @i had before it
  * restarted. */
 bool fence_fleet_is_told(const struct fence_fleet *fleet, unsigned i, uint64_t now_us);

@@ -121,12 +121,23 @@ bool fence_fleet_shows(struct fence_fleet *fleet, unsigned i, int64_t writes)
     return true;
 }
 
+uint64_t fence_fleet_answer_us(const struct fence_fleet *fleet)
+{
+    return fleet->deadline_us > FENCE_ANSWER_US ? fleet->deadline_us : FENCE_ANSWER_US;
+}
+
+/* The last answer of its process before may be read so late, and then be told. */
+static uint64_t telling_ends_us(const struct fence_fleet *fleet, unsigned i)
+{
+    return fleet->master[i].since_us + fence_fleet_answer_us(fleet) + FENCE_TELLING_US;
+}
+
 uint64_t fence_fleet_telling_ends_us(const struct fence_fleet *fleet)
 {
     uint64_t ends_us = FENCE_NEVER;
     for (unsigned i = 0; i < fleet->n; i++) {
         const struct fence_master *master = &fleet->master[i];
-        uint64_t told_us = master->since_us + FENCE_TELLING_US;
+        uint64_t told_us = telling_ends_us(fleet, i);
         if (master->connected && master->state == FENCE_MASTER_WAITING &&
             told_us > fleet->judged_us && told_us < ends_us)
             ends_us = told_us;
@@ -138,6 +149,6 @@ bool fence_fleet_is_told(const struct fence_fleet *fleet, unsigned i, uint64_t n
 {
     assert(i < fleet->n);
     const struct fence_master *master = &fleet->master[i];
-    return master->facts.exclusive || now_us >= master->since_us + FENCE_TELLING_US ||
+    return master->facts.exclusive || now_us >= telling_ends_us(fleet, i) ||
            FENCE_MUTANT(TELLING_NOT_AWAITED);
 }

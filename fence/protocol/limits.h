@@ -81,8 +81,13 @@ enum {
     FENCE_REJOIN_SLACK_US = 3000 * 1000, /* without progress, after which a leader counts as dead */
     FENCE_TRUST_GRACE_US = 2000 * 1000,  /* others that were lost are waited for, before a disk is
                                           * trusted for want of them */
-    FENCE_TELLING_US = 1100 * 1000,      /* two probes and a moment: by then each server has told
-                                          * which position a master had before it restarted */
+    FENCE_ANSWER_US = 500 * 1000,        /* after it was asked, an answer that is read later counts
+                                          * for nothing: its master may have restarted since, from an
+                                          * older disk */
+    FENCE_TELLING_US = 1100 * 1000,      /* after that, two probes and a moment: by then each server
+                                          * has told which positions it saw */
+    FENCE_RESTAMP_WRITES = 1 << 20,      /* that a position rises by as a disk is believed. A later
+                                          * copy of the disk of before is behind that */
     FENCE_REJOIN_ROUNDS_MAX = 8,         /* of asking and recording, before all begins anew */
     FENCE_CLEANUPS_MAX = 4096,           /* clean-ups not yet acknowledged */
     FENCE_CLEANUP_SLACK_US = 10 * 1000 * 1000, /* kept beyond the TTL: a late request locks late */

@@ -89,6 +89,7 @@ struct fence_rejoin_reply {
     struct fence_page page;        /* READ, DONE: borrowed until the effects were acted on */
     const struct fence_view *view; /* RECORD, CHANGED: what that master knows; may be NULL */
     int64_t highest;               /* SURVEY, DONE */
+    int64_t writes;                /* RECORD, DONE: the position of that master after it */
     uint32_t left_ms;              /* LEASES, DONE: until the last of these leases has run out */
 };
 

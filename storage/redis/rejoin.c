@@ -293,6 +293,10 @@ struct fence_rejoin_reply storage_rejoin_reply(enum fence_rejoin_step step, cons
     } else if (step == FENCE_REJOIN_RECORD && storage_view_refused(reply, n, view)) {
         read.outcome = FENCE_REJOIN_CHANGED;
         read.view = view;
+    } else if (step == FENCE_REJOIN_RECORD && reply->type == REDIS_REPLY_INTEGER &&
+               reply->integer > 0) {
+        read.outcome = FENCE_REJOIN_DONE;
+        read.writes = reply->integer;
     } else {
         read.outcome = read_done(reply);
     }

@@ -212,6 +212,10 @@ static const struct mutant {
     {"break-in-any-view", "a break names one view", UNFOUND, 0, MASTER(BREAK_VIEW_UNCHECKED)},
     {"reacquired-by-few", "a lock is acquired again only where a majority answered", UNFOUND,
      CORE(REACQUIRED_BY_FEW), 0},
+    {"late-answer-counts", "an answer that is read late counts for nothing", UNFOUND,
+     CORE(LATE_ANSWER_COUNTS), 0},
+    {"restamp-uncounted", "a disk that is believed is ahead of each copy of it", UNFOUND, 0,
+     MASTER(RESTAMP_UNCOUNTED)},
     {"lineage-not-in-mark", "the mark of a master that kept all compares the lineage", UNFOUND, 0,
      MASTER(LINEAGE_UNCHECKED_MARK)},
 };

@@ -7,6 +7,7 @@
 --          the marker. After a reset of the statistics run and lineage are what they were. But each mark and
 --          restamp notes the bytes anew: so a late copy of this finds others
 -- Answers  1; 0 where something changed, or a server told this master a later position than it has
+local RESTAMP_WRITES = 1048576
 local was = redis.call('HMGET', fleet, 'fleet', 'member', 'run', 'lineage', 'state', 'intact', 'next',
                        'view', 'doubt', 'bytes', 'positions', 'writes')
 local half_way = was[5] == 'joining' and was[6] == 'yes'
@@ -42,6 +43,7 @@ if half_way then -- its peers may have recorded the incarnation that it was to g
 end
 redis.call('HSET', fleet, 'run', ARGV[5], 'lineage', ARGV[6], 'sets', sets_now(), 'bytes',
            bytes_now(), 'answers', answers_now(ARGV[6]), 'state', 'active')
+redis.call('HINCRBY', fleet, 'writes', RESTAMP_WRITES) -- a copy of the disk of before is behind that
 redis.call('HDEL', fleet, 'next', 'progress', 'intact')
 if redis.call('HEXISTS', fleet, 'unswept') == 1 then
     redis.call('HSET', fleet, 'unswept', '0') -- the cursor meant something to another process

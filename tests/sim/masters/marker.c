@@ -289,6 +289,7 @@ struct sim_reply sim_marker_restamp(struct sim_master *master, const struct sim_
         marker->progress = 0;
     }
     if (unchanged) {
+        marker->writes += SIM_MUTANT(RESTAMP_UNCOUNTED) ? 0 : FENCE_RESTAMP_WRITES;
         marker->run = rejoin->run;
         marker->lineage = rejoin->lineage;
     }

@@ -58,6 +58,7 @@ enum sim_mutant {
     SIM_MUTANT_BREAK_OTHERS_UNSEEN,  /* BREAK says YES, also where another id has such a number */
     SIM_MUTANT_BREAK_VIEW_UNCHECKED, /* BREAK does not compare views */
     SIM_MUTANT_POSITION_UNCHECKED,   /* RESTAMP does not compare positions */
+    SIM_MUTANT_RESTAMP_UNCOUNTED,    /* ... and leaves the position as it is */
 };
 
 /* A set: bit SIM_MUTANT_X. */

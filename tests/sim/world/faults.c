@@ -386,12 +386,28 @@ static void silence_others(struct sim_world *world, unsigned i)
     }
 }
 
+/* Whether no server and no master knows of a write that the copy lacks: what was lost was seen by
+ * nobody. Then its disk may be believed. */
+static bool nobody_saw(struct sim_world *world, unsigned i)
+{
+    const struct fence_position copy = position_of_copy(world, i);
+    if (!world->plan.sane)
+        return false;
+    for (unsigned s = 0; s < world->plan.servers; s++)
+        if (fence_position_is_behind(copy, fence_core_fleet(world->servers[s].core)->known.of[i]))
+            return false;
+    for (unsigned j = 0; j < world->plan.masters; j++)
+        if (fence_position_is_behind(copy, master_at(world, j)->memory.marker.heard.of[i]))
+            return false;
+    return true;
+}
+
 static bool may_restore(struct sim_world *world, unsigned i)
 {
     if (world->plan.kind != SIM_OLD_DISK)
         return all_are_active(world);
     return master_at(world, i)->copy.marker.present &&
-           (all_were_told(world, i) || one_can_tell(world, i));
+           (all_were_told(world, i) || one_can_tell(world, i) || nobody_saw(world, i));
 }
 
 /* As it was when it was backed up last: its locks too, and its counters. */

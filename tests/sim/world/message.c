@@ -321,6 +321,9 @@ struct fence_rejoin_reply sim_rejoin_reply(const struct sim_request *request,
         .page = {.bytes = has_page ? (const char *)&reply->page : "",
                  .len = has_page ? sizeof(reply->page) : 0},
         .highest = reply->highest,
+        .writes = request->rejoin.step == FENCE_REJOIN_RECORD && reply->outcome == FENCE_REJOIN_DONE
+                      ? reply->marker.writes
+                      : 0,
         .view = has_view ? &reply->marker.view : NULL,
     };
 }

@@ -122,6 +122,20 @@ static void grant_needs_every_frozen_master_to_confirm(void **state)
     assert_int_equal(core_answer_of(f)->granted, 3);
 }
 
+/* This process stood still. Meanwhile a master may have come back with an older disk. */
+static void answer_that_is_read_late_counts_for_nothing(void **state)
+{
+    struct core_fixture *f = core_fixture_new(state, 3);
+    core_acquire(f, 1, 0);
+    f->now_us += FENCE_ANSWER_US + 1;
+    core_number(f, 0, 1);
+    core_number(f, 1, 1);
+    core_number(f, 2, 1);
+    assert_no_effects(f);
+    core_tick(f);
+    assert_answer(f, 1, FENCE_ENOQUORUM);
+}
+
 static void late_number_does_not_join_after_token_is_fixed(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 5);
@@ -530,6 +544,7 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(confirm_round_asks_only_the_frozen_set),
     CORE_CASE(confirmation_carries_its_attempt_and_the_fixed_token),
     CORE_CASE(grant_needs_every_frozen_master_to_confirm),
+    CORE_CASE(answer_that_is_read_late_counts_for_nothing),
     CORE_CASE(late_number_does_not_join_after_token_is_fixed),
     CORE_CASE(reply_to_the_first_round_is_no_confirmation),
     CORE_CASE(confirmation_refused_by_one_fails_the_attempt),

@@ -322,9 +322,9 @@ static void intact_master_is_trusted_alone_where_no_majority_of_others_is_active
     assert_int_equal(look_at(look, FLEET_NOW_US + FENCE_TRUST_GRACE_US), CORE_SET(LAST));
     assert_master(&look->fleet, LAST, FENCE_MASTER_RESTAMP, FENCE_REASON_RESTARTED);
     fleet_learn_at(&look->fleet, 3, restarted(3), FLEET_NOW_US + FENCE_TRUST_GRACE_US);
-    assert_int_equal(
-        fence_fleet_judge_all(&look->fleet, FLEET_NOW_US + FENCE_TRUST_GRACE_US + FENCE_TELLING_US),
-        CORE_SET(3));
+    assert_int_equal(fence_fleet_judge_all(&look->fleet, FLEET_NOW_US + FENCE_TRUST_GRACE_US +
+                                                             FENCE_ANSWER_US + FENCE_TELLING_US),
+                     CORE_SET(3));
     assert_master(&look->fleet, 3, FENCE_MASTER_RESTAMP, FENCE_REASON_RESTARTED);
 }
 
@@ -363,7 +363,9 @@ static void masters_that_all_restarted_do_not_wait_for_each_other(void **state)
     struct fence_fleet fleet = fleet_unmet(3);
     fleet_learn(&fleet, 0, restarted(0));
     fleet_learn(&fleet, 1, restarted(1));
-    assert_int_equal(fence_fleet_judge_all(&fleet, FLEET_NOW_US + FENCE_TELLING_US), CORE_FIRST(2));
+    assert_int_equal(
+        fence_fleet_judge_all(&fleet, FLEET_NOW_US + FENCE_ANSWER_US + FENCE_TELLING_US),
+        CORE_FIRST(2));
     assert_int_equal(fence_fleet_in_state(&fleet, FENCE_MASTER_RESTAMP), CORE_FIRST(2));
 }
 

@@ -11,6 +11,7 @@ enum {
 
     WRITES = 7,
     LATER_US = FLEET_NOW_US + 2 * FENCE_TRUST_GRACE_US,
+    TOLD_US = FENCE_ANSWER_US + FENCE_TELLING_US,
 };
 
 static struct fence_facts facts_at(unsigned i, int64_t writes)
@@ -51,7 +52,7 @@ static void come_back_at(struct fence_fleet *fleet, int64_t writes)
 {
     fleet_lose(fleet, OLD);
     (void)fleet_learn_at(fleet, OLD, restarted_at(writes), LATER_US);
-    (void)fence_fleet_judge_all(fleet, LATER_US + FENCE_TELLING_US);
+    (void)fence_fleet_judge_all(fleet, LATER_US + TOLD_US);
 }
 
 static void master_at_its_position_is_believed_for_want_of_others(void **state)
@@ -100,9 +101,9 @@ static void master_is_waited_with_until_every_server_could_tell(void **state)
     fleet_lose(&fleet, OLD);
     assert_int_equal(fleet_learn_at(&fleet, OLD, restarted_at(WRITES), LATER_US), 0);
     assert_master(&fleet, OLD, FENCE_MASTER_WAITING, FENCE_REASON_RESTARTED);
-    assert_int_equal(fence_fleet_telling_ends_us(&fleet), LATER_US + FENCE_TELLING_US);
-    assert_int_equal(fence_fleet_judge_all(&fleet, LATER_US + FENCE_TELLING_US - 1), 0);
-    assert_int_equal(fence_fleet_judge_all(&fleet, LATER_US + FENCE_TELLING_US), CORE_SET(OLD));
+    assert_int_equal(fence_fleet_telling_ends_us(&fleet), LATER_US + TOLD_US);
+    assert_int_equal(fence_fleet_judge_all(&fleet, LATER_US + TOLD_US - 1), 0);
+    assert_int_equal(fence_fleet_judge_all(&fleet, LATER_US + TOLD_US), CORE_SET(OLD));
     assert_master(&fleet, OLD, FENCE_MASTER_RESTAMP, FENCE_REASON_RESTARTED);
     assert_int_equal(fence_fleet_telling_ends_us(&fleet), FENCE_NEVER);
 }

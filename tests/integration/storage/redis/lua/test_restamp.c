@@ -57,6 +57,16 @@ static void restamp_names_the_run_and_the_lineage_of_now(void **state)
     acting_expect_all();
 }
 
+/* A later copy of the disk of before, which is put back afterwards, is behind it. */
+static void restamp_leaves_every_copy_of_the_disk_behind(void **state)
+{
+    (void)state;
+    script_mark_active("1", "yes");
+    script_redis("HSET pawl:fleet writes 7");
+    assert_int_equal(restamp(script_lineage(), script_lineage()), 1);
+    script_assert_field("writes", "1048583");
+}
+
 /* A server told it of writes that its disk lost. */
 static void master_that_was_told_a_later_position_of_its_own_is_not_restamped(void **state)
 {
@@ -230,6 +240,7 @@ static void loss_is_noted_in_the_marker_that_was_judged_though_memory_is_out(voi
 
 static const struct CMUnitTest cases[] = {
     SCRIPT_DURABLE(restamp_names_the_run_and_the_lineage_of_now),
+    SCRIPT_DURABLE(restamp_leaves_every_copy_of_the_disk_behind),
     SCRIPT_DURABLE(master_that_was_told_a_later_position_of_its_own_is_not_restamped),
     SCRIPT_DURABLE(restamp_notes_the_answers_of_now),
     SCRIPT_DURABLE(restamp_is_written_though_memory_is_out),
