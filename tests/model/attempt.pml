@@ -124,13 +124,15 @@ inline take(a, m)
 #if LEASES
     lease[m] = first_lease(a);
 #endif
+    act(m);
     printf("attempt %d: step 1 at master %d, answer %d\n", a, m, number[m])
 }
 
 inline hear(a, m)
 {
     if
-    :: phase[a] == ASKING ->
+    :: phase[a] == ASKING && !is_stale(a, m) ->
+        see(a, m);
         put_in(answered[a], m);
         answer_of(a, m) = number[m]
 #ifdef MUTANT_LATE_ANSWER /* it joins the frozen set */
@@ -157,6 +159,15 @@ inline hear(a, m)
 #define TAKES_HINTED_1(a, m) TAKES_HINTED(a, m, 1)
 #define TAKES_HINTED_2(a, m) TAKES_HINTED(a, m, 2)
 #define TAKES_HINTED_3(a, m) TAKES_HINTED(a, m, 3)
+
+/* The answer is lost, and its server never sees it. That is as good as late, but where the master
+ * goes back to what it was before. */
+#define TAKES_UNANSWERED(a) \
+    :: d_step { \
+        is_counting() && phase[a] == ASKING && may_take(a, 0) -> \
+        take(a, 0); \
+        take_out(asked[a], 0) \
+    }
 
 /* The message arrives, and will arrive once more. */
 #define TAKES_FIRST(a, m) \
@@ -196,6 +207,7 @@ inline find(a, m, holder)
     fi;
     view[m] = adopted(m, named_at(a, m));
     lock[m] = holder;
+    act(m);
     bound_by_lease(a, m);
     hear(a, m);
     take_out(asked[a], m);
@@ -301,7 +313,7 @@ inline freeze(a, majority)
     (!over && is_at(confirming[a], m) && accepts_confirm(a, m) && \
      (lock[m] == of(a) || is_of_both(a, m)) && number_fits(a, m))
 
-inline confirm(a, m)
+inline raise(a, m)
 {
     printf("attempt %d: confirmed at master %d\n", a, m);
 #ifndef MUTANT_CONFIRM_WITHOUT_VIEW
@@ -309,8 +321,16 @@ inline confirm(a, m)
 #endif
     counter[m] = (counter[m] < token[a] -> token[a] : counter[m]);
     number[m] = token[a];
-    take_out(confirming[a], m);
-    confirmed[a]++;
+    act(m);
+    take_out(confirming[a], m)
+}
+
+inline count_confirmed(a, m)
+{
+    if
+    :: !is_stale(a, m) -> see(a, m); confirmed[a]++
+    :: else
+    fi;
     if
     :: phase[a] == CONFIRMING && confirmed[a] == ENOUGH && may_be_granted(a) ->
         grant(a);
@@ -320,7 +340,10 @@ inline confirm(a, m)
     fi
 }
 
-#define CONFIRMS(a, m) :: d_step { may_confirm(a, m) -> confirm(a, m) }
+#define CONFIRMS(a, m) \
+    :: d_step { may_confirm(a, m) -> raise(a, m); count_confirmed(a, m) }
+#define CONFIRMS_UNANSWERED(a) \
+    :: d_step { is_counting() && phase[a] == CONFIRMING && may_confirm(a, 0) -> raise(a, 0) }
 
 /* Failing: a clean-up goes to every member, and names no view. Rule: it takes back its own attempt
  * alone. */
@@ -365,5 +388,6 @@ inline send_undo(a)
         !over && is_at(undoing[a], m) && phase[a] != CONFIRMING && may_undo(a, m) -> \
         printf("attempt %d: undone at master %d\n", a, m); \
         remove_lock(m); \
+        act(m); \
         take_out(undoing[a], m) \
     }

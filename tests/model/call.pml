@@ -14,6 +14,7 @@
 #endif
 
 #include "master.pml"
+#include "acts.pml"
 #include "view.pml"
 
 #define IDLE 0

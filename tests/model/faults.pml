@@ -3,7 +3,8 @@
 
 byte failures;
 
-#define may_fail(m) (!over && state[m] != OUT && ((m) == 0 || ((m) == 1 && failures > 0)))
+#define may_fail(m) \
+    (!over && state[m] != OUT && ((m) == 0 || ((m) == 1 && (failures > 0 || OLDER_FILES))))
 
 inline blank(m)
 {
@@ -35,11 +36,11 @@ byte forgettings = FORGETTINGS;
     }
 #endif
 
-#if ROLLBACKS
+#if ROLLBACKS || OLDER_FILES
 /* An older state of a member, its marker included, which it is put back to: by a restart with what
  * had reached its disk, or in one process that was the replica of an older copy for a while. In the
  * latter connections and scripts on their way live on. */
-bool rolled_back;
+byte rollbacks = ROLLBACKS + OLDER_FILES;
 byte saved; /* 1 + the member; 0 before and after */
 byte saved_counter;
 byte saved_lock;
@@ -49,6 +50,15 @@ byte saved_state;
 VIEW saved_view;
 #if LEASES
 byte saved_lease;
+#endif
+#if HALF_WAY && OLDER_FILES
+bool saved_keeps;
+#endif
+#if OLDER_FILES > 1
+byte saved_acts;
+#ifndef MUTANT_BELIEF_UNCOUNTED
+byte saved_beliefs;
+#endif
 #endif
 
 inline forget_saved()
@@ -61,6 +71,15 @@ inline forget_saved()
     saved_state = ACTIVE;
 #if LEASES
     saved_lease = 0;
+#endif
+#if HALF_WAY && OLDER_FILES
+    saved_keeps = false;
+#endif
+#if OLDER_FILES > 1
+    saved_acts = 0;
+#ifndef MUTANT_BELIEF_UNCOUNTED
+    saved_beliefs = 0;
+#endif
 #endif
     saved_view = 0
 }
@@ -75,6 +94,9 @@ inline save(m)
     saved_state = state[m];
 #if LEASES
     saved_lease = lease[m];
+#endif
+#if HALF_WAY && OLDER_FILES
+    saved_keeps = keeps[m];
 #endif
     saved_view = view[m]
 }
@@ -91,24 +113,71 @@ inline roll_back(m)
 #endif
     view[m] = saved_view;
     lineage[m] = CHANGED;
-    rolled_back = true;
+    rollbacks--;
     failures++;
     forget_saved()
 }
 
 #define SAVES(m) \
     :: d_step { \
-        !rolled_back && saved == 0 && may_fail(m) && lineage[m] == KEPT -> \
+        rollbacks > 0 && saved == 0 && may_fail(m) && lineage[m] == KEPT -> \
         printf("master %d: saves its state\n", m); \
         save(m) \
     }
 
+#if OLDER_FILES
+#define ROLLS_BACK(m) \
+    :: d_step { \
+        is_counting() && !over -> \
+        printf("master %d: restarts from the file that was copied\n", m); \
+        restart_from_copy(m) \
+    }
+#else
 #define ROLLS_BACK(m) \
     :: d_step { \
         saved == (m) + 1 && may_fail(m) -> \
         printf("master %d: goes back to the state that it saved\n", m); \
         roll_back(m) \
     }
+#endif
+#endif
+
+#if OLDER_FILES > 1
+hidden short swapped;
+#define swap(a, b) swapped = a; a = b; b = swapped
+#endif
+
+/* The file says that the member is durable, and lost nothing. With OLDER_FILES = 2 the file that it
+ * had is copied, too, and put back later. */
+#if OLDER_FILES
+inline restart_from_copy(m)
+{
+#if OLDER_FILES > 1
+    swap(counter[m], saved_counter);
+    swap(lock[m], saved_lock);
+    swap(number[m], saved_number);
+    swap(origin[m], saved_origin);
+    swap(state[m], saved_state);
+    swap(view[m], saved_view);
+    swap(acts, saved_acts);
+#ifndef MUTANT_BELIEF_UNCOUNTED
+    swap(beliefs, saved_beliefs);
+#endif
+    rollbacks--;
+    failures++;
+    if
+    :: rollbacks == 0 -> forget_saved()
+    :: else
+    fi;
+#else
+#if HALF_WAY
+    keeps[m] = saved_keeps;
+#endif
+    acts = 0;
+    roll_back(m);
+#endif
+    lineage[m] = RESTARTED
+}
 #endif
 
 #if RESTARTS
@@ -122,26 +191,36 @@ byte restarts = RESTARTS;
         restarts--; \
         failures++ \
     }
+#endif
 
+#if RESTARTS || OLDER_FILES
 /* A server that sees no majority of others active trusts the disk of a durable member. The member
  * is then what its marker says. (Others may be active all the same, and another server see them.)
- * A member that is joining has to be marked anew, unless it kept all it knew (HALF_WAY). */
+ * A member that is joining has to be marked anew, unless it kept all it knew (HALF_WAY). Rule: the
+ * disk is not older than what is known of it. */
 #define IS_TRUSTED(m) \
     :: d_step { \
-        !over && lineage[m] == RESTARTED && state[m] == ACTIVE -> \
+        !over && lineage[m] == RESTARTED && state[m] == ACTIVE && !is_older(m) -> \
         printf("master %d: is trusted\n", m); \
-        lineage[m] = KEPT \
+        lineage[m] = KEPT; \
+        believe(m) \
     }
 
 #if HALF_WAY
+#ifdef MUTANT_HALF_WAY_UNCHECKED
+#define is_older_half_way(m) false
+#else
+#define is_older_half_way(m) is_older(m)
+#endif
 #define IS_TRUSTED_HALF_WAY(m) \
     :: d_step { \
-        !over && state[m] >= 2 && keeps[m] -> \
+        !over && state[m] >= 2 && keeps[m] && !is_older_half_way(m) -> \
         printf("master %d: is trusted half-way, as %d\n", m, state[m]); \
         view[m] = with_incarnation(view[m], member(m), state[m]); \
         state[m] = ACTIVE; \
         lineage[m] = KEPT; \
-        keeps[m] = false \
+        keeps[m] = false; \
+        count_anew(m) \
     }
 #endif
 #endif

@@ -74,15 +74,23 @@ inline begin_extension(a)
 #define may_extend(a, m) \
     (!over && is_at(extending[a], m) && accepts_extension(a, m) && may_extend_lock(a, m))
 
-inline extend(a, m)
+inline lengthen(a, m)
 {
     printf("attempt %d: extended at master %d\n", a, m);
 #ifndef MUTANT_EXTENSION_WITHOUT_VIEW
     view[m] = adopted(m, extends_under[a]);
 #endif
     lease[m] = lease[m] | longer_lease(a);
-    take_out(extending[a], m);
-    extended_at[a]++;
+    act_of_extension(m);
+    take_out(extending[a], m)
+}
+
+inline count_extended(a, m)
+{
+    if
+    :: !is_stale(a, m) -> see(a, m); extended_at[a]++
+    :: else
+    fi;
     if
     :: extended_at[a] == Q ->
         if
@@ -95,7 +103,9 @@ inline extend(a, m)
     fi
 }
 
-#define EXTENDS_AT(a, m) :: d_step { may_extend(a, m) -> extend(a, m) }
+#define EXTENDS_AT(a, m) :: d_step { may_extend(a, m) -> lengthen(a, m); count_extended(a, m) }
+#define EXTENDS_UNANSWERED(a) \
+    :: d_step { is_counting() && extends[a] == EXTENDING && may_extend(a, 0) -> lengthen(a, 0) }
 
 #define holds(a) \
     (phase[a] == GRANTED && \

@@ -4,6 +4,7 @@
 
 #include "scope.pml"
 #include "master.pml"
+#include "acts.pml"
 #include "view.pml"
 #if LEASES || ROUNDS
 #include "lease.pml"
@@ -91,6 +92,16 @@ end:
 #endif
     EACH_ATTEMPT(EACH_MAJORITY, FREEZES)
     EACH_ATTEMPT(EACH_MACHINE, CONFIRMS)
+#if OLDER_FILES
+    EACH_ATTEMPT(ONCE, TAKES_UNANSWERED)
+    EACH_ATTEMPT(ONCE, CONFIRMS_UNANSWERED)
+#if EXTENSIONS
+    EACH_ATTEMPT(ONCE, EXTENDS_UNANSWERED)
+#endif
+#if DEATHS
+    EACH_ATTEMPT(ONCE, DIES)
+#endif
+#endif
 #if LEADERS
     EACH_ATTEMPT(EACH_MACHINE, FINDS_ITS_COPY)
 #endif
@@ -106,22 +117,26 @@ end:
 #endif
 #if FORGETTINGS
     FORGETS(0)
-#if FAILURES > 1
+#if SECOND_FAILS
     FORGETS(1)
 #endif
 #endif
-#if ROLLBACKS
+#if ROLLBACKS || OLDER_FILES
     SAVES(0)
     ROLLS_BACK(0)
-#if FAILURES > 1
+#if SECOND_FAILS
     SAVES(1)
     ROLLS_BACK(1)
 #endif
 #endif
 #if RESTARTS
     RESTARTS_INTACT(0)
+#endif
+#if RESTARTS || OLDER_FILES
     IS_TRUSTED(0)
-#if FAILURES > 1
+#endif
+#if RESTARTS
+#if SECOND_FAILS
     RESTARTS_INTACT(1)
     IS_TRUSTED(1)
 #endif
@@ -140,7 +155,7 @@ end:
 #endif
 #if LEADERS
     EACH_LEADER(ONCE, MARKS_0)
-#if FAILURES > 1
+#if SECOND_FAILS
     EACH_LEADER(ONCE, MARKS_1)
 #endif
 #if REPLACEMENTS
@@ -162,7 +177,7 @@ end:
 #if LEADERS > 2
     EACH_MACHINE(IS_TOLD_4, 0)
 #endif
-#if FAILURES > 1
+#if SECOND_FAILS
     EACH_MACHINE(IS_TOLD_2, 1)
     EACH_MACHINE(IS_TOLD_3, 1)
 #if LEADERS > 2

@@ -28,11 +28,11 @@ byte other; /* 0 between steps */
 #define same_id(a, b) false
 #endif
 
+#define is_open(a) (phase[a] != GRANTED && phase[a] != FAILED && !is_dead(a))
 #if LEASES
-#define may_be_granted(a) \
-    (phase[a] != GRANTED && phase[a] != FAILED && (leases_over & bit(a)) == 0)
+#define may_be_granted(a) (is_open(a) && (leases_over & bit(a)) == 0)
 #else
-#define may_be_granted(a) (phase[a] != GRANTED && phase[a] != FAILED)
+#define may_be_granted(a) is_open(a)
 #define holds(a) (phase[a] == GRANTED)
 #endif
 #if ATTEMPTS == 2

@@ -150,7 +150,9 @@ inline mark(r, m, x)
 inline record(r, m)
 {
     printf("leader %d: recorded at master %d\n", r, m);
+    act_of_view(m, view_recorded(r, m));
     view[m] = view_recorded(r, m);
+    see(0, m);
     put_in(recorded[r], m)
 }
 
@@ -182,7 +184,7 @@ inline record_anew(r, x)
         incarnation(knows[r], 1 - taken_back(r)) < (x) && !is_imported(r) -> \
         record_anew(r, x) \
     }
-#if FAILURES == 1
+#if !SECOND_FAILS
 #define LEARNS(r)
 #elif LEADERS > 2
 #define LEARNS(r) LEARNS_OF(r, 2) LEARNS_OF(r, 3) LEARNS_OF(r, 4)
@@ -284,6 +286,7 @@ inline admit(r, m)
     printf("leader %d: admits master %d, counter %d\n", r, m, counter[m]);
     view[m] = view_admitted(r, m);
     lineage[m] = KEPT;
+    count_anew(m);
 #if HALF_WAY
     keeps[m] = false;
 #endif

@@ -57,6 +57,12 @@
 #ifndef ROLLBACKS
 #define ROLLBACKS 0 /* 0 or 1: a master is put back to an older state of its own */
 #endif
+#ifndef OLDER_FILES
+#define OLDER_FILES 0 /* restarts of durable member 0 from an older file; the second time, from the newer */
+#endif
+#ifndef DEATHS
+#define DEATHS 0 /* servers that die, and have told a master what they saw; needs OLDER_FILES */
+#endif
 #ifndef RESTARTS
 #define RESTARTS 0 /* durable masters that restart with all they had */
 #endif
@@ -82,7 +88,12 @@
 #define LEADERS_AT_ONCE 1 /* 2: another may take over, whether the first is dead or not */
 #endif
 
-#define FAILURES (FORGETTINGS + ROLLBACKS + RESTARTS + REPLACEMENTS)
+#define FAILURES (FORGETTINGS + ROLLBACKS + OLDER_FILES + RESTARTS + REPLACEMENTS)
+#if OLDER_FILES
+#define SECOND_FAILS FORGETTINGS /* members that fail beside the first */
+#else
+#define SECOND_FAILS (FAILURES > 1)
+#endif
 
 #if REPLACEMENTS
 #define MACHINES (N + 1)

@@ -29,6 +29,7 @@ inline learn(ret_view)
 inline tell(m, whose, x)
 {
     printf("master %d: is told incarnation %d of member %d\n", m, x, whose);
+    act_of_view(m, with_incarnation(view[m], whose, x));
     view[m] = with_incarnation(view[m], whose, x)
 }
 
