@@ -23,7 +23,8 @@ byte beliefs;
 #define beliefs 0
 #endif
 #define stamp() (incarnation(view[0], 0) << 5 | beliefs << 3 | acts)
-#define is_counting() (saved == 1)
+#define has_copy() (saved == 1)
+#define is_counting() (has_copy() || seen[0] != 0 || seen[SERVERS - 1] != 0)
 
 /* Each attempt is of a server of its own only where servers die, or do not ask each other. What
  * leaders and extensions saw is then of no matter. */
@@ -37,10 +38,23 @@ byte beliefs;
 
 byte seen[SERVERS]; /* the highest stamp in an answer that the server had, since the copy */
 
+/* Rule: the count is written together with what it counts. Else a file may be copied between. */
+#ifdef MUTANT_COUNTED_BEFORE_WRITTEN
+bool is_ahead;
+#define copied_ahead(m) is_ahead = true
+#else
+#define copied_ahead(m) skip
+#endif
+
 inline act(m)
 {
     if
+#ifdef MUTANT_COUNTED_BEFORE_WRITTEN
+    :: (m) == 0 && is_ahead -> is_ahead = false
+    :: (m) == 0 && !is_ahead && is_counting() && acts < ACTS_MAX -> acts++
+#else
     :: (m) == 0 && is_counting() && acts < ACTS_MAX -> acts++
+#endif
     :: else
     fi
 }
@@ -53,11 +67,26 @@ inline act_if(m, it_writes)
     fi
 }
 
+/* Rule: the count stands still while the member is not active, or it might catch up with what is
+ * known of it. */
+#if defined(MUTANT_UNBELIEVED_DISK_COUNTS)
+#define act_of_undo(m) act(m)
+#elif defined(MUTANT_CLEANUPS_UNCOUNTED)
+#define act_of_undo(m) skip
+#else
+#define act_of_undo(m) act_if(m, is_active(m))
+#endif
+
 /* Writes that the member may not count, in a mutant. */
 #ifdef MUTANT_EXTENSIONS_UNCOUNTED
 #define act_of_extension(m) skip
 #else
 #define act_of_extension(m) act(m)
+#endif
+#ifdef MUTANT_CONFIRMS_UNCOUNTED
+#define act_of_confirm(m) skip
+#else
+#define act_of_confirm(m) act(m)
 #endif
 #ifdef MUTANT_VIEWS_UNCOUNTED
 #define act_of_view(m, v) skip
@@ -73,15 +102,45 @@ inline see(a, m)
     fi
 }
 
+/* Rule: an answer that its server reads after a disk was believed is not counted. */
+#ifdef MUTANT_ANSWER_READ_LATE
+#define see_at_once(a, m) skip
+#define see_late(a, majority) see_if(a, 0, (majority) & 1)
+#else
+#define see_at_once(a, m) see(a, m)
+#define see_late(a, majority) skip
+#endif
+
+/* Rule: a read's answer carries the count, too. */
+#ifdef MUTANT_READS_CARRY_NO_COUNT
+#define see_count(a, m) see_if(a, m, count[a] > 0)
+#define see_miss(m) skip
+#else
+#define see_count(a, m) see(a, m)
+#define see_miss(m) see(0, m)
+#endif
+
+inline see_if(a, m, it_carries)
+{
+    if
+    :: it_carries -> see(a, m)
+    :: else
+    fi
+}
+
 /* Rule: an answer from before what the server saw is not counted. */
 #if defined(MUTANT_DISK_TRUSTED_BLINDLY)
-#define is_below(known) false
+#define is_older_than(known) false
 #elif defined(MUTANT_OTHER_INCARNATIONS_IGNORED)
-#define is_below(known) (stamp() < (known) && stamp() >> 5 == (known) >> 5)
+#define is_older_than(known) (stamp() < (known) && stamp() >> 5 == (known) >> 5)
 #else
-#define is_below(known) (stamp() < (known))
+#define is_older_than(known) (stamp() < (known))
 #endif
-#define is_stale(a, m) ((m) == 0 && is_below(seen[server_of(a)]))
+#ifdef MUTANT_STALE_ANSWERS_COUNT
+#define is_stale(a, m) false
+#else
+#define is_stale(a, m) ((m) == 0 && is_older_than(seen[server_of(a)]))
+#endif
 
 /* A server that dies has told a master, which whoever judges can ask: that is the assumption. */
 #if DEATHS
@@ -106,16 +165,16 @@ byte told; /* what that master was told */
 #endif
 
 /* Whether a server that judges member 0 has to find that its disk is older. */
-#define knows_older(a) (!is_dead(a) && is_below(seen[a]))
-#define has_no_idea(a) (!is_dead(a) && !is_below(seen[a]))
+#define knows_older(a) (!is_dead(a) && is_older_than(seen[a]))
+#define has_no_idea(a) (!is_dead(a) && !is_older_than(seen[a]))
 #if SERVERS == 1
-#define is_known_older() is_below(seen[0])
+#define is_known_older() is_older_than(seen[0])
 #elif defined(MUTANT_TOLD_IGNORED)
 #define is_known_older() (!has_no_idea(0) && !has_no_idea(1))
 #elif defined(MUTANT_TOLD_BY_THE_LIVING_ALONE)
 #define is_known_older() (knows_older(0) || knows_older(1))
 #else
-#define is_known_older() (knows_older(0) || knows_older(1) || is_below(told))
+#define is_known_older() (knows_older(0) || knows_older(1) || is_older_than(told))
 #endif
 #define is_older(m) ((m) == 0 && is_known_older())
 
@@ -123,7 +182,7 @@ byte told; /* what that master was told */
 inline forget_acts(m)
 {
     if
-    :: (m) == 0 && !is_counting() && stamp() >= seen[0] && stamp() >= seen[SERVERS - 1] ->
+    :: (m) == 0 && !has_copy() && stamp() >= seen[0] && stamp() >= seen[SERVERS - 1] ->
         acts = 0;
         seen[0] = 0;
         seen[SERVERS - 1] = 0
@@ -153,8 +212,16 @@ inline count_anew(m)
 #else
 #define act(m) skip
 #define act_of_extension(m) skip
+#define act_of_undo(m) skip
 #define act_of_view(m, v) skip
 #define see(a, m) skip
+#define see_at_once(a, m) skip
+#define see_late(a, majority) skip
+#define act_of_confirm(m) skip
+#define copied_ahead(m) skip
+#define see_count(a, m) skip
+#define see_miss(m) skip
+#define act_if(m, it_writes) skip
 #define believe(m) skip
 #define count_anew(m) skip
 #define is_stale(a, m) false

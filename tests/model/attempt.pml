@@ -132,7 +132,7 @@ inline hear(a, m)
 {
     if
     :: phase[a] == ASKING && !is_stale(a, m) ->
-        see(a, m);
+        see_at_once(a, m);
         put_in(answered[a], m);
         answer_of(a, m) = number[m]
 #ifdef MUTANT_LATE_ANSWER /* it joins the frozen set */
@@ -278,6 +278,7 @@ inline forget_answers(a)
 inline freeze(a, majority)
 {
     fix_token(a, majority);
+    see_late(a, majority);
     if
     :: equal >= ENOUGH -> grant(a)
     :: else -> phase[a] = CONFIRMING; confirming[a] = majority
@@ -321,7 +322,7 @@ inline raise(a, m)
 #endif
     counter[m] = (counter[m] < token[a] -> token[a] : counter[m]);
     number[m] = token[a];
-    act(m);
+    act_of_confirm(m);
     take_out(confirming[a], m)
 }
 
@@ -388,6 +389,6 @@ inline send_undo(a)
         !over && is_at(undoing[a], m) && phase[a] != CONFIRMING && may_undo(a, m) -> \
         printf("attempt %d: undone at master %d\n", a, m); \
         remove_lock(m); \
-        act(m); \
+        act_of_undo(m); \
         take_out(undoing[a], m) \
     }

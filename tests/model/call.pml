@@ -198,6 +198,7 @@ inline try_again(a)
 inline count_at(a, r, m)
 {
     view[m] = adopted(m, named[at(a, r)]);
+    act_if(m, count[a] > 0 || counter[m] < hint[at(a, r)]);
     counter[m] = raised_to(m, hint[at(a, r)]) + count[a];
     printf("call %d: round %d at master %d, number %d\n", a, r, m, counter[m])
 }
@@ -205,7 +206,9 @@ inline count_at(a, r, m)
 inline hear(a, r, m)
 {
     if
-    :: phase[a] == ASKING && round[a] == r && (KEEPS_ANSWERS || !is_at(answered[a], m)) ->
+    :: phase[a] == ASKING && round[a] == r && (KEEPS_ANSWERS || !is_at(answered[a], m)) &&
+       !is_stale(a, m) ->
+        see_count(a, m);
         put_in(answered[a], m);
         answer[of_member(a, m)] = counter[m]
     :: else
@@ -224,6 +227,12 @@ inline arrived(a, r, m)
 
 #define COUNTS_IN(a, r, m) \
     :: d_step { may_count(a, r, m) -> count_at(a, r, m); hear(a, r, m); arrived(a, r, m) }
+#define COUNTS_UNANSWERED(a) \
+    :: d_step { \
+        is_counting() && phase[a] == ASKING && may_count(a, 0, 0) -> \
+        count_at(a, 0, 0); \
+        arrived(a, 0, 0) \
+    }
 #define COUNTS(a, m) COUNTS_IN(a, 0, m)
 #define COUNTS_AGAIN(a, m) COUNTS_IN(a, 1, m)
 
@@ -333,6 +342,12 @@ end:
     EACH_ATTEMPT(EACH_MACHINE, ENDS)
 #if FORGETTINGS
     FORGETS(0)
+#endif
+#if OLDER_FILES
+    EACH_ATTEMPT(ONCE, COUNTS_UNANSWERED)
+    SAVES(0)
+    ROLLS_BACK(0)
+    IS_TRUSTED(0)
 #endif
 #if LEADERS
     EACH_LEADER(ONCE, MARKS_0)

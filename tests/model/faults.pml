@@ -98,6 +98,7 @@ inline save(m)
 #if HALF_WAY && OLDER_FILES
     saved_keeps = keeps[m];
 #endif
+    copied_ahead(m);
     saved_view = view[m]
 }
 
@@ -128,7 +129,7 @@ inline roll_back(m)
 #if OLDER_FILES
 #define ROLLS_BACK(m) \
     :: d_step { \
-        is_counting() && !over -> \
+        has_copy() && !over -> \
         printf("master %d: restarts from the file that was copied\n", m); \
         restart_from_copy(m) \
     }

@@ -111,6 +111,7 @@ inline lengthen(r, m)
 #if LEASES
     lease[m] = lease[m] | lease_of(r);
 #endif
+    act_of_extension(m);
     view[m] = view_after(r, m)
 }
 
@@ -138,6 +139,13 @@ inline extend_in(r, m)
         extend_in(r, m); \
         arrive(r, m); \
         agree(r, m) \
+    }
+
+#define EXTENDS_UNANSWERED_IN(r) \
+    :: d_step { \
+        is_counting() && extended[r] == EXTENDING && is_reached(r, 0) && has_it(r, 0) -> \
+        extend_in(r, 0); \
+        arrive(r, 0) \
     }
 
 /* Rule: a master is joined only if its counter is not past the token, so that nobody had the lock
@@ -175,6 +183,15 @@ inline join(r, m)
         agree(r, m) \
     }
 
+#define JOINS_UNANSWERED(r) \
+    :: d_step { \
+        is_counting() && extended[r] == EXTENDING && is_reached(r, 0) && \
+        is_at(joins_sent(r), 0) && can_be_taken(0) && !is_past(r, 0) -> \
+        vacate(0); \
+        join(r, 0); \
+        arrive(r, 0) \
+    }
+
 /* Answers that are no yes. They matter only while the round lasts. "Past" is a lock of another id,
  * or none, where the counter is above the token. Rule: a lock of the client's own id never is, and
  * a tombstone never. */
@@ -189,12 +206,13 @@ inline join(r, m)
 #define is_of_others(m) (!is_own(m) && lock[m] != FREE && lock[m] != TOMBSTONE)
 #endif
 #define counter_is_past(r, m) (counter[m] > round_token[r])
-#define is_heard(r, m) (is_reached(r, m) && extended[r] == EXTENDING)
+#define is_heard(r, m) (is_reached(r, m) && extended[r] == EXTENDING && !is_stale(0, m))
 
 inline miss(r, m)
 {
     arrive(r, m);
     view[m] = view_after(r, m);
+    see_miss(m);
     put_in(absent[r], m);
     printf("round %d: the lock is not at master %d\n", r, m)
 }
@@ -239,7 +257,8 @@ inline find_past(r, m)
 inline agree(r, m)
 {
     if
-    :: extended[r] == EXTENDING ->
+    :: extended[r] == EXTENDING && !is_stale(0, m) ->
+        see(0, m);
         put_in(yes[r], m);
         absent[r] = absent[r] & ~yes[r];
         judge(r)
@@ -314,6 +333,7 @@ inline end_round(r, how)
         !over && is_at(unjoining[r], m) && may_unjoin(r, m) -> \
         printf("round %d: undone at master %d\n", r, m); \
         remove_lock(m); \
+        act_of_undo(m); \
         take_out(unjoining[r], m) \
     }
 
