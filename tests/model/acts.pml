@@ -1,22 +1,34 @@
-/* How servers notice that a durable member restarted from an older file: it counts its writes, and
- * servers remember the highest count that they saw.
+/* How a server notices that a durable member restarted from an older file. The member counts its
+ * writes. Each of its answers carries that count, and servers remember the highest.
  *
- * Member 0 alone has an older file. Before that file is copied, and after the last restart from it,
- * counts would differ in what matters to nobody. So writes are counted from the copy on, and up to
- * ACTS_MAX: with one older file it matters only whether there was a write since.
+ * Member 0 alone has an older file: a copy that is made at any moment, and put back at any later
+ * one. Its writes are counted from the copy on, since only what came after the copy can be missing.
+ * The count ends at ACTS_MAX: with one copy it matters only whether there was a write after it.
  *
- * Nobody sees what becomes of a server that is there: it tells all it knows to the masters that it
- * reaches before any disk is believed. What a server told at an earlier moment is less. */
+ * Before a disk is believed, each server that is alive tells the masters that it reaches what it
+ * knows. The server that judges asks one of these masters at least, if only the member itself. So
+ * it knows what all servers that are alive know. */
 
 #if OLDER_FILES
 #ifndef ACTS_MAX
 #define ACTS_MAX (OLDER_FILES > 1 -> 4 : 1)
 #endif
 
-byte acts;
+/* Each attempt has a server of its own where servers die, or do not ask each other. Elsewhere all
+ * share what they know. */
+#if DEATHS || defined(MUTANT_TOLD_IGNORED)
+#define SERVERS ATTEMPTS
+#define server_of(a) (a)
+#else
+#define SERVERS 1
+#define server_of(a) 0
+#endif
 
-/* Rule: a higher incarnation is newer, whatever was counted. So is a disk that was believed once
- * more (OLDER_FILES = 2). */
+byte acts;
+byte seen[SERVERS]; /* the highest stamp in an answer that the server had since the copy; 0: none */
+
+/* Rule: a stamp of a higher incarnation is higher, whatever was counted. So is the stamp of a disk
+ * that was believed once more: two files may count as many writes, and not the same ones. */
 #if OLDER_FILES > 1 && !defined(MUTANT_BELIEF_UNCOUNTED)
 byte beliefs;
 #else
@@ -26,35 +38,25 @@ byte beliefs;
 #define has_copy() (saved == 1)
 #define is_counting() (has_copy() || seen[0] != 0 || seen[SERVERS - 1] != 0)
 
-/* Each attempt is of a server of its own only where servers die, or do not ask each other. What
- * leaders and extensions saw is then of no matter. */
-#if DEATHS || defined(MUTANT_TOLD_IGNORED)
-#define SERVERS ATTEMPTS
-#define server_of(a) (a)
-#else
-#define SERVERS 1
-#define server_of(a) 0
-#endif
+/* ---- what the member counts ------------------------------------------------------------------- */
 
-byte seen[SERVERS]; /* the highest stamp in an answer that the server had, since the copy */
-
-/* Rule: the count is written together with what it counts. Else a file may be copied between. */
+/* Rule: a write and its count reach the disk together. Else a file may have the count alone. */
 #ifdef MUTANT_COUNTED_BEFORE_WRITTEN
-bool is_ahead;
+bool is_ahead; /* the copy has the count of the write that comes next */
 #define copied_ahead(m) is_ahead = true
+#define SKIPS_ACT(m) :: (m) == 0 && is_ahead -> is_ahead = false
+#define rises(m) ((m) == 0 && !is_ahead && is_counting() && acts < ACTS_MAX)
 #else
 #define copied_ahead(m) skip
+#define SKIPS_ACT(m)
+#define rises(m) ((m) == 0 && is_counting() && acts < ACTS_MAX)
 #endif
 
 inline act(m)
 {
     if
-#ifdef MUTANT_COUNTED_BEFORE_WRITTEN
-    :: (m) == 0 && is_ahead -> is_ahead = false
-    :: (m) == 0 && !is_ahead && is_counting() && acts < ACTS_MAX -> acts++
-#else
-    :: (m) == 0 && is_counting() && acts < ACTS_MAX -> acts++
-#endif
+    SKIPS_ACT(m)
+    :: rises(m) -> acts++
     :: else
     fi
 }
@@ -67,8 +69,29 @@ inline act_if(m, it_writes)
     fi
 }
 
-/* Rule: the count stands still while the member is not active, or it might catch up with what is
- * known of it. */
+/* Rule: a confirm counts. */
+#ifdef MUTANT_CONFIRMS_UNCOUNTED
+#define act_of_confirm(m) skip
+#else
+#define act_of_confirm(m) act(m)
+#endif
+
+/* Rule: an extension counts, and so does a join. */
+#ifdef MUTANT_EXTENSIONS_UNCOUNTED
+#define act_of_extension(m) skip
+#else
+#define act_of_extension(m) act(m)
+#endif
+
+/* Rule: a record counts, and all else that changes the view of the member. */
+#ifdef MUTANT_VIEWS_UNCOUNTED
+#define act_of_view(m, v) skip
+#else
+#define act_of_view(m, v) act_if(m, view[m] != (v))
+#endif
+
+/* Rule: the count stands still while the member is not active. Else it rises to what servers know,
+ * by clean-ups. */
 #if defined(MUTANT_UNBELIEVED_DISK_COUNTS)
 #define act_of_undo(m) act(m)
 #elif defined(MUTANT_CLEANUPS_UNCOUNTED)
@@ -77,22 +100,7 @@ inline act_if(m, it_writes)
 #define act_of_undo(m) act_if(m, is_active(m))
 #endif
 
-/* Writes that the member may not count, in a mutant. */
-#ifdef MUTANT_EXTENSIONS_UNCOUNTED
-#define act_of_extension(m) skip
-#else
-#define act_of_extension(m) act(m)
-#endif
-#ifdef MUTANT_CONFIRMS_UNCOUNTED
-#define act_of_confirm(m) skip
-#else
-#define act_of_confirm(m) act(m)
-#endif
-#ifdef MUTANT_VIEWS_UNCOUNTED
-#define act_of_view(m, v) skip
-#else
-#define act_of_view(m, v) act_if(m, view[m] != (v))
-#endif
+/* ---- what servers know ------------------------------------------------------------------------ */
 
 inline see(a, m)
 {
@@ -102,24 +110,6 @@ inline see(a, m)
     fi
 }
 
-/* Rule: an answer that its server reads after a disk was believed is not counted. */
-#ifdef MUTANT_ANSWER_READ_LATE
-#define see_at_once(a, m) skip
-#define see_late(a, majority) see_if(a, 0, (majority) & 1)
-#else
-#define see_at_once(a, m) see(a, m)
-#define see_late(a, majority) skip
-#endif
-
-/* Rule: a read's answer carries the count, too. */
-#ifdef MUTANT_READS_CARRY_NO_COUNT
-#define see_count(a, m) see_if(a, m, count[a] > 0)
-#define see_miss(m) skip
-#else
-#define see_count(a, m) see(a, m)
-#define see_miss(m) see(0, m)
-#endif
-
 inline see_if(a, m, it_carries)
 {
     if
@@ -128,7 +118,24 @@ inline see_if(a, m, it_carries)
     fi
 }
 
-/* Rule: an answer from before what the server saw is not counted. */
+/* Rule: an answer counts only if its server has read it before a disk is believed. */
+#ifdef MUTANT_ANSWER_READ_LATE
+#define see_at_once(a, m) skip
+#define see_late(a, majority) see_if(a, 0, (majority) & bit(0))
+#else
+#define see_at_once(a, m) see(a, m)
+#define see_late(a, majority) skip
+#endif
+
+/* Rule: an answer carries the count also where its request wrote nothing. */
+#ifdef MUTANT_READS_CARRY_NO_COUNT
+#define see_count(a, m) see_if(a, m, count[a] > 0)
+#define see_miss(m) skip
+#else
+#define see_count(a, m) see(a, m)
+#define see_miss(m) see(0, m)
+#endif
+
 #if defined(MUTANT_DISK_TRUSTED_BLINDLY)
 #define is_older_than(known) false
 #elif defined(MUTANT_OTHER_INCARNATIONS_IGNORED)
@@ -136,24 +143,27 @@ inline see_if(a, m, it_carries)
 #else
 #define is_older_than(known) (stamp() < (known))
 #endif
+
+/* Rule: a server does not count an answer from before what it knows. */
 #ifdef MUTANT_STALE_ANSWERS_COUNT
 #define is_stale(a, m) false
 #else
 #define is_stale(a, m) ((m) == 0 && is_older_than(seen[server_of(a)]))
 #endif
 
-/* A server that dies has told a master, which whoever judges can ask: that is the assumption. */
+/* A server dies, and its attempt goes on no more. It had told a master that is there, and that the
+ * server asks which judges: this is the assumption. */
 #if DEATHS
 byte deaths = DEATHS;
 byte dead; /* servers */
 byte told; /* what that master was told */
 
-#define is_dead(a) (dead & bit(server_of(a)))
+#define is_dead(a) ((dead & bit(server_of(a))) != 0)
 
 #define DIES(a) \
     :: d_step { \
         !over && deaths > 0 && seen[server_of(a)] != 0 && (may_be_granted(a) || was_granted(a)) -> \
-        printf("attempt %d: its server dies, and has told another master\n", a); \
+        printf("attempt %d: its server dies, and has told a master\n", a); \
         deaths--; \
         dead = dead | bit(server_of(a)); \
         told = seen[server_of(a)]; \
@@ -161,24 +171,32 @@ byte told; /* what that master was told */
     }
 #else
 #define is_dead(a) false
-#define told 0
 #endif
 
-/* Whether a server that judges member 0 has to find that its disk is older. */
-#define knows_older(a) (!is_dead(a) && is_older_than(seen[a]))
-#define has_no_idea(a) (!is_dead(a) && !is_older_than(seen[a]))
-#if SERVERS == 1
-#define is_known_older() is_older_than(seen[0])
-#elif defined(MUTANT_TOLD_IGNORED)
-#define is_known_older() (!has_no_idea(0) && !has_no_idea(1))
+/* ---- whether a disk is believed --------------------------------------------------------------- */
+
+/* Rule: a disk is older if any server that is alive knows so, or any master that is asked was told.
+ */
+#define knows(a) (!is_dead(a) && is_older_than(seen[a]))
+#define knows_nothing(a) (!is_dead(a) && !is_older_than(seen[a]))
+#if defined(MUTANT_TOLD_IGNORED)
+#define is_older(m) ((m) == 0 && !knows_nothing(0) && !knows_nothing(1))
+#elif SERVERS == 1
+#define is_older(m) ((m) == 0 && knows(0))
 #elif defined(MUTANT_TOLD_BY_THE_LIVING_ALONE)
-#define is_known_older() (knows_older(0) || knows_older(1))
+#define is_older(m) ((m) == 0 && (knows(0) || knows(1)))
 #else
-#define is_known_older() (knows_older(0) || knows_older(1) || is_older_than(told))
+#define is_older(m) ((m) == 0 && (knows(0) || knows(1) || is_older_than(told)))
 #endif
-#define is_older(m) ((m) == 0 && is_known_older())
 
-/* What is known of older files is needed no more when there is none. */
+/* Rule: a member that is joining, and kept all it knew, is not believed without the same check. */
+#ifdef MUTANT_HALF_WAY_UNCHECKED
+#define is_older_half_way(m) false
+#else
+#define is_older_half_way(m) is_older(m)
+#endif
+
+/* What servers know matters no more once the member goes on, and no copy is left. */
 inline forget_acts(m)
 {
     if
@@ -201,6 +219,7 @@ inline believe(m)
     forget_acts(m)
 }
 
+/* Of a member with a new incarnation. */
 inline count_anew(m)
 {
     if
@@ -210,21 +229,22 @@ inline count_anew(m)
     forget_acts(m)
 }
 #else
-#define act(m) skip
+#define act_of_confirm(m) skip
 #define act_of_extension(m) skip
 #define act_of_undo(m) skip
 #define act_of_view(m, v) skip
+#define act(m) skip
+#define act_if(m, it_writes) skip
+#define copied_ahead(m) skip
 #define see(a, m) skip
 #define see_at_once(a, m) skip
 #define see_late(a, majority) skip
-#define act_of_confirm(m) skip
-#define copied_ahead(m) skip
 #define see_count(a, m) skip
 #define see_miss(m) skip
-#define act_if(m, it_writes) skip
 #define believe(m) skip
 #define count_anew(m) skip
 #define is_stale(a, m) false
 #define is_dead(a) false
 #define is_older(m) false
+#define is_older_half_way(m) false
 #endif

@@ -160,8 +160,8 @@ inline hear(a, m)
 #define TAKES_HINTED_2(a, m) TAKES_HINTED(a, m, 2)
 #define TAKES_HINTED_3(a, m) TAKES_HINTED(a, m, 3)
 
-/* The answer is lost, and its server never sees it. That is as good as late, but where the master
- * goes back to what it was before. */
+/* The answer is lost, so that no server knows of the write. Without older files that is the same as
+ * an answer that the attempt does not count. */
 #define TAKES_UNANSWERED(a) \
     :: d_step { \
         is_counting() && phase[a] == ASKING && may_take(a, 0) -> \

@@ -1,5 +1,5 @@
 /* What masters may suffer. They are all alike, so the first to fail is called 0, and the next other
- * one 1. */
+ * one 1. With OLDER_FILES the one that restarts from a copy is called 0. */
 
 byte failures;
 
@@ -148,8 +148,8 @@ hidden short swapped;
 #define swap(a, b) swapped = a; a = b; b = swapped
 #endif
 
-/* The file says that the member is durable, and lost nothing. With OLDER_FILES = 2 the file that it
- * had is copied, too, and put back later. */
+/* The file says that the member is durable, and lost nothing. With OLDER_FILES = 2 the file that the
+ * member had is kept, and put back later. */
 #if OLDER_FILES
 inline restart_from_copy(m)
 {
@@ -208,11 +208,6 @@ byte restarts = RESTARTS;
     }
 
 #if HALF_WAY
-#ifdef MUTANT_HALF_WAY_UNCHECKED
-#define is_older_half_way(m) false
-#else
-#define is_older_half_way(m) is_older(m)
-#endif
 #define IS_TRUSTED_HALF_WAY(m) \
     :: d_step { \
         !over && state[m] >= 2 && keeps[m] && !is_older_half_way(m) -> \

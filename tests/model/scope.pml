@@ -58,7 +58,7 @@
 #define ROLLBACKS 0 /* 0 or 1: a master is put back to an older state of its own */
 #endif
 #ifndef OLDER_FILES
-#define OLDER_FILES 0 /* restarts of durable member 0 from an older file; the second time, from the newer */
+#define OLDER_FILES 0 /* restarts of member 0 from a copy of its file; a second from the newer one */
 #endif
 #ifndef DEATHS
 #define DEATHS 0 /* servers that die, and have told a master what they saw; needs OLDER_FILES */
@@ -89,10 +89,14 @@
 #endif
 
 #define FAILURES (FORGETTINGS + ROLLBACKS + OLDER_FILES + RESTARTS + REPLACEMENTS)
-#if OLDER_FILES
-#define SECOND_FAILS FORGETTINGS /* members that fail beside the first */
+#if OLDER_FILES /* all restarts are of member 0 */
+#define SECOND_FAILS FORGETTINGS
 #else
 #define SECOND_FAILS (FAILURES > 1)
+#endif
+#if (OLDER_FILES > 1 && (LEASES || HALF_WAY)) || (DEATHS && ATTEMPTS > 2) || \
+    (OLDER_FILES && (ROLLBACKS || REPLACEMENTS))
+#error "not in the model"
 #endif
 
 #if REPLACEMENTS
