@@ -144,7 +144,7 @@ inline roll_back(m)
 #endif
 
 #if OLDER_FILES > 1
-hidden short swapped;
+short swapped; /* 0 between steps */
 #define swap(a, b) swapped = a; a = b; b = swapped
 #endif
 
@@ -164,6 +164,7 @@ inline restart_from_copy(m)
 #ifndef MUTANT_BELIEF_UNCOUNTED
     swap(beliefs, saved_beliefs);
 #endif
+    swapped = 0;
     rollbacks--;
     failures++;
     if
