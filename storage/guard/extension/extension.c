@@ -62,7 +62,7 @@ static void sql_install(sqlite3_context *context, int count, sqlite3_value **val
     struct storage_step step;
     if (!remembers(context) || !storage_step_begin(context, &step))
         return;
-    if (storage_guard_install(db) != 0) {
+    if (storage_guard_install(db) != 0 || storage_protect_install(db) != 0) {
         storage_call_fail_as_sqlite(context);
         storage_step_undo(&step);
         return;

@@ -1,6 +1,7 @@
 #include "storage/guard/extension/protect.h"
 
 #include "storage/guard/extension/call.h"
+#include "storage/guard/extension/row.h"
 #include "storage/sql/sql.h"
 
 #include <stddef.h>
@@ -16,34 +17,6 @@ static int run_built(sqlite3 *db, sqlite3_str *text)
     const int err = storage_sql_exec(db, built);
     sqlite3_free(built);
     return err;
-}
-
-/* Adds the query for one row with the columns of @table, from NEW, from OLD, or (@of NULL) all of
- * them NULL. A name in the expression then finds a column, and nothing else. */
-static int append_one_row(sqlite3_str *text, sqlite3 *db, const char *table, const char *of,
-                          unsigned *ret_columns)
-{
-    unsigned columns = 0;
-    struct storage_sql sql = storage_sql_prepare(
-        db, "SELECT name FROM pragma_table_xinfo(?1, 'main') WHERE hidden <> 1");
-    storage_sql_bind_text(&sql, 1, table);
-    while (storage_sql_row(&sql)) {
-        const char *name = (const char *)sqlite3_column_text(sql.stmt, 0);
-        if (!name) {
-            sql.code = SQLITE_NOMEM;
-            break;
-        }
-        sqlite3_str_appendall(text, columns++ > 0 ? ", " : "SELECT ");
-        if (of)
-            sqlite3_str_appendf(text, "%s.\"%w\" AS \"%w\"", of, name, name);
-        else
-            sqlite3_str_appendf(text, "NULL AS \"%w\"", name);
-    }
-    const int err = storage_sql_finish(&sql);
-    if (err)
-        return err;
-    *ret_columns = columns;
-    return 0;
 }
 
 /* ---- the expression -------------------------------------------------------------------------- */
@@ -75,7 +48,7 @@ static bool fits_table(sqlite3_context *context, const char *table, const char *
     sqlite3_str *text = sqlite3_str_new(db);
     unsigned columns = 0;
     sqlite3_str_appendf(text, "SELECT (%s\n) FROM (", expression);
-    const int err = append_one_row(text, db, table, NULL, &columns);
+    const int err = storage_row_append(text, db, table, NULL, &columns);
     sqlite3_str_appendall(text, ")");
     char *built = sqlite3_str_finish(text);
     bool fits = false;
@@ -93,42 +66,60 @@ static bool fits_table(sqlite3_context *context, const char *table, const char *
 
 /* ---- triggers -------------------------------------------------------------------------------- */
 
+/* Each way to write has a trigger before the write, and one after it. The one before stops a write
+ * that is not claimed before a trigger of the program can end its statement with FAIL or IGNORE,
+ * which leave the row. The one after it judges the row as it is stored. */
+struct question {
+    const char *when, *event;
+    const char *of[2]; /* the rows that are asked about */
+    int (*append_known)(sqlite3_str *text, sqlite3 *db, const char *table, const char *expression);
+};
+
+static const struct question questions[] = {
+    {"", "INSERT", {"NEW"}, NULL},
+    {"", "UPDATE", {"OLD", "NEW"}, NULL},
+    {"", "DELETE", {"OLD"}, NULL},
+    {"before_", "INSERT", {"NEW"}, storage_row_append_inserted},
+    {"before_", "UPDATE", {"OLD", "NEW"}, storage_row_append_known},
+    {"before_", "DELETE", {"OLD"}, NULL},
+};
+
 /* The trigger reads the guard of its own database, whatever that is attached as. Only an answer of
- * 1 opens the row, so that another function of the name opens none by accident. */
+ * 1 opens the row, so that another function of the name opens none by accident. CASE asks in this
+ * order, and AND need not. */
 static int append_question(sqlite3_str *text, sqlite3 *db, const char *table,
-                           const char *expression, const char *of)
+                           const char *expression, const struct question *question, const char *of)
 {
     unsigned columns = 0;
     sqlite3_str_appendf(text,
                         " SELECT RAISE(ABORT, 'unclaimed')"
                         " FROM (SELECT (SELECT (%s\n) FROM (",
                         expression);
-    const int err = append_one_row(text, db, table, of, &columns);
+    int err = storage_row_append(text, db, table, of, &columns);
+    sqlite3_str_appendall(text, ")) AS resource) AS asked LEFT JOIN pawl_guard AS guard"
+                                " ON guard.resource = asked.resource WHERE CASE WHEN ");
+    if (!err && question->append_known && *of == 'N')
+        err = question->append_known(text, db, table, expression);
+    else
+        sqlite3_str_appendall(text, "1");
     sqlite3_str_appendall(text,
-                          ")) AS resource) AS asked"
-                          " LEFT JOIN pawl_guard AS guard ON guard.resource = asked.resource"
-                          " WHERE pawl_claimed(asked.resource, guard.highest_token) IS NOT 1;");
+                          " THEN pawl_claimed(asked.resource, guard.highest_token) IS NOT 1 END;");
     return err;
 }
 
-struct question {
-    const char *event;
-    const char *of[2]; /* the rows that are asked about */
-};
-
-/* AFTER: an INTEGER PRIMARY KEY that SQLite chooses is not known before. */
+/* A table that was renamed keeps triggers with its old name, so @mark tells those of two tables
+ * apart. */
 static int make_trigger(sqlite3 *db, const char *table, const char *expression,
-                        const struct question *question)
+                        const struct question *question, uint64_t mark)
 {
     int err = 0;
     sqlite3_str *text = sqlite3_str_new(db);
-    uint64_t number; /* a table that was renamed keeps triggers with its old name */
-    sqlite3_randomness(sizeof number, &number);
     sqlite3_str_appendf(text,
-                        "CREATE TRIGGER main.\"pawl_protect_%s_%016llx\" AFTER %s ON \"%w\" BEGIN",
-                        question->event, (unsigned long long)number, question->event, table);
+                        "CREATE TRIGGER main.\"pawl_protect_%s%s_%016llx\" %s %s ON \"%w\" BEGIN",
+                        question->when, question->event, (unsigned long long)mark,
+                        *question->when ? "BEFORE" : "AFTER", question->event, table);
     for (size_t i = 0; i < 2 && question->of[i] && !err; i++)
-        err = append_question(text, db, table, expression, question->of[i]);
+        err = append_question(text, db, table, expression, question, question->of[i]);
     sqlite3_str_appendall(text, " END");
     if (err) {
         sqlite3_free(sqlite3_str_finish(text));
@@ -138,10 +129,11 @@ static int make_trigger(sqlite3 *db, const char *table, const char *expression,
 }
 
 /* The names of the triggers are read first, one at a time: a schema is not changed while it is
- * read. */
+ * read. Those before a write are not counted. */
 static int drop_triggers(sqlite3 *db, const char *table, unsigned *ret_dropped)
 {
-    for (unsigned dropped = 0;; dropped++) {
+    unsigned dropped = 0;
+    for (;;) {
         sqlite3_str *text = sqlite3_str_new(db);
         bool found = false;
         struct storage_sql sql = storage_sql_prepare(
@@ -149,8 +141,14 @@ static int drop_triggers(sqlite3 *db, const char *table, unsigned *ret_dropped)
                 "  AND tbl_name = ?1 COLLATE NOCASE AND name GLOB 'pawl_protect_*' LIMIT 1");
         storage_sql_bind_text(&sql, 1, table);
         if (storage_sql_row(&sql)) {
+            const char *name = (const char *)sqlite3_column_text(sql.stmt, 0);
             found = true;
-            sqlite3_str_appendf(text, "DROP TRIGGER main.\"%w\"", sqlite3_column_text(sql.stmt, 0));
+            if (sqlite3_strglob("pawl_protect_before_*", name) != 0)
+                dropped++;
+            sqlite3_str_appendf(text,
+                                "DROP TRIGGER main.\"%w\"; DELETE FROM main.pawl_protected"
+                                "  WHERE mark = substr('%q', -16)",
+                                name, name);
         }
         int err = storage_sql_finish(&sql);
         if (err || !found) {
@@ -172,14 +170,50 @@ static int try_triggers(sqlite3 *db, const char *table)
     return run_built(db, text);
 }
 
+/* ---- what was protected ---------------------------------------------------------------------- */
+
+int storage_protect_install(sqlite3 *db)
+{
+    return storage_sql_exec(db, "CREATE TABLE IF NOT EXISTS main.pawl_protected ("
+                                "  mark TEXT PRIMARY KEY,"
+                                "  name TEXT NOT NULL,"
+                                "  expression TEXT NOT NULL) STRICT, WITHOUT ROWID");
+}
+
+/* For pawl_check.sql, which tells a table whose triggers are gone. */
+static int forget(sqlite3 *db, const char *table)
+{
+    sqlite3_str *text = sqlite3_str_new(db);
+    sqlite3_str_appendf(text, "DELETE FROM main.pawl_protected WHERE name = '%q' COLLATE NOCASE",
+                        table);
+    return run_built(db, text);
+}
+
+static int remember(sqlite3 *db, const char *table, const char *expression, uint64_t mark)
+{
+    sqlite3_str *text = sqlite3_str_new(db);
+    sqlite3_str_appendf(text, "INSERT INTO main.pawl_protected VALUES ('%016llx', '%q', '%q')",
+                        (unsigned long long)mark, table, expression);
+    const int err = forget(db, table); /* what a table of this name before it left */
+    if (err) {
+        sqlite3_free(sqlite3_str_finish(text));
+        return err;
+    }
+    return run_built(db, text);
+}
+
 static int replace_triggers(sqlite3 *db, const char *table, const char *expression)
 {
-    static const struct question questions[] = {
-        {"INSERT", {"NEW"}}, {"UPDATE", {"OLD", "NEW"}}, {"DELETE", {"OLD"}}};
     unsigned dropped = 0;
-    int err = drop_triggers(db, table, &dropped);
+    uint64_t mark;
+    sqlite3_randomness(sizeof mark, &mark);
+    int err = storage_protect_install(db);
+    if (!err)
+        err = drop_triggers(db, table, &dropped);
     for (size_t i = 0; i < sizeof questions / sizeof questions[0] && !err; i++)
-        err = make_trigger(db, table, expression, &questions[i]);
+        err = make_trigger(db, table, expression, &questions[i], mark);
+    if (!err)
+        err = remember(db, table, expression, mark);
     return err ? err : try_triggers(db, table);
 }
 
@@ -210,7 +244,8 @@ void storage_unprotect(sqlite3_context *context, int count, sqlite3_value **valu
     const char *table = storage_call_text(context, values[0], "table");
     if (!table || !storage_step_begin(context, &step))
         return;
-    if (drop_triggers(db, table, &dropped) != 0) {
+    if (storage_protect_install(db) != 0 || drop_triggers(db, table, &dropped) != 0 ||
+        forget(db, table) != 0) {
         storage_call_fail_as_sqlite(context);
         storage_step_undo(&step);
         return;

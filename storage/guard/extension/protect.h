@@ -3,6 +3,7 @@
 #ifndef STORAGE_GUARD_EXTENSION_PROTECT_H
 #define STORAGE_GUARD_EXTENSION_PROTECT_H
 
+#include "fence/protocol/error.h"
 #include "storage/guard/extension/api.h"
 
 /* pawl_protect(table, expression): whoever writes a row has to have claimed the resource that the
@@ -10,7 +11,10 @@
  * already gets the new expression. Where a call fails, all is as before. Answers NULL. */
 void storage_protect(sqlite3_context *context, int count, sqlite3_value **values);
 
-/* pawl_unprotect(table): takes that away. Answers how many triggers there were. */
+/* pawl_unprotect(table): takes that away. Answers how many ways to write were guarded: 3, or 0. */
 void storage_unprotect(sqlite3_context *context, int count, sqlite3_value **values);
+
+/* Creates the table that pawl_check.sql reads where it is not there yet. As storage_sql_error(). */
+FENCE_CHECKED int storage_protect_install(sqlite3 *db);
 
 #endif
