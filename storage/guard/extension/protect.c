@@ -48,7 +48,7 @@ static bool fits_table(sqlite3_context *context, const char *table, const char *
     sqlite3_str *text = sqlite3_str_new(db);
     unsigned columns = 0;
     sqlite3_str_appendf(text, "SELECT (%s\n) FROM (", expression);
-    const int err = storage_row_append(text, db, table, NULL, &columns);
+    const int err = storage_row_append(text, db, table, NULL, NULL, &columns);
     sqlite3_str_appendall(text, ")");
     char *built = sqlite3_str_finish(text);
     bool fits = false;
@@ -84,19 +84,26 @@ static const struct question questions[] = {
     {"before_", "DELETE", {"OLD"}, NULL},
 };
 
+/* Appends the resource of a row. @chosen is of storage_row_append(). */
+static int append_resource(sqlite3_str *text, sqlite3 *db, const char *table,
+                           const char *expression, const char *of, const char *chosen)
+{
+    unsigned columns = 0;
+    sqlite3_str_appendf(text, "(SELECT (%s\n) FROM (", expression);
+    const int err = storage_row_append(text, db, table, of, chosen, &columns);
+    sqlite3_str_appendall(text, "))");
+    return err;
+}
+
 /* The trigger reads the guard of its own database, whatever that is attached as. Only an answer of
  * 1 opens the row, so that another function of the name opens none by accident. CASE asks in this
  * order, and AND need not. */
 static int append_question(sqlite3_str *text, sqlite3 *db, const char *table,
                            const char *expression, const struct question *question, const char *of)
 {
-    unsigned columns = 0;
-    sqlite3_str_appendf(text,
-                        " SELECT RAISE(ABORT, 'unclaimed')"
-                        " FROM (SELECT (SELECT (%s\n) FROM (",
-                        expression);
-    int err = storage_row_append(text, db, table, of, &columns);
-    sqlite3_str_appendall(text, ")) AS resource) AS asked LEFT JOIN pawl_guard AS guard"
+    sqlite3_str_appendall(text, " SELECT RAISE(ABORT, 'unclaimed') FROM (SELECT ");
+    int err = append_resource(text, db, table, expression, of, NULL);
+    sqlite3_str_appendall(text, " AS resource) AS asked LEFT JOIN pawl_guard AS guard"
                                 " ON guard.resource = asked.resource WHERE CASE WHEN ");
     if (!err && question->append_known && *of == 'N')
         err = question->append_known(text, db, table, expression);
@@ -104,6 +111,30 @@ static int append_question(sqlite3_str *text, sqlite3 *db, const char *table,
         sqlite3_str_appendall(text, "1");
     sqlite3_str_appendall(text,
                           " THEN pawl_claimed(asked.resource, guard.highest_token) IS NOT 1 END;");
+    return err;
+}
+
+/* The same for a key that SQLite has yet to choose. A trigger of the program may insert other rows
+ * first, so the next key is no more than likely. The write is refused only if nobody has ever
+ * claimed the resource of that key, nor the one of the key -1, which looks the same. */
+static int append_question_of_key(sqlite3_str *text, sqlite3 *db, const char *table,
+                                  const char *expression)
+{
+    char *key = NULL;
+    int err = storage_row_key(db, table, expression, &key);
+    if (err || !key)
+        return err;
+    sqlite3_str_appendall(text, " SELECT RAISE(ABORT, 'unclaimed') FROM (SELECT ");
+    err = append_resource(text, db, table, expression, "NEW", key);
+    sqlite3_str_appendall(text, " AS resource) AS asked WHERE CASE WHEN ");
+    if (!err)
+        err = storage_row_append_chosen(text, db, table, expression, key);
+    sqlite3_str_appendall(text, " AND NOT EXISTS (SELECT 1 FROM pawl_guard WHERE resource IN"
+                                " (asked.resource, ");
+    if (!err)
+        err = append_resource(text, db, table, expression, "NEW", NULL);
+    sqlite3_str_appendall(text, ")) THEN pawl_claimed(asked.resource, NULL) IS NOT 1 END;");
+    sqlite3_free(key);
     return err;
 }
 
@@ -120,6 +151,8 @@ static int make_trigger(sqlite3 *db, const char *table, const char *expression,
                         *question->when ? "BEFORE" : "AFTER", question->event, table);
     for (size_t i = 0; i < 2 && question->of[i] && !err; i++)
         err = append_question(text, db, table, expression, question, question->of[i]);
+    if (!err && question->append_known == storage_row_append_inserted)
+        err = append_question_of_key(text, db, table, expression);
     sqlite3_str_appendall(text, " END");
     if (err) {
         sqlite3_free(sqlite3_str_finish(text));

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 /* ---- a row as a query ------------------------------------------------------------------------ */
 
@@ -17,7 +18,7 @@ static const char *name_of(struct storage_sql *sql, int column)
 }
 
 int storage_row_append(sqlite3_str *text, sqlite3 *db, const char *table, const char *of,
-                       unsigned *ret_columns)
+                       const char *chosen, unsigned *ret_columns)
 {
     unsigned columns = 0;
     struct storage_sql sql = storage_sql_prepare(
@@ -28,7 +29,10 @@ int storage_row_append(sqlite3_str *text, sqlite3 *db, const char *table, const 
         if (!name)
             break;
         sqlite3_str_appendall(text, columns++ > 0 ? ", " : "SELECT ");
-        if (of)
+        if (chosen && strcmp(chosen, name) == 0)
+            sqlite3_str_appendf(text, "(SELECT coalesce(max(\"%w\") + 1, 1) FROM \"%w\") AS \"%w\"",
+                                name, table, name);
+        else if (of)
             sqlite3_str_appendf(text, "%s.\"%w\" AS \"%w\"", of, name, name);
         else
             sqlite3_str_appendf(text, "NULL AS \"%w\"", name);
@@ -51,7 +55,7 @@ static int reads_column(sqlite3 *db, const char *table, const char *expression, 
     sqlite3_stmt *statement = NULL;
     sqlite3_str *text = sqlite3_str_new(db);
     sqlite3_str_appendf(text, "SELECT (%s\n) FROM (", expression);
-    const int err = storage_row_append(text, db, table, NULL, &columns);
+    const int err = storage_row_append(text, db, table, NULL, NULL, &columns);
     sqlite3_str_appendf(text, "), (SELECT NULL AS \"%w\")", column);
     char *built = sqlite3_str_finish(text);
     if (err || !built) {
@@ -167,4 +171,43 @@ int storage_row_append_inserted(sqlite3_str *text, sqlite3 *db, const char *tabl
     if (!err)
         err = append_of_columns(text, db, table, expression, ROW_KEY, " AND NEW.\"%w\" IS NOT -1");
     return err ? err : append_conflicts(text, db, table);
+}
+
+/* ---- a key that SQLite chooses --------------------------------------------------------------- */
+
+int storage_row_append_chosen(sqlite3_str *text, sqlite3 *db, const char *table,
+                              const char *expression, const char *key)
+{
+    const int err = storage_row_append_known(text, db, table, expression);
+    sqlite3_str_appendf(text, " AND NEW.\"%w\" IS -1", key);
+    return err ? err : append_conflicts(text, db, table);
+}
+
+#define ROW_NO_SEQUENCE                                                                            \
+    "NOT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE type = 'table'"                            \
+    "  AND name = ?1 COLLATE NOCASE AND sql LIKE '%autoincrement%')"
+
+int storage_row_key(sqlite3 *db, const char *table, const char *expression, char **ret_key)
+{
+    char *key = NULL;
+    bool generated = false, reads = false;
+    int err = reads_generated(db, table, expression, &generated);
+    struct storage_sql sql = storage_sql_prepare(db, ROW_KEY " AND " ROW_NO_SEQUENCE);
+    storage_sql_bind_text(&sql, 1, table);
+    if (!err && !generated && storage_sql_row(&sql)) {
+        const char *name = name_of(&sql, 0);
+        if (name)
+            err = reads_column(db, table, expression, name, &reads);
+        if (!err && reads) {
+            key = sqlite3_mprintf("%s", name);
+            err = key ? 0 : FENCE_ENOMEM;
+        }
+    }
+    const int finished = storage_sql_finish(&sql);
+    if (err || finished) {
+        sqlite3_free(key);
+        return err ? err : finished;
+    }
+    *ret_key = key;
+    return 0;
 }

@@ -6,10 +6,10 @@
 #include "storage/guard/extension/api.h"
 
 /* Appends the query for one row with the columns of @table, from NEW, from OLD, or (@of NULL) all
- * of them NULL. A name in an expression over that row then finds a column, and nothing else. As
- * storage_sql_error(). */
+ * of them NULL. A name in an expression over that row then finds a column, and nothing else. The
+ * column @chosen (NULL: none) has the key that SQLite chooses next. As storage_sql_error(). */
 FENCE_CHECKED int storage_row_append(sqlite3_str *text, sqlite3 *db, const char *table,
-                                     const char *of, unsigned *ret_columns);
+                                     const char *of, const char *chosen, unsigned *ret_columns);
 
 /* Appends the condition under which a BEFORE UPDATE trigger knows what @expression gives for NEW
  * as it will be stored. A NULL where NOT NULL is asked for becomes the default of the column, in
@@ -22,5 +22,15 @@ FENCE_CHECKED int storage_row_append_known(sqlite3_str *text, sqlite3 *db, const
  * statement may go on as an UPDATE, or write nothing. As storage_sql_error(). */
 FENCE_CHECKED int storage_row_append_inserted(sqlite3_str *text, sqlite3 *db, const char *table,
                                               const char *expression);
+
+/* The same where SQLite has yet to choose @key. As storage_sql_error(). */
+FENCE_CHECKED int storage_row_append_chosen(sqlite3_str *text, sqlite3 *db, const char *table,
+                                            const char *expression, const char *key);
+
+/* The INTEGER PRIMARY KEY of @table, if @expression reads it, and if SQLite chooses the greatest
+ * key plus 1: not where it is AUTOINCREMENT. NULL: there is none. The caller frees it with
+ * sqlite3_free(). As storage_sql_error(). */
+FENCE_CHECKED int storage_row_key(sqlite3 *db, const char *table, const char *expression,
+                                  char **ret_key);
 
 #endif
