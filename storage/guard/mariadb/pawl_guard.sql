@@ -46,14 +46,78 @@ CREATE TABLE IF NOT EXISTS pawl_rejection (
     kind VARCHAR(32) CHARACTER SET ascii NOT NULL
 ) ENGINE = InnoDB COMMENT = 'The newest 1000 refusals that were recorded.';
 
+CREATE TABLE IF NOT EXISTS pawl_protected (
+    table_name VARCHAR(64) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL PRIMARY KEY,
+    resource TEXT CHARACTER SET utf8mb4 NOT NULL,
+    expression TEXT CHARACTER SET utf8mb4 NOT NULL
+) ENGINE = InnoDB COMMENT = 'What pawl_protect was called for; pawl_check.sql reads it.';
+
 DELIMITER //
 
--- A table that was there before, in another engine, has neither transactions nor locks of rows.
+-- What was there before may be a stranger's: a table without transactions, or one that a foreign key
+-- or a trigger empties, or a routine that its maker may change.
 BEGIN NOT ATOMIC
-    IF (SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE()
-        AND TABLE_NAME IN ('pawl_guard', 'pawl_rejection') AND ENGINE = 'InnoDB') <> 2 THEN
-        SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT =
-            'not-durable: the tables pawl_guard and pawl_rejection have to be of the engine InnoDB';
+    DECLARE v_found VARCHAR(400) CHARACTER SET utf8mb4;
+    SET v_found = (SELECT GROUP_CONCAT(what SEPARATOR ', ') FROM (
+        SELECT CONCAT('the table ', made.name) AS what FROM (
+            SELECT 'pawl_guard' AS name, CONCAT('resource varchar(255) ascii_bin NO PRI,token bigint(20) - NO ,',
+                'writes bigint(20) unsigned - NO ') AS parts
+            UNION ALL SELECT 'pawl_rejection', CONCAT('id bigint(20) unsigned - NO PRI,at datetime(3) - NO ,',
+                'resource varchar(255) ascii_bin NO ,token bigint(20) - NO ,highest bigint(20) - NO ,',
+                'kind varchar(32) ascii_general_ci NO ')
+            UNION ALL SELECT 'pawl_protected', CONCAT('table_name varchar(64) utf8mb4_bin NO PRI,',
+                'resource text utf8mb4 NO ,expression text utf8mb4 NO ')) AS made
+            WHERE NOT EXISTS (SELECT 1 FROM information_schema.TABLES AS t WHERE t.TABLE_SCHEMA = DATABASE()
+                    AND t.TABLE_NAME = made.name AND t.TABLE_TYPE = 'BASE TABLE' AND t.ENGINE = 'InnoDB')
+                OR NOT made.parts <=> (SELECT GROUP_CONCAT(CONCAT_WS(' ', c.COLUMN_NAME, c.COLUMN_TYPE,
+                        IF(c.CHARACTER_SET_NAME = 'utf8mb4' AND c.COLLATION_NAME <> 'utf8mb4_bin', 'utf8mb4',
+                        IFNULL(c.COLLATION_NAME, '-')), c.IS_NULLABLE, c.COLUMN_KEY) ORDER BY c.ORDINAL_POSITION)
+                    FROM information_schema.COLUMNS AS c
+                    WHERE c.TABLE_SCHEMA = DATABASE() AND c.TABLE_NAME = made.name)
+        UNION ALL SELECT 'the bounds of token' WHERE 1 <> (SELECT COUNT(*) FROM information_schema.CHECK_CONSTRAINTS AS b
+            WHERE b.CONSTRAINT_SCHEMA = DATABASE() AND b.TABLE_NAME = 'pawl_guard'
+                AND b.CHECK_CLAUSE = '`token` between 1 and 9007199254740991')
+        UNION ALL SELECT CONCAT('the foreign key ', k.CONSTRAINT_NAME, ' of ', k.TABLE_NAME)
+            FROM information_schema.KEY_COLUMN_USAGE AS k WHERE k.TABLE_SCHEMA = DATABASE()
+                AND k.TABLE_NAME IN ('pawl_guard', 'pawl_rejection', 'pawl_protected')
+                AND k.REFERENCED_TABLE_NAME IS NOT NULL
+        UNION ALL SELECT CONCAT('the trigger ', g.TRIGGER_NAME, ' of ', g.DEFINER)
+            FROM information_schema.TRIGGERS AS g WHERE g.EVENT_OBJECT_SCHEMA = DATABASE()
+                AND g.EVENT_OBJECT_TABLE IN ('pawl_guard', 'pawl_rejection', 'pawl_protected')
+        UNION ALL SELECT CONCAT('the routine ', r.ROUTINE_NAME, ' of ', r.DEFINER)
+            FROM information_schema.ROUTINES AS r WHERE r.ROUTINE_SCHEMA = DATABASE()
+                AND r.ROUTINE_NAME IN ('pawl_valid_resource', 'pawl_valid_token', 'pawl_need_resource',
+                    'pawl_need_token', 'pawl_refuse_stale', 'pawl_refuse_unclaimed',
+                    'pawl_refuse_snapshot', 'pawl_need_durable', 'pawl_remember', 'pawl_admit',
+                    'pawl_raise', 'pawl_claim', 'pawl_check', 'pawl_token', 'pawl_record',
+                    'pawl_expression', 'pawl_protect', 'pawl_unprotect')
+                AND BINARY r.DEFINER <> BINARY CURRENT_USER()
+    ) AS found);
+    IF v_found IS NOT NULL THEN
+        SET v_found = CONCAT('taken: not as the guard makes it: ', v_found,
+            '. Remove it, or install as the user that owns the guard');
+        SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = v_found;
+    END IF;
+END //
+
+-- A routine that runs with its definer's rights calls others. Who may replace one of those has these
+-- rights too: more than his own, where an administrator installs the guard.
+BEGIN NOT ATOMIC
+    DECLARE v_found VARCHAR(400) CHARACTER SET utf8mb4;
+    DECLARE v_me VARCHAR(400) CHARACTER SET utf8mb4 DEFAULT CONCAT(
+        '''', REPLACE(CURRENT_USER(), '@', '''@'''), '''');
+    IF EXISTS (SELECT 1 FROM information_schema.USER_PRIVILEGES AS u
+            WHERE u.GRANTEE = v_me AND u.PRIVILEGE_TYPE <> 'USAGE') THEN
+        SET v_found = (SELECT GROUP_CONCAT(DISTINCT s.GRANTEE SEPARATOR ', ')
+            FROM information_schema.SCHEMA_PRIVILEGES AS s
+            WHERE DATABASE() LIKE s.TABLE_SCHEMA AND s.PRIVILEGE_TYPE = 'ALTER ROUTINE' AND s.GRANTEE <> v_me
+                AND NOT EXISTS (SELECT 1 FROM information_schema.USER_PRIVILEGES AS u
+                    WHERE u.GRANTEE = s.GRANTEE AND u.PRIVILEGE_TYPE IN ('SUPER', 'CREATE USER')));
+    END IF;
+    IF v_found IS NOT NULL THEN
+        SET v_found = CONCAT('unsafe: ', v_found, ' may replace routines here, and would act as ', v_me,
+            '. REVOKE ALTER ROUTINE, or install as a user of this database alone');
+        SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = v_found;
     END IF;
 END //
 
@@ -320,6 +384,26 @@ BEGIN
     EXECUTE IMMEDIATE CONCAT('CREATE OR REPLACE TRIGGER `', v_table, '_pawl_update` AFTER UPDATE',
         v_on, 'BEGIN CALL pawl_admit(', v_old, '); IF NOT BINARY ', v_old, ' <=> BINARY ', v_new,
         ' THEN CALL pawl_admit(', v_new, '); END IF; END');
+    REPLACE INTO pawl_protected (table_name, resource, expression) VALUES (p_table, p_template, v_expression);
+    COMMIT;
+END //
+
+-- Takes the guard off a table again: the triggers by what they call, as they keep the old name of a
+-- table that was renamed.
+CREATE OR REPLACE PROCEDURE pawl_unprotect(p_table LONGTEXT CHARACTER SET utf8mb4)
+    MODIFIES SQL DATA SQL SECURITY INVOKER
+BEGIN
+    DECLARE v_name VARCHAR(64) CHARACTER SET utf8mb4;
+    REPEAT
+        SET v_name = (SELECT MIN(TRIGGER_NAME) FROM information_schema.TRIGGERS
+            WHERE EVENT_OBJECT_SCHEMA = DATABASE() AND EVENT_OBJECT_TABLE = p_table
+            AND ACTION_STATEMENT LIKE '%CALL pawl\_admit(%');
+        IF v_name IS NOT NULL THEN
+            EXECUTE IMMEDIATE CONCAT('DROP TRIGGER `', REPLACE(v_name, '`', '``'), '`');
+        END IF;
+    UNTIL v_name IS NULL END REPEAT;
+    DELETE FROM pawl_protected WHERE table_name = p_table;
+    COMMIT;
 END //
 
 DELIMITER ;

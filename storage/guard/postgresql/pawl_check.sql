@@ -34,7 +34,7 @@ WITH owner AS (
     ('refuse()', 'd10840fa5fd263e411e50becd65c331a'),
     ('unprotect(regclass)', 'e322063cb42882ea1bdef5e4dc8ab879')
 ), functions AS (
-    SELECT pg_proc.oid, nspname, proname, proowner, prosrc, format('%s(%s)', proname,
+    SELECT pg_proc.oid, nspname, proname, proowner, prosrc, coalesce(proacl, acldefault('f', proowner)) AS acl, format('%s(%s)', proname,
             (SELECT string_agg(format_type(type, NULL), ',' ORDER BY place)
              FROM unnest(proargtypes::oid[]) WITH ORDINALITY AS given(type, place))) AS signature,
         md5(concat_ws(E'\n', prosrc, prosecdef, proconfig, lanname, provolatile)) AS hash,
@@ -60,6 +60,10 @@ WITH owner AS (
         FROM functions, owner WHERE proowner <> role
     UNION ALL SELECT format('the function %I.%s is not of the guard', nspname, signature) FROM functions
         WHERE nspname = 'pawl' AND proname !~ '^protect_[0-9a-f]{32}$' AND signature NOT IN (SELECT signature FROM made)
+    UNION ALL SELECT format('%s may call the function %I.%s', CASE grantee WHEN 0 THEN 'PUBLIC' ELSE
+            grantee::regrole::text END, nspname, signature)
+        FROM functions, aclexplode(acl) WHERE grantee <> proowner AND nspname = 'pawl' AND
+            signature <> 'expect_claim(text)' AND proname !~ '^(protect_[0-9a-f]{32}|pawl_.*)$'
     UNION ALL SELECT format('the table %I is missing', name) FROM (VALUES ('guard'), ('refusal')) AS wanted(name)
         WHERE name NOT IN (SELECT relname FROM own_tables WHERE relkind = 'r')
     UNION ALL SELECT format('the table %I is of the role %s', relname, relowner::regrole) FROM own_tables, owner

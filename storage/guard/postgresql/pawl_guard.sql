@@ -326,6 +326,10 @@ CREATE OR REPLACE TRIGGER pawl_rise BEFORE UPDATE ON pawl.guard FOR EACH ROW
     WHEN (NEW.token < OLD.token OR NEW.resource <> OLD.resource)
     EXECUTE FUNCTION pawl.refuse('55000', 'a guard that is lowered lets a stale holder in');
 
+REVOKE ALL ON SCHEMA pawl FROM PUBLIC;
+REVOKE ALL ON ALL TABLES IN SCHEMA pawl FROM PUBLIC;
+REVOKE ALL ON ALL FUNCTIONS IN SCHEMA pawl FROM PUBLIC;
+
 -- ALTER DEFAULT PRIVILEGES may have given others rights on what was made here just now, and somebody may
 -- have given some since. Later runs leave SELECT on the tables, and EXECUTE on what holders call.
 DO $$

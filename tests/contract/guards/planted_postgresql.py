@@ -3,7 +3,9 @@
 object for each name that the guard's SQL uses; then a superuser installs the guard, and uses it. The stranger's
 code must not run with the superuser's rights, and what is installed must be the superuser's.
 
-usage: tests/contract/guards/planted_postgresql.py SOCKETS [GUARD.sql [NAME...]]
+usage: tests/contract/guards/planted_postgresql.py SOCKETS [--each] [GUARD.sql]
+
+  --each   an attack for each name: some ten minutes. Else all that fit together are planted at once
 """
 import json
 import subprocess
@@ -53,16 +55,16 @@ DECLARE
 BEGIN
     FOREACH l IN ARRAY types LOOP FOREACH r IN ARRAY types LOOP
         CONTINUE WHEN (l = 'anyelement') <> (r = 'anyelement');
-        EXECUTE format($f$CREATE FUNCTION public.evil_op(pg_catalog.%%1$s, pg_catalog.%%2$s) RETURNS pg_catalog.%%3$s
+        EXECUTE format($f$CREATE FUNCTION public.evil_%%6$s(pg_catalog.%%1$s, pg_catalog.%%2$s) RETURNS pg_catalog.%%3$s
             LANGUAGE plpgsql AS $b$ BEGIN PERFORM public.caught();
             RETURN $1::pg_catalog.%%5$s OPERATOR(pg_catalog.%%4$s) $2::pg_catalog.%%5$s; END $b$$f$, l, r,
             CASE WHEN op = '||' THEN 'text' WHEN op IN ('-', '+', '*', '/', '%%', '#') THEN 'int8' ELSE 'bool' END, op,
             CASE WHEN op IN ('-', '+', '*', '/', '%%', '#') THEN 'int8'
                  WHEN op ~ '[=<>]' AND (l || r) ~ 'oid|reg' THEN 'oid'
-                 WHEN op ~ '[=<>]' AND (l || r) ~ 'int' THEN 'int8' ELSE 'text' END);
+                 WHEN op ~ '[=<>]' AND (l || r) ~ 'int' THEN 'int8' ELSE 'text' END, md5(op));
         BEGIN
             EXECUTE format('CREATE OPERATOR public.%%s (LEFTARG = pg_catalog.%%s, RIGHTARG = pg_catalog.%%s, '
-                           'FUNCTION = public.evil_op)', op, l, r);
+                           'FUNCTION = public.evil_%%s)', op, l, r, md5(op));
         EXCEPTION WHEN OTHERS THEN NULL;
         END;
     END LOOP; END LOOP;
@@ -122,7 +124,7 @@ CREATE DOMAIN public."{name}" AS pg_catalog."{base}" CHECK (public.caught());
 CAST = r"""
 CREATE FUNCTION public.to_bait(pg_catalog."{name}") RETURNS public.bait LANGUAGE plpgsql AS
     $$ BEGIN PERFORM public.caught(); RETURN NULL; END $$;
-CREATE CAST (pg_catalog."{name}" AS public.bait) WITH FUNCTION public.to_bait AS IMPLICIT;
+CREATE CAST (pg_catalog."{name}" AS public.bait) WITH FUNCTION public.to_bait(pg_catalog."{name}") AS IMPLICIT;
 CREATE FUNCTION public.same(public.bait, public.bait) RETURNS pg_catalog.bool LANGUAGE plpgsql AS
     $$ BEGIN PERFORM public.caught(); RETURN true; END $$;
 CREATE OPERATOR public.= (LEFTARG = public.bait, RIGHTARG = public.bait, FUNCTION = public.same);
@@ -178,9 +180,14 @@ SELECT {protect}('public.kept'::pg_catalog.regclass, $x$'kept/' || id$x$::pg_cat
 SELECT {unprotect}('public.kept'::pg_catalog.regclass);
 """
 
-OURS = r"""SELECT count(*) FILTER (WHERE proowner <> 10 AND proname !~ '^(evil_op|caught|bait|to_bait|same|on_row)'), count(*)
+OURS = r"""SELECT count(*) FILTER (WHERE proowner <> 10 AND proname !~ '^(evil_|caught|bait|to_bait|same|on_row)'), count(*)
 FROM pg_catalog.pg_proc JOIN pg_catalog.pg_namespace n ON n.oid = pronamespace
 WHERE n.nspname = 'pawl' OR (proowner = 10 AND proname IN ('pawl_claim', 'pawl_check'))"""
+
+
+PLANTED = r"""SELECT (SELECT count(*) FROM pg_proc WHERE proowner <> 10) + (SELECT count(*) FROM pg_operator WHERE oprowner <> 10)
+    + (SELECT count(*) FROM pg_class WHERE relowner <> 10) + (SELECT count(*) FROM pg_type WHERE typowner <> 10)
+    + (SELECT count(*) FROM pg_cast WHERE oid >= 16384)"""
 
 
 class Server:
@@ -190,7 +197,7 @@ class Server:
     def psql(self, database, *options, text=None, path=None):
         environment = {"PATH": "/usr/bin:/bin", "PGOPTIONS": f"-c search_path={path.replace(' ', '')}" if path else ""}
         return subprocess.run(["psql", "-XqAt", "-h", self.sockets, "-U", "postgres", "-d", database, *options],
-                              input=text, capture_output=True, text=True, env=environment, timeout=120, check=False)
+                              input=text, capture_output=True, text=True, env=environment, timeout=600, check=False)
 
     def attack(self, what, plant, path):
         """What came of it: how often the stranger's code ran, and whether the guard is installed."""
@@ -199,14 +206,18 @@ class Server:
         self.psql("postgres", "-c", f"CREATE DATABASE {database} TEMPLATE stage",
                   "-c", f"GRANT CREATE ON DATABASE {database} TO mallory")
         planted = self.psql(database, text="SET SESSION AUTHORIZATION mallory;\n" + plant)
-        if planted.returncode or "ERROR" in planted.stderr:
-            sys.exit(f"cannot plant {what}: {planted.stderr}")
+        errors = [line for line in planted.stderr.split("\n") if "ERROR" in line and "already exists" not in line]
+        if planted.returncode or errors:
+            sys.exit(f"cannot plant {what}: {errors[:5]}")
+        planted = int(self.psql(database, "-c", PLANTED, path="pg_catalog").stdout)
         installed = self.psql(database, "-f", self.guard, path=path)
         self.psql(database, "-f", self.guard, path=path)
+        ended = {0: "installed", 3: "refused"}.get(installed.returncode, "failed")
         new = (self.guard == str(FOLDER / "pawl_guard.sql"))
-        self.psql(database, path=path, text=USE.format(
-            api="public", protect="pawl.protect" if new else "public.pawl_protect",
-            unprotect="pawl.unprotect" if new else "public.pawl_unprotect"))
+        if ended == "installed":
+            self.psql(database, path=path, text=USE.format(
+                api="public", protect="pawl.protect" if new else "public.pawl_protect",
+                unprotect="pawl.unprotect" if new else "public.pawl_unprotect"))
         if (FOLDER / "pawl_check.sql").exists():
             self.psql(database, "-f", str(FOLDER / "pawl_check.sql"), path=path)
         ran = self.psql(database, "-c", "SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM public.ran")
@@ -214,10 +225,9 @@ class Server:
                            "WHERE rolsuper AND rolname <> 'postgres'")
         strange, made = self.psql(database, "-c", OURS, path="pg_catalog").stdout.strip().split("|")
         self.psql("postgres", "-c", "ALTER ROLE mallory NOSUPERUSER", "-c", f"DROP DATABASE {database}")
-        ended = {0: "installed", 3: "refused"}.get(installed.returncode, "failed")
-        return {"what": what, "path": path, "ran": int(ran.stdout), "superusers": int(supers.stdout), "install": ended,
+        return {"what": what, "path": path, "planted": planted, "ran": int(ran.stdout), "superusers": int(supers.stdout), "install": ended,
                 "ours": ended == "installed" and strange == "0" and int(made) > 10,
-                "text": installed.stderr.strip().split("\n")[-1] if ended != "installed" else ""}
+                "text": installed.stderr.strip()[:200] if ended != "installed" else ""}
 
 
 def literal(words):
@@ -247,22 +257,33 @@ def plants():
         yield f"schema {name}", text
 
 
-def main(sockets, guard=str(FOLDER / "pawl_guard.sql"), *names):
-    server = Server(sockets, guard)
+def together(every):
+    """The attacks as few: what makes the install refuse, or a schema, stands alone."""
+    alone = [(what, text) for what, text in every if what.startswith(("function pawl_", "schema"))]
+    rest = [(what, text) for what, text in every if (what, text) not in alone]
+    kinds = [(f"each {kind}", "".join(text for what, text in rest if what.startswith(kind)))
+             for kind in ("operator", "function", "type", "cast", "table")]
+    return kinds + [("all of them", "".join(text for _, text in rest))] + alone
+
+
+def main(sockets, *words):
+    guard = ([word for word in words if word != "--each"] + [str(FOLDER / "pawl_guard.sql")])[0]
+    server, told = Server(sockets, guard), []
     staged = server.psql("postgres", text="\\set ON_ERROR_STOP on\n" + STAGE)
     if staged.returncode:
         sys.exit(staged.stderr)
-    told = []
-    for what, plant in plants():
-        for path in PATHS if not names or what in names else []:
+    names = list(plants())
+    for what, plant in names if "--each" in words else together(names):
+        for path in PATHS:
             told.append(server.attack(what, plant, path))
             if told[-1]["ran"] or told[-1]["superusers"] or not told[-1]["ours"]:
                 print(json.dumps(told[-1]), flush=True)
-    print(json.dumps({"attacks": len(told), "ran": sum(one["ran"] > 0 for one in told),
-                      "superusers": sum(one["superusers"] for one in told),
+    print(json.dumps({"names": len(names), "attacks": len(told), "planted": sum(one["planted"] for one in told),
+                      "ran": sum(one["ran"] > 0 for one in told), "superusers": sum(one["superusers"] for one in told),
                       "installed": sum(one["ours"] for one in told),
                       "refused": sum(one["install"] == "refused" for one in told)}))
-    broken = [one for one in told if one["ran"] or one["superusers"] or (one["install"] == "installed" and not one["ours"])]
+    broken = [one for one in told if one["ran"] or one["superusers"] or one["install"] == "failed" or
+              (one["install"] == "installed" and not one["ours"])]
     return 1 if broken or not told else 0
 
 
