@@ -54,9 +54,13 @@ install(FILES ${package_files}/prometheus/pawl.rules.yml ${package_files}/promet
 
 # ---- guards of databases -------------------------------------------------------------------------
 
-# `pawl guard sql` prints the same.
+# `pawl guard sql` and `pawl guard check` print the same.
 foreach(database mariadb postgresql)
     install(FILES storage/guard/${database}/pawl_guard.sql RENAME ${database}.sql
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/pawl/guard COMPONENT cli)
+endforeach()
+foreach(database mariadb postgresql sqlite)
+    install(FILES storage/guard/${database}/pawl_check.sql RENAME ${database}_check.sql
         DESTINATION ${CMAKE_INSTALL_DATADIR}/pawl/guard COMPONENT cli)
 endforeach()
 

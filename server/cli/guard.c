@@ -1,19 +1,26 @@
-/* pawl guard sql DATABASE: the guard of a database, as SQL. The same text is a file of the package.
- */
+/* pawl guard sql|check DATABASE: the guard of a database, and the query that tells whether it is
+ * intact, as SQL. The same texts are files of the package. */
 #include "server/cli/common.h"
 #include "server/system/options.h"
+#include "storage/guard/mariadb/pawl_check.sql.h"
 #include "storage/guard/mariadb/pawl_guard.sql.h"
+#include "storage/guard/postgresql/pawl_check.sql.h"
 #include "storage/guard/postgresql/pawl_guard.sql.h"
+#include "storage/guard/sqlite/pawl_check.sql.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 static const struct {
-    const char *database;
+    const char *word, *database;
     const char *sql;
 } guards[] = {
-    {"postgresql", storage_guard_postgresql_pawl_guard},
-    {"mariadb", storage_guard_mariadb_pawl_guard},
+    {"sql", "postgresql", storage_guard_postgresql_pawl_guard},
+    {"sql", "mariadb", storage_guard_mariadb_pawl_guard},
+    {"check", "postgresql", storage_guard_postgresql_pawl_check},
+    {"check", "mariadb", storage_guard_mariadb_pawl_check},
+    {"check", "sqlite", storage_guard_sqlite_pawl_check},
 };
 
 struct guard_options {
@@ -31,7 +38,7 @@ static error_t parse_guard(int key, char *text, struct argp_state *state)
         return 0;
     case ARGP_KEY_ARG:
         if (options->count == 2)
-            return server_options_error("takes two words: sql, and a database");
+            return server_options_error("takes two words: sql or check, and a database");
         options->words[options->count++] = text;
         return 0;
     default:
@@ -39,33 +46,46 @@ static error_t parse_guard(int key, char *text, struct argp_state *state)
     }
 }
 
-static int print_sql(const char *database)
+static int print_sql(const char *word, const char *database)
 {
     for (size_t i = 0; i < sizeof(guards) / sizeof(guards[0]); i++)
-        if (strcmp(guards[i].database, database) == 0)
+        if (strcmp(guards[i].word, word) == 0 && strcmp(guards[i].database, database) == 0)
             return fputs(guards[i].sql, stdout) >= 0 ? CLI_EXIT_DONE : CLI_EXIT_ERROR;
     return cli_say("there is no guard for '%s'; see pawl guard --help", database);
+}
+
+static bool is_word(const char *word)
+{
+    return strcmp(word, "sql") == 0 || strcmp(word, "check") == 0;
 }
 
 int cli_guard(struct cli_globals *globals, int argc, char **argv)
 {
     static const struct argp parser = {
         .parser = parse_guard,
-        .args_doc = "sql DATABASE",
+        .args_doc = "sql DATABASE\ncheck DATABASE",
         .doc =
-            "Prints what installs the guard of a database.\v"
-            "DATABASE is postgresql or mariadb:\n\n"
+            "Prints SQL: what installs the guard of a database, or the query that tells whether "
+            "the "
+            "guard and its protected tables are intact.\v"
+            "DATABASE is postgresql or mariadb, and for check also sqlite:\n\n"
             "  pawl guard sql postgresql | psql orders\n"
-            "  pawl guard sql mariadb | mariadb orders\n\n"
-            "It is installed once in each database, by the role that is to own it. Installing it "
-            "again keeps what the guard has seen.",
+            "  pawl guard sql mariadb | mariadb orders\n"
+            "  pawl guard check postgresql | psql -q orders\n"
+            "  pawl guard check mariadb | mariadb --table orders\n"
+            "  pawl guard check sqlite | sqlite3 -readonly -header orders.db\n\n"
+            "Install the guard once in each database, as the role that is to own it. Installing it "
+            "again keeps what the guard has seen. The check prints a line for the guard and one "
+            "for "
+            "each protected table.",
         .children = cli_globals_children,
     };
     struct guard_options options = {.globals = globals};
     const int wrong = cli_parse(&parser, argc, argv, &options);
     if (wrong != 0)
         return wrong;
-    if (options.count != 2 || strcmp(options.words[0], "sql") != 0)
-        return cli_say("guard takes the word sql and a database; see pawl guard --help");
-    return print_sql(options.words[1]);
+    if (options.count != 2 || !is_word(options.words[0]))
+        return cli_say("guard takes the word sql and a database, or check and a database; "
+                       "see pawl guard --help");
+    return print_sql(options.words[0], options.words[1]);
 }

@@ -60,7 +60,8 @@ int main(int argc, char **argv)
                "  pawl fleet                   which masters vote, and why others do not\n"
                "  pawl counter next NAME       a number that nobody else gets; also show, list\n"
                "  pawl key new                 a key for callers, and its line of a key file\n"
-               "  pawl guard sql DATABASE      the guard of a database, to be installed there\n\n"
+               "  pawl guard sql DATABASE      the guard of a database, to be installed there\n"
+               "  pawl guard check DATABASE    a query: is the guard there intact?\n\n"
                "pawl VERB --help says more.",
         .children = cli_globals_children,
     };

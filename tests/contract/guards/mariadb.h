@@ -28,6 +28,10 @@ void mariadb_socket(const struct guard_server *server, char path[static MARIADB_
 /* Installs the guard, as a user does, and once more does no harm. The exit status of the client. */
 int mariadb_install(const struct guard_server *server, const char *database);
 
+/* Has the client execute @file, which may not fail. Returns what it prints, a line for each row;
+ * the caller frees it. */
+char *mariadb_told(const struct guard_server *server, const char *database, const char *file);
+
 /* ---- connections ----------------------------------------------------------------------------- */
 
 /* The user that installs the guard. Other connections are of the user "app", which has no more

@@ -2,6 +2,7 @@
 #include "tests/contract/guards/mariadb.h"
 #include "tests/lib/case.h"
 #include "tests/lib/process.h"
+#include "tests/lib/text.h"
 
 #include <pwd.h>
 #include <stdio.h>
@@ -156,17 +157,44 @@ void mariadb_server_stop(struct guard_server *server)
     server->of_kind = NULL;
 }
 
-int mariadb_install(const struct guard_server *server, const char *database)
+static int run_file(const struct guard_server *server, const char *database, const char *file,
+                    const char *log)
 {
-    const struct mariadb_server *mariadb = server->of_kind;
     char program[MARIADB_PATH_MAX], socket[MARIADB_PATH_MAX];
     assert_true(find_program("mariadb", program));
     option(socket, "socket", server, "socket");
     const char *const argv[] = {
-        "/bin/sh", "-c",          "exec \"$@\" < storage/guard/mariadb/pawl_guard.sql",
-        "sh",      program,       "--no-defaults",
-        socket,    "--user=root", database,
+        "/bin/sh",
+        "-c",
+        "file=$1; shift; exec \"$@\" <\"$file\"",
+        "sh",
+        file,
+        program,
+        "--no-defaults",
+        socket,
+        "--user=root",
+        "--batch",
+        "--raw",
+        database,
         NULL,
     };
-    return process_run(argv, mariadb->log, RUN_TIMEOUT_MS);
+    return process_run(argv, log, RUN_TIMEOUT_MS);
+}
+
+int mariadb_install(const struct guard_server *server, const char *database)
+{
+    const struct mariadb_server *mariadb = server->of_kind;
+    return run_file(server, database, "storage/guard/mariadb/pawl_guard.sql", mariadb->log);
+}
+
+char *mariadb_told(const struct guard_server *server, const char *database, const char *file)
+{
+    char log[MARIADB_PATH_MAX];
+    snprintf(log, sizeof(log), "%s/told", server->dir);
+    (void)unlink(log); /* of the call before */
+    const int status = run_file(server, database, file, log);
+    char *told = text_read(log, 0);
+    if (status != 0)
+        fail_msg("%s: %s", file, told);
+    return told;
 }

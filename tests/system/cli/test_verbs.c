@@ -348,6 +348,17 @@ static void guard_of_a_database_is_printed_without_a_server(void **state)
     expect_line("\"$PAWL\" guard sql mariadb", "PROCEDURE pawl_claim");
 }
 
+static void check_of_a_guard_is_printed_without_a_server(void **state)
+{
+    (void)state;
+    expect_line("PAWL_SERVER=http://127.0.0.1:1 \"$PAWL\" guard check postgresql",
+                "SET LOCAL search_path = pg_catalog, pg_temp;");
+    expect_line("\"$PAWL\" guard check mariadb", "information_schema.TRIGGERS");
+    expect_line("\"$PAWL\" guard check sqlite", "main.sqlite_schema");
+    expect_error("\"$PAWL\" guard check oracle", EXIT_ERROR, "there is no guard for 'oracle'");
+    expect_error("\"$PAWL\" guard sql sqlite", EXIT_ERROR, "there is no guard for 'sqlite'");
+}
+
 static void guard_that_is_not_there_is_named(void **state)
 {
     (void)state;
@@ -360,6 +371,7 @@ static void guard_that_is_not_there_is_named(void **state)
 
 static const struct CMUnitTest cases[] = {
     CASE(guard_of_a_database_is_printed_without_a_server),
+    CASE(check_of_a_guard_is_printed_without_a_server),
     CASE(guard_that_is_not_there_is_named),
     CASE(lock_is_acquired_extended_and_released_by_three_processes),
     CASE(several_names_are_acquired_and_released_together),
