@@ -78,7 +78,8 @@ BEGIN NOT ATOMIC
                 AND p.GRANTEE <> IFNULL((SELECT CONCAT('''', REPLACE(owner.role, '@', '''@'''), '''') FROM owner), '')
     ), named AS (
         SELECT list.name, list.resource, list.expression FROM JSON_TABLE(@pawl_named, '$[*]' COLUMNS (
-            name VARCHAR(64) PATH '$.name', resource TEXT PATH '$.resource', expression TEXT PATH '$.expression')) AS list
+            name VARCHAR(64) CHARACTER SET utf8mb4 PATH '$.name', resource TEXT CHARACTER SET utf8mb4 PATH '$.resource',
+            expression TEXT CHARACTER SET utf8mb4 PATH '$.expression')) AS list
         JOIN information_schema.TABLES AS t ON t.TABLE_SCHEMA = DATABASE() AND BINARY t.TABLE_NAME = BINARY list.name
     ), protected AS (
         SELECT named.name, named.resource, named.expression FROM named

@@ -108,11 +108,22 @@ BEGIN NOT ATOMIC
         '''', REPLACE(CURRENT_USER(), '@', '''@'''), '''');
     IF EXISTS (SELECT 1 FROM information_schema.USER_PRIVILEGES AS u
             WHERE u.GRANTEE = v_me AND u.PRIVILEGE_TYPE <> 'USAGE') THEN
-        SET v_found = (SELECT GROUP_CONCAT(DISTINCT s.GRANTEE SEPARATOR ', ')
-            FROM information_schema.SCHEMA_PRIVILEGES AS s
-            WHERE DATABASE() LIKE s.TABLE_SCHEMA AND s.PRIVILEGE_TYPE = 'ALTER ROUTINE' AND s.GRANTEE <> v_me
-                AND NOT EXISTS (SELECT 1 FROM information_schema.USER_PRIVILEGES AS u
+        SET v_found = (SELECT GROUP_CONCAT(DISTINCT s.GRANTEE SEPARATOR ', ') FROM (
+                SELECT GRANTEE FROM information_schema.SCHEMA_PRIVILEGES
+                    WHERE DATABASE() LIKE TABLE_SCHEMA AND PRIVILEGE_TYPE = 'ALTER ROUTINE'
+                UNION ALL SELECT GRANTEE FROM information_schema.USER_PRIVILEGES
+                    WHERE PRIVILEGE_TYPE = 'ALTER ROUTINE') AS s
+            WHERE s.GRANTEE <> v_me AND NOT EXISTS (SELECT 1 FROM information_schema.USER_PRIVILEGES AS u
                     WHERE u.GRANTEE = s.GRANTEE AND u.PRIVILEGE_TYPE IN ('SUPER', 'CREATE USER')));
+        IF v_found IS NULL THEN
+            BEGIN -- of a routine that was made before, whoever made it; to be seen by administrators
+                DECLARE CONTINUE HANDLER FOR SQLEXCEPTION SET v_found = NULL;
+                SET v_found = (SELECT GROUP_CONCAT(DISTINCT CONCAT('''', p.User, '''@''', p.Host, '''') SEPARATOR ', ')
+                    FROM mysql.procs_priv AS p WHERE p.Db = DATABASE() AND p.Routine_name LIKE 'pawl\_%'
+                        AND FIND_IN_SET('Alter Routine', p.Proc_priv)
+                        AND CONCAT('''', p.User, '''@''', p.Host, '''') <> v_me);
+            END;
+        END IF;
     END IF;
     IF v_found IS NOT NULL THEN
         SET v_found = CONCAT('unsafe: ', v_found, ' may replace routines here, and would act as ', v_me,
