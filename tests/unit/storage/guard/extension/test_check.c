@@ -89,38 +89,38 @@ static void drop_triggers(sqlite3 *db, const char *words)
     }
 }
 
+static const struct {
+    const char *done, *of, *words;
+} rows[] = {
+    {"SELECT 1", "t", "intact"},
+    {"drop AFTER INSERT", "t", "AFTER INSERT is missing"},
+    {"drop BEFORE UPDATE", "t", "BEFORE UPDATE is missing"},
+    {"drop AFTER DELETE", "t", "AFTER DELETE is missing"},
+    {"drop", "t", "BEFORE INSERT is missing"},
+    {WITH("pawl_protect_INSERT*", "' BEGIN '", "' WHEN 0 BEGIN '"), "t",
+     "AFTER INSERT is missing or"},
+    {WITH("pawl_protect_UPDATE*", "'WHEN 1 THEN'", "'WHEN 0 THEN'"), "t",
+     "AFTER UPDATE is missing or"},
+    {WITH("pawl_protect_DELETE*", "'IS NOT 1 END'", "'IS NULL END'"), "t",
+     "AFTER DELETE is missing or"},
+    {WITH("pawl_protect_before_DELETE*", "'ABORT'", "'FAIL'"), "t", "BEFORE DELETE is missing or"},
+    {"ALTER TABLE t RENAME TO old; CREATE TABLE t (id)", "t", "AFTER INSERT is missing"},
+    {"ALTER TABLE t RENAME TO old", "old", "intact"},
+    {"DROP TRIGGER pawl_guard_only_rises", "the guard", "pawl_guard_only_rises is missing"},
+    {"DROP TRIGGER pawl_guard_forgets_nothing", "the guard",
+     "pawl_guard_forgets_nothing is missing"},
+    {WITH("pawl_guard_is_not_replaced", "'<'", "'< 0 AND 1 <'"), "the guard",
+     "pawl_guard_is_not_replaced"},
+    {"CREATE TRIGGER other AFTER UPDATE ON pawl_guard BEGIN SELECT 1; END", "the guard",
+     "has the trigger other"},
+    {"DROP TABLE pawl_guard; CREATE TABLE pawl_guard (resource, highest_token)", "the guard",
+     "another key"},
+    {"DROP TABLE pawl_rejection", "the guard", "pawl_rejection is missing"},
+};
+
 static void each_damage_is_told(void **state)
 {
     struct extension_fixture *f = *state;
-    static const struct {
-        const char *done, *of, *words;
-    } rows[] = {
-        {"SELECT 1", "t", "intact"},
-        {"drop AFTER INSERT", "t", "AFTER INSERT is missing"},
-        {"drop BEFORE UPDATE", "t", "BEFORE UPDATE is missing"},
-        {"drop AFTER DELETE", "t", "AFTER DELETE is missing"},
-        {"drop", "t", "BEFORE INSERT is missing"},
-        {WITH("pawl_protect_INSERT*", "' BEGIN '", "' WHEN 0 BEGIN '"), "t",
-         "AFTER INSERT is missing or"},
-        {WITH("pawl_protect_UPDATE*", "'WHEN 1 THEN'", "'WHEN 0 THEN'"), "t",
-         "AFTER UPDATE is missing or"},
-        {WITH("pawl_protect_DELETE*", "'IS NOT 1 END'", "'IS NULL END'"), "t",
-         "AFTER DELETE is missing or"},
-        {WITH("pawl_protect_before_DELETE*", "'ABORT'", "'FAIL'"), "t",
-         "BEFORE DELETE is missing or"},
-        {"ALTER TABLE t RENAME TO old; CREATE TABLE t (id)", "t", "AFTER INSERT is missing"},
-        {"ALTER TABLE t RENAME TO old", "old", "intact"},
-        {"DROP TRIGGER pawl_guard_only_rises", "the guard", "pawl_guard_only_rises is missing"},
-        {"DROP TRIGGER pawl_guard_forgets_nothing", "the guard",
-         "pawl_guard_forgets_nothing is missing"},
-        {WITH("pawl_guard_is_not_replaced", "'<'", "'< 0 AND 1 <'"), "the guard",
-         "pawl_guard_is_not_replaced"},
-        {"CREATE TRIGGER other AFTER UPDATE ON pawl_guard BEGIN SELECT 1; END", "the guard",
-         "has the trigger other"},
-        {"DROP TABLE pawl_guard; CREATE TABLE pawl_guard (resource, highest_token)", "the guard",
-         "another key"},
-        {"DROP TABLE pawl_rejection", "the guard", "pawl_rejection is missing"},
-    };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         extension_run(f->a,
                       "DROP TABLE IF EXISTS t; DROP TABLE IF EXISTS old; DROP TABLE pawl_guard;"
