@@ -284,6 +284,88 @@ static void right_trigger_does_not_take_the_guard_off(void **state)
     expect_line("damaged", "public.kept", "|intact|", "all that");
 }
 
+/* ---- what the owner runs --------------------------------------------------------------------- */
+
+static void new_database(const char *text)
+{
+    char *told;
+    psql_must_run(server, "postgres", "DROP DATABASE IF EXISTS damaged");
+    psql_must_run(server, "postgres", "CREATE DATABASE damaged");
+    psql_must_run(server, "damaged", text);
+    assert_int_equal(psql_run(server, "damaged", "-f", PSQL_GUARD, &told), 0);
+    free(told);
+}
+
+static void expect_true(const char *condition)
+{
+    char text[512];
+    snprintf(text, sizeof(text), "DO $$ BEGIN ASSERT %s; END $$", condition);
+    psql_must_run(server, "damaged", text);
+}
+
+/* The right TRIGGER on the guard's table would be its owner's rights: its functions write there. */
+static void rights_that_are_given_by_default_are_taken_back(void **state)
+{
+    char *told;
+    (void)state;
+    new_database("ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO mallory;"
+                 "ALTER DEFAULT PRIVILEGES GRANT ALL ON FUNCTIONS TO mallory, PUBLIC;"
+                 "ALTER DEFAULT PRIVILEGES GRANT ALL ON SEQUENCES TO mallory;"
+                 "ALTER DEFAULT PRIVILEGES GRANT ALL ON SCHEMAS TO mallory");
+    expect_true(
+        "NOT has_table_privilege('mallory', 'pawl.guard', 'SELECT, INSERT, UPDATE, TRIGGER')");
+    expect_true("NOT has_schema_privilege('mallory', 'pawl', 'CREATE')");
+    expect_true("NOT has_function_privilege('mallory', 'pawl_claim(text, bigint)', 'EXECUTE')");
+    expect_line("damaged", "the guard", "the guard||intact|", "default privileges");
+    psql_must_run(server, "damaged",
+                  "GRANT EXECUTE ON FUNCTION pawl_claim TO alice;"
+                  "GRANT SELECT ON pawl.refusal TO alice;"
+                  "GRANT UPDATE ON pawl.guard TO alice");
+    assert_int_equal(psql_run(server, "damaged", "-f", PSQL_GUARD, &told), 0);
+    free(told);
+    expect_true("has_function_privilege('alice', 'pawl_claim(text, bigint)', 'EXECUTE')");
+    expect_true("has_table_privilege('alice', 'pawl.refusal', 'SELECT')");
+    expect_true("NOT has_table_privilege('alice', 'pawl.guard', 'UPDATE')");
+}
+
+#define RAN                                                                                        \
+    "GRANT CREATE ON SCHEMA public TO mallory; SET ROLE mallory; CREATE SEQUENCE ran;"             \
+    "GRANT ALL ON SEQUENCE ran TO PUBLIC; CREATE FUNCTION ran(int) RETURNS int IMMUTABLE "         \
+    "LANGUAGE plpgsql AS $f$ BEGIN IF current_user = 'postgres' THEN "                             \
+    "PERFORM nextval('public.ran'); END IF; RETURN $1; END $f$;"
+
+/* To plan a query of a stranger's table or view already runs what is immutable in it. */
+static void protecting_runs_nothing_of_the_table(void **state)
+{
+    char *told;
+    (void)state;
+    new_database(RAN "CREATE TABLE bait (id int); CREATE INDEX ON bait ((public.ran(7)));"
+                     "CREATE VIEW seen AS SELECT id FROM bait WHERE public.ran(7) = 7");
+    psql_must_run(server, "damaged",
+                  "SELECT pawl.protect('public.bait', $x$'bait/' || id$x$);"
+                  "SELECT pawl_protect('public.bait'::regclass, 'id'::text)");
+    assert_int_not_equal(
+        psql_run(server, "damaged", "-c", "SELECT pawl.protect('public.seen', 'id')", &told), 0);
+    assert_non_null(strstr(told, "is not a table of this database"));
+    free(told);
+    expect_true("NOT (SELECT is_called FROM public.ran)");
+}
+
+/* The writer is the superuser: a trigger of the guard names nothing that a stranger may have made.
+ */
+static void refusal_runs_nothing_of_a_stranger(void **state)
+{
+    char *told;
+    (void)state;
+    new_database(RAN "CREATE FUNCTION public.format(text, text, regclass, text) RETURNS text "
+                     "LANGUAGE plpgsql AS $f$ BEGIN PERFORM public.ran(1); RETURN ''; END $f$");
+    psql_must_run(server, "damaged",
+                  "CREATE TABLE kept (id int); SELECT pawl.protect('kept', 'id')");
+    assert_int_not_equal(psql_run(server, "damaged", "-c", "TRUNCATE kept", &told), 0);
+    free(told);
+    expect_true("NOT (SELECT is_called FROM public.ran)");
+}
+
 static const struct CMUnitTest cases[] = {
     cmocka_unit_test(intact_guard_and_tables_are_told_so),
     cmocka_unit_test(each_damage_of_a_table_is_told),
@@ -291,6 +373,9 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(rights_that_undo_a_guard_are_told),
     cmocka_unit_test(check_runs_nothing_of_the_database),
     cmocka_unit_test(right_trigger_does_not_take_the_guard_off),
+    cmocka_unit_test(rights_that_are_given_by_default_are_taken_back),
+    cmocka_unit_test(protecting_runs_nothing_of_the_table),
+    cmocka_unit_test(refusal_runs_nothing_of_a_stranger),
 };
 
 CASE_MAIN(cases, begin, end)
