@@ -124,9 +124,8 @@ static void table_that_is_given_free_is_written_and_not_told(void **state)
 
 /* ---- the install ----------------------------------------------------------------------------- */
 
-#define ALTERABLE                                                                                  \
-    "CREATE PROCEDURE pawl_raise() SET @x = 1;"                                                    \
-    "GRANT ALTER ROUTINE ON PROCEDURE pawl_raise TO mallory@localhost"
+static const char alterable[] = "CREATE PROCEDURE pawl_raise() SET @x = 1;"
+                                "GRANT ALTER ROUTINE ON PROCEDURE pawl_raise TO mallory@localhost";
 
 static void install_refuses_what_a_stranger_made(void **state)
 {
@@ -137,7 +136,7 @@ static void install_refuses_what_a_stranger_made(void **state)
         "CREATE VIEW pawl_guard AS SELECT 1 AS resource",
         "CREATE TABLE pawl_guard (resource INT) ENGINE = InnoDB",
         "GRANT ALL ON damaged.* TO mallory@localhost",
-        ALTERABLE,
+        alterable,
         "GRANT ALTER ROUTINE ON `damage_`.* TO mallory@localhost",
     };
     for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++) {
