@@ -37,6 +37,8 @@ struct pawl_client {
     size_t server_count;
     size_t current; /* the one to ask next */
     bool reached;   /* the last request may have reached a server */
+    bool
+        bad_chain; /* no request was sent: a certificate that is no authority signed the server's */
     int64_t call_timeout_ms;
     char key[PAWL_KEY_MAX + 1]; /* "": none */
     _Atomic int64_t give_up_ms; /* a call that is under way then is ended; INT64_MAX: none */
@@ -70,6 +72,13 @@ struct client_answer {
 PAWL_CHECKED int client_ask(pawl_client *client, const struct client_request *request,
                             struct client_answer *ret_answer);
 void client_answer_free(struct client_answer *answer);
+
+#define CLIENT_BAD_CHAIN                                                                           \
+    "is not believed: a certificate that is no authority signed its certificate (server/TLS.md)"
+
+/* Has requests of @client refuse a server whose certificate was signed by one that is no authority.
+ * Nothing is sent to it then, and @client->bad_chain is set. */
+void client_watch_chain(pawl_client *client);
 
 /* Copies a problem to the client, and its sentence to the reason. Says which error it is. */
 int client_problem(pawl_client *client, const struct client_answer *answer);

@@ -145,6 +145,7 @@ static void set_options(pawl_client *client, const struct client_request *reques
     client->curl_reason[0] = '\0';
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, client->curl_reason);
     set_tls(curl, &client->tls);
+    client_watch_chain(client);
     curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);
     curl_easy_setopt(curl, CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_IDLE_S);
     curl_easy_setopt(curl, CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_EACH_S);
@@ -205,7 +206,10 @@ static int no_answer(pawl_client *client, CURLcode code, bool full)
     }
     const char *reason =
         client->curl_reason[0] != '\0' ? client->curl_reason : curl_easy_strerror(code);
-    client_say(client, "%s does not answer: %s", server, reason);
+    if (client->bad_chain)
+        client_say(client, "%s " CLIENT_BAD_CHAIN, server);
+    else
+        client_say(client, "%s does not answer: %s", server, reason);
     client->current = (client->current + 1) % client->server_count;
     if (code == CURLE_OUT_OF_MEMORY)
         return PAWL_ENOMEM;
@@ -231,7 +235,7 @@ int client_ask(pawl_client *client, const struct client_request *request,
 
     struct client_answer answer = {.sent_ms = pawl_now_ms()};
     const CURLcode code = curl_easy_perform(client->curl);
-    client->reached = may_have_reached(code);
+    client->reached = may_have_reached(code) && !client->bad_chain;
     if (code != CURLE_OK) {
         error = no_answer(client, code, body.full);
         goto out;

@@ -3,6 +3,7 @@
 #define API_TLS_FILES_H
 
 #include <gnutls/gnutls.h>
+#include <gnutls/x509.h>
 #include <stdbool.h>
 
 struct api_tls;
@@ -11,6 +12,8 @@ struct api_tls_files {
     unsigned users; /* guarded by the lock of its struct api_tls */
     gnutls_certificate_credentials_t credentials;
     gnutls_priority_t priorities;
+    gnutls_x509_crt_t *chain; /* the service's own */
+    unsigned chain_count;
     bool asks;     /* clients for a certificate */
     bool optional; /* they may have none */
 };

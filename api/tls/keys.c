@@ -1,9 +1,9 @@
 #include "api/tls/keys.h"
 
 #include "api/tls/files.h"
+#include "api/tls/pem.h"
+#include "api/tls/signing.h"
 
-#include <errno.h>
-#include <gnutls/crypto.h>
 #include <gnutls/x509.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -16,50 +16,6 @@ struct api_tls {
     pthread_mutex_t lock;
     struct api_tls_files *latest;
 };
-
-/* ---- files ----------------------------------------------------------------------------------- */
-
-static int tell(char ret_why[static API_TLS_WHY_MAX], const char *what, const char *path,
-                const char *why)
-{
-    (void)snprintf(ret_why, API_TLS_WHY_MAX, "%s %s: %s", what, path, why);
-    return FENCE_EINVAL;
-}
-
-static void wipe(gnutls_datum_t *data)
-{
-    if (data->data != NULL)
-        gnutls_memset(data->data, 0, data->size);
-    free(data->data);
-    *data = (gnutls_datum_t){.data = NULL};
-}
-
-/* The whole file; wipe() it. */
-static int read_pem(const char *what, const char *path, gnutls_datum_t *ret_data,
-                    char ret_why[static API_TLS_WHY_MAX])
-{
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
-        return tell(ret_why, what, path, strerror(errno));
-    gnutls_datum_t data = {NULL, 0};
-    data.data = malloc(API_TLS_FILE_MAX);
-    if (data.data == NULL) {
-        (void)fclose(file);
-        return FENCE_ENOMEM;
-    }
-    (void)setvbuf(file, NULL, _IONBF, 0); /* no copy of a key stays in a buffer */
-    errno = 0;
-    data.size = (unsigned)fread(data.data, 1, API_TLS_FILE_MAX, file);
-    const bool failed = ferror(file) != 0;
-    const int why = errno;
-    (void)fclose(file);
-    if (failed || data.size == API_TLS_FILE_MAX) {
-        wipe(&data);
-        return tell(ret_why, what, path, failed ? strerror(why) : "the file is too large");
-    }
-    *ret_data = data;
-    return 0;
-}
 
 /* ---- one reading ----------------------------------------------------------------------------- */
 
@@ -74,21 +30,65 @@ static const char *find_date_fault(gnutls_x509_crt_t cert)
     return NULL;
 }
 
-static int check_chain(const char *path, const gnutls_datum_t *data,
-                       char ret_why[static API_TLS_WHY_MAX])
+/* The service goes on: a restart that is refused would stop all locks, and this machine has the key
+ * already. */
+static void warn_of(const struct api_tls_config *config, const char *what, const char *path,
+                    const char *why)
 {
-    gnutls_x509_crt_t *certs = NULL;
-    unsigned count = 0;
-    const int error = gnutls_x509_crt_list_import2(&certs, &count, data, GNUTLS_X509_FMT_PEM, 0);
-    if (error < 0)
-        return tell(ret_why, "the certificate", path, "it is no certificate in PEM");
-    const char *fault = count > API_TLS_CHAIN_MAX ? "the chain is too long" : NULL;
-    for (unsigned i = 0; i < count && fault == NULL; i++)
-        fault = find_date_fault(certs[i]);
-    for (unsigned i = 0; i < count; i++)
-        gnutls_x509_crt_deinit(certs[i]);
-    gnutls_free(certs);
-    return fault == NULL ? 0 : tell(ret_why, "the certificate", path, fault);
+    char sentence[API_TLS_WHY_MAX];
+    (void)snprintf(sentence, sizeof(sentence), "%s %s: %s", what, path, why);
+    if (config->warn != NULL)
+        config->warn(sentence);
+}
+
+/* Whether @issuer, by its name, signed @cert. */
+static bool is_issuer_of(gnutls_x509_crt_t issuer, gnutls_x509_crt_t cert)
+{
+    return gnutls_x509_crt_check_issuer(cert, issuer) != 0;
+}
+
+/* Whether the chain before had one more certificate at this place: a cut between two certificates
+ * leaves a file that looks whole. */
+static bool lacks_issuer(const struct api_tls_files *files, const struct api_tls_files *before)
+{
+    const gnutls_x509_crt_t last = files->chain[files->chain_count - 1];
+    if (before == NULL || is_issuer_of(last, last))
+        return false;
+    for (unsigned i = 1; i < before->chain_count; i++)
+        if (is_issuer_of(before->chain[i], last))
+            return true;
+    return false;
+}
+
+static const char *find_chain_fault(const struct api_tls_files *files,
+                                    const struct api_tls_files *before)
+{
+    const char *fault = files->chain_count > API_TLS_CHAIN_MAX ? "the chain is too long" : NULL;
+    for (unsigned i = 0; i < files->chain_count && fault == NULL; i++)
+        fault = find_date_fault(files->chain[i]);
+    if (fault == NULL && lacks_issuer(files, before))
+        fault = "the authority between, which the file had before, is missing: the file may be "
+                "half written; write a new file and rename it over this one";
+    return fault;
+}
+
+static int load_chain(struct api_tls_files *files, const struct api_tls_config *config,
+                      const gnutls_datum_t *data, const struct api_tls_files *before,
+                      char ret_why[static API_TLS_WHY_MAX])
+{
+    const int error = gnutls_x509_crt_list_import2(&files->chain, &files->chain_count, data,
+                                                   GNUTLS_X509_FMT_PEM, 0);
+    if (error < 0 || files->chain_count == 0)
+        return api_tls_tell(ret_why, "the certificate", config->cert,
+                            "it is no certificate in PEM");
+    const char *fault = find_chain_fault(files, before);
+    if (fault != NULL)
+        return api_tls_tell(ret_why, "the certificate", config->cert, fault);
+    if (api_tls_may_sign(files->chain[0]))
+        warn_of(config, "the certificate", config->cert,
+                "it may sign others (CA:TRUE), so its key can make a service that clients believe; "
+                "make it again with CA:FALSE, as server/TLS.md shows");
+    return 0;
 }
 
 static const char *key_fault(int error)
@@ -104,23 +104,43 @@ static const char *key_fault(int error)
 }
 
 static int load_pair(struct api_tls_files *files, const struct api_tls_config *config,
-                     char ret_why[static API_TLS_WHY_MAX])
+                     const struct api_tls_files *before, char ret_why[static API_TLS_WHY_MAX])
 {
     gnutls_datum_t cert = {.data = NULL}, key = {.data = NULL};
-    int result = read_pem("the certificate", config->cert, &cert, ret_why);
+    int result = api_tls_pem_read("the certificate", config->cert, &cert, ret_why);
     if (result == 0)
-        result = check_chain(config->cert, &cert, ret_why);
+        result = load_chain(files, config, &cert, before, ret_why);
     if (result == 0)
-        result = read_pem("the key", config->key, &key, ret_why);
+        result = api_tls_pem_read("the key", config->key, &key, ret_why);
     if (result == 0) {
         const int error = gnutls_certificate_set_x509_key_mem2(files->credentials, &cert, &key,
                                                                GNUTLS_X509_FMT_PEM, NULL, 0);
         if (error < 0)
-            result = tell(ret_why, "the key", config->key, key_fault(error));
+            result = api_tls_tell(ret_why, "the key", config->key, key_fault(error));
     }
-    wipe(&cert);
-    wipe(&key);
+    api_tls_pem_wipe(&cert);
+    api_tls_pem_wipe(&key);
     return result;
+}
+
+/* The path length bounds what other programs believe. This service believes no authority between
+ * (peer.h), whatever the path length. */
+static void check_authorities(const struct api_tls_config *config, const gnutls_datum_t *data)
+{
+    gnutls_x509_crt_t *certs = NULL;
+    unsigned count = 0;
+    bool unbounded = false;
+    if (gnutls_x509_crt_list_import2(&certs, &count, data, GNUTLS_X509_FMT_PEM, 0) < 0)
+        return;
+    for (unsigned i = 0; i < count; i++) {
+        unbounded = unbounded || api_tls_signs_without_end(certs[i]);
+        gnutls_x509_crt_deinit(certs[i]);
+    }
+    gnutls_free(certs);
+    if (unbounded)
+        warn_of(config, "the authority of clients", config->client_ca,
+                "it has no path length, so a certificate that may sign is believed elsewhere; "
+                "renew it with pathlen:0, as server/TLS.md shows");
 }
 
 static int load_client_ca(struct api_tls_files *files, const struct api_tls_config *config,
@@ -129,12 +149,14 @@ static int load_client_ca(struct api_tls_files *files, const struct api_tls_conf
     gnutls_datum_t data = {NULL, 0};
     if (config->client_ca == NULL)
         return 0;
-    int result = read_pem("the authority of clients", config->client_ca, &data, ret_why);
+    int result = api_tls_pem_read("the authority of clients", config->client_ca, &data, ret_why);
     if (result == 0 &&
         gnutls_certificate_set_x509_trust_mem(files->credentials, &data, GNUTLS_X509_FMT_PEM) < 1)
-        result = tell(ret_why, "the authority of clients", config->client_ca,
-                      "it has no certificate in PEM");
-    wipe(&data);
+        result = api_tls_tell(ret_why, "the authority of clients", config->client_ca,
+                              "it has no certificate in PEM");
+    if (result == 0)
+        check_authorities(config, &data);
+    api_tls_pem_wipe(&data);
     files->asks = true;
     files->optional = config->client_optional;
     return result;
@@ -182,13 +204,17 @@ static void files_free(struct api_tls_files *files)
         return;
     if (files->credentials != NULL)
         gnutls_certificate_free_credentials(files->credentials);
+    for (unsigned i = 0; i < files->chain_count; i++)
+        gnutls_x509_crt_deinit(files->chain[i]);
+    gnutls_free(files->chain);
     if (files->priorities != NULL)
         gnutls_priority_deinit(files->priorities);
     free(files);
 }
 
-static int files_new(const struct api_tls_config *config, struct api_tls_files **ret_files,
-                     char ret_why[static API_TLS_WHY_MAX])
+/* @before: what is in force, which stays the caller's; NULL: nothing. */
+static int files_new(const struct api_tls_config *config, const struct api_tls_files *before,
+                     struct api_tls_files **ret_files, char ret_why[static API_TLS_WHY_MAX])
 {
     int result = FENCE_ENOMEM;
     struct api_tls_files *files = calloc(1, sizeof(*files));
@@ -197,7 +223,7 @@ static int files_new(const struct api_tls_config *config, struct api_tls_files *
     files->users = 1;
     result = load_priorities(files, config->priorities, ret_why);
     if (result == 0)
-        result = load_pair(files, config, ret_why);
+        result = load_pair(files, config, before, ret_why);
     if (result == 0)
         result = load_client_ca(files, config, ret_why);
     if (result != 0)
@@ -243,6 +269,7 @@ static bool copy_config(const struct api_tls_config *from, struct api_tls_config
         .key = copy(from->key),
         .client_ca = copy(from->client_ca),
         .client_optional = from->client_optional,
+        .warn = from->warn,
         .priorities = copy(from->priorities != NULL ? from->priorities : API_TLS_PRIORITIES),
     };
     return to->cert != NULL && to->key != NULL && to->priorities != NULL &&
@@ -260,7 +287,7 @@ int api_tls_new(const struct api_tls_config *config, struct api_tls **ret_tls,
     (void)pthread_mutex_init(&tls->lock, NULL);
     if (!copy_config(config, &tls->config))
         goto out;
-    result = files_new(&tls->config, &tls->latest, ret_why);
+    result = files_new(&tls->config, NULL, &tls->latest, ret_why);
     if (result != 0)
         goto out;
     *ret_tls = tls;
@@ -274,7 +301,9 @@ int api_tls_reload(struct api_tls *tls, char ret_why[static API_TLS_WHY_MAX])
 {
     struct api_tls_files *fresh = NULL;
     ret_why[0] = '\0';
-    const int result = files_new(&tls->config, &fresh, ret_why);
+    struct api_tls_files *before = api_tls_files_take(tls);
+    const int result = files_new(&tls->config, before, &fresh, ret_why);
+    api_tls_files_give_back(tls, before);
     if (result != 0)
         return result;
     (void)pthread_mutex_lock(&tls->lock);

@@ -3,15 +3,10 @@
 #ifndef API_TLS_KEYS_H
 #define API_TLS_KEYS_H
 
+#include "api/tls/bounds.h"
 #include "fence/protocol/error.h"
 
 #include <stdbool.h>
-
-enum {
-    API_TLS_FILE_MAX = 256 * 1024, /* bytes of a file */
-    API_TLS_CHAIN_MAX = 8,         /* certificates of a chain */
-    API_TLS_WHY_MAX = 512,         /* bytes of a sentence, terminated */
-};
 
 /* TLS 1.2 and 1.3, with key exchanges that forward secrecy has and ciphers that authenticate
  * (RFC 9325, section 4.2). */
@@ -27,6 +22,8 @@ struct api_tls_config {
         *client_ca; /* file, PEM: who signs certificates of clients; NULL: none is asked for */
     bool client_optional; /* a client may show no certificate; a bad one is refused all the same */
     const char *priorities; /* of GnuTLS; NULL: API_TLS_PRIORITIES */
+    /* Is told what is a risk in files that are read, as a sentence. NULL: nobody is. */
+    void (*warn)(const char *sentence);
 };
 
 struct api_tls;

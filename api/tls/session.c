@@ -1,9 +1,9 @@
 #include "api/tls/session.h"
 
 #include "api/tls/files.h"
+#include "api/tls/peer.h"
 
 #include <errno.h>
-#include <gnutls/x509.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,59 +98,15 @@ static void note_why(struct api_tls_session *session, const char *text)
         session->why[len - 1] = '\0';
 }
 
-static void note_status(struct api_tls_session *session, unsigned status)
-{
-    char why[SESSION_WHY_MAX];
-    gnutls_datum_t text = {.data = NULL};
-    (void)gnutls_certificate_verification_status_print(status, GNUTLS_CRT_X509, &text, 0);
-    (void)snprintf(why, sizeof(why), "a client's certificate is refused: %s",
-                   text.data != NULL ? (const char *)text.data : "it is not valid");
-    note_why(session, why);
-    gnutls_free(text.data);
-}
-
 /* GnuTLS calls this within the handshake, which fails where it says so. */
 static int verify_client(gnutls_session_t raw)
 {
     struct api_tls_session *session = gnutls_session_get_ptr(raw);
-    gnutls_typed_vdata_st purpose = {
-        .type = GNUTLS_DT_KEY_PURPOSE_OID,
-        .data = (unsigned char *)GNUTLS_KP_TLS_WWW_CLIENT,
-    };
-    unsigned count = 0, status = 0;
-    (void)gnutls_certificate_get_peers(raw, &count);
-    if (count == 0 && session->files->optional)
-        return 0;
-    if (count == 0) {
-        note_why(session, "a client showed no certificate");
-        return GNUTLS_E_NO_CERTIFICATE_FOUND;
-    }
-    const int error = gnutls_certificate_verify_peers(raw, &purpose, 1, &status);
-    if (error == 0 && status == 0)
-        return 0;
-    note_status(session, status);
-    return GNUTLS_E_CERTIFICATE_ERROR;
-}
-
-/* A name that is no plain text is none. */
-static void note_subject(struct api_tls_session *session)
-{
-    char name[API_TLS_SUBJECT_MAX];
-    size_t size = sizeof(name);
-    unsigned count = 0;
-    gnutls_x509_crt_t cert = NULL;
-    const gnutls_datum_t *peers = gnutls_certificate_get_peers(session->session, &count);
-    if (peers == NULL || count == 0 || gnutls_x509_crt_init(&cert) < 0)
-        return;
-    if (gnutls_x509_crt_import(cert, &peers[0], GNUTLS_X509_FMT_DER) == 0 &&
-        gnutls_x509_crt_get_dn_by_oid(cert, GNUTLS_OID_X520_COMMON_NAME, 0, 0, name, &size) == 0) {
-        bool plain = strlen(name) == size;
-        for (size_t i = 0; i < size && plain; i++)
-            plain = (unsigned char)name[i] >= ' ' && name[i] != 0x7f;
-        if (plain)
-            memcpy(session->subject, name, size + 1);
-    }
-    gnutls_x509_crt_deinit(cert);
+    char why[API_TLS_PEER_WHY_MAX] = "";
+    const int error = api_tls_peer_verify(raw, session->files, session->subject, why);
+    if (error < 0 && why[0] != '\0')
+        note_why(session, why);
+    return error;
 }
 
 /* ---- the handshake --------------------------------------------------------------------------- */
@@ -190,7 +146,6 @@ static ssize_t run_handshake(struct api_tls_session *session)
         return fail_with(session, error);
     }
     session->state = API_TLS_STANDS;
-    note_subject(session);
     return 1;
 }
 

@@ -3,15 +3,12 @@
 #ifndef API_TLS_SESSION_H
 #define API_TLS_SESSION_H
 
+#include "api/tls/bounds.h"
 #include "fence/protocol/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
-
-enum {
-    API_TLS_SUBJECT_MAX = 128, /* bytes of a common name, terminated; a longer one counts as none */
-};
 
 struct api_tls;
 struct api_tls_session;

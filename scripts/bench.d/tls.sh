@@ -26,6 +26,7 @@ tls() {
 
 tls_start() {
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc -days 2 \
+        -addext basicConstraints=critical,CA:FALSE -addext keyUsage=critical,digitalSignature \
         -keyout "$fleet_dir/tls.key" -out "$fleet_dir/tls.pem" -subj /CN=bench 2>/dev/null
     fleet_start_masters "$masters" "$persistence"
     fleet_init

@@ -9,6 +9,11 @@ static const char *why_or(const char *why, int error)
     return why[0] != '\0' ? why : fence_strerror(error);
 }
 
+static void log_risk(const char *sentence)
+{
+    server_log(SERVER_LOG_WARNING, "%s", sentence);
+}
+
 int server_http_tls_open(const struct server_tls_options *options, struct api_tls **ret_tls)
 {
     char why[API_TLS_WHY_MAX];
@@ -18,6 +23,7 @@ int server_http_tls_open(const struct server_tls_options *options, struct api_tl
         .client_ca = options->client_ca,
         .client_optional = options->client == SERVER_TLS_OPTIONAL,
         .priorities = options->priorities,
+        .warn = log_risk,
     };
     *ret_tls = NULL;
     if ((options->cert == NULL) != (options->key == NULL)) {

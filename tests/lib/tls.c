@@ -42,11 +42,13 @@ static void make_certificates(void)
     (void)snprintf(cert_path, sizeof(cert_path), "%s/service.pem", folder);
     (void)snprintf(key_path, sizeof(key_path), "%s/service.key", folder);
     (void)snprintf(log, sizeof(log), "%s/openssl.log", folder);
-    (void)snprintf(command, sizeof(command),
-                   "cd %s && openssl req -x509 %s -keyout ca.key -out ca.pem -subj /CN=ca && "
-                   "openssl req -x509 %s -CA ca.pem -CAkey ca.key -keyout service.key -out "
-                   "service.pem -subj /CN=service -addext subjectAltName=IP:127.0.0.1",
-                   folder, ec, ec);
+    (void)snprintf(
+        command, sizeof(command),
+        "cd %s && openssl req -x509 %s " TLS_AUTHORITY
+        " -keyout ca.key -out ca.pem -subj /CN=ca && openssl req -x509 %s " TLS_SERVICE
+        " -CA ca.pem -CAkey ca.key -keyout service.key -out service.pem -subj /CN=service"
+        " -addext subjectAltName=IP:127.0.0.1",
+        folder, ec, ec);
     const char *const argv[] = {"sh", "-c", command, NULL};
     if (process_run(argv, log, OPENSSL_TIMEOUT_MS) != 0)
         fail_msg("openssl made no certificates; see %s", log);

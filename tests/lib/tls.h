@@ -9,6 +9,16 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+/* Options of openssl req -x509 for an authority, and for what it signs. Without them each
+ * certificate may sign others. */
+#define TLS_AUTHORITY                                                                              \
+    "-addext basicConstraints=critical,CA:TRUE,pathlen:0 "                                         \
+    "-addext keyUsage=critical,keyCertSign,cRLSign"
+#define TLS_LEAF                                                                                   \
+    "-addext basicConstraints=critical,CA:FALSE -addext keyUsage=critical,digitalSignature"
+#define TLS_SERVICE TLS_LEAF " -addext extendedKeyUsage=serverAuth"
+#define TLS_CLIENT  TLS_LEAF " -addext extendedKeyUsage=clientAuth"
+
 /* Files in PEM; NULL: none. */
 struct tls_side {
     const char *ca;         /* whom it believes; NULL: anybody */

@@ -2,6 +2,7 @@
 
 #include "tests/lib/case.h"
 #include "tests/lib/process.h"
+#include "tests/lib/tls.h"
 #include "tests/system/fleet.h"
 
 #include <stdarg.h>
@@ -32,10 +33,11 @@ void certify(const char *authority, const char *name)
 {
     static const char ec[] = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc -days 2";
     const char *address = strcmp(name, "loopback") == 0 ? ",IP:127.0.0.1" : "";
-    shell("cd %s && { test -e %s.pem || openssl req -x509 %s -keyout %s.key -out %s.pem "
-          "-subj /CN=%s; }",
+    shell("cd %s && { test -e %s.pem || openssl req -x509 %s " TLS_AUTHORITY
+          " -keyout %s.key -out %s.pem -subj /CN=%s; }",
           fleet->dir, authority, ec, authority, authority, authority);
-    shell("cd %s && openssl req -x509 %s -CA %s.pem -CAkey %s.key -keyout %s.key -out %s.pem "
-          "-subj /CN=%s -addext subjectAltName=DNS:%s%s",
+    shell("cd %s && openssl req -x509 %s " TLS_LEAF
+          " -addext extendedKeyUsage=serverAuth,clientAuth -CA %s.pem -CAkey %s.key -keyout %s.key "
+          "-out %s.pem -subj /CN=%s -addext subjectAltName=DNS:%s%s",
           fleet->dir, ec, authority, authority, name, name, name, name, address);
 }

@@ -22,6 +22,7 @@ import https from 'node:https';
 import os from 'node:os';
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';
+import { checkServerIdentity } from 'node:tls';
 
 const SERVER_DEFAULT = 'http://127.0.0.1:7380';
 const SERVERS_MAX = 8;
@@ -299,6 +300,56 @@ function tlsOfEnvironment() {
     }
 }
 
+/** The parts of the DER value `der`, each with its tag and its content. */
+function* partsOf(der) {
+    for (let at = 0; at < der.length; ) {
+        const tag = der[at];
+        let length = der[at + 1];
+        at += 2;
+        if (length & 0x80) {
+            const count = length & 0x7f;
+            length = der.readUIntBE(at, count);
+            at += count;
+        }
+        yield { tag, content: der.subarray(at, at + length) };
+        at += length;
+    }
+}
+
+const firstOf = (der) => partsOf(der).next().value.content;
+const KEY_USAGE = Buffer.from([0x55, 0x1d, 0x0f]);
+
+/** Whether the key usage of the certificate `der` has keyCertSign (RFC 5280, 4.2.1.3). */
+function maySign(der) {
+    const signed = [...partsOf(firstOf(firstOf(der)))];
+    const extensions = signed.find(({ tag }) => tag === 0xa3);
+    if (extensions === undefined) return false;
+    for (const { content } of partsOf(firstOf(extensions.content))) {
+        const parts = [...partsOf(content)];
+        if (parts[0].content.equals(KEY_USAGE)) return (firstOf(parts.at(-1).content)[1] & 4) !== 0;
+    }
+    return false;
+}
+
+/**
+ * An error where a certificate that is no authority signed `cert`. OpenSSL believes each one with
+ * CA:TRUE, which openssl req -x509 gives also to certificates of programs. The last of the chain
+ * signed itself.
+ */
+function checkServer(host, cert) {
+    const error = checkServerIdentity(host, cert);
+    let issuer = cert.issuerCertificate;
+    while (error === undefined && issuer !== undefined && issuer !== issuer.issuerCertificate) {
+        if (!maySign(issuer.raw))
+            return new Error(
+                'its certificate is not believed: a certificate that is no authority signed it ' +
+                    '(server/TLS.md)',
+            );
+        issuer = issuer.issuerCertificate;
+    }
+    return error;
+}
+
 /** fetch() knows no authority but those of Node, and shows no certificate. */
 function askWithAgent(agent, url, { method, headers, body, signal }) {
     return new Promise((resolve, reject) => {
@@ -319,7 +370,7 @@ class Servers {
 
     constructor(urls, callTimeoutMs, tls, key) {
         this.#urls = urls;
-        this.#agent = tls ? new https.Agent({ ...tls, keepAlive: true }) : null;
+        this.#agent = tls ? new https.Agent({ checkServerIdentity: checkServer, ...tls, keepAlive: true }) : null;
         this.#headers = { 'Content-Type': 'application/json' };
         if (key !== '') this.#headers.Authorization = `Bearer ${key}`;
         this.callTimeoutMs = callTimeoutMs;

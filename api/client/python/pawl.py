@@ -281,6 +281,48 @@ def _context_of_environment():
     return context
 
 
+def _parts(der: bytes, start: int, end: int):
+    """What a DER value from @start to @end is made of: the tag, begin and end of each part."""
+    while start < end:
+        tag, length, start = der[start], der[start + 1], start + 2
+        if length & 0x80:
+            count = length & 0x7F
+            length, start = int.from_bytes(der[start:start + count], "big"), start + count
+        yield tag, start, start + length
+        start += length
+
+
+def _may_sign(der: bytes) -> bool:
+    """Whether the key usage of the certificate @der has keyCertSign (RFC 5280, 4.2.1.3)."""
+    _, start, end = next(_parts(der, 0, len(der)))
+    _, start, end = next(_parts(der, start, end))  # what is signed
+    for tag, start, end in _parts(der, start, end):
+        if tag != 0xA3:  # the extensions
+            continue
+        _, start, end = next(_parts(der, start, end))
+        for _, start, end in _parts(der, start, end):
+            (_, begin, stop), *_, (_, value, value_end) = _parts(der, start, end)
+            if der[begin:stop] == b"\x55\x1d\x0f":  # keyUsage
+                _, bits, _ = next(_parts(der, value, value_end))
+                return der[bits + 1] & 0x04 != 0
+    return False
+
+
+def _check_chain(connection):
+    """Raises OSError where a certificate that is no authority signed that of the server. OpenSSL
+    believes each one with CA:TRUE, which openssl req -x509 gives also to certificates of programs.
+    The last of the chain is one that the caller believes."""
+    wrapped = getattr(connection, "_sslobj", None)
+    chain = getattr(connection, "get_verified_chain", getattr(wrapped, "get_verified_chain", None))
+    if chain is None or connection.context.verify_mode != ssl.CERT_REQUIRED:
+        return  # Python 3.9 does not tell
+    for cert in (chain() or [])[1:-1]:
+        der = cert if isinstance(cert, bytes) else cert.public_bytes(ssl._ssl.ENCODING_DER)
+        if not _may_sign(der):
+            raise ConnectionError("its certificate is not believed: a certificate that is no "
+                                  "authority signed it (server/TLS.md)")
+
+
 class _Server:
     """One server, and how it is asked. A connection serves one request."""
 
@@ -312,7 +354,9 @@ class _Server:
                 if hasattr(socket, option):
                     connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
             if self.secure:
-                return self.context.wrap_socket(connection, server_hostname=self.address[0])
+                connection = self.context.wrap_socket(connection,
+                                                      server_hostname=self.address[0])
+                _check_chain(connection)
             return connection
         except BaseException:
             connection.close()

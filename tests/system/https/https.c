@@ -23,8 +23,7 @@ struct https https;
 
 #define CN(text) "-subj /CN=" text
 #define EC       "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -noenc"
-#define CLIENT   "-addext extendedKeyUsage=clientAuth"
-#define SERVICE  "-addext subjectAltName=IP:127.0.0.1,DNS:localhost"
+#define SERVICE  TLS_SERVICE " -addext subjectAltName=IP:127.0.0.1,DNS:localhost"
 
 /* ---- certificates ---------------------------------------------------------------------------- */
 
@@ -38,9 +37,7 @@ void https_shell(const char *folder, const char *command)
         fail_msg("%s failed; see %s", line, log);
 }
 
-/* A certificate <name>.pem with its key, signed by @authority, for @cn. @days: as openssl ca takes
- * them, "-days 2" or a range. */
-static void certify_for(const char *name, const char *authority, const char *cn, const char *more)
+void https_certify(const char *name, const char *authority, const char *cn, const char *more)
 {
     char command[COMMAND_BYTES];
     (void)snprintf(command, sizeof(command),
@@ -72,7 +69,9 @@ static const char ca_conf[] =
     "serial=serial\ncertificate=ours.pem\nprivate_key=ours.key\n"
     "default_md=sha256\npolicy=p\nunique_subject=no\n[p]\n"
     "commonName=supplied\n[service]\n"
-    "subjectAltName=IP:127.0.0.1\n[client]\nextendedKeyUsage=clientAuth\n";
+    "basicConstraints=critical,CA:FALSE\nkeyUsage=critical,digitalSignature\n"
+    "subjectAltName=IP:127.0.0.1\n[client]\nbasicConstraints=critical,CA:FALSE\n"
+    "keyUsage=critical,digitalSignature\nextendedKeyUsage=clientAuth\n";
 
 static void write_text(const char *name, const char *text)
 {
@@ -91,16 +90,16 @@ int https_make_certificates(void **state)
     write_text("ca.conf", ca_conf);
     write_text("index.txt", "");
     write_text("serial", "1000\n");
-    https_shell(https.certs,
-                "openssl req -x509 " EC " -days 2 -keyout ours.key -out ours.pem " CN("ours"));
-    https_shell(https.certs,
-                "openssl req -x509 " EC " -days 2 -keyout theirs.key -out theirs.pem " CN("ours"));
-    certify_for("first", "ours", "first", SERVICE);
-    certify_for("second", "ours", "second", SERVICE);
-    certify_for("app", "ours", "orders-app", CLIENT);
-    certify_for("plain", "ours", "no purpose", "");
-    certify_for("stranger", "theirs", "orders-app", CLIENT);
-    certify_for("server-only", "ours", "orders-app", "-addext extendedKeyUsage=serverAuth");
+    https_shell(https.certs, "openssl req -x509 " EC " " TLS_AUTHORITY
+                             " -days 2 -keyout ours.key -out ours.pem " CN("ours"));
+    https_shell(https.certs, "openssl req -x509 " EC " " TLS_AUTHORITY
+                             " -days 2 -keyout theirs.key -out theirs.pem " CN("ours"));
+    https_certify("first", "ours", "first", SERVICE);
+    https_certify("second", "ours", "second", SERVICE);
+    https_certify("app", "ours", "orders-app", TLS_CLIENT);
+    https_certify("plain", "ours", "no purpose", TLS_LEAF);
+    https_certify("stranger", "theirs", "orders-app", TLS_CLIENT);
+    https_certify("server-only", "ours", "orders-app", TLS_SERVICE);
     certify_between("expired", PAST_FROM, PAST_TO, "client");
     certify_between("early", FUTURE_FROM, FUTURE_TO, "client");
     certify_between("old-service", PAST_FROM, PAST_TO, "service");

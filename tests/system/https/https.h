@@ -33,6 +33,10 @@ int https_teardown(void **state);
 /* Runs a line of shell in @folder, which has to succeed. */
 void https_shell(const char *folder, const char *command);
 
+/* Makes the certificate <name>.pem with its key, signed by @authority, for @cn. @more: options of
+ * openssl req -x509, such as TLS_CLIENT; without TLS_LEAF it may sign others. */
+void https_certify(const char *name, const char *authority, const char *cn, const char *more);
+
 /* What the service shows from its next reading on: the certificate @cert with the key of @key. */
 void https_install(const char *cert, const char *key);
 

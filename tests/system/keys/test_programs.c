@@ -2,6 +2,7 @@
 #include "tests/lib/case.h"
 #include "tests/lib/pawl.h"
 #include "tests/lib/text.h"
+#include "tests/lib/tls.h"
 #include "tests/system/keyed.h"
 #include "tests/system/keys/service.h"
 
@@ -73,11 +74,12 @@ static void make_certificate(const char *name)
     char command[COMMAND_BYTES], *said = NULL;
     snprintf(command, sizeof(command),
              "cd $DIR; ec='-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes'\n"
-             "[ -e ca.pem ] || openssl req -x509 $ec -days 9 -keyout ca.key -out ca.pem -subj "
-             "/CN=ca\n"
+             "[ -e ca.pem ] || openssl req -x509 $ec -days 9 " TLS_AUTHORITY
+             " -keyout ca.key -out ca.pem -subj /CN=ca\n"
              "openssl req $ec -keyout '%s.key' -out csr -subj '/CN=%s'\n"
              "openssl x509 -req -in csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 9 -out "
-             "'%s.pem' -extfile <(echo subjectAltName=IP:127.0.0.1)",
+             "'%s.pem' -extfile <(printf '%%s\\n' subjectAltName=IP:127.0.0.1 "
+             "basicConstraints=critical,CA:FALSE keyUsage=critical,digitalSignature)",
              name, name, name);
     if (keys_run(command, "", &said) != 0)
         fail_msg("openssl: %s", said);
