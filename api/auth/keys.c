@@ -150,12 +150,18 @@ static bool has_key(const char *line, size_t len)
     return at < len && line[at] != '#';
 }
 
+/* A line that was cut may be valid and allow more: prefix=orders/ becomes prefix=o. */
+static const char half_written[] =
+    "the last line does not end: the file may be half written; write "
+    "a new file, end its last line, and rename it over this one";
+
 static int add_lines(struct api_keys *keys, const char *name, const char *text, size_t size,
                      char ret_why[static API_KEYS_WHY_MAX])
 {
     char why[API_KEY_WHY_MAX] = "";
     unsigned number = 0;
     int result = 0;
+    const bool cut = size > 0 && text[size - 1] != '\n';
     for (size_t at = 0; at < size && result == 0;) {
         const char *line = text + at;
         const char *end = memchr(line, '\n', size - at);
@@ -163,6 +169,9 @@ static int add_lines(struct api_keys *keys, const char *name, const char *text, 
         at += len + 1;
         if (++number > API_KEYS_LINES_MAX) {
             (void)snprintf(why, sizeof(why), "a key file has at most %d lines", API_KEYS_LINES_MAX);
+            result = FENCE_EINVAL;
+        } else if (cut && end == NULL) {
+            (void)snprintf(why, sizeof(why), "%s", half_written);
             result = FENCE_EINVAL;
         } else if (has_key(line, len)) {
             len -= line[len - 1] == '\r';

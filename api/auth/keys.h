@@ -18,6 +18,8 @@ struct api_keys;
  * belongs to root or to the user of this process. Nobody but its owner may write it. Its owner and
  * its group may read it, and others may not: who reads it learns who may do what, but no secret.
  *
+ * The last line must end: what is half written may be valid, and allow more than was meant.
+ *
  * FENCE_EINVAL: the file is wrong; FENCE_EIO: it cannot be read. @ret_why is a sentence then that
  * says where and what to do. FENCE_ENOMEM. */
 FENCE_CHECKED int api_keys_load(const char *path, char ret_why[static API_KEYS_WHY_MAX],

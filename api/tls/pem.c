@@ -1,5 +1,7 @@
 #include "api/tls/pem.h"
 
+#include "api/tls/keys.h"
+
 #include <errno.h>
 #include <gnutls/crypto.h>
 #include <stdio.h>
@@ -95,4 +97,12 @@ int api_tls_pem_read(const char *what, const char *path, gnutls_datum_t *ret_dat
     }
     *ret_data = data;
     return 0;
+}
+
+int api_tls_check_file(const char *what, const char *path, char ret_why[static API_TLS_WHY_MAX])
+{
+    gnutls_datum_t data = {.data = NULL};
+    const int result = api_tls_pem_read(what, path, &data, ret_why);
+    api_tls_pem_wipe(&data);
+    return result;
 }

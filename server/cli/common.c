@@ -103,6 +103,8 @@ static error_t read_key_file(struct cli_globals *globals, const char *path)
     (void)fclose(file);
     if (known && S_ISREG(stat.st_mode) && (stat.st_mode & (S_IROTH | S_IWOTH)))
         return server_options_error("--key-file %s: every user can read it; chmod o-rwx it", path);
+    if (read && strchr(globals->key, '\n') == NULL && strlen(globals->key) < PAWL_KEY_MAX)
+        return server_options_error("--key-file %s: %s", path, SERVER_HALF_WRITTEN);
     const size_t len = read ? strcspn(globals->key, "\r\n") : 0;
     if (len == 0 || len == PAWL_KEY_MAX || strcspn(globals->key, " \t") < len)
         return server_options_error("--key-file %s: its first line must be a key, pawl_...", path);

@@ -154,7 +154,7 @@ static int write_all(int fd, const char *text, size_t len)
     return 0;
 }
 
-/* Whether the last line of the file lacks its end. */
+/* Whether the last line of the file lacks its end: another program writes it just now. */
 static bool is_cut(int fd)
 {
     char last = '\n';
@@ -162,7 +162,8 @@ static bool is_cut(int fd)
     return size > 0 && pread(fd, &last, 1, size - 1) == 1 && last != '\n';
 }
 
-/* Copies what is in @from, -1 for a file that is new, and adds @line. */
+/* Copies what is in @from, -1 for a file that is new, and adds @line. A cut line gets no end: it
+ * would look whole. */
 static int fill_copy(int to, int from, const char *line)
 {
     char piece[4096];
@@ -170,7 +171,11 @@ static int fill_copy(int to, int from, const char *line)
     while (from >= 0 && (got = read(from, piece, sizeof(piece))) > 0)
         if (write_all(to, piece, (size_t)got) != 0)
             return -1;
-    if (got < 0 || (from >= 0 && is_cut(from) && write_all(to, "\n", 1) != 0))
+    if (got == 0 && from >= 0 && is_cut(from)) {
+        errno = EBUSY;
+        return -1;
+    }
+    if (got < 0)
         return -1;
     return write_all(to, line, strlen(line)) == 0 && write_all(to, "\n", 1) == 0 ? 0 : -1;
 }

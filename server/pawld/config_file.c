@@ -108,6 +108,8 @@ static char *read_line_of_config(char *line, int size, void *context)
     reader->line += !reader->too_long;
     if (!reader->too_long && !whole && !feof(reader->file))
         tell_mistake(reader, "", "a line has at most 198 bytes");
+    if (!whole && feof(reader->file))
+        tell_mistake(reader, "", SERVER_HALF_WRITTEN);
     if (reader->too_long || (!whole && !feof(reader->file)))
         line[0] = '\0';
     reader->too_long = !whole;

@@ -35,6 +35,12 @@ static error_t take_line(char *line, const char *from, char password[static STOR
     return 0;
 }
 
+static bool is_cut_line(const char *line)
+{
+    const size_t len = strlen(line);
+    return len > 0 && len < LINE_MAX_BYTES - 1 && line[len - 1] != '\n';
+}
+
 static error_t read_file(const char *path, char password[static STORAGE_SECRET_MAX + 1])
 {
     char line[LINE_MAX_BYTES] = "";
@@ -46,7 +52,9 @@ static error_t read_file(const char *path, char password[static STORAGE_SECRET_M
     if (!read)
         return server_options_error("--master-password-file: cannot read %s: %s", path,
                                     strerror(why));
-    error_t error = take_line(line, "--master-password-file", password);
+    error_t error = is_cut_line(line) ? server_options_error("--master-password-file %s: %s", path,
+                                                             SERVER_HALF_WRITTEN)
+                                      : take_line(line, "--master-password-file", password);
     explicit_bzero(line, sizeof(line));
     return error;
 }

@@ -1,8 +1,10 @@
 #include "server/pawld/tls.h"
 
+#include "api/tls/keys.h"
 #include "fence/protocol/error.h"
 #include "server/system/options.h"
 
+#include <errno.h>
 #include <stdbool.h>
 
 static bool need_tls(const struct storage_redis_url urls[], unsigned count)
@@ -19,6 +21,15 @@ static void give_tls(struct storage_redis_url urls[], unsigned count, const stru
         urls[i].tls = urls[i].is_tls ? tls : NULL;
 }
 
+/* OpenSSL takes what it can read of a file that was cut. */
+static error_t check_whole(const char *option, const char *path)
+{
+    char why[API_TLS_WHY_MAX];
+    if (path == NULL || api_tls_check_file(option, path, why) == 0)
+        return 0;
+    return server_options_error("%s", why);
+}
+
 error_t pawld_tls_give(struct pawld_options *options)
 {
     const struct storage_tls_files *files = &options->tls_files;
@@ -32,6 +43,9 @@ error_t pawld_tls_give(struct pawld_options *options)
                                         "written rediss://, and there is none");
         return 0;
     }
+    if (check_whole("--master-ca", files->ca) || check_whole("--master-cert", files->cert) ||
+        check_whole("--master-key", files->key))
+        return EINVAL;
     const int error = storage_tls_new(files, &options->tls, why);
     if (error)
         return server_options_error("%s", why[0] ? why : fence_strerror(error));

@@ -25,6 +25,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What is said of a file whose last line does not end. */
+#define SERVER_HALF_WRITTEN                                                                        \
+    "the last line does not end: the file may be half written; write a new file, end its last "    \
+    "line, and rename it over this one"
+
 enum server_exit {
     SERVER_EXIT_DONE = 0,
     SERVER_EXIT_FAILED = 1, /* the reason is on stderr */

@@ -24,6 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     assert(result == 0 || result == FENCE_EINVAL);
     assert((result == 0) == (keys != NULL));
     assert(memchr(why, '\0', sizeof(why)) && (result == 0 || why[0] != '\0'));
+    assert(keys == NULL || from == size || data[size - 1] == '\n');
     if (keys != NULL) {
         assert(api_keys_count(keys) <= API_KEYS_MAX);
         assert(api_keys_verify(keys, text) == NULL); /* nobody can guess a secret */

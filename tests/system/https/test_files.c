@@ -4,6 +4,7 @@
 #include "tests/lib/pawl.h"
 #include "tests/lib/process.h"
 #include "tests/lib/text.h"
+#include "tests/lib/tls.h"
 #include "tests/lib/wait.h"
 #include "tests/system/https/https.h"
 
@@ -129,6 +130,33 @@ static void bad_files_leave_the_old_ones(void **state)
     assert_int_equal(process_stop(https.pawld), 0);
 }
 
+/* A chain that is cut between two certificates is whole as far as anybody can see, but for what it
+ * was before. */
+static void chain_that_lost_its_authority_leaves_the_old_one(void **state)
+{
+    (void)state;
+    https_shell(https.certs,
+                "{ test -e between.pem || openssl req -x509 -newkey ec -pkeyopt "
+                "ec_paramgen_curve:prime256v1 -noenc -days 2 -CA theirs.pem -CAkey theirs.key "
+                "-keyout between.key -out between.pem -subj /CN=between " TLS_AUTHORITY "; }");
+    https_certify("chained", "between", "chained", TLS_SERVICE);
+    https_certify("next", "between", "next", TLS_SERVICE);
+    https_install("chained", "chained");
+    https_shell(https.folder, "cp cert.pem leaf.pem");
+    char command[COMMAND_BYTES];
+    (void)snprintf(command, sizeof(command), "cat leaf.pem %s/between.pem >cert.pem", https.certs);
+    https_shell(https.folder, command);
+    https_serve(NULL);
+    https_install("next", "next");
+    reload("the authority between, which the file had before, is missing");
+    (void)snprintf(command, sizeof(command), "cat %s/between.pem >>cert.pem", https.certs);
+    https_shell(https.folder, command);
+    reload("reloaded: certificates");
+    https_install("first", "first"); /* of another authority: nothing is missing */
+    reload("reloaded: certificates");
+    assert_int_equal(process_stop(https.pawld), 0);
+}
+
 /* Another authority of clients holds for those that come later. */
 static void authority_of_clients_is_read_again(void **state)
 {
@@ -202,6 +230,7 @@ static const struct CMUnitTest cases[] = {
     HTTPS_CASE(files_that_cannot_be_used_are_told),
     HTTPS_CASE(options_that_lack_each_other_are_told),
     HTTPS_CASE(bad_files_leave_the_old_ones),
+    HTTPS_CASE(chain_that_lost_its_authority_leaves_the_old_one),
     HTTPS_CASE(authority_of_clients_is_read_again),
     HTTPS_CASE(reload_under_load_drops_nobody),
 };

@@ -110,6 +110,34 @@ static void wrong_file_leaves_the_keys_as_they_were(void **state)
     assert_true(is_let_in(keys.other));
 }
 
+/* Cuts the last @count bytes of the key file. */
+static void cut_keys(size_t count)
+{
+    char *text = text_read(keys.file, 0);
+    FILE *file = fopen(keys.file, "w");
+    assert_non_null(file);
+    const size_t len = strlen(text) - count;
+    assert_int_equal(fwrite(text, 1, len, file), len);
+    assert_int_equal(fclose(file), 0);
+    free(text);
+}
+
+/* The key would lose the end of its prefix, and reach more. */
+static void file_that_is_half_written_leaves_the_keys_as_they_were(void **state)
+{
+    (void)state;
+    char narrow[KEYED_KEY_MAX];
+    keyed_new(keys.file, "--role lock --prefix orders/ --id narrow", narrow);
+    process_signal(keys.pawld.process, SIGHUP);
+    process_wait_line(keys.pawld.process, "keys are in force", END_MS, NULL, 0);
+    cut_keys(strlen("rders/\n"));
+    process_signal(keys.pawld.process, SIGHUP);
+    process_wait_line(keys.pawld.process, "the keys stay as they were: .*half written", END_MS,
+                      NULL, 0);
+    assert_int_equal(keyed_status(keys.pawld.port, narrow, "GET", "/v1/locks/others", NULL, NULL),
+                     403);
+}
+
 /* ---- the ledger ------------------------------------------------------------------------------ */
 
 struct ledger_call {
@@ -135,12 +163,18 @@ static void ledger_reads_its_keys_again(void **state)
     assert_false(ledger_lets_in(&call));
     process_signal(ledger.process, SIGHUP);
     assert_true(wait_until(ledger_lets_in, &call, END_MS));
+    cut_keys(1);
+    process_signal(ledger.process, SIGHUP);
+    process_wait_line(ledger.process, "the keys stay as they were: .*half written", END_MS, NULL,
+                      0);
+    assert_true(ledger_lets_in(&call));
     process_stop(ledger.process);
 }
 
 static const struct CMUnitTest cases[] = {
     KEYS_SERVED(keys_are_replaced_without_a_dropped_call),
     KEYS_SERVED(wrong_file_leaves_the_keys_as_they_were),
+    KEYS_SERVED(file_that_is_half_written_leaves_the_keys_as_they_were),
     KEYS_SERVED(ledger_reads_its_keys_again),
 };
 

@@ -129,11 +129,11 @@ static void hash_is_of_one_form_only(void **state)
     (void)state;
     char text[512];
     for (unsigned cut = 1; cut < 3; cut++) {
-        (void)snprintf(text, sizeof(text), "deploy hash=%s role=lock prefix=*", hash + cut);
+        (void)snprintf(text, sizeof(text), "deploy hash=%s role=lock prefix=*\n", hash + cut);
         assert_int_equal(parse(text), FENCE_EINVAL);
         assert_non_null(strstr(why, "pawl key new"));
     }
-    assert_int_equal(parse("deploy role=lock prefix=*"), FENCE_EINVAL);
+    assert_int_equal(parse("deploy role=lock prefix=*\n"), FENCE_EINVAL);
     assert_non_null(strstr(why, "hash= is missing"));
 }
 
@@ -171,6 +171,17 @@ static void comments_and_blank_lines_are_no_keys(void **state)
                    "# keys\r\n\n  \t\n  # more\ndeploy hash=%s role=lock prefix=*\r\n", hash);
     assert_int_equal(parse(text), 0);
     assert_int_equal(api_keys_count(keys), 1);
+}
+
+static void line_that_does_not_end_refuses_the_file(void **state)
+{
+    char text[512];
+    (void)state;
+    (void)snprintf(text, sizeof(text), "deploy hash=%s role=lock prefix=o", hash);
+    assert_int_equal(parse(text), FENCE_EINVAL);
+    assert_non_null(strstr(why, "keys:1: the last line does not end"));
+    assert_int_equal(parse("# no keys"), FENCE_EINVAL);
+    assert_int_equal(parse(""), 0);
 }
 
 static void one_wrong_line_refuses_the_file_by_its_number(void **state)
@@ -398,6 +409,7 @@ static const struct CMUnitTest cases[] = {
     KEYS_TEST(line_is_bounded),
     KEYS_TEST(prefixes_are_bounded),
     KEYS_TEST(comments_and_blank_lines_are_no_keys),
+    KEYS_TEST(line_that_does_not_end_refuses_the_file),
     KEYS_TEST(one_wrong_line_refuses_the_file_by_its_number),
     KEYS_TEST(id_and_subject_are_there_once),
     KEYS_TEST(keys_are_bounded_and_each_is_found),
