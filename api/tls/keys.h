@@ -26,11 +26,6 @@ struct api_tls_config {
     void (*warn)(const char *sentence);
 };
 
-/* Reads the file @path and says whether it may be used: FENCE_EINVAL where it cannot be read, or
- * looks half written. @what it is begins the sentence @ret_why. FENCE_ENOMEM. */
-FENCE_CHECKED int api_tls_check_file(const char *what, const char *path,
-                                     char ret_why[static API_TLS_WHY_MAX]);
-
 struct api_tls;
 
 /* Reads the files; @config is copied. FENCE_EINVAL: a file cannot be used, or a setting is wrong;

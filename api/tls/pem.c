@@ -1,7 +1,5 @@
 #include "api/tls/pem.h"
 
-#include "api/tls/keys.h"
-
 #include <errno.h>
 #include <gnutls/crypto.h>
 #include <stdio.h>
@@ -44,6 +42,7 @@ static bool is_blank(const char *line, size_t len)
 /* A cut between two blocks cannot be told from a file with fewer blocks. */
 static const char *find_cut(const char *text, size_t size)
 {
+    bool blocks = false; /* there are some */
     bool within = false; /* a block */
     bool behind = false; /* the last block: other text follows */
     if (size > 0 && text[size - 1] != '\n')
@@ -54,7 +53,7 @@ static const char *find_cut(const char *text, size_t size)
         if (line_begins(line, len, "-----BEGIN ")) {
             if (within)
                 break;
-            within = true;
+            within = blocks = true;
         } else if (line_begins(line, len, "-----END ")) {
             within = false;
             behind = false;
@@ -65,7 +64,7 @@ static const char *find_cut(const char *text, size_t size)
     }
     if (within)
         return "the last block does not end: " HALF_WRITTEN;
-    return behind ? "text follows the last block: " HALF_WRITTEN : NULL;
+    return behind && blocks ? "text follows the last block: " HALF_WRITTEN : NULL;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -89,7 +88,7 @@ int api_tls_pem_read(const char *what, const char *path, gnutls_datum_t *ret_dat
     (void)fclose(file);
     if (fault == NULL && data.size == API_TLS_FILE_MAX)
         fault = "the file is too large";
-    if (fault == NULL && memmem(data.data, data.size, "-----BEGIN ", 11) != NULL)
+    if (fault == NULL)
         fault = find_cut((const char *)data.data, data.size);
     if (fault != NULL) {
         api_tls_pem_wipe(&data);
@@ -97,12 +96,4 @@ int api_tls_pem_read(const char *what, const char *path, gnutls_datum_t *ret_dat
     }
     *ret_data = data;
     return 0;
-}
-
-int api_tls_check_file(const char *what, const char *path, char ret_why[static API_TLS_WHY_MAX])
-{
-    gnutls_datum_t data = {.data = NULL};
-    const int result = api_tls_pem_read(what, path, &data, ret_why);
-    api_tls_pem_wipe(&data);
-    return result;
 }

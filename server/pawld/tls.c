@@ -1,6 +1,6 @@
 #include "server/pawld/tls.h"
 
-#include "api/tls/keys.h"
+#include "api/tls/check.h"
 #include "fence/protocol/error.h"
 #include "server/system/options.h"
 
@@ -22,7 +22,7 @@ static void give_tls(struct storage_redis_url urls[], unsigned count, const stru
 }
 
 /* OpenSSL takes what it can read of a file that was cut. */
-static error_t check_whole(const char *option, const char *path)
+static error_t check_master_file(const char *option, const char *path)
 {
     char why[API_TLS_WHY_MAX];
     if (path == NULL || api_tls_check_file(option, path, why) == 0)
@@ -43,8 +43,9 @@ error_t pawld_tls_give(struct pawld_options *options)
                                         "written rediss://, and there is none");
         return 0;
     }
-    if (check_whole("--master-ca", files->ca) || check_whole("--master-cert", files->cert) ||
-        check_whole("--master-key", files->key))
+    if (check_master_file("--master-ca", files->ca) ||
+        check_master_file("--master-cert", files->cert) ||
+        check_master_file("--master-key", files->key))
         return EINVAL;
     const int error = storage_tls_new(files, &options->tls, why);
     if (error)
