@@ -68,13 +68,13 @@ static int64_t nearer_ms(int64_t a, int64_t b)
 static int64_t token_of(const json_t *json, const char *name, size_t count)
 {
     if (count == 1)
-        return client_integer(json, "token");
+        return client_token(json, "token");
     const json_t *grants = json_object_get(json, "grants");
     for (size_t i = 0; i < json_array_size(grants); i++) {
         const json_t *grant = json_array_get(grants, i);
         const char *resource = client_text(grant, "resource");
         if (resource != NULL && strcmp(resource, name) == 0)
-            return client_integer(grant, "token");
+            return client_token(grant, "token");
     }
     return 0;
 }
@@ -83,22 +83,21 @@ static int take_grant(pawl_client *client, const struct acquisition *acquisition
                       const struct client_answer *answer, pawl_lock **ret_lock)
 {
     const struct pawl_request *request = acquisition->request;
-    const int64_t validity_ms = client_integer(answer->json, "validity_ms");
-    const int64_t served_ms = client_integer(answer->json, "served_ms");
-    const int64_t ttl_ms = client_integer(answer->json, "ttl_ms");
+    const int64_t ttl_ms = client_ttl(answer->json, request->ttl_ms);
+    const int64_t deadline_ms = client_deadline(answer, ttl_ms);
     pawl_lock *lock =
         client_lock_new(request->names, request->name_count, acquisition->lock_id, ttl_ms);
     if (lock == NULL)
         return PAWL_ENOMEM;
     for (size_t i = 0; i < request->name_count; i++) {
         const int64_t token = token_of(answer->json, request->names[i], request->name_count);
-        if (token <= 0 || validity_ms < 0 || served_ms < 0 || ttl_ms <= 0) {
-            client_say(client, "%s grants without a token or a validity",
+        if (token == 0 || ttl_ms == 0 || deadline_ms < 0) {
+            client_say(client, "%s grants without a token or a validity that makes sense",
                        client->server[client->current]);
             pawl_lock_free(lock);
             return PAWL_EPROTOCOL;
         }
-        client_lock_set(lock, i, token, answer->sent_ms + served_ms + validity_ms);
+        client_lock_set(lock, i, token, deadline_ms);
     }
     *ret_lock = lock;
     return 0;

@@ -29,20 +29,22 @@ int client_ask_until(pawl_client *client, struct client_request *request, int64_
 
 /* ---- extend ---------------------------------------------------------------------------------- */
 
-static int take_extension(pawl_client *client, pawl_lock *lock, size_t index,
+static int take_extension(pawl_client *client, pawl_lock *lock, size_t index, int64_t asked_ms,
                           const struct client_answer *answer)
 {
-    const int64_t validity_ms = client_integer(answer->json, "validity_ms");
-    const int64_t served_ms = client_integer(answer->json, "served_ms");
-    const int64_t token = answer->status == 201 ? client_integer(answer->json, "token") : 0;
-    if (validity_ms < 0 || served_ms < 0 || token < 0) {
-        client_say(client, "%s extends without a validity", client->server[client->current]);
+    const bool is_new = answer->status == 201;
+    const int64_t most_ms = asked_ms > 0 ? asked_ms : CLIENT_TTL_MOST_MS;
+    const int64_t deadline_ms = client_deadline(answer, most_ms);
+    const int64_t token = is_new ? client_token(answer->json, "token") : 0;
+    const int64_t ttl_ms = lock->ttl_ms > 0 ? lock->ttl_ms : client_ttl(answer->json, asked_ms);
+    if (deadline_ms < 0 || ttl_ms == 0 || (is_new && token == 0)) {
+        client_say(client, "%s extends without a validity or a token that makes sense",
+                   client->server[client->current]);
         return PAWL_EPROTOCOL;
     }
-    if (lock->ttl_ms == 0) /* the fleet's default */
-        lock->ttl_ms = client_integer(answer->json, "ttl_ms");
-    client_lock_set(lock, index, token, answer->sent_ms + served_ms + validity_ms);
-    return answer->status == 201 ? PAWL_NEW_GRANT : 0;
+    lock->ttl_ms = ttl_ms; /* at first the fleet's default */
+    client_lock_set(lock, index, token, deadline_ms);
+    return is_new ? PAWL_NEW_GRANT : 0;
 }
 
 static int extend_name(pawl_client *client, pawl_lock *lock, size_t index, int64_t ttl_ms,
@@ -64,7 +66,7 @@ static int extend_name(pawl_client *client, pawl_lock *lock, size_t index, int64
     error = client_ask_until(client, &request, until_ms, &answer);
     if (error < 0)
         return error;
-    error = take_extension(client, lock, index, &answer);
+    error = take_extension(client, lock, index, ttl_ms, &answer);
     client_answer_free(&answer);
     return error;
 }
@@ -137,8 +139,8 @@ int pawl_break(pawl_client *client, const char *name, int64_t token, bool *ret_b
 {
     static const char force[] = "?force=true";
     char path[CLIENT_PATH_MAX];
-    if (token < 1) {
-        client_say(client, "a token is 1 or more");
+    if (token < 1 || token > CLIENT_TOKEN_MAX) {
+        client_say(client, "a token is 1 to %lld", (long long)CLIENT_TOKEN_MAX);
         return PAWL_EINVAL;
     }
     int error = client_path(client, "/v1/locks/", name, path);

@@ -57,11 +57,13 @@ const char *pawl_client_problem(const pawl_client *client)
 
 void client_say(pawl_client *client, const char *format, ...)
 {
+    char sentence[CLIENT_REASON_MAX];
     va_list arguments;
     client->problem[0] = '\0';
     va_start(arguments, format);
-    (void)vsnprintf(client->reason, sizeof(client->reason), format, arguments);
+    (void)vsnprintf(sentence, sizeof(sentence), format, arguments);
     va_end(arguments);
+    (void)client_plain(sentence, strlen(sentence), client->reason, sizeof(client->reason));
 }
 
 /* ---- servers --------------------------------------------------------------------------------- */
@@ -88,6 +90,10 @@ static int add_server(pawl_client *client, const char *source, const char *url, 
         strncasecmp(url, "http://", 7) == 0 || strncasecmp(url, "https://", 8) == 0;
     if (client->server_count == PAWL_SERVERS_MAX)
         return say_wrong(client, source, "there are more than %d servers", PAWL_SERVERS_MAX);
+    if (memchr(url, '@', len) != NULL) /* it may be a password, which no sentence shows */
+        return say_wrong(
+            client, source,
+            "a URL of a server has no user and no password; give a key in their place");
     if (!known_scheme || len < 8 || len >= CLIENT_URL_MAX)
         return say_wrong(client, source,
                          "'%.*s' is no URL of a server, such as " PAWL_SERVER_DEFAULT, told, url);

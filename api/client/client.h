@@ -21,7 +21,10 @@ enum {
     CLIENT_ANSWER_MAX = 4 * 1 << 20, /* bytes of a body; a page of a listing is below 1 MB */
     CLIENT_PAUSE_LEAST_MS = 50,      /* between two attempts, doubled each time */
     CLIENT_PAUSE_MOST_MS = 1000,
+    CLIENT_TTL_MOST_MS = 24 * 3600 * 1000, /* no fleet allows a longer lease */
 };
+
+#define CLIENT_TOKEN_MAX ((INT64_C(1) << 53) - 1) /* a pawld gives no higher one */
 
 /* Of https://; "": none. */
 struct client_tls {
@@ -61,6 +64,7 @@ struct client_request {
 
 struct client_answer {
     int64_t sent_ms; /* on the boot clock, before the request left */
+    int64_t came_ms; /* the same, when all of it was there */
     long status;
     json_t *json;               /* the body; NULL: it is no JSON */
     char type[CLIENT_TYPE_MAX]; /* of a problem: "held", say; empty: it is none */
@@ -89,9 +93,31 @@ bool client_may_repeat(int error);
 /* A reason, of which the client keeps no problem. */
 void client_say(pawl_client *client, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Writes @len bytes of @text to @ret_text (@size bytes, terminated; what does not fit is cut), each
+ * byte of a control character and of what is no UTF-8 as \xNN. Also of a change of the direction of
+ * writing, which would hide the text behind it. Returns the length. */
+size_t client_plain(const char *text, size_t len, char *ret_text, size_t size);
+
+/* Whether client_plain() would leave it as it is. */
+bool client_is_plain(const char *text, size_t len);
+
+/* The body of an answer, whose strings are plain. NULL: it is no JSON, or members have names that
+ * are not plain, or memory is short. */
+json_t *client_parse(const char *text, size_t len);
+
 /* A member of an answer. -1 or NULL where it is missing. */
 int64_t client_integer(const json_t *json, const char *name);
 const char *client_text(const json_t *json, const char *name);
+
+/* A token, or a value of a counter, that a pawld may give; 0: it is none. */
+int64_t client_token(const json_t *json, const char *name);
+
+/* The lease of a grant for which @asked_ms were asked (0: the fleet's default); 0: it makes no
+ * sense. */
+int64_t client_ttl(const json_t *json, int64_t asked_ms);
+
+/* The end of the validity of an answer about a lease of @ttl_ms; -1: it makes no sense. */
+int64_t client_deadline(const struct client_answer *answer, int64_t ttl_ms);
 
 /* Writes @prefix and @name, percent-encoded but for slashes. PAWL_EINVAL: the name is empty or too
  * long. */

@@ -18,10 +18,11 @@ int pawl_counter_next(pawl_client *client, const char *name, int64_t count, int6
     error = client_ask_until(client, &request, pawl_now_ms() + client->call_timeout_ms, &answer);
     if (error < 0)
         return error;
-    const int64_t last = client_integer(answer.json, "value");
+    const int64_t last = client_token(answer.json, "value");
     client_answer_free(&answer);
     if (last < 1) {
-        client_say(client, "%s counts without a value", client->server[client->current]);
+        client_say(client, "%s counts without a value that makes sense",
+                   client->server[client->current]);
         return PAWL_EPROTOCOL;
     }
     *ret_last = last;

@@ -153,17 +153,6 @@ static void set_options(pawl_client *client, const struct client_request *reques
 
 /* ---- answer ---------------------------------------------------------------------------------- */
 
-int64_t client_integer(const json_t *json, const char *name)
-{
-    const json_t *value = json_object_get(json, name);
-    return json_is_integer(value) ? json_integer_value(value) : -1;
-}
-
-const char *client_text(const json_t *json, const char *name)
-{
-    return json_string_value(json_object_get(json, name));
-}
-
 void client_answer_free(struct client_answer *answer)
 {
     json_decref(answer->json);
@@ -174,26 +163,30 @@ static void read_answer(CURL *curl, const struct body *body, struct client_answe
 {
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &ret_answer->status);
     if (body->text != NULL)
-        ret_answer->json = json_loadb(body->text, body->len, 0, NULL);
+        ret_answer->json = client_parse(body->text, body->len);
     const char *type = client_text(ret_answer->json, "type");
     const size_t prefix_len = sizeof(type_prefix) - 1;
     if (type != NULL && strncmp(type, type_prefix, prefix_len) == 0)
         (void)snprintf(ret_answer->type, sizeof(ret_answer->type), "%s", type + prefix_len);
 }
 
-/* Another attempt fails in the same way. */
-static bool is_wrong_setting(CURLcode code)
+/* Another attempt fails in the same way. libcurl says of an answer, too, that its protocol is not
+ * supported: once it has connected, it is the server that is wrong. */
+static bool is_wrong_setting(CURL *curl, CURLcode code)
 {
-    return code == CURLE_URL_MALFORMAT || code == CURLE_UNSUPPORTED_PROTOCOL ||
-           code == CURLE_SSL_CACERT_BADFILE || code == CURLE_SSL_CERTPROBLEM;
+    long connects = 0;
+    if (code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_URL_MALFORMAT)
+        return curl_easy_getinfo(curl, CURLINFO_NUM_CONNECTS, &connects) != CURLE_OK ||
+               connects == 0;
+    return code == CURLE_SSL_CACERT_BADFILE || code == CURLE_SSL_CERTPROBLEM;
 }
 
 /* False where no connection came about. */
-static bool may_have_reached(CURLcode code)
+static bool may_have_reached(CURL *curl, CURLcode code)
 {
     return code != CURLE_COULDNT_RESOLVE_HOST && code != CURLE_COULDNT_CONNECT &&
            code != CURLE_SSL_CONNECT_ERROR && code != CURLE_PEER_FAILED_VERIFICATION &&
-           !is_wrong_setting(code);
+           !is_wrong_setting(curl, code);
 }
 
 /* The error of a call that brought no answer. */
@@ -213,7 +206,7 @@ static int no_answer(pawl_client *client, CURLcode code, bool full)
     client->current = (client->current + 1) % client->server_count;
     if (code == CURLE_OUT_OF_MEMORY)
         return PAWL_ENOMEM;
-    return is_wrong_setting(code) ? PAWL_EINVAL : PAWL_EUNAVAILABLE;
+    return is_wrong_setting(client->curl, code) ? PAWL_EINVAL : PAWL_EUNAVAILABLE;
 }
 
 int client_ask(pawl_client *client, const struct client_request *request,
@@ -235,11 +228,12 @@ int client_ask(pawl_client *client, const struct client_request *request,
 
     struct client_answer answer = {.sent_ms = pawl_now_ms()};
     const CURLcode code = curl_easy_perform(client->curl);
-    client->reached = may_have_reached(code) && !client->bad_chain;
+    client->reached = may_have_reached(client->curl, code) && !client->bad_chain;
     if (code != CURLE_OK) {
         error = no_answer(client, code, body.full);
         goto out;
     }
+    answer.came_ms = pawl_now_ms();
     read_answer(client->curl, &body, &answer);
     *ret_answer = answer;
     client->reason[0] = '\0';

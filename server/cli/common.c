@@ -192,11 +192,14 @@ void cli_print_json(json_t *json)
     json_decref(json);
 }
 
+/* JSON of others is exact up to here, and so are tokens. */
+#define NUMBER_MOST ((1LL << 53) - 1)
+
 void cli_json_number(const json_t *json, const char *name, char *ret_text, size_t size)
 {
     const json_t *value = json_object_get(json, name);
     ret_text[0] = '\0';
-    if (json_is_integer(value))
+    if (json_is_integer(value) && llabs(json_integer_value(value)) <= NUMBER_MOST)
         (void)snprintf(ret_text, size, "%lld", (long long)json_integer_value(value));
 }
 

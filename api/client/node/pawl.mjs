@@ -30,6 +30,8 @@ const NAMES_MAX = 64; // that one lock can have
 const NAME_MAX = 255; // bytes of a name
 const KEY_MAX = 127; // bytes of a key
 const ANSWER_MAX = 1 << 20; // bytes of a body
+const TTL_MOST_MS = 24 * 3600 * 1000; // no fleet allows a longer lease
+const SERVED_SLACK_MS = 1000; // two clocks, and their steps
 const LOCK_ID_BYTES = 21; // of random; 28 characters
 const CALL_TIMEOUT_DEFAULT_MS = 5000;
 const CALL_TIMEOUT_MOST_MS = 600000;
@@ -40,6 +42,44 @@ const WATCH_STEP_MS = 500; // timers stop in suspend; so soon after it a lock is
 const ALIVE_STEP_MS = 60000;
 const CALLS_AT_ONCE = 8; // about the names of one lock
 
+/* ---- text of others -------------------------------------------------------------------------- */
+
+// eslint-disable-next-line no-control-regex
+const ODD = /[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]|\p{Surrogate}/gu;
+
+/** A lone surrogate is no character; its bytes are those that UTF-8 would have for it. */
+function bytesOf(character) {
+    const code = character.codePointAt(0);
+    if (code < 0xd800 || code > 0xdfff) return Buffer.from(character);
+    return Buffer.from([0xed, 0x80 | ((code >> 6) & 0x3f), 0x80 | (code & 0x3f)]);
+}
+
+/**
+ * `text`, fit for terminals and lines of logs: a server may be anybody's. Each byte of a control
+ * character becomes \xNN, also of a change of the direction of writing.
+ */
+function plain(text) {
+    const escape = (byte) => `\\x${byte.toString(16).padStart(2, '0')}`;
+    return text.replace(ODD, (odd) => [...bytesOf(odd)].map(escape).join(''));
+}
+
+const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/gs;
+
+/** An answer as JSON with plain strings; null: it is none. A number with a fraction is null. */
+function parseAnswer(bytes) {
+    const whole = (part) => (/^-?\d+[.eE]/.test(part) ? 'null' : part);
+    try {
+        const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+        const exact = text.replace(STRING_OR_NUMBER, whole);
+        return JSON.parse(exact, (name, value) => {
+            if (plain(name) !== name) throw new SyntaxError('a member has an odd name');
+            return typeof value === 'string' ? plain(value) : value;
+        });
+    } catch {
+        return null;
+    }
+}
+
 /* ---- errors ---------------------------------------------------------------------------------- */
 
 /** What all errors of this client have in common. `code` is a word for programs. */
@@ -49,7 +89,7 @@ export class PawlError extends Error {
      * @param {{code?: string, cause?: unknown, problem?: object}} [details]
      */
     constructor(message, { code = '', cause, problem } = {}) {
-        super(message, cause === undefined ? undefined : { cause });
+        super(plain(message), cause === undefined ? undefined : { cause });
         this.name = this.constructor.name;
         this.code = code;
         /** The problem of the server (RFC 9457), if it sent one. @type {object|undefined} */
@@ -194,12 +234,14 @@ function checkServers(servers) {
     if (servers.length > SERVERS_MAX) refuse(`there are at most ${SERVERS_MAX} servers`);
     return servers.map((text) => {
         let url;
+        if (String(text).includes('@')) // it may be a password, which no sentence shows
+            refuse('a URL of a server has no user and no password; give a key in their place');
         try {
             url = new URL(text);
         } catch {
             refuse(`'${text}' is no URL`);
         }
-        if (!/^https?:$/.test(url.protocol) || url.username || url.password || url.search)
+        if (!/^https?:$/.test(url.protocol) || url.search)
             refuse(`'${text}' is no http://HOST:PORT`);
         return url.href.replace(/[/#]+$/, '');
     });
@@ -278,11 +320,7 @@ async function readBody(response) {
             });
         chunks.push(chunk);
     }
-    try {
-        return JSON.parse(Buffer.concat(chunks).toString());
-    } catch {
-        return null;
-    }
+    return parseAnswer(Buffer.concat(chunks));
 }
 
 /** What an agent for https needs, from the files that the environment names; null: nothing. */
@@ -407,7 +445,8 @@ class Servers {
                 signal: timeout.signal,
             });
             const json = await readBody(response);
-            const answer = { server, sent, status: response.status, json };
+            const tookMs = elapsedMs(sent);
+            const answer = { server, sent, tookMs, status: response.status, json };
             if (answer.status >= 500 || BUSY.has(answer.status)) this.#next(at);
             return answer;
         } catch (error) {
@@ -500,17 +539,36 @@ async function releaseAll(servers, names, lockId) {
 
 const isToken = (value) => isCount(value) && value > 0;
 
+/**
+ * So long after its request the validity of an answer about a lease of `ttlMs` ends; undefined: it
+ * makes no sense.
+ */
+function validityOf({ json, tookMs }, ttlMs) {
+    const { validity_ms: validityMs, served_ms: servedMs } = json ?? {};
+    if (!isCount(validityMs) || validityMs > ttlMs) return undefined;
+    if (!isCount(servedMs) || servedMs > tookMs + SERVED_SLACK_MS) return undefined;
+    return Math.min(servedMs, tookMs) + validityMs;
+}
+
+/** The lease of a grant for which `askedMs` were asked; undefined: it makes no sense. */
+function ttlOf({ json }, askedMs = TTL_MOST_MS) {
+    const ttlMs = json?.ttl_ms;
+    return isCount(ttlMs) && ttlMs >= 1 && ttlMs <= askedMs ? ttlMs : undefined;
+}
+
 /** What a grant says. Throws ProtocolError where that is not all that a grant says. */
-function grantOf(names, { server, json }) {
+function grantOf({ names, ttlMs: askedMs }, answer) {
+    const { server, json } = answer;
     const grants = names.length > 1 ? json?.grants : [{ resource: names[0], token: json?.token }];
     const tokenOf = (name) => grants.find((grant) => grant?.resource === name)?.token;
     const tokens = Array.isArray(grants) ? names.map(tokenOf) : [];
-    const times = [json?.validity_ms, json?.served_ms, json?.ttl_ms];
-    if (tokens.length === 0 || !tokens.every(isToken) || !times.every(isCount))
-        throw new ProtocolError(`${server} grants without a token or a validity`, {
+    const ttlMs = ttlOf(answer, askedMs);
+    const afterMs = ttlMs === undefined ? undefined : validityOf(answer, ttlMs);
+    if (tokens.length === 0 || !tokens.every(isToken) || afterMs === undefined)
+        throw new ProtocolError(`${server} grants without a token or a validity that makes sense`, {
             code: 'protocol',
         });
-    return { tokens, ttlMs: json.ttl_ms, afterMs: json.served_ms + json.validity_ms };
+    return { tokens, ttlMs, afterMs };
 }
 
 /**
@@ -539,7 +597,7 @@ export class Lock {
 
     /** For Client only. */
     constructor(servers, wanted, lockId, answer) {
-        const { tokens, ttlMs, afterMs } = grantOf(wanted.names, answer);
+        const { tokens, ttlMs, afterMs } = grantOf(wanted, answer);
         this.#servers = servers;
         this.#names = wanted.names;
         this.#tokens = tokens;
@@ -702,18 +760,19 @@ export class Lock {
             },
         };
         try {
-            this.#take(index, await this.#servers.askFor(ms, request, () => this.held));
+            this.#take(index, ttlMs, await this.#servers.askFor(ms, request, () => this.held));
         } catch (error) {
             if (error instanceof LockLost) this.#lose(error);
             throw error;
         }
     }
 
-    #take(index, { server, sent, status, json }) {
+    #take(index, ttlMs, answer) {
+        const { server, sent, status, json } = answer;
         const isNew = status === 201;
-        const complete = isCount(json?.validity_ms) && isCount(json?.served_ms);
-        if (!complete || (isNew && !isToken(json.token)))
-            throw new ProtocolError(`${server} extends without a validity`, { code: 'protocol' });
+        const afterMs = validityOf(answer, ttlMs);
+        if (afterMs === undefined || (isNew && !isToken(json.token)))
+            throw new ProtocolError(`${server} extends without a validity that makes sense`, { code: 'protocol' });
         if (!this.held) throw this.#loss; // the answer came too late
         if (isNew && this.#onNewGrant === undefined)
             throw new LockLost('the lock was acquired anew: others may have held it in between', {
@@ -723,7 +782,7 @@ export class Lock {
             this.#tokens[index] = json.token;
             this.#newGrant = true;
         }
-        this.#ends[index] = { sent, afterMs: json.served_ms + json.validity_ms };
+        this.#ends[index] = { sent, afterMs };
     }
 
     /* ---- renewal */

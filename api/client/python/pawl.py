@@ -36,6 +36,7 @@ import http.client
 import io
 import json
 import os
+import re
 import socket
 import ssl
 import sys
@@ -55,6 +56,8 @@ NAME_MAX = 255  # bytes of a name
 OWNER_MAX = 128  # bytes of a label
 KEY_MAX = 127  # bytes of a key
 ANSWER_MAX = 4 << 20  # bytes of a body
+TOKEN_MAX = (1 << 53) - 1  # a pawld gives no higher one
+TTL_MAX = 24 * 3600.0  # no fleet allows a longer lease
 
 _CALL_TIMEOUT = 5.0
 _CONNECT_TIMEOUT = 2.0
@@ -63,6 +66,7 @@ _PAUSE_LEAST = 0.05  # between two attempts, doubled each time
 _PAUSE_MOST = 1.0
 _NAP_MOST = 0.5  # of the renewer: its naps do not count suspension
 _FOREVER = float("inf")
+_SERVED_SLACK = 1.0  # two clocks, and their steps
 
 if hasattr(time, "CLOCK_BOOTTIME"):
     _MARGIN = 0.0
@@ -78,6 +82,36 @@ else:
         return time.monotonic()
 
 
+# ---- text of others -----------------------------------------------------------------------------
+
+_ODD = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def _plain(text: str) -> str:
+    """@text, fit for terminals and lines of logs: a server may be anybody's. Each byte of a control
+    character becomes \\xNN, also of a change of the direction of writing."""
+    return _ODD.sub(lambda match: "".join(f"\\x{byte:02x}" for byte in
+                                          match[0].encode("utf-8", "surrogatepass")), text)
+
+
+def _plain_json(value):
+    """What json.loads() gave, with plain strings. ValueError: a member has a name that is not
+    plain."""
+    if isinstance(value, str):
+        return _plain(value)
+    if isinstance(value, list):
+        return [_plain_json(item) for item in value]
+    if isinstance(value, dict):
+        if any(_ODD.search(name) for name in value):
+            raise ValueError
+        return {name: _plain_json(item) for name, item in value.items()}
+    return value
+
+
+def _refuse_constant(name):
+    raise ValueError(name)  # NaN and Infinity are no JSON
+
+
 # ---- errors -------------------------------------------------------------------------------------
 
 
@@ -85,7 +119,7 @@ class Error(Exception):
     """What all errors of this module are. `type` is the problem's, such as "no-quorum", or ""."""
 
     def __init__(self, message: str, type: str = ""):
-        super().__init__(message)
+        super().__init__(_plain(message))
         self.type = type
 
 
@@ -208,7 +242,10 @@ class _Reader(io.RawIOBase):
         return True
 
     def readinto(self, buffer):
-        self._connection.settimeout(max(self._until - now(), 0.001))
+        left = self._until - now()
+        if left <= 0:
+            raise TimeoutError("the answer came too slowly")
+        self._connection.settimeout(max(left, 0.001))
         return self._connection.recv_into(buffer)
 
     def makefile(self, mode):  # what HTTPResponse asks a socket for
@@ -221,27 +258,34 @@ class _Answer:
     def __init__(self, server: str, sent: float, status: int, body: bytes):
         self.server = server
         self.sent = sent
+        self.took = max(now() - sent, 0.0)
         self.status = status
         try:
-            self.json = json.loads(body)
-        except ValueError:
+            self.json = _plain_json(json.loads(body.decode(), parse_constant=_refuse_constant))
+        except (ValueError, RecursionError):
             self.json = None
         if not isinstance(self.json, dict):
             self.json = {}
         type = self.text("type") or ""
         self.type = type[len("urn:pawl:"):] if type.startswith("urn:pawl:") else ""
 
-    def integer(self, member: str, least: int) -> int:
-        return _integer(self, self.json, member, least)
+    def integer(self, member: str, least: int, most: int) -> int:
+        return _integer(self, self.json, member, least, most)
+
+    def ttl(self, asked) -> float:
+        """The lease of a grant for which @asked seconds were asked; None: the fleet's default."""
+        most = TTL_MAX if asked is None else asked
+        return self.integer("ttl_ms", 1, _milliseconds(most)) / 1000
 
     def text(self, member: str):
         value = self.json.get(member)
         return value if isinstance(value, str) else None
 
-    def until(self) -> float:
-        """The end of the validity that it grants."""
-        lasts = self.integer("served_ms", 0) + self.integer("validity_ms", 0)
-        return self.sent + lasts / 1000 * (1 - _MARGIN)
+    def until(self, ttl: float) -> float:
+        """The end of the validity that it grants, of a lease of @ttl seconds."""
+        validity = self.integer("validity_ms", 0, _milliseconds(ttl))
+        served = self.integer("served_ms", 0, int((self.took + _SERVED_SLACK) * 1000)) / 1000
+        return self.sent + (min(served, self.took) + validity / 1000) * (1 - _MARGIN)
 
     def error(self) -> Error:
         """What a problem means."""
@@ -254,7 +298,7 @@ class _Answer:
         if kind is Held:
             after = self.json.get("retry_after_ms")
             return Held(detail, self.type, self.text("resource"), self.text("owner"),
-                        after / 1000 if type(after) is int else None)
+                        after / 1000 if type(after) is int and 0 <= after <= TOKEN_MAX else None)
         if kind is None:
             if self.status >= 500 or self.status == 429:  # a proxy's too
                 kind = Unavailable
@@ -265,11 +309,15 @@ class _Answer:
         return kind(detail, self.type)
 
 
-def _integer(answer: _Answer, values: dict, member: str, least: int) -> int:
+def _integer(answer: _Answer, values: dict, member: str, least: int, most: int) -> int:
     value = values.get(member)
-    if type(value) is not int or value < least:
-        raise ProtocolError(f"{answer.server} answers without {member}")
+    if type(value) is not int or not least <= value <= most:
+        raise ProtocolError(f"{answer.server} answers without {member} that makes sense")
     return value
+
+
+def _milliseconds(seconds: float) -> int:
+    return int(seconds * 1000)
 
 
 def _context_of_environment():
@@ -327,8 +375,14 @@ class _Server:
     """One server, and how it is asked. A connection serves one request."""
 
     def __init__(self, url: str, context, key: str):
-        parts = urllib.parse.urlsplit(url.rstrip("/"))
-        if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc \
+        if "@" in url:  # it may be a password, which no sentence shows
+            raise Invalid("a URL of a server has no user and no password; give a key in their place")
+        try:
+            parts = urllib.parse.urlsplit(url.rstrip("/"))
+            port = parts.port
+        except ValueError:
+            parts = port = None
+        if parts is None or parts.scheme not in ("http", "https") or not parts.hostname \
                 or parts.query or parts.fragment:
             raise Invalid(f"'{url}' is no URL of a server, such as {SERVER_DEFAULT}")
         self.url = url.rstrip("/")
@@ -342,7 +396,7 @@ class _Server:
                 raise Invalid(f"PAWL_CA_FILE, PAWL_CERT or PAWL_CERT_KEY: {error}") from error
         self.context = context
         self.key = key
-        self.address = (parts.hostname, parts.port or (443 if self.secure else 80))
+        self.address = (parts.hostname, port or (443 if self.secure else 80))
 
     def connect(self, timeout: float):
         connection = socket.create_connection(self.address,
@@ -403,7 +457,8 @@ class _Call:
         except (OSError, http.client.HTTPException) as error:
             abort.check()
             said = str(error) or error.__class__.__name__
-            raise Unavailable(f"{server.url} does not answer: {said}") from error
+            cause = None if _ODD.search(said) else error  # a traceback would show it
+            raise Unavailable(f"{server.url} does not answer: {said}") from cause
         finally:
             abort.watch(None)
             if connection is not None:
@@ -661,8 +716,9 @@ class _Acquisition:
     def run(self, take_new_grant: bool) -> Lock:
         try:
             answer = self.attempts()
-            lock = Lock(self.client, self.lock_id, answer.integer("ttl_ms", 1) / 1000,
-                        self.tokens(answer), answer.until(), take_new_grant)
+            ttl = answer.ttl(self.request.ttl)
+            lock = Lock(self.client, self.lock_id, ttl, self.tokens(answer), answer.until(ttl),
+                        take_new_grant)
             self.abort.check()
         except BaseException:
             if self.in_doubt:
@@ -675,9 +731,9 @@ class _Acquisition:
     def tokens(self, answer: _Answer) -> dict:
         names = self.request.names
         if len(names) == 1:
-            return {names[0]: answer.integer("token", 1)}
+            return {names[0]: answer.integer("token", 1, TOKEN_MAX)}
         grants = answer.json.get("grants")
-        found = {grant.get("resource"): _integer(answer, grant, "token", 1)
+        found = {grant.get("resource"): _integer(answer, grant, "token", 1, TOKEN_MAX)
                  for grant in (grants if isinstance(grants, list) else [])
                  if isinstance(grant, dict)}
         if any(name not in found for name in names):
@@ -869,8 +925,8 @@ class Lock:
         headers = {"Lock-Id": self.lock_id, "Fencing-Token": self._tokens[name]}
         call = _Call("PATCH", _path(name), {"ttl_ms": int(ttl * 1000)}, headers)
         answer = self._client._ask_until(call, until)
-        deadline = answer.until()
-        token = answer.integer("token", 1) if answer.status == 201 else None
+        deadline = answer.until(ttl)
+        token = answer.integer("token", 1, TOKEN_MAX) if answer.status == 201 else None
         with self._mutex:
             # An answer that comes too late mends nothing: the holder was told that it had ended.
             self.check()
