@@ -222,11 +222,6 @@ bool api_auth_sees_key(struct api_request *request, const char *key_id)
 
 /* ---- the cap on locks ------------------------------------------------------------------------ */
 
-static uint64_t hash_of_lock(const char *lock_id, const char *resource)
-{
-    return fence_hash(resource, strlen(resource), (unsigned long)fence_lock_id_hash(lock_id));
-}
-
 static uint64_t end_of_lease_us(uint32_t ttl_ms)
 {
     return auth_now_us() + (uint64_t)ttl_ms * 1000;
@@ -247,14 +242,14 @@ int api_auth_reserve(struct api_request *request, const char *lock_id,
                      const char *const resources[], unsigned count)
 {
     struct api_key *key = key_of(request);
-    uint64_t hashes[FENCE_GROUP_MAX];
+    struct api_usage_mark marks[FENCE_GROUP_MAX];
     unsigned held = 0;
     assert(count <= FENCE_GROUP_MAX);
     if (key == NULL || key->held == 0)
         return 0;
     for (unsigned i = 0; i < count && lock_id != NULL; i++)
-        hashes[i] = hash_of_lock(lock_id, resources[i]);
-    int result = api_usage_reserve(key->usage, lock_id != NULL ? hashes : NULL, count, key->held,
+        marks[i] = api_usage_mark(lock_id, resources[i]);
+    int result = api_usage_reserve(key->usage, lock_id != NULL ? marks : NULL, count, key->held,
                                    auth_now_us(), &held);
     if (result == 0)
         api_request_known(request)->reserved = count;
@@ -272,7 +267,7 @@ void api_auth_granted(struct api_request *request, const char *lock_id, const ch
     if (caller == NULL || caller->reserved == 0)
         return;
     const struct api_key *key = caller->key;
-    api_usage_grant(key->usage, hash_of_lock(lock_id, resource), end_of_lease_us(ttl_ms));
+    api_usage_grant(key->usage, api_usage_mark(lock_id, resource), end_of_lease_us(ttl_ms));
     caller->reserved--;
 }
 
@@ -281,12 +276,12 @@ void api_auth_extended(struct api_request *request, const char *lock_id, const c
 {
     const struct api_key *key = key_of(request);
     if (key != NULL && key->held > 0)
-        api_usage_extend(key->usage, hash_of_lock(lock_id, resource), end_of_lease_us(ttl_ms));
+        api_usage_extend(key->usage, api_usage_mark(lock_id, resource), end_of_lease_us(ttl_ms));
 }
 
 void api_auth_ended(struct api_request *request, const char *lock_id, const char *resource)
 {
     const struct api_key *key = key_of(request);
     if (key != NULL && key->held > 0)
-        api_usage_release(key->usage, hash_of_lock(lock_id, resource));
+        api_usage_release(key->usage, api_usage_mark(lock_id, resource));
 }

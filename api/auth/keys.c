@@ -21,7 +21,7 @@ enum {
 struct api_keys {
     atomic_uint refs;
     unsigned count;
-    unsigned long seed; /* of the hash of ids */
+    unsigned char seed[crypto_shorthash_KEYBYTES]; /* of the hash of ids: callers send any */
     struct api_key *keys[API_KEYS_MAX];
     uint16_t slots[SLOTS]; /* number of a key plus 1; 0, or FREE: free */
 };
@@ -33,10 +33,20 @@ static bool is_free_slot(uint16_t slot)
     return slot == 0 || (slot & FREE) != 0;
 }
 
+static unsigned first_slot(const struct api_keys *keys, const char *id)
+{
+    uint64_t hash;
+    unsigned char bytes[crypto_shorthash_BYTES];
+    (void)crypto_shorthash(bytes, (const unsigned char *)id, FENCE_KEY_ID_MAX, keys->seed);
+    static_assert(sizeof(hash) == sizeof(bytes), "the whole hash");
+    memcpy(&hash, bytes, sizeof(hash));
+    return (unsigned)(hash % SLOTS);
+}
+
 /* The slot of @id, zeros behind it, or the free one where it would stand. */
 static unsigned slot_of(const struct api_keys *keys, const char id[static FENCE_KEY_ID_MAX + 1])
 {
-    unsigned slot = (unsigned)(fence_hash(id, FENCE_KEY_ID_MAX, keys->seed) % SLOTS);
+    unsigned slot = first_slot(keys, id);
     while (!is_free_slot(keys->slots[slot]) &&
            memcmp(keys->keys[keys->slots[slot] - 1]->id, id, FENCE_KEY_ID_MAX) != 0)
         slot = (slot + 1) % SLOTS;
@@ -61,7 +71,7 @@ bool api_keys_has(const struct api_keys *keys, const char *id)
 static struct api_key *key_or_decoy(const struct api_keys *keys,
                                     const char id[static FENCE_KEY_ID_MAX + 1], bool *ret_known)
 {
-    unsigned slot = (unsigned)(fence_hash(id, FENCE_KEY_ID_MAX, keys->seed) % SLOTS);
+    unsigned slot = first_slot(keys, id);
     for (;; slot = (slot + 1) % SLOTS) {
         const uint16_t number = keys->slots[slot];
         struct api_key *key = keys->keys[(number & ~FREE) - 1];
@@ -189,7 +199,7 @@ static struct api_keys *keys_new(void)
     if (keys == NULL)
         return NULL;
     keys->refs = 1;
-    randombytes_buf(&keys->seed, sizeof(keys->seed));
+    randombytes_buf(keys->seed, sizeof(keys->seed));
     return keys;
 }
 

@@ -1,8 +1,14 @@
 #include "api/auth/usage.h"
 
+#include "fence/protocol/limits.h"
+
 #include <assert.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include <sodium.h>
 
 enum {
     LISTS = 256,    /* of held locks, by their hash */
@@ -11,7 +17,7 @@ enum {
 
 struct held_lock {
     struct held_lock *next;
-    uint64_t hash;
+    struct api_usage_mark mark;
     uint64_t until_us;
 };
 
@@ -118,11 +124,38 @@ bool api_usage_take(struct api_usage *usage, uint32_t rate, uint32_t burst, uint
 
 /* ---- locks ----------------------------------------------------------------------------------- */
 
-/* What points to the lock of @hash, or where it would be added. */
-static struct held_lock **link_of(struct api_usage *usage, uint64_t hash)
+static unsigned char mark_key[crypto_shorthash_siphashx24_KEYBYTES];
+
+static void make_mark_key(void)
 {
-    struct held_lock **link = &usage->lists[hash % LISTS];
-    while (*link != NULL && (*link)->hash != hash)
+    randombytes_buf(mark_key, sizeof(mark_key));
+}
+
+struct api_usage_mark api_usage_mark(const char *lock_id, const char *resource)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    char text[FENCE_LOCK_ID_MAX + 1 + FENCE_RESOURCE_MAX + 1];
+    struct api_usage_mark mark;
+    (void)pthread_once(&once, make_mark_key);
+    const int len = snprintf(text, sizeof(text), "%s %s", lock_id, resource); /* no id has blanks */
+    assert(len > 0 && (size_t)len < sizeof(text));
+    unsigned char bytes[crypto_shorthash_siphashx24_BYTES];
+    (void)crypto_shorthash_siphashx24(bytes, (const unsigned char *)text, (unsigned)len, mark_key);
+    static_assert(sizeof(bytes) == sizeof(mark.word), "a mark is the whole hash");
+    memcpy(mark.word, bytes, sizeof(mark.word));
+    return mark;
+}
+
+static bool is_same_mark(struct api_usage_mark a, struct api_usage_mark b)
+{
+    return a.word[0] == b.word[0] && a.word[1] == b.word[1];
+}
+
+/* What points to the lock of @mark, or where it would be added. */
+static struct held_lock **link_of(struct api_usage *usage, struct api_usage_mark mark)
+{
+    struct held_lock **link = &usage->lists[mark.word[0] % LISTS];
+    while (*link != NULL && !is_same_mark((*link)->mark, mark))
         link = &(*link)->next;
     return link;
 }
@@ -180,20 +213,20 @@ static void add_spares(struct api_usage *usage, struct held_lock *list)
     usage->spare = list;
 }
 
-/* Those of @hashes that are held already. */
-static unsigned count_held(struct api_usage *usage, const uint64_t hashes[], unsigned count,
-                           uint64_t now_us)
+/* Those of @marks that are held already. */
+static unsigned count_held(struct api_usage *usage, const struct api_usage_mark marks[],
+                           unsigned count, uint64_t now_us)
 {
     unsigned held = 0;
-    for (unsigned i = 0; i < count && hashes != NULL; i++) {
-        const struct held_lock *lock = *link_of(usage, hashes[i]);
+    for (unsigned i = 0; i < count && marks != NULL; i++) {
+        const struct held_lock *lock = *link_of(usage, marks[i]);
         held += lock != NULL && lock->until_us > now_us;
     }
     return held;
 }
 
 /* All leases are looked at only where one of them is over: what is refused costs little. */
-int api_usage_reserve(struct api_usage *usage, const uint64_t hashes[], unsigned count,
+int api_usage_reserve(struct api_usage *usage, const struct api_usage_mark marks[], unsigned count,
                       uint32_t cap, uint64_t now_us, unsigned *ret_held)
 {
     struct held_lock *spares = make_spares(count);
@@ -204,7 +237,7 @@ int api_usage_reserve(struct api_usage *usage, const uint64_t hashes[], unsigned
     if (usage->held + usage->reserved + count > cap && now_us >= usage->first_end_us)
         over = take_over(usage, now_us);
     const unsigned has = usage->held + usage->reserved;
-    const bool fits = has + count - count_held(usage, hashes, count, now_us) <= cap;
+    const bool fits = has + count - count_held(usage, marks, count, now_us) <= cap;
     if (fits) {
         usage->reserved += count;
         add_spares(usage, spares);
@@ -249,13 +282,13 @@ static void lengthen_lease(struct api_usage *usage, struct held_lock *lock, uint
     note_end(usage, lock->until_us);
 }
 
-void api_usage_grant(struct api_usage *usage, uint64_t hash, uint64_t until_us)
+void api_usage_grant(struct api_usage *usage, struct api_usage_mark mark, uint64_t until_us)
 {
     lock_usage(usage);
     struct held_lock *spare = use_spare(usage);
-    struct held_lock **place = link_of(usage, hash);
+    struct held_lock **place = link_of(usage, mark);
     if (*place == NULL) {
-        spare->hash = hash;
+        spare->mark = mark;
         spare->until_us = 0;
         *place = spare;
         spare = NULL;
@@ -266,19 +299,19 @@ void api_usage_grant(struct api_usage *usage, uint64_t hash, uint64_t until_us)
     free(spare);
 }
 
-void api_usage_extend(struct api_usage *usage, uint64_t hash, uint64_t until_us)
+void api_usage_extend(struct api_usage *usage, struct api_usage_mark mark, uint64_t until_us)
 {
     lock_usage(usage);
-    struct held_lock *lock = *link_of(usage, hash);
+    struct held_lock *lock = *link_of(usage, mark);
     if (lock != NULL)
         lengthen_lease(usage, lock, until_us);
     unlock_usage(usage);
 }
 
-void api_usage_release(struct api_usage *usage, uint64_t hash)
+void api_usage_release(struct api_usage *usage, struct api_usage_mark mark)
 {
     lock_usage(usage);
-    struct held_lock **place = link_of(usage, hash);
+    struct held_lock **place = link_of(usage, mark);
     struct held_lock *lock = *place;
     if (lock != NULL) {
         *place = lock->next;

@@ -4,6 +4,7 @@
 #define API_CLIENT_CLIENT_H
 
 #include "api/client/pawl.h"
+#include "api/client/plain.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -92,14 +93,6 @@ bool client_may_repeat(int error);
 
 /* A reason, of which the client keeps no problem. */
 void client_say(pawl_client *client, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/* Writes @len bytes of @text to @ret_text (@size bytes, terminated; what does not fit is cut), each
- * byte of a control character and of what is no UTF-8 as \xNN. Also of a change of the direction of
- * writing, which would hide the text behind it. Returns the length. */
-size_t client_plain(const char *text, size_t len, char *ret_text, size_t size);
-
-/* Whether client_plain() would leave it as it is. */
-bool client_is_plain(const char *text, size_t len);
 
 /* The body of an answer, whose strings are plain. NULL: it is no JSON, or members have names that
  * are not plain, or memory is short. */

@@ -1,5 +1,4 @@
-/* Text of a server, made fit for terminals and lines of logs: a server may be anybody's. */
-#include "api/client/client.h"
+#include "api/client/plain.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "fence/core/output.h"
 #include "fence/core/waiting.h"
 #include "fence/protocol/lease.h"
-#include "fence/protocol/name.h"
+#include "fence/protocol/lock_id.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 #include "fence/core/wait_queue.h"
 
+#include "fence/base/keyed.h"
 #include "fence/base/mutant.h"
 #include "fence/protocol/name.h"
 
@@ -8,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-int core_wait_queues_init(struct core_wait_queues *queues, uint32_t capacity, unsigned long seed)
+int core_wait_queues_init(struct core_wait_queues *queues, uint32_t capacity, uint64_t seed)
 {
     queues->capacity = capacity;
-    queues->seed = seed;
+    queues->seed[0] = seed;
     queues->queues = calloc(capacity, sizeof(*queues->queues));
     queues->places = calloc(capacity, sizeof(*queues->places));
     if (!fence_pool_init(&queues->pool, capacity) || !fence_table_init(&queues->table, capacity) ||
@@ -35,7 +36,7 @@ void core_wait_queues_fini(struct core_wait_queues *queues)
 
 static uint64_t hash_resource(const struct core_wait_queues *queues, const char *resource)
 {
-    return fence_hash(resource, strlen(resource), queues->seed);
+    return fence_keyed_hash(resource, strlen(resource), queues->seed);
 }
 
 static uint32_t find_queue(const struct core_wait_queues *queues, const char *resource)

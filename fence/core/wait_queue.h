@@ -23,8 +23,8 @@ struct core_wait_queue {
 };
 
 struct core_wait_queues {
-    uint32_t capacity; /* of places, and so of queues */
-    unsigned long seed;
+    uint32_t capacity;        /* of places, and so of queues */
+    uint64_t seed[2];         /* clients choose names */
     struct fence_pool pool;   /* of queues, */
     struct fence_table table; /* by their resources */
     struct core_wait_queue *queues;
@@ -37,7 +37,7 @@ struct core_wait_queues {
 
 /* For callers numbered 0 .. @capacity - 1, a power of two. FENCE_ENOMEM. */
 FENCE_CHECKED int core_wait_queues_init(struct core_wait_queues *queues, uint32_t capacity,
-                                        unsigned long seed);
+                                        uint64_t seed);
 void core_wait_queues_fini(struct core_wait_queues *queues);
 
 /* @who, who stands in no queue, goes to the end of @resource's. Returns that queue. */

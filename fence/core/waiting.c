@@ -4,6 +4,7 @@
 #include "fence/core/call_move.h"
 #include "fence/core/calls.h"
 #include "fence/core/output.h"
+#include "fence/protocol/lock_id.h"
 #include "fence/protocol/name.h"
 
 #include <assert.h>

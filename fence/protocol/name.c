@@ -120,8 +120,3 @@ unsigned long fence_hash(const void *bytes, size_t len, unsigned long seed)
     hash *= UINT64_C(0xd6e8feb86659fd93);
     return hash ^ (hash >> 32);
 }
-
-uint64_t fence_lock_id_hash(const char *lock_id)
-{
-    return fence_hash(lock_id, strlen(lock_id), 0);
-}

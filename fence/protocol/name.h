@@ -3,6 +3,7 @@
 #define FENCE_PROTOCOL_NAME_H
 
 #include "fence/protocol/error.h"
+#include "fence/protocol/lock_id.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,10 +31,9 @@ bool fence_label_valid(const char *label, size_t len);
  * compute it with any library for that checksum. */
 unsigned fence_slot(const char *name, size_t len);
 
-/* A 64-bit hash of @len bytes, keyed by @seed: for tables, not for secrets. */
+/* A 64-bit hash of @len bytes that is the same in each process, also of other versions. Anybody can
+ * find two texts of one hash, whatever @seed is: fence_keyed_hash() is for what outsiders choose.
+ */
 unsigned long fence_hash(const void *bytes, size_t len, unsigned long seed);
-
-/* What stands for a lock id where only equality counts. */
-uint64_t fence_lock_id_hash(const char *lock_id);
 
 #endif

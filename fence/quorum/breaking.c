@@ -3,7 +3,7 @@
 #include "fence/base/mutant.h"
 #include "fence/base/set.h"
 #include "fence/protocol/lease.h"
-#include "fence/protocol/name.h"
+#include "fence/protocol/lock_id.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "fence/quorum/holders.h"
 
 #include "fence/base/set.h"
-#include "fence/protocol/name.h"
+#include "fence/protocol/lock_id.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* pawld: the lock service. Without a command it serves; "pawld init" makes a fleet, "pawld move"
  * moves one, and they exit. */
 #include "api/tls/keys.h"
+#include "fence/protocol/lock_id.h"
 #include "server/loop/http_tls.h"
 #include "server/loop/keys.h"
 #include "server/loop/routes.h"
@@ -71,6 +72,15 @@ static int run_pawld(int argc, char **argv, struct pawld_options *ret_options)
     return pawld_serve(ret_options);
 }
 
+/* Clients choose lock ids: without the key they find none that count as one. */
+static void key_lock_ids(void)
+{
+    uint64_t key[2];
+    randombytes_buf(key, sizeof(key));
+    fence_lock_id_key(key);
+    sodium_memzero(key, sizeof(key));
+}
+
 int main(int argc, char **argv)
 {
     struct pawld_options options = {0};
@@ -79,6 +89,7 @@ int main(int argc, char **argv)
         (void)server_options_error("the system gives no random numbers");
         return SERVER_EXIT_FAILED;
     }
+    key_lock_ids();
     (void)signal(SIGPIPE, SIG_IGN); /* a peer that went away is an error of its socket */
     const int status = run_pawld(argc, argv, &options);
     storage_tls_free(options.tls);

@@ -1,5 +1,6 @@
 #include "tests/sim/masters/scan.h"
 
+#include "fence/protocol/lock_id.h"
 #include "fence/protocol/name.h"
 #include "tests/sim/masters/master.h"
 

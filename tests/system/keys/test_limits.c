@@ -100,9 +100,19 @@ static void lock_counts_until_its_lease_is_over(void **state)
     assert_int_equal(acquire_few("/v1/locks/d", NULL), 409);
 }
 
+/* FNV-1a, which stood for a lock before, had one hash for these two: they counted as one. */
+static void locks_that_were_made_to_collide_count_each(void **state)
+{
+    (void)state;
+    assert_int_equal(acquire_few("/v1/locks/a1", "{\"lock_id\": \"xxxxxxxxxxxxr2pG8XUjDa\"}"), 201);
+    assert_int_equal(acquire_few("/v1/locks/B1", "{\"lock_id\": \"xxxxxxxxxxxx1T9E9GIDia\"}"), 201);
+    assert_int_equal(acquire_few("/v1/locks/c", NULL), 409);
+}
+
 static const struct CMUnitTest cases[] = {
     KEYS_SERVED(key_is_refused_beyond_its_rate),
     KEYS_SERVED(key_is_refused_beyond_its_cap_on_locks),
+    KEYS_SERVED(locks_that_were_made_to_collide_count_each),
     KEYS_SERVED(lock_that_was_not_granted_does_not_count),
     KEYS_SERVED(lock_counts_until_its_lease_is_over),
 };

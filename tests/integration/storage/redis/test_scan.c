@@ -1,5 +1,5 @@
 /* Reading names and holders off a real Redis. */
-#include "fence/protocol/name.h"
+#include "fence/protocol/lock_id.h"
 #include "tests/integration/storage/redis/master_fixture.h"
 #include "tests/lib/case.h"
 

@@ -64,6 +64,12 @@ static void bucket_takes_any_time(void **state)
     assert_int_equal(taken(2000000, 1000000, 1000000, UINT64_MAX), 1000000);
 }
 
+/* Any mark; all of one list where @number is a multiple of 256. */
+static struct api_usage_mark marked(uint64_t number)
+{
+    return (struct api_usage_mark){{number, 0}};
+}
+
 /* ---- locks ----------------------------------------------------------------------------------- */
 
 static int reserve(unsigned count, uint32_t cap, uint64_t now_us)
@@ -77,9 +83,9 @@ static void lock_counts_from_the_call_to_its_release(void **state)
     (void)state;
     assert_int_equal(reserve(1, 1, 0), 0);
     assert_int_equal(reserve(1, 1, 0), FENCE_EBUSY);
-    api_usage_grant(usage, 7, SECOND);
+    api_usage_grant(usage, marked(7), SECOND);
     assert_int_equal(reserve(1, 1, 0), FENCE_EBUSY);
-    api_usage_release(usage, 7);
+    api_usage_release(usage, marked(7));
     assert_int_equal(reserve(1, 1, 0), 0);
     api_usage_cancel(usage, 1);
     assert_int_equal(api_usage_held(usage, 0), 0);
@@ -89,8 +95,8 @@ static void lock_counts_until_its_lease_is_over(void **state)
 {
     (void)state;
     assert_int_equal(reserve(1, 1, 0), 0);
-    api_usage_grant(usage, 7, SECOND);
-    api_usage_extend(usage, 7, 3 * SECOND);
+    api_usage_grant(usage, marked(7), SECOND);
+    api_usage_extend(usage, marked(7), 3 * SECOND);
     assert_int_equal(reserve(1, 1, 2 * SECOND), FENCE_EBUSY);
     assert_int_equal(reserve(1, 1, 3 * SECOND), 0);
     api_usage_cancel(usage, 1);
@@ -104,9 +110,9 @@ static void cap_is_on_all_locks_of_a_group(void **state)
     assert_int_equal(api_usage_reserve(usage, NULL, 2, 3, 0, &held), FENCE_EBUSY);
     assert_int_equal(held, 2);
     assert_int_equal(reserve(1, 3, 0), 0);
-    api_usage_grant(usage, 1, SECOND);
-    api_usage_grant(usage, 2, SECOND);
-    api_usage_grant(usage, 3, SECOND);
+    api_usage_grant(usage, marked(1), SECOND);
+    api_usage_grant(usage, marked(2), SECOND);
+    api_usage_grant(usage, marked(3), SECOND);
     assert_int_equal(api_usage_held(usage, 0), 3);
 }
 
@@ -114,9 +120,9 @@ static void lock_that_is_granted_again_counts_once(void **state)
 {
     (void)state;
     assert_int_equal(reserve(1, 5, 0), 0);
-    api_usage_grant(usage, 7, SECOND);
+    api_usage_grant(usage, marked(7), SECOND);
     assert_int_equal(reserve(1, 5, 0), 0);
-    api_usage_grant(usage, 7, 2 * SECOND);
+    api_usage_grant(usage, marked(7), 2 * SECOND);
     assert_int_equal(api_usage_held(usage, SECOND), 1);
     assert_int_equal(api_usage_held(usage, 2 * SECOND), 0);
 }
@@ -126,11 +132,11 @@ static void lease_never_becomes_shorter(void **state)
 {
     (void)state;
     assert_int_equal(reserve(1, 5, 0), 0);
-    api_usage_grant(usage, 7, 3 * SECOND);
-    api_usage_extend(usage, 7, SECOND);
+    api_usage_grant(usage, marked(7), 3 * SECOND);
+    api_usage_extend(usage, marked(7), SECOND);
     assert_int_equal(api_usage_held(usage, 2 * SECOND), 1);
     assert_int_equal(reserve(1, 5, 2 * SECOND), 0);
-    api_usage_grant(usage, 7, 2 * SECOND); /* found by a retry */
+    api_usage_grant(usage, marked(7), 2 * SECOND); /* found by a retry */
     assert_int_equal(api_usage_held(usage, 2 * SECOND), 1);
     assert_int_equal(api_usage_held(usage, 3 * SECOND), 0);
 }
@@ -138,13 +144,13 @@ static void lease_never_becomes_shorter(void **state)
 static void retry_for_what_is_held_fits_in_the_cap(void **state)
 {
     (void)state;
-    static const uint64_t retried[] = {7, 8}, another[] = {9};
+    const struct api_usage_mark retried[] = {marked(7), marked(8)}, another[] = {marked(9)};
     assert_int_equal(reserve(2, 2, 0), 0);
-    api_usage_grant(usage, 7, SECOND);
-    api_usage_grant(usage, 8, SECOND);
+    api_usage_grant(usage, marked(7), SECOND);
+    api_usage_grant(usage, marked(8), SECOND);
     assert_int_equal(api_usage_reserve(usage, another, 1, 2, 0, NULL), FENCE_EBUSY);
     assert_int_equal(api_usage_reserve(usage, retried, 2, 2, 0, NULL), 0);
-    api_usage_grant(usage, 7, SECOND);
+    api_usage_grant(usage, marked(7), SECOND);
     api_usage_cancel(usage, 1);
     assert_int_equal(api_usage_held(usage, 0), 2);
 }
@@ -152,8 +158,8 @@ static void retry_for_what_is_held_fits_in_the_cap(void **state)
 static void lock_that_is_not_known_changes_nothing(void **state)
 {
     (void)state;
-    api_usage_extend(usage, 9, SECOND);
-    api_usage_release(usage, 9);
+    api_usage_extend(usage, marked(9), SECOND);
+    api_usage_release(usage, marked(9));
     assert_int_equal(api_usage_held(usage, 0), 0);
 }
 
@@ -162,15 +168,37 @@ static void many_locks_are_told_apart(void **state)
     (void)state;
     assert_int_equal(reserve(1000, 1000, 0), 0);
     for (uint64_t i = 0; i < 1000; i++)
-        api_usage_grant(usage, i * 256, SECOND); /* all in one list */
+        api_usage_grant(usage, marked(i * 256), SECOND); /* all in one list */
     assert_int_equal(reserve(1, 1000, 0), FENCE_EBUSY);
     for (uint64_t i = 0; i < 1000; i += 2)
-        api_usage_release(usage, i * 256);
+        api_usage_release(usage, marked(i * 256));
     assert_int_equal(api_usage_held(usage, 0), 500);
     assert_int_equal(api_usage_held(usage, SECOND), 0);
 }
 
 #define USAGE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+/* The second word of a mark counts as much as the first. */
+static void locks_of_other_marks_are_other_locks(void **state)
+{
+    (void)state;
+    assert_int_equal(reserve(2, 2, 0), 0);
+    api_usage_grant(usage, (struct api_usage_mark){{7, 1}}, SECOND);
+    api_usage_grant(usage, (struct api_usage_mark){{7, 2}}, SECOND);
+    assert_int_equal(api_usage_held(usage, 0), 2);
+}
+
+/* FNV-1a, which stood for a lock before, had one hash for these two. Somebody who chooses lock ids
+ * and names found them in a minute and a half, on one core. */
+static void mark_of_a_lock_cannot_be_foreseen(void **state)
+{
+    (void)state;
+    const struct api_usage_mark one = api_usage_mark("xxxxxxxxxxxxr2pG8XUjDa", "a1");
+    const struct api_usage_mark two = api_usage_mark("xxxxxxxxxxxx1T9E9GIDia", "B1");
+    const struct api_usage_mark again = api_usage_mark("xxxxxxxxxxxxr2pG8XUjDa", "a1");
+    assert_memory_not_equal(&one, &two, sizeof(one));
+    assert_memory_equal(&one, &again, sizeof(one));
+}
 
 static const struct CMUnitTest cases[] = {
     USAGE_TEST(bucket_begins_full),
@@ -178,6 +206,8 @@ static const struct CMUnitTest cases[] = {
     USAGE_TEST(refused_call_is_told_when_the_next_is_free),
     USAGE_TEST(bucket_takes_any_time),
     USAGE_TEST(lock_counts_from_the_call_to_its_release),
+    USAGE_TEST(locks_of_other_marks_are_other_locks),
+    USAGE_TEST(mark_of_a_lock_cannot_be_foreseen),
     USAGE_TEST(lock_counts_until_its_lease_is_over),
     USAGE_TEST(cap_is_on_all_locks_of_a_group),
     USAGE_TEST(lock_that_is_granted_again_counts_once),

@@ -1,4 +1,4 @@
-#include "fence/protocol/name.h"
+#include "fence/protocol/lock_id.h"
 #include "storage/redis/scan.h"
 #include "tests/lib/case.h"
 
