@@ -16,18 +16,25 @@ enum {
     NAME_SHOWN_MAX = 64, /* bytes of an unknown name that are told */
 };
 
+static char kept_texts[PAWLD_KEPT_MAX];
+static size_t kept_used;
+
+void pawld_drop_texts(void)
+{
+    explicit_bzero(kept_texts, kept_used);
+    kept_used = 0;
+}
+
 char *pawld_keep_text(const char *text)
 {
-    static char kept[PAWLD_KEPT_MAX];
-    static size_t used;
     const size_t size = strlen(text) + 1;
-    if (size > sizeof(kept) - used) {
+    if (size > sizeof(kept_texts) - kept_used) {
         (void)server_options_error("the file and the environment say more than %d bytes",
                                    PAWLD_KEPT_MAX);
         return NULL;
     }
-    char *copy = memcpy(kept + used, text, size);
-    used += size;
+    char *copy = memcpy(kept_texts + kept_used, text, size);
+    kept_used += size;
     return copy;
 }
 

@@ -91,6 +91,9 @@ error_t pawld_settings_of_environment(enum pawld_command command, struct pawld_o
 /* A copy of @text for the life of the process; NULL: PAWLD_KEPT_MAX is used up, and it was told. */
 char *pawld_keep_text(const char *text);
 
+/* Drops all texts that were kept: no options may have one of them any more. */
+void pawld_drop_texts(void);
+
 /* Prints what is in force for serving, as a file would say it, without passwords. */
 void pawld_settings_show(const struct pawld_options *options);
 

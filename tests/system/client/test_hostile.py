@@ -6,6 +6,7 @@ that each client makes of it ("or": libraries of HTTP differ). usage: test_hosti
 import json
 import os
 import pathlib
+import random
 import re
 import socket
 import subprocess
@@ -40,6 +41,46 @@ def text_of(body) -> str:
 CASES = json.loads((HERE / "hostile.json").read_text())
 BY_NAME = {case["name"]: case for case in CASES}
 
+
+# ---- answers that are mutated --------------------------------------------------------------------
+
+MUTATIONS = 250
+PARTS = [b"-", b"0", b"9" * 20, b".5", b"e5", b"null", b"true", b'"', b"\\u001b", b"\\ud800", b"{", b"}",
+         b"[", b",", b"\x1b", b"\xc2\x9b", b"\xe2\x80\xae", b"\xff", b"\x00", b"9007199254740992", b" "]
+SEEDS = [(text.encode(), status) for text, status in (
+    FINE,
+    ('{"resource": "a", "token": 9007199254740991, "ttl_ms": 4000, "validity_ms": 3900, '
+     '"served_ms": 0, "masters": {"granted": 1, "total": 1}}', 200),
+    ('{"type": "urn:pawl:held", "detail": "held", "resource": "a", "owner": "b", '
+     '"retry_after_ms": 500}', 409),
+    ('{"type": "urn:pawl:lock-broken", "detail": "broken", "resource": "a", "by": "op"}', 409),
+    ('{"type": "urn:pawl:not-allowed", "detail": "no", "key": "k", "prefix": "p"}', 403))]
+
+
+def mutated(number: int):
+    """The answer @number: a good one with a few bytes changed, always the same."""
+    draw = random.Random(number)
+    text, status = draw.choice(SEEDS)
+    for _ in range(draw.randint(1, 3)):
+        at = draw.randrange(len(text) + 1)
+        how = draw.randrange(4)
+        if how == 0:
+            text = text[:at] + draw.choice(PARTS) + text[at:]
+        elif how == 1:
+            text = text[:at] + text[at + draw.randint(1, 8):]
+        elif how == 2:
+            text = text[:at] + bytes([draw.randrange(256)]) + text[at + 1:]
+        else:
+            text = text[:at] + draw.choice(PARTS) + text[at + draw.randint(1, 4):]
+    return {"name": f"mutated-{number}", "call": "acquire", "body": text.decode("latin-1"),
+            "status": status}
+
+
+MUTATED = [mutated(number) for number in range(MUTATIONS)]
+BY_NAME.update((case["name"], case) for case in MUTATED)
+
+
+# ---- the server ----------------------------------------------------------------------------------
 
 class Server:
     """Answers the bytes of the case whose name is at the end of the path."""
@@ -147,6 +188,21 @@ class Hostile(unittest.TestCase):
 
     def test_c(self):
         self.expect("C", program_cases([HOSTILE_CLIENT, self.url] + words_of(CASES)))
+
+    def test_all_do_the_same_with_mutated_answers(self):
+        words = words_of(MUTATED)
+        told = {"Python": {case["name"]: python_case(self.url, case) for case in MUTATED},
+                "Node": program_cases(["node", "hostile_client.mjs", self.url] + words),
+                "C": program_cases([HOSTILE_CLIENT, self.url] + words)}
+        wrong = []
+        for case in MUTATED:
+            name = case["name"]
+            results = {client: told[client].get(name, ("none", "")) for client in told}
+            kinds = {kind for kind, _ in results.values()}
+            shown = any(ODD.search(shown) for _, shown in results.values())
+            if len(kinds) > 1 or shown or not kinds <= {"granted", *KINDS.values()}:
+                wrong.append(f"{name}: {case['status']} {case['body']!r}: {results}")
+        self.assertEqual([], wrong, "\n" + "\n".join(wrong))
 
     def test_command_line_shows_no_control_character(self):
         for case in CASES:
