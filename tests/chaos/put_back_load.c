@@ -71,8 +71,11 @@ static bool take(uint16_t port, unsigned k)
     bool granted = acquire(port, name, SHORT_TTL, &answer) == 201;
     if (granted) {
         int64_t token = call_integer(&answer, "token");
-        if (token <= answered->highest[k])
+        if (token <= answered->highest[k]) {
+            print_message("%s: token %" PRId64 " after %" PRId64 "\n", name, token,
+                          (int64_t)answered->highest[k]);
             answered->repeats++;
+        }
         answered->highest[k] = token;
         answered->grants++;
         release(port, name, &answer);
@@ -130,12 +133,20 @@ void load_hold(uint16_t port)
     call_answer_fini(&answer);
 }
 
+/* A busy disk may answer 503, which says nothing. */
 static bool is_held(uint16_t port)
 {
     struct call_answer answer;
-    bool held = acquire(port, "held", SHORT_TTL, &answer) == 409;
-    call_answer_fini(&answer);
-    return held;
+    const uint64_t end_ms = wait_now_ms() + PATIENCE_MS;
+    int status = 0;
+    while (status != 409 && status != 201) {
+        assert_true(wait_now_ms() < end_ms);
+        status = acquire(port, "held", SHORT_TTL, &answer);
+        call_answer_fini(&answer);
+    }
+    if (status == 201)
+        print_message("the lock that is held was granted again\n");
+    return status == 409;
 }
 
 unsigned load_check(uint16_t port)
