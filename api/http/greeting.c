@@ -74,7 +74,7 @@ static void look_who_spoke(struct api_greetings *greetings)
 
 /* ---- a client -------------------------------------------------------------------------------- */
 
-static void forget(struct api_greetings *greetings, struct api_greeting *greeting)
+static void let_go_of(struct api_greetings *greetings, struct api_greeting *greeting)
 {
     (void)epoll_ctl(greetings->fd, EPOLL_CTL_DEL, greeting->connection->fd, NULL);
     if (greeting->prev != NULL)
@@ -124,7 +124,7 @@ static void greet(struct api_greetings *greetings, struct api_greeting *greeting
     if (!connection->ended && !api_tls_session_greet(connection->session) &&
         await_more(greetings, greeting, EPOLL_CTL_MOD) == 0)
         return;
-    forget(greetings, greeting);
+    let_go_of(greetings, greeting);
     tell_refused(connection);
     greetings->greeted(greetings->context, greeting);
     free(greeting);
@@ -146,7 +146,7 @@ void api_greetings_fini(struct api_greetings *greetings)
     while (greetings->first != NULL) {
         struct api_greeting *greeting = greetings->first;
         const int fd = greeting->connection->fd;
-        forget(greetings, greeting);
+        let_go_of(greetings, greeting);
         api_connections_remove(greeting->connection->connections, fd);
         (void)close(fd);
         free(greeting);

@@ -32,7 +32,7 @@ static bool line_begins(const char *line, size_t len, const char *with)
     return len >= strlen(with) && memcmp(line, with, strlen(with)) == 0;
 }
 
-static bool is_blank(const char *line, size_t len)
+static bool is_blank_line(const char *line, size_t len)
 {
     while (len > 0 && strchr(" \t\r", line[len - 1]) != NULL && line[len - 1] != '\0')
         len--;
@@ -57,7 +57,7 @@ static const char *find_cut(const char *text, size_t size)
         } else if (line_begins(line, len, "-----END ")) {
             within = false;
             behind = false;
-        } else if (!within && !is_blank(line, len)) {
+        } else if (!within && !is_blank_line(line, len)) {
             behind = true;
         }
         line = end + 1;

@@ -183,7 +183,7 @@ static void changed(struct fence_core *core, unsigned member, unsigned i,
 }
 
 /* As for answers to calls (fence/core/step.c): a master whose record is lost has not recorded. */
-static bool is_too_late(const struct fence_core *core, unsigned member)
+static bool records_too_late(const struct fence_core *core, unsigned member)
 {
     const struct core_rejoin *rejoin = &core->rejoins[member];
     return rejoin->state == CORE_REJOIN_RECORDING &&
@@ -197,7 +197,7 @@ void core_rejoin_reply(struct fence_core *core, unsigned i, const struct fence_r
         return;
     if (reply->tag >> REJOIN_SERIAL_SHIFT != core->rejoins[member].serial)
         return; /* of a round that is over */
-    if (!fence_fleet_shows(&core->fleet, i, reply->writes) || is_too_late(core, member)) {
+    if (!fence_fleet_shows(&core->fleet, i, reply->writes) || records_too_late(core, member)) {
         lost(core, member, i, reply);
         return;
     }

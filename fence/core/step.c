@@ -165,8 +165,8 @@ static struct fence_reply counted(struct fence_core *core, unsigned i,
 
 /* This process may have stood still: the answer was there, and was not read. What a master refused
  * stays refused. */
-static bool is_too_late(const struct fence_core *core, unsigned i, const struct call *call,
-                        const struct fence_reply *reply)
+static bool answers_too_late(const struct fence_core *core, unsigned i, const struct call *call,
+                             const struct fence_reply *reply)
 {
     bool grants = reply->kind == FENCE_REPLY_NUMBER || reply->kind == FENCE_REPLY_YES;
     return grants && core->now_us > call->asked_us + fence_fleet_answer_us(&core->fleet) &&
@@ -189,7 +189,7 @@ static void on_reply(struct fence_core *core, unsigned i, const struct fence_rep
     struct call *call = &core->calls[index];
     const struct fence_reply late = {
         .kind = FENCE_REPLY_LOST, .tag = reply->tag, .locks = reply->locks};
-    if (is_too_late(core, i, call, reply))
+    if (answers_too_late(core, i, call, reply))
         reply = &late;
     if (call->state == CALL_TRYING)
         core_acquire_reply(core, call, i, reply);

@@ -74,7 +74,7 @@ static void master_that_was_told_a_later_position_of_its_own_is_not_restamped(vo
     script_mark_active("2", "yes");
     script_redis("HSET pawl:fleet member 1 writes 7 positions 10:7,20:99,30:99");
     assert_int_equal(restamp(script_lineage(), script_lineage()), 1);
-    script_redis("HSET pawl:fleet run " SCRIPT_RUN " positions 10:8,20:0,30:0");
+    script_redis("HSET pawl:fleet run " SCRIPT_RUN " positions 10:1048584,20:0,30:0");
     assert_int_equal(restamp(script_lineage(), script_lineage()), 0);
     script_redis("HSET pawl:fleet positions 11:0,20:0,30:0");
     assert_int_equal(restamp(script_lineage(), script_lineage()), 0);
