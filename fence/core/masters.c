@@ -93,9 +93,10 @@ void core_learn_view(struct fence_core *core, unsigned i, const struct fence_vie
     uint32_t active = fence_fleet_active(&core->fleet);
     (void)fence_fleet_learn_view(&core->fleet, i, view);
     reconsider(core, active);
-    /* Its own incarnation leaps too far to be believed from a refusal. A handshake reads it from
-     * the marker. This happens after two token floors that this server did not see. */
-    if (view->incarnation[i] > core->fleet.view.incarnation[i] && core->fleet.master[i].connected)
+    /* It was admitted again, or given a token floor. An answer that is still on its way may be one
+     * of before: only a handshake tells how many writes belong to which incarnation. */
+    const struct fence_master *master = &core->fleet.master[i];
+    if (view->incarnation[i] > master->facts.view.incarnation[i] && master->connected)
         core_give_up(core, fence_set_of(i), FENCE_REASON_CHANGED);
 }
 

@@ -107,11 +107,11 @@ static void merge_views(struct fence_fleet *fleet)
     fleet->generation += fence_view_merge(&fleet->view, &believed, fleet->n);
 }
 
-static bool can_be_true(const struct fence_fleet *fleet, unsigned i, int64_t incarnation,
-                        int64_t admissions)
+static bool can_be_true(const struct fence_fleet *fleet, unsigned i, int64_t incarnation)
 {
-    assert(incarnation >= 0 && admissions > 0);
-    return incarnation - fleet->view.incarnation[i] <= admissions << FENCE_INCARNATION_MEMORY_SHIFT;
+    assert(incarnation >= 0);
+    return incarnation - fleet->view.incarnation[i] <= (int64_t)FENCE_CLAIM_LEAP_MAX
+                                                           << FENCE_INCARNATION_MEMORY_SHIFT;
 }
 
 int64_t fence_fleet_claimed(const struct fence_fleet *fleet, unsigned i)
@@ -120,7 +120,7 @@ int64_t fence_fleet_claimed(const struct fence_fleet *fleet, unsigned i)
     int64_t claimed = fleet->view.incarnation[i];
     for (unsigned k = 0; k < fleet->n; k++) {
         int64_t said = fleet->master[k].facts.view.incarnation[i];
-        if (speaks(fleet, k) && said > claimed && can_be_true(fleet, i, said, FENCE_CLAIM_LEAP_MAX))
+        if (speaks(fleet, k) && said > claimed && can_be_true(fleet, i, said))
             claimed = said;
     }
     return claimed;
@@ -135,7 +135,7 @@ bool fence_fleet_name_views(struct fence_fleet *fleet)
         for (unsigned j = 0; j < fleet->n && speaks(fleet, i); j++)
             if (fleet->master[j].state != FENCE_MASTER_ACTIVE && j != i &&
                 said->incarnation[j] > named.incarnation[j] &&
-                can_be_true(fleet, j, said->incarnation[j], FENCE_CLAIM_LEAP_MAX))
+                can_be_true(fleet, j, said->incarnation[j]))
                 named.incarnation[j] = said->incarnation[j];
         changed |= memcmp(&named, &fleet->master[i].named, sizeof(named)) != 0;
         fleet->master[i].named = named;
@@ -206,15 +206,11 @@ bool fence_fleet_learn_view(struct fence_fleet *fleet, unsigned i, const struct 
     uint64_t before = fleet->generation;
     struct fence_view *known = &fleet->master[i].facts.view;
     const int64_t own = known->incarnation[i];
-    const bool can_be_its_own = can_be_true(fleet, i, view->incarnation[i], FENCE_OWN_LEAP_MAX);
     /* The last number of a master counts, even if it is lower than an earlier one. What it knows
-     * only rises, so the earlier one was wrong. Its own number is in its marker, too: the next
-     * handshake tells it. */
+     * only rises, so the earlier one was wrong. Its own number is in its marker, with the writes
+     * that it counted under that number: only a handshake tells both. */
     *known = *view;
-    if (view->incarnation[i] < own || !can_be_its_own)
-        known->incarnation[i] = own;
-    if (known->incarnation[i] != own)
-        fleet->master[i].writes = 0; /* it was admitted again: it may have been wiped before */
+    known->incarnation[i] = own;
     merge_views(fleet);
     return fleet->generation != before;
 }

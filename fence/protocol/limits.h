@@ -75,7 +75,6 @@ enum {
     FENCE_REJOIN_STUCK_MAX = 3,   /* times that locks cannot be read, before they are waited out */
     FENCE_UNBACKED_TRIES_MAX = 2, /* attempts given up since one master refused their view */
     FENCE_CLAIM_LEAP_MAX = 64, /* admissions that one master alone may know more of, and be true */
-    FENCE_OWN_LEAP_MAX = 8192, /* that a master may know more of itself: init leaves out 4,096 */
     FENCE_REJOIN_ALIVE_US =
         1000 * 1000, /* between two signs of life of a leader in the quarantine */
     FENCE_REJOIN_SLACK_US = 3000 * 1000, /* without progress, after which a leader counts as dead */

@@ -104,12 +104,12 @@ static void master_that_never_agrees_on_a_view_is_not_asked_for_ever(void **stat
     assert_answer(f, 1, FENCE_ENOQUORUM);
 }
 
-/* As after two token floors: no refusal is believed so much, and the marker is. */
-static void master_that_leapt_too_far_to_be_believed_is_asked_by_a_handshake(void **state)
+/* As after a token floor: the marker says which writes are of which incarnation. */
+static void master_whose_own_incarnation_rose_is_asked_by_a_handshake(void **state)
 {
     struct core_fixture *f = core_fixture_new(state, 3);
     struct fence_view view = core_facts(0).view;
-    view.incarnation[1] += CORE_ADMISSIONS(FENCE_OWN_LEAP_MAX + 1);
+    view.incarnation[1] += CORE_ADMISSIONS(1);
     core_hear(f, 1, &view);
     assert_int_equal(core_effect(f, FENCE_EFFECT_RESET), CORE_SET(1));
     struct fence_facts facts = core_facts(1);
@@ -212,7 +212,7 @@ static const struct CMUnitTest cases[] = {
     CORE_CASE(stale_extension_begins_anew_with_all),
     CORE_CASE(stale_release_is_repeated_where_it_was_refused),
     CORE_CASE(master_that_never_agrees_on_a_view_is_not_asked_for_ever),
-    CORE_CASE(master_that_leapt_too_far_to_be_believed_is_asked_by_a_handshake),
+    CORE_CASE(master_whose_own_incarnation_rose_is_asked_by_a_handshake),
     CORE_CASE(clean_up_that_was_stale_is_told_again),
 };
 
