@@ -29,7 +29,8 @@ static bool is_authority_of_some_kind(const struct curl_slist *entries)
 }
 
 /* libcurl calls this when a connection stands, and before a byte of the request leaves. A
- * connection that is used again has no certificates to show: they were looked at. */
+ * connection that is used again has no certificates to show: they were looked at.
+ * NOLINTNEXTLINE(readability-non-const-parameter): libcurl's type */
 static int look_at_chain(void *user, char *primary_ip, char *local_ip, int primary_port,
                          int local_port)
 {

@@ -76,6 +76,7 @@ static void look_who_spoke(struct api_greetings *greetings)
 
 static void let_go_of(struct api_greetings *greetings, struct api_greeting *greeting)
 {
+    assert((greeting->prev == NULL) == (greetings->first == greeting));
     (void)epoll_ctl(greetings->fd, EPOLL_CTL_DEL, greeting->connection->fd, NULL);
     if (greeting->prev != NULL)
         greeting->prev->next = greeting->next;

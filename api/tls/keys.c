@@ -51,7 +51,7 @@ static bool is_issuer_of(gnutls_x509_crt_t issuer, gnutls_x509_crt_t cert)
  * leaves a file that looks whole. */
 static bool lacks_issuer(const struct api_tls_files *files, const struct api_tls_files *before)
 {
-    const gnutls_x509_crt_t last = files->chain[files->chain_count - 1];
+    gnutls_x509_crt_t last = files->chain[files->chain_count - 1];
     if (before == NULL || is_issuer_of(last, last))
         return false;
     for (unsigned i = 1; i < before->chain_count; i++)

@@ -127,6 +127,19 @@ static bool is_kept_by_disk(const struct fault_kind *kind, unsigned victim)
     return kind->begin == act_kill_master && fault_memory(kind, victim) == ABSENCES_KEPT;
 }
 
+/* Whether pawlds see enough masters while @kind befalls @victim. */
+static bool leaves_enough(struct faults *faults, const struct fault_kind *kind, unsigned victim)
+{
+    const unsigned bit = 1U << victim;
+    const bool two = kind->begin == act_cut_two;
+    const unsigned pawlds = keep_majority(faults, two ? bit | 1U << fault_next(victim) : bit);
+    if (kind->disk == FAULT_HIDES || is_out_by(faults, FAULT_HIDES))
+        return pawlds == STAGE_PAWLDS;
+    if (kind->disk == FAULT_OLDER && !pawlds_see_all(faults))
+        return false;
+    return pawlds > 0 || sim_rng_chance(&faults->rng, ALL_HURT_PERMILLE);
+}
+
 /* Whether @kind may befall @victim now. */
 static bool may_happen(struct faults *faults, const struct fault_kind *kind, unsigned victim)
 {
@@ -153,13 +166,7 @@ static bool may_happen(struct faults *faults, const struct fault_kind *kind, uns
         return false;
     if (fault_memory(kind, victim) != ABSENCES_KEPT && count(out | bit) > MINORITY)
         return false;
-    const bool two = kind->begin == act_cut_two;
-    const unsigned pawlds = keep_majority(faults, two ? bit | 1U << fault_next(victim) : bit);
-    if (kind->disk == FAULT_HIDES || is_out_by(faults, FAULT_HIDES))
-        return pawlds == STAGE_PAWLDS;
-    if (kind->disk == FAULT_OLDER && !pawlds_see_all(faults))
-        return false;
-    return pawlds > 0 || sim_rng_chance(&faults->rng, ALL_HURT_PERMILLE);
+    return leaves_enough(faults, kind, victim);
 }
 
 /* Whether it may ever happen. */
