@@ -21,6 +21,7 @@ enum {
     BODY_BYTES = 2048,
     PARKED_US = 20000,   /* the request of a waiter is suspended by then, as a rule */
     LEAVE_US_MAX = 1500, /* after the request that brings the answer */
+    LEAVE_STEP_US = 377, /* from round to round, so that every moment comes */
 };
 
 static struct pawl_service service;
@@ -112,7 +113,7 @@ static void leave_in_round(unsigned round, const char *name)
     struct http *waiter = wait_for_group(round);
     usleep(PARKED_US);
     struct http *releaser = send_as_holder("DELETE", name, &holder);
-    usleep((useconds_t)(rand() % LEAVE_US_MAX));
+    usleep(round * LEAVE_STEP_US % LEAVE_US_MAX);
     http_close(waiter);
     http_receive(releaser, false, &released);
     assert_int_equal(released.status, 200);
@@ -184,7 +185,7 @@ static void token_of_an_extension_is_told_once(void **state)
         if (round % 2 == 0)
             fleet_command(1, "CLIENT PAUSE 15"); /* so that the request is parked for a while */
         struct http *extender = send_as_holder("PATCH", name, &holder);
-        usleep((useconds_t)(rand() % LEAVE_US_MAX));
+        usleep(round * LEAVE_STEP_US % LEAVE_US_MAX);
         http_close(extender);
         held[round] = 0;
     }

@@ -112,10 +112,10 @@ static const char *read_field(const char *field)
 /* Its own number in its view; 0 where none is to be read. */
 static long long incarnation(void)
 {
-    long long number[MASTERS] = {0};
-    if (sscanf(read_field("view"), "%lld,%lld,%lld", &number[0], &number[1], &number[2]) != MASTERS)
-        return 0;
-    return number[VICTIM];
+    const char *at = read_field("view");
+    for (unsigned i = 0; i < VICTIM && at != NULL; i++)
+        at = (at = strchr(at, ',')) ? at + 1 : NULL;
+    return at ? strtoll(at, NULL, 10) : 0;
 }
 
 struct before {
