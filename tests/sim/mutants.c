@@ -185,8 +185,6 @@ static const struct mutant {
     {"disk-trusted-blindly", "a disk behind a position that is known is not believed", TOKENS,
      CORE(DISK_TRUSTED_BLINDLY), MASTER(POSITION_UNCHECKED)},
     {"told-ignored", "... nor behind one that others were told", TOKENS, CORE(TOLD_IGNORED), 0},
-    {"telling-not-awaited", "a disk is believed after others could tell", TOKENS,
-     CORE(TELLING_NOT_AWAITED), 0},
 
     /* Looked for only by name. README.md says why they are not found. */
     {"lost-without-past", "a lock is lost where so many masters are past its token", UNFOUND,
@@ -214,6 +212,8 @@ static const struct mutant {
      CORE(REACQUIRED_BY_FEW), 0},
     {"late-answer-counts", "an answer that is read late counts for nothing", UNFOUND,
      CORE(LATE_ANSWER_COUNTS), 0},
+    {"telling-not-awaited", "a disk is believed after others could tell", UNFOUND,
+     CORE(TELLING_NOT_AWAITED), 0},
     {"restamp-uncounted", "a disk that is believed is ahead of each copy of it", UNFOUND, 0,
      MASTER(RESTAMP_UNCOUNTED)},
     {"lineage-not-in-mark", "the mark of a master that kept all compares the lineage", UNFOUND, 0,
