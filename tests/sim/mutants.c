@@ -25,13 +25,13 @@ uint64_t fence_mutants;
 #define CORE(name)   (UINT64_C(1) << FENCE_MUTANT_##name)
 #define MASTER(name) (UINT64_C(1) << SIM_MUTANT_##name)
 
-#define TOKENS  "P1 P2 P4"                   /* tokens, exclusion, lost updates */
-#define COMING  "P3"                         /* what comes back, and in time */
-#define WAITING "W1 W2 W3 W4"                /* waiters.h */
-#define LISTED  "L1 L2 L3"                   /* listed.h */
-#define COUNTED "C1 C2 C3"                   /* counted.h */
-#define BROKEN  "B1 B2 B3 B4 P2"             /* broken.h, and exclusion */
-#define UNFOUND "P1 P2 P4 C1 C2 C3 B1 B2 B3" /* it is looked for by name only */
+#define TOKENS  "P1 P2 P4"                            /* tokens, exclusion, lost updates */
+#define COMING  "P3"                                  /* what comes back, and in time */
+#define WAITING "W1 W2 W3 W4"                         /* waiters.h */
+#define LISTED  "L1 L2 L3"                            /* listed.h */
+#define COUNTED "C1 C2 C3"                            /* counted.h */
+#define BROKEN  "B1 B2 B3 B4 P2"                      /* broken.h, and exclusion */
+#define UNFOUND "P1 P2 P4 C1 C2 C3 L1 L2 L3 B1 B2 B3" /* it is looked for by name only */
 
 static const struct mutant {
     const char *name;
@@ -64,8 +64,6 @@ static const struct mutant {
      CORE(READ_BEFORE_RECORD), MASTER(PAGES_UNCHECKED)},
     {"one-believed", "what one master says of another takes a second one to believe", COMING,
      CORE(ONE_BELIEVED), 0},
-    {"read-on-elsewhere", "a cursor is of no use to another process of its source", TOKENS,
-     CORE(READ_ON_ELSEWHERE), 0},
     {"two-views", "all of them record under one view (or pages compare it)", TOKENS,
      CORE(RECORDED_UNDER_TWO_VIEWS), MASTER(PAGES_UNCHECKED)},
     {"locks-kept", "a member that is taken back is cleared", TOKENS, 0, MASTER(LOCKS_KEPT)},
@@ -159,8 +157,6 @@ static const struct mutant {
      CORE(LISTING_SKIPS_UNASKED), 0},
     {"listing-knows-by-name", "nor is one that has another holder there", LISTED,
      CORE(LISTING_KNOWS_BY_NAME), 0},
-    {"listing-any-process", "a scan's cursor is of no use to another process", LISTED,
-     CORE(LISTING_PROCESS_UNCHECKED), 0},
     {"listing-split-loses", "the next page goes on within a step that has no room", LISTED,
      CORE(LISTING_SPLIT_LOSES), 0},
     {"listing-ends-behind-step", "a page ends before such a step, not behind it", LISTED,
@@ -195,6 +191,10 @@ static const struct mutant {
      MASTER(EXTENDED_UNMARKED)},
     {"extends-any-imported", "an imported lock is extended only where a majority had it", UNFOUND,
      0, MASTER(EXTEND_ANY_IMPORTED)},
+    {"listing-any-process", "a scan's cursor is of no use to another process", UNFOUND,
+     CORE(LISTING_PROCESS_UNCHECKED), 0},
+    {"read-on-elsewhere", "a cursor is of no use to another process of its source", UNFOUND,
+     CORE(READ_ON_ELSEWHERE), 0},
     {"progress-unchecked", "a member is admitted if all steps were done", UNFOUND, 0,
      MASTER(PROGRESS_UNCHECKED)},
     {"lineage-not-in-install", "merging and admitting do (or steps count)", UNFOUND, 0,
