@@ -308,7 +308,7 @@ static void say_problem(pawl_client *client, const struct client_answer *answer,
     const char *detail = client_text(answer->json, "detail");
     if ((error == PAWL_EHELD && say_holder(client, answer)) || say_breaker(client, answer))
         return;
-    if (answer->type[0] != '\0' && detail != NULL)
+    if (answer->type[0] != '\0' && detail != NULL && detail[0] != '\0')
         client_say(client, "%s", detail);
     else
         client_say(client, "%s answers %ld, not as a pawld does", client->server[client->current],
