@@ -151,7 +151,7 @@ static bool is_same_mark(struct api_usage_mark a, struct api_usage_mark b)
     return a.word[0] == b.word[0] && a.word[1] == b.word[1];
 }
 
-/* What points to the lock of @mark, or where it would be added. */
+/* The link to the lock of @mark; without such a lock, the link at which one is added. */
 static struct held_lock **link_of(struct api_usage *usage, struct api_usage_mark mark)
 {
     struct held_lock **link = &usage->lists[mark.word[0] % LISTS];

@@ -20,15 +20,15 @@
 
 struct api_usage;
 
-/* What stands for one grant of a lock. Two grants have one mark only by chance: api_usage_mark().
+/* A mark stands for one grant of a lock. Two grants share a mark only by chance: api_usage_mark().
  */
 struct api_usage_mark {
     uint64_t word[2];
 };
 
 /* The mark of the lock @resource under @lock_id. Callers choose both, so it is SipHash of 128 bits
- * under a random key of this process: nobody can find two grants that count as one, and 10,000 held
- * locks have two of one mark by chance once in 10^30 times. After sodium_init(). */
+ * under a random key of this process: nobody can find two grants that count as one. Among 10,000
+ * held locks, two share a mark once in 10^30 times. After sodium_init(). */
 struct api_usage_mark api_usage_mark(const char *lock_id, const char *resource);
 
 /* The caller has the one reference. FENCE_ENOMEM. */
@@ -42,7 +42,7 @@ void api_usage_unref(struct api_usage *usage);
 bool api_usage_take(struct api_usage *usage, uint32_t rate, uint32_t burst, uint64_t now_us,
                     uint64_t *ret_wait_us);
 
-/* Reserves @count locks of the @cap. @marks stand for them, so that those that are held already do
+/* Reserves @count locks of the @cap. @marks stand for these locks: a lock that is held already does
  * not count twice; NULL: none can be. FENCE_EBUSY: they are too many; @ret_held, if not NULL, is
  * how many there are. FENCE_ENOMEM. */
 FENCE_CHECKED int api_usage_reserve(struct api_usage *usage, const struct api_usage_mark marks[],

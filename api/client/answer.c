@@ -1,6 +1,6 @@
-/* What an answer says, as far as it makes sense. A lie is no grant: a token that no pawld gives, or
- * a validity that lasts longer than what was asked for. All clients of api/client refuse the
- * same. */
+/* An answer is read as far as it makes sense. No grant is an answer with a token that no pawld
+ * gives, or with a validity that lasts longer than the lease that was asked for. All clients in
+ * api/client refuse the same answers. */
 #include "api/client/client.h"
 
 #include <stdlib.h>

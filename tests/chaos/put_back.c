@@ -1,12 +1,14 @@
 /* chaos_put_back --put-backs N --restarts M --idles K --seed X
  *
- * First N folders of older files: a pawld under load, a copy of its folder at some moment, more
- * load, its end, some files put back from the copy in some way, and a start. pawld has to refuse
- * what is older than an answer. What it serves from has to have all that was answered.
+ * First N folders get older files. pawld serves under load; its folder is copied at some moment.
+ * More load follows, and pawld ends. Some files of the copy are put back in some way, and pawld is
+ * started. pawld has to refuse files that are older than an answer. Files that pawld serves from
+ * have to hold everything that was answered.
  *
- * Then M restarts of files that nobody put back: after a clean stop, kill -9 (also of a start and
- * of an init with a floor), a power cut, another boot, a change of owners and modes. pawld has to
- * serve after each. Exit status: 0 it did all that; 1 it did not. */
+ * Then pawld is restarted M times with files that nobody put back. Before a restart comes a clean
+ * stop, kill -9 (also of a start and of an init with a floor) or a power cut. Another boot, or a
+ * change of owners and modes, may come too. pawld has to serve after each. Exit status: 0 pawld did
+ * all that; 1 pawld did not. */
 #include "tests/chaos/put_back_kinds.h"
 #include "tests/chaos/put_back_load.h"
 #include "tests/lib/case.h"

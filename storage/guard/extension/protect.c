@@ -66,9 +66,9 @@ static bool fits_table(sqlite3_context *context, const char *table, const char *
 
 /* ---- triggers -------------------------------------------------------------------------------- */
 
-/* Each way to write has a trigger before the write, and one after it. The one before stops a write
- * that is not claimed before a trigger of the program can end its statement with FAIL or IGNORE,
- * which leave the row. The one after it judges the row as it is stored. */
+/* Each way to write has a trigger before the write, and one after it. The trigger
+ * before stops a write that is not claimed. A trigger of the program could else end the statement
+ * with FAIL or IGNORE, and the row would stay. The trigger after judges the row as it is stored. */
 struct question {
     const char *when, *event;
     const char *of[2]; /* the rows that are asked about */
