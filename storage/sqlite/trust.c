@@ -184,7 +184,7 @@ int storage_trust_explain(enum storage_trust trust, const char *folder,
         [STORAGE_TRUST_REMOVED] = "pawl.db is gone, and pawl.witness shows that there was one",
         [STORAGE_TRUST_NO_LOG] = "the log of pawl.db (pawl.db-wal) or pawl.db itself is gone",
         [STORAGE_TRUST_OTHER] = "pawl.db is another database than the one of pawl.witness",
-        [STORAGE_TRUST_COPIED] = "pawl.db is a copy: it was copied or moved here",
+        [STORAGE_TRUST_COPIED] = "pawl.db is a copy, or pawl.witness was removed",
         [STORAGE_TRUST_OLDER] =
             "pawl.db was put back from a copy, or its log was: commits are lost",
         [STORAGE_TRUST_PUT_BACK] = "pawl.witness was put back, or its owner, mode or links changed",
