@@ -194,6 +194,17 @@ def crowded:
                 ($crowded.attack.lazy_reopened | commas)]))
     | table;
 
+def floods:
+    [["flood", "clients", "acquire", "p50 ratio", "p99 ratio", "not granted", "masters silent",
+      "asked", "503"]]
+    + (group_by([.what, .how, .round])
+       | map((map(select(.crowd == 0))[0]) as $calm | sort_by(.crowd)[]
+             | ["\(.what) (\(.how))", .crowd, (.acquire_us | latencies),
+                ratio(.acquire_us.p50; $calm.acquire_us.p50; 2),
+                ratio(.acquire_us.p99; $calm.acquire_us.p99; 2), .errors, .silent,
+                ((.flood.asked // 0) | commas), (.flood.unavailable // 0)]))
+    | table;
+
 def imports:
     [["locks held", "what happened", "clients at work", "ms until it votes"]]
     + map([(.locks | commas), .what, .clients, (.ms | commas)])
@@ -270,6 +281,8 @@ def by_part($kinds; kind; value; $digits):
             of("waiters"); waiters),
     section("Acquire while the service is attacked, p50 / p99 in microseconds";
             of("attacked"); attacked),
+    section("Acquire of one client while others flood the service, p50 / p99 in microseconds";
+            of("floods"); floods),
     section("Acquire while many clients are slow, deaf or idle, p50 / p99 in microseconds";
             of("crowded"); crowded),
     section("How long a master that forgot is out, three masters";
