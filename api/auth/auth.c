@@ -119,6 +119,11 @@ static void forget_caller(struct api_caller *caller)
     api_key_unref(key);
 }
 
+static unsigned calls_of(const struct api_route *route)
+{
+    return route != NULL && route->cost == API_COSTLIEST ? API_COSTLIEST_CALLS : 1;
+}
+
 static bool authorize(void *context, struct api_request *request, const struct api_route *route,
                       const char *value, struct api_caller *ret_caller)
 {
@@ -137,8 +142,8 @@ static bool authorize(void *context, struct api_request *request, const struct a
     };
     if (open)
         return true;
-    if (key->rate > 0 &&
-        !api_usage_take(key->usage, key->rate, key->burst, auth_now_us(), &wait_us))
+    if (key->rate > 0 && !api_usage_take(key->usage, key->rate, key->burst, calls_of(route),
+                                         auth_now_us(), &wait_us))
         return refuse_rate(request, key, wait_us);
     if (route != NULL && route->right > key->right)
         return refuse_right(request, key, route->right, NULL);

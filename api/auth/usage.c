@@ -26,6 +26,7 @@ struct api_usage {
     unsigned refs;
     bool begun;     /* the bucket was looked at before */
     uint64_t level; /* of the bucket; CALL is one call */
+    uint64_t owed;  /* of calls that took more than there was */
     uint64_t level_at_us;
     unsigned reserved;
     unsigned held;
@@ -94,28 +95,38 @@ void api_usage_unref(struct api_usage *usage)
 
 /* ---- the rate -------------------------------------------------------------------------------- */
 
-/* Brings the bucket up to @now_us. The time to fill it bounds what is multiplied. */
+/* Brings the bucket up to @now_us: what is owed is paid first. The time to fill it bounds what is
+ * multiplied. */
 static void fill_bucket(struct api_usage *usage, uint32_t rate, uint64_t full, uint64_t now_us)
 {
     const uint64_t past_us = now_us > usage->level_at_us ? now_us - usage->level_at_us : 0;
-    if (!usage->begun || usage->level > full || past_us > (full - usage->level) / rate)
+    if (!usage->begun || usage->level > full ||
+        past_us > (full - usage->level + usage->owed) / rate) {
         usage->level = full;
-    else
-        usage->level += past_us * rate;
+        usage->owed = 0;
+    } else {
+        const uint64_t got = past_us * rate;
+        const uint64_t paid = got < usage->owed ? got : usage->owed;
+        usage->owed -= paid;
+        usage->level += got - paid;
+    }
     usage->level_at_us = now_us > usage->level_at_us ? now_us : usage->level_at_us;
     usage->begun = true;
 }
 
-bool api_usage_take(struct api_usage *usage, uint32_t rate, uint32_t burst, uint64_t now_us,
-                    uint64_t *ret_wait_us)
+bool api_usage_take(struct api_usage *usage, uint32_t rate, uint32_t burst, unsigned calls,
+                    uint64_t now_us, uint64_t *ret_wait_us)
 {
-    assert(rate > 0 && burst > 0);
+    const uint64_t wanted = calls * CALL;
+    assert(rate > 0 && burst > 0 && calls > 0);
     lock_usage(usage);
     fill_bucket(usage, rate, (uint64_t)burst * CALL, now_us);
-    const bool has = usage->level >= CALL;
-    const uint64_t lacks = has ? 0 : CALL - usage->level;
-    if (has)
-        usage->level -= CALL;
+    const bool has = usage->level >= CALL && usage->owed == 0;
+    const uint64_t lacks = has ? 0 : CALL + usage->owed - usage->level;
+    if (has) {
+        usage->owed = wanted > usage->level ? wanted - usage->level : 0;
+        usage->level -= wanted - usage->owed;
+    }
     unlock_usage(usage);
     if (!has)
         *ret_wait_us = (lacks + rate - 1) / rate;

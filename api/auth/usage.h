@@ -37,10 +37,11 @@ FENCE_CHECKED int api_usage_new(struct api_usage **ret_usage);
 struct api_usage *api_usage_ref(struct api_usage *usage);
 void api_usage_unref(struct api_usage *usage);
 
-/* Takes one call from a bucket that @rate calls a second fill up to @burst. False: there is none,
- * and in @ret_wait_us there will be. @now_us: CLOCK_MONOTONIC. */
-bool api_usage_take(struct api_usage *usage, uint32_t rate, uint32_t burst, uint64_t now_us,
-                    uint64_t *ret_wait_us);
+/* Takes @calls from a bucket that @rate calls a second fill up to @burst. One that is there is
+ * enough: the others are owed, and the next has to wait for them. False: there is none, and in
+ * @ret_wait_us there will be. @now_us: CLOCK_MONOTONIC. */
+bool api_usage_take(struct api_usage *usage, uint32_t rate, uint32_t burst, unsigned calls,
+                    uint64_t now_us, uint64_t *ret_wait_us);
 
 /* Reserves @count locks of the @cap. @marks stand for these locks: a lock that is held already does
  * not count twice; NULL: none can be. FENCE_EBUSY: they are too many; @ret_held, if not NULL, is

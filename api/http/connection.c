@@ -96,7 +96,7 @@ static void wake(const struct api_connection *connection)
 
 static void say_goodbye(const struct api_connection *connection)
 {
-    if (connection->session != NULL)
+    if (connection->session != NULL && !connection->greeting)
         api_tls_session_end(connection->session);
 }
 

@@ -52,6 +52,7 @@ struct api_connection {
     uint8_t wait;      /* enum api_connection_wait */
     bool fresh;        /* nothing came yet, but what is TLS's own */
     bool ended;        /* libmicrohttpd is told that the client has gone */
+    bool greeting;     /* the session is that of a handshake's thread (api/http/greeting.h) */
     bool local;        /* of the Unix domain */
     struct api_intake intake;
 };

@@ -1,5 +1,6 @@
 #include "api/http/dispatch.h"
 
+#include "api/http/costly.h"
 #include "api/http/input.h"
 #include "api/http/path.h"
 #include "api/http/problem_answer.h"
@@ -185,6 +186,16 @@ static bool check_body(struct api_request *request)
     return request->match.route->takes == API_TAKES_BODY || api_input_body(request, NULL, 0) == 0;
 }
 
+static void run_handler(struct api_request *request)
+{
+    const struct api_match *match = &request->match;
+    if (match->route->cost == API_CHEAP)
+        api_costly_saw_other(request->line);
+    else if (!api_costly_begins(request))
+        return;
+    match->route->handler(request, match->context);
+}
+
 void api_dispatch(const struct api_served *served, struct api_request *request)
 {
     struct way way;
@@ -194,5 +205,5 @@ void api_dispatch(const struct api_served *served, struct api_request *request)
         check_site(request) && check_door(request) && check_caller(served, request, &way) &&
         check_found(request, &way) && check_size(request) && check_repeats(request) &&
         check_query(request) && check_type(request) && check_body(request))
-        request->match.route->handler(request, request->match.context);
+        run_handler(request);
 }

@@ -24,7 +24,7 @@ struct api_served {
     bool stopping;                   /* nothing is served any more */
 };
 
-/* Answers the request, or runs its handler. */
+/* Answers the request, or runs its handler, or has it wait for its turn (api/http/costly.h). */
 void api_dispatch(const struct api_served *served, struct api_request *request);
 
 #endif

@@ -53,6 +53,7 @@ static struct api_request *request_new(struct api_shard *shard, struct MHD_Conne
     if (request == NULL)
         return NULL;
     request->parking = &exchanges_of(shard)->parking;
+    request->line = &exchanges_of(shard)->costly;
     request->door = from->door;
     request->observer = &exchanges_of(shard)->observer;
     request->shard = shard;
@@ -179,12 +180,16 @@ static enum MHD_Result body_came(struct api_request *request, const char *data, 
         request->too_large = true;
     if (request->too_large) {
         request->dropped += size;
-        return request->dropped <= API_HTTP_DRAIN_MAX ? MHD_YES : MHD_NO;
+        if (request->dropped > API_HTTP_DRAIN_MAX)
+            return MHD_NO;
+        api_costly_body_came(request);
+        return MHD_YES;
     }
     if (!body_reserve(request, size))
         return MHD_NO;
     memcpy(request->body + request->body_len, data, size);
     request->body_len += size;
+    api_costly_body_came(request);
     return MHD_YES;
 }
 

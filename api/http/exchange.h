@@ -3,6 +3,7 @@
 #ifndef API_HTTP_EXCHANGE_H
 #define API_HTTP_EXCHANGE_H
 
+#include "api/http/costly.h"
 #include "api/http/dispatch.h"
 #include "api/http/observer.h"
 #include "api/http/parking.h"
@@ -13,6 +14,7 @@
 struct api_exchanges {
     struct api_served served;
     struct api_parking parking;
+    struct api_costly costly;
     struct api_observer observer;
 };
 

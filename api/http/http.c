@@ -21,13 +21,13 @@
 #include <unistd.h>
 
 enum {
-    ROUNDS_MAX = 64,      /* of work, that make one turn, */
-    TURN_MS = 10,         /* and the time for them: masters have to be heard in between */
-    ACCEPTS_A_TURN = 128, /* connections let in, before the open ones have their turn */
-    OTHERS_MS = 3,        /* for others to let in who knocks, before this one does */
-    EVICTIONS = 16,       /* connections without a request ended for others, each time */
-    QUEUE_ROUNDS = 16,    /* of ACCEPTS_A_TURN, before the doors are closed */
-    FAREWELL_ROUNDS = 8,  /* in which the last answers may leave, when everything ends */
+    ROUNDS_MAX = 64,     /* of work, that make one turn, */
+    TURN_US = 2000,      /* and the time for them: masters have to be heard in between */
+    ACCEPTS_A_TURN = 16, /* connections let in, before the open ones have their turn */
+    OTHERS_MS = 3,       /* for others to let in who knocks, before this one does */
+    EVICTIONS = 16,      /* connections without a request ended for others, each time */
+    QUEUE_ROUNDS = 128,  /* of ACCEPTS_A_TURN, before the doors are closed */
+    FAREWELL_ROUNDS = 8, /* in which the last answers may leave, when everything ends */
 };
 
 struct api_http {
@@ -70,10 +70,16 @@ static int add_to_shard(struct api_http *http, struct api_shard *shard, int fd,
 static void on_greeted(void *context, const struct api_greeting *greeting)
 {
     struct api_http *http = context;
+    const int fd = greeting->connection->fd;
+    if (greeting->connection->ended) { /* nobody is there to be answered */
+        api_connections_remove(&http->connections, fd);
+        (void)close(fd);
+        return;
+    }
     struct api_shard *shard = api_shards_find_space(&http->shards);
     assert(shard != NULL);
-    const int lost = add_to_shard(http, shard, greeting->connection->fd,
-                                  (const struct sockaddr *)&greeting->from, greeting->from_len);
+    const int lost =
+        add_to_shard(http, shard, fd, (const struct sockaddr *)&greeting->from, greeting->from_len);
     (void)lost; /* no memory: it is closed, and its client asks again */
 }
 
@@ -134,11 +140,16 @@ static bool somebody_knocks(const struct api_http *http)
     return poll(doors, http->doors_count, 0) > 0;
 }
 
-static uint64_t http_now_ms(void)
+static uint64_t http_now_us(void)
 {
     struct timespec now = {.tv_sec = 0};
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+static uint64_t http_now_ms(void)
+{
+    return http_now_us() / 1000;
 }
 
 /* Whether somebody else should let in who knocks at @door. It has been woken as well, but may not
@@ -265,6 +276,11 @@ static void tell_left(void *context, struct api_request *request)
         http->left(http->left_context, api_request_client(request));
 }
 
+static void answer_left(struct api_request *request)
+{
+    api_problem_answer(request, API_PROBLEM_LEFT);
+}
+
 /* Takes over what @config says. Opens nothing. */
 static void set_up(struct api_http *http, const struct api_http_config *config)
 {
@@ -283,6 +299,7 @@ static void set_up(struct api_http *http, const struct api_http_config *config)
                    .access = config->access},
         .observer = config->observer,
         .parking = {.watch_fd = -1, .left = tell_left, .left_context = http},
+        .costly = {.left = answer_left},
     };
     api_connections_init(
         &http->connections, config->head_ms > 0 ? config->head_ms : API_HTTP_WAIT_MS,
@@ -363,9 +380,11 @@ void api_http_watch_turn(struct api_http *http)
 
 int api_http_timeout_ms(struct api_http *http)
 {
-    const int shards_ms =
-        http->greetings.due_first != NULL ? 0 : api_shards_timeout_ms(&http->shards);
+    const int shards_ms = api_shards_timeout_ms(&http->shards);
     int connections_ms = api_connections_timeout_ms(&http->connections);
+    const int costly_ms = api_costly_timeout_ms(&http->exchanges.costly);
+    if (costly_ms >= 0 && (connections_ms < 0 || connections_ms > costly_ms))
+        connections_ms = costly_ms;
     if (http->left_since_ms != 0 && (connections_ms < 0 || connections_ms > OTHERS_MS))
         connections_ms = OTHERS_MS;
     if (shards_ms < 0 || connections_ms < 0)
@@ -376,8 +395,8 @@ int api_http_timeout_ms(struct api_http *http)
 void api_http_send(struct api_http *http)
 {
     bool more = true;
-    const uint64_t until_ms = http_now_ms() + TURN_MS;
-    for (int round = 0; round < ROUNDS_MAX && more && http_now_ms() < until_ms; round++) {
+    const uint64_t until_us = http_now_us() + TURN_US;
+    for (int round = 0; round < ROUNDS_MAX && more && http_now_us() < until_us; round++) {
         more = api_shards_run(&http->shards);
         /* Afterwards, since clients that have just left make space. */
         if (http->doors_open > 0 && !http->accepting)
@@ -390,7 +409,8 @@ void api_http_turn(struct api_http *http)
     api_connections_expire(&http->connections);
     api_shards_look(&http->shards);
     api_http_send(http);
-    (void)api_greetings_turn(&http->greetings); /* what is left shows as a timeout of 0 */
+    api_costly_turn(&http->exchanges.costly);
+    api_greetings_turn(&http->greetings);
 }
 
 void api_http_let_in(struct api_http *http)
@@ -489,6 +509,7 @@ void api_http_free(struct api_http *http)
     struct api_parking *parking = &http->exchanges.parking;
     api_http_quiesce(http);
     refuse_parked(parking);
+    api_costly_release(&http->exchanges.costly);
     /* A resumed connection is taken up by the next round; none may be suspended when it stops. */
     for (int round = 0; round < FAREWELL_ROUNDS; round++) {
         api_shards_look(&http->shards);

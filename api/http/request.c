@@ -1,6 +1,7 @@
 #include "api/http/request.h"
 
 #include "api/http/cors.h"
+#include "api/http/costly.h"
 #include "api/http/parking.h"
 #include "api/http/request_state.h"
 #include "api/http/shard.h"
@@ -98,6 +99,7 @@ uint32_t api_request_noted(const struct api_request *request)
 void api_request_may_wait(struct api_request *request)
 {
     request->may_wait = true;
+    api_costly_ended(request);
 }
 
 uint64_t api_request_client(const struct api_request *request)
@@ -228,6 +230,7 @@ static void tell_observer(const struct api_request *request, const struct api_an
 void api_request_answer(struct api_request *request, const struct api_answer *answer)
 {
     assert(request->state == API_REQUEST_PARKED || request->state == API_REQUEST_HANDLING);
+    api_costly_ended(request);
     tell_observer(request, answer);
     request->status = answer->status;
     request->response = make_response(request, answer);

@@ -16,6 +16,7 @@
 
 #include <microhttpd.h>
 
+struct api_costly;
 struct api_parking;
 
 enum api_request_state {
@@ -38,6 +39,8 @@ struct api_request {
     bool close_connection; /* after the answer */
     bool may_wait;         /* PARKED: for as long as the client asked for */
     bool suspended;        /* PARKED: libmicrohttpd does not look at it */
+    bool costly;           /* it is being served as one (api/http/costly.h) */
+    bool lined;            /* it waits for that, or for the next piece of its body */
     unsigned looks;        /* PARKED, hovering: how often it was looked at */
     unsigned status;       /* PREPARED: of the response */
     uint32_t note;         /* the handler's own */
@@ -45,6 +48,7 @@ struct api_request {
     const struct api_observer *observer;
     struct MHD_Response *response;
     struct api_parking *parking; /* where it can wait */
+    struct api_costly *line;     /* where it waits for its turn, if it is costly */
     const struct api_door *door; /* through which its connection came */
     struct api_shard *shard;
     struct MHD_Connection *connection; /* NULL: the client is gone */
@@ -56,8 +60,11 @@ struct api_request {
     char *body; /* NULL until its first byte comes */
     size_t body_len;
     size_t body_size;
-    char *kept;                /* the handler's own text; NULL: none */
-    uint64_t dropped;          /* bytes of a body that is too large */
+    char *kept;            /* the handler's own text; NULL: none */
+    uint64_t dropped;      /* bytes of a body that is too large */
+    uint64_t body_allowed; /* bytes of a body beyond API_COSTLY_BODY whose turn has come */
+    uint64_t began_us;     /* costly: when it began; CLOCK_MONOTONIC */
+    struct api_request *line_prev, *line_next;
     struct api_request *next;  /* in its parking */
     struct api_request **link; /* what points to this one there */
     char path[];               /* decoded in place; the headers' values stand behind it */

@@ -51,6 +51,14 @@ enum api_right {
     API_RIGHTS, /* how many there are */
 };
 
+/* What a call costs the service or its masters. */
+enum api_cost {
+    API_CHEAP,
+    API_COSTLY,    /* stands in a line with its like (api/http/costly.h) */
+    API_COSTLIEST, /* and counts as so many calls of the key that it comes with: */
+    API_COSTLIEST_CALLS = 10,
+};
+
 struct api_route {
     enum api_method method; /* not API_HEAD, not API_METHOD_OTHER */
     const char *pattern;
@@ -58,6 +66,7 @@ struct api_route {
     enum api_takes takes;
     enum api_right right;
     const char *call; /* its name in metrics and logs: "acquire"; no two routes have the same */
+    enum api_cost cost;
 };
 
 /* A table of routes that share a context. Everything is borrowed. */

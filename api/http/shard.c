@@ -182,12 +182,12 @@ bool api_shards_run(struct api_shards *shards)
             continue;
         api_socket_calls_through(shards->user.connections, shard->looks);
         (void)MHD_run(shard->daemon);
+        shard->looks = api_socket_calls_have_more();
         api_socket_calls_through(NULL, true);
-        shard->looks = false;
         /* Requests that hover make libmicrohttpd want another turn at once. Their answers will
          * bring one. */
         shard->due--;
-        if (shard->due == 0 && timeout_ms(shard) == 0 && shards->hovering == 0)
+        if (shard->due == 0 && (shard->looks || (timeout_ms(shard) == 0 && shards->hovering == 0)))
             shard->due = 1;
         more |= shard->due > 0;
     }

@@ -4,7 +4,8 @@
  * with one argument less.
  *
  * In the same way epoll_wait(2): libmicrohttpd calls it in each round of work. A round that only
- * sends an answer, or ends a request, needs nothing from the kernel.
+ * sends an answer, or ends a request, needs nothing from the kernel. And a round is bounded: it is
+ * told of so many connections, however many clients speak at once.
  *
  * In the same way send(2), sendmsg(2) and shutdown(2), for connections that speak TLS:
  * libmicrohttpd speaks plain HTTP with a session of api/tls/session.h between it and the socket.
@@ -24,11 +25,18 @@
 
 static _Thread_local struct api_connections *through_connections;
 static _Thread_local bool through_looks;
+static _Thread_local bool through_more;
 
 void api_socket_calls_through(struct api_connections *connections, bool looks)
 {
     through_connections = connections;
     through_looks = looks;
+    through_more = false;
+}
+
+bool api_socket_calls_have_more(void)
+{
+    return through_more;
 }
 
 enum {
@@ -55,9 +63,15 @@ __attribute__((visibility("default"))) ssize_t recv(int fd, void *buffer, size_t
 __attribute__((visibility("default"))) int epoll_wait(int fd, struct epoll_event *events, int max,
                                                       int timeout_ms)
 {
-    if (through_connections != NULL && !through_looks)
+    if (through_connections == NULL)
+        return epoll_pwait(fd, events, max, timeout_ms, NULL);
+    if (!through_looks)
         return 0;
-    return epoll_pwait(fd, events, max, timeout_ms, NULL);
+    const int few = max < API_SOCKET_EVENTS ? max : API_SOCKET_EVENTS;
+    const int count = epoll_pwait(fd, events, few, timeout_ms, NULL);
+    through_more = count == few;
+    through_looks = !through_more; /* libmicrohttpd asks again where it was told all it asked for */
+    return count;
 }
 
 /* NULL: plain HTTP, or not ours. */

@@ -11,4 +11,12 @@
  * @looks: it is told that nothing came, and goes on with what it knows. */
 void api_socket_calls_through(struct api_connections *connections, bool looks);
 
+enum {
+    API_SOCKET_EVENTS = 32, /* are told in one round; the kernel keeps the others, in order */
+};
+
+/* Whether the kernel may have more to tell than libmicrohttpd was told since the last
+ * api_socket_calls_through(). */
+bool api_socket_calls_have_more(void);
+
 #endif

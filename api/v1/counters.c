@@ -58,9 +58,10 @@ static void read_last_value(struct api_request *request, void *context)
 struct api_routes api_counters_routes(struct api_backend *backend)
 {
     static const struct api_route routes[] = {
-        {API_POST, "/v1/counters/{name...}", take_values, API_TAKES_BODY, API_RIGHT_LOCK, "count"},
+        {API_POST, "/v1/counters/{name...}", take_values, API_TAKES_BODY, API_RIGHT_LOCK, "count",
+         API_CHEAP},
         {API_GET, "/v1/counters/{name...}", read_last_value, API_TAKES_NOTHING, API_RIGHT_READ,
-         "read_counter"},
+         "read_counter", API_CHEAP},
     };
     return (struct api_routes){routes, sizeof(routes) / sizeof(routes[0]), backend};
 }

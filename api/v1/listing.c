@@ -80,8 +80,9 @@ static void list_counters(struct api_request *request, void *context)
 struct api_routes api_listing_routes(struct api_backend *backend)
 {
     static const struct api_route routes[] = {
-        {API_GET, "/v1/locks", list_locks, API_TAKES_QUERY, API_RIGHT_READ, "list"},
-        {API_GET, "/v1/counters", list_counters, API_TAKES_QUERY, API_RIGHT_READ, "list_counters"},
+        {API_GET, "/v1/locks", list_locks, API_TAKES_QUERY, API_RIGHT_READ, "list", API_COSTLIEST},
+        {API_GET, "/v1/counters", list_counters, API_TAKES_QUERY, API_RIGHT_READ, "list_counters",
+         API_COSTLIEST},
     };
     return (struct api_routes){routes, sizeof(routes) / sizeof(routes[0]), backend};
 }

@@ -322,13 +322,16 @@ static void inspect_lock(struct api_request *request, void *context)
 struct api_routes api_locks_routes(struct api_backend *backend)
 {
     static const struct api_route routes[] = {
-        {API_POST, "/v1/locks/{resource...}", acquire, API_TAKES_BODY, API_RIGHT_LOCK, "acquire"},
-        {API_POST, "/v1/locks", acquire_several, API_TAKES_BODY, API_RIGHT_LOCK, "acquire_several"},
-        {API_PATCH, "/v1/locks/{resource...}", extend, API_TAKES_BODY, API_RIGHT_LOCK, "extend"},
+        {API_POST, "/v1/locks/{resource...}", acquire, API_TAKES_BODY, API_RIGHT_LOCK, "acquire",
+         API_CHEAP},
+        {API_POST, "/v1/locks", acquire_several, API_TAKES_BODY, API_RIGHT_LOCK, "acquire_several",
+         API_COSTLY},
+        {API_PATCH, "/v1/locks/{resource...}", extend, API_TAKES_BODY, API_RIGHT_LOCK, "extend",
+         API_CHEAP},
         {API_DELETE, "/v1/locks/{resource...}", give_free, API_TAKES_QUERY, API_RIGHT_LOCK,
-         "release"},
+         "release", API_CHEAP},
         {API_GET, "/v1/locks/{resource...}", inspect_lock, API_TAKES_NOTHING, API_RIGHT_READ,
-         "inspect"},
+         "inspect", API_CHEAP},
     };
     return (struct api_routes){routes, sizeof(routes) / sizeof(routes[0]), backend};
 }

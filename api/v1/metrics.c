@@ -290,7 +290,8 @@ out:
 struct api_routes api_metrics_routes(struct api_backend *backend)
 {
     static const struct api_route routes[] = {
-        {API_GET, "/metrics", show_metrics, API_TAKES_NOTHING, API_RIGHT_READ, "metrics"},
+        {API_GET, "/metrics", show_metrics, API_TAKES_NOTHING, API_RIGHT_READ, "metrics",
+         API_COSTLY},
     };
     return (struct api_routes){routes, sizeof(routes) / sizeof(routes[0]), backend};
 }

@@ -22,7 +22,8 @@ static void show_openapi(struct api_request *request, void *context)
 struct api_routes api_openapi_routes(void)
 {
     static const struct api_route routes[] = {
-        {API_GET, "/openapi.json", show_openapi, API_TAKES_NOTHING, API_RIGHT_NONE, "openapi"},
+        {API_GET, "/openapi.json", show_openapi, API_TAKES_NOTHING, API_RIGHT_NONE, "openapi",
+         API_CHEAP},
     };
     return (struct api_routes){routes, sizeof(routes) / sizeof(routes[0]), NULL};
 }

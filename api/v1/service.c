@@ -269,9 +269,9 @@ static void show_ready(struct api_request *request, void *context)
 struct api_routes api_service_routes(struct api_backend *backend)
 {
     static const struct api_route routes[] = {
-        {API_GET, "/v1/fleet", show_fleet, API_TAKES_NOTHING, API_RIGHT_READ, "fleet"},
-        {API_GET, "/livez", show_live, API_TAKES_NOTHING, API_RIGHT_NONE, "live"},
-        {API_GET, "/readyz", show_ready, API_TAKES_NOTHING, API_RIGHT_NONE, "ready"},
+        {API_GET, "/v1/fleet", show_fleet, API_TAKES_NOTHING, API_RIGHT_READ, "fleet", API_CHEAP},
+        {API_GET, "/livez", show_live, API_TAKES_NOTHING, API_RIGHT_NONE, "live", API_CHEAP},
+        {API_GET, "/readyz", show_ready, API_TAKES_NOTHING, API_RIGHT_NONE, "ready", API_CHEAP},
     };
     return (struct api_routes){routes, sizeof(routes) / sizeof(routes[0]), backend};
 }

@@ -82,7 +82,8 @@ static void show_ledger_metrics(struct api_request *request, void *context)
 void ledger_metrics_init(struct ledger_metrics *metrics, struct ledger *ledger, const char *version)
 {
     static const struct api_route routes[] = {
-        {API_GET, "/metrics", show_ledger_metrics, API_TAKES_NOTHING, API_RIGHT_READ, "metrics"},
+        {API_GET, "/metrics", show_ledger_metrics, API_TAKES_NOTHING, API_RIGHT_READ, "metrics",
+         API_COSTLY},
     };
     *metrics = (struct ledger_metrics){.version = version};
     metrics->tables[0] = ledger_routes(ledger);

@@ -335,13 +335,13 @@ struct api_routes ledger_routes(struct ledger *ledger)
 {
     static const struct api_route routes[] = {
         {API_GET, "/v1/accounts/{id}", get_account, API_TAKES_NOTHING, API_RIGHT_READ,
-         "read_account"},
-        {API_PUT, "/v1/accounts/{id}", put_account, API_TAKES_BODY, API_RIGHT_LOCK,
-         "write_account"},
+         "read_account", API_CHEAP},
+        {API_PUT, "/v1/accounts/{id}", put_account, API_TAKES_BODY, API_RIGHT_LOCK, "write_account",
+         API_CHEAP},
         {API_POST, "/v1/accounts/{id}/claim", claim_account, API_TAKES_NOTHING, API_RIGHT_LOCK,
-         "claim_account"},
-        {API_GET, "/v1/rejections", get_rejections, API_TAKES_NOTHING, API_RIGHT_READ,
-         "rejections"},
+         "claim_account", API_CHEAP},
+        {API_GET, "/v1/rejections", get_rejections, API_TAKES_NOTHING, API_RIGHT_READ, "rejections",
+         API_CHEAP},
     };
     return (struct api_routes){routes, sizeof(routes) / sizeof(routes[0]), ledger};
 }

@@ -172,18 +172,16 @@ static void master_that_froze_holds_up_no_listing_for_long(void **state)
     redis_fleet_resume(fleet, 0);
 }
 
-static void more_pages_at_a_time_than_are_made_are_429(void **state)
+static void pages_beyond_those_made_at_a_time_wait_for_their_turn(void **state)
 {
     (void)state;
     uint16_t port = fleet_init_and_serve(TTL_MAX_MS).port;
     struct http *pages[AT_A_TIME];
-    unsigned busy = 0;
     redis_fleet_pause(fleet, 0); /* so that they last */
     for (int i = 0; i < AT_A_TIME; i++)
         pages[i] = call_begin(port, "GET", "/v1/locks", "");
     for (int i = 0; i < AT_A_TIME; i++)
-        busy += call_end(pages[i])->status == 429;
-    assert_in_range(busy, 1, AT_A_TIME - 1);
+        assert_int_not_equal(call_end(pages[i])->status, 429);
     redis_fleet_resume(fleet, 0);
     masters_wait_all_active(port, fleet->n);
     assert_int_equal(listed_page(port, "")->status, 200);
@@ -222,7 +220,7 @@ static const struct CMUnitTest cases[] = {
     FLEET_CASE(master_that_keeps_scan_from_us_is_named, 3, REDIS_VOLATILE),
     FLEET_CASE(master_that_keeps_mget_from_us_is_named, 3, REDIS_VOLATILE),
     FLEET_CASE(master_that_froze_holds_up_no_listing_for_long, 3, REDIS_VOLATILE),
-    FLEET_CASE(more_pages_at_a_time_than_are_made_are_429, 3, REDIS_VOLATILE),
+    FLEET_CASE(pages_beyond_those_made_at_a_time_wait_for_their_turn, 3, REDIS_VOLATILE),
     FLEET_CASE(client_that_leaves_its_listing_does_no_harm, 3, REDIS_VOLATILE),
     FLEET_CASE(server_that_stops_ends_a_listing, 3, REDIS_VOLATILE),
 };

@@ -19,7 +19,7 @@ static void key_is_refused_beyond_its_rate(void **state)
     for (int i = 0; i < RATE_TRIES && response.status == 200; i++) {
         if (i > 0)
             http_response_fini(&response);
-        keyed_call(keys.pawld.port, keys.slow, "GET", "/v1/locks", NULL, NULL, &response);
+        keyed_call(keys.pawld.port, keys.slow, "GET", "/v1/fleet", NULL, NULL, &response);
     }
     assert_int_equal(response.status, 429);
     assert_string_equal(http_string(&response, "type"), "urn:pawl:rate-limited");
@@ -31,6 +31,17 @@ static void key_is_refused_beyond_its_rate(void **state)
     assert_int_equal(keyed_status(keys.pawld.port, keys.admin, "GET", "/v1/locks", NULL, NULL),
                      200);
     assert_int_equal(keyed_status(keys.pawld.port, keys.slow, "GET", "/livez", NULL, NULL), 200);
+}
+
+static void page_of_a_listing_counts_as_ten_calls(void **state)
+{
+    (void)state;
+    struct http_response response = {.status = 0};
+    assert_int_equal(keyed_status(keys.pawld.port, keys.slow, "GET", "/v1/locks", NULL, NULL), 200);
+    keyed_call(keys.pawld.port, keys.slow, "GET", "/v1/fleet", NULL, NULL, &response);
+    assert_int_equal(response.status, 429);
+    assert_in_range(http_integer(&response, "retry_after_ms"), 7000, 10000);
+    http_response_fini(&response);
 }
 
 static int acquire_few(const char *path, const char *body)
@@ -111,6 +122,7 @@ static void locks_that_were_made_to_collide_count_each(void **state)
 
 static const struct CMUnitTest cases[] = {
     KEYS_SERVED(key_is_refused_beyond_its_rate),
+    KEYS_SERVED(page_of_a_listing_counts_as_ten_calls),
     KEYS_SERVED(key_is_refused_beyond_its_cap_on_locks),
     KEYS_SERVED(locks_that_were_made_to_collide_count_each),
     KEYS_SERVED(lock_that_was_not_granted_does_not_count),

@@ -43,9 +43,9 @@ static void change(struct api_request *request, void *context)
 }
 
 static const struct api_route items[] = {
-    {API_GET, "/show", show, API_TAKES_NOTHING, API_RIGHT_READ, "show"},
-    {API_POST, "/keep", keep, API_TAKES_NOTHING, API_RIGHT_LOCK, "keep"},
-    {API_DELETE, "/change", change, API_TAKES_NOTHING, API_RIGHT_LOCK, "change"},
+    {API_GET, "/show", show, API_TAKES_NOTHING, API_RIGHT_READ, "show", API_CHEAP},
+    {API_POST, "/keep", keep, API_TAKES_NOTHING, API_RIGHT_LOCK, "keep", API_CHEAP},
+    {API_DELETE, "/change", change, API_TAKES_NOTHING, API_RIGHT_LOCK, "change", API_CHEAP},
 };
 static const struct api_routes routes = {items, sizeof(items) / sizeof(items[0]), NULL};
 

@@ -44,7 +44,7 @@ static void *look_up(void *ret_count)
         api_keys_unref(keys);
         *count = key == NULL ? -1 : *count + 1;
         if (key != NULL && api_usage_reserve(key->usage, NULL, 1, READERS, 0, NULL) == 0) {
-            (void)api_usage_take(key->usage, key->rate, key->burst, 0, &wait_us);
+            (void)api_usage_take(key->usage, key->rate, key->burst, 1, 0, &wait_us);
             api_usage_cancel(key->usage, 1);
         }
         api_key_unref(key);

@@ -388,12 +388,12 @@ static void successor_goes_on_with_what_was_used_up(void **state)
     uint64_t wait_us = 0;
     struct api_key *before = api_key_ref(only_key("role=lock prefix=* rate=1"));
     struct api_keys *old = keys;
-    assert_true(api_usage_take(before->usage, 1, 1, 5, &wait_us));
+    assert_true(api_usage_take(before->usage, 1, 1, 1, 5, &wait_us));
     struct api_key *after = only_key("role=read prefix=* rate=1");
     api_keys_succeed(keys, old);
     api_keys_unref(old);
     assert_ptr_equal(after->usage, before->usage);
-    assert_false(api_usage_take(after->usage, 1, 1, 6, &wait_us));
+    assert_false(api_usage_take(after->usage, 1, 1, 1, 6, &wait_us));
     assert_int_equal(before->right, API_RIGHT_LOCK); /* it is there while somebody refers to it */
     api_key_unref(before);
 }

@@ -27,7 +27,7 @@ static unsigned taken(unsigned tries, uint32_t rate, uint32_t burst, uint64_t no
 {
     unsigned count = 0;
     for (unsigned i = 0; i < tries; i++)
-        count += api_usage_take(usage, rate, burst, now_us, &wait_us);
+        count += api_usage_take(usage, rate, burst, 1, now_us, &wait_us);
     return count;
 }
 
@@ -54,6 +54,18 @@ static void refused_call_is_told_when_the_next_is_free(void **state)
     assert_int_equal(taken(1, 4, 1, SECOND / 8), 0);
     assert_int_equal(wait_us, SECOND / 8);
     assert_int_equal(taken(1, 4, 1, SECOND / 8 + wait_us), 1);
+}
+
+static void call_that_counts_as_several_is_paid_for_before_the_next(void **state)
+{
+    (void)state;
+    assert_int_equal(taken(2, 4, 3, 0), 2);
+    assert_true(api_usage_take(usage, 4, 3, 10, 0, &wait_us)); /* one is there: nine are owed */
+    assert_int_equal(taken(1, 4, 3, 0), 0);
+    assert_int_equal(wait_us, 10 * SECOND / 4);
+    assert_int_equal(taken(1, 4, 3, 10 * SECOND / 4 - 1), 0);
+    assert_int_equal(taken(3, 4, 3, 10 * SECOND / 4), 1);
+    assert_int_equal(taken(9, 4, 3, 100 * SECOND), 3);
 }
 
 static void bucket_takes_any_time(void **state)
@@ -204,6 +216,7 @@ static const struct CMUnitTest cases[] = {
     USAGE_TEST(bucket_begins_full),
     USAGE_TEST(bucket_fills_at_its_rate_up_to_its_burst),
     USAGE_TEST(refused_call_is_told_when_the_next_is_free),
+    USAGE_TEST(call_that_counts_as_several_is_paid_for_before_the_next),
     USAGE_TEST(bucket_takes_any_time),
     USAGE_TEST(lock_counts_from_the_call_to_its_release),
     USAGE_TEST(locks_of_other_marks_are_other_locks),

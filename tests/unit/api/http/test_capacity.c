@@ -42,8 +42,8 @@ static void keep(struct api_request *request, void *context)
 }
 
 static const struct api_route items[] = {
-    {API_GET, "/at-once", at_once, API_TAKES_NOTHING, API_RIGHT_NONE, "at-once"},
-    {API_GET, "/keep", keep, API_TAKES_NOTHING, API_RIGHT_NONE, "keep"},
+    {API_GET, "/at-once", at_once, API_TAKES_NOTHING, API_RIGHT_NONE, "at-once", API_CHEAP},
+    {API_GET, "/keep", keep, API_TAKES_NOTHING, API_RIGHT_NONE, "keep", API_CHEAP},
 };
 static const struct api_routes routes = {items, sizeof(items) / sizeof(items[0]), NULL};
 

@@ -60,11 +60,12 @@ static void show_header(struct api_request *request, void *context)
 }
 
 static const struct api_route items[] = {
-    {API_GET, "/at-once", at_once, API_TAKES_NOTHING, API_RIGHT_NONE, "at-once"},
-    {API_GET, "/keep", keep, API_TAKES_NOTHING, API_RIGHT_NONE, "keep"},
-    {API_GET, "/release", release_kept, API_TAKES_NOTHING, API_RIGHT_NONE, "release-kept"},
-    {API_POST, "/body", take_body, API_TAKES_BODY, API_RIGHT_NONE, "take-body"},
-    {API_GET, "/header", show_header, API_TAKES_NOTHING, API_RIGHT_NONE, "show-header"},
+    {API_GET, "/at-once", at_once, API_TAKES_NOTHING, API_RIGHT_NONE, "at-once", API_CHEAP},
+    {API_GET, "/keep", keep, API_TAKES_NOTHING, API_RIGHT_NONE, "keep", API_CHEAP},
+    {API_GET, "/release", release_kept, API_TAKES_NOTHING, API_RIGHT_NONE, "release-kept",
+     API_CHEAP},
+    {API_POST, "/body", take_body, API_TAKES_BODY, API_RIGHT_NONE, "take-body", API_CHEAP},
+    {API_GET, "/header", show_header, API_TAKES_NOTHING, API_RIGHT_NONE, "show-header", API_CHEAP},
 };
 static const struct api_routes routes = {items, sizeof(items) / sizeof(items[0]), NULL};
 

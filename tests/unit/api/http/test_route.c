@@ -14,16 +14,20 @@ static int locks_context;
 static int other_context;
 
 static const struct api_route locks[] = {
-    {API_POST, "/v1/locks/{resource...}", serve, API_TAKES_BODY, API_RIGHT_LOCK, "serve"},
-    {API_GET, "/v1/locks/{resource...}", serve, API_TAKES_NOTHING, API_RIGHT_READ, "serve"},
+    {API_POST, "/v1/locks/{resource...}", serve, API_TAKES_BODY, API_RIGHT_LOCK, "serve",
+     API_CHEAP},
+    {API_GET, "/v1/locks/{resource...}", serve, API_TAKES_NOTHING, API_RIGHT_READ, "serve",
+     API_CHEAP},
 };
 
 static const struct api_route others[] = {
-    {API_GET, "/livez", serve, API_TAKES_NOTHING, API_RIGHT_NONE, "serve"},
-    {API_GET, "/v1/accounts/{id}", serve, API_TAKES_NOTHING, API_RIGHT_READ, "serve"},
-    {API_PUT, "/v1/accounts/{id}", serve, API_TAKES_BODY, API_RIGHT_LOCK, "serve"},
-    {API_POST, "/v1/accounts/{id}/claim", serve, API_TAKES_NOTHING, API_RIGHT_LOCK, "serve"},
-    {API_GET, "/v1/pairs/{first}/{second...}", serve, API_TAKES_NOTHING, API_RIGHT_READ, "serve"},
+    {API_GET, "/livez", serve, API_TAKES_NOTHING, API_RIGHT_NONE, "serve", API_CHEAP},
+    {API_GET, "/v1/accounts/{id}", serve, API_TAKES_NOTHING, API_RIGHT_READ, "serve", API_CHEAP},
+    {API_PUT, "/v1/accounts/{id}", serve, API_TAKES_BODY, API_RIGHT_LOCK, "serve", API_CHEAP},
+    {API_POST, "/v1/accounts/{id}/claim", serve, API_TAKES_NOTHING, API_RIGHT_LOCK, "serve",
+     API_CHEAP},
+    {API_GET, "/v1/pairs/{first}/{second...}", serve, API_TAKES_NOTHING, API_RIGHT_READ, "serve",
+     API_CHEAP},
 };
 
 static const struct api_routes tables[] = {

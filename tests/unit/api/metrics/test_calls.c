@@ -40,9 +40,9 @@ static void park(struct api_request *request, void *context)
 }
 
 static const struct api_route items[] = {
-    {API_POST, "/grant", grant, API_TAKES_NOTHING, API_RIGHT_NONE, "grant"},
-    {API_GET, "/refuse", refuse, API_TAKES_NOTHING, API_RIGHT_NONE, "refuse"},
-    {API_GET, "/park", park, API_TAKES_NOTHING, API_RIGHT_NONE, "park"},
+    {API_POST, "/grant", grant, API_TAKES_NOTHING, API_RIGHT_NONE, "grant", API_CHEAP},
+    {API_GET, "/refuse", refuse, API_TAKES_NOTHING, API_RIGHT_NONE, "refuse", API_CHEAP},
+    {API_GET, "/park", park, API_TAKES_NOTHING, API_RIGHT_NONE, "park", API_CHEAP},
 };
 static const struct api_routes routes = {items, sizeof(items) / sizeof(items[0]), NULL};
 

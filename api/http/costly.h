@@ -1,0 +1,61 @@
+/* Costly requests: a page of a listing, all metrics, a group of locks, a body of more than
+ * API_COSTLY_BODY. Each costs the service, or its masters, as much as tens of ordinary requests,
+ * and its client no more than one. So they stand in one line, of which few are served at a time,
+ * and where others ask for ordinary things, the line rests for as long as it worked. Ordinary
+ * requests never stand in it.
+ *
+ * A body stands in the line for each further piece of it; meanwhile its connection is suspended.
+ * Private to api/. One loop, one thread. */
+#ifndef API_HTTP_COSTLY_H
+#define API_HTTP_COSTLY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct api_request;
+
+enum {
+    API_COSTLY_SERVED = 2,        /* at a time */
+    API_COSTLY_BODY = 8 * 1024,   /* bytes of a body that cost nothing special, */
+    API_COSTLY_PIECE = 16 * 1024, /* and of each further piece of it */
+    API_COSTLY_PIECE_US = 250,    /* what a piece counts as */
+    API_COSTLY_GROUP_US = 1000,   /* what the masters have to do for a group that may wait */
+    API_COSTLY_REST_MAX_US =
+        20000,                 /* whatever took longer waited for something, and did not work */
+    API_COSTLY_TURN_US = 1000, /* for one turn; the last of it may take longer */
+};
+
+struct api_costly {
+    struct api_request *first, *last; /* who waits, in order */
+    unsigned served;                  /* whose handlers began, and who have no answer */
+    bool others;                      /* something ordinary was asked for since the last began */
+    uint64_t rests_until_us;          /* CLOCK_MONOTONIC */
+    void (*left)(struct api_request *request); /* answers one whose client left in the line */
+};
+
+/* @request, which has no answer yet, wants to begin. False: it has to wait; its handler is run by a
+ * later turn. */
+bool api_costly_begins(struct api_request *request);
+
+/* Something ordinary was asked for. */
+void api_costly_saw_other(struct api_costly *costly);
+
+/* @request has its answer, or may wait from here on for as long as its client likes; if it stood in
+ * the line, it leaves it. Fine for a request that is not costly. */
+void api_costly_ended(struct api_request *request);
+
+/* A piece of the body of @request came. Suspends its connection, where its next piece has to wait.
+ * Called from within libmicrohttpd's look at it. */
+void api_costly_body_came(struct api_request *request);
+
+/* Lets begin who may. */
+void api_costly_turn(struct api_costly *costly);
+
+/* Milliseconds until a turn can let somebody begin; -1: nobody waits for that alone. */
+int api_costly_timeout_ms(const struct api_costly *costly);
+
+/* Lets all bodies in the line go on: libmicrohttpd cannot end while a connection is suspended. */
+void api_costly_release(struct api_costly *costly);
+
+#endif

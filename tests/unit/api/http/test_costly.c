@@ -1,0 +1,199 @@
+/* Costly requests stand in a line, and ordinary ones beside it. */
+#include "api/http/costly.h"
+#include "api/http/limits.h"
+#include "tests/lib/case.h"
+#include "tests/unit/api/loop.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    CLIENTS = API_COSTLY_SERVED + 3,
+    RESTED_MS = 2 * API_COSTLY_REST_MAX_US / 1000,
+    LARGE = API_BODY_MAX,
+};
+
+#define HEAD(method, path) method " " path " HTTP/1.1\r\nHost: localhost\r\n"
+
+/* ---- the routes under test ------------------------------------------------------------------- */
+
+static struct api_request *begun[CLIENTS]; /* in the order in which their handlers began */
+static unsigned begun_count;
+static size_t body_len; /* of what /body was given last */
+
+static void answer_text(struct api_request *request, const char *text)
+{
+    const struct api_answer answer = {.status = 200, .body = text, .len = strlen(text)};
+    api_request_answer(request, &answer);
+}
+
+static void begin_costly(struct api_request *request, void *context)
+{
+    (void)context;
+    assert_in_range(begun_count, 0, CLIENTS - 1);
+    begun[begun_count++] = request;
+}
+
+static void at_once(struct api_request *request, void *context)
+{
+    (void)context;
+    answer_text(request, "\"at once\"");
+}
+
+static void take_body(struct api_request *request, void *context)
+{
+    (void)context;
+    (void)api_request_body(request, &body_len);
+    answer_text(request, "\"taken\"");
+}
+
+static const struct api_route items[] = {
+    {API_GET, "/costly", begin_costly, API_TAKES_NOTHING, API_RIGHT_NONE, "costly", API_COSTLY},
+    {API_GET, "/at-once", at_once, API_TAKES_NOTHING, API_RIGHT_NONE, "at-once", API_CHEAP},
+    {API_POST, "/body", take_body, API_TAKES_BODY, API_RIGHT_NONE, "body", API_CHEAP},
+};
+static const struct api_routes routes = {items, sizeof(items) / sizeof(items[0]), NULL};
+
+/* ---- the server and its clients -------------------------------------------------------------- */
+
+static struct api_http *http;
+static int fds[CLIENTS];
+static char response[LOOP_RESPONSE_MAX];
+
+static int setup(void **state)
+{
+    (void)state;
+    begun_count = 0;
+    body_len = 0;
+    http = loop_serve(&routes, 5);
+    for (unsigned i = 0; i < CLIENTS; i++)
+        fds[i] = loop_connect(http);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    api_http_free(http);
+    for (unsigned i = 0; i < CLIENTS; i++)
+        close(fds[i]);
+    return 0;
+}
+
+static void ask_all(void)
+{
+    for (unsigned i = 0; i < CLIENTS; i++) {
+        loop_send(http, fds[i], HEAD("GET", "/costly") "\r\n");
+        loop_turn_for(http, 1); /* so that they come in this order */
+    }
+}
+
+static void ask_at_once(void)
+{
+    const int fd = loop_connect(http);
+    loop_send(http, fd, HEAD("GET", "/at-once") "\r\n");
+    assert_int_equal(loop_receive(http, fd, response), 200);
+    close(fd);
+}
+
+/* A body that is larger than what costs nothing special. Its client sends as much as it can. */
+static void send_large(int fd)
+{
+    static char text[LARGE + 1];
+    char head[128];
+    (void)snprintf(head, sizeof(head), HEAD("POST", "/body") "Content-Length: %d\r\n\r\n", LARGE);
+    memset(text, ' ', LARGE);
+    loop_send(http, fd, head);
+    loop_send(http, fd, text);
+}
+
+/* ---- the cases ------------------------------------------------------------------------------- */
+
+static void few_are_served_at_a_time_in_the_order_in_which_they_came(void **state)
+{
+    (void)state;
+    ask_all();
+    for (unsigned ended = 0; ended < CLIENTS; ended++) {
+        loop_turn_for(http, RESTED_MS);
+        const unsigned expected = ended + API_COSTLY_SERVED;
+        assert_int_equal(begun_count, expected < CLIENTS ? expected : CLIENTS);
+        answer_text(begun[ended], "\"served\"");
+        assert_int_equal(loop_receive(http, fds[ended], response), 200);
+    }
+}
+
+static void ordinary_requests_do_not_stand_in_the_line(void **state)
+{
+    (void)state;
+    ask_all();
+    ask_at_once();
+    assert_int_equal(begun_count, API_COSTLY_SERVED);
+}
+
+static void one_that_may_wait_keeps_nobody_from_being_served(void **state)
+{
+    (void)state;
+    ask_all();
+    api_request_may_wait(begun[0]);
+    loop_turn_for(http, RESTED_MS);
+    assert_int_equal(begun_count, API_COSTLY_SERVED + 1);
+}
+
+static void one_that_left_while_it_stood_in_the_line_is_not_served(void **state)
+{
+    (void)state;
+    ask_all();
+    close(fds[API_COSTLY_SERVED]);
+    fds[API_COSTLY_SERVED] = loop_connect(http);
+    loop_turn_for(http, RESTED_MS);
+    answer_text(begun[0], "\"served\"");
+    loop_turn_for(http, RESTED_MS);
+    assert_int_equal(begun_count, API_COSTLY_SERVED + 1);
+    answer_text(begun[API_COSTLY_SERVED], "\"served\"");
+    assert_int_equal(loop_receive(http, fds[API_COSTLY_SERVED + 1], response), 200);
+}
+
+static void large_body_stands_in_the_line_with_them(void **state)
+{
+    (void)state;
+    ask_all();
+    const int fd = loop_connect(http);
+    send_large(fd);
+    loop_turn_for(http, RESTED_MS);
+    ask_at_once();
+    assert_int_equal(body_len, 0);
+    for (unsigned ended = 0; ended < CLIENTS; ended++) {
+        answer_text(begun[ended], "\"served\"");
+        loop_turn_for(http, RESTED_MS);
+    }
+    assert_int_equal(loop_receive(http, fd, response), 200);
+    assert_int_equal(body_len, LARGE);
+    close(fd);
+}
+
+static void server_ends_while_they_stand_in_the_line(void **state)
+{
+    (void)state;
+    ask_all();
+    const int fd = loop_connect(http);
+    send_large(fd);
+    loop_turn_for(http, RESTED_MS);
+    api_http_free(http);
+    assert_int_equal(begun_count, API_COSTLY_SERVED);
+    http = NULL;
+    close(fd);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+static const struct CMUnitTest cases[] = {
+    CASE(few_are_served_at_a_time_in_the_order_in_which_they_came),
+    CASE(ordinary_requests_do_not_stand_in_the_line),
+    CASE(one_that_may_wait_keeps_nobody_from_being_served),
+    CASE(one_that_left_while_it_stood_in_the_line_is_not_served),
+    CASE(large_body_stands_in_the_line_with_them),
+    CASE(server_ends_while_they_stand_in_the_line),
+};
+
+CASE_MAIN(cases, NULL, NULL)
