@@ -21,7 +21,7 @@ enum {
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-static void append(struct api_greetings_list *list, struct api_greeting *greeting)
+static void append_greeting(struct api_greetings_list *list, struct api_greeting *greeting)
 {
     greeting->due_next = NULL;
     if (list->last != NULL)
@@ -75,7 +75,7 @@ static void *serve_handshakes(void *context)
         greeting->gone = left_already(greeting);
         greeting->finished = greeting->gone || api_tls_session_greet(greeting->connection->session);
         (void)pthread_mutex_lock(&greetings->lock);
-        append(&greetings->done, greeting);
+        append_greeting(&greetings->done, greeting);
         (void)pthread_mutex_unlock(&greetings->lock);
         (void)!eventfd_write(greetings->done_fd, 1);
     }
@@ -109,7 +109,7 @@ static void stop_thread(struct api_greetings *greetings)
 static void hand_to_thread(struct api_greetings *greetings, struct api_greeting *greeting)
 {
     (void)pthread_mutex_lock(&greetings->lock);
-    append(&greetings->due, greeting);
+    append_greeting(&greetings->due, greeting);
     (void)pthread_cond_signal(&greetings->more);
     (void)pthread_mutex_unlock(&greetings->lock);
 }
