@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154,SC2034 # of scripts/bench and fleet.sh, or read by candidates.sh
 # How fast one client is served, on three masters, while others ask for what is costly as fast as they
-# are answered. Sourced after candidates.sh. Each flood comes behind a calm turn of the same round.
+# are answered; and what one such request costs. Sourced after candidates.sh. Each flood comes behind a
+# calm turn of the same round.
 
 readonly floods_masters=3 floods_held=20032 # locks, for the listings: 313 groups of 64
 readonly floods_crowds=(10 60 300)          # clients
@@ -25,6 +26,7 @@ floods() {
             floods_start "$how"
             [ "$kind" != listing ] || floods_hold
             floods_measure "$kind" "$how" 0 "$round"
+            floods_cost "$kind" "$how" "$round" "floods_${port}_port"
             for many in "${floods_crowds[@]}"; do
                 floods_measure "$kind" "$how" "$many" "$round" "floods_${port}_port"
             done
@@ -94,6 +96,42 @@ floods_measure() {
     silent=$(($(floods_silent) - silent_before))
     record floods "{\"what\": \"$1\", \"how\": \"$2\", \"crowd\": $3, \"round\": $4, \"silent\": $silent, \"flood\": $said}" <<<"$line"
     say "$1 ($2), $3 clients: $(jq -c '{acquire_us, errors}' <<<"$line"), masters judged silent: $silent, $said"
+}
+
+# floods_cost KIND HOW ROUND PORT-VARIABLE: the CPU time of one request in pawld and in all masters, beside
+# that of an acquire with its release.
+floods_cost() {
+    local before line pair
+    before=$(floods_cpu)
+    line=$("$bench_out/pawl-bench-load" --port "$pawld_port" --connections 1 --seconds "$seconds" \
+        --warmup 0)
+    pair=$(jq -n --argjson before "$before" --argjson after "$(floods_cpu)" --argjson line "$line" \
+        --argjson seconds "$seconds" '[$after, $before] | transpose | map((.[0] - .[1]) /
+        ($line.pairs_per_s * $seconds))')
+    before=$(floods_cpu)
+    line=$("$bench_out/pawl-bench-flood" --port "${!4}" --kind "$1" --clients 1 --seconds "${seconds%.*}")
+    jq -nc --argjson before "$before" --argjson after "$(floods_cpu)" --argjson line "$line" \
+        --argjson pair "$pair" '{$pair, request: [$after, $before] | transpose | map((.[0] - .[1]) / $line.asked)}' |
+        record costs "{\"what\": \"$1\", \"how\": \"$2\", \"round\": $3}"
+}
+
+# floods_cpu: [pawld, all masters], microseconds of CPU time so far.
+floods_cpu() {
+    local pid ticks=0 tick
+    tick=$((1000000 / $(getconf CLK_TCK)))
+    for pid in "${fleet_master_pids[@]}"; do
+        ticks=$((ticks + $(floods_ticks "$pid")))
+    done
+    echo "[$(($(floods_ticks "$pawld_pid") * tick)), $((ticks * tick))]"
+}
+
+# floods_ticks PID: clock ticks that the process used (proc(5): utime and stime).
+floods_ticks() {
+    local stat
+    stat=$(<"/proc/$1/stat")
+    # shellcheck disable=SC2086 # fields
+    set -- ${stat##*) }
+    echo $((${12} + ${13}))
 }
 
 # floods_silent: how often pawld judged a master silent so far.

@@ -205,6 +205,13 @@ def floods:
                 ((.flood.asked // 0) | commas), (.flood.unavailable // 0)]))
     | table;
 
+def costs:
+    def us: .[0] + .[1];
+    [["request", "pawld us", "masters us", "acquire and release, us", "times an acquire"]]
+    + map(["\(.what) (\(.how))", (.request[0] | round | commas), (.request[1] | round | commas),
+           (.pair | us | round | commas), ratio(.request | us; (.pair | us) / 2; 1)])
+    | table;
+
 def imports:
     [["locks held", "what happened", "clients at work", "ms until it votes"]]
     + map([(.locks | commas), .what, .clients, (.ms | commas)])
@@ -283,6 +290,7 @@ def by_part($kinds; kind; value; $digits):
             of("attacked"); attacked),
     section("Acquire of one client while others flood the service, p50 / p99 in microseconds";
             of("floods"); floods),
+    section("CPU time of one costly request, microseconds"; of("costs"); costs),
     section("Acquire while many clients are slow, deaf or idle, p50 / p99 in microseconds";
             of("crowded"); crowded),
     section("How long a master that forgot is out, three masters";
