@@ -63,15 +63,38 @@ function plain(text) {
     return text.replace(ODD, (odd) => [...bytesOf(odd)].map(escape).join(''));
 }
 
-const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/gs;
+const PARTS_OF_JSON = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|[[\]{}]/gs;
+const DEPTH_MAX = 2048; // of an answer
 
-/** An answer as JSON with plain strings; null: it is none. A number with a fraction is null. */
+const NO_TEXT = /\0|\p{Surrogate}/u; // no pawld writes them
+const INTEGER_LENGTH_MAX = 20; // of 64 bits, with a sign
+
+/**
+ * A string or a number of an answer. A number with a fraction becomes null. Throws SyntaxError
+ * where all clients refuse the answer: numbers that have no room in 64 bits, and half characters.
+ */
+function checkPart(part) {
+    const isText = part.startsWith('"');
+    const isInteger = !isText && !/[.eE]/.test(part);
+    if (isText ? part.includes('\\u') && NO_TEXT.test(JSON.parse(part)) : !Number.isFinite(Number(part)))
+        throw new SyntaxError('a string or a number that no pawld writes');
+    if (isInteger && (part.length > INTEGER_LENGTH_MAX || BigInt.asIntN(64, BigInt(part)) !== BigInt(part)))
+        throw new SyntaxError('an integer of more than 64 bits');
+    return isText || isInteger || /^-?0\d/.test(part) ? part : 'null';
+}
+
+/** An answer as JSON with plain strings; null: it is none. */
 function parseAnswer(bytes) {
-    const whole = (part) => (/^-?\d+[.eE]/.test(part) ? 'null' : part);
     try {
         const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-        const exact = text.replace(STRING_OR_NUMBER, whole);
-        return JSON.parse(exact, (name, value) => {
+        let depth = 0;
+        const check = (part) => {
+            if (part === '[' || part === '{') depth++;
+            if (part === ']' || part === '}') depth--;
+            if (depth > DEPTH_MAX) throw new SyntaxError('an answer is too deep');
+            return /^[[\]{}]/.test(part) ? part : checkPart(part);
+        };
+        return JSON.parse(text.replace(PARTS_OF_JSON, check), (name, value) => {
             if (plain(name) !== name) throw new SyntaxError('a member has an odd name');
             return typeof value === 'string' ? plain(value) : value;
         });
@@ -79,6 +102,9 @@ function parseAnswer(bytes) {
         return null;
     }
 }
+
+/** A member of an answer; undefined: it is no text. */
+const textOf = (value) => (typeof value === 'string' ? value : undefined);
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
@@ -133,10 +159,11 @@ export class Exhausted extends PawlError {}
 export class ProtocolError extends PawlError {}
 
 function holderOf(problem = {}) {
+    const { resource, owner, retry_after_ms: retryAfterMs } = problem;
     return {
-        resource: problem.resource,
-        owner: problem.owner,
-        retryAfterMs: problem.retry_after_ms,
+        resource: textOf(resource),
+        owner: textOf(owner),
+        retryAfterMs: isCount(retryAfterMs) ? retryAfterMs : undefined,
     };
 }
 
@@ -159,7 +186,7 @@ const PROBLEMS = new Map([
 
 /** The error that an answer stands for. */
 function problemOf({ server, status, json }) {
-    const type = /^urn:pawl:(.+)$/.exec(json?.type)?.[1];
+    const type = /^urn:pawl:(.+)$/.exec(textOf(json?.type))?.[1];
     let kind = PROBLEMS.get(type);
     if (kind === undefined) {
         if (status >= 500 || status === 429) kind = Unavailable; // a proxy's too
@@ -171,12 +198,12 @@ function problemOf({ server, status, json }) {
             code: kind === Unavailable ? 'no-answer' : 'protocol',
         });
     if (type === 'lock-broken')
-        return new kind(`${json.resource} was broken by ${json.by ?? 'an operator'}`, {
+        return new kind(`${textOf(json.resource)} was broken by ${textOf(json.by) ?? 'an operator'}`, {
             code: 'broken',
             problem: json,
         });
     const code = kind === LockLost ? 'lost' : type;
-    return new kind(json.detail ?? type, { code, problem: json });
+    return new kind(textOf(json.detail) ?? type, { code, problem: json });
 }
 
 /* ---- clock ----------------------------------------------------------------------------------- */
@@ -323,6 +350,15 @@ async function readBody(response) {
     return parseAnswer(Buffer.concat(chunks));
 }
 
+/** Rejects as soon as `signal` is aborted: fetch() may never end a body that it cannot unpack. */
+function rejectedBy(signal) {
+    const ended = new Promise((_, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason));
+    });
+    ended.catch(() => {}); // nobody may wait for it any more
+    return ended;
+}
+
 /** What an agent for https needs, from the files that the environment names; null: nothing. */
 function tlsOfEnvironment() {
     const { PAWL_CA_FILE: ca, PAWL_CERT: cert, PAWL_CERT_KEY: key } = process.env;
@@ -429,6 +465,7 @@ class Servers {
         signal?.throwIfAborted();
         const timeout = new AbortController();
         const abort = () => timeout.abort();
+        const ended = rejectedBy(timeout.signal);
         const timer = setTimeout(abort, timeoutMs);
         signal?.addEventListener('abort', abort);
         const sent = moment();
@@ -444,7 +481,7 @@ class Servers {
                 redirect: 'manual',
                 signal: timeout.signal,
             });
-            const json = await readBody(response);
+            const json = await Promise.race([readBody(response), ended]);
             const tookMs = elapsedMs(sent);
             const answer = { server, sent, tookMs, status: response.status, json };
             if (answer.status >= 500 || BUSY.has(answer.status)) this.#next(at);

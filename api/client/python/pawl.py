@@ -56,6 +56,7 @@ NAME_MAX = 255  # bytes of a name
 OWNER_MAX = 128  # bytes of a label
 KEY_MAX = 127  # bytes of a key
 ANSWER_MAX = 4 << 20  # bytes of a body
+WIRE_MAX = 2 * ANSWER_MAX  # bytes of an answer, with its head and the marks of its chunks
 TOKEN_MAX = (1 << 53) - 1  # a pawld gives no higher one
 TTL_MAX = 24 * 3600.0  # no fleet allows a longer lease
 
@@ -85,6 +86,7 @@ else:
 # ---- text of others -----------------------------------------------------------------------------
 
 _ODD = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_NO_TEXT = re.compile("[\x00\ud800-\udfff]")  # no pawld writes them
 
 
 def _plain(text: str) -> str:
@@ -95,21 +97,49 @@ def _plain(text: str) -> str:
 
 
 def _plain_json(value):
-    """What json.loads() gave, with plain strings. ValueError: a member has a name that is not
-    plain."""
+    """@value with plain strings; objects have them already. ValueError: a string has a NUL or half
+    of a surrogate pair."""
     if isinstance(value, str):
-        return _plain(value)
-    if isinstance(value, list):
-        return [_plain_json(item) for item in value]
-    if isinstance(value, dict):
-        if any(_ODD.search(name) for name in value):
+        if _NO_TEXT.search(value):
             raise ValueError
-        return {name: _plain_json(item) for name, item in value.items()}
-    return value
+        return _plain(value)
+    return [_plain_json(item) for item in value] if isinstance(value, list) else value
+
+
+def _plain_members(pairs):
+    """An object of JSON with plain strings. The last of the same name counts, and none may be wrong.
+    ValueError: a name is not plain."""
+    if any(_ODD.search(name) for name, _ in pairs):
+        raise ValueError
+    return {name: _plain_json(value) for name, value in pairs}
 
 
 def _refuse_constant(name):
     raise ValueError(name)  # NaN and Infinity are no JSON
+
+
+def _parse_integer(text: str) -> int:
+    value = int(text) if len(text) <= 20 else None
+    if value is None or not -(1 << 63) <= value < 1 << 63:
+        raise ValueError(text)
+    return value
+
+
+def _parse_real(text: str) -> float:
+    value = float(text)
+    if abs(value) == _FOREVER:
+        raise ValueError(text)
+    return value
+
+
+def _parse_answer(body: bytes):
+    """An answer as JSON with plain strings; None: it is none. All clients refuse the same ones."""
+    try:
+        return _plain_json(json.loads(body.decode(), object_pairs_hook=_plain_members,
+                                      parse_constant=_refuse_constant, parse_int=_parse_integer,
+                                      parse_float=_parse_real))
+    except (ValueError, RecursionError):
+        return None
 
 
 # ---- errors -------------------------------------------------------------------------------------
@@ -232,11 +262,13 @@ class _Abort:
 
 
 class _Reader(io.RawIOBase):
-    """What comes from a socket until a time of the clock, however slowly it trickles."""
+    """What comes from a socket until a time of the clock, however slowly it trickles, and however
+    HTTP counts its bytes."""
 
     def __init__(self, connection, until: float):
         self._connection = connection
         self._until = until
+        self._bytes = 0
 
     def readable(self):
         return True
@@ -246,7 +278,11 @@ class _Reader(io.RawIOBase):
         if left <= 0:
             raise TimeoutError("the answer came too slowly")
         self._connection.settimeout(max(left, 0.001))
-        return self._connection.recv_into(buffer)
+        count = self._connection.recv_into(buffer)
+        self._bytes += count
+        if self._bytes > WIRE_MAX:
+            raise ProtocolError("an answer is too long")
+        return count
 
     def makefile(self, mode):  # what HTTPResponse asks a socket for
         return io.BufferedReader(self)
@@ -260,10 +296,7 @@ class _Answer:
         self.sent = sent
         self.took = max(now() - sent, 0.0)
         self.status = status
-        try:
-            self.json = _plain_json(json.loads(body.decode(), parse_constant=_refuse_constant))
-        except (ValueError, RecursionError):
-            self.json = None
+        self.json = _parse_answer(body)
         if not isinstance(self.json, dict):
             self.json = {}
         type = self.text("type") or ""
@@ -454,8 +487,8 @@ class _Call:
                 text = response.read(ANSWER_MAX + 1)
                 if len(text) <= ANSWER_MAX and response.length:
                     raise http.client.IncompleteRead(text, response.length)
-        except (OSError, http.client.HTTPException) as error:
-            abort.check()
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            abort.check()  # ValueError: a chunk has a size below 0
             said = str(error) or error.__class__.__name__
             cause = None if _ODD.search(said) else error  # a traceback would show it
             raise Unavailable(f"{server.url} does not answer: {said}") from cause
@@ -678,6 +711,8 @@ class _Acquisition:
         try:
             answer = client._ask(call, wait + client._call_timeout / len(client._servers),
                                  self.abort)
+            if answer.status not in (200, 201):
+                raise answer.error()
         except (Held, Refused, Exhausted, LockLost):
             self.answered = True
             raise
