@@ -169,6 +169,9 @@ int storage_guard_install(sqlite3 *db)
             "CREATE TRIGGER IF NOT EXISTS pawl_guard_forgets_nothing"
             "  BEFORE DELETE ON pawl_guard"
             "  BEGIN SELECT RAISE(ABORT, 'the guard forgets nothing'); END;"
+            "CREATE TRIGGER IF NOT EXISTS pawl_guard_is_not_renamed"
+            "  BEFORE UPDATE OF resource ON pawl_guard WHEN new.resource IS NOT old.resource"
+            "  BEGIN SELECT RAISE(ABORT, 'the guard forgets nothing'); END;"
             "CREATE TABLE IF NOT EXISTS pawl_guard_id ("
             "  resource TEXT PRIMARY KEY,"
             "  lock_id TEXT NOT NULL) STRICT, WITHOUT ROWID");

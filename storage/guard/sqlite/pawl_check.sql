@@ -40,6 +40,9 @@ WITH kinds(kind, at) AS (VALUES
             || 'new.highest_token <    (SELECT highest_token FROM pawl_guard WHERE resource = new.resource)'
             || '  BEGIN SELECT RAISE(ABORT, ''the guard only rises''); END'),
         ('pawl_guard_forgets_nothing', 'CREATE TRIGGER pawl_guard_forgets_nothing  BEFORE DELETE ON pawl_guard'
+            || '  BEGIN SELECT RAISE(ABORT, ''the guard forgets nothing''); END'),
+        ('pawl_guard_is_not_renamed', 'CREATE TRIGGER pawl_guard_is_not_renamed  BEFORE UPDATE OF resource ON '
+            || 'pawl_guard WHEN new.resource IS NOT old.resource'
             || '  BEGIN SELECT RAISE(ABORT, ''the guard forgets nothing''); END'))
         WHERE NOT EXISTS (SELECT 1 FROM triggers WHERE name = column1 AND of = 'pawl_guard' AND sql = column2)
     UNION ALL SELECT 'the table pawl_guard has the trigger ' || name FROM triggers

@@ -109,6 +109,7 @@ static const struct {
     {"DROP TRIGGER pawl_guard_only_rises", "the guard", "pawl_guard_only_rises is missing"},
     {"DROP TRIGGER pawl_guard_forgets_nothing", "the guard",
      "pawl_guard_forgets_nothing is missing"},
+    {"DROP TRIGGER pawl_guard_is_not_renamed", "the guard", "pawl_guard_is_not_renamed is missing"},
     {WITH("pawl_guard_is_not_replaced", "'<'", "'< 0 AND 1 <'"), "the guard",
      "pawl_guard_is_not_replaced"},
     {"CREATE TRIGGER other AFTER UPDATE ON pawl_guard BEGIN SELECT 1; END", "the guard",

@@ -273,6 +273,8 @@ static void row_of_the_guard_is_not_lowered_or_deleted_by_hand(void **state)
     extension_refuses(f->b, "INSERT OR REPLACE INTO pawl_guard VALUES ('rows/9', 3)",
                       "the guard only rises");
     extension_refuses(f->b, "DELETE FROM pawl_guard", "the guard forgets nothing");
+    extension_refuses(f->b, "UPDATE pawl_guard SET resource = 'other'",
+                      "the guard forgets nothing");
     assert_int_equal(extension_number(f->b, "SELECT pawl_token('rows/9')"), 9);
 }
 
