@@ -1,0 +1,84 @@
+/* What the client for C makes of answers, for the fuzzers of the other clients to compare with.
+ * Reads a line for each answer: acquire or extend, the lease that was asked for in ms, how long the
+ * answer took in ms, the status, and the body in hexadecimal. Writes a line for each: the kind of
+ * error, or granted, the token, and how many ms are left. */
+#include "api/client/client.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LINE_MAX_BYTES = 1 << 20,
+    HEX_BASE = 16,
+};
+
+static const char type_prefix[] = "urn:pawl:";
+
+static size_t unhex(char *text)
+{
+    size_t len = 0;
+    for (const char *at = text; at[0] > ' ' && at[1] > ' '; at += 2) {
+        const char pair[] = {at[0], at[1], '\0'};
+        text[len++] = (char)strtol(pair, NULL, HEX_BASE);
+    }
+    return len;
+}
+
+static int read_grant(const struct client_answer *answer, bool extends, int64_t asked_ms,
+                      int64_t *ret_token, int64_t *ret_left_ms)
+{
+    const int64_t ttl_ms = extends ? asked_ms : client_ttl(answer->json, asked_ms);
+    const bool has_token = !extends || answer->status == 201;
+    const int64_t token = has_token ? client_token(answer->json, "token") : 0;
+    const int64_t deadline_ms = client_deadline(answer, ttl_ms);
+    if (ttl_ms == 0 || deadline_ms < 0 || (has_token && token == 0))
+        return PAWL_EPROTOCOL;
+    *ret_token = token;
+    *ret_left_ms = deadline_ms - answer->came_ms;
+    return 0;
+}
+
+static void read_answer(pawl_client *client, char *line)
+{
+    char call[8] = "";
+    long asked_ms = 0, took_ms = 0;
+    int at = 0;
+    int64_t token = 0, left_ms = 0;
+    struct client_answer answer = {.sent_ms = 0};
+    const int fields =
+        sscanf(line, "%7s %ld %ld %ld %n", call, &asked_ms, &took_ms, &answer.status, &at);
+    assert(fields == 4);
+    answer.came_ms = took_ms;
+    answer.json = client_parse(line + at, unhex(line + at));
+    const char *type = client_text(answer.json, "type");
+    if (type && strncmp(type, type_prefix, sizeof(type_prefix) - 1) == 0)
+        (void)snprintf(answer.type, sizeof(answer.type), "%s", type + sizeof(type_prefix) - 1);
+    const bool extends = strcmp(call, "extend") == 0;
+    const bool is_grant =
+        extends ? answer.status < 300 : answer.status == 200 || answer.status == 201;
+    const int error = is_grant ? read_grant(&answer, extends, asked_ms, &token, &left_ms)
+                               : client_problem(client, &answer);
+    client_answer_free(&answer);
+    if (error == 0)
+        (void)printf("granted %lld %lld\n", (long long)token, (long long)left_ms);
+    else
+        (void)printf("%s\n", pawl_error_name(error));
+    (void)fflush(stdout);
+}
+
+int main(void)
+{
+    pawl_client *client = NULL;
+    char *line = malloc(LINE_MAX_BYTES);
+    assert(line);
+    if (pawl_client_new(NULL, &client) < 0)
+        return EXIT_FAILURE;
+    while (fgets(line, LINE_MAX_BYTES, stdin))
+        read_answer(client, line);
+    pawl_client_free(client);
+    free(line);
+    return EXIT_SUCCESS;
+}
