@@ -13,6 +13,7 @@
 enum {
     LINE_MAX_BYTES = 1 << 20,
     HEX_BASE = 16,
+    DECIMAL = 10,
 };
 
 static const char type_prefix[] = "urn:pawl:";
@@ -43,20 +44,18 @@ static int read_grant(const struct client_answer *answer, bool extends, int64_t 
 
 static void read_answer(pawl_client *client, char *line)
 {
-    char call[8] = "";
-    long asked_ms = 0, took_ms = 0;
-    int at = 0;
     int64_t token = 0, left_ms = 0;
-    struct client_answer answer = {.sent_ms = 0};
-    const int fields =
-        sscanf(line, "%7s %ld %ld %ld %n", call, &asked_ms, &took_ms, &answer.status, &at);
-    assert(fields == 4);
-    answer.came_ms = took_ms;
-    answer.json = client_parse(line + at, unhex(line + at));
+    char *at = line + strcspn(line, " ");
+    const bool extends = strncmp(line, "extend ", 7) == 0;
+    const int64_t asked_ms = strtoll(at, &at, DECIMAL);
+    struct client_answer answer = {.came_ms = strtoll(at, &at, DECIMAL),
+                                   .status = strtol(at, &at, DECIMAL)};
+    assert(*at == ' ');
+    at++;
+    answer.json = client_parse(at, unhex(at));
     const char *type = client_text(answer.json, "type");
     if (type && strncmp(type, type_prefix, sizeof(type_prefix) - 1) == 0)
         (void)snprintf(answer.type, sizeof(answer.type), "%s", type + sizeof(type_prefix) - 1);
-    const bool extends = strcmp(call, "extend") == 0;
     const bool is_grant =
         extends ? answer.status < 300 : answer.status == 200 || answer.status == 201;
     const int error = is_grant ? read_grant(&answer, extends, asked_ms, &token, &left_ms)
@@ -74,8 +73,7 @@ int main(void)
     pawl_client *client = NULL;
     char *line = malloc(LINE_MAX_BYTES);
     assert(line);
-    if (pawl_client_new(NULL, &client) < 0)
-        return EXIT_FAILURE;
+    assert(pawl_client_new(NULL, &client) == 0);
     while (fgets(line, LINE_MAX_BYTES, stdin))
         read_answer(client, line);
     pawl_client_free(client);

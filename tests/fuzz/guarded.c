@@ -26,6 +26,50 @@ static struct {
 
 int sqlite3_pawl_init(sqlite3 *db, char **ret_text, const struct sqlite3_api_routines *api);
 
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static sqlite3_mem_methods memory;
+static unsigned until_failure; /* 0: none comes */
+static bool has_failed;
+
+static bool fails_now(void)
+{
+    if (until_failure == 0 || --until_failure > 0)
+        return false;
+    has_failed = true;
+    return true;
+}
+
+static void *allocate(int size)
+{
+    return fails_now() ? NULL : memory.xMalloc(size);
+}
+
+static void *reallocate(void *block, int size)
+{
+    return fails_now() ? NULL : memory.xRealloc(block, size);
+}
+
+/* Before SQLite is used. */
+static void watch_memory(void)
+{
+    assert(sqlite3_config(SQLITE_CONFIG_GETMALLOC, &memory) == SQLITE_OK);
+    sqlite3_mem_methods watched = memory;
+    watched.xMalloc = allocate;
+    watched.xRealloc = reallocate;
+    assert(sqlite3_config(SQLITE_CONFIG_MALLOC, &watched) == SQLITE_OK);
+    /* Else a connection has memory of its own, which never fails. */
+    assert(sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0) == SQLITE_OK);
+}
+
+bool guarded_starve(unsigned count)
+{
+    const bool failed = has_failed;
+    has_failed = false;
+    until_failure = count;
+    return failed;
+}
+
 /* ---- files ----------------------------------------------------------------------------------- */
 
 static void path_of(size_t file, const char *ending, char ret_path[static GUARDED_PATH_MAX])
@@ -124,6 +168,7 @@ void guarded_begin(void)
     const char *shared = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
     (void)snprintf(folder, sizeof(folder), "%s/pawl-fuzz-XXXXXX", shared);
     assert(mkdtemp(folder));
+    watch_memory();
     for (size_t i = 0; i < GUARDED_FILES; i++)
         make_file(i);
     assert(atexit(remove_all) == 0);
@@ -210,9 +255,12 @@ static void look_at_file(struct guarded *guarded, struct guarded_file *file, siz
 
 void guarded_look(struct guarded *guarded, size_t who)
 {
-    for (size_t i = 0; i < GUARDED_FILES; i++)
+    struct guarded_writer *writer = &guarded->writers[who];
+    const int changes = sqlite3_total_changes(writer->db);
+    for (size_t i = 0; i < GUARDED_FILES && changes != writer->changes; i++)
         look_at_file(guarded, &guarded->files[i], who);
-    guarded->writers[who].raises_by_hand = false;
+    writer->changes = changes;
+    writer->raises_by_hand = false;
 }
 
 /* ---- an input -------------------------------------------------------------------------------- */

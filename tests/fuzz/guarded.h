@@ -36,6 +36,7 @@ struct guarded_brought {
 
 struct guarded_writer {
     sqlite3 *db;
+    int changes;         /* rows that it had written when it was looked at */
     bool raises_by_hand; /* in its transaction, maybe after a write with a token of before */
     size_t count;
     struct guarded_brought brought[GUARDED_BROUGHT_MAX];
@@ -61,6 +62,10 @@ void guarded_bring(struct guarded *guarded, size_t who, const char *name, int64_
 
 /* The writer @who forgot what it brought. */
 void guarded_forget(struct guarded *guarded, size_t who);
+
+/* From now on the allocation number @count of SQLite fails, once; 0: none does. Returns whether the
+ * one before failed. */
+bool guarded_starve(unsigned count);
 
 /* Looks at what was committed. The writer @who ran the last statement. */
 void guarded_look(struct guarded *guarded, size_t who);

@@ -18,6 +18,8 @@ enum {
     VALUES_MAX = 3,
     SAVEPOINTS_MAX = 8,
     REJECTIONS_MAX = 4,
+    CLAIMS = 2,     /* the first calls */
+    STARVED = 15,   /* the upper half of a first byte */
     ROWS_MAX = 200, /* of a statement: a table is doubled by INSERT ... SELECT */
 };
 
@@ -52,7 +54,8 @@ struct savepoints {
 struct player {
     const uint8_t *data;
     size_t size;
-    size_t who; /* runs the statement */
+    size_t who;   /* runs the statement */
+    bool starves; /* an allocation of the statement fails */
     struct value values[VALUES_MAX];
     struct savepoints savepoints[GUARDED_WRITERS];
     sqlite3_stmt *cursor[GUARDED_WRITERS]; /* reads while other statements run; NULL: none */
@@ -116,7 +119,7 @@ static void set_text(struct value *value, const char *text)
 
 static void set_bytes(struct player *player, struct value *value, int type)
 {
-    size_t len = next(player) * 2;
+    size_t len = (size_t)next(player) * 2;
     len = len < player->size ? len : player->size;
     value->type = type;
     value->len = len < TEXT_MAX ? len : TEXT_MAX;
@@ -155,8 +158,14 @@ static void set_any(struct player *player, struct value *value)
     }
 }
 
-/* A value of the kind that is wanted: (r)esource, (n)umber, (t)able, (e)xpression, (k)ind. One of
- * eight is any. */
+/* @token + 1, or up to two less than @token. */
+static int64_t near(int64_t token, unsigned less)
+{
+    return token < INT64_MAX ? token + 1 - less : token;
+}
+
+/* A value of the kind that is wanted: (r)esource, (n)umber, a token near the (h)ighest, (t)able,
+ * (e)xpression, (k)ind. One of eight is any. */
 static void set_wanted(struct player *player, struct value *value, char wanted)
 {
     *value = (struct value){.type = SQLITE_INTEGER};
@@ -164,6 +173,9 @@ static void set_wanted(struct player *player, struct value *value, char wanted)
         set_any(player, value);
     else if (wanted == 'n')
         value->integer = next(player) % 12;
+    else if (wanted == 'h')
+        value->integer =
+            near(player->guarded.files[0].highest[next(player) % GUARDED_NAMES], next(player) % 4);
     else if (wanted == 'r')
         set_text(value, next_of(player, guarded_names, GUARDED_NAMES));
     else if (wanted == 't')
@@ -220,10 +232,10 @@ struct call {
 };
 
 static const struct call calls[] = {
-    {"SELECT pawl_claim(?1, ?2)", "rn", true},
-    {"SELECT pawl_check(?1, ?2)", "rn", true},
+    {"SELECT pawl_claim(?1, ?2)", "rh", true},
+    {"SELECT pawl_check(?1, ?2)", "rh", true},
     {"SELECT pawl_claim(?1, ?2), pawl_check(?1, ?2)", "rn", true},
-    {"SELECT pawl_claim(?1, ?2) FROM t", "rn", false},
+    {"SELECT pawl_claim(?1, ?2) FROM t", "rh", false},
     {"SELECT pawl_token(?1)", "r", false},
     {"SELECT pawl_claimed(?1, ?2)", "rn", false},
     {"SELECT pawl_record(?1, ?2, ?3)", "rnk", false},
@@ -248,7 +260,7 @@ static int64_t token_of(const struct value *value)
 static void note_call(struct player *player, const struct call *call)
 {
     const struct value *first = &player->values[0];
-    if (call->wanted[0] == 'r' && call->wanted[1] == 'n' && first->type == SQLITE_TEXT)
+    if (call->wanted[0] == 'r' && call->wanted[1] != '\0' && first->type == SQLITE_TEXT)
         guarded_bring(&player->guarded, player->who, first->bytes, token_of(&player->values[1]));
     if (call->wanted[0] == 't' && first->type == SQLITE_TEXT && strcasecmp(first->bytes, "t") == 0)
         player->guarded.is_protected = false;
@@ -263,9 +275,8 @@ static void check_refusal(sqlite3 *db, int code)
     assert(code != SQLITE_MISUSE && code != SQLITE_CORRUPT && code != SQLITE_INTERNAL);
 }
 
-static void play_call(struct player *player)
+static void play_call(struct player *player, const struct call *call)
 {
-    const struct call *call = &calls[next(player) % COUNT(calls)];
     sqlite3 *db = db_of(player);
     const int alone = sqlite3_get_autocommit(db);
     int code = SQLITE_OK;
@@ -275,7 +286,7 @@ static void play_call(struct player *player)
     note_call(player, call);
     const int64_t answer = finish(stmt, &code);
     check_refusal(db, code);
-    assert(sqlite3_get_autocommit(db) == alone);
+    assert(sqlite3_get_autocommit(db) == alone || player->starves);
     if (call->judges && code == SQLITE_OK)
         assert(answer >= 1 && answer < INT64_C(1) << 53 && answer == token_of(&player->values[1]));
     if (strstr(call->text, "forget") && alone)
@@ -303,21 +314,22 @@ static void play_savepoint(struct player *player)
     if (verb == 0 && code == SQLITE_OK)
         stand->names[stand->count++] = name;
     else if (verb != 0)
-        assert((code == SQLITE_OK) == (at > 0));
+        assert((code == SQLITE_OK) == (at > 0) || player->starves);
     if (verb != 0 && at > 0)
         stand->count = verb == 1 ? at : at - 1;
 }
 
+/* One that is open ends soon, as others wait for it. */
 static void play_transaction(struct player *player)
 {
-    static const char *const list[] = {
-        "BEGIN", "BEGIN IMMEDIATE", "COMMIT", "ROLLBACK", "BEGIN EXCLUSIVE",
-    };
-    const unsigned which = next(player) % (COUNT(list) + 3);
-    if (which < COUNT(list))
-        (void)run(player, list[which]);
-    else
+    static const char *const begins[] = {"BEGIN", "BEGIN IMMEDIATE", "BEGIN EXCLUSIVE"};
+    static const char *const ends[] = {"COMMIT", "COMMIT", "ROLLBACK"};
+    if (next(player) % 2)
         play_savepoint(player);
+    else if (sqlite3_get_autocommit(db_of(player)))
+        (void)run(player, next_of(player, begins, COUNT(begins)));
+    else
+        (void)run(player, next_of(player, ends, COUNT(ends)));
 }
 
 /* A statement that reads, and stays open. */
@@ -361,7 +373,7 @@ static const char *const writes[] = {
 
 static void play_write(struct player *player)
 {
-    static const char *const names[] = {"t", "main.t", "x.t", "temp.t"};
+    static const char *const names[] = {"t", "t", "t", "main.t", "x.t", "temp.t"};
     char text[256];
     int code;
     const char *form = next_of(player, writes, COUNT(writes));
@@ -538,10 +550,31 @@ static void play_library(struct player *player)
 
 /* ---- one input ------------------------------------------------------------------------------- */
 
-static void play_statement(struct player *player)
+static void look(struct player *player)
 {
-    const unsigned byte = next(player);
-    player->who = (byte >> 6) % GUARDED_WRITERS;
+    if (!sqlite3_get_autocommit(db_of(player)))
+        return;
+    player->savepoints[player->who].count = 0;
+    guarded_look(&player->guarded, player->who);
+}
+
+/* Two writers claim, and the first one writes: maybe it is the one that comes too late. */
+static void play_race(struct player *player)
+{
+    if (player->starves)
+        return; /* only one writer is rolled back then */
+    const size_t who = player->who % GUARDED_LIBRARY;
+    for (size_t i = 0; i < 2; i++) {
+        player->who = i == 0 ? who : 1 - who;
+        play_call(player, &calls[next(player) % CLAIMS]);
+        look(player);
+    }
+    player->who = who;
+    play_write(player);
+}
+
+static void play_one(struct player *player, unsigned byte)
+{
     switch (byte % 16) {
     case 0:
         play_slip(player);
@@ -560,6 +593,8 @@ static void play_statement(struct player *player)
         play_library(player);
         break;
     case 6:
+        play_race(player);
+        break;
     case 7:
     case 8:
         play_transaction(player);
@@ -570,11 +605,35 @@ static void play_statement(struct player *player)
     case 12:
         play_write(player);
         break;
+    case 13:
+    case 14:
+        play_call(player, &calls[next(player) % CLAIMS]);
+        break;
     default:
-        play_call(player);
+        play_call(player, &calls[next(player) % COUNT(calls)]);
     }
-    if (sqlite3_get_autocommit(db_of(player)))
-        player->savepoints[player->who].count = 0;
+}
+
+/* A program whose memory is short rolls back. */
+static void play_starved(struct player *player, unsigned byte)
+{
+    player->starves = true;
+    (void)guarded_starve(next(player) + 1);
+    play_one(player, byte);
+    player->starves = false;
+    if (guarded_starve(0) && !sqlite3_get_autocommit(db_of(player)))
+        assert(run(player, "ROLLBACK") == SQLITE_OK);
+}
+
+static void play_statement(struct player *player)
+{
+    const unsigned byte = next(player);
+    player->who = (byte >> 6) % GUARDED_WRITERS;
+    if (byte >> 4 == STARVED)
+        play_starved(player, byte);
+    else
+        play_one(player, byte);
+    look(player);
 }
 
 /* The writer goes on as one that has just connected. */
@@ -605,11 +664,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     player->data = data;
     player->size = size;
     guarded_open(&player->guarded);
-    for (size_t i = 0; i < STATEMENTS_MAX && player->size > 0; i++) {
+    for (size_t i = 0; i < STATEMENTS_MAX && player->size > 0; i++)
         play_statement(player);
-        if (sqlite3_get_autocommit(db_of(player)))
-            guarded_look(&player->guarded, player->who);
-    }
     check_all_usable(player);
     guarded_close(&player->guarded);
     free(player);
