@@ -138,6 +138,7 @@ static bool authorize(void *context, struct api_request *request, const struct a
     *ret_caller = (struct api_caller){
         .id = key->id,
         .key = api_key_ref(key),
+        .keyring = auth,
         .done = forget_caller,
     };
     if (open)
@@ -289,4 +290,15 @@ void api_auth_ended(struct api_request *request, const char *lock_id, const char
     const struct api_key *key = key_of(request);
     if (key != NULL && key->held > 0)
         api_usage_release(key->usage, api_usage_mark(lock_id, resource));
+}
+
+/* A key of an earlier set shares its usage with the key of the same id in force. */
+void api_auth_broken(struct api_request *request, const char *lock_id, const char *resource)
+{
+    const struct api_caller *caller = api_request_known(request);
+    if (caller == NULL || caller->key == NULL)
+        return;
+    struct api_auth *auth = caller->keyring;
+    refresh(auth);
+    api_keys_release(auth->keys, api_usage_mark(lock_id, resource));
 }

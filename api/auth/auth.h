@@ -66,4 +66,8 @@ void api_auth_extended(struct api_request *request, const char *lock_id, const c
                        uint32_t ttl_ms);
 void api_auth_ended(struct api_request *request, const char *lock_id, const char *resource);
 
+/* The caller broke the lock of somebody else: whichever key of this process holds the lock does not
+ * hold it any more. */
+void api_auth_broken(struct api_request *request, const char *lock_id, const char *resource);
+
 #endif

@@ -319,6 +319,13 @@ void api_keys_unref(struct api_keys *keys)
     free(keys);
 }
 
+void api_keys_release(const struct api_keys *keys, struct api_usage_mark mark)
+{
+    for (unsigned i = 0; i < keys->count; i++)
+        if (keys->keys[i]->held > 0)
+            api_usage_release(keys->keys[i]->usage, mark);
+}
+
 void api_keys_succeed(struct api_keys *keys, const struct api_keys *before)
 {
     for (unsigned i = 0; i < keys->count; i++) {

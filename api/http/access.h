@@ -9,6 +9,7 @@
 struct api_caller {
     const char *id;                          /* for logs and problems; NULL: nobody knows */
     void *key;                               /* the program's own */
+    void *keyring;                           /* the program's own */
     unsigned reserved;                       /* the program's own */
     void (*done)(struct api_caller *caller); /* the request is over; NULL: nothing to do */
 };

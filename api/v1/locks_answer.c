@@ -282,6 +282,8 @@ static void note_use(struct api_request *request, const struct fence_answer *ans
          (answer->error == FENCE_ELOCKLOST || answer->error == FENCE_EBROKEN)) ||
         (answer->kind == FENCE_CALL_RELEASE && answer->error == 0))
         api_auth_ended(request, answer->lock_id, answer->resource);
+    if (answer->kind == FENCE_CALL_BREAK && answer->error == 0 && answer->released)
+        api_auth_broken(request, answer->broken_id, answer->resource);
 }
 
 void api_locks_answer(const struct fence_answer *answer, bool left)

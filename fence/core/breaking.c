@@ -31,8 +31,10 @@ static void answer_break(struct fence_core *core, struct call *call,
     answer->released = verdict == FENCE_BREAK_DONE;
     answer->sent = breaking->breaks ? fence_breaking_tally(breaking)->asked : 0;
     memcpy(answer->parts, fence_breaking_tally(breaking)->parts, sizeof(answer->parts));
-    if (answer->released)
+    if (answer->released) {
+        answer->broken_id = breaking->lock_id;
         core_released(core, call->resource, breaking->lock_id);
+    }
     core_finish(core, call);
 }
 

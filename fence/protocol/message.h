@@ -92,6 +92,8 @@ struct fence_answer {
     int64_t value;         /* count: the last of the values taken, or what was read */
     bool held;             /* inspect */
     bool released;         /* release, break: false if it was no longer held */
+    const char *broken_id; /* break that @released: the lock id of that grant, for this server's own
+                            * accounts. No caller is told */
     bool anew;             /* extend: it is a new grant under @lock_id, with a @token of its own and
                             * the label @owner */
     bool found;            /* acquire: the lock was there under its id, nothing had to be taken */

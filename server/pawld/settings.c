@@ -105,8 +105,10 @@ const struct pawld_setting pawld_settings[] = {
      .commands = PAWLD_SERVE,
      AT(http.keys),
      .must = "a key file",
-     .help = "The key file: a line for each key that clients may call with, as pawl key new prints "
-             "it. Without it everybody who reaches the service may call everything"},
+     .help =
+         "The key file: a line for each key that clients may call with, as pawl key new prints "
+         "it. What keys used up of rate= and held= is forgotten at a restart. Without this setting "
+         "everybody who reaches the service may call everything"},
     {.name = "open",
      .kind = PAWLD_FLAG,
      .commands = PAWLD_SERVE,

@@ -1,13 +1,24 @@
 /* The rate of a key, and its cap on locks. */
 #include "tests/lib/case.h"
+#include "tests/lib/process.h"
 #include "tests/lib/wait.h"
+#include "tests/system/fleet.h"
 #include "tests/system/keyed.h"
 #include "tests/system/keys/service.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
 
 enum {
     END_MS = 20000,
     RATE_TRIES = 50,
+    BREAK_TRIES = 100,
+    TTL_MAX_MS = 300000,
+    ROUNDS = 12, /* each on a connection of its own: all on one of three workers once in 10^5 */
 };
+
+#define LONG_LEASE "{\"ttl_ms\": 300000}"
 
 /* ---- limits ---------------------------------------------------------------------------------- */
 
@@ -111,6 +122,114 @@ static void lock_counts_until_its_lease_is_over(void **state)
     assert_int_equal(acquire_few("/v1/locks/d", NULL), 409);
 }
 
+/* Breaks the grant of @path under @token at the service at @port. */
+static void break_at(uint16_t port, const char *path, int64_t token)
+{
+    char force[64];
+    char if_match[64];
+    (void)snprintf(force, sizeof(force), "%s?force=true", path);
+    (void)snprintf(if_match, sizeof(if_match), "If-Match: \"%" PRId64 "\"\r\n", token);
+    int status = 503; /* where no majority answered; then it is safe to repeat */
+    for (int i = 0; i < BREAK_TRIES && status == 503; i++)
+        status = keyed_status(port, keys.admin, "DELETE", force, if_match, NULL);
+    assert_int_equal(status, 200);
+}
+
+static int64_t token_of(const char *path)
+{
+    struct http_response response;
+    keyed_call(keys.pawld.port, keys.admin, "GET", path, NULL, NULL, &response);
+    assert_int_equal(response.status, 200);
+    const int64_t token = http_integer(&response, "token");
+    http_response_fini(&response);
+    return token;
+}
+
+/* The key may fill its cap again at once, and no further. */
+static void expect_one_place(void)
+{
+    assert_int_equal(acquire_few("/v1/locks/c", LONG_LEASE), 201);
+    assert_int_equal(acquire_few("/v1/locks/d", LONG_LEASE), 409);
+}
+
+static void broken_lock_counts_no_more(void **state)
+{
+    (void)state;
+    assert_int_equal(acquire_few("/v1/locks/a", LONG_LEASE), 201);
+    assert_int_equal(acquire_few("/v1/locks/b", LONG_LEASE), 201);
+    assert_int_equal(acquire_few("/v1/locks/c", LONG_LEASE), 409);
+    break_at(keys.pawld.port, "/v1/locks/a", token_of("/v1/locks/a"));
+    expect_one_place();
+}
+
+static bool is_let_in(void *key)
+{
+    return keyed_status(keys.pawld.port, key, "GET", "/v1/locks", NULL, NULL) == 200;
+}
+
+/* One of several that were acquired together, before the key file was read again. */
+static void broken_lock_of_a_group_counts_no_more(void **state)
+{
+    (void)state;
+    char next[KEYED_KEY_MAX];
+    assert_int_equal(
+        acquire_few("/v1/locks", "{\"resources\": [\"a\", \"b\"], \"ttl_ms\": 300000}"), 201);
+    keyed_new(keys.file, "--role lock --prefix '*' --id next", next);
+    process_signal(keys.pawld.process, SIGHUP);
+    assert_true(wait_until(is_let_in, next, END_MS));
+    break_at(keys.pawld.port, "/v1/locks/b", token_of("/v1/locks/b"));
+    expect_one_place();
+}
+
+static const char *const three_workers[] = {"--keys", keys.file, "--workers", "3", NULL};
+
+/* A fleet of masters, with a service of three workers. */
+static int serve_fleet(void **state)
+{
+    (void)keys_setup_alone(state);
+    keyed_new(keys.file, "--role admin --prefix '*' --id admin", keys.admin);
+    keyed_new(keys.file, "--role lock --prefix '*' --id few-locks --held 2", keys.few);
+    fleet_start(3, REDIS_VOLATILE);
+    fleet_init(TTL_MAX_MS);
+    keys.pawld = pawld_start(fleet, three_workers);
+    pawl_wait_ready(keys.pawld);
+    return 0;
+}
+
+static void lock_broken_through_any_worker_counts_no_more(void **state)
+{
+    (void)state;
+    assert_int_equal(acquire_few("/v1/locks/b", LONG_LEASE), 201);
+    for (int i = 0; i < ROUNDS; i++) {
+        assert_int_equal(acquire_few("/v1/locks/a", LONG_LEASE), 201);
+        assert_int_equal(acquire_few("/v1/locks/c", LONG_LEASE), 409);
+        break_at(keys.pawld.port, "/v1/locks/a", token_of("/v1/locks/a"));
+    }
+    expect_one_place();
+}
+
+/* The server that granted the lock hears of it when the holder extends; without that the lock
+ * counts there until its lease is over (api/auth/KEYS.md). */
+static void lock_broken_through_another_server_counts_until_its_holder_is_told(void **state)
+{
+    (void)state;
+    char headers[128];
+    const struct pawl_service other = pawld_start(fleet, three_workers);
+    pawl_wait_ready(other);
+    assert_int_equal(acquire_few("/v1/locks/a", "{\"lock_id\": \"" KEYS_LOCK_ID "\", "
+                                                "\"ttl_ms\": 300000}"),
+                     201);
+    assert_int_equal(acquire_few("/v1/locks/b", LONG_LEASE), 201);
+    const int64_t token = token_of("/v1/locks/a");
+    break_at(other.port, "/v1/locks/a", token);
+    assert_int_equal(acquire_few("/v1/locks/c", LONG_LEASE), 409);
+    (void)snprintf(headers, sizeof(headers),
+                   "Lock-Id: " KEYS_LOCK_ID "\r\nFencing-Token: %" PRId64 "\r\n", token);
+    assert_int_equal(keyed_status(keys.pawld.port, keys.few, "PATCH", "/v1/locks/a", headers, NULL),
+                     409);
+    expect_one_place();
+}
+
 /* FNV-1a, which stood for a lock before, had one hash for these two: they counted as one. */
 static void locks_that_were_made_to_collide_count_each(void **state)
 {
@@ -124,6 +243,13 @@ static const struct CMUnitTest cases[] = {
     KEYS_SERVED(key_is_refused_beyond_its_rate),
     KEYS_SERVED(page_of_a_listing_counts_as_ten_calls),
     KEYS_SERVED(key_is_refused_beyond_its_cap_on_locks),
+    KEYS_SERVED(broken_lock_counts_no_more),
+    KEYS_SERVED(broken_lock_of_a_group_counts_no_more),
+    cmocka_unit_test_setup_teardown(lock_broken_through_any_worker_counts_no_more, serve_fleet,
+                                    keys_teardown),
+    cmocka_unit_test_setup_teardown(
+        lock_broken_through_another_server_counts_until_its_holder_is_told, serve_fleet,
+        keys_teardown),
     KEYS_SERVED(locks_that_were_made_to_collide_count_each),
     KEYS_SERVED(lock_that_was_not_granted_does_not_count),
     KEYS_SERVED(lock_counts_until_its_lease_is_over),
