@@ -63,6 +63,10 @@ struct storage_master_events {
  * from within the function that asked. @found lives for the call. */
 typedef void storage_found_fn(void *context, unsigned i, const struct fence_found *found);
 
+/* Master @i refuses the password that it was told to take from now on, and says @why. Never from
+ * within the function that told. @why lives for the call. */
+typedef void storage_refused_fn(void *context, unsigned i, const char *why);
+
 /* ---- what a kind of master brings ------------------------------------------------------------ */
 
 struct storage_master {
@@ -84,6 +88,8 @@ struct storage_master_ops {
     int (*holders)(struct storage_master *master, enum fence_listing_kind kind,
                    const struct fence_lock_name *names, size_t count, storage_found_fn *told,
                    void *context);
+    void (*password)(struct storage_master *master, const char *password,
+                     storage_refused_fn *refused, void *context);
     const char *(*address)(const struct storage_master *master);
     const char *(*detail)(const struct storage_master *master);
     uint64_t (*round_trip_us)(const struct storage_master *master);
@@ -182,6 +188,16 @@ FENCE_CHECKED static inline int storage_master_holders(struct storage_master *ma
                                                        void *context)
 {
     return master->ops->holders(master, kind, names, count, told, context);
+}
+
+/* Uses @password (copied) from now on, where its own was not given with its address. A connection
+ * that stands goes on, and what was asked on it is answered: the password is said there, too, and
+ * @refused is called if the master does not take it. Where there is no connection the next try
+ * comes at once. A kind of master without passwords does nothing. */
+static inline void storage_master_password(struct storage_master *master, const char *password,
+                                           storage_refused_fn *refused, void *context)
+{
+    master->ops->password(master, password, refused, context);
 }
 
 /* Where it is, for people and logs: no user, no password. Lives as long as the master. */

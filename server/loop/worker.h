@@ -49,6 +49,10 @@ void server_worker_halt(struct server_worker *worker);      /* to end at once */
 void server_worker_reload(struct server_worker *worker);    /* to call config.reloaded */
 void server_worker_look(struct server_worker *worker); /* at config.others, which became fewer */
 
+/* Has the masters use @password (copied) from now on, where a file told them theirs, and logs which
+ * of them refuse it. On the thread of the worker: config.reloaded may call it. */
+void server_worker_password(struct server_worker *worker, const char *password);
+
 /* The loop must hold no handle of others' that is not being closed. NULL is fine. Not while it
  * runs. */
 void server_worker_free(struct server_worker *worker);

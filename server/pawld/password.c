@@ -1,7 +1,9 @@
 #include "server/pawld/password.h"
 
+#include "server/system/log.h"
 #include "server/system/options.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,6 +12,7 @@
 
 enum {
     LINE_MAX_BYTES = STORAGE_SECRET_MAX + sizeof("\r\n"), /* with what ends it */
+    WHY_MAX = 256,                                        /* bytes of a sentence */
 };
 
 void pawld_password_hide(char *url)
@@ -21,18 +24,19 @@ void pawld_password_hide(char *url)
         memset(colon + 1, '*', (size_t)(at - colon - 1));
 }
 
-static error_t take_line(char *line, const char *from, char password[static STORAGE_SECRET_MAX + 1])
+/* Takes the password from @line, whatever ends it. False, and why, where it is none. */
+static bool take_line(char *line, char password[static STORAGE_SECRET_MAX + 1],
+                      char why[static WHY_MAX])
 {
     line[strcspn(line, "\r\n")] = '\0';
     size_t len = strlen(line);
     if (len == 0)
-        return server_options_error("%s: the password is empty; write it there, or leave that out",
-                                    from);
-    if (len > STORAGE_SECRET_MAX)
-        return server_options_error("%s: the password has more than %d bytes", from,
-                                    STORAGE_SECRET_MAX);
-    memcpy(password, line, len + 1);
-    return 0;
+        (void)snprintf(why, WHY_MAX, "the password is empty; write it there, or leave that out");
+    else if (len > STORAGE_SECRET_MAX)
+        (void)snprintf(why, WHY_MAX, "the password has more than %d bytes", STORAGE_SECRET_MAX);
+    else
+        memcpy(password, line, len + 1);
+    return len > 0 && len <= STORAGE_SECRET_MAX;
 }
 
 static bool is_cut_line(const char *line)
@@ -41,40 +45,51 @@ static bool is_cut_line(const char *line)
     return len > 0 && len < LINE_MAX_BYTES - 1 && line[len - 1] != '\n';
 }
 
-static error_t read_file(const char *path, char password[static STORAGE_SECRET_MAX + 1])
+/* The same of the first line of the file @path. */
+static bool read_file(const char *path, char password[static STORAGE_SECRET_MAX + 1],
+                      char why[static WHY_MAX])
 {
     char line[LINE_MAX_BYTES] = "";
     FILE *file = fopen(path, "re");
     bool read = file && (fgets(line, sizeof(line), file) || !ferror(file));
-    int why = errno;
+    if (!read)
+        (void)snprintf(why, WHY_MAX, "cannot read it: %s", strerror(errno));
     if (file)
         fclose(file);
-    if (!read)
-        return server_options_error("--master-password-file: cannot read %s: %s", path,
-                                    strerror(why));
-    error_t error = is_cut_line(line) ? server_options_error("--master-password-file %s: %s", path,
-                                                             SERVER_HALF_WRITTEN)
-                                      : take_line(line, "--master-password-file", password);
+    if (read && is_cut_line(line))
+        (void)snprintf(why, WHY_MAX, "%s", SERVER_HALF_WRITTEN);
+    const bool taken = read && !is_cut_line(line) && take_line(line, password, why);
     explicit_bzero(line, sizeof(line));
-    return error;
+    return taken;
 }
 
-static error_t read_variable(char password[static STORAGE_SECRET_MAX + 1])
+static error_t password_of_file(const char *path, char password[static STORAGE_SECRET_MAX + 1])
 {
+    char why[WHY_MAX];
+    if (read_file(path, password, why))
+        return 0;
+    return server_options_error("--master-password-file %s: %s", path, why);
+}
+
+static error_t password_of_variable(char password[static STORAGE_SECRET_MAX + 1])
+{
+    char why[WHY_MAX];
     char *value = getenv(PAWLD_PASSWORD_VARIABLE);
     if (!value)
         return 0;
     size_t len = strlen(value);
-    error_t error = take_line(value, PAWLD_PASSWORD_VARIABLE, password);
+    const bool taken = take_line(value, password, why);
     explicit_bzero(value, len);
-    return error;
+    return taken ? 0 : server_options_error("%s: %s", PAWLD_PASSWORD_VARIABLE, why);
 }
 
 static error_t give_to(const char *option, struct storage_redis_url *url,
-                       const char password[static STORAGE_SECRET_MAX + 1])
+                       const char password[static STORAGE_SECRET_MAX + 1], bool may_change)
 {
-    if (!url->password[0])
+    if (!url->password[0]) {
         memcpy(url->password, password, STORAGE_SECRET_MAX + 1);
+        url->password_may_change = may_change;
+    }
     if (url->user[0] && !url->password[0])
         return server_options_error("%s: a user without a password; give it with "
                                     "--master-password-file, or write user:password@",
@@ -85,12 +100,56 @@ static error_t give_to(const char *option, struct storage_redis_url *url,
 error_t pawld_password_give(struct pawld_options *options)
 {
     char password[STORAGE_SECRET_MAX + 1] = "";
-    error_t error = options->password_file ? read_file(options->password_file, password)
-                                           : read_variable(password);
+    const bool of_file = options->password_file != NULL;
+    error_t error = of_file ? password_of_file(options->password_file, password)
+                            : password_of_variable(password);
     for (unsigned i = 0; !error && i < options->masters_count; i++)
-        error = give_to("--master", &options->masters[i], password);
+        error = give_to("--master", &options->masters[i], password, of_file);
     for (unsigned i = 0; !error && i < options->from_count; i++)
-        error = give_to("--from", &options->from[i], password);
+        error = give_to("--from", &options->from[i], password, of_file);
     explicit_bzero(password, sizeof(password));
     return error;
+}
+
+/* ---- while pawld serves ---------------------------------------------------------------------- */
+
+void pawld_password_init(struct pawld_password *password)
+{
+    int failed = pthread_mutex_init(&password->mutex, NULL);
+    assert(!failed); /* without attributes it only fills in memory */
+    password->text[0] = '\0';
+}
+
+void pawld_password_fini(struct pawld_password *password)
+{
+    explicit_bzero(password->text, sizeof(password->text));
+    (void)pthread_mutex_destroy(&password->mutex);
+}
+
+static void copy_text(struct pawld_password *password, char *to, const char *from)
+{
+    int failed = pthread_mutex_lock(&password->mutex);
+    assert(!failed);
+    memcpy(to, from, STORAGE_SECRET_MAX + 1);
+    (void)pthread_mutex_unlock(&password->mutex);
+}
+
+bool pawld_password_reload(struct pawld_password *password, const char *path)
+{
+    char text[STORAGE_SECRET_MAX + 1] = "";
+    char why[WHY_MAX];
+    const bool taken = read_file(path, text, why);
+    if (taken)
+        copy_text(password, password->text, text);
+    else
+        server_log(SERVER_LOG_ERROR, "the password of the masters stays as it was: %s: %s", path,
+                   why);
+    explicit_bzero(text, sizeof(text));
+    return taken;
+}
+
+void pawld_password_copy(struct pawld_password *password,
+                         char ret_text[static STORAGE_SECRET_MAX + 1])
+{
+    copy_text(password, ret_text, password->text);
 }

@@ -6,6 +6,7 @@
 #include "server/loop/keys.h"
 #include "server/loop/worker.h"
 #include "server/pawld/doors.h"
+#include "server/pawld/password.h"
 #include "server/pawld/pawld.h"
 #include "server/pawld/predecessor.h"
 #include "server/pawld/reload.h"
@@ -58,6 +59,7 @@ struct service {
     atomic_uint others; /* workers that run on those threads */
     uv_signal_t signals[SIGNALS];
     struct pawld_reloads reloads;
+    struct pawld_password password;   /* of masters, where a file has it */
     struct server_line_writer *audit; /* NULL: no audit log */
     struct pawld_supervisor supervisor;
     struct pawld_predecessor predecessor;
@@ -200,6 +202,21 @@ static bool load_certificates(void *context)
     return server_http_tls_reload(service->tls);
 }
 
+static bool load_password(void *context)
+{
+    struct service *service = context;
+    return pawld_password_reload(&service->password, service->options->password_file);
+}
+
+static void take_password(void *context, unsigned index)
+{
+    struct service *service = context;
+    char text[STORAGE_SECRET_MAX + 1];
+    pawld_password_copy(&service->password, text);
+    server_worker_password(service->workers[index], text);
+    explicit_bzero(text, sizeof(text));
+}
+
 /* logrotate(8) has moved the file away. */
 static bool reopen_audit_log(void *context)
 {
@@ -214,6 +231,12 @@ static void add_reloads(struct service *service)
     const struct pawld_reload keys = {.name = "keys", .load = load_keys, .context = service};
     const struct pawld_reload certificates = {
         .name = "certificates", .load = load_certificates, .context = service};
+    const struct pawld_reload password = {.name = "password of the masters",
+                                          .load = load_password,
+                                          .take = take_password,
+                                          .context = service};
+    if (service->options->password_file && service->options->masters_count > 0)
+        pawld_reload_add(&service->reloads, &password);
     if (service->audit)
         pawld_reload_add(&service->reloads, &audit_log);
     if (service->keys)
@@ -493,6 +516,7 @@ int pawld_serve(const struct pawld_options *options)
     if (server_passed_sockets(&service.passed) != 0)
         return SERVER_EXIT_FAILED;
     pawld_supervisor_open(&service.supervisor);
+    pawld_password_init(&service.password);
     server_descriptors_check(options->workers, options->connections_max);
     int status = server_keys_open(&options->http, &service.keys);
     if (status == SERVER_EXIT_DONE)
@@ -517,5 +541,6 @@ int pawld_serve(const struct pawld_options *options)
     pawld_successor_close(&service.successor); /* it tells that the file is closed */
     server_line_writer_free(service.audit);    /* its reader may be stuck */
     pawld_supervisor_close(&service.supervisor);
+    pawld_password_fini(&service.password);
     return status;
 }

@@ -13,4 +13,13 @@ enum {
 int storage_auth_args(const struct storage_redis_url *url,
                       const char *ret_args[static STORAGE_AUTH_ARGS]);
 
+/* While a password is changed, some masters have the old one and some the new one. So each keeps
+ * two, and says the other one next where one was refused. */
+
+/* The password of @url is @password from now on, and the one before is kept beside it. */
+void storage_auth_change(struct storage_redis_url *url, const char *password);
+
+/* The password of @url was refused. */
+void storage_auth_refused(struct storage_redis_url *url);
+
 #endif

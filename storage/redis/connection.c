@@ -118,6 +118,13 @@ void storage_connection_flush(struct storage_connection *connection)
     try_again_later(connection);
 }
 
+void storage_connection_hurry(struct storage_connection *connection)
+{
+    connection->failures = 0;
+    if (connection->link == STORAGE_LINK_BACKOFF)
+        uv_timer_start(&connection->timer, on_backoff_over, 0, 0);
+}
+
 void storage_connection_steady(struct storage_connection *connection)
 {
     connection->failures = 0;

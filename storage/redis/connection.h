@@ -54,7 +54,7 @@ struct storage_connection_events {
 
 struct storage_connection_config {
     uv_loop_t *loop;
-    const struct storage_redis_url *url; /* borrowed */
+    struct storage_redis_url *url; /* borrowed */
     struct storage_connection_events events;
 };
 
@@ -113,6 +113,10 @@ void storage_connection_handshake(struct storage_connection *connection);
 
 /* The handshake ended well. */
 void storage_connection_ready(struct storage_connection *connection);
+
+/* What made it fail may be mended: it is opened at once if it waits for its backoff, and the next
+ * failure is the first of a row. */
+void storage_connection_hurry(struct storage_connection *connection);
 
 /* It has been of use for a while: the next failure is the first of a row. */
 void storage_connection_steady(struct storage_connection *connection);

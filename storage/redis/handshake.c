@@ -29,8 +29,10 @@ static void on_authenticated(redisAsyncContext *context, void *data, void *privd
 {
     struct storage_session *session = privdata;
     const redisReply *reply = data;
-    if (is_of_handshake(session, context, reply) && reply->type == REDIS_REPLY_ERROR)
-        storage_connection_fail(session->connection, FENCE_REASON_ERROR, reply->str);
+    if (!is_of_handshake(session, context, reply) || reply->type != REDIS_REPLY_ERROR)
+        return;
+    storage_auth_refused(session->connection->config.url);
+    storage_connection_fail(session->connection, FENCE_REASON_ERROR, reply->str);
 }
 
 static void on_script_loaded(redisAsyncContext *context, void *data, void *privdata)
@@ -145,12 +147,29 @@ static void on_handshake_marker(redisAsyncContext *context, void *reply, void *p
         read_handshake_fact(session, STORAGE_ASK_MARKER, reply);
 }
 
-static bool authenticate(struct storage_session *session)
+static bool authenticate(struct storage_session *session, redisCallbackFn *on_answer)
 {
     const char *args[STORAGE_AUTH_ARGS];
     const int n = storage_auth_args(session->connection->config.url, args);
-    return n == 0 || redisAsyncCommandArgv(session->connection->context, on_authenticated, session,
-                                           n, args, NULL) == REDIS_OK;
+    return n == 0 || redisAsyncCommandArgv(session->connection->context, on_answer, session, n,
+                                           args, NULL) == REDIS_OK;
+}
+
+/* Redis keeps a connection as whom it was before, where it refuses. */
+static void on_renewed(redisAsyncContext *context, void *data, void *privdata)
+{
+    const struct storage_session *session = privdata;
+    const redisReply *reply = data;
+    if (!reply || context != session->connection->context || reply->type != REDIS_REPLY_ERROR)
+        return;
+    storage_auth_refused(session->connection->config.url);
+    session->refused(session->refused_context, session->index, storage_reply_words(reply));
+}
+
+void storage_handshake_renew(struct storage_session *session)
+{
+    if (!authenticate(session, on_renewed))
+        storage_connection_reset(session->connection);
 }
 
 static bool ask_in_handshake(struct storage_session *session, enum storage_question question,
@@ -194,9 +213,19 @@ void storage_handshake_begin(struct storage_session *session)
     session->takes_locks = false;
     memset(&session->reading, 0, sizeof(session->reading));
     storage_redis_host(session->connection->context->c.fd, session->reading.facts.host);
-    if (!authenticate(session) || !ask_in_handshake(session, STORAGE_ASK_INFO, on_handshake_info))
+    if (!ask_in_handshake(session, STORAGE_ASK_INFO, on_handshake_info))
         storage_connection_reset(
             session->connection); /* out of memory; the owner may be the one that asked */
+}
+
+/* Once for each connection. A later handshake on it is served also where the password is another
+ * one by then. */
+void storage_handshake_open(struct storage_session *session)
+{
+    if (authenticate(session, on_authenticated))
+        storage_handshake_begin(session);
+    else
+        storage_connection_reset(session->connection);
 }
 
 static void on_restamped(redisAsyncContext *context, void *data, void *privdata)

@@ -7,6 +7,14 @@
 
 #include "storage/redis/session.h"
 
+/* Says who this is on a connection that is new, and begins a handshake. The same precondition as
+ * below. */
+void storage_handshake_open(struct storage_session *session);
+
+/* Says it again on a connection that is READY, with another password. The connection goes on if the
+ * master refuses; then session->refused is called. */
+void storage_handshake_renew(struct storage_session *session);
+
 /* Sends the questions, all or the first of them; their answers end in storage_connection_ready(),
  * or in a failure. Precondition: the link is HANDSHAKE. */
 void storage_handshake_begin(struct storage_session *session);

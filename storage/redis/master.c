@@ -1,6 +1,7 @@
 /* One master: wires its parts to its connection, and answers to its owner. */
 #include "storage/redis/master.h"
 
+#include "storage/redis/auth.h"
 #include "storage/redis/connection.h"
 #include "storage/redis/handshake.h"
 #include "storage/redis/outbox.h"
@@ -32,7 +33,7 @@ struct storage_redis_master {
 static void on_link_connected(void *context)
 {
     struct storage_redis_master *master = context;
-    storage_handshake_begin(&master->session);
+    storage_handshake_open(&master->session);
 }
 
 static void on_link_ready(void *context)
@@ -234,6 +235,21 @@ static int redis_holders(struct storage_master *base, enum fence_listing_kind ki
     return storage_scan_holders(&redis_of(base)->session, kind, names, count, told, context);
 }
 
+/* A listener that stands needs no password any more; the next one says the new one. */
+static void redis_password(struct storage_master *base, const char *password,
+                           storage_refused_fn *refused, void *context)
+{
+    struct storage_redis_master *master = redis_of(base);
+    if (!master->config.url.password_may_change)
+        return;
+    storage_auth_change(&master->config.url, password);
+    master->session.refused = refused;
+    master->session.refused_context = context;
+    storage_connection_hurry(&master->connection);
+    if (master->connection.link == STORAGE_LINK_READY)
+        storage_handshake_renew(&master->session);
+}
+
 static const char *redis_address(const struct storage_master *base)
 {
     return redis_of_const(base)->address;
@@ -264,6 +280,7 @@ static const struct storage_master_ops redis_ops = {
     .restamp = redis_restamp,
     .scan = redis_scan,
     .holders = redis_holders,
+    .password = redis_password,
     .address = redis_address,
     .detail = redis_detail,
     .round_trip_us = redis_round_trip_us,

@@ -71,11 +71,24 @@ static bool begin_tls(const struct storage_redis_url *url, redisAsyncContext *co
     return !url->is_tls || storage_tls_start(url->tls, url->host, &context->c, why) == 0;
 }
 
+/* Without this it would stand, and hear nothing. The next probe opens another one. */
+static void on_listener_authenticated(redisAsyncContext *context, void *data, void *unused)
+{
+    struct storage_listener *listener = listener_of(context);
+    const redisReply *reply = data;
+    (void)unused;
+    if (!listener || !reply || reply->type != REDIS_REPLY_ERROR)
+        return;
+    storage_auth_refused(listener->session->connection->config.url);
+    storage_listener_close(listener);
+}
+
 static bool subscribe(const struct storage_redis_url *url, redisAsyncContext *context)
 {
     const char *args[STORAGE_AUTH_ARGS];
     const int n = storage_auth_args(url, args);
-    if (n > 0 && redisAsyncCommandArgv(context, NULL, NULL, n, args, NULL) != REDIS_OK)
+    if (n > 0 &&
+        redisAsyncCommandArgv(context, on_listener_authenticated, NULL, n, args, NULL) != REDIS_OK)
         return false;
     return redisAsyncCommand(context, on_published, NULL, "SUBSCRIBE " STORAGE_RELEASED_CHANNEL) ==
            REDIS_OK;

@@ -21,11 +21,14 @@ struct storage_tls;
 struct storage_redis_url {
     char host[STORAGE_HOST_MAX + 1]; /* "" for a Unix socket; without the brackets of IPv6 */
     uint16_t port;
-    bool is_tls;                           /* rediss:// */
-    const struct storage_tls *tls;         /* for that, given by whoever connects; borrowed */
-    char path[STORAGE_PATH_MAX + 1];       /* "" for TCP */
-    char user[STORAGE_SECRET_MAX + 1];     /* "" for the default one */
-    char password[STORAGE_SECRET_MAX + 1]; /* "" for none */
+    bool is_tls;                                 /* rediss:// */
+    const struct storage_tls *tls;               /* for that, given by whoever connects; borrowed */
+    char path[STORAGE_PATH_MAX + 1];             /* "" for TCP */
+    char user[STORAGE_SECRET_MAX + 1];           /* "" for the default one */
+    char password[STORAGE_SECRET_MAX + 1];       /* "" for none */
+    bool password_may_change;                    /* it is of a file that is read again */
+    char other_password[STORAGE_SECRET_MAX + 1]; /* to be said where @password is refused: while
+                                                  * passwords are changed; "" for none */
 };
 
 /* Reads @text. User and password may be percent-encoded (RFC 3986, 2.1); the port defaults to 6379.

@@ -571,6 +571,12 @@ static const char *sqlite_address(const struct storage_master *base)
     return storage_sqlite_store_path(sqlite_of_const(base)->config.store);
 }
 
+static void sqlite_password(struct storage_master *base, const char *password,
+                            storage_refused_fn *refused, void *context)
+{
+    (void)base, (void)password, (void)refused, (void)context; /* a file asks for none */
+}
+
 static const char *sqlite_detail(const struct storage_master *base)
 {
     return sqlite_of_const(base)->detail;
@@ -591,6 +597,7 @@ static const struct storage_master_ops sqlite_ops = {
     .restamp = sqlite_restamp,
     .scan = sqlite_scan,
     .holders = sqlite_holders,
+    .password = sqlite_password,
     .address = sqlite_address,
     .detail = sqlite_detail,
     .round_trip_us = sqlite_round_trip_us,
