@@ -6,6 +6,10 @@
 
 #include <stdio.h>
 
+enum {
+    WORKERS_MS = 10000, /* for all workers to know all masters */
+};
+
 struct redis_fleet *fleet;
 
 int fleet_setup(void **state)
@@ -56,6 +60,16 @@ struct pawl_service fleet_serve_all(void)
         pawld_start(fleet, (const char *const[]){FLEET_PROBE, FLEET_ASK_ALL, NULL});
     masters_wait_all_active(service.port, fleet->n);
     return service;
+}
+
+void fleet_wait_workers(struct pawl_service service, int workers)
+{
+    char votes[64];
+    for (int worker = 1; worker <= workers; worker++)
+        for (unsigned master = 1; master <= fleet->n; master++) {
+            snprintf(votes, sizeof(votes), " worker %d: master %u .* votes", worker, master);
+            process_wait_line(service.process, votes, WORKERS_MS, NULL, 0);
+        }
 }
 
 struct pawl_service fleet_init_and_serve(unsigned ttl_max_ms)

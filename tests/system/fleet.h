@@ -53,6 +53,9 @@ void fleet_init(unsigned ttl_max_ms);
 /* pawld over the fleet that was made, when it is ready. With FLEET_PROBE. */
 struct pawl_service fleet_serve(void);
 
+/* Waits until every master votes at each of the @workers (more than one) of @service. */
+void fleet_wait_workers(struct pawl_service service, int workers);
+
 /* The same with FLEET_ASK_ALL, when all masters are active. */
 struct pawl_service fleet_serve_all(void);
 

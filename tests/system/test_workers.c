@@ -38,13 +38,8 @@ static int start(void **state)
 static int serve(void **state)
 {
     (void)state;
-    char votes[64];
     service = pawld_start(fleet, three_workers);
-    for (int worker = 1; worker <= WORKERS; worker++)
-        for (int master = 1; master <= MASTERS; master++) {
-            snprintf(votes, sizeof(votes), " worker %d: master %d .* votes", worker, master);
-            process_wait_line(service.process, votes, TIMEOUT_MS, NULL, 0);
-        }
+    fleet_wait_workers(service, WORKERS);
     return 0;
 }
 

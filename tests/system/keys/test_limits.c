@@ -13,7 +13,7 @@
 enum {
     END_MS = 20000,
     RATE_TRIES = 50,
-    BREAK_TRIES = 100,
+    TRIES = 100,
     TTL_MAX_MS = 300000,
     ROUNDS = 12, /* each on a connection of its own: all on one of three workers once in 10^5 */
 };
@@ -55,9 +55,13 @@ static void page_of_a_listing_counts_as_ten_calls(void **state)
     http_response_fini(&response);
 }
 
+/* Repeated where no majority answers, as on a busy machine. */
 static int acquire_few(const char *path, const char *body)
 {
-    return keyed_status(keys.pawld.port, keys.few, "POST", path, NULL, body);
+    int status = 503;
+    for (int i = 0; i < TRIES && status == 503; i++)
+        status = keyed_status(keys.pawld.port, keys.few, "POST", path, NULL, body);
+    return status;
 }
 
 static int take_as_admin(const char *path, const char *body)
@@ -130,7 +134,7 @@ static void break_at(uint16_t port, const char *path, int64_t token)
     (void)snprintf(force, sizeof(force), "%s?force=true", path);
     (void)snprintf(if_match, sizeof(if_match), "If-Match: \"%" PRId64 "\"\r\n", token);
     int status = 503; /* where no majority answered; then it is safe to repeat */
-    for (int i = 0; i < BREAK_TRIES && status == 503; i++)
+    for (int i = 0; i < TRIES && status == 503; i++)
         status = keyed_status(port, keys.admin, "DELETE", force, if_match, NULL);
     assert_int_equal(status, 200);
 }
@@ -181,7 +185,8 @@ static void broken_lock_of_a_group_counts_no_more(void **state)
     expect_one_place();
 }
 
-static const char *const three_workers[] = {"--keys", keys.file, "--workers", "3", NULL};
+static const char *const three_workers[] = {
+    "--keys", keys.file, "--workers", "3", "--master-deadline-ms", "1000", NULL};
 
 /* A fleet of masters, with a service of three workers. */
 static int serve_fleet(void **state)
@@ -192,7 +197,7 @@ static int serve_fleet(void **state)
     fleet_start(3, REDIS_VOLATILE);
     fleet_init(TTL_MAX_MS);
     keys.pawld = pawld_start(fleet, three_workers);
-    pawl_wait_ready(keys.pawld);
+    fleet_wait_workers(keys.pawld, 3);
     return 0;
 }
 
@@ -215,7 +220,7 @@ static void lock_broken_through_another_server_counts_until_its_holder_is_told(v
     (void)state;
     char headers[128];
     const struct pawl_service other = pawld_start(fleet, three_workers);
-    pawl_wait_ready(other);
+    fleet_wait_workers(other, 3);
     assert_int_equal(acquire_few("/v1/locks/a", "{\"lock_id\": \"" KEYS_LOCK_ID "\", "
                                                 "\"ttl_ms\": 300000}"),
                      201);
