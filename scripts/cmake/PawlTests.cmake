@@ -1,9 +1,9 @@
 # Tests. A test's name says where it belongs: <label>.<what>, where the label is one of unit, sim,
-# contract, integration, system, long (of minutes each; scripts/test --all runs them), lint, fuzz. Each
-# runs in the root of the source tree, with PAWL_BUILD in its environment saying where the build is.
+# contract, integration, system, long (scripts/test --all runs them), search (of many minutes;
+# scripts/search runs them), lint, fuzz. Each runs in the root of the source tree, with PAWL_BUILD in its environment saying where the build is.
 # Exit status 77 means skipped.
 
-set(PAWL_TEST_LABELS unit sim contract integration system long lint fuzz)
+set(PAWL_TEST_LABELS unit sim contract integration system long search lint fuzz)
 
 # Sets <ret> to the properties that every test has, from its name and timeout.
 function(_pawl_test_properties name timeout ret)
@@ -83,19 +83,19 @@ endfunction()
 # pawl_add_fuzzer(<what> SOURCES <file>... [LINK <library>...])
 #
 # A libFuzzer target, built by the fuzz preset only. As a test, fuzz.<what>, it goes through the
-# corpus kept in corpus/<what>/ and then looks for something new for a minute.
+# corpus kept in corpus/<what>/ and then looks for something new: tests/fuzz/run.
 function(pawl_add_fuzzer what)
     if(NOT PAWL_FUZZ)
         return()
     endif()
     cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK")
     pawl_add_test_program(fuzz.${what} SOURCES ${arg_SOURCES} LINK ${arg_LINK})
+    add_dependencies(fuzzers fuzz.${what})
     target_link_options(fuzz.${what} PRIVATE -fsanitize=fuzzer)
     # New finds go to the first folder: the build's, so that the source tree stays as it was.
     set(found ${CMAKE_CURRENT_BINARY_DIR}/${what})
     file(MAKE_DIRECTORY ${found})
-    # libFuzzer would exit with 77 where it finds something, which stands for skipped.
-    pawl_add_check(fuzz.${what} TIMEOUT 150
-        COMMAND fuzz.${what} -max_total_time=30 -error_exitcode=1 -artifact_prefix=${found}/
-                ${found} ${CMAKE_CURRENT_SOURCE_DIR}/corpus/${what})
+    pawl_add_check(fuzz.${what} TIMEOUT 900
+        COMMAND ${PROJECT_SOURCE_DIR}/tests/fuzz/run $<TARGET_FILE:fuzz.${what}> ${found}
+                ${CMAKE_CURRENT_SOURCE_DIR}/corpus/${what})
 endfunction()
