@@ -5,10 +5,12 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     LINE_MAX_BYTES = STORAGE_SECRET_MAX + sizeof("\r\n"), /* with what ends it */
@@ -45,17 +47,21 @@ static bool is_cut_line(const char *line)
     return len > 0 && len < LINE_MAX_BYTES - 1 && line[len - 1] != '\n';
 }
 
-/* The same of the first line of the file @path. */
-static bool read_file(const char *path, char password[static STORAGE_SECRET_MAX + 1],
+/* The same of the first line of the file @path. @flags 0, or O_NONBLOCK: a FIFO that nobody writes
+ * is not waited for. */
+static bool read_file(const char *path, int flags, char password[static STORAGE_SECRET_MAX + 1],
                       char why[static WHY_MAX])
 {
     char line[LINE_MAX_BYTES] = "";
-    FILE *file = fopen(path, "re");
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | flags);
+    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
     bool read = file && (fgets(line, sizeof(line), file) || !ferror(file));
     if (!read)
         (void)snprintf(why, WHY_MAX, "cannot read it: %s", strerror(errno));
     if (file)
         fclose(file);
+    else if (fd >= 0)
+        close(fd);
     if (read && is_cut_line(line))
         (void)snprintf(why, WHY_MAX, "%s", SERVER_HALF_WRITTEN);
     const bool taken = read && !is_cut_line(line) && take_line(line, password, why);
@@ -66,7 +72,7 @@ static bool read_file(const char *path, char password[static STORAGE_SECRET_MAX 
 static error_t password_of_file(const char *path, char password[static STORAGE_SECRET_MAX + 1])
 {
     char why[WHY_MAX];
-    if (read_file(path, password, why))
+    if (read_file(path, 0, password, why))
         return 0;
     return server_options_error("--master-password-file %s: %s", path, why);
 }
@@ -138,7 +144,7 @@ bool pawld_password_reload(struct pawld_password *password, const char *path)
 {
     char text[STORAGE_SECRET_MAX + 1] = "";
     char why[WHY_MAX];
-    const bool taken = read_file(path, text, why);
+    const bool taken = read_file(path, O_NONBLOCK, text, why);
     if (taken)
         copy_text(password, password->text, text);
     else

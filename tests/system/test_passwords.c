@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -320,9 +321,14 @@ static void broken_file_keeps_the_old_password(void **state)
     reload_and_expect("the password of the masters stays as it was: .*password: .*is empty");
     assert_int_equal(unlink(password_file), 0);
     reload_and_expect("the password of the masters stays as it was: .*password: cannot read it");
+    assert_int_equal(mkfifo(password_file, 0600), 0); /* it is not waited for */
+    process_signal(pawld.process, SIGHUP);
+    wait_ms(LOAD_MS); /* a signal that comes before the first one is read counts once */
     for (unsigned i = 0; i < MASTERS; i++)
         cut_connections(i);
     wait_all_active_within(BUSY_MS);
+    write_password("old\n");
+    reload_and_expect(RELOADED);
 }
 
 /* The file came too early: no vote is lost, and the log names each master. */
