@@ -253,9 +253,14 @@ struct options {
 
 static bool parse_part(const char *text, struct options *options)
 {
-    char end;
-    return sscanf(text, "%2u/%2u%c", &options->part, &options->parts, &end) == 2 &&
-           options->part >= 1 && options->part <= options->parts && options->parts <= PARTS_MAX;
+    char *end;
+    const unsigned long part = strtoul(text, &end, 10);
+    const unsigned long parts = *end == '/' ? strtoul(end + 1, &end, 10) : 0;
+    if (*end != '\0' || part < 1 || part > parts || parts > PARTS_MAX)
+        return false;
+    options->part = (unsigned)part;
+    options->parts = (unsigned)parts;
+    return true;
 }
 
 static error_t parse_option(int key, char *text, struct argp_state *state)
