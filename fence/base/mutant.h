@@ -22,6 +22,7 @@ enum fence_mutant {
     FENCE_MUTANT_EVERYBODY_ASKS,     /* a new call asks at once, also behind others in its queue */
     FENCE_MUTANT_ASKS_OUT_OF_LINE,   /* who was to be told "held" asks if it is no more so */
     FENCE_MUTANT_LAST_SERVED_FIRST,  /* the last of a queue is its next first */
+    FENCE_MUTANT_PLACE_FORGOTTEN,    /* who comes back stands at the end */
     FENCE_MUTANT_NEXT_NOT_WOKEN,     /* who has become the first is not told */
     FENCE_MUTANT_WORD_IGNORED,       /* word that a lock was given up wakes nobody */
     FENCE_MUTANT_EARLY_WORD_IGNORED, /* nor does it count if it came during an attempt */

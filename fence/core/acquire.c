@@ -32,7 +32,7 @@ static void answer_failed(struct fence_core *core, struct call *call, int error)
         memcpy(answer->parts, call->attempt.tally.parts, sizeof(answer->parts));
         answer->granted = fence_tally_count(&call->attempt.tally, FENCE_PART_GRANTED);
     }
-    core_leave(core, call);
+    core_leave(core, call, false);
 }
 
 static void answer_granted(struct fence_core *core, struct call *call, uint64_t validity_us)
@@ -55,7 +55,7 @@ static void answer_granted(struct fence_core *core, struct call *call, uint64_t 
     answer->sent = attempt->sent;
     answer->granted = fence_tally_count(&attempt->tally, FENCE_PART_GRANTED);
     memcpy(answer->parts, attempt->tally.parts, sizeof(answer->parts));
-    core_leave(core, call);
+    core_leave(core, call, true);
 }
 
 /* ---- attempts -------------------------------------------------------------------------------- */
@@ -143,6 +143,15 @@ static void fail_by_attempt(struct fence_core *core, struct call *call)
     fail(core, call, fence_attempt_error(&call->attempt, group ? &group->blocked : &only));
 }
 
+static void start_attempt(struct fence_core *core, struct call *call)
+{
+    core_call_move(call, CALL_TRYING);
+    call->tries++;
+    core_attempt_begin(core, call);
+    if (call->attempt.state == FENCE_ATTEMPT_FAILED)
+        fail_by_attempt(core, call);
+}
+
 static void try(struct fence_core *core, struct call *call)
 {
     if (call->ttl_ms > core->fleet.ttl_max_ms) {
@@ -150,16 +159,15 @@ static void try(struct fence_core *core, struct call *call)
         return;
     }
     if (core_admit(core, call))
-        core_acquire_admitted(core, call);
+        start_attempt(core, call);
 }
 
 void core_acquire_admitted(struct fence_core *core, struct call *call)
 {
-    core_call_move(call, CALL_TRYING);
-    call->tries++;
-    core_attempt_begin(core, call);
-    if (call->attempt.state == FENCE_ATTEMPT_FAILED)
-        fail_by_attempt(core, call);
+    if (core_stands_behind(core, call) && !core_holds_itself(core, call))
+        step_back(core, call); /* another one came back to its place meanwhile */
+    else
+        start_attempt(core, call);
 }
 
 static void win(struct fence_core *core, struct call *call)
@@ -182,9 +190,9 @@ static void stand_behind(struct fence_core *core, struct call *call)
     core_wake_at(core, call, call->wait_until_us ? call->wait_until_us : FENCE_NEVER);
 }
 
-void core_acquire_begin(struct fence_core *core, struct call *call, const struct fence_group *group)
+void core_acquire_begin(struct fence_core *core, struct call *call, const struct fence_call *asked)
 {
-    if (core_stand(core, call, group) || core_holds_itself(core, call))
+    if (core_stand(core, call, asked) || core_holds_itself(core, call))
         try(core, call);
     else if (!call->wait_until_us && core_knows_held(core, call))
         answer_failed(core, call, FENCE_EHELD);

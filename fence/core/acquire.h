@@ -4,10 +4,8 @@
 
 #include "fence/core/state.h"
 
-/* The new @call joins its wait queue, or tries at once. @group is the event's; NULL: one resource.
- */
-void core_acquire_begin(struct fence_core *core, struct call *call,
-                        const struct fence_group *group);
+/* The new @call joins its wait queue, or tries at once. @asked is the event's. */
+void core_acquire_begin(struct fence_core *core, struct call *call, const struct fence_call *asked);
 
 /* @call is admitted, and its next attempt begins. */
 void core_acquire_admitted(struct fence_core *core, struct call *call);

@@ -21,6 +21,7 @@ struct call *core_open(struct fence_core *core, const struct fence_call *asked)
     call->ttl_ms = asked->ttl_ms;
     call->token = asked->token;
     call->group = FENCE_NOBODY;
+    call->place = FENCE_NOBODY;
     call->idempotent = asked->idempotent;
     call->count = asked->count;
     call->hint = 0;

@@ -52,6 +52,12 @@ static void check_queue(const struct fence_core *core, const struct call *call)
            "an acquire of one stands in the queue of its resource");
     if (call->state == CALL_QUEUED)
         assert(queue->first != me && "the first of a queue is never left behind");
+    const uint32_t before = core_wait_queues_before(&core->queues, me);
+    if (before != FENCE_NOBODY)
+        assert(core->queues.places[before].rank <= core->queues.places[me].rank &&
+               "a queue is in the order of ranks");
+    if (call->place != FENCE_NOBODY)
+        assert(core->kept.places[call->place].present > 0 && "the place of a waiter is kept");
     if (call->state == CALL_QUEUED && call->wait_until_us)
         assert(is_timed(core, call) && "a wait ends in time");
 }
@@ -145,6 +151,7 @@ static void check_tables(const struct fence_core *core)
            "each slot is free or busy");
     assert(waiting == core->waiting && "waiters are counted");
     assert(groups == core->groups.used_count && "groups are counted");
+    assert(waiting + core->kept.away <= core_waiters_max(core) && "kept places are bounded");
     assert(admitting == count_admitting(core) && "who waits for admission is in its queue");
     assert(core->cleanups.pool.used <= core->cleanups.pool.capacity && "clean-ups are bounded");
 }

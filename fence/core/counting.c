@@ -235,7 +235,7 @@ static void have_turn(struct fence_core *core, struct call *call)
 void core_count_begin(struct fence_core *core, struct call *call)
 {
     assert(call->kind == FENCE_CALL_COUNT);
-    (void)core_wait_queues_join(&core->counting, core_index(core, call), call->resource);
+    (void)core_wait_queues_join(&core->counting, core_index(core, call), call->resource, 0);
     if (is_first(core, call)) {
         have_turn(core, call);
         return;

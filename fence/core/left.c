@@ -16,6 +16,9 @@ void core_left_grant(struct fence_core *core, const struct fence_taken *declined
 {
     const struct fence_group *group = declined->group;
     core_undo(core, declined);
+    if (!group && core->granted_place != FENCE_NOBODY)
+        core_kept_places_declined(&core->kept, core->granted_place, declined->resource,
+                                  declined->lock_id);
     if (!group)
         core_released(core, declined->resource, declined->lock_id);
     for (unsigned k = 0; group && k < group->count; k++)

@@ -25,6 +25,9 @@ static int init_tables(struct fence_core *core, const struct fence_config *confi
     if (!error)
         error = core_wait_queues_init(&core->counting, power_of_two(calls), config->seed);
     if (!error)
+        error =
+            core_kept_places_init(&core->kept, power_of_two(core_waiters_max(core)), config->seed);
+    if (!error)
         error = core_clients_init(&core->clients, power_of_two(calls));
     if (!error)
         error = core_groups_init(&core->groups, at_most(calls, FENCE_GROUPS_MAX));
@@ -47,6 +50,7 @@ int fence_core_new(const struct fence_config *config, struct fence_core **ret_co
     if (!core)
         return FENCE_ENOMEM;
     core->config = *config;
+    core->granted_place = FENCE_NOBODY;
     if (core->config.counters == 0)
         core->config.counters = FENCE_COUNTERS_DEFAULT;
     fence_fleet_init(&core->fleet, config->masters);
@@ -77,6 +81,7 @@ void fence_core_free(struct fence_core *core)
     fence_timers_fini(&core->timers);
     core_wait_queues_fini(&core->queues);
     core_wait_queues_fini(&core->counting);
+    core_kept_places_fini(&core->kept);
     core_clients_fini(&core->clients);
     core_groups_fini(&core->groups);
     core_admission_fini(&core->admission);

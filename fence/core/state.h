@@ -20,6 +20,7 @@
 #include "fence/core/core.h"
 #include "fence/core/counter_hints.h"
 #include "fence/core/groups.h"
+#include "fence/core/kept_places.h"
 #include "fence/core/pending_cleanups.h"
 #include "fence/core/rejoin_state.h"
 #include "fence/core/wait_queue.h"
@@ -48,6 +49,9 @@
  *   COUNT, behind the first:    QUEUED ---> COUNTING ---> COUNTED. The first asks for it, too.
  *
  * An acquire of several resources stands in no queue: it is TRYING at once.
+ *
+ * A call that comes back to its place may become the first. The first before it ends its attempt,
+ * and is QUEUED again when it would begin another one (fence/core/kept_places.h).
  *
  * Before TRYING, VOTING, BREAKING and COUNTING a call is ADMITTING while the masters owe too much
  * (fence/core/admission.h).
@@ -78,6 +82,7 @@ struct call {
     uint64_t client;
     uint64_t arrived_us;
     uint64_t wait_until_us; /* acquire: 0 does not wait */
+    uint32_t place;         /* acquire: in core->kept; FENCE_NOBODY: none is kept for it */
     uint64_t generation;    /* of the view that the attempt works under */
     uint64_t asked_us;      /* when the masters of the round were asked first, ... */
     uint64_t timeout_us;    /* how long it may take, ... */
@@ -123,12 +128,16 @@ struct fence_core {
     struct fence_timers timers;       /* one a call */
     struct core_wait_queues queues;   /* acquires, by resource */
     struct core_wait_queues counting; /* calls about named counters, by their names */
-    struct core_clients clients;      /* acquires, by client */
-    struct core_groups groups;        /* acquires of several resources */
-    struct core_admission admission;  /* calls that wait until the masters owe less */
-    struct core_cleanups cleanups;    /* clean-ups on their way */
-    struct core_rejoin *rejoins;      /* one a member */
-    struct core_counter_hints hints;  /* what counters are at */
+    struct core_kept_places kept;     /* places of acquires that wait, in @queues */
+    uint32_t granted_place;           /* of the latest grant, in @kept; FENCE_NOBODY: it had none */
+    uint64_t ranks;                   /* the latest rank in @queues */
+    uint64_t claims_until_us;        /* until then callers tell their ranks; 0: nobody waited yet */
+    struct core_clients clients;     /* acquires, by client */
+    struct core_groups groups;       /* acquires of several resources */
+    struct core_admission admission; /* calls that wait until the masters owe less */
+    struct core_cleanups cleanups;   /* clean-ups on their way */
+    struct core_rejoin *rejoins;     /* one a member */
+    struct core_counter_hints hints; /* what counters are at */
     struct fence_latency latencies[FENCE_MASTERS_MAX];
     uint64_t copied_until_us; /* until then members may have locks that they imported */
     uint64_t seen_generation; /* of the views, for that */
@@ -144,6 +153,13 @@ struct fence_core {
     uint64_t random;
     struct fence_effects *effects;
 };
+
+/* How many acquires can wait at a time. */
+static inline uint32_t core_waiters_max(const struct fence_core *core)
+{
+    const struct fence_config *config = &core->config;
+    return config->waiters < config->calls ? config->waiters : config->calls;
+}
 
 static inline uint32_t core_index(const struct fence_core *core, const struct call *call)
 {

@@ -143,7 +143,7 @@ static void on_call(struct fence_core *core, const struct fence_call *asked)
     }
     struct call *call = core_open(core, asked);
     if (call->kind == FENCE_CALL_ACQUIRE)
-        core_acquire_begin(core, call, asked->group);
+        core_acquire_begin(core, call, asked);
     else if (call->kind == FENCE_CALL_COUNT)
         core_count_begin(core, call);
     else if (call->kind == FENCE_CALL_BREAK)

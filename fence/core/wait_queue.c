@@ -72,21 +72,42 @@ static void close_queue(struct core_wait_queues *queues, uint32_t at)
     fence_pool_give(&queues->pool, at);
 }
 
+/* The last of @queue whose rank is no higher than @rank; FENCE_NOBODY: all have a higher one. It is
+ * looked for from both ends. */
+static uint32_t last_up_to(const struct core_wait_queues *queues,
+                           const struct core_wait_queue *queue, uint64_t rank)
+{
+    uint32_t back = queue->last;
+    uint32_t front = queue->first;
+    while (back != FENCE_NOBODY && queues->places[back].rank > rank) {
+        if (queues->places[front].rank > rank)
+            return queues->places[front].before;
+        front = queues->places[front].after;
+        back = queues->places[back].before;
+    }
+    return back;
+}
+
 struct core_wait_queue *core_wait_queues_join(struct core_wait_queues *queues, uint32_t who,
-                                              const char *resource)
+                                              const char *resource, uint64_t rank)
 {
     assert(who < queues->capacity && queues->places[who].queue == FENCE_NOBODY);
     uint32_t at = find_queue(queues, resource);
     if (at == FENCE_NOBODY)
         at = open_queue(queues, resource);
     struct core_wait_queue *queue = &queues->queues[at];
+    const uint32_t before = last_up_to(queues, queue, rank);
+    const uint32_t after = before == FENCE_NOBODY ? queue->first : queues->places[before].after;
     queues->places[who] =
-        (struct core_wait_place){.queue = at, .before = queue->last, .after = FENCE_NOBODY};
-    if (queue->last == FENCE_NOBODY)
+        (struct core_wait_place){.queue = at, .before = before, .after = after, .rank = rank};
+    if (before == FENCE_NOBODY)
         queue->first = who;
     else
-        queues->places[queue->last].after = who;
-    queue->last = who;
+        queues->places[before].after = who;
+    if (after == FENCE_NOBODY)
+        queue->last = who;
+    else
+        queues->places[after].before = who;
     queue->length++;
     return queue;
 }

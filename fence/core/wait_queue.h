@@ -1,7 +1,8 @@
 /* Wait queues: one for each resource that calls of this server want to acquire. Only the first of a
- * queue asks the masters for that resource. The others stand behind it in the order of their
- * arrival. A queue exists while a call stands in it, and keeps the hint that its first learnt last.
- */
+ * queue asks the masters for that resource. The others stand behind it in the order of their ranks,
+ * which rise with their arrival. A call whose place was kept has the rank of its first arrival
+ * (fence/core/kept_places.h). A queue exists while a call stands in it, and keeps the hint that its
+ * first learnt last. */
 #ifndef FENCE_CORE_WAIT_QUEUE_H
 #define FENCE_CORE_WAIT_QUEUE_H
 
@@ -32,6 +33,7 @@ struct core_wait_queues {
         uint32_t queue;
         uint32_t before;
         uint32_t after;
+        uint64_t rank;
     } * places;
 };
 
@@ -40,9 +42,11 @@ FENCE_CHECKED int core_wait_queues_init(struct core_wait_queues *queues, uint32_
                                         uint64_t seed);
 void core_wait_queues_fini(struct core_wait_queues *queues);
 
-/* @who, who stands in no queue, goes to the end of @resource's. Returns that queue. */
+/* @who, who stands in no queue, joins that of @resource, behind all callers whose rank is no higher
+ * than @rank. Returns that queue. O(1) for a rank that is the lowest or the highest; else as far as
+ * the nearer end of the queue. */
 struct core_wait_queue *core_wait_queues_join(struct core_wait_queues *queues, uint32_t who,
-                                              const char *resource);
+                                              const char *resource, uint64_t rank);
 
 /* @who leaves its queue. Returns who has become first by it, FENCE_NOBODY if @who was not first or
  * the queue is gone. */

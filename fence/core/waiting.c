@@ -15,6 +15,11 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+static uint64_t most(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 static struct core_group_call *group_call(const struct fence_core *core, const struct call *call)
 {
     assert(call->group != FENCE_NOBODY);
@@ -66,11 +71,6 @@ void core_pause_until(struct fence_core *core, struct call *call, uint64_t due_u
     core_wake_at(core, call, due_us);
 }
 
-static uint64_t most(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* When the lease should be over. A lease may end, and the same holder still has the lock. Then the
  * next look comes later each time, so that nobody asks without a pause. */
 static uint64_t lease_end_us(struct fence_core *core, struct call *call)
@@ -99,17 +99,53 @@ uint64_t core_next_look_us(struct fence_core *core, struct call *call)
 
 /* ---- standing -------------------------------------------------------------------------------- */
 
-bool core_stand(struct fence_core *core, struct call *call, const struct fence_group *group)
+static uint64_t next_rank(struct fence_core *core)
+{
+    const uint64_t by_time = core->now_us + FENCE_WAITED_MAX_MS * UINT64_C(1000);
+    core->ranks = most(core->ranks + 1, by_time);
+    return core->ranks;
+}
+
+/* What a caller says that it has waited counts while this process is new, and knows no places. */
+static uint64_t believed_wait_us(struct fence_core *core, const struct fence_call *asked)
+{
+    assert(asked->waited_ms <= FENCE_WAITED_MAX_MS);
+    if (core->claims_until_us == 0)
+        core->claims_until_us = core->now_us + FENCE_CLAIMS_US;
+    return core->now_us < core->claims_until_us ? asked->waited_ms * UINT64_C(1000) : 0;
+}
+
+/* The rank of @call in its queue. A call that waits takes the room of a place that is kept, where
+ * there is no other. */
+static uint64_t rank_of(struct fence_core *core, struct call *call, const struct fence_call *asked)
+{
+    const uint64_t rank = next_rank(core);
+    const uint32_t away_max = core_waiters_max(core) - core->waiting;
+    if (!call->wait_until_us)
+        return rank;
+    if (!call->idempotent || call->group != FENCE_NOBODY) {
+        core_kept_places_bound(&core->kept, away_max);
+        return rank;
+    }
+    const struct core_place_owner owner = {
+        .resource = call->resource, .lock_id = call->lock_id, .owner = call->owner};
+    call->place = core_kept_places_come(&core->kept, &owner, rank - believed_wait_us(core, asked),
+                                        core->now_us, away_max);
+    return core_kept_places_rank(&core->kept, call->place);
+}
+
+bool core_stand(struct fence_core *core, struct call *call, const struct fence_call *asked)
 {
     assert(call->kind == FENCE_CALL_ACQUIRE);
     uint32_t me = core_index(core, call);
     core_clients_add(&core->clients, me, call->client);
     core->waiting += call->wait_until_us != 0;
     core_call_move(call, CALL_QUEUED);
-    call->group = group ? core_groups_open(&core->groups, group, me) : FENCE_NOBODY;
-    if (group)
+    call->group = asked->group ? core_groups_open(&core->groups, asked->group, me) : FENCE_NOBODY;
+    const uint64_t rank = rank_of(core, call, asked);
+    if (asked->group)
         return true;
-    struct core_wait_queue *queue = core_wait_queues_join(&core->queues, me, call->resource);
+    struct core_wait_queue *queue = core_wait_queues_join(&core->queues, me, call->resource, rank);
     queue->askers += !call->wait_until_us;
     queue->own_ids += call->idempotent;
     return queue->first == me || FENCE_MUTANT(EVERYBODY_ASKS);
@@ -165,13 +201,17 @@ static void step_forward(struct fence_core *core, struct call *next)
     core_pause_until(core, next, can_wait ? core_next_look_us(core, next) : core->now_us);
 }
 
-void core_leave(struct fence_core *core, struct call *call)
+void core_leave(struct fence_core *core, struct call *call, bool granted)
 {
     assert(call->kind == FENCE_CALL_ACQUIRE);
     uint32_t me = core_index(core, call);
     uint32_t successor = FENCE_NOBODY;
     core->waiting -= call->wait_until_us != 0;
     core_clients_remove(&core->clients, me);
+    if (granted)
+        core->granted_place = call->place;
+    if (call->place != FENCE_NOBODY)
+        core_kept_places_leave(&core->kept, call->place, granted, core->now_us);
     if (call->group != FENCE_NOBODY) {
         core_groups_close(&core->groups, call->group);
     } else {

@@ -5,12 +5,14 @@
 
 #include "fence/core/state.h"
 
-/* The new @call joins the queue of its resource; with @group it stands alone. True if it may try at
- * once. */
-bool core_stand(struct fence_core *core, struct call *call, const struct fence_group *group);
+/* The new @call, for @asked, joins the queue of its resource: at the end, or at the place that is
+ * kept for its lock id. An acquire of several stands alone. True if it may try at once. A call that
+ * was the first before it goes on with an attempt under way, and then stands behind it. */
+bool core_stand(struct fence_core *core, struct call *call, const struct fence_call *asked);
 
-/* @call has its answer and leaves its queue. The next call in it is first now. */
-void core_leave(struct fence_core *core, struct call *call);
+/* @call has its answer and leaves its queue, @granted its lock or not. The next call in it is first
+ * now. */
+void core_leave(struct fence_core *core, struct call *call, bool granted);
 
 /* The hint for the resource of @call; of several, for the one that was in the way last. And whether
  * another lock id is known to hold it. */

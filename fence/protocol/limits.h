@@ -66,6 +66,10 @@ enum {
     FENCE_LOOK_SPREADS = 4,           /* ... and up to so many times as much more, at random */
     FENCE_LOOK_LEAST_US = 1000,       /* and no sooner than this, ... */
     FENCE_LOOK_DOUBLINGS_MAX = 5, /* ... which doubles with each look that finds the same holder */
+    FENCE_PLACE_KEPT_US = 2000 * 1000, /* a waiter that left may come back to its place */
+    FENCE_CLAIMS_US = 3000 * 1000, /* after the first waiter of a process: others are believed how
+                                    * long they have waited */
+    FENCE_WAITED_MAX_MS = 24 * 3600 * 1000, /* that is told of waits before */
     FENCE_RETRIES_LOOKED_AT = 64, /* places at the end of a wait queue: retries of the holder */
     FENCE_REJOIN_DELAY_US = 20 * 1000, /* a random time below it before a server leads a rejoin */
     FENCE_REJOIN_TIMEOUT_US = 1000 * 1000, /* for each answer to a step of a rejoin */

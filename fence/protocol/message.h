@@ -51,7 +51,9 @@ struct fence_call {
     int64_t token;    /* extend, break: the grant's token */
     uint32_t ttl_ms;  /* acquire, extend */
     uint32_t wait_ms; /* acquire: 0 asks once */
-    uint32_t count;   /* count: how many values, 1 .. FENCE_COUNT_MAX; 0 reads the last one */
+    uint32_t waited_ms; /* acquire: how long its client says that it has waited under @lock_id, up
+                         * to FENCE_WAITED_MAX_MS. It counts in a new process only */
+    uint32_t count;     /* count: how many values, 1 .. FENCE_COUNT_MAX; 0 reads the last one */
 };
 
 /* What one master contributed to one call. */

@@ -119,6 +119,8 @@ static const struct mutant {
     {"asks-out-of-line", "who only asks stays in line when it may be free", WAITING,
      CORE(ASKS_OUT_OF_LINE), 0},
     {"last-served-first", "first come, first served", WAITING, CORE(LAST_SERVED_FIRST), 0},
+    {"place-forgotten", "who comes back soon stands where it stood", WAITING, CORE(PLACE_FORGOTTEN),
+     0},
     {"next-not-woken", "who has become the first looks soon", WAITING, CORE(NEXT_NOT_WOKEN), 0},
     {"word-ignored", "word that a lock was given up wakes the first", WAITING, CORE(WORD_IGNORED),
      0},

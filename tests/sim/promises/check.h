@@ -33,6 +33,9 @@ struct sim_call {
     uint32_t lock;
     uint32_t ttl_ms;
     uint32_t wait_ms;
+    uint32_t waited_ms;               /* acquire: before, with this lock id */
+    uint64_t rank;                    /* acquire: in its line (places.h) */
+    bool turned_away;                 /* acquire: its server takes it not */
     uint32_t count;                   /* count: values; 0: it reads */
     bool idempotent;                  /* acquire: the lock id is the client's own */
     int64_t above[SIM_RESOURCES_MAX]; /* acquire, extend: the highest tokens returned before it

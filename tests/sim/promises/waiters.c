@@ -72,22 +72,45 @@ static void check_turned_away(struct sim_world *world, const struct sim_call *ca
 
 /* ---- coming and going ------------------------------------------------------------------------ */
 
+/* Whether the server of @call, which comes, takes it not: then it keeps no place, either. */
+static bool is_turned_away(const struct sim_world *world, const struct sim_call *call)
+{
+    const struct fence_core *core = world->servers[call->server].core;
+    const struct fence_fleet *fleet = fence_core_fleet(core);
+    return fence_core_calls(core) >= world->plan.calls || fleet->fleet_id[0] == '\0' ||
+           call->ttl_ms > fleet->ttl_max_ms || (call->wait_ms > 0 && call->no_room);
+}
+
+/* @call goes behind the last of @line that has no higher rank. True: it is the first now. */
+static bool join(struct sim_world *world, struct sim_line *line, struct sim_call *call)
+{
+    assert(line->count < SIM_LINE_MAX);
+    uint32_t place = line->count++;
+    for (; place > 0 && world->check.calls[line->calls[place - 1]].rank > call->rank; place--)
+        line->calls[place] = line->calls[place - 1];
+    line->calls[place] = (uint32_t)(call - world->check.calls);
+    return place == 0;
+}
+
 void sim_waiters_come(struct sim_world *world, struct sim_call *call)
 {
     struct sim_line *line = line_of(world, call);
     call->came_us = call->asked_us = world->now_us;
     call->no_room = has_no_room(world, call);
+    call->turned_away = is_turned_away(world, call);
     is_here(world, call);
+    call->rank = call->turned_away
+                     ? UINT64_MAX
+                     : sim_places_come(world, call, world->waiters.waiting[call->server]);
     if (!stands_in_line(call))
         return;
-    assert(line->count < SIM_LINE_MAX);
     call->waited = line->count > 0;
-    line->calls[line->count++] = (uint32_t)(call - world->check.calls);
+    const bool is_first = join(world, line, call);
     sim_stats_most(&world->stats.longest_line, line->count);
-    if (line->count > 1)
-        return;
-    line->granted = SIM_NO_LOCK;
-    sim_waking_first(world, call->server, line, true);
+    if (line->count == 1)
+        line->granted = SIM_NO_LOCK;
+    if (is_first)
+        sim_waking_first(world, call->server, line, true);
 }
 
 /* W4. Where masters may owe little, all wait. */
@@ -139,13 +162,13 @@ static void count(struct sim_stats *stats, const struct sim_call *call, const st
     stats->hand_overs_by_timer += waited && call->error == 0 && !line->by_word;
 }
 
-/* Whether it need not wait for those before it: its lock id may have the lock, as far as its server
- * can know, or had it when it asked. */
+/* Whether it need not wait for those before it: its attempt began when it was the first, or its
+ * lock id may have the lock, as far as its server can know. */
 static bool may_overtake(const struct sim_world *world, const struct sim_line *line,
                          const struct sim_call *call)
 {
-    return call->idempotent &&
-           (line->held_until_us[call->lock] >= world->now_us || call->attempt != 0);
+    return call->attempt != 0 ||
+           (call->idempotent && line->held_until_us[call->lock] >= world->now_us);
 }
 
 static void leave_line(struct sim_world *world, struct sim_call *call)
@@ -169,6 +192,8 @@ void sim_waiters_answered(struct sim_world *world, struct sim_call *call)
     sim_waking_check_end(world, call);
     check_turned_away(world, call);
     is_gone(world, call);
+    if (!call->turned_away)
+        sim_places_leave(world, call);
     if (stands_in_line(call))
         leave_line(world, call);
     else
@@ -180,6 +205,11 @@ void sim_waiters_dropped(struct sim_world *world, struct sim_call *call)
     is_gone(world, call);
     if (stands_in_line(call))
         leave(world, call, place_of(world, call));
+}
+
+void sim_waiters_crashed(struct sim_world *world, unsigned s)
+{
+    world->waiters.places[s] = (struct sim_places){.count = 0};
 }
 
 /* ---- W1 and W2: who asks --------------------------------------------------------------------- */

@@ -2,8 +2,10 @@
  *
  *   W1  first come, first served: masters are asked for a resource, and a lock is granted, only for
  *       the first of its line: whoever came to this server before all others that have no answer.
+ *       A waiter that left without the lock, and asks again soon with its own lock id, came when it
+ *       came first (places.h). An attempt under way goes on where such a one stands before it now.
  *       Who asks again for what its lock id has need not wait for those who wait for just that;
- *   W2  one is woken: no two of a line have an attempt under way;
+ *   W2  one is woken: no two of a line have an attempt under way, but for such an attempt;
  *   W3  no wake-up is lost (waking.h);
  *   W4  who asks again for what this server gave its lock id, or was told that it has, asks at
  * once.
@@ -13,6 +15,7 @@
 #define TESTS_SIM_PROMISES_WAITERS_H
 
 #include "tests/sim/promises/check.h"
+#include "tests/sim/promises/places.h"
 #include "tests/sim/world/plan.h"
 
 struct sim_world;
@@ -24,7 +27,7 @@ enum {
 /* The acquires of one server for one resource that have no answer yet. */
 struct sim_line {
     uint32_t count;
-    uint32_t calls[SIM_LINE_MAX]; /* in the order in which they came */
+    uint32_t calls[SIM_LINE_MAX]; /* by their ranks */
 
     /* When the first of them asks again: no later than so long after that true time. */
     uint64_t since_us;
@@ -51,6 +54,7 @@ struct sim_waiters {
     uint32_t waiting[SIM_SERVERS_MAX]; /* calls that have time to wait, */
     uint32_t groups[SIM_SERVERS_MAX];  /* and those that want several, with time or without */
     struct sim_line lines[SIM_SERVERS_MAX][SIM_RESOURCES_MAX];
+    struct sim_places places[SIM_SERVERS_MAX];
 };
 
 void sim_waiters_init(struct sim_waiters *waiters);
@@ -64,6 +68,9 @@ void sim_waiters_come(struct sim_world *world, struct sim_call *call);
 void sim_waiters_came(struct sim_world *world, const struct sim_call *call);
 void sim_waiters_answered(struct sim_world *world, struct sim_call *call);
 void sim_waiters_dropped(struct sim_world *world, struct sim_call *call);
+
+/* Server @s crashed, and its calls were dropped: it knows nothing of waiters. */
+void sim_waiters_crashed(struct sim_world *world, unsigned s);
 
 /* Server @s sends @request. */
 void sim_waiters_sent(struct sim_world *world, unsigned s, const struct fence_request *request);

@@ -79,8 +79,10 @@ static void complete_acquire(struct sim_world *world, unsigned c, struct sim_cal
     struct sim_client *client = &world->clients[c];
     char set[SIM_SET_TEXT_MAX];
     bool again = client->lock != SIM_NO_LOCK;
+    client->since_us = again ? client->since_us : world->now_us;
     client->lock = call->lock;
     call->idempotent = client->own_id;
+    call->waited_ms = (uint32_t)((world->now_us - client->since_us) / 1000);
     if (sim_rng_chance(&client->rng, world->plan.waits))
         call->wait_ms = sim_rng_between(&client->rng, 1, world->plan.wait_high_ms);
     world->stats.asked_again += again;

@@ -43,6 +43,7 @@ struct sim_client {
     struct sim_set set; /* of this round, as the members below; its tokens: granted */
     unsigned at;        /* which of them is being worked at */
     uint32_t lock;      /* SIM_NO_LOCK: not yet */
+    uint64_t since_us;  /* when it asked first with it */
     bool own_id;        /* its own, and may be asked with so often again */
     unsigned agains;
     uint32_t ttl_ms;

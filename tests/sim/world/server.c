@@ -80,6 +80,7 @@ void sim_server_crash(struct sim_world *world, unsigned s)
     SIM_SAY(world, "server %u crashes, and starts anew", s);
     world->stats.server_crashes++;
     drop_calls(world, s);
+    sim_waiters_crashed(world, s);
     fence_core_free(server->core);
     new_core(world, server);
     server->tick_at_us = FENCE_NEVER;
@@ -286,6 +287,7 @@ void sim_server_call(struct sim_world *world, unsigned s, struct sim_call *call)
                               : call->ttl_ms,
                 .count = call->count,
                 .wait_ms = call->wait_ms,
+                .waited_ms = call->waited_ms,
             },
     };
     sim_check_begun(&world->check, call);

@@ -52,6 +52,8 @@
     X(waits) /* of those that may wait: behind others, or for a holder */                          \
     X(hand_overs_by_word)                                                                          \
     X(hand_overs_by_timer)                                                                         \
+    X(places_kept)   /* a waiter came back to its own */                                           \
+    X(waits_claimed) /* by a client that had waited at a server before */                          \
     X(too_many_waiters)                                                                            \
     X(too_many_groups)                                                                             \
     X(longest_line)     /* not summed: the most at any time */                                     \
