@@ -8,6 +8,7 @@ static const char *const header_names[API_HEADERS] = {
     [API_HEADER_EXPECT] = "Expect",
     [API_HEADER_LOCK_ID] = "Lock-Id",
     [API_HEADER_FENCING_TOKEN] = "Fencing-Token",
+    [API_HEADER_WAITED_MS] = "Waited-Ms",
     [API_HEADER_IF_MATCH] = "If-Match",
     [API_HEADER_ORIGIN] = "Origin",
     [API_HEADER_SEC_FETCH_SITE] = "Sec-Fetch-Site",

@@ -83,6 +83,26 @@ int api_input_if_match(struct api_request *request, int64_t *ret_token)
     return result;
 }
 
+int api_input_waited(struct api_request *request, uint32_t *ret_waited_ms)
+{
+    const char *text = api_request_header(request, API_HEADER_WAITED_MS);
+    uint64_t waited_ms = 0;
+    const char *at = text != NULL ? text : "0";
+    for (; *at >= '0' && *at <= '9'; at++) {
+        waited_ms = waited_ms * 10 + (uint64_t)(*at - '0');
+        if (waited_ms > FENCE_WAITED_MAX_MS)
+            waited_ms = FENCE_WAITED_MAX_MS;
+    }
+    if (*at != '\0' || at == text) {
+        api_problem_answer_detail(request, API_PROBLEM_INVALID,
+                                  "The Waited-Ms header must be the milliseconds that you have "
+                                  "waited so far, in plain decimal digits.");
+        return FENCE_EINVAL;
+    }
+    *ret_waited_ms = (uint32_t)waited_ms;
+    return 0;
+}
+
 int api_input_lock_id(struct api_request *request, const char **ret_lock_id)
 {
     const char *lock_id = api_request_header(request, API_HEADER_LOCK_ID);

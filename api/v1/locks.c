@@ -34,10 +34,11 @@ static struct api_json_member ttl_member(const struct api_backend *backend, int6
     };
 }
 
-/* What the body of an acquire says. */
+/* What an acquire says. */
 struct acquire_params {
     int64_t ttl_ms;
     int64_t wait_ms;
+    uint32_t waited_ms; /* the header's */
     char owner[FENCE_LABEL_MAX + 1];
     char lock_id[FENCE_LOCK_ID_MAX + 1]; /* "": the client leaves it to us */
 };
@@ -67,6 +68,8 @@ static int read_acquire_params(struct api_request *request, const struct api_bac
     if (resources != NULL)
         members[count++] = *resources;
     int result = api_input_body(request, members, count);
+    if (result == 0)
+        result = api_input_waited(request, &params.waited_ms);
     if (result != 0)
         return result;
 
@@ -131,6 +134,7 @@ static void call_acquire(struct api_request *request, const struct api_backend *
         .idempotent = own_id,
         .ttl_ms = (uint32_t)params->ttl_ms,
         .wait_ms = (uint32_t)params->wait_ms,
+        .waited_ms = params->waited_ms,
     };
     backend->call(backend->context, &call);
 }

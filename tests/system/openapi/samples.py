@@ -39,6 +39,7 @@ VALUES = [
     ("Force", "DELETE", "/v1/locks/a?force={}", None, ["true", "false", "1"]),
     ("LockId", "PATCH", "/v1/locks/a", "Lock-Id",
      [_ID, _ID[1:], "a" * 64, "a" * 65, _ID[1:] + "="]),
+    ("WaitedMs", "POST", "/v1/locks/a", "Waited-Ms", [0, 60000, 86400001, -1, "1.5"]),
     ("FencingToken", "PATCH", "/v1/locks/a", "Fencing-Token", [1, 0, -1, 2 ** 53 - 1, 2 ** 53]),
     ("IfMatch", "DELETE", "/v1/locks/a?force=true", "If-Match",
      ['"1"', '"34"', "34", '"0"', '""', '"01"', '"-1"', '"a"', "*"]),

@@ -189,6 +189,25 @@ static void acquire_passes_on_the_lock_id_of_the_client(void **state)
     assert_true(seen.idempotent);
 }
 
+static void wait_before_this_call_is_taken_from_a_header(void **state)
+{
+    static const struct {
+        const char *header;
+        uint32_t waited_ms;
+    } rows[] = {
+        {"", 0},
+        {"Waited-Ms: 0\r\n", 0},
+        {"Waited-Ms: 061234\r\n", 61234},
+        {"Waited-Ms: 86400001\r\n", FENCE_WAITED_MAX_MS},
+        {"Waited-Ms: 99999999999999999999999999\r\n", FENCE_WAITED_MAX_MS},
+    };
+    (void)state;
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_int_equal(ask(request("POST", "x", rows[i].header, "")), 201);
+        assert_int_equal(seen.waited_ms, rows[i].waited_ms);
+    }
+}
+
 static void lock_that_was_found_is_answered_with_200(void **state)
 {
     (void)state;
@@ -495,6 +514,14 @@ static void ttl_and_wait_keep_to_their_bounds(void **state)
     assert_refused(request("POST", "x", "", "{\"wait_ms\":300001}"), "to 300000");
 }
 
+static void wait_before_this_call_is_plain_digits(void **state)
+{
+    (void)state;
+    assert_refused(request("POST", "x", "Waited-Ms: 1.5\r\n", ""), "Waited-Ms");
+    assert_refused(request("POST", "x", "Waited-Ms: -1\r\n", ""), "Waited-Ms");
+    assert_refused(request("POST", "x", "Waited-Ms: \r\n", ""), "Waited-Ms");
+}
+
 static void owner_has_no_control_characters(void **state)
 {
     (void)state;
@@ -562,6 +589,7 @@ static const struct CMUnitTest cases[] = {
     CASE(default_ttl_is_no_longer_than_the_fleet_allows),
     CASE(acquire_passes_on_what_the_body_says),
     CASE(acquire_passes_on_the_lock_id_of_the_client),
+    CASE(wait_before_this_call_is_taken_from_a_header),
     CASE(lock_that_was_found_is_answered_with_200),
     CASE(acquire_of_several_passes_on_all_of_them),
     CASE(grant_of_several_has_a_token_for_each),
@@ -589,6 +617,7 @@ static const struct CMUnitTest cases[] = {
     CASE(busy_says_when_to_retry),
     CASE(bad_names_are_refused),
     CASE(ttl_and_wait_keep_to_their_bounds),
+    CASE(wait_before_this_call_is_plain_digits),
     CASE(owner_has_no_control_characters),
     CASE(client_chosen_lock_id_keeps_to_its_alphabet_and_length),
     CASE(several_keep_to_the_bounds_and_name_each_once),
