@@ -16,6 +16,7 @@ struct acquisition {
     const struct pawl_request *request;
     char lock_id[PAWL_LOCK_ID_MAX + 1];
     char path[CLIENT_PATH_MAX];
+    int64_t began_ms; /* the first attempt with this lock id */
     int64_t until_ms; /* the end of the wait; INT64_MAX: none */
     bool told;        /* request->waiting was called, or is not wanted */
     bool in_doubt;    /* an attempt may have left the lock behind */
@@ -144,6 +145,7 @@ static int attempt(pawl_client *client, struct acquisition *acquisition, pawl_lo
                    &(struct client_request){.method = "POST",
                                             .path = acquisition->path,
                                             .body = body,
+                                            .waited_ms = pawl_now_ms() - acquisition->began_ms,
                                             .timeout_ms = wait_ms + client_attempt_ms(client)},
                    &answer);
     free(body);
@@ -172,6 +174,7 @@ static int attempts(pawl_client *client, struct acquisition *acquisition, pawl_l
     struct client_patience patience = client_patience(first_ms);
     for (;;) {
         const bool told = acquisition->told;
+        const int64_t asked_ms = pawl_now_ms();
         const int error = attempt(client, acquisition, ret_lock);
         if (error == PAWL_EHELD) {
             if (pawl_now_ms() >= acquisition->until_ms)
@@ -184,6 +187,8 @@ static int attempts(pawl_client *client, struct acquisition *acquisition, pawl_l
         }
         if (acquisition->answered && acquisition->until_ms > first_ms)
             patience.until_ms = acquisition->until_ms;
+        if (pawl_now_ms() - asked_ms >= CLIENT_PAUSE_MOST_MS)
+            patience.pause_ms = 0; /* it waited, and its place is kept for a moment */
         if (!client_pause(&patience))
             return error;
     }
@@ -250,6 +255,7 @@ int pawl_acquire(pawl_client *client, const struct pawl_request *request, pawl_l
             return error;
         }
         acquisition.in_doubt = false;
+        acquisition.began_ms = pawl_now_ms();
         error = attempts(client, &acquisition, &lock);
         if (error < 0 ? acquisition.in_doubt : pawl_lock_left_ms(lock) == 0)
             clean_up(client, &acquisition);

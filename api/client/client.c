@@ -264,7 +264,7 @@ bool client_pause(struct client_patience *patience)
     const int64_t pause_ms = patience->pause_ms < left_ms ? patience->pause_ms : left_ms;
     (void)nanosleep(
         &(struct timespec){.tv_sec = pause_ms / 1000, .tv_nsec = pause_ms % 1000 * 1000000}, NULL);
-    patience->pause_ms *= 2;
+    patience->pause_ms = pause_ms > 0 ? patience->pause_ms * 2 : CLIENT_PAUSE_LEAST_MS;
     if (patience->pause_ms > CLIENT_PAUSE_MOST_MS)
         patience->pause_ms = CLIENT_PAUSE_MOST_MS;
     return true;

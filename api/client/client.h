@@ -60,6 +60,7 @@ struct client_request {
     const char *lock_id; /* the header; NULL: none */
     int64_t token;       /* the header; 0: none */
     int64_t if_match;    /* the same */
+    int64_t waited_ms;   /* the same */
     int64_t timeout_ms;
 };
 
@@ -135,7 +136,9 @@ struct client_patience client_patience(int64_t until_ms);
 PAWL_CHECKED int client_ask_until(pawl_client *client, struct client_request *request,
                                   int64_t until_ms, struct client_answer *ret_answer);
 
-/* Pauses before the next attempt. False: the time is over. */
+/* Pauses before the next attempt. The pause is twice as long the next time. False: the time is
+ * over.
+ */
 bool client_pause(struct client_patience *patience);
 
 /* ---- the lock -------------------------------------------------------------------------------- */

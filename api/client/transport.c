@@ -75,6 +75,11 @@ static bool make_headers(const pawl_client *client, const struct client_request 
         if (!add_header(ret_headers, header))
             return false;
     }
+    if (request->waited_ms > 0) {
+        (void)snprintf(header, sizeof(header), "Waited-Ms: %lld", (long long)request->waited_ms);
+        if (!add_header(ret_headers, header))
+            return false;
+    }
     if (request->if_match > 0) {
         (void)snprintf(header, sizeof(header), "If-Match: \"%lld\"", (long long)request->if_match);
         if (!add_header(ret_headers, header))

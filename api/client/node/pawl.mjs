@@ -324,7 +324,7 @@ class Patience {
         const leftMs = this.untilMs - steadyMs();
         if (leftMs <= 0) return false;
         await pause(Math.min(this.pauseMs, leftMs), signal);
-        this.pauseMs = Math.min(this.pauseMs * 2, PAUSE_MOST_MS);
+        this.pauseMs = Math.min(this.pauseMs * 2 || PAUSE_LEAST_MS, PAUSE_MOST_MS);
         return steadyMs() < this.untilMs;
     }
 }
@@ -900,6 +900,7 @@ class Acquisition {
     #wanted;
     #untilMs;
     #lockId = randomBytes(LOCK_ID_BYTES).toString('base64url');
+    #beganMs = steadyMs();
     #inDoubt = false; // an attempt may have left the lock behind
     #answered = false; // a server did: then it is worth to wait for it
 
@@ -933,6 +934,7 @@ class Acquisition {
         const patience = new Patience(firstMs);
         for (;;) {
             this.#wanted.signal?.throwIfAborted();
+            const askedMs = steadyMs();
             try {
                 return await this.#attempt();
             } catch (error) {
@@ -944,6 +946,8 @@ class Acquisition {
                     throw error;
                 }
                 if (this.#answered) patience.untilMs = Math.max(firstMs, this.#untilMs);
+                /* It waited, and its place is kept for a moment. */
+                if (steadyMs() - askedMs >= PAUSE_MOST_MS) patience.pauseMs = 0;
                 if (!(await patience.pause(this.#wanted.signal))) throw error;
             }
         }
@@ -958,6 +962,7 @@ class Acquisition {
             answer = await this.#servers.ask({
                 method: 'POST',
                 path,
+                headers: { 'Waited-Ms': Math.floor(steadyMs() - this.#beganMs) },
                 body: { lock_id: this.#lockId, wait_ms: waitMs, ttl_ms, owner, resources },
                 timeoutMs: waitMs + this.#servers.attemptMs(this.#servers.callTimeoutMs),
                 signal,

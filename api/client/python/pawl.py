@@ -515,7 +515,7 @@ class _Patience:
         if left <= 0:
             return False
         self.abort.pause(min(self.seconds, left))
-        self.seconds = min(self.seconds * 2, _PAUSE_MOST)
+        self.seconds = min(self.seconds * 2 or _PAUSE_LEAST, _PAUSE_MOST)
         return True
 
 
@@ -682,6 +682,7 @@ class _Acquisition:
         self.until = until  # the end of the wait
         self.abort = abort
         self.lock_id = base64.urlsafe_b64encode(os.urandom(21)).decode()
+        self.began = now()
         self.told = request.on_wait is None
         self.in_doubt = False  # an attempt may have left the lock behind
         self.answered = False  # a server did: then it is worth to wait for it
@@ -695,14 +696,15 @@ class _Acquisition:
     def call(self, wait: float) -> _Call:
         request = self.request
         body = {"lock_id": self.lock_id, "wait_ms": int(wait * 1000)}
+        headers = {"Waited-Ms": int((now() - self.began) * 1000)}
         if request.ttl is not None:
             body["ttl_ms"] = int(request.ttl * 1000)
         if request.owner is not None:
             body["owner"] = request.owner
         if len(request.names) == 1:
-            return _Call("POST", _path(request.names[0]), body)
+            return _Call("POST", _path(request.names[0]), body, headers)
         body["resources"] = list(request.names)
-        return _Call("POST", "/v1/locks", body)
+        return _Call("POST", "/v1/locks", body, headers)
 
     def attempt(self) -> _Answer:
         wait = self.wait()
@@ -731,6 +733,7 @@ class _Acquisition:
         first = now() + self.client._call_timeout
         patience = _Patience(first, self.abort)
         while True:
+            asked = now()
             try:
                 return self.attempt()
             except Held as held:
@@ -745,6 +748,8 @@ class _Acquisition:
                 error = unavailable
             if self.answered and self.until > first:
                 patience.until = self.until
+            if now() - asked >= _PAUSE_MOST:
+                patience.seconds = 0.0  # it waited, and its place is kept for a moment
             if not patience.pause():
                 raise error
 

@@ -1,0 +1,169 @@
+/* A waiter whose client asks anew, with the same lock id, keeps its place. */
+#include "tests/lib/case.h"
+#include "tests/lib/process.h"
+#include "tests/lib/text.h"
+#include "tests/lib/wait.h"
+#include "tests/system/calls.h"
+#include "tests/system/fleet.h"
+#include "tests/system/line.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    WAITERS = 20,
+    CLIENTS = 8,
+    LATE = CLIENTS / 2,      /* so many are late after the restart: those that came first */
+    SHORTEST_WAIT_MS = 1000, /* of the last to come; each before it waits longer */
+    WAIT_STEP_MS = 50,
+    LONG_WAIT_MS = 20000,
+    APART_MS = 20,   /* from one client to the next, at least */
+    NOTICE_MS = 100, /* until all have noticed that pawld is gone */
+    LINE_TIMEOUT_MS = 5000,
+    END_TIMEOUT_MS = 20000,
+    TEXT_BYTES = 512,
+};
+
+static struct pawl_service pawld;
+
+static int start(void **state)
+{
+    (void)state;
+    fleet_start(3, REDIS_VOLATILE);
+    pawld = pawld_start_new(fleet);
+    return 0;
+}
+
+/* Waiter @i asks for @resource. */
+static struct http *ask(const char *resource, int i, unsigned wait_ms)
+{
+    char path[TEXT_BYTES], body[TEXT_BYTES];
+    snprintf(path, sizeof(path), "/v1/locks/%s", resource);
+    snprintf(body, sizeof(body), "{\"wait_ms\": %u, \"lock_id\": \"own-lock-id-of-waiter-%03d\"}",
+             wait_ms, i);
+    return call_begin(pawld.port, "POST", path, body);
+}
+
+/* The same, and it stands in the line, which is @length long then. */
+static struct http *ask_in_line(const char *resource, int i, unsigned wait_ms, int64_t length)
+{
+    struct http *http = ask(resource, i, wait_ms);
+    assert_true(line_becomes(pawld.port, resource, length, LINE_TIMEOUT_MS));
+    return http;
+}
+
+/* What the call of waiter @i was granted. */
+static struct grant granted(struct http *http, int i)
+{
+    const struct http_response *response = call_end(http);
+    struct grant grant = {.token = 0};
+    assert_int_equal(response->status, 201);
+    grant.token = http_integer(response, "token");
+    snprintf(grant.lock_id, sizeof(grant.lock_id), "own-lock-id-of-waiter-%03d", i);
+    return grant;
+}
+
+/* The wait of each ends before that of all who came before it. So they ask anew in the opposite
+ * order. */
+static void waiters_that_ask_anew_are_served_in_the_order_in_which_they_came(void **state)
+{
+    (void)state;
+    struct http *line[WAITERS];
+    struct grant holder = call_grant(pawld.port, "anew", "{\"ttl_ms\": 60000}");
+    for (int i = 0; i < WAITERS; i++)
+        line[i] = ask_in_line("anew", i,
+                              SHORTEST_WAIT_MS + WAIT_STEP_MS * (unsigned)(WAITERS - 1 - i), i + 1);
+    for (int i = WAITERS; i-- > 0;) {
+        EXPECT_PROBLEM(call_end(line[i]), 409, "wait-timeout", 3);
+        line[i] = ask("anew", i, LONG_WAIT_MS);
+    }
+    assert_true(line_becomes(pawld.port, "anew", WAITERS, LINE_TIMEOUT_MS));
+    for (int i = 0; i < WAITERS; i++) {
+        call_give_back(pawld.port, "anew", &holder);
+        holder = granted(line[i], i);
+    }
+    call_give_back(pawld.port, "anew", &holder);
+}
+
+static void waiter_that_is_away_delays_nobody_and_keeps_its_place(void **state)
+{
+    (void)state;
+    struct http *line[3];
+    struct grant holder = call_grant(pawld.port, "away", "{\"ttl_ms\": 60000}");
+    for (int i = 0; i < 3; i++)
+        line[i] = ask_in_line("away", i, LONG_WAIT_MS, i + 1);
+    http_close(line[0]);
+    assert_true(line_becomes(pawld.port, "away", 2, LINE_TIMEOUT_MS));
+    const uint64_t released_ms = wait_now_ms();
+    call_give_back(pawld.port, "away", &holder);
+    holder = granted(line[1], 1);
+    assert_in_range(wait_now_ms() - released_ms, 0, FENCE_PLACE_KEPT_US / 1000 / 2);
+    line[0] = ask_in_line("away", 0, LONG_WAIT_MS, 2);
+    call_give_back(pawld.port, "away", &holder);
+    holder = granted(line[0], 0);
+    call_give_back(pawld.port, "away", &holder);
+    holder = granted(line[2], 2);
+    call_give_back(pawld.port, "away", &holder);
+}
+
+/* ---- clients as they are --------------------------------------------------------------------- */
+
+/* pawl with a command that notes that client @i had the lock. */
+static struct process *start_client(char *pawl, const char *notes, int i)
+{
+    char server[TEXT_BYTES], command[2 * TEXT_BYTES], log[TEXT_BYTES];
+    snprintf(server, sizeof(server), "http://127.0.0.1:%u", (unsigned)pawld.port);
+    snprintf(command, sizeof(command), "echo %d >>%s", i, notes);
+    snprintf(log, sizeof(log), "%s/client.%d.log", fleet->dir, i);
+    const char *const argv[] = {pawl, "--server", server, "lock",  "restart",
+                                "--", "sh",       "-c",   command, NULL};
+    return process_start(argv, log);
+}
+
+/* Those that came first have lost their connection, and are stopped until the others are back. */
+static void restart(struct process *const *clients)
+{
+    process_kill(pawld.process);
+    wait_ms(NOTICE_MS);
+    for (int i = 0; i < LATE; i++)
+        process_signal(clients[i], SIGSTOP);
+    pawld = pawld_start_on(fleet, pawld.port, NULL);
+    pawl_wait_ready(pawld);
+    assert_true(line_becomes(pawld.port, "restart", CLIENTS - LATE, LINE_TIMEOUT_MS));
+    for (int i = 0; i < LATE; i++)
+        process_signal(clients[i], SIGCONT);
+    assert_true(line_becomes(pawld.port, "restart", CLIENTS, LINE_TIMEOUT_MS));
+}
+
+static void clients_of_a_restarted_pawld_are_served_in_the_order_in_which_they_came(void **state)
+{
+    (void)state;
+    struct process *clients[CLIENTS];
+    char *pawl = pawl_program("pawl"), notes[TEXT_BYTES], expected[TEXT_BYTES] = "";
+    snprintf(notes, sizeof(notes), "%s/notes", fleet->dir);
+    struct grant holder = call_grant(pawld.port, "restart", "{\"ttl_ms\": 60000}");
+    for (int i = 0; i < CLIENTS; i++) {
+        clients[i] = start_client(pawl, notes, i);
+        assert_true(line_becomes(pawld.port, "restart", i + 1, LINE_TIMEOUT_MS));
+        wait_ms(APART_MS);
+        snprintf(expected + strlen(expected), sizeof(expected) - strlen(expected), "%d\n", i);
+    }
+    restart(clients);
+    call_give_back(pawld.port, "restart", &holder);
+    for (int i = 0; i < CLIENTS; i++)
+        assert_int_equal(process_wait(clients[i], END_TIMEOUT_MS), 0);
+    char *served = text_read(notes, 0);
+    assert_string_equal(served, expected);
+    free(served);
+    free(pawl);
+}
+
+static const struct CMUnitTest cases[] = {
+    cmocka_unit_test(waiters_that_ask_anew_are_served_in_the_order_in_which_they_came),
+    cmocka_unit_test(waiter_that_is_away_delays_nobody_and_keeps_its_place),
+    cmocka_unit_test(clients_of_a_restarted_pawld_are_served_in_the_order_in_which_they_came),
+};
+
+CASE_MAIN(cases, start, fleet_teardown)
