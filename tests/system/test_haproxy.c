@@ -11,6 +11,7 @@
 #include "tests/system/line.h"
 #include "tests/system/masters.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,9 @@ enum {
     CALL_TIMEOUT_MS = 30000,
     LINE_TIMEOUT_MS = 5000,
     TEXT_BYTES = 1024,
+    WAITERS = 20,
+    APART_MS = 10, /* from one of them to the next, but in the middle: */
+    HALVES_APART_MS = 1000,
     MARGIN_MS = 5000, /* from the longest wait to the proxy's own bound, at least */
     SCALED_SERVER_MS = 3000,
 };
@@ -275,6 +279,71 @@ static void only_the_server_timeout_bounds_a_wait(void **state)
     assert_true(line_becomes(pawld[at].port, "orders", 0, LINE_TIMEOUT_MS));
 }
 
+struct waiter {
+    struct http *http;
+    struct grant grant; /* token 0: not yet */
+    unsigned cuts;
+};
+
+static void ask_with_own_id(struct waiter *waiter)
+{
+    char body[TEXT_BYTES];
+    snprintf(body, sizeof(body), "{\"wait_ms\": 60000, \"lock_id\": \"%s\"}",
+             waiter->grant.lock_id);
+    waiter->http = call_begin(proxy_port, "POST", "/v1/locks/orders", body);
+}
+
+/* The next answer to one of the @waiters that are left. True: it is a grant; else the proxy had cut
+ * the wait, say, and the waiter asks again at once. */
+static bool take_answer(struct waiter *waiters, unsigned *ret_which)
+{
+    struct pollfd fds[WAITERS];
+    for (unsigned i = 0; i < WAITERS; i++)
+        fds[i] = (struct pollfd){.fd = waiters[i].grant.token == 0 ? http_fd(waiters[i].http) : -1,
+                                 .events = POLLIN};
+    assert_true(poll(fds, WAITERS, LINE_TIMEOUT_MS) > 0);
+    unsigned which = 0;
+    while (fds[which].revents == 0)
+        which++;
+    struct waiter *waiter = &waiters[which];
+    const struct http_response *response = call_end(waiter->http);
+    *ret_which = which;
+    if (response->status == 201) {
+        waiter->grant.token = http_integer(response, "token");
+        return true;
+    }
+    assert_true(response->status == 504 || response->status == 503); /* too busy to be heard */
+    waiter->cuts += response->status == 504;
+    ask_with_own_id(waiter);
+    return false;
+}
+
+/* The holder releases when those that came first have just been cut, and the others not yet. */
+static void waiters_that_are_cut_are_served_in_the_order_in_which_they_came(void **state)
+{
+    (void)state;
+    struct waiter waiters[WAITERS] = {{.cuts = 0}};
+    unsigned which = 0;
+    start_all("-e 's/timeout server .*/timeout server 2s/' -e 's/^( *bind [^ ]+) ssl .*/\\1/'");
+    struct grant holder = call_grant(proxy_port, "orders", "{\"ttl_ms\": 60000}");
+    for (unsigned i = 0; i < WAITERS; i++) {
+        snprintf(waiters[i].grant.lock_id, sizeof(waiters[i].grant.lock_id),
+                 "own-lock-id-of-waiter-%03u", i);
+        ask_with_own_id(&waiters[i]);
+        wait_ms(i + 1 == WAITERS / 2 ? HALVES_APART_MS : APART_MS);
+    }
+    while (waiters[WAITERS / 2 - 1].cuts == 0)
+        assert_false(take_answer(waiters, &which));
+    assert_int_equal(waiters[WAITERS / 2].cuts, 0);
+    for (unsigned i = 0; i < WAITERS; i++) {
+        call_give_back(proxy_port, "orders", &holder);
+        while (!take_answer(waiters, &which))
+            ;
+        assert_int_equal(which, i);
+        holder = waiters[which].grant;
+    }
+}
+
 static void waiter_that_goes_away_leaves_the_queue(void **state)
 {
     (void)state;
@@ -347,6 +416,7 @@ static const struct CMUnitTest cases[] = {
     HAPROXY_CASE(only_clients_with_a_certificate_are_let_in),
     cmocka_unit_test(sample_outlasts_the_longest_wait),
     HAPROXY_CASE(only_the_server_timeout_bounds_a_wait),
+    HAPROXY_CASE(waiters_that_are_cut_are_served_in_the_order_in_which_they_came),
     HAPROXY_CASE(waiter_that_goes_away_leaves_the_queue),
     HAPROXY_CASE(next_request_after_a_crash_is_served_by_the_other),
     HAPROXY_CASE(call_that_was_sent_is_not_repeated),
