@@ -198,6 +198,29 @@ test('lost answer is asked for again under the same lock id', async (t) => {
     assert.equal(await lock.release(), true);
 });
 
+/* One asks at 0, 1.1 and 2.2 s, and the other at 0.5 and 1.6 s: for 1.1 s each, as pawld hears it. */
+testAside('waiters keep their places from step to step', async (t) => {
+    const service = await Service.start(t);
+    const relay = await Relay.start(t, service.port);
+    relay.change = (request) => request.replace('"wait_ms":60000', '"wait_ms": 1100');
+    const served = [];
+    const wait = (name) =>
+        clientOf(relay).withLock('a', { waitMs: 600000 }, () => served.push(name));
+    const holder = await clientOf(service).acquire('a');
+    const waits = [wait('first')];
+    await sleep(500);
+    waits.push(wait('second'));
+    await sleep(1900);
+    await holder.release();
+    await Promise.all(waits);
+    assert.deepEqual(served, ['first', 'second']);
+    const asked = relay.requests.filter((request) => request.startsWith('POST'));
+    const ids = new Set(asked.map((request) => /"lock_id":"([^"]+)"/.exec(request)[1]));
+    assert.equal(ids.size, 2);
+    const waited = asked.map((request) => Number(/^waited-ms: (\d+)/im.exec(request)[1]));
+    assert.ok(waited.filter((ms) => ms >= 1100).length >= 3, waited);
+});
+
 testAside('nothing is left behind where no answer arrives', async (t) => {
     const service = await Service.start(t);
     const relay = await Relay.start(t, service.port);

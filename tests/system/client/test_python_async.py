@@ -3,6 +3,7 @@
 import asyncio
 import threading
 import unittest
+import unittest.mock
 
 from python_service import PATIENCE, Case, first, pawl
 
@@ -33,6 +34,29 @@ class Async(Case):
         async def main():
             await asyncio.gather(*(task() for _ in range(10)))
         asyncio.run(main())
+
+    def test_waiters_keep_their_places_from_step_to_step(self):
+        """A task asks at 0, 1.1 and 2.2 s, and a thread at 0.5 and 1.6 s. The task came first."""
+        served = []
+        holder = self.client.acquire(self.name, ttl=20)
+
+        def wait_in_thread():
+            with pawl.Client(self.service.url).lock(self.name, ttl=5):
+                served.append("thread")
+
+        async def main():
+            async def wait():
+                async with self.client.alock(self.name, ttl=5):
+                    served.append("task")
+            task = asyncio.create_task(wait())
+            await asyncio.sleep(0.5)
+            thread = asyncio.create_task(asyncio.to_thread(wait_in_thread))
+            await asyncio.sleep(1.9)
+            self.assertTrue(holder.release())
+            await asyncio.wait_for(asyncio.gather(task, thread), PATIENCE)
+        with unittest.mock.patch.object(pawl, "_WAIT_STEP", 1.1):
+            asyncio.run(main())
+        self.assertEqual(served, ["task", "thread"])
 
     def test_one_that_is_cancelled_while_it_waits_takes_nothing(self):
         holder = self.client.acquire(self.name, ttl=20)
