@@ -98,7 +98,7 @@ static void check_asked_call(const struct fence_call *call)
         assert(call->token >= 1 && call->token <= FENCE_TOKEN_MAX);
     if (call->kind == FENCE_CALL_ACQUIRE || call->kind == FENCE_CALL_EXTEND)
         assert(call->ttl_ms >= FENCE_TTL_MIN_MS && call->ttl_ms <= FENCE_TTL_CEILING_MS);
-    assert(call->wait_ms <= FENCE_WAIT_MAX_MS);
+    assert(call->wait_ms <= FENCE_WAIT_MAX_MS && call->waited_ms <= FENCE_WAITED_MAX_MS);
     if (call->group)
         check_asked_group(call->group);
 }
