@@ -3,6 +3,7 @@ to answers. All of it ends with the test program, however that ends."""
 
 import atexit
 import ctypes
+import json
 import os
 import random
 import shutil
@@ -253,6 +254,11 @@ class Case(unittest.TestCase):
         request = urllib.request.Request(f"{self.service.url}/v1/locks/{self.name}?force=true",
                                          method="DELETE", headers={"If-Match": f'"{token}"'})
         urllib.request.urlopen(request, timeout=PATIENCE).close()
+
+    def waiters(self):
+        with urllib.request.urlopen(f"{self.service.url}/v1/locks/{self.name}",
+                                    timeout=PATIENCE) as answer:
+            return json.load(answer)["waiters"]
 
     def expect_held(self, name=None):
         with self.assertRaises(pawl.Held):

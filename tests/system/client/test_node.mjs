@@ -211,6 +211,7 @@ testAside('waiters keep their places from step to step', async (t) => {
     await sleep(500);
     waits.push(wait('second'));
     await sleep(1900);
+    await until(async () => (await service.call('GET', 'a')).waiters === 2, 'the line of both');
     await holder.release();
     await Promise.all(waits);
     assert.deepEqual(served, ['first', 'second']);

@@ -5,7 +5,7 @@ import threading
 import unittest
 import unittest.mock
 
-from python_service import PATIENCE, Case, first, pawl
+from python_service import PATIENCE, Case, first, pawl, until
 
 
 class Async(Case):
@@ -52,6 +52,7 @@ class Async(Case):
             await asyncio.sleep(0.5)
             thread = asyncio.create_task(asyncio.to_thread(wait_in_thread))
             await asyncio.sleep(1.9)
+            await asyncio.to_thread(until, lambda: self.waiters() == 2, "the line of both")
             self.assertTrue(holder.release())
             await asyncio.wait_for(asyncio.gather(task, thread), PATIENCE)
         with unittest.mock.patch.object(pawl, "_WAIT_STEP", 1.1):
