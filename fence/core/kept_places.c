@@ -109,7 +109,7 @@ static void drop_expired(struct core_kept_places *kept, uint64_t now_us)
 
 /* ---- what the queues call -------------------------------------------------------------------- */
 
-/* The kept place of @owner, which is nobody's place if it ended. */
+/* The place that is kept for @owner, whose waiter is back; FENCE_NOBODY: none, or it has ended. */
 static uint32_t find_kept(struct core_kept_places *kept, const struct core_kept_place *owner,
                           uint64_t now_us)
 {
@@ -150,22 +150,22 @@ uint32_t core_kept_places_come(struct core_kept_places *kept, const struct core_
     return at;
 }
 
-void core_kept_places_leave(struct core_kept_places *kept, uint32_t at, bool granted,
+void core_kept_places_leave(struct core_kept_places *kept, uint32_t place, bool granted,
                             uint64_t now_us)
 {
-    struct core_kept_place *place = &kept->places[at];
-    assert(place->present > 0);
-    place->granted |= granted;
-    if (--place->present == 0)
-        go_away(kept, at, now_us);
+    struct core_kept_place *left = &kept->places[place];
+    assert(left->present > 0);
+    left->granted |= granted;
+    if (--left->present == 0)
+        go_away(kept, place, now_us);
     drop_expired(kept, now_us);
 }
 
-void core_kept_places_declined(struct core_kept_places *kept, uint32_t at, const char *resource,
+void core_kept_places_declined(struct core_kept_places *kept, uint32_t place, const char *resource,
                                const char *lock_id)
 {
-    if (kept->places[at].lock == hash_lock(kept, resource, lock_id))
-        kept->places[at].granted = false;
+    if (kept->places[place].lock == hash_lock(kept, resource, lock_id))
+        kept->places[place].granted = false;
 }
 
 void core_kept_places_bound(struct core_kept_places *kept, uint32_t away_max)

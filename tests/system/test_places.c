@@ -111,7 +111,7 @@ static void waiter_that_is_away_delays_nobody_and_keeps_its_place(void **state)
 /* ---- clients as they are --------------------------------------------------------------------- */
 
 /* pawl with a command that notes that client @i had the lock. */
-static struct process *start_client(char *pawl, const char *notes, int i)
+static struct process *start_client(const char *pawl, const char *notes, int i)
 {
     char server[TEXT_BYTES], command[2 * TEXT_BYTES], log[TEXT_BYTES];
     snprintf(server, sizeof(server), "http://127.0.0.1:%u", (unsigned)pawld.port);
