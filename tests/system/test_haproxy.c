@@ -293,15 +293,22 @@ static void ask_with_own_id(struct waiter *waiter)
     waiter->http = call_begin(proxy_port, "POST", "/v1/locks/orders", body);
 }
 
+/* Whether one of the @waiters that are left has an answer within @most_ms. */
+static bool poll_waiters(const struct waiter *waiters, struct pollfd fds[static WAITERS],
+                         int most_ms)
+{
+    for (unsigned i = 0; i < WAITERS; i++)
+        fds[i] = (struct pollfd){.fd = waiters[i].grant.token == 0 ? http_fd(waiters[i].http) : -1,
+                                 .events = POLLIN};
+    return poll(fds, WAITERS, most_ms) > 0;
+}
+
 /* The next answer to one of the @waiters that are left. True: it is a grant; else the proxy had cut
  * the wait, say, and the waiter asks again at once. */
 static bool take_answer(struct waiter *waiters, unsigned *ret_which)
 {
     struct pollfd fds[WAITERS];
-    for (unsigned i = 0; i < WAITERS; i++)
-        fds[i] = (struct pollfd){.fd = waiters[i].grant.token == 0 ? http_fd(waiters[i].http) : -1,
-                                 .events = POLLIN};
-    assert_true(poll(fds, WAITERS, LINE_TIMEOUT_MS) > 0);
+    assert_true(poll_waiters(waiters, fds, LINE_TIMEOUT_MS));
     unsigned which = 0;
     while (fds[which].revents == 0)
         which++;
@@ -316,6 +323,16 @@ static bool take_answer(struct waiter *waiters, unsigned *ret_which)
     waiter->cuts += response->status == 504;
     ask_with_own_id(waiter);
     return false;
+}
+
+/* Until @left of the @waiters stand in the line: none of them is between two waits. */
+static void wait_for_all(struct waiter *waiters, unsigned left)
+{
+    struct pollfd fds[WAITERS];
+    unsigned which = 0;
+    while (line_length(pawld[0].port, "orders") + line_length(pawld[1].port, "orders") < left)
+        if (poll_waiters(waiters, fds, 1))
+            assert_false(take_answer(waiters, &which));
 }
 
 /* The holder releases when those that came first have just been cut, and the others not yet. */
@@ -336,6 +353,7 @@ static void waiters_that_are_cut_are_served_in_the_order_in_which_they_came(void
         assert_false(take_answer(waiters, &which));
     assert_int_equal(waiters[WAITERS / 2].cuts, 0);
     for (unsigned i = 0; i < WAITERS; i++) {
+        wait_for_all(waiters, WAITERS - i);
         call_give_back(proxy_port, "orders", &holder);
         while (!take_answer(waiters, &which))
             ;
