@@ -139,6 +139,10 @@ const char *fence_master_state_name(enum fence_master_state state);
 const struct fence_words *fence_reason_words(enum fence_reason reason,
                                              const struct fence_facts *facts);
 
+/* Whether a master that does not vote for @reason may vote again within seconds without anybody's
+ * doing: its restart, say. False: somebody has to act. */
+bool fence_reason_passes(enum fence_reason reason);
+
 struct fence_master {
     enum fence_master_state state;
     enum fence_reason reason;

@@ -108,6 +108,27 @@ const struct fence_words *fence_reason_words(enum fence_reason reason,
     return &reasons[reason];
 }
 
+bool fence_reason_passes(enum fence_reason reason)
+{
+    switch (reason) {
+    case FENCE_REASON_CONNECTING:
+    case FENCE_REASON_UNREACHABLE:
+    case FENCE_REASON_SILENT:
+    case FENCE_REASON_UNWILLING:
+    case FENCE_REASON_ERROR:
+    case FENCE_REASON_CHANGED:
+    case FENCE_REASON_NO_MAJORITY:
+    case FENCE_REASON_RESTARTED:
+    case FENCE_REASON_FORGOT:
+    case FENCE_REASON_JOINING:
+    case FENCE_REASON_INIT:
+    case FENCE_REASON_EMPTY:
+        return true;
+    default:
+        return false;
+    }
+}
+
 const char *fence_master_state_name(enum fence_master_state state)
 {
     switch (state) {

@@ -1,37 +1,29 @@
 #include "server/loop/driver.h"
 
-#include "fence/fleet/order.h"
 #include "server/loop/audit.h"
 #include "server/loop/batch_delay.h"
 #include "server/loop/masters.h"
+#include "server/loop/masters_log.h"
 #include "server/system/clock.h"
-#include "server/system/log.h"
 
 #include <assert.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     LONG_SLEEPS = 2, /* make a deadline of masters */
-    SETTLED_MS = 2 * STORAGE_HANDSHAKE_DEADLINE_MS,
 };
 
 struct server_driver {
     struct server_driver_config config;
     struct fence_core *core;
     struct storage_master *masters[FENCE_MASTERS_MAX];
-    struct {
-        enum fence_master_state state;
-        enum fence_reason reason;
-    } logged[FENCE_MASTERS_MAX];
-    char told_fleet_id[FENCE_ID_HEX_LEN + 1]; /* whose terms were held against the options */
+    struct server_masters_log masters_log;
     struct server_audit audit;
     struct server_random random;
     uv_timer_t timer;
     uv_check_t check;
-    uint64_t settled_us;    /* every master should have been probed by then */
     uint64_t slept_from_us; /* when the last turn ended */
     struct server_batch_delay batch_delay;
     bool looks_again;      /* the sockets, before time is told to the core */
@@ -166,99 +158,10 @@ static void take_back(struct server_driver *driver)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* Whether the text of the last failure is about @reason, and not about something long past. */
-static bool has_detail(enum fence_reason reason)
-{
-    return reason == FENCE_REASON_UNREACHABLE || reason == FENCE_REASON_UNWILLING ||
-           reason == FENCE_REASON_ERROR || reason == FENCE_REASON_CHANGED;
-}
-
-/* Each master of each worker is a kind of its own. */
-static unsigned log_key(const struct server_driver *driver, unsigned i)
-{
-    return (unsigned)((uintptr_t)driver / FENCE_MASTERS_MAX + i);
-}
-
-/* A failure is a sentence of its own, in the words of its source. */
-static void log_why_not(const struct server_driver *driver, unsigned i, enum fence_reason reason)
-{
-    const struct fence_master *master = &fence_core_fleet(driver->core)->master[i];
-    bool failed = master->state == FENCE_MASTER_DOWN && has_detail(reason);
-    const char *failure = failed ? server_driver_detail(driver, i) : "";
-    size_t len = strlen(failure);
-    bool ends = len > 0 && failure[len - 1] == '.';
-    server_log_few(SERVER_LOG_WARNING, log_key(driver, i),
-                   "%smaster %u (%s) does not vote: %s%s%s%s", driver->config.label, i + 1,
-                   server_driver_address(driver, i),
-                   fence_reason_words(reason, &master->facts)->text,
-                   len > 0 ? " Last failure: " : "", failure, len > 0 && !ends ? "." : "");
-}
-
-static bool is_about_order(enum fence_reason reason)
-{
-    return reason == FENCE_REASON_OTHER_MEMBER || reason == FENCE_REASON_LIST_ORDER;
-}
-
-/* The right order, where a list has another: once for each master that it concerns. */
-static void log_order(const struct server_driver *driver, const struct fence_fleet *fleet)
-{
-    const char *addresses[FENCE_MASTERS_MAX];
-    char order[FENCE_ORDER_TEXT_MAX];
-    if (!fence_fleet_misordered(fleet))
-        return;
-    for (unsigned i = 0; i < fleet->n; i++)
-        addresses[i] = server_driver_address(driver, i);
-    fence_fleet_order_text(fleet, addresses, order);
-    server_log_few(SERVER_LOG_WARNING, log_key(driver, 0),
-                   "%sthe --master list is in another order than the fleet: use %s",
-                   driver->config.label, order);
-}
-
-static void log_term(const struct server_driver *driver, const char *option, uint32_t said,
-                     uint32_t has)
-{
-    if (said != 0 && said != has)
-        server_log_few(SERVER_LOG_WARNING, log_key(driver, 0),
-                       "%s %u does not count: the fleet was made with %u. Leave the option out, "
-                       "or have pawld move %s give it another one",
-                       option, (unsigned)said, (unsigned)has, option);
-}
-
-/* What was set when a fleet was made holds until it is moved. Told once for each fleet. */
-static void log_terms(struct server_driver *driver)
-{
-    const struct fence_fleet *fleet = fence_core_fleet(driver->core);
-    const uint32_t extensions =
-        fleet->extensions_max != 0 ? fleet->extensions_max : FENCE_EXTENSIONS_MAX;
-    if (strcmp(driver->told_fleet_id, fleet->fleet_id) == 0)
-        return;
-    memcpy(driver->told_fleet_id, fleet->fleet_id, sizeof(driver->told_fleet_id));
-    log_term(driver, "--max-ttl-ms", driver->config.ttl_max_ms, fleet->ttl_max_ms);
-    log_term(driver, "--max-extensions", driver->config.extensions_max, extensions);
-}
-
-/* Says when a master starts or ceases to vote, and why: once, not at every try. */
+/* Says when a master starts or ceases to vote, and why. */
 static void log_changes(struct server_driver *driver)
 {
-    const struct fence_fleet *fleet = fence_core_fleet(driver->core);
-    for (unsigned i = 0; i < fleet->n; i++) {
-        const enum fence_master_state state = fleet->master[i].state;
-        const enum fence_reason reason = fence_fleet_told(fleet, i);
-        if (state == driver->logged[i].state && reason == driver->logged[i].reason)
-            continue;
-        bool depends = state == FENCE_MASTER_WAITING || reason == FENCE_REASON_BLANK;
-        if (depends && driver->now_us < driver->settled_us)
-            continue; /* on masters that are still being connected to */
-        driver->logged[i].state = state;
-        driver->logged[i].reason = reason;
-        if (state == FENCE_MASTER_ACTIVE)
-            server_log_few(SERVER_LOG_INFO, log_key(driver, i), "%smaster %u (%s) votes",
-                           driver->config.label, i + 1, server_driver_address(driver, i));
-        else
-            log_why_not(driver, i, reason);
-        if (is_about_order(reason))
-            log_order(driver, fleet);
-    }
+    server_masters_log_votes(&driver->masters_log, fence_core_fleet(driver->core), driver->now_us);
 }
 
 static void refresh_clock(struct server_driver *driver)
@@ -282,12 +185,14 @@ static void audit(struct server_driver *driver, unsigned i, const struct fence_f
 
 static void on_facts(void *context, unsigned i, const struct fence_facts *facts)
 {
+    struct server_driver *driver = context;
     struct fence_event event = {.kind = FENCE_EVENT_FACTS, .master = i, .facts = *facts};
-    refresh_clock(context);
-    step(context, &event);
-    log_terms(context);
-    log_changes(context);
-    audit(context, i, facts);
+    refresh_clock(driver);
+    step(driver, &event);
+    server_masters_log_terms(&driver->masters_log, fence_core_fleet(driver->core),
+                             driver->config.ttl_max_ms, driver->config.extensions_max);
+    log_changes(driver);
+    audit(driver, i, facts);
 }
 
 static void on_probed(void *context, unsigned i, const struct fence_facts *facts)
@@ -428,6 +333,9 @@ void server_driver_turn(struct server_driver *driver)
 {
     bool sends = could_send(driver);
     driver->slept_from_us = server_clock_us();
+    if (driver->slept_from_us >= driver->masters_log.due_us)
+        server_masters_log_votes(&driver->masters_log, fence_core_fleet(driver->core),
+                                 driver->slept_from_us);
     if (holds_back(driver, sends)) {
         set_timer(driver, true);
         return;
@@ -471,9 +379,8 @@ int server_driver_new(const struct server_driver_config *config, struct server_d
         return FENCE_ENOMEM;
     driver->config = *config;
     driver->timer_due_us = FENCE_NEVER;
-    driver->settled_us = server_clock_us() + SETTLED_MS * UINT64_C(1000);
-    for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++)
-        driver->logged[i].reason = FENCE_REASON_CONNECTING;
+    server_masters_log_init(&driver->masters_log, config->label, driver->masters,
+                            server_clock_us());
     int failed =
         uv_timer_init(config->loop, &driver->timer) | uv_check_init(config->loop, &driver->check);
     assert(!failed); /* they only fill in memory */

@@ -395,7 +395,7 @@ static void level_leaves_out_what_is_below_it(void **state)
     const char *serve[] = {path,      "--master", url,           "--log-level",
                            "warning", "--listen", "127.0.0.1:0", NULL};
     struct process *process = process_start(serve, log_path);
-    process_wait_line(process, " warning .* does not vote", WAIT_MS, NULL, 0);
+    process_wait_line(process, " warning .* does not vote, and has not for 5 s", WAIT_MS, NULL, 0);
     assert_int_equal(process_stop(process), 0);
     char *text = text_read(log_path, 0);
     assert_null(strstr(text, " info "));
