@@ -1,10 +1,10 @@
 /* Servers of a test: on free ports of 127.0.0.1, in a folder that is gone afterwards. Each dies with the
  * test, even where that is killed. */
-import { execFile, execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { execFile, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -42,23 +42,12 @@ export function need(program, debian) {
     return place ?? skip(`${program} is not there; Debian has it in ${debian}`);
 }
 
-/** The folder node_modules with these packages of npm, each NAME@VERSION. They are fetched once. */
-export function fetchPackages(name, ...packages) {
-    const target = join(build, 'recipes', `${name}-${packages[0].replace(/.*@/, '')}`);
-    if (!existsSync(target)) {
-        const half = `${target}.${process.pid}`;
-        mkdirSync(half, { recursive: true });
-        try {
-            execFileSync('npm', ['install', '--prefix', half, '--ignore-scripts', '--no-audit', '--no-fund',
-                '--loglevel=error', '--fetch-retries=1', ...packages], { stdio: ['ignore', 'ignore', 'pipe'] });
-            renameSync(half, target);
-        } catch (error) {
-            rmSync(half, { recursive: true, force: true });
-            skip(error.code === 'ENOENT' ? 'npm is not there'
-                : `npm cannot fetch ${packages.join(' ')}: ${String(error.stderr).trim().split('\n')[0]}`);
-        }
-    }
-    return join(target, 'node_modules');
+/** The folder node_modules of this package of scripts/npm.txt, which scripts/setup fetched; nothing is
+ * fetched while a test runs. */
+export function needPackage(name) {
+    const line = readFileSync(join(root, 'scripts/npm.txt'), 'utf8').split('\n').find((one) => one.startsWith(`${name} `));
+    const place = join(root, 'build/npm', line.split(' ').slice(0, 2).join('-'));
+    return existsSync(place) ? join(place, 'node_modules') : skip(`${basename(place)} of npm is not there: scripts/setup fetches it`);
 }
 
 /** A port below those from which the kernel connects, where nobody listens. */

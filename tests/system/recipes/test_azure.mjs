@@ -4,11 +4,11 @@ import { join } from 'node:path';
 
 import { blocks, declared } from './page.mjs';
 import { judge, once, Stale } from './race.mjs';
-import { answers, fetchPackages, folder, freePort, start } from './servers.mjs';
+import { answers, folder, freePort, needPackage, start } from './servers.mjs';
 
 const ACCOUNT = 'recipes';
 const VERSION = '2019-12-12';
-const modules = fetchPackages('azurite', 'azurite@3.33.0');
+const modules = needPackage('azurite');
 const port = await freePort();
 const key = randomBytes(32);
 

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 
 import { blocks, declared } from './page.mjs';
 import { judge, Stale } from './race.mjs';
-import { fetchPackages, freePort, start } from './servers.mjs';
+import { freePort, needPackage, start } from './servers.mjs';
 
-const modules = fetchPackages('dynalite', 'dynalite@3.2.2');
+const modules = needPackage('dynalite');
 const port = await freePort();
 
 async function dynamodb(action, request) {

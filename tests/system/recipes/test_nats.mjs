@@ -4,10 +4,10 @@ import { join } from 'node:path';
 
 import { blocks, declared } from './page.mjs';
 import { judge, once, Stale } from './race.mjs';
-import { fetchPackages, folder, freePort, need, start } from './servers.mjs';
+import { folder, freePort, need, needPackage, start } from './servers.mjs';
 
 const server = need('nats-server', 'nats-server');
-const modules = fetchPackages('nats', 'nats@2.29.3');
+const modules = needPackage('nats');
 const { connect } = createRequire(join(modules, 'x.js'))('nats');
 const port = await freePort();
 const { put } = declared(blocks('NATS JetStream, key-value', 'js')[0], { Stale }, 'put');
