@@ -47,7 +47,7 @@ machine_unpack() {
 
 # machine_run COMMAND...: in the clean Debian, with the network of this machine.
 machine_run() {
-    timeout 300 "${machine_nspawn[@]}" --resolv-conf=copy-host --as-pid2 --pipe \
+    timeout 600 "${machine_nspawn[@]}" --resolv-conf=copy-host --as-pid2 --pipe \
         --setenv=DEBIAN_FRONTEND=noninteractive "$@" </dev/null
 }
 

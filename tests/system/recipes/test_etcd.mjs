@@ -23,7 +23,8 @@ async function done(program, args, more = {}) {
 
 /** Runs a block of the page, with the variable t of the claim. Its output begins with SUCCESS or FAILURE. */
 async function transact(block, refusal, name, token, value) {
-    const output = await done('bash', ['-euc', `${padding}\n${block}`], { name, token: String(token), value: String(value) });
+    // Without SHLVL bash takes the socket that is its input for rshd, and reads its rc file.
+    const output = await done('bash', ['--norc', '-euc', `${padding}\n${block}`], { name, token: String(token), value: String(value) });
     const lines = output.trim().split('\n');
     if (lines[0] === refusal) {
         throw new Stale(output);
