@@ -7,7 +7,8 @@
 #include <sys/random.h>
 
 enum {
-    LOCK_ID_BYTES = 21,   /* of random; 28 characters without padding */
+    LOCK_ID_BYTES = 21,        /* of random; 28 characters without padding */
+    CANCEL_PATIENCE_MS = 2000, /* for the release of what a cancelled acquisition left behind */
     WAIT_STEP_MS = 60000, /* what one request waits at the most: a stopped server is noticed then */
 };
 
@@ -140,6 +141,7 @@ static int attempt(pawl_client *client, struct acquisition *acquisition, pawl_lo
     }
 
     struct client_answer answer = {.json = NULL};
+    client->attempting = true;
     int error =
         client_ask(client,
                    &(struct client_request){.method = "POST",
@@ -148,6 +150,7 @@ static int attempt(pawl_client *client, struct acquisition *acquisition, pawl_lo
                                             .waited_ms = pawl_now_ms() - acquisition->began_ms,
                                             .timeout_ms = wait_ms + client_attempt_ms(client)},
                    &answer);
+    client->attempting = false;
     free(body);
     if (error < 0) {
         acquisition->in_doubt |= client->reached;
@@ -176,6 +179,10 @@ static int attempts(pawl_client *client, struct acquisition *acquisition, pawl_l
         const bool told = acquisition->told;
         const int64_t asked_ms = pawl_now_ms();
         const int error = attempt(client, acquisition, ret_lock);
+        if (error < 0 && atomic_load(&client->cancelled)) {
+            client_say(client, "the acquisition was cancelled");
+            return PAWL_ECANCELLED;
+        }
         if (error == PAWL_EHELD) {
             if (pawl_now_ms() >= acquisition->until_ms)
                 return error;
@@ -202,8 +209,11 @@ static void clean_up(pawl_client *client, const struct acquisition *acquisition)
     memcpy(reason, client->reason, sizeof(reason));
     pawl_lock *lock = client_lock_new(acquisition->request->names, acquisition->request->name_count,
                                       acquisition->lock_id, 0);
+    if (atomic_load(&client->cancelled))
+        atomic_store(&client->give_up_ms, pawl_now_ms() + CANCEL_PATIENCE_MS);
     if (lock != NULL)
         (void)pawl_release(client, lock, NULL);
+    atomic_store(&client->give_up_ms, INT64_MAX);
     pawl_lock_free(lock);
     memcpy(client->reason, reason, sizeof(reason));
 }
@@ -235,6 +245,11 @@ static int64_t end_of_wait(int64_t wait_ms)
     return wait_ms < 0 || wait_ms > INT64_MAX - now_ms ? INT64_MAX : now_ms + wait_ms;
 }
 
+void pawl_cancel(pawl_client *client)
+{
+    atomic_store(&client->cancelled, true);
+}
+
 int pawl_acquire(pawl_client *client, const struct pawl_request *request, pawl_lock **ret_lock)
 {
     struct acquisition acquisition = {
@@ -246,6 +261,7 @@ int pawl_acquire(pawl_client *client, const struct pawl_request *request, pawl_l
     if (error < 0)
         return error;
     pawl_lock *lock = NULL;
+    atomic_store(&client->cancelled, false);
     do { /* again only where an answer came after its own validity had ended */
         pawl_lock_free(lock);
         lock = NULL;

@@ -31,6 +31,8 @@ const char *pawl_error_name(int error)
         return "extensions-exhausted";
     case PAWL_EPROTOCOL:
         return "protocol";
+    case PAWL_ECANCELLED:
+        return "cancelled";
     case PAWL_NEW_GRANT:
         return "new-grant";
     default:
@@ -220,6 +222,7 @@ int pawl_client_new(const struct pawl_options *options, pawl_client **ret_client
     if (client == NULL)
         return PAWL_ENOMEM;
     atomic_init(&client->give_up_ms, INT64_MAX);
+    atomic_init(&client->cancelled, false);
     int error = take_options(client, options);
     if (error < 0)
         goto out;

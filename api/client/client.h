@@ -46,6 +46,8 @@ struct pawl_client {
     int64_t call_timeout_ms;
     char key[PAWL_KEY_MAX + 1]; /* "": none */
     _Atomic int64_t give_up_ms; /* a call that is under way then is ended; INT64_MAX: none */
+    _Atomic bool cancelled;     /* the attempts of the acquisition that is under way are */
+    bool attempting;            /* an attempt of an acquisition is under way */
     char reason[CLIENT_REASON_MAX];
     char problem[CLIENT_PROBLEM_MAX];  /* that @reason is of, as JSON; "": of none */
     char curl_reason[CURL_ERROR_SIZE]; /* of the last request; "": libcurl gave none */

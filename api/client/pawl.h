@@ -62,6 +62,7 @@ enum pawl_error {
     PAWL_EREFUSED = -6,     /* refused for a reason that waiting does not mend: read the reason */
     PAWL_EEXHAUSTED = -7,   /* extended as often as is allowed: acquire anew */
     PAWL_EPROTOCOL = -8,    /* the answer is not one of a pawld: check the address */
+    PAWL_ECANCELLED = -9,   /* pawl_cancel() ended the acquisition */
 };
 
 /* A result of pawl_extend() that is no error: the lock was acquired again, and its tokens may be
@@ -145,9 +146,15 @@ struct pawl_request {
 /* Acquires. Repeats where an answer is lost, under the same lock id, so that no lock is left behind
  * that nobody knows of. Where no server answers at all, it gives up after the call timeout.
  * PAWL_EHELD, PAWL_EUNAVAILABLE, PAWL_EREFUSED, PAWL_EINVAL, PAWL_ENOMEM,
- * PAWL_EPROTOCOL. The lock is the caller's: pawl_lock_free(). */
+ * PAWL_EPROTOCOL, PAWL_ECANCELLED. The lock is the caller's: pawl_lock_free(). */
 PAWL_PUBLIC PAWL_CHECKED int pawl_acquire(pawl_client *client, const struct pawl_request *request,
                                           pawl_lock **ret_lock);
+
+/* Cancels the pawl_acquire() of @client that is under way, and does nothing where none is. That
+ * call then releases what it may have been granted, and returns PAWL_ECANCELLED. It returns within
+ * a second where servers answer, and at once where a signal interrupts the thread that waits; an
+ * acquisition that succeeds at the same moment stands. Any thread. */
+PAWL_PUBLIC void pawl_cancel(pawl_client *client);
 
 /* A lock that was acquired before, by another process say. */
 struct pawl_grant {

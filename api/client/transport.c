@@ -106,7 +106,8 @@ static int ends_now(void *user, curl_off_t down_most, curl_off_t down, curl_off_
     (void)down;
     (void)up_most;
     (void)up;
-    return pawl_now_ms() >= atomic_load(&client->give_up_ms);
+    return (client->attempting && atomic_load(&client->cancelled)) ||
+           pawl_now_ms() >= atomic_load(&client->give_up_ms);
 }
 
 static void set_tls(CURL *curl, const struct client_tls *tls)
