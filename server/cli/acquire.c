@@ -1,9 +1,13 @@
 /* `pawl acquire`: a lock that stays after this process. */
 #include "server/cli/common.h"
 #include "server/cli/grant.h"
+#include "server/cli/signals.h"
+#include "server/cli/waiting.h"
 #include "server/system/options.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 enum {
     OPTION_TTL = 256,
@@ -63,6 +67,21 @@ static error_t parse_acquire(int key, char *text, struct argp_state *state)
     }
 }
 
+/* Prints what came of it. Returns an exit code. */
+static int show_grant(const struct acquire_options *options, pawl_client *client, pawl_lock *lock,
+                      int error)
+{
+    const int code = error < 0 ? cli_failed(options->globals, client, error) : CLI_EXIT_DONE;
+    if (error == 0)
+        cli_grant_print(lock, options->globals->json, options->shell);
+    else if (options->shell)
+        cli_grant_print_none(code);
+    if (error < 0 || cli_printed())
+        return code;
+    (void)pawl_release(client, lock, NULL); /* nobody would know the lock id */
+    return CLI_EXIT_ERROR;
+}
+
 int cli_acquire(struct cli_globals *globals, int argc, char **argv)
 {
     static const struct argp parser = {
@@ -79,31 +98,32 @@ int cli_acquire(struct cli_globals *globals, int argc, char **argv)
     const int wrong = cli_parse(&parser, argc, argv, &options);
     if (wrong != 0)
         return wrong;
+    struct cli_signals signals;
+    if (cli_signals_block(&signals) < 0)
+        return cli_say("cannot wait for signals: %s", strerror(errno));
     pawl_client *client = cli_client(globals);
     if (client == NULL)
         return CLI_EXIT_ERROR;
     if (options.why == NULL)
         cli_label(label);
     pawl_lock *lock = NULL;
-    const int error = pawl_acquire(client,
-                                   &(struct pawl_request){
-                                       .names = options.names,
-                                       .name_count = options.name_count,
-                                       .ttl_ms = options.ttl_ms,
-                                       .wait_ms = options.wait_ms,
-                                       .owner = options.why != NULL ? options.why : label,
-                                   },
-                                   &lock);
-    int code = error < 0 ? cli_failed(globals, client, error) : CLI_EXIT_DONE;
-    if (error == 0)
-        cli_grant_print(lock, globals->json, options.shell);
-    else if (options.shell)
+    int ended_by = 0;
+    const int error = cli_wait(client,
+                               &(struct pawl_request){
+                                   .names = options.names,
+                                   .name_count = options.name_count,
+                                   .ttl_ms = options.ttl_ms,
+                                   .wait_ms = options.wait_ms,
+                                   .owner = options.why != NULL ? options.why : label,
+                               },
+                               &signals, &lock, &ended_by);
+    const int code =
+        ended_by != 0 ? CLI_EXIT_SIGNAL + ended_by : show_grant(&options, client, lock, error);
+    if (ended_by != 0 && options.shell)
         cli_grant_print_none(code);
-    if (error == 0 && !cli_printed()) { /* nobody would know the lock id */
-        code = CLI_EXIT_ERROR;
-        (void)pawl_release(client, lock, NULL);
-    }
     pawl_lock_free(lock);
     pawl_client_free(client);
+    if (ended_by != 0 && cli_printed())
+        cli_signals_die(ended_by);
     return code;
 }

@@ -3,6 +3,8 @@
 #include "server/cli/descendants.h"
 #include "server/cli/descriptors.h"
 #include "server/cli/run.h"
+#include "server/cli/signals.h"
+#include "server/cli/waiting.h"
 #include "server/system/options.h"
 
 #include <errno.h>
@@ -44,7 +46,8 @@ struct options {
     bool once;
     bool quiet;
     struct cli_descriptors inherited;
-    bool pipe_ignored; /* SIGPIPE was, before */
+    struct cli_signals signals;
+    int ended_by; /* the signal that ended the wait; 0: none */
 };
 
 static const struct argp_option described[] = {
@@ -216,9 +219,9 @@ static int acquire_lock(pawl_client *client, struct options *options, pawl_lock 
         .waiting = tell_waiting,
         .user = options,
     };
-    const int error = pawl_acquire(client, &request, ret_lock);
-    if (error == 0)
-        return 0;
+    const int error = cli_wait(client, &request, &options->signals, ret_lock, &options->ended_by);
+    if (error == 0 || options->ended_by != 0)
+        return options->ended_by != 0 ? CLI_EXIT_SIGNAL + options->ended_by : 0;
     const int code = cli_failed(options->globals, client, error);
     return code == CLI_EXIT_NOT_ACQUIRED ? (int)options->not_acquired : code;
 }
@@ -245,7 +248,7 @@ static enum cli_run_end run_under(const struct cli_globals *globals, const struc
         .signal = options->signal,
         .kill_after_ms = options->kill_after_ms,
         .inherited = &options->inherited,
-        .pipe_ignored = options->pipe_ignored,
+        .signals = &options->signals,
         .foreground = options->foreground,
     };
     enum cli_run_end end;
@@ -308,15 +311,17 @@ int cli_lock(struct cli_globals *globals, int argc, char **argv)
     const int wrong = cli_parse(&parser, argc, argv, &options);
     if (wrong != 0)
         return wrong;
-    /* A reader of stderr that went away is no reason to end. */
-    options.pipe_ignored = signal(SIGPIPE, SIG_IGN) == SIG_IGN;
     if (!cli_descendants_visible())
         return cli_say("cannot see in /proc what a command starts, and so could not end it: mount "
                        "/proc, of a kernel with CONFIG_PROC_CHILDREN");
+    if (cli_signals_block(&options.signals) < 0)
+        return cli_say("cannot wait for signals: %s", strerror(errno));
     pawl_client *client = cli_client(globals);
     if (client == NULL)
         return CLI_EXIT_ERROR;
     const int code = lock_and_run(globals, &options, client);
     pawl_client_free(client);
+    if (options.ended_by != 0)
+        cli_signals_die(options.ended_by);
     return code;
 }

@@ -1,5 +1,6 @@
 /* `pawl`: locks from a command line. Options for all verbs stand before the verb. */
 #include "server/cli/common.h"
+#include "server/cli/signals.h"
 #include "server/system/options.h"
 
 #include <signal.h>
@@ -69,6 +70,7 @@ int main(int argc, char **argv)
     struct input input = {.verb = NULL};
 
     server_options_streams();
+    cli_signals_obey_as_init();
     (void)signal(SIGCHLD, SIG_DFL); /* whoever ignores it gets no exit status */
     if (argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, &input) != 0)
         return CLI_EXIT_ERROR;

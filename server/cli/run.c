@@ -4,13 +4,13 @@
 #include "server/cli/descendants.h"
 #include "server/cli/descriptors.h"
 #include "server/cli/keeper.h"
+#include "server/cli/signals.h"
 #include "server/cli/terminal.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,18 +22,12 @@ enum {
     ORPHANS_AGAIN_US = 20000,
 };
 
-/* Those that `pawl lock` passes on. */
-static const int passed_signals[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,
-                                     SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
-
 struct runner {
     const struct cli_run *run;
     struct cli_terminal terminal;
     struct cli_keeper keeper;
     pawl_renewer *renewer;
     pid_t command;
-    sigset_t mask; /* before */
-    int signal_fd;
     int renewal; /* what the renewer said last */
     bool over;
     enum cli_run_end end;
@@ -135,35 +129,37 @@ static void take_renewal(struct runner *runner)
 /* True for Ctrl-C and its like, which the terminal sends to each process of the group. */
 static bool is_typed(const struct signalfd_siginfo *info)
 {
+    const int signal = (int)info->ssi_signo;
     return info->ssi_code == SI_KERNEL &&
-           (info->ssi_signo == SIGINT || info->ssi_signo == SIGQUIT || info->ssi_signo == SIGTSTP);
+           (signal == SIGINT || signal == SIGQUIT || signal == SIGTSTP || signal == SIGWINCH);
 }
 
+/* True where @info is about this process' own use of the terminal, or of its whole group's: a shell
+ * in the background, as the command, stops its group so. */
+static bool is_of_terminal(const struct runner *runner, const struct signalfd_siginfo *info)
+{
+    if (info->ssi_signo != SIGTTIN && info->ssi_signo != SIGTTOU)
+        return false;
+    return info->ssi_code == SI_KERNEL ||
+           (runner->run->foreground && getpgid((pid_t)info->ssi_pid) == getpgrp());
+}
+
+/* Passes on what came, whatever it is. An alarm that was set before this process was `pawl`, say,
+ * is the command's too. */
 static void take_signal(struct runner *runner)
 {
     struct signalfd_siginfo info;
-    if (read(runner->signal_fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
-        return;
-    if (!runner->run->foreground || !is_typed(&info)) /* a command in the group has it already */
-        cli_keeper_signal(&runner->keeper, (int)info.ssi_signo);
+    while (cli_signals_next(runner->run->signals, &info)) {
+        if (info.ssi_signo == SIGCHLD)
+            (void)cli_descendants_reap(runner->keeper.pid);
+        else if (is_of_terminal(runner, &info) || (runner->run->foreground && is_typed(&info)))
+            continue; /* a command in the group has it already */
+        else
+            cli_keeper_signal(&runner->keeper, (int)info.ssi_signo);
+    }
 }
 
 /* ---- a run ----------------------------------------------------------------------------------- */
-
-/* The signals that are passed on, and those that a background process is stopped by. */
-static int open_signals(sigset_t *ret_mask)
-{
-    sigset_t passed;
-    sigset_t blocked;
-    (void)sigemptyset(&passed);
-    for (size_t i = 0; i < sizeof(passed_signals) / sizeof(passed_signals[0]); i++)
-        (void)sigaddset(&passed, passed_signals[i]);
-    blocked = passed;
-    (void)sigaddset(&blocked, SIGTTOU);
-    (void)sigaddset(&blocked, SIGTTIN);
-    (void)sigprocmask(SIG_BLOCK, &blocked, ret_mask);
-    return signalfd(-1, &passed, SFD_CLOEXEC | SFD_NONBLOCK);
-}
 
 static int64_t at_most_ms(int64_t time_ms, int64_t most_ms)
 {
@@ -180,8 +176,7 @@ static int start(struct runner *runner)
         .kill_after_ms = at_most_ms(run->kill_after_ms, ttl_ms / KILL_SHARE),
         .margin_ms = at_most_ms(MARGIN_MOST_MS, ttl_ms / MARGIN_SHARE),
         .deadline_ms = pawl_lock_deadline_ms(run->lock),
-        .mask = runner->mask,
-        .pipe_ignored = run->pipe_ignored,
+        .signals = run->signals,
         .foreground = run->foreground,
         .group = run->foreground ? getpgrp() : 0,
         .terminal_fd = runner->terminal.given ? runner->terminal.fd : -1,
@@ -199,7 +194,7 @@ static void loop(struct runner *runner)
         struct pollfd fds[EVENTS] = {
             {.fd = runner->keeper.fd, .events = POLLIN},
             {.fd = runner->renewal == 0 ? pawl_renewer_fd(runner->renewer) : -1, .events = POLLIN},
-            {.fd = runner->signal_fd, .events = POLLIN},
+            {.fd = runner->run->signals->fd, .events = POLLIN},
         };
         if (poll(fds, EVENTS, -1) < 0)
             continue;
@@ -222,7 +217,6 @@ enum cli_run_end cli_run(const struct cli_run *run, int *ret_code)
     };
     runner.terminal = cli_terminal_open(run->foreground);
     cli_descriptors_hide(run->inherited);
-    runner.signal_fd = open_signals(&runner.mask);
     if (start(&runner) == 0)
         loop(&runner);
     if (runner.keeper.fd >= 0)
@@ -230,8 +224,6 @@ enum cli_run_end cli_run(const struct cli_run *run, int *ret_code)
     pawl_renewer_stop(runner.renewer);
     cli_terminal_take(&runner.terminal, runner.command);
     cli_terminal_close(&runner.terminal);
-    (void)close(runner.signal_fd);
-    (void)sigprocmask(SIG_SETMASK, &runner.mask, NULL);
     *ret_code = runner.code;
     return runner.end;
 }

@@ -4,10 +4,10 @@
 
 #include "api/client/pawl.h"
 
-#include <signal.h>
 #include <stdbool.h>
 
 struct cli_descriptors;
+struct cli_signals;
 
 struct cli_run {
     pawl_client *client;
@@ -16,7 +16,7 @@ struct cli_run {
     int signal;
     int64_t kill_after_ms;
     const struct cli_descriptors *inherited; /* that the command gets */
-    bool pipe_ignored;                       /* SIGPIPE was, before this program ignored it */
+    const struct cli_signals *signals;
     bool foreground;
 };
 

@@ -1,5 +1,6 @@
 #include "server/cli/spawn.h"
 
+#include "server/cli/signals.h"
 #include "server/system/clock.h"
 
 #include <errno.h>
@@ -19,9 +20,7 @@ static void take_place(const struct cli_command *command, pid_t keeper)
     (void)setpgid(0, command->group); /* the keeper has one of its own */
     if (command->terminal_fd >= 0)
         (void)tcsetpgrp(command->terminal_fd, getpgrp());
-    if (!command->pipe_ignored)
-        (void)signal(SIGPIPE, SIG_DFL);
-    (void)sigprocmask(SIG_SETMASK, &command->mask, NULL);
+    cli_signals_restore(command->signals);
 }
 
 int cli_spawn(const struct cli_command *command, int64_t latest_ms, pid_t *ret_child)
