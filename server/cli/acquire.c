@@ -1,4 +1,5 @@
 /* `pawl acquire`: a lock that stays after this process. */
+#include "fence/protocol/limits.h"
 #include "server/cli/common.h"
 #include "server/cli/grant.h"
 #include "server/cli/signals.h"
@@ -48,18 +49,18 @@ static error_t parse_acquire(int key, char *text, struct argp_state *state)
         options->wait_ms = 0;
         return 0;
     case OPTION_TTL:
-        return cli_take_time(text, "ttl", 1, &options->ttl_ms);
+        return cli_take_time(text, "ttl", FENCE_TTL_MIN_MS, &options->ttl_ms);
     case OPTION_WHY:
-        options->why = text;
-        return 0;
+        return cli_take_label(text, &options->why);
     case OPTION_SHELL:
         options->shell = true;
         return 0;
     case ARGP_KEY_ARG:
-        if (options->name_count == PAWL_NAMES_MAX)
-            return server_options_error("there are more than %d names", PAWL_NAMES_MAX);
-        options->names[options->name_count++] = text;
-        return 0;
+        if (options->name_count > 0 && state->next - 1 == state->quoted)
+            return server_options_error("runs no command, and '%s' stands behind '--': use pawl "
+                                        "lock NAME -- COMMAND",
+                                        text);
+        return cli_take_name(text, options->names, &options->name_count);
     case ARGP_KEY_END:
         return options->name_count > 0 ? 0 : server_options_error("says no name; see --help");
     default:
@@ -98,6 +99,8 @@ int cli_acquire(struct cli_globals *globals, int argc, char **argv)
     const int wrong = cli_parse(&parser, argc, argv, &options);
     if (wrong != 0)
         return wrong;
+    if (globals->json && options.shell)
+        return cli_refuse_json("--shell prints lines for eval");
     struct cli_signals signals;
     if (cli_signals_block(&signals) < 0)
         return cli_say("cannot wait for signals: %s", strerror(errno));

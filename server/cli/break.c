@@ -58,7 +58,7 @@ static error_t parse_break(int key, char *text, struct argp_state *state)
         if (options->name != NULL)
             return server_options_error("breaks one lock; say one name");
         options->name = text;
-        return 0;
+        return cli_check_name(text, "name");
     case ARGP_KEY_END:
         return options->name != NULL ? 0 : server_options_error("says no name; see --help");
     default:

@@ -1,5 +1,7 @@
 #include "server/cli/common.h"
 
+#include "fence/protocol/name.h"
+#include "server/cli/duration.h"
 #include "server/system/options.h"
 
 #include <errno.h>
@@ -19,36 +21,10 @@ enum {
     OPTION_CERT,
     OPTION_CERT_KEY,
     OPTION_KEY_FILE,
-    DURATION_DIGITS_MAX = 12,
+    OPTION_OF_ARGP,
     SERVER_MAX = 256,    /* bytes of a URL */
     SENTENCE_MAX = 1024, /* bytes; longer ones are cut */
 };
-
-bool cli_duration(const char *text, int64_t *ret_ms)
-{
-    static const struct {
-        const char *unit;
-        int64_t ms;
-    } units[] = {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}, {"d", 86400000}};
-    char digits[DURATION_DIGITS_MAX + 1];
-    int64_t number;
-    const size_t len = strspn(text, "0123456789");
-    if (len == 0 || len > DURATION_DIGITS_MAX)
-        return false;
-    (void)snprintf(digits, sizeof(digits), "%.*s", (int)len, text);
-    if (!server_options_number(digits, 0, INT64_MAX / units[4].ms, &number))
-        return false;
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-        if (strcmp(text + len, units[i].unit) == 0) {
-            *ret_ms = number * units[i].ms;
-            return true;
-        }
-    }
-    if (number != 0 || text[len] != '\0')
-        return false;
-    *ret_ms = 0;
-    return true;
-}
 
 /* ---- sentences ------------------------------------------------------------------------------- */
 
@@ -71,11 +47,58 @@ int cli_parse(const struct argp *parser, int argc, char **argv, void *input)
 error_t cli_take_time(const char *text, const char *option, int64_t least_ms, int64_t *ret_ms)
 {
     int64_t ms;
-    if (!cli_duration(text, &ms) || ms < least_ms)
+    char least[CLI_DURATION_BYTES];
+    if (!cli_duration(text, &ms))
         return server_options_error("--%s takes a time such as 500ms, 30s or 5m, not '%s'", option,
                                     text);
+    cli_duration_text(least_ms, least, sizeof(least));
+    if (ms < least_ms)
+        return server_options_error("--%s is %s at least, not '%s'", option, least, text);
     *ret_ms = ms;
     return 0;
+}
+
+/* ---- words that several verbs take ----------------------------------------------------------- */
+
+error_t cli_check_name(const char *text, const char *what)
+{
+    if (fence_resource_valid(text, strlen(text)))
+        return 0;
+    return server_options_error("'%s' is not a valid %s: use 1 to %d characters of A-Z a-z 0-9 . _ "
+                                "~ : @ / - without an empty, \".\" or \"..\" part between slashes",
+                                text, what, PAWL_NAME_MAX);
+}
+
+error_t cli_check_prefix(const char *text)
+{
+    if (fence_label_valid(text, strlen(text)))
+        return 0;
+    return server_options_error("'%s' is not a valid prefix: names have A-Z a-z 0-9 . _ ~ : @ / -",
+                                text);
+}
+
+error_t cli_take_name(char *text, const char **names, size_t *count)
+{
+    if (*count == PAWL_NAMES_MAX)
+        return server_options_error("there are more than %d names", PAWL_NAMES_MAX);
+    names[(*count)++] = text;
+    return cli_check_name(text, "name");
+}
+
+error_t cli_take_label(char *text, const char **ret_label)
+{
+    *ret_label = text;
+    if (fence_label_valid(text, strlen(text)))
+        return 0;
+    return server_options_error(
+        "'%s' is not a valid label for --why: use UTF-8 of at most %d bytes "
+        "without control characters",
+        text, PAWL_OWNER_MAX);
+}
+
+int cli_refuse_json(const char *why)
+{
+    return cli_say("--json has no meaning here: %s", why);
 }
 
 /* ---- options of all verbs -------------------------------------------------------------------- */
@@ -139,6 +162,28 @@ static error_t parse_globals(int key, char *text, struct argp_state *state)
     default:
         return ARGP_ERR_UNKNOWN;
     }
+}
+
+static bool begins_option(const struct argp_option *described, const char *word)
+{
+    const size_t len = strcspn(word, "=");
+    for (; described->name != NULL; described++) {
+        if (word[1] == '-' && strncmp(described->name, word + 2, len - 2) == 0)
+            return true;
+        if (word[1] == described->key)
+            return true;
+    }
+    return false;
+}
+
+bool cli_is_option(const struct argp_option *described, const char *word)
+{
+    static const struct argp_option of_argp[] = {{"help", '?', NULL, 0, NULL, 0},
+                                                 {"usage", OPTION_OF_ARGP, NULL, 0, NULL, 0},
+                                                 {"version", 'V', NULL, 0, NULL, 0},
+                                                 {NULL, 0, NULL, 0, NULL, 0}};
+    return begins_option(described, word) || begins_option(globals_described, word) ||
+           begins_option(of_argp, word);
 }
 
 static const struct argp globals_parser = {.options = globals_described, .parser = parse_globals};

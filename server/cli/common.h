@@ -36,11 +36,26 @@ extern const struct argp_child cli_globals_children[];
 /* Call it for ARGP_KEY_INIT, in a parser with cli_globals_children. */
 void cli_init_verb(struct argp_state *state, struct cli_globals *globals);
 
-/* Reads "500ms", "30s", "5m", "2h" or "0". False: it is none, and *@ret_ms is untouched. */
-bool cli_duration(const char *text, int64_t *ret_ms);
-
 /* The value of an option that is such a time, @least_ms at the least. */
 error_t cli_take_time(const char *text, const char *option, int64_t least_ms, int64_t *ret_ms);
+
+/* Adds @text to the names of a lock, of which there are PAWL_NAMES_MAX at the most. */
+error_t cli_take_name(char *text, const char **names, size_t *count);
+
+/* Whether pawld takes @text as a name; @what says it in the sentence. */
+error_t cli_check_name(const char *text, const char *what);
+
+/* What the names of a listing begin with. pawld says what else is wrong with it. */
+error_t cli_check_prefix(const char *text);
+
+/* The value of --why. */
+error_t cli_take_label(char *text, const char **ret_label);
+
+/* True where @word is an option of all verbs, or one of @described, or how one begins. */
+bool cli_is_option(const struct argp_option *described, const char *word);
+
+/* Of a verb for which --json has no meaning. Returns CLI_EXIT_ERROR. */
+int cli_refuse_json(const char *why);
 
 /* Prints "pawl: <sentence>" to stderr. Returns CLI_EXIT_ERROR. */
 int cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));

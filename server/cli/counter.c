@@ -116,11 +116,15 @@ int cli_counter(struct cli_globals *globals, int argc, char **argv)
         return wrong;
     const char *act = options.word[0] != NULL ? options.word[0] : "";
     if (strcmp(act, "list") == 0)
-        return counter_list(&options);
+        return options.word[1] != NULL && cli_check_prefix(options.word[1]) != 0
+                   ? CLI_EXIT_ERROR
+                   : counter_list(&options);
     const bool next = strcmp(act, "next") == 0;
     if (!next && strcmp(act, "show") != 0)
         return cli_say("counter: next NAME, show NAME, or list [PREFIX]; see --help");
     if (options.word[1] == NULL)
         return cli_say("counter %s: says no name", act);
+    if (cli_check_name(options.word[1], "name of a counter") != 0)
+        return CLI_EXIT_ERROR;
     return next ? counter_next(&options) : counter_show(&options);
 }

@@ -1,4 +1,5 @@
 /* `pawl extend`: a longer lease of a lock that is held. */
+#include "fence/protocol/limits.h"
 #include "server/cli/common.h"
 #include "server/cli/grant.h"
 #include "server/system/options.h"
@@ -32,7 +33,7 @@ static error_t parse_extend(int key, char *text, struct argp_state *state)
         cli_init_verb(state, options->globals);
         return 0;
     case OPTION_TTL:
-        return cli_take_time(text, "ttl", 1, &options->ttl_ms);
+        return cli_take_time(text, "ttl", FENCE_TTL_MIN_MS, &options->ttl_ms);
     case OPTION_LOCK_ID:
         options->grant.lock_id = text;
         return 0;
@@ -43,8 +44,7 @@ static error_t parse_extend(int key, char *text, struct argp_state *state)
         if (options->grant.name_count == 1)
             return server_options_error("extends one name at a time, since each has a token of its "
                                         "own");
-        options->grant.names[options->grant.name_count++] = text;
-        return 0;
+        return cli_take_name(text, options->grant.names, &options->grant.name_count);
     default:
         return ARGP_ERR_UNKNOWN;
     }

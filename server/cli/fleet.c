@@ -51,7 +51,7 @@ static void print_findings(const json_t *owner, const char *who)
     const json_t *findings = json_object_get(owner, "audit");
     for (size_t i = 0; i < json_array_size(findings); i++) {
         const json_t *finding = json_array_get(findings, i);
-        (void)printf("%s: %s: %s\n", who, text_of(finding, "finding"), text_of(finding, "detail"));
+        (void)printf("%s: %s: %s\n", who, text_of(finding, "name"), text_of(finding, "detail"));
     }
 }
 

@@ -120,8 +120,12 @@ bool cli_grant_complete(struct cli_grant *grant, bool needs_token)
 {
     if (!fits_environment(grant))
         return false;
-    if (grant->name_count == 0 && getenv("PAWL_RESOURCE") != NULL)
-        grant->names[grant->name_count++] = getenv("PAWL_RESOURCE");
+    const char *resource = getenv("PAWL_RESOURCE");
+    if (grant->name_count == 0 && resource != NULL) {
+        if (cli_check_name(resource, "name in PAWL_RESOURCE") != 0)
+            return false;
+        grant->names[grant->name_count++] = resource;
+    }
     if (grant->lock_id == NULL)
         grant->lock_id = getenv("PAWL_LOCK_ID");
     if (grant->token == NULL)

@@ -84,6 +84,8 @@ int cli_guard(struct cli_globals *globals, int argc, char **argv)
     const int wrong = cli_parse(&parser, argc, argv, &options);
     if (wrong != 0)
         return wrong;
+    if (globals->json)
+        return cli_refuse_json("pawl guard prints SQL");
     if (options.count != 2 || !is_word(options.words[0]))
         return cli_say("guard takes the word sql and a database, or check and a database; "
                        "see pawl guard --help");

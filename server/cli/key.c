@@ -287,6 +287,8 @@ int cli_key(struct cli_globals *globals, int argc, char **argv)
     const int wrong = cli_parse(&parser, argc, argv, &options);
     if (wrong != 0)
         return wrong;
+    if (globals->json)
+        return cli_refuse_json("pawl key prints one line, the key");
     if (options.word == NULL || strcmp(options.word, "new") != 0)
         return cli_say("key takes the word new; see pawl key --help");
     if (options.role == NULL || options.prefix_count == 0)

@@ -76,7 +76,7 @@ static error_t parse_list(int key, char *text, struct argp_state *state)
         if (options->prefix != NULL)
             return server_options_error("takes one prefix");
         options->prefix = text;
-        return 0;
+        return cli_check_prefix(text);
     default:
         return ARGP_ERR_UNKNOWN;
     }

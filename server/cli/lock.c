@@ -1,4 +1,6 @@
 /* `pawl lock`: a command under a lock. */
+#include "fence/protocol/limits.h"
+#include "fence/protocol/name.h"
 #include "server/cli/common.h"
 #include "server/cli/descendants.h"
 #include "server/cli/descriptors.h"
@@ -29,6 +31,7 @@ enum {
     OPTION_FOREGROUND,
     OPTION_ONCE,
     OPTION_QUIET,
+    OPTION_ALL,
 };
 
 struct options {
@@ -45,23 +48,23 @@ struct options {
     bool foreground;
     bool once;
     bool quiet;
+    bool all; /* the words before "--" are names */
     struct cli_descriptors inherited;
     struct cli_signals signals;
     int ended_by; /* the signal that ended the wait; 0: none */
 };
 
 static const struct argp_option described[] = {
+    {"all", OPTION_ALL, NULL, 0, "Lock all names before --, or none of them", 0},
     {"wait", 'w', "TIME", 0, "Wait so long for the lock (without end by default)", 0},
     {"nonblock", 'n', NULL, 0, "Do not wait", 0},
     {"ttl", OPTION_TTL, "TIME", 0, "The lease, extended while COMMAND runs (30s)", 0},
     {"exit-code", 'E', "CODE", 0, "Exit code where the lock was not acquired (124)", 0},
     {"why", OPTION_WHY, "TEXT", 0, "A label that others see who wait (user@host)", 0},
     {"signal", OPTION_SIGNAL, "NAME", 0, "What ends COMMAND when the lock is lost (TERM)", 0},
-    {"kill-after", OPTION_KILL_AFTER, "TIME", 0,
-     "SIGKILL so long after it (5s), a quarter of the lease at most", 0},
+    {"kill-after", OPTION_KILL_AFTER, "TIME", 0, "SIGKILL so long after it (5s)", 0},
     {"foreground", OPTION_FOREGROUND, NULL, 0, "COMMAND stays in the process group of pawl", 0},
-    {"once", OPTION_ONCE, NULL, 0,
-     "Do not start COMMAND anew under a new token; exit with 123 instead", 0},
+    {"once", OPTION_ONCE, NULL, 0, "Exit with 123 where COMMAND would start anew", 0},
     {"quiet", OPTION_QUIET, NULL, 0, "Say nothing but errors", 0},
     {NULL, 0, NULL, 0, NULL, 0},
 };
@@ -84,23 +87,46 @@ static int signal_of(const char *text)
     return 0;
 }
 
-/* Words before "--" are names. Where there is no "--", the first word is the only name. */
-static error_t take_word(struct options *options, const char *text, struct argp_state *state)
+/* Whether the words between NAME and a later "--" could be names and options of `pawl`: what pawl
+ * took them for, before several names needed --all. */
+static bool may_be_names(char *const *words, size_t count)
 {
-    bool dashes_follow = false;
-    for (int i = state->next; i < state->argc && state->quoted == 0; i++)
-        dashes_follow |= strcmp(state->argv[i], "--") == 0;
-    if (options->name_count > 0 && !dashes_follow) {
-        options->command = state->argv + state->next - 1;
-        state->next = state->argc;
-        return 0;
+    for (size_t i = 0; i < count; i++) {
+        if (words[i][0] == '-' && words[i][1] != '\0')
+            return cli_is_option(described, words[i]);
+        if (!fence_resource_valid(words[i], strlen(words[i])))
+            return false;
     }
-    if (state->quoted > 0)
+    return true;
+}
+
+/* The command begins here, and the rest of the words is its own. A command line that could mean
+ * another command is refused: which one was meant is not known. */
+static error_t take_command(struct options *options, struct argp_state *state)
+{
+    char **command = state->argv + state->next - 1;
+    size_t count = 1;
+    options->command = command;
+    state->next = state->argc;
+    while (command[count] != NULL && strcmp(command[count], "--") != 0)
+        count++;
+    if (state->quoted > 0 || command[count] == NULL || !may_be_names(command, count))
+        return 0;
+    return server_options_error("'%s' stands between the name and '--'. Say pawl lock %s -- %s ... "
+                                "to run %s, or pawl lock --all %s %s ... -- COMMAND to lock "
+                                "several names",
+                                command[0], options->names[0], command[0], command[0],
+                                options->names[0], command[0]);
+}
+
+/* Without --all, the first word is the name. */
+static error_t take_word(struct options *options, char *text, struct argp_state *state)
+{
+    if (state->quoted > 0 && options->name_count == 0)
         return server_options_error("says no name before '--': pawl lock NAME -- COMMAND");
-    if (options->name_count == PAWL_NAMES_MAX)
-        return server_options_error("there are more than %d names", PAWL_NAMES_MAX);
-    options->names[options->name_count++] = text;
-    return 0;
+    if (state->quoted > 0 || (options->name_count > 0 && !options->all))
+        return take_command(options, state);
+    return cli_take_name(text, options->names, &options->name_count);
 }
 
 static error_t parse_lock(int key, char *text, struct argp_state *state)
@@ -116,7 +142,7 @@ static error_t parse_lock(int key, char *text, struct argp_state *state)
         options->wait_ms = 0;
         return 0;
     case OPTION_TTL:
-        return cli_take_time(text, "ttl", 1, &options->ttl_ms);
+        return cli_take_time(text, "ttl", FENCE_TTL_MIN_MS, &options->ttl_ms);
     case OPTION_KILL_AFTER:
         return cli_take_time(text, "kill-after", 0, &options->kill_after_ms);
     case 'E':
@@ -124,8 +150,7 @@ static error_t parse_lock(int key, char *text, struct argp_state *state)
             return server_options_error("--exit-code is 0 to %d, not '%s'", EXIT_CODE_MOST, text);
         return 0;
     case OPTION_WHY:
-        options->why = text;
-        return 0;
+        return cli_take_label(text, &options->why);
     case OPTION_SIGNAL:
         options->signal = signal_of(text);
         return options->signal > 0 ? 0 : server_options_error("'%s' is no signal", text);
@@ -138,11 +163,15 @@ static error_t parse_lock(int key, char *text, struct argp_state *state)
     case OPTION_QUIET:
         options->quiet = true;
         return 0;
+    case OPTION_ALL:
+        options->all = true;
+        return 0;
     case ARGP_KEY_ARG:
         return take_word(options, text, state);
     case ARGP_KEY_END:
         if (options->command == NULL || options->command[0] == NULL)
-            return server_options_error("says no command: pawl lock NAME -- COMMAND");
+            return server_options_error("says no command: pawl lock %s -- COMMAND",
+                                        options->all ? "--all NAME..." : "NAME");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -222,6 +251,8 @@ static int acquire_lock(pawl_client *client, struct options *options, pawl_lock 
     const int error = cli_wait(client, &request, &options->signals, ret_lock, &options->ended_by);
     if (error == 0 || options->ended_by != 0)
         return options->ended_by != 0 ? CLI_EXIT_SIGNAL + options->ended_by : 0;
+    if (error == PAWL_EHELD && options->quiet)
+        return (int)options->not_acquired;
     const int code = cli_failed(options->globals, client, error);
     return code == CLI_EXIT_NOT_ACQUIRED ? (int)options->not_acquired : code;
 }
@@ -290,13 +321,13 @@ int cli_lock(struct cli_globals *globals, int argc, char **argv)
     static const struct argp parser = {
         .options = described,
         .parser = parse_lock,
-        .args_doc = "NAME [--] COMMAND [ARG...]\nNAME NAME... -- COMMAND [ARG...]",
+        .args_doc = "NAME [--] COMMAND [ARG...]\n--all NAME... -- COMMAND [ARG...]",
         .doc =
             "Runs COMMAND while it holds the lock NAME, or all of several locks.\v"
-            "COMMAND finds its fencing token in PAWL_TOKEN (of several names: PAWL_TOKENS, JSON). "
-            "It is ended before the lock's validity ends. Exit code: COMMAND's own; 128+n if "
-            "signal n ended it; 123 lost; 124 not acquired; 125 an error of pawl; 126 not "
-            "executable; 127 not found.",
+            "Write '--' before a COMMAND that has a '--' of its own. COMMAND finds its fencing "
+            "token in PAWL_TOKEN, or all in PAWL_TOKENS, and is ended before the lock's validity "
+            "ends. Exit code: COMMAND's own; 128+n if signal n ended it; 123 lost; 124 not "
+            "acquired; 125 an error of pawl; 126 not executable; 127 not found.",
         .children = cli_globals_children,
     };
     struct options options = {
@@ -311,6 +342,9 @@ int cli_lock(struct cli_globals *globals, int argc, char **argv)
     const int wrong = cli_parse(&parser, argc, argv, &options);
     if (wrong != 0)
         return wrong;
+    if (globals->json)
+        return cli_refuse_json("the standard output is the command's, which has the grant in "
+                               "PAWL_TOKENS and PAWL_LOCK_ID");
     if (!cli_descendants_visible())
         return cli_say("cannot see in /proc what a command starts, and so could not end it: mount "
                        "/proc, of a kernel with CONFIG_PROC_CHILDREN");

@@ -1,5 +1,6 @@
 /* `pawl`: locks from a command line. Options for all verbs stand before the verb. */
 #include "server/cli/common.h"
+#include "server/cli/guess.h"
 #include "server/cli/signals.h"
 #include "server/system/options.h"
 
@@ -10,14 +11,17 @@
 
 const char *argp_program_version = "pawl " PAWL_VERSION;
 
-static const struct {
-    const char *name;
-    int (*run)(struct cli_globals *globals, int argc, char **argv);
-} verbs[] = {
-    {"acquire", cli_acquire}, {"break", cli_break}, {"counter", cli_counter},
-    {"extend", cli_extend},   {"fleet", cli_fleet}, {"guard", cli_guard},
-    {"key", cli_key},         {"list", cli_list},   {"lock", cli_lock},
-    {"release", cli_release}, {"show", cli_show},
+static const char *const names[] = {"acquire", "break", "counter", "extend",  "fleet", "guard",
+                                    "key",     "list",  "lock",    "release", "show"};
+
+enum {
+    VERBS = sizeof(names) / sizeof(names[0]),
+};
+
+/* In the order of @names. */
+static int (*const verbs[VERBS])(struct cli_globals *globals, int argc, char **argv) = {
+    cli_acquire, cli_break, cli_counter, cli_extend,  cli_fleet, cli_guard,
+    cli_key,     cli_list,  cli_lock,    cli_release, cli_show,
 };
 
 struct input {
@@ -45,42 +49,80 @@ static error_t parse_words(int key, char *text, struct argp_state *state)
     }
 }
 
+static const struct argp parser = {
+    .parser = parse_words,
+    .args_doc = "VERB [ARG...]",
+    .doc = "Locks with fencing tokens, from a pawld.\v"
+           "  pawl lock NAME -- COMMAND    runs COMMAND while it holds the lock\n"
+           "  pawl acquire NAME...         acquires it, and leaves it held\n"
+           "  pawl extend [NAME]           extends its lease\n"
+           "  pawl release [NAME...]       releases it\n"
+           "  pawl break NAME              gives it free, whoever holds it\n"
+           "  pawl show NAME               who holds it\n"
+           "  pawl list [PREFIX]           the locks that are held\n"
+           "  pawl fleet                   which masters vote, and why others do not\n"
+           "  pawl counter next NAME       a number that nobody else gets; also show, list\n"
+           "  pawl key new                 a key for callers, and its line of a key file\n"
+           "  pawl guard sql DATABASE      the guard of a database, to be installed there\n"
+           "  pawl guard check DATABASE    a query: is the guard there intact?\n"
+           "  pawl help [VERB]             this text, or that of a verb\n"
+           "  pawl version                 the version\n\n"
+           "pawl VERB --help says more.",
+    .children = cli_globals_children,
+};
+
+static int find_verb(const char *word)
+{
+    int at = 0;
+    while (at < VERBS && strcmp(word, names[at]) != 0)
+        at++;
+    return at;
+}
+
+static int no_such_verb(const char *word)
+{
+    const char *meant = cli_guess(word, names, VERBS);
+    if (meant == NULL)
+        return cli_say("there is no verb '%s'; see pawl --help", word);
+    return cli_say("there is no verb '%s'. Did you mean pawl %s? See pawl --help", word, meant);
+}
+
+static int run_verb(struct cli_globals *globals, int argc, char **argv)
+{
+    static char name[64];
+    const int at = find_verb(argv[0]);
+    if (at == VERBS)
+        return no_such_verb(argv[0]);
+    (void)snprintf(name, sizeof(name), "pawl %s", names[at]);
+    argv[0] = name;
+    const int code = verbs[at](globals, argc, argv);
+    return !cli_printed() && code == CLI_EXIT_DONE ? CLI_EXIT_ERROR : code;
+}
+
+/* `pawl help` is `pawl --help`, and `pawl help lock` is `pawl lock --help`. */
+static int help(struct input *input, char *word)
+{
+    static char option[] = "--help";
+    static char program[] = "pawl";
+    if (word != NULL && word[0] != '-')
+        return run_verb(&input->globals, 2, (char *[]){word, option, NULL});
+    return cli_parse(&parser, 2, (char *[]){program, option, NULL}, input);
+}
+
 int main(int argc, char **argv)
 {
-    static const struct argp parser = {
-        .parser = parse_words,
-        .args_doc = "VERB [ARG...]",
-        .doc = "Locks with fencing tokens, from a pawld.\v"
-               "  pawl lock NAME -- COMMAND    runs COMMAND while it holds the lock\n"
-               "  pawl acquire NAME...         acquires it, and leaves it held\n"
-               "  pawl extend [NAME]           extends its lease\n"
-               "  pawl release [NAME...]       releases it\n"
-               "  pawl break NAME              gives it free, whoever holds it\n"
-               "  pawl show NAME               who holds it\n"
-               "  pawl list [PREFIX]           the locks that are held\n"
-               "  pawl fleet                   which masters vote, and why others do not\n"
-               "  pawl counter next NAME       a number that nobody else gets; also show, list\n"
-               "  pawl key new                 a key for callers, and its line of a key file\n"
-               "  pawl guard sql DATABASE      the guard of a database, to be installed there\n"
-               "  pawl guard check DATABASE    a query: is the guard there intact?\n\n"
-               "pawl VERB --help says more.",
-        .children = cli_globals_children,
-    };
-    static char name[64];
     struct input input = {.verb = NULL};
 
     server_options_streams();
     cli_signals_obey_as_init();
     (void)signal(SIGCHLD, SIG_DFL); /* whoever ignores it gets no exit status */
-    if (argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, &input) != 0)
+    if (cli_parse(&parser, argc, argv, &input) != 0)
         return CLI_EXIT_ERROR;
-    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
-        if (strcmp(input.verb, verbs[i].name) != 0)
-            continue;
-        (void)snprintf(name, sizeof(name), "pawl %s", input.verb);
-        argv[input.at - 1] = name;
-        const int code = verbs[i].run(&input.globals, argc - input.at + 1, argv + input.at - 1);
-        return !cli_printed() && code == CLI_EXIT_DONE ? CLI_EXIT_ERROR : code;
+    if (strcmp(input.verb, "help") == 0)
+        return help(&input, argv[input.at]);
+    if (strcmp(input.verb, "version") == 0) {
+        (void)puts(argp_program_version);
+        return cli_printed() ? CLI_EXIT_DONE : CLI_EXIT_ERROR;
     }
-    return cli_say("there is no verb '%s'; see pawl --help", input.verb);
+    return run_verb(&input.globals, argc - input.at + 1, argv + input.at - 1);
 }

@@ -1,5 +1,7 @@
 #include "server/cli/problem.h"
 
+#include "server/cli/duration.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -53,9 +55,10 @@ static bool tell_lease(const struct failure *failure, char *ret_reason)
     const json_t *longest = json_object_get(failure->problem, "ttl_max_ms");
     if (!json_is_integer(longest))
         return false;
+    char most[CLI_DURATION_BYTES];
+    cli_duration_text(json_integer_value(longest), most, sizeof(most));
     (void)snprintf(ret_reason, CLI_REASON_MAX,
-                   "the lease is longer than the fleet allows: say --ttl %lldms, or less",
-                   (long long)json_integer_value(longest));
+                   "the lease is longer than the fleet allows: say --ttl %s, or less", most);
     return true;
 }
 

@@ -32,10 +32,7 @@ static error_t parse_release(int key, char *text, struct argp_state *state)
         grant->lock_id = text;
         return 0;
     case ARGP_KEY_ARG:
-        if (grant->name_count == PAWL_NAMES_MAX)
-            return server_options_error("there are more than %d names", PAWL_NAMES_MAX);
-        grant->names[grant->name_count++] = text;
-        return 0;
+        return cli_take_name(text, grant->names, &grant->name_count);
     default:
         return ARGP_ERR_UNKNOWN;
     }

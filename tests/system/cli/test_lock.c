@@ -58,13 +58,66 @@ static void nothing_of_its_own_is_on_standard_output(void **state)
 static void several_locks_are_held_at_once(void **state)
 {
     (void)state;
-    assert_int_equal(locking_shell("\"$PAWL\" lock a b -- sh -c 'echo \"$PAWL_TOKENS$PAWL_TOKEN\"; "
-                                   "\"$PAWL\" lock -n b true; echo $?' >out 2>err"),
-                     0);
+    assert_int_equal(
+        locking_shell("\"$PAWL\" lock --all a b -- sh -c 'echo \"$PAWL_TOKENS$PAWL_TOKEN\"; "
+                      "\"$PAWL\" lock -n b true; echo $?' >out 2>err"),
+        0);
     char *out = locking_text("out");
     EXPECT_TEXT(out, "{\"a\":1,\"b\":1}\n124\n");
     free(out);
     assert_int_equal(locking_shell("\"$PAWL\" lock -n b -- \"$PAWL\" lock -n a true"), 0);
+}
+
+/* A command that was not meant never runs: "0" is its exit code here. */
+static void dashes_belong_to_the_command_behind_the_name(void **state)
+{
+    (void)state;
+    static const char refused[] = "stands between the name and '--'. Say pawl lock ";
+    static const struct {
+        const char *words;
+        const char *out; /* NULL: refused */
+    } rows[] = {
+        {"a -- echo x -- y", "x -- y\n"},
+        {"a echo -p x", "-p x\n"},
+        {"a -w 5s -- echo x -- y", "x -- y\n"},
+        {"a -w 5s echo", "\n"},
+        {"a /bin/echo x -- y", "x -- y\n"},
+        {"a echo -p 22 x -- y", "-p 22 x -- y\n"},
+        {"a echo 'x y' -- z", "x y -- z\n"},
+        {"--all a b -- echo x -- y", "x -- y\n"},
+        {"a --all b -- echo x", "x\n"},
+        {"--all a -- echo x", "x\n"},
+        {"a echo x -- uname -s", NULL},
+        {"a b -- echo x", NULL},
+        {"a b c -- echo x", NULL},
+        {"a b -w 5s -- echo x", NULL},
+        {"a b --why 'the nightly run' -- echo x", NULL},
+        {"a b --serv http://127.0.0.1:1 -- echo x", NULL},
+        {"a echo -n b -- echo x", NULL},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char script[LOCKING_SCRIPT_BYTES];
+        snprintf(script, sizeof(script), "\"$PAWL\" lock %s >out 2>err", rows[i].words);
+        const int status = locking_shell(script);
+        char *out = locking_text("out");
+        char *err = locking_text("err");
+        if (status != (rows[i].out != NULL ? 0 : EXIT_ERROR) ||
+            strcmp(out, rows[i].out != NULL ? rows[i].out : "") != 0 ||
+            (rows[i].out == NULL && strstr(err, refused) == NULL))
+            fail_msg("%s: %d, %s%s", rows[i].words, status, out, err);
+        free(out);
+        free(err);
+    }
+}
+
+static void quiet_says_nothing_of_a_lock_that_is_held(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        locking_shell("\"$PAWL\" lock --quiet a -- sh -c '\"$PAWL\" lock --quiet -n -E 0 a true && "
+                      "! \"$PAWL\" lock --quiet -w 50ms a true' >out 2>&1"),
+        0);
+    locking_expect_text("out", "");
 }
 
 static void exit_codes_are_the_commands_or_say_what_was_wrong(void **state)
@@ -81,6 +134,7 @@ static void exit_codes_are_the_commands_or_say_what_was_wrong(void **state)
         {"\"$PAWL\" lock a -- /etc/passwd", 126},
         {"\"$PAWL\" lock a", EXIT_ERROR},
         {"\"$PAWL\" lock -- true", EXIT_ERROR},
+        {"\"$PAWL\" lock --all a true", EXIT_ERROR},
         {"\"$PAWL\" lock -w often a true", EXIT_ERROR},
         {"\"$PAWL\" lock --signal NONE a true", EXIT_ERROR},
         {"\"$PAWL\" lock 'not a name' true", EXIT_ERROR},
@@ -276,6 +330,8 @@ static const struct CMUnitTest cases[] = {
     CASE(command_sees_its_token_and_its_lock),
     CASE(nothing_of_its_own_is_on_standard_output),
     CASE(several_locks_are_held_at_once),
+    CASE(dashes_belong_to_the_command_behind_the_name),
+    CASE(quiet_says_nothing_of_a_lock_that_is_held),
     CASE(exit_codes_are_the_commands_or_say_what_was_wrong),
     CASE(who_waits_is_told_for_whom),
     CASE(another_server_is_tried),

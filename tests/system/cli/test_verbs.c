@@ -134,7 +134,7 @@ static void lock_id_of_another_lock_is_not_taken_from_the_environment(void **sta
     expect_error(script, EXIT_ERROR,
                  "pawl: PAWL_LOCK_ID is of another lock than b: give its own with --lock-id");
     expect_error("\"$PAWL\" lock --quiet c \"$PAWL\" extend d", EXIT_ERROR, "another lock than d");
-    expect_exit("\"$PAWL\" lock e f -- sh -c '\"$PAWL\" release e f'", 0);
+    expect_exit("\"$PAWL\" lock --all e f -- sh -c '\"$PAWL\" release e f'", 0);
     snprintf(script, sizeof(script), "%s\"$PAWL\" release a",
              "eval \"$(\"$PAWL\" acquire --shell g)\"; ");
     expect_error(script, EXIT_ERROR, "another lock than a");
@@ -224,24 +224,102 @@ static void fleet_is_shown_with_its_masters(void **state)
     expect_line("\"$PAWL\" fleet --json", "\"ready\":true");
 }
 
+static void finding_of_a_master_has_its_name(void **state)
+{
+    (void)state;
+    char script[LOCKING_SCRIPT_BYTES];
+    fleet_start(1, REDIS_VOLATILE);
+    snprintf(script, sizeof(script), "\"$PAWL\" --server http://127.0.0.1:%u fleet",
+             (unsigned)pawld_start_new(fleet).port);
+    expect_line(script, ": no-aof: ");
+    assert_int_equal(fleet_teardown(state), 0);
+}
+
+/* ---- what is refused ------------------------------------------------------------------------- */
+
 /* Not those of HTTP, which the server sends. */
 static void refusals_are_told_in_words_of_the_command_line(void **state)
 {
     (void)state;
     expect_error("\"$PAWL\" acquire --ttl 2h a", EXIT_ERROR,
-                 "pawl: the lease is longer than the fleet allows: say --ttl 300000ms, or less\n");
-    expect_error("\"$PAWL\" lock --ttl 2h a true", EXIT_ERROR, "say --ttl 300000ms");
+                 "pawl: the lease is longer than the fleet allows: say --ttl 5m, or less\n");
+    expect_error("\"$PAWL\" lock --ttl 2h a true", EXIT_ERROR, "say --ttl 5m");
     expect_error("\"$PAWL\" --server $PAWL_SERVER/x show a", EXIT_ERROR,
                  "--server is the address of a pawld\n");
     expect_error("\"$PAWL\" --server http://pawl.localhost:${PAWL_SERVER##*:} show a", EXIT_ERROR,
                  "pawl: the server is not known by the name in --server: ");
 }
 
+static void names_that_none_can_have_are_called_names(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"lock $n true",
+                                        "lock --all a $n -- true",
+                                        "acquire $n",
+                                        "acquire a $n",
+                                        "show $n",
+                                        "break $n",
+                                        "release $n",
+                                        "extend $n",
+                                        "counter next $n",
+                                        "counter show $n",
+                                        "list $n",
+                                        "counter list $n",
+                                        "lock --why $n a true"};
+    char script[LOCKING_SCRIPT_BYTES];
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        snprintf(script, sizeof(script), "n=$(printf '\\377'); \"$PAWL\" %s", words[i]);
+        expect_error(script, EXIT_ERROR, "pawl: '\\xff' is not a valid ");
+    }
+    expect_error("PAWL_RESOURCE=$(printf '\\377') PAWL_LOCK_ID=x \"$PAWL\" release", EXIT_ERROR,
+                 "is not a valid name in PAWL_RESOURCE: ");
+    expect_error("\"$PAWL\" acquire --ttl 99ms a", EXIT_ERROR,
+                 "--ttl is 100ms at least, not '99ms'");
+}
+
+static void json_is_refused_where_it_would_mean_nothing(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"--json lock a -- touch ran", "lock --json a touch ran",
+                                        "--json guard sql mariadb", "--json acquire --shell a",
+                                        "--json key new --role read --prefix a"};
+    char script[LOCKING_SCRIPT_BYTES];
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        snprintf(script, sizeof(script), "\"$PAWL\" %s", words[i]);
+        expect_error(script, EXIT_ERROR, "pawl: --json has no meaning here: ");
+    }
+    expect_exit("[ ! -e ran ] && [ ! -s out ]", 0);
+}
+
+static void verb_that_is_not_there_is_guessed(void **state)
+{
+    (void)state;
+    static const char *const rows[][2] = {
+        {"lokc", "lock?"},     {"lok", "lock?"},       {"unlock", "release?"},
+        {"relase", "release"}, {"acquier", "acquire"}, {"status", "show NAME, or pawl fleet?"},
+        {"help lits", "list"}};
+    char script[LOCKING_SCRIPT_BYTES];
+    char sentence[LOCKING_PATH_BYTES];
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        snprintf(script, sizeof(script), "\"$PAWL\" %s", rows[i][0]);
+        snprintf(sentence, sizeof(sentence), "Did you mean pawl %s", rows[i][1]);
+        expect_error(script, EXIT_ERROR, sentence);
+    }
+    expect_error("\"$PAWL\" frob", EXIT_ERROR, "pawl: there is no verb 'frob'; see pawl --help\n");
+}
+
+static void acquire_runs_no_command(void **state)
+{
+    (void)state;
+    expect_error("\"$PAWL\" acquire a -- make", EXIT_ERROR, "runs no command, and 'make' stands");
+    expect_exit("\"$PAWL\" acquire -- a b", 0);
+}
+
 /* The server's words are there where pawl has none of its own. */
 static void refusal_that_pawl_does_not_know_is_told_as_it_is(void **state)
 {
     (void)state;
-    expect_error("\"$PAWL\" show 'a\tb'", EXIT_ERROR, "pawl: The resource must be ");
+    expect_error("\"$PAWL\" list 'a b'", EXIT_ERROR, "pawl: No resource begins with this prefix: ");
 }
 
 /* Has "pawl" speak to @service, and not to the pawld of the case. */
@@ -327,6 +405,14 @@ static void wrong_server_and_wrong_key_are_told_apart(void **state)
                  "pawl: the path of PAWL_CA_FILE has more than 4095 bytes\n");
 }
 
+static void help_and_version_are_verbs_too(void **state)
+{
+    (void)state;
+    expect_exit("\"$PAWL\" help >a && \"$PAWL\" --help >b && cmp a b", 0);
+    expect_exit("\"$PAWL\" help counter >a && \"$PAWL\" counter --help >b && cmp a b", 0);
+    expect_exit("\"$PAWL\" version >a && \"$PAWL\" --version >b && cmp a b", 0);
+}
+
 static void help_of_every_verb_fits_a_screen(void **state)
 {
     (void)state;
@@ -389,12 +475,18 @@ static const struct CMUnitTest cases[] = {
     CASE(locks_are_listed_beyond_one_page),
     CASE(counter_gives_each_value_once),
     CASE(fleet_is_shown_with_its_masters),
+    CASE(finding_of_a_master_has_its_name),
+    CASE(names_that_none_can_have_are_called_names),
+    CASE(json_is_refused_where_it_would_mean_nothing),
+    CASE(verb_that_is_not_there_is_guessed),
+    CASE(acquire_runs_no_command),
     CASE(refusals_are_told_in_words_of_the_command_line),
     CASE(refusal_that_pawl_does_not_know_is_told_as_it_is),
     CASE(masters_that_are_missing_are_a_matter_of_pawl_fleet),
     CASE(majority_that_is_down_is_a_matter_of_pawl_fleet),
     CASE(mistakes_are_one_sentence),
     CASE(wrong_server_and_wrong_key_are_told_apart),
+    CASE(help_and_version_are_verbs_too),
     CASE(help_of_every_verb_fits_a_screen),
 };
 

@@ -1,0 +1,11 @@
+/* What somebody may have meant by a verb that is not there. */
+#ifndef SERVER_CLI_GUESS_H
+#define SERVER_CLI_GUESS_H
+
+#include <stddef.h>
+
+/* What stands behind "pawl ": what @word is another program's name for, or the one of @verbs that
+ * it is but for a slip of the keys. NULL: neither. */
+const char *cli_guess(const char *word, const char *const *verbs, size_t count);
+
+#endif
