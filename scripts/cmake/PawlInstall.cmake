@@ -39,6 +39,21 @@ install(FILES ${package_files}/man/pawl.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/ma
 set(completions ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 install(FILES ${package_files}/completion/pawld DESTINATION ${completions} COMPONENT server)
 install(FILES ${package_files}/completion/pawl DESTINATION ${completions} COMPONENT cli)
+# Debian's zsh looks into one folder for packages, and into another one below /usr/local.
+set(zsh_completions ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+if(CMAKE_INSTALL_PREFIX STREQUAL /usr)
+    set(zsh_completions ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
+endif()
+set(fish_completions ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+foreach(program pawld:server pawl:cli)
+    string(REPLACE ":" ";" program ${program})
+    list(GET program 0 name)
+    list(GET program 1 component)
+    install(FILES ${package_files}/completion/_${name} DESTINATION ${zsh_completions}
+        COMPONENT ${component})
+    install(FILES ${package_files}/completion/${name}.fish DESTINATION ${fish_completions}
+        COMPONENT ${component})
+endforeach()
 
 # ---- the service ---------------------------------------------------------------------------------
 
