@@ -105,6 +105,30 @@ static void interrupt_ends_the_command(void **state)
     expect_shown("code 130");
 }
 
+static void wait_is_stopped_and_interrupted_on_the_terminal(void **state)
+{
+    (void)state;
+    type_text("\"$PAWL\" acquire --why jo''b a >grant; "
+              "\"$PAWL\" lock a true; echo \"code $?\"\n");
+    expect_shown("held by job");
+    type_text("\x1a");
+    expect_shown("code 148"); /* as bash says of SIGTSTP */
+    type_text("fg\n");
+    expect_shown("lock a true");
+    type_text("\x03");
+    type_text("echo \"code $?\"\n");
+    expect_shown("code 130");
+}
+
+static void terminal_that_stops_who_writes_does_not_stop_pawl(void **state)
+{
+    (void)state;
+    type_text("stty tostop; \"$PAWL\" lock a sh -c 'echo >running' &\n");
+    (void)locking_number("running");
+    type_text("until \"$PAWL\" lock --quiet -n a true; do sleep 0.1; done; echo fr''ee\n");
+    expect_shown("free");
+}
+
 static void break_asks_on_the_terminal(void **state)
 {
     (void)state;
@@ -244,6 +268,8 @@ static void each_interrupt_comes_once_in_the_foreground(void **state)
 
 static const struct CMUnitTest cases[] = {
     CASE(interrupt_ends_the_command),
+    CASE(wait_is_stopped_and_interrupted_on_the_terminal),
+    CASE(terminal_that_stops_who_writes_does_not_stop_pawl),
     CASE(break_asks_on_the_terminal),
     CASE(break_that_is_agreed_to_too_late_breaks_nothing),
     CASE(command_reads_the_terminal),
