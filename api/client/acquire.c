@@ -9,6 +9,7 @@
 enum {
     LOCK_ID_BYTES = 21,        /* of random; 28 characters without padding */
     CANCEL_PATIENCE_MS = 2000, /* for the release of what a cancelled acquisition left behind */
+    RELEASE_AGAIN_MS = 50,
     WAIT_STEP_MS = 60000, /* what one request waits at the most: a stopped server is noticed then */
 };
 
@@ -201,6 +202,19 @@ static int attempts(pawl_client *client, struct acquisition *acquisition, pawl_l
     }
 }
 
+/* The server may see this release before it sees that the waiting call is gone, and grant in
+ * between. So a lock that was not held yet is released once more, a moment later. */
+static void release_twice(pawl_client *client, pawl_lock *lock)
+{
+    bool held = false;
+    if (pawl_release(client, lock, &held) < 0 || held)
+        return;
+    struct client_patience moment = client_patience(pawl_now_ms() + RELEASE_AGAIN_MS);
+    while (client_pause(&moment))
+        ;
+    (void)pawl_release(client, lock, NULL);
+}
+
 /* Nobody else knows the lock id: what an attempt may have left behind would stay until its lease
  * ends. */
 static void clean_up(pawl_client *client, const struct acquisition *acquisition)
@@ -212,7 +226,7 @@ static void clean_up(pawl_client *client, const struct acquisition *acquisition)
     if (atomic_load(&client->cancelled))
         atomic_store(&client->give_up_ms, pawl_now_ms() + CANCEL_PATIENCE_MS);
     if (lock != NULL)
-        (void)pawl_release(client, lock, NULL);
+        release_twice(client, lock);
     atomic_store(&client->give_up_ms, INT64_MAX);
     pawl_lock_free(lock);
     memcpy(client->reason, reason, sizeof(reason));

@@ -20,7 +20,7 @@ import unittest
 
 ARGUMENTS = [word for word in sys.argv[1:] if word != "--table"]
 PAWL, PAWLD, CATCHES = ARGUMENTS[:3] if len(ARGUMENTS) >= 3 else (None, None, None)
-PATIENCE_S = 8
+PATIENCE_S = 30
 MOMENT_S = 0.15  # for something that has to stay away
 EXIT_CODE = 7  # of CATCHES
 LEASE_S = 30
@@ -46,7 +46,7 @@ def got_by_command(n):
 
 
 def expected(phase, n):
-    """What the command got, pawl's exit code, and whether the lock is free at once."""
+    """What the command got, pawl's exit code, and whether the lock is free at once (None: either)."""
     if phase == "runs":
         return (got_by_command(n), EXIT_CODE, True) if n != signal.SIGKILL else ([], 128 + n, False)
     if phase == "runs, plain":
@@ -54,8 +54,13 @@ def expected(phase, n):
             return [], 128 + n, False
         return [], (128 + n if n in ENDING else 0), True
     if phase == "releases":
-        return [], (EXIT_CODE if n != signal.SIGKILL else 128 + n), True  # the release was sent
+        return [], (EXIT_CODE if n != signal.SIGKILL else 128 + n), True if n != signal.SIGKILL else None
     return [], (128 + n if n in ENDING else 0), True  # waits; acquire
+
+
+def is_as_expected(phase, n, result):
+    wanted = expected(phase, n)
+    return result[:2] == wanted[:2] and wanted[2] in (None, result[2])
 
 
 # ---- the services --------------------------------------------------------------------------------
@@ -236,7 +241,7 @@ class Play:
             until(lambda: self.service.waiters(cell.name), f"{cell.name} to wait: {cell.text()}")
         for cell, n in zip(cells, signals):
             cell.send(n)
-        after(2, lambda: all(cell.has_ended() for cell, n in zip(cells, signals) if n in ENDING))
+        after(PATIENCE_S, lambda: all(cell.has_ended() for cell, n in zip(cells, signals) if n in ENDING))
         for cell, n in zip(cells, signals):
             if n in STOPS and not as_init:
                 until(lambda: state_of(cell.pid) == "T", f"the stop of {cell.name}")
@@ -276,7 +281,7 @@ class Play:
         for cell, n in zip(cells, signals):
             if n == signal.SIGSTOP:
                 cell.send(signal.SIGCONT)
-        after(2, lambda: all(cell.numbers() for cell, n in zip(cells, signals) if got_by_command(n)))
+        after(PATIENCE_S, lambda: all(cell.numbers() for cell, n in zip(cells, signals) if got_by_command(n)))
         for cell in cells:
             cell.close_input()
         return self.collect(cells, signals)
@@ -290,7 +295,7 @@ class Play:
         after(MOMENT_S, lambda: False)  # it becomes cat
         for cell, n in zip(cells, signals):
             cell.send(n)
-        after(2, lambda: all(cell.has_ended() for cell, n in zip(cells, signals) if n in ENDING))
+        after(PATIENCE_S, lambda: all(cell.has_ended() for cell, n in zip(cells, signals) if n in ENDING))
         for cell in cells:
             if not cell.has_ended():
                 cell.send(signal.SIGCONT)
@@ -348,7 +353,7 @@ class Signals(unittest.TestCase):
             self.skip_without_namespaces()
         results = PHASES[phase](self.play, as_init, signals)
         wrong = [f"{n}: {result}, not {expected(phase, n)}"
-                 for n, result in zip(signals, results) if result != expected(phase, n)]
+                 for n, result in zip(signals, results) if not is_as_expected(phase, n, result)]
         self.assertEqual(wrong, [], f"{phase}, {'process 1' if as_init else 'not process 1'}")
 
     def test_a_signal_that_ends_a_waiting_process_ends_it(self):
@@ -388,7 +393,7 @@ class Signals(unittest.TestCase):
             as_init, "sh", "-c", f"for i in {'x ' * ORPHANS}; do sleep 0.2 & done; for i in {'x ' * ORPHANS}; "
             "do sleep 0.7 & done; exec \"$0\" lock r -- \"$@\"", PAWL, CATCHES, "LOG")
         until(lambda: self.service.waiters("r"), f"the wait: {cell.text()}")
-        until(lambda: len(children(cell.pid)) == ORPHANS, f"the end of the first orphans: {cell.text()}")
+        until(lambda: len(children(cell.pid)) <= ORPHANS, f"the end of the first orphans: {cell.text()}")
         self.service.release("r", held)
         until(lambda: cell.numbers() is not None, f"the command: {cell.text()}")
         until(lambda: len(children(cell.pid)) == 1, f"the end of all orphans: {cell.text()}")
@@ -427,7 +432,7 @@ def print_table():
         for column, (phase, _) in zip(columns, plays):
             got, code, free = column[i]
             cells.append(f"{'got ' + ','.join(map(str, got)) + ', ' if got else ''}{code}, "
-                         f"{'free' if free else 'HELD'}{'' if column[i] == expected(phase, n) else ' !'}")
+                         f"{'free' if free else 'HELD'}{'' if is_as_expected(phase, n, column[i]) else ' !'}")
         print("\t".join([f"{n}", *cells]))
     Signals.tearDownClass()
 
