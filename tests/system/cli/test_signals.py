@@ -23,7 +23,8 @@ PAWL, PAWLD, CATCHES = ARGUMENTS[:3] if len(ARGUMENTS) >= 3 else (None, None, No
 PATIENCE_S = 30
 MOMENT_S = 0.15  # for something that has to stay away
 EXIT_CODE = 7  # of CATCHES
-LEASE_S = 30
+LEASE = "4m"  # a lock that stays for its lease outlasts the phase on a busy machine
+LEASE_MS = 240000
 SIGNALS = list(range(1, 65))
 
 KEPT = (32, 33)  # by the C library
@@ -93,14 +94,15 @@ class Service:
 
     def acquire(self, name):
         """The lock id; None: another one holds it."""
-        status = self.call("POST", f"/v1/locks/{name}", {"ttl_ms": LEASE_S * 1000})
+        status = self.call("POST", f"/v1/locks/{name}", {"ttl_ms": LEASE_MS})
         return self.body["lock_id"] if status == 201 else None
 
     def release(self, name, lock_id):
         self.call("DELETE", f"/v1/locks/{name}", headers={"Lock-Id": lock_id})
 
     def is_free(self, name):
-        return self.call("GET", f"/v1/locks/{name}") == 200 and not self.body["held"]
+        until(lambda: self.call("GET", f"/v1/locks/{name}") == 200, f"an answer about {name}")
+        return not self.body["held"]
 
     def waiters(self, name):
         return self.call("GET", f"/v1/locks/{name}") == 200 and self.body.get("waiters", 0)
@@ -258,7 +260,7 @@ class Play:
         return results
 
     def waits_to_run(self, as_init, signals):
-        return self.waits(as_init, signals, "lock", "NAME", "--", "true")
+        return self.waits(as_init, signals, "lock", "--ttl", LEASE, "NAME", "--", "true")
 
     def waits_to_acquire(self, as_init, signals):
         return self.waits(as_init, signals, "acquire", "NAME")
@@ -272,7 +274,7 @@ class Play:
         return results
 
     def runs(self, as_init, signals):
-        cells = [self.start(as_init, "lock", "NAME", "--", CATCHES, "LOG") for _ in signals]
+        cells = [self.start(as_init, "lock", "--ttl", LEASE, "NAME", "--", CATCHES, "LOG") for _ in signals]
         for cell in cells:
             until(lambda: cell.numbers() is not None, f"the command of {cell.name}: {cell.text()}")
         for cell, n in zip(cells, signals):
@@ -288,7 +290,7 @@ class Play:
 
     def runs_plain(self, as_init, signals):
         """A command that has all default actions, and goes on after a stop."""
-        cells = [self.start(as_init, "lock", "NAME", "--", "sh", "-c", "echo ready >LOG; exec cat")
+        cells = [self.start(as_init, "lock", "--ttl", LEASE, "NAME", "--", "sh", "-c", "echo ready >LOG; exec cat")
                  for _ in signals]
         for cell in cells:
             until(lambda: cell.numbers() is not None, f"the command of {cell.name}: {cell.text()}")
@@ -304,7 +306,7 @@ class Play:
 
     def releases(self, as_init, signals):
         """The command has ended, and pawld does not answer yet."""
-        cells = [self.start(as_init, "lock", "NAME", "--", CATCHES, "LOG") for _ in signals]
+        cells = [self.start(as_init, "lock", "--ttl", LEASE, "NAME", "--", CATCHES, "LOG") for _ in signals]
         for cell in cells:
             until(lambda: cell.numbers() is not None, f"the command of {cell.name}: {cell.text()}")
         self.service.process.send_signal(signal.SIGSTOP)
@@ -411,7 +413,7 @@ class Signals(unittest.TestCase):
         """Also where the answer with the grant is on its way."""
         for i in range(GRANTS):
             held = self.service.acquire("g")
-            cell = self.play.start_words(False, PAWL, "lock", "--ttl", f"{LEASE_S}s", "g", "--", "sleep", "60")
+            cell = self.play.start_words(False, PAWL, "lock", "--ttl", LEASE, "g", "--", "sleep", "60")
             until(lambda: self.service.waiters("g"), f"the wait: {cell.text()}")
             if i % 2:
                 cell.send(signal.SIGTERM)
