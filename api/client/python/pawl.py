@@ -24,14 +24,21 @@ client can prevent that. So give the token along with every write, and check it 
 lands.
 
 Threads: a Client may be used by any number of threads. A Lock too: its calls wait for each other,
-and its questions (`held`, `left()`, `token`) never wait for a call. After a fork a lock belongs to
-the parent. A C extension that keeps the interpreter's lock keeps the lock from being extended, too.
+and its questions (`held`, `left()`, `token`) never wait for a call. A C extension that keeps the
+interpreter's lock keeps the lock from being extended, too.
+
+Forks: clients and locks belong to the process that made them. In a child of a fork no lock is held,
+`must_stop` is set, and each call raises Forked. The child sends nothing, and its end releases
+nothing. Make a new Client in the child. os.fork(), multiprocessing, prefork servers and daemon()
+fork. What daemon() leaves running is a child: acquire after it. The token can still be read in a
+child, for writes that it does while the parent holds the lock.
 """
 
 from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import http.client
 import io
 import json
@@ -45,8 +52,8 @@ import time
 import urllib.parse
 
 __all__ = [
-    "AsyncLock", "Client", "Error", "Exhausted", "Held", "Invalid", "Lock", "LockLost", "NewGrant",
-    "ProtocolError", "Refused", "Unavailable", "now",
+    "AsyncLock", "Client", "Error", "Exhausted", "Forked", "Held", "Invalid", "Lock", "LockLost",
+    "NewGrant", "ProtocolError", "Refused", "Unavailable", "now",
 ]
 
 SERVER_DEFAULT = "http://127.0.0.1:7380"
@@ -66,6 +73,7 @@ _WAIT_STEP = 60.0  # what one request waits at the most: a stopped server is not
 _PAUSE_LEAST = 0.05  # between two attempts, doubled each time
 _PAUSE_MOST = 1.0
 _NAP_MOST = 0.5  # of the renewer: its naps do not count suspension
+_FORK_STEP = 0.25  # a wait that a child of a fork is in ends so soon
 _FOREVER = float("inf")
 _SERVED_SLACK = 1.0  # two clocks, and their steps
 
@@ -194,6 +202,11 @@ class Refused(Error):
     """Refused for a reason that waiting does not mend: read the message."""
 
 
+class Forked(LockLost, Refused):
+    """The client or the lock belongs to the process that this one was forked from: make a new
+    Client in this process, and acquire with it. Nothing was sent."""
+
+
 class Invalid(Refused, ValueError):
     """An argument is wrong, or the server says that one is: do not repeat."""
 
@@ -224,13 +237,89 @@ _PROBLEMS = {
 }
 
 
+# ---- forks --------------------------------------------------------------------------------------
+
+_forks = 0  # that led to this process
+_sockets = {}  # descriptors of connections, with their inodes
+
+
+class _Owner:
+    """The process that makes an object. Its pid alone does not tell it from a child: in a PID
+    namespace of its own a child may have the same one. A fork in C is no fork that Python counts."""
+
+    def __init__(self):
+        self.pid = os.getpid()
+        self._forks = _forks
+
+    def is_here(self) -> bool:
+        return self._forks == _forks and self.pid == os.getpid()
+
+    def error(self, what: str) -> Forked:
+        return Forked(f"{what} belongs to process {self.pid}, and this process is a fork of it "
+                      f"(daemon() forks, and ends process {self.pid}): nothing is held here. Make a "
+                      "new client in this process, and acquire with it", "forked")
+
+    def check(self, what: str = "this client"):
+        """Raises Forked in a child."""
+        if not self.is_here():
+            raise self.error(what)
+
+
+class _MustStop(threading.Event):
+    """An event that is set in each child of a fork."""
+
+    def __init__(self, owner: _Owner):
+        super().__init__()
+        self._owner = owner
+
+    def is_set(self) -> bool:
+        return super().is_set() or not self._owner.is_here()
+
+    def wait(self, timeout=None) -> bool:
+        end = time.monotonic() + (_FOREVER if timeout is None else timeout)
+        while not self.is_set() and (left := end - time.monotonic()) > 0:
+            super().wait(min(left, _FORK_STEP))
+        return self.is_set()
+
+
+def _cut_off(sockets: dict):
+    """Puts /dev/null in the place of each socket. A thread of the parent may be in the middle of a
+    message, and the peer notices the parent's end only when no child has the connection."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for fd, inode in sockets.items():
+        try:
+            if os.fstat(fd).st_ino == inode:
+                os.dup2(null, fd, inheritable=False)
+        except OSError:
+            pass  # it was just closed
+    os.close(null)
+
+
+def _after_fork():
+    """In a child, before its first step. No lock is taken: a thread of the parent may have it."""
+    global _forks
+    _forks += 1
+    try:
+        if _sockets:
+            _cut_off(_sockets)
+    except OSError:
+        pass  # no descriptor is left: the connections end with the child
+    _sockets.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
 # ---- one call -----------------------------------------------------------------------------------
 
 
 class _Abort:
-    """Ends a call from another thread: its pause at once, its request by closing the connection."""
+    """Ends a call from another thread: its pause at once, its request by closing the connection.
+    In a child of a fork the call ends, too."""
 
     def __init__(self):
+        self._owner = _Owner()
         self._mutex = threading.Lock()
         self._set = threading.Event()
         self._socket = None
@@ -253,12 +342,15 @@ class _Abort:
             self.check()
 
     def check(self):
+        self._owner.check("this call")
         if self._set.is_set():
             raise _Aborted()
 
     def pause(self, seconds: float):
-        if self._set.wait(seconds):
-            raise _Aborted()
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            self._set.wait(min(left, _FORK_STEP))
+            self.check()
 
 
 class _Reader(io.RawIOBase):
@@ -431,10 +523,13 @@ class _Server:
         self.key = key
         self.address = (parts.hostname, port or (443 if self.secure else 80))
 
-    def connect(self, timeout: float):
+    def connect(self, timeout: float, abort: _Abort):
         connection = socket.create_connection(self.address,
                                               min(max(timeout, 0.001), _CONNECT_TIMEOUT))
+        fd = connection.fileno()
+        _sockets[fd] = os.fstat(fd).st_ino
         try:
+            abort.check()
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             # Ends a long wait where the server's machine is gone, after about 25 seconds.
             for option, value in (("TCP_KEEPIDLE", 10), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3)):
@@ -446,6 +541,7 @@ class _Server:
                 _check_chain(connection)
             return connection
         except BaseException:
+            _sockets.pop(fd, None)
             connection.close()
             raise
 
@@ -476,7 +572,7 @@ class _Call:
         self.reached = False
         connection = None
         try:
-            connection = server.connect(timeout)
+            connection = server.connect(timeout, abort)
             abort.watch(connection)
             self.reached = True
             connection.settimeout(max(sent + timeout - now(), 0.001))
@@ -495,6 +591,7 @@ class _Call:
         finally:
             abort.watch(None)
             if connection is not None:
+                _sockets.pop(connection.fileno(), None)
                 connection.close()
         if len(text) > ANSWER_MAX:
             raise ProtocolError(f"the answer of {server.url} is too long")
@@ -549,9 +646,15 @@ class Client:
             key = os.environ.get("PAWL_KEY", "")
         if len(key) > KEY_MAX or not all("!" <= character <= "~" for character in key):
             raise Invalid(f"a key is one word of at most {KEY_MAX} characters")  # it is not shown
+        self._owner = _Owner()
         self._servers = [_Server(url, ssl_context, key) for url in servers]
         self._current = 0  # the one to ask next
         self._call_timeout = call_timeout
+
+    def __setstate__(self, state):
+        """A copy that was sent to another process, as multiprocessing does, is a new client."""
+        self.__dict__.update(state)
+        self._owner = _Owner()
 
     def lock(self, *names, ttl=None, wait=None, owner=None, notice=None, on_stop=None,
              on_wait=None, take_new_grant=False):
@@ -586,7 +689,7 @@ class Client:
         nobody knows of. Where no server answers from the start on, it gives up after the call
         timeout.
 
-        Raises Held, Unavailable, Refused, Invalid, ProtocolError."""
+        Raises Held, Unavailable, Refused, Invalid, ProtocolError, Forked."""
         request = _Request(names, ttl, wait, owner, on_wait)
         return _acquire(self, request, take_new_grant, _Abort())
 
@@ -606,6 +709,7 @@ class Client:
     async def aacquire(self, *names, ttl=None, wait=None, owner=None, on_wait=None,
                        take_new_grant=False) -> AsyncLock:
         """acquire() for asyncio. on_wait is called in another thread."""
+        self._owner.check()
         request = _Request(names, ttl, wait, owner, on_wait)
         return AsyncLock(await _acquire_in_thread(self, request, take_new_grant))
 
@@ -614,6 +718,7 @@ class Client:
     def _ask(self, call: _Call, timeout: float, abort: _Abort) -> _Answer:
         """Asks the current server once. Where it has no answer, or may not answer the next time,
         the next call asks the next one."""
+        self._owner.check()
         at = self._current
         try:
             answer = call.ask(self._servers[at], timeout, abort)
@@ -793,6 +898,7 @@ def _acquire(client: Client, request: _Request, take_new_grant: bool, abort: _Ab
     until = now() + (_FOREVER if request.wait is None else request.wait)
     while True:  # again only where an answer came after its own validity had ended
         lock = _Acquisition(client, request, until, abort).run(take_new_grant)
+        client._owner.check()
         if lock.held:
             return lock
         if now() >= until:
@@ -826,15 +932,15 @@ class Lock:
     ttl: its lease in seconds.
     must_stop: a threading.Event. It is set when the lock will not be extended any more; `reason`
         says why then. The holder has to stop before left() is 0. It is not set by release().
-    reason: the exception that ended it, or None.
     """
 
     def __init__(self, client, lock_id, ttl, tokens, deadline, take_new_grant):
         self.names = tuple(tokens)
         self.lock_id = lock_id
         self.ttl = ttl
-        self.must_stop = threading.Event()
-        self.reason = None
+        self._owner = client._owner  # also where a fork came in between
+        self.must_stop = _MustStop(self._owner)
+        self._reason = None
         self._client = client
         self._mutex = threading.RLock()  # guards what follows; never held during a call
         self._changed = threading.Condition(self._mutex)  # what the renewer's threads wait for
@@ -845,6 +951,10 @@ class Lock:
         self._calls = threading.RLock()  # one call at a time
         self._take_new_grant = take_new_grant
         self._renewer = None
+
+    def __reduce__(self):
+        raise Invalid(f"the lock {', '.join(self.names)} cannot be sent to another process: send "
+                      "its token, or acquire the lock there")
 
     def __repr__(self):
         return f"<pawl.Lock {' '.join(self.names)} tokens={self.tokens} left={self.left():.3f}>"
@@ -858,6 +968,8 @@ class Lock:
 
     def left(self) -> float:
         """The seconds until the deadline. 0: it passed, or the lock is lost or released."""
+        if not self._owner.is_here():
+            return 0.0
         with self._mutex:
             if self._lost or self._released:
                 return 0.0
@@ -865,7 +977,9 @@ class Lock:
 
     @property
     def deadline(self) -> float:
-        """The time of now() at which the lock ends, unless it is extended."""
+        """The time of now() at which the lock ends, unless it is extended. In a child of a fork: 0."""
+        if not self._owner.is_here():
+            return 0.0
         with self._mutex:
             return min(self._deadlines.values())
 
@@ -879,8 +993,15 @@ class Lock:
     @property
     def tokens(self) -> dict:
         """The fencing tokens, by name."""
+        if not self._owner.is_here():
+            return dict(self._tokens)
         with self._mutex:
             return dict(self._tokens)
+
+    @property
+    def reason(self):
+        """The exception that ended the lock, or None."""
+        return self._reason if self._owner.is_here() else self._forked()
 
     def check(self):
         """Raises LockLost unless the lock is held now."""
@@ -897,7 +1018,7 @@ class Lock:
         Raises LockLost where it is lost, or its deadline passes without an answer. Raises NewGrant
         where it was acquired anew, unless take_new_grant was given: then it has new tokens. The
         deadline stands after Unavailable, Exhausted, Refused and ProtocolError."""
-        with self._calls:
+        with self._alone():
             self._extend(ttl, now() + self._client._call_timeout)
 
     def release(self) -> bool:
@@ -905,17 +1026,19 @@ class Lock:
 
         Returns whether it was held until now. Raises Unavailable where that is not known: safe to
         repeat, and the lease ends by itself."""
+        self._check_owner()
         with self._mutex:
             self._released = True
             self._changed.notify_all()
         if self._renewer is not None:
             self._renewer.join()
-        with self._calls:
+        with self._alone():
             return _release(self._client, self.names, self.lock_id)
 
     def renew(self, notice=None, on_stop=None):
         """Starts to extend, each time a third of the lease has passed. That ends with release(),
         and where `must_stop` is set. Arguments: see Client.lock()."""
+        self._check_owner()
         if notice is None:
             notice = self.ttl / 6
         if not 0 <= notice <= self.ttl / 2:
@@ -928,6 +1051,24 @@ class Lock:
             self._renewer = renewer
 
     # -- for this file --
+
+    def _forked(self) -> Forked:
+        return self._owner.error(f"the lock {', '.join(self.names)}")
+
+    def _check_owner(self):
+        if not self._owner.is_here():
+            raise self._forked()
+
+    @contextlib.contextmanager
+    def _alone(self):
+        """One call at a time. A child of a fork waits for no thread of the parent."""
+        self._check_owner()
+        while not self._calls.acquire(timeout=_FORK_STEP):
+            self._check_owner()
+        try:
+            yield
+        finally:
+            self._calls.release()
 
     def _why(self) -> LockLost:
         reason = self.reason
@@ -942,8 +1083,8 @@ class Lock:
     def _lose(self, error: LockLost):
         with self._mutex:
             self._lost = True
-            if self.reason is None:
-                self.reason = error
+            if self._reason is None:
+                self._reason = error
             self._changed.notify_all()
 
     def _extend(self, ttl, until: float):
@@ -954,6 +1095,8 @@ class Lock:
             self.check()
             try:
                 self._extend_name(name, ttl, min(until, self.deadline))
+            except Forked:
+                raise
             except LockLost as error:
                 self._lose(error)
                 raise
@@ -1007,8 +1150,8 @@ class _Renewer:
     def join(self):
         """Waits for an extension that is under way: a release beside it may leave the lock."""
         for thread in self.threads:
-            if thread is not threading.current_thread():
-                thread.join()
+            while thread is not threading.current_thread() and thread.is_alive():
+                thread.join(_FORK_STEP)  # in a child of a fork the thread is not alive
 
     def watch(self):
         if self.sleep_until_left(self.notice):
@@ -1052,8 +1195,8 @@ class _Renewer:
         with lock._mutex:
             if self.is_over():
                 return
-            if lock.reason is None:
-                lock.reason = error
+            if lock._reason is None:
+                lock._reason = error
             lock.must_stop.set()
             lock._changed.notify_all()
         if self.on_stop is not None:
@@ -1118,18 +1261,32 @@ def _start_in_thread(call) -> asyncio.Future:
     return future
 
 
+async def _outcome_of(future):
+    """What the thread of @future returned, and what it raised. The loop looks again after each
+    step: a child of a fork has no such thread. And a child that closes its loop takes the
+    descriptors that wake this one out of the selector, which it shares."""
+    owner = _Owner()
+    while not future.done():
+        owner.check("this call")
+        await asyncio.wait([future], timeout=_FORK_STEP)
+    return future.result()
+
+
 async def _in_thread(call, abort=None, undo=None):
     """Awaits @call. Where the task is cancelled, @abort is called, and what @call returned all the
     same is given to @undo; then CancelledError goes on. A second cancellation does not wait."""
+    owner = _Owner()
     future = _start_in_thread(call)
     try:
-        result, error = await asyncio.shield(future)
+        result, error = await _outcome_of(future)
     except asyncio.CancelledError:
+        if not owner.is_here():
+            raise  # the thread is the parent's
         if abort is not None:
             abort()
-        result, error = await asyncio.shield(future)
+        result, error = await _outcome_of(future)
         if error is None and undo is not None:
-            await asyncio.shield(_start_in_thread(lambda: undo(result)))
+            await _outcome_of(_start_in_thread(lambda: undo(result)))
         raise
     if error is not None:
         raise error
@@ -1149,6 +1306,7 @@ class AsyncLock:
     def __init__(self, lock: Lock):
         self.lock = lock
         self._stopped = asyncio.Event()  # must_stop is set
+        self._on_stop = None
 
     def __repr__(self):
         return repr(self.lock).replace("pawl.Lock", "pawl.AsyncLock")
@@ -1161,32 +1319,47 @@ class AsyncLock:
 
     async def extend(self, ttl=None):
         """See Lock.extend()."""
+        self.lock._check_owner()
         await _in_thread(lambda: self.lock.extend(ttl))
 
     async def release(self) -> bool:
         """See Lock.release(). It is completed also where the task is cancelled."""
+        self.lock._check_owner()
         return await _in_thread(self.lock.release)
 
     def renew(self, notice=None, on_stop=None):
         """See Lock.renew(); @on_stop is called in the running loop, with this lock."""
+        self.lock._check_owner()
         loop = asyncio.get_running_loop()
-
-        def tell():
-            self._stopped.set()
-            if on_stop is not None:
-                on_stop(self)
 
         def tell_loop(_lock):
             try:
-                loop.call_soon_threadsafe(tell)
+                loop.call_soon_threadsafe(self._tell)
             except RuntimeError:
                 pass  # the loop is closed
 
+        self._on_stop = on_stop
         self.lock.renew(notice, tell_loop)
+        self._watch(loop)
 
     async def wait_stop(self):
         """Waits until `must_stop` is set, of a lock that is renewed."""
         await self._stopped.wait()
+
+    def _watch(self, loop):
+        """What tell_loop() does, also in a child of a fork, and where that does not wake the loop:
+        see _outcome_of()."""
+        if self.lock.must_stop.is_set():
+            self._tell()
+        elif not self.lock._released:
+            loop.call_later(_FORK_STEP, self._watch, loop)
+
+    def _tell(self):
+        if self._stopped.is_set():
+            return
+        self._stopped.set()
+        if self._on_stop is not None:
+            self._on_stop(self)
 
 
 class _AsyncBlock:
@@ -1206,6 +1379,7 @@ class _AsyncBlock:
     async def __aenter__(self) -> AsyncLock:
         if self._lock is not None:
             raise Invalid("a lock of a with statement serves once: call alock() again")
+        self._client._owner.check()
         lock = AsyncLock(await _acquire_in_thread(self._client, self._request,
                                                   self._take_new_grant))
         self._lock = lock
@@ -1232,7 +1406,8 @@ class _AsyncBlock:
         by_us = self._cancelled and kind is not None and issubclass(kind, asyncio.CancelledError)
         if self._cancelled and _COUNTS_CANCELLATIONS and task.uncancel() > self._others:
             by_us = False  # somebody else cancelled it, too
-        await _in_thread(lock._end)
+        if lock._owner.is_here():
+            await _in_thread(lock._end)
         if by_us and isinstance(lock.reason, LockLost):
             raise lock.reason
         if by_us:
