@@ -89,7 +89,7 @@ static int take_grant(pawl_client *client, const struct acquisition *acquisition
     const int64_t ttl_ms = client_ttl(answer->json, request->ttl_ms);
     const int64_t deadline_ms = client_deadline(answer, ttl_ms);
     pawl_lock *lock =
-        client_lock_new(request->names, request->name_count, acquisition->lock_id, ttl_ms);
+        client_lock_new(client, request->names, request->name_count, acquisition->lock_id, ttl_ms);
     if (lock == NULL)
         return PAWL_ENOMEM;
     for (size_t i = 0; i < request->name_count; i++) {
@@ -221,8 +221,8 @@ static void clean_up(pawl_client *client, const struct acquisition *acquisition)
 {
     char reason[CLIENT_REASON_MAX];
     memcpy(reason, client->reason, sizeof(reason));
-    pawl_lock *lock = client_lock_new(acquisition->request->names, acquisition->request->name_count,
-                                      acquisition->lock_id, 0);
+    pawl_lock *lock = client_lock_new(client, acquisition->request->names,
+                                      acquisition->request->name_count, acquisition->lock_id, 0);
     if (atomic_load(&client->cancelled))
         atomic_store(&client->give_up_ms, pawl_now_ms() + CANCEL_PATIENCE_MS);
     if (lock != NULL)

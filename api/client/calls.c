@@ -91,6 +91,9 @@ int pawl_extend(pawl_client *client, pawl_lock *lock, int64_t ttl_ms)
         client_say(client, "a time is negative");
         return PAWL_EINVAL;
     }
+    const int error = client_check_lock(client, lock);
+    if (error < 0)
+        return error;
     return client_extend(client, lock, ttl_ms, pawl_now_ms() + client->call_timeout_ms);
 }
 
@@ -117,7 +120,9 @@ int pawl_release(pawl_client *client, pawl_lock *lock, bool *ret_released)
 {
     const int64_t now_ms = pawl_now_ms();
     bool all = true;
-    int result = 0;
+    int result = client_check_lock(client, lock);
+    if (result < 0)
+        return result;
     for (size_t i = 0; i < lock->count; i++)
         client_lock_set(lock, i, 0, now_ms);
     for (size_t i = 0; i < lock->count; i++) {

@@ -33,6 +33,8 @@ const char *pawl_error_name(int error)
         return "protocol";
     case PAWL_ECANCELLED:
         return "cancelled";
+    case PAWL_EFORKED:
+        return "forked";
     case PAWL_NEW_GRANT:
         return "new-grant";
     default:
@@ -221,6 +223,7 @@ int pawl_client_new(const struct pawl_options *options, pawl_client **ret_client
     pawl_client *client = calloc(1, sizeof(*client));
     if (client == NULL)
         return PAWL_ENOMEM;
+    client->owner = client_owner_here();
     atomic_init(&client->give_up_ms, INT64_MAX);
     atomic_init(&client->cancelled, false);
     int error = take_options(client, options);
@@ -242,7 +245,9 @@ void pawl_client_free(pawl_client *client)
 {
     if (client == NULL)
         return;
-    curl_easy_cleanup(client->curl);
+    /* A thread of the parent may have been at work with the handle: a child leaves its memory. */
+    if (client_owner_is_here(&client->owner))
+        curl_easy_cleanup(client->curl);
     explicit_bzero(client->key, sizeof(client->key));
     free(client);
 }

@@ -34,7 +34,14 @@ struct client_tls {
     char cert_key[CLIENT_FILE_MAX];
 };
 
+/* The process that made an object. */
+struct client_owner {
+    pid_t pid;
+    unsigned forks; /* that led to it */
+};
+
 struct pawl_client {
+    struct client_owner owner;
     CURL *curl;
     struct client_tls tls;
     char server[PAWL_SERVERS_MAX][CLIENT_URL_MAX]; /* without a slash at the end */
@@ -52,6 +59,25 @@ struct pawl_client {
     char problem[CLIENT_PROBLEM_MAX];  /* that @reason is of, as JSON; "": of none */
     char curl_reason[CURL_ERROR_SIZE]; /* of the last request; "": libcurl gave none */
 };
+
+/* ---- forks ----------------------------------------------------------------------------------- */
+
+struct client_owner client_owner_here(void);
+
+/* False in a child of a fork. Takes no lock. */
+bool client_owner_is_here(const struct client_owner *owner);
+
+/* PAWL_EFORKED: @client belongs to another process, and the reason says so. */
+PAWL_CHECKED int client_check_owner(pawl_client *client);
+
+/* The same of @lock, too. */
+PAWL_CHECKED int client_check_lock(pawl_client *client, const pawl_lock *lock);
+
+/* Has each child of a fork lose @fd before its first step, until client_close(). */
+void client_own(int fd);
+
+/* -1 is allowed. */
+void client_close(int fd);
 
 /* ---- one call -------------------------------------------------------------------------------- */
 
@@ -152,6 +178,7 @@ struct client_name {
 };
 
 struct pawl_lock {
+    struct client_owner owner;
     pthread_mutex_t mutex; /* guards tokens and deadlines */
     char lock_id[PAWL_LOCK_ID_MAX + 1];
     int64_t ttl_ms;
@@ -160,9 +187,9 @@ struct pawl_lock {
     struct client_name names[];
 };
 
-/* A lock of @count names without tokens. NULL: memory is short. */
-pawl_lock *client_lock_new(const char *const *names, size_t count, const char *lock_id,
-                           int64_t ttl_ms);
+/* A lock of @count names without tokens, in the process of @client. NULL: memory is short. */
+pawl_lock *client_lock_new(const pawl_client *client, const char *const *names, size_t count,
+                           const char *lock_id, int64_t ttl_ms);
 
 /* A token of 0 leaves the token as it is. */
 void client_lock_set(pawl_lock *lock, size_t index, int64_t token, int64_t deadline_ms);

@@ -4,13 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-pawl_lock *client_lock_new(const char *const *names, size_t count, const char *lock_id,
-                           int64_t ttl_ms)
+pawl_lock *client_lock_new(const pawl_client *client, const char *const *names, size_t count,
+                           const char *lock_id, int64_t ttl_ms)
 {
     assert(count >= 1 && count <= PAWL_NAMES_MAX);
     pawl_lock *lock = calloc(1, sizeof(*lock) + count * sizeof(lock->names[0]));
     if (lock == NULL)
         return NULL;
+    lock->owner = client->owner;
     (void)pthread_mutex_init(&lock->mutex, NULL);
     lock->count = count;
     lock->ttl_ms = ttl_ms;
@@ -25,6 +26,9 @@ int pawl_lock_resume(pawl_client *client, const struct pawl_grant *grant, pawl_l
     char path[CLIENT_PATH_MAX];
     const size_t id_len =
         grant->lock_id != NULL ? strnlen(grant->lock_id, PAWL_LOCK_ID_MAX + 1) : 0;
+    int error = client_check_owner(client);
+    if (error < 0)
+        return error;
     if (grant->name_count < 1 || grant->name_count > PAWL_NAMES_MAX || id_len == 0 ||
         id_len > PAWL_LOCK_ID_MAX || grant->ttl_ms < 0) {
         client_say(client, "a lock has 1 to %d names, and a lock id of 22 to %d characters",
@@ -32,12 +36,12 @@ int pawl_lock_resume(pawl_client *client, const struct pawl_grant *grant, pawl_l
         return PAWL_EINVAL;
     }
     for (size_t i = 0; i < grant->name_count; i++) {
-        const int error = client_path(client, "/v1/locks/", grant->names[i], path);
+        error = client_path(client, "/v1/locks/", grant->names[i], path);
         if (error < 0)
             return error;
     }
     pawl_lock *lock =
-        client_lock_new(grant->names, grant->name_count, grant->lock_id, grant->ttl_ms);
+        client_lock_new(client, grant->names, grant->name_count, grant->lock_id, grant->ttl_ms);
     if (lock == NULL) {
         client_say(client, "memory is short");
         return PAWL_ENOMEM;
@@ -52,7 +56,8 @@ void pawl_lock_free(pawl_lock *lock)
 {
     if (lock == NULL)
         return;
-    (void)pthread_mutex_destroy(&lock->mutex);
+    if (client_owner_is_here(&lock->owner)) /* a thread of the parent may have locked it */
+        (void)pthread_mutex_destroy(&lock->mutex);
     free(lock);
 }
 
@@ -68,30 +73,40 @@ void client_lock_set(pawl_lock *lock, size_t index, int64_t token, int64_t deadl
 
 /* ---- questions of any thread ----------------------------------------------------------------- */
 
-/* The mutex is no part of what a lock says. */
-static pthread_mutex_t *mutex_of(const pawl_lock *lock)
+/* The mutex is no part of what a lock says. In a child of a fork a thread that is not there may
+ * have it, and nothing changes any more. */
+static void enter(const pawl_lock *lock)
 {
-    return &((pawl_lock *)(uintptr_t)lock)->mutex;
+    if (client_owner_is_here(&lock->owner))
+        (void)pthread_mutex_lock(&((pawl_lock *)(uintptr_t)lock)->mutex);
+}
+
+static void leave(const pawl_lock *lock)
+{
+    if (client_owner_is_here(&lock->owner))
+        (void)pthread_mutex_unlock(&((pawl_lock *)(uintptr_t)lock)->mutex);
 }
 
 int64_t pawl_lock_token(const pawl_lock *lock, size_t index)
 {
     if (index >= lock->count)
         return -1;
-    (void)pthread_mutex_lock(mutex_of(lock));
+    enter(lock);
     const int64_t token = lock->names[index].token;
-    (void)pthread_mutex_unlock(mutex_of(lock));
+    leave(lock);
     return token;
 }
 
 int64_t pawl_lock_deadline_ms(const pawl_lock *lock)
 {
-    (void)pthread_mutex_lock(mutex_of(lock));
+    if (!client_owner_is_here(&lock->owner))
+        return 0; /* nothing is held */
+    enter(lock);
     int64_t earliest_ms = lock->names[0].deadline_ms;
     for (size_t i = 1; i < lock->count; i++)
         if (lock->names[i].deadline_ms < earliest_ms)
             earliest_ms = lock->names[i].deadline_ms;
-    (void)pthread_mutex_unlock(mutex_of(lock));
+    leave(lock);
     return earliest_ms;
 }
 

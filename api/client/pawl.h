@@ -20,7 +20,16 @@
  * prevent that. So give the token along with every write, and check it where the write lands.
  *
  * Threads: a client and a lock each serve one thread at a time. Exceptions are said at the
- * function. Errors: functions return a negative pawl_error. Outputs are untouched then, and
+ * function.
+ *
+ * Forks: a client, a lock and a renewer belong to the process that made them. In a child of fork()
+ * no lock is held, pawl_lock_left_ms() is 0, and each function that can fail returns PAWL_EFORKED.
+ * The child sends nothing, and what it frees or stops stays as it is in the parent. Make a new
+ * client in the child. daemon() forks, too: acquire after it. To hand a lock over to a child on
+ * purpose, give its names and lock id to pawl_lock_resume() there. The parent must not use the lock
+ * after that.
+ *
+ * Errors: functions return a negative pawl_error. Outputs are untouched then, and
  * pawl_client_reason() has a sentence. */
 #ifndef PAWL_H
 #define PAWL_H
@@ -63,6 +72,8 @@ enum pawl_error {
     PAWL_EEXHAUSTED = -7,   /* extended as often as is allowed: acquire anew */
     PAWL_EPROTOCOL = -8,    /* the answer is not one of a pawld: check the address */
     PAWL_ECANCELLED = -9,   /* pawl_cancel() ended the acquisition */
+    PAWL_EFORKED = -10, /* the client or the lock belongs to the process that this one was forked
+                         * from: make a new client in this process */
 };
 
 /* A result of pawl_extend() that is no error: the lock was acquired again, and its tokens may be
@@ -228,13 +239,13 @@ PAWL_PUBLIC PAWL_CHECKED int pawl_renewer_start(pawl_client *client, pawl_lock *
                                                 pawl_renewer **ret_renewer);
 
 /* A descriptor that gets readable with each change: extended, or ended. For poll(); do not read it
- * and do not close it. */
+ * and do not close it. In a child of a fork it is readable, and it is not the parent's. */
 PAWL_PUBLIC int pawl_renewer_fd(const pawl_renewer *renewer);
 
 /* How it stands, and makes the descriptor unreadable. 0: it renews, or tries to; the deadline of
  * the lock counts. Otherwise it ended, and the holder must stop before the deadline:
  * PAWL_NEW_GRANT, PAWL_ELOST, PAWL_EEXHAUSTED, PAWL_EREFUSED, PAWL_EPROTOCOL, PAWL_ENOMEM.
- * PAWL_EUNAVAILABLE: the deadline passed without an answer. */
+ * PAWL_EUNAVAILABLE: the deadline passed without an answer. PAWL_EFORKED. */
 PAWL_PUBLIC PAWL_CHECKED int pawl_renewer_look(pawl_renewer *renewer);
 
 /* Waits for an extension that is under way, at most about two seconds, and frees. NULL is

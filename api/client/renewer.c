@@ -15,6 +15,7 @@ enum {
 };
 
 struct pawl_renewer {
+    struct client_owner owner;
     pawl_client *client;
     pawl_lock *lock;
     pthread_t thread;
@@ -92,10 +93,9 @@ static void *renew(void *user)
 
 static void free_renewer(struct pawl_renewer *renewer)
 {
-    const int fds[] = {renewer->changed_fd, renewer->stop_fd, renewer->timer_fd};
-    for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
-        if (fds[i] >= 0)
-            (void)close(fds[i]);
+    client_close(renewer->changed_fd);
+    client_close(renewer->stop_fd);
+    client_close(renewer->timer_fd);
     free(renewer);
 }
 
@@ -113,14 +113,21 @@ static int start_thread(struct pawl_renewer *renewer)
 
 int pawl_renewer_start(pawl_client *client, pawl_lock *lock, pawl_renewer **ret_renewer)
 {
+    const int error = client_check_lock(client, lock);
+    if (error < 0)
+        return error;
     struct pawl_renewer *renewer = calloc(1, sizeof(*renewer));
     if (renewer == NULL)
         return PAWL_ENOMEM;
+    renewer->owner = client->owner;
     renewer->client = client;
     renewer->lock = lock;
     renewer->changed_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     renewer->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     renewer->timer_fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    client_own(renewer->changed_fd);
+    client_own(renewer->stop_fd);
+    client_own(renewer->timer_fd);
     const bool has_all =
         renewer->changed_fd >= 0 && renewer->stop_fd >= 0 && renewer->timer_fd >= 0;
     if (!has_all || start_thread(renewer) < 0) {
@@ -139,6 +146,8 @@ int pawl_renewer_fd(const pawl_renewer *renewer)
 int pawl_renewer_look(pawl_renewer *renewer)
 {
     eventfd_t count;
+    if (!client_owner_is_here(&renewer->owner))
+        return PAWL_EFORKED;
     (void)eventfd_read(renewer->changed_fd, &count);
     return atomic_load(&renewer->state);
 }
@@ -147,6 +156,10 @@ void pawl_renewer_stop(pawl_renewer *renewer)
 {
     if (renewer == NULL)
         return;
+    if (!client_owner_is_here(&renewer->owner)) { /* its thread is the parent's */
+        free_renewer(renewer);
+        return;
+    }
     signal_fd(renewer->stop_fd);
     atomic_store(&renewer->client->give_up_ms, pawl_now_ms() + STOP_PATIENCE_MS);
     (void)pthread_join(renewer->thread, NULL);

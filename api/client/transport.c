@@ -1,10 +1,10 @@
 /* One HTTP call with libcurl: the request, the body of the answer, and what a problem says. */
 #include "api/client/client.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 enum {
     CONNECT_TIMEOUT_MS = 2000,
@@ -88,13 +88,21 @@ static bool make_headers(const pawl_client *client, const struct client_request 
     return true;
 }
 
-/* A program that the holder starts gets no connection of the client. */
-static int close_on_exec(void *user, curl_socket_t fd, curlsocktype purpose)
+/* A program that the holder starts, and a child of a fork, get no connection of the client. */
+static curl_socket_t open_socket(void *user, curlsocktype purpose, struct curl_sockaddr *address)
 {
+    const int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
     (void)user;
     (void)purpose;
-    (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
-    return CURL_SOCKOPT_OK;
+    client_own(fd);
+    return fd < 0 ? CURL_SOCKET_BAD : fd;
+}
+
+static int close_socket(void *user, curl_socket_t fd)
+{
+    (void)user;
+    client_close(fd);
+    return 0;
 }
 
 /* libcurl asks at least once a second. */
@@ -107,7 +115,8 @@ static int ends_now(void *user, curl_off_t down_most, curl_off_t down, curl_off_
     (void)up_most;
     (void)up;
     return (client->attempting && atomic_load(&client->cancelled)) ||
-           pawl_now_ms() >= atomic_load(&client->give_up_ms);
+           pawl_now_ms() >= atomic_load(&client->give_up_ms) ||
+           !client_owner_is_here(&client->owner);
 }
 
 static void set_tls(CURL *curl, const struct client_tls *tls)
@@ -142,7 +151,8 @@ static void set_options(pawl_client *client, const struct client_request *reques
     curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, ends_now);
     curl_easy_setopt(curl, CURLOPT_XFERINFODATA, client);
     curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
-    curl_easy_setopt(curl, CURLOPT_SOCKOPTFUNCTION, close_on_exec);
+    curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    curl_easy_setopt(curl, CURLOPT_CLOSESOCKETFUNCTION, close_socket);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
 #if LIBCURL_VERSION_NUM >= 0x075700
     curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L); /* a slow resolver is not waited for */
@@ -218,11 +228,14 @@ static int no_answer(pawl_client *client, CURLcode code, bool full)
 int client_ask(pawl_client *client, const struct client_request *request,
                struct client_answer *ret_answer)
 {
-    int error = PAWL_ENOMEM;
+    int error = client_check_owner(client);
     char url[CLIENT_URL_MAX + CLIENT_PATH_MAX];
     struct curl_slist *headers = NULL;
     struct body body = {.text = NULL};
 
+    if (error < 0)
+        return error;
+    error = PAWL_ENOMEM;
     client_say(client, "memory is short");
     client->reached = false;
     (void)snprintf(url, sizeof(url), "%s%s", client->server[client->current], request->path);
@@ -235,6 +248,9 @@ int client_ask(pawl_client *client, const struct client_request *request,
     struct client_answer answer = {.sent_ms = pawl_now_ms()};
     const CURLcode code = curl_easy_perform(client->curl);
     client->reached = may_have_reached(client->curl, code) && !client->bad_chain;
+    error = client_check_owner(client); /* a handler of a signal may have forked */
+    if (error < 0)
+        goto out;
     if (code != CURLE_OK) {
         error = no_answer(client, code, body.full);
         goto out;
