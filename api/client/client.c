@@ -70,6 +70,32 @@ void client_say(pawl_client *client, const char *format, ...)
     (void)client_plain(sentence, strlen(sentence), client->reason, sizeof(client->reason));
 }
 
+/* ---- forks ----------------------------------------------------------------------------------- */
+
+static int say_forked(pawl_client *client, const char *what, const char *name, pid_t pid)
+{
+    client_say(client,
+               "%s%s belongs to process %d, and this process is a fork of it (daemon() forks, and "
+               "ends process %d): nothing is held here. Make a new client in this process, and "
+               "acquire with it",
+               what, name, (int)pid, (int)pid);
+    return PAWL_EFORKED;
+}
+
+int client_check_owner(pawl_client *client)
+{
+    if (client_owner_is_here(&client->owner))
+        return 0;
+    return say_forked(client, "this client", "", client->owner.pid);
+}
+
+int client_check_lock(pawl_client *client, const pawl_lock *lock)
+{
+    if (!client_owner_is_here(&lock->owner))
+        return say_forked(client, "the lock ", lock->names[0].name, lock->owner.pid);
+    return client_check_owner(client);
+}
+
 /* ---- servers --------------------------------------------------------------------------------- */
 
 /* The options of a client are wrong; @source begins the sentence: "", or a variable. */

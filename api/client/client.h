@@ -3,6 +3,7 @@
 #ifndef API_CLIENT_CLIENT_H
 #define API_CLIENT_CLIENT_H
 
+#include "api/client/owner.h"
 #include "api/client/pawl.h"
 #include "api/client/plain.h"
 
@@ -34,12 +35,6 @@ struct client_tls {
     char cert_key[CLIENT_FILE_MAX];
 };
 
-/* The process that made an object. */
-struct client_owner {
-    pid_t pid;
-    unsigned forks; /* that led to it */
-};
-
 struct pawl_client {
     struct client_owner owner;
     CURL *curl;
@@ -62,22 +57,11 @@ struct pawl_client {
 
 /* ---- forks ----------------------------------------------------------------------------------- */
 
-struct client_owner client_owner_here(void);
-
-/* False in a child of a fork. Takes no lock. */
-bool client_owner_is_here(const struct client_owner *owner);
-
 /* PAWL_EFORKED: @client belongs to another process, and the reason says so. */
 PAWL_CHECKED int client_check_owner(pawl_client *client);
 
 /* The same of @lock, too. */
 PAWL_CHECKED int client_check_lock(pawl_client *client, const pawl_lock *lock);
-
-/* Has each child of a fork lose @fd before its first step, until client_close(). */
-void client_own(int fd);
-
-/* -1 is allowed. */
-void client_close(int fd);
 
 /* ---- one call -------------------------------------------------------------------------------- */
 

@@ -1,9 +1,9 @@
-/* Forks. Clients, locks and renewers belong to the process that made them. In a child nothing is
- * held: its threads are gone, and its descriptors are those of the parent. A message or an event of
- * the child would be the parent's. */
-#include "api/client/client.h"
+#include "api/client/owner.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
 #include <unistd.h>
 
 enum {
@@ -70,28 +70,4 @@ struct client_owner client_owner_here(void)
 bool client_owner_is_here(const struct client_owner *owner)
 {
     return owner->pid == getpid() && owner->forks == atomic_load(&forks);
-}
-
-static int say_forked(pawl_client *client, const char *what, const char *name, pid_t pid)
-{
-    client_say(client,
-               "%s%s belongs to process %d, and this process is a fork of it (daemon() forks, and "
-               "ends process %d): nothing is held here. Make a new client in this process, and "
-               "acquire with it",
-               what, name, (int)pid, (int)pid);
-    return PAWL_EFORKED;
-}
-
-int client_check_owner(pawl_client *client)
-{
-    if (client_owner_is_here(&client->owner))
-        return 0;
-    return say_forked(client, "this client", "", client->owner.pid);
-}
-
-int client_check_lock(pawl_client *client, const pawl_lock *lock)
-{
-    if (!client_owner_is_here(&lock->owner))
-        return say_forked(client, "the lock ", lock->names[0].name, lock->owner.pid);
-    return client_check_owner(client);
 }

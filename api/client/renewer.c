@@ -1,17 +1,20 @@
 /* The renewer: a thread that extends a lock until it is told to stop, or cannot. */
 #include "api/client/client.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
     CALL_SHARE = 3,          /* of the time that is left, where another server may answer */
     STOP_PATIENCE_MS = 1000, /* for a call that is under way */
+    JOIN_STEP_NS = 250000000,
 };
 
 struct pawl_renewer {
@@ -152,17 +155,29 @@ int pawl_renewer_look(pawl_renewer *renewer)
     return atomic_load(&renewer->state);
 }
 
+/* Looks again after each step: in a child, of a handler of a signal say, the thread never ends. */
+static void join_thread(struct pawl_renewer *renewer)
+{
+    struct timespec until;
+    int error;
+    do {
+        (void)clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += JOIN_STEP_NS;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        error = pthread_timedjoin_np(renewer->thread, NULL, &until);
+    } while (error == ETIMEDOUT && client_owner_is_here(&renewer->owner));
+}
+
 void pawl_renewer_stop(pawl_renewer *renewer)
 {
     if (renewer == NULL)
         return;
-    if (!client_owner_is_here(&renewer->owner)) { /* its thread is the parent's */
-        free_renewer(renewer);
-        return;
+    if (client_owner_is_here(&renewer->owner)) { /* otherwise the thread is the parent's */
+        signal_fd(renewer->stop_fd);
+        atomic_store(&renewer->client->give_up_ms, pawl_now_ms() + STOP_PATIENCE_MS);
+        join_thread(renewer);
+        atomic_store(&renewer->client->give_up_ms, INT64_MAX);
     }
-    signal_fd(renewer->stop_fd);
-    atomic_store(&renewer->client->give_up_ms, pawl_now_ms() + STOP_PATIENCE_MS);
-    (void)pthread_join(renewer->thread, NULL);
-    atomic_store(&renewer->client->give_up_ms, INT64_MAX);
     free_renewer(renewer);
 }

@@ -89,7 +89,7 @@ static bool make_headers(const pawl_client *client, const struct client_request 
 }
 
 /* A program that the holder starts, and a child of a fork, get no connection of the client. */
-static curl_socket_t open_socket(void *user, curlsocktype purpose, struct curl_sockaddr *address)
+static curl_socket_t make_socket(void *user, curlsocktype purpose, struct curl_sockaddr *address)
 {
     const int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
     (void)user;
@@ -151,7 +151,7 @@ static void set_options(pawl_client *client, const struct client_request *reques
     curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, ends_now);
     curl_easy_setopt(curl, CURLOPT_XFERINFODATA, client);
     curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
-    curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, make_socket);
     curl_easy_setopt(curl, CURLOPT_CLOSESOCKETFUNCTION, close_socket);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
 #if LIBCURL_VERSION_NUM >= 0x075700

@@ -527,7 +527,8 @@ class _Server:
         connection = socket.create_connection(self.address,
                                               min(max(timeout, 0.001), _CONNECT_TIMEOUT))
         fd = connection.fileno()
-        _sockets[fd] = os.fstat(fd).st_ino
+        if hasattr(os, "fork"):
+            _sockets[fd] = os.fstat(fd).st_ino
         try:
             abort.check()
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

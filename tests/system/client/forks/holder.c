@@ -431,12 +431,28 @@ static void by_daemon(struct round *round)
     end_child(round, fd);
 }
 
+/* The parent is killed, and its child lives on. */
+static void by_orphan(struct round *round)
+{
+    char pid[LINE_MAX_LEN];
+    const pid_t parent = getpid();
+    (void)round;
+    if (fork() == 0) {
+        (void)snprintf(pid, sizeof(pid), "%d", (int)getpid());
+        tell("child", pid);
+        (void)kill(parent, SIGKILL);
+    }
+    for (;;)
+        (void)pause();
+}
+
 static const struct {
     const char *kind;
     void (*run)(struct round *round);
 } kinds[] = {
     {"fork", by_fork},       {"vfork", by_vfork},   {"posix_spawn", by_posix_spawn},
     {"prefork", by_prefork}, {"daemon", by_daemon}, {"namespace", by_namespace},
+    {"orphan", by_orphan},
 };
 
 static void fork_at_now(struct round *round, const char *kind)

@@ -268,7 +268,18 @@ def serve(listener, report, shared):
             connection.sendall(b".")
 
 
-KINDS = {"fork": by_fork, "subprocess": by_subprocess, "preexec": by_preexec,
+def by_orphan(shared):
+    """The parent is killed, and its child lives on."""
+    if os.fork() > 0:
+        signal.pause()
+    parent = os.getppid()
+    tell("child", [str(os.getpid())])
+    os.kill(parent, signal.SIGKILL)
+    while True:
+        signal.pause()
+
+
+KINDS = {"orphan": by_orphan, "fork": by_fork, "subprocess": by_subprocess, "preexec": by_preexec,
          "posix_spawn": by_posix_spawn, "mp_fork": by_multiprocessing("fork"),
          "mp_forkserver": by_multiprocessing("forkserver"), "mp_spawn": by_multiprocessing("spawn"),
          "prefork": by_prefork}

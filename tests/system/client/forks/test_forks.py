@@ -17,6 +17,7 @@ import os
 import pathlib
 import select
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -67,6 +68,7 @@ class Relay:
         with self._mutex:
             self.arrived = threading.Event()
             self.granted = threading.Event()
+            self.left = threading.Event()  # a client closed a connection
             self.go_on = threading.Event()
             self._method, self._passed, self._stops = method, passed, stops
 
@@ -91,6 +93,8 @@ class Relay:
                 target.sendall(part)
         except OSError:
             pass  # one of the two is gone
+        if requests:
+            self.left.set()
         for end in (source, target):
             try:
                 end.shutdown(socket.SHUT_RDWR)
@@ -257,6 +261,40 @@ def chosen_moments(client, kind):
 def cells_of_kinds():
     return [(client, kind) for client, kinds in KINDS.items() for kind in kinds
             if chosen_moments(client, kind)]
+
+
+class Orphans(unittest.TestCase):
+    """A child that lives on has no part in the connections of a parent that is killed."""
+
+    def expect_no_ghost(self, client):
+        fleet = File()
+        self.addCleanup(fleet.end)
+        service = Service(fleet)
+        self.addCleanup(service.process.kill)
+        own = pawl.Client(service.url)
+        other = own.acquire("ghost", ttl=60)
+        holder = Holder(client, "orphan", service)
+        self.addCleanup(holder.end)
+        holder.relay.watch(METHODS["waiting"], stops=False)
+        holder.say("waiting ghost")
+        self.assertTrue(holder.relay.arrived.wait(PATIENCE))
+        holder.say("now")
+        child = int(holder.hear("child"))
+        self.addCleanup(os.kill, child, signal.SIGKILL)
+        self.assertTrue(holder.relay.left.wait(PATIENCE), "the connection lives on")
+        other.release()
+        own.acquire("ghost", wait=1).release()
+
+
+def add_orphan(client):
+    def case(self):
+        self.expect_no_ghost(client)
+    setattr(Orphans, f"test_{client}", case)
+
+
+for client in ("threads", "asyncio", "c"):
+    if all(word in (client, "orphan", "waiting") for word in WORDS):
+        add_orphan(client)
 
 
 def add_case(client, kind, moment):
