@@ -28,10 +28,10 @@ and its questions (`held`, `left()`, `token`) never wait for a call. A C extensi
 interpreter's lock keeps the lock from being extended, too.
 
 Forks: clients and locks belong to the process that made them. In a child of a fork no lock is held,
-`must_stop` is set, and each call raises Forked. The child sends nothing, and its end releases
-nothing. Make a new Client in the child. os.fork(), multiprocessing, prefork servers and daemon()
-fork. What daemon() leaves running is a child: acquire after it. The token can still be read in a
-child, for writes that it does while the parent holds the lock.
+`must_stop` is set (no thread calls on_stop), and each call raises Forked. The child sends nothing,
+and its end releases nothing. Make a new Client in the child. os.fork(), multiprocessing, prefork
+servers and daemon() fork. The process that daemon() leaves is a child: acquire after daemon(). The
+token can still be read in a child, for writes that the child does while the parent holds the lock.
 """
 
 from __future__ import annotations
