@@ -18,11 +18,12 @@
 enum {
     LINE_MAX_LEN = 400,
     FOUND_MAX = 1000,
-    TTL_MS = 6000,
+    TTL_MS = 30000,
     DUE_MS = TTL_MS * 2 / 3 - 500, /* an extension is due with so little left */
     SOON_MS = TTL_MS * 2 / 3 + 150,
     EXTENDED_LEAST_MS = TTL_MS * 2 / 3 + 500, /* what is left only after one */
     EXTENDED_MS = 10000,
+    CALL_MS = 20000, /* a child is waited for in the middle of one */
     WORKERS = 2,
     STEP_US = 1000,
 };
@@ -487,7 +488,7 @@ static void play(struct round *round, const char *kind)
 
 static void play_round(struct round *round, const char *kind)
 {
-    if (pawl_client_new(NULL, &round->client) < 0)
+    if (pawl_client_new(&(struct pawl_options){.call_timeout_ms = CALL_MS}, &round->client) < 0)
         abort();
     if (strcmp(round->moment, "waiting") != 0)
         take_lock(round);

@@ -12,10 +12,11 @@ import { fileURLToPath } from 'node:url';
 
 const { Client } = await import(`${process.env.PAWL_CLIENTS}/node/pawl.mjs`);
 
-const TTL_MS = 6000;
+const TTL_MS = 30000;
 const DUE_MS = (TTL_MS * 2) / 3 - 500; // an extension is due with so little left
 const CHILD_MS = Number(process.env.PAWL_FORKS_SECONDS) * 1000;
 const EXTENDED_MS = 10000;
+const CALL_MS = 20000; // a child is waited for in the middle of one
 const HERE = fileURLToPath(import.meta.url);
 
 /** The child: it uses a client of its own, and ends. */
@@ -66,7 +67,7 @@ const readLine = async () => (await lines.next()).value ?? process.exit(0);
 const tell = (who, found) => process.stdout.write(`${who} ${found.join('; ') || 'ok'}\n`);
 
 async function playRound(kind, url, moment, name) {
-    const client = new Client();
+    const client = new Client({ callTimeoutMs: CALL_MS });
     let lock;
     let call;
     if (moment === 'waiting') {

@@ -19,10 +19,11 @@ import time
 sys.path.insert(0, os.path.join(os.environ["PAWL_CLIENTS"], "python"))
 import pawl  # noqa: E402
 
-TTL = 6.0
+TTL = 30.0
 DUE = TTL * 2 / 3 - 0.5  # an extension is due with so little left
 CHILD_SECONDS = float(os.environ["PAWL_FORKS_SECONDS"])
 EXTENDED_SECONDS = 10.0
+CALL_SECONDS = 20  # a child is waited for in the middle of one
 LATE = "the child did not end in time"
 
 
@@ -344,7 +345,7 @@ def failures_of_parent(lock):
 
 
 def round_of_threads(moment, name, url, fork, calls):
-    client = pawl.Client()
+    client = pawl.Client(call_timeout=CALL_SECONDS)
     if moment == "waiting":
         end = in_thread(lambda: client.acquire(name, ttl=TTL))
         read_line()
@@ -375,7 +376,7 @@ def round_of_threads(moment, name, url, fork, calls):
 
 
 def round_of_handler(moment, name, url, calls):
-    client = pawl.Client()
+    client = pawl.Client(call_timeout=CALL_SECONDS)
     report = Report()
     home = os.getpid()
     if moment != "waiting":
@@ -424,7 +425,7 @@ def round_of_handler(moment, name, url, calls):
 
 
 async def round_of_asyncio(moment, name, url, fork, calls):
-    client = pawl.Client()
+    client = pawl.Client(call_timeout=CALL_SECONDS)
     if moment == "waiting":
         task = asyncio.create_task(client.aacquire(name, ttl=TTL))
         await asyncio.sleep(0.001)  # its call begins

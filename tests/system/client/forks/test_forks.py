@@ -11,6 +11,7 @@ which stops their requests half-way: a call is under way at a server while the h
 
 import collections
 import concurrent.futures
+import contextlib
 import itertools
 import json
 import os
@@ -140,12 +141,13 @@ class Holder:
         if not select.select([self.process.stdout], [], [], PATIENCE)[0]:
             return f"the {who} hangs"
         line = self.process.stdout.readline().decode().strip()
-        return line[len(who) + 1:] if line.startswith(who) else f"the {who} ended"
+        return line[len(who) + 1:] if line.startswith(who) else f"the {who} ended: {line}"
 
     def end(self):
         self.process.kill()
         self.process.wait()
-        self.process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
         self.process.stdout.close()
         self.relay.close()
 
