@@ -94,14 +94,14 @@ class Relay:
                 target.sendall(part)
         except OSError:
             pass  # one of the two is gone
-        if requests:
-            self.left.set()
         for end in (source, target):
             try:
                 end.shutdown(socket.SHUT_RDWR)
             except OSError:
                 pass
-        if not requests:
+        if requests:
+            self.left.set()
+        else:
             source.close()
             target.close()
 
@@ -284,6 +284,7 @@ class Orphans(unittest.TestCase):
         child = int(holder.hear("child"))
         self.addCleanup(os.kill, child, signal.SIGKILL)
         self.assertTrue(holder.relay.left.wait(PATIENCE), "the connection lives on")
+        time.sleep(0.3)  # pawld sees it, too
         other.release()
         own.acquire("ghost", wait=1).release()
 
