@@ -20,9 +20,11 @@ struct acquisition {
     char path[CLIENT_PATH_MAX];
     int64_t began_ms; /* the first attempt with this lock id */
     int64_t until_ms; /* the end of the wait; INT64_MAX: none */
-    bool told;        /* request->waiting was called, or is not wanted */
+    bool told;        /* the next attempt waits: who holds the lock was said, or is not wanted */
     bool in_doubt;    /* an attempt may have left the lock behind */
-    bool answered;    /* a server did: then it is worth to wait for it */
+    bool answered;    /* a pawld or its gateway did: then it is worth to wait for it */
+    int64_t asked_ms; /* when the last attempt began */
+    int64_t wait_ms;  /* that it was to wait */
 };
 
 static int make_lock_id(char ret_id[static PAWL_LOCK_ID_MAX + 1])
@@ -108,7 +110,8 @@ static int take_grant(pawl_client *client, const struct acquisition *acquisition
 
 /* ---- attempts -------------------------------------------------------------------------------- */
 
-/* The first attempt waits for nothing where somebody wants to hear who is in the way. */
+/* The first attempt waits for nothing where somebody wants to hear who is in the way, and where
+ * there are several servers: it finds out soon which of them answers. */
 static int64_t wait_of(const struct acquisition *acquisition)
 {
     const int64_t left_ms = acquisition->until_ms - pawl_now_ms();
@@ -120,6 +123,8 @@ static void tell_holder(struct acquisition *acquisition, const struct client_ans
     if (acquisition->told)
         return;
     acquisition->told = true;
+    if (acquisition->request->waiting == NULL)
+        return;
     const char *name = client_text(answer->json, "resource");
     acquisition->request->waiting(
         acquisition->request->user,
@@ -130,9 +135,30 @@ static void tell_holder(struct acquisition *acquisition, const struct client_ans
         });
 }
 
+/* Whether the last attempt waited at a pawld. What ends such a wait is a gateway that cuts it. */
+static bool did_wait(const struct acquisition *acquisition)
+{
+    return acquisition->wait_ms > 0 && pawl_now_ms() - acquisition->asked_ms >= CLIENT_CUT_LEAST_MS;
+}
+
+static int read_problem(pawl_client *client, struct acquisition *acquisition,
+                        const struct client_answer *answer)
+{
+    const bool is_foreign = client_is_foreign(answer);
+    int error = client_problem(client, answer);
+    if (is_foreign && error == PAWL_EPROTOCOL && (acquisition->answered || did_wait(acquisition)))
+        error = PAWL_EUNAVAILABLE; /* a page of a gateway */
+    acquisition->answered |= !is_foreign || error == PAWL_EUNAVAILABLE;
+    if (error == PAWL_EHELD && acquisition->until_ms > pawl_now_ms())
+        tell_holder(acquisition, answer);
+    return error;
+}
+
 static int attempt(pawl_client *client, struct acquisition *acquisition, pawl_lock **ret_lock)
 {
     const int64_t wait_ms = wait_of(acquisition);
+    acquisition->asked_ms = pawl_now_ms();
+    acquisition->wait_ms = wait_ms;
     json_t *json = body_of(acquisition, wait_ms);
     char *body = json_dumps(json, JSON_COMPACT);
     json_decref(json);
@@ -155,19 +181,26 @@ static int attempt(pawl_client *client, struct acquisition *acquisition, pawl_lo
     free(body);
     if (error < 0) {
         acquisition->in_doubt |= client->reached;
+        acquisition->answered |= client->cut && did_wait(acquisition);
         return error;
     }
-    acquisition->answered = true;
-    if (answer.status == 200 || answer.status == 201)
-        error = take_grant(client, acquisition, &answer, ret_lock);
-    else
-        error = client_problem(client, &answer);
-    if (error == PAWL_EHELD && acquisition->until_ms > pawl_now_ms())
-        tell_holder(acquisition, &answer);
+    const bool is_grant = (answer.status == 200 || answer.status == 201) && answer.json != NULL;
+    error = is_grant ? take_grant(client, acquisition, &answer, ret_lock)
+                     : read_problem(client, acquisition, &answer);
     if (error == PAWL_EUNAVAILABLE || error == PAWL_EPROTOCOL || error == PAWL_ENOMEM)
         acquisition->in_doubt = true;
     client_answer_free(&answer);
     return error;
+}
+
+/* Pauses before the next attempt. False: there is none. A wait that a gateway cut at its very end
+ * is followed by one more attempt, which says who holds the lock. */
+static bool goes_on(const struct acquisition *acquisition, struct client_patience *patience)
+{
+    const bool did = did_wait(acquisition);
+    if (did)
+        patience->pause_ms = 0; /* it was no hot loop, and its place is kept for a moment */
+    return client_pause(patience) || (did && acquisition->answered);
 }
 
 /* One attempt after the other. Somebody else's lock, or a server that answered before, is waited
@@ -178,7 +211,6 @@ static int attempts(pawl_client *client, struct acquisition *acquisition, pawl_l
     struct client_patience patience = client_patience(first_ms);
     for (;;) {
         const bool told = acquisition->told;
-        const int64_t asked_ms = pawl_now_ms();
         const int error = attempt(client, acquisition, ret_lock);
         if (error < 0 && atomic_load(&client->cancelled)) {
             client_say(client, "the acquisition was cancelled");
@@ -195,9 +227,7 @@ static int attempts(pawl_client *client, struct acquisition *acquisition, pawl_l
         }
         if (acquisition->answered && acquisition->until_ms > first_ms)
             patience.until_ms = acquisition->until_ms;
-        if (pawl_now_ms() - asked_ms >= CLIENT_PAUSE_MOST_MS)
-            patience.pause_ms = 0; /* it waited, and its place is kept for a moment */
-        if (!client_pause(&patience))
+        if (!goes_on(acquisition, &patience))
             return error;
     }
 }
@@ -220,7 +250,9 @@ static void release_twice(pawl_client *client, pawl_lock *lock)
 static void clean_up(pawl_client *client, const struct acquisition *acquisition)
 {
     char reason[CLIENT_REASON_MAX];
+    char problem[CLIENT_PROBLEM_MAX];
     memcpy(reason, client->reason, sizeof(reason));
+    memcpy(problem, client->problem, sizeof(problem));
     pawl_lock *lock = client_lock_new(client, acquisition->request->names,
                                       acquisition->request->name_count, acquisition->lock_id, 0);
     if (atomic_load(&client->cancelled))
@@ -230,6 +262,7 @@ static void clean_up(pawl_client *client, const struct acquisition *acquisition)
     atomic_store(&client->give_up_ms, INT64_MAX);
     pawl_lock_free(lock);
     memcpy(client->reason, reason, sizeof(reason));
+    memcpy(client->problem, problem, sizeof(problem));
 }
 
 static int check_request(pawl_client *client, const struct pawl_request *request,
@@ -239,8 +272,12 @@ static int check_request(pawl_client *client, const struct pawl_request *request
         client_say(client, "a lock has 1 to %d names", PAWL_NAMES_MAX);
         return PAWL_EINVAL;
     }
-    if (request->ttl_ms < 0 || request->wait_ms < -1) {
-        client_say(client, "a time is negative");
+    if (request->ttl_ms < 0) {
+        client_say(client, "ttl_ms is negative");
+        return PAWL_EINVAL;
+    }
+    if (request->wait_ms < PAWL_NO_WAIT) {
+        client_say(client, "wait_ms is negative; give PAWL_NO_WAIT, PAWL_WAIT or milliseconds");
         return PAWL_EINVAL;
     }
     for (size_t i = request->name_count; i-- > 0;) {
@@ -256,7 +293,9 @@ static int check_request(pawl_client *client, const struct pawl_request *request
 static int64_t end_of_wait(int64_t wait_ms)
 {
     const int64_t now_ms = pawl_now_ms();
-    return wait_ms < 0 || wait_ms > INT64_MAX - now_ms ? INT64_MAX : now_ms + wait_ms;
+    if (wait_ms == PAWL_NO_WAIT)
+        return now_ms;
+    return wait_ms <= 0 || wait_ms > INT64_MAX - now_ms ? INT64_MAX : now_ms + wait_ms;
 }
 
 void pawl_cancel(pawl_client *client)
@@ -264,32 +303,40 @@ void pawl_cancel(pawl_client *client)
     atomic_store(&client->cancelled, true);
 }
 
-int pawl_acquire(pawl_client *client, const struct pawl_request *request, pawl_lock **ret_lock)
+/* A client serves one thread at a time: while it waits, nobody can release its own lock. */
+static int check_own(pawl_client *client, const struct pawl_request *request)
 {
-    struct acquisition acquisition = {
-        .request = request,
-        .until_ms = end_of_wait(request->wait_ms),
-        .told = request->waiting == NULL,
-    };
-    int error = check_request(client, request, acquisition.path);
-    if (error < 0)
-        return error;
+    for (size_t i = 0; i < request->name_count && request->wait_ms != PAWL_NO_WAIT; i++) {
+        if (!client_held_has(client->held, request->names[i], pawl_now_ms()))
+            continue;
+        client_say(client,
+                   "%s is held by this client already, which would wait for itself: release the "
+                   "lock first, or do not wait",
+                   request->names[i]);
+        return PAWL_EREFUSED;
+    }
+    return 0;
+}
+
+/* Again only where an answer came after its own validity had ended. */
+static int acquire_valid(pawl_client *client, struct acquisition *acquisition, pawl_lock **ret_lock)
+{
     pawl_lock *lock = NULL;
-    atomic_store(&client->cancelled, false);
-    do { /* again only where an answer came after its own validity had ended */
+    int error;
+    do {
         pawl_lock_free(lock);
         lock = NULL;
-        error = make_lock_id(acquisition.lock_id);
+        error = make_lock_id(acquisition->lock_id);
         if (error < 0) {
             client_say(client, "the system has no random bytes yet");
             return error;
         }
-        acquisition.in_doubt = false;
-        acquisition.began_ms = pawl_now_ms();
-        error = attempts(client, &acquisition, &lock);
-        if (error < 0 ? acquisition.in_doubt : pawl_lock_left_ms(lock) == 0)
-            clean_up(client, &acquisition);
-    } while (error == 0 && pawl_lock_left_ms(lock) == 0 && pawl_now_ms() < acquisition.until_ms);
+        acquisition->in_doubt = false;
+        acquisition->began_ms = pawl_now_ms();
+        error = attempts(client, acquisition, &lock);
+        if (error < 0 ? acquisition->in_doubt : pawl_lock_left_ms(lock) == 0)
+            clean_up(client, acquisition);
+    } while (error == 0 && pawl_lock_left_ms(lock) == 0 && pawl_now_ms() < acquisition->until_ms);
     if (error == 0 && pawl_lock_left_ms(lock) == 0) {
         client_say(client, "the lock was granted, but its validity had ended when the answer came");
         pawl_lock_free(lock);
@@ -298,4 +345,30 @@ int pawl_acquire(pawl_client *client, const struct pawl_request *request, pawl_l
     if (error == 0)
         *ret_lock = lock;
     return error;
+}
+
+int pawl_acquire(pawl_client *client, const struct pawl_request *request, pawl_lock **ret_lock)
+{
+    struct acquisition acquisition = {
+        .request = request,
+        .until_ms = end_of_wait(request->wait_ms),
+        .told = request->waiting == NULL && client->server_count == 1,
+    };
+    int error = client_check_owner(client);
+    if (error == 0)
+        error = check_request(client, request, acquisition.path);
+    if (error == 0)
+        error = check_own(client, request);
+    if (error < 0)
+        return error;
+    atomic_store(&client->cancelled, false);
+    pawl_lock *lock = NULL;
+    error = acquire_valid(client, &acquisition, &lock);
+    if (error < 0) {
+        client_about(client, "acquire", request->names[0], request->name_count);
+        return error;
+    }
+    client_held_add(client->held, lock);
+    *ret_lock = lock;
+    return 0;
 }

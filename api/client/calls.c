@@ -14,7 +14,7 @@ int client_ask_until(pawl_client *client, struct client_request *request, int64_
         if (request->timeout_ms > client_attempt_ms(client))
             request->timeout_ms = client_attempt_ms(client);
         int error = client_ask(client, request, &answer);
-        if (error == 0 && answer.status >= 300)
+        if (error == 0 && (answer.status >= 300 || client_is_foreign(&answer)))
             error = client_problem(client, &answer);
         if (error == 0) {
             *ret_answer = answer;
@@ -76,8 +76,12 @@ int client_extend(pawl_client *client, pawl_lock *lock, int64_t ttl_ms, int64_t 
     for (size_t i = 0; i < lock->count; i++) {
         const int error =
             extend_name(client, lock, i, ttl_ms > 0 ? ttl_ms : lock->ttl_ms, until_ms);
-        if (error < 0)
+        if (error == PAWL_ELOST)
+            client_held_forget(client->held, lock->lock_id, NULL);
+        if (error < 0) {
+            client_about(client, "extend", lock->names[i].name, 1);
             return error;
+        }
         lock->new_grant |= error == PAWL_NEW_GRANT;
     }
     const bool new_grant = lock->new_grant;
@@ -109,26 +113,41 @@ static int release_name(pawl_client *client, pawl_lock *lock, size_t index, int6
     struct client_request request = {.method = "DELETE", .path = path, .lock_id = lock->lock_id};
     struct client_answer answer = {.json = NULL};
     error = client_ask_until(client, &request, until_ms, &answer);
-    if (error < 0)
+    if (error < 0) {
+        client_about(client, "release", lock->names[index].name, 1);
         return error;
+    }
     *ret_released = json_is_true(json_object_get(answer.json, "released"));
     client_answer_free(&answer);
     return 0;
 }
 
+/* There is nothing to wait for once the lease is over. */
+static int64_t end_of_release(const pawl_client *client, const pawl_lock *lock, int64_t now_ms)
+{
+    const int64_t until_ms = now_ms + client->call_timeout_ms;
+    const int64_t deadline_ms = pawl_lock_deadline_ms(lock);
+    if (deadline_ms == 0 || lock->is_released) /* not known */
+        return until_ms;
+    const int64_t late_ms = (deadline_ms > now_ms ? deadline_ms : now_ms) + CLIENT_LATE_MS;
+    return late_ms < until_ms ? late_ms : until_ms;
+}
+
 int pawl_release(pawl_client *client, pawl_lock *lock, bool *ret_released)
 {
-    const int64_t now_ms = pawl_now_ms();
-    bool all = true;
     int result = client_check_lock(client, lock);
     if (result < 0)
         return result;
+    const int64_t now_ms = pawl_now_ms();
+    const int64_t until_ms = end_of_release(client, lock, now_ms);
+    bool all = true;
+    lock->is_released = true;
+    client_held_forget(client->held, lock->lock_id, NULL);
     for (size_t i = 0; i < lock->count; i++)
         client_lock_set(lock, i, 0, now_ms);
     for (size_t i = 0; i < lock->count; i++) {
         bool released = false;
-        const int error =
-            release_name(client, lock, i, now_ms + client->call_timeout_ms, &released);
+        const int error = release_name(client, lock, i, until_ms, &released);
         if (error < 0)
             result = error;
         all &= released;
@@ -158,8 +177,11 @@ int pawl_break(pawl_client *client, const char *name, int64_t token, bool *ret_b
     struct client_request request = {.method = "DELETE", .path = path, .if_match = token};
     struct client_answer answer = {.json = NULL};
     error = client_ask_until(client, &request, pawl_now_ms() + client->call_timeout_ms, &answer);
-    if (error < 0)
+    if (error < 0) {
+        client_about(client, "break", name, 1);
         return error;
+    }
+    client_held_forget(client->held, NULL, name);
     if (ret_broken != NULL)
         *ret_broken = json_is_true(json_object_get(answer.json, "released"));
     client_answer_free(&answer);

@@ -15,7 +15,7 @@
 
 enum {
     CLIENT_URL_MAX = 256, /* bytes of a server's URL, terminated */
-    CLIENT_REASON_MAX = 512,
+    CLIENT_REASON_MAX = 1024,
     CLIENT_PROBLEM_MAX = 4096, /* bytes of a problem, terminated; a longer one is no pawld's */
     CLIENT_FILE_MAX = 4096,    /* bytes of a file's path, terminated */
     CLIENT_PATH_MAX = 4096,
@@ -23,6 +23,8 @@ enum {
     CLIENT_ANSWER_MAX = 4 * 1 << 20, /* bytes of a body; a page of a listing is below 1 MB */
     CLIENT_PAUSE_LEAST_MS = 50,      /* between two attempts, doubled each time */
     CLIENT_PAUSE_MOST_MS = 1000,
+    CLIENT_CUT_LEAST_MS = 500, /* a request that waited so long was one to a pawld, or a gateway */
+    CLIENT_LATE_MS = 500,      /* to release a lock whose validity has ended */
     CLIENT_TTL_MOST_MS = 24 * 3600 * 1000, /* no fleet allows a longer lease */
 };
 
@@ -38,11 +40,14 @@ struct client_tls {
 struct pawl_client {
     struct client_owner owner;
     CURL *curl;
+    struct client_held *held; /* NULL: pawl_options_check() made the client */
     struct client_tls tls;
-    char server[PAWL_SERVERS_MAX][CLIENT_URL_MAX]; /* without a slash at the end */
+    char server[PAWL_SERVERS_MAX]
+               [CLIENT_URL_MAX]; /* a URL without a slash at the end, or unix:/PATH */
     size_t server_count;
     size_t current; /* the one to ask next */
     bool reached;   /* the last request may have reached a server */
+    bool cut;       /* the last request was sent, and the connection closed without an answer */
     bool
         bad_chain; /* no request was sent: a certificate that is no authority signed the server's */
     int64_t call_timeout_ms;
@@ -51,6 +56,7 @@ struct pawl_client {
     _Atomic bool cancelled;     /* the attempts of the acquisition that is under way are */
     bool attempting;            /* an attempt of an acquisition is under way */
     char reason[CLIENT_REASON_MAX];
+    bool is_named;                     /* @reason has the name of the lock */
     char problem[CLIENT_PROBLEM_MAX];  /* that @reason is of, as JSON; "": of none */
     char curl_reason[CURL_ERROR_SIZE]; /* of the last request; "": libcurl gave none */
 };
@@ -101,11 +107,30 @@ void client_watch_chain(pawl_client *client);
 /* Copies a problem to the client, and its sentence to the reason. Says which error it is. */
 int client_problem(pawl_client *client, const struct client_answer *answer);
 
+/* Whether @answer is none of a pawld: a gateway before it says that it waited too long, or a server
+ * of something else answers. */
+bool client_is_foreign(const struct client_answer *answer);
+
 /* True for an error or an answer that another attempt, or another server, may mend. */
 bool client_may_repeat(int error);
 
 /* A reason, of which the client keeps no problem. */
 void client_say(pawl_client *client, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Puts before the reason what could not be done with the first of @count names: "acquire", say. */
+void client_about(pawl_client *client, const char *verb, const char *name, size_t count);
+
+/* The reason why the options of a client are wrong. @source begins the sentence: "", or a variable
+ * such as "PAWL_KEY: ". Returns PAWL_EINVAL. */
+int client_wrong(pawl_client *client, const char *source, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Copies the servers of @options, or those of the environment. PAWL_EINVAL: the reason says which
+ * URL is wrong. PAWL_ENOMEM. */
+PAWL_CHECKED int client_take_servers(pawl_client *client, const struct pawl_options *options);
+
+/* The path of the socket where @server is "unix:/PATH". NULL: the server has a URL. */
+const char *client_socket(const char *server);
 
 /* The body of an answer, whose strings are plain. NULL: it is no JSON, or members have names that
  * are not plain, or memory is short. */
@@ -166,6 +191,10 @@ struct pawl_lock {
     pthread_mutex_t mutex; /* guards tokens and deadlines */
     char lock_id[PAWL_LOCK_ID_MAX + 1];
     int64_t ttl_ms;
+    bool is_over;             /* released, broken or lost, whatever its deadline says */
+    bool is_released;         /* a release was tried */
+    struct client_held *held; /* NULL: none has the lock */
+    pawl_lock *next_held;
     bool new_grant; /* of a name, by an extension that failed for another one: still to be told */
     size_t count;
     struct client_name names[];
@@ -177,6 +206,23 @@ pawl_lock *client_lock_new(const pawl_client *client, const char *const *names, 
 
 /* A token of 0 leaves the token as it is. */
 void client_lock_set(pawl_lock *lock, size_t index, int64_t token, int64_t deadline_ms);
+
+/* ---- locks that a client holds --------------------------------------------------------------- */
+
+/* NULL: memory is short. client_held_leave() is the duty of the client. */
+struct client_held *client_held_new(void);
+
+/* @lock is one of the locks that the client of @held got, until it is freed. */
+void client_held_add(struct client_held *held, pawl_lock *lock);
+
+/* @lock is freed, or the client (NULL). @held NULL is allowed. */
+void client_held_leave(struct client_held *held, const pawl_lock *lock);
+
+/* The locks with @lock_id, and those with @name, are not held any more. Each may be NULL. */
+void client_held_forget(struct client_held *held, const char *lock_id, const char *name);
+
+/* Whether the client holds the lock @name at @now_ms. */
+bool client_held_has(struct client_held *held, const char *name, int64_t now_ms);
 
 /* pawl_extend() with another bound. */
 PAWL_CHECKED int client_extend(pawl_client *client, pawl_lock *lock, int64_t ttl_ms,

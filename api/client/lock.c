@@ -56,8 +56,10 @@ void pawl_lock_free(pawl_lock *lock)
 {
     if (lock == NULL)
         return;
-    if (client_owner_is_here(&lock->owner)) /* a thread of the parent may have locked it */
+    if (client_owner_is_here(&lock->owner)) { /* a thread of the parent may have locked it */
+        client_held_leave(lock->held, lock);
         (void)pthread_mutex_destroy(&lock->mutex);
+    }
     free(lock);
 }
 

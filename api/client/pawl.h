@@ -61,6 +61,12 @@ enum {
     PAWL_KEY_MAX = 127, /* bytes of a key */
 };
 
+/* How long an acquisition waits, beside a number of milliseconds. */
+enum {
+    PAWL_WAIT = 0,     /* without end. The default, as in all clients. -1 is the same */
+    PAWL_NO_WAIT = -2, /* not at all */
+};
+
 enum pawl_error {
     PAWL_EINVAL = -1, /* an argument is wrong, or the server says that one is: do not repeat */
     PAWL_ENOMEM = -2, /* memory is short */
@@ -94,8 +100,9 @@ PAWL_PUBLIC int64_t pawl_now_ms(void);
 typedef struct pawl_client pawl_client;
 
 struct pawl_options {
-    const char *const *servers; /* URLs such as "http://127.0.0.1:7380". The next one is tried when
-                                 * one does not answer. Copied */
+    const char *const *servers; /* "http://127.0.0.1:7380", say, or "unix:/run/pawl/pawld.sock": the
+                                 * socket of pawld --listen. The next one is tried when one does not
+                                 * answer. No proxy is ever used. Copied */
     size_t server_count;        /* 0: those of PAWL_SERVER, with spaces between; or the default */
     int64_t call_timeout_ms;    /* 0: 5000. How long a call may take, beyond what it waits for */
     const char *key; /* "pawl_...", where the servers ask for one. NULL: that of PAWL_KEY,
@@ -145,7 +152,8 @@ struct pawl_request {
     const char *const *names; /* several are acquired all or none */
     size_t name_count;        /* 1 to PAWL_NAMES_MAX */
     int64_t ttl_ms;           /* 0: the fleet's default */
-    int64_t wait_ms;          /* how long to wait where another one holds it; -1: without end */
+    int64_t wait_ms;          /* how long to wait where another one holds it. PAWL_WAIT (0, so the
+                               * default): without end. PAWL_NO_WAIT: not at all */
     const char *owner;        /* a label that others see; NULL: none */
 
     /* Called at most once, before the wait begins. NULL: nobody wants to know. @holder is valid
@@ -155,7 +163,10 @@ struct pawl_request {
 };
 
 /* Acquires. Repeats where an answer is lost, under the same lock id, so that no lock is left behind
- * that nobody knows of. Where no server answers at all, it gives up after the call timeout.
+ * that nobody knows of. Where no server answers at all, it gives up after the call timeout. What a
+ * gateway answers in place of a pawld (502, 503, 504, 408, a page of HTML), and a connection that
+ * it cuts, ends no wait. A wait for a lock that @client itself holds would have no end:
+ * PAWL_EREFUSED.
  * PAWL_EHELD, PAWL_EUNAVAILABLE, PAWL_EREFUSED, PAWL_EINVAL, PAWL_ENOMEM,
  * PAWL_EPROTOCOL, PAWL_ECANCELLED. The lock is the caller's: pawl_lock_free(). */
 PAWL_PUBLIC PAWL_CHECKED int pawl_acquire(pawl_client *client, const struct pawl_request *request,
@@ -188,7 +199,8 @@ PAWL_PUBLIC PAWL_CHECKED int pawl_lock_resume(pawl_client *client, const struct 
 PAWL_PUBLIC PAWL_CHECKED int pawl_extend(pawl_client *client, pawl_lock *lock, int64_t ttl_ms);
 
 /* Releases all names of @lock; its deadline is now. @ret_released, if not NULL: it was held until
- * now. PAWL_EUNAVAILABLE: not known; the lease ends by itself. Safe to repeat. */
+ * now. PAWL_EUNAVAILABLE: not known; the lease ends by itself. Safe to repeat. Takes the call
+ * timeout at the most, and half a second where the deadline has passed. */
 PAWL_PUBLIC int pawl_release(pawl_client *client, pawl_lock *lock, bool *ret_released);
 
 /* Frees the memory and releases nothing. NULL is allowed. */

@@ -16,8 +16,10 @@ int pawl_counter_next(pawl_client *client, const char *name, int64_t count, int6
     struct client_request request = {.method = "POST", .path = path, .body = body};
     struct client_answer answer = {.json = NULL};
     error = client_ask_until(client, &request, pawl_now_ms() + client->call_timeout_ms, &answer);
-    if (error < 0)
+    if (error < 0) {
+        client_about(client, "count", name, 1);
         return error;
+    }
     const int64_t last = client_token(answer.json, "value");
     client_answer_free(&answer);
     if (last < 1) {

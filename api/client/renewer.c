@@ -63,6 +63,11 @@ static int64_t end_of_call(const struct pawl_renewer *renewer, int64_t deadline_
     return now_ms + (share_ms < most_ms ? share_ms : most_ms);
 }
 
+static int64_t sooner_ms(int64_t a_ms, int64_t b_ms)
+{
+    return a_ms < b_ms ? a_ms : b_ms;
+}
+
 static void *renew(void *user)
 {
     struct pawl_renewer *renewer = user;
@@ -82,7 +87,7 @@ static void *renew(void *user)
             next_ms = after_a_third(renewer->lock);
             signal_fd(renewer->changed_fd);
         } else if (state == PAWL_EUNAVAILABLE && pawl_now_ms() < deadline_ms) {
-            next_ms = pawl_now_ms() + pause_ms;
+            next_ms = sooner_ms(pawl_now_ms() + pause_ms, deadline_ms);
             pause_ms =
                 pause_ms * 2 < CLIENT_PAUSE_MOST_MS ? pause_ms * 2 : (int64_t)CLIENT_PAUSE_MOST_MS;
         } else {

@@ -158,6 +158,10 @@ static void set_options(pawl_client *client, const struct client_request *reques
     curl_easy_setopt(curl, CURLOPT_QUICK_EXIT, 1L); /* a slow resolver is not waited for */
 #endif
     curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
+    /* No proxy of the environment: it would be given the key, and cut waits. */
+    curl_easy_setopt(curl, CURLOPT_PROXY, "");
+    curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH,
+                     client_socket(client->server[client->current]));
     client->curl_reason[0] = '\0';
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, client->curl_reason);
     set_tls(curl, &client->tls);
@@ -205,6 +209,23 @@ static bool may_have_reached(CURL *curl, CURLcode code)
            !is_wrong_setting(curl, code);
 }
 
+/* A peer that took the request closed the connection. A client that gave up closed it itself. */
+static bool was_cut(CURLcode code)
+{
+    return code == CURLE_GOT_NOTHING || code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR ||
+           code == CURLE_PARTIAL_FILE;
+}
+
+/* libcurl says of a socket that it could not connect to localhost. */
+static const char *why_no_answer(pawl_client *client, CURLcode code)
+{
+    long system = 0;
+    if (client_socket(client->server[client->current]) != NULL && code == CURLE_COULDNT_CONNECT &&
+        curl_easy_getinfo(client->curl, CURLINFO_OS_ERRNO, &system) == CURLE_OK && system != 0)
+        return strerror((int)system);
+    return client->curl_reason[0] != '\0' ? client->curl_reason : curl_easy_strerror(code);
+}
+
 /* The error of a call that brought no answer. */
 static int no_answer(pawl_client *client, CURLcode code, bool full)
 {
@@ -213,12 +234,10 @@ static int no_answer(pawl_client *client, CURLcode code, bool full)
         client_say(client, "the answer of %s is too long, or memory is short", server);
         return PAWL_EPROTOCOL;
     }
-    const char *reason =
-        client->curl_reason[0] != '\0' ? client->curl_reason : curl_easy_strerror(code);
     if (client->bad_chain)
         client_say(client, "%s " CLIENT_BAD_CHAIN, server);
     else
-        client_say(client, "%s does not answer: %s", server, reason);
+        client_say(client, "%s does not answer: %s", server, why_no_answer(client, code));
     client->current = (client->current + 1) % client->server_count;
     if (code == CURLE_OUT_OF_MEMORY)
         return PAWL_ENOMEM;
@@ -238,7 +257,10 @@ int client_ask(pawl_client *client, const struct client_request *request,
     error = PAWL_ENOMEM;
     client_say(client, "memory is short");
     client->reached = false;
-    (void)snprintf(url, sizeof(url), "%s%s", client->server[client->current], request->path);
+    client->cut = false;
+    const char *server = client->server[client->current];
+    (void)snprintf(url, sizeof(url), "%s%s",
+                   client_socket(server) != NULL ? "http://localhost" : server, request->path);
     if (!make_headers(client, request, &headers))
         goto out;
     set_options(client, request, &body, headers);
@@ -248,6 +270,7 @@ int client_ask(pawl_client *client, const struct client_request *request,
     struct client_answer answer = {.sent_ms = pawl_now_ms()};
     const CURLcode code = curl_easy_perform(client->curl);
     client->reached = may_have_reached(client->curl, code) && !client->bad_chain;
+    client->cut = client->reached && was_cut(code);
     error = client_check_owner(client); /* a handler of a signal may have forked */
     if (error < 0)
         goto out;
@@ -293,7 +316,7 @@ static int problem_error(const struct client_answer *answer)
     for (size_t i = 0; i < sizeof(problems) / sizeof(problems[0]); i++)
         if (strcmp(answer->type, problems[i].type) == 0)
             return problems[i].error;
-    if (answer->status >= 500 || answer->status == 429) /* a proxy's too */
+    if (answer->status >= 500 || answer->status == 429 || answer->status == 408) /* a proxy's too */
         return PAWL_EUNAVAILABLE;
     if (answer->type[0] == '\0')
         return PAWL_EPROTOCOL;
@@ -303,14 +326,21 @@ static int problem_error(const struct client_answer *answer)
 /* Who is in the way, where the server says it. False: it does not. */
 static bool say_holder(pawl_client *client, const struct client_answer *answer)
 {
+    if (strcmp(answer->type, "contended") == 0)
+        return false; /* nobody may hold the lock */
     const char *name = client_text(answer->json, "resource");
     const char *owner = client_text(answer->json, "owner");
     const int64_t left_ms = client_integer(answer->json, "retry_after_ms");
-    if (name == NULL || owner == NULL || left_ms < 0)
+    if (name == NULL || name[0] == '\0')
         return false;
-    client_say(client, "%s is held by %s, for %lld.%lld s unless extended", name,
-               owner[0] != '\0' ? owner : "another", (long long)(left_ms / 1000),
-               (long long)(left_ms % 1000 / 100));
+    if (owner == NULL || owner[0] == '\0')
+        owner = "another";
+    if (left_ms < 0)
+        client_say(client, "%s is held by %s", name, owner);
+    else
+        client_say(client, "%s is held by %s, for %lld.%lld s unless extended", name, owner,
+                   (long long)(left_ms / 1000), (long long)(left_ms % 1000 / 100));
+    client->is_named = true;
     return true;
 }
 
@@ -322,13 +352,28 @@ static bool say_breaker(pawl_client *client, const struct client_answer *answer)
     if (strcmp(answer->type, "lock-broken") != 0 || name == NULL)
         return false;
     client_say(client, "%s was broken by %s", name, by != NULL ? by : "an operator");
+    client->is_named = true;
+    return true;
+}
+
+static bool say_lost(pawl_client *client, const struct client_answer *answer)
+{
+    const char *name = client_text(answer->json, "resource");
+    if (strcmp(answer->type, "lock-lost") != 0 || name == NULL || name[0] == '\0')
+        return false;
+    client_say(client,
+               "%s is no longer held under this lock id and token: stop the work, and acquire it "
+               "again",
+               name);
+    client->is_named = true;
     return true;
 }
 
 static void say_problem(pawl_client *client, const struct client_answer *answer, int error)
 {
     const char *detail = client_text(answer->json, "detail");
-    if ((error == PAWL_EHELD && say_holder(client, answer)) || say_breaker(client, answer))
+    if ((error == PAWL_EHELD && say_holder(client, answer)) || say_breaker(client, answer) ||
+        say_lost(client, answer))
         return;
     if (answer->type[0] != '\0' && detail != NULL && detail[0] != '\0')
         client_say(client, "%s", detail);
@@ -352,6 +397,11 @@ int client_problem(pawl_client *client, const struct client_answer *answer)
     if (error == PAWL_EUNAVAILABLE)
         client->current = (client->current + 1) % client->server_count;
     return error;
+}
+
+bool client_is_foreign(const struct client_answer *answer)
+{
+    return answer->type[0] == '\0' && (answer->status >= 300 || answer->json == NULL);
 }
 
 bool client_may_repeat(int error)

@@ -2,6 +2,7 @@
 #include "fence/protocol/limits.h"
 #include "server/cli/common.h"
 #include "server/cli/grant.h"
+#include "server/cli/own.h"
 #include "server/cli/signals.h"
 #include "server/cli/waiting.h"
 #include "server/system/options.h"
@@ -107,6 +108,11 @@ int cli_acquire(struct cli_globals *globals, int argc, char **argv)
     pawl_client *client = cli_client(globals);
     if (client == NULL)
         return CLI_EXIT_ERROR;
+    if (options.wait_ms < 0 &&
+        cli_own_check(globals, client, options.names, options.name_count) != CLI_EXIT_DONE) {
+        pawl_client_free(client);
+        return CLI_EXIT_ERROR;
+    }
     if (options.why == NULL)
         cli_label(label);
     pawl_lock *lock = NULL;
@@ -116,7 +122,7 @@ int cli_acquire(struct cli_globals *globals, int argc, char **argv)
                                    .names = options.names,
                                    .name_count = options.name_count,
                                    .ttl_ms = options.ttl_ms,
-                                   .wait_ms = options.wait_ms,
+                                   .wait_ms = cli_wait_ms(options.wait_ms),
                                    .owner = options.why != NULL ? options.why : label,
                                },
                                &signals, &lock, &ended_by);

@@ -101,11 +101,17 @@ int cli_refuse_json(const char *why)
     return cli_say("--json has no meaning here: %s", why);
 }
 
+int64_t cli_wait_ms(int64_t wait_ms)
+{
+    return wait_ms == 0 ? PAWL_NO_WAIT : wait_ms;
+}
+
 /* ---- options of all verbs -------------------------------------------------------------------- */
 
 static const struct argp_option globals_described[] = {
     {"server", OPTION_SERVER, "URL", 0,
-     "A pawld; several times: the next one is tried (PAWL_SERVER, or " PAWL_SERVER_DEFAULT ")", -1},
+     "A pawld, or unix:/PATH; several are tried in turn (PAWL_SERVER, or " PAWL_SERVER_DEFAULT ")",
+     -1},
     {"ca-file", OPTION_CA_FILE, "FILE", 0, "For https://: whom to believe (PAWL_CA_FILE)", -1},
     {"cert", OPTION_CERT, "FILE", 0, "For https://: what to show (PAWL_CERT)", -1},
     {"cert-key", OPTION_CERT_KEY, "FILE", 0, "The key of --cert (PAWL_CERT_KEY)", -1},

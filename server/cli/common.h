@@ -57,6 +57,9 @@ bool cli_is_option(const struct argp_option *described, const char *word);
 /* Of a verb for which --json has no meaning. Returns CLI_EXIT_ERROR. */
 int cli_refuse_json(const char *why);
 
+/* @wait_ms as pawl_acquire() takes it; -1: without end. */
+int64_t cli_wait_ms(int64_t wait_ms);
+
 /* Prints "pawl: <sentence>" to stderr. Returns CLI_EXIT_ERROR. */
 int cli_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

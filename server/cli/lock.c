@@ -4,6 +4,7 @@
 #include "server/cli/common.h"
 #include "server/cli/descendants.h"
 #include "server/cli/descriptors.h"
+#include "server/cli/own.h"
 #include "server/cli/run.h"
 #include "server/cli/signals.h"
 #include "server/cli/waiting.h"
@@ -243,7 +244,7 @@ static int acquire_lock(pawl_client *client, struct options *options, pawl_lock 
         .names = options->names,
         .name_count = options->name_count,
         .ttl_ms = options->ttl_ms,
-        .wait_ms = options->wait_ms,
+        .wait_ms = cli_wait_ms(options->wait_ms),
         .owner = options->why != NULL ? options->why : label,
         .waiting = tell_waiting,
         .user = options,
@@ -353,7 +354,11 @@ int cli_lock(struct cli_globals *globals, int argc, char **argv)
     pawl_client *client = cli_client(globals);
     if (client == NULL)
         return CLI_EXIT_ERROR;
-    const int code = lock_and_run(globals, &options, client);
+    int code = CLI_EXIT_DONE;
+    if (options.wait_ms < 0)
+        code = cli_own_check(globals, client, options.names, options.name_count);
+    if (code == CLI_EXIT_DONE)
+        code = lock_and_run(globals, &options, client);
     pawl_client_free(client);
     if (options.ended_by != 0)
         cli_signals_die(options.ended_by);

@@ -180,7 +180,7 @@ static void nobody_waits_where_no_server_answers(void **state)
     assert_int_equal(locking_shell("\"$PAWL\" --server http://127.0.0.1:1 lock a true 2>err"),
                      EXIT_ERROR);
     char *err = locking_text("err");
-    assert_non_null(strstr(err, "pawl: http://127.0.0.1:1 does not answer: "));
+    assert_non_null(strstr(err, "pawl: cannot acquire a: http://127.0.0.1:1 does not answer: "));
     free(err);
 }
 

@@ -21,7 +21,8 @@ static void run_case(const char *url, const char *call, const char *name)
 {
     pawl_client *client = NULL;
     pawl_lock *lock = NULL;
-    const struct pawl_request request = {.names = &name, .name_count = 1, .ttl_ms = TTL_MS};
+    const struct pawl_request request = {
+        .names = &name, .name_count = 1, .ttl_ms = TTL_MS, .wait_ms = PAWL_NO_WAIT};
     const struct pawl_options options = {
         .servers = &url, .server_count = 1, .call_timeout_ms = CALL_TIMEOUT_MS};
     if (pawl_client_new(&options, &client) < 0)

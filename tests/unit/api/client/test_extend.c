@@ -101,7 +101,7 @@ static void new_grant_of_one_name_is_told_though_another_one_failed(void **state
     atomic_store(&a_answer, new_grant);
     atomic_store(&b_answer, unavailable);
     assert_int_equal(pawl_extend(client, lock, 0), PAWL_EUNAVAILABLE);
-    assert_string_equal(pawl_client_reason(client), "Too few masters took part.");
+    assert_string_equal(pawl_client_reason(client), "cannot extend b: Too few masters took part.");
     assert_non_null(strstr(pawl_client_problem(client), "\"type\":\"urn:pawl:no-quorum\""));
     atomic_store(&a_answer, extended);
     atomic_store(&b_answer, extended);
