@@ -23,6 +23,10 @@ A holder that is stopped past the end still believes that it holds the lock, unt
 client can prevent that. So give the token along with every write, and check it where the write
 lands.
 
+A lock is waited for without end, unless `wait` says how long. No proxy is ever used, whatever the
+environment says: a proxy would be given the key. What a gateway before a server answers (502, 503,
+504, 408, a page of HTML) ends no wait, and no connection that it cuts does.
+
 Threads: a Client may be used by any number of threads. A Lock too: its calls wait for each other,
 and its questions (`held`, `left()`, `token`) never wait for a call. A C extension that keeps the
 interpreter's lock keeps the lock from being extended, too.
@@ -50,10 +54,11 @@ import sys
 import threading
 import time
 import urllib.parse
+import weakref
 
 __all__ = [
-    "AsyncLock", "Client", "Error", "Exhausted", "Forked", "Held", "Invalid", "Lock", "LockLost",
-    "NewGrant", "ProtocolError", "Refused", "Unavailable", "now",
+    "AsyncLock", "Client", "Error", "Exhausted", "Forked", "Held", "Invalid", "InvalidType",
+    "Lock", "LockLost", "NewGrant", "ProtocolError", "Refused", "Unavailable", "now",
 ]
 
 SERVER_DEFAULT = "http://127.0.0.1:7380"
@@ -62,6 +67,7 @@ NAMES_MAX = 64  # that one lock can have
 NAME_MAX = 255  # bytes of a name
 OWNER_MAX = 128  # bytes of a label
 KEY_MAX = 127  # bytes of a key
+SOCKET_PATH_MAX = 107  # bytes of the path of a socket
 ANSWER_MAX = 4 << 20  # bytes of a body
 WIRE_MAX = 2 * ANSWER_MAX  # bytes of an answer, with its head and the marks of its chunks
 TOKEN_MAX = (1 << 53) - 1  # a pawld gives no higher one
@@ -72,6 +78,9 @@ _CONNECT_TIMEOUT = 2.0
 _WAIT_STEP = 60.0  # what one request waits at the most: a stopped server is noticed then
 _PAUSE_LEAST = 0.05  # between two attempts, doubled each time
 _PAUSE_MOST = 1.0
+_CUT_LEAST = 0.5  # a request that waited so long was one to a pawld, or a gateway
+_LATE = 0.5  # to release a lock whose validity has ended
+_UNIX = "unix:"  # as pawld --listen spells it
 _NAP_MOST = 0.5  # of the renewer: its naps do not count suspension
 _FORK_STEP = 0.25  # a wait that a child of a fork is in ends so soon
 _FOREVER = float("inf")
@@ -154,11 +163,23 @@ def _parse_answer(body: bytes):
 
 
 class Error(Exception):
-    """What all errors of this module are. `type` is the problem's, such as "no-quorum", or ""."""
+    """What all errors of this module are. `type` is the problem's, such as "no-quorum", or "".
+    `name` is the lock's, or None where the error is of no call about one."""
+
+    name = None
 
     def __init__(self, message: str, type: str = ""):
         super().__init__(_plain(message))
         self.type = type
+
+
+def _about(error: Error, verb: str, names) -> Error:
+    """@error, which says that @names could not be acquired, say."""
+    if error.name is None:
+        error.name = names[0] if len(names) == 1 else None
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        error.args = (_plain(f"cannot {verb} {names[0]}{more}: {error}"),)
+    return error
 
 
 class Held(Error):
@@ -178,14 +199,18 @@ class LockLost(Error):
     """The lock is not held any more, or an operator broke it (`type` is "lock-broken"): stop the
     work."""
 
+    def __init__(self, message, type="", name=None):
+        super().__init__(message, type)
+        self.name = name
+
 
 class NewGrant(LockLost):
     """An extension took the lock anew, and another one may have held it in between.
 
     `token` is the new one. The lock counts as lost unless it was acquired with take_new_grant."""
 
-    def __init__(self, message, token):
-        super().__init__(message)
+    def __init__(self, message, token, name=None):
+        super().__init__(message, name=name)
         self.token = token
 
 
@@ -199,7 +224,8 @@ class Exhausted(Error):
 
 
 class Refused(Error):
-    """Refused for a reason that waiting does not mend: read the message."""
+    """Refused for a reason that waiting does not mend: read the message. `type` is "nested" where
+    the caller holds the lock itself."""
 
 
 class Forked(LockLost, Refused):
@@ -209,6 +235,10 @@ class Forked(LockLost, Refused):
 
 class Invalid(Refused, ValueError):
     """An argument is wrong, or the server says that one is: do not repeat."""
+
+
+class InvalidType(Invalid, TypeError):
+    """An argument is of a wrong type."""
 
 
 class ProtocolError(Error):
@@ -297,8 +327,9 @@ def _cut_off(sockets: dict):
 
 def _after_fork():
     """In a child, before its first step. No lock is taken: a thread of the parent may have it."""
-    global _forks
+    global _forks, _own_of_task, _own_mutex
     _forks += 1
+    _own_of_task, _own_mutex = weakref.WeakKeyDictionary(), threading.Lock()
     try:
         if _sockets:
             _cut_off(_sockets)
@@ -309,6 +340,50 @@ def _after_fork():
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
+
+
+# ---- arguments ----------------------------------------------------------------------------------
+
+
+def _bytes_of(what: str, text) -> int:
+    """How many bytes @text has. Raises InvalidType and Invalid where it is no Unicode text."""
+    if not isinstance(text, str):
+        raise InvalidType(f"{what} is a string, not {text!r}")
+    try:
+        return len(text.encode())
+    except UnicodeEncodeError:
+        raise Invalid(f"{what} {text!a} is no Unicode text: it has half of a character") from None
+
+
+def _seconds(what: str, value, fits, range_: str) -> float:
+    """@value as a number for which @fits says yes. Raises InvalidType and Invalid."""
+    if isinstance(value, (str, bytes, bytearray, bool)) or not hasattr(value, "__float__"):
+        raise InvalidType(f"{what} is a number of seconds, not {value!r}")
+    try:
+        seconds = float(value)
+    except (OverflowError, TypeError, ValueError):
+        seconds = float("nan")
+    if not fits(seconds):
+        raise Invalid(f"{what} is {range_}, not {value!r}")
+    return seconds
+
+
+def _ttl(value) -> float:
+    return _seconds("ttl", value, lambda ttl: 0 < ttl < 1e9, "a number of seconds above 0")
+
+
+def _check_call(what: str, function):
+    if function is not None and not callable(function):
+        raise InvalidType(f"{what} is a function, not {function!r}")
+
+
+def _own_words(detail: str) -> str:
+    """What a server says of a request, in the words and units of this module."""
+    def in_seconds(match):
+        said, least, most = (int(number) / 1000 for number in match.groups())
+        return f"ttl is {said:g} seconds; it must be from {least:g} to {most:g}"
+    detail = re.sub(r"ttl_ms is (\d+); it must be from (\d+) to (\d+)", in_seconds, detail)
+    return detail.replace("The resource must", "A name must")
 
 
 # ---- one call -----------------------------------------------------------------------------------
@@ -389,10 +464,13 @@ class _Answer:
         self.took = max(now() - sent, 0.0)
         self.status = status
         self.json = _parse_answer(body)
+        is_json = self.json is not None
         if not isinstance(self.json, dict):
             self.json = {}
         type = self.text("type") or ""
         self.type = type[len("urn:pawl:"):] if type.startswith("urn:pawl:") else ""
+        # None of a pawld: a gateway says that it waited too long, or another server answers.
+        self.is_foreign = not self.type and (status >= 300 or not is_json)
 
     def integer(self, member: str, least: int, most: int) -> int:
         return _integer(self, self.json, member, least, most)
@@ -418,20 +496,30 @@ class _Answer:
         if not self.type or detail is None:
             detail = f"{self.server} answers {self.status}, not as a pawld does"
         kind = _PROBLEMS.get(self.type)
-        if self.type == "lock-broken":
-            detail = f"{self.text('resource')} was broken by {self.text('by') or 'an operator'}"
+        name = self.text("resource")
+        if kind is LockLost and name:
+            broken = f"{name} was broken by {self.text('by') or 'an operator'}"
+            lost = (f"{name} is no longer held under this lock id and token: stop the work, and "
+                    "acquire it again")
+            return LockLost(broken if self.type == "lock-broken" else lost, self.type, name)
         if kind is Held:
-            after = self.json.get("retry_after_ms")
-            return Held(detail, self.type, self.text("resource"), self.text("owner"),
-                        after / 1000 if type(after) is int and 0 <= after <= TOKEN_MAX else None)
+            return self.held(detail, name or None, self.text("owner"))
         if kind is None:
-            if self.status >= 500 or self.status == 429:  # a proxy's too
+            if self.status >= 500 or self.status in (408, 429):  # a proxy's too
                 kind = Unavailable
             elif not self.type:
                 kind = ProtocolError
             else:
                 kind = Invalid if self.status == 400 else Refused
-        return kind(detail, self.type)
+        return kind(_own_words(detail), self.type)
+
+    def held(self, detail, name, owner) -> Held:
+        after = self.json.get("retry_after_ms")
+        after = after / 1000 if type(after) is int and 0 <= after <= TOKEN_MAX else None
+        if name is not None and self.type != "contended":
+            detail = f"{name} is held by {owner or 'another'}"
+            detail += f", for {after:.1f} s unless extended" if after is not None else ""
+        return Held(detail, self.type, name, owner, after)
 
 
 def _integer(answer: _Answer, values: dict, member: str, least: int, most: int) -> int:
@@ -500,17 +588,51 @@ class _Server:
     """One server, and how it is asked. A connection serves one request."""
 
     def __init__(self, url: str, context, key: str):
+        _bytes_of("a URL of a server", url)
+        self.url = url
+        self.key = key
+        self.file = None  # the path of the socket
+        self.context = None
+        self.secure = False
+        if url.startswith(_UNIX):
+            self._take_file(url[len(_UNIX):])
+        else:
+            self._take_url(url, context)
+
+    def _take_file(self, path: str):
+        self.netloc, self.path = "localhost", ""
+        if not path.startswith("/") or path == "/":
+            raise Invalid(f"'{self.url}' has no absolute path; a socket is given as unix:/PATH, "
+                          "such as unix:/run/pawl/pawld.sock")
+        if len(path.encode()) > SOCKET_PATH_MAX or "\0" in path:
+            raise Invalid(f"'{self.url}' is too long: the path of a socket has at most "
+                          f"{SOCKET_PATH_MAX} bytes")
+        if not hasattr(socket, "AF_UNIX"):
+            raise Invalid(f"'{self.url}': this system has no such sockets")
+        self.file = path
+
+    def _take_url(self, url: str, context):
         if "@" in url:  # it may be a password, which no sentence shows
             raise Invalid("a URL of a server has no user and no password; give a key in their place")
+        if "," in url:
+            raise Invalid(f"'{url}' has a comma; name each server by itself, in PAWL_SERVER with a "
+                          "space between two")
+        url = url.rstrip("/")
         try:
-            parts = urllib.parse.urlsplit(url.rstrip("/"))
+            parts = urllib.parse.urlsplit(url)
+            parts.hostname.encode("idna")
+        except (AttributeError, ValueError):
+            parts = None
+        if parts is None or parts.scheme not in ("http", "https") or not parts.hostname \
+                or parts.query or parts.fragment or not re.fullmatch("[!-~]+", url):
+            raise Invalid(f"'{self.url}' is no URL of a server, such as {SERVER_DEFAULT}")
+        try:
             port = parts.port
         except ValueError:
-            parts = port = None
-        if parts is None or parts.scheme not in ("http", "https") or not parts.hostname \
-                or parts.query or parts.fragment:
-            raise Invalid(f"'{url}' is no URL of a server, such as {SERVER_DEFAULT}")
-        self.url = url.rstrip("/")
+            port = 0
+        if port == 0:
+            raise Invalid(f"'{self.url}' has a port that is none: a port is 1 to 65535")
+        self.url = url
         self.netloc = parts.netloc
         self.path = parts.path
         self.secure = parts.scheme == "https"
@@ -520,17 +642,29 @@ class _Server:
             except OSError as error:
                 raise Invalid(f"PAWL_CA_FILE, PAWL_CERT or PAWL_CERT_KEY: {error}") from error
         self.context = context
-        self.key = key
         self.address = (parts.hostname, port or (443 if self.secure else 80))
 
+    def connect_file(self, timeout: float):
+        connection = socket.socket(socket.AF_UNIX)
+        try:
+            connection.settimeout(timeout)
+            connection.connect(self.file)
+            return connection
+        except BaseException:
+            connection.close()
+            raise
+
     def connect(self, timeout: float, abort: _Abort):
-        connection = socket.create_connection(self.address,
-                                              min(max(timeout, 0.001), _CONNECT_TIMEOUT))
+        timeout = min(max(timeout, 0.001), _CONNECT_TIMEOUT)
+        connection = (socket.create_connection(self.address, timeout) if self.file is None
+                      else self.connect_file(timeout))
         fd = connection.fileno()
         if hasattr(os, "fork"):
             _sockets[fd] = os.fstat(fd).st_ino
         try:
             abort.check()
+            if self.file is not None:
+                return connection
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             # Ends a long wait where the server's machine is gone, after about 25 seconds.
             for option, value in (("TCP_KEEPIDLE", 10), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3)):
@@ -558,7 +692,8 @@ class _Server:
 
 
 class _Call:
-    """One request. `reached` says whether it may have reached a server."""
+    """One request. `reached` says whether it may have reached a server, `cut` whether the
+    connection was closed then without an answer, and `answer` is what came."""
 
     def __init__(self, method: str, path: str, body=None, headers=None):
         self.method = method
@@ -566,12 +701,14 @@ class _Call:
         self.body = body
         self.headers = headers or {}
         self.reached = False
+        self.cut = False
+        self.answer = None
 
     def ask(self, server: _Server, timeout: float, abort: _Abort) -> _Answer:
         """Asks @server once. Raises Unavailable where no answer came within @timeout."""
         sent = now()
-        self.reached = False
-        connection = None
+        self.reached = self.cut = False
+        self.answer = connection = None
         try:
             connection = server.connect(timeout, abort)
             abort.watch(connection)
@@ -586,6 +723,8 @@ class _Call:
                     raise http.client.IncompleteRead(text, response.length)
         except (OSError, http.client.HTTPException, ValueError) as error:
             abort.check()  # ValueError: a chunk has a size below 0
+            self.cut = self.reached and isinstance(error, (ConnectionError,
+                                                           http.client.IncompleteRead))
             said = str(error) or error.__class__.__name__
             cause = None if _ODD.search(said) else error  # a traceback would show it
             raise Unavailable(f"{server.url} does not answer: {said}") from cause
@@ -596,7 +735,8 @@ class _Call:
                 connection.close()
         if len(text) > ANSWER_MAX:
             raise ProtocolError(f"the answer of {server.url} is too long")
-        return _Answer(server.url, sent, response.status, text)
+        self.answer = _Answer(server.url, sent, response.status, text)
+        return self.answer
 
 
 class _Patience:
@@ -623,8 +763,9 @@ class _Patience:
 class Client:
     """The servers of one fleet, tried in turn where one does not answer.
 
-    servers: URLs such as "http://127.0.0.1:7380", up to 8. None: those of the environment's
-        PAWL_SERVER, with spaces between; or http://127.0.0.1:7380.
+    servers: URLs such as "http://127.0.0.1:7380", up to 8. "unix:/run/pawl/pawld.sock" is the
+        socket of pawld --listen. None: those of the environment's PAWL_SERVER, with spaces between;
+        or http://127.0.0.1:7380.
     call_timeout: how long a call may take beyond what it waits for, in seconds.
     ssl_context: for https. None: the certificates in PAWL_CA_FILE are trusted, or those of the
         system; the server is shown that of PAWL_CERT, with the key in PAWL_CERT_KEY, if it is set.
@@ -639,18 +780,24 @@ class Client:
             servers = os.environ.get("PAWL_SERVER", "").split() or [SERVER_DEFAULT]
         elif isinstance(servers, str):
             servers = servers.split()
+        elif not isinstance(servers, (list, tuple)):
+            raise InvalidType(f"servers is a list of URLs, not {servers!r}")
         if not 1 <= len(servers) <= SERVERS_MAX:
             raise Invalid(f"a client has 1 to {SERVERS_MAX} servers")
-        if not 0 < call_timeout <= 600:
-            raise Invalid("call_timeout is more than 0, and 600 seconds at the most")
         if key is None:
             key = os.environ.get("PAWL_KEY", "")
+        if not isinstance(key, str):
+            raise InvalidType("a key is a string")  # it is not shown
         if len(key) > KEY_MAX or not all("!" <= character <= "~" for character in key):
-            raise Invalid(f"a key is one word of at most {KEY_MAX} characters")  # it is not shown
+            raise Invalid(f"a key is one word of at most {KEY_MAX} characters")
         self._owner = _Owner()
+        if ssl_context is not None and not hasattr(ssl_context, "wrap_socket"):
+            raise InvalidType(f"ssl_context is an ssl.SSLContext, not {ssl_context!r}")
+        self._call_timeout = _seconds("call_timeout", call_timeout, lambda most: 0 < most <= 600,
+                                      "a number of seconds above 0, and 600 at the most")
         self._servers = [_Server(url, ssl_context, key) for url in servers]
+        self._urls = {server.url for server in self._servers}
         self._current = 0  # the one to ask next
-        self._call_timeout = call_timeout
 
     def __setstate__(self, state):
         """A copy that was sent to another process, as multiprocessing does, is a new client."""
@@ -675,8 +822,9 @@ class Client:
             to read `token` anew, and again what its work depends on. False: the lock is lost.
 
         Raises what acquire() raises. At the end of a block that raised nothing it raises LockLost,
-        if the lock was not held until then. The release is tried for the call timeout; where no
-        server answers, the lease ends by itself."""
+        if the lock was not held until then. The release is tried for the call timeout, and not for
+        longer than half a second where the validity has ended; where no server answers, the lease
+        ends by itself."""
         request = _Request(names, ttl, wait, owner, on_wait)
         return _Block(self, request, dict(notice=notice, on_stop=on_stop,
                                           take_new_grant=take_new_grant))
@@ -690,9 +838,16 @@ class Client:
         nobody knows of. Where no server answers from the start on, it gives up after the call
         timeout.
 
+        A thread (with asyncio: a task) that waits without end for a lock that it holds itself is
+        Refused; in a block of lock(), so is one that waits at all. Where another thread is to
+        release a lock of acquire(), say how long to wait, or use another Client.
+
         Raises Held, Unavailable, Refused, Invalid, ProtocolError, Forked."""
         request = _Request(names, ttl, wait, owner, on_wait)
-        return _acquire(self, request, take_new_grant, _Abort())
+        _check_own(self, request)
+        lock = _acquire(self, request, take_new_grant, _Abort())
+        _note_own(lock)
+        return lock
 
     def alock(self, *names, ttl=None, wait=None, owner=None, notice=None, on_wait=None,
               take_new_grant=False, cancel=True):
@@ -712,7 +867,10 @@ class Client:
         """acquire() for asyncio. on_wait is called in another thread."""
         self._owner.check()
         request = _Request(names, ttl, wait, owner, on_wait)
-        return AsyncLock(await _acquire_in_thread(self, request, take_new_grant))
+        _check_own(self, request)
+        lock = await _acquire_in_thread(self, request, take_new_grant)
+        _note_own(lock)
+        return AsyncLock(lock)
 
     # -- for this file --
 
@@ -726,7 +884,7 @@ class Client:
         except Unavailable:
             self._current = (at + 1) % len(self._servers)
             raise
-        if answer.status >= 300:
+        if answer.status >= 300 or answer.is_foreign:
             error = answer.error()
             if isinstance(error, Unavailable):
                 self._current = (at + 1) % len(self._servers)
@@ -752,28 +910,82 @@ class _Request:
     def __init__(self, names, ttl, wait, owner, on_wait):
         if len(names) == 1 and not isinstance(names[0], str):
             names = names[0]
-        self.names = tuple(names)
-        self.ttl = ttl
-        self.wait = wait
-        self.owner = owner
-        self.on_wait = on_wait
+        try:
+            self.names = tuple(names)
+        except TypeError:
+            raise InvalidType(f"a name is a string, not {names!r}") from None
         if not 1 <= len(self.names) <= NAMES_MAX:
             raise Invalid(f"a lock has 1 to {NAMES_MAX} names")
         for name in self.names:
-            if not isinstance(name, str) or not 1 <= len(name.encode()) <= NAME_MAX:
-                raise Invalid(f"a name is a string of 1 to {NAME_MAX} bytes")
+            if not 1 <= _bytes_of("a name", name) <= NAME_MAX:
+                raise Invalid(f"a name has 1 to {NAME_MAX} bytes, not {len(name.encode())}")
         if len(set(self.names)) < len(self.names):
             raise Invalid("a name is there twice")
-        if ttl is not None and not 0 < ttl < 1e9:
-            raise Invalid("ttl is a number of seconds above 0")
-        if wait is not None and not wait >= 0:
-            raise Invalid("wait is None or a number of seconds, not negative")
-        if owner is not None and len(owner.encode()) > OWNER_MAX:
+        if owner is not None and _bytes_of("owner", owner) > OWNER_MAX:
             raise Invalid(f"owner has {OWNER_MAX} bytes at the most")
+        _check_call("on_wait", on_wait)
+        self.ttl = None if ttl is None else _ttl(ttl)
+        self.wait = None if wait is None else _seconds(
+            "wait", wait, lambda seconds: seconds >= 0, "None or a number of seconds from 0 on")
+        self.owner = owner
+        self.on_wait = on_wait
 
 
 def _path(name: str) -> str:
     return "/v1/locks/" + urllib.parse.quote(name, safe="._~:@/-")
+
+
+# ---- locks of the caller -------------------------------------------------------------------------
+
+_own_of_thread = threading.local()
+_own_of_task = weakref.WeakKeyDictionary()
+_own_mutex = threading.Lock()
+
+
+def _task():
+    """The task that runs. None: a thread without asyncio."""
+    try:
+        return asyncio.current_task()
+    except RuntimeError:
+        return None
+
+
+def _own_locks() -> list:
+    """Weak references to the locks that this task or thread acquired; those that are held."""
+    task = _task()
+    with _own_mutex:
+        locks = vars(_own_of_thread).setdefault("locks", []) if task is None \
+            else _own_of_task.setdefault(task, [])
+    locks[:] = [own for own in locks if getattr(own(), "held", False)]
+    return locks
+
+
+def _note_own(lock: Lock, is_block: bool = False):
+    lock._is_block = is_block
+    _own_locks().append(weakref.ref(lock))
+
+
+def _waits_for_itself(lock: Lock, client: Client, request: _Request) -> bool:
+    """A block releases its lock at its end, which does not come while it waits. Another thread may
+    release one that acquire() made, so that a wait of some seconds for it makes sense."""
+    if lock._is_block:
+        return lock._client._urls == client._urls
+    return lock._client is client and request.wait is None
+
+
+def _check_own(client: Client, request: _Request):
+    """Raises Refused where the caller would wait for a lock that it holds itself."""
+    if request.wait == 0:
+        return
+    for lock in filter(None, [own() for own in _own_locks()]):
+        for name in filter(lock.names.__contains__, request.names):
+            if not _waits_for_itself(lock, client, request):
+                continue
+            caller = "thread" if _task() is None else "task"
+            error = Refused(f"{name} is held by this {caller} already, which would wait for "
+                            "itself: release the lock first, or do not wait (wait=0)", "nested")
+            error.name = name
+            raise error
 
 
 # ---- acquiring ----------------------------------------------------------------------------------
@@ -789,12 +1001,15 @@ class _Acquisition:
         self.abort = abort
         self.lock_id = base64.urlsafe_b64encode(os.urandom(21)).decode()
         self.began = now()
-        self.told = request.on_wait is None
+        self.told = request.on_wait is None and len(client._servers) == 1
         self.in_doubt = False  # an attempt may have left the lock behind
-        self.answered = False  # a server did: then it is worth to wait for it
+        self.answered = False  # a pawld or its gateway did: then it is worth to wait for it
+        self.asked = 0.0  # when the last attempt began
+        self.waits = 0.0  # what it was to wait
 
     def wait(self) -> float:
-        """The first attempt waits for nothing where somebody wants to hear who is in the way."""
+        """The first attempt waits for nothing where somebody wants to hear who is in the way, and
+        where there are several servers: it finds out soon which of them answers."""
         if not self.told:
             return 0.0
         return min(max(self.until - now(), 0.0), _WAIT_STEP)
@@ -812,25 +1027,46 @@ class _Acquisition:
         body["resources"] = list(request.names)
         return _Call("POST", "/v1/locks", body, headers)
 
+    def did_wait(self) -> bool:
+        """Whether the last attempt waited at a pawld. What ends such a wait is a gateway that cuts
+        it."""
+        return self.waits > 0 and now() - self.asked >= _CUT_LEAST
+
     def attempt(self) -> _Answer:
-        wait = self.wait()
-        call = self.call(wait)
+        self.asked, self.waits = now(), self.wait()
+        call = self.call(self.waits)
         client = self.client
         try:
-            answer = client._ask(call, wait + client._call_timeout / len(client._servers),
+            answer = client._ask(call, self.waits + client._call_timeout / len(client._servers),
                                  self.abort)
             if answer.status not in (200, 201):
                 raise answer.error()
         except (Held, Refused, Exhausted, LockLost):
             self.answered = True
             raise
-        except BaseException as error:
-            self.answered = self.answered or getattr(error, "type", "") != ""
+        except ProtocolError as error:
+            self.in_doubt = True
+            if call.answer is not None and call.answer.is_foreign \
+                    and (self.answered or self.did_wait()):
+                self.answered = True
+                raise Unavailable(str(error)) from error  # a page of a gateway
+            raise
+        except BaseException:
+            self.answered = self.answered or call.answer is not None \
+                or (call.cut and self.did_wait())
             self.in_doubt = self.in_doubt or call.reached
             raise
         self.answered = True
         self.in_doubt = True  # until the answer is understood, and its lock is somebody's
         return answer
+
+    def goes_on(self, patience: _Patience) -> bool:
+        """Pauses before the next attempt. False: there is none. A wait that a gateway cut at its
+        very end is followed by one more attempt, which says who holds the lock."""
+        did = self.did_wait()
+        if did:
+            patience.seconds = 0.0  # it was no hot loop, and its place is kept for a moment
+        return patience.pause() or (did and self.answered)
 
     def attempts(self) -> _Answer:
         """One attempt after the other. Another one's lock, or a server that answered before, is
@@ -839,7 +1075,6 @@ class _Acquisition:
         first = now() + self.client._call_timeout
         patience = _Patience(first, self.abort)
         while True:
-            asked = now()
             try:
                 return self.attempt()
             except Held as held:
@@ -848,15 +1083,15 @@ class _Acquisition:
                 patience.seconds = _PAUSE_LEAST
                 if not self.told:
                     self.told = True
-                    self.request.on_wait(held)
+                    if self.request.on_wait is not None:
+                        self.request.on_wait(held)
+                    continue
                 error = held
             except Unavailable as unavailable:
                 error = unavailable
             if self.answered and self.until > first:
                 patience.until = self.until
-            if now() - asked >= _PAUSE_MOST:
-                patience.seconds = 0.0  # it waited, and its place is kept for a moment
-            if not patience.pause():
+            if not self.goes_on(patience):
                 raise error
 
     def run(self, take_new_grant: bool) -> Lock:
@@ -890,25 +1125,28 @@ class _Acquisition:
         """Nobody else knows the lock id: what an attempt may have left behind would stay until its
         lease ends."""
         try:
-            _release(self.client, self.request.names, self.lock_id)
+            _release(self.client, self.request.names, self.lock_id,
+                     now() + self.client._call_timeout)
         except Error:
             pass  # the lease ends by itself
 
 
 def _acquire(client: Client, request: _Request, take_new_grant: bool, abort: _Abort) -> Lock:
     until = now() + (_FOREVER if request.wait is None else request.wait)
-    while True:  # again only where an answer came after its own validity had ended
-        lock = _Acquisition(client, request, until, abort).run(take_new_grant)
-        client._owner.check()
-        if lock.held:
-            return lock
-        if now() >= until:
-            raise Unavailable("the lock was granted, but its validity had ended when the answer "
-                              "came")
+    try:
+        while True:  # again only where an answer came after its own validity had ended
+            lock = _Acquisition(client, request, until, abort).run(take_new_grant)
+            client._owner.check()
+            if lock.held:
+                return lock
+            if now() >= until:
+                raise Unavailable("the lock was granted, but its validity had ended when the "
+                                  "answer came")
+    except Error as error:
+        raise _about(error, "acquire", request.names)
 
 
-def _release(client: Client, names, lock_id: str) -> bool:
-    until = now() + client._call_timeout
+def _release(client: Client, names, lock_id: str, until: float) -> bool:
     released = True
     error = None
     for name in names:
@@ -917,7 +1155,7 @@ def _release(client: Client, names, lock_id: str) -> bool:
             answer = client._ask_until(call, until)
             released = released and answer.json.get("released") is True
         except Error as failed:
-            error = failed
+            error = _about(failed, "release", [name])
     if error is not None:
         raise error
     return released
@@ -952,6 +1190,7 @@ class Lock:
         self._calls = threading.RLock()  # one call at a time
         self._take_new_grant = take_new_grant
         self._renewer = None
+        self._is_block = False  # a block releases it
 
     def __reduce__(self):
         raise Invalid(f"the lock {', '.join(self.names)} cannot be sent to another process: send "
@@ -1026,24 +1265,27 @@ class Lock:
         """Releases all names. It is not held any more from the start of this call on.
 
         Returns whether it was held until now. Raises Unavailable where that is not known: safe to
-        repeat, and the lease ends by itself."""
+        repeat, and the lease ends by itself. Takes the call timeout at the most, and half a second
+        where the validity has ended."""
         self._check_owner()
+        until = now() + self._client._call_timeout
         with self._mutex:
+            if not self._released:  # there is nothing to wait for once the lease is over
+                until = min(until, max(self.deadline, now()) + _LATE)
             self._released = True
             self._changed.notify_all()
-        if self._renewer is not None:
-            self._renewer.join()
-        with self._alone():
-            return _release(self._client, self.names, self.lock_id)
+        with self._alone(until):  # a release beside an extension may leave the lock
+            return _release(self._client, self.names, self.lock_id, until)
 
     def renew(self, notice=None, on_stop=None):
         """Starts to extend, each time a third of the lease has passed. That ends with release(),
         and where `must_stop` is set. Arguments: see Client.lock()."""
         self._check_owner()
-        if notice is None:
-            notice = self.ttl / 6
-        if not 0 <= notice <= self.ttl / 2:
-            raise Invalid(f"notice is 0 to {self.ttl / 2:g} seconds here, half of the lease")
+        most = self.ttl / 2
+        notice = _seconds("notice", self.ttl / 6 if notice is None else notice,
+                          lambda notice: 0 <= notice <= most,
+                          f"0 to {most:g} seconds here, half of the lease")
+        _check_call("on_stop", on_stop)
         with self._mutex:
             if self._renewer is not None:
                 raise Invalid("the lock is being extended already")
@@ -1061,11 +1303,13 @@ class Lock:
             raise self._forked()
 
     @contextlib.contextmanager
-    def _alone(self):
+    def _alone(self, until=_FOREVER):
         """One call at a time. A child of a fork waits for no thread of the parent."""
         self._check_owner()
-        while not self._calls.acquire(timeout=_FORK_STEP):
+        while not self._calls.acquire(timeout=min(max(until - now(), 0.0), _FORK_STEP)):
             self._check_owner()
+            if now() >= until:
+                raise _about(Unavailable("an extension is still under way"), "release", self.names)
         try:
             yield
         finally:
@@ -1077,9 +1321,9 @@ class Lock:
             return reason
         name = ", ".join(self.names)
         if self._released:
-            return LockLost(f"the lock {name} was released")
+            return LockLost(f"the lock {name} was released", name=self.names[0])
         return LockLost(f"the validity of the lock {name} has ended"
-                        + (f": {reason}" if reason is not None else ""))
+                        + (f": {reason}" if reason is not None else ""), name=self.names[0])
 
     def _lose(self, error: LockLost):
         with self._mutex:
@@ -1089,9 +1333,7 @@ class Lock:
             self._changed.notify_all()
 
     def _extend(self, ttl, until: float):
-        ttl = self.ttl if ttl is None else ttl
-        if not 0 < ttl < 1e9:
-            raise Invalid("ttl is a number of seconds above 0")
+        ttl = self.ttl if ttl is None else _ttl(ttl)
         for name in self.names:
             self.check()
             try:
@@ -1101,9 +1343,11 @@ class Lock:
             except LockLost as error:
                 self._lose(error)
                 raise
-            except Unavailable:
+            except Unavailable as error:
                 self.check()
-                raise
+                raise _about(error, "extend", [name])
+            except Error as error:
+                raise _about(error, "extend", [name])
 
     def _extend_name(self, name: str, ttl: float, until: float):
         headers = {"Lock-Id": self.lock_id, "Fencing-Token": self._tokens[name]}
@@ -1116,7 +1360,7 @@ class Lock:
             self.check()
             if token is not None and not self._take_new_grant:
                 raise NewGrant(f"the lock {name} was acquired anew, and another one may have held "
-                               "it in between", token)
+                               "it in between", token, name)
             if token is not None:
                 self._tokens[name] = token
             self._deadlines[name] = deadline
@@ -1147,12 +1391,6 @@ class _Renewer:
     def start(self):
         for thread in self.threads:
             thread.start()
-
-    def join(self):
-        """Waits for an extension that is under way: a release beside it may leave the lock."""
-        for thread in self.threads:
-            while thread is not threading.current_thread() and thread.is_alive():
-                thread.join(_FORK_STEP)  # in a child of a fork the thread is not alive
 
     def watch(self):
         if self.sleep_until_left(self.notice):
@@ -1217,8 +1455,10 @@ class _Block:
     def __enter__(self) -> Lock:
         if self._lock is not None:
             raise Invalid("a lock of a with statement serves once: call lock() again")
+        _check_own(self._client, self._request)
         self._lock = _acquire(self._client, self._request, self._take_new_grant, _Abort())
         try:
+            _note_own(self._lock, is_block=True)
             self._lock.renew(**self._options)
         except BaseException:
             self._lock._end()
@@ -1381,8 +1621,10 @@ class _AsyncBlock:
         if self._lock is not None:
             raise Invalid("a lock of a with statement serves once: call alock() again")
         self._client._owner.check()
+        _check_own(self._client, self._request)
         lock = AsyncLock(await _acquire_in_thread(self._client, self._request,
                                                   self._take_new_grant))
+        _note_own(lock.lock, is_block=True)
         self._lock = lock
         self._task = asyncio.current_task()
         if _COUNTS_CANCELLATIONS:
@@ -1412,7 +1654,8 @@ class _AsyncBlock:
         if by_us and isinstance(lock.reason, LockLost):
             raise lock.reason
         if by_us:
-            raise LockLost(f"the block was cancelled before the lock ended: {lock.reason}") \
-                from lock.reason
+            name = ", ".join(lock.names)
+            raise LockLost(f"the block was cancelled before the lock {name} ended: {lock.reason}",
+                           name=lock.names[0]) from lock.reason
         if kind is None and not was_held:
             raise why

@@ -22,6 +22,8 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../..")
 sys.path.insert(0, os.path.join(ROOT, "api/client/python"))
 import pawl  # noqa: E402
 
+os.environ["no_proxy"] = "127.0.0.1,localhost"  # for urllib
+
 PATIENCE = 20.0  # of a slow machine
 PORT_LEAST = 10000
 PORT_MOST = 32000

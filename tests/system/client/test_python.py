@@ -134,9 +134,44 @@ class Acquiring(Case):
                                (("a",), {"owner": "x" * 129})):
             with self.assertRaises(pawl.Invalid, msg=f"{names} {options}"):
                 self.client.acquire(*names, **options)
-        for server in ("nowhere", "ftp://a", "http://", ""):
+        for server in ("nowhere", "ftp://a", "http://", "", "http://a..b", "http://h\u00f6st"):
             with self.assertRaises(pawl.Invalid, msg=server):
                 pawl.Client([server])
+
+    def test_arguments_of_a_wrong_type_are_errors_of_the_client(self):
+        half = "\ud800"  # of a character
+        for error, call in (
+                (TypeError, lambda: self.client.acquire(7)),
+                (TypeError, lambda: self.client.acquire(b"a")),
+                (TypeError, lambda: self.client.acquire("a", ttl="30")),
+                (TypeError, lambda: self.client.lock("a", wait="1")),
+                (TypeError, lambda: self.client.lock("a", owner=7)),
+                (TypeError, lambda: self.client.lock("a", on_wait=7)),
+                (TypeError, lambda: pawl.Client(7)),
+                (TypeError, lambda: pawl.Client([7])),
+                (TypeError, lambda: pawl.Client(key=7)),
+                (TypeError, lambda: pawl.Client(call_timeout="5")),
+                (TypeError, lambda: pawl.Client(ssl_context=7)),
+                (ValueError, lambda: self.client.lock("a", wait=float("nan"))),
+                (ValueError, lambda: self.client.lock("a", ttl=10 ** 400)),
+                (ValueError, lambda: self.client.lock(half)),
+                (ValueError, lambda: self.client.lock("a", owner=half)),
+                (ValueError, lambda: pawl.Client("http://" + "a" * 70))):
+            with self.assertRaises(pawl.Invalid) as caught:
+                call()
+            self.assertIsInstance(caught.exception, error)
+        with self.assertRaisesRegex(pawl.Invalid, "cannot acquire a: ttl is 0.05 seconds; it must"):
+            self.client.acquire("a", ttl=0.05)
+
+    def test_lock_of_another_thread_is_waited_for(self):
+        with self.client.lock(self.name, ttl=5):
+            got = []
+            thread = threading.Thread(target=lambda: got.append(self.client.acquire(self.name)))
+            thread.start()
+            time.sleep(0.3)
+            self.assertEqual([], got)
+        thread.join(PATIENCE)
+        got[0].release()
 
     def test_what_was_written_by_hand_is_refused(self):
         self.fleet.set_everywhere("pawl:lock:" + self.name, "mine")
