@@ -13,28 +13,42 @@
  * answer's served_ms and validity_ms. That is safe with any delay of the network. README.md says
  * which clock counts.
  *
+ * A lock is waited for without end, unless `waitMs` says how long. No proxy is ever used, whatever
+ * the environment says: a proxy would be given the key. What a gateway before a server answers
+ * (502, 503, 504, 408, a page of HTML) ends no wait, and no connection that it cuts does.
+ *
  * A holder that is stopped right after a check still goes on when it wakes. No client can prevent
  * that. So give the token along with every write, and check it where the write lands.
  */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomBytes } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import { readFileSync } from 'node:fs';
+import http from 'node:http';
 import https from 'node:https';
 import os from 'node:os';
 import { performance } from 'node:perf_hooks';
 import process from 'node:process';
-import { checkServerIdentity } from 'node:tls';
+import { checkServerIdentity, createSecureContext } from 'node:tls';
 
 const SERVER_DEFAULT = 'http://127.0.0.1:7380';
 const SERVERS_MAX = 8;
 const NAMES_MAX = 64; // that one lock can have
 const NAME_MAX = 255; // bytes of a name
+const OWNER_MAX = 128; // bytes of a label
 const KEY_MAX = 127; // bytes of a key
+const UNIX = 'unix:'; // as pawld --listen spells it
+const SOCKET_PATH_MAX = 107; // bytes of the path of a socket
 const ANSWER_MAX = 1 << 20; // bytes of a body
 const TTL_MOST_MS = 24 * 3600 * 1000; // no fleet allows a longer lease
 const SERVED_SLACK_MS = 1000; // two clocks, and their steps
 const LOCK_ID_BYTES = 21; // of random; 28 characters
 const CALL_TIMEOUT_DEFAULT_MS = 5000;
 const CALL_TIMEOUT_MOST_MS = 600000;
+const CONNECT_TIMEOUT_MS = 2000;
+const KEEPALIVE_IDLE_MS = 10000; // a server's machine that is gone ends a long wait
+const CUT_LEAST_MS = 500; // a request that waited so long was one to a pawld, or a gateway
+const LATE_MS = 500; // to release a lock whose validity has ended
 const PAUSE_LEAST_MS = 50; // between two attempts, doubled each time
 const PAUSE_MOST_MS = 1000;
 const WAIT_STEP_MS = 60000; // what one request waits at the most: a stopped server is noticed then
@@ -120,7 +134,24 @@ export class PawlError extends Error {
         this.code = code;
         /** The problem of the server (RFC 9457), if it sent one. @type {object|undefined} */
         this.problem = problem;
+        /** The name of the lock, where one is known. @type {string|undefined} */
+        this.resource = problem?.resource;
     }
+}
+
+/** `error`, which says that `names` could not be acquired, say. */
+function about(error, verb, names) {
+    if (!(error instanceof PawlError) || error.isNamed) return error;
+    const more = names.length > 1 ? ` and ${names.length - 1} more` : '';
+    error.message = plain(`cannot ${verb} ${names[0]}${more}: ${error.message}`);
+    if (names.length === 1) error.resource ??= names[0];
+    return named(error);
+}
+
+/** `error`, whose message has the name of the lock. */
+function named(error) {
+    Object.defineProperty(error, 'isNamed', { value: true });
+    return error;
 }
 
 /** An argument is wrong, or the server says that one is: do not repeat. */
@@ -149,7 +180,10 @@ export class LockLost extends PawlError {}
 /** No server answered, or none has a majority: try later. A lock stays held until its deadline. */
 export class Unavailable extends PawlError {}
 
-/** Refused for a reason that waiting does not mend: read the message. */
+/**
+ * Refused for a reason that waiting does not mend: read the message. `code` is `nested` where the
+ * caller holds the lock itself.
+ */
 export class Refused extends PawlError {}
 
 /** The lock was extended as often as is allowed: acquire it anew. It is held until its deadline. */
@@ -184,12 +218,38 @@ const PROBLEMS = new Map([
     ['request-timeout', Unavailable],
 ]);
 
+/** None of a pawld: a gateway says that it waited too long, or another server answers. */
+function isForeign({ status, json }) {
+    return typeOf(json) === undefined && (status >= 300 || json === null);
+}
+
+const typeOf = (json) => /^urn:pawl:(.+)$/.exec(textOf(json?.type))?.[1];
+
+/** A sentence that says more than the server's own, with the name; undefined: there is none. */
+function sentenceOf(type, { resource, owner, by, retry_after_ms: afterMs }) {
+    if (typeof resource !== 'string' || resource === '') return undefined;
+    if (type === 'lock-broken') return `${resource} was broken by ${textOf(by) ?? 'an operator'}`;
+    if (type === 'lock-lost')
+        return (
+            `${resource} is no longer held under this lock id and token: stop the work, and ` +
+            'acquire it again'
+        );
+    if (type !== 'held' && type !== 'wait-timeout') return undefined;
+    const left = isCount(afterMs) ? `, for ${(afterMs / 1000).toFixed(1)} s unless extended` : '';
+    return `${resource} is held by ${textOf(owner) || 'another'}${left}`;
+}
+
+/** What a server says of a request, in the words of this client. */
+const ownWords = (detail) =>
+    detail.replace(/\bttl_ms\b/g, 'ttlMs').replace('The resource must', 'A name must');
+
 /** The error that an answer stands for. */
 function problemOf({ server, status, json }) {
-    const type = /^urn:pawl:(.+)$/.exec(textOf(json?.type))?.[1];
+    const type = typeOf(json);
     let kind = PROBLEMS.get(type);
     if (kind === undefined) {
-        if (status >= 500 || status === 429) kind = Unavailable; // a proxy's too
+        const isBusy = status >= 500 || BUSY.has(status); // of a proxy, too
+        if (isBusy) kind = Unavailable;
         else if (type === undefined) kind = ProtocolError;
         else kind = status === 400 ? Invalid : Refused;
     }
@@ -197,13 +257,11 @@ function problemOf({ server, status, json }) {
         return new kind(`${server} answers ${status}, not as a pawld does`, {
             code: kind === Unavailable ? 'no-answer' : 'protocol',
         });
-    if (type === 'lock-broken')
-        return new kind(`${textOf(json.resource)} was broken by ${textOf(json.by) ?? 'an operator'}`, {
-            code: 'broken',
-            problem: json,
-        });
-    const code = kind === LockLost ? 'lost' : type;
-    return new kind(textOf(json.detail) ?? type, { code, problem: json });
+    const codes = { 'lock-broken': 'broken', 'lock-lost': 'lost' };
+    const details = { code: codes[type] ?? type, problem: json };
+    const sentence = sentenceOf(type, json);
+    if (sentence !== undefined) return named(new kind(sentence, details));
+    return new kind(ownWords(textOf(json.detail) ?? type), details);
 }
 
 /* ---- clock ----------------------------------------------------------------------------------- */
@@ -257,21 +315,69 @@ function checkMs(name, value, least, most) {
         refuse(`${name} is a whole number of milliseconds, ${least} to ${most}`);
 }
 
+function checkSocket(text) {
+    const path = text.slice(UNIX.length);
+    if (!path.startsWith('/') || path === '/')
+        refuse(
+            `'${text}' has no absolute path; a socket is given as unix:/PATH, such as ` +
+                'unix:/run/pawl/pawld.sock',
+        );
+    if (Buffer.byteLength(path) > SOCKET_PATH_MAX || path.includes('\0'))
+        refuse(`'${text}' is too long: a socket's path has at most ${SOCKET_PATH_MAX} bytes`);
+    return { text, secure: false, base: '', to: { socketPath: path, host: 'localhost' } };
+}
+
+function urlOf(text) {
+    try {
+        return new URL(text);
+    } catch {
+        if (/^https?:\/\/[^/]*:\d+\/*$/i.test(text))
+            refuse(`'${text}' has a port that is none: a port is 1 to 65535`);
+        return null;
+    }
+}
+
+function checkServer(text) {
+    if (typeof text !== 'string') refuse(`a URL of a server is a string, not ${String(text)}`);
+    if (text.startsWith(UNIX)) return checkSocket(text);
+    if (text.includes('@')) // it may be a password, which no sentence shows
+        refuse('a URL of a server has no user and no password; give a key in their place');
+    if (text.includes(','))
+        refuse(
+            `'${text}' has a comma; name each server by itself, in PAWL_SERVER with a space ` +
+                'between two',
+        );
+    const url = urlOf(text);
+    const isPlain = url && /^https?:$/.test(url.protocol) && /^https?:\/\/[^/]/i.test(text);
+    if (!isPlain || url.search || url.hash || !/^[!-~]+$/.test(text))
+        refuse(`'${text}' is no URL of a server, such as ${SERVER_DEFAULT}`);
+    if (url.port === '0') refuse(`'${text}' has a port that is none: a port is 1 to 65535`);
+    const secure = url.protocol === 'https:';
+    const port = Number(url.port) || (secure ? 443 : 80);
+    const host = url.hostname.replace(/^\[|\]$/g, '');
+    const base = url.pathname.replace(/\/+$/, '');
+    return { text: url.href.replace(/\/+$/, ''), secure, base, to: { host, port } };
+}
+
 function checkServers(servers) {
     if (servers.length > SERVERS_MAX) refuse(`there are at most ${SERVERS_MAX} servers`);
-    return servers.map((text) => {
-        let url;
-        if (String(text).includes('@')) // it may be a password, which no sentence shows
-            refuse('a URL of a server has no user and no password; give a key in their place');
-        try {
-            url = new URL(text);
-        } catch {
-            refuse(`'${text}' is no URL`);
-        }
-        if (!/^https?:$/.test(url.protocol) || url.search)
-            refuse(`'${text}' is no http://HOST:PORT`);
-        return url.href.replace(/[/#]+$/, '');
-    });
+    return servers.map(checkServer);
+}
+
+function checkFunction(name, value) {
+    if (value !== undefined && typeof value !== 'function') refuse(`${name} is no function`);
+}
+
+function checkOwner(owner) {
+    if (owner === undefined) return;
+    if (typeof owner !== 'string' || Buffer.byteLength(owner) > OWNER_MAX)
+        refuse(`owner is a string of at most ${OWNER_MAX} bytes`);
+}
+
+function checkSignal(signal) {
+    if (signal === undefined) return;
+    if (typeof signal?.addEventListener !== 'function' || typeof signal.aborted !== 'boolean')
+        refuse('signal is no AbortSignal');
 }
 
 /** The sentence does not show it. */
@@ -296,6 +402,27 @@ function pathOf(name) {
 
 const isCount = (value) => Number.isSafeInteger(value) && value >= 0;
 
+/* ---- signals of the caller ------------------------------------------------------------------- */
+
+const heard = new WeakMap(); // what each signal calls
+
+/**
+ * Has `call` called when `signal` is aborted. Returns what ends that. A signal has one listener of
+ * this client, however many locks and calls heed it: Node warns of more than ten.
+ */
+function onAbort(signal, call) {
+    if (signal === undefined) return () => {};
+    let calls = heard.get(signal);
+    if (calls === undefined) {
+        calls = new Set();
+        heard.set(signal, calls);
+        const tell = () => [...calls].forEach((one) => one());
+        signal.addEventListener('abort', tell, { once: true });
+    }
+    calls.add(call);
+    return () => calls.delete(call);
+}
+
 /* ---- pauses ---------------------------------------------------------------------------------- */
 
 /** Resolves after `ms`, or as soon as `signal` is aborted. */
@@ -303,11 +430,11 @@ function pause(ms, signal) {
     return new Promise((resolve) => {
         const end = () => {
             clearTimeout(timer);
-            signal?.removeEventListener('abort', end);
+            forget();
             resolve();
         };
         const timer = setTimeout(end, ms);
-        signal?.addEventListener('abort', end);
+        const forget = onAbort(signal, end);
         if (signal?.aborted) end();
     });
 }
@@ -332,6 +459,7 @@ class Patience {
 /* ---- calls ----------------------------------------------------------------------------------- */
 
 const BUSY = new Set([408, 429]);
+const CUT = new Set(['ECONNRESET', 'EPIPE']);
 const NOT_REACHED = new Set(
     ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'],
 );
@@ -339,7 +467,7 @@ const NOT_REACHED = new Set(
 async function readBody(response) {
     const chunks = [];
     let bytes = 0;
-    for await (const chunk of response.body ?? []) {
+    for await (const chunk of response) {
         bytes += chunk.length;
         if (bytes > ANSWER_MAX)
             throw new ProtocolError(`an answer has more than ${ANSWER_MAX} bytes`, {
@@ -371,6 +499,14 @@ function tlsOfEnvironment() {
         };
     } catch (error) {
         return refuse(`PAWL_CA_FILE, PAWL_CERT or PAWL_CERT_KEY: ${error.message}`);
+    }
+}
+
+function checkTls(tls) {
+    try {
+        createSecureContext(tls ?? {});
+    } catch (error) {
+        refuse(`ca, cert or key of tls: ${error.message}`);
     }
 }
 
@@ -410,7 +546,7 @@ function maySign(der) {
  * CA:TRUE, which openssl req -x509 gives also to certificates of programs. The last of the chain
  * signed itself.
  */
-function checkServer(host, cert) {
+function checkIdentity(host, cert) {
     const error = checkServerIdentity(host, cert);
     let issuer = cert.issuerCertificate;
     while (error === undefined && issuer !== undefined && issuer !== issuer.issuerCertificate) {
@@ -424,35 +560,62 @@ function checkServer(host, cert) {
     return error;
 }
 
-/** fetch() knows no authority but those of Node, and shows no certificate. */
-function askWithAgent(agent, url, { method, headers, body, signal }) {
+/** Has `request` fail where no connection comes about in time. */
+function boundConnect(request) {
+    request.on('socket', (socket) => {
+        if (!socket.connecting) return;
+        const late = () => {
+            const error = new Error(`no connection within ${CONNECT_TIMEOUT_MS} ms`);
+            request.destroy(Object.assign(error, { syscall: 'connect' }));
+        };
+        const timer = setTimeout(late, CONNECT_TIMEOUT_MS);
+        const settle = () => clearTimeout(timer);
+        socket.once('connect', settle).once('close', settle);
+        socket.setKeepAlive(true, KEEPALIVE_IDLE_MS);
+    });
+}
+
+/** One request, over an agent of this client: fetch() and the agents of Node may use a proxy. */
+function send(server, agent, { method, path, headers, body, signal }) {
+    const { request: start } = server.secure ? https : http;
     return new Promise((resolve, reject) => {
-        const request = https.request(url, { agent, method, headers, signal }, (response) =>
-            resolve({ status: response.statusCode, body: response }),
-        );
+        const whole = { ...server.to, path: server.base + path, method, headers, agent, signal };
+        const request = start(whole, resolve);
         request.on('error', reject);
+        boundConnect(request);
         request.end(body);
     });
 }
 
 /** The servers, and the one to ask next. */
 class Servers {
-    #urls;
+    #servers;
     #current = 0;
-    #agent;
+    #agents;
     #headers;
 
-    constructor(urls, callTimeoutMs, tls, key) {
-        this.#urls = urls;
-        this.#agent = tls ? new https.Agent({ checkServerIdentity: checkServer, ...tls, keepAlive: true }) : null;
+    constructor(servers, callTimeoutMs, tls, key) {
+        const secure = { checkServerIdentity: checkIdentity, ...tls, keepAlive: true };
+        this.#servers = servers;
+        this.#agents = [new http.Agent({ keepAlive: true }), new https.Agent(secure)];
         this.#headers = { 'Content-Type': 'application/json' };
         if (key !== '') this.#headers.Authorization = `Bearer ${key}`;
         this.callTimeoutMs = callTimeoutMs;
     }
 
+    get count() {
+        return this.#servers.length;
+    }
+
+    /** Whether both are the same servers. */
+    equals(others) {
+        const texts = (servers) => servers.map(({ text }) => text).sort().join(' ');
+        return texts(this.#servers) === texts(others.#servers);
+    }
+
     /** How long one attempt may take. In `ms` there is time for each server, and one twice. */
     attemptMs(ms) {
-        return Math.max(ms / (this.#urls.length + 1), 1);
+        return Math.max(ms / (this.#servers.length + 1), 1);
     }
 
     /**
@@ -461,56 +624,57 @@ class Servers {
      */
     async ask({ method, path, body, headers, timeoutMs, signal }) {
         const at = this.#current;
-        const server = this.#urls[at];
+        const server = this.#servers[at];
         signal?.throwIfAborted();
         const timeout = new AbortController();
         const abort = () => timeout.abort();
         const ended = rejectedBy(timeout.signal);
         const timer = setTimeout(abort, timeoutMs);
-        signal?.addEventListener('abort', abort);
+        const forget = onAbort(signal, abort);
         const sent = moment();
         try {
-            const ask =
-                this.#agent && server.startsWith('https:')
-                    ? (url, request) => askWithAgent(this.#agent, url, request)
-                    : fetch;
-            const response = await ask(server + path, {
+            const response = await send(server, this.#agents[server.secure ? 1 : 0], {
                 method,
+                path,
                 headers: { ...this.#headers, ...headers },
                 body: body === undefined ? undefined : JSON.stringify(body),
-                redirect: 'manual',
                 signal: timeout.signal,
             });
             const json = await Promise.race([readBody(response), ended]);
             const tookMs = elapsedMs(sent);
-            const answer = { server, sent, tookMs, status: response.status, json };
+            const answer = { server: server.text, sent, tookMs, status: response.statusCode, json };
             if (answer.status >= 500 || BUSY.has(answer.status)) this.#next(at);
             return answer;
         } catch (error) {
             signal?.throwIfAborted();
             if (error instanceof PawlError) throw error;
             this.#next(at);
-            throw this.#noAnswer(server, timeout.signal.aborted ? timeoutMs : 0, error);
+            throw this.#noAnswer(server.text, timeout.signal.aborted ? timeoutMs : 0, error);
         } finally {
             clearTimeout(timer);
-            signal?.removeEventListener('abort', abort);
+            forget();
         }
     }
 
     /** Another call may have found out before that the server at `at` does not answer. */
     #next(at) {
-        if (this.#current === at) this.#current = (at + 1) % this.#urls.length;
+        if (this.#current === at) this.#current = (at + 1) % this.#servers.length;
     }
 
     #noAnswer(server, waitedMs, error) {
-        const cause = error.cause ?? error;
+        const connects = error.syscall === 'connect' || error.syscall === 'getaddrinfo';
         const inTime = `within ${Math.round(waitedMs)} ms`;
-        const why = waitedMs > 0 ? inTime : cause.code ?? cause.message;
-        const unavailable = new Unavailable(`${server} does not answer: ${why}`, {
-            code: 'no-answer',
-            cause,
-        });
-        unavailable.reached = !NOT_REACHED.has(cause.code) && cause.message !== 'bad port';
+        const said = connects ? error.message : error.code ?? error.message;
+        const unavailable = new Unavailable(
+            `${server} does not answer: ${waitedMs > 0 ? inTime : said}`,
+            { code: 'no-answer', cause: error },
+        );
+        const details = {
+            reached: !connects && !NOT_REACHED.has(error.code),
+            cut: waitedMs === 0 && !connects && CUT.has(error.code),
+        };
+        for (const [name, value] of Object.entries(details))
+            Object.defineProperty(unavailable, name, { value });
         return unavailable;
     }
 
@@ -523,7 +687,7 @@ class Servers {
             try {
                 const timeoutMs = Math.min(this.attemptMs(ms), leftMs);
                 const answer = await this.ask({ ...request, timeoutMs });
-                if (answer.status < 300) return answer;
+                if (answer.status < 300 && !isForeign(answer)) return answer;
                 throw problemOf(answer);
             } catch (error) {
                 if (!(error instanceof Unavailable)) throw error;
@@ -558,16 +722,22 @@ async function forEachIndex(count, work) {
     if (gravest !== undefined) throw gravest;
 }
 
-/** Releases the lock id `lockId` of all `names`. True: all were held until now. */
-async function releaseAll(servers, names, lockId) {
+/** Releases the lock id `lockId` of all `names`, in `ms`. True: all were held until now. */
+async function releaseAll(servers, names, lockId, ms = servers.callTimeoutMs) {
+    const untilMs = steadyMs() + ms;
     let all = true;
     await forEachIndex(names.length, async (index) => {
-        const { json } = await servers.askFor(servers.callTimeoutMs, {
+        const request = {
             method: 'DELETE',
             path: pathOf(names[index]),
             headers: { 'Lock-Id': lockId },
-        });
-        all &&= json?.released === true;
+        };
+        try {
+            const { json } = await servers.askFor(Math.max(untilMs - steadyMs(), 1), request);
+            all &&= json?.released === true;
+        } catch (error) {
+            throw about(error, 'release', [names[index]]);
+        }
     });
     return all;
 }
@@ -624,6 +794,7 @@ export class Lock {
     #newGrant = false; // a token was taken that nobody was told of yet
     #controller = new AbortController();
     #forget; // ends the attention to the signal of the caller
+    #released = false; // release() was called
     #loss; // why it is not held; undefined: nothing is known against it
     #timer;
     #queue = Promise.resolve(); // the calls about this lock: one at a time
@@ -643,6 +814,7 @@ export class Lock {
         this.#ends = tokens.map(() => ({ sent: answer.sent, afterMs }));
         this.#stopMs = Math.min(wanted.stopMs ?? ttlMs / 10, ttlMs / 2);
         this.#onNewGrant = wanted.onNewGrant;
+        setMaxListeners(0, this.#controller.signal); // the work may have any number of calls
         this.#heed(wanted.signal);
         this.#watch();
     }
@@ -685,11 +857,23 @@ export class Lock {
     /** Milliseconds until the validity ends; 0: it did, or the lock was lost. @returns {number} */
     leftMs() {
         if (this.#loss !== undefined) return 0;
+        const leftMs = this.#untilEndMs();
+        if (leftMs === 0) this.#lose(this.#lost('the validity of the lock @ ended', 'expired'));
+        return leftMs;
+    }
+
+    /** The same, also of a lock that is lost. */
+    #untilEndMs() {
         const leftMs = this.#ends.map(({ sent, afterMs }) => afterMs - elapsedMs(sent));
-        const least = Math.max(Math.floor(Math.min(...leftMs)), 0);
-        if (least === 0)
-            this.#lose(new LockLost('the validity of the lock ended', { code: 'expired' }));
-        return least;
+        return Math.max(Math.floor(Math.min(...leftMs)), 0);
+    }
+
+    /** The error with `sentence`, in which @ stands for the names. */
+    #lost(sentence, code, cause) {
+        const message = sentence.replace('@', () => this.#names.join(', '));
+        const error = new LockLost(message, { code, cause });
+        if (this.#names.length === 1) [error.resource] = this.#names;
+        return named(error);
     }
 
     /** True while the lock is held, by the clock. @returns {boolean} */
@@ -738,14 +922,22 @@ export class Lock {
 
     /**
      * Releases all names. The lock is not held from the call on. Waits for an extension that is
-     * under way. Safe to repeat.
+     * under way. Safe to repeat. Takes the call timeout at the most, and half a second where the
+     * validity has ended.
      *
      * Throws Unavailable: not known; the lease ends by itself.
      * @returns {Promise<boolean>} it was held until now
      */
     async release() {
-        if (this.held) this.#lose(new LockLost('the lock was released', { code: 'released' }));
-        return this.#alone(() => releaseAll(this.#servers, this.#names, this.#lockId));
+        const isRepeated = this.#released;
+        this.#released = true;
+        if (this.held) this.#lose(this.#lost('the lock @ was released', 'released'));
+        return this.#alone(() => {
+            const mostMs = this.#servers.callTimeoutMs;
+            const lateMs = this.#untilEndMs() + LATE_MS; // there is nothing to wait for then
+            const ms = isRepeated ? mostMs : Math.min(mostMs, lateMs);
+            return releaseAll(this.#servers, this.#names, this.#lockId, ms);
+        });
     }
 
     #alone(work) {
@@ -756,8 +948,7 @@ export class Lock {
 
     #heed(signal) {
         const abort = () => this.#controller.abort(signal.reason);
-        signal?.addEventListener('abort', abort);
-        this.#forget = () => signal?.removeEventListener('abort', abort);
+        this.#forget = onAbort(signal, abort);
         if (signal?.aborted) abort();
     }
 
@@ -800,7 +991,7 @@ export class Lock {
             this.#take(index, ttlMs, await this.#servers.askFor(ms, request, () => this.held));
         } catch (error) {
             if (error instanceof LockLost) this.#lose(error);
-            throw error;
+            throw about(error, 'extend', [this.#names[index]]);
         }
     }
 
@@ -812,9 +1003,10 @@ export class Lock {
             throw new ProtocolError(`${server} extends without a validity that makes sense`, { code: 'protocol' });
         if (!this.held) throw this.#loss; // the answer came too late
         if (isNew && this.#onNewGrant === undefined)
-            throw new LockLost('the lock was acquired anew: others may have held it in between', {
-                code: 'new-grant',
-            });
+            throw this.#lost(
+                'the lock @ was acquired anew: others may have held it in between',
+                'new-grant',
+            );
         if (isNew) {
             this.#tokens[index] = json.token;
             this.#newGrant = true;
@@ -830,9 +1022,7 @@ export class Lock {
         const leftMs = this.leftMs();
         if (leftMs === 0) return;
         if (leftMs <= this.#stopMs && !this.signal.aborted)
-            this.#controller.abort(
-                new LockLost('the validity of the lock ends soon', { code: 'ending' }),
-            );
+            this.#controller.abort(this.#lost('the validity of the lock @ ends soon', 'ending'));
         if (this.#loss !== undefined) return; // who heard the signal released it
         let nextMs = leftMs > this.#stopMs ? leftMs - this.#stopMs : leftMs;
         if (this.#renewing && !this.#extending) {
@@ -865,8 +1055,9 @@ export class Lock {
     /** The lock is held until its deadline. There is time until then to stop the work. */
     #giveUp(cause) {
         this.#renewing = false;
-        const message = `the lock is not extended any more: ${cause.message}`;
-        this.#controller.abort(new LockLost(message, { code: 'refused', cause }));
+        const sentence = 'the lock @ is not extended any more: ';
+        const loss = this.#lost(sentence + cause.message, 'refused', cause);
+        this.#controller.abort(loss);
     }
 }
 
@@ -882,6 +1073,10 @@ function checkWanted(names, options) {
     checkMs('ttlMs', options.ttlMs, 1, Number.MAX_SAFE_INTEGER);
     checkMs('waitMs', options.waitMs, 0, Infinity);
     checkMs('stopMs', options.stopMs, 0, Number.MAX_SAFE_INTEGER);
+    checkOwner(options.owner);
+    checkSignal(options.signal);
+    checkFunction('onWaiting', options.onWaiting);
+    checkFunction('onNewGrant', options.onNewGrant);
     return { ...options, names: list, path: list.length > 1 ? '/v1/locks' : paths[0] };
 }
 
@@ -894,6 +1089,24 @@ function checkKept(lock) {
     }
 }
 
+const blocks = new AsyncLocalStorage(); // the locks of the withLock() that the code runs in
+
+/** Throws Refused where the work of withLock() would wait for the lock that it runs under. */
+function checkOwn(servers, { names, waitMs }) {
+    if (waitMs === 0) return;
+    for (const block of blocks.getStore() ?? []) {
+        const name = names.find((one) => block.lock.names.includes(one));
+        if (name === undefined || !block.servers.equals(servers) || !block.lock.held) continue;
+        const error = new Refused(
+            `${name} is held by the work of withLock() that asks for it, which would wait for ` +
+                'itself: release the lock first, or do not wait (waitMs: 0)',
+            { code: 'nested' },
+        );
+        error.resource = name;
+        throw named(error);
+    }
+}
+
 /** One acquisition: attempts under one lock id, until one is granted or the time is over. */
 class Acquisition {
     #servers;
@@ -902,12 +1115,16 @@ class Acquisition {
     #lockId = randomBytes(LOCK_ID_BYTES).toString('base64url');
     #beganMs = steadyMs();
     #inDoubt = false; // an attempt may have left the lock behind
-    #answered = false; // a server did: then it is worth to wait for it
+    #told; // the next attempt waits: who holds the lock was said, or is not wanted
+    #answered = false; // a pawld or its gateway did: then it is worth to wait for it
+    #askedMs = 0; // when the last attempt began
+    #lastWaitMs = 0; // what it was to wait
 
     constructor(servers, wanted, untilMs) {
         this.#servers = servers;
         this.#wanted = wanted;
         this.#untilMs = untilMs;
+        this.#told = wanted.onWaiting === undefined && servers.count === 1;
     }
 
     /** Returns a lock, whose validity may have ended already: then it was released. */
@@ -934,28 +1151,42 @@ class Acquisition {
         const patience = new Patience(firstMs);
         for (;;) {
             this.#wanted.signal?.throwIfAborted();
-            const askedMs = steadyMs();
             try {
                 return await this.#attempt();
             } catch (error) {
                 if (error instanceof Held) {
                     if (steadyMs() >= this.#untilMs) throw error;
-                    this.#tellHolder(error);
                     patience.pauseMs = PAUSE_LEAST_MS;
+                    if (this.#tellHolder(error)) continue;
                 } else if (!(error instanceof Unavailable)) {
                     throw error;
                 }
                 if (this.#answered) patience.untilMs = Math.max(firstMs, this.#untilMs);
-                /* It waited, and its place is kept for a moment. */
-                if (steadyMs() - askedMs >= PAUSE_MOST_MS) patience.pauseMs = 0;
-                if (!(await patience.pause(this.#wanted.signal))) throw error;
+                if (!(await this.#goesOn(patience))) throw error;
             }
         }
+    }
+
+    /** Whether the last attempt waited at a pawld. What ends such a wait is a gateway. */
+    #didWait() {
+        return this.#lastWaitMs > 0 && steadyMs() - this.#askedMs >= CUT_LEAST_MS;
+    }
+
+    /**
+     * Pauses before the next attempt. False: there is none. A wait that a gateway cut at its very
+     * end is followed by one more attempt, which says who holds the lock.
+     */
+    async #goesOn(patience) {
+        const did = this.#didWait();
+        if (did) patience.pauseMs = 0; // it was no hot loop, and its place is kept for a moment
+        return (await patience.pause(this.#wanted.signal)) || (did && this.#answered);
     }
 
     async #attempt() {
         const { ttlMs: ttl_ms, owner, names, path, signal } = this.#wanted;
         const waitMs = this.#waitMs();
+        this.#lastWaitMs = waitMs;
+        this.#askedMs = steadyMs();
         const resources = names.length > 1 ? names : undefined;
         let answer;
         try {
@@ -969,28 +1200,38 @@ class Acquisition {
             });
         } catch (error) {
             this.#inDoubt ||= error?.reached ?? true;
+            this.#answered ||= error?.cut === true && this.#didWait();
             throw error;
         }
-        this.#answered = true;
-        const granted = answer.status === 200 || answer.status === 201;
-        const problem = granted ? undefined : problemOf(answer);
+        const foreign = isForeign(answer);
+        const granted = !foreign && (answer.status === 200 || answer.status === 201);
+        let problem = granted ? undefined : problemOf(answer);
+        if (foreign && problem instanceof ProtocolError && (this.#answered || this.#didWait()))
+            problem = new Unavailable(problem.message, { code: 'no-answer' }); // of a gateway
+        this.#answered ||= !foreign || problem instanceof Unavailable;
         if (granted || problem instanceof Unavailable || problem instanceof ProtocolError)
             this.#inDoubt = true;
         if (!granted) throw problem;
         return new Lock(this.#servers, this.#wanted, this.#lockId, answer);
     }
 
-    /** The first attempt waits for nothing where somebody wants to hear who is in the way. */
+    /**
+     * The first attempt waits for nothing where somebody wants to hear who is in the way, and where
+     * there are several servers: it finds out soon which of them answers.
+     */
     #waitMs() {
         const leftMs = Math.ceil(this.#untilMs - steadyMs());
-        const told = this.#wanted.onWaiting === undefined;
-        return leftMs <= 0 || !told ? 0 : Math.min(leftMs, WAIT_STEP_MS);
+        return leftMs <= 0 || !this.#told ? 0 : Math.min(leftMs, WAIT_STEP_MS);
     }
 
+    /** False: it was told before. */
     #tellHolder(error) {
+        if (this.#told) return false;
+        this.#told = true;
         const tell = this.#wanted.onWaiting;
         this.#wanted.onWaiting = undefined;
         tell?.(holderOf(error.problem));
+        return true;
     }
 }
 
@@ -1001,9 +1242,9 @@ export class Client {
     /**
      * Throws Invalid.
      * @param {object} [options]
-     * @param {string[]} [options.servers] URLs such as "http://127.0.0.1:7380". The next one is
-     *     asked when one does not answer. Without them: those of PAWL_SERVER, with spaces between,
-     *     or the default.
+     * @param {string[]} [options.servers] URLs such as "http://127.0.0.1:7380", or
+     *     "unix:/run/pawl/pawld.sock", the socket of pawld --listen. The next one is asked when one
+     *     does not answer. Without them: those of PAWL_SERVER, with spaces between, or the default.
      * @param {number} [options.callTimeoutMs] how long a call may take, beyond what it waits for;
      *     5000 by default
      * @param {string} [options.key] "pawl_...", where the servers ask for one. Without it: that of
@@ -1014,16 +1255,17 @@ export class Client {
      */
     constructor(options = {}) {
         checkOptions(options, ['servers', 'callTimeoutMs', 'key', 'tls']);
-        const { servers = (process.env.PAWL_SERVER ?? '').split(' ').filter(Boolean) } = options;
+        const { servers = (process.env.PAWL_SERVER ?? '').split(/\s+/).filter(Boolean) } = options;
         const { callTimeoutMs = CALL_TIMEOUT_DEFAULT_MS } = options;
         const { key = process.env.PAWL_KEY ?? '' } = options;
         if (!Array.isArray(servers)) refuse('servers is an array of URLs');
         checkMs('callTimeoutMs', callTimeoutMs, 1, CALL_TIMEOUT_MOST_MS);
-        const urls = checkServers(servers.length > 0 ? servers : [SERVER_DEFAULT]);
+        const checked = checkServers(servers.length > 0 ? servers : [SERVER_DEFAULT]);
         checkKey(key);
-        const secure = urls.some((url) => url.startsWith('https:'));
+        const secure = checked.some((server) => server.secure);
         const tls = options.tls ?? (secure ? tlsOfEnvironment() : null);
-        this.#servers = new Servers(urls, callTimeoutMs, tls, key);
+        checkTls(tls);
+        this.#servers = new Servers(checked, callTimeoutMs, tls, key);
     }
 
     /**
@@ -1031,13 +1273,15 @@ export class Client {
      * where an answer is lost, under the same lock id, so that no lock is left behind that nobody
      * knows of. Where no server answers at all, it gives up after the call timeout.
      *
+     * The work of withLock() that waits for its own lock is Refused: it would wait without end.
+     *
      * Throws Held, Unavailable, Refused, Invalid, ProtocolError, or the reason of `signal`. What an
      * attempt may have left behind is released before, which takes at most the call timeout.
      * @param {string|string[]} names one name, or 2 to 64 that are acquired all or none
      * @param {object} [options]
      * @param {number} [options.ttlMs] the lease; the fleet's default without it
-     * @param {number} [options.waitMs] how long to wait where another one holds it; 0 by default,
-     *     Infinity: without end
+     * @param {number} [options.waitMs] how long to wait where another one holds it; Infinity by
+     *     default: without end; 0: not at all
      * @param {string} [options.owner] a label that others see
      * @param {AbortSignal} [options.signal] ends the wait, and is passed on to Lock.signal
      * @param {number} [options.stopMs] how long before the end of the validity Lock.signal is
@@ -1052,12 +1296,21 @@ export class Client {
      */
     async acquire(names, options = {}) {
         const wanted = checkWanted(names, options);
-        const untilMs = steadyMs() + (wanted.waitMs ?? 0);
+        checkOwn(this.#servers, wanted);
+        const untilMs = steadyMs() + (wanted.waitMs ?? Infinity);
+        try {
+            return await this.#acquire(wanted, untilMs);
+        } catch (error) {
+            throw about(error, 'acquire', wanted.names);
+        }
+    }
+
+    async #acquire(wanted, untilMs) {
         for (;;) {
             const lock = await new Acquisition(this.#servers, wanted, untilMs).run();
             if (lock.held) return lock;
             if (steadyMs() >= untilMs)
-                throw new Unavailable('the validity of the lock had ended when the answer came', {
+                throw new Unavailable('its validity had ended when the answer came', {
                     code: 'too-late',
                 });
         }
@@ -1065,7 +1318,8 @@ export class Client {
 
     /**
      * Calls `work` under a lock, which is extended in the background, and released at the end. The
-     * release takes at most the call timeout. One that fails is not told: the lease ends by itself.
+     * release takes at most the call timeout, and half a second where the validity has ended. One
+     * that fails is not told: the lease ends by itself.
      * The process stays alive until then. The work may release the lock itself, as its last step.
      *
      * Throws what acquire() throws, and what `work` throws. Throws LockLost where the lock was lost
@@ -1083,7 +1337,8 @@ export class Client {
         lock.renew();
         const alive = setInterval(() => {}, ALIVE_STEP_MS); // the work may wait for the signal only
         try {
-            const result = await work(lock);
+            const own = [...(blocks.getStore() ?? []), { lock, servers: this.#servers }];
+            const result = await blocks.run(own, work, lock);
             checkKept(lock);
             return result;
         } finally {

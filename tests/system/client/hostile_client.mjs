@@ -14,7 +14,7 @@ async function run(url, call, name) {
     let said = '';
     try {
         const client = new Client({ servers: [url], callTimeoutMs: 1500 });
-        const lock = await client.acquire(name, { ttlMs: 5000 });
+        const lock = await client.acquire(name, { ttlMs: 5000, waitMs: 0 });
         if (call === 'extend') await lock.extend({ ttlMs: 5000 });
     } catch (error) {
         kind = KINDS[error.name] ?? `another error: ${error.stack}`;

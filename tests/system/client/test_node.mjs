@@ -68,7 +68,7 @@ test('lock is held by one, and free after the work', async (t) => {
         assert.equal(lock.ttlMs, 30000);
         assert.ok(lock.held && lock.leftMs() > 20000 && lock.leftMs() < 30000);
         lock.check();
-        const refused = await clientOf(service).acquire('orders/42').catch((error) => error);
+        const refused = await clientOf(service).acquire('orders/42', { waitMs: 0 }).catch((error) => error);
         assert.ok(refused instanceof Held && refused instanceof pawl.PawlError);
         assert.equal(refused.owner, 'worker-7');
         assert.ok(refused.retryAfterMs > 20000);
@@ -143,7 +143,7 @@ testAside('several names are acquired all or none', async (t) => {
     await client.withLock(['a', 'b', 'c/d'], { ttlMs: 2000 }, async (lock) => {
         assert.equal(lock.token, undefined);
         assert.deepEqual([...lock.tokens], [['a', 1], ['b', 2], ['c/d', 1]]);
-        const refused = await client.acquire(['x', 'c/d']).catch((error) => error);
+        const refused = await client.acquire(['x', 'c/d'], { waitMs: 0 }).catch((error) => error);
         assert.ok(refused instanceof Held);
         assert.equal(refused.resource, 'c/d');
         assert.equal((await service.call('GET', 'x')).held, false);
@@ -227,7 +227,7 @@ testAside('nothing is left behind where no answer arrives', async (t) => {
     const relay = await Relay.start(t, service.port);
     relay.reply = (request) => !request.startsWith('POST');
     const client = new Client({ servers: [relay.url], callTimeoutMs: 1500 });
-    await assert.rejects(client.acquire('a'), pawl.Unavailable);
+    await assert.rejects(client.acquire('a', { waitMs: 0 }), pawl.Unavailable);
     assert.ok(relay.count('DELETE') > 0);
     const { token } = await clientOf(service).acquire('a');
     assert.ok(token > 1, 'an attempt had got the lock');
@@ -478,6 +478,26 @@ testAside('signal of the caller is passed on to the work, which keeps its lock',
     assert.equal(result, 7);
 });
 
+test('many locks on one signal bring no warning', async (t) => {
+    const service = await Service.start(t);
+    const text = `
+        process.on('warning', (warning) => console.log(warning.name));
+        const client = new pawl.Client({ servers: ['${service.url}'] });
+        const { signal } = new AbortController();
+        const names = Array.from({ length: 30 }, (unused, index) => 'a' + index);
+        await Promise.all(names.map((name) => client.withLock('one', { signal }, (one) =>
+            client.withLock(name, { signal: one.signal }, () => {}))));
+        await client.withLock('one', { signal }, async (one) => {
+            const nested = names.map((name) => client.acquire(name, { signal: one.signal }));
+            const heard = names.map(() => one.signal.addEventListener('abort', () => {}));
+            for (const lock of await Promise.all(nested)) await lock.release();
+        });
+        setTimeout(() => console.log('done'), 50);`;
+    const child = start(t, script(text));
+    assert.equal(await child.ended, 0);
+    assert.equal(child.said, 'done\n');
+});
+
 /* ---- arguments ------------------------------------------------------------------------------- */
 
 test('wrong arguments are refused, and nothing else is locked instead', async (t) => {
@@ -487,14 +507,18 @@ test('wrong arguments are refused, and nothing else is locked instead', async (t
         ['', {}], ['a/../b', {}], ['..', {}], ['a//b', {}], ['no name', {}], ['\ud800', {}],
         ['x'.repeat(256), {}], [[], {}], [['a', 'a'], {}], ['a', { ttl: 1000 }],
         ['a', { ttlMs: '1000' }], ['a', { ttlMs: 1 }], ['a', { ttlMs: 1e9 }], ['a', { waitMs: -1 }],
-        ['a', { owner: '\n' }], ['a', null],
+        ['a', { owner: '\n' }], ['a', null], [7, {}], [undefined, {}], ['a', { owner: 7 }],
+        ['a', { owner: 'x'.repeat(129) }], ['a', { signal: {} }], ['a', { onWaiting: 7 }],
     ];
     for (const [name, options] of rows)
         await assert.rejects(client.acquire(name, options), pawl.Invalid, `${[name]}`);
     await assert.rejects(client.withLock('a'), pawl.Invalid);
     for (const servers of [['nowhere'], ['ftp://a'], ['http://u:p@a'], 'http://a', [7]])
         assert.throws(() => new Client({ servers }), pawl.Invalid);
-    assert.throws(() => new Client({ server: [] }), pawl.Invalid);
+    for (const wrong of [{ server: [] }, { key: 7 }, { tls: { ca: 7 } }, { tls: { cert: 'x' } }])
+        assert.throws(() => new Client(wrong), pawl.Invalid);
+    const ttl = client.acquire('a', { ttlMs: 1 });
+    await assert.rejects(ttl, { message: /^cannot acquire a: ttlMs is 1; it must be from 100 / });
     for (const name of ['a', 'b']) assert.equal((await service.call('GET', name)).held, false);
 });
 
