@@ -6,6 +6,10 @@
 # the others in order; and it dies with the script, even one that is killed (--pdeathsig).
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
+# curl would ask a proxy of the environment for loopback, too.
+no_proxy=${no_proxy:-${NO_PROXY:-}}
+export no_proxy=${no_proxy:+$no_proxy,}127.0.0.1,localhost
+
 fleet_dir=          # for the files of all of them; gone at the end
 fleet_pids=()       # all that run, in the order in which they were started
 fleet_master_pids=()

@@ -1,0 +1,83 @@
+"""As alike_client.c, with the client for Python. usage: {threads|asyncio} CALL NAME WAIT_MS
+| {threads|asyncio} urls SERVERS..."""
+
+import asyncio
+import os
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "api/client/python"))
+import pawl  # noqa: E402
+
+KINDS = {pawl.Held: "held", pawl.Invalid: "invalid", pawl.LockLost: "lost",
+         pawl.ProtocolError: "protocol", pawl.Refused: "refused", pawl.Unavailable: "unavailable"}
+TTL = 1.5
+
+
+def options_of(wait):
+    return {} if wait == "-" else {"wait": int(wait) / 1000}
+
+
+def in_threads(client, call, name, wait):
+    with client.lock(name, **options_of(wait)):
+        if call == "nested":
+            client.acquire(name, **options_of(wait))
+
+
+def lose_in_thread(client, name, noted):
+    with client.lock(name, ttl=TTL) as lock:
+        print("holding", flush=True)
+        lock.must_stop.wait()
+        while lock.held:
+            noted.append(lock.deadline)
+        if pawl.now() > noted[-1] + TTL / 5:
+            raise AssertionError("told late")
+
+
+async def in_tasks(client, call, name, wait):
+    async with client.alock(name, **options_of(wait)):
+        if call == "nested":
+            await client.aacquire(name, **options_of(wait))
+
+
+async def lose_in_task(client, name, noted):
+    async with client.alock(name, ttl=TTL) as lock:
+        print("holding", flush=True)
+        while True:
+            noted.append(lock.deadline)
+            await asyncio.sleep(0.01)
+
+
+def run(how, call, name, wait):
+    noted = []
+    try:
+        client = pawl.Client(call_timeout=5 if call == "lose" else 3)
+        if how == "threads" and call == "lose":
+            lose_in_thread(client, name, noted)
+        elif how == "threads":
+            in_threads(client, call, name, wait)
+        elif call == "lose":
+            asyncio.run(lose_in_task(client, name, noted))
+        else:
+            asyncio.run(in_tasks(client, call, name, wait))
+        kind, said = "granted", ""
+    except Exception as error:
+        kind, said = KINDS.get(type(error), f"{type(error).__name__}"), str(error)
+    number = int((pawl.now() - noted[-1]) * 1000) if noted else 0
+    print(kind, said, number, "", sep="\0", end="", flush=True)
+
+
+def try_urls(texts):
+    for text in texts:
+        os.environ["PAWL_SERVER"] = text
+        try:
+            pawl.Client()
+            print("granted", "", "", sep="\0", end="")
+        except Exception as error:
+            print(KINDS.get(type(error), f"{type(error).__name__}"), error, "", sep="\0", end="")
+
+
+if sys.argv[2] == "urls":
+    try_urls(sys.argv[3:])
+else:
+    run(*sys.argv[1:])
