@@ -46,9 +46,8 @@ static void rest(struct api_costly *costly, uint64_t now_us, uint64_t worked_us)
 {
     if (worked_us > API_COSTLY_REST_MAX_US)
         worked_us = API_COSTLY_REST_MAX_US;
-    if (costly->others && costly->rests_until_us < now_us + worked_us)
+    if (now_us < costly->others_until_us && costly->rests_until_us < now_us + worked_us)
         costly->rests_until_us = now_us + worked_us;
-    costly->others = false;
 }
 
 static void begin(struct api_costly *costly, struct api_request *request, uint64_t now_us)
@@ -72,7 +71,7 @@ bool api_costly_begins(struct api_request *request)
 
 void api_costly_saw_other(struct api_costly *costly)
 {
-    costly->others = true;
+    costly->others_until_us = api_request_now_us() + API_COSTLY_OTHERS_US;
 }
 
 void api_costly_ended(struct api_request *request)

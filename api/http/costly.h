@@ -1,6 +1,6 @@
 /* Costly requests: a page of a listing, all metrics, a group of locks, a body of more than
  * API_COSTLY_BODY. Each costs the service, or its masters, as much as tens of ordinary requests,
- * and its client no more than one. So they stand in one line, of which few are served at a time,
+ * and its client no more than one. So they stand in one line, of which one is served at a time,
  * and where others ask for ordinary things, the line rests for as long as it worked. Ordinary
  * requests never stand in it.
  *
@@ -16,21 +16,23 @@
 struct api_request;
 
 enum {
-    API_COSTLY_SERVED = 2,        /* at a time */
+    API_COSTLY_SERVED = 1,        /* at a time */
     API_COSTLY_BODY = 8 * 1024,   /* bytes of a body that cost nothing special, */
     API_COSTLY_PIECE = 16 * 1024, /* and of each further piece of it */
     API_COSTLY_PIECE_US = 250,    /* what a piece counts as */
     API_COSTLY_GROUP_US = 1000,   /* what the masters have to do for a group that may wait */
     API_COSTLY_REST_MAX_US =
-        20000,                 /* whatever took longer waited for something, and did not work */
+        20000, /* whatever took longer waited for something, and did not work */
+    API_COSTLY_OTHERS_US =
+        20000, /* who asked for something ordinary counts as being there for so long */
     API_COSTLY_TURN_US = 1000, /* for one turn; the last of it may take longer */
 };
 
 struct api_costly {
-    struct api_request *first, *last; /* who waits, in order */
-    unsigned served;                  /* whose handlers began, and who have no answer */
-    bool others;                      /* something ordinary was asked for since the last began */
-    uint64_t rests_until_us;          /* CLOCK_MONOTONIC */
+    struct api_request *first, *last;          /* who waits, in order */
+    unsigned served;                           /* whose handlers began, and who have no answer */
+    uint64_t others_until_us;                  /* others count as being there; CLOCK_MONOTONIC */
+    uint64_t rests_until_us;                   /* CLOCK_MONOTONIC */
     void (*left)(struct api_request *request); /* answers one whose client left in the line */
 };
 

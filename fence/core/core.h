@@ -48,6 +48,8 @@ enum fence_event_kind {
     FENCE_EVENT_DECLINED, /* the client of the grant in the last answer has gone. @declined is taken
                            * back by its attempt. So a later grant under the same lock id stays */
     FENCE_EVENT_RELEASED, /* somebody gave up the lock of @released that calls wait for */
+    FENCE_EVENT_LAGGED,   /* this process did not run for @lag_us, until now. It could not ask and
+                           * not hear, so that is no silence of masters */
     FENCE_EVENT_TICK,     /* time went by: send one when fence_core_deadline() has come */
 };
 
@@ -71,6 +73,7 @@ struct fence_event {
             int64_t writes; /* its own position */
         } heard;
         enum fence_reason reason; /* DOWN */
+        uint64_t lag_us;          /* LAGGED */
         struct fence_rejoin_reply rejoin;
     };
 };

@@ -301,6 +301,9 @@ void fence_step(struct fence_core *core, const struct fence_event *event,
     case FENCE_EVENT_REJOIN:
         core_rejoin_reply(core, event->master, &event->rejoin);
         break;
+    case FENCE_EVENT_LAGGED:
+        fence_fleet_lagged(&core->fleet, event->lag_us, core->now_us);
+        break;
     case FENCE_EVENT_TICK:
         on_tick(core);
         break;

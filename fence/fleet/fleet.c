@@ -336,6 +336,16 @@ uint64_t fence_fleet_deadline(const struct fence_fleet *fleet)
     return first_us;
 }
 
+void fence_fleet_lagged(struct fence_fleet *fleet, uint64_t lag_us, uint64_t now_us)
+{
+    for (unsigned i = 0; i < fleet->n; i++) {
+        struct fence_master *master = &fleet->master[i];
+        const uint64_t since_us = now_us - master->progress_us;
+        if (master->in_flight > 0)
+            master->progress_us += lag_us < since_us ? lag_us : since_us;
+    }
+}
+
 uint32_t fence_fleet_silent(const struct fence_fleet *fleet, uint64_t now_us)
 {
     uint32_t set = 0;

@@ -262,6 +262,10 @@ bool fence_fleet_ready(const struct fence_fleet *fleet);
 void fence_fleet_sent(struct fence_fleet *fleet, unsigned i, unsigned locks, uint64_t now_us);
 void fence_fleet_answered(struct fence_fleet *fleet, unsigned i, unsigned locks, uint64_t now_us);
 uint64_t fence_fleet_deadline(const struct fence_fleet *fleet); /* FENCE_NEVER: none */
+
+/* This process was kept from asking and from hearing for @lag_us, until now: no silence of a master
+ * counts within that time. */
+void fence_fleet_lagged(struct fence_fleet *fleet, uint64_t lag_us, uint64_t now_us);
 uint32_t fence_fleet_silent(const struct fence_fleet *fleet, uint64_t now_us);
 
 /* Whether master @i, which is taken back, seems to have kept all it knew since it was admitted. */

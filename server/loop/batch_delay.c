@@ -16,11 +16,16 @@ bool server_batch_delay_waits(struct server_batch_delay *delay, bool could_send,
 {
     bool fruitless = delay->asked == 0;
     delay->asked = 0;
-    if (delay->owed == 0 || !could_send)
+    if (delay->owed == 0 || !could_send) {
+        delay->holds = false;
         return false;
+    }
     delay->fruitless = fruitless ? delay->fruitless + 1 : 0;
-    if (delay->fruitless <= SERVER_BATCH_DELAY_FRUITLESS &&
-        now_us - delay->since_us < SERVER_BATCH_DELAY_US)
+    delay->holds_us = delay->holds ? delay->holds_us : now_us;
+    delay->holds = delay->fruitless <= SERVER_BATCH_DELAY_FRUITLESS &&
+                   now_us - delay->since_us < SERVER_BATCH_DELAY_US &&
+                   now_us - delay->holds_us < SERVER_BATCH_DELAY_US;
+    if (delay->holds)
         return true;
     delay->owed = 0;
     delay->fruitless = 0;

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 enum {
-    SERVER_BATCH_DELAY_US = 5000,     /* since the first of those answers: what waits at most */
+    SERVER_BATCH_DELAY_US = 5000,     /* since the first of those answers, and what waits at most */
     SERVER_BATCH_DELAY_FRUITLESS = 8, /* turns without a call, after which it is given up */
 };
 
@@ -19,6 +19,8 @@ enum {
 struct server_batch_delay {
     unsigned owed;      /* clients that were answered, and may ask again at once */
     uint64_t since_us;  /* when the first of them was */
+    bool holds;         /* something waits to be sent, */
+    uint64_t holds_us;  /* since then */
     unsigned asked;     /* calls that came in this turn */
     unsigned fruitless; /* turns in a row in which none did */
 };

@@ -5,6 +5,7 @@
 #include "server/loop/masters.h"
 #include "server/loop/masters_log.h"
 #include "server/system/clock.h"
+#include "server/system/run_delay.h"
 
 #include <assert.h>
 #include <sched.h>
@@ -12,7 +13,8 @@
 #include <stdlib.h>
 
 enum {
-    LONG_SLEEPS = 2, /* make a deadline of masters */
+    LONG_SLEEPS = 2,     /* make a deadline of masters */
+    LAG_LEAST_US = 5000, /* that is told to the core */
 };
 
 struct server_driver {
@@ -25,6 +27,8 @@ struct server_driver {
     uv_timer_t timer;
     uv_check_t check;
     uint64_t slept_from_us; /* when the last turn ended */
+    uint64_t heard_us;      /* when the sockets were read last */
+    struct server_run_delay run_delay;
     struct server_batch_delay batch_delay;
     bool looks_again;      /* the sockets, before time is told to the core */
     uint64_t now_us;       /* when the present event happened */
@@ -37,8 +41,9 @@ struct server_driver {
         char resource[FENCE_RESOURCE_MAX + 1];
         char lock_id[FENCE_LOCK_ID_MAX + 1];
         struct fence_group group;
-    } declined;  /* granted in this step to a client that has gone */
-    bool acting; /* effects are being carried out: no event may come in between */
+    } declined;   /* granted in this step to a client that has gone */
+    bool calling; /* the present event is a call */
+    bool acting;  /* effects are being carried out: no event may come in between */
 };
 
 /* ---- effects --------------------------------------------------------------------------------- */
@@ -97,7 +102,8 @@ static void decline(struct server_driver *driver, const struct fence_answer *ans
 
 static void answer_client(struct server_driver *driver, const struct fence_answer *answer)
 {
-    server_batch_delay_answered(&driver->batch_delay, driver->now_us);
+    if (!driver->calling) /* who is refused at once is no burst of clients that masters kept */
+        server_batch_delay_answered(&driver->batch_delay, driver->now_us);
     bool arrived = driver->config.answer(driver->config.context, answer);
     if (!arrived && answer->kind == FENCE_CALL_ACQUIRE && !answer->error)
         decline(driver, answer);
@@ -263,7 +269,9 @@ void server_driver_call(struct server_driver *driver, const struct fence_call *c
     event.kind = FENCE_EVENT_CALL;
     event.master = 0;
     event.call = *call;
+    driver->calling = true;
     step(driver, &event);
+    driver->calling = false;
 }
 
 /* ---- the turn -------------------------------------------------------------------------------- */
@@ -276,6 +284,30 @@ static void on_driver_timer(uv_timer_t *timer)
 
 static void set_timer(struct server_driver *driver, bool at_once);
 
+static void tell_lag(struct server_driver *driver, uint64_t lag_us)
+{
+    struct fence_event event = {.kind = FENCE_EVENT_LAGGED, .lag_us = lag_us};
+    if (lag_us < LAG_LEAST_US)
+        return;
+    refresh_clock(driver);
+    step(driver, &event);
+}
+
+/* Between two looks at the sockets the loop sleeps, at most until its timer. The rest of the time
+ * it works, or waits for a processor, and no master can be asked or heard. */
+static void note_lag(struct server_driver *driver)
+{
+    const uint64_t woken_us = server_clock_us();
+    const uint64_t due_us =
+        driver->timer_due_us > driver->slept_from_us ? driver->timer_due_us : driver->slept_from_us;
+    const uint64_t worked_us = driver->slept_from_us - driver->heard_us;
+    const uint64_t overslept_us = woken_us > due_us ? woken_us - due_us : 0;
+    driver->heard_us = woken_us;
+    tell_lag(driver, worked_us + overslept_us);
+    if (fence_core_deadline(driver->core) <= woken_us) /* what the clock alone does not show */
+        tell_lag(driver, server_run_delay_us(&driver->run_delay));
+}
+
 /* Runs right after the sockets were read. A reply may have come while this process itself was kept
  * from running. It is not late, and must be seen before a master is judged silent. After a long
  * sleep the sockets may not have been read: a stop ends the poll by a signal, and then libuv goes
@@ -284,6 +316,7 @@ static void after_poll(uv_check_t *check)
 {
     struct server_driver *driver = check->data;
     unsigned ticks = 0;
+    note_lag(driver);
     bool slept_long = server_clock_us() - driver->slept_from_us >
                       UINT64_C(1000) * driver->config.deadline_ms / LONG_SLEEPS;
     driver->looks_again = slept_long && !driver->looks_again;
@@ -379,6 +412,8 @@ int server_driver_new(const struct server_driver_config *config, struct server_d
         return FENCE_ENOMEM;
     driver->config = *config;
     driver->timer_due_us = FENCE_NEVER;
+    driver->run_delay = SERVER_RUN_DELAY_INIT;
+    driver->heard_us = driver->slept_from_us = server_clock_us();
     server_masters_log_init(&driver->masters_log, config->label, driver->masters,
                             server_clock_us());
     int failed =
@@ -417,6 +452,7 @@ static void on_driver_closed(uv_handle_t *handle)
     if (--driver->handles > 0)
         return;
     fence_core_free(driver->core);
+    server_run_delay_fini(&driver->run_delay);
     free(driver);
 }
 

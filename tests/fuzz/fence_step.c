@@ -215,6 +215,9 @@ static bool next_event(struct play *play, struct fence_event *event, struct fenc
         return true;
     case FENCE_EVENT_DECLINED:
         return false; /* only after a grant */
+    case FENCE_EVENT_LAGGED:
+        event->lag_us = below(play, 1000000);
+        return true;
     case FENCE_EVENT_TICK:
         return true;
     }

@@ -70,6 +70,9 @@ void tell_event(FILE *to, const struct fence_event *event)
     case FENCE_EVENT_RELEASED:
         fprintf(to, "%s gave up %s\n", event->released.lock_id, event->released.resource);
         break;
+    case FENCE_EVENT_LAGGED:
+        fprintf(to, "%" PRIu64 " us are no silence\n", event->lag_us);
+        break;
     case FENCE_EVENT_TICK:
         fprintf(to, "time went by\n");
         break;

@@ -268,6 +268,19 @@ static void silence_is_counted_from_the_last_progress(void **state)
     assert_int_equal(fence_fleet_silent(&fleet, deadline_us), CORE_SET(1));
 }
 
+static void time_in_which_nobody_listened_is_no_silence(void **state)
+{
+    (void)state;
+    struct fence_fleet fleet = fleet_active(3);
+    fence_fleet_sent(&fleet, 1, 1, 1000);
+    fence_fleet_lagged(&fleet, 30000, 41000);
+    assert_int_equal(fence_fleet_deadline(&fleet), 31000 + FENCE_MASTER_DEADLINE_US);
+    fence_fleet_lagged(&fleet, 1000000, 50000); /* from before it was asked */
+    assert_int_equal(fence_fleet_deadline(&fleet), 50000 + FENCE_MASTER_DEADLINE_US);
+    fence_fleet_lagged(&fleet, 10, 50000);
+    assert_int_equal(fence_fleet_deadline(&fleet), 50000 + FENCE_MASTER_DEADLINE_US);
+}
+
 static void earliest_master_sets_the_deadline(void **state)
 {
     (void)state;
@@ -332,6 +345,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(refused_master_is_refused_anew_at_each_handshake),
     cmocka_unit_test(master_that_owes_nothing_is_never_silent),
     cmocka_unit_test(silence_is_counted_from_the_last_progress),
+    cmocka_unit_test(time_in_which_nobody_listened_is_no_silence),
     cmocka_unit_test(earliest_master_sets_the_deadline),
     cmocka_unit_test(new_connection_owes_nothing),
     cmocka_unit_test(every_reason_has_a_name_and_says_what_to_do),

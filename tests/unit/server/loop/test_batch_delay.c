@@ -81,6 +81,22 @@ static void time_ends_it_whatever_comes(void **state)
     assert_false(turn(1, 1000 + SERVER_BATCH_DELAY_US));
 }
 
+/* Each of them asks again within the turn in which it was answered. */
+static void clients_that_are_answered_without_end_do_not_hold_it_up_without_end(void **state)
+{
+    (void)state;
+    uint64_t now_us = 1000;
+    bool waits = true;
+    answered(1, now_us);
+    for (; waits; now_us += waits ? SERVER_BATCH_DELAY_US / 10 : 0) {
+        assert_in_range(now_us, 1000, 1000 + SERVER_BATCH_DELAY_US);
+        server_batch_delay_asked(&batch_delay);
+        answered(1, now_us);
+        waits = server_batch_delay_waits(&batch_delay, true, now_us);
+    }
+    assert_int_equal(now_us, 1000 + SERVER_BATCH_DELAY_US);
+}
+
 static void while_nothing_could_be_sent_nothing_is_given_up(void **state)
 {
     (void)state;
@@ -99,6 +115,7 @@ static const struct CMUnitTest cases[] = {
     CASE(turns_that_bring_nothing_end_it),
     CASE(turns_that_bring_something_keep_it_up),
     CASE(time_ends_it_whatever_comes),
+    CASE(clients_that_are_answered_without_end_do_not_hold_it_up_without_end),
     CASE(while_nothing_could_be_sent_nothing_is_given_up),
 };
 
