@@ -22,7 +22,7 @@
 
 enum {
     ROUNDS_MAX = 64,     /* of work, that make one turn, */
-    TURN_US = 2000,      /* and the time for them: masters have to be heard in between */
+    TURN_US = 1000,      /* and the time for them: masters have to be heard in between */
     ACCEPTS_A_TURN = 16, /* connections let in, before the open ones have their turn */
     OTHERS_MS = 3,       /* for others to let in who knocks, before this one does */
     EVICTIONS = 16,      /* connections without a request ended for others, each time */
@@ -369,13 +369,15 @@ int api_http_watch_fd(const struct api_http *http)
     return http->exchanges.parking.watch_fd;
 }
 
-void api_http_watch_turn(struct api_http *http)
+bool api_http_watch_turn(struct api_http *http)
 {
     if (!api_watch_turn(api_http_watch_fd(http), api_parking_stirred))
-        return;
+        return false;
     const bool anybody = http->doors_open > 0 && accept_clients(http);
-    if (anybody || http->greetings.count > 0)
+    const bool turns = anybody || http->greetings.count > 0;
+    if (turns)
         api_http_turn(http);
+    return turns;
 }
 
 int api_http_timeout_ms(struct api_http *http)

@@ -96,9 +96,10 @@ void api_http_turn(struct api_http *http);
  * calls. What they sent still shows in the descriptor. */
 void api_http_send(struct api_http *http);
 
-/* The same for clients that come, and those that leave while they wait. */
+/* The same for clients that come, and those that leave while they wait. True: that was a turn, too.
+ */
 int api_http_watch_fd(const struct api_http *http);
-void api_http_watch_turn(struct api_http *http);
+bool api_http_watch_turn(struct api_http *http);
 
 /* Lets clients in, also those that wait. Only with config.holds; more than once is fine. */
 void api_http_let_in(struct api_http *http);

@@ -29,6 +29,7 @@ struct server_driver {
     uint64_t slept_from_us; /* when the last turn ended */
     uint64_t heard_us;      /* when the sockets were read last */
     struct server_run_delay run_delay;
+    uint64_t delay_due_us; /* when it is looked at again */
     struct server_batch_delay batch_delay;
     bool looks_again;      /* the sockets, before time is told to the core */
     uint64_t now_us;       /* when the present event happened */
@@ -304,8 +305,10 @@ static void note_lag(struct server_driver *driver)
     const uint64_t overslept_us = woken_us > due_us ? woken_us - due_us : 0;
     driver->heard_us = woken_us;
     tell_lag(driver, worked_us + overslept_us);
-    if (fence_core_deadline(driver->core) <= woken_us) /* what the clock alone does not show */
-        tell_lag(driver, server_run_delay_us(&driver->run_delay));
+    if (woken_us < driver->delay_due_us || fence_core_deadline(driver->core) > woken_us)
+        return;
+    driver->delay_due_us = woken_us + LAG_LEAST_US;
+    tell_lag(driver, server_run_delay_us(&driver->run_delay)); /* which the clock does not show */
 }
 
 /* Runs right after the sockets were read. A reply may have come while this process itself was kept

@@ -19,14 +19,27 @@ static void turn_http(struct server_http_loop *glue)
 static void on_readable(uv_poll_t *poll, int status, int events)
 {
     (void)status, (void)events; /* the turn finds out what it is */
-    turn_http(poll->data);
+    struct server_http_loop *glue = poll->data;
+    glue->readable = true;
 }
 
-static void on_parked_client_left(uv_poll_t *poll, int status, int events)
+static void on_watched(uv_poll_t *poll, int status, int events)
 {
     (void)status, (void)events;
     struct server_http_loop *glue = poll->data;
-    api_http_watch_turn(glue->http);
+    glue->watched = true;
+}
+
+/* Right after the sockets were looked at. So clients have one turn, however they showed, and what
+ * the masters answered is read before. */
+static void after_look(uv_check_t *check)
+{
+    struct server_http_loop *glue = check->data;
+    const bool readable = glue->readable, watched = glue->watched;
+    glue->readable = glue->watched = false;
+    const bool turned = watched && api_http_watch_turn(glue->http);
+    if (readable && !turned)
+        turn_http(glue);
 }
 
 static void on_timeout(uv_timer_t *timer)
@@ -60,14 +73,17 @@ int server_http_loop_init(struct server_http_loop *glue, uv_loop_t *loop, struct
         uv_close((uv_handle_t *)&glue->poll, NULL);
         return FENCE_EIO;
     }
-    int failed = uv_timer_init(loop, &glue->timer) | uv_prepare_init(loop, &glue->prepare);
-    assert(!failed); /* these two only fill in memory */
+    int failed = uv_timer_init(loop, &glue->timer) | uv_prepare_init(loop, &glue->prepare) |
+                 uv_check_init(loop, &glue->check);
+    assert(!failed); /* these only fill in memory */
     glue->poll.data = glue;
     glue->watch.data = glue;
     glue->timer.data = glue;
     glue->prepare.data = glue;
+    glue->check.data = glue;
     if (uv_poll_start(&glue->poll, UV_READABLE, on_readable) != 0 ||
-        uv_poll_start(&glue->watch, UV_READABLE, on_parked_client_left) != 0 ||
+        uv_poll_start(&glue->watch, UV_READABLE, on_watched) != 0 ||
+        uv_check_start(&glue->check, after_look) != 0 ||
         uv_prepare_start(&glue->prepare, before_sleep) != 0) {
         server_http_loop_fini(glue);
         return FENCE_EIO;
@@ -93,6 +109,7 @@ void server_http_loop_fini(struct server_http_loop *glue)
     uv_close((uv_handle_t *)&glue->watch, NULL);
     uv_close((uv_handle_t *)&glue->timer, NULL);
     uv_close((uv_handle_t *)&glue->prepare, NULL);
+    uv_close((uv_handle_t *)&glue->check, NULL);
 }
 
 void server_http_log(void *label, const char *message)

@@ -24,6 +24,9 @@ struct server_http_loop {
     uv_poll_t watch; /* for clients that leave */
     uv_timer_t timer;
     uv_prepare_t prepare;
+    uv_check_t check;
+    bool readable; /* a client may have sent something */
+    bool watched;  /* one may have come, or left */
     bool answered;
     void (*before_sleep)(void *context); /* NULL: none */
     void *context;

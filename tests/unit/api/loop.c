@@ -33,7 +33,7 @@ static void turn(struct api_http *http, int fd)
                            {.fd = api_http_watch_fd(http), .events = POLLIN},
                            {.fd = fd, .events = POLLIN}};
     (void)poll(fds, 3, timeout_ms);
-    api_http_watch_turn(http);
+    (void)api_http_watch_turn(http);
     api_http_turn(http);
 }
 
