@@ -138,11 +138,13 @@ static void python_client_sends_its_key(void **state)
         "try: pawl.Client(key='a b')\n"
         "except pawl.Invalid as error: print(error)\n"
         "EOF";
-    keys_expect_said(script, keys.owner, 0,
-                     "token 1\nnot-allowed The key owner is for other names");
+    keys_expect_said(
+        script, keys.owner, 0,
+        "token 1\nnot-allowed cannot acquire jobs/1: The key owner is for other names");
     char *said = text_read(keys.log, 0);
-    assert_non_null(strstr(said, "key-required Send the key that the operator gave you"));
-    assert_non_null(strstr(said, "key-required The key is not known here"));
+    assert_non_null(strstr(said, "key-required cannot acquire orders/6: Send the key"));
+    assert_non_null(
+        strstr(said, "key-required cannot acquire orders/6: The key is not known here"));
     assert_non_null(strstr(said, "a key is one word"));
     free(said);
 }
@@ -164,10 +166,13 @@ static void node_client_sends_its_key(void **state)
     const int status = keys_run(script, keys.owner, &said);
     if (status == CASE_SKIPPED)
         case_skip("there is no node");
-    if (status != 0 || strstr(said, "token\nRefused not-allowed The key owner is for") == NULL)
+    if (status != 0 ||
+        strstr(said, "token\nRefused not-allowed cannot acquire jobs/1: The key owner is for") ==
+            NULL)
         fail_msg("ended with %d and said: %s", status, said);
-    assert_non_null(strstr(said, "Refused key-required Send the key that the operator gave you"));
-    assert_non_null(strstr(said, "Refused key-required The key is not known here"));
+    assert_non_null(strstr(said, "Refused key-required cannot acquire orders/8: Send the key"));
+    assert_non_null(
+        strstr(said, "Refused key-required cannot acquire orders/8: The key is not known here"));
     assert_non_null(strstr(said, "a key is one word"));
     free(said);
 }
