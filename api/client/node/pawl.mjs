@@ -135,7 +135,7 @@ export class PawlError extends Error {
         /** The problem of the server (RFC 9457), if it sent one. @type {object|undefined} */
         this.problem = problem;
         /** The name of the lock, where one is known. @type {string|undefined} */
-        this.resource = problem?.resource;
+        this.resource = textOf(problem?.resource);
     }
 }
 

@@ -147,10 +147,12 @@ class Pawl:
         self.log = f"{folder}/{name}.log"
         self.said = f"{folder}/{name}.said"
         self.name = name
+        # In a process group of its own, whose parent is in another one: the kernel stops no process
+        # of an orphaned group (setpgid(2)), which is what this test may run in.
         with open(self.said, "w") as said:
             self.process = subprocess.Popen(
                 [*(NAMESPACE if as_init else []), *words], stdin=subprocess.PIPE, stdout=said, stderr=said,
-                env={**os.environ, "PAWL_SERVER": f"http://127.0.0.1:{service.port}"})
+                process_group=0, env={**os.environ, "PAWL_SERVER": f"http://127.0.0.1:{service.port}"})
         self.as_init = as_init
         self.killed = False
 

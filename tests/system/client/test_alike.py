@@ -54,7 +54,7 @@ def words_of(client, call, name, wait):
         return PROGRAMS[client] + [call, name, wait]
     waits = [] if wait == "-" else ["--wait", f"{wait}ms"]
     inner = ["true"] if call == "acquire" else [PAWL, "lock", *waits, name, "--", "true"]
-    return [PAWL, "lock", "--quiet", *waits, name, "--", *inner]
+    return [PAWL, "lock", *waits, name, "--", *inner]
 
 
 def run(client, servers, call, name, wait="-", env=None):
