@@ -117,7 +117,7 @@ static void fill_bucket(struct api_usage *usage, uint32_t rate, uint64_t full, u
 bool api_usage_take(struct api_usage *usage, uint32_t rate, uint32_t burst, unsigned calls,
                     uint64_t now_us, uint64_t *ret_wait_us)
 {
-    const uint64_t wanted = calls * CALL;
+    const uint64_t wanted = (uint64_t)calls * CALL;
     assert(rate > 0 && burst > 0 && calls > 0);
     lock_usage(usage);
     fill_bucket(usage, rate, (uint64_t)burst * CALL, now_us);

@@ -85,12 +85,12 @@ static int check_server(pawl_client *client, const char *source, const char *ser
 
 static int add_server(pawl_client *client, const char *source, const char *url, size_t len)
 {
-    char *server = client->server[client->server_count];
     if (client->server_count == PAWL_SERVERS_MAX)
         return client_wrong(client, source, "there are more than %d servers", PAWL_SERVERS_MAX);
     if (len >= CLIENT_URL_MAX)
         return client_wrong(client, source, "a URL of a server has at most %d bytes",
                             CLIENT_URL_MAX - 1);
+    char *server = client->server[client->server_count];
     memcpy(server, url, len);
     server[len] = '\0';
     const int error = check_server(client, source, server);

@@ -97,7 +97,8 @@ static size_t write_body(char *request, unsigned client)
     (void)client;
     memset(body, 'a', sizeof(body));
     memcpy(body, begin, sizeof(begin) - 1);
-    memcpy(body + sizeof(body) - 2, "\"}", 2);
+    body[sizeof(body) - 2] = '"';
+    body[sizeof(body) - 1] = '}';
     return write_post(request, "/v1/locks/flood", body, sizeof(body));
 }
 

@@ -5,9 +5,12 @@
 #include <gnutls/gnutls.h>
 #include <string.h>
 
+enum {
+    HELLO_MAX = 4096,
+};
+
 struct recorded {
-    char *bytes;
-    size_t size;
+    char bytes[HELLO_MAX];
     size_t len;
     gnutls_session_t session;
 };
@@ -15,8 +18,8 @@ struct recorded {
 static ssize_t keep(gnutls_transport_ptr_t context, const void *bytes, size_t size)
 {
     struct recorded *recorded = context;
-    if (recorded->len + size > recorded->size)
-        errx(1, "a TLS hello is longer than %zu bytes", recorded->size);
+    if (recorded->len + size > HELLO_MAX)
+        errx(1, "a TLS hello is longer than %d bytes", HELLO_MAX);
     memcpy(recorded->bytes + recorded->len, bytes, size);
     recorded->len += size;
     return (ssize_t)size;
@@ -32,7 +35,7 @@ static ssize_t nothing_came(gnutls_transport_ptr_t context, void *buffer, size_t
 
 size_t hello_write(char *bytes, size_t size)
 {
-    struct recorded recorded = {.bytes = bytes, .size = size};
+    struct recorded recorded = {.len = 0};
     gnutls_certificate_credentials_t credentials = NULL;
     if (gnutls_init(&recorded.session, GNUTLS_CLIENT | GNUTLS_NONBLOCK) != 0 ||
         gnutls_certificate_allocate_credentials(&credentials) != 0 ||
@@ -46,5 +49,8 @@ size_t hello_write(char *bytes, size_t size)
         errx(1, "GnuTLS wrote no hello");
     gnutls_deinit(recorded.session);
     gnutls_certificate_free_credentials(credentials);
+    if (recorded.len > size)
+        errx(1, "a TLS hello is longer than %zu bytes", size);
+    memcpy(bytes, recorded.bytes, recorded.len);
     return recorded.len;
 }

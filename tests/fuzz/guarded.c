@@ -237,7 +237,7 @@ static bool has_brought(const struct guarded_writer *writer, size_t name, int64_
 static void look_at_file(struct guarded *guarded, struct guarded_file *file, size_t who)
 {
     int64_t highest[GUARDED_NAMES];
-    uint64_t rows[GUARDED_NAMES];
+    uint64_t rows[GUARDED_NAMES] = {0};
     read_highest(file, highest);
     if (guarded->is_protected)
         read_rows(guarded, file, rows);
