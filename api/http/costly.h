@@ -1,10 +1,12 @@
 /* Costly requests: a page of a listing, all metrics, a group of locks, a body of more than
- * API_COSTLY_BODY. Each costs the service, or its masters, as much as tens of ordinary requests,
- * and its client no more than one. So they stand in one line, of which one is served at a time,
- * and where others ask for ordinary things, the line rests for as long as it worked. Ordinary
- * requests never stand in it.
+ * API_COSTLY_BODY. A costly request costs the service or the masters up to 33 times an acquire
+ * (server/LIMITS.md), and costs its client no more than an acquire does. Costly requests wait in
+ * one queue, and the server serves one of them at a time. While other clients send ordinary
+ * requests, the server pauses the queue for as long as the last costly request took. Ordinary
+ * requests never wait in this queue.
  *
- * A body stands in the line for each further piece of it; meanwhile its connection is suspended.
+ * A large body waits in the queue before each piece of API_COSTLY_PIECE. libmicrohttpd keeps the
+ * connection suspended until then.
  * Private to api/. One loop, one thread. */
 #ifndef API_HTTP_COSTLY_H
 #define API_HTTP_COSTLY_H

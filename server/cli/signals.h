@@ -1,7 +1,7 @@
 /* Signals of the verbs that wait. Every signal stays blocked as long as `pawl` lives, and is read
  * from a descriptor: no default action can end or stop this process between a grant and its
- * release. As process 1 that is also the way to get them, since the kernel drops a signal to
- * process 1 that has its default action and is not blocked.
+ * release. Process 1 gets signals in no other way: the kernel drops a signal to process 1 that has
+ * its default action and is not blocked.
  *
  * SIGKILL and SIGSTOP cannot be blocked. Nor can the two that the C library keeps for its threads
  * (nptl(7)): `pawl` ignores these. */

@@ -1,7 +1,6 @@
-/* A program for the tests of `pawl lock`: writes the number of each signal that it gets to the file
- * that its argument names, a line each, and ends with the exit code 7 when its standard input does.
- * It catches all that can be caught, also the two that the C library keeps. "ready" is the first
- * line. */
+/* A program for the tests of `pawl lock`. It catches each signal that can be caught, also the two
+ * that the C library keeps. It writes "ready" to the file that its argument names, then a line with
+ * the number of each signal. It ends with the exit code 7 at the end of its standard input. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
