@@ -264,8 +264,10 @@ void fence_fleet_sent(struct fence_fleet *fleet, unsigned i, unsigned locks, uin
     assert(fleet->master[i].state == FENCE_MASTER_ACTIVE);
     struct fence_master *master = &fleet->master[i];
     assert(master->state == FENCE_MASTER_ACTIVE);
-    if (master->in_flight++ == 0)
+    if (master->in_flight++ == 0) {
         master->progress_us = now_us;
+        master->lag_us = 0;
+    }
     master->locks += locks;
     master->group_locks += locks > 1 ? locks : 0;
 }
@@ -283,6 +285,7 @@ void fence_fleet_answered(struct fence_fleet *fleet, unsigned i, unsigned locks,
         return; /* of a connection that was given up meanwhile */
     master->in_flight--;
     master->progress_us = now_us;
+    master->lag_us = 0;
     master->locks = less(master->locks, locks > 0 ? locks : 1);
     master->group_locks = less(master->group_locks, locks > 1 ? locks : 0);
     if (master->in_flight == 0)
@@ -341,8 +344,13 @@ void fence_fleet_lagged(struct fence_fleet *fleet, uint64_t lag_us, uint64_t now
     for (unsigned i = 0; i < fleet->n; i++) {
         struct fence_master *master = &fleet->master[i];
         const uint64_t since_us = now_us - master->progress_us;
-        if (master->in_flight > 0)
-            master->progress_us += lag_us < since_us ? lag_us : since_us;
+        const uint64_t left_us = FENCE_LAG_DEADLINES * fleet->deadline_us - master->lag_us;
+        uint64_t credit_us = lag_us < since_us ? lag_us : since_us;
+        credit_us = credit_us < left_us ? credit_us : left_us;
+        if (master->in_flight == 0)
+            continue;
+        master->progress_us += credit_us;
+        master->lag_us += credit_us;
     }
 }
 

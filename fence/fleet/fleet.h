@@ -155,6 +155,7 @@ struct fence_master {
     uint32_t locks;          /* that these are about, */
     uint32_t group_locks;    /* and of them, in requests for several */
     uint64_t progress_us;    /* when it last answered, or was first asked after a rest */
+    uint64_t lag_us;         /* of this process since then: that time is no silence */
     uint64_t gone_us;        /* since when it is not connected; 0: it is */
     int64_t meant;           /* the incarnation that this server last meant it to get; 0: none */
     int64_t believed;        /* its incarnation in the fleet's view when @facts were found */
@@ -264,7 +265,8 @@ void fence_fleet_answered(struct fence_fleet *fleet, unsigned i, unsigned locks,
 uint64_t fence_fleet_deadline(const struct fence_fleet *fleet); /* FENCE_NEVER: none */
 
 /* This process was kept from asking and from hearing for @lag_us, until now: no silence of a master
- * counts within that time. */
+ * counts within that time. A process that always lags still finds a dead master: lags of more than
+ * FENCE_LAG_DEADLINES deadlines since the last reply do not count. */
 void fence_fleet_lagged(struct fence_fleet *fleet, uint64_t lag_us, uint64_t now_us);
 uint32_t fence_fleet_silent(const struct fence_fleet *fleet, uint64_t now_us);
 

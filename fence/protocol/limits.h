@@ -51,6 +51,7 @@ enum {
     FENCE_SLOW_MISSES = 3,          /* in a row, after which a master is not asked first */
     FENCE_SLOW_TRY_US = 100 * 1000, /* between two tries of a slow master, or one never measured, */
     FENCE_SPARE_TRY_US = 1000 * 1000, /* and of another one that no call asks */
+    FENCE_LAG_DEADLINES = 4,          /* so many deadlines of masters, at most, a lag puts off */
     FENCE_IN_FLIGHT_MAX = 16384,      /* requests one master may owe before it counts as gone */
     FENCE_OWED_MAX = 512,         /* locks that a majority owes answers for, beyond which calls wait
                                    * (fence/core/admission.h): of two script calls */

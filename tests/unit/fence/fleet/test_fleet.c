@@ -281,6 +281,20 @@ static void time_in_which_nobody_listened_is_no_silence(void **state)
     assert_int_equal(fence_fleet_deadline(&fleet), 50000 + FENCE_MASTER_DEADLINE_US);
 }
 
+static void process_that_always_lags_still_finds_a_dead_master(void **state)
+{
+    (void)state;
+    struct fence_fleet fleet = fleet_active(3);
+    const uint64_t last_us = (1 + FENCE_LAG_DEADLINES) * UINT64_C(1) * FENCE_MASTER_DEADLINE_US;
+    fence_fleet_sent(&fleet, 1, 1, 0);
+    for (uint64_t now_us = 10000; now_us < last_us; now_us += 10000) {
+        fence_fleet_lagged(&fleet, 10000, now_us);
+        assert_int_equal(fence_fleet_silent(&fleet, now_us), 0);
+    }
+    fence_fleet_lagged(&fleet, 10000, last_us);
+    assert_int_equal(fence_fleet_silent(&fleet, last_us), CORE_SET(1));
+}
+
 static void earliest_master_sets_the_deadline(void **state)
 {
     (void)state;
@@ -346,6 +360,7 @@ static const struct CMUnitTest cases[] = {
     cmocka_unit_test(master_that_owes_nothing_is_never_silent),
     cmocka_unit_test(silence_is_counted_from_the_last_progress),
     cmocka_unit_test(time_in_which_nobody_listened_is_no_silence),
+    cmocka_unit_test(process_that_always_lags_still_finds_a_dead_master),
     cmocka_unit_test(earliest_master_sets_the_deadline),
     cmocka_unit_test(new_connection_owes_nothing),
     cmocka_unit_test(every_reason_has_a_name_and_says_what_to_do),
