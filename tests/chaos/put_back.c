@@ -292,7 +292,7 @@ static void expect_serving(void)
 /* What was not synced is lost, and the machine starts again. */
 static void cut_power(void)
 {
-    machine_disk_cut(&run.disk);
+    machine_disk_cut(&run.disk, run.pawld);
     end_serving(false);
     machine_disk_unmount(&run.disk);
     machine_disk_mount(&run.disk);

@@ -123,9 +123,10 @@ void machine_disk_put_back(const struct machine_disk *disk)
     machine_run("cp --sparse=always \"$0\" \"$1\"", disk->copy, disk->image);
 }
 
-void machine_disk_cut(const struct machine_disk *disk)
+void machine_disk_cut(const struct machine_disk *disk, struct process *process)
 {
     uint32_t how = SHUTDOWN_NO_LOG_FLUSH;
+    process_freeze(process);
     int fd = open(disk->at, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_true(fd >= 0);
     assert_int_equal(ioctl(fd, SHUTDOWN_IOCTL, &how), 0);

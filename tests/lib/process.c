@@ -17,6 +17,8 @@
 #include <unistd.h>
 
 enum {
+    STAT_PATH_MAX = 32,
+    STATE_READS_MAX = 1000000,
     STOP_TIMEOUT_MS = 5000, /* what a program may take to end on SIGTERM */
     EXEC_FAILED = 127,      /* as a shell reports it */
 };
@@ -159,6 +161,29 @@ void process_signal(struct process *process, int signal)
         siginfo_t info;
         waitid(P_PID, (id_t)process->pid, &info, WSTOPPED | WEXITED | WNOWAIT);
     }
+}
+
+/* As proc_pid_stat(5) has it: T stopped, D waiting for a disk, Z and X ended, R and S at work. */
+static char state_of_first_thread(const struct process *process)
+{
+    char path[STAT_PATH_MAX], state = 'X';
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)process->pid);
+    char *text = text_read(path, 0);
+    const char *name_end = strrchr(text, ')');
+    if (name_end)
+        (void)sscanf(name_end, ") %c", &state);
+    free(text);
+    return state;
+}
+
+void process_freeze(struct process *process)
+{
+    if (!process_alive(process))
+        return;
+    kill(process->pid, SIGSTOP);
+    for (unsigned i = 0; strchr("RS", state_of_first_thread(process)); i++)
+        if (i == STATE_READS_MAX)
+            fail_msg("%s did not stop", process->name);
 }
 
 bool process_alive(struct process *process)

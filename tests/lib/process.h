@@ -36,6 +36,11 @@ bool process_wrote(const struct process *process, const char *regex);
  * SIGSTOP has taken hold when this returns. */
 void process_signal(struct process *process, int signal);
 
+/* SIGSTOP that has taken hold of the first thread when this returns: that thread has stopped, or
+ * stops as soon as a disk has answered it. Another thread may still be in a system call, and never
+ * sees the result. */
+void process_freeze(struct process *process);
+
 /* True while the program has not ended. */
 bool process_alive(struct process *process);
 

@@ -512,7 +512,7 @@ static void power_cut_is_no_reason_to_refuse(void **state)
         }
         int64_t token = take_tokens();
         wait_ms(round * 300);
-        machine_disk_cut(&disk);
+        machine_disk_cut(&disk, service.process);
         end_it(KILLED);
         machine_disk_unmount(&disk);
         machine_disk_mount(&disk);
