@@ -85,7 +85,9 @@ void api_costly_ended(struct api_request *request)
     assert(costly->served > 0);
     costly->served--;
     request->costly = false;
-    rest(costly, now_us, request->may_wait ? API_COSTLY_GROUP_US : now_us - request->began_us);
+    rest(costly, now_us,
+         request->may_wait ? (uint64_t)request->wait_locks * API_COSTLY_LOCK_US
+                           : now_us - request->began_us);
 }
 
 /* ---- bodies ---------------------------------------------------------------------------------- */

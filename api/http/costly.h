@@ -22,7 +22,8 @@ enum {
     API_COSTLY_BODY = 8 * 1024,   /* bytes of a body that cost nothing special, */
     API_COSTLY_PIECE = 16 * 1024, /* and of each further piece of it */
     API_COSTLY_PIECE_US = 250,    /* what a piece counts as */
-    API_COSTLY_GROUP_US = 1000,   /* what the masters have to do for a group that may wait */
+    API_COSTLY_LOCK_US = 64,      /* what a lock of a group that may wait counts as: a master
+                                   * takes it, and Redis expires it later */
     API_COSTLY_REST_MAX_US =
         20000, /* whatever took longer waited for something, and did not work */
     API_COSTLY_OTHERS_US =

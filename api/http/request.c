@@ -96,9 +96,10 @@ uint32_t api_request_noted(const struct api_request *request)
     return request->note;
 }
 
-void api_request_may_wait(struct api_request *request)
+void api_request_may_wait(struct api_request *request, unsigned locks)
 {
     request->may_wait = true;
+    request->wait_locks = locks;
     api_costly_ended(request);
 }
 

@@ -87,9 +87,9 @@ bool api_request_client_left(const struct api_request *request);
 void api_request_note(struct api_request *request, uint32_t number);
 uint32_t api_request_noted(const struct api_request *request);
 
-/* The handler says that the request will be parked for as long as its client asked for. A server
- * that stops tells such clients first (api_http_waiting()). */
-void api_request_may_wait(struct api_request *request);
+/* The handler says that the request, for @locks locks, will be parked for as long as its client
+ * asked for. A server that stops tells such clients first (api_http_waiting()). */
+void api_request_may_wait(struct api_request *request, unsigned locks);
 
 /* The id that the client gave its request, and what it follows: see api/http/trace.h. "" where it
  * gave none, or none that is well-formed. An answer gives the id back. */

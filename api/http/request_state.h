@@ -41,6 +41,7 @@ struct api_request {
     bool suspended;        /* PARKED: libmicrohttpd does not look at it */
     bool costly;           /* it is being served as one (api/http/costly.h) */
     bool lined;            /* it waits for that, or for the next piece of its body */
+    unsigned wait_locks;   /* may_wait: so many locks */
     unsigned looks;        /* PARKED, hovering: how often it was looked at */
     unsigned status;       /* PREPARED: of the response */
     uint32_t note;         /* the handler's own */

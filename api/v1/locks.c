@@ -120,7 +120,7 @@ static void call_acquire(struct api_request *request, const struct api_backend *
         return;
     fence_owner_join(params->owner, api_request_caller(request), owner);
     if (params->wait_ms > 0)
-        api_request_may_wait(request);
+        api_request_may_wait(request, group != NULL ? group->count : 1);
     bool own_id = params->lock_id[0] != '\0';
     if (!own_id)
         backend->new_lock_id(backend->context, fresh_id);

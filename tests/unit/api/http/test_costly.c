@@ -1,6 +1,7 @@
 /* Costly requests stand in a line, and ordinary ones beside it. */
 #include "api/http/costly.h"
 #include "api/http/limits.h"
+#include "api/http/request_state.h"
 #include "tests/lib/case.h"
 #include "tests/unit/api/loop.h"
 
@@ -135,9 +136,27 @@ static void one_that_may_wait_keeps_nobody_from_being_served(void **state)
 {
     (void)state;
     ask_all();
-    api_request_may_wait(begun[0]);
+    api_request_may_wait(begun[0], 1);
     loop_turn_for(http, RESTED_MS);
     assert_int_equal(begun_count, API_COSTLY_SERVED + 1);
+}
+
+/* Microseconds for which others go first after a group of @locks was parked. */
+static uint64_t rest_after(unsigned locks)
+{
+    struct api_costly costly = {0};
+    struct api_request request = {.line = &costly, .may_wait = true, .wait_locks = locks};
+    api_costly_saw_other(&costly);
+    assert_true(api_costly_begins(&request));
+    api_costly_ended(&request);
+    return costly.rests_until_us - (costly.others_until_us - API_COSTLY_OTHERS_US);
+}
+
+static void one_that_may_wait_counts_by_its_locks(void **state)
+{
+    (void)state;
+    assert_true(rest_after(300) >= 300 * API_COSTLY_LOCK_US);
+    assert_true(rest_after(2) < 300 * API_COSTLY_LOCK_US);
 }
 
 static void one_that_left_while_it_stood_in_the_line_is_not_served(void **state)
@@ -191,6 +210,7 @@ static const struct CMUnitTest cases[] = {
     CASE(few_are_served_at_a_time_in_the_order_in_which_they_came),
     CASE(ordinary_requests_do_not_stand_in_the_line),
     CASE(one_that_may_wait_keeps_nobody_from_being_served),
+    CASE(one_that_may_wait_counts_by_its_locks),
     CASE(one_that_left_while_it_stood_in_the_line_is_not_served),
     CASE(large_body_stands_in_the_line_with_them),
     CASE(server_ends_while_they_stand_in_the_line),

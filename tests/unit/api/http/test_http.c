@@ -361,7 +361,7 @@ static void only_requests_that_may_wait_long_are_told_of(void **state)
     loop_send(http, fd, HEAD("GET", "/keep") "\r\n");
     loop_turn_for(http, 20);
     assert_null(api_http_waiting(http));
-    api_request_may_wait(kept);
+    api_request_may_wait(kept, 1);
     assert_ptr_equal(api_http_waiting(http), kept);
     answer_text(kept, "\"kept\"");
     assert_null(api_http_waiting(http));
