@@ -258,15 +258,22 @@ def by_prefork(shared):
 
 def serve(listener, report, shared):
     failures = []
+    ends = False
 
     def end(number, frame):
-        report.end_child(failures)
+        nonlocal ends
+        ends = True
     signal.signal(signal.SIGTERM, end)
-    while True:
-        connection, _ = listener.accept()
+    listener.settimeout(0.1)  # a signal that comes just before accept() does not interrupt it
+    while not ends:
+        try:
+            connection, _ = listener.accept()
+        except socket.timeout:
+            continue
         with connection:
             failures += shared.failures()
             connection.sendall(b".")
+    report.end_child(failures)
 
 
 def by_orphan(shared):
