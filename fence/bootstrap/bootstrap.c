@@ -1,6 +1,5 @@
 #include "fence/bootstrap/bootstrap.h"
 
-#include "fence/base/mutant.h"
 #include "fence/base/set.h"
 #include "fence/bootstrap/closing.h"
 #include "fence/bootstrap/survivors.h"
@@ -107,9 +106,7 @@ static void begin_waiting(struct fence_bootstrap *bootstrap, uint64_t now_us,
 {
     assert(bootstrap->params.goes_on);
     begin_state(bootstrap, FENCE_BOOTSTRAP_WAITING);
-    bootstrap->until_us = now_us;
-    if (!FENCE_MUTANT(BOOTSTRAP_NO_WAIT))
-        bootstrap->until_us = leases_end_us(bootstrap, now_us);
+    bootstrap->until_us = leases_end_us(bootstrap, now_us);
     ask_step(bootstrap, FENCE_REJOIN_INSTALL, effect);
 }
 

@@ -1,6 +1,5 @@
 #include "fence/bootstrap/survivors.h"
 
-#include "fence/base/mutant.h"
 #include "fence/base/set.h"
 #include "fence/protocol/lease.h"
 
@@ -83,9 +82,9 @@ static bool judge_blank(struct fence_bootstrap *bootstrap)
     for (unsigned i = 0; i < bootstrap->params.n; i++) {
         if (!bootstrap->seen[i].marked && bootstrap->seen[i].closed)
             return fence_bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_MOVED, i);
-        if (!fence_bootstrap_is_blank(bootstrap, i) && !FENCE_MUTANT(NEW_OVER_MARKED))
+        if (!fence_bootstrap_is_blank(bootstrap, i))
             return fence_bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_MARKED, i);
-        if (bootstrap->seen[i].issued && !FENCE_MUTANT(NEW_OVER_MARKED))
+        if (bootstrap->seen[i].issued)
             return fence_bootstrap_fail(bootstrap, FENCE_BOOTSTRAP_CUT_SHORT, i);
     }
     return true;
@@ -174,7 +173,7 @@ static int64_t incarnation_before(const struct fence_bootstrap_params *params, i
 {
     assert(known >= 0);
     int64_t floors = (params->seen + FENCE_FLOOR_MARGIN) / FENCE_FLOOR_MARGIN;
-    if (!params->goes_on || FENCE_MUTANT(BOOTSTRAP_VIEW_LOW))
+    if (!params->goes_on)
         return known;
     if (floors > FLOORS_COUNTED)
         floors = FLOORS_COUNTED;

@@ -1,7 +1,6 @@
 #include "fence/fleet/fleet.h"
 
 #include "fence/base/moves.h"
-#include "fence/base/mutant.h"
 #include "fence/base/set.h"
 #include "fence/protocol/lease.h"
 
@@ -86,7 +85,7 @@ static bool is_backed(const struct fence_fleet *fleet, unsigned i, unsigned j, i
     assert(i < fleet->n && j < fleet->n);
     const struct fence_master *member = &fleet->master[j];
     bool by_itself = i == j || (speaks(fleet, j) && member->facts.next >= incarnation);
-    if (by_itself || member->meant >= incarnation || FENCE_MUTANT(ONE_BELIEVED))
+    if (by_itself || member->meant >= incarnation)
         return true;
     for (unsigned k = 0; k < fleet->n; k++)
         if (k != i && speaks(fleet, k) && fleet->master[k].facts.view.incarnation[j] >= incarnation)

@@ -1,5 +1,4 @@
 /* Judging masters: what is wrong with each, and what is to be done about it. */
-#include "fence/base/mutant.h"
 #include "fence/base/set.h"
 #include "fence/fleet/fleet.h"
 #include "fence/fleet/order.h"
@@ -76,7 +75,7 @@ static enum fence_reason judge_marker(const struct fence_fleet *fleet, unsigned 
         return FENCE_REASON_JOINING;
     if (is_superseded(fleet, i))
         return FENCE_REASON_SUPERSEDED;
-    if (facts->marked_durable && !facts->durable && !FENCE_MUTANT(UNDURABLE_VOTES))
+    if (facts->marked_durable && !facts->durable)
         return FENCE_REASON_UNDURABLE;
     return FENCE_REASON_NONE;
 }
@@ -85,8 +84,8 @@ static enum fence_reason judge_marker(const struct fence_fleet *fleet, unsigned 
 static enum fence_reason judge_memory(const struct fence_fleet *fleet, unsigned i)
 {
     const struct fence_facts *facts = &fleet->master[i].facts;
-    bool changed = fence_facts_changed(facts) && !FENCE_MUTANT(CHANGE_IGNORED);
-    if (changed && !facts->intact && !FENCE_MUTANT(ALL_INTACT))
+    bool changed = fence_facts_changed(facts);
+    if (changed && !facts->intact)
         return FENCE_REASON_FORGOT;
     if (fleet->master[i].rolled_back)
         return FENCE_REASON_ROLLED_BACK;
@@ -121,7 +120,7 @@ enum fence_reason fence_fleet_judge(const struct fence_fleet *fleet, unsigned i)
 /* The number of other masters that are fit to vote by their own facts. */
 static unsigned others_active(const struct fence_fleet *fleet, unsigned i)
 {
-    unsigned count = FENCE_MUTANT(READ_ITSELF) && fleet->fleet_id[0] != '\0';
+    unsigned count = 0;
     for (unsigned j = 0; j < fleet->n; j++)
         count +=
             j != i && fleet->master[j].connected && fleet->master[j].reason == FENCE_REASON_NONE;

@@ -1,6 +1,5 @@
 /* The positions of masters (fence/protocol/position.h): what each has shown, and what it was told
  * of the others. A master that comes back behind its position has lost writes. */
-#include "fence/base/mutant.h"
 #include "fence/fleet/fleet.h"
 
 #include <assert.h>
@@ -51,9 +50,7 @@ static void compare(struct fence_fleet *fleet)
         const struct fence_facts *facts = &master->facts;
         bool votes = facts->marked_active && !fence_facts_changed(facts);
         if (master->connected && master->state == FENCE_MASTER_WAITING && is_member(fleet, i) &&
-            !votes &&
-            fence_position_is_behind(fence_facts_position(facts, i), fleet->known.of[i]) &&
-            !FENCE_MUTANT(DISK_TRUSTED_BLINDLY))
+            !votes && fence_position_is_behind(fence_facts_position(facts, i), fleet->known.of[i]))
             master->rolled_back = true;
     }
 }
@@ -75,9 +72,8 @@ static void note(struct fence_fleet *fleet, unsigned i)
 {
     struct fence_master *master = &fleet->master[i];
     master->noted = true;
-    master->rolled_back = contradicts_itself(master, i) && !FENCE_MUTANT(DISK_TRUSTED_BLINDLY);
-    if (!FENCE_MUTANT(TOLD_IGNORED))
-        fence_positions_merge(&fleet->known, &master->facts.heard, fleet->n);
+    master->rolled_back = contradicts_itself(master, i);
+    fence_positions_merge(&fleet->known, &master->facts.heard, fleet->n);
     if (is_kept(&master->facts))
         show(fleet, i, fence_facts_position(&master->facts, i));
 }
@@ -100,7 +96,7 @@ void fence_fleet_hear(struct fence_fleet *fleet, unsigned i, const struct fence_
 {
     assert(i < fleet->n);
     struct fence_master *master = &fleet->master[i];
-    if (!master->connected || !is_member(fleet, i) || FENCE_MUTANT(TOLD_IGNORED))
+    if (!master->connected || !is_member(fleet, i))
         return;
     fence_positions_merge(&fleet->known, heard, fleet->n);
     if (master->state == FENCE_MASTER_ACTIVE && writes > master->writes)
@@ -114,7 +110,7 @@ bool fence_fleet_shows(struct fence_fleet *fleet, unsigned i, int64_t writes)
     struct fence_master *master = &fleet->master[i];
     if (writes == 0)
         return true;
-    if (writes < master->writes && !FENCE_MUTANT(REPLY_OF_ANY_POSITION))
+    if (writes < master->writes)
         return false;
     master->writes = writes;
     show(fleet, i, (struct fence_position){master->facts.view.incarnation[i], writes});
@@ -149,6 +145,5 @@ bool fence_fleet_is_told(const struct fence_fleet *fleet, unsigned i, uint64_t n
 {
     assert(i < fleet->n);
     const struct fence_master *master = &fleet->master[i];
-    return master->facts.exclusive || now_us >= telling_ends_us(fleet, i) ||
-           FENCE_MUTANT(TELLING_NOT_AWAITED);
+    return master->facts.exclusive || now_us >= telling_ends_us(fleet, i);
 }

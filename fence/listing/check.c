@@ -1,5 +1,4 @@
 /* The invariants of a listing, between two steps. */
-#include "fence/base/mutant.h"
 #include "fence/listing/page.h"
 
 #include <assert.h>
@@ -14,7 +13,7 @@ void fence_listing_check(const struct fence_listing *listing)
         return;
     case FENCE_LISTING_SCANNING:
     case FENCE_LISTING_SIFTING:
-        assert((timed || FENCE_MUTANT(LISTING_UNTIMED)) && "masters are waited for only so long");
+        assert(timed && "masters are waited for only so long");
         break;
     case FENCE_LISTING_INSPECTING:
         assert((listing->owed > 0) != timed && "the core answers, or the listing goes on");

@@ -1,6 +1,5 @@
 #include "fence/listing/names.h"
 
-#include "fence/base/mutant.h"
 #include "fence/base/set.h"
 
 #include <assert.h>
@@ -93,8 +92,7 @@ void fence_listing_names_drop_through(struct fence_listing_names *names, const c
 static bool is_known(const struct fence_listing_holders *holder, uint32_t walked, unsigned walking)
 {
     for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++)
-        if (fence_set_has(walked, i) && holder->on[i] != 0 &&
-            (holder->on[i] == holder->on[walking] || FENCE_MUTANT(LISTING_KNOWS_BY_NAME)))
+        if (fence_set_has(walked, i) && holder->on[i] != 0 && holder->on[i] == holder->on[walking])
             return true;
     return false;
 }

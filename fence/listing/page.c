@@ -1,7 +1,6 @@
 #include "fence/listing/page.h"
 
 #include "fence/base/moves.h"
-#include "fence/base/mutant.h"
 #include "fence/base/set.h"
 #include "fence/listing/walk.h"
 
@@ -110,8 +109,6 @@ static void await(struct fence_listing *listing, enum fence_listing_phase phase,
     listing->asked = masters;
     listing->owed = fence_set_count(masters);
     listing->deadline_us = listing->now_us + patience_us(listing->fleet);
-    if (FENCE_MUTANT(LISTING_UNTIMED))
-        listing->deadline_us = FENCE_NEVER;
 }
 
 /* The core is to answer for each of the @count names; each of its calls ends in time. */
@@ -248,7 +245,7 @@ static bool is_there(const struct fence_listing *listing, const struct fence_ans
 {
     if (listing->kind == FENCE_LISTING_COUNTERS)
         return seen->error != FENCE_ENOENT;
-    return seen->held || FENCE_MUTANT(LISTING_HELD_UNCHECKED);
+    return seen->held;
 }
 
 static void on_inspected(struct fence_listing *listing, const struct fence_answer *seen)
@@ -270,12 +267,10 @@ static void on_inspected(struct fence_listing *listing, const struct fence_answe
 static void split(struct fence_listing *listing, size_t room)
 {
     if (listing->count > 0) {
-        if (FENCE_MUTANT(LISTING_ENDS_BEHIND_STEP))
-            listing->at.from = listing->next;
         end_page(listing);
         return;
     }
-    listing->split = !FENCE_MUTANT(LISTING_SPLIT_LOSES);
+    listing->split = true;
     listing->names.count = room;
     memcpy(listing->at.after, listing->names.name[room - 1].text, sizeof(listing->at.after));
     inspect_some(listing);
@@ -332,11 +327,9 @@ static void sift(struct fence_listing *listing)
     struct fence_listing_names *names = &listing->names;
     uint32_t wanted = listing->at.walked | fence_set_of(listing->at.walking);
     uint32_t there = wanted & fence_fleet_active(listing->fleet);
-    bool same_part = listing->next == listing->at.to || FENCE_MUTANT(LISTING_PART_UNCHECKED);
+    bool same_part = listing->next == listing->at.to;
     if (listing->at.after[0] != '\0' && same_part)
         fence_listing_names_drop_through(names, listing->at.after);
-    if (FENCE_MUTANT(LISTING_SKIPS_UNASKED) && there != wanted)
-        names->count = 0;
     if (listing->at.walked == 0 || names->count == 0 || there == 0) {
         sifted(listing);
         return;

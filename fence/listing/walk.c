@@ -1,6 +1,5 @@
 #include "fence/listing/walk.h"
 
-#include "fence/base/mutant.h"
 #include "fence/base/set.h"
 #include "fence/protocol/lease.h"
 #include "fence/protocol/name.h"
@@ -33,10 +32,7 @@ int fence_listing_walk_begin(struct fence_listing_cursor *at, const struct fence
 
 bool fence_listing_walk_is_over(const struct fence_listing_cursor *at, unsigned n)
 {
-    unsigned enough = fence_blocking(n);
-    if (FENCE_MUTANT(LISTING_WALKS_TOO_FEW) && enough > 1)
-        enough--;
-    return fence_set_count(at->walked) >= enough;
+    return fence_set_count(at->walked) >= fence_blocking(n);
 }
 
 int fence_listing_walk_on(struct fence_listing_cursor *at, const struct fence_fleet *fleet,
@@ -56,7 +52,5 @@ int fence_listing_walk_check(struct fence_listing_cursor *at, const struct fence
     /* From its first name on: some that were gone through at the one before are listed again. */
     if (!(fence_fleet_active(fleet) >> at->walking & 1))
         return fence_listing_walk_begin(at, fleet);
-    if (FENCE_MUTANT(LISTING_PROCESS_UNCHECKED))
-        return 0;
     return process_of(fleet, at->walking) == at->process ? 0 : FENCE_EINVAL;
 }

@@ -1,3 +1,0 @@
-#include "tests/sim/masters/mutant.h"
-
-uint64_t sim_mutants;
