@@ -1,6 +1,5 @@
 #include "fence/core/acquire.h"
 
-#include "fence/base/mutant.h"
 #include "fence/core/admit.h"
 #include "fence/core/attempts.h"
 #include "fence/core/call_move.h"
@@ -131,7 +130,7 @@ static void fail(struct fence_core *core, struct call *call, int error)
         return;
     }
     bool overtaken = core_holder_hint_overtaken(core_hint(core, call));
-    bool looks = error == FENCE_EHELD && (!overtaken || FENCE_MUTANT(EARLY_WORD_IGNORED));
+    bool looks = error == FENCE_EHELD && !overtaken;
     core_pause_until(core, call, looks ? core_next_look_us(core, call) : next_try_us(core, call));
 }
 
@@ -231,8 +230,7 @@ void core_acquire_timer(struct fence_core *core, struct call *call)
         answer_failed(core, call, FENCE_EWAITTIMEOUT);
     else if (asks_once && core_knows_held(core, call))
         answer_failed(core, call, FENCE_EHELD); /* the call before it has the lock now */
-    else if (!core_stands_behind(core, call) || core_holds_itself(core, call) ||
-             FENCE_MUTANT(ASKS_OUT_OF_LINE))
+    else if (!core_stands_behind(core, call) || core_holds_itself(core, call))
         try(core, call);
     else
         step_back(core, call); /* woken, but another has it by now */

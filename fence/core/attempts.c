@@ -1,6 +1,5 @@
 #include "fence/core/attempts.h"
 
-#include "fence/base/mutant.h"
 #include "fence/core/cleanup.h"
 #include "fence/core/hedge.h"
 #include "fence/core/output.h"
@@ -17,7 +16,7 @@ struct core_group_call *core_group_of(const struct fence_core *core, const struc
 /* What is left of the shortest lock that was found limits it. */
 uint32_t core_attempt_lease_ms(const struct call *call)
 {
-    uint64_t found_ms = FENCE_MUTANT(OWN_LEASE_ONLY) ? UINT64_MAX : call->attempt.remaining_ms;
+    uint64_t found_ms = call->attempt.remaining_ms;
     return found_ms < call->ttl_ms ? (uint32_t)found_ms : call->ttl_ms;
 }
 
@@ -102,7 +101,7 @@ static void take(struct fence_core *core, struct call *call, uint32_t set)
 /* A hedge names the view that the attempt began with. */
 static bool may_hedge(const struct fence_core *core, const struct call *call)
 {
-    return call->generation == core->fleet.generation || FENCE_MUTANT(HEDGE_UNDER_NEW_VIEW);
+    return call->generation == core->fleet.generation;
 }
 
 /* Asks the spare masters in @set, as far as they can be asked. The attempt may fail for want of
@@ -119,8 +118,6 @@ static void take_more(struct fence_core *core, struct call *call, uint32_t set)
     set &= active;
     if (attempt->state != FENCE_ATTEMPT_TAKING || set == 0)
         return;
-    if (FENCE_MUTANT(VALID_FROM_HEDGE))
-        attempt->began_us = core->now_us;
     fence_attempt_ask(attempt, set);
     take(core, call, set);
 }

@@ -1,6 +1,5 @@
 #include "fence/core/counting.h"
 
-#include "fence/base/mutant.h"
 #include "fence/core/admit.h"
 #include "fence/core/call_move.h"
 #include "fence/core/calls.h"
@@ -91,7 +90,7 @@ static void end_batch(struct fence_core *core, struct call *call, int error, int
     for (unsigned k = 0; k < batch; k++) {
         assert(member && member->state == CALL_COUNTING);
         struct call *next = call_behind(core, member);
-        value += FENCE_MUTANT(COUNT_PARTS_SHARED) && k > 0 ? 0 : member->count;
+        value += member->count;
         member->value = value;
         leave_counter(core, member);
         if (member != call)
@@ -187,7 +186,7 @@ static void begin_round(struct fence_core *core, struct call *call)
 /* A round keeps to the view that it began with. */
 static bool is_of_old_view(const struct fence_core *core, const struct call *call)
 {
-    return call->generation != core->fleet.generation && !FENCE_MUTANT(HEDGE_UNDER_NEW_VIEW);
+    return call->generation != core->fleet.generation;
 }
 
 /* Asks the spare masters in @set. */

@@ -1,6 +1,5 @@
 #include "fence/core/import.h"
 
-#include "fence/base/mutant.h"
 #include "fence/base/set.h"
 #include "fence/core/masters.h"
 #include "fence/core/rejoin_steps.h"
@@ -78,7 +77,7 @@ static void keep_quarantine(struct fence_core *core, unsigned member)
     static const struct fence_page nothing = {.bytes = "", .len = 0};
     struct core_rejoin *rejoin = &core->rejoins[member];
     uint64_t end_us = quarantine_end_us(core, member);
-    if (core->now_us >= end_us || FENCE_MUTANT(NO_WAIT)) {
+    if (core->now_us >= end_us) {
         core_rejoin_admit(core, member);
         return;
     }
@@ -178,10 +177,7 @@ void core_import_go_on(struct fence_core *core, unsigned member)
     uint64_t serial = rejoin->serial;
     drop_the_absent(core, member);
     if (core_rejoin_is_enough(core, core_rejoin_state_imported(rejoin, FENCE_REJOIN_LOCKS))) {
-        if (FENCE_MUTANT(READ_BEFORE_RECORD))
-            core_rejoin_record(core, member);
-        else
-            core_rejoin_admit(core, member);
+        core_rejoin_admit(core, member);
         return;
     }
     if (!may_import(core, member, FENCE_REJOIN_LOCKS))

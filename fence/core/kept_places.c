@@ -1,7 +1,6 @@
 #include "fence/core/kept_places.h"
 
 #include "fence/base/keyed.h"
-#include "fence/base/mutant.h"
 #include "fence/protocol/limits.h"
 #include "fence/protocol/owner.h"
 
@@ -117,7 +116,7 @@ static uint32_t find_kept(struct core_kept_places *kept, const struct core_kept_
     if (at == FENCE_NOBODY || kept->places[at].present > 0)
         return at;
     const struct core_kept_place *place = &kept->places[at];
-    if (place->granted || place->until_us <= now_us || FENCE_MUTANT(PLACE_FORGOTTEN)) {
+    if (place->granted || place->until_us <= now_us) {
         drop(kept, at);
         return FENCE_NOBODY;
     }

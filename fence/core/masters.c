@@ -1,6 +1,5 @@
 #include "fence/core/masters.h"
 
-#include "fence/base/mutant.h"
 #include "fence/base/set.h"
 #include "fence/core/output.h"
 #include "fence/protocol/lease.h"
@@ -65,8 +64,7 @@ void core_learn(struct fence_core *core, unsigned i, const struct fence_facts *f
     assert(i < core->fleet.n);
     uint32_t active = fence_fleet_active(&core->fleet) & ~fence_set_of(i);
     core_rejoin_state_end(&core->rejoins[i]);
-    if (strcmp(core->fleet.master[i].facts.server_id, facts->server_id) != 0 &&
-        !FENCE_MUTANT(READ_ON_ELSEWHERE))
+    if (strcmp(core->fleet.master[i].facts.server_id, facts->server_id) != 0)
         for (unsigned member = 0; member < core->fleet.n; member++)
             core_rejoin_state_source_restarted(&core->rejoins[member], i, core->now_us);
     fence_fleet_learn(&core->fleet, i, facts, core->now_us);

@@ -1,6 +1,5 @@
 #include "fence/core/quorum_calls.h"
 
-#include "fence/base/mutant.h"
 #include "fence/base/set.h"
 #include "fence/core/admit.h"
 #include "fence/core/call_move.h"
@@ -85,8 +84,7 @@ static void undo_joins(struct fence_core *core, const struct call *call, uint32_
 /* An extension keeps to the view that it began with. */
 static bool is_outdated(const struct fence_core *core, const struct call *call)
 {
-    return call->kind == FENCE_CALL_EXTEND && call->generation != core->fleet.generation &&
-           !FENCE_MUTANT(HEDGE_UNDER_NEW_VIEW);
+    return call->kind == FENCE_CALL_EXTEND && call->generation != core->fleet.generation;
 }
 
 /* ---- rounds ---------------------------------------------------------------------------------- */

@@ -1,6 +1,5 @@
 #include "fence/core/rejoin.h"
 
-#include "fence/base/mutant.h"
 #include "fence/base/set.h"
 #include "fence/core/import.h"
 #include "fence/core/masters.h"
@@ -68,19 +67,6 @@ static void lost(struct fence_core *core, unsigned member, unsigned i,
     }
 }
 
-/* The locks of the member are gone. */
-static void cleared(struct fence_core *core, unsigned member)
-{
-    if (FENCE_MUTANT(READ_BEFORE_RECORD)) {
-        struct core_rejoin *rejoin = &core->rejoins[member];
-        rejoin->view = core->fleet.view;
-        rejoin->answered = core_rejoin_others(core, member);
-        core_import_begin(core, member);
-        return;
-    }
-    core_rejoin_record(core, member);
-}
-
 static void answered(struct fence_core *core, unsigned member, unsigned i)
 {
     struct core_rejoin *rejoin = &core->rejoins[member];
@@ -91,8 +77,6 @@ static void answered(struct fence_core *core, unsigned member, unsigned i)
         return;
     if (rejoin->state == CORE_REJOIN_ASKING)
         core_rejoin_mark(core, member);
-    else if (FENCE_MUTANT(READ_BEFORE_RECORD))
-        core_rejoin_admit(core, member);
     else
         core_import_begin(core, member);
 }
@@ -120,8 +104,8 @@ static void done(struct fence_core *core, unsigned member, unsigned i,
         core_rejoin_clear(core, member, 0);
         break;
     case CORE_REJOIN_CLEARING:
-        if (reply->cursor == 0)
-            cleared(core, member);
+        if (reply->cursor == 0) /* the locks of the member are gone */
+            core_rejoin_record(core, member);
         else
             core_rejoin_clear(core, member, reply->cursor);
         break;
@@ -143,17 +127,6 @@ static void done(struct fence_core *core, unsigned member, unsigned i,
     }
 }
 
-/* The rule is off: masters that recorded under the view before stay so. */
-static void record_under_another_view(struct fence_core *core, unsigned member, unsigned i)
-{
-    struct core_rejoin *rejoin = &core->rejoins[member];
-    rejoin->view = core->fleet.view;
-    rejoin->view.incarnation[member] = core->fleet.master[member].meant;
-    core_rejoin_send(core, member, FENCE_REJOIN_RECORD,
-                     fence_set_of(i) & fence_fleet_active(&core->fleet))
-        ->view = &rejoin->view;
-}
-
 /* The member knows more than this server, or its marker is not what it was. */
 static void changed(struct fence_core *core, unsigned member, unsigned i,
                     const struct fence_rejoin_reply *reply)
@@ -168,11 +141,6 @@ static void changed(struct fence_core *core, unsigned member, unsigned i,
     uint64_t generation = core->fleet.generation;
     if (reply->view)
         core_learn_view(core, i, reply->view);
-    if (FENCE_MUTANT(RECORDED_UNDER_TWO_VIEWS) &&
-        core->rejoins[member].state == CORE_REJOIN_RECORDING) {
-        record_under_another_view(core, member, i);
-        return;
-    }
     bool learnt = core->fleet.generation != generation;
     if (is_asking(&core->rejoins[member]) && (learnt || !reply->view))
         ask_anew(core, member);

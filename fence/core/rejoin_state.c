@@ -1,7 +1,6 @@
 #include "fence/core/rejoin_state.h"
 
 #include "fence/base/moves.h"
-#include "fence/base/mutant.h"
 #include "fence/base/set.h"
 
 #include <assert.h>
@@ -26,8 +25,7 @@ static const uint32_t rejoin_moves[] = {
 
 static void rejoin_move(struct core_rejoin *rejoin, enum core_rejoin_state to)
 {
-    assert(fence_move_allowed(rejoin_moves, rejoin->state, to) ||
-           FENCE_MUTANT(READ_BEFORE_RECORD)); /* its order is the other way round */
+    assert(fence_move_allowed(rejoin_moves, rejoin->state, to));
     rejoin->state = to;
 }
 

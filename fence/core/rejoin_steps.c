@@ -1,6 +1,5 @@
 #include "fence/core/rejoin_steps.h"
 
-#include "fence/base/mutant.h"
 #include "fence/base/set.h"
 #include "fence/core/masters.h"
 #include "fence/core/output.h"
@@ -56,8 +55,7 @@ void core_rejoin_yield(struct fence_core *core, unsigned member)
 /* A majority of others: the member is not of it. */
 static unsigned quorum_of_others(const struct fence_core *core)
 {
-    bool one_fewer = FENCE_MUTANT(ONE_READ_FEWER) || FENCE_MUTANT(READ_ITSELF);
-    return fence_majority(core->fleet.n) - one_fewer;
+    return fence_majority(core->fleet.n);
 }
 
 bool core_rejoin_is_enough(const struct fence_core *core, uint32_t set)
@@ -160,12 +158,8 @@ static bool draw_incarnation(struct fence_core *core, unsigned member, int64_t *
     const bool keeps = fence_fleet_keeps(&core->fleet, member);
     const int64_t of_its_memory =
         keeps ? fence_incarnation_next_try(facts->view.incarnation[member], highest, random) : 0;
-    *ret_next = of_its_memory != 0 && !FENCE_MUTANT(MEMORY_UNNAMED)
-                    ? of_its_memory
-                    : fence_incarnation_next(highest, random);
-    if (FENCE_MUTANT(INCARNATION_REUSED) && highest == core->fleet.master[member].meant)
-        *ret_next = highest;
-    return FENCE_MUTANT(MEMORY_UNNAMED) ? keeps : of_its_memory != 0;
+    *ret_next = of_its_memory != 0 ? of_its_memory : fence_incarnation_next(highest, random);
+    return of_its_memory != 0;
 }
 
 void core_rejoin_mark(struct fence_core *core, unsigned member)

@@ -1,5 +1,4 @@
 /* One step: each event goes to the part of the core that it is for. */
-#include "fence/base/mutant.h"
 #include "fence/base/set.h"
 #include "fence/core/acquire.h"
 #include "fence/core/admit.h"
@@ -170,7 +169,7 @@ static bool answers_too_late(const struct fence_core *core, unsigned i, const st
 {
     bool grants = reply->kind == FENCE_REPLY_NUMBER || reply->kind == FENCE_REPLY_YES;
     return grants && core->now_us > call->asked_us + fence_fleet_answer_us(&core->fleet) &&
-           !core->fleet.master[i].facts.exclusive && !FENCE_MUTANT(LATE_ANSWER_COUNTS);
+           !core->fleet.master[i].facts.exclusive;
 }
 
 static void on_reply(struct fence_core *core, unsigned i, const struct fence_reply *reply)

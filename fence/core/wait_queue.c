@@ -1,7 +1,6 @@
 #include "fence/core/wait_queue.h"
 
 #include "fence/base/keyed.h"
-#include "fence/base/mutant.h"
 #include "fence/protocol/name.h"
 
 #include <assert.h>
@@ -128,7 +127,7 @@ uint32_t core_wait_queues_leave(struct core_wait_queues *queues, uint32_t who)
         queues->places[place->after].before = place->before;
     if (--queue->length == 0)
         close_queue(queues, place->queue);
-    uint32_t next = FENCE_MUTANT(LAST_SERVED_FIRST) ? queue->last : place->after;
+    uint32_t next = place->after;
     place->queue = FENCE_NOBODY;
     return was_first ? next : FENCE_NOBODY;
 }

@@ -1,6 +1,5 @@
 #include "fence/core/waiting.h"
 
-#include "fence/base/mutant.h"
 #include "fence/core/call_move.h"
 #include "fence/core/calls.h"
 #include "fence/core/output.h"
@@ -51,7 +50,7 @@ bool core_knows_held(const struct fence_core *core, const struct call *call)
 bool core_holds_itself(const struct fence_core *core, const struct call *call)
 {
     const struct core_holder_hint *seen = core_hint(core, call);
-    return seen->held_until_us > core->now_us && is_own(seen, call) && !FENCE_MUTANT(HOLDER_WAITS);
+    return seen->held_until_us > core->now_us && is_own(seen, call);
 }
 
 bool core_stands_behind(const struct fence_core *core, const struct call *call)
@@ -93,8 +92,8 @@ uint64_t core_next_look_us(struct fence_core *core, struct call *call)
     uint64_t end_us = lease_end_us(core, call);
     uint64_t after_us = call->tries == 0 ? FENCE_FIRST_LOOK_US : FENCE_LOOK_US;
     uint64_t spread_us = core_random(core) % (after_us * FENCE_LOOK_SPREADS);
-    uint64_t look_us = FENCE_MUTANT(NO_LOOKS) ? end_us : core->now_us + after_us + spread_us;
-    return FENCE_MUTANT(LEASE_END_IGNORED) ? look_us : least(look_us, end_us);
+    uint64_t look_us = core->now_us + after_us + spread_us;
+    return least(look_us, end_us);
 }
 
 /* ---- standing -------------------------------------------------------------------------------- */
@@ -147,7 +146,7 @@ bool core_stand(struct fence_core *core, struct call *call, const struct fence_c
     struct core_wait_queue *queue = core_wait_queues_join(&core->queues, me, call->resource, rank);
     queue->askers += !call->wait_until_us;
     queue->own_ids += call->idempotent;
-    return queue->first == me || FENCE_MUTANT(EVERYBODY_ASKS);
+    return queue->first == me;
 }
 
 /* FENCE_NOBODY: there is none. */
@@ -219,7 +218,7 @@ void core_leave(struct fence_core *core, struct call *call, bool granted)
         successor = core_wait_queues_leave(&core->queues, me);
     }
     core_finish(core, call);
-    if (successor != FENCE_NOBODY && !FENCE_MUTANT(NEXT_NOT_WOKEN))
+    if (successor != FENCE_NOBODY)
         step_forward(core, &core->calls[successor]);
 }
 
@@ -228,8 +227,7 @@ void core_leave(struct fence_core *core, struct call *call, bool granted)
 static void told(struct fence_core *core, const struct call *call, struct core_holder_hint *seen,
                  uint64_t by)
 {
-    if (core_holder_hint_released(seen, by) && call->state == CALL_PAUSING &&
-        !FENCE_MUTANT(WORD_IGNORED))
+    if (core_holder_hint_released(seen, by) && call->state == CALL_PAUSING)
         core_wake_at(core, call, core->now_us);
 }
 

@@ -1,7 +1,6 @@
 #include "fence/quorum/attempt.h"
 
 #include "fence/base/moves.h"
-#include "fence/base/mutant.h"
 #include "fence/base/set.h"
 #include "fence/protocol/error.h"
 #include "fence/protocol/lease.h"
@@ -38,7 +37,7 @@ static bool quorum_lost(const struct fence_tally *tally)
 /* How many must agree: a majority of all masters, up or down. */
 static unsigned needed(const struct fence_tally *tally)
 {
-    return fence_majority(FENCE_MUTANT(MAJORITY_OF_ASKED) ? size(tally->asked) : tally->n);
+    return fence_majority(tally->n);
 }
 
 /* Fails the attempt once those that agreed and those still open cannot make a majority of N. The
@@ -132,8 +131,7 @@ static void freeze(struct fence_attempt *attempt)
     attempt_move(attempt, FENCE_ATTEMPT_CONFIRMING);
     enum fence_part first_round[FENCE_MASTERS_MAX];
     memcpy(first_round, attempt->tally.parts, sizeof(first_round));
-    fence_tally_begin(&attempt->tally, attempt->tally.n,
-                      FENCE_MUTANT(LATE_NUMBERS_JOIN) ? attempt->sent : attempt->frozen, 0);
+    fence_tally_begin(&attempt->tally, attempt->tally.n, attempt->frozen, 0);
     for (unsigned i = 0; i < attempt->tally.n; i++)
         if (!fence_set_has(attempt->frozen, i))
             attempt->tally.parts[i] = first_round[i];

@@ -1,6 +1,5 @@
 #include "fence/quorum/breaking.h"
 
-#include "fence/base/mutant.h"
 #include "fence/base/set.h"
 #include "fence/protocol/lease.h"
 #include "fence/protocol/lock_id.h"
@@ -152,9 +151,7 @@ static enum fence_break_verdict breaking_it(const struct fence_breaking *breakin
     const struct fence_tally *tally = &breaking->tally;
     unsigned yes = fence_tally_count(tally, FENCE_PART_GRANTED);
     unsigned open = fence_tally_open(tally);
-    unsigned majority = fence_majority(FENCE_MUTANT(BREAK_MAJORITY_OF_HEARD)
-                                           ? tally->n - fence_tally_unknown(tally) - open
-                                           : tally->n);
+    unsigned majority = fence_majority(tally->n);
     if (yes >= majority)
         return FENCE_BREAK_DONE;
     if (yes + open >= majority)

@@ -1,6 +1,5 @@
 #include "fence/quorum/counter_call.h"
 
-#include "fence/base/mutant.h"
 #include "fence/base/set.h"
 #include "fence/protocol/lease.h"
 
@@ -72,9 +71,7 @@ static unsigned most_votes(const struct fence_counter_call *round, int64_t *ret_
 
 static unsigned votes_needed(const struct fence_counter_call *round)
 {
-    return fence_majority(FENCE_MUTANT(COUNT_MAJORITY_OF_ASKED)
-                              ? fence_set_count(round->tally.asked)
-                              : round->tally.n);
+    return fence_majority(round->tally.n);
 }
 
 /* Masters that have no room for the name. They have answered: with a hint they would have. */
@@ -110,10 +107,6 @@ enum fence_count_verdict fence_counter_call_verdict(const struct fence_counter_c
     unsigned answered = fence_tally_count(tally, FENCE_PART_GRANTED);
     int64_t number = 0;
     unsigned most = most_votes(round, &number);
-    if (FENCE_MUTANT(COUNT_HIGHEST_WINS) && answered >= majority && round->highest > 0) {
-        most = majority;
-        number = round->highest;
-    }
     if (most >= majority && number == 0)
         return FENCE_COUNT_NEVER;
     if (most >= majority) {

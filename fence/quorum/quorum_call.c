@@ -1,6 +1,5 @@
 #include "fence/quorum/quorum_call.h"
 
-#include "fence/base/mutant.h"
 #include "fence/base/set.h"
 #include "fence/protocol/lease.h"
 
@@ -45,10 +44,6 @@ static void note_extended(struct fence_quorum_call *vote, const struct fence_rep
 
 static void note_broken_reply(struct fence_quorum_call *vote, const struct fence_reply *reply)
 {
-    if (FENCE_MUTANT(BROKEN_REACQUIRED)) {
-        vote->uncounted++;
-        return;
-    }
     vote->broken = true;
     keep_owner(vote, reply->owner);
 }
@@ -170,7 +165,7 @@ static bool is_majority_heard(const struct fence_quorum_call *vote)
     unsigned heard = fence_tally_count(&vote->tally, FENCE_PART_GRANTED) +
                      fence_tally_count(&vote->tally, FENCE_PART_FREE) + vote->superseded +
                      vote->uncounted + vote->exhausted;
-    return heard >= fence_majority(vote->tally.n) || FENCE_MUTANT(REACQUIRED_BY_FEW);
+    return heard >= fence_majority(vote->tally.n);
 }
 
 bool fence_quorum_call_stands(const struct fence_quorum_call *vote)
@@ -186,14 +181,13 @@ static enum fence_verdict extending(const struct fence_quorum_call *vote)
     unsigned open = fence_tally_open(tally);
     unsigned yes = fence_tally_count(tally, FENCE_PART_GRANTED);
     unsigned absent = fence_tally_count(tally, FENCE_PART_FREE);
-    unsigned lost = FENCE_MUTANT(LOST_WITHOUT_PAST) ? absent : vote->past;
     if (vote->broken)
         return FENCE_VERDICT_BROKEN;
     if (is_exhausted(vote))
         return FENCE_VERDICT_EXHAUSTED;
     if (yes >= majority)
         return FENCE_VERDICT_YES;
-    if (lost >= fence_blocking(tally->n) || absent == tally->n)
+    if (vote->past >= fence_blocking(tally->n) || absent == tally->n)
         return FENCE_VERDICT_NO;
     bool may_join = open > 0 || vote->extensions > 0;
     unsigned joins = may_join ? fence_set_count(vote->joinable) : 0;
