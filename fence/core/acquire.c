@@ -28,15 +28,15 @@ static void answer_failed(struct fence_core *core, struct call *call, int error)
     if (group && (held || obstructed))
         answer->resource = group->group.locks[group->blocked].resource;
     if (call->tries > 0) {
-        memcpy(answer->parts, call->attempt.tally.parts, sizeof(answer->parts));
-        answer->granted = fence_tally_count(&call->attempt.tally, FENCE_PART_GRANTED);
+        memcpy(answer->parts, call->taking.attempt.tally.parts, sizeof(answer->parts));
+        answer->granted = fence_tally_count(&call->taking.attempt.tally, FENCE_PART_GRANTED);
     }
     core_leave(core, call, false);
 }
 
 static void answer_granted(struct fence_core *core, struct call *call, uint64_t validity_us)
 {
-    const struct fence_attempt *attempt = &call->attempt;
+    const struct fence_attempt *attempt = &call->taking.attempt;
     const struct core_group_call *group = core_group_of(core, call);
     core_holder_hint_held(core_hint(core, call),
                           core->now_us + core_attempt_lease_ms(call) * UINT64_C(1000),
@@ -47,7 +47,7 @@ static void answer_granted(struct fence_core *core, struct call *call, uint64_t 
     answer->token = attempt->votes.each[0].token;
     answer->validity_ms = validity_us / 1000;
     answer->found = fence_attempt_found(attempt);
-    answer->confirmed = call->confirmed;
+    answer->confirmed = call->taking.confirmed;
     if (attempt->found == 0) /* what was found may have been extended before */
         answer->extensions_left = core_extensions_max(core);
     answer->attempt = attempt->id;
@@ -63,18 +63,18 @@ static bool worth_another_try(const struct fence_core *core, const struct call *
 {
     bool waits = core->now_us < call->wait_until_us;
     if (error == FENCE_ETOOSLOW) /* its own lock was found, and ends in a moment */
-        return waits && call->attempt.remaining_ms < call->ttl_ms;
+        return waits && call->taking.attempt.remaining_ms < call->ttl_ms;
     if (error != FENCE_EHELD && error != FENCE_ECONTENDED)
         return false;
     if (call->wait_until_us)
         return waits;
-    unsigned tries_max = call->attempt.stale ? FENCE_STALE_TRIES_MAX : FENCE_TRIES_MAX;
+    unsigned tries_max = call->taking.attempt.stale ? FENCE_STALE_TRIES_MAX : FENCE_TRIES_MAX;
     return error == FENCE_ECONTENDED && call->tries < tries_max;
 }
 
 static void remember_holder(struct fence_core *core, const struct call *call)
 {
-    const struct fence_holders *holders = &call->attempt.holders;
+    const struct fence_holders *holders = &call->taking.attempt.holders;
     uint64_t remaining_ms = fence_holders_remaining_ms(holders, fence_majority(core->fleet.n));
     core_holder_hint_held(core_hint(core, call), core->now_us + remaining_ms * 1000,
                           fence_holders_top(holders), holders->owner);
@@ -139,7 +139,7 @@ static void fail_by_attempt(struct fence_core *core, struct call *call)
 {
     struct core_group_call *group = core_group_of(core, call);
     unsigned only = 0;
-    fail(core, call, fence_attempt_error(&call->attempt, group ? &group->blocked : &only));
+    fail(core, call, fence_attempt_error(&call->taking.attempt, group ? &group->blocked : &only));
 }
 
 static void start_attempt(struct fence_core *core, struct call *call)
@@ -147,7 +147,7 @@ static void start_attempt(struct fence_core *core, struct call *call)
     core_call_move(call, CALL_TRYING);
     call->tries++;
     core_attempt_begin(core, call);
-    if (call->attempt.state == FENCE_ATTEMPT_FAILED)
+    if (call->taking.attempt.state == FENCE_ATTEMPT_FAILED)
         fail_by_attempt(core, call);
 }
 
@@ -172,7 +172,7 @@ void core_acquire_admitted(struct fence_core *core, struct call *call)
 static void win(struct fence_core *core, struct call *call)
 {
     int64_t validity_us =
-        fence_validity_us(core_attempt_lease_ms(call), call->attempt.began_us, core->now_us);
+        fence_validity_us(core_attempt_lease_ms(call), call->taking.attempt.began_us, core->now_us);
     if (validity_us <= 0) {
         fail(core, call, FENCE_ETOOSLOW);
         return;
@@ -199,28 +199,26 @@ void core_acquire_begin(struct fence_core *core, struct call *call, const struct
         stand_behind(core, call);
 }
 
-static void act_on_attempt(struct fence_core *core, struct call *call)
+static void conclude_attempt(struct fence_core *core, struct call *call)
 {
-    if (call->attempt.state == FENCE_ATTEMPT_WON)
+    if (call->taking.attempt.state == FENCE_ATTEMPT_WON)
         win(core, call);
-    else if (call->attempt.state == FENCE_ATTEMPT_FAILED)
+    else if (call->taking.attempt.state == FENCE_ATTEMPT_FAILED)
         fail_by_attempt(core, call);
 }
 
-void core_acquire_reply(struct fence_core *core, struct call *call, unsigned i,
-                        const struct fence_reply *reply)
-{
-    core_attempt_reply(core, call, i, reply);
-    act_on_attempt(core, call);
-}
+const struct core_round_kind core_acquire_round = {
+    .tally = core_attempt_tally,
+    .count = core_attempt_count,
+    .wants_more = core_attempt_wants_more,
+    .view_ended = core_attempt_view_ended,
+    .ask = core_attempt_ask,
+    .give_up = core_attempt_give_up,
+    .conclude = conclude_attempt,
+};
 
 void core_acquire_timer(struct fence_core *core, struct call *call)
 {
-    if (call->state == CALL_TRYING) {
-        core_attempt_timer(core, call);
-        act_on_attempt(core, call);
-        return;
-    }
     if (call->state == CALL_ADMITTING) {
         answer_failed(core, call, call->wait_until_us ? FENCE_EWAITTIMEOUT : FENCE_EBUSY);
         return;

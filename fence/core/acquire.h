@@ -2,7 +2,7 @@
 #ifndef FENCE_CORE_ACQUIRE_H
 #define FENCE_CORE_ACQUIRE_H
 
-#include "fence/core/state.h"
+#include "fence/core/rounds.h"
 
 /* The new @call joins its wait queue, or tries at once. @asked is the event's. */
 void core_acquire_begin(struct fence_core *core, struct call *call, const struct fence_call *asked);
@@ -10,10 +10,10 @@ void core_acquire_begin(struct fence_core *core, struct call *call, const struct
 /* @call is admitted, and its next attempt begins. */
 void core_acquire_admitted(struct fence_core *core, struct call *call);
 
-/* In this order: master @i replied to the attempt; the timer of @call is due; its client has gone.
- */
-void core_acquire_reply(struct fence_core *core, struct call *call, unsigned i,
-                        const struct fence_reply *reply);
+/* The round of an attempt. */
+extern const struct core_round_kind core_acquire_round;
+
+/* In this order: the timer of @call, which is in no round, is due; its client has gone. */
 void core_acquire_timer(struct fence_core *core, struct call *call);
 void core_acquire_abandon(struct fence_core *core, struct call *call);
 

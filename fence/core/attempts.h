@@ -8,13 +8,18 @@
 /* What is kept of an acquire of several; NULL: @call is of one. */
 struct core_group_call *core_group_of(const struct fence_core *core, const struct call *call);
 
-/* Begins call->attempt, by call->generation, and asks. It has FAILED where too few can be asked. */
+/* Begins an attempt of @call, and asks. It has FAILED where too few can be asked. */
 void core_attempt_begin(struct fence_core *core, struct call *call);
 
-/* Master @i replied; or the timer of @call is due. It may be WON or FAILED after that. */
-void core_attempt_reply(struct fence_core *core, struct call *call, unsigned i,
+/* What its round does (fence/core/rounds.h), but for the conclusion, which is the caller's: the
+ * attempt may be WON or FAILED then. */
+struct fence_tally *core_attempt_tally(struct call *call);
+void core_attempt_count(struct fence_core *core, struct call *call, unsigned i,
                         const struct fence_reply *reply);
-void core_attempt_timer(struct fence_core *core, struct call *call);
+bool core_attempt_wants_more(const struct call *call);
+bool core_attempt_view_ended(struct fence_core *core, struct call *call, uint32_t set);
+void core_attempt_ask(struct fence_core *core, struct call *call, uint32_t set, uint32_t active);
+void core_attempt_give_up(struct call *call);
 
 /* The lease that a grant may count on. */
 uint32_t core_attempt_lease_ms(const struct call *call);

@@ -1,10 +1,9 @@
 #include "fence/core/breaking.h"
 
-#include "fence/core/admit.h"
 #include "fence/core/call_move.h"
 #include "fence/core/calls.h"
-#include "fence/core/hedge.h"
 #include "fence/core/output.h"
+#include "fence/core/rounds.h"
 #include "fence/core/waiting.h"
 
 #include <assert.h>
@@ -23,7 +22,7 @@ static int break_error(const struct fence_breaking *breaking, enum fence_break_v
 static void answer_break(struct fence_core *core, struct call *call,
                          enum fence_break_verdict verdict)
 {
-    const struct fence_breaking *breaking = &call->breaking;
+    struct fence_breaking *breaking = &call->breaking;
     struct fence_answer *answer = core_answer(core, call, break_error(breaking, verdict));
     answer->lock_id = "";
     answer->token =
@@ -48,10 +47,10 @@ static void ask(struct fence_core *core, struct call *call, enum fence_request_k
         .token = call->token,
         .ttl_ms = core->fleet.ttl_max_ms,
     };
-    core_next_round(core, call);
+    core_round_new(core, call);
     if (set)
         core_ask(core, call, set, &request);
-    core_hedge_begin(core, call, set, false, core->fleet.deadline_us);
+    core_round_begin(core, call, set, false, core->fleet.deadline_us);
 }
 
 /* All masters are asked in one step. So all of them are named one view. */
@@ -63,7 +62,7 @@ static void begin_second_round(struct fence_core *core, struct call *call)
     ask(core, call, FENCE_REQUEST_BREAK, active);
 }
 
-static void conclude(struct fence_core *core, struct call *call)
+static void conclude_break(struct fence_core *core, struct call *call)
 {
     enum fence_break_verdict verdict = fence_breaking_verdict(&call->breaking);
     if (verdict == FENCE_BREAK_FOUND) {
@@ -74,13 +73,6 @@ static void conclude(struct fence_core *core, struct call *call)
         answer_break(core, call, verdict);
 }
 
-void core_break_begin(struct fence_core *core, struct call *call)
-{
-    assert(call->kind == FENCE_CALL_BREAK);
-    if (core_admit(core, call))
-        core_break_admitted(core, call);
-}
-
 void core_break_admitted(struct fence_core *core, struct call *call)
 {
     assert(call->kind == FENCE_CALL_BREAK);
@@ -89,28 +81,43 @@ void core_break_admitted(struct fence_core *core, struct call *call)
     call->lock_id[0] = '\0';
     fence_breaking_begin(&call->breaking, call->token, core->fleet.n, active);
     ask(core, call, FENCE_REQUEST_INSPECT, active);
-    conclude(core, call);
+    conclude_break(core, call);
 }
 
-void core_break_reply(struct fence_core *core, struct call *call, unsigned i,
-                      const struct fence_reply *reply)
+/* ---- the way through a round ----------------------------------------------------------------- */
+
+static struct fence_tally *break_tally(struct call *call)
 {
-    if (reply->kind == FENCE_REPLY_STALE && call->tries++ < FENCE_TRIES_MAX) {
-        core_break_admitted(core, call); /* under the view that was learnt from it */
-        return;
-    }
-    core_hedge_answered(core, call, i, reply->kind);
+    return fence_breaking_tally(&call->breaking);
+}
+
+/* All that count have to act under one view, which is the one that was learnt from master @i. */
+static bool break_view_refused(struct fence_core *core, struct call *call, unsigned i)
+{
+    (void)i;
+    if (call->tries++ >= FENCE_TRIES_MAX)
+        return false;
+    core_break_admitted(core, call);
+    return true;
+}
+
+static void count_break(struct fence_core *core, struct call *call, unsigned i,
+                        const struct fence_reply *reply)
+{
+    (void)core;
     fence_breaking_reply(&call->breaking, i, reply);
-    conclude(core, call);
 }
 
-void core_break_timer(struct fence_core *core, struct call *call)
+static void give_up_break(struct call *call)
 {
-    if (call->state == CALL_ADMITTING) {
-        (void)core_answer(core, call, FENCE_EBUSY);
-        core_finish(core, call);
-        return;
-    }
     fence_breaking_give_up(&call->breaking);
-    conclude(core, call);
 }
+
+/* It asks all masters first. */
+const struct core_round_kind core_break_round = {
+    .tally = break_tally,
+    .view_refused = break_view_refused,
+    .count = count_break,
+    .give_up = give_up_break,
+    .conclude = conclude_break,
+};

@@ -13,26 +13,24 @@ struct call *core_open(struct fence_core *core, const struct fence_call *asked)
     uint32_t index = fence_pool_take(&core->pool);
     assert(index != FENCE_POOL_NONE);
     struct call *call = &core->calls[index];
-    call->kind = asked->kind;
-    call->origin = asked->origin;
-    call->client = asked->client;
-    call->arrived_us = core->now_us;
-    call->wait_until_us = asked->wait_ms ? core->now_us + asked->wait_ms * UINT64_C(1000) : 0;
-    call->ttl_ms = asked->ttl_ms;
-    call->token = asked->token;
-    call->group = FENCE_NOBODY;
-    call->place = FENCE_NOBODY;
-    call->idempotent = asked->idempotent;
-    call->count = asked->count;
-    call->hint = 0;
-    call->tries = 0;
-    call->waited = false;
-    call->confirmed = false;
-    call->regrant_us = 0;
-    call->soon = 0;
-    call->soon_holder = 0;
-    call->unbacked = 0;
-    call->slot = (uint16_t)fence_slot(asked->resource, strlen(asked->resource));
+    assert(call->state == CALL_FREE);
+    *call = (struct call){
+        .state = CALL_FREE,
+        .kind = asked->kind,
+        .origin = asked->origin,
+        .slot = (uint16_t)fence_slot(asked->resource, strlen(asked->resource)),
+        .ttl_ms = asked->ttl_ms,
+        .token = asked->token,
+        .client = asked->client,
+        .arrived_us = core->now_us,
+        .wait_until_us = asked->wait_ms ? core->now_us + asked->wait_ms * UINT64_C(1000) : 0,
+        .group = FENCE_NOBODY,
+        .idempotent = asked->idempotent,
+    };
+    if (call->kind == FENCE_CALL_ACQUIRE)
+        call->acquire.place = FENCE_NOBODY;
+    if (call->kind == FENCE_CALL_COUNT)
+        call->count.values = asked->count;
     core_copy_text(call->resource, sizeof(call->resource), asked->resource);
     core_copy_text(call->lock_id, sizeof(call->lock_id), asked->lock_id);
     core_copy_text(call->owner, sizeof(call->owner), asked->owner);

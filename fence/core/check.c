@@ -38,7 +38,8 @@ static void check_count(const struct fence_core *core, const struct call *call)
     if (call == first)
         assert(is_timed(core, call) && "each round ends in time");
     else if (call->state == CALL_COUNTING)
-        assert(!is_timed(core, call) && call->round == 0 && "the first of a queue asks for it");
+        assert(!is_timed(core, call) && call->round.serial == 0 &&
+               "the first of a queue asks for it");
     else
         assert(call->state == CALL_QUEUED && is_timed(core, call) && "a wait ends in time");
 }
@@ -55,8 +56,9 @@ static void check_queue(const struct fence_core *core, const struct call *call)
     if (before != FENCE_NOBODY)
         assert(core->queues.places[before].rank <= core->queues.places[me].rank &&
                "a queue is in the order of ranks");
-    if (call->place != FENCE_NOBODY)
-        assert(core->kept.places[call->place].present > 0 && "the place of a waiter is kept");
+    if (call->acquire.place != FENCE_NOBODY)
+        assert(core->kept.places[call->acquire.place].present > 0 &&
+               "the place of a waiter is kept");
     if (call->state == CALL_QUEUED && call->wait_until_us)
         assert(is_timed(core, call) && "a wait ends in time");
 }
@@ -76,10 +78,10 @@ static void check_acquire(const struct fence_core *core, const struct call *call
     assert(core_clients_find(&core->clients, call->client) == core_index(core, call) &&
            "an acquire is found by its client");
     if (call->state == CALL_TRYING) {
-        const enum fence_attempt_state state = call->attempt.state;
+        const enum fence_attempt_state state = call->taking.attempt.state;
         assert((state == FENCE_ATTEMPT_TAKING || state == FENCE_ATTEMPT_CONFIRMING) &&
                "an attempt that is over is acted on in its step");
-        assert(call->generation <= core->fleet.generation && call->tries > 0);
+        assert(call->round.generation <= core->fleet.generation && call->tries > 0);
     }
     if (call->state != CALL_QUEUED)
         assert(is_timed(core, call) && "each attempt and pause ends in time");
@@ -91,7 +93,7 @@ static void check_acquire(const struct fence_core *core, const struct call *call
 
 static void check_call(const struct fence_core *core, const struct call *call)
 {
-    assert(call->round <= core->rounds);
+    assert(call->round.serial <= core->rounds);
     if (call->state == CALL_FREE)
         check_free(core, call);
     else if (call->kind == FENCE_CALL_ACQUIRE)

@@ -3,8 +3,8 @@
 #include "fence/core/admit.h"
 #include "fence/core/call_move.h"
 #include "fence/core/calls.h"
-#include "fence/core/hedge.h"
 #include "fence/core/output.h"
+#include "fence/core/rounds.h"
 
 #include <assert.h>
 #include <string.h>
@@ -35,17 +35,18 @@ static void leave_counter(struct fence_core *core, const struct call *call)
  * count, as what they meet is not what it would meet. They get no replies of their own. */
 static void gather(struct fence_core *core, struct call *call)
 {
-    call->batch = 1;
-    call->sum = call->count;
+    call->count.batch = 1;
+    call->count.sum = call->count.values;
     struct call *next = call_behind(core, call);
-    while (next && call->batch < FENCE_COUNT_CALLS_MAX &&
-           (next->count == 0) == (call->count == 0) && call->sum + next->count <= FENCE_COUNT_MAX) {
+    while (next && call->count.batch < FENCE_COUNT_CALLS_MAX &&
+           (next->count.values == 0) == (call->count.values == 0) &&
+           call->count.sum + next->count.values <= FENCE_COUNT_MAX) {
         if (next->state == CALL_QUEUED)
             core_call_move(next, CALL_COUNTING);
         core_wake_at(core, next, FENCE_NEVER);
-        next->round = 0;
-        call->batch++;
-        call->sum += next->count;
+        next->round.serial = 0;
+        call->count.batch++;
+        call->count.sum += next->count.values;
         next = call_behind(core, next);
     }
 }
@@ -55,9 +56,9 @@ static void gather(struct fence_core *core, struct call *call)
 static void answer_count(struct fence_core *core, struct call *call, int error)
 {
     struct fence_answer *answer = core_answer(core, call, error);
-    answer->value = error ? 0 : call->value;
+    answer->value = error ? 0 : call->count.value;
     if (call->tries > 0)
-        memcpy(answer->parts, call->counting.tally.parts, sizeof(answer->parts));
+        memcpy(answer->parts, call->counter.tally.parts, sizeof(answer->parts));
     core_finish(core, call);
 }
 
@@ -73,8 +74,8 @@ static void turn_away(struct fence_core *core, struct call *call)
 static void tell_member(struct fence_core *core, struct call *member, const struct call *call)
 {
     member->tries = call->tries;
-    member->count_error = call->count_error;
-    member->counting.tally = call->counting.tally;
+    member->count.error = call->count.error;
+    member->counter.tally = call->counter.tally;
     core_call_move(member, CALL_COUNTED);
     core_wake_at(core, member, core->now_us);
 }
@@ -83,15 +84,15 @@ static void tell_member(struct fence_core *core, struct call *member, const stru
  * batch gets its part, in the order of the queue. */
 static void end_batch(struct fence_core *core, struct call *call, int error, int64_t last)
 {
-    int64_t value = last - call->sum;
-    unsigned batch = call->batch;
+    int64_t value = last - call->count.sum;
+    unsigned batch = call->count.batch;
     struct call *member = call;
-    call->count_error = error;
+    call->count.error = error;
     for (unsigned k = 0; k < batch; k++) {
         assert(member && member->state == CALL_COUNTING);
         struct call *next = call_behind(core, member);
-        value += member->count;
-        member->value = value;
+        value += member->count.values;
+        member->count.value = value;
         leave_counter(core, member);
         if (member != call)
             tell_member(core, member, call);
@@ -107,15 +108,15 @@ static void begin_round(struct fence_core *core, struct call *call);
 /* What has masters that are behind answer the highest number so far. */
 static int64_t hint_to_count(const struct call *call)
 {
-    int64_t before = call->counting.highest - call->sum;
-    return before > call->hint ? before : call->hint;
+    int64_t before = call->counter.highest - call->count.sum;
+    return before > call->count.hint ? before : call->count.hint;
 }
 
 static void ask_to_count(struct fence_core *core, const struct call *call, uint32_t set)
 {
     struct fence_request request = {
         .kind = FENCE_REQUEST_COUNT,
-        .count = call->sum,
+        .count = call->count.sum,
         .hint = hint_to_count(call),
         .names_max = core->config.counters,
     };
@@ -136,8 +137,8 @@ static void pause_counting(struct fence_core *core, struct call *call)
  * apart after that. */
 static void count_again(struct fence_core *core, struct call *call)
 {
-    if (call->hint < call->counting.highest)
-        call->hint = call->counting.highest;
+    if (call->count.hint < call->counter.highest)
+        call->count.hint = call->counter.highest;
     if (call->tries >= FENCE_COUNT_TRIES_MAX)
         end_batch(core, call, FENCE_ECONTENDED, 0);
     else if (call->tries == 1)
@@ -149,7 +150,7 @@ static void count_again(struct fence_core *core, struct call *call)
 static void conclude_count(struct fence_core *core, struct call *call)
 {
     int64_t number = 0;
-    switch (fence_counter_call_verdict(&call->counting, &number)) {
+    switch (fence_counter_call_verdict(&call->counter, &number)) {
     case FENCE_COUNT_OPEN:
         break;
     case FENCE_COUNT_AGREED:
@@ -162,58 +163,41 @@ static void conclude_count(struct fence_core *core, struct call *call)
         count_again(core, call);
         break;
     case FENCE_COUNT_UNKNOWN:
-        end_batch(core, call, fence_counter_call_error(&call->counting), 0);
+        end_batch(core, call, fence_counter_call_error(&call->counter), 0);
         break;
     }
 }
 
 static void begin_round(struct fence_core *core, struct call *call)
 {
+    const struct fence_round_masters masters = core_round_masters(core);
     uint32_t spare = 0;
-    uint32_t first = core_hedge_first(core, call->slot, &spare);
+    uint32_t first = fence_round_first(&masters, call->slot, &spare);
     if (call->state != CALL_COUNTING)
         core_call_move(call, CALL_COUNTING);
     gather(core, call);
     call->tries++;
-    call->generation = core->fleet.generation;
-    core_next_round(core, call);
-    fence_counter_call_begin(&call->counting, call->sum, core->fleet.n, first, spare);
+    core_round_new(core, call);
+    fence_counter_call_begin(&call->counter, call->count.sum, core->fleet.n, first, spare);
     ask_to_count(core, call, first);
-    core_hedge_begin(core, call, first, spare != 0, core->fleet.deadline_us);
+    core_round_begin(core, call, first, spare != 0, core->fleet.deadline_us);
     conclude_count(core, call); /* at once, if too few can be asked */
 }
 
-/* A round keeps to the view that it began with. */
-static bool is_of_old_view(const struct fence_core *core, const struct call *call)
+/* ---- the way through a round ----------------------------------------------------------------- */
+
+static struct fence_tally *counter_tally(struct call *call)
 {
-    return call->generation != core->fleet.generation;
+    return &call->counter.tally;
 }
 
-/* Asks the spare masters in @set. */
-static void ask_spare(struct fence_core *core, struct call *call, uint32_t set)
+/* The master may be alone in that, and the other masters may be enough. */
+static bool count_view_refused(struct fence_core *core, struct call *call, unsigned i)
 {
-    uint32_t active = fence_fleet_active(&core->fleet);
-    if (set && is_of_old_view(core, call)) {
-        if (call->tries < FENCE_COUNT_TRIES_MAX) {
-            begin_round(core, call);
-            return;
-        }
-        active = 0;
-    }
-    fence_tally_drop(&call->counting.tally, set & ~active);
-    set &= active;
-    fence_tally_ask(&call->counting.tally, set);
-    ask_to_count(core, call, set);
-    conclude_count(core, call);
-}
-
-/* A master refused the view of the round. False: that is its answer. It may be alone in that, and
- * the other masters may be enough. */
-static bool begins_anew(struct fence_core *core, struct call *call)
-{
+    (void)i;
     if (call->tries >= FENCE_COUNT_TRIES_MAX)
         return false;
-    if (call->generation != core->fleet.generation) {
+    if (call->round.generation != core->fleet.generation) {
         begin_round(core, call);
         return true;
     }
@@ -223,6 +207,49 @@ static bool begins_anew(struct fence_core *core, struct call *call)
     return true;
 }
 
+static bool count_view_ended(struct fence_core *core, struct call *call, uint32_t set)
+{
+    if (set == 0 || call->tries >= FENCE_COUNT_TRIES_MAX)
+        return false;
+    begin_round(core, call);
+    return true;
+}
+
+static void count_number(struct fence_core *core, struct call *call, unsigned i,
+                         const struct fence_reply *reply)
+{
+    (void)core;
+    fence_counter_call_reply(&call->counter, i, reply);
+}
+
+static bool count_wants_more(const struct call *call)
+{
+    return fence_counter_call_wants_more(&call->counter);
+}
+
+static void ask_spare_to_count(struct fence_core *core, struct call *call, uint32_t set,
+                               uint32_t active)
+{
+    (void)active;
+    ask_to_count(core, call, set);
+}
+
+static void give_up_counting(struct call *call)
+{
+    fence_counter_call_give_up(&call->counter);
+}
+
+const struct core_round_kind core_count_round = {
+    .tally = counter_tally,
+    .view_refused = count_view_refused,
+    .count = count_number,
+    .wants_more = count_wants_more,
+    .view_ended = count_view_ended,
+    .ask = ask_spare_to_count,
+    .give_up = give_up_counting,
+    .conclude = conclude_count,
+};
+
 /* ---- what the core calls --------------------------------------------------------------------- */
 
 static void have_turn(struct fence_core *core, struct call *call)
@@ -231,8 +258,9 @@ static void have_turn(struct fence_core *core, struct call *call)
         core_count_admitted(core, call);
 }
 
-void core_count_begin(struct fence_core *core, struct call *call)
+void core_count_begin(struct fence_core *core, struct call *call, const struct fence_call *asked)
 {
+    (void)asked;
     assert(call->kind == FENCE_CALL_COUNT);
     (void)core_wait_queues_join(&core->counting, core_index(core, call), call->resource, 0);
     if (is_first(core, call)) {
@@ -248,34 +276,10 @@ void core_count_admitted(struct fence_core *core, struct call *call)
     begin_round(core, call);
 }
 
-void core_count_reply(struct fence_core *core, struct call *call, unsigned i,
-                      const struct fence_reply *reply)
-{
-    if (reply->kind == FENCE_REPLY_STALE && begins_anew(core, call))
-        return;
-    core_hedge_answered(core, call, i, reply->kind);
-    fence_counter_call_reply(&call->counting, i, reply);
-    bool settles = fence_counter_call_wants_more(&call->counting);
-    ask_spare(core, call, settles ? call->counting.tally.spare : 0);
-}
-
-static void round_timer(struct fence_core *core, struct call *call)
-{
-    uint32_t set = 0;
-    if (core_hedge_timer(core, call, &call->counting.tally, &set)) {
-        fence_counter_call_give_up(&call->counting);
-        conclude_count(core, call);
-    } else {
-        ask_spare(core, call, set);
-    }
-}
-
 void core_count_timer(struct fence_core *core, struct call *call)
 {
     if (call->state == CALL_COUNTED)
-        answer_count(core, call, call->count_error);
-    else if (call->state == CALL_COUNTING)
-        round_timer(core, call);
+        answer_count(core, call, call->count.error);
     else if (call->state == CALL_PAUSING)
         begin_round(core, call);
     else if (call->state == CALL_QUEUED && is_first(core, call))

@@ -5,17 +5,18 @@
 #ifndef FENCE_CORE_COUNTING_H
 #define FENCE_CORE_COUNTING_H
 
-#include "fence/core/state.h"
+#include "fence/core/rounds.h"
 
 /* The new @call stands in the queue of its counter, and asks if it is the first. */
-void core_count_begin(struct fence_core *core, struct call *call);
+void core_count_begin(struct fence_core *core, struct call *call, const struct fence_call *asked);
 
 /* @call, the first of its queue, is admitted, and its round begins. */
 void core_count_admitted(struct fence_core *core, struct call *call);
 
-/* Master @i replied; or the timer of @call is due. */
-void core_count_reply(struct fence_core *core, struct call *call, unsigned i,
-                      const struct fence_reply *reply);
+/* The round that @call is in. */
+extern const struct core_round_kind core_count_round;
+
+/* The timer of @call, which is in no round, is due. */
 void core_count_timer(struct fence_core *core, struct call *call);
 
 #endif

@@ -39,7 +39,7 @@ uint32_t core_extensions_max(const struct fence_core *core)
 
 void core_next_round(struct fence_core *core, struct call *call)
 {
-    call->round = ++core->rounds;
+    call->round.serial = ++core->rounds;
 }
 
 void core_send(struct fence_core *core, uint32_t set, const struct fence_request *request)
@@ -60,9 +60,9 @@ void core_send(struct fence_core *core, uint32_t set, const struct fence_request
 void core_ask(struct fence_core *core, const struct call *call, uint32_t set,
               const struct fence_request *request)
 {
-    assert(call->round != 0 && call->state != CALL_FREE);
+    assert(call->round.serial != 0 && call->state != CALL_FREE);
     struct fence_request completed = *request;
-    completed.tag = core_tag(call->round, false, core_index(core, call));
+    completed.tag = core_tag(call->round.serial, false, core_index(core, call));
     completed.resource = call->resource;
     completed.lock_id = call->lock_id;
     completed.owner = call->owner;

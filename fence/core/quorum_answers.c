@@ -29,7 +29,7 @@ static int extend_error(const struct fence_core *core, const struct call *call,
 static bool stands_anew(const struct fence_core *core, const struct call *call,
                         enum fence_verdict verdict)
 {
-    return verdict == FENCE_VERDICT_UNKNOWN && call->regrant_us > core->now_us;
+    return verdict == FENCE_VERDICT_UNKNOWN && call->extend.regrant_us > core->now_us;
 }
 
 /* By the master that counted most; -1: none did of a lock with the token as its number. */
@@ -51,11 +51,11 @@ static void answer_extend(struct fence_core *core, const struct call *call,
     struct fence_answer *answer = core_answer(core, call, error);
     answer->granted = fence_tally_count(&call->vote.tally, FENCE_PART_GRANTED);
     answer->token = call->token;
-    answer->anew = !error && call->regrant_us > 0;
+    answer->anew = !error && call->extend.regrant_us > 0;
     answer->owner = error == FENCE_EBROKEN ? call->vote.owner : call->owner;
     if (stands) {
-        answer->granted = call->regranted;
-        answer->validity_ms = (call->regrant_us - core->now_us) / 1000;
+        answer->granted = call->extend.regranted;
+        answer->validity_ms = (call->extend.regrant_us - core->now_us) / 1000;
     } else if (!error) {
         answer->extensions_left = extensions_left(call);
         answer->validity_ms =

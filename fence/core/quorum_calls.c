@@ -1,14 +1,14 @@
 #include "fence/core/quorum_calls.h"
 
 #include "fence/base/set.h"
-#include "fence/core/admit.h"
+#include "fence/core/attempts.h"
 #include "fence/core/call_move.h"
 #include "fence/core/calls.h"
 #include "fence/core/cleanup.h"
-#include "fence/core/hedge.h"
 #include "fence/core/output.h"
 #include "fence/core/quorum_answers.h"
 #include "fence/core/reacquire.h"
+#include "fence/core/rounds.h"
 #include "fence/protocol/lease.h"
 
 #include <assert.h>
@@ -53,11 +53,11 @@ static void join_masters(struct fence_core *core, struct call *call, uint32_t se
     if (set == 0)
         return;
     core_copy_text(call->owner, sizeof(call->owner), vote->owner);
-    call->first &= ~set;
-    core_hedge_again(core, call);
+    call->round.first &= ~set;
+    core_round_asked_again(core, call);
     struct fence_request request = {
         .kind = FENCE_REQUEST_JOIN,
-        .attempt = call->join_tag,
+        .attempt = call->extend.join_tag,
         .token = call->token,
         .ttl_ms = call->ttl_ms,
         .extensions = core_extensions_max(core),
@@ -73,18 +73,12 @@ static void undo_joins(struct fence_core *core, const struct call *call, uint32_
     const struct fence_taken taken = {
         .resource = call->resource,
         .lock_id = call->lock_id,
-        .attempt = call->join_tag,
+        .attempt = call->extend.join_tag,
         .ttl_ms = call->ttl_ms,
         .masters = masters,
     };
     if (taken.masters)
         core_undo(core, &taken);
-}
-
-/* An extension keeps to the view that it began with. */
-static bool is_outdated(const struct fence_core *core, const struct call *call)
-{
-    return call->kind == FENCE_CALL_EXTEND && call->generation != core->fleet.generation;
 }
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
@@ -117,19 +111,12 @@ static void conclude_round(struct fence_core *core, struct call *call)
     core_finish(core, call);
 }
 
-void core_quorum_call_begin(struct fence_core *core, struct call *call)
+static uint32_t first_asked(struct fence_core *core, const struct call *call, uint32_t *ret_spare)
 {
-    assert(call->kind != FENCE_CALL_ACQUIRE);
-    if (core_admit(core, call))
-        core_quorum_call_admitted(core, call);
-}
-
-static uint32_t first_asked(const struct fence_core *core, const struct call *call,
-                            uint32_t *ret_spare)
-{
+    const struct fence_round_masters masters = core_round_masters(core);
     *ret_spare = 0;
     return call->kind == FENCE_CALL_INSPECT ? fence_fleet_active(&core->fleet)
-                                            : core_hedge_first(core, call->slot, ret_spare);
+                                            : fence_round_first(&masters, call->slot, ret_spare);
 }
 
 void core_quorum_call_admitted(struct fence_core *core, struct call *call)
@@ -140,11 +127,12 @@ void core_quorum_call_admitted(struct fence_core *core, struct call *call)
     core_call_move(call, CALL_VOTING);
     fence_quorum_call_begin(&call->vote, call->kind, core->fleet.n, first, spare);
     call->vote.extensions_max = core_extensions_max(core);
-    core_next_round(core, call);
-    call->generation = core->fleet.generation;
-    call->join_tag = core_random(core);
+    core_round_new(core, call);
+    const uint64_t join_tag = core_random(core);
+    if (call->kind == FENCE_CALL_EXTEND)
+        call->extend.join_tag = join_tag;
     ask_masters(core, call, first);
-    core_hedge_begin(core, call, first, spare != 0 || call->kind == FENCE_CALL_EXTEND,
+    core_round_begin(core, call, first, spare != 0 || call->kind == FENCE_CALL_EXTEND,
                      timeout_us(core, call));
     conclude_round(core, call); /* at once, if too few can be asked */
 }
@@ -155,29 +143,16 @@ static void begin_anew(struct fence_core *core, struct call *call)
     core_quorum_call_admitted(core, call);
 }
 
-/* Asks the spare masters in @set, and those that may join, if any are wanted. */
-static void ask_more(struct fence_core *core, struct call *call, uint32_t set)
+/* ---- the way through a round ----------------------------------------------------------------- */
+
+static struct fence_tally *vote_tally(struct call *call)
 {
-    struct fence_quorum_call *vote = &call->vote;
-    uint32_t active = fence_fleet_active(&core->fleet);
-    bool outdated = is_outdated(core, call);
-    if (outdated && (set || vote->joinable) && call->tries++ < FENCE_TRIES_MAX) {
-        begin_anew(core, call);
-        return;
-    }
-    if (outdated)
-        active = 0;
-    fence_tally_drop(&vote->tally, set & ~active);
-    set &= active;
-    fence_tally_ask(&vote->tally, set);
-    ask_masters(core, call, set);
-    join_masters(core, call, fence_quorum_call_join(vote, call->late, active));
+    return &call->vote.tally;
 }
 
-/* Master @i knew a newer view than the one named, which this server has learnt by now. An extension
- * keeps to one view, so it begins anew. Answers of others to a release or an inspection
- * stand. */
-static bool ask_again(struct fence_core *core, struct call *call, unsigned i)
+/* An extension keeps to one view, so it begins anew. Answers of others to a release or an
+ * inspection stand. */
+static bool vote_view_refused(struct fence_core *core, struct call *call, unsigned i)
 {
     uint32_t again = fence_fleet_active(&core->fleet) & fence_set_of(i);
     if (call->tries++ >= FENCE_TRIES_MAX)
@@ -189,31 +164,70 @@ static bool ask_again(struct fence_core *core, struct call *call, unsigned i)
     return call->kind == FENCE_CALL_EXTEND || again != 0;
 }
 
-void core_quorum_call_reply(struct fence_core *core, struct call *call, unsigned i,
-                            const struct fence_reply *reply)
+static bool extend_view_ended(struct fence_core *core, struct call *call, uint32_t set)
 {
-    if (reply->kind == FENCE_REPLY_STALE && ask_again(core, call, i))
-        return;
-    core_hedge_answered(core, call, i, reply->kind);
-    fence_quorum_call_reply(&call->vote, i, reply);
-    bool settles = fence_quorum_call_wants_more(&call->vote);
-    ask_more(core, call, settles ? call->vote.tally.spare : 0);
-    if (call->state == CALL_VOTING)
-        conclude_round(core, call);
+    if ((set == 0 && call->vote.joinable == 0) || call->tries++ >= FENCE_TRIES_MAX)
+        return false;
+    begin_anew(core, call);
+    return true;
 }
 
-void core_quorum_call_timer(struct fence_core *core, struct call *call)
+static void count_vote(struct fence_core *core, struct call *call, unsigned i,
+                       const struct fence_reply *reply)
 {
-    uint32_t set = 0;
-    if (call->state == CALL_ADMITTING) {
-        (void)core_answer(core, call, FENCE_EBUSY);
-        core_finish(core, call);
-        return;
-    }
-    if (core_hedge_timer(core, call, &call->vote.tally, &set))
-        fence_quorum_call_give_up(&call->vote);
-    else
-        ask_more(core, call, set);
-    if (call->state == CALL_VOTING)
-        conclude_round(core, call);
+    (void)core;
+    fence_quorum_call_reply(&call->vote, i, reply);
 }
+
+static bool vote_wants_more(const struct call *call)
+{
+    return fence_quorum_call_wants_more(&call->vote);
+}
+
+static void ask_and_join(struct fence_core *core, struct call *call, uint32_t set, uint32_t active)
+{
+    ask_masters(core, call, set);
+    join_masters(core, call, fence_quorum_call_join(&call->vote, call->round.late, active));
+}
+
+static void give_up_vote(struct call *call)
+{
+    fence_quorum_call_give_up(&call->vote);
+}
+
+const struct core_round_kind core_extend_round = {
+    .tally = vote_tally,
+    .view_refused = vote_view_refused,
+    .count = count_vote,
+    .wants_more = vote_wants_more,
+    .view_ended = extend_view_ended,
+    .ask = ask_and_join,
+    .give_up = give_up_vote,
+    .conclude = conclude_round,
+};
+
+const struct core_round_kind core_plain_round = {
+    .tally = vote_tally,
+    .view_refused = vote_view_refused,
+    .count = count_vote,
+    .wants_more = vote_wants_more,
+    .ask = ask_and_join,
+    .give_up = give_up_vote,
+    .conclude = conclude_round,
+};
+
+static void conclude_reacquired(struct fence_core *core, struct call *call)
+{
+    if (core_reacquire_over(core, call))
+        core_quorum_call_admitted(core, call);
+}
+
+const struct core_round_kind core_reacquire_round = {
+    .tally = core_attempt_tally,
+    .count = core_attempt_count,
+    .wants_more = core_attempt_wants_more,
+    .view_ended = core_attempt_view_ended,
+    .ask = core_attempt_ask,
+    .give_up = core_attempt_give_up,
+    .conclude = conclude_reacquired,
+};

@@ -11,15 +11,15 @@
 
 bool core_reacquire_helps(const struct call *call)
 {
-    return fence_quorum_call_stands(&call->vote) && call->regrant_us == 0;
+    return fence_quorum_call_stands(&call->vote) && call->extend.regrant_us == 0;
 }
 
 /* Nothing is certain: the old validity stands, and the client may ask again. */
 static void answer_unknown(struct fence_core *core, struct call *call, int error)
 {
     struct fence_answer *answer = core_answer(core, call, error);
-    memcpy(answer->parts, call->attempt.tally.parts, sizeof(answer->parts));
-    answer->granted = fence_tally_count(&call->attempt.tally, FENCE_PART_GRANTED);
+    memcpy(answer->parts, call->taking.attempt.tally.parts, sizeof(answer->parts));
+    answer->granted = fence_tally_count(&call->taking.attempt.tally, FENCE_PART_GRANTED);
     core_finish(core, call);
 }
 
@@ -27,12 +27,12 @@ static void answer_unknown(struct fence_core *core, struct call *call, int error
 static void try_again_or_answer(struct fence_core *core, struct call *call)
 {
     unsigned only = 0;
-    int error = fence_attempt_error(&call->attempt, &only);
+    int error = fence_attempt_error(&call->taking.attempt, &only);
     core_attempt_undo(core, call);
     core->counts.contended += error == FENCE_ECONTENDED;
     if (error == FENCE_ECONTENDED && call->tries++ < FENCE_TRIES_MAX) {
         core_attempt_begin(core, call);
-        if (call->attempt.state != FENCE_ATTEMPT_FAILED)
+        if (call->taking.attempt.state != FENCE_ATTEMPT_FAILED)
             return;
     }
     answer_unknown(core, call, fence_error_is_obstacle(error) ? error : FENCE_ENOQUORUM);
@@ -42,21 +42,11 @@ static void try_again_or_answer(struct fence_core *core, struct call *call)
 static void keep_reacquired(struct fence_core *core, struct call *call)
 {
     int64_t validity_us =
-        fence_validity_us(core_attempt_lease_ms(call), call->attempt.began_us, core->now_us);
+        fence_validity_us(core_attempt_lease_ms(call), call->taking.attempt.began_us, core->now_us);
     core_attempt_settle(core, call);
-    call->token = call->attempt.votes.each[0].token;
-    call->regrant_us = core->now_us + (validity_us > 0 ? (uint64_t)validity_us : 0);
-    call->regranted = fence_tally_count(&call->attempt.tally, FENCE_PART_GRANTED);
-}
-
-static bool act_on_reacquired(struct fence_core *core, struct call *call)
-{
-    bool won = call->attempt.state == FENCE_ATTEMPT_WON;
-    if (won)
-        keep_reacquired(core, call);
-    else if (call->attempt.state == FENCE_ATTEMPT_FAILED)
-        try_again_or_answer(core, call);
-    return won;
+    call->token = call->taking.attempt.votes.each[0].token;
+    call->extend.regrant_us = core->now_us + (validity_us > 0 ? (uint64_t)validity_us : 0);
+    call->extend.regranted = fence_tally_count(&call->taking.attempt.tally, FENCE_PART_GRANTED);
 }
 
 void core_reacquire_begin(struct fence_core *core, struct call *call)
@@ -66,19 +56,16 @@ void core_reacquire_begin(struct fence_core *core, struct call *call)
     core_copy_text(call->owner, sizeof(call->owner), call->vote.owner);
     call->idempotent = true;
     core_attempt_begin(core, call);
-    if (call->attempt.state == FENCE_ATTEMPT_FAILED)
+    if (call->taking.attempt.state == FENCE_ATTEMPT_FAILED)
         try_again_or_answer(core, call);
 }
 
-bool core_reacquire_reply(struct fence_core *core, struct call *call, unsigned i,
-                          const struct fence_reply *reply)
+bool core_reacquire_over(struct fence_core *core, struct call *call)
 {
-    core_attempt_reply(core, call, i, reply);
-    return act_on_reacquired(core, call);
-}
-
-bool core_reacquire_timer(struct fence_core *core, struct call *call)
-{
-    core_attempt_timer(core, call);
-    return act_on_reacquired(core, call);
+    bool won = call->taking.attempt.state == FENCE_ATTEMPT_WON;
+    if (won)
+        keep_reacquired(core, call);
+    else if (call->taking.attempt.state == FENCE_ATTEMPT_FAILED)
+        try_again_or_answer(core, call);
+    return won;
 }

@@ -16,10 +16,8 @@ bool core_reacquire_helps(const struct call *call);
 /* The extension @call acquires again. */
 void core_reacquire_begin(struct fence_core *core, struct call *call);
 
-/* Master @i replied to the attempt; or the timer of @call is due. True: the lock is had again, and
- * the round of @call begins anew, under its new token. */
-bool core_reacquire_reply(struct fence_core *core, struct call *call, unsigned i,
-                          const struct fence_reply *reply);
-bool core_reacquire_timer(struct fence_core *core, struct call *call);
+/* Acts on what is certain of the attempt. True: the lock is had again, and the round of @call
+ * begins anew, under its new token. */
+bool core_reacquire_over(struct fence_core *core, struct call *call);
 
 #endif

@@ -3,7 +3,8 @@
  *
  *     output                            effects, requests and answers of this step
  *     cleanup, admit, calls, waiting    what calls have in common
- *     hedge, attempts                   whom they ask, and when
+ *     rounds                            the way through a round, whatever is asked
+ *     attempts                          how locks are taken
  *     acquire, reacquire, quorum_calls, breaking, counting
  *                                       a call, by its kind
  *     masters                           what is learnt of masters
@@ -24,11 +25,11 @@
 #include "fence/core/pending_cleanups.h"
 #include "fence/core/rejoin_state.h"
 #include "fence/core/wait_queue.h"
-#include "fence/fleet/latency.h"
 #include "fence/quorum/attempt.h"
 #include "fence/quorum/breaking.h"
 #include "fence/quorum/counter_call.h"
 #include "fence/quorum/quorum_call.h"
+#include "fence/quorum/round.h"
 
 /* A call under way.
  *
@@ -71,51 +72,63 @@ enum call_state {
     CALL_COUNTED,
 };
 
+/* What lasts of an acquire from one attempt to the next. */
+struct call_acquire {
+    uint32_t place;       /* in core->kept; FENCE_NOBODY: none is kept for it */
+    unsigned soon;        /* looks in a row that were due within a moment, ... */
+    uint64_t soon_holder; /* ... at what this lock id holds */
+};
+
+/* What lasts of an extension from one round to the next. */
+struct call_extend {
+    uint64_t join_tag;   /* the attempt that locks are joined by in this round */
+    uint64_t regrant_us; /* until when the lock that was acquired again is valid; 0: it was not */
+    unsigned regranted;  /* masters that agreed to that */
+};
+
+/* What lasts of a call about a named counter from one round to the next. */
+struct call_count {
+    uint32_t values; /* asked for; 0: a reading */
+    uint32_t batch;  /* the first of a queue: calls that its round counts for, itself included, */
+    uint32_t sum;    /* and the values asked for by all of them */
+    int64_t hint;    /* the highest number that masters answered */
+    int64_t value;   /* COUNTED: what the call is to be answered, */
+    int error;       /* or why it failed */
+};
+
+/* An attempt under way: of an acquire, or of an extension that acquires again. */
+struct call_taking {
+    struct fence_attempt attempt;
+    struct fence_counter_votes votes; /* where it is of one lock */
+    bool confirmed;                   /* it needed a second round */
+};
+
 struct call {
     enum call_state state;
     enum fence_call_kind kind;
-    uint32_t ttl_ms;
-    uint32_t group;  /* acquire: of several resources, in core->groups; FENCE_NOBODY: of one */
-    bool idempotent; /* acquire: the lock id is the client's own; may be a retry */
     enum fence_origin origin;
-    uint64_t round; /* which round the masters are answering; part of the tag */
+    uint16_t slot;
+    uint32_t ttl_ms;
+    int64_t token;
     uint64_t client;
     uint64_t arrived_us;
-    uint64_t wait_until_us; /* acquire: 0 does not wait */
-    uint32_t place;         /* acquire: in core->kept; FENCE_NOBODY: none is kept for it */
-    uint64_t generation;    /* of the view that the attempt works under */
-    uint64_t asked_us;      /* when the masters of the round were asked first, ... */
-    uint64_t timeout_us;    /* how long it may take, ... */
-    uint64_t round_ends_us; /* and when it is over */
-    uint32_t first;         /* set of those that were asked first, ... */
-    uint32_t late;          /* and of those that did not answer before a hedge */
-    bool hedged;            /* another master is asked where those are late; these are, ... */
-    uint32_t spares;        /* ... of the last hedge, ... */
-    uint64_t spares_us;     /* ... and it was then */
-    uint64_t join_tag;      /* extend: the attempt that locks are joined by in this round */
-    uint64_t regrant_us;    /* extend: until when the lock that was acquired again is valid; 0: it
-                             * was not */
-    unsigned regranted;     /* and how many masters agreed to it */
-    int64_t token;
-    uint32_t count;  /* count: values asked for; 0: a reading, */
-    uint32_t batch;  /* the first of a queue: calls that its round counts for, itself included, */
-    uint32_t sum;    /* and the values asked for by all of them */
-    int64_t hint;    /* count: the highest number that masters answered */
-    int64_t value;   /* COUNTED: what the call is to be answered, */
-    int count_error; /* or why it failed */
-    unsigned tries;
-    bool waited;          /* acquire: it stood behind another, or paused */
-    bool confirmed;       /* acquire: the present attempt needed a second round */
-    unsigned soon;        /* looks in a row that were due within a moment, at ... */
-    uint64_t soon_holder; /* ... what this one holds */
-    unsigned unbacked;    /* acquire: refusals of the view that held, for which it began anew */
-    uint16_t slot;
-    struct fence_counter_votes votes; /* acquire of one */
-    union {
-        struct fence_attempt attempt;
-        struct fence_quorum_call vote;
-        struct fence_breaking breaking;
-        struct fence_counter_call counting;
+    uint64_t wait_until_us; /* acquire; 0: it does not wait */
+    uint32_t group;         /* acquire: of several, in core->groups; FENCE_NOBODY: of one */
+    bool idempotent;        /* the lock id is the client's own; may be a retry */
+    bool waited;            /* acquire: it stood behind another, or paused */
+    unsigned tries;         /* attempts or rounds that began */
+    unsigned unbacked;      /* refusals of the view that held, for which it began anew */
+    struct fence_round round;
+    union { /* by its kind */
+        struct call_acquire acquire;
+        struct call_extend extend;
+        struct call_count count;
+    };
+    union {                                /* by its state: what the round under way asks */
+        struct call_taking taking;         /* TRYING, REACQUIRING */
+        struct fence_quorum_call vote;     /* VOTING */
+        struct fence_breaking breaking;    /* BREAKING */
+        struct fence_counter_call counter; /* COUNTING, COUNTED */
     };
     char lock_id[FENCE_LOCK_ID_MAX + 1];
     char owner[FENCE_OWNER_MAX + 1];
@@ -153,6 +166,15 @@ struct fence_core {
     uint64_t random;
     struct fence_effects *effects;
 };
+
+/* What rounds know of the masters in this step. */
+static inline struct fence_round_masters core_round_masters(struct fence_core *core)
+{
+    return (struct fence_round_masters){.fleet = &core->fleet,
+                                        .latencies = core->latencies,
+                                        .ask = core->config.ask,
+                                        .now_us = core->now_us};
+}
 
 /* How many acquires can wait at a time. */
 static inline uint32_t core_waiters_max(const struct fence_core *core)

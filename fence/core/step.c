@@ -7,13 +7,12 @@
 #include "fence/core/cleanup.h"
 #include "fence/core/core.h"
 #include "fence/core/counting.h"
-#include "fence/core/hedge.h"
 #include "fence/core/left.h"
 #include "fence/core/masters.h"
 #include "fence/core/output.h"
 #include "fence/core/quorum_calls.h"
-#include "fence/core/reacquire.h"
 #include "fence/core/rejoin.h"
+#include "fence/core/rounds.h"
 #include "fence/core/state.h"
 #include "fence/core/tag.h"
 #include "fence/core/waiting.h"
@@ -66,6 +65,66 @@ uint64_t fence_core_deadline(const struct fence_core *core)
     uint64_t masters_us = earlier(fence_fleet_deadline(&core->fleet), core_rejoin_deadline(core));
     masters_us = earlier(masters_us, fence_fleet_telling_ends_us(&core->fleet));
     return earlier(fence_timers_next_us(&core->timers), masters_us);
+}
+
+/* ---- kinds of calls -------------------------------------------------------------------------- */
+
+static void ask_for_admission(struct fence_core *core, struct call *call,
+                              const struct fence_call *asked);
+static void refuse_admission(struct fence_core *core, struct call *call);
+
+static const struct call_kind {
+    /* The new call begins. */
+    void (*begin)(struct fence_core *core, struct call *call, const struct fence_call *asked);
+    /* The masters owe little enough for the next round of the call. */
+    void (*admitted)(struct fence_core *core, struct call *call);
+    const struct core_round_kind *round;
+    /* The timer is due of a call that is in no round. */
+    void (*timer)(struct fence_core *core, struct call *call);
+} kinds[] = {
+    [FENCE_CALL_ACQUIRE] = {core_acquire_begin, core_acquire_admitted, &core_acquire_round,
+                            core_acquire_timer},
+    [FENCE_CALL_EXTEND] = {ask_for_admission, core_quorum_call_admitted, &core_extend_round,
+                           refuse_admission},
+    [FENCE_CALL_RELEASE] = {ask_for_admission, core_quorum_call_admitted, &core_plain_round,
+                            refuse_admission},
+    [FENCE_CALL_INSPECT] = {ask_for_admission, core_quorum_call_admitted, &core_plain_round,
+                            refuse_admission},
+    [FENCE_CALL_COUNT] = {core_count_begin, core_count_admitted, &core_count_round,
+                          core_count_timer},
+    [FENCE_CALL_BREAK] = {ask_for_admission, core_break_admitted, &core_break_round,
+                          refuse_admission},
+};
+
+static void ask_for_admission(struct fence_core *core, struct call *call,
+                              const struct fence_call *asked)
+{
+    (void)asked;
+    if (core_admit(core, call))
+        kinds[call->kind].admitted(core, call);
+}
+
+static void refuse_admission(struct fence_core *core, struct call *call)
+{
+    assert(call->state == CALL_ADMITTING);
+    (void)core_answer(core, call, FENCE_EBUSY);
+    core_finish(core, call);
+}
+
+/* NULL: @call is in none. */
+static const struct core_round_kind *round_of(const struct call *call)
+{
+    switch (call->state) {
+    case CALL_TRYING:
+    case CALL_VOTING:
+    case CALL_BREAKING:
+    case CALL_COUNTING:
+        return kinds[call->kind].round;
+    case CALL_REACQUIRING:
+        return &core_reacquire_round;
+    default:
+        return NULL;
+    }
 }
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -141,14 +200,7 @@ static void on_call(struct fence_core *core, const struct fence_call *asked)
         return;
     }
     struct call *call = core_open(core, asked);
-    if (call->kind == FENCE_CALL_ACQUIRE)
-        core_acquire_begin(core, call, asked);
-    else if (call->kind == FENCE_CALL_COUNT)
-        core_count_begin(core, call);
-    else if (call->kind == FENCE_CALL_BREAK)
-        core_break_begin(core, call);
-    else
-        core_quorum_call_begin(core, call);
+    kinds[call->kind].begin(core, call, asked);
 }
 
 /* What a master answers after it lost writes counts for nothing. */
@@ -168,7 +220,7 @@ static bool answers_too_late(const struct fence_core *core, unsigned i, const st
                              const struct fence_reply *reply)
 {
     bool grants = reply->kind == FENCE_REPLY_NUMBER || reply->kind == FENCE_REPLY_YES;
-    return grants && core->now_us > call->asked_us + fence_fleet_answer_us(&core->fleet) &&
+    return grants && core->now_us > call->round.asked_us + fence_fleet_answer_us(&core->fleet) &&
            !core->fleet.master[i].facts.exclusive;
 }
 
@@ -182,24 +234,18 @@ static void on_reply(struct fence_core *core, unsigned i, const struct fence_rep
         core_undo_reply(core, i, index, round, reply->kind);
         return;
     }
-    core_hedge_tried(core, i, round, reply->kind);
-    if (round == 0 || index >= core->config.calls || core->calls[index].round != round)
+    const struct fence_round_masters masters = core_round_masters(core);
+    fence_round_tried(&masters, i, round, reply->kind);
+    if (round == 0 || index >= core->config.calls || core->calls[index].round.serial != round)
         return; /* of a round that is over */
     struct call *call = &core->calls[index];
     const struct fence_reply late = {
         .kind = FENCE_REPLY_LOST, .tag = reply->tag, .locks = reply->locks};
     if (answers_too_late(core, i, call, reply))
         reply = &late;
-    if (call->state == CALL_TRYING)
-        core_acquire_reply(core, call, i, reply);
-    else if (call->state == CALL_VOTING)
-        core_quorum_call_reply(core, call, i, reply);
-    else if (call->state == CALL_COUNTING)
-        core_count_reply(core, call, i, reply);
-    else if (call->state == CALL_BREAKING)
-        core_break_reply(core, call, i, reply);
-    else if (call->state == CALL_REACQUIRING && core_reacquire_reply(core, call, i, reply))
-        core_quorum_call_admitted(core, call);
+    const struct core_round_kind *kind = round_of(call);
+    if (kind)
+        core_round_reply(core, call, kind, i, reply);
 }
 
 static void on_reply_event(struct fence_core *core, unsigned i, const struct fence_reply *reply)
@@ -213,29 +259,17 @@ static void call_timer(struct fence_core *core)
 {
     struct call *call = &core->calls[fence_timers_first(&core->timers)];
     core_wake_at(core, call, FENCE_NEVER);
-    if (call->kind == FENCE_CALL_ACQUIRE)
-        core_acquire_timer(core, call);
-    else if (call->kind == FENCE_CALL_COUNT)
-        core_count_timer(core, call);
-    else if (call->kind == FENCE_CALL_BREAK)
-        core_break_timer(core, call);
-    else if (call->state != CALL_REACQUIRING)
-        core_quorum_call_timer(core, call);
-    else if (core_reacquire_timer(core, call))
-        core_quorum_call_admitted(core, call);
+    const struct core_round_kind *kind = round_of(call);
+    if (kind)
+        core_round_timer(core, call, kind);
+    else
+        kinds[call->kind].timer(core, call);
 }
 
 static void start_admitted(struct fence_core *core)
 {
     struct call *call = core_admit_next(core);
-    if (call->kind == FENCE_CALL_ACQUIRE)
-        core_acquire_admitted(core, call);
-    else if (call->kind == FENCE_CALL_COUNT)
-        core_count_admitted(core, call);
-    else if (call->kind == FENCE_CALL_BREAK)
-        core_break_admitted(core, call);
-    else
-        core_quorum_call_admitted(core, call);
+    kinds[call->kind].admitted(core, call);
 }
 
 /* Calls give up before masters are given up: their clean-ups still go out on the old connections,

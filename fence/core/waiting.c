@@ -75,15 +75,15 @@ void core_pause_until(struct fence_core *core, struct call *call, uint64_t due_u
 static uint64_t lease_end_us(struct fence_core *core, struct call *call)
 {
     const struct core_holder_hint *seen = core_hint(core, call);
-    if (seen->holder != call->soon_holder)
-        call->soon = 0;
-    call->soon_holder = seen->holder;
-    uint64_t soonest_us = core->now_us + ((uint64_t)FENCE_LOOK_LEAST_US << call->soon);
+    if (seen->holder != call->acquire.soon_holder)
+        call->acquire.soon = 0;
+    call->acquire.soon_holder = seen->holder;
+    uint64_t soonest_us = core->now_us + ((uint64_t)FENCE_LOOK_LEAST_US << call->acquire.soon);
     uint64_t end_us = seen->held_until_us + FENCE_LOOK_LEAST_US;
     bool soon =
         end_us <= core->now_us + ((uint64_t)FENCE_LOOK_LEAST_US << FENCE_LOOK_DOUBLINGS_MAX);
-    if (soon && call->soon < FENCE_LOOK_DOUBLINGS_MAX)
-        call->soon++;
+    if (soon && call->acquire.soon < FENCE_LOOK_DOUBLINGS_MAX)
+        call->acquire.soon++;
     return most(end_us, soonest_us);
 }
 
@@ -127,9 +127,9 @@ static uint64_t rank_of(struct fence_core *core, struct call *call, const struct
     }
     const struct core_place_owner owner = {
         .resource = call->resource, .lock_id = call->lock_id, .owner = call->owner};
-    call->place = core_kept_places_come(&core->kept, &owner, rank - believed_wait_us(core, asked),
-                                        core->now_us, away_max);
-    return core_kept_places_rank(&core->kept, call->place);
+    call->acquire.place = core_kept_places_come(
+        &core->kept, &owner, rank - believed_wait_us(core, asked), core->now_us, away_max);
+    return core_kept_places_rank(&core->kept, call->acquire.place);
 }
 
 bool core_stand(struct fence_core *core, struct call *call, const struct fence_call *asked)
@@ -207,9 +207,9 @@ void core_leave(struct fence_core *core, struct call *call, bool granted)
     core->waiting -= call->wait_until_us != 0;
     core_clients_remove(&core->clients, me);
     if (granted)
-        core->granted_place = call->place;
-    if (call->place != FENCE_NOBODY)
-        core_kept_places_leave(&core->kept, call->place, granted, core->now_us);
+        core->granted_place = call->acquire.place;
+    if (call->acquire.place != FENCE_NOBODY)
+        core_kept_places_leave(&core->kept, call->acquire.place, granted, core->now_us);
     if (call->group != FENCE_NOBODY) {
         core_groups_close(&core->groups, call->group);
     } else {

@@ -89,27 +89,24 @@ bool fence_attempt_wants_more(const struct fence_attempt *attempt)
     return some_failed || (granted > 0 && held > 0) || tally->open == 0;
 }
 
-void fence_attempt_ask(struct fence_attempt *attempt, uint32_t set)
+void fence_attempt_asked(struct fence_attempt *attempt, uint32_t set)
 {
     assert(attempt->state == FENCE_ATTEMPT_TAKING);
-    fence_tally_ask(&attempt->tally, set);
-    attempt->sent |= set;
-}
-
-void fence_attempt_drop(struct fence_attempt *attempt, uint32_t set)
-{
-    assert(attempt->state == FENCE_ATTEMPT_TAKING);
-    fence_tally_drop(&attempt->tally, set);
+    assert((set & ~attempt->tally.asked) == 0);
     fail_if_out_of_reach(attempt);
+    if (attempt->state == FENCE_ATTEMPT_TAKING)
+        attempt->sent |= set;
 }
 
 void fence_attempt_outdate(struct fence_attempt *attempt)
 {
     attempt->stale = true;
-    if (attempt->state == FENCE_ATTEMPT_TAKING)
-        fence_attempt_drop(attempt, attempt->tally.spare);
-    else
+    if (attempt->state != FENCE_ATTEMPT_TAKING) {
         attempt_move(attempt, FENCE_ATTEMPT_FAILED);
+        return;
+    }
+    fence_tally_drop(&attempt->tally, attempt->tally.spare);
+    fail_if_out_of_reach(attempt);
 }
 
 int64_t fence_attempt_highest(const struct fence_attempt *attempt, unsigned k)

@@ -72,11 +72,10 @@ void fence_attempt_begin(struct fence_attempt *attempt, uint64_t id, struct fenc
 /* Whether those that were asked cannot settle it, so that all spare masters are to be asked. */
 bool fence_attempt_wants_more(const struct fence_attempt *attempt);
 
-/* The masters in @set, all spare, are sent the first round's request now. Precondition: TAKING. */
-void fence_attempt_ask(struct fence_attempt *attempt, uint32_t set);
-
-/* Those in @set can no more be asked. It may have FAILED by that. */
-void fence_attempt_drop(struct fence_attempt *attempt, uint32_t set);
+/* The masters in @set, which its tally asks now, are sent the first round's request. Or its tally
+ * dropped masters, and @set is empty: the attempt may have FAILED by that, and must send nothing
+ * then. Precondition: TAKING. */
+void fence_attempt_asked(struct fence_attempt *attempt, uint32_t set);
 
 /* The view that it began under is over, as far as the caller knows: nobody can be asked any more.
  * It may have FAILED by that: not where those that were asked may still be enough. */

@@ -166,7 +166,7 @@ enum fence_break_verdict fence_breaking_verdict(const struct fence_breaking *bre
     return breaking->breaks ? breaking_it(breaking) : seeing(breaking);
 }
 
-const struct fence_tally *fence_breaking_tally(const struct fence_breaking *breaking)
+struct fence_tally *fence_breaking_tally(struct fence_breaking *breaking)
 {
     return breaking->breaks ? &breaking->tally : &breaking->seen.tally;
 }

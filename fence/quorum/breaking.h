@@ -67,7 +67,7 @@ void fence_breaking_give_up(struct fence_breaking *breaking);
 enum fence_break_verdict fence_breaking_verdict(const struct fence_breaking *breaking);
 
 /* The tally of the round under way. */
-const struct fence_tally *fence_breaking_tally(const struct fence_breaking *breaking);
+struct fence_tally *fence_breaking_tally(struct fence_breaking *breaking);
 
 /* FENCE_BREAK_MISMATCH: the token of the grant that has the lock; 0: the masters differ. */
 int64_t fence_breaking_token_now(const struct fence_breaking *breaking);

@@ -7,6 +7,19 @@ enum {
     BEGAN_US = 1000,
 };
 
+/* The attempt asks the spare masters in @set; and those in @set can no more be asked. */
+static void ask_spare(struct fence_attempt *attempt, uint32_t set)
+{
+    fence_tally_ask(&attempt->tally, set);
+    fence_attempt_asked(attempt, set);
+}
+
+static void drop_spare(struct fence_attempt *attempt, uint32_t set)
+{
+    fence_tally_drop(&attempt->tally, set);
+    fence_attempt_asked(attempt, 0);
+}
+
 static struct fence_counter_votes votes; /* of the attempt under test */
 static const char *const holder_a = "holder-a";
 static const char *const holder_b = "holder-b";
@@ -405,7 +418,7 @@ static void spare_masters_are_not_sent_to_before_they_are_asked(void **state)
     struct fence_attempt attempt = begin_with_spare();
     assert_int_equal(attempt.sent, FIRST);
     assert_false(fence_attempt_wants_more(&attempt));
-    fence_attempt_ask(&attempt, 0x8);
+    ask_spare(&attempt, 0x8);
     assert_int_equal(attempt.sent, 0xf);
     assert_int_equal(attempt.tally.spare, 0x10);
 }
@@ -426,7 +439,7 @@ static void number_of_one_asked_later_counts_alike(void **state)
     (void)state;
     struct fence_attempt attempt = begin_with_spare();
     number(&attempt, 0, 7);
-    fence_attempt_ask(&attempt, 0x10);
+    ask_spare(&attempt, 0x10);
     number(&attempt, 4, 7);
     number(&attempt, 2, 7);
     assert_int_equal(attempt.state, FENCE_ATTEMPT_WON);
@@ -443,7 +456,7 @@ static void others_are_wanted_at_once_where_one_refuses_or_is_lost(void **state)
         reply(&attempt, 1, kinds[k]);
         assert_int_equal(attempt.state, FENCE_ATTEMPT_TAKING);
         assert_true(fence_attempt_wants_more(&attempt));
-        fence_attempt_ask(&attempt, SPARE);
+        ask_spare(&attempt, SPARE);
         assert_false(fence_attempt_wants_more(&attempt));
     }
 }
@@ -468,7 +481,7 @@ static void others_are_wanted_where_holders_differ_once_all_have_answered(void *
     held(&attempt, 2, holder_a);
     assert_int_equal(attempt.state, FENCE_ATTEMPT_TAKING);
     assert_true(fence_attempt_wants_more(&attempt));
-    fence_attempt_ask(&attempt, SPARE);
+    ask_spare(&attempt, SPARE);
     held(&attempt, 3, holder_a);
     assert_failed(&attempt, FENCE_EHELD);
 }
@@ -491,9 +504,9 @@ static void attempt_fails_once_those_it_needs_cannot_be_asked(void **state)
     (void)state;
     struct fence_attempt attempt = begin_with_spare();
     reply(&attempt, 0, FENCE_REPLY_LOST);
-    fence_attempt_drop(&attempt, 0x8);
+    drop_spare(&attempt, 0x8);
     assert_int_equal(attempt.state, FENCE_ATTEMPT_TAKING);
-    fence_attempt_drop(&attempt, 0x10);
+    drop_spare(&attempt, 0x10);
     assert_failed(&attempt, FENCE_ENOQUORUM);
     assert_int_equal(attempt.tally.parts[4], FENCE_PART_DOWN);
 }
