@@ -4,8 +4,8 @@
  *     output                            effects, requests and answers of this step
  *     cleanup, admit, calls, waiting    what calls have in common
  *     rounds                            the way through a round, whatever is asked
- *     attempts                          how locks are taken
- *     acquire, reacquire, quorum_calls, breaking, counting
+ *     attempts, votes                   what kinds of rounds have in common
+ *     acquire, reacquire, extend, release, inspect, breaking, counting
  *                                       a call, by its kind
  *     masters                           what is learnt of masters
  *     rejoin_steps, import, rejoin      masters that are taken back

@@ -7,11 +7,13 @@
 #include "fence/core/cleanup.h"
 #include "fence/core/core.h"
 #include "fence/core/counting.h"
+#include "fence/core/extend.h"
+#include "fence/core/inspect.h"
 #include "fence/core/left.h"
 #include "fence/core/masters.h"
 #include "fence/core/output.h"
-#include "fence/core/quorum_calls.h"
 #include "fence/core/rejoin.h"
+#include "fence/core/release.h"
 #include "fence/core/rounds.h"
 #include "fence/core/state.h"
 #include "fence/core/tag.h"
@@ -84,11 +86,11 @@ static const struct call_kind {
 } kinds[] = {
     [FENCE_CALL_ACQUIRE] = {core_acquire_begin, core_acquire_admitted, &core_acquire_round,
                             core_acquire_timer},
-    [FENCE_CALL_EXTEND] = {ask_for_admission, core_quorum_call_admitted, &core_extend_round,
+    [FENCE_CALL_EXTEND] = {ask_for_admission, core_extend_admitted, &core_extend_round,
                            refuse_admission},
-    [FENCE_CALL_RELEASE] = {ask_for_admission, core_quorum_call_admitted, &core_plain_round,
+    [FENCE_CALL_RELEASE] = {ask_for_admission, core_release_admitted, &core_release_round,
                             refuse_admission},
-    [FENCE_CALL_INSPECT] = {ask_for_admission, core_quorum_call_admitted, &core_plain_round,
+    [FENCE_CALL_INSPECT] = {ask_for_admission, core_inspect_admitted, &core_inspect_round,
                             refuse_admission},
     [FENCE_CALL_COUNT] = {core_count_begin, core_count_admitted, &core_count_round,
                           core_count_timer},
