@@ -28,6 +28,7 @@ bool core_admit(struct fence_core *core, struct call *call)
     enum core_class class = class_of(call);
     if (core_admission_first(&core->admission, class) == FENCE_NOBODY && core_has_room(core, class))
         return true;
+    core_trace_call(core, FENCE_TRACE_ADMITTING, call, 0, 0);
     core_call_move(call, CALL_ADMITTING);
     core_admission_join(&core->admission, class, core_index(core, call));
     core_wake_at(core, call,

@@ -182,7 +182,12 @@ void core_attempt_count(struct fence_core *core, struct call *call, unsigned i,
         call->unbacked++ >= FENCE_UNBACKED_TRIES_MAX)
         judged.kind = FENCE_REPLY_REFUSED;
     fence_attempt_reply(attempt, i, &judged);
-    if (attempt->state == FENCE_ATTEMPT_CONFIRMING && before == FENCE_ATTEMPT_TAKING)
+    if (before != FENCE_ATTEMPT_TAKING || attempt->frozen == 0)
+        return;
+    if (attempt->state == FENCE_ATTEMPT_CONFIRMING || attempt->state == FENCE_ATTEMPT_WON)
+        core_trace_call(core, FENCE_TRACE_FROZEN, call, attempt->frozen,
+                        attempt->votes.each[0].token);
+    if (attempt->state == FENCE_ATTEMPT_CONFIRMING)
         confirm(core, call);
 }
 

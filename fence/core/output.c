@@ -48,6 +48,10 @@ void core_send(struct fence_core *core, uint32_t set, const struct fence_request
     set &= fence_fleet_active(&core->fleet);
     if (set == 0)
         return;
+    core_trace(core, &(struct fence_trace){.kind = FENCE_TRACE_SENT,
+                                           .resource = request->resource,
+                                           .request = request->kind,
+                                           .masters = set});
     struct fence_effect *effect = core_add_effect(core, FENCE_EFFECT_SEND);
     effect->masters = set;
     effect->request = *request;

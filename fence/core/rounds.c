@@ -36,6 +36,7 @@ static bool ask_more(struct fence_core *core, struct call *call, const struct co
 {
     uint32_t active = fence_fleet_active(&core->fleet);
     if (kind->view_ended && is_outdated(core, call)) {
+        core_trace_call(core, FENCE_TRACE_OUTDATED, call, 0, 0);
         if (kind->view_ended(core, call, set))
             return false;
         active = 0;
@@ -75,6 +76,8 @@ void core_round_timer(struct fence_core *core, struct call *call,
     const uint32_t set =
         fence_round_hedge(&call->round, &masters, kind->tally(call), call->slot, &due_us);
     core->counts.hedges += fence_set_count(set);
+    if (set != 0)
+        core_trace_call(core, FENCE_TRACE_HEDGED, call, set, 0);
     core_wake_at(core, call, due_us);
     if (ask_more(core, call, kind, set))
         kind->conclude(core, call);

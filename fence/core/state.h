@@ -24,6 +24,7 @@
 #include "fence/core/kept_places.h"
 #include "fence/core/pending_cleanups.h"
 #include "fence/core/rejoin_state.h"
+#include "fence/core/trace.h"
 #include "fence/core/wait_queue.h"
 #include "fence/quorum/attempt.h"
 #include "fence/quorum/breaking.h"
@@ -161,11 +162,32 @@ struct fence_core {
     uint32_t waiting;       /* of those in use, acquires that wait */
     uint64_t rounds;
 
+    struct fence_tracer tracer;
+
     /* Of the step under way. */
     uint64_t now_us;
     uint64_t random;
     struct fence_effects *effects;
 };
+
+/* Tells the tracer, if there is one. */
+static inline void core_trace(const struct fence_core *core, const struct fence_trace *trace)
+{
+    if (core->tracer.line)
+        core->tracer.line(core->tracer.context, trace);
+}
+
+/* Tells that @kind happened to @call, with @masters and @number where it has them. */
+static inline void core_trace_call(const struct fence_core *core, enum fence_trace_kind kind,
+                                   const struct call *call, uint32_t masters, int64_t number)
+{
+    if (core->tracer.line)
+        core_trace(core, &(struct fence_trace){.kind = kind,
+                                               .call = call->kind,
+                                               .resource = call->resource,
+                                               .masters = masters,
+                                               .number = number});
+}
 
 /* What rounds know of the masters in this step. */
 static inline struct fence_round_masters core_round_masters(struct fence_core *core)

@@ -49,6 +49,11 @@ const struct fence_counts *fence_core_counts(const struct fence_core *core)
     return &core->counts;
 }
 
+void fence_core_trace(struct fence_core *core, struct fence_tracer tracer)
+{
+    core->tracer = tracer;
+}
+
 static uint64_t earlier(uint64_t a_us, uint64_t b_us)
 {
     return a_us < b_us ? a_us : b_us;
@@ -196,6 +201,9 @@ static void refuse_call(struct fence_core *core, const struct fence_call *call, 
 static void on_call(struct fence_core *core, const struct fence_call *asked)
 {
     check_asked_call(asked);
+    core_trace(core, &(struct fence_trace){.kind = FENCE_TRACE_CALLED,
+                                           .call = asked->kind,
+                                           .resource = asked->resource});
     int error = refusal(core, asked);
     if (error) {
         refuse_call(core, asked, error);
@@ -226,6 +234,17 @@ static bool answers_too_late(const struct fence_core *core, unsigned i, const st
            !core->fleet.master[i].facts.exclusive;
 }
 
+static void trace_reply(const struct fence_core *core, enum fence_trace_kind kind, unsigned i,
+                        const struct call *call, const struct fence_reply *reply)
+{
+    const bool numbered = reply->kind == FENCE_REPLY_NUMBER || reply->kind == FENCE_REPLY_HELD;
+    core_trace(core, &(struct fence_trace){.kind = kind,
+                                           .resource = call->resource,
+                                           .master = i,
+                                           .reply = reply->kind,
+                                           .number = numbered ? reply->number : 0});
+}
+
 static void on_reply(struct fence_core *core, unsigned i, const struct fence_reply *reply)
 {
     if (reply->kind == FENCE_REPLY_STALE)
@@ -243,7 +262,9 @@ static void on_reply(struct fence_core *core, unsigned i, const struct fence_rep
     struct call *call = &core->calls[index];
     const struct fence_reply late = {
         .kind = FENCE_REPLY_LOST, .tag = reply->tag, .locks = reply->locks};
-    if (answers_too_late(core, i, call, reply))
+    const bool too_late = answers_too_late(core, i, call, reply);
+    trace_reply(core, too_late ? FENCE_TRACE_LATE : FENCE_TRACE_REPLIED, i, call, reply);
+    if (too_late)
         reply = &late;
     const struct core_round_kind *kind = round_of(call);
     if (kind)
@@ -299,6 +320,24 @@ static void on_tick(struct fence_core *core)
     core_give_up(core, fence_fleet_silent(&core->fleet, core->now_us), FENCE_REASON_SILENT);
 }
 
+/* Answers are completed by then. */
+static void trace_answers(const struct fence_core *core)
+{
+    for (unsigned k = 0; k < core->effects->count; k++) {
+        const struct fence_effect *effect = &core->effects->items[k];
+        const struct fence_answer *answer = &effect->answer;
+        if (effect->kind != FENCE_EFFECT_ANSWER)
+            continue;
+        const int64_t token = answer->group ? answer->group->locks[0].token : answer->token;
+        core_trace(core, &(struct fence_trace){
+                             .kind = FENCE_TRACE_ANSWERED,
+                             .call = answer->kind,
+                             .resource = answer->resource,
+                             .error = answer->error,
+                             .number = answer->kind == FENCE_CALL_COUNT ? answer->value : token});
+    }
+}
+
 void fence_step(struct fence_core *core, const struct fence_event *event,
                 struct fence_effects *effects)
 {
@@ -319,6 +358,8 @@ void fence_step(struct fence_core *core, const struct fence_event *event,
         core_left_grant(core, &event->declined);
         break;
     case FENCE_EVENT_RELEASED:
+        core_trace(core, &(struct fence_trace){.kind = FENCE_TRACE_RELEASED,
+                                               .resource = event->released.resource});
         core_released(core, event->released.resource, event->released.lock_id);
         break;
     case FENCE_EVENT_REPLY:
@@ -345,4 +386,6 @@ void fence_step(struct fence_core *core, const struct fence_event *event,
     }
     core_rejoin_go_on(core);
     core_note_imports(core);
+    if (core->tracer.line)
+        trace_answers(core);
 }

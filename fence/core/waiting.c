@@ -67,6 +67,8 @@ void core_pause_until(struct fence_core *core, struct call *call, uint64_t due_u
     call->waited = true;
     if (call->wait_until_us)
         due_us = least(due_us, call->wait_until_us);
+    core_trace_call(core, FENCE_TRACE_PAUSED, call, 0,
+                    due_us > core->now_us ? (int64_t)(due_us - core->now_us) : 0);
     core_wake_at(core, call, due_us);
 }
 

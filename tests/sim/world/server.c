@@ -1,5 +1,6 @@
 #include "tests/sim/world/server.h"
 
+#include "fence/core/trace.h"
 #include "tests/sim/promises/attempts.h"
 #include "tests/sim/promises/lease.h"
 #include "tests/sim/promises/voters.h"
@@ -17,7 +18,16 @@ enum {
     DECLINES = 600, /* per mille of grants that their clients do not hear of: it notices */
 };
 
-static void new_core(const struct sim_world *world, struct sim_server *server)
+static void say_decision(void *context, const struct fence_trace *trace)
+{
+    const struct sim_server *server = context;
+    char text[FENCE_TRACE_TEXT_MAX];
+    fence_trace_text(trace, text);
+    SIM_SAY(server->world, "  core of server %u: %s", (unsigned)(server - server->world->servers),
+            text);
+}
+
+static void new_core(struct sim_world *world, struct sim_server *server)
 {
     struct fence_config config = {
         .masters = world->plan.masters,
@@ -30,6 +40,10 @@ static void new_core(const struct sim_world *world, struct sim_server *server)
     };
     if (fence_core_new(&config, &server->core))
         abort(); /* no memory */
+    server->world = world;
+    if (world->trace.out)
+        fence_core_trace(server->core,
+                         (struct fence_tracer){.line = say_decision, .context = server});
 }
 
 void sim_server_start(struct sim_world *world, unsigned s, uint64_t seed)

@@ -11,6 +11,7 @@ struct sim_call;
 
 struct sim_server {
     struct fence_core *core;
+    struct sim_world *world;
     struct sim_clock clock;
     struct sim_rng rng;
     uint64_t tick_at_us; /* true time; FENCE_NEVER: no tick is scheduled */
