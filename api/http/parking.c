@@ -1,7 +1,7 @@
 #include "api/http/parking.h"
 
-#include "api/http/shard.h"
-#include "api/http/watch.h"
+#include "api/mhd/shard.h"
+#include "api/mhd/watch.h"
 
 #include <assert.h>
 

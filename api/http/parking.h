@@ -19,7 +19,7 @@ enum {
 struct api_parking {
     struct api_request *first;
     unsigned count;
-    int watch_fd;                                             /* of api/http/watch.h */
+    int watch_fd;                                             /* of api/mhd/watch.h */
     void (*left)(void *context, struct api_request *request); /* its client has gone */
     void *left_context;
 };

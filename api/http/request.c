@@ -4,8 +4,8 @@
 #include "api/http/costly.h"
 #include "api/http/parking.h"
 #include "api/http/request_state.h"
-#include "api/http/shard.h"
 #include "api/http/trace.h"
+#include "api/mhd/shard.h"
 
 #include <arpa/inet.h>
 #include <assert.h>

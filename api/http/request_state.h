@@ -4,11 +4,11 @@
 #define API_HTTP_REQUEST_STATE_H
 
 #include "api/http/access.h"
-#include "api/http/door.h"
 #include "api/http/framing.h"
 #include "api/http/observer.h"
 #include "api/http/route.h"
-#include "api/http/shard.h"
+#include "api/mhd/door.h"
+#include "api/mhd/shard.h"
 
 #include <stdbool.h>
 #include <stddef.h>

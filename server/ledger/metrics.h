@@ -2,8 +2,8 @@
 #ifndef SERVER_LEDGER_METRICS_H
 #define SERVER_LEDGER_METRICS_H
 
-#include "api/http/http.h"
 #include "api/metrics/calls.h"
+#include "api/mhd/server.h"
 #include "server/ledger/tables.h"
 
 enum {

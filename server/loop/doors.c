@@ -1,7 +1,7 @@
 #include "server/loop/doors.h"
 
 #include "api/http/limits.h"
-#include "api/http/listen.h"
+#include "api/wire/listen.h"
 #include "server/system/log.h"
 #include "server/system/options.h"
 

@@ -1,8 +1,8 @@
 /* Where a program listens: from what its operator wrote to the sockets of each of its workers.
  *
- *     127.0.0.1:7380  [::1]:7380  :7380  localhost:7380   see api/http/listen.h
+ *     127.0.0.1:7380  [::1]:7380  :7380  localhost:7380   see api/wire/listen.h
  *     locks.example.com:7380   looked up once, at the start: all addresses of the name
- *     unix:/run/pawl/pawld.sock   see api/http/socket_file.h; always without TLS
+ *     unix:/run/pawl/pawld.sock   see api/wire/socket_file.h; always without TLS
  *     http://127.0.0.1:7381   without TLS, where others have it
  *     https://...   with TLS, which is not taken for granted
  *
@@ -10,9 +10,9 @@
 #ifndef SERVER_LOOP_DOORS_H
 #define SERVER_LOOP_DOORS_H
 
-#include "api/http/door.h"
 #include "api/http/site.h"
-#include "api/http/socket_file.h"
+#include "api/mhd/door.h"
+#include "api/wire/socket_file.h"
 #include "fence/protocol/error.h"
 
 #include <stdbool.h>

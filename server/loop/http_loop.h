@@ -6,7 +6,7 @@
 #ifndef SERVER_LOOP_HTTP_LOOP_H
 #define SERVER_LOOP_HTTP_LOOP_H
 
-#include "api/http/http.h"
+#include "api/mhd/server.h"
 #include "fence/protocol/error.h"
 
 #include <stdbool.h>

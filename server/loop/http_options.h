@@ -8,7 +8,7 @@
 #ifndef SERVER_LOOP_HTTP_OPTIONS_H
 #define SERVER_LOOP_HTTP_OPTIONS_H
 
-#include "api/http/http.h"
+#include "api/mhd/server.h"
 #include "server/loop/doors.h"
 #include "server/loop/http_tls.h"
 

@@ -1,6 +1,6 @@
 #include "server/loop/keys.h"
 
-#include "api/http/listen.h"
+#include "api/wire/listen.h"
 #include "server/system/log.h"
 #include "server/system/options.h"
 

@@ -103,7 +103,7 @@ static void disown_files(struct server_doors *doors)
 }
 
 /* While two processes have the sockets, a file is removed by neither: one that is left over does no
- * harm (api/http/socket_file.h). */
+ * harm (api/wire/socket_file.h). */
 static void close_doors_of(struct service *service)
 {
     if (service->doors_are_lent || service->successor.asked)

@@ -1,6 +1,6 @@
 /* Bytes of connections come from clients, in pieces of any size. What goes through must not depend
  * on where the pieces end. */
-#include "api/http/intake.h"
+#include "api/wire/intake.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "tests/unit/api/loop.h"
 
-#include "api/http/listen.h"
+#include "api/wire/listen.h"
 #include "tests/lib/case.h"
 
 #include <arpa/inet.h>

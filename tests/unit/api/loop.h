@@ -1,9 +1,9 @@
-/* A server of api/http/http.h and its clients in one thread: each step lets the server turn and
+/* A server of api/mhd/server.h and its clients in one thread: each step lets the server turn and
  * takes what came. Nothing here waits for longer than LOOP_PATIENCE_MS. */
 #ifndef TESTS_UNIT_API_LOOP_H
 #define TESTS_UNIT_API_LOOP_H
 
-#include "api/http/http.h"
+#include "api/mhd/server.h"
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* Requests and their keys, in a server: what is in force, and for how long. */
 #include "api/auth/auth.h"
-#include "api/http/http.h"
+#include "api/mhd/server.h"
 #include "tests/lib/case.h"
 #include "tests/unit/api/loop.h"
 

@@ -1,4 +1,4 @@
-#include "api/http/http.h"
+#include "api/mhd/server.h"
 #include "api/v1/listing.h"
 #include "tests/lib/case.h"
 #include "tests/unit/api/loop.h"

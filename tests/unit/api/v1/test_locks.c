@@ -1,4 +1,4 @@
-#include "api/http/http.h"
+#include "api/mhd/server.h"
 #include "api/v1/locks.h"
 #include "fence/protocol/name.h"
 #include "tests/lib/case.h"

@@ -1,4 +1,4 @@
-#include "api/http/listen.h"
+#include "api/wire/listen.h"
 #include "server/loop/doors.h"
 #include "tests/lib/case.h"
 #include "tests/lib/tempdir.h"

@@ -1,0 +1,463 @@
+#include "api/mhd/connection.h"
+
+#include "api/mhd/refusal.h"
+#include "api/tls/session.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+enum {
+    FDS_FIRST = 256,
+    DRAIN_SIZE = 4096,
+    DRAINS_A_READ = 16,
+};
+
+static uint64_t connection_now_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* ---- waits ----------------------------------------------------------------------------------- */
+
+static void disarm(struct api_connection *connection)
+{
+    struct api_connections *connections = connection->connections;
+    if (connection->wait == API_CONNECTION_FREE)
+        return;
+    if (connection->prev != NULL)
+        connection->prev->next = connection->next;
+    else
+        connections->waits[connection->wait].first = connection->next;
+    if (connection->next != NULL)
+        connection->next->prev = connection->prev;
+    else
+        connections->waits[connection->wait].last = connection->prev;
+    connection->wait = API_CONNECTION_FREE;
+}
+
+/* All connections in one list have the same time limit, so a new one goes to the end. */
+static void arm(struct api_connection *connection, enum api_connection_wait wait)
+{
+    struct api_connections *connections = connection->connections;
+    disarm(connection);
+    connection->wait = (uint8_t)wait;
+    connection->since_ms = connection_now_ms();
+    connection->next = NULL;
+    connection->prev = connections->waits[wait].last;
+    if (connection->prev != NULL)
+        connection->prev->next = connection;
+    else
+        connections->waits[wait].first = connection;
+    connections->waits[wait].last = connection;
+}
+
+/* Requests that wait for their answers. Meanwhile nothing more is read, so the client cannot be
+ * blamed for a next request that is incomplete. */
+static bool is_owed(const struct api_connection *connection)
+{
+    return connection->intake.completed != connection->answered;
+}
+
+/* Waits for the rest of a request. */
+static void await_rest(struct api_connection *connection)
+{
+    enum api_connection_wait wait = API_CONNECTION_FREE;
+    const enum api_intake_phase phase = api_intake_phase(&connection->intake);
+    if (connection->fresh)
+        return; /* a handshake does not end the wait for the first byte */
+    if (!is_owed(connection) && phase == API_INTAKE_HEAD)
+        wait = API_CONNECTION_HEAD;
+    else if (!is_owed(connection) && phase == API_INTAKE_BODY)
+        wait = API_CONNECTION_BODY;
+    if (wait == connection->wait)
+        return;
+    if (wait == API_CONNECTION_FREE)
+        disarm(connection);
+    else
+        arm(connection, wait);
+}
+
+/* ---- ends ------------------------------------------------------------------------------------ */
+
+/* libmicrohttpd looks at the connection again: its next read learns the end. */
+static void wake(const struct api_connection *connection)
+{
+    (void)shutdown(connection->fd, SHUT_RD);
+}
+
+static void say_goodbye(const struct api_connection *connection)
+{
+    if (connection->session != NULL && !connection->greeting)
+        api_tls_session_end(connection->session);
+}
+
+static void end(struct api_connection *connection)
+{
+    disarm(connection);
+    connection->ended = true;
+    say_goodbye(connection);
+    (void)shutdown(connection->fd, SHUT_RDWR);
+}
+
+/* Reads what a refused client still sends, or the kernel would reset the connection before the
+ * client has read why. 0 at the end, or -1 with EAGAIN. */
+static ssize_t drain(const struct api_connection *connection)
+{
+    char dropped[DRAIN_SIZE];
+    ssize_t got = 1;
+    for (int i = 0; i < DRAINS_A_READ && got > 0; i++)
+        got = recvfrom(connection->fd, dropped, sizeof(dropped), MSG_DONTWAIT, NULL, NULL);
+    if (got > 0) {
+        errno = EAGAIN;
+        got = -1;
+    }
+    return got;
+}
+
+/* Who speaks no TLS is answered without. A session that failed has sent its alert. */
+static void tell_fault(const struct api_connection *connection, enum api_problem problem,
+                       const char *detail)
+{
+    struct api_tls_session *session = connection->session;
+    if (session != NULL && api_tls_session_state(session) == API_TLS_FAILED)
+        return;
+    if (session != NULL && api_tls_session_state(session) == API_TLS_PLAIN)
+        session = NULL;
+    api_refusal_send(connection->fd, session, problem, detail, connection->intake.is_head);
+}
+
+/* The answer to a request that did not come whole. */
+static void refuse_unfinished(const struct api_connection *connection, enum api_problem problem,
+                              const char *detail)
+{
+    const struct api_observer *observer = connection->connections->observer;
+    const struct api_observed observed = {
+        .method = API_METHOD_OTHER,
+        .status = api_problem_status(problem),
+        .outcome = api_outcome_of_problem(problem),
+        .caller = "",
+    };
+    if (observer->answered != NULL)
+        observer->answered(observer->context, &observed);
+    tell_fault(connection, problem, detail);
+}
+
+static ssize_t refuse_connection(struct api_connection *connection)
+{
+    refuse_unfinished(connection, connection->fault->problem, connection->fault->detail);
+    say_goodbye(connection);
+    (void)shutdown(connection->fd, SHUT_WR);
+    arm(connection, API_CONNECTION_LINGER);
+    return drain(connection);
+}
+
+/* The end of what a client sends may have come together with its request. libmicrohttpd takes a
+ * short read for all there is, and is not told of the end a second time. Its connection would stay
+ * open until it counts as idle. Most clients send a next request, or close, before this looks. */
+static void see_end(struct api_connection *connection)
+{
+    struct pollfd end = {.fd = connection->fd, .events = POLLRDHUP};
+    disarm(connection);
+    if (poll(&end, 1, 0) > 0 && (end.revents & POLLRDHUP))
+        wake(connection);
+    else
+        arm(connection, API_CONNECTION_IDLE);
+}
+
+static void expire(struct api_connection *connection)
+{
+    if (connection->wait == API_CONNECTION_END) {
+        see_end(connection);
+        return;
+    }
+    if (connection->wait != API_CONNECTION_LINGER && !connection->fresh)
+        refuse_unfinished(connection, API_PROBLEM_REQUEST_TIMEOUT, NULL);
+    end(connection);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static void log_tls_failure(const struct api_connection *connection)
+{
+    char line[320];
+    const struct api_connections *connections = connection->connections;
+    const char *why = api_tls_session_why(connection->session);
+    if (connections->log == NULL || why[0] == '\0')
+        return;
+    (void)snprintf(line, sizeof(line), "tls: %s\n", why);
+    connections->log(connections->log_context, line);
+}
+
+/* Nothing of a request was read. The connection lingers, so that the client gets to see the answer,
+ * or the alert of TLS. */
+static void note_failure(struct api_connection *connection)
+{
+    static const struct api_fault plain = {API_PROBLEM_INVALID,
+                                           "This port speaks TLS only. Ask with https://."};
+    static const struct api_fault failed = {API_PROBLEM_INVALID, NULL};
+    const bool is_plain = api_tls_session_state(connection->session) == API_TLS_PLAIN;
+    connection->fault = is_plain ? &plain : &failed;
+    if (!is_plain)
+        log_tls_failure(connection);
+}
+
+static ssize_t receive(struct api_connection *connection, char *buffer, size_t size)
+{
+    if (connection->session == NULL)
+        return recvfrom(connection->fd, buffer, size, 0, NULL, NULL);
+    const ssize_t got = api_tls_session_read(connection->session, buffer, size);
+    if (got < 0 && errno == EPROTO)
+        note_failure(connection);
+    return got;
+}
+
+/* Whether a read that got @got bytes, of @room that were free, got all there is. */
+static bool is_drained(const struct api_connection *connection, size_t got, size_t room)
+{
+    return connection->session != NULL ? api_tls_session_is_drained(connection->session)
+                                       : got < room;
+}
+
+/* From its first byte on, the head has its whole time. Empty lines before it are none of it. */
+static void note_first_byte(struct api_connection *connection, bool between_requests)
+{
+    if (!connection->fresh || (between_requests && connection->intake.completed == 0))
+        return;
+    disarm(connection);
+    connection->fresh = false;
+}
+
+/* Reads until the kernel has no more, the buffer is full, a request is whole, or one is refused.
+ * Returns what the last read did. */
+static ssize_t fill(struct api_connection *connection, char *buffer, size_t size, size_t *ret_kept)
+{
+    ssize_t got = 0;
+    bool more = true;
+    *ret_kept = 0;
+    while (more) {
+        const size_t room = size - *ret_kept;
+        size_t kept = 0;
+        got = receive(connection, buffer + *ret_kept, room);
+        if (got <= 0)
+            break;
+        connection->fault =
+            api_intake_feed(&connection->intake, buffer + *ret_kept, (size_t)got, &kept);
+        *ret_kept += kept;
+        const bool drained = is_drained(connection, (size_t)got, room);
+        const enum api_intake_phase phase = api_intake_phase(&connection->intake);
+        const bool whole = phase == API_INTAKE_IDLE;
+        note_first_byte(connection, whole);
+        /* A read that is short is all there is. But the end may stand behind half a request, or
+         * behind bytes that are dropped. That behind a whole request is seen when it is answered.
+         */
+        more = connection->fault == NULL && *ret_kept < size && phase != API_INTAKE_LOST &&
+               !(drained && whole && *ret_kept > 0);
+    }
+    return got;
+}
+
+ssize_t api_connection_read(struct api_connection *connection, char *buffer, size_t size)
+{
+    size_t kept = 0;
+    if (connection->ended)
+        return 0;
+    if (connection->fault != NULL)
+        return connection->wait == API_CONNECTION_LINGER ? drain(connection)
+                                                         : refuse_connection(connection);
+
+    const ssize_t got = fill(connection, buffer, size, &kept);
+    if (connection->fault != NULL && kept == 0)
+        return refuse_connection(connection);
+    await_rest(connection);
+    if (kept == 0) {
+        if (got > 0) {
+            errno = EAGAIN;
+            return -1;
+        }
+        return got;
+    }
+    if (connection->fault != NULL || got == 0)
+        wake(connection); /* it is not told of the end, or of more, a second time */
+    return (ssize_t)kept;
+}
+
+const char *api_connection_subject(const struct api_connection *connection)
+{
+    return connection->session != NULL ? api_tls_session_subject(connection->session) : "";
+}
+
+/* ---- the exchange's side --------------------------------------------------------------------- */
+
+void api_connection_refused(struct api_connection *connection)
+{
+    disarm(connection);
+}
+
+void api_connection_answered(struct api_connection *connection)
+{
+    if (!is_owed(connection)) { /* answered before it came whole: the connection ends */
+        disarm(connection);
+        connection->ended = true;
+        return;
+    }
+    connection->answered++;
+    if (connection->ended || connection->fault != NULL)
+        return;
+    await_rest(connection);
+    if (!is_owed(connection) && connection->wait == API_CONNECTION_FREE)
+        arm(connection, API_CONNECTION_END);
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+void api_connections_init(struct api_connections *connections, uint32_t head_ms, uint32_t body_ms,
+                          const struct api_observer *observer)
+{
+    *connections = (struct api_connections){.observer = observer};
+    connections->waits[API_CONNECTION_HEAD].limit_ms = head_ms;
+    connections->waits[API_CONNECTION_BODY].limit_ms = body_ms;
+    connections->waits[API_CONNECTION_LINGER].limit_ms = API_CONNECTION_LINGER_MS;
+    connections->waits[API_CONNECTION_END].limit_ms = API_CONNECTION_END_MS;
+    connections->waits[API_CONNECTION_IDLE].limit_ms = UINT32_MAX;
+}
+
+static void connection_free(struct api_connection *connection)
+{
+    if (connection != NULL)
+        api_tls_session_free(connection->session);
+    free(connection);
+}
+
+void api_connections_fini(struct api_connections *connections)
+{
+    for (size_t i = 0; i < connections->size; i++)
+        connection_free(connections->by_fd[i]);
+    free(connections->by_fd);
+    *connections = (struct api_connections){.by_fd = NULL};
+}
+
+/* The kernel bounds how high a descriptor can be. */
+static int make_room(struct api_connections *connections, size_t fd)
+{
+    size_t size = connections->size > 0 ? connections->size : FDS_FIRST;
+    if (fd < connections->size)
+        return 0;
+    while (size <= fd)
+        size *= 2;
+    struct api_connection **by_fd =
+        realloc(connections->by_fd, size * sizeof(struct api_connection *));
+    if (by_fd == NULL)
+        return FENCE_ENOMEM;
+    memset(by_fd + connections->size, 0,
+           (size - connections->size) * sizeof(struct api_connection *));
+    connections->by_fd = by_fd;
+    connections->size = size;
+    return 0;
+}
+
+int api_connections_add(struct api_connections *connections, int fd, const struct api_door *door,
+                        bool local)
+{
+    assert(fd >= 0);
+    const int result = make_room(connections, (size_t)fd);
+    if (result != 0)
+        return result;
+    assert(connections->by_fd[fd] == NULL);
+    struct api_connection *connection = calloc(1, sizeof(*connection));
+    if (connection == NULL)
+        return FENCE_ENOMEM;
+    if (door->tls != NULL && api_tls_session_new(door->tls, fd, &connection->session) != 0) {
+        free(connection);
+        return FENCE_ENOMEM;
+    }
+    connection->connections = connections;
+    connection->door = door;
+    connection->local = local;
+    connection->fd = fd;
+    connection->fresh = true;
+    connection->wait = API_CONNECTION_FREE;
+    connections->by_fd[fd] = connection;
+    arm(connection, API_CONNECTION_HEAD);
+    return 0;
+}
+
+void api_connections_remove(struct api_connections *connections, int fd)
+{
+    struct api_connection *connection = api_connections_find(connections, fd);
+    if (connection == NULL)
+        return;
+    disarm(connection);
+    connections->by_fd[fd] = NULL;
+    connection_free(connection);
+}
+
+struct api_connection *api_connections_find(const struct api_connections *connections, int fd)
+{
+    return fd >= 0 && (size_t)fd < connections->size ? connections->by_fd[fd] : NULL;
+}
+
+static uint64_t deadline_ms(const struct api_connections *connections, int wait)
+{
+    const struct api_connection *first = connections->waits[wait].first;
+    return first != NULL ? first->since_ms + connections->waits[wait].limit_ms : UINT64_MAX;
+}
+
+void api_connections_expire(struct api_connections *connections)
+{
+    int left = API_CONNECTION_EXPIRE_MAX;
+    for (int wait = 0; wait < API_CONNECTION_WAITS; wait++) {
+        if (connections->waits[wait].first == NULL)
+            continue;
+        const uint64_t now = connection_now_ms();
+        while (deadline_ms(connections, wait) <= now && left-- > 0)
+            expire(connections->waits[wait].first);
+    }
+}
+
+int api_connections_timeout_ms(const struct api_connections *connections)
+{
+    uint64_t next_ms = UINT64_MAX;
+    for (int wait = 0; wait < API_CONNECTION_WAITS; wait++)
+        if (deadline_ms(connections, wait) < next_ms)
+            next_ms = deadline_ms(connections, wait);
+    if (next_ms == UINT64_MAX)
+        return -1;
+    const uint64_t now = connection_now_ms();
+    if (next_ms <= now)
+        return 0;
+    return next_ms - now < INT_MAX ? (int)(next_ms - now) : INT_MAX;
+}
+
+/* The one that has waited for longest, if that is long. */
+static struct api_connection *find_old(const struct api_connections *connections,
+                                       enum api_connection_wait wait, uint64_t now)
+{
+    struct api_connection *oldest = connections->waits[wait].first;
+    return oldest != NULL && now - oldest->since_ms >= API_CONNECTION_EVICT_MS ? oldest : NULL;
+}
+
+unsigned api_connections_evict(struct api_connections *connections, unsigned count)
+{
+    unsigned evicted = 0;
+    const uint64_t now = connection_now_ms();
+    for (; evicted < count; evicted++) {
+        struct api_connection *unfinished = find_old(connections, API_CONNECTION_HEAD, now);
+        struct api_connection *idle = find_old(connections, API_CONNECTION_IDLE, now);
+        if (unfinished != NULL)
+            expire(unfinished);
+        else if (idle != NULL)
+            end(idle);
+        else
+            break;
+    }
+    return evicted;
+}

@@ -1,0 +1,71 @@
+/* The bytes of a connection on their way to libmicrohttpd: whether they are HTTP/1 that it reads
+ * without harm. Pure: no I/O, no clock.
+ *
+ * libmicrohttpd 0.9.75 fails on much that a client may send. It spins on a chunk-size line longer
+ * than its buffer. It answers nothing when its memory is full. Its own error pages have two heads.
+ * It hides what follows a NUL. So each byte passes here first. What libmicrohttpd cannot read is
+ * refused. Chunk extensions, trailers, and empty lines before a request are taken out.
+ *
+ * Where the head itself contradicts itself about the body (two lengths, an unknown coding), the
+ * head goes through, and api/mhd/exchange.h refuses it. Nothing after it goes through. */
+#ifndef API_WIRE_INTAKE_H
+#define API_WIRE_INTAKE_H
+
+#include "api/http/problem.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    API_INTAKE_EXTENSIONS_MAX = 1024, /* bytes of the chunk-size lines of a body that are taken
+                                       * out: extensions and zeros, which nothing else counts */
+    API_INTAKE_BLANKS_MAX = 16,       /* bytes of empty lines before a request */
+    API_INTAKE_METHOD_MAX = 24,
+    API_INTAKE_WORD_MAX = 24, /* bytes kept of a header's name, and of its value */
+};
+
+/* Why a request cannot be read. Static. */
+struct api_fault {
+    enum api_problem problem;
+    const char *detail; /* NULL: the problem's own */
+};
+
+enum api_intake_phase {
+    API_INTAKE_IDLE, /* between two requests */
+    API_INTAKE_HEAD,
+    API_INTAKE_BODY,
+    API_INTAKE_LOST, /* where the next request begins is not known; nothing more goes through */
+};
+
+/* One connection; all zero at its beginning. Private. */
+struct api_intake {
+    uint8_t state;
+    bool cr;            /* the byte before was a CR, and LF has to follow */
+    bool in_query;      /* of the target */
+    bool gap;           /* white space came behind the value so far */
+    bool is_head;       /* the method is HEAD */
+    bool is_1_0;        /* HTTP/1.0 */
+    bool has_length;    /* Content-Length came */
+    bool has_coding;    /* Transfer-Encoding came */
+    bool distrusted;    /* the framing contradicts itself */
+    uint8_t header;     /* of the field that comes in */
+    uint8_t word_len;   /* in word; more than fits: API_INTAKE_WORD_MAX + 1 */
+    uint16_t line_len;  /* bytes of blanks; of a target: whether there are any */
+    uint16_t taken_out; /* bytes of the chunk-size lines so far */
+    uint32_t cost;      /* of the head, and of the trailers */
+    uint32_t completed; /* requests that came whole; wraps */
+    uint64_t left;      /* bytes of the body, or of the chunk */
+    uint64_t body;      /* bytes of the chunks so far */
+    char word[API_INTAKE_WORD_MAX + 1];
+};
+
+/* Takes the next @len bytes, and moves those that may go on to the front of @bytes: *@ret_kept.
+ * Returns NULL, or the fault of a request. After a fault only the requests before it may go on, and
+ * nothing may be fed any more. */
+const struct api_fault *api_intake_feed(struct api_intake *intake, char *bytes, size_t len,
+                                        size_t *ret_kept);
+
+enum api_intake_phase api_intake_phase(const struct api_intake *intake);
+
+#endif
