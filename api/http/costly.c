@@ -1,7 +1,7 @@
 #include "api/http/costly.h"
 
-#include "api/http/parking.h"
 #include "api/http/request_state.h"
+#include "api/http/transport.h"
 
 #include <assert.h>
 
@@ -109,13 +109,7 @@ void api_costly_body_came(struct api_request *request)
         return;
     }
     enqueue(costly, request);
-    MHD_suspend_connection(request->connection);
-}
-
-static void let_read_on(struct api_request *request)
-{
-    request->shard->due = API_SHARD_ANSWER_ROUNDS;
-    MHD_resume_connection(request->connection);
+    request->transport->suspend(request);
 }
 
 /* ---- turns ----------------------------------------------------------------------------------- */
@@ -125,10 +119,10 @@ static void serve_next(struct api_costly *costly, struct api_request *request, u
     dequeue(costly, request);
     if (request->state == API_REQUEST_READING) {
         allow_piece(request, now_us);
-        let_read_on(request);
+        request->transport->resume(request);
         return;
     }
-    if (api_parking_has_left(request)) {
+    if (request->transport->has_left(request)) {
         costly->left(request);
         return;
     }
@@ -166,6 +160,6 @@ void api_costly_release(struct api_costly *costly)
             continue;
         dequeue(costly, request);
         request->body_allowed = SIZE_MAX / 2;
-        let_read_on(request);
+        request->transport->resume(request);
     }
 }

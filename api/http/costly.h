@@ -5,7 +5,7 @@
  * requests, the server pauses the queue for as long as the last costly request took. Ordinary
  * requests never wait in this queue.
  *
- * A large body waits in the queue before each piece of API_COSTLY_PIECE. libmicrohttpd keeps the
+ * A large body waits in the queue before each piece of API_COSTLY_PIECE. The transport keeps the
  * connection suspended until then.
  * Private to api/. One loop, one thread. */
 #ifndef API_HTTP_COSTLY_H
@@ -51,7 +51,7 @@ void api_costly_saw_other(struct api_costly *costly);
 void api_costly_ended(struct api_request *request);
 
 /* A piece of the body of @request came. Suspends its connection, where its next piece has to wait.
- * Called from within libmicrohttpd's look at it. */
+ */
 void api_costly_body_came(struct api_request *request);
 
 /* Lets begin who may. */
@@ -60,7 +60,7 @@ void api_costly_turn(struct api_costly *costly);
 /* Milliseconds until a turn can let somebody begin; -1: nobody waits for that alone. */
 int api_costly_timeout_ms(const struct api_costly *costly);
 
-/* Lets all bodies in the line go on: libmicrohttpd cannot end while a connection is suspended. */
+/* Lets all bodies in the line go on: a transport cannot end while a connection is suspended. */
 void api_costly_release(struct api_costly *costly);
 
 #endif

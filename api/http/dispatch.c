@@ -13,7 +13,7 @@
 static void note_origin(const struct api_served *served, struct api_request *request)
 {
     const char *origin = request->headers.value[API_HEADER_ORIGIN];
-    request->varies = served->origins.count > 0 && !request->door->metrics_only;
+    request->varies = served->origins.count > 0 && !request->metrics_only;
     request->shared = request->varies && !request->headers.repeated[API_HEADER_ORIGIN] &&
                       api_cors_is_listed(origin, &served->origins);
 }
@@ -89,7 +89,7 @@ static void find_way(const struct api_served *served, struct api_request *reques
 static bool check_door(struct api_request *request)
 {
     static const char *const open[] = {"/metrics", "/livez", "/readyz"};
-    bool served = !request->door->metrics_only;
+    bool served = !request->metrics_only;
     for (size_t i = 0; i < sizeof(open) / sizeof(open[0]); i++)
         served |= strcmp(request->path, open[i]) == 0;
     if (!served)
@@ -112,7 +112,7 @@ static bool check_caller(const struct api_served *served, struct api_request *re
                          const struct way *way)
 {
     request->access = served->access;
-    if (served->access == NULL || request->door->metrics_only)
+    if (served->access == NULL || request->metrics_only)
         return true;
     const struct api_route *route = way->found == API_FOUND ? request->match.route : NULL;
     return check_once(request, API_HEADER_AUTHORIZATION) &&
@@ -148,23 +148,20 @@ static bool check_repeats(struct api_request *request)
     return true;
 }
 
-static enum MHD_Result refuse_query(void *context, enum MHD_ValueKind kind, const char *name,
-                                    const char *value)
+static bool refuse_query(void *context, const char *name, const char *value)
 {
     struct api_request *request = context;
-    (void)kind;
     (void)value;
     api_problem_answer_detail(request, API_PROBLEM_INVALID,
-                              "The call takes no query parameter \"%.40s\".",
-                              name != NULL ? name : "");
-    return MHD_NO; /* one is enough */
+                              "The call takes no query parameter \"%.40s\".", name);
+    return false; /* one is enough */
 }
 
 static bool check_query(struct api_request *request)
 {
-    return request->match.route->takes == API_TAKES_QUERY ||
-           MHD_get_connection_values(request->connection, MHD_GET_ARGUMENT_KIND, refuse_query,
-                                     request) == 0;
+    if (request->match.route->takes != API_TAKES_QUERY)
+        api_request_query(request, refuse_query, request);
+    return request->state == API_REQUEST_HANDLING;
 }
 
 /* An absent Content-Type is taken for JSON: nothing else is spoken here. */

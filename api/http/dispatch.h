@@ -1,5 +1,5 @@
 /* From a complete request to its handler. What can be refused without knowing the call is refused
- * here ("Bad input" in the contract). Private to exchange.c. */
+ * here ("Bad input" in the contract). Private to requests.c. */
 #ifndef API_HTTP_DISPATCH_H
 #define API_HTTP_DISPATCH_H
 

@@ -5,7 +5,7 @@
 #include "api/http/parking.h"
 #include "api/http/request_state.h"
 #include "api/http/trace.h"
-#include "api/mhd/shard.h"
+#include "api/http/transport.h"
 
 #include <arpa/inet.h>
 #include <assert.h>
@@ -64,26 +64,11 @@ bool api_request_permits_name(struct api_request *request, const char *name)
     return api_request_permits(request, request->match.route->right, name);
 }
 
-struct visit {
-    bool (*parameter)(void *context, const char *name, const char *value);
-    void *context;
-};
-
-static enum MHD_Result visit_parameter(void *context, enum MHD_ValueKind kind, const char *name,
-                                       const char *value)
-{
-    const struct visit *visit = context;
-    (void)kind;
-    return visit->parameter(visit->context, name != NULL ? name : "", value) ? MHD_YES : MHD_NO;
-}
-
 void api_request_query(const struct api_request *request,
                        bool (*visit)(void *context, const char *name, const char *value),
                        void *context)
 {
-    struct visit each = {visit, context};
-    (void)MHD_get_connection_values(request->connection, MHD_GET_ARGUMENT_KIND, visit_parameter,
-                                    &each);
+    request->transport->query(request, visit, context);
 }
 
 void api_request_note(struct api_request *request, uint32_t number)
@@ -111,19 +96,6 @@ uint64_t api_request_client(const struct api_request *request)
 struct api_request *api_request_of_client(uint64_t client)
 {
     return (struct api_request *)(uintptr_t)client;
-}
-
-/* api/http/cors.h. A page reads the answer only where its browser finds this. */
-static bool add_sharing(const struct api_request *request, struct MHD_Response *response)
-{
-    if (request->varies && MHD_add_response_header(response, "Vary", "Origin") != MHD_YES)
-        return false;
-    if (!request->shared)
-        return true;
-    return MHD_add_response_header(response, "Access-Control-Allow-Origin",
-                                   request->headers.value[API_HEADER_ORIGIN]) == MHD_YES &&
-           MHD_add_response_header(response, "Access-Control-Expose-Headers", API_CORS_READ) ==
-               MHD_YES;
 }
 
 static const char *header_for_logs(const struct api_request *request, enum api_header header,
@@ -154,8 +126,8 @@ void api_request_peer(const struct api_request *request, char ret_peer[static AP
     socklen_t len = sizeof(address);
     char host[INET6_ADDRSTRLEN] = "";
     ret_peer[0] = '\0';
-    if (request->connection == NULL ||
-        getpeername(api_shard_socket(request->connection), &address.any, &len) < 0)
+    const int socket = request->transport->socket(request);
+    if (socket < 0 || getpeername(socket, &address.any, &len) < 0)
         return;
     if (address.any.sa_family == AF_INET) {
         (void)inet_ntop(AF_INET, &address.v4.sin_addr, host, sizeof(host));
@@ -179,36 +151,42 @@ const char *api_request_kept(const struct api_request *request)
     return request->kept != NULL ? request->kept : "";
 }
 
-/* NULL if memory is out. */
-static struct MHD_Response *make_response(const struct api_request *request,
-                                          const struct api_answer *answer)
+static void add_field(struct api_response *response, const char *name, const char *value)
 {
-    const enum MHD_ResponseMemoryMode mode =
-        answer->is_lasting ? MHD_RESPMEM_PERSISTENT : MHD_RESPMEM_MUST_COPY;
-    /* In these modes the buffer is only read; the parameter is not const for other modes' sake. */
-    struct MHD_Response *response =
-        MHD_create_response_from_buffer(answer->len, (void *)(uintptr_t)answer->body, mode);
-    if (response == NULL)
-        return NULL;
+    assert(response->fields_count < API_RESPONSE_FIELDS_MAX && name != NULL && value != NULL);
+    response->fields[response->fields_count++] = (struct api_field){name, value};
+}
 
-    const char *type = answer->content_type != NULL ? answer->content_type : "application/json";
-    bool made = MHD_add_response_header(response, "Content-Type", type) == MHD_YES &&
-                MHD_add_response_header(response, "Cache-Control", "no-store") == MHD_YES;
-    made = made && add_sharing(request, response);
+/* api/http/cors.h. A page reads the answer only where its browser finds this. */
+static void add_sharing(const struct api_request *request, struct api_response *response)
+{
+    if (request->varies)
+        add_field(response, "Vary", "Origin");
+    if (!request->shared)
+        return;
+    add_field(response, "Access-Control-Allow-Origin", request->headers.value[API_HEADER_ORIGIN]);
+    add_field(response, "Access-Control-Expose-Headers", API_CORS_READ);
+}
+
+static void make_response(const struct api_request *request, const struct api_answer *answer,
+                          struct api_response *ret_response)
+{
+    *ret_response = (struct api_response){
+        .status = answer->status,
+        .body = answer->body,
+        .len = answer->len,
+        .is_lasting = answer->is_lasting,
+        .closes = request->close_connection,
+    };
+    add_field(ret_response, "Content-Type",
+              answer->content_type != NULL ? answer->content_type : "application/json");
+    add_field(ret_response, "Cache-Control", "no-store");
+    add_sharing(request, ret_response);
     const char *id = api_request_id(request);
     if (id[0] != '\0')
-        made = made && MHD_add_response_header(response, api_header_name(API_HEADER_REQUEST_ID),
-                                               id) == MHD_YES;
-    if (request->close_connection)
-        made = made && MHD_add_response_header(response, "Connection", "close") == MHD_YES;
+        add_field(ret_response, api_header_name(API_HEADER_REQUEST_ID), id);
     for (int i = 0; i < API_FIELDS_MAX && answer->fields[i].name != NULL; i++)
-        made = made && MHD_add_response_header(response, answer->fields[i].name,
-                                               answer->fields[i].value) == MHD_YES;
-    if (!made) {
-        MHD_destroy_response(response);
-        return NULL;
-    }
-    return response;
+        add_field(ret_response, answer->fields[i].name, answer->fields[i].value);
 }
 
 static void tell_observer(const struct api_request *request, const struct api_answer *answer)
@@ -230,19 +208,20 @@ static void tell_observer(const struct api_request *request, const struct api_an
 
 void api_request_answer(struct api_request *request, const struct api_answer *answer)
 {
+    struct api_response response;
     assert(request->state == API_REQUEST_PARKED || request->state == API_REQUEST_HANDLING);
+    assert(answer->status >= 200 && answer->status <= 599 && answer->body != NULL);
     api_costly_ended(request);
     tell_observer(request, answer);
-    request->status = answer->status;
-    request->response = make_response(request, answer);
+    make_response(request, answer, &response);
     if (request->state == API_REQUEST_PARKED)
-        api_parking_answered(request);
-    else
-        api_request_queue(request);
+        api_parking_remove(request);
+    request->state = API_REQUEST_ANSWERED;
+    request->transport->answer(request, &response);
 }
 
 bool api_request_client_left(const struct api_request *request)
 {
     assert(request->state == API_REQUEST_PARKED || request->state == API_REQUEST_HANDLING);
-    return api_parking_has_left(request);
+    return request->transport->has_left(request);
 }

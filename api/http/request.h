@@ -13,15 +13,11 @@
 #define API_HTTP_REQUEST_H
 
 #include "api/http/access.h"
+#include "api/http/answer.h"
 #include "api/http/header.h"
-#include "api/http/outcome.h"
 #include "api/http/route.h"
 
 #include <stdint.h>
-
-enum {
-    API_FIELDS_MAX = 4, /* header fields that an answer may add */
-};
 
 /* All that follows is valid until the request is answered. */
 
@@ -58,21 +54,6 @@ bool api_request_permits_name(struct api_request *request, const char *name);
 void api_request_query(const struct api_request *request,
                        bool (*visit)(void *context, const char *name, const char *value),
                        void *context);
-
-struct api_field {
-    const char *name;
-    const char *value;
-};
-
-struct api_answer {
-    unsigned status;
-    const char *content_type; /* NULL: application/json */
-    enum api_outcome outcome; /* 0: done */
-    const char *body;
-    size_t len;
-    bool is_lasting; /* @body is there as long as the program: it is sent without a copy */
-    struct api_field fields[API_FIELDS_MAX]; /* up to the first without a name */
-};
 
 /* Answers the request, exactly once; @answer is copied, except for a body that lasts. Allowed in
  * the handler, and at any later moment in the same loop, also from inside the handler of another

@@ -1,5 +1,6 @@
-/* One request as the server keeps it: what it brought, how far it is, and its response. Private to
- * request.c, parking.c, dispatch.c, exchange.c and http.c; handlers see api/http/request.h. */
+/* One request as the server keeps it: what it brought, and how far it is. Private to request.c,
+ * requests.c, parking.c, costly.c and dispatch.c. Handlers see api/http/request.h, and transports
+ * api/http/requests.h. */
 #ifndef API_HTTP_REQUEST_STATE_H
 #define API_HTTP_REQUEST_STATE_H
 
@@ -7,25 +8,21 @@
 #include "api/http/framing.h"
 #include "api/http/observer.h"
 #include "api/http/route.h"
-#include "api/mhd/door.h"
-#include "api/mhd/shard.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include <microhttpd.h>
-
 struct api_costly;
 struct api_parking;
+struct api_served;
+struct api_transport;
 
 enum api_request_state {
     API_REQUEST_READING,
     API_REQUEST_HANDLING,
-    API_REQUEST_PARKED,   /* hovering, suspended, or its client gone */
-    API_REQUEST_PREPARED, /* the answer is made, and waits for the next look */
-    API_REQUEST_ANSWERED,
-    API_REQUEST_BROKEN, /* the answer could not be made: the connection is closed instead */
+    API_REQUEST_PARKED,   /* its client may be gone */
+    API_REQUEST_ANSWERED, /* the transport has its answer */
 };
 
 struct api_request {
@@ -35,25 +32,22 @@ struct api_request {
     bool varies;           /* its answer may be another one for another Origin */
     bool shared;           /* with the page of the Origin, which is listed */
     bool too_large;        /* the body, or what was announced of it */
-    bool called;           /* READING: once with no more of a body, after an Expect */
     bool close_connection; /* after the answer */
     bool may_wait;         /* PARKED: for as long as the client asked for */
-    bool suspended;        /* PARKED: libmicrohttpd does not look at it */
+    bool told_left;        /* PARKED: the backend of its call knows that the client has gone */
+    bool metrics_only;     /* it came through a door for metrics and health alone */
     bool costly;           /* it is being served as one (api/http/costly.h) */
     bool lined;            /* it waits for that, or for the next piece of its body */
     unsigned wait_locks;   /* may_wait: so many locks */
-    unsigned looks;        /* PARKED, hovering: how often it was looked at */
-    unsigned status;       /* PREPARED: of the response */
     uint32_t note;         /* the handler's own */
     uint64_t came_us;      /* when its head was complete; CLOCK_MONOTONIC */
     const struct api_observer *observer;
-    struct MHD_Response *response;
-    struct api_parking *parking; /* where it can wait */
-    struct api_costly *line;     /* where it waits for its turn, if it is costly */
-    const struct api_door *door; /* through which its connection came */
-    struct api_shard *shard;
-    struct MHD_Connection *connection; /* NULL: the client is gone */
-    const char *subject;               /* of the client's certificate; stands behind the path */
+    struct api_parking *parking;           /* where it can wait */
+    struct api_costly *line;               /* where it waits for its turn, if it is costly */
+    const struct api_served *served;       /* what its server serves */
+    const struct api_transport *transport; /* what brought it, */
+    void *exchange;                        /* and that one's own */
+    const char *subject;                   /* of the client's certificate; stands behind the path */
     struct api_headers headers;
     struct api_match match;
     const struct api_access *access; /* NULL: everybody may call everything */
@@ -71,13 +65,7 @@ struct api_request {
     char path[];               /* decoded in place; the headers' values stand behind it */
 };
 
-/* Hands the response to libmicrohttpd, which looks at the connection or is about to resume it. The
- * request is then ANSWERED; or BROKEN, where there is no response or it is not taken. */
-void api_request_queue(struct api_request *request);
-
 /* CLOCK_MONOTONIC. */
 uint64_t api_request_now_us(void);
-
-void api_request_free(struct api_request *request);
 
 #endif

@@ -151,9 +151,21 @@ static void refuse_unfinished(const struct api_connection *connection, enum api_
     tell_fault(connection, problem, detail);
 }
 
+static enum api_problem problem_of_fault(const struct api_fault *fault)
+{
+    static const enum api_problem problems[] = {
+        [API_FAULT_SYNTAX] = API_PROBLEM_INVALID,
+        [API_FAULT_LARGE_HEAD] = API_PROBLEM_HEAD,
+        [API_FAULT_LARGE_BODY] = API_PROBLEM_TOO_LARGE,
+    };
+    assert((size_t)fault->kind < sizeof(problems) / sizeof(problems[0]));
+    return problems[fault->kind];
+}
+
 static ssize_t refuse_connection(struct api_connection *connection)
 {
-    refuse_unfinished(connection, connection->fault->problem, connection->fault->detail);
+    const struct api_fault *fault = connection->fault;
+    refuse_unfinished(connection, problem_of_fault(fault), fault->detail);
     say_goodbye(connection);
     (void)shutdown(connection->fd, SHUT_WR);
     arm(connection, API_CONNECTION_LINGER);
@@ -201,9 +213,9 @@ static void log_tls_failure(const struct api_connection *connection)
  * or the alert of TLS. */
 static void note_failure(struct api_connection *connection)
 {
-    static const struct api_fault plain = {API_PROBLEM_INVALID,
+    static const struct api_fault plain = {API_FAULT_SYNTAX,
                                            "This port speaks TLS only. Ask with https://."};
-    static const struct api_fault failed = {API_PROBLEM_INVALID, NULL};
+    static const struct api_fault failed = {API_FAULT_SYNTAX, NULL};
     const bool is_plain = api_tls_session_state(connection->session) == API_TLS_PLAIN;
     connection->fault = is_plain ? &plain : &failed;
     if (!is_plain)
@@ -294,6 +306,48 @@ const char *api_connection_subject(const struct api_connection *connection)
 {
     return connection->session != NULL ? api_tls_session_subject(connection->session) : "";
 }
+
+/* ---- libmicrohttpd's calls ------------------------------------------------------------------- */
+
+static void *find_called(void *connections, int fd)
+{
+    return api_connections_find(connections, fd);
+}
+
+static ssize_t read_called(void *connection, char *buffer, size_t size)
+{
+    return api_connection_read(connection, buffer, size);
+}
+
+static bool speaks_tls(const void *connection)
+{
+    return ((const struct api_connection *)connection)->session != NULL;
+}
+
+static ssize_t write_called(void *connection, const void *bytes, size_t size)
+{
+    return api_tls_session_write(((struct api_connection *)connection)->session, bytes, size);
+}
+
+/* The client learns the end from TLS, too. */
+static void end_called(void *connection)
+{
+    api_tls_session_end(((struct api_connection *)connection)->session);
+}
+
+static bool is_local(const void *connection)
+{
+    return ((const struct api_connection *)connection)->local;
+}
+
+const struct api_socket_calls api_connection_calls = {
+    .find = find_called,
+    .read = read_called,
+    .is_encrypted = speaks_tls,
+    .write = write_called,
+    .end = end_called,
+    .is_local = is_local,
+};
 
 /* ---- the exchange's side --------------------------------------------------------------------- */
 

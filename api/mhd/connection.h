@@ -14,6 +14,7 @@
 #include "api/http/observer.h"
 #include "api/mhd/door.h"
 #include "api/wire/intake.h"
+#include "api/wire/socket_calls.h"
 #include "fence/protocol/error.h"
 
 #include <stdbool.h>
@@ -84,6 +85,9 @@ void api_connections_remove(struct api_connections *connections, int fd);
 
 /* NULL: @fd is not one of theirs. */
 struct api_connection *api_connections_find(const struct api_connections *connections, int fd);
+
+/* Leads libmicrohttpd's calls to the connections: their context is a struct api_connections. */
+extern const struct api_socket_calls api_connection_calls;
 
 /* recv(2) for libmicrohttpd: bytes that it may see; 0 at the end; -1 with errno. */
 ssize_t api_connection_read(struct api_connection *connection, char *buffer, size_t size);

@@ -1,30 +1,72 @@
-/* One exchange, request and answer, as libmicrohttpd drives it: reads the request, has it
- * dispatched, and keeps its connection informed. Private to http.c. */
+/* One exchange: a request of api/http and the connection of libmicrohttpd that brought it, until
+ * its answer is sent.
+ *
+ *     READING --answered at once---------------------------------------------> SENT
+ *        '--not yet--> HOVERING --answered--> PREPARED --looked at--------------^
+ *                        |  '--looks are used up--> SUSPENDED --answered--------^
+ *                        '--the client is gone--> GONE --answered--> freed
+ *
+ * libmicrohttpd looks at an exchange that hovers in each turn, and takes its answer when it is
+ * there. Most answers come within a few turns, and suspending a connection costs two system calls.
+ * One that hovers for too long is suspended, and costs nothing until it is answered. An answer that
+ * cannot be made or taken leads to BROKEN, not to SENT: the connection is closed instead.
+ *
+ * Private to api/mhd. One loop, one thread. */
 #ifndef API_MHD_EXCHANGE_H
 #define API_MHD_EXCHANGE_H
 
-#include "api/http/costly.h"
-#include "api/http/dispatch.h"
-#include "api/http/observer.h"
-#include "api/http/parking.h"
+#include "api/http/requests.h"
+#include "api/mhd/shard.h"
+
+#include <stdbool.h>
 
 #include <microhttpd.h>
 
 /* What all exchanges of a server share: the context of its shards. */
 struct api_exchanges {
-    struct api_served served;
-    struct api_parking parking;
-    struct api_costly costly;
-    struct api_observer observer;
+    struct api_requests requests;
+    int watch_fd; /* of api/mhd/watch.h */
 };
 
-/* libmicrohttpd's callbacks; @context is the struct api_shard. */
-enum MHD_Result api_exchange_handle(void *context, struct MHD_Connection *connection,
-                                    const char *url, const char *method, const char *version,
-                                    const char *data, size_t *data_size, void **request);
-void api_exchange_completed(void *context, struct MHD_Connection *connection, void **request,
-                            enum MHD_RequestTerminationCode why);
-void api_exchange_connected(void *context, struct MHD_Connection *connection,
-                            void **connection_context, enum MHD_ConnectionNotificationCode code);
+enum api_exchange_state {
+    API_EXCHANGE_READING,
+    API_EXCHANGE_HOVERING,
+    API_EXCHANGE_SUSPENDED,
+    API_EXCHANGE_PREPARED, /* the answer is made, and waits for the next look */
+    API_EXCHANGE_GONE,     /* the connection is, and the request still has to be answered */
+    API_EXCHANGE_SENT,     /* libmicrohttpd has the answer */
+    API_EXCHANGE_BROKEN,
+    API_EXCHANGE_STATES, /* how many there are */
+};
+
+struct api_exchange {
+    enum api_exchange_state state;
+    bool called;    /* READING: once with no more of a body, after an Expect */
+    unsigned looks; /* HOVERING: how often it was looked at */
+    struct api_exchanges *exchanges;
+    struct api_shard *shard;
+    struct MHD_Connection *connection; /* NULL: GONE */
+    struct MHD_Response *response;     /* NULL: not made */
+    unsigned status;                   /* of the response */
+    struct api_request *request;       /* stands behind this struct */
+};
+
+/* A new exchange with the request that @head begins; @head->exchange is set here. NULL if memory is
+ * out. */
+struct api_exchange *api_exchange_new(struct api_exchanges *exchanges, struct api_shard *shard,
+                                      struct MHD_Connection *connection, struct api_incoming *head);
+
+/* Frees it with its request, which is not parked. */
+void api_exchange_free(struct api_exchange *exchange);
+
+/* @exchange goes to @state, which the figure above has to allow. */
+void api_exchange_move(struct api_exchange *exchange, enum api_exchange_state state);
+
+/* Makes what libmicrohttpd sends. */
+void api_exchange_prepare(struct api_exchange *exchange, const struct api_response *response);
+
+/* Hands it to libmicrohttpd, which looks at the connection or is about to resume it. The exchange
+ * is then SENT or BROKEN. */
+void api_exchange_send(struct api_exchange *exchange);
 
 #endif

@@ -1,11 +1,11 @@
 #include "api/mhd/server.h"
 
-#include "api/http/parking.h"
-#include "api/http/problem_answer.h"
+#include "api/mhd/callbacks.h"
 #include "api/mhd/connection.h"
-#include "api/mhd/exchange.h"
 #include "api/mhd/greeting.h"
 #include "api/mhd/shard.h"
+#include "api/mhd/transport.h"
+#include "api/mhd/waiting.h"
 #include "api/mhd/watch.h"
 #include "api/wire/listen.h"
 
@@ -46,8 +46,6 @@ struct api_http {
     uint64_t evicted;    /* and of them */
     void (*log)(void *context, const char *message);
     void *log_context;
-    void (*left)(void *context, uint64_t client);
-    void *left_context;
     bool (*crowded)(void *context);
     void *crowded_context;
     uint64_t left_since_ms; /* when it began to leave who knocks to others; 0: it does not */
@@ -269,41 +267,29 @@ static void close_doors(struct api_http *http)
 
 /* ---- the server ------------------------------------------------------------------------------ */
 
-static void tell_left(void *context, struct api_request *request)
-{
-    const struct api_http *http = context;
-    if (http->left != NULL)
-        http->left(http->left_context, api_request_client(request));
-}
-
-static void answer_left(struct api_request *request)
-{
-    api_problem_answer(request, API_PROBLEM_LEFT);
-}
-
 /* Takes over what @config says. Opens nothing. */
 static void set_up(struct api_http *http, const struct api_http_config *config)
 {
     http->log = config->log;
     http->log_context = config->log_context;
-    http->left = config->left;
-    http->left_context = config->left_context;
     http->crowded = config->crowded;
     http->crowded_context = config->crowded_context;
     http->capacity = config->connections > 0 ? config->connections : API_HTTP_CONNECTIONS;
-    http->exchanges = (struct api_exchanges){
-        .served = {.routes = config->routes,
-                   .routes_count = config->routes_count,
-                   .hosts = config->hosts,
-                   .origins = config->origins,
-                   .access = config->access},
-        .observer = config->observer,
-        .parking = {.watch_fd = -1, .left = tell_left, .left_context = http},
-        .costly = {.left = answer_left},
+    struct api_requests *requests = &http->exchanges.requests;
+    const struct api_served served = {
+        .routes = config->routes,
+        .routes_count = config->routes_count,
+        .hosts = config->hosts,
+        .origins = config->origins,
+        .access = config->access,
     };
+    http->exchanges.watch_fd = -1;
+    api_requests_init(requests, &served, &config->observer, &api_mhd_transport);
+    requests->parking.left = config->left;
+    requests->parking.left_context = config->left_context;
     api_connections_init(
         &http->connections, config->head_ms > 0 ? config->head_ms : API_HTTP_WAIT_MS,
-        config->body_ms > 0 ? config->body_ms : API_HTTP_WAIT_MS, &http->exchanges.observer);
+        config->body_ms > 0 ? config->body_ms : API_HTTP_WAIT_MS, &requests->observer);
     http->connections.log = config->log;
     http->connections.log_context = config->log_context;
 }
@@ -312,9 +298,9 @@ static int open_rooms(struct api_http *http, const struct api_http_config *confi
 {
     const struct api_shards_user user = {
         .connections = &http->connections,
-        .handle = api_exchange_handle,
-        .completed = api_exchange_completed,
-        .connected = api_exchange_connected,
+        .handle = api_callback_handle,
+        .completed = api_callback_completed,
+        .connected = api_callback_connected,
         .context = &http->exchanges,
         .log = config->log,
         .log_context = config->log_context,
@@ -335,7 +321,7 @@ int api_http_new(const struct api_http_config *config, struct api_http **ret_htt
     result = open_rooms(http, config);
     if (result != 0)
         goto out;
-    result = api_watch_open(&http->exchanges.parking.watch_fd);
+    result = api_watch_open(&http->exchanges.watch_fd);
     if (result != 0)
         goto out;
     result = api_watch_door(api_http_watch_fd(http), http->greetings.fd, true);
@@ -366,12 +352,12 @@ int api_http_fd(const struct api_http *http)
 
 int api_http_watch_fd(const struct api_http *http)
 {
-    return http->exchanges.parking.watch_fd;
+    return http->exchanges.watch_fd;
 }
 
 bool api_http_watch_turn(struct api_http *http)
 {
-    if (!api_watch_turn(api_http_watch_fd(http), api_parking_stirred))
+    if (!api_watch_turn(api_http_watch_fd(http), api_waiting_stirred))
         return false;
     const bool anybody = http->doors_open > 0 && accept_clients(http);
     const bool turns = anybody || http->greetings.count > 0;
@@ -384,7 +370,7 @@ int api_http_timeout_ms(struct api_http *http)
 {
     const int shards_ms = api_shards_timeout_ms(&http->shards);
     int connections_ms = api_connections_timeout_ms(&http->connections);
-    const int costly_ms = api_costly_timeout_ms(&http->exchanges.costly);
+    const int costly_ms = api_costly_timeout_ms(&http->exchanges.requests.costly);
     if (costly_ms >= 0 && (connections_ms < 0 || connections_ms > costly_ms))
         connections_ms = costly_ms;
     if (http->left_since_ms != 0 && (connections_ms < 0 || connections_ms > OTHERS_MS))
@@ -411,7 +397,7 @@ void api_http_turn(struct api_http *http)
     api_connections_expire(&http->connections);
     api_shards_look(&http->shards);
     api_http_send(http);
-    api_costly_turn(&http->exchanges.costly);
+    api_costly_turn(&http->exchanges.requests.costly);
     api_greetings_turn(&http->greetings);
 }
 
@@ -426,10 +412,7 @@ void api_http_let_in(struct api_http *http)
 
 void api_http_leave(struct api_http *http)
 {
-    http->exchanges.served.leaving = true;
-    for (struct api_request *request = http->exchanges.parking.first; request != NULL;
-         request = request->next)
-        request->close_connection = true;
+    api_requests_leave(&http->exchanges.requests);
     for (unsigned i = 0; i < http->doors_count; i++)
         if (http->doors[i].stays)
             close_door(http, &http->doors[i]);
@@ -448,10 +431,7 @@ bool api_http_is_open(const struct api_http *http)
 
 struct api_request *api_http_waiting(const struct api_http *http)
 {
-    struct api_request *request = http->exchanges.parking.first;
-    while (request != NULL && !request->may_wait)
-        request = request->next;
-    return request;
+    return api_requests_waiting(&http->exchanges.requests);
 }
 
 /* Connections in the queue of a listening socket are reset when it is closed. */
@@ -465,7 +445,7 @@ static void empty_queues(struct api_http *http)
 
 void api_http_quiesce(struct api_http *http)
 {
-    http->exchanges.served.stopping = true;
+    http->exchanges.requests.served.stopping = true;
     if (http->doors_open > 0)
         empty_queues(http);
     close_doors(http);
@@ -473,7 +453,7 @@ void api_http_quiesce(struct api_http *http)
 
 unsigned api_http_parked(const struct api_http *http)
 {
-    return http->exchanges.parking.count;
+    return http->exchanges.requests.parking.count;
 }
 
 unsigned api_http_connections(const struct api_http *http)
@@ -496,33 +476,23 @@ uint64_t api_http_evicted(const struct api_http *http)
     return http->evicted;
 }
 
-static void refuse_parked(struct api_parking *parking)
-{
-    while (parking->first != NULL) {
-        parking->first->close_connection = true;
-        api_problem_answer(parking->first, API_PROBLEM_STOPPING);
-    }
-}
-
 void api_http_free(struct api_http *http)
 {
     if (http == NULL)
         return;
-    struct api_parking *parking = &http->exchanges.parking;
     api_http_quiesce(http);
-    refuse_parked(parking);
-    api_costly_release(&http->exchanges.costly);
+    api_requests_stop(&http->exchanges.requests);
     /* A resumed connection is taken up by the next round; none may be suspended when it stops. */
     for (int round = 0; round < FAREWELL_ROUNDS; round++) {
         api_shards_look(&http->shards);
         (void)api_shards_run(&http->shards);
     }
-    assert(parking->first == NULL);
+    assert(http->shards.hovering == 0);
     if (http->greetings.greeted != NULL)
         api_greetings_fini(&http->greetings);
     api_shards_fini(&http->shards);
     api_connections_fini(&http->connections);
-    if (parking->watch_fd >= 0)
-        (void)close(parking->watch_fd);
+    if (http->exchanges.watch_fd >= 0)
+        (void)close(http->exchanges.watch_fd);
     free(http);
 }

@@ -1,6 +1,6 @@
 #include "api/mhd/shard.h"
 
-#include "api/http/limits.h"
+#include "api/mhd/connection.h"
 #include "api/wire/socket_calls.h"
 
 #include <limits.h>
@@ -180,10 +180,9 @@ bool api_shards_run(struct api_shards *shards)
         struct api_shard *shard = &shards->shard[i];
         if (shard->due == 0)
             continue;
-        api_socket_calls_through(shards->user.connections, shard->looks);
+        api_socket_calls_begin(&api_connection_calls, shards->user.connections, shard->looks);
         (void)MHD_run(shard->daemon);
-        shard->looks = api_socket_calls_have_more();
-        api_socket_calls_through(NULL, true);
+        shard->looks = api_socket_calls_end();
         /* Requests that hover make libmicrohttpd want another turn at once. Their answers will
          * bring one. */
         shard->due--;

@@ -15,7 +15,9 @@
 #include <microhttpd.h>
 
 enum {
-    API_SHARD_SIZE = 512, /* connections */
+    API_SHARD_SIZE = 512,       /* connections */
+    API_HTTP_MEMORY = 6 * 1024, /* bytes a connection has for the heads of request and answer: most
+                                 * of what a parked request costs */
 };
 
 struct api_connections;

@@ -1,7 +1,5 @@
 #include "api/mhd/watch.h"
 
-#include "api/http/limits.h"
-
 #include <poll.h>
 #include <stddef.h>
 #include <sys/epoll.h>
@@ -20,10 +18,10 @@ int api_watch_open(int *ret_fd)
     return 0;
 }
 
-void api_watch_add(int watch_fd, int socket, struct api_request *request)
+void api_watch_add(int watch_fd, int socket, struct api_exchange *exchange)
 {
     /* Edges alone. Bytes that came stay unread, and would be told of in each turn. */
-    struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET, .data.ptr = request};
+    struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET, .data.ptr = exchange};
     (void)epoll_ctl(watch_fd, EPOLL_CTL_ADD, socket, &event);
 }
 
@@ -45,7 +43,7 @@ void api_watch_no_door(int watch_fd, int listen_fd)
     (void)epoll_ctl(watch_fd, EPOLL_CTL_DEL, listen_fd, NULL);
 }
 
-bool api_watch_turn(int watch_fd, void (*stirred)(struct api_request *request))
+bool api_watch_turn(int watch_fd, void (*stirred)(struct api_exchange *exchange))
 {
     struct epoll_event events[STIRRED_A_TURN];
     bool knocked = false;

@@ -1,6 +1,6 @@
 /* Clients that leave while their request is suspended. libmicrohttpd does not read their sockets,
- * so they are watched here. So are clients that want to connect. A request is no more than a
- * pointer here, that comes back. Private to http.c and parking.c. */
+ * so they are watched here. So are clients that want to connect. An exchange is no more than a
+ * pointer here, that comes back. Private to api/mhd. */
 #ifndef API_MHD_WATCH_H
 #define API_MHD_WATCH_H
 
@@ -8,7 +8,12 @@
 
 #include <stdbool.h>
 
-struct api_request;
+struct api_exchange;
+
+enum {
+    API_HTTP_AHEAD_MAX = 32 * 1024, /* bytes that a client may send behind a request that waits for
+                                     * its answer; who sends more counts as gone */
+};
 
 /* Makes the descriptor that becomes readable when somebody stirs: leaves, or sends more. FENCE_EIO.
  */
@@ -16,7 +21,7 @@ FENCE_CHECKED int api_watch_open(int *ret_fd);
 
 /* The request on @socket has just been suspended, or is about to be resumed. One that cannot be
  * watched, since memory is out, waits until its time is up. */
-void api_watch_add(int watch_fd, int socket, struct api_request *request);
+void api_watch_add(int watch_fd, int socket, struct api_exchange *exchange);
 void api_watch_remove(int watch_fd, int socket);
 
 /* Has a listening socket watched too, or, not @open, left alone for a while. It is forgotten when
@@ -31,7 +36,7 @@ void api_watch_no_door(int watch_fd, int listen_fd);
  * may answer that request. A bounded number: what is left keeps the descriptor readable. True if a
  * client wants to connect.
  */
-bool api_watch_turn(int watch_fd, void (*stirred)(struct api_request *request));
+bool api_watch_turn(int watch_fd, void (*stirred)(struct api_exchange *exchange));
 
 /* Whether the client at @socket has gone by now, noticed or not. One that sent more than
  * API_HTTP_AHEAD_MAX ahead counts as gone: its end could not be seen behind that. */

@@ -1,7 +1,5 @@
 #include "api/wire/intake.h"
 
-#include "api/http/limits.h"
-
 #include <string.h>
 #include <strings.h>
 
@@ -56,29 +54,28 @@ static enum fate refuse_bytes(struct feeding *feeding, const struct api_fault *f
     return REFUSE;
 }
 
-#define FAULT(name, problem, detail) static const struct api_fault name = {problem, detail}
+#define FAULT(name, kind, detail) static const struct api_fault name = {kind, detail}
 
-FAULT(bad_control, API_PROBLEM_INVALID,
+FAULT(bad_control, API_FAULT_SYNTAX,
       "The head has a NUL or another control character in it. Send none of these.");
-FAULT(bad_line_end, API_PROBLEM_INVALID,
+FAULT(bad_line_end, API_FAULT_SYNTAX,
       "The request has a CR without LF behind it. End each line with CR LF.");
-FAULT(bad_request_line, API_PROBLEM_INVALID,
+FAULT(bad_request_line, API_FAULT_SYNTAX,
       "The request line must be a method, a target and HTTP/1.1, each one space apart.");
-FAULT(bad_version, API_PROBLEM_INVALID, "Speak HTTP/1.1 or HTTP/1.0.");
-FAULT(bad_fold, API_PROBLEM_INVALID,
+FAULT(bad_version, API_FAULT_SYNTAX, "Speak HTTP/1.1 or HTTP/1.0.");
+FAULT(bad_fold, API_FAULT_SYNTAX,
       "A header line continues on the next line. Send each header on one line.");
-FAULT(bad_name, API_PROBLEM_INVALID,
+FAULT(bad_name, API_FAULT_SYNTAX,
       "A header line has no name, no colon, or white space in the name or before the colon.");
-FAULT(bad_length, API_PROBLEM_INVALID, "Content-Length must be a plain decimal number.");
-FAULT(bad_coding, API_PROBLEM_INVALID,
-      "The only transfer coding known here is chunked, in HTTP/1.1.");
-FAULT(bad_chunk, API_PROBLEM_INVALID,
+FAULT(bad_length, API_FAULT_SYNTAX, "Content-Length must be a plain decimal number.");
+FAULT(bad_coding, API_FAULT_SYNTAX, "The only transfer coding known here is chunked, in HTTP/1.1.");
+FAULT(bad_chunk, API_FAULT_SYNTAX,
       "The chunks of the body are not well-formed. A chunk is a length in hexadecimal, CR LF, as "
       "many bytes, and CR LF.");
-FAULT(long_chunk_lines, API_PROBLEM_INVALID,
+FAULT(long_chunk_lines, API_FAULT_SYNTAX,
       "The chunk-size lines of the body are too long. Send chunks without extensions.");
-FAULT(large_head, API_PROBLEM_HEAD, NULL);
-FAULT(large_body, API_PROBLEM_TOO_LARGE, NULL);
+FAULT(large_head, API_FAULT_LARGE_HEAD, NULL);
+FAULT(large_body, API_FAULT_LARGE_BODY, NULL);
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
 
@@ -357,7 +354,7 @@ static enum fate chunk_line_ends(struct feeding *feeding)
     struct api_intake *intake = feeding->intake;
     intake->body += intake->left;
     intake->line_len = 0;
-    if (intake->body > API_HTTP_DRAIN_MAX)
+    if (intake->body > API_INTAKE_BODY_MAX)
         return refuse_bytes(feeding, &large_body);
     intake->state = intake->left > 0 ? CHUNK_DATA : TRAILER_BEGIN;
     return KEEP;
@@ -399,7 +396,7 @@ static enum fate in_chunk_size(struct feeding *feeding, unsigned char c)
     const bool another_zero = !first && digit == 0 && intake->left == 0;
     intake->left = (first ? 0 : intake->left * 16) + (uint64_t)digit;
     intake->state = CHUNK_SIZE;
-    if (intake->left > API_HTTP_DRAIN_MAX)
+    if (intake->left > API_INTAKE_BODY_MAX)
         return refuse_bytes(feeding, &large_body);
     return another_zero ? take_out(feeding) : KEEP;
 }

@@ -7,11 +7,9 @@
  * refused. Chunk extensions, trailers, and empty lines before a request are taken out.
  *
  * Where the head itself contradicts itself about the body (two lengths, an unknown coding), the
- * head goes through, and api/mhd/exchange.h refuses it. Nothing after it goes through. */
+ * head goes through, and the reader of heads refuses it. Nothing after it goes through. */
 #ifndef API_WIRE_INTAKE_H
 #define API_WIRE_INTAKE_H
-
-#include "api/http/problem.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,13 +20,23 @@ enum {
                                        * out: extensions and zeros, which nothing else counts */
     API_INTAKE_BLANKS_MAX = 16,       /* bytes of empty lines before a request */
     API_INTAKE_METHOD_MAX = 24,
-    API_INTAKE_WORD_MAX = 24, /* bytes kept of a header's name, and of its value */
+    API_INTAKE_WORD_MAX = 24,          /* bytes kept of a header's name, and of its value */
+    API_INTAKE_BODY_MAX = 1024 * 1024, /* bytes of a body; more is a fault */
+    API_HTTP_FIELD_COST = 64,          /* what a header, a cookie or a query parameter costs, beside
+                                        * its bytes */
+    API_HTTP_HEAD_MAX = 5 * 1024 + 512, /* for a request's head, by that reckoning */
+};
+
+enum api_fault_kind {
+    API_FAULT_SYNTAX,     /* the bytes are no request in HTTP/1 */
+    API_FAULT_LARGE_HEAD, /* costs more than API_HTTP_HEAD_MAX */
+    API_FAULT_LARGE_BODY, /* more than API_INTAKE_BODY_MAX */
 };
 
 /* Why a request cannot be read. Static. */
 struct api_fault {
-    enum api_problem problem;
-    const char *detail; /* NULL: the problem's own */
+    enum api_fault_kind kind;
+    const char *detail; /* NULL: the kind says all */
 };
 
 enum api_intake_phase {

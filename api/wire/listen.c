@@ -1,6 +1,5 @@
 #include "api/wire/listen.h"
 
-#include "api/http/limits.h"
 #include "fence/protocol/decimal.h"
 
 #include <errno.h>

@@ -7,6 +7,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum {
+    API_HTTP_SEND_BUFFER = 64 * 1024, /* bytes of answers that the kernel keeps of a connection (and
+                                       * as many for itself). Of a client that never reads it would
+                                       * keep megabytes (tcp(7), tcp_wmem) */
+};
+
 /* Opens a non-blocking listening socket on @address: numeric "host:port", with brackets around an
  * IPv6 host. "localhost:port" is 127.0.0.1. ":port" is all addresses of the machine. Port 0 takes
  * any free one. The caller closes it. FENCE_EINVAL: not such an address. FENCE_EIO: it cannot be

@@ -1,6 +1,5 @@
 #include "server/loop/doors.h"
 
-#include "api/http/limits.h"
 #include "api/wire/listen.h"
 #include "server/system/log.h"
 #include "server/system/options.h"

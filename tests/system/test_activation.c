@@ -1,6 +1,6 @@
 /* Listening sockets that a service manager passes: sd_listen_fds(3). The test is the manager: it
  * keeps the socket open while pawlds come and go. */
-#include "api/http/limits.h"
+#include "api/wire/listen.h"
 #include "tests/lib/case.h"
 #include "tests/lib/pawl.h"
 #include "tests/lib/port.h"

@@ -1,5 +1,5 @@
 /* A client that asks and never reads: what it costs the kernel of the service has a bound. */
-#include "api/http/limits.h"
+#include "api/wire/listen.h"
 #include "tests/lib/case.h"
 #include "tests/lib/wait.h"
 #include "tests/system/calls.h"

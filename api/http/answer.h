@@ -1,0 +1,41 @@
+/* Answers: as a handler gives one, and as it goes to the transport. */
+#ifndef API_HTTP_ANSWER_H
+#define API_HTTP_ANSWER_H
+
+#include "api/http/outcome.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+    API_FIELDS_MAX = 4,                           /* header fields that an answer may add */
+    API_RESPONSE_FIELDS_MAX = API_FIELDS_MAX + 6, /* and those that api/http/request.c adds */
+};
+
+struct api_field {
+    const char *name;
+    const char *value;
+};
+
+struct api_answer {
+    unsigned status;
+    const char *content_type; /* NULL: application/json */
+    enum api_outcome outcome; /* 0: done */
+    const char *body;
+    size_t len;
+    bool is_lasting; /* @body is there as long as the program: it is sent without a copy */
+    struct api_field fields[API_FIELDS_MAX]; /* up to the first without a name */
+};
+
+/* An answer with all its header fields, but for those of the connection itself. */
+struct api_response {
+    unsigned status;
+    const char *body;
+    size_t len;
+    bool is_lasting;
+    bool closes; /* the connection ends with it */
+    struct api_field fields[API_RESPONSE_FIELDS_MAX];
+    unsigned fields_count;
+};
+
+#endif

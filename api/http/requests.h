@@ -1,0 +1,95 @@
+/* All requests of a server, for the transport below them (api/http/transport.h). For each head that
+ * is complete:
+ *
+ *     api_request_begin()
+ *     api_request_unread_fault(), or the body is not wanted: api_request_refuse()
+ *     api_request_body_came(), for each piece of the body
+ *     api_request_complete(): answers it, or parks it. A parked one is answered later
+ *     api_request_left(), where the client of a parked one goes
+ *     api_request_end(), when it has its answer and the answer is sent or cannot be
+ *
+ * One loop, one thread. */
+#ifndef API_HTTP_REQUESTS_H
+#define API_HTTP_REQUESTS_H
+
+#include "api/http/costly.h"
+#include "api/http/dispatch.h"
+#include "api/http/framing.h"
+#include "api/http/observer.h"
+#include "api/http/parking.h"
+#include "api/http/transport.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What the requests of a server share. */
+struct api_requests {
+    struct api_served served;
+    struct api_parking parking;
+    struct api_costly costly;
+    struct api_observer observer;
+    const struct api_transport *transport; /* borrowed */
+};
+
+/* The head of a request; borrowed for the call. */
+struct api_incoming {
+    const char *method;
+    const char *path;                  /* not decoded, without the query */
+    const struct api_headers *headers; /* not owned yet (api_headers_own()) */
+    const char *subject;               /* api_request_subject() */
+    bool metrics_only;                 /* the door serves nothing but metrics and health */
+    void *exchange;                    /* the transport's own: api_request_exchange() */
+};
+
+/* Sets up what all requests share. */
+void api_requests_init(struct api_requests *requests, const struct api_served *served,
+                       const struct api_observer *observer, const struct api_transport *transport);
+
+/* How many bytes a request takes that began with @head. */
+size_t api_request_size(const struct api_incoming *head);
+
+/* Makes a request in @memory: api_request_size() bytes, all zero, aligned for any type. They are
+ * the transport's, and have to stay until api_request_end(). */
+struct api_request *api_request_begin(struct api_requests *requests,
+                                      const struct api_incoming *head, void *memory);
+
+/* What is wrong with the framing of a request in @version ("HTTP/1.1"): api_framing_fault(). */
+const char *api_request_framing_fault(const struct api_request *request, const char *version);
+
+/* Whether the body is to be read. Not one that is too large, where the client asked first (Expect)
+ * or where reading takes too long. */
+bool api_request_wants_body(const struct api_request *request);
+
+/* Refuses a request whose body was not read; its connection ends with the answer. @fault NULL: the
+ * body is too large. */
+void api_request_refuse(struct api_request *request, const char *fault);
+
+/* The next piece of the body. False: memory is out, or the body does not end; the connection has to
+ * be closed. May suspend it. */
+bool api_request_body_came(struct api_request *request, const char *data, size_t size);
+
+/* The request has come whole. True: it has its answer. False: it is parked. */
+bool api_request_complete(struct api_request *request);
+
+/* The client of a parked request has gone. The backend of its call is told; it may answer the
+ * request from within. Called at most once for each request. */
+void api_request_left(struct api_request *request);
+
+/* Frees what the request holds, but for its memory. Not while it is parked. */
+void api_request_end(struct api_request *request);
+
+/* The transport's own. */
+void *api_request_exchange(const struct api_request *request);
+
+/* Each connection ends with its next answer, also of those that are parked. */
+void api_requests_leave(struct api_requests *requests);
+
+/* A parked request that may wait long (api_request_may_wait()); NULL: there is none. */
+struct api_request *api_requests_waiting(const struct api_requests *requests);
+
+/* Answers all that are parked with 503, and ends their connections. Lets all suspended bodies go
+ * on.
+ */
+void api_requests_stop(struct api_requests *requests);
+
+#endif

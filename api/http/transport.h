@@ -1,0 +1,35 @@
+/* What a request needs of the connection that brought it: a table of functions. api/mhd fills it
+ * for libmicrohttpd. A door of another kind (another library, another protocol) fills its own, and
+ * serves the same routes. */
+#ifndef API_HTTP_TRANSPORT_H
+#define API_HTTP_TRANSPORT_H
+
+#include "api/http/answer.h"
+
+#include <stdbool.h>
+
+struct api_request;
+
+struct api_transport {
+    /* Sends @response, which lives for the call. Called once for each request that was completed or
+     * refused: from within api_request_complete() or api_request_refuse(), or later. Later the
+     * request may be gone afterwards. */
+    void (*answer)(struct api_request *request, const struct api_response *response);
+
+    /* Whether the client of a request that waits for its answer is known to have gone. */
+    bool (*has_left)(const struct api_request *request);
+
+    /* The client's socket; -1: it is gone. */
+    int (*socket)(const struct api_request *request);
+
+    /* Calls @visit with each query parameter until @visit returns false: not decoded, but "+" has
+     * become a space; @value is NULL where it has no "=". */
+    void (*query)(const struct api_request *request,
+                  bool (*visit)(void *context, const char *name, const char *value), void *context);
+
+    /* Reads no more of a body that comes in, until resume(). */
+    void (*suspend)(struct api_request *request);
+    void (*resume)(struct api_request *request);
+};
+
+#endif
