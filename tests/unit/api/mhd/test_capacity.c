@@ -1,9 +1,11 @@
 /* Many clients at a time, and heads of the size that is promised. */
 #include "api/mhd/shard.h"
 #include "api/wire/intake.h"
+#include "api/wire/socket_calls.h"
 #include "tests/lib/case.h"
 #include "tests/unit/api/loop.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -249,9 +251,22 @@ static void head_at_its_bound_is_taken(void **state)
     close(fd);
 }
 
+/* Without the linker's part all is served, but no byte is checked, and TLS is spoken to nobody. */
+static void library_finds_the_functions_of_wire_under_the_names_of_the_c_library(void **state)
+{
+    (void)state;
+    assert_int_equal((uintptr_t)dlsym(RTLD_DEFAULT, "recv"), (uintptr_t)api_wire_recv);
+    assert_int_equal((uintptr_t)dlsym(RTLD_DEFAULT, "send"), (uintptr_t)api_wire_send);
+    assert_int_equal((uintptr_t)dlsym(RTLD_DEFAULT, "sendmsg"), (uintptr_t)api_wire_sendmsg);
+    assert_int_equal((uintptr_t)dlsym(RTLD_DEFAULT, "shutdown"), (uintptr_t)api_wire_shutdown);
+    assert_int_equal((uintptr_t)dlsym(RTLD_DEFAULT, "setsockopt"), (uintptr_t)api_wire_setsockopt);
+    assert_int_equal((uintptr_t)dlsym(RTLD_DEFAULT, "epoll_wait"), (uintptr_t)api_wire_epoll_wait);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 static const struct CMUnitTest cases[] = {
+    CASE(library_finds_the_functions_of_wire_under_the_names_of_the_c_library),
     CASE(parked_requests_of_all_rooms_are_answered),
     CASE(parked_requests_of_all_rooms_are_answered_when_it_ends),
     CASE(answer_leaves_in_its_turn_although_another_request_hovers),
