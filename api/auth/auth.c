@@ -114,6 +114,7 @@ static struct api_key *key_of_certificate(const struct api_auth *auth,
 static void forget_caller(struct api_caller *caller)
 {
     struct api_key *key = caller->key;
+    assert(key != NULL && caller->reserved <= FENCE_GROUP_MAX);
     if (caller->reserved > 0)
         api_usage_cancel(key->usage, caller->reserved);
     api_key_unref(key);
@@ -128,6 +129,7 @@ static bool authorize(void *context, struct api_request *request, const struct a
                       const char *value, struct api_caller *ret_caller)
 {
     struct api_auth *auth = context;
+    assert(ret_caller->key == NULL);
     const bool open = route != NULL && route->right == API_RIGHT_NONE;
     uint64_t wait_us = 0;
     refresh(auth);
@@ -250,9 +252,10 @@ int api_auth_reserve(struct api_request *request, const char *lock_id,
     struct api_key *key = key_of(request);
     struct api_usage_mark marks[FENCE_GROUP_MAX];
     unsigned held = 0;
-    assert(count <= FENCE_GROUP_MAX);
+    assert(count > 0 && count <= FENCE_GROUP_MAX);
     if (key == NULL || key->held == 0)
         return 0;
+    assert(api_request_known(request)->reserved == 0);
     for (unsigned i = 0; i < count && lock_id != NULL; i++)
         marks[i] = api_usage_mark(lock_id, resources[i]);
     int result = api_usage_reserve(key->usage, lock_id != NULL ? marks : NULL, count, key->held,
@@ -299,6 +302,7 @@ void api_auth_broken(struct api_request *request, const char *lock_id, const cha
     if (caller == NULL || caller->key == NULL)
         return;
     struct api_auth *auth = caller->keyring;
+    assert(auth != NULL);
     refresh(auth);
     api_keys_release(auth->keys, api_usage_mark(lock_id, resource));
 }

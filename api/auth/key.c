@@ -76,6 +76,7 @@ static int read_prefix(struct reading *reading, const char *value)
                            "no name begins with the prefix '%.40s': it may have A-Z a-z 0-9 . _ ~ "
                            ": @ / - and no empty, \".\" or \"..\" segment",
                            value);
+    assert(key->prefixes_count < API_KEY_PREFIXES_MAX);
     key->prefixes[key->prefixes_count++] = prefix;
     return 0;
 }
@@ -126,6 +127,7 @@ static int read_key_id(struct reading *reading, const char *id)
                            "a line begins with the id of the key, %d to %d characters of a-z 0-9 "
                            "-, not '%.40s'",
                            FENCE_KEY_ID_MIN, FENCE_KEY_ID_MAX, id);
+    assert(len < sizeof(reading->key->id) && reading->key->id[0] == '\0');
     memcpy(reading->key->id, id, len);
     return 0;
 }
@@ -139,6 +141,7 @@ static int read_subject(struct reading *reading, const char *subject)
                            "subject= takes the common name of a client certificate, 1 to %d bytes "
                            "of UTF-8, as the last word of the line",
                            API_KEY_SUBJECT_MAX);
+    assert(reading->key->subject == NULL); /* it reaches to the end of the line */
     reading->key->subject = subject;
     return 0;
 }
@@ -157,6 +160,7 @@ static int read_words(struct reading *reading, char *at)
             return refuse_line(reading, "'%.*s' has no '='; a line is an id, then name=value words",
                                (int)(end - at < 40 ? end - at : 40), at);
         const bool last = *end == '\0';
+        assert(value < end);
         *end = '\0';
         *value = '\0';
         result = read_key_member(reading, at, value + 1);
@@ -178,6 +182,7 @@ static int check_whole(struct reading *reading)
         return refuse_line(reading, "burst= needs rate=, the calls a second");
     if (key->burst == 0)
         key->burst = key->rate;
+    assert((key->burst == 0) == (key->rate == 0));
     return 0;
 }
 
@@ -226,6 +231,7 @@ int api_key_parse(const char *line, size_t len, char ret_why[static API_KEY_WHY_
 
 struct api_key *api_key_ref(struct api_key *key)
 {
+    assert(atomic_load_explicit(&key->refs, memory_order_relaxed) > 0);
     atomic_fetch_add_explicit(&key->refs, 1, memory_order_relaxed);
     return key;
 }

@@ -12,6 +12,7 @@ struct api_keyring {
 
 int api_keyring_new(struct api_keys *keys, struct api_keyring **ret_ring)
 {
+    assert(keys != NULL);
     struct api_keyring *ring = calloc(1, sizeof(*ring));
     if (ring == NULL)
         return FENCE_ENOMEM;
@@ -47,6 +48,7 @@ void api_keyring_swap(struct api_keyring *ring, struct api_keys *keys)
 {
     lock_ring(ring);
     struct api_keys *before = ring->keys;
+    assert(keys != NULL && keys != before);
     api_keys_succeed(keys, before);
     ring->keys = keys;
     atomic_fetch_add(&ring->swaps, 1);

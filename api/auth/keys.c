@@ -46,6 +46,7 @@ static unsigned first_slot(const struct api_keys *keys, const char *id)
 /* The slot of @id, zeros behind it, or the free one where it would stand. */
 static unsigned slot_of(const struct api_keys *keys, const char id[static FENCE_KEY_ID_MAX + 1])
 {
+    assert(keys->count <= API_KEYS_MAX); /* a quarter of the slots: one is free */
     unsigned slot = first_slot(keys, id);
     while (!is_free_slot(keys->slots[slot]) &&
            memcmp(keys->keys[keys->slots[slot] - 1]->id, id, FENCE_KEY_ID_MAX) != 0)
@@ -56,6 +57,7 @@ static unsigned slot_of(const struct api_keys *keys, const char id[static FENCE_
 static struct api_key *key_of_id(const struct api_keys *keys, const char *id)
 {
     const uint16_t number = keys->slots[slot_of(keys, id)];
+    assert(is_free_slot(number) || number <= keys->count);
     return is_free_slot(number) ? NULL : keys->keys[number - 1];
 }
 
@@ -71,6 +73,7 @@ bool api_keys_has(const struct api_keys *keys, const char *id)
 static struct api_key *key_or_decoy(const struct api_keys *keys,
                                     const char id[static FENCE_KEY_ID_MAX + 1], bool *ret_known)
 {
+    assert(keys->count > 0);
     unsigned slot = first_slot(keys, id);
     for (;; slot = (slot + 1) % SLOTS) {
         const uint16_t number = keys->slots[slot];
@@ -133,6 +136,7 @@ static int keep_key(struct api_keys *keys, struct api_key *key,
         (void)snprintf(ret_why, API_KEY_WHY_MAX, "%s", what);
         return FENCE_EINVAL;
     }
+    assert(keys->count < API_KEYS_MAX && is_free_slot(keys->slots[slot]));
     keys->keys[keys->count++] = key;
     keys->slots[slot] = (uint16_t)keys->count;
     return 0;
@@ -264,6 +268,7 @@ static int read_whole(int fd, char *text, size_t *ret_len)
         else if (got > 0)
             len += (size_t)got;
     }
+    assert(len <= API_KEYS_BYTES_MAX);
     *ret_len = len;
     return got < 0 ? FENCE_EIO : 0;
 }
@@ -306,6 +311,7 @@ int api_keys_load(const char *path, char ret_why[static API_KEYS_WHY_MAX],
 
 struct api_keys *api_keys_ref(struct api_keys *keys)
 {
+    assert(atomic_load_explicit(&keys->refs, memory_order_relaxed) > 0);
     atomic_fetch_add_explicit(&keys->refs, 1, memory_order_relaxed);
     return keys;
 }
@@ -332,6 +338,7 @@ void api_keys_succeed(struct api_keys *keys, const struct api_keys *before)
         const struct api_key *old = key_of_id(before, keys->keys[i]->id);
         if (old == NULL)
             continue;
+        assert(keys->keys[i]->usage != NULL && old->usage != NULL);
         api_usage_unref(keys->keys[i]->usage);
         keys->keys[i]->usage = api_usage_ref(old->usage);
     }

@@ -35,6 +35,7 @@ int api_key_text_read(const char *text, struct api_key_text *ret_key)
     if (end == NULL || !fence_key_id_valid(id, (size_t)(end - id)) || !is_secret(end + 1))
         return FENCE_EINVAL;
     memset(ret_key, 0, sizeof(*ret_key));
+    assert((size_t)(end - id) < sizeof(ret_key->id));
     memcpy(ret_key->id, id, (size_t)(end - id));
     memcpy(ret_key->secret, end + 1, API_SECRET_LEN);
     return 0;
@@ -48,6 +49,8 @@ void api_key_text_write(const struct api_key_text *key, char ret_text[static API
 void api_secret_make(char ret_secret[static API_SECRET_LEN + 1])
 {
     unsigned char bytes[32];
+    assert(sodium_base64_ENCODED_LEN(sizeof(bytes), sodium_base64_VARIANT_URLSAFE_NO_PADDING) ==
+           API_SECRET_LEN + 1);
     randombytes_buf(bytes, sizeof(bytes));
     (void)sodium_bin2base64(ret_secret, API_SECRET_LEN + 1, bytes, sizeof(bytes), base64);
     sodium_memzero(bytes, sizeof(bytes));
@@ -78,6 +81,7 @@ bool api_digest_matches(const struct api_digest *digest, const char secret[stati
 void api_digest_write(const struct api_digest *digest, char ret_text[static API_DIGEST_TEXT + 1])
 {
     (void)sodium_bin2base64(ret_text, SALT_TEXT + 1, digest->salt, API_SALT_BYTES, base64);
+    assert(strlen(ret_text) == SALT_TEXT);
     ret_text[SALT_TEXT] = '.';
     (void)sodium_bin2base64(ret_text + SALT_TEXT + 1, HASH_TEXT + 1, digest->hash, API_DIGEST_BYTES,
                             base64);

@@ -63,6 +63,7 @@ static void unlock_usage(struct api_usage *usage)
 struct api_usage *api_usage_ref(struct api_usage *usage)
 {
     lock_usage(usage);
+    assert(usage->refs > 0);
     usage->refs++;
     unlock_usage(usage);
     return usage;
@@ -82,10 +83,12 @@ void api_usage_unref(struct api_usage *usage)
     if (usage == NULL)
         return;
     lock_usage(usage);
+    assert(usage->refs > 0);
     const bool last = --usage->refs == 0;
     unlock_usage(usage);
     if (!last)
         return;
+    assert(usage->reserved == 0); /* each caller has a reference to its key */
     for (unsigned i = 0; i < LISTS; i++)
         free_list(usage->lists[i]);
     free_list(usage->spare);
@@ -110,6 +113,7 @@ static void fill_bucket(struct api_usage *usage, uint32_t rate, uint64_t full, u
         usage->owed -= paid;
         usage->level += got - paid;
     }
+    assert(usage->level <= full && (usage->owed == 0 || usage->level < full));
     usage->level_at_us = now_us > usage->level_at_us ? now_us : usage->level_at_us;
     usage->begun = true;
 }
@@ -194,6 +198,7 @@ static struct held_lock *take_over(struct api_usage *usage, uint64_t now_us)
             *link = lock->next;
             lock->next = over;
             over = lock;
+            assert(usage->held > 0);
             usage->held--;
         }
     }
@@ -240,6 +245,7 @@ static unsigned count_held(struct api_usage *usage, const struct api_usage_mark 
 int api_usage_reserve(struct api_usage *usage, const struct api_usage_mark marks[], unsigned count,
                       uint32_t cap, uint64_t now_us, unsigned *ret_held)
 {
+    assert(count > 0 && cap > 0);
     struct held_lock *spares = make_spares(count);
     struct held_lock *over = NULL;
     if (spares == NULL)
@@ -326,6 +332,7 @@ void api_usage_release(struct api_usage *usage, struct api_usage_mark mark)
     struct held_lock *lock = *place;
     if (lock != NULL) {
         *place = lock->next;
+        assert(usage->held > 0);
         usage->held--;
     }
     unlock_usage(usage);

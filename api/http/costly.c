@@ -52,6 +52,7 @@ static void rest(struct api_costly *costly, uint64_t now_us, uint64_t worked_us)
 
 static void begin(struct api_costly *costly, struct api_request *request, uint64_t now_us)
 {
+    assert(costly->served < API_COSTLY_SERVED && !request->costly && !request->lined);
     costly->served++;
     request->costly = true;
     request->began_us = now_us;
@@ -94,6 +95,7 @@ void api_costly_ended(struct api_request *request)
 
 static void allow_piece(struct api_request *request, uint64_t now_us)
 {
+    assert(request->state == API_REQUEST_READING);
     request->body_allowed += API_COSTLY_PIECE;
     rest(request->line, now_us, API_COSTLY_PIECE_US);
 }
@@ -126,6 +128,7 @@ static void serve_next(struct api_costly *costly, struct api_request *request, u
         costly->left(request);
         return;
     }
+    assert(request->state == API_REQUEST_PARKED);
     begin(costly, request, now_us);
     request->match.route->handler(request, request->match.context);
 }

@@ -6,6 +6,7 @@
 #include "api/http/problem_answer.h"
 #include "api/http/request_state.h"
 
+#include <assert.h>
 #include <string.h>
 #include <strings.h>
 
@@ -111,6 +112,7 @@ static bool check_once(struct api_request *request, enum api_header header)
 static bool check_caller(const struct api_served *served, struct api_request *request,
                          const struct way *way)
 {
+    assert(request->access == NULL && request->caller.id == NULL);
     request->access = served->access;
     if (served->access == NULL || request->metrics_only)
         return true;
@@ -186,6 +188,7 @@ static bool check_body(struct api_request *request)
 static void run_handler(struct api_request *request)
 {
     const struct api_match *match = &request->match;
+    assert(request->state == API_REQUEST_HANDLING && match->route != NULL);
     if (match->route->cost == API_CHEAP)
         api_costly_saw_other(request->line);
     else if (!api_costly_begins(request))
@@ -196,6 +199,7 @@ static void run_handler(struct api_request *request)
 void api_dispatch(const struct api_served *served, struct api_request *request)
 {
     struct way way;
+    assert(request->state == API_REQUEST_HANDLING && request->match.route == NULL);
     note_origin(served, request);
     find_way(served, request, &way);
     if (check_running(served, request) && check_host(served, request) && check_preflight(request) &&

@@ -1,5 +1,6 @@
 #include "api/http/framing.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -16,6 +17,7 @@ static size_t trimmed_length(const char *value)
 
 void api_headers_add(struct api_headers *headers, const char *name, const char *value)
 {
+    assert(name != NULL);
     if (strpbrk(name, " \t") != NULL)
         headers->bad_name = true;
     for (int i = 0; i < API_HEADERS; i++) {

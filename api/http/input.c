@@ -5,6 +5,7 @@
 #include "fence/protocol/limits.h"
 #include "fence/protocol/name.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@ int api_input_body(struct api_request *request, const struct api_json_member *me
         return 0;
 
     char error[API_JSON_ERROR_MAX];
+    assert(count == 0 || members != NULL);
     int result = api_json_read(body, len, members, count, error);
     if (result == FENCE_EINVAL)
         api_problem_answer_detail(request, API_PROBLEM_INVALID, "%s", error);
@@ -39,6 +41,7 @@ static bool take_parameter(void *context, const char *name, const char *value)
 
 int api_input_query(struct api_request *request, const struct api_query_param *params, size_t count)
 {
+    assert(params != NULL && count <= API_QUERY_PARAMS_MAX);
     struct reading reading = {.query = {.params = params, .count = count}};
     api_request_query(request, take_parameter, &reading);
     if (reading.result != 0)

@@ -2,6 +2,7 @@
 
 #include "api/http/percent.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <string.h>
 #include <strings.h>
@@ -33,6 +34,7 @@ int api_path_decode(char *path, const char **ret_reason)
     enum api_percent found = api_percent_decode(from, path);
     if (found == API_PERCENT_FINE)
         return 0;
+    assert((size_t)found < sizeof(reasons) / sizeof(reasons[0]) && reasons[found] != NULL);
     *ret_reason = reasons[found];
     return FENCE_EINVAL;
 }

@@ -1,5 +1,6 @@
 #include "api/http/problem.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 struct row {
@@ -23,6 +24,7 @@ enum {
 
 enum api_problem api_problem_of(int error)
 {
+    assert(error <= 0);
     for (int i = 0; i < ROWS; i++)
         if (error != 0 && rows[i].error == error)
             return (enum api_problem)i;
@@ -31,17 +33,20 @@ enum api_problem api_problem_of(int error)
 
 unsigned api_problem_status(enum api_problem problem)
 {
+    assert((int)problem < ROWS);
     return rows[problem].status;
 }
 
 const char *api_problem_name(enum api_problem problem)
 {
+    assert((int)problem < ROWS);
     return rows[problem].name;
 }
 
 void api_problem_begin(struct api_writer *writer, char body[static API_PROBLEM_BODY_MAX],
                        enum api_problem problem, const char *detail)
 {
+    assert((int)problem < ROWS);
     const struct row *row = &rows[problem];
     char type[64];
     (void)snprintf(type, sizeof(type), "urn:pawl:%s", row->name);

@@ -1,5 +1,6 @@
 #include "api/http/problem_answer.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,6 +9,7 @@
 static void answer_with(const struct api_writer *writer, struct api_request *request,
                         enum api_problem problem, const struct api_field *field)
 {
+    assert(writer->depth == 0 && writer->len <= API_PROBLEM_BODY_MAX);
     struct api_answer answer = {
         .status = api_problem_status(problem),
         .outcome = api_outcome_of_problem(problem),
@@ -63,6 +65,7 @@ void api_problem_answer_method(struct api_request *request, const char *allow)
 {
     char body[API_PROBLEM_BODY_MAX];
     struct api_writer writer;
+    assert(allow[0] != '\0');
     const struct api_field field = {"Allow", allow};
     api_problem_begin(&writer, body, API_PROBLEM_METHOD, NULL);
     api_write_end(&writer);

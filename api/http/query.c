@@ -47,6 +47,7 @@ static int read_query_integer(const struct api_query_param *param, const char *t
                                 "The query parameter %s must be a whole number from %" PRId64
                                 " to %" PRId64 ", in plain decimal digits.",
                                 param->name, param->min, param->max);
+    assert(param->integer != NULL);
     *param->integer = (int64_t)number;
     return 0;
 }
@@ -59,6 +60,7 @@ static int read_text(const struct api_query_param *param, const char *text, char
                                 "The query parameter %s has %zu bytes; it must have from %" PRId64
                                 " to %" PRId64 ".",
                                 param->name, len, param->min, param->max);
+    assert(param->text != NULL);
     memcpy(param->text, text, len + 1);
     return 0;
 }

@@ -17,6 +17,7 @@
 
 enum api_method api_request_method(const struct api_request *request)
 {
+    assert(request->match.route != NULL);
     return request->match.route->method;
 }
 
@@ -39,6 +40,7 @@ const char *api_request_subject(const struct api_request *request)
 
 const char *api_request_body(const struct api_request *request, size_t *ret_len)
 {
+    assert((request->body == NULL) == (request->body_len == 0));
     *ret_len = request->body_len;
     return request->body != NULL ? request->body : "";
 }
@@ -61,6 +63,7 @@ bool api_request_permits(struct api_request *request, enum api_right right, cons
 
 bool api_request_permits_name(struct api_request *request, const char *name)
 {
+    assert(request->match.route != NULL);
     return api_request_permits(request, request->match.route->right, name);
 }
 
@@ -83,6 +86,8 @@ uint32_t api_request_noted(const struct api_request *request)
 
 void api_request_may_wait(struct api_request *request, unsigned locks)
 {
+    assert(locks > 0 && !request->may_wait);
+    assert(request->state == API_REQUEST_HANDLING || request->state == API_REQUEST_PARKED);
     request->may_wait = true;
     request->wait_locks = locks;
     api_costly_ended(request);
@@ -95,6 +100,7 @@ uint64_t api_request_client(const struct api_request *request)
 
 struct api_request *api_request_of_client(uint64_t client)
 {
+    assert(client != 0);
     return (struct api_request *)(uintptr_t)client;
 }
 

@@ -70,6 +70,7 @@ static void allow(char list[static API_ALLOW_MAX], unsigned *seen, enum api_meth
 static void fill_match(struct api_match *match, const struct api_routes *table,
                        const struct api_route *route, const struct capture *captures, size_t count)
 {
+    assert(route->handler != NULL && count <= API_PARAMS_MAX);
     *match = (struct api_match){.route = route, .context = table->context};
     for (size_t i = 0; i < count; i++) {
         captures[i].start[captures[i].len] = '\0';

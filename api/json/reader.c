@@ -1,5 +1,6 @@
 #include "api/json/reader.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -40,6 +41,7 @@ static int read_json_integer(const struct api_json_member *member, const json_t 
     if (number < member->min || number > member->max)
         return refuse_json(error, "%s is %" PRId64 "; it must be from %" PRId64 " to %" PRId64 ".",
                            member->name, number, member->min, told_max);
+    assert(member->integer != NULL);
     *member->integer = number;
     return 0;
 }
@@ -53,6 +55,7 @@ static int read_string(const struct api_json_member *member, const json_t *value
     if ((int64_t)len < member->min || (int64_t)len > member->max)
         return refuse_json(error, "%s has %zu bytes; it must have from %" PRId64 " to %" PRId64 ".",
                            member->name, len, member->min, member->max);
+    assert(member->string != NULL && strlen(json_string_value(value)) == len);
     memcpy(member->string, json_string_value(value), len + 1);
     return 0;
 }
@@ -60,6 +63,7 @@ static int read_string(const struct api_json_member *member, const json_t *value
 static int read_strings(const struct api_json_member *member, const json_t *value, char *error)
 {
     size_t count = json_array_size(value);
+    assert(member->strings != NULL && member->strings->take != NULL);
     if (!json_is_array(value) || (int64_t)count < member->min || (int64_t)count > member->max)
         return refuse_json(error, "%s must be an array of %" PRId64 " to %" PRId64 " strings.",
                            member->name, member->min, member->max);
@@ -143,6 +147,7 @@ static json_t *read_as_reals(const char *text, size_t len)
     char *copy = malloc(len);
     if (copy == NULL)
         return NULL;
+    assert(why.position >= 0 && (size_t)why.position <= len);
     memcpy(copy, text, len);
     replace_number(copy, (size_t)why.position);
     root = json_loadb(copy, len, flags, NULL);
@@ -199,6 +204,7 @@ int api_json_read(const char *text, size_t len, const struct api_json_member *me
     }
 
     json_error_t why;
+    assert(count == 0 || members != NULL);
     json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
     if (root == NULL)
         return refuse_text(text, len, &why, ret_error);

@@ -1,5 +1,6 @@
 #include "api/json/utf8.h"
 
+#include <assert.h>
 #include <stdint.h>
 
 /* The bytes that may follow a lead byte: so many, the first of them between these two. The others
@@ -62,6 +63,7 @@ bool api_utf8_valid(const char *bytes, size_t len)
         size_t used = api_utf8_sequence(bytes, len);
         if (used == 0)
             return false;
+        assert(used <= len);
         bytes += used;
         len -= used;
     }

@@ -22,6 +22,7 @@ static void put_char(struct api_writer *writer, char c)
 /* Of a sequence of at most three bytes. */
 static unsigned code_point(const char *text, size_t len)
 {
+    assert(len >= 1 && len <= 3);
     const unsigned char *byte = (const unsigned char *)text;
     if (len == 1)
         return byte[0];
@@ -34,6 +35,7 @@ static unsigned code_point(const char *text, size_t len)
  * Returns how many bytes of @text it took. */
 static size_t put_escaped(struct api_writer *writer, const char *text, size_t len)
 {
+    assert(len > 0);
     size_t used = api_utf8_sequence(text, len);
     unsigned char c = (unsigned char)text[0];
     if (used == 0) {
@@ -78,6 +80,7 @@ static void put_quoted(struct api_writer *writer, const char *text)
 /* The beginning of every value: the comma, and the member's name. */
 static void put_prefix(struct api_writer *writer, const char *name)
 {
+    assert((name == NULL) == (writer->depth == 0 || writer->closers[writer->depth - 1] == ']'));
     if (writer->comma)
         put_char(writer, ',');
     writer->comma = true;
@@ -98,6 +101,7 @@ static void begin_value(struct api_writer *writer, const char *name, char opener
 
 void api_writer_init(struct api_writer *writer, char *buffer, size_t size)
 {
+    assert(buffer != NULL && size > 0);
     memset(writer, 0, sizeof(*writer));
     writer->buffer = buffer;
     writer->size = size;
@@ -136,6 +140,7 @@ size_t api_digits(int64_t value, char ret_digits[static API_DIGITS_MAX])
     if (value < 0)
         ret_digits[len++] = '-';
     len += fence_decimal(value < 0 ? -(uint64_t)value : (uint64_t)value, ret_digits + len);
+    assert(len < API_DIGITS_MAX);
     ret_digits[len] = '\0';
     return len;
 }

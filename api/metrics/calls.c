@@ -25,6 +25,7 @@ static void count_answer(void *context, const struct api_observed *observed)
 {
     const struct api_calls *calls = context;
     struct api_call_counters *counters = calls->counters;
+    assert(observed->outcome < API_OUTCOMES);
     if (observed->route == NULL) {
         api_counter_add(&counters->refused[observed->outcome], 1);
         return;
@@ -42,6 +43,7 @@ struct api_observer api_calls_observer(struct api_calls *calls)
 uint64_t api_calls_count(const struct api_calls *calls, const char *call, enum api_outcome outcome)
 {
     unsigned index = 0;
+    assert(outcome < API_OUTCOMES);
     for (size_t i = 0; i < calls->count; i++)
         for (size_t k = 0; k < calls->tables[i].count; k++, index++)
             if (strcmp(calls->tables[i].items[k].call, call) == 0)
@@ -139,6 +141,7 @@ void api_calls_write(const struct api_routes *tables, size_t count,
                        "problem.");
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < tables[i].count; k++) {
+            assert(call < API_CALLS_MAX);
             add_up(&totals, counters->answered[call++]);
             write_results(&tables[i].items[k], &totals, text);
         }

@@ -17,6 +17,7 @@ void api_metrics_begin(struct api_metrics_text *text, char *buffer, size_t size)
 __attribute__((format(printf, 2, 3))) static void put(struct api_metrics_text *text,
                                                       const char *format, ...)
 {
+    assert(text->len < text->size);
     const size_t room = text->size - text->len;
     va_list args;
     va_start(args, format);
@@ -63,6 +64,7 @@ static void escape(const char *value, char ret[static API_LABEL_VALUE_MAX + 1])
         memcpy(ret + len, as, strlen(as));
         len += strlen(as);
     }
+    assert(len <= API_LABEL_VALUE_MAX);
     ret[len] = '\0';
 }
 
@@ -72,6 +74,7 @@ static void put_sample(struct api_metrics_text *text, const char *suffix,
 {
     char value[API_LABEL_VALUE_MAX + 1];
     const char *before = "{";
+    assert(text->family != NULL);
     put(text, "%s%s", text->family, suffix);
     for (unsigned i = 0; labels != NULL && i < API_LABELS_MAX; i++) {
         if (labels->each[i].name == NULL)

@@ -9,7 +9,7 @@
 #include <assert.h>
 
 _Static_assert((int)API_INTAKE_BODY_MAX == (int)API_HTTP_DRAIN_MAX,
-               "a body is read to its end, or refused before its first byte");
+               "a body in chunks is cut off at one length");
 
 static struct api_exchanges *exchanges_of(const struct api_shard *shard)
 {
@@ -118,6 +118,7 @@ static enum MHD_Result headers_came(struct api_shard *shard, struct MHD_Connecti
  * again. */
 static bool may_be_early(struct api_exchange *exchange)
 {
+    assert(exchange->state == API_EXCHANGE_READING && exchange->response == NULL);
     const bool early =
         api_request_header(exchange->request, API_HEADER_EXPECT) != NULL && !exchange->called;
     exchange->called = true;

@@ -31,8 +31,12 @@ static uint64_t connection_now_ms(void)
 static void disarm(struct api_connection *connection)
 {
     struct api_connections *connections = connection->connections;
+    assert(connection->wait <= API_CONNECTION_FREE);
     if (connection->wait == API_CONNECTION_FREE)
         return;
+    assert((connection->prev == NULL) ==
+           (connections->waits[connection->wait].first == connection));
+    assert((connection->next == NULL) == (connections->waits[connection->wait].last == connection));
     if (connection->prev != NULL)
         connection->prev->next = connection->next;
     else
@@ -48,6 +52,7 @@ static void disarm(struct api_connection *connection)
 static void arm(struct api_connection *connection, enum api_connection_wait wait)
 {
     struct api_connections *connections = connection->connections;
+    assert(wait < API_CONNECTION_WAITS && !connection->ended);
     disarm(connection);
     connection->wait = (uint8_t)wait;
     connection->since_ms = connection_now_ms();
@@ -165,6 +170,7 @@ static enum api_problem problem_of_fault(const struct api_fault *fault)
 static ssize_t refuse_connection(struct api_connection *connection)
 {
     const struct api_fault *fault = connection->fault;
+    assert(fault != NULL && connection->wait != API_CONNECTION_LINGER);
     refuse_unfinished(connection, problem_of_fault(fault), fault->detail);
     say_goodbye(connection);
     (void)shutdown(connection->fd, SHUT_WR);
@@ -187,6 +193,7 @@ static void see_end(struct api_connection *connection)
 
 static void expire(struct api_connection *connection)
 {
+    assert(connection->wait < API_CONNECTION_WAITS && !connection->ended);
     if (connection->wait == API_CONNECTION_END) {
         see_end(connection);
         return;
@@ -217,6 +224,7 @@ static void note_failure(struct api_connection *connection)
                                            "This port speaks TLS only. Ask with https://."};
     static const struct api_fault failed = {API_FAULT_SYNTAX, NULL};
     const bool is_plain = api_tls_session_state(connection->session) == API_TLS_PLAIN;
+    assert(connection->fault == NULL);
     connection->fault = is_plain ? &plain : &failed;
     if (!is_plain)
         log_tls_failure(connection);
@@ -263,6 +271,7 @@ static ssize_t fill(struct api_connection *connection, char *buffer, size_t size
             break;
         connection->fault =
             api_intake_feed(&connection->intake, buffer + *ret_kept, (size_t)got, &kept);
+        assert((size_t)got <= room && kept <= (size_t)got);
         *ret_kept += kept;
         const bool drained = is_drained(connection, (size_t)got, room);
         const enum api_intake_phase phase = api_intake_phase(&connection->intake);
@@ -332,6 +341,7 @@ static ssize_t write_called(void *connection, const void *bytes, size_t size)
 /* The client learns the end from TLS, too. */
 static void end_called(void *connection)
 {
+    assert(speaks_tls(connection));
     api_tls_session_end(((struct api_connection *)connection)->session);
 }
 
@@ -449,6 +459,8 @@ void api_connections_remove(struct api_connections *connections, int fd)
     struct api_connection *connection = api_connections_find(connections, fd);
     if (connection == NULL)
         return;
+    assert(connection->fd == fd && connection->connections == connections);
+    assert(!connection->greeting); /* no thread has its session */
     disarm(connection);
     connections->by_fd[fd] = NULL;
     connection_free(connection);

@@ -23,6 +23,7 @@ enum {
 
 static void append_greeting(struct api_greetings_list *list, struct api_greeting *greeting)
 {
+    assert((list->first == NULL) == (list->last == NULL));
     greeting->due_next = NULL;
     if (list->last != NULL)
         list->last->due_next = greeting;
@@ -175,6 +176,7 @@ static void tell_refused(struct api_connection *connection)
 
 static void end_greeting(struct api_greetings *greetings, struct api_greeting *greeting)
 {
+    assert(greeting->connection->greeting && greetings->greeted != NULL);
     let_go_of(greetings, greeting);
     greeting->connection->ended |= greeting->gone;
     tell_refused(greeting->connection);
@@ -222,6 +224,7 @@ int api_greetings_init(struct api_greetings *greetings,
                        void (*greeted)(void *context, const struct api_greeting *greeting),
                        void *context)
 {
+    assert(greeted != NULL);
     *greetings = (struct api_greetings){
         .fd = epoll_create1(EPOLL_CLOEXEC),
         .done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
@@ -248,6 +251,7 @@ void api_greetings_fini(struct api_greetings *greetings)
         (void)close(fd);
         free(greeting);
     }
+    assert(greetings->count == 0 && !greetings->runs);
     if (greetings->fd >= 0)
         (void)close(greetings->fd);
     if (greetings->done_fd >= 0)

@@ -3,6 +3,7 @@
 #include "api/json/writer.h"
 #include "api/tls/session.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -40,6 +41,7 @@ void api_refusal_send(int fd, struct api_tls_session *session, enum api_problem 
                               "application/problem+json\r\nCache-Control: no-store\r\n"
                               "Content-Length: %zu\r\n\r\n",
                               status, MHD_get_reason_phrase_for(status), date, writer.len);
+    assert(head > 0 && head < HEAD_MAX && writer.len <= sizeof(body));
     size_t len = (size_t)head;
     if (!head_only) {
         memcpy(answer + len, writer.buffer, writer.len);

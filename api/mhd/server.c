@@ -56,6 +56,7 @@ struct api_http {
 static int add_to_shard(struct api_http *http, struct api_shard *shard, int fd,
                         const struct sockaddr *from, socklen_t from_len)
 {
+    assert(api_connections_find(&http->connections, fd) != NULL);
     shard->due = 1;
     shard->looks = true; /* its request is there already, mostly */
     if (MHD_add_connection(shard->daemon, fd, from, from_len) == MHD_YES)
@@ -75,7 +76,7 @@ static void on_greeted(void *context, const struct api_greeting *greeting)
         return;
     }
     struct api_shard *shard = api_shards_find_space(&http->shards);
-    assert(shard != NULL);
+    assert(shard != NULL && !greeting->connection->greeting);
     const int lost =
         add_to_shard(http, shard, fd, (const struct sockaddr *)&greeting->from, greeting->from_len);
     (void)lost; /* no memory: it is closed, and its client asks again */
@@ -233,7 +234,7 @@ static bool accept_clients(struct api_http *http)
 /* They are the server's only once all are watched. */
 static int open_doors(struct api_http *http, const struct api_http_config *config)
 {
-    assert(config->doors_count <= API_DOORS_MAX);
+    assert(config->doors_count <= API_DOORS_MAX && http->doors_count == 0);
     for (unsigned i = 0; i < config->doors_count; i++) {
         const int result =
             api_watch_door(api_http_watch_fd(http), config->doors[i].fd, !config->holds);
@@ -256,6 +257,7 @@ static void close_door(struct api_http *http, struct api_door *door)
     api_watch_no_door(api_http_watch_fd(http), door->fd);
     (void)close(door->fd);
     door->fd = -1;
+    assert(http->doors_open > 0);
     http->doors_open--;
 }
 
@@ -314,6 +316,7 @@ int api_http_new(const struct api_http_config *config, struct api_http **ret_htt
 {
     int result = 0;
     int why = 0;
+    assert(config->routes_count == 0 || config->routes != NULL);
     struct api_http *http = calloc(1, sizeof(*http));
     if (http == NULL)
         return FENCE_ENOMEM;

@@ -3,6 +3,7 @@
 #include "api/mhd/connection.h"
 #include "api/wire/socket_calls.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -78,6 +79,8 @@ int api_shards_init(struct api_shards *shards, const struct api_shards_user *use
                     unsigned connections, unsigned idle_s)
 {
     int result = FENCE_ENOMEM;
+    assert(connections > 0 && user->connections != NULL);
+    assert(user->handle != NULL && user->completed != NULL && user->connected != NULL);
     shards->user = *user;
     shards->count = (connections + API_SHARD_SIZE - 1) / API_SHARD_SIZE;
     shards->fd = epoll_create1(EPOLL_CLOEXEC);
@@ -124,6 +127,7 @@ int api_shard_socket(struct MHD_Connection *connection)
 struct api_shard *api_shards_find_space(struct api_shards *shards)
 {
     for (unsigned i = 0; i < shards->count; i++) {
+        assert(connections_of(&shards->shard[i]) <= shards->shard[i].size);
         if (connections_of(&shards->shard[i]) == shards->shard[i].size)
             continue;
         shards->used = i < shards->used ? shards->used : i + 1;
@@ -167,6 +171,7 @@ void api_shards_look(struct api_shards *shards)
     const int count = epoll_wait(shards->fd, events, EVENTS_A_LOOK, 0);
     for (int i = 0; i < count; i++) {
         struct api_shard *shard = events[i].data.ptr;
+        assert(shard >= shards->shard && shard < shards->shard + shards->count);
         if (shard->due == 0)
             shard->due = 1;
         shard->looks = true;
@@ -176,6 +181,7 @@ void api_shards_look(struct api_shards *shards)
 bool api_shards_run(struct api_shards *shards)
 {
     bool more = false;
+    assert(shards->used <= shards->count);
     for (unsigned i = 0; i < shards->used; i++) {
         struct api_shard *shard = &shards->shard[i];
         if (shard->due == 0)

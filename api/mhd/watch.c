@@ -1,5 +1,6 @@
 #include "api/mhd/watch.h"
 
+#include <assert.h>
 #include <poll.h>
 #include <stddef.h>
 #include <sys/epoll.h>
@@ -20,6 +21,7 @@ int api_watch_open(int *ret_fd)
 
 void api_watch_add(int watch_fd, int socket, struct api_exchange *exchange)
 {
+    assert(watch_fd >= 0 && socket >= 0 && exchange != NULL);
     /* Edges alone. Bytes that came stay unread, and would be told of in each turn. */
     struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP | EPOLLET, .data.ptr = exchange};
     (void)epoll_ctl(watch_fd, EPOLL_CTL_ADD, socket, &event);
@@ -33,6 +35,7 @@ void api_watch_remove(int watch_fd, int socket)
 int api_watch_door(int watch_fd, int listen_fd, bool open)
 {
     struct epoll_event event = {.events = open ? EPOLLIN : 0, .data.ptr = NULL};
+    assert(watch_fd >= 0 && listen_fd >= 0);
     if (epoll_ctl(watch_fd, EPOLL_CTL_MOD, listen_fd, &event) == 0)
         return 0;
     return epoll_ctl(watch_fd, EPOLL_CTL_ADD, listen_fd, &event) == 0 ? 0 : FENCE_EIO;

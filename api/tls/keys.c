@@ -4,6 +4,7 @@
 #include "api/tls/pem.h"
 #include "api/tls/signing.h"
 
+#include <assert.h>
 #include <gnutls/x509.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -51,6 +52,7 @@ static bool is_issuer_of(gnutls_x509_crt_t issuer, gnutls_x509_crt_t cert)
  * leaves a file that looks whole. */
 static bool lacks_issuer(const struct api_tls_files *files, const struct api_tls_files *before)
 {
+    assert(files->chain_count > 0);
     gnutls_x509_crt_t last = files->chain[files->chain_count - 1];
     if (before == NULL || is_issuer_of(last, last))
         return false;
@@ -147,6 +149,7 @@ static int load_client_ca(struct api_tls_files *files, const struct api_tls_conf
                           char ret_why[static API_TLS_WHY_MAX])
 {
     gnutls_datum_t data = {NULL, 0};
+    assert(files->credentials != NULL && !files->asks);
     if (config->client_ca == NULL)
         return 0;
     int result = api_tls_pem_read("the authority of clients", config->client_ca, &data, ret_why);
@@ -221,6 +224,7 @@ static int files_new(const struct api_tls_config *config, const struct api_tls_f
     if (files == NULL || gnutls_certificate_allocate_credentials(&files->credentials) < 0)
         goto out;
     files->users = 1;
+    assert(config->priorities != NULL && config->cert != NULL && config->key != NULL);
     result = load_priorities(files, config->priorities, ret_why);
     if (result == 0)
         result = load_pair(files, config, before, ret_why);
@@ -241,6 +245,7 @@ struct api_tls_files *api_tls_files_take(struct api_tls *tls)
 {
     (void)pthread_mutex_lock(&tls->lock);
     struct api_tls_files *files = tls->latest;
+    assert(files != NULL && files->users > 0);
     files->users++;
     (void)pthread_mutex_unlock(&tls->lock);
     return files;
@@ -249,6 +254,7 @@ struct api_tls_files *api_tls_files_take(struct api_tls *tls)
 void api_tls_files_give_back(struct api_tls *tls, struct api_tls_files *files)
 {
     (void)pthread_mutex_lock(&tls->lock);
+    assert(files->users > 0);
     const bool unused = --files->users == 0;
     (void)pthread_mutex_unlock(&tls->lock);
     if (unused)

@@ -3,6 +3,7 @@
 #include "api/tls/files.h"
 #include "api/tls/signing.h"
 
+#include <assert.h>
 #include <gnutls/x509.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,6 +40,7 @@ static int verify_chain(gnutls_session_t session, const struct api_tls_files *fi
                         gnutls_x509_crt_t cert, unsigned count,
                         char ret_why[static API_TLS_PEER_WHY_MAX])
 {
+    assert(count > 0);
     gnutls_typed_vdata_st purpose = {
         .type = GNUTLS_DT_KEY_PURPOSE_OID,
         .data = (unsigned char *)GNUTLS_KP_TLS_WWW_CLIENT,
@@ -97,6 +99,7 @@ static int take_subject(gnutls_x509_crt_t cert, char ret_subject[static API_TLS_
         return 0;
     if (error != 0 || !is_plain_name(name, size))
         return refuse_peer(ret_why, "its common name is empty or no plain text");
+    assert(size < API_TLS_SUBJECT_MAX);
     memcpy(ret_subject, name, size);
     ret_subject[size] = '\0';
     return 0;
@@ -110,6 +113,7 @@ int api_tls_peer_verify(gnutls_session_t session, const struct api_tls_files *fi
 {
     unsigned count = 0;
     gnutls_x509_crt_t cert = NULL;
+    assert(files->asks);
     const gnutls_datum_t *peers = gnutls_certificate_get_peers(session, &count);
     ret_subject[0] = '\0';
     if (count == 0 && files->optional)

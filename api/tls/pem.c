@@ -1,5 +1,6 @@
 #include "api/tls/pem.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <gnutls/crypto.h>
 #include <stdio.h>
@@ -49,6 +50,7 @@ static const char *find_cut(const char *text, size_t size)
         return "the last line does not end: " HALF_WRITTEN;
     for (const char *line = text; line < text + size;) {
         const char *end = memchr(line, '\n', (size_t)(text + size - line));
+        assert(end != NULL); /* the last line ends */
         const size_t len = (size_t)(end - line);
         if (line_begins(line, len, "-----BEGIN ")) {
             if (within)

@@ -3,6 +3,7 @@
 #include "api/tls/files.h"
 #include "api/tls/peer.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,6 +52,7 @@ static ssize_t fill_ahead(struct api_tls_session *session, size_t wanted)
     const ssize_t got = recvfrom(session->fd, session->ahead, most, MSG_DONTWAIT, NULL, NULL);
     if (got <= 0)
         return got;
+    assert(session->begin == session->end && (size_t)got <= most);
     session->begin = 0;
     session->end = (unsigned)got;
     session->short_of = (size_t)got < most;
@@ -66,6 +68,7 @@ static ssize_t fill_ahead(struct api_tls_session *session, size_t wanted)
 static ssize_t pull(gnutls_transport_ptr_t context, void *buffer, size_t size)
 {
     struct api_tls_session *session = context;
+    assert(session->begin <= session->end && session->end <= sizeof(session->ahead));
     if (session->begin == session->end) {
         if (session->short_of)
             return pull_failed(session, EAGAIN);
@@ -102,6 +105,7 @@ static void note_why(struct api_tls_session *session, const char *text)
 static int verify_client(gnutls_session_t raw)
 {
     struct api_tls_session *session = gnutls_session_get_ptr(raw);
+    assert(session->session == raw && session->files->asks);
     char why[API_TLS_PEER_WHY_MAX] = "";
     const int error = api_tls_peer_verify(raw, session->files, session->subject, why);
     if (error < 0 && why[0] != '\0')
@@ -134,6 +138,7 @@ static ssize_t fail_with(struct api_tls_session *session, int error)
 static ssize_t run_handshake(struct api_tls_session *session)
 {
     int error = GNUTLS_E_WARNING_ALERT_RECEIVED;
+    assert(session->state == API_TLS_BEGINS);
     for (int i = 0; i < WARNINGS_MAX && is_warning(error); i++)
         error = gnutls_handshake(session->session);
     if (error == GNUTLS_E_AGAIN && gnutls_record_get_direction(session->session) == 0) {
@@ -145,6 +150,7 @@ static ssize_t run_handshake(struct api_tls_session *session)
             (void)gnutls_alert_send_appropriate(session->session, error);
         return fail_with(session, error);
     }
+    assert(session->state == API_TLS_BEGINS);
     session->state = API_TLS_STANDS;
     return 1;
 }
@@ -178,6 +184,7 @@ int api_tls_session_new(struct api_tls *tls, int fd, struct api_tls_session **re
     struct api_tls_session *session = calloc(1, sizeof(*session));
     if (session == NULL)
         return FENCE_ENOMEM;
+    assert(tls != NULL && fd >= 0);
     session->tls = tls;
     session->fd = fd;
     session->files = api_tls_files_take(tls);
@@ -242,6 +249,7 @@ static ssize_t sent_of(struct api_tls_session *session, ssize_t sent, size_t siz
     if (sent >= 0)
         return sent;
     if (sent == GNUTLS_E_AGAIN || sent == GNUTLS_E_INTERRUPTED) {
+        assert(session->stuck == 0 || session->stuck == size);
         session->stuck = size;
         errno = EAGAIN;
         return -1;

@@ -27,6 +27,7 @@ static void call_counter(struct api_request *request, const struct api_backend *
         .owner = "",
         .count = count,
     };
+    assert(count <= FENCE_COUNT_MAX);
     api_request_note(request, count);
     backend->call(backend->context, &call);
 }

@@ -6,6 +6,7 @@
 #include "api/v1/parts.h"
 #include "fence/protocol/owner.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,6 +58,7 @@ static void list(struct api_request *request, const struct api_backend *backend,
     }
     if (api_auth_require(request, API_RIGHT_READ, prefix) != 0)
         return;
+    assert(limit >= 1 && limit <= API_LISTING_LIMIT_MAX);
     const struct fence_listing_call call = {
         .kind = kind,
         .client = api_request_client(request),
@@ -133,6 +135,7 @@ static void write_listed(struct api_writer *writer, struct api_request *request,
 
 static void answer_page(struct api_request *request, const struct fence_listing_answer *listing)
 {
+    assert(listing->count <= API_LISTING_LIMIT_MAX);
     size_t size = PAGE_BODY_MAX + listing->count * LOCK_BODY_MAX;
     char *body = malloc(size);
     if (body == NULL) {

@@ -1,5 +1,6 @@
 #include "api/wire/intake.h"
 
+#include <assert.h>
 #include <string.h>
 #include <strings.h>
 
@@ -49,6 +50,7 @@ struct feeding {
 
 static enum fate refuse_bytes(struct feeding *feeding, const struct api_fault *fault)
 {
+    assert(feeding->fault == NULL && feeding->intake->state != LOST);
     feeding->fault = fault;
     feeding->intake->state = LOST;
     return REFUSE;
@@ -116,6 +118,7 @@ static void word_add(struct api_intake *intake, unsigned char c)
 /* Removes the white space at its end. False: the word is longer than what was kept of it. */
 static bool word_end(struct api_intake *intake)
 {
+    assert(intake->word_len <= API_INTAKE_WORD_MAX + 1);
     if (intake->word_len > API_INTAKE_WORD_MAX)
         return false;
     while (intake->word_len > 0 && strchr(" \t", intake->word[intake->word_len - 1]) != NULL)
@@ -202,6 +205,7 @@ static enum fate in_version(struct feeding *feeding, unsigned char c)
         word_add(intake, c);
         return KEEP;
     }
+    assert(intake->word_len <= VERSION_LEN);
     intake->word[intake->word_len] = '\0';
     intake->is_1_0 = strcmp(intake->word, "HTTP/1.0") == 0;
     if (!intake->is_1_0 && strcmp(intake->word, "HTTP/1.1") != 0)
@@ -495,6 +499,7 @@ static enum fate take_byte(struct feeding *feeding, unsigned char c)
 /* Bytes of a value that nothing here looks at: how many of @len. Most of a head is that. */
 static size_t take_plain(struct api_intake *intake, const char *bytes, size_t len)
 {
+    assert(intake->cost <= API_HTTP_HEAD_MAX);
     const size_t most = API_HTTP_HEAD_MAX - intake->cost;
     size_t run = 0;
     if (len > most)
@@ -508,6 +513,7 @@ static size_t take_plain(struct api_intake *intake, const char *bytes, size_t le
 /* Bytes that only have to be counted: how many of @len. */
 static size_t take_data(struct api_intake *intake, size_t len)
 {
+    assert(intake->left > 0);
     if (intake->left < len)
         len = (size_t)intake->left;
     intake->left -= len;
@@ -548,6 +554,8 @@ const struct api_fault *api_intake_feed(struct api_intake *intake, char *bytes, 
         if (intake->completed != completed)
             whole = kept;
     }
+    assert(whole <= kept && kept <= len);
+    assert(feeding.fault == NULL || intake->state == LOST);
     *ret_kept = kept;
     return feeding.fault;
 }

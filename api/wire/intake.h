@@ -21,7 +21,7 @@ enum {
     API_INTAKE_BLANKS_MAX = 16,       /* bytes of empty lines before a request */
     API_INTAKE_METHOD_MAX = 24,
     API_INTAKE_WORD_MAX = 24,          /* bytes kept of a header's name, and of its value */
-    API_INTAKE_BODY_MAX = 1024 * 1024, /* bytes of a body; more is a fault */
+    API_INTAKE_BODY_MAX = 1024 * 1024, /* bytes of a body in chunks; more is a fault */
     API_HTTP_FIELD_COST = 64,          /* what a header, a cookie or a query parameter costs, beside
                                         * its bytes */
     API_HTTP_HEAD_MAX = 5 * 1024 + 512, /* for a request's head, by that reckoning */
@@ -30,7 +30,7 @@ enum {
 enum api_fault_kind {
     API_FAULT_SYNTAX,     /* the bytes are no request in HTTP/1 */
     API_FAULT_LARGE_HEAD, /* costs more than API_HTTP_HEAD_MAX */
-    API_FAULT_LARGE_BODY, /* more than API_INTAKE_BODY_MAX */
+    API_FAULT_LARGE_BODY, /* more than API_INTAKE_BODY_MAX, or than a number can say */
 };
 
 /* Why a request cannot be read. Static. */

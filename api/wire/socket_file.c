@@ -1,5 +1,6 @@
 #include "api/wire/socket_file.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -17,6 +18,7 @@ enum {
 static struct sockaddr_un address_of(const char *path)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
+    assert(strlen(path) < sizeof(address.sun_path));
     memcpy(address.sun_path, path, strlen(path));
     return address;
 }
@@ -109,6 +111,7 @@ int api_socket_file_listen(const char *path, struct api_socket_file *ret_file, i
 void api_socket_file_remove(const struct api_socket_file *file)
 {
     struct stat now;
+    assert(file->path[0] != '\0');
     if (lstat(file->path, &now) == 0 && now.st_dev == file->device && now.st_ino == file->inode)
         (void)unlink(file->path);
 }
