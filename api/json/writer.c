@@ -80,7 +80,6 @@ static void put_quoted(struct api_writer *writer, const char *text)
 /* The beginning of every value: the comma, and the member's name. */
 static void put_prefix(struct api_writer *writer, const char *name)
 {
-    assert((name == NULL) == (writer->depth == 0 || writer->closers[writer->depth - 1] == ']'));
     if (writer->comma)
         put_char(writer, ',');
     writer->comma = true;

@@ -94,6 +94,7 @@ static unsigned logged;  /* lines */
 static char seen[256];   /* what the handler was shown of the header X-Seen */
 static const size_t answer_len = 2;
 
+/* The parameters are the library's own. NOLINTNEXTLINE(readability-function-size) */
 static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *url,
                               const char *method, const char *version, const char *data,
                               size_t *data_size, void **request)
