@@ -49,8 +49,10 @@ void api_key_text_write(const struct api_key_text *key, char ret_text[static API
 void api_secret_make(char ret_secret[static API_SECRET_LEN + 1])
 {
     unsigned char bytes[32];
-    assert(sodium_base64_ENCODED_LEN(sizeof(bytes), sodium_base64_VARIANT_URLSAFE_NO_PADDING) ==
-           API_SECRET_LEN + 1);
+    static_assert(
+        sodium_base64_ENCODED_LEN(sizeof(bytes), sodium_base64_VARIANT_URLSAFE_NO_PADDING) ==
+            API_SECRET_LEN + 1,
+        "a secret is 32 bytes as text");
     randombytes_buf(bytes, sizeof(bytes));
     (void)sodium_bin2base64(ret_secret, API_SECRET_LEN + 1, bytes, sizeof(bytes), base64);
     sodium_memzero(bytes, sizeof(bytes));
