@@ -6,14 +6,13 @@
 #include "fence/fleet/fleet.h"
 #include "fence/protocol/message.h"
 
-/* How busy the service is: all its workers together, each as it was at the end of its last turn. */
-struct api_metrics {
-    unsigned workers;
-    uint64_t calls;       /* under way */
-    uint64_t waiting;     /* those of them that may wait for a lock */
-    uint64_t connections; /* of clients, open */
-    uint64_t grants;      /* since the start */
-    uint64_t hedges;      /* masters asked since the start as another did not answer in time */
+/* What the program knows of a connection to a master. Valid until the loop goes on. */
+struct api_master_status {
+    const char *address;      /* as people know it, without credentials */
+    const char *last_failure; /* for people; "" if there was none */
+    uint64_t round_trip_us;   /* of its last answer; 0 before the first */
+    bool returns;             /* @returns_in_us is known */
+    uint64_t returns_in_us;   /* until the master should vote again */
 };
 
 struct fence_listing_call;
@@ -37,34 +36,24 @@ struct api_backend {
      * with api_listing_answer(). */
     void (*list)(void *context, const struct fence_listing_call *call);
 
-    /* What is known of the fleet; valid until the loop goes on. */
-    const struct fence_fleet *(*fleet)(void *context);
+    /* A fresh random lock id (160 bits, base64url), terminated. */
+    void (*new_lock_id)(void *context, char ret[static FENCE_LOCK_ID_LEN + 1]);
 
-    /* The address of master @i (0 .. n - 1) as people know it, without credentials. */
-    const char *(*master_address)(void *context, unsigned i);
+    /* The status of each master of @fleet. */
+    void (*masters)(void *context, struct api_master_status ret_masters[static FENCE_MASTERS_MAX]);
 
-    /* Its last failure, for people; "" if there was none. And how long its last answer took; 0
-     * before the first. */
-    const char *(*master_detail)(void *context, unsigned i);
-    uint64_t (*master_round_trip_us)(void *context, unsigned i);
+    /* The fleet as the program sees it, and the faults of masters that vote nevertheless. Both
+     * change between two turns. NULL before the first request. */
+    const struct fence_fleet *fleet;
+    const struct fence_audit *audit;
 
-    /* In how many microseconds master @i should vote again; false if nobody can say. */
-    bool (*master_eligible_us)(void *context, unsigned i, uint64_t *ret_us);
-
-    /* What is wrong with masters that may vote all the same; valid until the loop goes on. */
-    const struct fence_audit *(*audit)(void *context);
-
-    void (*metrics)(void *context, struct api_metrics *ret_metrics);
-
-    /* What worker @i (0 .. workers - 1) counts (api/v1/metrics.h); it goes on counting. */
-    const union api_worker_counters *(*counters)(void *context, unsigned i);
+    /* What each worker of the process counts (api/v1/metrics.h): it goes on counting. */
+    const union api_worker_counters *const *counters;
+    unsigned workers;
 
     const struct api_routes *routes; /* of the server: the calls that are counted */
     size_t routes_count;
     const char *version; /* of the program */
-
-    /* A fresh random lock id (160 bits, base64url), terminated. */
-    void (*new_lock_id)(void *context, char ret[static FENCE_LOCK_ID_LEN + 1]);
 };
 
 #endif

@@ -16,7 +16,7 @@ enum {
 /* The TTL where the client names none: no longer than the fleet allows, if that is known by now. */
 static int64_t default_ttl_ms(const struct api_backend *backend)
 {
-    uint32_t max_ms = backend->fleet(backend->context)->ttl_max_ms;
+    uint32_t max_ms = backend->fleet->ttl_max_ms;
     return max_ms != 0 && max_ms < FENCE_TTL_DEFAULT_MS ? max_ms : FENCE_TTL_DEFAULT_MS;
 }
 
@@ -29,7 +29,7 @@ static struct api_json_member ttl_member(const struct api_backend *backend, int6
         .type = API_JSON_INTEGER,
         .min = FENCE_TTL_MIN_MS,
         .max = FENCE_TTL_CEILING_MS,
-        .told_max = backend->fleet(backend->context)->ttl_max_ms,
+        .told_max = backend->fleet->ttl_max_ms,
         .integer = ttl_ms,
     };
 }

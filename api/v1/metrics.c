@@ -131,7 +131,7 @@ static void write_connections(const struct api_worker_metrics *sum, struct api_m
 
 static void write_fleet(const struct api_backend *backend, struct api_metrics_text *text)
 {
-    const struct fence_fleet *fleet = backend->fleet(backend->context);
+    const struct fence_fleet *fleet = backend->fleet;
     api_metrics_gauge(text, "pawl_ready", "1 if a lock could be granted now, else 0.",
                       api_is_ready(backend));
     api_metrics_gauge(text, "pawl_masters", "Masters of the fleet.", fleet->n);
@@ -179,15 +179,16 @@ static void write_states(const struct fence_fleet *fleet, struct api_metrics_tex
 static void write_last_round_trips(const struct api_backend *backend, unsigned n,
                                    struct api_metrics_text *text)
 {
+    struct api_master_status masters[FENCE_MASTERS_MAX];
+    backend->masters(backend->context, masters);
     api_metrics_family(text, API_METRIC_GAUGE, "pawl_master_round_trip_seconds",
                        "Time that the last call or probe of the master took; none before the "
                        "first.");
     for (unsigned i = 0; i < n; i++) {
         const struct member member = master_label(i);
         const struct api_labels labels = {{{"member", member.number}}};
-        const uint64_t took_us = backend->master_round_trip_us(backend->context, i);
-        if (took_us > 0)
-            api_metrics_seconds(text, &labels, took_us);
+        if (masters[i].round_trip_us > 0)
+            api_metrics_seconds(text, &labels, masters[i].round_trip_us);
     }
 }
 
@@ -222,7 +223,7 @@ static void write_all_of_masters(const struct api_backend *backend,
                                  const struct api_worker_metrics *sum,
                                  struct api_metrics_text *text)
 {
-    const struct fence_fleet *fleet = backend->fleet(backend->context);
+    const struct fence_fleet *fleet = backend->fleet;
     write_fleet(backend, text);
     write_states(fleet, text);
     write_last_round_trips(backend, fleet->n, text);
@@ -248,19 +249,17 @@ void api_metrics_write(const struct api_backend *backend, const union api_worker
     write_all_of_masters(backend, &sum->of, text);
 }
 
-static void sum_workers(const struct api_backend *backend, unsigned workers,
-                        union api_worker_counters *sum)
+static void sum_workers(const struct api_backend *backend, union api_worker_counters *sum)
 {
     const size_t count = sizeof(sum->each) / sizeof(sum->each[0]);
-    for (unsigned worker = 0; worker < workers; worker++)
-        api_counters_sum(sum->each, backend->counters(backend->context, worker)->each, count);
+    for (unsigned worker = 0; worker < backend->workers; worker++)
+        api_counters_sum(sum->each, backend->counters[worker]->each, count);
 }
 
 /* The scrape itself is no part of what it shows: it is counted when it is answered. */
 static void show_metrics(struct api_request *request, void *context)
 {
     const struct api_backend *backend = context;
-    struct api_metrics metrics;
     struct api_metrics_text text;
     union api_worker_counters *sum = calloc(1, sizeof(*sum));
     char *buffer = malloc(API_METRICS_TEXT_MAX);
@@ -268,11 +267,10 @@ static void show_metrics(struct api_request *request, void *context)
         api_problem_answer(request, API_PROBLEM_NO_MEMORY);
         goto out;
     }
-    backend->metrics(backend->context, &metrics);
-    sum_workers(backend, metrics.workers, sum);
+    sum_workers(backend, sum);
     api_metrics_begin(&text, buffer, API_METRICS_TEXT_MAX);
     api_metrics_write(backend, sum, &text);
-    api_metrics_gauge(&text, "pawl_workers", "Workers of the process.", metrics.workers);
+    api_metrics_gauge(&text, "pawl_workers", "Workers of the process.", backend->workers);
     api_process_write(backend->version, &text);
     assert(!text.full);
     const struct api_answer answer = {

@@ -4,17 +4,16 @@
 
 unsigned api_count_full(const struct api_backend *backend)
 {
-    const struct fence_fleet *fleet = backend->fleet(backend->context);
-    const struct fence_audit *audit = backend->audit(backend->context);
+    const struct fence_fleet *fleet = backend->fleet;
     unsigned full = 0;
     for (unsigned i = 0; i < fleet->n; i++)
-        full += fleet->master[i].state == FENCE_MASTER_ACTIVE && audit->master[i].full;
+        full += fleet->master[i].state == FENCE_MASTER_ACTIVE && backend->audit->master[i].full;
     return full;
 }
 
 bool api_is_ready(const struct api_backend *backend)
 {
-    const struct fence_fleet *fleet = backend->fleet(backend->context);
+    const struct fence_fleet *fleet = backend->fleet;
     unsigned full = api_count_full(backend);
     return fence_fleet_active_count(fleet) - full >= fence_majority(fleet->n);
 }

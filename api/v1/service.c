@@ -3,6 +3,7 @@
 #include "api/auth/auth.h"
 #include "api/http/problem_answer.h"
 #include "api/json/writer.h"
+#include "api/v1/metrics.h"
 #include "api/v1/ready.h"
 #include "fence/fleet/memory.h"
 #include "fence/fleet/order.h"
@@ -76,56 +77,66 @@ static void write_fleet_audit(struct api_writer *writer, const struct fence_audi
     api_write_end(writer);
 }
 
-static void write_master(struct api_writer *writer, const struct api_backend *backend, unsigned i)
+static void write_master(struct api_writer *writer, const struct api_backend *backend, unsigned i,
+                         const struct api_master_status *status)
 {
-    const struct fence_master *master = &backend->fleet(backend->context)->master[i];
-    const struct fence_audited *audited = &backend->audit(backend->context)->master[i];
-    const char *failure = backend->master_detail(backend->context, i);
-    uint64_t round_trip_us = backend->master_round_trip_us(backend->context, i);
-    enum fence_reason reason = fence_fleet_told(backend->fleet(backend->context), i);
+    const struct fence_master *master = &backend->fleet->master[i];
+    const struct fence_audited *audited = &backend->audit->master[i];
+    enum fence_reason reason = fence_fleet_told(backend->fleet, i);
     bool reasoned = reason != FENCE_REASON_NONE;
     const struct fence_words *words = fence_reason_words(reason, &master->facts);
-    uint64_t eligible_at_us = 0;
 
     api_write_object(writer, NULL);
     api_write_integer(writer, "member", i + 1);
-    api_write_string(writer, "address", backend->master_address(backend->context, i));
+    api_write_string(writer, "address", status->address);
     api_write_string(writer, "state", fence_master_state_name(master->state));
     api_write_string(writer, "reason", reasoned ? words->name : NULL);
     api_write_string(writer, "detail", reasoned ? words->text : NULL);
-    if (backend->master_eligible_us(backend->context, i, &eligible_at_us))
-        api_write_integer(writer, "back_in_ms", (int64_t)((eligible_at_us + 999) / 1000));
+    if (status->returns)
+        api_write_integer(writer, "back_in_ms", (int64_t)((status->returns_in_us + 999) / 1000));
     else
         api_write_null(writer, "back_in_ms");
-    api_write_string(writer, "last_failure", failure[0] != '\0' ? failure : NULL);
+    api_write_string(writer, "last_failure",
+                     status->last_failure[0] != '\0' ? status->last_failure : NULL);
     write_facts(writer, master, audited);
     write_master_audit(writer, audited);
     api_write_integer(writer, "in_flight", master->in_flight);
-    if (round_trip_us > 0)
-        api_write_integer(writer, "round_trip_us", (int64_t)round_trip_us);
+    if (status->round_trip_us > 0)
+        api_write_integer(writer, "round_trip_us", (int64_t)status->round_trip_us);
     else
         api_write_null(writer, "round_trip_us");
     api_write_end(writer);
 }
 
-/* The numbers of the whole process. All else is as the worker that answers sees it. */
-static void write_metrics(struct api_writer *writer, const struct api_backend *backend)
+/* The numbers of the whole process: all its workers, each as it was at the end of its last turn.
+ * All else is as the worker that answers sees it. */
+static void write_numbers(struct api_writer *writer, const struct api_backend *backend)
 {
-    struct api_metrics metrics;
-    backend->metrics(backend->context, &metrics);
-    api_write_integer(writer, "workers", metrics.workers);
-    api_write_integer(writer, "connections", (int64_t)metrics.connections);
-    api_write_integer(writer, "calls", (int64_t)metrics.calls);
-    api_write_integer(writer, "waiting", (int64_t)metrics.waiting);
-    api_write_integer(writer, "grants", (int64_t)metrics.grants);
-    api_write_integer(writer, "hedges", (int64_t)metrics.hedges);
+    uint64_t connections = 0, calls = 0, waiting = 0, grants = 0, hedges = 0;
+    for (unsigned i = 0; i < backend->workers; i++) {
+        const struct api_worker_metrics *of = &backend->counters[i]->of;
+        connections += api_counter_get(&of->connections);
+        calls += api_counter_get(&of->calls_now);
+        waiting += api_counter_get(&of->waiting);
+        hedges += api_counter_get(&of->hedges);
+        for (unsigned path = 0; path < API_GRANT_PATHS; path++)
+            grants += api_counter_get(&of->grants[path]);
+    }
+    api_write_integer(writer, "workers", backend->workers);
+    api_write_integer(writer, "connections", (int64_t)connections);
+    api_write_integer(writer, "calls", (int64_t)calls);
+    api_write_integer(writer, "waiting", (int64_t)waiting);
+    api_write_integer(writer, "grants", (int64_t)grants);
+    api_write_integer(writer, "hedges", (int64_t)hedges);
 }
 
 static void show_fleet(struct api_request *request, void *context)
 {
     const struct api_backend *backend = context;
-    const struct fence_fleet *fleet = backend->fleet(backend->context);
+    const struct fence_fleet *fleet = backend->fleet;
     bool known = fleet->fleet_id[0] != '\0';
+    struct api_master_status masters[FENCE_MASTERS_MAX];
+    backend->masters(backend->context, masters);
 
     char body[FLEET_BODY_MAX];
     struct api_writer writer;
@@ -140,12 +151,12 @@ static void show_fleet(struct api_request *request, void *context)
         api_write_integer(&writer, "ttl_max_ms", fleet->ttl_max_ms);
     else
         api_write_null(&writer, "ttl_max_ms");
-    write_metrics(&writer, backend);
+    write_numbers(&writer, backend);
     api_write_array(&writer, "masters");
     for (unsigned i = 0; i < fleet->n; i++)
-        write_master(&writer, backend, i);
+        write_master(&writer, backend, i, &masters[i]);
     api_write_end(&writer);
-    write_fleet_audit(&writer, backend->audit(backend->context));
+    write_fleet_audit(&writer, backend->audit);
     api_write_end(&writer);
     answer_document(request, &writer);
 }
@@ -196,7 +207,7 @@ static void answer_lost_memory(struct api_request *request, const struct fence_f
 /* They vote all the same. Their locks can be read and released, but not extended. */
 static void answer_full(struct api_request *request, const struct api_backend *backend)
 {
-    const struct fence_fleet *fleet = backend->fleet(backend->context);
+    const struct fence_fleet *fleet = backend->fleet;
     api_problem_answer_detail(
         request, API_PROBLEM_NOT_READY,
         "%u of %u masters are active and %u are needed, but %u have used up their maxmemory and "
@@ -225,10 +236,12 @@ static void answer_initialising(struct api_request *request, const struct fence_
 static void answer_misordered(struct api_request *request, const struct api_backend *backend,
                               const struct fence_fleet *fleet)
 {
+    struct api_master_status masters[FENCE_MASTERS_MAX];
     const char *addresses[FENCE_MASTERS_MAX];
     char order[FENCE_ORDER_TEXT_MAX];
+    backend->masters(backend->context, masters);
     for (unsigned i = 0; i < fleet->n; i++)
-        addresses[i] = backend->master_address(backend->context, i);
+        addresses[i] = masters[i].address;
     fence_fleet_order_text(fleet, addresses, order);
     api_problem_answer_detail(request, API_PROBLEM_NOT_READY,
                               "The --master list is in another order than the fleet. Restart "
@@ -240,7 +253,7 @@ static void answer_misordered(struct api_request *request, const struct api_back
 static void show_ready(struct api_request *request, void *context)
 {
     const struct api_backend *backend = context;
-    const struct fence_fleet *fleet = backend->fleet(backend->context);
+    const struct fence_fleet *fleet = backend->fleet;
     if (backend->leaving)
         api_problem_answer_detail(request, API_PROBLEM_STOPPING,
                                   "This process is shutting down; send calls to another one.");

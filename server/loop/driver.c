@@ -482,27 +482,21 @@ const char *server_driver_address(const struct server_driver *driver, unsigned i
     return storage_master_address(driver->masters[i]);
 }
 
-const char *server_driver_detail(const struct server_driver *driver, unsigned i)
+void server_driver_masters(const struct server_driver *driver,
+                           struct api_master_status ret_masters[static FENCE_MASTERS_MAX])
 {
-    assert(i < driver->config.places.n);
-    return storage_master_detail(driver->masters[i]);
-}
-
-uint64_t server_driver_round_trip_us(const struct server_driver *driver, unsigned i)
-{
-    assert(i < driver->config.places.n);
-    return storage_master_round_trip_us(driver->masters[i]);
-}
-
-bool server_driver_eligible_us(const struct server_driver *driver, unsigned i, uint64_t *ret_us)
-{
-    assert(i < driver->config.places.n);
-    uint64_t due_us = fence_core_fleet(driver->core)->master[i].eligible_at_us;
-    uint64_t now_us = server_clock_us();
-    if (due_us == 0)
-        return false;
-    *ret_us = due_us > now_us ? due_us - now_us : 0;
-    return true;
+    const struct fence_fleet *fleet = fence_core_fleet(driver->core);
+    const uint64_t now_us = server_clock_us();
+    for (unsigned i = 0; i < driver->config.places.n; i++) {
+        const uint64_t due_us = fleet->master[i].eligible_at_us;
+        ret_masters[i] = (struct api_master_status){
+            .address = storage_master_address(driver->masters[i]),
+            .last_failure = storage_master_detail(driver->masters[i]),
+            .round_trip_us = storage_master_round_trip_us(driver->masters[i]),
+            .returns = due_us != 0,
+            .returns_in_us = due_us > now_us ? due_us - now_us : 0,
+        };
+    }
 }
 
 const struct fence_counts *server_driver_counts(const struct server_driver *driver)

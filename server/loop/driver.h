@@ -3,6 +3,7 @@
 #ifndef SERVER_LOOP_DRIVER_H
 #define SERVER_LOOP_DRIVER_H
 
+#include "api/v1/backend.h"
 #include "fence/core/core.h"
 #include "fence/fleet/audit.h"
 #include "server/loop/masters.h"
@@ -76,10 +77,11 @@ uint64_t server_driver_now_us(const struct server_driver *driver);
 /* What is known of the masters; valid until the loop goes on. */
 const struct fence_fleet *server_driver_fleet(const struct server_driver *driver);
 const char *server_driver_address(const struct server_driver *driver, unsigned i);
-const char *server_driver_detail(const struct server_driver *driver, unsigned i);
-uint64_t server_driver_round_trip_us(const struct server_driver *driver, unsigned i);
-bool server_driver_eligible_us(const struct server_driver *driver, unsigned i, uint64_t *ret_us);
 const struct fence_audit *server_driver_audit(const struct server_driver *driver);
+
+/* The same for GET /v1/fleet and /metrics: the status of each master. */
+void server_driver_masters(const struct server_driver *driver,
+                           struct api_master_status ret_masters[static FENCE_MASTERS_MAX]);
 
 /* Master @i, for questions about what stands there that the core has no part in
  * (storage_master_scan()). To be asked while it is active. */

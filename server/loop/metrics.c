@@ -95,24 +95,6 @@ void server_metrics_batch(struct server_metrics *metrics, unsigned i, unsigned r
     api_histogram_add(&of->requests, API_SCALE_SIZE, requests);
 }
 
-/* ---- reading --------------------------------------------------------------------------------- */
-
-void server_metrics_sum(const struct server_metrics metrics[], unsigned workers,
-                        struct api_metrics *ret_sum)
-{
-    struct api_metrics sum = {.workers = workers};
-    for (unsigned i = 0; i < workers; i++) {
-        const struct api_worker_metrics *of = &metrics[i].counters.of;
-        sum.calls += api_counter_get(&of->calls_now);
-        sum.waiting += api_counter_get(&of->waiting);
-        sum.connections += api_counter_get(&of->connections);
-        for (unsigned path = 0; path < API_GRANT_PATHS; path++)
-            sum.grants += api_counter_get(&of->grants[path]);
-        sum.hedges += api_counter_get(&of->hedges);
-    }
-    *ret_sum = sum;
-}
-
 uint64_t server_metrics_least_connections(const struct server_metrics metrics[], unsigned workers)
 {
     uint64_t least = UINT64_MAX;

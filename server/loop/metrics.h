@@ -33,11 +33,7 @@ void server_metrics_answered(struct server_metrics *metrics, const struct fence_
 void server_metrics_batch(struct server_metrics *metrics, unsigned i, unsigned requests,
                           uint64_t round_trip_us);
 
-/* How busy @workers of @metrics are together. Any thread. */
-void server_metrics_sum(const struct server_metrics metrics[], unsigned workers,
-                        struct api_metrics *ret_sum);
-
-/* How many connections the worker with the fewest has. */
+/* How many connections the worker with the fewest has. Any thread. */
 uint64_t server_metrics_least_connections(const struct server_metrics metrics[], unsigned workers);
 
 #endif

@@ -37,6 +37,7 @@ struct server_worker {
     bool handed_over; /* another process has its doors */
     uv_timer_t phase_timer;
     struct api_backend backend;
+    const union api_worker_counters *counters[SERVER_WORKERS_MAX]; /* of all workers */
     struct api_routes routes[SERVER_ROUTES];
     struct api_calls calls;
     struct server_audit_log audit_log;
@@ -48,11 +49,6 @@ struct server_worker {
     struct server_listings *listings;
     bool joined; /* http_loop has handles in the loop */
 };
-
-/* ---- worker_backend.c: what the API asks of the program -------------------------------------- */
-
-/* Before its HTTP server is made. */
-void server_worker_backend_init(struct server_worker *worker);
 
 /* ---- worker_end.c: from serving to its end --------------------------------------------------- */
 

@@ -63,14 +63,8 @@ static void new_lock_id(void *context, char ret[static FENCE_LOCK_ID_LEN + 1])
 
 static struct fence_fleet fleet;
 
-static const struct fence_fleet *the_fleet(void *context)
-{
-    (void)context;
-    return &fleet;
-}
-
 static struct api_backend backend = {
-    .call = take_call, .fleet = the_fleet, .new_lock_id = new_lock_id};
+    .call = take_call, .fleet = &fleet, .new_lock_id = new_lock_id};
 static struct api_routes routes;
 static struct api_http *http;
 static int fd;

@@ -7,30 +7,20 @@ static char buffer[API_METRICS_TEXT_MAX];
 static struct fence_fleet fleet;
 static struct fence_audit audited;
 
-static const struct fence_fleet *fleet_of(void *context)
+static void fill_masters(void *context,
+                         struct api_master_status ret_masters[static FENCE_MASTERS_MAX])
 {
     (void)context;
-    return &fleet;
-}
-
-static const struct fence_audit *audit_of(void *context)
-{
-    (void)context;
-    return &audited;
-}
-
-static uint64_t round_trip_of(void *context, unsigned i)
-{
-    (void)context;
-    return i + 1;
+    for (unsigned i = 0; i < FENCE_MASTERS_MAX; i++)
+        ret_masters[i] = (struct api_master_status){.round_trip_us = i + 1};
 }
 
 static struct api_route items[API_CALLS_MAX];
 static const struct api_routes routes = {items, API_CALLS_MAX, NULL};
 static const struct api_backend backend = {
-    .fleet = fleet_of,
-    .audit = audit_of,
-    .master_round_trip_us = round_trip_of,
+    .masters = fill_masters,
+    .fleet = &fleet,
+    .audit = &audited,
     .routes = &routes,
     .routes_count = 1,
 };

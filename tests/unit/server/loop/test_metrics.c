@@ -158,20 +158,6 @@ static void table_of_holds_keeps_the_latest(void **state)
     assert_in_range(known, SERVER_HOLDS / 2, SERVER_HOLDS);
 }
 
-static void sum_is_over_all_workers(void **state)
-{
-    (void)state;
-    struct api_metrics sum;
-    const struct fence_answer grant = answer_of(FENCE_CALL_ACQUIRE);
-    server_metrics_answered(&metrics[0], &grant, 1);
-    server_metrics_answered(&metrics[1], &grant, 1);
-    api_counter_set(&metrics[1].counters.of.waiting, 5);
-    server_metrics_sum(metrics, 2, &sum);
-    assert_int_equal(sum.workers, 2);
-    assert_int_equal(sum.grants, 2);
-    assert_int_equal(sum.waiting, 5);
-}
-
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 static const struct CMUnitTest cases[] = {
@@ -182,7 +168,6 @@ static const struct CMUnitTest cases[] = {
     CASE(release_of_an_unknown_grant_is_no_hold),
     CASE(each_of_several_is_held_by_itself),
     CASE(table_of_holds_keeps_the_latest),
-    CASE(sum_is_over_all_workers),
 };
 
 CASE_MAIN(cases, NULL, NULL)
