@@ -32,7 +32,7 @@ fleet_build() {
     for program in "$@"; do
         newer=missing
         [ ! -f "$pawl_build/$program" ] ||
-            newer=$(cd "$pawl_root" && find CMakeLists.txt "${pawl_layers[@]}" tests/bench \
+            newer=$(cd "$pawl_root" && find CMakeLists.txt "${pawl_layers[@]}" scripts/bench.d/programs \
                 -newer "$pawl_build/$program" -print -quit)
         if [ -n "$newer" ]; then
             [[ $* != *bench/* ]] || tests=(--tests)

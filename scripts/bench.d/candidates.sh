@@ -109,7 +109,7 @@ candidate_run() {
 
 # redlock_install: the package, at the versions of its lock file, in the build folder.
 redlock_install() {
-    local source=$pawl_root/tests/bench/redlock target=$bench_out/redlock
+    local source=$pawl_root/scripts/bench.d/programs/redlock target=$bench_out/redlock
     mkdir -p "$target"
     cp "$source/bench.mjs" "$target"
     if cmp -s "$source/package-lock.json" "$target/package-lock.json" &&
