@@ -4,18 +4,16 @@
 #include "storage/redis/keys.h"
 #include "storage/redis/lua/doubt.lua.h"
 #include "storage/redis/lua/lineage.lua.h"
-#include "storage/redis/lua/locks.lua.h"
-#include "storage/redis/lua/requests.lua.h"
 #include "storage/redis/lua/restamp.lua.h"
-#include "storage/redis/lua/seldom.lua.h"
-#include "storage/redis/lua/view.lua.h"
 #include "storage/redis/peer.h"
+#include "storage/redis/requests_script.h"
 #include "storage/redis/settle.h"
 #include "storage/redis/tell.h"
 #include "storage/redis/trial.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Whether a reply still belongs to the handshake under way. */
@@ -183,10 +181,13 @@ static bool ask_in_handshake(struct storage_session *session, enum storage_quest
 
 static bool load_script(struct storage_session *session)
 {
-    return redisAsyncCommand(session->connection->context, on_script_loaded, session,
-                             "SCRIPT LOAD %s%s%s%s%s", storage_redis_lua_lineage,
-                             storage_redis_lua_view, storage_redis_lua_locks,
-                             storage_redis_lua_seldom, storage_redis_lua_requests) == REDIS_OK;
+    size_t len = 0;
+    char *script = storage_requests_script(&len);
+    const bool sent = script && redisAsyncCommand(session->connection->context, on_script_loaded,
+                                                  session, "SCRIPT LOAD %b", script,
+                                                  len) == REDIS_OK; /* hiredis copies the text */
+    free(script);
+    return sent;
 }
 
 static void on_handshake_info(redisAsyncContext *context, void *reply, void *privdata)

@@ -1,5 +1,5 @@
 -- The locks of this master, and the requests that most calls carry: taking a lock and releasing it.
--- Follows lineage.lua and view.lua; seldom.lua and requests.lua follow.
+-- Follows lineage.lua and view.lua; the files of rare/ and requests.lua follow.
 --
 -- A lock is "<lock id>.<attempt>:<number>:<extensions>:<from>:<owner>". Neither id has a '.' or a ':';
 -- the owner comes last, since it may hold anything. From is empty where this master gave the number. Of
@@ -25,12 +25,12 @@ local FOREIGN, ENDLESS, SPENT, MISCOUNTED = 'PAWLFOREIGN', 'PAWLENDLESS', 'PAWLS
 local FULL = 'PAWLFULL'
 local index -- of the lock in hand, counted from 0
 
--- What few calls need is defined when one of them needs it first. A definition costs as much as a short
--- command. All of those took a quarter of the time of a call that carries two requests.
-local define_seldom -- seldom.lua
+-- Rarely used functions are defined on first use. A definition costs as much as a short command.
+-- Together they took a quarter of the time of a call that carries two requests.
+local define_rare -- rare/begin.lua
 local defined
-local function seldom()
-    defined = defined or define_seldom()
+local function rare()
+    defined = defined or define_rare()
     return defined
 end
 
@@ -44,7 +44,7 @@ local function lock_at(key)
     if value and #value > VALUE_MAX then
         error(FOREIGN, 0)
     elseif value and byte(value) == IMPORTED then
-        return seldom().settle(key, value)
+        return rare().settle(key, value)
     end
     return value
 end
@@ -58,7 +58,7 @@ end
 -- What is left of a lease in milliseconds; -1 where nothing ends it.
 local function left_ms(key)
     local left = call('PTTL', key)
-    return left < 0 and seldom().imported_left_ms(key, left) or left
+    return left < 0 and rare().imported_left_ms(key, left) or left
 end
 
 -- %.0f is exact for every counter, but slow; %d takes a C long, of 32 bits at the least.
@@ -89,11 +89,11 @@ local function count(slot, hint)
     return base + 1
 end
 
--- Step 1. Asking twice for one attempt changes nothing. Only a lock that is free takes the hint.
+-- Asking twice for one attempt changes nothing. Only a lock that is free takes the hint.
 local function take_new(key, tag, slot, ttl_ms, owner, hint)
     local value = lock_at(key)
     if begins(value, tag, TAG) then
-        return seldom().take_again(key, value, tag, slot)
+        return rare().take_again(key, value, tag, slot)
     elseif value then
         return {left_ms(key), value}
     end
@@ -141,7 +141,7 @@ local function release(key, id)
     if not value then
         return 0
     elseif not begins(value, id, ID) then
-        return seldom().not_released(value)
+        return rare().not_released(value)
     end
     drop(key, id)
     return find(value, '^[^:*]+:%d+:0::', #id + 2) and 1 or 2

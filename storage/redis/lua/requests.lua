@@ -1,5 +1,5 @@
 -- One call carries every request of a loop turn for this master. Follows lineage.lua, view.lua,
--- locks.lua and seldom.lua.
+-- locks.lua and the files of rare/.
 --
 -- KEYS[1]    the fleet hash
 -- KEYS[2..]  for each request the locks that it is about: one, or as many as it says
@@ -10,7 +10,7 @@
 
 local COUNT = #KEYS
 if COUNT == 1 then
-    return gone(marker, ARGV[2], ARGV[3]) or seldom().probe()
+    return gone(marker, ARGV[2], ARGV[3]) or rare().probe()
 end
 
 local refused = refusal(marker, ARGV[1], ARGV[2], ARGV[3])
@@ -20,7 +20,7 @@ end
 
 local usual = {T = take_plain, N = take_hinted, R = release}
 
--- How many arguments follow a letter. A group has as many locks as its first argument says (seldom.lua).
+-- How many arguments follow a letter. A group has as many locks as its first argument says (rare/).
 local ARGUMENTS = {T = 4, N = 5, F = 6, C = 4, E = 5, J = 7, R = 1, U = 1, I = 0, K = 3, B = 5}
 
 -- Whether a server may count on what a request wrote. A release that is lost does no harm: the lock comes back
@@ -44,18 +44,18 @@ while i <= COUNT do
     local locks, arguments, ok, reply = 1, ARGUMENTS[letter], nil, nil
     index = 0
     if arguments then
-        local handler = usual[letter] or seldom().handlers[letter]
+        local handler = usual[letter] or rare().handlers[letter]
         ok, reply = pcall(handler, KEYS[i], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4],
                           ARGV[at + 5], ARGV[at + 6], ARGV[at + 7])
     else
-        local group = seldom().groups[letter]
+        local group = rare().groups[letter]
         locks = tonumber(ARGV[at + 1])
         arguments = group.arguments + group.arguments_of_each * locks
         ok, reply = pcall(group.handler, i, at)
     end
     wrote = wrote or has_written(letter, reply, at)
     if not ok then
-        reply = seldom().error_of(reply)
+        reply = rare().error_of(reply)
     end
     replied = replied + 1
     replies[replied] = reply

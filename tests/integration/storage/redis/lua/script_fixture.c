@@ -1,10 +1,7 @@
 #include "tests/integration/storage/redis/lua/script_fixture.h"
 
 #include "storage/redis/lua/lineage.lua.h"
-#include "storage/redis/lua/locks.lua.h"
-#include "storage/redis/lua/requests.lua.h"
-#include "storage/redis/lua/seldom.lua.h"
-#include "storage/redis/lua/view.lua.h"
+#include "storage/redis/requests_script.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,10 +97,12 @@ redisReply *script_eval(const char *const scripts[], size_t n, const char *argum
 
 redisReply *script_eval_requests(const char *arguments)
 {
-    static const char *const scripts[] = {storage_redis_lua_lineage, storage_redis_lua_view,
-                                          storage_redis_lua_locks, storage_redis_lua_seldom,
-                                          storage_redis_lua_requests};
-    return script_eval(scripts, sizeof(scripts) / sizeof(scripts[0]), arguments);
+    size_t len = 0;
+    char *script = storage_requests_script(&len);
+    assert_non_null(script);
+    redisReply *reply = script_eval((const char *const[]){script}, 1, arguments);
+    free(script);
+    return reply;
 }
 
 void script_assert_error(redisReply *reply, const char *sign)

@@ -1,0 +1,43 @@
+-- Breaking: an operator ends a grant.
+
+-- Above the token no extension joins, and the next number is higher. Where the counter cannot be raised,
+-- the lock stays.
+local function raise_above(slot, token)
+    local counter = call('HGET', fleet, slot) or '0'
+    if not find(counter, '^%-?%d+$') then
+        error(MISCOUNTED, 0)
+    elseif token >= TOKEN_MAX then
+        error(SPENT, 0)
+    elseif tonumber(counter) <= token then
+        call('HSET', fleet, slot, decimal(token + 1))
+    end
+end
+
+local function note_broken(key, id, token, ttl_ms, by)
+    local noted = string.match(call('GET', note_at(key, id)) or '', '^(%d+):')
+    if not noted or tonumber(noted) <= tonumber(token) then
+        call('SET', note_at(key, id), token .. ':' .. by, 'PX', ttl_ms)
+    end
+end
+
+-- Takes the lock from the grant of a lock id. A higher number is of a later grant of it. Where another
+-- lock id has a number that is not above the token, the server may have taken the wrong one for the
+-- holder. Both are told, and stay. So does a tombstone: nobody extends it.
+local function break_grant(key, id, token, slot, ttl_ms, by)
+    local value, number = lock_at(key), nil
+    if value then
+        number = select(2, parse(value))
+    end
+    raise_above(slot, tonumber(token))
+    note_broken(key, id, token, ttl_ms, by)
+    if not value or is_tombstone(value) then
+        return 1
+    end
+    local is_own, is_later = begins(value, id, ID), number > tonumber(token)
+    if is_own == is_later then
+        return {left_ms(key), value}
+    end
+    return is_own and drop(key, id) or 1
+end
+
+handlers.B = break_grant

@@ -1,0 +1,4 @@
+-- Ends the function that begin.lua begins.
+
+return functions
+end

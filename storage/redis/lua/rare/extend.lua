@@ -1,0 +1,96 @@
+-- Extending a lock, and joining a lock that other masters have.
+
+-- FREE: no lock is there, and it may be joined. TAKEN: another id has it. PAST: one of the two, and the
+-- counter is above the token. BELOW: it is extended, and its number is below the token.
+-- BROKEN: an operator broke the grant with this token, or a later one of the lock id.
+local FREE = 0
+local EXHAUSTED, SUPERSEDED, UNCOUNTED, PAST, TAKEN, BELOW, BROKEN = -1, -2, -3, -4, -5, -6, -7
+
+-- Beside a lock, a key is there where a grant of a lock id was broken: "<token>:<by whom>".
+local NOTE = 'pawl:broken:'
+local function note_at(key, id)
+    return NOTE .. id .. ':' .. string.sub(key, #LOCK + 1)
+end
+
+-- Only what is not extended is looked up. A grant that was broken has no lock here.
+local function unless_broken(reply, key, id, token)
+    if type(reply) ~= 'number' or reply >= 0 or reply == BELOW then
+        return reply
+    end
+    local number, by = string.match(call('GET', note_at(key, id)) or '', '^(%d+):(.*)$')
+    return number and tonumber(number) >= tonumber(token) and {BROKEN, by} or reply
+end
+
+-- The extensions that a lock has had, and its label if it has one. Only a lock whose number is the token
+-- is told so: another server may bring it to the masters that lack it.
+local function extended(extensions, owner)
+    return owner == '' and extensions or {extensions, owner}
+end
+
+-- Never shortens a lease. An extended lock is the holder's, of any attempt. The late clean-up of an
+-- attempt that failed must not take it any more. What was imported proves something only where a
+-- majority had it.
+local function lengthen(key, value, id, token, ttl_ms, cap)
+    local _, number, extensions, from, owner = parse(value)
+    token = tonumber(token)
+    if number > token then
+        return from == '' and SUPERSEDED or UNCOUNTED
+    elseif from ~= '' and not counts(from) then
+        return UNCOUNTED
+    elseif extensions >= tonumber(cap) then
+        return EXHAUSTED
+    end
+    call('SET', key, compose(id .. '.*', number, extensions + 1, from, owner), 'KEEPTTL')
+    if call('PEXPIRE', key, ttl_ms, 'GT') == 0 and call('PTTL', key) < 0 then
+        call('SET', key, value)
+        error(ENDLESS, 0)
+    end
+    return number == token and extended(extensions + 1, owner) or BELOW
+end
+
+-- What to say where the lock is not this id's. A tombstone may stand for its lock, so it says nothing.
+local function lacks(value, slot, token)
+    if is_tombstone(value) then
+        return UNCOUNTED
+    elseif value then
+        parse(value)
+    end
+    local counter = call('HGET', fleet, slot) or '0'
+    if not find(counter, '^%-?%d+$') then
+        error(MISCOUNTED, 0)
+    elseif math.max(tonumber(counter), tonumber(floor or '0')) > tonumber(token) then
+        return PAST
+    end
+    return value and TAKEN or FREE
+end
+
+-- Never brings back a lock that is gone.
+local function extend(key, id, token, ttl_ms, cap, slot)
+    local value = lock_at(key)
+    local reply
+    if begins(value, id, ID) then
+        reply = lengthen(key, value, id, token, ttl_ms, cap)
+    else
+        reply = lacks(value, slot, token)
+    end
+    return unless_broken(reply, key, id, token)
+end
+
+-- The same for a master that lacks the lock, in a round that found it elsewhere. Where nothing was
+-- counted since, it is locked under the tag of the round. The counter is raised first: where it cannot
+-- be, no lock may stand that a later extension counts.
+local function join(key, tag, token, ttl_ms, cap, slot, extensions, owner)
+    local value, id = lock_at(key), id_of(tag)
+    if begins(value, id, ID) then
+        return unless_broken(lengthen(key, value, id, token, ttl_ms, cap), key, id, token)
+    end
+    local reply = lacks(value, slot, token)
+    if reply ~= FREE then
+        return unless_broken(reply, key, id, token)
+    end
+    call('HSET', fleet, slot, token) -- which the counter is not above
+    call('SET', key, compose(tag, tonumber(token), extensions, '', owner), 'PX', ttl_ms)
+    return extended(tonumber(extensions), owner)
+end
+
+handlers.E, handlers.J = extend, join

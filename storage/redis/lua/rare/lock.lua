@@ -1,0 +1,75 @@
+-- A lock as it stands: imported, owned, a tombstone.
+
+-- A lock that was imported just now has no expiry, but names it (install.lua). It gets that when it is
+-- asked for first, or by sweep.lua.
+local function settle(key, value)
+    local expiry_ms, from, head, tail =
+        string.match(value, '^@(%d+)@0*(%d+)@([^:]+:%d+:%d+:)(:.*)$')
+    if not expiry_ms then
+        error(FOREIGN, 0)
+    elseif tonumber(expiry_ms) <= clock_ms() then
+        call('DEL', key)
+        return false
+    end
+    value = head .. from .. tail
+    redis.pcall('SET', key, value, 'PXAT', expiry_ms) -- where memory is out, it may still be released
+    return value
+end
+
+local ID_MIN = 22
+local function parse(value)
+    local id, number, extensions, from, owner =
+        string.match(value, '^([^:]*):(%d+):(%d+):(%d*):(.*)$')
+    if not id or (#id < ID_MIN and byte(id) ~= TOMBSTONE) then
+        error(FOREIGN, 0)
+    end
+    return id, tonumber(number), tonumber(extensions), from, owner
+end
+
+-- The same as left_ms() where a key has no expiry: an imported lock may lack it where memory is out.
+local function imported_left_ms(key, left)
+    local expiry_ms = string.match(call('GET', key) or '', '^@(%d+)@')
+    return expiry_ms and math.max(expiry_ms - clock_ms(), 0) or left
+end
+
+-- What is left of one's own lock, at least 1.
+local function own_left_ms(key)
+    local left = left_ms(key)
+    if left < 0 then
+        error(ENDLESS, 0)
+    end
+    return math.max(left, 1)
+end
+
+local function id_of(tag)
+    return string.match(tag, '^[^.]*')
+end
+
+local function has(flags, flag)
+    return find(flags, flag, 1, true) ~= nil
+end
+
+local function is_tombstone(value)
+    return value and byte(value) == TOMBSTONE
+end
+
+-- Whether an imported lock was had by a majority, as one that counts.
+local function counts(from)
+    local set, masters, n = tonumber(from), 0, #incarnations(ARGV[1])
+    while set > 0 do
+        masters = masters + set % 2
+        set = math.floor(set / 2)
+    end
+    return masters > math.floor(n / 2)
+end
+
+local function inspect(key)
+    local value = lock_at(key)
+    if not value then
+        return 0
+    end
+    return {left_ms(key), value}
+end
+
+functions.settle, functions.imported_left_ms = settle, imported_left_ms
+handlers.I = inspect

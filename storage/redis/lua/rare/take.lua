@@ -1,0 +1,97 @@
+-- Taking a lock again: retries, waiters and groups.
+
+-- The number of a lock that is found here under the sender's own lock id. One that was imported is no
+-- number of this master's: it is counted anew, and the lock counts from here on. Its lease stays.
+local function found(key, value, tag, slot)
+    local id, number, extensions, from, owner = parse(value)
+    local native = from == ''
+    if not native then
+        number = count(slot)
+    end
+    if not native or id ~= tag then
+        call('SET', key, compose(tag, number, extensions, '', owner), 'KEEPTTL')
+    end
+    return number, native
+end
+
+-- A lock that is found under the very attempt.
+local function take_again(key, value, tag, slot)
+    local left = own_left_ms(key)
+    local number, native = found(key, value, tag, slot)
+    return native and number or {0, left, number}
+end
+
+-- An idempotent retry: a client repeats an acquire with its own lock id. A lock under that id is its
+-- lock, of any attempt. No clean-up may take it any more. The lease stays as it is, and the answer
+-- tells what is left of it.
+local function take_retried(key, tag, slot, ttl_ms, owner, hint)
+    local value = lock_at(key)
+    local id = id_of(tag)
+    if not begins(value, id, ID) or begins(value, tag, TAG) then
+        return take_new(key, tag, slot, ttl_ms, owner, hint)
+    end
+    local left = own_left_ms(key)
+    return {1, left, (found(key, value, id .. '.*', slot))}
+end
+
+local LEASE_MAX_MS = 86400000 -- nobody waits longer, also where a key got a longer expiry by hand
+local function wait_for(key, remaining_ms)
+    remaining_ms = math.min(remaining_ms, LEASE_MAX_MS)
+    if remaining_ms > 0 then
+        call('SET', WAIT .. string.sub(key, #LOCK + 1), '', 'PX', remaining_ms)
+        if not call('SET', WAITING, '', 'PX', remaining_ms, 'NX') then
+            call('PEXPIRE', WAITING, remaining_ms, 'GT')
+        end
+        somebody_waits = true
+    end
+end
+
+-- 'a': may be an idempotent retry. 'w': the call waits where the lock is held. The hint may be 0.
+local function take_flagged(key, tag, slot, ttl_ms, owner, flags, hint)
+    local reply = (has(flags, 'a') and take_retried or take_new)(key, tag, slot, ttl_ms, owner,
+                                                                 tonumber(hint))
+    if has(flags, 'w') and type(reply) == 'table' and #reply == 2 then
+        wait_for(key, reply[1])
+    end
+    return reply
+end
+
+-- All of the locks from KEYS[first] on, or none of them.
+local function take_group(first, at)
+    local n, flags, tag, ttl_ms, owner = tonumber(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3],
+                                         ARGV[at + 4], ARGV[at + 5]
+    local idempotent = has(flags, 'a')
+    for k = 1, n do
+        local key = KEYS[first + k - 1]
+        index = k - 1
+        local value = lock_at(key)
+        if value and not begins(value, tag, TAG) and
+           not (idempotent and begins(value, id_of(tag), ID)) then
+            local remaining_ms = left_ms(key)
+            if has(flags, 'w') then
+                wait_for(key, remaining_ms)
+            end
+            return {remaining_ms, value, k - 1}
+        end
+    end
+    local replies = {1, 0} -- all were found; the least that one of those has left
+    for k = 1, n do
+        index = k - 1
+        local slot, hint = ARGV[at + 4 + 2 * k], tonumber(ARGV[at + 5 + 2 * k])
+        local number = (idempotent and take_retried or take_new)(KEYS[first + k - 1], tag, slot,
+                                                                 ttl_ms, owner, hint)
+        if type(number) == 'table' then
+            replies[1] = math.min(replies[1], number[1])
+            replies[2] = replies[2] == 0 and number[2] or math.min(replies[2], number[2])
+            number = number[3]
+        else
+            replies[1] = 0
+        end
+        replies[2 + k] = number
+    end
+    return replies
+end
+
+functions.take_again = take_again
+handlers.F = take_flagged
+groups.G = {handler = take_group, arguments = 5, arguments_of_each = 2}
