@@ -1,9 +1,7 @@
 #include "storage/redis/facts.h"
 
-#include "fence/protocol/view.h"
-#include "storage/redis/closed.h"
 #include "storage/redis/keys.h"
-#include "storage/redis/positions.h"
+#include "storage/redis/marker.h"
 #include "storage/redis/text.h"
 
 #include <inttypes.h>
@@ -12,25 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    MARKER_FIELDS = 23,
-    MARKER_VIEW = 6,
-    MARKER_BYTES = 13,
-    MARKER_EXTENSIONS = 16, /* absent in a fleet that was made before it could be set */
-    MARKER_CLOSED = 17,     /* the only field of a master whose fleet was moved */
-    MARKER_ANSWERS = 18,
-    MARKER_FLOOR = 19,
-    MARKER_NAMES = 20,
-    MARKER_WRITES = 21, /* absent where only an older pawld wrote to this master */
-    MARKER_POSITIONS = 22,
-};
-
-static const char *const marker_fields[MARKER_FIELDS] = {
-    "fleet",   "member",  "run",    "max_ttl_ms", "durable",        "state",
-    "view",    "lineage", "next",   "progress",   "init",           "sets",
-    "unswept", "bytes",   "intact", "doubt",      "max_extensions", "closed",
-    "answers", "floor",   "names",  "writes",     "positions",
-};
+_Static_assert(STORAGE_QUESTION_ARGS == 2 + STORAGE_MARKER_FIELDS,
+               "HMGET and the hash stand before the fields");
 
 int storage_question_args(enum storage_question question,
                           const char *ret_args[static STORAGE_QUESTION_ARGS])
@@ -43,8 +24,8 @@ int storage_question_args(enum storage_question question,
     int n = 0;
     for (; n < STORAGE_QUESTION_ARGS && questions[question][n]; n++)
         ret_args[n] = questions[question][n];
-    for (int i = 0; question == STORAGE_ASK_MARKER && i < MARKER_FIELDS; i++)
-        ret_args[n++] = marker_fields[i];
+    for (int i = 0; question == STORAGE_ASK_MARKER && i < STORAGE_MARKER_FIELDS; i++)
+        ret_args[n++] = storage_marker_field_name((enum storage_marker_field)i);
     return n;
 }
 
@@ -272,201 +253,6 @@ bool storage_durable_reply(const redisReply *reply)
     return reply->type == REDIS_REPLY_ARRAY && is_durable(reply);
 }
 
-/* ---- the marker ------------------------------------------------------------------------------ */
-
-static bool marker_text(const redisReply *field, char *to, size_t size)
-{
-    return field->type == REDIS_REPLY_STRING && field->len > 0 &&
-           storage_text_plain(field->str, field->len) &&
-           storage_text_copy(to, size, field->str, field->len);
-}
-
-static bool marker_number(const redisReply *field, uint32_t max, uint32_t *ret_number)
-{
-    uint64_t number = 0;
-    if (!storage_text_number(field, max, &number) || number < 1)
-        return false;
-    *ret_number = (uint32_t)number;
-    return true;
-}
-
-/* Absent where it does not matter: 0 then. */
-static bool marker_count(const redisReply *field, int64_t max, int64_t *ret_count)
-{
-    uint64_t count = 0;
-    if (field->type == REDIS_REPLY_NIL)
-        return true;
-    if (!storage_text_number(field, (uint64_t)max, &count))
-        return false;
-    *ret_count = (int64_t)count;
-    return true;
-}
-
-/* Written by an older pawld it is absent, and so another than any. */
-static bool marker_lineage(const redisReply *field, struct fence_facts *facts)
-{
-    return field->type == REDIS_REPLY_NIL ||
-           marker_text(field, facts->marked_lineage, sizeof(facts->marked_lineage));
-}
-
-/* One of two words. */
-static bool marker_word(const redisReply *field, const char *yes, const char *no, bool *ret_is)
-{
-    if (field->type != REDIS_REPLY_STRING)
-        return false;
-    *ret_is = strcmp(field->str, yes) == 0;
-    return *ret_is || strcmp(field->str, no) == 0;
-}
-
-static bool marker_init(const redisReply *field, struct fence_facts *facts)
-{
-    facts->initialising = field->type != REDIS_REPLY_NIL;
-    return !facts->initialising || marker_word(field, "floor", "new", &facts->issued);
-}
-
-/* The calls that the marker notes, compared with those until now. */
-static void read_marked_calls(const redisReply *field, struct storage_reading *reading)
-{
-    const char *marked = field->type == REDIS_REPLY_STRING ? field->str : "";
-    const char *reset = strchr(marked, ':');
-    const char *reset_now = strchr(reading->config_calls, ':');
-    const char *roles = reset ? strrchr(marked, ':') : NULL;
-    size_t reset_len = reset ? strcspn(reset + 1, ":") + 1 : 0;
-    reading->settled = strcmp(marked, reading->config_calls) == 0;
-    reading->noted = reset && reset_now;
-    reading->reset_since = reading->noted && (strncmp(reset, reset_now, reset_len) != 0 ||
-                                              reset_now[reset_len] != ':');
-    reading->noted_role_changes = roles && roles > reset ? strtoull(roles + 1, NULL, 10) : 0;
-}
-
-/* "<count>@<lineage>", as storage/redis/lua/lineage.lua makes it. */
-static void read_marked_answers(const redisReply *field, struct storage_reading *reading)
-{
-    const char *marked = field->type == REDIS_REPLY_STRING ? field->str : "";
-    const char *lineage = strchr(marked, '@');
-    reading->answers_noted = lineage && strcmp(lineage + 1, reading->facts.marked_lineage) == 0;
-    reading->marked_answers = strtoull(marked, NULL, 10);
-}
-
-/* The view tells how many members its fleet has. */
-static bool marker_view(const redisReply *field, unsigned n, struct fence_facts *facts)
-{
-    if (field->type != REDIS_REPLY_STRING)
-        return false;
-    if (fence_view_parse(field->str, field->len, n, &facts->view) == 0)
-        return true;
-    for (unsigned members = 1; members <= FENCE_MASTERS_MAX; members++)
-        if (fence_view_parse(field->str, field->len, members, &facts->view) == 0) {
-            facts->other_members = members;
-            return true;
-        }
-    return false;
-}
-
-static bool marker_extensions(const redisReply *field, struct fence_facts *facts)
-{
-    return field->type == REDIS_REPLY_NIL ||
-           marker_number(field, FENCE_EXTENSIONS_CEILING, &facts->extensions_max);
-}
-
-/* A number that counters have. Absent where it does not matter. */
-static bool is_counter(const redisReply *field)
-{
-    int64_t unused = 0;
-    return marker_count(field, FENCE_TOKEN_MAX, &unused);
-}
-
-/* Reads field @i of the marker. False: it is not as Pawl writes it. */
-static bool read_marker_field(const redisReply *field, unsigned i, unsigned n,
-                              struct fence_facts *facts)
-{
-    switch (i) {
-    case 0:
-        return marker_text(field, facts->fleet_id, sizeof(facts->fleet_id));
-    case 1:
-        return marker_number(field, FENCE_MASTERS_MAX, &facts->member);
-    case 2:
-        return marker_text(field, facts->marked_server_id, sizeof(facts->marked_server_id));
-    case 3:
-        return marker_number(field, FENCE_TTL_CEILING_MS, &facts->ttl_max_ms);
-    case 4:
-        return marker_word(field, "yes", "no", &facts->marked_durable);
-    case 5:
-        return marker_word(field, "active", "joining", &facts->marked_active);
-    case 6:
-        return marker_view(field, n, facts);
-    case 7:
-        return marker_lineage(field, facts);
-    case 8:
-        return marker_count(field, FENCE_TOKEN_MAX, &facts->next);
-    case 9:
-        return marker_count(field, FENCE_TOKEN_MAX, &facts->progress);
-    case 10:
-        return marker_init(field, facts);
-    case MARKER_EXTENSIONS:
-        return marker_extensions(field, facts);
-    case MARKER_BYTES:
-    case MARKER_FLOOR:
-    case MARKER_NAMES:
-        return is_counter(field);
-    default:
-        return true; /* any text says something there, or is written anew */
-    }
-}
-
-static void note_malformed(const redisReply *field, unsigned i, struct fence_facts *facts)
-{
-    const bool absent = field->type != REDIS_REPLY_STRING;
-    const size_t len = absent ? 0 : field->len;
-    snprintf(facts->malformed, sizeof(facts->malformed), "%s", marker_fields[i]);
-    facts->malformed_len = (uint32_t)len;
-    if (len > 0)
-        memcpy(facts->malformed_bytes, field->str,
-               len < sizeof(facts->malformed_bytes) ? len : sizeof(facts->malformed_bytes));
-}
-
-/* The view first: where another field is the one that is malformed, the view can be read. */
-static bool read_marker_fields(redisReply *const *field, unsigned n, struct fence_facts *facts)
-{
-    if (!marker_view(field[MARKER_VIEW], n, facts))
-        note_malformed(field[MARKER_VIEW], MARKER_VIEW, facts);
-    for (unsigned i = 0; i < MARKER_FIELDS; i++)
-        if (!read_marker_field(field[i], i, n, facts) && facts->malformed[0] == '\0')
-            note_malformed(field[i], i, facts);
-    return facts->malformed[0] == '\0';
-}
-
-static bool is_blank(redisReply *const *field)
-{
-    for (unsigned i = 0; i < MARKER_CLOSED; i++)
-        if (field[i]->type != REDIS_REPLY_NIL)
-            return false;
-    return true;
-}
-
-static int read_marker(const redisReply *reply, unsigned n, struct storage_reading *reading)
-{
-    struct fence_facts *facts = &reading->facts;
-    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != MARKER_FIELDS)
-        return FENCE_EIO;
-    redisReply *const *field = reply->element;
-    if (!storage_closed_read(field[MARKER_CLOSED], facts))
-        note_malformed(field[MARKER_CLOSED], MARKER_CLOSED, facts);
-    if (is_blank(field) || !read_marker_fields(field, n, facts))
-        return 0;
-    read_marked_calls(field[11], reading);
-    reading->unswept = field[12]->type == REDIS_REPLY_STRING;
-    if (field[MARKER_BYTES]->type == REDIS_REPLY_STRING)
-        reading->marked_bytes = strtoull(field[MARKER_BYTES]->str, NULL, 10);
-    read_marked_answers(field[MARKER_ANSWERS], reading);
-    storage_positions_read(field[MARKER_WRITES], field[MARKER_POSITIONS], n, facts);
-    reading->marked_intact =
-        field[14]->type == REDIS_REPLY_STRING && strcmp(field[14]->str, "yes") == 0;
-    reading->doubted = field[15]->type == REDIS_REPLY_STRING;
-    facts->marked = true;
-    return 0;
-}
-
 /* ---- what follows from them ------------------------------------------------------------------ */
 
 /* Keys that were evicted when the marker was written; UINT64_MAX: it does not say. */
@@ -585,7 +371,7 @@ int storage_facts_read(enum storage_question question, const redisReply *reply, 
         read_config(reply, reading);
         return 0;
     default:
-        error = read_marker(reply, n, reading);
+        error = storage_marker_read(reply, n, reading);
         if (!error)
             conclude_facts(reading);
         return error;
