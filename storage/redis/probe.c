@@ -16,7 +16,7 @@ static bool is_of_ready(const struct storage_probe *probe, const redisAsyncConte
     return storage_connection_is(probe->session->connection, context, STORAGE_LINK_READY);
 }
 
-/* ---- reading -{81} */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* Takes one answer out of those owed; false where it is of no use. A probe that is not answered in
  * full is dropped: the next one may be. */

@@ -71,27 +71,107 @@ static size_t format_malformed(const struct fence_facts *seen,
     return (size_t)head + bytes;
 }
 
-static int format_mark(const struct fence_rejoin_request *request, unsigned n, char **ret_command)
-{
-    const struct fence_facts *seen = request->seen;
-    char seen_view[FENCE_VIEW_TEXT_MAX] = "";
+/* What mark.lua is told: its ARGV, in this order. */
+enum mark_argument {
+    MARK_SEEN_FLEET, /* the marker as it was judged; "" for what is absent */
+    MARK_SEEN_MEMBER,
+    MARK_SEEN_RUN,
+    MARK_SEEN_LINEAGE,
+    MARK_SEEN_STATE,
+    MARK_SEEN_NEXT,
+    MARK_SEEN_VIEW,
+    MARK_FLEET, /* the marker that is to stand there */
+    MARK_MEMBER,
+    MARK_RUN,
+    MARK_TTL,
+    MARK_DURABLE,
+    MARK_VIEW,
+    MARK_INCARNATION,
+    MARK_INIT,
+    MARK_NOTE,
+    MARK_KEEPS,
+    MARK_KEPT_LINEAGE,
+    MARK_EXTENSIONS,
+    MARK_MALFORMED_FIELD,
+    MARK_MALFORMED_BYTES,
+    MARK_ARGUMENTS, /* how many there are */
+};
+
+enum {
+    MARK_COMMAND = 4, /* EVAL, the script, how many keys, the key */
+};
+
+/* The arguments of a mark, with what their texts point to. */
+struct mark {
+    const char *text[MARK_ARGUMENTS];
+    size_t len[MARK_ARGUMENTS];
+    struct number seen_member, seen_next, member, ttl_max_ms, incarnation, extensions_max;
+    char seen_view[FENCE_VIEW_TEXT_MAX];
     char view[FENCE_VIEW_TEXT_MAX];
     char malformed[NUMBER_MAX + FENCE_FIELD_BYTES_MAX];
-    const size_t malformed_len = format_malformed(seen, malformed);
-    fence_view_format(request->view, n, view);
+};
+
+static void tell_seen(struct mark *mark, const struct fence_facts *seen, unsigned n)
+{
+    mark->seen_member = number_or_none(seen->member);
+    mark->seen_next = number_or_none(seen->next);
+    mark->seen_view[0] = '\0';
+    mark->malformed[0] = '\0'; /* format_mark() writes it, unterminated */
     if (seen->marked)
-        fence_view_format(&seen->view, seen->other_members ? seen->other_members : n, seen_view);
-    return redisFormatCommand(
-        ret_command,
-        "EVAL %s%s 1 " STORAGE_FLEET_KEY
-        " %s %s %s %s %s %s %s %s %u %s %u %s %s %s %s %s %s %b %u %s %b",
-        storage_redis_lua_lineage, storage_redis_lua_mark, seen->fleet_id,
-        number_or_none(seen->member).text, seen->marked_server_id, seen->marked_lineage,
-        state_name(seen), number_or_none(seen->next).text, seen_view, request->fleet_id,
-        request->member + 1, seen->server_id, request->ttl_max_ms, seen->durable ? "yes" : "no",
-        view, number(request->incarnation).text, mark_name(request->mark), STORAGE_FLEET_NOTE,
-        request->keeps ? "yes" : "no", seen->lineage, strcspn(seen->lineage, STORAGE_LINEAGE_RESET),
-        request->extensions_max, seen->malformed, malformed, malformed_len);
+        fence_view_format(&seen->view, seen->other_members ? seen->other_members : n,
+                          mark->seen_view);
+    mark->text[MARK_SEEN_FLEET] = seen->fleet_id;
+    mark->text[MARK_SEEN_MEMBER] = mark->seen_member.text;
+    mark->text[MARK_SEEN_RUN] = seen->marked_server_id;
+    mark->text[MARK_SEEN_LINEAGE] = seen->marked_lineage;
+    mark->text[MARK_SEEN_STATE] = state_name(seen);
+    mark->text[MARK_SEEN_NEXT] = mark->seen_next.text;
+    mark->text[MARK_SEEN_VIEW] = mark->seen_view;
+    mark->text[MARK_MALFORMED_FIELD] = seen->malformed;
+    mark->text[MARK_MALFORMED_BYTES] = mark->malformed;
+}
+
+static void tell_wanted(struct mark *mark, const struct fence_rejoin_request *request, unsigned n)
+{
+    mark->member = number(request->member + 1);
+    mark->ttl_max_ms = number(request->ttl_max_ms);
+    mark->incarnation = number(request->incarnation);
+    mark->extensions_max = number(request->extensions_max);
+    fence_view_format(request->view, n, mark->view);
+    mark->text[MARK_FLEET] = request->fleet_id;
+    mark->text[MARK_MEMBER] = mark->member.text;
+    mark->text[MARK_RUN] = request->seen->server_id;
+    mark->text[MARK_TTL] = mark->ttl_max_ms.text;
+    mark->text[MARK_DURABLE] = request->seen->durable ? "yes" : "no";
+    mark->text[MARK_VIEW] = mark->view;
+    mark->text[MARK_INCARNATION] = mark->incarnation.text;
+    mark->text[MARK_INIT] = mark_name(request->mark);
+    mark->text[MARK_NOTE] = STORAGE_FLEET_NOTE;
+    mark->text[MARK_KEEPS] = request->keeps ? "yes" : "no";
+    mark->text[MARK_KEPT_LINEAGE] = request->seen->lineage;
+    mark->text[MARK_EXTENSIONS] = mark->extensions_max.text;
+}
+
+static int format_mark(const struct fence_rejoin_request *request, unsigned n, char **ret_command)
+{
+    char script[sizeof(storage_redis_lua_lineage) + sizeof(storage_redis_lua_mark)];
+    const char *argv[MARK_COMMAND + MARK_ARGUMENTS] = {"EVAL", script, "1", STORAGE_FLEET_KEY};
+    size_t lens[MARK_COMMAND + MARK_ARGUMENTS];
+    struct mark mark;
+    tell_seen(&mark, request->seen, n);
+    tell_wanted(&mark, request, n);
+    for (int i = 0; i < MARK_ARGUMENTS; i++)
+        mark.len[i] = strlen(mark.text[i]);
+    mark.len[MARK_KEPT_LINEAGE] = strcspn(request->seen->lineage, STORAGE_LINEAGE_RESET);
+    mark.len[MARK_MALFORMED_BYTES] = format_malformed(request->seen, mark.malformed);
+
+    (void)snprintf(script, sizeof(script), "%s%s", storage_redis_lua_lineage,
+                   storage_redis_lua_mark);
+    for (int i = 0; i < MARK_COMMAND; i++)
+        lens[i] = strlen(argv[i]);
+    memcpy(argv + MARK_COMMAND, mark.text, sizeof(mark.text));
+    memcpy(lens + MARK_COMMAND, mark.len, sizeof(mark.len));
+    return (int)redisFormatCommandArgv(ret_command, MARK_COMMAND + MARK_ARGUMENTS, argv, lens);
 }
 
 static int format_clear(const struct fence_rejoin_request *request, char **ret_command)

@@ -1,17 +1,13 @@
 #include "storage/redis/replies.h"
 
-#include "storage/redis/clock.h"
 #include "storage/redis/keys.h"
 #include "storage/redis/text.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <time.h>
 
 enum {
     SHOWN_MAX = 40, /* bytes of what came, in the text about it */
@@ -330,55 +326,4 @@ const char *storage_replies_wrong(const redisContext *context)
     if (replies && replies->error[0])
         return replies->error;
     return context->err == REDIS_ERR_PROTOCOL ? context->errstr : NULL;
-}
-
-const char *storage_replies_error(const redisContext *context)
-{
-    const char *wrong = storage_replies_wrong(context);
-    return wrong ? wrong : context->errstr;
-}
-
-/* ---- a connection that blocks ---------------------------------------------------------------- */
-
-/* Bytes that are there before the question are no answer to it. */
-static bool is_at_rest(struct storage_replies *replies, const redisContext *context)
-{
-    char byte;
-    bool unread = context->reader->len > context->reader->pos ||
-                  recv(context->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
-    errno = 0;
-    return !unread || refuse(replies, "more came than was asked for");
-}
-
-static bool send_all(redisContext *context, const char *command, size_t len)
-{
-    int done = 0;
-    if (redisAppendFormattedCommand(context, command, len) != REDIS_OK)
-        return false;
-    while (!done)
-        if (redisBufferWrite(context, &done) != REDIS_OK)
-            return false;
-    return true;
-}
-
-redisReply *storage_replies_ask(redisContext *context, const char *command, size_t len,
-                                unsigned deadline_ms)
-{
-    struct storage_replies *replies = context->reader->privdata;
-    uint64_t end_ms = storage_clock_us() / 1000 + deadline_ms;
-    void *reply = NULL;
-    if (replies->error[0] || !is_at_rest(replies, context) || !send_all(context, command, len))
-        return NULL;
-    errno = 0;
-    replies->owed = 1;
-    while (!reply) {
-        if (redisGetReplyFromReader(context, &reply) != REDIS_OK ||
-            (!reply && !storage_replies_bounded(replies)))
-            return NULL;
-        if (!reply && storage_clock_us() / 1000 > end_ms)
-            errno = EAGAIN;
-        if (!reply && (errno == EAGAIN || redisBufferRead(context) != REDIS_OK))
-            return NULL;
-    }
-    return reply;
 }

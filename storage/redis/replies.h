@@ -59,19 +59,10 @@ void storage_replies_watch_async(struct storage_replies *replies, redisAsyncCont
 void storage_replies_expect(struct storage_replies *replies);
 
 /* To be asked after each read: whether what is not complete yet may still become a reply. False:
- * close the connection; storage_replies_error() says why. */
+ * close the connection; storage_replies_wrong() says why. */
 bool storage_replies_bounded(struct storage_replies *replies);
 
 /* What was wrong with what came over @context, printable; NULL if nothing was. */
 const char *storage_replies_wrong(const redisContext *context);
-
-/* The same, or else hiredis' own text for what broke the connection. */
-const char *storage_replies_error(const redisContext *context);
-
-/* Sends @command (@len bytes, as hiredis formats it) over a blocking connection, and waits for its
- * reply. The caller frees it with freeReplyObject(). NULL: the connection is of no more use; errno
- * is EAGAIN where no whole reply came within @deadline_ms. */
-redisReply *storage_replies_ask(redisContext *context, const char *command, size_t len,
-                                unsigned deadline_ms);
 
 #endif

@@ -6,12 +6,11 @@
 #include "storage/redis/connection.h"
 #include "storage/redis/facts.h"
 
-/* Whether a probe found something to note. It is often so at first, then seldom. */
+/* Whether a probe found something to note: often so at first, then rarely. */
 bool storage_settle_is_due(const struct storage_reading *reading);
 
-/* Sends it, behind what was sent before, for @member, from 1. Nobody waits for the answer: the next
- * probe sees what came of it. False where memory is out: then the caller gives the connection up.
- */
+/* Sends the note of @member (from 1) behind what was sent before. No call waits for the answer: the
+ * next probe reads the note. False: memory is out, and the caller resets the connection. */
 bool storage_settle(struct storage_connection *connection, const char *fleet_id, unsigned member);
 
 #endif

@@ -10,10 +10,10 @@
 #include <hiredis/async.h>
 #include <uv.h>
 
-/* Polls @context on @loop until hiredis frees it, and watches what it reads (replies.h). What
- * no Redis says ends the connection as if it had broken: storage_replies_error() has the reason in
- * the callbacks of that. FENCE_ENOMEM, FENCE_EIO: @context is not attached, and the caller frees
- * it.
+/* Polls @context on @loop until hiredis frees it, and watches what it reads (replies.h). Bytes
+ * that no Redis sends end the connection as if it had broken: storage_replies_wrong() has the
+ * reason in the callbacks of that. FENCE_ENOMEM, FENCE_EIO: @context is not attached, and the
+ * caller frees it.
  */
 FENCE_CHECKED int storage_redis_uv_attach(redisAsyncContext *context, uv_loop_t *loop,
                                           enum storage_replies_to to);

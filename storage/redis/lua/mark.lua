@@ -2,31 +2,36 @@
 -- then says "joining", and which incarnation the master is to get. Another server may still act under
 -- an older incarnation. It finds that out here. Follows lineage.lua.
 --
--- ARGV[1..7]    the marker as seen: fleet, member, run, lineage, state, next, view; '' for what is absent
--- ARGV[8..13]   fleet, member, run, longest lease, durable, view
--- ARGV[14]      the incarnation that it is to get
--- ARGV[15]      'new' or 'floor', where pawld init marks; '' else
--- ARGV[16]      the note for people who find the key
--- ARGV[17,18]   'yes' where it seems to have kept all it knew, while its lineage is this one; 'no' else
--- ARGV[19]      the most extensions of one grant; '0' where the fleet names none
--- ARGV[20,21]   the field of the marker that could not be read, or ''; and its length and first bytes. Such
---               a marker is compared by this field alone: each mark writes it anew
+-- The arguments are enum mark_argument of storage/redis/rejoin.c, in its order.
+local SEEN = 7 -- the first ones: fields of the marker as it was judged; '' for what is absent
 local FIELD_BYTES = 48
+
+local fleet_id, member, run, max_ttl_ms, durable, view = unpack(ARGV, SEEN + 1, SEEN + 6)
+local incarnation = ARGV[14] -- that it is to get
+local init = ARGV[15] -- 'new' or 'floor', where pawld init marks; '' else
+local note = ARGV[16] -- for people who find the key
+local keeps, kept_lineage = ARGV[17], ARGV[18] -- 'yes' where it seems to have kept all it knew, while its
+                                               -- lineage is this one; 'no' else
+local max_extensions = ARGV[19] -- of one grant; '0' where the fleet names none
+
+-- The field of the marker that could not be read, or ''; and its length and first bytes. Such a marker is
+-- compared by this field alone: each mark writes the field again.
+local malformed, malformed_bytes = ARGV[20], ARGV[21]
 
 local function is_as_seen(field, seen)
     local value = redis.call('HGET', fleet, field) or ''
     return #value .. ':' .. string.sub(value, 1, FIELD_BYTES) == seen
 end
 
-local known = ARGV[7]
+local known = ARGV[SEEN] -- the view
 local seen = redis.call('HMGET', fleet, 'fleet', 'member', 'run', 'lineage', 'state', 'next', 'view')
-if ARGV[20] ~= '' then
-    if not is_as_seen(ARGV[20], ARGV[21]) then
+if malformed ~= '' then
+    if not is_as_seen(malformed, malformed_bytes) then
         return 0
     end
-    known = ARGV[20] ~= 'view' and seen[7] or ''
+    known = malformed ~= 'view' and seen[SEEN] or ''
 else
-    for i = 1, 7 do
+    for i = 1, SEEN do
         if (seen[i] or '') ~= ARGV[i] then
             return 0
         end
@@ -70,20 +75,20 @@ end
 
 mend_counters()
 local lineage = lineage_now()
-local intact = ARGV[17] == 'yes' and ARGV[18] == lineage and 'yes' or 'no'
+local intact = keeps == 'yes' and kept_lineage == lineage and 'yes' or 'no'
 redis.call('HDEL', fleet, 'init', 'doubt', 'nonce') -- an older pawld wrote a nonce
-redis.call('HSET', fleet, 'note', ARGV[16], 'fleet', ARGV[8], 'member', ARGV[9], 'run', ARGV[10],
+redis.call('HSET', fleet, 'note', note, 'fleet', fleet_id, 'member', member, 'run', run,
            'lineage', lineage, 'sets', sets_now(), 'bytes', bytes_now(), 'answers',
-           answers_now(lineage), 'max_ttl_ms', ARGV[11], 'durable', ARGV[12], 'state', 'joining',
-           'next', ARGV[14], 'intact', intact, 'progress', '0', 'view',
-           higher(known, ARGV[13], tonumber(ARGV[9])))
-if ARGV[19] ~= '0' then
-    redis.call('HSET', fleet, 'max_extensions', ARGV[19])
+           answers_now(lineage), 'max_ttl_ms', max_ttl_ms, 'durable', durable, 'state', 'joining',
+           'next', incarnation, 'intact', intact, 'progress', '0', 'view',
+           higher(known, view, tonumber(member)))
+if max_extensions ~= '0' then
+    redis.call('HSET', fleet, 'max_extensions', max_extensions)
 else
     redis.call('HDEL', fleet, 'max_extensions')
 end
-if ARGV[15] ~= '' then
-    redis.call('HSET', fleet, 'init', ARGV[15])
+if init ~= '' then
+    redis.call('HSET', fleet, 'init', init)
 else
     redis.call('HDEL', fleet, 'closed') -- a majority of the fleet that follows votes: the move is done
 end
