@@ -9,8 +9,8 @@
 #define SERVER_LOOP_HTTP_OPTIONS_H
 
 #include "api/mhd/server.h"
-#include "server/loop/doors.h"
 #include "server/loop/http_tls.h"
+#include "server/loop/listeners.h"
 
 #include <argp.h>
 #include <stdbool.h>

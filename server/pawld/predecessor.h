@@ -2,7 +2,7 @@
 #ifndef SERVER_PAWLD_PREDECESSOR_H
 #define SERVER_PAWLD_PREDECESSOR_H
 
-#include "server/loop/doors.h"
+#include "server/loop/listeners.h"
 
 #include <stdbool.h>
 #include <stdint.h>

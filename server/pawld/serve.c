@@ -2,10 +2,10 @@
  * the signals, the exit status. */
 #include "api/tls/keys.h"
 #include "server/loop/descriptors.h"
-#include "server/loop/doors.h"
 #include "server/loop/keys.h"
+#include "server/loop/listeners.h"
 #include "server/loop/worker.h"
-#include "server/pawld/doors.h"
+#include "server/pawld/listeners.h"
 #include "server/pawld/password.h"
 #include "server/pawld/pawld.h"
 #include "server/pawld/predecessor.h"

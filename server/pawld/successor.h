@@ -3,7 +3,7 @@
 #ifndef SERVER_PAWLD_SUCCESSOR_H
 #define SERVER_PAWLD_SUCCESSOR_H
 
-#include "server/loop/doors.h"
+#include "server/loop/listeners.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "server/loop/doors.h"
+#include "server/loop/listeners.h"
 
 #include "api/wire/listen.h"
 #include "server/system/log.h"

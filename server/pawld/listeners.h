@@ -2,7 +2,7 @@
 #ifndef SERVER_PAWLD_DOORS_H
 #define SERVER_PAWLD_DOORS_H
 
-#include "server/loop/doors.h"
+#include "server/loop/listeners.h"
 #include "server/pawld/pawld.h"
 #include "server/system/passed.h"
 

@@ -1,4 +1,4 @@
-#include "server/pawld/doors.h"
+#include "server/pawld/listeners.h"
 
 #include "server/system/log.h"
 #include "server/system/options.h"

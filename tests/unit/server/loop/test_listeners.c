@@ -1,5 +1,5 @@
 #include "api/wire/listen.h"
-#include "server/loop/doors.h"
+#include "server/loop/listeners.h"
 #include "tests/lib/case.h"
 #include "tests/lib/tempdir.h"
 
