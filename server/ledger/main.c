@@ -100,7 +100,7 @@ struct program {
     struct ledger ledger;
     struct ledger_metrics metrics;
     struct api_tls *tls; /* NULL: none */
-    struct server_doors doors;
+    struct server_listeners listeners;
     uv_loop_t loop;
     uv_signal_t stop_signals[STOP_SIGNALS];
     uv_signal_t reload_signal;
@@ -159,7 +159,7 @@ static int serve(struct program *program, struct api_http *http)
     int status = SERVER_EXIT_FAILED;
     watch_stop_signals(program);
     if (server_http_loop_init(&program->http_loop, &program->loop, http) == 0) {
-        server_doors_announce(&program->doors);
+        server_listeners_announce(&program->listeners);
         uv_run(&program->loop, UV_RUN_DEFAULT);
         server_log(SERVER_LOG_INFO, "stopping");
         api_http_quiesce(http);
@@ -178,22 +178,22 @@ static int start_ledger_http(const struct options *options, struct program *prog
 {
     static char no_label[] = "";
     struct api_door own[API_DOORS_MAX];
-    struct server_doors *doors = &program->doors;
+    struct server_listeners *listeners = &program->listeners;
     int status = server_http_tls_open(&options->http.tls, &program->tls);
     if (status)
         return status;
-    status = server_doors_open(&options->http.listens, program->tls, 1, doors);
+    status = server_listeners_open(&options->http.listens, program->tls, 1, listeners);
     if (status)
         return status;
-    status = server_keys_check_doors(&options->http, doors);
+    status = server_keys_check_listeners(&options->http, listeners);
     if (status) {
-        server_doors_close(doors);
+        server_listeners_close(listeners);
         return status;
     }
-    server_doors_of(doors, 0, own);
+    server_listeners_of(listeners, 0, own);
     struct api_http_config config = {
         .doors = own,
-        .doors_count = doors->count,
+        .doors_count = listeners->count,
         .routes = program->metrics.tables,
         .routes_count = LEDGER_TABLES,
         .access = api_auth_access(program->auth),
@@ -206,10 +206,10 @@ static int start_ledger_http(const struct options *options, struct program *prog
     int error = api_http_new(&config, ret_http);
     if (error) {
         server_log(SERVER_LOG_ERROR, "cannot serve HTTP: %s", fence_strerror(error));
-        server_doors_close(doors);
+        server_listeners_close(listeners);
         return SERVER_EXIT_FAILED;
     }
-    server_doors_given(doors, 0);
+    server_listeners_given(listeners, 0);
     program->metrics.http = *ret_http;
     return SERVER_EXIT_DONE;
 }
@@ -267,7 +267,7 @@ int main(int argc, char **argv)
         if (status == SERVER_EXIT_DONE)
             status = serve(&program, http);
         api_http_free(http);
-        server_doors_close(&program.doors);
+        server_listeners_close(&program.listeners);
         ledger_fini(&program.ledger);
     }
     api_tls_free(program.tls);

@@ -66,7 +66,7 @@ extern const struct argp server_http_argp;
 /* Once all are known: finds out the names that requests may have as Host. */
 void server_http_options_settle(struct server_http_options *options);
 
-/* Copies them into @config, which borrows @options. The doors are not among them. */
+/* Copies them into @config, which borrows @options. The listeners are not among them. */
 void server_http_options_apply(const struct server_http_options *options,
                                struct api_http_config *config);
 

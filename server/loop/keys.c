@@ -28,12 +28,13 @@ int server_keys_check_listens(const struct server_http_options *options)
     return SERVER_EXIT_DONE;
 }
 
-int server_keys_check_doors(const struct server_http_options *options,
-                            const struct server_doors *doors)
+int server_keys_check_listeners(const struct server_http_options *options,
+                                const struct server_listeners *listeners)
 {
-    for (unsigned i = 0; i < doors->count && !may_be_public(options); i++)
-        if (!doors->door[i].metrics_only && api_listen_socket_is_public(doors->door[i].fd[0]))
-            return refuse_public(doors->door[i].name);
+    for (unsigned i = 0; i < listeners->count && !may_be_public(options); i++)
+        if (!listeners->listener[i].metrics_only &&
+            api_listen_socket_is_public(listeners->listener[i].fd[0]))
+            return refuse_public(listeners->listener[i].name);
     return SERVER_EXIT_DONE;
 }
 

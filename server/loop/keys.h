@@ -11,10 +11,10 @@
  * on stderr then, which says why. Names are not looked up here. */
 FENCE_CHECKED int server_keys_check_listens(const struct server_http_options *options);
 
-/* The same for sockets that are open already, whoever opened them. Doors for metrics alone need no
- * keys. */
-FENCE_CHECKED int server_keys_check_doors(const struct server_http_options *options,
-                                          const struct server_doors *doors);
+/* The same for sockets that are open already, whoever opened them. Listeners for metrics alone need
+ * no keys. */
+FENCE_CHECKED int server_keys_check_listeners(const struct server_http_options *options,
+                                              const struct server_listeners *listeners);
 
 /* Reads the key file. Without one *@ret_ring is NULL. 0, or the exit status, likewise. */
 FENCE_CHECKED int server_keys_open(const struct server_http_options *options,

@@ -99,27 +99,29 @@ struct wanted {
     bool metrics_only;
 };
 
-static struct server_door *new_door(struct server_doors *doors, const struct wanted *wanted)
+static struct server_listener *new_listener(struct server_listeners *listeners,
+                                            const struct wanted *wanted)
 {
-    if (doors->count == API_DOORS_MAX)
+    if (listeners->count == API_DOORS_MAX)
         return NULL;
-    struct server_door *door = &doors->door[doors->count++];
-    *door = (struct server_door){.speaks_tls = wanted->speaks_tls,
-                                 .metrics_only = wanted->metrics_only};
-    for (unsigned i = 0; i < SERVER_DOORS_WORKERS; i++)
-        door->fd[i] = -1;
-    return door;
+    struct server_listener *listener = &listeners->listener[listeners->count++];
+    *listener = (struct server_listener){.speaks_tls = wanted->speaks_tls,
+                                         .metrics_only = wanted->metrics_only};
+    for (unsigned i = 0; i < SERVER_LISTENERS_WORKERS; i++)
+        listener->fd[i] = -1;
+    return listener;
 }
 
 /* @fd is the first worker's; the others get the same socket. */
-static int share_socket(const struct server_doors *doors, struct server_door *door, int fd)
+static int share_socket(const struct server_listeners *listeners, struct server_listener *listener,
+                        int fd)
 {
-    door->fd[0] = fd;
-    door->sockets = 1;
-    door->shared = doors->workers > 1;
-    for (unsigned i = 1; i < doors->workers; i++) {
-        door->fd[i] = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-        if (door->fd[i] < 0)
+    listener->fd[0] = fd;
+    listener->sockets = 1;
+    listener->shared = listeners->workers > 1;
+    for (unsigned i = 1; i < listeners->workers; i++) {
+        listener->fd[i] = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+        if (listener->fd[i] < 0)
             return FENCE_EIO;
     }
     return 0;
@@ -133,7 +135,7 @@ static void put_port(char *text, size_t size, const char *address, uint16_t port
 }
 
 /* A socket for each worker: the kernel divides the connections. */
-static int open_sharing(const struct server_doors *doors, struct server_door *door,
+static int open_sharing(const struct server_listeners *listeners, struct server_listener *listener,
                         const char *address)
 {
     char shared[SERVER_LISTEN_MAX];
@@ -142,8 +144,8 @@ static int open_sharing(const struct server_doors *doors, struct server_door *do
     if (result != 0)
         return result;
     put_port(shared, sizeof(shared), address, api_listen_port(claim));
-    for (unsigned i = 0; i < doors->workers && result == 0; i++)
-        result = api_listen(shared, true, &door->fd[i]);
+    for (unsigned i = 0; i < listeners->workers && result == 0; i++)
+        result = api_listen(shared, true, &listener->fd[i]);
     const int why = errno;
     (void)close(claim);
     errno = why;
@@ -151,53 +153,55 @@ static int open_sharing(const struct server_doors *doors, struct server_door *do
 }
 
 /* @address is numeric. */
-static int open_network(struct server_doors *doors, const char *address,
+static int open_network(struct server_listeners *listeners, const char *address,
                         const struct wanted *wanted)
 {
     char text[SERVER_LISTEN_MAX];
-    struct server_door *door = new_door(doors, wanted);
-    if (door == NULL)
+    struct server_listener *listener = new_listener(listeners, wanted);
+    if (listener == NULL)
         return FENCE_EBUSY;
-    const int result = doors->workers > 1 ? open_sharing(doors, door, address)
-                                          : api_listen(address, false, &door->fd[0]);
+    const int result = listeners->workers > 1 ? open_sharing(listeners, listener, address)
+                                              : api_listen(address, false, &listener->fd[0]);
     if (result != 0)
         return result;
-    door->sockets = doors->workers;
-    put_port(text, sizeof(text), address, api_listen_port(door->fd[0]));
-    (void)snprintf(door->name, sizeof(door->name),
+    listener->sockets = listeners->workers;
+    put_port(text, sizeof(text), address, api_listen_port(listener->fd[0]));
+    (void)snprintf(listener->name, sizeof(listener->name),
                    wanted->name[0] != '\0' ? "%.63s (%.253s)" : "%.319s", text, wanted->name);
     return 0;
 }
 
-static int open_file(struct server_doors *doors, const char *address, const struct wanted *wanted)
+static int open_file(struct server_listeners *listeners, const char *address,
+                     const struct wanted *wanted)
 {
     int fd = -1;
-    struct server_door *door = new_door(doors, wanted);
-    if (door == NULL)
+    struct server_listener *listener = new_listener(listeners, wanted);
+    if (listener == NULL)
         return FENCE_EBUSY;
-    int result = api_socket_file_listen(address + strlen(unix_prefix), &door->file, &fd);
+    int result = api_socket_file_listen(address + strlen(unix_prefix), &listener->file, &fd);
     if (result != 0)
         return result;
-    door->is_file = true;
-    (void)snprintf(door->name, sizeof(door->name), "%s", address);
-    return share_socket(doors, door, fd);
+    listener->is_file = true;
+    (void)snprintf(listener->name, sizeof(listener->name), "%s", address);
+    return share_socket(listeners, listener, fd);
 }
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-static bool is_open(const struct server_doors *doors, unsigned first, const char *address)
+static bool is_open(const struct server_listeners *listeners, unsigned first, const char *address)
 {
     const size_t len = strlen(address);
-    for (unsigned i = first; i < doors->count; i++)
-        if (strncmp(doors->door[i].name, address, len) == 0 && doors->door[i].name[len] == ' ')
+    for (unsigned i = first; i < listeners->count; i++)
+        if (strncmp(listeners->listener[i].name, address, len) == 0 &&
+            listeners->listener[i].name[len] == ' ')
             return true;
     return false;
 }
 
-static int open_found(struct server_doors *doors, const struct addrinfo *found,
+static int open_found(struct server_listeners *listeners, const struct addrinfo *found,
                       const struct wanted *wanted)
 {
-    const unsigned first = doors->count;
+    const unsigned first = listeners->count;
     int status = 0;
     for (; found != NULL && status == 0; found = found->ai_next) {
         char host[NUMERIC_MAX - PORT_LEN_MAX - 4], port[PORT_LEN_MAX + 1], address[NUMERIC_MAX];
@@ -206,16 +210,17 @@ static int open_found(struct server_doors *doors, const struct addrinfo *found,
             continue;
         (void)snprintf(address, sizeof(address), found->ai_family == AF_INET6 ? "[%s]:%s" : "%s:%s",
                        host, port);
-        if (is_open(doors, first, address)) /* the resolver may tell an address twice */
+        if (is_open(listeners, first, address)) /* the resolver may tell an address twice */
             continue;
-        const int error = open_network(doors, address, wanted);
+        const int error = open_network(listeners, address, wanted);
         status = error == 0 ? 0 : tell_why(address, error);
     }
     return status;
 }
 
 /* Once, at the start. What the name leads to later is for the next start. */
-static int open_name(struct server_doors *doors, const char *address, const struct wanted *wanted)
+static int open_name(struct server_listeners *listeners, const char *address,
+                     const struct wanted *wanted)
 {
     const char *port = strrchr(address, ':') + 1;
     const struct addrinfo hints = {
@@ -232,7 +237,7 @@ static int open_name(struct server_doors *doors, const char *address, const stru
                    gai_strerror(error));
         return SERVER_EXIT_FAILED;
     }
-    const int status = open_found(doors, found, wanted);
+    const int status = open_found(listeners, found, wanted);
     freeaddrinfo(found);
     return status;
 }
@@ -240,11 +245,11 @@ static int open_name(struct server_doors *doors, const char *address, const stru
 /* ---- all of them ----------------------------------------------------------------------------- */
 
 /* A file needs no TLS: nobody stands between its two ends. */
-static bool has_tls(const struct server_doors *doors, const char *address)
+static bool has_tls(const struct server_listeners *listeners, const char *address)
 {
     if (begins_with(address, plain_prefix) || begins_with(address, unix_prefix))
         return false;
-    return doors->tls != NULL || begins_with(address, tls_prefix);
+    return listeners->tls != NULL || begins_with(address, tls_prefix);
 }
 
 static int tell_no_certificate(const char *text)
@@ -253,44 +258,44 @@ static int tell_no_certificate(const char *text)
     return SERVER_EXIT_USAGE;
 }
 
-static int open_one(struct server_doors *doors, const char *text, bool metrics_only)
+static int open_one(struct server_listeners *listeners, const char *text, bool metrics_only)
 {
     char name[API_HOST_NAME_MAX + 1] = "";
     const char *address = behind_scheme(text);
     const struct wanted wanted = {
         .name = name,
-        .speaks_tls = !metrics_only && has_tls(doors, text),
+        .speaks_tls = !metrics_only && has_tls(listeners, text),
         .metrics_only = metrics_only,
     };
     int error = 0;
     if (strlen(address) >= SERVER_LISTEN_MAX || (metrics_only && begins_with(text, tls_prefix)))
         return tell_usage(text);
-    if (wanted.speaks_tls && doors->tls == NULL)
+    if (wanted.speaks_tls && listeners->tls == NULL)
         return tell_no_certificate(text);
     if (server_listen_name(address, name))
-        return open_name(doors, address, &wanted);
+        return open_name(listeners, address, &wanted);
     if (begins_with(address, unix_prefix))
-        error = open_file(doors, address, &wanted);
+        error = open_file(listeners, address, &wanted);
     else
-        error = open_network(doors, address, &wanted);
+        error = open_network(listeners, address, &wanted);
     return error == 0 ? 0 : tell_why(address, error);
 }
 
-int server_doors_open(const struct server_listens *listens, struct api_tls *tls, unsigned workers,
-                      struct server_doors *ret_doors)
+int server_listeners_open(const struct server_listens *listens, struct api_tls *tls,
+                          unsigned workers, struct server_listeners *ret_listeners)
 {
-    assert(workers > 0 && workers <= SERVER_DOORS_WORKERS);
+    assert(workers > 0 && workers <= SERVER_LISTENERS_WORKERS);
     int status = 0;
-    ret_doors->tls = tls;
-    ret_doors->waited_at = false;
-    ret_doors->count = 0;
-    ret_doors->workers = workers;
+    ret_listeners->tls = tls;
+    ret_listeners->waited_at = false;
+    ret_listeners->count = 0;
+    ret_listeners->workers = workers;
     for (unsigned i = 0; i < listens->address_count && status == 0; i++)
-        status = open_one(ret_doors, listens->address[i], false);
+        status = open_one(ret_listeners, listens->address[i], false);
     for (unsigned i = 0; i < listens->metrics_count && status == 0; i++)
-        status = open_one(ret_doors, listens->metrics[i], true);
+        status = open_one(ret_listeners, listens->metrics[i], true);
     if (status != 0)
-        server_doors_close(ret_doors);
+        server_listeners_close(ret_listeners);
     return status;
 }
 
@@ -313,7 +318,7 @@ static int check_one(const char *text, const struct api_tls *tls, bool metrics_o
     return error == FENCE_EINVAL ? tell_why(address, error) : 0;
 }
 
-int server_doors_check(const struct server_listens *listens, const struct api_tls *tls)
+int server_listeners_check(const struct server_listens *listens, const struct api_tls *tls)
 {
     int status = 0;
     for (unsigned i = 0; i < listens->address_count && status == 0; i++)
@@ -323,7 +328,7 @@ int server_doors_check(const struct server_listens *listens, const struct api_tl
     return status;
 }
 
-/* A copy of @fd, closed at exec(2) and non-blocking, as a door wants it. */
+/* A copy of @fd, closed at exec(2) and non-blocking, as a listener wants it. */
 static int copy_socket(int fd, int *ret_copy)
 {
     const int flags = fcntl(fd, F_GETFL);
@@ -338,87 +343,87 @@ static int copy_socket(int fd, int *ret_copy)
     return 0;
 }
 
-static struct server_door *add_door(struct server_doors *doors, const char *name,
-                                    const struct server_door_kind *kind)
+static struct server_listener *add_listener(struct server_listeners *listeners, const char *name,
+                                            const struct server_listener_kind *kind)
 {
     const struct wanted wanted = {.speaks_tls = kind->speaks_tls,
                                   .metrics_only = kind->metrics_only};
-    assert(!kind->speaks_tls || doors->tls != NULL);
-    struct server_door *door = new_door(doors, &wanted);
-    if (door == NULL)
+    assert(!kind->speaks_tls || listeners->tls != NULL);
+    struct server_listener *listener = new_listener(listeners, &wanted);
+    if (listener == NULL)
         return NULL;
-    door->stays = true;
-    doors->waited_at = true;
-    (void)snprintf(door->name, sizeof(door->name), "%s", name);
-    return door;
+    listener->stays = true;
+    listeners->waited_at = true;
+    (void)snprintf(listener->name, sizeof(listener->name), "%s", name);
+    return listener;
 }
 
 /* A socket that nobody but all workers together accept from. */
-static int add_extra(struct server_doors *doors, int fd, const char *name,
-                     const struct server_door_kind *kind)
+static int add_extra(struct server_listeners *listeners, int fd, const char *name,
+                     const struct server_listener_kind *kind)
 {
     int own = -1;
-    struct server_door *door = add_door(doors, name, kind);
-    if (door == NULL)
+    struct server_listener *listener = add_listener(listeners, name, kind);
+    if (listener == NULL)
         return FENCE_EBUSY;
     const int result = copy_socket(fd, &own);
-    return result == 0 ? share_socket(doors, door, own) : result;
+    return result == 0 ? share_socket(listeners, listener, own) : result;
 }
 
-int server_doors_add(struct server_doors *doors, const int fds[], unsigned count, const char *name,
-                     const struct server_door_kind *kind)
+int server_listeners_add(struct server_listeners *listeners, const int fds[], unsigned count,
+                         const char *name, const struct server_listener_kind *kind)
 {
     assert(count > 0);
-    struct server_door *door = add_door(doors, name, kind);
-    int result = door != NULL ? 0 : FENCE_EBUSY;
+    struct server_listener *listener = add_listener(listeners, name, kind);
+    int result = listener != NULL ? 0 : FENCE_EBUSY;
     if (result == 0) {
-        door->sockets = count < doors->workers ? count : doors->workers;
-        door->shared = count < doors->workers;
+        listener->sockets = count < listeners->workers ? count : listeners->workers;
+        listener->shared = count < listeners->workers;
     }
-    for (unsigned i = 0; i < doors->workers && result == 0; i++)
-        result = copy_socket(fds[i % count], &door->fd[i]);
-    for (unsigned i = doors->workers; i < count && result == 0; i++)
-        result = add_extra(doors, fds[i], name, kind);
+    for (unsigned i = 0; i < listeners->workers && result == 0; i++)
+        result = copy_socket(fds[i % count], &listener->fd[i]);
+    for (unsigned i = listeners->workers; i < count && result == 0; i++)
+        result = add_extra(listeners, fds[i], name, kind);
     return result;
 }
 
-void server_doors_of(const struct server_doors *doors, unsigned worker,
-                     struct api_door ret_doors[static API_DOORS_MAX])
+void server_listeners_of(const struct server_listeners *listeners, unsigned worker,
+                         struct api_door ret_listeners[static API_DOORS_MAX])
 {
-    for (unsigned i = 0; i < doors->count; i++)
-        ret_doors[i] = (struct api_door){
-            .fd = doors->door[i].fd[worker],
-            .tls = doors->door[i].speaks_tls ? doors->tls : NULL,
-            .metrics_only = doors->door[i].metrics_only,
-            .shared = doors->door[i].shared,
-            .stays = doors->door[i].stays,
+    for (unsigned i = 0; i < listeners->count; i++)
+        ret_listeners[i] = (struct api_door){
+            .fd = listeners->listener[i].fd[worker],
+            .tls = listeners->listener[i].speaks_tls ? listeners->tls : NULL,
+            .metrics_only = listeners->listener[i].metrics_only,
+            .shared = listeners->listener[i].shared,
+            .stays = listeners->listener[i].stays,
         };
 }
 
-void server_doors_given(struct server_doors *doors, unsigned worker)
+void server_listeners_given(struct server_listeners *listeners, unsigned worker)
 {
-    for (unsigned i = 0; i < doors->count; i++)
-        doors->door[i].fd[worker] = -1;
+    for (unsigned i = 0; i < listeners->count; i++)
+        listeners->listener[i].fd[worker] = -1;
 }
 
-void server_doors_announce(const struct server_doors *doors)
+void server_listeners_announce(const struct server_listeners *listeners)
 {
-    for (unsigned i = 0; i < doors->count; i++)
-        if (i == 0 || strcmp(doors->door[i].name, doors->door[i - 1].name) != 0)
-            server_log(SERVER_LOG_INFO, "listening on %s%s%s", doors->door[i].name,
-                       doors->door[i].speaks_tls ? ", TLS" : "",
-                       doors->door[i].metrics_only ? ", for metrics" : "");
+    for (unsigned i = 0; i < listeners->count; i++)
+        if (i == 0 || strcmp(listeners->listener[i].name, listeners->listener[i - 1].name) != 0)
+            server_log(SERVER_LOG_INFO, "listening on %s%s%s", listeners->listener[i].name,
+                       listeners->listener[i].speaks_tls ? ", TLS" : "",
+                       listeners->listener[i].metrics_only ? ", for metrics" : "");
 }
 
-void server_doors_close(struct server_doors *doors)
+void server_listeners_close(struct server_listeners *listeners)
 {
-    for (unsigned i = 0; i < doors->count; i++) {
-        struct server_door *door = &doors->door[i];
-        if (door->is_file)
-            api_socket_file_remove(&door->file);
-        for (unsigned worker = 0; worker < doors->workers; worker++)
-            if (door->fd[worker] >= 0)
-                (void)close(door->fd[worker]);
+    for (unsigned i = 0; i < listeners->count; i++) {
+        struct server_listener *listener = &listeners->listener[i];
+        if (listener->is_file)
+            api_socket_file_remove(&listener->file);
+        for (unsigned worker = 0; worker < listeners->workers; worker++)
+            if (listener->fd[worker] >= 0)
+                (void)close(listener->fd[worker]);
     }
-    doors->count = 0;
+    listeners->count = 0;
 }

@@ -7,8 +7,8 @@
  *     https://...   with TLS, which is not taken for granted
  *
  *     open, or add what others opened --> give to each worker --> announce --> close */
-#ifndef SERVER_LOOP_DOORS_H
-#define SERVER_LOOP_DOORS_H
+#ifndef SERVER_LOOP_LISTENERS_H
+#define SERVER_LOOP_LISTENERS_H
 
 #include "api/http/site.h"
 #include "api/mhd/door.h"
@@ -18,9 +18,9 @@
 #include <stdbool.h>
 
 enum {
-    SERVER_LISTENS_MAX = 8,    /* of each kind; a name can have several addresses */
-    SERVER_LISTEN_MAX = 320,   /* bytes of one, terminated */
-    SERVER_DOORS_WORKERS = 64, /* of one program */
+    SERVER_LISTENS_MAX = 8,        /* of each kind; a name can have several addresses */
+    SERVER_LISTEN_MAX = 320,       /* bytes of one, terminated */
+    SERVER_LISTENERS_WORKERS = 64, /* of one program */
 };
 
 /* What the operator wrote; borrowed. */
@@ -32,7 +32,7 @@ struct server_listens {
 };
 
 /* One address. */
-struct server_door {
+struct server_listener {
     bool stays;                   /* another process has the socket open too */
     bool shared;                  /* workers have one socket together */
     char name[SERVER_LISTEN_MAX]; /* as the log tells it */
@@ -40,34 +40,35 @@ struct server_door {
     bool speaks_tls;
     bool is_file; /* of the Unix domain, and made here */
     struct api_socket_file file;
-    unsigned sockets;             /* distinct ones: those of the first so many workers */
-    int fd[SERVER_DOORS_WORKERS]; /* a socket for each worker; -1: it has it */
+    unsigned sockets;                 /* distinct ones: those of the first so many workers */
+    int fd[SERVER_LISTENERS_WORKERS]; /* a socket for each worker; -1: it has it */
 };
 
-struct server_doors {
+struct server_listeners {
     struct api_tls *tls; /* NULL: none; borrowed */
     bool waited_at;      /* others opened them before: clients may wait there already */
     unsigned count;
     unsigned workers;
-    struct server_door door[API_DOORS_MAX];
+    struct server_listener listener[API_DOORS_MAX];
 };
 
 /* The host of @address if it is a name that has to be looked up: copied to @ret_name. */
 bool server_listen_name(const char *address, char ret_name[static API_HOST_NAME_MAX + 1]);
 
-/* Opens all of @listens for @workers workers. @tls: for the doors that speak TLS; NULL: none does.
- * Each worker gets a socket of its own at an address of a network. All workers share the socket of
- * a file. Returns 0, or the exit status: the reason is on stderr then, and nothing is open. */
-FENCE_CHECKED int server_doors_open(const struct server_listens *listens, struct api_tls *tls,
-                                    unsigned workers, struct server_doors *ret_doors);
+/* Opens all of @listens for @workers workers. @tls: for the listeners that speak TLS; NULL: none
+ * does. Each worker gets a socket of its own at an address of a network. All workers share the
+ * socket of a file. Returns 0, or the exit status: the reason is on stderr then, and nothing is
+ * open. */
+FENCE_CHECKED int server_listeners_open(const struct server_listens *listens, struct api_tls *tls,
+                                        unsigned workers, struct server_listeners *ret_listeners);
 
 /* Whether @listens are addresses, without opening them; @tls as above. Returns 0, or the exit
  * status: the reason is on stderr then. */
-FENCE_CHECKED int server_doors_check(const struct server_listens *listens,
-                                     const struct api_tls *tls);
+FENCE_CHECKED int server_listeners_check(const struct server_listens *listens,
+                                         const struct api_tls *tls);
 
-/* What is spoken at a door. */
-struct server_door_kind {
+/* What is spoken at a listener. */
+struct server_listener_kind {
     bool speaks_tls;
     bool metrics_only;
 };
@@ -75,21 +76,22 @@ struct server_door_kind {
 /* Adds @count listening sockets of one address, which somebody else opened and the caller still
  * owns. Each worker accepts from one of them; where there are fewer than workers, some share one.
  * Where there are more, all workers accept from each of the others. @name is what the log says.
- * Only doors that have certificates can speak TLS. FENCE_EIO: errno says why. FENCE_EBUSY: there
- * would be more than API_DOORS_MAX. After a failure the doors are to be closed. */
-FENCE_CHECKED int server_doors_add(struct server_doors *doors, const int fds[], unsigned count,
-                                   const char *name, const struct server_door_kind *kind);
+ * Only listeners that have certificates can speak TLS. FENCE_EIO: errno says why. FENCE_EBUSY:
+ * there would be more than API_DOORS_MAX. After a failure the listeners are to be closed. */
+FENCE_CHECKED int server_listeners_add(struct server_listeners *listeners, const int fds[],
+                                       unsigned count, const char *name,
+                                       const struct server_listener_kind *kind);
 
-/* The doors of worker @worker, for its struct api_http_config. It owns the descriptors once its
- * server is made: server_doors_given() then. */
-void server_doors_of(const struct server_doors *doors, unsigned worker,
-                     struct api_door ret_doors[static API_DOORS_MAX]);
-void server_doors_given(struct server_doors *doors, unsigned worker);
+/* The listeners of worker @worker, for its struct api_http_config. It owns the descriptors once its
+ * server is made: server_listeners_given() then. */
+void server_listeners_of(const struct server_listeners *listeners, unsigned worker,
+                         struct api_door ret_listeners[static API_DOORS_MAX]);
+void server_listeners_given(struct server_listeners *listeners, unsigned worker);
 
 /* Logs "listening on HOST:PORT" for each, the line that scripts wait for, with the real port. */
-void server_doors_announce(const struct server_doors *doors);
+void server_listeners_announce(const struct server_listeners *listeners);
 
 /* Closes what no worker has, and removes the files. */
-void server_doors_close(struct server_doors *doors);
+void server_listeners_close(struct server_listeners *listeners);
 
 #endif

@@ -223,7 +223,7 @@ static void on_ordered(uv_async_t *async)
     if (orders & ORDER_RELOAD && worker->config.reloaded)
         worker->config.reloaded(worker->config.reloaded_context, worker->config.index);
     if (orders & ORDER_HAND_OVER)
-        server_worker_give_up_doors(worker);
+        server_worker_give_up_listeners(worker);
     if (orders & ORDER_STOP)
         server_worker_leave(worker);
     if (orders & ORDER_HALT)
@@ -242,13 +242,13 @@ static int start_auth(struct server_worker *worker)
 
 static int start_http(struct server_worker *worker)
 {
-    struct server_doors *doors = worker->config.doors;
+    struct server_listeners *listeners = worker->config.listeners;
     struct api_door own[API_DOORS_MAX];
-    server_doors_of(doors, worker->config.index, own);
+    server_listeners_of(listeners, worker->config.index, own);
     struct api_http_config config = {
         .doors = own,
-        .doors_count = doors->count,
-        .holds = doors->waited_at,
+        .doors_count = listeners->count,
+        .holds = listeners->waited_at,
         .routes = worker->routes,
         .routes_count = SERVER_ROUTES,
         .access = api_auth_access(worker->auth),
@@ -269,11 +269,11 @@ static int start_http(struct server_worker *worker)
                    fence_strerror(error));
         return SERVER_EXIT_FAILED;
     }
-    if (doors->waited_at)
+    if (listeners->waited_at)
         worker->holds_till_us = worker->config.takes_over
                                     ? UINT64_MAX /* the other one lets them in */
                                     : server_clock_us() + HOLD_MS * UINT64_C(1000);
-    server_doors_given(doors, worker->config.index);
+    server_listeners_given(listeners, worker->config.index);
     return 0;
 }
 

@@ -15,9 +15,9 @@
  * can still extend and release, over new connections too. It is idle when all calls are answered;
  * open connections without one do not hold it up.
  *
- * A worker whose doors another process has by now, as it was handed over, lets nobody in. It serves
- * those that are connected, and each connection ends with its next answer. It drains when all have
- * gone, or when the time of a drain is over. */
+ * A worker whose listeners another process has by now, as it was handed over, lets nobody in. It
+ * serves those that are connected, and each connection ends with its next answer. It drains when
+ * all have gone, or when the time of a drain is over. */
 #ifndef SERVER_LOOP_WORKER_H
 #define SERVER_LOOP_WORKER_H
 
@@ -33,8 +33,8 @@ struct server_worker;
 
 #define SERVER_TURNS_ENDED UINT64_MAX
 
-/* Makes a worker that serves at its doors of @config->doors. Returns 0, or the exit status: the
- * reason is on stderr then. */
+/* Makes a worker that serves at its listeners of @config->listeners. Returns 0, or the exit status:
+ * the reason is on stderr then. */
 FENCE_CHECKED int server_worker_new(const struct server_worker_config *config,
                                     struct server_worker **ret_worker);
 

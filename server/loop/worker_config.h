@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 enum {
-    SERVER_WORKERS_MAX = SERVER_DOORS_WORKERS,
+    SERVER_WORKERS_MAX = SERVER_LISTENERS_WORKERS,
     SERVER_LEAD_MS = 0, /* by default; both have the bound of SERVER_ENDS_MAX_MS */
     SERVER_DRAIN_MS = 10 * 1000,
     SERVER_ENDS_MAX_MS = 600 * 1000,
@@ -28,13 +28,13 @@ struct server_worker_ends {
 
 /* All is borrowed for the worker's life, but the URLs of @places only for the call. */
 struct server_worker_config {
-    unsigned index;             /* 0 .. workers - 1 */
-    unsigned workers;           /* of the process */
-    struct server_doors *doors; /* it takes its own */
+    unsigned index;                     /* 0 .. workers - 1 */
+    unsigned workers;                   /* of the process */
+    struct server_listeners *listeners; /* it takes its own */
     const struct server_http_options *http;
     struct api_keyring *keys; /* NULL: everybody may call everything */
     struct server_places places;
-    bool takes_over;      /* another process serves at its doors until this one is ready */
+    bool takes_over;      /* another process serves at its listeners until this one is ready */
     unsigned deadline_ms; /* silence after which a master counts as gone */
     unsigned probe_ms;    /* from one probe of a master to the next */
     enum fence_ask ask;

@@ -77,7 +77,7 @@ void server_worker_leave(struct server_worker *worker)
 
 /* The service goes on, in another process: so /readyz does not say no. Where both can serve, there
  * is no haste. A file is open in one process, and the next waits for it. */
-void server_worker_give_up_doors(struct server_worker *worker)
+void server_worker_give_up_listeners(struct server_worker *worker)
 {
     worker->handed_over = true;
     api_http_hand_over(worker->http);

@@ -34,7 +34,7 @@ struct server_worker {
     uint64_t holds_till_us; /* before, nobody is let in unless it is ready; 0: all are let in */
     atomic_uint orders;     /* that came since it looked last */
     enum worker_phase phase;
-    bool handed_over; /* another process has its doors */
+    bool handed_over; /* another process has its listeners */
     uv_timer_t phase_timer;
     struct api_backend backend;
     const union api_worker_counters *counters[SERVER_WORKERS_MAX]; /* of all workers */
@@ -52,9 +52,9 @@ struct server_worker {
 
 /* ---- worker_end.c: from serving to its end --------------------------------------------------- */
 
-/* It is told to stop; or another process has its doors. */
+/* It is told to stop; or another process has its listeners. */
 void server_worker_leave(struct server_worker *worker);
-void server_worker_give_up_doors(struct server_worker *worker);
+void server_worker_give_up_listeners(struct server_worker *worker);
 
 /* In each turn, before the driver's own. */
 void server_worker_end_turn(struct server_worker *worker);

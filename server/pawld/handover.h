@@ -4,8 +4,8 @@
  *
  *     new                          old
  *      |  pawld 1 take          -->  |
- *      |  <--  pawld 1 DOORS MS      |   how many doors follow, and its longest time to end
- *      |  <--  door ...              |   DOORS times, each with its sockets
+ *      |  <--  pawld 1 COUNT MS      |   how many listeners follow, and its longest time to end
+ *      |  <--  door ...              |   COUNT times: a listener with its sockets
  *      |  leave                 -->  |   the old one lets nobody in any more, and ends
  *      |  <--  the end of the connection, when the old one has ended
  *
@@ -27,6 +27,6 @@
 #define PAWLD_HANDOVER_LEAVE "leave"
 
 /* TLS; metrics only; kept by a service manager; a file, with its device and inode; its name. */
-#define PAWLD_HANDOVER_DOOR "door"
+#define PAWLD_HANDOVER_LISTENER "door"
 
 #endif

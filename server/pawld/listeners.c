@@ -12,35 +12,35 @@ static const char metrics_name[] = "metrics";
 
 /* The names of --listen are not listened on then, but are known as Host all the same. */
 static int open_passed(const struct server_passed *passed, unsigned workers, struct api_tls *tls,
-                       struct server_doors *ret_doors)
+                       struct server_listeners *ret_listeners)
 {
     int error = 0;
-    *ret_doors = (struct server_doors){.tls = tls, .workers = workers};
+    *ret_listeners = (struct server_listeners){.tls = tls, .workers = workers};
     for (unsigned i = 0; i < passed->count && !error; i++) {
         const int fd = SERVER_PASSED_FIRST + (int)i;
         char name[SERVER_LISTEN_MAX];
         server_socket_name(fd, name, sizeof(name));
         const bool metrics_only = strcmp(passed->name[i], metrics_name) == 0;
-        const struct server_door_kind kind = {
+        const struct server_listener_kind kind = {
             .speaks_tls = tls != NULL && !metrics_only && strncmp(name, "unix:", 5) != 0,
             .metrics_only = metrics_only,
         };
-        error = server_doors_add(ret_doors, &fd, 1, name, &kind);
+        error = server_listeners_add(ret_listeners, &fd, 1, name, &kind);
         if (error)
             server_log(SERVER_LOG_ERROR, "cannot serve at %s: %s", name, strerror(errno));
     }
     for (unsigned i = 0; i < passed->count; i++)
-        (void)close(SERVER_PASSED_FIRST + (int)i); /* the doors have copies */
+        (void)close(SERVER_PASSED_FIRST + (int)i); /* the listeners have copies */
     if (!error)
         return SERVER_EXIT_DONE;
-    server_doors_close(ret_doors);
+    server_listeners_close(ret_listeners);
     return SERVER_EXIT_FAILED;
 }
 
-int pawld_doors_open(const struct pawld_options *options, struct api_tls *tls,
-                     const struct server_passed *passed, struct server_doors *ret_doors)
+int pawld_listeners_open(const struct pawld_options *options, struct api_tls *tls,
+                         const struct server_passed *passed, struct server_listeners *ret_listeners)
 {
     if (passed->count > 0)
-        return open_passed(passed, options->workers, tls, ret_doors);
-    return server_doors_open(&options->http.listens, tls, options->workers, ret_doors);
+        return open_passed(passed, options->workers, tls, ret_listeners);
+    return server_listeners_open(&options->http.listens, tls, options->workers, ret_listeners);
 }

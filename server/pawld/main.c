@@ -34,7 +34,7 @@ static int check_files(const struct pawld_options *options)
     if (status == SERVER_EXIT_DONE)
         status = server_http_tls_open(&options->http.tls, &tls);
     if (status == SERVER_EXIT_DONE)
-        status = server_doors_check(&options->http.listens, tls);
+        status = server_listeners_check(&options->http.listens, tls);
     api_tls_free(tls);
     api_keyring_free(ring);
     return status;

@@ -27,15 +27,16 @@ static void close_all(const struct server_fd_message *message)
 }
 
 /* Where the file of a socket is to be removed at the end. */
-static void note_file(struct server_door *door, const char *name, uintmax_t device, uintmax_t inode)
+static void note_file(struct server_listener *listener, const char *name, uintmax_t device,
+                      uintmax_t inode)
 {
     static const char prefix[] = "unix:";
     if (strncmp(name, prefix, strlen(prefix)) != 0)
         return;
-    door->is_file = true;
-    door->file.device = (dev_t)device;
-    door->file.inode = (ino_t)inode;
-    (void)snprintf(door->file.path, sizeof(door->file.path), "%s", name + strlen(prefix));
+    listener->is_file = true;
+    listener->file.device = (dev_t)device;
+    listener->file.inode = (ino_t)inode;
+    (void)snprintf(listener->file.path, sizeof(listener->file.path), "%s", name + strlen(prefix));
 }
 
 /* Reads @word and @count numbers, each behind a space. Returns what follows; NULL: it is none of
@@ -57,50 +58,51 @@ static const char *read_handover_numbers(const char *text, const char *word, uin
     return text;
 }
 
-/* The numbers of a door, in their order. */
+/* The numbers of a listener, in their order. */
 enum {
-    DOOR_SPEAKS_TLS,
-    DOOR_METRICS_ONLY,
-    DOOR_STAYS,
-    DOOR_IS_FILE,
-    DOOR_DEVICE,
-    DOOR_INODE,
-    DOOR_NUMBERS,
+    LISTENER_SPEAKS_TLS,
+    LISTENER_METRICS_ONLY,
+    LISTENER_STAYS,
+    LISTENER_IS_FILE,
+    LISTENER_DEVICE,
+    LISTENER_INODE,
+    LISTENER_NUMBERS,
 };
 
-/* One door with its sockets. */
-static int take_door(int fd, struct server_doors *doors)
+/* One listener with its sockets. */
+static int take_listener(int fd, struct server_listeners *listeners)
 {
     struct server_fd_message message;
-    uintmax_t number[DOOR_NUMBERS] = {0};
+    uintmax_t number[LISTENER_NUMBERS] = {0};
     int error = server_fd_receive(fd, &message);
     if (error)
         return error;
     const char *name =
-        read_handover_numbers(message.text, PAWLD_HANDOVER_DOOR, number, DOOR_NUMBERS);
+        read_handover_numbers(message.text, PAWLD_HANDOVER_LISTENER, number, LISTENER_NUMBERS);
     if (name == NULL || name[0] != ' ' || message.count == 0)
         error = FENCE_EINVAL;
     else
         name++;
-    const unsigned first = doors->count;
-    if (!error && number[DOOR_SPEAKS_TLS] != 0 && doors->tls == NULL)
+    const unsigned first = listeners->count;
+    if (!error && number[LISTENER_SPEAKS_TLS] != 0 && listeners->tls == NULL)
         error = FENCE_ECONFLICT;
-    const struct server_door_kind kind = {.speaks_tls = number[DOOR_SPEAKS_TLS] != 0,
-                                          .metrics_only = number[DOOR_METRICS_ONLY] != 0};
+    const struct server_listener_kind kind = {.speaks_tls = number[LISTENER_SPEAKS_TLS] != 0,
+                                              .metrics_only = number[LISTENER_METRICS_ONLY] != 0};
     if (!error)
-        error = server_doors_add(doors, message.fds, message.count, name, &kind);
-    for (unsigned i = first; i < doors->count && !error; i++)
-        doors->door[i].stays = number[DOOR_STAYS] != 0;
-    if (!error && number[DOOR_IS_FILE] != 0)
-        note_file(&doors->door[first], name, number[DOOR_DEVICE], number[DOOR_INODE]);
+        error = server_listeners_add(listeners, message.fds, message.count, name, &kind);
+    for (unsigned i = first; i < listeners->count && !error; i++)
+        listeners->listener[i].stays = number[LISTENER_STAYS] != 0;
+    if (!error && number[LISTENER_IS_FILE] != 0)
+        note_file(&listeners->listener[first], name, number[LISTENER_DEVICE],
+                  number[LISTENER_INODE]);
     close_all(&message);
     return error;
 }
 
-static int ask_for_doors(int fd, struct server_doors *doors, uint32_t *ret_most_ms)
+static int ask_for_listeners(int fd, struct server_listeners *listeners, uint32_t *ret_most_ms)
 {
     struct server_fd_message message;
-    uintmax_t number[2] = {0}; /* how many doors follow, and its longest time to end */
+    uintmax_t number[2] = {0}; /* how many listeners follow, and its longest time to end */
     int error = send_text(fd, PAWLD_HANDOVER_TAKE);
     if (!error)
         error = server_fd_receive(fd, &message);
@@ -112,7 +114,7 @@ static int ask_for_doors(int fd, struct server_doors *doors, uint32_t *ret_most_
         number[1] > INT_MAX / 2)
         return FENCE_EINVAL;
     for (unsigned i = 0; i < number[0] && !error; i++)
-        error = take_door(fd, doors);
+        error = take_listener(fd, listeners);
     *ret_most_ms = (uint32_t)number[1];
     return error;
 }
@@ -135,7 +137,7 @@ static const char *words_of(int error)
 
 int pawld_predecessor_find(const char *path, unsigned workers, struct api_tls *tls,
                            struct pawld_predecessor *ret_predecessor,
-                           struct server_doors *ret_doors)
+                           struct server_listeners *ret_listeners)
 {
     uint32_t most_ms = 0;
     int fd = -1;
@@ -149,18 +151,18 @@ int pawld_predecessor_find(const char *path, unsigned workers, struct api_tls *t
                                    SERVER_FD_PATH_MAX - 1, path);
         return SERVER_EXIT_USAGE;
     }
-    *ret_doors = (struct server_doors){.tls = tls, .workers = workers};
+    *ret_listeners = (struct server_listeners){.tls = tls, .workers = workers};
     if (!error)
-        error = ask_for_doors(fd, ret_doors, &most_ms);
+        error = ask_for_listeners(fd, ret_listeners, &most_ms);
     if (!error) {
         *ret_predecessor = (struct pawld_predecessor){.fd = fd, .most_ms = most_ms};
         return SERVER_EXIT_DONE;
     }
     server_log(SERVER_LOG_ERROR, "cannot take the place of the pawld behind %s: %s", path,
                words_of(error));
-    for (unsigned i = 0; i < ret_doors->count; i++)
-        ret_doors->door[i].is_file = false; /* it goes on, with its files */
-    server_doors_close(ret_doors);
+    for (unsigned i = 0; i < ret_listeners->count; i++)
+        ret_listeners->listener[i].is_file = false; /* it goes on, with its files */
+    server_listeners_close(ret_listeners);
     if (fd >= 0)
         (void)close(fd);
     return SERVER_EXIT_FAILED;

@@ -16,12 +16,12 @@ struct pawld_predecessor {
     uint32_t most_ms; /* that it takes to end */
 };
 
-/* Asks the pawld behind @path, if there is one, for its listening sockets. With one, *@ret_doors
- * are these, for @workers workers, with the certificates of @tls. 0, or the exit status: the reason
- * is on stderr then, and the other one goes on as before. */
+/* Asks the pawld behind @path, if there is one, for its listening sockets. With one,
+ * *@ret_listeners are these, for @workers workers, with the certificates of @tls. 0, or the exit
+ * status: the reason is on stderr then, and the other one goes on as before. */
 int pawld_predecessor_find(const char *path, unsigned workers, struct api_tls *tls,
                            struct pawld_predecessor *ret_predecessor,
-                           struct server_doors *ret_doors);
+                           struct server_listeners *ret_listeners);
 
 /* It is to end. False: it has ended already, or does not listen to us; that was logged. */
 bool pawld_predecessor_dismiss(const struct pawld_predecessor *predecessor);

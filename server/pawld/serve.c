@@ -50,9 +50,9 @@ struct service {
     struct api_tls *tls;      /* NULL: none */
     struct api_keyring *keys; /* NULL: everybody may call everything */
     struct server_passed passed;
-    struct server_doors doors;
-    bool doors_are_lent; /* by a predecessor that serves on, until it is told to leave */
-    unsigned made;       /* workers */
+    struct server_listeners listeners;
+    bool listeners_are_lent; /* by a predecessor that serves on, until it is told to leave */
+    unsigned made;           /* workers */
     struct server_worker *workers[SERVER_WORKERS_MAX];
     struct server_metrics *metrics; /* one for each worker */
     struct other others_run[SERVER_WORKERS_MAX];
@@ -96,19 +96,19 @@ static void on_stop_signal(struct service *service)
 }
 
 /* The files of sockets are another process's to remove. */
-static void disown_files(struct server_doors *doors)
+static void disown_files(struct server_listeners *listeners)
 {
-    for (unsigned i = 0; i < doors->count; i++)
-        doors->door[i].is_file = false;
+    for (unsigned i = 0; i < listeners->count; i++)
+        listeners->listener[i].is_file = false;
 }
 
 /* While two processes have the sockets, a file is removed by neither: one that is left over does no
  * harm (api/wire/socket_file.h). */
-static void close_doors_of(struct service *service)
+static void close_listeners_of(struct service *service)
 {
-    if (service->doors_are_lent || service->successor.asked)
-        disown_files(&service->doors);
-    server_doors_close(&service->doors);
+    if (service->listeners_are_lent || service->successor.asked)
+        disown_files(&service->listeners);
+    server_listeners_close(&service->listeners);
 }
 
 /* Another pawld has the sockets, and serves or is about to. */
@@ -116,7 +116,7 @@ static void on_successor(void *context, int pid)
 {
     struct service *service = context;
     server_log(SERVER_LOG_INFO, "process %d takes the place of this one", pid);
-    disown_files(&service->doors);
+    disown_files(&service->listeners);
     for (unsigned i = 0; i < service->made; i++)
         server_worker_hand_over(service->workers[i]);
 }
@@ -145,7 +145,7 @@ static bool on_serving_look(void *context, bool ready)
         await_successor(service);
         if (service->predecessor.fd >= 0)
             (void)pawld_predecessor_dismiss(&service->predecessor);
-        service->doors_are_lent = false;
+        service->listeners_are_lent = false;
         pawld_predecessor_close(&service->predecessor);
         return true;
     }
@@ -275,11 +275,11 @@ static int make_workers(struct service *service)
         const struct server_worker_config config = {
             .index = service->made,
             .workers = options->workers,
-            .doors = &service->doors,
+            .listeners = &service->listeners,
             .http = &options->http,
             .keys = service->keys,
             .places = service->places,
-            .takes_over = service->doors_are_lent,
+            .takes_over = service->listeners_are_lent,
             .deadline_ms = options->deadline_ms,
             .probe_ms = options->probe_ms,
             .ask = options->ask,
@@ -360,7 +360,7 @@ static int run_workers(struct service *service)
         }
     }
     if (status == SERVER_EXIT_DONE)
-        server_doors_announce(&service->doors);
+        server_listeners_announce(&service->listeners);
     server_worker_run(service->workers[0]);
     for (unsigned i = 1; i < started; i++)
         join_other(service, i);
@@ -406,17 +406,17 @@ static int open_places(struct service *service)
     return check_terms(service->options, places->store);
 }
 
-/* The doors, and copies of their sockets for a process that will take the place of this one. */
-static int prepare_doors(struct service *service)
+/* The listeners, and copies of their sockets for a process that will take the place of this one. */
+static int prepare_listeners(struct service *service)
 {
     const struct pawld_options *options = service->options;
     int status = SERVER_EXIT_DONE;
-    if (service->doors.count == 0) /* no predecessor gave its own */
-        status = pawld_doors_open(options, service->tls, &service->passed, &service->doors);
+    if (service->listeners.count == 0) /* no predecessor gave its own */
+        status = pawld_listeners_open(options, service->tls, &service->passed, &service->listeners);
     if (status == SERVER_EXIT_DONE)
-        status = server_keys_check_doors(&options->http, &service->doors);
+        status = server_keys_check_listeners(&options->http, &service->listeners);
     if (status == SERVER_EXIT_DONE && options->hand_over &&
-        pawld_sockets_keep(&service->doors, &service->sockets) != 0) {
+        pawld_sockets_keep(&service->listeners, &service->sockets) != 0) {
         server_log(SERVER_LOG_ERROR, "cannot keep sockets for a successor: %s", strerror(errno));
         status = SERVER_EXIT_FAILED;
     }
@@ -488,17 +488,17 @@ static int find_predecessor(struct service *service)
     if (!options->hand_over)
         return SERVER_EXIT_DONE;
     int status = pawld_predecessor_find(options->hand_over, options->workers, service->tls,
-                                        predecessor, &service->doors);
+                                        predecessor, &service->listeners);
     if (status || predecessor->fd < 0)
         return status;
     server_log(SERVER_LOG_INFO, "taking the place of the pawld behind %s", options->hand_over);
     service->supervisor.took_place = true;
-    service->doors_are_lent = true;
+    service->listeners_are_lent = true;
     if (!options->data)
         return SERVER_EXIT_DONE;
     if (pawld_predecessor_dismiss(predecessor) && !pawld_predecessor_wait(predecessor))
         return SERVER_EXIT_FAILED;
-    service->doors_are_lent = false;
+    service->listeners_are_lent = false;
     pawld_predecessor_close(predecessor);
     return SERVER_EXIT_DONE;
 }
@@ -527,12 +527,12 @@ int pawld_serve(const struct pawld_options *options)
     if (status == SERVER_EXIT_DONE)
         status = find_predecessor(&service);
     if (status == SERVER_EXIT_DONE)
-        status = prepare_doors(&service); /* before a new folder is made: it would stay */
+        status = prepare_listeners(&service); /* before a new folder is made: it would stay */
     if (status == SERVER_EXIT_DONE)
         status = open_places(&service);
     if (status == SERVER_EXIT_DONE)
         status = serve_places(&service);
-    close_doors_of(&service);
+    close_listeners_of(&service);
     pawld_sockets_drop(&service.sockets);
     api_tls_free(service.tls);
     storage_sqlite_store_close(service.places.store);

@@ -15,24 +15,24 @@
 
 /* ---- sockets --------------------------------------------------------------------------------- */
 
-int pawld_sockets_keep(const struct server_doors *doors, struct pawld_sockets *ret_sockets)
+int pawld_sockets_keep(const struct server_listeners *listeners, struct pawld_sockets *ret_sockets)
 {
     ret_sockets->count = 0;
-    for (unsigned i = 0; i < doors->count; i++) {
-        const struct server_door *door = &doors->door[i];
+    for (unsigned i = 0; i < listeners->count; i++) {
+        const struct server_listener *listener = &listeners->listener[i];
         const unsigned k = ret_sockets->count++;
-        ret_sockets->door[k].speaks_tls = door->speaks_tls;
-        ret_sockets->door[k].metrics_only = door->metrics_only;
-        ret_sockets->door[k].stays = door->stays;
-        ret_sockets->door[k].is_file = door->is_file;
-        ret_sockets->door[k].file = door->file;
-        ret_sockets->door[k].sockets = 0;
-        memcpy(ret_sockets->door[k].name, door->name, sizeof(door->name));
-        for (unsigned worker = 0; worker < door->sockets; worker++) {
-            const int copy = fcntl(door->fd[worker], F_DUPFD_CLOEXEC, 0);
+        ret_sockets->listener[k].speaks_tls = listener->speaks_tls;
+        ret_sockets->listener[k].metrics_only = listener->metrics_only;
+        ret_sockets->listener[k].stays = listener->stays;
+        ret_sockets->listener[k].is_file = listener->is_file;
+        ret_sockets->listener[k].file = listener->file;
+        ret_sockets->listener[k].sockets = 0;
+        memcpy(ret_sockets->listener[k].name, listener->name, sizeof(listener->name));
+        for (unsigned worker = 0; worker < listener->sockets; worker++) {
+            const int copy = fcntl(listener->fd[worker], F_DUPFD_CLOEXEC, 0);
             if (copy < 0)
                 return FENCE_EIO;
-            ret_sockets->door[k].fd[ret_sockets->door[k].sockets++] = copy;
+            ret_sockets->listener[k].fd[ret_sockets->listener[k].sockets++] = copy;
         }
     }
     return 0;
@@ -41,26 +41,26 @@ int pawld_sockets_keep(const struct server_doors *doors, struct pawld_sockets *r
 void pawld_sockets_drop(struct pawld_sockets *sockets)
 {
     for (unsigned i = 0; i < sockets->count; i++)
-        for (unsigned k = 0; k < sockets->door[i].sockets; k++)
-            (void)close(sockets->door[i].fd[k]);
+        for (unsigned k = 0; k < sockets->listener[i].sockets; k++)
+            (void)close(sockets->listener[i].fd[k]);
     sockets->count = 0;
 }
 
 /* ---- what is said ---------------------------------------------------------------------------- */
 
-static int send_door(const struct pawld_successor *successor, unsigned i)
+static int send_listener(const struct pawld_successor *successor, unsigned i)
 {
     const struct pawld_sockets *sockets = successor->config.sockets;
-    struct server_fd_message message = {.count = sockets->door[i].sockets};
-    const int len =
-        snprintf(message.text, sizeof(message.text), PAWLD_HANDOVER_DOOR " %d %d %d %d %ju %ju ",
-                 sockets->door[i].speaks_tls, sockets->door[i].metrics_only, sockets->door[i].stays,
-                 sockets->door[i].is_file, (uintmax_t)sockets->door[i].file.device,
-                 (uintmax_t)sockets->door[i].file.inode);
+    struct server_fd_message message = {.count = sockets->listener[i].sockets};
+    const int len = snprintf(
+        message.text, sizeof(message.text), PAWLD_HANDOVER_LISTENER " %d %d %d %d %ju %ju ",
+        sockets->listener[i].speaks_tls, sockets->listener[i].metrics_only,
+        sockets->listener[i].stays, sockets->listener[i].is_file,
+        (uintmax_t)sockets->listener[i].file.device, (uintmax_t)sockets->listener[i].file.inode);
     assert(len > 0);
     (void)snprintf(message.text + len, sizeof(message.text) - (size_t)len, "%s",
-                   sockets->door[i].name);
-    memcpy(message.fds, sockets->door[i].fd, message.count * sizeof(int));
+                   sockets->listener[i].name);
+    memcpy(message.fds, sockets->listener[i].fd, message.count * sizeof(int));
     return server_fd_send(successor->fd, &message);
 }
 
@@ -71,7 +71,7 @@ static int give_sockets(struct pawld_successor *successor)
                    successor->config.sockets->count, (unsigned)successor->config.most_ms);
     int error = server_fd_send(successor->fd, &message);
     for (unsigned i = 0; i < successor->config.sockets->count && !error; i++)
-        error = send_door(successor, i);
+        error = send_listener(successor, i);
     successor->asked = !error;
     return error;
 }

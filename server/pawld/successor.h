@@ -18,12 +18,12 @@ struct pawld_sockets {
         bool speaks_tls, metrics_only, stays, is_file;
         struct api_socket_file file;
         unsigned sockets;
-        int fd[SERVER_DOORS_WORKERS];
-    } door[API_DOORS_MAX];
+        int fd[SERVER_LISTENERS_WORKERS];
+    } listener[API_DOORS_MAX];
 };
 
-/* Before the workers are given the doors. FENCE_EIO: errno says why; drop what was kept. */
-FENCE_CHECKED int pawld_sockets_keep(const struct server_doors *doors,
+/* Before the workers are given the listeners. FENCE_EIO: errno says why; drop what was kept. */
+FENCE_CHECKED int pawld_sockets_keep(const struct server_listeners *listeners,
                                      struct pawld_sockets *ret_sockets);
 void pawld_sockets_drop(struct pawld_sockets *sockets);
 
