@@ -91,7 +91,7 @@ static void set_bootstrap_timer(struct run *run, uint64_t after_ms)
 /* One turn of the loop, which waits for something to happen. */
 static void turn(struct run *run)
 {
-    for (unsigned i = 0; i < run->config->places.n; i++)
+    for (unsigned i = 0; i < run->config->addresses.n; i++)
         storage_master_flush(run->masters[i]);
     uv_run(&run->loop, UV_RUN_ONCE);
 }
@@ -111,7 +111,7 @@ static int open_run(struct run *run, const struct server_bootstrap_config *confi
     assert(!failed); /* descriptors are left: the program has just begun */
     uv_timer_init(&run->loop, &run->timer);
     run->timer.data = run;
-    return server_masters_new(&run->loop, &config->places, 0, &events, run->masters);
+    return server_masters_new(&run->loop, &config->addresses, 0, &events, run->masters);
 }
 
 static void close_run(struct run *run)
@@ -174,7 +174,7 @@ static void do_wait(struct run *run, uint64_t until_us, struct fence_bootstrap_e
     set_bootstrap_timer(run, until_us > now_us ? (until_us - now_us) / 1000 + 1 : 0);
     while (!run->timed_out) {
         turn(run);
-        for (unsigned i = 0; i < run->config->places.n; i++)
+        for (unsigned i = 0; i < run->config->addresses.n; i++)
             if (run->lines[i].down) {
                 set_bootstrap_lost(event, i);
                 return;
@@ -213,7 +213,7 @@ static void draw_params(const struct server_bootstrap_config *config,
 {
     unsigned char id[FENCE_ID_HEX_LEN / 2];
     *ret_params = config->params;
-    ret_params->n = config->places.n;
+    ret_params->n = config->addresses.n;
     randombytes_buf(id, sizeof(id));
     if (ret_params->fleet_id[0] == '\0')
         sodium_bin2hex(ret_params->fleet_id, sizeof(ret_params->fleet_id), id, sizeof(id));

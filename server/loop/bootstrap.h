@@ -16,7 +16,7 @@ enum {
 };
 
 struct server_bootstrap_config {
-    struct server_places places;
+    struct server_addresses addresses;
     struct fence_bootstrap_params params; /* but for @n and @random; @fleet_id "": a new one */
 
     /* The longest lease is waited for now, by @run; it takes @wait_ms. NULL: need not be told. */

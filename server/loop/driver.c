@@ -57,14 +57,14 @@ static void send_request(struct server_driver *driver, const struct fence_effect
 
 static void rejoin(struct server_driver *driver, const struct fence_effect *effect)
 {
-    for (unsigned i = 0; i < driver->config.places.n; i++)
+    for (unsigned i = 0; i < driver->config.addresses.n; i++)
         if (effect->masters >> i & 1)
             storage_master_rejoin(driver->masters[i], &effect->rejoin);
 }
 
 static void begin_handshakes(struct server_driver *driver, uint32_t masters)
 {
-    for (unsigned i = 0; i < driver->config.places.n; i++)
+    for (unsigned i = 0; i < driver->config.addresses.n; i++)
         if (masters >> i & 1)
             storage_master_handshake(driver->masters[i]);
 }
@@ -72,14 +72,14 @@ static void begin_handshakes(struct server_driver *driver, uint32_t masters)
 static void restamp(struct server_driver *driver, uint32_t masters)
 {
     const struct fence_fleet *fleet = fence_core_fleet(driver->core);
-    for (unsigned i = 0; i < driver->config.places.n; i++)
+    for (unsigned i = 0; i < driver->config.addresses.n; i++)
         if (masters >> i & 1)
             storage_master_restamp(driver->masters[i], &fleet->master[i].facts);
 }
 
 static void reset(struct server_driver *driver, uint32_t masters)
 {
-    for (unsigned i = 0; i < driver->config.places.n; i++)
+    for (unsigned i = 0; i < driver->config.addresses.n; i++)
         if (masters >> i & 1)
             storage_master_reset(driver->masters[i]);
 }
@@ -353,7 +353,7 @@ static void set_timer(struct server_driver *driver, bool at_once)
 
 static bool could_send(const struct server_driver *driver)
 {
-    for (unsigned i = 0; i < driver->config.places.n; i++)
+    for (unsigned i = 0; i < driver->config.addresses.n; i++)
         if (storage_master_could_send(driver->masters[i]))
             return true;
     return false;
@@ -361,7 +361,7 @@ static bool could_send(const struct server_driver *driver)
 
 static bool holds_back(struct server_driver *driver, bool sends)
 {
-    return server_places_fill_batches(&driver->config.places) &&
+    return server_masters_fill_batches(&driver->config.addresses) &&
            server_batch_delay_waits(&driver->batch_delay, sends, driver->slept_from_us);
 }
 
@@ -377,7 +377,7 @@ void server_driver_turn(struct server_driver *driver)
         return;
     }
     driver->stepped = false;
-    for (unsigned i = 0; i < driver->config.places.n; i++)
+    for (unsigned i = 0; i < driver->config.addresses.n; i++)
         storage_master_flush(driver->masters[i]);
     /* Losses found while sending may have made something to send to those already flushed. */
     set_timer(driver, driver->stepped);
@@ -402,10 +402,10 @@ static int new_masters(struct server_driver *driver)
         .released = on_released,
         .rejoin = on_rejoin,
     };
-    server_audit_init(&driver->audit, driver->config.places.n, driver->config.tells_audit);
+    server_audit_init(&driver->audit, driver->config.addresses.n, driver->config.tells_audit);
     driver->audit.found.deadline_us = UINT64_C(1000) * driver->config.deadline_ms;
-    return server_masters_new(driver->config.loop, &driver->config.places, driver->config.probe_ms,
-                              &events, driver->masters);
+    return server_masters_new(driver->config.loop, &driver->config.addresses,
+                              driver->config.probe_ms, &events, driver->masters);
 }
 
 int server_driver_new(const struct server_driver_config *config, struct server_driver **ret_driver)
@@ -429,7 +429,7 @@ int server_driver_new(const struct server_driver_config *config, struct server_d
     assert(!failed);
 
     struct fence_config fence = {
-        .masters = config->places.n,
+        .masters = config->addresses.n,
         .calls = config->calls,
         .waiters = config->waiters,
         .extensions = FENCE_EXTENSIONS_MAX,
@@ -478,7 +478,7 @@ const struct fence_fleet *server_driver_fleet(const struct server_driver *driver
 
 const char *server_driver_address(const struct server_driver *driver, unsigned i)
 {
-    assert(i < driver->config.places.n);
+    assert(i < driver->config.addresses.n);
     return storage_master_address(driver->masters[i]);
 }
 
@@ -487,7 +487,7 @@ void server_driver_masters(const struct server_driver *driver,
 {
     const struct fence_fleet *fleet = fence_core_fleet(driver->core);
     const uint64_t now_us = server_clock_us();
-    for (unsigned i = 0; i < driver->config.places.n; i++) {
+    for (unsigned i = 0; i < driver->config.addresses.n; i++) {
         const uint64_t due_us = fleet->master[i].eligible_at_us;
         ret_masters[i] = (struct api_master_status){
             .address = storage_master_address(driver->masters[i]),
@@ -521,7 +521,7 @@ const struct fence_audit *server_driver_audit(const struct server_driver *driver
 
 struct storage_master *server_driver_master(struct server_driver *driver, unsigned i)
 {
-    assert(i < driver->config.places.n);
+    assert(i < driver->config.addresses.n);
     return driver->masters[i];
 }
 

@@ -20,7 +20,7 @@ enum {
 
 struct server_driver_config {
     uv_loop_t *loop;
-    struct server_places places;
+    struct server_addresses addresses;
     unsigned deadline_ms; /* silence after which a master counts as gone */
     unsigned probe_ms;    /* from one probe of a master to the next; 0: as often as is usual */
     enum fence_ask ask;

@@ -5,15 +5,15 @@
 
 #include <assert.h>
 
-static int new_redis(uv_loop_t *loop, const struct server_places *places, unsigned i,
+static int new_redis(uv_loop_t *loop, const struct server_addresses *addresses, unsigned i,
                      unsigned probe_ms, const struct storage_master_events *events,
                      struct storage_master **ret_master)
 {
     const struct storage_redis_config config = {
         .loop = loop,
-        .url = places->urls[i],
+        .url = addresses->urls[i],
         .index = i,
-        .members = places->n,
+        .members = addresses->n,
         .probe_ms = probe_ms,
         .events = *events,
     };
@@ -24,14 +24,14 @@ static int new_redis(uv_loop_t *loop, const struct server_places *places, unsign
     return error;
 }
 
-static int new_embedded(uv_loop_t *loop, const struct server_places *places, unsigned probe_ms,
-                        const struct storage_master_events *events,
+static int new_embedded(uv_loop_t *loop, const struct server_addresses *addresses,
+                        unsigned probe_ms, const struct storage_master_events *events,
                         struct storage_master **ret_master)
 {
-    assert(places->n == 1);
+    assert(addresses->n == 1);
     const struct storage_sqlite_config config = {
         .loop = loop,
-        .store = places->store,
+        .store = addresses->store,
         .index = 0,
         .probe_ms = probe_ms ? probe_ms : STORAGE_PROBE_MS,
         .events = *events,
@@ -39,13 +39,14 @@ static int new_embedded(uv_loop_t *loop, const struct server_places *places, uns
     return storage_sqlite_master_new(&config, ret_master);
 }
 
-int server_masters_new(uv_loop_t *loop, const struct server_places *places, unsigned probe_ms,
+int server_masters_new(uv_loop_t *loop, const struct server_addresses *addresses, unsigned probe_ms,
                        const struct storage_master_events *events,
                        struct storage_master *ret_masters[])
 {
-    for (unsigned i = 0; i < places->n; i++) {
-        int error = places->store ? new_embedded(loop, places, probe_ms, events, &ret_masters[i])
-                                  : new_redis(loop, places, i, probe_ms, events, &ret_masters[i]);
+    for (unsigned i = 0; i < addresses->n; i++) {
+        int error = addresses->store
+                        ? new_embedded(loop, addresses, probe_ms, events, &ret_masters[i])
+                        : new_redis(loop, addresses, i, probe_ms, events, &ret_masters[i]);
         if (error)
             return error;
     }

@@ -293,7 +293,7 @@ static int start_driver(struct server_worker *worker)
     const bool first = worker->config.index == 0; /* one of several workers tells it */
     const struct server_driver_config config = {
         .loop = &worker->loop,
-        .places = worker->config.places,
+        .addresses = worker->config.addresses,
         .deadline_ms = worker->config.deadline_ms,
         .probe_ms = worker->config.probe_ms,
         .ask = worker->config.ask,

@@ -26,14 +26,14 @@ struct server_worker_ends {
     uint32_t drain_ms; /* after that, the longest time for the calls under way */
 };
 
-/* All is borrowed for the worker's life, but the URLs of @places only for the call. */
+/* All is borrowed for the worker's life, but the URLs of @addresses only for the call. */
 struct server_worker_config {
     unsigned index;                     /* 0 .. workers - 1 */
     unsigned workers;                   /* of the process */
     struct server_listeners *listeners; /* it takes its own */
     const struct server_http_options *http;
     struct api_keyring *keys; /* NULL: everybody may call everything */
-    struct server_places places;
+    struct server_addresses addresses;
     bool takes_over;      /* another process serves at its listeners until this one is ready */
     unsigned deadline_ms; /* silence after which a master counts as gone */
     unsigned probe_ms;    /* from one probe of a master to the next */

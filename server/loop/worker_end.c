@@ -83,7 +83,7 @@ void server_worker_give_up_listeners(struct server_worker *worker)
     api_http_hand_over(worker->http);
     if (worker->phase == WORKER_SERVING)
         begin_lead(worker,
-                   worker->config.places.store ? PASSED_LEAD_MS : worker->config.ends.drain_ms);
+                   worker->config.addresses.store ? PASSED_LEAD_MS : worker->config.ends.drain_ms);
 }
 
 /* Nobody comes any more, and all who were there have gone. */

@@ -15,7 +15,7 @@ static void on_password_refused(void *context, unsigned i, const char *why)
 
 void server_worker_password(struct server_worker *worker, const char *password)
 {
-    for (unsigned i = 0; i < worker->config.places.n; i++)
+    for (unsigned i = 0; i < worker->config.addresses.n; i++)
         storage_master_password(server_driver_master(worker->driver, i), password,
                                 on_password_refused, worker);
 }

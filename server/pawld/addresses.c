@@ -3,11 +3,12 @@
 #include "server/system/options.h"
 #include "storage/sqlite/store.h"
 
-int pawld_places_open(const struct pawld_options *options, bool takes_over,
-                      struct server_places *ret_places)
+int pawld_addresses_open(const struct pawld_options *options, bool takes_over,
+                         struct server_addresses *ret_addresses)
 {
     if (!options->data) {
-        *ret_places = (struct server_places){.n = options->masters_count, .urls = options->masters};
+        *ret_addresses =
+            (struct server_addresses){.n = options->masters_count, .urls = options->masters};
         return SERVER_EXIT_DONE;
     }
     const struct storage_file_config file = {
@@ -21,6 +22,6 @@ int pawld_places_open(const struct pawld_options *options, bool takes_over,
         (void)server_options_error("%s", why);
         return SERVER_EXIT_FAILED;
     }
-    *ret_places = (struct server_places){.n = 1, .store = store};
+    *ret_addresses = (struct server_addresses){.n = 1, .store = store};
     return SERVER_EXIT_DONE;
 }

@@ -55,10 +55,10 @@ static int bootstrap(const struct server_bootstrap_config *config)
     return SERVER_EXIT_DONE;
 }
 
-int pawld_make_fleet(const struct server_places *places, const struct pawld_options *options)
+int pawld_make_fleet(const struct server_addresses *addresses, const struct pawld_options *options)
 {
     const struct server_bootstrap_config config = {
-        .places = *places,
+        .addresses = *addresses,
         .params.ttl_max_ms = options->ttl_max_ms,
         .params.extensions_max = options->extensions_max,
     };
@@ -74,11 +74,11 @@ int pawld_init(const struct pawld_options *options)
         .params.extensions_max = options->extensions_max,
         .waits = print_wait,
     };
-    int status = pawld_places_open(options, config.params.goes_on, &config.places);
+    int status = pawld_addresses_open(options, config.params.goes_on, &config.addresses);
     if (status)
         return status;
-    if (options->is_new && config.places.store &&
-        storage_sqlite_store_needs_floor(config.places.store)) {
+    if (options->is_new && config.addresses.store &&
+        storage_sqlite_store_needs_floor(config.addresses.store)) {
         (void)server_options_error("init: %s was a fleet's: its tokens must not begin again. Have "
                                    "it go on, with --token-floor T in place of --new",
                                    options->data);
@@ -86,6 +86,6 @@ int pawld_init(const struct pawld_options *options)
     }
     if (!status)
         status = bootstrap(&config);
-    storage_sqlite_store_close(config.places.store);
+    storage_sqlite_store_close(config.addresses.store);
     return status;
 }

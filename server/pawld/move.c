@@ -33,7 +33,7 @@ static int run_from(struct fleet_move *move, enum fence_bootstrap_until until)
 {
     const struct pawld_options *options = move->options;
     struct server_bootstrap_config config = {
-        .places = {.n = options->from_count, .urls = options->from},
+        .addresses = {.n = options->from_count, .urls = options->from},
         .params.closes = true,
         .params.until = until,
         .params.is_known = options->token_floor >= 0,
@@ -68,7 +68,7 @@ static int run_to(struct fleet_move *move, enum fence_bootstrap_until until)
     const struct pawld_options *options = move->options;
     const struct fence_bootstrap *from = &move->from;
     struct server_bootstrap_config config = {
-        .places = {.n = options->masters_count, .urls = options->masters},
+        .addresses = {.n = options->masters_count, .urls = options->masters},
         .params.goes_on = true,
         .params.until = until,
         .params.seen = from->floor,

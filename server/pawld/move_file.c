@@ -83,7 +83,7 @@ static int make_target(struct move *move)
 {
     const struct pawld_options *options = move->options;
     struct server_bootstrap_config config = {
-        .places = {.n = options->masters_count, .urls = options->masters},
+        .addresses = {.n = options->masters_count, .urls = options->masters},
         .params.goes_on = true,
         .params.seen = move->highest,
         .params.from = "in the file", /* of no master, so that it is for people alone */

@@ -35,7 +35,7 @@ static bool has_terms(const struct pawld_options *options, const struct fence_bo
 static bool look_at_target(const struct pawld_options *options, struct fence_bootstrap *ret_made)
 {
     const struct server_bootstrap_config config = {
-        .places = {.n = options->masters_count, .urls = options->masters},
+        .addresses = {.n = options->masters_count, .urls = options->masters},
         .params.goes_on = true,
         .params.until = FENCE_BOOTSTRAP_ALL_LOOKED_AT,
     };
@@ -74,7 +74,7 @@ bool pawld_move_was_done(const struct pawld_options *options)
 {
     static struct fence_bootstrap made, from; /* too large for a stack */
     const struct server_bootstrap_config config = {
-        .places = {.n = options->from_count, .urls = options->from},
+        .addresses = {.n = options->from_count, .urls = options->from},
         .params.closes = true,
         .params.until = FENCE_BOOTSTRAP_ALL_LOOKED_AT,
     };

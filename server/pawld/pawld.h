@@ -74,12 +74,12 @@ int pawld_read_init_options(int argc, char **argv, struct pawld_options *ret_opt
 int pawld_read_move_options(int argc, char **argv, struct pawld_options *ret_options);
 
 /* Where the masters are, as @options say. The embedded one is opened for this: close the store of
- * *@ret_places at the end. 0, or the exit status: one sentence is on stderr then. */
-int pawld_places_open(const struct pawld_options *options, bool takes_over,
-                      struct server_places *ret_places);
+ * *@ret_addresses at the end. 0, or the exit status: one sentence is on stderr then. */
+int pawld_addresses_open(const struct pawld_options *options, bool takes_over,
+                         struct server_addresses *ret_addresses);
 
-/* Makes @places a new fleet. 0, or the exit status, likewise. */
-int pawld_make_fleet(const struct server_places *places, const struct pawld_options *options);
+/* Makes @addresses a new fleet. 0, or the exit status, likewise. */
+int pawld_make_fleet(const struct server_addresses *addresses, const struct pawld_options *options);
 
 /* Serve until a stop signal; make a fleet or have one go on. They return the exit status. */
 int pawld_serve(const struct pawld_options *options);

@@ -46,7 +46,7 @@ struct other {
 
 struct service {
     const struct pawld_options *options;
-    struct server_places places;
+    struct server_addresses addresses;
     struct api_tls *tls;      /* NULL: none */
     struct api_keyring *keys; /* NULL: everybody may call everything */
     struct server_passed passed;
@@ -278,7 +278,7 @@ static int make_workers(struct service *service)
             .listeners = &service->listeners,
             .http = &options->http,
             .keys = service->keys,
-            .places = service->places,
+            .addresses = service->addresses,
             .takes_over = service->listeners_are_lent,
             .deadline_ms = options->deadline_ms,
             .probe_ms = options->probe_ms,
@@ -393,17 +393,17 @@ static int check_terms(const struct pawld_options *options,
 }
 
 /* A file that was never a fleet's becomes one: there is nothing that it could have forgotten. */
-static int open_places(struct service *service)
+static int open_addresses(struct service *service)
 {
-    struct server_places *places = &service->places;
-    int status = pawld_places_open(service->options, false, places);
-    if (status || !places->store)
+    struct server_addresses *addresses = &service->addresses;
+    int status = pawld_addresses_open(service->options, false, addresses);
+    if (status || !addresses->store)
         return status;
     server_log(SERVER_LOG_INFO, "serving from %s, without other masters",
-               storage_sqlite_store_path(places->store));
-    if (storage_sqlite_store_is_new(places->store))
-        return pawld_make_fleet(places, service->options);
-    return check_terms(service->options, places->store);
+               storage_sqlite_store_path(addresses->store));
+    if (storage_sqlite_store_is_new(addresses->store))
+        return pawld_make_fleet(addresses, service->options);
+    return check_terms(service->options, addresses->store);
 }
 
 /* The listeners, and copies of their sockets for a process that will take the place of this one. */
@@ -454,7 +454,7 @@ static int make_audit_log(struct service *service)
     return error ? refuse_audit_log(service, error) : SERVER_EXIT_DONE;
 }
 
-static int serve_places(struct service *service)
+static int serve_addresses(struct service *service)
 {
     int status = prepare_metrics(service);
     if (status == SERVER_EXIT_DONE)
@@ -529,13 +529,13 @@ int pawld_serve(const struct pawld_options *options)
     if (status == SERVER_EXIT_DONE)
         status = prepare_listeners(&service); /* before a new folder is made: it would stay */
     if (status == SERVER_EXIT_DONE)
-        status = open_places(&service);
+        status = open_addresses(&service);
     if (status == SERVER_EXIT_DONE)
-        status = serve_places(&service);
+        status = serve_addresses(&service);
     close_listeners_of(&service);
     pawld_sockets_drop(&service.sockets);
     api_tls_free(service.tls);
-    storage_sqlite_store_close(service.places.store);
+    storage_sqlite_store_close(service.addresses.store);
     api_keyring_free(service.keys);
     pawld_predecessor_close(&service.predecessor);
     pawld_successor_close(&service.successor); /* it tells that the file is closed */

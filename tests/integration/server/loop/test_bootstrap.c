@@ -39,8 +39,8 @@ static int start_with(void **state, enum redis_persistence persistence)
     struct scene *scene = calloc(1, sizeof(*scene));
     assert_non_null(scene);
     scene->fleet = redis_fleet_new(MASTERS, persistence);
-    scene->config = (struct server_bootstrap_config){.places = {.n = MASTERS, .urls = scene->url},
-                                                     .params.ttl_max_ms = TTL_MAX_MS};
+    scene->config = (struct server_bootstrap_config){
+        .addresses = {.n = MASTERS, .urls = scene->url}, .params.ttl_max_ms = TTL_MAX_MS};
     for (unsigned i = 0; i < MASTERS; i++) {
         const char *why = "";
         assert_int_equal(storage_redis_url_parse(scene->fleet->master[i].url, &scene->url[i], &why),

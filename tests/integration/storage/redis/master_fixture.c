@@ -70,7 +70,7 @@ static void on_released(void *context, const char *lock_id, const char *resource
 
 static void make_fleet(const struct storage_redis_url *url)
 {
-    const struct server_bootstrap_config config = {.places = {.n = 1, .urls = url},
+    const struct server_bootstrap_config config = {.addresses = {.n = 1, .urls = url},
                                                    .params.ttl_max_ms = 300000};
     struct fence_bootstrap made;
     char why[SERVER_BOOTSTRAP_WHY_MAX];
