@@ -2,6 +2,7 @@
 
 #include "server/system/log.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,6 +32,7 @@ static void measure(const struct fence_audited *master, enum fence_finding findi
 static void log_master(struct server_audit *audit, unsigned i, const char *address)
 {
     const struct fence_audited *master = &audit->found.master[i];
+    assert(i < audit->found.n && audit->tells);
     for (int f = 0; f < FENCE_FINDINGS; f++) {
         enum fence_finding finding = (enum fence_finding)f;
         bool is = master->findings >> f & 1;

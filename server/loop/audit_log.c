@@ -8,6 +8,7 @@
 #include "server/system/clock.h"
 #include "server/system/log_line.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
@@ -65,6 +66,7 @@ static void write_request(const struct server_audit_log *log, struct api_writer 
 static void end_audit_line(const struct server_audit_log *log, struct api_writer *writer,
                            char *line)
 {
+    assert(log->writer && log->worker >= 1);
     api_write_integer(writer, "worker", log->worker);
     api_write_end(writer);
     line[writer->len] = '\n';
@@ -77,6 +79,7 @@ void server_audit_log_event(const struct server_audit_log *log, enum server_audi
 {
     char line[SERVER_AUDIT_LINE_MAX + 1];
     struct api_writer writer;
+    assert(event < sizeof(event_names) / sizeof(event_names[0]) && token >= 0);
     if (!log->writer)
         return;
     begin_audit_line(&writer, line, event);
@@ -106,6 +109,7 @@ static void log_grant(const struct server_audit_log *log, const struct fence_ans
                                           : answer->found ? SERVER_AUDIT_FOUND
                                                           : SERVER_AUDIT_GRANT;
     const char *owner = api_request_kept(request);
+    assert(answer->group || answer->token > 0);
     if (left && answer->found)
         return; /* no token is new */
     if (!answer->group)

@@ -1,5 +1,7 @@
 #include "server/loop/batch_delay.h"
 
+#include <assert.h>
+
 void server_batch_delay_answered(struct server_batch_delay *delay, uint64_t now_us)
 {
     if (delay->owed++ == 0)
@@ -15,6 +17,7 @@ void server_batch_delay_asked(struct server_batch_delay *delay)
 bool server_batch_delay_waits(struct server_batch_delay *delay, bool could_send, uint64_t now_us)
 {
     bool fruitless = delay->asked == 0;
+    assert(!delay->holds || delay->owed > 0 || delay->asked > 0);
     delay->asked = 0;
     if (delay->owed == 0 || !could_send) {
         delay->holds = false;

@@ -135,6 +135,7 @@ static void set_bootstrap_lost(struct fence_bootstrap_event *event, unsigned i)
 static void do_look(struct run *run, unsigned i, struct fence_bootstrap_event *event)
 {
     const struct line *line = &run->lines[i];
+    assert(i < run->config->addresses.n);
     set_bootstrap_timer(run, SERVER_BOOTSTRAP_DEADLINE_MS);
     while (!line->up && !line->down && !run->timed_out)
         turn(run);
@@ -150,6 +151,7 @@ static void do_send(struct run *run, const struct fence_bootstrap_effect *effect
                     struct fence_bootstrap_event *event)
 {
     const struct line *line = &run->lines[effect->master];
+    assert(effect->master < run->config->addresses.n);
     struct fence_rejoin_request request = effect->request;
     request.tag = ++run->tag;
     run->answered = false;

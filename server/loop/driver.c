@@ -51,6 +51,7 @@ struct server_driver {
 
 static void send_request(struct server_driver *driver, const struct fence_effect *effect)
 {
+    assert(effect->masters != 0);
     storage_masters_submit(driver->masters, effect->masters, &effect->request,
                            fence_core_fleet(driver->core));
 }
@@ -86,6 +87,7 @@ static void reset(struct server_driver *driver, uint32_t masters)
 
 static void decline(struct server_driver *driver, const struct fence_answer *answer)
 {
+    assert(!driver->declined.any && answer->kind == FENCE_CALL_ACQUIRE && !answer->error);
     snprintf(driver->declined.resource, sizeof(driver->declined.resource), "%s", answer->resource);
     snprintf(driver->declined.lock_id, sizeof(driver->declined.lock_id), "%s", answer->lock_id);
     if (answer->group)
@@ -112,6 +114,7 @@ static void answer_client(struct server_driver *driver, const struct fence_answe
 
 static void act(struct server_driver *driver, const struct fence_effect *effect)
 {
+    assert(driver->acting);
     switch (effect->kind) {
     case FENCE_EFFECT_SEND:
         send_request(driver, effect);
@@ -155,6 +158,7 @@ static void step(struct server_driver *driver, struct fence_event *event)
 /* One step answers at most one grant, and taking back grants nothing. */
 static void take_back(struct server_driver *driver)
 {
+    assert(driver->declined.any && driver->declined.taken.masters != 0);
     struct fence_event event = {
         .kind = FENCE_EVENT_DECLINED,
         .declined = driver->declined.taken,
@@ -193,6 +197,7 @@ static void audit(struct server_driver *driver, unsigned i, const struct fence_f
 static void on_facts(void *context, unsigned i, const struct fence_facts *facts)
 {
     struct server_driver *driver = context;
+    assert(i < driver->config.addresses.n);
     struct fence_event event = {.kind = FENCE_EVENT_FACTS, .master = i, .facts = *facts};
     refresh_clock(driver);
     step(driver, &event);
@@ -230,6 +235,7 @@ static void on_down(void *context, unsigned i, enum fence_reason reason)
 
 static void on_master_reply(void *context, unsigned i, const struct fence_reply *reply)
 {
+    assert(i < ((const struct server_driver *)context)->config.addresses.n);
     struct fence_event event; /* large; not worth clearing for each reply */
     event.kind = FENCE_EVENT_REPLY;
     event.master = i;
@@ -264,6 +270,7 @@ void server_driver_left(struct server_driver *driver, uint64_t client)
 
 void server_driver_call(struct server_driver *driver, const struct fence_call *call)
 {
+    assert(call->resource && call->lock_id && call->owner);
     struct fence_event event;
     server_batch_delay_asked(&driver->batch_delay);
     refresh_clock(driver); /* the client's deadline counts from here: not before it asked */
@@ -299,6 +306,7 @@ static void tell_lag(struct server_driver *driver, uint64_t lag_us)
 static void note_lag(struct server_driver *driver)
 {
     const uint64_t woken_us = server_clock_us();
+    assert(driver->heard_us <= driver->slept_from_us && driver->slept_from_us <= woken_us);
     const uint64_t due_us =
         driver->timer_due_us > driver->slept_from_us ? driver->timer_due_us : driver->slept_from_us;
     const uint64_t worked_us = driver->slept_from_us - driver->heard_us;
@@ -367,6 +375,7 @@ static bool holds_back(struct server_driver *driver, bool sends)
 
 void server_driver_turn(struct server_driver *driver)
 {
+    assert(!driver->acting && !driver->declined.any);
     bool sends = could_send(driver);
     driver->slept_from_us = server_clock_us();
     if (driver->slept_from_us >= driver->masters_log.due_us)
@@ -452,6 +461,7 @@ int server_driver_new(const struct server_driver_config *config, struct server_d
 static void on_driver_closed(uv_handle_t *handle)
 {
     struct server_driver *driver = handle->data;
+    assert(driver->handles > 0);
     if (--driver->handles > 0)
         return;
     fence_core_free(driver->core);

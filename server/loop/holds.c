@@ -19,6 +19,7 @@ static uint64_t key_of_hold(const char *lock_id, const char *resource)
 {
     uint64_t key = 0, word = 0;
     size_t left = strlen(resource);
+    assert(lock_id[0] != '\0' && left > 0);
     memcpy(&word, lock_id, sizeof(word));
     key = mix(key, word);
     memcpy(&word, lock_id + sizeof(word), sizeof(word));
@@ -50,6 +51,7 @@ bool server_holds_ended(struct server_holds *holds, const char *lock_id, const c
 {
     const uint64_t key = key_of_hold(lock_id, resource);
     const unsigned place = place_of_key(key);
+    assert(place < SERVER_HOLDS);
     if (holds->places[place].key != key)
         return false;
     holds->places[place].key = 0;

@@ -51,6 +51,7 @@ static void on_timeout(uv_timer_t *timer)
 static void before_sleep(uv_prepare_t *prepare)
 {
     struct server_http_loop *glue = prepare->data;
+    assert(glue->http);
     if (glue->answered) {
         glue->answered = false;
         api_http_send(glue->http);
@@ -99,6 +100,7 @@ void server_http_loop_answered(struct server_http_loop *glue)
 void server_http_loop_before_sleep(struct server_http_loop *glue,
                                    void (*before_sleep_hook)(void *context), void *context)
 {
+    assert(!glue->before_sleep); /* set once */
     glue->before_sleep = before_sleep_hook;
     glue->context = context;
 }

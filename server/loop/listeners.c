@@ -102,6 +102,7 @@ struct wanted {
 static struct server_listener *new_listener(struct server_listeners *listeners,
                                             const struct wanted *wanted)
 {
+    assert(listeners->count <= API_DOORS_MAX);
     if (listeners->count == API_DOORS_MAX)
         return NULL;
     struct server_listener *listener = &listeners->listener[listeners->count++];
@@ -116,6 +117,7 @@ static struct server_listener *new_listener(struct server_listeners *listeners,
 static int share_socket(const struct server_listeners *listeners, struct server_listener *listener,
                         int fd)
 {
+    assert(fd >= 0 && listener->fd[0] < 0);
     listener->fd[0] = fd;
     listener->sockets = 1;
     listener->shared = listeners->workers > 1;
@@ -140,6 +142,7 @@ static int open_sharing(const struct server_listeners *listeners, struct server_
 {
     char shared[SERVER_LISTEN_MAX];
     int claim = -1;
+    assert(listeners->workers > 1);
     int result = api_listen_claim(address, &claim);
     if (result != 0)
         return result;
@@ -175,6 +178,7 @@ static int open_file(struct server_listeners *listeners, const char *address,
                      const struct wanted *wanted)
 {
     int fd = -1;
+    assert(begins_with(address, unix_prefix));
     struct server_listener *listener = new_listener(listeners, wanted);
     if (listener == NULL)
         return FENCE_EBUSY;
@@ -390,6 +394,7 @@ int server_listeners_add(struct server_listeners *listeners, const int fds[], un
 void server_listeners_of(const struct server_listeners *listeners, unsigned worker,
                          struct api_door ret_listeners[static API_DOORS_MAX])
 {
+    assert(worker < listeners->workers && listeners->count <= API_DOORS_MAX);
     for (unsigned i = 0; i < listeners->count; i++)
         ret_listeners[i] = (struct api_door){
             .fd = listeners->listener[i].fd[worker],
@@ -402,6 +407,7 @@ void server_listeners_of(const struct server_listeners *listeners, unsigned work
 
 void server_listeners_given(struct server_listeners *listeners, unsigned worker)
 {
+    assert(worker < listeners->workers);
     for (unsigned i = 0; i < listeners->count; i++)
         listeners->listener[i].fd[worker] = -1;
 }

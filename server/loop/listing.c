@@ -39,6 +39,7 @@ static void free_room(struct listing *listing)
 static int listing_make_room(struct listing *listing, size_t count)
 {
     struct fence_listing_names *room = &listing->room;
+    assert(listing->locks); /* a call is under way */
     free_room(listing);
     if (count == 0 || count > FENCE_LISTING_NAMES_MAX)
         return 0;
@@ -101,6 +102,7 @@ static struct fence_found unasked(int error)
 
 static void scan(struct listing *listing, const struct fence_listing_effect *effect)
 {
+    assert(__builtin_popcount(effect->masters) == 1 && !fence_listing_is_idle(&listing->page));
     unsigned i = (unsigned)__builtin_ctz(effect->masters);
     struct storage_master *master = server_driver_master(listing->all->config.driver, i);
     const struct fence_scan step = {
@@ -118,6 +120,7 @@ static void scan(struct listing *listing, const struct fence_listing_effect *eff
 
 static void ask_holders(struct listing *listing, const struct fence_listing_effect *effect)
 {
+    assert(effect->masters != 0 && effect->names.count > 0);
     for (uint32_t left = effect->masters; left; left &= left - 1) {
         unsigned i = (unsigned)__builtin_ctz(left);
         struct storage_master *master = server_driver_master(listing->all->config.driver, i);
@@ -150,6 +153,7 @@ static void listing_inspect(struct listing *listing, const struct fence_listing_
 static void listing_answer(struct listing *listing, const struct fence_listing_answer *page)
 {
     struct fence_listed *locks = listing->locks;
+    assert(locks && fence_listing_is_idle(&listing->page));
     listing->locks = NULL;
     free_room(listing);
     listing->all->config.answer(listing->all->config.context, page);
@@ -189,6 +193,7 @@ static void set_listing_timer(struct listing *listing, uint64_t now_us)
 /* The events that effects bring about at once are steps within this one: they have no effects. */
 static void listing_step(struct listing *listing, struct fence_listing_event *event)
 {
+    assert(listing->slot < SERVER_LISTINGS);
     struct fence_listing_effects effects;
     event->now_us = server_clock_us();
     event->fleet = server_driver_fleet(listing->all->config.driver);
@@ -217,6 +222,7 @@ void server_listings_call(struct server_listings *listings, const struct fence_l
         refuse(listings, call, FENCE_EBUSY);
         return;
     }
+    assert(!listing->locks && call->limit > 0);
     listing->locks = calloc(call->limit, sizeof(listing->locks[0]));
     if (!listing->locks) {
         refuse(listings, call, FENCE_ENOMEM);
@@ -256,6 +262,7 @@ static void on_closed(uv_handle_t *handle)
 {
     struct listing *listing = handle->data;
     struct server_listings *listings = listing->all;
+    assert(listings->handles > 0);
     if (--listings->handles == 0)
         free(listings);
 }

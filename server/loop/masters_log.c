@@ -4,6 +4,7 @@
 #include "server/system/log.h"
 #include "storage/master.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,6 +45,7 @@ static bool has_detail(enum fence_reason reason)
 static void log_why_not(const struct server_masters_log *log, const struct fence_fleet *fleet,
                         unsigned i, const char *lasted)
 {
+    assert(i < fleet->n && log->told[i].state != FENCE_MASTER_ACTIVE);
     const struct fence_master *master = &fleet->master[i];
     const enum fence_reason reason = log->told[i].reason;
     bool failed = master->state == FENCE_MASTER_DOWN && has_detail(reason);
@@ -93,6 +95,7 @@ static void log_change(struct server_masters_log *log, const struct fence_fleet 
                        uint64_t now_us)
 {
     const bool voted = log->told[i].state == FENCE_MASTER_ACTIVE;
+    assert(i < fleet->n);
     log->told[i].state = fleet->master[i].state;
     log->told[i].reason = fence_fleet_told(fleet, i);
     if (log->told[i].state == FENCE_MASTER_ACTIVE) {
@@ -140,6 +143,7 @@ void server_masters_log_votes(struct server_masters_log *log, const struct fence
                               uint64_t now_us)
 {
     log->due_us = FENCE_NEVER;
+    assert(fleet->n <= FENCE_MASTERS_MAX);
     for (unsigned i = 0; i < fleet->n; i++) {
         const enum fence_master_state state = fleet->master[i].state;
         const enum fence_reason reason = fence_fleet_told(fleet, i);

@@ -6,6 +6,7 @@
 
 struct server_metrics *server_metrics_new(unsigned workers)
 {
+    assert(workers > 0);
     const size_t size = workers * sizeof(struct server_metrics);
     struct server_metrics *metrics = aligned_alloc(SERVER_METRICS_ALIGN, size);
     if (metrics)
@@ -18,6 +19,7 @@ struct server_metrics *server_metrics_new(unsigned workers)
 static void count_grant(struct server_metrics *metrics, const struct fence_answer *answer,
                         uint64_t now_us)
 {
+    assert(answer->error == 0 && (answer->group || answer->token > 0));
     struct api_worker_metrics *of = &metrics->counters.of;
     const enum api_grant_path path = answer->found       ? API_GRANT_FOUND
                                      : answer->confirmed ? API_GRANT_CONFIRMED

@@ -30,6 +30,7 @@ enum {
  * refuse while another has room: the price of sharing nothing. */
 static uint32_t share(const struct server_worker *worker, uint32_t of_process)
 {
+    assert(worker->config.workers > 0);
     return (of_process + worker->config.workers - 1) / worker->config.workers;
 }
 
@@ -58,6 +59,7 @@ static bool on_answer(void *context, const struct fence_answer *answer)
         server_listings_answer(worker->listings, answer);
         return true;
     }
+    assert(answer->client != 0);
     server_http_loop_answered(&worker->http_loop);
     if (answer->kind == FENCE_CALL_COUNT) {
         api_counters_answer(answer);
@@ -119,6 +121,7 @@ static void show_masters(void *context,
 /* Before its HTTP server is made. The fleet follows with the driver. */
 static void init_backend(struct server_worker *worker)
 {
+    assert(worker->config.workers <= SERVER_WORKERS_MAX && !worker->http);
     for (unsigned i = 0; i < worker->config.workers; i++)
         worker->counters[i] = &worker->config.metrics[i].counters;
     worker->backend = (struct api_backend){
@@ -290,6 +293,7 @@ static int start_listings(struct server_worker *worker)
 
 static int start_driver(struct server_worker *worker)
 {
+    assert(worker->http);                         /* its turns are part of the loop */
     const bool first = worker->config.index == 0; /* one of several workers tells it */
     const struct server_driver_config config = {
         .loop = &worker->loop,

@@ -2,6 +2,8 @@
 #include "server/loop/worker_state.h"
 #include "server/system/log.h"
 
+#include <assert.h>
+
 enum {
     PASSED_LEAD_MS = 250, /* the least lead where others have the sockets: for clients to move */
     TOLD_A_TURN = 256,    /* waiting calls that are told of the end */
@@ -30,6 +32,7 @@ bool server_worker_may_end(const struct server_worker *worker)
 static void on_drain_over(uv_timer_t *timer)
 {
     struct server_worker *worker = timer->data;
+    assert(worker->phase == WORKER_DRAINING);
     const unsigned parked = api_http_parked(worker->http);
     if (parked > 0)
         server_log(SERVER_LOG_WARNING, "%s%u calls were not answered within the %u ms of the drain",
@@ -39,6 +42,7 @@ static void on_drain_over(uv_timer_t *timer)
 
 static void begin_drain(struct server_worker *worker)
 {
+    assert(worker->phase != WORKER_DRAINING);
     server_log(SERVER_LOG_DEBUG, "%sdraining: %u calls, %u connections", worker->label,
                server_driver_calls(worker->driver), api_http_connections(worker->http));
     worker->phase = WORKER_DRAINING;
@@ -48,11 +52,13 @@ static void begin_drain(struct server_worker *worker)
 
 static void on_lead_over(uv_timer_t *timer)
 {
+    assert(((const struct server_worker *)timer->data)->phase == WORKER_LEAVING);
     begin_drain(timer->data);
 }
 
 static void begin_lead(struct server_worker *worker, uint32_t lead_ms)
 {
+    assert(worker->phase == WORKER_SERVING);
     server_log(SERVER_LOG_DEBUG, "%sleaving, for %u ms", worker->label, (unsigned)lead_ms);
     worker->phase = WORKER_LEAVING;
     if (lead_ms > 0)

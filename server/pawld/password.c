@@ -105,6 +105,7 @@ static error_t give_to(const char *option, struct storage_redis_url *url,
 
 error_t pawld_password_give(struct pawld_options *options)
 {
+    assert(options->masters_count <= FENCE_MASTERS_MAX && options->from_count <= FENCE_MASTERS_MAX);
     char password[STORAGE_SECRET_MAX + 1] = "";
     const bool of_file = options->password_file != NULL;
     error_t error = of_file ? password_of_file(options->password_file, password)
@@ -157,5 +158,6 @@ bool pawld_password_reload(struct pawld_password *password, const char *path)
 void pawld_password_copy(struct pawld_password *password,
                          char ret_text[static STORAGE_SECRET_MAX + 1])
 {
+    assert(password->text[0] != '\0'); /* it was loaded before a worker was told */
     copy_text(password, ret_text, password->text);
 }

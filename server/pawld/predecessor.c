@@ -5,6 +5,7 @@
 #include "server/system/log.h"
 #include "server/system/options.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -44,6 +45,7 @@ static void note_file(struct server_listener *listener, const char *name, uintma
 static const char *read_handover_numbers(const char *text, const char *word, uintmax_t *ret_numbers,
                                          unsigned count)
 {
+    assert(count > 0);
     const size_t len = strlen(word);
     if (strncmp(text, word, len) != 0)
         return NULL;
@@ -141,6 +143,7 @@ int pawld_predecessor_find(const char *path, unsigned workers, struct api_tls *t
 {
     uint32_t most_ms = 0;
     int fd = -1;
+    assert(workers > 0 && workers <= SERVER_LISTENERS_WORKERS);
     int error = server_fd_connect(path, PAWLD_PREDECESSOR_MS, &fd);
     ret_predecessor->fd = -1;
     if (error == FENCE_ENOENT)

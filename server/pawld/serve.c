@@ -124,6 +124,7 @@ static void on_successor(void *context, int pid)
 /* From now on this process can be replaced. */
 static void await_successor(struct service *service)
 {
+    assert(service->made > 0 && service->options->hand_over);
     const struct server_worker_ends *ends = &service->options->ends;
     const struct pawld_successor_config config = {
         .loop = server_worker_loop(service->workers[0]),
@@ -211,6 +212,7 @@ static bool load_password(void *context)
 static void take_password(void *context, unsigned index)
 {
     struct service *service = context;
+    assert(index < service->made);
     char text[STORAGE_SECRET_MAX + 1];
     pawld_password_copy(&service->password, text);
     server_worker_password(service->workers[index], text);
@@ -248,6 +250,7 @@ static void add_reloads(struct service *service)
 /* Runs in the loop on the main thread. The signal may have interrupted any thread. */
 static void watch_signals(struct service *service)
 {
+    assert(service->made > 0);
     uv_loop_t *loop = server_worker_loop(service->workers[0]);
     int failed = 0;
     for (int i = 0; i < SIGNALS; i++) {
@@ -269,6 +272,7 @@ static void forget_signals(struct service *service)
 
 static int make_workers(struct service *service)
 {
+    assert(service->made == 0 && service->listeners.count > 0);
     const struct pawld_options *options = service->options;
     int status = 0;
     for (; service->made < options->workers && !status; service->made += !status) {
@@ -316,13 +320,15 @@ static void *run_other(void *context)
     (void)snprintf(name, sizeof(name), "worker %u", (unsigned)(other - service->others_run) + 1);
     (void)pthread_setname_np(pthread_self(), name);
     server_worker_run(other->worker);
-    atomic_fetch_sub(&service->others, 1);
+    const unsigned before = atomic_fetch_sub(&service->others, 1);
+    assert(before > 0);
     server_worker_look(service->workers[0]);
     return NULL;
 }
 
 static int start_other(struct service *service, unsigned i)
 {
+    assert(i > 0 && i < service->made); /* the first one runs on this thread */
     struct other *other = &service->others_run[i];
     *other = (struct other){.service = service, .worker = service->workers[i]};
     atomic_fetch_add(&service->others, 1);
@@ -347,6 +353,7 @@ static void join_other(struct service *service, unsigned i)
 /* All of them at once, until they are stopped; the first one here. */
 static int run_workers(struct service *service)
 {
+    assert(service->made == service->options->workers);
     int status = SERVER_EXIT_DONE;
     unsigned started = 1;
     for (; started < service->made; started++) {

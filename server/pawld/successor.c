@@ -17,6 +17,7 @@
 
 int pawld_sockets_keep(const struct server_listeners *listeners, struct pawld_sockets *ret_sockets)
 {
+    assert(listeners->count > 0 && listeners->count <= API_DOORS_MAX);
     ret_sockets->count = 0;
     for (unsigned i = 0; i < listeners->count; i++) {
         const struct server_listener *listener = &listeners->listener[i];
@@ -96,6 +97,7 @@ static void forget_successor(struct pawld_successor *successor, const char *why)
 
 static void begin_to_leave(struct pawld_successor *successor)
 {
+    assert(successor->asked && !successor->leaving);
     successor->leaving = true;
     uv_poll_stop(&successor->speaks); /* the connection stays, and says that this one is there */
     successor->config.leave(successor->config.context, successor->pid);
@@ -105,6 +107,7 @@ static void on_speaks(uv_poll_t *poll, int status, int events)
 {
     struct pawld_successor *successor = poll->data;
     struct server_fd_message message;
+    assert(successor->speaking && successor->fd >= 0);
     (void)status, (void)events;
     const int error = server_fd_receive(successor->fd, &message);
     if (error == FENCE_EIO && errno == EAGAIN)
@@ -127,6 +130,7 @@ static void on_knocks(uv_poll_t *poll, int status, int events)
 {
     struct pawld_successor *successor = poll->data;
     int fd = -1;
+    assert(successor->listen_fd >= 0);
     int pid = 0;
     (void)status, (void)events;
     if (server_fd_accept(successor->listen_fd, &pid, &fd) != 0)

@@ -58,6 +58,7 @@ static void slow_down(struct pawld_supervisor *supervisor)
 static void on_look(uv_timer_t *timer)
 {
     struct pawld_supervisor *supervisor = timer->data;
+    assert(supervisor->count > 0);
     const bool all = all_turned(supervisor);
     supervisor->turned = supervisor->turned || all;
     if (all && !supervisor->ready && (!supervisor->took_place || all_ready(supervisor)))
@@ -85,6 +86,7 @@ void pawld_supervise(struct pawld_supervisor *supervisor, struct server_worker *
                      unsigned count)
 {
     const uint64_t watchdog_us = server_notify_watchdog_us();
+    assert(count > 0 && workers[0]);
     supervisor->workers = workers;
     supervisor->count = count;
     supervisor->watchdog_ms = watchdog_us / 1000 / LOOKS;

@@ -1,5 +1,6 @@
 #include "server/system/fd_message.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -60,6 +61,7 @@ int server_fd_listen(const char *path, int *ret_fd)
     if (result != 0)
         return result;
     (void)snprintf(beside, sizeof(beside), "%s.new", path);
+    assert(strlen(beside) < sizeof(beside) - 1);
     memcpy(address.sun_path, beside, strlen(beside) + 1);
     if (!is_replaceable(path) || !is_replaceable(beside))
         return FENCE_EIO;
@@ -127,6 +129,7 @@ union control {
 
 int server_fd_send(int fd, const struct server_fd_message *message)
 {
+    assert(message->count <= SERVER_FD_MESSAGE_FDS);
     union control control;
     struct iovec text = {.iov_base = (void *)(uintptr_t)message->text,
                          .iov_len = strlen(message->text)};
@@ -146,6 +149,7 @@ int server_fd_send(int fd, const struct server_fd_message *message)
 
 static void take_fds(struct msghdr *header, struct server_fd_message *message)
 {
+    assert(message->count == 0);
     for (struct cmsghdr *part = CMSG_FIRSTHDR(header); part; part = CMSG_NXTHDR(header, part)) {
         const size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
         if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS ||

@@ -80,6 +80,7 @@ static size_t write_note(char note[static NOTE_MAX], uint64_t dropped)
 static uint64_t write_lines(struct server_line_writer *writer, size_t len, uint64_t dropped,
                             bool *torn)
 {
+    assert(writer->fd >= 0 && len <= SERVER_LINES_MAX);
     char note[1 + NOTE_MAX] = "\n";
     size_t note_len = *torn ? 1 : 0;
     if (dropped > 0)
@@ -264,6 +265,7 @@ void server_line_writer_add(struct server_line_writer *writer, const char *line,
 {
     (void)pthread_mutex_lock(&writer->lock);
     assert(writer->fd >= 0);
+    assert(!writer->ends && len > 0 && line[len - 1] == '\n');
     if (len > SERVER_LINES_MAX - writer->len) {
         writer->dropped++;
     } else {

@@ -55,6 +55,9 @@ void storage_batch_add(struct storage_batch_writer *writer, struct storage_batch
                        const struct storage_request *request)
 {
     assert(storage_batch_fits(batch, request));
+    assert(request->locks > 0 && batch->count < STORAGE_BATCH_MAX);
+    assert(writer->keys_len + request->keys_len <= KEYS_SIZE);
+    assert(writer->args_len + request->args_len <= ARGUMENTS_SIZE);
     memcpy(writer->keys + writer->keys_len, request->keys_bytes, request->keys_len);
     writer->keys_len += request->keys_len;
     memcpy(writer->arguments + writer->args_len, request->args_bytes, request->args_len);
@@ -83,6 +86,7 @@ const char *storage_batch_command(struct storage_batch_writer *writer,
         TERMS = 3,
     };
     unsigned keys = 1 + batch->locks; /* the fleet's, and theirs */
+    assert(batch->count > 0 && terms->member >= 1 && terms->member <= FENCE_MASTERS_MAX);
     char *command = writer->command;
     size_t len = storage_resp_head(command, '*', COMMAND + keys + TERMS + writer->args);
     len += write_text(command + len, "EVALSHA");
@@ -96,6 +100,7 @@ const char *storage_batch_command(struct storage_batch_writer *writer,
     len += storage_resp_number(command + len, terms->member);
     memcpy(command + len, writer->arguments, writer->args_len);
     len += writer->args_len;
+    assert(len <= HEAD_SIZE + KEYS_SIZE + ARGUMENTS_SIZE);
     storage_batch_clear(writer);
     *ret_len = len;
     return command;
@@ -302,6 +307,7 @@ static void read_error(const redisReply *answer, const struct storage_expected *
 
 redisReply *storage_reply_take(redisReply *reply)
 {
+    assert(reply);
     redisReply *taken = malloc(sizeof(*taken));
     if (!taken)
         return NULL;

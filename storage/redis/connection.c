@@ -33,6 +33,12 @@ static void link_move(struct storage_connection *connection, enum storage_link t
     connection->link = to;
 }
 
+static bool has_context(enum storage_link link)
+{
+    return link == STORAGE_LINK_CONNECTING || link == STORAGE_LINK_HANDSHAKE ||
+           link == STORAGE_LINK_READY;
+}
+
 bool storage_connection_is(const struct storage_connection *connection,
                            const redisAsyncContext *context, enum storage_link link)
 {
@@ -45,6 +51,8 @@ static void open_link(struct storage_connection *connection);
 
 static void on_backoff_over(uv_timer_t *timer)
 {
+    const struct storage_connection *connection = timer->data;
+    assert(connection->link == STORAGE_LINK_BACKOFF && !connection->context);
     open_link(timer->data);
 }
 
@@ -53,6 +61,7 @@ static void on_backoff_over(uv_timer_t *timer)
 static void end_link(struct storage_connection *connection)
 {
     redisAsyncContext *context = connection->context;
+    assert(connection->link == STORAGE_LINK_BACKOFF || connection->link == STORAGE_LINK_CLOSED);
     connection->context = NULL;
     connection->reset_wanted = false;
     if (context)
@@ -62,6 +71,7 @@ static void end_link(struct storage_connection *connection)
 
 static void try_again_later(struct storage_connection *connection)
 {
+    assert(connection->link == STORAGE_LINK_BACKOFF);
     end_link(connection);
     uv_timer_start(&connection->timer, on_backoff_over, storage_backoff_ms(connection->failures++),
                    0);
@@ -110,6 +120,7 @@ void storage_connection_reset(struct storage_connection *connection)
 
 void storage_connection_flush(struct storage_connection *connection)
 {
+    assert(!connection->context || has_context(connection->link));
     if (connection->context)
         storage_redis_uv_flush(connection->context);
     if (!connection->reset_wanted)
@@ -134,6 +145,10 @@ void storage_connection_steady(struct storage_connection *connection)
 
 static void on_deadline(uv_timer_t *timer)
 {
+    const struct storage_connection *connection = timer->data;
+    assert(connection->link == STORAGE_LINK_RESOLVING ||
+           connection->link == STORAGE_LINK_CONNECTING ||
+           connection->link == STORAGE_LINK_HANDSHAKE);
     storage_connection_fail(timer->data, FENCE_REASON_SILENT,
                             "the handshake was not answered in time");
 }
@@ -146,6 +161,7 @@ static void set_deadline(struct storage_connection *connection)
 static void on_due(uv_timer_t *timer)
 {
     const struct storage_connection *connection = timer->data;
+    assert(connection->link == STORAGE_LINK_READY && connection->context);
     connection->due(connection->due_context);
 }
 
@@ -162,12 +178,14 @@ void storage_connection_every(struct storage_connection *connection, unsigned in
 
 void storage_connection_handshake(struct storage_connection *connection)
 {
+    assert(connection->context);
     set_deadline(connection);
     link_move(connection, STORAGE_LINK_HANDSHAKE);
 }
 
 void storage_connection_ready(struct storage_connection *connection)
 {
+    assert(connection->context);
     link_move(connection, STORAGE_LINK_READY);
     connection->ready_ns = uv_hrtime();
     uv_timer_stop(&connection->timer);
@@ -223,6 +241,7 @@ static bool prepare(const struct storage_connection *connection, redisAsyncConte
 static void adopt(struct storage_connection *connection, redisAsyncContext *context)
 {
     char why[STORAGE_TLS_WHY_MAX];
+    assert(connection->link == STORAGE_LINK_CONNECTING && !connection->context);
     if (!prepare(connection, context, why)) {
         if (context)
             redisAsyncFree(context);
@@ -239,12 +258,14 @@ static void adopt(struct storage_connection *connection, redisAsyncContext *cont
 static void connect_to(struct storage_connection *connection, const char *ip)
 {
     const struct storage_redis_url *url = connection->config.url;
+    assert(ip || url->path[0] != '\0');
     link_move(connection, STORAGE_LINK_CONNECTING);
     adopt(connection, ip ? redisAsyncConnect(ip, url->port) : redisAsyncConnectUnix(url->path));
 }
 
 static void tell_if_closed(const struct storage_connection *connection)
 {
+    assert(connection->link == STORAGE_LINK_CLOSED && !connection->context);
     if (!connection->timer_open && !connection->resolving)
         connection->config.events.closed(connection->config.events.context);
 }
@@ -303,6 +324,7 @@ static void open_link(struct storage_connection *connection)
 void storage_connection_open(struct storage_connection *connection,
                              const struct storage_connection_config *config)
 {
+    assert(connection->link == STORAGE_LINK_BACKOFF && !connection->timer_open);
     connection->config = *config;
     connection->resolve.data = connection;
     uv_timer_init(config->loop, &connection->timer);

@@ -4,6 +4,7 @@
 #include "storage/redis/marker.h"
 #include "storage/redis/text.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@ int storage_question_args(enum storage_question question,
         [STORAGE_ASK_MARKER] = {"HMGET", STORAGE_FLEET_KEY},
     };
     int n = 0;
+    assert(question < STORAGE_QUESTIONS);
     for (; n < STORAGE_QUESTION_ARGS && questions[question][n]; n++)
         ret_args[n] = questions[question][n];
     for (int i = 0; question == STORAGE_ASK_MARKER && i < STORAGE_MARKER_FIELDS; i++)
@@ -336,6 +338,7 @@ static void conclude_facts(struct storage_reading *reading)
     reading->lost = facts->marked && !kept;
     facts->intact = facts->marked && kept && (facts->durable || !restarted) && !reading->doubted &&
                     (facts->marked_active || reading->marked_intact);
+    assert(facts->marked || (!facts->intact && !reading->lost));
     storage_redis_find(facts, &reading->server);
 }
 
@@ -364,6 +367,7 @@ int storage_facts_read(enum storage_question question, const redisReply *reply, 
                        struct storage_reading *reading)
 {
     int error = 0;
+    assert(n >= 1 && n <= FENCE_MASTERS_MAX);
     switch (question) {
     case STORAGE_ASK_INFO:
         return read_info(reply, reading);

@@ -11,6 +11,7 @@
 #include "storage/redis/tell.h"
 #include "storage/redis/trial.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,6 +84,7 @@ static void on_joining_trial(redisAsyncContext *context, void *data, void *privd
 static bool note_loss(struct storage_session *session)
 {
     const struct fence_facts *facts = &session->reading.facts;
+    assert(facts->marked && facts->member >= 1);
     if (!session->reading.lost || session->reading.doubted)
         return true;
     return redisAsyncCommand(session->connection->context, NULL, NULL, "EVAL %s 1 %s %s %u %s %s",
@@ -106,6 +108,7 @@ static bool try_write_joining(struct storage_session *session)
 static void try_write(struct storage_session *session)
 {
     const struct fence_facts *facts = &session->reading.facts;
+    assert(session->connection->link == STORAGE_LINK_HANDSHAKE);
     if (!facts->marked || facts->other_members != 0 || facts->replica ||
         session->reading.server.cluster)
         storage_connection_ready(session->connection);
@@ -118,6 +121,7 @@ static void try_write(struct storage_session *session)
 static void read_handshake_fact(struct storage_session *session, enum storage_question question,
                                 const redisReply *reply)
 {
+    assert(question < STORAGE_QUESTIONS);
     int error = storage_facts_read(question, reply, session->members, &session->reading);
     if (error == FENCE_EBUSY) {
         storage_connection_fail(session->connection, FENCE_REASON_ERROR,
@@ -160,6 +164,7 @@ static void on_renewed(redisAsyncContext *context, void *data, void *privdata)
     const redisReply *reply = data;
     if (!reply || context != session->connection->context || reply->type != REDIS_REPLY_ERROR)
         return;
+    assert(session->refused);
     storage_auth_refused(session->connection->config.url);
     session->refused(session->refused_context, session->index, storage_reply_words(reply));
 }
@@ -210,6 +215,7 @@ static void on_handshake_info(redisAsyncContext *context, void *reply, void *pri
  */
 void storage_handshake_begin(struct storage_session *session)
 {
+    assert(session->connection->link == STORAGE_LINK_HANDSHAKE && session->connection->context);
     session->leads = false;
     session->takes_locks = false;
     memset(&session->reading, 0, sizeof(session->reading));
@@ -244,6 +250,7 @@ static void on_restamped(redisAsyncContext *context, void *data, void *privdata)
 
 void storage_handshake_restamp(struct storage_session *session, const struct fence_facts *facts)
 {
+    assert(session->connection->link == STORAGE_LINK_HANDSHAKE && facts->server_id[0] != '\0');
     size_t lineage_len = strcspn(facts->lineage, STORAGE_LINEAGE_RESET);
     char bytes[STORAGE_BYTES_TEXT_MAX];
     snprintf(bytes, sizeof(bytes), "%" PRIu64, session->reading.marked_bytes);

@@ -216,6 +216,7 @@ static bool is_blank(redisReply *const *field)
 int storage_marker_read(const redisReply *reply, unsigned n, struct storage_reading *reading)
 {
     struct fence_facts *facts = &reading->facts;
+    assert(n >= 1 && n <= FENCE_MASTERS_MAX);
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements != STORAGE_MARKER_FIELDS)
         return FENCE_EIO;
     redisReply *const *field = reply->element;
@@ -232,6 +233,7 @@ int storage_marker_read(const redisReply *reply, unsigned n, struct storage_read
     reading->marked_intact = field[STORAGE_MARKER_INTACT]->type == REDIS_REPLY_STRING &&
                              strcmp(field[STORAGE_MARKER_INTACT]->str, "yes") == 0;
     reading->doubted = field[STORAGE_MARKER_DOUBT]->type == REDIS_REPLY_STRING;
+    assert(facts->fleet_id[0] != '\0' && facts->member >= 1 && facts->ttl_max_ms > 0);
     facts->marked = true;
     return 0;
 }

@@ -64,6 +64,7 @@ static void on_link_ended(void *context)
 static void on_part_closed(void *context)
 {
     struct storage_redis_master *master = context;
+    assert(master->open > 0);
     if (--master->open > 0)
         return;
     storage_outbox_fini(&master->outbox);
@@ -161,11 +162,13 @@ const char *storage_redis_master_detail(const struct storage_redis_master *maste
 
 static struct storage_redis_master *redis_of(struct storage_master *base)
 {
+    assert(base->ops == &redis_ops);
     return (struct storage_redis_master *)base;
 }
 
 static const struct storage_redis_master *redis_of_const(const struct storage_master *base)
 {
+    assert(base->ops == &redis_ops);
     return (const struct storage_redis_master *)base;
 }
 
@@ -173,6 +176,7 @@ static void redis_submit(struct storage_master *const masters[], uint32_t set,
                          const struct fence_request *request, const struct fence_fleet *fleet)
 {
     struct storage_request encoded; /* the same bytes for all */
+    assert(set != 0 && fleet->n <= FENCE_MASTERS_MAX && set >> fleet->n == 0);
     storage_request_encode(request, &encoded);
     for (unsigned i = 0; i < fleet->n; i++)
         if (set >> i & 1)
@@ -217,22 +221,23 @@ static void redis_handshake(struct storage_master *base)
 static void redis_restamp(struct storage_master *base, const struct fence_facts *facts)
 {
     struct storage_redis_master *master = redis_of(base);
+    assert(master->connection.link == STORAGE_LINK_READY);
     storage_outbox_seal(&master->outbox);
     storage_connection_handshake(&master->connection);
     storage_handshake_restamp(&master->session, facts);
 }
 
 static int redis_scan(struct storage_master *base, const struct fence_scan *scan,
-                      storage_found_fn *told, void *context)
+                      storage_found_fn *on_found, void *context)
 {
-    return storage_scan_names(&redis_of(base)->session, scan, told, context);
+    return storage_scan_names(&redis_of(base)->session, scan, on_found, context);
 }
 
 static int redis_holders(struct storage_master *base, enum fence_listing_kind kind,
-                         const struct fence_lock_name *names, size_t count, storage_found_fn *told,
-                         void *context)
+                         const struct fence_lock_name *names, size_t count,
+                         storage_found_fn *on_found, void *context)
 {
-    return storage_scan_holders(&redis_of(base)->session, kind, names, count, told, context);
+    return storage_scan_holders(&redis_of(base)->session, kind, names, count, on_found, context);
 }
 
 /* A listener that stands needs no password any more; the next one says the new one. */

@@ -22,6 +22,7 @@ static struct storage_batch *take_batch(struct storage_outbox *outbox)
 
 static void put_batch(struct storage_outbox *outbox, struct storage_batch *batch)
 {
+    assert(batch->owner == outbox);
     if (batch->reply)
         freeReplyObject(batch->reply);
     batch->next = outbox->spare;
@@ -36,6 +37,7 @@ static void hand_out(const struct storage_session *session, const struct storage
 {
     const struct storage_master_events *events = session->events;
     struct storage_reply_text text;
+    assert(batch->count > 0 && session->index < session->members);
     if (events->batch)
         events->batch(events->context, session->index, batch->count, round_trip_us);
     for (unsigned i = 0; i < batch->count; i++) {
@@ -96,6 +98,7 @@ static void batch_answered(struct storage_outbox *outbox, struct storage_batch *
     const struct storage_session *session = outbox->session;
     struct storage_connection *connection = session->connection;
     bool current = storage_connection_is(connection, context, STORAGE_LINK_READY);
+    assert(connection->context != context || outbox->awaited > 0);
     if (connection->context == context)
         outbox->awaited--;
     if (current && !reply)
@@ -132,6 +135,7 @@ static void on_judged(redisAsyncContext *context, void *data, void *privdata)
 {
     struct storage_batch *batch = privdata;
     struct storage_outbox *outbox = batch->owner;
+    assert(batch->judged);
     struct storage_connection *connection = outbox->session->connection;
     const redisReply *reply = data;
     bool counts = reply && storage_durable_reply(reply);
@@ -156,6 +160,8 @@ void storage_outbox_seal(struct storage_outbox *outbox)
     struct storage_batch *batch = outbox->batch;
     if (!batch)
         return;
+    assert(session->connection->link == STORAGE_LINK_READY && context);
+    assert(session->sha[STORAGE_SHA_LEN - 1] != '\0'); /* the handshake loaded the script */
     const struct storage_batch_terms terms = {
         .sha = session->sha,
         .view = outbox->view,
@@ -216,6 +222,7 @@ int storage_outbox_init(struct storage_outbox *outbox, const struct storage_sess
 
 void storage_outbox_fini(struct storage_outbox *outbox)
 {
+    assert(!outbox->batch && outbox->awaited == 0);
     while (outbox->spare) {
         struct storage_batch *batch = outbox->spare;
         outbox->spare = batch->next;

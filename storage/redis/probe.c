@@ -23,6 +23,7 @@ static bool is_of_ready(const struct storage_probe *probe, const redisAsyncConte
 static bool take_probe_answer(struct storage_probe *probe, const redisAsyncContext *context,
                               const redisReply *reply)
 {
+    assert(probe->owed > 0);
     probe->owed--;
     probe->failed = probe->failed || !reply || !is_of_ready(probe, context);
     return !probe->failed;
@@ -111,6 +112,7 @@ static void on_probe_time(redisAsyncContext *context, void *reply, void *privdat
     const struct storage_master_events *events = probe->session->events;
     if (!take_probe_answer(probe, context, reply))
         return;
+    assert(probe->owed == 0);
     struct fence_clock_reading *clock = &probe->reading.facts.clock;
     clock->theirs_us = storage_facts_time_us(reply);
     clock->after_us = storage_clock_us();
@@ -136,6 +138,7 @@ static void on_probe_trial(redisAsyncContext *context, void *data, void *privdat
 static bool ask_probe(struct storage_probe *probe, redisCallbackFn *on_answer, int n,
                       const char *args[])
 {
+    assert(probe->session->connection->context && n > 0);
     bool asked = redisAsyncCommandArgv(probe->session->connection->context, on_answer, probe, n,
                                        args, NULL) == REDIS_OK;
     probe->owed += asked;
@@ -173,6 +176,7 @@ static bool ask_all(struct storage_probe *probe)
  * grace: after a pause of this process its timers are due before the answers that wait are read. */
 static void miss(struct storage_probe *probe)
 {
+    assert(probe->owed > 0 && probe->missed < probe->missed_max);
     if (++probe->missed >= probe->missed_max)
         storage_connection_fail(probe->session->connection, FENCE_REASON_SILENT,
                                 "a probe was not answered");
@@ -202,6 +206,7 @@ static void on_probe_due(void *context)
 
 void storage_probe_set_interval(struct storage_probe *probe, unsigned interval_ms)
 {
+    assert(interval_ms > 0);
     unsigned missed = STORAGE_PROBE_SILENCE_MS / interval_ms;
     probe->interval_ms = interval_ms;
     probe->missed_max = missed > STORAGE_PROBES_MISSED_MAX ? missed : STORAGE_PROBES_MISSED_MAX;

@@ -17,6 +17,7 @@
 #include "storage/redis/lua/view.lua.h"
 #include "storage/redis/text.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -157,11 +158,14 @@ static int format_mark(const struct fence_rejoin_request *request, unsigned n, c
     char script[sizeof(storage_redis_lua_lineage) + sizeof(storage_redis_lua_mark)];
     const char *argv[MARK_COMMAND + MARK_ARGUMENTS] = {"EVAL", script, "1", STORAGE_FLEET_KEY};
     size_t lens[MARK_COMMAND + MARK_ARGUMENTS];
-    struct mark mark;
+    struct mark mark = {.text = {NULL}};
+    assert(request->member < n);
     tell_seen(&mark, request->seen, n);
     tell_wanted(&mark, request, n);
-    for (int i = 0; i < MARK_ARGUMENTS; i++)
+    for (int i = 0; i < MARK_ARGUMENTS; i++) {
+        assert(mark.text[i]); /* each argument was told */
         mark.len[i] = strlen(mark.text[i]);
+    }
     mark.len[MARK_KEPT_LINEAGE] = strcspn(request->seen->lineage, STORAGE_LINEAGE_RESET);
     mark.len[MARK_MALFORMED_BYTES] = format_malformed(request->seen, mark.malformed);
 
@@ -186,6 +190,7 @@ static int format_clear(const struct fence_rejoin_request *request, char **ret_c
 static int format_record(const struct fence_rejoin_request *request, unsigned to, unsigned n,
                          char **ret_command)
 {
+    assert(to < n);
     char view[FENCE_VIEW_TEXT_MAX];
     fence_view_format(request->view, n, view);
     return redisFormatCommand(ret_command, "EVAL %s%s%s 1 " STORAGE_FLEET_KEY " %s %s %u",
@@ -197,6 +202,7 @@ static int format_read(const struct fence_rejoin_request *request, unsigned to, 
                        char **ret_command)
 {
     bool counters = request->part == FENCE_REJOIN_COUNTERS;
+    assert(to < n && request->member < n);
     char view[FENCE_VIEW_TEXT_MAX];
     char cursor[NUMBER_MAX];
     fence_view_format(request->view, n, view);
@@ -212,6 +218,7 @@ static int format_read(const struct fence_rejoin_request *request, unsigned to, 
 static int format_install(const struct fence_rejoin_request *request, unsigned n,
                           char **ret_command)
 {
+    assert(request->page && request->source < n);
     return redisFormatCommand(
         ret_command, "EVAL %s%s 1 " STORAGE_FLEET_KEY " %s %u %u %b %u", storage_redis_lua_lineage,
         storage_redis_lua_install, number(request->incarnation).text, 1U << request->source,
@@ -220,6 +227,7 @@ static int format_install(const struct fence_rejoin_request *request, unsigned n
 
 static int format_admit(const struct fence_rejoin_request *request, unsigned n, char **ret_command)
 {
+    assert(request->member < n);
     char view[FENCE_VIEW_TEXT_MAX];
     fence_view_format(request->view, n, view);
     return redisFormatCommand(ret_command, "EVAL %s%s 1 " STORAGE_FLEET_KEY " %s %u %s %u %s",
@@ -281,6 +289,7 @@ static int format_step(const struct fence_rejoin_request *request, unsigned to, 
 int storage_rejoin_command(const struct fence_rejoin_request *request, unsigned to, unsigned n,
                            char **ret_command, size_t *ret_len)
 {
+    assert(n >= 1 && n <= FENCE_MASTERS_MAX && to < n);
     char *command = NULL;
     int len = format_step(request, to, n, &command);
     if (len < 0)

@@ -3,6 +3,7 @@
 #include "storage/redis/keys.h"
 #include "storage/redis/text.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -147,6 +148,7 @@ static bool fits_depth(struct storage_replies *replies, const redisReadTask *tas
 
 static bool fits_elements(struct storage_replies *replies, size_t elements)
 {
+    assert(replies->elements <= STORAGE_REPLY_ELEMENTS_MAX);
     if (elements > STORAGE_REPLY_ELEMENTS_MAX - replies->elements)
         return refuse_size(replies, "elements", (unsigned long long)replies->elements + elements,
                            STORAGE_REPLY_ELEMENTS_MAX);
@@ -157,6 +159,7 @@ static bool fits_elements(struct storage_replies *replies, size_t elements)
 /* Whether a string of so many bytes may come, asked before they are read. */
 static bool fits_string(struct storage_replies *replies, unsigned long long len)
 {
+    assert(replies->bytes <= STORAGE_REPLY_BYTES_MAX);
     if (len > STORAGE_REPLY_STRING_MAX)
         return refuse_size(replies, "bytes in a string", len, STORAGE_REPLY_STRING_MAX);
     if (len > STORAGE_REPLY_BYTES_MAX - replies->bytes)
@@ -254,6 +257,7 @@ static redisReplyObjectFunctions watched = {
 
 void storage_replies_watch(struct storage_replies *replies, redisContext *context)
 {
+    assert(context->reader && !context->reader->reply); /* nothing was read yet */
     *replies = (struct storage_replies){.reader = context->reader, .makers = context->reader->fn};
     context->reader->fn = &watched;
     context->reader->privdata = replies;
@@ -271,6 +275,7 @@ void storage_replies_watch_async(struct storage_replies *replies, redisAsyncCont
 void storage_replies_expect(struct storage_replies *replies)
 {
     unsigned begun = replies->reader->reply != NULL;
+    assert(replies->async);
     replies->owed = 0;
     for (const redisCallback *next = replies->async->replies.head; next; next = next->next)
         replies->owed++;
@@ -308,6 +313,7 @@ bool storage_replies_bounded(struct storage_replies *replies)
     const redisReader *reader = replies->reader;
     if (reader->err || reader->ridx < 0)
         return true; /* hiredis tells that; nothing is half-way */
+    assert(reader->pos <= reader->len);
     size_t len = reader->len - reader->pos;
     switch (type_under_way(reader)) {
     case REDIS_REPLY_STRING:

@@ -105,6 +105,7 @@ static void add_take(struct storage_request *encoded, const struct fence_request
 static void add_take_group(struct storage_request *encoded, const struct fence_request *request)
 {
     const struct fence_group *group = request->group;
+    assert(group->count >= 1 && group->count <= FENCE_GROUP_MAX);
     add_text(encoded, "G");
     add_number(encoded, group->count);
     add_flags(encoded, request);
@@ -129,6 +130,7 @@ static void add_confirm(struct storage_request *encoded, const struct fence_requ
 static void add_confirm_group(struct storage_request *encoded, const struct fence_request *request)
 {
     const struct fence_group *group = request->group;
+    assert(group->count >= 1 && group->count <= FENCE_GROUP_MAX);
     add_text(encoded, "H");
     add_number(encoded, group->count);
     add_flags(encoded, request);

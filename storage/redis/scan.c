@@ -23,17 +23,17 @@ enum {
 struct question {
     const struct storage_session *session;
     enum fence_listing_kind kind;
-    storage_found_fn *told;
+    storage_found_fn *on_found;
     void *context;
 };
 
 static struct question *question_new(const struct storage_session *session,
-                                     enum fence_listing_kind kind, storage_found_fn *told,
+                                     enum fence_listing_kind kind, storage_found_fn *on_found,
                                      void *context)
 {
     struct question *question = malloc(sizeof(*question));
     if (question)
-        *question = (struct question){session, kind, told, context};
+        *question = (struct question){session, kind, on_found, context};
     return question;
 }
 
@@ -41,8 +41,9 @@ static struct question *question_new(const struct storage_session *session,
 static void tell_found(struct question *question, const struct fence_found *found)
 {
     const struct storage_session *session = question->session;
+    assert(found->count == 0 || found->error || found->names || found->holders);
     if (session->connection->link != STORAGE_LINK_CLOSED)
-        question->told(question->context, session->index, found);
+        question->on_found(question->context, session->index, found);
     free(question);
 }
 
@@ -154,6 +155,7 @@ static void write_pattern(char pattern[static PATTERN_MAX], const char *begin, c
     }
     pattern[len++] = '*';
     pattern[len] = '\0';
+    assert(len < PATTERN_MAX);
 }
 
 static int send_scan(struct question *question, const struct fence_scan *scan)
@@ -173,12 +175,12 @@ static int send_scan(struct question *question, const struct fence_scan *scan)
 }
 
 int storage_scan_names(const struct storage_session *session, const struct fence_scan *scan,
-                       storage_found_fn *told, void *context)
+                       storage_found_fn *on_found, void *context)
 {
     assert(scan->keys >= 1 && scan->keys <= FENCE_SCAN_KEYS_MAX);
     if (session->connection->link != STORAGE_LINK_READY)
         return FENCE_EIO;
-    struct question *question = question_new(session, scan->kind, told, context);
+    struct question *question = question_new(session, scan->kind, on_found, context);
     if (!question)
         return FENCE_ENOMEM;
     if (send_scan(question, scan) == REDIS_OK)
@@ -206,22 +208,24 @@ static char *write_mget(enum fence_listing_kind kind, const struct fence_lock_na
     for (size_t i = 0; i < count; i++) {
         char key[LOCK_KEY_LEN + FENCE_RESOURCE_MAX + 1];
         int key_len = snprintf(key, sizeof(key), "%s%s", begin, names[i].text);
+        assert(key_len > 0 && (size_t)key_len < sizeof(key));
         len += storage_resp_bulk(command + len, key, (size_t)key_len);
     }
+    assert(len <= MGET_HEAD_MAX + count * STORAGE_KEY_BYTES);
     *ret_len = len;
     return command;
 }
 
 int storage_scan_holders(const struct storage_session *session, enum fence_listing_kind kind,
-                         const struct fence_lock_name *names, size_t count, storage_found_fn *told,
-                         void *context)
+                         const struct fence_lock_name *names, size_t count,
+                         storage_found_fn *on_found, void *context)
 {
     int error = FENCE_ENOMEM;
     size_t len = 0;
     assert(count > 0);
     if (session->connection->link != STORAGE_LINK_READY)
         return FENCE_EIO;
-    struct question *question = question_new(session, kind, told, context);
+    struct question *question = question_new(session, kind, on_found, context);
     char *command = write_mget(kind, names, count, &len);
     if (!question || !command)
         goto out;

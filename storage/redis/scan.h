@@ -12,12 +12,12 @@
 
 /* As storage_master_scan() and storage_master_holders(). */
 FENCE_CHECKED int storage_scan_names(const struct storage_session *session,
-                                     const struct fence_scan *scan, storage_found_fn *told,
+                                     const struct fence_scan *scan, storage_found_fn *on_found,
                                      void *context);
 FENCE_CHECKED int storage_scan_holders(const struct storage_session *session,
                                        enum fence_listing_kind kind,
                                        const struct fence_lock_name *names, size_t count,
-                                       storage_found_fn *told, void *context);
+                                       storage_found_fn *on_found, void *context);
 
 /* The name of the lock under @key, as SCAN gives it; NULL where that is no lock of Pawl's. Lives as
  * long as @key. */

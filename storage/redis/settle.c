@@ -4,6 +4,7 @@
 #include "storage/redis/lua/lineage.lua.h"
 #include "storage/redis/lua/settle.lua.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum {
@@ -31,6 +32,7 @@ static bool send_once(struct storage_connection *connection, const char *fleet_i
 
 bool storage_settle(struct storage_connection *connection, const char *fleet_id, unsigned member)
 {
+    assert(connection->context && member <= FENCE_MASTERS_MAX);
     bool sent = true;
     for (int i = 0; i < TIMES && sent; i++)
         sent = send_once(connection, fleet_id, member);

@@ -5,6 +5,7 @@
 #include "storage/redis/tls.h"
 #include "storage/redis/uv.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ static struct storage_listener *listener_of(const redisAsyncContext *context)
 static void tell_released(const struct storage_listener *listener, const char *payload)
 {
     const struct storage_master_events *events = listener->session->events;
+    assert(events->released);
     char lock_id[FENCE_LOCK_ID_MAX + 1];
     size_t id_len = strcspn(payload, ":");
     const char *resource = payload + id_len + 1;
@@ -100,6 +102,7 @@ void storage_listener_open(struct storage_listener *listener)
     const struct storage_redis_url *url = first->config.url;
     if (!listener->session->events->released || listener->context)
         return;
+    assert(first->link == STORAGE_LINK_READY && first->context);
     redisAsyncContext *context = connect_like(&first->context->c);
     if (!context)
         return;
@@ -123,6 +126,7 @@ void storage_listener_close(struct storage_listener *listener)
     redisAsyncContext *context = listener->context;
     if (!context)
         return;
+    assert(context->data == listener);
     listener->context = NULL;
     context->data = NULL;
     redisAsyncFree(context);

@@ -4,6 +4,8 @@
 #include "storage/redis/lua/lineage.lua.h"
 #include "storage/redis/lua/sweep.lua.h"
 
+#include <assert.h>
+
 enum {
     SWEPT_AT_A_TIME = 100, /* keys: about a millisecond */
     SWEEP_INTERVAL_MS = 5,
@@ -41,6 +43,7 @@ void storage_sweeper_init(struct storage_sweeper *sweeper, struct storage_connec
 static void on_sweeper_closed(uv_handle_t *handle)
 {
     const struct storage_sweeper *sweeper = handle->data;
+    assert(sweeper->closed);
     sweeper->closed(sweeper->context);
 }
 
@@ -54,6 +57,7 @@ void storage_sweeper_fini(struct storage_sweeper *sweeper, void (*closed)(void *
 
 void storage_sweeper_start(struct storage_sweeper *sweeper)
 {
+    assert(!uv_is_closing((uv_handle_t *)&sweeper->timer));
     if (!uv_is_active((uv_handle_t *)&sweeper->timer))
         uv_timer_start(&sweeper->timer, on_sweep_due, SWEEP_INTERVAL_MS, 0);
 }

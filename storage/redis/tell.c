@@ -3,11 +3,14 @@
 #include "storage/redis/keys.h"
 #include "storage/redis/lua/tell.lua.h"
 
+#include <assert.h>
+
 bool storage_tell(const struct storage_session *session)
 {
     const struct storage_master_events *events = session->events;
     const struct fence_fleet *fleet = events->fleet ? events->fleet(events->context) : NULL;
     char positions[FENCE_POSITIONS_TEXT_MAX];
+    assert(session->index < session->members);
     if (!fleet || fleet->fleet_id[0] == '\0')
         return true;
     fence_positions_format(&fleet->known, session->members, positions);

@@ -2,11 +2,13 @@
 
 #include "fence/protocol/decimal.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 bool storage_text_copy(char *to, size_t size, const char *from, size_t len)
 {
+    assert(size > 0);
     if (len >= size)
         return false;
     memcpy(to, from, len);
@@ -38,6 +40,7 @@ void storage_text_show(char *to, size_t size, const char *from, size_t len)
     enum {
         ESCAPED = sizeof("\\x00") - 1,
     };
+    assert(size > 0);
     size_t at = 0;
     for (size_t i = 0; i < len && at + (is_plain(from[i]) ? 1 : ESCAPED) < size; i++) {
         if (is_plain(from[i]))

@@ -4,6 +4,7 @@
 #include "storage/redis/text.h"
 #include "storage/redis/tls.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,6 +137,7 @@ void storage_redis_url_show(const struct storage_redis_url *url,
                             char ret_address[static STORAGE_ADDRESS_MAX])
 {
     bool ipv6 = strchr(url->host, ':') != NULL;
+    assert((url->path[0] != '\0') != (url->host[0] != '\0'));
     if (url->path[0])
         snprintf(ret_address, STORAGE_ADDRESS_MAX, "unix://%s", url->path);
     else

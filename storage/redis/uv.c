@@ -2,6 +2,7 @@
 
 #include "storage/redis/tls.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -19,6 +20,7 @@ static void on_ready(uv_poll_t *handle, int status, int events);
 
 static void watch(struct link_poll *link)
 {
+    assert((link->events & ~(UV_READABLE | UV_WRITABLE)) == 0);
     if (link->events == 0)
         uv_poll_stop(&link->handle);
     else
@@ -96,6 +98,7 @@ static void on_poll_closed(uv_handle_t *handle)
 static void cleanup(void *data)
 {
     struct link_poll *link = data;
+    assert(link->context);
     link->context = NULL;
     uv_close((uv_handle_t *)&link->handle, on_poll_closed);
 }
@@ -125,6 +128,7 @@ int storage_redis_uv_attach(redisAsyncContext *context, uv_loop_t *loop, enum st
 void storage_redis_uv_flush(redisAsyncContext *context)
 {
     struct link_poll *link = context->ev.data;
+    assert(link->context == context);
     if (!link->connected || !(link->events & UV_WRITABLE))
         return;
     if (link->tls) {

@@ -38,7 +38,7 @@ static uint64_t total(const struct api_histogram *histogram)
 
 static struct fence_answer answer_of(enum fence_call_kind kind)
 {
-    return (struct fence_answer){.kind = kind, .lock_id = LOCK_ID, .resource = "a"};
+    return (struct fence_answer){.kind = kind, .lock_id = LOCK_ID, .resource = "a", .token = 34};
 }
 
 static void grants_count_by_their_path(void **state)
