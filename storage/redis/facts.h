@@ -3,9 +3,8 @@
 #ifndef STORAGE_REDIS_FACTS_H
 #define STORAGE_REDIS_FACTS_H
 
-#include "fence/fleet/fleet.h"
 #include "fence/protocol/error.h"
-#include "storage/redis/fitness.h"
+#include "storage/redis/reading.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,41 +21,7 @@ enum storage_question {
 
 enum {
     STORAGE_QUESTION_ARGS = 25,
-    STORAGE_CONFIG_CALLS_MAX = 80,
     STORAGE_BYTES_TEXT_MAX = 24, /* of a count of bytes, with its end */
-};
-
-/* What is read, reply by reply. Starts zeroed, or with what an earlier probe found. */
-struct storage_reading {
-    struct fence_facts facts;
-    struct storage_server server;
-
-    /* Of the process: what says whether its data can be what its marker says. */
-    bool promoted;               /* it follows another replication history than its own */
-    uint64_t role_changes;       /* calls that could have, since it started, */
-    uint64_t noted_role_changes; /* and when its marker was written */
-    bool reset;       /* its statistics were reset since it started: these are counts since then, */
-    bool reset_since; /* or since its marker was written */
-    bool noted;       /* the marker has those calls */
-    char config_calls[STORAGE_CONFIG_CALLS_MAX]; /* as storage/redis/lua/lineage.lua has them */
-    bool appends;                                /* it has an append-only file */
-    bool rewriting;       /* its append-only file is being rewritten, or is to be */
-    uint64_t rewrites;    /* of it, since it started */
-    uint64_t evicted;     /* keys, since it started */
-    uint64_t config_sets; /* calls of CONFIG SET, since it started */
-    uint64_t bytes;       /* that it received since it started */
-    uint64_t marked_bytes;
-    uint64_t answers; /* of storage/redis/lua/settle.lua that it has counted, */
-    uint64_t marked_answers;
-    bool answers_noted;    /* of this lineage */
-    bool counts_errors;    /* by kind; */
-    bool errors_uncounted; /* but more kinds came than it counts */
-    bool settled;          /* the marker's note of those calls is up to date */
-    bool unswept;          /* imported locks may lack their expiry (storage/redis/lua/sweep.lua) */
-    bool marked_intact;    /* joining, and had kept all it knew when that began */
-    bool doubted;    /* the marker says that it lost something (storage/redis/lua/doubt.lua) */
-    bool lost;       /* it has lost something, or may have */
-    bool configured; /* CONFIG says durable */
 };
 
 /* The command that asks @question, as an argument vector of static strings. Returns the number of

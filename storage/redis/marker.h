@@ -3,7 +3,10 @@
 #ifndef STORAGE_REDIS_MARKER_H
 #define STORAGE_REDIS_MARKER_H
 
-#include "storage/redis/facts.h"
+#include "fence/protocol/error.h"
+#include "storage/redis/reading.h"
+
+#include <hiredis/hiredis.h>
 
 /* In the order in which they are asked for. */
 enum storage_marker_field {
