@@ -1,17 +1,17 @@
 /* Breaking the grant of a lock id. */
-#ifndef STORAGE_SQLITE_BREAKING_H
-#define STORAGE_SQLITE_BREAKING_H
+#ifndef FENCE_MASTER_BREAKING_H
+#define FENCE_MASTER_BREAKING_H
 
+#include "fence/master/store.h"
 #include "storage/sqlite/answer.h"
-#include "storage/sqlite/state.h"
 
 /* Does BREAK. */
-void storage_break(struct storage_state *state, const struct fence_request *request,
-                   struct storage_answer *answer);
+void fence_master_break(struct fence_turn *turn, const struct fence_request *request,
+                        struct fence_master_answer *answer);
 
 /* @answer of the EXTEND or JOIN @request: where nothing was done and the grant was broken, it says
  * so. */
-void storage_break_tell(struct storage_state *state, const struct fence_request *request,
-                        struct storage_answer *answer);
+void fence_master_tell_broken(struct fence_turn *turn, const struct fence_request *request,
+                              struct fence_master_answer *answer);
 
 #endif

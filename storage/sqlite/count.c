@@ -7,18 +7,18 @@ static int64_t larger(int64_t a, int64_t b)
 
 /* A hint tells that another master has the counter. Then a read makes it here, too, and the bound
  * on names does not hold. */
-void storage_count(struct storage_state *state, const struct fence_request *request,
-                   struct storage_answer *answer)
+void fence_master_count(struct fence_turn *turn, const struct fence_request *request,
+                        struct fence_master_answer *answer)
 {
     struct fence_reply *reply = &answer->reply;
-    int64_t counter = storage_state_named(state, request->resource);
-    int64_t base = larger(larger(counter, state->marker.floor), request->hint);
+    int64_t counter = turn->store->named(turn->context, request->resource);
+    int64_t base = larger(larger(counter, turn->marker.floor), request->hint);
     if (counter == 0 && request->count == 0 && request->hint == 0) {
         /* A name may have counted before the floor was set. */
-        reply->kind = state->marker.floor > 0 ? FENCE_REPLY_NUMBER : FENCE_REPLY_NO;
-        reply->number = state->marker.floor;
+        reply->kind = turn->marker.floor > 0 ? FENCE_REPLY_NUMBER : FENCE_REPLY_NO;
+        reply->number = turn->marker.floor;
     } else if (counter == 0 && request->hint == 0 &&
-               storage_state_names(state) >= request->names_max) {
+               turn->store->names(turn->context) >= request->names_max) {
         reply->kind = FENCE_REPLY_FULL;
     } else if (base > FENCE_TOKEN_MAX - (int64_t)request->count) {
         reply->kind = FENCE_REPLY_SPENT;
@@ -26,6 +26,6 @@ void storage_count(struct storage_state *state, const struct fence_request *requ
         reply->kind = FENCE_REPLY_NUMBER;
         reply->number = base + request->count;
         if (reply->number != counter)
-            storage_state_put_named(state, request->resource, reply->number);
+            turn->store->put_named(turn->context, request->resource, reply->number);
     }
 }

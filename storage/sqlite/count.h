@@ -1,12 +1,12 @@
 /* Named counters (FENCE_REQUEST_COUNT): count_named() of storage/redis/lua/seldom.lua, on rows. */
-#ifndef STORAGE_SQLITE_COUNT_H
-#define STORAGE_SQLITE_COUNT_H
+#ifndef FENCE_MASTER_COUNT_H
+#define FENCE_MASTER_COUNT_H
 
+#include "fence/master/store.h"
 #include "storage/sqlite/answer.h"
-#include "storage/sqlite/state.h"
 
-/* Counts within the turn of @state, and sets the kind and the number of @answer's reply. */
-void storage_count(struct storage_state *state, const struct fence_request *request,
-                   struct storage_answer *answer);
+/* Counts within the turn of @turn, and sets the kind and the number of @answer's reply. */
+void fence_master_count(struct fence_turn *turn, const struct fence_request *request,
+                        struct fence_master_answer *answer);
 
 #endif

@@ -1,11 +1,11 @@
 /* Extending a lock, and joining where it is lacking (FENCE_REQUEST_JOIN). */
-#ifndef STORAGE_SQLITE_EXTEND_H
-#define STORAGE_SQLITE_EXTEND_H
+#ifndef FENCE_MASTER_EXTEND_H
+#define FENCE_MASTER_EXTEND_H
 
+#include "fence/master/store.h"
 #include "storage/sqlite/answer.h"
-#include "storage/sqlite/state.h"
 
-void storage_extend(struct storage_state *state, const struct fence_request *request,
-                    struct storage_answer *answer);
+void fence_master_extend(struct fence_turn *turn, const struct fence_request *request,
+                         struct fence_master_answer *answer);
 
 #endif

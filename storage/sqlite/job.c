@@ -1,7 +1,8 @@
 #include "storage/sqlite/job.h"
 
 #include "fence/protocol/name.h"
-#include "storage/sqlite/locks.h"
+#include "storage/sqlite/facts.h"
+#include "storage/sqlite/lock.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -41,7 +42,7 @@ void storage_job_empty(struct storage_job *job)
     }
     job->count = 0;
     job->failed = false;
-    job->refusal = STORAGE_GOES;
+    job->refusal = FENCE_REFUSAL_NONE;
 }
 
 void storage_job_free(struct storage_job *job)
@@ -68,11 +69,11 @@ void storage_job_add(struct storage_job *job, const struct fence_request *reques
     struct storage_entry *entry = &job->entries[job->count++];
     entry->request = *request;
     entry->group = NULL;
-    entry->locks = storage_request_count(request);
+    entry->locks = fence_request_locks(request);
     entry->unmade = false;
-    storage_state_copy(entry->resource, sizeof(entry->resource), request->resource);
-    storage_state_copy(entry->lock_id, sizeof(entry->lock_id), request->lock_id);
-    storage_state_copy(entry->owner, sizeof(entry->owner), request->owner ? request->owner : "");
+    fence_stored_copy(entry->resource, sizeof(entry->resource), request->resource);
+    fence_stored_copy(entry->lock_id, sizeof(entry->lock_id), request->lock_id);
+    fence_stored_copy(entry->owner, sizeof(entry->owner), request->owner ? request->owner : "");
     if (!request->group)
         return;
     entry->group = malloc(sizeof(*entry->group));
@@ -81,8 +82,9 @@ void storage_job_add(struct storage_job *job, const struct fence_request *reques
         entry->group->group = *request->group;
 }
 
-static void do_entry(struct storage_entry *entry, enum storage_refusal refusal,
-                     const struct fence_view *known, struct storage_state *state)
+/* What a reply shows of the turn is the job's from here on. */
+static void do_entry(struct storage_job *job, struct storage_entry *entry,
+                     struct storage_state *state)
 {
     struct fence_request *request = &entry->request;
     request->resource = entry->resource;
@@ -90,25 +92,22 @@ static void do_entry(struct storage_entry *entry, enum storage_refusal refusal,
     request->owner = entry->owner;
     request->group = entry->group ? &entry->group->group : NULL;
     entry->answer.numbers = entry->group ? entry->group->numbers : NULL;
-    if (refusal == STORAGE_GOES && !entry->unmade) {
-        storage_locks_do(state, request, &entry->answer);
-        return;
-    }
-    entry->answer.reply = (struct fence_reply){
-        .kind = refusal == STORAGE_STALE ? FENCE_REPLY_STALE : FENCE_REPLY_REFUSED,
-        .tag = request->tag,
-        .locks = entry->locks,
-        .view = known,
-    };
+    enum fence_refusal refusal = job->refusal;
+    if (entry->unmade && refusal == FENCE_REFUSAL_NONE)
+        refusal = FENCE_REFUSAL_GONE;
+    fence_master_do(&state->turn, refusal, request, &entry->answer);
+    entry->answer.reply.locks = entry->locks;
+    if (entry->answer.reply.view)
+        entry->answer.reply.view = &job->view;
 }
 
 static void do_requests(struct storage_job *job, struct storage_state *state)
 {
-    job->refusal = storage_marker_check(state, job->fleet_id, &job->view);
-    if (job->refusal == STORAGE_STALE)
-        job->view = state->marker.view;
+    job->refusal = fence_master_check(&state->turn, job->fleet_id, &job->view);
+    if (job->refusal == FENCE_REFUSAL_STALE)
+        job->view = state->turn.marker.view;
     for (unsigned i = 0; i < job->count; i++)
-        do_entry(&job->entries[i], job->refusal, &job->view, state);
+        do_entry(job, &job->entries[i], state);
 }
 
 /* ---- rejoins --------------------------------------------------------------------------------- */
@@ -121,7 +120,7 @@ struct storage_job *storage_job_new_rejoin(struct storage_sqlite_master *master,
         return NULL;
     job->request = *request;
     if (request->fleet_id)
-        storage_state_copy(job->fleet_id, sizeof(job->fleet_id), request->fleet_id);
+        fence_stored_copy(job->fleet_id, sizeof(job->fleet_id), request->fleet_id);
     if (request->view)
         job->view = *request->view;
     if (request->seen)
@@ -146,10 +145,10 @@ static void do_rejoin(struct storage_job *job, struct storage_state *state)
     request->view = &job->view;
     request->seen = &job->facts;
     request->page = &page;
-    char *read = NULL;
-    job->reply = storage_marker_rejoin(state, request, &read);
-    if (read)
-        job->page = read;
+    state->page = NULL;
+    job->reply = fence_master_rejoin(&state->turn, request);
+    if (state->page)
+        job->page = state->page;
     request->page = NULL;
     if (job->reply.view) {
         job->known = *job->reply.view;
@@ -169,7 +168,7 @@ struct storage_job *storage_job_new_names(struct storage_sqlite_master *master,
     job->listed = scan->kind;
     job->cursor = scan->cursor;
     job->keys = scan->keys;
-    storage_state_copy(job->prefix, sizeof(job->prefix), scan->prefix);
+    fence_stored_copy(job->prefix, sizeof(job->prefix), scan->prefix);
     return job;
 }
 
@@ -236,7 +235,7 @@ static void do_names(struct storage_job *job, struct storage_state *state)
     struct storage_sql sql = storage_state_use(state, which);
     storage_sql_bind_int(&sql, 1, (int64_t)job->cursor);
     if (!counters)
-        storage_sql_bind_int(&sql, 2, (int64_t)state->now_ms);
+        storage_sql_bind_int(&sql, 2, (int64_t)state->turn.now_ms);
     job->cursor = 0;
     for (unsigned looked = 0; storage_sql_row(&sql); looked++) {
         int64_t number = sqlite3_column_int64(sql.stmt, 0);
@@ -257,14 +256,15 @@ static void do_names(struct storage_job *job, struct storage_state *state)
 
 static void do_holders(struct storage_job *job, struct storage_state *state)
 {
+    const struct fence_master_store *rows = state->turn.store;
     bool counters = job->listed == FENCE_LISTING_COUNTERS;
     for (size_t k = 0; k < job->names_count; k++) {
-        struct storage_lock lock;
+        struct fence_stored_lock lock;
         if (counters) {
-            job->holders[k] = storage_state_named(state, job->names[k].text) > 0;
+            job->holders[k] = rows->named(state, job->names[k].text) > 0;
             continue;
         }
-        storage_state_lock(state, job->names[k].text, &lock);
+        rows->lock(state, job->names[k].text, &lock);
         job->holders[k] = lock.present ? fence_lock_id_hash(lock.lock_id) : 0;
     }
 }
@@ -279,11 +279,11 @@ void storage_job_do(struct storage_job *job, struct storage_state *state)
         do_rejoin(job, state);
         break;
     case STORAGE_JOB_RESTAMP:
-        storage_marker_restamp(state, &job->facts);
-        storage_marker_facts(state, &job->facts);
+        storage_facts_restamp(state, &job->facts);
+        storage_facts_tell(state, &job->facts);
         break;
     case STORAGE_JOB_FACTS:
-        storage_marker_facts(state, &job->facts);
+        storage_facts_tell(state, &job->facts);
         break;
     case STORAGE_JOB_NAMES:
         do_names(job, state);

@@ -7,8 +7,8 @@
 #include "fence/protocol/listing_message.h"
 #include "fence/protocol/rejoin_message.h"
 #include "storage/master.h"
-#include "storage/sqlite/answer.h"
-#include "storage/sqlite/marker.h"
+#include "storage/sqlite/requests.h"
+#include "storage/sqlite/state.h"
 
 enum {
     STORAGE_JOB_WHY_MAX = 256,
@@ -29,7 +29,7 @@ struct storage_entry {
     char owner[FENCE_OWNER_MAX + 1];
     unsigned locks; /* that it is about */
     bool unmade;    /* there was no memory for its group */
-    struct storage_answer answer;
+    struct fence_master_answer answer;
 };
 
 enum storage_job_kind {
@@ -51,7 +51,7 @@ struct storage_job {
     struct storage_job *next;
     unsigned epoch; /* of the master as it was sent: what an earlier connection asked is lost */
     bool failed;    /* the turn was rolled back, and @why says why */
-    enum storage_refusal refusal; /* REQUESTS, REJOIN: why nothing was done */
+    enum fence_refusal refusal; /* REQUESTS, REJOIN: why nothing was done */
     char why[STORAGE_JOB_WHY_MAX];
 
     /* REQUESTS. */

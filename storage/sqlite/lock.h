@@ -1,31 +1,36 @@
 /* A lock as the rules look at it: whose it is, and which number comes next. */
-#ifndef STORAGE_SQLITE_LOCK_H
-#define STORAGE_SQLITE_LOCK_H
+#ifndef FENCE_MASTER_LOCK_H
+#define FENCE_MASTER_LOCK_H
 
+#include "fence/master/store.h"
 #include "storage/sqlite/answer.h"
-#include "storage/sqlite/state.h"
+
+/* Copies the text @from, which must fit into @size bytes. */
+void fence_stored_copy(char *to, size_t size, const char *from);
 
 /* A lock under the id and the attempt of @request, for its lease from now on. */
-struct storage_lock storage_lock_new(const struct storage_state *state,
-                                     const struct fence_request *request);
+struct fence_stored_lock fence_stored_lock_new(const struct fence_turn *turn,
+                                               const struct fence_request *request);
 
 /* Whether it stands under the attempt of @request; under its id, by any attempt. */
-bool storage_lock_is_attempts(const struct storage_lock *lock, const struct fence_request *request);
-bool storage_lock_is_ids(const struct storage_lock *lock, const struct fence_request *request);
+bool fence_stored_lock_is_attempts(const struct fence_stored_lock *lock,
+                                   const struct fence_request *request);
+bool fence_stored_lock_is_ids(const struct fence_stored_lock *lock,
+                              const struct fence_request *request);
 
 /* Nobody's: not deleted, confirmed or extended by anybody. */
-bool storage_lock_is_tombstone(const struct storage_lock *lock);
+bool fence_stored_lock_is_tombstone(const struct fence_stored_lock *lock);
 
 /* Whether an imported lock was had by a majority, as one that counts; true of any other. */
-bool storage_lock_counts(const struct storage_state *state, const struct storage_lock *lock);
+bool fence_stored_lock_counts(const struct fence_turn *turn, const struct fence_stored_lock *lock);
 
 /* The next number of @slot, above every one before and above the floor. False: the counter is used
  * up, and nothing was done. @hint: see fence_request. */
-bool storage_lock_count(struct storage_state *state, uint16_t slot, int64_t hint,
-                        int64_t *ret_number);
+bool fence_master_next_number(struct fence_turn *turn, uint16_t slot, int64_t hint,
+                              int64_t *ret_number);
 
 /* Makes @answer the reply that @lock stands there. */
-void storage_lock_held(const struct storage_state *state, const struct storage_lock *lock,
-                       struct storage_answer *answer);
+void fence_master_answer_held(const struct fence_turn *turn, const struct fence_stored_lock *lock,
+                              struct fence_master_answer *answer);
 
 #endif

@@ -1,62 +1,61 @@
 #include "storage/sqlite/marker.h"
 
-#include "storage/sqlite/pages.h"
+#include "storage/sqlite/lock.h"
 
-#include <assert.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- views ----------------------------------------------------------------------------------- */
 
-static bool has_strayed(const struct storage_state *state)
+bool fence_master_has_strayed(const struct fence_turn *turn)
 {
-    return strcmp(state->marker.lineage, state->lineage) != 0;
+    return strcmp(turn->marker.lineage, turn->lineage) != 0 ||
+           (turn->marker.durable && turn->keeps_nothing);
 }
 
-static bool is_active_member(const struct storage_state *state, const char *fleet_id)
+static bool is_active_member(const struct fence_turn *turn, const char *fleet_id)
 {
-    const struct storage_marker *marker = &state->marker;
-    return marker->present && marker->active && marker->member == state->me + 1 &&
+    const struct fence_stored_marker *marker = &turn->marker;
+    return marker->present && marker->active && marker->member == turn->me + 1 &&
            strcmp(marker->fleet_id, fleet_id) == 0;
 }
 
 /* Of itself a master knows best, and of others no more than is named. */
-static bool view_stands(const struct storage_state *state, const struct fence_view *named)
+static bool view_stands(const struct fence_turn *turn, const struct fence_view *named)
 {
-    const struct fence_view *known = &state->marker.view;
-    for (unsigned i = 0; i < state->members; i++) {
+    const struct fence_view *known = &turn->marker.view;
+    for (unsigned i = 0; i < turn->members; i++) {
         if (known->incarnation[i] > named->incarnation[i])
             return false;
-        if (i == state->me && known->incarnation[i] != named->incarnation[i])
+        if (i == turn->me && known->incarnation[i] != named->incarnation[i])
             return false;
     }
     return true;
 }
 
-static void learn_view(struct storage_state *state, const struct fence_view *view)
+static void learn_view(struct fence_turn *turn, const struct fence_view *view)
 {
-    if (fence_view_merge(&state->marker.view, view, state->members))
-        state->marker_changed = true;
+    if (fence_view_merge(&turn->marker.view, view, turn->members))
+        turn->marker_changed = true;
 }
 
-enum storage_refusal storage_marker_check(struct storage_state *state, const char *fleet_id,
-                                          const struct fence_view *view)
+enum fence_refusal fence_master_check(struct fence_turn *turn, const char *fleet_id,
+                                      const struct fence_view *view)
 {
-    if (!is_active_member(state, fleet_id))
-        return STORAGE_GONE;
-    if (has_strayed(state))
-        return STORAGE_FORGOT;
-    if (!view_stands(state, view))
-        return STORAGE_STALE;
-    learn_view(state, view);
-    return STORAGE_GOES;
+    if (!is_active_member(turn, fleet_id))
+        return FENCE_REFUSAL_GONE;
+    if (fence_master_has_strayed(turn))
+        return FENCE_REFUSAL_FORGOT;
+    if (!view_stands(turn, view))
+        return FENCE_REFUSAL_STALE;
+    learn_view(turn, view);
+    return FENCE_REFUSAL_NONE;
 }
 
 /* ---- the steps of a rejoin ------------------------------------------------------------------- */
 
-static bool is_as_seen(const struct storage_state *state, const struct fence_facts *seen)
+static bool is_as_seen(const struct fence_turn *turn, const struct fence_facts *seen)
 {
-    const struct storage_marker *marker = &state->marker;
+    const struct fence_stored_marker *marker = &turn->marker;
     if (!marker->present || !seen->marked)
         return marker->present == seen->marked;
     return strcmp(marker->fleet_id, seen->fleet_id) == 0 && marker->member == seen->member &&
@@ -67,82 +66,80 @@ static bool is_as_seen(const struct storage_state *state, const struct fence_fac
 }
 
 /* What it recorded of others is not forgotten, and its own incarnation stays what it was. */
-static bool mark_joining(struct storage_state *state, const struct fence_rejoin_request *request)
+static bool mark_joining(struct fence_turn *turn, const struct fence_rejoin_request *request)
 {
-    struct storage_marker *marker = &state->marker;
-    if (!is_as_seen(state, request->seen))
+    struct fence_stored_marker *marker = &turn->marker;
+    if (!is_as_seen(turn, request->seen))
         return false;
-    struct storage_marker made = {
+    struct fence_stored_marker made = {
         .present = true,
         .member = request->member + 1,
         .ttl_max_ms = request->ttl_max_ms,
         .extensions_max = request->extensions_max,
-        .durable = request->seen->durable && state->durable,
+        .durable = request->seen->durable && turn->durable,
         .next = request->incarnation,
-        .intact = request->keeps && strcmp(request->seen->lineage, state->lineage) == 0,
+        .intact = request->keeps && strcmp(request->seen->lineage, turn->lineage) == 0,
         .mark = request->mark,
         .floor = marker->floor,
         .view = *request->view,
     };
     if (marker->present)
-        made.view.incarnation[state->me] = marker->view.incarnation[state->me];
-    (void)fence_view_merge(&made.view, &marker->view, state->members);
-    storage_state_copy(made.fleet_id, sizeof(made.fleet_id), request->fleet_id);
-    storage_state_copy(made.server_id, sizeof(made.server_id), state->server_id);
-    storage_state_copy(made.lineage, sizeof(made.lineage), state->lineage);
+        made.view.incarnation[turn->me] = marker->view.incarnation[turn->me];
+    (void)fence_view_merge(&made.view, &marker->view, turn->members);
+    fence_stored_copy(made.fleet_id, sizeof(made.fleet_id), request->fleet_id);
+    fence_stored_copy(made.server_id, sizeof(made.server_id), turn->server_id);
+    fence_stored_copy(made.lineage, sizeof(made.lineage), turn->lineage);
     *marker = made;
-    state->marker_changed = true;
+    turn->marker_changed = true;
     return true;
 }
 
 /* What it still holds counts no more. Where it seems to have kept all it knew, its locks stay, as
  * imported ones that no master had: they stand in the way in case the import never ends. */
-static bool clear_locks(struct storage_state *state, const struct fence_rejoin_request *request)
+static bool clear_locks(struct fence_turn *turn, const struct fence_rejoin_request *request,
+                        uint64_t *ret_cursor)
 {
-    struct storage_marker *marker = &state->marker;
-    if (!marker->present || marker->next != request->incarnation ||
-        marker->progress != request->steps)
+    struct fence_stored_marker *marker = &turn->marker;
+    if (!marker->present || marker->next != request->incarnation)
+        return false;
+    if (marker->progress != request->steps)
         return false; /* a late copy must not touch what was imported since */
-    enum storage_statement how = marker->intact ? STORAGE_LOCKS_DISOWN : STORAGE_LOCKS_CLEAR;
-    struct storage_sql sql = storage_state_use(state, how);
-    (void)storage_sql_row(&sql);
-    storage_state_done(state, how, &sql);
+    *ret_cursor = turn->store->clear(turn->context, marker->intact, request->cursor);
     marker->progress++;
-    state->marker_changed = true;
+    turn->marker_changed = true;
     return true;
 }
 
 /* Whether it is being taken back under the incarnation that is named. */
-static bool is_joining(const struct storage_state *state,
-                       const struct fence_rejoin_request *request)
+static bool is_joining(const struct fence_turn *turn, const struct fence_rejoin_request *request)
 {
-    const struct storage_marker *marker = &state->marker;
+    const struct fence_stored_marker *marker = &turn->marker;
     return marker->present && !marker->active && marker->next == request->incarnation &&
-           !has_strayed(state);
+           !fence_master_has_strayed(turn);
 }
 
 /* Merging is commutative and idempotent. A copy of a page does nothing. */
-static bool install_page(struct storage_state *state, const struct fence_rejoin_request *request)
+static bool install_page(struct fence_turn *turn, const struct fence_rejoin_request *request)
 {
-    struct storage_marker *marker = &state->marker;
-    if (!is_joining(state, request))
+    struct fence_stored_marker *marker = &turn->marker;
+    if (!is_joining(turn, request))
         return false;
     if (marker->progress != request->steps)
         return marker->progress > request->steps;
     marker->progress++;
-    state->marker_changed = true;
+    turn->marker_changed = true;
     if (request->page->len > 0)
-        storage_pages_merge(state, request->page, request->source);
+        turn->store->merge_page(turn->context, request->page, request->source);
     return true;
 }
 
-static bool admit_member(struct storage_state *state, const struct fence_rejoin_request *request)
+static bool admit_member(struct fence_turn *turn, const struct fence_rejoin_request *request)
 {
-    struct storage_marker *marker = &state->marker;
-    if (!is_joining(state, request) || marker->progress != request->steps)
+    struct fence_stored_marker *marker = &turn->marker;
+    if (!is_joining(turn, request) || marker->progress != request->steps)
         return false;
-    (void)fence_view_merge(&marker->view, request->view, state->members);
-    marker->view.incarnation[state->me] = request->incarnation;
+    (void)fence_view_merge(&marker->view, request->view, turn->members);
+    marker->view.incarnation[turn->me] = request->incarnation;
     marker->active = true;
     marker->intact = false;
     marker->mark = FENCE_MARK_REJOIN;
@@ -150,19 +147,17 @@ static bool admit_member(struct storage_state *state, const struct fence_rejoin_
     marker->progress = 0;
     if (marker->floor < request->floor)
         marker->floor = request->floor;
-    state->marker_changed = true;
+    turn->marker_changed = true;
     return true;
 }
 
-static bool survey_counters(struct storage_state *state, const struct fence_rejoin_request *request,
+static bool survey_counters(struct fence_turn *turn, const struct fence_rejoin_request *request,
                             int64_t *ret_highest)
 {
-    const struct storage_marker *marker = &state->marker;
+    const struct fence_stored_marker *marker = &turn->marker;
     if (!marker->present || marker->next != request->incarnation)
         return false;
-    struct storage_sql sql = storage_state_use(state, STORAGE_COUNTER_HIGHEST);
-    int64_t highest = storage_sql_row(&sql) ? sqlite3_column_int64(sql.stmt, 0) : 0;
-    storage_state_done(state, STORAGE_COUNTER_HIGHEST, &sql);
+    int64_t highest = turn->store->highest(turn->context);
     *ret_highest = highest > marker->floor ? highest : marker->floor;
     return true;
 }
@@ -172,16 +167,16 @@ static enum fence_rejoin_outcome done_or_changed(bool done)
     return done ? FENCE_REJOIN_DONE : FENCE_REJOIN_CHANGED;
 }
 
-static void record_view(struct storage_state *state, const struct fence_rejoin_request *request,
+static void record_view(struct fence_turn *turn, const struct fence_rejoin_request *request,
                         struct fence_rejoin_reply *reply)
 {
-    switch (storage_marker_check(state, request->fleet_id, request->view)) {
-    case STORAGE_GOES:
+    switch (fence_master_check(turn, request->fleet_id, request->view)) {
+    case FENCE_REFUSAL_NONE:
         reply->outcome = FENCE_REJOIN_DONE;
         break;
-    case STORAGE_STALE:
+    case FENCE_REFUSAL_STALE:
         reply->outcome = FENCE_REJOIN_CHANGED;
-        reply->view = &state->marker.view;
+        reply->view = &turn->marker.view;
         break;
     default:
         reply->outcome = FENCE_REJOIN_LOST;
@@ -190,51 +185,49 @@ static void record_view(struct storage_state *state, const struct fence_rejoin_r
 }
 
 /* A page is of what this master was when it recorded. */
-static void read_page_of(struct storage_state *state, const struct fence_rejoin_request *request,
-                         struct fence_rejoin_reply *reply, char **ret_page)
+static void read_page_of(struct fence_turn *turn, const struct fence_rejoin_request *request,
+                         struct fence_rejoin_reply *reply)
 {
-    const struct storage_marker *marker = &state->marker;
-    if (!is_active_member(state, request->fleet_id) || has_strayed(state)) {
+    const struct fence_stored_marker *marker = &turn->marker;
+    if (!is_active_member(turn, request->fleet_id) || fence_master_has_strayed(turn)) {
         reply->outcome = FENCE_REJOIN_LOST;
         return;
     }
-    bool same = marker->view.incarnation[state->me] == request->view->incarnation[state->me] &&
+    bool same = marker->view.incarnation[turn->me] == request->view->incarnation[turn->me] &&
                 marker->view.incarnation[request->member] == request->incarnation;
     reply->outcome = done_or_changed(same);
-    if (same && !storage_pages_read(state, request, reply, ret_page))
+    if (same && !turn->store->read_page(turn->context, request, reply))
         reply->outcome = FENCE_REJOIN_REFUSED;
 }
 
-struct fence_rejoin_reply storage_marker_rejoin(struct storage_state *state,
-                                                const struct fence_rejoin_request *request,
-                                                char **ret_page)
+struct fence_rejoin_reply fence_master_rejoin(struct fence_turn *turn,
+                                              const struct fence_rejoin_request *request)
 {
     struct fence_rejoin_reply reply = {.outcome = FENCE_REJOIN_CHANGED, .tag = request->tag};
-    *ret_page = NULL;
     switch (request->step) {
     case FENCE_REJOIN_MARK:
-        reply.outcome = done_or_changed(mark_joining(state, request));
+        reply.outcome = done_or_changed(mark_joining(turn, request));
         break;
     case FENCE_REJOIN_CLEAR:
-        reply.outcome = done_or_changed(clear_locks(state, request));
+        reply.outcome = done_or_changed(clear_locks(turn, request, &reply.cursor));
         break;
     case FENCE_REJOIN_RECORD:
-        record_view(state, request, &reply);
+        record_view(turn, request, &reply);
         break;
     case FENCE_REJOIN_READ:
-        read_page_of(state, request, &reply, ret_page);
+        read_page_of(turn, request, &reply);
         break;
     case FENCE_REJOIN_INSTALL:
-        reply.outcome = done_or_changed(install_page(state, request));
+        reply.outcome = done_or_changed(install_page(turn, request));
         break;
     case FENCE_REJOIN_ADMIT:
-        reply.outcome = done_or_changed(admit_member(state, request));
+        reply.outcome = done_or_changed(admit_member(turn, request));
         break;
     case FENCE_REJOIN_SURVEY:
-        reply.outcome = done_or_changed(survey_counters(state, request, &reply.highest));
+        reply.outcome = done_or_changed(survey_counters(turn, request, &reply.highest));
         break;
     case FENCE_REJOIN_LEASES:
-    case FENCE_REJOIN_CLOSE: /* a file is closed by storage_file_retire() */
+    case FENCE_REJOIN_CLOSE:
         reply.outcome = FENCE_REJOIN_REFUSED;
         break;
     }
@@ -245,32 +238,35 @@ struct fence_rejoin_reply storage_marker_rejoin(struct storage_state *state,
 
 /* If it was being taken back, and no other master is left to import from, it becomes active under
  * the incarnation that it was to get: its peers may have recorded that. */
-void storage_marker_restamp(struct storage_state *state, const struct fence_facts *seen)
+bool fence_master_restamp(struct fence_turn *turn, const struct fence_facts *seen)
 {
-    struct storage_marker *marker = &state->marker;
+    struct fence_stored_marker *marker = &turn->marker;
     bool half_way = marker->present && !marker->active && marker->intact;
     if (!marker->present || (!marker->active && !half_way) || marker->member != seen->member ||
         strcmp(marker->fleet_id, seen->fleet_id) != 0 ||
         strcmp(marker->server_id, seen->marked_server_id) != 0 ||
         strcmp(marker->lineage, seen->marked_lineage) != 0 ||
-        strcmp(state->server_id, seen->server_id) != 0 ||
-        strcmp(state->lineage, seen->lineage) != 0 || has_strayed(state))
-        return;
+        strcmp(turn->server_id, seen->server_id) != 0 || strcmp(turn->lineage, seen->lineage) != 0)
+        return false;
     if (half_way)
-        marker->view.incarnation[state->me] = marker->next;
+        marker->view.incarnation[turn->me] = marker->next;
     marker->active = true;
     marker->intact = false;
     marker->next = 0;
     marker->progress = 0;
-    storage_state_copy(marker->server_id, sizeof(marker->server_id), state->server_id);
-    state->marker_changed = true;
+    fence_stored_copy(marker->server_id, sizeof(marker->server_id), turn->server_id);
+    fence_stored_copy(marker->lineage, sizeof(marker->lineage), turn->lineage);
+    turn->marker_changed = true;
+    return true;
 }
 
-/* ---- facts ----------------------------------------------------------------------------------- */
+/* ---- what it says --------------------------------------------------------------------------- */
 
-static void tell_marker(const struct storage_marker *marker, struct fence_facts *facts)
+void fence_stored_marker_facts(const struct fence_stored_marker *marker, struct fence_facts *facts)
 {
-    facts->marked = true;
+    facts->marked = marker->present;
+    if (!marker->present)
+        return;
     memcpy(facts->fleet_id, marker->fleet_id, sizeof(facts->fleet_id));
     facts->member = marker->member;
     memcpy(facts->marked_server_id, marker->server_id, sizeof(facts->marked_server_id));
@@ -284,30 +280,4 @@ static void tell_marker(const struct storage_marker *marker, struct fence_facts 
     facts->ttl_max_ms = marker->ttl_max_ms;
     facts->extensions_max = marker->extensions_max;
     facts->view = marker->view;
-}
-
-static const struct fence_words in_memory = {
-    "in-memory", "Its folder is in memory (tmpfs), and ends with the machine's next start: the "
-                 "fleet is gone then. Give pawld a folder on a disk (--data)."};
-
-void storage_marker_facts(const struct storage_state *state, struct fence_facts *ret_facts)
-{
-    struct fence_facts facts = {
-        .exclusive = true, /* the file is locked */
-        .server = "sqlite",
-        .durable = state->durable,
-        .host = "local",
-        .finding_words = &in_memory,
-        .findings = !state->durable,
-    };
-    (void)snprintf(facts.version, sizeof(facts.version), "%s", sqlite3_libversion());
-    (void)snprintf(facts.persistence, sizeof(facts.persistence), "%s",
-                   state->durable ? "full" : "memory");
-    memcpy(facts.server_id, state->server_id, sizeof(facts.server_id));
-    memcpy(facts.lineage, state->lineage, sizeof(facts.lineage));
-    if (state->marker.present) {
-        tell_marker(&state->marker, &facts);
-        facts.intact = !has_strayed(state) && (state->marker.active || state->marker.intact);
-    }
-    *ret_facts = facts;
 }

@@ -1,33 +1,38 @@
-/* What makes a file a member of a fleet, and the steps of a rejoin
+/* What makes a master a member of a fleet, and the steps of a rejoin
  * (fence/protocol/rejoin_message.h): the rules of storage/redis/lua/view.lua, mark.lua, clear.lua,
- * install.lua, admit.lua and restamp.lua, on rows. */
-#ifndef STORAGE_SQLITE_MARKER_H
-#define STORAGE_SQLITE_MARKER_H
+ * install.lua, admit.lua and restamp.lua. Each is wholly done or not at all. */
+#ifndef FENCE_MASTER_MARKER_H
+#define FENCE_MASTER_MARKER_H
 
 #include "fence/fleet/fleet.h"
-#include "storage/sqlite/state.h"
+#include "fence/master/store.h"
 
 /* What stands in the way of acting for a fleet under a view. */
-enum storage_refusal {
-    STORAGE_GOES,
-    STORAGE_GONE,   /* no marker, or not that member's */
-    STORAGE_FORGOT, /* the data descend from something else than what was admitted */
-    STORAGE_STALE,  /* the marker's view says more than what was named */
+enum fence_refusal {
+    FENCE_REFUSAL_NONE,
+    FENCE_REFUSAL_GONE,   /* no marker, or not that member's */
+    FENCE_REFUSAL_FORGOT, /* the data descend from something else than what was admitted */
+    FENCE_REFUSAL_STALE,  /* the marker's view says more than what was named */
 };
 
-/* Whether a sender may act under @view; if so, what it knows more is noted. */
-enum storage_refusal storage_marker_check(struct storage_state *state, const char *fleet_id,
-                                          const struct fence_view *view);
+/* Reports whether a sender may act for @fleet_id under @view. If so, the marker's view learns what
+ * @view knows better. */
+enum fence_refusal fence_master_check(struct fence_turn *turn, const char *fleet_id,
+                                      const struct fence_view *view);
 
-/* Does one step. A page that it reads is in *@ret_page: malloc'd, NULL for none. */
-struct fence_rejoin_reply storage_marker_rejoin(struct storage_state *state,
-                                                const struct fence_rejoin_request *request,
-                                                char **ret_page);
+/* Reports whether the data are not those that were admitted, or are kept nowhere. */
+bool fence_master_has_strayed(const struct fence_turn *turn);
 
-/* Renews the server id and the lineage, if the marker is still the one of @seen. */
-void storage_marker_restamp(struct storage_state *state, const struct fence_facts *seen);
+/* Does one step. The view of its reply is the turn's; its page is what the store read.
+ * FENCE_REJOIN_LEASES and FENCE_REJOIN_CLOSE are refused. */
+struct fence_rejoin_reply fence_master_rejoin(struct fence_turn *turn,
+                                              const struct fence_rejoin_request *request);
 
-/* What is to be known of this master. */
-void storage_marker_facts(const struct storage_state *state, struct fence_facts *ret_facts);
+/* Renews the server id and the lineage, if the marker is still the one of @seen. Precondition: the
+ * caller finds that the master kept all it knew. Reports whether it did. */
+bool fence_master_restamp(struct fence_turn *turn, const struct fence_facts *seen);
+
+/* Writes what @marker says into @facts; leaves the rest of @facts alone. */
+void fence_stored_marker_facts(const struct fence_stored_marker *marker, struct fence_facts *facts);
 
 #endif

@@ -97,7 +97,7 @@ static void tell_replies(const struct storage_sqlite_master *master, struct stor
         events_of(master)->batch(events_of(master)->context, master->config.index, job->count,
                                  master->round_trip_us);
     for (unsigned i = 0; i < job->count; i++) {
-        struct storage_answer *answer = &job->entries[i].answer;
+        struct fence_master_answer *answer = &job->entries[i].answer;
         answer->reply.holder = answer->holder;
         answer->reply.owner = answer->owner;
         events_of(master)->reply(events_of(master)->context, master->config.index, &answer->reply);
@@ -251,9 +251,9 @@ static void take_store_facts(struct storage_sqlite_master *master, const struct 
     }
 }
 
-static const char *explain_refusal(enum storage_refusal refusal)
+static const char *explain_refusal(enum fence_refusal refusal)
 {
-    return refusal == STORAGE_FORGOT
+    return refusal == FENCE_REFUSAL_FORGOT
                ? "another program has written to its file, or the file was moved"
                : "its marker is gone, or was changed";
 }
@@ -262,7 +262,7 @@ static void take_requests(struct storage_sqlite_master *master, struct storage_j
 {
     const bool current = job->epoch == master->epoch && master->link != LINK_CLOSED;
     const bool failed = job->failed;
-    const enum storage_refusal refusal = job->refusal;
+    const enum fence_refusal refusal = job->refusal;
     if (current && failed)
         fail_link(master, FENCE_REASON_UNWILLING, job->why); /* which tells that all are lost */
     if (current && !failed) {
@@ -271,7 +271,7 @@ static void take_requests(struct storage_sqlite_master *master, struct storage_j
         job->epoch = master->epoch - 1; /* its replies were told, if the link is lost by them */
         tell_replies(master, job);
     }
-    if (current && !failed && (refusal == STORAGE_GONE || refusal == STORAGE_FORGOT))
+    if (current && !failed && (refusal == FENCE_REFUSAL_GONE || refusal == FENCE_REFUSAL_FORGOT))
         fail_link(master, FENCE_REASON_CHANGED, explain_refusal(refusal));
     spare(master, job);
 }
@@ -286,7 +286,7 @@ static void take_rejoin(struct storage_sqlite_master *master, struct storage_job
     if (job->failed && job->epoch == master->epoch)
         fail_link(master, FENCE_REASON_UNWILLING, job->why);
     else if (of_use && job->reply.outcome == FENCE_REJOIN_LOST)
-        fail_link(master, FENCE_REASON_CHANGED, explain_refusal(STORAGE_GONE));
+        fail_link(master, FENCE_REASON_CHANGED, explain_refusal(FENCE_REFUSAL_GONE));
 }
 
 static void take_found(struct storage_sqlite_master *master, struct storage_job *job)

@@ -363,9 +363,9 @@ static int set_up_state(const struct storage_file_config *config, const struct s
                         char ret_why[static STORAGE_WHY_MAX])
 {
     memset(state, 0, sizeof(*state));
-    state->members = config->members;
-    state->me = config->me;
-    state->durable = is_on_disk(config->folder);
+    state->turn.members = config->members;
+    state->turn.me = config->me;
+    state->turn.durable = is_on_disk(config->folder);
     state->commits = identity->commits;
     random_hex(state->server_id, FENCE_ID_HEX_LEN);
     int error = storage_state_open(state, file->db);

@@ -1,8 +1,7 @@
 #include "storage/sqlite/pages.h"
 
-#include "storage/sqlite/lock.h"
-
-#include <string.h>
+#include "storage/sqlite/merging.h"
+#include "storage/sqlite/rows.h"
 
 enum {
     COUNTERS_AT_A_TIME = 4096,
@@ -19,12 +18,13 @@ static void append_row(sqlite3_str *page, struct storage_sql *sql, bool first)
     sqlite3_str_appendall(page, (const char *)sqlite3_column_text(sql->stmt, 1));
 }
 
-static bool finish_page(sqlite3_str *page, struct fence_rejoin_reply *reply, char **ret_page)
+static bool finish_page(struct storage_state *state, sqlite3_str *page,
+                        struct fence_rejoin_reply *reply)
 {
     sqlite3_str_appendall(page, "]}");
     reply->page.len = (size_t)sqlite3_str_length(page);
-    reply->page.bytes = *ret_page = sqlite3_str_finish(page);
-    return *ret_page != NULL;
+    reply->page.bytes = state->page = sqlite3_str_finish(page);
+    return state->page != NULL;
 }
 
 /* Rows of one walk by a number that rises, in column 0: so many, and all that have the last one's
@@ -49,7 +49,7 @@ static uint64_t append_part(struct storage_state *state, sqlite3_str *page,
     struct storage_sql sql = storage_state_use(state, part);
     storage_sql_bind_int(&sql, 1, (int64_t)cursor);
     if (part == STORAGE_PAGE_LOCKS_READ)
-        storage_sql_bind_int(&sql, 2, (int64_t)state->now_ms);
+        storage_sql_bind_int(&sql, 2, (int64_t)state->turn.now_ms);
     uint64_t next = append_rows(page, &sql, at_a_time);
     storage_state_done(state, part, &sql);
     return next;
@@ -65,22 +65,23 @@ static uint64_t append_counters(struct storage_state *state, sqlite3_str *page, 
     sqlite3_str_appendall(page, "\"counters\":[");
     uint64_t next =
         append_part(state, page, STORAGE_PAGE_COUNTERS_READ, cursor, COUNTERS_AT_A_TIME);
-    return next == 0 && storage_state_names(state) > 0 ? FENCE_SLOTS : next;
+    return next == 0 && state->turn.store->names(state) > 0 ? FENCE_SLOTS : next;
 }
 
-bool storage_pages_read(struct storage_state *state, const struct fence_rejoin_request *request,
-                        struct fence_rejoin_reply *reply, char **ret_page)
+bool storage_pages_read(void *context, const struct fence_rejoin_request *request,
+                        struct fence_rejoin_reply *reply)
 {
+    struct storage_state *state = context;
     sqlite3_str *page = sqlite3_str_new(state->db);
     if (request->part == FENCE_REJOIN_COUNTERS) {
-        sqlite3_str_appendf(page, "{\"floor\":%lld,", (long long)state->marker.floor);
+        sqlite3_str_appendf(page, "{\"floor\":%lld,", (long long)state->turn.marker.floor);
         reply->cursor = append_counters(state, page, request->cursor);
     } else {
         sqlite3_str_appendall(page, "{\"locks\":[");
         reply->cursor =
             append_part(state, page, STORAGE_PAGE_LOCKS_READ, request->cursor, LOCKS_AT_A_TIME);
     }
-    return finish_page(page, reply, ret_page);
+    return finish_page(state, page, reply);
 }
 
 /* ---- merging --------------------------------------------------------------------------------- */
@@ -99,10 +100,7 @@ static void merge_floor(struct storage_state *state, const struct fence_page *pa
     struct storage_sql sql = use_page(state, STORAGE_PAGE_FLOOR, page);
     int64_t floor = storage_sql_row(&sql) ? sqlite3_column_int64(sql.stmt, 0) : 0;
     storage_state_done(state, STORAGE_PAGE_FLOOR, &sql);
-    if (state->marker.floor >= floor)
-        return;
-    state->marker.floor = floor;
-    state->marker_changed = true;
+    fence_merge_floor(&state->turn, floor);
 }
 
 static void merge_counters(struct storage_state *state, const struct fence_page *page)
@@ -110,9 +108,7 @@ static void merge_counters(struct storage_state *state, const struct fence_page 
     struct storage_sql sql = use_page(state, STORAGE_PAGE_COUNTERS, page);
     while (storage_sql_row(&sql)) {
         uint16_t slot = (uint16_t)sqlite3_column_int64(sql.stmt, 0);
-        int64_t number = sqlite3_column_int64(sql.stmt, 1);
-        if (storage_state_counter(state, slot) < number)
-            storage_state_put_counter(state, slot, number);
+        fence_merge_counter(&state->turn, slot, sqlite3_column_int64(sql.stmt, 1));
     }
     storage_state_done(state, STORAGE_PAGE_COUNTERS, &sql);
 }
@@ -125,76 +121,30 @@ static void merge_named(struct storage_state *state, const struct fence_page *pa
         storage_sql_column_text(&sql, 0, name, sizeof(name));
         if (sql.code != SQLITE_OK)
             break;
-        int64_t number = sqlite3_column_int64(sql.stmt, 1);
-        if (storage_state_named(state, name) < number)
-            storage_state_put_named(state, name, number);
+        fence_merge_named(&state->turn, name, sqlite3_column_int64(sql.stmt, 1));
     }
     storage_state_done(state, STORAGE_PAGE_NAMED, &sql);
 }
 
-/* A lock of the same id is one lock, of any attempt. Locks of two ids, or a tombstone, make a
- * tombstone: which of them counts is not to be known here. */
-static void unite(struct storage_lock *lock, const struct storage_lock *read)
-{
-    if (strcmp(lock->lock_id, read->lock_id) != 0 || storage_lock_is_tombstone(read)) {
-        storage_state_copy(lock->lock_id, sizeof(lock->lock_id), FENCE_TOMBSTONE);
-        lock->owner[0] = '\0';
-        lock->adopted = true;
-        lock->number = 0;
-        lock->extensions = 0;
-        return;
-    }
-    lock->adopted = lock->adopted || read->adopted || lock->attempt != read->attempt;
-    if (lock->number < read->number)
-        lock->number = read->number;
-    if (lock->extensions < read->extensions)
-        lock->extensions = read->extensions;
-}
-
-static void merge_lock(struct storage_state *state, const char *resource,
-                       const struct storage_lock *read, uint32_t set)
-{
-    struct storage_lock lock;
-    storage_state_lock(state, resource, &lock);
-    if (lock.present)
-        unite(&lock, read);
-    else
-        lock = *read;
-    lock.imported = true;
-    lock.from |= set;
-    if (lock.expires_ms < read->expires_ms)
-        lock.expires_ms = read->expires_ms;
-    storage_state_put_lock(state, resource, &lock);
-}
-
-/* What is left of a lease is told in whole milliseconds. */
-static uint64_t expiry_of(const struct storage_state *state, uint64_t left_ms)
-{
-    uint64_t longest_ms = state->marker.ttl_max_ms;
-    return state->now_ms + (left_ms < longest_ms ? left_ms : longest_ms) + 1;
-}
-
+/* A lock of a page has what is left of its lease in place of its expiry. */
 static void merge_locks(struct storage_state *state, const struct fence_page *page, unsigned source)
 {
     struct storage_sql sql = use_page(state, STORAGE_PAGE_LOCKS, page);
     while (storage_sql_row(&sql)) {
-        struct storage_lock read = {0};
+        struct fence_stored_lock read = {0};
         char resource[FENCE_RESOURCE_MAX + 1];
-        storage_state_read_lock(&sql, &read);
+        storage_rows_read_lock(&sql, &read);
         storage_sql_column_text(&sql, 7, resource, sizeof(resource));
         if (sql.code != SQLITE_OK)
             break;
-        uint32_t set = storage_lock_counts(state, &read) ? UINT32_C(1) << source : 0;
-        read.from = 0;
-        read.expires_ms = expiry_of(state, read.expires_ms);
-        merge_lock(state, resource, &read, set);
+        fence_merge_lock(&state->turn, resource, &read, read.expires_ms, source);
     }
     storage_state_done(state, STORAGE_PAGE_LOCKS, &sql);
 }
 
-void storage_pages_merge(struct storage_state *state, const struct fence_page *page,
-                         unsigned source)
+void storage_pages_merge(void *context, const struct fence_page *page, unsigned source)
 {
+    struct storage_state *state = context;
     merge_floor(state, page);
     merge_counters(state, page);
     merge_named(state, page);

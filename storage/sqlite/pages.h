@@ -7,13 +7,10 @@
 
 #include "storage/sqlite/state.h"
 
-/* The page that @request asks for: @reply's page and cursor. *@ret_page is what the page borrows,
- * to be freed with sqlite3_free(). False: no memory. */
-bool storage_pages_read(struct storage_state *state, const struct fence_rejoin_request *request,
-                        struct fence_rejoin_reply *reply, char **ret_page);
-
-/* Merges @page, which master @source wrote. Commutative and idempotent. */
-void storage_pages_merge(struct storage_state *state, const struct fence_page *page,
-                         unsigned source);
+/* As fence_master_store.read_page and .merge_page; the context is the struct storage_state. What
+ * the page of @reply borrows is in storage_state.page. */
+bool storage_pages_read(void *context, const struct fence_rejoin_request *request,
+                        struct fence_rejoin_reply *reply);
+void storage_pages_merge(void *context, const struct fence_page *page, unsigned source);
 
 #endif

@@ -1,6 +1,6 @@
 #include "storage/sqlite/state.h"
 
-#include "fence/protocol/name.h"
+#include "storage/sqlite/rows.h"
 
 #include <assert.h>
 #include <string.h>
@@ -86,6 +86,10 @@ static const char *const texts[] = {
 int storage_state_open(struct storage_state *state, sqlite3 *db)
 {
     state->db = db;
+    state->turn.store = &storage_rows;
+    state->turn.context = state;
+    state->turn.server_id = state->server_id;
+    state->turn.lineage = state->lineage;
     for (unsigned i = 0; i < STORAGE_STATEMENTS; i++) {
         int code = sqlite3_prepare_v3(db, texts[i], -1, SQLITE_PREPARE_PERSISTENT,
                                       &state->statements[i], NULL);
@@ -117,13 +121,6 @@ int64_t storage_state_wall_ns(void)
     int failed = clock_gettime(CLOCK_REALTIME, &now);
     assert(!failed);
     return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
-}
-
-void storage_state_copy(char *to, size_t size, const char *from)
-{
-    size_t len = strlen(from);
-    assert(len < size);
-    memcpy(to, from, len + 1);
 }
 
 void storage_state_new_lineage(char ret_lineage[static FENCE_LINEAGE_MAX + 1])
@@ -168,7 +165,7 @@ static void read_view(struct storage_sql *sql, int column, unsigned n, struct fe
 
 static void read_marker_row(struct storage_state *state)
 {
-    struct storage_marker marker = {0};
+    struct fence_stored_marker marker = {0};
     struct storage_sql sql = storage_state_use(state, STORAGE_MARKER_READ);
     if (storage_sql_row(&sql)) {
         marker.present = true;
@@ -184,18 +181,18 @@ static void read_marker_row(struct storage_state *state)
         marker.intact = sqlite3_column_int64(sql.stmt, 9) != 0;
         marker.mark = (enum fence_mark)sqlite3_column_int64(sql.stmt, 10);
         marker.floor = sqlite3_column_int64(sql.stmt, 11);
-        read_view(&sql, 12, state->members, &marker.view);
+        read_view(&sql, 12, state->turn.members, &marker.view);
         marker.extensions_max = (uint32_t)sqlite3_column_int64(sql.stmt, 13);
     }
     storage_state_done(state, STORAGE_MARKER_READ, &sql);
-    state->marker = marker;
+    state->turn.marker = marker;
 }
 
 static void write_marker_row(struct storage_state *state)
 {
-    const struct storage_marker *marker = &state->marker;
+    const struct fence_stored_marker *marker = &state->turn.marker;
     char view[FENCE_VIEW_TEXT_MAX];
-    fence_view_format(&marker->view, state->members, view);
+    fence_view_format(&marker->view, state->turn.members, view);
     struct storage_sql sql = storage_state_use(state, STORAGE_MARKER_WRITE);
     storage_sql_bind_text(&sql, 1, marker->fleet_id);
     storage_sql_bind_int(&sql, 2, marker->member);
@@ -248,9 +245,9 @@ void storage_state_begin(struct storage_state *state)
 {
     state->code = SQLITE_OK;
     state->changed = false;
-    state->marker_changed = false;
+    state->turn.marker_changed = false;
     state->notices_count = 0;
-    state->now_ms = storage_state_clock_ms();
+    state->turn.now_ms = storage_state_clock_ms();
     run_statement(state, STORAGE_BEGIN);
     read_file_row(state);
     read_marker_row(state);
@@ -258,8 +255,8 @@ void storage_state_begin(struct storage_state *state)
 
 bool storage_state_end(struct storage_state *state)
 {
-    const bool counts = state->changed || state->marker_changed;
-    if (state->marker_changed)
+    const bool counts = state->changed || state->turn.marker_changed;
+    if (state->turn.marker_changed)
         write_marker_row(state);
     if (counts)
         count_commit(state);
@@ -275,118 +272,7 @@ bool storage_state_end(struct storage_state *state)
     return false;
 }
 
-/* ---- counters and locks ---------------------------------------------------------------------- */
-
-int64_t storage_state_counter(struct storage_state *state, uint16_t slot)
-{
-    struct storage_sql sql = storage_state_use(state, STORAGE_COUNTER_READ);
-    storage_sql_bind_int(&sql, 1, slot);
-    int64_t number = storage_sql_row(&sql) ? sqlite3_column_int64(sql.stmt, 0) : 0;
-    storage_state_done(state, STORAGE_COUNTER_READ, &sql);
-    return number;
-}
-
-void storage_state_put_counter(struct storage_state *state, uint16_t slot, int64_t number)
-{
-    struct storage_sql sql = storage_state_use(state, STORAGE_COUNTER_WRITE);
-    storage_sql_bind_int(&sql, 1, slot);
-    storage_sql_bind_int(&sql, 2, number);
-    (void)storage_sql_row(&sql);
-    storage_state_done(state, STORAGE_COUNTER_WRITE, &sql);
-    state->changed = true;
-}
-
-int64_t storage_state_named(struct storage_state *state, const char *name)
-{
-    struct storage_sql sql = storage_state_use(state, STORAGE_NAMED_READ);
-    storage_sql_bind_text(&sql, 1, name);
-    int64_t number = storage_sql_row(&sql) ? sqlite3_column_int64(sql.stmt, 0) : 0;
-    storage_state_done(state, STORAGE_NAMED_READ, &sql);
-    return number;
-}
-
-void storage_state_put_named(struct storage_state *state, const char *name, int64_t number)
-{
-    struct storage_sql sql = storage_state_use(state, STORAGE_NAMED_WRITE);
-    storage_sql_bind_text(&sql, 1, name);
-    storage_sql_bind_int(&sql, 2, number);
-    (void)storage_sql_row(&sql);
-    storage_state_done(state, STORAGE_NAMED_WRITE, &sql);
-    state->changed = true;
-}
-
-uint64_t storage_state_names(struct storage_state *state)
-{
-    struct storage_sql sql = storage_state_use(state, STORAGE_NAMED_COUNT);
-    uint64_t names = storage_sql_row(&sql) ? (uint64_t)sqlite3_column_int64(sql.stmt, 0) : 0;
-    storage_state_done(state, STORAGE_NAMED_COUNT, &sql);
-    return names;
-}
-
-/* Where a walk meets it: any spread will do, since the key has the name too. */
-static int64_t hash_of(const char *resource)
-{
-    return (int64_t)(fence_hash(resource, strlen(resource), 0) & (UINT64_MAX >> 2));
-}
-
-void storage_state_read_lock(struct storage_sql *sql, struct storage_lock *ret_lock)
-{
-    struct storage_lock *lock = ret_lock;
-    lock->present = true;
-    storage_sql_column_text(sql, 0, lock->lock_id, sizeof(lock->lock_id));
-    lock->adopted = sqlite3_column_type(sql->stmt, 1) == SQLITE_NULL;
-    lock->attempt = (uint64_t)sqlite3_column_int64(sql->stmt, 1);
-    lock->number = sqlite3_column_int64(sql->stmt, 2);
-    lock->extensions = (uint32_t)sqlite3_column_int64(sql->stmt, 3);
-    lock->imported = sqlite3_column_type(sql->stmt, 4) != SQLITE_NULL;
-    lock->from = (uint32_t)sqlite3_column_int64(sql->stmt, 4);
-    storage_sql_column_text(sql, 5, lock->owner, sizeof(lock->owner));
-    lock->expires_ms = (uint64_t)sqlite3_column_int64(sql->stmt, 6);
-}
-
-void storage_state_lock(struct storage_state *state, const char *resource,
-                        struct storage_lock *ret_lock)
-{
-    *ret_lock = (struct storage_lock){0};
-    struct storage_sql sql = storage_state_use(state, STORAGE_LOCK_READ);
-    storage_sql_bind_int(&sql, 1, hash_of(resource));
-    storage_sql_bind_text(&sql, 2, resource);
-    storage_sql_bind_int(&sql, 3, (int64_t)state->now_ms);
-    if (storage_sql_row(&sql))
-        storage_state_read_lock(&sql, ret_lock);
-    storage_state_done(state, STORAGE_LOCK_READ, &sql);
-}
-
-void storage_state_put_lock(struct storage_state *state, const char *resource,
-                            const struct storage_lock *lock)
-{
-    struct storage_sql sql = storage_state_use(state, STORAGE_LOCK_WRITE);
-    storage_sql_bind_int(&sql, 1, hash_of(resource));
-    storage_sql_bind_text(&sql, 2, resource);
-    storage_sql_bind_text(&sql, 3, lock->lock_id);
-    if (!lock->adopted) /* else NULL */
-        storage_sql_bind_int(&sql, 4, (int64_t)lock->attempt);
-    storage_sql_bind_int(&sql, 5, lock->number);
-    storage_sql_bind_int(&sql, 6, lock->extensions);
-    if (lock->imported)
-        storage_sql_bind_int(&sql, 7, lock->from);
-    storage_sql_bind_text(&sql, 8, lock->owner);
-    storage_sql_bind_int(&sql, 9, (int64_t)lock->expires_ms);
-    storage_sql_bind_int(&sql, 10, (int64_t)(lock->expires_ms - state->now_ms));
-    (void)storage_sql_row(&sql);
-    storage_state_done(state, STORAGE_LOCK_WRITE, &sql);
-    state->changed = true;
-}
-
-void storage_state_drop_lock(struct storage_state *state, const char *resource)
-{
-    struct storage_sql sql = storage_state_use(state, STORAGE_LOCK_DELETE);
-    storage_sql_bind_int(&sql, 1, hash_of(resource));
-    storage_sql_bind_text(&sql, 2, resource);
-    (void)storage_sql_row(&sql);
-    storage_state_done(state, STORAGE_LOCK_DELETE, &sql);
-    state->changed = true;
-}
+/* ---- sweeping -------------------------------------------------------------------------------- */
 
 /* Where the next sweep begins; 0: at the start again. */
 static int64_t sweep_on_from(struct storage_state *state)
@@ -402,84 +288,19 @@ void storage_state_sweep(struct storage_state *state)
 {
     int64_t next = sweep_on_from(state);
     struct storage_sql sql = storage_state_use(state, STORAGE_LOCKS_SWEEP);
-    storage_sql_bind_int(&sql, 1, (int64_t)state->now_ms);
+    storage_sql_bind_int(&sql, 1, (int64_t)state->turn.now_ms);
     storage_sql_bind_int(&sql, 2, state->swept_to);
     (void)storage_sql_row(&sql);
     storage_state_done(state, STORAGE_LOCKS_SWEEP, &sql);
     state->swept_to = next;
 
     sql = storage_state_use(state, STORAGE_WAITING_SWEEP);
-    storage_sql_bind_int(&sql, 1, (int64_t)state->now_ms);
+    storage_sql_bind_int(&sql, 1, (int64_t)state->turn.now_ms);
     (void)storage_sql_row(&sql);
     storage_state_done(state, STORAGE_WAITING_SWEEP, &sql);
 
     sql = storage_state_use(state, STORAGE_BROKEN_SWEEP);
-    storage_sql_bind_int(&sql, 1, (int64_t)state->now_ms);
+    storage_sql_bind_int(&sql, 1, (int64_t)state->turn.now_ms);
     (void)storage_sql_row(&sql);
     storage_state_done(state, STORAGE_BROKEN_SWEEP, &sql);
-}
-
-/* ---- waiting --------------------------------------------------------------------------------- */
-
-void storage_state_wait(struct storage_state *state, const char *resource, uint64_t until_ms)
-{
-    struct storage_sql sql = storage_state_use(state, STORAGE_WAITING_WRITE);
-    storage_sql_bind_text(&sql, 1, resource);
-    storage_sql_bind_int(&sql, 2, (int64_t)until_ms);
-    (void)storage_sql_row(&sql);
-    storage_state_done(state, STORAGE_WAITING_WRITE, &sql);
-    if (state->waiting_until_ms < until_ms)
-        state->waiting_until_ms = until_ms;
-}
-
-static bool forget_waiting(struct storage_state *state, const char *resource)
-{
-    struct storage_sql sql = storage_state_use(state, STORAGE_WAITING_DELETE);
-    storage_sql_bind_text(&sql, 1, resource);
-    storage_sql_bind_int(&sql, 2, (int64_t)state->now_ms);
-    bool waits = storage_sql_row(&sql) && sqlite3_column_int64(sql.stmt, 0) != 0;
-    storage_state_done(state, STORAGE_WAITING_DELETE, &sql);
-    return waits;
-}
-
-void storage_state_notice(struct storage_state *state, const char *resource, const char *lock_id)
-{
-    if (state->waiting_until_ms <= state->now_ms || !forget_waiting(state, resource) ||
-        state->notices_count == STORAGE_NOTICES_MAX)
-        return;
-    struct storage_notice *notice = &state->notices[state->notices_count++];
-    memcpy(notice->lock_id, lock_id, strlen(lock_id) + 1);
-    memcpy(notice->resource, resource, strlen(resource) + 1);
-}
-
-/* ---- breaking -------------------------------------------------------------------------------- */
-
-int64_t storage_state_broken(struct storage_state *state, const char *resource, const char *lock_id,
-                             char *ret_by)
-{
-    int64_t token = 0;
-    struct storage_sql sql = storage_state_use(state, STORAGE_BROKEN_READ);
-    storage_sql_bind_text(&sql, 1, resource);
-    storage_sql_bind_text(&sql, 2, lock_id);
-    storage_sql_bind_int(&sql, 3, (int64_t)state->now_ms);
-    ret_by[0] = '\0';
-    if (storage_sql_row(&sql)) {
-        token = sqlite3_column_int64(sql.stmt, 0);
-        storage_sql_column_text(&sql, 1, ret_by, FENCE_OWNER_MAX + 1);
-    }
-    storage_state_done(state, STORAGE_BROKEN_READ, &sql);
-    return token;
-}
-
-void storage_state_put_broken(struct storage_state *state, const struct fence_request *request,
-                              uint64_t until_ms)
-{
-    struct storage_sql sql = storage_state_use(state, STORAGE_BROKEN_WRITE);
-    storage_sql_bind_text(&sql, 1, request->resource);
-    storage_sql_bind_text(&sql, 2, request->lock_id);
-    storage_sql_bind_int(&sql, 3, request->token);
-    storage_sql_bind_text(&sql, 4, request->owner);
-    storage_sql_bind_int(&sql, 5, (int64_t)until_ms);
-    (void)storage_sql_row(&sql);
-    storage_state_done(state, STORAGE_BROKEN_WRITE, &sql);
 }

@@ -62,10 +62,10 @@ static void look_at_path(struct storage_sqlite_store *store)
 static void sweep(struct storage_sqlite_store *store)
 {
     struct storage_state *state = &store->state;
-    if (!state->changed || state->now_ms < store->swept_ms + SWEEP_MS)
+    if (!state->changed || state->turn.now_ms < store->swept_ms + SWEEP_MS)
         return;
     storage_state_sweep(state);
-    store->swept_ms = state->now_ms;
+    store->swept_ms = state->turn.now_ms;
 }
 
 /* After a turn that failed, whoever shakes hands has to see first that the file takes writes. */

@@ -1,11 +1,11 @@
 /* Taking locks: step 1. Asking twice for one attempt changes nothing. */
-#ifndef STORAGE_SQLITE_TAKE_H
-#define STORAGE_SQLITE_TAKE_H
+#ifndef FENCE_MASTER_TAKE_H
+#define FENCE_MASTER_TAKE_H
 
+#include "fence/master/store.h"
 #include "storage/sqlite/answer.h"
-#include "storage/sqlite/state.h"
 
-void storage_take(struct storage_state *state, const struct fence_request *request,
-                  struct storage_answer *answer);
+void fence_master_take(struct fence_turn *turn, const struct fence_request *request,
+                       struct fence_master_answer *answer);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include "fence/protocol/name.h"
 #include "storage/sqlite/file.h"
-#include "storage/sqlite/locks.h"
+#include "storage/sqlite/requests.h"
 
 #include <assert.h>
 #include <err.h>
@@ -35,7 +35,7 @@ void rows_begin(void)
 
 static enum fence_reply_kind ask(const struct client *client, enum fence_request_kind kind)
 {
-    struct storage_answer answer;
+    struct fence_master_answer answer;
     const struct fence_request request = {
         .kind = kind,
         .resource = client->resource,
@@ -45,7 +45,7 @@ static enum fence_reply_kind ask(const struct client *client, enum fence_request
         .ttl_ms = FENCE_TTL_DEFAULT_MS,
         .slot = (uint16_t)fence_slot(client->resource, strlen(client->resource)),
     };
-    storage_locks_do(&state, &request, &answer);
+    fence_master_do(&state.turn, FENCE_REFUSAL_NONE, &request, &answer);
     return answer.reply.kind;
 }
 

@@ -1,6 +1,7 @@
 /* What a file says over restarts: of the process, and of the machine. */
 #include "storage/sqlite/file.h"
 #include "storage/sqlite/job.h"
+#include "storage/sqlite/lock.h"
 #include "tests/lib/case.h"
 #include "tests/lib/tempdir.h"
 
@@ -50,33 +51,33 @@ static int end(void **state)
 /* A lock of LEASE_MS that was taken PASSED_MS ago. */
 static void take_lock(void)
 {
-    struct storage_lock lock = {
+    struct fence_stored_lock lock = {
         .lock_id = "aaaaaaaaaaaaaaaaaaaaaaaaaaa", .attempt = 1, .number = 7};
     storage_state_begin(rows);
-    rows->now_ms -= PASSED_MS;
-    lock.expires_ms = rows->now_ms + LEASE_MS;
-    storage_state_put_lock(rows, "orders", &lock);
+    rows->turn.now_ms -= PASSED_MS;
+    lock.expires_ms = rows->turn.now_ms + LEASE_MS;
+    rows->turn.store->put_lock(rows, "orders", &lock);
     assert_true(storage_state_end(rows));
     storage_file_committed(&file, rows->commits);
 }
 
 static uint64_t left_ms(void)
 {
-    struct storage_lock lock;
+    struct fence_stored_lock lock;
     storage_state_begin(rows);
-    storage_state_lock(rows, "orders", &lock);
+    rows->turn.store->lock(rows, "orders", &lock);
     assert_true(storage_state_end(rows));
     assert_true(lock.present);
     assert_int_equal(lock.number, 7);
-    return lock.expires_ms - rows->now_ms;
+    return lock.expires_ms - rows->turn.now_ms;
 }
 
 static void restart_machine(void)
 {
     assert_int_equal(storage_sql_exec(file.db, "UPDATE file SET boot_id = 'of the boot before'"),
                      0);
-    storage_state_copy(file.witness.seen.boot_id, sizeof(file.witness.seen.boot_id),
-                       "of the boot before");
+    fence_stored_copy(file.witness.seen.boot_id, sizeof(file.witness.seen.boot_id),
+                      "of the boot before");
 }
 
 static void lease_goes_on_while_the_process_is_down(void **state)
@@ -116,7 +117,7 @@ static void file_whose_marker_is_gone_is_not_new(void **state)
 static void put_named_number(int64_t number)
 {
     storage_state_begin(rows);
-    storage_state_put_named(rows, "orders/next", number);
+    rows->turn.store->put_named(rows, "orders/next", number);
     assert_true(storage_state_end(rows));
     storage_file_committed(&file, rows->commits);
 }
@@ -124,7 +125,7 @@ static void put_named_number(int64_t number)
 static int64_t named_number(void)
 {
     storage_state_begin(rows);
-    int64_t number = storage_state_named(rows, "orders/next");
+    int64_t number = rows->turn.store->named(rows, "orders/next");
     assert_true(storage_state_end(rows));
     return number;
 }
@@ -159,8 +160,8 @@ static void highest_number_of_a_file_may_be_a_named_counters(void **state)
     put_named_number(41);
     assert_int_equal(storage_file_retire(&file, "abc"), 0);
     storage_state_begin(rows);
-    rows->marker = (struct storage_marker){.present = true, .floor = 7};
-    rows->marker_changed = true;
+    rows->turn.marker = (struct fence_stored_marker){.present = true, .floor = 7};
+    rows->turn.marker_changed = true;
     assert_true(storage_state_end(rows));
     assert_int_equal(storage_file_highest(&file, &highest), 0);
     assert_int_equal(highest, 41);
@@ -174,9 +175,9 @@ static void put_names(void)
     for (int i = 1; i <= NAMES; i++) {
         char name[FENCE_RESOURCE_MAX + 1];
         (void)snprintf(name, sizeof(name), "n/%d", i);
-        storage_state_put_named(rows, name, i);
+        rows->turn.store->put_named(rows, name, i);
         (void)snprintf(name, sizeof(name), "m/%d", i);
-        storage_state_put_named(rows, name, i);
+        rows->turn.store->put_named(rows, name, i);
     }
     assert_true(storage_state_end(rows));
     storage_file_committed(&file, rows->commits);
@@ -244,7 +245,7 @@ static void writer_that_is_not_us_is_noticed_until_a_turn_ends_well(void **state
     char lineage[FENCE_LINEAGE_MAX + 1];
     storage_state_begin(rows);
     assert_true(storage_state_end(rows));
-    storage_state_copy(lineage, sizeof(lineage), rows->lineage);
+    fence_stored_copy(lineage, sizeof(lineage), rows->lineage);
     assert_int_equal(storage_sql_exec(file.db, "UPDATE file SET commits = commits + 1"), 0);
     for (unsigned i = 0; i < 2; i++) {
         storage_state_begin(rows);
@@ -255,7 +256,7 @@ static void writer_that_is_not_us_is_noticed_until_a_turn_ends_well(void **state
     storage_state_begin(rows);
     assert_true(storage_state_end(rows));
     assert_string_not_equal(rows->lineage, lineage);
-    storage_state_copy(lineage, sizeof(lineage), rows->lineage);
+    fence_stored_copy(lineage, sizeof(lineage), rows->lineage);
     storage_state_begin(rows);
     assert_string_equal(rows->lineage, lineage);
     assert_true(storage_state_end(rows));

@@ -1,0 +1,15 @@
+/* What a master does on a request about locks (fence/protocol/message.h): the rules of
+ * storage/redis/lua/locks.lua and seldom.lua. */
+#ifndef FENCE_MASTER_REQUESTS_H
+#define FENCE_MASTER_REQUESTS_H
+
+#include "storage/sqlite/answer.h"
+#include "storage/sqlite/marker.h"
+
+/* Does what @request asks, within @turn, and sets @answer's reply. Where @refusal is not
+ * FENCE_REFUSAL_NONE, it does nothing and says so: the view of a FENCE_REPLY_STALE is the turn's.
+ * @answer's numbers are lent by the caller. */
+void fence_master_do(struct fence_turn *turn, enum fence_refusal refusal,
+                     const struct fence_request *request, struct fence_master_answer *answer);
+
+#endif

@@ -1,0 +1,234 @@
+#include "storage/sqlite/rows.h"
+
+#include "fence/protocol/name.h"
+#include "storage/sqlite/pages.h"
+
+#include <string.h>
+
+/* ---- counters and locks ---------------------------------------------------------------------- */
+
+static int64_t read_counter(void *context, uint16_t slot)
+{
+    struct storage_state *state = context;
+    struct storage_sql sql = storage_state_use(state, STORAGE_COUNTER_READ);
+    storage_sql_bind_int(&sql, 1, slot);
+    int64_t number = storage_sql_row(&sql) ? sqlite3_column_int64(sql.stmt, 0) : 0;
+    storage_state_done(state, STORAGE_COUNTER_READ, &sql);
+    return number;
+}
+
+static void write_counter(void *context, uint16_t slot, int64_t number)
+{
+    struct storage_state *state = context;
+    struct storage_sql sql = storage_state_use(state, STORAGE_COUNTER_WRITE);
+    storage_sql_bind_int(&sql, 1, slot);
+    storage_sql_bind_int(&sql, 2, number);
+    (void)storage_sql_row(&sql);
+    storage_state_done(state, STORAGE_COUNTER_WRITE, &sql);
+    state->changed = true;
+}
+
+static int64_t read_named(void *context, const char *name)
+{
+    struct storage_state *state = context;
+    struct storage_sql sql = storage_state_use(state, STORAGE_NAMED_READ);
+    storage_sql_bind_text(&sql, 1, name);
+    int64_t number = storage_sql_row(&sql) ? sqlite3_column_int64(sql.stmt, 0) : 0;
+    storage_state_done(state, STORAGE_NAMED_READ, &sql);
+    return number;
+}
+
+static void write_named(void *context, const char *name, int64_t number)
+{
+    struct storage_state *state = context;
+    struct storage_sql sql = storage_state_use(state, STORAGE_NAMED_WRITE);
+    storage_sql_bind_text(&sql, 1, name);
+    storage_sql_bind_int(&sql, 2, number);
+    (void)storage_sql_row(&sql);
+    storage_state_done(state, STORAGE_NAMED_WRITE, &sql);
+    state->changed = true;
+}
+
+static uint64_t count_names(void *context)
+{
+    struct storage_state *state = context;
+    struct storage_sql sql = storage_state_use(state, STORAGE_NAMED_COUNT);
+    uint64_t names = storage_sql_row(&sql) ? (uint64_t)sqlite3_column_int64(sql.stmt, 0) : 0;
+    storage_state_done(state, STORAGE_NAMED_COUNT, &sql);
+    return names;
+}
+
+/* Where a walk meets it: any spread will do, since the key has the name too. */
+static int64_t hash_of(const char *resource)
+{
+    return (int64_t)(fence_hash(resource, strlen(resource), 0) & (UINT64_MAX >> 2));
+}
+
+void storage_rows_read_lock(struct storage_sql *sql, struct fence_stored_lock *ret_lock)
+{
+    struct fence_stored_lock *lock = ret_lock;
+    lock->present = true;
+    storage_sql_column_text(sql, 0, lock->lock_id, sizeof(lock->lock_id));
+    lock->adopted = sqlite3_column_type(sql->stmt, 1) == SQLITE_NULL;
+    lock->attempt = (uint64_t)sqlite3_column_int64(sql->stmt, 1);
+    lock->number = sqlite3_column_int64(sql->stmt, 2);
+    lock->extensions = (uint32_t)sqlite3_column_int64(sql->stmt, 3);
+    lock->imported = sqlite3_column_type(sql->stmt, 4) != SQLITE_NULL;
+    lock->from = (uint32_t)sqlite3_column_int64(sql->stmt, 4);
+    storage_sql_column_text(sql, 5, lock->owner, sizeof(lock->owner));
+    lock->expires_ms = (uint64_t)sqlite3_column_int64(sql->stmt, 6);
+}
+
+static void read_lock(void *context, const char *resource, struct fence_stored_lock *ret_lock)
+{
+    struct storage_state *state = context;
+    *ret_lock = (struct fence_stored_lock){0};
+    struct storage_sql sql = storage_state_use(state, STORAGE_LOCK_READ);
+    storage_sql_bind_int(&sql, 1, hash_of(resource));
+    storage_sql_bind_text(&sql, 2, resource);
+    storage_sql_bind_int(&sql, 3, (int64_t)state->turn.now_ms);
+    if (storage_sql_row(&sql))
+        storage_rows_read_lock(&sql, ret_lock);
+    storage_state_done(state, STORAGE_LOCK_READ, &sql);
+}
+
+static void write_lock(void *context, const char *resource, const struct fence_stored_lock *lock)
+{
+    struct storage_state *state = context;
+    struct storage_sql sql = storage_state_use(state, STORAGE_LOCK_WRITE);
+    storage_sql_bind_int(&sql, 1, hash_of(resource));
+    storage_sql_bind_text(&sql, 2, resource);
+    storage_sql_bind_text(&sql, 3, lock->lock_id);
+    if (!lock->adopted) /* else NULL */
+        storage_sql_bind_int(&sql, 4, (int64_t)lock->attempt);
+    storage_sql_bind_int(&sql, 5, lock->number);
+    storage_sql_bind_int(&sql, 6, lock->extensions);
+    if (lock->imported)
+        storage_sql_bind_int(&sql, 7, lock->from);
+    storage_sql_bind_text(&sql, 8, lock->owner);
+    storage_sql_bind_int(&sql, 9, (int64_t)lock->expires_ms);
+    storage_sql_bind_int(&sql, 10, (int64_t)(lock->expires_ms - state->turn.now_ms));
+    (void)storage_sql_row(&sql);
+    storage_state_done(state, STORAGE_LOCK_WRITE, &sql);
+    state->changed = true;
+}
+
+static void delete_lock(void *context, const char *resource)
+{
+    struct storage_state *state = context;
+    struct storage_sql sql = storage_state_use(state, STORAGE_LOCK_DELETE);
+    storage_sql_bind_int(&sql, 1, hash_of(resource));
+    storage_sql_bind_text(&sql, 2, resource);
+    (void)storage_sql_row(&sql);
+    storage_state_done(state, STORAGE_LOCK_DELETE, &sql);
+    state->changed = true;
+}
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+static void note_waiting(void *context, const char *resource, uint64_t until_ms)
+{
+    struct storage_state *state = context;
+    struct storage_sql sql = storage_state_use(state, STORAGE_WAITING_WRITE);
+    storage_sql_bind_text(&sql, 1, resource);
+    storage_sql_bind_int(&sql, 2, (int64_t)until_ms);
+    (void)storage_sql_row(&sql);
+    storage_state_done(state, STORAGE_WAITING_WRITE, &sql);
+    if (state->waiting_until_ms < until_ms)
+        state->waiting_until_ms = until_ms;
+}
+
+static bool forget_waiting(struct storage_state *state, const char *resource)
+{
+    struct storage_sql sql = storage_state_use(state, STORAGE_WAITING_DELETE);
+    storage_sql_bind_text(&sql, 1, resource);
+    storage_sql_bind_int(&sql, 2, (int64_t)state->turn.now_ms);
+    bool waits = storage_sql_row(&sql) && sqlite3_column_int64(sql.stmt, 0) != 0;
+    storage_state_done(state, STORAGE_WAITING_DELETE, &sql);
+    return waits;
+}
+
+static void note_released(void *context, const char *resource, const char *lock_id)
+{
+    struct storage_state *state = context;
+    if (state->waiting_until_ms <= state->turn.now_ms || !forget_waiting(state, resource) ||
+        state->notices_count == STORAGE_NOTICES_MAX)
+        return;
+    struct storage_notice *notice = &state->notices[state->notices_count++];
+    memcpy(notice->lock_id, lock_id, strlen(lock_id) + 1);
+    memcpy(notice->resource, resource, strlen(resource) + 1);
+}
+
+/* ---- breaking -------------------------------------------------------------------------------- */
+
+static int64_t read_broken(void *context, const char *resource, const char *lock_id, char *ret_by)
+{
+    struct storage_state *state = context;
+    int64_t token = 0;
+    struct storage_sql sql = storage_state_use(state, STORAGE_BROKEN_READ);
+    storage_sql_bind_text(&sql, 1, resource);
+    storage_sql_bind_text(&sql, 2, lock_id);
+    storage_sql_bind_int(&sql, 3, (int64_t)state->turn.now_ms);
+    ret_by[0] = '\0';
+    if (storage_sql_row(&sql)) {
+        token = sqlite3_column_int64(sql.stmt, 0);
+        storage_sql_column_text(&sql, 1, ret_by, FENCE_OWNER_MAX + 1);
+    }
+    storage_state_done(state, STORAGE_BROKEN_READ, &sql);
+    return token;
+}
+
+static void write_broken(void *context, const struct fence_request *request, uint64_t until_ms)
+{
+    struct storage_state *state = context;
+    struct storage_sql sql = storage_state_use(state, STORAGE_BROKEN_WRITE);
+    storage_sql_bind_text(&sql, 1, request->resource);
+    storage_sql_bind_text(&sql, 2, request->lock_id);
+    storage_sql_bind_int(&sql, 3, request->token);
+    storage_sql_bind_text(&sql, 4, request->owner);
+    storage_sql_bind_int(&sql, 5, (int64_t)until_ms);
+    (void)storage_sql_row(&sql);
+    storage_state_done(state, STORAGE_BROKEN_WRITE, &sql);
+}
+
+/* ---- rejoins --------------------------------------------------------------------------------- */
+
+static int64_t read_highest(void *context)
+{
+    struct storage_state *state = context;
+    struct storage_sql sql = storage_state_use(state, STORAGE_COUNTER_HIGHEST);
+    int64_t highest = storage_sql_row(&sql) ? sqlite3_column_int64(sql.stmt, 0) : 0;
+    storage_state_done(state, STORAGE_COUNTER_HIGHEST, &sql);
+    return highest;
+}
+
+/* All at once. */
+static uint64_t clear_rows(void *context, bool disowns, uint64_t cursor)
+{
+    struct storage_state *state = context;
+    enum storage_statement how = disowns ? STORAGE_LOCKS_DISOWN : STORAGE_LOCKS_CLEAR;
+    struct storage_sql sql = storage_state_use(state, how);
+    (void)cursor;
+    (void)storage_sql_row(&sql);
+    storage_state_done(state, how, &sql);
+    return 0;
+}
+
+const struct fence_master_store storage_rows = {
+    .lock = read_lock,
+    .put_lock = write_lock,
+    .drop_lock = delete_lock,
+    .counter = read_counter,
+    .put_counter = write_counter,
+    .named = read_named,
+    .put_named = write_named,
+    .names = count_names,
+    .highest = read_highest,
+    .wait = note_waiting,
+    .notify = note_released,
+    .broken = read_broken,
+    .put_broken = write_broken,
+    .clear = clear_rows,
+    .read_page = storage_pages_read,
+    .merge_page = storage_pages_merge,
+};
