@@ -1,6 +1,6 @@
 #include "storage/sqlite/facts.h"
 
-#include "storage/sqlite/marker.h"
+#include "fence/master/marker.h"
 
 #include <stdio.h>
 #include <string.h>

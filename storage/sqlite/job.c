@@ -1,8 +1,8 @@
 #include "storage/sqlite/job.h"
 
+#include "fence/master/lock.h"
 #include "fence/protocol/name.h"
 #include "storage/sqlite/facts.h"
-#include "storage/sqlite/lock.h"
 
 #include <assert.h>
 #include <stdlib.h>

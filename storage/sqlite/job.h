@@ -4,10 +4,10 @@
 #define STORAGE_SQLITE_JOB_H
 
 #include "fence/fleet/fleet.h"
+#include "fence/master/requests.h"
 #include "fence/protocol/listing_message.h"
 #include "fence/protocol/rejoin_message.h"
 #include "storage/master.h"
-#include "storage/sqlite/requests.h"
 #include "storage/sqlite/state.h"
 
 enum {

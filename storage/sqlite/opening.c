@@ -1,4 +1,5 @@
 #include "storage/sqlite/file.h"
+#include "storage/sqlite/rows.h"
 #include "storage/sqlite/tables.h"
 
 #include <assert.h>
@@ -363,6 +364,7 @@ static int set_up_state(const struct storage_file_config *config, const struct s
                         char ret_why[static STORAGE_WHY_MAX])
 {
     memset(state, 0, sizeof(*state));
+    state->turn.store = &storage_rows;
     state->turn.members = config->members;
     state->turn.me = config->me;
     state->turn.durable = is_on_disk(config->folder);

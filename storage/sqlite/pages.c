@@ -1,7 +1,6 @@
 #include "storage/sqlite/pages.h"
 
-#include "storage/sqlite/merging.h"
-#include "storage/sqlite/rows.h"
+#include "fence/master/merging.h"
 
 enum {
     COUNTERS_AT_A_TIME = 4096,
@@ -133,7 +132,7 @@ static void merge_locks(struct storage_state *state, const struct fence_page *pa
     while (storage_sql_row(&sql)) {
         struct fence_stored_lock read = {0};
         char resource[FENCE_RESOURCE_MAX + 1];
-        storage_rows_read_lock(&sql, &read);
+        storage_state_read_lock(&sql, &read);
         storage_sql_column_text(&sql, 7, resource, sizeof(resource));
         if (sql.code != SQLITE_OK)
             break;

@@ -7,7 +7,7 @@
 
 /* ---- counters and locks ---------------------------------------------------------------------- */
 
-static int64_t read_counter(void *context, uint16_t slot)
+static int64_t read_counter_row(void *context, uint16_t slot)
 {
     struct storage_state *state = context;
     struct storage_sql sql = storage_state_use(state, STORAGE_COUNTER_READ);
@@ -17,7 +17,7 @@ static int64_t read_counter(void *context, uint16_t slot)
     return number;
 }
 
-static void write_counter(void *context, uint16_t slot, int64_t number)
+static void write_counter_row(void *context, uint16_t slot, int64_t number)
 {
     struct storage_state *state = context;
     struct storage_sql sql = storage_state_use(state, STORAGE_COUNTER_WRITE);
@@ -28,7 +28,7 @@ static void write_counter(void *context, uint16_t slot, int64_t number)
     state->changed = true;
 }
 
-static int64_t read_named(void *context, const char *name)
+static int64_t read_named_row(void *context, const char *name)
 {
     struct storage_state *state = context;
     struct storage_sql sql = storage_state_use(state, STORAGE_NAMED_READ);
@@ -38,7 +38,7 @@ static int64_t read_named(void *context, const char *name)
     return number;
 }
 
-static void write_named(void *context, const char *name, int64_t number)
+static void write_named_row(void *context, const char *name, int64_t number)
 {
     struct storage_state *state = context;
     struct storage_sql sql = storage_state_use(state, STORAGE_NAMED_WRITE);
@@ -64,22 +64,7 @@ static int64_t hash_of(const char *resource)
     return (int64_t)(fence_hash(resource, strlen(resource), 0) & (UINT64_MAX >> 2));
 }
 
-void storage_rows_read_lock(struct storage_sql *sql, struct fence_stored_lock *ret_lock)
-{
-    struct fence_stored_lock *lock = ret_lock;
-    lock->present = true;
-    storage_sql_column_text(sql, 0, lock->lock_id, sizeof(lock->lock_id));
-    lock->adopted = sqlite3_column_type(sql->stmt, 1) == SQLITE_NULL;
-    lock->attempt = (uint64_t)sqlite3_column_int64(sql->stmt, 1);
-    lock->number = sqlite3_column_int64(sql->stmt, 2);
-    lock->extensions = (uint32_t)sqlite3_column_int64(sql->stmt, 3);
-    lock->imported = sqlite3_column_type(sql->stmt, 4) != SQLITE_NULL;
-    lock->from = (uint32_t)sqlite3_column_int64(sql->stmt, 4);
-    storage_sql_column_text(sql, 5, lock->owner, sizeof(lock->owner));
-    lock->expires_ms = (uint64_t)sqlite3_column_int64(sql->stmt, 6);
-}
-
-static void read_lock(void *context, const char *resource, struct fence_stored_lock *ret_lock)
+static void read_lock_row(void *context, const char *resource, struct fence_stored_lock *ret_lock)
 {
     struct storage_state *state = context;
     *ret_lock = (struct fence_stored_lock){0};
@@ -88,11 +73,12 @@ static void read_lock(void *context, const char *resource, struct fence_stored_l
     storage_sql_bind_text(&sql, 2, resource);
     storage_sql_bind_int(&sql, 3, (int64_t)state->turn.now_ms);
     if (storage_sql_row(&sql))
-        storage_rows_read_lock(&sql, ret_lock);
+        storage_state_read_lock(&sql, ret_lock);
     storage_state_done(state, STORAGE_LOCK_READ, &sql);
 }
 
-static void write_lock(void *context, const char *resource, const struct fence_stored_lock *lock)
+static void write_lock_row(void *context, const char *resource,
+                           const struct fence_stored_lock *lock)
 {
     struct storage_state *state = context;
     struct storage_sql sql = storage_state_use(state, STORAGE_LOCK_WRITE);
@@ -113,7 +99,7 @@ static void write_lock(void *context, const char *resource, const struct fence_s
     state->changed = true;
 }
 
-static void delete_lock(void *context, const char *resource)
+static void delete_lock_row(void *context, const char *resource)
 {
     struct storage_state *state = context;
     struct storage_sql sql = storage_state_use(state, STORAGE_LOCK_DELETE);
@@ -161,7 +147,8 @@ static void note_released(void *context, const char *resource, const char *lock_
 
 /* ---- breaking -------------------------------------------------------------------------------- */
 
-static int64_t read_broken(void *context, const char *resource, const char *lock_id, char *ret_by)
+static int64_t read_broken_row(void *context, const char *resource, const char *lock_id,
+                               char *ret_by)
 {
     struct storage_state *state = context;
     int64_t token = 0;
@@ -178,7 +165,7 @@ static int64_t read_broken(void *context, const char *resource, const char *lock
     return token;
 }
 
-static void write_broken(void *context, const struct fence_request *request, uint64_t until_ms)
+static void write_broken_row(void *context, const struct fence_request *request, uint64_t until_ms)
 {
     struct storage_state *state = context;
     struct storage_sql sql = storage_state_use(state, STORAGE_BROKEN_WRITE);
@@ -215,19 +202,19 @@ static uint64_t clear_rows(void *context, bool disowns, uint64_t cursor)
 }
 
 const struct fence_master_store storage_rows = {
-    .lock = read_lock,
-    .put_lock = write_lock,
-    .drop_lock = delete_lock,
-    .counter = read_counter,
-    .put_counter = write_counter,
-    .named = read_named,
-    .put_named = write_named,
+    .lock = read_lock_row,
+    .put_lock = write_lock_row,
+    .drop_lock = delete_lock_row,
+    .counter = read_counter_row,
+    .put_counter = write_counter_row,
+    .named = read_named_row,
+    .put_named = write_named_row,
     .names = count_names,
     .highest = read_highest,
     .wait = note_waiting,
     .notify = note_released,
-    .broken = read_broken,
-    .put_broken = write_broken,
+    .broken = read_broken_row,
+    .put_broken = write_broken_row,
     .clear = clear_rows,
     .read_page = storage_pages_read,
     .merge_page = storage_pages_merge,

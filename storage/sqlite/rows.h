@@ -7,7 +7,4 @@
 
 extern const struct fence_master_store storage_rows;
 
-/* The lock in the current row of STORAGE_LOCK_READ or STORAGE_PAGE_LOCKS. */
-void storage_rows_read_lock(struct storage_sql *sql, struct fence_stored_lock *ret_lock);
-
 #endif

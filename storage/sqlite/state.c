@@ -1,7 +1,5 @@
 #include "storage/sqlite/state.h"
 
-#include "storage/sqlite/rows.h"
-
 #include <assert.h>
 #include <string.h>
 #include <time.h>
@@ -86,7 +84,6 @@ static const char *const texts[] = {
 int storage_state_open(struct storage_state *state, sqlite3 *db)
 {
     state->db = db;
-    state->turn.store = &storage_rows;
     state->turn.context = state;
     state->turn.server_id = state->server_id;
     state->turn.lineage = state->lineage;
@@ -151,6 +148,23 @@ static void run_statement(struct storage_state *state, enum storage_statement wh
     struct storage_sql sql = storage_state_use(state, which);
     (void)storage_sql_row(&sql);
     storage_state_done(state, which, &sql);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+void storage_state_read_lock(struct storage_sql *sql, struct fence_stored_lock *ret_lock)
+{
+    struct fence_stored_lock *lock = ret_lock;
+    lock->present = true;
+    storage_sql_column_text(sql, 0, lock->lock_id, sizeof(lock->lock_id));
+    lock->adopted = sqlite3_column_type(sql->stmt, 1) == SQLITE_NULL;
+    lock->attempt = (uint64_t)sqlite3_column_int64(sql->stmt, 1);
+    lock->number = sqlite3_column_int64(sql->stmt, 2);
+    lock->extensions = (uint32_t)sqlite3_column_int64(sql->stmt, 3);
+    lock->imported = sqlite3_column_type(sql->stmt, 4) != SQLITE_NULL;
+    lock->from = (uint32_t)sqlite3_column_int64(sql->stmt, 4);
+    storage_sql_column_text(sql, 5, lock->owner, sizeof(lock->owner));
+    lock->expires_ms = (uint64_t)sqlite3_column_int64(sql->stmt, 6);
 }
 
 /* ---- the marker ------------------------------------------------------------------------------ */

@@ -48,7 +48,7 @@ enum storage_statement {
     STORAGE_PAGE_FLOOR,
     STORAGE_PAGE_COUNTERS, /* slot, number */
     STORAGE_PAGE_NAMED,    /* name, number */
-    STORAGE_PAGE_LOCKS,    /* as storage_rows_read_lock() has them, then the resource */
+    STORAGE_PAGE_LOCKS,    /* as storage_state_read_lock() has them, then the resource */
     STORAGE_NAMES,         /* hash, resource */
     STORAGE_STATEMENTS
 };
@@ -86,7 +86,8 @@ struct storage_state {
     struct storage_notice notices[STORAGE_NOTICES_MAX];
 };
 
-/* Prepares all statements on @db, whose tables are there. As storage_sql_error(). */
+/* Prepares all statements on @db, whose tables are there. The caller has set the store, the members
+ * and the durability of @state's turn. As storage_sql_error(). */
 FENCE_CHECKED int storage_state_open(struct storage_state *state, sqlite3 *db);
 void storage_state_close(struct storage_state *state);
 
@@ -101,6 +102,9 @@ bool storage_state_end(struct storage_state *state);
 struct storage_sql storage_state_use(struct storage_state *state, enum storage_statement which);
 void storage_state_done(struct storage_state *state, enum storage_statement which,
                         struct storage_sql *sql);
+
+/* The lock in the current row of STORAGE_LOCK_READ or STORAGE_PAGE_LOCKS. */
+void storage_state_read_lock(struct storage_sql *sql, struct fence_stored_lock *ret_lock);
 
 /* Removes some locks whose time is over. Only the size of the file depends on it. */
 void storage_state_sweep(struct storage_state *state);

@@ -1,8 +1,8 @@
 #include "scripts/bench.d/programs/rows.h"
 
+#include "fence/master/requests.h"
 #include "fence/protocol/name.h"
 #include "storage/sqlite/file.h"
-#include "storage/sqlite/requests.h"
 
 #include <assert.h>
 #include <err.h>

@@ -1,6 +1,6 @@
-#include "storage/sqlite/merging.h"
+#include "fence/master/merging.h"
 
-#include "storage/sqlite/lock.h"
+#include "fence/master/lock.h"
 
 #include <string.h>
 

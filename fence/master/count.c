@@ -1,4 +1,4 @@
-#include "storage/sqlite/count.h"
+#include "fence/master/count.h"
 
 static int64_t larger(int64_t a, int64_t b)
 {

@@ -2,8 +2,8 @@
 #ifndef FENCE_MASTER_COUNT_H
 #define FENCE_MASTER_COUNT_H
 
+#include "fence/master/answer.h"
 #include "fence/master/store.h"
-#include "storage/sqlite/answer.h"
 
 /* Counts within the turn of @turn, and sets the kind and the number of @answer's reply. */
 void fence_master_count(struct fence_turn *turn, const struct fence_request *request,

@@ -1,10 +1,10 @@
-#include "storage/sqlite/requests.h"
+#include "fence/master/requests.h"
 
-#include "storage/sqlite/breaking.h"
-#include "storage/sqlite/count.h"
-#include "storage/sqlite/extend.h"
-#include "storage/sqlite/lock.h"
-#include "storage/sqlite/take.h"
+#include "fence/master/breaking.h"
+#include "fence/master/count.h"
+#include "fence/master/extend.h"
+#include "fence/master/lock.h"
+#include "fence/master/take.h"
 
 /* ---- confirming ------------------------------------------------------------------------------ */
 
@@ -100,8 +100,8 @@ static void inspect_row(struct fence_turn *turn, const struct fence_request *req
         answer->reply.kind = FENCE_REPLY_NO;
 }
 
-static void refuse(const struct fence_turn *turn, enum fence_refusal refusal,
-                   struct fence_reply *reply)
+static void refuse_request(const struct fence_turn *turn, enum fence_refusal refusal,
+                           struct fence_reply *reply)
 {
     if (refusal != FENCE_REFUSAL_STALE)
         return;
@@ -151,7 +151,7 @@ void fence_master_do(struct fence_turn *turn, enum fence_refusal refusal,
     };
     answer->holder[0] = answer->owner[0] = '\0';
     if (refusal != FENCE_REFUSAL_NONE)
-        refuse(turn, refusal, &answer->reply);
+        refuse_request(turn, refusal, &answer->reply);
     else
         answer_request(turn, request, answer);
 }

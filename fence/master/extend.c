@@ -1,7 +1,7 @@
-#include "storage/sqlite/extend.h"
+#include "fence/master/extend.h"
 
-#include "storage/sqlite/breaking.h"
-#include "storage/sqlite/lock.h"
+#include "fence/master/breaking.h"
+#include "fence/master/lock.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "storage/sqlite/lock.h"
+#include "fence/master/lock.h"
 
 #include "fence/protocol/lease.h"
 

@@ -2,8 +2,8 @@
 #ifndef FENCE_MASTER_BREAKING_H
 #define FENCE_MASTER_BREAKING_H
 
+#include "fence/master/answer.h"
 #include "fence/master/store.h"
-#include "storage/sqlite/answer.h"
 
 /* Does BREAK. */
 void fence_master_break(struct fence_turn *turn, const struct fence_request *request,

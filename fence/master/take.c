@@ -1,6 +1,6 @@
-#include "storage/sqlite/take.h"
+#include "fence/master/take.h"
 
-#include "storage/sqlite/lock.h"
+#include "fence/master/lock.h"
 
 /* An idempotent retry: the client repeats an acquire with its own lock id. A lock under that id is
  * its lock, of any attempt. */

@@ -1,6 +1,6 @@
-#include "storage/sqlite/breaking.h"
+#include "fence/master/breaking.h"
 
-#include "storage/sqlite/lock.h"
+#include "fence/master/lock.h"
 
 void fence_master_tell_broken(struct fence_turn *turn, const struct fence_request *request,
                               struct fence_master_answer *answer)

@@ -3,8 +3,8 @@
 #ifndef FENCE_MASTER_REQUESTS_H
 #define FENCE_MASTER_REQUESTS_H
 
-#include "storage/sqlite/answer.h"
-#include "storage/sqlite/marker.h"
+#include "fence/master/answer.h"
+#include "fence/master/marker.h"
 
 /* Does what @request asks, within @turn, and sets @answer's reply. Where @refusal is not
  * FENCE_REFUSAL_NONE, it does nothing and says so: the view of a FENCE_REPLY_STALE is the turn's.

@@ -1,6 +1,6 @@
-#include "storage/sqlite/marker.h"
+#include "fence/master/marker.h"
 
-#include "storage/sqlite/lock.h"
+#include "fence/master/lock.h"
 
 #include <string.h>
 

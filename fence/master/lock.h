@@ -2,8 +2,8 @@
 #ifndef FENCE_MASTER_LOCK_H
 #define FENCE_MASTER_LOCK_H
 
+#include "fence/master/answer.h"
 #include "fence/master/store.h"
-#include "storage/sqlite/answer.h"
 
 /* Copies the text @from, which must fit into @size bytes. */
 void fence_stored_copy(char *to, size_t size, const char *from);

@@ -2,8 +2,8 @@
 #ifndef FENCE_MASTER_TAKE_H
 #define FENCE_MASTER_TAKE_H
 
+#include "fence/master/answer.h"
 #include "fence/master/store.h"
-#include "storage/sqlite/answer.h"
 
 void fence_master_take(struct fence_turn *turn, const struct fence_request *request,
                        struct fence_master_answer *answer);
