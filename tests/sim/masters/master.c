@@ -1,8 +1,7 @@
 #include "tests/sim/masters/master.h"
 
-#include "tests/sim/masters/locks.h"
 #include "tests/sim/masters/marker.h"
-#include "tests/sim/masters/mutant.h"
+#include "tests/sim/masters/requests.h"
 
 #include <string.h>
 
@@ -107,13 +106,6 @@ void sim_master_copy(struct sim_master *master)
 
 /* ---- what it can tell of itself -------------------------------------------------------------- */
 
-bool sim_master_strayed(const struct sim_master *master)
-{
-    const struct sim_marker *marker = &master->memory.marker;
-    return marker->lineage != master->lineage ||
-           (marker->durable && master->persistence == SIM_NONE && !SIM_MUTANT(UNDURABLE_COUNTS));
-}
-
 bool sim_master_undurable(const struct sim_master *master)
 {
     const struct sim_marker *marker = &master->memory.marker;
@@ -155,38 +147,6 @@ static struct sim_reply facts(struct sim_master *master, const struct sim_reques
     };
 }
 
-/* Whether a server may count on what @request wrote. */
-static bool has_written(const struct sim_lock_request *request, const struct sim_reply *reply)
-{
-    switch (request->kind) {
-    case FENCE_REQUEST_TAKE:
-        return reply->kind == FENCE_REPLY_NUMBER || request->set.count > 1;
-    case FENCE_REQUEST_EXTEND:
-    case FENCE_REQUEST_JOIN:
-    case FENCE_REQUEST_CONFIRM:
-    case FENCE_REQUEST_BREAK:
-        return true;
-    case FENCE_REQUEST_COUNT:
-        return request->count > 0 || request->hint[0] > 0;
-    default:
-        return false;
-    }
-}
-
-static struct sim_reply execute_lock_request(struct sim_master *master,
-                                             const struct sim_request *request, bool copy,
-                                             uint64_t local_us)
-{
-    int refusal = sim_marker_check_view(master, request);
-    if (refusal)
-        return (struct sim_reply){.kind = (enum fence_reply_kind)refusal,
-                                  .marker = master->memory.marker};
-    struct sim_reply reply = sim_locks_execute(master, &request->lock, copy, local_us);
-    master->memory.marker.writes += has_written(&request->lock, &reply);
-    reply.writes = master->memory.marker.writes;
-    return reply;
-}
-
 struct sim_reply sim_master_execute(struct sim_master *master, const struct sim_request *request,
                                     bool copy, uint64_t now_us)
 {
@@ -194,10 +154,10 @@ struct sim_reply sim_master_execute(struct sim_master *master, const struct sim_
     if (request->ask == SIM_ASK_FACTS || request->ask == SIM_ASK_PROBE)
         return facts(master, request);
     if (request->ask == SIM_ASK_RESTAMP)
-        return sim_marker_restamp(master, request);
+        return sim_marker_restamp(master, request, local_us);
     struct sim_reply reply = request->ask == SIM_ASK_REJOIN
                                  ? sim_marker_rejoin(master, request, local_us)
-                                 : execute_lock_request(master, request, copy, local_us);
+                                 : sim_requests_execute(master, request, copy, local_us);
     reply.undurable = sim_master_undurable(master);
     return reply;
 }

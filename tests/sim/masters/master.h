@@ -1,4 +1,5 @@
-/* A simulated master: what the scripts in storage/redis/lua/ do to the keys, as data.
+/* A simulated master: the rules of fence/master, on a machine that restarts, loses writes and
+ * forgets.
  *
  * What Redis holds in memory is one struct, so it is lost as one. A Redis with appendfsync always
  * has the same on its disk at any moment, one with everysec has what it saved some time ago, and
@@ -28,7 +29,7 @@ struct sim_lock {
     uint32_t seen;            /* and of all that had it; only for mutants */
     uint64_t expires_us;      /* by the master's own clock */
     uint64_t waited_until_us; /* who frees it before then has to say so: when its lease was to end
-                               * as somebody was last told to wait */
+                               * as somebody was last told to wait; 0: nobody waits */
 };
 
 #define SIM_ADOPTED UINT64_C(0)
@@ -112,10 +113,6 @@ void sim_master_save(struct sim_master *master);
 
 /* Its copy is made anew. */
 void sim_master_copy(struct sim_master *master);
-
-/* Whether it may not act any more: its lineage is not the marker's, or the marker says durable and
- * the append-only file is off. */
-bool sim_master_strayed(const struct sim_master *master);
 
 /* Whether its marker says durable, and its settings no longer are. */
 bool sim_master_undurable(const struct sim_master *master);

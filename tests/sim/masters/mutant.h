@@ -1,5 +1,5 @@
 /* Rules that a master keeps and that can be switched off, to see whether the simulator finds out.
- * tests/sim/mutants/masters.txt lists them. */
+ * tests/sim/mutants/machine.txt lists them. */
 #ifndef TESTS_SIM_MASTERS_MUTANT_H
 #define TESTS_SIM_MASTERS_MUTANT_H
 

@@ -55,6 +55,8 @@ uint32_t sim_lock_number(const char *text)
 {
     if (text[0] == '\0')
         return 0; /* a call without a lock id: inspect */
+    if (strcmp(text, FENCE_TOMBSTONE) == 0)
+        return SIM_TOMBSTONE;
     assert(strlen(text) == FENCE_LOCK_ID_LEN);
     return sim_owner_number(text + DIGITS_AT);
 }
@@ -125,14 +127,14 @@ void sim_fleet_text(char ret_text[static FENCE_ID_HEX_LEN + 1])
     memcpy(ret_text, FLEET_TEXT, sizeof(FLEET_TEXT));
 }
 
-static void run_text(uint32_t run, char ret_text[static FENCE_ID_HEX_LEN + 1])
+void sim_run_text(uint32_t run, char ret_text[static FENCE_ID_HEX_LEN + 1])
 {
     memcpy(ret_text, RUN_TEXT, sizeof(RUN_TEXT));
     for (char *digit = ret_text + FENCE_ID_HEX_LEN - 1; run > 0; run >>= 4)
         *digit-- = "0123456789abcdef"[run & 15];
 }
 
-static uint32_t run_number(const char *text)
+uint32_t sim_run_number(const char *text)
 {
     return text[0] ? (uint32_t)strtoul(text + 4, NULL, 16) : 0;
 }
@@ -146,8 +148,8 @@ static struct sim_marker marker_of(const struct fence_facts *facts)
         .active = facts->marked_active,
         .durable = facts->marked_durable,
         .member = facts->member - 1,
-        .run = run_number(facts->marked_server_id),
-        .lineage = run_number(facts->marked_lineage),
+        .run = sim_run_number(facts->marked_server_id),
+        .lineage = sim_run_number(facts->marked_lineage),
         .ttl_max_ms = facts->ttl_max_ms,
         .extensions_max = facts->extensions_max,
         .next = facts->next,
@@ -167,8 +169,8 @@ struct fence_facts sim_facts(const struct sim_reply *reply)
     };
     memcpy(facts.persistence, persistence[reply->persistence],
            strlen(persistence[reply->persistence]) + 1);
-    run_text(reply->run, facts.server_id);
-    run_text(reply->lineage, facts.lineage);
+    sim_run_text(reply->run, facts.server_id);
+    sim_run_text(reply->lineage, facts.lineage);
     if (!marker->present)
         return facts;
     facts.marked = true;
@@ -185,8 +187,8 @@ struct fence_facts sim_facts(const struct sim_reply *reply)
     facts.writes = marker->writes;
     facts.heard = marker->heard;
     memcpy(facts.fleet_id, FLEET_TEXT, sizeof(FLEET_TEXT));
-    run_text(marker->run, facts.marked_server_id);
-    run_text(marker->lineage, facts.marked_lineage);
+    sim_run_text(marker->run, facts.marked_server_id);
+    sim_run_text(marker->lineage, facts.marked_lineage);
     return facts;
 }
 
@@ -224,8 +226,8 @@ struct sim_request sim_lock_request(const struct fence_request *request)
 static void name_seen(const struct fence_facts *seen, struct sim_rejoin_request *ret_rejoin)
 {
     ret_rejoin->seen = marker_of(seen);
-    ret_rejoin->run = run_number(seen->server_id);
-    ret_rejoin->lineage = run_number(seen->lineage);
+    ret_rejoin->run = sim_run_number(seen->server_id);
+    ret_rejoin->lineage = sim_run_number(seen->lineage);
     ret_rejoin->durable = seen->durable;
 }
 

@@ -72,7 +72,8 @@ struct sim_page {
     uint32_t resource; /* LOCKS */
     uint32_t lock;
     uint32_t extensions;
-    bool countable; /* it proves something there */
+    bool imported;
+    uint32_t from;
     uint64_t attempt;
     int64_t number;
     uint64_t remaining_ms;
@@ -200,6 +201,10 @@ void sim_set_group(const struct sim_set *set, struct fence_group *ret_group);
 uint32_t sim_resource_number(const char *text);
 uint32_t sim_lock_number(const char *text);
 uint32_t sim_owner_number(const char *text);
+
+/* The text of a run, or of a lineage; back from it: 0 for "". */
+void sim_run_text(uint32_t run, char ret_text[static FENCE_ID_HEX_LEN + 1]);
+uint32_t sim_run_number(const char *text);
 
 /* What a server asks, in the simulator's terms; all but the view it works under. */
 struct sim_request sim_lock_request(const struct fence_request *request);
