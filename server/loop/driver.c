@@ -1,16 +1,19 @@
 #include "server/loop/driver.h"
 
+#include "fence/core/trace.h"
 #include "server/loop/audit.h"
 #include "server/loop/batch_delay.h"
 #include "server/loop/masters.h"
 #include "server/loop/masters_log.h"
 #include "server/system/clock.h"
+#include "server/system/log.h"
 #include "server/system/run_delay.h"
 
 #include <assert.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     LONG_SLEEPS = 2,     /* make a deadline of masters */
@@ -398,6 +401,17 @@ void server_driver_turn(struct server_driver *driver)
 
 /* ---- setting up ------------------------------------------------------------------------------ */
 
+static void log_decision(void *context, const struct fence_trace *trace)
+{
+    const struct server_driver *driver = context;
+    const char *only = driver->config.trace_lock;
+    char text[FENCE_TRACE_TEXT_MAX];
+    if (only && strcmp(only, trace->resource) != 0)
+        return;
+    fence_trace_text(trace, text);
+    server_log(SERVER_LOG_TRACE, "%s%s", driver->config.label, text);
+}
+
 static int new_masters(struct server_driver *driver)
 {
     const struct storage_master_events events = {
@@ -448,6 +462,9 @@ int server_driver_new(const struct server_driver_config *config, struct server_d
         .seed = server_random_u64(&driver->random),
     };
     int error = fence_core_new(&fence, &driver->core);
+    if (!error && config->traces)
+        fence_core_trace(driver->core,
+                         (struct fence_tracer){.line = log_decision, .context = driver});
     if (!error)
         error = new_masters(driver);
     if (error) {

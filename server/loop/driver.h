@@ -29,7 +29,10 @@ struct server_driver_config {
     uint32_t counters; /* named counters beyond which none is made; 0: FENCE_COUNTERS_DEFAULT */
     const char *label; /* begins each line of log about the masters: "", or whose they are.
                         * Borrowed for the driver's life */
-    bool tells_audit;  /* also log what the audit finds: one of several drivers is enough */
+    bool traces;       /* each decision of the core is logged, ... */
+    const char *trace_lock; /* ... where not NULL, about this lock alone; borrowed for the driver's
+                             * life */
+    bool tells_audit;       /* also log what the audit finds: one of several drivers is enough */
 
     /* What the operator says that the fleet was made with; 0: nothing. The log tells once where a
      * fleet has another one, which counts. */

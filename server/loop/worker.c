@@ -306,6 +306,8 @@ static int start_driver(struct server_worker *worker)
         .counters = worker->config.counters_max,
         .ttl_max_ms = first ? worker->config.ttl_max_ms : 0,
         .extensions_max = first ? worker->config.extensions_max : 0,
+        .traces = worker->config.traces,
+        .trace_lock = worker->config.trace_lock,
         .label = worker->label,
         .tells_audit = first,
         .answer = on_answer,

@@ -62,6 +62,7 @@ struct pawld_options {
     const char *audit_log;           /* serve: a file, "-" for stderr; NULL: none */
     enum server_log_form log_form;   /* serve */
     enum server_log_level log_level; /* serve: the least that is written */
+    const char *trace_lock; /* serve: the only lock to trace; NULL: all, if @log_level is trace */
 
     /* serve: how it ends */
     struct server_worker_ends ends;

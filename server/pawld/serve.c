@@ -292,6 +292,8 @@ static int make_workers(struct service *service)
             .counters_max = options->counters_max,
             .ttl_max_ms = options->ttl_max_ms,
             .extensions_max = options->extensions_max,
+            .traces = options->log_level == SERVER_LOG_TRACE,
+            .trace_lock = options->trace_lock,
             .metrics = service->metrics,
             .version = PAWL_VERSION,
             .audit = service->audit,

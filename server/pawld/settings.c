@@ -23,11 +23,9 @@ static const char *const ask_words[] = {[FENCE_ASK_MAJORITY] = "majority",
 static const char *const form_words[] = {
     [SERVER_LOG_PLAIN] = "plain", [SERVER_LOG_JSON] = "json", NULL};
 
-static const char *const level_words[] = {[SERVER_LOG_DEBUG] = "debug",
-                                          [SERVER_LOG_INFO] = "info",
-                                          [SERVER_LOG_WARNING] = "warning",
-                                          [SERVER_LOG_ERROR] = "error",
-                                          NULL};
+static const char *const level_words[] = {
+    [SERVER_LOG_TRACE] = "trace",     [SERVER_LOG_DEBUG] = "debug", [SERVER_LOG_INFO] = "info",
+    [SERVER_LOG_WARNING] = "warning", [SERVER_LOG_ERROR] = "error", NULL};
 
 /* In the order of the sample. */
 const struct pawld_setting pawld_settings[] = {
@@ -368,7 +366,15 @@ const struct pawld_setting pawld_settings[] = {
      AT(log_level),
      .words = level_words,
      .usual = "info",
-     .help = "The least that is logged: debug, info, warning or error"},
+     .help = "The least that is logged: trace, debug, info, warning or error. trace logs each "
+             "decision about each lock"},
+    {.name = "trace-lock",
+     .argument = "NAME",
+     .kind = PAWLD_TEXT,
+     .commands = PAWLD_SERVE,
+     AT(trace_lock),
+     .must = "the name of a lock",
+     .help = "With --log-level trace: log the decisions about this lock alone"},
 
     {.name = "audit-log",
      .argument = "FILE",

@@ -8,10 +8,8 @@
 #include <string.h>
 
 static const char *const level_names[] = {
-    [SERVER_LOG_DEBUG] = "debug",
-    [SERVER_LOG_INFO] = "info",
-    [SERVER_LOG_WARNING] = "warning",
-    [SERVER_LOG_ERROR] = "error",
+    [SERVER_LOG_TRACE] = "trace",     [SERVER_LOG_DEBUG] = "debug", [SERVER_LOG_INFO] = "info",
+    [SERVER_LOG_WARNING] = "warning", [SERVER_LOG_ERROR] = "error",
 };
 
 void server_log_time(const struct timespec *when, char ret_time[static SERVER_LOG_TIME_MAX])

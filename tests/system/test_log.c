@@ -204,6 +204,33 @@ static void terms_that_a_fleet_was_not_made_with_are_told_once(void **state)
     assert_int_equal(process_stop(service.process), 0);
 }
 
+/* ---- decisions ------------------------------------------------------------------------------- */
+
+static void trace_tells_the_decisions_about_one_lock(void **state)
+{
+    (void)state;
+    char data[256], listening[16];
+    char *path = pawl_program("pawld");
+    (void)snprintf(log_path, sizeof(log_path), "%s/log", dir);
+    (void)snprintf(data, sizeof(data), "%s/data", dir);
+    const char *serve[] = {path,          "--data", data,           "--listen", "127.0.0.1:0",
+                           "--log-level", "trace",  "--trace-lock", "orders/1", NULL};
+    struct process *process = process_start(serve, log_path);
+    process_wait_line(process, "listening on 127.0.0.1:([0-9]+)", WAIT_MS, listening,
+                      sizeof(listening));
+    const uint16_t port = (uint16_t)strtoul(listening, NULL, 10);
+    pawl_wait_ready((struct pawl_service){.process = process, .port = port});
+    assert_int_equal(call(port, "POST", "/v1/locks/orders/2", NULL, "{}")->status, 201);
+    assert_int_equal(call(port, "POST", "/v1/locks/orders/1", NULL, "{}")->status, 201);
+    process_wait_line(process, "trace pawld: orders/1: take is sent to 1$", WAIT_MS, NULL, 0);
+    process_wait_line(process, "trace pawld: orders/1: 1 are frozen, token 1$", WAIT_MS, NULL, 0);
+    process_wait_line(process, "trace pawld: orders/1: acquire is answered: success, token 1$",
+                      WAIT_MS, NULL, 0);
+    assert_false(process_wrote(process, "orders/2"));
+    assert_int_equal(process_stop(process), 0);
+    free(path);
+}
+
 /* ---- a master that says what a terminal obeys ------------------------------------------------ */
 
 #define OBEYED                                                                                     \
@@ -416,6 +443,7 @@ static const struct CMUnitTest cases[] = {
     CASE(lines_in_json_can_be_read_by_a_program),
     CASE(reader_of_the_log_that_stands_still_stops_nobody),
     CASE(level_leaves_out_what_is_below_it),
+    CASE(trace_tells_the_decisions_about_one_lock),
 };
 
 CASE_MAIN(cases, NULL, NULL)

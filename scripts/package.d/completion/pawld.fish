@@ -10,7 +10,7 @@ end
 
 complete -c pawld -f -a '(__pawld_complete)'
 complete -c pawld -l log-form -x -a 'plain json'
-complete -c pawld -l log-level -x -a 'debug info warning error'
+complete -c pawld -l log-level -x -a 'trace debug info warning error'
 complete -c pawld -l ask -x -a 'majority spread all'
 complete -c pawld -l data -x -a '(__fish_complete_directories)'
 for file in config audit-log hand-over keys
