@@ -1,4 +1,4 @@
-/* Breaking a grant: two rounds, then the answer. What they mean: fence/quorum/breaking.h. */
+/* Breaking a grant: two rounds, then the answer. What they mean: fence/round/breaking.h. */
 #ifndef FENCE_CORE_BREAKING_H
 #define FENCE_CORE_BREAKING_H
 

@@ -1,7 +1,7 @@
 /* Calls about named counters. Those of this server about one counter stand in a queue. The first of
  * it asks the masters, for itself and for all behind it: one round counts for up to
  * FENCE_COUNT_CALLS_MAX of them, and each gets a part of the values. So they never cross each
- * other. Calls of other servers may cross them (fence/quorum/counter_call.h). */
+ * other. Calls of other servers may cross them (fence/round/counter_call.h). */
 #ifndef FENCE_CORE_COUNTING_H
 #define FENCE_CORE_COUNTING_H
 

@@ -8,7 +8,7 @@
 #include "fence/base/pool.h"
 #include "fence/core/holder_hint.h"
 #include "fence/protocol/error.h"
-#include "fence/quorum/attempt.h"
+#include "fence/round/attempt.h"
 
 enum {
     CORE_GROUP_SLOT_BITS = 1024,

@@ -1,6 +1,6 @@
 /* The way of a call through a round, whatever the round asks: the round asks, a spare master is
  * asked where another one is late or the answers do not settle the round, the view that the round
- * keeps to may end, the answers are counted, and the call concludes. fence/quorum/round.h says whom
+ * keeps to may end, the answers are counted, and the call concludes. fence/round/round.h says whom
  * a round asks, and when. */
 #ifndef FENCE_CORE_ROUNDS_H
 #define FENCE_CORE_ROUNDS_H

@@ -26,11 +26,11 @@
 #include "fence/core/rejoin_state.h"
 #include "fence/core/trace.h"
 #include "fence/core/wait_queue.h"
-#include "fence/quorum/attempt.h"
-#include "fence/quorum/breaking.h"
-#include "fence/quorum/counter_call.h"
-#include "fence/quorum/quorum_call.h"
-#include "fence/quorum/round.h"
+#include "fence/round/attempt.h"
+#include "fence/round/breaking.h"
+#include "fence/round/counter_call.h"
+#include "fence/round/quorum_call.h"
+#include "fence/round/round.h"
 
 /* A call under way.
  *

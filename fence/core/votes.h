@@ -1,5 +1,5 @@
 /* What extend, release and inspect have in common: masters vote in one round
- * (fence/quorum/quorum_call.h). */
+ * (fence/round/quorum_call.h). */
 #ifndef FENCE_CORE_VOTES_H
 #define FENCE_CORE_VOTES_H
 

@@ -1,4 +1,5 @@
-/* Named counters (FENCE_REQUEST_COUNT): count_named() of storage/redis/lua/seldom.lua, on rows. */
+/* Named counters (FENCE_REQUEST_COUNT): count_named() of storage/redis/lua/rare/count.lua, on rows.
+ */
 #ifndef FENCE_MASTER_COUNT_H
 #define FENCE_MASTER_COUNT_H
 

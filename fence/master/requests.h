@@ -1,5 +1,5 @@
 /* What a master does on a request about locks (fence/protocol/message.h): the rules of
- * storage/redis/lua/locks.lua and seldom.lua. */
+ * storage/redis/lua/locks.lua and rare/. */
 #ifndef FENCE_MASTER_REQUESTS_H
 #define FENCE_MASTER_REQUESTS_H
 

@@ -1,11 +1,11 @@
 /* Obstacles: what keeps masters that answer from a lock, and does not go away by itself. These are
  * keys and counters that somebody wrote by hand, a counter that came to its end, and a bound on
  * their number. */
-#ifndef FENCE_QUORUM_OBSTACLES_H
-#define FENCE_QUORUM_OBSTACLES_H
+#ifndef FENCE_ROUND_OBSTACLES_H
+#define FENCE_ROUND_OBSTACLES_H
 
 #include "fence/protocol/message.h"
-#include "fence/quorum/tally.h"
+#include "fence/round/tally.h"
 
 enum fence_obstacle {
     FENCE_OBSTACLE_FOREIGN,    /* FENCE_EFOREIGN */

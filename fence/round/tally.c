@@ -1,4 +1,4 @@
-#include "fence/quorum/tally.h"
+#include "fence/round/tally.h"
 
 #include "fence/base/set.h"
 

@@ -1,4 +1,4 @@
-#include "fence/quorum/breaking.h"
+#include "fence/round/breaking.h"
 #include "tests/lib/case.h"
 
 #include <string.h>

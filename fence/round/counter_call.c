@@ -1,4 +1,4 @@
-#include "fence/quorum/counter_call.h"
+#include "fence/round/counter_call.h"
 
 #include "fence/base/set.h"
 #include "fence/protocol/lease.h"

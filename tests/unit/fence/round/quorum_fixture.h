@@ -1,8 +1,8 @@
 /* Rounds of extend, release and inspect, written as letters. */
-#ifndef TESTS_UNIT_FENCE_QUORUM_QUORUM_FIXTURE_H
-#define TESTS_UNIT_FENCE_QUORUM_QUORUM_FIXTURE_H
+#ifndef TESTS_UNIT_FENCE_ROUND_QUORUM_FIXTURE_H
+#define TESTS_UNIT_FENCE_ROUND_QUORUM_FIXTURE_H
 
-#include "fence/quorum/quorum_call.h"
+#include "fence/round/quorum_call.h"
 
 enum {
     QUORUM_EXTENSIONS = 3, /* that a lock has had where it is extended under its token */

@@ -1,6 +1,6 @@
 /* The tally of one round: what each master contributed, and whether the round can still be won. */
-#ifndef FENCE_QUORUM_TALLY_H
-#define FENCE_QUORUM_TALLY_H
+#ifndef FENCE_ROUND_TALLY_H
+#define FENCE_ROUND_TALLY_H
 
 #include "fence/protocol/message.h"
 

@@ -21,12 +21,12 @@
  * The number alone says less. An attempt under way may have been given the same number by a master
  * whose counter is behind. If the first round takes its lock id for the grant's, the lock of the
  * grant is left where it is, and that master does not count. */
-#ifndef FENCE_QUORUM_BREAKING_H
-#define FENCE_QUORUM_BREAKING_H
+#ifndef FENCE_ROUND_BREAKING_H
+#define FENCE_ROUND_BREAKING_H
 
-#include "fence/quorum/obstacles.h"
-#include "fence/quorum/quorum_call.h"
-#include "fence/quorum/tally.h"
+#include "fence/round/obstacles.h"
+#include "fence/round/quorum_call.h"
+#include "fence/round/tally.h"
 
 enum fence_break_verdict {
     FENCE_BREAK_OPEN,     /* wait for more */

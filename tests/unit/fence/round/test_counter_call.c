@@ -1,6 +1,6 @@
 #include "fence/base/set.h"
 #include "fence/protocol/error.h"
-#include "fence/quorum/counter_call.h"
+#include "fence/round/counter_call.h"
 #include "tests/lib/case.h"
 
 #include <string.h>

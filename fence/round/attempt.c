@@ -1,4 +1,4 @@
-#include "fence/quorum/attempt.h"
+#include "fence/round/attempt.h"
 
 #include "fence/base/moves.h"
 #include "fence/base/set.h"

@@ -1,4 +1,4 @@
-#include "fence/quorum/token_votes.h"
+#include "fence/round/token_votes.h"
 
 #include "fence/base/set.h"
 

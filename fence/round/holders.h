@@ -1,7 +1,7 @@
 /* The holders of a lock, as the masters name them. They are kept while the replies of one round
  * come in, to find the one holder that a majority names. */
-#ifndef FENCE_QUORUM_HOLDERS_H
-#define FENCE_QUORUM_HOLDERS_H
+#ifndef FENCE_ROUND_HOLDERS_H
+#define FENCE_ROUND_HOLDERS_H
 
 #include "fence/protocol/message.h"
 

@@ -1,4 +1,4 @@
-#include "fence/quorum/breaking.h"
+#include "fence/round/breaking.h"
 
 #include "fence/base/set.h"
 #include "fence/protocol/lease.h"

@@ -5,18 +5,18 @@
  * number that is its token. A join fails where the counter is past the token, since another grant
  * may have been there. So the masters that said yes have had no other grant since.
  *
- * A grant that an operator broke is over (fence/quorum/breaking.h). One master that says so is
+ * A grant that an operator broke is over (fence/round/breaking.h). One master that says so is
  * enough: nothing is counted any more.
  *
  * The lock is lost in two cases only. So many masters are past the token that no later round can
  * have a majority. Or all N masters answered that it is not there. A master that is silent now may
  * have it. One that is not past the token may be joined by another round. */
-#ifndef FENCE_QUORUM_QUORUM_CALL_H
-#define FENCE_QUORUM_QUORUM_CALL_H
+#ifndef FENCE_ROUND_QUORUM_CALL_H
+#define FENCE_ROUND_QUORUM_CALL_H
 
-#include "fence/quorum/holders.h"
-#include "fence/quorum/obstacles.h"
-#include "fence/quorum/tally.h"
+#include "fence/round/holders.h"
+#include "fence/round/obstacles.h"
+#include "fence/round/tally.h"
 
 enum fence_verdict {
     FENCE_VERDICT_OPEN,      /* wait for more */

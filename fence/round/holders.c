@@ -1,4 +1,4 @@
-#include "fence/quorum/holders.h"
+#include "fence/round/holders.h"
 
 #include "fence/base/set.h"
 #include "fence/protocol/lock_id.h"

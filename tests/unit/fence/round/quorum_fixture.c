@@ -1,4 +1,4 @@
-#include "tests/unit/fence/quorum/quorum_fixture.h"
+#include "tests/unit/fence/round/quorum_fixture.h"
 
 struct fence_reply quorum_reply_of(char letter)
 {

@@ -1,7 +1,7 @@
 /* Whom a round asks later: masters that were not asked first, and those that join an extension. */
-#include "fence/quorum/quorum_call.h"
+#include "fence/round/quorum_call.h"
 #include "tests/lib/case.h"
-#include "tests/unit/fence/quorum/quorum_fixture.h"
+#include "tests/unit/fence/round/quorum_fixture.h"
 
 /* ---- asking others --------------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-#include "fence/quorum/holders.h"
+#include "fence/round/holders.h"
 #include "tests/lib/case.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "fence/quorum/obstacles.h"
+#include "fence/round/obstacles.h"
 
 #include "fence/protocol/error.h"
 #include "fence/protocol/lease.h"

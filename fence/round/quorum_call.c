@@ -1,4 +1,4 @@
-#include "fence/quorum/quorum_call.h"
+#include "fence/round/quorum_call.h"
 
 #include "fence/base/set.h"
 #include "fence/protocol/lease.h"

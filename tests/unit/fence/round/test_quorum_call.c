@@ -1,6 +1,6 @@
-#include "fence/quorum/quorum_call.h"
+#include "fence/round/quorum_call.h"
 #include "tests/lib/case.h"
-#include "tests/unit/fence/quorum/quorum_fixture.h"
+#include "tests/unit/fence/round/quorum_fixture.h"
 
 static enum fence_verdict verdict(enum fence_call_kind kind, const char *letters)
 {

@@ -10,13 +10,13 @@
  *
  * A round that keeps to a view asks nobody once the fleet has another one. What the answers mean is
  * the affair of the call: each kind of call has a verdict of its own over the tally. */
-#ifndef FENCE_QUORUM_ROUND_H
-#define FENCE_QUORUM_ROUND_H
+#ifndef FENCE_ROUND_ROUND_H
+#define FENCE_ROUND_ROUND_H
 
 #include "fence/fleet/fleet.h"
 #include "fence/fleet/latency.h"
 #include "fence/protocol/ask.h"
-#include "fence/quorum/tally.h"
+#include "fence/round/tally.h"
 
 /* What a round knows of the masters, at one moment. */
 struct fence_round_masters {

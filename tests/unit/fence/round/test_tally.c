@@ -1,4 +1,4 @@
-#include "fence/quorum/tally.h"
+#include "fence/round/tally.h"
 #include "tests/lib/case.h"
 
 static void masters_not_asked_count_as_down(void **state)

@@ -1,5 +1,5 @@
 #include "fence/protocol/error.h"
-#include "fence/quorum/attempt.h"
+#include "fence/round/attempt.h"
 #include "tests/lib/case.h"
 
 enum {

@@ -1,4 +1,4 @@
-#include "fence/quorum/round.h"
+#include "fence/round/round.h"
 
 #include "fence/base/set.h"
 #include "fence/protocol/lease.h"

@@ -9,11 +9,11 @@
  * are nobody's. The next round names the highest number, so that masters which are behind come up
  * to it. A reading counts by nothing. It has to be found at a majority too: what only a few masters
  * have, a later reading might miss. */
-#ifndef FENCE_QUORUM_COUNTER_CALL_H
-#define FENCE_QUORUM_COUNTER_CALL_H
+#ifndef FENCE_ROUND_COUNTER_CALL_H
+#define FENCE_ROUND_COUNTER_CALL_H
 
-#include "fence/quorum/obstacles.h"
-#include "fence/quorum/tally.h"
+#include "fence/round/obstacles.h"
+#include "fence/round/tally.h"
 
 enum fence_count_verdict {
     FENCE_COUNT_OPEN,    /* wait for more */

@@ -1,7 +1,7 @@
 /* The numbers that masters gave for each resource, and the token that they make: the greatest of
  * the first majority. */
-#ifndef FENCE_QUORUM_TOKEN_VOTES_H
-#define FENCE_QUORUM_TOKEN_VOTES_H
+#ifndef FENCE_ROUND_TOKEN_VOTES_H
+#define FENCE_ROUND_TOKEN_VOTES_H
 
 #include "fence/protocol/limits.h"
 

@@ -27,13 +27,13 @@
  *
  * Source: S. Sanfilippo, the Redlock algorithm (2014), for the lock. The token is a quorum
  * max-register with conflict detection on top of it. */
-#ifndef FENCE_QUORUM_ATTEMPT_H
-#define FENCE_QUORUM_ATTEMPT_H
+#ifndef FENCE_ROUND_ATTEMPT_H
+#define FENCE_ROUND_ATTEMPT_H
 
-#include "fence/quorum/holders.h"
-#include "fence/quorum/obstacles.h"
-#include "fence/quorum/tally.h"
-#include "fence/quorum/token_votes.h"
+#include "fence/round/holders.h"
+#include "fence/round/obstacles.h"
+#include "fence/round/tally.h"
+#include "fence/round/token_votes.h"
 
 enum fence_attempt_state {
     FENCE_ATTEMPT_TAKING,
