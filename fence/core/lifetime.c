@@ -1,4 +1,5 @@
 /* A core made and ended. All that it will ever use is allocated here, and nothing in a step. */
+#include "fence/base/minmax.h"
 #include "fence/core/state.h"
 
 #include <stdlib.h>
@@ -9,11 +10,6 @@ static uint32_t power_of_two(uint32_t at_least)
     while (power < at_least)
         power *= 2;
     return power;
-}
-
-static uint32_t at_most(uint32_t count, uint32_t most)
-{
-    return count < most ? count : most;
 }
 
 static int init_tables(struct fence_core *core, const struct fence_config *config)
@@ -30,12 +26,12 @@ static int init_tables(struct fence_core *core, const struct fence_config *confi
     if (!error)
         error = core_clients_init(&core->clients, power_of_two(calls));
     if (!error)
-        error = core_groups_init(&core->groups, at_most(calls, FENCE_GROUPS_MAX));
+        error = core_groups_init(&core->groups, (uint32_t)fence_min(calls, FENCE_GROUPS_MAX));
     if (!error)
         error = core_admission_init(&core->admission, calls,
                                     config->owed > 0 ? config->owed : FENCE_OWED_MAX);
     if (!error)
-        error = core_cleanups_init(&core->cleanups, at_most(calls, FENCE_CLEANUPS_MAX));
+        error = core_cleanups_init(&core->cleanups, (uint32_t)fence_min(calls, FENCE_CLEANUPS_MAX));
     if (!error)
         error = core_counter_hints_init(&core->hints);
     return error;

@@ -1,5 +1,6 @@
 #include "fence/core/rejoin_steps.h"
 
+#include "fence/base/minmax.h"
 #include "fence/base/set.h"
 #include "fence/core/masters.h"
 #include "fence/core/output.h"
@@ -128,20 +129,16 @@ void core_rejoin_record(struct fence_core *core, unsigned member)
 
 /* ---- the member itself ----------------------------------------------------------------------- */
 
-static int64_t higher(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* The highest incarnation of @member that is known, or that it was only meant to get. That includes
  * a try of this server that the member forgot since: a record of it may still be on its way. */
 static int64_t highest_incarnation(const struct fence_core *core, unsigned member)
 {
     const struct fence_master *master = &core->fleet.master[member];
-    int64_t highest = higher(fence_fleet_claimed(&core->fleet, member), master->meant);
+    int64_t highest = fence_max_signed(fence_fleet_claimed(&core->fleet, member), master->meant);
     if (!master->facts.marked)
         return highest;
-    return higher(highest, higher(master->facts.view.incarnation[member], master->facts.next));
+    return fence_max_signed(
+        highest, fence_max_signed(master->facts.view.incarnation[member], master->facts.next));
 }
 
 /* Whether the member is to be marked as one that seems to have kept all it knew, and the

@@ -1,4 +1,5 @@
 /* One step: each event goes to the part of the core that it is for. */
+#include "fence/base/minmax.h"
 #include "fence/base/set.h"
 #include "fence/core/acquire.h"
 #include "fence/core/admit.h"
@@ -54,11 +55,6 @@ void fence_core_trace(struct fence_core *core, struct fence_tracer tracer)
     core->tracer = tracer;
 }
 
-static uint64_t earlier(uint64_t a_us, uint64_t b_us)
-{
-    return a_us < b_us ? a_us : b_us;
-}
-
 /* Clean-ups without an acknowledgement are sent again, as many at a time as calls may ask. */
 static bool may_tell_again(const struct fence_core *core)
 {
@@ -69,9 +65,9 @@ uint64_t fence_core_deadline(const struct fence_core *core)
 {
     if (may_tell_again(core) || core_admit_due(core))
         return core->now_us;
-    uint64_t masters_us = earlier(fence_fleet_deadline(&core->fleet), core_rejoin_deadline(core));
-    masters_us = earlier(masters_us, fence_fleet_telling_ends_us(&core->fleet));
-    return earlier(fence_timers_next_us(&core->timers), masters_us);
+    uint64_t masters_us = fence_min(fence_fleet_deadline(&core->fleet), core_rejoin_deadline(core));
+    masters_us = fence_min(masters_us, fence_fleet_telling_ends_us(&core->fleet));
+    return fence_min(fence_timers_next_us(&core->timers), masters_us);
 }
 
 /* ---- kinds of calls -------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 #include "fence/core/waiting.h"
 
+#include "fence/base/minmax.h"
 #include "fence/core/call_move.h"
 #include "fence/core/calls.h"
 #include "fence/core/output.h"
@@ -8,16 +9,6 @@
 
 #include <assert.h>
 #include <string.h>
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-static uint64_t most(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
 
 static struct core_group_call *group_call(const struct fence_core *core, const struct call *call)
 {
@@ -66,7 +57,7 @@ void core_pause_until(struct fence_core *core, struct call *call, uint64_t due_u
     core_call_move(call, CALL_PAUSING);
     call->waited = true;
     if (call->wait_until_us)
-        due_us = least(due_us, call->wait_until_us);
+        due_us = fence_min(due_us, call->wait_until_us);
     core_trace_call(core, FENCE_TRACE_PAUSED, call, 0,
                     due_us > core->now_us ? (int64_t)(due_us - core->now_us) : 0);
     core_wake_at(core, call, due_us);
@@ -86,7 +77,7 @@ static uint64_t lease_end_us(struct fence_core *core, struct call *call)
         end_us <= core->now_us + ((uint64_t)FENCE_LOOK_LEAST_US << FENCE_LOOK_DOUBLINGS_MAX);
     if (soon && call->acquire.soon < FENCE_LOOK_DOUBLINGS_MAX)
         call->acquire.soon++;
-    return most(end_us, soonest_us);
+    return fence_max(end_us, soonest_us);
 }
 
 uint64_t core_next_look_us(struct fence_core *core, struct call *call)
@@ -95,7 +86,7 @@ uint64_t core_next_look_us(struct fence_core *core, struct call *call)
     uint64_t after_us = call->tries == 0 ? FENCE_FIRST_LOOK_US : FENCE_LOOK_US;
     uint64_t spread_us = core_random(core) % (after_us * FENCE_LOOK_SPREADS);
     uint64_t look_us = core->now_us + after_us + spread_us;
-    return least(look_us, end_us);
+    return fence_min(look_us, end_us);
 }
 
 /* ---- standing -------------------------------------------------------------------------------- */
@@ -103,7 +94,7 @@ uint64_t core_next_look_us(struct fence_core *core, struct call *call)
 static uint64_t next_rank(struct fence_core *core)
 {
     const uint64_t by_time = core->now_us + FENCE_WAITED_MAX_MS * UINT64_C(1000);
-    core->ranks = most(core->ranks + 1, by_time);
+    core->ranks = fence_max(core->ranks + 1, by_time);
     return core->ranks;
 }
 

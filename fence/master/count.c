@@ -1,9 +1,6 @@
 #include "fence/master/count.h"
 
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
+#include "fence/base/minmax.h"
 
 /* A hint tells that another master has the counter. Then a read makes it here, too, and the bound
  * on names does not hold. */
@@ -12,7 +9,7 @@ void fence_master_count(struct fence_turn *turn, const struct fence_request *req
 {
     struct fence_reply *reply = &answer->reply;
     int64_t counter = turn->store->named(turn->context, request->resource);
-    int64_t base = larger(larger(counter, turn->marker.floor), request->hint);
+    int64_t base = fence_max_signed(fence_max_signed(counter, turn->marker.floor), request->hint);
     if (counter == 0 && request->count == 0 && request->hint == 0) {
         /* A name may have counted before the floor was set. */
         reply->kind = turn->marker.floor > 0 ? FENCE_REPLY_NUMBER : FENCE_REPLY_NO;
