@@ -15,12 +15,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-enum api_method api_request_method(const struct api_request *request)
-{
-    assert(request->match.route != NULL);
-    return request->match.route->method;
-}
-
 const char *api_request_param(const struct api_request *request, unsigned i)
 {
     assert(i < API_PARAMS_MAX && request->match.params[i] != NULL);

@@ -21,9 +21,6 @@
 
 /* All that follows is valid until the request is answered. */
 
-/* API_HEAD arrives at GET's handler as API_GET. */
-enum api_method api_request_method(const struct api_request *request);
-
 /* Parameter @i of the route's pattern: decoded, UTF-8, terminated, no NUL inside. */
 const char *api_request_param(const struct api_request *request, unsigned i);
 

@@ -1,4 +1,4 @@
-/* Taking locks: step 1. Asking twice for one attempt changes nothing. */
+/* Taking locks. Asking twice for one attempt changes nothing. */
 #ifndef FENCE_MASTER_TAKE_H
 #define FENCE_MASTER_TAKE_H
 

@@ -128,9 +128,9 @@ struct fence_taken {
 #define FENCE_TOMBSTONE "~"
 
 enum fence_request_kind {
-    FENCE_REQUEST_TAKE,    /* step 1: if free, count and lock; answer the number. With a group: if
+    FENCE_REQUEST_TAKE,    /* if free, count and lock; answer the number. With a group: if
                             * all are free, each of them */
-    FENCE_REQUEST_CONFIRM, /* step 4: raise the counter and the lock's number to the token */
+    FENCE_REQUEST_CONFIRM, /* raise the counter and the lock's number to the token */
     FENCE_REQUEST_EXTEND,  /* lengthen where id matches and number <= token */
     FENCE_REQUEST_JOIN,    /* the same; and lock where it is free and the counter <= token, under
                             * @attempt, with the token as the number, and raise the counter to it */
