@@ -58,7 +58,7 @@ static uint32_t begin_attempt(struct fence_core *core, struct call *call)
     struct fence_attempt_masters masters = {.n = core->fleet.n};
     masters.first = fence_round_first(&known, call->slot, &masters.spare);
     core_round_new(core, call);
-    uint32_t tries = fence_round_try(&known, masters.spare, call->round.serial);
+    uint32_t tries = fence_round_begin_trials(&known, masters.spare, call->round.serial);
     call->taking.confirmed = false;
     core->counts.attempts++;
     fence_attempt_begin(attempt, core_random(core), votes, masters, core->now_us);

@@ -75,9 +75,9 @@ enum call_state {
 
 /* What lasts of an acquire from one attempt to the next. */
 struct call_acquire {
-    uint32_t place;       /* in core->kept; FENCE_NOBODY: none is kept for it */
-    unsigned soon;        /* looks in a row that were due within a moment, ... */
-    uint64_t soon_holder; /* ... at what this lock id holds */
+    uint32_t place;        /* in core->kept; FENCE_NOBODY: none is kept for it */
+    unsigned quick_looks;  /* looks in a row that were due within a moment, ... */
+    uint64_t quick_holder; /* ... at what this lock id holds */
 };
 
 /* What lasts of an extension from one round to the next. */

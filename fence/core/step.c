@@ -252,7 +252,7 @@ static void on_reply(struct fence_core *core, unsigned i, const struct fence_rep
         return;
     }
     const struct fence_round_masters masters = core_round_masters(core);
-    fence_round_tried(&masters, i, round, reply->kind);
+    fence_round_end_trial(&masters, i, round, reply->kind);
     if (round == 0 || index >= core->config.calls || core->calls[index].round.serial != round)
         return; /* of a round that is over */
     struct call *call = &core->calls[index];

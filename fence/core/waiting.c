@@ -68,15 +68,16 @@ void core_pause_until(struct fence_core *core, struct call *call, uint64_t due_u
 static uint64_t lease_end_us(struct fence_core *core, struct call *call)
 {
     const struct core_holder_hint *seen = core_hint(core, call);
-    if (seen->holder != call->acquire.soon_holder)
-        call->acquire.soon = 0;
-    call->acquire.soon_holder = seen->holder;
-    uint64_t soonest_us = core->now_us + ((uint64_t)FENCE_LOOK_LEAST_US << call->acquire.soon);
+    if (seen->holder != call->acquire.quick_holder)
+        call->acquire.quick_looks = 0;
+    call->acquire.quick_holder = seen->holder;
+    uint64_t soonest_us =
+        core->now_us + ((uint64_t)FENCE_LOOK_LEAST_US << call->acquire.quick_looks);
     uint64_t end_us = seen->held_until_us + FENCE_LOOK_LEAST_US;
     bool soon =
         end_us <= core->now_us + ((uint64_t)FENCE_LOOK_LEAST_US << FENCE_LOOK_DOUBLINGS_MAX);
-    if (soon && call->acquire.soon < FENCE_LOOK_DOUBLINGS_MAX)
-        call->acquire.soon++;
+    if (soon && call->acquire.quick_looks < FENCE_LOOK_DOUBLINGS_MAX)
+        call->acquire.quick_looks++;
     return fence_max(end_us, soonest_us);
 }
 
@@ -217,8 +218,8 @@ void core_leave(struct fence_core *core, struct call *call, bool granted)
 
 /* ---- being told ------------------------------------------------------------------------------ */
 
-static void told(struct fence_core *core, const struct call *call, struct core_holder_hint *seen,
-                 uint64_t by)
+static void wake_on_release(struct fence_core *core, const struct call *call,
+                            struct core_holder_hint *seen, uint64_t by)
 {
     if (core_holder_hint_released(seen, by) && call->state == CALL_PAUSING)
         core_wake_at(core, call, core->now_us);
@@ -232,10 +233,10 @@ void core_released(struct fence_core *core, const char *resource, const char *lo
     uint64_t by = fence_lock_id_hash(lock_id);
     uint16_t slot = (uint16_t)fence_slot(resource, strlen(resource));
     if (queue)
-        told(core, &core->calls[queue->first], &queue->seen, by);
+        wake_on_release(core, &core->calls[queue->first], &queue->seen, by);
     for (uint32_t k = 0; k < core->groups.used_count; k++) {
         struct core_group_call *group = &core->groups.calls[core->groups.used[k]];
         if (core_groups_has(group, slot, resource))
-            told(core, &core->calls[group->call], &group->seen, by);
+            wake_on_release(core, &core->calls[group->call], &group->seen, by);
     }
 }

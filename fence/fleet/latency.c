@@ -70,26 +70,26 @@ void fence_latency_missed(struct fence_latency *latency, uint64_t waited_us, uin
     if (++latency->misses < FENCE_SLOW_MISSES)
         return;
     latency->slow = true;
-    latency->tried_us = now_us;
+    latency->trial_us = now_us;
 }
 
-bool fence_latency_try(struct fence_latency *latency, uint64_t now_us)
+bool fence_latency_begin_trial(struct fence_latency *latency, uint64_t now_us)
 {
     const bool unknown = latency->slow || latency->measured_us == 0;
-    const uint64_t rest_us = unknown ? FENCE_SLOW_TRY_US : FENCE_SPARE_TRY_US;
+    const uint64_t rest_us = unknown ? FENCE_SLOW_TRIAL_US : FENCE_SPARE_TRIAL_US;
     if (!unknown && now_us - latency->measured_us < rest_us)
         return false;
-    const bool first = latency->tried_us == 0;
-    if (!first && now_us - latency->tried_us < rest_us)
+    const bool first = latency->trial_us == 0;
+    if (!first && now_us - latency->trial_us < rest_us)
         return false;
-    latency->tried_us = now_us;
+    latency->trial_us = now_us;
     return !first;
 }
 
-void fence_latency_tried(struct fence_latency *latency, uint64_t took_us, uint64_t hedge_us,
-                         uint64_t now_us)
+void fence_latency_end_trial(struct fence_latency *latency, uint64_t took_us, uint64_t hedge_us,
+                             uint64_t now_us)
 {
-    latency->tried_round = 0;
+    latency->trial_round = 0;
     if (took_us <= hedge_us)
         fence_latency_answered(latency, took_us, now_us);
     else

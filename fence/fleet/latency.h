@@ -25,8 +25,8 @@ struct fence_latency {
     uint64_t missed_us;   /* and the same of misses */
     unsigned misses;      /* in a row; of a slow master: answers in time that it still owes */
     bool slow;
-    uint64_t tried_us;    /* when it was last tried, or found to be untried, */
-    uint64_t tried_round; /* and in which round; 0: that was answered */
+    uint64_t trial_us;    /* when it was last tried, or found to be untried, */
+    uint64_t trial_round; /* and in which round; 0: that was answered */
 };
 
 /* The master answered @took_us after it was asked, before the hedge. Of a batch that is late in
@@ -41,11 +41,11 @@ void fence_latency_missed(struct fence_latency *latency, uint64_t waited_us, uin
 void fence_latency_answered_late(struct fence_latency *latency, uint64_t took_us, uint64_t now_us);
 
 /* Whether a master that is not asked first is to be tried now; it then counts as tried. */
-bool fence_latency_try(struct fence_latency *latency, uint64_t now_us);
+bool fence_latency_begin_trial(struct fence_latency *latency, uint64_t now_us);
 
 /* The master answered what it was tried with, after @took_us; calls are hedged after @hedge_us. */
-void fence_latency_tried(struct fence_latency *latency, uint64_t took_us, uint64_t hedge_us,
-                         uint64_t now_us);
+void fence_latency_end_trial(struct fence_latency *latency, uint64_t took_us, uint64_t hedge_us,
+                             uint64_t now_us);
 
 /* When a call is hedged, after it was asked: well beyond what the quickest masters that make a
  * majority take. @each has @n elements, one a master; @deadline_us is when a silent one counts as

@@ -45,14 +45,15 @@ enum {
     FENCE_MASTER_DEADLINE_US = 50 * 1000,    /* silence after which a master counts as gone ... */
     FENCE_MASTER_DEADLINE_MIN_US = 5 * 1000, /* ... and what an operator may set it to: */
     FENCE_MASTER_DEADLINE_MAX_US = 5000 * 1000, /* regions may lie far apart */
-    FENCE_HEDGE_LEAST_US = 2000,    /* before another master is asked as well, at the least ... */
-    FENCE_HEDGE_MOST_PERCENT = 40,  /* ... and at the most, of the deadline */
-    FENCE_HEDGE_ROUND_PART = 3,     /* and no later than after this part of a round */
-    FENCE_SLOW_MISSES = 3,          /* in a row, after which a master is not asked first */
-    FENCE_SLOW_TRY_US = 100 * 1000, /* between two tries of a slow master, or one never measured, */
-    FENCE_SPARE_TRY_US = 1000 * 1000, /* and of another one that no call asks */
-    FENCE_LAG_DEADLINES = 4,          /* so many deadlines of masters, at most, a lag puts off */
-    FENCE_IN_FLIGHT_MAX = 16384,      /* requests one master may owe before it counts as gone */
+    FENCE_HEDGE_LEAST_US = 2000,   /* before another master is asked as well, at the least ... */
+    FENCE_HEDGE_MOST_PERCENT = 40, /* ... and at the most, of the deadline */
+    FENCE_HEDGE_ROUND_PART = 3,    /* and no later than after this part of a round */
+    FENCE_SLOW_MISSES = 3,         /* in a row, after which a master is not asked first */
+    FENCE_SLOW_TRIAL_US =
+        100 * 1000, /* between two tries of a slow master, or one never measured, */
+    FENCE_SPARE_TRIAL_US = 1000 * 1000, /* and of another one that no call asks */
+    FENCE_LAG_DEADLINES = 4,            /* so many deadlines of masters, at most, a lag puts off */
+    FENCE_IN_FLIGHT_MAX = 16384,        /* requests one master may owe before it counts as gone */
     FENCE_OWED_MAX = 512,         /* locks that a majority owes answers for, beyond which calls wait
                                    * (fence/core/admission.h): of two script calls */
     FENCE_OWED_GROUPS_PART = 8,   /* one in so many of these is for groups, ... */

@@ -52,26 +52,28 @@ static uint64_t usual_us(const struct fence_round_masters *masters)
                                   masters->fleet->deadline_us);
 }
 
-uint32_t fence_round_try(const struct fence_round_masters *masters, uint32_t spare, uint64_t serial)
+uint32_t fence_round_begin_trials(const struct fence_round_masters *masters, uint32_t spare,
+                                  uint64_t serial)
 {
     uint32_t tries = 0;
     for (unsigned i = 0; i < masters->fleet->n; i++) {
-        if (!fence_set_has(spare, i) || !fence_latency_try(&masters->latencies[i], masters->now_us))
+        if (!fence_set_has(spare, i) ||
+            !fence_latency_begin_trial(&masters->latencies[i], masters->now_us))
             continue;
-        masters->latencies[i].tried_round = serial;
+        masters->latencies[i].trial_round = serial;
         tries |= fence_set_of(i);
     }
     return tries;
 }
 
-void fence_round_tried(const struct fence_round_masters *masters, unsigned i, uint64_t serial,
-                       enum fence_reply_kind kind)
+void fence_round_end_trial(const struct fence_round_masters *masters, unsigned i, uint64_t serial,
+                           enum fence_reply_kind kind)
 {
     struct fence_latency *latency = &masters->latencies[i];
-    if (serial == 0 || latency->tried_round != serial || kind == FENCE_REPLY_LOST)
+    if (serial == 0 || latency->trial_round != serial || kind == FENCE_REPLY_LOST)
         return;
-    fence_latency_tried(latency, masters->now_us - latency->tried_us, usual_us(masters),
-                        masters->now_us);
+    fence_latency_end_trial(latency, masters->now_us - latency->trial_us, usual_us(masters),
+                            masters->now_us);
 }
 
 /* ---- when ------------------------------------------------------------------------------------ */

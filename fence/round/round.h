@@ -45,10 +45,10 @@ uint32_t fence_round_first(const struct fence_round_masters *masters, uint16_t s
 
 /* The masters in @spare that are to be tried now, beside those asked first; and master @i answered
  * a request of the round @serial, which may be over by now, with a reply of @kind. */
-uint32_t fence_round_try(const struct fence_round_masters *masters, uint32_t spare,
-                         uint64_t serial);
-void fence_round_tried(const struct fence_round_masters *masters, unsigned i, uint64_t serial,
-                       enum fence_reply_kind kind);
+uint32_t fence_round_begin_trials(const struct fence_round_masters *masters, uint32_t spare,
+                                  uint64_t serial);
+void fence_round_end_trial(const struct fence_round_masters *masters, unsigned i, uint64_t serial,
+                           enum fence_reply_kind kind);
 
 /* The masters in @first are asked now, and the round ends after @timeout_us. Returns when its timer
  * is due: where @hedged, once the masters that have not answered are late. */

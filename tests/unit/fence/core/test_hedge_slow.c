@@ -85,7 +85,7 @@ static void master_that_is_slow_from_the_start_is_found(void **state)
         core_later_us(f, slow_us);
         grant(f, 1, 7);
         assert_answer(f, 1, 0);
-        core_later_us(f, FENCE_SLOW_TRY_US);
+        core_later_us(f, FENCE_SLOW_TRIAL_US);
         core_acquire(f, 1, 0);
         assert_int_equal(taken(f), CORE_FIRST(3));
         core_later_us(f, 200);
@@ -96,7 +96,7 @@ static void master_that_is_slow_from_the_start_is_found(void **state)
         grant(f, 1, 8);
         core_reply_kind(f, core_nth(f, 1), FENCE_REPLY_YES);
         assert_in_range(acquires_until_slow(f, slow_us), FENCE_SLOW_MISSES, 12);
-        assert_true(f->now_us - began_us < UINT64_C(3) * FENCE_SLOW_TRY_US);
+        assert_true(f->now_us - began_us < UINT64_C(3) * FENCE_SLOW_TRIAL_US);
     }
 }
 
@@ -128,7 +128,7 @@ static void slow_master_is_tried_beside_the_others_until_it_is_back(void **state
 {
     struct core_fixture *f = one_slow(state);
     for (unsigned k = 0; k < FENCE_SLOW_MISSES; k++) {
-        core_later_us(f, FENCE_SLOW_TRY_US);
+        core_later_us(f, FENCE_SLOW_TRIAL_US);
         core_acquire(f, 1, 0);
         assert_int_equal(taken(f), CORE_FIRST(3));
         grant(f, 1, 20 + k);
@@ -145,7 +145,7 @@ static void slow_master_is_back_though_it_answers_after_the_others(void **state)
 {
     struct core_fixture *f = one_slow(state);
     for (unsigned k = 0; k < FENCE_SLOW_MISSES; k++) {
-        core_later_us(f, FENCE_SLOW_TRY_US);
+        core_later_us(f, FENCE_SLOW_TRIAL_US);
         core_acquire(f, 1, 0);
         uint64_t tag = f->tag[core_nth(f, 1)];
         grant(f, 0, 20 + k);
@@ -162,7 +162,7 @@ static void lost_reply_is_no_answer_in_time(void **state)
 {
     struct core_fixture *f = one_slow(state);
     for (unsigned k = 0; k < FENCE_SLOW_MISSES; k++) {
-        core_later_us(f, FENCE_SLOW_TRY_US);
+        core_later_us(f, FENCE_SLOW_TRIAL_US);
         core_acquire(f, 1, 0);
         assert_int_equal(taken(f), CORE_FIRST(3));
         core_reply_kind(f, core_nth(f, 1), FENCE_REPLY_LOST);

@@ -186,7 +186,7 @@ static void try_that_is_late_is_measured(void **state)
 {
     (void)state;
     struct fence_latency latency = {0};
-    fence_latency_tried(&latency, WAITED_US + 1, WAITED_US, now_us += WAITED_US + 1);
+    fence_latency_end_trial(&latency, WAITED_US + 1, WAITED_US, now_us += WAITED_US + 1);
     assert_int_equal(latency.mean_us, WAITED_US + 1);
     assert_false(latency.slow);
 }
@@ -196,11 +196,11 @@ static void try_that_is_late_owes_all_answers_again(void **state)
     (void)state;
     struct fence_latency latency = slow();
     for (unsigned k = 0; k < FENCE_SLOW_MISSES - 1; k++)
-        fence_latency_tried(&latency, 800, WAITED_US, now_us += 800);
-    fence_latency_tried(&latency, WAITED_US + 1, WAITED_US, now_us += WAITED_US + 1);
+        fence_latency_end_trial(&latency, 800, WAITED_US, now_us += 800);
+    fence_latency_end_trial(&latency, WAITED_US + 1, WAITED_US, now_us += WAITED_US + 1);
     for (unsigned k = 0; k < FENCE_SLOW_MISSES; k++) {
         assert_true(latency.slow);
-        fence_latency_tried(&latency, 800, WAITED_US, now_us += 800);
+        fence_latency_end_trial(&latency, 800, WAITED_US, now_us += 800);
     }
     assert_false(latency.slow);
 }
@@ -225,11 +225,12 @@ static void slow_one_is_tried_now_and_then(void **state)
     (void)state;
     struct fence_latency latency = slow();
     const uint64_t since_us = now_us;
-    assert_false(fence_latency_try(&latency, since_us));
-    assert_false(fence_latency_try(&latency, since_us + FENCE_SLOW_TRY_US - 1));
-    assert_true(fence_latency_try(&latency, since_us + FENCE_SLOW_TRY_US));
-    assert_false(fence_latency_try(&latency, since_us + FENCE_SLOW_TRY_US)); /* it was just now */
-    assert_true(fence_latency_try(&latency, since_us + UINT64_C(2) * FENCE_SLOW_TRY_US));
+    assert_false(fence_latency_begin_trial(&latency, since_us));
+    assert_false(fence_latency_begin_trial(&latency, since_us + FENCE_SLOW_TRIAL_US - 1));
+    assert_true(fence_latency_begin_trial(&latency, since_us + FENCE_SLOW_TRIAL_US));
+    assert_false(
+        fence_latency_begin_trial(&latency, since_us + FENCE_SLOW_TRIAL_US)); /* it was just now */
+    assert_true(fence_latency_begin_trial(&latency, since_us + UINT64_C(2) * FENCE_SLOW_TRIAL_US));
 }
 
 /* It is not asked, and what it takes has to be known, too. */
@@ -237,15 +238,17 @@ static void spare_is_tried_once_a_second(void **state)
 {
     (void)state;
     struct fence_latency latency = {0};
-    assert_false(fence_latency_try(&latency, now_us)); /* it may be asked first in a moment */
-    assert_false(fence_latency_try(&latency, now_us + FENCE_SLOW_TRY_US - 1));
-    assert_true(fence_latency_try(&latency, now_us + FENCE_SLOW_TRY_US));
+    assert_false(
+        fence_latency_begin_trial(&latency, now_us)); /* it may be asked first in a moment */
+    assert_false(fence_latency_begin_trial(&latency, now_us + FENCE_SLOW_TRIAL_US - 1));
+    assert_true(fence_latency_begin_trial(&latency, now_us + FENCE_SLOW_TRIAL_US));
     latency = steady(800);
-    assert_false(fence_latency_try(&latency, now_us + FENCE_SPARE_TRY_US - 1));
-    assert_false(fence_latency_try(&latency, now_us + FENCE_SPARE_TRY_US)); /* as above */
-    assert_false(fence_latency_try(&latency, now_us + UINT64_C(2) * FENCE_SPARE_TRY_US - 1));
-    assert_true(fence_latency_try(&latency, now_us + UINT64_C(2) * FENCE_SPARE_TRY_US));
-    assert_false(fence_latency_try(&latency, now_us + UINT64_C(2) * FENCE_SPARE_TRY_US));
+    assert_false(fence_latency_begin_trial(&latency, now_us + FENCE_SPARE_TRIAL_US - 1));
+    assert_false(fence_latency_begin_trial(&latency, now_us + FENCE_SPARE_TRIAL_US)); /* as above */
+    assert_false(
+        fence_latency_begin_trial(&latency, now_us + UINT64_C(2) * FENCE_SPARE_TRIAL_US - 1));
+    assert_true(fence_latency_begin_trial(&latency, now_us + UINT64_C(2) * FENCE_SPARE_TRIAL_US));
+    assert_false(fence_latency_begin_trial(&latency, now_us + UINT64_C(2) * FENCE_SPARE_TRIAL_US));
 }
 
 static void slow_ones_are_named_while_they_leave_a_majority(void **state)
