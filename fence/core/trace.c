@@ -102,6 +102,7 @@ static void put_answer(struct line *line, const struct fence_trace *trace)
 void fence_trace_text(const struct fence_trace *trace, char ret_text[static FENCE_TRACE_TEXT_MAX])
 {
     struct line line = {.text = ret_text};
+    ret_text[0] = '\0';
     put(&line, trace->resource);
     put(&line, ":");
     switch (trace->kind) {

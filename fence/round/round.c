@@ -25,6 +25,7 @@ static uint32_t ring(const struct fence_round_masters *masters, uint32_t set, un
 
 static unsigned ring_from(const struct fence_round_masters *masters, uint16_t slot)
 {
+    assert(masters->fleet->n > 0);
     return masters->ask == FENCE_ASK_SPREAD ? slot % masters->fleet->n : 0;
 }
 

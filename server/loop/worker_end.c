@@ -22,10 +22,22 @@ static void tell_waiters(struct server_worker *worker)
     server_http_loop_answered(&worker->http_loop); /* there may be more: the next turn comes soon */
 }
 
+/* What a master owes may be a lock that no call holds, and its clean-up. If the process ended
+ * first, the clean-up might never be sent, and the lock would be in the way until its lease ends. A
+ * master that votes answers within its deadline, or votes no more. */
+static bool masters_owe(const struct server_worker *worker)
+{
+    const struct fence_fleet *fleet = server_driver_fleet(worker->driver);
+    bool owe = false;
+    for (unsigned i = 0; i < fleet->n; i++)
+        owe |= fleet->master[i].state == FENCE_MASTER_ACTIVE && fleet->master[i].in_flight > 0;
+    return owe;
+}
+
 bool server_worker_may_end(const struct server_worker *worker)
 {
     return worker->phase == WORKER_DRAINING && server_driver_calls(worker->driver) == 0 &&
-           api_http_parked(worker->http) == 0 &&
+           !masters_owe(worker) && api_http_parked(worker->http) == 0 &&
            (!worker->config.others || atomic_load(worker->config.others) == 0);
 }
 

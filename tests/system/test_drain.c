@@ -22,18 +22,32 @@ enum {
     WAITERS = 600, /* more than are told in a turn */
     LIVE_MS = 3000,
     TIMEOUT_MS = 20000,
+    WARMED = 20, /* locks, after which pawld knows how quick the masters are */
+    SETTLED_MS = 100,
     QUICK_MS = 4000, /* far less than the drain's 10 s, also on a slow machine */
 };
 
 static struct pawl_service service;
 
+static int start_over(enum redis_persistence persistence)
+{
+    line_may_be_long();
+    fleet_start(3, persistence);
+    pawl_init_new(fleet);
+    return 0;
+}
+
 static int start(void **state)
 {
     (void)state;
-    line_may_be_long();
-    fleet_start(3, REDIS_VOLATILE);
-    pawl_init_new(fleet);
-    return 0;
+    return start_over(REDIS_VOLATILE);
+}
+
+/* A master that keeps all is sent its next script when it has answered the last one. */
+static int start_durable(void **state)
+{
+    (void)state;
+    return start_over(REDIS_ALWAYS);
 }
 
 static void serve(const char *const options[])
@@ -278,6 +292,27 @@ static void sighup_reloads_and_ends_nothing(void **state)
 
 #define DRAIN_CASE(name) cmocka_unit_test_setup_teardown(name, start, teardown)
 
+/* Master 2 takes the lock when it goes on, and pawld has to take that back: two masters such as
+ * this one would keep a lock from all until its lease ends. The clean-up is not on its way yet when
+ * pawld is told to end. */
+static void clean_up_at_a_slow_master_is_not_left_behind(void **state)
+{
+    (void)state;
+    serve((const char *const[]){NULL});
+    for (int i = 0; i < WARMED; i++) {
+        struct grant grant = call_grant(service.port, "warm", NULL);
+        call_give_back(service.port, "warm", &grant);
+    }
+    redis_fleet_pause(fleet, 1);
+    assert_int_equal(call(service.port, "POST", "/v1/locks/a", NULL, "{}")->status, 201);
+    process_signal(service.process, SIGTERM);
+    assert_int_equal(process_wait(service.process, QUICK_MS), 0);
+    redis_fleet_resume(fleet, 1);
+    wait_ms(SETTLED_MS);
+    assert_int_equal(redis_fleet_integer(fleet, 0, "EXISTS pawl:lock:%s", "a"), 1);
+    assert_int_equal(redis_fleet_integer(fleet, 1, "EXISTS pawl:lock:%s", "a"), 0);
+}
+
 static const struct CMUnitTest cases[] = {
     DRAIN_CASE(holders_extend_and_release_while_nothing_more_is_granted),
     DRAIN_CASE(all_who_wait_are_told_at_once),
@@ -286,6 +321,8 @@ static const struct CMUnitTest cases[] = {
     DRAIN_CASE(second_signal_ends_at_once),
     DRAIN_CASE(all_is_served_during_the_lead),
     DRAIN_CASE(drain_ends_with_its_time),
+    cmocka_unit_test_setup_teardown(clean_up_at_a_slow_master_is_not_left_behind, start_durable,
+                                    teardown),
     DRAIN_CASE(sighup_reloads_and_ends_nothing),
 };
 

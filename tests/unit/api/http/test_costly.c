@@ -155,8 +155,8 @@ static uint64_t rest_after(unsigned locks)
 static void one_that_may_wait_counts_by_its_locks(void **state)
 {
     (void)state;
-    assert_true(rest_after(300) >= 300 * API_COSTLY_LOCK_US);
-    assert_true(rest_after(2) < 300 * API_COSTLY_LOCK_US);
+    assert_true(rest_after(300) >= UINT64_C(300) * API_COSTLY_LOCK_US);
+    assert_true(rest_after(2) < UINT64_C(300) * API_COSTLY_LOCK_US);
 }
 
 static void one_that_left_while_it_stood_in_the_line_is_not_served(void **state)
