@@ -109,7 +109,7 @@ static bool body_reserve(struct api_request *request, size_t more)
  * dropped, and refused when it ends. A body that does not end is cut off. */
 bool api_request_body_came(struct api_request *request, const char *data, size_t size)
 {
-    assert(request->state == API_REQUEST_READING && !request->lined);
+    assert(request->state == API_REQUEST_READING);
     assert(request->body_len <= API_BODY_MAX);
     if (size > API_BODY_MAX - request->body_len)
         request->too_large = true;

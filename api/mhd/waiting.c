@@ -79,7 +79,6 @@ bool api_waiting_has_left(const struct api_request *request)
 /* The backend is told once. A call that is not ended by that stays suspended for a moment. */
 void api_waiting_stirred(struct api_exchange *exchange)
 {
-    assert(exchange->state == API_EXCHANGE_SUSPENDED);
     if (!api_waiting_has_left(exchange->request))
         return;
     api_watch_remove(exchange->exchanges->watch_fd, api_shard_socket(exchange->connection));

@@ -35,7 +35,6 @@ void api_watch_remove(int watch_fd, int socket)
 int api_watch_door(int watch_fd, int listen_fd, bool open)
 {
     struct epoll_event event = {.events = open ? EPOLLIN : 0, .data.ptr = NULL};
-    assert(watch_fd >= 0 && listen_fd >= 0);
     if (epoll_ctl(watch_fd, EPOLL_CTL_MOD, listen_fd, &event) == 0)
         return 0;
     return epoll_ctl(watch_fd, EPOLL_CTL_ADD, listen_fd, &event) == 0 ? 0 : FENCE_EIO;
