@@ -1,5 +1,6 @@
 #include "api/http/costly.h"
 
+#include "api/http/dispatch.h"
 #include "api/http/request_state.h"
 #include "api/http/transport.h"
 
@@ -103,7 +104,8 @@ static void allow_piece(struct api_request *request, uint64_t now_us)
 void api_costly_body_came(struct api_request *request)
 {
     struct api_costly *costly = request->line;
-    if (request->body_len + request->dropped <= API_COSTLY_BODY + request->body_allowed)
+    if (request->body_len + request->dropped <= API_COSTLY_BODY + request->body_allowed ||
+        request->served->stopping) /* nothing may be suspended by then */
         return;
     const uint64_t now_us = api_request_now_us();
     if (costly->first == NULL && is_free(costly, now_us)) {

@@ -107,6 +107,11 @@ static bool body_reserve(struct api_request *request, size_t more)
 
 /* A transport may not be able to take an answer while a body comes in. A body that is too large is
  * dropped, and refused when it ends. A body that does not end is cut off. */
+bool api_request_body_waits(const struct api_request *request)
+{
+    return request->state == API_REQUEST_READING && request->lined;
+}
+
 bool api_request_body_came(struct api_request *request, const char *data, size_t size)
 {
     assert(request->state == API_REQUEST_READING);

@@ -64,6 +64,10 @@ bool api_request_wants_body(const struct api_request *request);
  * body is too large. */
 void api_request_refuse(struct api_request *request, const char *fault);
 
+/* Whether the next piece of the body waits for its turn: the transport was told to suspend, and
+ * passes on nothing until it is told to resume. */
+bool api_request_body_waits(const struct api_request *request);
+
 /* The next piece of the body. False: memory is out, or the body does not end; the connection has to
  * be closed. May suspend it. */
 bool api_request_body_came(struct api_request *request, const char *data, size_t size);

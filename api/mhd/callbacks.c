@@ -147,6 +147,8 @@ enum MHD_Result api_callback_handle(void *context, struct MHD_Connection *connec
 
     assert(known->connection == connection);
     if (*data_size > 0) {
+        if (api_request_body_waits(known->request))
+            return MHD_YES; /* suspended: chunks that were read already come until the turn ends */
         const size_t size = *data_size;
         *data_size = 0;
         return api_request_body_came(known->request, data, size) ? MHD_YES : MHD_NO;

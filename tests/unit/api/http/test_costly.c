@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 enum {
+    CHUNKS = 1200, /* of 16 bytes */
     CLIENTS = API_COSTLY_SERVED + 3,
     RESTED_MS = 2 * API_COSTLY_REST_MAX_US / 1000,
     LARGE = API_BODY_MAX,
@@ -191,6 +192,31 @@ static void large_body_stands_in_the_line_with_them(void **state)
     close(fd);
 }
 
+#define CHUNK "10\r\n0123456789abcdef\r\n"
+
+/* Chunks that were read already come although the connection is suspended. */
+static void body_in_small_chunks_stands_in_the_line_with_them(void **state)
+{
+    (void)state;
+    static char text[CHUNKS * (sizeof(CHUNK) - 1) + sizeof("0\r\n\r\n")];
+    ask_all();
+    for (unsigned i = 0; i < CHUNKS; i++)
+        memcpy(text + i * strlen(CHUNK), CHUNK, strlen(CHUNK));
+    memcpy(text + CHUNKS * strlen(CHUNK), "0\r\n\r\n", sizeof("0\r\n\r\n"));
+    const int fd = loop_connect(http);
+    loop_send(http, fd, HEAD("POST", "/body") "Transfer-Encoding: chunked\r\n\r\n");
+    loop_send(http, fd, text);
+    loop_turn_for(http, RESTED_MS);
+    assert_int_equal(body_len, 0);
+    for (unsigned ended = 0; ended < CLIENTS; ended++) {
+        answer_text(begun[ended], "\"served\"");
+        loop_turn_for(http, RESTED_MS);
+    }
+    assert_int_equal(loop_receive(http, fd, response), 200);
+    assert_int_equal(body_len, CHUNKS * 16);
+    close(fd);
+}
+
 static void server_ends_while_they_stand_in_the_line(void **state)
 {
     (void)state;
@@ -213,6 +239,7 @@ static const struct CMUnitTest cases[] = {
     CASE(one_that_may_wait_counts_by_its_locks),
     CASE(one_that_left_while_it_stood_in_the_line_is_not_served),
     CASE(large_body_stands_in_the_line_with_them),
+    CASE(body_in_small_chunks_stands_in_the_line_with_them),
     CASE(server_ends_while_they_stand_in_the_line),
 };
 
