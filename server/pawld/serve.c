@@ -272,7 +272,7 @@ static void forget_signals(struct service *service)
 
 static int make_workers(struct service *service)
 {
-    assert(service->made == 0 && service->listeners.count > 0);
+    assert(service->made == 0);
     const struct pawld_options *options = service->options;
     int status = 0;
     for (; service->made < options->workers && !status; service->made += !status) {

@@ -17,7 +17,7 @@
 
 int pawld_sockets_keep(const struct server_listeners *listeners, struct pawld_sockets *ret_sockets)
 {
-    assert(listeners->count > 0 && listeners->count <= API_DOORS_MAX);
+    assert(listeners->count <= API_DOORS_MAX);
     ret_sockets->count = 0;
     for (unsigned i = 0; i < listeners->count; i++) {
         const struct server_listener *listener = &listeners->listener[i];

@@ -250,7 +250,7 @@ static void on_restamped(redisAsyncContext *context, void *data, void *privdata)
 
 void storage_handshake_restamp(struct storage_session *session, const struct fence_facts *facts)
 {
-    assert(session->connection->link == STORAGE_LINK_HANDSHAKE && facts->server_id[0] != '\0');
+    assert(session->connection->link == STORAGE_LINK_HANDSHAKE);
     size_t lineage_len = strcspn(facts->lineage, STORAGE_LINEAGE_RESET);
     char bytes[STORAGE_BYTES_TEXT_MAX];
     snprintf(bytes, sizeof(bytes), "%" PRIu64, session->reading.marked_bytes);

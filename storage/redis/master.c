@@ -176,7 +176,7 @@ static void redis_submit(struct storage_master *const masters[], uint32_t set,
                          const struct fence_request *request, const struct fence_fleet *fleet)
 {
     struct storage_request encoded; /* the same bytes for all */
-    assert(set != 0 && fleet->n <= FENCE_MASTERS_MAX && set >> fleet->n == 0);
+    assert(fleet->n <= FENCE_MASTERS_MAX);
     storage_request_encode(request, &encoded);
     for (unsigned i = 0; i < fleet->n; i++)
         if (set >> i & 1)
@@ -221,7 +221,6 @@ static void redis_handshake(struct storage_master *base)
 static void redis_restamp(struct storage_master *base, const struct fence_facts *facts)
 {
     struct storage_redis_master *master = redis_of(base);
-    assert(master->connection.link == STORAGE_LINK_READY);
     storage_outbox_seal(&master->outbox);
     storage_connection_handshake(&master->connection);
     storage_handshake_restamp(&master->session, facts);

@@ -161,7 +161,6 @@ void storage_outbox_seal(struct storage_outbox *outbox)
     if (!batch)
         return;
     assert(session->connection->link == STORAGE_LINK_READY && context);
-    assert(session->sha[STORAGE_SHA_LEN - 1] != '\0'); /* the handshake loaded the script */
     const struct storage_batch_terms terms = {
         .sha = session->sha,
         .view = outbox->view,

@@ -8,7 +8,7 @@
 bool storage_trial_ask(const struct storage_session *session, redisCallbackFn *on_answer,
                        void *privdata)
 {
-    assert(session->sha[0] != '\0' && session->reading.facts.fleet_id[0] != '\0');
+    assert(session->reading.facts.fleet_id[0] != '\0');
     return redisAsyncCommand(session->connection->context, on_answer, privdata,
                              "EVALSHA %s 1 %s %s %s %u", session->sha, STORAGE_FLEET_KEY, "",
                              session->reading.facts.fleet_id, session->index + 1) == REDIS_OK;

@@ -98,7 +98,6 @@ static void on_poll_closed(uv_handle_t *handle)
 static void cleanup(void *data)
 {
     struct link_poll *link = data;
-    assert(link->context);
     link->context = NULL;
     uv_close((uv_handle_t *)&link->handle, on_poll_closed);
 }
