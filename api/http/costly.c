@@ -1,6 +1,5 @@
 #include "api/http/costly.h"
 
-#include "api/http/dispatch.h"
 #include "api/http/request_state.h"
 #include "api/http/transport.h"
 
@@ -105,7 +104,7 @@ void api_costly_body_came(struct api_request *request)
 {
     struct api_costly *costly = request->line;
     if (request->body_len + request->dropped <= API_COSTLY_BODY + request->body_allowed ||
-        request->served->stopping) /* nothing may be suspended by then */
+        costly->released)
         return;
     const uint64_t now_us = api_request_now_us();
     if (costly->first == NULL && is_free(costly, now_us)) {
@@ -159,6 +158,7 @@ int api_costly_timeout_ms(const struct api_costly *costly)
 void api_costly_release(struct api_costly *costly)
 {
     struct api_request *next;
+    costly->released = true;
     for (struct api_request *request = costly->first; request != NULL; request = next) {
         next = request->line_next;
         if (request->state != API_REQUEST_READING)

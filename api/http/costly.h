@@ -33,6 +33,7 @@ enum {
 
 struct api_costly {
     struct api_request *first, *last;          /* who waits, in order */
+    bool released;                             /* no body is suspended any more */
     unsigned served;                           /* whose handlers began, and who have no answer */
     uint64_t others_until_us;                  /* others count as being there; CLOCK_MONOTONIC */
     uint64_t rests_until_us;                   /* CLOCK_MONOTONIC */

@@ -198,11 +198,10 @@ static void large_body_stands_in_the_line_with_them(void **state)
 static void body_in_small_chunks_stands_in_the_line_with_them(void **state)
 {
     (void)state;
-    static char text[CHUNKS * (sizeof(CHUNK) - 1) + sizeof("0\r\n\r\n")];
+    static char text[CHUNKS * sizeof(CHUNK)];
     ask_all();
     for (unsigned i = 0; i < CHUNKS; i++)
-        memcpy(text + i * strlen(CHUNK), CHUNK, strlen(CHUNK));
-    memcpy(text + CHUNKS * strlen(CHUNK), "0\r\n\r\n", sizeof("0\r\n\r\n"));
+        (void)snprintf(text + i * strlen(CHUNK), sizeof(CHUNK "0\r\n\r\n"), CHUNK "0\r\n\r\n");
     const int fd = loop_connect(http);
     loop_send(http, fd, HEAD("POST", "/body") "Transfer-Encoding: chunked\r\n\r\n");
     loop_send(http, fd, text);
