@@ -103,9 +103,10 @@ static void lines_beyond_the_bound_are_counted(void **state)
     assert_int_equal(pthread_create(&thread, NULL, read_all, &reader), 0);
     server_line_writer_free(writer);
     assert_int_equal(pthread_join(thread, NULL), 0);
-    const char *told = strstr(text, "\"event\":\"dropped\",\"lines\":");
-    assert_non_null(told);
-    const long lost = strtol(strstr(told, "\"lines\":") + strlen("\"lines\":"), NULL, 10);
+    static const char told[] = "\"event\":\"dropped\",\"lines\":";
+    long lost = 0; /* told once, or again where the reader lets in some between */
+    for (const char *at = strstr(text, told); at != NULL; at = strstr(at + 1, told))
+        lost += strtol(at + strlen(told), NULL, 10);
     assert_in_range(lost, 1, LINES);
     assert_int_equal(count_of(text, "x\n") + lost, LINES);
     (void)close(reader);
