@@ -231,7 +231,7 @@ class FromSockets:
             self.clients.client = client
         return self.clients.client
 
-    def connect(self, _timeout):
+    def connect(self, _timeout, _abort):
         ours, self.clients.theirs = socket.socketpair()
         return ours
 
