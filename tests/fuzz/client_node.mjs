@@ -1,9 +1,8 @@
 /* What the client for Node makes of any answer. usage: client_node.mjs CLIENT_READER SECONDS [SEED]
  *
- * Half of the time a function in the place of fetch() gives the answers, without a socket. In the
- * other half a server on a socket does. Those of one listener are HTTP as it should be, those of the
- * other one are broken. What the client for C makes of the body (client_reader.c) is compared. The
- * same SEED gives the same answers. */
+ * A server on sockets gives the answers. One listener answers HTTP as it should be, the other one
+ * broken HTTP. What the client for C makes of the body (client_reader.c) is compared. The same SEED
+ * gives the same answers. */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import net from 'node:net';
@@ -168,12 +167,6 @@ function askedFor(method, path) {
     return it.call === 'extend' && method === 'POST' ? { status: 201, body: FINE } : it;
 }
 
-/** In the place of fetch(). */
-async function answerAtOnce(url, { method }) {
-    const { status, body } = askedFor(method, new URL(url).pathname);
-    return { status, body: [Buffer.from(body, 'latin1')] };
-}
-
 function serve(socket) {
     let text = '';
     socket.setEncoding('latin1');
@@ -209,13 +202,13 @@ async function granted(client, { call, number }) {
     let fault = '';
     let token;
     if (call === 'acquire') {
-        await client.withLock(String(number), { ttlMs: TTL_MS }, (lock) => {
+        await client.withLock(String(number), { ttlMs: TTL_MS, waitMs: 0 }, (lock) => {
             fault = faultOf(lock);
             token = lock.token;
         });
         return { kind: 'granted', token, fault, said: '' };
     }
-    const lock = await client.acquire(String(number), { ttlMs: TTL_MS });
+    const lock = await client.acquire(String(number), { ttlMs: TTL_MS, waitMs: 0 });
     try {
         await lock.extend({ ttlMs: TTL_MS });
         return { kind: 'granted', token: lock.token, fault: faultOf(lock), said: '' };
@@ -250,10 +243,10 @@ const isLate = ({ body }, kind, kindOfC) =>
  * What is wrong with what came of an answer; '': nothing. It is compared where HTTP is as it should
  * be. A machine that is slow gives no answer from a socket in time.
  */
-function problemOf(it, { kind, token, said, fault }, [kindOfC, tokenOfC], isFromSocket) {
+function problemOf(it, { kind, token, said, fault }, [kindOfC, tokenOfC]) {
     if (fault) return fault;
     if (ODD.test(said)) return `shows ${JSON.stringify(said)}`;
-    if (isFromSocket && (!it.plain || kind === 'unavailable')) return '';
+    if (!it.plain || kind === 'unavailable') return '';
     if (kind === 'granted' && kindOfC !== 'granted') return 'is granted';
     if (kind !== kindOfC && !isLate(it, kind, kindOfC)) return `is ${kind}`;
     const compared = kind === 'granted' && it.call === 'acquire';
@@ -296,7 +289,7 @@ async function playBatch(clients, reader, list) {
     cases.clear();
     const answersOfC = await reader.ask(list);
     return list.flatMap((it, at) => {
-        const problem = problemOf(it, results[at], answersOfC[at], clients[0] !== clients[1]);
+        const problem = problemOf(it, results[at], answersOfC[at]);
         const { number, call, status, body, bytes } = it;
         return problem === '' ? [] : [`${number}: ${problem}, and for C ${answersOfC[at].join(' ')}: ` +
             `${call} ${status} ${JSON.stringify(body)} ${JSON.stringify(bytes.slice(0, 300))}`];
@@ -304,7 +297,7 @@ async function playBatch(clients, reader, list) {
 }
 
 /** Plays for `seconds`, and returns what is wrong. */
-async function play(what, clients, reader, seed, seconds) {
+async function play(clients, reader, seed, seconds) {
     const wrong = [];
     const until = performance.now() + seconds * 1000;
     let number = 0;
@@ -312,7 +305,7 @@ async function play(what, clients, reader, seed, seconds) {
         const list = Array.from({ length: BATCH }, (_, at) => makeCase(seed, number + at));
         wrong.push(...(await playBatch(clients, reader, list)));
     }
-    console.log(`${what}: ${number} answers, ${wrong.length} wrong`);
+    console.log(`${number} answers, ${wrong.length} wrong`);
     return wrong;
 }
 
@@ -322,15 +315,10 @@ async function main(path, seconds, seed = '1') {
         servers: [`http://127.0.0.1:${server.address().port}`],
         callTimeoutMs: CALL_TIMEOUT_MS,
     }));
-    const atOnce = new Client({ servers: ['http://127.0.0.1:1'], callTimeoutMs: 1 });
     const reader = new Reader(path);
     const wrong = [];
     process.on('uncaughtException', (error) => wrong.push(`nobody catches ${error.stack}`));
-    const fetchOfNode = globalThis.fetch;
-    globalThis.fetch = answerAtOnce;
-    wrong.push(...(await play('at once', [atOnce, atOnce], reader, Number(seed), seconds / 2)));
-    globalThis.fetch = fetchOfNode;
-    wrong.push(...(await play('from sockets', clients, reader, Number(seed), seconds / 2)));
+    wrong.push(...(await play(clients, reader, Number(seed), seconds)));
     reader.close();
     for (const line of wrong) console.log(line);
     process.exit(wrong.length > 0 ? 1 : 0);
